@@ -44,7 +44,7 @@ func (o *Orch) lookAgain(ctx context.Context) {
 	for _, s := range o.Sessions {
 		if s.Row.Encap.Given() || s.RowInASIC.Encap.Given() {
 			o.MarkAll()
-			o.SettleNow(ctx)
+			o.ReconcileNow(ctx)
 			return
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// Counters of both colours, read in the middle of each second, become periods. The first is not
-// whole, and says so.
+// Counters of both colours, read in the middle of each second, become periods. The first period is incomplete and has a
+// flag.
 func Example() {
 	s := altmark.Session{Role: altmark.Transit, Method: altmark.Step, Mark: altmark.DSCP0} // of a second
 	var m meter

@@ -20,20 +20,20 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A chip is a fake ASIC that has windows of flows: it counts what a test says.
+// A chip is a fake ASIC with register reads of flows. It counts what a test sets.
 type chip struct {
 	*featuretest.Extensions[struct{}]
-	most    int              // flows of one window
+	most    int              // largest number of flows in one read
 	now     func() time.Time // its time of day
 	steps   uint64
 	started uint64
-	program bool     // one runs
-	kernel  []uint64 // what its kernel says; nil: it follows none
+	program bool     // whether a program runs
+	kernel  []uint64 // state of its kernel's clock; nil if it does not follow one
 	flows   map[uint32]*[2]altmark.ChipCounts
 	born    map[uint32]uint64 // generations
-	late    []uint64          // the periods of late packets, the first and the last, of every flow; nil: there are none
-	dumb    bool              // its ingress ACLs do nothing but count
-	// uncounted: what its ACL counters count cannot be read.
+	late    []uint64          // periods of the first and the last late packet of every flow; nil if there are none
+	dumb    bool              // whether its ingress ACLs can only count
+	// uncounted is set if its ACL counters cannot be read.
 	uncounted bool
 }
 
@@ -56,7 +56,7 @@ func (c *chip) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.Attr,
 	return c.Extensions.Get(ctx, k, want)
 }
 
-// window is what a window of flows says.
+// window returns the content of a register read of flows.
 func (c *chip) window(x *featuretest.Extension[struct{}]) (sai.Bytes, error) {
 	list, err := feature.Value[[]uint32](x.Entry, altmark.AttrFlows)
 	if err != nil {
@@ -101,21 +101,21 @@ func (c *chip) flow(index uint32) *[2]altmark.ChipCounts {
 	return c.flows[index]
 }
 
-// bench is ports, ACLs and alternate marking of an orchagent on a fake ASIC.
+// bench is an orchagent with ports, ACLs and alternate marking on a fake ASIC.
 type bench struct {
 	ways ways
 	*orchtest.Bench
 	chip  *chip
 	acl   *aclorch.Orch
 	am    *Orch
-	ahead time.Duration // the chip's time of day is ahead of the daemon's
+	ahead time.Duration // by how much the chip's time of day is ahead of the daemon's
 }
 
 // start is the middle of period 1700000000 of one second.
 var start = time.Unix(1700000000, 500_000_000)
 
-// newBench makes a switch with lanes and flows of alternate marking, none if 0,
-// and with the feature active and a table of flow groups.
+// newBench makes a switch with the given numbers of lanes and flows of alternate marking, which may be 0. The feature
+// is active and there is a table of flow groups.
 func newBench(t testing.TB, lanes, flows uint64, changes ...func(*bench)) *bench {
 	t.Helper()
 	extensions := []string{altmark.ObjectProfile, altmark.ObjectFlows, altmark.ObjectFlow}
@@ -137,8 +137,7 @@ func newBench(t testing.TB, lanes, flows uint64, changes ...func(*bench)) *bench
 	return b
 }
 
-// run starts an orchagent with a new ASIC on what is in Redis, until the first
-// view is applied.
+// run starts an orchagent with a new ASIC on the rows in Redis, and applies the first view.
 func (b *bench) run() {
 	b.T.Helper()
 	a := orchagenttest.Start(b.Bench)
@@ -151,7 +150,7 @@ func (b *bench) rule(name string, fields ...string) {
 	b.Set(schema.AppACLRule, "TAM:"+name, append([]string{"PRIORITY", "100"}, fields...)...)
 }
 
-// initiator marks steps of one second in the lowest bit of the DSCP.
+// initiator returns a session that marks steps of one second in the lowest bit of the DSCP.
 func initiator() altmark.Session {
 	return altmark.Session{
 		Role: altmark.Initiator, Method: altmark.Step, Mark: altmark.DSCP0, SlotSync: true,
@@ -173,7 +172,7 @@ func (b *bench) wantSession(name, want string) {
 	b.WantStatus(schema.StateTAMAltMark, name, want)
 }
 
-// count has the chip count packets of 100 bytes for a session.
+// count makes the chip count packets of 100 bytes for a session.
 func (b *bench) count(session string, colour int, packets uint64) {
 	b.T.Helper()
 	f := &b.chip.flow(b.am.Sessions[session].InASIC.index)[colour]
@@ -181,7 +180,7 @@ func (b *bench) count(session string, colour int, packets uint64) {
 	f.Bytes += 100 * packets
 }
 
-// last is a session's last period, "number: packets flags".
+// last returns a session's last period as "number: packets flags".
 func (b *bench) last(session string) string {
 	b.T.Helper()
 	c, err := schema.ParseAltMarkCounters(session, b.Row(swss.CountersDB, schema.CountersAltMark, session))
@@ -201,14 +200,14 @@ func (b *bench) wantLast(session, want string) {
 	}
 }
 
-// calls returns the changing calls since the last time, but for those of tables and ports.
+// calls returns the changing calls since the last time, except those of tables and ports.
 func (b *bench) calls() []string {
 	return slices.DeleteFunc(b.Calls(), func(l string) bool {
 		return strings.Contains(l, "|ACL_TABLE") || strings.HasPrefix(l, "s|PORT")
 	})
 }
 
-// left are the objects that sessions made and that are still there.
+// left returns the objects of sessions that still exist.
 func (b *bench) left() []sai.Key {
 	return slices.DeleteFunc(b.Fake.Created(), func(k sai.Key) bool { return k.Type == sai.ObjectTypeHostif })
 }

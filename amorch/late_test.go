@@ -10,8 +10,8 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// What the chip says of late packets flags the last period, and those of the history that they may belong to; again
-// after a restart, and with a reading missed all before.
+// Late packets that the chip reports flag the last period, and the earlier ones that they may belong to. After a
+// restart they do so again, and after a missed reading they flag all earlier periods.
 func TestLatePackets(t *testing.T) {
 	s := initiator()
 	s.Role = altmark.Transit
@@ -19,7 +19,7 @@ func TestLatePackets(t *testing.T) {
 		name    string
 		missed  time.Duration
 		restart bool
-		want    int // flagged of the periods before the last late one
+		want    int // number of flagged periods before the last late one
 	}{
 		{"read in time", 0, false, 2},
 		{"after a restart", 0, true, 5},

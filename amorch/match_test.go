@@ -15,8 +15,8 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A flow group must not depend on the bits that its session changes: switches behind this one would not match what is
-// marked here.
+// A flow group must not depend on the bits that its session changes, since switches after this one would not match the
+// packets marked here.
 func TestMatchOfMarksRefused(t *testing.T) {
 	double := initiator()
 	double.Method, double.Mark2 = altmark.Double, altmark.DSCP3
@@ -40,7 +40,7 @@ func TestMatchOfMarksRefused(t *testing.T) {
 		b.session("s1", "web", tt.session)
 		b.Step()
 		b.wantSession("s1", tt.want)
-		b.Del(schema.AppACLRule, "TAM:web") // and the rule may change
+		b.Del(schema.AppACLRule, "TAM:web") // the rule may also change
 		b.Step()
 		b.rule("web", append(web, "DSCP", "0/0x30")...)
 		b.Step()
@@ -48,13 +48,13 @@ func TestMatchOfMarksRefused(t *testing.T) {
 	}
 }
 
-// match is what the last period of a session says of the packets that it is of.
+// match returns the match of packets in a session's last period.
 func (b *bench) match(session string) string {
 	return b.Row(swss.CountersDB, schema.CountersAltMark, session)["MATCH"]
 }
 
-// Where a session gets other packets than before, its account begins again: by an edit of its rule, or by other
-// sessions above it. What does not concern its packets does not.
+// When the packets of a session change, its account begins again. The cause may be an edit of its rule, or other
+// sessions above it. Changes that do not affect its packets have no effect.
 func TestMatchChanges(t *testing.T) {
 	const all, udp = "DST_IP 10.0.0.2/32", "IP_PROTOCOL 17"
 	voice := []string{"DST_IP", "10.0.0.2", "IP_PROTOCOL", "17", "L4_SRC_PORT", "5001"}
@@ -69,7 +69,7 @@ func TestMatchChanges(t *testing.T) {
 		before, change func(b *bench)
 		match          string
 		first          bool
-		flags          string // that stay
+		flags          string // flags that remain
 	}{
 		"nothing": {change: func(*bench) {}, match: all + ", " + udp},
 		"narrower": {change: func(b *bench) { web(b, "L4_SRC_PORT", "5001") },
@@ -156,8 +156,8 @@ func TestMatchChanges(t *testing.T) {
 	}
 }
 
-// No packet came by the interfaces of the flow group, or with what it has at this link: packets may come by others, or
-// with other values.
+// If no packet matches a flow group with interfaces or values of this link, packets may come by other interfaces or
+// with other values. The periods of a transit are then flagged.
 func TestNothingOfALink(t *testing.T) {
 	for field, value := range map[string]string{"IN_PORTS": "Ethernet0", "TTL": "64", "SRC_MAC": "02:00:00:00:00:01",
 		"DST_MAC": "02:00:00:00:00:01", "VLAN_ID": "10", "TC": "3"} {
@@ -176,7 +176,7 @@ func TestNothingOfALink(t *testing.T) {
 	}
 }
 
-// A sample is a packet, for which a test finds by itself whether a rule matches it.
+// A sample is a packet. A test determines independently whether a rule matches it.
 type sample struct {
 	v6                     bool
 	proto, dscp            uint64
@@ -260,8 +260,9 @@ func randomMatches(t *testing.T, rnd *rand.Rand) []schema.ACLMatch {
 	return rule.Matches
 }
 
-// Sessions of random rules and priorities at two switches: where a flow group has the same match by words, and nothing
-// is uncertain, it gets the same packets, by a search of all rules. And regions are what they are made from.
+// Sessions of random rules and priorities are at two switches. If a flow group has the same match text at both and
+// nothing is uncertain, it gets the same packets, by a search of all rules. Regions equal the matches that they are
+// made from.
 func TestEqualMatchesAreOfTheSamePackets(t *testing.T) {
 	var same, differ int
 	fixed := randtest.Cases{Count: 400}
@@ -352,8 +353,7 @@ func TestEqualMatchesAreOfTheSamePackets(t *testing.T) {
 	}
 }
 
-// Flow groups of some interfaces overlap only where they have one together. FlowMonIDs and marks tell packets apart
-// too.
+// Flow groups of some interfaces overlap only if they have one in common. FlowMonIDs and marks separate packets too.
 func TestRegions(t *testing.T) {
 	one, two, both := []sai.OID{1}, []sai.OID{2}, []sai.OID{1, 2}
 	plain := initiator()
@@ -364,7 +364,7 @@ func TestRegions(t *testing.T) {
 	v4 := altmark.Session{Mark: altmark.IPv4Reserved}
 	for _, tt := range []struct {
 		a, b         region
-		some, ab, ba bool // they have packets together; a has all of b; b has all of a
+		some, ab, ba bool // they have packets in common; a contains all of b; b contains all of a
 	}{
 		{regionOf(nil, one, plain), regionOf(nil, two, plain), false, false, false},
 		{regionOf(nil, both, plain), regionOf(nil, two, plain), true, true, false},
@@ -384,7 +384,7 @@ func TestRegions(t *testing.T) {
 	}
 }
 
-// A text of many flow groups is bounded, and the same wherever they are the same.
+// The text of many flow groups has a maximum length, and is the same for the same flow groups.
 func TestManyAbove(t *testing.T) {
 	texts := map[string]bool{}
 	for _, n := range []int{3, 3, 60, 60, 61, 500, 500, 501} {

@@ -11,12 +11,12 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// at is d behind the beginning of a period of one second.
+// at returns the clock reading at a time d after the beginning of a period of one second.
 func at(period uint64, d time.Duration) altmark.ChipClock {
 	return altmark.ChipClock{At: altmark.Time{Seconds: period, Nanoseconds: uint32(d)}, Synchronised: true}
 }
 
-// read has so many packets of colour 0 and colour 1.
+// read returns counters with these numbers of packets of colour 0 and colour 1.
 func read(c0, c1 uint64) altmark.ChipFlow {
 	var r altmark.ChipFlow
 	r.Of[0] = altmark.ChipCounts{Packets: c0, Bytes: 64 * c0}
@@ -24,8 +24,8 @@ func read(c0, c1 uint64) altmark.ChipFlow {
 	return r
 }
 
-// What a meter tells after each reading. The session's interval is 1 s; its packets come up to
-// 100 ms late and up to 20 ms early.
+// The meter reports a period after each reading. The session's interval is 1 s. Its packets come up to 100 ms late and
+// up to 20 ms early.
 func TestMeter(t *testing.T) {
 	const mid, early, late = 500 * time.Millisecond, 50 * time.Millisecond, 980 * time.Millisecond
 	s := altmark.Session{Role: altmark.Transit, Method: altmark.Step, Mark: altmark.DSCP0, SlotSync: true,
@@ -33,7 +33,7 @@ func TestMeter(t *testing.T) {
 	type step struct {
 		t    altmark.ChipClock
 		r    altmark.ChipFlow
-		want string // period: packets flags; "": nothing
+		want string // period: packets flags; "" if there is none
 	}
 	stepped := func(t altmark.ChipClock) altmark.ChipClock { t.Steps = 1; return t }
 	other := func(t altmark.ChipClock) altmark.ChipClock { t.Started = 7; return t }
@@ -117,8 +117,8 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// What a meter tells of arrivals is behind the beginning of their own period, whatever the chip summed up before; and a
-// clock that was not synchronised at one of them flags the period.
+// Arrival times are relative to the beginning of their own period, whatever the chip summed up before. A clock that was
+// not synchronised at one of the arrivals flags the period.
 func TestMeterOfArrivals(t *testing.T) {
 	const mid = 500 * time.Millisecond
 	s := altmark.Session{Role: altmark.Transit, Method: altmark.Step, Mark: altmark.DSCP0, SlotSync: true, MeanDelay: true,
@@ -146,7 +146,7 @@ func TestMeterOfArrivals(t *testing.T) {
 			come(1, true, 13*time.Second+5)
 		case 14:
 			come(1, false, 15*time.Second+7)
-			chip.Of[1].Arrivals.Packets-- // the chip counts one that it does not sum up
+			chip.Of[1].Arrivals.Packets-- // the chip counts one packet whose arrival it does not sum up
 		}
 	}
 	want := []string{"10: 0 of 0 at 0 first", "11: 0 of 0 at 0 ", "12: 3 of 3 at 999999994 ",
@@ -161,8 +161,7 @@ func TestMeterOfArrivals(t *testing.T) {
 	}
 }
 
-// A pulse of muxed marking without slots is counted with the other colour, and
-// put right whenever it came.
+// A pulse of muxed marking without slots is counted with the other colour. It is corrected whenever it came.
 func TestBySteps(t *testing.T) {
 	r := read(10, 21)
 	r.Of[0].Captures, r.Of[0].PulseBytes = 1, 64
@@ -185,7 +184,7 @@ func window(flows int) string {
 		strings.Join(gen, ","), strings.Join(words, ","))
 }
 
-// parseText is what readFlows makes of an ENTRY.
+// parseText parses an ENTRY in the same way as readFlows.
 func parseText(text []byte, flows int) (altmark.ChipClock, []altmark.ChipFlow, error) {
 	values, err := feature.ParseEntry(text)
 	if err != nil {

@@ -119,8 +119,8 @@ func (o *Orch) Parse(key string, row swss.FieldValues) (schema.AltMarkFlow, erro
 // Rule implements [feature.Grouped].
 func (o *Orch) Rule(row *schema.AltMarkFlow) schema.ACLRuleKey { return row.Rule }
 
-// Settled marks a session: its matches are looked at again.
-func (o *Orch) Settled(s *session) { o.matched.marked[s.Name] = s }
+// Handled marks a session: its matches are looked at again.
+func (o *Orch) Handled(s *session) { o.matched.marked[s.Name] = s }
 
 // Done updates the matches of sessions.
 func (o *Orch) Done(context.Context) { o.refreshMatches() }

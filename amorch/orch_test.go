@@ -19,10 +19,10 @@ import (
 
 var web = []string{"SRC_IP", "10.0.0.1", "L4_DST_PORT", "80"}
 
-// A session is a profile, and two entries that tell its lane's colours apart.
+// A session consists of a profile, and two entries that distinguish its lane's colours.
 func TestCalls(t *testing.T) {
 	b := newBench(t, 8, 100)
-	b.am.Running = false // readings are another matter
+	b.am.Running = false // without readings
 	b.rule("web", web...)
 	b.session("s1", "web", initiator())
 	b.Step()
@@ -54,7 +54,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// What a session lacks is in its status; when it comes, the session is active.
+// The status of a session contains what it lacks. The session is active once that exists.
 func TestWithdrawnAndBack(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -101,15 +101,15 @@ func TestWithdrawnAndBack(t *testing.T) {
 	}
 }
 
-// variation returns a session like no other of n.
+// variation returns the n-th session, which differs from all others.
 func variation(n int) altmark.Session {
 	s := initiator()
 	s.ClockError += time.Duration(n)
 	return s
 }
 
-// Sessions with equal settings have one profile. The ninth kind of settings waits
-// for a lane, says so, and takes the first that is free.
+// Sessions with equal settings share one profile. The ninth kind of settings waits for a lane, its status reports this,
+// and it uses the first lane that becomes free.
 func TestLanes(t *testing.T) {
 	b := newBench(t, 8, 100)
 	for i := range 9 {
@@ -142,7 +142,7 @@ func TestLanes(t *testing.T) {
 	}
 }
 
-// A switch of two flows marks two; the third has the index of one that goes.
+// A switch with two flows marks two. The third session gets the index of a removed one.
 func TestIndices(t *testing.T) {
 	b := newBench(t, 8, 2)
 	for i := range 3 {
@@ -159,7 +159,7 @@ func TestIndices(t *testing.T) {
 	}
 }
 
-// Other settings are another profile; the session starts over.
+// Different settings need a different profile, and the session starts again.
 func TestSettingsChange(t *testing.T) {
 	b := newBench(t, 8, 100)
 	b.rule("web", web...)
@@ -178,8 +178,7 @@ func TestSettingsChange(t *testing.T) {
 	}
 }
 
-// Whatever call fails, all before it are undone, the reason is shown, and the
-// next attempt succeeds.
+// Whichever call fails, the calls before it are undone, the status contains the reason, and the next attempt succeeds.
 func TestEveryFailureIsUndone(t *testing.T) {
 	for _, engine := range []struct {
 		lanes, flows uint64
@@ -188,7 +187,7 @@ func TestEveryFailureIsUndone(t *testing.T) {
 		for _, status := range []sai.Status{sai.StatusFailure, sai.StatusTableFull} {
 			for n := 1; ; n++ {
 				b := newBench(t, engine.lanes, engine.flows)
-				b.am.Running = false // readings are another matter
+				b.am.Running = false // without readings
 				b.rule("web", append(web, "DSCP", engine.dscp)...)
 				b.Step()
 				b.Rec.FailAt(n, status)
@@ -215,8 +214,8 @@ func TestEveryFailureIsUndone(t *testing.T) {
 	}
 }
 
-// Whatever call of a change or a removal fails: nothing is lost from the books,
-// and once the switch obliges, everything goes.
+// Whichever call of a change or a removal fails, no object is lost from the records. Once calls succeed, everything is
+// removed.
 func TestEveryFailureOfChangesAndRemovals(t *testing.T) {
 	for n := 1; ; n++ {
 		b := newBench(t, 8, 100)
@@ -248,8 +247,7 @@ func TestEveryFailureOfChangesAndRemovals(t *testing.T) {
 	}
 }
 
-// A session that could not be taken out of the ASIC is taken out a second later, whether or not
-// anything else happens.
+// A session that could not be removed from the ASIC is removed a second later, even if nothing else happens.
 func TestStuckSession(t *testing.T) {
 	b := newBench(t, 8, 100)
 	b.am.Running = false
@@ -268,8 +266,8 @@ func TestStuckSession(t *testing.T) {
 	}
 }
 
-// Random rows, with some SAI calls that fail: profiles are those of the sessions
-// that are bound, indices are their own, and at the end nothing is left.
+// Rows are random, and some SAI calls fail. Profiles match the sessions that are bound, indices are unique, and nothing
+// is left at the end.
 func TestRandomSessions(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 8}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 4))
@@ -288,7 +286,7 @@ func TestRandomSessions(t *testing.T) {
 			case 7:
 				b.Pass(time.Duration(r.IntN(3_000_000_000)))
 			case 8:
-				b.am.Running = false // a failure while it reads is an error of the step
+				b.am.Running = false // a failure during a reading would be an error of the step
 				b.Rec.FailAt(1+r.IntN(8), []sai.Status{sai.StatusFailure, sai.StatusTableFull}[r.IntN(2)])
 			default:
 				b.session(name, rule, variation(r.IntN(5)))
@@ -304,7 +302,7 @@ func TestRandomSessions(t *testing.T) {
 			b.Del(schema.AppACLRule, fmt.Sprint("TAM:r", i))
 		}
 		b.Step()
-		b.rule("r0", "L4_DST_PORT", "9") // whatever failed is tried again
+		b.rule("r0", "L4_DST_PORT", "9") // failed calls are tried again
 		b.session("s0", "r0", variation(9))
 		b.Step()
 		b.wantSession("s0", "active")
@@ -320,7 +318,7 @@ func TestRandomSessions(t *testing.T) {
 	})
 }
 
-// consistent checks the books against themselves and the ASIC.
+// consistent checks that the records are consistent with each other and with the ASIC.
 func (b *bench) consistent() {
 	b.T.Helper()
 	featuretest.Whole(b.Bench, b.am.Feature)
@@ -354,8 +352,8 @@ func (b *bench) consistent() {
 	}
 }
 
-// A session with a FlowMonID has an object for its index, before its entries and as long as they are there; a chip that
-// matches none refuses the session, and another index keeps to itself.
+// A session with a FlowMonID has an object for its index, as long as its entries exist. A chip without support for
+// FlowMonIDs refuses the session. Other indices are not affected.
 func TestFlowMonIDs(t *testing.T) {
 	s := initiator()
 	s.FlowMonID = altmark.FlowMonID{Given: true, ID: 0}
@@ -374,7 +372,7 @@ func TestFlowMonIDs(t *testing.T) {
 			t.Errorf("%s: %d objects, want %d", what, n, want)
 		}
 	}
-	for range 3 { // an index that was given back is another's
+	for range 3 { // a released index is used again
 		b.session("s1", "web", s)
 		b.session("s2", "dns", initiator())
 		b.Step()
@@ -394,7 +392,7 @@ func TestFlowMonIDs(t *testing.T) {
 		b.Step()
 		objects("none", 0)
 	}
-	// Changed, it has the object of its new one; without, none.
+	// After a change it has the object of its new FlowMonID, and without one it has none.
 	b.session("s1", "web", s)
 	b.Step()
 	s.FlowMonID.ID = 7

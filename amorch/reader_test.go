@@ -14,7 +14,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// withSession has the session s1 on the flow group web.
+// withSession returns a bench with the session s1 on the flow group web.
 func withSession(t testing.TB, s altmark.Session, changes ...func(*bench)) *bench {
 	t.Helper()
 	b := newBench(t, 8, 1000, changes...)
@@ -25,9 +25,8 @@ func withSession(t testing.TB, s altmark.Session, changes ...func(*bench)) *benc
 	return b
 }
 
-// Each period is read in the middle of the next, by the chip's clock, and has
-// what was counted in it. Packets of one period that come early in the next are
-// its own.
+// Each period is read in the middle of the next one, by the chip's clock, and contains what was counted in it. Late
+// packets that come at the beginning of the next period still count in their own.
 func TestPeriods(t *testing.T) {
 	for _, ahead := range []time.Duration{0, 300 * time.Millisecond, -37 * time.Second, 1000 * time.Hour} {
 		t.Run(fmt.Sprint("chip ahead by ", ahead), func(t *testing.T) {
@@ -41,7 +40,7 @@ func TestPeriods(t *testing.T) {
 			for k := first + 1; k < first+21; k++ {
 				b.Pass(s.Interval.Start(k).Std().Add(50 * time.Millisecond).Sub(b.chip.now()))
 				b.count("s1", int(k&1), 10+k%7)
-				b.count("s1", int(k&1^1), 1) // a late one of the last period
+				b.count("s1", int(k&1^1), 1) // a late packet of the last period
 			}
 			b.Pass(time.Second)
 			row, err := schema.ParseAltMarkCounters("s1", b.Row(swss.CountersDB, schema.CountersAltMark, "s1"))
@@ -70,8 +69,7 @@ func TestPeriods(t *testing.T) {
 	}
 }
 
-// The period in which a session begins is not whole; nor is the next, if it
-// begins in the guard.
+// The period in which a session begins is incomplete. So is the next, if the session begins in the guard.
 func TestFirstPeriods(t *testing.T) {
 	b := withSession(t, initiator())
 	b.Pass(time.Second)
@@ -85,7 +83,7 @@ func TestFirstPeriods(t *testing.T) {
 	b.wantLast("s1", "1700000002: 0")
 }
 
-// A new orchagent starts over; what the last one knew of periods stays, until there is another.
+// A new orchagent starts again. The last period of the previous one stays until there is a new one.
 func TestRestart(t *testing.T) {
 	b := withSession(t, initiator())
 	b.Pass(3 * time.Second)
@@ -101,7 +99,7 @@ func TestRestart(t *testing.T) {
 	b.wantLast("s1", "1700000004: 0")
 }
 
-// A chip that started over, and an entry that was recreated, are told.
+// The restart of a chip and the recreation of an entry are reported.
 func TestCounterReset(t *testing.T) {
 	for name, reset := range map[string]func(b *bench){
 		"chip":  func(b *bench) { b.chip.started = 12345; clear(b.chip.flows) },
@@ -122,8 +120,8 @@ func TestCounterReset(t *testing.T) {
 	}
 }
 
-// The chip's clock is set to another time: the periods around it are flagged, and
-// the next are read in the middle by the new clock.
+// When the chip's clock is set, the periods around the change are flagged, and the next ones are read in the middle by
+// the new clock.
 func TestClockStep(t *testing.T) {
 	b := withSession(t, initiator())
 	b.Pass(3 * time.Second)
@@ -145,8 +143,8 @@ func TestClockStep(t *testing.T) {
 	}
 }
 
-// Windows have at most 128 flows; all sessions of an interval are read at once,
-// those of another at their own time.
+// A register read has at most 128 flows. All sessions of an interval are read together, those of another interval at
+// their own time.
 func TestManySessions(t *testing.T) {
 	b := newBench(t, 8, 2000, func(b *bench) { b.Options.ACLEntries = 4000 })
 	for i := range 1100 {
@@ -176,7 +174,7 @@ func TestManySessions(t *testing.T) {
 	}
 }
 
-// Where arrivals are summed up windows have fewer flows, and each period has its own sum, from the switch to
+// If arrivals are summed up, a register read has fewer flows. Each period has its own sum, from the switch to
 // COUNTERS_DB.
 func TestArrivalsRead(t *testing.T) {
 	s := initiator()
@@ -210,7 +208,7 @@ func TestArrivalsRead(t *testing.T) {
 	}
 }
 
-// Pulses may be on their way for longer than a period; they are told all the same.
+// Pulses that travel for longer than a period are reported too.
 func TestPulses(t *testing.T) {
 	s := initiator()
 	s.Role, s.Method, s.MaxDelay = altmark.Transit, altmark.Pulse, 900*time.Millisecond
@@ -230,8 +228,7 @@ func TestPulses(t *testing.T) {
 	}
 }
 
-// A reading that fails leaves no window; the next is soon, and says that it is
-// late only if it is.
+// A failed reading leaves no register read behind. The next one follows soon, and is flagged as late only if it is.
 func TestReadingFails(t *testing.T) {
 	b := withSession(t, initiator())
 	b.Pass(999 * time.Millisecond)
@@ -245,8 +242,8 @@ func TestReadingFails(t *testing.T) {
 	b.wantLast("s1", "1700000001: 0")
 }
 
-// What was read through a window is good, though the window cannot be removed; that is tried
-// again, and the next reading uses it.
+// The result of a register read is valid even if its object cannot be removed. The removal is tried again, and the next
+// reading uses the object.
 func TestWindowStays(t *testing.T) {
 	b := withSession(t, initiator())
 	b.Pass(999 * time.Millisecond)

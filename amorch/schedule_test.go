@@ -22,7 +22,7 @@ func without(t *testing.T, s altmark.Session) *bench {
 	return b
 }
 
-// counters has the two ACL counters of the session's entries say so.
+// counters sets the two ACL counters of the session's entries.
 func (b *bench) counters(c0, c1 uint64) {
 	b.T.Helper()
 	for colour, n := range []uint64{c0, c1} {
@@ -58,7 +58,7 @@ func TestScheduledCalls(t *testing.T) {
 	if got := b.calls(); !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	b.rule("dscp8", "DSCP", "16", "SRC_IP", "10.0.0.1") // the flow has another DSCP
+	b.rule("dscp8", "DSCP", "16", "SRC_IP", "10.0.0.1") // the flow gets another DSCP
 	b.Step()
 	b.wantSession("s1", "active")
 	calls := strings.Join(b.calls(), "\n")
@@ -72,8 +72,8 @@ func TestScheduledCalls(t *testing.T) {
 	}
 }
 
-// Periods are the differences of the ACL counters. A switch-over that is later
-// than the guard spoils the periods on both its sides, and the one after.
+// Periods are the differences of the ACL counters. A change of colour that is later than the guard invalidates the
+// periods before and after it, and the one after that.
 func TestScheduledPeriods(t *testing.T) {
 	b := without(t, initiator())
 	for _, tt := range []struct {
@@ -107,7 +107,7 @@ func TestScheduledPeriods(t *testing.T) {
 	}
 }
 
-// Periods that passed without a switch-over have no colour of their own.
+// Periods that passed without a change of colour have no colour of their own.
 func TestMissedSwitchOvers(t *testing.T) {
 	f := &flip{due: start, next: 11}
 	f.note(0, 11, time.Unix(11, 0))
@@ -124,7 +124,7 @@ func TestMissedSwitchOvers(t *testing.T) {
 	}
 }
 
-// A terminator tells the colours by the DSCP and puts it right.
+// A terminator distinguishes the colours by the DSCP and restores it.
 func TestScheduledTerminator(t *testing.T) {
 	s := initiator()
 	s.Role, s.Clear = altmark.Terminator, true
@@ -143,7 +143,7 @@ func TestScheduledTerminator(t *testing.T) {
 	b.wantLast("s1", "1700000004: 0")
 }
 
-// What orchagent cannot do, and why.
+// orchagent refuses some sessions, with the reason.
 func TestScheduledRefusals(t *testing.T) {
 	with := func(f func(s *altmark.Session)) altmark.Session { s := initiator(); f(&s); return s }
 	for _, tt := range []struct {
@@ -173,7 +173,7 @@ func TestScheduledRefusals(t *testing.T) {
 	}
 }
 
-// A switch that can do neither says so.
+// If the switch supports neither way of marking, the status reports this.
 func TestUnsupported(t *testing.T) {
 	b := newBench(t, 0, 0, func(b *bench) { b.chip.dumb = true })
 	const reason = "the switch has no profiles of alternate marking, and its ingress ACLs do not have both actions " +
@@ -189,8 +189,8 @@ func TestUnsupported(t *testing.T) {
 	b.wantSession("s1", "failed: "+reason)
 }
 
-// A switch whose ACL counters cannot be read marks and measures nothing. The session says so, and says it no more when
-// they can; it is logged once, not with every period.
+// A switch whose ACL counters cannot be read marks and measures nothing. The status of the session reports this until
+// they can be read. It is logged once, not in every period.
 func TestUnreadableCounters(t *testing.T) {
 	b := newBench(t, 0, 0, func(b *bench) { b.chip.uncounted = true })
 	b.rule("dscp8", "DSCP", "8", "SRC_IP", "10.0.0.1")

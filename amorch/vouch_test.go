@@ -9,9 +9,9 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A switch whose clock follows its kernel's can tell delays by it where the kernel vouches for it, or
-// the operator does. Otherwise its periods are flagged, with the reason; their counts are what they
-// are. Who measures no delay needs no such clock.
+// If the switch's clock follows its kernel's, it can measure delays while the kernel reports the clock as synchronised,
+// or the operator vouches for it. Otherwise its periods are flagged with the reason, and their counts stay valid. A
+// session that measures no delay needs no such clock.
 func TestKernelClock(t *testing.T) {
 	const ms = uint64(time.Millisecond)
 	const boot = "01234567-89ab-cdef-0000-000000000002"
@@ -59,8 +59,8 @@ func TestKernelClock(t *testing.T) {
 	}
 }
 
-// A pulse comes up to two readings before the one that tells it. A clock that was not trusted at
-// one of them is not for this period; one of another kernel is of none.
+// A pulse may come up to two readings before the one that reports it. If the clock was not trusted at one of these, it
+// is not trusted for the period. If it belonged to another kernel, it is not trusted for any.
 func TestKernelClockChanges(t *testing.T) {
 	s := initiator()
 	s.Method = altmark.Pulse

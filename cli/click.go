@@ -10,11 +10,11 @@ import (
 	"tamtam/cli/tam"
 )
 
-// SONiC has a second set of words, those of its Click commands: "config tam collector add c1 ...", "show interfaces
-// counters". They are understood where the shell's own words are expected, in exec mode; help and TAB know the shell's.
+// SONiC has a second set of commands, its Click commands: "config tam collector add c1 ...", "show interfaces
+// counters". In exec mode the shell accepts them besides its own commands. Help and TAB offer only the shell's own.
 
-// A click is a command of SONiC's and the lines of the shell that it is, from exec mode. In both, {x} stands for one
-// word and {*} for all that follow, if any.
+// A click is a command of SONiC, with the equivalent lines of the shell from exec mode. In both, {x} stands for one
+// word, and {*} for any remaining words.
 type click struct{ theirs, ours string }
 
 func clicks() []click {
@@ -86,7 +86,8 @@ func clicks() []click {
 	return list
 }
 
-// translated returns the lines that a command of SONiC's is; nil: it is none. An error says why it cannot be any.
+// translated returns the equivalent lines of a command of SONiC, or nil if it is not one. The error is the reason why
+// there is no equivalent.
 func translated(tokens []kit.Token, all []click) ([]string, error) {
 	for _, f := range clickForms() {
 		words := strings.Fields(f.theirs)
@@ -144,7 +145,7 @@ func matched(tokens []kit.Token, pattern []string) (map[string]string, bool) {
 	return values, len(tokens) == len(pattern)
 }
 
-// typed is a token as it may be typed.
+// typed returns a token in the form in which it can be typed.
 func typed(t kit.Token) string {
 	if t.Quoted {
 		return kit.Quote(t.Text)
@@ -152,7 +153,7 @@ func typed(t kit.Token) string {
 	return t.Text
 }
 
-// runTranslated runs lines from exec mode, and is back there behind them.
+// runTranslated runs lines from exec mode, and returns to it.
 func (s *Shell) runTranslated(ctx context.Context, lines []string, pipes string) error {
 	defer func() { s.session.Mode, s.session.Interface = kit.ModeExec, "" }()
 	for i, line := range lines {

@@ -10,8 +10,8 @@ import (
 	"tamtam/cli/kit"
 )
 
-// A clickForm is a command of SONiC's of which the lines of the shell are made of the words behind its own. An error
-// says why there are none.
+// A clickForm is a command of SONiC whose equivalent lines are computed from the words after its own. The error is the
+// reason why there are none.
 type clickForm struct {
 	theirs string
 	lines  func(words []string) ([]string, error)
@@ -33,14 +33,15 @@ func clickForms() []clickForm {
 	}
 }
 
-// What the two commands of routes do with the ways that one names.
+// The forms of the two commands for routes.
 const (
 	addedRoute   = "prefix A.B.C.D/M nexthop A.B.C.D[,A.B.C.D] [dev IFACE] | dev IFACE | dev null"
 	deletedRoute = "prefix A.B.C.D/M [nexthop A.B.C.D [dev IFACE] | dev IFACE | dev null]"
 )
 
-// clickedRoute makes "ip route" of SONiC's "config route", which knows both families and several ways at once. Each way
-// is checked before there are any lines: of these, the first may have been run when the second is refused.
+// clickedRoute returns "ip route" lines for SONiC's "config route", which handles both families and several next hops
+// at once. All next hops are checked before any line is returned, since otherwise the first line may have been run when
+// the second is refused.
 func clickedRoute(no, form string) func([]string) ([]string, error) {
 	return func(words []string) ([]string, error) {
 		route, ways, err := routeWords(words, no == "")
@@ -58,8 +59,9 @@ func clickedRoute(no, form string) func([]string) ([]string, error) {
 	}
 }
 
-// routeWords reads prefix [vrf default] PREFIX nexthop [vrf default] WAYS as "ip route PREFIX" and what may stand
-// behind it, a way each. Where there need be none, nothing stands there for all of them.
+// routeWords parses prefix [vrf default] PREFIX nexthop [vrf default] WAYS. It returns "ip route PREFIX" and the words
+// after it for each next hop. If need is false and there is no next hop, it returns one empty text, which stands for
+// all of them.
 func routeWords(words []string, need bool) (route string, ways []string, err error) {
 	if len(words) > 0 && words[0] == "prefix" {
 		words, err = skipVRF(words[1:])
@@ -92,7 +94,7 @@ func routeWords(words []string, need bool) (route string, ways []string, err err
 	return route, ways, err
 }
 
-// skipVRF takes "vrf default" away: there is no other.
+// skipVRF removes "vrf default". It returns an error for any other VRF.
 func skipVRF(words []string) ([]string, error) {
 	if len(words) < 2 || words[0] != "vrf" {
 		return words, nil
@@ -103,7 +105,8 @@ func skipVRF(words []string) ([]string, error) {
 	return words[2:], nil
 }
 
-// waysOf reads [A[,A]] [dev IFACE[,IFACE]], lists side by side of which the shorter has nothing at its end.
+// waysOf parses [A[,A]] [dev IFACE[,IFACE]]. The two lists are parallel, and the shorter one is filled with empty
+// values.
 func waysOf(words []string) (ways []string, err error) {
 	var addresses, names []string
 	if len(words) > 0 && words[0] != "dev" {
@@ -131,7 +134,7 @@ func waysOf(words []string) (ways []string, err error) {
 	return ways, nil
 }
 
-// wayOf is one way as "ip route PREFIX" wants it.
+// wayOf returns one next hop in the form of "ip route PREFIX".
 func wayOf(address, name string) (string, error) {
 	if _, err := netip.ParseAddr(address); address != "" && err != nil {
 		return "", fmt.Errorf("%q is no address", address)
@@ -150,7 +153,7 @@ func wayOf(address, name string) (string, error) {
 	return " " + strings.TrimSpace(address+" interface "+name), err
 }
 
-// A mirrorWord is a word of SONiC's commands for mirror sessions, all by their place, and the shell's word for it.
+// A mirrorWord is a positional word of SONiC's commands for mirror sessions, and the shell's word for it.
 type mirrorWord struct{ theirs, ours string }
 
 var (
@@ -164,7 +167,7 @@ var (
 	}
 )
 
-// clickedMirror makes "mirror-session" of the words of SONiC's, whose options the switch has nothing for.
+// clickedMirror returns the "mirror-session" line for SONiC's words. The switch has no equivalent for SONiC's options.
 func clickedMirror(form []mirrorWord) func([]string) ([]string, error) {
 	return func(words []string) ([]string, error) {
 		var places []string
@@ -193,7 +196,7 @@ func clickedMirror(form []mirrorWord) func([]string) ([]string, error) {
 	}
 }
 
-// clickedCollector makes "sflow collector" of SONiC's, whose options stand anywhere.
+// clickedCollector returns the "sflow collector" line for SONiC's words, whose options may be anywhere.
 func clickedCollector(words []string) ([]string, error) {
 	const form = "want config sflow collector add <name> <ip> [--port N] [--vrf default|mgmt]"
 	line, places := "", []string{}

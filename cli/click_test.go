@@ -12,7 +12,7 @@ import (
 	"tamtam/cli/tam"
 )
 
-// Each of SONiC's commands that are understood is lines that the shell knows.
+// The equivalent of each supported command of SONiC consists of valid lines of the shell.
 func TestClicksAreCommands(t *testing.T) {
 	g := kit.Compile(commandTable(submodes()), submodes())
 	sample := strings.NewReplacer("mtu {i} {n}", "mtu {i} 1500", "\nmtu {n}", "\nmtu 1500", "sample-rate {i} {n}",
@@ -41,7 +41,7 @@ func TestClicksAreCommands(t *testing.T) {
 	}
 }
 
-// What SONiC's words configure is in CONFIG_DB, and the shell is where it was.
+// The configuration by SONiC's words is in CONFIG_DB, and the shell is in its previous mode.
 func TestClicksConfigure(t *testing.T) {
 	s, r := newSwitch(t)
 	for _, line := range []string{

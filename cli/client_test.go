@@ -44,7 +44,7 @@ func TestConfigErrors(t *testing.T) {
 	}
 }
 
-// certificate makes a self-signed certificate for 127.0.0.1 and writes it as PEM.
+// certificate makes a self-signed certificate for 127.0.0.1, and writes it as PEM.
 func certificate(t *testing.T) (tls.Certificate, string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -84,7 +84,7 @@ func TestConnections(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		conf kit.Config
-		want string // part of the error; empty: success
+		want string // part of the error; empty means success
 	}{
 		{"verified", kit.Config{Target: secure, CAFile: ca, User: "admin", Password: "secret"}, ""},
 		{"unverified", kit.Config{Target: secure, SkipVerify: true, User: "admin", Password: "secret"}, ""},
@@ -119,7 +119,7 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-// BenchmarkShow is the time from line to output over a socket.
+// BenchmarkShow measures the time from line to output over a socket.
 func BenchmarkShow(b *testing.B) {
 	socket := filepath.Join(b.TempDir(), "gnmi")
 	l, err := net.Listen("unix", socket)

@@ -14,7 +14,7 @@ const (
 	lldpRoot  = "openconfig-lldp:lldp"
 )
 
-// submodes are the modes below exec mode.
+// submodes returns the modes below exec mode.
 func submodes() []kit.Submode {
 	list := []kit.Submode{
 		{Mode: kit.ModeConfig, Parent: kit.ModeExec, Prompt: "(config)"},
@@ -28,7 +28,7 @@ func submodes() []kit.Submode {
 	})
 }
 
-// anywhere are exec mode and those below it.
+// anywhere returns exec mode and the modes below it.
 func anywhere(below []kit.Submode) []kit.Mode {
 	list := []kit.Mode{kit.ModeExec}
 	for _, m := range below {
@@ -37,8 +37,7 @@ func anywhere(below []kit.Submode) []kit.Mode {
 	return list
 }
 
-// commandTable is every command of the shell. Parsing, abbreviation, help and
-// completion follow from it.
+// commandTable returns all commands of the shell. They define parsing, abbreviation, help and completion.
 func commandTable(below []kit.Submode) []*kit.Command {
 	table := []*kit.Command{
 		{Modes: anywhere(below), Form: kit.Seq(kit.Keyword("exit", "Leave this mode; in exec mode, the shell")), Do: exit},

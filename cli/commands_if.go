@@ -63,7 +63,7 @@ func interfaceCommands() []*kit.Command {
 	return out
 }
 
-// channelLeaves are those of a port channel alone.
+// channelLeaves are the leaves that only a port channel has.
 var channelLeaves = []kit.Leaf{
 	{
 		Word: "static", Help: "No LACP: each member that is up carries traffic", Undo: "LACP selects the members that do",
@@ -83,7 +83,7 @@ var channelLeaves = []kit.Leaf{
 	},
 }
 
-// interfaceLeaves are those of a port or port channel.
+// interfaceLeaves are the leaves of a port or port channel.
 var interfaceLeaves = []kit.Leaf{
 	{
 		Word: "description", Help: "Words of the user", Value: "Text, in quotes when it holds blanks",
@@ -113,8 +113,7 @@ func vlanPath(id string, below ...any) *gpb.Path {
 
 var interfaceName = regexp.MustCompile(`(?i)^(Ethernet|PortChannel)([0-9]{1,4})$`)
 
-// resolveInterface returns SONiC's name of an interface that may be written as its alias or in a different
-// case.
+// resolveInterface returns SONiC's name of an interface that may be given as its alias or in a different case.
 func resolveInterface(ctx context.Context, s *kit.Session, text string) (string, error) {
 	if m := interfaceName.FindStringSubmatch(text); m != nil {
 		kind := "Ethernet"
@@ -139,7 +138,8 @@ func resolveInterface(ctx context.Context, s *kit.Session, text string) (string,
 	return "", fmt.Errorf("no interface has the name or alias %s", text)
 }
 
-// enterInterface goes to an interface. Port channels and VLANs are created if they do not exist.
+// enterInterface returns the action that enters the mode of an interface. Port channels and VLANs are created if they
+// do not exist.
 func enterInterface(kind string) func(context.Context, *kit.Call) error {
 	return func(ctx context.Context, c *kit.Call) error {
 		name := kind + c.Args["name"]
@@ -166,7 +166,7 @@ func enterInterface(kind string) func(context.Context, *kit.Call) error {
 	}
 }
 
-// onlyFor refuses a command on a kind of interface that it does not apply to.
+// onlyFor returns an error if the command does not apply to the interface's kind.
 func onlyFor(s *kit.Session, what string, kinds ...string) error {
 	if !slices.ContainsFunc(kinds, func(k string) bool { return strings.HasPrefix(s.Interface, k) }) {
 		return fmt.Errorf("%s has no %s: it is for %s", s.Interface, what, strings.Join(kinds, " and "))
@@ -174,7 +174,7 @@ func onlyFor(s *kit.Session, what string, kinds ...string) error {
 	return nil
 }
 
-// attachFlowGroup adds the interface to those of a flow group or removes it.
+// attachFlowGroup adds the interface to those of a flow group, or removes it.
 func attachFlowGroup(ctx context.Context, c *kit.Call) error {
 	if err := onlyFor(c.Session, "flow-group", "Ethernet", "PortChannel"); err != nil {
 		return err
@@ -218,7 +218,7 @@ func setBreakout(ctx context.Context, c *kit.Call) error {
 		Value: tree.ListEntry("tamtam-interfaces", map[string]any{"index": 1}, config)})
 }
 
-// setChannelGroup makes the port a member of a port channel or of none.
+// setChannelGroup makes the port a member of a port channel, or of none.
 func setChannelGroup(ctx context.Context, c *kit.Call) error {
 	if err := onlyFor(c.Session, "channel-group", "Ethernet"); err != nil {
 		return err
@@ -247,7 +247,7 @@ func setChannelGroup(ctx context.Context, c *kit.Call) error {
 	return fmt.Errorf("%s is in no port channel", c.Session.Interface)
 }
 
-// setVLANMember puts the interface into a VLAN or takes it out.
+// setVLANMember returns the action that adds the interface to a VLAN, or removes it.
 func setVLANMember(tagging string) func(context.Context, *kit.Call) error {
 	return func(ctx context.Context, c *kit.Call) error {
 		if err := onlyFor(c.Session, "switchport", "Ethernet", "PortChannel"); err != nil {

@@ -22,7 +22,7 @@ const (
 	fdbRoot       = routingModule + ":fdb"
 )
 
-// ipWords has what differs between the commands of the two families.
+// ipWords contains the differences between the commands of the two families.
 var ipWords = map[string]struct{ family, address, prefix, neighbor string }{
 	"ip":   {"ip", "<A.B.C.D>", "<A.B.C.D/length>", "arp"},
 	"ipv6": {"ipv6", "<X:X::X>", "<X:X::X/length>", "neighbor"},
@@ -90,7 +90,7 @@ func familyCommands(family string) []*kit.Command {
 	}
 }
 
-// parseName6 takes an address or prefix; the switch says what is wrong with it.
+// parseName6 accepts anything like an address or prefix. The switch checks it.
 func parseName6(text string) (string, error) {
 	if text == "" || strings.ContainsAny(text, " |,") || !strings.ContainsAny(text, ".:") {
 		return "", fmt.Errorf("%q is no address", text)
@@ -100,7 +100,7 @@ func parseName6(text string) (string, error) {
 
 var routedName = regexp.MustCompile(`(?i)^(Ethernet|PortChannel|Vlan|Loopback)([0-9]{1,4})$`)
 
-// parseRouted is SONiC's name of an interface that may route.
+// parseRouted returns SONiC's name of an interface that can route.
 func parseRouted(text string) (string, error) {
 	m := routedName.FindStringSubmatch(text)
 	if m == nil {
@@ -131,8 +131,8 @@ func setLoopback(ctx context.Context, c *kit.Call) error {
 	return nil
 }
 
-// setAddress gives the interface an address, and makes it one that routes. With
-// its last address it no longer does, as in SONiC.
+// setAddress adds an address to the interface, which makes it a routed one. When its last address is removed, it stops
+// routing, as in SONiC.
 func setAddress(ctx context.Context, c *kit.Call) error {
 	prefix := c.Args["prefix"]
 	path := routedPath(c.Session.Interface, "addresses", tree.In("address", "prefix", prefix))
@@ -148,7 +148,7 @@ func setAddress(ctx context.Context, c *kit.Call) error {
 	if !slices.ContainsFunc(all, func(a tree.Node) bool { return a.Text("prefix") == prefix }) {
 		return fmt.Errorf("%s has no address %s", c.Session.Interface, prefix)
 	}
-	own := kit.Configured(found, "mtu") + kit.Configured(found, "mac-address") // what else the interface has
+	own := kit.Configured(found, "mtu") + kit.Configured(found, "mac-address") // other settings of the interface
 	if len(all) == 1 && !strings.HasPrefix(c.Session.Interface, "Loopback") && own == "" {
 		path = routedPath(c.Session.Interface)
 	}
@@ -170,7 +170,7 @@ func routePath(prefix string, below ...any) *gpb.Path {
 	return tree.Path(append([]any{routingRoot, "static-routes", tree.In("route", "prefix", prefix)}, below...)...)
 }
 
-// setRoute adds a way to a route, or removes the route, or one of its ways.
+// setRoute adds a next hop to a route, or removes the route or one of its next hops.
 func setRoute(ctx context.Context, c *kit.Call) error {
 	prefix := c.Args["prefix"]
 	path := routePath(prefix)
@@ -195,7 +195,8 @@ func setRoute(ctx context.Context, c *kit.Call) error {
 		Value: tree.ListEntry(routingModule, map[string]any{"prefix": prefix}, config)})
 }
 
-// removeWay takes one way from a route, of any distance or of the one that is given. With its last way the route goes.
+// removeWay removes one next hop from a route, with the given distance if there is one. With its last next hop the
+// route is removed.
 func removeWay(ctx context.Context, s *kit.Session, prefix, way, distance string) error {
 	found, err := s.Existing(ctx, "route "+prefix, routePath(prefix))
 	if err != nil {
@@ -237,7 +238,7 @@ func setStaticMAC(ctx context.Context, c *kit.Call) error {
 		Value: tree.ListEntry(routingModule, keys, map[string]any{"port": port})})
 }
 
-// agingTime is the one leaf of the table of addresses.
+// agingTime is the only leaf of the table of addresses.
 var agingTime = kit.Leaf{
 	Word: "aging-time", Help: "After which a learned address goes", Kind: kit.Number(0, 1000000),
 	Value:   "Seconds; 0: never",

@@ -2,8 +2,8 @@ package cli
 
 import "tamtam/cli/kit"
 
-// Config says which switch a Shell talks to and how.
+// Config contains the switch that a Shell connects to, and the options of the connection.
 type Config = kit.Config
 
-// SyntaxError says what is wrong with a line and where.
+// SyntaxError describes an error in a line and its position.
 type SyntaxError = kit.SyntaxError

@@ -15,18 +15,18 @@ import (
 	"tamtam/cli/tree"
 )
 
-// Where the configurations that the switch keeps are in the tree, and what it can be asked to do.
+// Paths of the stored configurations and of the operations of the switch.
 const (
 	keptRoot   = rowsModule + ":configurations"
 	operations = "operations"
 )
 
-// operate asks the switch for an operation.
+// operate requests an operation of the switch.
 func operate(ctx context.Context, s *kit.Session, name string, input map[string]any) error {
 	return s.Client.Set(ctx, kit.Change{Path: tree.Path(operations, name), Value: input})
 }
 
-// configurationNumber is the number of an earlier configuration.
+// configurationNumber is the kind of the number of an earlier configuration.
 var configurationNumber = &kit.Kind{
 	Label: "<0-19>", Parse: kit.Number(0, 19).Parse, Live: func(ctx context.Context, s *kit.Session) ([]string, error) {
 		found, err := s.Client.All(ctx, tree.Path(keptRoot))
@@ -40,14 +40,14 @@ var configurationNumber = &kit.Kind{
 	},
 }
 
-// comment is words to keep with a configuration.
+// comment returns the option with a text to store with a configuration.
 func comment() []kit.Element {
 	text := &kit.Kind{Label: "<text>", Parse: parseDescription}
 	return kit.Opt(kit.Keyword("comment", "Words to keep with it"),
 		kit.Arg("comment", text, "Text, in quotes when it holds blanks"))
 }
 
-// configurationCommands save, restore and commit.
+// configurationCommands returns the commands to save, restore and commit.
 func configurationCommands() []*kit.Command {
 	var (
 		running = kit.Keyword("running-configuration", "What is configured now")
@@ -102,7 +102,8 @@ func configurationCommands() []*kit.Command {
 	return out
 }
 
-// commitConfirmed puts what is configured, and will be, on trial, and says what it would go back to.
+// commitConfirmed puts the current and later configuration on trial, and warns to which configuration the switch would
+// return.
 func commitConfirmed(ctx context.Context, c *kit.Call) error {
 	minutes := uint64(10)
 	if text := c.Args["minutes"]; text != "" {
@@ -115,7 +116,7 @@ func commitConfirmed(ctx context.Context, c *kit.Call) error {
 	return warnUnconfirmed(ctx, c, "without commit the switch goes back,")
 }
 
-// warnUnconfirmed says when the switch goes back to what, if it will.
+// warnUnconfirmed warns when and to which configuration the switch returns, if it will.
 func warnUnconfirmed(ctx context.Context, c *kit.Call, words string) error {
 	found, err := c.Session.Client.All(ctx, tree.Path(keptRoot))
 	if err != nil {
@@ -130,7 +131,7 @@ func warnUnconfirmed(ctx context.Context, c *kit.Call, words string) error {
 	return nil
 }
 
-// when is a time for people: to the second.
+// when formats a time for users, with a resolution of one second.
 func when(text string) string {
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
@@ -161,7 +162,7 @@ func showHistory(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	return kit.TableView(kit.One(keptRoot, found), columns, rows, below), nil
 }
 
-// showDiff shows what was changed since a configuration was kept: of the last that was saved if no other is named.
+// showDiff shows the changes since a configuration was kept. This is the last saved one if no other is named.
 func showDiff(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	name := "startup"
 	if n := c.Args["number"]; n != "" {
@@ -197,7 +198,7 @@ func showDiff(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	}), nil
 }
 
-// writeDifference writes how a row came to be as it is.
+// writeDifference writes how a row has changed.
 func writeDifference(p *kit.Printout, e tree.Node) {
 	s := e.At("state")
 	name := s.Text("table") + "|" + s.Text("row-key")
@@ -218,7 +219,7 @@ func writeDifference(p *kit.Printout, e tree.Node) {
 	}
 }
 
-// clearCommands have counters count from zero again.
+// clearCommands returns the commands that reset counters to zero.
 func clearCommands() []*kit.Command {
 	var out []*kit.Command
 	add := func(kind string, parts ...any) {

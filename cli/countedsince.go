@@ -10,10 +10,10 @@ import (
 	"tamtam/cli/tree"
 )
 
-// sinces collects since when what a printout shows is counted.
-type sinces struct{ of map[string][]string } // what, by time; "": nobody tells
+// sinces collects the start times of the counters in a printout.
+type sinces struct{ of map[string][]string } // descriptions of counters by start time; "" is an unknown time
 
-// add notes it of something that is counted at places: once, if it is the same at all of them.
+// add records the start times of a counter at places, as one entry if they are all equal.
 func (s *sinces) add(what string, places []string, since map[string]string) {
 	if s.of == nil {
 		s.of = map[string][]string{}
@@ -35,7 +35,7 @@ func (s *sinces) add(what string, places []string, since map[string]string) {
 	}
 }
 
-// wholeSecond is a time to the second: ports of a switch that starts are made one after the other.
+// wholeSecond returns a time rounded down to a second, since a starting switch creates its ports one after another.
 func wholeSecond(text string) string {
 	at, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
@@ -44,7 +44,7 @@ func wholeSecond(text string) string {
 	return at.UTC().Format(time.RFC3339)
 }
 
-// addPorts notes it of what is counted at ports, of those where there is a count.
+// addPorts records the start times of a counter at ports, where it has a value.
 func (s *sinces) addPorts(what string, ports []tree.Node, read func(tree.Node) (count, since string)) {
 	var places []string
 	times := map[string]string{}
@@ -59,8 +59,8 @@ func (s *sinces) addPorts(what string, ports []tree.Node, read func(tree.Node) (
 	}
 }
 
-// lines are the oldest time first; of one time alone it is not said what is counted since then. Where nobody tells of
-// anything, nothing is said.
+// lines returns the start times, the oldest first. If there is only one, it does not list the counters. It returns
+// nothing if no time is known.
 func (s *sinces) lines() (list []string) {
 	for _, at := range slices.Sorted(maps.Keys(s.of)) {
 		what := ": " + strings.Join(s.of[at], ", ")

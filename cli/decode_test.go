@@ -12,7 +12,7 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// decodesAlike compares what a text is with what encoding/json says.
+// decodesAlike compares the decoded text with the result of encoding/json.
 func decodesAlike(t *testing.T, text string) {
 	t.Helper()
 	dec := json.NewDecoder(strings.NewReader(text))
@@ -25,7 +25,7 @@ func decodesAlike(t *testing.T, text string) {
 	}
 }
 
-// jsonSeeds are texts of each kind, right and wrong.
+// jsonSeeds contains valid and invalid texts of each kind.
 var jsonSeeds = []string{
 	`{"a:b":{"name":"x","n":1,"on":true},"list":[{"k":"1"},{"k":"2"}],"none":null}`, `[]`, `{}`, ` [ 1 , -2.5e+3 ] `, `""`,
 	`"\"\u00e9\ud83d\ude00\\"`, `"é"`, "\"\xff\"", "\"\x01\"", `"\x"`, `{"a":1,"a":2}`, `{"a":{"b":1},"a":{"c":2}}`, `01`,
@@ -43,7 +43,7 @@ func FuzzDecodeJSON(f *testing.F) {
 	f.Fuzz(decodesAlike)
 }
 
-// TestDecodeJSON: texts at random, made of what JSON is made of, are to the shell what they are to encoding/json.
+// TestDecodeJSON decodes random texts of JSON's elements, with the same results as encoding/json.
 func TestDecodeJSON(t *testing.T) {
 	parts := strings.Split(`{ } [ ] , : "a" "b:c" "\n" "\u0041" 0 12 -3 4.5e6 true false null " \ x`, " ")
 	parts = append(parts, " ", "\n", "\x00", "\xff", "é")

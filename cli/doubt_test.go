@@ -6,7 +6,7 @@ import (
 	"tamtam/cli/tree"
 )
 
-// What is unknown looks neither up nor down.
+// An interface with unknown state is shown neither as up nor as down.
 func TestUnknownIsShown(t *testing.T) {
 	entry := func(oper string) tree.Node {
 		state := map[string]any{"oper-status": oper, "admin-status": "UP", "status": "active", "reason": "syncd is gone"}

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Since when is told once where it is the same, apart where it is not, and not at all where nobody knows.
+// The start of counting is shown once if it is the same for all counters, and otherwise per counter. It is not shown if
+// it is unknown.
 func TestSinces(t *testing.T) {
 	const early, late = "2026-01-01T00:00:00.25Z", "2026-01-01T00:00:01Z"
 	for _, c := range []struct {

@@ -12,8 +12,7 @@ import (
 	"tamtam/swss"
 )
 
-// A session configures a switch over gNMI, and shows what it has configured as the commands that do
-// it again.
+// A session configures a switch over gNMI, and shows the configuration as commands that restore it.
 func Example() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -53,7 +52,7 @@ func Example() {
 	// sonic(config-tam)#
 }
 
-// northbound is a gNMI server on a Redis of its own, as mgmtd is on a switch; no other daemon runs.
+// northbound starts a gNMI server on its own Redis, as mgmtd does on a switch. No other daemon runs.
 func northbound(ctx context.Context) (socket string, stop func(), err error) {
 	redis, err := swss.OpenEmbedded()
 	if err != nil {

@@ -23,21 +23,21 @@ import (
 	"tamtam/cli/tree"
 )
 
-// fakeServer is a gNMI server that keeps a JSON tree and knows no schema beyond
-// the keys of its lists. Names are stored without module prefix.
+// fakeServer is a gNMI server that keeps a JSON tree. From the schema it has only the keys of lists. Names are stored
+// without module prefix.
 type fakeServer struct {
 	gpb.UnimplementedGNMIServer
 
 	mu       sync.Mutex
 	tree     map[string]any
 	sets     []*gpb.SetRequest
-	user     string                      // of the latest request
+	user     string                      // user of the latest request
 	onSet    func(*gpb.SetRequest) error // refuses a Set
-	password string                      // wanted, when set
-	frozen   bool                        // a Set is noted, and changes nothing
+	password string                      // required if set
+	frozen   bool                        // whether a Set is recorded without changing anything
 }
 
-// listKeys are the keys of lists that have another than name.
+// listKeys contains the keys of lists whose key is not name.
 var listKeys = map[string]string{
 	"period": "number", "alt-mark-result": "path", "feature": "feature-ref", "flymon-group": "number",
 	"metric": "quantity", "capability": "type",
@@ -45,7 +45,7 @@ var listKeys = map[string]string{
 	"neighbor": "id", "alarm": "id", "tally": "list", "object": "key",
 }
 
-// bare strips module prefixes from all names below v.
+// bare removes module prefixes from all names below v.
 func bare(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -222,7 +222,7 @@ func remove(m map[string]any, elems []*gpb.PathElem) {
 	})
 }
 
-// update merges a value into the tree, making what is above it.
+// update merges a value into the tree, creating the nodes above it.
 func (f *fakeServer) update(u *gpb.Update) {
 	dec := json.NewDecoder(bytes.NewReader(u.Val.GetJsonIetfVal()))
 	dec.UseNumber()
@@ -291,7 +291,7 @@ func (f *fakeServer) load(t *testing.T, text string) {
 	f.tree = merge("", f.tree, bare(v)).(map[string]any)
 }
 
-// session is a Shell with the server it talks to and what it wrote.
+// session is a Shell with its server and its output.
 type session struct {
 	*Shell
 	server   *fakeServer
@@ -323,7 +323,7 @@ func newSession(t *testing.T) *session {
 	return s
 }
 
-// do runs lines that must succeed and returns what they wrote.
+// do runs lines that must succeed, and returns their output.
 func (s *session) do(t *testing.T, lines ...string) string {
 	t.Helper()
 	s.out.Reset()
@@ -335,7 +335,7 @@ func (s *session) do(t *testing.T, lines ...string) string {
 	return s.out.String()
 }
 
-// fails runs a line that must fail and returns the error's text.
+// fails runs a line that must fail, and returns the error's text.
 func (s *session) fails(t *testing.T, line string) string {
 	t.Helper()
 	err := s.Exec(t.Context(), line)
@@ -345,7 +345,7 @@ func (s *session) fails(t *testing.T, line string) string {
 	return err.Error()
 }
 
-// snapshot is the server's tree as text that equal trees share.
+// snapshot returns the server's tree as text, which is the same for equal trees.
 func (f *fakeServer) snapshot(t *testing.T) string {
 	t.Helper()
 	raw, err := json.MarshalIndent(canonical(f.tree), "", " ")
@@ -355,7 +355,7 @@ func (f *fakeServer) snapshot(t *testing.T) string {
 	return string(raw)
 }
 
-// canonical orders lists by content and leaves empty ones out.
+// canonical sorts lists by content and omits empty ones.
 func canonical(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -387,5 +387,5 @@ func canonical(v any) any {
 	return v
 }
 
-// bareName is a name without its module.
+// bareName returns a name without its module.
 func bareName(name string) string { return name[strings.LastIndex(name, ":")+1:] }

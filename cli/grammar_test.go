@@ -78,8 +78,7 @@ func TestAbbreviations(t *testing.T) {
 	}
 }
 
-// The table itself: every keyword and parameter explains itself, and every
-// command has an action.
+// In the table itself, every keyword and parameter has help, and every command has an action.
 func TestCommandTable(t *testing.T) {
 	for m, forms := range kit.Compile(commandTable(submodes()), submodes()).Forms {
 		for _, p := range forms {

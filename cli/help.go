@@ -14,16 +14,16 @@ import (
 // liveTimeout bounds the requests that TAB and ? make for values.
 const liveTimeout = 2 * time.Second
 
-// candidate is one thing that may be written at a place in a line.
+// candidate is a possible word at a place in a line.
 type candidate struct {
-	text  string // what TAB inserts; empty for a parameter without known values
-	label string // what ? shows
+	text  string // text that TAB inserts; empty for a parameter without known values
+	label string // text that ? shows
 	help  string
-	value bool // a value of the parameter listed above it
+	value bool // whether it is a value of the parameter listed above it
 }
 
-// candidates lists what may follow the text before the cursor. partial is the
-// unfinished word under the cursor, which every candidate continues.
+// candidates returns what may follow the text before the cursor. partial is the unfinished word under the cursor, which
+// every candidate continues.
 func (s *Shell) candidates(ctx context.Context, before string) (list []candidate, partial kit.Token) {
 	tokens := kit.Split(before)
 	partial = kit.Token{Col: len(before), End: len(before)}
@@ -71,7 +71,7 @@ func (s *Shell) candidatesIn(ctx context.Context, m kit.Mode, before []kit.Token
 	return list
 }
 
-// valueCandidates lists a parameter and the values of it that are known.
+// valueCandidates returns a parameter and its known values.
 func (s *Shell) valueCandidates(ctx context.Context, e kit.Element, partial kit.Token) []candidate {
 	var out []candidate
 	for _, c := range e.ArgKind.Choices {
@@ -90,7 +90,7 @@ func (s *Shell) valueCandidates(ctx context.Context, e kit.Element, partial kit.
 	defer cancel()
 	live, err := e.ArgKind.Live(ctx, s.session)
 	if err != nil {
-		return out // help must not fail because the server does
+		return out // help works even if the server fails
 	}
 	before, last := "", partial.Text
 	if i := strings.LastIndexByte(last, ','); e.ArgKind.List && i >= 0 {
@@ -104,7 +104,7 @@ func (s *Shell) valueCandidates(ctx context.Context, e kit.Element, partial kit.
 	return out
 }
 
-// endCandidates offers the end of the line, and a pipe after a show command.
+// endCandidates returns the end of the line, and a pipe after a show command.
 func endCandidates(at []kit.Position) []candidate {
 	for _, p := range at {
 		if !p.Complete() {
@@ -129,7 +129,7 @@ func dedupe(in []candidate) []candidate {
 	return out
 }
 
-// mostValues is how many values of a parameter ? lists.
+// mostValues is the maximum number of values of a parameter that ? lists.
 const mostValues = 40
 
 // help writes what may follow the text before the cursor.
@@ -160,8 +160,8 @@ func (s *Shell) help(ctx context.Context, w io.Writer, before string) {
 	}
 }
 
-// completion extends the text before the cursor as far as all candidates agree.
-// When it can add nothing, choices lists the candidates.
+// completion extends the text before the cursor as far as all candidates agree. If it can add nothing, choices contains
+// the candidates.
 func (s *Shell) completion(ctx context.Context, before string) (extended string, choices []string) {
 	list, partial := s.candidates(ctx, before)
 	var texts []string
@@ -187,7 +187,7 @@ func (s *Shell) completion(ctx context.Context, before string) (extended string,
 	return before, texts
 }
 
-// commonPrefixFold returns the longest common prefix, ignoring case, as a spells it.
+// commonPrefixFold returns the longest common prefix, ignoring case, in the spelling of a.
 func commonPrefixFold(a, b string) string {
 	n := 0
 	for i, r := range a {

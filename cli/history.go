@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// mostHistory is how many lines the history keeps.
+// mostHistory is the maximum number of lines in the history.
 const mostHistory = 500
 
-// history remembers lines, the newest last, and appends them to a file.
+// history keeps lines, the newest last, and appends them to a file.
 type history struct {
 	lines []string
 	file  *os.File
 
-	wanted, shown string // what is searched for, and the line that was found last
-	at            int    // where it is in lines
+	wanted, shown string // the text searched for, and the line found last
+	at            int    // index of that line in lines
 }
 
-// search finds the newest line that holds a text, and, asked again with what it has found, the one before that; false:
-// there is none (more).
+// search returns the newest line that contains a text. If it is called with the line that it returned last, it returns
+// the next older one. It returns false if there is none.
 func (h *history) search(text string) (string, bool) {
 	if text != h.shown || h.shown == "" {
 		h.wanted, h.at = text, len(h.lines)
@@ -34,8 +34,7 @@ func (h *history) search(text string) (string, bool) {
 	return "", false
 }
 
-// openHistory reads an earlier session's lines. Without a file, or if the file fails, the history
-// is only in memory.
+// openHistory reads the lines of earlier sessions. Without a file, or if the file fails, the history is only in memory.
 func openHistory(name string) (*history, error) {
 	h := &history{}
 	if name == "" {
@@ -58,7 +57,7 @@ func (h *history) remember(line string) {
 	}
 }
 
-// Add is part of term.History. Blank lines and repeats are not kept.
+// Add implements term.History. It omits blank lines and repetitions.
 func (h *history) Add(line string) {
 	if strings.TrimSpace(line) == "" || len(h.lines) > 0 && h.lines[len(h.lines)-1] == line {
 		return
@@ -69,10 +68,10 @@ func (h *history) Add(line string) {
 	}
 }
 
-// Len is part of term.History.
+// Len implements term.History.
 func (h *history) Len() int { return len(h.lines) }
 
-// At is part of term.History; 0 is the newest line.
+// At implements term.History. 0 is the newest line.
 func (h *history) At(i int) string { return h.lines[len(h.lines)-1-i] }
 
 func (h *history) close() {

@@ -2,7 +2,8 @@ package cli
 
 import "testing"
 
-// Ctrl-R finds the newest line that holds what was typed; again, the one before; other text begins anew.
+// Ctrl-R finds the newest line that contains the typed text. Pressed again, it finds the next older one. A different
+// text starts a new search.
 func TestHistorySearch(t *testing.T) {
 	h := &history{}
 	for _, l := range []string{"show version", "configure", "show alarms", "tam"} {

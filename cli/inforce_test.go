@@ -9,9 +9,9 @@ import (
 	"tamtam/swss"
 )
 
-// The same for all that the features and their parts are configured by: nothing
-// said is Pending, and so is what is active of another configuration. Rows of APPL_DB
-// are as the managers write them. That every leaf is told holds device's test of changes.
+// After a change, all objects of the features without a report are shown as Pending, and so are those active with an
+// older configuration. Rows of APPL_DB are as the managers write them. A test of package device checks that every leaf
+// is reported.
 func TestShowAllKindsRightAfterAChange(t *testing.T) {
 	s, r := newSwitch(t)
 	for _, g := range []string{"f1", "f2"} {
@@ -26,8 +26,8 @@ func TestShowAllKindsRightAfterAChange(t *testing.T) {
 	for _, c := range []struct {
 		table, key string
 		Configured string
-		appl       string // without table: of the same name and key
-		change     string // fields and their new values; -: without
+		appl       string // without table if it has the same name and key
+		change     string // fields with new values; - removes a field
 		command    string
 		says       string
 		state      string // table and key
@@ -134,7 +134,7 @@ func TestShowAllKindsRightAfterAChange(t *testing.T) {
 	}
 }
 
-// deleteRows deletes rows of CONFIG_DB; restore writes them again.
+// deleteRows deletes rows of CONFIG_DB. restore writes them again.
 func deleteRows(t *testing.T, r *swss.Redis, keys ...string) (restore func()) {
 	t.Helper()
 	client := r.DB(swss.ConfigDB).Client()
@@ -156,7 +156,7 @@ func deleteRows(t *testing.T, r *swss.Redis, keys ...string) (restore func()) {
 	}
 }
 
-// fieldsOf reads "field=value ..."; a value may have more of =.
+// fieldsOf parses "field=value ...". A value may contain further =.
 func fieldsOf(text string) swss.FieldValues {
 	f := swss.FieldValues{}
 	for _, x := range strings.Fields(text) {
@@ -166,8 +166,8 @@ func fieldsOf(text string) swss.FieldValues {
 	return f
 }
 
-// In the list of all sessions, too, a session says that its flow group is not in force; whether any is not, the switch
-// has counted.
+// The list of all sessions also shows that a session's flow group is not in force. The switch's own count shows whether
+// any is not.
 func TestSessionsOfGroupsNotInForce(t *testing.T) {
 	s, r := newSwitch(t)
 	fill(t, r, 3)

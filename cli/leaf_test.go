@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// valueOf is a value of a leaf as the running configuration writes it, of kinds that are no choice
-// by their label. Addresses are of one family, since a flow group has one.
+// valueOf returns a random value of a leaf in the form of the running configuration. For kinds without choices the
+// label selects the examples. Addresses are of one family, since a flow group has only one.
 func valueOf(t *testing.T, rnd *rand.Rand, k *kit.Kind) string {
 	t.Helper()
 	if examples, ok := map[string][]string{
@@ -54,14 +54,14 @@ func valueOf(t *testing.T, rnd *rand.Rand, k *kit.Kind) string {
 	return k.Choices[rnd.IntN(len(k.Choices))].Word
 }
 
-// leafCommand is a leaf with a value: its words, and those of the running configuration.
+// leafCommand is a leaf with a value: its words in a command, and in the running configuration.
 type leafCommand struct {
 	kit.Leaf
 	said, written string
 }
 
-// randomCommands are some of the leaves with values: those that a command must say or that the
-// switch would give a value, and each other one more often than not.
+// randomCommands returns some of the leaves with values. It always includes the leaves that a command requires or that
+// the switch would give a value. It includes each other leaf with a probability of two thirds.
 func randomCommands(t *testing.T, rnd *rand.Rand, leaves []kit.Leaf, defaults bool) (out []leafCommand) {
 	for _, l := range leaves {
 		must := l.Need || l.Fill != "" || l.Word == tam.GroupID.Word
@@ -85,8 +85,8 @@ func randomCommands(t *testing.T, rnd *rand.Rand, leaves []kit.Leaf, defaults bo
 	return out
 }
 
-// commandOf is the command of an entry with what it need not say in a random order, and as the
-// running configuration writes it.
+// commandOf returns the command of an entry with its optional words in random order, and in the form of the running
+// configuration.
 func commandOf(rnd *rand.Rand, o tam.Object, name string, leaves []leafCommand) (said, written string) {
 	var needed, others []leafCommand
 	for _, c := range leaves {
@@ -110,7 +110,7 @@ func commandOf(rnd *rand.Rand, o tam.Object, name string, leaves []leafCommand) 
 	return said, written
 }
 
-// modeOf is where an object's command is known.
+// modeOf returns the mode with an object's command.
 func modeOf(o tam.Object) kit.Mode {
 	for _, f := range tam.Features() {
 		for _, its := range f.Objects {
@@ -122,7 +122,7 @@ func modeOf(o tam.Object) kit.Mode {
 	return kit.ModeTAM
 }
 
-// leafPlaces are the leaves that are in no list, and the words in front of theirs.
+// leafPlaces contains the leaves outside of lists, and the words before theirs.
 var leafPlaces = []struct {
 	mode   kit.Mode
 	prefix string
@@ -130,11 +130,11 @@ var leafPlaces = []struct {
 }{{kit.ModeTAM, "", tam.SwitchLeaves}, {kit.ModeInterface, "", interfaceLeaves},
 	{kit.ModeConfig, "mac address-table ", []kit.Leaf{agingTime}}}
 
-// onePort is a switch with nothing but a port.
+// onePort is a switch with a single port.
 const onePort = `{"interfaces":{"interface":[{"name":"Ethernet0","config":{"name":"Ethernet0"}}]}}`
 
-// Every leaf that is described can be set; the running configuration says it in the words that set
-// it, and makes the same tree on an empty switch; it is shown; "no" takes it back.
+// Every described leaf can be set. The running configuration contains it in the words of that command, and restores the
+// same tree on an empty switch. Show commands display it, and "no" removes it.
 func TestLeaves(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 100, Short: 8}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
@@ -142,7 +142,7 @@ func TestLeaves(t *testing.T) {
 		s.server.load(t, onePort)
 		defaults := rnd.IntN(2) == 0
 		want := map[string]bool{}      // lines of the running configuration
-		taken := map[string]kit.Mode{} // commands that take all back
+		taken := map[string]kit.Mode{} // commands that remove everything
 		do := func(m kit.Mode, line string) { s.session.Mode, s.session.Interface = m, "Ethernet0"; s.do(t, line) }
 		for _, at := range leafPlaces {
 			for _, c := range randomCommands(t, rnd, at.leaves, defaults) {
@@ -196,7 +196,7 @@ func TestLeaves(t *testing.T) {
 	})
 }
 
-// checkShown looks for the labels of what is configured of an entry.
+// checkShown checks that the labels of an entry's configured leaves are displayed.
 func checkShown(t *testing.T, s *session, o tam.Object, name string, commands []leafCommand) {
 	t.Helper()
 	for _, e := range o.Entries((tree.Of(s.server.tree)).At("tam")) {
@@ -215,7 +215,7 @@ func checkShown(t *testing.T, s *session, o tam.Object, name string, commands []
 	t.Errorf("no %s %s", o.Word, name)
 }
 
-// "no flow-group" takes single fields back.
+// "no flow-group" removes single fields.
 func TestFlowGroupFields(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 50, Short: 20}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
@@ -244,7 +244,7 @@ func TestFlowGroupFields(t *testing.T) {
 	})
 }
 
-// allObjects are all kinds of objects below tam.
+// allObjects returns all kinds of objects below tam.
 func allObjects() []tam.Object {
 	out := []tam.Object{tam.Collector, tam.Sampler, tam.FlowGroup}
 	for _, f := range tam.Features() {

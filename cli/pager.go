@@ -10,21 +10,21 @@ import (
 type pager struct {
 	con  console
 	keys io.Reader
-	out  io.Writer // where the text goes
+	out  io.Writer // destination of the text
 }
 
-// more is what stands below a screen when there is more.
+// more is the text below a screen if more text follows.
 const more = "--More--"
 
-// show writes text, and waits for a key after each screen: blank or f for the next, enter or j for a line, G for all
-// the rest, q or Ctrl-C to end.
+// show writes text, and waits for a key after each screen. Blank or f shows the next screen, enter or j a line, and G
+// the rest. q or Ctrl-C ends it.
 func (p *pager) show(text []byte) error {
 	width, height := p.con.size()
 	page := max(height-1, 1)
 	room, keys := page, make([]byte, 1)
 	for len(text) > 0 {
 		line, rest, _ := bytes.Cut(text, []byte("\n"))
-		if rows := rowsOf(line, width); room < rows && room < page { // the screen is begun, and full
+		if rows := rowsOf(line, width); room < rows && room < page { // the screen has begun and is full
 			next, err := p.ask(keys, page)
 			switch {
 			case err != nil || next == 0:
@@ -45,16 +45,16 @@ func (p *pager) show(text []byte) error {
 	return nil
 }
 
-// rowsOf is how many rows of a screen a line takes.
+// rowsOf returns the number of rows of a screen that a line needs.
 func rowsOf(line []byte, width int) int {
 	return max((utf8.RuneCount(line)+width-1)/width, 1)
 }
 
-// ask waits for a key and returns how many rows more are to be shown: -1 is all, 0 the end.
+// ask waits for a key, and returns how many more rows to show. -1 means all, and 0 means the end.
 func (p *pager) ask(keys []byte, page int) (int, error) {
 	restore, err := p.con.raw()
 	if err != nil {
-		return -1, nil // nobody can press a key
+		return -1, nil // no key can be read
 	}
 	defer restore()
 	if _, err := io.WriteString(p.con, more); err != nil {

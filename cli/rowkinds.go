@@ -6,7 +6,7 @@ import (
 	"tamtam/cli/kit"
 )
 
-// names makes fields without a word of help from their names.
+// names returns fields with a generic help text from their names.
 func names(list string) (out []rowField) {
 	for name := range strings.FieldsSeq(list) {
 		out = append(out, rowField{name: name, help: "Field " + strings.TrimSuffix(name, "@"), kind: anything})
@@ -14,7 +14,7 @@ func names(list string) (out []rowField) {
 	return out
 }
 
-// rowKinds are the tables of CONFIG_DB that have commands of their own without having nodes of their own in the tree.
+// rowKinds returns the tables of CONFIG_DB with their own commands, but without other nodes in the tree.
 func rowKinds() []rowKind {
 	name := func(help string) kit.Element {
 		return kit.Arg("name", &kit.Kind{Label: "<name>", Parse: kit.ParseName}, help)
@@ -133,15 +133,15 @@ func rowKinds() []rowKind {
 		})
 }
 
-// dropCounterType is what a drop counter counts.
+// dropCounterType is the kind of the packets that a drop counter counts.
 var dropCounterType = offered("PORT_INGRESS_DROPS", "PORT_EGRESS_DROPS", "SWITCH_INGRESS_DROPS", "SWITCH_EGRESS_DROPS")
 
-// words2 is a keyword with its help, as a list.
+// words2 returns a list of one keyword with its help.
 func words2(word, help string) []kit.Element {
 	return []kit.Element{kit.Keyword(word, help)}
 }
 
-// aclKinds are ACL tables, their rules and types.
+// aclKinds returns ACL tables, their rules and types.
 func aclKinds() []rowKind {
 	list := kit.Keyword("access-list", "Which packets may pass, are dropped or copied")
 	name := func(as, help string) kit.Element {
@@ -149,13 +149,14 @@ func aclKinds() []rowKind {
 	}
 	return []rowKind{
 		{
-			table: "ACL_TABLE_TYPE", words: []kit.Element{list, kit.Keyword("type", "Matches and actions of a table's rules")},
-			keys: []kit.Element{name("name", "Name of the type")}, fields: names("MATCHES@ ACTIONS@ BIND_POINTS@"),
+			table: "ACL_TABLE_TYPE",
+			words: []kit.Element{list, kit.Keyword("type", "Matches and actions that rules of a table may use")},
+			keys:  []kit.Element{name("name", "Name of the type")}, fields: names("MATCHES@ ACTIONS@ BIND_POINTS@"),
 		},
 		{
 			table: "ACL_TABLE", words: []kit.Element{list, kit.Keyword("table", "A list of rules")},
 			keys: []kit.Element{name("name", "Name of the table")}, fields: []rowField{
-				{"type", "Matches and actions of its rules", offered("L3", "L3V6", "L3V4V6", "MIRROR", "MIRRORV6", "TAM")},
+				{"type", "Matches and actions that rules may use", offered("L3", "L3V6", "L3V4V6", "MIRROR", "MIRRORV6", "TAM")},
 				{"stage", "Where on a packet's way", offered("INGRESS", "EGRESS")},
 				{"ports@", "Ports and PortChannels, with commas between", anything},
 				{"policy_desc", "Words of the user", anything},

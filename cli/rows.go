@@ -13,7 +13,7 @@ import (
 	"tamtam/cli/tree"
 )
 
-// Rows of CONFIG_DB in the tree.
+// Paths of the rows of CONFIG_DB in the tree.
 const (
 	rowsModule = "tamtam-configuration"
 	rowsRoot   = rowsModule + ":config-rows"
@@ -23,33 +23,33 @@ func rowPath(table, key string) *gpb.Path {
 	return tree.Path(rowsRoot, tree.In2("row", "table", table, "key", key))
 }
 
-// rowKind describes the rows of a table that no other node of the tree configures: one command writes a row, its words
-// are the names of the fields. The command and the running configuration follow.
+// rowKind describes the rows of a table that no other node of the tree configures. One command writes a row, and its
+// words are the names of the fields. rowKind defines the command and the running configuration.
 type rowKind struct {
 	table  string
-	words  []kit.Element // of the command, behind them the key's parts
+	words  []kit.Element // words of the command before the key's parts
 	keys   []kit.Element
 	fields []rowField
-	pairs  *rowField // the fields are a map, written as one list of FROM:TO
-	parts  string    // a table whose rows KEY|... are of the row, and go with it
-	update bool      // a command leaves fields that it does not name as they are
+	pairs  *rowField // set if the fields are a map, written as one list of FROM:TO
+	parts  string    // table whose rows KEY|... are parts of the row, and are removed with it
+	update bool      // whether a command keeps the fields that it does not name
 }
 
-// A rowField is a field, and how its command spells it.
+// A rowField is a field and its form in the command.
 type rowField struct {
 	name, help string
 	kind       *kit.Kind
 }
 
-// word is the field's keyword.
+// word returns the field's keyword.
 func (f rowField) word() string {
 	return strings.ToLower(strings.ReplaceAll(strings.TrimSuffix(f.name, "@"), "_", "-"))
 }
 
-// anything is a value that only the switch judges.
+// anything is the kind of a value that only the switch checks.
 var anything = &kit.Kind{Label: "<value>", Parse: func(text string) (string, error) { return text, nil }}
 
-// offered is a value that only the switch judges, too, of which some are known.
+// offered returns the kind of a value that only the switch checks, with some known values.
 func offered(words ...string) *kit.Kind {
 	k := &kit.Kind{Label: "<value>", Parse: anything.Parse}
 	for _, w := range words {
@@ -58,7 +58,7 @@ func offered(words ...string) *kit.Kind {
 	return k
 }
 
-// command is the one that writes and deletes such a row.
+// command returns the command that writes and deletes such a row.
 func (k rowKind) command() *kit.Command {
 	form := kit.Form{Fixed: append(slices.Clone(k.words), k.keys...)}
 	no := form
@@ -85,10 +85,10 @@ func (k rowKind) command() *kit.Command {
 	}}
 }
 
-// pairsArg is the argument that is a map.
+// pairsArg is the name of the argument that is a map.
 const pairsArg = "pairs"
 
-// written are the fields that a command's arguments mean.
+// written returns the fields for a command's arguments.
 func (k rowKind) written(args map[string]string) (fields []string, err error) {
 	if k.pairs != nil {
 		for pair := range strings.SplitSeq(args[pairsArg], ",") {
@@ -107,7 +107,7 @@ func (k rowKind) written(args map[string]string) (fields []string, err error) {
 	return fields, nil
 }
 
-// line is the command that writes a row with these fields; false: it cannot.
+// line returns the command that writes a row with these fields. It returns false if there is none.
 func (k rowKind) line(key string, fields []string) (string, bool) {
 	var b strings.Builder
 	for i, w := range k.words {
@@ -146,7 +146,7 @@ func (k rowKind) line(key string, fields []string) (string, bool) {
 	return b.String(), err == nil && slices.Equal(again, slices.Sorted(slices.Values(fields)))
 }
 
-// rowCommands are those of all kinds of rows, and one for any row.
+// rowCommands returns the commands of all kinds of rows, and one for any row.
 func rowCommands() []*kit.Command {
 	table := &kit.Kind{Label: "<TABLE>", Parse: kit.ParseName, Live: liveConfigTables}
 	key := &kit.Kind{Label: "<key>", Parse: anything.Parse}
@@ -181,7 +181,7 @@ func rowCommands() []*kit.Command {
 	return out
 }
 
-// liveConfigTables completes from the tables that have rows.
+// liveConfigTables returns the tables that have rows, for completion.
 func liveConfigTables(ctx context.Context, s *kit.Session) ([]string, error) {
 	found, err := s.Client.All(ctx, tree.Path(configTables, tree.In("table", "name", "*"), "state", "name"))
 	if err != nil {
@@ -190,7 +190,7 @@ func liveConfigTables(ctx context.Context, s *kit.Session) ([]string, error) {
 	return tree.SortNaturally(found.Texts()), nil
 }
 
-// setRow writes a row of CONFIG_DB. whole: it has no other fields.
+// setRow writes a row of CONFIG_DB. If whole is set, its other fields are removed.
 func setRow(ctx context.Context, s *kit.Session, table, key string, fields []string, whole bool) error {
 	if key == "" {
 		return errors.New("the key is empty")
@@ -203,7 +203,7 @@ func setRow(ctx context.Context, s *kit.Session, table, key string, fields []str
 	return s.Client.Set(ctx, kit.Change{Path: rowPath(table, key), Value: value, Replace: whole})
 }
 
-// removeRow deletes a row, and with it those of another table that are its parts; "": there is none.
+// removeRow deletes a row, and the rows of the table parts that belong to it. parts may be "".
 func removeRow(ctx context.Context, s *kit.Session, table, key, parts string) error {
 	path := rowPath(table, key)
 	if parts == "" {

@@ -14,22 +14,22 @@ import (
 	"tamtam/cli/tree"
 )
 
-// The running configuration is the commands that make it. Most rows of CONFIG_DB are nodes of the tree, and come as
-// the commands of their modes; the switch says which rows these make again (told). What they do not make, or not
-// whole, comes first, as the row that it is: then whatever refers to it finds it, and commands that only add to it
-// find what is to be there.
+// The running configuration consists of the commands that restore it. Most rows of CONFIG_DB are nodes of the tree, and
+// appear as the commands of their modes. The switch reports which rows these commands reproduce (told). Rows that they
+// do not reproduce, or only in part, are written first, as row commands. So they exist when later commands refer to
+// them or add fields to them.
 
-// A running is the running configuration while it is written.
+// A running is the running configuration while it is being written.
 type running struct {
 	kit.Printout
-	lost []string            // what cannot be said at all
-	rows map[rowID]tree.Node // all rows of CONFIG_DB; none: the switch does not tell them
-	said map[rowID]bool      // rows that commands make
+	lost []string            // comments on what no command can express
+	rows map[rowID]tree.Node // all rows of CONFIG_DB; empty if the switch does not report them
+	said map[rowID]bool      // rows that commands restore
 }
 
 type rowID struct{ table, key string }
 
-// readRunning gets what is configured below roots, and all rows.
+// readRunning reads the configuration below roots, and all rows.
 func readRunning(ctx context.Context, s *kit.Session, roots ...string) (*running, []tree.Node, map[string]any, error) {
 	paths := make([]*gpb.Path, len(roots))
 	for i, root := range roots {
@@ -63,15 +63,15 @@ func readRunning(ctx context.Context, s *kit.Session, roots ...string) (*running
 	return r, found, data, nil
 }
 
-// hidden notes what the user may not see, so that nobody takes what is printed for all.
+// hidden records that a part is omitted because the user may not see it, so that the output is not mistaken for the
+// whole configuration.
 func (r *running) hidden(root string, err error) {
 	if err != nil {
 		r.lost = append(r.lost, fmt.Sprintf("! /%s is left out: the user may not see it", root))
 	}
 }
 
-// findLost finds tables with more rows than the tree has: a key may be one that gNMI cannot name, such as * or what
-// is not UTF-8.
+// findLost finds tables with more rows than the tree contains. gNMI cannot name some keys, such as * or invalid UTF-8.
 func findLost(ctx context.Context, s *kit.Session, r *running) error {
 	tables, err := s.Client.All(ctx, tree.Path(configTables))
 	if err != nil || len(r.rows) == 0 {
@@ -89,7 +89,7 @@ func findLost(ctx context.Context, s *kit.Session, r *running) error {
 	return nil
 }
 
-// says reports whether commands are to make a row, which then counts as made.
+// says reports whether commands should restore a row, and records that they do.
 func (r *running) says(table string, key ...string) bool {
 	id := rowID{table, strings.Join(key, "|")}
 	row, there := r.rows[id]
@@ -100,7 +100,7 @@ func (r *running) says(table string, key ...string) bool {
 	return true
 }
 
-// finished is the whole: first the rows of tables that no command made.
+// finished returns the complete text, with the rows that no command restores first.
 func (r *running) finished(tables func(rowID) bool) string {
 	var p kit.Printout
 	p.Line("configure terminal")
@@ -134,7 +134,7 @@ func (r *running) finished(tables func(rowID) bool) string {
 	return p.String()
 }
 
-// writeRow writes what of a row no other command makes.
+// writeRow writes the part of a row that no other command restores.
 func writeRow(p *kit.Printout, k rowKind, id rowID, row tree.Node, said bool) {
 	fields := row.At("config", "field")
 	if said {
@@ -166,8 +166,7 @@ func writeRow(p *kit.Printout, k rowKind, id rowID, row tree.Node, said bool) {
 	}
 }
 
-// showRunning writes the configuration as commands. Read back with -f, or pasted at the prompt,
-// they restore it.
+// showRunning writes the configuration as commands. Run with -f, or pasted at the prompt, they restore it.
 func showRunning(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	r, found, data, err := readRunning(ctx, c.Session, tam.TamRoot, kit.InterfacesRoot, vlansRoot, routingRoot, fdbRoot,
 		sflowRoot)
@@ -211,7 +210,7 @@ func showRunningTAM(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	return kit.NewView(data, text), nil
 }
 
-// links writes what creates VLANs, which the rest names.
+// links writes the commands that create VLANs, which the other commands refer to.
 func (r *running) links(vlans tree.Node) {
 	for _, v := range vlans.SortedBy("vlan-id", "vlan") {
 		if r.says("VLAN", "Vlan"+v.Text("vlan-id")) {
@@ -221,7 +220,7 @@ func (r *running) links(vlans tree.Node) {
 	}
 }
 
-// tam writes the mode config-tam up to its features.
+// tam writes the mode config-tam except its features.
 func (r *running) tam(root tree.Node) {
 	var lines kit.Printout
 	if r.says("TAM_SWITCH_TABLE", "global") {
@@ -255,8 +254,8 @@ func (r *running) objects(p *kit.Printout, indent string, o tam.Object, entries 
 	}
 }
 
-// saysGroup is says for a flow group: its row and that of its rule are written by the same commands, one of which
-// would choose an id where there is none.
+// saysGroup does the work of says for a flow group. The same commands write its row and that of its rule. One of them
+// would choose an id if the row had none.
 func (r *running) saysGroup(e tree.Node) bool {
 	rows := []rowID{{tam.FlowGroup.Table, e.Name()}, {aclRule, "TAM|" + e.Name()}}
 	for _, id := range rows {
@@ -270,11 +269,11 @@ func (r *running) saysGroup(e tree.Node) bool {
 		!slices.Equal(interfaces, slices.SortedStableFunc(slices.Values(interfaces), inOrder))) {
 		return false
 	}
-	r.says(rows[1].table, rows[1].key) // it may have no rule
+	r.says(rows[1].table, rows[1].key) // the group may have no rule
 	return r.says(rows[0].table, rows[0].key)
 }
 
-// inOrder is that of interfaces in the running configuration: port channels come before ports, since these join them.
+// inOrder orders interfaces for the running configuration. Port channels precede ports, because ports join them.
 func inOrder(a, b string) int {
 	channel := func(name string) int { return kit.IntOf(!strings.HasPrefix(name, "PortChannel")) }
 	if n := channel(a) - channel(b); n != 0 {
@@ -283,7 +282,7 @@ func inOrder(a, b string) int {
 	return tree.Natural(a, b)
 }
 
-// writeSingles writes the commands of leaves that are in no list, each on a line.
+// writeSingles writes the commands of leaves outside of lists, one per line.
 func writeSingles(p *kit.Printout, indent string, t tree.Node, leaves ...kit.Leaf) {
 	for _, l := range leaves {
 		if words := l.Words(t); words != "" {
@@ -292,15 +291,14 @@ func writeSingles(p *kit.Printout, indent string, t tree.Node, leaves ...kit.Lea
 	}
 }
 
-// writeBlock writes lines under the command that enters their mode; no lines, no
-// block.
+// writeBlock writes lines after the command that enters their mode. It writes nothing if there are no lines.
 func writeBlock(p *kit.Printout, head string, lines *kit.Printout) {
 	if lines.Len() > 0 {
 		p.Line("%s\n%s!", head, lines)
 	}
 }
 
-// attachedInterfaces are the interfaces that flow groups are attached to.
+// attachedInterfaces returns the interfaces that flow groups are attached to.
 func attachedInterfaces(root tree.Node) []string {
 	seen := map[string]bool{}
 	var out []string
@@ -326,8 +324,7 @@ func (r *running) attached(p *kit.Printout, iface string, root tree.Node) {
 	}
 }
 
-// interfaces writes the mode of each interface: port channels first,
-// since ports join them.
+// interfaces writes the mode of each interface. Port channels are first, because ports join them.
 func (r *running) interfaces(interfaces, vlans, root tree.Node) {
 	channel := map[string]string{} // of a member
 	all := links(interfaces)
@@ -342,7 +339,7 @@ func (r *running) interfaces(interfaces, vlans, root tree.Node) {
 	}
 	for _, i := range all {
 		if !r.there(i.Name()) {
-			continue // there is only something below it
+			continue // it exists only because of nodes below it
 		}
 		table := "PORT"
 		if strings.HasPrefix(i.Name(), "PortChannel") {
@@ -362,8 +359,7 @@ func (r *running) interfaces(interfaces, vlans, root tree.Node) {
 	}
 }
 
-// spaced writes PortChannel1 as "PortChannel 1", the form of the command that
-// makes it.
+// spaced returns "PortChannel 1" for PortChannel1, as in the command that creates it.
 func spaced(name string) string {
 	if number, ok := strings.CutPrefix(name, "PortChannel"); ok {
 		return "PortChannel " + number
@@ -386,7 +382,7 @@ func (r *running) vlans(p *kit.Printout, iface string, vlans tree.Node) {
 	}
 }
 
-// routedTable is the table of an interface that routes.
+// routedTable returns the table of an interface that routes.
 func routedTable(name string) string {
 	for kind, table := range map[string]string{
 		"PortChannel": "PORTCHANNEL_INTERFACE", "Vlan": "VLAN_INTERFACE", "Loopback": "LOOPBACK_INTERFACE",
@@ -426,7 +422,7 @@ func (r *running) routing(routing tree.Node) {
 	}
 }
 
-// there reports whether an interface is, so that its mode can be entered without making it.
+// there reports whether an interface exists. Then entering its mode does not create it.
 func (r *running) there(name string) bool {
 	if strings.HasPrefix(name, "Loopback") || len(r.rows) == 0 {
 		return true
@@ -439,8 +435,8 @@ func (r *running) there(name string) bool {
 	return false
 }
 
-// routed writes the mode of an interface that routes. Commands make its row with its first address, and that of a
-// loopback in any case; another, and an own MTU or MAC address, stays a row.
+// routed writes the mode of an interface that routes. Commands create its row with its first address, and the row of a
+// loopback in any case. Otherwise, and for its own MTU or MAC address, it remains a row command.
 func (r *running) routed(i tree.Node, neighbors []tree.Node) {
 	table, name := routedTable(i.Name()), i.Name()
 	if !r.there(name) {
@@ -485,8 +481,8 @@ func (r *running) fdb(fdb tree.Node) {
 	}
 }
 
-// features comes after everything that the features' objects name. A feature is enabled
-// last, so that nothing is measured before everything is configured.
+// features writes the modes of features, after everything that their objects name. A feature is enabled last, so that
+// nothing is measured before everything is configured.
 func (r *running) features(root tree.Node) {
 	for _, f := range tam.Features() {
 		var lines kit.Printout
@@ -503,5 +499,5 @@ func (r *running) features(root tree.Node) {
 	}
 }
 
-// configTables is the container that says what tables there are in CONFIG_DB.
+// configTables is the container that lists the tables of CONFIG_DB.
 const configTables = "tamtam-status:config-tables"

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A configRoll makes a random CONFIG_DB, whose rows are valid, and refer to what is there or not.
+// A configRoll makes a random CONFIG_DB of valid rows, whose references may or may not exist.
 type configRoll struct {
 	*rand.Rand
 	rows configfile.Rows
@@ -44,7 +44,7 @@ func (c *configRoll) set(table, key string, pairs ...string) {
 	c.rows[table][key] = f
 }
 
-// reads is what reads a row; nil: nothing does.
+// reads returns the parser of a row, or nil if there is none.
 func reads(table, key string) func(string, map[string]string) (schema.Row, error) {
 	if table != schema.CfgACLRule {
 		return schema.RowOf(table, key)
@@ -57,12 +57,12 @@ func reads(table, key string) func(string, map[string]string) (schema.Row, error
 	return func(key string, f map[string]string) (schema.Row, error) { return schema.ParseACLRule(t, key, f) }
 }
 
-// of is one of some words; "" is none.
+// of returns one of some words. "" stands for none.
 func (c *configRoll) of(words ...string) string { return words[c.IntN(len(words))] }
 
 func (c *configRoll) n(least, most int) string { return fmt.Sprint(least + c.IntN(most-least+1)) }
 
-// maybe calls f, or does not, up to n times with numbers.
+// some calls f with ascending numbers, up to n times.
 func (c *configRoll) some(n int, f func(i int)) {
 	for i := range c.IntN(n + 1) {
 		f(i)
@@ -262,8 +262,8 @@ func (c *configRoll) others() {
 	c.some(1, func(int) { c.set("FEATURE", "lldp", "state", "enabled", "auto_restart", "enabled") })
 }
 
-// meant is a CONFIG_DB in words that do not depend on how numbers and words are written, nor on whether a default is.
-// What has no meaning for the switch is as it is.
+// meant returns a CONFIG_DB in a form that does not depend on the spelling of numbers and words, or on explicit
+// defaults. Rows without meaning for the switch stay as they are.
 func meant(t *testing.T, rows configfile.Rows) []string {
 	var out []string
 	for table, keys := range rows {
@@ -289,8 +289,8 @@ func meant(t *testing.T, rows configfile.Rows) []string {
 	return out
 }
 
-// The running configuration of any CONFIG_DB makes, on an empty switch, the same CONFIG_DB, up to how numbers are
-// written and to what is the default anyway. From then on it says the same, and makes the same rows to the letter.
+// The running configuration of any CONFIG_DB restores the same CONFIG_DB on an empty switch, except for the spelling of
+// numbers and for defaults. After that it is stable, and restores exactly the same rows.
 func TestRunningMakesTheSame(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 8, Short: 1}, func(t *testing.T, seed uint64) {
 		roll := &configRoll{Rand: rand.New(rand.NewPCG(seed, 0)), rows: configfile.Rows{}}

@@ -13,17 +13,17 @@ import (
 	"tamtam/cli/tree"
 )
 
-// sflowRoot is where sFlow is in the tree.
+// sflowRoot is the path of sFlow in the tree.
 const sflowRoot = "tamtam-sflow:sflow"
 
-// directionKind is of which packets samples are.
+// directionKind is the kind of the direction of sampled packets.
 var directionKind = kit.OneOf(
 	kit.Pick("rx", "Packets that come in"), kit.Pick("tx", "Packets that leave"), kit.Pick("both", "Both"))
 
-// adminKind is whether something is.
+// adminKind is the kind of an administrative state.
 var adminKind = kit.OneOf(kit.Pick("up", "It is"), kit.Pick("down", "It is not"))
 
-// sflowLeaves are those of the switch.
+// sflowLeaves are the leaves of the switch.
 var sflowLeaves = []kit.Leaf{
 	{Word: "admin-state", Help: "Whether there is sFlow; default down", Kind: adminKind,
 		Value: "up or down", Label: "Admin State"},
@@ -80,7 +80,7 @@ func sflowCommands() []*kit.Command {
 	return out
 }
 
-// sflowInterface is the command of a port, or of all: "no" takes back what is named, or the whole.
+// sflowInterface returns the command of a port, or of all ports. "no" removes the named settings, or all.
 func sflowInterface(sflow kit.Element) *kit.Command {
 	o := sflowSession
 	c := o.Command(kit.InConfig, sflow)
@@ -105,7 +105,7 @@ func sflowInterface(sflow kit.Element) *kit.Command {
 	return c
 }
 
-// sflow writes what is configured of it.
+// sflow writes the configuration of sFlow.
 func (r *running) sflow(found tree.Node) {
 	if r.says("SFLOW", "global") {
 		writeSingles(&r.Printout, "sflow ", found, sflowLeaves...)
@@ -115,8 +115,8 @@ func (r *running) sflow(found tree.Node) {
 	}
 }
 
-// showSFlow shows sFlow of the switch and its collectors, in the order of SONiC's command, and what became of them; and
-// below them the rules that sample, if there are any.
+// showSFlow shows the state of sFlow on the switch and of its collectors, in the order of SONiC's command. Below are
+// the rules that sample, if there are any.
 func showSFlow(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	found, err := c.Session.Client.All(ctx, tree.Path(sflowRoot))
 	if err != nil {
@@ -142,12 +142,12 @@ func showSFlow(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	}), nil
 }
 
-// ruleOfTable is what a rule of an access list is called.
+// ruleOfTable returns the name of a rule of an access list, with its table.
 func ruleOfTable(e tree.Node) string {
 	return e.Text("state", "table-name") + "|" + e.Text("state", "rule-name")
 }
 
-// writeSflowRules writes what rules sample.
+// writeSflowRules writes the sampling by rules.
 func writeSflowRules(p *kit.Printout, rules []tree.Node) {
 	var rows [][]string
 	var below []string
@@ -195,7 +195,7 @@ func writeSflowCollectors(p *kit.Printout, entries []tree.Node) {
 	p.After(kit.WhyNots(entries))
 }
 
-// showSFlowInterfaces shows how ports are sampled, and of what is configured what is not so.
+// showSFlowInterfaces shows how ports are sampled, and which configured sampling is not in force.
 func showSFlowInterfaces(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	found, err := c.Session.Client.All(ctx, tree.Path(sflowRoot))
 	if err != nil {

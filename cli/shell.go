@@ -23,12 +23,12 @@ type Shell struct {
 	session *kit.Session
 	clicks  []click
 	history *history
-	pager   *pager // of an interactive session
-	screen  bool   // there is one that can be cleared
+	pager   *pager // pages the output of an interactive session
+	screen  bool   // whether there is a screen that can be cleared
 }
 
-// New checks the configuration and prepares the connection; the first command
-// that needs the switch makes it. The caller closes the Shell.
+// New checks the configuration and prepares the connection, which is opened by the first command that needs the switch.
+// The caller must close the Shell.
 func New(conf kit.Config) (*Shell, error) {
 	if err := conf.Check(); err != nil {
 		return nil, err
@@ -45,17 +45,15 @@ func New(conf kit.Config) (*Shell, error) {
 // Close ends the connection.
 func (s *Shell) Close() error { return s.session.Client.Close() }
 
-// Prompt is what an interactive session shows before the next command, for
-// example "sonic(config-tam)# ".
+// Prompt returns the prompt of an interactive session before the next command, for example "sonic(config-tam)# ".
 func (s *Shell) Prompt() string {
 	at, _ := s.session.Grammar.Below(s.session.Mode)
 	return s.session.Config.Hostname + strings.Replace(at.Prompt, "IFACE", s.session.Interface, 1) + "# "
 }
 
-// Exec runs one command line in the present mode. Blank lines and lines that
-// begin with "!" or "#" do nothing. The error's text is complete, "%Error: "
-// included, and is not printed here; a *SyntaxError also holds the line and
-// the place in it.
+// Exec runs one command line in the present mode. Blank lines and lines that begin with "!" or "#" do nothing. The
+// error's text is complete, including "%Error: ", and is not printed here. A *SyntaxError also contains the line and
+// the position.
 func (s *Shell) Exec(ctx context.Context, line string) error {
 	steers := func(r rune) bool { return unicode.IsControl(r) && r != '\t' }
 	if !utf8.ValidString(line) || strings.ContainsFunc(line, steers) {
@@ -78,13 +76,13 @@ func (s *Shell) Exec(ctx context.Context, line string) error {
 	return commandError{err}
 }
 
-// commandError is a command that was understood but failed.
+// commandError is the error of a command that was parsed but failed.
 type commandError struct{ err error }
 
 func (e commandError) Error() string { return kit.ErrorText(e.err.Error()) }
 func (e commandError) Unwrap() error { return e.err }
 
-// run runs a line, in the shell's words or in SONiC's other ones.
+// run runs a line in the shell's own words or in those of SONiC's Click commands.
 func (s *Shell) run(ctx context.Context, line string) error {
 	if s.session.Mode != kit.ModeExec {
 		return s.runOwn(ctx, line)
@@ -146,7 +144,7 @@ func (s *Shell) runOwn(ctx context.Context, line string) error {
 	return s.show(ctx, found.Cmd, c, pipes, true)
 }
 
-// show runs a show command and its pipes; paged: a screen at a time, if there is one.
+// show runs a show command and its pipes. If paged is set and there is a screen, it shows one screen at a time.
 func (s *Shell) show(ctx context.Context, cmd *kit.Command, c *kit.Call, pipes []kit.Pipe, paged bool) error {
 	c.Brief = len(pipes) == 0 || pipes[0].Word != "json" && pipes[0].Word != "yaml"
 	v, err := cmd.Show(ctx, c)
@@ -164,7 +162,8 @@ func (s *Shell) show(ctx context.Context, cmd *kit.Command, c *kit.Call, pipes [
 	return err
 }
 
-// ExecEvery runs lines, and again at each tick of every until ctx ends or one fails; with every 0 once.
+// ExecEvery runs lines, and repeats them at each interval of every until ctx ends or one fails. If every is 0, it runs
+// them once.
 func (s *Shell) ExecEvery(ctx context.Context, lines []string, every time.Duration) error {
 	var ticks <-chan time.Time
 	if every > 0 {
@@ -175,7 +174,7 @@ func (s *Shell) ExecEvery(ctx context.Context, lines []string, every time.Durati
 	for {
 		for _, line := range lines {
 			err := s.Exec(ctx, line)
-			if ctx.Err() != nil && every > 0 { // asked to end
+			if ctx.Err() != nil && every > 0 { // the end was requested
 				return nil
 			}
 			if err != nil {
@@ -193,8 +192,8 @@ func (s *Shell) ExecEvery(ctx context.Context, lines []string, every time.Durati
 	}
 }
 
-// ExecFile runs the commands in a file and stops at the first that fails; the
-// error names the file and the line. "-" is the Config's In.
+// ExecFile runs the commands in a file, and stops at the first that fails. The error contains the file and the line.
+// "-" is the Config's In.
 func (s *Shell) ExecFile(ctx context.Context, name string) error {
 	if name == "-" {
 		return s.ExecScript(ctx, "standard input", s.session.Config.In)
@@ -207,10 +206,10 @@ func (s *Shell) ExecFile(ctx context.Context, name string) error {
 	return s.ExecScript(ctx, name, f)
 }
 
-// maxLine is the longest line of a script, in bytes.
+// maxLine is the maximum length of a line of a script, in bytes.
 const maxLine = 1 << 20
 
-// ExecScript is [Shell.ExecFile] for what r has; name is what errors call it.
+// ExecScript does the work of [Shell.ExecFile] for the content of r. name is used in errors.
 func (s *Shell) ExecScript(ctx context.Context, name string, r io.Reader) error {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxLine)
@@ -235,9 +234,8 @@ func (s *Shell) ExecScript(ctx context.Context, name string, r io.Reader) error 
 	return nil
 }
 
-// Run reads commands from the Config's In until it ends, `exit` is called or ctx
-// is done. At a terminal it edits lines and goes on after errors, which it
-// prints; other input is run like a file, up to the first error.
+// Run reads commands from the Config's In until it ends, `exit` is called or ctx is done. At a terminal it edits lines,
+// prints errors and continues after them. Other input is run like a file, up to the first error.
 func (s *Shell) Run(ctx context.Context) error {
 	f, ok := s.session.Config.In.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {

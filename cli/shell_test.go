@@ -19,7 +19,7 @@ import (
 	"tamtam/cli/tree"
 )
 
-// sent is the latest Set as text: one line for each operation.
+// sent returns the latest Set as text, one line per operation.
 func (s *session) sent() string {
 	var b strings.Builder
 	req := s.server.sets[len(s.server.sets)-1]
@@ -69,7 +69,7 @@ func TestDetachFromTheLastInterfaceWarns(t *testing.T) {
 	}
 }
 
-// New flow groups get the lowest ids that are free, in a script and outside.
+// New flow groups get the lowest unused ids, in a script and outside.
 func TestFlowGroupIDs(t *testing.T) {
 	ids := func(s *session) string {
 		var out []string
@@ -116,8 +116,8 @@ func TestFlowGroupIDs(t *testing.T) {
 	})
 }
 
-// The running configuration, run on an empty switch, makes the same
-// configuration; and so does that switch's.
+// The running configuration restores the same configuration on an empty switch, and so does the running configuration
+// of that switch.
 func TestRunningConfigurationRoundTrip(t *testing.T) {
 	first := newSession(t)
 	first.server.load(t, testFile(t, "tam.json"))
@@ -140,7 +140,7 @@ func TestRunningConfigurationRoundTrip(t *testing.T) {
 	if got := second.Prompt(); got != "sonic# " {
 		t.Errorf("the prompt after it is %q", got)
 	}
-	// On the switch itself it changes nothing.
+	// On the original switch it changes nothing.
 	before := first.server.snapshot(t)
 	if err := first.ExecFile(t.Context(), file); err != nil {
 		t.Fatal(err)
@@ -171,7 +171,7 @@ func TestScriptStopsAtTheFirstError(t *testing.T) {
 	}
 }
 
-// With Echo a script leaves what a session at a terminal leaves, and goes on after errors.
+// With Echo the output of a script equals that of a session at a terminal, and it continues after errors.
 func TestEchoShowsASession(t *testing.T) {
 	s := newSession(t)
 	s.server.load(t, testFile(t, "tam.json"))
@@ -215,7 +215,7 @@ func TestRunReadsInputThatIsNoTerminal(t *testing.T) {
 	}
 }
 
-// fakeConsole types keys and keeps what was written.
+// fakeConsole types keys and records the output.
 type fakeConsole struct {
 	io.Reader
 	bytes.Buffer

@@ -119,7 +119,7 @@ func showSwitch(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	}), nil
 }
 
-// techSupport makes the archive that others can find faults by.
+// techSupport makes an archive with diagnostic data.
 func techSupport(ctx context.Context, c *kit.Call) error {
 	if c.Session.Config.TechSupport == nil {
 		return errors.New("not from here: run tamtam techsupport on the switch's machine")
@@ -131,7 +131,7 @@ func techSupport(ctx context.Context, c *kit.Call) error {
 	return err
 }
 
-// showVersion asks for the server's capabilities.
+// showVersion shows the program's version and the server's capabilities.
 func showVersion(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	ctx, cancel := c.Session.Client.Request(ctx)
 	defer cancel()

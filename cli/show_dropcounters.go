@@ -11,13 +11,13 @@ import (
 	"tamtam/cli/tree"
 )
 
-// Where debug counters are in the tree.
+// Paths of debug counters in the tree.
 const (
 	debugCounters     = "tamtam-debugcounter:debug-counters"
 	debugCapabilities = "tamtam-debugcounter:debug-counter-capabilities"
 )
 
-// dropCounters reads the debug counters, those of a group or type where the call names one.
+// dropCounters returns the debug counters, only those of a group or type if the call names one.
 func dropCounters(ctx context.Context, c *kit.Call) ([]tree.Node, map[string]any, error) {
 	found, err := c.Session.Client.All(ctx, tree.Path(debugCounters))
 	if err != nil {
@@ -30,7 +30,7 @@ func dropCounters(ctx context.Context, c *kit.Call) ([]tree.Node, map[string]any
 	return entries, kit.One(debugCounters, found), nil
 }
 
-// aliasOf is what a counter is called where it is shown.
+// aliasOf returns the displayed name of a counter.
 func aliasOf(e tree.Node) string {
 	if alias := e.Text("state", "alias"); alias != "" {
 		return alias
@@ -38,7 +38,7 @@ func aliasOf(e tree.Node) string {
 	return e.Name()
 }
 
-// showDropConfiguration has the columns of SONiC's command, and what became of each counter.
+// showDropConfiguration shows the columns of SONiC's command, and the status of each counter.
 func showDropConfiguration(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	entries, data, err := dropCounters(ctx, c)
 	if err != nil {
@@ -70,8 +70,8 @@ func showDropConfiguration(ctx context.Context, c *kit.Call) (*kit.View, error) 
 	}, rows, below), nil
 }
 
-// showDropCounts has the columns of SONiC's command: what ports have lost, and behind it the counters of ports; then
-// those of the switch.
+// showDropCounts shows the columns of SONiC's command: the standard counters of ports, then the debug counters of
+// ports, then those of the switch.
 func showDropCounts(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	entries, data, err := dropCounters(ctx, c)
 	if err != nil {
@@ -114,7 +114,7 @@ func showDropCounts(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	}), nil
 }
 
-// writePortDrops writes the counters of ports, a line for each port; all: what ports count without them, too.
+// writePortDrops writes the counters of ports, one line per port. If all is set, it includes the standard counters.
 func writePortDrops(p *kit.Printout, ports, counters []tree.Node, all bool, since *sinces) {
 	columns := []kit.Column{kit.Col("Iface", 14, 2), kit.Col("State", 5, 2)}
 	standard := [][2]string{
@@ -161,7 +161,7 @@ func writePortDrops(p *kit.Printout, ports, counters []tree.Node, all bool, sinc
 	p.Table(columns, rows)
 }
 
-// showDropCapabilities has what SONiC's command has.
+// showDropCapabilities shows the columns of SONiC's command.
 func showDropCapabilities(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	found, err := c.Session.Client.All(ctx, tree.Path(debugCapabilities))
 	if err != nil {
@@ -188,8 +188,8 @@ func showDropCapabilities(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	}), nil
 }
 
-// clickedDropCounter makes rows of SONiC's "config dropcounters": install NAME TYPE REASONS, with options, or with word
-// drop-reason NAME REASONS.
+// clickedDropCounter returns the lines for SONiC's "config dropcounters". With install its words are NAME TYPE REASONS
+// and options, which create a counter. Otherwise they are NAME REASONS, and the text no precedes each drop-reason.
 func clickedDropCounter(install bool, no string) func([]string) ([]string, error) {
 	form := "NAME [REASON,REASON]"
 	if install {
@@ -224,7 +224,8 @@ func clickedDropCounter(install bool, no string) func([]string) ([]string, error
 	}
 }
 
-// clickedOptions parts what stands by its place from options with a value, which are written as the shell has them.
+// clickedOptions separates positional words from options with a value, and returns the options in the form of the
+// shell.
 func clickedOptions(words []string, known map[string]string) (places []string, options string, err error) {
 	for i := 0; i < len(words); i++ {
 		if !strings.HasPrefix(words[i], "-") {

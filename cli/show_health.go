@@ -10,10 +10,10 @@ import (
 	"tamtam/cli/tree"
 )
 
-// healthRoot is where it is told how the daemons are.
+// healthRoot is the path of the daemons' health in the tree.
 const healthRoot = "tamtam-health:health"
 
-// showConsistency shows what each daemon has compared, and below it the alarms.
+// showConsistency shows the comparisons of each daemon, and below them the alarms.
 func showConsistency(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	health, err := c.Session.Client.All(ctx, tree.Path(healthRoot))
 	if err != nil {
@@ -49,7 +49,7 @@ func showConsistency(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	}, rows, below), nil
 }
 
-// since says when what a daemon waits for began, as far as that is told.
+// since returns when a daemon began to wait, if that is known.
 func since(leaf string, s tree.Node) string {
 	at := s.Text("since")
 	if leaf != "reason" || at == "" {
@@ -61,7 +61,7 @@ func since(leaf string, s tree.Node) string {
 	return " since " + at
 }
 
-// showAlarms shows what is wrong now.
+// showAlarms shows the present alarms.
 func showAlarms(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	health, err := c.Session.Client.All(ctx, tree.Path(healthRoot))
 	if err != nil {
@@ -82,7 +82,7 @@ func showAlarms(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	}, rows, below), nil
 }
 
-// raised is when an alarm was.
+// raised returns the time at which an alarm was raised.
 func raised(s tree.Node) string {
 	at := s.Text("time-created")
 	if ns, err := strconv.ParseInt(at, 10, 64); err == nil {
@@ -91,7 +91,7 @@ func raised(s tree.Node) string {
 	return at
 }
 
-// alarmLine is an alarm as a line.
+// alarmLine returns an alarm as a line.
 func alarmLine(s tree.Node) string {
 	return strings.Join([]string{"Alarm", raised(s), s.Text("severity"), s.Text("resource") + ":", s.Text("text")}, " ")
 }

@@ -12,7 +12,7 @@ import (
 	"tamtam/cli/tree"
 )
 
-// readInterfaces reads all interfaces, or the one that the call names.
+// readInterfaces returns all interfaces, or only the interface that the call names.
 func readInterfaces(ctx context.Context, s *kit.Session, c *kit.Call) ([]tree.Node, map[string]any, error) {
 	if text := c.Args["name"]; text != "" {
 		name, err := resolveInterface(ctx, s, text)
@@ -26,7 +26,7 @@ func readInterfaces(ctx context.Context, s *kit.Session, c *kit.Call) ([]tree.No
 	return links(found), kit.One(kit.InterfacesRoot, found), err
 }
 
-// links are the ports and port channels among the interfaces: VLAN interfaces and loopbacks are shown by show ip.
+// links returns the ports and port channels among the interfaces. VLAN interfaces and loopbacks are shown by show ip.
 func links(interfaces tree.Node) []tree.Node {
 	return slices.DeleteFunc(interfaces.Sorted("interface"), func(i tree.Node) bool { return !kit.IsLink(i.Name()) })
 }
@@ -53,7 +53,7 @@ func showInterfaceStatus(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	}, rows, kit.WhyNots(entries)), nil
 }
 
-// showInterfaceDescription has the columns of SONiC's command.
+// showInterfaceDescription shows the columns of SONiC's command.
 func showInterfaceDescription(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	entries, data, err := readInterfaces(ctx, c.Session, c)
 	if err != nil {
@@ -71,7 +71,7 @@ func showInterfaceDescription(ctx context.Context, c *kit.Call) (*kit.View, erro
 	return kit.TableView(data, columns, rows, nil), nil
 }
 
-// adminOf says whether an interface is configured up.
+// adminOf returns whether an interface is configured up: "up", "down" or "".
 func adminOf(e tree.Node) string {
 	if status := e.Word("state", "admin-status"); status != "" {
 		return strings.ToLower(status)
@@ -85,7 +85,7 @@ func adminOf(e tree.Node) string {
 	return ""
 }
 
-// speedText writes Mbit/s in the customary unit.
+// speedText formats a speed in Mbit/s in the customary unit.
 func speedText(mbps string) string {
 	n, err := strconv.ParseUint(mbps, 10, 32)
 	if err != nil || n == 0 {
@@ -125,7 +125,8 @@ func showInterfaceCounters(ctx context.Context, c *kit.Call) (*kit.View, error) 
 	}, rows, since.lines()), nil
 }
 
-// stateLetter is SONiC's letter for an interface's state: up, down or disabled; where nobody knows, "?".
+// stateLetter returns SONiC's letter for an interface's state: up, down or disabled. It returns "?" if the state is
+// unknown.
 func stateLetter(e tree.Node) string {
 	switch {
 	case adminOf(e) == "down":
@@ -138,7 +139,7 @@ func stateLetter(e tree.Node) string {
 	return "D"
 }
 
-// breakoutOf is a port's breakout mode as the command spells it, or empty.
+// breakoutOf returns a port's breakout mode in the form of the command, or "".
 func breakoutOf(group tree.Node) string {
 	speed := strings.TrimSuffix(strings.TrimPrefix(kit.Configured(group, "breakout-speed"), "SPEED_"), "B")
 	if speed == "" {
@@ -187,7 +188,7 @@ func showVLAN(ctx context.Context, c *kit.Call) (*kit.View, error) {
 		kit.Col("Tagging", 8, 0)}, rows, why), nil
 }
 
-// showVLANConfig is what is configured of VLANs, whether it is in force or not.
+// showVLANConfig shows the configuration of VLANs, whether it is in force or not.
 func showVLANConfig(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	vlans, err := c.Session.Client.Configured(ctx, tree.Path(vlansRoot))
 	if err != nil {
@@ -243,7 +244,7 @@ func showACL(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	}, rows, nil), nil
 }
 
-// showLLDP writes who is at which port, by his own word.
+// showLLDP shows the neighbour at each port, as announced by the neighbour.
 func showLLDP(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	found, err := c.Session.Client.All(ctx, tree.Path(lldpRoot))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"tamtam/cli/tree"
 )
 
-// ipVersion is 4 or 6: the family of an address or prefix; 0: it is neither.
+// ipVersion returns 4 or 6 for the family of an address or prefix, or 0 if text is neither.
 func ipVersion(text string) int {
 	addr, _, _ := strings.Cut(text, "/")
 	switch a, err := netip.ParseAddr(addr); {
@@ -27,7 +27,7 @@ func readRouting(ctx context.Context, c *kit.Call) (tree.Node, map[string]any, e
 	return found, kit.One(routingRoot, found), err
 }
 
-// byPrefix orders entries by network, the shorter first.
+// byPrefix sorts entries by network, the shorter prefix first.
 func byPrefix(entries []tree.Node) []tree.Node {
 	slices.SortStableFunc(entries, func(a, b tree.Node) int {
 		p, errP := netip.ParsePrefix(a.Text("prefix"))
@@ -43,7 +43,7 @@ func byPrefix(entries []tree.Node) []tree.Node {
 	return entries
 }
 
-// wayText writes a next hop of a route as routers do.
+// wayText formats a next hop of a route as routers do.
 func wayText(way string) string {
 	to, distance, _ := strings.Cut(way, "#")
 	addr, name, _ := strings.Cut(to, "@")
@@ -63,7 +63,7 @@ func wayText(way string) string {
 	return to
 }
 
-// A routeLine is one route of the table that is shown.
+// A routeLine is a displayed route.
 type routeLine struct {
 	prefix netip.Prefix
 	code   string
@@ -72,8 +72,8 @@ type routeLine struct {
 	reason string
 }
 
-// showRoutes writes the routes of a family: connected ones, static ones with
-// what became of them, and those of a routing daemon.
+// showRoutes shows the routes of a family: connected ones, static ones with their status, and those of a routing
+// daemon.
 func showRoutes(family int) func(context.Context, *kit.Call) (*kit.View, error) {
 	return func(ctx context.Context, c *kit.Call) (*kit.View, error) {
 		routing, data, err := readRouting(ctx, c)
@@ -88,7 +88,7 @@ func showRoutes(family int) func(context.Context, *kit.Call) (*kit.View, error) 
 				switch l.status {
 				case "active":
 					mark = ">"
-				case "": // no daemon has reported it, or not yet
+				case "": // no daemon has reported it yet
 					mark = "?"
 				}
 				head := l.code + mark + " " + l.prefix.String()
@@ -105,14 +105,14 @@ func showRoutes(family int) func(context.Context, *kit.Call) (*kit.View, error) 
 	}
 }
 
-// unprogrammed are the routes of a routing daemon that are not in the ASIC.
+// unprogrammed contains the routes of a routing daemon that are not in the ASIC.
 type unprogrammed struct {
 	rows  map[string]any // of STATE_DB, by key of ROUTE_TABLE
-	known bool           // all others are in the ASIC
+	known bool           // whether all other routes are in the ASIC
 }
 
-// readUnprogrammed reads the routes of a routing daemon that are not in the ASIC. orchagent lists them; while it is not
-// ready, or lists only some of many, nothing is known of the others.
+// readUnprogrammed reads the routes of a routing daemon that are not in the ASIC. orchagent lists them. While it is not
+// ready, or its list is incomplete, the state of the other routes is unknown.
 func readUnprogrammed(ctx context.Context, c *kit.Call) (u unprogrammed) {
 	read := func(names ...any) (map[string]any, error) {
 		path := tree.Path(append([]any{"STATE_DB", "localhost"}, names...)...)
@@ -129,7 +129,7 @@ func readUnprogrammed(ctx context.Context, c *kit.Call) (u unprogrammed) {
 	return u
 }
 
-// status returns the status of a route by its key in ROUTE_TABLE, and the reason; "" if it is not known.
+// status returns the status of a route by its key in ROUTE_TABLE, and the reason. The status is "" if it is unknown.
 func (u unprogrammed) status(key string) (status, reason string) {
 	row, listed := u.rows[key].(map[string]any)
 	switch {

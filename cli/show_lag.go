@@ -9,8 +9,8 @@ import (
 	"tamtam/cli/tree"
 )
 
-// showPortChannels shows PortChannels and their members, in the form of SONiC's teamshow, and why members carry no
-// traffic.
+// showPortChannels shows PortChannels and their members in the form of SONiC's teamshow, and the reasons why members
+// carry no traffic.
 func showPortChannels(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	found, err := c.Session.Client.All(ctx, tree.Path(kit.InterfacesRoot))
 	if err != nil {
@@ -52,7 +52,7 @@ func showPortChannels(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	}), nil
 }
 
-// protocolOf says how a PortChannel is aggregated, and whether it is up.
+// protocolOf returns the aggregation protocol of a PortChannel, and whether it is up.
 func protocolOf(e tree.Node) string {
 	name := map[string]string{"LACP": "LACP(A)", "STATIC": "Static"}[e.Word("aggregation", "state", "lag-type")]
 	switch e.Word("state", "oper-status") {
@@ -64,7 +64,7 @@ func protocolOf(e tree.Node) string {
 	return name + "(N/A)"
 }
 
-// memberFlag says whether a member is selected, and why not.
+// memberFlag returns whether a member is selected, and the reason if it is not.
 func memberFlag(m tree.Node, up map[string]bool) (flag, why string) {
 	does := m.Word("state", "oper-status") == "UP"
 	may := m.Word("state", "mux")

@@ -8,13 +8,13 @@ import (
 	"tamtam/cli/tree"
 )
 
-// notInForceRoot is the list of what is configured and not in force.
+// notInForceRoot is the list of configured objects that are not in force.
 const notInForceRoot = rowsModule + ":not-in-force"
 
 // wholeTable is the key of a table that the switch does not have.
 const wholeTable = "(all)"
 
-// readNotInForce returns the entries of the list with their names: TABLE|key, or the table alone.
+// readNotInForce returns the entries of the list with their names: TABLE|key, or only the table.
 func readNotInForce(ctx context.Context, s *kit.Session) (list []tree.Node, names []string, err error) {
 	all, err := s.Client.All(ctx, tree.Path(notInForceRoot))
 	if err != nil {
@@ -33,7 +33,7 @@ func readNotInForce(ctx context.Context, s *kit.Session) (list []tree.Node, name
 	return list, names, nil
 }
 
-// showNotInForce shows the objects with a status and why they have it, or the line none.
+// showNotInForce shows the objects with a status and its reason, or the line none if there are none.
 func showNotInForce(status, none string) func(context.Context, *kit.Call) (*kit.View, error) {
 	return func(ctx context.Context, c *kit.Call) (*kit.View, error) {
 		all, names, err := readNotInForce(ctx, c.Session)
@@ -60,7 +60,7 @@ func showNotInForce(status, none string) func(context.Context, *kit.Call) (*kit.
 	}
 }
 
-// showUnapplied shows what no daemon applies although it is accepted.
+// showUnapplied shows accepted rows that no daemon applies.
 func showUnapplied(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	all, names, err := readNotInForce(ctx, c.Session)
 	if err != nil {

@@ -8,13 +8,13 @@ import (
 	"tamtam/cli/tree"
 )
 
-// outputsRoot is where it is told what the switch sends by itself.
+// outputsRoot is the path of the switch's outputs, which it sends without a request.
 const outputsRoot = "tamtam-outputs:outputs"
 
-// outputLosses are the reasons for which messages were never sent.
+// outputLosses contains the reasons for which messages were never sent.
 var outputLosses = []string{"dropped-full", "dropped-old", "dropped-refused", "dropped-too-large"}
 
-// showOutputs shows how each output is, and what it could not send.
+// showOutputs shows the state of each output, and the messages that it could not send.
 func showOutputs(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	outputs, err := c.Session.Client.All(ctx, tree.Path(outputsRoot))
 	if err != nil {
@@ -42,7 +42,7 @@ func showOutputs(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	}, rows, below), nil
 }
 
-// lostBy is how many messages of an output were never sent; - if nothing is known of them.
+// lostBy returns how many messages of an output were never sent, or "-" if that is unknown.
 func lostBy(s tree.Node) string {
 	var sum uint64
 	known := false

@@ -14,10 +14,10 @@ import (
 	"tamtam/cli/tree"
 )
 
-// traceTable is where a switch keeps what it said would become of packets.
+// traceTable is the table with the results of packet traces.
 const traceTable = "TAMTAM_PACKET_TRACE"
 
-// traceFields are the options of a packet trace: the leaves of trace-packet's input.
+// traceFields returns the options of a packet trace, which are the leaves of trace-packet's input.
 func traceFields() []kit.Leaf {
 	bytes := &kit.Kind{Label: "<hexadecimal>", Parse: parseFrame}
 	mac := &kit.Kind{Label: "<H:H:H:H:H:H>", Parse: kit.ParseName}
@@ -48,7 +48,7 @@ func parseFrame(text string) (string, error) {
 	return text, nil
 }
 
-// packetTraceCommand shows what would become of a packet.
+// packetTraceCommand returns the command that shows the fate of a packet without sending it.
 func packetTraceCommand() *kit.Command {
 	port := &kit.Kind{Label: "<EthernetN | alias>", Parse: kit.ParseName, Live: kit.LiveInterfaces}
 	parts := []any{"show", kit.Keyword("packet-trace", "What would become of a packet, without sending it"),
@@ -79,7 +79,7 @@ func showPacketTrace(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	return kit.Framed(data, func(p *kit.Printout) { writePacketTrace(p, t) }), nil
 }
 
-// ask has the switch do an operation whose answer is a row of traceTable, and returns that.
+// ask requests an operation of the switch whose answer is a row of traceTable, and returns that row.
 func ask(ctx context.Context, s *kit.Session, operation string, input map[string]any) (any, error) {
 	id := rand.Text()
 	input["id"] = id
@@ -100,7 +100,7 @@ func ask(ctx context.Context, s *kit.Session, operation string, input map[string
 	return v, nil
 }
 
-// writePacketTrace writes all that would become of a packet.
+// writePacketTrace writes the expected fate of a packet in detail.
 func writePacketTrace(p *kit.Printout, t tree.Node) {
 	p.Field(5, "In", fmt.Sprintf("%s, %s bytes", t.Text("in"), t.Text("bytes")))
 	p.Field(5, "Fate", t.Text("fate"))
@@ -186,7 +186,7 @@ func signed(number string) string {
 	return "+" + number
 }
 
-// listOf are the members of a list that is no list of YANG.
+// listOf returns the members of a list that is not a YANG list.
 func listOf(t tree.Node, name string) []tree.Node {
 	m, _ := t.Value.(map[string]any)
 	list, _ := m[name].([]any)

@@ -9,7 +9,7 @@ import (
 	"tamtam/cli/tree"
 )
 
-// Where QoS and mirror sessions are in the tree.
+// Paths of QoS and mirror sessions in the tree.
 const (
 	queuesRoot = "tamtam-qos:queues"
 	schedRoot  = "tamtam-qos:schedulers"
@@ -17,7 +17,7 @@ const (
 	mirrorRoot = "tamtam-qos:mirror-sessions"
 )
 
-// showQueues shows what the queues of all ports, or of one, have counted.
+// showQueues shows the counters of the queues of all ports, or of one.
 func showQueues(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	port := ""
 	if text := c.Args["name"]; text != "" {
@@ -71,7 +71,7 @@ func showSchedulers(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	return kit.TableView(kit.One(schedRoot, schedulers), columns, rows, nil), nil
 }
 
-// showCOPP shows what traps and their policers are, and what they did.
+// showCOPP shows the settings and counters of traps and their policers.
 func showCOPP(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	copp, err := c.Session.Client.All(ctx, tree.Path(coppRoot))
 	if err != nil {
@@ -98,7 +98,7 @@ func showCOPP(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	}, rows, nil), nil
 }
 
-// limit is what a policer lets pass, in words.
+// limit returns the limit of a policer as text.
 func limit(s tree.Node) string {
 	if s.Text("meter-type") == "" {
 		return "none"
@@ -113,7 +113,7 @@ func limit(s tree.Node) string {
 	return rate + " " + s.Text("meter-type") + "/s, burst " + burst
 }
 
-// policed returns how many packets a policer has let pass and dropped; "-" while nobody has counted them.
+// policed returns how many packets a policer has passed and dropped. Both are "-" if they have not been counted yet.
 func policed(s tree.Node) (passed, dropped string) {
 	var n [2]uint64
 	for _, colour := range []string{"green", "yellow", "red"} {

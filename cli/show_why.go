@@ -11,7 +11,7 @@ import (
 	"tamtam/cli/tree"
 )
 
-// whyFields are the options of a flow: the leaves of why-flow's input.
+// whyFields returns the options of a flow, which are the leaves of why-flow's input.
 func whyFields() []kit.Leaf {
 	proto := &kit.Kind{Label: "<tcp | udp | icmp | 0-255>", Parse: kit.ParseName}
 	return []kit.Leaf{
@@ -22,7 +22,7 @@ func whyFields() []kit.Leaf {
 	}
 }
 
-// whyFlowCommand shows what became of a flow's packets.
+// whyFlowCommand returns the command that shows the fate of a flow's packets.
 func whyFlowCommand() *kit.Command {
 	parts := []any{"show", "tam", kit.Keyword("why", "The fate of packets"),
 		kit.Keyword("flow", "Of those from one address to another"),
@@ -49,7 +49,7 @@ func showWhyFlow(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	return kit.Framed(data, func(p *kit.Printout) { writeWhyFlow(p, t) }), nil
 }
 
-// atLeast is a count that others may have to be added to.
+// atLeast returns a count, with ">=" in front if it may be incomplete.
 func atLeast(t tree.Node) string {
 	if t.Text("at-least") == "true" {
 		return ">= " + t.Text("count")
@@ -96,7 +96,7 @@ func writeWhyFlow(p *kit.Printout, t tree.Node) {
 	}
 }
 
-// writeEnd writes where a packet ended, and by which entries.
+// writeEnd writes where a packet ended, and the entries that it hit.
 func writeEnd(p *kit.Printout, e tree.Node) {
 	p.Line("%s", endText(e))
 	for _, l := range listOf(e, "lookups") {
@@ -119,7 +119,7 @@ func writeEnd(p *kit.Printout, e tree.Node) {
 	}
 }
 
-// endText is an end in a line.
+// endText returns the end of a packet as a line.
 func endText(e tree.Node) string {
 	text := fmt.Sprintf("%s  in %s, %s bytes: %s", e.Text("time"), e.Text("in"), e.Text("bytes"), e.Text("fate"))
 	if out := e.Text("out"); out != "" {
@@ -134,7 +134,7 @@ func endText(e tree.Node) string {
 	return text
 }
 
-// dropsCommand shows the book of drops.
+// dropsCommand returns the command that shows the counts of drops.
 func dropsCommand(by string) *kit.Command {
 	parts := []any{"show", kit.Keyword("drops", "Packets that were dropped, and why")}
 	if by != "" {
@@ -196,7 +196,7 @@ func writeDrops(p *kit.Printout, t tree.Node) {
 	}
 }
 
-// noDrops says what it means that there is no row: no packet was dropped, or none of those that were is kept.
+// noDrops returns the meaning of a missing row: no packet was dropped, or none of the dropped ones is stored.
 func noDrops(t tree.Node) string {
 	if t.Text("total") == "0" {
 		return "No packet was dropped since " + t.Text("since") + ", when the chip began."
@@ -204,7 +204,7 @@ func noDrops(t tree.Node) string {
 	return "No drop is kept, so that the " + t.Text("by") + " of none is known."
 }
 
-// reasonsOf are the reasons of a row's drops, the most frequent ones too where they are several.
+// reasonsOf returns the reasons of a row's drops, each with its count.
 func reasonsOf(r tree.Node) string {
 	m, _ := r.Value.(map[string]any)
 	reasons, _ := m["reasons"].(map[string]any)

@@ -10,7 +10,7 @@ import (
 	"tamtam/cli/tree"
 )
 
-// showWires shows the live interfaces that ports are wired to, and what was lost there and in the chip, by reason.
+// showWires shows the live interfaces behind ports, and the losses there and in the chip, by reason.
 func showWires(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	entries, data, err := readInterfaces(ctx, c.Session, c)
 	if err != nil {
@@ -39,8 +39,8 @@ func showWires(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	}, rows, below), nil
 }
 
-// frames are the counts of a wire that are not 0, of the leaves that begin so, by reason: "0" if there are none, and a
-// dash if nobody knows.
+// frames returns the nonzero counts of a wire whose leaves have a prefix, by reason. It returns "0" if there are none,
+// and a dash if they are unknown.
 func frames(state tree.Node, prefix string) string {
 	leaves, _ := state.Value.(map[string]any)
 	var counts []string

@@ -11,7 +11,7 @@ import (
 	"tamtam/swss"
 )
 
-// cpu is the time that this process has computed.
+// cpu returns the CPU time of this process.
 func cpu(t testing.TB) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -53,9 +53,9 @@ func fill(t testing.TB, r *swss.Redis, n int) {
 	}
 }
 
-// With ten thousand sessions a single object and the summary are cheap, in time that shell, server and databases
-// compute, all of which run here. That is several times less than what is allowed, so that a busy machine does not
-// break it and reading a whole table does.
+// With ten thousand sessions a single object and the summary are cheap in CPU time. This includes shell, server and
+// databases, which all run here. The limit is several times the expected time, so a busy machine does not exceed it,
+// but reading a whole table does.
 func TestTenThousandSessions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it measures")
@@ -63,7 +63,7 @@ func TestTenThousandSessions(t *testing.T) {
 	s, r := newSwitch(t)
 	const n = 10000
 	fill(t, r, n)
-	s.do(t, "show tam summary") // counts all, once
+	s.do(t, "show tam summary") // counts all entries once
 	const want = 50 * time.Millisecond
 	for _, line := range []string{
 		"show tam summary", "show tam tail-stamping sessions s77", "show tam flow-groups f77", "show tam tail-stamping",

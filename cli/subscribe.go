@@ -15,15 +15,15 @@ import (
 	"tamtam/cli/tree"
 )
 
-// Subscription is what Subscribe asks a switch for.
+// Subscription describes a subscription to a switch.
 type Subscription struct {
-	Paths       []string // as /tam/collectors/collector[name=c1]/state
-	UpdatesOnly bool     // without the initial values
-	Count       int      // end after so many lines; 0: never
+	Paths       []string // for example /tam/collectors/collector[name=c1]/state
+	UpdatesOnly bool     // whether to omit the initial values
+	Count       int      // maximum number of lines; 0 means no limit
 }
 
-// Subscribe prints the values at paths and their changes: a line for each update, the path and the
-// value as JSON, and one for each delete. Of conf it uses only what concerns the server.
+// Subscribe prints the values at paths and their changes: a line with path and JSON value for each update, and a line
+// for each delete. It uses only the fields of conf for the server.
 func Subscribe(ctx context.Context, conf kit.Config, sub Subscription) error {
 	list := &gpb.SubscriptionList{
 		Mode: gpb.SubscriptionList_STREAM, Encoding: gpb.Encoding_JSON_IETF, UpdatesOnly: sub.UpdatesOnly,
@@ -71,7 +71,7 @@ func Subscribe(ctx context.Context, conf kit.Config, sub Subscription) error {
 	}
 }
 
-// notificationLines lists deletes first, as they take effect first.
+// notificationLines returns the lines of a notification. Deletes are first, because they have effect before updates.
 func notificationLines(n *gpb.Notification) []string {
 	var lines []string
 	at := func(p *gpb.Path) string {
@@ -98,7 +98,7 @@ func valueText(v *gpb.TypedValue) string {
 	return line.String()
 }
 
-// parsePath reads a path as gNMI's conventions write it: /name[key=value]/name, with \ before a ] or \ of a value.
+// parsePath parses a path in gNMI's notation: /name[key=value]/name, with \ before a ] or \ of a value.
 func parsePath(text string) (*gpb.Path, error) {
 	refuse := func(want string) (*gpb.Path, error) {
 		return nil, fmt.Errorf("path %q: want %s, as in /tam/collectors/collector[name=c1]/state", text, want)
@@ -138,7 +138,7 @@ func parsePath(text string) (*gpb.Path, error) {
 	return p, nil
 }
 
-// parseKey reads KEY=VALUE] and what is left.
+// parseKey parses KEY=VALUE] and returns the rest.
 func parseKey(text string) (key, value, left string, ok bool) {
 	key, rest, ok := strings.Cut(text, "=")
 	if !ok || key == "" || strings.ContainsAny(key, "/[]") {

@@ -16,7 +16,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A path is read as it is written, whatever its keys hold.
+// A parsed path is printed as it was written, whatever its keys contain.
 func TestParsePath(t *testing.T) {
 	for _, text := range []string{
 		"/tam", "/tam/collectors/collector[name=c1]/state", "/a[b=c][d=e/f]", `/a[b=\]\\]/c`, "/a[b=x=y]", "/a[b=]",
@@ -43,7 +43,7 @@ func TestParsePath(t *testing.T) {
 	}
 }
 
-// lineWriter hands on each line that is printed.
+// lineWriter passes on each line that is printed.
 type lineWriter chan string
 
 func (w lineWriter) Write(b []byte) (int, error) {
@@ -51,7 +51,7 @@ func (w lineWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// What there is is told first, then what changes and what goes; the count ends it, or the caller.
+// Existing values are printed first, then changes and deletions. The count or the caller ends it.
 func TestSubscribe(t *testing.T) {
 	s, r := newSwitch(t)
 	row(t, r, swss.ConfigDB, schema.CfgTAMCollector, "c1", swss.FieldValues{"ipaddress": "10.0.0.1", "port": "9555"})

@@ -19,8 +19,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// newSwitch is a Shell on the real northbound with its databases. No daemon
-// runs: what daemons would write, the tests do.
+// newSwitch returns a Shell on the real northbound with its databases. No daemon runs, so tests write the rows of
+// daemons.
 func newSwitch(t *testing.T) (*session, *swss.Redis) {
 	t.Helper()
 	s, r := emptySwitch(t)
@@ -37,7 +37,7 @@ func newSwitch(t *testing.T) (*session, *swss.Redis) {
 	return s, r
 }
 
-// emptySwitch is one whose databases hold nothing.
+// emptySwitch returns a switch with empty databases.
 func emptySwitch(t *testing.T) (*session, *swss.Redis) {
 	t.Helper()
 	r, err := swss.OpenEmbedded()
@@ -75,8 +75,7 @@ func row(t *testing.T, r *swss.Redis, db swss.DBName, table, key string, fields 
 	}
 }
 
-// ruleInForce writes a flow group's rule into APPL_DB as its manager does, where it has the
-// names of ports.
+// ruleInForce writes a flow group's rule to APPL_DB as its manager does, with the names of ports.
 func ruleInForce(t *testing.T, r *swss.Redis, group string) {
 	t.Helper()
 	fields, _, err := swss.NewTable(r.DB(swss.ConfigDB), schema.CfgACLRule).Get(t.Context(), "TAM|"+group)
@@ -91,7 +90,7 @@ func ruleInForce(t *testing.T, r *swss.Redis, group string) {
 	row(t, r, swss.ApplDB, schema.AppACLRule, "TAM:"+group, rule.Fields())
 }
 
-// configDB is all of CONFIG_DB that the shell writes, one line a row.
+// configDB returns all of CONFIG_DB that the shell writes, one line per row.
 func configDB(t *testing.T, r *swss.Redis) string {
 	t.Helper()
 	var b strings.Builder
@@ -131,8 +130,8 @@ func (s *session) runScript(t *testing.T, text string) {
 	}
 }
 
-// What the shell configures is in CONFIG_DB as SONiC has it; its running
-// configuration makes the same rows on another switch, and changes none here.
+// The configuration by the shell is in CONFIG_DB in SONiC's form. Its running configuration restores the same rows on
+// another switch, and changes none here.
 func TestSwitchRoundTrip(t *testing.T) {
 	s, r := newSwitch(t)
 	s.runScript(t, testFile(t, "switch.script"))
@@ -152,7 +151,7 @@ func TestSwitchRoundTrip(t *testing.T) {
 	}
 }
 
-// The northbound's refusals reach the user, and nothing is changed.
+// The northbound's errors reach the user, and nothing is changed.
 func TestSwitchRefusals(t *testing.T) {
 	s, r := newSwitch(t)
 	s.runScript(t, testFile(t, "switch.script"))
@@ -282,7 +281,7 @@ tam
  no enterprise-id
 end
 `)
-	// What was said of the switch and of the feature stays, saying nothing.
+	// Rows of the switch and of the feature stay, without content.
 	got := strings.NewReplacer("TAM_FEATURES_TABLE|TAILSTAMPING map[status:INACTIVE]\n", "",
 		"TAM_FEATURES_TABLE|ALTMARK map[status:INACTIVE]\n", "", "TAM_FEATURES_TABLE|FLYMON map[status:INACTIVE]\n", "",
 		"TAM_FEATURES_TABLE|TABLERECORD map[status:INACTIVE]\n", "", "TAM_SWITCH_TABLE|global map[]\n", "",
@@ -304,7 +303,7 @@ func TestSwitchCannotStamp(t *testing.T) {
 	}
 }
 
-// Who saves what is not confirmed learns that it is not.
+// Saving an unconfirmed configuration warns that it is not confirmed.
 func TestSaveUnconfirmed(t *testing.T) {
 	s, _ := newSwitch(t)
 	for _, tt := range []struct{ line, warning string }{
@@ -324,7 +323,7 @@ func TestSaveUnconfirmed(t *testing.T) {
 	}
 }
 
-// Of a line of any length an error shows what is around the mark, and the mark is under it.
+// For a line of any length, an error shows the part around the mark, with the mark under it.
 func TestLongLine(t *testing.T) {
 	s, _ := newSwitch(t)
 	long := strings.Repeat("é", 5000)

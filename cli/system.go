@@ -13,13 +13,13 @@ import (
 	"tamtam/cli/tree"
 )
 
-// Where the switch as a whole, and the machine that its mgmtd runs on, are in the tree.
+// Paths of the switch as a whole, and of the machine that runs its mgmtd.
 const (
 	systemRoot     = "openconfig-system:system"
 	componentsRoot = "openconfig-platform:components"
 )
 
-// hostname is the one leaf of the switch as a whole.
+// hostname is the only leaf of the switch as a whole.
 var hostname = kit.Leaf{
 	Word: "hostname", Help: "The switch's name", Undo: "It has none", Value: "A name as in DNS",
 	Kind: &kit.Kind{Label: "<name>", Parse: kit.ParseName},
@@ -30,7 +30,7 @@ func systemCommands() []*kit.Command {
 		func(*kit.Call) (*gpb.Path, error) { return tree.Path(systemRoot), nil })}
 }
 
-// showUptime says how long the machine is up, in the words of uptime -p.
+// showUptime shows how long the machine has been up, in the words of uptime -p.
 func showUptime(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	found, err := c.Session.Client.All(ctx, tree.Path(systemRoot, "state"))
 	if err != nil {
@@ -59,7 +59,7 @@ func upText(d time.Duration) string {
 	return "up " + strings.Join(parts, ", ")
 }
 
-// showPlatform has the fields of SONiC's command, of which a switch like this has no serial number and the like.
+// showPlatform shows the fields of SONiC's command. Some, such as the serial number, do not exist on this switch.
 func showPlatform(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	found, err := c.Session.Client.All(ctx, tree.Path(componentsRoot))
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"tamtam/tam/record"
 )
 
-// What `show tam table-record plan NAME | json` prints is the plan itself: a reader
-// of records has from it all that the switch records by, to the last bit.
+// `show tam table-record plan NAME | json` prints the plan itself. It contains everything that a reader of records
+// needs, to the last bit.
 func TestTableRecordPlanJSON(t *testing.T) {
 	s := newSession(t)
 	s.server.load(t, testFile(t, "tablerecord.json"))

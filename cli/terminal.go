@@ -16,10 +16,10 @@ import (
 	"tamtam/cli/kit"
 )
 
-// console is where an interactive session reads keys and writes.
+// console is the terminal of an interactive session, for keys and output.
 type console interface {
 	io.ReadWriter
-	raw() (restore func(), err error) // from now on keys come one by one
+	raw() (restore func(), err error) // from now on keys are read one by one
 	size() (width, height int)
 }
 
@@ -51,7 +51,7 @@ func (t tty) size() (int, int) {
 	return w, h
 }
 
-// keys are control characters that the line editor does not treat itself.
+// keys are control characters that the line editor does not handle itself.
 const (
 	keyCtrlC = 0x03
 	keyCtrlR = 0x12
@@ -59,14 +59,14 @@ const (
 	abandon  = "\x05\x15\r" // end of line, erase it, enter
 )
 
-// keyReader passes keys on from the console. Ctrl-C abandons the line instead
-// of ending the session; ctx ends the input.
+// keyReader passes on keys from the console. Ctrl-C abandons the line instead of ending the session, and ctx ends the
+// input.
 type keyReader struct {
 	ctx  context.Context
 	keys <-chan []byte
 	rest []byte
 
-	plain bool // Ctrl-C is a key like any other
+	plain bool // whether Ctrl-C is passed on like any other key
 }
 
 func (r *keyReader) Read(b []byte) (int, error) {
@@ -111,7 +111,7 @@ func pump(ctx context.Context, r io.Reader) <-chan []byte {
 	return keys
 }
 
-// interact is the interactive session: prompt, edit, run, and go on with the next line even after
+// interact runs the interactive session. It prompts, edits and runs a line, and continues with the next line even after
 // an error.
 func (s *Shell) interact(ctx context.Context, con console) error {
 	keys := pump(ctx, con)
@@ -146,7 +146,7 @@ func (s *Shell) interact(ctx context.Context, con console) error {
 	return nil
 }
 
-// readLine edits one line; the console is raw only meanwhile.
+// readLine edits one line. The console is raw only while it does.
 func (s *Shell) readLine(con console, editor *term.Terminal) (string, error) {
 	restore, err := con.raw()
 	if err != nil {
@@ -161,14 +161,14 @@ func (s *Shell) readLine(con console, editor *term.Terminal) (string, error) {
 	return editor.ReadLine()
 }
 
-// execInterruptible runs a line that Ctrl-C ends.
+// execInterruptible runs a line that Ctrl-C interrupts.
 func (s *Shell) execInterruptible(ctx context.Context, line string) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
 	return s.Exec(ctx, line)
 }
 
-// printError shows an error at the prompt: the mark stands under what was typed.
+// printError prints an error at the prompt, with the mark under the typed line.
 func (s *Shell) printError(err error) {
 	var syntax *kit.SyntaxError
 	if !errors.As(err, &syntax) {
@@ -179,7 +179,7 @@ func (s *Shell) printError(err error) {
 	fmt.Fprintf(s.session.Config.Err, "%s%s^\n%s\n", before, syntax.Indent(), kit.ErrorText(syntax.Reason))
 }
 
-// onKey handles TAB, ? and Ctrl-R while a line is edited. A ? inside quotes is a character like any other.
+// onKey handles TAB, ? and Ctrl-R while a line is edited. A ? inside quotes is an ordinary character.
 func (s *Shell) onKey(ctx context.Context, w io.Writer, line string, pos int, key rune) (string, int, bool) {
 	before := line[:pos]
 	switch key {

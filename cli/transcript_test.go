@@ -15,15 +15,15 @@ import (
 )
 
 // TestTranscripts runs the sessions in testdata/*.cli. A session is a list of commands, each with the prompt of its
-// mode, and what the shell answered to it: its output, warnings and error, and the operations of the Set that it sent
-// ("-> update PATH VALUE"). A command that ends with ? asks for help, and one that ends with <TAB> for completion. With
-// -update the answers are written into the files.
+// mode, and the shell's answer: its output, warnings and error, and the operations of the Set that it sent ("-> update
+// PATH VALUE"). A command that ends with ? requests help, and one that ends with <TAB> requests completion. With
+// -update the answers are written to the files.
 //
-// Other lines, in front of the first command and between an answer and the next command:
+// Other lines, before the first command and between an answer and the next command:
 //
-//	# text                 explains
+//	# text                 is a comment
 //	@tree FILE...          the switch is a gNMI server with the trees of testdata/FILE.json, which no Set changes
-//	@load JSON             what the tree has besides
+//	@load JSON             data is added to the tree
 //	@switch                the switch is the northbound with three ports and its databases, but no daemon
 //	@run FILE              the commands of testdata/FILE are run
 //	@set DB TABLE|KEY F=V  a row is written, as a daemon would; a value with spaces is quoted
@@ -58,14 +58,14 @@ func TestTranscripts(t *testing.T) {
 type transcript struct {
 	t     *testing.T
 	shell *session
-	redis *swss.Redis // nil behind @tree
+	redis *swss.Redis // nil after @tree
 	modes map[string]kit.Mode
 	out   strings.Builder
 }
 
-// run runs the commands of a session, and returns the session as it went. Lines of former answers are left out.
+// run runs the commands of a session, and returns the session with the new answers in place of the former ones.
 func (r *transcript) run(text string) string {
-	explained := false // the line before is a comment
+	explained := false // whether the line before is a comment
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
 		mode, command, is := r.command(line)
@@ -129,7 +129,7 @@ func (r *transcript) do(mode kit.Mode, command string) {
 	}
 }
 
-// direct does what a line with @ says.
+// direct executes a line with @.
 func (r *transcript) direct(words []kit.Token) {
 	args := make([]string, len(words))
 	for i, w := range words {
@@ -175,7 +175,7 @@ func (r *transcript) direct(words []kit.Token) {
 	}
 }
 
-// rowLines are rows as @set writes them.
+// rowLines returns rows in the format of @set.
 func rowLines(table string, rows map[string]swss.FieldValues) (lines []string) {
 	for key, fields := range rows {
 		line := table + "|" + key
@@ -188,7 +188,7 @@ func rowLines(table string, rows map[string]swss.FieldValues) (lines []string) {
 	return lines
 }
 
-// learnModes notes the prompts of the modes.
+// learnModes records the prompts of the modes.
 func (r *transcript) learnModes() {
 	r.modes = map[string]kit.Mode{}
 	for _, m := range anywhere(submodes()) {

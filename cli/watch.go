@@ -10,16 +10,16 @@ import (
 	"tamtam/cli/kit"
 )
 
-// Bounds of the time between two looks.
+// Bounds of the interval.
 const (
 	leastWatch = 100 * time.Millisecond
 	mostWatch  = 24 * time.Hour
 )
 
-// usualWatch is the time between two looks where none is said.
+// usualWatch is the default interval.
 const usualWatch = time.Second
 
-// every is the time between two looks.
+// every is the kind of the interval.
 var every = &kit.Kind{Label: "<time>", Parse: func(text string) (string, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < leastWatch || d > mostWatch {
@@ -28,7 +28,7 @@ var every = &kit.Kind{Label: "<time>", Parse: func(text string) (string, error) 
 	return d.String(), nil
 }}
 
-// withWatch lets all commands that show something do so again and again.
+// withWatch adds an option to all show commands that repeats them.
 func withWatch(table []*kit.Command) []*kit.Command {
 	for _, c := range table {
 		if c.Show != nil {
@@ -44,8 +44,8 @@ func withWatch(table []*kit.Command) []*kit.Command {
 // clearScreen puts the cursor at the top of an empty screen.
 const clearScreen = "\x1b[H\x1b[2J"
 
-// watch calls show again and again, in steps that do not drift, until it fails or ctx ends. At a terminal each result
-// takes the place of the one before.
+// watch calls show repeatedly, at times that do not drift, until it fails or ctx ends. At a terminal each result
+// replaces the previous one.
 func (s *Shell) watch(ctx context.Context, d time.Duration, show func() error) error {
 	ticks := time.NewTicker(d)
 	defer ticks.Stop()
@@ -58,7 +58,7 @@ func (s *Shell) watch(ctx context.Context, d time.Duration, show func() error) e
 		err := show()
 		switch {
 		case ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled):
-			return nil // the user has seen enough
+			return nil // the user has stopped it
 		case err != nil:
 			return err
 		}

@@ -16,13 +16,13 @@ type DatagramPrinter interface {
 	Report() error
 }
 
-// Datagrams hands datagrams to a printer: those of a capture, an interface or a socket.
+// Datagrams passes the datagrams of a capture, an interface or a socket to a printer.
 type Datagrams struct {
 	DatagramPrinter
-	Port  uint16 // of those in frames
-	Count int64  // end after so many records; 0: at the end of what is read, or of the context
-	// Tell says what was not read.
-	Tell func(format string, args ...any)
+	Port  uint16 // UDP port of datagrams in frames
+	Count int64  // number of records to print; 0 means all until the source or the context ends
+	// Progress reports data that was not read.
+	Progress func(format string, args ...any)
 
 	whole, cut int
 	join       *Joiner
@@ -61,17 +61,17 @@ func (d *Datagrams) joined(list []Joined) error {
 	return nil
 }
 
-// end prints what waited for fragments, tells what was not read of frames, and prints the report.
+// end prints the datagrams that waited for fragments, reports frames that were not read, and prints the report.
 func (d *Datagrams) end(from string) error {
 	err := d.joined(d.join.Flush())
 	if d.whole == 0 {
-		d.Tell("%s has no datagram to UDP port %d that is whole (--port)", from, d.Port)
+		d.Progress("%s has no datagram to UDP port %d that is whole (--port)", from, d.Port)
 	}
 	if d.cut > 0 {
-		d.Tell("%d frames are cut by the snap length, and were not read", d.cut)
+		d.Progress("%d frames are cut by the snap length, and were not read", d.cut)
 	}
 	if text := d.join.Counts().Text(); text != "" {
-		d.Tell("%s: %s", from, text)
+		d.Progress("%s: %s", from, text)
 	}
 	return errors.Join(err, d.Report())
 }
@@ -110,14 +110,14 @@ func (d *Datagrams) Watch(ctx context.Context, name string, in Source) error {
 	return err
 }
 
-// Receive prints what comes to a socket, until ctx ends.
+// Receive prints the datagrams that arrive at a socket, until ctx ends.
 func (d *Datagrams) Receive(ctx context.Context, in *capture.Socket) error {
 	err := errors.Join(d.take(ctx, in), d.Report())
 	d.tellLost(in, "datagrams")
 	return err
 }
 
-// take prints what comes until there is enough or ctx ends.
+// take prints arriving datagrams until Count records are printed or ctx ends.
 func (d *Datagrams) take(ctx context.Context, in Source) error {
 	for d.more(ctx) {
 		p, err := in.Next(ctx)
@@ -134,11 +134,11 @@ func (d *Datagrams) take(ctx context.Context, in Source) error {
 	return nil
 }
 
-// tellLost says how much came faster than it was read.
+// tellLost reports the amount of data that was lost because it arrived faster than it was read.
 func (d *Datagrams) tellLost(in Source, what string) {
 	if lost, unknown := in.Lost(); unknown != nil {
-		d.Tell("it is not known how many %s were lost before they were read: %v", what, unknown)
+		d.Progress("it is not known how many %s were lost before they were read: %v", what, unknown)
 	} else if lost > 0 {
-		d.Tell("%d %s were lost before they could be read", lost, what)
+		d.Progress("%d %s were lost before they could be read", lost, what)
 	}
 }

@@ -49,7 +49,7 @@ func (d *distribution) addTimes(ns, n int64) {
 	case d.unranked:
 	case d.sketch != nil:
 		if d.sketch.add(ns, n) {
-			d.settle()
+			d.fit()
 		}
 	default:
 		if d.values == nil {
@@ -57,13 +57,13 @@ func (d *distribution) addTimes(ns, n int64) {
 		}
 		before := len(d.values)
 		if d.values[ns] += n; len(d.values) > before {
-			d.settle()
+			d.fit()
 		}
 	}
 }
 
-// settle reserves the memory that the values need, and reduces this need if it exceeds the budget.
-func (d *distribution) settle() {
+// fit reserves the memory that the values need, and reduces this need if it exceeds the budget.
+func (d *distribution) fit() {
 	if d.sketch == nil && (len(d.values) > exactValues && !d.exact || !d.take(valuesBytes(len(d.values)))) {
 		d.turn()
 	}
@@ -124,7 +124,7 @@ func (d *distribution) merge(o *distribution) {
 			d.turn()
 		}
 		d.sketch.merge(o.sketch)
-		d.settle()
+		d.fit()
 	}
 }
 

@@ -75,10 +75,10 @@ type DecodedPacket struct {
 	New bool
 	// Found holds the identities of entries that the packet hit, and of its queue. Nil means that its session did not
 	// record them, or that they are invalid.
-	Found []record.Identity
-	told  recordplan.Told
-	names map[string]string // names of ACL labels
-	trap  string            // trap of the packet, or "" if there is none or it is unknown
+	Found    []record.Identity
+	reported recordplan.Told
+	names    map[string]string // names of ACL labels
+	trap     string            // trap of the packet, or "" if there is none or it is unknown
 }
 
 // Fate returns the packet's fate: its egress port, "CPU", or "dropped: REASON". "CPU" and the reason are followed by
@@ -87,7 +87,7 @@ func (p *DecodedPacket) Fate() string {
 	switch {
 	case p.Why != 0:
 		return "dropped: " + p.reason()
-	case p.told.End == record.EndCPU:
+	case p.reported.End == record.EndCPU:
 		return "CPU" + inParentheses(p.trap)
 	case p.OutPort == record.NoPort:
 		return fmt.Sprintf("port of lane %d", p.OutLane)
@@ -96,7 +96,7 @@ func (p *DecodedPacket) Fate() string {
 }
 
 // reason returns the reason why the packet was dropped.
-func (p *DecodedPacket) reason() string { return p.told.End + inParentheses(p.trap) }
+func (p *DecodedPacket) reason() string { return p.reported.End + inParentheses(p.trap) }
 
 func inParentheses(s string) string {
 	if s == "" {

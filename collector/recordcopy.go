@@ -62,7 +62,7 @@ func Timed(r *record.Record) bool {
 func (j *JourneyReader) Record(c *RecordCopy) journey.Record {
 	r := journey.Record{
 		Key: c.Key, Flow: c.flowText(), Switch: j.switches[c.Switch], In: portName(c.InPort, ""), Arrived: sinceEpoch(c.In),
-		Left: sinceEpoch(c.At), TTL: c.TTL, Doubt: c.Unsynchronised || c.ClockSet, Ended: endOf(&c.Record),
+		Left: sinceEpoch(c.At), TTL: c.TTL, ClockSuspect: c.Unsynchronised || c.ClockSet, Ended: endOf(&c.Record),
 	}
 	var d DecodedPacket
 	known := false

@@ -42,8 +42,8 @@ func (p *RecordedPacket) kind() packetKind {
 
 // A recordKey distinguishes records by their bits and by further knowledge about their packets.
 type recordKey struct {
-	bits string
-	told recordplan.Told
+	bits     string
+	reported recordplan.Told
 }
 
 // A kindKey stands for packets of one kind with one record.
@@ -66,12 +66,12 @@ func (c *planRecords) atTables() map[string]map[packetKind]atTable {
 	for k, n := range c.kinds {
 		says, ok := tell[k.recordKey]
 		if !ok {
-			says = c.decoder.Tell([]byte(k.bits), c.asked(k.told))
+			says = c.decoder.Tell([]byte(k.bits), c.asked(k.reported))
 			tell[k.recordKey] = says
 		}
 		last := lastRun(says)
 		for i, s := range says {
-			if s.Ran == recordplan.Maybe || i > last && k.told.End != record.EndSent {
+			if s.Ran == recordplan.Maybe || i > last && k.reported.End != record.EndSent {
 				continue
 			}
 			if sums[ids[i]] == nil {

@@ -156,7 +156,7 @@ func (c *planRecords) report() RecordPlanReport {
 	groups := c.sorted()
 	var counted []recordplan.CountedRecord
 	for _, g := range groups {
-		counted = append(counted, recordplan.CountedRecord{Bits: g.bits, End: g.told.End, Packets: uint64(g.packets)})
+		counted = append(counted, recordplan.CountedRecord{Bits: g.bits, End: g.reported.End, Packets: uint64(g.packets)})
 		switch {
 		case g.answer.Impossible:
 			r.Impossible += g.packets
@@ -261,11 +261,11 @@ func (c *planRecords) tables(groups []*recordGroup) []TableTotal {
 		list[i].Table, list[i].keyless = id, keyless[id]
 	}
 	for _, g := range groups {
-		says := c.decoder.Tell(g.bits, c.asked(g.told))
+		says := c.decoder.Tell(g.bits, c.asked(g.reported))
 		last := lastRun(says)
 		for i, s := range says {
 			t := &list[i]
-			if i <= last || g.told.End == record.EndSent {
+			if i <= last || g.reported.End == record.EndSent {
 				t.Passed += g.packets
 			}
 			t.RanExpected += s.RanP * float64(g.packets)
@@ -327,9 +327,9 @@ func (c *planRecords) drops() []FlowDrops {
 	}
 	joined := map[whole]*FlowDrops{}
 	for k, n := range c.flows {
-		answer, _ := c.decoder.Decode([]byte(k.record.bits), c.asked(k.record.told)) // it has been decoded before
+		answer, _ := c.decoder.Decode([]byte(k.record.bits), c.asked(k.record.reported)) // it has been decoded before
 		t := pathOf(&answer)
-		w := whole{k.flow, k.isFlow, k.record.told.End, k.trap, "", t.key, k.by}
+		w := whole{k.flow, k.isFlow, k.record.reported.End, k.trap, "", t.key, k.by}
 		if k.port != record.NoPort {
 			w.port = portName(k.port, "")
 		}

@@ -78,13 +78,13 @@ type planRecords struct {
 
 // A recordGroup is all packets with the same record and the same further knowledge.
 type recordGroup struct {
-	bits    []byte
-	told    recordplan.Told
-	answer  recordplan.Answer
-	packets int64
-	latency distribution
-	fates   map[string]int64
-	inputs  map[uint16]int64
+	bits     []byte
+	reported recordplan.Told
+	answer   recordplan.Answer
+	packets  int64
+	latency  distribution
+	fates    map[string]int64
+	inputs   map[uint16]int64
 	// Packets whose fates and ingress ports exceeded the limits.
 	beyondFates, beyondInputs int64
 }
@@ -238,7 +238,7 @@ func (c *Records) decode(p RecordedPacket, not record.Classes) (DecodedPacket, b
 	if err != nil {
 		return DecodedPacket{}, false
 	}
-	d := DecodedPacket{RecordedPacket: p, Answer: answer, told: told, names: c.names}
+	d := DecodedPacket{RecordedPacket: p, Answer: answer, reported: told, names: c.names}
 	d.Found, _ = p.Known()
 	if t, ok := plan.decoder.Plan().Graph.Trap(&p.Record); ok {
 		d.trap = t.Name
@@ -251,7 +251,7 @@ func (c *planRecords) add(p *DecodedPacket) {
 	if p.Why != 0 {
 		c.drop(p)
 	}
-	is := recordKey{string(p.Bits), p.told}
+	is := recordKey{string(p.Bits), p.reported}
 	if k := (kindKey{p.kind(), is}); c.kinds[k] > 0 || len(c.kinds) < maxKinds {
 		c.kinds[k]++
 	} else {
@@ -266,7 +266,7 @@ func (c *planRecords) add(p *DecodedPacket) {
 		key := pathOf(&p.Answer).key
 		p.New, c.known[key] = !c.known[key], true
 		g = &recordGroup{
-			bits: []byte(is.bits), told: is.told, answer: p.Answer,
+			bits: []byte(is.bits), reported: is.reported, answer: p.Answer,
 			latency: distribution{exact: c.exact, room: &c.room.latencies},
 			fates:   map[string]int64{}, inputs: map[uint16]int64{},
 		}
@@ -287,7 +287,7 @@ func (c *planRecords) add(p *DecodedPacket) {
 // drop counts a dropped packet for its flow.
 func (c *planRecords) drop(p *DecodedPacket) {
 	flow, ok := p.Flow()
-	key := dropKey{flow: flow, isFlow: ok, record: recordKey{string(p.Bits), p.told}, trap: p.trap, port: p.OutPort,
+	key := dropKey{flow: flow, isFlow: ok, record: recordKey{string(p.Bits), p.reported}, trap: p.trap, port: p.OutPort,
 		by: p.by(decisive)}
 	if _, known := c.flows[key]; !known && len(c.flows) == maxRecordFlows {
 		c.beyondFlows++
@@ -304,9 +304,9 @@ func (c *planRecords) sorted() []*recordGroup {
 	}
 	slices.SortFunc(list, func(a, b *recordGroup) int {
 		return cmp.Or(cmp.Compare(b.packets, a.packets), slices.Compare(a.bits, b.bits),
-			cmp.Compare(a.told.End, b.told.End), cmp.Compare(a.told.Not, b.told.Not),
-			cmp.Compare(a.told.Trap, b.told.Trap), cmp.Compare(a.told.Met, b.told.Met),
-			cmp.Compare(a.told.Outcomes, b.told.Outcomes))
+			cmp.Compare(a.reported.End, b.reported.End), cmp.Compare(a.reported.Not, b.reported.Not),
+			cmp.Compare(a.reported.Trap, b.reported.Trap), cmp.Compare(a.reported.Met, b.reported.Met),
+			cmp.Compare(a.reported.Outcomes, b.reported.Outcomes))
 	})
 	return list
 }

@@ -168,7 +168,7 @@ type sampleJSON struct {
 	order    []string          // names of the counters in order
 }
 
-// sampledJSON holds what is known about a packet.
+// sampledJSON holds the known properties of a packet.
 type sampledJSON struct {
 	Trap    string  `json:"trap,omitempty"`
 	Queue   *uint32 `json:"queue,omitempty"`

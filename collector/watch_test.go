@@ -182,7 +182,7 @@ func TestWatchRecordsInDoubt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &doubtful{script{packets: make(chan capture.Packet), err: errors.New("the interface is gone")}}
+	s := &uncertain{script{packets: make(chan capture.Packet), err: errors.New("the interface is gone")}}
 	close(s.packets)
 	var out strings.Builder
 	err = WatchRecords(t.Context(), &out, "eth3", s, nil, c, WatchRecordOptions{JSON: true})
@@ -207,6 +207,6 @@ func (s *lossy) Lost() (uint64, error) {
 	return n, nil
 }
 
-type doubtful struct{ script }
+type uncertain struct{ script }
 
-func (*doubtful) Lost() (uint64, error) { return 0, errors.New("it cannot be asked") }
+func (*uncertain) Lost() (uint64, error) { return 0, errors.New("it cannot be asked") }

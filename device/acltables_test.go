@@ -11,8 +11,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A chip of four ACL tables at the ingress has not one for each of three rows and two features. Who comes last waits,
-// names the tables that are there, and has its own when there is room again. Table recording has its own at another
+// A chip with four ingress ACL tables is too small for three rows and two features. The last one waits, its reason
+// names the existing tables, and it gets a table once one is free. Table recording has its own table at another
 // stage.
 func TestWhoHasTheACLTables(t *testing.T) {
 	rows := []struct {
@@ -44,7 +44,7 @@ func TestWhoHasTheACLTables(t *testing.T) {
 		}
 		for _, i := range order {
 			db.HSet(t.Context(), rows[i].key, rows[i].fields)
-			devicetest.Settle(t, s)
+			devicetest.RunUntilIdle(t, s)
 		}
 		rowOf := func(key string) string {
 			table, name, _ := strings.Cut(key, "|")
@@ -57,7 +57,7 @@ func TestWhoHasTheACLTables(t *testing.T) {
 		last, seats := -1, []string{"T1", "T2", "T3", "TAM for TAILSTAMPING", "TAM for ALTMARK", ""}
 		for _, i := range order {
 			if i != 5 {
-				last = i // of those at the ingress
+				last = i // the last ingress table
 			}
 		}
 		seats = slices.Delete(seats[:5], last, last+1)
@@ -75,7 +75,7 @@ func TestWhoHasTheACLTables(t *testing.T) {
 			t.Errorf("order %v: %s is %s", order, rows[last].key, got)
 		}
 		db.Del(t.Context(), rows[(last+1)%5].key)
-		devicetest.Settle(t, s)
+		devicetest.RunUntilIdle(t, s)
 		if got := rowOf(rows[last].key); !strings.HasPrefix(got, "active: ") {
 			t.Errorf("order %v: with room %s is %s", order, rows[last].key, got)
 		}

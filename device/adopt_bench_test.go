@@ -13,8 +13,8 @@ import (
 	"tamtam/swss"
 )
 
-// What a restart of orchagent costs that changes nothing: 10,000 flow groups, each with a session of tail-stamping.
-// Redis, syncd and the chip are in the same process.
+// BenchmarkRestartOfOrchagent measures a restart of orchagent that changes nothing, with 10,000 flow groups, each
+// with a session of tail-stamping. Redis, syncd and the chip are in the same process.
 func BenchmarkRestartOfOrchagent(b *testing.B) {
 	const groups = 10_000
 	rows := map[string]swss.FieldValues{
@@ -40,7 +40,7 @@ func BenchmarkRestartOfOrchagent(b *testing.B) {
 	for key, row := range rows {
 		s.Redis.DB(swss.ConfigDB).Client().HSet(b.Context(), key, row)
 	}
-	devicetest.NoError(b, s.Settle(b.Context()))
+	devicetest.NoError(b, s.RunUntilIdle(b.Context()))
 	if n := len(inChip.Live()); n < 2*groups {
 		b.Fatalf("%d objects, want an entry and a counter for each session", n)
 	}
@@ -48,14 +48,14 @@ func BenchmarkRestartOfOrchagent(b *testing.B) {
 	used := cpuTime(b)
 	for b.Loop() {
 		devicetest.NoError(b, s.RestartOrchagent(b.Context()))
-		devicetest.NoError(b, s.Settle(b.Context()))
+		devicetest.NoError(b, s.RunUntilIdle(b.Context()))
 	}
 	b.ReportMetric((cpuTime(b)-used).Seconds()/float64(b.N), "cpu-s/op")
 	b.ReportMetric(float64(len(devicetest.Changes(inChip.Lines()))), "changes")
 	b.ReportMetric(float64(b.Elapsed()/time.Millisecond)/float64(b.N), "ms/restart")
 }
 
-// cpuTime is the time that this process has had of all cores.
+// cpuTime returns the processor time that this process has used on all cores.
 func cpuTime(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	devicetest.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))

@@ -15,8 +15,8 @@ import (
 	"tamtam/swss"
 )
 
-// An orchagent that starts again on an ASIC that is as it is to be changes nothing: not a call, whatever the way to the
-// configuration was. Where a row is in force in part, what is left of it is made anew, and places may change.
+// An orchagent that restarts on an ASIC in its target state makes no call that changes it, whatever the order of the
+// configuration was. Where a row is only partly in force, the rest is created again, and positions may change.
 func TestRestartOfOrchagentChangesNothing(t *testing.T) {
 	racetest.Stepped(t)
 	t.Parallel()
@@ -37,14 +37,14 @@ func TestRestartOfOrchagentChangesNothing(t *testing.T) {
 				db.HSet(t.Context(), key, row)
 			}
 			if rnd.IntN(3) == 0 {
-				devicetest.Settle(t, s)
+				devicetest.RunUntilIdle(t, s)
 			}
 		}
-		devicetest.Settle(t, s)
+		devicetest.RunUntilIdle(t, s)
 		before, asic := everything(t, s.Redis), devicetest.View(t, s)
 		inChip.Reset()
 		devicetest.NoError(t, s.RestartOrchagent(t.Context()))
-		devicetest.Settle(t, s)
+		devicetest.RunUntilIdle(t, s)
 		calls := devicetest.Changes(inChip.Lines())
 		if len(calls) > 0 && !refusedInPart(before) {
 			t.Errorf("the restart changes the ASIC:\n%s", strings.Join(calls[:min(len(calls), 40)], "\n"))
@@ -64,8 +64,8 @@ func TestRestartOfOrchagentChangesNothing(t *testing.T) {
 	}
 }
 
-// withoutFailedStep leaves out which step towards a row the switch has refused, which depends on where one began. What
-// stands before it, which object, and behind it, why, stay.
+// withoutFailedStep removes from reasons the step that the switch rejected, which depends on the starting point. It
+// keeps the object before it and the cause after it.
 func withoutFailedStep(rows map[string]map[string]string) map[string]map[string]string {
 	for _, row := range rows {
 		words := strings.Split(row["reason"], ": ")
@@ -76,7 +76,7 @@ func withoutFailedStep(rows map[string]map[string]string) map[string]map[string]
 	return rows
 }
 
-// refusedInPart reports whether the switch has refused a row: other parts of it may be in force.
+// refusedInPart reports whether the switch has rejected a row: other parts of it may be in force.
 func refusedInPart(rows map[string]map[string]string) bool {
 	for _, row := range rows {
 		if row["by"] == "orchagent" && row["status"] == "failed" {

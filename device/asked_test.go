@@ -15,14 +15,15 @@ import (
 	"tamtam/swss/schema"
 )
 
-// arpReply is the answer of a collector, 10.8.0.2 with the MAC address 02:00:00:00:00:77, to the switch at 10.8.0.1.
+// arpReply returns the answer of a collector, 10.8.0.2 with the MAC address 02:00:00:00:00:77, to the switch at
+// 10.8.0.1.
 func arpReply() []byte {
 	b := []byte{2, 0, 0, 0, 0, 0xaa, 2, 0, 0, 0, 0, 0x77, 8, 6, 0, 1, 8, 0, 6, 4, 0, 2, 2, 0, 0, 0, 0, 0x77, 10, 8, 0, 2}
 	return append(append(b, 2, 0, 0, 0, 0, 0xaa, 10, 8, 0, 1), make([]byte, 18)...)
 }
 
-// A collector that has not spoken is asked for, by a session of table recording and a mirror session, until it answers;
-// and anew when it is not heard of any more. The questions are those that hostd's timers permit.
+// Sessions of table recording and mirror sessions request the address of a silent collector until it answers, and
+// again when it falls silent. The requests follow hostd's timers.
 func TestCollectorIsAskedFor(t *testing.T) {
 	c := devicetest.RecordedPorts()
 	delete(c, "NEIGH")
@@ -73,7 +74,7 @@ func TestCollectorIsAskedFor(t *testing.T) {
 		}
 	}
 	answers = false
-	devicetest.NoError(t, s.Settle(t.Context()))
+	devicetest.NoError(t, s.RunUntilIdle(t.Context()))
 	port, _ = s.Chip.PortByName("Ethernet2")
 	pass(30 * time.Second)
 	states("pending inactive [Ethernet2:10.8.0.2]")

@@ -18,7 +18,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A foundRow is a row that is written as somebody may find it in a database: blank, without fields, without a key.
+// A foundRow is a row as it may be found in a database: blank, without fields, without a key.
 type foundRow struct {
 	db     swss.DBName
 	name   string
@@ -32,16 +32,16 @@ func (r foundRow) write(t *testing.T, s *device.Sim) {
 	devicetest.NoError(t, s.Redis.DB(r.db).Client().HSet(t.Context(), r.name, r.fields).Err())
 }
 
-// hostedSim is a switch with all daemons that read the databases, and where they stand in them.
+// hostedSim returns a switch with all daemons that read the databases, after they have done all their work.
 func hostedSim(t *testing.T, config device.ConfigDB) *device.Sim {
 	t.Helper()
 	s := devicetest.NewSim(t, device.SimConfig{Config: config, Host: true,
 		SFlow: func(netip.AddrPort, []byte) error { return nil }})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	return s
 }
 
-// ready checks that every daemon is consistent within so many seconds, and which is not.
+// ready reports whether all daemons become consistent within a number of seconds. The text names those that do not.
 func ready(t *testing.T, s *device.Sim, within int) (bool, string) {
 	t.Helper()
 	var lacks []string
@@ -51,7 +51,7 @@ func ready(t *testing.T, s *device.Sim, within int) (bool, string) {
 			devicetest.NoError(t, d.Compare(t.Context(), s.Now()))
 			states[name] = d.Watch().State()
 		}
-		devicetest.Settle(t, s)
+		devicetest.RunUntilIdle(t, s)
 		lacks = nil
 		for _, name := range slices.Sorted(maps.Keys(states)) {
 			if state := states[name]; state.Open > 0 || state.Word() != drift.Consistent {
@@ -65,7 +65,7 @@ func ready(t *testing.T, s *device.Sim, within int) (bool, string) {
 	return false, strings.Join(lacks, "\n")
 }
 
-// Whatever a row contains, it costs no readiness: rows that once kept daemons from being ready for good.
+// No content of a row prevents readiness. These rows once kept daemons from ever being ready.
 func TestBlankRowsCostNoReadiness(t *testing.T) {
 	s := hostedSim(t, devicetest.Merge(devicetest.TwoPorts(), device.ConfigDB{schema.CfgDSCPToTC: {"m": {"0": "1"}}}))
 	for _, r := range []foundRow{
@@ -82,7 +82,7 @@ func TestBlankRowsCostNoReadiness(t *testing.T) {
 	} {
 		t.Run(r.name, func(t *testing.T) {
 			r.write(t, s)
-			devicetest.Settle(t, s)
+			devicetest.RunUntilIdle(t, s)
 			if ok, why := ready(t, s, 10); !ok {
 				t.Error(why)
 			}
@@ -90,13 +90,13 @@ func TestBlankRowsCostNoReadiness(t *testing.T) {
 	}
 }
 
-// A row that loses its last field stays: its consumer sees a row without fields.
+// A row that loses its last field stays: its consumer receives a row without fields.
 func TestRowLosesItsLastField(t *testing.T) {
 	s := hostedSim(t, devicetest.Merge(devicetest.TwoPorts(), device.ConfigDB{
 		schema.CfgDSCPToTC: {"m": {"0": "1"}}, schema.CfgPortQoS: {"Ethernet0": {"dscp_to_tc_map": "m"}},
 	}))
 	foundRow{swss.ConfigDB, "PORT_QOS_MAP|Ethernet0", swss.FieldValues{"dscp_to_tc_map": ""}}.write(t, s)
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	appl := swss.NewTable(s.Redis.DB(swss.ApplDB), "PORT_QOS_MAP_TABLE")
 	if row, ok, err := appl.Get(t.Context(), "Ethernet0"); err != nil || !ok || len(row) > 0 {
 		t.Errorf("%v, %v, %v; want a row without fields", row, ok, err)
@@ -110,8 +110,8 @@ func TestRowLosesItsLastField(t *testing.T) {
 	}
 }
 
-// A blank, empty, NULL or absent field in any row of any table, an empty key, a row without fields: every daemon is
-// ready again, and nothing differs.
+// Rows are random: with a blank, empty, NULL or absent field, an empty key, or without fields, in any table. Every
+// daemon becomes ready again, and nothing differs.
 func TestRandomBlankRows(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 4}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0xb1a9c))
@@ -122,17 +122,17 @@ func TestRandomBlankRows(t *testing.T) {
 			rows = append(rows, r)
 			r.write(t, s)
 			if rnd.IntN(2) == 0 {
-				devicetest.Settle(t, s)
+				devicetest.RunUntilIdle(t, s)
 			}
 		}
-		devicetest.Settle(t, s)
+		devicetest.RunUntilIdle(t, s)
 		if ok, why := ready(t, s, 20); !ok {
 			t.Errorf("%s\nafter %q", why, rows)
 		}
 	})
 }
 
-// blankRowsConfig is a configuration with rows in many tables.
+// blankRowsConfig returns a configuration with rows in many tables.
 func blankRowsConfig() device.ConfigDB {
 	return devicetest.Merge(devicetest.TwoPorts(), device.ConfigDB{
 		schema.CfgDSCPToTC:      {"m": {"0": "1"}},
@@ -144,7 +144,8 @@ func blankRowsConfig() device.ConfigDB {
 	})
 }
 
-// randomFoundRow changes a row that there is, or is a new one, in any table that is configured or that daemons read.
+// randomFoundRow returns a change of an existing row, or a new row, in any table that is configured or that daemons
+// read.
 func randomFoundRow(ctx context.Context, t *testing.T, rnd *rand.Rand, s *device.Sim) foundRow {
 	t.Helper()
 	blanks := []string{"", " ", "\t", "NULL", "\n", "  ", "null", ",", "|", ":"}

@@ -7,24 +7,24 @@ import (
 	"tamtam/saisim/drop"
 )
 
-// A BooksReport accounts for every frame that was in the chip:
+// A AccountsReport accounts for every frame that was in the chip:
 //
 //	received + injected + copies = sent + to_cpu + dropped + in_flight
-type BooksReport struct {
+type AccountsReport struct {
 	Received   uint64            `json:"received"`
 	Injected   uint64            `json:"injected"`
-	Copies     uint64            `json:"copies"` // beyond the first of each frame
+	Copies     uint64            `json:"copies"` // copies beyond the first of each frame
 	Sent       uint64            `json:"sent"`
 	ToCPU      uint64            `json:"to_cpu"`
 	Dropped    map[string]uint64 `json:"dropped"`
 	DroppedAll uint64            `json:"dropped_all"`
 	InFlight   uint64            `json:"in_flight"`
-	Queued     uint64            `json:"queued"` // of those in flight
+	Queued     uint64            `json:"queued"` // frames in flight that wait in queues
 	Balanced   bool              `json:"balanced"`
 }
 
-func booksReport(b saisim.Books) BooksReport {
-	r := BooksReport{
+func booksReport(b saisim.FrameCounts) AccountsReport {
+	r := AccountsReport{
 		Received: b.Received, Injected: b.Injected, Copies: b.Copies, Sent: b.Sent, ToCPU: b.ToCPU,
 		Dropped: map[string]uint64{}, InFlight: b.InFlight, Queued: b.Queued, Balanced: b.Balanced(),
 	}
@@ -37,7 +37,7 @@ func booksReport(b saisim.Books) BooksReport {
 	return r
 }
 
-// A QueueReport accounts for every copy that found room in a queue:
+// A QueueReport accounts for every copy that was enqueued:
 //
 //	enqueued = dequeued + purged + queued
 //
@@ -45,16 +45,16 @@ func booksReport(b saisim.Books) BooksReport {
 type QueueReport struct {
 	Enqueued uint64            `json:"enqueued"`
 	Dequeued uint64            `json:"dequeued"`
-	Purged   uint64            `json:"purged"` // taken out because the port ended
+	Purged   uint64            `json:"purged"` // removed because the port ended
 	Queued   uint64            `json:"queued"`
-	Marked   uint64            `json:"marked"`    // ECN
+	Marked   uint64            `json:"marked"`    // ECN-marked
 	NoRoom   map[string]uint64 `json:"no_room"`   // not enqueued: buffer, tail-drop, wred
-	MaxBytes uint64            `json:"max_bytes"` // the most that it held
+	MaxBytes uint64            `json:"max_bytes"` // the largest depth
 	MaxCells uint64            `json:"max_cells"`
 	Balanced bool              `json:"balanced"`
 }
 
-// queueReports returns the queues of a port that were used, by number.
+// queueReports returns the queues of a port that saw a packet, by number.
 func queueReports(c *saisim.Chip, id saisim.PortID) map[string]QueueReport {
 	all := map[string]QueueReport{}
 	for i := 0; ; i++ {

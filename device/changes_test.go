@@ -20,8 +20,8 @@ import (
 	"tamtam/yang/tamyang"
 )
 
-// variedConfig is wideConfig in words of which the switch has others: an alias, numbers of
-// other bases, masks, IPv6 in other forms, lists in another order; and a recording session.
+// variedConfig returns wideConfig in notations that the switch normalises: an alias, numbers of other bases, masks,
+// other forms of IPv6, lists in another order. It adds a recording session.
 func variedConfig(t *testing.T) device.ConfigDB {
 	t.Helper()
 	c, err := device.ParseConfigDB([]byte(wideConfig))
@@ -33,7 +33,7 @@ func variedConfig(t *testing.T) device.ConfigDB {
 	for _, g := range []string{"rec", "spare", "tasks", "flags", "masks"} {
 		c["TAM_FLOWGROUP_TABLE"][g] = swss.FieldValues{"NULL": "NULL"}
 	}
-	null := swss.FieldValues{"NULL": "NULL"} // where headers of alternate marking are from, and a way to their ends
+	null := swss.FieldValues{"NULL": "NULL"} // source of headers of alternate marking, and a route to their ends
 	c["LOOPBACK_INTERFACE"] = map[string]swss.FieldValues{
 		"Loopback0": null, "Loopback0|2001:db8:f::1/128": null, "Loopback0|2001:db8:f::8/128": null,
 	}
@@ -69,7 +69,7 @@ func variedConfig(t *testing.T) device.ConfigDB {
 	return c
 }
 
-// notRepeated are the leaves of which no state reports whether they are in force.
+// notRepeated lists the leaves for which no state reports whether they are in force, with the reason.
 var notRepeated = map[string]string{
 	"/tam/features/feature/config/status": "/tam/features-state says what a feature is",
 	"/tam/flowgroups/flowgroup/config/id": "nothing in the switch is made of it: a Set checks that no " +
@@ -78,10 +78,11 @@ var notRepeated = map[string]string{
 	"/tam/report-collectors/report-collector/config/vrf": "it has one value that can be in force",
 }
 
-// notTried are the parts of /tam that are not among tamLists: what no command shows by itself, or is below an entry.
+// notTried lists the parts of /tam that are not in tamLists: those that no command shows alone, or that are below an
+// entry.
 var notTried = []string{"/tam/device/", "/tam/match-groups/match-group/rules/"}
 
-// configLeaves are the leaves of config below an entry of the schema that are no key.
+// configLeaves adds the config leaves below an entry of the schema, except for keys.
 func configLeaves(e *yang.Entry, path string, out map[string]*yang.Entry) {
 	for _, name := range device.SortedKeys(e.Dir) {
 		k := e.Dir[name]
@@ -120,7 +121,7 @@ type inForceBed struct {
 	out    *bytes.Buffer
 }
 
-// below reads the tree below a path; nothing, if there is none.
+// below returns the tree below a path, empty if there is none.
 func (b inForceBed) below(path string) map[string]string {
 	b.Helper()
 	return leaves(b.T, gpath(path), func(r *gpb.GetRequest) (*gpb.GetResponse, error) {
@@ -132,10 +133,10 @@ func (b inForceBed) below(path string) map[string]string {
 	})
 }
 
-// settled steps the daemons until all is in force, and fails if that is not said.
+// settled steps the daemons until all is in force, and fails if the northbound reports otherwise.
 func (b inForceBed) settled(after string) {
 	b.Helper()
-	devicetest.Settle(b.T, b.sim)
+	devicetest.RunUntilIdle(b.T, b.sim)
 	all := b.below("/tam")
 	for _, path := range device.SortedKeys(all) {
 		at, behind := strings.CutSuffix(path, "/state/not-in-force")
@@ -149,13 +150,13 @@ func (b inForceBed) settled(after string) {
 	}
 }
 
-// told says what of an entry is not in force, as its state has it.
-func (b inForceBed) told(entry string) string {
+// reported returns the parts of an entry that are not in force, as in its state.
+func (b inForceBed) reported(entry string) string {
 	b.Helper()
 	return b.below(entry)[entry+"/state/not-in-force"]
 }
 
-// show is what the shell shows of the entry of a list.
+// show returns the shell's output for the entry of a list.
 func (b inForceBed) show(l tamList) string {
 	b.Helper()
 	b.out.Reset()
@@ -174,7 +175,7 @@ func jsonOf(text string) *gpb.TypedValue {
 	return &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: []byte(text)}}
 }
 
-// config is the configuration of an entry, as JSON.
+// config returns the configuration of an entry, as JSON.
 func (b inForceBed) config(entry string) string {
 	b.Helper()
 	resp, err := b.server.Get(b.Context(), &gpb.GetRequest{Path: []*gpb.Path{gpath(entry)}, Type: gpb.GetRequest_CONFIG,
@@ -185,9 +186,9 @@ func (b inForceBed) config(entry string) string {
 	return string(resp.GetNotification()[0].GetUpdate()[0].GetVal().GetJsonIetfVal())
 }
 
-// Whatever leaf of TAM's configuration is changed, the switch says at once that it is not
-// in force, by what the leaf was and what it is to be; when the daemons have done their
-// work it says so no more, whatever words the configuration is in.
+// Whichever leaf of TAM's configuration changes, the switch immediately reports that it is not in force, with the old
+// and the new value. When the daemons have done their work, the report ends, in whichever notation the configuration
+// is.
 func TestEveryChangeIsTold(t *testing.T) {
 	racetest.Stepped(t)
 	t.Parallel()
@@ -224,7 +225,7 @@ func TestEveryChangeIsTold(t *testing.T) {
 	}
 }
 
-// change changes a leaf, takes it away and puts all back, and looks each time at what is told.
+// change changes a leaf, deletes it and restores all, and checks the report after each step.
 func (b inForceBed) change(l tamList, name string, leaf *yang.Entry) {
 	b.Helper()
 	path, entry, c := l.path+"/"+name, l.at(), l.leaves[name]
@@ -235,7 +236,7 @@ func (b inForceBed) change(l tamList, name string, leaf *yang.Entry) {
 	}
 	tells := func(what string) {
 		b.Helper()
-		if got := b.told(entry); !strings.Contains(got, `"`+word+" ") {
+		if got := b.reported(entry); !strings.Contains(got, `"`+word+" ") {
 			b.Errorf("%s %s is not told: %s", path, what, got)
 		}
 		if got := b.show(l); !strings.Contains(got, "Pending") || !strings.Contains(got, word+" ") {
@@ -252,16 +253,16 @@ func (b inForceBed) change(l tamList, name string, leaf *yang.Entry) {
 	}
 	b.set(req)
 	tells("changed to " + c.value)
-	if waits := isSwitch && strings.HasSuffix(name, "-id"); !waits { // for features that are active
+	if waits := isSwitch && strings.HasSuffix(name, "-id"); !waits { // ids wait while features are active
 		b.settled(path + " changed to " + c.value)
 	} else {
-		devicetest.Settle(b.T, b.sim)
-		if got := b.told(entry); !strings.Contains(got, word+" ") {
+		devicetest.RunUntilIdle(b.T, b.sim)
+		if got := b.reported(entry); !strings.Contains(got, word+" ") {
 			b.Errorf("%s waits for the features and is not told: %s", path, got)
 		}
 	}
 	if _, err := b.server.Set(b.Context(), &gpb.SetRequest{Delete: []*gpb.Path{gpath(at)}}); err == nil {
-		if got := b.told(entry); !strings.Contains(got, `"`+word+" ") {
+		if got := b.reported(entry); !strings.Contains(got, `"`+word+" ") {
 			b.Errorf("%s removed is not told: %s", path, got)
 		}
 	} else if isSwitch {

@@ -19,8 +19,8 @@ var syn = append([]byte{
 	0, 80, 3, 0xe8, 0, 0, 0, 1, 0, 0, 0, 1, 0x60, 18, 0xff, 0xff, 0, 0, 0, 0, 2, 4, 1460 >> 8, 1460 & 0xff,
 }, 0, 0)
 
-// From a line of the shell to the MSS of a segment, and back to what the shell shows; also after orchagent, which finds
-// its clamp in the ASIC as it was, and after syncd, with which the chip begins anew.
+// A clamp is configured by the shell, changes the MSS of a segment, and is shown by the shell. It survives a restart
+// of orchagent, which finds it in the ASIC, and one of syncd, with which the chip starts again.
 func TestClampedSession(t *testing.T) {
 	const vlan = `{
 		"PORT": {"Ethernet0": {"lanes": "0", "speed": "10000", "admin_status": "up", "mtu": "1500"},
@@ -72,7 +72,7 @@ func TestClampedSession(t *testing.T) {
 	if p := sw.Problems(); len(p) > 0 {
 		t.Fatal(p)
 	}
-	clamped(1522 - 18 - 40 - 64) // the port's MTU has room for a tag
+	clamped(1522 - 18 - 40 - 64) // the port's MTU includes space for a tag
 	shows("Clamp MSS : 2", "SYN Count : 1", "Clamped : 1")
 
 	was := object()

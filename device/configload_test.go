@@ -12,7 +12,7 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// Of a configuration with a row that no daemon would read nothing is loaded, and the error names the row.
+// If a row is too large for daemons to read, nothing of the configuration is loaded, and the error names the row.
 func TestLoadTooLarge(t *testing.T) {
 	racetest.Stepped(t)
 	r := swsstest.Start(t)

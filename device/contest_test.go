@@ -42,16 +42,16 @@ func (r competitor) fields() swss.FieldValues {
 	return f
 }
 
-// A contestModel computes which rules and sessions a chip with little room has: sessions in force stay, rules are in
-// force by priority and name, and what is left is for the sessions that wait, by their names.
+// A contestModel computes which rules and sessions are in force on a chip with little capacity. Sessions in force stay,
+// rules compete by priority and name, and the waiting sessions get the remaining capacity, by name.
 type contestModel struct {
 	acl      profile.ACL
 	rules    map[string]competitor
-	sessions map[string]bool // true: in force
-	inForce  map[string]bool // rules
+	sessions map[string]bool // true if in force
+	inForce  map[string]bool // rules in force
 }
 
-// taken is what the rules and sessions in force take.
+// taken counts the resources that the rules and sessions in force use.
 type taken struct {
 	stage, table map[string]int
 	counters     int
@@ -83,7 +83,7 @@ func stageOfTable(table string) string {
 	return "ingress"
 }
 
-// settle computes what is in force now.
+// settle computes which rules and sessions are in force now.
 func (m *contestModel) settle() {
 	u := &taken{map[string]int{}, map[string]int{}, 0, map[string]bool{}}
 	names := slices.SortedFunc(maps.Keys(m.sessions), schema.CompareNames)
@@ -103,7 +103,7 @@ func (m *contestModel) settle() {
 	}
 }
 
-// kinds are the ranges of a rule: of one type and value there is one object.
+// kinds returns the ranges of a rule. Rules share the object for a type and value.
 func (r competitor) kinds() []string {
 	list := []string{}
 	for i, v := range r.ranges {
@@ -120,7 +120,7 @@ func (m *contestModel) ranked() []competitor {
 	return slices.SortedFunc(maps.Values(m.rules), compareCompetitors)
 }
 
-// randomCompetitor returns a random rule. Few have ranges, of which there are few.
+// randomCompetitor returns a random rule. Rules rarely have ranges, and share a small set of them.
 func randomCompetitor(rnd *rand.Rand) competitor {
 	r := competitor{[]string{"T1", "T2", "E1"}[rnd.IntN(3)], fmt.Sprintf("R%d", 1+rnd.IntN(11)), 1 + rnd.IntN(6), nil}
 	for range max(0, rnd.IntN(6)-3) {
@@ -129,7 +129,7 @@ func randomCompetitor(rnd *rand.Rand) competitor {
 	return r
 }
 
-// A contest compares a switch with little room for ACLs with a model of what is in force there.
+// A contest compares a switch with little ACL capacity with a model of it.
 type contest struct {
 	*testing.T
 	*contestModel
@@ -139,10 +139,11 @@ type contest struct {
 
 var itsPlace = regexp.MustCompile(`; ACL rule (\S+) \(priority (\d+)\) has its place; tried again when something`)
 
-// whatIsRefused is for what a switch has refused a rule, which depends on what it had room for when the rule was tried.
+// whatIsRefused matches the resource for which a switch rejected a rule. It depends on the free capacity at that
+// time.
 var whatIsRefused = regexp.MustCompile(`^(create|change) .*: (the switch has no room for it \()[A-Z_]*`)
 
-// status returns the status rows of a table, without the time and what the switch refused.
+// status returns the status rows of a table, without the time and the rejected resource.
 func (c *contest) status(table string) map[string]swss.FieldValues {
 	c.Helper()
 	rows, err := swss.NewTable(c.sim.Redis.DB(swss.StateDB), table).Dump(c.Context())
@@ -156,7 +157,7 @@ func (c *contest) status(table string) map[string]swss.FieldValues {
 	return rows
 }
 
-// newContest returns a contest in a chip with this room, in which no rule and no session is configured.
+// newContest returns a contest on a chip with this capacity, without any rule or session.
 func newContest(t *testing.T, room profile.ACL) *contest {
 	p := profile.Small()
 	p.ACL.Entries, p.ACL.TableEntries, p.ACL.Counters, p.ACL.Ranges =
@@ -178,11 +179,12 @@ func newContest(t *testing.T, room profile.ACL) *contest {
 		config["TAM_FLOWGROUP_TABLE"][fmt.Sprintf("F%d", n+1)] = swss.FieldValues{"id": fmt.Sprint(n + 1)}
 	}
 	c.sim = devicetest.NewSim(t, device.SimConfig{Profile: p, Config: config, Common: devicetest.RecordTo(&c.inChip)})
-	devicetest.Settle(t, c.sim)
+	devicetest.RunUntilIdle(t, c.sim)
 	return c
 }
 
-// put replaces the row of a rule at once: a session that waits would get what it frees. remove removes the row.
+// put replaces the row of a rule in one transaction, so that no waiting session gets its resources. remove removes
+// the row.
 func (c *contest) put(r competitor) {
 	db := c.sim.Redis.DB(swss.ConfigDB).Client()
 	_, err := db.TxPipelined(c.Context(), func(p redis.Pipeliner) error {
@@ -201,13 +203,13 @@ func (c *contest) remove(r competitor) {
 	delete(c.rules, r.key())
 }
 
-// settle waits for the switch, and computes what it should have.
+// settle lets the switch work, and updates the model.
 func (c *contest) settle() {
-	devicetest.Settle(c.T, c.sim)
+	devicetest.RunUntilIdle(c.T, c.sim)
 	c.contestModel.settle()
 }
 
-// check compares the switch with the model. gone are the rules that one rule has displaced just now.
+// check compares the switch with the model. gone lists the rules that by has just displaced.
 func (c *contest) check(by competitor, gone []string) {
 	c.Helper()
 	rows := c.status(schema.StateACLRule)
@@ -254,7 +256,7 @@ func (c *contest) check(by competitor, gone []string) {
 	}
 }
 
-// step does one random change, to the switch and to the model, and checks what follows from it.
+// step makes one random change, to the switch and to the model, and checks the consequences.
 func (c *contest) step(rnd *rand.Rand) {
 	db, before := c.sim.Redis.DB(swss.ConfigDB).Client(), c.inForce
 	var by competitor
@@ -278,7 +280,7 @@ func (c *contest) step(rnd *rand.Rand) {
 	more := max(0, rnd.IntN(8)-4)
 	for s := range maps.Values(c.sessions) {
 		if !s {
-			more = 0 // it would get what is free between two rules
+			more = 0 // otherwise it would get the free resources between two rules
 		}
 	}
 	for range more {
@@ -292,9 +294,9 @@ func (c *contest) step(rnd *rand.Rand) {
 		}
 	}
 	if more > 0 || before[by.key()] || !c.inForce[by.key()] || len(gone) != 1 || len(c.inForce) != len(before) {
-		gone = nil // others came in, too, by what it freed
+		gone = nil // it also freed resources for others
 	}
-	for _, r := range c.ranked() { // others may have displaced it in vain, and came back before it
+	for _, r := range c.ranked() { // others may have displaced it in vain, and returned before it
 		if gone != nil && !c.inForce[r.key()] && compareCompetitors(r, c.rules[gone[0]]) < 0 {
 			gone = nil
 		}
@@ -302,11 +304,11 @@ func (c *contest) step(rnd *rand.Rand) {
 	c.check(by, gone)
 }
 
-// restart restarts a daemon, which changes nothing.
+// restart restarts a daemon, which must change nothing.
 func (c *contest) restart(which func(context.Context) error) {
 	rules, sessions, in := c.status(schema.StateACLRule), c.status(schema.StateTAMTailStamp), c.inForce
 	devicetest.NoError(c.T, which(c.Context()))
-	devicetest.Settle(c.T, c.sim)
+	devicetest.RunUntilIdle(c.T, c.sim)
 	if diff := gocmp.Diff(rules, c.status(schema.StateACLRule)); diff != "" {
 		c.Errorf("a restart changes rules; in force were %v:\n%s", in, diff)
 	}
@@ -316,8 +318,8 @@ func (c *contest) restart(which func(context.Context) error) {
 	c.check(competitor{}, nil)
 }
 
-// What one claim was refused for says nothing of what another one needs, and what a claim frees may serve one that had
-// failed.
+// The reason for which one claim was rejected has no meaning for another claim. Resources that a claim frees may
+// serve a claim that had failed.
 func TestRulesThatLackTwoThings(t *testing.T) {
 	t.Parallel()
 	rule := func(table, name string, priority int, ranges ...string) competitor {
@@ -327,7 +329,7 @@ func TestRulesThatLackTwoThings(t *testing.T) {
 		room  profile.ACL
 		steps [][]competitor
 	}{
-		// R10 has T1|R8 give way for an entry and is then refused a range, so T2 is not full.
+		// R10 displaces T1|R8 for an entry, but then gets no range, so T2 is not full.
 		{profile.ACL{Entries: 2, TableEntries: 2, Counters: 9, Ranges: 3}, [][]competitor{
 			{rule("T1", "R8", 4), rule("T2", "R7", 1)},
 			{rule("T2", "R9", 6, "3-100", "2-100"), rule("T2", "R10", 5, "2-100", "1-100")},
@@ -351,8 +353,8 @@ func TestRulesThatLackTwoThings(t *testing.T) {
 	}
 }
 
-// Where a chip has too little room, rules compete by priority and name, sessions in force stay, and restarts change
-// nothing, whatever comes and goes.
+// On a chip with too little capacity, rules compete by priority and name, and sessions in force stay. Restarts change
+// nothing, whatever is added and removed.
 func TestRulesCompeteAtRandom(t *testing.T) {
 	racetest.Stepped(t)
 	t.Parallel()

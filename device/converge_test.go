@@ -17,8 +17,8 @@ import (
 	"tamtam/swss"
 )
 
-// Whatever was written in whatever order, and whoever was restarted in between,
-// the ASIC is what the final configuration makes it when applied once.
+// For any order of writes, and any restarts of daemons in between, the ASIC is what the final configuration makes it
+// when applied once.
 func TestConfigurationConverges(t *testing.T) {
 	racetest.Stepped(t)
 	t.Parallel()
@@ -48,8 +48,8 @@ func converge(t *testing.T, seed uint64) {
 		}
 		devicetest.NoError(t, disturb(ctx, rnd, s))
 	}
-	devicetest.Settle(t, s)
-	if seed%4 == 1 { // it takes as long as the rest
+	devicetest.RunUntilIdle(t, s)
+	if seed%4 == 1 { // it needs as much time as all others together
 		consistent(t, s)
 	}
 	once := devicetest.NewSim(t, device.SimConfig{Config: device.ConfigDB{"DEVICE_METADATA": devicetest.Metadata},
@@ -57,7 +57,7 @@ func converge(t *testing.T, seed uint64) {
 	for key, row := range final {
 		once.Redis.DB(swss.ConfigDB).Client().HSet(ctx, key, row)
 	}
-	devicetest.Settle(t, once)
+	devicetest.RunUntilIdle(t, once)
 	if got, want := devicetest.View(t, s), devicetest.View(t, once); got != want {
 		t.Errorf("the sequence (-) and the final configuration alone (+) give different ASICs:\n%s\nfinal configuration: %v",
 			cmp.Diff(strings.Split(got, "\n"), strings.Split(want, "\n")), final)
@@ -67,9 +67,8 @@ func converge(t *testing.T, seed uint64) {
 	}
 }
 
-// byType counts objects by their type. Ports and the switch are left out: some
-// of the ports come with the chip, and which are removed and created again
-// depends on the way.
+// byType counts objects by their type, without ports and the switch. Some ports are created with the chip, and the
+// order of the changes determines which of them are removed and created again.
 func byType(keys []sai.Key) map[string]int {
 	n := map[string]int{}
 	for _, k := range keys {
@@ -90,14 +89,13 @@ func disturb(ctx context.Context, rnd devicetest.RandomConfig, s *device.Sim) er
 	case 2:
 		return s.RestartSyncd(ctx)
 	case 3, 4, 5, 6, 7, 8:
-		return s.Settle(ctx)
+		return s.RunUntilIdle(ctx)
 	}
 	return nil
 }
 
-// A mirror session that sends to the port which it mirrors survives a restart of
-// syncd, wherever the port's lanes were: the two name each other, and which is
-// tried first is by chance, so this is tried several times.
+// A mirror session that sends to the port that it mirrors survives a restart of syncd, wherever the port's lanes
+// were. The two refer to each other, and which is tried first is random, so the test repeats this several times.
 func TestObjectsThatNameEachOtherComeBack(t *testing.T) {
 	for range 8 {
 		s := devicetest.NewSim(t, device.SimConfig{Config: device.ConfigDB{
@@ -108,16 +106,16 @@ func TestObjectsThatNameEachOtherComeBack(t *testing.T) {
 			"MIRROR_SESSION": {"M1": {"type": "SPAN", "dst_port": "Ethernet3", "src_port": "PortChannel1",
 				"direction": "BOTH"}},
 		}})
-		devicetest.Settle(t, s)
+		devicetest.RunUntilIdle(t, s)
 		before := devicetest.View(t, s)
 		devicetest.NoError(t, s.RestartSyncd(t.Context()))
-		devicetest.Settle(t, s)
+		devicetest.RunUntilIdle(t, s)
 		if after := devicetest.View(t, s); after != before {
 			t.Fatalf("before (-) and after (+) the restart:\n%s", cmp.Diff(strings.Split(before, "\n"),
 				strings.Split(after, "\n")))
 		}
 		devicetest.NoError(t, s.Redis.DB(swss.ConfigDB).Client().Del(t.Context(), "PORT|Ethernet3").Err())
-		devicetest.Settle(t, s)
+		devicetest.RunUntilIdle(t, s)
 		if strings.Contains(devicetest.View(t, s), "PORT lane 0\n") {
 			t.Fatal("the port stays")
 		}

@@ -11,9 +11,9 @@ import (
 	"tamtam/tamtamtest"
 )
 
-// What ports and debug counters have counted is told with since when: a restart of orchagent or of the managers leaves
-// it, one of syncd with its chip moves it to when the chip began, clearing to when that was, and a counter that is made
-// anew counts from there.
+// Counters of ports and debug counters are reported with their start time. A restart of orchagent or of the managers
+// leaves it. One of syncd with its chip moves it to the chip's start, clearing to the time of clearing. A counter
+// that is created again counts from then.
 func TestCountedSince(t *testing.T) {
 	racetest.Stepped(t)
 	sw := tamtamtest.Start(t, `{"PORT": {"Ethernet0": {"lanes": "0", "speed": "10000", "admin_status": "up"},
@@ -25,7 +25,7 @@ func TestCountedSince(t *testing.T) {
 	begun := text(sim.Now())
 	frame := make([]byte, 64)
 	frame[5], frame[11] = 1, 2
-	// The shell's server has the wall clock.
+	// The shell's server uses the wall clock.
 	walled, first, last := regexp.MustCompile(`20[0-9-]+T[0-9:.]+Z`), time.Now(), time.Time{}
 	cleared := func(text string) string {
 		if at, err := time.Parse(time.RFC3339Nano, text); err != nil || at.Before(first.Truncate(time.Second)) ||
@@ -64,7 +64,7 @@ func TestCountedSince(t *testing.T) {
 	restarted := func(err error) {
 		t.Helper()
 		if err == nil {
-			err = sim.Settle(t.Context())
+			err = sim.RunUntilIdle(t.Context())
 		}
 		if err != nil {
 			t.Fatal(err)

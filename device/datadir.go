@@ -11,8 +11,7 @@ import (
 	"tamtam/swss"
 )
 
-// WaitRedis opens Redis, waiting for it to come up: containers start in any
-// order.
+// WaitRedis connects to Redis and retries while Redis is unavailable, since containers start in any order.
 func WaitRedis(ctx context.Context, cfg swss.Config, log *slog.Logger) (*swss.Redis, error) {
 	for told := false; ; told = true {
 		r, err := swss.Connect(ctx, cfg)
@@ -30,8 +29,8 @@ func WaitRedis(ctx context.Context, cfg swss.Config, log *slog.Logger) (*swss.Re
 	}
 }
 
-// DataDir returns the default directory for what a switch keeps on this
-// machine: certificates and the CLI's socket.
+// DataDir returns the default directory for the files that a switch keeps on this machine: certificates and the CLI's
+// socket.
 func DataDir() string {
 	if os.Geteuid() == 0 {
 		return "/var/lib/tamtam"
@@ -42,5 +41,5 @@ func DataDir() string {
 	return filepath.Join(os.TempDir(), "tamtam")
 }
 
-// SocketPath returns where in the data directory the CLI's socket is.
+// SocketPath returns the path of the CLI's socket in the data directory.
 func SocketPath(data string) string { return filepath.Join(data, "mgmt.sock") }

@@ -10,7 +10,7 @@ import (
 	"tamtam/tamtamtest"
 )
 
-// What the chip cannot count is said with what it can; what there is no room for waits for room.
+// If the chip cannot count a reason, the status names those that it can. Counters that do not fit wait for capacity.
 func TestDebugCountersOfChip(t *testing.T) {
 	counters, reasons := []string{}, []string{`"c00|IP_HEADER_ERROR": {}`, `"c01|NO_SUCH": {}`}
 	for i := range 17 {

@@ -12,8 +12,8 @@ import (
 	"tamtam/swss"
 )
 
-// What is deleted stays in the tree and in the shell, without config, until the managers
-// have heard of it and orchagent has taken it out of the switch; then it is gone.
+// A deleted entry stays in the tree and in the shell, without config. It disappears when the managers have received
+// the deletion and orchagent has removed it from the switch.
 func TestEveryDeletionIsTold(t *testing.T) {
 	racetest.Stepped(t)
 	s := devicetest.NewSim(t, device.SimConfig{Config: variedConfig(t)})
@@ -33,16 +33,16 @@ func TestEveryDeletionIsTold(t *testing.T) {
 		}
 		b.deletion(l)
 	}
-	// The rule of a flow group that is deleted alone is in force by itself.
+	// If only a flow group is deleted, its rule stays in force.
 	restore := b.remove(group.rows[:1])
 	b.left(group, "it is deleted, and in force still")
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	b.gone(group)
 	restore()
 	b.settled("putting back a flow group")
 }
 
-// deletion deletes the entry of a list, and puts it back.
+// deletion deletes the entry of a list, and restores it.
 func (b inForceBed) deletion(l tamList) {
 	b.Helper()
 	restore := b.remove(l.rows)
@@ -51,7 +51,7 @@ func (b inForceBed) deletion(l tamList) {
 		b.Fatal(err)
 	}
 	b.left(l, "it is deleted, and ")
-	devicetest.Settle(b.T, b.sim)
+	devicetest.RunUntilIdle(b.T, b.sim)
 	b.gone(l)
 	restore()
 	b.settled("putting back " + l.at())
@@ -78,12 +78,11 @@ func (b inForceBed) remove(keys []string) (restore func()) {
 	}
 }
 
-// left fails if an entry that is deleted is not told to be in force, or is said to be
-// configured.
+// left fails unless a deleted entry is reported as still in force, or if it is reported as configured.
 func (b inForceBed) left(l tamList, want string) {
 	b.Helper()
 	entry := l.at()
-	if got := b.told(entry); !strings.Contains(got, want) {
+	if got := b.reported(entry); !strings.Contains(got, want) {
 		b.Errorf("%s: not-in-force is %q, want %q", entry, got, want)
 	}
 	for path := range b.below(entry) {
@@ -100,7 +99,7 @@ func (b inForceBed) left(l tamList, want string) {
 	b.notConfigured(l)
 }
 
-// notConfigured fails if a request for what is configured gets the entry.
+// notConfigured fails if a request for the configuration returns the entry.
 func (b inForceBed) notConfigured(l tamList) {
 	b.Helper()
 	resp, err := b.server.Get(b.Context(), &gpb.GetRequest{Path: []*gpb.Path{gpath("/tam")}, Type: gpb.GetRequest_CONFIG,
@@ -116,7 +115,7 @@ func (b inForceBed) notConfigured(l tamList) {
 	}
 }
 
-// gone fails if there is anything of an entry.
+// gone fails the test if any part of an entry is left.
 func (b inForceBed) gone(l tamList) {
 	b.Helper()
 	entry := l.at()

@@ -23,8 +23,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// compare lets every daemon look at everything, once at each of n seconds that follow, and tell. It returns what each
-// says.
+// compare makes every daemon compare everything once in each of the next n seconds, and report. It returns the state of
+// each daemon.
 func compare(t *testing.T, s *device.Sim, n int) map[string]drift.State {
 	t.Helper()
 	tell := func(name string, w *drift.Watch) {
@@ -34,12 +34,12 @@ func compare(t *testing.T, s *device.Sim, n int) map[string]drift.State {
 		devicetest.NoError(t, s.Advance(t.Context(), s.Chip.CycleAt(s.Now().Add(time.Second).Sub(s.Chip.TrueTime(0)))))
 		devicetest.NoError(t, s.Managers.Compare(t.Context(), s.Now()))
 		tell("tammgrd", s.Managers.Watch())
-		devicetest.Settle(t, s)
+		devicetest.RunUntilIdle(t, s)
 		devicetest.NoError(t, s.Orchagent.Daemon.Compare(t.Context(), s.Now()))
 		tell("orchagent", s.Orchagent.Daemon.Watch())
-		devicetest.Settle(t, s)
+		devicetest.RunUntilIdle(t, s)
 		devicetest.NoError(t, s.Syncd.Watch.Pass(t.Context(), s.Now()))
-		devicetest.Settle(t, s)
+		devicetest.RunUntilIdle(t, s)
 	}
 	return map[string]drift.State{
 		"tammgrd": s.Managers.Watch().State(), "orchagent": s.Orchagent.Daemon.Watch().State(),
@@ -47,7 +47,7 @@ func compare(t *testing.T, s *device.Sim, n int) map[string]drift.State {
 	}
 }
 
-// consistent checks that no daemon finds anything else than it should be.
+// consistent checks that no daemon finds drift.
 func consistent(t *testing.T, s *device.Sim) {
 	t.Helper()
 	for name, state := range compare(t, s, 2) {
@@ -57,18 +57,18 @@ func consistent(t *testing.T, s *device.Sim) {
 	}
 }
 
-// Whatever somebody changes in the databases behind the daemons is told, healed and counted, and the switch is what its
-// configuration makes of it.
+// A change in the databases behind the daemons' back is reported, healed and counted. Afterwards the switch matches
+// its configuration.
 func TestDriftInDatabases(t *testing.T) {
 	const appl, state = swss.ApplDB, swss.StateDB
 	tests := []struct {
 		name string
 		db   swss.DBName
 		row  string
-		set  swss.FieldValues // written into the row; nil: the row is deleted
-		by   string           // who tells
+		set  swss.FieldValues // written into the row; nil means that the row is deleted
+		by   string           // the daemon that reports
 		told string
-		// healed says who heals it; "": nobody has to.
+		// healed is the daemon that heals the change; "" means that none has to.
 		healed string
 	}{
 		{"a rule is gone", appl, "ACL_RULE_TABLE:TAM:all", nil, "tammgrd", "APPL_DB ACL_RULE_TABLE:TAM:all is missing",
@@ -90,7 +90,7 @@ func TestDriftInDatabases(t *testing.T) {
 	}
 	config := devicetest.TwoPorts()
 	s := devicetest.NewSim(t, device.SimConfig{Config: config})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	consistent(t, s)
 	want := devicetest.View(t, s)
 	for _, tt := range tests {
@@ -135,19 +135,19 @@ func TestDriftInDatabases(t *testing.T) {
 	}
 }
 
-// What is configured and cannot be in force is told in its status with the reason, and that is enough; what has no
-// status, or one without a reason, is not told.
+// If a configured row cannot be in force, its status with a reason suffices. A row without a status, or without a
+// reason, is drift.
 func TestPendingRowsAreTold(t *testing.T) {
 	config := devicetest.Merge(devicetest.TwoPorts(), device.ConfigDB{
 		schema.CfgTAMTailStamp: {"lost": {"flowgroup": "nowhere"}},
 		schema.CfgVLAN:         {"Vlan9": {"vlanid": "8"}},
-		// Of two types, each told in a table of its own.
+		// Sessions of two types, each reported in its own table.
 		schema.CfgTAMSession: {
 			"drops": {"type": "drop-monitor", "collector": "nowhere"}, "hops": {"type": "ifa", "role": "transit"},
 		},
 	})
 	s := devicetest.NewSim(t, device.SimConfig{Config: config})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	state := s.Redis.DB(swss.StateDB)
 	for row, want := range map[[2]string]string{
 		{schema.StateTAMTailStamp, "lost"}: schema.StatusPending, {schema.StateVLAN, "Vlan9"}: schema.StatusFailed,
@@ -163,7 +163,7 @@ func TestPendingRowsAreTold(t *testing.T) {
 		"FLEX_COUNTER_STATUS", "maybe").Err(); err != nil {
 		t.Fatal(err)
 	}
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	devicetest.NoError(t, state.Client().Del(t.Context(), schema.StateFlexCounter+"|ACL").Err())
 	if got := compare(t, s, 2)["tammgrd"]; !strings.Contains(got.Reason,
 		"CONFIG_DB FLEX_COUNTER_TABLE|ACL has no status") || got.Drift > 0 {
@@ -178,7 +178,7 @@ func TestPendingRowsAreTold(t *testing.T) {
 	}
 }
 
-// statusRows are the status rows of STATE_DB, without when they became what they are, and their names.
+// statusRows returns the status rows of STATE_DB, without their times, and their names.
 func statusRows(t *testing.T, s *device.Sim) (names []string, rows map[string]string) {
 	t.Helper()
 	db := s.Redis.DB(swss.StateDB)
@@ -201,7 +201,7 @@ func statusRows(t *testing.T, s *device.Sim) (names []string, rows map[string]st
 	return names, rows
 }
 
-// A status row that somebody deletes or overwrites returns as its author wrote it, whoever that is.
+// A status row that is deleted or overwritten is written again by its author, whichever daemon that is.
 func TestDeletedStatusReturns(t *testing.T) {
 	s := hostedSim(t,
 		devicetest.Merge(blankRowsConfig(), device.ConfigDB{schema.CfgFlexCounter: {"QUEUE": {"POLL_INTERVAL": "1000"}}}))
@@ -217,7 +217,7 @@ func TestDeletedStatusReturns(t *testing.T) {
 	}
 	check := func(t *testing.T) {
 		t.Helper()
-		devicetest.Settle(t, s)
+		devicetest.RunUntilIdle(t, s)
 		if ok, why := ready(t, s, 20); !ok {
 			t.Error(why)
 		}
@@ -251,11 +251,11 @@ func TestDeletedStatusReturns(t *testing.T) {
 	})
 }
 
-// A row of ASIC_STATE that is not what orchagent made is told, and ends orchagent's life: the next makes the view
-// again, and the ASIC is what it was.
+// A row of ASIC_STATE that differs from orchagent's objects is reported, and ends orchagent's run. The next run makes
+// the view again, and restores the ASIC.
 func TestDriftInASICState(t *testing.T) {
 	s := devicetest.NewSim(t, device.SimConfig{Config: devicetest.TwoPorts()})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	consistent(t, s)
 	want := devicetest.View(t, s)
 	asic := s.Redis.DB(swss.ASICDB).Client()
@@ -301,7 +301,7 @@ func TestDriftInASICState(t *testing.T) {
 				t.Errorf("%v, told: %+v", err, state)
 			}
 			devicetest.NoError(t, s.RestartOrchagent(t.Context()))
-			devicetest.Settle(t, s)
+			devicetest.RunUntilIdle(t, s)
 			consistent(t, s)
 			if got := devicetest.View(t, s); got != want {
 				t.Errorf("the ASIC is not what it was:\n%s", got)
@@ -310,14 +310,14 @@ func TestDriftInASICState(t *testing.T) {
 	}
 }
 
-// What changes in the chip behind syncd's back is told, and set or made anew from the rows of ASIC_STATE.
+// A change in the chip behind syncd's back is reported, and healed from the rows of ASIC_STATE.
 func TestDriftInChip(t *testing.T) {
 	s := devicetest.NewSim(t, device.SimConfig{Config: devicetest.TwoPorts()})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	consistent(t, s)
 	want := devicetest.View(t, s)
 	asic := s.Redis.DB(swss.ASICDB).Client()
-	// object finds the first object of a type: its row, and its key in the chip.
+	// object finds the nth object of a type: its row, and its key in the chip.
 	object := func(t *testing.T, kind sai.ObjectType, nth int) (row string, real sai.Key) {
 		rows, err := asic.Keys(t.Context(), "ASIC_STATE:"+kind.String()+":*").Result()
 		if err != nil || len(rows) <= nth {
@@ -386,7 +386,7 @@ func TestDriftInChip(t *testing.T) {
 	if err := s.RestartOrchagent(t.Context()); err != nil {
 		t.Error("a view on what was made anew:", err)
 	}
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	for name, now := range compare(t, s, 2) {
 		if now.Word() != drift.Consistent {
 			t.Errorf("%s: %+v", name, now)
@@ -394,7 +394,7 @@ func TestDriftInChip(t *testing.T) {
 	}
 }
 
-// everPassing is an author that has looked at everything whenever it is asked.
+// everPassing returns an author that completes a comparison between any two calls.
 func everPassing() func(context.Context, string) (int, bool) {
 	passes := 1000
 	return func(context.Context, string) (int, bool) {
@@ -403,27 +403,27 @@ func everPassing() func(context.Context, string) (int, bool) {
 	}
 }
 
-// Syncd has no word for what came with its chip: when that is gone, the chip has to be replaced.
+// syncd cannot recreate objects that its chip had from the start. If one is lost, the chip must be replaced.
 func TestDriftThatTakesFreshChip(t *testing.T) {
 	faults := fault.NewRules(time.Now)
 	s := devicetest.NewSim(t, device.SimConfig{Config: devicetest.TwoPorts(), Common: daemons.Common{Backend: faults.SAI}})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	consistent(t, s)
 	addFault(t, faults, withoutQueues)
 	compare(t, s, 1)
 	s.Syncd.Watch.Author = everPassing()
-	if err := s.Syncd.Watch.Pass(t.Context(), s.Now().Add(time.Second)); !errors.Is(err, swss.ErrAnew) ||
+	if err := s.Syncd.Watch.Pass(t.Context(), s.Now().Add(time.Second)); !errors.Is(err, swss.ErrReset) ||
 		!strings.Contains(err.Error(), "it came with the chip") {
 		t.Errorf("%v, want an error that says that a fresh chip is needed", err)
 	}
 }
 
-// Where that does not help, the drift stays, and is told.
+// If that does not help, the drift stays, and is reported.
 func TestDriftThatStays(t *testing.T) {
 	faults := fault.NewRules(time.Now)
 	s := devicetest.NewSim(t, device.SimConfig{Config: devicetest.TwoPorts(), Common: daemons.Common{Backend: faults.SAI,
 		Renew: func() bool { return false }}})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	consistent(t, s)
 	addFault(t, faults, withoutQueues)
 	s.Syncd.Watch.Author = everPassing()
@@ -435,7 +435,7 @@ func TestDriftThatStays(t *testing.T) {
 	}
 }
 
-// withoutQueues is a chip that says that it has no queues.
+// withoutQueues makes the chip report that it has no queues.
 var withoutQueues = fault.Fault{
 	Kind: fault.SAIFail, Op: sai.OpGet, Type: sai.ObjectTypeQueue, Status: sai.StatusItemNotFound, For: fault.MostFor,
 }

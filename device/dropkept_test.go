@@ -15,10 +15,10 @@ import (
 	"tamtam/device/devicetest"
 )
 
-// keptReports are messages of a chip, in hexadecimal, one in a line, for tests of those that read them.
+// keptReports is a file with messages of a chip, one per line in hexadecimal, for tests of their readers.
 const keptReports = "../collector/export/testdata/dropreports.hex"
 
-// six is a frame of UDP over IPv6.
+// six returns a frame of UDP over IPv6.
 func (m *monitored) six(sport uint16) []byte {
 	m.Helper()
 	eth := layers.Ethernet{
@@ -35,9 +35,9 @@ func (m *monitored) six(sport uint16) []byte {
 	return b.Bytes()
 }
 
-// The reports that are kept for tests of collectors are those that a chip makes: of packets that are dropped for want
-// of a route, of room in a queue that three ports have filled, and by a blackhole, and of one that the CPU alone has;
-// of both IP versions, each of another source port.
+// The reports kept for tests of collectors are those that a chip makes. Packets are dropped for lack of a route, by a
+// queue that three ports have filled, and by a blackhole. One is received only by the CPU. They have both IP versions
+// and different source ports.
 func TestKeptDropReports(t *testing.T) {
 	m := newMonitored(t, false)
 	m.Set("TAM_COLLECTOR|COLLECTOR1", "dst_ip", "10.20.30.40", "dst_port", "10000")

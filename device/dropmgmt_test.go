@@ -48,11 +48,11 @@ func newBehindHost(t *testing.T, row swss.FieldValues) *behindHost {
 	x.Sim = s
 	t.Cleanup(func() { s.Close() })
 	s.Chip.SetOutput(s.Punt)
-	devicetest.NoError(t, s.Settle(t.Context()))
+	devicetest.NoError(t, s.RunUntilIdle(t.Context()))
 	return x
 }
 
-// drops sends frames that are dropped, of no VLAN, and lets time pass.
+// drops sends frames that are dropped since they have no VLAN, and lets time pass.
 func (x *behindHost) drops(n int, d time.Duration) {
 	x.Helper()
 	port, _ := x.Chip.PortByName("Ethernet0")
@@ -84,8 +84,8 @@ func (x *behindHost) detail() string {
 	return strings.TrimSpace(row["status"] + " " + row["status_detail"])
 }
 
-// Reports to a collector of VRF mgmt are sent by the host, as the chip made them: each dropped frame once, in sequence.
-// What the host cannot send is counted and told, and so is a host that sends nothing.
+// The host sends reports to a collector of VRF mgmt as the chip made them: each dropped frame once, in sequence.
+// Reports that the host cannot send are counted and reported, and so is a host that sends nothing.
 func TestReportsByManagement(t *testing.T) {
 	for _, tt := range []struct{ src, dst, from string }{
 		{"", "192.0.2.7", "127.0.0.1"}, {"192.0.2.1", "192.0.2.7", "192.0.2.1"}, {"", "2001:db8::7", "::1"},
@@ -125,7 +125,7 @@ func TestReportsByManagement(t *testing.T) {
 		if x.detail() != "active" || counts["MESSAGES"] != "7" || counts["UNSENDABLE"] != "1" || counts["LOST"] != "0" {
 			t.Errorf("%s, %v", x.detail(), counts)
 		}
-		x.Chip.SetOutput(func(*saisim.Out) {}) // the CPU port is nobody's
+		x.Chip.SetOutput(func(*saisim.Out) {}) // no client is attached to the CPU port
 		x.drops(1, 10*time.Second)
 		if got := x.detail(); !strings.Contains(got, "hostd or hostifd is to have the switch's CPU port") {
 			t.Errorf("without a host: %s", got)
@@ -133,7 +133,7 @@ func TestReportsByManagement(t *testing.T) {
 	}
 }
 
-// More reports than the CPU is to have do not get there: each is counted as lost, and its number is missing.
+// Reports above the CPU's rate limit are counted as lost, and their sequence numbers are missing.
 func TestReportsByManagementAreLimited(t *testing.T) {
 	x := newBehindHost(t, swss.FieldValues{"dst_ip": "192.0.2.7", "dst_port": "4739"})
 	port, _ := x.Chip.PortByName("Ethernet0")

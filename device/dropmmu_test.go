@@ -15,7 +15,7 @@ import (
 	"tamtam/tam/ipfix"
 )
 
-// numbered is a frame of a flow with a number in its last bytes, behind some more.
+// numbered returns a frame of a flow, longer by more bytes, with a number in its last bytes.
 func (m *monitored) numbered(src string, n, more int) []byte {
 	f := append(m.packet(src, "20.2.2.8", 1000, 80), make([]byte, more)...)
 	binary.BigEndian.PutUint32(f[len(f)-4:], uint32(n))
@@ -24,9 +24,10 @@ func (m *monitored) numbered(src string, n, more int) []byte {
 
 func numberOf(frame []byte) int { return int(binary.BigEndian.Uint32(frame[len(frame)-4:])) }
 
-// sonic-mgmt's test of drops in the MMU, made strict: two ports send to a third one as fast as they can, whose queue
-// has room for 40 cells of 64 bytes. Each frame leaves or is reported, and none does both; each report has the queue,
-// all that stood in it, too much for the frame, and which ports that came from: whole frames of each, of 2 and 3 cells.
+// This is a strict form of sonic-mgmt's test of drops in the MMU. Two ports send at line rate to a third one, whose
+// queue holds 40 cells of 64 bytes. Each frame either leaves or is reported, never both. Each report has the queue
+// and its depth, which leaves no space for the frame. It also has the ports of the queue's content: whole frames of
+// each, of 2 and 3 cells.
 func TestDropMonitorMMU(t *testing.T) {
 	for _, flowAware := range []bool{false, true} {
 		m := newMonitored(t, flowAware)
@@ -64,7 +65,7 @@ func TestDropMonitorMMU(t *testing.T) {
 		}
 		missing := 0
 		for n := range sent {
-			if !left[n] && !reported[n] && !(flowAware && n >= each) { // of the other port nothing is asked for
+			if !left[n] && !reported[n] && !(flowAware && n >= each) { // frames of the other port are not monitored
 				missing++
 			}
 		}
@@ -79,7 +80,7 @@ func TestDropMonitorMMU(t *testing.T) {
 	}
 }
 
-// judgeMMU wants all fields of a report of a full queue, and returns the frame's number.
+// judgeMMU checks all fields of a report of a full queue, and returns the frame's number.
 func (m *monitored) judgeMMU(r dropReport, sent map[int][]byte) int {
 	m.Helper()
 	section, err := hex.DecodeString(r.values["dataLinkFrameSection"])
@@ -125,7 +126,7 @@ func (m *monitored) judgeMMU(r dropReport, sent map[int][]byte) int {
 	return n
 }
 
-// lastHop is a packet whose TTL ends here.
+// lastHop returns a packet whose TTL ends here.
 func (m *monitored) lastHop(src, dst string, sport uint16) []byte {
 	f := m.packet(src, dst, sport, 80)
 	f[22], f[24], f[25] = 1, 0, 0
@@ -137,8 +138,8 @@ func (m *monitored) lastHop(src, dst string, sport uint16) []byte {
 	return f
 }
 
-// What a trap takes out of forwarding is reported with its reason, and counted apart from drops; where the trap drops
-// packets, they are dropped.
+// Packets that a trap removes from forwarding are reported with the reason, and counted separately from drops. If the
+// trap drops packets, they count as dropped.
 func TestDropMonitorTraps(t *testing.T) {
 	m := newMonitored(t, false)
 	m.configure(false)

@@ -22,7 +22,7 @@ import (
 	"tamtam/tamtamtest"
 )
 
-// dropsConfig has two hosts' ports and the way to collectors, of both IP versions.
+// dropsConfig has the ports of two hosts and the routes to collectors, of both IP versions.
 const dropsConfig = `{
 	"DEVICE_METADATA": {"localhost": {"mac": "02:00:00:00:07:e4"}},
 	"INTERFACE": {
@@ -37,7 +37,7 @@ const dropsConfig = `{
 		"default|2001:db8:2::/48": {"nexthop": "2001:db8:9::2"}}
 }`
 
-// A monitored is a switch with the drop monitor as sonic-mgmt's test configures it.
+// A monitored is a switch with the drop monitor, configured as in sonic-mgmt's test.
 type monitored struct {
 	*testing.T
 	*tamtamtest.Switch
@@ -47,7 +47,7 @@ type monitored struct {
 func newMonitored(t *testing.T, six bool) *monitored {
 	t.Helper()
 	p := profile.Small()
-	p.TableRecord = profile.Default().TableRecord // which has the stage that chooses packets as they come
+	p.TableRecord = profile.Default().TableRecord // it has the stage that selects ingress packets
 	racetest.Stepped(t)
 	m := &monitored{T: t, Switch: tamtamtest.StartOn(t, p, dropsConfig), src: "11.22.33.44", dst: "10.20.30.40"}
 	if six {
@@ -80,7 +80,7 @@ func (m *monitored) remove(flowAware bool) {
 	}
 }
 
-// state is what STATE_DB says of the session, without when and by whom.
+// state returns the session's row of STATE_DB, without its time and author.
 func (m *monitored) state() map[string]string {
 	m.Helper()
 	row := m.Row(swss.StateDB, "TAM_DROP_MONITOR_SESSION_TABLE|DROPMONITOR")
@@ -110,7 +110,7 @@ func (m *monitored) wantState(status, detail, group string) {
 	}
 }
 
-// objects counts the objects of TAM in ASIC_DB, by type.
+// objects returns the numbers of TAM objects in ASIC_DB, by type.
 func (m *monitored) objects() string {
 	m.Helper()
 	n := map[string]int{}
@@ -134,8 +134,8 @@ func (m *monitored) objects() string {
 
 const monitorObjects = "TAM=1 TAM_COLLECTOR=1 TAM_EVENT=1 TAM_EVENT_ACTION=1 TAM_INT=1 TAM_REPORT=1 TAM_TRANSPORT=1"
 
-// sonic-mgmt's test of the drop monitor, as far as objects and states go: as it configures, with a collector that is
-// blackholed and comes back, added and removed 20 times.
+// This is sonic-mgmt's test of the drop monitor for objects and states. It uses the same configuration, with a
+// collector that is blackholed and restored, added and removed 20 times.
 func TestDropMonitorObjects(t *testing.T) {
 	for _, tt := range []struct{ six, flowAware bool }{{false, false}, {true, true}} {
 		m := newMonitored(t, tt.six)
@@ -185,7 +185,7 @@ func (m *monitored) blackhole(six bool, want, group string) {
 	}
 }
 
-// packet is a frame to the router's address, with its addresses, of TCP.
+// packet returns a TCP frame to the router's MAC address, with these IP addresses and ports.
 func (m *monitored) packet(src, dst string, sport, dport uint16) []byte {
 	m.Helper()
 	eth := layers.Ethernet{
@@ -202,7 +202,7 @@ func (m *monitored) packet(src, dst string, sport, dport uint16) []byte {
 	return b.Bytes()
 }
 
-// A dropReport is a record of a report, and how it came.
+// A dropReport is a record of a report, with the fields of its packet.
 type dropReport struct {
 	values           map[string]string
 	src, dst         string
@@ -211,13 +211,13 @@ type dropReport struct {
 	domain, sequence uint32
 }
 
-// reports reads what left by the collector's port, with a decoder that has seen all that did.
+// reports decodes the frames that left by the collector's port. The decoder must have received all earlier ones.
 func (m *monitored) reports(d *ipfix.Decoder, port string) []dropReport {
 	m.Helper()
 	return reportsIn(m.T, d, m.Left(port))
 }
 
-// reportsIn reads the reports in frames.
+// reportsIn decodes the reports in frames.
 func reportsIn(m *testing.T, d *ipfix.Decoder, frames [][]byte) (all []dropReport) {
 	m.Helper()
 	for _, f := range frames {
@@ -252,7 +252,7 @@ func reportsIn(m *testing.T, d *ipfix.Decoder, frames [][]byte) (all []dropRepor
 	return all
 }
 
-// counted wants what COUNTERS_DB says of the session's packets.
+// counted checks the session's counters in COUNTERS_DB.
 func (m *monitored) counted(dropped, reports, messages string) {
 	m.Helper()
 	m.Poll()
@@ -267,14 +267,14 @@ func (m *monitored) counted(dropped, reports, messages string) {
 	}
 }
 
-// sonic-mgmt's test of the drop monitor with its packets, made strict: each dropped packet of the flows that are asked
-// for is reported once, with its frame, to a collector of IPv4 or IPv6; others are not, nor what is forwarded; nothing
-// is while the collector is blackholed, and all is again when it is back.
+// This is a strict form of sonic-mgmt's test of the drop monitor with packets. Each dropped packet of the monitored
+// flows is reported once, with its frame, to a collector of IPv4 or IPv6. Other packets and forwarded ones are not.
+// Reports stop while the collector is blackholed, and resume when it is back.
 func TestDropMonitorReports(t *testing.T) {
 	for _, tt := range []struct{ six, flowAware bool }{{false, false}, {true, true}} {
 		m := newMonitored(t, tt.six)
 		m.configure(tt.flowAware)
-		noRoute := m.packet("10.1.1.7", "30.3.3.3", 1000, 80) // of no flow that is asked for
+		noRoute := m.packet("10.1.1.7", "30.3.3.3", 1000, 80) // not of a monitored flow
 		watched := m.packet("10.1.1.7", "20.2.2.9", 1000, 80)
 		forwarded := m.packet("10.1.1.7", "20.2.2.8", 1000, 80)
 		m.Set("STATIC_ROUTE|20.2.2.9/32", "blackhole", "true")
@@ -313,7 +313,7 @@ func TestDropMonitorReports(t *testing.T) {
 	}
 }
 
-// judgeReports wants a report of each frame, as often as it is named, and all fields that it has.
+// judgeReports checks that the reports match the wanted frames, including duplicates, and checks all their fields.
 func (m *monitored) judgeReports(got []dropReport, want []string, frames map[string][]byte) {
 	m.Helper()
 	reasons := map[string]drop.Reason{"20.2.2.9": drop.Blackhole, "30.3.3.3": drop.NoRoute}
@@ -343,8 +343,8 @@ func (m *monitored) judgeReports(got []dropReport, want []string, frames map[str
 	}
 }
 
-// The shell configures a drop monitor, and shows it as it is: the feature is active with its sessions, and the switch
-// has the ids that TAM|device gives it.
+// The shell configures a drop monitor, and shows its state: the feature is active with its sessions, and the switch
+// has the ids from TAM|device.
 func TestDropMonitorByShell(t *testing.T) {
 	m := newMonitored(t, false)
 	m.Set("TAM|device", "device-id", "12345", "enterprise-id", "54321")
@@ -371,7 +371,7 @@ func TestDropMonitorByShell(t *testing.T) {
 		row["reason"] != `flow group "FG1" has no rules, so no packet is of it` {
 		t.Errorf("without a rule: %v", row)
 	}
-	// What is refused is not shown as if it waited.
+	// A rejected session is not shown as waiting.
 	m.Set("TAM_SESSION|REFUSED", "type", "drop-monitor", "collector@", "COLLECTOR1", "drop_type", "often")
 	m.CLI("configure terminal", "match-rule FG1 RULE1 src-ip-prefix 10.1.1.0/24 dst-ip-prefix 20.2.2.0/24 ip-protocol 6",
 		"tam", "drop-monitor", "session SECOND collector COLLECTOR1 flow-group FG1", "end")

@@ -12,7 +12,7 @@ import (
 	"tamtam/tam/ipfix"
 )
 
-// tams are the keys of TAM objects and of ACL entries in ASIC_DB.
+// tams returns the keys of TAM objects and of ACL entries in ASIC_DB.
 func (m *monitored) tams() map[string]bool {
 	m.Helper()
 	keys, err := m.Sim().Redis.DB(swss.ASICDB).AllKeys(m.Context())
@@ -28,9 +28,9 @@ func (m *monitored) tams() map[string]bool {
 	return all
 }
 
-// A restart of orchagent or of the managers finds the session's objects and leaves them: reports go on in sequence, and
-// so do the counters. After one of syncd with its chip the session is in the new one; what it counts begins anew, which
-// is told.
+// A restart of orchagent or of the managers finds the session's objects and leaves them. The sequence of reports and
+// the counters continue. After one of syncd with its chip, the new chip has the session. Its counters start again,
+// which is reported.
 func TestDropMonitorRestarts(t *testing.T) {
 	m := newMonitored(t, false)
 	m.configure(true)
@@ -64,7 +64,7 @@ func TestDropMonitorRestarts(t *testing.T) {
 	restarted := func(err error) {
 		t.Helper()
 		if err == nil {
-			err = m.Sim().Settle(t.Context())
+			err = m.Sim().RunUntilIdle(t.Context())
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -76,12 +76,12 @@ func TestDropMonitorRestarts(t *testing.T) {
 	restarted(m.Sim().RestartManagers(t.Context()))
 	step("managers", "9", false)
 	restarted(m.Sim().RestartSyncd(t.Context()))
-	d = ipfix.NewDecoder(54321) // the new chip is another exporter, which happens to have the same address
+	d = ipfix.NewDecoder(54321) // the new chip is another exporter with the same address
 	step("syncd", "3", true)
 }
 
-// What nobody would configure is told, and no harm done: a collector that is the switch itself, several sessions with
-// the same collectors, leaf-lists of thousands.
+// Absurd configurations are reported, and harmless: a collector that is the switch itself, several sessions with the
+// same collectors, leaf-lists of thousands of entries.
 func TestDropMonitorHostile(t *testing.T) {
 	m := newMonitored(t, false)
 	m.Set("STATIC_ROUTE|20.2.2.9/32", "blackhole", "true")
@@ -118,7 +118,7 @@ func TestDropMonitorHostile(t *testing.T) {
 	m.Send("Ethernet0", m.packet("10.1.1.7", "20.2.2.9", 1000, 80))
 	m.Advance(50 * time.Millisecond)
 	d := ipfix.NewDecoder(0)
-	if n := len(m.reports(d, "Ethernet1")); n != 2 { // of B and C
+	if n := len(m.reports(d, "Ethernet1")); n != 2 { // those of B and C
 		t.Errorf("%d reports, want one of each of two sessions", n)
 	}
 }

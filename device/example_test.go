@@ -8,8 +8,8 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// A switch in simulated time takes rows of CONFIG_DB through all of its daemons down to the chip, and
-// says of those that are not in effect why.
+// A switch in simulated time passes rows of CONFIG_DB through all of its daemons down to the chip. It reports why
+// rows are not in effect.
 func Example() {
 	ctx := context.Background()
 	config, err := device.ParseConfigDB([]byte(`{
@@ -31,7 +31,7 @@ func Example() {
 		return
 	}
 	defer s.Close()
-	if err := s.Settle(ctx); err != nil {
+	if err := s.RunUntilIdle(ctx); err != nil {
 		fmt.Println(err)
 		return
 	}

@@ -7,14 +7,14 @@ import (
 	"tamtam/orch"
 )
 
-// What the tests of this directory see besides.
+// Internals for the external tests of this directory.
 var (
 	FactoryPorts = factoryPorts
 	InOrder      = inOrder
 	WiredInOrder = wiredInOrder
 )
 
-// Feed plays captures through the chip, and ends when they do or failed fails.
+// Feed plays captures through the chip. It ends after the last packet, or with the error of failed.
 func (s *Sim) Feed(ctx context.Context, list []Input, failed func() error) error {
 	in, err := openInputs(list)
 	if err != nil {

@@ -15,15 +15,15 @@ import (
 	"tamtam/swss/schema"
 )
 
-// AllPorts is the number of ports that stands for all that are configured.
+// AllPorts, given as a number of ports, stands for all configured ports.
 const AllPorts = -1
 
-// maxPorts bounds how many ports are wired by number.
+// maxPorts is the largest number of ports that are wired by number.
 const maxPorts = 64
 
-// factory adds what a configuration leaves out, as a switch comes from the factory: its name, that of the host, with an
-// address made of it, so that no two of one network have the same; and ports, if there is none: those of the profile,
-// and at least as many as are asked for.
+// factory adds the rows that a configuration lacks, as factory defaults. These are the switch's name (the host's name)
+// and a MAC address derived from it, so that two switches of one network have different addresses. If no port is
+// configured, it adds the profile's default ports, and further ones up to the number in ports.
 func factory(ctx context.Context, r *swss.Redis, p profile.Profile, ports int) error {
 	add := ConfigDB{}
 	metadata := swss.NewTable(r.DB(swss.ConfigDB), schema.CfgDeviceMetadata)
@@ -49,14 +49,14 @@ func factory(ctx context.Context, r *swss.Redis, p profile.Profile, ports int) e
 	return add.Load(ctx, r)
 }
 
-// hostAddress is the locally administered address of a host's name: of 2^40, by a hash.
+// hostAddress returns a locally administered address, which is derived from the host's name by a hash (40 bits).
 func hostAddress(name string) schema.MAC {
 	sum := sha256.Sum256([]byte(name))
 	return schema.MAC{2, sum[0], sum[1], sum[2], sum[3], sum[4]}
 }
 
-// factoryPorts are the rows of a chip's ports: those that it has by default, and more of the last kind while the lanes
-// last, if more are asked for. A port is named, as in SONiC, by the lanes in front of it.
+// factoryPorts returns the rows of a chip's default ports. If more are requested, it adds ports of the last kind, as
+// long as there are lanes. As in SONiC, a port is named by its first lane.
 func factoryPorts(p profile.Profile, ports int) (map[string]swss.FieldValues, error) {
 	kinds := slices.Clone(p.Default)
 	if len(kinds) == 0 {
@@ -90,8 +90,9 @@ func factoryPorts(p profile.Profile, ports int) (map[string]swss.FieldValues, er
 	return rows, nil
 }
 
-// wiredInOrder returns the wires of the first n ports, or of [AllPorts] up to 64: the first to eth1, the next to eth2,
-// as containerlab and SONiC's virtual switch have them. Ports that are wired otherwise keep that.
+// wiredInOrder returns the interfaces of the first n ports. [AllPorts] means all ports, but at most 64. The first port
+// gets eth1, the next eth2, as in containerlab and SONiC's virtual switch. Ports that are already wired keep their
+// interface.
 func wiredInOrder(ports []string, n int, wires map[string]string) (map[string]string, error) {
 	all := n == AllPorts
 	if all {
@@ -119,7 +120,7 @@ func wiredInOrder(ports []string, n int, wires map[string]string) (map[string]st
 	return out, nil
 }
 
-// inOrder sorts names of ports by the numbers at their ends.
+// inOrder sorts port names by the numbers at their ends.
 func inOrder(ports []string) []string {
 	type named struct {
 		stem   string

@@ -14,8 +14,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A tamCase is a session of a TAM feature, and what it needs: what the failing
-// step belongs to. The rest is configured before.
+// A tamCase is a session of a TAM feature, with the rows that it needs and whose steps can fail. All other rows are
+// configured before.
 type tamCase struct {
 	feature, table, state string // of its sessions
 	session               swss.FieldValues
@@ -32,7 +32,7 @@ var tamCases = []tamCase{
 		swss.FieldValues{"key": "src-ip", "attribute": "frequency", "memory": "192"}},
 }
 
-// rows are the session s and what it needs.
+// rows returns the session s and the rows that it needs.
 func (c tamCase) rows() device.ConfigDB {
 	all := devicetest.TwoPorts()
 	return device.ConfigDB{
@@ -42,11 +42,11 @@ func (c tamCase) rows() device.ConfigDB {
 	}
 }
 
-// recorded is a settled switch of two ports without its TAM rows, with a
-// recorder between syncd and the chip.
+// recorded returns a switch of two ports without TAM rows, whose daemons have no work left. A recorder is between syncd
+// and the chip.
 func recorded(t *testing.T) (*device.Sim, *saitest.Recorder) {
 	var rec *saitest.Recorder
-	config := devicetest.RecordedPorts() // with a way to a collector
+	config := devicetest.RecordedPorts() // with a route to a collector
 	for _, table := range []string{schema.CfgTAMFeature, schema.CfgTAMFlowGroup, schema.CfgACLRule, schema.CfgTAMTailStamp,
 		schema.CfgTAMTableRecord} {
 		delete(config, table)
@@ -55,7 +55,7 @@ func recorded(t *testing.T) (*device.Sim, *saitest.Recorder) {
 		rec = saitest.NewRecorder(chip)
 		return rec
 	}}})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	return s, rec
 }
 
@@ -63,7 +63,7 @@ func recorded(t *testing.T) (*device.Sim, *saitest.Recorder) {
 func (c tamCase) load(t *testing.T, s *device.Sim) {
 	t.Helper()
 	devicetest.NoError(t, c.rows().Load(t.Context(), s.Redis))
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 }
 
 // unload deletes the rows, and lets the daemons work.
@@ -74,11 +74,11 @@ func (c tamCase) unload(t *testing.T, s *device.Sim) {
 			devicetest.NoError(t, s.Redis.DB(swss.ConfigDB).Client().Del(t.Context(), table+"|"+key).Err())
 		}
 	}
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 }
 
-// A SAI call of a session fails, whichever: everything before it is undone, the
-// session says why, and once the cause is gone the session can be made.
+// If any SAI call of a session fails, everything before it is undone and the session reports the reason. Once the cause
+// is removed, the session can be created.
 func TestEverySAIFailureRollsBack(t *testing.T) {
 	t.Parallel()
 	for _, c := range tamCases {
@@ -96,7 +96,7 @@ func (c tamCase) failing(t *testing.T) {
 	if steps < 3 {
 		t.Fatalf("a session takes %d SAI calls only", steps)
 	}
-	// One switch is enough if nothing stays of a session that has gone.
+	// One switch is enough if a removed session leaves nothing behind.
 	c.unload(t, s)
 	left := len(rec.Live())
 	rec.FailAt(0, 0)
@@ -119,12 +119,12 @@ func (c tamCase) failing(t *testing.T) {
 				if made := rec.Changes(); made < n {
 					t.Errorf("the session has made %d SAI calls, want %d or more", made, n)
 				}
-				// What could not be read is read again.
+				// A failed read is repeated.
 				devicetest.NoError(t, s.Orchagent.PollCounters(t.Context()))
-				devicetest.Settle(t, s)
+				devicetest.RunUntilIdle(t, s)
 				state := devicetest.Row(t, s.Redis, swss.StateDB, c.state, "s")
 				if state["status"] == schema.StatusActive {
-					// The step was made again, and with success.
+					// The step was repeated with success.
 					if got := devicetest.View(t, s); got != good {
 						t.Fatalf("the session is active in another ASIC:\n%s", got)
 					}
@@ -139,7 +139,7 @@ func (c tamCase) failing(t *testing.T) {
 				// The session is written again.
 				db := s.Redis.DB(swss.ConfigDB).Client()
 				db.Del(t.Context(), c.table+"|s")
-				devicetest.Settle(t, s)
+				devicetest.RunUntilIdle(t, s)
 				c.load(t, s)
 				if got := devicetest.View(t, s); got != good {
 					t.Errorf("written anew, the session gives another ASIC:\n%s", got)

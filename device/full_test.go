@@ -20,30 +20,30 @@ import (
 	"tamtam/swss/schema"
 )
 
-// full is an ASIC that has room for so many objects of each type as there are when it is filled, and that takes no
-// other priorities of ACL entries while it is stubborn.
+// full is an ASIC without further capacity: of each type it holds as many objects as there were when it was filled.
+// While it is stubborn, it rejects changes of the priorities of ACL entries.
 type full struct {
 	sai.API
 	live     map[string]sai.ObjectType
-	room     map[sai.ObjectType]int // by type; without: for all
+	room     map[sai.ObjectType]int // capacity by type; without an entry unlimited
 	stubborn bool
 	removed  int // objects of limited types
 }
 
-// limited are the types whose tables can be full.
+// limited lists the types whose tables can be full.
 var limited = []sai.ObjectType{
 	sai.ObjectTypeACLEntry, sai.ObjectTypeACLCounter, sai.ObjectTypeMirrorSession, sai.ObjectTypeNextHop,
 	sai.ObjectTypePolicer, sai.ObjectTypeScheduler, sai.ObjectTypeQoSMap, sai.ObjectTypeWRED, sai.ObjectTypeLAG,
 }
 
-// filled is such a switch.
+// filled returns such an ASIC, and the configuration of a switch with it.
 func filled(cfg device.SimConfig) (*full, device.SimConfig) {
 	chip := &full{live: map[string]sai.ObjectType{}}
 	cfg.Backend = func(c sai.API) sai.API { chip.API = c; return chip }
 	return chip, cfg
 }
 
-// fill takes the room that is left.
+// fill removes all free capacity.
 func (f *full) fill() {
 	f.room = map[sai.ObjectType]int{}
 	for _, t := range limited {
@@ -102,7 +102,7 @@ func (f *full) BulkCreateEntries(ctx context.Context, entries []sai.Entry, attrs
 	return errs
 }
 
-// name is what an object is called among those that live.
+// name returns the key of an object in live.
 func name(k sai.Key) string {
 	if k.Entry != nil {
 		return sai.FormatKey(k)
@@ -144,14 +144,15 @@ func (f *full) Set(ctx context.Context, k sai.Key, a sai.Attr) error {
 	return f.API.Set(ctx, k, a)
 }
 
-// An ASIC that refuses a change of what is in force fails the adoption of the rest, and does so in each life, though
-// nothing else is touched. After two of them syncd compares. Once the ASIC takes the change, all is as it is to be.
+// An ASIC that rejects a change of an object in force fails the adoption of the rest. It does so in each run,
+// although nothing else is changed. After two failed runs syncd compares. Once the ASIC accepts the change, it
+// reaches its target state.
 func TestAdoptionIsNotTriedForEver(t *testing.T) {
 	var log strings.Builder
 	chip, cfg := filled(device.SimConfig{Config: devicetest.AllFeatures()})
 	cfg.Log = slog.New(slog.NewTextHandler(&log, nil))
 	s := devicetest.NewSim(t, cfg)
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	asic := devicetest.View(t, s)
 	appl := swss.NewTable(s.Redis.DB(swss.ApplDB), schema.AppACLRule)
 	devicetest.NoError(t, appl.Set(t.Context(), "T1:R1", swss.FieldValues{"PRIORITY": "77"}))
@@ -175,7 +176,7 @@ func TestAdoptionIsNotTriedForEver(t *testing.T) {
 	}
 	chip.stubborn = false
 	devicetest.NoError(t, s.RestartOrchagent(t.Context()))
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	row, _, _ := swss.NewTable(s.Redis.DB(swss.StateDB), "TAMTAM_VIEW").Get(t.Context(), "asic")
 	if row["state"] != "applied" || row["failed"] != "" {
 		t.Errorf("TAMTAM_VIEW %v", row)
@@ -183,21 +184,21 @@ func TestAdoptionIsNotTriedForEver(t *testing.T) {
 	if got := devicetest.View(t, s); !strings.Contains(got, "PRIORITY=77\n") {
 		t.Errorf("the change is not in force:\n%s", got)
 	}
-	if err := s.RestartManagers(t.Context()); err != nil { // who writes the row as it was
+	if err := s.RestartManagers(t.Context()); err != nil { // writes the row as it was
 		t.Fatal(err)
 	}
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	if diff := cmp.Diff(asic, devicetest.View(t, s)); diff != "" {
 		t.Errorf("another ASIC:\n%s", diff)
 	}
 }
 
-// A view that fails because the chip lacks what ASIC_STATE says it has would fail for ever: syncd heals the chip
-// without a look of orchagent, which cannot have one.
+// If the chip lacked an object of ASIC_STATE, every view would fail. syncd heals the chip without a comparison by
+// orchagent, which cannot make one.
 func TestRefusedViewOfDriftedChip(t *testing.T) {
 	chip, cfg := filled(device.SimConfig{Config: devicetest.AllFeatures()})
 	s := devicetest.NewSim(t, cfg)
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	for id, kind := range chip.live {
 		if oid, err := sai.ParseOID(id); err == nil && kind == sai.ObjectTypeACLEntry {
 			devicetest.NoError(t, s.Chip.Remove(t.Context(), sai.Obj(kind, oid)))
@@ -217,10 +218,10 @@ func TestRefusedViewOfDriftedChip(t *testing.T) {
 		t.Errorf("syncd has healed nothing: %+v", now)
 	}
 	devicetest.NoError(t, s.RestartOrchagent(t.Context()))
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 }
 
-// tooMuch are rows of many types, for which there is no room.
+// tooMuch returns rows of many types, for which there is no capacity.
 func tooMuch() device.ConfigDB {
 	c := device.ConfigDB{
 		schema.CfgTAMFlowGroup: {}, schema.CfgACLRule: {}, schema.CfgTAMTailStamp: {},
@@ -233,23 +234,24 @@ func tooMuch() device.ConfigDB {
 		name := fmt.Sprint("more", i)
 		c[schema.CfgTAMFlowGroup][name] = swss.FieldValues{"id": fmt.Sprint(20 + i)}
 		c[schema.CfgACLRule]["TAM|"+name] = swss.FieldValues{"PRIORITY": "50", "SRC_IP": fmt.Sprintf("10.77.%d.0/24", i)}
-		c[schema.CfgACLRule]["T1|"+name] = swss.FieldValues{ // behind the rule that is there
+		c[schema.CfgACLRule]["T1|"+name] = swss.FieldValues{ // behind the existing rule
 			"PRIORITY": "5", "SRC_IP": fmt.Sprintf("10.78.%d.0/24", i), "PACKET_ACTION": "DROP"}
 		c[schema.CfgTAMTailStamp][name] = swss.FieldValues{"flowgroup": name}
 	}
 	return c
 }
 
-// Whether what does not fit was found so before, or came while orchagent was away, and also where the mark of the last
-// view is lost, so that syncd compares: all that was in force is there when orchagent works again, and what does not
-// fit says so. Without syncd's comparison it is there all the time.
+// Rows may not fit because they did not fit before, or because they were added while orchagent was down. In both cases
+// all rows that were in force are in force when orchagent works again. This also holds if syncd compares because the
+// mark of the last view is lost. Rows that do not fit report that. Without syncd's comparison, all stays in force all
+// the time.
 func TestMoreThanFitsLosesNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
 	}
 	found := func(t *testing.T, s *device.Sim) {
 		devicetest.NoError(t, tooMuch().Load(t.Context(), s.Redis))
-		devicetest.Settle(t, s)
+		devicetest.RunUntilIdle(t, s)
 	}
 	came := func(t *testing.T, s *device.Sim) {
 		devicetest.NoError(t, tooMuch().Load(t.Context(), s.Redis))
@@ -262,7 +264,7 @@ func TestMoreThanFitsLosesNothing(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		while func(t *testing.T, s *device.Sim)
-		lost  bool // the mark of the view
+		lost  bool // the mark of the view is lost
 	}{
 		"found before": {found, false}, "found before, mark lost": {found, true},
 		"came meanwhile": {came, false}, "came meanwhile, mark lost": {came, true},
@@ -275,7 +277,7 @@ func TestMoreThanFitsLosesNothing(t *testing.T) {
 			config["PORT_QOS_MAP"] = map[string]swss.FieldValues{"Ethernet1": {"dscp_to_tc_map": "d"}}
 			chip, cfg := filled(device.SimConfig{Config: config})
 			s := devicetest.NewSim(t, cfg)
-			devicetest.Settle(t, s)
+			devicetest.RunUntilIdle(t, s)
 			asic, rows := devicetest.View(t, s), everything(t, s.Redis)
 			chip.fill()
 			tt.while(t, s)
@@ -291,7 +293,7 @@ func TestMoreThanFitsLosesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			devicetest.Settle(t, s)
+			devicetest.RunUntilIdle(t, s)
 			if !tt.lost && (lives > 1 || chip.removed > 0) {
 				t.Errorf("%d lives of orchagent, %d objects removed", lives, chip.removed)
 			}

@@ -18,8 +18,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// crowd are kinds of objects of which the ASIC has room for few: their rows of CONFIG_DB by the object's number, and
-// the types of which each needs objects of its own.
+// crowd lists kinds of objects for which the ASIC has little capacity. For each it has the rows of CONFIG_DB by the
+// object's number, and the types of its SAI objects.
 var crowd = map[string]struct {
 	types []sai.ObjectType
 	rows  func(i int) map[string]swss.FieldValues
@@ -87,7 +87,7 @@ var crowd = map[string]struct {
 	}},
 }
 
-// A crowded switch has more configured than there is room for.
+// A crowded is a switch on which more is configured than fits.
 type crowded struct {
 	*testing.T
 	*device.Sim
@@ -107,18 +107,18 @@ func newCrowded(t *testing.T) *crowded {
 	chip, cfg := filled(device.SimConfig{Config: config})
 	chip.room = map[sai.ObjectType]int{}
 	s := devicetest.NewSim(t, cfg)
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	return &crowded{t, s, chip}
 }
 
-// limit leaves room for n further objects of the types that a kind needs.
+// limit sets the capacity to n further objects of the types that a kind needs.
 func (c *crowded) limit(kind string, n int) {
 	for _, of := range crowd[kind].types {
 		c.chip.room[of] = c.chip.count(of) + n
 	}
 }
 
-// wantFull wants that there is no room left, where something waits.
+// wantFull checks that there is no free capacity while objects wait.
 func (c *crowded) wantFull() {
 	c.Helper()
 	for of, most := range c.chip.room {
@@ -141,10 +141,10 @@ func (c *crowded) take(kind string, i int) {
 	devicetest.NoError(c.T, c.Redis.DB(swss.ConfigDB).Client().Del(c.Context(), keys...).Err())
 }
 
-// told is what became of all rows, without words that depend on what is refused first.
-func (c *crowded) told() map[string]string {
+// reported returns the reported status of all rows, without words that depend on the order of rejections.
+func (c *crowded) reported() map[string]string {
 	c.Helper()
-	devicetest.Settle(c.T, c.Sim)
+	devicetest.RunUntilIdle(c.T, c.Sim)
 	all := map[string]string{}
 	for key, row := range everything(c.T, c.Redis) {
 		for _, field := range []string{"status", "state", "op-status"} {
@@ -159,11 +159,11 @@ func (c *crowded) told() map[string]string {
 func (c *crowded) restarted() map[string]string {
 	c.Helper()
 	devicetest.NoError(c.T, c.RestartOrchagent(c.Context()))
-	return c.told()
+	return c.reported()
 }
 
-// Whatever kind of object there is too little room for: what is in force stays, also over a restart, and what waits
-// gets room that is freed by its name, whichever waits the longest.
+// For each kind of object with too little capacity, objects in force stay, also over a restart. Waiting objects get
+// freed capacity by name, regardless of how long they have waited.
 func TestFreedRoomIsGivenByContent(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 1}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0xf011))
@@ -181,8 +181,8 @@ func TestFreedRoomIsGivenByContent(t *testing.T) {
 				}
 			}
 		}
-		before := a.told()
-		if diff := cmp.Diff(before, b.told()); diff != "" {
+		before := a.reported()
+		if diff := cmp.Diff(before, b.reported()); diff != "" {
 			t.Fatalf("two switches with the same rows:\n%s", diff)
 		}
 		for _, c := range []*crowded{a, b} {
@@ -194,13 +194,13 @@ func TestFreedRoomIsGivenByContent(t *testing.T) {
 					c.put(kind, late[kind][n])
 				}
 				if rnd.IntN(2) == 0 {
-					devicetest.Settle(t, c.Sim)
+					devicetest.RunUntilIdle(t, c.Sim)
 				}
 			}
 		}
-		full := a.told()
+		full := a.reported()
 		a.wantFull()
-		if diff := cmp.Diff(full, b.told()); diff != "" {
+		if diff := cmp.Diff(full, b.reported()); diff != "" {
 			t.Errorf("with what waits (-a +b):\n%s", diff)
 		}
 		for key, was := range before {
@@ -216,9 +216,9 @@ func TestFreedRoomIsGivenByContent(t *testing.T) {
 				c.take(kind, gone[kind])
 			}
 		}
-		freed := a.told()
+		freed := a.reported()
 		a.wantFull()
-		if diff := cmp.Diff(freed, b.told()); diff != "" {
+		if diff := cmp.Diff(freed, b.reported()); diff != "" {
 			t.Errorf("freed room (-a +b):\n%s", diff)
 		}
 		if diff := cmp.Diff(freed, b.restarted()); diff != "" {

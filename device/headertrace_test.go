@@ -14,8 +14,8 @@ import (
 	"tamtam/swss"
 )
 
-// headerEnds is a switch that puts headers of alternate marking around UDP to 10.9.0.0/16, which leaves by Ethernet1,
-// and takes those off that come to it.
+// headerEnds returns a switch that encapsulates UDP to 10.9.0.0/16 in headers of alternate marking, which leaves by
+// Ethernet1. It decapsulates such packets that arrive.
 func headerEnds() device.ConfigDB {
 	config := devicetest.RoutedPorts()
 	maps.Copy(config["INTERFACE"], map[string]swss.FieldValues{"Ethernet1|2001:db8:2::1/64": {}})
@@ -40,12 +40,11 @@ func headerEnds() device.ConfigDB {
 	return config
 }
 
-// The words of a trace, and of what became of packets, say which header was put around a packet or taken off, from
-// where to where it leads, and that one with damaged headers was dropped for that. A packet is known by the headers
-// that it came with.
+// Traces and packet fates report which header was added to a packet or removed, between which addresses. They also
+// report drops for damaged headers. A packet is identified by the headers with which it arrived.
 func TestHeadersByShell(t *testing.T) {
 	s := devicetest.NewServedSim(t, device.SimConfig{Config: headerEnds()})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	show := devicetest.StartShows(t, s)
 	want := func(line string, words ...string) {
 		t.Helper()
@@ -83,7 +82,7 @@ func TestHeadersByShell(t *testing.T) {
 	send(0, plain)
 	want("show tam why flow 10.1.0.5 10.9.0.1", "in Ethernet0, 60 bytes: sent at Ethernet1", put)
 
-	// The same comes back from the other end, with its own FlowMonID.
+	// The other end sends the same back, with its own FlowMonID.
 	back := slices.Concat([]byte{2, 0, 0, 0, 7, 0xe4, 2, 0, 0, 0, 6, 8}, left[12:22], left[38:54], left[22:38], left[54:])
 	copy(back[58:], []byte{0, 0x12, 0x30, 0})
 	copy(back[62+12:], []byte{10, 9, 0, 1, 10, 1, 0, 5})
@@ -93,7 +92,7 @@ func TestHeadersByShell(t *testing.T) {
 	send(1, back)
 	want(outer, "in Ethernet1, 108 bytes: sent at Ethernet0", off)
 	damaged := bytes.Clone(back)
-	damaged[62+2] = 9 // longer than the packet is
+	damaged[62+2] = 9 // longer than the packet
 	want("show packet-trace in Ethernet1 frame "+hex.EncodeToString(damaged), "decap")
 	send(1, damaged)
 	want(outer, "in Ethernet1, 108 bytes: dropped at Ethernet1: decap", "not taken off: headers are damaged")

@@ -30,8 +30,8 @@ import (
 
 var gatewayMAC = schema.MAC{2, 0, 0, 0, 0, 0xaa}
 
-// A street is hosts at Ethernet0, the switches that speak LLDP there and at Ethernet4, and the switch as a host: hostd,
-// or hostifd with a Linux that has what its neighbours answer. Time is simulated.
+// A street is a set of hosts at Ethernet0, LLDP neighbours there and at Ethernet4, and the switch as a host. The host
+// is hostd, or hostifd with a Linux that has the neighbours' answers. Time is simulated.
 type street struct {
 	*testing.T
 	r        *swss.Redis
@@ -40,12 +40,12 @@ type street struct {
 	hosts    map[string]*host.Stack // by address and MAC address
 	peers    map[string]*lldp.Agent // by port
 	frames   []cpuport.Frame        // that the switch has sent
-	asked    []hostifd.Neighbor     // by Linux
+	asked    []hostifd.Neighbor     // neighbours that Linux was asked to resolve
 	receive  func(cpuport.Packet)
 	learned  func(hostifd.Neighbor)
 }
 
-// hostKinds are the daemons that may be the switch as a host.
+// hostKinds holds the daemons that can be the switch as a host.
 var hostKinds = map[string]func(*street) func(){
 	"hostd": func(s *street) func() {
 		h := hostd.New(hostd.Config{
@@ -64,7 +64,7 @@ var hostKinds = map[string]func(*street) func(){
 			if lldpd.Is(p.Data) {
 				speaker.Receive(p.Port, p.Data)
 			} else {
-				h.Heard(&p)
+				h.Received(&p)
 			}
 		}
 		return func() { h.SetLine(s); speaker.SetLine(s) }
@@ -100,7 +100,7 @@ func (s *street) set(table, key string, fields swss.FieldValues) {
 	devicetest.NoError(s.T, swss.NewTable(s.r.DB(swss.ApplDB), table).Set(s.Context(), key, fields))
 }
 
-// Send takes a frame of the switch.
+// Send accepts a frame of the switch.
 func (s *street) Send(f cpuport.Frame) error { s.frames = append(s.frames, f); return f.Check() }
 
 func (s *street) do(f func()) {
@@ -109,7 +109,7 @@ func (s *street) do(f func()) {
 	s.step()
 }
 
-// step has all work be done, and hosts answer, at one time.
+// step runs all work and the hosts' answers at one time.
 func (s *street) step() {
 	s.Helper()
 	for again := true; again; {
@@ -125,7 +125,7 @@ func (s *street) step() {
 	}
 }
 
-// exchange brings frames to hosts, and theirs to the switch.
+// exchange delivers frames to hosts, and theirs to the switch. It reports whether there were any.
 func (s *street) exchange() bool {
 	s.Helper()
 	var in []cpuport.Packet
@@ -173,7 +173,7 @@ func (s *street) pass(d time.Duration) {
 	}
 }
 
-// comes has a host be there, which announces itself.
+// comes adds a host to the network, which announces itself.
 func (s *street) comes(addr string, last byte) {
 	s.Helper()
 	mac := host.MAC{2, 0, 0, 0, 0, last}
@@ -189,7 +189,7 @@ func (s *street) goes(addr string, last byte) {
 	delete(s.hosts, addr+" "+schema.MAC{2, 0, 0, 0, 0, last}.String())
 }
 
-// rows are those of a table, as "KEY FIELD FIELD".
+// rows returns the rows of a table, as "KEY FIELD FIELD".
 func (s *street) rows(db swss.DBName, table string, fields ...string) (list []string) {
 	s.Helper()
 	rows, err := swss.NewTable(s.r.DB(db), table).Dump(s.Context())
@@ -213,12 +213,12 @@ func (s *street) want(what string, got []string, want ...string) {
 	}
 }
 
-// streetKeeper is syncd with the devices of hostifd.
+// streetKeeper acts as syncd, which holds the devices of hostifd.
 type streetKeeper struct{}
 
 func (streetKeeper) Set(cpuport.Interface) error { return nil }
 
-// streetLinux is the Linux beside hostifd. It does nothing with devices, and has neighbours that answer.
+// streetLinux is the Linux beside hostifd. It ignores devices, and has neighbours that answer.
 type streetLinux struct{ s *street }
 
 func (streetLinux) Ours() ([]string, error) { return nil, nil }
@@ -244,7 +244,7 @@ func (l streetLinux) Ask(n hostifd.Neighbor) error {
 	return nil
 }
 
-// route has a route lead to a neighbour.
+// route adds a route to a neighbour.
 func (s *street) route(n int) {
 	s.Helper()
 	s.set(schema.AppRoute, fmt.Sprintf("10.9.%d.0/24", n), swss.FieldValues{
@@ -252,7 +252,7 @@ func (s *street) route(n int) {
 	})
 }
 
-// peer has a switch speak LLDP at a port.
+// peer adds an LLDP neighbour at a port.
 func (s *street) peer(port, name string, last byte) {
 	s.Helper()
 	a := lldp.New()
@@ -261,8 +261,8 @@ func (s *street) peer(port, name string, last byte) {
 	s.step()
 }
 
-// The switch as a host is the same with hostd and with hostifd: rows of neighbours, which are asked again, of LLDP, of
-// addresses that a host has too, and traps.
+// hostd and hostifd behave alike. They write the same rows for neighbours, which they resolve again, for LLDP, for
+// addresses that a host has too, and for traps.
 func TestHostsAlike(t *testing.T) {
 	for _, kind := range slices.Sorted(maps.Keys(hostKinds)) {
 		t.Run(kind, func(t *testing.T) {
@@ -321,14 +321,14 @@ func TestHostsAlike(t *testing.T) {
 	}
 }
 
-// A streetEvent is something that is there or is not, since when, and what the switch is to know of it.
+// A streetEvent records whether something is present, and since when. The switch's rows must follow.
 type streetEvent struct {
 	is    bool
 	since time.Time
 }
 
-// Hosts with the gateway's address and switches that speak LLDP come and go at random. Both daemons have the rows that
-// say so, soon after one has come, for as long as it is there, and not for long after it has gone.
+// Hosts with the gateway's address and LLDP neighbours appear and disappear at random. With both daemons, the
+// matching rows appear soon, stay as long as the neighbour, and do not outlast it for long.
 func TestRandomStreet(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 381_200, Count: 4, Short: 3}, func(t *testing.T, seed uint64) {
 		for _, kind := range slices.Sorted(maps.Keys(hostKinds)) {

@@ -12,8 +12,8 @@ import (
 	"tamtam/tamtamtest"
 )
 
-// A switch adds its hop to packets of IFA while TAM|device says so, and to no others; its id is that of the row, else
-// the switch's own.
+// A switch adds its hop to packets of IFA while TAM|device requests it, and to no others. Its id is that of the row,
+// or else the switch's own.
 func TestTransitOfIFA(t *testing.T) {
 	racetest.Stepped(t)
 	sw := tamtamtest.Start(t, `{
@@ -58,7 +58,7 @@ func TestTransitOfIFA(t *testing.T) {
 		return sw.Row(swss.CountersDB, "TAM_IFA_TRANSIT_COUNTERS:device")["COUNTED_SINCE"]
 	}
 	counts := []string{since()}
-	for _, id := range []string{"4710", "4711"} { // from the second on no packet shows that the counters begin anew
+	for _, id := range []string{"4710", "4711"} { // after the first, no packet shows that the counters start again
 		sw.Set("TAM|device", "ifa", "true", "device-id", id)
 		counts = append(counts, since())
 	}
@@ -72,7 +72,7 @@ func TestTransitOfIFA(t *testing.T) {
 	for _, p := range sw.Problems() {
 		t.Error(p)
 	}
-	sw.Set("TAM_FEATURES_TABLE|TAILSTAMPING", "status", "ACTIVE") // now ids stay
+	sw.Set("TAM_FEATURES_TABLE|TAILSTAMPING", "status", "ACTIVE") // from now on ids stay
 	for _, then := range [][]string{{"ifa", "true"}, {"ifa", "false"}, {"ifa", "true"}} {
 		sw.Set("TAM|device", append(then, "device-id", "4712")...)
 		got, want := hops(packet), 1

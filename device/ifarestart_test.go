@@ -13,7 +13,7 @@ import (
 	"tamtam/tam/ipfix"
 )
 
-// newEdges are an initiator and a terminator, with sessions that begin and end IFA.
+// newEdges returns an initiator and a terminator, with sessions that begin and end IFA.
 func newEdges(t *testing.T) (begin, end *analyst) {
 	t.Helper()
 	begin, end = newAnalyst(t, "1"), newAnalyst(t, "3")
@@ -26,9 +26,9 @@ func newEdges(t *testing.T) (begin, end *analyst) {
 	return begin, end
 }
 
-// A restart of orchagent or of the managers finds the objects of sessions and leaves them: counters and the sequence of
-// reports go on. After one of syncd with its chip the sessions are in the new one, and count from zero,
-// which is told.
+// A restart of orchagent or of the managers finds the objects of sessions and leaves them: counters and the sequence
+// of reports continue. After one of syncd with its chip, the new chip has the sessions. They count from zero, which
+// is reported.
 func TestIFARestarts(t *testing.T) {
 	begin, end := newEdges(t)
 	plain := udpFrameFor(8, 80)
@@ -73,7 +73,7 @@ func TestIFARestarts(t *testing.T) {
 		for _, a := range []*analyst{begin, end} {
 			err := restart(a)
 			if err == nil {
-				err = a.Sim().Settle(t.Context())
+				err = a.Sim().RunUntilIdle(t.Context())
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -90,8 +90,8 @@ func TestIFARestarts(t *testing.T) {
 	step("syncd", "MATCHED 2 INSERTED 2 ", "MATCHED 2 STRIPPED 2 REPORTED 2 MESSAGES 2 ", true)
 }
 
-// Packets that are in the switch while their session leaves it come out whole, with a hop or without; and nothing of
-// the session is left.
+// Packets that are in the switch while their session is removed leave whole, with a hop or without. Nothing of the
+// session is left.
 func TestIFALeavesWithPacketsInFlight(t *testing.T) {
 	a := newAnalyst(t, "1")
 	plain := udpFrameFor(8, 80)
@@ -131,8 +131,8 @@ func TestIFALeavesWithPacketsInFlight(t *testing.T) {
 	}
 }
 
-// An edge trusts no one: what a neighbour has made of IFA leaves as it came, or without the IFA that a terminator can
-// take out; each is counted by what it was, and nothing else of it is believed.
+// An edge does not trust neighbours. Malformed IFA leaves as it arrived, or without the IFA that a terminator can
+// remove. Each packet is counted by its kind, and nothing else in it is used.
 func TestIFAHostileAtTheEdges(t *testing.T) {
 	begin, end := newEdges(t)
 	plain := udpFrameFor(8, 80)
@@ -158,7 +158,7 @@ func TestIFAHostileAtTheEdges(t *testing.T) {
 	for _, c := range []struct {
 		what   string
 		frame  []byte
-		longer int // than the packet was before IFA
+		longer int // bytes more than the packet had before IFA
 		told   string
 	}{
 		{"of another global name space", with(header, 2<<4|3), 0, "0 hops, no hops of name space 15"},

@@ -15,14 +15,14 @@ import (
 	"tamtam/tamtamtest"
 )
 
-// An analyst is a switch on a path of IFA: frames come in at Ethernet0 and leave by Ethernet2; a collector is behind
+// An analyst is a switch on a path of IFA: frames enter at Ethernet0 and leave by Ethernet2; a collector is behind
 // Ethernet1.
 type analyst struct {
 	*testing.T
 	*tamtamtest.Switch
 }
 
-// newAnalyst has a flow group of UDP, by the name of FG1.
+// newAnalyst returns a switch with a flow group FG1 of UDP.
 func newAnalyst(t *testing.T, device string) *analyst {
 	t.Helper()
 	racetest.Stepped(t)
@@ -33,7 +33,7 @@ func newAnalyst(t *testing.T, device string) *analyst {
 	return a
 }
 
-// through is what leaves of a frame.
+// through sends a frame through the switch and returns the frame that leaves.
 func (a *analyst) through(frame []byte) []byte {
 	a.Helper()
 	f := bytes.Clone(frame)
@@ -47,7 +47,7 @@ func (a *analyst) through(frame []byte) []byte {
 	return left[0]
 }
 
-// counted wants fields of a row of COUNTERS_DB.
+// counted checks fields of a row of COUNTERS_DB.
 func (a *analyst) counted(row, want string) {
 	a.Helper()
 	a.Poll()
@@ -64,7 +64,7 @@ func (a *analyst) counted(row, want string) {
 	}
 }
 
-// wantStatus wants what became of a session.
+// wantStatus checks the status and reason of a session.
 func (a *analyst) wantStatus(session, status, reason string) {
 	a.Helper()
 	row := a.Row(swss.StateDB, "TAM_IFA_SESSION_TABLE|"+session)
@@ -92,8 +92,8 @@ func udpFrameFor(dst byte, size int) []byte {
 	return f
 }
 
-// A session of each role: the initiator samples, each switch on the way adds a hop, the terminator takes all of it out
-// and reports it, by IPFIX, to a collector of its own; everything is counted exactly.
+// Three switches have a session of each role. The initiator samples, each switch on the path adds a hop, and the
+// terminator removes all and reports it by IPFIX to its own collector. All counters are exact.
 func TestIFASessions(t *testing.T) {
 	begin, middle, end := newAnalyst(t, "1"), newAnalyst(t, "2"), newAnalyst(t, "3")
 	begin.Set("TAM_SAMPLINGRATE_TABLE|third", "sampling-rate", "3")
@@ -161,8 +161,8 @@ func TestIFASessions(t *testing.T) {
 	}
 }
 
-// A terminator whose reports nobody sends, for they go to a collector of VRF mgmt and no host has the CPU port, strips
-// on, and is not called active.
+// A terminator continues to strip IFA headers but is not active if nothing sends its reports. Its collector is in VRF
+// mgmt, and no host is attached to the CPU port.
 func TestIFAReportsThatNobodySends(t *testing.T) {
 	begin, end := newAnalyst(t, "1"), newAnalyst(t, "3")
 	begin.Set("TAM_SESSION|begin", "type", "ifa", "role", "initiator", "flow_group", "FG1")
@@ -182,7 +182,7 @@ func TestIFAReportsThatNobodySends(t *testing.T) {
 	end.counted("TAM_IFA_COUNTERS:end", "MATCHED 4 STRIPPED 4 REPORTED 4 MESSAGES 4 ")
 }
 
-// A session comes by the shell and goes by it; what the shell shows is what the switch does.
+// A session is added and removed by the shell, and the shell shows its state.
 func TestIFAByShell(t *testing.T) {
 	a := newAnalyst(t, "7")
 	a.CLI("configure terminal", "tam", "ifa", "session edge role initiator flow-group FG1 hop-limit 4")

@@ -17,8 +17,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// CONFIG_DB_INITIALIZED, for which each of SONiC's utilities waits, is set once and behind the last row of the
-// configuration that a switch starts with, whatever its form and also if it has no rows; no daemon writes it.
+// CONFIG_DB_INITIALIZED, for which each of SONiC's utilities waits, is set once, after the last row of the start
+// configuration. That holds for every form, also without rows, and no daemon sets it.
 func TestInitializedBehindTheLastRow(t *testing.T) {
 	for name, start := range map[string]device.Startup{
 		"rows": {Rows: device.ConfigDB{
@@ -33,7 +33,7 @@ func TestInitializedBehindTheLastRow(t *testing.T) {
 			dir, server := t.TempDir(), swsstest.StartServer(t)
 			r := server.Open()
 			db := r.DB(swss.ConfigDB)
-			if err := db.SetInitialized(t.Context(), true); err != nil { // an earlier run's
+			if err := db.SetInitialized(t.Context(), true); err != nil { // left by an earlier run
 				t.Fatal(err)
 			}
 			client := redis.NewClient(&redis.Options{Addr: r.Addr()})

@@ -14,11 +14,11 @@ import (
 	"tamtam/swss/schema"
 )
 
-// An Input is a capture and the port, by name or alias, that it enters at. The
-// path may be that of a pipe; "-" is standard input.
+// An Input is a capture and the name or alias of the port where it enters. The path may name a pipe; "-" is standard
+// input.
 type Input struct{ Port, Path string }
 
-// inputs are the captures of a run, each at its own port.
+// inputs holds the captures of a run, each at its own port.
 type inputs []*input
 
 // An input is a capture with its next packet read.
@@ -28,8 +28,8 @@ type input struct {
 	sorted *capture.Sorted
 	port   saisim.PortID
 	head   capture.Packet
-	due    saisim.Cycle // of the head, by its time
-	ended  bool         // there is no head
+	due    saisim.Cycle // the cycle of the head's time
+	ended  bool         // there is no head any more
 }
 
 func openInputs(list []Input) (inputs, error) {
@@ -58,7 +58,7 @@ func (in inputs) close() {
 	}
 }
 
-// first reads the first packet of every input and returns the earliest time; zero if there are no
+// first reads the first packet of every input and returns the earliest time. The time is zero if there are no
 // packets.
 func (in inputs) first() (origin time.Time, err error) {
 	for _, i := range in {
@@ -81,9 +81,9 @@ func (i *input) read() (err error) {
 	return err
 }
 
-// next returns the input whose head enters first, and when: at its time, or when the frame before
-// it has passed; nil after the last. The chip is handed frames when it can take them and not
-// before, so that a capture in which all frames have the same time waits in its file.
+// next returns the input whose head enters first, and the cycle. The cycle is that of the head's time, or later if the
+// port still receives the previous frame. It returns nil after the last packet. The chip receives a frame only when its
+// port is free. So a capture in which all frames have the same time waits in its file.
 func (in inputs) next(chip *saisim.Chip) (first *input, at saisim.Cycle) {
 	for _, i := range in {
 		if i.ended {
@@ -96,7 +96,7 @@ func (in inputs) next(chip *saisim.Chip) (first *input, at saisim.Cycle) {
 	return first, at
 }
 
-// bind finds the port of every input, by name or alias.
+// bind looks up the port of every input by name or alias.
 func (in inputs) bind(chip *saisim.Chip, names []string, aliases map[string]string) error {
 	seen := map[saisim.PortID]bool{}
 	for _, i := range in {
@@ -115,7 +115,7 @@ func (in inputs) bind(chip *saisim.Chip, names []string, aliases map[string]stri
 	return nil
 }
 
-// explain adds to an error what is wrong with the configured ports, if anything.
+// explain adds the problems of the configured ports to an error.
 func (s *Sim) explain(ctx context.Context, err error) error {
 	problems, _ := Problems(ctx, s.Redis)
 	for _, p := range problems {

@@ -12,13 +12,13 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// A row that is far too large is not read, whatever table it is in: its status says so in words, and it costs no
-// memory. Made smaller, it is what it says.
+// A row that is far too large is not read, in any table. Its status reports that, and it costs no memory. Once
+// smaller, it is applied.
 func TestRowsTooLarge(t *testing.T) {
 	server := swsstest.StartServer(t)
 	config := devicetest.TwoPorts()
 	s := devicetest.NewSim(t, device.SimConfig{Config: config, Redis: server.Open()})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	db := s.Redis.DB(swss.ConfigDB)
 	huge := strings.Repeat("x", 10<<20)
 	rows := map[string]string{
@@ -30,7 +30,7 @@ func TestRowsTooLarge(t *testing.T) {
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	runtime.ReadMemStats(&after)
 	if n := after.TotalAlloc - before.TotalAlloc; n > 10<<20 {
 		t.Errorf("%d rows of 10 MB cost %d MB in a moment", len(rows), n>>20)
@@ -45,7 +45,7 @@ func TestRowsTooLarge(t *testing.T) {
 	for table, key := range rows {
 		devicetest.NoError(t, swss.NewTable(db, table).HDel(t.Context(), key, "nonsense"))
 	}
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	if row, _, err := swss.NewTable(s.Redis.DB(swss.StateDB), schema.StateTAMTailStamp).Get(t.Context(),
 		"s"); row["status"] != schema.StatusActive {
 		t.Errorf("the session without nonsense is %v, %v", row, err)

@@ -19,38 +19,38 @@ import (
 	"tamtam/swss/schema"
 )
 
-// UpConfig says what switch to bring up.
+// UpConfig describes the switch that [Up] runs.
 type UpConfig struct {
 	daemons.Common
 	daemons.ChipConfig
 	Redis string // "embedded", HOST:PORT, or unix:PATH
-	// Databases say where Redis is, instead of Redis, if there are instances.
+	// Databases is used instead of Redis if it lists Redis instances.
 	Databases swss.Config
-	// Startup is the configuration that is loaded before the daemons run, but for the one that serves gNMI.
+	// Startup is the configuration that is loaded before all daemons but mgmtd run.
 	Startup Startup
-	// Source says in words where Startup is from. With IfNone it is only for a switch whose CONFIG_DB is empty.
+	// Source describes the origin of Startup. If IfNone is set, Startup is loaded only if CONFIG_DB is empty.
 	Source string
 	IfNone bool
-	// Shell runs a script of the shell at a gNMI server, "unix:PATH"; needed if Startup has one.
+	// Shell runs a script of the shell at a gNMI server, "unix:PATH". It is required if Startup contains a script.
 	Shell func(ctx context.Context, target string, script []byte) error
-	// Ports is how many ports, the first that are configured, are wired to eth1, eth2, ... ([AllPorts]: as many as
-	// there are, up to 64). If it is not 0, or Startup is not made of rows, the switch has a name, an address and
-	// ports also where no row says so.
+	// Ports is the number of configured ports that are wired to eth1, eth2, ... in order. [AllPorts] means all ports,
+	// but at most 64. If Ports is not 0, or Startup is not made of rows, missing defaults are added: the switch's name,
+	// its MAC address, and ports.
 	Ports int
-	// Keep, if set, is the file that CONFIG_DB is written to when the switch ends, as a config_db.json.
+	// Keep, if set, is the file to which CONFIG_DB is written when the switch ends, as a config_db.json.
 	Keep string
 	Mgmt mgmt.Config
-	// NoHost leaves out hostd: the switch neither answers nor asks as a host.
+	// NoHost leaves out hostd: the switch neither answers nor sends as a host.
 	NoHost bool
-	// At is where else the northbound listens.
+	// At holds the northbound's other addresses.
 	At daemons.Addresses
-	// Ready, if set, is called once all daemons run, with the addresses to use; page is "" if there is none.
+	// Ready, if set, is called with the addresses once all daemons run. page is "" if the switch has no page.
 	Ready func(redis, gnmi, page string)
 }
 
 // Up runs a whole switch on wall time until ctx ends.
 func Up(ctx context.Context, cfg UpConfig) error {
-	if len(cfg.Wires) > 0 { // before anybody hears that the switch is up
+	if len(cfg.Wires) > 0 { // before anything reports that the switch is up
 		if err := wire.Permitted(); err != nil {
 			return err
 		}
@@ -70,7 +70,7 @@ func Up(ctx context.Context, cfg UpConfig) error {
 	if err := cfg.Startup.Rows.Load(ctx, r); err != nil {
 		return err
 	}
-	if err := r.DB(swss.ConfigDB).SetInitialized(ctx, false); err != nil { // more may follow, see configure
+	if err := r.DB(swss.ConfigDB).SetInitialized(ctx, false); err != nil { // more rows may follow, see configure
 		return err
 	}
 	if cfg.Ports != 0 || cfg.Startup.OpenConfig != nil || cfg.Startup.Script != nil {
@@ -128,7 +128,7 @@ func Up(ctx context.Context, cfg UpConfig) error {
 	return err
 }
 
-// configure does what of the startup configuration goes through the northbound, and finds which ports are wired.
+// configure applies a startup configuration that needs the northbound, and determines which ports are wired.
 func (cfg *UpConfig) configure(ctx context.Context, r *swss.Redis, northbound *mgmt.Server) error {
 	switch start := cfg.Startup; {
 	case start.OpenConfig != nil:
@@ -151,10 +151,10 @@ func (cfg *UpConfig) configure(ctx context.Context, r *swss.Redis, northbound *m
 	return err
 }
 
-// keepLimit bounds how long the end of a switch may wait for its configuration to be read and written.
+// keepLimit is the longest time that the end of a switch waits for its configuration to be read and written.
 const keepLimit = 5 * time.Second
 
-// keep writes CONFIG_DB to a file, whole or not at all.
+// keep writes CONFIG_DB to a file atomically.
 func keep(ctx context.Context, r *swss.Redis, file string) error {
 	ctx, cancel := context.WithTimeout(ctx, keepLimit)
 	defer cancel()

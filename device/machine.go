@@ -13,19 +13,19 @@ import (
 	"tamtam/mgmt/models"
 )
 
-// Machine tells mgmt.Config.Host of the machine that mgmtd runs on, from Linux' /proc: what cannot be read there is not
-// known. version is that of tamtam.
+// Machine returns the function for mgmt.Config.Host, which reports on the machine that runs mgmtd. It reads Linux'
+// /proc. Facts that cannot be read there are reported as unknown. version is that of tamtam.
 func Machine(version string) func(table string) map[string]map[string]string {
 	return machine{proc: "/proc", version: version, now: time.Now}.table
 }
 
-// A machine is read below a directory as Linux' /proc.
+// A machine is described by a directory like Linux' /proc.
 type machine struct {
 	proc, version string
 	now           func() time.Time
 }
 
-// userHz is the unit of times in /proc, the same for all of Linux' architectures.
+// userHz is the unit of times in /proc, in Hz; it is the same on all of Linux' architectures.
 const userHz = 100
 
 const tick = time.Second / userHz
@@ -50,14 +50,14 @@ func (m machine) facts() map[string]string {
 	return row
 }
 
-// boot is when the kernel was started.
+// boot returns the time when the kernel was started.
 func (m machine) boot() (time.Time, bool) {
 	text, err := m.field("stat", "btime")
 	seconds, bad := strconv.ParseInt(text, 10, 64)
 	return time.Unix(seconds, 0), err == nil && bad == nil
 }
 
-// field returns the first word behind a name at the beginning of a line of a file; "" if there is none.
+// field returns the word that follows a name at the beginning of a line of a file. It returns "" if there is none.
 func (m machine) field(file, name string) (string, error) {
 	text, err := os.ReadFile(filepath.Join(m.proc, file))
 	if err != nil {
@@ -97,7 +97,7 @@ func (m machine) state() map[string]string {
 	return row
 }
 
-// processes are those that can be seen, by pid. What is gone while it is read is left out.
+// processes returns the visible processes by pid. A process that ends during the read is left out.
 func (m machine) processes() map[string]map[string]string {
 	dirs, err := os.ReadDir(m.proc)
 	if err != nil {
@@ -125,7 +125,8 @@ func (m machine) processes() map[string]map[string]string {
 	return rows
 }
 
-// processRow reads a line of /proc/PID/stat (proc(5)): the name in parentheses, which it may have itself, and numbers.
+// processRow parses a line of /proc/PID/stat (proc(5)): a name in parentheses, which may itself contain some, and
+// numbers.
 func processRow(line string) (row map[string]string, started time.Duration, ok bool) {
 	from, to := strings.IndexByte(line, '('), strings.LastIndexByte(line, ')')
 	if from < 0 || to < from {
@@ -137,7 +138,7 @@ func processRow(line string) (row map[string]string, started time.Duration, ok b
 		return nil, 0, false
 	}
 	number := func(i int) uint64 {
-		n, err := strconv.ParseUint(words[i], 10, 40) // as ns, or pages as bytes, it fits in 64 bits
+		n, err := strconv.ParseUint(words[i], 10, 40) // in ns, or for pages in bytes, it fits in 64 bits
 		ok = ok && err == nil
 		return n
 	}

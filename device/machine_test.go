@@ -12,7 +12,7 @@ import (
 	"tamtam/mgmt/models"
 )
 
-// A machine is what its /proc says, and what that does not say is missing.
+// A machine has the facts of its /proc; facts that /proc lacks are missing.
 func TestMachine(t *testing.T) {
 	proc := t.TempDir()
 	write := func(file, text string) {
@@ -52,7 +52,7 @@ func TestMachine(t *testing.T) {
 	}
 }
 
-// Of the machine that the test runs on, this process is known.
+// On the machine of the test, this process is listed.
 func TestMachineIsThisOne(t *testing.T) {
 	if _, err := os.Stat("/proc/self/stat"); err != nil {
 		t.Skip("no /proc")

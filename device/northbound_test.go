@@ -23,7 +23,7 @@ import (
 func TestSameASICFromFileRedisAndCLI(t *testing.T) {
 	config := devicetest.TwoPorts()
 	file := devicetest.NewServedSim(t, device.SimConfig{Config: config})
-	devicetest.Settle(t, file)
+	devicetest.RunUntilIdle(t, file)
 	want := devicetest.View(t, file)
 
 	t.Run("redis, row by row", func(t *testing.T) {
@@ -31,7 +31,7 @@ func TestSameASICFromFileRedisAndCLI(t *testing.T) {
 		for _, table := range device.SortedKeys(config) {
 			for _, key := range device.SortedKeys(config[table]) {
 				s.Redis.DB(swss.ConfigDB).Client().HSet(t.Context(), table+"|"+key, config[table][key])
-				devicetest.Settle(t, s)
+				devicetest.RunUntilIdle(t, s)
 			}
 		}
 		if diff := cmp.Diff(want, devicetest.View(t, s)); diff != "" {
@@ -41,7 +41,7 @@ func TestSameASICFromFileRedisAndCLI(t *testing.T) {
 	t.Run("shell", func(t *testing.T) {
 		base := device.ConfigDB{"DEVICE_METADATA": config["DEVICE_METADATA"], "PORT": config["PORT"]}
 		s := devicetest.NewServedSim(t, device.SimConfig{Config: base})
-		devicetest.Settle(t, s)
+		devicetest.RunUntilIdle(t, s)
 		_, shell, out := devicetest.StartNorthbound(t, s)
 		for _, line := range []string{
 			"configure terminal",
@@ -57,7 +57,7 @@ func TestSameASICFromFileRedisAndCLI(t *testing.T) {
 			if err := shell.Exec(t.Context(), line); err != nil {
 				t.Fatalf("%s: %v\n%s", line, err, out)
 			}
-			devicetest.Settle(t, s)
+			devicetest.RunUntilIdle(t, s)
 		}
 		if diff := cmp.Diff(want, devicetest.View(t, s)); diff != "" {
 			t.Errorf("the ASIC differs from the one that the file gives:\n%s", diff)
@@ -80,7 +80,7 @@ func TestCountsAgreeEverywhere(t *testing.T) {
 	}
 	devicetest.WriteCapture(t, in, packets...)
 	s := devicetest.NewServedSim(t, device.SimConfig{Config: devicetest.TwoPorts(), Start: time.Unix(1000, 0)})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	stampedOut, out := 0, 0
 	s.Chip.SetOutput(func(o *saisim.Out) {
 		out++

@@ -12,11 +12,11 @@ import (
 	"tamtam/swss/schema"
 )
 
-// The counters of a session are of one instant, whenever syncd has read the ACL
-// counters: what matched has been stamped or not, but for what is in the switch.
+// The counters of a session are from one instant, whenever syncd has read the ACL counters. Matched packets are
+// either stamped or not, except for those in the switch.
 func TestSessionCountersOfOnePoll(t *testing.T) {
 	s := devicetest.NewSim(t, device.SimConfig{Config: devicetest.TwoPorts()})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	port, ok := s.Chip.PortByName("Ethernet0")
 	if !ok {
 		t.Fatal("no port")

@@ -16,7 +16,7 @@ import (
 	"tamtam/saisim/tailstamp"
 )
 
-// plainDatagram returns a frame with a UDP datagram over IPv4 or IPv6, of 100 bytes behind the Ethernet header.
+// plainDatagram returns a frame with a UDP datagram over IPv4 or IPv6, of 100 bytes after the Ethernet header.
 func plainDatagram(v6 bool, port uint16) []byte {
 	b := append([]byte{2, 0, 0, 0, 0, 0xb, 2, 0, 0, 0, 0, 0xa}, make([]byte, 102)...)
 	ip := b[14:]
@@ -34,7 +34,7 @@ func plainDatagram(v6 bool, port uint16) []byte {
 	return b
 }
 
-// What a mirror session sends with any GRE type that it accepts is read as a copy.
+// Packets of a mirror session, with any GRE type that it accepts, are read as copies.
 func TestMirrorCopiesOfAnyGREType(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 95_000_000, Count: 2}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 32))
@@ -70,8 +70,8 @@ func TestMirrorCopiesOfAnyGREType(t *testing.T) {
 	})
 }
 
-// Frames match by the headers that are there, whatever the length in their IP header says. Those of which it is not
-// known where the datagram ends get no record, which is counted, and none is read from them.
+// Frames match by their headers, whatever the length in their IP header. Frames whose datagram's end is unknown get
+// no record, which is counted, and no record is read from them.
 func TestAnyIPLengthMatches(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 96_000_000, Count: 2}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 33))

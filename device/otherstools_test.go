@@ -10,8 +10,8 @@ import (
 	"tamtam/tamtamtest"
 )
 
-// What SONiC's utilities ask of a switch at their first step: addresses that are learned are forgotten when fdbclear
-// publishes its request, and the chip's capabilities stand where acl-loader reads them.
+// The first steps of SONiC's utilities work. Learned addresses are deleted when fdbclear publishes its request, and
+// the chip's capabilities are where acl-loader reads them.
 func TestOthersTools(t *testing.T) {
 	racetest.Stepped(t)
 	sw := tamtamtest.Start(t, `{

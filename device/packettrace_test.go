@@ -18,10 +18,10 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A switch says by the shell what would become of packets, by the names that the operator has given, and counts none.
+// A switch predicts the fate of packets by the shell, with the operator's names, and counts none of them.
 func TestPacketTraceByShell(t *testing.T) {
 	s := devicetest.NewServedSim(t, device.SimConfig{Config: devicetest.RoutedPorts()})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	server, shell, out := devicetest.StartNorthbound(t, s)
 	ask := func(input string) error {
 		_, err := server.Operate(t.Context(), "trace-packet", []byte(input))
@@ -92,8 +92,8 @@ func TestPacketTraceByShell(t *testing.T) {
 	}
 }
 
-// A packet to a route that is not in the chip, configured or FRR's, is told so with the reason; one that uses the
-// longest route is not.
+// If the longest route to a packet's destination is not in the chip, configured or FRR's, the answer contains the
+// reason. If the chip has it, the answer does not.
 func TestPacketTraceNamesPendingRoute(t *testing.T) {
 	config := devicetest.RoutedPorts()
 	config["STATIC_ROUTE"]["10.9.1.0/24"] = swss.FieldValues{"nexthop": "10.2.0.99", "ifname": "Ethernet1"}
@@ -104,7 +104,7 @@ func TestPacketTraceNamesPendingRoute(t *testing.T) {
 		fields := swss.Pairs(swss.FieldValues{"protocol": "bgp", "nexthop": hop, "ifname": "Ethernet1"})
 		devicetest.NoError(t, routes.Set(t.Context(), key, fields))
 	}
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	for dst, want := range map[string]string{
 		"10.9.1.1": "route 10.9.1.0/24 is pending: no neighbour 10.2.0.99 on Ethernet1",
 		"10.9.1.7": "route 10.9.1.7/32 is pending: no neighbour 10.2.0.97 on Ethernet1",
@@ -122,7 +122,7 @@ func TestPacketTraceNamesPendingRoute(t *testing.T) {
 	}
 }
 
-// Of a packet that is dropped it is said which one entry is in the way.
+// For a dropped packet, the answer names single entries whose change would let it pass.
 func TestWhichEntryIsInTheWay(t *testing.T) {
 	routed, bridged := devicetest.RoutedPorts(), devicetest.TwoPorts()
 	down := devicetest.RoutedPorts()
@@ -151,7 +151,7 @@ func TestWhichEntryIsInTheWay(t *testing.T) {
 	for name, tt := range map[string]struct {
 		config     device.ConfigDB
 		request    packettrace.Request
-		fate, want string // want "": no change of one entry would let it pass
+		fate, want string // want "" means that no change of one entry would let it pass
 	}{
 		"a rule": {routed, to("10.2.0.9"), "dropped: acl", "without ACL rule EDGE|RULE_1: sent by Ethernet1"},
 		"a port": {down, to("10.2.0.8"), "dropped: egress-port-down", "Ethernet1 up: sent by Ethernet1"},
@@ -168,7 +168,7 @@ func TestWhichEntryIsInTheWay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := devicetest.NewSim(t, device.SimConfig{Config: tt.config})
-			devicetest.Settle(t, s)
+			devicetest.RunUntilIdle(t, s)
 			a, err := packettrace.Of(t.Context(), s.Redis, s.Chip, tt.request)
 			if err != nil {
 				t.Fatal(err)
@@ -187,11 +187,11 @@ func TestWhichEntryIsInTheWay(t *testing.T) {
 	}
 }
 
-// A switch says why packets were dropped, and what becomes of those of a flow once it is asked for; rules that are gone
-// are named, and called gone.
+// A switch reports why packets were dropped, and the fates of a flow's packets from the first request on. It names
+// deleted rules, and marks them as deleted.
 func TestWhyByShell(t *testing.T) {
 	s := devicetest.NewServedSim(t, device.SimConfig{Config: devicetest.RoutedPorts()})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	show := devicetest.StartShows(t, s)
 	want := func(line string, words ...string) {
 		t.Helper()
@@ -238,23 +238,23 @@ func TestWhyByShell(t *testing.T) {
 	for line, word := range map[string]string{
 		"show tam why flow 10.1.0.5 2001:db8::1":           "addresses of one family",
 		"show tam why flow 10.1.0.5 10.2.0.9 protocol 256": "protocol is",
-		// No packet of ICMP has ports, so that there would never be one.
+		// Packets of ICMP have no ports, so no packet could ever match.
 		"show tam why flow 10.1.0.5 10.2.0.9 protocol icmp src-port 8": "src-port is 8, and protocol is icmp: want tcp, " +
 			"udp, 33",
 	} {
 		want(line, word)
 	}
 	devicetest.NoError(t, s.Redis.DB(swss.ConfigDB).Client().Del(t.Context(), "ACL_RULE|EDGE|RULE_1").Err())
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	want("show drops by rule", "EDGE|RULE_1 (gone)")
-	send(8, 64) // a table that has no rules any more is named all the same
+	send(8, 64) // a table without rows is still named
 	want("show tam why flow 10.1.0.5 10.2.0.8 last 1", "miss  EDGE\n")
 
-	// By a setting all packets are known, of flows that nobody has asked for too.
+	// With a setting, all packets are kept, also those of flows without a request.
 	keeps := func(fields swss.FieldValues, all bool) {
 		t.Helper()
 		configRow(t, s, "TAM_SWITCH_TABLE|global", fields)
-		for strings.Contains(show("show drops"), "all are kept, the last ") != all { // syncd has not heard of it yet
+		for strings.Contains(show("show drops"), "all are kept, the last ") != all { // syncd has not received it yet
 		}
 	}
 	keeps(swss.FieldValues{"keep-packets": "all"}, true)
@@ -266,7 +266,7 @@ func TestWhyByShell(t *testing.T) {
 	send(8, 64)
 	want("show tam why flow 10.1.0.7 10.2.0.8", "No packet of it is known")
 
-	// Those of before the gap are kept; how many came in it is not known.
+	// The packets from before the gap are kept; the number during the gap is unknown.
 	want("show tam why flow 10.1.0.6 10.2.0.8", "sent", ">= 1 ")
 	src = 6
 	send(8, 64)
@@ -275,8 +275,8 @@ func TestWhyByShell(t *testing.T) {
 	send(8, 64)
 	want("show tam why flow 10.1.0.7 10.2.0.8", "sent      Ethernet1   1  ")
 
-	// A packet that is longer than its frame is of the flow that its header says; one whose checksum is wrong may be of
-	// any other, too.
+	// A packet that is longer than its frame belongs to the flow in its header. One with a wrong checksum may belong
+	// to any other flow, too.
 	src, longer = 8, 1
 	send(8, 64)
 	want("show tam why flow 10.1.0.8 10.2.0.8 src-port 7", "dropped: ip-header  Ethernet0   1  ")
@@ -290,7 +290,7 @@ func TestWhyByShell(t *testing.T) {
 	want("show tam why flow 10.1.0.8 10.2.0.8", "dropped: ip-header  Ethernet0   >= 1 ")
 }
 
-// configRow writes a row of CONFIG_DB; nil: there is none any more.
+// configRow replaces a row of CONFIG_DB; nil deletes it.
 func configRow(t *testing.T, s *device.Sim, key string, fields swss.FieldValues) {
 	t.Helper()
 	db := s.Redis.DB(swss.ConfigDB).Client()
@@ -301,5 +301,5 @@ func configRow(t *testing.T, s *device.Sim, key string, fields swss.FieldValues)
 	if err != nil {
 		t.Fatal(err)
 	}
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 }

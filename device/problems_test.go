@@ -10,8 +10,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Every table of STATE_DB in which a daemon tells what became of a row is one
-// of which problems are listed.
+// Problems covers every table of STATE_DB in which a daemon reports the status of rows.
 func TestProblemsOfEveryTable(t *testing.T) {
 	s := devicetest.NewSim(t, device.SimConfig{})
 	told := append(s.Managers.StateTables(), s.Orchagent.Daemon.StateTables()...)
@@ -26,8 +25,8 @@ func TestProblemsOfEveryTable(t *testing.T) {
 	}
 }
 
-// brokenRows has a row of each table of CONFIG_DB with outcomes but for those of features, and
-// something wrong with each: a value, or what it names does not exist.
+// brokenRows has a row of each table of CONFIG_DB with statuses, except for those of features. Each has an error: a
+// wrong value, or a reference to an object that does not exist.
 const brokenRows = `{
 	"SWITCH": {"switch": {"fdb_aging_time": "soon"}},
 	"BREAKOUT_CFG": {"Ethernet0": {"brkout_mode": "9x9G"}},
@@ -74,7 +73,7 @@ const brokenRows = `{
 	"DEBUG_COUNTER_DROP_REASON": {"nobody|TTL": {}}
 }`
 
-// A switch on which nothing works names every row that does not.
+// A switch on which nothing works names every row that is not in force.
 func TestProblemsNameEveryBrokenRow(t *testing.T) {
 	c := device.ConfigDB{}
 	withRows(t, c, brokenRows)
@@ -82,7 +81,7 @@ func TestProblemsNameEveryBrokenRow(t *testing.T) {
 		withRows(t, c, l.broken)
 	}
 	s := devicetest.NewSim(t, device.SimConfig{Config: c})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	list, err := device.Problems(t.Context(), s.Redis)
 	if err != nil {
 		t.Fatal(err)
@@ -110,20 +109,20 @@ func TestProblemsNameEveryBrokenRow(t *testing.T) {
 	}
 }
 
-// What is switched off as configured is no problem.
+// A feature that is configured as inactive is not a problem.
 func TestInactiveFeatureIsNoProblem(t *testing.T) {
 	c, err := device.ParseConfigDB([]byte(`{"TAM_FEATURES_TABLE": {"TAILSTAMPING": {"status": "INACTIVE"}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := devicetest.NewSim(t, device.SimConfig{Config: c})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	if list, err := device.Problems(t.Context(), s.Redis); err != nil || len(list) > 0 {
 		t.Errorf("%v, %v", list, err)
 	}
 }
 
-// Of a session that waits nothing is counted, and the report does not say 0.
+// A waiting session has no counters, and the report does not contain 0 for them.
 func TestReportSaysNothingOfWhatIsNotCounted(t *testing.T) {
 	c, err := device.ParseConfigDB([]byte(`{
 		"TAM_TAILSTAMPING_TABLE": {"s": {"flowgroup": "none"}},
@@ -133,7 +132,7 @@ func TestReportSaysNothingOfWhatIsNotCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := devicetest.NewSim(t, device.SimConfig{Config: c})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	report, err := s.Report(t.Context())
 	if err != nil {
 		t.Fatal(err)

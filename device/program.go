@@ -13,16 +13,16 @@ import (
 	"tamtam/saisim/pipe"
 )
 
-// A ControlStep is a control batch with the cycle at which it takes effect.
+// A ControlStep is a control batch with the cycle at which it becomes effective.
 type ControlStep struct {
 	Cycle uint64 `json:"cycle"`
 	pipe.Batch
 }
 
-// maxControl bounds what ReadControl takes.
+// maxControl is the largest text that ReadControl accepts, in bytes.
 const maxControl = 64 << 20
 
-// ReadControl reads a JSON list of control steps; unknown fields are refused by name.
+// ReadControl reads a JSON list of control steps. It rejects unknown fields by name.
 func ReadControl(r io.Reader) ([]ControlStep, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxControl+1))
 	if err != nil {
@@ -43,19 +43,19 @@ func ReadControl(r io.Reader) ([]ControlStep, error) {
 	return steps, nil
 }
 
-// A ProgramReport is what a program has counted in a run.
+// A ProgramReport contains what a program counted in a run.
 type ProgramReport struct {
 	Name  string     `json:"name"`
 	Usage pipe.Usage `json:"usage"`
-	// Registers, by pipe and name, hold the words that are not 0, by index.
+	// Registers holds the registers' nonzero words by index, by pipe and register name.
 	Registers map[string]map[string]json.RawMessage `json:"registers"`
-	// Counters are by pipe, table, and the entry's id or default.
+	// Counters holds the counters by pipe, table, and the entry's id or default.
 	Counters map[string]map[string]map[string]pipe.Counter `json:"counters"`
-	// Batches are what the control steps have read.
+	// Batches holds what the control steps read.
 	Batches []BatchReport `json:"batches,omitempty"`
 }
 
-// A BatchReport is what a control step has read.
+// A BatchReport holds what a control step read.
 type BatchReport struct {
 	Cycle uint64 `json:"cycle"`
 	pipe.Result
@@ -64,7 +64,7 @@ type BatchReport struct {
 // programs is the part of a replay that runs a program.
 type programs struct{ batches []BatchReport }
 
-// start loads the program and plans the control steps.
+// start loads the program and schedules the control steps.
 func (o *programs) start(r *Replay, chip *saisim.Chip) error {
 	if r.Program != nil || len(r.Faults) > 0 {
 		load := saisim.Batch{Batch: pipe.Batch{Program: r.Program, Faults: r.Faults}}
@@ -96,7 +96,7 @@ func (r *Replay) runControl(ctx context.Context, s *Sim) error {
 	return nil
 }
 
-// report reads all that the program has counted.
+// report reads all counters and registers of the program.
 func (o *programs) report(chip *saisim.Chip) (*ProgramReport, error) {
 	p := chip.Program()
 	if p == nil {
@@ -161,7 +161,7 @@ func (rep *ProgramReport) read(chip *saisim.Chip, name string, pp *pipe.Pipe) er
 	return nil
 }
 
-// sparse is an object of the words that are not 0, in the order of their index.
+// sparse returns a JSON object of the nonzero words by index, in order.
 func sparse(words []uint64) json.RawMessage {
 	b := []byte{'{'}
 	for i, w := range words {

@@ -9,7 +9,7 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// Control steps are read strictly.
+// Control steps are parsed strictly.
 func TestReadControl(t *testing.T) {
 	for _, tt := range []struct{ in, want string }{
 		{`[{"cycle":1,"write":[]}]`, `unknown field "write"`},

@@ -18,8 +18,8 @@ import (
 	"tamtam/swss"
 )
 
-// qosConfig sends what comes in at Ethernet0 and Ethernet1 out at Ethernet3, by
-// DSCP: 8 into queue 1, 16 into queue 2, 46 into queue 3.
+// qosConfig forwards frames from Ethernet0 and Ethernet1 to Ethernet3, by DSCP: 8 into queue 1, 16 into queue 2, 46
+// into queue 3.
 const qosConfig = `{
 	"PORT": {
 		"Ethernet0": {"lanes": "0", "speed": "10000", "admin_status": "up"},
@@ -53,7 +53,7 @@ func newQoS(t *testing.T) qosSwitch {
 		t.Fatal(err)
 	}
 	r := &routed{T: t, Sim: devicetest.NewSim(t, device.SimConfig{Config: c})}
-	devicetest.Settle(t, r.Sim)
+	devicetest.RunUntilIdle(t, r.Sim)
 	r.output()
 	rows, err := r.Redis.DB(swss.StateDB).Client().Keys(t.Context(), "*QUEUE_TABLE|*").Result()
 	if err != nil || len(rows) != 4 {
@@ -68,7 +68,7 @@ func newQoS(t *testing.T) qosSwitch {
 	return qosSwitch{r}
 }
 
-// frame is an IPv4 frame of 1020 bytes, 1024 with FCS: four quanta.
+// frame returns an IPv4 frame of 1020 bytes, 1024 with FCS: four quanta.
 func (q qosSwitch) frame(tos uint8) []byte {
 	q.Helper()
 	buf := gopacket.NewSerializeBuffer()
@@ -84,8 +84,7 @@ func (q qosSwitch) frame(tos uint8) []byte {
 	return buf.Bytes()
 }
 
-// race has n frames come in back to back at both ports, and returns the TOS
-// bytes of what left, in order.
+// race makes n frames arrive back to back at both ports, and returns the TOS bytes of the frames that left, in order.
 func (q qosSwitch) race(n int, tos0, tos1 uint8) (out []uint8) {
 	q.Helper()
 	q.outs = nil
@@ -115,8 +114,8 @@ const (
 	ect0, ce              = 2, 3
 )
 
-// What is mapped to the strict queue leaves before everything else: of the other
-// at most the frame that was leaving when the first came.
+// Packets of the strict queue leave before all others. At most one other frame precedes them, which was being sent when
+// the first arrived.
 func TestStrictPriority(t *testing.T) {
 	q := newQoS(t)
 	out := q.race(60, dscp8, dscp46)
@@ -126,16 +125,14 @@ func TestStrictPriority(t *testing.T) {
 	}
 }
 
-// Two queues of weights 1 and 3 that are never empty share the port 1 to 3, in
-// every four frames.
+// Two queues of weights 1 and 3 that are never empty share the port 1 to 3, in every four frames.
 func TestDeficitRoundRobinShares(t *testing.T) {
 	q := newQoS(t)
 	out := q.race(60, dscp8, dscp16)
 	if len(out) != 120 {
 		t.Fatalf("%d frames left", len(out))
 	}
-	// The queue of weight 3 lasts for 80 frames; the first few come before both
-	// queues hold something.
+	// The queue of weight 3 lasts for 80 frames. The first ones leave before both queues hold frames.
 	for i := 8; i+4 <= 76; i++ {
 		if n := countTOS(out[i:i+4], dscp16); n != 3 {
 			t.Errorf("frames %d to %d: %d of the queue of weight 3: %v", i, i+3, n, out[:80])
@@ -144,8 +141,8 @@ func TestDeficitRoundRobinShares(t *testing.T) {
 	}
 }
 
-// Above the threshold frames that can be are marked, the others dropped; the
-// chip's counters, COUNTERS_DB and what left agree.
+// Above the threshold, ECN-capable frames are marked, and other frames are dropped. The chip's counters, COUNTERS_DB
+// and the frames that left agree.
 func TestECN(t *testing.T) {
 	q := newQoS(t)
 	out := q.race(60, ect0, ect0)
@@ -154,8 +151,8 @@ func TestECN(t *testing.T) {
 	if len(out) != 120 || marked == 0 || uint64(marked) != s.Marked {
 		t.Errorf("%d frames left, %d marked; the chip says %d", len(out), marked, s.Marked)
 	}
-	// While 2 come in for each that leaves, the queue is over 8000 bytes from the
-	// 17th frame or so on; it drains at the end without new ones.
+	// Two frames arrive for each that leaves, so the queue exceeds 8000 bytes from about the 17th frame on. At the end
+	// it drains without new ones.
 	if marked < 100 || marked > 106 {
 		t.Errorf("%d of 120 are marked", marked)
 	}
@@ -182,9 +179,8 @@ func TestECN(t *testing.T) {
 	}
 }
 
-// A rule mirrors what comes in at Ethernet3 to a collector behind a route: the
-// copy is the frame as it came in, in GRE and ERSPAN type II. Without the
-// neighbour the session and the rule wait, and say for what.
+// A rule mirrors frames from Ethernet3 to a collector behind a route. The copy is the frame as it arrived, in GRE and
+// ERSPAN type II. Without the neighbour, the session and the rule wait, and report the cause.
 func TestERSPAN(t *testing.T) {
 	r := newRouted(t)
 	r.config("MIRROR_SESSION|far", swss.FieldValues{"src_ip": "10.255.0.1", "dst_ip": "10.9.0.5", "dscp": "8",
@@ -199,7 +195,7 @@ func TestERSPAN(t *testing.T) {
 		t.Errorf("rule %v", f)
 	}
 	in := ipFrame(t, devicetest.HostMAC(0x33), "10.3.0.2", "10.7.0.1", 64,
-		9) // dropped by the route: mirrored all the same
+		9) // dropped by the route, but still mirrored
 	got := r.send(3, in)
 	if len(got) != 1 || got[0].Port != 2 {
 		t.Fatalf("%d frames left", len(got))

@@ -12,17 +12,16 @@ import (
 	"tamtam/mgmt/configfile"
 )
 
-// RedisArgs are the options that make a redis-server the database of a switch: every write is in the file before it is
-// answered, so that a kill loses none; a crash of the host loses at most a second.
+// RedisArgs returns the options that make a redis-server the database of a switch. Every write is in the file before it
+// is answered. So a killed server loses none, and a crash of the host loses at most the writes of one second.
 func RedisArgs() []string {
 	return []string{
 		"--appendonly", "yes", "--appendfsync", "everysec", "--save", "60 1", "--notify-keyspace-events", "KEA",
 	}
 }
 
-// ExecRedis becomes a redis-server with its data in dir, [RedisArgs] and further options: it returns only if that
-// fails.
-// Data that a server without appendonly has left are taken over, and log says so.
+// ExecRedis replaces this process by a redis-server with its data in dir, [RedisArgs] and further options. It returns
+// only if that fails. It imports the data of a server that ran without appendonly, and logs that.
 func ExecRedis(dir string, options []string, log io.Writer) error {
 	server, err := exec.LookPath("redis-server")
 	if err != nil {
@@ -35,8 +34,8 @@ func ExecRedis(dir string, options []string, log io.Writer) error {
 	return fmt.Errorf("redis: %s: %w", server, syscall.Exec(server, append(args, options...), os.Environ()))
 }
 
-// appendToDump makes a dump that is there without a file of appends the beginning of one: with appendonly Redis would
-// not read it, and start empty. A file of appends may begin with a dump.
+// appendToDump turns an RDB dump that has no append-only file into the beginning of one. With appendonly, Redis would
+// ignore the dump and start empty. An append-only file may begin with a dump.
 func appendToDump(dir string, log io.Writer) error {
 	dump, err := os.Open(filepath.Join(dir, "dump.rdb"))
 	if errors.Is(err, os.ErrNotExist) {

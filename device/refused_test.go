@@ -18,8 +18,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// oneOfEach is a switch that can have one session of each feature; all features are inactive. The variant chooses the
-// role in IFA, and the collector and flow group of the drop monitor.
+// oneOfEach returns a switch that can have one session of each feature; all features are inactive. The variant
+// chooses the role in IFA, and the collector and flow group of the drop monitor.
 func oneOfEach(variant uint64) device.ConfigDB {
 	c := devicetest.AllFeatures()
 	for _, row := range c[schema.CfgTAMFeature] {
@@ -49,9 +49,9 @@ func oneOfEach(variant uint64) device.ConfigDB {
 	})
 }
 
-// A createGate refuses to create objects of a type, and counts the objects that are created and stay.
+// A createGate rejects the creation of objects of a type, and counts the objects that are created and stay.
 type createGate struct {
-	refused sai.ObjectType // none if it is zero
+	refused sai.ObjectType // none if zero
 	status  sai.Status
 	stay    map[sai.ObjectType]int
 }
@@ -80,8 +80,8 @@ func (g *createGate) made() (types []sai.ObjectType) {
 	return types
 }
 
-// A feature that is activated is answered with what the switch refuses to create, whichever object of it that is and
-// however it is refused; when the switch makes it after all, the feature is active.
+// The activation of a feature is answered with the object that the switch rejects, whichever that is and however it
+// is rejected. When the switch makes it after all, the feature is active.
 func TestActivationIsAnsweredWithRefusal(t *testing.T) {
 	racetest.Stepped(t)
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 3, Short: 1}, func(t *testing.T, seed uint64) {
@@ -92,11 +92,11 @@ func TestActivationIsAnsweredWithRefusal(t *testing.T) {
 		}
 		gate := &createGate{stay: map[sai.ObjectType]int{}}
 		s := devicetest.NewSim(t, device.SimConfig{Config: oneOfEach(seed), Common: daemons.Common{Backend: gate.sai}})
-		devicetest.Settle(t, s)
+		devicetest.RunUntilIdle(t, s)
 		turn := func(feature, status string) swss.FieldValues {
 			t.Helper()
 			foundRow{swss.ConfigDB, schema.CfgTAMFeature + "|" + feature, swss.FieldValues{"status": status}}.write(t, s)
-			devicetest.Settle(t, s)
+			devicetest.RunUntilIdle(t, s)
 			row := devicetest.Row(t, s.Redis, swss.StateDB, schema.StateTAMFeature, feature)
 			return row
 		}

@@ -18,32 +18,30 @@ import (
 	"tamtam/saisim/truth"
 )
 
-// maxExactFlows bounds what is counted exactly of each task.
+// maxExactFlows is the largest number of flows that is counted exactly for each task.
 const maxExactFlows = 1 << 20
 
-// A Replay sends captures through a simulated switch and writes what comes out.
+// A Replay sends captures through a simulated switch and writes the resulting captures and report.
 type Replay struct {
 	SimConfig
 	Inputs []Input
 	Out    string // directory
-	// Trace takes the cycle of every packet at every place; nil: no trace.
+	// Trace receives the cycle of every packet at every station; nil means no trace.
 	Trace     io.Writer
 	TraceJSON bool // lines of JSON instead of tables
-	// Truth adds to the report what really became of every flow group, and the exact values
-	// of FlyMon's tasks.
+	// Truth adds the true fate of every flow group, and the exact values of FlyMon's tasks, to the report.
 	Truth bool
-	// Program runs in the chip from cycle 0 on; Control are batches for it, in the
-	// order of time.
+	// Program runs in the chip from cycle 0 on. Control holds batches for it, ordered by time.
 	Program *pipe.Program
 	Control []ControlStep
-	// Faults break the chip's tables from the first packet on.
+	// Faults corrupt the chip's tables from the first packet on.
 	Faults []pipe.Fault
-	// Ask is called when the last packet has left, for what there is to ask of the switch; may be nil. Where the
-	// last packets ended is known then, whether they were dropped or not.
+	// Ask, if not nil, is called after the last packet has left, to query the switch. By then the fate of every
+	// packet is known, dropped or not.
 	Ask func(context.Context, *Sim) error
 }
 
-// Run does the whole run. The files of Out appear only when the run has succeeded: a damaged
+// Run performs the whole run. The files in the directory Out appear only if the run succeeds. For example, a damaged
 // capture leaves none behind.
 func (r Replay) Run(ctx context.Context) (*Report, error) {
 	if r.Truth && r.Oracle == 0 {
@@ -68,7 +66,7 @@ func (r Replay) Run(ctx context.Context) (*Report, error) {
 	}
 	defer s.Close()
 	plans := s.CollectPlans()
-	if err := s.Settle(ctx); err != nil {
+	if err := s.RunUntilIdle(ctx); err != nil {
 		return nil, err
 	}
 	return r.replay(ctx, s, in, origin, plans)
@@ -103,8 +101,8 @@ func (r Replay) replay(ctx context.Context, s *Sim, in inputs, origin time.Time,
 	if err := prog.start(&r, s.Chip); err != nil {
 		return nil, err
 	}
-	if r.Program != nil { // table recording plans for it before the first packet
-		if err := errors.Join(s.Orchagent.PollRecording(ctx), s.Settle(ctx)); err != nil {
+	if r.Program != nil { // table recording makes plans for it before the first packet
+		if err := errors.Join(s.Orchagent.PollRecording(ctx), s.RunUntilIdle(ctx)); err != nil {
 			return nil, err
 		}
 	}
@@ -125,7 +123,7 @@ func (r Replay) replay(ctx context.Context, s *Sim, in inputs, origin time.Time,
 	return s.finish(ctx, &prog, obs, plans, out)
 }
 
-// finish reports the result of a replay, and commits its output.
+// finish returns the report of a replay, and commits its output.
 func (s *Sim) finish(
 	ctx context.Context, prog *programs, obs observers, plans RecordPlans, out *outputs,
 ) (*Report, error) {
@@ -139,14 +137,14 @@ func (s *Sim) finish(
 	if err := obs.finish(report); err != nil {
 		return nil, err
 	}
-	plans.tell(report)
+	plans.report(report)
 	if out.plans, err = plans.Files(); err != nil {
 		return nil, err
 	}
 	return report, out.commit(report)
 }
 
-// observers returns what watches the chip during a run, if anything.
+// observers holds what watches the chip during a run, if anything.
 type observers struct {
 	trace    *saisim.Trace
 	oracle   *truth.Oracle
@@ -157,7 +155,7 @@ func (r Replay) observe(ctx context.Context, s *Sim) (o observers, err error) {
 	var see []func(saisim.Moment)
 	if r.Trace != nil {
 		o.trace = saisim.NewTrace(s.Chip, r.Trace, r.TraceJSON)
-		s.Chip.SetVector(0) // a trace is in the order of time
+		s.Chip.SetVector(0) // a trace is ordered by time
 		see = append(see, o.trace.See)
 	}
 	if r.Truth {
@@ -192,14 +190,14 @@ func (o observers) finish(report *Report) error {
 	return nil
 }
 
-// longest is how long a run may be, well within what cycles and Durations count.
+// longest is the limit for the length of a run, well within the range of cycles and Durations.
 const longest = 150 * 365 * 24 * time.Hour
 
-// lastTime is a minute before the seconds of a pcap file end, in 2106.
+// lastTime is a minute before the seconds of a pcap file overflow, in 2106.
 var lastTime = time.Unix(1<<32-60, 0).UTC()
 
-// feed hands every frame of the inputs to the chip at its time. failed is asked
-// after each; an error ends it.
+// feed hands every frame of the inputs to the chip at its time. It calls failed after each frame and ends with its
+// error.
 func (s *Sim) feed(ctx context.Context, in inputs, origin time.Time, failed func() error) error {
 	for _, i := range in {
 		if err := s.schedule(i, origin); err != nil {
@@ -220,7 +218,7 @@ func (s *Sim) feed(ctx context.Context, in inputs, origin time.Time, failed func
 	return ctx.Err()
 }
 
-// schedule finds out when an input's head is due, by its time.
+// schedule determines the cycle at which an input's head is due.
 func (s *Sim) schedule(i *input, origin time.Time) error {
 	if i.ended {
 		return nil
@@ -235,8 +233,7 @@ func (s *Sim) schedule(i *input, origin time.Time) error {
 	return nil
 }
 
-// receive advances to the cycle at which the input's head enters, and hands it
-// to the ingress MAC.
+// receive advances to the cycle at which the input's head enters, and hands it to the ingress MAC.
 func (s *Sim) receive(ctx context.Context, i *input, at saisim.Cycle, origin time.Time) error {
 	p := &i.head
 	if now := s.Chip.Now(); at > now {
@@ -256,7 +253,7 @@ func (s *Sim) receive(ctx context.Context, i *input, at saisim.Cycle, origin tim
 	return s.schedule(i, origin)
 }
 
-// drain lets the chip send what it holds, then polls all counters.
+// drain advances until the chip is empty, then polls all counters.
 func (s *Sim) drain(ctx context.Context) error {
 	for {
 		at, ok := s.Chip.NextEvent()
@@ -269,15 +266,14 @@ func (s *Sim) drain(ctx context.Context) error {
 	}
 }
 
-// outputs are the captures of what each port, and the CPU, was sent. They are
-// written under a temporary name until commit.
+// outputs holds the captures of the frames sent to each port and to the CPU. They have a temporary name until commit.
 type outputs struct {
 	dir     string
 	chip    *saisim.Chip
 	names   []string
 	writers map[saisim.PortID]*capture.Writer
-	plans   map[string][]byte // of table recording, by file name
-	err     error             // the first from a write
+	plans   map[string][]byte // plans of table recording, by file name
+	err     error             // the first error of a write
 	done    bool
 }
 
@@ -342,8 +338,8 @@ func (o *outputs) commit(report *Report) error {
 	return nil
 }
 
-// forget removes captures and plans that the report of an earlier run in the directory lists and
-// this run lacks, because its switch had other ports.
+// forget removes obsolete captures and plans. These are listed in the report of an earlier run in the directory, but
+// this run lacks them because its switch has other ports.
 func (o *outputs) forget() {
 	var old struct {
 		Ports       map[string]json.RawMessage
@@ -379,7 +375,7 @@ func (o *outputs) files() []string {
 	return fs
 }
 
-// discard removes what was not committed.
+// discard removes all files that were not committed.
 func (o *outputs) discard() {
 	if o.done {
 		return

@@ -18,14 +18,14 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// A stream is a capture of n frames, every 100 ns one, that is made as it is
-// read; flows change with every frame.
+// A stream is a capture of n frames, one every 100 ns, that is generated while it is read; the flow changes with
+// every frame.
 type stream struct {
 	n, i    uint32
 	frame   []byte
 	rest    []byte
 	buf     []byte
-	reached func(i uint32) // is called every 65536 frames; nil: not
+	reached func(i uint32) // called every 65536 frames; nil means that it is not called
 }
 
 func newStream(t testing.TB, n uint32, size int) *stream {
@@ -64,7 +64,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// pipe is a named pipe that the stream comes out of.
+// pipe returns the path of a named pipe that delivers the stream.
 func (s *stream) pipe(t testing.TB) string {
 	path := filepath.Join(t.TempDir(), "pipe")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
@@ -83,8 +83,7 @@ func (s *stream) pipe(t testing.TB) string {
 	return path
 }
 
-// A capture goes through a switch in memory that does not grow: the heap after
-// 196,000 frames is that after 65,000.
+// The memory of a switch does not grow with the capture: the heap after 196,000 frames is that after 65,000.
 func TestReplayInConstantMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
@@ -117,7 +116,7 @@ func TestReplayInConstantMemory(t *testing.T) {
 	}
 }
 
-// How fast captures go through a switch, file to file.
+// BenchmarkReplay measures how fast captures pass through a switch, file to file.
 func BenchmarkReplay(b *testing.B) {
 	s := newStream(b, uint32(b.N)+1, 60)
 	r := device.Replay{Inputs: devicetest.Inputs("Ethernet0", s.pipe(b)), Out: b.TempDir()}

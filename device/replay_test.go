@@ -25,7 +25,7 @@ import (
 	"tamtam/saisim/tailstamp"
 )
 
-// noARP is COPP_TRAP of a switch whose CPU gets no copies of ARP, which would count.
+// noARP returns COPP_TRAP for a switch whose CPU receives no copies of ARP, which would count.
 func noARP() map[string]map[string]string {
 	return map[string]map[string]string{"arp": {"NULL": "NULL"}}
 }
@@ -35,8 +35,7 @@ func ip6(next layers.IPProtocol) *layers.IPv6 {
 		DstIP: net.ParseIP("2001:db8::2")}
 }
 
-// Which frames get a record: the trailer section of the design and the limits
-// of the HLD, one row each.
+// Frames get a record by the trailer section of the design and the limits of the HLD, one row each.
 func TestEligibility(t *testing.T) {
 	racetest.Stepped(t)
 	udp := func() *layers.UDP { return &layers.UDP{SrcPort: 5000, DstPort: 6000} }
@@ -55,7 +54,7 @@ func TestEligibility(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		frame  []byte
-		length int    // original length when cut
+		length int    // original length of a truncated frame
 		reason string // "" means stamped
 	}{
 		{name: "TCP over IPv4", frame: devicetest.IPv4Frame(t, layers.IPProtocolTCP, tcp(),
@@ -125,8 +124,7 @@ func TestEligibility(t *testing.T) {
 	}
 }
 
-// checkStamped holds the output frame against its input: padding to 60, one
-// record, nothing else.
+// checkStamped compares the output frame with its input: padding to 60, one record, nothing else.
 func checkStamped(t *testing.T, got devicetest.Packet, in []byte) {
 	t.Helper()
 	want := append(bytes.Clone(in), make([]byte, max(0, 60-len(in)))...)
@@ -152,7 +150,7 @@ func checkStamped(t *testing.T, got devicetest.Packet, in []byte) {
 	}
 }
 
-// Two switches in a row: two records, the first hop's first.
+// Two switches in a row add two records, the first hop's first.
 func TestTwoHops(t *testing.T) {
 	dir := t.TempDir()
 	in := filepath.Join(dir, "in.pcap")
@@ -206,7 +204,7 @@ func TestReplayIsDeterministic(t *testing.T) {
 	}
 }
 
-// A damaged capture is refused, and leaves nothing behind.
+// A damaged capture is rejected, and leaves nothing behind.
 func TestDamagedCapture(t *testing.T) {
 	in, out := filepath.Join(t.TempDir(), "in.pcap"), t.TempDir()
 	f := devicetest.IPv4Frame(t, layers.IPProtocolUDP, &layers.UDP{}, devicetest.Payload(10))
@@ -225,7 +223,7 @@ func TestDamagedCapture(t *testing.T) {
 	}
 }
 
-// Captures without packets are a run without packets.
+// Captures without packets give a run without packets.
 func TestEmptyCaptures(t *testing.T) {
 	for name, ports := range map[string][]string{"one": {"Ethernet0"}, "two": {"Ethernet0", "Ethernet1"}} {
 		t.Run(name, func(t *testing.T) {
@@ -250,8 +248,8 @@ func TestEmptyCaptures(t *testing.T) {
 	}
 }
 
-// A day, or a clock that was set in the middle of a capture, is no more work
-// than the packets on both sides of it, and their times are kept.
+// A capture may have a gap of a day, or a clock that was set in the middle. That costs only the work for the packets on
+// both sides, whose times are kept.
 func TestLongSilence(t *testing.T) {
 	in, out := filepath.Join(t.TempDir(), "in.pcap"), t.TempDir()
 	f := devicetest.IPv4Frame(t, layers.IPProtocolUDP, &layers.UDP{}, devicetest.Payload(10))
@@ -268,7 +266,7 @@ func TestLongSilence(t *testing.T) {
 	}
 }
 
-// Times further apart than the chip can count are refused, by packet.
+// Times further apart than the chip can count are rejected, with the packet's number.
 func TestTimesTooFarApart(t *testing.T) {
 	dir := t.TempDir()
 	early, late := filepath.Join(dir, "early.pcap"), filepath.Join(dir, "late.pcapng")
@@ -294,8 +292,8 @@ func TestTimesTooFarApart(t *testing.T) {
 	}
 }
 
-// A capture without times, or faster than its port, waits in its file until the
-// port can take the frames, and delays no other port.
+// A capture without times, or faster than its port, waits in its file until the port can receive the frames, and
+// delays no other port.
 func TestInputFasterThanItsPort(t *testing.T) {
 	racetest.Stepped(t)
 	dir := t.TempDir()
@@ -312,7 +310,7 @@ func TestInputFasterThanItsPort(t *testing.T) {
 	c := devicetest.TwoPorts()
 	c["ACL_RULE"]["TAM|all"]["IN_PORTS"] = "Ethernet1"
 	s := devicetest.NewSim(t, device.SimConfig{Config: c, Start: start})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	n := 0
 	s.Chip.SetOutput(func(o *saisim.Out) {
 		if records, _ := tailstamp.Decode(o.Data); len(records) == 1 {
@@ -338,8 +336,7 @@ func TestInputFasterThanItsPort(t *testing.T) {
 	}
 }
 
-// An input may name its port by the alias, as everything else may; a port has
-// one input.
+// An input may name its port by the alias, like everything else; a port has one input.
 func TestInputByAlias(t *testing.T) {
 	in, out := filepath.Join(t.TempDir(), "in.pcap"), t.TempDir()
 	f := devicetest.IPv4Frame(t, layers.IPProtocolUDP, &layers.UDP{}, devicetest.Payload(10))

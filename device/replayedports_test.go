@@ -14,7 +14,7 @@ import (
 	"tamtam/swss"
 )
 
-// queuesOf are the queues by their virtual ids: the port of each, its index, and what schedules it in the chip.
+// queuesOf returns the queues by their virtual ids: the port of each, its index, and its scheduler in the chip.
 func queuesOf(t *testing.T, s *device.Sim) map[string]string {
 	t.Helper()
 	asic, all := s.Redis.DB(swss.ASICDB).Client(), map[string]string{}
@@ -37,11 +37,11 @@ func queuesOf(t *testing.T, s *device.Sim) map[string]string {
 	return all
 }
 
-// What comes with a port that was created stays its own when syncd begins again, with its settings, in whichever order
-// ports are created in the new chip: those that name nothing come first.
+// Objects that were created with a port stay its own when syncd restarts, with their settings. The order in which ports
+// are created in the new chip does not matter. Those without references are created first.
 func TestReplayedPortsKeepTheirQueues(t *testing.T) {
 	s := devicetest.NewSim(t, device.SimConfig{Profile: profile.Default(), Config: devicetest.FullSwitch(t, 0)})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	before := queuesOf(t, s)
 	devicetest.NoError(t, s.RestartSyncd(t.Context()))
 	if diff := cmp.Diff(before, queuesOf(t, s)); diff != "" {

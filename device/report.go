@@ -16,7 +16,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A Report is what a run measured: report.json.
+// A Report contains the measurements of a run: report.json.
 type Report struct {
 	Start    time.Time `json:"start"` // time of day at cycle 0
 	End      time.Time `json:"end"`
@@ -26,35 +26,33 @@ type Report struct {
 
 	Ports        map[string]PortReport    `json:"ports"`
 	CPU          CPUReport                `json:"cpu"`
-	Books        BooksReport              `json:"books"`
+	Books        AccountsReport           `json:"books"`
 	TailStamping map[string]SessionReport `json:"tailstamping"`
-	// FlyMon is what tasks have measured, Queries what was asked of them; nil: there are
-	// none.
+	// FlyMon holds the measurements of the tasks, and Queries the answers to queries. nil means that there are none.
 	FlyMon  map[string]TaskReport   `json:"flymon,omitempty"`
 	Queries map[string]AnswerReport `json:"queries,omitempty"`
-	// TableRecord is what sessions of table recording have recorded; nil: there are none.
+	// TableRecord reports the sessions of table recording; nil means that there are none.
 	TableRecord map[string]RecordReport `json:"tablerecord,omitempty"`
-	// Truth is what an oracle saw, by flow group; nil: none was asked.
+	// Truth holds the oracle's results by flow group; nil means that no oracle was requested.
 	Truth map[string]TruthReport `json:"truth,omitempty"`
-	// Program is what a program in the chip has counted; nil: there was none.
+	// Program holds the counters of the program in the chip; nil means that there was no program.
 	Program *ProgramReport `json:"program,omitempty"`
-	// Problems lists the configured objects that are not active, and why.
+	// Problems lists the configured objects that are not active, each with its reason.
 	Problems []Problem `json:"problems"`
 }
 
-// A PortReport counts frames; bytes include the FCS. Dropped has the reasons
-// that occurred: those before the egress queue count at the ingress port, the
-// others at the egress port.
+// A PortReport counts frames; bytes include the FCS. Dropped counts frames by drop reason. Drops before the egress
+// queue count at the ingress port, all others at the egress port. Reasons that did not occur are missing.
 type PortReport struct {
 	Received      uint64 `json:"received"`
 	ReceivedBytes uint64 `json:"received_bytes"`
-	// IntoPipe counts those that the ingress MAC did not drop (port-down, runt, oversize).
+	// IntoPipe counts the frames that the ingress MAC did not drop (port-down, runt, oversize).
 	IntoPipe  uint64            `json:"into_pipe"`
 	Sent      uint64            `json:"sent"`
 	SentBytes uint64            `json:"sent_bytes"`
 	Dropped   map[string]uint64 `json:"dropped"`
-	Balanced  bool              `json:"balanced"` // received = into_pipe + what the MAC dropped
-	// Queues are those that were used, by number.
+	Balanced  bool              `json:"balanced"` // received = into_pipe + dropped by the MAC
+	// Queues holds the queues that were used, by number.
 	Queues map[string]QueueReport `json:"queues"`
 }
 
@@ -63,8 +61,8 @@ type CPUReport struct {
 	Sent uint64 `json:"sent"`
 }
 
-// A SessionReport is what a tail-stamping session did, as COUNTERS_DB has it. What is not counted,
-// or not yet, is nil, or missing from NotStamped.
+// A SessionReport holds the counters of a tail-stamping session, as in COUNTERS_DB. A counter that does not exist, or
+// was not read yet, is nil, or missing from NotStamped.
 type SessionReport struct {
 	FlowGroup    string            `json:"flowgroup"`
 	Status       string            `json:"status"`
@@ -73,10 +71,10 @@ type SessionReport struct {
 	MatchedBytes *uint64           `json:"matched_bytes"`
 	Stamped      *uint64           `json:"stamped"`
 	NotStamped   map[string]uint64 `json:"not_stamped"`
-	SYNs         map[string]uint64 `json:"syns,omitempty"` // of a session with clamp-mss
+	SYNs         map[string]uint64 `json:"syns,omitempty"` // only for a session with clamp-mss
 }
 
-// reasonsNotStamped is how many reasons there are not to stamp a packet.
+// reasonsNotStamped is the number of reasons why a packet is not stamped.
 const reasonsNotStamped = 4
 
 // A Problem is a configured object that is not active.
@@ -89,14 +87,13 @@ type Problem struct {
 // JSON returns the text of report.json.
 func (r *Report) JSON() ([]byte, error) { return json.MarshalIndent(r, "", "  ") }
 
-// PortNames returns the ports in the order of their numbers.
+// PortNames returns the ports ordered by number.
 func (r *Report) PortNames() []string { return byNumber(SortedKeys(r.Ports)) }
 
-// SessionNames returns the sessions in order.
+// SessionNames returns the sorted names of the sessions.
 func (r *Report) SessionNames() []string { return SortedKeys(r.TailStamping) }
 
-// Report gathers what the switch has measured so far. Counters are those of the
-// last poll; see [Sim.Poll].
+// Report gathers the measurements of the switch so far. Counters are those of the last poll; see [Sim.Poll].
 func (s *Sim) Report(ctx context.Context) (*Report, error) {
 	r := &Report{
 		Start: s.Chip.TrueTime(0), End: s.Now(), Cycles: uint64(s.Chip.Now()), ClockHz: s.Chip.Profile().ClockHz,
@@ -113,7 +110,7 @@ func (s *Sim) Report(ctx context.Context) (*Report, error) {
 	r.SwitchID = t.Row(swss.ApplDB, schema.AppTAMSwitch, schema.TAMGlobalKey)["op-switch-id"]
 	for _, part := range []func(*swss.Reading) error{r.sessions, r.tasks, r.recordings} {
 		wrong := part(t)
-		if err := cmp.Or(t.Err(), wrong); err != nil { // what was not read is not wrong
+		if err := cmp.Or(t.Err(), wrong); err != nil { // a failed read does not mean a wrong value
 			return nil, err
 		}
 	}
@@ -139,7 +136,7 @@ func (s *Sim) portReport(id saisim.PortID) PortReport {
 	return p
 }
 
-// portNames returns the ports that the chip has, by their configured names.
+// portNames returns the configured names of the ports that the chip has.
 func (s *Sim) portNames(t *swss.Reading) []string {
 	return byNumber(slices.DeleteFunc(t.Keys(swss.ApplDB, schema.AppPort), func(k string) bool {
 		_, ok := s.Chip.PortByName(k)
@@ -178,7 +175,7 @@ func (r *Report) sessions(t *swss.Reading) error {
 	return nil
 }
 
-// Problems lists the configured objects that STATE_DB says are not active.
+// Problems lists the configured objects that are not active according to STATE_DB.
 func Problems(ctx context.Context, r *swss.Redis) ([]Problem, error) {
 	all, err := fetch.NotInForce(ctx, r)
 	list := []Problem{}
@@ -201,5 +198,5 @@ func byNumber(names []string) []string {
 	return names
 }
 
-// String is for messages.
+// String returns the problem as text for messages.
 func (p Problem) String() string { return fmt.Sprintf("%s: %s: %s", p.Object, p.Status, p.Reason) }

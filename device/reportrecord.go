@@ -15,27 +15,27 @@ import (
 	"tamtam/tam/record"
 )
 
-// A RecordReport is what a session of table recording did, as COUNTERS_DB has it.
+// A RecordReport describes a session of table recording, as COUNTERS_DB does.
 type RecordReport struct {
 	FlowGroup string `json:"flowgroup"`
 	Status    string `json:"status"`
 	Reason    string `json:"reason,omitempty"`
 	*PlanReport
 	*RecordCounts
-	// Plans are the files of the plans by which it has recorded, the last one first.
+	// Plans lists the files of the session's recording plans, the newest first.
 	Plans []string `json:"plans,omitempty"`
 }
 
-// A PlanReport is the plan of a session; nil: it has none.
+// A PlanReport describes the recording plan of a session; nil means that it has none.
 type PlanReport struct {
-	Tables   []string `json:"tables,omitempty"` // that the plan records
+	Tables   []string `json:"tables,omitempty"` // tables that the plan records
 	PlanID   uint32   `json:"plan_id,omitempty"`
 	Entropy  float64  `json:"entropy"`
 	Full     float64  `json:"entropy_full"`
 	Recovery float64  `json:"recovery"`
 }
 
-// RecordCounts are what a session has recorded; nil: that is not counted yet.
+// RecordCounts holds the counters of a session; nil means that they were not read yet.
 type RecordCounts struct {
 	Matched    uint64 `json:"matched"`
 	NotSampled uint64 `json:"not_sampled"`
@@ -69,7 +69,7 @@ func (r *Report) recordings(t *swss.Reading) error {
 	return nil
 }
 
-// planReport reads a row of TAM_TABLERECORD_PLANS; nil: there is none.
+// planReport reads a row of TAM_TABLERECORD_PLANS. It returns nil if the row is empty.
 func planReport(row swss.FieldValues) (*PlanReport, error) {
 	if len(row) == 0 {
 		return nil, nil
@@ -91,10 +91,10 @@ func planReport(row swss.FieldValues) (*PlanReport, error) {
 	return &p, nil
 }
 
-// RecordPlans are the plans by which sessions of table recording have recorded, in order, by session.
+// RecordPlans holds the recording plans of each session in order of time, by session.
 type RecordPlans map[string][]*record.Plan
 
-// CollectPlans notes all plans from now on, until orchagent is started again.
+// CollectPlans collects all recording plans from now on, until orchagent is restarted.
 func (s *Sim) CollectPlans() RecordPlans {
 	p := RecordPlans{}
 	s.Orchagent.Planned().Subscribe(func(_ context.Context, n recordorch.Planned) {
@@ -105,8 +105,8 @@ func (s *Sim) CollectPlans() RecordPlans {
 
 const planSuffix = ".plan.json"
 
-// fileName is a session's name as a part of a file's: slashes and the like are escaped, and a
-// long name is cut and told apart by a checksum.
+// fileName returns a session's name as a part of a file name. Slashes and the like are escaped. A long name is
+// truncated and gets a checksum, which keeps it unique.
 func fileName(session string) string {
 	const most = 200
 	name := url.PathEscape(session)
@@ -116,7 +116,7 @@ func fileName(session string) string {
 	return name
 }
 
-// Files are the plans as files: record-SESSION.plan.json is the last one of a session,
+// Files returns the recording plans as files. record-SESSION.plan.json is the last one of a session,
 // record-SESSION.N.plan.json the N-th of those before.
 func (p RecordPlans) Files() (map[string][]byte, error) {
 	files := map[string][]byte{}
@@ -132,7 +132,7 @@ func (p RecordPlans) Files() (map[string][]byte, error) {
 	return files, nil
 }
 
-// names are the files of a session's plans, the last one first.
+// names returns the file names of a session's recording plans, the newest first.
 func (p RecordPlans) names(session string) (names []string) {
 	n := len(p[session])
 	for i := n; i > 0; i-- {
@@ -145,8 +145,8 @@ func (p RecordPlans) names(session string) (names []string) {
 	return names
 }
 
-// tell gives a report the names of the plans' files.
-func (p RecordPlans) tell(report *Report) {
+// report adds the file names of the recording plans to a report.
+func (p RecordPlans) report(report *Report) {
 	for session := range p {
 		if r, ok := report.TableRecord[session]; ok {
 			r.Plans = p.names(session)

@@ -6,8 +6,8 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A TaskReport is what a task of FlyMon has measured, as COUNTERS_DB has it: its last
-// epoch, or without epochs all.
+// A TaskReport holds the measurements of a FlyMon task, as in COUNTERS_DB. They are those of its last epoch, or of the
+// whole run if it has no epochs.
 type TaskReport struct {
 	Status    string `json:"status"`
 	Reason    string `json:"reason,omitempty"`
@@ -15,15 +15,15 @@ type TaskReport struct {
 	Units     string `json:"units,omitempty"` // group.cmu:base+size
 	// Epoch is nil if none was read.
 	Epoch *EpochReport `json:"epoch,omitempty"`
-	// Flows are those that are heavy and those that were asked for, Sizes the flows by the
-	// least size of their class.
+	// Flows holds the heavy flows and those of queries. Sizes holds the number of flows by the smallest size of their
+	// class.
 	Flows map[string]flymon.Estimate `json:"flows,omitempty"`
 	Sizes map[string]flymon.Estimate `json:"sizes,omitempty"`
-	// Changes are those of the heavy changers.
+	// Changes holds the heavy changers.
 	Changes map[string]flymon.Change `json:"changes,omitempty"`
 }
 
-// An EpochReport is what an epoch's registers say as a whole.
+// An EpochReport describes an epoch's registers as a whole.
 type EpochReport struct {
 	Number  uint64                     `json:"number"`
 	StartNS int64                      `json:"start_ns"` // since 1970
@@ -32,9 +32,9 @@ type EpochReport struct {
 	Load    float64                    `json:"load"`
 	Full    float64                    `json:"full"`
 	Metrics map[string]flymon.Estimate `json:"metrics"`
-	// FlowsCut are flows, the smallest ones, that are missing for room.
+	// FlowsCut is the number of flows, the smallest ones, that are missing for lack of space.
 	FlowsCut uint64 `json:"flows_cut,omitempty"`
-	// ChangesCut are changes, the smallest ones, that are missing for room.
+	// ChangesCut is the number of changes, the smallest ones, that are missing for lack of space.
 	ChangesCut uint64 `json:"changes_cut,omitempty"`
 }
 

@@ -42,7 +42,7 @@ func (r *Report) WriteText(out io.Writer) error {
 	return w.Flush()
 }
 
-// orDash is a counter, or a dash where it is not known.
+// orDash returns a counter as text, or a dash if it is unknown.
 func orDash(n *uint64) string {
 	if n == nil {
 		return "-"
@@ -50,8 +50,7 @@ func orDash(n *uint64) string {
 	return strconv.FormatUint(*n, 10)
 }
 
-// writeTasks prints what FlyMon's tasks say, beside what is exact where the oracle
-// knows.
+// writeTasks prints the estimates of FlyMon's tasks, and next to them the oracle's exact values, where known.
 func (r *Report) writeTasks(w io.Writer) {
 	if len(r.FlyMon) == 0 {
 		return
@@ -99,7 +98,7 @@ func (r *Report) writeTasks(w io.Writer) {
 	}
 }
 
-// writeTruth prints what the oracle knows, if it was asked.
+// writeTruth prints the oracle's results, if one was requested.
 func (r *Report) writeTruth(w io.Writer) {
 	if r.Truth == nil {
 		return
@@ -142,7 +141,7 @@ func reasons(m map[string]uint64) string {
 	return strings.Join(parts, ", ")
 }
 
-// writeRecordings prints what sessions of table recording did.
+// writeRecordings prints the sessions of table recording.
 func (r *Report) writeRecordings(w io.Writer) {
 	if len(r.TableRecord) == 0 {
 		return

@@ -13,7 +13,7 @@ import (
 	"tamtam/swss"
 )
 
-// everything is what the databases hold, row by row, but for counters and for when something became what it is.
+// everything returns the rows of the databases, without counters and times.
 func everything(t *testing.T, r *swss.Redis) map[string]map[string]string {
 	t.Helper()
 	all := map[string]map[string]string{}
@@ -38,10 +38,10 @@ func TestRestartsLeaveEveryRow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := devicetest.NewSim(t, device.SimConfig{Config: devicetest.TwoPorts()})
-			devicetest.Settle(t, s)
+			devicetest.RunUntilIdle(t, s)
 			before := everything(t, s.Redis)
 			devicetest.NoError(t, restart(s, t.Context()))
-			devicetest.Settle(t, s)
+			devicetest.RunUntilIdle(t, s)
 			if diff := cmp.Diff(before, everything(t, s.Redis)); diff != "" {
 				t.Errorf("the restart changes rows (-before +after):\n%s", diff)
 			}

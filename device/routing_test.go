@@ -19,7 +19,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A routed is a switch with devicetest.RoutedConfig, and what left it.
+// A routed is a switch with devicetest.RoutedConfig, and the frames that left it.
 type routed struct {
 	*testing.T
 	*device.Sim
@@ -32,7 +32,7 @@ func newRouted(t *testing.T) *routed {
 		t.Fatal(err)
 	}
 	r := &routed{T: t, Sim: devicetest.NewSim(t, device.SimConfig{Config: c})}
-	devicetest.Settle(t, r.Sim)
+	devicetest.RunUntilIdle(t, r.Sim)
 	r.output()
 	return r
 }
@@ -44,13 +44,13 @@ func (r *routed) output() {
 	})
 }
 
-// send has a host send a frame and returns what left the switch.
+// send makes a host send a frame and returns the frames that left the switch.
 func (r *routed) send(port saisim.PortID, data []byte) []devicetest.SentFrame {
 	r.Helper()
 	r.outs = nil
 	devicetest.NoError(r.T, r.Chip.Receive(port, r.Chip.Now(), saisim.Frame{Data: data}))
 	devicetest.NoError(r.T, r.Advance(r.Context(), r.Chip.Now()+saisim.Cycle(r.Chip.Profile().ClockHz/1000)))
-	devicetest.Settle(r.T, r.Sim)
+	devicetest.RunUntilIdle(r.T, r.Sim)
 	return r.outs
 }
 
@@ -67,10 +67,10 @@ func (r *routed) config(key string, f swss.FieldValues) {
 	if f != nil {
 		db.HSet(r.Context(), key, f)
 	}
-	devicetest.Settle(r.T, r.Sim)
+	devicetest.RunUntilIdle(r.T, r.Sim)
 }
 
-// ipFrame is a UDP datagram to the router.
+// ipFrame returns a UDP datagram to the router.
 func ipFrame(t *testing.T, from net.HardwareAddr, src, dst string, ttl uint8, sport uint16) []byte {
 	t.Helper()
 	eth := &layers.Ethernet{SrcMAC: from, DstMAC: devicetest.RouterMAC, EthernetType: layers.EthernetTypeIPv4}
@@ -94,8 +94,7 @@ func ipFrame(t *testing.T, from net.HardwareAddr, src, dst string, ttl uint8, sp
 	return buf.Bytes()
 }
 
-// describe says where a frame went and what is in its headers; a checksum that
-// is not right is said.
+// describe returns the port by which a frame left and the content of its headers. It notes a wrong checksum.
 func describe(f devicetest.SentFrame) string {
 	p := gopacket.NewPacket(f.Data, layers.LayerTypeEthernet, gopacket.Default)
 	eth := p.Layer(layers.LayerTypeEthernet).(*layers.Ethernet)
@@ -125,7 +124,7 @@ func TestIPv4ByIPv6NextHop(t *testing.T) {
 		row); err != nil {
 		t.Fatal(err)
 	}
-	devicetest.Settle(t, r.Sim)
+	devicetest.RunUntilIdle(t, r.Sim)
 	got := r.send(0, ipFrame(t, devicetest.HostMAC(5), "10.0.0.5", "10.5.1.1", 64, 1))
 	const want = "port 2 02:00:00:00:07:e4 > 02:00:00:00:00:22 10.0.0.5 > 10.5.1.1 ttl 63"
 	if len(got) != 1 || describe(got[0]) != want {
@@ -135,7 +134,7 @@ func TestIPv4ByIPv6NextHop(t *testing.T) {
 	}
 }
 
-// From config_db.json to frames: a switch that routes between a VLAN and ports.
+// From config_db.json to frames: a switch routes between a VLAN and ports.
 func TestRoutedSwitch(t *testing.T) {
 	r := newRouted(t)
 	const cpu = saisim.CPUPort
@@ -144,7 +143,7 @@ func TestRoutedSwitch(t *testing.T) {
 		port     saisim.PortID
 		src, dst string
 		ttl      uint8
-		want     string // "": dropped
+		want     string // "" means dropped
 		drop     drop.Reason
 	}{
 		{name: "a static route", src: "10.0.0.5", dst: "10.9.1.1", ttl: 64,
@@ -191,7 +190,7 @@ func TestRoutedSwitch(t *testing.T) {
 	devicetest.NoError(t, r.Advance(t.Context(), r.Chip.Now()+saisim.Cycle(r.Chip.Profile().ClockHz)*301))
 	crm := devicetest.Row(t, r.Redis, swss.CountersDB, "CRM", "STATS")
 	for res, want := range map[string]string{
-		// the default one, four of addresses, three of subnets, three static ones: the fourth has no neighbour
+		// one default route, four of addresses, three of subnets, three static routes; the fourth has no neighbour
 		"ipv4_route": "11", "ipv4_neighbor": "3", "ipv6_nexthop": "1", "nexthop_group": "1", "nexthop_group_member": "2",
 	} {
 		if got := crm["crm_stats_"+res+"_used"]; got != want || crm["crm_stats_"+res+"_available"] == "" {
@@ -204,7 +203,7 @@ func TestRoutedSwitch(t *testing.T) {
 	}
 }
 
-// spread sends flows to a destination and counts where they leave.
+// spread sends flows to a destination and counts the egress ports.
 func (r *routed) spread(dst string) map[saisim.PortID]int {
 	r.Helper()
 	n := map[saisim.PortID]int{}
@@ -216,15 +215,15 @@ func (r *routed) spread(dst string) map[saisim.PortID]int {
 	return n
 }
 
-// Flows spread over the next hops of a route; those of a neighbour that goes
-// take the other way, and a daemon that restarts disturbs none.
+// Flows spread over the next hops of a route. Those of a neighbour that disappears use the other next hop, and a
+// restart of a daemon moves no flow.
 func TestECMP(t *testing.T) {
 	r := newRouted(t)
 	if n := r.spread("10.8.0.1"); n[2] < 60 || n[3] < 60 || n[2]+n[3] != 200 {
 		t.Errorf("200 flows leave by %v", n)
 	}
 	devicetest.NoError(t, r.RestartOrchagent(t.Context()))
-	devicetest.Settle(t, r.Sim)
+	devicetest.RunUntilIdle(t, r.Sim)
 	if n := r.spread("10.8.0.1"); n[2] < 60 || n[3] < 60 || n[2]+n[3] != 200 {
 		t.Errorf("200 flows leave by %v after a restart", n)
 	}
@@ -247,13 +246,12 @@ func TestECMP(t *testing.T) {
 	}
 }
 
-// The flows of a next hop whose link is down take the others, and come back with
-// the link.
+// The flows of a next hop whose link is down use the other next hops, and return with the link.
 func TestECMPLinkDown(t *testing.T) {
 	r := newRouted(t)
 	link := func(up bool) {
 		r.Chip.SetLink(2, up)
-		devicetest.Settle(t, r.Sim)
+		devicetest.RunUntilIdle(t, r.Sim)
 	}
 	link(false)
 	if n := r.spread("10.8.0.1"); n[3] != 200 {
@@ -264,7 +262,7 @@ func TestECMPLinkDown(t *testing.T) {
 		t.Errorf("status %v", got)
 	}
 	devicetest.NoError(t, r.RestartOrchagent(t.Context()))
-	devicetest.Settle(t, r.Sim)
+	devicetest.RunUntilIdle(t, r.Sim)
 	if n := r.spread("10.8.0.1"); n[3] != 200 {
 		t.Errorf("200 flows leave by %v after a restart without the link", n)
 	}
@@ -274,8 +272,7 @@ func TestECMPLinkDown(t *testing.T) {
 	}
 }
 
-// A routed port becomes a member of a VLAN and the other way round, in one
-// configuration change.
+// A routed port becomes a member of a VLAN, and the reverse, in one configuration change.
 func TestRoutedPortBecomesMember(t *testing.T) {
 	r := newRouted(t)
 	r.config("VLAN_MEMBER|Vlan10|Ethernet2", swss.FieldValues{"tagging_mode": "untagged"})
@@ -296,7 +293,7 @@ func TestRoutedPortBecomesMember(t *testing.T) {
 	}
 }
 
-// Addresses learned go when they age, and when their port goes down.
+// Learned addresses are removed when they age, and when the link of their port is down.
 func TestLearnedAddresses(t *testing.T) {
 	r := newRouted(t)
 	learn := func() swss.FieldValues {
@@ -309,7 +306,7 @@ func TestLearnedAddresses(t *testing.T) {
 			d/time.Second)); err != nil {
 			t.Fatal(err)
 		}
-		devicetest.Settle(t, r.Sim)
+		devicetest.RunUntilIdle(t, r.Sim)
 	}
 	if f := learn(); f["port"] != "Ethernet0" {
 		t.Fatalf("learned: %v", f)

@@ -17,8 +17,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Everything that a switch with a row of every table serves is valid by the YANG modules, mandatory leaves, references
-// and types included, by the word of libyang. TAMTAM_TREE=FILE keeps it: internal/models holds it to OpenConfig's own
+// libyang accepts the whole tree of a switch with a row in every table. It checks mandatory leaves, references and
+// types of the YANG modules. TAMTAM_TREE=FILE keeps the tree, which internal/models checks against OpenConfig's own
 // modules.
 func TestServedTreeIsValid(t *testing.T) {
 	lint, err := exec.LookPath("yanglint")
@@ -35,8 +35,8 @@ func TestServedTreeIsValid(t *testing.T) {
 	config[schema.CfgACLRule]["OC6|RULE_1"] = swss.FieldValues{"PRIORITY": "10", "SRC_IPV6": "2001:db8::/32", "DSCP": "46",
 		"NEXT_HEADER": "17", "PACKET_ACTION": "FORWARD"}
 	s := devicetest.NewSim(t, device.SimConfig{Profile: profile.Default(), Config: config})
-	devicetest.Settle(t, s)
-	// Nobody speaks LACP here.
+	devicetest.RunUntilIdle(t, s)
+	// No neighbour speaks LACP here.
 	for key, row := range map[string][]any{
 		schema.StateLACP + "|PortChannel1": {"runner.fast_rate", "true", "runner.fallback", "false",
 			"team_device.ifinfo.dev_addr", "02:00:00:00:00:01"},
@@ -71,7 +71,7 @@ func TestServedTreeIsValid(t *testing.T) {
 	}
 	args := []string{"-p", "../yang", "-t", "data"}
 	for _, m := range modules {
-		if !strings.Contains(m, "tamtam-deviations") { // from OpenConfig's whole modules
+		if !strings.Contains(m, "tamtam-deviations") { // those come with OpenConfig's whole modules
 			args = append(args, m)
 		}
 	}

@@ -16,7 +16,7 @@ import (
 	wire "tamtam/tam/sflow"
 )
 
-// Each reason of the chip's has one in the registry, and no other has.
+// Each reason of the chip maps to one in the registry, and there are no others.
 func TestSFlowReasons(t *testing.T) {
 	all := sflow.Mappings()
 	for i, m := range all {
@@ -29,7 +29,7 @@ func TestSFlowReasons(t *testing.T) {
 	}
 }
 
-// Two collectors are sent the same samples, drops and counters, and each says of how many it is one.
+// Two collectors receive the same samples, drops and counters, and each sample contains its sampling rate.
 func TestSFlow(t *testing.T) {
 	x := devicetest.NewSFlowTest(t)
 	const good, bad = 3000, 30
@@ -87,7 +87,8 @@ func TestSFlow(t *testing.T) {
 	}
 }
 
-// Rules sample by themselves, beside ports: each is a source of its own, whose pool is the packets that it has matched.
+// Rules sample independently of ports. Each rule is a source of its own, whose pool is the packets that it has
+// matched.
 func TestSFlowRules(t *testing.T) {
 	config := devicetest.SFlowConfig()
 	config[schema.CfgACLTable] = map[string]swss.FieldValues{
@@ -145,8 +146,8 @@ func TestSFlowRules(t *testing.T) {
 	}
 }
 
-// Samples of routed packets say by which next hop they leave, and how long the prefix was that led there; those with a
-// VLAN on one side say that the other has none. What is bridged, or goes nowhere, has no next hop.
+// Samples of routed packets contain their next hop and its prefix length. Those with a VLAN on one side contain that
+// the other has none. Packets that are bridged or dropped have no next hop.
 func TestSFlowRouted(t *testing.T) {
 	c := devicetest.SFlowConfig()
 	delete(c[schema.CfgVLANMember], "Vlan10|Ethernet0")
@@ -233,7 +234,7 @@ func TestSFlowRouted(t *testing.T) {
 	}
 }
 
-// When sFlow goes down nothing is sampled any more, and nothing of it is left in the chip.
+// When sFlow is disabled, sampling ends, and no part of it is left in the chip.
 func TestSFlowDown(t *testing.T) {
 	x := devicetest.NewSFlowTest(t)
 	if n := len(x.Chip.Tables().Samplers); n != 2 {
@@ -241,7 +242,7 @@ func TestSFlowDown(t *testing.T) {
 	}
 	table := swss.NewTable(x.Redis.DB(swss.ConfigDB), schema.CfgSFlow)
 	devicetest.NoError(t, table.Set(t.Context(), "global", swss.FieldValues{"admin_state": "down"}))
-	devicetest.NoError(t, x.Settle(t.Context()))
+	devicetest.NoError(t, x.RunUntilIdle(t.Context()))
 	if n := len(x.Chip.Tables().Samplers); n != 0 {
 		t.Errorf("%d samplers are left", n)
 	}

@@ -18,33 +18,32 @@ import (
 	"tamtam/swss"
 )
 
-// A Sim is a whole switch in simulated time. Nothing in it runs on its own:
-// [Sim.Settle] lets the daemons do what there is to do now, [Sim.Advance] lets
-// time pass. Only syncd's request loop has a goroutine, because an orch waits
-// for its answers; it works while an orch does, and at no other time.
+// A Sim is a whole switch in simulated time. Nothing in it runs by itself: [Sim.RunUntilIdle] runs the daemons until
+// they have no work left, and [Sim.Advance] lets time pass. Only syncd's request loop has a goroutine, because an orch
+// waits for its answers. It works only while an orch does.
 type Sim struct {
 	Redis     *swss.Redis
 	Chip      *saisim.Chip
 	Managers  *orch.Daemon
 	Orchagent *daemons.Orchagent
 	Syncd     *sairedis.Server
-	// Settled, if not nil, is called whenever the daemons have done all work of an instant.
-	Settled func(context.Context) error
+	// AfterWork, if not nil, is called whenever the daemons have done all work of an instant.
+	AfterWork func(context.Context) error
 
-	host      *simHost  // nil: there is no hostd
-	sflow     *simSFlow // nil: there is no sflowd
+	host      *simHost  // nil means that hostd does not run
+	sflow     *simSFlow // nil means that sflowd does not run
 	common    daemons.Common
 	chip      saisim.Config
 	attach    func(*saisim.Chip)
 	notes     []sai.Notification
 	nextPoll  time.Time
-	calm      saisim.Cycle // before it no timer is due; 0: not known
-	handed    uint64       // frames of captures
+	calm      saisim.Cycle // no timer is due before this cycle; 0 means unknown
+	handed    uint64       // number of frames received from captures
 	stopSyncd func() error
 	ownRedis  bool
 }
 
-// SimConfig says what to simulate.
+// SimConfig describes the switch to simulate.
 type SimConfig struct {
 	daemons.Common
 	Profile profile.Profile
@@ -54,23 +53,22 @@ type SimConfig struct {
 	Redis *swss.Redis
 	// Config is loaded into CONFIG_DB before anything starts.
 	Config ConfigDB
-	// Oracle is how many flows of a sketch task and bank the chip counts exactly; 0: it does not.
+	// Oracle is the number of flows per sketch task and bank that the chip counts exactly; 0 means none.
 	Oracle int
-	// Host has hostd run: the switch is a host at its router interfaces. Whoever takes the chip's output has to hand
-	// what goes to the CPU to [Sim.Punt].
+	// Host runs hostd: the switch is a host at its router interfaces. The consumer of the chip's output must pass
+	// frames for the CPU to [Sim.Punt].
 	Host bool
-	// SFlow has sflowd run, which gives it each datagram for a collector; the bytes are valid during the call only.
-	// Whoever takes the chip's output has to hand what goes to the CPU to [Sim.Punt].
+	// SFlow, if not nil, runs sflowd and receives each of its datagrams. The bytes are valid during the call only.
+	// The consumer of the chip's output must pass frames for the CPU to [Sim.Punt].
 	SFlow func(to netip.AddrPort, datagram []byte) error
-	// Reports, with Host, is given each report of a drop that leaves by the management interface; its bytes are valid
+	// Reports, with Host, receives each drop report that leaves by the management interface. Its bytes are valid
 	// during the call only.
 	Reports func(reports.Datagram) error
-	// Attach is called with every chip as it is made, also after a restart of syncd; may be nil.
+	// Attach, if not nil, is called with every new chip, also after a restart of syncd.
 	Attach func(*saisim.Chip)
 }
 
-// NewSim assembles and starts a switch. [Sim.Settle] applies its configuration,
-// and what is written to CONFIG_DB later.
+// NewSim assembles and starts a switch. [Sim.RunUntilIdle] applies its configuration, and later writes to CONFIG_DB.
 func NewSim(ctx context.Context, cfg SimConfig) (*Sim, error) {
 	s := &Sim{Redis: cfg.Redis, common: cfg.Common, attach: cfg.Attach, ownRedis: cfg.Redis == nil}
 	if err := s.start(ctx, cfg); err != nil {
@@ -160,9 +158,8 @@ func (s *Sim) startOrchagent(ctx context.Context) (err error) {
 	return s.Orchagent.Start(ctx, s.Now())
 }
 
-// Settle lets every daemon work, round after round in a fixed order, until none
-// has anything left to do at this instant.
-func (s *Sim) Settle(ctx context.Context) error {
+// RunUntilIdle steps all daemons in a fixed order, round after round, until none has work left at this instant.
+func (s *Sim) RunUntilIdle(ctx context.Context) error {
 	s.calm = 0
 	for {
 		worked := s.notify(ctx)
@@ -184,8 +181,8 @@ func (s *Sim) Settle(ctx context.Context) error {
 			break
 		}
 	}
-	if s.Settled != nil {
-		return s.Settled(ctx)
+	if s.AfterWork != nil {
+		return s.AfterWork(ctx)
 	}
 	return nil
 }
@@ -200,19 +197,18 @@ func (s *Sim) notify(ctx context.Context) (worked bool) {
 	return len(notes) > 0
 }
 
-// quiet is how long the daemons' timers keep running in a chip without frames. After that they
-// would only read what they have read before, so time jumps to the next frame, lest a day without
-// traffic take minutes.
+// quiet is how long the daemons' timers keep running in a chip without frames. After that they would only read
+// unchanged state. Time then jumps to the next frame, so that a day without traffic is simulated quickly.
 const quiet = 10 * time.Minute
 
-// Advance lets time pass until the cycle: the chip works, and every timer of a
-// daemon runs at its own time with the chip standing still at it. In a long
-// quiet it leaves timers out; those that are due when it ends run then, once.
+// Advance lets time pass until the cycle. The chip works in the meantime. Every timer of a daemon runs at its own time,
+// during which the chip stands still. In a long period without frames, timers are skipped; those that are due at its
+// end run once.
 func (s *Sim) Advance(ctx context.Context, to saisim.Cycle) error {
-	if s.host == nil && to < s.calm { // short steps, as between frames: daemons need not be asked
+	if s.host == nil && to < s.calm { // short steps, as between frames: no daemon has work
 		s.Chip.Advance(to)
 		if len(s.notes) > 0 {
-			return s.Settle(ctx)
+			return s.RunUntilIdle(ctx)
 		}
 		return nil
 	}
@@ -244,7 +240,7 @@ func (s *Sim) Advance(ctx context.Context, to saisim.Cycle) error {
 	}
 }
 
-// advanceChip advances the chip alone, and has the daemons work when it has told or punted something.
+// advanceChip advances only the chip, and runs the daemons after each notification or punted frame.
 func (s *Sim) advanceChip(ctx context.Context, to saisim.Cycle) error {
 	for {
 		at := to
@@ -253,7 +249,7 @@ func (s *Sim) advanceChip(ctx context.Context, to saisim.Cycle) error {
 		}
 		s.Chip.Advance(at)
 		if len(s.notes) > 0 || s.host != nil && len(s.host.punted) > 0 {
-			if err := s.Settle(ctx); err != nil {
+			if err := s.RunUntilIdle(ctx); err != nil {
 				return err
 			}
 		}
@@ -263,7 +259,7 @@ func (s *Sim) advanceChip(ctx context.Context, to saisim.Cycle) error {
 	}
 }
 
-// nextTimer returns when the first timer of a daemon is due.
+// nextTimer returns the time when the first timer of a daemon is due.
 func (s *Sim) nextTimer() (at time.Time, ok bool) {
 	all := []*orch.Daemon{s.Managers, s.Orchagent.Daemon}
 	if s.host != nil {
@@ -287,12 +283,12 @@ func (s *Sim) runTimers(ctx context.Context) (err error) {
 	if s.nextPoll, err = s.Syncd.Counters.Poll(ctx, s.Now()); err != nil {
 		return err
 	}
-	return s.Settle(ctx)
+	return s.RunUntilIdle(ctx)
 }
 
 // Poll reads every counter into COUNTERS_DB now, as at the end of a run.
 func (s *Sim) Poll(ctx context.Context) error {
-	if err := s.Settle(ctx); err != nil {
+	if err := s.RunUntilIdle(ctx); err != nil {
 		return err
 	}
 	if err := s.Syncd.Counters.PollAll(ctx); err != nil {
@@ -301,7 +297,7 @@ func (s *Sim) Poll(ctx context.Context) error {
 	if err := s.Orchagent.PollCounters(ctx); err != nil {
 		return err
 	}
-	return s.Settle(ctx)
+	return s.RunUntilIdle(ctx)
 }
 
 // RestartManagers restarts tammgrd.
@@ -313,8 +309,8 @@ func (s *Sim) RestartManagers(ctx context.Context) error {
 	return nil
 }
 
-// RestartOrchagent restarts orchagent: it builds its view of the ASIC again, and syncd brings the
-// chip from the old view to the new one.
+// RestartOrchagent restarts orchagent, which builds its view of the ASIC again. syncd then brings the chip from the
+// old view to the new one.
 func (s *Sim) RestartOrchagent(ctx context.Context) error {
 	if err := s.Orchagent.Close(); err != nil {
 		return err
@@ -322,8 +318,8 @@ func (s *Sim) RestartOrchagent(ctx context.Context) error {
 	return s.startOrchagent(ctx)
 }
 
-// RestartSyncd restarts syncd with its chip: syncd replays ASIC_DB into the new chip. Packets in
-// flight and counts are lost, as when a switch loses its ASIC; time goes on.
+// RestartSyncd restarts syncd with its chip: syncd replays ASIC_DB into the new chip. Packets in flight and counters
+// are lost, as when a switch loses its ASIC. Time continues.
 func (s *Sim) RestartSyncd(ctx context.Context) error {
 	now := s.Now()
 	if err := s.stopSyncd(); err != nil {

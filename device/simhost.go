@@ -20,7 +20,7 @@ type simHost struct {
 	d      *orch.Daemon
 	host   *hostd.Host
 	report *reports.Sender
-	punted []puntedFrame // since it last worked
+	punted []puntedFrame // punted since the last step
 }
 
 type puntedFrame struct {
@@ -28,7 +28,7 @@ type puntedFrame struct {
 	p  cpuport.Packet
 }
 
-// errNoManagement is why a switch of a simulation sends nothing by a management interface, unless it is given one.
+// errNoManagement is the error for sending by the management interface in a simulation that has none.
 var errNoManagement = errors.New("the simulation has no management interface")
 
 func (s *Sim) startHost(ctx context.Context, send func(reports.Datagram) error) error {
@@ -51,7 +51,7 @@ func (s *Sim) startHost(ctx context.Context, send func(reports.Datagram) error) 
 	return h.d.Do(ctx, func() { h.host.SetLine(h, none) })
 }
 
-// HostDue returns the first cycle at which hostd has something to do of its own accord, false if there is no hostd.
+// HostDue returns the cycle at which hostd's next timer is due. It returns false if there is none, or no hostd.
 func (s *Sim) HostDue() (saisim.Cycle, bool) {
 	if s.host == nil {
 		return 0, false
@@ -63,7 +63,7 @@ func (s *Sim) HostDue() (saisim.Cycle, bool) {
 	return max(s.Chip.Now(), s.Chip.CycleAt(at.Sub(s.Chip.TrueTime(0)))), true
 }
 
-// Punt takes a frame that the chip gives to the CPU; others it leaves alone. It may be called from the chip's output.
+// Punt accepts a frame that the chip sends to the CPU; it ignores other frames. The chip's output may call it.
 func (s *Sim) Punt(o *saisim.Out) {
 	if o.Sample.Rate > 0 {
 		s.sflow.sampled(o)
@@ -77,7 +77,7 @@ func (s *Sim) Punt(o *saisim.Out) {
 	}})
 }
 
-// Send has the chip send a frame, now.
+// Send makes the chip send a frame now.
 func (h *simHost) Send(f cpuport.Frame) error {
 	if err := f.Check(); err != nil {
 		return err
@@ -85,7 +85,7 @@ func (h *simHost) Send(f cpuport.Frame) error {
 	return daemons.Inject(h.sim.Chip, &f)
 }
 
-// step lets hostd work, first at what is due, then at what was punted.
+// step runs hostd: first its due work, then the punted frames.
 func (h *simHost) step(ctx context.Context, now time.Time) (worked bool, err error) {
 	if worked, err = h.d.Step(ctx, now); err != nil {
 		return worked, err
@@ -111,10 +111,11 @@ func (h *simHost) step(ctx context.Context, now time.Time) (worked bool, err err
 	return true, err
 }
 
-// cpuTick is how long the chip goes on alone, at most, before hostd looks at what was punted.
+// cpuTick is the longest time that the chip advances before hostd receives the punted frames.
 const cpuTick = 10 * time.Microsecond
 
-// until returns how far the chip may go on alone: to a cycle, or, with frames in it, no further than a tick.
+// until returns the cycle up to which the chip may advance without hostd: at most to, and one tick if it holds
+// frames.
 func (h *simHost) until(to saisim.Cycle) saisim.Cycle {
 	c := h.sim.Chip
 	next, ok := c.NextEvent()

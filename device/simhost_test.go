@@ -18,7 +18,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// simFrames are ARP and pings of a host at Ethernet0, 10.0.0.2 with the MAC address 02:00:00:00:00:02.
+// simARP returns an ARP request of a host at Ethernet0, 10.0.0.2 with the MAC address 02:00:00:00:00:02.
 func simARP(target string) []byte {
 	t := netip.MustParseAddr(target).As4()
 	b := append(bytes.Repeat([]byte{0xff}, 6), 2, 0, 0, 0, 0, 2, 8, 6, 0, 1, 8, 0, 6, 4, 0, 1, 2, 0, 0, 0, 0, 2, 10, 0, 0,
@@ -78,7 +78,7 @@ func TestHostInSimulatedTime(t *testing.T) {
 				all = append(all, fmt.Sprintf("port %d at %d: %x", o.Port, o.At, o.Data))
 			}
 		})
-		devicetest.NoError(t, s.Settle(ctx))
+		devicetest.NoError(t, s.RunUntilIdle(ctx))
 		pass := func(d time.Duration) {
 			devicetest.NoError(t, s.Advance(ctx, s.Chip.Now()+s.Chip.CycleAt(d)))
 		}
@@ -122,8 +122,8 @@ func TestHostInSimulatedTime(t *testing.T) {
 	}
 }
 
-// A port's MTU above its wire's is lowered in the chip, at its router interface and in the host, so that a packet that
-// does not fit is answered by ICMP, and no longer so when the wire takes it.
+// A port's MTU above its wire's is lowered in the chip, at its router interface and in the host. So a packet that
+// does not fit is answered by ICMP, until the wire accepts it.
 func TestMTUOfTheWire(t *testing.T) {
 	ctx := t.Context()
 	config := device.ConfigDB{
@@ -143,9 +143,9 @@ func TestMTUOfTheWire(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	devicetest.NoError(t, s.Settle(ctx))
+	devicetest.NoError(t, s.RunUntilIdle(ctx))
 	in, _ := s.Chip.PortByName("Ethernet0")
-	var big []string // MTUs that the sender was told
+	var big []string // MTUs that the sender was informed of
 	forwarded := 0
 	s.Chip.SetOutput(func(o *saisim.Out) {
 		s.Punt(o)
@@ -162,7 +162,7 @@ func TestMTUOfTheWire(t *testing.T) {
 		if tt.wire != "" {
 			devicetest.NoError(t, wires.Set(ctx, "Ethernet1", swss.FieldValues{schema.WireMTU: tt.wire}))
 		}
-		devicetest.NoError(t, s.Settle(ctx))
+		devicetest.NoError(t, s.RunUntilIdle(ctx))
 		ip := []byte{0x45, 0, 5, 0xa8, 0, 1, 0x40, 0, 64, 17, 0, 0, 10, 0, 0, 2, 10, 0, 1, 9}
 		ip = append(ip, make([]byte, 1428)...)
 		binary.BigEndian.PutUint16(ip[10:], onesSum(ip[:20]))

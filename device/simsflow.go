@@ -12,16 +12,16 @@ import (
 	"tamtam/saisim"
 )
 
-// A simSFlow is sflowd in simulated time; a nil one is none.
+// A simSFlow is sflowd in simulated time; nil means that sflowd does not run.
 type simSFlow struct {
 	sim   *Sim
 	d     *orch.Daemon
 	agent *sflow.Daemon
-	came  []sampledFrame // since it last worked
-	lost  uint64         // that found no room there
+	came  []sampledFrame // arrived since the last step
+	lost  uint64         // samples lost for lack of space in came
 }
 
-// A simSocket gives a collector's datagrams to who has made the simulation.
+// A simSocket passes a collector's datagrams to the creator of the simulation.
 type simSocket struct {
 	to   netip.AddrPort
 	send func(netip.AddrPort, []byte) error
@@ -45,7 +45,7 @@ func (s *Sim) startSFlow(send func(netip.AddrPort, []byte) error) {
 	x.watch()
 }
 
-// watch has the chip tell of what it drops.
+// watch registers for the chip's drops.
 func (x *simSFlow) watch() {
 	if x == nil {
 		return
@@ -53,14 +53,14 @@ func (x *simSFlow) watch() {
 	x.sim.Chip.OnDrop(x.dropped)
 }
 
-// dropped takes a drop, if it is one to be notified of.
+// dropped accepts a drop, if it is one that collectors are notified of.
 func (x *simSFlow) dropped(d *saisim.Drop) {
 	if daemons.IsDrop(d) {
 		x.take(daemons.DropPacket(x.sim.Chip.TrueTime(d.At), d), d.In, d.Port)
 	}
 }
 
-// sampled takes a sample. It may be called from the chip's output.
+// sampled accepts a sample. The chip's output may call it.
 func (x *simSFlow) sampled(o *saisim.Out) {
 	if x != nil {
 		x.take(daemons.SamplePacket(x.sim.Chip, o), o.In, o.Sample.Port)
@@ -76,14 +76,14 @@ func (x *simSFlow) take(p cpuport.Packet, in, out saisim.PortID) {
 	x.came = append(x.came, sampledFrame{in, out, p})
 }
 
-// daemon returns the daemon, once it has what has come.
+// daemon hands all new samples to the daemon and returns it.
 func (x *simSFlow) daemon(ctx context.Context) []*orch.Daemon {
 	if x == nil {
 		return nil
 	}
 	came := x.came
 	x.came = nil
-	_ = x.d.Do(ctx, func() { // fails only when ctx ends, and then the step does
+	_ = x.d.Do(ctx, func() { // fails only when ctx ends, and then the step does too
 		for _, f := range came {
 			f.p.Port, f.p.Sample.Out = x.sim.Chip.PortName(f.in), x.sim.Chip.PortName(f.out)
 			x.agent.Packet(&f.p)

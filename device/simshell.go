@@ -10,8 +10,8 @@ import (
 	"tamtam/mgmt"
 )
 
-// Northbound has the switch served: gNMI by a socket in a directory, which is for it alone, and the operations that ask
-// the chip. Target is what clients dial; stop ends it.
+// Northbound serves the switch: gNMI at a socket in dir, which must have no other use, and the operations that query
+// the chip. Clients dial target; stop ends it.
 func (s *Sim) Northbound(ctx context.Context, dir string) (target string, stop func() error, err error) {
 	socket := filepath.Join(dir, "mgmt.sock")
 	server, err := mgmt.NewServer(mgmt.Config{Redis: s.Redis, Socket: socket, Dir: dir})

@@ -10,15 +10,15 @@ import (
 	"tamtam/mgmt/configfile"
 )
 
-// A Startup is what a switch is configured with when it starts, in one of three forms.
+// A Startup is the configuration with which a switch starts, in one of three forms.
 type Startup struct {
-	Rows       ConfigDB // of a config_db.json
-	OpenConfig []byte   // JSON as a gNMI Set takes it at the root (RFC 7951), or nil
+	Rows       ConfigDB // rows of a config_db.json
+	OpenConfig []byte   // JSON as in a gNMI Set at the root (RFC 7951), or nil
 	Script     []byte   // lines of the shell, or nil
-	Left       []string // names at the top of a config_db.json that are no tables and are left out
+	Left       []string // names at the top of a config_db.json that are not tables and are left out
 }
 
-// ReadStartup reads a startup configuration; its content says in which form it is.
+// ReadStartup reads a startup configuration; its form is detected by its content.
 func ReadStartup(path string) (Startup, error) {
 	text, err := configfile.ReadText(path)
 	if err != nil {
@@ -31,9 +31,9 @@ func ReadStartup(path string) (Startup, error) {
 	return s, nil
 }
 
-// ParseStartup is [ReadStartup] for text in memory. JSON is a config_db.json if a name at its top is that of a table,
-// in capitals: SONiC's files have others beside them, such as onie_machine. It is OpenConfig if the names are those of
-// nodes, such as openconfig-interfaces:interfaces; other text is a script.
+// ParseStartup parses a startup configuration. JSON is a config_db.json if a name at its top is that of a table, in
+// capitals; SONiC's files also contain others, such as onie_machine. It is OpenConfig if the names are those of
+// nodes, such as openconfig-interfaces:interfaces. Other text is a script.
 func ParseStartup(text []byte) (Startup, error) {
 	begin := strings.TrimLeftFunc(string(text[:min(len(text), 1<<10)]), unicode.IsSpace)
 	switch {

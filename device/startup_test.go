@@ -13,7 +13,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// The content says what a startup configuration is, and what is wrong with it.
+// The content of a startup configuration determines its form, and errors describe its problems.
 func TestStartupIsToldByItsContent(t *testing.T) {
 	tests := []struct {
 		name, text string
@@ -74,7 +74,7 @@ func FuzzStartup(f *testing.F) {
 	})
 }
 
-// A switch from the factory has the ports of its profile, and more of the last kind if more are asked for.
+// A switch in its factory state has the ports of its profile, and more of the last kind if more are requested.
 func TestFactoryPorts(t *testing.T) {
 	access, err := profile.Load("access48")
 	if err != nil {
@@ -84,7 +84,7 @@ func TestFactoryPorts(t *testing.T) {
 		profile profile.Profile
 		ports   int
 		want    int
-		some    map[string]string // name -> lanes
+		some    map[string]string // lanes by name
 		err     string
 	}{
 		{profile: profile.Default(), want: 32, some: map[string]string{"Ethernet0": "1,2,3,4",
@@ -120,7 +120,7 @@ func TestFactoryPorts(t *testing.T) {
 	}
 }
 
-// The first port is wired to eth1, the next to eth2, by the numbers in their names.
+// The first port is wired to eth1, the next to eth2, ordered by the numbers in their names.
 func TestPortsAreWiredInOrder(t *testing.T) {
 	ports := []string{"Ethernet100", "Ethernet8", "Ethernet0", "Ethernet4"}
 	tests := []struct {
@@ -161,8 +161,8 @@ func TestPortsAreWiredInOrder(t *testing.T) {
 	}
 }
 
-// Files of SONiC have tables that nothing reads and PortChannels with zeros in front: the switch starts with them, and
-// everything else of the file is in force.
+// SONiC's files have tables that nothing reads and PortChannels with leading zeros. The switch starts with them, and
+// the rest of the file is in force.
 func TestStartupWithWhatNothingReads(t *testing.T) {
 	startup, err := device.ParseStartup([]byte(`{
 	"DEVICE_METADATA": {"localhost": {"mac": "02:11:22:33:44:50", "cloudtype": null}},
@@ -178,7 +178,7 @@ func TestStartupWithWhatNothingReads(t *testing.T) {
 		t.Errorf("left out: %q, want %q", startup.Left, want)
 	}
 	s := devicetest.NewSim(t, device.SimConfig{Config: startup.Rows})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	_, rows := statusRows(t, s)
 	for _, row := range []string{
 		"LAG_TABLE|PortChannel0001", "LAG_TABLE|PortChannel01", "LAG_MEMBER_TABLE|PortChannel0001|Ethernet0",

@@ -13,7 +13,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// leaves reads the tree below a path: the values of leaves by their paths.
+// leaves returns the values of all leaves below a path, by their paths.
 func leaves(
 	t *testing.T, below *gpb.Path, get func(*gpb.GetRequest) (*gpb.GetResponse, error),
 ) map[string]string {
@@ -84,14 +84,14 @@ const wideConfig = `{
 	"TAM_FLYMON_QUERY_TABLE": {"q": {"task": "t", "flow": "10.0.0.1"}}
 }`
 
-// What is active of an object is what was configured.
+// The active state of an object repeats its configuration.
 func TestStateRepeatsConfig(t *testing.T) {
 	c, err := device.ParseConfigDB([]byte(wideConfig))
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := devicetest.NewServedSim(t, device.SimConfig{Config: c})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	if list, err := device.Problems(t.Context(), s.Redis); err != nil || len(list) > 0 {
 		t.Fatal(list, err)
 	}
@@ -105,7 +105,7 @@ func TestStateRepeatsConfig(t *testing.T) {
 		}
 		state := path[:i] + "/state/" + path[i+len("/config/"):]
 		same := all[state] == all[path]
-		if strings.HasSuffix(path, "-address") { // a single address is a prefix, too
+		if strings.HasSuffix(path, "-address") { // a single address is also a prefix
 			same = same || all[state] == strings.TrimSuffix(all[path], `"`)+`/32"`
 		}
 		if !same {
@@ -122,8 +122,7 @@ func TestStateRepeatsConfig(t *testing.T) {
 	}
 }
 
-// A status is as old as it is, whatever is written about it: words of the user
-// do not make it new, what is to be in force does.
+// The time of a status survives changes of descriptions. Only changes of the effect renew it.
 func TestSinceOfDescriptions(t *testing.T) {
 	c, err := device.ParseConfigDB([]byte(wideConfig))
 	if err != nil {
@@ -132,7 +131,7 @@ func TestSinceOfDescriptions(t *testing.T) {
 	c["ACL_TABLE"] = map[string]swss.FieldValues{"A": {"type": "L3", "policy_desc": "one", "ports": "Ethernet0",
 		"stage": "ingress"}}
 	s := devicetest.NewSim(t, device.SimConfig{Config: c})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	state := func(table, key string) swss.FieldValues {
 		f := devicetest.Row(t, s.Redis, swss.StateDB, table, key)
 		return f
@@ -148,7 +147,7 @@ func TestSinceOfDescriptions(t *testing.T) {
 		was := state(step.state, step.key)
 		devicetest.NoError(t, s.Advance(t.Context(), s.Chip.Now()+saisim.Cycle(s.Chip.Profile().ClockHz)))
 		s.Redis.DB(swss.ConfigDB).Client().HSet(t.Context(), step.config, step.field, step.value)
-		devicetest.Settle(t, s)
+		devicetest.RunUntilIdle(t, s)
 		now := state(step.state, step.key)
 		if !strings.EqualFold(now["status"], "active") || now["since"] == "" || (now["since"] != was["since"]) != step.moves {
 			t.Errorf("%s %s: was %v, is %v", step.config, step.field, was, now)

@@ -13,8 +13,8 @@ import (
 	"tamtam/tamtamtest"
 )
 
-// A storm of ARP requests: the switch of SONiC's defaults forwards all of it, and the CPU gets what the policer of the
-// group lets pass, whose counters, in the shell, and whose drops, in the books, are the rest.
+// In a storm of ARP requests, a switch with SONiC's defaults forwards all of it. The CPU receives the share that the
+// group's policer passes. The policer's counters, in the shell, and its drops, in the accounting, are the rest.
 func TestStorm(t *testing.T) {
 	racetest.Stepped(t)
 	sw := tamtamtest.Start(t, `{
@@ -26,7 +26,7 @@ func TestStorm(t *testing.T) {
 	}
 	request := append([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 0x11, 8, 6, 0, 1, 8, 0, 6, 4, 0, 1},
 		make([]byte, 38)...)
-	storm := func(n int) (cpu, flooded int) { // 2000 a second
+	storm := func(n int) (cpu, flooded int) { // 2000 per second
 		for range n {
 			sw.Send("Ethernet0", request)
 			sw.Advance(500 * time.Microsecond)
@@ -43,7 +43,7 @@ func TestStorm(t *testing.T) {
 	}
 	shows := func(want string) {
 		t.Helper()
-		sw.Advance(11 * time.Second) // counters are read every 10
+		sw.Advance(11 * time.Second) // counters are read every 10 s
 		if got := line("queue4_group2"); got != want {
 			t.Errorf("show copp:\n%s\nwant %s", got, want)
 		}
@@ -53,24 +53,24 @@ func TestStorm(t *testing.T) {
 	}
 	shows("queue4_group2 arp_req,arp_resp,neigh_discovery copy 4 600 packets/s, burst 600 0 0 by default active")
 
-	// A full bucket of 600, and 600 more a second.
+	// A full bucket of 600, and 600 more per second.
 	if cpu, flooded := storm(2000); cpu != 600+599 || flooded != 2000 {
 		t.Errorf("%d of 2000 to the CPU, %d flooded", cpu, flooded)
 	}
 	shows("queue4_group2 arp_req,arp_resp,neigh_discovery copy 4 600 packets/s, burst 600 1199 801 by default active")
 
-	// A restart of orchagent makes nothing anew: the chip and what it has counted stay.
+	// A restart of orchagent creates nothing again: the chip and its counters stay.
 	devicetest.NoError(t, sw.Sim().RestartOrchagent(t.Context()))
 	shows("queue4_group2 arp_req,arp_resp,neigh_discovery copy 4 600 packets/s, burst 600 1199 801 by default active")
 
-	// A row changes the rate of the policer that there is; what it has counted stays.
+	// A row changes the rate of the existing policer; its counters stay.
 	sw.Set("COPP_GROUP|queue4_group2", "cir", "10", "cbs", "20")
 	if cpu, flooded := storm(200); cpu != 20+0 || flooded != 200 {
 		t.Errorf("%d of 200 to the CPU, %d flooded", cpu, flooded)
 	}
 	shows("queue4_group2 arp_req,arp_resp,neigh_discovery copy 4 10 packets/s, burst 20 1219 981 cbs=20 cir=10 active")
 
-	// Without a policer all of it comes; without the default nothing.
+	// Without a policer all of it arrives; without the default nothing does.
 	sw.Set("COPP_TRAP|arp", "trap_group", "mine")
 	sw.Set("COPP_GROUP|mine", "trap_action", "copy")
 	if cpu, _ := storm(200); cpu != 200 {
@@ -82,8 +82,8 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-// A default that went while orchagent was down is gone from the chip, too: the switch's own group, which is never made
-// or removed, is what it was at the start.
+// A default that was deleted while orchagent was down is removed from the chip, too. The switch's own group, which is
+// never created or removed, returns to its initial state.
 func TestDefaultGroupGoesWhileDown(t *testing.T) {
 	racetest.Stepped(t)
 	sw := tamtamtest.Start(t)
@@ -104,7 +104,7 @@ func TestDefaultGroupGoesWhileDown(t *testing.T) {
 			swss.FieldValues{"NULL": "NULL"}),
 		swss.NewTable(r.DB(swss.ApplDB), schema.AppCOPP).Del(ctx, schema.COPPDefault),
 		sw.Sim().RestartOrchagent(ctx),
-		sw.Sim().Settle(ctx),
+		sw.Sim().RunUntilIdle(ctx),
 	} {
 		if err != nil {
 			t.Fatal(err)
@@ -118,7 +118,7 @@ func TestDefaultGroupGoesWhileDown(t *testing.T) {
 	}
 }
 
-// More policers than the chip has: those that find no room say so, and come when another goes.
+// If there are more policers than the chip supports, the rest report that, and are created when another is removed.
 func TestMorePolicersThanFit(t *testing.T) {
 	rows := []string{}
 	for i := range 130 {
@@ -135,7 +135,8 @@ func TestMorePolicersThanFit(t *testing.T) {
 		}
 		return n
 	}
-	// Of the 128 the default group and g000 to g126 have one each, g127 to g129 and five groups of the defaults none.
+	// The default group and g000 to g126 have the 128 policers; g127 to g129 and five groups of the defaults have
+	// none.
 	for i := range 9 {
 		if n := lacking(); n != max(0, 8-i) {
 			t.Errorf("%d rows without room after %d went, want %d", n, i, max(0, 8-i))

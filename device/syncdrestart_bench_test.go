@@ -12,8 +12,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// What a restart of syncd costs with 20,000 routes: until the new chip forwards (replay), and until orchagent has
-// adopted all of it (adopt). Redis, syncd and the chip are in the same process.
+// BenchmarkRestartOfSyncd measures a restart of syncd with 20,000 routes: until the new chip forwards (replay), and
+// until orchagent has adopted all of it (adopt). Redis, syncd and the chip are in the same process.
 func BenchmarkRestartOfSyncd(b *testing.B) {
 	const routes = 20_000
 	s, err := device.NewSim(b.Context(), device.SimConfig{Profile: profile.Default(), Config: device.ConfigDB{
@@ -31,11 +31,11 @@ func BenchmarkRestartOfSyncd(b *testing.B) {
 		row := swss.Pairs(swss.FieldValues{"nexthop": "10.1.0.2", "ifname": "Ethernet0", "protocol": "bgp"})
 		devicetest.NoError(b, p.Set(b.Context(), fmt.Sprintf("20.0.%d.%d", i/256, i%256), row))
 	}
-	devicetest.NoError(b, s.Settle(b.Context()))
+	devicetest.NoError(b, s.RunUntilIdle(b.Context()))
 	if n, err := s.Redis.DB(swss.ASICDB).AllKeys(b.Context()); err != nil || len(n) < routes {
 		b.Fatalf("%d objects, %v", len(n), err)
 	}
-	var replay, adopt [2]time.Duration // elapsed, and of the processor
+	var replay, adopt [2]time.Duration // elapsed time, and processor time
 	measure := func(sum *[2]time.Duration, do func() error) {
 		began, used := time.Now(), cpuTime(b)
 		devicetest.NoError(b, do())
@@ -48,7 +48,7 @@ func BenchmarkRestartOfSyncd(b *testing.B) {
 			if err := s.RestartOrchagent(b.Context()); err != nil {
 				return err
 			}
-			return s.Settle(b.Context())
+			return s.RunUntilIdle(b.Context())
 		})
 	}
 	for name, sum := range map[string][2]time.Duration{"replay": replay, "adopt": adopt} {

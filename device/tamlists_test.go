@@ -12,29 +12,29 @@ import (
 // A tamList is a list of /tam with an entry that tests of the northbound change, delete and show.
 type tamList struct {
 	path   string
-	entry  string                // the entry's name; "": path is a container
-	config string                // JSON of what the tests have in CONFIG_DB for it, beside wideConfig
-	show   string                // the command that shows it, behind show tam and before the name
-	rows   []string              // of CONFIG_DB, which are the entry; none: it cannot be deleted
-	line   string                // what is shown of it while it is in force, blanks as one
-	leaves map[string]leafChange // other values of all of its leaves of config
-	broken string                // JSON of a row of CONFIG_DB of such an entry, with something wrong
+	entry  string                // the entry's name; "" means that path is a container
+	config string                // JSON of its rows in CONFIG_DB, in addition to wideConfig
+	show   string                // the command that shows it, after show tam and before the name
+	rows   []string              // rows of CONFIG_DB that make the entry; if empty, it cannot be deleted
+	line   string                // output while it is in force, with single blanks
+	leaves map[string]leafChange // other values of all of its config leaves
+	broken string                // JSON of an invalid row of CONFIG_DB for such an entry
 }
 
-// A leafChange is another value of a leaf. What makes it valid comes with it.
+// A leafChange is another value of a leaf, with the changes that make it valid.
 type leafChange struct {
 	value   string   // JSON
 	with    string   // JSON of other leaves of the entry
-	without []string // paths of leaves that go, below the entry
+	without []string // paths of leaves to delete, below the entry
 }
 
-// tamLists are all that there are.
+// tamLists returns all lists.
 func tamLists() []tamList {
 	return slices.Concat(switchLists(), tailStampLists(), altMarkLists(), flyMonLists(), recordLists(),
 		dropMonitorLists(), ifaLists())
 }
 
-// at is the path of the entry.
+// at returns the path of the entry.
 func (l tamList) at() string {
 	if l.entry == "" {
 		return l.path
@@ -60,7 +60,7 @@ func withRows(t *testing.T, c device.ConfigDB, rows string) {
 	}
 }
 
-// switchLists are those of no feature.
+// switchLists returns the lists that belong to no feature.
 func switchLists() []tamList {
 	return []tamList{
 		{
@@ -135,7 +135,7 @@ func tailStampLists() []tamList {
 	}
 }
 
-// withHeader is a session that puts headers around packets.
+// withHeader is a session that encapsulates packets.
 const withHeader = `{"config":{"role":"initiator","mark":"ipv6-altmark-l","mark2":"ipv6-altmark-d","flow-mon-id":7,` +
 	`"encap-src":"2001:db8:f::1","encap-dst":"2001:db8::2"}}`
 

@@ -17,8 +17,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
-// docs/internals/timing.md has a table made by hand: each cell is held against what
-// `tamtam sim --trace` prints for the same packets.
+// docs/internals/timing.md has a table made by hand. Each cell must match the output of `tamtam sim --trace` for the
+// same packets.
 func TestTimingPage(t *testing.T) {
 	const dir = "../docs/timing/"
 	at := func(ns int) time.Time { return time.Unix(1_000_000_000, int64(ns)) }
@@ -46,7 +46,7 @@ func TestTimingPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string][]string{} // by place, one for each packet
+	want := map[string][]string{} // by station, one for each packet
 	for _, line := range strings.Split(trace.String(), "\n") {
 		if len(line) >= 31 && line[0] == ' ' {
 			place := strings.TrimSpace(line[:20])
@@ -61,7 +61,7 @@ func TestTimingPage(t *testing.T) {
 			continue
 		}
 		rows++
-		for i, cell := range cells[1:] { // what it comes to is its last number
+		for i, cell := range cells[1:] { // the result is the last number of the cell
 			words := strings.Fields(cell)
 			if got := words[len(words)-1]; got != want[place][i] {
 				t.Errorf("docs/internals/timing.md: %s of packet %d is %s, the simulator says %s", place, i+1, got, want[place][i])

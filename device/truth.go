@@ -11,23 +11,23 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A TruthReport is what an oracle knows about a flow group, next to what the switch measured.
+// A TruthReport compares the oracle's results for a flow group with the switch's measurements.
 type TruthReport struct {
 	truth.Report
-	// Estimates are the switch's counts, by session: "s1 matched" counts frames of
-	// the flow group; "s1 left" counts copies that left, stamped or not.
+	// Estimates holds the switch's counts by session: "s1 matched" counts frames of the flow group; "s1 left" counts
+	// copies that left, stamped or not.
 	Estimates map[string]Estimate `json:"estimates"`
 }
 
-// An Estimate is what was measured, what it should have been, and the difference.
+// An Estimate holds a measured value, the true value, and the difference.
 type Estimate struct {
 	Measured uint64 `json:"measured"`
 	Truth    uint64 `json:"truth"`
 	Error    int64  `json:"error"`
 }
 
-// watch makes an oracle of every configured flow group watch the chip. Flow groups that it cannot
-// follow are left out: see [Problem].
+// watch attaches an oracle to the chip that follows every configured flow group. Flow groups that it cannot follow
+// are left out, and returned as problems.
 func (s *Sim) watch(ctx context.Context) (*truth.Oracle, func(saisim.Moment), []Problem, error) {
 	t := s.Redis.Reading(ctx)
 	rules := flowGroupRules(t)
@@ -54,8 +54,7 @@ func (s *Sim) watch(ctx context.Context) (*truth.Oracle, func(saisim.Moment), []
 	return o, n.See, problems, t.Err()
 }
 
-// flowGroupRules returns the matches of every flow group. Ports are given by name, LAGs by their
-// members.
+// flowGroupRules returns the matches of every flow group. Ports are given by name, LAGs by their members.
 func flowGroupRules(t *swss.Reading) map[string]swss.FieldValues {
 	all, aliases, members := t.Dump(swss.ConfigDB, schema.CfgACLRule), aliases(t), lagMembers(t)
 	rules := map[string]swss.FieldValues{}
@@ -76,7 +75,7 @@ func flowGroupRules(t *swss.Reading) map[string]swss.FieldValues {
 			}
 			rule[k] = v
 		}
-		if len(rule) > 0 { // without a rule the group matches nothing
+		if len(rule) > 0 { // a group without a rule matches nothing
 			rules[name] = rule
 		}
 	}
@@ -92,7 +91,7 @@ func lagMembers(t *swss.Reading) map[string][]string {
 	return members
 }
 
-// natives tells the oracle the VLANs of untagged frames.
+// natives passes the VLANs of untagged frames to the oracle.
 func (s *Sim) natives(t *swss.Reading, n *truth.Node) {
 	rows, members := t.Dump(swss.ConfigDB, schema.CfgVLANMember), lagMembers(t)
 	for _, key := range SortedKeys(rows) {
@@ -109,7 +108,7 @@ func (s *Sim) natives(t *swss.Reading, n *truth.Node) {
 	}
 }
 
-// addTruth adds what the oracle knows to a report.
+// addTruth adds the oracle's results to a report.
 func (r *Report) addTruth(o *truth.Oracle) {
 	r.Truth = map[string]TruthReport{}
 	for name, t := range o.Reports() {
@@ -129,7 +128,7 @@ func (r *Report) addTruth(o *truth.Oracle) {
 	}
 }
 
-// left is how many packets of a session left the switch, if all of them are counted.
+// left returns how many packets of a session left the switch. known is false if some of them are not counted.
 func (s SessionReport) left() (n uint64, known bool) {
 	if s.Stamped == nil || len(s.NotStamped) < reasonsNotStamped {
 		return 0, false

@@ -14,9 +14,9 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// Truth and books in the report of a run, by hand: five frames enter at
-// Ethernet0. Two UDP frames and an ARP frame cross and count for the session,
-// one frame's VLAN does not exist, one is a runt.
+// The truth and the packet accounts in the report of a run are compared with values computed by hand. Five frames enter
+// at Ethernet0. Two UDP frames and an ARP frame cross the switch and count for the session. One frame's VLAN does not
+// exist, and one frame is a runt.
 func TestTruthInTheReport(t *testing.T) {
 	udp := devicetest.IPv4Frame(t, layers.IPProtocolUDP, &layers.UDP{SrcPort: 5000, DstPort: 6000},
 		devicetest.Payload(100))
@@ -55,8 +55,8 @@ func TestTruthInTheReport(t *testing.T) {
 		t.Errorf("queue of Ethernet1 %+v", q)
 	}
 	all, vlan := report.Truth["all"], report.Truth["vlan"]
-	// 150 or 64 bytes with FCS and 32 of the record; 0.8 ns a byte: the SFD leaves 28 + 8
-	// cycles after the last byte is in.
+	// Frames have 150 or 64 bytes with FCS, plus 32 of the record, at 0.8 ns per byte. The SFD leaves 28 + 8 cycles
+	// after the last byte has arrived.
 	if all.Frames != 5 || all.Delivered != 3 || len(all.Lost) != 2 || all.Lost[0].Port != "Ethernet0" ||
 		all.Delay.MaxPs != (146+36)*800 || all.Delay.MinPs != (64+36)*800 {
 		t.Errorf("all: %+v", all.Report)
@@ -64,7 +64,7 @@ func TestTruthInTheReport(t *testing.T) {
 	if vlan.Frames != 2 || vlan.Delivered != 2 {
 		t.Errorf("vlan 10: %+v", vlan.Report)
 	}
-	// Neither the stray frame nor the runt came as far as the ACL.
+	// Neither the stray frame nor the runt reached the ACL.
 	if e := all.Estimates["s matched"]; e != (device.Estimate{3, 5, -2}) {
 		t.Errorf("matched %+v", e)
 	}
@@ -77,8 +77,7 @@ func TestTruthInTheReport(t *testing.T) {
 	}
 }
 
-// What a run leaves in its directory does not depend on what an earlier run
-// left there.
+// The files of a run do not depend on those that an earlier run left in the directory.
 func TestOutputsOfAnEarlierRun(t *testing.T) {
 	udp := devicetest.IPv4Frame(t, layers.IPProtocolUDP, &layers.UDP{SrcPort: 5000, DstPort: 6000},
 		devicetest.Payload(100))

@@ -42,8 +42,8 @@ type taken struct {
 	from      string
 }
 
-// take reads the chip's data of an epoch: the units of a layout, which follow behind other units. A bank without
-// packets is not read.
+// take reads the chip's data of an epoch: the units of a layout. behind is the number of units before them. A bank
+// without packets is not read.
 func (rd *reader) take(r *round, t *task, p *plan.Placed, behind int, e *epoch) (*taken, error) {
 	got := &taken{registers: make([][]uint32, len(p.Layout.Units))}
 	for i := range got.registers {
@@ -147,8 +147,8 @@ func allOf(asked []flymon.Vector, flows []answer.FlowEstimate) []flymon.Vector {
 	return list
 }
 
-// tell writes the rows of an epoch.
-func (rd *reader) tell(t *task, d *deployment, e epoch, got *taken) {
+// report writes the rows of an epoch.
+func (rd *reader) report(t *task, d *deployment, e epoch, got *taken) {
 	row := schema.FlyMonResult{
 		Epoch: e.number, Start: int64(e.start), End: int64(e.end), Flags: e.flags, Flows: got.from,
 		DigestsLost: e.bank.DigestsLost, FlowsCut: uint64(got.heavy - len(got.flows)), Metrics: got.reading.Metrics(),
@@ -242,8 +242,7 @@ func (d *deployment) changes(e epoch, got *taken, row *schema.FlyMonResult) {
 	}
 }
 
-// compare returns the exact similarity of the sets of two consecutive epochs. It returns false if the oracle does not
-// know it.
+// compare returns the exact similarity of the sets of two consecutive epochs, and false if the oracle does not have it.
 func (tr *truth) compare(last *truth) (jaccard, difference float64, known bool) {
 	if tr == nil || last == nil || tr.Elements > 0 && tr.Before != last.Elements {
 		return 0, 0, false

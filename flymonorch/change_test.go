@@ -15,7 +15,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// changes are the heavy changers of a task, "flow: before > after"; false: nothing is said of them.
+// changes returns the heavy changers of a task as "flow: before > after". It returns false if none are reported.
 func (b *bench) changes(task string) (list []string, said bool) {
 	b.T.Helper()
 	r, _ := b.epochSim(task)
@@ -34,7 +34,7 @@ func (b *bench) changes(task string) (list []string, said bool) {
 	return list, said
 }
 
-// epoch has each of some sources send so often, and the epoch end.
+// epoch sends the given number of packets from each source, and ends the epoch.
 func (b *bench) epoch(sent map[string]int) {
 	b.T.Helper()
 	for _, src := range slices.Sorted(maps.Keys(sent)) {
@@ -43,8 +43,8 @@ func (b *bench) epoch(sent map[string]int) {
 	b.Pass(b.Now.Truncate(time.Second).Add(1010 * time.Millisecond).Sub(b.Now))
 }
 
-// The flows whose counts differ by the threshold are listed: those that grow, those that shrink, those that come and
-// those that go. The chip reports the candidates.
+// The flows whose counts differ by the threshold are listed, including new and disappeared flows. The chip reports the
+// candidates.
 func TestHeavyChangers(t *testing.T) {
 	b := newBench(t)
 	b.task("t1", "change-threshold", "10", "threshold", "100", "memory", "1536")
@@ -79,7 +79,7 @@ func TestHeavyChangers(t *testing.T) {
 	}
 }
 
-// Digests that were lost in either epoch flag the changes of both.
+// Digests that were lost in either epoch flag the changes between them.
 func TestChangesInheritFlags(t *testing.T) {
 	b := newBench(t, func(b *bench) { b.geo.Digests = 2 })
 	b.task("t1", "change-threshold", "10", "memory", "1536")
@@ -99,7 +99,7 @@ func TestChangesInheritFlags(t *testing.T) {
 	}
 }
 
-// Whatever is done to a task and to others: two whole epochs are compared and no others, and what is listed is right.
+// Whatever changes in a task and in others, exactly the pairs of complete epochs are compared, and the list is correct.
 func TestChangesAmidRandomChanges(t *testing.T) {
 	compared, moved := 0, 0
 	fixed := randtest.Cases{Seed: 1, Count: 8, Short: 2}
@@ -162,8 +162,8 @@ func TestChangesAmidRandomChanges(t *testing.T) {
 	}
 }
 
-// What a move splits is flagged wherever it stands: the epoch, each of its quantities, flows and sizes, and the answers
-// to queries.
+// A move that splits an epoch is flagged everywhere. The flag is at the epoch, at each of its quantities, flows and
+// sizes, and at the answers to queries.
 func TestMovedIsFlaggedInEveryAnswer(t *testing.T) {
 	b := full(t, 0, 3, 8)
 	moved := b.names["4"]

@@ -17,7 +17,7 @@ import (
 
 // A chip is a fake ASIC whose extensions are those of FlyMon, on real CMU groups.
 type chip struct {
-	*featuretest.Extensions[string] // the task of an object
+	*featuretest.Extensions[string] // the state of an object is its task
 
 	groups  *cmu.Groups
 	now     func() time.Time // its time of day

@@ -5,15 +5,15 @@
 // # Tasks
 //
 // The planner (flymonorch/plan) determines the place of a task. The chip accepts or refuses the task as a whole, and
-// only then the planner allocates. A changed task gets a new place beside its old one, and all packets go there at
-// once. The old place stays frozen until it has been read ("freeze and divert", section 6 of the paper), and is then
-// freed. Tasks without a place are tried again when another one leaves. A task in plan mode only has a row of
+// only then the planner allocates. A changed task gets a new place beside its old one, and all packets count there
+// immediately. The old place stays frozen until it has been read ("freeze and divert", section 6 of the paper), and is
+// then freed. Tasks without a place are retried when another one is removed. A task in plan mode only has a row of
 // TAM_FLYMON_PLACEMENT.
 //
 // An orchagent that restarts finds its tasks in the ASIC, where they have continued to count, at the places in
-// STATE_DB. It continues a count if the chip reports the same count: then the stored data about its begin are valid.
-// For a task with readout "live", the registers that the last sweep had read are unknown. So it is cleared, and its
-// next answers are flagged as the first.
+// STATE_DB. It continues a count if the chip reports the same count: then the stored data about its start are valid.
+// For a task with readout "live", it is unknown which registers the last sweep had read. So the task is cleared, and
+// its next answers are flagged as the first.
 //
 // # Epochs
 //

@@ -23,7 +23,7 @@ func (rd *reader) round(ctx context.Context) *round { return &round{rd.windows, 
 // close removes the read objects.
 func (r *round) close() { r.windows.Close(r.ctx) }
 
-// ask reads an extension object's answer, by attribute. room is its approximate length in bytes.
+// ask reads an extension object's answer, by attribute. room is the approximate length of the answer in bytes.
 func (r *round) ask(name, attr string, value any, room int) (feature.Values, error) {
 	return r.windows.Ask(r.ctx, name, attr, value, room)
 }
@@ -120,12 +120,12 @@ func (r *round) unit(task string, unit, bank int, size uint32) ([]uint32, error)
 
 // clear zeroes a bank of a task.
 func (r *round) clear(task string, bank int) error {
-	return r.windows.Tell(r.ctx, flymon.ObjectClear, flymon.AttrClear, flymon.ChipRange{Task: task, Bank: bank})
+	return r.windows.Report(r.ctx, flymon.ObjectClear, flymon.AttrClear, flymon.ChipRange{Task: task, Bank: bank})
 }
 
 // clearPart zeroes only these words of a bank.
 func (r *round) clearPart(p part) error {
-	return r.windows.Tell(r.ctx, flymon.ObjectClear, flymon.AttrClear, p.chip())
+	return r.windows.Report(r.ctx, flymon.ObjectClear, flymon.AttrClear, p.chip())
 }
 
 // digests reads at most most keys that the chip has kept of a bank.

@@ -83,8 +83,8 @@ func parsePlace(text string) (at plan.Place, err error) {
 }
 
 // deployFormer deploys the tasks with a place of a previous run to that place, before others can use it. Otherwise
-// places would depend on the order of tasks, and a moved task would restart its count. Pinned tasks come first, because
-// the changed filter of another task may meet theirs.
+// places would depend on the order of tasks, and a moved task would restart its count. Pinned tasks are first, because
+// the changed filter of another task may overlap theirs.
 func (o *Orch) deployFormer(ctx context.Context, wanted []*task) {
 	wanted = slices.Clone(wanted)
 	slices.SortStableFunc(wanted, func(a, b *task) int {
@@ -128,7 +128,7 @@ func (rd *reader) remember(t *task) {
 	if d.known {
 		now = &count{d.at.started, d.generation, d.at.steps, d.next, d.began, d.flags}
 		if was := d.noted; was != nil && now.flags|was.flags == 0 && now.began|was.began == 0 {
-			now.epoch = was.epoch // an epoch without flags is not worth a write
+			now.epoch = was.epoch // an epoch without flags does not justify a write
 		}
 	}
 	if d.place != "" && (now == d.noted || now != nil && d.noted != nil && *now == *d.noted) {

@@ -11,11 +11,11 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A babbler is a switch whose windows say anything.
+// A babbler is a switch that returns arbitrary content from register reads.
 type babbler struct {
 	sai.API
 	text []byte
-	open int // windows
+	open int // number of open register reads
 }
 
 func (b *babbler) Create(context.Context, sai.ObjectType, []sai.Attr) (sai.OID, error) {
@@ -33,7 +33,7 @@ func (b *babbler) Get(context.Context, sai.Key, []sai.Attr) ([]sai.Attr, error) 
 	return []sai.Attr{{ID: sai.GenericProgrammableAttrEntry, Value: sai.Bytes(b.text)}}, nil
 }
 
-// Whatever windows say is an error or what was asked for, and never more.
+// Whatever register reads return, the result is an error or the requested data, and never more.
 func FuzzWindows(f *testing.F) {
 	for _, text := range []string{
 		`{"attributes":[{"time":{"value":[1700000000,5,1,0,3]}},{"status":{"value":[{"generation":1,"banks":[{"epoch":7,` +

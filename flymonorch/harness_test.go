@@ -18,15 +18,15 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// bench is the FlyMon of an orchagent on a fake ASIC.
+// bench is an orchagent with FlyMon on a fake ASIC.
 type bench struct {
 	*orchtest.Bench
 	chip  *chip
 	fm    *Orch
-	ahead time.Duration // the chip's time of day is ahead of the daemon's
+	ahead time.Duration // by how much the chip's time of day is ahead of the daemon's
 	geo   flymon.Geometry
-	exact int               // flows that the chip's oracle keeps
-	names map[string]string // of tasks, by group: of some tests
+	exact int               // maximum number of flows in the chip's oracle
+	names map[string]string // names of tasks by group, in some tests
 }
 
 // start is the middle of epoch 1700000000 of one second.
@@ -53,7 +53,7 @@ func newBench(t testing.TB, changes ...func(*bench)) *bench {
 	return b
 }
 
-// begin has the chip begin anew, in front of an ASIC.
+// begin restarts the chip, and returns an ASIC that uses it and otherwise api.
 func (b *bench) begin(api sai.API) sai.API {
 	b.T.Helper()
 	g, err := cmu.New(b.geo)
@@ -66,7 +66,7 @@ func (b *bench) begin(api sai.API) sai.API {
 	return b.chip
 }
 
-// restart has another chip take the place of the chip, with its tasks.
+// restart replaces the chip by another one with the same tasks.
 func (b *bench) restart() {
 	b.T.Helper()
 	groups, objects := b.chip.groups, b.chip.Objects
@@ -84,8 +84,7 @@ func (b *bench) restart() {
 	}
 }
 
-// run starts an orchagent with a new ASIC on what is in Redis, until the first
-// view is applied.
+// run starts an orchagent with a new ASIC on the rows in Redis, and applies the first view.
 func (b *bench) run() {
 	b.T.Helper()
 	b.Start()
@@ -112,8 +111,8 @@ func (b *bench) run() {
 	b.Step()
 }
 
-// to lets time pass until so many seconds after the beginning of epoch 1700000000. Three
-// packets come in each second: at 0.2, 0.5 and 0.8.
+// to advances the time to that many seconds after the beginning of epoch 1700000000. Three packets arrive in each
+// second: at 0.2, 0.5 and 0.8.
 func (b *bench) to(seconds float64) {
 	b.T.Helper()
 	for end := time.Unix(1700000000, 0).Add(time.Duration(seconds * 1e9)); ; {
@@ -133,8 +132,7 @@ func (b *bench) to(seconds float64) {
 	}
 }
 
-// task writes a task that counts packets by source address in 3 * 64 buckets; later
-// fields win.
+// task writes a task that counts packets by source address in 3 * 64 buckets. Later fields override earlier ones.
 func (b *bench) task(name string, fields ...string) {
 	b.Set(schema.AppTAMFlyMonTask, name, append([]string{
 		"key", "src-ip", "attribute", "frequency", "memory", "192", "epoch", "1000",
@@ -155,7 +153,7 @@ func (b *bench) wantQuery(name, want string) {
 	b.WantStatus(schema.StateTAMFlyMonQuery, name, want)
 }
 
-// send has packets from a source come now, of 100 bytes.
+// send makes packets of 100 bytes from a source arrive now.
 func (b *bench) send(src string, n int) {
 	b.T.Helper()
 	now := uint64(b.Now.Add(b.ahead).UnixNano())
@@ -168,7 +166,7 @@ func (b *bench) send(src string, n int) {
 	}
 }
 
-// result is a task's last epoch, "number: packets flags".
+// result returns a task's last epoch as "number: packets flags".
 func (b *bench) result(task string) string {
 	b.T.Helper()
 	row := b.Row(swss.CountersDB, schema.CountersFlyMonResult, task)
@@ -189,7 +187,7 @@ func (b *bench) wantResult(task, want string) {
 	}
 }
 
-// answer is what a query was answered with, "epoch: estimate".
+// answer returns the answer to a query as "epoch: estimate".
 func (b *bench) answer(name string) string {
 	b.T.Helper()
 	row := b.Row(swss.CountersDB, schema.CountersFlyMonAnswer, name)
@@ -214,7 +212,7 @@ func (b *bench) wantAnswer(name, want string) {
 	}
 }
 
-// objects are the names of the extension objects that are there.
+// objects returns the names of the existing extension objects.
 func (b *bench) objects() (names []string) {
 	for _, x := range b.chip.Objects {
 		names = append(names, strings.TrimSuffix(x.Name+" "+x.State, " "))

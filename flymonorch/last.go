@@ -8,7 +8,8 @@ import (
 )
 
 // readLast reports the counts of a task at a place that it has left, or is about to leave. These are the current epoch
-// so far, and the previous one if it was not read. If its units are frozen, they follow those of its current layout.
+// so far, and the previous one if it was not read. behind is the number of units before them: if its units are frozen,
+// they follow those of its current layout.
 func (rd *reader) readLast(ctx context.Context, t *task, old *deployment, behind int, frozen bool) {
 	if !old.known {
 		return
@@ -39,7 +40,7 @@ func (rd *reader) readLast(ctx context.Context, t *task, old *deployment, behind
 		if old.row.Live {
 			old.sweep.since(got, old.row.Attribute.Kind)
 		}
-		rd.tell(t, old, e, got)
+		rd.report(t, old, e, got)
 	}
 }
 

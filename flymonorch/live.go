@@ -52,7 +52,7 @@ func (rd *reader) sweepOn(ctx context.Context, now time.Time, t *task) error {
 	}
 	rd.log.Error("a sweep over a live task is given up", "task", t.Name, "err", err)
 	s := &t.InASIC.sweep
-	s.on, s.due = false, now.Add(max(t.InASIC.row.Epoch/4, settleTime))
+	s.on, s.due = false, now.Add(max(t.InASIC.row.Epoch/4, registerDelay))
 	return nil
 }
 
@@ -148,7 +148,7 @@ func (rd *reader) sweepDone(r *round, t *task) error {
 	s.since(got, d.row.Attribute.Kind)
 	s.began, s.packets, s.bytes, s.lost, s.digestsLost = at.now, now.Packets, now.Bytes, now.Lost, now.DigestsLost
 	s.words, d.flags = nil, 0
-	rd.tell(t, d, e, got)
+	rd.report(t, d, e, got)
 	return rd.sweepWait(r, t)
 }
 

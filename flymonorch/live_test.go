@@ -11,7 +11,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// oracle is a chip of the usual size that counts exactly too.
+// oracle sets up a chip of the usual size that also counts exactly.
 func oracle(b *bench) {
 	b.geo.Depth = 65536
 	b.geo.Width = 32
@@ -19,9 +19,8 @@ func oracle(b *bench) {
 	b.exact = 1000
 }
 
-// A task that counts while it is read misses the packets that come between the reading
-// of a part of the registers and its clearing; one with two banks misses none. The
-// oracle tells, and so does the number of packets.
+// A task that counts while it is read misses the packets between the reading of a part of the registers and its
+// clearing. A task with two banks misses none. The oracle shows this, and so does the number of packets.
 func TestLiveReadoutLosesPackets(t *testing.T) {
 	b := newBench(t, oracle)
 	b.task("live", "readout", "live", "memory", "49152", "filter", "protocol=17")
@@ -36,7 +35,7 @@ func TestLiveReadoutLosesPackets(t *testing.T) {
 		b.Pass(time.Millisecond)
 	}
 	b.wantAnswer("qb", "1700000003: 1000 of 1000")
-	// A part has 8192 words, which take 4.096 ms: five packets come.
+	// A part has 8192 words, which take 4.096 ms, so five packets arrive meanwhile.
 	b.wantAnswer("ql", "1700000003: 995 of 1000")
 	row, err := schema.ParseFlyMonResult("live", b.Row(swss.CountersDB, schema.CountersFlyMonResult, "live"))
 	if err != nil {
@@ -53,8 +52,8 @@ func TestLiveReadoutLosesPackets(t *testing.T) {
 	}
 }
 
-// What a live task counted until it is changed is that since its last answer, by the number of packets:
-// what it had been before is not in it.
+// The result of a live task until its change counts the packets since its last answer. It does not contain anything
+// from before that.
 func TestLiveTaskIsChanged(t *testing.T) {
 	b := newBench(t, oracle)
 	live := []string{"readout", "live", "memory", "1024", "filter", "protocol=17"}
@@ -76,7 +75,7 @@ func TestLiveTaskIsChanged(t *testing.T) {
 	b.wantAnswer("q", "1700000002: 891")
 }
 
-// The oracle cannot tell the greatest of a sweep from the greatest so far: it says nothing.
+// The oracle cannot distinguish the maximum of a sweep from the maximum so far, so it returns no value.
 func TestLiveMaximumHasNoExactValue(t *testing.T) {
 	b := newBench(t, oracle)
 	b.task("live", "readout", "live", "attribute", "max(size)", "memory", "1024")
@@ -92,7 +91,7 @@ func TestLiveMaximumHasNoExactValue(t *testing.T) {
 	}
 }
 
-// What MRAC says of heavy flows is by its distribution, not by how many of those that queries name.
+// The number of heavy flows by MRAC is computed from its distribution, not from the flows that queries name.
 func TestHeavyFlowsOfMRAC(t *testing.T) {
 	b := newBench(t, oracle)
 	b.task("t", "algorithm", "mrac", "memory", "4096", "threshold", "10", "attribute", "frequency")
@@ -109,7 +108,7 @@ func TestHeavyFlowsOfMRAC(t *testing.T) {
 	}
 }
 
-// A sweep that takes longer than an epoch leaves epochs out.
+// A sweep that takes longer than an epoch omits epochs.
 func TestSweepLongerThanAnEpoch(t *testing.T) {
 	b := newBench(t, oracle)
 	b.task("live", "readout", "live", "memory", "49152", "epoch", "10") // 24.6 ms
@@ -127,7 +126,7 @@ func TestSweepLongerThanAnEpoch(t *testing.T) {
 	}
 }
 
-// What one row of a task may have is bounded, whatever the chip tells.
+// The rows of a task have a maximum size, whatever the chip reports.
 func TestBounded(t *testing.T) {
 	b := newBench(t, oracle, func(b *bench) { b.geo.Digests, b.exact = 1<<13, 5000 })
 	b.task("t1", "memory", "49152", "threshold", "1")
@@ -144,9 +143,9 @@ func TestBounded(t *testing.T) {
 	}
 	b.wantResult("t1", "1700000000: 4200 first")
 	b.wantAnswer("q9", "1700000000: 0 of 0")
-	// the oracle is asked 17 times
+	// the oracle is queried 17 times
 	b.wantAnswer("q299", "1700000000: 0 of 0")
-	// two of those asked for share their buckets with others
+	// two of those share their buckets with others
 	if cut := b.Row(swss.CountersDB, schema.CountersFlyMonResult, "t1")["FLOWS_CUT"]; cut != "106" {
 		t.Errorf("%s flows are cut, want 4200 and 2 less %d", cut, maxFlows)
 	}
@@ -155,8 +154,8 @@ func TestBounded(t *testing.T) {
 	}
 }
 
-// A task without epochs counts for longer than its units of time tell apart: of intervals it says then
-// that they may be longer.
+// A task without epochs counts for longer than its time unit can represent. Intervals are then flagged as possibly
+// longer.
 func TestIntervalLongerThanTimesTell(t *testing.T) {
 	b := newBench(t, func(b *bench) { b.geo.Groups, b.geo.Width = 9, 32 })
 	b.task("t1", "attribute", "max(interval)", "memory", "576", "epoch", "0")
@@ -175,8 +174,8 @@ func TestIntervalLongerThanTimesTell(t *testing.T) {
 	}
 }
 
-// More digests than the chip keeps are missed, and it is said. An oracle that kept too
-// little says nothing.
+// If there are more digests than the chip keeps, the epoch is flagged. An oracle whose capacity was exceeded returns no
+// value.
 func TestTooMany(t *testing.T) {
 	b := newBench(t, oracle, func(b *bench) { b.geo.Digests, b.exact = 10, 20 })
 	b.task("t1", "memory", "49152", "threshold", "2")

@@ -11,8 +11,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// full is a bench with tasks a0, a1 ... that count all packets: in all groups but those that are
-// given, of nine.
+// full returns a bench with tasks a0, a1 ... that count all packets. They use all of the nine groups except the given
+// ones.
 func full(t *testing.T, free ...int) *bench {
 	t.Helper()
 	b := newBench(t, func(b *bench) { b.geo.Groups = 9 })
@@ -42,8 +42,8 @@ func (b *bench) chain(name string) {
 	b.Step()
 }
 
-// A task that only has room where others are has them moved. Nothing of what those have counted
-// is lost: their epoch comes in two parts that are flagged.
+// Other tasks move if a new task fits only in their place. Their counts are not lost: the epoch is reported in two
+// parts, which are flagged.
 func TestMovedForAnother(t *testing.T) {
 	b := full(t, 0, 3, 8)
 	moved := b.names["4"]
@@ -66,7 +66,7 @@ func TestMovedForAnother(t *testing.T) {
 	b.send("10.0.0.1", 7)
 	b.Pass(time.Second)
 	b.wantResult(moved, "1700000002: 7")
-	for g, name := range b.names { // the others do not know
+	for g, name := range b.names { // the others are unaffected
 		if name != moved {
 			b.wantResult(name, "1700000002: 7")
 			b.wantTask(name, "active")
@@ -85,7 +85,7 @@ func TestMovedForAnother(t *testing.T) {
 	}
 }
 
-// A plan says whom it would move, and moves nobody.
+// A plan names the task that it would move, and moves none.
 func TestPlanWouldMove(t *testing.T) {
 	b := full(t, 0, 3, 8)
 	b.Rec.Reset()
@@ -97,7 +97,7 @@ func TestPlanWouldMove(t *testing.T) {
 	}
 }
 
-// Where nobody can move, the refusal names who is in the way.
+// If no task can move, the refusal names the tasks that occupy the place.
 func TestNobodyMoves(t *testing.T) {
 	b := full(t, 0, 8)
 	b.chain("chain")
@@ -111,7 +111,8 @@ func TestNobodyMoves(t *testing.T) {
 	b.wantTask("chain", "active")
 }
 
-// Who would need a pinned task to move is refused, with its name; a pin that comes or goes changes nothing that counts.
+// A task that fits only in place of a pinned one is refused, with the name of the pinned task. Setting or removing a
+// pin does not affect counts.
 func TestPinnedIsNotMoved(t *testing.T) {
 	b := full(t, 0, 3, 8)
 	pinned := b.names["4"]
@@ -145,7 +146,8 @@ func TestPinnedIsNotMoved(t *testing.T) {
 	b.wantTask(pinned, "active: moved to group 3 to make room for task chain")
 }
 
-// A pinned task whose new filter meets that of another in its CMUs keeps the old one until the other goes.
+// A pinned task keeps its old filter if the new one overlaps that of another task in its CMUs, until the other is
+// removed.
 func TestPinnedWithAnotherFilter(t *testing.T) {
 	b := newBench(t)
 	b.task("t1", "filter", "protocol=17", "pinned", "true")
@@ -166,8 +168,7 @@ func TestPinnedWithAnotherFilter(t *testing.T) {
 	}
 }
 
-// Whatever call fails while others move: the task that was to have room waits or fails and says
-// so, and nobody is lost.
+// Whichever call fails while others move, the new task waits or fails with a reason, and no task is lost.
 func TestMoveFails(t *testing.T) {
 	for call := 1; ; call++ {
 		b := full(t, 0, 3, 8)

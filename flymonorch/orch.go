@@ -116,8 +116,8 @@ func (o *Orch) Wanted(_ context.Context, t *task) error {
 	return nil
 }
 
-// Settled drops the plan of a task that is no longer planned, and marks its queries dirty.
-func (o *Orch) Settled(t *task) {
+// Handled drops the plan of a task that is no longer planned, and marks its queries dirty.
+func (o *Orch) Handled(t *task) {
 	known := t.Configured && t.ParseErr == nil && o.Active && o.Unsupported == "" && o.unlearned == nil
 	if !known || !t.Row.Plan {
 		o.unplan(t)
@@ -128,7 +128,7 @@ func (o *Orch) Settled(t *task) {
 // Done updates the queries after all tasks were reconciled.
 func (o *Orch) Done(ctx context.Context) {
 	if o.Ready(ctx) {
-		o.queries.settle(ctx, o.Sessions)
+		o.queries.report(ctx, o.Sessions)
 	}
 }
 
@@ -160,7 +160,7 @@ func (o *Orch) timers(ctx context.Context, now time.Time) error {
 			o.tellGroups()
 		}
 		o.MarkAll()
-		return o.Settle(ctx)
+		return o.Reconcile(ctx)
 	}
 	if err := o.reader.readDue(ctx, now); err != nil {
 		return err

@@ -14,7 +14,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A task is one object; when its row goes, so do the object and all that was told of it.
+// A task is one object. When its row is deleted, the object and all its rows are removed.
 func TestTaskComesAndGoes(t *testing.T) {
 	b := newBench(t)
 	b.task("t1", "threshold", "3")
@@ -79,7 +79,7 @@ func TestTaskComesAndGoes(t *testing.T) {
 	}
 }
 
-// What a switch lacks is said, and nothing is sent to it.
+// The status contains what a switch lacks, and no call is made for it.
 func TestUnsupported(t *testing.T) {
 	for _, name := range []string{flymon.ObjectGroups, flymon.ObjectTask, flymon.ObjectStatus, flymon.ObjectRegisters,
 		flymon.ObjectClear} {
@@ -102,7 +102,7 @@ func TestUnsupported(t *testing.T) {
 	}
 }
 
-// What comes and goes around a task.
+// A task is withdrawn and restored as the rows around it are deleted and written.
 func TestWithdrawnAndBack(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -143,8 +143,8 @@ func TestWithdrawnAndBack(t *testing.T) {
 	}
 }
 
-// Tasks that find no room say what is short, and so does the feature; when another goes
-// they come, in their order.
+// The status of tasks without capacity contains the missing resource, and so does that of the feature. When another
+// task is removed, they are created in order.
 func TestNoRoom(t *testing.T) {
 	b := newBench(t)
 	for i := range 12 {
@@ -174,7 +174,7 @@ func TestNoRoom(t *testing.T) {
 	b.WantStatus(schema.StateTAMFeature, featureName, "ACTIVE")
 }
 
-// A plan says where a task would go beside those that are there, and follows them.
+// A plan reports where a task would be placed beside the existing ones, and follows their changes.
 func TestPlan(t *testing.T) {
 	b := newBench(t)
 	b.task("p", "plan", "true", "memory", "768")
@@ -214,7 +214,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// What is wrong with a query it says, and what would be right.
+// The status of an invalid query contains the error and what would be valid.
 func TestQueries(t *testing.T) {
 	b := newBench(t)
 	b.task("t1", "key", "src-ip,dst-port", "filter", "protocol=17")
@@ -250,8 +250,8 @@ func TestQueries(t *testing.T) {
 	b.wantQuery("short", "")
 }
 
-// Each call of SAI fails once, for each of a task's steps: what was before it stays or is undone,
-// and when the row is written again all is as if nothing had been.
+// Each SAI call fails once, for each step of a task. The state before the call stays or is restored, and when the row
+// is written again, the result is as if nothing had failed.
 func TestEveryCallFails(t *testing.T) {
 	steps := []struct {
 		name string
@@ -281,7 +281,7 @@ func TestEveryCallFails(t *testing.T) {
 				b.Rec.FailAt(i+1, status)
 				tt.do(b)
 				b.Step()
-				// Something goes, and all rows are written again.
+				// Another task is removed, and all rows are written again.
 				b.task("other", "filter", "protocol=6")
 				b.Step()
 				b.Del(schema.AppTAMFlyMonTask, "other")
@@ -311,8 +311,8 @@ func TestEveryCallFails(t *testing.T) {
 	}
 }
 
-// A task that is to have more than there is room for beside it counts on as it was, says
-// so, and changes when another goes.
+// A task whose new size does not fit keeps counting with the old one, and its status reports this. It changes when
+// another task is removed.
 func TestResizeWithoutRoom(t *testing.T) {
 	b := newBench(t, func(b *bench) { b.geo.Groups = 1 })
 	b.task("t1", "memory", "768", "filter", "protocol=17")
@@ -330,7 +330,7 @@ func TestResizeWithoutRoom(t *testing.T) {
 	b.wantResult("t1", "1700000000: 5 first")
 	b.Del(schema.AppTAMFlyMonTask, "t2")
 	b.Step()
-	b.wantTask("t1", "pending: ") // 512 buckets in two banks are all that a CMU has
+	b.wantTask("t1", "pending: ") // 512 buckets in two banks are the capacity of a CMU
 	b.task("t1", "memory", "384", "filter", "protocol=17")
 	b.Step()
 	b.wantTask("t1", "active")

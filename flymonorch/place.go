@@ -30,7 +30,7 @@ type deployment struct {
 	generation uint64
 	next       uint64
 	flags      flymon.Flags // flags of epoch next
-	began      uint64       // time when its registers began to count, ns since 1970; zero means with the epoch
+	began      uint64       // time when its registers began to count, ns since 1970; zero means the begin of the epoch
 	at         clock        // at the last read of the chip
 	last       *taken       // the last complete epoch, for tasks that compare consecutive epochs
 	lastEpoch  epoch
@@ -200,7 +200,7 @@ func (o *Orch) divert(
 	return o.thaw(ctx, t)
 }
 
-// room returns a place for a task. If necessary it moves other tasks first.
+// room returns a place for a task. If necessary, it moves other tasks first.
 func (o *Orch) room(ctx context.Context, t *task) (*plan.Placed, error) {
 	placed, moves, err := o.pool.Room(t.Name, t.Row)
 	if err != nil {
@@ -261,7 +261,7 @@ func (o *Orch) thaw(ctx context.Context, t *task) error {
 	return nil
 }
 
-// meet adds a task that is now in the ASIC to those that are read.
+// meet adds a task that is now in the ASIC to the reader.
 func (o *Orch) meet(t *task) {
 	o.counters.place.Put(t.Name, placement(&o.reader.geo, &t.InASIC.placed, false).Fields())
 	o.reader.join(t)

@@ -71,8 +71,8 @@ func (qs *queries) mark(task string) {
 	}
 }
 
-// settle reports the status of queries whose task or row has changed.
-func (qs *queries) settle(ctx context.Context, tasks map[string]*task) {
+// report updates the status of queries whose task or row has changed.
+func (qs *queries) report(ctx context.Context, tasks map[string]*task) {
 	for _, name := range slices.SortedFunc(maps.Keys(qs.dirty), schema.CompareNames) {
 		q := qs.dirty[name]
 		err := qs.answerable(q, tasks)
@@ -112,7 +112,8 @@ func (qs *queries) answerable(q *query, tasks map[string]*task) error {
 	return nil
 }
 
-// asks returns the key with which a task is queried for flows. It is none if the task has no answers for flows.
+// asks returns the key with which a task is queried for flows. It is the empty key if the task has no answers for
+// flows.
 func asks(row flymon.Task) flymon.Key {
 	if row.Key.IsZero() && row.Attribute.Kind == flymon.Existence {
 		return row.Attribute.Of

@@ -16,9 +16,8 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// Whatever comes in whatever order, with calls of SAI that fail now and then: the chip has
-// the tasks that are said to count and no others, it refuses none of them, and when all are
-// gone nothing is left.
+// Whatever the order of events, with occasional failures of SAI calls, the chip has exactly the tasks that are reported
+// to count. It refuses none of them. When all are deleted, nothing is left.
 func TestRandomSequences(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 6}, func(t *testing.T, seed uint64) {
 		b := newBench(t, func(b *bench) { b.geo.Groups, b.geo.Spliced = 5, 2 })
@@ -49,7 +48,7 @@ func TestRandomSequences(t *testing.T) {
 	})
 }
 
-// random does something.
+// random makes a random change.
 func (b *bench) random(rnd *rand.Rand) {
 	pick := func(of ...string) string { return of[rnd.IntN(len(of))] }
 	name := fmt.Sprint("t", rnd.IntN(6))
@@ -75,7 +74,7 @@ func (b *bench) random(rnd *rand.Rand) {
 	}
 }
 
-// wantConsistent wants that the chip has what is said to count.
+// wantConsistent checks that the chip has exactly the tasks that are reported to count.
 func (b *bench) wantConsistent() {
 	b.T.Helper()
 	rows, err := swss.NewTable(b.Redis.DB(swss.StateDB), schema.StateTAMFlyMonTask).Dump(b.Ctx)
@@ -94,7 +93,7 @@ func (b *bench) wantConsistent() {
 	}
 	slices.Sort(want)
 	got := slices.DeleteFunc(b.objects(), func(s string) bool { return !strings.HasPrefix(s, flymon.ObjectTask) })
-	for name, t := range b.fm.Sessions { // that are gone, but could not be taken out yet
+	for name, t := range b.fm.Sessions { // deleted ones that could not be removed yet
 		if !t.Configured {
 			got = slices.DeleteFunc(got, func(s string) bool { return s == flymon.ObjectTask+" "+name })
 		}

@@ -19,9 +19,9 @@ import (
 // is lost in between.
 const unboundedPeriod = 10 * time.Second
 
-// settleTime is the maximum time after the end of an epoch at which its bank is read. It allows for errors of the
+// registerDelay is the maximum time after the end of an epoch at which its bank is read. It allows for errors of the
 // daemon's estimate of the chip's time. For short epochs it is an eighth of the epoch.
-const settleTime = 5 * time.Millisecond
+const registerDelay = 5 * time.Millisecond
 
 // readAtOnce is the number of registers that are read before orchagent handles other work: a few dozen milliseconds.
 const readAtOnce = 1 << 16
@@ -210,7 +210,7 @@ func (rd *reader) aim(every time.Duration, at clock) time.Time {
 		return rd.daemon.Now().Add(unboundedPeriod)
 	}
 	end := (at.now/uint64(every) + 1) * uint64(every)
-	return time.Unix(0, int64(end)).Add(min(every/8, settleTime) - rd.skew)
+	return time.Unix(0, int64(end)).Add(min(every/8, registerDelay) - rd.skew)
 }
 
 // readTasks reads as many tasks as one status read can cover. It returns the chip's time, or nil if that is
@@ -301,7 +301,7 @@ func (rd *reader) readEpoch(r *round, t *task, at clock, s *flymon.ChipStatus) e
 		d.flags = flymon.FlagClockStep
 	}
 	rd.remember(t)
-	rd.tell(t, d, e, got)
+	rd.report(t, d, e, got)
 	return nil
 }
 
@@ -311,8 +311,8 @@ func (d *deployment) counts(at clock, s *flymon.ChipStatus) bool {
 }
 
 // begin starts reading a task after orchagent or the chip started. If the chip counted the task in the last epoch
-// already, that epoch is the first, and the current one is complete. If a former process knew this count, it continues:
-// an epoch whose bank was cleared has been read.
+// already, that epoch is the first, and the current one is complete. If a former process has stored this count, it
+// continues: an epoch whose bank was cleared has been read.
 func (rd *reader) begin(r *round, t *task, at clock, s *flymon.ChipStatus, cur uint64) error {
 	d := t.InASIC
 	last := s.Banks[(cur-1)%2]
@@ -358,7 +358,7 @@ func (rd *reader) readUnbounded(r *round, t *task, at clock, s *flymon.ChipStatu
 	if err != nil {
 		return err
 	}
-	rd.tell(t, d, e, got)
+	rd.report(t, d, e, got)
 	return nil
 }
 

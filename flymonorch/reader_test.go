@@ -8,8 +8,8 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// Epochs of tasks with different lengths are told when they are over by the chip's
-// time of day, however far that is from the daemon's.
+// Epochs of tasks with different lengths are reported when they end by the chip's time of day, however far that is from
+// the daemon's.
 func TestEpochs(t *testing.T) {
 	for _, ahead := range []time.Duration{0, 3700 * time.Millisecond, -12345 * time.Millisecond,
 		time.Unix(0, 0).Sub(start)} {
@@ -22,7 +22,7 @@ func TestEpochs(t *testing.T) {
 				b.send("10.0.0.1", 1+i%2)
 				b.Pass(50 * time.Millisecond)
 			}
-			b.Pass(settleTime)
+			b.Pass(registerDelay)
 			n := b.Now.Add(ahead).UnixMilli()
 			b.wantResult("short", fmt.Sprintf("%d: 3", n/100-1))
 			b.wantResult("long", fmt.Sprintf("%d: 30", n/1000-1))
@@ -33,8 +33,8 @@ func TestEpochs(t *testing.T) {
 	}
 }
 
-// What is wrong with an epoch is said of it, and of no other. It happens at second
-// 2.35; next are the last epochs at 3.01, 4.01 and so on.
+// A problem is flagged at its own epoch, and at no other. It happens at second 2.35. The following epochs end at 3.01,
+// 4.01 and so on.
 func TestFlags(t *testing.T) {
 	e := func(n int, rest string) string { return fmt.Sprintf("%d: %s", 1700000000+n, rest) }
 	for _, tt := range []struct {
@@ -91,8 +91,8 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// Intervals between times before and after the clock was set say so, in a task without epochs from then on; counts do
-// not depend on the clock. A change of the task does not forget it.
+// In a task without epochs, intervals across a change of the clock are flagged from then on. Counts do not depend on
+// the clock. A change of the task does not remove the flag.
 func TestClockStepWithoutEpochs(t *testing.T) {
 	for name, then := range map[string]func(b *bench){
 		"read again": func(b *bench) {},
@@ -124,8 +124,7 @@ func TestClockStepWithoutEpochs(t *testing.T) {
 	}
 }
 
-// A task that comes between the end of an epoch and its reading does not keep the others
-// from being read.
+// A task that is added between the end of an epoch and its reading does not prevent the others from being read.
 func TestNewTaskAtTheEndOfAnEpoch(t *testing.T) {
 	b := newBench(t)
 	b.task("t1", "filter", "protocol=17")
@@ -137,8 +136,7 @@ func TestNewTaskAtTheEndOfAnEpoch(t *testing.T) {
 	b.wantResult("t1", "1700000000: 1 first")
 }
 
-// More registers than are read at once are read all the same, each once an epoch, and new
-// rows are handled between.
+// More registers than fit in one reading are all read, each once per epoch, and new rows are handled in between.
 func TestManyTasks(t *testing.T) {
 	b := newBench(t, func(b *bench) { b.geo.Depth, b.geo.Groups = 65536, 9 })
 	const n = 9
@@ -148,7 +146,7 @@ func TestManyTasks(t *testing.T) {
 	b.Step()
 	for e := range 2 {
 		b.send("10.0.0.1", 1)
-		b.Pass(500*time.Millisecond + settleTime - time.Microsecond)
+		b.Pass(500*time.Millisecond + registerDelay - time.Microsecond)
 		b.Rec.Reset()
 		b.Pass(time.Microsecond)
 		reads := 0
@@ -157,18 +155,18 @@ func TestManyTasks(t *testing.T) {
 				reads++
 			}
 		}
-		// A status for each two tasks, and six parts of each.
+		// A status for every two tasks, and six parts of each task.
 		if want := (n+1)/2 + 6*n; reads != want {
 			t.Errorf("epoch %d: %d windows read, want %d", e, reads, want)
 		}
 		for i := range n {
 			b.wantResult(fmt.Sprint("t", i), []string{"1700000000: 1 first", "1700000001: 1"}[e])
 		}
-		b.Pass(500*time.Millisecond - settleTime)
+		b.Pass(500*time.Millisecond - registerDelay)
 	}
 }
 
-// A reading that takes so long that the bank counts again says so.
+// A reading that takes until the bank counts again is flagged.
 func TestLateReading(t *testing.T) {
 	b := newBench(t)
 	b.task("t1")

@@ -13,7 +13,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// epochSim is the last epoch of a task that compares sets.
+// epochSim returns the last epoch of a task that compares sets.
 func (b *bench) epochSim(task string) (schema.FlyMonResult, bool) {
 	b.T.Helper()
 	row := b.Row(swss.CountersDB, schema.CountersFlyMonResult, task)
@@ -27,7 +27,7 @@ func (b *bench) epochSim(task string) (schema.FlyMonResult, bool) {
 	return r, true
 }
 
-// compares has a task begin to compare the sources of epochs.
+// compares adds a task that compares the sources of epochs.
 func (b *bench) compares(name string, fields ...string) {
 	b.T.Helper()
 	b.task(name, append([]string{"key", "none", "attribute", "similarity(src-ip)", "memory", "640"}, fields...)...)
@@ -35,7 +35,7 @@ func (b *bench) compares(name string, fields ...string) {
 	b.wantTask(name, "active")
 }
 
-// same has the same 60 sources send, each once, while so much time passes.
+// same sends one packet from each of the same 60 sources, spread over the time d.
 func (b *bench) same(d time.Duration) {
 	b.T.Helper()
 	for i := range 60 {
@@ -44,8 +44,8 @@ func (b *bench) same(d time.Duration) {
 	}
 }
 
-// The sources of every epoch are the same. An epoch of which the task saw a part only is not compared, neither with the
-// epoch before nor with the next: whether it began or was changed in the midst of it, or had to move for another task.
+// The sources of every epoch are the same. An epoch that the task saw only in part is compared neither with the epoch
+// before nor with the next. The task may have begun, changed, or moved for another task during the epoch.
 func TestNoSimilarityOfPartOfAnEpoch(t *testing.T) {
 	for name, change := range map[string]func(b *bench){
 		"nothing": func(b *bench) {},
@@ -93,8 +93,8 @@ func TestNoSimilarityOfPartOfAnEpoch(t *testing.T) {
 	}
 }
 
-// Whatever is done to a task and to others at whatever time: where there is a similarity, it is that of all packets of
-// two epochs, by what the test has sent. Where both epochs are whole there is one.
+// A task and others change at random times. A reported similarity is always that of all packets of two epochs, as sent
+// by the test. If both epochs are complete, there is one.
 func TestSimilarityAmidRandomChanges(t *testing.T) {
 	var chances []float64
 	missed, moved, compared := 0, 0, 0
@@ -121,7 +121,7 @@ func TestSimilarityAmidRandomChanges(t *testing.T) {
 				if i == changeAt {
 					row := sim
 					switch rnd.IntN(8) {
-					case 0: // its set of packets stays
+					case 0: // the set of its packets stays
 						row = append(row, "filter", pick("any", "protocol=17", "dst-port=80"))
 					case 1:
 						row = append(row, "attribute", pick("similarity(src-ip)", "similarity(5-tuple)", "similarity(ip-pair)"))
@@ -185,7 +185,7 @@ func TestSimilarityAmidRandomChanges(t *testing.T) {
 	}
 }
 
-// others changes tasks beside the one that is looked at, so that it has to move now and then.
+// others changes other tasks, so that the task under test must move occasionally.
 func (b *bench) others(pick func(...string) string) {
 	for range 3 {
 		b.Del(schema.AppTAMFlyMonTask, pick("a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8"))

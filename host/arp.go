@@ -12,7 +12,6 @@ const (
 	arpLength  = 28
 )
 
-// receiveARP handles ARP.
 func (s *Stack) receiveARP(f *received, b []byte) {
 	if len(b) < arpLength {
 		s.counts[DropShort]++
@@ -26,7 +25,7 @@ func (s *Stack) receiveARP(f *received, b []byte) {
 		return
 	}
 	x := f.in
-	if sha == x.MAC { // our own, come back
+	if sha == x.MAC { // this interface's own frame, looped back
 		s.counts[DropARPOther]++
 		return
 	}
@@ -41,21 +40,21 @@ func (s *Stack) receiveARP(f *received, b []byte) {
 	}
 	target := x.addrs[tpa]
 	if op == arpReply {
-		s.heard(neighKey{x.Name, spa}, sha, x.mine(f.dst) && target.usable(), false)
+		s.received(neighKey{x.Name, spa}, sha, x.mine(f.dst) && target.usable(), false)
 		return
 	}
 	if !target.usable() {
-		s.heard(neighKey{x.Name, spa}, sha, false, false)
+		s.received(neighKey{x.Name, spa}, sha, false, false)
 		s.counts[DropARPOther]++
 		return
 	}
 	if !spa.IsUnspecified() { // not a probe, RFC 5227
-		s.heard(neighKey{x.Name, spa}, sha, false, true)
+		s.received(neighKey{x.Name, spa}, sha, false, true)
 	}
 	s.sendARP(x, arpReply, sha, tpa, sha, spa)
 }
 
-// sendARP sends ARP of the interface's address from.
+// sendARP sends an ARP message with the interface's address from.
 func (s *sender) sendARP(x *iface, op uint16, to MAC, from netip.Addr, tha MAC, tpa netip.Addr) {
 	b := make([]byte, 0, arpLength)
 	b = append(b, 0, 1, 8, 0, 6, 4)

@@ -1,9 +1,9 @@
 package host
 
-// A Counter counts one kind of thing.
+// A Counter identifies one counter of the stack.
 type Counter uint8
 
-// What is counted. A received frame counts once as received, and once as what it was or why it was dropped.
+// The counters. A received frame counts once as received, and once by its type or the reason of its drop.
 const (
 	Received Counter = iota
 	ARPRequests
@@ -12,7 +12,7 @@ const (
 	Advertisements
 	EchoRequests
 	EchoRequests6
-	Forwarded // packets that waited for a neighbour, or were too large and have been cut
+	Forwarded // packets that waited for a neighbour, or were too large and have been fragmented
 	Waiting   // packets that began to wait for a neighbour
 
 	SentARPRequests
@@ -24,29 +24,29 @@ const (
 	SentErrors
 	SentErrors6
 
-	DropShort       // cut, or shorter than its headers say
+	DropShort       // truncated, or shorter than its headers require
 	DropEtherType   // neither ARP nor IP
-	DropInterface   // of an interface that is not there, or down
-	DropARP         // ARP that is not Ethernet and IPv4, or senseless
-	DropARPOther    // ARP that is for another
+	DropInterface   // on an interface that does not exist, or is down
+	DropARP         // ARP that is not for Ethernet and IPv4, or is invalid
+	DropARPOther    // ARP for another host
 	DropHeader      // a bad IP header or checksum
 	DropND          // neighbour discovery that RFC 4861 forbids
-	DropNDOther     // neighbour discovery that is for another, or that a router ignores
+	DropNDOther     // neighbour discovery for another host, or of a type that a router ignores
 	DropICMP        // ICMP that needs no answer: errors, replies, unknown types
-	DropFragment    // a part of a packet for the stack itself that was never whole
+	DropFragment    // a fragment for the stack itself whose packet was never complete
 	DropTCP         // a TCP segment for the stack itself
 	DropGroup       // an IP packet to a group or broadcast address
-	DropNoAnswer    // about which nobody may be told
-	DropLimit       // an error beyond the limit
+	DropNoAnswer    // an error that must not be sent, see mayTell
+	DropLimit       // an error beyond the rate limit
 	DropNoSource    // an answer that would have no source address
-	DropNoRoute     // an answer, or a packet, whose destination no route leads to
+	DropNoRoute     // an answer, or a packet, without a route to its destination
 	DropUnresolved  // waited for a neighbour that did not answer
-	DropQueue       // too many wait for the neighbour
-	DropNeighbors   // the table of neighbours is full
-	DropOtherHost   // a packet of others, of which the CPU has a copy
-	DropConfirmSoon // a neighbour that has another MAC address than a second ago
+	DropQueue       // too many packets wait for the neighbour
+	DropNeighbors   // the neighbour table is full
+	DropOtherHost   // a packet between other hosts, of which the CPU gets a copy
+	DropConfirmSoon // a neighbour whose MAC address changed less than a second ago
 
-	Conflicts // messages of others that have one of the stack's addresses
+	Conflicts // messages of other hosts with one of the stack's addresses
 	numCounters
 )
 
@@ -62,7 +62,7 @@ var counterNames = [numCounters]string{
 	"address-conflicts",
 }
 
-// String returns the word for it.
+// String returns the counter's name.
 func (c Counter) String() string {
 	if c < numCounters {
 		return counterNames[c]
@@ -70,7 +70,7 @@ func (c Counter) String() string {
 	return "unknown"
 }
 
-// Counters returns all counters, since the stack began.
+// Counters returns all counters by name, since the stack was created.
 func (s *sender) Counters() map[string]uint64 {
 	all := make(map[string]uint64, numCounters)
 	for c, n := range s.counts {

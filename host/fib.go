@@ -6,17 +6,16 @@ import (
 	"time"
 )
 
-// A Hop is where packets go: to a neighbour at an interface.
+// A Hop is a next hop: a neighbour at an interface.
 type Hop struct {
 	Interface string
 	Addr      netip.Addr
 }
 
-// A fib knows where prefixes lead.
 type fib struct {
 	routes  map[netip.Prefix][]Hop
-	subnets map[netip.Prefix]string // of interfaces that are up
-	lengths [2][129]int             // how many prefixes there are of each, IPv4 and IPv6
+	subnets map[netip.Prefix]string // interface by subnet, of interfaces that are up
+	lengths [2][129]int             // number of prefixes of each length, IPv4 and IPv6
 	up      map[string]bool
 }
 
@@ -31,7 +30,7 @@ func familyOf(p netip.Prefix) int {
 	return 1
 }
 
-// SetRoute notes where a prefix leads; without hops, nowhere any more. Subnets of interfaces need none.
+// SetRoute sets the next hops of a prefix; without hops it removes the route. Subnets of interfaces need no route.
 func (s *Stack) SetRoute(now time.Time, p netip.Prefix, hops []Hop) {
 	s.Advance(now)
 	p = p.Masked()
@@ -45,7 +44,7 @@ func (s *Stack) SetRoute(now time.Time, p netip.Prefix, hops []Hop) {
 	}
 }
 
-// connect notes the subnets of interfaces.
+// connect replaces the subnets by those of the interfaces.
 func (t *fib) connect(ifs map[string]*iface) {
 	for p := range t.subnets {
 		t.lengths[familyOf(p)][p.Bits()]--
@@ -73,7 +72,7 @@ func (t *fib) connect(ifs map[string]*iface) {
 	}
 }
 
-// lookup returns where an address leads by the longest prefix that has a usable hop.
+// lookup returns the next hop of an address by the longest prefix that has a usable hop.
 func (t *fib) lookup(ip netip.Addr) (Hop, bool) {
 	f := familyOf(netip.PrefixFrom(ip, 0))
 	for bits := ip.BitLen(); bits >= 0; bits-- {
@@ -88,7 +87,7 @@ func (t *fib) lookup(ip netip.Addr) (Hop, bool) {
 			if !t.up[h.Interface] {
 				continue
 			}
-			if !h.Addr.IsValid() || h.Addr.IsUnspecified() { // the destination is at the interface
+			if !h.Addr.IsValid() || h.Addr.IsUnspecified() { // the destination is on the interface's link
 				h.Addr = ip
 			}
 			return h, true
@@ -97,7 +96,7 @@ func (t *fib) lookup(ip netip.Addr) (Hop, bool) {
 	return Hop{}, false
 }
 
-// subnet returns the subnet of an interface that has an address.
+// subnet returns the interface whose subnet contains an address, and that subnet.
 func (t *fib) subnet(ip netip.Addr) (name string, p netip.Prefix, ok bool) {
 	f := familyOf(netip.PrefixFrom(ip, 0))
 	for bits := ip.BitLen(); bits >= 0; bits-- {

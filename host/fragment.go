@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Packets for the stack itself that come in parts are put together (RFC 791 section 3.2, RFC 8200 section 4.5), so many
-// at once at most, and for so long.
+// Fragmented packets for the stack itself are reassembled (RFC 791 section 3.2, RFC 8200 section 4.5), within these
+// limits of number and time.
 const (
 	maxDatagrams = 16
 	maxDatagram  = 0xffff
@@ -19,18 +19,18 @@ const (
 type datagramKey struct {
 	src, dst netip.Addr
 	ident    uint32
-	proto    byte // of IPv4
+	proto    byte // for IPv4
 }
 
-// A datagram is a packet of which parts have come.
+// A datagram is a packet of which some fragments have come.
 type datagram struct {
-	parts  []ipPacket // their payloads are their own
-	end    int        // of the payload; 0: not known
+	parts  []ipPacket // copies, which own their payloads
+	end    int        // end of the payload; 0 if unknown
 	bytes  int
 	expire time.Time
 }
 
-// collect takes a part of a packet, and handles the packet once it is whole.
+// collect adds a fragment of a packet, and handles the packet once it is complete.
 func (s *Stack) collect(f *received, p *ipPacket) {
 	s.dropOld()
 	k := datagramKey{src: p.src, dst: p.dst, ident: p.ident}
@@ -63,7 +63,7 @@ func (s *Stack) collect(f *received, p *ipPacket) {
 	}
 }
 
-// dropOld forgets the packets whose parts have not come in time.
+// dropOld drops the packets whose fragments have not come in time.
 func (s *Stack) dropOld() {
 	for k, d := range s.datagrams {
 		if !d.expire.After(s.now) {
@@ -73,8 +73,8 @@ func (s *Stack) dropOld() {
 	}
 }
 
-// add takes a part. False: the packet is none, because its parts overlap (RFC 5722) or are too many or too long, or a
-// part that is not the last ends within eight bytes.
+// add adds a fragment. It returns false if the packet is invalid: fragments overlap (RFC 5722), are too many or too
+// long, or one that is not the last has a length that is no multiple of eight.
 func (d *datagram) add(p *ipPacket) bool {
 	part := *p
 	part.packet, part.part = clone(p.packet), clone(p.part)
@@ -124,7 +124,7 @@ func (d *datagram) whole() ([]byte, bool) {
 	return b, true
 }
 
-// linkTo is where the header in front of the one at an offset of an IPv6 packet names its type.
+// linkTo returns the offset of the field that contains the type of the header at an offset of an IPv6 packet.
 func linkTo(b []byte, at int) int {
 	link, next := 6, 40
 	for next < at {
@@ -133,8 +133,8 @@ func linkTo(b []byte, at int) int {
 	return link
 }
 
-// split cuts a packet into parts that fit an MTU: IPv4 with the header in each, options of only the first too, IPv6
-// with a fragment header in front of what is behind the first header; that is for packets of the stack's own.
+// split fragments a packet to fit an MTU. IPv4 fragments all have the header; options that only the first needs are in
+// all of them. IPv6 fragments have a fragment header after the first header; that is for packets of the stack's own.
 func (s *Stack) split(packet []byte, mtu int) (parts [][]byte) {
 	v4 := packet[0]>>4 == 4
 	head, extra := 40, 8

@@ -36,7 +36,7 @@ type rig struct {
 	at time.Time
 }
 
-// newRig returns a stack of the tests' network whose addresses are its own already.
+// newRig returns a stack of the tests' network after duplicate address detection.
 func newRig(t *testing.T) *rig {
 	r := &rig{t, New(DefaultConfig()), noon}
 	r.Configure(noon, interfaces())
@@ -46,14 +46,13 @@ func newRig(t *testing.T) *rig {
 	return r
 }
 
-// pass has time pass.
 func (r *rig) pass(d time.Duration) {
 	r.at = r.at.Add(d)
 	r.Advance(r.at)
 }
 
-// got gives the stack a frame at Vlan10 that the chip could not forward, if it was to be, and returns in words what it
-// sends.
+// got passes a frame to the stack, as received at Vlan10 and not forwarded by the chip. It describes the frames that
+// the stack sends.
 func (r *rig) got(frame []byte) string {
 	r.Receive(r.at, "Vlan10", true, frame)
 	return r.sent()
@@ -74,7 +73,7 @@ func (r *rig) want(got, want string) {
 	}
 }
 
-func (r *rig) told(want string) {
+func (r *rig) reported(want string) {
 	r.Helper()
 	var all []string
 	for _, e := range r.Events() {
@@ -101,7 +100,7 @@ func (r *rig) counted(c Counter, want uint64) {
 	}
 }
 
-// describe says in words what a frame is, its checksums checked.
+// describe describes a frame in words, and checks its checksums.
 func describe(f Frame) string {
 	b := f.Data
 	head := f.Interface + " to " + MAC(b[:6]).String() + ": "
@@ -150,7 +149,6 @@ func frame(dst, src MAC, etherType uint16, b []byte) []byte {
 	return append(binary.BigEndian.AppendUint16(f, etherType), b...)
 }
 
-// arp is ARP from a host.
 func arp(op uint16, dst, sha MAC, spa string, tha MAC, tpa string) []byte {
 	b := []byte{0, 1, 8, 0, 6, 4, byte(op >> 8), byte(op)}
 	s, t := ip(spa).As4(), ip(tpa).As4()
@@ -158,7 +156,7 @@ func arp(op uint16, dst, sha MAC, spa string, tha MAC, tpa string) []byte {
 	return frame(dst, sha, etherARP, b)
 }
 
-// v4 is an IPv4 packet; fragment is its word of flags and offset.
+// v4 returns an IPv4 packet; fragment is the word with its flags and offset.
 func v4(src, dst string, hops, proto byte, fragment uint16, payload []byte) []byte {
 	s, d := ip(src).As4(), ip(dst).As4()
 	n := 20 + len(payload)
@@ -168,7 +166,6 @@ func v4(src, dst string, hops, proto byte, fragment uint16, payload []byte) []by
 	return b
 }
 
-// echo is a message of ICMP with n bytes of data.
 func icmp(kind, code byte, n int) []byte {
 	b := append([]byte{kind, code, 0, 0, 0, 7, 0, 1}, make([]byte, n)...)
 	binary.BigEndian.PutUint16(b[2:], ^fold(sum(0, b)))
@@ -179,7 +176,6 @@ func udp(n int) []byte {
 	return append([]byte{0x80, 1, 0x80, 2, 0, byte(8 + n), 0, 0}, make([]byte, n)...)
 }
 
-// v6 is an IPv6 packet.
 func v6(src, dst string, hops, proto byte, payload []byte) []byte {
 	s, d := ip(src).As16(), ip(dst).As16()
 	b := []byte{0x60, 0, 0, 0, byte(len(payload) >> 8), byte(len(payload)), proto, hops}
@@ -191,7 +187,7 @@ func v6(src, dst string, hops, proto byte, payload []byte) []byte {
 	return b
 }
 
-// nd is a message of neighbour discovery with a link-layer address as option, if it has one.
+// nd returns a message of neighbour discovery, with a link-layer address option if option is not 0.
 func nd(kind, flags byte, target string, option byte, mac MAC) []byte {
 	t := ip(target).As16()
 	b := append([]byte{kind, 0, 0, 0, flags, 0, 0, 0}, t[:]...)
@@ -201,7 +197,7 @@ func nd(kind, flags byte, target string, option byte, mac MAC) []byte {
 	return b
 }
 
-// to is a frame from a host at Vlan10 to the switch.
+// to returns a frame from a host at Vlan10 to the switch.
 func to(n byte, packet []byte) []byte {
 	etherType := uint16(etherIPv4)
 	if packet[0]>>4 == 6 {
@@ -210,7 +206,7 @@ func to(n byte, packet []byte) []byte {
 	return frame(ownMAC, hostMAC(n), etherType, packet)
 }
 
-// meet has the stack know host n at Vlan10, by both protocols.
+// meet makes the stack learn host n at Vlan10, by both protocols.
 func (r *rig) meet(n byte) {
 	a4, a6 := fmt.Sprintf("10.0.0.%d", n), fmt.Sprintf("2001:db8::%x", n)
 	r.got(arp(arpRequest, broadcast, hostMAC(n), a4, MAC{}, "10.0.0.1"))

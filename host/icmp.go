@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// An icmpError is an error by both protocols' names: RFC 792, RFC 4443.
+// An icmpError holds the type and code of an error in both protocols: RFC 792, RFC 4443.
 type icmpError struct{ type4, code4, type6, code6 byte }
 
 var (
@@ -20,7 +20,7 @@ var (
 	unknownNextHeader   = icmpError{type6: 4, code6: 1}
 )
 
-// How long a packet with an error may be, RFC 1812 section 4.3.2.3 and RFC 4443 section 2.4.
+// Maximum lengths of a packet with an error, RFC 1812 section 4.3.2.3 and RFC 4443 section 2.4.
 const (
 	maxError4 = 576
 	maxError6 = 1280
@@ -36,7 +36,6 @@ const (
 	typeEchoReply6   = 129
 )
 
-// receiveICMP handles ICMP for the stack.
 func (s *Stack) receiveICMP(f *received, p *ipPacket) {
 	b := p.payload
 	switch {
@@ -77,7 +76,7 @@ func (s *Stack) receiveICMPv6(f *received, p *ipPacket) {
 	}
 }
 
-// buildIPv4 makes a packet of the stack's own.
+// buildIPv4 returns an IPv4 packet of the stack's own with an ICMP message.
 func (s *sender) buildIPv4(from, dst netip.Addr, tos byte, icmp []byte) []byte {
 	s.ident++
 	n := 20 + len(icmp)
@@ -89,12 +88,12 @@ func (s *sender) buildIPv4(from, dst netip.Addr, tos byte, icmp []byte) []byte {
 	return b
 }
 
-// tell tells the sender of a packet what has become of it; word is the second word of the message.
-func (s *Stack) tell(f *received, p *ipPacket, e icmpError, word uint32) {
+// report sends an error to the sender of a packet; word is the second word of the message.
+func (s *Stack) report(f *received, p *ipPacket, e icmpError, word uint32) {
 	s.tellOf(f.in, f.dst, p, e, word)
 }
 
-// unreachable tells the sender of a packet that has waited in vain.
+// unreachable sends an error to the sender of a packet that has waited in vain.
 func (s *Stack) unreachable(w *waiting) {
 	if w.in == nil || s.ifs[w.in.Name] != w.in {
 		return
@@ -135,13 +134,13 @@ func (s *Stack) tellOf(x *iface, l2 MAC, p *ipPacket, e icmpError, word uint32) 
 	s.sendIP(x, p.src, buildIPv6(from, p.src, ttl, b))
 }
 
-// mayTell reports whether anybody may be told of a packet: RFC 1812 section 4.3.2.7, RFC 4443 section 2.4 (e).
+// mayTell reports whether an error may be sent about a packet: RFC 1812 section 4.3.2.7, RFC 4443 section 2.4 (e).
 func mayTell(p *ipPacket) bool {
 	if p.later || !single(p.src) || !single(p.dst) {
 		return false
 	}
 	switch {
-	case p.v4 && p.proto == protoICMP: // queries only; of what is unknown nobody knows that it is no error
+	case p.v4 && p.proto == protoICMP: // queries only: an unknown type may be an error
 		return len(p.payload) > 0 && slices.Contains([]byte{0, 8, 13, 14, 15, 16, 17, 18}, p.payload[0])
 	case !p.v4 && p.proto == protoICMPv6:
 		return len(p.payload) > 0 && p.payload[0] >= 128 && p.payload[0] != typeRedirect
@@ -149,8 +148,8 @@ func mayTell(p *ipPacket) bool {
 	return true
 }
 
-// errorSource is the address that an error comes from: the one that the packet was to, if it is the stack's, or that of
-// the interface that it came in at, in the sender's subnet if there is one.
+// errorSource returns the source address of an error. It is the packet's destination, if that is the stack's, or else
+// an address of the ingress interface, preferably in the sender's subnet.
 func (s *Stack) errorSource(x *iface, p *ipPacket) (netip.Addr, bool) {
 	own := s.own[p.dst]
 	if own == nil {
@@ -176,14 +175,13 @@ func (s *Stack) errorSource(x *iface, p *ipPacket) (netip.Addr, bool) {
 	return best, best.IsValid()
 }
 
-// A bucket of tokens limits what is sent.
 type bucket struct {
-	rate, burst int // per second; at once
+	rate, burst int // tokens per second; capacity
 	left        float64
 	last        time.Time
 }
 
-// take takes a token, if there is one.
+// take removes a token, and reports whether there was one.
 func (b *bucket) take(now time.Time) bool {
 	if !b.last.IsZero() && now.After(b.last) {
 		b.left = min(float64(b.burst), b.left+now.Sub(b.last).Seconds()*float64(b.rate))

@@ -22,26 +22,27 @@ const (
 	protoOptions  = 60
 )
 
-// An ipPacket is an IP packet, its header checked.
+// An ipPacket is an IP packet with a valid header.
 type ipPacket struct {
 	v4       bool
 	src, dst netip.Addr
 	ttl      byte
-	proto    byte // of the payload, behind IPv6's extension headers
-	// fragmented: it is a part of a packet; later: not the first one, so that proto's header is not there.
+	proto    byte // of the payload, after IPv6's extension headers
+	// fragmented means that it is a fragment; later means that it is not the first, so that proto's header is not in
+	// it.
 	fragmented, later bool
 	dontFragment      bool
-	more              bool   // parts come behind this one
-	offset            int    // of a part, in the payload of the whole
-	ident             uint32 // of the packet that it is a part of
-	plain             int    // bytes of headers that each part has, a fragment header left out
-	part              []byte // what is behind these
-	behind            byte   // what that begins with
-	nextHeader        int    // where in an IPv6 packet proto stands
-	packet, payload   []byte // the packet by its own length
+	more              bool   // fragments follow this one
+	offset            int    // of a fragment, in the payload of the whole packet
+	ident             uint32 // identification of the fragmented packet
+	plain             int    // length of the headers that each fragment has, without a fragment header
+	part              []byte // payload after these headers
+	behind            byte   // type of the header at the start of part
+	nextHeader        int    // offset of the field in an IPv6 packet that contains proto
+	packet, payload   []byte // packet is cut to the length in its header
 }
 
-// parseIP checks the header of an IP packet; if it is none, why says what it is counted as.
+// parseIP checks the header of an IP packet; if it is invalid, why is the counter of the drop.
 func parseIP(b []byte, v4 bool) (p ipPacket, why Counter, ok bool) {
 	if v4 {
 		return parseIPv4(b)
@@ -63,7 +64,7 @@ func parseIPv4(b []byte) (p ipPacket, why Counter, ok bool) {
 		return p, DropHeader, false
 	}
 	fragment := binary.BigEndian.Uint16(b[6:])
-	if int(fragment&0x1fff)*8+length > 0xffff { // beyond the longest packet
+	if int(fragment&0x1fff)*8+length > 0xffff { // beyond the maximum packet length
 		return p, DropHeader, false
 	}
 	return ipPacket{
@@ -113,7 +114,7 @@ func parseIPv6(b []byte) (p ipPacket, why Counter, ok bool) {
 	return p, 0, true
 }
 
-// host reports whether an address in a subnet is one that a host may have.
+// host reports whether an address in a subnet may belong to a host.
 func host(ip netip.Addr, in netip.Prefix) bool {
 	if !single(ip) {
 		return false
@@ -125,12 +126,11 @@ func host(ip netip.Addr, in netip.Prefix) bool {
 	return a&mask != 0 && a&mask != mask
 }
 
-// single reports whether an address may be that of one host.
+// single reports whether an address may belong to a single host.
 func single(ip netip.Addr) bool {
 	return !ip.IsUnspecified() && !ip.IsMulticast() && !ip.IsLoopback() && !(ip.Is4() && ip.As4()[0] >= 240)
 }
 
-// receiveIP handles an IP packet.
 func (s *Stack) receiveIP(f *received, p *ipPacket) {
 	x := f.in
 	own := s.own[p.dst]
@@ -144,7 +144,7 @@ func (s *Stack) receiveIP(f *received, p *ipPacket) {
 		s.receiveOwn(f, p)
 	case f.dst.isGroup():
 		s.counts[DropGroup]++
-	case !x.mine(f.dst): // of others, which the CPU has a copy of
+	case !x.mine(f.dst): // a copy of a packet for other hosts
 		s.counts[DropOtherHost]++
 	case !single(p.dst) || s.fib.isBroadcast(p.dst):
 		s.counts[DropGroup]++
@@ -155,13 +155,12 @@ func (s *Stack) receiveIP(f *received, p *ipPacket) {
 	}
 }
 
-// isBroadcast reports whether an address is the broadcast address, or the first, of a subnet of the stack's.
+// isBroadcast reports whether an address is the broadcast address, or the first, of one of the stack's subnets.
 func (t *fib) isBroadcast(ip netip.Addr) bool {
 	_, p, ok := t.subnet(ip)
 	return ok && !host(ip, p)
 }
 
-// receiveGroup handles an IPv6 packet to a group.
 func (s *Stack) receiveGroup(f *received, p *ipPacket) {
 	if p.proto == protoICMPv6 && !p.fragmented && len(p.payload) >= 8 && sum6ok(p) && isND(p.payload[0]) {
 		s.receiveND(f, p)
@@ -186,39 +185,39 @@ func (s *Stack) receiveOwn(f *received, p *ipPacket) {
 	case p.proto == protoTCP:
 		s.counts[DropTCP]++
 	case p.proto == protoUDP:
-		s.tell(f, p, portUnreachable, 0)
+		s.report(f, p, portUnreachable, 0)
 	case !p.v4 && p.proto == protoNone:
 		s.counts[DropNoAnswer]++
 	case p.v4:
-		s.tell(f, p, protocolUnreachable, 0)
+		s.report(f, p, protocolUnreachable, 0)
 	default:
-		s.tell(f, p, unknownNextHeader, uint32(p.nextHeader))
+		s.report(f, p, unknownNextHeader, uint32(p.nextHeader))
 	}
 }
 
-// forward does for a packet what the chip could not.
+// forward handles a packet that the chip could not forward.
 func (s *Stack) forward(f *received, p *ipPacket) {
 	if p.ttl <= 1 {
-		s.tell(f, p, timeExceeded, 0)
+		s.report(f, p, timeExceeded, 0)
 		return
 	}
 	hop, ok := s.fib.lookup(p.dst)
 	if !ok {
-		s.tell(f, p, netUnreachable, 0)
+		s.report(f, p, netUnreachable, 0)
 		return
 	}
 	out := s.ifs[hop.Interface]
 	switch {
 	case out == nil || !out.Up || out.MAC == (MAC{}):
-		s.tell(f, p, netUnreachable, 0)
+		s.report(f, p, netUnreachable, 0)
 	case !single(p.src):
 		s.counts[DropNoAnswer]++
 	case len(p.packet) <= out.MTU:
 		s.toNeighbor(neighKey{hop.Interface, hop.Addr}, waiting{packet: clone(p.packet), in: f.in, l2: f.dst})
 	case !p.v4:
-		s.tell(f, p, tooBig, uint32(out.MTU))
+		s.report(f, p, tooBig, uint32(out.MTU))
 	case p.dontFragment:
-		s.tell(f, p, tooBig, uint32(min(out.MTU, 0xffff)))
+		s.report(f, p, tooBig, uint32(min(out.MTU, 0xffff)))
 	default:
 		for _, part := range s.split(p.packet, out.MTU) {
 			s.toNeighbor(neighKey{hop.Interface, hop.Addr}, waiting{packet: part, in: f.in, l2: f.dst})
@@ -226,7 +225,7 @@ func (s *Stack) forward(f *received, p *ipPacket) {
 	}
 }
 
-// outgoing is the packet as it leaves: one that is forwarded has a hop less to go.
+// outgoing returns the packet as it is sent: the hop limit of a forwarded packet is decremented.
 func (w *waiting) outgoing() []byte {
 	if w.in == nil {
 		return w.packet
@@ -284,7 +283,7 @@ func fixIPv4(b []byte) {
 	binary.BigEndian.PutUint16(b[10:], ^fold(sum(0, b[:int(b[0]&15)*4])))
 }
 
-// sum6 is the checksum of an upper layer of IPv6 whose own field is 0.
+// sum6 returns the checksum of an IPv6 upper-layer packet whose own checksum field is 0.
 func sum6(src, dst [16]byte, proto byte, b []byte) uint16 {
 	n := sum(sum(0, src[:]), dst[:])
 	return ^fold(sum(n+uint32(len(b))+uint32(proto), b))

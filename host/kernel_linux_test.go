@@ -18,13 +18,14 @@ import (
 	"tamtam/internal/netns/netnstest"
 )
 
-// The Linux kernel with the stack's addresses, forwarding on, gets the same frames, and answers the same, byte for
-// byte, but for what is chosen freely (IPv4's identification, IPv6's flow label). Frames are sent and received by a raw
-// socket; a ping behind each tells when the kernel is through with it, so that nothing depends on time.
+// The Linux kernel with the stack's addresses and forwarding on receives the same frames, and its answers are equal
+// byte for byte. The exceptions are fields with free values (IPv4's identification, IPv6's flow label). Frames are sent
+// and received by a raw socket. A ping after each frame shows when the kernel has processed it, so that nothing
+// depends on time.
 //
-// Where the two differ on purpose, the frames are not here: the kernel resets TCP connections, and answers ARP for
-// addresses of other interfaces unless it is told not to (arp_ignore). Of IPv4 packets without a route it told
-// nothing where this was written.
+// Frames for which the two differ on purpose are not included: the kernel resets TCP connections, and by default
+// answers ARP for addresses of other interfaces (arp_ignore). For IPv4 packets without a route it sent no error where
+// this was written.
 func TestLikeTheKernel(t *testing.T) {
 	if !netnstest.Own(t) {
 		return
@@ -112,7 +113,7 @@ func TestLikeTheKernel(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
 			wide := interfaces()
-			wide[1].MTU = 1280 // the least of IPv6
+			wide[1].MTU = 1280 // the minimum of IPv6
 			r.Configure(r.at, wide)
 			r.meet(5)
 			r.SetStatic(r.at, "Ethernet4", ip("10.0.1.9"), hostMAC(9))
@@ -133,7 +134,7 @@ func TestLikeTheKernel(t *testing.T) {
 	}
 }
 
-// v4Part is a part of an ICMP message, of the packet with an identification; word says where it belongs.
+// v4Part returns a fragment of an ICMP message with an identification; word holds its flags and offset.
 func v4Part(id byte, word uint16, part []byte) []byte {
 	b := v4("10.0.0.5", "10.0.0.1", 64, protoICMP, word, part)
 	b[4], b[5] = 0x77, id
@@ -141,7 +142,6 @@ func v4Part(id byte, word uint16, part []byte) []byte {
 	return to(5, b)
 }
 
-// v6Parts is an ICMPv6 message in two fragments.
 func v6Parts(src, dst string, message []byte) [][]byte {
 	whole := v6(src, dst, 64, protoICMPv6, message)
 	part := func(at, end int, word uint16) []byte {
@@ -151,14 +151,14 @@ func v6Parts(src, dst string, message []byte) [][]byte {
 	return [][]byte{part(0, 1000, 1), part(1000, len(message), 1000)}
 }
 
-// udpSum is UDP over IPv6, where it has a checksum.
+// udpSum returns UDP over IPv6, which requires a checksum.
 func udpSum(src, dst string, n int) []byte {
 	b := udp(n)
 	binary.BigEndian.PutUint16(b[6:], sum6(ip(src).As16(), ip(dst).As16(), protoUDP, b))
 	return b
 }
 
-// normal is a frame in words and bytes, without padding and what is chosen freely.
+// normal returns a frame as text and bytes, without padding and fields with free values.
 func normal(b []byte) string {
 	b = bytes.Clone(b)
 	body := b[14:]
@@ -179,11 +179,11 @@ func normal(b []byte) string {
 	return fmt.Sprintf("%s %x", describe(Frame{"Vlan10", b}), body)
 }
 
-// A kernel is Linux with the stack's addresses, and a raw socket at the other end of its wire.
+// A kernel is Linux with the stack's addresses, and a raw socket at the other end of its link.
 type kernel struct {
 	t  *testing.T
 	fd int
-	n  uint16 // of the last ping
+	n  uint16 // sequence of the last ping
 }
 
 func newKernel(t *testing.T) *kernel {
@@ -244,7 +244,7 @@ func newKernel(t *testing.T) *kernel {
 	return &kernel{t: t, fd: fd}
 }
 
-// answers is what the kernel sends when it gets frames, before it answers a ping that comes behind.
+// answers returns the frames that the kernel sends in response to some frames, before it answers a ping after them.
 func (k *kernel) answers(fs ...[]byte) (all []string) {
 	k.t.Helper()
 	k.n++
@@ -274,7 +274,7 @@ func (k *kernel) answers(fs ...[]byte) (all []string) {
 	}
 }
 
-// ownAccord reports whether the kernel sends a frame without being asked: what it tells groups.
+// ownAccord reports whether the kernel sends a frame unsolicited: messages to groups.
 func ownAccord(b []byte) bool {
 	if binary.BigEndian.Uint16(b[12:]) != etherIPv6 {
 		return false

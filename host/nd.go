@@ -25,7 +25,7 @@ var (
 	allNodesMAC = MAC{0x33, 0x33, 0, 0, 0, 1}
 )
 
-// solicitedNode is the group in which an address is asked for, RFC 4291 section 2.7.1.
+// solicitedNode returns the solicited-node group of an address, RFC 4291 section 2.7.1.
 func solicitedNode(a netip.Addr) netip.Addr {
 	b := a.As16()
 	return netip.AddrFrom16([16]byte{0: 0xff, 1: 2, 11: 1, 12: 0xff, 13: b[13], 14: b[14], 15: b[15]})
@@ -36,7 +36,7 @@ func solicitedNodeMAC(a netip.Addr) MAC {
 	return MAC{0x33, 0x33, 0xff, b[13], b[14], b[15]}
 }
 
-// receiveND handles neighbour discovery, which is valid as ICMPv6: p.payload begins with its type.
+// receiveND handles neighbour discovery in valid ICMPv6: p.payload begins with its type.
 func (s *Stack) receiveND(f *received, p *ipPacket) {
 	b := p.payload
 	if p.ttl != 255 || b[1] != 0 {
@@ -82,7 +82,7 @@ func linkOption(b []byte, kind byte) (mac MAC, has, ok bool) {
 }
 
 func (s *Stack) receiveSolicitation(f *received, p *ipPacket, target netip.Addr, mac MAC, has bool) {
-	probe := p.src.IsUnspecified() // somebody asks whether the address is free
+	probe := p.src.IsUnspecified() // duplicate address detection by another host
 	if probe && (has || p.dst != solicitedNode(target)) || p.src.IsMulticast() {
 		s.counts[DropND]++
 		return
@@ -91,10 +91,10 @@ func (s *Stack) receiveSolicitation(f *received, p *ipPacket, target netip.Addr,
 	x := f.in
 	own := x.addrs[target]
 	switch {
-	case has && mac == x.MAC || probe && f.src == x.MAC: // our own, come back
+	case has && mac == x.MAC || probe && f.src == x.MAC: // this interface's own frame, looped back
 		s.counts[DropNDOther]++
 	case own != nil && own.tentative:
-		if probe { // somebody else wants it too: nobody may have it
+		if probe { // another host probes for it, too: neither may have it
 			s.conflict(own, f.src)
 		}
 	case !own.usable():
@@ -104,7 +104,7 @@ func (s *Stack) receiveSolicitation(f *received, p *ipPacket, target netip.Addr,
 	default:
 		to := f.src
 		if has {
-			s.heard(neighKey{x.Name, p.src}, mac, false, true)
+			s.received(neighKey{x.Name, p.src}, mac, false, true)
 			to = mac
 		}
 		if to.isHost() {
@@ -131,7 +131,7 @@ func (s *Stack) receiveAdvertisement(f *received, p *ipPacket, target netip.Addr
 	s.advertised(neighKey{x.Name, target}, mac, has, solicited, override)
 }
 
-// advertised is RFC 4861, section 7.2.5.
+// advertised handles an advertisement as in RFC 4861, section 7.2.5.
 func (s *Stack) advertised(k neighKey, mac MAC, has, solicited, override bool) {
 	n := s.neighs[k]
 	switch {
@@ -139,20 +139,20 @@ func (s *Stack) advertised(k neighKey, mac MAC, has, solicited, override bool) {
 		s.counts[DropNDOther]++
 	case n.state == Incomplete:
 		if has {
-			s.heard(k, mac, solicited, false)
+			s.received(k, mac, solicited, false)
 		}
 	case !has || mac == n.mac:
 		if solicited {
 			s.confirm(n)
 		}
 	case override:
-		s.heard(k, mac, solicited, false)
+		s.received(k, mac, solicited, false)
 	case n.state == Reachable:
 		s.stale(n)
 	}
 }
 
-// sendSolicitation asks for the MAC address of a target; from is unspecified to ask whether it is free.
+// sendSolicitation solicits the MAC address of a target; an unspecified from means duplicate address detection.
 func (s *sender) sendSolicitation(x *iface, target netip.Addr, to MAC, from, dst netip.Addr) {
 	t := target.As16()
 	b := append([]byte{typeSolicitation, 0, 0, 0, 0, 0, 0, 0}, t[:]...)
@@ -163,7 +163,7 @@ func (s *sender) sendSolicitation(x *iface, target netip.Addr, to MAC, from, dst
 	s.send(x, to, etherIPv6, buildIPv6(from, dst, 255, b))
 }
 
-// sendAdvertisement says that a target is the stack's, in an answer or of its own accord.
+// sendAdvertisement announces that a target is the stack's, in an answer or unsolicited.
 func (s *sender) sendAdvertisement(x *iface, to MAC, from, dst, target netip.Addr, solicited bool) {
 	flags := byte(flagRouter | flagOverride)
 	if solicited {
@@ -176,7 +176,7 @@ func (s *sender) sendAdvertisement(x *iface, to MAC, from, dst, target netip.Add
 	s.send(x, to, etherIPv6, buildIPv6(from, dst, 255, b))
 }
 
-// buildIPv6 makes an ICMPv6 packet, with its checksum.
+// buildIPv6 returns an ICMPv6 packet, with its checksum.
 func buildIPv6(from, dst netip.Addr, hops byte, icmp []byte) []byte {
 	a, z := from.As16(), dst.As16()
 	b := make([]byte, 0, 40+len(icmp))

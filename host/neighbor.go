@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// A State is that of a neighbour, as in RFC 4861 section 7.3.2 and in Linux.
+// A State is the state of a neighbour, as in RFC 4861 section 7.3.2 and in Linux.
 type State uint8
 
 // The states.
 const (
-	Incomplete State = iota + 1 // asked for, no answer yet
-	Reachable                   // confirmed lately
-	Stale                       // known, not confirmed lately
-	Delay                       // Stale, and sent to
-	Probe                       // asked, by unicast, whether it is still there
-	Failed                      // has not answered
-	Static                      // somebody else's word
+	Incomplete State = iota + 1 // solicited, no answer yet
+	Reachable                   // confirmed recently
+	Stale                       // known, not confirmed recently
+	Delay                       // stale, and a packet was sent to it
+	Probe                       // probed by unicast
+	Failed                      // did not answer
+	Static                      // set by SetStatic
 )
 
 var stateNames = [...]string{"", "INCOMPLETE", "REACHABLE", "STALE", "DELAY", "PROBE", "FAILED", "STATIC"}
 
-// String returns Linux's word; STATIC is Linux's PERMANENT.
+// String returns Linux's name of the state; STATIC is Linux's PERMANENT.
 func (s State) String() string {
 	if int(s) < len(stateNames) {
 		return stateNames[s]
@@ -33,17 +33,17 @@ func (s State) String() string {
 // known reports whether the neighbour has a MAC address in this state.
 func (s State) known() bool { return s == Reachable || s == Stale || s == Delay || s == Probe }
 
-// A Kind is that of an [Event].
+// A Kind is the kind of an [Event].
 type Kind uint8
 
 // The kinds.
 const (
-	Resolved  Kind = iota + 1 // a neighbour has a MAC address, or another than before
-	Forgotten                 // one that was resolved has none any more
-	Duplicate                 // somebody else, with MAC, has an address of the stack's
+	Resolved  Kind = iota + 1 // a neighbour has a MAC address, or a new one
+	Forgotten                 // a resolved neighbour has no MAC address any more
+	Duplicate                 // another host, with MAC, has one of the stack's addresses
 )
 
-// An Event is what has happened to a neighbour or an address.
+// An Event is a change of a neighbour or an address.
 type Event struct {
 	Kind      Kind
 	Interface string
@@ -51,13 +51,13 @@ type Event struct {
 	MAC       MAC
 }
 
-// A Neighbor is what the stack knows of one.
+// A Neighbor is an entry of the neighbour table.
 type Neighbor struct {
 	Interface string
 	Addr      netip.Addr
-	MAC       MAC // zero: not known
+	MAC       MAC // zero if unknown
 	State     State
-	// Confirmed is when it was last heard of; zero: never.
+	// Confirmed is the time of the last confirmation; zero if there was none.
 	Confirmed time.Time
 }
 
@@ -70,26 +70,26 @@ type neighbor struct {
 	neighKey
 	mac       MAC
 	state     State
-	confirmed time.Time // last heard of
-	changed   time.Time // MAC
+	confirmed time.Time // time of the last confirmation
+	changed   time.Time // time of the last change of the MAC address
 	tries     int
 	due       time.Time
 	waiting   []waiting
 	gone      bool
 }
 
-// A waiting packet has come from an interface and goes to a neighbour.
+// A waiting packet waits for the MAC address of a neighbour.
 type waiting struct {
 	packet []byte // IP
-	in     *iface // nil: the stack's own
-	l2     MAC    // that it was sent to
+	in     *iface // ingress interface; nil if the packet is the stack's own
+	l2     MAC    // its destination MAC address
 }
 
-// maxWaiting is how many packets wait for a neighbour.
+// maxWaiting is the maximum number of packets that wait for a neighbour.
 const maxWaiting = 3
 
-// SetStatic notes what somebody else says of a neighbour, or with a zero MAC address that nobody says anything any
-// more. The stack neither asks for it nor ages it; what it knew itself of it is no longer its own, without an event.
+// SetStatic sets the MAC address of a neighbour from another source, or removes it if mac is zero. The stack neither
+// solicits nor ages the neighbour. Its own entry is dropped without an event.
 func (s *Stack) SetStatic(now time.Time, on string, addr netip.Addr, mac MAC) {
 	s.Advance(now)
 	k := neighKey{on, addr}
@@ -113,8 +113,7 @@ func (s *Stack) SetStatic(now time.Time, on string, addr netip.Addr, mac MAC) {
 	}
 }
 
-// Want has the stack ask for a neighbour, again and again until it answers, for as long as it is wanted: a route leads
-// to it.
+// Want makes the stack solicit a neighbour until it answers, for as long as wanted is true because a route leads to it.
 func (s *Stack) Want(now time.Time, on string, addr netip.Addr, wanted bool) {
 	s.Advance(now)
 	k := neighKey{on, addr}
@@ -126,8 +125,7 @@ func (s *Stack) Want(now time.Time, on string, addr netip.Addr, wanted bool) {
 	s.ask(k)
 }
 
-// Restore gives the stack a neighbour that an earlier stack knew. It counts as known and is asked, by unicast, whether
-// it is still there.
+// Restore adds a neighbour from an earlier run. It counts as known and is probed by unicast.
 func (s *Stack) Restore(now time.Time, on string, addr netip.Addr, mac MAC) {
 	s.Advance(now)
 	k := neighKey{on, addr}
@@ -144,7 +142,7 @@ func (s *Stack) Restore(now time.Time, on string, addr netip.Addr, mac MAC) {
 	s.probe(n)
 }
 
-// Neighbors returns all that the stack knows itself, sorted by interface and address.
+// Neighbors returns the table of learned neighbours, sorted by interface and address.
 func (s *Stack) Neighbors() []Neighbor {
 	all := make([]Neighbor, 0, len(s.neighs))
 	for _, n := range s.neighs {
@@ -159,7 +157,7 @@ func (s *Stack) Neighbors() []Neighbor {
 	return all
 }
 
-// Neighbor returns what the stack knows itself of one, false if nothing.
+// Neighbor returns a learned neighbour, false if there is none.
 func (s *Stack) Neighbor(on string, addr netip.Addr) (Neighbor, bool) {
 	n := s.neighs[neighKey{on, addr}]
 	if n == nil {
@@ -172,7 +170,7 @@ func (n *neighbor) row() Neighbor {
 	return Neighbor{Interface: n.on, Addr: n.addr, MAC: n.mac, State: n.state, Confirmed: n.confirmed}
 }
 
-// onLink reports whether a neighbour can be there: its interface is up and has a subnet with the address.
+// onLink reports whether a neighbour is possible: its interface is up and has a subnet with the address.
 func (s *Stack) onLink(k neighKey) bool {
 	x := s.ifs[k.on]
 	if x == nil || !x.Up || x.MAC == (MAC{}) {
@@ -182,7 +180,7 @@ func (s *Stack) onLink(k neighKey) bool {
 	return own == nil && x.subnet(k.addr) != nil
 }
 
-// subnet returns the interface's own address in the subnet of another, nil if it is in none.
+// subnet returns the interface's own address in the most specific subnet that contains ip, nil if there is none.
 func (x *iface) subnet(ip netip.Addr) (best *address) {
 	for _, a := range x.addrs {
 		if !a.Contains(ip) || !host(ip, a.Prefix) {
@@ -195,7 +193,7 @@ func (x *iface) subnet(ip netip.Addr) (best *address) {
 	return best
 }
 
-// dropStrangers forgets the neighbours that cannot be there any more.
+// dropStrangers removes the neighbours that are no longer possible.
 func (s *Stack) dropStrangers() {
 	for _, n := range sorted(s.neighs) {
 		if !s.onLink(n.neighKey) {
@@ -220,7 +218,7 @@ func compareKeys(a, b neighKey) int {
 	return a.addr.Compare(b.addr)
 }
 
-// create makes a neighbour, nil if there is no room. One that has failed gives way.
+// create adds a neighbour, and returns nil if the table is full. A failed neighbour is replaced.
 func (s *Stack) create(k neighKey) *neighbor {
 	if len(s.neighs) >= s.cfg.Limits.Neighbors {
 		for _, n := range sorted(s.neighs) {
@@ -239,7 +237,8 @@ func (s *Stack) create(k neighKey) *neighbor {
 	return n
 }
 
-// ask begins to ask for a neighbour, unless it is known or asked for. It returns nil if that cannot be.
+// ask starts to resolve a neighbour, unless it is known or already being resolved. It returns nil if that is
+// impossible.
 func (s *Stack) ask(k neighKey) *neighbor {
 	n := s.neighs[k]
 	switch {
@@ -261,7 +260,6 @@ func (s *Stack) ask(k neighKey) *neighbor {
 	return n
 }
 
-// become changes the state of a neighbour.
 func (s *Stack) become(n *neighbor, to State) {
 	if n.state == Incomplete {
 		s.asked--
@@ -272,7 +270,7 @@ func (s *Stack) become(n *neighbor, to State) {
 	n.state = to
 }
 
-// solicit asks for a neighbour once more: all, or, if it is known, itself.
+// solicit sends one more solicitation for a neighbour: by broadcast, or by unicast if it is known.
 func (s *Stack) solicit(n *neighbor) {
 	n.tries++
 	x := s.ifs[n.on]
@@ -296,8 +294,8 @@ func (s *Stack) solicit(n *neighbor) {
 	s.sendSolicitation(x, n.addr, to, from.Addr(), dst)
 }
 
-// source is the address that the interface sends from to a neighbour, nil if it has none yet: the one in the
-// neighbour's subnet, else of IPv6 the link-local one.
+// source returns the address from which the interface sends to a neighbour, nil if it has none yet. It is the one in
+// the neighbour's subnet, or else for IPv6 the link-local one.
 func (x *iface) source(to netip.Addr) *address {
 	if a := x.subnet(to); a.usable() {
 		return a
@@ -316,14 +314,12 @@ func (s *Stack) wake(n *neighbor, after time.Duration) {
 	s.after(n.due, timer{neighbor: n})
 }
 
-// probe asks a known neighbour whether it is still there.
 func (s *Stack) probe(n *neighbor) {
 	s.become(n, Probe)
 	n.tries = 0
 	s.solicit(n)
 }
 
-// neighborDue is called when something is due for a neighbour.
 func (s *Stack) neighborDue(n *neighbor) {
 	t := &s.cfg.Timers
 	switch n.state {
@@ -345,7 +341,7 @@ func (s *Stack) neighborDue(n *neighbor) {
 	}
 }
 
-// stale has a neighbour be known, not confirmed lately.
+// stale makes a neighbour known but not confirmed recently.
 func (s *Stack) stale(n *neighbor) {
 	s.become(n, Stale)
 	last := n.confirmed
@@ -355,16 +351,15 @@ func (s *Stack) stale(n *neighbor) {
 	s.wake(n, max(0, last.Add(s.cfg.Timers.Refresh).Sub(s.now)))
 }
 
-// confirm notes that a neighbour has answered.
 func (s *Stack) confirm(n *neighbor) {
 	s.become(n, Reachable)
 	n.confirmed = s.now
 	s.wake(n, min(s.cfg.Timers.Reachable, s.cfg.Timers.Refresh))
 }
 
-// heard notes the MAC address of a neighbour that has told it, as an answer to the stack (solicited) or of its own
-// accord. It makes one only if create is true.
-func (s *Stack) heard(k neighKey, mac MAC, solicited, create bool) {
+// received processes the MAC address that a neighbour has sent, in an answer to the stack (solicited) or unsolicited.
+// It adds a neighbour only if create is true.
+func (s *Stack) received(k neighKey, mac MAC, solicited, create bool) {
 	n := s.neighs[k]
 	if s.static[k] != (MAC{}) || !mac.isHost() || !s.onLink(k) || n == nil && !create {
 		return
@@ -376,7 +371,7 @@ func (s *Stack) heard(k neighKey, mac MAC, solicited, create bool) {
 	}
 	was, knew := n.mac, n.state.known()
 	if knew && was != mac && s.now.Sub(n.changed) < lockTime && !n.changed.IsZero() {
-		s.counts[DropConfirmSoon]++ // two that answer: the first one counts
+		s.counts[DropConfirmSoon]++ // two hosts answer: the first one counts
 		return
 	}
 	n.mac = mac
@@ -395,10 +390,10 @@ func (s *Stack) heard(k neighKey, mac MAC, solicited, create bool) {
 }
 
 // lockTime is how long a neighbour keeps a new MAC address (Linux's locktime), so that two hosts with one address do
-// not have it change with every message.
+// not change it with every message.
 const lockTime = time.Second
 
-// flush sends what waits for a neighbour that is known now.
+// flush sends the packets that wait for a neighbour, which is known now.
 func (s *Stack) flush(n *neighbor) {
 	held := n.waiting
 	n.waiting = nil
@@ -407,7 +402,8 @@ func (s *Stack) flush(n *neighbor) {
 	}
 }
 
-// fail forgets a neighbour that does not answer, or, silently, one that cannot be there any more.
+// fail handles a neighbour that does not answer, or, if asked is false, removes one that is no longer possible, without
+// errors to senders.
 func (s *Stack) fail(n *neighbor, asked bool) {
 	held, knew, mac := n.waiting, n.state.known(), n.mac
 	n.waiting = nil
@@ -431,7 +427,6 @@ func (s *Stack) fail(n *neighbor, asked bool) {
 	}
 }
 
-// remove takes a neighbour out of the table.
 func (s *Stack) remove(n *neighbor) {
 	if n.state == Incomplete {
 		s.asked--
@@ -440,7 +435,7 @@ func (s *Stack) remove(n *neighbor) {
 	delete(s.neighs, n.neighKey)
 }
 
-// toNeighbor sends a packet to a neighbour, or has it wait for one that is not known.
+// toNeighbor sends a packet to a neighbour, or queues it until the neighbour is known.
 func (s *Stack) toNeighbor(k neighKey, w waiting) {
 	if mac, ok := s.static[k]; ok {
 		s.deliver(s.ifs[k.on], mac, &w)
@@ -464,7 +459,6 @@ func (s *Stack) toNeighbor(k neighKey, w waiting) {
 	}
 }
 
-// deliver sends an IP packet to a MAC address.
 func (s *Stack) deliver(x *iface, mac MAC, w *waiting) {
 	packet := w.outgoing()
 	etherType := uint16(etherIPv4)

@@ -13,7 +13,7 @@ import (
 // A MAC is an Ethernet address.
 type MAC [6]byte
 
-// String returns the usual form.
+// String returns the address as six hexadecimal bytes with colons.
 func (m MAC) String() string {
 	return fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5])
 }
@@ -24,37 +24,38 @@ func (m MAC) isHost() bool { return !m.isGroup() && m != MAC{} }
 
 var broadcast = MAC{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
 
-// Timers say when things happen.
+// Timers are the intervals and timeouts of the stack.
 type Timers struct {
-	// Retransmit is the time between attempts to reach a neighbour (RFC 4861's RETRANS_TIMER), Attempts how many there
-	// are (MAX_MULTICAST_SOLICIT and MAX_UNICAST_SOLICIT).
+	// Retransmit is the time between attempts to reach a neighbour (RFC 4861's RETRANS_TIMER), Attempts their number
+	// (MAX_MULTICAST_SOLICIT and MAX_UNICAST_SOLICIT).
 	Retransmit time.Duration
 	Attempts   int
-	// Reachable is how long a confirmation counts (REACHABLE_TIME), Delay how long a STALE neighbour that is sent to
-	// has to confirm itself before it is asked (DELAY_FIRST_PROBE_TIME).
+	// Reachable is how long a confirmation counts (REACHABLE_TIME). Delay is the time that a STALE neighbour has to
+	// confirm itself after a packet was sent to it, before it is probed (DELAY_FIRST_PROBE_TIME).
 	Reachable, Delay time.Duration
-	// Refresh is how long after its last confirmation a neighbour is asked although the stack itself sends it nothing.
+	// Refresh is the time after its last confirmation at which a neighbour is probed although the stack itself sends it
+	// nothing.
 	Refresh time.Duration
-	// Failed is how long a neighbour that has not answered is not asked again, except for a new packet.
+	// Failed is how long a failed neighbour is not solicited again, except for a new packet.
 	Failed time.Duration
 }
 
-// Limits bound what the stack keeps and sends.
+// Limits bound the state and the errors of the stack.
 type Limits struct {
 	Neighbors int // in the table
-	Asked     int // of these: that have not answered yet
-	// ErrorRate is how many errors are sent per second in the long run, ErrorBurst how many at once.
+	Asked     int // neighbours that have not answered yet
+	// ErrorRate is the long-term limit of errors per second, ErrorBurst the maximum burst.
 	ErrorRate, ErrorBurst int
 }
 
-// Config is what a stack is made with.
+// Config configures a stack.
 type Config struct {
 	Timers Timers
 	Limits Limits
 }
 
-// DefaultConfig has the times of RFC 4861, section 10, Linux's limit of ICMP errors, and asks silent neighbours every
-// five minutes, as SONiC's arp_update does.
+// DefaultConfig returns the times of RFC 4861, section 10, Linux's limit of ICMP errors, and a refresh of silent
+// neighbours every five minutes, as in SONiC's arp_update.
 func DefaultConfig() Config {
 	return Config{
 		Timers: Timers{
@@ -65,20 +66,20 @@ func DefaultConfig() Config {
 	}
 }
 
-// An Interface is a router interface. One without MAC address is a loopback: its addresses are the stack's at all
-// interfaces, and no frame comes from it or goes to it.
+// An Interface is a router interface. One without a MAC address is a loopback: its addresses are the stack's at all
+// interfaces, and it neither receives nor sends frames.
 type Interface struct {
 	Name  string
 	MAC   MAC
-	Also  MAC // of the router, that frames to it may have, too; zero: none
-	MTU   int // of IP packets, bytes
+	Also  MAC // MAC address of the router, if frames may be sent to it, too; zero means none
+	MTU   int // of IP packets, in bytes
 	Up    bool
-	Addrs []netip.Prefix // with the length of the subnet; link-local ones need not be there
-	// LinkLocal has IPv6 without a configured address.
+	Addrs []netip.Prefix // with the length of the subnet; link-local ones are optional
+	// LinkLocal enables IPv6 without a configured address.
 	LinkLocal bool
 }
 
-// A Frame is one that leaves an interface: Ethernet, without VLAN tag and FCS.
+// A Frame is an outgoing Ethernet frame, without VLAN tag and FCS.
 type Frame struct {
 	Interface string
 	Data      []byte
@@ -88,52 +89,49 @@ type Frame struct {
 type Stack struct {
 	sender
 	ifs    map[string]*iface
-	own    map[netip.Addr]*address // of all interfaces that are up, but link-local ones
+	own    map[netip.Addr]*address // of all interfaces that are up, except link-local ones
 	neighs map[neighKey]*neighbor
-	asked  int // neighbours that have not answered
+	asked  int // number of neighbours that have not answered
 	static map[neighKey]MAC
 	wanted map[neighKey]bool
 	fib    fib
 	tokens bucket
 
-	datagrams map[datagramKey]*datagram // of which parts have come
-	fragments uint32                    // packets of IPv6 that were cut
+	datagrams map[datagramKey]*datagram // incomplete packets
+	fragments uint32                    // number of fragmented IPv6 packets
 }
 
-// A sender is what all of a stack shares: time, what is due, what is sent, what has happened and been counted.
+// A sender holds the shared state of a stack: time, timers, output, events and counters.
 type sender struct {
 	cfg    Config
 	now    time.Time
 	timers timers
 	order  uint64
-	ident  uint16 // of the next IPv4 packet
+	ident  uint16 // identification of the next IPv4 packet
 	out    []Frame
 	events []Event
 	counts [numCounters]uint64
 }
 
-// An iface is an interface with what the stack knows of it.
 type iface struct {
 	Interface
 	addrs map[netip.Addr]*address
 }
 
-// mine reports whether a frame is to the interface.
 func (x *iface) mine(dst MAC) bool { return dst == x.MAC || dst == x.Also && dst != (MAC{}) }
 
-// An address is one of the stack's own.
 type address struct {
 	netip.Prefix
 	on        *iface
-	tentative bool // it is being asked whether it is somebody's
-	duplicate bool // it is: not used
-	announces int  // that are still to come
+	tentative bool // duplicate address detection is running
+	duplicate bool // another host has it: not used
+	announces int  // number of remaining announcements
 	due       time.Time
-	defended  time.Time // when it last was
+	defended  time.Time // time of the last defence
 	gone      bool
 }
 
-// usable reports whether the stack has the address.
+// usable reports whether the stack may use the address.
 func (a *address) usable() bool { return a != nil && !a.tentative && !a.duplicate && a.on.Up }
 
 // New returns a stack without interfaces.
@@ -146,8 +144,8 @@ func New(cfg Config) *Stack {
 	}
 }
 
-// Configure has the interfaces be these, at a time. Addresses that are new are announced or asked for; neighbours of
-// an interface that is gone or down, or at an address that is in none of its subnets any more, are forgotten.
+// Configure replaces the interfaces at a time. New addresses are announced or checked for duplicates. Neighbours are
+// removed if their interface is gone or down, or if none of its subnets contains them any more.
 func (s *Stack) Configure(now time.Time, all []Interface) {
 	s.Advance(now)
 	next := map[string]*iface{}
@@ -184,9 +182,8 @@ func (s *Stack) Configure(now time.Time, all []Interface) {
 	}
 }
 
-// set has an interface be as configured.
 func (s *Stack) set(x *iface, i Interface) {
-	fresh := x.MAC != i.MAC || i.Up && !x.Up // all addresses are announced anew
+	fresh := x.MAC != i.MAC || i.Up && !x.Up // all addresses are announced again
 	x.Interface = i
 	want := map[netip.Addr]netip.Prefix{}
 	for _, p := range i.Addrs {
@@ -203,7 +200,7 @@ func (s *Stack) set(x *iface, i Interface) {
 			delete(x.addrs, ip)
 		}
 	}
-	for _, ip := range slices.SortedFunc(maps.Keys(want), netip.Addr.Compare) { // the same each time
+	for _, ip := range slices.SortedFunc(maps.Keys(want), netip.Addr.Compare) { // in a fixed order
 		if x.addrs[ip] == nil {
 			a := &address{Prefix: want[ip], on: x}
 			x.addrs[ip] = a
@@ -214,7 +211,7 @@ func (s *Stack) set(x *iface, i Interface) {
 	}
 }
 
-// linkLocal is the link-local address of an interface, invalid if it has no IPv6.
+// linkLocal returns the link-local address of an interface, invalid if it has no IPv6.
 func linkLocal(i Interface) netip.Prefix {
 	v6 := i.LinkLocal || slices.ContainsFunc(i.Addrs, func(p netip.Prefix) bool { return p.Addr().Is6() })
 	if !v6 || i.MAC == (MAC{}) {
@@ -237,7 +234,7 @@ const (
 	defendInterval   = 10 * time.Second
 )
 
-// begin begins the life of an address: IPv4 is announced at once, IPv6 first asked for.
+// begin starts the use of an address: IPv4 is announced at once, IPv6 is first checked for duplicates.
 func (s *sender) begin(a *address) {
 	if a.Addr().Is4() {
 		a.announces = announceNumber
@@ -250,7 +247,6 @@ func (s *sender) begin(a *address) {
 	s.after(a.due, timer{address: a})
 }
 
-// announce tells all neighbours whose an address is.
 func (s *sender) announce(a *address) {
 	a.announces--
 	if a.Addr().Is4() {
@@ -264,16 +260,15 @@ func (s *sender) announce(a *address) {
 	}
 }
 
-// addressDue is called when something is due for an address.
 func (s *sender) addressDue(a *address) {
-	if a.tentative { // nobody has objected
+	if a.tentative { // no host has objected
 		a.tentative = false
 		a.announces = 1
 	}
 	s.announce(a)
 }
 
-// conflict notes that somebody else has one of the stack's addresses.
+// conflict handles a message of another host that has one of the stack's addresses.
 func (s *sender) conflict(a *address, mac MAC) {
 	s.counts[Conflicts]++
 	if a.tentative {
@@ -286,7 +281,7 @@ func (s *sender) conflict(a *address, mac MAC) {
 	s.events = append(s.events, Event{Kind: Duplicate, Interface: a.on.Name, Addr: a.Addr(), MAC: mac})
 }
 
-// Retry has a stack ask again for an address that was somebody else's.
+// Retry makes a stack check again an address that was a duplicate.
 func Retry(s *Stack, now time.Time, on string, addr netip.Addr) {
 	s.Advance(now)
 	if x := s.ifs[on]; x != nil && x.Up {
@@ -297,7 +292,8 @@ func Retry(s *Stack, now time.Time, on string, addr netip.Addr) {
 	}
 }
 
-// DuplicateProbe returns a frame that asks whether somebody has an address: of RFC 5227 for IPv4, of RFC 4862 for IPv6.
+// DuplicateProbe returns a frame that probes whether a host has an address: as in RFC 5227 for IPv4, as in RFC 4862 for
+// IPv6.
 func DuplicateProbe(from MAC, addr netip.Addr) []byte {
 	x, s := &iface{Interface: Interface{MAC: from, Up: true}}, &sender{}
 	if addr.Is4() {
@@ -308,13 +304,13 @@ func DuplicateProbe(from MAC, addr netip.Addr) []byte {
 	return s.out[0].Data
 }
 
-// An AddressState says how one of the stack's own addresses is.
+// An AddressState is the state of one of the stack's own addresses.
 type AddressState struct {
 	Interface string
 	Prefix    netip.Prefix
 	MAC       MAC  // of the interface; zero for a loopback
-	Tentative bool // it is being asked whether it is somebody's
-	Duplicate bool // it is: not used
+	Tentative bool // duplicate address detection is running
+	Duplicate bool // another host has it: not used
 }
 
 // Addresses returns the stack's own addresses, sorted.
@@ -334,7 +330,7 @@ func (s *Stack) Addresses() []AddressState {
 	return all
 }
 
-// Advance does what is due up to and including a time.
+// Advance runs all timers up to and including a time.
 func (s *Stack) Advance(now time.Time) {
 	for len(s.timers) > 0 && !s.timers[0].at.After(now) {
 		t := heap.Pop(&s.timers).(timer)
@@ -355,8 +351,8 @@ func (s *Stack) Advance(now time.Time) {
 	}
 }
 
-// Resume says that the stack could neither send nor receive since it was last told the time: all that is due is due as
-// much later.
+// Resume reports that the stack could neither send nor receive since the last time that it was given: all timers are
+// delayed by that duration.
 func (s *Stack) Resume(now time.Time) {
 	d := now.Sub(s.now)
 	if d <= 0 {
@@ -381,7 +377,7 @@ func (s *Stack) Resume(now time.Time) {
 	heap.Init(&s.timers)
 }
 
-// Next returns when something is due, false if nothing is.
+// Next returns the time of the next timer, false if there is none.
 func (s *Stack) Next() (time.Time, bool) {
 	for len(s.timers) > 0 && !s.timers[0].stands() {
 		heap.Pop(&s.timers)
@@ -392,7 +388,7 @@ func (s *Stack) Next() (time.Time, bool) {
 	return s.timers[0].at, true
 }
 
-// A timer is due for an address or a neighbour; it stands while that waits for just this time.
+// A timer is for an address or a neighbour; it stands as long as its time is the one for which that waits.
 type timer struct {
 	at       time.Time
 	order    uint64
@@ -413,7 +409,7 @@ func (s *sender) after(at time.Time, t timer) {
 	heap.Push(&s.timers, t)
 }
 
-// timers is a heap, by time and then in the order of asking.
+// timers is a heap, by time and then in the order of insertion.
 type timers []timer
 
 func (h timers) Len() int { return len(h) }
@@ -422,10 +418,10 @@ func (h timers) Less(i, j int) bool {
 }
 func (h timers) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
 
-// Push is for package heap.
+// Push implements heap.Interface.
 func (h *timers) Push(x any) { *h = append(*h, x.(timer)) }
 
-// Pop is for package heap.
+// Pop implements heap.Interface.
 func (h *timers) Pop() any {
 	old := *h
 	n := len(old) - 1
@@ -435,23 +431,23 @@ func (h *timers) Pop() any {
 	return t
 }
 
-// Frames returns, once, what the stack sends.
+// Frames returns the frames to send, and clears them.
 func (s *sender) Frames() []Frame {
 	out := s.out
 	s.out = nil
 	return out
 }
 
-// Events returns, once, what has happened.
+// Events returns the events, and clears them.
 func (s *sender) Events() []Event {
 	e := s.events
 	s.events = nil
 	return e
 }
 
-// Receive takes a frame that came in at an interface, without VLAN tag and FCS. undelivered says that the chip could
-// not forward it, for want of a neighbour, MTU or TTL, and does not do so besides. The data is only read, during the
-// call.
+// Receive processes a frame that came in at an interface, without VLAN tag and FCS. undelivered means that the chip
+// could not forward it, due to the neighbour, MTU or TTL, and that it is the only copy. The data is only read, during
+// the call.
 func (s *Stack) Receive(now time.Time, at string, undelivered bool, data []byte) {
 	s.Advance(now)
 	s.counts[Received]++
@@ -467,7 +463,7 @@ func (s *Stack) Receive(now time.Time, at string, undelivered bool, data []byte)
 	}
 }
 
-// A received frame, taken apart as far as it has been.
+// A received frame, as far as it is parsed.
 type received struct {
 	in          *iface
 	dst, src    MAC
@@ -490,7 +486,6 @@ func (s *Stack) receive(f *received, etherType uint16, b []byte) {
 	}
 }
 
-// send gives out a frame at an interface.
 func (s *sender) send(x *iface, dst MAC, etherType uint16, payload []byte) {
 	if !x.Up {
 		return

@@ -10,8 +10,8 @@ import (
 
 const own = "02:00:00:00:00:aa"
 
-// What the stack says of its addresses when it begins: IPv4 is announced twice, two seconds apart (RFC 5227), IPv6
-// first asked for (RFC 4862), then announced.
+// New IPv4 addresses are announced twice, two seconds apart (RFC 5227). New IPv6 addresses are first checked for
+// duplicates (RFC 4862), then announced.
 func TestAddressesAreAnnounced(t *testing.T) {
 	r := &rig{t, New(DefaultConfig()), noon}
 	r.Configure(noon, interfaces()[:1])
@@ -33,7 +33,7 @@ func TestAddressesAreAnnounced(t *testing.T) {
 	r.want(r.sent(), "Vlan10 to ff:ff:ff:ff:ff:ff: ARP 1 10.0.0.1 is at "+own+", 10.0.0.1 at 00:00:00:00:00:00")
 	r.pass(time.Hour)
 	r.want(r.sent(), "")
-	// What stays is not announced again; what is new is.
+	// Existing addresses are not announced again; new ones are.
 	again := interfaces()[:1]
 	again[0].Addrs = append(again[0].Addrs, netip.MustParsePrefix("10.0.2.1/24"))
 	r.Configure(r.at, again)
@@ -79,7 +79,7 @@ func TestARP(t *testing.T) {
 	}
 }
 
-// The life of a neighbour: asked for three times in three seconds, confirmed, stale, probed by unicast, forgotten.
+// A neighbour is solicited three times in three seconds, confirmed, becomes stale, is probed by unicast, and removed.
 func TestNeighborLife(t *testing.T) {
 	for _, tt := range []struct{ addr, ask, probe string }{
 		{"10.0.0.5", "Vlan10 to ff:ff:ff:ff:ff:ff: ARP 1 10.0.0.1 is at " + own + ", 10.0.0.5 at 00:00:00:00:00:00",
@@ -112,7 +112,7 @@ func TestNeighborLife(t *testing.T) {
 			r.pass(5 * time.Second) // a route still leads there
 			r.want(r.sent(), tt.ask)
 			r.want(r.got(answer), "")
-			r.told("resolved Vlan10 " + tt.addr + " 02:00:00:00:00:05")
+			r.reported("resolved Vlan10 " + tt.addr + " 02:00:00:00:00:05")
 			state("REACHABLE 02:00:00:00:00:05")
 			r.pass(30 * time.Second)
 			state("STALE 02:00:00:00:00:05")
@@ -123,15 +123,15 @@ func TestNeighborLife(t *testing.T) {
 			state("PROBE 02:00:00:00:00:05")
 			r.got(answer)
 			state("REACHABLE 02:00:00:00:00:05")
-			r.told("")
+			r.reported("")
 			r.Want(r.at, "Vlan10", ip(tt.addr), false)
 			r.pass(5 * time.Minute)
 			for range 3 {
 				r.want(r.sent(), tt.probe)
-				r.told("")
+				r.reported("")
 				r.pass(time.Second)
 			}
-			r.told("forgotten Vlan10 " + tt.addr + " 02:00:00:00:00:05")
+			r.reported("forgotten Vlan10 " + tt.addr + " 02:00:00:00:00:05")
 			state("FAILED")
 			r.pass(time.Hour)
 			state("unknown")
@@ -140,27 +140,27 @@ func TestNeighborLife(t *testing.T) {
 	}
 }
 
-// Another MAC address of a known neighbour is believed, but not within a second of the last one.
+// Another MAC address of a known neighbour is accepted, but not within a second of the last one.
 func TestNeighborMoves(t *testing.T) {
 	r := newRig(t)
 	move := func(n byte) {
 		r.got(arp(arpRequest, broadcast, hostMAC(n), "10.0.0.5", MAC{}, "10.0.0.1"))
 	}
 	move(5)
-	r.told("resolved Vlan10 10.0.0.5 02:00:00:00:00:05")
+	r.reported("resolved Vlan10 10.0.0.5 02:00:00:00:00:05")
 	move(6)
-	r.told("")
+	r.reported("")
 	r.counted(DropConfirmSoon, 1)
 	r.pass(time.Second)
 	move(6)
-	r.told("resolved Vlan10 10.0.0.5 02:00:00:00:00:06")
+	r.reported("resolved Vlan10 10.0.0.5 02:00:00:00:00:06")
 }
 
 func TestStaticNeighborsAreNotAskedFor(t *testing.T) {
 	r := newRig(t)
 	r.meet(5)
 	r.SetStatic(r.at, "Vlan10", ip("10.0.0.5"), hostMAC(9))
-	r.told("")
+	r.reported("")
 	r.want(r.got(to(5, v4("10.0.0.5", "10.0.0.1", 64, protoICMP, 0, icmp(8, 0, 10)))),
 		"Vlan10 to 02:00:00:00:00:09: 10.0.0.1 > 10.0.0.5 ttl 64 ICMP 0/0 458753, 38 bytes")
 	r.got(arp(arpRequest, broadcast, hostMAC(7), "10.0.0.5", MAC{}, "10.0.0.1"))
@@ -168,7 +168,7 @@ func TestStaticNeighborsAreNotAskedFor(t *testing.T) {
 	if got := r.state("Vlan10", "10.0.0.5"); got != "unknown" {
 		t.Errorf("the stack has a neighbour of its own there: %s", got)
 	}
-	r.told("forgotten Vlan10 2001:db8::5 02:00:00:00:00:05") // which is no static one
+	r.reported("forgotten Vlan10 2001:db8::5 02:00:00:00:00:05") // it is not static
 	r.Frames()
 	r.SetStatic(r.at, "Vlan10", ip("10.0.0.5"), MAC{})
 	r.Want(r.at, "Vlan10", ip("10.0.0.5"), true)
@@ -177,18 +177,18 @@ func TestStaticNeighborsAreNotAskedFor(t *testing.T) {
 	}
 }
 
-// A neighbour that an earlier stack knew stays known while it is asked whether it is still there.
+// A neighbour from an earlier run stays known while it is probed.
 func TestRestore(t *testing.T) {
 	r := newRig(t)
 	for _, n := range []byte{5, 6} {
 		r.Restore(r.at, "Vlan10", ip(fmt.Sprintf("10.0.0.%d", n)), hostMAC(n))
 	}
-	r.Restore(r.at, "Vlan10", ip("10.7.0.1"), hostMAC(1)) // of no subnet any more
+	r.Restore(r.at, "Vlan10", ip("10.7.0.1"), hostMAC(1)) // in no subnet any more
 	r.want(r.sent(), "Vlan10 to 02:00:00:00:00:05: ARP 1 10.0.0.1 is at "+own+", 10.0.0.5 at 00:00:00:00:00:00; "+
 		"Vlan10 to 02:00:00:00:00:06: ARP 1 10.0.0.1 is at "+own+", 10.0.0.6 at 00:00:00:00:00:00")
 	r.got(arp(arpReply, ownMAC, hostMAC(5), "10.0.0.5", ownMAC, "10.0.0.1"))
 	r.pass(3 * time.Second)
-	r.told("forgotten Vlan10 10.0.0.6 02:00:00:00:00:06")
+	r.reported("forgotten Vlan10 10.0.0.6 02:00:00:00:00:06")
 	if got := r.state("Vlan10", "10.0.0.5"); got != "REACHABLE 02:00:00:00:00:05" {
 		t.Errorf("the one that has answered is %s", got)
 	}
@@ -197,7 +197,7 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// While there is no way to send and receive, nothing is due.
+// While the stack can neither send nor receive, no timer runs.
 func TestResume(t *testing.T) {
 	r := newRig(t)
 	r.Restore(r.at, "Vlan10", ip("10.0.0.5"), hostMAC(5))
@@ -209,7 +209,7 @@ func TestResume(t *testing.T) {
 	r.want(r.sent(), "")
 	r.pass(1)
 	r.want(r.sent(), "Vlan10 to 02:00:00:00:00:05: ARP 1 10.0.0.1 is at "+own+", 10.0.0.5 at 00:00:00:00:00:00")
-	r.told("")
+	r.reported("")
 }
 
 func TestNeighborsOfInterfaceThatGoesDown(t *testing.T) {
@@ -218,18 +218,18 @@ func TestNeighborsOfInterfaceThatGoesDown(t *testing.T) {
 	down := interfaces()
 	down[0].Up = false
 	r.Configure(r.at, down)
-	r.told("forgotten Vlan10 10.0.0.5 02:00:00:00:00:05; forgotten Vlan10 2001:db8::5 02:00:00:00:00:05")
+	r.reported("forgotten Vlan10 10.0.0.5 02:00:00:00:00:05; forgotten Vlan10 2001:db8::5 02:00:00:00:00:05")
 	r.want(r.got(arp(arpRequest, broadcast, hostMAC(5), "10.0.0.5", MAC{}, "10.0.0.1")), "")
 	r.counted(DropInterface, 1)
 }
 
-// Somebody else has one of the stack's addresses: that is told, and the address defended once in ten seconds.
+// If another host has one of the stack's addresses, that is reported, and the address is defended once in ten seconds.
 func TestConflict(t *testing.T) {
 	r := newRig(t)
 	rival := arp(arpRequest, broadcast, hostMAC(9), "10.0.0.1", MAC{}, "10.0.0.7")
 	defence := "Vlan10 to ff:ff:ff:ff:ff:ff: ARP 1 10.0.0.1 is at " + own + ", 10.0.0.1 at 00:00:00:00:00:00"
 	r.want(r.got(rival), defence)
-	r.told("duplicate Vlan10 10.0.0.1 02:00:00:00:00:09")
+	r.reported("duplicate Vlan10 10.0.0.1 02:00:00:00:00:09")
 	r.pass(9 * time.Second)
 	r.want(r.got(rival), "")
 	r.pass(time.Second)
@@ -237,7 +237,7 @@ func TestConflict(t *testing.T) {
 	r.counted(Conflicts, 3)
 }
 
-// An IPv6 address that is somebody's is not used.
+// An IPv6 address of another host is not used.
 func TestDuplicateAddressDetection(t *testing.T) {
 	for name, rival := range map[string][]byte{
 		"an advertisement": frame(allNodesMAC, hostMAC(9), etherIPv6, v6("2001:db8::1", "ff02::1", 255, protoICMPv6,
@@ -250,7 +250,7 @@ func TestDuplicateAddressDetection(t *testing.T) {
 			r.Configure(noon, interfaces())
 			r.Frames()
 			r.want(r.got(rival), "")
-			r.told("duplicate Vlan10 2001:db8::1 02:00:00:00:00:09")
+			r.reported("duplicate Vlan10 2001:db8::1 02:00:00:00:00:09")
 			r.pass(5 * time.Second)
 			r.Frames()
 			r.want(r.got(to(5, v6("2001:db8::5", "2001:db8::1", 64, protoICMPv6, icmp(128, 0, 8)))), "")
@@ -312,7 +312,7 @@ func TestNeighborDiscovery(t *testing.T) {
 	}
 }
 
-// RFC 4861, 7.2.5: what an advertisement does to a neighbour that is REACHABLE with the MAC address 05.
+// RFC 4861, 7.2.5: the effect of an advertisement on a neighbour that is REACHABLE with the MAC address 05.
 func TestAdvertisements(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -345,7 +345,7 @@ func TestAdvertisements(t *testing.T) {
 	}
 }
 
-// The stack answers pings to its own addresses, and says what became of packets that it may tell of.
+// The stack answers pings to its own addresses, and sends errors about packets where that is allowed.
 func TestICMP(t *testing.T) {
 	badSum := v4("10.0.0.5", "10.0.0.1", 64, protoICMP, 0, icmp(8, 0, 10))
 	badSum[22] ^= 1
@@ -406,7 +406,7 @@ func TestICMP(t *testing.T) {
 	}
 }
 
-// An interface with a MAC address of its own takes frames to the router's, too, as the chip does.
+// An interface with its own MAC address also accepts frames to the router's, as the chip does.
 func TestFramesToTheRouter(t *testing.T) {
 	for name, tt := range map[string]struct {
 		dst  MAC
@@ -431,7 +431,7 @@ func TestFramesToTheRouter(t *testing.T) {
 	}
 }
 
-// What the chip forwards besides, because a trap only copies it, the stack does not forward again.
+// Packets that the chip has forwarded, as the trap only copies them, are not forwarded again.
 func TestCopiesAreNotForwarded(t *testing.T) {
 	r := newRig(t)
 	r.meet(5)
@@ -442,8 +442,8 @@ func TestCopiesAreNotForwarded(t *testing.T) {
 	r.counted(DropOtherHost, 2)
 }
 
-// A packet for a neighbour that is not known waits for it, three at most, and is forwarded; of one that does not answer
-// the sender is told.
+// Up to three packets wait for an unknown neighbour, and are then forwarded. If it does not answer, the sender receives
+// an error.
 func TestWaitingForNeighbor(t *testing.T) {
 	r := newRig(t)
 	r.meet(5)
@@ -464,7 +464,7 @@ func TestWaitingForNeighbor(t *testing.T) {
 	r.pass(time.Second)
 	r.want(r.sent(), "Vlan10 to 02:00:00:00:00:05: 10.0.0.1 > 10.0.0.5 ttl 64 ICMP 3/1 0, 76 bytes")
 	r.counted(DropUnresolved, 1)
-	// A new packet has it asked for again at once.
+	// A new packet triggers a solicitation at once.
 	r.want(r.got(packet("10.0.1.9")), fmt.Sprintf(ask, 9))
 }
 
@@ -493,7 +493,7 @@ func TestRoutes(t *testing.T) {
 		"Vlan10 to 02:00:00:00:00:05: 10.0.0.1 > 10.0.0.5 ttl 64 ICMP 3/0 0, 76 bytes")
 }
 
-// Packets of which parts are missing go after 30 seconds, and there are 16 at most.
+// Incomplete packets are dropped after 30 seconds, and there are 16 at most.
 func TestPartsAreBounded(t *testing.T) {
 	r := newRig(t)
 	r.meet(5)
@@ -552,7 +552,7 @@ func TestTablesAreBounded(t *testing.T) {
 	r.Configure(noon, interfaces())
 	r.pass(10 * time.Second)
 	for n := range byte(5) {
-		r.got(to(5, v4("10.0.0.5", fmt.Sprintf("10.0.1.%d", 10+n), 9, protoUDP, 0, udp(20)))) // somebody scans a subnet
+		r.got(to(5, v4("10.0.0.5", fmt.Sprintf("10.0.1.%d", 10+n), 9, protoUDP, 0, udp(20)))) // a scan of a subnet
 	}
 	r.counted(DropNeighbors, 3)
 	for n := range byte(5) {
@@ -561,7 +561,7 @@ func TestTablesAreBounded(t *testing.T) {
 	if n := len(r.Neighbors()); n != 4 {
 		t.Errorf("%d neighbours, want 4", n)
 	}
-	r.pass(3 * time.Second) // those that have failed give way
+	r.pass(3 * time.Second) // failed ones are replaced
 	r.meet(40)
 	if got := r.state("Vlan10", "10.0.0.40"); got != "STALE 02:00:00:00:00:28" {
 		t.Errorf("the new neighbour is %s", got)

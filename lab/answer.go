@@ -5,9 +5,9 @@ import (
 	"net/netip"
 )
 
-// answer returns a host's answer to a frame: ARP replies (RFC 826), neighbour advertisements (RFC
-// 4861) and echo replies (RFC 792, RFC 4443) for its own addresses. nil: none. It allocates, since
-// such frames are rare.
+// answer returns a host's answer to a frame, or nil if there is none. It answers ARP requests (RFC 826), neighbour
+// solicitations (RFC 4861) and echo requests (RFC 792, RFC 4443) for its own addresses. It allocates, since such frames
+// are rare.
 func (h *station) answer(f []byte) []byte {
 	tag := 0
 	if len(f) >= 18 && binary.BigEndian.Uint16(f[12:]) == typeVLAN {
@@ -42,7 +42,7 @@ func (h *station) owns(a netip.Addr) bool {
 	return false
 }
 
-// back begins the answer to a frame: addresses turned round, tag kept.
+// back begins the answer to a frame. It swaps the addresses and keeps the tag.
 func (h *station) back(f []byte, tag, length int) []byte {
 	b := make([]byte, max(length, minFrame-fcsLen))
 	copy(b, f[6:12])
@@ -72,7 +72,7 @@ func (h *station) echo4(f []byte, tag int) []byte {
 	copy(ip, f[ethernetHeader+tag:])
 	copy(ip[12:], f[ethernetHeader+tag+16:ethernetHeader+tag+20])
 	copy(ip[16:], f[ethernetHeader+tag+12:ethernetHeader+tag+16])
-	ip[20] = 0 // echo reply: the type is 8 less, the checksum so much more
+	ip[20] = 0 // echo reply: the type is 8 lower, and the checksum 8 higher in its high byte
 	sum := uint32(^binary.BigEndian.Uint16(ip[22:])) + uint32(^uint16(0x0800))
 	binary.BigEndian.PutUint16(ip[22:], ^fold(sum))
 	return b
@@ -116,9 +116,8 @@ func (h *station) advertise(ip []byte, target, to [16]byte, flags byte) {
 	binary.BigEndian.PutUint16(icmp[2:], ^fold(sum))
 }
 
-// announce says who the host is: a gratuitous ARP (RFC 5227) or an unsolicited
-// neighbour advertisement for each address, so that switches have learned it
-// before traffic begins.
+// announce queues a gratuitous ARP (RFC 5227) or an unsolicited neighbour advertisement for each address. So switches
+// have learned the host before traffic begins.
 func (h *station) announce(vlan uint16) {
 	for _, p := range h.host.IPs {
 		if b := h.announcement(p.Addr(), vlan); b != nil {

@@ -6,15 +6,15 @@ import (
 	"tamtam/saisim/tailstamp"
 )
 
-// subBits is how finely the histogram divides a power of two: a percentile is
-// right to 1/128 of its value, upwards. Minimum, mean and maximum are exact.
+// subBits is the resolution of the histogram within a power of two. A percentile exceeds the true value by at most
+// 1/128. Minimum, mean and maximum are exact.
 const subBits = 7
 
-// arrivals are the frames of one flow group that one host received.
+// arrivals count the frames of one flow group that one host received.
 type arrivals struct {
-	any           bool // whatever the destination address
+	any           bool // accept any destination address
 	frames, bytes uint64
-	reordered     uint64 // sent before one that arrived earlier
+	reordered     uint64 // sent before a frame that arrived earlier
 	min, max      Time   // delays, start-of-frame delimiter to start-of-frame delimiter
 	sumHi, sumLo  uint64
 	lastSent      Time
@@ -40,7 +40,7 @@ func (a *arrivals) add(f *flight, delay Time) {
 	a.buckets[bucket(uint64(delay))]++
 }
 
-// merge adds what another host received.
+// merge adds the counts of another host.
 func (a *arrivals) merge(b *arrivals) {
 	if b.frames == 0 {
 		return
@@ -69,7 +69,7 @@ func bucket(v uint64) int {
 	return exp<<subBits + int(v>>exp)
 }
 
-// bucketEnd is the largest value in a bucket.
+// bucketEnd returns the largest value in a bucket.
 func bucketEnd(i int) uint64 {
 	if i < 2<<subBits {
 		return uint64(i)
@@ -86,7 +86,8 @@ func (a *arrivals) mean() Time {
 	return Time(q)
 }
 
-// percentile returns the delay that at least perMille of 1000 frames do not exceed.
+// percentile returns the smallest bucket end that at least perMille of 1000 frames do not exceed, within the exact
+// minimum and maximum.
 func (a *arrivals) percentile(perMille uint64) Time {
 	want := mulDivUp(a.frames, perMille, 1000)
 	var sum uint64
@@ -98,12 +99,11 @@ func (a *arrivals) percentile(perMille uint64) Time {
 	return a.max
 }
 
-// stamps are what tail-stamp records say about a flow group. Rest is the one-way delay of a frame
-// without the time that its records say it spent in switches: the time on links, by two different
-// measurements.
+// stamps hold the tail-stamp records of a flow group. Rest is the one-way delay of a frame minus the time in switches
+// according to its records. It is the time on links, from two different measurements.
 type stamps struct {
 	frames, records  uint64
-	unknown          uint64 // frames of which a record has no latency; they have no rest
+	unknown          uint64 // frames with a record without a latency; they have no rest
 	restMin, restMax Time
 }
 
@@ -127,7 +127,7 @@ func (s *stamps) add(data []byte, delay Time) {
 
 func (s *stamps) merge(o *stamps) {
 	switch {
-	case o.frames == o.unknown: // it has no rest
+	case o.frames == o.unknown: // o has no rest
 	case s.frames == s.unknown:
 		s.restMin, s.restMax = o.restMin, o.restMax
 	default:

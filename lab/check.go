@@ -12,45 +12,43 @@ import (
 	"tamtam/saisim/truth"
 )
 
-// A CheckResult is one line of the table that a run ends with. Times are in
-// nanoseconds.
+// A CheckResult is one line of the table that a run ends with. Times are in nanoseconds.
 type CheckResult struct {
 	Name     string      `json:"name"`
-	Paper    string      `json:"paper"`              // what the paper says; if nothing, what it must be
-	Limit    string      `json:"limit"`              // what it must be
-	Measured json.Number `json:"measured,omitempty"` // "": nothing was
+	Paper    string      `json:"paper"`              // the paper's number, or the expected one if the paper gives none
+	Limit    string      `json:"limit"`              // the expected value or bounds
+	Measured json.Number `json:"measured,omitempty"` // empty if nothing was measured
 	Unit     string      `json:"unit"`
-	// Of a median: what theory expects of it, and the least and the most of all seeds.
+	// For a median: the value that theory expects, and the minimum and maximum over all seeds.
 	Theory json.Number `json:"theory,omitempty"`
 	Least  json.Number `json:"least,omitempty"`
 	Most   json.Number `json:"most,omitempty"`
-	Pass   *bool       `json:"pass"` // nil: reported, not judged
+	Pass   *bool       `json:"pass"` // nil if the value is reported but not judged
 }
 
 // Failed reports whether the check failed.
 func (c *CheckResult) Failed() bool { return c.Pass != nil && !*c.Pass }
 
-// A Metric is a number that a run gives, and its unit: ps for times, millionths for
-// what need not be whole.
+// A Metric is a number of a run with its unit. Times are in ps, and fractional numbers in millionths.
 type Metric struct {
 	Value int64
 	Unit  string
 }
 
-// Unmeasured is the value of a metric that nothing was measured of, as the delay of a flow of which nothing came. A sum
-// with it is unmeasured too, and no check of it passes.
+// Unmeasured is the value of a metric without a measurement, such as the delay of a flow without received frames. A sum
+// that contains it is unmeasured too. No check of it passes.
 const Unmeasured = math.MinInt64
 
 // Known reports whether something was measured.
 func (m Metric) Known() bool { return m.Value != Unmeasured }
 
-// unmeasured is what is printed in the place of a number.
+// unmeasured is printed in place of a number.
 const unmeasured = "not measured"
 
-// Millionths is the unit of numbers that need not be whole.
+// Millionths is the unit of fractional numbers.
 const Millionths = "millionths"
 
-// number writes a value as reports do, exactly: times in ns.
+// number formats a value exactly as reports do, with times in ns.
 func number(v int64, unit string) (json.Number, string) {
 	if v == Unmeasured {
 		return "", ""
@@ -71,7 +69,7 @@ func number(v int64, unit string) (json.Number, string) {
 	return json.Number(strings.TrimSuffix(strings.TrimRight(s, "0"), ".")), unit
 }
 
-// checkAll works through the checks of the topology.
+// checkAll evaluates the checks of the topology.
 func (r *Result) checkAll(t *Topology) error {
 	for i := range t.Checks {
 		c := &t.Checks[i]
@@ -130,7 +128,7 @@ func (r *Result) check(c *Check) (CheckResult, error) {
 	return res, err
 }
 
-// spread adds what else is known about a median.
+// spread adds the other statistics that exist for a median.
 func (r *Result) spread(c *Check, res *CheckResult) {
 	point, ok := strings.CutSuffix(c.Measured, ".median")
 	if !ok || strings.Contains(point, " ") {
@@ -146,10 +144,10 @@ func (r *Result) spread(c *Check, res *CheckResult) {
 	}
 }
 
-// apart is how far two numbers are from each other.
+// apart returns the absolute difference of two numbers.
 func apart(a, b int64) uint64 { return uint64(max(a, b)) - uint64(min(a, b)) }
 
-// bound is a sum that a number of a unit is held to.
+// bound evaluates a sum that a number of the given unit is compared with.
 func (r *Result) bound(text, unit string) (Metric, error) {
 	b, err := r.sum(text, unit)
 	if err == nil {
@@ -158,11 +156,10 @@ func (r *Result) bound(text, unit string) (Metric, error) {
 	return b, err
 }
 
-// Value is what checks call measured: metrics joined by " + " and " - ".
+// Value evaluates the expression that a check measures: metrics joined by " + " and " - ".
 func (r *Result) Value(text string) (Metric, error) { return r.sum(text, "") }
 
-// sum adds up terms joined by " + " and " - ": values of the given unit, and
-// metrics.
+// sum adds up terms joined by " + " and " - ". A term is a metric, or a value in the given unit.
 func (r *Result) sum(text, unit string) (Metric, error) {
 	words := strings.Fields(text)
 	total := Metric{Unit: unit}
@@ -193,7 +190,7 @@ func (r *Result) sum(text, unit string) (Metric, error) {
 	return total, nil
 }
 
-// behind is a metric behind + or -.
+// behind returns a metric with the sign of the + or - in front of it.
 func (m Metric) behind(sign string) (Metric, error) {
 	switch {
 	case sign != "+" && sign != "-":
@@ -204,7 +201,7 @@ func (m Metric) behind(sign string) (Metric, error) {
 	return m, nil
 }
 
-// plus is the sum of two, of which nothing is known if nothing is of one of them.
+// plus returns the sum of two metrics. It is unmeasured if either of them is.
 func (m Metric) plus(o Metric) (Metric, error) {
 	if !m.Known() || !o.Known() {
 		return Metric{Unmeasured, m.Unit}, nil
@@ -216,8 +213,8 @@ func (m Metric) plus(o Metric) (Metric, error) {
 	return Metric{sum, m.Unit}, nil
 }
 
-// as is a metric, which text names, in the unit of others. Times, and what need not be whole, are numbers of another
-// scale than counts: a count goes with millionths, and nothing else does.
+// as converts a metric, which text names, to the unit of the others. Times and millionths have another scale than
+// counts. Counts can be added to millionths; all other mixes are errors.
 func (m Metric) as(unit, text string) (Metric, error) {
 	const most = math.MaxInt64 / 1_000_000
 	scaled := func(unit string) bool { return unit == "ps" || unit == Millionths }
@@ -267,7 +264,7 @@ func (r *Result) term(word, unit string) (Metric, error) {
 	return Metric{}, fmt.Errorf("%q: no such metric; there are %s", word, r.metricHelp())
 }
 
-// metricHelp says which metrics there are.
+// metricHelp returns a text that lists the metrics.
 func (r *Result) metricHelp() string {
 	list := []string{
 		"flow.NAME.(sent received lost lost_by.PLACE.REASON stray punted copies in_flight reordered received_bytes " +
@@ -327,7 +324,7 @@ func (r *Result) Metric(name string) (Metric, bool) {
 		}
 		return n.metric(field)
 	case "series":
-		// A series made from switch and port has points in its name.
+		// A series that is named after switch and port has dots in its name.
 		for i := range rest {
 			if s, ok := r.Series[rest[:i]]; ok && rest[i] == '.' {
 				return s.metric(rest[i+1:])
@@ -340,7 +337,7 @@ func (r *Result) Metric(name string) (Metric, bool) {
 	return Metric{}, false
 }
 
-// numbered finds a counter by its JSON name.
+// numbered returns a counter by its JSON name.
 func numbered(counts any, field string, ok bool) (Metric, bool) {
 	if !ok {
 		return Metric{}, false
@@ -364,7 +361,8 @@ func numbered(counts any, field string, ok bool) (Metric, bool) {
 	return Metric{v, unit}, err == nil
 }
 
-// delayMetric finds a time by its JSON name without unit, of frames of which there are some, or else it is unmeasured.
+// delayMetric returns a time by its JSON name without unit. It is unmeasured if some is false, which means that there
+// were no frames.
 func delayMetric(times any, field string, some bool) (Metric, bool) {
 	m, ok := numbered(times, field+"_ps", true)
 	if !some {
@@ -402,7 +400,7 @@ func (f *Flow) metric(field string, r *Result) (Metric, bool) {
 			return delayMetric(stamps, rest, stamps.Frames > stamps.Unknown && !f.unread)
 		}
 		m, ok := numbered(stamps, rest, true)
-		if f.unread { // nobody looked
+		if f.unread { // no host reads stamps
 			m.Value = Unmeasured
 		}
 		return m, ok
@@ -513,7 +511,7 @@ func (s *Series) metric(what string) (Metric, bool) {
 	return Metric{}, false
 }
 
-// meanOf is a sum divided by a number, in parts of which one has so many, towards 0.
+// meanOf returns sum divided by n, in units of 1/parts, rounded towards 0.
 func meanOf(sum int64, n int, parts uint64) int64 {
 	mean, _ := mulDiv(apart(sum, 0), parts, uint64(n))
 	if sum < 0 {

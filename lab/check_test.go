@@ -13,7 +13,7 @@ import (
 	"tamtam/lab/figure"
 )
 
-// numbers are the report of a study that has numbers only, in millionths.
+// numbers is the report of a study that has only numbers, in millionths.
 type numbers map[string]int64
 
 func (n numbers) Metric(name string) (Metric, bool) {
@@ -26,8 +26,8 @@ func (n numbers) CSV() map[string][]byte          { return nil }
 func (n numbers) Figures(string) []*figure.Figure { return nil }
 func (n numbers) WriteTable(io.Writer) error      { return nil }
 
-// A check without want, min and max is reported: it neither passes nor fails. Of a median the
-// tables for pages have theory and the other seeds too.
+// A check without want, min and max is reported: it neither passes nor fails. For a median, the tables for pages also
+// contain theory and the other seeds.
 func TestChecksAreJudgedOrReported(t *testing.T) {
 	top := &Topology{Checks: []Check{
 		{Name: "sent", Measured: "flow.web.sent", Want: "10"},
@@ -90,7 +90,8 @@ ok  F1         ≥ 0.9 (paper: over 0.99)  0.987654
 	}
 }
 
-// What nothing was measured of is not 0: it is said so, a sum with it is not known either, and no check of it passes.
+// A metric without a measurement is not 0. It is reported as not measured, a sum with it is unmeasured too, and no
+// check of it passes.
 func TestChecksOfNothing(t *testing.T) {
 	delayed := Flow{Sent: 2, Received: 2, Delay: Delay{Min: 3, Max: 5}}
 	r := &Result{Flows: map[string]Flow{"none": {Sent: 10, Lost: 10}, "some": delayed},
@@ -135,8 +136,8 @@ func TestChecksOfNothing(t *testing.T) {
 	}
 }
 
-// A sum of numbers of different scales is no number, but that counts go with what need not be whole; and one that is
-// beyond what there are numbers for is not another one.
+// Numbers of different scales cannot be added, except counts to millionths. A sum that overflows is an error, not
+// another number.
 func TestChecksOfUnits(t *testing.T) {
 	const most = "9223372036854775807"
 	r := &Result{Flows: map[string]Flow{"web": {Sent: 10, Lost: 3, Copies: -1, Received: 7,
@@ -178,7 +179,7 @@ func TestChecksOfUnits(t *testing.T) {
 	}
 }
 
-// What is counted in bytes is said to be.
+// Byte counters have the unit bytes.
 func TestUnitsOfBytes(t *testing.T) {
 	r := &Result{Switches: map[string]*Node{"s": {Report: &device.Report{
 		Ports: map[string]device.PortReport{"p": {Received: 1, ReceivedBytes: 64}}}}}}
@@ -190,7 +191,7 @@ func TestUnitsOfBytes(t *testing.T) {
 	}
 }
 
-// Where no host reads stamps, or not every one that frames came to, it is not known that there are none.
+// If no host reads stamps, or if some receiver of the frames does not, the absence of stamps is unmeasured.
 func TestStampsNobodyReads(t *testing.T) {
 	r := &Result{Flows: map[string]Flow{"read": {Received: 3, Stamps: &Stamps{Frames: 3, Records: 6}},
 		"none": {Received: 1}}}
@@ -207,7 +208,8 @@ func TestStampsNobodyReads(t *testing.T) {
 			t.Errorf("%s: %+v, %v: want that it is not known", name, m, ok)
 		}
 	}
-	r.Flows["set"] = Flow{Received: 1, Stamps: &Stamps{Frames: 1, Records: 1, Unknown: 1}} // the clock was set meanwhile
+	// the clock was set meanwhile
+	r.Flows["set"] = Flow{Received: 1, Stamps: &Stamps{Frames: 1, Records: 1, Unknown: 1}}
 	if m, ok := r.Metric("flow.set.stamps.rest_min"); !ok || m.Known() {
 		t.Errorf("%+v, %v: want that it is not known", m, ok)
 	}

@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 )
 
-// A crew works on those nodes that have something to do in a window, each node on one core. Windows are short, often
-// a few microseconds of work, so a worker spins for a while before it sleeps.
-type crew struct {
+// A pool works on the nodes that have something to do in a window, each node on one core. Windows are short, often only
+// microseconds of work, so a worker spins for a while before it sleeps.
+type pool struct {
 	ctx context.Context
 
 	// Written before number is.
@@ -18,16 +18,16 @@ type crew struct {
 		end  Time
 		side int
 	}
-	shares []share // of the caller, then of workers
+	shares []share // first the caller's, then the workers'
 
-	number   atomic.Uint64 // of the window
-	finished atomic.Int64  // workers that found none left
+	number   atomic.Uint64 // number of the window
+	finished atomic.Int64  // workers that found no more nodes
 	workers  []*worker
-	all      int // nodes of the lab
+	all      int // number of nodes in the lab
 }
 
-// A share is those nodes, side by side, that a core has in every window, so that it finds them in its cache. Who is
-// done with its own helps with others'.
+// A share is the range of adjacent nodes that one core has in every window, so that it finds them in its cache. A
+// worker that has finished its own share helps with the others'.
 type share struct {
 	next atomic.Int64 // the next node to work on
 	end  int64
@@ -35,18 +35,17 @@ type share struct {
 }
 
 type worker struct {
-	nth    int // share
+	nth    int // index of its share
 	asleep atomic.Bool
 	wake   chan struct{}
 }
 
-// looks is how often a worker looks for the next window before it sleeps: some
-// tens of microseconds.
+// looks is how often a worker looks for the next window before it sleeps. That is some tens of microseconds.
 const looks = 20_000
 
-// hire starts one goroutine fewer than there are workers: the caller is one of them.
-func (l *Lab) hire(ctx context.Context) *crew {
-	c := &crew{nodes: make([]*node, 0, len(l.nodes)), ctx: ctx, all: len(l.nodes)}
+// hire starts one goroutine fewer than there are workers, since the caller is one of them.
+func (l *Lab) hire(ctx context.Context) *pool {
+	c := &pool{nodes: make([]*node, 0, len(l.nodes)), ctx: ctx, all: len(l.nodes)}
 	c.shares = make([]share, min(l.opts.Workers, len(l.nodes)))
 	for i := range c.shares[1:] {
 		w := &worker{nth: i + 1, wake: make(chan struct{}, 1)}
@@ -56,8 +55,8 @@ func (l *Lab) hire(ctx context.Context) *crew {
 	return c
 }
 
-// serve works on window after window until the crew is sent home.
-func (c *crew) serve(w *worker) {
+// serve works on window after window until leave is called.
+func (c *pool) serve(w *worker) {
 	for last := uint64(0); ; {
 		last = c.await(w, last)
 		if c.home {
@@ -68,9 +67,9 @@ func (c *crew) serve(w *worker) {
 	}
 }
 
-// await returns the number of the window after last when there is one. A worker may be woken for a window that it has
-// seen by itself and is done with, by a caller that got no processor for so long: then it waits on.
-func (c *crew) await(w *worker, last uint64) uint64 {
+// await returns the number of the next window after last. A slow caller may wake a worker for a window that the worker
+// has already finished. Then it continues to wait.
+func (c *pool) await(w *worker, last uint64) uint64 {
 	for {
 		for i := range looks {
 			if n := c.number.Load(); n != last {
@@ -82,13 +81,13 @@ func (c *crew) await(w *worker, last uint64) uint64 {
 		}
 		w.asleep.Store(true)
 		if c.number.Load() == last || !w.asleep.CompareAndSwap(true, false) {
-			<-w.wake // whoever clears asleep sends
+			<-w.wake // the goroutine that clears asleep sends
 		}
 	}
 }
 
-// take works on nodes until all are taken, those of a share first.
-func (c *crew) take(first int) {
+// take works on nodes until none is left, those of share first before the others.
+func (c *pool) take(first int) {
 	for i := range c.shares {
 		sh := &c.shares[(first+i)%len(c.shares)]
 		for at := sh.next.Add(1) - 1; at < sh.end; at = sh.next.Add(1) - 1 {
@@ -97,8 +96,8 @@ func (c *crew) take(first int) {
 	}
 }
 
-// divide gives each its share of the nodes, which are in the order of the lab's.
-func (c *crew) divide() {
+// divide gives each share its nodes, which are in the order of the lab's.
+func (c *pool) divide() {
 	at := 0
 	for i := range c.shares {
 		sh := &c.shares[i]
@@ -110,9 +109,9 @@ func (c *crew) divide() {
 	}
 }
 
-// work has nodes worked on up to end. A single one is worked on by the caller: to call the others, and to wait until
-// they have found nothing, would take longer, and they would look for windows that are not theirs and never sleep.
-func (c *crew) work(nodes []*node, end Time, side int) {
+// work runs the nodes up to end. The caller runs a single node itself: to wake the workers and to wait for them would
+// cost more. The workers would also keep looking for windows that have no work for them, and never sleep.
+func (c *pool) work(nodes []*node, end Time, side int) {
 	c.nodes, c.window.end, c.window.side = nodes, end, side
 	if len(nodes) == 1 {
 		nodes[0].run(c.ctx, end, side)
@@ -129,14 +128,14 @@ func (c *crew) work(nodes []*node, end Time, side int) {
 	}
 }
 
-// call has everybody work on a window.
-func (c *crew) call() {
+// call starts all workers on a window.
+func (c *pool) call() {
 	c.number.Add(1)
 	c.rouse()
 }
 
-// rouse wakes those who sleep.
-func (c *crew) rouse() {
+// rouse wakes the sleeping workers.
+func (c *pool) rouse() {
 	for _, w := range c.workers {
 		if w.asleep.CompareAndSwap(true, false) {
 			w.wake <- struct{}{}
@@ -144,8 +143,8 @@ func (c *crew) rouse() {
 	}
 }
 
-// leave sends the crew home.
-func (c *crew) leave() {
+// leave ends the crew.
+func (c *pool) leave() {
 	c.home = true
 	c.call()
 }

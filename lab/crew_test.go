@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A worker that is woken late, for a window that it is done with, does not work on it again: the caller, who has seen
-// it finish, may be making the next.
+// A worker that is woken late, for a window that it has finished, does not work on it again. The caller, which has seen
+// it finish, may already prepare the next.
 func TestLateWake(t *testing.T) {
 	l := &Lab{nodes: make([]*node, 2), opts: Options{Workers: 2}}
 	c := l.hire(t.Context())
@@ -18,7 +18,7 @@ func TestLateWake(t *testing.T) {
 	}
 	for range 3 {
 		sleeps()
-		c.rouse() // of the window before, or of none
+		c.rouse() // for the window before, or for none
 		sleeps()
 		if n := c.finished.Load(); n != 0 {
 			t.Fatalf("without a window %d workers have finished", n)

@@ -17,16 +17,16 @@ import (
 	"tamtam/device"
 )
 
-// A decoder reads YAML nodes into the structs of a Topology. yaml.v3 could do that too, but it
-// names Go types and loses the line of errors that depend on context; here every error has file,
-// line, object, field, value and what would be right, and all are reported.
+// A decoder reads YAML nodes into the structs of a Topology. yaml.v3 could do that too, but its errors name Go types,
+// and those that depend on context have no line. Here every error has file, line, object, field, value and what would
+// be valid. All errors are reported.
 type decoder struct {
 	doc   *document
 	errs  []error
 	nodes int
 }
 
-// maxErrors are reported; with more it is the wrong file.
+// maxErrors is the maximum number of reported errors. A file with more is probably the wrong file.
 const maxErrors = 20
 
 func (d *decoder) errorf(n *yaml.Node, path, format string, args ...any) {
@@ -35,7 +35,7 @@ func (d *decoder) errorf(n *yaml.Node, path, format string, args ...any) {
 	}
 }
 
-// decodeRoot reads the file: fields of the topology and of its studies.
+// decodeRoot reads the file's fields into the topology and its studies.
 func (d *decoder) decodeRoot(t *Topology) {
 	known := fields(reflect.ValueOf(t).Elem())
 	for _, s := range t.Studies {
@@ -49,7 +49,7 @@ func (d *decoder) decodeRoot(t *Topology) {
 // A parser is a value that is written as a single word.
 type parser interface{ Parse(string) error }
 
-// A former is a value with forms of its own.
+// A former is a value with its own YAML forms.
 type former interface {
 	form(d *decoder, n *yaml.Node, path string)
 }
@@ -164,8 +164,7 @@ func (d *decoder) basic(n *yaml.Node, v reflect.Value, path string) {
 	}
 }
 
-// fields returns the fields of a struct by their YAML names, those of inlined
-// structs too.
+// fields returns the fields of a struct by their YAML names, including those of inlined structs.
 func fields(v reflect.Value) map[string]reflect.Value {
 	m := map[string]reflect.Value{}
 	for i := range v.NumField() {
@@ -201,8 +200,7 @@ func (d *decoder) structure(n *yaml.Node, known map[string]reflect.Value, path s
 	})
 }
 
-// pairs calls f for each pair of a mapping; what is merged (<<) comes first and is overridden by
-// the mapping itself.
+// pairs calls f for each pair of a mapping. Merged pairs (<<) come first, and the mapping itself overrides them.
 func (d *decoder) pairs(n *yaml.Node, path string, depth int, f func(key, value *yaml.Node)) {
 	if depth > maxDepth {
 		d.errorf(n, path, "want at most %d levels", maxDepth)
@@ -331,7 +329,7 @@ func (c *Config) form(d *decoder, n *yaml.Node, path string) {
 	}
 }
 
-// plain returns a node as encoding/json would decode it, scalars as they are written.
+// plain returns a node as encoding/json would decode it, with scalars as strings.
 func (d *decoder) plain(n *yaml.Node, path string, depth int) any {
 	if d.nodes++; d.nodes > maxNodes || depth > maxDepth {
 		if len(d.errs) == 0 {
@@ -358,11 +356,11 @@ func (d *decoder) plain(n *yaml.Node, path string, depth int) any {
 	return n.Value
 }
 
-// Sizes says how long frames are, FCS included, 64 to 9416 bytes.
+// Sizes is the distribution of frame lengths, FCS included, 64 to 9416 bytes.
 type Sizes struct {
-	Uniform [2]uint16 // both ends included; zero: List
+	Uniform [2]uint16 // both ends included; if zero, List applies
 	List    []uint16
-	Weights []uint32 // of List; nil: all alike
+	Weights []uint32 // weight of each length in List; nil means that all are equally likely
 }
 
 // imix is the simple Internet mix: 7 small, 4 middle, 1 large.

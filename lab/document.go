@@ -13,31 +13,30 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Bounds of a topology file, so that a hostile one fills neither memory nor stack.
+// Bounds of a topology file, so that a hostile file exhausts neither memory nor stack.
 const (
 	maxFile  = 4 << 20
 	maxNodes = 200_000 // after aliases are expanded
 	maxDepth = 32
 )
 
-// A document is a YAML file that a topology was read from: it knows where things are in it.
+// A document is the YAML file of a topology. It holds the line of each object.
 type document struct {
-	name  string // of the file, for messages
-	dir   string // that paths in it are relative to
+	name  string // the file's name, for messages
+	dir   string // directory to which paths in the file are relative
 	root  *yaml.Node
 	lines map[string]int // by path: links[a-b].delay
-	sets  []setting      // in order
+	sets  []setting      // in the order of assignment
 }
 
-// A setting is what has been set: where, as the places in the content of each node on the way.
+// A setting is one assignment. at holds the path as indexes into the content of each node.
 type setting struct {
 	path string
 	at   []int
 }
 
-// Load reads a topology from a YAML file. Each of set is PATH=VALUE and
-// replaces what the file says: traffic.web.rate=5Gbps, links.0.delay=2us. The file may have the
-// fields of studies too, which are filled in.
+// Load reads a topology from a YAML file. Each item of set is PATH=VALUE and replaces a value of the file, such as
+// traffic.web.rate=5Gbps or links.0.delay=2us. The file may also have the fields of studies, which Load fills in.
 func Load(path string, set []string, studies ...Study) (*Topology, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -51,7 +50,7 @@ func Load(path string, set []string, studies ...Study) (*Topology, error) {
 	return Parse(path, text, set, studies...)
 }
 
-// Parse is [Load] for text in memory, which messages call name.
+// Parse does the same as [Load] for text in memory. Messages use name as the file's name.
 func Parse(name string, text []byte, set []string, studies ...Study) (*Topology, error) {
 	doc := &document{name: name, dir: filepath.Dir(name), lines: map[string]int{}}
 	if len(text) > maxFile {
@@ -79,7 +78,7 @@ func Parse(name string, text []byte, set []string, studies ...Study) (*Topology,
 	return t, t.Validate()
 }
 
-// Set changes a topology that was read, as the set of [Load] does.
+// set changes a topology that was read, like the set of [Load].
 func (d *document) set(assignment string) error {
 	path, value, ok := strings.Cut(assignment, "=")
 	if !ok || path == "" {
@@ -91,7 +90,7 @@ func (d *document) set(assignment string) error {
 	}
 	at := d.root
 	parts := strings.Split(path, ".")
-	shared := strings.HasPrefix(parts[0], "x-") // a place for anchors, which is there for all that have them
+	shared := strings.HasPrefix(parts[0], "x-") // below x-, anchors are changed for all users
 	done := setting{path: path}
 	for _, part := range parts {
 		i, err := child(at, part)
@@ -112,8 +111,8 @@ func (d *document) set(assignment string) error {
 	return nil
 }
 
-// Overlap returns two of the last n settings that a topology was read with, if the second sets the same as the first or
-// what is part of it, or the other way round; false if there are none such.
+// Overlap searches the last n settings of a topology. It returns two of which one sets the same value as the other, or
+// a part of it. both is false if there are none.
 func (t *Topology) Overlap(n int) (first, second string, both bool) {
 	if t.source == nil {
 		return "", "", false
@@ -129,7 +128,8 @@ func (t *Topology) Overlap(n int) (first, second string, both bool) {
 	return "", "", false
 }
 
-// copyOf is what a node stands for, as a node of its own: who else has it by an alias or a merge keeps what it has.
+// copyOf returns a separate copy of the node, or of the node that an alias refers to. Other users of the alias or merge
+// keep their value.
 func copyOf(n *yaml.Node) *yaml.Node {
 	if n.Kind == yaml.AliasNode && n.Alias != nil {
 		n = n.Alias
@@ -144,8 +144,8 @@ func copyOf(n *yaml.Node) *yaml.Node {
 	return &c
 }
 
-// child finds the place in the content of what a part of a path names: a field of a mapping, created if missing, and
-// its own from now on if it is merged; or an item of a list by its name or number.
+// child returns the index in the content for one part of a path. The part is a field of a mapping, or an item of a list
+// by its name or number. A missing field is created. A merged field is first copied into the mapping.
 func child(n *yaml.Node, part string) (int, error) {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -177,7 +177,7 @@ func child(n *yaml.Node, part string) (int, error) {
 	return 0, fmt.Errorf("%q: what stands before it is a plain value at line %d", part, n.Line)
 }
 
-// fieldOf is where a mapping has the name of a field of its own; -1: nowhere.
+// fieldOf returns the index of a field's name in a mapping, or -1 if the mapping itself does not have it.
 func fieldOf(n *yaml.Node, name string) int {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value == name {
@@ -187,8 +187,8 @@ func fieldOf(n *yaml.Node, name string) int {
 	return -1
 }
 
-// merged is the value of a field that a mapping has by a merge (<<); nil: none. Of several the last counts, in a list
-// the first. It looks at so many nodes at most as budget has.
+// merged returns the value of a field that a mapping has by a merge (<<), or nil. The last of several merges counts; in
+// a list the first. It visits at most budget nodes.
 func merged(n *yaml.Node, name string, budget *int) *yaml.Node {
 	for i := len(n.Content) - 2; i >= 0; i -= 2 {
 		if n.Content[i].Tag == "!!merge" {
@@ -222,7 +222,7 @@ func mergedFrom(n *yaml.Node, name string, budget *int) *yaml.Node {
 	return nil
 }
 
-// itemName is what messages and paths call an item of a list: its name, else its index.
+// itemName returns the name of a list item in messages and paths: its name field, or else its index.
 func itemName(n *yaml.Node, i int) string {
 	if n.Kind == yaml.MappingNode {
 		for k := 0; k+1 < len(n.Content); k += 2 {

@@ -34,7 +34,7 @@ checks:
 - {name: all, measured: flow.web.received, want: 3}
 `
 
-// What is wrong is named: file, line, object, field, value, and what would be right.
+// Errors name file, line, object, field, value, and what would be valid.
 func TestErrorsName(t *testing.T) {
 	tests := []struct {
 		name     string
@@ -106,7 +106,7 @@ func TestErrorsName(t *testing.T) {
 	}
 }
 
-// What only shows when the switches are there is named as well.
+// Errors that only appear when the switches exist are named as well.
 func TestNewNames(t *testing.T) {
 	racetest.Stepped(t)
 	tests := []struct{ name, old, new, want string }{
@@ -134,7 +134,7 @@ func TestNewNames(t *testing.T) {
 	}
 }
 
-// Set changes what the file says, by names and numbers.
+// Set changes values of the file, by names and numbers.
 func TestSet(t *testing.T) {
 	top, err := Parse("f.yaml", []byte(good), []string{"traffic.web.rate=3Gbps", "links.1.delay=7us",
 		"traffic.0.size=imix", "seed=9", "links.l3.jitter.max=1us"})
@@ -154,8 +154,8 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// Set changes what its path names, and not what others have by the same anchor, alias or merge; but at x-..., which is
-// there for all, it does.
+// Set changes only the value that its path names, and no other user of the same anchor, alias or merge. Below x-... it
+// changes the value for all users.
 func TestSetOfAliases(t *testing.T) {
 	const text = `
 x-ports: &ports {Ethernet0: {speed: "1"}, Ethernet4: {speed: "1"}}
@@ -215,7 +215,7 @@ switches:
 	}
 }
 
-// A topology from anywhere is refused in words or taken, and never panics.
+// Parse rejects any topology with an error, or accepts it, and never panics.
 func FuzzParse(f *testing.F) {
 	f.Add(good, "traffic.web.rate=3Gbps")
 	f.Add("x-a: &a {b: &b [*a]}\nswitches: *b", "seed=1")

@@ -11,7 +11,7 @@ import (
 	"tamtam/swss"
 )
 
-// happen executes what is due now: events in the order of the topology, then the clocks' exchanges.
+// happen executes everything that is due now: events in the order of the topology, then the clocks' exchanges.
 func (l *Lab) happen(ctx context.Context) error {
 	happened := false
 	for len(l.events) > 0 && l.events[0].At <= l.now {
@@ -22,7 +22,7 @@ func (l *Lab) happen(ctx context.Context) error {
 		}
 		happened = true
 	}
-	if happened { // a switch may have something to send now: the window is not to pass over it
+	if happened { // a switch may have frames to send now, and the window must not skip them
 		l.plan()
 	}
 	for _, c := range l.clocks {
@@ -48,7 +48,7 @@ func (l *Lab) do(ctx context.Context, e Event) error {
 				return l.doLink(ctx, k, e)
 			}
 		}
-		return nil // Validate has seen to it
+		return nil // Validate has checked it
 	}
 	n := l.byName[e.Switch]
 	switch e.Do {
@@ -64,11 +64,11 @@ func (l *Lab) do(ctx context.Context, e Event) error {
 		return n.sim.Chip.StepClock(time.Duration(e.By / Nanosecond))
 	case "drift":
 		if e.PPB != 0 && n.s.Clock.PTP.Master == "" {
-			n.sim.Chip.SetClockSynchronised(false) // from now on nothing disciplines it
+			n.sim.Chip.SetClockSynchronised(false) // from now on no master disciplines it
 		}
 		return n.sim.Chip.SetClockDrift(e.PPB)
 	}
-	return n.sim.Settle(ctx)
+	return n.sim.RunUntilIdle(ctx)
 }
 
 func (l *Lab) doLink(ctx context.Context, k *link, e Event) error {
@@ -110,13 +110,12 @@ func (l *Lab) insert(e Event) {
 	l.events = append(l.events[:i], append([]Event{e}, l.events[i:]...)...)
 }
 
-// notice lets the ports at both ends know whether their link works, and the
-// control planes act on it.
+// notice informs the ports at both ends of the state of their link. Then it lets the control planes act on it.
 func (l *Lab) notice(ctx context.Context, k *link) error {
 	for _, w := range k.wires {
 		if n := w.to.node; n != nil {
 			n.sim.Chip.SetLink(w.to.port.id, !k.down)
-			if err := n.sim.Settle(ctx); err != nil {
+			if err := n.sim.RunUntilIdle(ctx); err != nil {
 				return err
 			}
 		}
@@ -124,7 +123,7 @@ func (l *Lab) notice(ctx context.Context, k *link) error {
 	return nil
 }
 
-// restart restarts a part of a switch. With syncd the chip restarts, and the frames in it are lost.
+// restart restarts a part of a switch. If it is syncd, the chip restarts too, and its frames are lost.
 func (l *Lab) restart(ctx context.Context, n *node, what string) error {
 	switch what {
 	case "managers":
@@ -181,9 +180,9 @@ func (n *node) configure(ctx context.Context, e Event) error {
 	return nil
 }
 
-// startClock makes a chip's clock run as the topology says. One that drifts without discipline is
-// not synchronised, nor is a disciplined one until its servo says so. A clock without drift is
-// exact, and trusted within the clock error of its session.
+// startClock makes a chip's clock run as the topology requires. A clock that drifts without discipline is not
+// synchronised. A disciplined one is not until its servo reports it. A clock without drift is exact, and trusted within
+// the clock error of its session.
 func (n *node) startClock() error {
 	c := n.s.Clock
 	n.sim.Chip.SetClockSynchronised(c.Drift == 0 && c.PTP.Master == "")
@@ -196,7 +195,7 @@ type discipline struct {
 	ptp       PTP
 	servo     saisim.Servo
 	random    chance.Source
-	at        Time // of the next exchange
+	at        Time // time of the next exchange
 }
 
 func (l *Lab) makeClocks(context.Context) error {
@@ -228,9 +227,8 @@ func (l *Lab) makeClocks(context.Context) error {
 	return nil
 }
 
-// exchange makes one exchange of messages, Sync at now. What each clock will say
-// when a message comes is what it says then unless it is changed meanwhile,
-// which it is not: the servo is told at once.
+// exchange makes one exchange of messages; the Sync message leaves at now. The clocks do not change before its last
+// message, so their readings are known in advance. The servo receives them immediately.
 func (c *discipline) exchange(now Time) error {
 	way := func() Time { return c.ptp.Delay + Time(c.random.Below(uint64(c.ptp.Jitter)+1)) }
 	at := func(n *node, t Time) saisim.Cycle { return max(n.sim.Chip.Now(), n.cycle(t)) }

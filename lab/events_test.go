@@ -8,8 +8,8 @@ import (
 	"tamtam/lab"
 )
 
-// A switch that an event gives something to send, as hostd of a link that comes up, sends it at once: in a quiet lab
-// too, where nothing else is due for long, it comes to the other switch in time.
+// If an event gives a switch something to send, as a link that comes up does with hostd, it sends immediately. In a
+// quiet lab, where nothing else is due for long, the frame still reaches the other switch in time.
 func TestEventsAreWork(t *testing.T) {
 	racetest.Stepped(t)
 	for _, lookahead := range []string{"1us", "100us"} {
@@ -45,8 +45,8 @@ events:
 	}
 }
 
-// What was sent in the window that an event ends is work of the windows behind it, though neither who has sent it nor
-// who is to get it has anything else to do: it goes on, over a shorter link, in time.
+// Frames sent in a window that an event ends remain work for later windows, even if neither sender nor receiver has
+// other work. They continue, over a shorter link, in time.
 func TestEventsLeaveWhatIsOnItsWay(t *testing.T) {
 	racetest.Stepped(t)
 	var events []byte

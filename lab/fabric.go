@@ -10,29 +10,30 @@ import (
 	"tamtam/swss"
 )
 
-// A Fabric is a network of routed switches that is laid out by its size: switches, hosts, links and
-// traffic that stand beside those of the topology. Every switch has its routes as CONFIG_DB rows, and shares what
-// goes up over all ways up (ECMP, with a seed of its own, lest all layers share alike).
+// A Fabric is a network of routed switches that is laid out by its size. Its switches, hosts, links and traffic are
+// added to those of the topology. Every switch has its routes as CONFIG_DB rows. It shares upward traffic over all
+// uplinks (ECMP). Each switch has its own hash seed, so that the layers choose independently.
 type Fabric struct {
-	Kind   string `yaml:"kind"`   // leaf-spine, fat-tree
-	Leaves int    `yaml:"leaves"` // of leaf-spine; each has a link to each spine
+	Kind   string `yaml:"kind"`   // leaf-spine or fat-tree
+	Leaves int    `yaml:"leaves"` // for leaf-spine; each leaf has a link to each spine
 	Spines int    `yaml:"spines"`
-	// Arity of a fat-tree is how many ports its switches have, half of them up: as many pods, with half as many
-	// edge and aggregation switches each, and a quarter of the square as core.
-	Arity   int     `yaml:"arity"`
-	Hosts   int     `yaml:"hosts"`   // at each leaf or edge switch; 0: 1
-	Delay   Time    `yaml:"delay"`   // of links between switches; 0: 1 us
-	Traffic Traffic `yaml:"traffic"` // what each host sends, to the one half way round; without rate and pps: nothing
+	// Arity of a fat-tree is the number of ports per switch, half of them up. It is also the number of pods. Each pod
+	// has Arity/2 edge and Arity/2 aggregation switches, and the core has Arity*Arity/4 switches.
+	Arity int  `yaml:"arity"`
+	Hosts int  `yaml:"hosts"` // at each leaf or edge switch; zero means 1
+	Delay Time `yaml:"delay"` // delay of links between switches; zero means 1 us
+	// Traffic is sent by each host to the host half-way round. Without rate and pps there is none.
+	Traffic Traffic `yaml:"traffic"`
 }
 
 const (
 	fabricMbps  = 100_000
 	fabricLanes = 4
-	maxArity    = 128 // ports of four lanes that the default profile has
+	maxArity    = 128 // the number of four-lane ports in the default profile
 	maxAtLeaf   = 63  // hosts with four addresses each in 256
 )
 
-// size is how many switches, and how many of them have hosts.
+// size returns the number of switches, and how many of them have hosts.
 func (f *Fabric) size() (switches, leaves int) {
 	if f.Kind == "fat-tree" {
 		return f.Arity*f.Arity + f.Arity*f.Arity/4, f.Arity * f.Arity / 2
@@ -40,7 +41,7 @@ func (f *Fabric) size() (switches, leaves int) {
 	return f.Leaves + f.Spines, f.Leaves
 }
 
-// weave lays the fabric out, once.
+// weave adds the fabric to the topology, once.
 func (v *Validator) weave() {
 	f := &v.t.Fabric
 	if f.Kind == "" || v.t.woven {
@@ -52,7 +53,7 @@ func (v *Validator) weave() {
 		return
 	}
 	v.t.woven = true
-	w := weaver{t: v.t, f: f, delay: f.Delay, hosts: max(1, f.Hosts)}
+	w := builder{t: v.t, f: f, delay: f.Delay, hosts: max(1, f.Hosts)}
 	if w.delay == 0 {
 		w.delay = Microsecond
 	}
@@ -88,20 +89,20 @@ func (f *Fabric) validate(v *Validator) {
 		"neither name, from nor to: each host sends, to the one half way round")
 }
 
-// A weaver lays a fabric out.
-type weaver struct {
+// A builder adds a fabric to a topology.
+type builder struct {
 	t        *Topology
 	f        *Fabric
 	delay    Time
-	hosts    int // at a leaf
+	hosts    int // per leaf
 	switches []Switch
-	names    []string // of the hosts
-	ports    []int    // used, by switch
-	subnets  uint32   // of links between switches
+	names    []string // names of the hosts
+	ports    []int    // number of used ports, by switch
+	subnets  uint32   // number of used subnets of links between switches
 }
 
 // add adds a switch and returns its number.
-func (w *weaver) add(name string) int {
+func (w *builder) add(name string) int {
 	n := len(w.switches)
 	s := Switch{Name: name, Config: Config{Tables: device.ConfigDB{}}}
 	s.row("SWITCH", "switch", "ecmp_hash_seed", strconv.Itoa(n+1))
@@ -124,8 +125,8 @@ func (s *Switch) row(table, key string, fields ...string) {
 	s.Config.Tables[table][key] = row
 }
 
-// port takes the next port of a switch, with an address of its own and a neighbour.
-func (w *weaver) port(n int, own netip.Prefix, peer netip.Addr, mac MAC) (port string) {
+// port allocates the next port of a switch, with its own address and a neighbour.
+func (w *builder) port(n int, own netip.Prefix, peer netip.Addr, mac MAC) (port string) {
 	s, i := &w.switches[n], w.ports[n]
 	w.ports[n]++
 	port = fmt.Sprintf("Ethernet%d", fabricLanes*i)
@@ -140,8 +141,8 @@ func (w *weaver) port(n int, own netip.Prefix, peer netip.Addr, mac MAC) (port s
 	return port
 }
 
-// route adds a way to a prefix.
-func (w *weaver) route(n int, to netip.Prefix, by netip.Addr) {
+// route adds a path to a prefix.
+func (w *builder) route(n int, to netip.Prefix, by netip.Addr) {
 	routes := w.switches[n].Config.Tables["STATIC_ROUTE"]
 	if row := routes[to.String()]; row != nil {
 		row["nexthop"] += "," + by.String()
@@ -151,7 +152,7 @@ func (w *weaver) route(n int, to netip.Prefix, by netip.Addr) {
 }
 
 // join links two switches and returns the addresses of both ends.
-func (w *weaver) join(low, high int) (lower, upper netip.Addr) {
+func (w *builder) join(low, high int) (lower, upper netip.Addr) {
 	base := uint32(172<<24|16<<16) + 4*w.subnets
 	w.subnets++
 	lower, upper = address(base+1), address(base+2)
@@ -168,16 +169,16 @@ func address(v uint32) netip.Addr {
 	return netip.AddrFrom4([4]byte{byte(v >> 24), byte(v >> 16), byte(v >> 8), byte(v)})
 }
 
-// fabricPrefix is that of everything at the leaves.
+// fabricPrefix is the prefix of all addresses at the leaves.
 var fabricPrefix = netip.MustParsePrefix("10.0.0.0/8")
 
-// leafPrefix is that of a leaf: of a pod, or of the only one.
+// leafPrefix returns the prefix of a leaf. In a leaf-spine fabric, pod is 0.
 func leafPrefix(pod, leaf int) netip.Prefix {
 	return netip.PrefixFrom(netip.AddrFrom4([4]byte{10, byte(pod), byte(leaf), 0}), 24)
 }
 
 // leaf adds the hosts of a leaf.
-func (w *weaver) leaf(n, pod, leaf int) {
+func (w *builder) leaf(n, pod, leaf int) {
 	s := &w.switches[n]
 	for i := range w.hosts {
 		base := uint32(10<<24|pod<<16|leaf<<8) + 4*uint32(i)
@@ -190,7 +191,7 @@ func (w *weaver) leaf(n, pod, leaf int) {
 	}
 }
 
-func (w *weaver) leafSpine() {
+func (w *builder) leafSpine() {
 	for i := range w.f.Leaves {
 		w.leaf(w.add(fmt.Sprintf("leaf%d", i+1)), 0, i)
 	}
@@ -204,7 +205,7 @@ func (w *weaver) leafSpine() {
 	}
 }
 
-func (w *weaver) fatTree() {
+func (w *builder) fatTree() {
 	half := w.f.Arity / 2
 	core := make([]int, half*half)
 	for i := range core {
@@ -232,8 +233,8 @@ func (w *weaver) fatTree() {
 	}
 }
 
-// traffic has each host send to the one half way round.
-func (w *weaver) traffic() {
+// traffic makes each host send to the host half-way round.
+func (w *builder) traffic() {
 	if w.f.Traffic.Rate == 0 && w.f.Traffic.PPS == 0 {
 		return
 	}

@@ -9,13 +9,13 @@ import (
 	"tamtam/internal/racetest"
 )
 
-// fabric reads a topology that has nothing but a fabric.
+// fabric reads a topology that contains only a fabric.
 func fabric(t *testing.T, text string) (*Topology, error) {
 	t.Helper()
 	return Parse("fabric.yaml", []byte("experiment: fabric\nduration: 200us\nfabric: "+text), nil)
 }
 
-// Switches, hosts, links and flow groups of fabrics.
+// Fabrics have the expected switches, hosts, links and flow groups.
 func TestFabricSizes(t *testing.T) {
 	racetest.Stepped(t)
 	for _, tt := range []struct {
@@ -43,7 +43,7 @@ func TestFabricSizes(t *testing.T) {
 	}
 }
 
-// What is wrong with a fabric is said.
+// Invalid fabrics are rejected with a clear error.
 func TestFabricRefused(t *testing.T) {
 	for _, tt := range [][2]string{
 		{"{kind: ring}", `fabric.kind: "ring": want fat-tree or leaf-spine`},
@@ -60,7 +60,7 @@ func TestFabricRefused(t *testing.T) {
 	}
 }
 
-// A fat-tree delivers every frame, over more than one core switch; what comes of it is the same on 1, 2 and 5 workers.
+// A fat-tree delivers every frame, over more than one core switch. The result is the same on 1, 2 and 5 workers.
 func TestFabricOnWorkers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("TestWorkersAgree has workers for the race detector")
@@ -104,7 +104,7 @@ func TestFabricOnWorkers(t *testing.T) {
 	}
 }
 
-// Sums over all flow groups and all switches.
+// Totals are sums over all flow groups and all switches.
 func TestTotals(t *testing.T) {
 	r := Result{
 		Flows:    map[string]Flow{"a": {Sent: 3, Received: 2, Delay: Delay{Min: 5, Max: 9}}, "b": {Sent: 4}},
@@ -124,7 +124,7 @@ func TestTotals(t *testing.T) {
 	}
 }
 
-// Switches without anything to do are not worked on, until they have.
+// Switches without work do not run until they have some.
 func TestIdleSwitchesStayBehind(t *testing.T) {
 	racetest.Stepped(t)
 	top, err := fabric(t, "{kind: fat-tree, arity: 4, traffic: {pps: 500000, start: 20us, stop: 50us}}")

@@ -26,10 +26,10 @@ const (
 	protoOptions = 60 // destination options
 )
 
-// wireBytes is how many byte times a frame of n bytes without FCS takes on the wire.
+// wireBytes returns how many byte times a frame of n bytes without FCS occupies on the wire.
 func wireBytes(n int) uint64 { return uint64(max(n+fcsLen, minFrame) + preambleSFD + gap) }
 
-// A header is what the frames of a traffic source begin with.
+// A header holds the headers of a traffic source's frames.
 type header struct {
 	dstMAC, srcMAC   MAC
 	vlan             uint16
@@ -39,10 +39,10 @@ type header struct {
 	srcPort, dstPort uint16
 	tos, ttl         uint8
 	altMark          bool   // IPv6 with an AltMark option
-	flowMonID        uint32 // of that
+	flowMonID        uint32 // FlowMonID of that option
 }
 
-// length is the least length of a frame, without FCS.
+// length returns the minimum length of a frame, without FCS.
 func (h *header) length() int {
 	n := ethernetHeader + 20 + 8
 	if h.vlan > 0 {
@@ -60,8 +60,8 @@ func (h *header) length() int {
 	return n
 }
 
-// frame writes the frame of one flow, size bytes without FCS, into b. If there is room, the payload
-// begins with number, so that all frames of a sender differ; the rest is zero. b has the capacity.
+// frame writes the frame of one flow, size bytes without FCS, into b. If it fits, the payload begins with number, so
+// that all frames of a sender differ. The rest is zero. b must have the capacity.
 func (h *header) frame(b []byte, flow, size int, number uint32) []byte {
 	b = append(b[:0], h.dstMAC[:]...)
 	b = append(b, h.srcMAC[:]...)
@@ -128,7 +128,7 @@ func (h *header) ipv4(b []byte, src netip.Addr, size int) []byte {
 
 func (h *header) ipv6(b []byte, src netip.Addr, size int) []byte {
 	b = append(b, 0x60|h.tos>>4, h.tos<<4, 0, 0)
-	b = binary.BigEndian.AppendUint16(b, uint16(size-len(b)-36)) // 4 of the 40 bytes are there
+	b = binary.BigEndian.AppendUint16(b, uint16(size-len(b)-36)) // 4 of the 40 bytes are already written
 	next := h.proto
 	if h.altMark {
 		next = protoOptions
@@ -144,8 +144,8 @@ func (h *header) ipv6(b []byte, src netip.Addr, size int) []byte {
 	return b
 }
 
-// A destination options header (RFC 8200 section 4.6) that an AltMark option fills: 20 bits FlowMonID, L, D and 10
-// bits that are reserved.
+// A destination options header (RFC 8200 section 4.6) with nothing but an AltMark option: 20 bits FlowMonID, L, D and
+// 10 reserved bits.
 const (
 	altMarkHeader = 8
 	altMarkType   = 0x12
@@ -153,8 +153,8 @@ const (
 	maxFlowMonID  = 1<<20 - 1
 )
 
-// pseudo is the sum of the pseudo header (RFC 9293 section 3.1, RFC 8200
-// section 8.1): an IPv4 address has the same sum in 4 bytes and in 16.
+// pseudo returns the sum of the pseudo header (RFC 9293 section 3.1, RFC 8200 section 8.1). An IPv4 address has the
+// same sum in 4 bytes as in 16.
 func (h *header) pseudo(src netip.Addr, length int) uint32 {
 	return addressSum(src) + addressSum(h.dst) + uint32(h.proto) + uint32(length)
 }

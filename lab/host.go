@@ -9,9 +9,9 @@ import (
 
 const forever = Time(math.MaxInt64)
 
-// A frame's id names its flow group in the upper 16 bits (0: frames of the hosts' own) and, in the
-// lower 48, when its start-of-frame delimiter left the sender, in ps. So the receiver knows the
-// delay without a list of frames; delays of 281 s and more would wrap around.
+// A frame's id holds the number of its flow group in the upper 16 bits. Frames of the hosts' own have 0. The lower 48
+// bits hold the time in ps at which its start-of-frame delimiter left the sender. So the receiver computes the delay
+// without a list of frames. Delays of 281 s and more would wrap around.
 const idTimeBits = 48
 
 func frameID(flow uint64, t Time) uint64 { return flow<<idTimeBits | uint64(t)&(1<<idTimeBits-1) }
@@ -20,40 +20,40 @@ func frameID(flow uint64, t Time) uint64 { return flow<<idTimeBits | uint64(t)&(
 func FlowOf(id uint64) int            { return int(id >> idTimeBits) }
 func delayOf(id uint64, at Time) Time { return Time((uint64(at) - id) & (1<<idTimeBits - 1)) }
 
-// replyDelay is how long a host takes to answer.
+// replyDelay is the time that a host needs to answer.
 const replyDelay = 10 * Microsecond
 
-// A station is a running host. Its MAC serialises frames exactly at the rate of its link; what it
-// cannot send yet waits in an unbounded queue, and its delay begins when it leaves.
+// A station is a running host. Its MAC serialises frames exactly at the rate of its link. Frames that cannot be sent
+// yet wait in an unbounded queue. A frame's delay begins when it leaves.
 type station struct {
 	host     *Host
 	mac      MAC
 	gateway  MAC
-	up, down *wire // to its switch, from it
-	byte     Time  // of one byte on the wire
+	up, down *wire // to its switch, and from it
+	byte     Time  // time of one byte on the wire
 	free     Time  // when the next preamble may begin
 
 	sources []*source
-	replies []reply // in the order of time
+	replies []reply // sorted by time
 	scratch []byte
 
-	truth           *truth.Node // nil: no oracle
-	flows           []*arrivals // by flow group; nil: not for this host
+	truth           *truth.Node // nil if there is no oracle
+	flows           []*arrivals // by flow group; nil if the group is not for this host
 	sent, received  uint64
-	stray           uint64   // for somebody else: flooded
+	stray           uint64   // frames for other hosts, received because they were flooded
 	strays          []uint64 // by flow group
 	answered        uint64
 	sentCap, recCap *capture.Writer
 	err             error
 }
 
-// A reply is a frame of the host's own.
+// A reply is a frame of the host's own, not of a traffic source.
 type reply struct {
 	at   Time
 	data []byte
 }
 
-// first returns what the host sends next: a source, or nil and a reply.
+// first returns the source of the next frame, and when it may be sent. The source is nil if the next frame is a reply.
 func (h *station) first() (s *source, at Time) {
 	at = forever
 	for _, x := range h.sources {
@@ -67,7 +67,7 @@ func (h *station) first() (s *source, at Time) {
 	return s, at
 }
 
-// next is when its next frame's start-of-frame delimiter leaves.
+// next returns when its next frame's start-of-frame delimiter leaves.
 func (h *station) next() Time {
 	_, at := h.first()
 	if at == forever {
@@ -116,7 +116,7 @@ func (h *station) send(side int, t Time) error {
 	}
 }
 
-// receive takes the frames that arrive before t.
+// receive accepts the frames that arrive before t.
 func (h *station) receive(side int, t Time) {
 	h.down.take(side)
 	for f := h.down.next(t); f != nil; f = h.down.next(t) {

@@ -30,14 +30,14 @@ func unhex(t *testing.T, s string) []byte {
 	return b
 }
 
-// A host answers for its own addresses, and nobody else's.
+// A host answers for its own addresses only.
 func TestAnswers(t *testing.T) {
 	h := &station{host: &Host{Name: "h", IPs: prefixes("10.0.0.2/24", "2001:db8::2/64")}, mac: MAC{2, 0, 0, 0, 0, 2}}
 	const arp = "ffffffffffff 020000000001 0806 0001 0800 06 04 0001 020000000001 0a000001 000000000000 "
 	const ns = "3333ff000002 020000000001 86dd 60000000 0020 3a ff 20010db8000000000000000000000001 " +
 		"ff0200000000000000000001ff000002 87 00 0000 00000000 "
 	const echo = "020000000002 020000000001 0800 4500 0024 0000 0000 40 01 66d5 0a000001 0a000002 08 00 "
-	tests := []struct{ name, in, want string }{ // of want, what matters; the rest is checked by length
+	tests := []struct{ name, in, want string }{ // want holds the fields that matter; the rest is checked by length
 		{"ARP", arp + "0a000002",
 			"020000000001 020000000002 0806 0001 0800 06 04 0002 020000000002 0a000002 020000000001 0a000001"},
 		{"ARP, tagged", strings.Replace(arp, "0806", "8100 0064 0806", 1) + "0a000002",
@@ -74,7 +74,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// Frames have right lengths and checksums in every form.
+// Frames have valid lengths and checksums in every form.
 func TestFrames(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -136,7 +136,7 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// A capture is sent at its own times, as often as asked for, and arrives as it was.
+// A capture is sent at its own times, as often as configured, and arrives unchanged.
 func TestReplay(t *testing.T) {
 	racetest.Stepped(t)
 	dir := t.TempDir()

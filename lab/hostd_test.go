@@ -7,9 +7,9 @@ import (
 	"tamtam/lab"
 )
 
-// Two hosts of different subnets reach each other through two switches with no static neighbour at all. The first
-// packet of each flow waits for ARP in the CPU of the last switch, which sends it as a frame of its own: in the lab it
-// counts as punted, and then belongs to no flow. All others come.
+// Two hosts of different subnets reach each other through two switches without any static neighbour. The first packet
+// of each flow waits for ARP in the CPU of the last switch, which then sends it as its own frame. The lab counts it as
+// punted, and the new frame belongs to no flow. All other packets arrive.
 func TestHostd(t *testing.T) {
 	racetest.Stepped(t)
 	topology, err := lab.Parse("hostd.yaml", []byte(`

@@ -20,22 +20,22 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Options say how a topology is run. The zero value is usable.
+// Options configure how a topology is run. The zero value is usable.
 type Options struct {
-	// Seed of all random choices; 0: the topology's.
+	// Seed is the seed of all random choices. Zero means the topology's seed.
 	Seed uint64
-	// Workers is how many cores work at once; 0: all. The results do not depend on it.
+	// Workers is the number of cores to use. Zero means all. The results do not depend on it.
 	Workers int
-	// Out is the directory for captures; "": none are written.
+	// Out is the directory for captures. If it is empty, no captures are written.
 	Out string
 	Log *slog.Logger
-	// Blind keeps no account of what becomes of each flow group in switches, which
-	// is faster: results then lack Paths, and what switches lost of each group.
+	// Blind switches off the account of each flow group's frames in switches, which is faster. Results then lack Paths
+	// and the losses of each group inside switches.
 	Blind bool
-	// Oracle is how many flows of each sketch task the chips count exactly too; 0: they do not.
+	// Oracle is the number of flows per sketch task that the chips also count exactly. Zero means none.
 	Oracle int
-	// Progress, if not nil, is called now and then with simulated time and how many frames switches
-	// have received.
+	// Progress, if not nil, is called now and then with the simulated time and the number of frames that switches have
+	// received.
 	Progress func(now Time, frames uint64)
 }
 
@@ -43,21 +43,21 @@ type Options struct {
 type Lab struct {
 	t         *Topology
 	opts      Options
-	nodes     []*node // in the order of the topology
+	nodes     []*node // in the topology's order
 	byName    map[string]*node
 	stations  []*station
 	hosts     map[string]*station
 	links     []*link
 	sources   []*source
 	clocks    []*discipline
-	events    []Event // in the order of time
+	events    []Event // sorted by time
 	captures  []*capture.Writer
-	oracle    *truth.Oracle // nil: nobody asked
+	oracle    *truth.Oracle // nil if no truth group is configured
 	observers []*observation
-	thrift    thrift
+	thrift    gcLimit
 
 	now, end  Time
-	abreast   Time // when all nodes were last at the same time
+	abreast   Time // the last time at which all nodes had the same time
 	side      int
 	lookahead Time
 }
@@ -66,13 +66,13 @@ type Lab struct {
 type link struct {
 	*Link
 	name  string
-	wires [2]*wire // from A, from B
+	wires [2]*wire // A to B, and B to A
 	down  bool
-	fell  int // how often it has fallen
+	fell  int // how often it has failed
 }
 
-// New builds the switches of a topology, lets each apply its configuration, and
-// connects everything. Nothing has been sent yet. The caller closes the Lab.
+// New builds the switches of a topology, lets each apply its configuration, and connects everything. No frame has been
+// sent when it returns. The caller must close the Lab.
 func New(ctx context.Context, t *Topology, opts Options) (*Lab, error) {
 	if err := t.Validate(); err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func New(ctx context.Context, t *Topology, opts Options) (*Lab, error) {
 	return l, nil
 }
 
-// makeSwitches starts the switches, several at once.
+// makeSwitches starts the switches, several at a time.
 func (l *Lab) makeSwitches(ctx context.Context) error {
 	for i := range l.t.Switches {
 		n := &node{s: &l.t.Switches[i], nth: i}
@@ -144,7 +144,7 @@ func (l *Lab) start(ctx context.Context, n *node) error {
 		return err
 	}
 	n.plans = n.sim.CollectPlans()
-	if err := n.sim.Settle(ctx); err != nil {
+	if err := n.sim.RunUntilIdle(ctx); err != nil {
 		return err
 	}
 	for _, p := range n.sim.Chip.Tables().Ports {
@@ -154,7 +154,7 @@ func (l *Lab) start(ctx context.Context, n *node) error {
 		n.port[p.Port] = int16(len(n.ports))
 		n.ports = append(n.ports, portInfo{n.sim.Chip.PortName(p.Port), p.Port, p.Mbps})
 	}
-	for _, l := range n.accounts { // what hostd has sent before the ports were known
+	for _, l := range n.accounts { // frames that hostd sent before the ports were known
 		if l != nil {
 			l.by = make([]uint64, len(n.ports))
 		}
@@ -163,8 +163,7 @@ func (l *Lab) start(ctx context.Context, n *node) error {
 	return nil
 }
 
-// ConfigOf returns a switch's configuration, with a name and a MAC of its own if
-// it gives none.
+// ConfigOf returns a switch's configuration. It adds a name and a MAC address if the configuration has none.
 func (t *Topology) ConfigOf(s *Switch) (device.ConfigDB, error) {
 	config := device.ConfigDB{}
 	if s.Config.File != "" {
@@ -186,7 +185,7 @@ func (t *Topology) ConfigOf(s *Switch) (device.ConfigDB, error) {
 	return config, nil
 }
 
-// mac is the switch's own address unless its configuration gives one.
+// mac returns the address that the topology gives the switch, or else one made from its name.
 func (s *Switch) mac() MAC {
 	if s.MAC != (MAC{}) {
 		return s.MAC

@@ -16,7 +16,7 @@ func open(name string, set []string) (*Topology, error) {
 	return Load("experiments/"+name+".yaml", set)
 }
 
-// What a run writes is a report, a CSV and two pictures of each series, and the captures that were asked for.
+// A run writes a report, a CSV and two pictures of each series, and the configured captures.
 func TestWrite(t *testing.T) {
 	racetest.Stepped(t)
 	top, err := open("clock-drift", []string{"duration=100ms", "checks=[]"})
@@ -46,14 +46,14 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// A check fails when what was measured is not what it wants: every check of every
-// kind, by an experiment that is changed under it.
+// A check fails if the measured value differs from the expected one. Each kind of check is tested by changing an
+// experiment.
 func TestChecksCanFail(t *testing.T) {
 	racetest.Stepped(t)
 	tests := []struct {
 		experiment string
 		set        []string
-		want       []string // checks that fail
+		want       []string // checks that must fail
 	}{
 		{"congestion-10g", []string{"traffic.load.rate=10Gbps"},
 			[]string{"delivered", "dropped for want of buffer", "queue after 99.5 us", "full queue", "longest wait"}},
@@ -95,7 +95,7 @@ func TestChecksCanFail(t *testing.T) {
 	}
 }
 
-// The Go API without YAML.
+// The Go API works without YAML.
 func TestGoAPI(t *testing.T) {
 	racetest.Stepped(t)
 	config := func() Config {

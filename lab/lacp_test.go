@@ -7,11 +7,11 @@ import (
 	"tamtam/lab"
 )
 
-// Two switches aggregate two links by LACP, with no member up by configuration alone: what hosts send before that is
-// lost at the PortChannel, and nothing of what they send after.
+// Two switches aggregate two links by LACP, and no member is up by configuration alone. Frames that hosts send before
+// LACP has set one up are lost at the PortChannel; later ones are not.
 //
-// Then a link loses everything and both its ports stay up: that LACP finds out within three seconds, by what it does
-// not hear, and nothing is lost after. When it heals nothing is lost either, nor when daemons are restarted.
+// Then a link loses all frames while both its ports stay up. LACP detects the silence within three seconds, and nothing
+// is lost afterwards. Nothing is lost when the link heals, nor when daemons are restarted.
 func TestLACP(t *testing.T) {
 	racetest.Stepped(t)
 	topology, err := lab.Parse("lacp.yaml", []byte(`

@@ -7,26 +7,26 @@ import (
 
 // A flight is a frame on a link.
 type flight struct {
-	at   Time // of its start-of-frame delimiter at the far end
+	at   Time // arrival of its start-of-frame delimiter at the far end
 	id   uint64
 	data []byte // without FCS; the buffer belongs to the wire
 	len  int    // before a capture cut it
-	late Time   // of at, as the far end knows
+	late Time   // the part of the delay that is visible to the far end
 }
 
 // A wire is one direction of a link.
 type wire struct {
-	name     string // of the link
+	name     string // name of the link
 	from, to *end
 	link     *link
 
 	Impairment
 	down               bool
-	loss, jitter, more chance.Source // more: reordering and duplicates
+	loss, jitter, more chance.Source // more is for reordering and duplicates
 	inBurst            bool          // Burst is in its bad state
-	last               Time          // when the frame before arrives: no jitter overtakes it
+	last               Time          // arrival of the frame before; jitter never lets a frame overtake it
 
-	oracle    *truth.Oracle // nil: none
+	oracle    *truth.Oracle // nil if there is no oracle
 	oracleEnd truth.End
 
 	passage
@@ -34,29 +34,29 @@ type wire struct {
 	delivered uint64 // counted by the receiver
 }
 
-// A passage holds the frames between a sender and a receiver, which may be worked
-// on by two cores at once: what the sender puts into out in one window, the
-// receiver takes in the next. So there are two of each, used in turn.
+// A passage holds the frames between a sender and a receiver, which two cores may work on at the same time. The
+// receiver fetches in one window what the sender put into out in the window before. So out and used have two halves,
+// which alternate.
 type passage struct {
-	out      [2][]flight // not yet seen by the receiver, in order of sending
+	out      [2][]flight // not yet seen by the receiver, in the order of sending
 	spare    [][]byte
-	earliest Time // arrival in out
-	posted   bool // between switches: the sender will tell the receiver
+	earliest Time // earliest arrival of the frames in out
+	posted   bool // set between switches once the sender has listed the wire for post
 
-	flying []flight // seen by the receiver, in the order of arrival, from head on
+	flying []flight // seen by the receiver, in the order of arrival; the first is at head
 	head   int
-	used   [][]byte // buffers that the receiver is done with
+	used   [][]byte // buffers that the receiver has finished with
 }
 
-// wireStats count frames at the sender; only Delivered belongs to the receiver.
+// wireStats count frames at the sender. Only Delivered belongs to the receiver.
 type wireStats struct {
 	Sent                       uint64
 	Down, Lost, Burst, Corrupt uint64 // not delivered
 	Duplicated, Reordered      uint64
-	byFlow                     map[int]*[numFates]uint64 // of the few flow groups to whose frames something happened
+	byFlow                     map[int]*[numFates]uint64 // only flow groups with a loss, duplicate or reordered frame
 }
 
-// What may happen to frames on a link.
+// Possible fates of frames on a link.
 const (
 	lostDown = iota
 	lostRandom
@@ -70,7 +70,7 @@ const numFates = numLinkLosses + 1
 
 var linkLossNames = [numLinkLosses]string{"link-down", "loss", "burst-loss", "corrupt"}
 
-// note counts what has happened to a frame.
+// note counts the fate of a frame.
 func (s *wireStats) note(id uint64, fate int) {
 	flow := FlowOf(id)
 	fates := s.byFlow[flow]
@@ -84,11 +84,11 @@ func (s *wireStats) note(id uint64, fate int) {
 	fates[fate]++
 }
 
-// send takes a frame whose start-of-frame delimiter leaves at t. data is copied.
+// send accepts a frame whose start-of-frame delimiter leaves at t. It copies data.
 func (w *wire) send(side int, t Time, data []byte, length int, id uint64) {
 	w.stats.Sent++
 	if why := w.loses(); why >= 0 {
-		w.tell(id, why)
+		w.report(id, why)
 		w.stats.note(id, why)
 		return
 	}
@@ -104,14 +104,14 @@ func (w *wire) send(side int, t Time, data []byte, length int, id uint64) {
 	}
 }
 
-// tell reports a loss to the oracle.
-func (w *wire) tell(id uint64, why int) {
+// report reports a loss to the oracle.
+func (w *wire) report(id uint64, why int) {
 	if w.oracle != nil {
 		w.oracle.LinkLost(id, w.oracleEnd, linkLossNames[why])
 	}
 }
 
-// loses decides whether the frame is lost, and how; -1: it is not.
+// loses decides whether the frame is lost. It returns the kind of loss, or -1 if it is delivered.
 func (w *wire) loses() int {
 	switch {
 	case w.down:
@@ -145,7 +145,8 @@ func (w *wire) burst() bool {
 	return lost
 }
 
-// arrival returns when a frame that leaves at t is at the far end, and by how much it knows that to be late.
+// arrival returns the time at which a frame that leaves at t reaches the far end. late is the part of the delay that
+// is visible to the far end.
 func (w *wire) arrival(t Time) (at, late Time) {
 	at = t + w.Delay
 	if m := uint64(w.Jitter.Max); m > 0 {
@@ -179,7 +180,7 @@ func (p *passage) push(side int, at, late Time, data []byte, length int, id uint
 	p.earliest = min(p.earliest, at)
 }
 
-// take moves what the sender has put into out to what is flying.
+// take moves the sent frames from out to flying.
 func (p *passage) take(side int) {
 	out := p.out[side]
 	if len(out) == 0 {
@@ -198,8 +199,7 @@ func (p *passage) take(side int) {
 	p.out[side] = out[:0]
 }
 
-// next returns the frame that arrives first, if it does before t. It is flying
-// until done.
+// next returns the frame that arrives first, if it arrives before t. The frame stays in flying until done is called.
 func (p *passage) next(t Time) *flight {
 	if p.head < len(p.flying) && p.flying[p.head].at < t {
 		return &p.flying[p.head]
@@ -207,20 +207,21 @@ func (p *passage) next(t Time) *flight {
 	return nil
 }
 
-// done is called when the first frame has been received.
+// done removes the first frame from flying, after it has been received.
 func (p *passage) done() {
 	p.used = append(p.used, p.flying[p.head].data)
 	p.flying[p.head].data = nil
 	p.head++
 }
 
-// reuse gives the sender the buffers that the receiver is done with. Nobody else works on the wire meanwhile.
+// reuse returns to the sender the buffers that the receiver has finished with. No other core works on the wire
+// meanwhile.
 func (p *passage) reuse() {
 	p.spare = append(p.spare, p.used...)
 	p.used = p.used[:0]
 }
 
-// cut drops all frames on the wire: the link has failed. Nobody else works on the wire meanwhile.
+// cut drops all frames on the wire because the link has failed. No other core works on the wire meanwhile.
 func (w *wire) cut() {
 	for side := range w.out {
 		w.take(side)
@@ -228,11 +229,11 @@ func (w *wire) cut() {
 	for w.head < len(w.flying) {
 		w.stats.Down++
 		w.stats.note(w.flying[w.head].id, lostDown)
-		w.tell(w.flying[w.head].id, lostDown)
+		w.report(w.flying[w.head].id, lostDown)
 		w.done()
 	}
 	w.reuse()
 }
 
-// hit is true with probability p.
+// hit returns true with probability p.
 func hit(r *chance.Source, p Probability) bool { return p > 0 && r.Below(certain) < uint64(p) }

@@ -9,7 +9,7 @@ import (
 	"tamtam/internal/racetest"
 )
 
-// chain is two switches and a link with some impairment; 20,000 frames cross it.
+// chain returns a topology of two switches and a link with some impairment. 20,000 frames cross the link.
 func chain(extra string) string {
 	return fmt.Sprintf(`
 experiment: chain
@@ -57,9 +57,8 @@ func runText(t *testing.T, text string, opts Options) (*Result, []byte) {
 	return r, out
 }
 
-// Each impairment does what it says to frames, and nothing else; what it does is
-// in the books of the link, of the flow group and of the oracle alike. Bounds are four
-// standard deviations around the mean; the seed is fixed.
+// Each impairment affects frames only as documented. The counters of the link, of the flow group and of the oracle
+// agree. Bounds are four standard deviations around the mean; the seed is fixed.
 func TestImpairments(t *testing.T) {
 	if testing.Short() {
 		t.Skip("TestWorkersAgree has workers for the race detector")
@@ -69,7 +68,7 @@ func TestImpairments(t *testing.T) {
 	tests := []struct {
 		name, impairment                     string
 		lost, burst, corrupt, twice, swapped counts
-		spread                               [2]Time // of the delay: maximum - minimum
+		spread                               [2]Time // maximum minus minimum delay
 	}{
 		{name: "none", impairment: "loss: 0", spread: [2]Time{0, Nanosecond}},
 		{name: "loss", impairment: "loss: 1%", lost: counts{144, 256}, spread: [2]Time{0, Nanosecond}},
@@ -119,7 +118,7 @@ func TestImpairments(t *testing.T) {
 	}
 }
 
-// What is added to a topology does not change the chances of what was there.
+// Additions to a topology do not change the random choices of the existing parts.
 func TestChancesAreIndependent(t *testing.T) {
 	racetest.Stepped(t)
 	text := chain("loss: 1%, jitter: {max: 3us}, duplicate: 1%")
@@ -142,8 +141,7 @@ func TestChancesAreIndependent(t *testing.T) {
 	}
 }
 
-// A ring of switches with everything at once gives the same bytes on any number
-// of workers, and with its chips' results those of one.
+// A ring of switches with every feature gives the same bytes on any number of workers, including its chips' results.
 func TestWorkersAgree(t *testing.T) {
 	var switches, hosts, links, traffic strings.Builder
 	const n = 5
@@ -151,7 +149,7 @@ func TestWorkersAgree(t *testing.T) {
 		fmt.Fprintf(&switches, "- {name: s%d, profile: %s, config: *c}\n", i, []string{"default", "small"}[i%2])
 		fmt.Fprintf(&hosts, "- {name: h%d, ips: [10.0.0.%d/24], capture: true}\n", i, i+1)
 		fmt.Fprintf(&links, "- {a: h%d, b: \"s%d:Ethernet0\", loss: 0.1%%, jitter: {max: 300ns}}\n", i, i)
-		if i > 0 { // a line: a ring would loop
+		if i > 0 { // a line, since a ring would loop
 			fmt.Fprintf(&links,
 				"- {name: r%d, a: \"s%d:Ethernet1\", b: \"s%d:Ethernet2\", delay: %dns, loss: 0.2%%, duplicate: 0.1%%, reorder: "+
 					"{probability: 1%%, delay: 3us}}\n",
@@ -214,7 +212,7 @@ measure:
 	}
 }
 
-// Mirror copies are copies like others: each flow group's account balances.
+// Mirror copies count like other copies: each flow group's account balances.
 func TestMirrorsAreAccounted(t *testing.T) {
 	racetest.Stepped(t)
 	r, _ := runText(t, `

@@ -6,23 +6,24 @@ import (
 )
 
 const (
-	// thrifty is how many switches make a lab one whose memory is worth processor time.
+	// thrifty is the minimum number of switches for which saving memory is worth the processor time.
 	thrifty = 64
-	// slack is how much garbage there may be when all switches have started, in percent of what is in use.
+	// slack is the garbage that is allowed once all switches have started, in percent of the memory in use.
 	slack = 25
 )
 
-// A thrift bounds the garbage of a large lab. By default Go lets as much collect as there is in use, so that a process
-// would take twice what its switches do; at the end of their start, that is, while at first little is in use. With the
-// same room for garbage from the first switch to the last, no time is lost at first, and less room in the end.
-type thrift struct {
-	switches int // 0: not a large lab, or somebody collects garbage otherwise
+// A gcLimit bounds the garbage of a large lab. By default Go lets garbage grow to the size of the memory in use, so a
+// process would need twice the memory of its switches. That happens at the end of their start; at first little is in
+// use. A thrift gives all switches, from the first to the last, the same room for garbage. That costs no time at first,
+// and limits memory in the end.
+type gcLimit struct {
+	switches int // zero if the lab is not large, or the process sets its own GC percentage
 	started  atomic.Int64
 	was      int
 }
 
-// begin takes over from the default.
-func (t *thrift) begin(switches int) {
+// begin replaces the default GC percentage, if the lab is large.
+func (t *gcLimit) begin(switches int) {
 	if switches < thrifty {
 		return
 	}
@@ -33,22 +34,22 @@ func (t *thrift) begin(switches int) {
 	t.switches = switches
 }
 
-// one says that another switch has started.
-func (t *thrift) one() {
+// one counts a started switch and adapts the GC percentage.
+func (t *gcLimit) one() {
 	if t.switches > 0 {
 		debug.SetGCPercent(max(slack, min(100, slack*t.switches/int(t.started.Add(1)))))
 	}
 }
 
-// all says that all switches have started, and returns to the system what that took.
-func (t *thrift) all() {
+// all returns the memory that the start needed to the system. It is called when all switches have started.
+func (t *gcLimit) all() {
 	if t.switches > 0 {
 		debug.FreeOSMemory()
 	}
 }
 
-// end gives back what begin has taken.
-func (t *thrift) end() {
+// end restores the GC percentage that begin replaced.
+func (t *gcLimit) end() {
 	if t.switches > 0 {
 		debug.SetGCPercent(t.was)
 		t.switches = 0

@@ -5,18 +5,18 @@ import (
 	"testing"
 )
 
-// percent is how much garbage there may be now.
+// percent returns the current GC percentage.
 func percent() int {
 	p := debug.SetGCPercent(100)
 	debug.SetGCPercent(p)
 	return p
 }
 
-// A large lab leaves less room for garbage with every switch that starts, and gives back what it found. Neither a small
-// one nor one in a process that collects garbage otherwise touches it.
+// A large lab lowers the GC percentage with every switch that starts, and restores it at the end. A small lab does not
+// touch it. Neither does a lab in a process with its own GC percentage.
 func TestThrift(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(100))
-	var large thrift
+	var large gcLimit
 	large.begin(2 * thrifty)
 	for n, want := range map[int]int{thrifty / 2: 100, 2 * thrifty: slack} {
 		large.started.Store(int64(n - 1))
@@ -32,7 +32,7 @@ func TestThrift(t *testing.T) {
 	}
 	for was, switches := range map[int]int{100: thrifty - 1, 400: 2 * thrifty} {
 		debug.SetGCPercent(was)
-		var l thrift
+		var l gcLimit
 		l.begin(switches)
 		l.one()
 		l.all()

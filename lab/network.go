@@ -8,7 +8,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Network is the topology without what happens in it: switches with their ids, hosts, links.
+// Network returns the static part of the topology: switches with their ids, hosts, and links.
 func (t *Topology) Network() (*topology.Topology, error) {
 	if err := t.Validate(); err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func (t *Topology) Network() (*topology.Topology, error) {
 	return n, n.Check()
 }
 
-// SwitchID is what a switch calls itself in stamps and records.
+// SwitchID returns the id that a switch puts into stamps and records.
 func (t *Topology) SwitchID(s *Switch) (uint32, error) {
 	config, err := t.ConfigOf(s)
 	if err != nil {

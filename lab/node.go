@@ -15,53 +15,53 @@ import (
 // epoch is the time of day at time 0 of every run.
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// timeOfRun is the true time of day at t, rounded down to nanoseconds.
+// timeOfRun returns the true time of day at t, rounded down to nanoseconds.
 func timeOfRun(t Time) time.Time { return epoch.Add(time.Duration(t / Nanosecond)) }
 
-// chunk is how far a node works before it turns to its hosts again: at most replyDelay, so that no
-// answer is late.
+// chunk is how far a node advances before it works on its hosts again. It is at most replyDelay, so that no answer is
+// late.
 const chunk = replyDelay
 
-// A node is a switch with its hosts: what one core works on in one window.
-// Nothing else touches it meanwhile; its wires to other nodes are in two halves.
+// A node is a switch with its hosts: the unit that one core works on in a window. No other core touches it meanwhile.
+// Its wires to other nodes have two halves, one for each side.
 type node struct {
 	s     *Switch
-	nth   int // of the lab
+	nth   int // index in the lab
 	sim   *device.Sim
 	plans device.RecordPlans
-	base  Time // of cycle 0
+	base  Time // time of cycle 0
 	hz    uint64
-	now   Time    // everything before has happened
-	side  int     // of the window
+	now   Time    // everything before has been simulated
+	side  int     // side of the window, 0 or 1
 	out   []*wire // by PortID, as far as there are ports
-	in    int     // ends where frames come in
+	in    int     // number of ends at which frames arrive
 	hosts []*station
 
-	// What it does in a window is with these alone, of however many ports: one that no frame passes is not looked at.
-	flying  []*end  // where frames are on their way in, in the order of ends
-	mail    []*wire // on which others have sent frames that it has not seen
-	sent    []*wire // to other switches, on which it has sent in this window
-	emptied []*wire // from other switches, of whose frames it has buffers
+	// Work in a window touches only these, whatever the number of ports. A port without frames costs nothing.
+	flying  []*end  // ends with frames under way to them, sorted by nth
+	mail    []*wire // wires with frames from other nodes that it has not fetched
+	sent    []*wire // wires to other switches on which it has sent in this window
+	emptied []*wire // wires from other switches whose buffers it can return
 
 	observer
 	tap      Tap
 	unlinked uint64 // frames sent by ports without a link
 	samplers []*sampler
-	own      Time // the earliest thing to do here, as far as what has come is known
-	next     Time // and of that the earliest here or where frames went
+	own      Time // time of the earliest known work here
+	next     Time // the earlier of own and the first arrival of a sent frame
 	arriving []saisim.Arrival
 	moved    uint64
 	err      error
 }
 
-// An observer knows what becomes of frames in the chip: from what is given to it and what leaves it, from the ledger
-// that it keeps, and in all detail if an oracle or a study asks for that.
+// An observer tracks the fate of frames in the chip. It uses the frames that enter and leave the chip, and the chip's
+// ledger. With an oracle or a study it receives every detail.
 type observer struct {
 	blind    bool // no accounts are kept
 	ports    []portInfo
-	port     []int16     // place among ports, by PortID; -1, and none behind the last
-	accounts []*account  // by flow group; nil: no frame of it has come
-	truth    *truth.Node // nil: no oracle
+	port     []int16     // index into ports by PortID; -1 for other ports, which may also lie beyond the end
+	accounts []*account  // by flow group; nil until its first frame arrives
+	truth    *truth.Node // nil if there is no oracle
 	watchers []Watcher
 }
 
@@ -71,26 +71,26 @@ type portInfo struct {
 	mbps uint32
 }
 
-// An end is where a link ends: at a port of a switch or at a host.
+// An end is one end of a link: a port of a switch, or a host.
 type end struct {
 	text string // as in the topology
 	node *node
-	port portInfo // of the node
-	host *station // nil: it is the port
-	wire *wire    // that arrives here
-	nth  int      // of the node's
-	has  bool     // it is one of the node's flying
+	port portInfo // the node's port
+	host *station // nil if the end is the port
+	wire *wire    // the wire that arrives here
+	nth  int      // index among the node's ends
+	has  bool     // true if the end is in the node's flying
 }
 
-// An account says what became of the frames of one flow group in one switch.
+// An account counts the fates of one flow group's frames in one switch.
 type account struct {
 	in, sent, punted, restart uint64
 	copies                    int64 // made beyond the first
 	dropped                   [drop.NumReasons]uint64
-	by                        []uint64 // sent, by place in ports
+	by                        []uint64 // number of sent frames, by index into ports
 }
 
-// flying is how many frames and copies are in the chip.
+// flying returns the number of frames and copies in the chip.
 func (l *account) flying() uint64 {
 	n := l.in + uint64(l.copies) - l.sent - l.punted - l.restart
 	for _, d := range l.dropped {
@@ -105,12 +105,12 @@ func (n *node) time(c saisim.Cycle) Time {
 	return n.base + Time(q)
 }
 
-// cycle returns the first cycle that is not before t.
+// cycle returns the first cycle that begins at t or later.
 func (n *node) cycle(t Time) saisim.Cycle {
 	return saisim.Cycle(mulDivUp(uint64(max(0, t-n.base)), n.hz, uint64(Second)))
 }
 
-// attach takes a new chip.
+// attach connects a new chip to the node.
 func (n *node) attach(c *saisim.Chip) {
 	c.SetOutput(n.take)
 	if !n.blind {
@@ -119,14 +119,15 @@ func (n *node) attach(c *saisim.Chip) {
 	n.watch(c)
 }
 
-// watch has moments told if there is anyone to tell: that costs more than all else that the lab does with a frame.
+// watch registers for moments only if an oracle or a watcher needs them. They cost more than all other work of the lab
+// on a frame.
 func (n *node) watch(c *saisim.Chip) {
 	if n.truth != nil || len(n.watchers) > 0 {
 		c.SetObserver(n.saw)
 	}
 }
 
-// take sends what leaves the chip on its way.
+// take forwards a frame that leaves the chip.
 func (n *node) take(o *saisim.Out) {
 	l := n.account(o.ID)
 	if o.Port == saisim.CPUPort {
@@ -154,7 +155,7 @@ func (n *node) take(o *saisim.Out) {
 	}
 }
 
-// wire is what leads away from a port; nil: nothing does.
+// wire returns the wire that leads away from a port, or nil if there is none.
 func (n *node) wire(id saisim.PortID) *wire {
 	if int(id) >= len(n.out) {
 		return nil
@@ -162,7 +163,7 @@ func (n *node) wire(id saisim.PortID) *wire {
 	return n.out[id]
 }
 
-// place is that of a port among the node's; -1: it is none of them.
+// place returns the index of a port among the node's, or -1 if it is not one of them.
 func (o *observer) place(id saisim.PortID) int {
 	if int(id) >= len(o.port) {
 		return -1
@@ -170,7 +171,8 @@ func (o *observer) place(id saisim.PortID) int {
 	return int(o.port[id])
 }
 
-// account returns that of a frame's flow group. Most switches of a large network see few groups. nil: none is kept.
+// account returns the account of a frame's flow group, or nil if none is kept. Accounts are made on first use, since
+// most switches of a large network see only a small number of groups.
 func (o *observer) account(id uint64) *account {
 	flow := FlowOf(id)
 	if o.blind || flow >= len(o.accounts) {
@@ -187,7 +189,7 @@ func (o *observer) account(id uint64) *account {
 // Injected implements [saisim.Ledger].
 func (o *observer) Injected(id uint64) { o.entered(id) }
 
-// entered counts a frame that is in the chip from now on.
+// entered counts a frame that enters the chip.
 func (o *observer) entered(id uint64) {
 	if l := o.account(id); l != nil {
 		l.in++
@@ -208,7 +210,7 @@ func (o *observer) Dropped(id uint64, why drop.Reason) {
 	}
 }
 
-// saw tells the oracle and the studies.
+// saw passes a moment to the oracle and to the studies.
 func (o *observer) saw(m saisim.Moment) {
 	if FlowOf(m.ID) >= len(o.accounts) {
 		return
@@ -221,8 +223,8 @@ func (o *observer) saw(m saisim.Moment) {
 	}
 }
 
-// run works through everything before end. What other nodes sent in the last
-// window is in the other half of their wires.
+// run simulates everything before end. The frames that other nodes sent in the last window are in the other half of
+// their wires.
 func (n *node) run(ctx context.Context, end Time, side int) {
 	n.side = side
 	n.open(1 - side)
@@ -241,7 +243,7 @@ func (n *node) run(ctx context.Context, end Time, side int) {
 	n.plan()
 }
 
-// open takes what others have sent in the last window.
+// open accepts the frames that other nodes sent in the last window.
 func (n *node) open(side int) {
 	for _, w := range n.mail {
 		n.fetch(w, side)
@@ -249,7 +251,7 @@ func (n *node) open(side int) {
 	n.mail = n.mail[:0]
 }
 
-// fetch takes what was sent on a wire.
+// fetch accepts the frames that were sent on a wire.
 func (n *node) fetch(w *wire, side int) {
 	w.take(side)
 	if e := w.to; w.head < len(w.flying) && !e.has {
@@ -259,7 +261,7 @@ func (n *node) fetch(w *wire, side int) {
 	}
 }
 
-// step works until stop, which is at most a chunk away.
+// step simulates until stop, which is at most a chunk away.
 func (n *node) step(ctx context.Context, stop Time) {
 	for _, h := range n.hosts {
 		if err := h.send(n.side, stop); err != nil {
@@ -277,7 +279,7 @@ func (n *node) step(ctx context.Context, stop Time) {
 	}
 	n.flying = rest
 	n.arriving = arriving
-	if len(arriving) > 0 { // their buffers are the senders' again in the next step or window
+	if len(arriving) > 0 { // in the next step or window the senders own these buffers again
 		if _, err := n.sim.Chip.ReceiveAll(arriving); err != nil {
 			n.err = fmt.Errorf("switch %s: %w", n.s.Name, err)
 			return
@@ -324,7 +326,7 @@ func (n *node) arrive(arriving []saisim.Arrival, e *end, stop Time) []saisim.Arr
 	return arriving
 }
 
-// plan finds when there is work next, here or where frames went.
+// plan computes the time of the next work, here and where frames were sent.
 func (n *node) plan() {
 	n.own = n.work()
 	for _, s := range n.samplers {
@@ -336,7 +338,7 @@ func (n *node) plan() {
 	}
 }
 
-// work returns when the next frame moves here.
+// work returns the time at which the next frame moves here.
 func (n *node) work() Time {
 	next := forever
 	if c, ok := n.sim.Chip.NextEvent(); ok {
@@ -346,7 +348,7 @@ func (n *node) work() Time {
 		next = min(next, n.time(c))
 	}
 	for _, e := range n.flying {
-		if w := e.wire; w.head < len(w.flying) { // a link that fails has none
+		if w := e.wire; w.head < len(w.flying) { // a wire whose link failed has no frames
 			next = min(next, w.flying[w.head].at)
 		}
 	}

@@ -33,7 +33,8 @@ traffic:
 - {name: t, from: a, to: b, pps: 400000, start: 10us, stop: 260us}
 `
 
-// numbersIn are how often each number comes in the frames of a capture, read from UDP's payload as docs/lab.md says.
+// numbersIn returns how often each number occurs in the frames of a capture. It reads them from UDP's payload as
+// docs/lab.md describes.
 func numbersIn(t *testing.T, path string) map[uint32]int {
 	t.Helper()
 	in, err := capture.Open(path)
@@ -56,8 +57,8 @@ func numbersIn(t *testing.T, path string) map[uint32]int {
 	}
 }
 
-// Whoever has the captures of sender and receiver finds the same losses and duplicates as the lab says, by the numbers
-// in the payload alone.
+// The captures of sender and receiver show the same losses and duplicates as the lab reports, by the numbers in the
+// payload alone.
 func TestNumbersInCaptures(t *testing.T) {
 	racetest.Stepped(t)
 	dir := t.TempDir()

@@ -8,13 +8,12 @@ import (
 	"tamtam/saisim/truth"
 )
 
-// A TruthGroup is a flow group that the truth oracle watches: frame by frame,
-// with paths, and with every flow by itself if asked for. It costs memory for
-// each frame on its way and for each flow, and time.
+// A TruthGroup is a flow group that the truth oracle watches frame by frame, with paths. Flows adds every single flow.
+// The oracle needs time, and memory for each flow and each frame under way.
 type TruthGroup struct {
 	Name  string            `yaml:"name"`
-	Match map[string]string `yaml:"match"` // fields of an ACL rule; none: every frame
-	Flows bool              `yaml:"flows"` // by 5-tuple
+	Match map[string]string `yaml:"match"` // fields of an ACL rule; empty matches every frame
+	Flows bool              `yaml:"flows"` // count by 5-tuple
 }
 
 func truthTime(t Time) truth.Time {
@@ -56,7 +55,7 @@ func (l *Lab) makeOracle(context.Context) error {
 	return nil
 }
 
-// portName names a port as the oracle expects.
+// portName returns a port's name as the oracle expects it.
 func (n *node) portName(id saisim.PortID) string {
 	if id == saisim.CPUPort {
 		return "CPU"

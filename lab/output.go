@@ -13,8 +13,8 @@ import (
 	"tamtam/lab/figure"
 )
 
-// Write puts report.json into a directory, for each series NAME.csv, and what studies have as CSV; all figures; and
-// the plans of table recording, each as SWITCH-record-SESSION.plan.json. The same results give the same bytes.
+// Write writes to a directory: report.json, NAME.csv for each series, the CSV files of studies, all figures, and the
+// plans of table recording, each as SWITCH-record-SESSION.plan.json. The same results give the same bytes.
 func (r *Result) Write(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -43,7 +43,7 @@ func (r *Result) Write(dir string) error {
 	return errors.Join(errs...)
 }
 
-// Figures are the plots of all series and studies.
+// Figures returns the plots of all series and studies.
 func (r *Result) Figures() (list []*figure.Figure) {
 	for _, name := range device.SortedKeys(r.Series) {
 		list = append(list, r.Series[name].figure())
@@ -67,10 +67,10 @@ func (s *Series) CSV() []byte {
 	return b.Bytes()
 }
 
-// maxPoints of a plot: more cannot be told apart.
+// maxPoints is the maximum number of points of a plot. More could not be distinguished.
 const maxPoints = 4000
 
-// figure draws the series over time, in a unit that gives numbers of a few digits.
+// figure draws the series over time, in a unit whose numbers have a small number of digits.
 func (s *Series) figure() *figure.Figure {
 	unit := timeUnits[0]
 	for _, u := range timeUnits {

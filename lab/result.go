@@ -26,50 +26,49 @@ type Result struct {
 	Hosts      map[string]Counts       `json:"hosts"`
 	Switches   map[string]*Node        `json:"switches"`
 	Truth      map[string]truth.Report `json:"truth,omitempty"`
-	Reports    map[string]Report       `json:"-"` // of studies, by name: fields of report.json here
+	Reports    map[string]Report       `json:"-"` // reports of studies by name: fields of report.json here
 	Series     map[string]*Series      `json:"series,omitempty"`
-	Plans      map[string][]byte       `json:"-"` // of table recording, as files
+	Plans      map[string][]byte       `json:"-"` // files with plans of table recording
 
 	problems []string
 }
 
-// A Flow says what became of a flow group, exactly. Copies are frames that
-// switches or links made of one.
+// A Flow holds the exact fate of a flow group. Copies are additional frames that switches or links made from one.
 type Flow struct {
 	Sent     uint64            `json:"sent"`
 	Received uint64            `json:"received"`
 	Bytes    uint64            `json:"received_bytes"` // with FCS
 	Copies   int64             `json:"copies"`
-	Stray    uint64            `json:"stray"` // flooded to others, or out of ports without a link
+	Stray    uint64            `json:"stray"` // flooded to other hosts, or sent by ports without a link
 	Punted   uint64            `json:"punted"`
 	InFlight int64             `json:"in_flight"`
 	Lost     uint64            `json:"lost"`           // the sum of LostBy
-	LostBy   map[string]uint64 `json:"lost_by"`        // place: reason
-	Delay    Delay             `json:"delay,omitzero"` // zero: nothing came
-	// Reordered frames were sent before one that came before them.
+	LostBy   map[string]uint64 `json:"lost_by"`        // by "place: reason"
+	Delay    Delay             `json:"delay,omitzero"` // zero if no frame arrived
+	// Reordered counts frames that were sent before one that arrived earlier.
 	Reordered uint64 `json:"reordered"`
-	// Paths is what left by each SWITCH:PORT.
+	// Paths counts the frames that left by each SWITCH:PORT.
 	Paths map[string]uint64 `json:"paths"`
 	// Stamps is present if a host that reads them received any.
 	Stamps *Stamps `json:"stamps,omitempty"`
 
-	unread bool // no host reads stamps, or one received frames and does not
+	unread bool // no host reads stamps, or a host that does not read them received frames
 }
 
-// Stamps are what the tail-stamp records of a flow group say. Rest is the
-// one-way delay without what the records account for: what the links took.
+// Stamps summarise the tail-stamp records of a flow group. Rest is the one-way delay minus the times in the records:
+// the time on the links.
 type Stamps struct {
 	Frames  uint64 `json:"frames"`
 	Records uint64 `json:"records"`
-	// Unknown frames have a record without a latency, as of one that was in a switch when its clock was set: they have
-	// no rest. If all are such, RestMin and RestMax say nothing.
+	// Unknown counts frames that have a record without a latency, such as one whose switch's clock was set meanwhile.
+	// They have no rest. If all frames are unknown, RestMin and RestMax have no meaning.
 	Unknown uint64 `json:"unknown"`
 	RestMin Time   `json:"rest_min_ps"`
 	RestMax Time   `json:"rest_max_ps"`
 }
 
-// A Delay is one-way, from start-of-frame delimiter to start-of-frame
-// delimiter. Percentiles are within 1/128, upwards; the rest is exact.
+// A Delay is one-way, from start-of-frame delimiter to start-of-frame delimiter. Percentiles are too high by at most
+// 1/128. The other values are exact.
 type Delay struct {
 	Min  Time `json:"min_ps"`
 	Mean Time `json:"mean_ps"`
@@ -98,20 +97,20 @@ type WireCounts struct {
 	Reordered  uint64 `json:"reordered"`
 }
 
-// Counts are those of a host.
+// Counts are the counters of a host.
 type Counts struct {
 	Sent     uint64 `json:"sent"`
 	Received uint64 `json:"received"`
-	Stray    uint64 `json:"stray"` // of those, for others
+	Stray    uint64 `json:"stray"` // those of Received that were for other hosts
 	Answered uint64 `json:"answered"`
 }
 
-// A Node is a switch at the end.
+// A Node is the state of a switch at the end.
 type Node struct {
 	*device.Report
-	Books    saisim.Books `json:"-"`
-	Balanced bool         `json:"books_balance"`
-	Error    int64        `json:"clock_error_ns"`
+	Books    saisim.FrameCounts `json:"-"`
+	Balanced bool               `json:"books_balance"`
+	Error    int64              `json:"clock_error_ns"`
 }
 
 // newResult returns an empty result.
@@ -123,7 +122,7 @@ func newResult(t *Topology, seed uint64, now Time) *Result {
 	}
 }
 
-// Result gathers what has been measured so far.
+// Result returns the measurements so far.
 func (l *Lab) Result(ctx context.Context) (*Result, error) {
 	r := newResult(l.t, l.opts.Seed, l.now)
 	for _, n := range l.nodes {
@@ -170,7 +169,7 @@ func (w *wire) counts() WireCounts {
 	return WireCounts{s.Sent, w.delivered, s.Down, s.Lost, s.Burst, s.Corrupt, s.Duplicated, s.Reordered}
 }
 
-// flow adds up what is known of a flow group.
+// flow adds up all counters of a flow group.
 func (l *Lab) flow(i int, s *source) Flow {
 	f := Flow{Sent: s.sent, LostBy: map[string]uint64{}, Paths: map[string]uint64{}}
 	lose := func(n uint64, place, reason string) {
@@ -229,7 +228,7 @@ func (l *Lab) flow(i int, s *source) Flow {
 	return f
 }
 
-// Problems are the configured objects that are not active, and why, and what studies have to say.
+// Problems lists the configured objects that are not active, with the reasons, and the notices of studies.
 func (r *Result) Problems() []string {
 	all := slices.Clone(r.problems)
 	for _, name := range r.reports() {
@@ -238,7 +237,7 @@ func (r *Result) Problems() []string {
 	return all
 }
 
-// Passed reports whether no check has failed.
+// Passed reports whether all checks passed or were only reported.
 func (r *Result) Passed() bool {
 	return !slices.ContainsFunc(r.Checks, func(c CheckResult) bool { return c.Failed() })
 }
@@ -247,7 +246,7 @@ func (r *Result) Passed() bool {
 func (r *Result) MarshalJSON() ([]byte, error) {
 	type plain Result
 	head := plain(*r)
-	head.Series = nil // left out, to come last
+	head.Series = nil // left out here, since it comes last
 	text, err := json.Marshal(&head)
 	errs := []error{err}
 	add := func(name string, v any) {
@@ -269,7 +268,7 @@ func (r *Result) JSON() ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// problems says, for an error, what is wrong with a switch's ports.
+// problems describes the problems of a switch's ports, for an error.
 func (n *node) problems(ctx context.Context) (string, error) {
 	list, err := device.Problems(ctx, n.sim.Redis)
 	var words []string

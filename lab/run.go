@@ -5,22 +5,21 @@ import (
 	"fmt"
 )
 
-// maxWindow bounds a window if no link does, so that progress can be reported.
+// maxWindow is the longest window if no link limits it, so that progress can be reported.
 const maxWindow = 100 * Microsecond
 
-// Run lets d of simulated time pass. It works in windows: each begins with the first thing that
-// anyone has to do, and lasts as long as a frame takes over the shortest link between two switches.
-// Within a window no switch can feel what another does, so each is worked on alone, on whichever
-// core; at its end each has in its wires what the others sent. An event ends a window. So the order
-// of all work is given by the topology, and the number of cores changes nothing.
+// Run advances simulated time by d. It works in windows. Each begins with the first thing that any node has to do, and
+// lasts as long as a frame needs over the shortest link between two switches. Within a window no switch can affect
+// another, so each can run on any core. At its end each switch has the others' frames in its wires. An event ends a
+// window. So the topology determines the order of all work, and the number of cores changes nothing.
 func (l *Lab) Run(ctx context.Context, d Time) error {
 	if err := l.pass(ctx, d); err != nil {
 		return err
 	}
-	return l.settle(ctx)
+	return l.finish(ctx)
 }
 
-// pass lets time pass.
+// pass advances time window by window.
 func (l *Lab) pass(ctx context.Context, d Time) error {
 	if d <= 0 || d > maxTime-l.now {
 		return fmt.Errorf("lab: run for %v: want more than 0 and at most 30 days in all", d)
@@ -60,8 +59,8 @@ func (l *Lab) pass(ctx context.Context, d Time) error {
 	}
 }
 
-// plan has every node find anew when there is work next, for itself and what others have sent to it: who has sent it
-// forgets it here.
+// plan makes every node recompute when it has work next, for itself and for frames that others sent to it. The senders
+// forget those frames here.
 func (l *Lab) plan() {
 	for _, n := range l.nodes {
 		n.open(1 - l.side)
@@ -69,12 +68,12 @@ func (l *Lab) plan() {
 	}
 }
 
-// together is how often all nodes are worked on at least: what a switch leaves out in a long quiet (see
-// [device.Sim.Advance]) is not to depend on what others do.
+// together is the maximum time between windows in which all nodes run. What a switch leaves out in a long quiet period
+// (see [device.Sim.Advance]) must not depend on other switches.
 const together = Second
 
-// busy appends the nodes that have something to do before end, or all. The others stay behind in time, and catch up
-// when there is.
+// busy appends the nodes that have something to do before end, or all nodes. The others stay behind in time, and catch
+// up when they have work.
 func (l *Lab) busy(nodes []*node, end Time, all bool) []*node {
 	if all || end-l.abreast >= together {
 		l.abreast = end
@@ -88,8 +87,8 @@ func (l *Lab) busy(nodes []*node, end Time, all bool) []*node {
 	return nodes
 }
 
-// post tells those to whom frames were sent in this window, and returns buffers to those from whom frames came. Nobody
-// works meanwhile.
+// post informs the receivers of frames that were sent in this window, and returns buffers to the senders. No node runs
+// meanwhile.
 func (n *node) post() {
 	for _, w := range n.sent {
 		w.posted, w.earliest = false, forever
@@ -102,8 +101,8 @@ func (n *node) post() {
 	n.emptied = n.emptied[:0]
 }
 
-// window returns when the next one ends, and moves now there. At an edge something happens that all
-// nodes have to be there for.
+// window returns the end of the next window, and advances now to it. edge reports whether all nodes must reach its end,
+// because something happens there.
 func (l *Lab) window() (end Time, edge bool) {
 	next := forever
 	for _, n := range l.nodes {
@@ -124,10 +123,10 @@ func (l *Lab) window() (end Time, edge bool) {
 		last = min(last, o.next)
 	}
 	l.now = min(end, last)
-	return l.now, end >= last || len(l.observers) > 0 // who follow each window
+	return l.now, end >= last || len(l.observers) > 0 // observers follow each window
 }
 
-// moved is how many frames the switches have received from the wire.
+// moved returns how many frames the switches have received from the wire.
 func (l *Lab) moved() (sum uint64) {
 	for _, n := range l.nodes {
 		sum += n.moved
@@ -135,8 +134,8 @@ func (l *Lab) moved() (sum uint64) {
 	return sum
 }
 
-// settle ends a run: every daemon has read what its chip counted.
-func (l *Lab) settle(ctx context.Context) error {
+// finish ends a run. It lets every daemon read what its chip counted.
+func (l *Lab) finish(ctx context.Context) error {
 	l.each(func(n *node) { n.err = n.sim.Poll(ctx) })
 	for _, n := range l.nodes {
 		if n.err != nil {

@@ -19,15 +19,15 @@ type Series struct {
 	Values []int64 `json:"values"`
 }
 
-// A sampler takes a series.
+// A sampler records a series.
 type sampler struct {
 	m      Measurement
 	port   saisim.PortID
-	at     Time // next
+	at     Time // time of the next sample
 	series *Series
 }
 
-// quantities are what can be measured, and their units.
+// quantities maps what can be measured to its unit.
 var quantities = map[string]string{
 	"queue-bytes": "bytes", "queue-packets": "frames", "queue-cells": "cells", "buffer-bytes": "bytes",
 	"received": "frames", "sent": "frames", "dropped": "frames", "clock-error": "ns",
@@ -61,7 +61,7 @@ func (l *Lab) makeSamplers(context.Context) error {
 	return nil
 }
 
-// sample takes a value if it is time: what has happened before now counts.
+// sample records a value if it is due. All events before now are included.
 func (s *sampler) sample(n *node) {
 	if n.now < s.at {
 		return
@@ -98,7 +98,7 @@ func (s *sampler) value(n *node) int64 {
 	return int64(sum)
 }
 
-// queue adds up the queues of the port, or takes the one asked for.
+// queue returns the selected queue's value, or the sum over all queues of the port.
 func (s *sampler) queue(chip *saisim.Chip) int64 {
 	first, last := 0, 15
 	if s.m.Queue != nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// processor is the time that this process has had of all cores.
+// processor returns the processor time that this process has used on all cores.
 func processor(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -20,7 +20,7 @@ func processor(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// resident returns a line of what the system says of this process' memory, in bytes.
+// resident returns a line of /proc/self/status about this process' memory, in bytes.
 func resident(b *testing.B, line string) float64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -34,9 +34,9 @@ func resident(b *testing.B, line string) float64 {
 	return kB * 1024
 }
 
-// What a fat-tree costs, by size and number of workers: processor time and memory to start a switch, whose ports to
-// other switches are all in use, and processor time for a frame to pass one. Each edge switch has a host, which
-// sends frames evenly: one or ten in a microsecond.
+// BenchmarkFabric measures the cost of a fat-tree, by size and number of workers. It reports processor time and memory
+// to start a switch, and processor time for a frame to pass one. All ports to other switches are in use. Each edge
+// switch has a host, which sends one or ten frames per microsecond, evenly spaced.
 func BenchmarkFabric(b *testing.B) {
 	for _, x := range []struct{ arity, workers, perMicrosecond int }{
 		{4, 1, 1}, {4, 2, 1}, {4, 1, 10}, {8, 1, 1}, {8, 2, 1}, {8, 1, 10}, {16, 1, 1}, {16, 2, 1}, {16, 1, 10},
@@ -49,7 +49,8 @@ func BenchmarkFabric(b *testing.B) {
 	}
 }
 
-// As BenchmarkFabric, with nearly a thousand switches: minutes, and three gigabytes and more.
+// BenchmarkThousand does the same as BenchmarkFabric with nearly a thousand switches. It needs minutes, and three
+// gigabytes or more.
 func BenchmarkThousand(b *testing.B) {
 	if testing.Short() {
 		b.Skip("takes minutes")
@@ -65,7 +66,8 @@ func scale(b *testing.B, arity, workers, perMicrosecond int) {
 	}
 	debug.FreeOSMemory()
 	free := resident(b, "VmRSS")
-	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil { // the peak is that from now on
+	// this resets the peak to the current size
+	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0); err != nil {
 		b.Skip(err)
 	}
 	used, begun := processor(b), time.Now()

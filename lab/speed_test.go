@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// pair is two switches, each with two hosts that exchange frames of 64 bytes at
-// 10 Mpps, and 1 Mpps from one switch to the other.
+// pair builds two switches, each with two hosts that exchange frames of 64 bytes at 10 Mpps, and 1 Mpps from one switch
+// to the other.
 func pair(t testing.TB, link Time, blind bool, workers int) *Lab {
 	text := fmt.Sprintf(`
 experiment: pair
@@ -55,9 +55,9 @@ traffic:
 	return l
 }
 
-// Frames that switches receive per second, and how much faster two cores are
-// than one. The control plane polls its counters at the end of each run, which
-// is not part of it: runs are of 10 ms, 240,000 frames received by switches.
+// BenchmarkPair reports the frames that switches receive per second, and the speedup of two cores over one. The control
+// plane polls its counters at the end of each run, outside the measured time. So runs are of 10 ms, with 240,000 frames
+// received by switches.
 func BenchmarkPair(b *testing.B) {
 	for _, link := range []Time{Microsecond, 10 * Microsecond} {
 		var one float64
@@ -87,8 +87,7 @@ func BenchmarkPair(b *testing.B) {
 	}
 }
 
-// The path of a frame through hosts, wires and chips allocates nothing once it
-// has warmed up.
+// The path of a frame through hosts, wires and chips allocates nothing once it has warmed up.
 func TestFramePathDoesNotAllocate(t *testing.T) {
 	if testing.Short() {
 		t.Skip("allocations are counted without the race detector")

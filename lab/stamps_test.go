@@ -6,8 +6,8 @@ import (
 	"tamtam/saisim/tailstamp"
 )
 
-// A frame with a record that has no latency, as of one that was in the switch when its clock was set, has no rest; it
-// is counted, and changes nothing of the others.
+// A frame with a record without a latency has no rest. An example is a frame that was in the switch when its clock was
+// set. It is counted, and does not affect other frames.
 func TestStampsWithoutLatency(t *testing.T) {
 	frame := func(flags tailstamp.Flags) []byte {
 		b := make([]byte, 60)

@@ -12,28 +12,29 @@ import (
 	"tamtam/lab/figure"
 )
 
-// A Study is a part of a topology's file that a package above the lab understands: what is studied besides
-// the traffic, or instead of it. Fields of the study with a yaml tag are fields of the file. [Parse] is
-// given the studies that exist.
+// A Study is a part of a topology's file that a package above the lab understands. It is studied in addition to the
+// traffic, or instead of it. Fields of the study with a yaml tag are fields of the file. [Parse] receives the existing
+// studies.
 type Study interface {
-	// Name is that of its report, and the first word of its metrics.
+	// Name returns the name of its report, which is also the first word of its metrics.
 	Name() string
-	// Asked reports whether the topology has it.
+	// Asked reports whether the topology contains the study.
 	Asked() bool
-	// Validate says what is wrong with it.
+	// Validate records the errors of the study.
 	Validate(*Validator)
 }
 
 // An Observing study watches running switches.
 type Observing interface {
 	Study
-	// Observe is called with a lab that has not run yet.
+	// Observe starts the observation of a lab that has not run yet.
 	Observe(*Lab) (Observer, error)
 }
 
 // An Observer accompanies a run.
 type Observer interface {
-	// Every is how often it gathers: windows end then. It gathers at the end too.
+	// Every returns the interval between calls of Gather. Windows end at these times. Gather is also called at the end
+	// of the run.
 	Every() Time
 	Gather()
 	// Follow is called at the end of each window, now.
@@ -41,36 +42,36 @@ type Observer interface {
 	Report() Report
 }
 
-// A Lone study has no switches: nothing else runs.
+// A Lone study has no switches. Nothing else runs beside it.
 type Lone interface {
 	Study
-	// Run runs it; the options have seed and workers.
+	// Run runs it. The options have seed and workers.
 	Run(ctx context.Context, t *Topology, opts Options) (Report, error)
-	// Judged reports whether the topology's checks are about what runs.
+	// Judged reports whether the topology's checks apply to this run.
 	Judged() bool
 }
 
 // A Report is the result of a study: its part of report.json.
 type Report interface {
-	// Metric finds a number by its name, without that of the study.
+	// Metric returns a number by its name, without the study's name in front.
 	Metric(name string) (Metric, bool)
-	// Metrics says which there are.
+	// Metrics returns a text that lists the metrics.
 	Metrics() string
-	// Notices are remarks on the whole.
+	// Notices returns remarks on the whole study.
 	Notices() []string
-	// CSV are its files, by name.
+	// CSV returns its files, by name.
 	CSV() map[string][]byte
-	// Figures are its plots.
+	// Figures returns its plots.
 	Figures(title string) []*figure.Figure
-	// WriteTable prints it.
+	// WriteTable prints its table.
 	WriteTable(io.Writer) error
 }
 
-// An observation is an Observer in its run.
+// An observation is an Observer during a run.
 type observation struct {
 	Observer
 	name string
-	next Time // when it gathers
+	next Time // time of the next Gather
 }
 
 func (l *Lab) makeObservers(context.Context) error {
@@ -89,7 +90,7 @@ func (l *Lab) makeObservers(context.Context) error {
 // studied reports whether a study watches the switches.
 func (t *Topology) studied() bool { return slices.ContainsFunc(t.Studies, Study.Asked) }
 
-// lone returns the study that runs alone; nil if there are switches.
+// lone returns the study that runs alone, or nil if there are switches.
 func (t *Topology) lone() Lone {
 	for _, s := range t.Studies {
 		if s, ok := s.(Lone); ok && s.Asked() {
@@ -153,8 +154,8 @@ func (o Options) of(t *Topology) Options {
 	return o
 }
 
-// RunTime is Duration, or its default.
+// RunTime returns Duration, or its default.
 func (t *Topology) RunTime() Time { return cmp.Or(t.Duration, 10*Millisecond) }
 
-// reports are the names of what studies have shown.
+// reports returns the names of the studies with a report, sorted.
 func (r *Result) reports() []string { return slices.Sorted(maps.Keys(r.Reports)) }

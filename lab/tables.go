@@ -21,7 +21,7 @@ func (r *Result) WriteChecks(out io.Writer) error {
 		case c.Failed():
 			mark = "FAILED"
 		case c.Pass == nil:
-			mark = "" // nobody says what it must be
+			mark = "" // the value is only reported
 		}
 		want := c.Limit
 		if c.Paper != c.Limit {
@@ -32,7 +32,7 @@ func (r *Result) WriteChecks(out io.Writer) error {
 	return w.Flush()
 }
 
-// measured is a number with its unit, or that there is none.
+// measured returns a number with its unit, or the text for a missing one.
 func (c *CheckResult) measured(number string) string {
 	if c.Measured == "" {
 		return unmeasured
@@ -40,7 +40,7 @@ func (c *CheckResult) measured(number string) string {
 	return strings.TrimSpace(number + " " + c.Unit)
 }
 
-// WriteMarkdown prints the checks as a table for a page. A column of which nothing is known is left out.
+// WriteMarkdown prints the checks as a table for a page. Columns without any value are left out.
 func (r *Result) WriteMarkdown(out io.Writer) error {
 	rows := [][]string{{"", "the paper", "want", "measured"}}
 	known := make([]bool, len(rows[0]))
@@ -81,7 +81,7 @@ func (r *Result) WriteMarkdown(out io.Writer) error {
 	return nil
 }
 
-// rounded shortens a number without a unit that is not whole to four digits.
+// rounded shortens a fractional number without a unit to four digits.
 func rounded(n json.Number, unit string) string {
 	v, err := n.Float64()
 	if err != nil || unit != "" || !strings.Contains(string(n), ".") {
@@ -93,7 +93,7 @@ func rounded(n json.Number, unit string) string {
 	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
-// WriteFlows prints what became of each flow group; of a study its curves.
+// WriteFlows prints the fate of each flow group, and the tables of studies.
 func (r *Result) WriteFlows(out io.Writer) error {
 	for _, name := range r.reports() {
 		if err := r.Reports[name].WriteTable(out); err != nil {

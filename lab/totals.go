@@ -1,6 +1,6 @@
 package lab
 
-// flowTotal adds a field up over all flow groups; of delays it takes the least or the greatest.
+// flowTotal adds a field up over all flow groups. For delays it returns the minimum or the maximum.
 func (r *Result) flowTotal(field string) (Metric, bool) {
 	var total Metric
 	found := false

@@ -9,22 +9,22 @@ import (
 	"tamtam/lab/chance"
 )
 
-// A source makes the frames of one Traffic, one after the other.
+// A source generates the frames of one Traffic, one after the other.
 type source struct {
 	flow   uint64 // number of the flow group, from 1
 	t      *Traffic
 	header header
-	shares []uint64 // of the flows; nil: one flow
+	shares []uint64 // shares of the flows; nil if there is one flow
 	file   *replay  // for pcap
 
 	gaps, sizes, flows chance.Source
 	stop               Time
-	bits               uint64 // on the wire, of the frames so far: their time at Rate is exact
+	bits               uint64 // bits on the wire of the frames so far; so their time at Rate is exact
 	active             Time   // onoff and poisson: time without the gaps
 	burstEnd, paused   Time   // onoff
 
 	made uint64
-	// The next frame: when its preamble may begin, its length without FCS.
+	// The next frame: when its preamble may begin, and its length without FCS.
 	at   Time
 	size int
 
@@ -50,7 +50,7 @@ func newSource(flow int, t *Traffic, h header, seed uint64, end Time, path strin
 	return s, s.prepare()
 }
 
-// prepare decides on the next frame; at is forever when there is none.
+// prepare decides on the next frame. at is forever if there is none.
 func (s *source) prepare() error {
 	if s.t.Count > 0 && s.made >= s.t.Count {
 		s.at = forever
@@ -70,7 +70,7 @@ func (s *source) prepare() error {
 	case s.t.PPS > 0:
 		offset = Time(s.span(0, s.made))
 	default:
-		offset = Time(s.span(s.bits, 0)) + Time(s.made)*s.t.Gap // Gap: spaced only
+		offset = Time(s.span(s.bits, 0)) + Time(s.made)*s.t.Gap // only spaced has a Gap
 	}
 	if s.t.Kind == "onoff" {
 		offset = s.burst(offset)
@@ -83,7 +83,7 @@ func (s *source) prepare() error {
 	return nil
 }
 
-// span is the time that the bits, or with PPS the frames, take at the configured rate.
+// span returns the time that the bits need at the configured rate; with PPS, the time that the frames need.
 func (s *source) span(bits, frames uint64) uint64 {
 	n, per := bits, uint64(s.t.Rate)
 	if s.t.PPS > 0 {
@@ -93,7 +93,7 @@ func (s *source) span(bits, frames uint64) uint64 {
 	return q
 }
 
-// burst adds the gaps between bursts to a time that has none.
+// burst converts a time without gaps between bursts to one with them.
 func (s *source) burst(active Time) Time {
 	b := &s.t.Burst
 	for active >= s.burstEnd {
@@ -157,8 +157,8 @@ type replay struct {
 	sorted *capture.Sorted
 	head   capture.Packet
 	rounds uint32
-	origin Time // of the capture, in nanoseconds since 1970 as Time of the run
-	base   Time // when this round began, after Start
+	origin Time // time of the capture, in nanoseconds since 1970 converted to Time
+	base   Time // start of this round, relative to Start
 	last   Time
 }
 

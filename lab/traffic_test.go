@@ -7,8 +7,8 @@ import (
 	"tamtam/internal/racetest"
 )
 
-// Frames of a spaced source have the same idle time between them, whatever their
-// lengths: what is on the wire is that of the line it says.
+// Frames of a spaced source have the same idle time between them, whatever their lengths. While it sends, the line is
+// used at the configured rate.
 func TestSpaced(t *testing.T) {
 	racetest.Stepped(t)
 	text := strings.Replace(chain(""), "traffic:", `traffic:

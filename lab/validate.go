@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// Validate says everything that is wrong with a topology: where, which object,
-// field and value, and what would be right.
+// Validate returns all errors of a topology. Each has place, object, field, value and what would be valid.
 func (t *Topology) Validate() error {
 	v := Validator{t: t}
 	v.Want(t.Duration >= 0, "duration", t.Duration, "more than 0")
@@ -25,16 +24,16 @@ func (t *Topology) Validate() error {
 	return errors.Join(v.errs...)
 }
 
-// A Validator gathers what is wrong with a topology.
+// A Validator collects the errors of a topology.
 type Validator struct {
 	t    *Topology
 	errs []error
 }
 
-// Topology is the topology that is checked.
+// Topology returns the topology that is checked.
 func (v *Validator) Topology() *Topology { return v.t }
 
-// Want records an error unless ok.
+// Want records an error unless ok is true.
 func (v *Validator) Want(ok bool, path string, value any, want string, args ...any) {
 	if !ok && len(v.errs) < maxErrors {
 		v.errs = append(v.errs, fmt.Errorf("%s%s: %q: want %s", v.t.Where(path), path, fmt.Sprint(value),
@@ -53,7 +52,7 @@ func (v *Validator) Name(path, name string, seen map[string]bool) {
 	seen[name] = true
 }
 
-// Item is the path of an item of a list: by its name, or without one by its index.
+// Item returns the path of a list item: by its name, or by its index if it has none.
 func Item(list, name string, i int) string {
 	if name == "" {
 		return fmt.Sprintf("%s[%d]", list, i)
@@ -168,8 +167,7 @@ func (v *Validator) links() {
 	}
 }
 
-// Where returns the place of a path in the file, as the beginning of an error; "" for a topology from
-// Go.
+// Where returns the place of a path in the file, as the beginning of an error. It returns "" for a topology from Go.
 func (t *Topology) Where(path string) string { return t.source.where(path) }
 
 // Resolve returns the path of a file named in the topology.
@@ -184,7 +182,7 @@ func (t *Topology) given(path string) bool {
 	return ok
 }
 
-// leastDelay is the shortest delay of a link.
+// leastDelay returns the shortest delay that a link has during the run.
 func (t *Topology) leastDelay(l *Link) Time {
 	least := l.Delay
 	for i := range t.Events {
@@ -263,7 +261,7 @@ func (v *Validator) generated(p string, f *Traffic) {
 	}
 }
 
-// checkFlowMonID checks what the AltMark option says.
+// checkFlowMonID checks the FlowMonID of the AltMark option.
 func (t *Traffic) checkFlowMonID(v *Validator, p string) {
 	if t.FlowMonID != nil {
 		v.Want(t.AltMark && *t.FlowMonID <= maxFlowMonID, p, *t.FlowMonID,

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Time is simulated time, or a span of it, in picoseconds. Time 0 is the start
-// of the run; the 9 * 10^18 ps of an int64 are 106 days.
+// Time is simulated time, or a span of it, in picoseconds. Time 0 is the start of the run. The 9 * 10^18 ps of an int64
+// are 106 days.
 type Time int64
 
 // Units of Time.
@@ -50,7 +50,7 @@ func (t *Time) Parse(s string) error {
 	return errors.New(want)
 }
 
-// String gives the time in the largest unit in which it is at least 1, exactly.
+// String returns the exact time in the largest unit in which it is at least 1.
 func (t Time) String() string {
 	if t < 0 {
 		return "-" + (-t).String()
@@ -68,7 +68,7 @@ func (t Time) String() string {
 	return "0ps"
 }
 
-// Rate is in bits per second.
+// Rate is a rate in bits per second.
 type Rate uint64
 
 var rateUnits = []struct {
@@ -99,7 +99,7 @@ func (r Rate) String() string {
 	return fmt.Sprintf("%dbps", uint64(r))
 }
 
-// Probability is in parts per 10^9.
+// Probability is a probability in parts per 10^9.
 type Probability uint32
 
 const certain = 1_000_000_000
@@ -132,8 +132,8 @@ func (t *Thousandths) Parse(s string) error {
 	return nil
 }
 
-// decimal returns s times unit if that is a whole number below 2^63. It reads digits and one point, so
-// nothing is rounded.
+// decimal returns s times unit if that is a whole number below 2^63. It reads digits and one point, so nothing is
+// rounded.
 func decimal(s string, unit uint64) (uint64, bool) {
 	whole, frac, _ := strings.Cut(s, ".")
 	if whole == "" || len(whole) > 18 || len(frac) > 18 || strings.ContainsAny(s, "+-_") {
@@ -160,8 +160,7 @@ func decimal(s string, unit uint64) (uint64, bool) {
 	return n, true
 }
 
-// mulDiv returns floor(a*b/c) for results below 2^63, and whether there was a remainder. Larger results
-// become 2^63-1.
+// mulDiv returns floor(a*b/c) for results below 2^63, and whether there was a remainder. Larger results become 2^63-1.
 func mulDiv(a, b, c uint64) (q uint64, rest bool) {
 	hi, lo := bits.Mul64(a, b)
 	if hi >= c {
@@ -179,5 +178,5 @@ func mulDivUp(a, b, c uint64) uint64 {
 	return q
 }
 
-// String writes the number as Parse reads it.
+// String formats the number as Parse reads it.
 func (t Thousandths) String() string { return fmt.Sprintf("%g", float64(t)/1000) }

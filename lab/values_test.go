@@ -6,7 +6,7 @@ func TestTimes(t *testing.T) {
 	tests := []struct {
 		in   string
 		want Time
-		out  string // "": as in
+		out  string // empty means the same as in
 	}{
 		{"1ps", 1, ""}, {"250ns", 250_000, ""}, {"1.5ms", 1_500_000_000, ""}, {"20µs", 20_000_000, "20us"},
 		{"0.001ns", 1, "1ps"},

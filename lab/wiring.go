@@ -9,7 +9,7 @@ import (
 	"tamtam/lab/chance"
 )
 
-// defaultDelay is the delay of a link that is given none: 100 m of fibre.
+// defaultDelay is the delay of a link whose topology gives none: 100 m of fibre.
 const defaultDelay = 500 * Nanosecond
 
 func (l *Lab) makeLinks(context.Context) error {
@@ -109,11 +109,11 @@ func (l *Lab) endOf(text string) (*end, error) {
 		names = append(names, p.name)
 	}
 	problems, _ := n.problems(context.Background())
-	return nil, fmt.Errorf("%q: the switch has no port %q; it has %s%s", text, port, Few(names), problems)
+	return nil, fmt.Errorf("%q: the switch has no port %q; it has %s%s", text, port, Summary(names), problems)
 }
 
-// Few lists the first of some names.
-func Few(names []string) string {
+// Summary returns a list of the first eight names, with the number of the others.
+func Summary(names []string) string {
 	const show = 8
 	switch {
 	case len(names) == 0:
@@ -141,7 +141,7 @@ func (l *Lab) makeTraffic(context.Context) error {
 			}
 		}
 	}
-	vlans := map[string]uint16{} // of hosts that only send tagged frames
+	vlans := map[string]uint16{} // VLAN of each host that sends only tagged frames
 	for i := range l.t.Traffic {
 		vlans[l.t.Traffic[i].From] = l.t.Traffic[i].VLAN
 	}
@@ -193,7 +193,7 @@ func onLink(h *Host, a netip.Addr) bool {
 	return false
 }
 
-// flowMonID is that of the frames' AltMark option.
+// flowMonID returns the FlowMonID of the frames' AltMark option.
 func (t *Traffic) flowMonID() uint32 {
 	if t.FlowMonID == nil {
 		return 1
@@ -201,8 +201,8 @@ func (t *Traffic) flowMonID() uint32 {
 	return *t.FlowMonID
 }
 
-// addresses returns the source and destination of a flow group: the configured ones, else the first
-// pair of addresses of one family.
+// addresses returns the source and destination of a flow group. Addresses that are not configured come from the first
+// pair of one family.
 func (t *Traffic) addresses(from, to *Host) (src, dst netip.Addr) {
 	src, dst = t.Src, t.Dst
 	for _, d := range to.IPs {

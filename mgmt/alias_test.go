@@ -169,7 +169,7 @@ func containsWord(text, word string) bool {
 	}
 }
 
-// A line that takes away write access to a node also does so for the rows behind it. The mask of a secret is not
+// A line that removes write access to a node also removes it for the rows behind it. The mask of a secret is not
 // written in place of the secret.
 func TestAliasesWrite(t *testing.T) {
 	b := staffed(t, "r write /config-rows\nr read /tam/collectors\n")

@@ -27,7 +27,7 @@ type taker struct {
 	began atomic.Bool
 }
 
-// take subscribes as a client whose gate is open or shut.
+// take makes a client subscribe whose gate is open or shut.
 func (b *bed) take(ctx context.Context, list *gpb.SubscriptionList, open bool) *taker {
 	c := &taker{
 		ctx: ctx, list: list, gate: make(chan struct{}), first: make(chan struct{}), got: make(chan []string, 16),
@@ -184,7 +184,7 @@ func (c *audience) change(name string) {
 
 func (c *audience) line(path, name string) string { return fmt.Sprintf("U %s %d", path, c.rates[name]) }
 
-// tick changes a rate, advances the clock to the next sample, and checks that the others are notified.
+// tick changes a rate, advances the clock to the next sample, and checks that the other clients are notified.
 func (c *audience) tick(step int) {
 	c.t.Helper()
 	name, path := "a", rateA
@@ -251,7 +251,7 @@ func (c *audience) checkWaiting(at time.Duration) {
 	}
 }
 
-// goOn lets the slow subscriber accept what waits: first the interrupted messages, and then each new value once.
+// goOn lets the slow subscriber accept the waiting messages: first the interrupted ones, and then each new value once.
 func (c *audience) goOn() {
 	c.t.Helper()
 	missed := c.waiting(c.slow)

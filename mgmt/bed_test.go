@@ -243,8 +243,8 @@ func sameJSON(t testing.TB, got, want string) {
 	}
 }
 
-// someSwitch returns the rows of a switch with two ports, a flow group and an active session: those of
-// testdata/some.rows, in the form that [bed.rows] accepts.
+// someSwitch returns the rows of testdata/some.rows, in the form that [bed.rows] accepts. It is a switch with two
+// ports, a flow group and an active session.
 func someSwitch() map[string]string {
 	text, err := os.ReadFile("testdata/some.rows")
 	if err != nil {

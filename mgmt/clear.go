@@ -58,7 +58,7 @@ type clearInput struct {
 	Name string `json:"name"`
 }
 
-func (s *keeping) clearCounters(ctx context.Context, _ string, in clearInput) error {
+func (s *archiver) clearCounters(ctx context.Context, _ string, in clearInput) error {
 	kinds := []string{in.Kind}
 	if in.Kind == "all" {
 		kinds = slices.Sorted(maps.Keys(countedKinds))
@@ -141,7 +141,7 @@ func (c counted) keys(ctx context.Context, db *swss.DB, name string) (out []stri
 }
 
 // rememberCounters saves the present values of counters and the time at.
-func (s *keeping) rememberCounters(ctx context.Context, db *swss.DB, keys []countedRow, at string) error {
+func (s *archiver) rememberCounters(ctx context.Context, db *swss.DB, keys []countedRow, at string) error {
 	marks, err := db.Client().HMGet(ctx, swss.KeyMark, fetch.CountsMark).Result()
 	if err != nil {
 		return err

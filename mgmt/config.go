@@ -11,7 +11,7 @@ import (
 	"tamtam/swss"
 )
 
-// A Config configures a server: what it serves, and to which clients.
+// A Config configures a server: its data, its listeners and the clients that it admits.
 type Config struct {
 	Redis *swss.Redis
 

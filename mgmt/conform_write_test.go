@@ -218,7 +218,7 @@ func checkSetsTogether(b *bed) {
 func checkUnionReplace(b *bed) {
 	union := func(updates ...*gpb.Update) *gpb.SetRequest { return &gpb.SetRequest{UnionReplace: updates} }
 	b.rows(samplers("1", "2"))
-	// No path reverts the value of another one, whichever comes first.
+	// No path reverts the value of another one, whatever their order.
 	got := b.mustSet(union(
 		update(entryA+"/config", `{"sampling-rate":5}`),
 		update("/tam/samplers", `{"sampler":[{"name":"c","config":{"sampling-rate":3}}]}`)))

@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// A counter that its row lacks, or that is not a number there, has no leaf: it is not reported as 0. Nor is a sum with
-// an unknown part reported as the sum of the others. A counter of 0 is reported as 0.
+// A counter that its row lacks, or that is not a number there, has no leaf: it is not reported as 0. A sum with an
+// unknown part has no leaf either, so it is not reported as the sum of the known parts. A counter of 0 is reported as
+// 0.
 func TestCountersThatNobodyKnows(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(someSwitch())

@@ -14,7 +14,7 @@ import (
 )
 
 // clearDebug saves the present values of one debug counter, or of all if name is empty, with the time at.
-func (s *keeping) clearDebug(ctx context.Context, name, at string) error {
+func (s *archiver) clearDebug(ctx context.Context, name, at string) error {
 	only := name
 	if only == "" {
 		only = tree.Wildcard

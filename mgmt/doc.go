@@ -1,6 +1,6 @@
-// Package mgmt is the northbound: a gNMI server on the modules of package yang. It answers requests and subscribers,
-// saves configurations, and performs operations, with the packages below. It never accesses the ASIC, and the only
-// database that it writes is CONFIG_DB.
+// Package mgmt is the northbound interface: a gNMI server for the modules of package yang. It answers requests and
+// subscriptions, saves configurations, and performs operations. Its parts are the packages below. It never accesses the
+// ASIC, and the only database that it writes is CONFIG_DB.
 //
 //	tree    the tree of YANG bound to rows; paths, values, entries
 //	models  how the modules map to the databases
@@ -58,8 +58,8 @@
 // A Set that fails reports all of its errors, in order (set.Faults): if a step cannot be parsed or executed, the others
 // are still checked. The objects that it names are uncertain from then on. Errors that the correct step would remove
 // are not reported, such as a reference to an entry that the step was to create. If the meaning of a step is unclear,
-// rather too many objects are uncertain: a further error may show up when another is fixed, but every reported error is
-// real.
+// too many objects are rather uncertain than too few. So a further error may appear when another is corrected, but
+// every reported error is real.
 //
 // # Keeping
 //

@@ -29,7 +29,7 @@ func TestUnknownStateOfTheASIC(t *testing.T) {
 		}
 	}
 	now := time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC)
-	if _, err := (orch.Doubter{Redis: b.redis}).Doubt(t.Context(), "syncd is gone", now); err != nil {
+	if _, err := (orch.ASICMarker{Redis: b.redis}).MarkUnknown(t.Context(), "syncd is gone", now); err != nil {
 		t.Fatal(err)
 	}
 	got, err := b.get("/")

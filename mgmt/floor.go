@@ -16,11 +16,11 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// The least sample interval of a subscription follows from what it contains. Counters are read from the chip at the
+// The minimum sample interval of a subscription follows from its leaves. Counters are read from the chip at the
 // POLL_INTERVAL of their group in FLEX_COUNTER_TABLE, and sampling faster only repeats values. So a subscription to
 // polled counters alone has the interval of its fastest group. Any other subscription has minSample.
 
-// A floor is the least interval of a subscription.
+// A floor is the minimum sample interval of a subscription.
 type floor struct {
 	least time.Duration
 	why   string // the setting that determines it

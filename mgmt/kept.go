@@ -47,18 +47,18 @@ const (
 // settled lists the kinds that an unconfirmed commit can be undone to.
 var settled = []string{keptStart, keptSave, keptCommit}
 
-// A keeping is the part of the server that saves configurations, and undoes commits that are not confirmed.
-type keeping struct {
+// A archiver is the part of the server that saves configurations, and undoes commits that are not confirmed.
+type archiver struct {
 	*Server
-	trial   *trial                // the unconfirmed commit, or nil; guarded by setting
-	onTrial atomic.Pointer[trial] // the same, for readers without that lock
+	trial   *unconfirmedCommit                // the unconfirmed commit, or nil; guarded by setting
+	onTrial atomic.Pointer[unconfirmedCommit] // the same, for readers without that lock
 	closed  chan struct{}
 	close   sync.Once
 }
 
 var errNotKept = errors.New("this server was started without a place for configurations (--data)")
 
-func (s *keeping) archive() configfile.Archive {
+func (s *archiver) archive() configfile.Archive {
 	return configfile.Archive{Dir: filepath.Join(s.cfg.Keep, "configurations"), Most: mostKept}
 }
 
@@ -73,7 +73,7 @@ func (s *Server) stored(ctx context.Context) (configfile.Rows, error) {
 
 // configuration returns the configuration of that name, and its note. The caller holds setting, or tolerates concurrent
 // changes.
-func (s *keeping) configuration(ctx context.Context, name string) (n configfile.Note, rows configfile.Rows, err error) {
+func (s *archiver) configuration(ctx context.Context, name string) (n configfile.Note, rows configfile.Rows, err error) {
 	switch {
 	case name == runningName:
 		rows, err = s.stored(ctx)
@@ -111,7 +111,7 @@ type copyInput struct {
 }
 
 // copy copies a configuration onto the running one or onto the startup configuration.
-func (s *keeping) copy(ctx context.Context, who string, in copyInput) error {
+func (s *archiver) copy(ctx context.Context, who string, in copyInput) error {
 	if in.Destination != runningName && in.Destination != startupName {
 		return status.Errorf(codes.InvalidArgument, "destination is %q, want %s or %s", in.Destination, runningName,
 			startupName)
@@ -136,7 +136,7 @@ func (s *keeping) copy(ctx context.Context, who string, in copyInput) error {
 }
 
 // save writes a configuration as the startup configuration, and adds it to the archive.
-func (s *keeping) save(who string, rows configfile.Rows, comment string) error {
+func (s *archiver) save(who string, rows configfile.Rows, comment string) error {
 	text, err := rows.JSON()
 	if err == nil {
 		err = configfile.Replace(s.cfg.Startup, bytes.NewReader(append(text, '\n')), 0o644)
@@ -150,9 +150,9 @@ func (s *keeping) save(who string, rows configfile.Rows, comment string) error {
 	return nil
 }
 
-// keep adds a configuration to the archive. It does nothing if the newest one there is equal and of a kind that counts
-// as much, unless there is a comment.
-func (s *keeping) keep(who, kind, comment string, rows configfile.Rows) error {
+// keep adds a configuration to the archive. Without a comment, it does nothing if the newest one there is equal and
+// either that one's kind is in settled or kind is keptBefore.
+func (s *archiver) keep(who, kind, comment string, rows configfile.Rows) error {
 	a := s.archive()
 	notes, err := a.List()
 	if err != nil {
@@ -169,9 +169,9 @@ func (s *keeping) keep(who, kind, comment string, rows configfile.Rows) error {
 }
 
 // restore makes a configuration the running one. It first archives the running one if it is not archived yet, and
-// changes nothing if that fails. An unconfirmed commit that the caller may end is ended: the change that it protected
-// is gone.
-func (s *keeping) restore(ctx context.Context, who string, rows configfile.Rows, why string) error {
+// changes nothing if that fails. It ends an unconfirmed commit if the caller may do so, because the change that the
+// commit protected no longer exists.
+func (s *archiver) restore(ctx context.Context, who string, rows configfile.Rows, why string) error {
 	err := s.replaceRows(ctx, rows, func(was configfile.Rows) error {
 		if err := s.keep(who, keptBefore, why, was); err != nil {
 			return fmt.Errorf("nothing was changed, as what is running cannot be kept: %w", err)
@@ -186,7 +186,7 @@ func (s *keeping) restore(ctx context.Context, who string, rows configfile.Rows,
 
 // replaceRows replaces CONFIG_DB as a whole, or changes nothing. keep receives the former content before the write. The
 // caller holds setting.
-func (s *keeping) replaceRows(ctx context.Context, want configfile.Rows, keep func(configfile.Rows) error) error {
+func (s *archiver) replaceRows(ctx context.Context, want configfile.Rows, keep func(configfile.Rows) error) error {
 	var written func(bool)
 	err := s.rewrite(ctx, func(was configfile.Rows) (configfile.Rows, error) {
 		diffs := configfile.Diff(was, want)
@@ -215,7 +215,7 @@ func (s *keeping) replaceRows(ctx context.Context, want configfile.Rows, keep fu
 
 // rewrite replaces CONFIG_DB by what plan returns for its present content, as a whole, or changes nothing. The caller
 // holds setting.
-func (s *keeping) rewrite(ctx context.Context, plan func(was configfile.Rows) (configfile.Rows, error)) error {
+func (s *archiver) rewrite(ctx context.Context, plan func(was configfile.Rows) (configfile.Rows, error)) error {
 	for range commitTries {
 		if err := s.tryRewrite(ctx, plan); !errors.Is(err, set.ErrConflict) {
 			return err
@@ -224,7 +224,7 @@ func (s *keeping) rewrite(ctx context.Context, plan func(was configfile.Rows) (c
 	return status.Error(codes.Aborted, "others kept writing the same rows; nothing was changed")
 }
 
-func (s *keeping) tryRewrite(ctx context.Context, plan func(was configfile.Rows) (configfile.Rows, error)) error {
+func (s *archiver) tryRewrite(ctx context.Context, plan func(was configfile.Rows) (configfile.Rows, error)) error {
 	turn, err := s.reader.Redis.DB(swss.ConfigDB).Turn(ctx)
 	if err != nil {
 		return tree.Unavailable(err)
@@ -250,13 +250,13 @@ func (s *keeping) tryRewrite(ctx context.Context, plan func(was configfile.Rows)
 }
 
 // Begin continues or undoes a commit that was not confirmed. It is called once CONFIG_DB holds the configuration that
-// the switch starts with. source describes its origin in words. fresh means that it replaced whatever was configured
-// before. found is the former content of CONFIG_DB: if it differs, it is archived and the log reports that.
+// the switch starts with. source describes the origin of that configuration. fresh means that it replaced any former
+// one. found is the former content of CONFIG_DB. If found differs, it is archived and logged.
 func (s *Server) Begin(ctx context.Context, source string, fresh bool, found configfile.Rows) error {
 	return s.kept.begin(ctx, source, fresh, found)
 }
 
-func (s *keeping) begin(ctx context.Context, source string, fresh bool, found configfile.Rows) error {
+func (s *archiver) begin(ctx context.Context, source string, fresh bool, found configfile.Rows) error {
 	if s.cfg.Keep == "" {
 		return nil
 	}
@@ -279,7 +279,7 @@ func (s *keeping) begin(ctx context.Context, source string, fresh bool, found co
 
 // keepStart archives the configuration that the switch starts with, and the former content of CONFIG_DB if that
 // differs. A full or read-only disk does not prevent the start.
-func (s *keeping) keepStart(source string, fresh bool, found, rows configfile.Rows) error {
+func (s *archiver) keepStart(source string, fresh bool, found, rows configfile.Rows) error {
 	if d := configfile.Diff(found, rows); len(found) > 0 && len(d) > 0 {
 		s.log.Warn("CONFIG_DB held something else than what the switch starts with; it is kept, "+
 			"see show configuration history", "rows that differ", len(d), "from", source)
@@ -296,7 +296,7 @@ func (s *keeping) keepStart(source string, fresh bool, found, rows configfile.Ro
 }
 
 // tellUnsaved logs a warning if the next start would load a configuration other than rows.
-func (s *keeping) tellUnsaved(rows configfile.Rows) {
+func (s *archiver) tellUnsaved(rows configfile.Rows) {
 	saved, err := configfile.Read(s.cfg.Startup)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -311,7 +311,7 @@ func (s *keeping) tellUnsaved(rows configfile.Rows) {
 }
 
 // keptNames returns the names of all saved configurations, and their notes.
-func (s *keeping) keptNames() (names []string, notes map[string]configfile.Note, err error) {
+func (s *archiver) keptNames() (names []string, notes map[string]configfile.Note, err error) {
 	notes = map[string]configfile.Note{}
 	list, err := s.archive().List()
 	if err != nil {

@@ -266,8 +266,8 @@ func TestUnconfirmedOutlivesTheServer(t *testing.T) {
 	}
 }
 
-// If the archive cannot be written, a rollback loses no configuration, and a save reports what it wrote. An unconfirmed
-// commit is still undone, and the switch starts.
+// If the archive cannot be written, a rollback loses no configuration, and a save reports which files it wrote. An
+// unconfirmed commit is still undone, and the switch starts.
 func TestNoRoomInTheHistory(t *testing.T) {
 	k := newKeeper(t)
 	k.sampler("a", 1)
@@ -673,7 +673,7 @@ func TestConfigRows(t *testing.T) {
 
 // Any input of an operation is either accepted or refused with a code.
 func FuzzOperation(f *testing.F) {
-	k := &keeping{Server: &Server{}}
+	k := &archiver{Server: &Server{}}
 	all := operations()
 	delete(all, "clear-counters")                                             // it would need counters
 	for _, name := range []string{"trace-packet", "why-flow", "list-drops"} { // they would need a chip

@@ -49,8 +49,8 @@ func TestSubscribeToWhatIsDeletedAndInForce(t *testing.T) {
 	once := b.subscribe(listOf(gpb.SubscriptionList_ONCE, subOf(onChange, matched)))
 	once.want("U "+matched+` "7656"`, "S")
 	b.rows(map[string]string{"APPL_DB TAM_TAILSTAMPING_TABLE:s1": ""})
-	// The subscriptions read one after the other: the second may have seen the row gone already in the pass for the
-	// change before.
+	// The subscriptions read one after the other. The second may have seen the deletion already in its pass for the
+	// previous change.
 	s.wantInAnyOrder("D "+sessionS+"/state/not-in-force", "D "+sessionS+"/state/flowgroup")
 	once = b.subscribe(listOf(gpb.SubscriptionList_ONCE, subOf(onChange, matched)))
 	once.want("S")

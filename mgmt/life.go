@@ -25,8 +25,8 @@ func Databases() []swss.DBName {
 func (s *Server) Refuse(reason string) { s.gate.set(reason) }
 
 // Live watches the databases until they are no longer those of the claim, and then returns the cause, which wraps
-// [swss.ErrAnew]. It returns nil when ctx ends. Rows that were read before the call are read again. tell is called with
-// the reason why the served data may differ from the databases, and with "" as soon as they agree.
+// [swss.ErrAnew]. It returns nil when ctx ends. Rows that were read before the call are read again. When the served
+// data may differ from the databases, it calls tell with the reason. When they agree again, it calls tell with "".
 func (s *Server) Live(ctx context.Context, claim *swss.Claim, tell func(reason string)) error {
 	s.hub.Distrust()
 	s.claim.Store(claim)
@@ -37,7 +37,7 @@ func (s *Server) Live(ctx context.Context, claim *swss.Claim, tell func(reason s
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case errors.Is(err, swss.ErrAnew):
+		case errors.Is(err, swss.ErrReset):
 			s.hub.Distrust()
 			return err
 		case err != nil:

@@ -21,10 +21,10 @@ type Looks struct{ of *Server }
 func LooksOf(s *Server) Looks { return Looks{s} }
 
 // Enter admits a request for a page. It returns the request's context, with its caller, and a function that ends the
-// visit. If there are users, the client must be one. Its role must be allowed to read all tables of STATE_DB,
-// COUNTERS_DB and APPL_DB by its lines of sonic-db. Such a role may also see what other lines hide. A request that
-// lasts ends when its caller is no longer admitted. The error has the code Unauthenticated, PermissionDenied or
-// ResourceExhausted.
+// visit. If there are users, the client must be one. Its role must be allowed, by its lines for origin sonic-db, to
+// read all tables of STATE_DB, COUNTERS_DB and APPL_DB. Such a role also sees on the page what its other lines hide.
+// lasts marks a long-lived request, which ends when its caller is no longer admitted. The error has the code
+// Unauthenticated, PermissionDenied or ResourceExhausted.
 func (s Looks) Enter(r *http.Request, lasts bool) (ctx context.Context, leave func(), err error) {
 	return s.of.guard.Look(r, lasts)
 }

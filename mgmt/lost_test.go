@@ -24,10 +24,10 @@ import (
 // A guarded bed is a server on a real Redis that watches its databases, as mgmtd does.
 type guarded struct {
 	*bed
-	real *swsstest.Server
-	mu   sync.Mutex
-	told []string // why it was not ready, and "" each time that it was ready again
-	news chan struct{}
+	real     *swsstest.Server
+	mu       sync.Mutex
+	reported []string // why it was not ready, and "" each time that it was ready again
+	news     chan struct{}
 }
 
 func newGuarded(t *testing.T, patience time.Duration) *guarded {
@@ -45,10 +45,10 @@ func newGuarded(t *testing.T, patience time.Duration) *guarded {
 		for ctx.Err() == nil {
 			claim, err := g.redis.Claim(ctx, "mgmtd", "this", Databases()...)
 			if err == nil {
-				err = g.server.Live(ctx, claim, g.tell)
+				err = g.server.Live(ctx, claim, g.report)
 			}
 			if err != nil {
-				g.tell(swss.Why(err))
+				g.report(swss.Why(err))
 				_, _ = g.redis.Mend(ctx)
 			}
 		}
@@ -57,12 +57,12 @@ func newGuarded(t *testing.T, patience time.Duration) *guarded {
 	return g
 }
 
-func (g *guarded) tell(reason string) {
+func (g *guarded) report(reason string) {
 	g.server.Refuse(reason)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if n := len(g.told); n == 0 || g.told[n-1] != reason {
-		g.told = append(g.told, reason)
+	if n := len(g.reported); n == 0 || g.reported[n-1] != reason {
+		g.reported = append(g.reported, reason)
 	}
 	select {
 	case g.news <- struct{}{}:
@@ -75,7 +75,7 @@ func (g *guarded) until(what string, ok func(told []string) bool) {
 	g.t.Helper()
 	for {
 		g.mu.Lock()
-		told := slices.Clone(g.told)
+		told := slices.Clone(g.reported)
 		g.mu.Unlock()
 		if ok(told) {
 			return
@@ -91,7 +91,7 @@ func (g *guarded) until(what string, ok func(told []string) bool) {
 func (g *guarded) forget() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.told = nil
+	g.reported = nil
 }
 
 // says waits for the report that the server is not ready for the reason, and for the report that it is ready again.

@@ -23,23 +23,23 @@ import (
 
 // Operations are actions that a client can request besides writing configuration: the rpcs of tamtam-operations. All
 // enter by [Server.Operate], with the rpc's input as RFC 7951 encodes it. RESTCONF requests one by a POST to
-// /operations/tamtam-operations:NAME (RFC 8040). gNMI has no such request, so there it is a Set with a single update,
-// whose path is /operations/NAME and whose value is the input. Results are read in the tree. RESTCONF also returns the
-// output of an operation that has one.
+// /operations/tamtam-operations:NAME (RFC 8040). gNMI has no such request. There an operation is a Set with a single
+// update: its path is /operations/NAME, and its value is the input. Results are read in the tree. RESTCONF also returns
+// the output of an operation that has one.
 
-// An operation is one rpc. do parses the input, performs the operation, and returns the output as RFC 7951 encodes it,
-// or nil if the operation has none.
+// An operation is one rpc. do parses the input and performs the operation. It returns the output as RFC 7951 encodes
+// it, or nil if there is none.
 type operation struct {
-	do    func(s *keeping, ctx context.Context, who string, input []byte) (output []byte, err error)
+	do    func(s *archiver, ctx context.Context, who string, input []byte) (output []byte, err error)
 	looks bool // it changes nothing, and so need not wait for operations that do
 }
 
 func operations() map[string]operation {
 	return map[string]operation{
-		"copy":           parsed(map[string]bool{"source": true, "destination": true}, (*keeping).copy),
-		"commit":         parsed(nil, (*keeping).commit),
-		"cancel-commit":  parsed(nil, (*keeping).cancelCommit),
-		"clear-counters": parsed(map[string]bool{"kind": true}, (*keeping).clearCounters),
+		"copy":           parsed(map[string]bool{"source": true, "destination": true}, (*archiver).copy),
+		"commit":         parsed(nil, (*archiver).commit),
+		"cancel-commit":  parsed(nil, (*archiver).cancelCommit),
+		"clear-counters": parsed(map[string]bool{"kind": true}, (*archiver).clearCounters),
 		"trace-packet":   asking(schema.PacketTraceAsk, "trace", map[string]bool{"in": true}),
 		"why-flow":       asking(schema.WhyFlowAsk, "answer", map[string]bool{"src": true, "dst": true}),
 		"list-drops":     asking(schema.DropsAsk, "answer", nil),
@@ -47,8 +47,8 @@ func operations() map[string]operation {
 }
 
 // parsed returns an operation whose input is the members of T. The members in must are mandatory.
-func parsed[T any](must map[string]bool, do func(*keeping, context.Context, string, T) error) operation {
-	return operation{do: func(s *keeping, ctx context.Context, who string, input []byte) ([]byte, error) {
+func parsed[T any](must map[string]bool, do func(*archiver, context.Context, string, T) error) operation {
+	return operation{do: func(s *archiver, ctx context.Context, who string, input []byte) ([]byte, error) {
 		var in T
 		if err := parseInput(input, must, &in); err != nil {
 			return nil, status.Error(codes.InvalidArgument, err.Error())

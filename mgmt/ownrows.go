@@ -40,9 +40,9 @@ func digest(row map[string]string) string {
 const pastServers = "a client of the database"
 
 // claim records in the trial which user owns the rows that the caller is about to write. It refuses to let rows be
-// written that a commit of gNMI's extension has changed. The caller must call written with whether the rows were
-// written. The caller holds setting.
-func (s *keeping) claim(ctx context.Context, changes []set.RowChange) (written func(bool), err error) {
+// written that a commit of gNMI's extension has changed. The caller must call written with true if the rows were
+// written, and false otherwise. The caller holds setting.
+func (s *archiver) claim(ctx context.Context, changes []set.RowChange) (written func(bool), err error) {
 	t := s.trial
 	if t == nil {
 		return func(bool) {}, nil
@@ -75,7 +75,7 @@ func (s *keeping) claim(ctx context.Context, changes []set.RowChange) (written f
 }
 
 // overlap refuses to write rows that a commit of gNMI's extension has changed.
-func (s *keeping) overlap(c *auth.Caller, t *trial, changes []set.RowChange) error {
+func (s *archiver) overlap(c *auth.Caller, t *unconfirmedCommit, changes []set.RowChange) error {
 	for _, ch := range changes {
 		if t.Own[ch.Key] != nil {
 			return status.Errorf(codes.FailedPrecondition,
@@ -88,7 +88,7 @@ func (s *keeping) overlap(c *auth.Caller, t *trial, changes []set.RowChange) err
 
 // noteOwn records that the trial's user is about to write rows. Each row may then have its former or its new content. A
 // row whose former content is not what the user left was changed by another client.
-func (s *keeping) noteOwn(t *trial, changes []set.RowChange) {
+func (s *archiver) noteOwn(t *unconfirmedCommit, changes []set.RowChange) {
 	for _, ch := range changes {
 		switch {
 		case t.Others[ch.Key] != "":
@@ -102,7 +102,7 @@ func (s *keeping) noteOwn(t *trial, changes []set.RowChange) {
 
 // left returns the digests of a row as the trial's user left it. If the user did not write it, that is the row in the
 // configuration to go back to.
-func (s *keeping) left(t *trial, key string) []string {
+func (s *archiver) left(t *unconfirmedCommit, key string) []string {
 	if own := t.Own[key]; own != nil {
 		return own
 	}
@@ -117,7 +117,7 @@ func (s *keeping) left(t *trial, key string) []string {
 
 // noteOthers records that another user has changed rows. If the record cannot be written to disk, the content of the
 // rows still reveals the change.
-func (s *keeping) noteOthers(t *trial, name string, changes []set.RowChange) {
+func (s *archiver) noteOthers(t *unconfirmedCommit, name string, changes []set.RowChange) {
 	for _, ch := range changes {
 		t.Others[ch.Key] = name
 	}
@@ -127,7 +127,7 @@ func (s *keeping) noteOthers(t *trial, name string, changes []set.RowChange) {
 }
 
 // rowSeen returns the key of a row as far as a caller may read it.
-func (s *keeping) rowSeen(c *auth.Caller, key string) string {
+func (s *archiver) rowSeen(c *auth.Caller, key string) string {
 	table, k, _ := strings.Cut(key, "|")
 	if c.View != nil && !(c.View.Some(s.model.Find(rights.RowsPath), []string{table, k}, access.Read) &&
 		c.View.MayReadRow(nil, swss.ConfigDB, table, k)) {
@@ -139,9 +139,9 @@ func (s *keeping) rowSeen(c *auth.Caller, key string) string {
 // tellsApart reports whether callers are users with names of their own.
 func (s *Server) tellsApart() bool { return s.guard.TellsApart() }
 
-// reverted returns the content of CONFIG_DB after a trial is undone. Rows return to the configuration to go back to if
-// the trial's user may write them and no other client has changed them. stays names the other rows.
-func (s *keeping) reverted(t *trial, back, is configfile.Rows) (want configfile.Rows, stays []string) {
+// reverted returns the content of CONFIG_DB after a trial is undone. A row returns to its content in back if the
+// trial's user may write it and no other client has changed it. stays names the other rows.
+func (s *archiver) reverted(t *unconfirmedCommit, back, is configfile.Rows) (want configfile.Rows, stays []string) {
 	may, role := s.rightsOf(t)
 	want = configfile.Rows{}
 	for table, rows := range is {
@@ -175,7 +175,7 @@ func (s *keeping) reverted(t *trial, back, is configfile.Rows) (want configfile.
 
 // rightsOf returns a function that reports whether the user of a trial may change a row. It uses the user's present
 // rights, or, if the user no longer exists, those of the user's role at the start of the trial.
-func (s *keeping) rightsOf(t *trial) (may func(table, key string, was, is map[string]string) bool, role string) {
+func (s *archiver) rightsOf(t *unconfirmedCommit) (may func(table, key string, was, is map[string]string) bool, role string) {
 	v, of, known := s.guard.RightsOf(t.User, t.Role)
 	return func(table, key string, was, is map[string]string) bool {
 		switch {

@@ -17,8 +17,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Questions about the fate of packets are sent to syncd, whose chip has the answer. The answer stays in STATE_DB for a
-// while, where gNMI clients read it: origin sonic-db, STATE_DB/localhost/TAMTAM_PACKET_TRACE/ID.
+// Requests about the fate of packets are sent to syncd, which asks its chip. The answer stays in STATE_DB for a while.
+// gNMI clients read it with origin sonic-db, at STATE_DB/localhost/TAMTAM_PACKET_TRACE/ID.
 
 // traceWait bounds the time until syncd responds.
 const traceWait = 20 * time.Second
@@ -26,15 +26,15 @@ const traceWait = 20 * time.Second
 // mostTraceName bounds the length of an answer's name.
 const mostTraceName = 64
 
-// asking returns an operation that sends a request to syncd. word selects the request, must lists the mandatory members
-// of its input, and answer is the output's member for the result.
+// asking returns an operation that sends a request to syncd. word selects the request. must lists the mandatory members
+// of its input. answer is the output's member for the result.
 func asking(word, answer string, must map[string]bool) operation {
-	return operation{looks: true, do: func(s *keeping, ctx context.Context, _ string, input []byte) ([]byte, error) {
+	return operation{looks: true, do: func(s *archiver, ctx context.Context, _ string, input []byte) ([]byte, error) {
 		return s.ask(ctx, word, answer, must, input)
 	}}
 }
 
-func (s *keeping) ask(ctx context.Context, word, answer string, must map[string]bool, input []byte) ([]byte, error) {
+func (s *archiver) ask(ctx context.Context, word, answer string, must map[string]bool, input []byte) ([]byte, error) {
 	var in map[string]json.RawMessage
 	if err := parseInput(input, must, &in); err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
@@ -74,7 +74,7 @@ func traceName(id string) bool {
 }
 
 // askSyncd sends a request to syncd, and waits until it is done or refused.
-func (s *keeping) askSyncd(ctx context.Context, word, id string, request []byte) error {
+func (s *archiver) askSyncd(ctx context.Context, word, id string, request []byte) error {
 	db, to := s.reader.Redis.DB(swss.StateDB), schema.PacketTraceAnswers+id
 	sub := db.Subscribe(ctx, to)
 	defer sub.Close()

@@ -104,8 +104,8 @@ func (st *stream) changedRaw(ctx context.Context, l *swss.Listener) error {
 	return nil
 }
 
-// sendRaw reads the rows of a raw feed, and sends all of them, or only those that differ from what was sent. If quiet,
-// it sends none, but records them as sent.
+// sendRaw reads the rows of a raw feed, and sends all of them, or only those that have changed since they were sent. If
+// quiet, it sends none, but records them as sent.
 func (f *feed) sendRaw(ctx context.Context, st *stream, all, quiet bool) error {
 	rows, p, err := f.readRaw(ctx, st)
 	if err != nil {

@@ -83,8 +83,8 @@ func (b *bed) change(r *rand.Rand) {
 	}
 }
 
-// readAnew returns the updates for a path, read from the databases without any cache.
-func (b *bed) readAnew(v *rights.View, req *gpb.GetRequest) ([]*gpb.Update, error) {
+// readUncached returns the updates for a path, read from the databases without any cache.
+func (b *bed) readUncached(v *rights.View, req *gpb.GetRequest) ([]*gpb.Update, error) {
 	s := b.server
 	filter, err := getFilter(req)
 	if err != nil {
@@ -159,7 +159,7 @@ some read /interfaces
 				v, ctx = some, auth.WithCaller(b.ctx, auth.Caller{Name: "u", Role: "some", View: some})
 			}
 			got, err := b.server.get(ctx, req)
-			want, wantErr := b.readAnew(v, req)
+			want, wantErr := b.readUncached(v, req)
 			if code := status.Code(err); err != nil && code != codes.PermissionDenied &&
 				(code != codes.NotFound || len(want) > 0) ||
 				wantErr != nil && status.Code(wantErr) != code {
@@ -183,7 +183,7 @@ some read /interfaces
 	})
 }
 
-// wantUpdates compares the one notification of a response with updates, byte for byte.
+// wantUpdates compares the single notification of a response with updates, byte for byte.
 func wantUpdates(t *testing.T, req *gpb.GetRequest, got *gpb.GetResponse, want []*gpb.Update) {
 	t.Helper()
 	var is []*gpb.Update

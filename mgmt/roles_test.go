@@ -54,7 +54,7 @@ func staffed(t *testing.T, lines string, edit ...func(*Config)) *bed {
 	return b
 }
 
-// The built-in roles, and one with few lines, may do what they should and no more.
+// The built-in roles, and a role with a small number of lines, may do what they should and no more.
 func TestRoles(t *testing.T) {
 	b := staffed(t, "r write /tam/samplers\nr write /tam/collectors/collector[name=c1]\nr read sonic-db:/STATE_DB\n")
 	b.rows(map[string]string{

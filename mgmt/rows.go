@@ -38,7 +38,7 @@ func (s *Server) toldRows(ctx context.Context, _ string) (map[string]map[string]
 	if err != nil {
 		return nil, err
 	}
-	return set.Told(ctx, s.model, s.reader, rows)
+	return set.Reported(ctx, s.model, s.reader, rows)
 }
 
 // tableRows returns the tables of CONFIG_DB with their number of rows.
@@ -62,7 +62,7 @@ func (s *Server) tableRows(ctx context.Context, _ string) (map[string]map[string
 }
 
 // keptRows returns the notes of saved configurations.
-func (s *keeping) keptRows(context.Context, string) (map[string]map[string]string, error) {
+func (s *archiver) keptRows(context.Context, string) (map[string]map[string]string, error) {
 	out := map[string]map[string]string{}
 	if s.cfg.Keep == "" {
 		return out, nil
@@ -88,7 +88,7 @@ func (s *keeping) keptRows(context.Context, string) (map[string]map[string]strin
 }
 
 // changedRows returns the differences between the running configuration and one that is saved, or all of them.
-func (s *keeping) changedRows(ctx context.Context, name string) (map[string]map[string]string, error) {
+func (s *archiver) changedRows(ctx context.Context, name string) (map[string]map[string]string, error) {
 	out := map[string]map[string]string{}
 	if s.cfg.Keep == "" {
 		return out, nil

@@ -55,7 +55,7 @@ type Server struct {
 	hub    *fetch.Hub
 
 	setting  sync.Mutex // serialises Sets and operations
-	kept     *keeping
+	kept     *archiver
 	arbiter  arbiter
 	tallying sync.Mutex // guards tallies
 	tallies  map[*tree.List]tally
@@ -101,7 +101,7 @@ func NewServer(cfg Config) (*Server, error) {
 	if s.after == nil {
 		s.after = time.After
 	}
-	s.kept = &keeping{Server: s, closed: make(chan struct{})}
+	s.kept = &archiver{Server: s, closed: make(chan struct{})}
 	s.hub = fetch.NewHub(cfg.Redis, s.log, s.now, s.claim.Load)
 	var err error
 	if s.model, err = tree.New(cfg.Redis, models.All()); err != nil {
@@ -126,8 +126,8 @@ func viewsIn(m *tree.Model) auth.ViewsOf {
 	}
 }
 
-// NewLogins reads the users, roles, certificates and client certificates of a configuration. Of its other fields it
-// uses only Dir, Logger and Clock. Without users and client certificates every client may see everything.
+// NewLogins reads the users, roles, certificates and client certificates of a configuration. It uses no other fields
+// except Dir, Logger and Clock. Without users and client certificates every client may see everything.
 func NewLogins(cfg Config) (*auth.Logins, error) {
 	redis := swss.Look(swss.Config{}) // the model never queries it; only the paths matter, which roles name
 	defer redis.Close()
@@ -284,8 +284,8 @@ func (s *Server) Capabilities(_ context.Context, req *gpb.CapabilityRequest) (*g
 	}, nil
 }
 
-// dbError gives a database error its code and a text that describes the state of the server. An error that has a code
-// keeps it. ctx belongs to the RPC: if the gate has ended it, the gate's reason is returned.
+// dbError returns a database error with a gRPC code and a text that describes the state of the server. An error that
+// has a code keeps it. ctx belongs to the RPC: if the gate has ended it, the gate's reason is returned.
 func (s *Server) dbError(ctx context.Context, err error) error {
 	var st interface{ GRPCStatus() *status.Status }
 	switch {

@@ -21,9 +21,9 @@ func (s *Server) Set(ctx context.Context, req *gpb.SetRequest) (*gpb.SetResponse
 	return s.SetIf(ctx, req, func(context.Context) error { return nil })
 }
 
-// SetIf executes a Set if ok returns no error. ok may read with [Server.Get]: no other Set changes what it has read
-// before this one is done. (Clients that write the database directly can.) An error of ok is returned; to keep its code
-// it must have a method GRPCStatus. ok may be called several times.
+// SetIf executes a Set if ok returns no error. ok may read with [Server.Get]: no other Set changes the data that it has
+// read before this Set is done. Clients that write the database directly can. SetIf returns an error of ok; to keep its
+// code, the error must have a method GRPCStatus. ok may be called several times.
 func (s *Server) SetIf(
 	ctx context.Context, req *gpb.SetRequest, ok func(context.Context) error,
 ) (*gpb.SetResponse, error) {
@@ -98,7 +98,7 @@ func (s *Server) perform(
 	if begin != nil {
 		s.kept.trial.begins = false
 	}
-	if err != nil && begin != nil && !errors.Is(err, set.ErrUnsettled) {
+	if err != nil && begin != nil && !errors.Is(err, set.ErrOutcomeUnknown) {
 		s.kept.endTrial()
 	}
 	if errors.Is(err, set.ErrConflict) {
@@ -132,11 +132,11 @@ func (s *Server) Load(ctx context.Context, text []byte) error {
 	return nil
 }
 
-// unchanged adds to the error of a Set that failed for lack of databases that nothing was changed, unless the outcome
-// is unknown.
+// unchanged adds "nothing was changed" to the error of a Set that failed because a database was unavailable. It adds
+// nothing if the outcome is unknown.
 func unchanged(err error) error {
 	st := status.Convert(err)
-	if st.Code() != codes.Unavailable || errors.Is(err, set.ErrUnsettled) {
+	if st.Code() != codes.Unavailable || errors.Is(err, set.ErrOutcomeUnknown) {
 		return err
 	}
 	return status.Error(codes.Unavailable, st.Message()+"; nothing was changed")

@@ -63,7 +63,7 @@ const mostErrors = 20
 func wantBounded(t *testing.T, err error) {
 	t.Helper()
 	text := status.Convert(err).Message()
-	odd := func(c byte) bool { return c < ' ' || c > '~' || c == '%' } // it takes three bytes in the header
+	odd := func(c byte) bool { return c < ' ' || c > '~' || c == '%' } // it needs three bytes in the header
 	n := len(text)
 	for i := range len(text) {
 		if odd(text[i]) {
@@ -251,7 +251,7 @@ func TestNoFalseFaults(t *testing.T) {
 	}
 }
 
-// The code is the one that all errors share.
+// If all errors have the same code, it is the code of the response.
 func TestFaultCode(t *testing.T) {
 	ascii := &gpb.TypedValue{Value: &gpb.TypedValue_AsciiVal{AsciiVal: "x"}}
 	for _, c := range []struct {

@@ -23,7 +23,7 @@ type piece struct {
 }
 
 // pieces returns operations on separate objects, numbered i. Pieces of one kind depend on each other: an error in one
-// suppresses errors in the others.
+// piece suppresses errors in others.
 func pieces(r *rand.Rand, i int) []piece {
 	const change = gpb.UpdateResult_UPDATE
 	op := change
@@ -100,7 +100,7 @@ func setOf(all []piece) (*gpb.SetRequest, []string) {
 	return req, want
 }
 
-// A Set reports exactly the errors of its operations, in whatever order these come. Once corrected, it succeeds.
+// A Set reports exactly the errors of its operations, whatever their order. Once corrected, it succeeds.
 func TestRandomSets(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 60, Short: 5}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 1))

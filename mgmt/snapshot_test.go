@@ -51,9 +51,9 @@ func (h *afterRead) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 	}
 }
 
-// A Get returns the state before a Set or after it, however many paths and tables it requests. The Set comes when half
-// of the Get has been read. The lock prefers waiting writers to later readers, so that paths read under separate locks
-// would see different sides of the Set.
+// A Get returns the state before a Set or after it, however many paths and tables it requests. The Set is sent when
+// half of the Get has been read. The lock prefers waiting writers to later readers, so that paths read under separate
+// locks would see different sides of the Set.
 func TestGetOfOneInstant(t *testing.T) {
 	set := func(port string) *gpb.SetRequest {
 		return &gpb.SetRequest{Update: []*gpb.Update{

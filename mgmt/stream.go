@@ -41,11 +41,11 @@ type stream struct {
 	sent   chan struct{} // closed when the sender has ended
 	failed error         // the sender's error; valid once sent is closed
 
-	mu    sync.Mutex
-	dirty map[fetch.ChangedRow]mark
-	lost  bool // too much changed to remember; everything must be read
-	doubt bool // the databases may be unreadable; the next pass must check
-	wake  chan struct{}
+	mu      sync.Mutex
+	dirty   map[fetch.ChangedRow]mark
+	lost    bool // too much changed to remember; everything must be read
+	suspect bool // the databases may be unreadable; the next pass must check
+	wake    chan struct{}
 }
 
 // An outbox holds what waits for the sender of a stream.
@@ -139,7 +139,7 @@ func (st *stream) lose() {
 func (st *stream) Suspect() {
 	st.mu.Lock()
 	defer st.mu.Unlock()
-	st.doubt = true
+	st.suspect = true
 	st.rouse()
 }
 
@@ -420,8 +420,8 @@ func (st *stream) due() (time.Time, bool) {
 // changed reads the entries that changed and sends the differences.
 func (st *stream) changed(ctx context.Context) error {
 	st.mu.Lock()
-	dirty, lost, doubt := st.dirty, st.lost, st.doubt
-	st.dirty, st.lost, st.doubt = map[fetch.ChangedRow]mark{}, false, false
+	dirty, lost, doubt := st.dirty, st.lost, st.suspect
+	st.dirty, st.lost, st.suspect = map[fetch.ChangedRow]mark{}, false, false
 	st.mu.Unlock()
 	if lost || doubt { // an unreadable database must end in an error
 		if err := st.fresh(ctx, st.feeds, false); err != nil {

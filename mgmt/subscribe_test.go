@@ -347,7 +347,7 @@ func TestSample(t *testing.T) {
 	s.want("D " + sessionS + "/state/counters")
 }
 
-// Samples are taken at start + k intervals, however much changes in between.
+// Samples are at start + k intervals, however much changes in between.
 func TestSampleDeadlines(t *testing.T) {
 	clock := newHandClock()
 	b := newBed(t, func(c *Config) { c.Clock, c.After = clock.now, clock.after })

@@ -121,7 +121,7 @@ func TestTableRecordOnChange(t *testing.T) {
 	if err := b.redis.DB(swss.CountersDB).Client().Del(b.ctx, schema.CountersRecordPlan+":r1").Err(); err != nil {
 		t.Fatal(err)
 	}
-	// The order is free: the pass for the change before may have seen the plan gone already.
+	// The order is arbitrary: the pass for the previous change may have seen the deletion of the plan already.
 	gone := append(s.next(), s.next()...)
 	slices.Sort(gone)
 	if want := []string{"D " + recordR1 + "/state/plan/id", "D " + recordR1 + "/state/plan/tables"}; !slices.Equal(gone,

@@ -23,16 +23,16 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A trial is a commit that is undone unless it is confirmed in time: its rows return to their content in a
-// configuration of the archive. At most one exists. It is stored in a file, so that it ends even if the server restarts
-// meanwhile.
+// A unconfirmedCommit is a commit that is undone unless it is confirmed in time. Its rows then return to their content
+// in a configuration of the archive. At most one exists. It is stored in a file, so that it ends even if the server
+// restarts meanwhile.
 //
 // gNMI's extension (gnmi-commit-confirmed) begins one by a Set. Another Set that writes a row of it is refused until it
-// ends. The operation commit begins one that goes back to the last configuration that was started with, saved or
-// committed. Later Sets of the same user then belong to the trial, as the shell has no other means to change anything.
+// ends. The operation commit begins one that restores the last configuration that was started with, saved or committed.
+// Later Sets of the same user then belong to the trial, as the shell has no other means to change anything.
 //
-// The end of a trial changes only rows that its user may change: see [keeping.reverted].
-type trial struct {
+// The end of a trial changes only rows that its user may change: see [archiver.reverted].
+type unconfirmedCommit struct {
 	ID    string      `json:"id"` // the client's id; empty for the operation commit
 	Began time.Time   `json:"began"`
 	Until time.Time   `json:"until"`
@@ -41,10 +41,10 @@ type trial struct {
 	Role  access.Role `json:"role"`
 
 	// Own holds, by TABLE|key, digests of the row after the last write by the trial's user, or at the start of the
-	// trial. There are two digests while the outcome of a Set is unknown. A row that is not in Own is as in the
-	// configuration to go back to.
+	// trial. There are two digests while the outcome of a Set is unknown. A row that is not in Own has its content of
+	// the archived configuration.
 	Own map[string][]string `json:"own"`
-	// Others holds, by TABLE|key, the name of another user who changed the row since.
+	// Others holds, by TABLE|key, the name of another user that changed the row since.
 	Others map[string]string `json:"others"`
 
 	begins bool            // the Set of the trial is not done yet
@@ -53,7 +53,7 @@ type trial struct {
 }
 
 // holds returns the number of the configuration that must stay in the archive.
-func (t *trial) holds() uint64 {
+func (t *unconfirmedCommit) holds() uint64 {
 	if t == nil {
 		return math.MaxUint64
 	}
@@ -88,7 +88,7 @@ func trialFor(ctx context.Context, d, ago time.Duration) (time.Duration, error) 
 		"time to confirm of %s: want %s to %s, which is what role %s has left", d, trialLeast, most, c.Role)
 }
 
-func (s *keeping) trialFile() string { return filepath.Join(s.cfg.Keep, "unconfirmed.json") }
+func (s *archiver) trialFile() string { return filepath.Join(s.cfg.Keep, "unconfirmed.json") }
 
 // A commitInput is the input of the operation commit.
 type commitInput struct {
@@ -98,7 +98,7 @@ type commitInput struct {
 
 // commit archives the running configuration as one to go back to, and confirms an unconfirmed commit. With a time to
 // confirm, it starts a trial instead.
-func (s *keeping) commit(ctx context.Context, who string, in commitInput) error {
+func (s *archiver) commit(ctx context.Context, who string, in commitInput) error {
 	if s.cfg.Keep == "" {
 		return errNotKept
 	}
@@ -123,7 +123,7 @@ func (s *keeping) commit(ctx context.Context, who string, in commitInput) error 
 }
 
 // commitOnTrial begins a trial, or changes the end of the present one.
-func (s *keeping) commitOnTrial(ctx context.Context, d time.Duration) error {
+func (s *archiver) commitOnTrial(ctx context.Context, d time.Duration) error {
 	if t := s.trial; t != nil {
 		return s.extendTrial(ctx, d)
 	}
@@ -156,14 +156,14 @@ func (s *keeping) commitOnTrial(ctx context.Context, d time.Duration) error {
 }
 
 // newTrial returns a trial of the caller that begins now.
-func (s *keeping) newTrial(ctx context.Context, id string, d time.Duration, back uint64) trial {
+func (s *archiver) newTrial(ctx context.Context, id string, d time.Duration, back uint64) unconfirmedCommit {
 	c, now := auth.CallerOf(ctx), s.now()
-	return trial{ID: id, Began: now, Until: now.Add(d), Back: back, User: c.Name, Role: c.Role, Own: map[string][]string{},
+	return unconfirmedCommit{ID: id, Began: now, Until: now.Add(d), Back: back, User: c.Name, Role: c.Role, Own: map[string][]string{},
 		Others: map[string]string{}}
 }
 
 // extendTrial changes the end of a trial that the caller may end.
-func (s *keeping) extendTrial(ctx context.Context, d time.Duration) error {
+func (s *archiver) extendTrial(ctx context.Context, d time.Duration) error {
 	now := s.now()
 	d, err := trialFor(ctx, d, now.Sub(s.trial.Began))
 	if err != nil {
@@ -175,7 +175,7 @@ func (s *keeping) extendTrial(ctx context.Context, d time.Duration) error {
 }
 
 // waits returns a text that describes the trial that has not ended.
-func (t *trial) waits() string {
+func (t *unconfirmedCommit) waits() string {
 	name := "the commit"
 	if t.ID != "" {
 		name = fmt.Sprintf("commit %q", t.ID)
@@ -183,8 +183,8 @@ func (t *trial) waits() string {
 	return fmt.Sprintf("%s of %s waits to be confirmed until %s", name, t.User, t.Until.UTC().Format(time.RFC3339))
 }
 
-// mayEnd refuses a caller who is neither the trial's user nor an admin. The caller holds setting.
-func (s *keeping) mayEnd(ctx context.Context) error {
+// mayEnd refuses a caller that is neither the trial's user nor an admin. The caller holds setting.
+func (s *archiver) mayEnd(ctx context.Context) error {
 	t := s.trial
 	if t == nil || auth.ViewOf(ctx) == nil || auth.UserOf(ctx) == t.User {
 		return nil
@@ -193,7 +193,7 @@ func (s *keeping) mayEnd(ctx context.Context) error {
 }
 
 // beginTrial writes a trial to disk and starts it. The caller holds setting.
-func (s *keeping) beginTrial(t trial) error {
+func (s *archiver) beginTrial(t unconfirmedCommit) error {
 	if err := s.noteTrial(&t); err != nil {
 		return err
 	}
@@ -202,7 +202,7 @@ func (s *keeping) beginTrial(t trial) error {
 }
 
 // noteTrial writes a trial to disk.
-func (s *keeping) noteTrial(t *trial) error {
+func (s *archiver) noteTrial(t *unconfirmedCommit) error {
 	text, err := json.Marshal(t)
 	if err != nil {
 		return err
@@ -211,7 +211,7 @@ func (s *keeping) noteTrial(t *trial) error {
 }
 
 // runTrial starts a trial that is on disk.
-func (s *keeping) runTrial(t trial) {
+func (s *archiver) runTrial(t unconfirmedCommit) {
 	if s.trial != nil {
 		close(s.trial.stop)
 	}
@@ -222,7 +222,7 @@ func (s *keeping) runTrial(t trial) {
 }
 
 // awaitTrial undoes a trial when its time is over.
-func (s *keeping) awaitTrial(t *trial, over <-chan time.Time) {
+func (s *archiver) awaitTrial(t *unconfirmedCommit, over <-chan time.Time) {
 	select {
 	case <-t.stop:
 		return
@@ -249,8 +249,8 @@ func (s *keeping) awaitTrial(t *trial, over <-chan time.Time) {
 // undoAgain is the time between attempts to undo a trial.
 const undoAgain = time.Second
 
-// undo restores the configuration that a trial goes back to, if the trial is still the present one.
-func (s *keeping) undo(t *trial) error {
+// undo restores the trial's archived configuration, if the trial is still the present one.
+func (s *archiver) undo(t *unconfirmedCommit) error {
 	s.setting.Lock()
 	defer s.setting.Unlock()
 	if s.trial != t {
@@ -264,7 +264,7 @@ const notConfirmed = "it was not confirmed in time"
 
 // undoLocked undoes the rows that the user of a trial may change, even if the present configuration cannot be archived.
 // A trial whose configuration to go back to is missing or unreadable ends: another attempt could not succeed.
-func (s *keeping) undoLocked(ctx context.Context, t *trial, why string) error {
+func (s *archiver) undoLocked(ctx context.Context, t *unconfirmedCommit, why string) error {
 	stays, err := s.takeBack(ctx, t, why)
 	as := auth.WithCaller(ctx, auth.Caller{Name: t.User, Role: t.Role, Transport: "process"})
 	s.guard.Trail.Did(as, "undo of an unconfirmed commit", nil, joined(why, stayed(stays)), err)
@@ -280,7 +280,7 @@ func (s *keeping) undoLocked(ctx context.Context, t *trial, why string) error {
 }
 
 // takeBack writes the rows that a trial restores, and returns the rows that stay, each with the reason.
-func (s *keeping) takeBack(ctx context.Context, t *trial, why string) (stays []string, err error) {
+func (s *archiver) takeBack(ctx context.Context, t *unconfirmedCommit, why string) (stays []string, err error) {
 	_, back, err := s.archive().Load(t.Back)
 	if err != nil {
 		s.log.Error("an unconfirmed commit is not undone: the configuration to go back to cannot be read", "user", t.User,
@@ -303,7 +303,7 @@ func (s *keeping) takeBack(ctx context.Context, t *trial, why string) (stays []s
 }
 
 // endTrial removes the trial. The caller holds setting.
-func (s *keeping) endTrial() {
+func (s *archiver) endTrial() {
 	if s.trial == nil {
 		return
 	}
@@ -316,7 +316,7 @@ func (s *keeping) endTrial() {
 }
 
 // cancelCommit undoes the trial now.
-func (s *keeping) cancelCommit(ctx context.Context, _ string, _ struct{}) error {
+func (s *archiver) cancelCommit(ctx context.Context, _ string, _ struct{}) error {
 	if s.trial == nil {
 		return errors.New("no commit waits to be confirmed")
 	}
@@ -326,15 +326,15 @@ func (s *keeping) cancelCommit(ctx context.Context, _ string, _ struct{}) error 
 	return s.undoLocked(ctx, s.trial, "it was cancelled by "+auth.UserOf(ctx))
 }
 
-// resumeTrial continues a trial that an earlier server began. If fresh, its changes were not saved and are gone, so the
-// trial ends. A trial whose time ended while no server ran is undone immediately, and retried as long as the databases
-// cannot be written. The caller holds setting.
-func (s *keeping) resumeTrial(ctx context.Context, fresh bool) error {
+// resumeTrial continues a trial that an earlier server began. If fresh, its changes were not saved and no longer exist,
+// so the trial ends. A trial whose time ended while no server ran is undone immediately, and retried as long as the
+// databases cannot be written. The caller holds setting.
+func (s *archiver) resumeTrial(ctx context.Context, fresh bool) error {
 	text, err := os.ReadFile(s.trialFile())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	t := trial{Own: map[string][]string{}, Others: map[string]string{}}
+	t := unconfirmedCommit{Own: map[string][]string{}, Others: map[string]string{}}
 	if err == nil {
 		err = json.Unmarshal(text, &t)
 	}
@@ -368,9 +368,9 @@ func commitExtension(exts []*gnmi_ext.Extension) *gnmi_ext.Commit {
 	return nil
 }
 
-// confirmable handles the commit extension of a Set before the Set is executed. begin is nil, or starts the trial. done
-// means that the request is complete. The caller holds setting.
-func (s *keeping) confirmable(ctx context.Context, req *gpb.SetRequest) (begin func() error, done bool, err error) {
+// confirmable handles the commit extension of a Set before the Set is executed. If the Set begins a trial, begin starts
+// it; otherwise begin is nil. done means that the request is complete. The caller holds setting.
+func (s *archiver) confirmable(ctx context.Context, req *gpb.SetRequest) (begin func() error, done bool, err error) {
 	ext := commitExtension(req.GetExtension())
 	if ext == nil {
 		return nil, false, nil
@@ -394,11 +394,11 @@ func (s *keeping) confirmable(ctx context.Context, req *gpb.SetRequest) (begin f
 	case changes > 0:
 		return nil, false, status.Error(codes.InvalidArgument, "extension commit: want a Set without changes")
 	}
-	return nil, true, s.settleTrial(ctx, ext)
+	return nil, true, s.concludeTrial(ctx, ext)
 }
 
-// settleTrial confirms, cancels or extends the trial.
-func (s *keeping) settleTrial(ctx context.Context, ext *gnmi_ext.Commit) error {
+// concludeTrial confirms, cancels or extends the trial.
+func (s *archiver) concludeTrial(ctx context.Context, ext *gnmi_ext.Commit) error {
 	if err := s.mayEnd(ctx); err != nil {
 		return err
 	}
@@ -421,7 +421,7 @@ func (s *keeping) settleTrial(ctx context.Context, ext *gnmi_ext.Commit) error {
 }
 
 // commitBySet archives the running configuration, and returns the function that begins the trial of the Set.
-func (s *keeping) commitBySet(ctx context.Context, ext *gnmi_ext.Commit) (func() error, error) {
+func (s *archiver) commitBySet(ctx context.Context, ext *gnmi_ext.Commit) (func() error, error) {
 	if t := s.trial; t != nil {
 		return nil, status.Errorf(codes.FailedPrecondition, "extension commit: %s", t.waits())
 	}

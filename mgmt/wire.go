@@ -47,7 +47,7 @@ func (n *notice) update(e *tree.Entry, leaf *tree.Node, l *fetch.LeafMemo) {
 	}
 }
 
-// gone adds a deleted path.
+// gone adds the delete of a path.
 func (n *notice) gone(p *gpb.Path) {
 	raw, err := proto.Marshal(p)
 	if err != nil {

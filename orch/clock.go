@@ -2,8 +2,8 @@ package orch
 
 import "time"
 
-// A clock is the daemon's time. In [Daemon.Run] it begins with the time of day and goes on steadily: when the time of
-// day is set, as by NTP, nothing becomes due early or late.
+// A clock is the daemon's time. In [Daemon.Run] it begins with the time of day and advances steadily. When the time
+// of day is set, for example by NTP, nothing becomes due early or late.
 type clock struct {
 	now   time.Time
 	live  bool // Run runs
@@ -19,15 +19,16 @@ func newClock(tell func() (time.Time, time.Duration)) *clock {
 	}
 	c := &clock{time: tell}
 	c.begun, c.after = tell()
-	c.begun = c.begun.Round(0) // without the reading of a clock that is compared instead
+	c.begun = c.begun.Round(0) // without the reading of a monotonic clock
 	return c
 }
 
-// Now returns the daemon's time: that of the current step or call of Do. Only handlers, observers
-// and timers may call it.
+// Now returns the daemon's time: that of the current step or call of Do. Only handlers, observers and timers may call
+// it.
 func (c *clock) Now() time.Time { return c.now }
 
-// Clock returns the current time: in [Daemon.Run] it has advanced since the step began; else the time of the step.
+// Clock returns the current time. In [Daemon.Run] it has advanced since the step began. Otherwise it is the time of the
+// current step.
 func (c *clock) Clock() time.Time {
 	if c.live {
 		return c.steady()
@@ -41,10 +42,10 @@ func (c *clock) steady() time.Time {
 	return c.begun.Add(since - c.after)
 }
 
-// TimeOfDay returns the current time as people are told it.
+// TimeOfDay returns the current time of day, for reports to people.
 func (c *clock) TimeOfDay() time.Time { return c.ofDay() }
 
-// ofDay returns the time that people are told.
+// ofDay returns the current time of day, or the time of the step in a simulation.
 func (c *clock) ofDay() time.Time {
 	if !c.live {
 		return c.now

@@ -12,34 +12,34 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// Clocks of which one may be set.
+// A clocks has a time of day that can be set, and a monotonic clock.
 type clocks struct {
 	mu    sync.Mutex
 	day   time.Time
 	since time.Duration
 }
 
-func (c *clocks) tell() (time.Time, time.Duration) {
+func (c *clocks) report() (time.Time, time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.day, c.since
 }
 
-// pass lets time pass, and sets the time of day by so much on top of it.
+// pass lets d pass, and then sets the time of day forward by set.
 func (c *clocks) pass(d, set time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.day, c.since = c.day.Add(d+set), c.since+d
 }
 
-// The time of day is set, by an hour to and fro: timers are due when they were to be, and what is told of rows has the
-// time of day as it is.
+// The time of day is set back or ahead by an hour. Timers are still due at the planned times, and status rows contain
+// the new time of day.
 func TestTimeOfDayIsSet(t *testing.T) {
 	for name, set := range map[string]time.Duration{"not at all": 0, "back": -time.Hour, "ahead": time.Hour} {
 		t.Run(name, func(t *testing.T) {
 			c := &clocks{day: then}
 			r := swsstest.Start(t)
-			d := orch.NewDaemon(orch.Orchagent, r, orch.Options{Time: c.tell})
+			d := orch.NewDaemon(orch.Orchagent, r, orch.Options{Time: c.report})
 			d.ReportsTo(schema.StateTAMTailStamp)
 			fired := make(chan string, 10)
 			at := then.Add(time.Minute)
@@ -52,7 +52,7 @@ func TestTimeOfDayIsSet(t *testing.T) {
 				fired <- "at a time"
 				return nil
 			})
-			var step time.Time // zero: none is asked for
+			var step time.Time // zero means none
 			stepped := make(chan struct{})
 			d.At(func() time.Time { return step }, func(context.Context, time.Time) error {
 				step = time.Time{}
@@ -67,7 +67,7 @@ func TestTimeOfDayIsSet(t *testing.T) {
 				if err := d.Do(ctx, func() { step = then }); err != nil {
 					t.Fatal(err)
 				}
-				<-stepped // by then all that was due is done
+				<-stepped // by then all due work is done
 				for _, w := range want {
 					select {
 					case got := <-fired:
@@ -92,7 +92,7 @@ func TestTimeOfDayIsSet(t *testing.T) {
 			}
 			c.pass(time.Minute, 0)
 			steps("every minute")
-			steps() // what was reported is written by now
+			steps() // reported statuses are written by now
 			cancel()
 			if err := <-ended; err != nil {
 				t.Fatal(err)

@@ -12,13 +12,13 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Rows that the daemon consumes are compared in the background with those that its handlers were given: an event may be
-// lost, and a row may change without one. The daemon keeps a digest of each row.
+// Rows that the daemon consumes are compared in the background with those that its handlers received. This is needed
+// because an event may be lost, and a row may change without one. The daemon stores a digest of each row.
 
-// Watch is what the daemon compares while it runs. More stages may be added before the first Run or Step.
+// Watch returns the comparisons of the running daemon. More stages may be added before the first Run or Step.
 func (d *Daemon) Watch() *drift.Watch { return d.watch }
 
-// comparePeriod is how often a daemon that runs on wall time compares.
+// comparePeriod returns the interval at which a daemon on wall time compares.
 func (d *Daemon) comparePeriod() time.Duration {
 	if !d.live {
 		return 0
@@ -26,7 +26,7 @@ func (d *Daemon) comparePeriod() time.Duration {
 	return drift.Period
 }
 
-// Compare looks at everything that the daemon compares, once, at simulated time now, and heals what is due.
+// Compare compares everything once, at simulated time now, and heals the rows that are due for it.
 func (d *Daemon) Compare(ctx context.Context, now time.Time) error {
 	if err := d.take(ctx); err != nil {
 		return err
@@ -36,7 +36,7 @@ func (d *Daemon) Compare(ctx context.Context, now time.Time) error {
 	return d.watch.Pass(ctx, now)
 }
 
-// took notes a row that came in.
+// took stores the digest of a received row.
 func (in *input) took(t Task) {
 	switch {
 	case in.taken == nil:
@@ -47,7 +47,7 @@ func (in *input) took(t Task) {
 	}
 }
 
-// digest is that of a row without what the daemon itself adds; 0 if nothing is left.
+// digest returns the digest of a row without the fields that the daemon itself adds; 0 if no other fields are left.
 func (in *input) digest(key string, row swss.FieldValues) uint64 {
 	if adds := in.rep.Adds; adds != nil && row != nil {
 		row = maps.Clone(row)
@@ -60,7 +60,7 @@ func (in *input) digest(key string, row swss.FieldValues) uint64 {
 	return drift.Sum(row)
 }
 
-// compareRows makes the rows of an input part of what is compared, if they are those of a table.
+// compareRows adds the rows of an input to the comparison, if they are those of a table.
 func (d *Daemon) compareRows(in *input) {
 	switch in.source.(type) {
 	case *rows, *swss.ConsumerState:
@@ -80,13 +80,13 @@ func (d *Daemon) compareRows(in *input) {
 	d.watch.Add(stage)
 }
 
-// consumed are the rows of a database that the daemon consumes.
+// A consumed compares the rows of a database that the daemon consumes.
 type consumed struct {
 	*Daemon
 	db *swss.DB
 }
 
-// inputsOf returns those that consume a table.
+// inputsOf returns the inputs that consume a table.
 func (c consumed) inputsOf(table string) (list []*input) {
 	for _, in := range c.inputs {
 		if in.db == c.db && in.source.Name() == table {
@@ -96,7 +96,7 @@ func (c consumed) inputsOf(table string) (list []*input) {
 	return list
 }
 
-// lookAfter looks for rows whose message may be lost: they are handed over still, among these keys.
+// lookAfter makes the sources look for rows that are pending although their message may be lost.
 func (c consumed) lookAfter(keys map[string]bool) {
 	for _, in := range c.inputs {
 		if s, ok := in.source.(*swss.ConsumerState); ok && in.db == c.db && keys[s.KeySet()] {
@@ -142,7 +142,7 @@ func (c consumed) list(ctx context.Context) ([]string, error) {
 	return keys, nil
 }
 
-// asTaken is a row as the handlers get it.
+// asTaken returns a row as the handlers receive it.
 func (in *input) asTaken(key string, row swss.FieldValues, size int64) swss.FieldValues {
 	if r, ok := in.source.(*rows); ok && r.Over(key) && (row != nil || size > 0) {
 		size = swss.TooMany
@@ -153,7 +153,7 @@ func (in *input) asTaken(key string, row swss.FieldValues, size int64) swss.Fiel
 	return row
 }
 
-// notTaken stands for a row that a source has not taken, for its size.
+// notTaken returns the substitute for a row that a source did not read because of its size.
 func notTaken(size int64) swss.FieldValues {
 	if size == swss.TooMany {
 		return schema.TooMany(swss.MaxRows, swss.MaxTable)
@@ -184,7 +184,7 @@ func (c consumed) look(ctx context.Context, names []string) (found []drift.Findi
 	return found, err
 }
 
-// words say how a row differs, by the digests of what it was and is.
+// words describes how a row differs, by its former and current digest.
 func words(was, is uint64) string {
 	switch {
 	case is == 0:
@@ -195,7 +195,7 @@ func words(was, is uint64) string {
 	return "is not as it was handed over"
 }
 
-// busy reports whether something about a row is in flight.
+// busy reports whether the row is in flight.
 func (in *input) busy(ctx context.Context, key string) (bool, error) {
 	if _, ready := in.ready[key]; ready {
 		return true, nil
@@ -206,7 +206,7 @@ func (in *input) busy(ctx context.Context, key string) (bool, error) {
 	return false, nil
 }
 
-// heal hands rows to their handlers as they stand.
+// heal passes the current rows to their handlers.
 func (c consumed) heal(ctx context.Context, drifted []drift.Finding) error {
 	names := make([]string, len(drifted))
 	for i, f := range drifted {

@@ -13,13 +13,13 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// A comparing daemon consumes PORT of CONFIG_DB and PORT_TABLE of APPL_DB, into which it writes oper_status itself.
+// A comparing daemon consumes PORT of CONFIG_DB and PORT_TABLE of APPL_DB, to which it adds oper_status itself.
 type comparing struct {
 	*testing.T
 	d     *orch.Daemon
 	r     *swss.Redis
 	now   time.Time
-	tasks []string // since last asked
+	tasks []string // since the last check
 }
 
 func newComparing(t *testing.T, r *swss.Redis) *comparing {
@@ -37,7 +37,7 @@ func newComparing(t *testing.T, r *swss.Redis) *comparing {
 	return c
 }
 
-// want checks what has been handed out, in whichever order.
+// want checks the handled tasks, in any order.
 func (c *comparing) want(what string, tasks ...string) {
 	c.Helper()
 	if _, err := c.d.Step(c.Context(), c.now); err != nil {
@@ -50,7 +50,7 @@ func (c *comparing) want(what string, tasks ...string) {
 	c.tasks = nil
 }
 
-// compare compares once at each of n seconds.
+// compare compares once in each of n seconds.
 func (c *comparing) compare(n int) drift.State {
 	c.Helper()
 	for range n {
@@ -69,7 +69,7 @@ func (c *comparing) do(err error) {
 	}
 }
 
-// A row of CONFIG_DB whose event was lost is handed out all the same, once it has been seen twice.
+// A row of CONFIG_DB whose event was lost is handled nevertheless, once it has been seen twice.
 func TestLostEventIsDrift(t *testing.T) {
 	server := swsstest.StartServer(t)
 	c := newComparing(t, server.Open())
@@ -99,8 +99,8 @@ func TestLostEventIsDrift(t *testing.T) {
 	}
 }
 
-// What the daemon adds to a row, and what is on its way, is no drift. What its author has changed is handed out when
-// the author has looked at everything and left it.
+// Fields that the daemon itself adds, and rows in flight, are not drift. A row that differs from its author's version
+// is handled if the author has compared all rows and not changed it back.
 func TestRowsOfAnotherDaemon(t *testing.T) {
 	c := newComparing(t, swsstest.Start(t))
 	appl := c.r.DB(swss.ApplDB)

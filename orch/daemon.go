@@ -19,26 +19,26 @@ import (
 
 // Options of a [Daemon].
 type Options struct {
-	Logger   *slog.Logger // nil discards
-	Recorder io.Writer    // every task as in SONiC's swss.rec; nil records nothing
-	// Check tells, with [swss.ErrAnew], that a database is no longer what the daemon knows of it: Run
-	// then ends. It is asked at the start, after every trouble, and once per second; nil: never.
+	Logger   *slog.Logger // nil discards messages
+	Recorder io.Writer    // receives every task in the format of SONiC's swss.rec; nil records nothing
+	// Check returns [swss.ErrAnew] if the daemon must read its databases again from the start, for example after a
+	// restart of Redis. Run then ends. Check is called at the start, after every failure, and once per second. It may
+	// be nil.
 	Check func(context.Context) error
-	// Disturb says how often a message of a channel is delivered, for faults on purpose; nil: once.
+	// Disturb returns how often a message of a channel is delivered, for fault injection. nil means once.
 	Disturb func(channel string) int
-	// Time tells the time of day, which may be set, and how long ago something was that stays the same; nil: the
-	// kernel's clocks do.
+	// Time returns the time of day, which may be set, and the time since a fixed instant. nil means the kernel's
+	// clocks.
 	Time func() (day time.Time, since time.Duration)
-	// Tell is called by Run with why the daemon does not work, and with "" when it does; nil: nobody
-	// wants to know.
-	Tell func(reason string)
-	// Doubted says that it is not known at the moment what rows have become of: outcomes are then kept back. nil: it
-	// always is.
-	Doubted func() bool
+	// Report is called by Run with the reason when the daemon cannot work, and with "" when it works again. It may be
+	// nil.
+	Report func(reason string)
+	// ASICUnknown reports whether the state of the ASIC is currently unknown. Outcomes are then kept back. nil means
+	// never.
+	ASICUnknown func() bool
 }
 
-// A Daemon consumes tables and hands their rows to handlers. Everything is
-// registered before the first Run or Step.
+// A Daemon consumes tables and passes their rows to handlers. Everything is registered before the first Run or Step.
 type Daemon struct {
 	name     string
 	redis    *swss.Redis
@@ -46,28 +46,27 @@ type Daemon struct {
 	recorder io.Writer
 	listener *swss.Listener
 	opts     Options
-	turn     chan struct{} // holds a value while nobody has the turn
+	turn     chan struct{} // holds a value while the turn is free
 	wake     chan struct{}
 
-	// What follows may only be used by who has the turn.
+	// The following fields may only be used by the holder of the turn.
 	*clock
 	*outcomes
 	inputs    []*input
 	afterRows []*afterRows
 	timers    []*timer
 	parked    map[Dep]map[*pending]struct{}
-	former    *former // what the former process made of rows; nil: that does not matter
+	former    *former // the outcomes of the former process; nil if they do not matter
 	onRelease []func()
 	resolved  map[Dep]struct{} // since the handler was last called
 
 	watch      *drift.Watch
-	compared   map[*swss.DB]bool // databases of which tables are consumed
-	flushCount string            // how often databases were emptied; "" before the first look
+	compared   map[*swss.DB]bool // databases with consumed tables
+	flushCount string            // counts of the commands that empty databases, as text; "" before the first look
 	onFlush    []func()
 }
 
-// NewDaemon returns a daemon without tables. name is used in logs and in the field "by" of STATE_DB
-// rows.
+// NewDaemon returns a daemon without tables. name is used in logs and in the field "by" of STATE_DB rows.
 func NewDaemon(name string, r *swss.Redis, opts Options) *Daemon {
 	c := newClock(opts.Time)
 	d := &Daemon{
@@ -87,7 +86,7 @@ func NewDaemon(name string, r *swss.Redis, opts Options) *Daemon {
 		d.log = slog.New(slog.DiscardHandler)
 	}
 	d.watch.Author = func(ctx context.Context, daemon string) (int, bool) { return drift.Author(ctx, r, daemon) }
-	d.outcomes.doubted = opts.Doubted
+	d.outcomes.asicUnknown = opts.ASICUnknown
 	compareOutcomes(d)
 	d.Every(d.flushPeriod, d.watchFlush)
 	d.Every(d.comparePeriod, d.watch.Work)
@@ -98,15 +97,14 @@ func NewDaemon(name string, r *swss.Redis, opts Options) *Daemon {
 // Name returns the daemon's name.
 func (d *Daemon) Name() string { return d.name }
 
-// Redis returns the server the daemon works on.
+// Redis returns the server that the daemon uses.
 func (d *Daemon) Redis() *swss.Redis { return d.redis }
 
 // Logger returns the daemon's logger.
 func (d *Daemon) Logger() *slog.Logger { return d.log }
 
-// Consume hands the rows of a source to a handler; table is their name in
-// tasks. Tables are handled in the order in which they are registered. Rows
-// that exist at the start are delivered as Set.
+// Consume passes the rows of a source to a handler. table is their name in tasks. Tables are handled in the order of
+// their registration. Rows that exist at the start are delivered as Set.
 func (d *Daemon) Consume(src func(*swss.Listener) swss.Source, table string, h Handler, rep Reporting) {
 	source := src(d.listener)
 	if s, ok := source.(*swss.Subscriber); ok {
@@ -131,29 +129,28 @@ func (d *Daemon) Consume(src func(*swss.Listener) swss.Source, table string, h H
 	d.compareRows(in)
 }
 
-// Receive hands the messages of a source (notifications, queued operations) to
-// f one by one, in their order.
+// Receive passes the messages of a source (notifications, queued operations) to f one by one, in order.
 func (d *Daemon) Receive(src func(*swss.Listener) swss.Source, f func(context.Context, swss.KeyOpFieldsValues) error) {
 	source := src(d.listener)
 	d.inputs = append(d.inputs, &input{source: source, table: source.Name(), receive: f})
 }
 
-// An afterRows is what [Daemon.AfterRows] registers.
+// An afterRows is a registration of [Daemon.AfterRows].
 type afterRows struct {
 	due     func() bool
-	emptied bool // a database, since f succeeded last
+	emptied bool // a database was emptied since the last success of f
 	f       func(context.Context) error
 }
 
-// AfterRows calls f when all incoming rows have been handed out and due returns true, and after a database was emptied.
-// When f fails it is called again, once Redis answers.
+// AfterRows calls f when all incoming rows have been handled and due returns true, and after a database was emptied.
+// If f fails, it is called again once Redis answers.
 func (d *Daemon) AfterRows(due func() bool, f func(context.Context) error) {
 	a := &afterRows{due: due, f: f}
 	d.OnFlush(func() { a.emptied = true })
 	d.afterRows = append(d.afterRows, a)
 }
 
-// concludeRows calls what is due after rows.
+// concludeRows calls the functions that are due after rows.
 func (d *Daemon) concludeRows(ctx context.Context) (worked bool, err error) {
 	for _, a := range d.afterRows {
 		if !a.emptied && !a.due() {
@@ -168,17 +165,16 @@ func (d *Daemon) concludeRows(ctx context.Context) (worked bool, err error) {
 	return worked, nil
 }
 
-// Step does all the work there is at simulated time now and reports whether there was any. It
-// neither sleeps nor waits for anything to arrive.
+// Step does all pending work at simulated time now and reports whether there was any. It neither sleeps nor waits for
+// anything to arrive.
 //
-// An error means that Redis is not available or that a timer or receiver
-// failed; what was not done is done by the next step.
+// An error means that Redis is not available or that a timer or receiver failed. The next step does the rest.
 func (d *Daemon) Step(ctx context.Context, now time.Time) (worked bool, err error) {
 	return d.step(ctx, now, true)
 }
 
-// step takes the turn and works until nothing is left. With barrier, it first waits for everything
-// that was published before.
+// step acquires the turn and works until nothing is left. With barrier, it first waits for everything that was
+// published before.
 func (d *Daemon) step(ctx context.Context, now time.Time, barrier bool) (worked bool, err error) {
 	if err := d.take(ctx); err != nil {
 		return false, err
@@ -196,13 +192,13 @@ func (d *Daemon) step(ctx context.Context, now time.Time, barrier bool) (worked 
 		if err != nil || !again {
 			return worked, err
 		}
-		if err := ctx.Err(); err != nil { // a round handles nothing then, and the next one finds the same
+		if err := ctx.Err(); err != nil { // a round would handle nothing, and the next one would have the same items
 			return worked, err
 		}
 	}
 }
 
-// round takes what has arrived, handles it, and fires the timers that are due.
+// round accepts the items that have arrived, handles them, and fires the timers that are due.
 func (d *Daemon) round(ctx context.Context) (worked bool, err error) {
 	var errs []error
 	for _, f := range []func(context.Context) (bool, error){d.pop, d.process, d.concludeRows, d.fire, d.process} {
@@ -219,7 +215,7 @@ func (d *Daemon) round(ctx context.Context) (worked bool, err error) {
 	return worked, errors.Join(errs...)
 }
 
-// pop takes what the sources have.
+// pop reads the available items of the sources.
 func (d *Daemon) pop(ctx context.Context) (worked bool, err error) {
 	var errs []error
 	for _, in := range d.inputs {
@@ -249,8 +245,8 @@ func (d *Daemon) pop(ctx context.Context) (worked bool, err error) {
 	return worked, errors.Join(errs...)
 }
 
-// Do calls f while no handler runs, as if it were one; then the daemon looks
-// for work. A handler must not call it. It fails if ctx ends before f's turn.
+// Do calls f like a handler, while no handler runs. Then the daemon looks for work. A handler must not call it. It
+// fails if ctx ends before the turn is free.
 func (d *Daemon) Do(ctx context.Context, f func()) error {
 	if err := d.take(ctx); err != nil {
 		return err
@@ -267,7 +263,7 @@ func (d *Daemon) Do(ctx context.Context, f func()) error {
 	return nil
 }
 
-// Hears fails if ctx ends before the connection that tells the daemon of changes has answered.
+// Hears returns an error if ctx ends before the connection that reports changes to the daemon has answered.
 func (d *Daemon) Hears(ctx context.Context) error { return d.listener.Sync(ctx) }
 
 func (d *Daemon) take(ctx context.Context) error {
@@ -281,16 +277,16 @@ func (d *Daemon) take(ctx context.Context) error {
 
 func (d *Daemon) release() { d.turn <- struct{}{} }
 
-// Close ends the daemon's connection. Run does it when it returns.
+// Close ends the daemon's connection. Run calls it when it returns.
 func (d *Daemon) Close() error { return d.listener.Close() }
 
-// A Dump is what a daemon has not done yet.
+// A Dump lists the pending work of a daemon.
 type Dump struct {
 	Pending []string         // "TABLE key SET", sorted
-	Parked  map[Dep][]string // the same, by what they wait for
+	Parked  map[Dep][]string // the same, by their dependency
 }
 
-// Dump returns what the daemon has not done yet. A handler must not call it.
+// Dump returns the pending work of the daemon. A handler must not call it.
 func (d *Daemon) Dump() Dump {
 	<-d.turn
 	defer d.release()
@@ -327,7 +323,7 @@ func (d *Daemon) record(t Task) {
 	}
 }
 
-// retryDep is what a task with a SAI status of class Retry waits for.
+// retryDep returns the dependency of a task that failed with a SAI status of class Retry.
 func retryDep(err error) Dep {
 	var call *sai.CallError
 	if errors.As(err, &call) {

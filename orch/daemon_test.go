@@ -18,15 +18,15 @@ import (
 
 var start = time.Date(2025, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// A bench is a daemon under test with two tables, "A" and then "B", whose
-// handler logs each task and answers as told.
+// A bench is a daemon under test with two tables, "A" and then "B". Its handler logs each task and returns the result
+// of answer.
 type bench struct {
 	t      testing.TB
 	r      *swss.Redis
 	d      *orch.Daemon
 	a, b   *swss.ProducerState
 	log    []string
-	answer func(orch.Task) error // nil: all are done
+	answer func(orch.Task) error // nil means that all are done
 	now    time.Time
 }
 
@@ -59,7 +59,7 @@ func newBenchOn(t testing.TB, r *swss.Redis, name string) *bench {
 	return x
 }
 
-// step steps the daemon and returns what the handler was given.
+// step steps the daemon and returns the tasks of the handler.
 func (x *bench) step() []string {
 	x.t.Helper()
 	if _, err := x.d.Step(x.t.Context(), x.now); err != nil {
@@ -88,7 +88,7 @@ func (x *bench) del(p *swss.ProducerState, key string) {
 	}
 }
 
-// state returns a STATE_DB row as text, "" if there is none.
+// state returns a STATE_DB row as text, or "" if there is none.
 func (x *bench) state(table, key string) string {
 	x.t.Helper()
 	fv, ok, err := swss.NewTable(x.r.DB(swss.StateDB), table).Get(x.t.Context(), key)
@@ -152,7 +152,7 @@ func TestParkedRow(t *testing.T) {
 	}
 	x.set(x.a, "k", "f", "1")
 	x.want(x.step(), "SET A:k f=1")
-	x.want(x.step()) // it is not tried again by itself
+	x.want(x.step()) // it is not retried by itself
 	if diff := cmp.Diff(map[orch.Dep][]string{{Kind: "port", Name: "p"}: {"A k SET"}}, x.d.Dump().Parked); diff != "" {
 		t.Errorf("parked: %s", diff)
 	}
@@ -206,8 +206,7 @@ func TestDeleteThatWaitsHoldsBackTheSet(t *testing.T) {
 	x.want(x.step(), "DEL A:k", "SET A:k f=2")
 }
 
-// TestOrder: tables in the order of their registration; deletes first, sorted
-// by key.
+// TestOrder: tables are handled in the order of their registration, deletes first, sorted by key.
 func TestOrder(t *testing.T) {
 	x := newBench(t, "orchagent")
 	x.set(x.b, "1", "f", "1")
@@ -225,10 +224,10 @@ func TestMerge(t *testing.T) {
 	x.set(x.a, "k", "f", "1")
 	x.set(x.a, "k", "g", "2")
 	x.want(x.step(), "SET A:k f=1 g=2")
-	x.set(x.a, "k", "f", "3") // a set merges; the handler sees the whole row
+	x.set(x.a, "k", "f", "3") // a set merges; the handler receives the whole row
 	x.want(x.step(), "SET A:k f=3 g=2")
 	x.del(x.a, "k")
-	x.set(x.a, "k", "h", "4") // a delete before it makes it the whole row
+	x.set(x.a, "k", "h", "4") // after a delete it is the whole row
 	x.want(x.step(), "SET A:k h=4")
 	x.set(x.a, "k", "h", "5")
 	x.del(x.a, "k")
@@ -294,8 +293,7 @@ type otherInvalid struct{}
 func (otherInvalid) Error() string { return "bad" }
 func (otherInvalid) InvalidField() {}
 
-// TestRoomOnTheSwitch: what found no room is tried again when something was
-// removed.
+// TestRoomOnTheSwitch: a task without capacity is retried when something was removed.
 func TestRoomOnTheSwitch(t *testing.T) {
 	x := newBench(t, "orchagent")
 	room := 1
@@ -351,8 +349,7 @@ func TestStepSaysWhetherItWorked(t *testing.T) {
 	}
 }
 
-// TestChainWithinOneStep: what a handler writes to a table that the daemon
-// consumes is handled in the same step.
+// TestChainWithinOneStep: a row that a handler writes to a table of the daemon is handled in the same step.
 func TestChainWithinOneStep(t *testing.T) {
 	x := newBench(t, "tammgrd")
 	x.answer = func(task orch.Task) error {

@@ -1,15 +1,14 @@
-// Package orch is the framework that every daemon of the control plane runs
-// on: managers (CONFIG_DB to APPL_DB) and orchestrators (APPL_DB to SAI).
+// Package orch is the framework of every daemon of the control plane: managers (CONFIG_DB to APPL_DB) and
+// orchestrators (APPL_DB to SAI).
 //
-// A [Daemon] consumes tables in the order of their registration and hands their
-// rows as tasks to one [Handler] per table. All handlers, timers and observers
-// of a daemon run on one goroutine at a time, so they hold no locks. A handler
-// answers each task with an error: nil is done, a [WaitError] parks the task
-// until its [Dep] is resolved, an invalid field rejects it, anything else is a
-// failure. Every outcome becomes a STATE_DB row {status, reason, since, by}.
+// A [Daemon] consumes tables in the order of their registration and passes their rows as tasks to one [Handler] per
+// table. All handlers, timers and observers of a daemon run on one goroutine at a time, so they hold no locks. A
+// handler returns an error for each task. nil means done. A [WaitError] parks the task until its [Dep] is resolved. An
+// invalid field rejects the task, and any other error is a failure. Every outcome becomes a STATE_DB row {status,
+// reason, since, by}.
 //
-// A daemon runs on wall time ([Daemon.Run]) or is stepped at simulated times
-// ([Daemon.Step]); a step does all the work there is and never sleeps.
+// A daemon runs on wall time ([Daemon.Run]) or is stepped at simulated times ([Daemon.Step]). A step does all pending
+// work and never sleeps.
 //
-// What belongs here: what all daemons share. No table's meaning, no SAI object.
+// This package contains what all daemons share. It interprets no table and creates no SAI object.
 package orch

@@ -11,27 +11,28 @@ import (
 	"tamtam/swss/schema"
 )
 
-// While the state of the ASIC is unknown, no row may say that it is in force.
+// While the state of the ASIC is unknown, no row may report that it is in force.
 
 //go:embed doubt.lua
-var doubtText string
+var unknownText string
 
 //go:embed oper.lua
 var operText string
 
-var doubtScript, operScript = swss.NewScript(doubtText), swss.NewScript(operText)
+var unknownScript, operScript = swss.NewScript(unknownText), swss.NewScript(operText)
 
-// A Doubter says in STATE_DB what is known of the ASIC in the name of orchagent.
-type Doubter struct {
+// A ASICMarker reports in STATE_DB, in the name of orchagent, whether the state of the ASIC is known.
+type ASICMarker struct {
 	Redis *swss.Redis
-	// Owner is the process of orchagent whose databases they are; "": there is none any more. Another's rows stay.
+	// Owner is the process of orchagent that has claimed the databases; "" if it has ended. Rows of other processes
+	// stay unchanged.
 	Owner string
 }
 
-// Doubt says that the state of the ASIC is unknown, and why: of every row that orchagent reports to be in force, and of
-// the state of every port and LAG. It returns how many rows said that they are in force. Rows that wait or were refused
-// say so still, as what managers say stays: it is about the configuration.
-func (d Doubter) Doubt(ctx context.Context, why string, now time.Time) (rows int, err error) {
+// MarkUnknown reports that the state of the ASIC is unknown, and why. It changes every row that orchagent reports as in
+// force, and the state of every port and LAG. It returns the number of rows that were in force. Rows that wait or
+// were refused stay unchanged. So do the reports of managers, which are about the configuration.
+func (d ASICMarker) MarkUnknown(ctx context.Context, why string, now time.Time) (rows int, err error) {
 	if rows, err = d.turn(ctx, why, now); err != nil {
 		return rows, err
 	}
@@ -53,14 +54,14 @@ func (d Doubter) Doubt(ctx context.Context, why string, now time.Time) (rows int
 	return rows, nil
 }
 
-// Believe takes back what Doubt said of rows: they are in force. Of ports and LAGs that has to be told anew.
-func (d Doubter) Believe(ctx context.Context, now time.Time) error {
+// Restore restores the rows that Doubt changed: they are in force. Ports and LAGs must be reported again.
+func (d ASICMarker) Restore(ctx context.Context, now time.Time) error {
 	_, err := d.turn(ctx, "", now)
 	return err
 }
 
-// turn makes the rows that are in force unknown, for the reason why; if there is none, it turns them back.
-func (d Doubter) turn(ctx context.Context, why string, now time.Time) (rows int, err error) {
+// turn marks the rows that are in force as unknown, for the reason why. If why is "", it restores them.
+func (d ASICMarker) turn(ctx context.Context, why string, now time.Time) (rows int, err error) {
 	db := d.Redis.DB(swss.StateDB)
 	all, err := db.AllKeys(ctx)
 	if err != nil {
@@ -78,7 +79,7 @@ func (d Doubter) turn(ctx context.Context, why string, now time.Time) (rows int,
 			is, becomes = becomes, is
 		}
 		slices.Sort(of[t.State])
-		n, err := d.run(ctx, swss.StateDB, doubtScript, of[t.State], at, why, t.Status, is, becomes,
+		n, err := d.run(ctx, swss.StateDB, unknownScript, of[t.State], at, why, t.Status, is, becomes,
 			schema.SONiCStatus(t.State, becomes))
 		rows += n
 		if err != nil {
@@ -96,8 +97,8 @@ func rowsOf(ctx context.Context, db *swss.DB, table string) ([]string, error) {
 	return keys, err
 }
 
-// run calls a script for rows, some at a time, and returns the sum of what it returns.
-func (d Doubter) run(
+// run calls a script for rows in batches, and returns the sum of the results.
+func (d ASICMarker) run(
 	ctx context.Context, name swss.DBName, s swss.Script, keys []string, args ...any,
 ) (sum int, err error) {
 	var calls []swss.Call

@@ -35,11 +35,11 @@ func getRow(t testing.TB, db *swss.DB, table, key string) swss.FieldValues {
 	return row
 }
 
-// Whatever orchagent says to be in force is unknown while it is in doubt, in each table in its own words, and as it was
-// when the doubt is over. What is not in force, and what others say, stays.
+// While the state of the ASIC is unknown, every row that orchagent reports as in force is unknown, in the words of
+// its table. Afterwards it is restored. Rows that are not in force, and those of other authors, stay unchanged.
 func TestDoubt(t *testing.T) {
 	r := swsstest.Start(t)
-	state, doubter := r.DB(swss.StateDB), orch.Doubter{Redis: r}
+	state, doubter := r.DB(swss.StateDB), orch.ASICMarker{Redis: r}
 	const since, now, again = "2025-01-02T03:04:05Z", "2026-01-15T12:00:00Z", "2026-01-15T12:01:00Z"
 	for _, table := range schema.StatusTables() {
 		row := func(status, reason, since, by string) swss.FieldValues {
@@ -67,8 +67,8 @@ func TestDoubt(t *testing.T) {
 		put("noted", table.Good, "a note", orch.Orchagent)
 		put("waits", table.Waiting, "no port", orch.Orchagent)
 		put("manager's", table.Good, "", orch.Manager)
-		for range 2 { // the second time there is nothing more to say
-			if _, err := doubter.Doubt(t.Context(), "syncd\nis gone", then); err != nil {
+		for range 2 { // the second time there is nothing left to do
+			if _, err := doubter.MarkUnknown(t.Context(), "syncd\nis gone", then); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -76,7 +76,7 @@ func TestDoubt(t *testing.T) {
 		is("doubted", "noted", table.Unknown, "syncd; is gone", now, orch.Orchagent)
 		is("doubted", "waits", table.Waiting, "no port", since, orch.Orchagent)
 		is("doubted", "manager's", table.Good, "", since, orch.Manager)
-		if err := doubter.Believe(t.Context(), later); err != nil {
+		if err := doubter.Restore(t.Context(), later); err != nil {
 			t.Fatal(err)
 		}
 		is("believed", "plain", table.Good, "", again, orch.Orchagent)
@@ -89,15 +89,14 @@ func TestDoubt(t *testing.T) {
 	}
 }
 
-// A session of the drop monitor whose row has SONiC's field alone, as a version before this one wrote it, is doubted
-// too.
+// A drop monitor session with only SONiC's status field, as an earlier version wrote it, becomes unknown too.
 func TestDoubtOfSONiCsWord(t *testing.T) {
 	r := swsstest.Start(t)
 	setRow(t, r.DB(swss.StateDB), schema.StateTAMDropMonitor, "s",
 		swss.FieldValues{"status": "active", "by": orch.Orchagent})
 	setRow(t, r.DB(swss.StateDB), schema.StateTAMDropMonitor, "other",
 		swss.FieldValues{"status": "inactive", "by": orch.Orchagent})
-	if n, err := (orch.Doubter{Redis: r}).Doubt(t.Context(), "syncd is gone", then); err != nil || n != 1 {
+	if n, err := (orch.ASICMarker{Redis: r}).MarkUnknown(t.Context(), "syncd is gone", then); err != nil || n != 1 {
 		t.Fatal(n, err)
 	}
 	got := getRow(t, r.DB(swss.StateDB), schema.StateTAMDropMonitor, "s")
@@ -106,16 +105,16 @@ func TestDoubtOfSONiCsWord(t *testing.T) {
 	}
 }
 
-// A port or LAG is neither up nor down while the state of the ASIC is unknown.
+// While the state of the ASIC is unknown, a port or LAG is neither up nor down.
 func TestDoubtOfPorts(t *testing.T) {
 	r := swsstest.Start(t)
-	doubter := orch.Doubter{Redis: r}
+	doubter := orch.ASICMarker{Redis: r}
 	for _, db := range []swss.DBName{swss.ApplDB, swss.StateDB} {
 		setRow(t, r.DB(db), "PORT_TABLE", "Ethernet0", swss.FieldValues{"oper_status": "up", "mtu": "9100"})
 		setRow(t, r.DB(db), "LAG_TABLE", "PortChannel1", swss.FieldValues{"oper_status": "down"})
 		setRow(t, r.DB(db), "PORT_TABLE", "PortInitDone", swss.FieldValues{"lanes": "0"})
 	}
-	if _, err := doubter.Doubt(t.Context(), "syncd is gone", then); err != nil {
+	if _, err := doubter.MarkUnknown(t.Context(), "syncd is gone", then); err != nil {
 		t.Fatal(err)
 	}
 	for _, db := range []swss.DBName{swss.ApplDB, swss.StateDB} {
@@ -131,7 +130,7 @@ func TestDoubtOfPorts(t *testing.T) {
 	}
 }
 
-// Nobody doubts what another process of orchagent says.
+// Rows of another process of orchagent stay unchanged.
 func TestDoubtOfOthers(t *testing.T) {
 	r := swsstest.Start(t)
 	if _, err := r.Claim(t.Context(), orch.Orchagent, "a", swss.StateDB, swss.ApplDB); err != nil {
@@ -141,7 +140,7 @@ func TestDoubtOfOthers(t *testing.T) {
 	for owner, want := range map[string]string{"": "active", "b": "active", "a": "unknown"} {
 		setRow(t, r.DB(swss.StateDB), schema.StateTAMTailStamp, "s", swss.FieldValues{"status": "active", "by": "orchagent"})
 		setRow(t, r.DB(swss.ApplDB), "PORT_TABLE", "Ethernet0", swss.FieldValues{"oper_status": "active"})
-		if _, err := (orch.Doubter{Redis: r, Owner: owner}).Doubt(t.Context(), "syncd is gone", then); err != nil {
+		if _, err := (orch.ASICMarker{Redis: r, Owner: owner}).MarkUnknown(t.Context(), "syncd is gone", then); err != nil {
 			t.Fatal(err)
 		}
 		port := getRow(t, r.DB(swss.ApplDB), "PORT_TABLE", "Ethernet0")["oper_status"]
@@ -151,10 +150,10 @@ func TestDoubtOfOthers(t *testing.T) {
 	}
 }
 
-// While it is in doubt what became of rows, a daemon keeps outcomes back; then they are written.
+// While the state of the ASIC is unknown, a daemon keeps outcomes back. Afterwards it writes them.
 func TestDoubtedOutcomes(t *testing.T) {
 	r, doubted := swsstest.Start(t), true
-	d := orch.NewDaemon(orch.Orchagent, r, orch.Options{Doubted: func() bool { return doubted }})
+	d := orch.NewDaemon(orch.Orchagent, r, orch.Options{ASICUnknown: func() bool { return doubted }})
 	defer d.Close()
 	d.ReportsTo(schema.StateTAMTailStamp)
 	step := func() {
@@ -180,7 +179,7 @@ func TestDoubtedOutcomes(t *testing.T) {
 	}
 }
 
-// BenchmarkDoubt doubts and believes 10,000 sessions on a real Redis that has as many rows of other kinds.
+// BenchmarkDoubt calls Doubt and Believe for 10,000 sessions on a real Redis that has as many rows of other kinds.
 func BenchmarkDoubt(b *testing.B) {
 	r := swsstest.StartServer(b).Open()
 	sessions, others := map[string]swss.FieldValues{}, map[string]swss.FieldValues{}
@@ -195,12 +194,12 @@ func BenchmarkDoubt(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	doubter := orch.Doubter{Redis: r}
+	doubter := orch.ASICMarker{Redis: r}
 	for b.Loop() {
-		if n, err := doubter.Doubt(b.Context(), "syncd is gone", then); err != nil || n != len(sessions) {
+		if n, err := doubter.MarkUnknown(b.Context(), "syncd is gone", then); err != nil || n != len(sessions) {
 			b.Fatalf("%d rows, %v", n, err)
 		}
-		if err := doubter.Believe(b.Context(), later); err != nil {
+		if err := doubter.Restore(b.Context(), later); err != nil {
 			b.Fatal(err)
 		}
 	}

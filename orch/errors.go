@@ -8,25 +8,23 @@ import (
 	"tamtam/sai"
 )
 
-// A Dep is something a task can wait for. Kind is a word that an operator understands: "port",
-// "flow group", "ACL table", "ACL rule", "feature".
+// A Dep is a condition that a task can wait for. Kind is a word that an operator understands: "port", "flow group",
+// "ACL table", "ACL rule", "feature".
 type Dep struct{ Kind, Name string }
 
 func (d Dep) String() string { return strings.TrimSpace(d.Kind + " " + d.Name) }
 
-// resourceKind is the kind of the Dep of a task for which the switch had no
-// room.
+// resourceKind is the kind of the Dep of a task for which the switch had no capacity.
 const resourceKind = "switch resource"
 
-// ResourceDep is what a task waits for when the switch has no room for one more
-// object of a type, or still uses one that should go. A daemon resolves all of
-// them whenever a delete succeeded; handlers may resolve one earlier.
+// ResourceDep returns the dependency of a task that lacks capacity for an object of a type, or whose object is still in
+// use. A daemon resolves all such dependencies whenever a delete has succeeded. Handlers may resolve one earlier.
 func ResourceDep(t sai.ObjectType) Dep { return Dep{Kind: resourceKind, Name: t.String()} }
 
 // A WaitError parks a task until On is resolved.
 type WaitError struct {
 	On     Dep
-	Reason string // for the operator; "" names On
+	Reason string // for the operator; "" means the name of On
 }
 
 func (e *WaitError) Error() string {
@@ -36,7 +34,7 @@ func (e *WaitError) Error() string {
 	return "waiting for " + e.On.String()
 }
 
-// Wait returns a WaitError. An empty reason names the dependency.
+// Wait returns a WaitError. If reason is empty, the error names the dependency.
 func Wait(kind, name, reason string, args ...any) error {
 	if len(args) > 0 {
 		reason = fmt.Sprintf(reason, args...)
@@ -44,12 +42,12 @@ func Wait(kind, name, reason string, args ...any) error {
 	return &WaitError{On: Dep{kind, name}, Reason: reason}
 }
 
-// An InvalidError is a field that can never be applied as it is.
+// An InvalidError reports a field that can never be applied as it is.
 type InvalidError struct {
-	Object string // "ACL rule TAM|web"; "" if the context says it
+	Object string // for example "ACL rule TAM|web"; "" if the context contains it
 	Field  string
 	Value  string
-	Want   string // what would be right
+	Want   string // the valid form
 }
 
 func (e *InvalidError) Error() string {
@@ -72,14 +70,14 @@ func invalid(err error) bool {
 	return errors.As(err, &e)
 }
 
-// A Class says what a SAI status means for the task that met it, as in SONiC's failure handling.
+// A Class is the meaning of a SAI status for the task that received it, as in SONiC's failure handling.
 type Class uint8
 
 // The classes.
 const (
 	Done      Class = iota // no error
-	Benign                 // the wanted state exists anyway
-	Retry                  // can succeed once something was removed
+	Benign                 // the target state exists anyway
+	Retry                  // can succeed once something is removed
 	Permanent              // will not succeed by itself
 )
 
@@ -87,8 +85,7 @@ func (c Class) String() string {
 	return [...]string{"done", "benign", "retry", "permanent"}[min(c, Permanent)]
 }
 
-// Classify returns the class of an error. Errors without a SAI status are
-// permanent.
+// Classify returns the class of an error. Errors without a SAI status are permanent.
 func Classify(err error) Class {
 	status, ok := sai.StatusOf(err)
 	if !ok {

@@ -9,7 +9,7 @@ import (
 	"tamtam/swss"
 )
 
-// A session waits for its flow group, and STATE_DB says so; when the group is there, it becomes active.
+// A session waits for its flow group, and STATE_DB reports that. When the group exists, the session becomes active.
 func ExampleDaemon() {
 	ctx := context.Background()
 	r, err := swss.OpenEmbedded()

@@ -9,8 +9,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Explain renders an error as one line for an operator: SAI's answer in words, followed by the
-// status and the attribute at fault; a wrong field is named without its row.
+// Explain formats an error as one line for an operator: SAI's answer in words, followed by the status and the invalid
+// attribute. An invalid field is described without its row.
 func Explain(err error) string {
 	var field *schema.FieldError
 	if errors.As(err, &field) {
@@ -34,10 +34,10 @@ func Explain(err error) string {
 	return strings.ReplaceAll(text, "\n", "; ")
 }
 
-// answered is a reason that syncd gives, which tells an operator nothing.
+// answered is a reason from syncd that has no value for an operator.
 const answered = "answered by syncd"
 
-// Unsupported reports whether a status is that of something the switch cannot do.
+// Unsupported reports whether a status means that the switch lacks a function.
 func Unsupported(s sai.Status) bool {
 	return s == sai.StatusNotSupported || s == sai.StatusNotImplemented ||
 		between(s, sai.StatusAttrNotImplemented0, sai.StatusAttrNotImplementedMax) ||
@@ -45,7 +45,7 @@ func Unsupported(s sai.Status) bool {
 		between(s, sai.StatusUnknownAttribute0, sai.StatusUnknownAttributeMax)
 }
 
-// Refused reports whether a status is that of a value that the switch does not accept.
+// Refused reports whether a status means that the switch does not accept a value.
 func Refused(s sai.Status) bool {
 	return s == sai.StatusInvalidParameter || between(s, sai.StatusInvalidAttribute0, sai.StatusInvalidAttributeMax) ||
 		between(s, sai.StatusInvalidAttrValue0, sai.StatusInvalidAttrValueMax)
@@ -74,7 +74,7 @@ func meaning(s sai.Status) string {
 	return "the switch failed"
 }
 
-// valueText returns a value for an operator, cut if it is long.
+// valueText formats a value for an operator, shortened if it is long.
 func valueText(v sai.Value) string {
 	const most = 80
 	text := fmt.Sprint(v)
@@ -84,8 +84,8 @@ func valueText(v sai.Value) string {
 	return text
 }
 
-// AtAttr names the attribute at fault in the error of creating an object with these attributes, and its value, where
-// SAI's status numbers it.
+// AtAttr adds the invalid attribute and its value to the error of creating an object with these attributes, if SAI's
+// status contains the attribute's index.
 func AtAttr(err error, t sai.ObjectType, attrs []sai.Attr) error {
 	status, ok := sai.StatusOf(err)
 	call := &sai.CallError{Op: "create", Type: t, Status: status}

@@ -8,12 +8,12 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Features hands the rows of TAM_APPL_FEATURES_TABLE to the orchs of the features, and tells the
-// managers what the switch can do. A feature that no orch has is reported UNSUPPORTED.
+// Features passes the rows of TAM_APPL_FEATURES_TABLE to the orchs of the features, and reports the capabilities of
+// the switch to the managers. A feature without an orch is reported as UNSUPPORTED.
 type Features struct {
 	daemon *Daemon
 	orchs  map[string]func(ctx context.Context, active bool)
-	can    swss.FieldValues // of SWITCH_TABLE:switch
+	can    swss.FieldValues // fields of SWITCH_TABLE:switch
 }
 
 // NewFeatures registers the table on the daemon.
@@ -28,20 +28,19 @@ func NewFeatures(d *Daemon) *Features {
 	return f
 }
 
-// On passes each row of a feature to apply, which reports what becomes of the feature while it is
-// active.
+// On passes each row of a feature to apply, which reports the status of the feature while it is active.
 func (f *Features) On(feature string, apply func(ctx context.Context, active bool)) {
 	f.orchs[feature] = apply
 }
 
-// Can records whether the switch can do a feature; unsupported is why it cannot, "" if it can.
+// Can records whether the switch supports a feature. unsupported is the reason if it does not, else "".
 func (f *Features) Can(feature, unsupported string) {
 	f.can[schema.CapabilityField(feature)] = fmt.Sprint(unsupported == "")
 	f.can[schema.CapabilityReasonField(feature)] = unsupported
 }
 
-// Publish writes what was recorded of all features to APPL_DB SWITCH_TABLE, in one write: where
-// other features are listed there, one that is not counts as not offered by the switch.
+// Publish writes the records of all features to APPL_DB SWITCH_TABLE, in one write. If the row lists only some
+// features, managers assume that the switch does not offer the others.
 func (f *Features) Publish(ctx context.Context) error {
 	return swss.NewTable(f.daemon.redis.DB(swss.ApplDB), schema.AppSwitch).Set(ctx, schema.SwitchKey, f.can)
 }

@@ -10,8 +10,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// What the switch can do of all features is published at once: where one stands there and another
-// does not, the managers take it that the switch does not offer the other.
+// The capabilities of all features are published together. If only some were listed, the managers would assume that
+// the switch does not offer the others.
 func TestFeaturesArePublishedAtOnce(t *testing.T) {
 	x := newBench(t, orch.Orchagent)
 	table := swss.NewTable(x.r.DB(swss.ApplDB), schema.AppSwitch)

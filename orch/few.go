@@ -2,21 +2,21 @@ package orch
 
 import "iter"
 
-// A Few is a set that mostly has one member: that alone takes no map. The zero value is empty.
-type Few[K comparable] struct {
+// A SmallSet is a set that mostly has one member, which needs no map. The zero value is empty.
+type SmallSet[K comparable] struct {
 	one  K
 	any  bool // one is a member
 	more map[K]struct{}
 }
 
 // Has reports whether k is a member.
-func (f Few[K]) Has(k K) bool {
+func (f SmallSet[K]) Has(k K) bool {
 	_, ok := f.more[k]
 	return ok || f.any && f.one == k
 }
 
-// With returns the set with a member, in place of the set.
-func (f Few[K]) With(k K) Few[K] {
+// With returns the set with a member added. It replaces the original set.
+func (f SmallSet[K]) With(k K) SmallSet[K] {
 	switch {
 	case f.Has(k):
 	case !f.any:
@@ -29,8 +29,8 @@ func (f Few[K]) With(k K) Few[K] {
 	return f
 }
 
-// Without returns the set without a member, in place of the set.
-func (f Few[K]) Without(k K) Few[K] {
+// Without returns the set with a member removed. It replaces the original set.
+func (f SmallSet[K]) Without(k K) SmallSet[K] {
 	if f.any && f.one == k {
 		var none K
 		f.one, f.any = none, false
@@ -41,10 +41,10 @@ func (f Few[K]) Without(k K) Few[K] {
 }
 
 // Empty reports whether there is no member.
-func (f Few[K]) Empty() bool { return !f.any && len(f.more) == 0 }
+func (f SmallSet[K]) Empty() bool { return !f.any && len(f.more) == 0 }
 
-// All yields the members in any order.
-func (f Few[K]) All() iter.Seq[K] {
+// All iterates over the members in any order.
+func (f SmallSet[K]) All() iter.Seq[K] {
 	return func(yield func(K) bool) {
 		if f.any && !yield(f.one) {
 			return

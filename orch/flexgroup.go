@@ -9,17 +9,17 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A Poller makes syncd read counters of objects into COUNTERS_DB; the client of sairedis is one.
+// A Poller makes syncd read counters of objects into COUNTERS_DB. The client of sairedis implements it.
 type Poller interface {
-	// SetGroup says whether the counters of a group are read, and how often.
+	// SetGroup sets whether the counters of a group are read, and how often.
 	SetGroup(ctx context.Context, group string, interval time.Duration, enabled bool) error
 	StartPoll(ctx context.Context, group, field string, ids []string, objs ...sai.OID) error
 	StopPoll(ctx context.Context, group string, objs ...sai.OID) error
-	// Public returns the id that an object has in the databases, false if it is not known yet.
+	// Public returns the id of an object in the databases, or false if it is not known yet.
 	Public(sai.OID) (sai.OID, bool)
 }
 
-// PublicID is [Poller.Public] where there may be no poller: then objects have one id.
+// PublicID does the same as [Poller.Public]. Without a poller objects have only one id.
 func PublicID(p Poller, o sai.OID) (sai.OID, bool) {
 	if p == nil {
 		return o, true
@@ -27,19 +27,19 @@ func PublicID(p Poller, o sai.OID) (sai.OID, bool) {
 	return p.Public(o)
 }
 
-// A FlexGroup is a group of counters that syncd reads. A row of FLEX_COUNTER_TABLE says whether,
-// and how often; an invalid row is ignored.
+// A FlexGroup is a group of counters that syncd reads. A row of FLEX_COUNTER_TABLE sets whether and how often. An
+// invalid row is ignored.
 type FlexGroup struct {
 	Row     string        // key of FLEX_COUNTER_TABLE
-	Name    string        // what syncd calls the group
-	Default time.Duration // the interval unless the row says otherwise, as in SONiC
+	Name    string        // syncd's name of the group
+	Default time.Duration // the default interval, as in SONiC
 
-	interval time.Duration // 0: Default
+	interval time.Duration // 0 means Default
 	disabled bool
 	sent     bool // syncd has these settings
 }
 
-// Interval is how often the counters are read; 0 when they are not.
+// Interval returns the interval at which the counters are read, or 0 if they are not read.
 func (g *FlexGroup) Interval() time.Duration {
 	switch {
 	case g.disabled:
@@ -69,7 +69,7 @@ func (g *FlexGroup) Send(ctx context.Context, p Poller) error {
 	return nil
 }
 
-// take takes the group's row; nil: there is none.
+// take applies the group's row. nil means that there is none.
 func (g *FlexGroup) take(fields swss.FieldValues) error {
 	was := *g
 	g.interval, g.disabled = 0, false
@@ -84,8 +84,8 @@ func (g *FlexGroup) take(fields swss.FieldValues) error {
 	return err
 }
 
-// ConsumeFlexGroups consumes the rows of FLEX_COUNTER_TABLE of these groups, reports whether they
-// are valid, and then calls changed. Rows of other groups have no status: tammgrd lists those that no daemon reads.
+// ConsumeFlexGroups consumes the rows of FLEX_COUNTER_TABLE of these groups, reports whether they are valid, and then
+// calls changed. Rows of other groups have no status: tammgrd lists those that no daemon reads.
 func ConsumeFlexGroups(d *Daemon, changed func(context.Context) error, groups ...*FlexGroup) {
 	source := func(l *swss.Listener) swss.Source {
 		return swss.NewSubscriber(l, d.redis.DB(swss.ConfigDB), schema.CfgFlexCounter)
@@ -96,7 +96,7 @@ func ConsumeFlexGroups(d *Daemon, changed func(context.Context) error, groups ..
 				continue
 			}
 			if t.Op == Del {
-				_ = g.take(nil) // no row is always valid
+				_ = g.take(nil) // the absence of a row is always valid
 				d.Unreport(ctx, schema.StateFlexCounter, g.Row)
 			} else {
 				status, reason := d.Verdict(schema.StateFlexCounter, g.take(t.Fields))

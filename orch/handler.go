@@ -6,7 +6,7 @@ import (
 	"tamtam/swss"
 )
 
-// An Op is what a task asks for.
+// An Op is the operation of a task.
 type Op uint8
 
 // The ops.
@@ -23,8 +23,7 @@ func (o Op) String() string {
 	return swss.OpSet
 }
 
-// A Task is one row to set or delete. The Fields of a Set are the whole row as
-// it now is; a Del has none.
+// A Task is one row to set or delete. The Fields of a Set are the whole current row. A Del has none.
 type Task struct {
 	Table, Key string
 	Op         Op
@@ -33,26 +32,26 @@ type Task struct {
 
 // A Handler programs one kind of row. It runs only on the daemon's goroutine.
 //
-// All tasks of a call have the same table and op, sorted by key, one per key; the deletes of a
-// batch come in a call before the sets. Handle returns one error per task:
+// All tasks of a call have the same table and op, sorted by key, one per key. The deletes of a batch are passed in a
+// call before the sets. Handle returns one error per task:
 //
 //	nil             done
 //	*WaitError      parked until its Dep is resolved
 //	*InvalidError   rejected (so is any error with a method InvalidField)
-//	other           failed; see [Classify] for what SAI statuses mean
+//	other           failed; see [Classify] for the meaning of SAI statuses
 //
 // New work on a parked row wakes it. A Del of an unknown row is done.
 type Handler interface {
 	Handle(ctx context.Context, tasks []Task) []error
 }
 
-// A HandlerFunc is a function as [Handler].
+// A HandlerFunc is a function that implements [Handler].
 type HandlerFunc func(ctx context.Context, tasks []Task) []error
 
 // Handle calls f.
 func (f HandlerFunc) Handle(ctx context.Context, tasks []Task) []error { return f(ctx, tasks) }
 
-// Each makes a Handler of a function that handles one task at a time.
+// Each returns a Handler that calls f for one task at a time.
 func Each(f func(ctx context.Context, t Task) error) Handler {
 	return HandlerFunc(func(ctx context.Context, tasks []Task) []error {
 		errs := make([]error, len(tasks))

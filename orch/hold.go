@@ -9,34 +9,34 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A former process' outcomes are what STATE_DB says of rows when a daemon begins.
+// A former holds the outcomes of a former process: the statuses in STATE_DB when a daemon begins.
 type former struct {
-	inForce bool // rows that nobody has tried yet are kept back, too
-	known   bool // and those of which nothing was reported
+	inForce bool // rows that were not tried yet are kept back, too
+	known   bool // rows without a status are kept back, too
 	status  map[string]map[string]verdict
 }
 
-// A verdict is what became of a row.
+// A verdict classifies the outcome of a row.
 type verdict int
 
 const (
 	inForce verdict = iota
-	untried         // it was handed over to this daemon
-	refused         // or waits for something: for room, or for another row
+	untried         // handed over to this daemon, but not tried yet
+	refused         // refused, or waiting for capacity or another row
 )
 
-// formerDep is what rows wait for that are kept back.
+// formerDep is the dependency of rows that are kept back.
 var formerDep = Dep{Kind: "view", Name: "applied"}
 
-// Hold begins the making of a view of the ASIC: until [Daemon.Release] outcomes are kept back, since it is known what
-// will be there, not what is, and rows that a former process could not bring in force are not handed out. With inForce,
-// neither are those that it has not tried.
+// Hold begins a view of the ASIC. Until [Daemon.Release], outcomes are kept back, because only the future state of the
+// ASIC is known, not the actual one. Rows that a former process could not bring in force are not handled. With inForce,
+// rows that it has not tried are not handled either.
 func (d *Daemon) Hold(ctx context.Context, inForce bool) error {
 	return d.hold(ctx, &former{inForce: inForce})
 }
 
-// HoldUnknown is Hold of all rows but those that a former process had in force: those of which nothing was reported are
-// kept back, too.
+// HoldUnknown does the same as Hold for all rows except those that a former process had in force. Rows without a
+// status are kept back, too.
 func (d *Daemon) HoldUnknown(ctx context.Context) error {
 	return d.hold(ctx, &former{inForce: true, known: true})
 }
@@ -56,7 +56,7 @@ func (d *Daemon) hold(ctx context.Context, f *former) error {
 		words := d.wordsOf(in.rep)
 		for key, row := range rows {
 			switch status := schema.StatusIn(table, row); {
-			case row["by"] != d.name: // of a row that the manager refuses, what it said before may be in force
+			case row["by"] != d.name: // if the manager refuses the row, its former version may be in force
 				f.status[table][key] = inForce
 			case status == words.Active, status == words.Unknown:
 				f.status[table][key] = inForce
@@ -71,7 +71,7 @@ func (d *Daemon) hold(ctx context.Context, f *former) error {
 	return nil
 }
 
-// wordsOf returns the words of a report: those of the table of tables, where it has the table.
+// wordsOf returns the words of a report: those of the table of tables, if it has the table.
 func (d *Daemon) wordsOf(rep Reporting) Words {
 	words := rep.Words
 	if t, ok := schema.StatusTable(rep.StateTable); ok {
@@ -80,8 +80,8 @@ func (d *Daemon) wordsOf(rep Reporting) Words {
 	return words.withDefaults()
 }
 
-// Release ends a Hold; the next step writes the outcomes, and hands out the rows, that were kept back, and then does
-// what was put off by AfterHold.
+// Release ends a Hold. The next step writes the outcomes and handles the rows that were kept back. Then it calls the
+// functions of AfterHold.
 func (d *Daemon) Release() {
 	d.held, d.former = false, nil
 	d.Resolve(formerDep)
@@ -90,8 +90,8 @@ func (d *Daemon) Release() {
 	}
 }
 
-// AfterHold has f called in the step after a Hold has ended, behind the rows that were kept back, until it succeeds:
-// what a former process left and nobody has claimed by then is nobody's.
+// AfterHold registers f for the step after a Hold has ended. It is called after the rows that were kept back were
+// handled, and again until it succeeds. Objects of a former process that were not claimed by then are surplus.
 func (d *Daemon) AfterHold(f func(context.Context) error) {
 	due := false
 	d.onRelease = append(d.onRelease, func() { due = true })
@@ -108,8 +108,8 @@ func (d *Daemon) AfterHold(f func(context.Context) error) {
 	})
 }
 
-// keepsBack reports whether a row waits until the view is applied. Markers, of which nothing is ever reported, do not;
-// nor do features, which are said to lack room when one of their sessions does: the others are in force.
+// keepsBack reports whether a row waits until the view is applied. Markers, which never have a status, do not wait.
+// Nor do features: they are reported as lacking resources if one of their sessions does, but the others are in force.
 func (f *former) keepsBack(in *input, t Task) bool {
 	if f == nil || in.rep.StateTable == "" || in.rep.StateTable == schema.StateTAMFeature {
 		return false

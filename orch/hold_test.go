@@ -9,9 +9,9 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// While a view is made, rows that were refused before or that waited for something are left out of it, and where only
-// what is in force may be in it, those that were never tried, too. They come when it is applied. Of what a manager
-// refused, what was valid before may be in force; of what was never reported nothing is known.
+// While a view is built, rows that were refused or waited before are omitted. If only rows in force are allowed, rows
+// that were never tried are omitted too. All are added when the view is applied. If a manager refused a row, its
+// earlier valid version may be in force. A row without a status is unknown.
 func TestHoldKeepsRowsBack(t *testing.T) {
 	rows := map[string]swss.FieldValues{
 		"refused":        {"status": "failed", "by": "orchagent"},

@@ -9,7 +9,7 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// Two handlers of one table know the same rows: no database was emptied.
+// Two handlers of one table received the same rows. Their sum exceeds the rows of the database, but it was not emptied.
 func TestTwoHandlersOfOneTable(t *testing.T) {
 	r := swsstest.Start(t)
 	rows := swss.NewTable(r.DB(swss.ConfigDB), "T")

@@ -15,10 +15,10 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A RowKey names a row of APPL_DB.
+// A RowKey identifies a row of APPL_DB.
 type RowKey struct{ Table, Key string }
 
-// Row is the key of a row.
+// Row returns the key of a row.
 func Row(table, key string) RowKey { return RowKey{table, key} }
 
 func (k RowKey) String() string { return k.Table + ":" + k.Key }
@@ -26,39 +26,38 @@ func (k RowKey) String() string { return k.Table + ":" + k.Key }
 // A LedgerTable is a table of APPL_DB in a [Ledger].
 type LedgerTable struct {
 	Name  string
-	State string // the table of STATE_DB with the outcomes; "" is Name
+	State string // the table of STATE_DB with the outcomes; "" means Name
 	Words Words
-	// StateKey is the key of a row's outcome; "" if it is not reported, because the row is
-	// another's. A nil StateKey gives the row's key in CONFIG_DB.
+	// StateKey returns the key of a row's outcome. It returns "" if another process owns the row, so its outcome is
+	// not reported. A nil StateKey means the row's key in CONFIG_DB.
 	StateKey func(key string, fields swss.FieldValues) string
-	// Others is the table of STATE_DB that lists the rows without StateKey that are not in force, a limited number of
-	// them; "": none does.
+	// Others is the table of STATE_DB that lists a limited number of the rows without StateKey that are not in force.
+	// "" means that there is none.
 	Others string
-	// Responds says that rows of other programs are reported on [schema.ResponseChannel]: once they are in the ASIC, and
-	// when they are not, or no longer.
+	// Responds means that rows of other programs are reported on [schema.ResponseChannel]: whenever it changes whether
+	// they are in the ASIC.
 	Responds bool
-	// Adds is that of [Reporting].
+	// Adds has the meaning of Adds in [Reporting].
 	Adds func(key, field string) bool
 }
 
-// A Ledger holds the rows of those tables of APPL_DB that an orch makes objects of, and reports in
-// STATE_DB what became of each. It is for orchs whose objects depend on each other: after every
-// change one pass looks at all rows.
+// A Ledger holds the rows of the tables of APPL_DB from which an orch creates objects, and reports their outcomes in
+// STATE_DB. It is for orchs whose objects depend on each other: after every change one pass looks at all rows.
 type Ledger struct {
 	Rows map[RowKey]swss.FieldValues
-	// Changed lists the rows that came, changed or went since the last pass.
+	// Changed lists the rows that were added, changed or removed since the last pass.
 	Changed []RowKey
-	// Why holds why rows are not in the ASIC as they are. It is empty when a pass begins.
+	// Why holds the reasons why rows are not in the ASIC as they are. It is empty when a pass begins.
 	Why map[RowKey]error
-	// Failed holds SAI's errors for rows until the row changes; those that may succeed later are
-	// dropped when the next pass begins.
+	// Failed holds SAI's errors for rows until the row changes. Errors that may be temporary are dropped when the
+	// next pass begins.
 	Failed map[RowKey]error
 	// Notes holds remarks on rows that are in the ASIC. It is empty when a pass begins.
 	Notes map[RowKey]string
-	// Few, if it is not nil, is tried before a pass where rows alone have changed since the last one, which was a
-	// success and left no error: it brings the ASIC to what the changed rows ask for as a pass would, at a cost that
-	// does not grow with the other rows. It returns the rows whose outcome may have changed. False: a pass is wanted.
-	// Why and Notes are those of the last pass, but without those of the changed rows.
+	// Few, if not nil, is an incremental pass. It is tried if only rows have changed since the last pass, which
+	// succeeded without errors. It does the work of a pass for the changed rows, at a cost that does not depend on
+	// the other rows. It returns the rows whose outcome may have changed, or false if a full pass is needed. Why and
+	// Notes are those of the last pass, except for the changed rows.
 	Few func(context.Context) (touched []RowKey, ok bool)
 
 	daemon   *Daemon
@@ -66,23 +65,24 @@ type Ledger struct {
 	others   map[string]*others // by table of APPL_DB
 	pass     func(context.Context) error
 	reported map[RowKey]string // status and reason as last reported
-	settled  bool              // the last pass was a success
-	again    bool              // a pass is to be repeated though nothing changes: Redis was away for it, or for a row
-	freed    bool              // there may be room, since this pass began
-	errors   int               // that were logged, or left out of the log, since the last outcomes were reported
+	clean    bool              // the last pass succeeded
+	again    bool              // a pass must be repeated without a change, because Redis was away
+	freed    bool              // capacity may have become available since this pass began
+	errors   int               // the number of errors, logged or not, since the last outcomes were reported
 }
 
-// loggedErrors is the maximum number of errors of one pass that are logged each: when syncd ends, all rows fail.
+// loggedErrors is the maximum number of logged errors per pass: when syncd ends, all rows fail.
 const loggedErrors = 3
 
-// LogError logs an error of a pass. Of many only the first are logged, and then how many more there were.
+// LogError logs an error of a pass. If there are many, it logs only the first ones, and later the number of the
+// others.
 func (l *Ledger) LogError(message string, args ...any) {
 	if l.errors++; l.errors <= loggedErrors {
 		l.daemon.log.Error(message, args...)
 	}
 }
 
-// logLeftOut logs how many errors were left out.
+// logLeftOut logs the number of errors that were not logged.
 func (l *Ledger) logLeftOut() {
 	if more := l.errors - loggedErrors; more > 0 {
 		l.daemon.log.Error("more errors of the same pass are left out of the log", "count", more)
@@ -90,11 +90,11 @@ func (l *Ledger) logLeftOut() {
 	l.errors = 0
 }
 
-// tryAgain is how soon a pass is repeated for which Redis was away.
+// tryAgain is the delay before a pass is repeated that failed because Redis was away.
 const tryAgain = time.Second
 
-// NewLedger registers the tables on the daemon, in their order. pass brings the ASIC to what the
-// rows ask for; its error means that it must be repeated.
+// NewLedger registers the tables on the daemon, in their order. pass brings the ASIC to the target state of the rows.
+// If it returns an error, it is repeated.
 func NewLedger(d *Daemon, db *swss.DB, pass func(context.Context) error, tables ...LedgerTable) *Ledger {
 	l := &Ledger{
 		Rows: map[RowKey]swss.FieldValues{}, Why: map[RowKey]error{}, Failed: map[RowKey]error{}, Notes: map[RowKey]string{},
@@ -106,7 +106,7 @@ func NewLedger(d *Daemon, db *swss.DB, pass func(context.Context) error, tables 
 			return tryAgain
 		}
 		return 0
-	}, func(ctx context.Context, _ time.Time) error { return l.Settle(ctx) })
+	}, func(ctx context.Context, _ time.Time) error { return l.Reconcile(ctx) })
 	for _, t := range tables {
 		t.State = cmp.Or(t.State, t.Name)
 		if t.StateKey == nil {
@@ -127,11 +127,11 @@ func NewLedger(d *Daemon, db *swss.DB, pass func(context.Context) error, tables 
 	return l
 }
 
-// handle takes a batch of rows of one table.
+// handle accepts a batch of rows of one table.
 func (l *Ledger) handle(ctx context.Context, tasks []Task) []error {
 	for _, t := range tasks {
 		k := RowKey{t.Table, t.Key}
-		delete(l.reported, k) // by now STATE_DB may hold another's status
+		delete(l.reported, k) // STATE_DB may now hold another process' status
 		delete(l.Failed, k)
 		table, was := l.stateKey(k)
 		if delete(l.Rows, k); t.Op == Set {
@@ -147,8 +147,8 @@ func (l *Ledger) handle(ctx context.Context, tasks []Task) []error {
 		l.Changed = append(l.Changed, k)
 	}
 	var err error
-	if !l.settleFew(ctx) {
-		err = l.Settle(ctx)
+	if !l.reconcileFew(ctx) {
+		err = l.Reconcile(ctx)
 	}
 	l.again = l.again || l.away()
 	errs := make([]error, len(tasks))
@@ -165,26 +165,26 @@ func (l *Ledger) Restart(why map[RowKey]error) {
 	maps.Copy(l.Why, why)
 }
 
-// Settle does a pass and reports what has changed.
-func (l *Ledger) Settle(ctx context.Context) error {
+// Reconcile does a pass and reports the changed outcomes.
+func (l *Ledger) Reconcile(ctx context.Context) error {
 	l.Retry()
 	l.Restart(nil)
 	err := l.pass(ctx)
-	l.Changed, l.settled = nil, err == nil
+	l.Changed, l.clean = nil, err == nil
 	l.again = err != nil || l.away()
 	l.reportAll(ctx, maps.Keys(l.Rows))
 	return err
 }
 
-// SettleNow is [Ledger.Settle] for callers that have no row to retry.
-func (l *Ledger) SettleNow(ctx context.Context) {
-	if err := l.Settle(ctx); err != nil {
+// ReconcileNow calls [Ledger.Reconcile] for callers that have no row to retry.
+func (l *Ledger) ReconcileNow(ctx context.Context) {
+	if err := l.Reconcile(ctx); err != nil {
 		l.daemon.log.Error("a database is behind", "err", err)
 	}
 }
 
-// Passes calls yield, which brings the ASIC to what the rows ask for, until the ASIC refuses nothing more: what it
-// refuses changes what other rows may have. Why and Notes are empty when it begins.
+// Passes calls yield, which brings the ASIC to the target state of the rows, until the ASIC refuses nothing more. It
+// repeats because the refusal of one row may make others possible. Why and Notes are empty when yield begins.
 func (l *Ledger) Passes(yield func() bool) {
 	retried := false
 	for refused := -1; refused != len(l.Failed); {
@@ -199,12 +199,16 @@ func (l *Ledger) Passes(yield func() bool) {
 	}
 }
 
-// Freed says during [Ledger.Passes] that there may be room: rows for which there was none are tried again, once.
+// Again requests another pass soon, although no row has changed.
+func (l *Ledger) Again() { l.again = true }
+
+// Freed reports during [Ledger.Passes] that capacity may have become available: rows without capacity are retried
+// once.
 func (l *Ledger) Freed() { l.freed = true }
 
-// settleFew is Settle where few rows have changed. False: it is still to be done.
-func (l *Ledger) settleFew(ctx context.Context) bool {
-	if l.Few == nil || !l.settled || len(l.Failed) > 0 {
+// reconcileFew does an incremental pass if possible. It returns false if Settle is still needed.
+func (l *Ledger) reconcileFew(ctx context.Context) bool {
+	if l.Few == nil || !l.clean || len(l.Failed) > 0 {
 		return false
 	}
 	for _, k := range l.Changed {
@@ -220,7 +224,7 @@ func (l *Ledger) settleFew(ctx context.Context) bool {
 	return true
 }
 
-// reportAll writes the outcomes of rows that have changed.
+// reportAll writes the changed outcomes of rows.
 func (l *Ledger) reportAll(ctx context.Context, rows iter.Seq[RowKey]) {
 	l.logLeftOut()
 	var lacking []string
@@ -249,14 +253,14 @@ func (l *Ledger) reportAll(ctx context.Context, rows iter.Seq[RowKey]) {
 	}
 }
 
-// stateKey returns where a row's outcome is reported.
+// stateKey returns the table and key of a row's outcome.
 func (l *Ledger) stateKey(k RowKey) (table, key string) {
 	t := l.tables[k.Table]
 	return t.State, t.StateKey(k.Key, l.Rows[k])
 }
 
-// report writes a row's outcome, if it has changed. For a row of others it returns why it is not in
-// the ASIC.
+// report writes a row's outcome, if it has changed. For a row of another program it returns why it is not in the
+// ASIC.
 func (l *Ledger) report(ctx context.Context, k RowKey) (ofOthers string) {
 	err := l.Failed[k]
 	if err == nil {
@@ -301,7 +305,7 @@ func (l *Ledger) Retry() bool {
 	return any
 }
 
-// away reports whether Redis was away for a row: nothing else may come that brings a pass.
+// away reports whether Redis was away for a row: no other event may trigger a pass.
 func (l *Ledger) away() bool {
 	for _, err := range l.Failed {
 		if errors.Is(err, swss.ErrUnavailable) {
@@ -311,7 +315,7 @@ func (l *Ledger) away() bool {
 	return false
 }
 
-// Refused reports whether a row must not be tried again as it is.
+// Refused reports whether a row must not be retried as it is.
 func (l *Ledger) Refused(k RowKey) bool { return l.Failed[k] != nil }
 
 // Keys returns the keys of a table, sorted.
@@ -326,7 +330,7 @@ func (l *Ledger) Keys(table string) []string {
 	return keys
 }
 
-// WaitView is what rows wait for until the first view is in the ASIC.
+// WaitView returns the error of rows that wait until the first view is in the ASIC.
 func WaitView() error {
 	return Wait("switch", "view", "waiting for the ASIC's view to be complete")
 }
@@ -337,7 +341,7 @@ func (l *Ledger) Fail(k RowKey, what string, err error) {
 	l.LogError("SAI failed", "row", k.String(), "err", l.Failed[k])
 }
 
-// Undone undoes the steps before err, and adds to err if that failed.
+// Undone undoes the steps that preceded err, and extends err if that failed.
 func Undone(ctx context.Context, undo *Undo, err error) error {
 	if undoErr := undo.Rollback(ctx); undoErr != nil {
 		return fmt.Errorf("%w; and undoing the steps before it failed: %w", err, undoErr)

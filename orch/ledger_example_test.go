@@ -9,7 +9,7 @@ import (
 	"tamtam/swss"
 )
 
-// A LAG member needs its LAG: whichever row comes first, one pass over all rows decides.
+// A LAG member needs its LAG. Whichever row arrives first, one pass over all rows decides.
 func ExampleLedger() {
 	ctx := context.Background()
 	r, err := swss.OpenEmbedded()

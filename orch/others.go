@@ -17,10 +17,10 @@ const mostOthers = 1000
 type others struct {
 	state   string             // the table of STATE_DB that lists them
 	lacking map[string]outcome // all of them, by key
-	listed  map[string]outcome // those that the table lists; zero for a former process' row
+	listed  map[string]outcome // the rows that the table lists; zero for a former process' row
 	more    int                // rows that the table does not list; -1 if a former process may have left the row
 	read    bool               // the rows of a former process are in listed
-	changed bool               // lacking changed since it was listed last
+	changed bool               // lacking has changed since it was last listed
 }
 
 // An outcome is the status of a row and its reason.
@@ -44,8 +44,8 @@ func (o *others) drop(key string) {
 	}
 }
 
-// list brings the table of STATE_DB in line with the rows that are not in force. A listed row stays listed; the first
-// by key of the others fill what is free.
+// list brings the table of STATE_DB in line with the rows that are not in force. A listed row stays listed. The first
+// of the others, by key, fill the free places.
 func (o *others) list(ctx context.Context, d *Daemon) error {
 	if err := o.readFormer(ctx, d); err != nil {
 		return err
@@ -84,7 +84,7 @@ func (o *others) report(ctx context.Context, d *Daemon, key string, now outcome)
 	o.listed[key] = now
 }
 
-// readFormer takes over the rows that a former process has listed.
+// readFormer adopts the rows that a former process has listed.
 func (o *others) readFormer(ctx context.Context, d *Daemon) error {
 	if o.read {
 		return nil

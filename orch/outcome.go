@@ -6,15 +6,15 @@ import (
 	"tamtam/swss"
 )
 
-// Retryable reports whether what failed may succeed later as it is: the switch had no
-// room (so says any error with a method LacksRoom, too), or Redis was away.
+// Retryable reports whether a failed operation may succeed later without a change: the switch had no capacity, or
+// Redis was away. Any error with a method LacksRoom reports a lack of capacity, too.
 func Retryable(err error) bool {
 	var lack interface{ LacksRoom() }
 	return err != nil && (Classify(err) == Retry || errors.Is(err, swss.ErrUnavailable) || errors.As(err, &lack))
 }
 
-// Verdict returns the outcome of a row in the words that [Reporting] declares for its table of
-// STATE_DB: the row is in force, waits, or failed, and why.
+// Verdict returns the outcome of a row in the words that [Reporting] declares for its table of STATE_DB. The row is in
+// force, waits, or has failed; reason is why.
 func (o *outcomes) Verdict(stateTable string, err error) (status, reason string) {
 	words := o.reports[stateTable].Words.withDefaults()
 	var wait *WaitError
@@ -31,5 +31,5 @@ func (o *outcomes) Verdict(stateTable string, err error) (status, reason string)
 	return words.Pending, Explain(err) + "; tried again when " + words.Again
 }
 
-// SomethingRemoved says, in words, when sessions that there was no room for are tried again.
+// SomethingRemoved describes when sessions without capacity are retried.
 const SomethingRemoved = "something is removed from the switch"

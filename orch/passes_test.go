@@ -9,7 +9,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// A pass is repeated while the ASIC refuses more, and once more with what had no room where something was freed.
+// A pass is repeated while the ASIC refuses more. If capacity was freed, it is repeated once more for rows without
+// capacity.
 func TestPasses(t *testing.T) {
 	r := swsstest.Start(t)
 	d := orch.NewDaemon(orch.Orchagent, r, orch.Options{})

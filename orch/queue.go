@@ -11,8 +11,7 @@ import (
 	"tamtam/swss"
 )
 
-// An input is one source of a daemon: rows for a handler, or messages for
-// receive.
+// An input is one source of a daemon: rows for a handler, or messages for receive.
 type input struct {
 	source  swss.Source
 	table   string
@@ -20,21 +19,21 @@ type input struct {
 	rep     Reporting
 	receive func(context.Context, swss.KeyOpFieldsValues) error
 
-	db    *swss.DB            // of a table; nil: it is none
-	taken map[string]uint64   // by key: digests of the table's rows as they came in last
-	rows  map[string]*pending // by key: what is to be done
+	db    *swss.DB            // the table's database; nil if the source is not a table
+	taken map[string]uint64   // digests of the table's rows as last received, by key
+	rows  map[string]*pending // pending work, by key
 	ready map[string]struct{} // keys of rows that are not parked
 }
 
-// pending is what is to be done on one row: at most a delete, then a set.
+// A pending is the pending work on one row: at most a delete, then a set.
 type pending struct {
 	in       *input
 	key      string
 	del, set *Task
-	on       Dep // where it is parked; zero if it is ready
+	on       Dep // its dependency if it is parked; zero if it is ready
 }
 
-// push merges new work into what is pending on a row, and wakes the row.
+// push merges new work into the pending work on a row, and wakes the row.
 func (d *Daemon) push(in *input, t Task) {
 	p := in.rows[t.Key]
 	if p == nil {
@@ -65,8 +64,8 @@ func (d *Daemon) wakeUp(p *pending) {
 	p.in.ready[p.key] = struct{}{}
 }
 
-// park sets a row aside until its dependency is resolved; if that happened while the batch was
-// handled, the row is ready again.
+// park sets a row aside until its dependency is resolved. If that happened while the batch was handled, the row is
+// ready again.
 func (d *Daemon) park(p *pending, on Dep) {
 	if _, ok := d.resolved[on]; ok {
 		d.wakeUp(p)
@@ -79,8 +78,8 @@ func (d *Daemon) park(p *pending, on Dep) {
 	d.parked[on][p] = struct{}{}
 }
 
-// Resolve wakes the tasks that wait for dep. It is called on the daemon's
-// goroutine: by a handler, an observer, a timer, or through [Daemon.Do].
+// Resolve wakes the tasks that wait for dep. It must be called on the daemon's goroutine: by a handler, an observer,
+// a timer, or through [Daemon.Do].
 func (d *Daemon) Resolve(dep Dep) {
 	d.resolved[dep] = struct{}{}
 	for p := range d.parked[dep] {
@@ -90,7 +89,7 @@ func (d *Daemon) Resolve(dep Dep) {
 	delete(d.parked, dep)
 }
 
-// resolveResources wakes what waits for room on the switch.
+// resolveResources wakes the tasks that wait for capacity on the switch.
 func (d *Daemon) resolveResources() {
 	var deps []Dep
 	for dep := range d.parked {
@@ -103,11 +102,11 @@ func (d *Daemon) resolveResources() {
 	}
 }
 
-// maxRounds bounds how often one step hands tasks to a handler, so that handlers that keep waking
-// each other are detected.
+// maxRounds is the maximum number of times that one step passes tasks to a handler. It detects handlers that keep
+// waking each other.
 const maxRounds = 10000
 
-// process hands out tasks until no row is ready.
+// process handles tasks until no row is ready.
 func (d *Daemon) process(ctx context.Context) (worked bool, err error) {
 	for round := 0; ; round++ {
 		again := false
@@ -131,8 +130,7 @@ func (d *Daemon) process(ctx context.Context) (worked bool, err error) {
 	}
 }
 
-// processInput hands out all ready rows of one table: the deletes, then the
-// sets of rows that have no delete pending.
+// processInput handles all ready rows of one table: the deletes, then the sets of rows that have no delete pending.
 func (d *Daemon) processInput(ctx context.Context, in *input) error {
 	keys := slices.Sorted(maps.Keys(in.ready))
 	in.ready = Emptied(in.ready)
@@ -160,8 +158,8 @@ func (d *Daemon) processInput(ctx context.Context, in *input) error {
 	return d.handle(ctx, in, sets, Set)
 }
 
-// handle calls the handler for one task of each row, and deals with the
-// answers. It fails only if Redis went away; the rows are then ready again.
+// handle calls the handler for one task of each row, and processes the results. It fails only if Redis became
+// unavailable; the rows are then ready again.
 func (d *Daemon) handle(ctx context.Context, in *input, rows []*pending, op Op) error {
 	if len(rows) == 0 {
 		return nil
@@ -186,7 +184,7 @@ func (d *Daemon) handle(ctx context.Context, in *input, rows []*pending, op Op) 
 			in.ready[p.key] = struct{}{}
 			continue
 		}
-		if d.settle(p, op, err) && op == Del {
+		if d.conclude(p, op, err) && op == Del {
 			removed = true
 		}
 	}
@@ -196,7 +194,7 @@ func (d *Daemon) handle(ctx context.Context, in *input, rows []*pending, op Op) 
 	return lost
 }
 
-// task returns what is pending of that op.
+// task returns the pending task of that op.
 func (p *pending) task(op Op) *Task {
 	if op == Del {
 		return p.del
@@ -204,8 +202,8 @@ func (p *pending) task(op Op) *Task {
 	return p.set
 }
 
-// settle records the outcome of a task and reports whether it is done.
-func (d *Daemon) settle(p *pending, op Op, err error) (done bool) {
+// conclude records the outcome of a task, and reports whether the task is done.
+func (d *Daemon) conclude(p *pending, op Op, err error) (done bool) {
 	class := Done
 	if err != nil {
 		class = Classify(err)
@@ -216,7 +214,7 @@ func (d *Daemon) settle(p *pending, op Op, err error) (done bool) {
 	switch {
 	case err == nil, class == Benign:
 		d.finish(p, op)
-		d.tell(p, op, words.Active, "")
+		d.queueReport(p, op, words.Active, "")
 		return true
 	case invalid(err):
 		status = words.Invalid
@@ -235,11 +233,11 @@ func (d *Daemon) settle(p *pending, op Op, err error) (done bool) {
 	}
 	reason = oneLine(err)
 	d.log.Warn("task", "table", p.in.table, "key", p.key, "op", op.String(), "status", status, "reason", reason)
-	d.tell(p, 0, status, reason)
+	d.queueReport(p, 0, status, reason)
 	return false
 }
 
-// finish takes a task off its row.
+// finish removes a task from its row.
 func (d *Daemon) finish(p *pending, op Op) {
 	if op == Del {
 		p.del = nil
@@ -253,8 +251,8 @@ func (d *Daemon) finish(p *pending, op Op) {
 	}
 }
 
-// tell queues the STATE_DB row of an outcome. op is that of a finished task, else 0.
-func (d *Daemon) tell(p *pending, op Op, status, reason string) {
+// queueReport queues the STATE_DB row of an outcome. op is that of a finished task, else 0.
+func (d *Daemon) queueReport(p *pending, op Op, status, reason string) {
 	rep := p.in.rep
 	if rep.None || rep.StateTable == "" || op == Set && rep.Forwards || op == Del && p.set != nil {
 		return

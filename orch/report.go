@@ -14,19 +14,18 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Manager is the daemon whose report on a row prevails: while the field "by" of a STATE_DB row is
-// Manager, the writes and deletes of other daemons are ignored.
+// Manager is the daemon whose reports on a row take precedence. While the field "by" of a STATE_DB row is Manager, the
+// writes and deletes of other daemons are ignored.
 const Manager = "tammgrd"
 
-// Orchagent is the daemon that programs rows; managers name it when they hand
-// a row over.
+// Orchagent is the daemon that programs rows. Managers set it as author when they hand a row over.
 const Orchagent = "orchagent"
 
-// HandedOver is the reason of a row's status until orchagent reports on it.
+// HandedOver is the reason of a row's status until orchagent reports on the row.
 const HandedOver = "waiting for " + Orchagent
 
-// Words are the status words of a STATE_DB table and the field that holds them. Empty ones default
-// to tamtam's: field "status", words "active", "pending", "failed", "unknown".
+// Words are the status words of a STATE_DB table and the field that holds them. Empty ones default to tamtam's: field
+// "status", words "active", "pending", "failed", "unknown".
 type Words struct {
 	Field    string
 	Active   string
@@ -34,9 +33,8 @@ type Words struct {
 	Removing string // waits to be removed
 	Failed   string
 	Invalid  string
-	Unknown  string // was in force when the state of the ASIC was known last
-	// Again says when rows that the switch had no room for are tried again, as part of the reason;
-	// "" leaves it out.
+	Unknown  string // was in force when the state of the ASIC was last known
+	// Again describes when rows without capacity are retried, as part of the reason; "" omits it.
 	Again string
 }
 
@@ -51,22 +49,23 @@ func (w Words) withDefaults() Words {
 	return w
 }
 
-// Reporting says how the outcomes of a table's tasks are reported in STATE_DB.
+// Reporting defines how the outcomes of a table's tasks are reported in STATE_DB.
 type Reporting struct {
 	StateTable string
 	Words      Words
-	By         string // the writer's name in the rows; "" is the daemon's name
-	// Key turns a task's key into the state row's; nil replaces the separator of the task's
-	// database by "|".
+	By         string // the author in the rows; "" means the daemon's name
+	// Key converts a task's key to the state row's. nil replaces the separator of the task's database by "|".
 	Key func(string) string
-	// Forwards says that a finished Set was handed to another daemon (see [Daemon.Handover]), which
-	// then reports the outcome.
+	// Forwards means that a finished Set was handed to another daemon (see [Daemon.Handover]), which then reports the
+	// outcome.
 	Forwards bool
-	// None says that nothing is reported.
+	// None means that nothing is reported.
 	None bool
-	// Adds says which fields of the table's rows the daemon itself adds, beside those that it consumes; nil: none.
+	// Adds reports whether the daemon itself adds a field to the table's rows, beside those that it consumes. nil
+	// means none.
 	Adds func(key, field string) bool
-	// RowKey, if it is not nil, takes the place of Key where the state row's key depends on the row; "": it has none.
+	// RowKey, if not nil, replaces Key if the state row's key depends on the row. It returns "" if there is no state
+	// row.
 	RowKey func(key string, fields swss.FieldValues) string
 }
 
@@ -84,17 +83,17 @@ type stateRow struct {
 
 type stateKey struct{ table, key string }
 
-// outcomes are what a daemon tells in STATE_DB of what became of rows.
+// outcomes writes the outcomes of a daemon's rows to STATE_DB.
 type outcomes struct {
-	name    string // of the daemon
-	redis   *swss.Redis
-	clock   *clock
-	reports map[string]Reporting  // by table of STATE_DB
-	rows    map[stateKey]stateRow // not yet written
-	written map[stateKey]stateRow // as they should be in STATE_DB now; nil: the daemon does not compare them
-	held    bool                  // they must not be written yet
-	doubted func() bool           // whether what they say of the ASIC is not known at the moment; nil: it is
-	// responses are the messages, by table of APPL_DB, about rows that are in the ASIC, not yet published.
+	name        string // the daemon's name
+	redis       *swss.Redis
+	clock       *clock
+	reports     map[string]Reporting  // by table of STATE_DB
+	rows        map[stateKey]stateRow // outcomes not yet written
+	written     map[stateKey]stateRow // target rows of STATE_DB; nil if the daemon does not compare them
+	held        bool                  // they must not be written yet
+	asicUnknown func() bool           // reports whether the state of the ASIC is unknown; nil means never
+	// responses are unpublished messages, by table of APPL_DB, that report whether rows are in the ASIC.
 	responses map[string][]swss.KeyOpFieldsValues
 }
 
@@ -104,17 +103,17 @@ func newOutcomes(name string, r *swss.Redis, c *clock) *outcomes {
 		reports: map[string]Reporting{}, rows: map[stateKey]stateRow{},
 		responses: map[string][]swss.KeyOpFieldsValues{},
 	}
-	if name != Manager { // which compares what its outputs ask for
+	if name != Manager { // the manager compares the requests of its outputs
 		o.written = map[stateKey]stateRow{}
 	}
 	return o
 }
 
-// StateTables lists the tables of STATE_DB that the daemon may report to.
+// StateTables returns the tables of STATE_DB that the daemon may report to.
 func (o *outcomes) StateTables() []string { return slices.Sorted(maps.Keys(o.reports)) }
 
-// ReportsTo declares a table of STATE_DB that the daemon reports to, where no [Reporting] of an
-// input does. Its words are those of the table of tables.
+// ReportsTo declares a table of STATE_DB that the daemon reports to, if no [Reporting] of an input does. Its words
+// are those of the table of tables.
 func (o *outcomes) ReportsTo(stateTable string) {
 	if _, known := o.reports[stateTable]; known {
 		return
@@ -126,9 +125,8 @@ func (o *outcomes) ReportsTo(stateTable string) {
 	o.reports[stateTable] = Reporting{Words: words}
 }
 
-// Report sets the status of a row after its task was handled, or on its own
-// account. key is the state row's. The table is one of [Daemon.StateTables], or
-// the daemon's steps fail.
+// Report sets the status of a row, after its task was handled or independently. key is the state row's. The table
+// must be one of [Daemon.StateTables], or the daemon's steps fail.
 func (o *outcomes) Report(_ context.Context, stateTable, key, status, reason string) {
 	rep := o.reports[stateTable]
 	o.report(stateRow{
@@ -144,8 +142,8 @@ func (o *outcomes) Unreport(_ context.Context, stateTable, key string) {
 	o.report(stateRow{table: stateTable, key: key, by: cmp.Or(rep.By, o.name), field: field, del: true})
 }
 
-// Handover makes rows orchagent's to report on: a manager calls it before it forwards them. It is
-// written at once.
+// Handover makes orchagent the author of rows' outcomes. A manager calls it before it forwards the rows. It is
+// written immediately.
 func (o *outcomes) Handover(ctx context.Context, stateTable string, keys ...string) error {
 	words := o.reports[stateTable].Words.withDefaults()
 	for _, key := range keys {
@@ -157,10 +155,10 @@ func (o *outcomes) Handover(ctx context.Context, stateTable string, keys ...stri
 	return o.flushState(ctx)
 }
 
-// report queues an outcome; of several on one row the last counts.
+// report queues an outcome. If there are several for one row, the last wins.
 func (o *outcomes) report(row stateRow) { o.rows[stateKey{row.table, row.key}] = row }
 
-// Respond queues the message whether a row of APPL_DB is in the ASIC as it is.
+// Respond queues the message that reports whether a row of APPL_DB is in the ASIC as it is.
 func (o *outcomes) Respond(table, key string, fields swss.FieldValues, in bool) {
 	op := schema.ResponseSuccess
 	if !in {
@@ -178,7 +176,7 @@ func (o *outcomes) flushResponses(ctx context.Context) error {
 		p := swss.NewNotificationProducer(o.redis.DB(swss.ApplDB), schema.ResponseChannel(table))
 		for chunk := range slices.Chunk(list, stateBatch) {
 			if err := p.SendAll(ctx, chunk); err != nil {
-				return err // published twice is no harm
+				return err // repeated messages are harmless
 			}
 		}
 		delete(o.responses, table)
@@ -186,12 +184,12 @@ func (o *outcomes) flushResponses(ctx context.Context) error {
 	return nil
 }
 
-// stateBatch is how many rows one script writes.
+// stateBatch is the number of rows that one script writes.
 const stateBatch = 256
 
-// flushState writes the queued outcomes in few round trips, and then publishes the queued messages.
+// flushState writes the queued outcomes in a small number of round trips, and then publishes the queued messages.
 func (o *outcomes) flushState(ctx context.Context) error {
-	if o.held || o.doubted != nil && o.doubted() {
+	if o.held || o.asicUnknown != nil && o.asicUnknown() {
 		return nil
 	}
 	if err := o.flushRows(ctx); err != nil {

@@ -2,7 +2,7 @@ package orch
 
 import "tamtam/swss"
 
-// reportNatively is report.lua for the embedded server.
+// reportNatively implements report.lua for the embedded server.
 func reportNatively(r *swss.ScriptRun) (reply string, ok bool) {
 	const head, each = 3, 6
 	if len(r.Args) != head+each*len(r.Keys) {

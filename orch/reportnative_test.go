@@ -12,13 +12,13 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// The embedded server keeps what report.lua says, whoever writes and in whatever state the rows are.
+// The embedded server stores the same as report.lua, whatever process writes and whatever the state of the rows.
 func TestReportNatively(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 5}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
 		one := func(words ...string) string { return words[rnd.IntN(len(words))] }
 		native, lua := swsstest.Start(t).DB(swss.StateDB), swsstest.Start(t).DB(swss.StateDB)
-		inLua := swss.NewScript(reportText) // which nothing says how to run natively
+		inLua := swss.NewScript(reportText) // has no native version
 		for n := range 100 {
 			c := swss.Call{Args: []any{Manager, one(Manager, "orchagent"), fmt.Sprint(n)}}
 			for range rnd.IntN(4) {

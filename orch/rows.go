@@ -12,8 +12,8 @@ import (
 	"tamtam/swss"
 )
 
-// rows is a Subscriber that can look for rows that are gone: Redis publishes nothing about what
-// FLUSHDB, FLUSHALL and SWAPDB delete.
+// A rows is a Subscriber that can look for rows that are gone: Redis publishes no event for the rows that FLUSHDB,
+// FLUSHALL and SWAPDB delete.
 type rows struct {
 	*swss.Subscriber
 	table *swss.Table
@@ -43,7 +43,7 @@ func (r *rows) Pops(ctx context.Context) ([]swss.KeyOpFieldsValues, error) {
 	}
 	gone, err := r.gone(ctx)
 	r.look = err != nil
-	// What failed is tried again later; what came in must be handed out.
+	// A failure is retried later. The received rows must be handled.
 	return append(gone, items...), nil
 }
 
@@ -67,8 +67,7 @@ func (r *rows) gone(ctx context.Context) ([]swss.KeyOpFieldsValues, error) {
 	return out, nil
 }
 
-// flushPeriod is how often a daemon that runs on wall time asks whether a
-// database was emptied.
+// flushPeriod is the interval at which a daemon on wall time checks whether a database was emptied.
 const flushPeriod = time.Second
 
 func (d *Daemon) flushPeriod() time.Duration {
@@ -81,7 +80,7 @@ func (d *Daemon) flushPeriod() time.Duration {
 // OnFlush calls f when a database may have been emptied under the daemon.
 func (d *Daemon) OnFlush(f func()) { d.onFlush = append(d.onFlush, f) }
 
-// watchFlush checks whether a database was emptied since it was last called.
+// watchFlush checks whether a database was emptied since the last call.
 func (d *Daemon) watchFlush(ctx context.Context, _ time.Time) error {
 	count, err := d.flushes(ctx)
 	if err != nil {
@@ -106,11 +105,10 @@ func (d *Daemon) watchFlush(ctx context.Context, _ time.Time) error {
 	return nil
 }
 
-// flushCommand finds the counts of commands that empty databases.
+// flushCommand matches the counts of commands that empty databases.
 var flushCommand = regexp.MustCompile(`cmdstat_(?:flushdb|flushall|swapdb):calls=\d+`)
 
-// flushes returns how often databases were emptied, as text that changes with
-// it.
+// flushes returns the counts of the commands that empty databases, as text.
 func (d *Daemon) flushes(ctx context.Context) (string, error) {
 	db := d.redis.DB(swss.ConfigDB)
 	info, err := db.Client().Info(ctx, "commandstats").Result()
@@ -123,9 +121,9 @@ func (d *Daemon) flushes(ctx context.Context) (string, error) {
 	return "commands: " + strings.Join(flushCommand.FindAllString(info, -1), " "), nil
 }
 
-// lacksRows reports whether a database lacks rows of which the daemon has heard nothing since it got them. It looks for
-// them where the database holds fewer keys than the daemon knows rows of it: many may have been deleted one by one, and
-// the daemon has not come to handle that.
+// lacksRows reports whether a database lacks rows without an event for their deletion. It checks this only if the
+// database holds fewer keys than the daemon has received rows. The numbers prove nothing: rows may have been deleted
+// one by one, and the daemon has not handled that yet.
 func (d *Daemon) lacksRows(ctx context.Context) (bool, error) {
 	type table struct {
 		db   *swss.DB
@@ -155,7 +153,7 @@ func (d *Daemon) lacksRows(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// lacksUnheard reports whether a row that was delivered is gone from a database without an event.
+// lacksUnheard reports whether a delivered row is gone from a database without an event.
 func lacksUnheard(ctx context.Context, d *Daemon, db *swss.DB) (bool, error) {
 	left := map[*rows]map[string]struct{}{}
 	for _, in := range d.inputs {
@@ -172,12 +170,12 @@ func lacksUnheard(ctx context.Context, d *Daemon, db *swss.DB) (bool, error) {
 			left[r][key] = struct{}{}
 		}
 	}
-	if err := d.listener.Sync(ctx); err != nil { // the events of what was gone by then have come
+	if err := d.listener.Sync(ctx); err != nil { // the events of rows that were gone by then have arrived
 		return false, err
 	}
 	for r, there := range left {
 		for key := range r.known {
-			if _, ok := there[key]; !ok && !r.Heard(key) {
+			if _, ok := there[key]; !ok && !r.Received(key) {
 				return true, nil
 			}
 		}

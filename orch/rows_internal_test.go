@@ -10,8 +10,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// Many rows that are deleted one by one are no emptied database, although fewer are left than the daemon has handled;
-// an emptied one is, on a server that does not count commands, too.
+// Deleting many rows one by one does not count as emptying the database, although fewer are left than the daemon has
+// handled. Emptying it does, even on a server that does not count commands.
 func TestManyDeletesEmptyNoDatabase(t *testing.T) {
 	r := swsstest.Start(t)
 	db := r.DB(swss.ConfigDB)

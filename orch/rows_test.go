@@ -28,8 +28,8 @@ func collect(t *testing.T, tasks <-chan string, n int) []string {
 	return got
 }
 
-// Redis tells nobody what FLUSHDB deletes. The daemon finds out, also when rows
-// are written again before it looks.
+// Redis publishes no event for the rows that FLUSHDB deletes. The daemon detects this, even if rows are written again
+// before it looks.
 func TestEmptiedDatabase(t *testing.T) {
 	for name, start := range map[string]func(*testing.T) *swss.Redis{
 		"embedded": func(t *testing.T) *swss.Redis { return swsstest.Start(t) },
@@ -71,8 +71,8 @@ func TestEmptiedDatabase(t *testing.T) {
 	}
 }
 
-// A real Redis counts the commands that empty databases: more rows than there
-// were before do not hide one.
+// A real Redis counts the commands that empty databases, so an emptied database is detected even if it now has more
+// rows than before.
 func TestEmptiedAndFilled(t *testing.T) {
 	r := swsstest.StartServer(t).Open()
 	ctx, db := t.Context(), r.DB(swss.ConfigDB)

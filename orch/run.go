@@ -15,11 +15,11 @@ const (
 	maxBackoff = 2 * time.Second
 )
 
-// Run works on wall time until ctx ends, and then returns nil, or until its databases are no longer
-// what it knows of them (see [Options]). While Redis is away, or takes no writes, it waits.
+// Run works on wall time until ctx ends, and then returns nil. It returns the error of Check in [Options] if that is
+// [swss.ErrAnew]. It waits while Redis is away or refuses writes.
 func (d *Daemon) Run(ctx context.Context) error {
 	defer d.Close()
-	// Taken before the first rows are read, or later if Redis is away.
+	// Read before the first rows, or later if Redis is away.
 	d.flushCount, _ = d.flushes(ctx)
 	c := checks{daemon: d}
 	backoff := minBackoff
@@ -32,7 +32,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		if errors.Is(err, swss.ErrAnew) {
+		if errors.Is(err, swss.ErrReset) {
 			return err
 		}
 		var retry <-chan time.Time
@@ -49,7 +49,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	}
 }
 
-// announce logs and tells how the daemon is, if that is not what was told last, and returns it.
+// announce logs and reports the state of the daemon, if it differs from the last one, and returns it.
 func (d *Daemon) announce(last string, err error) (reason string) {
 	if err != nil {
 		reason = swss.Why(err)
@@ -62,24 +62,24 @@ func (d *Daemon) announce(last string, err error) (reason string) {
 	case last != "not yet":
 		d.log.Info("works again")
 	}
-	if d.opts.Tell != nil {
-		d.opts.Tell(reason)
+	if d.opts.Report != nil {
+		d.opts.Report(reason)
 	}
 	return reason
 }
 
-// checkPeriod is how often a daemon without trouble asks whether its databases are what they were.
+// checkPeriod is the interval at which a healthy daemon checks its databases.
 const checkPeriod = time.Second
 
-// checks are when a daemon asks that.
+// checks schedules the calls of Check in [Options].
 type checks struct {
 	daemon  *Daemon
 	trouble bool // the last step failed
 	next    time.Time
-	conns   int // connections that the listener had made by then
+	conns   int // connections that the listener had made at the last check
 }
 
-// due asks if it is time to. It has the turn: a daemon that waits for an answer does nothing else.
+// due calls Check if it is due. It holds the turn: a daemon that waits for an answer does nothing else.
 func (c *checks) due(ctx context.Context) error {
 	if err := c.daemon.take(ctx); err != nil {
 		return err
@@ -93,8 +93,7 @@ func (c *checks) due(ctx context.Context) error {
 	return c.daemon.opts.Check(ctx)
 }
 
-// wait returns when there may be work: after an error only when retry says so.
-// It returns false when ctx ends.
+// wait returns when there may be work; after an error only when retry fires. It returns false when ctx ends.
 func (d *Daemon) wait(ctx context.Context, retry <-chan time.Time) bool {
 	if retry != nil {
 		select {
@@ -123,12 +122,12 @@ func (d *Daemon) wait(ctx context.Context, retry <-chan time.Time) bool {
 // A timer calls f once per period.
 type timer struct {
 	period func() time.Duration
-	at     func() time.Time // instead of period: see At
+	at     func() time.Time // replaces period, see At
 	f      func(context.Context, time.Time) error
 	last   time.Time // when it was last due; zero before the first step
 }
 
-// next returns when the timer is due, false if it is off.
+// next returns when the timer is due, or false if it is off.
 func (t *timer) next() (time.Time, bool) {
 	if t.at != nil {
 		at := t.at()
@@ -138,21 +137,20 @@ func (t *timer) next() (time.Time, bool) {
 	return t.last.Add(p), p > 0 && !t.last.IsZero()
 }
 
-// Every calls f once per period, for the first time one period after the first step. While the
-// period is 0 or less, the timer is off. Missed periods are not made up for. f runs on the daemon's
-// goroutine; an error is logged (Run) or returned (Step).
+// Every calls f once per period, for the first time one period after the first step. While the period is 0 or less,
+// the timer is off. Missed periods are not repeated. f runs on the daemon's goroutine. An error is logged (Run) or
+// returned (Step).
 func (d *Daemon) Every(period func() time.Duration, f func(ctx context.Context, now time.Time) error) {
 	d.timers = append(d.timers, &timer{period: period, f: f})
 }
 
-// At calls f at the time that at returns, which is called again after every step; the zero time is
-// never. f must make at return a later time, or f is called again at once. An error is logged (Run)
-// or returned (Step).
+// At calls f at the time that at returns. at is called again after every step; the zero time means never. After f, at
+// must return a later time, or f is called again immediately. An error is logged (Run) or returned (Step).
 func (d *Daemon) At(at func() time.Time, f func(ctx context.Context, now time.Time) error) {
 	d.timers = append(d.timers, &timer{at: at, f: f})
 }
 
-// NextTimer returns when the next timer is due, false if there is none.
+// NextTimer returns when the next timer is due, or false if there is none.
 func (d *Daemon) NextTimer() (at time.Time, ok bool) {
 	<-d.turn
 	defer d.release()
@@ -184,7 +182,7 @@ func (d *Daemon) fire(ctx context.Context) (worked bool, err error) {
 		next, on := t.next()
 		if !on || d.now.Before(next) {
 			if !on {
-				t.last = d.now // a timer switched on again starts from there
+				t.last = d.now // a timer that is switched on again starts from there
 			}
 			continue
 		}

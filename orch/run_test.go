@@ -116,8 +116,8 @@ func TestDoGivesUp(t *testing.T) {
 	}
 }
 
-// TestRunSurvivesRedis: Redis is killed and comes back with other data; the
-// daemon says so once and is then told all rows, and what is gone.
+// TestRunSurvivesRedis: Redis is killed and returns with other data. The daemon reports the outage once, and then
+// receives all rows and the deletes of those that are gone.
 func TestRunSurvivesRedis(t *testing.T) {
 	server := swsstest.StartServer(t)
 	r := server.Open()
@@ -131,7 +131,7 @@ func TestRunSurvivesRedis(t *testing.T) {
 	}
 	set("kept")
 	_, tasks := live(t, r, orch.Options{Logger: slog.New(slog.NewTextHandler(&logs, nil))})
-	expect(t, tasks, "SET kept") // it listens by then
+	expect(t, tasks, "SET kept") // it is subscribed by then
 	set("lost")
 	expect(t, tasks, "SET lost")
 	server.Kill()
@@ -140,7 +140,7 @@ func TestRunSurvivesRedis(t *testing.T) {
 	if err := raw.SetMany(ctx, map[string]swss.FieldValues{"kept": {"f": "1"}, "new": {"f": "1"}}); err != nil {
 		t.Fatal(err)
 	}
-	// It may see the server empty, before the rows are there.
+	// It may find the server empty, before the rows are there.
 	got := map[string]string{}
 	deadline := time.After(20 * time.Second)
 	for got["kept"] != "SET" || got["new"] != "SET" || got["lost"] != "DEL" {
@@ -157,8 +157,7 @@ func TestRunSurvivesRedis(t *testing.T) {
 	}
 }
 
-// TestTaskSurvivesRedis: a task whose handler could not reach Redis is handled
-// again.
+// TestTaskSurvivesRedis: a task whose handler could not reach Redis is handled again.
 func TestTaskSurvivesRedis(t *testing.T) {
 	x := newBench(t, "d")
 	away := true
@@ -262,8 +261,7 @@ func BenchmarkReport(b *testing.B) {
 	b.ReportMetric(float64(n*b.N)/b.Elapsed().Seconds(), "rows/s")
 }
 
-// A daemon that waits for the answer whether its databases are what they were is busy: nobody takes it for one that
-// works.
+// A daemon that waits for the result of its database check is busy, and is not mistaken for one that works.
 func TestBusyWhileItChecks(t *testing.T) {
 	asked, answer := make(chan struct{}), make(chan struct{})
 	var once sync.Once

@@ -13,13 +13,13 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// TestOwnership: while a manager's word stands on a row, orchagent's is
-// ignored; handing the row over gives orchagent the word.
+// TestOwnership: while a manager is the author of a row's status, orchagent's reports are ignored. A handover makes
+// orchagent the author.
 func TestOwnership(t *testing.T) {
 	ctx := t.Context()
 	mgr := newBench(t, orch.Manager)
 	agent := newBenchOn(t, mgr.r, orch.Orchagent)
-	// "does" lets a daemon do something and write what it reports.
+	// "does" makes a daemon call a function and write its reports.
 	does := func(x *bench, f func()) {
 		t.Helper()
 		if err := x.d.Do(ctx, f); err != nil {
@@ -54,7 +54,7 @@ func TestOwnership(t *testing.T) {
 	want("the manager deletes it", "")
 }
 
-// TestSince: the time stands while the status does, whatever reasons it has.
+// TestSince: the time stays the same while the status does, whatever its reasons.
 func TestSince(t *testing.T) {
 	x := newBench(t, "orchagent")
 	for _, tt := range []struct{ status, reason, since string }{
@@ -76,7 +76,7 @@ func TestSince(t *testing.T) {
 	}
 }
 
-// TestReporting: words, keys and who tells what are the table's.
+// TestReporting: words, keys and authors are those of the table.
 func TestReporting(t *testing.T) {
 	acl := orch.Words{Active: "Active", Pending: "Pending creation", Removing: "Pending removal", Failed: "Inactive"}
 	wait, bad := orch.Wait("x", "y", ""), &orch.InvalidError{Field: "f", Value: "v"}

@@ -13,8 +13,7 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// TestTimers: timers follow the times of the steps, and NextTimer tells when
-// the next step is due.
+// TestTimers: timers follow the times of the steps, and NextTimer returns when the next step is due.
 func TestTimers(t *testing.T) {
 	d := orch.NewDaemon("d", swsstest.Start(t), orch.Options{})
 	defer d.Close()

@@ -2,8 +2,8 @@ package orch
 
 import "context"
 
-// A Topic notifies its subscribers, in the order in which they subscribed. It belongs to one daemon
-// and is used on its goroutine only. The zero Topic is ready to use.
+// A Topic notifies its subscribers, in the order in which they subscribed. It belongs to one daemon and must be used
+// only on its goroutine. The zero Topic is ready to use.
 type Topic[T any] struct{ subs []func(context.Context, T) }
 
 // Subscribe adds a subscriber.

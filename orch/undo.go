@@ -6,8 +6,7 @@ import (
 	"fmt"
 )
 
-// An Undo remembers how to take back the steps that succeeded. The zero Undo is
-// ready to use.
+// An Undo records how to undo the steps that succeeded. The zero Undo is ready to use.
 type Undo struct{ steps []undoStep }
 
 type undoStep struct {
@@ -15,13 +14,13 @@ type undoStep struct {
 	f    func(context.Context) error
 }
 
-// Push adds the way to take back one step; what names it in errors.
+// Push adds the function that undoes one step. what names the step in errors.
 func (u *Undo) Push(what string, f func(context.Context) error) {
 	u.steps = append(u.steps, undoStep{what, f})
 }
 
-// Rollback takes back all steps, the last first. It goes on after failures, which are joined, and
-// after the end of ctx. The Undo is then empty.
+// Rollback undoes all steps, the last first. It continues after failures, which are joined, and after the end of ctx.
+// The Undo is then empty.
 func (u *Undo) Rollback(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	var errs []error

@@ -7,35 +7,35 @@ import (
 	"tamtam/sai"
 )
 
-// A Way is how packets that the switch itself makes leave it to an address.
+// A Way is the path on which packets that the switch itself sends leave it towards an address.
 type Way struct {
 	Port        string     // port or PortChannel
-	VLAN        uint16     // tag that they carry there; 0: none
-	NextHop     netip.Addr // the neighbour that they go to
+	VLAN        uint16     // their tag there; 0 means none
+	NextHop     netip.Addr // the neighbour that receives them
 	Source, MAC sai.MAC    // the switch's and the neighbour's
-	Address     netip.Addr // the switch's own that it sends from, a loopback's if there is one; invalid: it has none
-	AtPort      netip.Addr // the switch's own at the interface, else Address
+	Address     netip.Addr // the switch's source address, a loopback's if there is one; invalid if there is none
+	AtPort      netip.Addr // the switch's address at the interface, else Address
 }
 
-// Ways knows the ways; routeorch does, through device.
+// Ways provides the paths; routeorch implements it, through device.
 type Ways interface {
-	// Way returns the way to an address; the error says why there is none.
+	// Way returns the path to an address. The error contains the reason if there is none.
 	Way(to netip.Addr) (Way, error)
-	// Want says which addresses ways are wanted to: a neighbour that is missing on one is asked for.
+	// Want sets the addresses to which paths are needed. Missing neighbours on these paths are resolved.
 	Want(ctx context.Context, to []netip.Addr)
-	// Changes signals that ways may have changed.
+	// Changes signals that paths may have changed.
 	Changes() *Topic[struct{}]
 }
 
-// ExitPorts finds the ports by which ways leave; portsorch does.
+// ExitPorts finds the ports by which paths leave; portsorch implements it.
 type ExitPorts interface {
-	// Port returns a port's object and the LAG that it is a member of ("" none).
+	// Port returns a port's object and the LAG that it is a member of ("" if none).
 	Port(name string) (oid sai.OID, lag string, ok bool)
 	// LAG returns a LAG's object and the names of its members, sorted.
 	LAG(name string) (oid sai.OID, members []string, ok bool)
 }
 
-// Exit returns the port by which the way leaves the switch: of a PortChannel its first member, as in SONiC.
+// Exit returns the port by which the path leaves the switch. For a PortChannel it is the first member, as in SONiC.
 func (w Way) Exit(ports ExitPorts) (name string, oid sai.OID, err error) {
 	name = w.Port
 	if _, members, ok := ports.LAG(name); ok {

@@ -10,10 +10,10 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Status rows that the daemon has written are compared in the background with those that are there, and written again
-// where another process has deleted or changed them.
+// Status rows that the daemon has written are compared in the background with the actual ones. Rows that another
+// process has deleted or changed are written again.
 
-// compareOutcomes makes the outcomes that the daemon has written part of what it compares.
+// compareOutcomes adds the outcomes that the daemon has written to its comparison.
 func compareOutcomes(d *Daemon) {
 	if d.written == nil {
 		return
@@ -22,7 +22,7 @@ func compareOutcomes(d *Daemon) {
 	d.watch.Add(drift.Stage{Name: string(swss.StateDB), After: Manager, List: w.list, Look: w.look, Heal: w.heal})
 }
 
-// writtenRows are the status rows that the daemon has written.
+// writtenRows compares the status rows that the daemon has written.
 type writtenRows struct {
 	*outcomes
 	db *swss.DB
@@ -43,8 +43,8 @@ func (w writtenRows) keyOf(name string) stateKey {
 	return stateKey{table, key}
 }
 
-// look returns the rows that do not contain what was written last. A row that a manager reports on, or has handed over
-// again, is the manager's; one whose ASIC is in doubt has its outcome kept elsewhere.
+// look returns the rows that differ from their last written version. It skips rows that a manager reports on, or has
+// handed over again. It skips rows whose ASIC state is unknown, because their outcome is stored in another field.
 func (w writtenRows) look(ctx context.Context, names []string) (found []drift.Finding, err error) {
 	err = w.db.ReadRows(ctx, names, func(i int, row swss.FieldValues, _ int64) {
 		k := w.keyOf(names[i])
@@ -63,7 +63,7 @@ func (w writtenRows) look(ctx context.Context, names []string) (found []drift.Fi
 			f.What = fmt.Sprintf("contains %.40q (%.80q), which its author has not written", status, reason)
 		}
 		_, f.Busy = w.rows[k]
-		f.Busy = f.Busy || w.held || w.doubted != nil && w.doubted()
+		f.Busy = f.Busy || w.held || w.asicUnknown != nil && w.asicUnknown()
 		found = append(found, f)
 	})
 	return found, err
@@ -79,5 +79,5 @@ func (w writtenRows) heal(_ context.Context, drifted []drift.Finding) error {
 	return nil
 }
 
-// fieldWas holds the reason that a row had before its ASIC was in doubt; see doubt.lua.
+// fieldWas holds the former reason of a row while the state of its ASIC is unknown; see doubt.lua.
 const fieldWas = "was"

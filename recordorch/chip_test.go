@@ -9,15 +9,15 @@ import (
 	"tamtam/tam/record"
 )
 
-// A chip is a fake ASIC that has the extensions of table recording: it records
-// nothing, but takes and refuses plans, and tells what a test says.
+// A chip is a fake ASIC with the extensions of table recording. It records nothing, but it accepts and refuses plans,
+// and reports what a test sets.
 type chip struct {
 	*featuretest.Extensions[record.ChipPlan]
 	graph    *record.Graph
 	counted  uint64
 	paths    []record.PathCount
 	counters map[string][record.CounterWords]uint64 // by label
-	says     []byte                                 // what windows say instead of the truth
+	says     []byte                                 // content of register reads instead of the true one
 }
 
 type extension = featuretest.Extension[record.ChipPlan]
@@ -30,7 +30,8 @@ func newChip() *chip {
 	return c
 }
 
-// take takes an entry. A plan must be for the graph, and share neither bits nor labels.
+// take accepts or refuses an entry. A plan must be for the current graph, and must not share bits or labels with
+// another.
 func (c *chip) take(x *extension, entry feature.Values) error {
 	if x.Name != record.ObjectPlan {
 		return nil
@@ -96,8 +97,7 @@ func (c *chip) answer(x *extension) (sai.Bytes, error) {
 	return featuretest.Entry(values)
 }
 
-// graphOf is a pipeline in which b and c exclude each other and d follows some of
-// them, with a table more.
+// graphOf returns a pipeline in which b and c exclude each other and d follows some of them, with further tables.
 func graphOf(version uint64, more ...string) *record.Graph {
 	g := &record.Graph{Program: "test", Pipeline: "switch", Init: "a", Placed: true, Stages: 4, Version: version,
 		Reasons: []string{"none"}}

@@ -49,7 +49,7 @@ func (o *Orch) notOf(rule schema.ACLRuleKey) (not record.Classes) {
 	return not | o.notTo(rule)
 }
 
-// notTo is like notOf, for the destination address.
+// notTo returns the same as notOf, for the destination address.
 func (o *Orch) notTo(rule schema.ACLRuleKey) record.Classes {
 	f, _ := o.rules.MatchOf(rule, sai.ACLEntryAttrFieldDstMAC)
 	value, _ := f.Data.(sai.MAC)
@@ -90,7 +90,7 @@ func (o *Orch) fitMatches(ctx context.Context) {
 		if c.plan == nil || c.version != o.graph.Version || c.not == o.notOfAny(keyOf(c.settings)) {
 			continue
 		}
-		if o.planAnew(ctx, c, c.paths); c.plan != nil && !c.current() {
+		if o.replan(ctx, c, c.paths); c.plan != nil && !c.current() {
 			if err := o.write(ctx, c, c.labels); err != nil { // its sessions are recreated
 				o.Log.Error("table recording", "err", err)
 			}

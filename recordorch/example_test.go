@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// A plan for the tables that a chip says it has, by uniform probabilities: which of them a packet's
-// record has with 16 bits to carry it.
+// A plan for the tables of a chip, by uniform probabilities, chooses the tables that a packet's record of 16 bits
+// contains.
 func Example() {
 	plan, err := makePlan(context.Background(), graphOf(1, "e"), nil, 0, settings())
 	if err != nil {

@@ -13,11 +13,11 @@ import (
 	"tamtam/tam/recordplan/p4graph"
 )
 
-// A babbler is a switch whose windows say anything.
+// A babbler is a switch that returns arbitrary content from register reads.
 type babbler struct {
 	sai.API
 	text []byte
-	open int // windows
+	open int // number of open register reads
 }
 
 func (b *babbler) Create(context.Context, sai.ObjectType, []sai.Attr) (sai.OID, error) {
@@ -34,8 +34,8 @@ func (b *babbler) Get(context.Context, sai.Key, []sai.Attr) ([]sai.Attr, error) 
 	return []sai.Attr{{ID: sai.GenericProgrammableAttrEntry, Value: sai.Bytes(b.text)}}, nil
 }
 
-// Whatever windows say is an error or what was asked for: a graph that can be planned
-// for, not too many paths, as many counters as labels.
+// Whatever register reads return, the result is an error or the requested data. The graph can be planned for, the
+// number of paths is limited, and there are as many counters as labels.
 func FuzzWindows(f *testing.F) {
 	graph, err := json.Marshal(graphOf(7))
 	if err != nil {
@@ -72,7 +72,7 @@ func FuzzWindows(f *testing.F) {
 	})
 }
 
-// Counts of paths make plans or errors, whatever they say.
+// Any counts of paths result in plans or errors.
 func FuzzPaths(f *testing.F) {
 	f.Add([]byte(`[{"path":[{"table":"a","hit":true},{"table":"b","hit":true},{"table":"d"}],"packets":9000}]`))
 	f.Add([]byte(`[{"path":[{"table":"d"},{"table":"a"}],"packets":18446744073709551615},{"path":[],"packets":1}]`))

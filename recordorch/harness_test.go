@@ -17,10 +17,10 @@ import (
 	"tamtam/tam/record"
 )
 
-// world is the ways and the switch id that tests change at will.
+// world contains the paths and the switch id that tests can change at any time.
 type world struct {
 	orchagenttest.World
-	way   *Way // to anywhere; nil: none
+	way   *Way // path to any address; nil if there is none
 	wants []netip.Addr
 }
 
@@ -33,19 +33,19 @@ func (w *world) Way(to netip.Addr) (Way, error) {
 	return *w.way, nil
 }
 
-// setID sets the switch id; 0: there is none.
+// setID sets the switch id. 0 means that there is none.
 func (w *world) setID(id uint32) { w.IDs = schema.TAMSwitchInUse{SwitchID: id, HasSwitchID: id != 0} }
 
 func (w *world) address() netip.Addr { return netip.MustParseAddr("10.0.0.1") }
 
-// settings are those of a session that says nothing of them.
+// settings returns the settings of a session whose row has none.
 func settings() schema.RecordSettings {
 	return schema.RecordSettings{PHV: record.Containers{16}, Mode: record.ModeExecution, Algorithm: record.Greedy}
 }
 
 func mac(last byte) sai.MAC { return sai.MAC{2, 0, 0, 0, 0, last} }
 
-// bench is ports, ACLs and table recording of an orchagent on a fake ASIC.
+// bench is an orchagent with ports, ACLs and table recording on a fake ASIC.
 type bench struct {
 	*orchtest.Bench
 	chip  *chip
@@ -53,8 +53,7 @@ type bench struct {
 	world *world
 }
 
-// newBench makes a switch with the feature active, two ports, a way to collectors,
-// and the flow groups F1, F2 and F3.
+// newBench makes a switch with the feature active, two ports, a path to collectors, and the flow groups F1, F2 and F3.
 func newBench(t testing.TB, changes ...func(*bench)) *bench {
 	t.Helper()
 	extensions := []string{record.ObjectPlan, record.ObjectGraph, record.ObjectCounters}
@@ -82,8 +81,7 @@ func newBench(t testing.TB, changes ...func(*bench)) *bench {
 	return b
 }
 
-// run starts an orchagent with a new ASIC on what is in Redis, until the first view
-// is applied.
+// run starts an orchagent with a new ASIC on the rows in Redis, and applies the first view.
 func (b *bench) run() {
 	b.T.Helper()
 	a := orchagenttest.Start(b.Bench)
@@ -98,8 +96,8 @@ func (b *bench) run() {
 	a.Apply(b.rr)
 }
 
-// planAll is a planner that records all tables that there are bits for, hits too where they are
-// asked for. Its entropy is how many paths it was given.
+// planAll returns a plan that records all tables for which there are bits, and hits if they are requested. The plan's
+// entropy is the number of paths that planAll receives.
 func planAll(_ context.Context, g *record.Graph, paths []record.PathCount, _ record.Classes,
 	s schema.RecordSettings) (*record.Plan, error) {
 	plan := &record.Plan{Pipeline: g.Pipeline, PHV: s.PHV.String(), Mode: s.Mode, Graph: g, Entropy: float64(len(paths))}
@@ -130,8 +128,7 @@ func (b *bench) rule(name string, fields ...string) {
 	b.Set(schema.AppACLRule, "TAM:"+name, append([]string{"PRIORITY", "100"}, fields...)...)
 }
 
-// session writes a session of a flow group with one container of 8 bits; later fields
-// win.
+// session writes a session of a flow group with one container of 8 bits. Later fields override earlier ones.
 func (b *bench) session(name, group string, fields ...string) {
 	b.Set(schema.AppTAMTableRecord, name, append([]string{
 		"acl-table-name", "TAM", "acl-rule-name", group, "collector", "10.9.0.1:4739", "phv", "8",
@@ -143,8 +140,8 @@ func (b *bench) want(session, status string) {
 	b.WantStatus(schema.StateTAMTableRecord, session, status)
 }
 
-// objects are what is in the ASIC of recording: plans with their sessions and tables,
-// mirror sessions with their labels, ACL entries that mirror, and windows.
+// objects returns the objects of recording in the ASIC: plans with their sessions and tables, mirror sessions with
+// their labels, ACL entries that mirror, and register reads.
 func (b *bench) objects() (list []string) {
 	for _, k := range b.Fake.Created() {
 		switch x := b.chip.Objects[k.OID]; {
@@ -162,7 +159,7 @@ func (b *bench) objects() (list []string) {
 	return list
 }
 
-// planText is a plan without where its bits are: "plan s1,s2: a.ran b.hit".
+// planText returns a plan without the positions of its bits, for example "plan s1,s2: a.ran b.hit".
 func planText(p record.ChipPlan) string {
 	var labels, marks []string
 	for _, s := range p.Sessions {
@@ -183,7 +180,7 @@ func (b *bench) wantObjects(want ...string) {
 	}
 }
 
-// calls returns the changing calls since the last time but for windows.
+// calls returns the changing calls since the last time, except those of register reads.
 func (b *bench) calls() []string {
 	lines, windows := b.Calls(), map[string]bool{}
 	for _, l := range lines {
@@ -198,7 +195,7 @@ func (b *bench) calls() []string {
 	})
 }
 
-// byteText is how SAI's text has a name.
+// byteText returns a name in the form of SAI's text.
 func byteText(name string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d:", len(name))

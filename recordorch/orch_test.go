@@ -17,8 +17,8 @@ import (
 	"tamtam/tam/record"
 )
 
-// A session is a plan's label, a mirror session with that label and an ACL entry that
-// mirrors to it, made in this order and gone in the other.
+// A session consists of a plan's label, a mirror session with that label, and an ACL entry that mirrors to it. They are
+// created in this order and removed in the opposite order.
 func TestSessionComesAndGoes(t *testing.T) {
 	b := newBench(t)
 	b.session("s1", "F1")
@@ -67,7 +67,7 @@ func TestSessionComesAndGoes(t *testing.T) {
 	}
 }
 
-// planOf is the plan of the chip that a session's label is in.
+// planOf returns the plan of the chip that contains a session's label.
 func (b *bench) planOf(session string) record.ChipPlan {
 	b.T.Helper()
 	for _, x := range b.chip.Objects {
@@ -79,7 +79,7 @@ func (b *bench) planOf(session string) record.ChipPlan {
 	return record.ChipPlan{}
 }
 
-// ERSPAN sessions have all of their tunnel in the mirror session.
+// The mirror session of an ERSPAN session contains the whole tunnel.
 func TestERSPAN(t *testing.T) {
 	b := newBench(t)
 	b.session("a-session-with-a-long-name", "F1", "encapsulation", "erspan", "truncate", "0", "source-ip", "10.0.0.77",
@@ -98,7 +98,7 @@ func TestERSPAN(t *testing.T) {
 	}
 }
 
-// Sessions that want the same of a plan share it; others have bits of their own.
+// Sessions with the same settings share a plan. Others have their own bits.
 func TestSharedPlans(t *testing.T) {
 	b := newBench(t)
 	b.session("s1", "F1")
@@ -112,13 +112,13 @@ func TestSharedPlans(t *testing.T) {
 	b.Step()
 	b.wantObjects("plan tr:s2: a.ran b.ran c.ran d.ran", "plan tr:s3: a.hit a.ran b.hit b.ran c.hit c.ran d.hit d.ran",
 		"mirror tr:s2", "mirror tr:s3", "entry", "entry")
-	b.session("s2", "F2", "mode", "exec+hit") // moves over
+	b.session("s2", "F2", "mode", "exec+hit") // moves to the other plan
 	b.Step()
 	b.wantObjects("plan tr:s2,tr:s3: a.hit a.ran b.hit b.ran c.hit c.ran d.hit d.ran", "mirror tr:s2", "mirror tr:s3",
 		"entry", "entry")
 }
 
-// What a session lacks is said, and when that comes the session does.
+// The status contains what a session lacks. The session is active once that exists.
 func TestReasons(t *testing.T) {
 	const refused = "failed: "
 	for _, c := range []struct {
@@ -194,7 +194,7 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// A switch without one of the extensions is asked for nothing.
+// A switch without one of the extensions receives no calls.
 func TestUnsupported(t *testing.T) {
 	for _, name := range []string{record.ObjectPlan, record.ObjectGraph, record.ObjectCounters} {
 		b := newBench(t, func(b *bench) { b.chip.Room[name] = 0 })
@@ -213,7 +213,7 @@ func TestUnsupported(t *testing.T) {
 	}
 }
 
-// The record word has room for so many bits; who finds none waits.
+// The record word has a limited number of bits. A session that does not fit waits.
 func TestRoom(t *testing.T) {
 	b := newBench(t)
 	b.session("s1", "F1", "phv", "32")
@@ -232,7 +232,7 @@ func TestRoom(t *testing.T) {
 	b.WantStatus(schema.StateTAMFeature, featureName, "ACTIVE")
 }
 
-// A way that changes is followed without the session being recreated.
+// A change of the path is applied without recreating the session.
 func TestWayChanges(t *testing.T) {
 	for _, encapsulation := range []string{"udp", "erspan"} {
 		t.Run(encapsulation, func(t *testing.T) {
@@ -261,7 +261,7 @@ func TestWayChanges(t *testing.T) {
 	}
 }
 
-// Another graph is another plan: the chip is told at the next look.
+// A new graph requires a new plan. The chip receives it after the next reading.
 func TestGraphChanges(t *testing.T) {
 	b := newBench(t)
 	b.session("s1", "F1")
@@ -290,7 +290,7 @@ func TestGraphChanges(t *testing.T) {
 	b.want("s2", "active")
 }
 
-// Who asks for actions and gets none is told so, and why, as long as it is so.
+// If actions are requested but none are recorded, the status contains the reason as long as this is so.
 func TestNoActions(t *testing.T) {
 	b := newBench(t)
 	b.session("s1", "F1", "mode", "exec+action")
@@ -319,7 +319,7 @@ func TestNoActions(t *testing.T) {
 	}
 }
 
-// A plan by counted probabilities is made once more, when enough packets are counted.
+// A plan by counted probabilities is made once more, when enough packets have been counted.
 func TestCountedProbabilities(t *testing.T) {
 	b := newBench(t)
 	b.session("s1", "F1", "probabilities", "counted")
@@ -355,7 +355,7 @@ func TestCountedProbabilities(t *testing.T) {
 	}
 }
 
-// Where packets go all the same way, counted probabilities leave little to record.
+// If packets take the same path, counted probabilities leave little to record.
 func TestPlanByCountedPaths(t *testing.T) {
 	g := graphOf(1, "e")
 	uniform, err := makePlan(t.Context(), g, nil, 0, settings())
@@ -398,10 +398,10 @@ func TestCounters(t *testing.T) {
 		t.Fatal(err)
 	}
 	want("map[LOST:1 MATCHED:11 NOT_SAMPLED:2 RECORDED:10]")
-	b.wantObjects("plan tr:s1: a.ran b.ran c.ran d.ran", "mirror tr:s1", "entry") // and no window
+	b.wantObjects("plan tr:s1: a.ran b.ran c.ran d.ran", "mirror tr:s1", "entry") // and no register read
 }
 
-// Deactivation takes everything out of the ASIC, and nobody looks at the chip any more.
+// Deactivation removes everything from the ASIC, and the chip is no longer read.
 func TestDeactivation(t *testing.T) {
 	b := newBench(t)
 	b.session("s1", "F1")
@@ -418,7 +418,7 @@ func TestDeactivation(t *testing.T) {
 	}
 }
 
-// A chip that says nothing, or nonsense, is asked again.
+// A chip that returns nothing or invalid data is read again.
 func TestUnlearned(t *testing.T) {
 	b := newBench(t, func(b *bench) { b.chip.says = []byte(`{"attributes":[{"counted":{"value":[1,0,0]}}]}`) })
 	b.session("s1", "F1")
@@ -436,7 +436,7 @@ func TestUnlearned(t *testing.T) {
 	}
 }
 
-// An orchagent that starts over makes the same again.
+// An orchagent that restarts creates the same objects again.
 func TestRestart(t *testing.T) {
 	b := newBench(t)
 	b.session("s1", "F1")
@@ -448,8 +448,8 @@ func TestRestart(t *testing.T) {
 	b.wantObjects(before...)
 }
 
-// Whichever call fails, in making a session, changing its way, its plan or itself, the
-// ASIC has sessions whole or not at all, and is right after the next look.
+// Whichever call fails while a session is created or changed, or its path or plan changes, sessions are complete in the
+// ASIC or not there at all. After the next reading everything is correct.
 func TestEveryCallFails(t *testing.T) {
 	for _, status := range []sai.Status{sai.StatusFailure, sai.StatusInsufficientResources} {
 		for _, c := range []struct {
@@ -498,8 +498,8 @@ func TestEveryCallFails(t *testing.T) {
 	}
 }
 
-// wantWhole wants that the sessions that are said to be active, and no others but those
-// that could not be removed, are in the ASIC whole.
+// wantWhole checks that exactly the sessions reported as active, and those that could not be removed, are completely in
+// the ASIC.
 func (b *bench) wantWhole() {
 	b.T.Helper()
 	featuretest.Whole(b.Bench, b.rr.Feature)
@@ -527,7 +527,7 @@ func (b *bench) wantWhole() {
 	}
 }
 
-// Ports that go are let go of at once.
+// Ports that are about to be removed are released immediately.
 func TestPortGoes(t *testing.T) {
 	b := newBench(t)
 	b.session("s1", "F1")
@@ -542,7 +542,7 @@ func TestPortGoes(t *testing.T) {
 	}
 }
 
-// The routes hear where the collectors of sessions are, so that a neighbour on the way can be asked for.
+// The routes are given the addresses of the sessions' collectors, so that neighbours on the path can be resolved.
 func TestWaysAreWanted(t *testing.T) {
 	b := newBench(t)
 	b.session("s1", "F1")

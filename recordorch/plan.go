@@ -20,7 +20,7 @@ type planner func(
 // needs about a second for it, and greedy search needs far fewer sets on a chip's graph.
 const budget = 50_000
 
-// makePlan is the planner that uses recordplan.
+// makePlan computes a plan with recordplan.
 func makePlan(
 	ctx context.Context, g *record.Graph, paths []record.PathCount, not record.Classes, s schema.RecordSettings,
 ) (*record.Plan, error) {

@@ -51,7 +51,7 @@ func (o *Orch) PollCounters(ctx context.Context) error {
 	} else if err != nil {
 		o.Log.Error("table recording", "err", err)
 	}
-	return o.Settle(ctx)
+	return o.Reconcile(ctx)
 }
 
 func (o *Orch) look(ctx context.Context) error {
@@ -83,7 +83,7 @@ func (o *Orch) learn(ctx context.Context) {
 	}
 	o.graph, o.unlearned = p.graph, nil
 	for _, c := range o.sortedSchemes() {
-		if o.planAnew(ctx, c, nil); c.plan == nil {
+		if o.replan(ctx, c, nil); c.plan == nil {
 			continue // its sessions report why
 		}
 		if err := o.write(ctx, c, c.labels); err != nil { // they are recreated
@@ -121,7 +121,7 @@ func (o *Orch) planCounted(ctx context.Context) error {
 // plan remains.
 func (o *Orch) planByCounts(ctx context.Context, c *scheme, paths []record.PathCount) {
 	was := c.plan
-	o.planAnew(ctx, c, paths)
+	o.replan(ctx, c, paths)
 	err := c.err
 	if err == nil {
 		err = o.write(ctx, c, c.labels)

@@ -14,9 +14,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Whatever comes in whatever order, with calls of SAI that fail now and then: the ASIC
-// has the sessions that are said to be active and no others, the chip refuses nothing
-// for good, and when all are gone nothing is left.
+// Whatever the order of events, with occasional failures of SAI calls, the ASIC has exactly the sessions that are
+// reported as active. The chip refuses nothing permanently. When all are deleted, nothing is left.
 func TestRandomSequences(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 0, Count: 8}, func(t *testing.T, seed uint64) {
 		b := newBench(t)
@@ -51,8 +50,8 @@ func TestRandomSequences(t *testing.T) {
 	})
 }
 
-// wantItsFlowGroup wants that a session has nothing against it but that the switch has no room, if it
-// is the first of those that name its flow group, and else that it waits for the first.
+// wantItsFlowGroup checks the outcome of a session. The first session that names a flow group may lack only capacity.
+// The others wait for the first.
 func (b *bench) wantItsFlowGroup(s *session) {
 	b.T.Helper()
 	first := b.rr.Snapshot().Rules[s.Row.Rule][0]
@@ -68,7 +67,7 @@ func (b *bench) wantItsFlowGroup(s *session) {
 	}
 }
 
-// random does something.
+// random makes a random change.
 func (b *bench) random(rnd *rand.Rand) {
 	pick := func(of ...string) string { return of[rnd.IntN(len(of))] }
 	name := fmt.Sprint("s", rnd.IntN(5))

@@ -62,18 +62,18 @@ func (o *Orch) scheme(ctx context.Context, s schema.RecordSettings) (*scheme, er
 	}
 	if c.version != o.graph.Version {
 		if was := o.former[k]; was.version == o.graph.Version && was.paths != nil {
-			if o.planAnew(ctx, c, was.paths); c.err == nil {
+			if o.replan(ctx, c, was.paths); c.err == nil {
 				return c, nil
 			}
 			o.Log.Warn("the paths that were counted before make no plan", "because", c.err)
 		}
-		o.planAnew(ctx, c, nil)
+		o.replan(ctx, c, nil)
 	}
 	return c, c.err
 }
 
-// planAnew makes the plan of a scheme for the current graph, by counted paths or by uniform probabilities.
-func (o *Orch) planAnew(ctx context.Context, c *scheme, paths []record.PathCount) {
+// replan makes the plan of a scheme for the current graph, by counted paths or by uniform probabilities.
+func (o *Orch) replan(ctx context.Context, c *scheme, paths []record.PathCount) {
 	c.version, c.counted, c.paths, c.not = o.graph.Version, paths != nil, paths, o.notOfAny(keyOf(c.settings))
 	var err error
 	if c.plan, err = o.plan(ctx, o.graph, paths, c.not, c.settings); err != nil {

@@ -30,8 +30,7 @@ func (v *Validator) CheckRemove(k Key) error {
 	return nil
 }
 
-// CheckGet checks a get and its placeholders: a list must have room for at
-// least one item.
+// CheckGet checks a get and its placeholders: a list must have at least one item.
 func (v *Validator) CheckGet(k Key, want []Attr) error {
 	t := k.objectType()
 	if len(want) == 0 {
@@ -44,7 +43,7 @@ func (v *Validator) CheckGet(k Key, want []Attr) error {
 		}
 		some := a.Value
 		if b, ok := some.(Bytes); ok {
-			some = b[:min(len(b), 1)] // of bytes each is as good as the first, and a window has many
+			some = b[:min(len(b), 1)] // all bytes are equal, and a register read has many
 		}
 		text, err := m.append(v.scratch[:0], some)
 		if err != nil {

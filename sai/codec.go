@@ -1,17 +1,17 @@
 package sai
 
-// A codec is what differs between the kinds: the zero value, and the conversion from and to ASIC_DB text.
+// A codec holds what differs between the kinds: the zero value, and the conversion from and to ASIC_DB text.
 type codec struct {
 	zero  func(n int) Value // lists have n items
 	parse func(m *AttrMeta, text string) (Value, error)
-	// append adds the text of a value; it fails if the value is of another kind or out of range.
+	// append appends the text of a value. It fails if the value is of another kind or out of range.
 	append func(m *AttrMeta, b []byte, v Value) ([]byte, error)
 }
 
 // kinds is the number of kinds, including the one for unknown words in metadata.txt.
 const kinds = KindQoSMapList + 1
 
-// codecs returns those of all kinds. Each attribute keeps its own: a package variable would be an
+// codecs returns the codecs of all kinds. Each attribute stores its own. A package variable would be an
 // initialization cycle, since codecs and metadata need each other.
 func codecs() *[kinds]codec {
 	return &[kinds]codec{
@@ -61,7 +61,7 @@ func listOf[L interface {
 
 func noACLCapability(n int) Value { return ACLCapability{Actions: make([]Enum, n)} }
 
-// of turns a writer for the kind's Go type into one for any value.
+// of converts a writer for the kind's Go type to one for any value.
 func of[T Value](
 	write func(m *AttrMeta, b []byte, v T) ([]byte, error),
 ) func(*AttrMeta, []byte, Value) ([]byte, error) {

@@ -7,7 +7,7 @@ import (
 	"tamtam/sai"
 )
 
-// How ASIC_DB writes a match of an ACL entry, and what is said of one that it may not have.
+// FormatValue writes a match of an ACL entry as in ASIC_DB. ParseValue reports an error for one of the wrong type.
 func ExampleParseValue() {
 	dst, mask := netip.MustParseAddr("10.1.0.0"), netip.MustParseAddr("255.255.0.0")
 	text, err := sai.FormatValue(sai.ACLEntryAttrFieldDstIP, sai.Match(sai.IP{Addr: dst}, sai.IP{Addr: mask}))

@@ -3,25 +3,25 @@ package sai
 import "encoding/json"
 
 // An Extension is the JSON in ENTRY of a GENERIC_PROGRAMMABLE object, an extension of SAI
-// (docs/internals/extensions.md): attributes, each under its name. A is as much of an attribute as the reader
-// needs: an [ExtensionValue], or all of its text; writers use an [ExtensionAttr].
+// (docs/internals/extensions.md). It holds attributes by name. Readers use an A that holds as much of an attribute as
+// they need, such as an [ExtensionValue] or the whole text. Writers use an [ExtensionAttr].
 type Extension[A any] struct {
 	Attributes []map[string]A `json:"attributes"`
 }
 
-// An ExtensionAttr is an attribute as it is written.
+// An ExtensionAttr is an attribute in written form.
 type ExtensionAttr struct {
 	Meta  ExtensionMeta `json:"sai_metadata"`
 	Value any           `json:"value"`
 }
 
-// ExtensionMeta says what kind of attribute it is, in SAI's names.
+// ExtensionMeta describes the type of the attribute in SAI's names.
 type ExtensionMeta struct {
 	Flags string `json:"sai_attr_flags,omitempty"`
 	Type  string `json:"sai_attr_value_type"`
 }
 
-// What attributes are.
+// Flags and types of attributes.
 const (
 	ExtensionCreateAndSet = "SAI_ATTR_FLAGS_CREATE_AND_SET"
 
@@ -29,7 +29,7 @@ const (
 	ExtensionNumbers = "SAI_ATTR_VALUE_TYPE_UINT64_LIST"
 )
 
-// An ExtensionValue is what an attribute says.
+// An ExtensionValue is the value of an attribute.
 type ExtensionValue struct {
 	Value json.RawMessage `json:"value"`
 }

@@ -7,8 +7,8 @@ import (
 	"tamtam/sai"
 )
 
-// What is written is the text of docs/internals/extensions.md; what is read may be written by anybody, with
-// more about an attribute than its value, or less.
+// The written text is that of docs/internals/extensions.md. The read text may come from any writer, with more or less
+// about an attribute than its value.
 func TestExtension(t *testing.T) {
 	text, err := json.Marshal(sai.Extension[sai.ExtensionAttr]{Attributes: []map[string]sai.ExtensionAttr{
 		{"labels": {Meta: sai.ExtensionMeta{Flags: sai.ExtensionCreateAndSet, Type: sai.ExtensionJSON},

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// append adds the text of v to b.
+// append appends the text of v to b.
 func (m *AttrMeta) append(b []byte, v Value) ([]byte, error) {
 	switch m.Form {
 	case FormField:
@@ -78,7 +78,7 @@ func (m *AttrMeta) fits(n Uint) bool {
 	return m.Kind == KindU64
 }
 
-// appendItems adds "n:item,item"; an empty list is "0:null".
+// appendItems appends "n:item,item"; an empty list is "0:null".
 func appendItems(b []byte, n int, item func(b []byte, i int) []byte) []byte {
 	b = strconv.AppendInt(b, int64(n), 10)
 	if n == 0 {
@@ -105,7 +105,7 @@ func appendEnum(b []byte, e *EnumMeta, v Enum) []byte {
 	return strconv.AppendInt(b, int64(v), 10)
 }
 
-// appendFlags adds the names of the set flags, joined with |.
+// appendFlags appends the names of the set flags, joined with |.
 func appendFlags(b []byte, e *EnumMeta, v Enum) []byte {
 	if v == 0 {
 		return append(b, "0x0"...)
@@ -126,7 +126,7 @@ func appendFlags(b []byte, e *EnumMeta, v Enum) []byte {
 	return b
 }
 
-// appendPlain adds the text of a value that is neither a Field nor an Action.
+// appendPlain appends the text of a value that is neither a Field nor an Action.
 func (m *AttrMeta) appendPlain(b []byte, v Value) ([]byte, error) {
 	if m.codec == nil {
 		return nil, m.wrongValue(v)
@@ -134,7 +134,7 @@ func (m *AttrMeta) appendPlain(b []byte, v Value) ([]byte, error) {
 	return m.codec.append(m, b, v)
 }
 
-// wrongValue is the error for a v that is not of the attribute's kind, or out of its range.
+// wrongValue returns the error for a v of another kind than the attribute's, or out of its range.
 func (m *AttrMeta) wrongValue(v Value) error {
 	text := fmt.Sprintf("%T", v)
 	switch v.(type) {

@@ -9,7 +9,7 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// sample is one attribute of each kind and form.
+// sample returns one attribute of each kind and form.
 func sample() []AttrID {
 	type shape struct {
 		k Kind
@@ -28,7 +28,7 @@ func sample() []AttrID {
 	return list
 }
 
-// Whatever text is read as a value is written and read again as the same.
+// Every text that parses as a value is formatted and parsed again as the same value.
 func FuzzParseValue(f *testing.F) {
 	ids := sample()
 	for _, tt := range texts {
@@ -85,7 +85,7 @@ func FuzzParseKey(f *testing.F) {
 	})
 }
 
-// randomValue returns a value that the attribute can have.
+// randomValue returns a valid value of the attribute.
 func randomValue(r *rand.Rand, m *AttrMeta) Value {
 	plain := func() Value { return randomPlain(r, m) }
 	switch m.Form {
@@ -215,7 +215,7 @@ func randomPlain(r *rand.Rand, m *AttrMeta) Value {
 	return nil
 }
 
-// Every value of every attribute survives being written and read.
+// Every value of every attribute survives formatting and parsing.
 func TestRoundTrip(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 0))

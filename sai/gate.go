@@ -14,18 +14,17 @@ const (
 	OpStats
 	OpClearStats
 	OpFlush
-	OpQuery // of capabilities and of what there is room for
+	OpQuery // a query of capabilities or availability
 )
 
-// Changes reports whether such a call changes what is configured.
+// Changes reports whether the call changes the configuration.
 func (o Op) Changes() bool { return o <= OpSet || o == OpFlush }
 
-// A Gate passes calls on to another API, but for those that it refuses: they fail without reaching it. It is for faults
-// on purpose, and for tests.
+// A Gate passes calls to another API, except those that it refuses. It is for fault injection and tests.
 type Gate struct {
 	API
-	// Refuse is asked about every call, and about every item of a bulk call before any of them is passed on: an error is
-	// that of the call.
+	// Refuse is called for every call, and for every item of a bulk call before any of them is passed on. If it
+	// returns an error, the call fails with it.
 	Refuse func(ctx context.Context, op Op, t ObjectType) error
 }
 
@@ -111,7 +110,7 @@ func (g *Gate) BulkSet(ctx context.Context, keys []Key, attrs []Attr) []error {
 	return errs
 }
 
-// items asks about each of n items: errs has the errors of those that are refused, passed are the others.
+// items calls Refuse for each of n items. errs holds the errors of refused items; passed lists the others.
 func (g *Gate) items(ctx context.Context, op Op, n int, t func(int) ObjectType) (errs []error, passed []int) {
 	errs = make([]error, n)
 	for i := range errs {
@@ -122,21 +121,21 @@ func (g *Gate) items(ctx context.Context, op Op, n int, t func(int) ObjectType) 
 	return errs, passed
 }
 
-// pick returns the items at some places.
+// pick returns the items at the given indices.
 func pick[T any](all []T, at []int) []T {
 	if len(at) == len(all) {
 		return all
 	}
 	some := make([]T, 0, len(at))
 	for _, i := range at {
-		if i < len(all) { // a list that is too short is the API's to refuse
+		if i < len(all) { // the API refuses a list that is too short
 			some = append(some, all[i])
 		}
 	}
 	return some
 }
 
-// put is the other way: the errors of the items at some places.
+// put stores the errors of the items at the given indices.
 func put(errs []error, at []int, some []error) {
 	for j, i := range at {
 		errs[i] = some[j]

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// String returns the key as ASIC_DB has it; see [FormatKey].
+// String returns the key in the form of ASIC_DB; see [FormatKey].
 func (k Key) String() string { return FormatKey(k) }
 
-// FormatKey returns the text of an object's key in ASIC_DB, without the name
-// of the view: TYPE:oid:0x..., or TYPE:{json} for an entry.
+// FormatKey returns the text of an object's key in ASIC_DB, without the name of the view: TYPE:oid:0x..., or
+// TYPE:{json} for an entry.
 func FormatKey(k Key) string {
 	if k.Entry != nil {
 		return k.Entry.EntryType().String() + ":" + FormatEntry(k.Entry)
@@ -19,8 +19,7 @@ func FormatKey(k Key) string {
 	return k.Type.String() + ":" + k.OID.String()
 }
 
-// FormatEntry returns the JSON text of an entry: members in alphabetical
-// order, no blanks.
+// FormatEntry returns the JSON text of an entry, with members in alphabetical order and without blanks.
 func FormatEntry(e Entry) string {
 	switch e := e.(type) {
 	case FDBEntry:
@@ -37,7 +36,7 @@ func formatPrefix(p netip.Prefix) string {
 	return fmt.Sprintf("%s/%d", formatAddr(p.Addr()), p.Bits())
 }
 
-// ParseKey reads what [FormatKey] writes.
+// ParseKey parses the output of [FormatKey].
 func ParseKey(text string) (Key, error) {
 	name, id, _ := strings.Cut(text, ":")
 	t, ok := LookupObjectType(name)
@@ -47,7 +46,7 @@ func ParseKey(text string) (Key, error) {
 	return ParseKeyOf(t, id)
 }
 
-// ParseKeyOf reads the part of a key after the object type.
+// ParseKeyOf parses the part of a key after the object type.
 func ParseKeyOf(t ObjectType, id string) (Key, error) {
 	if !strings.HasPrefix(id, "{") {
 		o, err := ParseOID(id)
@@ -122,7 +121,7 @@ func References(v Value, f func(OID)) {
 	}
 }
 
-// MapOIDs returns v with each object id replaced; v itself is not changed.
+// MapOIDs returns v with each object id replaced. It does not change v itself.
 func MapOIDs(v Value, f func(OID) OID) Value {
 	switch v := v.(type) {
 	case OID:

@@ -9,7 +9,7 @@ import (
 // A Kind is the type of a value, or of the data of an ACL field or action.
 type Kind uint8
 
-// Kinds of values; the comment names the Go type of the [Value].
+// Kinds of values. The comment is the Go type of the [Value].
 const (
 	KindBool          Kind = iota + 1 // Bool
 	KindU8                            // Uint
@@ -43,7 +43,7 @@ const (
 	KindQoSMapList                    // QoSMap
 )
 
-// kindNames are the words of metadata.txt.
+// kindNames holds the names of the kinds in metadata.txt.
 var kindNames = [...]string{
 	KindBool: "bool", KindU8: "u8", KindU16: "u16", KindU32: "u32", KindU64: "u64", KindS8: "s8", KindS32: "s32",
 	KindEnum: "enum", KindOID: "oid", KindMAC: "mac", KindIPv4: "ipv4", KindIPv6: "ipv6", KindIP: "ip",
@@ -54,7 +54,7 @@ var kindNames = [...]string{
 	KindTimespec: "timespec", KindQoSMapList: "qosmaplist",
 }
 
-// String returns the kind's word in metadata.txt.
+// String returns the kind's name in metadata.txt.
 func (k Kind) String() string {
 	if int(k) < len(kindNames) && kindNames[k] != "" {
 		return kindNames[k]
@@ -62,8 +62,7 @@ func (k Kind) String() string {
 	return fmt.Sprintf("kind %d", uint8(k))
 }
 
-// List reports whether values of the kind are lists, which a get limits to the
-// length of its placeholder.
+// List reports whether values of the kind are lists, which a get limits to the length of its placeholder.
 func (k Kind) List() bool {
 	switch k {
 	case KindU8List, KindS8List, KindU16List, KindU32List, KindS32List, KindEnumList, KindOIDList,
@@ -73,7 +72,7 @@ func (k Kind) List() bool {
 	return false
 }
 
-// A Form says how the data of a Kind is wrapped.
+// A Form is how the data of a Kind is wrapped.
 type Form uint8
 
 // Forms of attributes.
@@ -92,11 +91,11 @@ const (
 	CreateOnly
 	CreateAndSet
 	ReadOnly
-	KeyAttr // identifies the object among its kind
+	KeyAttr // identifies the object among those of its type
 	SetOnly
 )
 
-// flagLetters are the flags in metadata.txt.
+// flagLetters holds the flags in metadata.txt.
 var flagLetters = map[rune]Flags{
 	'M': MandatoryOnCreate, 'C': CreateOnly, 'S': CreateAndSet, 'R': ReadOnly, 'K': KeyAttr, 'T': SetOnly,
 }
@@ -104,16 +103,16 @@ var flagLetters = map[rune]Flags{
 // An EnumMeta describes an enum type.
 type EnumMeta struct {
 	Name   string
-	Values []Enum // in the order of SAI's header, without aliases
+	Values []Enum // values in the order of SAI's header, without aliases
 	Strict bool   // values are flags, combined with |
 	names  map[Enum]string
 	values map[string]Enum
 }
 
-// ValueName returns the name of v, false if the enum has no such value.
+// ValueName returns the name of v, or false if the enum has no such value.
 func (e *EnumMeta) ValueName(v Enum) (string, bool) { s, ok := e.names[v]; return s, ok }
 
-// Value returns the value with the given name (aliases too).
+// Value returns the value with the given name, which may be an alias.
 func (e *EnumMeta) Value(name string) (Enum, bool) { v, ok := e.values[name]; return v, ok }
 
 // A Condition is true if all (And) or any of its terms are.
@@ -136,15 +135,14 @@ type AttrMeta struct {
 	Form      Form
 	Flags     Flags
 	Enum      *EnumMeta    // nil unless Kind is an enum or enum list
-	Objects   []ObjectType // allowed types of object ids; nil if any
-	AllowNull bool         // oid attributes: SAI_NULL_OBJECT_ID may be given
-	Default   Value        // nil if there is none, or it is the vendor's or the switch's own
-	// Condition, if not nil, makes the attribute mandatory when it holds and
-	// forbidden on create when not.
+	Objects   []ObjectType // allowed types of object ids; nil means any
+	AllowNull bool         // the value may be SAI_NULL_OBJECT_ID
+	Default   Value        // nil if there is none, or if it depends on the vendor or switch
+	// Condition, if not nil, makes the attribute mandatory on create if it holds, and forbidden if not.
 	Condition *Condition
-	ValidOnly *Condition // has effect only when it holds; not enforced on create
+	ValidOnly *Condition // the attribute has effect only if it holds; not enforced on create
 	Resource  bool       // selects resources in an availability query
-	codec     *codec     // of the Kind; nil if that is unknown
+	codec     *codec     // the codec of the Kind; nil if the Kind is unknown
 }
 
 // Has reports whether all given flags are set.
@@ -154,9 +152,9 @@ func (m *AttrMeta) Has(f Flags) bool { return m.Flags&f == f }
 type TypeMeta struct {
 	Type  ObjectType
 	Name  string
-	Attrs []*AttrMeta // in the order of SAI's header
-	Stats []StatID    // nil if it has none
-	IsOID bool        // objects have an object id (no entry as key)
+	Attrs []*AttrMeta // attributes in the order of SAI's header
+	Stats []StatID    // nil if there are none
+	IsOID bool        // objects have an object id instead of an entry as key
 }
 
 type (
@@ -196,7 +194,7 @@ type tables struct {
 	codecs      *[kinds]codec
 }
 
-// built holds the tables, made at the first use.
+// built holds the tables, which are built at the first use.
 var built struct {
 	once   sync.Once
 	tables *tables
@@ -251,7 +249,7 @@ func buildEnum(name string, facts enumFacts) *EnumMeta {
 
 func (t *tables) addType(o *objectFacts) {
 	tm := &TypeMeta{Type: o.id, Name: o.name, IsOID: !strings.HasSuffix(o.name, "_ENTRY")}
-	if o.id == ObjectTypeACLEntry || o.id == ObjectTypeHostifTableEntry { // an id as other objects, whatever the name
+	if o.id == ObjectTypeACLEntry || o.id == ObjectTypeHostifTableEntry { // has an id despite its name
 		tm.IsOID = true
 	}
 	t.types[o.id] = tm
@@ -331,8 +329,7 @@ func (t *tables) addConditions(o *objectFacts) {
 	}
 }
 
-// parseDefault returns the value that metadata.txt gives as default, nil where
-// it is not a constant.
+// parseDefault converts the default in metadata.txt. It returns nil if that is not a constant.
 func (m *AttrMeta) parseDefault(text string) Value {
 	switch {
 	case text == "internal" || text == "vendor" || text == "const":
@@ -361,10 +358,8 @@ func (m *AttrMeta) parseDefault(text string) Value {
 	return v
 }
 
-// Meta returns the description of an attribute, nil if there is none with
-// that id.
+// Meta returns the description of an attribute, or nil if the id is unknown.
 func Meta(id AttrID) *AttrMeta { return metadata().attrs[id] }
 
-// ObjectMeta returns the description of an object type, nil for types that
-// tamtam does not use.
+// ObjectMeta returns the description of an object type, or nil if tamtam does not use the type.
 func ObjectMeta(t ObjectType) *TypeMeta { return metadata().types[t] }

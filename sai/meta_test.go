@@ -54,7 +54,7 @@ func TestMetadataIsWhole(t *testing.T) {
 	}
 }
 
-// Some facts of SAI 1.18, as its own metadata has them.
+// Some facts of SAI 1.18 agree with its own metadata.
 func TestMetadataFacts(t *testing.T) {
 	for _, tt := range []struct {
 		id      AttrID

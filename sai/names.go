@@ -18,7 +18,7 @@ func (s Status) String() string {
 	return fmt.Sprintf("SAI_STATUS_%d", int32(s))
 }
 
-// statusRanges are the statuses that carry the index of the attribute at fault.
+// statusRanges holds the statuses that contain the index of the invalid attribute.
 var statusRanges = [...]struct {
 	first  Status
 	prefix string
@@ -54,7 +54,7 @@ func (s StatID) String() string {
 	return fmt.Sprintf("%s statistic 0x%x", s.ObjectType(), uint32(s))
 }
 
-// LookupAttr returns the attribute with SAI's name of it.
+// LookupAttr returns the attribute with SAI's name.
 func LookupAttr(name string) (AttrID, bool) {
 	if m := metadata().attrNames[name]; m != nil {
 		return m.ID, true
@@ -62,16 +62,16 @@ func LookupAttr(name string) (AttrID, bool) {
 	return 0, false
 }
 
-// LookupObjectType returns the object type with SAI's name of it.
+// LookupObjectType returns the object type with SAI's name.
 func LookupObjectType(name string) (ObjectType, bool) {
 	t, ok := metadata().typeByName[name]
 	return t, ok
 }
 
-// LookupStat returns the statistic with SAI's name of it.
+// LookupStat returns the statistic with SAI's name.
 func LookupStat(name string) (StatID, bool) { s, ok := metadata().statByName[name]; return s, ok }
 
-// LookupStatus returns the status with SAI's name of it.
+// LookupStatus returns the status with SAI's name.
 func LookupStatus(name string) (Status, bool) {
 	if s, ok := metadata().statusNames[name]; ok {
 		return s, true
@@ -90,11 +90,11 @@ func LookupStatus(name string) (Status, bool) {
 	return 0, false
 }
 
-// LookupEnum returns the enum type with SAI's name of it (sai_..._t).
+// LookupEnum returns the enum type with SAI's name (sai_..._t).
 func LookupEnum(name string) (*EnumMeta, bool) { e, ok := metadata().enums[name]; return e, ok }
 
-// EnumName returns the name that v has as a value of the attribute (or of its
-// list items, field data or action parameter); a number if it has none.
+// EnumName returns the name of v as a value of the attribute, or of its list items, field data or action parameter.
+// It returns a number if v has no name.
 func EnumName(id AttrID, v Enum) string {
 	if m := Meta(id); m != nil && m.Enum != nil {
 		if n, ok := m.Enum.ValueName(v); ok {
@@ -114,8 +114,7 @@ func Find(attrs []Attr, id AttrID) (Value, bool) {
 	return nil, false
 }
 
-// Want returns a placeholder for [API].Get with room for n items, if the
-// attribute is a list.
+// Want returns a placeholder for [API].Get, with n items if the attribute is a list.
 func Want(id AttrID, n int) Attr {
 	m := Meta(id)
 	if m == nil {

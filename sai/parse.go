@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// parseField reads an ACL match: "disabled", or data, or data&mask:mask. As in
-// SONiC, a number without mask has mask 0 and so matches everything.
+// parseField parses an ACL match: "disabled", or data, or data&mask:mask. As in SONiC, a number without mask has mask
+// 0 and so matches everything.
 func (m *AttrMeta) parseField(text string) (Value, error) {
 	if text == "disabled" {
 		return Field{}, nil
@@ -84,7 +84,7 @@ func parseHex(text string) (uint64, bool) {
 	return n, err == nil
 }
 
-// parsePlain reads a value that is neither a Field nor an Action.
+// parsePlain parses a value that is neither a Field nor an Action.
 func (m *AttrMeta) parsePlain(text string) (Value, error) {
 	if m.codec == nil {
 		return nil, m.textError(text, "of a type that tamtam knows")
@@ -157,7 +157,7 @@ func (m *AttrMeta) parseChardata(text string) (Value, error) {
 	return t, nil
 }
 
-// parseRange reads min,max.
+// parseRange parses min,max.
 func (m *AttrMeta) parseRange(text string) (Value, error) {
 	a, b, ok := strings.Cut(text, ",")
 	x, err := parseUint(a, 64)
@@ -199,8 +199,7 @@ func (m *AttrMeta) parseEnum(text string) (Value, error) {
 	return Enum(n), nil
 }
 
-// items calls f with each item of "n:a,b"; "0:null" has none. It fails when
-// f does, or the count is not that of the items.
+// items calls f with each item of "n:a,b"; "0:null" has none. It fails if f does, or if the count is wrong.
 func (m *AttrMeta) items(text string, f func(string) bool) error {
 	count, list, ok := strings.Cut(text, ":")
 	n, err := parseUint(count, 32)
@@ -244,7 +243,7 @@ func (m *AttrMeta) parseS8List(text string) (Value, error) {
 	return orError(v, err)
 }
 
-// parseJSON reads a sai_json_t, whose text is a list of bytes inside JSON.
+// parseJSON parses a sai_json_t, whose text is a list of bytes inside JSON.
 func (m *AttrMeta) parseJSON(text string) (Value, error) {
 	var j struct {
 		JSON *string `json:"json"`
@@ -297,7 +296,7 @@ func orError(v Value, err error) (Value, error) {
 	return v, nil
 }
 
-// parseRanges reads n:min,max,min,max.
+// parseRanges parses n:min,max,min,max.
 func (m *AttrMeta) parseRanges(text string) (Value, error) {
 	count, list, _ := strings.Cut(text, ":")
 	n, err := parseUint(count, 32)

@@ -5,8 +5,7 @@ import (
 	"strconv"
 )
 
-// qosParams is the JSON of a sai_qos_map_params_t: keys in alphabetical order,
-// without blanks, numbers as numbers.
+// qosParams is the JSON of a sai_qos_map_params_t: keys in alphabetical order, without blanks, numbers as numbers.
 type qosParams struct {
 	Color   string `json:"color"`
 	Dot1p   uint8  `json:"dot1p"`
@@ -19,7 +18,7 @@ type qosParams struct {
 	TC      uint8  `json:"tc"`
 }
 
-// appendQoSMap adds the JSON that SONiC's serialiser gives a sai_qos_map_list_t.
+// appendQoSMap appends the JSON that SONiC's serialiser produces for a sai_qos_map_list_t.
 func appendQoSMap(_ *AttrMeta, b []byte, v QoSMap) ([]byte, error) {
 	b = strconv.AppendInt(append(b, `{"count":`...), int64(len(v)), 10)
 	if len(v) == 0 {
@@ -52,8 +51,8 @@ func appendQoSMap(_ *AttrMeta, b []byte, v QoSMap) ([]byte, error) {
 	return append(b, "]}"...), nil
 }
 
-// parseQoSMap is the reverse of appendQoSMap. Rows of older releases, without
-// mpls_exp and fc, are read as SONiC does: the missing ones are 0.
+// parseQoSMap parses the output of appendQoSMap. Rows of older releases lack mpls_exp and fc; as in SONiC, these are
+// then 0.
 func (m *AttrMeta) parseQoSMap(text string) (Value, error) {
 	var j struct {
 		Count int

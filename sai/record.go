@@ -45,7 +45,7 @@ func (v *Validator) Changed(k Key, a Attr) {
 	}
 }
 
-// Removed records that an object was removed; with the switch, everything is.
+// Removed records that an object was removed. With the switch, all objects are.
 func (v *Validator) Removed(k Key) {
 	k = normal(k)
 	r := v.objects[k]
@@ -71,7 +71,7 @@ func (v *Validator) Removed(k Key) {
 	delete(v.objects, k)
 }
 
-// setRefs replaces the references that an attribute of the object makes.
+// setRefs replaces the references in an attribute of the object.
 func (v *Validator) setRefs(r *record, a Attr) {
 	r.refs = slices.DeleteFunc(r.refs, func(x reference) bool {
 		if x.attr == a.ID {
@@ -104,7 +104,7 @@ func (v *Validator) entryRefs(e Entry, n int) {
 	}
 }
 
-// keyOf returns the text of the key attributes, false if the type has none.
+// keyOf returns the text of the key attributes, or false if the type has none.
 func (v *Validator) keyOf(tm *TypeMeta, attrs []Attr) (string, bool) {
 	if tm == nil {
 		return "", false

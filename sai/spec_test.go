@@ -10,8 +10,8 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// garbage are texts that no value of a kind has: sizes beyond the type, other types, what other parsers of
-// numbers and addresses would take.
+// garbage holds texts that are no values of a kind: out of range, of other types, or accepted only by other parsers
+// of numbers and addresses.
 var garbage = map[Kind][]string{
 	KindBool:          {"", "1", "True", "yes"},
 	KindU8:            {"", "256", "-1", "+1", "0x1", "1.0"},
@@ -46,8 +46,8 @@ var garbage = map[Kind][]string{
 	KindQoSMapList: {"", `{"count":1,"list":null}`, `{"count":1,"list":[{"key":{"tc":256},"value":{}}]}`},
 }
 
-// What cannot be a value is refused by an error that names attribute, text and what would be right, and that has
-// the status of SAI's own metadata library.
+// A text that is not a value is refused. The error names attribute, text and the valid form, and has the status of
+// SAI's own metadata library.
 func TestGarbage(t *testing.T) {
 	for _, id := range sample() {
 		m := Meta(id)
@@ -64,7 +64,7 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-// A value of one kind is none of another: each is written for the attributes of its Go type alone.
+// A value of one kind is not a value of another: it can be formatted only for attributes of its Go type.
 func TestForeignValues(t *testing.T) {
 	values := []Value{
 		nil, Bool(true), Uint(1 << 63), Int(-1 << 62), OID(1), MAC{1}, IP{}, IP{netip.MustParseAddr("fe80::1%eth0")},
@@ -90,7 +90,8 @@ func TestForeignValues(t *testing.T) {
 	}
 }
 
-// All object ids of a value, and nothing else, are replaced, and can be put back; the value itself stays as it is.
+// MapOIDs replaces all object ids of a value, and nothing else, and the change can be reversed. The value itself
+// stays unchanged.
 func TestMapOIDs(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 0))
@@ -126,7 +127,7 @@ func TestMapOIDs(t *testing.T) {
 	}
 }
 
-// A list that does not fit is answered with its length alone, which is read as a list of that length.
+// A list that does not fit is answered with its length only, which is parsed as a list of that length.
 func TestCounts(t *testing.T) {
 	for _, id := range sample() {
 		m := Meta(id)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// A Status is a sai_status_t. As an error it is any status but success.
+// A Status is a sai_status_t. As an error it is any status except success.
 type Status int32
 
 // StatusSuccess is SAI_STATUS_SUCCESS; calls report it as a nil error.
@@ -14,12 +14,11 @@ const StatusSuccess Status = 0
 // Error returns SAI's name of the status.
 func (s Status) Error() string { return s.String() }
 
-// A CallError is a SAI call that did not succeed, with what was known about
-// it. It unwraps to its [Status].
+// A CallError is a failed SAI call with its details. It unwraps to its [Status].
 type CallError struct {
 	Op     string // create, remove, set, get, ...
 	Type   ObjectType
-	Attr   AttrID // the attribute at fault, 0 if none
+	Attr   AttrID // the invalid attribute, 0 if none
 	Status Status
 	Reason string // in words, "" if there is nothing to add
 }
@@ -38,8 +37,8 @@ func (e *CallError) Error() string {
 // Unwrap returns the status.
 func (e *CallError) Unwrap() error { return e.Status }
 
-// Unsupported reports whether err is a status by which an implementation answers that it lacks an operation, an
-// object type, an attribute or a statistic; the call itself was a valid one.
+// Unsupported reports whether err is a status which means that an implementation lacks an operation, an object type,
+// an attribute or a statistic. The call itself was valid.
 func Unsupported(err error) bool {
 	s, ok := StatusOf(err)
 	in := func(first, last Status) bool { return s <= first && s >= last }
@@ -49,8 +48,7 @@ func Unsupported(err error) bool {
 		in(StatusUnknownAttribute0, StatusUnknownAttributeMax))
 }
 
-// StatusOf returns the SAI status in err: StatusSuccess for nil, false if err
-// holds none.
+// StatusOf returns the SAI status in err: StatusSuccess for nil, and false if err holds none.
 func StatusOf(err error) (Status, bool) {
 	if err == nil {
 		return StatusSuccess, true

@@ -17,23 +17,22 @@ var (
 // maxListItems bounds the items of one list on the wire.
 const maxListItems = 1 << 16
 
-// A TextError is an attribute value that cannot be read from, or written as,
-// ASIC_DB text.
+// A TextError is an attribute value that cannot be parsed from ASIC_DB text, or formatted as such.
 type TextError struct {
 	Attr AttrID
 	Text string // the text, or the Go value
-	Want string // what would be right
+	Want string // the valid form
 }
 
 func (e *TextError) Error() string {
 	return fmt.Sprintf("%s: %.80q is not %s", e.Attr, e.Text, e.Want)
 }
 
-// Unwrap returns the status that SAI's own metadata library would give.
+// Unwrap returns the status that SAI's own metadata library would return.
 func (e *TextError) Unwrap() error { return StatusInvalidParameter }
 
-// FormatValue returns the text that v has in ASIC_DB as a value of the
-// attribute. It fails when v is not a value of the attribute's type.
+// FormatValue returns the ASIC_DB text of v as a value of the attribute. It fails if v is not a value of the
+// attribute's type.
 func FormatValue(id AttrID, v Value) (string, error) {
 	m := Meta(id)
 	if m == nil {
@@ -43,7 +42,7 @@ func FormatValue(id AttrID, v Value) (string, error) {
 	return string(s), err
 }
 
-// ParseValue reads ASIC_DB text as a value of the attribute.
+// ParseValue parses ASIC_DB text as a value of the attribute.
 func ParseValue(id AttrID, text string) (Value, error) {
 	m := Meta(id)
 	if m == nil {
@@ -65,8 +64,8 @@ func ParseValue(id AttrID, text string) (Value, error) {
 	return m.parsePlain(text)
 }
 
-// ParseCount reads the text that a list has in a SAI_STATUS_BUFFER_OVERFLOW
-// answer: its length alone. The result is a list of that length.
+// ParseCount parses the text of a list in a SAI_STATUS_BUFFER_OVERFLOW answer, which is only its length. It returns a
+// list of that length.
 func ParseCount(id AttrID, text string) (Value, error) {
 	m := Meta(id)
 	if m == nil || !m.Kind.List() {
@@ -90,7 +89,7 @@ func ParseCount(id AttrID, text string) (Value, error) {
 	return m.zero(int(c)), nil
 }
 
-// FormatCount is the reverse of [ParseCount].
+// FormatCount formats the length of a list, for [ParseCount].
 func FormatCount(id AttrID, v Value) (string, error) {
 	switch l := v.(type) {
 	case Bytes:
@@ -113,7 +112,7 @@ func FormatCount(id AttrID, v Value) (string, error) {
 	return FormatValue(id, v)
 }
 
-// ListLen returns the number of items of a list value; false for others.
+// ListLen returns the number of items of a list value, or false for other values.
 func ListLen(v Value) (int, bool) {
 	switch l := v.(type) {
 	case Bytes:
@@ -138,14 +137,14 @@ func ListLen(v Value) (int, bool) {
 
 func (m *AttrMeta) textError(text, want string) error { return &TextError{m.ID, text, want} }
 
-// String returns the id as ASIC_DB has it: oid:0x and lower-case hex.
+// String returns the id in the form of ASIC_DB: oid:0x and lower-case hex.
 func (o OID) String() string { return string(o.append(nil)) }
 
 func (o OID) append(b []byte) []byte {
 	return strconv.AppendUint(append(b, "oid:0x"...), uint64(o), 16)
 }
 
-// ParseOID reads oid:0x...
+// ParseOID parses oid:0x...
 func ParseOID(text string) (OID, error) {
 	rest, ok := strings.CutPrefix(text, "oid:0x")
 	if ok && rest != "" && rest[0] != '+' && rest[0] != '-' {
@@ -156,12 +155,12 @@ func ParseOID(text string) (OID, error) {
 	return 0, fmt.Errorf("%.40q is not an object id (oid:0x...): %w", text, StatusInvalidObjectID)
 }
 
-// String returns the address in capitals, as ASIC_DB has it.
+// String returns the address in capitals, as in ASIC_DB.
 func (a MAC) String() string {
 	return fmt.Sprintf("%02X:%02X:%02X:%02X:%02X:%02X", a[0], a[1], a[2], a[3], a[4], a[5])
 }
 
-// ParseMAC reads AA:BB:CC:DD:EE:FF, in either case.
+// ParseMAC parses AA:BB:CC:DD:EE:FF, in either case.
 func ParseMAC(text string) (MAC, error) {
 	var a MAC
 	bad := errors.New("not an Ethernet address (AA:BB:CC:DD:EE:FF)")
@@ -178,8 +177,8 @@ func ParseMAC(text string) (MAC, error) {
 	return a, nil
 }
 
-// FormatText returns the text of a chardata: letters and digits as they are,
-// the backslash doubled, other bytes as \xHH.
+// FormatText returns the text of a chardata: letters and digits unchanged, the backslash doubled, other bytes as
+// \xHH.
 func FormatText(t Text) string {
 	var b strings.Builder
 	for i := 0; i < len(t); i++ {
@@ -202,8 +201,7 @@ func (t Text) MarshalText() ([]byte, error) { return []byte(FormatText(t)), nil 
 // UnmarshalText implements encoding.TextUnmarshaler with [ParseText].
 func (t *Text) UnmarshalText(b []byte) (err error) { *t, err = ParseText(string(b)); return err }
 
-// ParseText is the reverse of [FormatText]; bytes that need no escape may also
-// stand unescaped.
+// ParseText parses the output of [FormatText]. Bytes that need no escape may also be unescaped.
 func ParseText(s string) (Text, error) {
 	bad := errors.New(`not chardata (at most 32 bytes, \\ and \xHH as escapes)`)
 	b := make([]byte, 0, 32)
@@ -232,8 +230,7 @@ func ParseText(s string) (Text, error) {
 	return Text(b), nil
 }
 
-// formatAddr prints an address as inet_ntop does, which differs from netip for
-// IPv4-compatible IPv6 addresses.
+// formatAddr formats an address as inet_ntop does, which differs from netip for IPv4-compatible IPv6 addresses.
 func formatAddr(a netip.Addr) string {
 	if a.Is6() && !a.Is4In6() {
 		b := a.As16()

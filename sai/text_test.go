@@ -16,7 +16,7 @@ func mac(s string) MAC {
 	return m
 }
 
-// texts pairs values with the text that SONiC's serialiser gives them.
+// texts pairs values with the text that SONiC's serialiser produces.
 var texts = []struct {
 	id    AttrID
 	value Value

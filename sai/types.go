@@ -4,8 +4,7 @@ import (
 	"net/netip"
 )
 
-// An OID is a SAI object id: a virtual id (VID) above ASIC_DB, a real id (RID)
-// below it. Zero is SAI_NULL_OBJECT_ID.
+// An OID is a SAI object id: a virtual id (VID) above ASIC_DB, a real id (RID) below it. Zero is SAI_NULL_OBJECT_ID.
 type OID uint64
 
 // NullOID is SAI_NULL_OBJECT_ID.
@@ -14,14 +13,13 @@ const NullOID OID = 0
 // An ObjectType is a sai_object_type_t.
 type ObjectType uint16
 
-// An AttrID names one attribute: the object type in the high 32 bits, SAI's
-// attribute number in the low 32.
+// An AttrID identifies one attribute: the object type in the high 32 bits, SAI's attribute number in the low 32.
 type AttrID uint64
 
 // ObjectType returns the type of object that has the attribute.
 func (a AttrID) ObjectType() ObjectType { return ObjectType(a >> 32) }
 
-// A StatID names one statistic, in the same way as an [AttrID].
+// A StatID identifies one statistic, in the same way as an [AttrID].
 type StatID uint64
 
 // ObjectType returns the type of object that has the statistic.
@@ -33,8 +31,7 @@ type Attr struct {
 	Value Value
 }
 
-// A Value is the value of an attribute. The set of implementations is closed:
-// they are the types of this file.
+// A Value is the value of an attribute. The set of implementations is closed: they are the types of this file.
 type Value interface{ isValue() }
 
 type (
@@ -68,8 +65,7 @@ type (
 	Range struct{ Min, Max uint64 }
 	// Ranges is a list of closed intervals.
 	Ranges []Range
-	// Field is an ACL match. Bool, object and object list data have no mask
-	// (nil). The zero Field is disabled.
+	// Field is an ACL match. Bool, object and object list data have no mask (nil). The zero Field is disabled.
 	Field struct {
 		Enabled    bool
 		Data, Mask Value
@@ -90,19 +86,17 @@ type (
 	QoSMap []QoSMapEntry
 )
 
-// An ACLResource says how many ACL tables or groups are left at one stage and
-// bind point.
+// An ACLResource is the number of ACL tables or groups that are left at one stage and bind point.
 type ACLResource struct {
 	Stage, BindPoint Enum
 	Available        uint32
 }
 
-// A QoSMapEntry is a sai_qos_map_t: it maps what the map's type names in Key to
-// what it names in Value.
+// A QoSMapEntry is a sai_qos_map_t. It maps the parameters in Key to those in Value. The type of the map selects the
+// parameters.
 type QoSMapEntry struct{ Key, Value QoSMapParams }
 
-// QoSMapParams is a sai_qos_map_params_t. The type of a map says which of the
-// fields count; the others are zero.
+// QoSMapParams is a sai_qos_map_params_t. The type of a map selects the fields that count; the others are zero.
 type QoSMapParams struct {
 	TC      uint8 // traffic class
 	DSCP    uint8
@@ -143,8 +137,8 @@ func Match(data, mask Value) Field { return Field{Enabled: true, Data: data, Mas
 // Do returns an enabled ACL action.
 func Do(param Value) Action { return Action{Enabled: true, Param: param} }
 
-// A Key names one object of any kind: those with an object id by Type and OID,
-// the others by their Entry (which then also gives the Type).
+// A Key identifies one object of any kind: one with an object id by Type and OID, another by its Entry, from which
+// Type follows.
 type Key struct {
 	Type  ObjectType
 	OID   OID

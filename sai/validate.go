@@ -5,26 +5,26 @@ import (
 	"strings"
 )
 
-// A Validator makes the checks of SAI's metadata library: it knows which objects exist, of what
-// type, and which refer to which. Callers report each success by Created, Changed, Removed and
-// Found. It is not safe for concurrent use.
+// A Validator makes the checks of SAI's metadata library. It records which objects exist, their types, and which
+// refer to which. Callers report each success by Created, Changed, Removed and Found. It is not safe for concurrent
+// use.
 type Validator struct {
 	objects map[Key]*record
 	types   map[OID]ObjectType
-	refs    map[OID]int         // references that existing objects make
+	refs    map[OID]int         // number of references by existing objects
 	unique  map[string]struct{} // values of key attributes in use
 	sw      OID                 // the switch, NullOID before it is created
 	scratch []byte
 	rules   map[ObjectType]*createRules
 }
 
-// createRules are the few attributes of a type that a create without them is looked at for.
+// createRules holds the attributes of a type that a create checks even if they are absent.
 type createRules struct {
 	presence []*AttrMeta // mandatory, or with a condition
 	keys     []*AttrMeta
 }
 
-// rulesOf returns the rules of a type. They are made once: a type may have hundreds of attributes.
+// rulesOf returns the rules of a type. They are built once, because a type may have hundreds of attributes.
 func (v *Validator) rulesOf(tm *TypeMeta) *createRules {
 	r := v.rules[tm.Type]
 	if r != nil {
@@ -43,22 +43,21 @@ func (v *Validator) rulesOf(tm *TypeMeta) *createRules {
 	return r
 }
 
-// A record is what is known of one object.
+// A record is the state of one object.
 type record struct {
 	key  string // key attributes, "" if it has none
 	refs []reference
-	// holds says that the key of an entry makes references; that of an entry that was found does
-	// not.
+	// holds means that the key of an entry counts as references. An entry that was found has no counted references.
 	holds bool
 }
 
-// A reference is that of an attribute to an object.
+// A reference is from an attribute to an object.
 type reference struct {
 	attr AttrID
 	to   OID
 }
 
-// NewValidator returns a validator that knows no object.
+// NewValidator returns a validator without objects.
 func NewValidator() *Validator {
 	return &Validator{
 		objects: map[Key]*record{}, types: map[OID]ObjectType{},
@@ -69,7 +68,7 @@ func NewValidator() *Validator {
 // Exists reports whether the object exists.
 func (v *Validator) Exists(k Key) bool { _, ok := v.objects[normal(k)]; return ok }
 
-// TypeOf returns the type of the object with that id, false if there is none.
+// TypeOf returns the type of the object with that id, or false if there is none.
 func (v *Validator) TypeOf(o OID) (ObjectType, bool) { t, ok := v.types[o]; return t, ok }
 
 // References returns the number of references to an object by others.
@@ -107,7 +106,7 @@ func (v *Validator) CheckCreate(t ObjectType, attrs []Attr) error {
 	return nil
 }
 
-// Switch returns the switch, NullOID before it is created.
+// Switch returns the switch, or NullOID before it is created.
 func (v *Validator) Switch() OID { return v.sw }
 
 // CheckCreateEntry checks the creation of an object that has no object id.
@@ -166,7 +165,7 @@ func (v *Validator) checkAttrs(tm *TypeMeta, attrs []Attr) error {
 	return nil
 }
 
-// checkGiven checks one attribute of a create; those before it are checked.
+// checkGiven checks one attribute of a create. Those before it have been checked.
 func (v *Validator) checkGiven(tm *TypeMeta, before []Attr, a Attr) error {
 	m := Meta(a.ID)
 	if m == nil || a.ID.ObjectType() != tm.Type {
@@ -181,7 +180,7 @@ func (v *Validator) checkGiven(tm *TypeMeta, before []Attr, a Attr) error {
 	return v.checkValue("create", m, a.Value)
 }
 
-// checkPresence checks that a create has the attribute if it must, and lacks it if it may not have it.
+// checkPresence checks that a create has the attribute if it is mandatory, and lacks it if it is forbidden.
 func (m *AttrMeta) checkPresence(attrs []Attr) error {
 	_, given := Find(attrs, m.ID)
 	holds := m.Condition == nil || m.Condition.Holds(attrs)
@@ -194,8 +193,7 @@ func (m *AttrMeta) checkPresence(attrs []Attr) error {
 	return nil
 }
 
-// Holds evaluates the condition on the attributes of an object; those that are
-// not given have their defaults.
+// Holds evaluates the condition on the attributes of an object. Missing attributes have their defaults.
 func (c *Condition) Holds(attrs []Attr) bool {
 	for _, t := range c.Terms {
 		v, given := Find(attrs, t.Attr)
@@ -240,8 +238,8 @@ func (c *Condition) String() string {
 	return strings.Join(s, " or ")
 }
 
-// maxText is the longest text that the metadata library accepts: it limits every text to the length
-// of a host interface's name.
+// maxText is the longest text that the metadata library accepts: it limits every text to the length of a host
+// interface's name.
 const maxText = 15
 
 // checkValue checks the type, range and object ids of a value.
@@ -278,7 +276,7 @@ func (v *Validator) checkValue(op string, m *AttrMeta, value Value) error {
 	return nil
 }
 
-// outOfRange says what is wrong with a value that has the right type, "" if nothing is.
+// outOfRange describes the error of a value that has the right type. It returns "" if there is none.
 func (m *AttrMeta) outOfRange(value Value) string {
 	switch w := value.(type) {
 	case Text:
@@ -299,7 +297,7 @@ func (m *AttrMeta) outOfRange(value Value) string {
 
 func notPrintable(r rune) bool { return r < ' ' || r > '~' }
 
-// allows reports whether w is a value of the enum (any, if e is nil).
+// allows reports whether w is a value of the enum. If e is nil, every value is allowed.
 func (e *EnumMeta) allows(w Enum) bool {
 	if e == nil {
 		return true

@@ -13,8 +13,7 @@ func list(pairs ...any) []Attr {
 	return l
 }
 
-// A world has a switch, two ports, a table, a counter that is used by an
-// entry, and a VLAN 10.
+// world returns a validator with a switch, two ports, a table, a counter that is used by an entry, and a VLAN 10.
 func world(t *testing.T) *Validator {
 	t.Helper()
 	v := NewValidator()
@@ -91,7 +90,7 @@ func TestCheckCreate(t *testing.T) {
 	}
 }
 
-// References come and go with creates, sets and removes.
+// References are counted on creates, sets and removes.
 func TestReferences(t *testing.T) {
 	v := world(t)
 	entry, counter, table := Obj(ObjectTypeACLEntry, 40), Obj(ObjectTypeACLCounter, 30), Obj(ObjectTypeACLTable, 20)

@@ -41,7 +41,7 @@ func (c *Chip) Describe() *record.Graph {
 }
 
 // Books returns the counts of all frames at this instant. InFlight is counted in the chip, not derived from the others.
-func (c *Chip) Books() Books {
+func (c *Chip) Books() FrameCounts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.engine.Books()
@@ -143,8 +143,8 @@ func (c *Chip) SetWire(id PortID, up bool, stampMTU uint32) bool {
 }
 
 // AddLost counts frames that were lost for lack of buffer space before they reached a port's ingress MAC, and frames
-// that left its egress MAC but were not sent. [Chip.Books] does not count them. Only the port's SAI statistics do:
-// ETHER_STATS_DROP_EVENTS, which IF_IN_DISCARDS and IN_DROPPED_PKTS include, and IF_OUT_ERRORS. It returns false if
+// that left its egress MAC but were not sent. [Chip.FrameCounts] does not count them. Only the port's SAI statistics
+// do: ETHER_STATS_DROP_EVENTS, which IF_IN_DISCARDS and IN_DROPPED_PKTS include, and IF_OUT_ERRORS. It returns false if
 // there is no such port.
 func (c *Chip) AddLost(id PortID, in, out uint64) bool {
 	c.mu.Lock()

@@ -23,8 +23,8 @@ type (
 	Sample = engine.Sample
 	// Ledger keeps account of frames by their ids.
 	Ledger = engine.Ledger
-	// Books accounts for every frame.
-	Books = engine.Books
+	// FrameCounts accounts for every frame.
+	FrameCounts = engine.FrameCounts
 	// PortCounters holds the totals of a port since it was created.
 	PortCounters = engine.PortCounters
 	// QueueState holds a queue's fill and counts.

@@ -172,15 +172,15 @@ func TestSAIRefusedPortIsSilent(t *testing.T) {
 	d.boot(attrs(sai.SwitchAttrPortStateChangeNotify, sai.Pointer(1))...)
 	d.unbridge(0)
 	d.remove(d.port(0))
-	d.told = nil
+	d.reported = nil
 	pairs := []any{sai.PortAttrHWLaneList, sai.Uints{0}, sai.PortAttrSpeed, sai.Uint(10000), sai.PortAttrAdminState,
 		sai.Bool(true)}
 	d.refuseCreate(sai.StatusInvalidParameter, sai.ObjectTypePort, append(pairs, sai.PortAttrMTU, sai.Uint(3))...)
-	if len(d.told) != 0 {
-		t.Errorf("told of a port that does not exist: %v", d.told)
+	if len(d.reported) != 0 {
+		t.Errorf("told of a port that does not exist: %v", d.reported)
 	}
 	d.create(sai.ObjectTypePort, pairs...)
-	if len(d.told) != 1 {
-		t.Errorf("told %v of a port that is up, want that once", d.told)
+	if len(d.reported) != 1 {
+		t.Errorf("told %v of a port that is up, want that once", d.reported)
 	}
 }

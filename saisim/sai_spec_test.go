@@ -24,10 +24,10 @@ import (
 type dut struct {
 	testing.TB
 	*saisim.Chip
-	sw    sai.OID
-	known map[string]sai.OID // objects made by a world, by name
-	told  []sai.Notification
-	left  frames
+	sw       sai.OID
+	known    map[string]sai.OID // objects made by a world, by name
+	reported []sai.Notification
+	left     frames
 }
 
 // A frameAt is a frame at a port, on its way in or out.
@@ -72,7 +72,7 @@ func newDUT(t testing.TB) *dut {
 	t.Helper()
 	d := &dut{TB: t, known: map[string]sai.OID{}}
 	c, err := saisim.New(saisim.Config{Profile: profile.Small(), Start: start,
-		Notify: func(n sai.Notification) { d.told = append(d.told, n) }})
+		Notify: func(n sai.Notification) { d.reported = append(d.reported, n) }})
 	if err != nil {
 		t.Fatal(err)
 	}

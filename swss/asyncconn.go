@@ -6,17 +6,15 @@ import (
 	"time"
 )
 
-// Limits of what a connection of the embedded server holds for a client that
-// does not read.
+// Limits of the data that a connection of the embedded server holds for a client that does not read.
 const (
 	maxUnsent    = 256 << 20
 	flushTimeout = 2 * time.Second
-	keptUnsent   = 64 << 10 // of a buffer that is empty
+	keptUnsent   = 64 << 10 // the capacity that an empty buffer keeps
 )
 
-// An asyncConn is a connection whose writes never wait for the other side, as in Redis: a client
-// may send a long pipeline before it reads the first reply, and a subscriber that does not read
-// delays nobody.
+// An asyncConn is a connection whose writes never wait for the other side, as in Redis. A client may send a long
+// pipeline before it reads the first reply. A subscriber that does not read delays no other connection.
 type asyncConn struct {
 	net.Conn
 
@@ -50,13 +48,13 @@ func (a *asyncConn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Close sends what is queued and then closes the connection.
+// Close sends the queued data and then closes the connection.
 func (a *asyncConn) Close() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !a.closed {
 		a.closed = true
-		a.Conn.SetReadDeadline(time.Now()) // ends the reader at once
+		a.Conn.SetReadDeadline(time.Now()) // ends the reader immediately
 		a.more.Signal()
 	}
 	return nil
@@ -70,7 +68,7 @@ func (a *asyncConn) send() {
 			a.more.Wait()
 		}
 		if cap(out) > keptUnsent {
-			out = nil // one burst is no reason to hold the room for good
+			out = nil // do not keep the memory of one burst forever
 		}
 		out, a.pending = a.pending, out[:0]
 		closed := a.closed

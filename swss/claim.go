@@ -9,44 +9,44 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// KeyMark is the hash in a database with the marks of the daemons that work on it: which process of that name. In
-// CONFIG_DB it also has the turn (see [DB.TakeTurn]).
+// KeyMark is the hash in a database that contains the marks of its daemons. It maps the name of each daemon to the
+// process that runs it. In CONFIG_DB it also holds the revision (see [DB.TakeTurn]).
 const KeyMark = "TAMTAM_MARK"
 
-// A Claim is a daemon's mark in the databases that it works on. By it the daemon sees that a database was emptied,
-// restored from an earlier time, or taken by another process.
+// A Claim is a daemon's mark in the databases that it works on. By its mark the daemon detects that a database was
+// emptied, restored from an earlier time, or claimed by another process.
 type Claim struct {
 	name, owner string
 	dbs         []*DB
 	server      string // Redis' run id
 }
 
-// An EmptiedError says that a database was emptied, or exchanged for one that is empty.
+// An EmptiedError reports that a database was emptied, or replaced by an empty one.
 type EmptiedError struct{ DB DBName }
 
 func (e *EmptiedError) Error() string { return string(e.DB) + " was emptied" }
 
-// Unwrap returns [ErrAnew].
-func (e *EmptiedError) Unwrap() error { return ErrAnew }
+// Unwrap returns [ErrReset].
+func (e *EmptiedError) Unwrap() error { return ErrReset }
 
-// ErrRestarted is found where Redis was started again: what it has may be older than what was written last.
-var ErrRestarted = fmt.Errorf("Redis was started again, maybe with older data: %w", ErrAnew)
+// ErrRestarted reports that Redis was restarted: its data may be older than the last writes.
+var ErrRestarted = fmt.Errorf("Redis was started again, maybe with older data: %w", ErrReset)
 
-// A TakenError says that a database is another's.
+// A TakenError reports that another process has claimed a database.
 type TakenError struct {
 	DB          DBName
-	Name, Owner string // the daemon, and the process that has the database
+	Name, Owner string // the daemon, and the process that holds the claim
 }
 
 func (e *TakenError) Error() string {
 	return fmt.Sprintf("%s is of another %s, process %q, or restored from an earlier time", e.DB, e.Name, e.Owner)
 }
 
-// Unwrap returns [ErrAnew].
-func (e *TakenError) Unwrap() error { return ErrAnew }
+// Unwrap returns [ErrReset].
+func (e *TakenError) Unwrap() error { return ErrReset }
 
-// Claim marks databases as those that the daemon name of the process owner works on. It fails while one of them takes
-// no writes.
+// Claim marks databases as those on which the process owner works as daemon name. It fails while one of them refuses
+// writes.
 func (r *Redis) Claim(ctx context.Context, name, owner string, dbs ...DBName) (*Claim, error) {
 	c := &Claim{name: name, owner: owner}
 	for _, n := range dbs {
@@ -64,8 +64,8 @@ func (r *Redis) Claim(ctx context.Context, name, owner string, dbs ...DBName) (*
 	return c, nil
 }
 
-// Check returns nil while the databases are what they were when they were claimed. It fails with [ErrAnew] if one is
-// not, and with [ErrUnavailable] if that cannot be told.
+// Check returns nil while the databases are unchanged since they were claimed. Otherwise it fails with [ErrReset]. It
+// fails with [ErrUnavailable] if it cannot find out.
 func (c *Claim) Check(ctx context.Context) error {
 	r := c.dbs[0].redis
 	if _, err := r.Mend(ctx); err != nil {
@@ -81,8 +81,8 @@ func (c *Claim) Check(ctx context.Context) error {
 	return c.Ours(ctx)
 }
 
-// Ours is a shorter Check: it fails with [ErrAnew] if one of the databases was emptied or is another's since it was
-// claimed.
+// Ours does a part of Check. It fails with [ErrReset] if one of the databases was emptied, or claimed by another
+// process.
 func (c *Claim) Ours(ctx context.Context) error {
 	for _, d := range c.dbs {
 		if err := c.check(ctx, d); err != nil {
@@ -92,8 +92,7 @@ func (c *Claim) Ours(ctx context.Context) error {
 	return nil
 }
 
-// Mine is a short Check of the first database: it fails with [ErrAnew] if it was emptied or is another's since it was
-// claimed.
+// Mine checks only the first database, as Ours does.
 func (c *Claim) Mine(ctx context.Context) error { return c.check(ctx, c.dbs[0]) }
 
 func (c *Claim) check(ctx context.Context, d *DB) error {
@@ -109,8 +108,8 @@ func (c *Claim) check(ctx context.Context, d *DB) error {
 	return nil
 }
 
-// RunID identifies the process of the server of CONFIG_DB; it is empty where that does not say, as the embedded one,
-// which cannot be started again.
+// RunID returns the id of the server process of CONFIG_DB. It is empty if the server does not report one, as the
+// embedded server, which cannot be restarted.
 func (r *Redis) RunID(ctx context.Context) (string, error) {
 	d := r.DB(ConfigDB)
 	info, err := d.client.Info(ctx, "server").Result()

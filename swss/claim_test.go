@@ -14,7 +14,7 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// A daemon sees what was done to a database that it has claimed.
+// A daemon detects changes of a database that it has claimed.
 func TestClaim(t *testing.T) {
 	eachServer(t, func(t *testing.T, r *swss.Redis) {
 		ctx := t.Context()
@@ -42,7 +42,7 @@ func TestClaim(t *testing.T) {
 				noError(t, tt.change())
 				var taken *swss.TakenError
 				err = c.Check(ctx)
-				if !errors.Is(err, swss.ErrAnew) || errors.As(err, &taken) != tt.taken {
+				if !errors.Is(err, swss.ErrReset) || errors.As(err, &taken) != tt.taken {
 					t.Errorf("%v", err)
 				}
 				_, _ = r.Mend(ctx)
@@ -51,23 +51,23 @@ func TestClaim(t *testing.T) {
 	})
 }
 
-// Redis is started again, with the data that it had: it may be older.
+// Redis is restarted with the data that it had, which may be older.
 func TestClaimOfRestartedRedis(t *testing.T) {
 	server := swsstest.StartServer(t)
 	r := server.Open()
 	c := need(r.Claim(t.Context(), "d", "1", swss.StateDB))(t)
 	server.Stop()
-	if err := c.Check(t.Context()); !errors.Is(err, swss.ErrUnavailable) || errors.Is(err, swss.ErrAnew) {
+	if err := c.Check(t.Context()); !errors.Is(err, swss.ErrUnavailable) || errors.Is(err, swss.ErrReset) {
 		t.Errorf("without Redis: %v", err)
 	}
 	server.Start()
-	if err := c.Check(t.Context()); !errors.Is(err, swss.ErrAnew) {
+	if err := c.Check(t.Context()); !errors.Is(err, swss.ErrReset) {
 		t.Errorf("another Redis: %v", err)
 	}
 }
 
-// Keys of the wrong type that commands and scripts met are deleted, and their daemons start anew; those that nobody met
-// stay, and those of CONFIG_DB.
+// Keys of the wrong type that commands and scripts found are deleted, and their daemons start again. Keys that no
+// command found stay, and so do those of CONFIG_DB.
 func TestMend(t *testing.T) {
 	eachServer(t, func(t *testing.T, r *swss.Redis) {
 		ctx := t.Context()
@@ -103,7 +103,7 @@ func TestMend(t *testing.T) {
 				if err := meet(); err != nil {
 					t.Errorf("after mending: %v", err)
 				}
-				if err := c.Check(ctx); !errors.Is(err, swss.ErrAnew) {
+				if err := c.Check(ctx); !errors.Is(err, swss.ErrReset) {
 					t.Errorf("the daemon is not told: %v", err)
 				}
 				if n := config.Client().Exists(ctx, key).Val() + appl.Client().Exists(ctx, "U:row").Val(); n != 2 {
@@ -115,7 +115,7 @@ func TestMend(t *testing.T) {
 	})
 }
 
-// A row of the wrong type in a table that is handed over holds up the table only until it is mended.
+// A row of the wrong type in a table that is handed over blocks the table only until Mend.
 func TestMendHandedOverRow(t *testing.T) {
 	eachServer(t, func(t *testing.T, r *swss.Redis) {
 		ctx := t.Context()
@@ -138,7 +138,7 @@ func TestMendHandedOverRow(t *testing.T) {
 	})
 }
 
-// What keeps a database from working is said in words, and passes.
+// A temporary fault of a database is described in words.
 func TestWhy(t *testing.T) {
 	server := swsstest.StartServer(t)
 	r := server.Open()
@@ -178,15 +178,15 @@ func TestWhy(t *testing.T) {
 	}
 }
 
-// A connection that is reset while a command waits says nothing of the command, and passes: a daemon that starts then
-// waits. One that is refused says that nothing was sent.
+// If a connection is reset while a command waits, the fate of the command is unknown. The fault is temporary: a
+// daemon that starts then waits. A refused connection proves that nothing was sent.
 func TestConnectionReset(t *testing.T) {
 	listener := need(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { listener.Close() })
 	go func() {
 		for conn, err := listener.Accept(); err == nil; conn, err = listener.Accept() {
 			_, _ = conn.Read(make([]byte, 1))
-			_ = conn.(*net.TCPConn).SetLinger(0) // what was sent and not read: the end is a reset
+			_ = conn.(*net.TCPConn).SetLinger(0) // unread data makes Close send a reset
 			_ = conn.Close()
 		}
 	}()

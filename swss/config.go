@@ -40,13 +40,12 @@ const (
 	defaultInstance         = "redis"
 	defaultRedisPort        = 6379
 	defaultRedisHost        = "127.0.0.1"
-	databasesInRedis        = 64 // of the embedded server; SONiC raises Redis' 16 too
+	databasesInRedis        = 64 // for the embedded server; SONiC too configures more than Redis' default of 16
 	unixPrefix              = "unix:"
 	embeddedName            = "embedded"
 )
 
-// A Config says where SONiC's databases are: the contents of
-// database_config.json.
+// A Config holds the locations of SONiC's databases: the contents of database_config.json.
 type Config struct {
 	Instances map[string]Instance
 	Databases map[DBName]Database
@@ -57,13 +56,14 @@ type Instance struct {
 	Hostname       string `json:"hostname"`
 	Port           int    `json:"port"`
 	UnixSocketPath string `json:"unix_socket_path"`
-	// Username is the ACL user, "": Redis' default user. PasswordFile has the password in its first line; "": nobody logs
-	// in. SONiC's own files have neither.
+	// Username is the ACL user; "" means Redis' default user. The first line of PasswordFile is the password; if
+	// PasswordFile is "", connections do not authenticate. SONiC's own files set neither.
 	Username     string `json:"username"`
 	PasswordFile string `json:"password_path"`
 }
 
-// login returns user and password. The file is read for every connection: a password can be changed while daemons run.
+// login returns the user and the password. It reads the file for every connection, so that a password can be changed
+// while daemons run.
 func (i Instance) login() (user, password string, err error) {
 	text, err := os.ReadFile(i.PasswordFile)
 	if err != nil {
@@ -76,7 +76,7 @@ func (i Instance) login() (user, password string, err error) {
 	return i.Username, password, nil
 }
 
-// Login returns the configuration with a user and the file of the password for all instances.
+// Login returns the configuration with a user and a password file for all instances.
 func (c Config) Login(user, passwordFile string) (Config, error) {
 	c.Instances = maps.Clone(c.Instances)
 	for name, i := range c.Instances {
@@ -89,15 +89,14 @@ func (c Config) Login(user, passwordFile string) (Config, error) {
 	return c, nil
 }
 
-// A Database is one numbered database of an instance. Separator stands between
-// table and key.
+// A Database is one numbered database of an instance. Separator separates table and key.
 type Database struct {
 	ID        int    `json:"id"`
 	Separator string `json:"separator"`
 	Instance  string `json:"instance"`
 }
 
-// network returns what to dial: the unix socket if there is one, else TCP.
+// network returns the address to dial: the unix socket if it exists, else TCP.
 func (i Instance) network() (network, addr string) {
 	if i.UnixSocketPath != "" {
 		if _, err := os.Stat(i.UnixSocketPath); err == nil || i.Port == 0 {
@@ -107,7 +106,7 @@ func (i Instance) network() (network, addr string) {
 	return "tcp", net.JoinHostPort(i.Hostname, strconv.Itoa(i.Port))
 }
 
-// defaultDatabases is SONiC's default assignment of ids and separators.
+// defaultDatabases returns SONiC's default assignment of ids and separators.
 func defaultDatabases() map[DBName]Database {
 	dbs := map[DBName]Database{}
 	for id, db := range []struct {
@@ -165,8 +164,8 @@ func LoadConfig(path string) (Config, error) {
 	return cfg, nil
 }
 
-// ParseConfig reads the text of a database_config.json. Databases that it does not name get SONiC's
-// default id and separator, in the instance "redis".
+// ParseConfig decodes the text of a database_config.json. Databases that the text omits get SONiC's default id and
+// separator, in the instance "redis".
 func ParseConfig(text []byte) (Config, error) {
 	var file struct {
 		Instances map[string]Instance `json:"INSTANCES"`

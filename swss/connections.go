@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// connections are all that there are to a server. Where the network is parted, or has forgotten them, they are neither
-// closed nor answered, and each command would find that out by itself, one connection after the other.
+// connections holds all connections to a server. If the network is partitioned or has lost their state, they are
+// neither closed nor answered. Without Cut, each command would discover that by itself, one connection after another.
 type connections struct {
 	mu   sync.Mutex
 	open map[*connection]struct{}
 }
 
-// A connection is one that can be closed from elsewhere.
+// A connection is a net.Conn that [Redis.Cut] can close.
 type connection struct {
 	net.Conn
 	of *connections
@@ -30,7 +30,7 @@ func (c *connection) Close() error {
 	return c.Conn.Close()
 }
 
-// SyscallConn lets go-redis see whether the other side has closed it.
+// SyscallConn lets go-redis check whether the other side has closed the connection.
 func (c *connection) SyscallConn() (syscall.RawConn, error) {
 	if raw, ok := c.Conn.(syscall.Conn); ok {
 		return raw.SyscallConn()
@@ -38,10 +38,10 @@ func (c *connection) SyscallConn() (syscall.RawConn, error) {
 	return nil, errors.ErrUnsupported
 }
 
-// dial makes a connection.
+// dial opens and registers a connection.
 func (c *connections) dial(ctx context.Context, network, addr string) (net.Conn, error) {
-	// A server that was cut off, or a network that has gone from under a connection, says nothing: an idle connection is
-	// dead after fifteen seconds.
+	// A server that was cut off sends nothing, nor does a broken network: an idle connection is declared dead after
+	// fifteen seconds.
 	dialer := net.Dialer{Timeout: dialTimeout, KeepAliveConfig: net.KeepAliveConfig{
 		Enable: true, Idle: 5 * time.Second, Interval: 5 * time.Second, Count: 2,
 	}}
@@ -59,7 +59,8 @@ func (c *connections) dial(ctx context.Context, network, addr string) (net.Conn,
 	return conn, nil
 }
 
-// Cut closes all connections: what waits for an answer fails, and new ones are made. Who finds one dead calls it.
+// Cut closes all connections. Commands that wait for an answer fail, and later ones open new connections. A caller
+// that finds one connection dead calls it.
 func (r *Redis) Cut() {
 	r.conns.mu.Lock()
 	defer r.conns.mu.Unlock()

@@ -9,12 +9,11 @@ import (
 	"sync"
 )
 
-// A ConsumerState takes the rows that a [ProducerState] hands over. There is
-// one per table.
+// A ConsumerState consumes the rows that a [ProducerState] hands over. There is one per table.
 //
-// Every SET carries the whole row as it now is. The first Pops also returns the
-// rows that were taken before (by a daemon since restarted), and after Redis was
-// away all rows are returned again, with a DEL for each that is gone.
+// Every SET carries the whole current row. The first Pops also returns the rows that were consumed before, by a
+// daemon that has since restarted. After Redis was away, all rows are returned again, with a DEL for each that is
+// gone.
 type ConsumerState struct {
 	flag
 	db    *DB
@@ -37,9 +36,9 @@ func (c *ConsumerState) Name() string { return c.table }
 // DB returns the table's database.
 func (c *ConsumerState) DB() *DB { return c.db }
 
-// Pops takes all pending rows, at most one entry per row, sorted by key.
+// Pops consumes all pending rows. It returns at most one entry per row, sorted by key.
 func (c *ConsumerState) Pops(ctx context.Context) ([]KeyOpFieldsValues, error) {
-	if c.isStale() { // what was missed is fetched once the subscriptions are active
+	if c.isStale() { // missed changes are fetched once the subscriptions are active
 		if err := c.l.Sync(ctx); err != nil {
 			return nil, err
 		}
@@ -50,7 +49,7 @@ func (c *ConsumerState) Pops(ctx context.Context) ([]KeyOpFieldsValues, error) {
 	}
 	out, err := c.pops(ctx, resync)
 	if err != nil {
-		c.stale() // a script may have run without its result reaching us
+		c.stale() // a script may have run although its result was lost
 		return nil, err
 	}
 	return out, nil
@@ -85,19 +84,19 @@ func (c *ConsumerState) pops(ctx context.Context, resync bool) ([]KeyOpFieldsVal
 	return out, nil
 }
 
-// KeySet is the key under which rows wait to be taken.
+// KeySet returns the name of the set of keys whose rows are pending.
 func (c *ConsumerState) KeySet() string { return c.table + "_KEY_SET" }
 
-// Look has the next Pops look for rows although no message came: it may be lost.
+// Look makes the next Pops look for rows without a message, which may have been lost.
 func (c *ConsumerState) Look() { c.message("", "") }
 
-// Waiting reports whether a row has been handed over that was not taken yet.
+// Waiting reports whether a row has been handed over and not yet consumed.
 func (c *ConsumerState) Waiting(ctx context.Context, key string) (bool, error) {
 	waits, err := c.db.client.SIsMember(ctx, c.KeySet(), key).Result()
 	return waits, c.db.wrap(err, "look into", c.KeySet())
 }
 
-// popBatch takes at most size rows and returns how many there were.
+// popBatch consumes at most size rows and returns their number.
 func (c *ConsumerState) popBatch(ctx context.Context, size int, rows map[string]KeyOpFieldsValues) (int, error) {
 	keys := []string{c.KeySet(), c.table + c.db.sep, c.table + "_DEL_SET"}
 	res, err := c.db.Run(ctx, NewScript(statePopText), keys, strconv.Itoa(size), "_")
@@ -120,7 +119,7 @@ func (c *ConsumerState) popBatch(ctx context.Context, size int, rows map[string]
 	return len(items), nil
 }
 
-// kfv makes an entry of alternating fields and values.
+// kfv builds an entry from alternating fields and values.
 func kfv(key string, fields []any) KeyOpFieldsValues {
 	if len(fields) == 0 {
 		return KeyOpFieldsValues{Key: key, Op: OpDel}
@@ -153,8 +152,7 @@ func resyncRows(ctx context.Context, t *Table, known map[string]struct{}, rows m
 	return nil
 }
 
-// A flag remembers that a source has something to fetch, and whether it must
-// look at everything.
+// A flag remembers whether a source has something to fetch, and whether it must fetch everything.
 type flag struct {
 	mu           sync.Mutex
 	work, resync bool
@@ -178,7 +176,7 @@ func (f *flag) isStale() bool {
 	return f.resync
 }
 
-// take reads and clears the flag.
+// take returns the flag and clears it.
 func (f *flag) take() (work, resync bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -27,11 +27,11 @@ func newSide(t *testing.T, addr string) *side {
 	return s
 }
 
-// seen returns the messages published up to now.
+// seen returns the messages published so far.
 func (s *side) seen() []string {
 	s.mark++
 	mark := fmt.Sprint(s.mark)
-	s.events.send("PING", mark) // what was published before was sent before
+	s.events.send("PING", mark) // earlier messages arrive before the reply
 	var out []string
 	for {
 		msg := s.events.read()
@@ -46,14 +46,13 @@ func (s *side) seen() []string {
 	}
 }
 
-// normal makes replies comparable: of an error only its first word counts, and
-// the order of members does not.
+// normal makes replies comparable. It reduces errors to their first word, and ignores the order of members.
 func normal(args []string, reply any) string {
 	switch r := reply.(type) {
 	case error:
 		word, _, _ := strings.Cut(r.Error(), " ")
 		if args[0] == "EVAL" {
-			word = "in script" // which miniredis words in its own way
+			word = "in script" // miniredis words these differently
 		}
 		return "error " + word
 	case []any:
@@ -80,7 +79,7 @@ func pairsOf(flat []any) []any {
 	return out
 }
 
-// randomCommand returns a command on few keys, so that they often meet.
+// randomCommand returns a command on a small set of keys, so that commands often affect the same key.
 func randomCommand(r *rand.Rand) []string {
 	hash := fmt.Sprintf("h%d", r.IntN(3))
 	set := fmt.Sprintf("s%d", r.IntN(3))
@@ -123,8 +122,8 @@ func randomCommand(r *rand.Rand) []string {
 	return cmds[r.IntN(len(cmds))]
 }
 
-// TestCommandsAgree: whatever plain clients do, alone or in transactions, the
-// embedded server replies, publishes and keeps what a real one does.
+// TestCommandsAgree: for all commands of plain clients, alone or in transactions, the embedded server replies,
+// publishes and stores the same as a real one.
 func TestCommandsAgree(t *testing.T) {
 	real := newSide(t, swsstest.StartServer(t).Addr)
 	randtest.Run(t, randtest.Cases{Count: 40, Short: 8}, func(t *testing.T, seed uint64) {
@@ -156,7 +155,7 @@ func TestCommandsAgree(t *testing.T) {
 			}
 			if full && (len(args) == 1 && args[0] != "DBSIZE" && !isTx(args[0]) || args[0] == "HSET" && len(args) == 3 ||
 				len(args) == 2 && args[0] == "CLIENT") {
-				continue // which of two mistakes is told is of no interest
+				continue // which of two mistakes is reported does not matter
 			}
 			history = append(history, strings.Join(args, " "))
 			want, got := normal(args, real.cmd.do(args...)), normal(args, fake.cmd.do(args...))
@@ -184,8 +183,7 @@ func TestCommandsAgree(t *testing.T) {
 
 func isTx(cmd string) bool { return slices.Contains([]string{"MULTI", "EXEC", "DISCARD"}, cmd) }
 
-// sortedInside makes a transaction's replies comparable although members of
-// hashes and sets come in any order.
+// sortedInside makes a transaction's replies comparable although members of hashes and sets have no order.
 func sortedInside(s string) string {
 	words := strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune("[] ", r) })
 	list := make([]any, len(words))
@@ -197,8 +195,8 @@ func sortedInside(s string) string {
 
 func tail(lines []string) []string { return lines[max(0, len(lines)-25):] }
 
-// TestTablesAgree: the same random use of every kind of table leaves the same
-// bytes in both servers and delivers the same.
+// TestTablesAgree: the same random use of every kind of table leaves the same bytes in both servers, and delivers the
+// same.
 func TestTablesAgree(t *testing.T) {
 	server := swsstest.StartServer(t)
 	randtest.Run(t, randtest.Cases{Count: 10}, func(t *testing.T, seed uint64) {
@@ -212,8 +210,7 @@ func TestTablesAgree(t *testing.T) {
 	})
 }
 
-// playTables uses all kinds of tables at random and returns what was delivered
-// and what is in the databases.
+// playTables uses all kinds of tables at random. It returns what was delivered and the contents of the databases.
 func playTables(t *testing.T, r *swss.Redis, seed uint64) []string {
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	ctx := t.Context()

@@ -1,21 +1,17 @@
-// Package swss holds SONiC's database conventions: how rows, queues and
-// notifications are laid out in Redis, and the scripts that move them, so that
-// SONiC's own tools and daemons work on the same databases.
+// Package swss implements SONiC's database conventions: how rows, queues and notifications are stored in Redis, and
+// the scripts that move them. So SONiC's own tools and daemons can work on the same databases.
 //
 //   - [Table]: rows as plain hashes (COUNTERS_DB, STATE_DB, writes to CONFIG_DB)
-//   - [ProducerState] and [ConsumerState]: rows handed over through a pending
-//     set, several writes of a row coalescing (APPL_DB)
-//   - [Queue]: operations queued in order (ASIC_DB, FLEX_COUNTER_DB); [Inbox]
-//     waits for the answer to a request
-//   - [Reading]: rows of any tables, read once
+//   - [ProducerState] and [ConsumerState]: rows handed over through a pending set; several writes of a row are
+//     merged (APPL_DB)
+//   - [Queue]: operations queued in order (ASIC_DB, FLEX_COUNTER_DB); [Inbox] waits for the answer to a request
+//   - [Reading]: a one-time read of rows of any tables
 //   - [Subscriber]: rows watched by keyspace events (CONFIG_DB, STATE_DB)
-//   - [NotificationProducer] and [NotificationConsumer]: fire-and-forget
-//     messages (the ASIC's notifications)
+//   - [NotificationProducer] and [NotificationConsumer]: messages without delivery guarantee (the ASIC's notifications)
 //
-// Everything that a daemon consumes is a [Source] on its one [Listener]. Redis is either an
-// external server or the embedded one (see [Open]), which keeps its data in this process and also
-// listens for other clients.
+// Everything that a daemon consumes is a [Source] on its one [Listener]. Redis is either an external server or the
+// embedded one (see [Open]), which keeps its data in this process and also accepts other clients.
 //
-// What belongs here: what every user of SONiC's databases needs, whatever the
-// tables mean. Table and field names belong to package schema.
+// This package contains what every user of SONiC's databases needs, whatever the tables mean. Table and field names
+// belong to package schema.
 package swss

@@ -16,14 +16,14 @@ import (
 	mini "github.com/alicebob/miniredis/v2/server"
 )
 
-// OpenEmbedded starts a server in this process. It listens at each of listen:
-// "host:port", or "/path" of a unix socket; at 127.0.0.1 and a free port if none
-// is given.
+// OpenEmbedded starts a server in this process. It listens at each of listen: "host:port", or the "/path" of a unix
+// socket. Without any it listens at 127.0.0.1 and a free port.
 //
-// It is miniredis with what SONiC needs besides: keyspace events for every writer (clients,
-// transactions, scripts), CONFIG, CLIENT PAUSE, unix sockets, and 64 databases; rows are kept packed, and the scripts
-// of tables are run without Lua. It keeps nothing on disk, is full only where maxmemory is below 1 MiB, times
-// to live do not run down, and blocking pops cause no events and may get what a transaction pushes before that ends.
+// It is miniredis with the additions that SONiC needs: keyspace events for every writer (clients, transactions,
+// scripts), CONFIG, CLIENT PAUSE, unix sockets, and 64 databases. Rows are stored packed, and the scripts of tables
+// run without Lua. It differs from Redis: it stores nothing on disk, it is full only if maxmemory is below 1 MiB, and
+// times to live do not elapse. Blocking pops cause no events, and may receive what a transaction pushes before the
+// transaction ends.
 func OpenEmbedded(listen ...string) (*Redis, error) {
 	cfg, err := DefaultConfig("")
 	if err != nil {
@@ -36,9 +36,8 @@ func OpenEmbedded(listen ...string) (*Redis, error) {
 	return &Redis{cfg: cfg, embedded: s, dbs: map[DBName]*DB{}}, nil
 }
 
-// A server is the embedded Redis. Its hook sees every command before miniredis
-// does: they run inside mu, so that a script is seen whole, and the events of writes are published
-// before anybody sees the reply, in their order.
+// A server is the embedded Redis. Its hook receives every command before miniredis does. Commands run under mu, so
+// that a script is atomic. The events of a write are published in order, before any client receives the reply.
 type server struct {
 	data      *miniredis.Miniredis
 	srv       *mini.Server
@@ -52,14 +51,14 @@ type server struct {
 	pause pause
 
 	mu       sync.Mutex
-	params   map[string]string // of CONFIG
-	full     bool              // and takes nothing more
+	params   map[string]string // set by CONFIG
+	full     bool              // writes are refused with OOM
 	flags    eventFlags
 	pubsub   pubsub
-	shadows  [2]shadow // by depth: a script, in it a command
+	shadows  [2]shadow // by depth: 0 for a script or command, 1 for a command of a script
 	depth    int
 	scriptDB int // database of the script that runs
-	shelf    shelf
+	packed   rowStore
 	natives  map[string]Native // by digest
 }
 
@@ -67,9 +66,9 @@ type server struct {
 type session struct {
 	peer          *mini.Peer
 	db            int
-	pass          bool         // the hook lets the command pass
-	tx            *transaction // nil outside of one
-	subscriptions int          // how many; changed inside server.mu
+	pass          bool         // the hook passes the command to miniredis
+	tx            *transaction // nil outside a transaction
+	subscriptions int          // their number; changed under server.mu
 }
 
 // A shadow is a peer whose replies are kept instead of sent.
@@ -83,7 +82,7 @@ func newServer(listen []string) (*server, error) {
 	s := &server{
 		data:     miniredis.NewMiniRedis(),
 		sessions: map[*mini.Peer]*session{},
-		shelf:    newShelf(),
+		packed:   newRowStore(),
 		natives:  maps.Clone(ownScripts),
 		params: map[string]string{
 			"databases": fmt.Sprint(databasesInRedis), "save": "", "appendonly": "no",
@@ -96,7 +95,7 @@ func newServer(listen []string) (*server, error) {
 		sh.w = bufio.NewWriter(&sh.buf)
 		sh.peer = mini.NewPeer(sh.w)
 	}
-	first, err := s.data.Dial() // starts it, without a listener of its own
+	first, err := s.data.Dial() // starts miniredis, without a listener of its own
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +123,7 @@ func newServer(listen []string) (*server, error) {
 	return s, nil
 }
 
-// removeLeft removes the socket of a process that was killed: nobody listens there.
+// removeLeft removes the socket of a killed process, if no process listens there.
 func removeLeft(path string) {
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode()&os.ModeSocket == 0 {
@@ -135,7 +134,7 @@ func removeLeft(path string) {
 	case err == nil:
 		c.Close()
 	case errors.Is(err, syscall.ECONNREFUSED):
-		os.Remove(path) // what is wrong with it, Listen says
+		os.Remove(path) // if that fails, Listen reports the cause
 	}
 }
 
@@ -152,7 +151,7 @@ func (s *server) accept(l net.Listener) {
 	}
 }
 
-// addr returns where clients reach the server.
+// addr returns the address at which clients reach the server.
 func (s *server) addr() string {
 	a := s.listeners[0].Addr()
 	if a.Network() == "unix" {
@@ -161,7 +160,7 @@ func (s *server) addr() string {
 	return a.String()
 }
 
-// dial returns a connection that stays within the process.
+// dial returns an in-process connection.
 func (s *server) dial() (net.Conn, error) {
 	s.sessionMu.RLock()
 	defer s.sessionMu.RUnlock()
@@ -185,8 +184,8 @@ func (s *server) close() {
 	s.data.Close()
 }
 
-// session returns the session of a connection, nil for the peers of scripts and for shadows: those
-// come with a context from elsewhere.
+// session returns the session of a connection. It is nil for the peers of scripts and for shadows: these arrive with
+// a context that already exists.
 func (s *server) session(c *mini.Peer) *session {
 	s.sessionMu.RLock()
 	ss := s.sessions[c]
@@ -218,7 +217,7 @@ func (s *server) shadowed(c *mini.Peer) bool {
 	return false
 }
 
-// hook sees a command first and reports whether it has handled it.
+// hook receives a command first and reports whether it has handled it.
 func (s *server) hook(c *mini.Peer, cmd string, args ...string) bool {
 	ss := s.session(c)
 	if ss == nil {
@@ -242,9 +241,9 @@ func (s *server) hook(c *mini.Peer, cmd string, args ...string) bool {
 	return true
 }
 
-// plain handles a command outside of a transaction, if it is not left to miniredis, and reports whether it did.
+// plain handles a command outside of a transaction, unless it is left to miniredis. It reports whether it did.
 func (s *server) plain(ss *session, cmd string, args []string) bool {
-	s.mu.Lock() // nobody sees half of what a script does
+	s.mu.Lock() // no client sees a script half done
 	defer s.mu.Unlock()
 	switch cmd {
 	case "SUBSCRIBE", "PSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "PUBSUB":
@@ -265,10 +264,10 @@ func (s *server) plain(ss *session, cmd string, args []string) bool {
 	case !s.srv.IsRegisteredCommand(cmd):
 		return false
 	default:
-		if reply, ok = s.shelved(ss.peer, ss.db, cmd, args); ok {
+		if reply, ok = s.runPacked(ss.peer, ss.db, cmd, args); ok {
 			break
 		}
-		s.unshelve(ss.peer, ss.db, cmd, args)
+		s.unpack(ss.peer, ss.db, cmd, args)
 		if !waits(cmd) {
 			s.native(ss, cmd, args)
 		}
@@ -278,8 +277,8 @@ func (s *server) plain(ss *session, cmd string, args []string) bool {
 	return true
 }
 
-// here runs a command that is not one on data, in a transaction or outside, and returns the raw reply; false if it is
-// none of those that the server has itself.
+// here runs a command that does not concern data, in a transaction or outside, and returns the raw reply. ok is false
+// if the server does not implement the command itself.
 func (s *server) here(ss *session, cmd string, args []string) (reply string, ok bool) {
 	switch cmd {
 	case "PUBLISH":
@@ -301,7 +300,8 @@ func (s *server) here(ss *session, cmd string, args []string) (reply string, ok 
 	return "", false
 }
 
-// waits reports whether a command may wait for another to write; no script of ours writes what these read.
+// waits reports whether a command may block until another writes. None of our scripts writes the types that these
+// read.
 func waits(cmd string) bool {
 	switch cmd {
 	case "BLPOP", "BRPOP", "BRPOPLPUSH", "BLMOVE", "BZMPOP", "BZPOPMIN", "BZPOPMAX", "XREAD", "XREADGROUP":
@@ -310,23 +310,22 @@ func waits(cmd string) bool {
 	return false
 }
 
-// native runs a command of a connection in miniredis.
+// native passes a command of a connection to miniredis.
 func (s *server) native(ss *session, cmd string, args []string) {
 	ss.pass = true
 	s.srv.Dispatch(ss.peer, append([]string{cmd}, args...))
 	ss.pass = false
 }
 
-// run runs a command with the context of c and returns the raw reply. The
-// caller holds mu.
+// run runs a command with the context of c and returns the raw reply. The caller holds mu.
 func (s *server) run(c *mini.Peer, cmd string, args ...string) string {
 	sh := &s.shadows[s.depth]
 	s.depth++
 	sh.buf.Reset()
 	sh.peer.Ctx, sh.peer.Resp3 = c.Ctx, c.Resp3
 	s.srv.Dispatch(sh.peer, append([]string{cmd}, args...))
-	c.Ctx = sh.peer.Ctx // made by the first command of a connection
-	_ = sh.w.Flush()    // into a buffer
+	c.Ctx = sh.peer.Ctx // set by the first command of a connection
+	_ = sh.w.Flush()    // writes to memory
 	s.depth--
 	return sh.buf.String()
 }
@@ -345,17 +344,17 @@ func (s *server) nested(c *mini.Peer, cmd string, args []string) bool {
 	case plans[cmd] != nil:
 		c.WriteRaw(s.perform(c, s.scriptDB, cmd, args))
 	default:
-		if reply, ok := s.shelved(c, s.scriptDB, cmd, args); ok {
+		if reply, ok := s.runPacked(c, s.scriptDB, cmd, args); ok {
 			c.WriteRaw(reply)
 			return true
 		}
-		s.unshelve(c, s.scriptDB, cmd, args)
+		s.unpack(c, s.scriptDB, cmd, args)
 		return false
 	}
 	return true
 }
 
-// perform runs a command and publishes its events.
+// perform runs a command, publishes its events, and returns the raw reply.
 func (s *server) perform(c *mini.Peer, db int, cmd string, args []string) string {
 	p := plans[cmd]
 	switch {

@@ -9,16 +9,16 @@ import (
 	mini "github.com/alicebob/miniredis/v2/server"
 )
 
-// eventFlags is the setting of notify-keyspace-events.
+// eventFlags is the setting notify-keyspace-events.
 type eventFlags struct {
 	keyspace, keyevent bool
 	classes            string
 }
 
-// allClasses is what the flag A stands for, in the order of CONFIG GET.
+// allClasses is the expansion of the flag A, in the order of CONFIG GET.
 const allClasses = "g$lshzxetd"
 
-// set reads the flags, false if one is not known.
+// set parses the flags. It returns false if one is unknown.
 func (f *eventFlags) set(text string) bool {
 	var n eventFlags
 	for _, c := range text {
@@ -130,12 +130,12 @@ func (s *server) configSet(c *mini.Peer, args []string) {
 
 // An event is one change of a key.
 type event struct {
-	class byte // as in notify-keyspace-events
+	class byte // a letter of notify-keyspace-events
 	name  string
 	key   string
 }
 
-// emit publishes events as the flags say.
+// emit publishes the events that the flags enable.
 func (s *server) emit(db int, events ...event) {
 	for _, e := range events {
 		if strings.IndexByte(s.flags.classes, e.class) < 0 {
@@ -151,28 +151,28 @@ func (s *server) emit(db int, events ...event) {
 	}
 }
 
-// An outcome is a command that ran: its raw reply, and what it did to its first key.
+// An outcome is an executed command: its raw reply, and its effect on its first key.
 type outcome struct {
 	cmd   string
 	args  []string
 	reply string
-	was   bool // the key existed before; known for commands that trim
-	gone  bool // the key does not exist any more; known for commands that shrink or trim
+	was   bool // the key existed before; set only for commands that trim
+	gone  bool // the key no longer exists; set only for commands that shrink or trim
 }
 
-// A plan says which events a command causes.
+// A plan describes the events of a command.
 type plan struct {
 	class byte
 	name  string
 	when  func(outcome) bool // whether the first key was changed
-	// shrinks: the key may be gone afterwards, which is an event of its own. trims: so it may, and the reply does not
-	// say whether it existed.
+	// shrinks means that the command may remove the key, which is an event of its own. trims means the same for
+	// commands whose reply does not reveal whether the key existed.
 	shrinks, trims bool
-	// all replaces what the fields above say.
+	// all replaces the fields above.
 	all func(outcome) []event
 }
 
-// events returns what the command caused.
+// events returns the events of the command.
 func (p *plan) events(o outcome) []event {
 	switch {
 	case failed(o.reply):
@@ -204,7 +204,7 @@ func isNull(reply string) bool {
 	})
 }
 
-// number returns an integer reply, 0 for others.
+// number returns an integer reply; 0 for others.
 func number(reply string) int {
 	digits, ok := strings.CutPrefix(reply, ":")
 	if !ok {
@@ -214,7 +214,7 @@ func number(reply string) int {
 	return n
 }
 
-// texts returns the strings of a raw reply that is a list of some, or a map or a set; nil for null.
+// texts returns the strings of a raw reply that is a list, a map or a set. It returns nil for null.
 func texts(reply string) (list []*string) {
 	_, rest, _ := strings.Cut(reply, "\r\n")
 	for rest != "" {

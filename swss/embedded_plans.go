@@ -2,8 +2,7 @@ package swss
 
 import "strings"
 
-// plans are the commands that change keys, with the events that Redis publishes
-// for them. It is never changed.
+// plans holds the commands that change keys, with the events that Redis publishes for them. It is constant.
 var plans = map[string]*plan{
 	"HSET":         {class: 'h', name: "hset", when: always},
 	"HMSET":        {class: 'h', name: "hset", when: always},
@@ -48,7 +47,7 @@ var plans = map[string]*plan{
 	"INCRBYFLOAT": {class: '$', name: "incrbyfloat", when: always},
 	"GETDEL":      {class: 'g', name: "del", when: notNull},
 
-	"DEL":       {}, // by server.remove
+	"DEL":       {}, // see server.remove
 	"UNLINK":    {},
 	"EXPIRE":    {shrinks: true, all: expireEvents},
 	"PEXPIRE":   {shrinks: true, all: expireEvents},
@@ -63,7 +62,7 @@ var plans = map[string]*plan{
 	"XDEL": {class: 't', name: "xdel", when: counted},
 }
 
-// expireEvents: a time that has passed deletes the key.
+// expireEvents returns the events of EXPIRE and its variants: a time in the past deletes the key.
 func expireEvents(o outcome) []event {
 	switch {
 	case number(o.reply) == 0:
@@ -74,8 +73,8 @@ func expireEvents(o outcome) []event {
 	return []event{{'g', "expire", o.args[0]}}
 }
 
-// setEvents: SET with NX or XX that did nothing replies null; a time to live is
-// an event of its own.
+// setEvents returns the events of SET and its variants. SET with NX or XX replies null if it did nothing. A time to
+// live is an event of its own.
 func setEvents(o outcome) []event {
 	if isNull(o.reply) {
 		return nil

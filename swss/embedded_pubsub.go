@@ -8,19 +8,19 @@ import (
 	mini "github.com/alicebob/miniredis/v2/server"
 )
 
-// pubsub holds the subscriptions of all connections, to channels and to patterns, each in the order in which they were
+// pubsub holds the subscriptions of all connections to channels and patterns, each in the order in which they were
 // made. It is guarded by server.mu.
 type pubsub struct{ channels, patterns []subscribed }
 
-// A subscribed is a connection that gets what is published at a channel, or at those of a pattern.
+// A subscribed is one subscription of a connection, to a channel or to a pattern.
 type subscribed struct {
 	ss     *session
 	name   string
-	prefix string // what every match of a pattern begins with
-	plain  bool   // the pattern is the prefix and "*"
+	prefix string // the common prefix of all matches of a pattern
+	plain  bool   // the pattern is prefix followed by "*"
 }
 
-// of returns the list that a subscription is in.
+// of returns the list of channel or of pattern subscriptions.
 func (p *pubsub) of(pattern bool) *[]subscribed {
 	if pattern {
 		return &p.patterns
@@ -66,7 +66,7 @@ func (p *pubsub) drop(ss *session) {
 	}
 }
 
-// names returns what a connection has subscribed to.
+// names returns the channels or patterns to which a connection has subscribed.
 func (p *pubsub) names(ss *session, pattern bool) (names []string) {
 	for _, x := range *p.of(pattern) {
 		if x.ss == ss {
@@ -169,7 +169,7 @@ func (s *server) introspect(c *mini.Peer, args []string) {
 	}
 }
 
-// subscribedOnly handles what a subscriber may send, and refuses the rest.
+// subscribedOnly handles the commands that a subscriber may send, and refuses the others.
 func (s *server) subscribedOnly(ss *session, cmd string, args []string) bool {
 	switch cmd {
 	case "SUBSCRIBE", "PSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE", "QUIT":

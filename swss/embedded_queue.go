@@ -12,7 +12,7 @@ func queuePush(r *ScriptRun) (reply string, ok bool) {
 	return rawNumber(':', r.s.pubsub.publish(r.Keys[1], r.Args[3])), true
 }
 
-// queuePop takes operations, unless one of them must be followed, which is left to Lua.
+// queuePop dequeues operations, unless one of them must be applied to hashes, which is left to Lua.
 func queuePop(r *ScriptRun) (reply string, ok bool) {
 	if len(r.Keys) != 2 || len(r.Args) != 2 {
 		return "", false
@@ -35,8 +35,7 @@ func queuePop(r *ScriptRun) (reply string, ok bool) {
 	return list, true
 }
 
-// followed reports whether taking the operation, with its letter, changes
-// hashes if that is asked for.
+// followed reports whether dequeuing this operation, with its letter, changes hashes if the caller requests that.
 func followed(opcode string) bool {
 	if opcode == "" {
 		return false

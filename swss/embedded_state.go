@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// ownScripts are the scripts that move rows and operations, natively: in Lua each takes more than 0.1 ms, and a
-// synchronous SAI call needs four. They need not be loaded there. It is never changed.
+// ownScripts maps the scripts that move rows and operations to their native versions. In Lua each needs more than 0.1
+// ms, and a synchronous SAI call needs four. They need not be loaded in the embedded server. It is constant.
 var ownScripts = map[string]Native{
 	NewScript(stateSetText).digest:     stateSet,
 	NewScript(stateSetManyText).digest: stateSetMany,
@@ -18,15 +18,15 @@ var ownScripts = map[string]Native{
 	NewScript(queuePopText).digest:     queuePop,
 }
 
-// store sets fields of a hash, by as many commands as the scripts.
+// store sets fields of a hash, with as many commands as the scripts use.
 func (r *ScriptRun) store(hash string, fields []string) {
 	for part := range slices.Chunk(fields, 1000) {
 		r.Do("HSET", append([]string{hash}, part...)...)
 	}
 }
 
-// tell publishes that rows were added to the set, and returns the reply of a script that adds.
-func (r *ScriptRun) tell(added int) string {
+// report publishes that rows were added to the set, and returns the reply of a script that adds rows.
+func (r *ScriptRun) report(added int) string {
 	if added > 0 && r.failed == "" {
 		r.s.pubsub.publish(r.Keys[0], r.Args[0])
 	}
@@ -39,7 +39,7 @@ func stateSet(r *ScriptRun) (reply string, ok bool) {
 	}
 	added := r.count("SADD", r.Keys[1], r.Args[1])
 	r.store(r.Keys[2], r.Args[2:])
-	return r.tell(added), true
+	return r.report(added), true
 }
 
 func stateSetMany(r *ScriptRun) (reply string, ok bool) {
@@ -55,10 +55,10 @@ func stateSetMany(r *ScriptRun) (reply string, ok bool) {
 		added += r.count("SADD", r.Keys[1], key)
 		r.store(r.Keys[2]+key, rows[i])
 	}
-	return r.tell(added), true
+	return r.report(added), true
 }
 
-// rowsOf splits arguments into n rows: each is the number of its fields, then fields and values.
+// rowsOf splits arguments into n rows. Each begins with the number of its fields, followed by fields and values.
 func rowsOf(args []string, n int) (rows [][]string, ok bool) {
 	rows = make([][]string, n)
 	for i := range rows {
@@ -81,7 +81,7 @@ func stateDel(r *ScriptRun) (reply string, ok bool) {
 	added := r.count("SADD", r.Keys[1], r.Args[1])
 	r.Do("SADD", r.Keys[3], r.Args[1])
 	r.Do("DEL", r.Keys[2])
-	return r.tell(added), true
+	return r.report(added), true
 }
 
 func stateDelMany(r *ScriptRun) (reply string, ok bool) {
@@ -94,7 +94,7 @@ func stateDelMany(r *ScriptRun) (reply string, ok bool) {
 		r.Do("SADD", r.Keys[3], key)
 		r.Do("DEL", r.Keys[2]+key)
 	}
-	return r.tell(added), true
+	return r.report(added), true
 }
 
 func statePop(r *ScriptRun) (reply string, ok bool) {
@@ -120,8 +120,8 @@ func statePop(r *ScriptRun) (reply string, ok bool) {
 	return out.String(), true
 }
 
-// popSet is SPOP, which takes any: here the first by name, at once, where miniredis moves all others
-// for each.
+// popSet implements SPOP, which may choose any members: here the first by name, in one step. miniredis moves all
+// others for each.
 func (r *ScriptRun) popSet(set string, most int) []string {
 	members := r.list("SMEMBERS", set)
 	members = members[:min(most, len(members))]

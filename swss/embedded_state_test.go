@@ -16,8 +16,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// TestStateScripts: the embedded server runs the scripts of rows by itself, and then replies,
-// publishes and keeps what the same text does in Lua, also where keys have the wrong type.
+// TestStateScripts: the embedded server runs the scripts of rows natively. It then replies, publishes and stores the
+// same as the text in Lua, also if keys have the wrong type.
 func TestStateScripts(t *testing.T) {
 	names := []string{"state_set", "state_set_many", "state_del", "state_del_many", "state_pop"}
 	texts := map[string]string{}
@@ -64,7 +64,7 @@ func digestOf(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// scriptReply makes replies comparable: Lua takes rows in any order, and words errors in its own way.
+// scriptReply makes replies comparable: Lua returns rows in any order, and words errors differently.
 func scriptReply(reply any) string {
 	switch r := reply.(type) {
 	case error:
@@ -75,10 +75,10 @@ func scriptReply(reply any) string {
 	return fmt.Sprint(reply)
 }
 
-// sortedCopy makes the events of rows taken in any order comparable.
+// sortedCopy makes the events of rows comparable regardless of their order.
 func sortedCopy(s []string) []string { return slices.Sorted(slices.Values(s)) }
 
-// stateArgs returns the keys and arguments of a call as the tables make them, on few rows.
+// stateArgs returns keys and arguments of a call as the tables use them, on a small set of rows.
 func stateArgs(rnd *rand.Rand, script string) []string {
 	key := func() string { return fmt.Sprintf("k%d", rnd.IntN(4)) }
 	fields := func() (out []string) {
@@ -110,7 +110,7 @@ func stateArgs(rnd *rand.Rand, script string) []string {
 			keys = append(keys, key())
 		}
 	case "state_pop":
-		keys, args = []string{"T_KEY_SET", "T:", "T_DEL_SET"}, []string{"8", "_"} // all that there are
+		keys, args = []string{"T_KEY_SET", "T:", "T_DEL_SET"}, []string{"8", "_"} // all rows
 	}
 	return slices.Concat([]string{fmt.Sprint(len(keys))}, keys, args)
 }

@@ -16,7 +16,7 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// TestEmbeddedListens: clients reach the server where it was told to listen.
+// TestEmbeddedListens: clients reach the server at the requested address.
 func TestEmbeddedListens(t *testing.T) {
 	dir := need(os.MkdirTemp("", "swss"))(t)
 	t.Cleanup(func() { os.RemoveAll(dir) })
@@ -43,7 +43,7 @@ func TestEmbeddedListens(t *testing.T) {
 	}
 }
 
-// TestEmbeddedConfig: what CONFIG says, and that events follow it.
+// TestEmbeddedConfig: CONFIG GET returns the settings, and events follow them.
 func TestEmbeddedConfig(t *testing.T) {
 	c := dialRaw(t, swsstest.Start(t).Addr())
 	get := func(want string) {
@@ -76,8 +76,8 @@ func TestEmbeddedConfig(t *testing.T) {
 	}
 }
 
-// TestEmbeddedOtherClients: a client that speaks RESP3, and one that reads
-// nothing while it writes a lot.
+// TestEmbeddedOtherClients: the server supports a client that uses RESP3, and one that reads nothing during a long
+// write.
 func TestEmbeddedOtherClients(t *testing.T) {
 	r := swsstest.Start(t)
 	ctx := t.Context()
@@ -121,7 +121,7 @@ func TestEmbeddedOtherClients(t *testing.T) {
 	}
 }
 
-// TestEmbeddedSubscriber: what a connection may do once it is subscribed.
+// TestEmbeddedSubscriber: a subscribed connection may use only some commands.
 func TestEmbeddedSubscriber(t *testing.T) {
 	c := dialRaw(t, swsstest.Start(t).Addr())
 	for _, tt := range []struct{ cmd, want string }{
@@ -148,8 +148,7 @@ func TestEmbeddedSubscriber(t *testing.T) {
 	}
 }
 
-// TestRedisCLI: the real redis-cli works on the embedded server, also when it
-// reads its commands from standard input.
+// TestRedisCLI: the real redis-cli works with the embedded server, also when it reads commands from standard input.
 func TestRedisCLI(t *testing.T) {
 	path, err := exec.LookPath("redis-cli")
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 	mini "github.com/alicebob/miniredis/v2/server"
 )
 
-// A transaction is its commands, which EXEC runs one after the other: nobody else gets in between.
+// A transaction holds the commands that EXEC runs consecutively, without other commands in between.
 type transaction struct {
 	commands []queued
-	check    mini.Peer // is always in a transaction: what miniredis says there of a command is whether it is one
-	dirty    bool      // it can no longer be executed
+	check    mini.Peer // is always in a transaction: miniredis' reply to a command reports whether the command is valid
+	dirty    bool      // EXEC will be refused
 }
 
 // A queued command of a transaction.
@@ -24,7 +24,7 @@ type queued struct {
 
 var errDBIndex = errors.New("ERR DB index is out of range")
 
-// parseDB reads the argument of SELECT.
+// parseDB decodes the argument of SELECT.
 func parseDB(args []string) (int, error) {
 	if len(args) != 1 {
 		return 0, errors.New("ERR wrong number of arguments for 'select' command")
@@ -87,7 +87,7 @@ func (s *server) queue(ss *session, cmd string, args []string) {
 func (s *server) queueLocked(ss *session, cmd string, args []string) {
 	reply := "+QUEUED\r\n"
 	switch {
-	case s.full: // what is queued would take room, whatever it is
+	case s.full: // any queued command would need memory
 		reply = oom
 	case !pauses(cmd, args):
 		reply = s.run(&ss.tx.check, cmd, args...)
@@ -117,7 +117,7 @@ func (s *server) exec(ss *session) {
 		ss.peer.WriteError("EXECABORT Transaction discarded because " + abort)
 		return
 	}
-	s.run(ss.peer, "MULTI") // an empty one says whether a key that is watched has changed
+	s.run(ss.peer, "MULTI") // an empty transaction reveals whether a watched key has changed
 	if reply := s.run(ss.peer, "EXEC"); reply != "*0\r\n" {
 		ss.peer.WriteRaw(reply)
 		return
@@ -138,7 +138,7 @@ func (s *server) queuedReply(ss *session, cmd string, args []string) string {
 	switch {
 	case cmd == "SELECT":
 		ss.db, _ = parseDB(args)
-	case waits(cmd): // in a transaction of its own it does not wait
+	case waits(cmd): // in a transaction of its own it does not block
 		s.run(ss.peer, "MULTI")
 		s.run(ss.peer, cmd, args...)
 		return strings.TrimPrefix(s.run(ss.peer, "EXEC"), "*1\r\n")

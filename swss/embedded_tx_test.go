@@ -2,8 +2,8 @@ package swss_test
 
 import "testing"
 
-// Transactions begin, are refused, are given up and wait for nothing as in Redis; a pop that waits is answered by what
-// another client pushes.
+// Transactions begin, are refused, are discarded and never block, as in Redis. A blocking pop receives what another
+// client pushes.
 func TestTransactions(t *testing.T) {
 	bothServers(t, func(t *testing.T, addr string) {
 		c, other := dialRaw(t, addr), dialRaw(t, addr)

@@ -8,10 +8,11 @@ import (
 	"time"
 )
 
-// How the embedded server is not well, by the commands that do it to a real one: CLIENT PAUSE, CONFIG SET maxmemory.
+// Simulated faults of the embedded server, by the commands that cause them in a real one: CLIENT PAUSE and CONFIG SET
+// maxmemory.
 
-// A pause keeps the commands of all connections waiting, also CLIENT UNPAUSE, as Redis does. It may be over before it
-// ends, never longer.
+// A pause blocks the commands of all connections, including CLIENT UNPAUSE, as Redis does. It may end early, never
+// late.
 type pause struct{ now atomic.Pointer[gate] }
 
 // A gate is one pause.
@@ -24,7 +25,7 @@ func (p *pause) begin(d time.Duration) {
 	over := make(chan struct{})
 	g := &gate{over, sync.OnceFunc(func() { close(over) })}
 	if before := p.now.Swap(g); before != nil {
-		before.open() // who waited there waits at the new one
+		before.open() // waiting commands continue at the new pause
 	}
 	time.AfterFunc(d, func() {
 		p.now.CompareAndSwap(g, nil)
@@ -32,7 +33,7 @@ func (p *pause) begin(d time.Duration) {
 	})
 }
 
-// end ends it: the server closes.
+// end ends the pause because the server closes.
 func (p *pause) end() {
 	if g := p.now.Swap(nil); g != nil {
 		g.open()
@@ -45,7 +46,7 @@ func (p *pause) wait() {
 	}
 }
 
-// client handles CLIENT as far as it is not left to miniredis, and reports whether it did.
+// client handles the CLIENT commands that are not left to miniredis. It reports whether it did.
 func (s *server) client(args []string) (reply string, ok bool) {
 	switch {
 	case pauses("CLIENT", args):
@@ -61,12 +62,12 @@ func (s *server) client(args []string) (reply string, ok bool) {
 	return "+OK\r\n", true
 }
 
-// pauses reports whether it is CLIENT PAUSE, which miniredis does not know.
+// pauses reports whether the command is CLIENT PAUSE, which miniredis does not implement.
 func pauses(cmd string, args []string) bool {
 	return cmd == "CLIENT" && len(args) > 0 && strings.EqualFold(args[0], "PAUSE")
 }
 
-// parsePause reads the arguments of CLIENT PAUSE, or says what is wrong with them.
+// parsePause decodes the arguments of CLIENT PAUSE. refusal is the error reply if they are invalid.
 func parsePause(args []string) (d time.Duration, refusal string) {
 	if len(args) < 2 || len(args) > 3 {
 		return 0, "ERR syntax error"
@@ -77,18 +78,18 @@ func parsePause(args []string) (d time.Duration, refusal string) {
 	case err != nil || ms > most:
 		return 0, "ERR timeout is not an integer or out of range"
 	case len(args) == 3 && !strings.EqualFold(args[2], "ALL"):
-		return 0, "ERR CLIENT PAUSE mode must be ALL" // WRITE: nobody needs it here
+		return 0, "ERR CLIENT PAUSE mode must be ALL" // WRITE is not needed here
 	}
 	return time.Duration(ms) * time.Millisecond, ""
 }
 
-// leastMemory is what a process with an embedded server has at least: it is full where it may use less. How much the
-// rows take is not known, so that other bounds mean nothing.
+// leastMemory is the least memory of a process with an embedded server: with a smaller limit the server is full. The
+// memory of the rows is unknown, so other limits have no effect.
 const leastMemory = 1 << 20
 
 const oom = "-OOM command not allowed when used memory > 'maxmemory'.\r\n"
 
-// setMaxMemory notes whether the server is full. The caller holds mu.
+// setMaxMemory determines whether the server is full. The caller holds mu.
 func (s *server) setMaxMemory(text string) {
 	n, err := strconv.ParseUint(text, 10, 64)
 	s.full = err == nil && n > 0 && n < leastMemory

@@ -12,21 +12,21 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrUnavailable is found by errors.Is in every error that means that Redis
-// did not answer (it is away, restarting, or still loading its data): the same
-// call can succeed later. Whether the call took effect is then unknown.
+// ErrUnavailable is matched by errors.Is for every error that means that Redis did not answer because it is away,
+// restarting, or still loading its data. The same call can succeed later. Whether the failed call took effect is
+// unknown.
 var ErrUnavailable = errors.New("redis is not available")
 
 // An Error is a database operation that failed.
 type Error struct {
 	DB  DBName
-	Op  string // what was tried, as "set PORT|Ethernet0"
+	Op  string // the attempted operation, such as "set PORT|Ethernet0"
 	Err error
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("%s: %s: %v", e.DB, e.Op, e.Err) }
 
-// Unwrap returns the cause, and ErrUnavailable if that is what it means.
+// Unwrap returns the cause, and ErrUnavailable if the cause means that.
 func (e *Error) Unwrap() []error {
 	if unavailable(e.Err) {
 		return []error{e.Err, ErrUnavailable}
@@ -34,8 +34,8 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Err}
 }
 
-// NothingSent reports whether a command's error means that Redis has not executed it: it could not
-// be reached, or it refused. After other errors that is not known.
+// NothingSent reports whether a command's error means that Redis has not executed it: Redis was unreachable, or it
+// refused. After other errors that is unknown.
 func NothingSent(err error) bool {
 	var op *net.OpError
 	var refused redis.Error
@@ -43,13 +43,13 @@ func NothingSent(err error) bool {
 		errors.As(err, &refused) && !errors.Is(err, redis.Nil)
 }
 
-// IsTimeout reports whether an error only says that nothing came in time.
+// IsTimeout reports whether an error means only that nothing arrived in time.
 func IsTimeout(err error) bool {
 	var timeout interface{ Timeout() bool }
 	return errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// wrap names what failed; it returns nil for nil.
+// wrap adds the database and the operation to an error. It returns nil for nil.
 func (d *DB) wrap(err error, op ...string) error {
 	if err == nil {
 		return nil
@@ -57,14 +57,14 @@ func (d *DB) wrap(err error, op ...string) error {
 	return &Error{DB: d.name, Op: strings.Join(op, " "), Err: err}
 }
 
-// ErrAnew is found in errors after which what a daemon remembers and a database no longer belong together: the
-// database was emptied, replaced, or taken by another. The daemon has to start its work from the beginning.
-var ErrAnew = errors.New("the work must start again")
+// ErrReset is matched by errors after which a daemon's memory no longer corresponds to a database: the database was
+// emptied, replaced, or claimed by another process. The daemon must start its work again.
+var ErrReset = errors.New("the work must start again")
 
 func unavailable(err error) bool { return condition(err) != "" }
 
-// Why says in words why a database cannot be worked with, as far as an error of this package tells; what it does not
-// know stays as it is.
+// Why describes in words why a database cannot be used, as far as an error of this package reveals it. Other errors
+// keep their text.
 func Why(err error) string {
 	words := condition(err)
 	if words == "" {
@@ -73,13 +73,13 @@ func Why(err error) string {
 	return words + " (" + err.Error() + ")"
 }
 
-// WantsLogin reports whether Redis refused a command because of who asks.
+// WantsLogin reports whether Redis refused a command because of the client's user or password.
 func WantsLogin(err error) bool {
 	return hasCode(err, "NOAUTH") || hasCode(err, "WRONGPASS") || hasCode(err, "NOPERM")
 }
 
-// condition says in words how the server is that gave an error; "" if the server is well. What is here passes: the
-// same call succeeds when the server is well again.
+// condition describes the state of the server that returned an error; it returns "" if the server is well. All these
+// conditions are temporary: the same call succeeds when the server is well again.
 func condition(err error) string {
 	if err == nil || errors.Is(err, context.Canceled) {
 		return ""
@@ -111,9 +111,9 @@ func condition(err error) string {
 	return ""
 }
 
-// ofNetwork reports whether an error is of a connection. A bare error number has the methods of a network's error,
-// and comes from sockets of other kinds too, as one that may not be opened. But go-redis takes the name of the
-// connection off what the kernel says of it, so a number that only a connection gives counts.
+// ofNetwork reports whether an error comes from a connection. A bare error number also implements net.Error, and
+// other descriptors return it too, such as a socket that may not be opened. But go-redis removes the connection's
+// name from the kernel's error. So a number that only connections return counts.
 func ofNetwork(err error) bool {
 	var netErr net.Error
 	if !errors.As(err, &netErr) {
@@ -131,7 +131,7 @@ func ofNetwork(err error) bool {
 	return false
 }
 
-// hasCode reports whether Redis answered with an error code, also where a command of a script met it.
+// hasCode reports whether Redis replied with an error code, directly or from a command of a script.
 func hasCode(err error, code string) bool {
 	var refused redis.Error
 	if !errors.As(err, &refused) {

@@ -7,7 +7,7 @@ import (
 	"tamtam/swss"
 )
 
-// Rows are handed over through APPL_DB. Two writes that nobody has read yet are one row.
+// Rows are handed over through APPL_DB. Two writes that were not consumed yet are merged into one row.
 func Example() {
 	ctx := context.Background()
 	r, err := swss.OpenEmbedded()

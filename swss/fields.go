@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// EncodeFields returns fields as SONiC writes them into a queue: a JSON array
-// of strings without blanks, in which only what JSON demands is escaped.
+// EncodeFields returns fields as SONiC writes them into a queue: a JSON array of strings without blanks. It escapes
+// only what JSON requires.
 func EncodeFields(fields []Pair) string {
 	n := 2
 	for _, f := range fields {
@@ -24,7 +24,7 @@ func EncodeFields(fields []Pair) string {
 	return string(append(b, ']'))
 }
 
-// DecodeFields reads what EncodeFields writes; "{}" has no fields.
+// DecodeFields decodes the output of EncodeFields. "{}" has no fields.
 func DecodeFields(body string) ([]Pair, error) {
 	if body == "{}" {
 		return nil, nil
@@ -43,7 +43,7 @@ func DecodeFields(body string) ([]Pair, error) {
 	return fields, nil
 }
 
-// encodeStrings returns a JSON array of strings.
+// encodeStrings encodes strings as a JSON array.
 func encodeStrings(list []string) string {
 	b := []byte{'['}
 	for i, s := range list {

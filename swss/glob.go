@@ -47,8 +47,7 @@ func globMatch(pattern, s string) bool {
 	return s == ""
 }
 
-// classMatch matches c against what follows a "[", and returns the pattern
-// after the "]".
+// classMatch matches c against a character class, which starts after its "[". It returns the pattern after the "]".
 func classMatch(class string, c byte) (ok bool, rest string) {
 	not := strings.HasPrefix(class, "^")
 	if not {
@@ -74,8 +73,7 @@ func classMatch(class string, c byte) (ok bool, rest string) {
 	return ok != not, strings.TrimPrefix(class, "]")
 }
 
-// globPrefix returns what every match of a pattern begins with, and whether
-// nothing but a "*" follows.
+// globPrefix returns the common prefix of all matches of a pattern. plain reports that only a "*" follows it.
 func globPrefix(pattern string) (prefix string, plain bool) {
 	var b strings.Builder
 	for i := 0; i < len(pattern); i++ {

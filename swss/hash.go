@@ -6,19 +6,20 @@ import (
 	"slices"
 )
 
-// A Hash is a table without keys, one hash of its own such as COUNTERS_DB's
-// COUNTERS_PORT_NAME_MAP. Changes are gathered and written together by Flush.
+// A Hash is a table without keys: a single hash, such as COUNTERS_DB's COUNTERS_PORT_NAME_MAP. Changes are collected
+// and written together by Flush.
 type Hash struct {
 	Table *Table
 	set   FieldValues
 	del   map[string]bool
 
-	// Between Load and DropFormer: what a former process left, what the table has, and what this process has put.
+	// These are set between Load and DropFormer: the fields of a former process, those in the table, and those that
+	// this process has put.
 	former, has, put FieldValues
 }
 
-// Load reads what a former process left in the table. It stays there until [Hash.DropFormer]: whoever reads it
-// meanwhile does not see that there is another process.
+// Load reads the fields that a former process left in the table. They stay there until [Hash.DropFormer], so that
+// readers do not notice the change of process.
 func (h *Hash) Load(ctx context.Context) error {
 	row, _, err := h.Table.Get(ctx, "")
 	if err != nil {
@@ -28,11 +29,11 @@ func (h *Hash) Load(ctx context.Context) error {
 	return nil
 }
 
-// Former returns what a former process left in a field; "" after [Hash.DropFormer].
+// Former returns the value that a former process left in a field. It returns "" after [Hash.DropFormer].
 func (h *Hash) Former(field string) string { return h.former[field] }
 
-// DropFormer removes what a former process left and this one has not put, at the next Flush. It returns the values that
-// no field has any more, sorted.
+// DropFormer removes the fields of a former process that this one has not put, at the next Flush. It returns the
+// former values that no field holds any more, sorted.
 func (h *Hash) DropFormer() []string {
 	gone := map[string]bool{}
 	for field, value := range h.former {
@@ -73,10 +74,10 @@ func (h *Hash) Remove(field string) {
 	delete(h.set, field)
 }
 
-// Pending returns how many changes wait for Flush.
+// Pending returns the number of changes that wait for Flush.
 func (h *Hash) Pending() int { return len(h.set) + len(h.del) }
 
-// Flush writes what has changed. What could not be written is kept for the next Flush.
+// Flush writes the changes. Those that cannot be written are kept for the next Flush.
 func (h *Hash) Flush(ctx context.Context) error {
 	if len(h.del) > 0 {
 		if err := h.Table.HDel(ctx, "", slices.Sorted(maps.Keys(h.del))...); err != nil {

@@ -9,7 +9,7 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// Of what is put and removed before a flush the last word counts.
+// If a field is put and removed before a flush, the last call counts.
 func TestHash(t *testing.T) {
 	table := swss.NewTable(swsstest.Start(t).DB(swss.CountersDB), "COUNTERS_PORT_NAME_MAP")
 	h := swss.Hash{Table: table}

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// An Inbox is the end of a queue at which one goroutine at a time waits for answers to its
-// requests. It reports when the connection broke during the wait, because the answer may then be lost.
+// An Inbox is the receiving end of a queue, at which one goroutine at a time waits for answers to its requests. It
+// reports when the connection broke during the wait, because the answer may then be lost.
 type Inbox struct {
 	flag
 	queue *Queue
 	l     *Listener
 }
 
-// NewInbox returns the inbox of a queue, with a connection of its own.
+// NewInbox returns the inbox of a queue, with its own connection.
 func NewInbox(q *Queue) *Inbox {
 	in := &Inbox{queue: q, l: NewListener(q.db.redis)}
 	in.stale()
@@ -25,8 +25,8 @@ func NewInbox(q *Queue) *Inbox {
 // Close ends the connection.
 func (in *Inbox) Close() error { return in.l.Close() }
 
-// Open makes sure that entries queued from now on are noticed, connecting (again) if needed, and
-// takes out what was queued before.
+// Open makes sure that entries queued from now on are noticed. It connects if needed, and dequeues the entries that
+// are already there.
 func (in *Inbox) Open(ctx context.Context) ([]Entry, error) {
 	if err := in.l.up(ctx); err != nil {
 		return nil, err
@@ -42,15 +42,14 @@ func (in *Inbox) Open(ctx context.Context) ([]Entry, error) {
 	return in.queue.Pop(ctx)
 }
 
-// lookAnyway is how long Wait relies on messages: an entry whose message was lost waits at most
-// this long.
+// lookAnyway is how long Wait relies on messages. It bounds the delay of an entry whose message was lost.
 const lookAnyway = time.Second
 
-// Look takes the entries that are there, whether a message told of them or not.
+// Look dequeues the available entries, even if no message announced them.
 func (in *Inbox) Look(ctx context.Context) ([]Entry, error) { return in.queue.Pop(ctx) }
 
-// Wait waits for entries and takes them; after patience it returns none. It fails with
-// [ErrUnavailable] when the connection was lost since Open, and when ctx ends.
+// Wait waits for entries and dequeues them. After patience it returns none. It fails with [ErrUnavailable] when the
+// connection was lost since Open, and when ctx ends.
 func (in *Inbox) Wait(ctx context.Context, patience time.Duration) ([]Entry, error) {
 	look := time.NewTimer(lookAnyway)
 	defer look.Stop()

@@ -57,7 +57,7 @@ func TestGlob(t *testing.T) {
 	}
 }
 
-// FuzzGlob: what follows a plain prefix is all that needs matching.
+// FuzzGlob: if the prefix of a pattern matches, only the rest remains to be matched.
 func FuzzGlob(f *testing.F) {
 	f.Add("a*[b-", "abc")
 	f.Add(`\`, "x")

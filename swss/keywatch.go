@@ -9,12 +9,12 @@ import (
 	"sync"
 )
 
-// A KeyWatch collects the names of all keys of a database that change, whatever their table is. As a [Source] it
-// returns one message while there are names to take.
+// A KeyWatch collects the names of all keys of a database that change, in any table. As a [Source] it returns one
+// message while names are pending.
 type KeyWatch struct {
 	db     *DB
 	l      *Listener
-	prefix string // of the channels of keyspace events
+	prefix string // prefix of the channels of keyspace events
 
 	mu      sync.Mutex
 	changed map[string]struct{}
@@ -48,7 +48,7 @@ func (w *KeyWatch) Distrust() {
 	w.all, w.changed = true, map[string]struct{}{}
 }
 
-// Pops returns one message if there are names to take.
+// Pops returns one message if names are pending.
 func (w *KeyWatch) Pops(ctx context.Context) ([]KeyOpFieldsValues, error) {
 	w.mu.Lock()
 	all, due := w.all, w.all || len(w.changed) > 0
@@ -56,7 +56,7 @@ func (w *KeyWatch) Pops(ctx context.Context) ([]KeyOpFieldsValues, error) {
 	if !due {
 		return nil, nil
 	}
-	if all { // what was missed is read once the subscription is active
+	if all { // missed changes are read once the subscription is active
 		if err := w.l.Sync(ctx); err != nil {
 			return nil, err
 		}
@@ -64,7 +64,7 @@ func (w *KeyWatch) Pops(ctx context.Context) ([]KeyOpFieldsValues, error) {
 	return []KeyOpFieldsValues{{Key: "changes", Op: OpSet}}, nil
 }
 
-// Take returns the names that changed since the last call, sorted; all reports that any key may have changed.
+// Take returns the names that changed since the last call, sorted. all reports that any key may have changed.
 func (w *KeyWatch) Take() (names []string, all bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

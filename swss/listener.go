@@ -20,9 +20,8 @@ const (
 	syncTimeout = 30 * time.Second
 )
 
-// A Listener is the one pub/sub connection of a daemon: it feeds all of the
-// daemon's sources. When Redis goes away it connects again by itself, and the
-// sources then look for what they missed.
+// A Listener is the one pub/sub connection of a daemon, and feeds all of its sources. It reconnects by itself when
+// Redis goes away. The sources then look for what they missed.
 type Listener struct {
 	db     *DB
 	ready  chan struct{}
@@ -35,10 +34,10 @@ type Listener struct {
 	times   func(channel string) int
 	conn    Subscription  // nil while there is no connection
 	change  chan struct{} // closed when conn changes
-	lastErr error         // why there is no connection; nil if not yet tried
+	lastErr error         // why there is no connection; nil if none was tried yet
 	waiting map[string]chan error
 	pings   int
-	conns   int // that were made
+	conns   int // the number of connections made
 }
 
 type subscription struct {
@@ -46,16 +45,16 @@ type subscription struct {
 	pattern bool
 }
 
-// An intake takes what the connection receives.
+// An intake receives the messages of the connection.
 type intake interface {
 	// message delivers one message.
 	message(channel, text string)
-	// stale says that messages may have been lost.
+	// stale reports that messages may have been lost.
 	stale()
 }
 
-// NewListener returns a listener on the server, connecting in the background. It
-// ends with Close, or when the server's connections are closed.
+// NewListener returns a listener on the server, which connects in the background. It ends with Close, or when the
+// server's connections are closed.
 func NewListener(r *Redis) *Listener {
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &Listener{
@@ -72,18 +71,18 @@ func NewListener(r *Redis) *Listener {
 	return l
 }
 
-// Ready returns a channel that holds a value when something arrived since it was last read.
+// Ready returns a channel that holds a value when something has arrived since it was last read.
 func (l *Listener) Ready() <-chan struct{} { return l.ready }
 
-// Connections returns how many connections were made so far: after one more, what was known may be of
-// another server.
+// Connections returns the number of connections made so far. After a new one, earlier knowledge may be about another
+// server.
 func (l *Listener) Connections() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.conns
 }
 
-// Down returns why there is no connection, nil if there is one or it was not tried yet.
+// Down returns why there is no connection. It returns nil if there is one, or if none was tried yet.
 func (l *Listener) Down() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -93,15 +92,15 @@ func (l *Listener) Down() error {
 	return l.db.wrap(fmt.Errorf("%w: %w", ErrUnavailable, l.lastErr), "connect")
 }
 
-// Distrust makes the sources look at everything again: Redis publishes nothing of what is lost when a database is
-// emptied or replaced.
+// Distrust makes the sources read everything again. When a database is emptied or replaced, Redis publishes no event
+// for the lost rows.
 func (l *Listener) Distrust() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.staleAll()
 }
 
-// staleAll tells all sources that messages may have been lost. The caller holds mu.
+// staleAll reports to all sources that messages may have been lost. The caller holds mu.
 func (l *Listener) staleAll() {
 	for _, ins := range l.subs {
 		for _, in := range ins {
@@ -111,7 +110,7 @@ func (l *Listener) staleAll() {
 	l.wake()
 }
 
-// Close ends the listener; its sources deliver nothing new.
+// Close ends the listener. Its sources deliver nothing more.
 func (l *Listener) Close() error {
 	l.cancel()
 	l.mu.Lock()
@@ -123,7 +122,7 @@ func (l *Listener) Close() error {
 	return nil
 }
 
-// Disturb has messages lost, or delivered more than once: times says how often each is. It is for faults on purpose.
+// Disturb injects a fault: messages are lost or duplicated. times returns how often each is delivered.
 func (l *Listener) Disturb(times func(channel string) int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -137,14 +136,14 @@ func (l *Listener) wake() {
 	}
 }
 
-// add subscribes an intake. Before its first use the source calls Sync.
+// add subscribes an intake. The source must call Sync before its first use.
 func (l *Listener) add(sub subscription, in intake) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	known := len(l.subs[sub]) > 0
 	l.subs[sub] = append(l.subs[sub], in)
 	if l.conn != nil && !known {
-		// A failure breaks the connection, which makes run subscribe anew.
+		// A failure breaks the connection, which makes run subscribe again.
 		_ = subscribe(context.Background(), l.conn, []subscription{sub})
 	}
 	l.wake()
@@ -204,8 +203,8 @@ func (l *Listener) Sync(ctx context.Context) error {
 	}
 }
 
-// up returns at once if there is a connection; if not, it triggers one attempt without delay, and
-// returns the result.
+// up returns immediately if there is a connection. Otherwise it triggers one attempt without delay, and returns the
+// result.
 func (l *Listener) up(ctx context.Context) error {
 	for tried := false; ; tried = true {
 		l.mu.Lock()
@@ -231,7 +230,7 @@ func (l *Listener) up(ctx context.Context) error {
 	}
 }
 
-// down reports whether there is no connection just now.
+// down reports whether there is currently no connection.
 func (l *Listener) down() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -278,8 +277,8 @@ func (l *Listener) run(ctx context.Context) {
 	}
 }
 
-// connect makes the connection and subscribes to all. The sources are then
-// stale: what they have may be old.
+// connect opens the connection and subscribes to all channels. It marks all sources stale, since their data may be
+// old.
 func (l *Listener) connect(ctx context.Context) (Subscription, error) {
 	if err := l.db.enableEvents(ctx); err != nil {
 		return nil, err
@@ -303,7 +302,7 @@ func (l *Listener) connect(ctx context.Context) (Subscription, error) {
 	return conn, nil
 }
 
-// disconnected records why there is no connection and fails all waiting calls.
+// disconnected records why there is no connection, and fails all waiting calls.
 func (l *Listener) disconnected(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -317,11 +316,11 @@ func (l *Listener) disconnected(err error) {
 	l.wake()
 }
 
-// silence is how long a connection may be silent before it is tried. One that then gives no answer for as long as any
-// may take counts as dead: where the network is parted, nothing else would ever say so.
+// silence is how long a connection may be silent before it is tested. If the test gets no answer within
+// answerTimeout, the connection counts as dead. In a partitioned network nothing else would reveal that.
 const silence = 5 * time.Second
 
-// hear returns the next message of the connection. It fails when that is dead.
+// hear returns the next message of the connection. It fails when the connection is dead.
 func (l *Listener) hear(ctx context.Context, conn Subscription) (any, error) {
 	if l.db.redis.embedded != nil {
 		return conn.Receive(ctx)
@@ -332,7 +331,7 @@ func (l *Listener) hear(ctx context.Context, conn Subscription) (any, error) {
 			return msg, err
 		}
 		if patience == answerTimeout {
-			l.db.redis.Cut() // the others are no better
+			l.db.redis.Cut() // the other connections are no better
 			return nil, fmt.Errorf("%w: the connection gives no answer for %s", ErrUnavailable, answerTimeout)
 		}
 		if err := conn.Ping(ctx, "alive"); err != nil {
@@ -341,7 +340,7 @@ func (l *Listener) hear(ctx context.Context, conn Subscription) (any, error) {
 	}
 }
 
-// receive hands messages to the intakes until the connection breaks.
+// receive delivers messages to the intakes until the connection breaks.
 func (l *Listener) receive(ctx context.Context, conn Subscription) error {
 	for {
 		msg, err := l.hear(ctx, conn)

@@ -26,7 +26,7 @@ func popAll(t *testing.T, l *swss.Listener, s swss.Source) []string {
 	return out
 }
 
-// TestSync: what anybody published before Sync is there after it, every time.
+// TestSync: after Sync, everything that any client published before it has arrived.
 func TestSync(t *testing.T) {
 	eachServer(t, func(t *testing.T, r *swss.Redis) {
 		l := swss.NewListener(r)
@@ -45,7 +45,7 @@ func TestSync(t *testing.T) {
 	})
 }
 
-// TestSubscriber: several events of a row are one entry with the whole row.
+// TestSubscriber: several events of a row are delivered as one entry with the whole row.
 func TestSubscriber(t *testing.T) {
 	eachServer(t, func(t *testing.T, r *swss.Redis) {
 		l := swss.NewListener(r)
@@ -88,8 +88,8 @@ func TestSubscriber(t *testing.T) {
 	})
 }
 
-// TestReconnect: Redis is killed and comes back with other data. Every source
-// then tells what is there, and what is gone.
+// TestReconnect: Redis is killed and returns with other data. Every source then delivers the existing rows and the
+// deleted ones.
 func TestReconnect(t *testing.T) {
 	server := swsstest.StartServer(t)
 	r := server.Open()
@@ -141,15 +141,14 @@ func TestReconnect(t *testing.T) {
 	if diff := cmp.Diff([]string{"create kept map[]", "create new map[]"}, popAll(t, l, queue)); diff != "" {
 		t.Errorf("queue: %s", diff)
 	}
-	// Events are on again, although the server was started again.
+	// Events are enabled again after the restart of the server.
 	fill("later")
 	if diff := cmp.Diff([]string{"SET later map[f:1]"}, popAll(t, l, sub)); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// TestRestart: Redis is stopped and comes back with its data: all rows are told
-// again, none as gone.
+// TestRestart: Redis is stopped and returns with its data. All rows are delivered again, none as deleted.
 func TestRestart(t *testing.T) {
 	server := swsstest.StartServer(t)
 	r := server.Open()
@@ -171,7 +170,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// awaitSync waits until the listener has, or has not, a connection.
+// awaitSync waits until the listener has a connection, or has none.
 func awaitSync(t *testing.T, l *swss.Listener, up bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -185,7 +184,7 @@ func awaitSync(t *testing.T, l *swss.Listener, up bool) {
 			t.Fatal(err)
 		}
 		select {
-		case <-l.Ready(): // told of each change of the connection
+		case <-l.Ready(): // signals each change of the connection
 		case <-ctx.Done():
 			t.Fatal("the connection does not change")
 		}

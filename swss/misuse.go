@@ -14,18 +14,18 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// IsMisuse reports whether a command found a key of another type than it needs: somebody else has written it.
+// IsMisuse reports whether a command found a key of the wrong type, which some other client must have written.
 func IsMisuse(err error) bool {
 	return err != nil && (hasCode(err, "WRONGTYPE") || strings.Contains(err.Error(), "value is not an integer"))
 }
 
-// misuses remembers the keys that commands found to be of the wrong type, until they are mended.
+// misuses remembers the keys that commands found to be of the wrong type, until Mend deletes them.
 type misuses struct {
 	mu   sync.Mutex
 	keys map[DBName]map[string]struct{}
 }
 
-// note remembers the keys of a command that failed so.
+// note remembers the keys of a command that failed because of a wrong type.
 func (m *misuses) note(db DBName, cmd redis.Cmder, err error) {
 	if !IsMisuse(err) {
 		return
@@ -63,7 +63,7 @@ func keysOf(args []any) []string {
 	return keys
 }
 
-// take returns what was noted, and forgets it.
+// take returns the noted keys, and forgets them.
 func (m *misuses) take() map[DBName]map[string]struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -72,8 +72,8 @@ func (m *misuses) take() map[DBName]map[string]struct{} {
 	return keys
 }
 
-// A watcher notes misuses of a database's keys, finds the reason where a transaction was refused for one of its
-// commands, and closes all connections when one has been found dead.
+// A watcher notes misuses of a database's keys, and finds the failed command of a refused transaction. It closes all
+// connections when one is dead.
 type watcher struct {
 	db    DBName
 	redis *Redis
@@ -107,7 +107,7 @@ func (w watcher) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proce
 	}
 }
 
-// cut closes all connections if one has not answered, which is not that the caller's time has ended.
+// cut closes all connections if one did not answer in time, but not if only the caller's own time ran out.
 func (w watcher) cut(ctx context.Context, err error) {
 	end, ends := ctx.Deadline()
 	if IsTimeout(err) && !NothingSent(err) && ctx.Err() == nil && !(ends && !time.Now().Before(end)) {
@@ -128,9 +128,9 @@ func kindOf(key string) string {
 	return "hash"
 }
 
-// Mend deletes the keys that commands found to be of the wrong type, and says which they were. What was in them is
-// lost, so the marks of that database are deleted too: every daemon then starts its work anew (see [Claim]). Keys of
-// CONFIG_DB are the user's and stay, but for the mark.
+// Mend deletes the keys that commands found to be of the wrong type, and returns their names. Their contents are
+// lost, so it also deletes the marks of that database: every daemon then starts its work again (see [Claim]). In
+// CONFIG_DB it deletes only the mark, because all other keys are the user's.
 func (r *Redis) Mend(ctx context.Context) (deleted []string, err error) {
 	noted := r.misuses.take()
 	if _, marked := noted[ConfigDB][KeyMark]; marked {
@@ -155,8 +155,8 @@ func (r *Redis) Mend(ctx context.Context) (deleted []string, err error) {
 	return deleted, errors.Join(errs...)
 }
 
-// misused finds among keys those of the wrong type, with what is wrong. A key that ends with the separator is a table:
-// all its rows are looked at, and those on their way to it.
+// misused finds the keys of the wrong type, and describes the error. A key that ends with the separator stands for a
+// table: misused checks all its rows, and those being handed over.
 func (d *DB) misused(ctx context.Context, keys []string) (map[string]string, error) {
 	var all []string
 	for _, key := range keys {

@@ -4,24 +4,24 @@ import (
 	"strconv"
 )
 
-// A Native does what a script does, by the same commands, and returns the raw reply, "" for null; or false,
-// having done nothing, if the arguments are not those that it knows. In Lua a command costs 8 kB of buffers, and
-// a row takes ten commands.
+// A Native does the work of a script by the same commands, and returns the raw reply, "" for null. It returns false,
+// having done nothing, if it does not support the arguments. In Lua a command costs 8 kB of buffers, and a row needs
+// ten commands.
 type Native func(r *ScriptRun) (reply string, ok bool)
 
-// Natively returns the script with what an embedded server runs in its place.
+// Natively returns the script with a native version, which an embedded server runs instead.
 func (s Script) Natively(run Native) Script {
 	s.native = run
 	return s
 }
 
-// A ScriptRun is one run of a script in an embedded server. Nobody sees the data before it ends.
+// A ScriptRun is one run of a script in an embedded server. Other clients see no data before it ends.
 type ScriptRun struct {
 	Keys, Args []string
 
 	s      *server
 	ss     *session
-	failed string // raw reply of the command that failed: the script ends there
+	failed string // raw reply of the command that failed and ended the script
 }
 
 // learn makes the server run a script natively.
@@ -34,7 +34,8 @@ func (s *server) learn(script Script) {
 	s.mu.Unlock()
 }
 
-// nativeScript runs a script natively, and returns the raw reply; false if it must run in Lua. The caller holds mu.
+// nativeScript runs a script natively, and returns the raw reply. ok is false if it must run in Lua. The caller holds
+// mu.
 func (s *server) nativeScript(ss *session, args []string) (reply string, ok bool) {
 	if len(args) < 2 {
 		return "", false
@@ -55,7 +56,7 @@ func (s *server) nativeScript(ss *session, args []string) (reply string, ok bool
 	return reply, ok
 }
 
-// Do runs a command, with its events, and returns the raw reply. Once one has failed, it does nothing.
+// Do runs a command, with its events, and returns the raw reply. After a failure it does nothing.
 func (r *ScriptRun) Do(cmd string, args ...string) (raw string) {
 	if r.failed != "" {
 		return ""
@@ -67,10 +68,10 @@ func (r *ScriptRun) Do(cmd string, args ...string) (raw string) {
 	return reply
 }
 
-// HMGet returns fields of a hash, nil for those that it has not.
+// HMGet returns fields of a hash, nil for missing ones.
 func (r *ScriptRun) HMGet(key string, fields ...string) []*string {
 	out := make([]*string, len(fields))
-	if row, ok := r.s.shelf.dbs[r.ss.db][key]; ok && r.failed == "" {
+	if row, ok := r.s.packed.dbs[r.ss.db][key]; ok && r.failed == "" {
 		for i, f := range fields {
 			if text, has := row.get(f); has {
 				out[i] = &text
@@ -82,12 +83,12 @@ func (r *ScriptRun) HMGet(key string, fields ...string) []*string {
 	return out
 }
 
-// count is Do for a command that counts.
+// count runs a command with Do and returns its integer reply.
 func (r *ScriptRun) count(cmd string, args ...string) int {
 	return number(r.Do(cmd, args...))
 }
 
-// list is Do for a command that lists strings.
+// list runs a command with Do and returns its list of strings.
 func (r *ScriptRun) list(cmd string, args ...string) []string {
 	found := texts(r.Do(cmd, args...))
 	list := make([]string, 0, len(found))

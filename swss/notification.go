@@ -7,25 +7,24 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A NotificationProducer publishes messages to whoever listens at that moment.
+// A NotificationProducer publishes messages to the current listeners of a channel.
 type NotificationProducer struct {
 	db      *DB
 	channel string
 }
 
-// NewNotificationProducer returns a producer on a channel. Channels are not
-// bound to a database.
+// NewNotificationProducer returns a producer on a channel. Channels are independent of databases.
 func NewNotificationProducer(db *DB, channel string) *NotificationProducer {
 	return &NotificationProducer{db: db, channel: channel}
 }
 
-// Send publishes one message and returns how many received it.
+// Send publishes one message and returns the number of receivers.
 func (p *NotificationProducer) Send(ctx context.Context, op, data string, fields []Pair) (int64, error) {
 	n, err := p.db.client.Publish(ctx, p.channel, encodeMessage(op, data, fields)).Result()
 	return n, p.db.wrap(err, "publish", p.channel)
 }
 
-// SendAll publishes messages in one round trip: Op, Key and Fields of each are the op, the data and the fields.
+// SendAll publishes messages in one round trip. Op, Key and Fields of each are the message's op, data and fields.
 func (p *NotificationProducer) SendAll(ctx context.Context, messages []KeyOpFieldsValues) error {
 	_, err := p.db.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for _, m := range messages {
@@ -44,8 +43,8 @@ func encodeMessage(op, data string, fields []Pair) string {
 	return encodeStrings(flat)
 }
 
-// A NotificationConsumer receives the messages of a channel. What is published
-// while there is no connection is lost.
+// A NotificationConsumer receives the messages of a channel. Messages published while there is no connection are
+// lost.
 type NotificationConsumer struct {
 	channel string
 
@@ -71,8 +70,8 @@ func (c *NotificationConsumer) message(_, text string) {
 
 func (c *NotificationConsumer) stale() {}
 
-// Pops returns the messages received, oldest first: Op and Key are the message's op and data. Text
-// that is not a message is skipped.
+// Pops returns the received messages, oldest first. Op and Key are the message's op and data. It skips text that is
+// not a message.
 func (c *NotificationConsumer) Pops(context.Context) ([]KeyOpFieldsValues, error) {
 	c.mu.Lock()
 	queue := c.queue

@@ -7,18 +7,17 @@ import (
 	"strconv"
 )
 
-// payload is what SONiC's tables publish: one letter, only to wake consumers.
+// payload is the message that SONiC's tables publish: one letter, which only wakes consumers.
 const payload = "G"
 
-// How many rows one script moves: SONiC's default, and what a consumer asks for after a full batch.
+// How many rows one script moves: SONiC's default, and the number that a consumer requests after a full batch.
 const (
 	batchSize = 128
 	bigBatch  = 1024
 )
 
-// A ProducerState hands rows of a table to its consumer (APPL_DB). A row
-// becomes visible in the table when the consumer takes it. Order between rows
-// is not kept; several writes of a row that was not yet taken merge into one.
+// A ProducerState hands rows of a table to its consumer (APPL_DB). A row becomes visible in the table when the
+// consumer accepts it. The order of rows is not kept. Several writes of a pending row are merged.
 type ProducerState struct {
 	db    *DB
 	table string
@@ -33,8 +32,7 @@ func (p *ProducerState) keySet() string { return p.table + "_KEY_SET" }
 func (p *ProducerState) delSet() string { return p.table + "_DEL_SET" }
 func (p *ProducerState) temp() string   { return "_" + p.table + p.db.sep }
 
-// Set merges fields into a row; to remove fields, Del first. A row without
-// fields is sent as NULL/NULL.
+// Set merges fields into a row. To remove fields, call Del first. A row without fields is sent as NULL/NULL.
 func (p *ProducerState) Set(ctx context.Context, key string, fields []Pair) error {
 	fields = OrNull(fields)
 	keys := make([]string, 0, 2+len(fields))
@@ -53,7 +51,7 @@ func (p *ProducerState) Del(ctx context.Context, key string) error {
 	return p.db.wrap(err, "del", p.table, key)
 }
 
-// SetMany does Set for many rows in few round trips.
+// SetMany does Set for many rows in a small number of round trips.
 func (p *ProducerState) SetMany(ctx context.Context, rows []Row) error {
 	var calls []Call
 	for chunk := range slices.Chunk(rows, batchSize) {
@@ -72,7 +70,7 @@ func (p *ProducerState) SetMany(ctx context.Context, rows []Row) error {
 	return p.db.wrap(err, "set", p.table)
 }
 
-// DelMany removes many rows in few round trips.
+// DelMany removes many rows in a small number of round trips.
 func (p *ProducerState) DelMany(ctx context.Context, keys []string) error {
 	var calls []Call
 	for chunk := range slices.Chunk(keys, batchSize) {
@@ -83,8 +81,8 @@ func (p *ProducerState) DelMany(ctx context.Context, keys []string) error {
 	return p.db.wrap(err, "del", p.table)
 }
 
-// ApplyView makes the table equal to rows, in one script: rows not named are deleted, and those
-// that differ are replaced. Rows are compared with what the consumer has taken.
+// ApplyView makes the table equal to rows, in one script. It deletes the other rows, and replaces those that differ.
+// It compares with the rows that the consumer has accepted.
 func (p *ProducerState) ApplyView(ctx context.Context, rows []Row) error {
 	now, err := NewTable(p.db, p.table).Dump(ctx)
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// An Entry is one operation as it stands in a queue.
+// An Entry is one operation as stored in a queue.
 type Entry struct {
 	Key  string
-	Body string // the fields, see [EncodeFields]; "{}" if there can be none
-	Op   string // with its letter, S or D
+	Body string // the fields, see [EncodeFields]; "{}" if the operation cannot have any
+	Op   string // followed by its letter, S or D
 }
 
 // A Queue is the list of a table's operations (ASIC_DB, GETRESPONSE, FLEX_COUNTER_DB) with the
@@ -24,11 +24,11 @@ type Queue struct {
 	push, pop Script
 }
 
-// A QueueOption changes how a queue's operations are taken.
+// A QueueOption changes how a queue's operations are dequeued.
 type QueueOption func(*Queue)
 
-// WithModify makes taking an operation also apply it to the table's hashes, as the asynchronous
-// mode of sairedis and FLEX_COUNTER_DB require.
+// WithModify makes dequeuing an operation also apply it to the table's hashes, as the asynchronous mode of sairedis
+// and FLEX_COUNTER_DB require.
 func WithModify() QueueOption { return func(q *Queue) { q.modify = "1" } }
 
 // NewQueue returns the queue of a table.
@@ -46,14 +46,14 @@ func (q *Queue) Table() string { return q.table }
 // DB returns the queue's database.
 func (q *Queue) DB() *DB { return q.db }
 
-// Channel names the channel on which each push is announced.
+// Channel returns the name of the channel on which each push is announced.
 func (q *Queue) Channel() string { return q.db.channel(q.table) }
 
 func (q *Queue) list() string { return q.table + "_KEY_VALUE_OP_QUEUE" }
 
 func (q *Queue) pushKeys() []string { return []string{q.list(), q.Channel()} }
 
-// Load makes Redis know the scripts, so that no first call finds them missing.
+// Load loads the scripts into Redis, so that no first call finds them missing.
 func (q *Queue) Load(ctx context.Context) error {
 	for _, s := range []Script{q.push, q.pop} {
 		if err := q.db.client.ScriptLoad(ctx, s.text).Err(); err != nil {
@@ -63,21 +63,21 @@ func (q *Queue) Load(ctx context.Context) error {
 	return nil
 }
 
-// Push queues an entry and announces it. [NothingSent] tells which errors mean that it is not in
-// the queue.
+// Push queues an entry and announces it. [NothingSent] reports for an error whether it proves that the entry was not
+// queued.
 func (q *Queue) Push(ctx context.Context, e Entry) error {
 	_, err := q.db.Run(ctx, q.push, q.pushKeys(), e.Key, e.Body, e.Op, payload)
 	return q.db.wrap(err, "push", q.table, e.Op, e.Key)
 }
 
-// PushIn adds a push to a pipeline or transaction. If Redis does not know the script, the command
-// fails with an error for which [IsNoScript] is true, and has done nothing: then use Push.
+// PushIn adds a push to a pipeline or transaction. If Redis has not loaded the script, the command does nothing and
+// fails with an error for which [IsNoScript] is true: call Push then.
 func (q *Queue) PushIn(ctx context.Context, p redis.Pipeliner, e Entry) *redis.Cmd {
 	return p.EvalSha(ctx, q.push.digest, q.pushKeys(), e.Key, e.Body, e.Op, payload)
 }
 
-// Pop takes the oldest entries, at most [PopSize], oldest first. The last may be incomplete, if
-// only part of an entry was pushed. What is taken is lost if Redis fails before its reply.
+// Pop dequeues at most [PopSize] entries, oldest first. The last may be incomplete, if only part of an entry was
+// pushed. The entries are lost if Redis fails before its reply arrives.
 func (q *Queue) Pop(ctx context.Context) ([]Entry, error) {
 	res, err := q.db.Run(ctx, q.pop, []string{q.list(), q.table}, strconv.Itoa(PopSize), q.modify)
 	if err != nil {
@@ -94,7 +94,7 @@ func (q *Queue) Pop(ctx context.Context) ([]Entry, error) {
 	return entries(list), nil
 }
 
-// entries are the operations in the words of a list, which has the newest first.
+// entries decodes the words of a list, which has the newest operation first.
 func entries(words []string) []Entry {
 	word := func(i int) string {
 		if i < 0 {
@@ -109,10 +109,10 @@ func entries(words []string) []Entry {
 	return out
 }
 
-// A Peek is a look at the oldest entries of a queue, which stay in it.
+// A Peek is a pending read of the oldest entries of a queue, which stay in it.
 type Peek struct{ words *redis.StringSliceCmd }
 
-// PeekIn adds a look at the oldest entries, at most [PopSize], to a pipeline.
+// PeekIn adds a read of the oldest entries, at most [PopSize], to a pipeline.
 func (q *Queue) PeekIn(ctx context.Context, p redis.Pipeliner) Peek {
 	return Peek{p.LRange(ctx, q.list(), -3*PopSize, -1)}
 }
@@ -120,10 +120,10 @@ func (q *Queue) PeekIn(ctx context.Context, p redis.Pipeliner) Peek {
 // A Peeked is an entry that is still in its queue.
 type Peeked struct {
 	Entry
-	words int // of the list
+	words int // its number of words in the list
 }
 
-// Entries returns them, oldest first, once the pipeline has been executed. The last may be incomplete.
+// Entries returns the entries, oldest first, once the pipeline has been executed. The last may be incomplete.
 func (p Peek) Entries() []Peeked {
 	left := len(p.words.Val())
 	var out []Peeked
@@ -134,29 +134,28 @@ func (p Peek) Entries() []Peeked {
 	return out
 }
 
-// DropIn adds the removal of the oldest entry, which was peeked at, to a pipeline or transaction.
+// DropIn adds the removal of the oldest entry, as returned by [Peek.Entries], to a pipeline or transaction.
 func (q *Queue) DropIn(ctx context.Context, p redis.Pipeliner, e Peeked) {
 	if e.words > 0 {
 		p.LTrim(ctx, q.list(), 0, int64(-e.words-1))
 	}
 }
 
-// PopSize is the number of entries that one Pop takes at most.
+// PopSize is the maximum number of entries that one Pop returns.
 const PopSize = batchSize
 
-// Len returns the number of entries in the queue, counting an incomplete one.
+// Len returns the number of entries in the queue, including an incomplete one.
 func (q *Queue) Len(ctx context.Context) (int, error) {
 	n, err := q.db.client.LLen(ctx, q.list()).Result()
 	return int(n+2) / 3, q.db.wrap(err, "length of", q.table)
 }
 
-// Drain empties the queue without looking at it, as a client of sairedis does with answers meant
-// for its predecessor.
+// Drain empties the queue without reading it, as a client of sairedis does with answers meant for its predecessor.
 func (q *Queue) Drain(ctx context.Context) error {
 	return q.db.wrap(q.db.client.Del(ctx, q.list()).Err(), "drain", q.table)
 }
 
-// Take empties the queue, and returns how many entries it had.
+// Take empties the queue, and returns the number of entries that it had.
 func (q *Queue) Take(ctx context.Context) (int, error) {
 	var n *redis.IntCmd
 	_, err := q.db.client.TxPipelined(ctx, func(p redis.Pipeliner) error {

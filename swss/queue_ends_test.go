@@ -2,7 +2,7 @@ package swss
 
 import "context"
 
-// A Consumer takes the operations that a Producer queued, in order. There is one per queue.
+// A Consumer consumes the operations that a Producer queued, in order. There is one per queue.
 type Consumer struct {
 	flag
 	queue *Queue
@@ -23,9 +23,8 @@ func (c *Consumer) Name() string { return c.queue.table }
 // DB returns the queue's database.
 func (c *Consumer) DB() *DB { return c.queue.db }
 
-// Pops takes all queued operations, oldest first. Op is without the letter; entries that are not
-// operations are skipped. What the queue held when Redis failed in the middle of a call may be
-// lost.
+// Pops dequeues all operations, oldest first. Op is without the letter. Entries that are not operations are skipped.
+// Entries may be lost if Redis fails during the call.
 func (c *Consumer) Pops(ctx context.Context) ([]KeyOpFieldsValues, error) {
 	if c.isStale() {
 		if err := c.l.Sync(ctx); err != nil {
@@ -62,8 +61,7 @@ type Producer struct{ queue *Queue }
 // NewProducer returns a producer of the table's queue.
 func NewProducer(db *DB, table string) *Producer { return &Producer{NewQueue(db, table)} }
 
-// Set queues an operation with fields; on the wire op gets the letter S. An
-// empty op is SET.
+// Set queues an operation with fields. On the wire op gets the letter S. An empty op means SET.
 func (p *Producer) Set(ctx context.Context, key string, fields []Pair, op string) error {
 	if op == "" {
 		op = OpSet
@@ -71,8 +69,7 @@ func (p *Producer) Set(ctx context.Context, key string, fields []Pair, op string
 	return p.queue.Push(ctx, Entry{Key: key, Body: EncodeFields(fields), Op: "S" + op})
 }
 
-// Del queues an operation without fields; on the wire op gets the letter D. An
-// empty op is DEL.
+// Del queues an operation without fields. On the wire op gets the letter D. An empty op means DEL.
 func (p *Producer) Del(ctx context.Context, key, op string) error {
 	if op == "" {
 		op = OpDel

@@ -14,8 +14,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// TestQueue: what is pushed, alone or in a transaction, is taken as it is, in
-// order, and told of; the last may be half an entry.
+// TestQueue: pushed entries, alone or in a transaction, are announced, and dequeued unchanged and in order. The last
+// may be incomplete.
 func TestQueue(t *testing.T) {
 	eachServer(t, func(t *testing.T, r *swss.Redis) {
 		ctx := t.Context()
@@ -67,8 +67,8 @@ func TestQueue(t *testing.T) {
 	})
 }
 
-// TestQueueModify: taking carries out what changes hashes, leaves alone what
-// does not, and an operation that cannot be carried out costs itself alone.
+// TestQueueModify: dequeuing applies the operations that change hashes, and leaves the others alone. An operation
+// that cannot be applied affects no other.
 func TestQueueModify(t *testing.T) {
 	eachServer(t, func(t *testing.T, r *swss.Redis) {
 		raw := dialRaw(t, r.Addr())
@@ -90,8 +90,8 @@ func TestQueueModify(t *testing.T) {
 	})
 }
 
-// TestScriptsForgotten: scripts vanish all the time, as after restarts of
-// Redis; every call is made, once, in order.
+// TestScriptsForgotten: scripts disappear all the time, as after restarts of Redis. Still every call is executed
+// once, in order.
 func TestScriptsForgotten(t *testing.T) {
 	server := swsstest.StartServer(t)
 	r := server.Open()
@@ -141,8 +141,7 @@ func TestScriptsForgotten(t *testing.T) {
 	}
 }
 
-// TestInbox: an entry is waited for, one whose message was lost is found all
-// the same, and a connection that broke during the wait is told.
+// TestInbox: Wait returns an entry, even if its message was lost. It reports a connection that broke during the wait.
 func TestInbox(t *testing.T) {
 	server := swsstest.StartServer(t)
 	r := server.Open()

@@ -6,17 +6,17 @@ import (
 )
 
 // A Reading reads rows of a switch's databases until one cannot be read. From then on it returns nothing, and Err
-// returns the reason, for which a caller has to ask only once.
+// returns the error. So a caller needs to check for an error only once.
 type Reading struct {
 	ctx   context.Context
 	redis *Redis
 	err   error
 }
 
-// Reading returns a reading that may last as long as ctx does.
+// Reading returns a reading that is limited by ctx.
 func (r *Redis) Reading(ctx context.Context) *Reading { return &Reading{ctx: ctx, redis: r} }
 
-// Err returns why a row could not be read; nil if all could.
+// Err returns the error of the first row that could not be read, or nil.
 func (t *Reading) Err() error { return t.err }
 
 // Dump returns all rows of a table, by key.
@@ -35,7 +35,7 @@ func (t *Reading) Keys(db DBName, table string) (keys []string) {
 	return keys
 }
 
-// Row returns a row, without fields if there is none. A table that is one hash has its row at the empty key.
+// Row returns a row, or nil if it does not exist. For a table that is a single hash, key is empty.
 func (t *Reading) Row(db DBName, table, key string) (row FieldValues) {
 	if t.err == nil {
 		row, _, t.err = NewTable(t.redis.DB(db), table).Get(t.ctx, key)
@@ -43,7 +43,7 @@ func (t *Reading) Row(db DBName, table, key string) (row FieldValues) {
 	return row
 }
 
-// RowFor is Row of a row that was set for a time, see [Table.GetFor].
+// RowFor returns a row with a time to live, see [Table.GetFor].
 func (t *Reading) RowFor(db DBName, table, key string) (row FieldValues, left time.Duration) {
 	if t.err == nil {
 		row, left, t.err = NewTable(t.redis.DB(db), table).GetFor(t.ctx, key)
@@ -51,7 +51,7 @@ func (t *Reading) RowFor(db DBName, table, key string) (row FieldValues, left ti
 	return row, left
 }
 
-// Rows returns rows of a table at once, in the order of their keys; see [DB.ReadRows].
+// Rows returns rows of a table, in the order of keys; see [DB.ReadRows].
 func (t *Reading) Rows(db DBName, table string, keys []string) []FieldValues {
 	rows, names := make([]FieldValues, len(keys)), make([]string, len(keys))
 	for i, key := range keys {

@@ -8,7 +8,7 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// A reading returns rows in all ways until a database does not answer, and from then on the first error.
+// All methods of a reading return rows until a database does not answer. From then on Err returns the first error.
 func TestReading(t *testing.T) {
 	r := swsstest.Start(t)
 	noError(t, swss.NewTable(r.DB(swss.CountersDB), "A").Set(t.Context(), "x", swss.FieldValues{"f": "1"}))

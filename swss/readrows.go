@@ -11,12 +11,12 @@ import (
 //go:embed scripts/rows_read.lua
 var rowsReadText string
 
-// MaxRow is how many bytes of fields and values a row of a [Subscriber] may have. A larger one, which nobody can mean,
-// is not read: it would be held in memory many times over.
+// MaxRow is the maximum size of a row of a [Subscriber], in bytes of fields and values. A larger row must be a
+// mistake. It is not read, because it would be held in memory many times.
 const MaxRow = 64 << 10
 
-// readRows reads rows and passes each to f, in order: its size instead of its fields if it is too large. What is no
-// hash counts as not found.
+// readRows reads rows and passes each to f, in order. For a row that is too large, f receives its size instead of its
+// fields. A key that holds no hash counts as not found.
 func (t *Table) readRows(
 	ctx context.Context, keys []string, of func([]any) FieldValues, f func(key string, row FieldValues, size int64),
 ) error {
@@ -27,13 +27,13 @@ func (t *Table) readRows(
 	return t.db.readRows(ctx, names, of, func(i int, row FieldValues, size int64) { f(keys[i], row, size) })
 }
 
-// ReadRows reads rows of any tables, by their keys with the table's name, and passes each to f, in order: nil if there
-// is none or it is no hash, and the size instead of the row if it is larger than [MaxRow].
+// ReadRows reads rows of any tables and passes each to f, in order. names are keys with the table's name. f receives
+// nil if there is no such hash, and the size instead of the row if it is larger than [MaxRow].
 func (d *DB) ReadRows(ctx context.Context, names []string, f func(i int, row FieldValues, size int64)) error {
 	return d.readRows(ctx, names, rowOf, f)
 }
 
-// readRows is ReadRows; of makes a row of alternating fields and values.
+// readRows implements ReadRows. of builds a row from alternating fields and values.
 func (d *DB) readRows(
 	ctx context.Context, names []string, of func([]any) FieldValues, f func(i int, row FieldValues, size int64),
 ) error {
@@ -57,16 +57,16 @@ func (d *DB) readRows(
 	return nil
 }
 
-// AllKeys returns the keys of a database, with the names of their tables, in no order.
+// AllKeys returns the keys of a database, with the names of their tables, in arbitrary order.
 func (d *DB) AllKeys(ctx context.Context) ([]string, error) {
 	keys, err := d.client.Keys(ctx, "*").Result()
 	return keys, d.wrap(err, "keys")
 }
 
-// Split divides the key of a row into the table's name and the row's; ok is false if it has no table.
+// Split divides a key into the table's name and the row's key. ok is false if it has no table.
 func (d *DB) Split(name string) (table, key string, ok bool) { return strings.Cut(name, d.sep) }
 
-// rowOf makes a row of alternating fields and values, nil of none.
+// rowOf builds a row from alternating fields and values. It returns nil if there are none.
 func rowOf(words []any) FieldValues {
 	if len(words) == 0 {
 		return nil
@@ -80,7 +80,7 @@ func rowOf(words []any) FieldValues {
 	return fv
 }
 
-// storedRowOf is rowOf of a row as it is stored.
+// storedRowOf builds a row in stored form, as rowOf does.
 func storedRowOf(words []any) FieldValues {
 	if len(words) == 0 {
 		return nil
@@ -93,7 +93,7 @@ func storedRowOf(words []any) FieldValues {
 	return fv
 }
 
-// readRowsNatively is rows_read.lua.
+// readRowsNatively implements rows_read.lua.
 func readRowsNatively(r *ScriptRun) (reply string, ok bool) {
 	if len(r.Args) != 1 {
 		return "", false

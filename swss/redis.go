@@ -12,23 +12,21 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// Redis is the server (in a chassis the servers) that hold SONiC's databases.
-// It is safe for concurrent use.
+// Redis is the server that holds SONiC's databases; in a chassis, the servers. It is safe for concurrent use.
 type Redis struct {
 	cfg      Config
-	embedded *server // nil if external
+	embedded *server // nil for an external server
 
 	mu  sync.Mutex
 	dbs map[DBName]*DB
 
 	misuses misuses
-	conns   connections // none to an embedded server
+	conns   connections // empty for an embedded server
 }
 
-// Open connects to one server with SONiC's default databases. addr is
-// "host:port", "unix:/path", or "embedded", which starts a server in this
-// process that other clients reach at [Redis.Addr]; "embedded:host:port" and
-// "embedded:/path" say where it listens (default: 127.0.0.1 and a free port).
+// Open connects to one server with SONiC's default databases. addr is "host:port", "unix:/path", or "embedded", which
+// starts a server in this process that other clients reach at [Redis.Addr]. "embedded:host:port" and "embedded:/path"
+// set its address, by default 127.0.0.1 and a free port.
 func Open(ctx context.Context, addr string) (*Redis, error) {
 	if IsEmbedded(addr) {
 		var listen []string
@@ -50,9 +48,8 @@ func IsEmbedded(addr string) bool {
 	return ok && (rest == "" || rest[0] == ':')
 }
 
-// Connect connects to the servers of cfg. It fails with [ErrUnavailable] if that of CONFIG_DB does
-// not answer. It makes sure that keyspace events are on there; everything that a [Listener] feeds
-// must be on that server.
+// Connect connects to the servers of cfg. It fails with [ErrUnavailable] if that of CONFIG_DB does not answer. It
+// enables keyspace events there. Everything that a [Listener] feeds must be on that server.
 func Connect(ctx context.Context, cfg Config) (*Redis, error) {
 	r := &Redis{cfg: cfg, dbs: map[DBName]*DB{}}
 	if err := r.DB(ConfigDB).enableEvents(ctx); err != nil {
@@ -62,11 +59,10 @@ func Connect(ctx context.Context, cfg Config) (*Redis, error) {
 	return r, nil
 }
 
-// Look is [Connect] for who only looks: it changes no setting of a server, and asks nothing of it yet.
+// Look connects like [Connect], for read-only callers. It changes no setting of a server, and sends nothing yet.
 func Look(cfg Config) *Redis { return &Redis{cfg: cfg, dbs: map[DBName]*DB{}} }
 
-// Addr returns where other clients reach the server: "host:port" or
-// "unix:/path".
+// Addr returns the address at which other clients reach the server: "host:port" or "unix:/path".
 func (r *Redis) Addr() string {
 	if r.embedded != nil {
 		return r.embedded.addr()
@@ -91,7 +87,7 @@ func (r *Redis) Close() error {
 	return nil
 }
 
-// DB returns a database. Its connections are made when first needed.
+// DB returns a database. Its connections are opened when first needed.
 func (r *Redis) DB(name DBName) *DB {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -100,7 +96,7 @@ func (r *Redis) DB(name DBName) *DB {
 	}
 	db, ok := r.cfg.Databases[name]
 	if !ok {
-		db = Database{ID: -1, Separator: ":", Instance: defaultInstance} // every command will say so
+		db = Database{ID: -1, Separator: ":", Instance: defaultInstance} // every command will report this
 	}
 	client := newClient(r, db)
 	client.AddHook(watcher{name, r})
@@ -110,8 +106,8 @@ func (r *Redis) DB(name DBName) *DB {
 	return d
 }
 
-// quiet silences go-redis, which otherwise writes to the process's standard error each time a
-// server cannot be reached. The errors say what went wrong.
+// quiet silences go-redis, which otherwise writes to standard error each time a server is unreachable. The returned
+// errors already contain the cause.
 var quiet = sync.OnceFunc(func() { redis.SetLogger(discard{}) })
 
 type discard struct{}
@@ -120,7 +116,8 @@ func (discard) Printf(context.Context, string, ...any) {}
 
 const (
 	dialTimeout = 2 * time.Second
-	// answerTimeout is how long Redis may take for what is asked of it at once: after that the connection counts as dead.
+	// answerTimeout is the maximum time for an answer of Redis to a command that does not block. After that the
+	// connection counts as dead.
 	answerTimeout = 10 * time.Second
 )
 
@@ -148,23 +145,23 @@ func newClient(r *Redis, db Database) *redis.Client {
 		opts.CredentialsProviderContext = func(context.Context) (string, string, error) { return inst.login() }
 	}
 	if r.embedded != nil {
-		// A switch has forty connections, most of them of subscribers, and a lab a thousand switches.
-		// Nothing is gained by long buffers where no system call is saved.
+		// A switch has forty connections, most of them of subscribers, and a lab a thousand switches. Long buffers
+		// gain nothing if they save no system call.
 		opts.ReadBufferSize, opts.WriteBufferSize = 1024, 1024
 		opts.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) { return r.embedded.dial() }
 	}
 	return redis.NewClient(opts)
 }
 
-// A Client is go-redis's, as what is asked of it: a package that sees the type itself, as a field of a field, compiles
-// the maps in it again.
+// A Client is the part of go-redis's client that is used here. A package that sees the type itself, as a field of a
+// field, compiles the maps in it again.
 type Client interface {
 	redis.Cmdable
 	AddHook(hook redis.Hook)
 	Close() error
 }
 
-// A Subscription is a connection that listens.
+// A Subscription is a connection that receives messages.
 type Subscription interface {
 	Subscribe(ctx context.Context, channels ...string) error
 	PSubscribe(ctx context.Context, patterns ...string) error
@@ -190,18 +187,18 @@ func (d *DB) Name() DBName { return d.name }
 // ID returns the database's number in Redis.
 func (d *DB) ID() int { return d.id }
 
-// Separator returns what stands between table and key.
+// Separator returns the separator between table and key.
 func (d *DB) Separator() string { return d.sep }
 
 // Client returns the client, for commands that this package does not offer.
 func (d *DB) Client() Client { return d.client }
 
-// Subscribe makes a connection that listens to channels.
+// Subscribe opens a connection that listens to channels.
 func (d *DB) Subscribe(ctx context.Context, channels ...string) Subscription {
 	return d.listen(ctx, channels...)
 }
 
-// Redis returns the server the database is in.
+// Redis returns the server that holds the database.
 func (d *DB) Redis() *Redis { return d.redis }
 
 // Ping checks that the server answers.
@@ -217,11 +214,11 @@ func (d *DB) Add(ctx context.Context, counter string, n int64) (sum int64, err e
 	return sum, d.wrap(err, "add to", counter)
 }
 
-// channel names the channel of a table's consumers.
+// channel returns the name of the channel of a table's consumers.
 func (d *DB) channel(table string) string { return fmt.Sprintf("%s_CHANNEL@%d", table, d.id) }
 
-// rowKey returns the Redis key of a row that a caller names. Without a key it is the table's name, as in SONiC: some
-// tables are one row. A key that was listed is a row's even if it is empty.
+// rowKey returns the Redis key of a row that a caller names. If key is empty it is the table's name, as in SONiC:
+// some tables are a single row. A key that was listed belongs to a row even if it is empty.
 func (d *DB) rowKey(table, key string) string {
 	if key == "" {
 		return table
@@ -232,8 +229,7 @@ func (d *DB) rowKey(table, key string) string {
 // keyspaceFlags is SONiC's setting of notify-keyspace-events.
 const keyspaceFlags = "AKE"
 
-// enableEvents turns keyspace events on if they are not, as SONiC's redis.conf does: without them
-// changes of CONFIG_DB go unnoticed.
+// enableEvents turns keyspace events on, as SONiC's redis.conf does. Without them changes of CONFIG_DB go unnoticed.
 func (d *DB) enableEvents(ctx context.Context) error {
 	got, err := d.client.ConfigGet(ctx, "notify-keyspace-events").Result()
 	if err != nil {

@@ -20,7 +20,7 @@ func eachServer(t *testing.T, f func(t *testing.T, r *swss.Redis)) {
 	t.Run("redis-server", func(t *testing.T) { f(t, swsstest.StartServer(t).Open()) })
 }
 
-// A rawConn speaks RESP as redis-cli does, without a client library between.
+// A rawConn speaks RESP as redis-cli does, without a client library.
 type rawConn struct {
 	t    testing.TB
 	conn net.Conn
@@ -145,7 +145,7 @@ func noError(t testing.TB, err error) {
 	}
 }
 
-// need returns what a call has returned for the test that it is given to, which ends on an error.
+// need returns a function that returns v, or ends the test if err is not nil.
 func need[T any](v T, err error) func(t testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()

@@ -10,7 +10,7 @@ import (
 // FieldValues is a row.
 type FieldValues = map[string]string
 
-// A Pair is one field of a row whose order of fields matters.
+// A Pair is one field of a row in which the order of fields matters.
 type Pair struct{ Field, Value string }
 
 // A Row is a row with its key (without the table's name).
@@ -19,35 +19,36 @@ type Row struct {
 	Fields []Pair
 }
 
-// The ops of [KeyOpFieldsValues] in all but raw queues.
+// The values of Op in [KeyOpFieldsValues], except in raw queues.
 const (
 	OpSet = "SET"
 	OpDel = "DEL"
 )
 
-// KeyOpFieldsValues is what a [Source] delivers.
+// KeyOpFieldsValues is one change that a [Source] delivers.
 type KeyOpFieldsValues struct {
 	Key    string
 	Op     string // OpSet, OpDel, or the queue's own op without its letter
 	Fields []Pair
-	// Size is not 0 if the row was not read: how many bytes it has, more than [MaxRow], or [TooMany].
+	// Size is not 0 if the row was not read. It is then the row's size in bytes, if that exceeds [MaxRow], or
+	// [TooMany].
 	Size int64
-	// Stored is the row as it is stored, of a [Subscriber.Stored], which fills in no Fields.
+	// Stored is the row in stored form, for [Subscriber.Stored]; Fields is then empty.
 	Stored FieldValues
 }
 
 // FieldValues returns the fields as a row.
 func (k KeyOpFieldsValues) FieldValues() FieldValues { return ToFieldValues(k.Fields) }
 
-// A Source is something a daemon consumes.
+// A Source is an input of a daemon, such as a table.
 type Source interface {
-	// Name names the table or channel.
+	// Name returns the name of the table or channel.
 	Name() string
-	// Pops returns everything available now, without waiting for more.
+	// Pops returns everything that is available, without waiting for more.
 	Pops(ctx context.Context) ([]KeyOpFieldsValues, error)
 }
 
-// nullField stands in for the fields of a row without any.
+// nullField is the placeholder field of a row without fields.
 const nullField = "NULL"
 
 // Pairs returns the fields of a row, sorted by name.
@@ -59,7 +60,7 @@ func Pairs(fv FieldValues) []Pair {
 	return pairs
 }
 
-// ToFieldValues returns the fields as a row; of equal names the last wins.
+// ToFieldValues returns the fields as a row. If names repeat, the last wins.
 func ToFieldValues(pairs []Pair) FieldValues {
 	fv := make(FieldValues, len(pairs))
 	for _, p := range pairs {
@@ -76,7 +77,7 @@ func appendPairs(args []any, pairs []Pair) []any {
 	return args
 }
 
-// OrNull returns the fields to store for a row: NULL if it has none, since Redis has no empty hashes.
+// OrNull returns the fields to store for a row: the NULL field if it has none, since Redis has no empty hashes.
 func OrNull(pairs []Pair) []Pair {
 	if len(pairs) == 0 {
 		return []Pair{{nullField, nullField}}
@@ -84,9 +85,8 @@ func OrNull(pairs []Pair) []Pair {
 	return pairs
 }
 
-// readRow returns a stored hash as readers see it: without the NULL field of
-// an empty row, and with field names cut at the first "@", which marks a list
-// in CONFIG_DB ("ports@").
+// readRow converts a stored hash for readers. It drops the NULL field of an empty row, and cuts field names at the
+// first "@", which marks a list in CONFIG_DB ("ports@").
 func readRow(hash map[string]string) FieldValues {
 	fv := make(FieldValues, len(hash))
 	for f, v := range hash {

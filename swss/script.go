@@ -34,7 +34,7 @@ var (
 // A Script is a Lua script that runs in Redis. The zero Script is not usable.
 type Script struct {
 	text, digest string
-	native       Native // nil: the embedded server runs it in Lua too
+	native       Native // nil means that the embedded server runs it in Lua too
 }
 
 // NewScript returns the script with that text.
@@ -58,10 +58,9 @@ func (d *DB) Run(ctx context.Context, s Script, keys []string, args ...any) (any
 	return res[0], nil
 }
 
-// RunMany calls a script many times, in few round trips, in order. It returns the result of each
-// call; a call that failed has a nil result, and the first failure is returned after all have been
-// tried. If Redis does not know the script (because it restarted), the calls are made with its
-// text; each takes effect once.
+// RunMany calls a script many times, in order, in a small number of round trips. It returns the result of each call,
+// nil for a failed one. It tries all calls, then returns the first error. If Redis has lost the script in a restart,
+// the calls are repeated with its text; each takes effect once.
 func (d *DB) RunMany(ctx context.Context, s Script, calls []Call) ([]any, error) {
 	if d.redis.embedded != nil {
 		d.redis.embedded.learn(s)
@@ -87,7 +86,7 @@ func (d *DB) RunMany(ctx context.Context, s Script, calls []Call) ([]any, error)
 	return results, first
 }
 
-// evalMissed repeats the calls that missed the script.
+// evalMissed repeats the calls that failed because the script was not loaded.
 func (d *DB) evalMissed(ctx context.Context, s Script, calls []Call, cmds []*redis.Cmd) {
 	var missed []int
 	var again []Call
@@ -113,7 +112,7 @@ func (d *DB) eval(ctx context.Context, calls []Call, call func(redis.Cmdable, Ca
 		return []*redis.Cmd{call(d.client, calls[0])}
 	}
 	cmds := make([]*redis.Cmd, len(calls))
-	// The error is that of one of the commands.
+	// The commands hold their errors.
 	_, _ = d.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		for i, c := range calls {
 			cmds[i] = call(p, c)
@@ -123,5 +122,5 @@ func (d *DB) eval(ctx context.Context, calls []Call, call func(redis.Cmdable, Ca
 	return cmds
 }
 
-// IsNoScript reports whether Redis did not know a script, and so did nothing.
+// IsNoScript reports whether a command failed because Redis has not loaded the script. It then did nothing.
 func IsNoScript(err error) bool { return redis.HasErrorPrefix(err, "NOSCRIPT") }

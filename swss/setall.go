@@ -12,14 +12,14 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// settleLimit is how long SetAll asks what came of it when the answer is lost.
-const settleLimit = 10 * time.Second
+// confirmLimit is how long SetAll tries to find out the outcome when the answer is lost.
+const confirmLimit = 10 * time.Second
 
-// SetAll merges fields into rows of many tables, by table and key, as [Table.Set] does: into all of them in one
-// transaction, or none. What is known of the outcome is in the error.
+// SetAll merges fields into rows of many tables, by table and key, as [Table.Set] does. It writes all of them in one
+// transaction, or none. The error contains the known part of the outcome.
 func (d *DB) SetAll(ctx context.Context, tables map[string]map[string]FieldValues) error {
 	if d.redis.embedded != nil {
-		return d.setEach(ctx, tables) // in this process no answer is lost, and transactions take six times as long
+		return d.setEach(ctx, tables) // in this process no answer is lost, and transactions are six times slower
 	}
 	turn := NewTurn()
 	var keys []string
@@ -42,9 +42,9 @@ func (d *DB) SetAll(ctx context.Context, tables map[string]map[string]FieldValue
 	case NothingSent(err):
 		return d.nothing(err)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleLimit)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), confirmLimit)
 	defer cancel()
-	done, unknown := d.Settle(ctx, turn)
+	done, unknown := d.ConfirmTurn(ctx, turn)
 	switch {
 	case unknown != nil:
 		return d.wrap(fmt.Errorf("it is not known whether rows were written, all or none: %w", err), "set")
@@ -54,7 +54,7 @@ func (d *DB) SetAll(ctx context.Context, tables map[string]map[string]FieldValue
 	return d.nothing(err)
 }
 
-// setEach is SetAll without a transaction.
+// setEach does SetAll without a transaction.
 func (d *DB) setEach(ctx context.Context, tables map[string]map[string]FieldValues) error {
 	for _, table := range slices.Sorted(maps.Keys(tables)) {
 		if err := NewTable(d, table).SetMany(ctx, tables[table]); err != nil {
@@ -68,10 +68,11 @@ func (d *DB) nothing(err error) error {
 	return d.wrap(fmt.Errorf("no row was written: %w", err), "set")
 }
 
-// mostNamed is how many keys an error names.
+// mostNamed is the maximum number of keys in an error's text.
 const mostNamed = 10
 
-// misused is the error of a transaction that found keys that are no hashes: Redis does what it can of one.
+// misused returns the error of a transaction that found keys that are not hashes. Redis has executed its other
+// commands.
 func misused(keys []string, cmds []redis.Cmder) error {
 	var bad []string
 	for i, key := range keys {

@@ -12,7 +12,7 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// onTransaction is what happens to the first transaction on its way.
+// onTransaction is a hook that intercepts the first transaction.
 type onTransaction struct {
 	f    func(run func() error) error
 	seen *bool
@@ -37,13 +37,13 @@ func (h onTransaction) ProcessPipelineHook(next redis.ProcessPipelineHook) redis
 	}
 }
 
-// Rows of many tables are written whole or not at all, and the error says which, also where the answer is lost.
+// Rows of many tables are all written or none, and the error reports which, even if the answer is lost.
 func TestSetAll(t *testing.T) {
 	rows := map[string]map[string]swss.FieldValues{"A": {"1": {"f": "v"}, "2": {}}, "B": {"1": {"f": "v"}}}
 	for _, tt := range []struct {
 		name string
 		f    func(s *swsstest.Server, conf swss.Client, run func() error) error
-		want string // error; "": they are written
+		want string // the error; "" if the rows are written
 	}{
 		{"it goes well", func(_ *swsstest.Server, _ swss.Client, run func() error) error { return run() }, ""},
 		{"the answer is lost", func(_ *swsstest.Server, _ swss.Client, run func() error) error { _ = run(); return io.EOF },
@@ -84,7 +84,7 @@ func TestSetAll(t *testing.T) {
 	}
 }
 
-// An emptied database has no turn, and its marks are no rows.
+// An emptied database has no revision, and its marks do not count as rows.
 func TestTurn(t *testing.T) {
 	for name, r := range map[string]*swss.Redis{"embedded": swsstest.Start(t), "Redis": swsstest.StartServer(t).Open()} {
 		t.Run(name, func(t *testing.T) {
@@ -100,13 +100,13 @@ func TestTurn(t *testing.T) {
 				}
 			}
 			check("at the beginning", false, true)
-			if taken, err := db.Settle(t.Context(), "mine"); err != nil || taken {
+			if taken, err := db.ConfirmTurn(t.Context(), "mine"); err != nil || taken {
 				t.Errorf("a turn that nobody took was taken: %t, %v", taken, err)
 			}
 			check("when it is settled", true, true)
 			noError(t, db.SetAll(t.Context(), map[string]map[string]swss.FieldValues{"A": {"1": {}}}))
 			turn, _ := db.Turn(t.Context())
-			if taken, err := db.Settle(t.Context(), turn); err != nil || !taken {
+			if taken, err := db.ConfirmTurn(t.Context(), turn); err != nil || !taken {
 				t.Errorf("the turn was taken: %t, %v", taken, err)
 			}
 			check("with a row", true, false)

@@ -10,36 +10,39 @@ import (
 	mini "github.com/alicebob/miniredis/v2/server"
 )
 
-// A shelf has the small hashes of the embedded server, packed: in miniredis each is a map of its own, which
-// takes four times the room. A key is either here or in miniredis. What is done to rows all the time is done here;
-// before any other command that names a row, the row goes to miniredis, and stays there.
-type shelf struct {
+// A rowStore stores the small hashes of the embedded server in packed form. In miniredis each is a separate map, which
+// needs four times the memory. A key is stored either here or in miniredis. The frequent commands on rows run here.
+// Before any other command that names a row, the row moves to miniredis, and stays there.
+type rowStore struct {
 	dbs    map[int]map[string]packed
 	shapes map[string]*shape // by their fields
-	// off: everything is in miniredis for good, because somebody watches keys there.
+	// off means that everything stays in miniredis, because a client watches keys there.
 	off  bool
-	text []byte // room to pack in
+	text []byte // buffer for packing
 }
 
-// A packed hash is the values of its fields, in their order, each behind its length.
+// A packed hash holds the values of its fields, in their order, each preceded by its length.
 type packed struct {
 	shape  *shape
 	values string
 }
 
-// A shape is the fields that many rows have, sorted.
+// A shape is a sorted list of fields that many rows share.
 type shape struct{ fields []string }
 
-// Larger hashes are not packed, for each change of one packs it again; nor those of ever new shapes.
+// Larger hashes are not packed, because each change packs the hash again. Nor are hashes with further shapes once
+// there are maxShapes.
 const (
 	maxPacked = 128
 	maxShapes = 4096
 )
 
-func newShelf() shelf { return shelf{dbs: map[int]map[string]packed{}, shapes: map[string]*shape{}} }
+func newRowStore() rowStore {
+	return rowStore{dbs: map[int]map[string]packed{}, shapes: map[string]*shape{}}
+}
 
-// put packs a row, sorted by its fields, and reports false if it is not to be packed. Empty rows are removed.
-func (x *shelf) put(db int, key string, row []Pair) bool {
+// put packs a row, sorted by its fields. It returns false if the row is not suitable. Empty rows are removed.
+func (x *rowStore) put(db int, key string, row []Pair) bool {
 	if len(row) == 0 {
 		delete(x.dbs[db], key)
 		return true
@@ -62,8 +65,8 @@ func (x *shelf) put(db int, key string, row []Pair) bool {
 	return true
 }
 
-// shapeOf returns the shape of a row, nil if it is not to be packed.
-func (x *shelf) shapeOf(row []Pair) *shape {
+// shapeOf returns the shape of a row, or nil if the row is not suitable for packing.
+func (x *rowStore) shapeOf(row []Pair) *shape {
 	x.text = x.text[:0]
 	for _, p := range row {
 		x.text = append(binary.AppendUvarint(x.text, uint64(len(p.Field))), p.Field...)
@@ -82,7 +85,7 @@ func (x *shelf) shapeOf(row []Pair) *shape {
 	return sh
 }
 
-// row returns a packed row, with room for more fields.
+// row unpacks a row, with capacity for more fields.
 func (p packed) row(more int) []Pair {
 	if p.shape == nil {
 		return make([]Pair, 0, more)
@@ -112,7 +115,7 @@ func (p packed) get(field string) (value string, ok bool) {
 	}
 }
 
-// uvarint reads the length of a value, and how many bytes that takes.
+// uvarint decodes the length of a value, and returns the number of bytes of the encoding.
 func uvarint(s string) (n, size int) {
 	for shift := 0; ; shift += 7 {
 		b := s[size]
@@ -123,26 +126,26 @@ func uvarint(s string) (n, size int) {
 	}
 }
 
-// inRow finds a field in a row that is sorted, or where it belongs.
+// inRow returns the index of a field in a sorted row, or the index where it belongs.
 func inRow(row []Pair, field string) (at int, found bool) {
 	return slices.BinarySearchFunc(row, field, func(p Pair, f string) int { return strings.Compare(p.Field, f) })
 }
 
 // do runs a command on the shelf or in miniredis, and returns the raw reply. The caller holds mu.
 func (s *server) do(c *mini.Peer, db int, cmd string, args []string) string {
-	if reply, ok := s.shelved(c, db, cmd, args); ok {
+	if reply, ok := s.runPacked(c, db, cmd, args); ok {
 		return reply
 	}
-	s.unshelve(c, db, cmd, args)
+	s.unpack(c, db, cmd, args)
 	return s.run(c, cmd, args...)
 }
 
-// shelved runs a command on the shelf, if it is one for that.
-func (s *server) shelved(c *mini.Peer, db int, cmd string, args []string) (reply string, ok bool) {
-	if s.shelf.off {
+// runPacked runs a command on the shelf. ok is false if the command does not suit the shelf.
+func (s *server) runPacked(c *mini.Peer, db int, cmd string, args []string) (reply string, ok bool) {
+	if s.packed.off {
 		return "", false
 	}
-	rows := s.shelf.dbs[db]
+	rows := s.packed.dbs[db]
 	switch {
 	case cmd == "DBSIZE" && len(args) == 0:
 		return rawNumber(':', number(s.run(c, cmd))+len(rows)), true
@@ -151,7 +154,7 @@ func (s *server) shelved(c *mini.Peer, db int, cmd string, args []string) (reply
 	}
 	switch cmd {
 	case "DEL", "UNLINK", "EXISTS":
-		return s.countShelved(c, db, cmd, args)
+		return s.countPacked(c, db, cmd, args)
 	case "KEYS":
 		if len(args) == 1 {
 			return s.keys(c, rows, args[0]), true
@@ -164,16 +167,16 @@ func (s *server) shelved(c *mini.Peer, db int, cmd string, args []string) (reply
 		if !here && s.run(c, "EXISTS", args[0]) != ":0\r\n" {
 			return "", false
 		}
-		return s.setShelved(db, cmd, args)
+		return s.setPacked(db, cmd, args)
 	case !here:
 		return "", false
 	case cmd == "HDEL" && len(args) > 1:
-		return s.cutShelved(db, row, args)
+		return s.cutPacked(db, row, args)
 	}
 	return row.read(c, cmd, args)
 }
 
-// read runs a command that reads fields of the row, if it is one.
+// read runs a command that reads fields of the row. ok is false for other commands.
 func (row packed) read(c *mini.Peer, cmd string, args []string) (reply string, ok bool) {
 	switch {
 	case cmd == "HGET" && len(args) == 2:
@@ -193,8 +196,8 @@ func (row packed) read(c *mini.Peer, cmd string, args []string) (reply string, o
 	return "", false
 }
 
-// countShelved is for commands that count keys: removals have one.
-func (s *server) countShelved(c *mini.Peer, db int, cmd string, keys []string) (string, bool) {
+// countPacked runs commands that count keys. A removal counts its one key.
+func (s *server) countPacked(c *mini.Peer, db int, cmd string, keys []string) (string, bool) {
 	if len(keys) > 1 {
 		n := 0
 		for _, key := range keys {
@@ -202,7 +205,7 @@ func (s *server) countShelved(c *mini.Peer, db int, cmd string, keys []string) (
 		}
 		return rawNumber(':', n), true
 	}
-	rows := s.shelf.dbs[db]
+	rows := s.packed.dbs[db]
 	if _, here := rows[keys[0]]; !here {
 		return "", false
 	}
@@ -212,8 +215,8 @@ func (s *server) countShelved(c *mini.Peer, db int, cmd string, keys []string) (
 	return rawNumber(':', 1), true
 }
 
-func (s *server) setShelved(db int, cmd string, args []string) (reply string, ok bool) {
-	row := s.shelf.dbs[db][args[0]].row(len(args) / 2)
+func (s *server) setPacked(db int, cmd string, args []string) (reply string, ok bool) {
+	row := s.packed.dbs[db][args[0]].row(len(args) / 2)
 	before := len(row)
 	for i := 1; i < len(args); i += 2 {
 		at, found := inRow(row, args[i])
@@ -222,7 +225,7 @@ func (s *server) setShelved(db int, cmd string, args []string) (reply string, ok
 		}
 		row[at].Value = args[i+1]
 	}
-	if !s.shelf.put(db, args[0], row) {
+	if !s.packed.put(db, args[0], row) {
 		return "", false
 	}
 	if cmd == "HMSET" {
@@ -231,7 +234,7 @@ func (s *server) setShelved(db int, cmd string, args []string) (reply string, ok
 	return rawNumber(':', len(row)-before), true
 }
 
-func (s *server) cutShelved(db int, was packed, args []string) (reply string, ok bool) {
+func (s *server) cutPacked(db int, was packed, args []string) (reply string, ok bool) {
 	row := was.row(0)
 	before := len(row)
 	for _, f := range args[1:] {
@@ -239,13 +242,13 @@ func (s *server) cutShelved(db int, was packed, args []string) (reply string, ok
 			row = slices.Delete(row, at, at+1)
 		}
 	}
-	if len(row) < before && !s.shelf.put(db, args[0], row) {
+	if len(row) < before && !s.packed.put(db, args[0], row) {
 		return "", false
 	}
 	return rawNumber(':', before-len(row)), true
 }
 
-// keys lists those of both places. For each pattern but this miniredis compiles a long regular expression.
+// keys lists the keys of both stores. For each pattern except "*" miniredis would compile a long regular expression.
 func (s *server) keys(c *mini.Peer, rows map[string]packed, pattern string) string {
 	names := []string{}
 	for _, name := range texts(s.run(c, "KEYS", "*")) {
@@ -267,7 +270,7 @@ func (s *server) keys(c *mini.Peer, rows map[string]packed, pattern string) stri
 	return out.String()
 }
 
-// rawGet returns a field as a reply.
+// rawGet writes a field as a reply.
 func (p packed) rawGet(out *strings.Builder, c *mini.Peer, field string) {
 	value, ok := p.get(field)
 	if ok {
@@ -307,31 +310,31 @@ func writeBulk(out *strings.Builder, text string) {
 	out.WriteString("\r\n")
 }
 
-// rawNumber is the reply, or the head of one, of that kind.
+// rawNumber returns a reply of that kind, or the head of one.
 func rawNumber(kind byte, n int) string {
 	var text [24]byte
 	return string(append(strconv.AppendInt(append(text[:0], kind), int64(n), 10), '\r', '\n'))
 }
 
-// unshelve moves to miniredis what a command that runs there may name or count.
-func (s *server) unshelve(c *mini.Peer, db int, cmd string, args []string) {
-	x := &s.shelf
+// unpack moves the rows to miniredis that a command there may name or count.
+func (s *server) unpack(c *mini.Peer, db int, cmd string, args []string) {
+	x := &s.packed
 	switch cmd {
 	case "WATCH":
-		s.unshelveAll(c, db)
+		s.unpackAll(c, db)
 		x.off = true
 	case "KEYS", "SCAN", "DBSIZE", "RANDOMKEY", "FLUSHDB", "FLUSHALL", "SWAPDB", "MOVE", "COPY":
-		s.unshelveAll(c, db)
+		s.unpackAll(c, db)
 	}
 	for _, key := range args {
-		s.unshelveKey(c, db, key)
+		s.unpackKey(c, db, key)
 	}
 }
 
-// unshelveKey moves a row to miniredis. The database is the one that c has selected.
-func (s *server) unshelveKey(c *mini.Peer, db int, key string) {
-	if row, here := s.shelf.dbs[db][key]; here {
-		delete(s.shelf.dbs[db], key)
+// unpackKey moves a row to miniredis. db is the database that c has selected.
+func (s *server) unpackKey(c *mini.Peer, db int, key string) {
+	if row, here := s.packed.dbs[db][key]; here {
+		delete(s.packed.dbs[db], key)
 		args := []string{key}
 		for _, p := range row.row(0) {
 			args = append(args, p.Field, p.Value)
@@ -340,15 +343,15 @@ func (s *server) unshelveKey(c *mini.Peer, db int, key string) {
 	}
 }
 
-// unshelveAll moves everything to miniredis.
-func (s *server) unshelveAll(c *mini.Peer, db int) {
-	for n, rows := range s.shelf.dbs {
+// unpackAll moves all rows to miniredis.
+func (s *server) unpackAll(c *mini.Peer, db int) {
+	for n, rows := range s.packed.dbs {
 		if len(rows) == 0 {
 			continue
 		}
 		s.run(c, "SELECT", fmt.Sprint(n))
 		for key := range rows {
-			s.unshelveKey(c, n, key)
+			s.unpackKey(c, n, key)
 		}
 		s.run(c, "SELECT", fmt.Sprint(db))
 	}

@@ -7,7 +7,7 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// TestShelf: wherever the embedded server keeps a row, a client finds it, with all that belongs to it.
+// TestShelf: a client finds a row with all its properties, wherever the embedded server stores it.
 func TestShelf(t *testing.T) {
 	addr := swsstest.Start(t).Addr()
 	c, other := dialRaw(t, addr), dialRaw(t, addr)

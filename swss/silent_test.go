@@ -8,8 +8,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// A listener notices that its connection is dead though nobody says so, connects anew, and hears what is published
-// then.
+// A listener detects that its connection is dead although nothing reports it. It reconnects, and receives what is
+// published then.
 func TestDeadConnection(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for a silence: nothing for the race detector")
@@ -41,8 +41,8 @@ func TestDeadConnection(t *testing.T) {
 	}
 }
 
-// Connections of all databases that the network has forgotten are found dead together: who waited for one does not wait
-// for the others.
+// If the network has forgotten the connections of all databases, they are found dead together. A command that waited
+// on one of them does not wait for the others.
 func TestDeadConnectionsAreFoundTogether(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for a silence: nothing for the race detector")

@@ -10,24 +10,23 @@ import (
 	"sync"
 )
 
-// A Subscriber watches the rows of a table through Redis' keyspace events (CONFIG_DB, STATE_DB).
-// There may be any number per table, and they see writes by anybody.
+// A Subscriber watches the rows of a table through Redis' keyspace events (CONFIG_DB, STATE_DB). There may be any
+// number per table, and they see the writes of all clients.
 //
-// Every SET carries the whole row as it now is, unless it is too large; several changes of a row between
-// two calls of Pops are delivered as one. The first Pops returns all rows, and
-// after Redis was away all rows are returned again, with a DEL for each that is
-// gone.
+// Every SET carries the whole current row, unless it is too large. Several changes of a row between two calls of Pops
+// are delivered as one. The first Pops returns all rows. After Redis was away, all rows are returned again, with a
+// DEL for each that is gone.
 type Subscriber struct {
 	db     *DB
 	table  string
-	prefix string // of the events' channels
+	prefix string // prefix of the events' channels
 	l      *Listener
 	known  map[string]int64 // rows delivered and not deleted, with their weights
-	total  int64            // weight of those that there is room for
-	most   int64            // that it may be
-	stored bool             // rows are delivered as they are stored
-	first  string           // the first row, by name, that there is no room for; "": there is none
-	brief  bool             // rows that came and went count, too
+	total  int64            // weight of the rows within capacity
+	most   int64            // upper bound of total
+	stored bool             // rows are delivered in stored form
+	first  string           // the first row, by name, beyond capacity; "" if all fit
+	brief  bool             // rows that were created and deleted between two Pops count too
 
 	mu      sync.Mutex
 	changed map[string]struct{}
@@ -70,8 +69,8 @@ func (s *Subscriber) stale() {
 	s.mu.Unlock()
 }
 
-// Heard reports whether a change of the row has been heard that Pops has not delivered yet.
-func (s *Subscriber) Heard(key string) bool {
+// Received reports whether a change of the row was received that Pops has not delivered yet.
+func (s *Subscriber) Received(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	_, changed := s.changed[key]
@@ -83,7 +82,7 @@ func (s *Subscriber) Pops(ctx context.Context) ([]KeyOpFieldsValues, error) {
 	s.mu.Lock()
 	resync := s.resync
 	s.mu.Unlock()
-	if resync { // what was missed is fetched once the subscription is active
+	if resync { // missed changes are fetched once the subscription is active
 		if err := s.l.Sync(ctx); err != nil {
 			return nil, err
 		}
@@ -104,7 +103,7 @@ func (s *Subscriber) Pops(ctx context.Context) ([]KeyOpFieldsValues, error) {
 	return out, nil
 }
 
-// pops reads what changed, or all rows: after a reconnect, and where changes shift which of them there is room for.
+// pops reads the changed rows. It reads all rows after a reconnect, and if changes shift which rows fit.
 func (s *Subscriber) pops(ctx context.Context, changed map[string]struct{}, resync bool) ([]KeyOpFieldsValues, error) {
 	if !resync {
 		out, fits, err := s.popChanged(ctx, slices.Sorted(maps.Keys(changed)))
@@ -115,11 +114,11 @@ func (s *Subscriber) pops(ctx context.Context, changed map[string]struct{}, resy
 	return s.popAll(ctx, changed)
 }
 
-// popChanged reads some rows. If they shift which rows there is room for, it does nothing.
+// popChanged reads some rows. If they shift which rows fit, it does nothing and returns false.
 func (s *Subscriber) popChanged(ctx context.Context, keys []string) (out []KeyOpFieldsValues, fits bool, err error) {
 	next, total, fits := map[string]int64{}, s.total, true
 	err = NewTable(s.db, s.table).readRows(ctx, keys, s.rowOf(), func(key string, row FieldValues, size int64) {
-		was, tell := s.tells(key)
+		was, tell := s.reports(key)
 		item := KeyOpFieldsValues{Key: key, Op: OpDel}
 		if row != nil || size > 0 {
 			item = s.set(key, row, size)
@@ -152,7 +151,7 @@ func (s *Subscriber) popChanged(ctx context.Context, keys []string) (out []KeyOp
 	return out, true, nil
 }
 
-// popAll reads all rows, as far as there is room for them. changed are those that are said to have changed.
+// popAll reads all rows that fit. changed are those for which an event arrived.
 func (s *Subscriber) popAll(ctx context.Context, changed map[string]struct{}) ([]KeyOpFieldsValues, error) {
 	t := NewTable(s.db, s.table)
 	keys, err := t.Keys(ctx)
@@ -184,7 +183,7 @@ func (s *Subscriber) popAll(ctx context.Context, changed map[string]struct{}) ([
 			}
 			continue
 		}
-		for _, key := range chunk { // it is enough to know that they are there
+		for _, key := range chunk { // it is enough to deliver their existence
 			take(key, nil, TooMany)
 		}
 	}
@@ -196,13 +195,13 @@ func (s *Subscriber) popAll(ctx context.Context, changed map[string]struct{}) ([
 	return out, nil
 }
 
-// tells returns the weight of a row that was delivered, and whether its end is.
-func (s *Subscriber) tells(key string) (was int64, tell bool) {
+// reports returns the weight of a row that was delivered, and whether its deletion is delivered.
+func (s *Subscriber) reports(key string) (was int64, tell bool) {
 	was, known := s.known[key]
 	return was, known || s.brief
 }
 
-// gone are the rows that were delivered and are not there any more, and those that changed, if these count.
+// gone returns the delivered rows that no longer exist. If brief is set, it adds changed rows that do not exist.
 func (s *Subscriber) gone(known map[string]int64, changed map[string]struct{}) (keys []string) {
 	for key := range s.known {
 		if _, there := known[key]; !there {
@@ -221,17 +220,17 @@ func (s *Subscriber) gone(known map[string]int64, changed map[string]struct{}) (
 	return keys
 }
 
-// Bounds of a bounded table: the bytes of its rows, and their number.
+// Bounds of a bounded table: the total bytes of its rows, and their number.
 const (
 	MaxTable  = 32 << 20
 	MaxRows   = 1 << 16
-	minWeight = MaxTable / MaxRows // of a row
+	minWeight = MaxTable / MaxRows // least weight of a row
 )
 
-// TooMany is the Size of a row that was not taken since those before it, by name, leave no room.
+// TooMany is the Size of a row that was not read because the rows before it, by name, exhaust the capacity.
 const TooMany = -1
 
-// weight is what a row counts for.
+// weight returns how much of the capacity a row uses, in bytes.
 func weight(key string, row FieldValues) int64 {
 	n := len(key)
 	for f, v := range row {
@@ -240,15 +239,15 @@ func weight(key string, row FieldValues) int64 {
 	return int64(max(n, minWeight))
 }
 
-// Bound makes the subscriber deliver no more than [MaxTable]: the first rows by name, and of the others that there are
-// too many. It is called before the first Pops.
+// Bound limits the subscriber to [MaxTable]: it delivers the first rows by name, and for the others only that there
+// are too many. It must be called before the first Pops.
 func (s *Subscriber) Bound() *Subscriber {
 	s.most = MaxTable
 	return s
 }
 
-// Stored makes the subscriber deliver rows as they are stored: the names of fields with what stands behind an "@", and
-// the NULL of a row without fields. It is called before the first Pops.
+// Stored makes the subscriber deliver rows in stored form: field names with the part from "@" on, and the NULL of a
+// row without fields. It must be called before the first Pops.
 func (s *Subscriber) Stored() *Subscriber {
 	s.stored = true
 	return s
@@ -261,7 +260,7 @@ func (s *Subscriber) rowOf() func([]any) FieldValues {
 	return rowOf
 }
 
-// set is a row that is there.
+// set returns the entry of an existing row.
 func (s *Subscriber) set(key string, row FieldValues, size int64) KeyOpFieldsValues {
 	if s.stored {
 		return KeyOpFieldsValues{Key: key, Op: OpSet, Stored: row, Size: size}
@@ -269,12 +268,12 @@ func (s *Subscriber) set(key string, row FieldValues, size int64) KeyOpFieldsVal
 	return KeyOpFieldsValues{Key: key, Op: OpSet, Fields: Pairs(row), Size: size}
 }
 
-// Brief makes the subscriber deliver a DEL of rows, too, that came and went between two calls of Pops: for whoever
-// reads rows by another way, and may have seen them.
+// Brief makes the subscriber also deliver a DEL for rows that were created and deleted between two calls of Pops. It
+// is for callers that also read rows in another way, and may have seen them.
 func (s *Subscriber) Brief() *Subscriber {
 	s.brief = true
 	return s
 }
 
-// Over reports whether there is no room for a row.
+// Over reports whether a row exceeds the capacity.
 func (s *Subscriber) Over(key string) bool { return s.first != "" && key >= s.first }

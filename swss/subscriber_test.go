@@ -12,8 +12,8 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// Whatever happened to the rows of a table that has too many, a subscriber has delivered those that one delivers that
-// begins now: the first by name that fit, and of the others that there are too many.
+// Whatever happened to the rows of a table that has too many, a subscriber has delivered the same as one that starts
+// now: the first rows by name that fit, and for the others that there are too many.
 func TestBoundedTable(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 20}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
@@ -82,8 +82,8 @@ func TestBoundedTable(t *testing.T) {
 	})
 }
 
-// A row that came and went between two calls is told to whoever asked for that, and to nobody else; also while all rows
-// are read anew.
+// A row that was created and deleted between two calls is reported only to subscribers that asked for that, also
+// during a full read.
 func TestBriefRows(t *testing.T) {
 	r, err := OpenEmbedded()
 	if err != nil {

@@ -32,7 +32,7 @@ func (t *Table) Set(ctx context.Context, key string, fv FieldValues) error {
 	return t.db.wrap(t.db.client.HSet(ctx, k, appendPairs(nil, OrNull(Pairs(fv)))...).Err(), "set", k)
 }
 
-// SetFor is Set for a row that goes away after life, unless it is set again.
+// SetFor does Set for a row that expires after life, unless it is set again.
 func (t *Table) SetFor(ctx context.Context, key string, fv FieldValues, life time.Duration) error {
 	k := t.db.rowKey(t.name, key)
 	_, err := t.db.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
@@ -43,7 +43,8 @@ func (t *Table) SetFor(ctx context.Context, key string, fv FieldValues, life tim
 	return t.db.wrap(err, "set", k)
 }
 
-// GetFor is Get of a row that was set for a time, with how long it has to live yet; negative: for ever.
+// GetFor returns a row with a time to live. left is the remaining time; negative means that the row does not
+// expire.
 func (t *Table) GetFor(ctx context.Context, key string) (fv FieldValues, left time.Duration, err error) {
 	row := t.db.rowKey(t.name, key)
 	var fields *redis.MapStringStringCmd
@@ -57,7 +58,7 @@ func (t *Table) GetFor(ctx context.Context, key string) (fv FieldValues, left ti
 	return fields.Val(), life.Val(), nil
 }
 
-// SetMany does Set for many rows in few round trips, in order of their keys.
+// SetMany does Set for many rows in a small number of round trips, in order of their keys.
 func (t *Table) SetMany(ctx context.Context, rows map[string]FieldValues) error {
 	keys := slices.Sorted(maps.Keys(rows))
 	return t.db.pipeline(ctx, "set "+t.name, len(keys), func(p redis.Pipeliner, i int) {
@@ -71,7 +72,7 @@ func (t *Table) Del(ctx context.Context, key string) error {
 	return t.db.wrap(t.db.client.Del(ctx, k).Err(), "del", k)
 }
 
-// DelMany removes many rows in few round trips.
+// DelMany removes many rows in a small number of round trips.
 func (t *Table) DelMany(ctx context.Context, keys []string) error {
 	return t.db.pipeline(ctx, "del "+t.name, len(keys), func(p redis.Pipeliner, i int) {
 		p.Del(ctx, t.db.rowKey(t.name, keys[i]))
@@ -84,7 +85,7 @@ func (t *Table) HDel(ctx context.Context, key string, fields ...string) error {
 	return t.db.wrap(t.db.client.HDel(ctx, k, fields...).Err(), "hdel", k)
 }
 
-// HDelMany removes fields of many rows in few round trips.
+// HDelMany removes fields of many rows in a small number of round trips.
 func (t *Table) HDelMany(ctx context.Context, fields map[string][]string) error {
 	keys := slices.Sorted(maps.Keys(fields))
 	return t.db.pipeline(ctx, "hdel "+t.name, len(keys), func(p redis.Pipeliner, i int) {
@@ -92,8 +93,7 @@ func (t *Table) HDelMany(ctx context.Context, fields map[string][]string) error 
 	})
 }
 
-// Get returns a row, false if there is none. List fields ("ports@") are
-// returned without the "@".
+// Get returns a row, or false if it does not exist. List fields ("ports@") are returned without the "@".
 func (t *Table) Get(ctx context.Context, key string) (FieldValues, bool, error) {
 	k := t.db.rowKey(t.name, key)
 	hash, err := t.db.client.HGetAll(ctx, k).Result()
@@ -117,7 +117,8 @@ func (t *Table) Keys(ctx context.Context) ([]string, error) {
 	return keys, nil
 }
 
-// AtLeast reports whether the table has n rows or more. It counts them only if the whole database has as many.
+// AtLeast reports whether the table has n rows or more. It counts them only if the whole database has at least n
+// keys.
 func (t *Table) AtLeast(ctx context.Context, n int) (bool, error) {
 	size, err := t.db.client.DBSize(ctx).Result()
 	if err != nil {
@@ -130,8 +131,7 @@ func (t *Table) AtLeast(ctx context.Context, n int) (bool, error) {
 	return len(keys) >= n, err
 }
 
-// Dump returns all rows. It is not atomic: a row that goes away meanwhile is
-// left out.
+// Dump returns all rows. It is not atomic: a row that is deleted meanwhile is left out.
 func (t *Table) Dump(ctx context.Context) (map[string]FieldValues, error) {
 	keys, err := t.Keys(ctx)
 	if err != nil {
@@ -146,8 +146,8 @@ func (t *Table) Dump(ctx context.Context) (map[string]FieldValues, error) {
 	return rows, err
 }
 
-// getMany reads rows in few round trips and passes each to f, in order. Keys
-// that hold no hash count as not found.
+// getMany reads rows in a small number of round trips and passes each to f, in order. Keys that hold no hash count as
+// not found.
 func (t *Table) getMany(ctx context.Context, keys []string, f func(key string, row FieldValues, found bool)) error {
 	for chunk := range slices.Chunk(keys, pipelineSize) {
 		cmds := make([]*redis.MapStringStringCmd, len(chunk))
@@ -168,8 +168,7 @@ func (t *Table) getMany(ctx context.Context, keys []string, f func(key string, r
 	return nil
 }
 
-// pipeline sends n commands, a bounded number per round trip. It tries all and returns the first
-// error.
+// pipeline sends n commands, a bounded number per round trip. It tries all and returns the first error.
 func (d *DB) pipeline(ctx context.Context, op string, n int, add func(p redis.Pipeliner, i int)) error {
 	var first error
 	for from := 0; from < n; from += pipelineSize {
@@ -192,7 +191,7 @@ func (d *DB) pipeline(ctx context.Context, op string, n int, add func(p redis.Pi
 // globEscape quotes characters that are special in Redis' patterns.
 func globEscape(s string) string {
 	if !strings.ContainsAny(s, `\*?[`) {
-		return s // most are names: a Replacer takes some kB
+		return s // most are plain names, and a Replacer needs some kB
 	}
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
 }

@@ -60,7 +60,7 @@ func TestTable(t *testing.T) {
 	})
 }
 
-// TestManyRows: thousands of rows take few round trips and all arrive.
+// TestManyRows: thousands of rows need a small number of round trips, and all arrive.
 func TestManyRows(t *testing.T) {
 	eachServer(t, func(t *testing.T, r *swss.Redis) {
 		ctx := t.Context()

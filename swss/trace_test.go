@@ -12,8 +12,7 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// words returns a command as text, without the database where that does not
-// matter.
+// words returns a command as text, without the database if that does not matter.
 func words(c swsstest.Command) string {
 	if strings.HasSuffix(c.Args[0], "SUBSCRIBE") {
 		return strings.Join(c.Args, " ")
@@ -27,7 +26,7 @@ func golden(t *testing.T) []swsstest.Command {
 	return swsstest.ParseMonitor(t, string(text))
 }
 
-// relevant leaves out what belongs to our own way of connecting and reading.
+// relevant leaves out the commands of our own way of connecting and reading.
 func relevant(all []swsstest.Command) []string {
 	var out []string
 	for _, c := range all {
@@ -43,7 +42,7 @@ func relevant(all []swsstest.Command) []string {
 	return out
 }
 
-// TestWire: our commands are those of SONiC's library, word by word.
+// TestWire: our commands equal those of SONiC's library, word by word.
 func TestWire(t *testing.T) {
 	server := swsstest.StartServer(t)
 	r := server.Open()
@@ -131,7 +130,7 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// loadScripts makes the server know our scripts, so that none is sent twice.
+// loadScripts loads our scripts into the server, so that none is sent twice.
 func loadScripts(t *testing.T, r *swss.Redis) {
 	t.Helper()
 	ctx := t.Context()
@@ -160,8 +159,7 @@ func loadScripts(t *testing.T, r *swss.Redis) {
 	dialRaw(t, r.Addr()).do("FLUSHALL")
 }
 
-// TestScriptEffects: our scripts leave in the databases what the scripts of
-// SONiC's library do, after every single call.
+// TestScriptEffects: our scripts leave the same in the databases as the scripts of SONiC's library, after every call.
 func TestScriptEffects(t *testing.T) {
 	theirs := dialRaw(t, swsstest.StartServer(t).Addr)
 	oursServer := swsstest.StartServer(t)
@@ -191,8 +189,8 @@ func TestScriptEffects(t *testing.T) {
 	}
 }
 
-// scriptDigests loads our scripts and returns which of them a call of theirs
-// means, by the shape of its arguments.
+// scriptDigests loads our scripts. It returns a function that maps a call of theirs to our script, by the shape of
+// its arguments.
 func scriptDigests(t *testing.T, c *rawConn) func(args []string) string {
 	t.Helper()
 	load := func(name string) string {

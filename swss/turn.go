@@ -9,18 +9,18 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// fieldTurn is the field of [KeyMark] with the turn.
+// fieldTurn is the field of [KeyMark] that holds the revision.
 const fieldTurn = "turn"
 
-// Who writes many rows at once to CONFIG_DB takes a turn: in the same transaction as the rows, the field "turn" of
-// [KeyMark] gets a word that nobody else uses. If the connection breaks before the answer is there, the turn tells
-// whether the rows were written. And who began when another's turn was in force can refuse to write on top of what it
-// has not seen.
+// A client that writes many rows at once to CONFIG_DB creates a revision, called a turn: the transaction of the rows
+// also sets the field "turn" of [KeyMark] to a unique word. If the connection breaks before the answer, the field
+// reveals whether the rows were written. A client that began under an earlier revision can refuse to overwrite unseen
+// rows.
 
-// NewTurn returns a word for a turn.
+// NewTurn returns a unique word for a revision.
 func NewTurn() string { return rand.Text() }
 
-// Turn returns the word of the last turn, "" if there was none, or the database was emptied since.
+// Turn returns the word of the last revision. It is "" if there was none, or if the database was emptied since.
 func (d *DB) Turn(ctx context.Context) (string, error) {
 	turn, err := d.client.HGet(ctx, KeyMark, fieldTurn).Result()
 	if errors.Is(err, redis.Nil) {
@@ -29,13 +29,13 @@ func (d *DB) Turn(ctx context.Context) (string, error) {
 	return turn, d.wrap(err, "read the turn")
 }
 
-// TakeTurn adds to a transaction what makes it a turn.
+// TakeTurn adds the command to a transaction that makes it a revision.
 func TakeTurn(ctx context.Context, p redis.Pipeliner, turn string) {
 	p.HSet(ctx, KeyMark, fieldTurn, turn)
 }
 
-// KeyInitialized is the key, a string, by which SONiC's utilities learn that CONFIG_DB holds a configuration: they wait
-// until it exists. The process that loads a configuration sets it behind the last row; daemons never do.
+// KeyInitialized is the string key by which SONiC's utilities detect that CONFIG_DB holds a configuration: they wait
+// until it exists. The process that loads a configuration sets it after the last row. Daemons never do.
 const KeyInitialized = "CONFIG_DB_INITIALIZED"
 
 // SetInitialized sets or deletes [KeyInitialized].
@@ -46,32 +46,33 @@ func (d *DB) SetInitialized(ctx context.Context, loaded bool) error {
 	return d.wrap(d.client.Set(ctx, KeyInitialized, "1", 0).Err(), "set", KeyInitialized)
 }
 
-// Empty reports whether a database has no rows: nothing but the marks, and [KeyInitialized].
+// Empty reports whether a database has no rows. The marks and [KeyInitialized] do not count.
 func (d *DB) Empty(ctx context.Context) (bool, error) {
-	tx := d.client.TxPipeline() // at one moment: a mark may come meanwhile
+	tx := d.client.TxPipeline() // atomic, since a mark may be added meanwhile
 	size, marks := tx.DBSize(ctx), tx.Exists(ctx, KeyMark, KeyInitialized)
 	_, err := tx.Exec(ctx)
 	return size.Val() == marks.Val(), d.wrap(err, "count the keys")
 }
 
-// settleText takes the turn from who may still come, unless it was taken.
-const settleText = `
+// confirmText replaces the revision with another, unless it was written. A late write of the revision is then refused.
+const confirmText = `
 if redis.call('HGET', KEYS[1], ARGV[1]) == ARGV[2] then return 1 end
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
 return 0`
 
-// Bounds of [DB.Settle].
+// Bounds of [DB.ConfirmTurn].
 const (
-	settlePause = 100 * time.Millisecond
-	settleAsk   = 2 * time.Second // one question
+	confirmPause = 100 * time.Millisecond
+	confirmAsk   = 2 * time.Second // one query
 )
 
-// Settle tells whether a turn was taken of which no answer came. It asks until Redis answers or ctx ends. If the turn
-// was not taken, nobody takes it later who checks the turn before. An emptied database says no, and so it is.
-func (d *DB) Settle(ctx context.Context, turn string) (taken bool, err error) {
-	script, other := NewScript(settleText), NewTurn()
+// ConfirmTurn reports whether a revision whose answer was lost was written. It asks until Redis answers or ctx ends. If
+// it was not written, no client that checks the revision before can write it later. For an emptied database it returns
+// false, which is correct.
+func (d *DB) ConfirmTurn(ctx context.Context, turn string) (taken bool, err error) {
+	script, other := NewScript(confirmText), NewTurn()
 	for {
-		ask, cancel := context.WithTimeout(ctx, settleAsk)
+		ask, cancel := context.WithTimeout(ctx, confirmAsk)
 		res, err := d.Run(ask, script, []string{KeyMark}, fieldTurn, turn, other)
 		cancel()
 		if err == nil {
@@ -81,7 +82,7 @@ func (d *DB) Settle(ctx context.Context, turn string) (taken bool, err error) {
 		select {
 		case <-ctx.Done():
 			return false, d.wrap(err, "settle a turn")
-		case <-time.After(settlePause):
+		case <-time.After(confirmPause):
 		}
 	}
 }

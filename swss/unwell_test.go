@@ -14,8 +14,8 @@ func bothServers(t *testing.T, f func(t *testing.T, addr string)) {
 	t.Run("redis-server", func(t *testing.T) { f(t, swsstest.StartServer(t).Addr) })
 }
 
-// CLIENT PAUSE keeps all waiting for as long as it says, also who would end it. In a transaction it begins behind it:
-// what else that says is heard.
+// CLIENT PAUSE blocks all commands for its duration, including CLIENT UNPAUSE. In a transaction it begins after the
+// transaction, whose other commands still take effect.
 func TestPause(t *testing.T) {
 	bothServers(t, func(t *testing.T, addr string) {
 		const long = 150 * time.Millisecond
@@ -41,7 +41,7 @@ func TestPause(t *testing.T) {
 	})
 }
 
-// A pause that is over before it has well begun holds nobody.
+// A pause that ends almost immediately blocks no command.
 func TestShortPauses(t *testing.T) {
 	c := dialRaw(t, swsstest.Start(t).Addr())
 	for range 1000 {
@@ -52,7 +52,7 @@ func TestShortPauses(t *testing.T) {
 	}
 }
 
-// A server that closes lets nobody wait.
+// Closing a server ends all waits.
 func TestCloseDuringPause(t *testing.T) {
 	r := swsstest.Start(t)
 	c := dialRaw(t, r.Addr())
@@ -63,7 +63,7 @@ func TestCloseDuringPause(t *testing.T) {
 	}
 }
 
-// A full server refuses what takes room, within scripts and transactions too, and nothing else.
+// A full server refuses commands that need memory, also within scripts and transactions, and no others.
 func TestFull(t *testing.T) {
 	bothServers(t, func(t *testing.T, addr string) {
 		c := dialRaw(t, addr)

@@ -10,7 +10,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// tableType finds a table type; the reason says why there is none.
+// tableType returns a table type, or the reason why there is none.
 func (m *Manager) tableType(name string) (typ schema.ACLTableType, reason string) {
 	if typ, ok := schema.BuiltinACLType(name); ok {
 		return typ, ""
@@ -50,7 +50,7 @@ func (m *Manager) aclTable(key string, fields swss.FieldValues) {
 	m.mark(kindTable, key)
 }
 
-// table finds an ACL table. The table of flow groups exists even if it is not configured.
+// table returns an ACL table, or nil. The table of flow groups exists even if it is not configured.
 func (m *Manager) table(key string) *tableRow {
 	if row := m.tables[key]; row != nil || key != schema.TAMTable {
 		return row
@@ -61,7 +61,7 @@ func (m *Manager) table(key string) *tableRow {
 // needsTAM reports whether the implicit table TAM is needed.
 func (m *Manager) needsTAM() bool { return m.ofTAM > 0 }
 
-func (m *Manager) settleTable(key string) {
+func (m *Manager) decideTable(key string) {
 	appl := forward.Row{Table: schema.AppACLTable, Key: key}
 	state := forward.Row{Table: schema.StateACLTable, Key: key}
 	row := m.table(key)
@@ -93,8 +93,7 @@ func (m *Manager) settleTable(key string) {
 	}
 }
 
-// usableTable finds the type of a table whose rules can be applied; the reason
-// says why they cannot.
+// usableTable returns the type of a table whose rules can be applied, or the reason why they cannot.
 func (m *Manager) usableTable(key string) (typ schema.ACLTableType, reason string) {
 	row := m.table(key)
 	if row == nil {
@@ -115,8 +114,8 @@ type ruleRow struct {
 	key    schema.ACLRuleKey
 	fields []swss.Pair
 	ports  []string // as written
-	usable bool     // forwarded
-	reason string   // why it is not
+	usable bool     // whether it is forwarded
+	reason string   // why it is not forwarded
 }
 
 func (m *Manager) aclRule(key string, fields swss.FieldValues) {
@@ -141,7 +140,7 @@ func (m *Manager) aclRule(key string, fields swss.FieldValues) {
 	m.checkTAM(k.Table)
 }
 
-// ruleOfTable records that a table has a rule, or with n = -1 that it no longer has.
+// ruleOfTable records that a table has a rule. With n = -1 it removes the record.
 func (m *Manager) ruleOfTable(table, rule string, n int) {
 	if n > 0 {
 		m.users.add(id{kindTable, table}, id{kindRule, rule})
@@ -153,7 +152,7 @@ func (m *Manager) ruleOfTable(table, rule string, n int) {
 	}
 }
 
-// checkTAM marks the implicit table TAM when it comes or goes.
+// checkTAM marks the implicit table TAM dirty when it must be created or removed.
 func (m *Manager) checkTAM(table string) {
 	appl := forward.Row{Table: schema.AppACLTable, Key: schema.TAMTable}
 	if table == schema.TAMTable && m.tables[schema.TAMTable] == nil && m.needsTAM() != (m.out.Written(appl) != nil) {
@@ -161,7 +160,7 @@ func (m *Manager) checkTAM(table string) {
 	}
 }
 
-func (m *Manager) settleRule(key string) {
+func (m *Manager) decideRule(key string) {
 	row := m.rules[key]
 	k, ok := schema.ParseACLRuleKey(key)
 	appl := forward.Row{Table: schema.AppACLRule, Key: k.Appl()}
@@ -188,8 +187,7 @@ func (m *Manager) settleRule(key string) {
 	}
 }
 
-// checkedRule returns the rule to forward, or a status and the reason why it
-// cannot be.
+// checkedRule returns the rule to forward, or a status and the reason why there is none.
 func (m *Manager) checkedRule(key string, row *ruleRow) (rule schema.ACLRule, status, reason string) {
 	m.forgetPorts(row)
 	if _, ok := schema.ParseACLRuleKey(key); !ok {
@@ -244,7 +242,7 @@ func (m *Manager) resolveRedirect(r schema.Redirect) schema.Redirect {
 	return r
 }
 
-// notePorts records the names of ports that the rule is written with.
+// notePorts records the port names in the rule as they are written.
 func (m *Manager) notePorts(row *ruleRow, rule schema.ACLRule) {
 	for _, match := range rule.Matches {
 		row.ports = append(row.ports, match.Ports...)

@@ -15,8 +15,8 @@ type altMark struct{ schema.AltMarkSession }
 
 func (s altMark) refs() refs { return refs{group: s.FlowGroup} }
 
-// check says which marks QoS uses: where marks are written, and where the flow group matches the traffic class, for
-// then the mark may decide whether a packet matches.
+// check finds marks that QoS uses. A conflict matters where marks are written. It also matters where the flow group
+// matches the traffic class, because the mark may then decide whether a packet matches.
 func (s altMark) check(m *Manager) (wrong string, lacks []string) {
 	of := "want a mark on which no queue depends"
 	if rule := m.ruleOf(s.FlowGroup); rule != nil && slices.ContainsFunc(rule.fields, isTC) {
@@ -43,7 +43,7 @@ func (s altMark) appl(_ *Manager, rule schema.ACLRuleKey) map[string]string {
 	return schema.AltMarkFlow{Name: s.Name, Rule: rule, Session: s.Session}.Fields()
 }
 
-// qos knows which bits of the DSCP decide traffic classes.
+// qos determines which bits of the DSCP affect traffic classes.
 type qos struct {
 	maps    map[string]*[64]uint8 // valid rows of DSCP_TO_TC_MAP: the class of each DSCP
 	ports   map[string]schema.PortQoS
@@ -60,7 +60,7 @@ func (q *qos) forget() {
 	q.changed = true
 }
 
-// dscpMap takes a row of DSCP_TO_TC_MAP. One that is not valid maps nothing.
+// dscpMap applies a row of DSCP_TO_TC_MAP. An invalid row maps nothing.
 func (q *qos) dscpMap(key string, fields swss.FieldValues) {
 	delete(q.maps, key)
 	if fields != nil {
@@ -75,7 +75,7 @@ func (q *qos) dscpMap(key string, fields swss.FieldValues) {
 	q.forget()
 }
 
-// portQoS takes a row of PORT_QOS_MAP. One that is not valid binds nothing.
+// portQoS applies a row of PORT_QOS_MAP. An invalid row binds nothing.
 func (q *qos) portQoS(key string, fields swss.FieldValues) {
 	delete(q.ports, key)
 	if fields != nil {
@@ -86,8 +86,8 @@ func (q *qos) portQoS(key string, fields swss.FieldValues) {
 	q.forget()
 }
 
-// conflict says which map of which port puts packets into another traffic class when a bit of their
-// DSCP changes; "" if none does.
+// conflict returns a text that names a map and port where changing a bit of the DSCP changes the traffic class. It
+// returns "" if there is none.
 func (q *qos) conflict(bit uint8) string {
 	if reason, ok := q.known[bit]; ok {
 		return reason
@@ -111,8 +111,7 @@ func (q *qos) conflict(bit uint8) string {
 	return reason
 }
 
-// differ names the first two DSCPs that a bit tells apart and whose traffic
-// classes differ; "" if there are none.
+// differ returns a text with the first two DSCPs that differ only in a bit and have different traffic classes, or "".
 func differ(classes *[64]uint8, bit uint8) string {
 	for d := range uint8(len(classes)) {
 		if e := d | bit; d != e && classes[d] != classes[e] {
@@ -122,7 +121,7 @@ func differ(classes *[64]uint8, bit uint8) string {
 	return ""
 }
 
-// portsInWords names the first of some ports.
+// portsInWords returns a text with the first port and the number of the others.
 func portsInWords(ports []string) string {
 	if len(ports) == 1 {
 		return "port " + ports[0]

@@ -11,7 +11,7 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// valid and invalid rows that depend on each other and exclude each other.
+// lines are valid and invalid rows that depend on each other and exclude each other.
 var lines = []string{
 	port0, port4, "PORT|Ethernet4 lanes=4 speed=1000 alias=Eth1", "PORT|Ethernet0 lanes=0", "-PORT|Ethernet0",
 	"-PORT|Ethernet4",
@@ -105,8 +105,8 @@ var switchLines = []string{
 	"TAM_SWITCH_TABLE|x switch-id=5", "-TAM_SWITCH_TABLE|global", "-TAM_SWITCH_TABLE|x",
 }
 
-// Any sequence of valid and invalid rows, with restarts between, leads to what
-// the last version of each row gives when all are applied once.
+// Any sequence of valid and invalid rows, with restarts in between, has the same result as applying the last version of
+// each row once.
 func TestConvergence(t *testing.T) {
 	cases := []struct {
 		name   string
@@ -131,7 +131,7 @@ func TestConvergence(t *testing.T) {
 	})
 }
 
-// Nothing is written at a restart, or when a row is written as it was.
+// Nothing is written at a restart, or when a row is written again without a change.
 func TestNothingToDo(t *testing.T) {
 	rows := []string{metadata, port0, rule1, group1, session1, alt1, active, altActive, capable, altCapable,
 		"TAM_COLLECTORS_TABLE|c ipaddress=10.0.0.1 port=1"}

@@ -14,15 +14,15 @@ func (s dropSession) refs() refs {
 	return refs{group: s.FlowGroup, collectors: s.Collectors, sampler: s.Sampler}
 }
 
-// described is what its status row says of what it is.
+// described returns the description in its status row.
 func (s dropSession) described() map[string]string { return s.Described() }
 
-// check requires collectors that take IPFIX by UDP, the rules of the flow group, and the sampler.
+// check requires collectors that accept IPFIX over UDP, the rules of the flow group, and the sampler.
 func (s dropSession) check(m *Manager) (wrong string, lacks []string) {
 	return checkReporting(m, s.refs())
 }
 
-// checkReporting checks what a session that reports names.
+// checkReporting checks the rows that a reporting session names.
 func checkReporting(m *Manager, r refs) (wrong string, lacks []string) {
 	for _, name := range r.collectors {
 		c, missing := m.collector(name)
@@ -62,7 +62,7 @@ func (s dropSession) appl(m *Manager, _ schema.ACLRuleKey) map[string]string {
 	return flow.Fields()
 }
 
-// rateOf is the rate of a sampler; of none, and of one that is not valid, 1: every packet.
+// rateOf returns the rate of a sampler. If there is none or it is invalid, the rate is 1, which means every packet.
 func rateOf(m *Manager, sampler string) uint32 {
 	if r, ok := m.valid(kindSampler, sampler).(plain[schema.Sampler]); ok {
 		return r.row.Rate

@@ -7,7 +7,7 @@ import (
 	"tamtam/tammgr"
 )
 
-// A session of tail-stamping names a flow group; another names one that there is not.
+// A session of tail-stamping names a flow group. Another session names one that does not exist.
 func Example() {
 	forwardtest.Example(func(d *orch.Daemon, r *swss.Redis) { tammgr.New(d, r) }, []string{
 		"appl:SWITCH_TABLE:switch tam-tailstamping-capable=true",

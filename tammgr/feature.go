@@ -12,9 +12,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// settleFeature decides whether a feature is active: it is asked for and the
-// switch can do it.
-func (m *Manager) settleFeature(key string) {
+// decideFeature decides whether a feature is active. It must be requested, and the switch must support it.
+func (m *Manager) decideFeature(key string) {
 	appl := forward.Row{Table: schema.AppTAMFeature, Key: key}
 	state := forward.Row{Table: schema.StateTAMFeature, Key: key}
 	fields, ok := m.features[key]
@@ -53,14 +52,14 @@ func (m *Manager) settleFeature(key string) {
 	}
 }
 
-// implied reports whether a feature without a row is wanted because something of it is configured, as in SONiC's own
-// design, which has no such rows. A row that says INACTIVE ends that.
+// implied reports whether a feature without a row is requested because a session of it is configured. This follows
+// SONiC's own design, which has no such rows. A row with status INACTIVE overrides it.
 func (m *Manager) implied(feature string) bool {
 	return feature == schema.FeatureDropMonitor && len(m.rows[kindDrop]) > 0 ||
 		feature == schema.FeatureIFA && len(m.rows[kindIFA]) > 0
 }
 
-// supported reports whether the switch can do a feature; if not, it reports the reason to STATE_DB.
+// supported reports whether the switch supports a feature. If not, it writes the reason to STATE_DB.
 func (m *Manager) supported(feature string, state forward.Row) bool {
 	known := false
 	for _, f := range schema.Features() {
@@ -80,7 +79,7 @@ func (m *Manager) supported(feature string, state forward.Row) bool {
 	return false
 }
 
-// tamSwitch takes the switch's configured ids.
+// tamSwitch applies the configured ids of the switch.
 func (m *Manager) tamSwitch(key string, fields swss.FieldValues) {
 	if key == schema.TAMGlobalKey {
 		m.sw = fields
@@ -98,9 +97,9 @@ func (m *Manager) tamSwitch(key string, fields swss.FieldValues) {
 	m.mark(kindSwitch, schema.TAMGlobalKey)
 }
 
-// settleSwitch decides the ids in use: what is configured, else what the MAC address gives. While a
-// feature is active those in use stay.
-func (m *Manager) settleSwitch() {
+// decideSwitch decides on the ids in use: the configured ones, or else those derived from the MAC address. While a
+// feature is active, the ids in use stay.
+func (m *Manager) decideSwitch() {
 	appl := forward.Row{Table: schema.AppTAMSwitch, Key: schema.TAMGlobalKey}
 	state := forward.Row{Table: schema.StateTAMSwitch, Key: schema.TAMGlobalKey}
 	want, reason, err := m.wantedIDs()
@@ -134,7 +133,7 @@ func (m *Manager) settleSwitch() {
 	m.out.Report(state, status, reason)
 }
 
-// wantedIDs returns the ids that apply while no feature is active, and a reason if one is missing.
+// wantedIDs returns the ids to use while no feature is active, and a reason if one is missing.
 func (m *Manager) wantedIDs() (want schema.TAMSwitchInUse, reason string, err error) {
 	var s schema.TAMSwitch
 	if m.sw != nil {
@@ -163,8 +162,8 @@ func (m *Manager) wantedIDs() (want schema.TAMSwitchInUse, reason string, err er
 	return want, reason, err
 }
 
-// latching lists the features that were active before and stay it, sorted. The drop monitor is not among them: its
-// sessions take new ids at once, as SONiC's own design has it.
+// latching returns the sorted features that were active before and stay active. The drop monitor is not among them: its
+// sessions use new ids immediately, as in SONiC's own design.
 func (m *Manager) latching() []string {
 	var out []string
 	for _, f := range slices.Sorted(maps.Keys(m.active)) {
@@ -175,7 +174,7 @@ func (m *Manager) latching() []string {
 	return out
 }
 
-// latch keeps the ids that are in use and says which would have changed.
+// latch keeps the ids that are in use, and returns the changes that it prevented.
 func latch(old, want schema.TAMSwitchInUse) (schema.TAMSwitchInUse, []string) {
 	var changes []string
 	if old.HasSwitchID {

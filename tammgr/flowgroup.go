@@ -13,8 +13,8 @@ import (
 type groupRow struct {
 	group  schema.FlowGroup
 	err    error
-	valid  bool   // sessions may use it
-	reason string // why they may not
+	valid  bool   // whether sessions may use it
+	reason string // why they may not use it
 }
 
 func (m *Manager) flowGroup(key string, fields swss.FieldValues) {
@@ -35,14 +35,14 @@ func (m *Manager) flowGroup(key string, fields swss.FieldValues) {
 	m.markIfThere(kindTAMGroup, key)
 }
 
-// ids are the ids that flow groups want, and who has them.
+// ids contains the ids that flow groups request, and their owners.
 type ids struct {
-	wanted  map[uint32]orch.Few[string]
+	wanted  map[uint32]orch.SmallSet[string]
 	changed map[uint32]struct{}
-	winner  map[uint32]string // known in this pass
+	winner  map[uint32]string // owners that are known in this pass
 }
 
-// claim records that a valid row wants an id.
+// claim records that a valid row requests an id.
 func (x *ids) claim(id uint32, key string) {
 	if id == 0 {
 		return
@@ -61,7 +61,7 @@ func (x *ids) unclaim(id uint32, key string) {
 	x.changed[id] = struct{}{}
 }
 
-// owner returns the flow group that has an id: the first of those that want it.
+// owner returns the flow group that owns an id: the first of those that request it.
 func (x *ids) owner(id uint32) string {
 	if w, ok := x.winner[id]; ok {
 		return w
@@ -76,7 +76,7 @@ func (x *ids) owner(id uint32) string {
 	return first
 }
 
-func (m *Manager) settleGroup(key string) {
+func (m *Manager) decideGroup(key string) {
 	state := forward.Row{Table: schema.StateTAMFlowGroup, Key: key}
 	m.markUsers(id{kindGroup, key})
 	row := m.groups[key]
@@ -88,8 +88,8 @@ func (m *Manager) settleGroup(key string) {
 	row.valid, row.reason = status == "", reason
 	if status == "" {
 		status, reason = m.groupRule(row.group)
-		// Sessions may come before the rule. But if the rule cannot be applied, they need not wait
-		// for orchagent to say that it is missing.
+		// Sessions may exist before the rule. If the rule cannot be applied, they need not wait until orchagent reports
+		// it missing.
 		if rule := m.rules[row.group.Rule().Config()]; rule != nil && !rule.usable {
 			row.valid, row.reason = false, reason
 		}
@@ -97,7 +97,7 @@ func (m *Manager) settleGroup(key string) {
 	m.out.Report(state, status, reason)
 }
 
-// checkGroup returns no status for a group that sessions may use.
+// checkGroup returns an empty status if sessions may use the group.
 func (m *Manager) checkGroup(key string, row *groupRow) (status, reason string) {
 	if row.err != nil {
 		return schema.StatusFailed, schema.Reason(row.err)
@@ -116,7 +116,7 @@ func (m *Manager) checkGroup(key string, row *groupRow) (status, reason string) 
 	return "", ""
 }
 
-// groupRule reports whether a valid group's match is there.
+// groupRule returns the status of a valid group by its rule: active if the rule is usable, otherwise pending.
 func (m *Manager) groupRule(g schema.FlowGroup) (status, reason string) {
 	row := m.rules[g.Rule().Config()]
 	switch {

@@ -7,9 +7,8 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// task is a row of TAM_FLYMON_TASK_TABLE. It is forwarded with the match of its flow
-// group as filter and takes no ACL entry: flow groups of higher priority take no packets
-// from it.
+// task is a row of TAM_FLYMON_TASK_TABLE. It is forwarded with the match of its flow group as filter and uses no ACL
+// entry. So flow groups of higher priority do not hide packets from it.
 type task struct {
 	schema.FlyMonTask
 	key string
@@ -17,7 +16,7 @@ type task struct {
 
 func (t task) refs() refs { return refs{group: t.FlowGroup} }
 
-// filter is the match of the flow group, as far as its rule is there.
+// filter returns the match of the flow group, or the row's own filter if the rule does not exist.
 func (t task) filter(m *Manager) (f flymon.Filter, err error) {
 	if rule := m.ruleOf(t.FlowGroup); rule != nil {
 		match, _, _ := m.checkedRule(rule.key.Config(), rule)
@@ -38,7 +37,7 @@ func (t task) appl(m *Manager, _ schema.ACLRuleKey) map[string]string {
 	return schema.FlyMonFlow{Name: t.key, Of: t.FlowGroup, Task: t.Task}.Fields()
 }
 
-// ruleOf is the rule of a valid flow group; nil if there is none that can be used.
+// ruleOf returns the rule of a valid flow group, or nil if no rule can be used.
 func (m *Manager) ruleOf(group string) *ruleRow {
 	if g := m.groups[group]; g != nil && !g.valid {
 		return nil

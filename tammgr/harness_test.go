@@ -9,7 +9,7 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// applTables and stateTables are what the manager writes.
+// applTables and stateTables are the tables that the manager writes.
 var applTables, stateTables = written()
 
 func written() (appl, state []string) {

@@ -12,7 +12,7 @@ func (s ifaSession) refs() refs {
 	return refs{group: s.FlowGroup, collectors: s.Collectors, sampler: s.Sampler}
 }
 
-// check requires collectors that take IPFIX by UDP, the rules of the flow group, and the sampler.
+// check requires collectors that accept IPFIX over UDP, the rules of the flow group, and the sampler.
 func (s ifaSession) check(m *Manager) (wrong string, lacks []string) {
 	return checkReporting(m, s.refs())
 }
@@ -28,7 +28,8 @@ func (s ifaSession) appl(m *Manager, _ schema.ACLRuleKey) map[string]string {
 	return flow.Fields()
 }
 
-// tamSessionRow takes rows of TAM_SESSION, whose types are kinds of their own: what was of another type is gone.
+// tamSessionRow returns the handler of rows of TAM_SESSION. Each type is a separate kind, and a row replaces one of
+// another type.
 func tamSessionRow(m *Manager) func(string, swss.FieldValues) {
 	types := map[string]kind{schema.SessionDropMonitor: kindDrop, schema.SessionIFA: kindIFA}
 	return func(key string, fields swss.FieldValues) {

@@ -8,7 +8,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// limit refuses the rows of a kind that are too many: those first by name are taken, whatever came first.
+// limit refuses the rows of a kind beyond the maximum. The first rows by name are accepted, whatever their order of
+// arrival.
 func (m *Manager) limit(k kind) {
 	if len(m.rows[k]) <= m.MostRows && len(m.over[k]) == 0 || len(m.dirty[k]) == 0 {
 		return
@@ -29,7 +30,7 @@ func (m *Manager) limit(k kind) {
 	m.over[k] = over
 }
 
-// tooMany says that a row is one too many, "" if it is not.
+// tooMany returns the reason if a row is beyond the maximum, and "" if it is not.
 func (m *Manager) tooMany(k kind, key string) string {
 	if _, over := m.over[k][key]; !over {
 		return ""

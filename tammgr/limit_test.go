@@ -13,8 +13,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// Of too many sessions the first by name are taken, whatever came first; the others say why they are not. When one
-// goes, the next takes its place.
+// If there are too many sessions, the first by name are accepted, whatever their order of arrival. The status of the
+// other sessions contains the reason. When an accepted session is deleted, the next one replaces it.
 func TestTooManySessions(t *testing.T) {
 	b := forwardtest.New(t, swsstest.Start(t), func(d *orch.Daemon, r *swss.Redis) { New(d, r).MostRows = 2 })
 	check := func(when string, taken ...int) {
@@ -49,7 +49,7 @@ func TestTooManySessions(t *testing.T) {
 	check("room for all", 2, 4)
 }
 
-// The tables that are limited are those that schema says, by which a configuration is refused before it is loaded.
+// The limited tables are those of the schema, by which a configuration is refused before it is loaded.
 func TestLimitedTables(t *testing.T) {
 	for _, table := range schema.Tables() {
 		limited := false

@@ -15,11 +15,11 @@ type set map[string]struct{}
 
 // A Manager holds the rows of TAM and ACLs. It runs on its daemon's goroutine.
 type Manager struct {
-	// FallbackMAC gives the default ids where DEVICE_METADATA has no mac; zero:
-	// there are none then. It is set before the daemon's first step.
+	// FallbackMAC is the source of the default ids if DEVICE_METADATA has no mac. If it is zero, there are no default
+	// ids. It is set before the daemon's first step.
 	FallbackMAC schema.MAC
-	// MostRows is how many rows of a table of sessions, tasks or what they name are taken; of more, the
-	// first by name. It is set before the daemon's first step.
+	// MostRows is the maximum number of rows accepted in a table of sessions, of tasks, or of the objects that these
+	// name. If there are more, the first by name are accepted. It is set before the daemon's first step.
 	MostRows int
 
 	out     *forward.Output
@@ -28,32 +28,32 @@ type Manager struct {
 
 	meta     schema.DeviceMetadata
 	metaErr  error
-	caps     swss.FieldValues // SWITCH_TABLE:switch; nil: not there
-	sw       swss.FieldValues // TAM_SWITCH_TABLE|global; nil: not there
+	caps     swss.FieldValues // SWITCH_TABLE:switch; nil if it does not exist
+	sw       swss.FieldValues // TAM_SWITCH_TABLE|global; nil if it does not exist
 	ports    ports
 	features map[string]swss.FieldValues
-	active   set                        // features wanted in APPL_DB
-	rows     [kindCount]map[string]*row // of the kinds that are decided alike
-	over     [kindCount]set             // of them those that are too many
-	tableOf  [kindCount]schema.Table    // of theirs: where they are written to
+	active   set                        // features that should be in APPL_DB
+	rows     [kindCount]map[string]*row // rows of the kinds that kinds contains
+	over     [kindCount]set             // those of them beyond the maximum
+	tableOf  [kindCount]schema.Table    // the tables of these kinds, with their outputs
 	tables   map[string]*tableRow
 	rules    map[string]*ruleRow // by CONFIG_DB key
 	groups   map[string]*groupRow
 	ids      ids // of flow groups
 	qos      qos
 	users    users
-	idsWait  string // why ids that are configured are not in use yet
-	ofTAM    int    // rules, and rows with a flow group, that want the implicit table TAM
+	idsWait  string // why configured ids are not in use yet
+	ofTAM    int    // number of rules, and of rows with a flow group, that need the implicit table TAM
 }
 
-// An id names a row.
+// An id identifies a row.
 type id struct {
 	kind kind
 	key  string
 }
 
-// users are the rows that name another, which need not exist.
-type users map[id]orch.Few[id]
+// users contains the rows that name another row, which need not exist.
+type users map[id]orch.SmallSet[id]
 
 func (x users) add(name, user id) {
 	x[name] = x[name].With(user)
@@ -72,7 +72,7 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 		features: map[string]swss.FieldValues{}, active: set{},
 		tables: map[string]*tableRow{}, rules: map[string]*ruleRow{}, groups: map[string]*groupRow{},
 		MostRows: schema.MaxRows,
-		ids:      ids{wanted: map[uint32]orch.Few[string]{}, changed: map[uint32]struct{}{}}, qos: newQoS(), users: users{},
+		ids:      ids{wanted: map[uint32]orch.SmallSet[string]{}, changed: map[uint32]struct{}{}}, qos: newQoS(), users: users{},
 	}
 	m.ports = ports{
 		alias: map[string]string{}, named: map[string]set{}, lags: set{},
@@ -89,8 +89,8 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	return m
 }
 
-// consume registers the tables. The order does not matter: nothing is decided before all existing
-// rows have been read.
+// consume registers the tables. Their order does not matter: nothing is decided before all existing rows have been
+// read.
 func (m *Manager) consume(d *orch.Daemon, r *swss.Redis) {
 	config := r.DB(swss.ConfigDB)
 	for _, t := range []struct {
@@ -117,21 +117,21 @@ func (m *Manager) consume(d *orch.Daemon, r *swss.Redis) {
 
 func (m *Manager) mark(k kind, key string) { m.dirty[k][key] = struct{}{} }
 
-// markUsers marks the rows that name a row.
+// markUsers marks the rows that name a row dirty.
 func (m *Manager) markUsers(name id) {
 	for u := range m.users[name].All() {
 		m.mark(u.kind, u.key)
 	}
 }
 
-// markRows marks all rows of a kind.
+// markRows marks all rows of a kind dirty.
 func (m *Manager) markRows(k kind) {
 	for key := range m.rows[k] {
 		m.mark(k, key)
 	}
 }
 
-// due reports whether there is something to settle.
+// due reports whether a row must be decided.
 func (m *Manager) due() bool {
 	if !m.started || len(m.ids.changed) > 0 || m.qos.changed && len(m.rows[kindAltMark]) > 0 {
 		return true
@@ -139,7 +139,7 @@ func (m *Manager) due() bool {
 	return slices.ContainsFunc(m.dirty[:], func(s set) bool { return len(s) > 0 })
 }
 
-// flush decides every row that changed or depends on one that did, and writes what follows.
+// flush decides on every row that changed or depends on one that did, and writes the results.
 func (m *Manager) flush(ctx context.Context) error {
 	if err := m.out.Load(ctx); err != nil {
 		return err
@@ -155,9 +155,9 @@ func (m *Manager) flush(ctx context.Context) error {
 	}
 	for k := range kindCount {
 		m.limit(k)
-		// Settling a row marks rows of later kinds only.
+		// Deciding on a row marks only rows of later kinds.
 		for key := range m.dirty[k] {
-			m.settle(k, key)
+			m.decide(k, key)
 		}
 	}
 	if err := m.out.Flush(ctx); err != nil {
@@ -172,25 +172,25 @@ func (m *Manager) flush(ctx context.Context) error {
 	return nil
 }
 
-// settle decides a row.
-func (m *Manager) settle(k kind, key string) {
+// decide decides on a row.
+func (m *Manager) decide(k kind, key string) {
 	switch k {
 	case kindFeature:
-		m.settleFeature(key)
+		m.decideFeature(key)
 	case kindSwitch:
-		m.settleSwitch()
+		m.decideSwitch()
 	case kindTable:
-		m.settleTable(key)
+		m.decideTable(key)
 	case kindRule:
-		m.settleRule(key)
+		m.decideRule(key)
 	case kindGroup:
-		m.settleGroup(key)
+		m.decideGroup(key)
 	default:
-		m.settleRow(k, key)
+		m.decideRow(k, key)
 	}
 }
 
-// metadata takes the MAC address that default ids come from.
+// metadata applies the MAC address that default ids are derived from.
 func (m *Manager) metadata(key string, fields swss.FieldValues) {
 	if key != schema.MetadataKey {
 		return
@@ -199,7 +199,7 @@ func (m *Manager) metadata(key string, fields swss.FieldValues) {
 	m.mark(kindSwitch, schema.TAMGlobalKey)
 }
 
-// capabilities takes what orchagent says about the switch.
+// capabilities applies the capabilities of the switch that orchagent reports.
 func (m *Manager) capabilities(key string, fields swss.FieldValues) {
 	if key != "switch" {
 		return
@@ -213,7 +213,7 @@ func (m *Manager) capabilities(key string, fields swss.FieldValues) {
 	}
 }
 
-// feature takes a row of a TAM feature.
+// feature applies a row of a TAM feature.
 func (m *Manager) feature(key string, fields swss.FieldValues) {
 	delete(m.features, key)
 	if fields != nil {

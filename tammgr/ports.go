@@ -7,18 +7,17 @@ import (
 	"tamtam/swss/schema"
 )
 
-// ports knows the names of ports in ACLs.
+// ports holds the names of ports in ACLs.
 type ports struct {
-	alias map[string]string // by port: its alias, or ""
+	alias map[string]string // alias of each port, or ""
 	named map[string]set    // ports by alias
 	lags  set
-	// changed is called with a name that may stand for another port now, or for none.
+	// changed is called with a name that may now stand for another port, or for none.
 	changed func(name string)
 }
 
-// resolve returns the name of the port or PortChannel that is written as name
-// or alias. A port's name comes before any alias; of ports with one alias the
-// first has it.
+// resolve returns the name of the port or PortChannel that is given as name or alias. A port's name has precedence over
+// any alias. If several ports have the same alias, it stands for the first of them.
 func (p ports) resolve(name string) (string, bool) {
 	if _, ok := p.alias[name]; ok {
 		return name, true
@@ -36,7 +35,7 @@ func (p ports) resolve(name string) (string, bool) {
 	return slices.MinFunc(found, schema.CompareNames), true
 }
 
-// resolveAll resolves names and lists those that do not exist, both sorted.
+// resolveAll returns the resolved names and those that do not exist, both sorted.
 func (p ports) resolveAll(names []string) (resolved, missing []string) {
 	seen := set{}
 	for _, n := range names {
@@ -53,7 +52,7 @@ func (p ports) resolveAll(names []string) (resolved, missing []string) {
 	return resolved, missing
 }
 
-// port takes a row of PORT.
+// port applies a row of PORT.
 func (p ports) port(key string, fields swss.FieldValues) {
 	old, had := p.alias[key]
 	port, err := schema.ParsePort(key, fields)
@@ -79,7 +78,7 @@ func (p ports) port(key string, fields swss.FieldValues) {
 	p.changed(port.Alias)
 }
 
-// portChannel takes a row of PORTCHANNEL.
+// portChannel applies a row of PORTCHANNEL.
 func (p ports) portChannel(key string, fields swss.FieldValues) {
 	_, err := schema.ParsePortChannel(key, fields)
 	_, had := p.lags[key]

@@ -12,8 +12,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// A row that comes back while its removal is still pending is forwarded again,
-// by a manager that did not see the removal too.
+// A row that is written again while its removal is still pending is forwarded again, even by a manager that did not see
+// the removal.
 func TestPendingRemoval(t *testing.T) {
 	for _, again := range [][]string{{rule1}, {rule1, "restart"}} {
 		b := newBench(t, swsstest.Start(t))
@@ -27,8 +27,7 @@ func TestPendingRemoval(t *testing.T) {
 	}
 }
 
-// orchagent's word on a row stays over a restart of tammgrd, and it is asked
-// again when the word is lost.
+// orchagent's status of a row stays over a restart of tammgrd. If the status is lost, orchagent is asked for it again.
 func TestStatusOverRestart(t *testing.T) {
 	b := newBench(t, swsstest.Start(t))
 	b.Do(rule1)
@@ -57,8 +56,7 @@ func TestStatusOverRestart(t *testing.T) {
 	}
 }
 
-// When Redis comes back with what it kept, and with less than it had, the
-// managers bring the rest in order.
+// When Redis restarts with its old content or with less, the managers restore the rest.
 func TestRedisRestart(t *testing.T) {
 	for _, kept := range []bool{true, false} {
 		server := swsstest.StartServer(t)
@@ -85,7 +83,7 @@ func TestRedisRestart(t *testing.T) {
 	}
 }
 
-// While Redis is away a step says so.
+// While Redis is unavailable, a step returns that error.
 func TestRedisAway(t *testing.T) {
 	server := swsstest.StartServer(t)
 	b := newBench(t, server.Open())

@@ -10,7 +10,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A kind of rows, in the order of settling.
+// A kind is a kind of rows. Kinds are decided in this order.
 type kind uint8
 
 const (
@@ -33,11 +33,11 @@ const (
 	kindRecord
 	kindDrop
 	kindIFA
-	kindPort // names in ACLs; nothing to settle
+	kindPort // names in ACLs, without a decision
 	kindCount
 )
 
-// tables are those with outcomes, in the order in which they are written.
+// tables returns the tables with outcomes, in the order in which they are written.
 func tables() []forward.Table {
 	list := []schema.Table{schema.TableOf(schema.CfgTAMSwitch)}
 	for k, what := range kinds {
@@ -46,11 +46,11 @@ func tables() []forward.Table {
 				list = append(list, schema.TableOf(config))
 			}
 		}
-		if what != nil && kind(k) != kindTAMRule { // whose table is that of the groups
+		if what != nil && kind(k) != kindTAMRule { // its table is that of the groups
 			list = append(list, what.table())
 		}
 	}
-	// Features come last, so that the first answer to an activation is about the sessions that there are.
+	// Features are last, so that the first status of an activation reflects the existing sessions.
 	list = append(list, schema.TableOf(schema.CfgTAMFeature))
 	out := make([]forward.Table, len(list))
 	for i, t := range list {
@@ -62,33 +62,34 @@ func tables() []forward.Table {
 	return out
 }
 
-// A kindOfRow is a kind of rows that are decided alike: a row is parsed, waits for its
-// feature, its flow group and what else it names, and goes to APPL_DB.
+// A kindOfRow is a kind of rows that are decided by the same steps. A row is parsed, waits for its feature, its flow
+// group and the other rows that it names, and is then written to APPL_DB.
 type kindOfRow struct {
 	config  string // table of CONFIG_DB
-	state   string // table of STATE_DB, where several kinds share that of CONFIG_DB; "": as the table of tables has it
-	feature string // that has to be active; "": none
-	// parse returns a row, with as much as could be read if there is an error.
+	state   string // table of STATE_DB if several kinds share the table of CONFIG_DB; "" means that of the schema
+	feature string // feature that must be active; "" if there is none
+	// parse returns a row. If there is an error, the row contains the fields that could be read.
 	parse func(key string, fields swss.FieldValues) (content, error)
-	// taken, if a flow group can have only one row of the kind, is the reason that it has another,
-	// %q. The first valid row by name has it.
+	// taken is set if a flow group can have only one row of the kind. The first valid row by name has it. taken is the
+	// reason for refusing the others, with %q for the name of the first.
 	taken string
 	// group is the requirement of the rows on their flow group.
 	group groupUse
-	// alone says that the row is in force as it is: orchagent has nothing to report about it.
+	// alone is set if the row is in force without a report of orchagent.
 	alone bool
 }
 
-// A groupUse is what rows of a kind require of their flow group.
+// A groupUse is the requirement of rows of a kind on their flow group.
 type groupUse uint8
 
 const (
-	anyRules groupUse = iota // nothing: the row may have a flow group, and looks for its rules itself
-	oneRule                  // each row has a flow group, of one rule, which may come later
-	oneMatch                 // the row may have a flow group, whose one rule must exist: its match is part of the row
+	anyRules groupUse = iota // none; the row may have a flow group, and determines its rules itself
+	oneRule                  // each row has a flow group with one rule, which may come later
+	// oneMatch means that the row may have a flow group whose single rule must exist. Its match is part of the row.
+	oneMatch
 )
 
-// table is the kind's entry in the table of tables.
+// table returns the kind's entry in the schema.
 func (what *kindOfRow) table() schema.Table {
 	if t, ok := schema.StatusTable(what.state); ok {
 		return t
@@ -96,25 +97,26 @@ func (what *kindOfRow) table() schema.Table {
 	return schema.TableOf(what.config)
 }
 
-// content is what is in a row.
+// content is the content of a row.
 type content interface {
-	// refs are the rows that the row names.
+	// refs returns the rows that the row names.
 	refs() refs
-	// check says what can never be applied, and what the row lacks besides its feature and
-	// flow group.
+	// check returns an error that no other row can remove, and what the row waits for besides its feature and flow
+	// group.
 	check(m *Manager) (wrong string, lacks []string)
-	// appl is the row in APPL_DB, once nothing is wrong or lacking. rule is that of the flow group.
+	// appl returns the row for APPL_DB, once nothing is wrong or missing. rule is that of the flow group.
 	appl(m *Manager, rule schema.ACLRuleKey) map[string]string
 }
 
-// refs are the names of other rows in a row; "" is none. Collectors and flow groups are of either table.
+// refs contains the names of other rows in a row, or "" where there is none. Collectors and flow groups may be in
+// either of two tables.
 type refs struct {
 	group, sampler    string
 	collectors, ports []string
-	within            string // of a rule: its group
+	within            string // the group, for a rule
 }
 
-// kinds are the rows that are decided alike.
+// kinds contains the kinds of rows that are decided by the same steps.
 var kinds = [kindCount]*kindOfRow{
 	kindCollector: {config: schema.CfgTAMCollector, parse: parser(schema.ParseCollector), alone: true},
 	kindDevice: {config: schema.CfgTAMDevice,
@@ -161,7 +163,7 @@ var kinds = [kindCount]*kindOfRow{
 	},
 }
 
-// plain is the content of rows that name no others.
+// plain is the content of rows that name no other rows.
 type plain[T interface{ Fields() map[string]string }] struct{ row T }
 
 func parser[T interface{ Fields() map[string]string }](
@@ -170,7 +172,7 @@ func parser[T interface{ Fields() map[string]string }](
 	return of(parse, func(row T) content { return plain[T]{row} })
 }
 
-// of has a row parsed, and made the content of a kind.
+// of returns a parse function that converts its result to the content of a kind.
 func of[T any](
 	parse func(string, map[string]string) (T, error), make func(T) content,
 ) func(string, swss.FieldValues) (content, error) {
@@ -185,13 +187,13 @@ func (plain[T]) check(*Manager) (string, []string) { return "", nil }
 
 func (p plain[T]) appl(*Manager, schema.ACLRuleKey) map[string]string { return p.row.Fields() }
 
-// A row is one that is there.
+// A row is an existing row.
 type row struct {
 	content
 	err error
 }
 
-// valid finds a row of a kind that is valid; nil if there is none.
+// valid returns the content of a valid row of a kind, or nil if there is none.
 func (m *Manager) valid(k kind, name string) content {
 	if r := m.rows[k][name]; r != nil && r.err == nil {
 		return r.content
@@ -199,7 +201,7 @@ func (m *Manager) valid(k kind, name string) content {
 	return nil
 }
 
-// take takes rows of a kind.
+// take returns the handler of rows of a kind.
 func (m *Manager) take(k kind) func(key string, fields swss.FieldValues) {
 	return func(key string, fields swss.FieldValues) {
 		if old := m.rows[k][key]; old != nil {
@@ -217,7 +219,8 @@ func (m *Manager) take(k kind) func(key string, fields swss.FieldValues) {
 	}
 }
 
-// markTwin marks what stands for the same as a row in another table, or follows from there being rows of a kind.
+// markTwin marks dirty the row with the same meaning in another table, and rows that depend on the existence of rows of
+// a kind.
 func markTwin(m *Manager, k kind, key string) {
 	switch k {
 	case kindDevice:
@@ -237,7 +240,7 @@ func (m *Manager) markIfThere(k kind, key string) {
 	}
 }
 
-// link records what a row names, or with n = -1 removes it.
+// link records the rows that a row names. With n = -1 it removes the record.
 func (m *Manager) link(k kind, key string, c content, n int) {
 	r := c.refs()
 	names := []id{{kindGroup, r.group}, {kindSampler, r.sampler}, {kindTAMGroup, r.within}}
@@ -259,7 +262,7 @@ func (m *Manager) link(k kind, key string, c content, n int) {
 	if r.group != "" || kinds[k].group == oneRule {
 		m.ofTAM += n
 	}
-	if kinds[k].taken != "" { // another row may have the flow group now
+	if kinds[k].taken != "" { // another row may get the flow group now
 		for u := range m.users[id{kindGroup, r.group}].All() {
 			if u.kind == k {
 				m.mark(k, u.key)
@@ -268,8 +271,8 @@ func (m *Manager) link(k kind, key string, c content, n int) {
 	}
 }
 
-// settleRow decides a row of one of the kinds that are decided alike.
-func (m *Manager) settleRow(k kind, key string) {
+// decideRow decides on a row of the kinds that kinds contains.
+func (m *Manager) decideRow(k kind, key string) {
 	m.markUsers(id{k, key})
 	what := kinds[k]
 	table := m.tableOf[k]
@@ -320,17 +323,17 @@ func (m *Manager) settleRow(k kind, key string) {
 	}
 }
 
-// applKey is the key in APPL_DB of a row of CONFIG_DB.
+// applKey returns the key in APPL_DB for a key of CONFIG_DB.
 func applKey(key string) string { return strings.Replace(key, "|", ":", 1) }
 
-// holds says which row of a kind holds under a key from now on; nil: none. Rows that are others by it follow.
+// holds updates the definition that a row of a kind gives under a key. nil content means that the row was deleted.
 func holds(m *Manager, k kind, key string, c content) {
 	if k == kindTAMGroup || k == kindTAMRule {
 		becomeACL(m, key, c)
 	}
 }
 
-// examine says what is wrong with a row, or else what it lacks.
+// examine returns the error in a row, or else the things that it waits for.
 func (m *Manager) examine(k kind, key string, r *row) (wrong string, lacks []string) {
 	if r.err != nil {
 		return schema.Reason(r.err), nil
@@ -357,7 +360,7 @@ func (m *Manager) examine(k kind, key string, r *row) (wrong string, lacks []str
 	return "", append(lacks, more...)
 }
 
-// firstOf is the row of a kind that has a flow group: of the valid ones the first by name.
+// firstOf returns the row of a kind that has a flow group: the first valid one by name.
 func (m *Manager) firstOf(k kind, group string) (first string) {
 	for u := range m.users[id{kindGroup, group}].All() {
 		if u.kind == k && m.rows[k][u.key].err == nil && (first == "" || schema.CompareNames(u.key, first) < 0) {
@@ -367,7 +370,7 @@ func (m *Manager) firstOf(k kind, group string) (first string) {
 	return first
 }
 
-// lacks says why rows cannot use a flow group, or its match.
+// lacks returns the reasons why rows cannot use a flow group or its match.
 func (m *Manager) lacks(group string, match bool) []string {
 	switch g := m.groups[group]; {
 	case g == nil && m.rows[kindTAMGroup][group] != nil:
@@ -386,7 +389,7 @@ func (m *Manager) lacks(group string, match bool) []string {
 	return nil
 }
 
-// missing says why a row that another names cannot be used; nil if it can.
+// missing returns the reasons why a row that another names cannot be used, or nil if it can.
 func (m *Manager) missing(k kind, what, name string) []string {
 	switch r := m.rows[k][name]; {
 	case r == nil:

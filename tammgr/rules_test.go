@@ -42,7 +42,8 @@ const (
 	tamACL  = "TAM POLICY_DESC=TAM flow groups PORTS= STAGE=INGRESS TYPE=TAM"
 )
 
-// A flow group with more rules than a session can have is told by its name, and the session gets there with less.
+// If a flow group has more rules than a session can have, the reason contains its name. With fewer rules the session
+// succeeds.
 func TestTooManyDropRules(t *testing.T) {
 	rows := []string{"appl:SWITCH_TABLE:switch tam-dropmonitor-capable=true",
 		"TAM_COLLECTOR|c dst_ip=10.0.0.5 dst_port=4739",
@@ -62,7 +63,7 @@ func TestTooManyDropRules(t *testing.T) {
 
 var update = flag.Bool("update", false, "write the results into the transcripts")
 
-// What rows lead to is in testdata/*.rows.
+// The outcomes of rows are in testdata/*.rows.
 func TestRules(t *testing.T) {
 	forwardtest.Transcript{
 		Managers: func(d *orch.Daemon, r *swss.Redis) { New(d, r) },

@@ -33,7 +33,7 @@ func fill(t testing.TB, r *swss.Redis, n int) {
 	}
 }
 
-// One change among many rows costs what depends on it.
+// The cost of one change among many rows depends only on the rows that it affects.
 func TestOneChangeAmongMany(t *testing.T) {
 	b := newBench(t, swsstest.Start(t))
 	fill(t, b.Redis(), 1000)
@@ -48,7 +48,7 @@ func TestOneChangeAmongMany(t *testing.T) {
 	}
 }
 
-// Deciding about a row makes what the row becomes, and nothing that all rows of a kind have.
+// Deciding on a row allocates only its result, and nothing that all rows of a kind share.
 func TestDecidingMakesLittle(t *testing.T) {
 	r := swsstest.Start(t)
 	d := orch.NewDaemon(orch.Manager, r, orch.Options{})
@@ -59,7 +59,7 @@ func TestDecidingMakesLittle(t *testing.T) {
 	if err := m.flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if n := testing.AllocsPerRun(100, func() { m.settle(kindSession, "sla") }); n > 20 {
+	if n := testing.AllocsPerRun(100, func() { m.decide(kindSession, "sla") }); n > 20 {
 		t.Errorf("a session takes %v allocations", n)
 	}
 }
@@ -72,8 +72,7 @@ func benchServers(b *testing.B, f func(b *testing.B, r *swss.Redis)) {
 
 const flows = 10_000
 
-// BenchmarkFill is 10,000 flow groups with their rules and sessions, from
-// CONFIG_DB to APPL_DB and STATE_DB.
+// BenchmarkFill measures 10,000 flow groups with their rules and sessions, from CONFIG_DB to APPL_DB and STATE_DB.
 func BenchmarkFill(b *testing.B) {
 	benchServers(b, func(b *testing.B, r *swss.Redis) {
 		m := newBench(b, r)
@@ -97,7 +96,7 @@ func BenchmarkFill(b *testing.B) {
 	})
 }
 
-// BenchmarkRestart is a start of tammgrd on those rows.
+// BenchmarkRestart measures a start of tammgrd on those rows.
 func BenchmarkRestart(b *testing.B) {
 	benchServers(b, func(b *testing.B, r *swss.Redis) {
 		m := filled(b, r)
@@ -108,7 +107,7 @@ func BenchmarkRestart(b *testing.B) {
 	})
 }
 
-// BenchmarkChange is one HSET among those rows.
+// BenchmarkChange measures one HSET among those rows.
 func BenchmarkChange(b *testing.B) {
 	benchServers(b, func(b *testing.B, r *swss.Redis) {
 		m := filled(b, r)

@@ -11,16 +11,16 @@ import (
 	"tamtam/swss/schema"
 )
 
-// SONiC's own design of TAM has tables for what other tables have here, too. Each pair is one thing to all that use it:
-// names are looked for in both. Where both have a name and do not say the same, the row of SONiC's own design is
-// refused: which one holds follows from what is there, not from which came first.
+// SONiC's own design of TAM has tables for objects that have other tables here too. Both tables of such a pair define
+// the same objects, and names are looked up in both. If both have a name with different contents, the row of SONiC's
+// own design is refused. Which one applies thus depends on the existing rows, not on their order.
 
 // tamDevice is the row TAM|device.
 type tamDevice struct{ schema.TAMDevice }
 
 func (tamDevice) refs() refs { return refs{} }
 
-// check compares the ids with those of TAM_SWITCH_TABLE, which hold where both are given.
+// check compares the ids with those of TAM_SWITCH_TABLE, which have precedence if both are given.
 func (d tamDevice) check(m *Manager) (wrong string, lacks []string) {
 	s := configuredSwitch(m)
 	for _, id := range []struct {
@@ -45,7 +45,7 @@ func (d tamDevice) check(m *Manager) (wrong string, lacks []string) {
 	return "", lacks
 }
 
-// meanwhile is what the row says in APPL_DB while its ids wait: the rest of it holds, with the ids in use.
+// meanwhile returns the row for APPL_DB while its ids wait. The rest of it applies, with the ids in use.
 func (d tamDevice) meanwhile() map[string]string {
 	d.DeviceID, d.EnterpriseID = 0, 0
 	return d.Fields()
@@ -53,7 +53,7 @@ func (d tamDevice) meanwhile() map[string]string {
 
 func (d tamDevice) appl(*Manager, schema.ACLRuleKey) map[string]string { return d.Fields() }
 
-// configuredSwitch is the row of TAM_SWITCH_TABLE; an invalid one says nothing.
+// configuredSwitch returns the row of TAM_SWITCH_TABLE, or the zero value if it is invalid.
 func configuredSwitch(m *Manager) (s schema.TAMSwitch) {
 	if m.sw == nil {
 		return s
@@ -65,7 +65,7 @@ func configuredSwitch(m *Manager) (s schema.TAMSwitch) {
 	return s
 }
 
-// deviceOf is TAM|device, as far as it holds.
+// deviceOf returns TAM|device, as far as it applies.
 func deviceOf(m *Manager) (d schema.TAMDevice) {
 	row, ok := m.valid(kindDevice, schema.TAMDeviceKey).(tamDevice)
 	if !ok {
@@ -98,7 +98,7 @@ func (d destination) check(m *Manager) (wrong string, lacks []string) {
 
 func (d destination) appl(*Manager, schema.ACLRuleKey) map[string]string { return d.Fields() }
 
-// collector finds a collector of either table that reports can be sent to; the reasons say why there is none.
+// collector returns a collector of either table that can receive reports, or the reasons why there is none.
 func (m *Manager) collector(name string) (c schema.Collector, missing []string) {
 	if row, ok := m.valid(kindCollector, name).(plain[schema.Collector]); ok {
 		return row.row, nil
@@ -153,8 +153,8 @@ func (u tamRule) check(m *Manager) (wrong string, lacks []string) {
 
 func (u tamRule) appl(*Manager, schema.ACLRuleKey) map[string]string { return u.Fields() }
 
-// becomeACL makes the ACL table or the rule that a row of TAM_FLOW_GROUP is, or takes it away. Whoever uses flow groups
-// finds it as if it were configured.
+// becomeACL creates or removes the ACL table or the rule that a row of TAM_FLOW_GROUP defines. Users of flow groups
+// find it as if it were configured.
 func becomeACL(m *Manager, key string, c content) {
 	group, rule := schema.ParseTAMGroupKey(key)
 	table := schema.TAMGroup{Name: group}.Table().Name
@@ -174,7 +174,7 @@ func becomeACL(m *Manager, key string, c content) {
 	m.markUsers(id{kindGroup, group})
 }
 
-// tamGroupRow takes rows of TAM_FLOW_GROUP: of groups and of their rules.
+// tamGroupRow returns the handler of rows of TAM_FLOW_GROUP, both of groups and of their rules.
 func tamGroupRow(m *Manager) func(string, swss.FieldValues) {
 	group, rule := m.take(kindTAMGroup), m.take(kindTAMRule)
 	return func(key string, fields swss.FieldValues) {
@@ -186,7 +186,7 @@ func tamGroupRow(m *Manager) func(string, swss.FieldValues) {
 	}
 }
 
-// configuredACL takes rows of ACL_TABLE or ACL_RULE. Names of tables that are flow groups are not for them.
+// configuredACL returns the handler of rows of ACL_TABLE or ACL_RULE. It refuses names of tables that are flow groups.
 func configuredACL(
 	m *Manager, state string, take func(string, swss.FieldValues),
 ) func(string, swss.FieldValues) {
@@ -199,7 +199,7 @@ func configuredACL(
 		}
 		row := forward.Row{Table: state, Key: key}
 		switch {
-		case m.rows[kindTAMGroup][group] != nil: // the status is that of the flow group
+		case m.rows[kindTAMGroup][group] != nil: // the status belongs to the flow group
 		case fields == nil:
 			m.out.Unreport(row)
 		default:
@@ -209,7 +209,7 @@ func configuredACL(
 	}
 }
 
-// flowRules are the rules of a flow group of either table that can be used, sorted; the reason says why there are none.
+// flowRules returns the sorted usable rules of a flow group of either table, or the reason why there are none.
 func (m *Manager) flowRules(group string) (rules []schema.ACLRuleKey, reason string) {
 	row := m.rows[kindTAMGroup][group]
 	if g := m.groups[group]; g != nil || row == nil {

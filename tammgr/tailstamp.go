@@ -7,13 +7,13 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// tailStamp is a row of TAM_TAILSTAMPING_TABLE. One that clamps the MSS is forwarded with the match of its flow group,
-// the other way round, as filter of segments with SYN.
+// tailStamp is a row of TAM_TAILSTAMPING_TABLE. If it clamps the MSS, it is forwarded with the reversed match of its
+// flow group, as filter of segments with SYN.
 type tailStamp struct{ schema.TailStampSession }
 
 func (s tailStamp) refs() refs { return refs{group: s.FlowGroup} }
 
-// syns is the filter, as far as the flow group's rule is there.
+// syns returns the filter, or the zero value if the flow group's rule does not exist.
 func (s tailStamp) syns(m *Manager) (f flymon.Filter, err error) {
 	if rule := m.ruleOf(s.FlowGroup); rule != nil {
 		match, _, _ := m.checkedRule(rule.key.Config(), rule)

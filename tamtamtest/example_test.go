@@ -40,7 +40,7 @@ func framesAreStamped(t testing.TB) {
 	}
 }
 
-// One line brings up a switch; rows configure it; a frame goes through.
+// One line starts a switch, rows configure it, and a frame passes through it.
 func Example() {
 	var t testing.TB // the one of your test
 	framesAreStamped(t)

@@ -1,14 +1,13 @@
-// Package tamtamtest brings up a whole switch for a test, in one line: Redis, the managers, the orchs,
-// syncd and the chip, in simulated time, so that a test neither sleeps nor depends on the machine. The
-// configuration goes in as on any switch, by rows of CONFIG_DB or lines of the CLI; frames go in at
-// ports; tests read the frames that left the ports, and the databases.
+// Package tamtamtest starts a whole switch for a test, in one line: Redis, the managers, the orchs, syncd and the
+// chip, in simulated time. So a test neither sleeps nor depends on the machine. The test configures it like any
+// switch, by rows of CONFIG_DB or lines of the CLI, and sends frames into its ports. It reads the frames that left
+// the ports, and the databases.
 //
 // It works in this tree, and in another module by a line in its go.mod:
 //
 //	replace tamtam => ../tamtam
 //
-// What belongs here: what nearly every test of a switch needs. For everything else there is
-// [Switch.Sim].
+// What belongs here: functions that nearly every test of a switch needs. For everything else there is [Switch.Sim].
 package tamtamtest
 
 import (
@@ -30,25 +29,25 @@ import (
 // CPU is the name of the port by which the switch sends frames to its CPU.
 const CPU = "CPU"
 
-// A Switch is a switch in simulated time. A method that fails ends the test.
+// A Switch is a switch in simulated time. Methods end the test if they fail.
 type Switch struct {
 	t    testing.TB
 	sim  *device.Sim
-	left map[string][][]byte // by the port they left
+	left map[string][][]byte // frames by the port by which they left
 	// shell is nil until the first line of CLI.
 	shell  *cli.Shell
 	output bytes.Buffer // of the shell
 }
 
-// Start brings up a switch with a chip of 8 ports of 10 Gb/s, Ethernet0 to Ethernet7, and ends it with
-// the test. The configuration is in the given texts, each as in a config_db.json; a later one overrides
-// an earlier one. If none has a table PORT, every port of the chip is configured, and up.
+// Start starts a switch with a chip of 8 ports of 10 Gb/s, Ethernet0 to Ethernet7, and stops it at the end of the
+// test. Each of the given texts has the form of a config_db.json; a later one overrides an earlier one. If none has a
+// table PORT, every port of the chip is configured, and up.
 func Start(t testing.TB, configDB ...string) *Switch {
 	t.Helper()
 	return StartOn(t, profile.Small(), configDB...)
 }
 
-// StartOn is Start with another chip.
+// StartOn acts like [Start], with another chip.
 func StartOn(t testing.TB, profile profile.Profile, configDB ...string) *Switch {
 	t.Helper()
 	config := device.ConfigDB{"DEVICE_METADATA": {"localhost": {"mac": "02:00:00:00:00:01"}}}
@@ -78,11 +77,11 @@ func StartOn(t testing.TB, profile profile.Profile, configDB ...string) *Switch 
 			t.Error(err)
 		}
 	})
-	s.settle()
+	s.runUntilIdle()
 	return s
 }
 
-// allPorts configures the ports that a chip has by default.
+// allPorts returns the rows of the ports that a chip has by default.
 func allPorts(p profile.Profile) map[string]swss.FieldValues {
 	ports := map[string]swss.FieldValues{}
 	for _, d := range p.Default {
@@ -100,7 +99,7 @@ func allPorts(p profile.Profile) map[string]swss.FieldValues {
 	return ports
 }
 
-// attach keeps the frames that leave a chip. After a restart of syncd there is a new chip.
+// attach collects the frames that leave a chip. After a restart of syncd there is a new chip.
 func (s *Switch) attach(chip *saisim.Chip) {
 	names := map[saisim.PortID]string{saisim.CPUPort: CPU}
 	chip.SetOutput(func(o *saisim.Out) {
@@ -113,15 +112,15 @@ func (s *Switch) attach(chip *saisim.Chip) {
 	})
 }
 
-func (s *Switch) settle() {
+func (s *Switch) runUntilIdle() {
 	s.t.Helper()
-	if err := s.sim.Settle(s.t.Context()); err != nil {
+	if err := s.sim.RunUntilIdle(s.t.Context()); err != nil {
 		s.t.Fatal(err)
 	}
 }
 
-// Set writes a row of CONFIG_DB, such as "VLAN|Vlan10", replacing the old one, and lets the switch do
-// all that follows from it. A row may have no fields.
+// Set writes a row of CONFIG_DB, such as "VLAN|Vlan10", replacing the old one, and runs the switch until all
+// consequences are applied. A row may have no fields.
 func (s *Switch) Set(row string, fieldsAndValues ...string) {
 	s.t.Helper()
 	if len(fieldsAndValues)%2 != 0 {
@@ -136,10 +135,10 @@ func (s *Switch) Set(row string, fieldsAndValues ...string) {
 	if _, err := pipe.Exec(s.t.Context()); err != nil {
 		s.t.Fatal(err)
 	}
-	s.settle()
+	s.runUntilIdle()
 }
 
-// Delete deletes a row of CONFIG_DB, and lets the switch do all that follows from it.
+// Delete deletes a row of CONFIG_DB, and runs the switch until all consequences are applied.
 func (s *Switch) Delete(row string) {
 	s.t.Helper()
 	n, err := s.sim.Redis.DB(swss.ConfigDB).Client().Del(s.t.Context(), row).Result()
@@ -149,11 +148,11 @@ func (s *Switch) Delete(row string) {
 	if n == 0 {
 		s.t.Fatalf("Delete %s: there is no such row in CONFIG_DB", row)
 	}
-	s.settle()
+	s.runUntilIdle()
 }
 
-// Row reads a row of a database by its full key, such as "TAM_STATE_FEATURES_TABLE|ALTMARK"
-// in [swss.StateDB]; nil: there is none. Counters are as of the last [Switch.Poll].
+// Row reads a row of a database by its full key, such as "TAM_STATE_FEATURES_TABLE|ALTMARK" in [swss.StateDB]. It
+// returns nil if there is none. Counters are as of the last [Switch.Poll].
 func (s *Switch) Row(db swss.DBName, key string) map[string]string {
 	s.t.Helper()
 	row, err := s.sim.Redis.DB(db).Client().HGetAll(s.t.Context(), key).Result()
@@ -176,8 +175,8 @@ func (s *Switch) Problems() []device.Problem {
 	return problems
 }
 
-// Send lets frames (without FCS) come in at a port, back to back from now on. They are on the wire when
-// it returns; [Switch.Advance] lets time pass.
+// Send makes frames (without FCS) enter at a port, back to back from now on. They are on the wire when it returns;
+// [Switch.Advance] lets time pass.
 func (s *Switch) Send(port string, frames ...[]byte) {
 	s.t.Helper()
 	id, ok := s.sim.Chip.PortByName(port)
@@ -191,13 +190,13 @@ func (s *Switch) Send(port string, frames ...[]byte) {
 	}
 }
 
-// Advance lets time pass: frames move, timers run, and the switch does all that follows.
+// Advance lets time pass: frames move, timers run, and the switch applies all consequences.
 func (s *Switch) Advance(d time.Duration) {
 	s.t.Helper()
 	if err := s.sim.Advance(s.t.Context(), s.sim.Chip.Now()+s.sim.Chip.CycleAt(d)); err != nil {
 		s.t.Fatal(err)
 	}
-	s.settle()
+	s.runUntilIdle()
 }
 
 // Left returns the frames (without FCS) that have left by a port since the last call, in order.
@@ -215,8 +214,8 @@ func (s *Switch) Poll() {
 	}
 }
 
-// CLI types lines into the switch's shell, one session for all calls, lets the switch do what follows
-// from each, and returns what they print. A refused line ends the test.
+// CLI executes lines in the switch's shell, which is the same session for all calls, and returns their output. The
+// switch applies the consequences of each line. A rejected line ends the test.
 func (s *Switch) CLI(lines ...string) string {
 	s.t.Helper()
 	if s.shell == nil {
@@ -227,12 +226,12 @@ func (s *Switch) CLI(lines ...string) string {
 		if err := s.shell.Exec(s.t.Context(), line); err != nil {
 			s.t.Fatalf("%s: %v\n%s", line, err, &s.output)
 		}
-		s.settle()
+		s.runUntilIdle()
 	}
 	return s.output.String()
 }
 
-// startShell has the switch served, and starts a shell that is connected to it.
+// startShell serves the switch, and starts a shell that is connected to it.
 func (s *Switch) startShell() {
 	s.t.Helper()
 	target, stop, err := s.sim.Northbound(s.t.Context(), s.t.TempDir())
@@ -253,6 +252,6 @@ func (s *Switch) startShell() {
 	}
 }
 
-// Sim returns the whole switch, for what this package has no methods for: restarts of daemons, the
-// cycles of the chip, its books.
+// Sim returns the whole switch, for functions that this package lacks: restarts of daemons, the cycles of the chip,
+// its frame accounting.
 func (s *Switch) Sim() *device.Sim { return s.sim }

@@ -12,7 +12,7 @@ import (
 	"tamtam/tamtamtest"
 )
 
-// The example in the documentation is a test.
+// The example in the documentation works.
 func TestExample(t *testing.T) { framesAreStamped(t) }
 
 func TestFramesGoThrough(t *testing.T) {
@@ -83,7 +83,7 @@ type witness struct {
 func (w *witness) Fatal(args ...any)                 { w.failure = fmt.Sprint(args...); runtime.Goexit() }
 func (w *witness) Fatalf(format string, args ...any) { w.Fatal(fmt.Sprintf(format, args...)) }
 
-// A call that fails ends the test, and names what was wrong.
+// A call that fails ends the test, and names the fault.
 func TestRefusals(t *testing.T) {
 	for _, tt := range []struct {
 		name, want string

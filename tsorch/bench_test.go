@@ -11,8 +11,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// quick answers for ACL entries and counters without a look, and counts calls:
-// it shows what the orchs cost, and not the fake.
+// quick answers for ACL entries and counters without checks, and counts calls. So it shows the cost of the orchs
+// without that of the fake.
 type quick struct {
 	sai.API
 	next  sai.OID
@@ -63,7 +63,7 @@ func (q *quick) BulkRemove(ctx context.Context, keys []sai.Key) []error {
 	return make([]error, len(keys))
 }
 
-// bulk is how many objects aclorch creates in one call.
+// bulk is the number of objects that aclorch creates in one call.
 const bulk = 1000
 
 // many writes n flow groups and sessions on them.
@@ -88,8 +88,7 @@ func (b *bench) many(n int) {
 	}
 }
 
-// Ten thousand flow groups with sessions, from APPL_DB to SAI calls; and how
-// many calls these are.
+// Ten thousand flow groups with sessions go from APPL_DB to SAI calls in a limited number of calls.
 func TestManySessions(t *testing.T) {
 	n := 10000
 	if testing.Short() {
@@ -122,8 +121,7 @@ func TestManySessions(t *testing.T) {
 	}
 }
 
-// BenchmarkSessions applies 10,000 flow groups with sessions that are in
-// APPL_DB; the embedded Redis is part of the time.
+// BenchmarkSessions applies 10,000 flow groups with sessions that are in APPL_DB. The time includes the embedded Redis.
 func BenchmarkSessions(b *testing.B) {
 	const n = 10000
 	for b.Loop() {

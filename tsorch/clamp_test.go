@@ -18,7 +18,7 @@ import (
 
 const synsOfWeb = "dst-ip=10.0.0.1/32,src-port=80,protocol=6"
 
-// clampSession is a session of a rule that clamps, as tammgrd forwards it.
+// clampSession writes a session of a rule that clamps, in the form of tammgrd.
 func (b *bench) clampSession(name, rule, records, filter string) {
 	b.Set(schema.AppTAMTailStamp, name, "acl-table-name", "TAM", "acl-rule-name", rule, "clamp-mss", records,
 		"clamp-filter", filter)
@@ -31,7 +31,7 @@ func clampCall(label string, records int, filter string) string {
 			`"value":{"label":%q,"records":%d,"filter":%q}}}]}`, label, records, filter)
 }
 
-// clampEntries are the ENTRYs of the clamps that there are, in order.
+// clampEntries returns the ENTRYs of the existing clamps, in order.
 func (b *bench) clampEntries() (all []string) {
 	for _, k := range b.Rec.LiveOf(sai.ObjectTypeGenericProgrammable) {
 		v, _ := sai.Find(b.Fake.Attrs(k), sai.GenericProgrammableAttrEntry)
@@ -41,7 +41,7 @@ func (b *bench) clampEntries() (all []string) {
 	return all
 }
 
-// clampBench is a switch that can clamp, with a flow group.
+// clampBench makes a switch that can clamp, with a flow group.
 func clampBench(t testing.TB) *bench {
 	b := newBench(t, saitest.Options{Extensions: []string{tailstamp.ObjectClamp, tailstamp.ObjectSYNs}})
 	b.activate()
@@ -52,7 +52,7 @@ func clampBench(t testing.TB) *bench {
 	return b
 }
 
-// calls are those on extension objects, and of the others whether there were any.
+// calls returns the calls on extension objects, and whether there were any others.
 func (b *bench) calls() (all []string) {
 	others := false
 	for _, c := range b.Rec.Lines() {
@@ -76,7 +76,7 @@ func (b *bench) wantClamps(calls []string, entries ...string) {
 	}
 }
 
-// A clamp is made behind all else that a session needs, changed in place with its row, and removed first.
+// A clamp is made after everything else that a session needs, changed in place with its row, and removed first.
 func TestClampFollowsItsRow(t *testing.T) {
 	b := clampBench(t)
 	const clamp = "SAI_OBJECT_TYPE_GENERIC_PROGRAMMABLE:oid:0x660000000"
@@ -103,8 +103,8 @@ func TestClampFollowsItsRow(t *testing.T) {
 	featuretest.Empty(b.Bench, b.ts.Feature)
 }
 
-// Whatever call fails, all before it are undone, the reason is shown, and the next attempt succeeds. No room is a
-// reason to wait.
+// Whichever call fails, the calls before it are undone, the status contains the reason, and the next attempt succeeds.
+// A lack of capacity is a reason to wait.
 func TestEveryFailureWithAClampIsUndone(t *testing.T) {
 	for _, status := range []sai.Status{sai.StatusFailure, sai.StatusInsufficientResources} {
 		for n := 1; ; n++ {
@@ -130,8 +130,8 @@ func TestEveryFailureWithAClampIsUndone(t *testing.T) {
 	}
 }
 
-// Whatever call of a change or a removal fails: nothing is lost from the books, and once the switch obliges, everything
-// goes, the clamp by itself.
+// Whichever call of a change or a removal fails, no object is lost from the records. Once calls succeed, everything is
+// removed, and the clamp without another event.
 func TestEveryFailureOfChangesOfClamps(t *testing.T) {
 	for n := 1; ; n++ {
 		b := clampBench(t)
@@ -155,7 +155,7 @@ func TestEveryFailureOfChangesOfClamps(t *testing.T) {
 		if got := b.clampEntries(); len(got) > 0 {
 			t.Errorf("call %d failed, and a second later there are %q", n, got)
 		}
-		b.session("s1", "web") // what all sessions share goes with the next one
+		b.session("s1", "web") // objects that all sessions share are removed with the next one
 		b.Step()
 		b.Del(schema.AppTAMTailStamp, "s1")
 		b.Step()
@@ -173,7 +173,7 @@ func TestEveryFailureOfChangesOfClamps(t *testing.T) {
 	}
 }
 
-// A session that can neither have its clamp nor be detached is tried again a second later.
+// A session whose clamp cannot be made and whose entry cannot be removed is tried again a second later.
 func TestClampThatCannotBeUndone(t *testing.T) {
 	refuses := false
 	b := newBenchOn(t, saitest.Options{Extensions: []string{tailstamp.ObjectClamp}}, func(api sai.API) sai.API {
@@ -202,7 +202,7 @@ func TestClampThatCannotBeUndone(t *testing.T) {
 	}
 }
 
-// An orchagent that starts again wants of the chip what there is.
+// A restarted orchagent requests the existing objects of the chip.
 func TestRestartWithClamps(t *testing.T) {
 	b := clampBench(t)
 	long := strings.Repeat("s", 65)
@@ -216,7 +216,7 @@ func TestRestartWithClamps(t *testing.T) {
 	compare(t, "ASIC", b.Content(), before)
 }
 
-// The row of a session that clamps has what became of segments with SYN, since it was cleared; others have none of it.
+// The row of a session that clamps contains the counts of segments with SYN since it was cleared. Other rows do not.
 func TestClampCounters(t *testing.T) {
 	var w *featuretest.Extensions[int]
 	b := newBenchOn(t, saitest.Options{Extensions: []string{tailstamp.ObjectClamp, tailstamp.ObjectSYNs}},

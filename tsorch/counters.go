@@ -222,7 +222,7 @@ func (o *Orch) Clear(ctx context.Context, name string) error {
 	}
 	for i, n := range names {
 		o.counters.cleared[n] = samples[i]
-		o.counters.rows.Anew(n)
+		o.counters.rows.Restart(n)
 	}
 	return o.write(ctx, names, samples)
 }

@@ -17,11 +17,10 @@ import (
 	"tamtam/swss/schema"
 )
 
-// windows answers reads of counter windows: every label counts its own length
-// in each word, times 10^word.
+// windows answers register reads of counters. Every label counts its own length in each word, times 10^word.
 type windows struct {
 	featuretest.Extensions[struct{}]
-	asked, most int // how often it was asked, and labels at once
+	asked, most int // number of reads, and largest number of labels in one read
 }
 
 func newWindows(api sai.API) *windows {
@@ -46,8 +45,7 @@ func (w *windows) say(x *featuretest.Extension[struct{}]) (sai.Bytes, error) {
 	return featuretest.Entry(map[string]any{tailstamp.AttrLabels: labels, tailstamp.AttrCounters: words})
 }
 
-// newCounterBench has the session s1 on the flow group web, and syncd's counts
-// of its ACL counter.
+// newCounterBench makes a bench with the session s1 on the flow group web, and syncd's counts of its ACL counter.
 func newCounterBench(t *testing.T, opts saitest.Options) (*bench, *windows) {
 	var w *windows
 	b := newBenchOn(t, opts, func(next sai.API) sai.API {
@@ -85,9 +83,8 @@ func (b *bench) wantCounters(session string, want swss.FieldValues) {
 	}
 }
 
-// The row of a session holds what the window says, of one instant, not what syncd
-// read of the ACL counter some time ago; the timer
-// writes it at the interval of the ACL counters.
+// The row of a session contains the values of the register read, which are all from one instant, not syncd's earlier
+// values of the ACL counter. The timer writes it at the interval of the ACL counters.
 func TestCounters(t *testing.T) {
 	b, _ := newCounterBench(t, saitest.Options{Extensions: []string{tailstamp.ObjectCounters}})
 	want := swss.FieldValues{
@@ -101,7 +98,7 @@ func TestCounters(t *testing.T) {
 	if live := b.Rec.LiveOf(sai.ObjectTypeGenericProgrammable); len(live) > 0 {
 		t.Errorf("windows stay: %v", live)
 	}
-	b.session("s2", "web") // shares the flow group, and so what is counted
+	b.session("s2", "web") // shares the flow group, and so its counts
 	b.Step()
 	if err := b.ts.PollCounters(b.Ctx); err != nil {
 		t.Fatal(err)
@@ -140,8 +137,8 @@ func TestChangedRowsReturn(t *testing.T) {
 	b.wantCounters("s3", swss.FieldValues{})
 }
 
-// What was read through a window is good, though the window cannot be removed; that is tried
-// again a second later.
+// The result of a register read is valid even if its object cannot be removed. The removal is tried again a second
+// later.
 func TestWindowStays(t *testing.T) {
 	b, _ := newCounterBench(t, saitest.Options{Extensions: []string{tailstamp.ObjectCounters}})
 	b.Rec.FailAt(2, sai.StatusFailure) // after its creation
@@ -158,7 +155,7 @@ func TestWindowStays(t *testing.T) {
 	}
 }
 
-// Without the window there is only what the ACL counter says.
+// Without the register read, the row contains only the values of the ACL counter.
 func TestCountersOfOtherSilicon(t *testing.T) {
 	b, _ := newCounterBench(t, saitest.Options{})
 	if err := b.ts.PollCounters(b.Ctx); err != nil {
@@ -180,7 +177,7 @@ func TestClear(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.wantCounters("s1", swss.FieldValues{"MATCHED_PACKETS": "4", "MATCHED_BYTES": "778"})
-	b.count("web", "3", "100") // the counter started over
+	b.count("web", "3", "100") // the counter restarted
 	if err := b.ts.PollCounters(b.Ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -190,8 +187,8 @@ func TestClear(t *testing.T) {
 	}
 }
 
-// What an operator cleared holds for what is counted, over a restart: not for a session of another rule, or one that is
-// deleted and comes again.
+// A clear by an operator stays valid over a restart, for the same counted object. It does not apply to a session of
+// another rule, or one that is deleted and created again.
 func TestClearedOnceOnly(t *testing.T) {
 	b, _ := newCounterBench(t, saitest.Options{})
 	b.rule("other", "L4_DST_PORT", "1")
@@ -226,7 +223,7 @@ func TestClearedOnceOnly(t *testing.T) {
 	}
 }
 
-// Windows have at most 128 labels.
+// A register read has at most 128 labels.
 func TestManyLabels(t *testing.T) {
 	b, w := newCounterBench(t, saitest.Options{Extensions: []string{tailstamp.ObjectCounters}})
 	for i := range 300 {

@@ -2,8 +2,8 @@ package tsorch
 
 import "fmt"
 
-// The row of a session says what was counted since it was cleared. An ASIC without the window of
-// tail-stamping tells of ACL counters alone.
+// The row of a session contains the counts since it was cleared. Without the register read of tail-stamping it contains
+// only those of ACL counters.
 func Example() {
 	c := counters{cleared: map[string]sample{"web": {100, 6400}}}
 	fmt.Println(c.row("web", sample{121, 7744}, false))

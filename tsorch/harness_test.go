@@ -14,7 +14,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// bench is a whole orchagent on a fake ASIC: ports, ACLs and tail-stamping.
+// bench is an orchagent with ports, ACLs and tail-stamping on a fake ASIC.
 type bench struct {
 	*orchtest.Bench
 	agent *orchagenttest.Agent
@@ -79,7 +79,7 @@ func (b *bench) wantSession(name, want string) {
 	b.WantStatus(schema.StateTAMTailStamp, name, want)
 }
 
-// statuses is what STATE_DB says of all rows.
+// statuses returns the status of all rows in STATE_DB.
 func (b *bench) statuses() []string {
 	b.T.Helper()
 	return b.Statuses(
@@ -89,7 +89,7 @@ func (b *bench) statuses() []string {
 	)
 }
 
-// counterNames are the names that have ACL counters.
+// counterNames returns the names that have ACL counters.
 func (b *bench) counterNames() []string {
 	b.T.Helper()
 	var names []string

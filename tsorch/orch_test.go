@@ -14,7 +14,7 @@ import (
 
 var web = []string{"SRC_IP", "10.0.0.1", "L4_DST_PORT", "80"}
 
-// activeBench has one session that is bound.
+// activeBench makes a bench with one session that is bound.
 func activeBench(t testing.TB) *bench {
 	b := newBench(t, saitest.Options{})
 	b.activate()
@@ -26,8 +26,7 @@ func activeBench(t testing.TB) *bench {
 	return b
 }
 
-// Whatever call fails, all before it are undone, the reason is shown, and the
-// next attempt succeeds.
+// Whichever call fails, the calls before it are undone, the status contains the reason, and the next attempt succeeds.
 func TestEveryFailureIsUndone(t *testing.T) {
 	for _, status := range []sai.Status{sai.StatusFailure, sai.StatusTableFull} {
 		for n := 1; ; n++ {
@@ -65,8 +64,8 @@ func TestEveryFailureIsUndone(t *testing.T) {
 	}
 }
 
-// Whatever call of a change or a removal fails: nothing is lost from the books,
-// and once the switch obliges, everything goes.
+// Whichever call of a change or a removal fails, no object is lost from the records. Once calls succeed, everything is
+// removed.
 func TestEveryFailureOfChangesAndRemovals(t *testing.T) {
 	for n := 1; ; n++ {
 		b := activeBench(t)
@@ -112,7 +111,7 @@ func TestUnsupported(t *testing.T) {
 	b.WantCalls()
 }
 
-// What a previous run left in COUNTERS_DB and nobody claims goes when the view is applied.
+// Unused entries of a previous run in COUNTERS_DB are removed when the view is applied.
 func TestRestart(t *testing.T) {
 	b := activeBench(t)
 	before := b.Content()

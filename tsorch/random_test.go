@@ -15,7 +15,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A world is the rows of APPL_DB that a random sequence has left.
+// A world contains the rows of APPL_DB after a random sequence.
 type world map[[2]string][]string
 
 // pick returns one of a list.
@@ -117,7 +117,7 @@ func (w world) apply(b *bench, table, key string, fields []string) {
 	b.Set(table, key, fields...)
 }
 
-// disturb does one random thing.
+// disturb makes one random change.
 func (w world) disturb(b *bench, r *rand.Rand) {
 	switch n := r.IntN(20); {
 	case n == 0:
@@ -138,9 +138,8 @@ func (w world) disturb(b *bench, r *rand.Rand) {
 	}
 }
 
-// Whatever the order of rows, valid or not, and with restarts in between, the
-// ASIC ends up as if the last rows had been applied once; and all that is said
-// about them is the same.
+// Whatever the order of rows, valid or not, the ASIC and the statuses are as if the last rows had been applied once.
+// Restarts in between do not matter.
 func TestRandomRowsConverge(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 30, Short: 10}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 1))

@@ -75,7 +75,7 @@ func (o *Orch) Deploy(ctx context.Context, wanted []*session) {
 		s.InASIC = o.newBinding()
 		o.tamInt.sessions++
 		if o.counters.rows.Former(s.Name) == nil { // of another rule than before, or new
-			o.counters.rows.Anew(s.Name)
+			o.counters.rows.Restart(s.Name)
 		}
 	}
 	actions := []sai.Attr{
@@ -125,8 +125,8 @@ func (o *Orch) dropTAMInt(ctx context.Context) {
 	o.tamInt = nil
 }
 
-// Settled deletes the counters of a session that is no longer bound.
-func (o *Orch) Settled(s *session) {
+// Handled deletes the counters of a session that is no longer bound.
+func (o *Orch) Handled(s *session) {
 	if s.InASIC == nil {
 		o.counters.rows.Drop(s.Name)
 		delete(o.counters.cleared, s.Name)

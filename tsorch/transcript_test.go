@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write the results into the transcripts")
 
-// The orch in transcripts. A switch may have few entries in each table, and the extension that clamps.
+// The transcripts hold. A switch may have a limit on the entries of each table, and the extension that clamps.
 func TestTranscripts(t *testing.T) {
 	orchtest.Transcript{
 		Start: func(t *testing.T, with []string) (*orchtest.Bench, func(string)) {

@@ -1,9 +1,9 @@
-// Package debugcounter is the manager of debug counters: it brings DEBUG_COUNTER of CONFIG_DB with the reasons of
-// DEBUG_COUNTER_DROP_REASON to APPL_DB, and reports in STATE_DB what became of every row.
+// Package debugcounter is the manager of debug counters. It copies DEBUG_COUNTER of CONFIG_DB with the reasons of
+// DEBUG_COUNTER_DROP_REASON to APPL_DB, and reports the outcome of every row in STATE_DB.
 //
-// A counter without a reason counts nothing, and waits for one. Which reasons the ASIC can count orchagent knows.
+// A counter without a reason counts nothing, and waits for one. orchagent determines which reasons the ASIC can count.
 //
-// What belongs here: decisions about those two tables of CONFIG_DB. No SAI.
+// What belongs here: decisions about those two tables of CONFIG_DB. SAI calls do not.
 package debugcounter
 
 import (
@@ -34,7 +34,7 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	return m
 }
 
-// decide decides all rows.
+// decide decides on all rows.
 func (m *Manager) decide(context.Context) error {
 	counters := m.rows[schema.CfgDebugCounter]
 	counted := m.decideReasons()
@@ -54,7 +54,7 @@ func (m *Manager) decide(context.Context) error {
 	return nil
 }
 
-// decideReasons decides DEBUG_COUNTER_DROP_REASON, and returns which counters have some.
+// decideReasons decides on the rows of DEBUG_COUNTER_DROP_REASON, and returns the counters that have at least one.
 func (m *Manager) decideReasons() map[string]bool {
 	counted, reasons := map[string]bool{}, m.rows[schema.CfgDebugReason]
 	for _, key := range slices.Sorted(maps.Keys(reasons)) {

@@ -9,7 +9,7 @@ import (
 	"tamtam/tamtamtest"
 )
 
-// Rows of counters and of their reasons come in any order; each says what it misses, or what is wrong with it.
+// Rows of counters and of their reasons may be written in any order. The status of each names what is missing or wrong.
 func TestDebugCounterRows(t *testing.T) {
 	sw := tamtamtest.Start(t, `{"DEBUG_COUNTER_DROP_REASON": {"a|TTL": {}, "b|TTL": {}, "c|ttl": {}}, "DEBUG_COUNTER": {
 		"b": {"type": "PORT_DROPS"}, "c": {"type": "PORT_INGRESS_DROPS"}, "d": {"type": "PORT_EGRESS_DROPS",
@@ -44,7 +44,7 @@ func TestDebugCounterRows(t *testing.T) {
 		swss.NewTable(config, schema.CfgDebugReason).Set(t.Context(), "c|L2_ANY", swss.FieldValues{"NULL": "NULL"}),
 		swss.NewTable(config, schema.CfgDebugReason).Del(t.Context(), "c|ttl"),
 		swss.NewTable(config, schema.CfgDebugCounter).Del(t.Context(), "d"),
-		sw.Sim().Settle(t.Context()),
+		sw.Sim().RunUntilIdle(t.Context()),
 	} {
 		if err != nil {
 			t.Fatal(err)

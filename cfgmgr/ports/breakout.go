@@ -8,8 +8,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// decideBreakouts compares breakout modes with the configured ports: the rows of PORT make the
-// ports, those of BREAKOUT_CFG say what they should be.
+// decideBreakouts compares breakout modes with the configured ports. The rows of PORT define the ports, and the rows of
+// BREAKOUT_CFG only describe what they should be.
 func (d *decision) decideBreakouts(breakouts forward.Rows) {
 	keys := breakouts.Sorted()
 	for i, key := range keys {
@@ -31,8 +31,8 @@ func (d *decision) decideBreakouts(breakouts forward.Rows) {
 	}
 }
 
-// checkBreakout says what differs between a mode and the ports from its first one on; those from
-// end on belong to another.
+// checkBreakout returns the difference between a mode and the ports that begin with its first one. Ports from end on
+// belong to the next mode.
 func (d *decision) checkBreakout(b schema.Breakout, end string) string {
 	at, ok := slices.BinarySearchFunc(d.order, b.Port, schema.CompareNames)
 	if !ok {

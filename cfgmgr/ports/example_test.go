@@ -7,7 +7,7 @@ import (
 	"tamtam/swss"
 )
 
-// A port is forwarded to orchagent; a VLAN member names a port that there is not.
+// A port is forwarded to orchagent. A VLAN member waits for a port that does not exist.
 func Example() {
 	forwardtest.Example(func(d *orch.Daemon, r *swss.Redis) { ports.New(d, r) }, []string{
 		"PORT|Ethernet0 lanes=1,2,3,4 speed=100000",

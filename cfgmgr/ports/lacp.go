@@ -9,27 +9,28 @@ import (
 	"tamtam/swss/schema"
 )
 
-// lacp is what LACP says of members, and of which incarnation of each.
+// lacp holds what LACP reports of members, and the incarnation that each report refers to.
 //
-// Its rows outlive whoever has written them. While nobody speaks LACP they go on to count, so that no restart changes
-// anything; but not for a member that was taken away and made anew meanwhile, or is to speak with another key: with
-// that nobody has negotiated. So tammgrd gives each member a text that none of its rows can have had, and keeps it for
-// as long as what it is about is in APPL_DB; a row counts that repeats it. The text stands in the row of APPL_DB that
-// it is about and in no other, so that it does not matter between which two writes a daemon is killed.
+// The rows of LACP outlive their writer. They remain valid while no LACP daemon runs, so that a restart changes
+// nothing. They are not valid for a member that was meanwhile deleted and recreated, or has a new key. No negotiation
+// has used that key. So tammgrd gives each member an incarnation, a text that none of its rows can have had before. It
+// keeps the text while the member is in APPL_DB with the same key and system address. A row of LACP is valid if it
+// repeats the text. The text is only in the member's row in APPL_DB, so a daemon may be killed between any two writes.
 type lacp struct {
-	said map[string]said // by "PortChannel1|Ethernet0"
-	last uint64          // the greatest number that was seen or given
+	said map[string]lacpState // by "PortChannel1|Ethernet0"
+	last uint64               // the largest number that was seen or assigned
 
-	given map[forward.Row]string // those of the last pass; nil: what stands in APPL_DB counts
-	next  map[forward.Row]string // those of this pass
+	given map[forward.Row]string // incarnations of the last pass; nil means that those in APPL_DB count
+	next  map[forward.Row]string // incarnations of the current pass
 }
 
-// said is what a row of LACP says.
-type said struct{ mux, incarnation string }
+// lacpState is the content of a row of LACP.
+type lacpState struct{ mux, incarnation string }
 
-// says takes what LACP says of a member, nil if nothing more, and reports whether that is something else than before.
+// says records what LACP reports of a member, with nil fields if it reports nothing more. It returns whether that has
+// changed.
 func (l *lacp) says(key string, fields swss.FieldValues) (news bool) {
-	is := said{fields[schema.FieldMux], fields[schema.FieldIncarnation]}
+	is := lacpState{fields[schema.FieldMux], fields[schema.FieldIncarnation]}
 	news = is != l.said[key]
 	l.saw(is.incarnation)
 	if l.said[key] = is; fields == nil {
@@ -38,13 +39,14 @@ func (l *lacp) says(key string, fields swss.FieldValues) (news bool) {
 	return news
 }
 
-// saw notes that a number is in use.
+// saw records that a number is in use.
 func (l *lacp) saw(incarnation string) {
 	n, _, _ := numberOf(incarnation)
 	l.last = max(l.last, n)
 }
 
-// numberOf splits an incarnation. Its number has 63 bits, so that there is always a greater one.
+// numberOf splits an incarnation into its number and its content. The number has 63 bits, so there is always a larger
+// one.
 func numberOf(incarnation string) (n uint64, about string, ok bool) {
 	number, about, ok := strings.Cut(incarnation, "/")
 	n, err := strconv.ParseUint(number, 10, 63)
@@ -57,7 +59,8 @@ func numberOf(incarnation string) (n uint64, about string, ok bool) {
 func (l *lacp) begin() { l.next = map[forward.Row]string{} }
 func (l *lacp) end()   { l.given, l.next = l.next, nil }
 
-// incarnation is that of a row of APPL_DB: the one that it has, while it is about the same; else a new one.
+// incarnation returns the incarnation of a row of APPL_DB. The current one stays while its content is the same.
+// Otherwise a new one is assigned.
 func (l *lacp) incarnation(appl forward.Row, lag schema.PortChannel, written swss.FieldValues) string {
 	about := strconv.Itoa(int(lag.LACPKey()))
 	if !lag.SystemMAC.IsZero() {
@@ -77,22 +80,21 @@ func (l *lacp) incarnation(appl forward.Row, lag schema.PortChannel, written sws
 	return is
 }
 
-// speaksLACP reports whether PortChannels speak LACP that are not configured to be static: in SONiC that is the
-// feature teamd.
+// speaksLACP reports whether non-static PortChannels run LACP. In SONiC this depends on the feature teamd.
 func (m *Manager) speaksLACP() bool {
 	state := strings.ToLower(m.rows[schema.CfgFeature][schema.FeatureTeamd]["state"])
 	return m.LACP && state != "disabled" && state != "always_disabled"
 }
 
-// incarnate says in a row which negotiation counts: none while the PortChannel is set down.
+// incarnate writes the current incarnation into a row, or none while the PortChannel is set down.
 func (d *decision) incarnate(fields map[string]string, appl forward.Row, lag schema.PortChannel) {
 	if lag.AdminUp {
 		fields[schema.FieldIncarnation] = d.lacp.incarnation(appl, lag, d.out.Written(appl))
 	}
 }
 
-// traffic says whether a member carries traffic: not while its PortChannel is down, and where LACP is spoken only as
-// far as that says of this incarnation, so that a member of which it does not say anything carries none.
+// traffic sets whether a member carries traffic. It carries none while its PortChannel is set down. With LACP it
+// carries traffic only if LACP reports so for this incarnation.
 func (d *decision) traffic(fields map[string]string, appl forward.Row, lag schema.PortChannel, port string) {
 	if lag.AdminUp && lag.Static {
 		return

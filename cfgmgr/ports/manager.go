@@ -1,13 +1,12 @@
-// Package ports is the manager of ports, PortChannels and VLANs: it brings what is configured in
-// CONFIG_DB, validated and with aliases resolved, to APPL_DB, and reports in STATE_DB what became
-// of every row.
+// Package ports is the manager of ports, PortChannels and VLANs. It copies the configuration in CONFIG_DB, validated
+// and with aliases resolved, to APPL_DB, and reports the outcome of every row in STATE_DB.
 //
-// APPL_DB is a function of the rows that are in CONFIG_DB now, never of their order: of rows that
-// exclude each other (two ports with one lane, a port in two PortChannels or untagged in two VLANs)
-// the one with the smaller name wins, and what lacks its port, PortChannel or VLAN waits for it.
-// There are few such rows, so all of them are decided at every change.
+// APPL_DB is a function of the current rows of CONFIG_DB, never of their order. Some rows exclude each other: two ports
+// with one lane, or a port in two PortChannels or untagged in two VLANs. Then the one with the smaller name wins. A row
+// without its port, PortChannel or VLAN waits for it. There are not many such rows, so all of them are decided at every
+// change.
 //
-// What belongs here: decisions about those tables of CONFIG_DB. No SAI.
+// What belongs here: decisions about those tables of CONFIG_DB. SAI calls do not.
 package ports
 
 import (
@@ -24,7 +23,7 @@ import (
 
 // A Manager holds the rows of ports, PortChannels and VLANs. It runs on its daemon's goroutine.
 type Manager struct {
-	// LACP says that this switch has somebody who speaks LACP. Then PortChannels do, unless they are static or
+	// LACP is set if a LACP daemon runs on this switch. Then PortChannels use LACP, unless they are static or
 	// CONFIG_DB's FEATURE|teamd is disabled.
 	LACP bool
 
@@ -44,7 +43,7 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 			ports, owned(schema.CfgPortChannel), owned(schema.CfgPortChannelMbr, schema.FieldAlias),
 			owned(schema.CfgVLAN), owned(schema.CfgVLANMember, schema.FieldAlias), forward.TableOf(schema.CfgBreakout),
 		),
-		due: true, rows: forward.Tables{}, lacp: lacp{said: map[string]said{}}, wires: map[string]uint16{},
+		due: true, rows: forward.Tables{}, lacp: lacp{said: map[string]lacpState{}}, wires: map[string]uint16{},
 	}
 	m.rows.Follow(d, r.DB(swss.ConfigDB), func() { m.due = true }, schema.CfgPort, schema.CfgPortChannel,
 		schema.CfgPortChannelMbr, schema.CfgVLAN, schema.CfgVLANMember, schema.CfgBreakout, schema.CfgFeature)
@@ -54,21 +53,21 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	forward.Consume(d, r.DB(swss.StateDB), schema.StateLACPMember, func(key string, fields swss.FieldValues) {
 		m.due = m.lacp.says(key, fields) || m.due
 	})
-	d.Receive(func(l *swss.Listener) swss.Source { // no Consume: its counts change every second
+	d.Receive(func(l *swss.Listener) swss.Source { // no Consume, because its counts change every second
 		return swss.NewSubscriber(l, r.DB(swss.StateDB), schema.StateWire)
 	}, m.sawWire)
 	m.out.Decide(&m.due, m.decide)
 	return m
 }
 
-// owned returns a table in which the fields of CONFIG_DB and some others are the manager's.
+// owned returns a table in which the manager owns the fields of CONFIG_DB and the given others.
 func owned(config string, others ...string) forward.Table {
 	t := forward.TableOf(config)
 	t.Fields = append(schema.TableOf(config).FieldNames(), others...)
 	return t
 }
 
-// decide decides all rows.
+// decide decides on all rows.
 func (m *Manager) decide(context.Context) error {
 	d := decision{
 		out: m.out, requests: map[forward.Row]request{}, speaks: m.speaksLACP(), lacp: &m.lacp,
@@ -89,11 +88,11 @@ func (m *Manager) decide(context.Context) error {
 	return nil
 }
 
-// decision is one pass over all rows: what was accepted so far.
+// decision is one pass over all rows, with the rows accepted so far.
 type decision struct {
 	out      *forward.Output
 	requests map[forward.Row]request // by the row in APPL_DB
-	speaks   bool                    // LACP
+	speaks   bool                    // whether LACP is used
 	lacp     *lacp
 	ports    map[string]schema.Port
 	order    []string          // of ports
@@ -110,7 +109,8 @@ type request struct {
 	state  forward.Row
 }
 
-// accept forwards a row, or says why not: err is what is wrong with the row, missing what it lacks.
+// accept forwards a row, or reports the reason for not doing so. err is the error in the row. missing names what the
+// row waits for.
 func (d *decision) accept(appl, state forward.Row, fields func() map[string]string, err error, missing string) bool {
 	switch {
 	case err != nil:
@@ -156,7 +156,7 @@ func (d *decision) decidePorts(ports forward.Rows) {
 	d.out.Keep(done, swss.FieldValues{"count": strconv.Itoa(len(d.ports))})
 }
 
-// port returns the name of a port that is written as name or alias.
+// port returns the name of a port that is given as name or alias.
 func (d *decision) port(name string) (string, bool) {
 	if _, ok := d.ports[name]; ok {
 		return name, true
@@ -187,8 +187,8 @@ func (d *decision) decideLAGs(lags forward.Rows) {
 	}
 }
 
-// decideLAGMembers also gives the members what SONiC's teammgrd gives them: the
-// MTU of their PortChannel; and whether they carry traffic, as its teamsyncd does.
+// decideLAGMembers decides on members. As in SONiC's teammgrd, a member gets the MTU of its PortChannel. As in SONiC's
+// teamsyncd, its row states whether it carries traffic.
 func (d *decision) decideLAGMembers(members forward.Rows) {
 	d.master = map[string]string{}
 	for _, key := range members.Sorted() {
@@ -267,8 +267,8 @@ func (d *decision) decideVLANMembers(members forward.Rows) {
 	}
 }
 
-// aliased adds how the port of a member is written in CONFIG_DB, if that is not its name: orchagent
-// reports on the row under that name.
+// aliased adds the port of a member as written in CONFIG_DB, if that is not its name. orchagent reports on the row
+// under that name.
 func aliased(fields map[string]string, port, written string) map[string]string {
 	if port != written {
 		fields[schema.FieldAlias] = written

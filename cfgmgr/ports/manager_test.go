@@ -46,7 +46,7 @@ func TestLACP(t *testing.T) {
 		"PORTCHANNEL_MEMBER|PortChannel1|Ethernet4 NULL=NULL"}
 	for _, tt := range []struct {
 		name    string
-		daemon  bool // somebody runs LACP on this switch
+		daemon  bool // whether LACP runs on this switch
 		do      []string
 		lag     string
 		members []string
@@ -111,7 +111,7 @@ func TestLACP(t *testing.T) {
 	}
 }
 
-// What orchagent writes into the rows of ports stays.
+// Fields that orchagent writes into the rows of ports stay.
 func TestForeignFields(t *testing.T) {
 	b := newBench(t, swsstest.Start(t))
 	b.Do(port0)
@@ -123,8 +123,7 @@ func TestForeignFields(t *testing.T) {
 	}
 }
 
-// Any sequence of rows and restarts leads to what the last rows give when they
-// are applied once.
+// Any sequence of rows and restarts has the same result as applying the last rows once.
 func TestConvergence(t *testing.T) {
 	lines := []string{
 		port0, port4, "PORT|Ethernet4 lanes=0 speed=1000", "PORT|Ethernet0 lanes=4,0 speed=1000",
@@ -157,7 +156,7 @@ func TestConvergence(t *testing.T) {
 
 var update = flag.Bool("update", false, "write the results into the transcripts")
 
-// What rows lead to is in testdata/*.rows.
+// The outcomes of rows are in testdata/*.rows.
 func TestRules(t *testing.T) {
 	forwardtest.Transcript{
 		Managers: func(d *orch.Daemon, r *swss.Redis) { New(d, r) },

@@ -9,16 +9,17 @@ import (
 	"tamtam/swss/schema"
 )
 
-// leastMTU is the least that an IP link has (RFC 791).
+// leastMTU is the minimum MTU of an IP link (RFC 791).
 const leastMTU = 68
 
-// fieldMTU is the field of ports, PortChannels and VLANs.
+// fieldMTU is the field with the MTU of ports, PortChannels and VLANs.
 const fieldMTU = "mtu"
 
-// sawWire takes the MTU of a port's live interface. A row without one, and one that goes as syncd has ended, takes the
-// limit back.
+// sawWire records the MTU of a port's live interface. The limit is removed by a row without one, and when the row is
+// deleted as syncd ends.
 func (m *Manager) sawWire(_ context.Context, k swss.KeyOpFieldsValues) error {
-	mtu, _ := strconv.ParseUint(swss.ToFieldValues(k.Fields)[schema.WireMTU], 10, 16) // too large a number: the largest
+	// A number that is too large becomes the maximum.
+	mtu, _ := strconv.ParseUint(swss.ToFieldValues(k.Fields)[schema.WireMTU], 10, 16)
 	if k.Op != swss.OpSet || mtu < leastMTU {
 		mtu = 0
 	}
@@ -28,11 +29,11 @@ func (m *Manager) sawWire(_ context.Context, k swss.KeyOpFieldsValues) error {
 	return nil
 }
 
-// fitWires lowers MTUs to those of the live interfaces behind ports: what is longer is lost there, and its sender is
-// not told. A PortChannel and its members have the smallest MTU of all members. So has a VLAN, as a Linux bridge has.
-// The router interface follows, and has the CPU tell senders what does not fit.
+// fitWires lowers MTUs to those of the live interfaces behind ports, since longer frames are lost there without a
+// notice to their sender. A PortChannel and its members have the smallest MTU of all members. So does a VLAN, as a
+// Linux bridge. The router interface follows, and the CPU notifies senders of packets that do not fit.
 func (d *decision) fitWires(wires map[string]uint16) {
-	least := map[string]uint16{} // by port without a PortChannel, and by PortChannel
+	least := map[string]uint16{} // by PortChannel, or by port if it has none
 	for _, port := range d.order {
 		name := port
 		if lag := d.master[port]; lag != "" {
@@ -56,7 +57,7 @@ func (d *decision) fitWires(wires map[string]uint16) {
 	}
 }
 
-// lower lowers the MTU of a row that was accepted, if there is such a row; 0 is no limit.
+// lower lowers the MTU of an accepted row to most, if the row exists. If most is 0, there is no limit.
 func (d *decision) lower(table, key string, most uint16) {
 	r, ok := d.requests[forward.Row{Table: table, Key: key}]
 	if is, err := strconv.Atoi(r.fields[fieldMTU]); ok && err == nil && most != 0 && int(most) < is {

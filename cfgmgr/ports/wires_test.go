@@ -22,7 +22,7 @@ func TestRandomWires(t *testing.T) {
 		defer d.Close()
 		New(d, r)
 		pick := func() int { return []int{0, 67, 68, 1400, 1500, 9000, 65_535, 70_000}[rnd.IntN(8)] }
-		least := map[string]int{} // of the wires behind a row, by its name; not there: no limit
+		least := map[string]int{} // of the wires behind a row, by its name; no entry means no limit
 		configured := map[string]int{}
 		put := func(db swss.DBName, table, key string, fields swss.FieldValues) {
 			t.Helper()
@@ -42,7 +42,7 @@ func TestRandomWires(t *testing.T) {
 			row("PORTCHANNEL", fmt.Sprint("PortChannel", i), swss.FieldValues{"admin_status": "up"})
 			row("VLAN", fmt.Sprint("Vlan", i+10), swss.FieldValues{"vlanid": strconv.Itoa(i + 10)})
 		}
-		of := map[string]string{} // what is above a name
+		of := map[string]string{} // the row above a name
 		member := func(table, group, name string) {
 			of[name] = group
 			put(swss.ConfigDB, table, group+"|"+name, map[string]swss.FieldValues{

@@ -11,11 +11,11 @@ import (
 	"tamtam/swss/schema"
 )
 
-// disabled is the reason of a row that says no more than that the default of its name is not wanted.
+// disabled is the reason of a row whose only effect is to disable the default of its name.
 const disabled = "the default of this name is disabled"
 
-// copp forwards the groups of traps, each with those of its traps whose feature is enabled, and
-// reports on groups and traps. What CONFIG_DB does not have is as SONiC ships it, once there are ports.
+// copp forwards the groups of traps, each with its traps whose feature is enabled, and reports on groups and traps.
+// SONiC's defaults apply to what CONFIG_DB does not have, once there are ports.
 func (d *decision) copp() {
 	groupDefaults, trapDefaults := forward.Rows{}, forward.Rows{}
 	if len(d.rows[schema.CfgPort]) > 0 {
@@ -39,7 +39,7 @@ func (d *decision) copp() {
 	for _, key := range slices.Sorted(maps.Keys(groups)) {
 		g := groups[key]
 		if d.rows[schema.CfgCOPPGroup][key] == nil && len(g.Traps) == 0 && key != schema.COPPDefault {
-			continue // a default that nothing is in
+			continue // a default without traps
 		}
 		row := forward.Row{Table: schema.AppCOPP, Key: key}
 		slices.Sort(g.Traps)
@@ -47,7 +47,7 @@ func (d *decision) copp() {
 	}
 }
 
-// trapGroups returns the groups that there are, and reports on rows that make none.
+// trapGroups returns the existing groups, and reports on rows that define none.
 func (d *decision) trapGroups(defaults forward.Rows) map[string]schema.COPPGroup {
 	groups := map[string]schema.COPPGroup{}
 	given := d.rows[schema.CfgCOPPGroup]
@@ -63,14 +63,14 @@ func (d *decision) trapGroups(defaults forward.Rows) map[string]schema.COPPGroup
 		case err != nil:
 			d.out.Report(row, schema.StatusFailed, schema.Reason(err))
 		default:
-			g.Traps = nil // those of COPP_TRAP
+			g.Traps = nil // they come from COPP_TRAP
 			groups[key] = g
 		}
 	}
 	return groups
 }
 
-// trap adds the traps of a row to their group, or says why not.
+// trap adds the traps of a row to their group, or returns the reason for not doing so.
 func (d *decision) trap(
 	key string, fields swss.FieldValues, groups map[string]schema.COPPGroup,
 ) (status, reason string) {
@@ -97,8 +97,8 @@ func (d *decision) trap(
 	return schema.StatusActive, ""
 }
 
-// defaultTrap adds those traps of a default row that no row of CONFIG_DB has, and reports whether there are any. Nobody
-// has asked for the others.
+// defaultTrap adds the traps of a default row that no row of CONFIG_DB has. It reports whether there are any. The
+// others were not requested.
 func (d *decision) defaultTrap(key string, fields swss.FieldValues, groups map[string]schema.COPPGroup) (any bool) {
 	t, err := schema.ParseCOPPTrap(key, fields)
 	g, ok := groups[t.Group]

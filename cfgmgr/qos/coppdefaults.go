@@ -8,9 +8,9 @@ import (
 	"tamtam/swss/schema"
 )
 
-// coppDefaults are the rows of COPP_GROUP and COPP_TRAP that SONiC ships beside CONFIG_DB (copp_cfg.json), as far as
-// this switch has the traps: it has none of NAT and IGMP. A row of CONFIG_DB adds fields to the default of its
-// name and takes the place of those that both have; one without fields disables it.
+// coppDefaults returns the rows of COPP_GROUP and COPP_TRAP that SONiC ships beside CONFIG_DB (copp_cfg.json), without
+// those of NAT and IGMP, whose traps this switch lacks. A row of CONFIG_DB adds fields to the default of its name, and
+// its fields override those of the default. A row without fields disables the default.
 func coppDefaults() (groups, traps forward.Rows) {
 	group := func(action, priority, queue, rate string) swss.FieldValues {
 		return swss.FieldValues{
@@ -46,8 +46,8 @@ func coppDefaults() (groups, traps forward.Rows) {
 	return groups, traps
 }
 
-// over returns a row over the default of its name; off says that it disables that. Of a row that has only the field
-// NULL no field comes here.
+// over returns a row merged over the default of its name. off reports whether the row disables the default. If a row
+// has only the field NULL, given is empty.
 func over(def, given swss.FieldValues) (row swss.FieldValues, off bool) {
 	if def == nil || given == nil {
 		return given, false

@@ -1,13 +1,11 @@
-// Package qos is the manager of QoS, buffers, mirror sessions and CPU traps: it brings what is
-// configured in CONFIG_DB, validated and with everything that it names there, to APPL_DB, and
-// reports in STATE_DB what became of every row.
+// Package qos is the manager of QoS, buffers, mirror sessions and CPU traps. It copies rows of CONFIG_DB to APPL_DB
+// once they are valid and all rows that they name exist. It reports the outcome of every row in STATE_DB.
 //
-// APPL_DB is a function of the rows that are in CONFIG_DB now, never of their
-// order: of rows that exclude each other (two for one queue, two that mirror one
-// port) the one with the smaller key wins, and what lacks its port, map,
-// scheduler or profile waits for it.
+// APPL_DB is a function of the current rows of CONFIG_DB, never of their order. If rows exclude each other, such as two
+// for one queue or two that mirror one port, the one with the smaller key wins. A row without its port, map, scheduler
+// or profile waits for it.
 //
-// What belongs here: decisions about those tables of CONFIG_DB. No SAI.
+// What belongs here: decisions about those tables of CONFIG_DB. SAI calls do not.
 package qos
 
 import (
@@ -21,8 +19,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// tables are those of CONFIG_DB that the manager forwards, each after those
-// that its rows name. In APPL_DB and STATE_DB their names end in _TABLE.
+// tables contains the tables of CONFIG_DB that the manager forwards, each after those that its rows name. In APPL_DB
+// and STATE_DB their names end in _TABLE.
 var tables = []string{
 	schema.CfgDSCPToTC, schema.CfgDot1pToTC, schema.CfgTCToQueue, schema.CfgScheduler, schema.CfgWRED,
 	schema.CfgBufferPool, schema.CfgBufferProfile,
@@ -34,7 +32,7 @@ var tables = []string{
 type Manager struct {
 	out  *forward.Output
 	due  bool
-	rows forward.Tables // those of tables, PORT and PORTCHANNEL
+	rows forward.Tables // rows of tables, PORT and PORTCHANNEL
 }
 
 // New registers the manager on its daemon.
@@ -56,7 +54,7 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	return m
 }
 
-// decide decides all rows.
+// decide decides on all rows.
 func (m *Manager) decide(context.Context) error {
 	d := decision{out: m.out, rows: m.rows, there: map[string]map[string]bool{}, owner: map[string]string{}}
 	for _, t := range []string{schema.CfgPort, schema.CfgPortChannel} {
@@ -86,13 +84,13 @@ type decision struct {
 	out   *forward.Output
 	rows  forward.Tables
 	there map[string]map[string]bool // rows that were accepted, by table
-	owner map[string]string          // the row that has a thing which only one can have
+	owner map[string]string          // the row that owns something which only one row can own
 }
 
 // A verdict is the status of a row that cannot be forwarded.
 type verdict struct{ status, reason string }
 
-// decide forwards a row, or says why not.
+// decide forwards a row, or reports why not.
 func (d *decision) decide(table, key string, fields swss.FieldValues) {
 	row, check, err := d.parse(table, key, fields)
 	var v verdict
@@ -113,7 +111,7 @@ func (d *decision) decide(table, key string, fields swss.FieldValues) {
 	d.out.Forward(forward.Row{Table: table + "_TABLE", Key: applKey(key)}, row.Fields(), state)
 }
 
-// applKey is a key as APPL_DB has it.
+// applKey returns a key in the form of APPL_DB.
 func applKey(key string) string {
 	for i := range len(key) {
 		if key[i] == '|' {
@@ -123,7 +121,7 @@ func applKey(key string) string {
 	return key
 }
 
-// parse parses a row, and returns what else must be checked of it.
+// parse parses a row, and returns the remaining check.
 func (d *decision) parse(
 	table, key string, fields swss.FieldValues,
 ) (row interface{ Fields() map[string]string }, check func() verdict, err error) {
@@ -160,17 +158,17 @@ func (d *decision) parse(
 	return row, check, err
 }
 
-// A ref is a row that another row names; none without a name.
+// A ref is a row that another row names, or none if the name is empty.
 type ref struct{ table, name string }
 
-// kinds are tables as operators know them.
+// kinds contains the names of tables for operators.
 var kinds = map[string]string{
 	schema.CfgDSCPToTC: "DSCP to TC map", schema.CfgDot1pToTC: "dot1p to TC map", schema.CfgTCToQueue: "TC to queue map",
 	schema.CfgScheduler: "scheduler", schema.CfgWRED: "WRED profile", schema.CfgBufferPool: "buffer pool",
 	schema.CfgBufferProfile: "buffer profile", schema.CfgPort: "port", schema.CfgPortChannel: "PortChannel",
 }
 
-// named looks for the rows that a row names.
+// named checks that the rows which a row names exist.
 func (d *decision) named(refs ...ref) verdict {
 	for _, r := range refs {
 		if r.name != "" && !d.there[r.table][r.name] {
@@ -180,7 +178,7 @@ func (d *decision) named(refs ...ref) verdict {
 	return verdict{}
 }
 
-// portRefs are ports that a row names.
+// portRefs returns the references of a list of ports.
 func portRefs(ports []string) []ref {
 	var refs []ref
 	for _, p := range ports {
@@ -193,7 +191,7 @@ func portRefs(ports []string) []ref {
 	return refs
 }
 
-// take claims things for a row, or says which row has one already.
+// take reserves things, such as a queue, for a row. If another row already owns one, the verdict names that row.
 func (d *decision) take(key string, things ...string) verdict {
 	for _, t := range things {
 		if o, taken := d.owner[t]; taken {

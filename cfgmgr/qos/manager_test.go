@@ -13,7 +13,7 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// forwarded are the tables of APPL_DB and STATE_DB.
+// forwarded returns the tables of APPL_DB and STATE_DB.
 func forwarded() (names []string) {
 	for _, t := range tables {
 		names = append(names, t+"_TABLE")
@@ -33,8 +33,7 @@ const (
 	pool  = "BUFFER_POOL|p type=egress size=100000"
 )
 
-// Any sequence of rows and restarts leads to what the last rows give when they
-// are applied once.
+// Any sequence of rows and restarts has the same result as applying the last rows once.
 func TestConvergence(t *testing.T) {
 	lines := []string{
 		port0, port4, "-PORT|Ethernet0", "-PORT|Ethernet4", "PORTCHANNEL|PortChannel1 admin_status=up",
@@ -62,7 +61,7 @@ func TestConvergence(t *testing.T) {
 	})
 }
 
-// Every default is a good row, whose group is a default, and no trap is in two.
+// Every default is valid, its group is a default, and no trap is in two groups.
 func TestCOPPDefaults(t *testing.T) {
 	groups, traps := coppDefaults()
 	of := map[string]string{}
@@ -87,7 +86,7 @@ func TestCOPPDefaults(t *testing.T) {
 
 var update = flag.Bool("update", false, "write the results into the transcripts")
 
-// What rows lead to is in testdata/*.rows.
+// The outcomes of rows are in testdata/*.rows.
 func TestRules(t *testing.T) {
 	forwardtest.Transcript{
 		Managers: func(d *orch.Daemon, r *swss.Redis) { New(d, r) },

@@ -10,8 +10,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// inTable returns the key under which a row of a table of interfaces is kept: its own, or, in the
-// wrong table, one that equals no name.
+// inTable returns the key under which a row of a table of interfaces is kept. This is its own key, or a key that equals
+// no name if the row is in the wrong table.
 func inTable(table, key string) string {
 	name, _, _ := strings.Cut(key, "|")
 	if schema.InterfaceTable(name) == table {
@@ -20,7 +20,7 @@ func inTable(table, key string) string {
 	return table + " " + key
 }
 
-// configKey is the inverse of inTable.
+// configKey returns the original key. It is the inverse of inTable.
 func configKey(kept string) string {
 	_, key, wrong := strings.Cut(kept, " ")
 	if wrong && slices.Contains(schema.InterfaceTables, kept[:len(kept)-len(key)-1]) {
@@ -44,7 +44,7 @@ func (d *decision) decideInterfaces() {
 	}
 }
 
-// unroutable says what a routed interface of this name lacks.
+// unroutable returns the reason why an interface of this name cannot route, or "" if it can.
 func (d *decision) unroutable(name string) string {
 	switch schema.InterfaceTable(name) {
 	case schema.CfgInterface:
@@ -70,8 +70,7 @@ func (d *decision) unroutable(name string) string {
 	return ""
 }
 
-// decideAddresses decides the addresses of interfaces. Subnets of different interfaces may not
-// overlap.
+// decideAddresses decides on the addresses of interfaces. Subnets of different interfaces must not overlap.
 func (d *decision) decideAddresses() {
 	taken := map[string]string{}
 	d.subnets, d.own = map[netip.Prefix]subnet{}, map[netip.Addr]string{}
@@ -105,7 +104,7 @@ func (d *decision) decideAddresses() {
 	}
 }
 
-// unrouted says why an interface does not route.
+// unrouted returns the reason why an interface does not route, or "" if it does.
 func (d *decision) unrouted(name string) string {
 	if _, ok := d.interfaces[name]; !ok {
 		return fmt.Sprintf("%s does not route: there is no row %s|%s", name, schema.InterfaceTable(name), name)
@@ -116,7 +115,7 @@ func (d *decision) unrouted(name string) string {
 	return fmt.Sprintf("%s does not route", name)
 }
 
-// overlap says which accepted address an address conflicts with.
+// overlap returns a reason that names the accepted address with which an address conflicts, or "".
 func (d *decision) overlap(a schema.InterfaceAddress) string {
 	if a.Prefix.Addr().IsLinkLocalUnicast() {
 		return ""
@@ -130,7 +129,7 @@ func (d *decision) overlap(a schema.InterfaceAddress) string {
 			return fmt.Sprintf("the subnet overlaps %s of %s", s.first, s.name)
 		}
 	}
-	for p, s := range d.subnets { // those inside
+	for p, s := range d.subnets { // subnets inside the prefix
 		if p.Bits() > a.Prefix.Bits() && a.Prefix.Contains(p.Addr()) {
 			return d.firstInside(a.Prefix, s)
 		}
@@ -138,7 +137,7 @@ func (d *decision) overlap(a schema.InterfaceAddress) string {
 	return ""
 }
 
-// firstInside names the first of the accepted subnets inside a prefix.
+// firstInside returns the first of the accepted subnets inside a prefix.
 func (d *decision) firstInside(p netip.Prefix, s subnet) string {
 	for q, t := range d.subnets {
 		if q.Bits() > p.Bits() && p.Contains(q.Addr()) && t.first.Compare(s.first) < 0 {
@@ -168,7 +167,7 @@ func (d *decision) addSubnet(a schema.InterfaceAddress) {
 	}
 }
 
-// connected returns the interface in whose subnet the address is.
+// connected returns the interface whose subnet contains the address.
 func (d *decision) connected(a netip.Addr) (name string, ok bool) {
 	f := 0
 	if !a.Is4() {

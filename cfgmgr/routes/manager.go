@@ -1,17 +1,16 @@
-// Package routes is the manager of routed interfaces, static routes, neighbours, static FDB entries
-// and the switch's settings: it brings what is configured in CONFIG_DB, validated, to APPL_DB, and
-// reports in STATE_DB what became of every row. For static routes it does what FRR's zebra does: it
-// finds the interface of a next hop and chooses the ways with the smallest distance.
+// Package routes is the manager of routed interfaces, static routes, neighbours, static FDB entries and the switch's
+// settings. It copies the configuration in CONFIG_DB, validated, to APPL_DB, and reports the outcome of every row in
+// STATE_DB. For static routes it does the work of FRR's zebra. It finds the interface of a next hop, and chooses the
+// next hops with the smallest distance.
 //
-// APPL_DB is a function of the rows that are in CONFIG_DB now, never of their order: of rows that
-// exclude each other the one with the smaller name wins, and what lacks an interface waits for it.
-// Rows are parsed as they arrive; all of them are decided at every change, but where nothing
-// else than static routes changed only those.
+// APPL_DB is a function of the current rows of CONFIG_DB, never of their order. If rows exclude each other, the one
+// with the smaller name wins. A row without its interface waits for it. Rows are parsed as they arrive. All of them are
+// decided at every change, except that a change of static routes alone decides only these.
 //
-// ROUTE_TABLE, NEIGH_TABLE and FDB_TABLE are not the manager's alone: rows
-// without [schema.FieldConfigKey] belong to others (FRR, neighsyncd), and stay.
+// ROUTE_TABLE, NEIGH_TABLE and FDB_TABLE are shared. Rows without [schema.FieldConfigKey] belong to other daemons (FRR,
+// neighsyncd), and stay.
 //
-// What belongs here: decisions about those tables of CONFIG_DB. No SAI.
+// What belongs here: decisions about those tables of CONFIG_DB. SAI calls do not.
 package routes
 
 import (
@@ -33,30 +32,31 @@ type parsed[T any] struct {
 	err error
 }
 
-// rows are those of one table, by key.
+// rows contains the rows of one table, by key.
 type rows[T any] map[string]parsed[T]
 
-// sorted lists the keys in the order in which rows win.
+// sorted returns the keys in order of precedence.
 func (r rows[T]) sorted() []string { return slices.SortedFunc(maps.Keys(r), schema.CompareNames) }
 
 // A Manager holds the rows. It runs on its daemon's goroutine.
 type Manager struct {
 	out *forward.Output
 	due bool
-	// changed are static routes that changed since all rows were decided, and their prefixes; last is that decision.
+	// changed holds the static routes that changed since all rows were decided, and prefixes their prefixes. last is
+	// that decision.
 	changed  map[string]bool
 	prefixes map[netip.Prefix]bool
 	byPrefix schema.PrefixKeys
 	last     *decision
 
-	// What interfaces consist of.
+	// The parts of interfaces.
 	ports      rows[schema.Port]
 	lags       rows[schema.PortChannel]
 	vlans      rows[schema.VLAN]
 	lagMembers rows[schema.PortChannelMember]
 	members    rows[schema.VLANMember]
 
-	// By name, of all tables of interfaces; the table is the name's.
+	// interfaces contains rows of all tables of interfaces, by name. The table follows from the name.
 	interfaces rows[schema.Interface]
 	addresses  rows[schema.InterfaceAddress]
 	routes     rows[schema.StaticRoute]
@@ -96,14 +96,14 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	return m
 }
 
-// marked returns a table in which others have rows of their own.
+// marked returns a table in which other daemons own rows too.
 func marked(config string) forward.Table {
 	t := forward.TableOf(config)
 	t.Mark = schema.FieldConfigKey
 	return t
 }
 
-// consume keeps the rows of a table, parsed, in to.
+// consume keeps the parsed rows of a table in to.
 func consume[T any](
 	m *Manager, d *orch.Daemon, db *swss.DB, table string, to rows[T],
 	parse func(string, map[string]string) (T, error),
@@ -119,9 +119,8 @@ func consume[T any](
 	})
 }
 
-// consumeInterfaces keeps the rows of a table of interfaces: those of interfaces
-// by name, those of addresses by key. A row in the wrong table is kept with the
-// table's name in front, where no other row is looked for.
+// consumeInterfaces keeps the rows of a table of interfaces: those of interfaces by name, those of addresses by key. A
+// row in the wrong table is kept under the table's name and its key, where no other row looks for it.
 func (m *Manager) consumeInterfaces(d *orch.Daemon, db *swss.DB, table string) {
 	forward.Consume(d, db, table, func(key string, fields swss.FieldValues) {
 		m.due = true
@@ -143,7 +142,7 @@ func keep[T any](to rows[T], key string, fields swss.FieldValues, row T, err err
 	to[key] = parsed[T]{row, err}
 }
 
-// takeRoute keeps a row of static routes, parsed.
+// takeRoute keeps a parsed row of static routes.
 func (m *Manager) takeRoute(key string, fields swss.FieldValues) {
 	m.changed[key] = true
 	if old, ok := m.routes[key]; ok && old.err == nil {
@@ -158,7 +157,7 @@ func (m *Manager) takeRoute(key string, fields swss.FieldValues) {
 	}
 }
 
-// flush decides rows and writes what changed.
+// flush decides on rows and writes the changes.
 func (m *Manager) flush(ctx context.Context) error {
 	if err := m.out.Load(ctx); err != nil {
 		return err
@@ -176,7 +175,7 @@ func (m *Manager) flush(ctx context.Context) error {
 	return nil
 }
 
-// decideAll decides all rows.
+// decideAll decides on all rows.
 func (m *Manager) decideAll() {
 	m.out.Clear()
 	d := &decision{Manager: m}
@@ -190,27 +189,27 @@ func (m *Manager) decideAll() {
 	d.decideFDB()
 }
 
-// decision is one pass over all rows: what was accepted so far.
+// decision is one pass over all rows, with the rows accepted so far.
 type decision struct {
 	*Manager
 	aliases map[string]string // port by alias
 	master  map[string]string // PortChannel by member
 	vlanOf  map[string]string // first VLAN by member
 	inVLAN  map[string]bool   // VLAN|port
-	routed  map[string]bool   // interfaces
+	routed  map[string]bool   // interfaces that route
 	subnets map[netip.Prefix]subnet
-	lengths [2][]int // of subnets, IPv4 and IPv6, the longest first
+	lengths [2][]int // lengths of subnets, IPv4 and IPv6, the longest first
 	own     map[netip.Addr]string
 }
 
-// A subnet is that of an interface address.
+// A subnet is the subnet of an interface address.
 type subnet struct {
 	name  string       // interface
 	first netip.Prefix // the address that is configured first
 }
 
-// accept forwards a row, or says why not: err is what is wrong with the row, missing what it lacks.
-// key is the row's in CONFIG_DB.
+// accept forwards a row, or reports the reason for not doing so. err is the error in the row. missing names what the
+// row waits for. key is the row's key in CONFIG_DB.
 func (d *decision) accept(
 	appl, state forward.Row, key string, fields func() map[string]string, err error, missing string,
 ) bool {
@@ -233,8 +232,8 @@ func (d *decision) refuse(state forward.Row, reason string, args ...any) {
 	d.out.Report(state, schema.StatusFailed, fmt.Sprintf(reason, args...))
 }
 
-// decideSwitch forwards the switch's settings. There is always a row, with SONiC's defaults, and its
-// outcome: orchagent reports in the same row what the switch can do.
+// decideSwitch forwards the switch's settings. There is always a row with SONiC's defaults and its outcome, because
+// orchagent reports the switch's capabilities in the same row.
 func (d *decision) decideSwitch() {
 	appl := forward.Row{Table: schema.AppSwitch, Key: schema.SwitchKey}
 	d.out.Forward(appl, schema.DefaultSwitch().Fields(), forward.Row{Table: schema.StateSwitch, Key: schema.SwitchKey})
@@ -251,7 +250,7 @@ func (d *decision) decideSwitch() {
 	}
 }
 
-// learnPorts collects the names of ports and what they are used for.
+// learnPorts collects the names and the uses of ports.
 func (d *decision) learnPorts() {
 	d.aliases, d.master = map[string]string{}, map[string]string{}
 	d.vlanOf, d.inVLAN = map[string]string{}, map[string]bool{}
@@ -279,7 +278,7 @@ func (d *decision) learnPorts() {
 	}
 }
 
-// port is the name of a port that is written as name or alias.
+// port returns the name of a port that is given as name or alias.
 func (d *decision) port(name string) string {
 	if p, ok := d.aliases[name]; ok && !d.ports.valid(name) {
 		return p
@@ -287,7 +286,7 @@ func (d *decision) port(name string) string {
 	return name
 }
 
-// valid reports whether there is such a row, without errors.
+// valid reports whether the row exists and has no error.
 func (r rows[T]) valid(key string) bool {
 	row, ok := r[key]
 	return ok && row.err == nil

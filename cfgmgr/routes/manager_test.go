@@ -33,8 +33,7 @@ const (
 	if4IP  = "INTERFACE|Ethernet4|10.4.0.1/24 NULL=NULL"
 )
 
-// Any sequence of rows and restarts leads to what the last rows give when they
-// are applied once.
+// Any sequence of rows and restarts has the same result as applying the last rows once.
 func TestConvergence(t *testing.T) {
 	lines := []string{
 		port0, port4, vlan10, "-PORT|Ethernet4", "-VLAN|Vlan10", "PORTCHANNEL|PortChannel1 mtu=9100",
@@ -65,8 +64,8 @@ func TestConvergence(t *testing.T) {
 	})
 }
 
-// So it is with static routes alone, which are decided without the other rows: most changes are theirs here, and there
-// is a step after most.
+// The same holds for static routes, which can be decided without the other rows. Most changes here are static routes,
+// and most are followed by a step.
 func TestStaticRoutesConverge(t *testing.T) {
 	lines := []string{port0, port4, vlan10, svi, sviIP, if4, if4IP, "-INTERFACE|Ethernet4",
 		"-VLAN_INTERFACE|Vlan10|10.0.0.1/24", "restart"}
@@ -89,7 +88,7 @@ func TestStaticRoutesConverge(t *testing.T) {
 
 var update = flag.Bool("update", false, "write the results into the transcripts")
 
-// What rows lead to is in testdata/*.rows.
+// The outcomes of rows are in testdata/*.rows.
 func TestRules(t *testing.T) {
 	forwardtest.Transcript{
 		Managers: func(d *orch.Daemon, r *swss.Redis) { New(d, r) },

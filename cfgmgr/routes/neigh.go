@@ -7,7 +7,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// decideNeighbors decides static neighbours.
+// decideNeighbors decides on static neighbours.
 func (d *decision) decideNeighbors() {
 	taken := map[string]string{}
 	for _, key := range d.neighbors.sorted() {
@@ -32,7 +32,7 @@ func (d *decision) decideNeighbors() {
 	}
 }
 
-// decideFDB decides static FDB entries.
+// decideFDB decides on static FDB entries.
 func (d *decision) decideFDB() {
 	taken := map[string]string{}
 	for _, key := range d.fdb.sorted() {

@@ -10,11 +10,11 @@ import (
 	"tamtam/swss/schema"
 )
 
-// protocolStatic is what FRR calls static routes.
+// protocolStatic is FRR's name of static routes.
 const protocolStatic = "static"
 
-// decideRoutes decides static routes. Of the usable next hops, those with the smallest distance are
-// taken; a route without any waits.
+// decideRoutes decides on static routes. It uses the usable next hops with the smallest distance. A route without a
+// usable next hop waits.
 func (d *decision) decideRoutes() {
 	taken := map[netip.Prefix]string{}
 	for _, key := range d.routes.sorted() {
@@ -22,7 +22,8 @@ func (d *decision) decideRoutes() {
 	}
 }
 
-// decideRoute decides a static route, behind those that win over it; taken are their prefixes.
+// decideRoute decides on a static route, after those that have precedence over it. taken maps their prefixes to their
+// keys.
 func (d *decision) decideRoute(key string, taken map[netip.Prefix]string) {
 	row, state := d.routes[key], stateRoute(key)
 	var route schema.Route
@@ -38,8 +39,8 @@ func (d *decision) decideRoute(key string, taken map[netip.Prefix]string) {
 	d.accept(applRoute(row.row.Prefix), state, key, func() map[string]string { return route.Fields() }, row.err, missing)
 }
 
-// decideChanged decides the static routes that changed, and those of the same prefixes, after a decision of all rows
-// since which nothing else has changed.
+// decideChanged decides on the changed static routes, and on those of the same prefixes. Nothing else may have changed
+// since the last decision on all rows.
 func (d *decision) decideChanged() {
 	for key := range d.changed {
 		d.out.Unreport(stateRoute(key))
@@ -63,7 +64,7 @@ func applRoute(p netip.Prefix) forward.Row {
 	return forward.Row{Table: schema.AppRoute, Key: schema.RouteKey(p)}
 }
 
-// resolve chooses the next hops of a route, or says what all of them lack.
+// resolve chooses the next hops of a route, or returns the reasons why none is usable.
 func (d *decision) resolve(s schema.StaticRoute) (schema.Route, string) {
 	route := schema.Route{Prefix: s.Prefix, Protocol: protocolStatic}
 	var lacks []string
@@ -89,7 +90,7 @@ func (d *decision) resolve(s schema.StaticRoute) (schema.Route, string) {
 	if best < 0 {
 		return route, strings.Join(slices.Compact(lacks), "; ")
 	}
-	if len(route.Hops) > 0 { // a hop that drops does not count beside one that leads somewhere
+	if len(route.Hops) > 0 { // a hop that drops is ignored beside one that does not
 		route.Blackhole = false
 	}
 	slices.SortFunc(route.Hops, schema.Hop.Compare)
@@ -97,7 +98,7 @@ func (d *decision) resolve(s schema.StaticRoute) (schema.Route, string) {
 	return route, ""
 }
 
-// way finds the interface of a next hop, or says what it lacks.
+// way determines the interface of a next hop, or returns the reason why there is none.
 func (d *decision) way(h schema.StaticHop) (schema.Hop, string) {
 	hop := schema.Hop{Addr: h.Addr, Interface: h.Interface, Weight: 1}
 	switch {

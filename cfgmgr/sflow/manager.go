@@ -1,12 +1,11 @@
-// Package sflow is the manager of sFlow: it brings SFLOW, SFLOW_COLLECTOR and SFLOW_SESSION of CONFIG_DB to
-// APPL_DB, where each port has a row of its own that says how it is sampled, and reports in STATE_DB what became of
-// every row.
+// Package sflow is the manager of sFlow. It copies SFLOW, SFLOW_COLLECTOR and SFLOW_SESSION of CONFIG_DB to APPL_DB,
+// and reports the outcome of every row in STATE_DB. In APPL_DB each port has its own row with its sampling.
 //
-// APPL_DB is a function of the rows that are in CONFIG_DB now, never of their order. What a port's row does not say
-// is as the row of all ports has it, then as SFLOW has it; the rate is a millionth of the port's speed, as in
+// APPL_DB is a function of the current rows of CONFIG_DB, never of their order. A value that a port's row lacks is that
+// of the row of all ports, or else that of SFLOW. The default rate is a millionth of the port's speed in bit/s, as in
 // SONiC.
 //
-// What belongs here: decisions about those tables of CONFIG_DB. No SAI, and no datagrams.
+// What belongs here: decisions about those tables of CONFIG_DB. SAI calls and datagrams do not.
 package sflow
 
 import (
@@ -24,36 +23,36 @@ import (
 
 // A Manager holds the rows. It runs on its daemon's goroutine.
 type Manager struct {
-	// Agent says how sflowd is, which sends.
+	// Agent returns the state of sflowd, which sends the datagrams.
 	Agent func(context.Context) (Agent, error)
 
 	out  *forward.Output
 	due  bool
 	rows forward.Tables
-	all  *swss.Table // what sflowd has counted
-	each *swss.Table // of a collector
-	sent sent        // as rows were decided by
+	all  *swss.Table // counters of sflowd
+	each *swss.Table // counters of a collector
+	sent sent        // the state that rows were decided with
 }
 
-// An Agent is how sflowd is, in words; "": well.
+// An Agent is the state of sflowd as text. A field is "" if there is no problem.
 type Agent struct {
 	Away  string // why it sends nothing
-	Lacks string // why it has not all that it is to send
+	Lacks string // why it lacks a part of what it should send
 }
 
-// A sent is what is known of sflowd.
+// A sent is the known state of sflowd.
 type sent struct {
 	Agent
-	agent  string            // what it calls the switch by; "": nothing
-	takes  bool              // it says something
-	unsent map[string]string // why nothing is known to have been sent to a collector; "": it was
+	agent  string            // address by which it identifies the switch; "" if it has none
+	takes  bool              // whether it has reported
+	unsent map[string]string // why nothing is known to have been sent to a collector; "" if something was
 }
 
 func (s sent) equal(o sent) bool {
 	return s.Agent == o.Agent && s.agent == o.agent && s.takes == o.takes && maps.Equal(s.unsent, o.unsent)
 }
 
-// askPeriod is how often it is asked what became of datagrams.
+// askPeriod is the interval at which the counters of sflowd are read.
 const askPeriod = time.Second
 
 // New registers the manager on its daemon.
@@ -86,13 +85,13 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	return m
 }
 
-// up reports whether there is sFlow.
+// up reports whether sFlow is enabled.
 func (m *Manager) up() bool {
 	s, err := schema.ParseSFlow(schema.SFlowGlobal, m.rows[schema.CfgSFlow][schema.SFlowGlobal])
 	return err == nil && s.Up
 }
 
-// ask finds out what sflowd does.
+// ask reads the state of sflowd.
 func (m *Manager) ask(ctx context.Context) (s sent, err error) {
 	if s.Agent, err = m.Agent(ctx); err != nil {
 		return s, err
@@ -113,7 +112,8 @@ func (m *Manager) ask(ctx context.Context) (s sent, err error) {
 
 const untaken = "sflowd has not taken it yet"
 
-// unsent says why nothing is known to have been sent to a collector, of which sflowd says row.
+// unsent returns why nothing is known to have been sent to a collector, or "". row contains the counters of the
+// collector.
 func unsent(row swss.FieldValues) string {
 	switch {
 	case len(row) == 0:
@@ -126,7 +126,7 @@ func unsent(row swss.FieldValues) string {
 	return ""
 }
 
-// decide decides all rows.
+// decide decides on all rows.
 func (m *Manager) decide(ctx context.Context) error {
 	m.sent = sent{}
 	if m.up() {
@@ -141,7 +141,7 @@ func (m *Manager) decide(ctx context.Context) error {
 	return nil
 }
 
-// global decides SFLOW; without a valid row there is no sFlow.
+// global decides on SFLOW. Without a valid row sFlow is disabled.
 func (m *Manager) global() (s schema.SFlow) {
 	for _, key := range m.rows[schema.CfgSFlow].Sorted() {
 		row := forward.Row{Table: schema.AppSFlow, Key: key}
@@ -158,7 +158,7 @@ func (m *Manager) global() (s schema.SFlow) {
 	return s
 }
 
-// inForce says whether sflowd does what SFLOW asks for.
+// inForce returns whether sflowd does what SFLOW requests, as status and reason.
 func (m *Manager) inForce(s schema.SFlow) (status, reason string) {
 	switch {
 	case !s.Up:
@@ -181,7 +181,7 @@ func (m *Manager) inForce(s schema.SFlow) (status, reason string) {
 
 const down = "sFlow is down: admin_state of " + schema.CfgSFlow + "|" + schema.SFlowGlobal
 
-// collectors decides SFLOW_COLLECTOR: the first two by name are sent to.
+// collectors decides on SFLOW_COLLECTOR. Datagrams go to the first two by name.
 func (m *Manager) collectors(global schema.SFlow) {
 	n := 0
 	for _, key := range m.rows[schema.CfgSFlowCollector].Sorted() {
@@ -206,7 +206,7 @@ func (m *Manager) collectors(global schema.SFlow) {
 	}
 }
 
-// reached says whether a collector is sent to.
+// reached returns whether datagrams are sent to a collector, as status and reason.
 func (m *Manager) reached(name string) (status, reason string) {
 	if why := cmp.Or(m.sent.Away, m.sent.unsent[name]); why != "" {
 		return schema.StatusPending, why
@@ -214,7 +214,7 @@ func (m *Manager) reached(name string) (status, reason string) {
 	return schema.StatusActive, ""
 }
 
-// sessions decides how each port is sampled.
+// sessions decides on the sampling of each port.
 func (m *Manager) sessions(global schema.SFlow) {
 	given := map[string]schema.SFlowSession{}
 	for _, key := range m.rows[schema.CfgSFlowSession].Sorted() {
@@ -240,7 +240,7 @@ func (m *Manager) sessions(global schema.SFlow) {
 	}
 	all, ok := given[schema.SFlowAll]
 	if _, bad := m.rows[schema.CfgSFlowSession][schema.SFlowAll]; bad && !ok {
-		all.Admin = "down" // it may say so
+		all.Admin = "down" // its row may disable it
 	}
 	for _, name := range m.rows[schema.CfgPort].Sorted() {
 		port, err := schema.ParsePort(name, m.rows[schema.CfgPort][name])
@@ -249,7 +249,7 @@ func (m *Manager) sessions(global schema.SFlow) {
 		}
 		if _, bad := m.rows[schema.CfgSFlowSession][name]; bad {
 			if _, ok := given[name]; !ok {
-				continue // its row asks for something, but for what?
+				continue // its row is invalid, so its intention is unknown
 			}
 		}
 		s := given[name]

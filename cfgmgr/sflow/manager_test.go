@@ -14,10 +14,10 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// appl are the tables of APPL_DB, and those of STATE_DB too.
+// appl contains the tables of APPL_DB, which are those of STATE_DB too.
 var appl = []string{schema.AppSFlow, schema.AppSFlowCollector, schema.AppSFlowSession}
 
-// newBench starts the manager beside an sflowd that is as is pointed to.
+// newBench starts the manager with an sflowd whose state is *is.
 func newBench(t testing.TB, is *Agent) *forwardtest.Bench {
 	return forwardtest.New(t, swsstest.Start(t), func(d *orch.Daemon, r *swss.Redis) {
 		New(d, r).Agent = func(context.Context) (Agent, error) { return *is, nil }
@@ -34,7 +34,7 @@ const (
 	sent1 = "counters:SFLOW_COLLECTOR_COUNTERS:c1 datagrams=1 last-error="
 )
 
-// What is sent is told as sflowd says it, a second later at most, and nothing is active without sflowd.
+// The status follows the reports of sflowd within a second, and nothing is active without sflowd.
 func TestSent(t *testing.T) {
 	var is Agent
 	b := newBench(t, &is)
@@ -70,7 +70,7 @@ func TestSent(t *testing.T) {
 	}
 }
 
-// Any sequence of rows and restarts leads to what the last rows give when they are applied once.
+// Any sequence of rows and restarts has the same result as applying the last rows once.
 func TestConvergence(t *testing.T) {
 	lines := []string{
 		port0, port4, "-PORT|Ethernet0", "PORT|Ethernet4 lanes=x", up, "SFLOW|global admin_state=down",
@@ -90,7 +90,7 @@ func TestConvergence(t *testing.T) {
 
 var update = flag.Bool("update", false, "write the results into the transcripts")
 
-// What rows lead to is in testdata/*.rows.
+// The outcomes of rows are in testdata/*.rows.
 func TestRules(t *testing.T) {
 	forwardtest.Transcript{
 		Managers: func(d *orch.Daemon, r *swss.Redis) {

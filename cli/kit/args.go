@@ -15,10 +15,10 @@ import (
 	"tamtam/cli/tree"
 )
 
-// InterfacesRoot is where the tree has interfaces.
+// InterfacesRoot is the path of the interfaces in the tree.
 const InterfacesRoot = "openconfig-interfaces:interfaces"
 
-// LiveNames completes from the names in a list of the tree.
+// LiveNames returns a function that completes from the names in a list of the tree.
 func LiveNames(list ...any) func(context.Context, *Session) ([]string, error) {
 	return func(ctx context.Context, s *Session) ([]string, error) {
 		found, err := s.Client.Configured(ctx, tree.Path(append(list, "config", "name")...))
@@ -29,13 +29,13 @@ func LiveNames(list ...any) func(context.Context, *Session) ([]string, error) {
 	}
 }
 
-// LiveInterfaces completes from the existing ports and port channels.
+// LiveInterfaces returns the existing ports and port channels for completion.
 func LiveInterfaces(ctx context.Context, s *Session) ([]string, error) {
 	names, err := LiveNames(InterfacesRoot, tree.In("interface", "name", "*"))(ctx, s)
 	return slices.DeleteFunc(names, func(name string) bool { return !IsLink(name) }), err
 }
 
-// ParseName accepts what the tree accepts as a name: visible ASCII without "|".
+// ParseName accepts the names that the tree accepts: visible ASCII without "|".
 func ParseName(text string) (string, error) {
 	if text == "" || len(text) > 255 {
 		return "", fmt.Errorf("a name has 1 to 255 characters, not %d", len(text))
@@ -51,7 +51,7 @@ func ParseName(text string) (string, error) {
 // MaxUint32 is the largest number of 32 bits.
 const MaxUint32 = 1<<32 - 1
 
-// Number is a decimal number, or a hexadecimal one behind 0x.
+// Number returns the kind of a decimal number, or a hexadecimal one after 0x.
 func Number(low, high uint64) *Kind {
 	k := &Kind{Label: fmt.Sprintf("<%d-%d>", low, high), ToTree: Decimal, Parse: func(text string) (string, error) {
 		n, err := parseUint(text)
@@ -61,12 +61,12 @@ func Number(low, high uint64) *Kind {
 		return strconv.FormatUint(n, 10), nil
 	}}
 	if high > MaxUint32 {
-		k.ToTree = nil // RFC 7951: numbers of 64 bits are strings
+		k.ToTree = nil // RFC 7951 represents 64-bit numbers as strings
 	}
 	return k
 }
 
-// Decimal is a number as the tree represents it.
+// Decimal returns a number as the tree represents it.
 func Decimal(text string) any { return json.Number(text) }
 
 func parseUint(text string) (uint64, error) {
@@ -76,7 +76,7 @@ func parseUint(text string) (uint64, error) {
 	return strconv.ParseUint(text, 10, 64)
 }
 
-// OneOf is the kind of parameter that is one of some words.
+// OneOf returns the kind of a parameter that is one of some words.
 func OneOf(choices ...Choice) *Kind {
 	names := make([]string, len(choices))
 	for i, c := range choices {
@@ -85,7 +85,7 @@ func OneOf(choices ...Choice) *Kind {
 	return &Kind{Label: "{" + strings.Join(names, "|") + "}", Choices: choices}
 }
 
-// Whether is a boolean of the tree.
+// Whether returns the kind of a boolean of the tree.
 func Whether(yes, no string) *Kind {
 	k := OneOf(Pick("true", yes), Pick("false", no))
 	k.ToTree = func(text string) any { return text == "true" }
@@ -210,7 +210,7 @@ func parsePrefix(text string) (string, error) {
 	return p.String(), nil
 }
 
-// ParseMAC reads an address and, behind "/", the mask of its bits that count.
+// ParseMAC parses an address and, after "/", the mask of its significant bits.
 func ParseMAC(text string) (string, error) {
 	addr, mask, masked := strings.Cut(text, "/")
 	out := make([]string, 0, 2)
@@ -224,7 +224,7 @@ func ParseMAC(text string) (string, error) {
 	return strings.Join(out, "/"), nil
 }
 
-// IntOf returns 1 for true.
+// IntOf returns 1 for true and 0 for false.
 func IntOf(b bool) int {
 	if b {
 		return 1
@@ -232,7 +232,7 @@ func IntOf(b bool) int {
 	return 0
 }
 
-// parsePorts reads a port or a range; the canonical range is "low-high".
+// parsePorts parses a port or a range. The canonical range is "low-high".
 func parsePorts(text string) (string, error) {
 	refused := fmt.Errorf("%q is not a port or a range of ports such as 80 or 8000-8100", text)
 	low, high, isRange := strings.Cut(strings.Replace(text, "..", "-", 1), "-")
@@ -250,7 +250,7 @@ func parsePorts(text string) (string, error) {
 	return fmt.Sprintf("%d-%d", l, h), nil
 }
 
-// parseFlags reads names of TCP flags with commas, in any order.
+// parseFlags parses names of TCP flags with commas, in any order.
 func parseFlags(text string) (string, error) {
 	named := strings.Split(strings.ToLower(text), ",")
 	var out []string

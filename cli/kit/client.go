@@ -20,14 +20,14 @@ import (
 	"tamtam/cli/tree"
 )
 
-// Client asks one gNMI server, in JSON_IETF.
+// Client sends requests to one gNMI server, in JSON_IETF.
 type Client struct {
 	conf Config
 	conn *grpc.ClientConn
 	GNMI gpb.GNMIClient
 }
 
-// Dial prepares the connection; the first request makes it.
+// Dial prepares the connection. The first request opens it.
 func Dial(conf Config) (*Client, error) {
 	creds, err := conf.credentials()
 	if err != nil {
@@ -44,7 +44,7 @@ func Dial(conf Config) (*Client, error) {
 		}),
 		grpc.WithTransportCredentials(creds),
 		grpc.WithNoProxy(),
-		grpc.WithUnaryInterceptor(heard),
+		grpc.WithUnaryInterceptor(received),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(math.MaxInt32), grpc.MaxCallSendMsgSize(math.MaxInt32)))
 	if err != nil {
 		return nil, fmt.Errorf("target %s: %w", conf.Target, err)
@@ -52,7 +52,7 @@ func Dial(conf Config) (*Client, error) {
 	return &Client{conf: conf, conn: conn, GNMI: gpb.NewGNMIClient(conn)}, nil
 }
 
-// Request bounds one call and gives it the user's name.
+// Request returns a context with the request's timeout and the user's name and password.
 func (c *Client) Request(ctx context.Context) (context.Context, context.CancelFunc) {
 	if c.conf.User != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, "username", c.conf.User, "password", c.conf.Password)
@@ -60,17 +60,17 @@ func (c *Client) Request(ctx context.Context) (context.Context, context.CancelFu
 	return context.WithTimeout(ctx, c.conf.Timeout)
 }
 
-// All reads config and state at a path.
+// All returns config and state at a path.
 func (c *Client) All(ctx context.Context, path *gpb.Path) (tree.Node, error) {
 	return c.One(ctx, gpb.GetRequest_ALL, path)
 }
 
-// Configured reads what is configured at a path.
+// Configured returns the configuration at a path.
 func (c *Client) Configured(ctx context.Context, path *gpb.Path) (tree.Node, error) {
 	return c.One(ctx, gpb.GetRequest_CONFIG, path)
 }
 
-// Get reads the values at paths; a path without data gives an empty tree.
+// Get returns the values at paths. A path without data gives an empty tree.
 func (c *Client) Get(ctx context.Context, kind gpb.GetRequest_DataType, paths ...*gpb.Path) ([]tree.Node, error) {
 	out := make([]tree.Node, len(paths))
 	for i, p := range paths {
@@ -82,12 +82,13 @@ func (c *Client) Get(ctx context.Context, kind gpb.GetRequest_DataType, paths ..
 	return out, nil
 }
 
-// One reads the value at a path.
+// One returns the value at a path.
 func (c *Client) One(ctx context.Context, kind gpb.GetRequest_DataType, path *gpb.Path) (tree.Node, error) {
 	return c.UpTo(ctx, 0, kind, path)
 }
 
-// UpTo reads the value at a path, so many levels of it; 0: all. A server that knows no levels answers with all.
+// UpTo returns the value at a path down to a number of levels. 0 means all levels. A server without support for levels
+// returns all.
 func (c *Client) UpTo(
 	ctx context.Context, levels uint32, kind gpb.GetRequest_DataType, path *gpb.Path,
 ) (tree.Node, error) {
@@ -98,8 +99,7 @@ func (c *Client) UpTo(
 	return decodeReply(path, reply)
 }
 
-// getOne asks for one path: one that has no data makes a server refuse the
-// whole request, so paths do not share one.
+// getOne requests one path. A path without data makes a server refuse the whole request, so each path has its own.
 func (c *Client) getOne(
 	ctx context.Context, levels uint32, kind gpb.GetRequest_DataType, p *gpb.Path,
 ) (*gpb.GetResponse, error) {
@@ -117,8 +117,7 @@ func (c *Client) getOne(
 	return reply, c.Explain(err)
 }
 
-// decodeReply puts the updates of a reply together: one update at the path
-// itself, or one for each instance of a list below it.
+// decodeReply joins the updates of a reply: one at the path itself, or one for each instance of a list below it.
 func decodeReply(asked *gpb.Path, reply *gpb.GetResponse) (tree.Node, error) {
 	var parts []any
 	for _, n := range reply.GetNotification() {
@@ -158,7 +157,7 @@ func decodeValue(v *gpb.TypedValue) (any, error) {
 	return out, nil
 }
 
-// Change is one step of a Set. A nil value deletes.
+// Change is one step of a Set. A nil value deletes the path.
 type Change struct {
 	Path    *gpb.Path
 	Value   any
@@ -190,7 +189,7 @@ func (c *Client) Set(ctx context.Context, changes ...Change) error {
 	return c.Explain(err)
 }
 
-// Explain turns a gRPC error into the sentence that helps its reader.
+// Explain converts a gRPC error into a sentence for the user.
 func (c *Client) Explain(err error) error {
 	if err == nil {
 		return nil
@@ -228,16 +227,18 @@ func (c *Client) Explain(err error) error {
 	return errors.New(text)
 }
 
-// An answeredError is a server's, in distinction from those of a client without a connection that have the same codes.
+// An answeredError is an error that the server returned. Errors of a client without a connection can have the same
+// codes.
 type answeredError struct{ error }
 
 func (e answeredError) Unwrap() error { return e.error }
 
-// GRPCStatus is the server's, which status.FromError would else write the words of a client around.
+// GRPCStatus returns the server's status. Without it, status.FromError would wrap it in a client's text.
 func (e answeredError) GRPCStatus() *status.Status { return status.Convert(e.error) }
 
-// heard is an interceptor that tells errors of servers: with those come headers.
-func heard(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, call grpc.UnaryInvoker,
+// received intercepts calls and marks errors that the server returned. It recognises these errors by the headers of the
+// response.
+func received(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, call grpc.UnaryInvoker,
 	opts ...grpc.CallOption) error {
 	var head, trail metadata.MD
 	err := call(ctx, method, req, reply, cc, append(opts, grpc.Header(&head), grpc.Trailer(&trail))...)
@@ -247,12 +248,12 @@ func heard(ctx context.Context, method string, req, reply any, cc *grpc.ClientCo
 	return err
 }
 
-// A deniedError is what the user's role may not.
+// A deniedError reports an operation that the user's role does not permit.
 type deniedError struct{ text string }
 
 func (e deniedError) Error() string { return e.text }
 
-// UnlessDenied is an error but that of what the user may not see.
+// UnlessDenied returns err, or nil if err means that the user may not see the data.
 func UnlessDenied(err error) error {
 	var denied deniedError
 	if errors.As(err, &denied) {
@@ -261,7 +262,7 @@ func UnlessDenied(err error) error {
 	return err
 }
 
-// hint guesses what a failed connection means for the user's options.
+// hint returns the probable cause of a failed connection in terms of the user's options.
 func (c *Client) hint(text string) string {
 	switch {
 	case strings.Contains(text, "first record does not look like a TLS handshake"):
@@ -276,7 +277,7 @@ func (c *Client) hint(text string) string {
 	return ""
 }
 
-// lastCause cuts gRPC's own wrapping from a connection error.
+// lastCause removes gRPC's own wrapping from a connection error.
 func lastCause(text string) string {
 	text = strings.TrimSuffix(text, `"`)
 	if _, after, ok := strings.Cut(text, "desc = "); ok {

@@ -17,25 +17,24 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// Config says which switch a Shell talks to and how.
+// Config contains the switch that a Shell connects to, and the options of the connection.
 type Config struct {
 	// Target is HOST:PORT of the gNMI server, or unix:/PATH of its socket.
 	Target string
 
-	// Insecure is cleartext. It excludes every TLS field below. A unix socket
-	// is cleartext unless one of them is set.
+	// Insecure selects cleartext. It excludes every TLS field below. A unix socket is cleartext unless one of them is
+	// set.
 	Insecure bool
-	// SkipVerify is TLS that believes any server.
+	// SkipVerify selects TLS without verifying the server.
 	SkipVerify bool
-	// CAFile holds the PEM certificates that may sign the server's; empty: the
-	// system's.
+	// CAFile contains the PEM certificates that may sign the server's. Empty means the system's certificates.
 	CAFile string
 	// CertFile and KeyFile are the client's own PEM certificate and key.
 	CertFile, KeyFile string
-	// ServerName is expected in the server's certificate; empty: the host of Target.
+	// ServerName is expected in the server's certificate. Empty means the host of Target.
 	ServerName string
 
-	// User and Password go with every request when User is set.
+	// User and Password are sent with every request if User is set.
 	User, Password string
 
 	// Timeout bounds each request; 0 means 10 s.
@@ -43,31 +42,31 @@ type Config struct {
 
 	// In is read by Run. When it is a terminal, Run edits lines.
 	In io.Reader
-	// Out gets what show commands print, Err warnings and, from Run, errors.
+	// Out receives the output of show commands. Err receives warnings and, from Run, errors.
 	Out, Err io.Writer
 
-	// Echo makes the output of a script look like a session at a terminal: prompt and line before
-	// what a command prints; errors are printed, and the script goes on.
+	// Echo makes the output of a script look like a session at a terminal, with prompt and line before the output of a
+	// command. Errors are printed, and the script continues.
 	Echo bool
 
-	// TechSupport packs what is to be known of the switch into an archive, and returns its name; nil: only the switch's
-	// machine can.
+	// TechSupport packs diagnostic data of the switch into an archive, and returns its name. It is nil if this machine
+	// is not the switch.
 	TechSupport func(ctx context.Context) (string, error)
 
-	// HistoryFile keeps the interactive lines of earlier sessions; empty: none.
+	// HistoryFile contains the interactive lines of earlier sessions. Empty means that they are not kept.
 	HistoryFile string
-	// Hostname begins the prompt; empty means "sonic".
+	// Hostname is the beginning of the prompt. Empty means "sonic".
 	Hostname string
-	// Version is this program's, for `show version`.
+	// Version is the version of this program, for `show version`.
 	Version string
 }
 
-// usesTLS reports whether a field of TLS is set.
+// usesTLS reports whether a TLS field is set.
 func (c *Config) usesTLS() bool {
 	return c.SkipVerify || c.CAFile+c.CertFile+c.KeyFile+c.ServerName != ""
 }
 
-// Check names the first field that is wrong, and completes the rest.
+// Check returns an error for the first invalid field. If all are valid, it sets the defaults of empty fields.
 func (c *Config) Check() error {
 	unix := strings.HasPrefix(c.Target, "unix:")
 	_, _, err := net.SplitHostPort(c.Target)
@@ -95,7 +94,7 @@ func (c *Config) Check() error {
 	return nil
 }
 
-// complete sets the defaults of fields that are not set.
+// complete sets the defaults of empty fields.
 func (c *Config) complete() {
 	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
 	c.Hostname = cmp.Or(c.Hostname, "sonic")

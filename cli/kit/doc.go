@@ -1,6 +1,6 @@
-// Package kit has what commands of the shell are made of: the grammar that parses and explains them, kinds of
-// parameters, the leaves of the configuration that they set and show, the client that asks the switch, and printouts.
+// Package kit provides the parts of shell commands: their grammar, the kinds of their parameters, and the configuration
+// leaves that they set and show. It also has the client for the switch, and printouts.
 //
-// A [Command] is a row of the command table, a [Call] one use of it, and a [Session] what it knows of the shell that
-// runs it. What does not belong here: any command.
+// A [Command] is a row of the command table, and a [Call] is one use of it. A [Session] is its view of the shell that
+// runs it. What belongs here: parts that several commands share. Commands do not.
 package kit

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Mode is a mode of the shell: it says which commands are known and what they apply to. Each
-// feature of TAM has one, of the name of its keyword.
+// Mode is a mode of the shell. It determines which commands are available and what they apply to. Each feature of TAM
+// has a mode with the name of its keyword.
 type Mode string
 
 // Modes besides those of features.
@@ -17,10 +17,10 @@ const (
 	ModeConfig    Mode = "config"
 	ModeTAM       Mode = "tam"
 	ModeInterface Mode = "interface"
-	ModePipe      Mode = "|" // not a place: the grammar of what follows "|"
+	ModePipe      Mode = "|" // not a real mode: the grammar after "|"
 )
 
-// Where most commands are.
+// Modes of most commands.
 var (
 	InExec      = []Mode{ModeExec}
 	InConfig    = []Mode{ModeConfig}
@@ -28,13 +28,13 @@ var (
 	InInterface = []Mode{ModeInterface}
 )
 
-// Submode is a mode below exec mode: the one above it, and what the prompt says.
+// Submode is a mode below exec mode, with its parent and its prompt.
 type Submode struct {
 	Mode, Parent Mode
 	Prompt       string
 }
 
-// Below says where a mode is; false: it is exec mode.
+// Below returns the place of a mode. It returns false for exec mode.
 func (g Grammar) Below(m Mode) (Submode, bool) {
 	if i := slices.IndexFunc(g.modes, func(p Submode) bool { return p.Mode == m }); i >= 0 {
 		return g.modes[i], true
@@ -42,8 +42,7 @@ func (g Grammar) Below(m Mode) (Submode, bool) {
 	return Submode{Mode: m, Parent: m}, false
 }
 
-// Parent is the mode that `exit` returns to, and the one whose commands are
-// tried when the present mode does not know a command.
+// Parent returns the mode that `exit` returns to. Its commands are tried when the present mode does not have a command.
 func (g Grammar) Parent(m Mode) (Mode, bool) {
 	p, ok := g.Below(m)
 	return p.Parent, ok
@@ -52,31 +51,32 @@ func (g Grammar) Parent(m Mode) (Mode, bool) {
 // Element is one word of a command's grammar: a keyword or a parameter.
 type Element struct {
 	Word    string // the keyword; empty for a parameter
-	Name    string // parameter: the name of its value in call.args
+	Name    string // name of a parameter's value in Call.Args
 	ArgKind *Kind
 	Help    string
-	// whole keywords are not abbreviated, so that they leave the abbreviations of others alone.
+	// whole means that the keyword is not abbreviated, so that it does not make abbreviations of others ambiguous.
 	whole bool
-	Many  bool // the last parameter: none, or several, which are one value with ManySeparator between
-	Spare bool // the last parameter of an option, which may be left out
+	Many  bool // last parameter, with zero or more values, which are joined by ManySeparator
+	Spare bool // last parameter of an option, which may be omitted
 }
 
-// ManySeparator is in no word of a line.
+// ManySeparator never occurs in a word of a line.
 const ManySeparator = "\x00"
 
 // Kind is a type of parameter.
 type Kind struct {
-	Label   string                                                  // how help names it, "<1-65535>"
-	Parse   func(text string) (string, error)                       // canonical text, or why not
-	Choices []Choice                                                // fixed values; abbreviations are accepted
-	Live    func(ctx context.Context, s *Session) ([]string, error) // values that exist now, for TAB and ?
-	List    bool                                                    // several values with commas between
+	Label   string                                                  // name in help, for example "<1-65535>"
+	Parse   func(text string) (string, error)                       // returns the canonical text, or an error
+	Choices []Choice                                                // fixed values, which may be abbreviated
+	Live    func(ctx context.Context, s *Session) ([]string, error) // existing values, for TAB and ?
+	List    bool                                                    // whether several values with commas are allowed
 
-	ToTree   func(text string) any    // the canonical text in the tree; nil result: left out; nil: a string
-	FromTree func(text string) string // the inverse; nil: as it is
+	// ToTree returns the canonical text in the form of the tree, or nil to omit it. A nil function means a string.
+	ToTree   func(text string) any
+	FromTree func(text string) string // inverse of ToTree; nil means that the text is unchanged
 }
 
-// JSON returns a value as the tree represents it. Without a kind a keyword stands alone, and means true.
+// JSON returns a value as the tree represents it. A nil kind means a keyword without a value, which is true.
 func (k *Kind) JSON(text string) any {
 	switch {
 	case k == nil:
@@ -87,7 +87,7 @@ func (k *Kind) JSON(text string) any {
 	return k.ToTree(text)
 }
 
-// words returns a value of the tree as a command takes it.
+// words returns a value of the tree in the form of a command.
 func (k *Kind) words(text string) string {
 	if k == nil || k.FromTree == nil {
 		return text
@@ -95,21 +95,21 @@ func (k *Kind) words(text string) string {
 	return k.FromTree(text)
 }
 
-// A Choice is a value that a parameter may have.
+// A Choice is a possible value of a parameter.
 type Choice struct{ Word, Help string }
 
-// Form is one way to write a command: elements in their order, then options,
-// each at most once and in any order.
+// Form is one form of a command: elements in order, followed by options. Each option may occur once, and options may be
+// in any order.
 type Form struct {
 	Fixed   []Element
 	Options [][]Element
 }
 
-// Command is one row of the command table. Exactly one of do and show is set.
+// Command is a row of the command table. Exactly one of Do and Show is set.
 type Command struct {
 	Modes []Mode
 	Form  Form
-	No    *Form // what may follow "no"; nil when there is no such form
+	No    *Form // what may follow "no"; nil if there is no such form
 	Do    func(ctx context.Context, c *Call) error
 	Show  func(ctx context.Context, c *Call) (*View, error)
 }
@@ -117,28 +117,27 @@ type Command struct {
 // Call is one use of a command.
 type Call struct {
 	Session *Session
-	Args    map[string]string // by parameter name; keywords of options are present with ""
+	Args    map[string]string // by parameter name; a keyword of an option has the value ""
 	No      bool
 
-	Brief bool // it is for a text, which shows less of a list than all its data
+	Brief bool // whether the output is a text, which shows less of a list than all its data
 }
 
-// Has reports whether an option keyword or parameter was given.
+// Has reports whether an option's keyword or a parameter was given.
 func (c *Call) Has(name string) bool { _, ok := c.Args[name]; return ok }
 
-// Keyword is a word that a command has as it is.
+// Keyword returns an element for a literal word.
 func Keyword(word, help string) Element { return Element{Word: word, Help: help} }
 
-// Alias is another spelling of a keyword, which is typed as a whole.
+// Alias returns an element for another spelling of a keyword, which cannot be abbreviated.
 func Alias(word, help string) Element { return Element{Word: word, Help: help, whole: true} }
 
-// Arg is a parameter.
+// Arg returns an element for a parameter.
 func Arg(name string, kind *Kind, help string) Element {
 	return Element{Name: name, ArgKind: kind, Help: help}
 }
 
-// Words makes keywords without own help from a phrase; their help is that of
-// the phrase's entry in WordHelp.
+// Words returns the words of a phrase as keywords. Their help is that of WordHelp.
 func Words(phrase string) []Element {
 	var out []Element
 	for w := range strings.FieldsSeq(phrase) {
@@ -147,7 +146,7 @@ func Words(phrase string) []Element {
 	return out
 }
 
-// Seq is a form: texts are keywords, elements follow one another, and lists of elements are options.
+// Seq returns a form. Strings are keywords, elements follow one another, and lists of elements are options.
 func Seq(parts ...any) Form {
 	var f Form
 	for _, p := range parts {
@@ -167,22 +166,22 @@ func Seq(parts ...any) Form {
 	return f
 }
 
-// Same is a command that "no" undoes in the same words.
+// Same returns a command that "no" with the same words undoes.
 func Same(modes []Mode, do func(context.Context, *Call) error, parts ...any) *Command {
 	f := Seq(parts...)
 	return &Command{Modes: modes, Form: f, No: &f, Do: do}
 }
 
-// NoForm is [Seq] for what follows "no".
+// NoForm returns [Seq] for the words after "no".
 func NoForm(parts ...any) *Form {
 	f := Seq(parts...)
 	return &f
 }
 
-// Opt is an option of some elements.
+// Opt returns an option of some elements.
 func Opt(elements ...Element) []Element { return elements }
 
-// path is a compiled form: one command, with or without "no" or "do" in front.
+// path is a compiled form of one command, with or without "no" or "do" in front.
 type path struct {
 	Cmd *Command
 	No  bool
@@ -195,8 +194,8 @@ type Grammar struct {
 	modes []Submode
 }
 
-// Compile turns the command table into the forms of every mode. Exec commands
-// are also known in every configuration mode behind "do".
+// Compile converts the command table into the forms of every mode. Exec commands are also available in every
+// configuration mode after "do".
 func Compile(table []*Command, modes []Submode) Grammar {
 	forms := map[Mode][]path{}
 	for _, c := range table {
@@ -217,7 +216,7 @@ func Compile(table []*Command, modes []Submode) Grammar {
 	return Grammar{forms, modes}
 }
 
-// WordHelp explains keywords that occur in many commands.
+// WordHelp contains the help of keywords that occur in many commands.
 var WordHelp = map[string]string{
 	"no":                    "Remove or reset",
 	"do":                    "Run a command of the exec mode",
@@ -244,5 +243,5 @@ var WordHelp = map[string]string{
 	"Ethernet":              "Port",
 }
 
-// Pick is a value that an argument may have.
+// Pick returns a possible value of an argument.
 func Pick(word, help string) Choice { return Choice{word, help} }

@@ -7,13 +7,13 @@ import (
 	"tamtam/cli/tree"
 )
 
-// Maybe is a name that may be given.
+// Maybe returns an optional name.
 func Maybe(kind *Kind, help string) []Element { return Opt(Arg("name", kind, help)) }
 
-// Only is the name of the one that is shown, where that is not all.
+// Only returns the optional name of a single object to show.
 func Only(kind *Kind) []Element { return Maybe(kind, "Only this one") }
 
-// One returns a view's data for a container, whose name has its module in front.
+// One returns a view's data for a container. The name includes its module.
 func One(name string, t tree.Node) map[string]any {
 	if !t.Exists() {
 		return map[string]any{}
@@ -21,10 +21,10 @@ func One(name string, t tree.Node) map[string]any {
 	return map[string]any{name: t.Value}
 }
 
-// Entry is a view's data for one entry of a list.
+// Entry returns a view's data for one entry of a list.
 func Entry(list string, t tree.Node) map[string]any { return map[string]any{list: []any{t.Value}} }
 
-// Framed is a view whose text stands between blank lines.
+// Framed returns a view whose text is between blank lines.
 func Framed(data map[string]any, text func(p *Printout)) *View {
 	return &View{data, func(p *Printout) {
 		p.Line("")
@@ -33,7 +33,7 @@ func Framed(data map[string]any, text func(p *Printout)) *View {
 	}}
 }
 
-// TableView is a table, with lines below it.
+// TableView returns a view with a table and lines below it.
 func TableView(data map[string]any, columns []Column, rows [][]string, below []string) *View {
 	return Framed(data, func(p *Printout) {
 		p.Table(columns, rows)
@@ -41,7 +41,7 @@ func TableView(data map[string]any, columns []Column, rows [][]string, below []s
 	})
 }
 
-// Configured returns a leaf of the entry as configured or, failing that, the state.
+// Configured returns a leaf of the entry as configured or, if it is not, its state.
 func Configured(t tree.Node, leaf string) string {
 	if v := t.Text("config", leaf); v != "" {
 		return v
@@ -49,8 +49,8 @@ func Configured(t tree.Node, leaf string) string {
 	return t.Text("state", leaf)
 }
 
-// Title writes a status word as the show commands spell it: ACTIVE and active
-// as Active, INSUFFICIENT_RESOURCES as Insufficient Resources.
+// Title returns a status word as the show commands spell it: ACTIVE and active as Active, INSUFFICIENT_RESOURCES as
+// Insufficient Resources.
 func Title(word string) string {
 	parts := strings.FieldsFunc(strings.ToLower(word), func(r rune) bool { return r == '_' || r == ' ' || r == '-' })
 	for i, p := range parts {
@@ -59,7 +59,7 @@ func Title(word string) string {
 	return strings.Join(parts, " ")
 }
 
-// Inactive reports whether a state says that its object is not in effect.
+// Inactive reports whether an object with this state is not in effect.
 func Inactive(state tree.Node) bool {
 	status := state.Word("status")
 	return status != "" && !strings.EqualFold(status, "active")
@@ -74,7 +74,7 @@ func (p *Printout) WhyNot(width int, state tree.Node) {
 	p.Optional(width, "Reason", state.Text("reason"))
 }
 
-// WhyNots are lines for the entries that are not in effect.
+// WhyNots returns lines for the entries that are not in effect.
 func WhyNots(entries []tree.Node) []string {
 	var lines []string
 	for _, e := range entries {
@@ -83,7 +83,7 @@ func WhyNots(entries []tree.Node) []string {
 	return lines
 }
 
-// WhyNotLine is a line for an object that is not in effect.
+// WhyNotLine returns a line for an object that is not in effect, or nil.
 func WhyNotLine(name string, state tree.Node) []string {
 	if !Inactive(state) {
 		return nil
@@ -101,7 +101,7 @@ func (p *Printout) After(lines []string) {
 	}
 }
 
-// OrDash replaces an empty value by a dash.
+// OrDash returns the value, or a dash if it is empty.
 func OrDash(text string) string {
 	if text == "" {
 		return "-"
@@ -109,8 +109,8 @@ func OrDash(text string) string {
 	return text
 }
 
-// Counted returns a counter as it is shown. One that nobody has written yet is not 0, nor is
-// something that is not a number.
+// Counted returns a counter for display. A counter that has not been written yet, or is not a number, is shown as a
+// dash instead of 0.
 func Counted(t tree.Node, leaf ...string) string {
 	if _, ok := t.Count(leaf...); !ok {
 		return OrDash("")

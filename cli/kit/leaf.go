@@ -11,38 +11,37 @@ import (
 	"tamtam/cli/tree"
 )
 
-// Leaf is a leaf of the configuration, described once: how it is written in a command, where it is
-// in the tree, how it is shown. The commands that set and remove it, the running configuration and
-// the show command of one object follow from it.
+// Leaf describes a leaf of the configuration: its words in a command, its place in the tree, and its display. It
+// defines the commands that set and remove it, the running configuration, and the show command of one object.
 type Leaf struct {
-	Word  string // keyword of the command; empty: the leaf is only shown
-	Help  string // of the keyword
-	Kind  *Kind  // of the value; nil: the keyword alone means true
-	Value string // help of the value; empty: the keyword's
-	Undo  string // help of the keyword behind "no"; empty: the keyword's
+	Word  string // keyword of the command; empty if the leaf is only shown
+	Help  string // help of the keyword
+	Kind  *Kind  // kind of the value; nil means that the keyword alone stands for true
+	Value string // help of the value; empty means the keyword's
+	Undo  string // help of the keyword after "no"; empty means the keyword's
 
-	Name string // in the tree; empty: the keyword
-	From string // module that adds it to the entry's; empty: it is one of the entry's own
-	Box  string // container that it is in, below the entry; "ip" is ipv4 or ipv6
-	Mask string // leaf of the mask that follows its value behind "/"
+	Name string // name in the tree; empty means the keyword
+	From string // module that adds the leaf to the entry's module; empty if it is the entry's own
+	Box  string // container of the leaf below the entry; "ip" stands for ipv4 or ipv6
+	Mask string // leaf with the mask that follows the value after "/"
 
-	Need    bool   // required in the command
-	Default string // its default, which the running configuration leaves out
-	Fill    string // what a command without it writes
-	Alias   bool   // another word for a leaf that has one
-	Inverse bool   // the keyword alone means false, and "no" means true
-	Means   string // what the keyword alone means, if that is not true
+	Need    bool   // whether the command requires it
+	Default string // default value, which the running configuration omits
+	Fill    string // value that a command without the leaf writes
+	Alias   bool   // whether this is another word for a leaf that has one
+	Inverse bool   // whether the keyword alone means false, and "no" means true
+	Means   string // value of the keyword alone, if that is not true
 
-	Label  string                   // in show commands; empty: not shown
-	Show   func(e tree.Node) string // how it is shown; nil: as in the command
-	Always bool                     // shown with its default too
-	Cell   Column                   // in the table of all entries; no head: not there
+	Label  string                   // label in show commands; empty if it is not shown
+	Show   func(e tree.Node) string // returns the displayed value; nil means the form of the command
+	Always bool                     // whether the default is shown too
+	Cell   Column                   // column in the table of all entries; an empty heading means none
 }
 
-// wholeMask is the mask of a MAC address all of whose bits count.
+// wholeMask is the mask of a MAC address in which all bits are significant.
 const wholeMask = "ff:ff:ff:ff:ff:ff"
 
-// TreeName is its name in the tree.
+// TreeName returns the leaf's name in the tree.
 func (l Leaf) TreeName() string { return cmp.Or(l.Name, l.Word) }
 
 // Elements returns the leaf's words in a command.
@@ -54,7 +53,7 @@ func (l Leaf) Elements() []Element {
 	return out
 }
 
-// Places are the containers below an entry that may hold the leaf's config.
+// Places returns the containers below an entry that may hold the leaf's config.
 func (l Leaf) Places() [][]string {
 	switch l.Box {
 	case "":
@@ -65,8 +64,7 @@ func (l Leaf) Places() [][]string {
 	return [][]string{{l.Box, "config"}}
 }
 
-// Text returns what is configured in an entry of the tree, as the command takes it; empty if
-// nothing is.
+// Text returns the configured value in an entry of the tree, in the form of the command, or "" if there is none.
 func (l Leaf) Text(e tree.Node) string {
 	for _, place := range l.Places() {
 		box := e.At(place...)
@@ -84,7 +82,7 @@ func (l Leaf) Text(e tree.Node) string {
 	return ""
 }
 
-// Shown returns the leaf's value in show commands: as configured or, failing that, the state.
+// Shown returns the leaf's value in show commands: the configured one or, if there is none, the state.
 func (l Leaf) Shown(e tree.Node) string {
 	if l.Show != nil {
 		return l.Show(e)
@@ -95,8 +93,8 @@ func (l Leaf) Shown(e tree.Node) string {
 	return l.Kind.words(e.Text("state", l.TreeName()))
 }
 
-// Words returns the leaf's words in the running configuration, each with a blank in front; empty if
-// it has its default.
+// Words returns the leaf's words in the running configuration, each after a blank. It returns "" if the leaf has its
+// default.
 func (l Leaf) Words(e tree.Node) string {
 	v := l.Text(e)
 	switch {
@@ -110,7 +108,7 @@ func (l Leaf) Words(e tree.Node) string {
 	return " " + l.Word + " " + Quote(v)
 }
 
-// Leaves writes those leaves of an entry that have something to show.
+// Leaves writes the given leaves of an entry that have something to show.
 func (p *Printout) Leaves(width int, e tree.Node, Leaves ...Leaf) {
 	for _, l := range Leaves {
 		if l.Label == "" {
@@ -142,8 +140,8 @@ func (l Leaf) Put(d Draft, text string) {
 	}
 }
 
-// Single returns the command of a leaf outside of lists: at returns the path of its container, or
-// an error if there is none here. before are the words in front of its own.
+// Single returns the command of a leaf outside of lists. at returns the path of its container, or an error if the call
+// has none. before contains the words that precede its own.
 func (l Leaf) Single(modes []Mode, at func(c *Call) (*gpb.Path, error), before ...Element) *Command {
 	form := Form{Fixed: append(slices.Clone(before), Keyword(l.Word, l.Help))}
 	no := form
@@ -173,7 +171,7 @@ func (l Leaf) Single(modes []Mode, at func(c *Call) (*gpb.Path, error), before .
 // Draft is an entry in the form of a Set.
 type Draft struct {
 	Module string
-	Family string // ipv4 or ipv6: where leaves of "ip" go
+	Family string // ipv4 or ipv6, for leaves with the box "ip"
 	Entry  map[string]any
 }
 

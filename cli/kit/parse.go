@@ -10,25 +10,25 @@ import (
 	"unicode/utf8"
 )
 
-// SyntaxError says what is wrong with a line and where.
+// SyntaxError describes an error in a line and its position.
 type SyntaxError struct {
 	Line   string
-	Col    int // byte in Line that the mark points at
+	Col    int // byte of Line that the mark points at
 	Reason string
 
 	ambiguous bool
 }
 
-// Error is the reason, the line, and a mark under the place.
+// Error returns the reason, the line, and a mark under the position.
 func (e *SyntaxError) Error() string {
 	e = e.near()
 	return fmt.Sprintf("%s\n  %s\n  %s^", ErrorText(e.Reason), e.Line, e.Indent())
 }
 
-// shownLine is how much of a long line an error shows around the mark, in characters.
+// shownLine is the maximum number of characters of a long line that an error shows around the mark.
 const shownLine = 160
 
-// near is the same with a line that is not long.
+// near returns the error with its line shortened to shownLine.
 func (e *SyntaxError) near() *SyntaxError {
 	col := min(max(e.Col, 0), len(e.Line))
 	before, behind := []rune(e.Line[:col]), []rune(e.Line[col:])
@@ -46,14 +46,14 @@ func (e *SyntaxError) near() *SyntaxError {
 	return &SyntaxError{Line: head + string(behind) + to, Col: len(head), Reason: e.Reason}
 }
 
-// ambiguousError lists the keywords that a word may stand for.
+// ambiguousError lists the keywords that an abbreviation may stand for.
 type ambiguousError []string
 
 func (e ambiguousError) Error() string {
 	return "ambiguous command, could be: " + strings.Join(e, ", ")
 }
 
-// Indent is blank up to the marked place; tabs stay tabs.
+// Indent returns blanks up to the marked position. Tabs stay tabs.
 func (e *SyntaxError) Indent() string {
 	col := min(max(e.Col, 0), len(e.Line))
 	return strings.Map(func(r rune) rune {
@@ -64,23 +64,23 @@ func (e *SyntaxError) Indent() string {
 	}, e.Line[:col])
 }
 
-// Position is how far the words read so far have come in one form.
+// Position is the progress of reading words in one form.
 type Position struct {
 	*path
-	at     int    // in fixed
-	option int    // being read, or -1
-	within int    // in that option
-	used   uint64 // options that were begun
+	at     int    // index in fixed
+	option int    // option being read, or -1
+	within int    // index in that option
+	used   uint64 // bit set of options that were begun
 	Args   map[string]string
 }
 
-// next is a thing that may come now, and the position behind it.
+// next is a possible next element, and the position after it.
 type next struct {
 	Element
 	then Position
 }
 
-// nexts lists what may come at p.
+// nexts returns the possible next elements at p.
 func (p Position) nexts() []next {
 	switch {
 	case p.at < len(p.Fixed):
@@ -123,7 +123,7 @@ func (p Position) Complete() bool {
 	return p.at >= len(p.Fixed)-IntOf(p.at < len(p.Fixed) && p.Fixed[p.at].Many) && whole
 }
 
-// bind returns the position behind n, with the value that was read.
+// bind returns the position after n, with the value that was read.
 func (n next) bind(name, value string) Position {
 	args := maps.Clone(n.then.Args)
 	if args == nil {
@@ -137,7 +137,7 @@ func (n next) bind(name, value string) Position {
 	return n.then
 }
 
-// start is the set of positions before the first word.
+// start returns the positions before the first word.
 func (g Grammar) start(m Mode) []Position {
 	out := make([]Position, len(g.Forms[m]))
 	for i := range g.Forms[m] {
@@ -146,7 +146,7 @@ func (g Grammar) start(m Mode) []Position {
 	return out
 }
 
-// Expected lists what may come at any of the positions, without repeats.
+// Expected returns the possible next elements at any of the positions, without duplicates.
 func Expected(at []Position) []next {
 	var out []next
 	for _, p := range at {
@@ -155,8 +155,8 @@ func Expected(at []Position) []next {
 	return out
 }
 
-// step reads one token at all positions. A keyword written in full comes before
-// an abbreviation, and both come before a parameter.
+// step reads one token at all positions. A complete keyword has precedence over an abbreviation, and both over a
+// parameter.
 func step(at []Position, t Token) ([]Position, error) {
 	nexts := Expected(at)
 	exact, prefix, full := matchWords(nexts, t)
@@ -192,8 +192,8 @@ func step(at []Position, t Token) ([]Position, error) {
 	return nil, errors.New(`invalid input detected at "^" marker`)
 }
 
-// matchWords finds the keywords that t writes in full, those it abbreviates,
-// and the names of the latter.
+// matchWords returns the matches of keywords equal to t, those of keywords that t abbreviates, and the names of the
+// latter.
 func matchWords(nexts []next, t Token) (exact, prefix []Position, full []string) {
 	if t.Quoted {
 		return nil, nil, nil
@@ -213,12 +213,12 @@ func matchWords(nexts []next, t Token) (exact, prefix []Position, full []string)
 	return exact, prefix, full
 }
 
-// HasPrefixFold reports whether a word begins with a prefix, in capitals or not.
+// HasPrefixFold reports whether a word begins with a prefix, ignoring case.
 func HasPrefixFold(word, prefix string) bool {
 	return len(prefix) <= len(word) && strings.EqualFold(word[:len(prefix)], prefix)
 }
 
-// Read turns what was typed into the parameter's canonical text.
+// Read returns the canonical text of a parameter.
 func (k *Kind) Read(text string) (string, error) {
 	if len(k.Choices) == 0 {
 		return k.Parse(text)
@@ -247,8 +247,8 @@ func (k *Kind) Read(text string) (string, error) {
 	return "", fmt.Errorf("%q is not one of: %s", text, strings.Join(names, ", "))
 }
 
-// Walk reads tokens from the start of mode m. On error at is the set of
-// positions before the token that was refused, and i its index.
+// Walk reads tokens from the start of mode m. On error, at contains the positions before the refused token, and i is
+// its index.
 func (g Grammar) Walk(m Mode, tokens []Token) (at []Position, i int, err error) {
 	at = g.start(m)
 	for i, t := range tokens {
@@ -261,8 +261,8 @@ func (g Grammar) Walk(m Mode, tokens []Token) (at []Position, i int, err error) 
 	return at, len(tokens), nil
 }
 
-// Parse finds the command that tokens spell in mode m or, when m does not know
-// it, in a parent of m. in is the mode that knows it.
+// Parse returns the command for the tokens in mode m. If m does not have the command, it tries the parents of m. in is
+// the mode that has it.
 func (g Grammar) Parse(m Mode, line string, tokens []Token) (found Position, in Mode, err error) {
 	var deepest *SyntaxError
 	for in, more := m, true; more; in, more = g.Parent(in) {
@@ -305,7 +305,7 @@ func (g Grammar) parseIn(m Mode, line string, tokens []Token) (Position, *Syntax
 	return Position{}, &SyntaxError{Line: padded, Col: end, Reason: reason}
 }
 
-// describe lists what may come, as one phrase.
+// describe returns the possible next elements as one phrase.
 func describe(nexts []next) string {
 	var names []string
 	for _, n := range nexts {
@@ -324,7 +324,7 @@ func describe(nexts []next) string {
 	return strings.Join(names, " | ")
 }
 
-// ErrorText is how SONiC's shell words a failure.
+// ErrorText returns a failure in the wording of SONiC's shell.
 func ErrorText(reason string) string {
 	r, n := utf8.DecodeRuneInString(reason)
 	return "%Error: " + string(unicode.ToUpper(r)) + reason[n:]

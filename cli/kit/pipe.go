@@ -13,8 +13,7 @@ type Pipe struct {
 	re   *regexp.Regexp
 }
 
-// PipeTable is the grammar of what may follow "|". Its commands have no action;
-// ParsePipes reads the words.
+// PipeTable returns the grammar after "|". Its commands have no action, since ParsePipes reads the words.
 func PipeTable() []*Command {
 	in := []Mode{ModePipe}
 	re := Arg("re", &Kind{Label: "<expression>", Parse: parseExpression},
@@ -38,12 +37,12 @@ func parseExpression(text string) (string, error) {
 	return text, err
 }
 
-// ParsePipes reads the stages behind a show command.
+// ParsePipes parses the stages after a show command.
 func ParsePipes(s *Session, line string, parts [][]Token) ([]Pipe, error) {
 	var out []Pipe
 	for i, tokens := range parts {
 		if n := len(tokens); n > 2 && !tokens[1].Quoted {
-			// An expression may hold blanks without being quoted.
+			// An expression may contain blanks without quotes.
 			whole := Token{Text: line[tokens[1].Col:tokens[n-1].End], Col: tokens[1].Col, End: tokens[n-1].End}
 			tokens = []Token{tokens[0], whole}
 		}
@@ -59,14 +58,14 @@ func ParsePipes(s *Session, line string, parts [][]Token) ([]Pipe, error) {
 			return nil, &SyntaxError{Line: line, Col: tokens[0].Col, Reason: f.Word + " comes first in the pipe"}
 		}
 		if text, ok := p.Args["re"]; ok {
-			f.re = regexp.MustCompile(text) // parseExpression compiled it
+			f.re = regexp.MustCompile(text) // parseExpression has checked it
 		}
 		out = append(out, f)
 	}
 	return out, nil
 }
 
-// filter passes text through the pipe.
+// filter returns text after the filter of the pipe.
 func (p Pipe) filter(text []byte) []byte {
 	if p.Word == "no-more" || p.Word == "json" || p.Word == "yaml" {
 		return text

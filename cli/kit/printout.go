@@ -11,16 +11,16 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// View is what a show command found: as data, and as text to be laid out.
+// View is the result of a show command, as data and as text.
 type View struct {
 	data map[string]any // RFC 7951, for "| json"
 	text func(p *Printout)
 }
 
-// NewView is a view with its data and its text.
+// NewView returns a view with its data and its text.
 func NewView(data map[string]any, text func(p *Printout)) *View { return &View{data, text} }
 
-// Through is the view as it comes out of the pipes.
+// Through returns the view's output after the pipes.
 func (v *View) Through(pipes []Pipe) ([]byte, error) {
 	text, err := v.document(pipes)
 	if err != nil {
@@ -32,7 +32,7 @@ func (v *View) Through(pipes []Pipe) ([]byte, error) {
 	return text, nil
 }
 
-// document is what goes into the pipes: text, or data in the form that the first of them asks for.
+// document returns the input of the pipes: text, or data in the format of the first pipe.
 func (v *View) document(pipes []Pipe) ([]byte, error) {
 	form := ""
 	if len(pipes) > 0 {
@@ -61,7 +61,7 @@ func (v *View) document(pipes []Pipe) ([]byte, error) {
 	return []byte(p.String()), nil
 }
 
-// plainNumbers returns data whose numbers are no strings for YAML.
+// plainNumbers returns data for YAML in which numbers are not strings.
 func plainNumbers(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -85,19 +85,19 @@ func plainNumbers(v any) any {
 // A Printout is the text of a show command.
 type Printout struct{ strings.Builder }
 
-// Line writes a line, without blanks at its end.
+// Line writes a line without trailing blanks.
 func (p *Printout) Line(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
 	p.WriteString(strings.TrimRight(line, " "))
 	p.WriteByte('\n')
 }
 
-// Field is one "Label : value" line, the colon after width columns.
+// Field writes one "Label : value" line, with the colon after width columns.
 func (p *Printout) Field(width int, label, value string) {
 	p.Line("%-*s: %s", width, label, value)
 }
 
-// Optional are fields, label and value in turn, but not those without value.
+// Optional writes fields with a value. The arguments alternate between label and value.
 func (p *Printout) Optional(width int, fields ...string) {
 	for ; len(fields) > 0; fields = fields[2:] {
 		if fields[1] != "" {
@@ -106,14 +106,14 @@ func (p *Printout) Optional(width int, fields ...string) {
 	}
 }
 
-// Column is a heading, the least width of its dashes, and the blanks behind it.
+// Column is a heading, the minimum width of its dashes, and the number of blanks after it.
 type Column struct {
 	Head  string
 	Width int
 	Gap   int
 }
 
-// Table prints rows under dashed headings. Columns grow with their widest cell.
+// Table prints rows under dashed headings. Columns are as wide as their widest cell.
 func (p *Printout) Table(columns []Column, rows [][]string) {
 	width := make([]int, len(columns))
 	for i, c := range columns {
@@ -140,5 +140,5 @@ func (p *Printout) Table(columns []Column, rows [][]string) {
 	}
 }
 
-// Col is a column: its heading, its least width, and the blanks behind it.
+// Col returns a column from its heading, its minimum width, and the number of blanks after it.
 func Col(head string, width, gap int) Column { return Column{head, width, gap} }

@@ -9,7 +9,7 @@ import (
 	"tamtam/cli/tree"
 )
 
-// A Session is what commands know of the shell that runs them, and change of it.
+// A Session is the state of the shell that its commands use and change.
 type Session struct {
 	Config  Config
 	Client  *Client
@@ -17,15 +17,15 @@ type Session struct {
 
 	Mode      Mode
 	Interface string // the interface that ModeInterface configures
-	Finished  bool   // exit was called in exec mode
+	Finished  bool   // whether exit was called in exec mode
 }
 
-// Warn writes a warning for the user, apart from the output.
+// Warn writes a warning for the user to Err.
 func (s *Session) Warn(format string, args ...any) {
 	fmt.Fprintf(s.Config.Err, "%%Warning: "+format+"\n", args...)
 }
 
-// Existing returns what is configured at a path; an error if nothing is.
+// Existing returns the configuration at a path. It returns an error if there is none.
 func (s *Session) Existing(ctx context.Context, what string, path *gpb.Path) (tree.Node, error) {
 	found, err := s.Client.Configured(ctx, path)
 	if err != nil {
@@ -37,7 +37,7 @@ func (s *Session) Existing(ctx context.Context, what string, path *gpb.Path) (tr
 	return found, nil
 }
 
-// RemoveEntry deletes an entry; it is an error if there is none.
+// RemoveEntry deletes an entry. It returns an error if the entry does not exist.
 func (s *Session) RemoveEntry(ctx context.Context, what string, path *gpb.Path) error {
 	if _, err := s.Existing(ctx, what, path); err != nil {
 		return err
@@ -45,7 +45,7 @@ func (s *Session) RemoveEntry(ctx context.Context, what string, path *gpb.Path) 
 	return s.Client.Set(ctx, Change{Path: path})
 }
 
-// Enter returns the action of a command that goes to a mode.
+// Enter returns the action of a command that changes to a mode.
 func Enter(m Mode) func(context.Context, *Call) error {
 	return func(_ context.Context, c *Call) error {
 		c.Session.Mode = m

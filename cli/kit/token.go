@@ -8,15 +8,14 @@ import (
 // Token is one word of a line.
 type Token struct {
 	Text   string // without quotes and escapes
-	Col    int    // where it begins, in bytes
-	End    int    // where it ends
+	Col    int    // start, in bytes
+	End    int    // end, in bytes
 	Quoted bool
-	Open   bool // the closing quote is missing
+	Open   bool // whether the closing quote is missing
 }
 
-// Split cuts a line into tokens. A token may be written in double quotes,
-// where \" and \\ stand for " and \. It never fails: an unclosed quote gives
-// an open token.
+// Split cuts a line into tokens. A token may be in double quotes, where \" and \\ stand for " and \. It never fails: an
+// unclosed quote gives an open token.
 func Split(line string) []Token {
 	var out []Token
 	rs := []rune(line)
@@ -50,8 +49,8 @@ func Split(line string) []Token {
 	return out
 }
 
-// Stages cuts tokens at each "|" that stands alone or begins a word; a "|"
-// inside a word belongs to that word. starts are the columns of the bars.
+// Stages cuts tokens at each "|" that is a word of its own or begins a word. A "|" inside a word belongs to that word.
+// bars holds the tokens at which a new part begins.
 func Stages(tokens []Token) (parts [][]Token, bars []Token) {
 	parts = [][]Token{nil}
 	for _, t := range tokens {
@@ -69,7 +68,7 @@ func Stages(tokens []Token) (parts [][]Token, bars []Token) {
 	return parts, bars
 }
 
-// Quote writes a value so that split reads it back as one token.
+// Quote returns a value in a form that Split reads as one token.
 func Quote(s string) string {
 	plain := s != "" && !strings.ContainsFunc(s, func(r rune) bool {
 		return unicode.IsSpace(r) || r == '"' || r == '\\' || r == '?' || r == '|'

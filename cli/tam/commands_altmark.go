@@ -8,7 +8,7 @@ import (
 	"tamtam/cli/tree"
 )
 
-// alternateMarking marks packets in turn, and counts them by their mark.
+// alternateMarking returns the feature that marks packets alternately, and counts them by their mark.
 func alternateMarking() Feature {
 	return Feature{
 		Ref: "ALTMARK", Word: "alt-mark", Help: "Alternate marking",
@@ -28,10 +28,10 @@ func alternateMarking() Feature {
 
 var altMarkSessions = List{"alternate marking session", "tamtam-altmark:alt-mark-sessions", "alt-mark-session"}
 
-// altMarkPathName is the name of a path that a collector watches.
+// altMarkPathName is the kind of the name of a path that a collector watches.
 var altMarkPathName = &kit.Kind{Label: "<path>", Parse: kit.ParseName}
 
-// intervalExponent is n of a period of 2^n seconds.
+// intervalExponent is the kind of the exponent n of a period of 2^n seconds.
 var intervalExponent = &kit.Kind{Label: "<-10-8>", ToTree: kit.Decimal, Parse: func(text string) (string, error) {
 	n, err := strconv.ParseInt(text, 10, 8)
 	if err != nil || n < -10 || n > 8 {
@@ -40,17 +40,17 @@ var intervalExponent = &kit.Kind{Label: "<-10-8>", ToTree: kit.Decimal, Parse: f
 	return strconv.FormatInt(n, 10), nil
 }}
 
-// markBit is a bit that can be marked.
+// markBit is the kind of a bit that can be marked.
 var markBit = kit.OneOf(
 	kit.Pick("dscp0", "Lowest bit of the DSCP"), kit.Pick("dscp1", ""), kit.Pick("dscp2", ""), kit.Pick("dscp3", ""),
 	kit.Pick("dscp4", ""), kit.Pick("dscp5", "Highest bit of the DSCP"),
 	kit.Pick("ipv4-reserved", "Reserved flag of the IPv4 header"),
 	kit.Pick("ipv6-altmark-l", "L of the AltMark option"), kit.Pick("ipv6-altmark-d", "D of the AltMark option"))
 
-// nanoseconds are at most the longest period: 2^8 s.
+// nanoseconds is the kind of a time up to the longest period, 2^8 s.
 var nanoseconds = kit.Number(0, 256_000_000_000)
 
-// slotSync is true where nothing is configured.
+// slotSync is the kind of a boolean whose default is true.
 var slotSync = &kit.Kind{
 	Label: "{on|off}", Choices: []kit.Choice{kit.Pick("on", "Default"),
 		kit.Pick("off", "Steps are found in the mark itself")},
@@ -160,7 +160,7 @@ var altMarkSession = Object{
 	}),
 }
 
-// inEffect shows the time in effect, which may be a default, or else the configured one.
+// inEffect returns a function for the time in effect, which may be a default, or else the configured one.
 func inEffect(leaf string) func(tree.Node) string {
 	return func(e tree.Node) string {
 		v := e.Text("state", leaf)

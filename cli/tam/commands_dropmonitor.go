@@ -8,8 +8,8 @@ import (
 	"tamtam/cli/kit"
 )
 
-// dropMonitor reports packets that the switch drops. Collectors and flow groups of SONiC's own design stand with it;
-// those that all features share do as well.
+// dropMonitor returns the feature that reports packets dropped by the switch. It also defines the collectors and flow
+// groups of SONiC's own design, which other features share.
 func dropMonitor() Feature {
 	return Feature{
 		Ref: "DROPMONITOR", Word: "drop-monitor", Help: "Reports of dropped packets",
@@ -32,7 +32,7 @@ var (
 	matchGroups      = List{"match group", "tamtam-dropmonitor:match-groups", "match-group"}
 )
 
-// nameList are names with commas between.
+// nameList returns the kind of a list of names with commas.
 func nameList(what string, live func() *kit.Kind) *kit.Kind {
 	k := &kit.Kind{Label: "<NAME[,NAME]>", List: true, ToTree: func(text string) any { return strings.Split(text, ",") }}
 	k.Parse = func(text string) (string, error) {

@@ -8,7 +8,7 @@ import (
 	"tamtam/cli/tree"
 )
 
-// flyMon measures flows by sketches.
+// flyMon returns the feature that measures flows by sketches.
 func flyMon() Feature {
 	return Feature{
 		Ref: "FLYMON", Word: "flymon", Help: "Sketches", about: "FlyMon: sketches that are reconfigured on the fly",
@@ -27,13 +27,13 @@ var (
 	flyMonQueries = List{"FlyMon query", "tamtam-flymon:flymon-queries", "flymon-query"}
 )
 
-// flyMonText is text that the switch reads: of keys, filters, attributes, flows.
+// flyMonText returns the kind of a text that the switch parses: keys, filters, attributes, flows.
 func flyMonText(label string, choices ...kit.Choice) *kit.Kind {
 	return &kit.Kind{Label: label, Choices: choices, Parse: func(text string) (string, error) { return text, nil }}
 }
 
-// flyMonShare is a part of the packets. Its words are not choices, which may be abbreviated: 1/3 is
-// not 1/32.
+// flyMonShare is the kind of a share of the packets. Its words are not choices, since choices may be abbreviated and
+// 1/3 is not 1/32.
 var flyMonShare = &kit.Kind{Label: "<1 | 1/2 | 1/4 ... 1/128>", Parse: func(text string) (string, error) {
 	for n := range 8 {
 		if share := strconv.Itoa(1 << n); text == "1/"+share && n > 0 || text == "1" {

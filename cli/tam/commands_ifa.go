@@ -4,8 +4,8 @@ import (
 	"tamtam/cli/kit"
 )
 
-// inbandFlowAnalyzer puts into packets what switches say of them. Collectors and flow groups stand with the drop
-// monitor.
+// inbandFlowAnalyzer returns the feature that adds data of switches to packets. Its collectors and flow groups are
+// defined with the drop monitor.
 func inbandFlowAnalyzer() Feature {
 	return Feature{
 		Ref: "IFA", Word: "ifa", Help: "Inband Flow Analyzer",

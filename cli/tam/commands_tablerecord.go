@@ -11,7 +11,7 @@ import (
 	"tamtam/cli/tree"
 )
 
-// tableRecording records which tables packets ran.
+// tableRecording returns the feature that records which tables packets passed.
 func tableRecording() Feature {
 	return Feature{
 		Ref: "TABLERECORD", Word: "table-record", Help: "Table recording",
@@ -30,7 +30,7 @@ var recordSessions = List{
 	"table recording session", "tamtam-tablerecord:tablerecord-sessions", "tablerecord-session",
 }
 
-// containers are the PHV containers of a record.
+// containers is the kind of the PHV containers of a record.
 var containers = &kit.Kind{Label: "<WIDTH+WIDTH...>", Parse: func(text string) (string, error) {
 	for _, w := range strings.Split(text, "+") {
 		if w != "8" && w != "16" && w != "32" {
@@ -40,7 +40,7 @@ var containers = &kit.Kind{Label: "<WIDTH+WIDTH...>", Parse: func(text string) (
 	return text, nil
 }}
 
-// truncation is how much of a packet is sent.
+// truncation is the kind of the number of bytes of a packet that are sent.
 var truncation = &kit.Kind{Label: "<0 | 64-9216>", ToTree: kit.Decimal, Parse: func(text string) (string, error) {
 	if v, err := kit.Number(64, 9216).Parse(text); err == nil {
 		return v, nil
@@ -51,7 +51,7 @@ var truncation = &kit.Kind{Label: "<0 | 64-9216>", ToTree: kit.Decimal, Parse: f
 	return text, nil
 }}
 
-// tableNames are tables of the pipeline.
+// tableNames is the kind of a list of tables of the pipeline.
 var tableNames = &kit.Kind{Label: "<TABLE,...>", List: true, Live: liveTables, ToTree: func(text string) any {
 	return strings.Split(text, ",")
 }, Parse: func(text string) (string, error) {
@@ -66,7 +66,7 @@ var tableNames = &kit.Kind{Label: "<TABLE,...>", List: true, Live: liveTables, T
 	return text, nil
 }}
 
-// liveTables completes from the tables of the graphs that plans were made for.
+// liveTables returns the tables in the graphs of existing plans, for completion.
 func liveTables(ctx context.Context, s *kit.Session) ([]string, error) {
 	found, err := s.Client.All(ctx, recordSessions.Path("*", "state", "plan", "json"))
 	if err != nil {
@@ -77,7 +77,7 @@ func liveTables(ctx context.Context, s *kit.Session) ([]string, error) {
 		text, _ := e.Value.(string)
 		plan, err := readPlan(text)
 		if err != nil {
-			continue // the plan of another session may do
+			continue // the plan of another session may be usable
 		}
 		for _, n := range plan.Items("graph", "nodes") {
 			if n.Text("kind") == "table" {

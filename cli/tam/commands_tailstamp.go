@@ -4,7 +4,7 @@ import (
 	"tamtam/cli/kit"
 )
 
-// tailStamping stamps packets with a time at the end of frames.
+// tailStamping returns the feature that adds a time stamp at the end of frames.
 func tailStamping() Feature {
 	return Feature{
 		Ref: "TAILSTAMPING", Word: "tail-stamping", Help: "Timestamps at the end of frames",

@@ -7,10 +7,10 @@ import (
 	"tamtam/cli/tree"
 )
 
-// GroupName names a flow group.
+// GroupName is the kind of the name of a flow group.
 var GroupName = FlowGroups.Names()
 
-// SwitchLeaves are attributes of the whole switch.
+// SwitchLeaves are the attributes of the whole switch.
 var SwitchLeaves = declaredIn("TAM_SWITCH_TABLE", []kit.Leaf{
 	{Word: "switch-id", Help: kit.WordHelp["switch-id"], Value: "Identifier"},
 	{Word: "enterprise-id", Help: kit.WordHelp["enterprise-id"], Value: "Identifier"},
@@ -53,7 +53,7 @@ var Sampler = Object{
 	}}),
 }
 
-// Commands are those of the mode config-tam and below it.
+// Commands returns the commands of the mode config-tam and of the modes below it.
 func Commands() []*kit.Command {
 	out := []*kit.Command{{Modes: kit.InConfig, Form: kit.Seq("tam"), Do: kit.Enter(kit.ModeTAM)}}
 	for _, l := range SwitchLeaves {

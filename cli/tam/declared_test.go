@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Words that a command offers are those that the switch's schema has for the field.
+// The words that a command offers are those of the field in the switch's schema.
 func TestWordsAreDeclared(t *testing.T) {
 	compared := 0
 	for _, o := range objects() {
@@ -32,7 +32,7 @@ func TestWordsAreDeclared(t *testing.T) {
 	}
 }
 
-// Where a leaf's default is in its help, it is the one that the schema declares.
+// If a leaf's help contains its default, it is the default in the schema.
 func TestHelpNamesTheDefault(t *testing.T) {
 	for _, o := range objects() {
 		for _, l := range o.Leaves {

@@ -10,37 +10,36 @@ import (
 	"tamtam/cli/tree"
 )
 
-// Feature is a TAM feature, which is active or not and has a mode and objects of its own. What the
-// shell has of it, commands, help, prompt, running configuration and what is shown, follows from
-// this.
+// Feature is a TAM feature, which is active or not and has its own mode and objects. It defines everything in the shell
+// for the feature: commands, help, prompt, running configuration and output.
 type Feature struct {
-	Ref     string // in the tree
+	Ref     string // name in the tree
 	Word    string // keyword of its mode and its show commands
-	Help    string // among the features
-	about   string // of the keyword
-	Prompt  string // what the prompt calls its mode, behind config-tam-
+	Help    string // help among the features
+	about   string // help of the keyword
+	Prompt  string // suffix of its mode's prompt, after config-tam-
 	Objects []Object
-	implied bool // without being asked for, it is active while something of it is configured
-	inline  bool // the objects' commands also exist as one line, for whoever adds and removes them
-	// Shows adds the commands behind show tam and the keyword.
+	implied bool // whether it is active without a request while an object of it is configured
+	inline  bool // whether the objects' commands also exist as one line, for scripts that add and remove objects
+	// Shows adds the commands after show tam and the keyword.
 	Shows func(add addShow)
 }
 
-// addShow adds a command that shows something.
+// addShow adds a show command.
 type addShow func(show func(context.Context, *kit.Call) (*kit.View, error), parts ...any)
 
-// Features lists all features, in the order of the running configuration.
+// Features returns all features, in the order of the running configuration.
 func Features() []Feature {
 	return []Feature{tailStamping(), alternateMarking(), flyMon(), tableRecording(), dropMonitor(), inbandFlowAnalyzer()}
 }
 
-// Mode is the feature's mode.
+// Mode returns the feature's mode.
 func (f Feature) Mode() kit.Mode { return kit.Mode(f.Word) }
 
-// Keyword is the word of the feature's mode and its show commands.
+// Keyword returns the keyword of the feature's mode and its show commands.
 func (f Feature) Keyword() kit.Element { return kit.Keyword(f.Word, f.about) }
 
-// objects lists all kinds of objects below tam.
+// objects returns all kinds of objects below tam.
 func objects() []Object {
 	out := []Object{Collector, Sampler, FlowGroup}
 	for _, f := range Features() {
@@ -77,7 +76,7 @@ func featureCommands() []*kit.Command {
 	return out
 }
 
-// setFeature switches a feature on or off.
+// setFeature returns the action that enables or disables a feature.
 func setFeature(name string) func(context.Context, *kit.Call) error {
 	return func(ctx context.Context, c *kit.Call) error {
 		status := "ACTIVE"
@@ -93,15 +92,14 @@ func setFeature(name string) func(context.Context, *kit.Call) error {
 	}
 }
 
-// The switch decides on a feature a moment after it was asked for; refusal
-// looks this often, this far apart, for a bad answer.
+// The switch decides on a feature a moment after the request. refusal checks the answer this often, at this interval.
 const (
 	refusalLooks = 5
 	refusalEvery = 6 * time.Millisecond
 )
 
-// refusal is the switch's reason when it cannot activate a feature. No answer in time is not a
-// refusal: the state will show the outcome.
+// refusal returns the switch's reason if it cannot activate a feature. A missing answer is not a refusal, since the
+// state will show the outcome later.
 func refusal(ctx context.Context, s *kit.Session, ref string) error {
 	path := tree.Path(TamRoot, "features-state", tree.In("feature", "feature-ref", ref), "state")
 	for range refusalLooks {

@@ -81,7 +81,8 @@ var FlowGroup = Object{
 	Leaves: slices.Concat([]kit.Leaf{GroupID, groupVersion}, groupMatches, []kit.Leaf{groupPriority}),
 }
 
-// flowGroupCommand is like that of other objects, but "no" may name fields, to remove only those.
+// flowGroupCommand returns the command of flow groups. It is like that of other objects, but after "no" it can name
+// fields to remove.
 func flowGroupCommand() *kit.Command {
 	cmd := FlowGroup.Command(kit.InTAM)
 	for _, l := range FlowGroup.Leaves {
@@ -99,8 +100,8 @@ func flowGroupCommand() *kit.Command {
 	return cmd
 }
 
-// familyOf is the container that the IP fields of a command belong in, given
-// the flow group as it is: of the family that an address or ip-version names.
+// familyOf returns the container for the IP fields of a command. The family follows from the addresses and the
+// ip-version of the command, or else from the existing flow group. The default is ipv4.
 func familyOf(args map[string]string, group tree.Node) (string, error) {
 	family := args["ip-version"]
 	if args["flow-label"] != "" {
@@ -133,7 +134,7 @@ func familyOf(args map[string]string, group tree.Node) (string, error) {
 	return family, nil
 }
 
-// setFlowGroup creates a flow group or changes the fields that are named.
+// setFlowGroup creates a flow group or changes the given fields.
 func setFlowGroup(ctx context.Context, c *kit.Call, ids *idPool) error {
 	name := c.Args["name"]
 	found, err := c.Session.Client.Configured(ctx, FlowGroups.Path(name))
@@ -145,12 +146,12 @@ func setFlowGroup(ctx context.Context, c *kit.Call, ids *idPool) error {
 		return err
 	}
 	FlowGroup.fill(d, c.Args)
-	id, _ := strconv.ParseUint(c.Args["id"], 10, 32) // 0: none is named
+	id, _ := strconv.ParseUint(c.Args["id"], 10, 32) // 0 if no id is given
 	return ids.put(ctx, c.Session.Client, name, d, id, !found.Exists())
 }
 
-// put writes the entry. A new flow group without id gets the lowest unused one, and
-// another if somebody else takes that one meanwhile.
+// put writes the entry. A new flow group without id gets the lowest unused one. If another client uses it meanwhile,
+// put tries again with a different one.
 func (p *idPool) put(ctx context.Context, c *kit.Client, name string, d kit.Draft, id uint64, isNew bool) error {
 	picks := isNew && id == 0
 	for {
@@ -170,19 +171,19 @@ func (p *idPool) put(ctx context.Context, c *kit.Client, name string, d kit.Draf
 		}
 		p.used = nil
 		if free, again := p.lowest(ctx, c); again != nil || free == id {
-			return err // not because of the id
+			return err // the error has another cause than the id
 		}
 	}
 }
 
-// idPool remembers which flow group ids are used; all below free are.
+// idPool contains the used ids of flow groups. All ids below free are used.
 type idPool struct {
-	used map[uint64]bool // nil: not asked for yet
+	used map[uint64]bool // nil if not read yet
 	free uint64
 }
 
-// lowest returns the lowest unused flow group id. The used ones are fetched once: if somebody takes
-// one meanwhile, the write fails, and they are fetched again.
+// lowest returns the lowest unused flow group id. The used ids are read once. If another client uses one meanwhile, the
+// write fails, and they are read again.
 func (p *idPool) lowest(ctx context.Context, c *kit.Client) (uint64, error) {
 	if p.used == nil {
 		found, err := c.Configured(ctx, FlowGroups.Path("*", "config", "id"))
@@ -207,7 +208,7 @@ func (p *idPool) release(id uint64) {
 	p.free = min(p.free, max(id, 1))
 }
 
-// removeFlowGroup deletes a flow group, or only the fields that are named.
+// removeFlowGroup deletes a flow group, or only the given fields.
 func removeFlowGroup(ctx context.Context, c *kit.Call, ids *idPool) error {
 	name := c.Args["name"]
 	group, err := c.Session.Existing(ctx, "flow group "+name, FlowGroups.Path(name))
@@ -226,7 +227,7 @@ func removeFlowGroup(ctx context.Context, c *kit.Call, ids *idPool) error {
 	return nil
 }
 
-// removedFields are the deletions of the fields that a "no flow-group" names.
+// removedFields returns the deletions of the fields that a "no flow-group" names.
 func removedFields(c *kit.Call) []kit.Change {
 	var out []kit.Change
 	for _, l := range FlowGroup.Leaves {

@@ -12,21 +12,21 @@ import (
 	"tamtam/cli/tree"
 )
 
-// notYet is the reason for objects that the switch has not reported on.
+// notYet is the reason of objects that the switch has not reported on.
 const notYet = "the switch has not reported its status yet"
 
-// outdated are the leaves of a state that are no longer valid once the configuration changed.
+// outdated contains the leaves of a state that are invalid once the configuration has changed.
 var outdated = []string{"status", "reason", "since"}
 
-// InForce returns an entry with its current state: after a change the switch may not have reported
-// yet, or may still report on what was before.
+// InForce returns an entry with its current state. After a change the switch may not have reported yet, or its report
+// may still refer to the previous configuration.
 func InForce(e tree.Node) tree.Node {
 	state := e.At("state")
 	reason := strings.Join(state.Texts("not-in-force"), "; ")
 	switch {
-	case lingers(e): // whatever it reports of itself is outdated
+	case lingers(e): // its own report is outdated
 		return pending(asConfigured(e), reason)
-	case kit.Inactive(state): // the state itself says what is wrong
+	case kit.Inactive(state): // the state itself contains the reason
 		return e
 	case state.Word("status") == "" && e.At("config").Exists():
 		reason = notYet
@@ -36,12 +36,12 @@ func InForce(e tree.Node) tree.Node {
 	return pending(e, reason)
 }
 
-// lingers reports whether an entry is deleted, but still in the switch.
+// lingers reports whether an entry is deleted, but still in the ASIC.
 func lingers(e tree.Node) bool {
 	return e.Name() != "" && !e.At("config").Exists() && e.At("state", "not-in-force").Exists()
 }
 
-// asConfigured returns a lingering entry with its state in place of its config, to be shown.
+// asConfigured returns a lingering entry for display, with its state in place of its config.
 func asConfigured(e tree.Node) tree.Node {
 	m, ok := e.Value.(map[string]any)
 	if !ok {
@@ -59,8 +59,8 @@ func asConfigured(e tree.Node) tree.Node {
 	return tree.Of(out)
 }
 
-// withLingering returns the configured entries and those that linger, from what a server says of
-// config and state; each with its name and its parts so far.
+// withLingering joins config and state of a server. It returns the configured entries and the lingering ones, each with
+// its name and the parts that are known so far.
 func withLingering(configs, states []tree.Node) []map[string]any {
 	var out []map[string]any
 	seen := map[string]bool{}
@@ -78,7 +78,7 @@ func withLingering(configs, states []tree.Node) []map[string]any {
 	return out
 }
 
-// pending returns an entry as not in force, for a reason.
+// pending returns an entry with the status pending and a reason.
 func pending(e tree.Node, reason string) tree.Node {
 	entry, _ := e.Value.(map[string]any)
 	reported, _ := e.At("state").Value.(map[string]any)
@@ -104,11 +104,11 @@ func allInForce(entries []tree.Node) []tree.Node {
 	return out
 }
 
-// groupsInForce reports whether the switch, which counts them, knows of no flow group that is not in force.
+// groupsInForce reports whether all flow groups are in force by the switch's own count.
 func groupsInForce(ctx context.Context, s *kit.Session) bool {
 	tally, err := s.Client.All(ctx, tree.Path(talliesRoot, tree.In("tally", "list", FlowGroups.Container), "state"))
 	if err != nil {
-		return false // it does not count, or does not tell us
+		return false // the server does not count, or the user may not see it
 	}
 	for _, word := range []string{"pending", "failed", "unknown"} {
 		if n, ok := tally.Count(word); !ok || n > 0 {
@@ -118,8 +118,8 @@ func groupsInForce(ctx context.Context, s *kit.Session) bool {
 	return true
 }
 
-// groupStates puts the states of flow groups: that of one, or of several out of all. Where all are in force no flow
-// group is left.
+// groupStates sets the states of the given flow groups. A single group is read by itself. For several groups, all
+// groups are read. If all flow groups are in force, it clears the map.
 func groupStates(ctx context.Context, s *kit.Session, of map[string]tree.Node) error {
 	if len(of) == 1 {
 		name := slices.Collect(maps.Keys(of))[0]
@@ -138,7 +138,7 @@ func groupStates(ctx context.Context, s *kit.Session, of map[string]tree.Node) e
 	return err
 }
 
-// withGroups marks sessions whose flow group is not in force: then the session is not either.
+// withGroups sets sessions to pending whose flow group is not in force.
 func withGroups(ctx context.Context, s *kit.Session, sessions []tree.Node) ([]tree.Node, error) {
 	groups := map[string]tree.Node{}
 	for _, e := range sessions {

@@ -14,17 +14,18 @@ import (
 	"tamtam/cli/tree"
 )
 
-// TamRoot is where the tree has telemetry and monitoring.
+// TamRoot is the path of telemetry and monitoring in the tree.
 const TamRoot = "openconfig-tam:tam"
 
-// List is one of the lists below tam, or below another root in front of the container's name, whose entries have a
-// name.
+// List is a list of the tree whose entries have a name. It is below tam, or below another root given before the
+// container's name.
 type List struct{ what, Container, list string }
 
-// NewList is a list whose entries messages call what. container may have another root than tam in front, with "/".
+// NewList returns a list whose entries are called what in messages. container may begin with a root other than tam and
+// "/".
 func NewList(what, container, list string) List { return List{what, container, list} }
 
-// in is the path of the container.
+// in returns the path of the container.
 func (l List) in() []any {
 	if root, container, other := strings.Cut(l.Container, "/"); other {
 		return []any{root, container}
@@ -32,22 +33,22 @@ func (l List) in() []any {
 	return []any{TamRoot, l.Container}
 }
 
-// listLevels are those from the container of a list to the leaves in config and state of its entries.
+// listLevels is the number of levels from the container of a list to the leaves in config and state of its entries.
 const listLevels = 3
 
-// Lists of the tree; those of features stand with them.
+// Lists of the tree. Those of features are defined with the features.
 var (
 	Collectors = List{"collector", "collectors", "collector"}
 	Samplers   = List{"sampler", "samplers", "sampler"}
 	FlowGroups = List{"flow group", "flowgroups", "flowgroup"}
 )
 
-// Path returns the path of an entry, or of something below it.
+// Path returns the path of an entry, or of a node below it.
 func (l List) Path(name string, below ...any) *gpb.Path {
 	return tree.Path(append(append(l.in(), tree.In(l.list, "name", name)), below...)...)
 }
 
-// module is the YANG module that the list is from.
+// module returns the YANG module of the list.
 func (l List) module() string {
 	if module, _, ok := strings.Cut(l.Container, ":"); ok {
 		return module
@@ -55,19 +56,19 @@ func (l List) module() string {
 	return "openconfig-tam"
 }
 
-// Entries are those of the list below its root, by name.
+// Entries returns the entries of the list below its root, sorted by name.
 func (l List) Entries(tam tree.Node) []tree.Node {
 	container := strings.TrimPrefix(l.Container, l.module()+":")
 	return tam.Sorted(container[strings.Index(container, "/")+1:], l.list)
 }
 
-// Names is the kind of parameter that names an entry.
+// Names returns the kind of a parameter that names an entry.
 func (l List) Names() *kit.Kind {
 	return &kit.Kind{Label: "<name>", Parse: kit.ParseName,
 		Live: kit.LiveNames(append(l.in(), tree.In(l.list, "name", "*"))...)}
 }
 
-// missing is the error that there is no such entry.
+// missing returns the error for an entry that does not exist.
 func (l List) missing(name string) error { return fmt.Errorf("%s %s does not exist", l.what, name) }
 
 // Remove deletes an entry that exists.
@@ -75,24 +76,24 @@ func (l List) Remove(ctx context.Context, c *kit.Call) error {
 	return c.Session.RemoveEntry(ctx, l.what+" "+c.Args["name"], l.Path(c.Args["name"]))
 }
 
-// Object describes the entries of a list: their command, the running configuration and what is
-// shown of one follow from its leaves.
+// Object describes the entries of a list. Its leaves define the command, the running configuration and the show command
+// of one entry.
 type Object struct {
 	List
-	Table   string     // of CONFIG_DB, with the entries
+	Table   string     // table of CONFIG_DB with the entries
 	Word    string     // keyword of the command
-	Help    string     // of the keyword
-	Leaves  []kit.Leaf // in the order in which they are shown
-	Replace bool       // a command writes the whole entry: leaves that it omits get their defaults
-	tally   string     // label of their number in the summary; empty: not shown
+	Help    string     // help of the keyword
+	Leaves  []kit.Leaf // in display order
+	Replace bool       // whether a command writes the whole entry, so that omitted leaves get their defaults
+	tally   string     // label of the number of entries in the summary; empty if it is not shown
 
-	Title string                             // label of the name when one is shown
-	Width int                                // column of the colon then
-	head  kit.Column                         // of the names, in the table of all
-	more  func(p *kit.Printout, e tree.Node) // writes what else is known of one
+	Title string                             // label of the name in the display of one entry
+	Width int                                // column of the colon in that display
+	head  kit.Column                         // heading of the names in the table of all entries
+	more  func(p *kit.Printout, e tree.Node) // writes further state of one entry
 }
 
-// form is how the command begins: behind what is before it the keyword and a name.
+// form returns the beginning of the command: the elements before it, the keyword and a name.
 func (o Object) form(before ...any) kit.Form {
 	noun := strings.ReplaceAll(o.Word, "-", " ")
 	return kit.Seq(append(slices.Clone(before), kit.Keyword(o.Word, o.Help),
@@ -118,7 +119,7 @@ func (o Object) draft(name string) kit.Draft {
 	return kit.Draft{Module: o.module(), Entry: tree.ListEntry(o.module(), map[string]any{"name": name}, nil)}
 }
 
-// fill writes the arguments of a command into the entry.
+// fill writes the arguments of a command to the entry.
 func (o Object) fill(d kit.Draft, args map[string]string) {
 	for _, l := range o.Leaves {
 		text, named := args[l.Word]
@@ -128,7 +129,7 @@ func (o Object) fill(d kit.Draft, args map[string]string) {
 	}
 }
 
-// Set is the action of the command that creates, changes and removes an entry.
+// Set creates, changes or removes an entry.
 func (o Object) Set(ctx context.Context, c *kit.Call) error {
 	if c.No {
 		return o.Remove(ctx, c)
@@ -138,8 +139,8 @@ func (o Object) Set(ctx context.Context, c *kit.Call) error {
 	return c.Session.Client.Set(ctx, kit.Change{Path: o.Path(c.Args["name"]), Value: d.Entry, Replace: o.Replace})
 }
 
-// Exact reports whether the command that the running configuration has for an entry makes the entry as it is: what a
-// parameter reads is what the tree says, and the tree says nothing else.
+// Exact reports whether the command in the running configuration restores an entry exactly. Every parameter must read
+// back to the value in the tree, and the tree must contain nothing else.
 func (o Object) Exact(e tree.Node) bool {
 	d := o.draft(e.Name())
 	var put []kit.Leaf
@@ -168,7 +169,7 @@ func (o Object) Exact(e tree.Node) bool {
 	return ok && !slices.ContainsFunc(put, func(l kit.Leaf) bool { return l.Text(back) != l.Text(e) })
 }
 
-// asTree returns what is to be set in the form in which it is read.
+// asTree returns the value of a Set in the form in which it is read back.
 func asTree(v any) (tree.Node, bool) {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -178,8 +179,8 @@ func asTree(v any) (tree.Node, bool) {
 	return tree.Of(back), err == nil
 }
 
-// read gets the entries of a TAM list, or the one that the call names, with what
-// is in force; data is what the switch says. A text of all needs so many levels of it; 0: all.
+// read returns the entries of a TAM list, or only the entry that the call names, with their current state. data is the
+// switch's answer. levels is the number of levels that a text of all entries needs. 0 means all levels.
 func (l List) read(ctx context.Context, c *kit.Call, levels uint32) (entries []tree.Node, data map[string]any,
 	err error) {
 	if name := c.Args["name"]; name != "" {
@@ -196,9 +197,8 @@ func (l List) read(ctx context.Context, c *kit.Call, levels uint32) (entries []t
 	return allInForce(found.Sorted(l.list)), kit.One("openconfig-tam:"+l.Container, found), err
 }
 
-// readParts gets containers of the list's entries, or of the one that the call names: config and
-// state first. Entries are those that are configured, and deleted ones that are still in the
-// switch.
+// readParts returns containers of the list's entries, or only of the entry that the call names. config and state are
+// the first containers. Entries are the configured ones, and deleted ones that are still in the ASIC.
 func (l List) readParts(ctx context.Context, c *kit.Call, more ...string) ([]tree.Node, map[string]any, error) {
 	parts := append([]string{"config", "state"}, more...)
 	name := cmp.Or(c.Args["name"], "*")
@@ -232,7 +232,7 @@ func (l List) readParts(ctx context.Context, c *kit.Call, more ...string) ([]tre
 	return entries, map[string]any{l.module() + ":" + l.list: list}, nil
 }
 
-// Shown shows the table of the entries, or all of the one that the call names.
+// Shown shows the table of the entries, or the details of the entry that the call names.
 func (o Object) Shown(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	read := func(ctx context.Context, c *kit.Call) ([]tree.Node, map[string]any, error) {
 		return o.read(ctx, c, listLevels)
@@ -255,7 +255,7 @@ func (o Object) Shown(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	}), nil
 }
 
-// writeObject writes all of an entry.
+// writeObject writes the details of an entry.
 func writeObject(p *kit.Printout, o Object, e tree.Node) {
 	p.Field(o.Width, o.Title, e.Name())
 	p.Leaves(o.Width, e, o.Leaves...)

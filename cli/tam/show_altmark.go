@@ -15,7 +15,7 @@ import (
 
 const altMarkResults = "tamtam-altmark:alt-mark-results"
 
-// writeAltMarkState writes what is in effect of a session, and its last period.
+// writeAltMarkState writes the state of a session, and its last period.
 func writeAltMarkState(p *kit.Printout, e tree.Node) {
 	state := e.At("state")
 	p.Optional(flowWidth,
@@ -38,7 +38,7 @@ func writeAltMarkState(p *kit.Printout, e tree.Node) {
 		"   Flags", last.Text("flags"), "   Clock", last.Text("clock"))
 }
 
-// periodColumns are the columns of a period, as cells gives them.
+// periodColumns are the columns of a period, in the order of cells.
 var periodColumns = []kit.Column{
 	kit.Col("Period", 10, 2), kit.Col("Colour", 6, 2), kit.Col("Packets", 10, 2), kit.Col("Bytes", 12, 2),
 	kit.Col("Captures", 8, 2),
@@ -87,7 +87,7 @@ func showAltMarkPeriods(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	return kit.TableView(kit.One("tamtam-altmark:periods", found[1]), periodColumns, rows, nil), nil
 }
 
-// showAltMarkResults shows what a collector wrote of all paths, or of one.
+// showAltMarkResults shows the results that a collector wrote, of all paths or of one.
 func showAltMarkResults(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	found, err := c.Session.Client.All(ctx, tree.Path(TamRoot, altMarkResults))
 	if err != nil {
@@ -97,7 +97,7 @@ func showAltMarkResults(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	list := []any{}
 	var rows [][]string
 	var why []string
-	means := false // results of sessions that ask for the mean delay
+	means := false // whether any session measures the mean delay
 	for _, e := range found.Items("alt-mark-result") {
 		s, path, from, to := e.At("state"), e.Text("path"), e.Text("from"), e.Text("to")
 		if want != "" && path != want {
@@ -138,7 +138,7 @@ func showAltMarkResults(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	return kit.TableView(map[string]any{"tamtam-altmark:alt-mark-result": list}, columns, rows, why), nil
 }
 
-// periodLength writes n of 2^n seconds as the length of a period.
+// periodLength formats the exponent n of 2^n seconds as the length of a period.
 func periodLength(n string) string {
 	v, err := strconv.Atoi(n)
 	if err != nil || v < -10 || v > 8 {
@@ -150,7 +150,7 @@ func periodLength(n string) string {
 	return "1/" + strconv.Itoa(1<<-v) + " s"
 }
 
-// duration writes nanoseconds, as 15.625ms.
+// duration formats nanoseconds, for example as 15.625ms.
 func duration(ns string) string {
 	n, err := strconv.ParseInt(ns, 10, 64)
 	if err != nil {
@@ -159,7 +159,7 @@ func duration(ns string) string {
 	return time.Duration(n).String()
 }
 
-// nanosecondsOf writes a sum in nanoseconds, which may be too long for a duration.
+// nanosecondsOf formats a sum in nanoseconds, which may exceed a duration.
 func nanosecondsOf(sum string) string {
 	if sum == "" {
 		return ""
@@ -167,8 +167,7 @@ func nanosecondsOf(sum string) string {
 	return sum + " ns"
 }
 
-// clockTime writes nanoseconds since 1970 as a time of day. Clocks that were
-// never set begin in 1970.
+// clockTime formats nanoseconds since 1970 as a time in UTC. Clocks that were never set begin in 1970.
 func clockTime(ns string) string {
 	n, err := strconv.ParseInt(ns, 10, 64)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"tamtam/cli/tree"
 )
 
-// showDropMonitor shows the feature and its sessions, or all of one session.
+// showDropMonitor shows the feature and its sessions, or the details of one session.
 func showDropMonitor(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	return sessionTable{ref: "DROPMONITOR", object: dropSession, columns: []sessionColumn{
 		{kit.Col("Name", 12, 2), tree.Node.Name}, {kit.Col("Flow Group", 10, 2), configured("flow-group")},

@@ -11,8 +11,8 @@ import (
 	"tamtam/cli/tree"
 )
 
-// writeEstimates writes a table of a list of estimates, and below it the theories of their bounds. Further quantities,
-// each a head and a leaf, stand between key and estimate.
+// writeEstimates writes a table of estimates, and below it the theories of their bounds. further contains additional
+// columns between key and estimate, each with a heading and a leaf.
 func writeEstimates(p *kit.Printout, head, leaf string, entries []tree.Node, further ...string) {
 	columns := []kit.Column{kit.Col(head, 12, 2)}
 	for i := 0; i < len(further); i += 2 {
@@ -43,8 +43,7 @@ func writeEstimates(p *kit.Printout, head, leaf string, entries []tree.Node, fur
 	p.After(bounds.lines())
 }
 
-// theories are those that the bounds of a table come from, each with its rows. Exact values need
-// none.
+// theories contains the sources of the bounds in a table, each with its rows. Exact values have no source.
 type theories struct {
 	texts []string // in the order of the table
 	rows  map[string][]string
@@ -65,7 +64,7 @@ func (t *theories) add(row string, cells []string, text string) {
 	t.rows[text] = append(t.rows[text], row)
 }
 
-// lines writes each theory once, and not very many.
+// lines returns one line for each theory, up to a maximum.
 func (t *theories) lines() []string {
 	const most, names = 6, 3
 	var out []string
@@ -89,14 +88,14 @@ func (t *theories) lines() []string {
 var estimateColumns = []kit.Column{kit.Col("Estimate", 10, 2), kit.Col("Bound", 12, 2), kit.Col("Exact", 10, 2),
 	kit.Col("Error", 7, 0)}
 
-// withFlags returns the columns with one more, for flags.
+// withFlags returns the columns with an additional one for flags.
 func withFlags(columns []kit.Column) []kit.Column {
 	columns[len(columns)-1].Gap = 2
 	return append(columns, kit.Col("Flags", 5, 0))
 }
 
-// estimateCells returns an estimate, its bounds as distances, the exact value if the chip knows it,
-// and the error.
+// estimateCells returns the cells of an estimate: the estimate, its bounds as distances, the exact value if the chip
+// reports it, and the error.
 func estimateCells(s tree.Node) []string {
 	v, ok := number64(s, "estimate")
 	if !ok {
@@ -120,10 +119,10 @@ const (
 	noBound    = "no bound"
 )
 
-// rounding is how far two equal distances may differ after the tree's numbers were rounded.
+// rounding is the maximum difference of two equal distances after the rounding of numbers in the tree.
 const rounding = 0.0003
 
-// boundText is "± 3 (95 %)", or with two sides "-3 +0 (95 %)".
+// boundText returns a bound such as "± 3 (95 %)", or with two sides "-3 +0 (95 %)".
 func boundText(s tree.Node, v float64) string {
 	lower, ok := number64(s, "lower")
 	upper, both := number64(s, "upper")
@@ -153,13 +152,13 @@ func boundText(s tree.Node, v float64) string {
 	return fmt.Sprintf("-%s +%s%s", plain(below), plain(above), sure)
 }
 
-// number64 is a decimal number of the tree.
+// number64 returns a decimal number of the tree. It returns false if there is none.
 func number64(t tree.Node, leaf string) (float64, bool) {
 	v, err := strconv.ParseFloat(t.Text(leaf), 64)
 	return v, err == nil
 }
 
-// quantity is a decimal number as people read it; "" where there is none.
+// quantity formats a decimal number for display, or returns "" if there is none.
 func quantity(t tree.Node, leaf string) string {
 	v, ok := number64(t, leaf)
 	if !ok {
@@ -168,7 +167,7 @@ func quantity(t tree.Node, leaf string) string {
 	return plain(v)
 }
 
-// plain writes a number with a useful number of digits.
+// plain formats a number with a useful number of digits.
 func plain(v float64) string {
 	digits := 4
 	switch a := math.Abs(v); {
@@ -184,7 +183,7 @@ func plain(v float64) string {
 	return s
 }
 
-// percent writes a share as a percentage.
+// percent formats a share as a percentage.
 func percent(t tree.Node, leaf string) string {
 	v, ok := number64(t, leaf)
 	if !ok {

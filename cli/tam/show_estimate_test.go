@@ -9,7 +9,7 @@ import (
 	"tamtam/cli/tree"
 )
 
-// How far an estimate may be from the truth, and how far it is.
+// The cells contain the possible and the actual error of an estimate.
 func TestEstimateCells(t *testing.T) {
 	for _, tt := range []struct {
 		name, state string
@@ -49,7 +49,7 @@ func TestEstimateCells(t *testing.T) {
 	}
 }
 
-// What bounds are from is said once, and of which rows.
+// The source of bounds is shown once, with its rows.
 func TestTheories(t *testing.T) {
 	bounds := func(texts ...string) []string {
 		var b theories

@@ -12,8 +12,7 @@ import (
 	"tamtam/cli/tree"
 )
 
-// readFeature returns the current state of a feature, and what the switch reports of it, as data of a
-// view.
+// readFeature returns the current state of a feature, and the switch's report of it as data of a view.
 func readFeature(ctx context.Context, s *kit.Session, ref string) (state tree.Node, reported map[string]any,
 	err error) {
 	features, states, err := readFeatures(ctx, s)
@@ -51,7 +50,7 @@ func writeFeatureStatus(p *kit.Printout, width int, state tree.Node) {
 	p.Optional(width, "Reason", state.Text("reason"))
 }
 
-// featureStatus is a feature's state in words; a feature without state is inactive.
+// featureStatus returns the state of a feature as text. A feature without a state is inactive.
 func featureStatus(state tree.Node) string {
 	if status := state.Word("op-status"); status != "" {
 		return kit.Title(status)
@@ -59,8 +58,8 @@ func featureStatus(state tree.Node) string {
 	return "Inactive"
 }
 
-// readFeatures returns all features, with their state; those that the switch says nothing about are not
-// configured, or only just were. states has what the switch says.
+// readFeatures returns all features with their state. A feature that the switch does not report is not configured, or
+// was configured just now. states contains the reports of the switch.
 func readFeatures(ctx context.Context, s *kit.Session) (features []tree.Node, states tree.Node, err error) {
 	found, err := s.Client.Get(ctx, gpb.GetRequest_ALL, tree.Path(TamRoot, "features"),
 		tree.Path(TamRoot, "features-state"))
@@ -70,7 +69,7 @@ func readFeatures(ctx context.Context, s *kit.Session) (features []tree.Node, st
 	return allFeatures(found[0], found[1]), found[1], nil
 }
 
-// allFeatures joins what is configured of features and what the switch says.
+// allFeatures joins the configuration and the reported states of features.
 func allFeatures(configured, states tree.Node) []tree.Node {
 	wanted, reported := map[string]string{}, map[string]tree.Node{}
 	refs, implied := map[string]bool{}, map[string]bool{}
@@ -90,8 +89,8 @@ func allFeatures(configured, states tree.Node) []tree.Node {
 		f, ok := reported[ref]
 		switch active := f.Word("state", "op-status") == "ACTIVE"; {
 		case wanted[ref] == "ACTIVE" && !answers(f.At("state")):
-			f = featureOf(ref, "PENDING", notYet) // what is reported is outdated
-		case wanted[ref] == "" && implied[ref] && ok: // it is what is reported
+			f = featureOf(ref, "PENDING", notYet) // the report is outdated
+		case wanted[ref] == "" && implied[ref] && ok: // the reported state applies
 		case wanted[ref] != "ACTIVE" && active:
 			f = featureOf(ref, "ACTIVE", "not configured any more, not yet out of the switch")
 		case !ok:
@@ -102,8 +101,7 @@ func allFeatures(configured, states tree.Node) []tree.Node {
 	return out
 }
 
-// answers reports whether a feature's state can be that of a feature that was asked for, and not
-// from before.
+// answers reports whether a feature's state can be the answer to its activation, and is not from before.
 func answers(state tree.Node) bool {
 	status := state.Word("op-status")
 	return status != "" && (status != "INACTIVE" || state.Text("reason") != "")
@@ -118,7 +116,7 @@ func featureOf(ref, status, reason string) tree.Node {
 	return tree.Of(map[string]any{"feature-ref": ref, "state": state})
 }
 
-// ShowFeatures shows the features, or the one that the call names.
+// ShowFeatures shows the features, or only the feature that the call names.
 func ShowFeatures(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	features, states, err := readFeatures(ctx, c.Session)
 	if err != nil {
@@ -144,7 +142,7 @@ func featureView(features []tree.Node, name string) (*kit.View, error) {
 	return nil, fmt.Errorf("the switch does not report the feature %s", name)
 }
 
-// writeFeatures writes the table of features, and why any is not as it should be.
+// writeFeatures writes the table of features, and the reasons why any is not as configured.
 func writeFeatures(p *kit.Printout, features []tree.Node) {
 	var rows [][]string
 	var why []string

@@ -13,7 +13,7 @@ import (
 	"tamtam/cli/tree"
 )
 
-// flowWidth is where the colon stands in the blocks of flow groups and sessions.
+// flowWidth is the column of the colon in the blocks of flow groups and sessions.
 const flowWidth = 19
 
 // writeFieldsOf writes the configured fields of a flow group, indented.
@@ -26,7 +26,7 @@ func writeFieldsOf(p *kit.Printout, group tree.Node) {
 	p.Optional(flowWidth, "   Ingress Intf", strings.Join(tree.SortNaturally(group.Texts("config", "interfaces")), ","))
 }
 
-// ShowFlowGroups shows the flow groups, or the one that the call names.
+// ShowFlowGroups shows the flow groups, or only the group that the call names.
 func ShowFlowGroups(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	entries, data, err := FlowGroups.read(ctx, c, 0)
 	if err != nil {
@@ -46,7 +46,7 @@ func ShowFlowGroups(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	return kit.NewView(data, text), nil
 }
 
-// ShowSummary shows all of TAM on one page.
+// ShowSummary shows a summary of TAM on one page.
 func ShowSummary(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	tallies, err := c.Session.Client.All(ctx, tree.Path(talliesRoot))
 	if err != nil {
@@ -54,7 +54,7 @@ func ShowSummary(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	}
 	parts := []*gpb.Path{tree.Path(TamRoot, "switch"), tree.Path(TamRoot, "features"),
 		tree.Path(TamRoot, "features-state")}
-	if !tallies.Exists() { // a server that does not count
+	if !tallies.Exists() { // a server without tallies
 		parts = []*gpb.Path{tree.Path(TamRoot)}
 	}
 	found, err := c.Session.Client.Get(ctx, gpb.GetRequest_ALL, parts...)
@@ -90,13 +90,13 @@ func ShowSummary(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	}), nil
 }
 
-// talliesRoot is how many entries there are, as the switch counts them.
+// talliesRoot is the path of the switch's own counts of entries.
 const talliesRoot = "tamtam-status:tallies"
 
-// local is a name without its module.
+// local returns a name without its module.
 func local(name string) string { return name[strings.LastIndex(name, ":")+1:] }
 
-// writeCounted writes how many entries there are, and how many are not in effect, by the switch's own count.
+// writeCounted writes the switch's own count of entries, and of those that are not in effect.
 func writeCounted(p *kit.Printout, label string, state tree.Node) {
 	text := kit.OrDash(state.Text("entries"))
 	for _, word := range []string{"pending", "failed", "unknown"} {
@@ -107,7 +107,7 @@ func writeCounted(p *kit.Printout, label string, state tree.Node) {
 	p.Field(flowWidth, label, text)
 }
 
-// writeTally writes how many entries there are, and how many are not in effect.
+// writeTally writes the number of entries, and of those that are not in effect.
 func writeTally(p *kit.Printout, label string, entries []tree.Node) {
 	by := map[string]int{}
 	for _, e := range allInForce(entries) {

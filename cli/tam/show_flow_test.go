@@ -8,7 +8,7 @@ import (
 	"tamtam/cli/tree"
 )
 
-// What is unknown is counted where sessions are counted.
+// Sessions with unknown status are counted.
 func TestUnknownIsCounted(t *testing.T) {
 	entry := func(status string) tree.Node {
 		return tree.Of(map[string]any{"config": map[string]any{}, "state": map[string]any{"status": status}})

@@ -63,7 +63,7 @@ func writeFlyMonTasks(p *kit.Printout, entries []tree.Node) {
 	p.After(kit.WhyNots(entries))
 }
 
-// flyMonAlgorithm is the algorithm that was chosen or, failing that, wanted.
+// flyMonAlgorithm returns the algorithm that was chosen or, if there is none, the requested one.
 func flyMonAlgorithm(task tree.Node) string {
 	if a := task.Text("state", "placement", "algorithm"); a != "" {
 		return a
@@ -71,7 +71,7 @@ func flyMonAlgorithm(task tree.Node) string {
 	return kit.Configured(task, "algorithm")
 }
 
-// flyMonEpoch writes milliseconds.
+// flyMonEpoch formats milliseconds.
 func flyMonEpoch(ms string) string {
 	switch ms {
 	case "":
@@ -82,7 +82,7 @@ func flyMonEpoch(ms string) string {
 	return duration(ms + "000000")
 }
 
-// writeFlyMonState writes where a task is, and the results of the last epoch.
+// writeFlyMonState writes the placement of a task, and the results of the last epoch.
 func writeFlyMonState(p *kit.Printout, e tree.Node) {
 	switch place := e.At("state", "placement"); {
 	case place.Exists():
@@ -93,7 +93,7 @@ func writeFlyMonState(p *kit.Printout, e tree.Node) {
 	writeFlyMonLastEpoch(p, e.At("state", "last-epoch"))
 }
 
-// writeFlyMonEstimates writes what was measured.
+// writeFlyMonEstimates writes the measured values.
 func writeFlyMonEstimates(p *kit.Printout, e tree.Node) {
 	if metrics := e.SortedBy("quantity", "metrics", "metric"); len(metrics) > 0 {
 		writeEstimates(p, "Metric", "quantity", metrics)
@@ -109,7 +109,7 @@ func writeFlyMonEstimates(p *kit.Printout, e tree.Node) {
 	}
 }
 
-// greatestFirst sorts entries by their estimates.
+// greatestFirst sorts entries by their estimates, the largest first.
 func greatestFirst(flows []tree.Node) []tree.Node {
 	slices.SortStableFunc(flows, func(a, b tree.Node) int {
 		x, _ := number64(a.At("state"), "estimate")
@@ -122,7 +122,7 @@ func greatestFirst(flows []tree.Node) []tree.Node {
 	return flows
 }
 
-// writeFlyMonPlacement writes where a task is, or would go, and what it takes.
+// writeFlyMonPlacement writes the actual or planned placement of a task, and the resources that it uses.
 func writeFlyMonPlacement(p *kit.Printout, place tree.Node) {
 	head, in := "Placement", "group"
 	if place.Text("planned") == "true" {
@@ -157,7 +157,7 @@ func writeFlyMonLastEpoch(p *kit.Printout, last tree.Node) {
 		"   Changes Cut", unless(last.Text("changes-cut"), "0"))
 }
 
-// unless returns a text, or nothing if it equals word.
+// unless returns text, or "" if it equals word.
 func unless(text, word string) string {
 	if text == word {
 		return ""
@@ -191,8 +191,8 @@ func showFlyMonQueries(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	}), nil
 }
 
-// answerOfAnother returns a line for a query whose last answer is of another flow than the
-// configured one, because it was changed after the epoch ended.
+// answerOfAnother returns a line for a query whose last answer belongs to another flow, because the query was changed
+// after the epoch ended.
 func answerOfAnother(query, answer tree.Node) []string {
 	task, flow := answer.Text("task"), answer.Text("flow")
 	if flow == "" || task == query.Text("config", "task") && flow == query.Text("config", "flow") {
@@ -229,7 +229,7 @@ func showFlyMonGroups(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	}, rows, nil), nil
 }
 
-// place is the i-th of values that are number=value.
+// place splits the i-th value, which has the form number=value.
 func place(values []string, i int) (number, value string) {
 	if i >= len(values) {
 		return "", ""

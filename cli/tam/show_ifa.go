@@ -9,7 +9,7 @@ import (
 	"tamtam/cli/tree"
 )
 
-// showIFA shows the feature and its sessions, or all of one session.
+// showIFA shows the feature and its sessions, or the details of one session.
 func showIFA(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	return sessionTable{ref: "IFA", object: ifaSession, columns: []sessionColumn{
 		{kit.Col("Name", 12, 2), tree.Node.Name}, {kit.Col("Role", 10, 2), configured("role")},
@@ -23,10 +23,10 @@ func showIFA(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	}}.show(ctx, c)
 }
 
-// ifaCounted are the counters.
+// ifaCounted returns the counters of IFA.
 func ifaCounted() []counter { return countersIn("TAM_IFA_COUNTERS", "") }
 
-// showIFACounters shows all that is counted, of sessions and of the switch as transit: a column for each.
+// showIFACounters shows all counters of sessions and of the switch as transit, with a column for each.
 func showIFACounters(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	entries, data, err := ifaSessions.readParts(ctx, c)
 	if err != nil {
@@ -49,7 +49,7 @@ func showIFACounters(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	}), nil
 }
 
-// ifaCounts prints a column for each of those that count, as many beside each other as a line has room for.
+// ifaCounts prints a column for each counting object, as many side by side as fit in a line.
 func ifaCounts(p *kit.Printout, first kit.Column, heads []kit.Column, columns []tree.Node) {
 	for len(heads) > 0 {
 		rows, n := make([][]string, len(ifaCounted())), 0
@@ -74,5 +74,5 @@ func ifaCounts(p *kit.Printout, first kit.Column, heads []kit.Column, columns []
 	}
 }
 
-// lineWidth is how wide a printout is at most, where it can be made to fit.
+// lineWidth is the maximum width of a printout, if it can be arranged to fit.
 const lineWidth = 120

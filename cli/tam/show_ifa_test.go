@@ -10,7 +10,7 @@ import (
 	"tamtam/cli/tree"
 )
 
-// However many sessions there are, no line is wider than 120 columns, and each has its counters once.
+// Whatever the number of sessions, no line is wider than 120 columns, and each session's counters appear once.
 func TestIFACountersFit(t *testing.T) {
 	const most = uint64(math.MaxUint64)
 	for _, n := range []int{1, 7, 8, 30} {

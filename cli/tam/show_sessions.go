@@ -9,12 +9,13 @@ import (
 	"tamtam/cli/tree"
 )
 
-// A sessionTable shows the sessions of a feature: behind its status a line for each, or all of the one that is named.
+// A sessionTable shows the status of a feature and a line for each session, or the details of the session that is
+// named.
 type sessionTable struct {
 	ref     string // of the feature
 	object  Object
-	columns []sessionColumn                // behind the name
-	whole   func(*kit.Printout, tree.Node) // writes what is known of one besides its leaves
+	columns []sessionColumn                // columns after the name
+	whole   func(*kit.Printout, tree.Node) // writes the state of one session besides its leaves
 }
 
 // A sessionColumn is a column of a table of sessions.
@@ -23,7 +24,8 @@ type sessionColumn struct {
 	text func(session tree.Node) string
 }
 
-// configured is the text of a leaf of config, or of the elements of a leaf-list; a dash where there is none.
+// configured returns a function for the text of a leaf of config, or of the elements of a leaf-list. It is a dash if
+// there is none.
 func configured(leaf string) func(tree.Node) string {
 	return func(e tree.Node) string {
 		if texts := e.Texts("config", leaf); len(texts) > 0 {
@@ -33,21 +35,21 @@ func configured(leaf string) func(tree.Node) string {
 	}
 }
 
-// countedAs is the text of a counter.
+// countedAs returns a function for the text of a counter.
 func countedAs(leaf string) func(tree.Node) string {
 	return func(e tree.Node) string { return kit.Counted(e.At("state", "counters"), leaf) }
 }
 
-// statusOf is the text of a session's status.
+// statusOf returns the text of a session's status.
 func statusOf(e tree.Node) string { return kit.OrDash(kit.Title(e.Text("state", "status"))) }
 
-// writeStatus writes what became of a session.
+// writeStatus writes the status of a session, and its reason.
 func writeStatus(p *kit.Printout, state tree.Node) {
 	p.Optional(flowWidth, "Status", kit.Title(state.Text("status")), "Reason", state.Text("reason"),
 		"Since", state.Text("since"))
 }
 
-// show shows the feature and its sessions, or all of one session.
+// show shows the feature and its sessions, or the details of one session.
 func (t sessionTable) show(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	entries, data, err := t.object.readParts(ctx, c)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"tamtam/cli/tree"
 )
 
-// showTableRecord shows the feature and its sessions, or all of one session.
+// showTableRecord shows the feature and its sessions, or the details of one session.
 func showTableRecord(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	plan := func(text func(plan tree.Node) string) func(tree.Node) string {
 		return func(e tree.Node) string { return kit.OrDash(text(e.At("state", "plan"))) }
@@ -36,7 +36,7 @@ func showTableRecord(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	}, whole: writeRecordState}.show(ctx, c)
 }
 
-// ofPossible is a plan's entropy beside that of recording everything.
+// ofPossible returns a plan's entropy, together with the entropy of recording everything.
 func ofPossible(plan tree.Node) string {
 	entropy, full := quantity(plan, "entropy"), quantity(plan, "entropy-full")
 	if entropy == "" || full == "" {
@@ -45,7 +45,7 @@ func ofPossible(plan tree.Node) string {
 	return entropy + " of " + full
 }
 
-// writeRecordState writes what became of a session, what it has recorded, and by which plan.
+// writeRecordState writes the status, the counters and the plan of a session.
 func writeRecordState(p *kit.Printout, e tree.Node) {
 	state, counters := e.At("state"), e.At("state", "counters")
 	writeStatus(p, state)
@@ -70,7 +70,7 @@ func writeRecordState(p *kit.Printout, e tree.Node) {
 	}
 }
 
-// collectorOf is where the records of a session go.
+// collectorOf returns the destination of a session's records.
 func collectorOf(e tree.Node) string {
 	collector := e.Text("config", "collector")
 	if at := e.Text("state", "collector-address"); at != "" {
@@ -79,7 +79,7 @@ func collectorOf(e tree.Node) string {
 	return collector
 }
 
-// sent says how much of a packet a session sends, and in what encapsulation.
+// sent returns how much of a packet a session sends, and the encapsulation.
 func sent(e tree.Node) string {
 	text := kit.OrDash(kit.Configured(e, "truncate")) + " bytes of a packet, " + kit.OrDash(kit.Configured(e,
 		"encapsulation"))
@@ -92,7 +92,7 @@ func sent(e tree.Node) string {
 	return text
 }
 
-// sampling says how many of its packets a session records.
+// sampling returns the share of its packets that a session records.
 func sampling(e tree.Node) string {
 	name, rate := e.Text("config", "sampler"), e.Text("state", "sampling-rate")
 	switch {
@@ -104,8 +104,8 @@ func sampling(e tree.Node) string {
 	return name + ", one packet in " + rate
 }
 
-// showTableRecordPlan shows the plan of a session. As JSON it is the plan itself, as
-// readers of records take it.
+// showTableRecordPlan shows the plan of a session. As JSON it is the plan itself, in the form that readers of records
+// accept.
 func showTableRecordPlan(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	name := c.Args["name"]
 	config, state := recordSessions.Path(name, "config"), recordSessions.Path(name, "state")
@@ -131,7 +131,7 @@ func showTableRecordPlan(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	}), nil
 }
 
-// because returns why an object is not in effect, as the end of a sentence.
+// because returns the reason why an object is not in effect, as the end of a sentence.
 func because(state tree.Node) string {
 	status, reason := state.Text("status"), state.Text("reason")
 	switch {
@@ -143,7 +143,7 @@ func because(state tree.Node) string {
 	return ": it is " + status + ": " + reason
 }
 
-// readPlan reads the plan's JSON.
+// readPlan decodes the JSON of a plan.
 func readPlan(text string) (tree.Node, error) {
 	v, err := tree.DecodeJSON(text)
 	if err != nil {
@@ -159,8 +159,8 @@ func readPlan(text string) (tree.Node, error) {
 	return plan, nil
 }
 
-// writeRecordPlan writes how much a plan reveals, and which tables write which bits; with all, also what
-// it was made from.
+// writeRecordPlan writes how much a plan reveals, and which tables write which bits. With all, it also writes the input
+// of the planner.
 func writeRecordPlan(p *kit.Printout, plan tree.Node, all bool) {
 	id, _ := plan.Count("id")
 	p.Field(flowWidth, "Plan", fmt.Sprintf("%d (0x%08x)", id, id))
@@ -205,7 +205,7 @@ func tablesOf(graph tree.Node) int {
 	return n
 }
 
-// entropyText is a plan's entropy beside that of recording everything.
+// entropyText returns a plan's entropy, together with the entropy of recording everything.
 func entropyText(plan tree.Node) string {
 	text := quantity(plan, "entropy")
 	got, _ := number64(plan, "entropy")
@@ -215,7 +215,7 @@ func entropyText(plan tree.Node) string {
 	return text
 }
 
-// boundOfPlan says how much another plan might reveal.
+// boundOfPlan returns how much another plan might reveal.
 func boundOfPlan(plan tree.Node) string {
 	got, _ := number64(plan, "entropy")
 	bound, ok := number64(plan, "bound")
@@ -256,7 +256,7 @@ func writeRecordedTables(p *kit.Printout, tables []tree.Node) {
 	p.Table(columns, rows)
 }
 
-// actionBits says which bit says that an entry was hit that has one of some actions.
+// actionBits returns a text with the bits that show that the packet hit an entry with one of some actions.
 func actionBits(t tree.Node) string {
 	var list []string
 	for _, b := range t.Items("actions") {

@@ -7,7 +7,7 @@ import (
 	"tamtam/cli/kit"
 )
 
-// readable is a plan of a few tables.
+// readable is a plan of a small number of tables.
 const readable = `{"id":305419896,"program":"demo","pipeline":"switch","phv":"16+8","mode":"exec+hit",
  "algorithm":"greedy","stages":24,"stages_why":"the chip's",
 "must_record":["chip.acl"],"recorded":[{"table":"ingress.b","bits":1,"container":1,"stage":2,"hit":3},
@@ -20,7 +20,7 @@ const readable = `{"id":305419896,"program":"demo","pipeline":"switch","phv":"16
  {"id":"chip.fdb","kind":"table"}],
 "edges":[["ingress.b","chip.acl","hit"],["ingress.b","chip.acl","miss"],["chip.acl","EXIT","a<b"]]}}`
 
-// A plan may be anything that a database holds: what can be read of it is shown.
+// A plan may be any content of a database. Its readable parts are shown.
 func FuzzTableRecordPlan(f *testing.F) {
 	for _, text := range []string{
 		readable, `{`, `[]`, `{}`, `{"recorded":[{}],"graph":7}`,

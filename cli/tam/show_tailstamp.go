@@ -23,11 +23,11 @@ func showSessions(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	return kit.Framed(data, func(p *kit.Printout) { writeObjects(p, stampSession, entries) }), nil
 }
 
-// sessionView shows one session with its flow group's fields and its counts.
+// sessionView shows one session with its flow group's fields and its counters.
 func sessionView(ctx context.Context, c *kit.Call, session tree.Node, data map[string]any) (*kit.View, error) {
 	name := kit.Configured(session, "flowgroup")
 	var group tree.Node
-	if name != "" { // a row that another hand wrote may have none
+	if name != "" { // a row written by another tool may have none
 		var err error
 		if group, err = c.Session.Client.All(ctx, FlowGroups.Path(name)); err != nil {
 			return nil, err
@@ -58,8 +58,8 @@ func sessionView(ctx context.Context, c *kit.Call, session tree.Node, data map[s
 	}), nil
 }
 
-// writeNotStamped writes how many packets left without a record, and those reasons
-// that occurred. Where one is not known the sum is not, and that reason may have occurred.
+// writeNotStamped writes how many packets left without a record, and the reasons that occurred. If one count is
+// unknown, so is the sum, and its reason is shown too.
 func writeNotStamped(p *kit.Printout, reasons tree.Node) {
 	labels := countersIn("TAM_TAILSTAMPING_COUNTERS", "not-stamped")
 	var sum uint64
@@ -82,8 +82,7 @@ func writeNotStamped(p *kit.Printout, reasons tree.Node) {
 	}
 }
 
-// writeSyns writes how many segments with SYN a clamp saw, and what became of them, as far as it occurred or is not
-// known.
+// writeSyns writes how many segments with SYN a clamp saw, and their outcomes if their count is unknown or not 0.
 func writeSyns(p *kit.Printout, counts tree.Node) {
 	syns := countersIn("TAM_TAILSTAMPING_COUNTERS", "syns")
 	p.Field(flowWidth, syns[0].label, kit.Counted(counts, syns[0].leaf))

@@ -6,11 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// What a list of ten thousand entries costs is mostly to read the JSON that it comes as. encoding/json makes a copy of
-// each string, and looks at all of the text twice: a decoder shares the text, and leaves to encoding/json whatever it
-// does not take for JSON, and so all errors.
+// Most of the cost of a list of ten thousand entries is decoding its JSON. encoding/json copies each string, and reads
+// the text twice. A decoder shares the text, and leaves anything unusual, and so all errors, to encoding/json.
 
-// DecodeJSON decodes the first value of a text, numbers as json.Number.
+// DecodeJSON decodes the first value of a text, with numbers as json.Number.
 func DecodeJSON(text string) (any, error) {
 	if utf8.ValidString(text) {
 		d := decoder{text: text}
@@ -25,16 +24,16 @@ func DecodeJSON(text string) (any, error) {
 	return out, err
 }
 
-// A decoder reads a text.
+// A decoder decodes a text.
 type decoder struct {
 	text string
 	at   int
 }
 
-// maxNested is how deep a decoder goes.
+// maxNested is the maximum nesting depth of a decoder.
 const maxNested = 100
 
-// next skips blanks and returns the byte that follows; 0: there is none.
+// next skips blanks and returns the next byte without consuming it, or 0 at the end.
 func (d *decoder) next() byte {
 	for ; d.at < len(d.text); d.at++ {
 		switch c := d.text[d.at]; c {
@@ -46,7 +45,7 @@ func (d *decoder) next() byte {
 	return 0
 }
 
-// takes skips blanks and c; false: something else is there.
+// takes skips blanks and consumes c. It returns false if the next byte is not c.
 func (d *decoder) takes(c byte) bool {
 	if d.next() != c {
 		return false
@@ -55,7 +54,7 @@ func (d *decoder) takes(c byte) bool {
 	return true
 }
 
-// word reads one of JSON's.
+// word consumes a literal of JSON and returns its value.
 func (d *decoder) word(word string, v any) (any, bool) {
 	if !strings.HasPrefix(d.text[d.at:], word) {
 		return nil, false
@@ -64,7 +63,7 @@ func (d *decoder) word(word string, v any) (any, bool) {
 	return v, true
 }
 
-// value reads a value; false: it is none that a decoder takes.
+// value decodes a value. It returns false if encoding/json must decode the text.
 func (d *decoder) value(depth int) (any, bool) {
 	if depth > maxNested {
 		return nil, false
@@ -128,7 +127,7 @@ func (d *decoder) array(depth int) (any, bool) {
 	}
 }
 
-// string reads a string; one with escapes is encoding/json's to decode.
+// string decodes a string. It returns false for one with escapes, which encoding/json decodes.
 func (d *decoder) string() (s string, ok bool) {
 	from, escaped := d.at, false
 	for d.at++; d.at < len(d.text); d.at++ {
@@ -149,7 +148,7 @@ func (d *decoder) string() (s string, ok bool) {
 	return "", false
 }
 
-// number reads a number.
+// number decodes a number.
 func (d *decoder) number() (any, bool) {
 	from := d.at
 	for d.at < len(d.text) && strings.IndexByte("+-.0123456789Ee", d.text[d.at]) >= 0 {

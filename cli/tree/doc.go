@@ -1,2 +1,2 @@
-// Package tree reads the data of a gNMI server: RFC 7951 as encoding/json decodes it, and paths to it.
+// Package tree reads data of a gNMI server: RFC 7951 as decoded by encoding/json, and paths to it.
 package tree

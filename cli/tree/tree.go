@@ -12,18 +12,17 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// Node is a node of RFC 7951 data as encoding/json decodes it. Names are asked
-// for without module prefix and found with or without. The zero tree is absent
-// data, and so is everything below it.
+// Node is a node of RFC 7951 data as decoded by encoding/json. Names are given without module prefix, and match with or
+// without one. The zero node stands for absent data, and so does everything below it.
 type Node struct{ Value any }
 
-// Exists reports whether there is data; an object without members does not count.
+// Exists reports whether there is data. An object without members counts as absent.
 func (t Node) Exists() bool {
 	m, isObject := t.Value.(map[string]any)
 	return t.Value != nil && !(isObject && len(m) == 0)
 }
 
-// At returns the node below t that the names lead to.
+// At returns the node below t at the names.
 func (t Node) At(names ...string) Node {
 	for _, name := range names {
 		m, _ := t.Value.(map[string]any)
@@ -41,9 +40,9 @@ func (t Node) At(names ...string) Node {
 	return t
 }
 
-// Text returns a scalar as RFC 7951 writes it, a leaf-list as its values with commas, and "" for
-// anything else. Control characters are replaced: what a server says must neither steer a terminal
-// nor add a line to a configuration.
+// Text returns a scalar in the form of RFC 7951, a leaf-list as its values with commas, and "" for anything else.
+// Control characters are replaced, so that text of a server can neither steer a terminal nor add a line to a
+// configuration.
 func (t Node) Text(names ...string) string {
 	switch v := t.At(names...).Value.(type) {
 	case string:
@@ -62,7 +61,7 @@ func (t Node) Text(names ...string) string {
 	return ""
 }
 
-// Printable is s with U+FFFD for each control character.
+// Printable returns s with U+FFFD in place of each control character.
 func Printable(s string) string {
 	if !strings.ContainsFunc(s, unicode.IsControl) {
 		return s
@@ -75,13 +74,13 @@ func Printable(s string) string {
 	}, s)
 }
 
-// Plain is a text as it is, control characters included: not to be printed.
+// Plain returns a text including control characters. It must not be printed.
 func (t Node) Plain(names ...string) string {
 	text, _ := t.At(names...).Value.(string)
 	return text
 }
 
-// Word is an enumeration's or identity's name without prefix.
+// Word returns the name of an enumeration or identity without prefix.
 func (t Node) Word(names ...string) string {
 	text := t.Text(names...)
 	if _, local, ok := strings.Cut(text, ":"); ok {
@@ -90,7 +89,7 @@ func (t Node) Word(names ...string) string {
 	return text
 }
 
-// Texts are the values of a leaf-list.
+// Texts returns the values of a leaf-list.
 func (t Node) Texts(names ...string) []string {
 	var out []string
 	for _, e := range t.Items(names...) {
@@ -99,13 +98,13 @@ func (t Node) Texts(names ...string) []string {
 	return out
 }
 
-// Count is an unsigned number; ok is false when there is none.
+// Count returns an unsigned number. ok is false if there is none.
 func (t Node) Count(names ...string) (n uint64, ok bool) {
 	n, err := strconv.ParseUint(t.Text(names...), 10, 64)
 	return n, err == nil
 }
 
-// Items are the entries of a list or leaf-list; a single object counts as one.
+// Items returns the entries of a list or leaf-list. A single object counts as one entry.
 func (t Node) Items(names ...string) []Node {
 	switch v := t.At(names...).Value.(type) {
 	case []any:
@@ -120,12 +119,12 @@ func (t Node) Items(names ...string) []Node {
 	return nil
 }
 
-// Sorted are the entries of a list, in the natural order of their name.
+// Sorted returns the entries of a list, in the natural order of their names.
 func (t Node) Sorted(names ...string) []Node {
 	return SortNodes(t.Items(names...), Node.Name)
 }
 
-// SortNodes sorts entries in the natural order of a text of each.
+// SortNodes sorts entries by the natural order of a text of each.
 func SortNodes(entries []Node, text func(Node) string) []Node {
 	type named struct {
 		Node
@@ -142,18 +141,18 @@ func SortNodes(entries []Node, text func(Node) string) []Node {
 	return entries
 }
 
-// SortedBy are the entries of a list, in the natural order of a leaf.
+// SortedBy returns the entries of a list, in the natural order of a leaf.
 func (t Node) SortedBy(leaf string, names ...string) []Node {
 	return SortNodes(t.Items(names...), func(e Node) string { return e.Text(leaf) })
 }
 
-// SortNaturally sorts names.
+// SortNaturally sorts names in natural order, and returns them.
 func SortNaturally(names []string) []string {
 	slices.SortFunc(names, Natural)
 	return names
 }
 
-// Name is the key of a list entry.
+// Name returns the key of a list entry.
 func (t Node) Name() string {
 	for _, key := range []string{"name", "feature-ref"} {
 		if s := t.Text(key); s != "" {
@@ -163,7 +162,7 @@ func (t Node) Name() string {
 	return ""
 }
 
-// Natural compares names so that Ethernet4 comes before Ethernet12.
+// Natural compares names in natural order, with Ethernet4 before Ethernet12.
 func Natural(a, b string) int {
 	for a != "" && b != "" {
 		da, db := digits(a), digits(b)
@@ -186,7 +185,7 @@ func Natural(a, b string) int {
 	return len(a) - len(b)
 }
 
-// digits is the length of the number that s begins with.
+// digits returns the length of the number at the start of s.
 func digits(s string) int {
 	return len(s) - len(strings.TrimLeft(s, "0123456789"))
 }
@@ -213,7 +212,7 @@ func Path(elems ...any) *gpb.Path {
 	return p
 }
 
-// Below appends names to a path.
+// Below appends names to a path, and returns it.
 func Below(p *gpb.Path, names ...string) *gpb.Path {
 	for _, name := range names {
 		p.Elem = append(p.Elem, &gpb.PathElem{Name: name})
@@ -221,8 +220,8 @@ func Below(p *gpb.Path, names ...string) *gpb.Path {
 	return p
 }
 
-// ListEntry returns an entry of a list in the form of a Set: its keys, both outside and inside config,
-// and what else is configured.
+// ListEntry returns an entry of a list in the form of a Set: its keys, both outside and inside config, and the other
+// configured leaves.
 func ListEntry(module string, keys, config map[string]any) map[string]any {
 	out, all := map[string]any{}, map[string]any{}
 	for k, v := range keys {
@@ -233,12 +232,12 @@ func ListEntry(module string, keys, config map[string]any) map[string]any {
 	return out
 }
 
-// PathText writes a path for people.
+// PathText returns a path as text for users.
 func PathText(p *gpb.Path) string {
 	return ElemsText(p.GetElem())
 }
 
-// HasWildcard reports whether a key of a path is any.
+// HasWildcard reports whether a key of a path is a wildcard.
 func HasWildcard(p *gpb.Path) bool {
 	return slices.ContainsFunc(p.GetElem(), func(e *gpb.PathElem) bool {
 		for _, v := range e.GetKey() {
@@ -250,7 +249,7 @@ func HasWildcard(p *gpb.Path) bool {
 	})
 }
 
-// ElemsText is a path as parsePath reads it.
+// ElemsText returns path elements in the format that parsePath reads.
 func ElemsText(elems []*gpb.PathElem) string {
 	var b strings.Builder
 	escaped := strings.NewReplacer(`\`, `\\`, `]`, `\]`)
@@ -263,11 +262,11 @@ func ElemsText(elems []*gpb.PathElem) string {
 	return b.String()
 }
 
-// Of is a node with RFC 7951 data, as encoding/json decodes it.
+// Of returns a node with RFC 7951 data as decoded by encoding/json.
 func Of(v any) Node { return Node{v} }
 
-// In is an entry of a list in a path.
+// In returns a list entry for a path.
 func In(list, key, value string) Entry { return Entry{list, key, value} }
 
-// In2 is an entry of a list with two keys in a path.
+// In2 returns a list entry with two keys for a path.
 func In2(list, key, value, key2, value2 string) Entry2 { return Entry2{list, key, value, key2, value2} }

@@ -9,7 +9,7 @@ import (
 	"tamtam/fleet/jetstream"
 )
 
-// accessFlags say how processes of the log know each other.
+// accessFlags hold how processes of the log authenticate each other.
 type accessFlags struct{ access jetstream.Access }
 
 func (f *accessFlags) flags(c *cobra.Command) {
@@ -23,7 +23,7 @@ func (f *accessFlags) flags(c *cobra.Command) {
 	s.StringVar(&f.access.CAFile, "nats-tls-ca", "", "CA of the servers' certificates, PEM (default: the system's)")
 }
 
-// checkAccess takes the password from the environment, and holds the flags to where the log is.
+// checkAccess reads the password from the environment, and checks the flags against the addresses of the log.
 func (f *accessFlags) checkAccess(listens, connects []string) error {
 	if f.access.User != "" {
 		f.access.Password = cmp.Or(f.access.Password, os.Getenv("TAMTAM_NATS_PASSWORD"))

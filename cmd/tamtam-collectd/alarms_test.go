@@ -22,7 +22,7 @@ graphs:
   links: [[s1, l2]]
 `
 
-// lostBefore are the rows of the period of the graph web that began so many seconds before a time.
+// lostBefore returns the rows of the period of graph web that began the given number of seconds before a time.
 func lostBefore(at time.Time, seconds int, flags result.Flags, first, second int64) (rows []result.Loss) {
 	w := result.Window{Start: at.Add(-time.Duration(seconds) * time.Second).UnixNano(), Length: int64(time.Second)}
 	for i, of := range [][3]string{{"1", "l1", "s1"}, {"2", "s1", "l2"}, {"", "l1", "l2"}} {
@@ -34,7 +34,7 @@ func lostBefore(at time.Time, seconds int, flags result.Flags, first, second int
 	return rows
 }
 
-// alarmLines are the metrics of alarms, but for those that have a time.
+// alarmLines returns the metrics of alarms, without those that contain a time.
 func alarmLines(metrics string) string {
 	lines := slices.DeleteFunc(strings.Split(metrics, "\n"), func(l string) bool {
 		return !strings.HasPrefix(l, "tamtam_collectd_altmark_alarm") || strings.Contains(l, "timestamp")
@@ -42,8 +42,8 @@ func alarmLines(metrics string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Alarms are of the rows that the store has, whoever joined them: those who serve the same store say the same, beside
-// each other and after a restart.
+// Alarms are derived from the rows in the store, whichever process joined them. Processes that serve the same store
+// report the same alarms, in parallel and after a restart.
 func TestServeAlarms(t *testing.T) {
 	dir := t.TempDir()
 	store, err := parquet.Open(parquet.Options{Dir: dir})
@@ -100,7 +100,7 @@ tamtam_collectd_altmark_alarm_unread 0`
 	<-again.ended
 }
 
-// An alarm of no graph is refused.
+// An alarm without a graph is refused.
 func TestAlarmWithoutGraphs(t *testing.T) {
 	paths := write(t, "paths.yaml", `paths: [{name: web, points: [
   {switch: l1, target: "l1:1", session: w}, {switch: l2, target: "l2:1", session: w}]}]`)

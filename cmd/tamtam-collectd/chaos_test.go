@@ -23,9 +23,9 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// Three nodes of a log, four workers that share the partitions, and a fleet that sends, each a process of its own: one
-// node at a time and any worker are killed at random for TAMTAM_COLLECTD_CHAOS minutes. In the end the store has, row
-// for row, what a run has in which nobody was killed.
+// Three nodes of a log, four workers that share the partitions, and a sending fleet run as separate processes. For
+// TAMTAM_COLLECTD_CHAOS minutes, nodes (one at a time) and workers are killed at random. In the end the store equals,
+// row for row, that of a run without kills.
 func TestChaos(t *testing.T) {
 	minutes, _ := strconv.ParseFloat(os.Getenv("TAMTAM_COLLECTD_CHAOS"), 64)
 	if minutes <= 0 {
@@ -59,7 +59,7 @@ func TestChaos(t *testing.T) {
 }
 
 const (
-	chaosPace       = 30_000 // stamps a second
+	chaosPace       = 30_000 // stamps per second
 	chaosLeaves     = 12
 	chaosPartitions = 8
 )
@@ -118,7 +118,7 @@ func (c *chaos) fleetArgs() []string {
 		fmt.Sprint("--partitions=", chaosPartitions)}
 }
 
-// A process is one of the program, and what it says.
+// A process is a process of the program, with its output.
 type process struct {
 	cmd      *exec.Cmd
 	ended    chan error
@@ -137,10 +137,10 @@ func (c *chaos) start(args ...string) *process {
 	return p
 }
 
-// kill kills nodes and workers until the fleet is done, and starts them again.
+// kill kills nodes and workers, and starts them again, until the fleet is done.
 func (c *chaos) kill(sent *process) {
 	const between = 4 * time.Second
-	var nodeBack time.Time // until then the other nodes are let be
+	var nodeBack time.Time // until then the other nodes are not killed
 	for {
 		select {
 		case err := <-sent.ended:
@@ -182,7 +182,7 @@ type chaosKey struct {
 	index      int
 }
 
-// compareStores holds the rows of two stores to each other: rows of one window, flow and hop add up.
+// compareStores compares the rows of two stores. Rows of one window, flow and hop are summed up.
 func compareStores(t *testing.T, a, b string) {
 	one, other := hops(t, a), hops(t, b)
 	if len(one) != len(other) || len(one) == 0 {

@@ -21,7 +21,7 @@ import (
 // embedded is the value of --nats that means a server inside this process.
 const embedded = "embedded"
 
-// daemonFlags are those of `tamtam-collectd run`.
+// daemonFlags are the flags of `tamtam-collectd run`.
 type daemonFlags struct {
 	collectd.Config
 	nats []string
@@ -145,7 +145,7 @@ func (f *daemonFlags) checkNATS() error {
 	return nil
 }
 
-// checkLimits checks how much the log keeps, and how safely.
+// checkLimits checks how much data the log keeps, and how safely.
 func (f *daemonFlags) checkLimits() error {
 	switch {
 	case f.Server.Sync < 0:
@@ -207,7 +207,7 @@ const (
 		"where the loss of the whole is not known, where a cluster did: as tamtam collect has it"
 )
 
-// checkAlarm holds --alarm to the other flags.
+// checkAlarm checks --alarm against the other flags.
 func (f *daemonFlags) checkAlarm() error {
 	g := &f.sources.gnmi
 	switch {
@@ -225,7 +225,7 @@ func (f *daemonFlags) checkAlarm() error {
 	return nil
 }
 
-// checkGraphs holds --graphs to the other flags.
+// checkGraphs checks --graphs against the other flags.
 func (f *daemonFlags) checkGraphs() error {
 	g := &f.sources.gnmi
 	switch {

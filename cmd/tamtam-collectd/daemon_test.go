@@ -18,7 +18,7 @@ import (
 	"tamtam/internal/command"
 )
 
-// get returns what a path of a daemon answers.
+// get returns a daemon's response to a GET of a URL.
 func get(t *testing.T, url string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
@@ -37,8 +37,8 @@ func get(t *testing.T, url string) string {
 	return string(text)
 }
 
-// A daemon joins what a fleet sends to its log from elsewhere; its metrics count that, its page answers, and it stops
-// when it is told to.
+// A daemon joins what a fleet sends to its log from another process. Its metrics count that, its page answers, and it
+// stops when its context ends.
 func TestDaemon(t *testing.T) {
 	dir := t.TempDir()
 	address, err := jetstream.FreeAddress()

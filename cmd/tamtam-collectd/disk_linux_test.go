@@ -13,7 +13,7 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// A disk is one for a test, which may have no room for a while.
+// A disk is a disk for a test, which is sometimes full.
 type disk struct {
 	t     *testing.T
 	dir   string
@@ -35,9 +35,9 @@ func (d *disk) fill() {
 	d.free = disktest.Fill(d.t, d.dir, 0)
 }
 
-// A fleet sends to a collector whose disks, one of the log and one of the store, have no room at random times, for
-// TAMTAM_COLLECTD_DISK minutes. In the end the store has, row for row, what a run has whose disks always had room; no
-// process ended, and each time was told once.
+// A fleet sends to a collector whose disks, one for the log and one for the store, are full at random times. This lasts
+// TAMTAM_COLLECTD_DISK minutes. In the end the store equals, row for row, that of a run whose disks were never full. No
+// process ended, and each full disk was reported once.
 func TestDisksWithoutRoom(t *testing.T) {
 	minutes, _ := strconv.ParseFloat(os.Getenv("TAMTAM_COLLECTD_DISK"), 64)
 	if minutes <= 0 {
@@ -84,7 +84,7 @@ func TestDisksWithoutRoom(t *testing.T) {
 	})
 }
 
-// fill takes the room of a disk or of both for a while, and gives it back, until the fleet is done.
+// fill fills one disk or both for a while, and frees them again, until the fleet is done.
 func (c *chaos) fill(sent *process, disks []*disk) {
 	for turn := c.r.IntN(3); ; turn = c.r.IntN(3) {
 		var full []*disk

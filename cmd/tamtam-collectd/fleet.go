@@ -13,7 +13,7 @@ import (
 	"tamtam/internal/command"
 )
 
-// fleetFlags say which fleet is made up, and what it is measured with.
+// fleetFlags describe the synthetic fleet, and its measurement.
 type fleetFlags struct {
 	synthetic.Measurement
 	accessFlags

@@ -10,7 +10,7 @@ import (
 	"tamtam/internal/command"
 )
 
-// tryRun runs the program, and returns what it says.
+// tryRun runs the program, and returns its exit code and output.
 func tryRun(t *testing.T, args ...string) (code int, out, errOut string) {
 	t.Helper()
 	var o, e bytes.Buffer
@@ -18,7 +18,7 @@ func tryRun(t *testing.T, args ...string) (code int, out, errOut string) {
 	return code, o.String(), e.String()
 }
 
-// A small fleet goes through JetStream into Parquet files, which have what was sent.
+// A small fleet's data passes through JetStream into Parquet files, which contain the sent data.
 func TestFleet(t *testing.T) {
 	dir := t.TempDir()
 	code, out, errOut := tryRun(t, "fleet", "--leaves=4", "--spines=2", "--flows=60", "--stamps=6000", "--time=20s",

@@ -13,12 +13,12 @@ import (
 	"tamtam/internal/command"
 )
 
-// gnmiFlags say which switches are read by gNMI, and how.
+// gnmiFlags describe which switches are read by gNMI, and how.
 type gnmiFlags struct {
 	paths  string
 	graphs bool
 
-	file dial.File // of paths, or of the graphs
+	file dial.File // content of --paths, or the graphs
 }
 
 func (f *gnmiFlags) flags(c *cobra.Command, to *collectd.Sources) {
@@ -38,7 +38,7 @@ func (f *gnmiFlags) flags(c *cobra.Command, to *collectd.Sources) {
 	s.StringVar(&to.Dial.Password, "password", "", "password there; better TAMTAM_PASSWORD in the environment")
 }
 
-// check reads the file of paths, and holds the flags to what the role needs.
+// check reads the file of paths, and checks the flags against the role.
 func (f *gnmiFlags) check(of *collectd.Sources, reads bool) error {
 	if of.Dial.Password == "" && of.Dial.User != "" {
 		of.Dial.Password = os.Getenv("TAMTAM_PASSWORD")

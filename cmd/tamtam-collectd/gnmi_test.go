@@ -22,8 +22,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// upSwitch runs a switch with a session of alternate marking and a sketch task on the wall clock, and returns where its
-// gNMI server is.
+// upSwitch runs a switch with a session of alternate marking and a sketch task on the wall clock. It returns the
+// address of its gNMI server.
 func upSwitch(t *testing.T, name, role string) (target string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -73,7 +73,7 @@ type collecting struct {
 	t     *testing.T
 	url   string
 	stop  func()
-	ended chan string // what it said, and its exit code
+	ended chan string // its output and exit code
 }
 
 func startDaemon(t *testing.T, args ...string) *collecting {
@@ -105,7 +105,7 @@ func startDaemon(t *testing.T, args ...string) *collecting {
 	return c
 }
 
-// until looks at the rows of a store until they are enough.
+// until reads the rows of a store until they are enough.
 func (c *collecting) until(dir string, enough func(*result.Batch) bool) {
 	c.t.Helper()
 	store, err := parquet.Open(parquet.Options{Dir: dir})
@@ -130,9 +130,9 @@ func (c *collecting) until(dir string, enough func(*result.Batch) bool) {
 	}
 }
 
-// What two switches in this process measure is read by gNMI and becomes rows of the store, which are on the page:
-// periods of alternate marking, over the graph that follows from the topology and their sessions, and answers of sketch
-// tasks.
+// Measurements of two switches in this process are read by gNMI and become rows of the store, which are on the page.
+// They are periods of alternate marking, over the graph that follows from the topology and the sessions, and results of
+// sketch tasks.
 func TestMarkedSwitches(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes some periods of the wall clock")
@@ -151,7 +151,7 @@ func TestMarkedSwitches(t *testing.T) {
 				l.Known && (l.Sent != 0 || l.Received != 0 || l.Lost != 0) {
 				t.Errorf("%+v", l)
 			}
-			if l.Known && l.Flags == 0 { // on a busy machine some reports come too far apart
+			if l.Known && l.Flags == 0 { // on a busy machine some reports arrive too far apart
 				known++
 			}
 		}

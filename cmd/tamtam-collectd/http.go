@@ -15,7 +15,7 @@ import (
 	"tamtam/mgmt/web/door"
 )
 
-// httpFlags say where the page and the metrics are, and who may see them.
+// httpFlags hold the addresses of the page and the metrics, and their access rights.
 type httpFlags struct {
 	http               string
 	open               bool
@@ -31,7 +31,8 @@ func (f *httpFlags) flags(c *cobra.Command) {
 	s.BoolVar(&f.open, "open", false,
 		"let --http be an address that other hosts reach: every client that reaches it may read all")
 	s.StringVar(&f.users, "users", os.Getenv("TAMTAM_USERS"),
-		"file of NAME:PASSWORD:ROLE lines, which tamtam users writes: users must log in (default from TAMTAM_USERS)")
+		"file of NAME:PASSWORD:ROLE lines, as tamtam users writes; users of the page must log in "+
+			"(default from TAMTAM_USERS)")
 	s.StringVar(&f.roles, "roles", "", "file of ROLE none|read|write PATH lines: what roles may beyond what is built in")
 	s.StringVar(&f.httpData, "http-data", filepath.Join(device.DataDir(), "collectd"),
 		"directory for the generated certificate of --http")
@@ -41,7 +42,7 @@ func (f *httpFlags) flags(c *cobra.Command) {
 	s.StringVar(&f.clientCA, "http-tls-client-ca", "", "CA of client certificates, PEM: clients must have one (mTLS)")
 }
 
-// config is what the flags say.
+// config returns the configuration from the flags.
 func (f *httpFlags) config() door.Config {
 	return door.Config{Addr: f.http, Mgmt: mgmt.Config{UsersFile: f.users, RolesFile: f.roles, Dir: f.httpData,
 		CertFile: f.httpCert, KeyFile: f.httpKey, ClientCAFile: f.clientCA, NoLogin: f.open}}

@@ -1,5 +1,5 @@
-// Command tamtam-collectd is the fleet's collector where results are kept: its log is NATS JetStream, its store Parquet
-// files. It is a program by itself because these take longer to build than all of tamtam, which starts it.
+// Command tamtam-collectd is the fleet's collector with persistent results: its log is NATS JetStream, its store
+// Parquet files. It is a separate program because these take longer to build than all of tamtam, which starts it.
 package main
 
 import (

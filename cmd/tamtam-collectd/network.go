@@ -15,7 +15,7 @@ const topologyUsage = "file of switches, hosts and links, as tamtam collect topo
 	"has it, whose names page and rows have, and by whose ids and wires records are joined:\n" +
 	"equal wherever partitions of the same log are joined"
 
-// readNetwork reads the file of --topology, if it is given, and holds it to the paths.
+// readNetwork reads the file of --topology, if it is given, and checks it against the paths.
 func (f *daemonFlags) readNetwork() error {
 	if f.Topology == "" {
 		return nil
@@ -37,7 +37,7 @@ func (f *daemonFlags) readNetwork() error {
 	return nil
 }
 
-// readPlans reads the files of --plan, and holds what records are joined by to what the roles need.
+// readPlans reads the files of --plan, and checks the flags for joining records against the roles.
 func (f *daemonFlags) readPlans() error {
 	copies := f.Records || f.RecordUDP != ""
 	switch {
@@ -67,5 +67,5 @@ func (f *daemonFlags) readPlans() error {
 	return nil
 }
 
-// maxWithin bounds how long rows wait, and how many records are kept.
+// maxWithin limits how long rows wait, and so how many records are kept.
 const maxWithin = time.Hour

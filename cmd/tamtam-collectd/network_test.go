@@ -30,8 +30,8 @@ func write(t *testing.T, name, text string) string {
 	return path
 }
 
-// The page of a store has the links of the topology that it is told, with what rows say of them; what the topology does
-// not say is logged.
+// The page of a store has the links of the topology, with the data of the rows. What the topology does not contain is
+// logged.
 func TestServeTopology(t *testing.T) {
 	dir := t.TempDir()
 	store, err := parquet.Open(parquet.Options{Dir: dir})
@@ -61,7 +61,7 @@ func TestServeTopology(t *testing.T) {
 	}
 }
 
-// A file of --topology that is wrong is refused with what is wrong in it, and so is one that contradicts the paths.
+// An invalid file of --topology is refused with its errors, and so is one that contradicts the paths.
 func TestTopologyRefused(t *testing.T) {
 	paths := write(t, "paths.yaml",
 		"paths:\n- name: way\n  points:\n  - {switch: spine1, target: \"10.0.0.1:8080\", session: web}\n"+
@@ -90,7 +90,7 @@ func TestTopologyRefused(t *testing.T) {
 	}
 }
 
-// With a file of users page and metrics are theirs alone, by TLS; a file that is wrong is refused.
+// With a file of users only these users may access page and metrics, by TLS. An invalid file is refused.
 func TestServeUsers(t *testing.T) {
 	users, data := write(t, "users", "rita:r:read-only\ncarl:c:nothing\n"), t.TempDir()
 	roles := write(t, "roles", "nothing none /\n")

@@ -18,8 +18,8 @@ import (
 	"tamtam/saisim/tailstamp"
 )
 
-// A collector that reads a capture is killed at random, and started again, until it has read it to its end: the store
-// then has, row for row, what a collector has that was not killed.
+// A collector that reads a capture is killed at random, and restarted, until it has read it to its end. The store then
+// equals, row for row, that of a collector that was not killed.
 func TestChaosOfCapture(t *testing.T) {
 	if os.Getenv("TAMTAM_COLLECTD_CHAOS") == "" {
 		t.Skip("TAMTAM_COLLECTD_CHAOS is not set: want the number of minutes")
@@ -42,7 +42,7 @@ func TestChaosOfCapture(t *testing.T) {
 				<-time.After(time.Duration(c.r.Int64N(int64(1500 * time.Millisecond))))
 				c.again(&p, args)
 			}
-			for range 300 { // the rows of all frames are there when the source has said that it ended
+			for range 300 { // the rows of all frames exist once the source has reported its end
 				if packetsOf(t, store) == frames {
 					break
 				}
@@ -74,7 +74,7 @@ func writeStamped(t *testing.T, r *rand.Rand, path string, frames int) {
 		binary.BigEndian.PutUint16(f[34:], uint16(r.IntN(50)))
 		f = append(f, make([]byte, 60-len(f))...)
 		hops := 1 + r.IntN(2)
-		for hop := range hops { // no way is the beginning of another
+		for hop := range hops { // no path is the beginning of another
 			f = tailstamp.V1{}.Append(f, tailstamp.Record{SwitchID: uint32(10*hops + hop), Ingress: tailstamp.At(at),
 				Egress: tailstamp.At(at.Add(time.Duration(r.IntN(5000))))})
 		}
@@ -87,7 +87,7 @@ func writeStamped(t *testing.T, r *rand.Rand, path string, frames int) {
 	}
 }
 
-// packetsOf returns the number of packets of which a store has rows.
+// packetsOf returns the number of packets in the rows of a store.
 func packetsOf(t *testing.T, dir string) (n int64) {
 	store, err := parquet.Open(parquet.Options{Dir: dir, Bytes: 1 << 40})
 	if err == nil {

@@ -12,7 +12,7 @@ import (
 	"tamtam/fleet/dial"
 )
 
-// sourceFlags say what is read.
+// sourceFlags describe the sources to read.
 type sourceFlags struct {
 	*collectd.Sources
 	names map[string]string
@@ -32,7 +32,7 @@ func (f *sourceFlags) flags(c *cobra.Command) {
 	f.gnmi.flags(c, f.Sources)
 }
 
-// check holds the flags to what the role needs.
+// check checks the flags against the role.
 func (f *sourceFlags) check(reads bool) error {
 	if err := f.gnmi.check(f.Sources, reads); err != nil {
 		return err
@@ -52,7 +52,8 @@ func (f *sourceFlags) check(reads bool) error {
 	if f.Records && len(f.Interfaces)+len(f.Captures) == 0 {
 		return usagef("--records: there is neither --interface nor --pcap to read them from: want one, or --record-udp")
 	}
-	seen := map[string]bool{"ipfix": true, "sflow": true, "record-udp": true, "captures": true} // names of other sources
+	// names of other sources
+	seen := map[string]bool{"ipfix": true, "sflow": true, "record-udp": true, "captures": true}
 	for _, name := range slices.Concat(f.Interfaces, f.Captures) {
 		if seen[name] {
 			return usagef("--interface or --pcap %q: want each once, and not ipfix, sflow, record-udp or captures", name)
@@ -62,7 +63,7 @@ func (f *sourceFlags) check(reads bool) error {
 	return f.checkNames()
 }
 
-// checkSockets holds the addresses at which datagrams come to HOST:PORT, and notes them.
+// checkSockets checks that the addresses for datagrams are HOST:PORT, and records them.
 func (f *sourceFlags) checkSockets() error {
 	for _, flag := range []struct{ name, address string }{
 		{"ipfix", f.IPFIX}, {"sflow", f.SFlow}, {"record-udp", f.RecordUDP},
@@ -79,7 +80,7 @@ func (f *sourceFlags) checkSockets() error {
 	return nil
 }
 
-// socketOf is an address at which a socket listens; without one it is that of all.
+// socketOf returns the address at which a socket listens. Without an IP it is the unspecified address.
 func socketOf(a *net.UDPAddr) netip.AddrPort {
 	if a.IP == nil {
 		return netip.AddrPortFrom(netip.IPv6Unspecified(), uint16(a.Port))

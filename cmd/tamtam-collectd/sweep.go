@@ -21,7 +21,7 @@ import (
 	"tamtam/lab/sweep"
 )
 
-// sweepFlags are those of `tamtam-collectd sweep`.
+// sweepFlags are the flags of `tamtam-collectd sweep`.
 type sweepFlags struct {
 	work bool
 	nats []string
@@ -43,7 +43,7 @@ func newSweep() *cobra.Command {
 			"process runs jobs of any sweep until it is stopped. Workers must be the same executable. Whatever\n" +
 			"dies, and is started again, goes on: a job is done when its result is in the log, and counted once. The\n" +
 			"log is `run --role log`, or any NATS with JetStream; --replicas and --hold must be equal everywhere.",
-		Args: cobra.ArbitraryArgs, // how many depends on --work
+		Args: cobra.ArbitraryArgs, // the number depends on --work
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	s := c.Flags()
@@ -112,7 +112,7 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	defer log.Close()
 	b := &sweep.Board{Log: log, Name: f.board, Version: command.Version(), Hold: f.hold / 3,
-		Tell: func(what string) { fmt.Fprintf(errOut, "tamtam-collectd: %s\n", what) }}
+		Report: func(what string) { fmt.Fprintf(errOut, "tamtam-collectd: %s\n", what) }}
 	if b.Program, err = sweep.OwnProgram(); err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string) error {
 	return post(cmd.Context(), s, b, o, cmd.OutOrStdout(), errOut)
 }
 
-// post runs a sweep, and says what came of it.
+// post runs a sweep on a board, and prints the results.
 func post(ctx context.Context, s *sweep.File, b *sweep.Board, o sweep.Options, out, errOut io.Writer) error {
 	all, posted, err := s.Post(ctx, b, o)
 	fmt.Fprintf(errOut, "%d results were there\n", posted.There)
@@ -141,7 +141,7 @@ func post(ctx context.Context, s *sweep.File, b *sweep.Board, o sweep.Options, o
 	return errors.Join(err, s.Report(out, o.Out, all))
 }
 
-// openExperiment is as in `tamtam lab sweep`.
+// openExperiment opens an experiment as `tamtam lab sweep` does.
 func openExperiment(name string, set []string, short bool) (*lab.Topology, error) {
 	if !short {
 		return experiments.Open(name, set)

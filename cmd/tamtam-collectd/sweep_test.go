@@ -67,7 +67,7 @@ func writeSweep(t *testing.T, first uint64, count, microseconds int) string {
 	return filepath.Join(dir, "sweep.yaml")
 }
 
-// A sweep goes through the log to a worker and comes back; the next time all is there.
+// A sweep goes through the log to a worker, and its results come back. In the next run all results already exist.
 func TestSweep(t *testing.T) {
 	address, err := jetstream.FreeAddress()
 	if err != nil {
@@ -129,8 +129,8 @@ func TestSweepFlags(t *testing.T) {
 	}
 }
 
-// A node of the log, three workers and a sweep, each a process of its own: all of them are killed at random. In the end
-// the results, the table and the plots are, to the byte, those of `tamtam lab sweep`.
+// A node of the log, three workers and a sweep run as separate processes, and all of them are killed at random. In the
+// end the results, the table and the plots equal, to the byte, those of `tamtam lab sweep`.
 func TestSweepProcesses(t *testing.T) {
 	if os.Getenv("TAMTAM_CLUSTER") == "" {
 		t.Skip("TAMTAM_CLUSTER is not set")
@@ -145,7 +145,7 @@ func TestSweepProcesses(t *testing.T) {
 		s := newSweepChaos(t, dir, seed)
 		out := filepath.Join(t.TempDir(), "lab")
 		table, err := exec.Command(filepath.Join(dir, "tamtam"), "lab", "sweep", s.file, "--out="+out).Output()
-		if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) { // of the check
+		if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) { // a failed check gives an ExitError
 			t.Fatal(err)
 		}
 		s.run()
@@ -166,7 +166,7 @@ type sweepChaos struct {
 	log, sweep    *process
 	helpers       [3]*process
 	logArgs, args []string
-	kills         [3]int // of the log, workers, the sweep
+	kills         [3]int // kills of the log, of workers, and of the sweep
 }
 
 func newSweepChaos(t *testing.T, dir string, seed uint64) *sweepChaos {
@@ -217,8 +217,8 @@ func (s *sweepChaos) run() {
 	}
 }
 
-// compareFiles holds what is in two directories of results to each other; names of results stand for the program, too,
-// so these go by what is in them.
+// compareFiles compares two directories of results. Names of results depend on the program too, so these are matched by
+// content.
 func compareFiles(t *testing.T, a, b string) {
 	one, other := filesIn(t, a), filesIn(t, b)
 	if len(one) < 120 || len(one) != len(other) {

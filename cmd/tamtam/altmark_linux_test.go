@@ -28,19 +28,18 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// Of the live measurement.
+// Parameters of the live measurement.
 const (
 	liveInterval = altmark.Interval(-1) // half a second
 	liveMaxDelay = 100 * time.Millisecond
 	liveGap      = 2 * time.Millisecond // between packets
-	livePeriods  = 8                    // so many must be complete
-	liveDeadline = 3 * time.Minute      // until then
+	livePeriods  = 8                    // the number of periods that must be complete
+	liveDeadline = 3 * time.Minute      // for these periods
 )
 
-// Two switches in processes of their own, a relay between them that loses packets and counts
-// what it loses, and a third process that collects by gNMI: in every complete period the
-// measured loss is the relay's count. (A period is not looked at if a packet took longer than
-// the session allows, or was lost elsewhere, as on a busy machine.)
+// Two switches in separate processes are connected by a relay that loses packets and counts the losses. A third process
+// collects by gNMI. In every complete period the measured loss equals the relay's count. A period is skipped if a
+// packet took longer than the session allows, or was lost elsewhere, as happens on a busy machine.
 func TestLiveAltMark(t *testing.T) {
 	if testing.Short() {
 		t.Skip("TestLiveTraffic has the same processes for the race detector")
@@ -92,7 +91,7 @@ func liveAltMark(t *testing.T, seed uint64) {
 	}
 	sameByIPFIX(t, exported, printed)
 	alarmByTopology(t, left, right)
-	// The collector serves what it found to the shell.
+	// The collector serves its results to the shell.
 	cmd := exec.Command(os.Args[0], "cli", "--target", "127.0.0.1:8083", "--tls-ca", ca, "-c",
 		"show tam alt-mark results way")
 	cmd.Env = append(os.Environ(), asTamtam+"=1")
@@ -102,7 +101,7 @@ func liveAltMark(t *testing.T, seed uint64) {
 	}
 }
 
-// A marker is a switch in a process of its own, with a session on what it gets at its first port.
+// A marker is a switch in a separate process, with a session for the packets that arrive at its first port.
 type marker struct {
 	*fleet
 	name, gnmi, ca string
@@ -124,7 +123,7 @@ func startMarker(t *testing.T, name, role, gnmi string) *marker {
 	return &marker{f, name, gnmi, filepath.Join(data, "ca.pem")}
 }
 
-// liveResult is a line of the collector's.
+// A liveResult is a line of the collector's output.
 type liveResult struct {
 	Period         uint64
 	Status         string
@@ -136,7 +135,8 @@ type liveResult struct {
 	text string // the line
 }
 
-// startCollect runs `tamtam collect`, with more flags, on the path from left to right; ca is of its gNMI server.
+// startCollect runs `tamtam collect`, with additional flags, on the path from left to right. ca belongs to its gNMI
+// server.
 func startCollect(t *testing.T, left, right *marker, more ...string) (results <-chan liveResult, ca string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -163,8 +163,8 @@ func startCollect(t *testing.T, left, right *marker, more ...string) (results <-
 	return readResults(t, cmd), filepath.Join(dir, "data", "ca.pem")
 }
 
-// alarmByTopology runs `tamtam collect` without a file of paths: the graph follows from a topology and the sessions
-// that the switches say they have, and an alarm names the link that loses packets.
+// alarmByTopology runs `tamtam collect` without a file of paths. The graph follows from a topology and the sessions
+// that the switches report. An alarm names the link that loses packets.
 func alarmByTopology(t *testing.T, left, right *marker) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "net.yaml")
@@ -197,7 +197,7 @@ func alarmByTopology(t *testing.T, left, right *marker) {
 	t.Errorf("no alarm names the link that loses packets:\n%s", strings.Join(said, "\n"))
 }
 
-// readResults starts `tamtam collect`, and reads what it finds.
+// readResults starts `tamtam collect`, and reads its results.
 func readResults(t *testing.T, cmd *exec.Cmd) <-chan liveResult {
 	t.Helper()
 	cmd.Env = append(os.Environ(), asTamtam+"=1")
@@ -233,27 +233,27 @@ func readResults(t *testing.T, cmd *exec.Cmd) <-chan liveResult {
 	return lines
 }
 
-// A liveWire is what is outside of the switches, and what it knows of every packet.
+// A liveWire is everything outside of the switches, with a record of every packet.
 type liveWire struct {
 	t   *testing.T
-	rnd *rand.Rand // of the relay alone
+	rnd *rand.Rand // used only by the relay
 
 	mu      sync.Mutex
 	seen    map[uint64]*livePeriod // at the relay, by period
 	sent    map[uint64]time.Time   // when a packet left its host
-	periods map[uint64]uint64      // packets that the relay handed on, and their periods
+	periods map[uint64]uint64      // packets that the relay forwarded, with their periods
 }
 
-// A livePeriod is what came to the relay with the mark of a period.
+// A livePeriod holds the packets that came to the relay with the mark of a period.
 type livePeriod struct {
 	seen, dropped uint64
-	arrived       uint64 // at the other host, of those handed on
+	arrived       uint64 // at the other host, of the forwarded packets
 	first, last   uint64 // numbers of packets
-	gaps          bool   // packets were lost in front of the relay
+	gaps          bool   // packets were lost before the relay
 	late          bool   // a packet took longer than the session allows
 }
 
-// send sends numbered packets, one each liveGap.
+// send sends numbered packets, one every liveGap.
 func (w *liveWire) send(h *host, stop <-chan struct{}) {
 	tick := time.NewTicker(liveGap)
 	defer tick.Stop()
@@ -288,7 +288,7 @@ func checksum(header []byte) uint16 {
 	return ^uint16(sum)
 }
 
-// next reads a packet of the test; false when it is time to stop.
+// next reads a packet of the test. It returns false once stop is closed.
 func next(h *host, buf []byte, stop <-chan struct{}) ([]byte, bool) {
 	for {
 		select {
@@ -303,10 +303,10 @@ func next(h *host, buf []byte, stop <-chan struct{}) ([]byte, bool) {
 	}
 }
 
-// relay hands packets on, but for some that it counts. Packets do not overtake, and none comes
-// before it was marked: the period of one is the latest with its mark.
+// relay forwards packets, except for some that it drops and counts. Packets do not overtake each other, and none
+// arrives before it was marked. So the period of a packet is the latest one with its mark.
 func (w *liveWire) relay(in, out *host, stop <-chan struct{}) {
-	const early = 20 * time.Millisecond // that the switch's clock may be ahead of ours
+	const early = 20 * time.Millisecond // the maximum by which the switch's clock is ahead of ours
 	setTimeout(w.t, in)
 	buf := make([]byte, 2048)
 	var before uint64
@@ -347,7 +347,7 @@ func (w *liveWire) relay(in, out *host, stop <-chan struct{}) {
 	}
 }
 
-// receive notes what came, and when.
+// receive records the packets that arrive, and when.
 func (w *liveWire) receive(h *host, stop <-chan struct{}) {
 	setTimeout(w.t, h)
 	buf := make([]byte, 2048)
@@ -369,15 +369,15 @@ func (w *liveWire) receive(h *host, stop <-chan struct{}) {
 	}
 }
 
-// check compares a complete result with what the relay knows, if that is beyond doubt. Reports
-// come a quarter of a second and more after the last packet of their period.
+// check compares a complete result with the relay's counts, if those are certain. Reports arrive at least a quarter of
+// a second after the last packet of their period.
 func (w *liveWire) check(r liveResult) bool {
 	if r.Status != "ok" {
 		return false
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for k := r.Period - 2; k <= r.Period+1; k++ { // what is late in one is in another
+	for k := r.Period - 2; k <= r.Period+1; k++ { // a packet that is late for one period is in another
 		p := w.seen[k]
 		if p == nil || p.gaps || p.late || k <= r.Period && p.arrived != p.seen-p.dropped {
 			w.t.Logf("period %d cannot be checked: %d is %+v", r.Period, k, p)
@@ -391,7 +391,7 @@ func (w *liveWire) check(r liveResult) bool {
 	return true
 }
 
-// setTimeout lets a reader look now and then whether it is time to stop.
+// setTimeout makes a reader check now and then whether it must stop.
 func setTimeout(t *testing.T, h *host) {
 	if err := unix.SetsockoptTimeval(h.fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Usec: 100_000}); err != nil {
 		t.Error(err)

@@ -16,7 +16,7 @@ import (
 	benchnorth "tamtam/lab/bench/northbound"
 )
 
-// benches are the benchmarks: names, what they measure, and how.
+// benches lists the benchmarks: names, descriptions, and functions.
 var benches = []struct {
 	name, about string
 	run         func(context.Context, bench.Options) ([]bench.Result, error)
@@ -134,7 +134,7 @@ func benchLive(ctx context.Context, rounds int, load time.Duration) ([]bench.Res
 	return live.Results(figures), err
 }
 
-// liveConfig is two ports of 100 Gbit/s in one VLAN.
+// liveConfig has two ports of 100 Gbit/s in one VLAN.
 const liveConfig = `{
 	"PORT": {
 		"Ethernet0": {"lanes": "0,1,2,3", "speed": "100000", "admin_status": "up"},

@@ -11,7 +11,7 @@ import (
 	"tamtam/internal/racetest"
 )
 
-// What cannot be repeated is refused.
+// Commands that cannot be repeated are refused.
 func TestCLIEveryRefuses(t *testing.T) {
 	const commands = "want commands to repeat, by -c alone"
 	try(t, "cli",
@@ -21,7 +21,7 @@ func TestCLIEveryRefuses(t *testing.T) {
 		line{"--every 1s -c ? -f x", command.ExitUsage, "--every 1s: " + commands})
 }
 
-// rounds ends a context when a word was written so often.
+// rounds cancels a context once a word has been written want times.
 type rounds struct {
 	bytes.Buffer
 	word string
@@ -37,12 +37,12 @@ func (r *rounds) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// The commands of -c are run in turn, until it is interrupted, which is no error; a command that fails ends it.
+// The commands of -c are repeated until an interrupt, which is not an error. A command that fails ends the repetition.
 func TestCLIEvery(t *testing.T) {
 	racetest.Live(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	out := &rounds{word: "Change the configuration", want: 3, end: cancel} // the help of exec mode has it once
+	out := &rounds{word: "Change the configuration", want: 3, end: cancel} // the help of exec mode contains it once
 	var errOut bytes.Buffer
 	if code := run(ctx, []string{"cli", "--every", "100ms", "-c", "?"}, strings.NewReader(""), out, &errOut); code != 0 {
 		t.Errorf("exit %d: %s", code, errOut.String())

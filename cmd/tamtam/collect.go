@@ -62,10 +62,10 @@ are written to TAM_ALTMARK_RESULTS of COUNTERS_DB there.
 // A collect holds the flags of the collector.
 type collect struct {
 	north         northbound
-	network       networkPlace
+	network       topologyFlags
 	paths, format string
 	alarm         float64
-	redis         redisPlace
+	redis         redisFlags
 	ipfix         ipfixOut
 }
 
@@ -101,7 +101,7 @@ func newCollect() *cobra.Command {
 	return cmd
 }
 
-// newCollectTailStamp makes the command that reads stamps, or the hops of IFA, from a live interface.
+// newCollectTailStamp returns the command that reads stamps, or the hops of IFA, from a live interface.
 func newCollectTailStamp(ifa bool) *cobra.Command {
 	var s stampFlags
 	var every time.Duration
@@ -186,11 +186,11 @@ func (c *collect) run(cmd *cobra.Command) error {
 		default:
 		}
 		err := errors.Join(write(list), rows.Write(ctx, list), c.ipfix.results(list))
-		drill(list) // so that an alarm comes behind its results
+		drill(list) // an alarm must follow its results
 		return err
 	}
 	last := map[string]string{}
-	tell := func(e dial.Event) { // each state once
+	tell := func(e dial.Event) { // reports each state once
 		what := e.Target
 		if e.Session != "" {
 			what += ", session " + e.Session
@@ -214,7 +214,7 @@ func (c *collect) run(cmd *cobra.Command) error {
 	}
 }
 
-// again asks for the graphs until there are some, or ctx ends.
+// again reads the graphs repeatedly until there are some, or ctx ends.
 func (c *collect) again(ctx context.Context, cmd *cobra.Command) (dial.File, *topology.Topology) {
 	for {
 		paths, network, err := c.measured(cmd)
@@ -229,7 +229,7 @@ func (c *collect) again(ctx context.Context, cmd *cobra.Command) (dial.File, *to
 	}
 }
 
-// join joins along paths until ctx ends or there is an error, or until the switches make other graphs.
+// join joins along paths until ctx ends or an error occurs, or until the graphs of the switches change.
 func (c *collect) join(ctx context.Context, cmd *cobra.Command, paths dial.File, network *topology.Topology,
 	tell func(dial.Event), give func([]marks.Result) error,
 ) error {
@@ -253,7 +253,8 @@ func (c *collect) join(ctx context.Context, cmd *cobra.Command, paths dial.File,
 	return dial.Run(ctx, paths, c.network.dial, tell, give)
 }
 
-// measured are the paths and graphs of a file, or the graphs that follow from the topology, and that.
+// measured returns the paths and graphs of a file. Without a file it returns the graphs that follow from the topology,
+// and the topology.
 func (c *collect) measured(cmd *cobra.Command) (dial.File, *topology.Topology, error) {
 	if c.paths == "" {
 		f, t, _, err := c.network.graphs(cmd)
@@ -263,7 +264,7 @@ func (c *collect) measured(cmd *cobra.Command) (dial.File, *topology.Topology, e
 	return paths, nil, err
 }
 
-// drill says where graphs lost packets, if that is asked for.
+// drill returns a function that prints where graphs lost packets. Without --alarm the function does nothing.
 func (c *collect) drill(f dial.File, w io.Writer) (func([]marks.Result), error) {
 	if c.alarm == -1 {
 		return func([]marks.Result) {}, nil
@@ -296,7 +297,7 @@ func (c *collect) drill(f dial.File, w io.Writer) (func([]marks.Result), error) 
 	}, err
 }
 
-// serve opens the database of results and its gNMI server, if asked for.
+// serve opens the database of results and its gNMI server, if the flags request them.
 func (c *collect) serve(ctx context.Context, cmd *cobra.Command, served chan<- error) (*results.Rows, error) {
 	if c.redis.addr == "" && c.redis.database == "" {
 		if c.north.gnmi == "" {

@@ -8,7 +8,7 @@ import (
 	"tamtam/internal/command"
 )
 
-// What is wrong on the command line of the collector, or in its file, is named.
+// Errors on the command line of the collector, or in its file, are reported by name.
 func TestCollectRefuses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "paths.yaml")
 	if err := os.WriteFile(file, []byte("paths: [{name: p, points: [{switch: a, target: nowhere, session: s}]}]"),

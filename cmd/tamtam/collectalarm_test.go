@@ -9,7 +9,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// With --alarm the losses of several graphs in one period are held against each other, in a line behind the alarms.
+// With --alarm the losses of several graphs in one period are compared, in a line after the alarms.
 func TestCollectSuspects(t *testing.T) {
 	f, err := dial.ReadFile(strings.NewReader(`
 graphs:
@@ -34,14 +34,14 @@ graphs:
 			Status: marks.OK, Counts: marks.Counts{Sent: 100, Received: uint64(100 - lost)}, Lost: lost, LossValid: true}
 	}
 	drill([]marks.Result{result("web", "l1", "s1+s2", 0), result("web", "s1+s2", "l2", 9), result("web", "l1", "l2", 9)})
-	drill([]marks.Result{result("voice", "s1", "l2", 1)}) // no alarm of its own
+	drill([]marks.Result{result("voice", "s1", "l2", 1)}) // no separate alarm
 	const want = `tamtam: alarm: web period 7 lost 9 of 100: s1+s2>l2 lost 9, 0 to 9 at each of s1>l2 s2>l2
 tamtam: suspects: period 7, by the losses of voice web; lost packets for certain at s1>l2; s1>l2 alone explains all
 `
 	if out.String() != want {
 		t.Errorf("%s\nwant\n%s", &out, want)
 	}
-	// A late report flags the loss: there is no alarm, and nothing to suspect by it.
+	// A late report flags the loss. So there is no alarm, and no suspect.
 	out.Reset()
 	flagged := result("web", "s1+s2", "l2", 0)
 	flagged.Status, flagged.LossValid, flagged.Reasons = marks.Flagged, false, []string{"l2: late-frames"}

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// collectd is the program that is the fleet's collector.
+// collectd is the name of the fleet collector's program.
 const collectd = "tamtam-collectd"
 
 // A findCollectd finds that program.
@@ -33,7 +33,7 @@ func newCollectd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			// It takes this process' place, so that signals and the exit code are its own.
+			// The program replaces this process, so that it receives the signals and determines the exit code.
 			err = syscall.Exec(path, append([]string{collectd}, args...), os.Environ())
 			return fmt.Errorf("%s: %w", path, err)
 		},

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// The collector's program is taken from beside tamtam, else from PATH; where it is in neither, it is said how to get
-// it.
+// The collector's program is found in the directory of tamtam, or else in PATH. If it is in neither, the error explains
+// how to install it.
 func TestFindCollectd(t *testing.T) {
 	beside, path := t.TempDir(), t.TempDir()
 	t.Setenv("PATH", path)

@@ -31,8 +31,8 @@ import (
 	"tamtam/swss"
 )
 
-// Where the gNMI server listens: on this machine alone, and for all where a login is asked for. Its health is asked for
-// at the first.
+// Addresses of the gNMI server: only on this machine by default, and on all addresses if a login is required. Health
+// checks use the first.
 const (
 	gnmiAddress = "localhost:8080"
 	gnmiForAll  = ":8080"
@@ -96,7 +96,7 @@ func (n *northbound) config(cmd *cobra.Command) (mgmt.Config, error) {
 		return cfg, err
 	}
 	if n.firstLogin && n.users != "" {
-		if err := tellFirstLogin(cmd, n.users); err != nil {
+		if err := printFirstLogin(cmd, n.users); err != nil {
 			return cfg, err
 		}
 	}
@@ -110,7 +110,7 @@ func (n *northbound) config(cmd *cobra.Command) (mgmt.Config, error) {
 	return cfg, nil
 }
 
-// mayListen refuses addresses that others reach while nobody is asked for a login.
+// mayListen refuses addresses that other machines can reach if no login is required.
 func (n *northbound) mayListen() error {
 	cfg := mgmt.Config{UsersFile: n.users, ClientCAFile: n.clientCA, NoLogin: n.noLogin}
 	for flag, addr := range map[string]string{"--gnmi": n.gnmi, "--rest": n.rest, "--http": n.http} {
@@ -121,7 +121,7 @@ func (n *northbound) mayListen() error {
 	return nil
 }
 
-// apart refuses a page's address that is none, or that another server of this process has.
+// apart refuses a page's address that is invalid, or that another server of this process uses.
 func (n *northbound) apart(gnmi string) error {
 	if n.http == "" {
 		return nil
@@ -132,7 +132,7 @@ func (n *northbound) apart(gnmi string) error {
 	}
 	for _, other := range [][2]string{{"--gnmi", gnmi}, {"--rest", n.rest}, {"--metrics", n.metrics}} {
 		h, p, err := net.SplitHostPort(other[1])
-		if err != nil || p != port || port == "0" || !meet(host, h) {
+		if err != nil || p != port || port == "0" || !overlap(host, h) {
 			continue
 		}
 		return usagef("--http %s: %s has port %s already, at %s; want another port, such as %s", n.http, other[0], port,
@@ -141,8 +141,8 @@ func (n *northbound) apart(gnmi string) error {
 	return nil
 }
 
-// meet reports whether two hosts to listen at have an address in common, as far as their names say.
-func meet(a, b string) bool {
+// overlap reports whether two listening hosts have an address in common, as far as their names show.
+func overlap(a, b string) bool {
 	all := []string{"", "0.0.0.0", "::"}
 	local := []string{"localhost", "127.0.0.1", "::1"}
 	switch {
@@ -154,9 +154,9 @@ func meet(a, b string) bool {
 	return b == "localhost" && slices.Contains(local, a)
 }
 
-// tellFirstLogin makes the file of users, if there is none, and tells the password of the one in it: nobody can read it
-// later.
-func tellFirstLogin(cmd *cobra.Command, file string) error {
+// printFirstLogin creates the file of users if it does not exist, and prints the password of its one user. It cannot be
+// read later.
+func printFirstLogin(cmd *cobra.Command, file string) error {
 	password, err := access.First(file)
 	if err != nil {
 		return fmt.Errorf("--first-login: %w", err)
@@ -168,7 +168,7 @@ func tellFirstLogin(cmd *cobra.Command, file string) error {
 	return nil
 }
 
-// addresses is where else the northbound listens, and where it sends to.
+// addresses returns the other northbound addresses, and the targets to which it sends.
 func (n *northbound) addresses() (at daemons.Addresses, err error) {
 	at = daemons.Addresses{Metrics: n.metrics, MetricsOpen: n.metricsOpen, REST: n.rest, Page: n.http,
 		Version: command.Version(), Send: sender.Flags{Period: n.otlpPeriod}}
@@ -213,7 +213,7 @@ const oracleUsage = "flows of each FlyMon task that the simulated chip counts ex
 const keepLinksUsage = "leave interfaces up at the end that the switch has set up, " +
 	"for a restart that no peer is to notice"
 
-// parseChip reads the flags that say what chip there is.
+// parseChip parses the flags that describe the chip.
 func parseChip(profile string, ports []string, oracle int) (c daemons.ChipConfig, err error) {
 	const most = 1 << 24
 	if oracle < 0 || oracle > most {
@@ -227,7 +227,7 @@ func parseChip(profile string, ports []string, oracle int) (c daemons.ChipConfig
 	return c, err
 }
 
-// maxIfName is the longest name that Linux gives an interface, in bytes.
+// maxIfName is the maximum length of an interface name in Linux, in bytes.
 const maxIfName = 15
 
 func parseWires(ports []string) (map[string]string, error) {
@@ -284,7 +284,8 @@ func newRunSFlowd() *cobra.Command {
 		"what the chip samples or drops", daemons.RunSFlowd)
 }
 
-// newAttached makes the command of a daemon that is the client of a socket of syncd's: both have the same flag for it.
+// newAttached returns the command of a daemon that is the client of one of syncd's sockets. Both use the same flag for
+// it.
 func newAttached(
 	name, short, flag, what string,
 	run func(context.Context, *swss.Redis, func() (daemons.CPULine, error), daemons.Common) error,
@@ -368,17 +369,16 @@ func newRunMgmtd() *cobra.Command {
 		return daemons.RunMgmt(ctx, cfg, at, common)
 	})
 	n.flags(c)
-	c.PreRunE = func(*cobra.Command, []string) error { return n.mayListen() } // before Redis is waited for
+	c.PreRunE = func(*cobra.Command, []string) error { return n.mayListen() } // before waiting for Redis
 	c.Flags().StringVar(&startup, "startup", "",
 		"file that the configuration is saved to by write memory (default: "+keptFile+" in the data directory)")
 	return c
 }
 
-// newDaemon makes the command of one daemon: it opens Redis, waiting for it to come up, and runs
-// until it is stopped.
+// newDaemon returns the command of one daemon. It waits for Redis, opens it, and runs until it is stopped.
 func newDaemon(name, short string, run func(context.Context, *swss.Redis, daemons.Common) error) *cobra.Command {
 	var rec string
-	var place redisPlace
+	var place redisFlags
 	var faults bool
 	c := &cobra.Command{
 		Use:   name,

@@ -10,15 +10,15 @@ import (
 	"tamtam/collector/capture"
 )
 
-// A datagramsIn holds the flags of a command that prints datagrams as they come: by UDP, from an interface,
-// or out of a capture.
+// A datagramsIn holds the flags of a command that prints datagrams as they come: by UDP, from an interface, or from a
+// capture.
 type datagramsIn struct {
 	listen, read, iface, format string
 	port                        uint16
 	count                       int64
 }
 
-// command completes a command: what are the datagrams, and what is printed of them.
+// command completes a command. what names the datagrams, and record one item that is printed of them.
 func (c *datagramsIn) command(
 	cmd *cobra.Command, what, record string, printer func(io.Writer, bool) (collector.DatagramPrinter, error),
 ) *cobra.Command {
@@ -52,7 +52,7 @@ func (c *datagramsIn) run(cmd *cobra.Command, printer func(io.Writer, bool) (col
 	}
 	out := cmd.ErrOrStderr()
 	d := &collector.Datagrams{DatagramPrinter: p, Port: c.port, Count: c.count,
-		Tell: func(format string, args ...any) { fmt.Fprintf(out, "tamtam: "+format+"\n", args...) }}
+		Progress: func(format string, args ...any) { fmt.Fprintf(out, "tamtam: "+format+"\n", args...) }}
 	switch {
 	case c.read != "":
 		return d.Read(cmd.Context(), c.read)
@@ -62,7 +62,7 @@ func (c *datagramsIn) run(cmd *cobra.Command, printer func(io.Writer, bool) (col
 			return err
 		}
 		defer in.Close()
-		d.Tell("reading %s", c.iface)
+		d.Progress("reading %s", c.iface)
 		return d.Watch(cmd.Context(), c.iface, in)
 	}
 	in, err := listenUDP(cmd, c.listen)
@@ -73,7 +73,7 @@ func (c *datagramsIn) run(cmd *cobra.Command, printer func(io.Writer, bool) (col
 	return d.Receive(cmd.Context(), in)
 }
 
-// listenUDP listens at the address of --listen, and says which it is.
+// listenUDP listens at the address of --listen, and prints the address.
 func listenUDP(cmd *cobra.Command, address string) (*capture.Socket, error) {
 	in, err := capture.ListenUDP(cmd.Context(), address)
 	if err != nil {
@@ -83,7 +83,7 @@ func listenUDP(cmd *cobra.Command, address string) (*capture.Socket, error) {
 	return in, nil
 }
 
-// newCollectSFlow makes the command that prints samples of sFlow.
+// newCollectSFlow returns the command that prints samples of sFlow.
 func newCollectSFlow() *cobra.Command {
 	c := datagramsIn{port: 6343}
 	return c.command(&cobra.Command{
@@ -100,7 +100,7 @@ func printSFlow(out io.Writer, asJSON bool) (collector.DatagramPrinter, error) {
 	return collector.NewSFlow(out, asJSON), nil
 }
 
-// newDecodeSFlow makes the command that reads sFlow from a capture.
+// newDecodeSFlow returns the command that reads sFlow from a capture.
 func newDecodeSFlow() *cobra.Command {
 	c := datagramsIn{port: 6343}
 	cmd := &cobra.Command{Use: "sflow FILE.pcap", Short: "Samples, counters and drops, from sFlow datagrams",

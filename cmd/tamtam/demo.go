@@ -10,8 +10,7 @@ import (
 	"tamtam/lab/demo"
 )
 
-// The demo's switch, and what two hosts really sent each other across a cable
-// (scripts/record-demo.sh).
+// The demo's switch, and real traffic between two hosts over a cable (scripts/record-demo.sh).
 var (
 	//go:embed demo/config_db.json
 	demoConfig []byte
@@ -23,7 +22,7 @@ var (
 
 func newDemo() *cobra.Command {
 	var out string
-	var door pageDoor
+	var door pageFlags
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "A switch, real traffic, every feature, and what they saw",

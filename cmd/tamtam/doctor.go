@@ -12,8 +12,8 @@ import (
 	"tamtam/internal/command"
 )
 
-// doctorFlags say where the installation is.
-func doctorFlags(c *cobra.Command, cfg *doctor.Config, place *redisPlace) {
+// doctorFlags adds the flags that describe where the installation is.
+func doctorFlags(c *cobra.Command, cfg *doctor.Config, place *redisFlags) {
 	place.usual(c)
 	f := c.Flags()
 	f.StringVar(&cfg.GNMI, "gnmi", gnmiAddress, "address of mgmtd's gNMI server")
@@ -24,8 +24,8 @@ func doctorFlags(c *cobra.Command, cfg *doctor.Config, place *redisPlace) {
 	f.DurationVar(&cfg.Timeout, "timeout", 3*time.Second, "how long one check may take")
 }
 
-// complete adds what flags do not say.
-func complete(cfg *doctor.Config, place redisPlace) (err error) {
+// complete sets the fields that have no flags.
+func complete(cfg *doctor.Config, place redisFlags) (err error) {
 	if cfg.Timeout <= 0 {
 		return usagef("--timeout %v: want more than 0", cfg.Timeout)
 	}
@@ -36,7 +36,7 @@ func complete(cfg *doctor.Config, place redisPlace) (err error) {
 
 func newDoctor() *cobra.Command {
 	var cfg doctor.Config
-	var place redisPlace
+	var place redisFlags
 	var asJSON, strict bool
 	c := &cobra.Command{
 		Use:   "doctor",

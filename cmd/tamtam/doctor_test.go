@@ -11,7 +11,7 @@ import (
 	"tamtam/internal/racetest"
 )
 
-// The exit code says whether something failed; what cannot be looked at is not ok.
+// The exit code shows whether a check failed. A check that cannot run is not ok.
 func TestDoctor(t *testing.T) {
 	racetest.Live(t)
 	var out, errs bytes.Buffer

@@ -12,18 +12,18 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Of the test of two links alike: TCP connections for each family, so many that chance has all of them at one link less
-// than once in 10^9, and the rate of each.
+// ecmpStreams is the number of TCP connections for each family. By chance all of them are on one link less than once in
+// 10^9 runs. ecmpRate is the rate of each.
 const ecmpStreams, ecmpRate = "16", "1M"
 
-// ecmpZebra has routes in Linux without next hop objects: Linux removes those of a link that goes, of which zebra 8.4
-// does not learn, and then cannot install the routes when the link is back.
+// ecmpZebra makes zebra install routes in Linux without next hop objects. Linux removes the objects of a link that goes
+// down, but zebra 8.4 does not notice. Then it could not install the routes when the link is back.
 const ecmpZebra = "no zebra nexthop kernel enable\n"
 
-// Two switches with two links between them that BGP has alike, for IPv4 and IPv6, and Linux hosts that talk through
-// both: TCP and a flow of numbered packets with alternate marking, of each family. A link is cut and heals, the one and
-// the other. Each frame that a host has sent is received by the other, or lost, and then a counter of a switch names
-// it; the periods of alternate marking say exactly what the numbers do, or are flagged.
+// Two switches have two links between them with equal BGP routes, for IPv4 and IPv6. Linux hosts communicate through
+// both, with TCP and a flow of numbered packets with alternate marking, for each family. Each link is cut and restored
+// in turn. Each frame that a host sent is received by the other, or counted as lost by a counter of a switch. The
+// periods of alternate marking match the packet numbers exactly, or are flagged.
 func TestFRRLinkCutECMP(t *testing.T) {
 	needFRR(t)
 	if _, err := exec.LookPath("iperf3"); err != nil {
@@ -71,18 +71,18 @@ func TestFRRLinkCutECMP(t *testing.T) {
 	for _, f := range flows {
 		f.stop()
 	}
-	for _, s := range n.switches { // they greet each other each second, and the counters are read one after the other
+	for _, s := range n.switches { // they send keepalives every second, and the counters are read one after the other
 		s.kill["bgpd"]()
 	}
 	all := n.settled()
 	t.Logf("the hosts sent %d frames, and %d came; lost: %s", all.sum("h1 sent", "h2 sent"),
 		all.sum("h1 received", "h2 received"), all.losses())
 	for name, f := range flows {
-		f.compare(results[name]) // a cut may cost none of a flow
+		f.compare(results[name]) // a flow may lose nothing in a cut
 	}
 }
 
-// links are the ports at which the other switch is reached while both links are there.
+// links returns the ports at which the other switch is reached while both links are up.
 func (n *cutNet) links() string {
 	switch {
 	case n.both:
@@ -93,7 +93,7 @@ func (n *cutNet) links() string {
 	return "Ethernet4"
 }
 
-// prefixes are those of the host of switch i, addresses the host's own.
+// prefixes returns the prefixes of the host of switch i.
 func (n *cutNet) prefixes(i int) []string {
 	list := []string{fmt.Sprintf("10.%d.0.0/24", i)}
 	if n.both {
@@ -110,7 +110,7 @@ func (n *cutNet) addresses(i int) []string {
 	return list
 }
 
-// giveIPv6 gives a host addresses that it does not have to ask for, so that it is as quiet as without.
+// giveIPv6 gives a host static IPv6 addresses, without any additional traffic of its own.
 func (n *cutNet) giveIPv6(i int) {
 	n.t.Helper()
 	quiet := func() error {
@@ -127,7 +127,7 @@ func (n *cutNet) giveIPv6(i int) {
 	}
 }
 
-// ecmpConfig is what the configuration of switch n has besides for IPv6.
+// ecmpConfig adds the configuration of switch n for IPv6.
 func ecmpConfig(c device.ConfigDB, n int) device.ConfigDB {
 	empty := swss.FieldValues{"NULL": "NULL"}
 	maps.Copy(c[schema.CfgInterface], map[string]swss.FieldValues{
@@ -147,7 +147,7 @@ func ecmpConfig(c device.ConfigDB, n int) device.ConfigDB {
 	return c
 }
 
-// ecmpBGP has a session of each family over each link, and takes the routes of both.
+// ecmpBGP returns a BGP configuration with a session of each family over each link, which uses the routes of both.
 func ecmpBGP(n int) string {
 	return fmt.Sprintf(`router bgp %d
  bgp router-id 10.255.0.%d

@@ -89,7 +89,7 @@ func faultGroup(use, short string, leaves ...*cobra.Command) *cobra.Command {
 	return c
 }
 
-// faultFlags are the flags of faults, by the field of the row that they are.
+// faultFlags maps fields of a fault's row to the help of their flags.
 var faultFlags = map[string]string{
 	"for": fmt.Sprintf("it ends after that (default %v, at most %v; a pause %v)", fault.UsualFor, fault.MostFor,
 		fault.MostPause),
@@ -101,7 +101,7 @@ var faultFlags = map[string]string{
 	"at":     "the daemon (default: the first that takes such faults)",
 }
 
-// newInject makes the command that injects faults of a kind. The argument of use, if it has one, is a field too.
+// newInject returns the command that injects faults of a kind. The argument in use, if any, is a field too.
 func newInject(t *faultTarget, kind fault.Kind, use, short string, flags ...string) *cobra.Command {
 	c := &cobra.Command{Use: use, Short: short}
 	_, arg, _ := strings.Cut(use, " ")
@@ -140,7 +140,7 @@ func newInject(t *faultTarget, kind fault.Kind, use, short string, flags ...stri
 	return c
 }
 
-// newClockStep makes the command whose argument may begin with a minus.
+// newClockStep returns the command whose argument may begin with a minus.
 func newClockStep(t *faultTarget) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "step +DURATION|-DURATION",
@@ -177,7 +177,7 @@ func newClockStep(t *faultTarget) *cobra.Command {
 	return c
 }
 
-// inject asks for a fault and says what is in force.
+// inject requests a fault and prints the faults in force.
 func (t *faultTarget) inject(cmd *cobra.Command, at string, row swss.FieldValues) error {
 	f, err := fault.Parse(row)
 	if err != nil {
@@ -221,7 +221,7 @@ func newFaultList(t *faultTarget) *cobra.Command {
 		Use: "list", Short: "Show the faults that are in force, and those that were within the last seconds",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return t.reach(cmd, func(ctx context.Context, r *swss.Redis) error {
-				told, unread, err := fault.Told(ctx, r)
+				told, unread, err := fault.Reported(ctx, r)
 				if err != nil {
 					return err
 				}

@@ -14,9 +14,9 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// faultDesk runs the desk of a syncd until the test ends, when its switch takes faults.
-func faultDesk(t *testing.T, r *swss.Redis) *fault.Desk {
-	desk := fault.NewDesk("syncd", r, true, slog.New(slog.DiscardHandler))
+// faultController runs the fault desk of a syncd that accepts faults, until the test ends.
+func faultController(t *testing.T, r *swss.Redis) *fault.Controller {
+	desk := fault.NewController("syncd", r, true, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- desk.Run(ctx) }()
@@ -35,10 +35,10 @@ func faultDesk(t *testing.T, r *swss.Redis) *fault.Desk {
 	return desk
 }
 
-// Every fault has its command; the command says what is in force, until when.
+// Every fault has its command, which prints the faults in force, and until when.
 func TestFaultCommands(t *testing.T) {
 	r := swsstest.Start(t)
-	desk := faultDesk(t, r)
+	desk := faultController(t, r)
 	if err := desk.Drive(noClock{}); err != nil {
 		t.Fatal(err)
 	}
@@ -90,13 +90,14 @@ func TestFaultCommands(t *testing.T) {
 	}
 }
 
-// noClock is a clock that nobody reads.
+// noClock is a clock that is never read.
 type noClock struct{}
 
 func (noClock) StepClock(time.Duration) error { return nil }
 func (noClock) SetClockSynchronised(bool)     {}
 
-// What cannot be asked for is a mistake in the command line (2); what is not taken is refused in words (1).
+// An invalid request is a mistake in the command line (exit code 2). A request that the daemon does not accept is
+// refused with a message (exit code 1).
 func TestFaultCommandsRefused(t *testing.T) {
 	r := swsstest.Start(t)
 	at := " --redis " + r.Addr()
@@ -126,7 +127,7 @@ func TestFaultCommandsRefused(t *testing.T) {
 	}
 }
 
-// At the end of a run nothing happens any more: what would be watched for ever is refused at the start.
+// Nothing happens after the end of a run. So commands that would watch for ever are refused at the start.
 func TestAskWatch(t *testing.T) {
 	for _, ask := range []string{"show drops watch", "show drops by rule watch 1s", "write memory"} {
 		if code, out := tamtam(t, "sim", "--config", "none.json", "--in", "Ethernet0=none.pcap", "--out", t.TempDir(),

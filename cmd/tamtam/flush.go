@@ -10,7 +10,7 @@ import (
 )
 
 func newFlush() *cobra.Command {
-	var place redisPlace
+	var place redisFlags
 	var now bool
 	c := &cobra.Command{
 		Use:   "flush",

@@ -20,24 +20,24 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// What the test of FRR needs: it takes a minute, root, and FRR, and so is no part of the gate.
+// Requirements of the test of FRR: it takes a minute and needs root and FRR, so it is not part of the gate.
 const (
 	frrWanted  = "TAMTAM_FRR"
 	frrDaemons = "/usr/lib/frr"
-	frrTime    = time.Minute // within which anything has to happen
+	frrTime    = time.Minute // the maximum time for any expected change
 )
 
-// A frrSwitch is a switch in a network namespace of its own, with host interfaces and FRR.
+// A frrSwitch is a switch in a separate network namespace, with host interfaces and FRR.
 type frrSwitch struct {
 	t     *testing.T
-	name  string // in a network of several
+	name  string // used in a network of several switches
 	ns    string
 	redis *swss.Redis
 	unix  string
 	dir   string
-	kill  map[string]func() // its daemons
+	kill  map[string]func() // kills each daemon
 	logs  map[string]*processLog
-	args  map[string][]string // of its daemons
+	args  map[string][]string // arguments of each daemon
 }
 
 // in runs a command in a network namespace.
@@ -56,7 +56,7 @@ func mustIn(t *testing.T, ns, command string) string {
 	return out
 }
 
-// namespace makes a network namespace for the duration of the test.
+// namespace creates a network namespace for the duration of the test.
 func namespace(t *testing.T, name string) string {
 	t.Helper()
 	ns := fmt.Sprintf("tamtam-%d-%s", os.Getpid(), name)
@@ -72,13 +72,13 @@ func namespace(t *testing.T, name string) string {
 	return ns
 }
 
-// A processLog is what a process says.
+// A processLog is the output of a process.
 type processLog struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-// Write adds to it.
+// Write appends to the log.
 func (l *processLog) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,11 +91,13 @@ func (l *processLog) String() string {
 	return l.text.String()
 }
 
-// startIn starts a process in a network namespace, and returns what kills it. What it says is shown if the test fails.
+// startIn starts a process in a network namespace, and returns a function that kills it. Its output is shown if the
+// test fails.
 func startIn(t *testing.T, ns string, env string, args ...string) (kill func(), log *processLog) {
 	t.Helper()
 	log = &processLog{}
-	cmd := exec.Command("ip", append([]string{"netns", "exec", ns}, args...)...) // which becomes that command
+	// ip then executes that command in its own process
+	cmd := exec.Command("ip", append([]string{"netns", "exec", ns}, args...)...)
 	cmd.Env = append(os.Environ(), env)
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
@@ -117,7 +119,7 @@ func startIn(t *testing.T, ns string, env string, args ...string) (kill func(), 
 	return kill, log
 }
 
-// needFRR skips where the test is not asked for or cannot be made.
+// needFRR skips the test if it is not requested or cannot run.
 func needFRR(t *testing.T) {
 	if os.Getenv(frrWanted) == "" {
 		t.Skipf("%s is not set: make frr-test runs BGP between two switches", frrWanted)
@@ -146,7 +148,7 @@ func startFRRSwitch(t *testing.T, n int, ns string) *frrSwitch {
 // newFRRSwitch starts the daemons of a switch, with wires.
 func newFRRSwitch(t *testing.T, ns string, config device.ConfigDB, wires ...string) *frrSwitch {
 	server := swsstest.StartServer(t)
-	dir, err := os.MkdirTemp("", "frr") // that of a test is closed to FRR's user
+	dir, err := os.MkdirTemp("", "frr") // the directory of a test is not accessible to FRR's user
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +174,7 @@ func (s *frrSwitch) start(args ...string) {
 		append([]string{os.Args[0], "run", args[0], "--redis", s.unix}, args[1:]...)...)
 }
 
-// restart kills a daemon, starts it again, and waits until it says that it is ready.
+// restart kills a daemon, starts it again, and waits until it reports that it is ready.
 func (s *frrSwitch) restart(name string) {
 	s.t.Helper()
 	before, _, err := daemons.ReadState(s.t.Context(), s.redis, name)
@@ -187,7 +189,7 @@ func (s *frrSwitch) restart(name string) {
 	})
 }
 
-// frrConfig is the configuration of switch n. The first routes at the port of its host, the second in a VLAN.
+// frrConfig returns the configuration of switch n. The first routes at the port of its host, the second in a VLAN.
 func frrConfig(n int) device.ConfigDB {
 	empty := swss.FieldValues{"NULL": "NULL"}
 	trap := func(ids, group string) swss.FieldValues {
@@ -228,7 +230,7 @@ func frrConfig(n int) device.ConfigDB {
 func (s *frrSwitch) startFRR(n int) {
 	peer4, peer6 := fmt.Sprintf("10.0.0.%d", 2-n), fmt.Sprintf("2001:db8::%d", 3-n)
 	zebra := "fpm address 127.0.0.1 port 2620\n"
-	if n == 2 { // as in SONiC; the first does as FRR does by itself
+	if n == 2 { // as in SONiC; the first uses FRR's default
 		zebra = "no fpm use-next-hop-groups\n" + zebra
 	}
 	bgp := fmt.Sprintf(`router bgp %d
@@ -257,7 +259,7 @@ exit
 	s.runFRR(zebra, bgp)
 }
 
-// runFRR starts zebra and bgpd with these configurations, and files and sockets of their own.
+// runFRR starts zebra and bgpd with these configurations, and separate files and sockets.
 func (s *frrSwitch) runFRR(zebra, bgp string) {
 	for name, text := range map[string]string{"zebra.conf": zebra, "bgpd.conf": bgp} {
 		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o644); err != nil {
@@ -277,13 +279,13 @@ func (s *frrSwitch) runFRR(zebra, bgp string) {
 	}
 }
 
-// until returns when ok does, which is asked now and then, and returns how long that took.
+// until polls ok and returns once it is true. It returns how long that took.
 func (s *frrSwitch) until(what string, ok func() bool) time.Duration {
 	s.t.Helper()
 	return s.untilElse(what, ok, s.routes)
 }
 
-// untilElse is until with what is said if it fails.
+// untilElse does the same as until, and prints why if it fails.
 func (s *frrSwitch) untilElse(what string, ok func() bool, why func() string) time.Duration {
 	s.t.Helper()
 	began := time.Now()
@@ -298,7 +300,7 @@ func (s *frrSwitch) untilElse(what string, ok func() bool, why func() string) ti
 	return time.Since(began)
 }
 
-// routes are all that there are, for a failure.
+// routes returns all existing routes, for a failure message.
 func (s *frrSwitch) routes() string {
 	rows, err := swss.NewTable(s.redis.DB(swss.ApplDB), schema.AppRoute).Dump(s.t.Context())
 	keys, err2 := s.redis.DB(swss.ASICDB).AllKeys(s.t.Context())
@@ -307,7 +309,7 @@ func (s *frrSwitch) routes() string {
 	return fmt.Sprintf("ROUTE_TABLE %v %v\nASIC_DB %s %v\nLinux %s", rows, err, strings.Join(asic, "\n"), err2, fib)
 }
 
-// route is a row of ROUTE_TABLE, nil if there is none.
+// route returns a row of ROUTE_TABLE, or nil if there is none.
 func (s *frrSwitch) route(prefix string) swss.FieldValues {
 	row, _, err := swss.NewTable(s.redis.DB(swss.ApplDB), schema.AppRoute).Get(s.t.Context(), prefix)
 	if err != nil {
@@ -316,7 +318,7 @@ func (s *frrSwitch) route(prefix string) swss.FieldValues {
 	return row
 }
 
-// byBGP waits until routes to the other's host are there, or gone, in ROUTE_TABLE and in the ASIC.
+// byBGP waits until routes to the other's host exist, or have gone, in ROUTE_TABLE and in the ASIC.
 func (s *frrSwitch) byBGP(n int, there bool) time.Duration {
 	s.t.Helper()
 	v4, v6 := fmt.Sprintf("10.%d.0.0/24", 3-n), fmt.Sprintf("2001:db8:%d::/64", 3-n)
@@ -338,7 +340,7 @@ func (s *frrSwitch) byBGP(n int, there bool) time.Duration {
 	})
 }
 
-// received is how many frames Linux has received at its host interfaces.
+// received returns how many frames Linux has received at its host interfaces.
 func (s *frrSwitch) received() (sum int) {
 	for _, line := range strings.Split(mustIn(s.t, s.ns, "cat /proc/net/dev"), "\n") {
 		name, counts, _ := strings.Cut(strings.TrimSpace(line), ":")
@@ -354,9 +356,9 @@ func (s *frrSwitch) received() (sum int) {
 	return sum
 }
 
-// Two switches, each with FRR on its host interfaces, and a host at each: what they tell each other by BGP gets into
-// their chips, and the hosts reach each other through both chips. The link between them is cut, and heals. A route that
-// is configured takes the place of BGP's, and gives it back.
+// Two switches run FRR on their host interfaces, with a host at each. Routes that they exchange by BGP get into their
+// chips, and the hosts reach each other through both chips. The link between them is cut and restored. A configured
+// route replaces BGP's, and BGP's returns when it is removed.
 func TestFRR(t *testing.T) {
 	needFRR(t)
 	sides := map[int]string{1: namespace(t, "s1"), 2: namespace(t, "s2")}
@@ -395,7 +397,7 @@ func TestFRR(t *testing.T) {
 	if !strings.Contains(out, " 0% packet loss") {
 		t.Errorf("between the hosts: %s", out)
 	}
-	for n, host := range hosts { // what a host sends to the router it sends to the chip
+	for n, host := range hosts { // frames from a host to the router reach the chip
 		neighbors := mustIn(t, host, "ip neigh")
 		for _, router := range []string{fmt.Sprintf("10.%d.0.1", n), fmt.Sprintf("2001:db8:%d::1", n)} {
 			if want := fmt.Sprintf("%s dev eth0 lladdr 02:00:00:00:00:%02d", router, n); !strings.Contains(neighbors, want) {
@@ -435,7 +437,7 @@ func TestFRR(t *testing.T) {
 	t.Logf("no more configured: BGP's route is back after %s", left.byBGP(1, true).Round(time.Millisecond))
 	reach("at the end")
 
-	// Nobody has sent anything to this next hop: Linux is made to ask for it.
+	// No frame has gone to this next hop yet, so Linux must resolve it.
 	mustIn(t, hosts[1], "ip addr add 10.1.0.77/24 dev eth0")
 	if err := static.Set(t.Context(), "10.77.0.0/24", swss.FieldValues{"nexthop": "10.1.0.77"}); err != nil {
 		t.Fatal(err)
@@ -445,7 +447,8 @@ func TestFRR(t *testing.T) {
 		return err == nil && strings.Contains(strings.Join(keys, "\n"), `"dest":"10.77.0.0/24"`)
 	})
 
-	// zebra has it from Linux, and BGP announces it; what zebra hands back does not take its place, or outlive it.
+	// zebra has the route from Linux, and BGP announces it. The route that zebra returns does not replace it, and does
+	// not remain after it.
 	right.until("the other has the configured route by BGP", func() bool {
 		return right.route("10.77.0.0/24")["protocol"] == "bgp"
 	})

@@ -15,8 +15,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Two hosts with Linux's own network, each in a namespace of its own, behind router interfaces of a switch: without a
-// static neighbour anywhere they reach each other and the switch, by IPv4 and IPv6, and are told what the switch cannot
+// Two hosts with Linux's own network stack are in separate namespaces behind router interfaces of a switch. Without any
+// static neighbour they reach each other and the switch, by IPv4 and IPv6. The switch reports to them what it cannot
 // deliver.
 func TestHostsReachEachOther(t *testing.T) {
 	racetest.Live(t)
@@ -49,8 +49,8 @@ func TestHostsReachEachOther(t *testing.T) {
 	reachEachOther(t, startUp(t, config, "--port", "Ethernet0=eth1", "--port", "Ethernet4=eth2"), a, b)
 }
 
-// reachEachOther checks, with hostd or hostifd, that two hosts behind a switch reach each other and the switch, are
-// told what cannot be delivered, and are its neighbours.
+// reachEachOther checks, with hostd or hostifd, that two hosts behind a switch reach each other and the switch. They
+// must be its neighbours, and receive errors for undeliverable packets.
 func reachEachOther(t *testing.T, f *fleet, a, b *linuxHost) {
 	t.Helper()
 	for _, address := range []string{"Ethernet0|2001:db8::1/64", "Vlan20|2001:db8:1::1/64"} {
@@ -61,14 +61,14 @@ func reachEachOther(t *testing.T, f *fleet, a, b *linuxHost) {
 		a.ping(3, to)
 	}
 	b.ping(3, "2001:db8::2")
-	a.ping(1, "-s 3000 10.0.0.1") // in parts, both ways
+	a.ping(1, "-s 3000 10.0.0.1") // in fragments, in both directions
 	a.ping(1, "-s 3000 2001:db8::1")
-	a.told("10.0.1.2", "-M do -s 1450", "From 10.0.0.1 ", "mtu = 1400")
-	a.told("2001:db8:1::2", "-M do -s 1450", "From 2001:db8::1 ", "mtu=1400")
-	a.told("10.0.1.2", "-t 1", "From 10.0.0.1 ", "exceeded")
-	a.told("2001:db8:1::2", "-t 1", "From 2001:db8::1 ", "exceeded")
-	b.told("10.0.0.77", "", "From 10.0.1.1 ", "Host Unreachable")
-	b.told("2001:db8::77", "", "From 2001:db8:1::1 ", "Address unreachable")
+	a.reported("10.0.1.2", "-M do -s 1450", "From 10.0.0.1 ", "mtu = 1400")
+	a.reported("2001:db8:1::2", "-M do -s 1450", "From 2001:db8::1 ", "mtu=1400")
+	a.reported("10.0.1.2", "-t 1", "From 10.0.0.1 ", "exceeded")
+	a.reported("2001:db8:1::2", "-t 1", "From 2001:db8::1 ", "exceeded")
+	b.reported("10.0.0.77", "", "From 10.0.1.1 ", "Host Unreachable")
+	b.reported("2001:db8::77", "", "From 2001:db8:1::1 ", "Address unreachable")
 	neighs := swss.NewTable(f.redis.DB(swss.ApplDB), schema.AppNeigh)
 	for _, row := range []string{"Ethernet0:10.0.0.2", "Ethernet0:2001:db8::2", "Vlan20:10.0.1.2",
 		"Vlan20:2001:db8:1::2"} {
@@ -82,13 +82,13 @@ func reachEachOther(t *testing.T, f *fleet, a, b *linuxHost) {
 	}
 }
 
-// A linuxHost is a process whose network namespace is a host's.
+// A linuxHost is a process whose network namespace is that of a host.
 type linuxHost struct {
 	t   *testing.T
 	pid string
 }
 
-// newLinuxHost makes host n, 10.0.n.2 and 2001:db8:n::2, at the far end of an interface.
+// newLinuxHost creates host n, 10.0.n.2 and 2001:db8:n::2, at the far end of an interface.
 func newLinuxHost(t *testing.T, name string, n int) *linuxHost {
 	t.Helper()
 	stays := exec.Command("sleep", "600")
@@ -125,7 +125,7 @@ func (h *linuxHost) run(command string) (string, error) {
 	return string(out), err
 }
 
-// ping wants n answers of an address within a minute. The program itself ends early where a neighbour is not found.
+// ping requires n answers from an address within a minute. The program itself ends early if a neighbour is not found.
 func (h *linuxHost) ping(n int, to string) {
 	h.t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; {
@@ -140,8 +140,8 @@ func (h *linuxHost) ping(n int, to string) {
 	}
 }
 
-// told wants the host to hear from a router why a ping does not get there.
-func (h *linuxHost) told(to, flags string, words ...string) {
+// reported requires that a router reports to the host why a ping cannot be delivered.
+func (h *linuxHost) reported(to, flags string, words ...string) {
 	h.t.Helper()
 	out, _ := h.run("ping -c 1 -w 60 " + flags + " " + to)
 	for _, want := range words {

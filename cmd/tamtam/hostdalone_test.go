@@ -11,8 +11,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// hostd alone, without privileges, on the CPU port that syncd serves: it is ready while it has that, says what it lacks
-// while syncd is away, and comes back by itself, as after a kill.
+// hostd runs in a separate process, without privileges, on the CPU port that syncd serves. It is ready while it has the
+// port, reports the missing port while syncd is down, and recovers by itself, as after a kill.
 func TestHostdAlone(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes that wait for each other: nothing for the race detector")

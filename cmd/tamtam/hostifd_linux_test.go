@@ -25,13 +25,13 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// A hostifSwitch is a switch of processes with host interfaces in the test's own network.
+// A hostifSwitch is a switch of several processes with host interfaces in the test's own network.
 type hostifSwitch struct {
 	*fleet
 	t *testing.T
 }
 
-// hostifConfig has a host at Ethernet0 and one in a VLAN, and a loopback.
+// hostifConfig returns a configuration with a host at Ethernet0, one in a VLAN, and a loopback.
 func hostifConfig() device.ConfigDB {
 	empty := swss.FieldValues{"NULL": "NULL"}
 	return device.ConfigDB{
@@ -71,7 +71,7 @@ func startHostif(t *testing.T, config device.ConfigDB) *hostifSwitch {
 	if err := config.Load(t.Context(), s.redis); err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp("", "hostif") // a socket's name is short
+	dir, err := os.MkdirTemp("", "hostif") // a socket's path must be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func startHostif(t *testing.T, config device.ConfigDB) *hostifSwitch {
 	return s
 }
 
-// ready waits until a daemon is ready that is another process than before, and returns which.
+// ready waits until a daemon is ready in another process than before, and returns its owner.
 func (s *hostifSwitch) ready(name, before string) (owner string) {
 	s.t.Helper()
 	s.wait(s.t, schema.StateHealth, name, func(row swss.FieldValues) bool {
@@ -104,10 +104,10 @@ type watch struct {
 	text bytes.Buffer
 	more chan struct{}
 
-	carriers map[string]int // as they were when it began
+	carriers map[string]int // their state when the watch began
 }
 
-// carrierChanges returns how often the carrier of each host interface has come or gone.
+// carrierChanges returns how often the carrier of each host interface has changed.
 func carrierChanges(t *testing.T) map[string]int {
 	t.Helper()
 	out, err := exec.Command("ip", "-j", "-s", "-s", "link", "show").Output()
@@ -148,7 +148,7 @@ func (w *watch) Write(b []byte) (int, error) {
 	return w.text.Write(b)
 }
 
-// startWatch begins to watch, from now on.
+// startWatch starts a watch, from now on.
 func startWatch(t *testing.T) *watch {
 	t.Helper()
 	w := &watch{t: t, more: make(chan struct{}, 1), carriers: carrierChanges(t)}
@@ -177,7 +177,7 @@ func (w *watch) String() string {
 	return w.text.String()
 }
 
-// until waits until something was said, and returns all that was.
+// until waits until the output contains some words, and returns the whole output.
 func (w *watch) until(words string) string {
 	w.t.Helper()
 	for deadline := time.After(time.Minute); ; {
@@ -192,7 +192,7 @@ func (w *watch) until(words string) string {
 	}
 }
 
-// hostifHosts makes the network of the test: a host at eth1 and one at eth2.
+// hostifHosts creates the network of the test: a host at eth1 and one at eth2.
 func hostifHosts(t *testing.T) (a, b *linuxHost) {
 	t.Helper()
 	ip(t, "link set lo up")
@@ -208,8 +208,8 @@ func needHostTools(t *testing.T) {
 	}
 }
 
-// costNothing wants no host interface to have lost its carrier or an address; mark is an address of its own to wait
-// for.
+// costNothing requires that no host interface has lost its carrier or an address. mark is an address that it adds in
+// order to wait for it.
 func (w *watch) costNothing(what, mark string) {
 	w.t.Helper()
 	ip(w.t, "addr add "+mark+"/32 dev lo")

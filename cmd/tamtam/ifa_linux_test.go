@@ -16,7 +16,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// hopOf is what a report of collect ifa says of a hop.
+// hopOf is a hop in a report of collect ifa.
 type hopOf struct {
 	Switch  uint32 `json:"switch_id"`
 	InPort  string `json:"in_port"`
@@ -27,8 +27,8 @@ type hopOf struct {
 	}
 }
 
-// A live switch is initiator for UDP: what it puts into frames is read where they leave it, of copies of them in ERSPAN
-// as well, and frames of other flows, which it leaves alone, count as without.
+// A live switch is the IFA initiator for UDP. The command reads the inserted data where frames leave the switch, and
+// from ERSPAN copies of them. Frames of other flows, which the switch does not change, are counted as without IFA.
 func TestCollectIFA(t *testing.T) {
 	if !netnstest.Own(t) {
 		return
@@ -56,7 +56,7 @@ func TestCollectIFA(t *testing.T) {
 			"\x00\x1a\x00\x00"), make([]byte, 18)...)
 	}
 	udp := frame(17, 80)
-	sum := uint32(0) // of the IP header
+	sum := uint32(0) // checksum of the IP header
 	for i := 14; i < 34; i += 2 {
 		sum += uint32(binary.BigEndian.Uint16(udp[i:]))
 	}
@@ -67,7 +67,8 @@ func TestCollectIFA(t *testing.T) {
 	wire, tap, eth2 := openHost(t, "wire"), openHost(t, "tap"), openHost(t, "eth2")
 	reports := json.NewDecoder(out)
 	plain, hops, mirrored, without, sent := int64(0), int64(0), int64(0), int64(0), int64(0)
-	for plain == 0 || mirrored == 0 || without == 0 { // sent again until it is read: the interface may not be open yet
+	// sent again until it is read, since the interface may not be open yet
+	for plain == 0 || mirrored == 0 || without == 0 {
 		wire.send(udp)
 		wire.send(icmp)
 		sent++
@@ -121,7 +122,7 @@ func TestCollectIFA(t *testing.T) {
 	}
 }
 
-// ifaConfig has two ports in a VLAN, and an initiator for what 192.0.2.1 sends by UDP.
+// ifaConfig returns a configuration with two ports in a VLAN, and an initiator for UDP from 192.0.2.1.
 func ifaConfig() device.ConfigDB {
 	c := liveTrafficConfig()
 	for _, table := range []string{schema.CfgTAMFeature, schema.CfgTAMFlowGroup, schema.CfgTAMTailStamp,

@@ -13,11 +13,11 @@ import (
 	"tamtam/tam/ipfix"
 )
 
-// An ipfixOut holds the flags of what is exported as IPFIX.
+// An ipfixOut holds the flags of the export as IPFIX.
 type ipfixOut struct {
-	to   string
-	opts export.Options
-	told map[string]bool
+	to       string
+	opts     export.Options
+	reported map[string]bool
 	*export.Exporter
 	err io.Writer
 }
@@ -34,7 +34,7 @@ func (o *ipfixOut) flags(c *cobra.Command) {
 	f.IntVar(&o.opts.RefreshMessages, "ipfix-refresh-messages", 1000, "and after so many messages")
 }
 
-// dial opens the sockets, if there is somebody to send to. close is to be called.
+// dial opens the sockets, if there are collectors to send to. The caller must call close.
 func (o *ipfixOut) dial(cmd *cobra.Command) error {
 	if o.to == "" {
 		for _, name := range []string{
@@ -56,26 +56,26 @@ func (o *ipfixOut) dial(cmd *cobra.Command) error {
 	if o.Exporter, err = export.Dial(cmd.Context(), o.opts); err != nil {
 		return usagef("--ipfix: %v", err)
 	}
-	o.err, o.told = cmd.ErrOrStderr(), map[string]bool{}
+	o.err, o.reported = cmd.ErrOrStderr(), map[string]bool{}
 	return nil
 }
 
-// flush sends what there is, and says of each collector once that it does not get all.
+// flush sends the pending records. It reports once per collector that the collector does not receive everything.
 func (o *ipfixOut) flush() error {
 	if o.Exporter == nil {
 		return nil
 	}
 	o.Flush(time.Now())
 	for _, s := range o.Sent() {
-		if s.NotSent+s.Refused > 0 && !o.told[s.To] {
-			o.told[s.To] = true
+		if s.NotSent+s.Refused > 0 && !o.reported[s.To] {
+			o.reported[s.To] = true
 			fmt.Fprintf(o.err, "tamtam: %s\n", s)
 		}
 	}
 	return nil
 }
 
-// close sends the rest, and says what became of all.
+// close sends the remaining records, and prints the statistics of each collector.
 func (o *ipfixOut) close() {
 	if o.Exporter == nil {
 		return
@@ -85,7 +85,7 @@ func (o *ipfixOut) close() {
 	}
 }
 
-// stamps has stamped frames exported.
+// stamps makes stamped frames be exported.
 func (o *ipfixOut) stamps(opts *collector.DecodeOptions) {
 	if o.Exporter == nil {
 		return
@@ -97,7 +97,7 @@ func (o *ipfixOut) stamps(opts *collector.DecodeOptions) {
 	opts.Reported = o.flush
 }
 
-// results exports what alternate marking measured.
+// results exports measurements of alternate marking.
 func (o *ipfixOut) results(results []marks.Result) error {
 	if o.Exporter == nil {
 		return nil
@@ -106,7 +106,7 @@ func (o *ipfixOut) results(results []marks.Result) error {
 	return o.flush()
 }
 
-// newCollectIPFIX makes the command that prints records of IPFIX.
+// newCollectIPFIX returns the command that prints records of IPFIX.
 func newCollectIPFIX() *cobra.Command {
 	c := datagramsIn{port: 4739}
 	var enterprise uint32

@@ -16,7 +16,7 @@ import (
 	"tamtam/tam/ipfix"
 )
 
-// Stamps in frames that pass an interface, and in copies of them in ERSPAN, are reported and sent on as IPFIX.
+// Stamps in frames that pass an interface, and in ERSPAN copies of them, are reported and exported as IPFIX.
 func TestCollectTailStampToIPFIX(t *testing.T) {
 	if !netnstest.Own(t) {
 		return
@@ -45,7 +45,7 @@ func TestCollectTailStampToIPFIX(t *testing.T) {
 	binary.BigEndian.PutUint16(mirrored[16:], uint16(len(mirrored)-14))
 	wire := openHost(t, "wire")
 	d, buf, hops := ipfix.NewDecoder(77), make([]byte, 1<<16), 0
-	for hops < 2 { // sent again until it is read: the interface may not be open yet
+	for hops < 2 { // sent again until it is read, since the interface may not be open yet
 		wire.send(frame)
 		wire.send(mirrored)
 		if err := to.SetReadDeadline(time.Now().Add(200 * time.Millisecond)); err != nil {
@@ -79,7 +79,7 @@ func TestCollectTailStampToIPFIX(t *testing.T) {
 	}
 }
 
-// listenIPFIX is a collector's socket.
+// listenIPFIX returns a collector's socket.
 func listenIPFIX(t *testing.T) *net.UDPConn {
 	t.Helper()
 	conn, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
@@ -90,7 +90,7 @@ func listenIPFIX(t *testing.T) *net.UDPConn {
 	return conn
 }
 
-// sameByIPFIX holds the records that came to a socket to the results that the collector printed.
+// sameByIPFIX compares the records that came to a socket with the results that the collector printed.
 func sameByIPFIX(t *testing.T, conn *net.UDPConn, printed []liveResult) {
 	t.Helper()
 	var got []map[string]any

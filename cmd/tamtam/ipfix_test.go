@@ -17,7 +17,7 @@ import (
 	"tamtam/internal/command"
 )
 
-// What is wrong on the command lines with IPFIX is named.
+// Errors on the command lines with IPFIX are reported by name.
 func TestIPFIXRefuses(t *testing.T) {
 	try(t, "collect",
 		line{"tailstamp e --ipfix here", command.ExitUsage, `--ipfix: "here": want HOST:PORT[,HOST:PORT...]`},
@@ -36,13 +36,14 @@ func TestIPFIXRefuses(t *testing.T) {
 		line{"ipfix --read /nowhere", command.ExitFailed, "/nowhere: no such file"})
 }
 
-// missing is a result of alternate marking of which nothing is known.
+// missing returns a result of alternate marking without any measurement.
 func missing(period uint64) marks.Result {
 	return marks.Result{Path: "p", From: "a", To: "b", Period: period, Status: marks.Missing,
 		Reasons: []string{"b: no report"}}
 }
 
-// Records that come by UDP are printed as they come, and summed up at the end; what is no IPFIX is told.
+// Records that come by UDP are printed as they come, and summarised at the end. Messages that are not IPFIX are
+// reported.
 func TestCollectIPFIX(t *testing.T) {
 	to, end := listening(t, "collect", "ipfix", "--listen", "127.0.0.1:0", "--enterprise-id", "77", "--count", "28")
 	x := ipfixOut{to: to, opts: export.Options{Enterprise: 77, Domain: 3, MTU: 1500, Refresh: time.Minute,
@@ -74,7 +75,7 @@ func TestCollectIPFIX(t *testing.T) {
 	}
 }
 
-// frameOf is a frame of UDP.
+// frameOf returns a UDP frame.
 func frameOf(t *testing.T, from netip.AddrPort, payload string) []byte {
 	t.Helper()
 	b, err := hex.DecodeString("02000000000202000000000108004500" + "0000" + "000000004011000000000000c0000202")
@@ -89,7 +90,8 @@ func frameOf(t *testing.T, from netip.AddrPort, payload string) []byte {
 	return b
 }
 
-// Messages are read from a capture; what is to another port, and what is cut, is left out, and that is told.
+// Messages are read from a capture. Datagrams to another port, and truncated ones, are left out, and their number is
+// reported.
 func TestReadIPFIX(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "messages.pcap")
 	w, err := capture.Create(path)
@@ -140,8 +142,8 @@ func TestReadIPFIX(t *testing.T) {
 	}
 }
 
-// Messages that come in fragments are joined, and none of them is lost. Where a fragment is missing that is told, and
-// what the sequence numbers miss is of the message that could not be read.
+// Fragmented messages are reassembled, and none of them is lost. A missing fragment is reported. The gap in the
+// sequence numbers belongs to the message that could not be read.
 func TestReadFragments(t *testing.T) {
 	message := func(number byte) string { // template 256, sourceTransportPort, and four records of it
 		return "\x00\x0a\x00\x28\x65\x53\xf1\x00\x00\x00\x00" + string([]byte{number}) +
@@ -180,7 +182,7 @@ func TestReadFragments(t *testing.T) {
 		code := run(t.Context(), []string{"collect", "ipfix", "--read", path}, nil, &out, &errOut)
 		want := map[int]string{
 			-1: "12 records in 3 messages, 0 lost\n",
-			0:  "8 records in 2 messages, 4 lost\n", // the message is in the fragment that is missing
+			0:  "8 records in 2 messages, 4 lost\n", // the message is in the missing fragment
 			1: "8 records in 3 messages, 0 lost, 1 messages that are wrong, " +
 				"4 records that could not be read, or were lost beside them\n",
 		}[missing]

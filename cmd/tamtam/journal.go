@@ -19,7 +19,7 @@ type journal struct {
 
 type journalKey struct{}
 
-// flags are those of every command; its log is made of them before it runs.
+// flags adds the log flags to every command. A command's log is created from them before it runs.
 func (j *journal) flags(root *cobra.Command) {
 	var verbose bool
 	var format string
@@ -43,7 +43,7 @@ func (j *journal) flags(root *cobra.Command) {
 	}
 }
 
-// logger is the log of a command that runs.
+// logger returns the log of a running command.
 func logger(cmd *cobra.Command) *slog.Logger {
 	j, ok := cmd.Context().Value(journalKey{}).(*journal)
 	if !ok {

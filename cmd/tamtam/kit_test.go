@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A line is a command line, behind words that several have in common; the exit code that it must have, and a part of
-// what it prints.
+// A line is a command line without the words that several have in common. code is its expected exit code, and want a
+// part of its expected output.
 type line struct {
 	args string
 	code int
@@ -36,8 +36,8 @@ func tamtam(t *testing.T, args ...string) (code int, printed string) {
 	return code, out.String()
 }
 
-// listening runs a command that listens. It returns where, and a function that waits for its end and returns the exit
-// code, and what it has printed.
+// listening runs a command that listens. It returns the address, and a function that waits for the command's end and
+// returns its exit code and output.
 func listening(t *testing.T, args ...string) (at string, end func() (code int, printed string)) {
 	t.Helper()
 	pr, pw := io.Pipe()

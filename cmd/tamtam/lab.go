@@ -52,7 +52,7 @@ func newLabRun() *cobra.Command {
 	var set []string
 	var short bool
 	var opts lab.Options
-	var door pageDoor
+	var door pageFlags
 	c := &cobra.Command{
 		Use:   "run NAME|FILE.yaml",
 		Short: "Run an experiment and check what comes of it",
@@ -86,7 +86,7 @@ it is shown in a browser, as lab serve does, and nothing is checked.`,
 			}
 			opts.Out = out
 			if v, _ := cmd.Flags().GetBool("verbose"); v {
-				opts.Log = logger(cmd) // else what went wrong is in STATE_DB, and said at the end
+				opts.Log = logger(cmd) // otherwise errors are in STATE_DB, and reported at the end
 			}
 			if out != "" {
 				if err := os.MkdirAll(out, 0o755); err != nil {
@@ -182,15 +182,15 @@ func printLab(out io.Writer, r *lab.Result, dir, format string, short bool) erro
 	return nil
 }
 
-// A bar shows how far a run has come, on a terminal.
+// A bar shows the progress of a run on a terminal.
 type bar struct {
-	out     io.Writer // nil: none
+	out     io.Writer // nil means that there is no bar
 	total   lab.Time
 	started time.Time
 	shown   time.Time
 }
 
-// barAfter is how long a run must take to get a bar.
+// barAfter is the minimum duration of a run that gets a bar.
 const barAfter = time.Second
 
 func newBar(out io.Writer, t *lab.Topology) *bar {
@@ -219,7 +219,7 @@ func (b *bar) show(now lab.Time, frames uint64) {
 		float64(frames)/spent.Seconds()/1e6, left)
 }
 
-// end wipes the bar.
+// end erases the bar.
 func (b *bar) end() {
 	if b.out != nil && !b.shown.IsZero() {
 		fmt.Fprint(b.out, "\r\x1b[K")

@@ -11,7 +11,7 @@ import (
 	"tamtam/internal/command"
 )
 
-// The command line of the lab: exit codes, tables, files.
+// The command line of the lab returns the right exit codes, tables and files.
 func TestLab(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector: workers are against each other in the tests of ./lab")

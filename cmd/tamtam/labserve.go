@@ -11,14 +11,14 @@ import (
 	"tamtam/mgmt/web"
 )
 
-// pageAddress is where the page is served unless a flag says otherwise.
+// pageAddress is the default address of the page.
 const pageAddress = "localhost:8088"
 
-// shownExperiment is what `tamtam lab serve` runs without a name.
+// shownExperiment is the experiment that `tamtam lab serve` runs if none is named.
 const shownExperiment = "leaf-spine-tam"
 
 func newLabServe() *cobra.Command {
-	var door pageDoor
+	var door pageFlags
 	var set []string
 	var opts lab.Options
 	c := &cobra.Command{
@@ -45,8 +45,8 @@ the page has of these. Nothing can be changed through it.`,
 	return c
 }
 
-// serveExperiment is serveLab of an experiment, or a file.
-func (d *pageDoor) serveExperiment(cmd *cobra.Command, name string, set []string, opts lab.Options) error {
+// serveExperiment runs and serves an experiment, or a file.
+func (d *pageFlags) serveExperiment(cmd *cobra.Command, name string, set []string, opts lab.Options) error {
 	if err := d.check(); err != nil {
 		return err
 	}
@@ -57,9 +57,9 @@ func (d *pageDoor) serveExperiment(cmd *cobra.Command, name string, set []string
 	return d.serveLab(cmd, t, opts)
 }
 
-// serveLab runs a lab and serves what came of it.
-func (d *pageDoor) serveLab(cmd *cobra.Command, t *lab.Topology, opts lab.Options) error {
-	server, err := d.listen(cmd) // before the run, so that nobody waits for an address that is taken
+// serveLab runs a lab and serves its results.
+func (d *pageFlags) serveLab(cmd *cobra.Command, t *lab.Topology, opts lab.Options) error {
+	server, err := d.listen(cmd) // before the run, so that an address in use is reported immediately
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 	"tamtam/mgmt/web"
 )
 
-// The experiment that lab serve shows has something on every page, and what is known exactly agrees with the truth.
+// The experiment that lab serve shows has content on every page. Exact values agree with the truth.
 func TestLabServe(t *testing.T) {
 	racetest.Stepped(t)
 	topology, err := openLab(shownExperiment, []string{"duration=40ms"}, false)
@@ -49,7 +49,7 @@ func TestLabServe(t *testing.T) {
 			}
 		}
 	}
-	told := map[string]int64{} // by reports and by records, of the rule's drops
+	told := map[string]int64{} // by drop reports and by records, for the rule's drops
 	err = shown.Rows.Each(t.Context(), 0, math.MaxInt64, func(b *result.Batch) bool {
 		for _, d := range b.Drops {
 			if d.Switch == "spine2" && d.Reason == "acl" && d.Flags == 0 {
@@ -63,19 +63,19 @@ func TestLabServe(t *testing.T) {
 	}
 }
 
-// An address that others reach is refused without a login; users of the file are let in, and nobody else.
+// An address that other machines reach is refused without a login. Only users of the file are admitted.
 func TestPageDoor(t *testing.T) {
 	for _, tt := range []struct {
-		door pageDoor
+		door pageFlags
 		want string
 	}{
-		{pageDoor{addr: "localhost:0"}, ""}, {pageDoor{addr: "127.0.0.1:0"}, ""},
-		{pageDoor{addr: ":8088"}, "can be reached by other hosts"},
-		{pageDoor{addr: ":8088", users: "f", noLogin: true}, "want users or --no-login"},
-		{pageDoor{addr: "localhost:0", roles: "f"}, "there are no users"},
-		{pageDoor{addr: "localhost:0", users: "f", cert: "c"}, "want both, or neither"},
-		{pageDoor{addr: ":8088", noLogin: true}, ""}, {pageDoor{addr: ":8088", users: "f"}, ""},
-		{pageDoor{addr: "8088"}, "want HOST:PORT"},
+		{pageFlags{addr: "localhost:0"}, ""}, {pageFlags{addr: "127.0.0.1:0"}, ""},
+		{pageFlags{addr: ":8088"}, "can be reached by other hosts"},
+		{pageFlags{addr: ":8088", users: "f", noLogin: true}, "want users or --no-login"},
+		{pageFlags{addr: "localhost:0", roles: "f"}, "there are no users"},
+		{pageFlags{addr: "localhost:0", users: "f", cert: "c"}, "want both, or neither"},
+		{pageFlags{addr: ":8088", noLogin: true}, ""}, {pageFlags{addr: ":8088", users: "f"}, ""},
+		{pageFlags{addr: "8088"}, "want HOST:PORT"},
 	} {
 		err := tt.door.check()
 		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
@@ -90,7 +90,7 @@ func TestPageDoor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	door := pageDoor{flag: "http", addr: "localhost:0", users: file, data: t.TempDir()}
+	door := pageFlags{flag: "http", addr: "localhost:0", users: file, data: t.TempDir()}
 	c := newLabServe()
 	c.SetContext(t.Context())
 	server, err := door.listen(c)

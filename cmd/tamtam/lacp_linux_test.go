@@ -13,14 +13,14 @@ import (
 	"tamtam/swss/schema"
 )
 
-// cutLAG is the PortChannel of the test of links that are aggregated.
+// cutLAG is the PortChannel in the test of aggregated links.
 const cutLAG = "PortChannel1"
 
-// Two switches with two links between them that LACP aggregates, BGP over the PortChannel, and Linux hosts that talk
-// through both: TCP, and a flow of numbered packets with alternate marking. One link, or the other, is cut and heals,
-// in three ways: the other carries all until it is back, and BGP notices nothing. Each frame that a host has sent is
-// received by the other, or lost, and then a counter of a switch names it. The periods of alternate marking say exactly
-// what the numbers do, or are flagged. At last both links are cut, which BGP does notice.
+// Two switches have two links between them that LACP aggregates, with BGP over the PortChannel. Linux hosts communicate
+// through both, with TCP, and a flow of numbered packets with alternate marking. One link, or the other, is cut and
+// restored, in three ways. The other link carries all traffic meanwhile, and BGP is not affected. Each frame that a
+// host sent is received by the other, or counted as lost by a counter of a switch. The periods of alternate marking
+// match the packet numbers exactly, or are flagged. At last both links are cut, which affects BGP.
 func TestFRRLACP(t *testing.T) {
 	needFRR(t)
 	n := newCutNet(t, false)
@@ -33,7 +33,7 @@ func TestFRRLACP(t *testing.T) {
 
 	for i, what := range []string{"set down at the first switch", "set down at the second switch",
 		"set down at the second switch", "deleted"} {
-		port, link := n.busier(i == 2) // TCP takes one, and the flow the same or the other
+		port, link := n.busier(i == 2) // TCP uses one link, and the flow the same or the other
 		sessions := n.sessions()
 		down := map[string]func(){
 			"set down at the first switch": n.sets(0, link+" down"), "set down at the second switch": n.sets(1, link+" down"),
@@ -54,7 +54,7 @@ func TestFRRLACP(t *testing.T) {
 		took = n.member(port, schema.OperUp)
 		flow.await(cutPeriods)
 		lost := flow.missing() - missing
-		for began := time.Now(); lost > 0 && time.Since(began) < time.Second; { // one may be on its way
+		for began := time.Now(); lost > 0 && time.Since(began) < time.Second; { // one may be under way
 			<-time.After(10 * time.Millisecond)
 			lost = flow.missing() - missing
 		}
@@ -85,7 +85,7 @@ func TestFRRLACP(t *testing.T) {
 		took.Round(time.Millisecond), flow.missing()-missing, n.books().since(before).losses())
 	stopTCP()
 	flow.stop()
-	for _, s := range n.switches { // so that there is rest
+	for _, s := range n.switches { // wait until no frames are under way
 		s.kill["bgpd"]()
 	}
 	<-time.After(cutRest)
@@ -101,7 +101,7 @@ func TestFRRLACP(t *testing.T) {
 	}
 }
 
-// lagConfig is cutConfig with the two links as one PortChannel.
+// lagConfig returns cutConfig with the two links as one PortChannel.
 func lagConfig(n int) device.ConfigDB {
 	empty := swss.FieldValues{"NULL": "NULL"}
 	config := cutConfig(n)
@@ -118,7 +118,7 @@ func lagConfig(n int) device.ConfigDB {
 	return config
 }
 
-// lagBGP has a session over the PortChannel.
+// lagBGP returns a BGP configuration with a session over the PortChannel.
 func lagBGP(n int) string {
 	return fmt.Sprintf(`router bgp %d
  bgp router-id 10.255.0.%d
@@ -142,7 +142,7 @@ func (s *frrSwitch) setLAG(status string) {
 	}
 }
 
-// lacp is how many frames LACP has received and sent at a port.
+// lacp returns how many frames LACP has received and sent at a port.
 func (s *frrSwitch) lacp(port string) (received, sent int64) {
 	for field, text := range s.row(swss.CountersDB, schema.CountersLACP, cutLAG+":"+port) {
 		v, err := strconv.ParseInt(text, 10, 64)
@@ -161,7 +161,7 @@ func (s *frrSwitch) lacp(port string) (received, sent int64) {
 	return received, sent
 }
 
-// member waits until a member of the PortChannel does that at both switches, and says how long that took.
+// member waits until a member of the PortChannel has a state at both switches, and returns how long that took.
 func (n *cutNet) member(port, does string) time.Duration {
 	n.t.Helper()
 	var took time.Duration
@@ -173,7 +173,7 @@ func (n *cutNet) member(port, does string) time.Duration {
 	return took
 }
 
-// busier is the member, and its link, that the first switch sends most by, or the other one.
+// busier returns the member, and its link, on which the first switch sends most, or the other one.
 func (n *cutNet) busier(other bool) (port, link string) {
 	n.t.Helper()
 	sent := func(port string) int64 {
@@ -191,7 +191,7 @@ func (n *cutNet) busier(other bool) (port, link string) {
 	return "Ethernet8", "eth3"
 }
 
-// sessions says how often the session of BGP was made, at the first switch.
+// sessions returns how often the first switch established its BGP session.
 func (n *cutNet) sessions() string {
 	n.t.Helper()
 	out, err := in(n.t, n.sides[0], "vtysh", "--vty_socket", n.switches[0].dir, "-c", "show bgp neighbors 10.0.0.1 json")

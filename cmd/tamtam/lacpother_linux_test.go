@@ -18,7 +18,7 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// needLACP skips where the tests against others' LACP are not asked for: they take a minute each.
+// needLACP skips the tests against other LACP implementations unless they are requested, since each takes a minute.
 func needLACP(t *testing.T, tools ...string) {
 	if os.Getenv(frrWanted) == "" {
 		t.Skipf("%s is not set: make lacp-test runs LACP against others", frrWanted)
@@ -36,13 +36,13 @@ func needLACP(t *testing.T, tools ...string) {
 // An otherLACP is another implementation, in a namespace, with the links o1 and o2.
 type otherLACP struct {
 	ns string
-	// sees is what it says of its partner at a link: the number of the port there, and whether it sends to it; mute has it
-	// cease to speak LACP while its links stay up.
+	// sees returns its view of its partner at a link: the number of the port there, and whether it sends to it. mute
+	// makes it stop LACP while its links stay up.
 	sees func(link int) (port string, sends bool)
 	mute func()
 }
 
-// Open vSwitch in user space is a LACP that nobody here has written.
+// LACP works with Open vSwitch in user space, which is an independent implementation.
 func TestLACPWithOpenVSwitch(t *testing.T) {
 	needLACP(t, "ovs-vswitchd", "ovsdb-server", "ovs-vsctl", "ovsdb-tool", "ovs-appctl")
 	ns, dir := namespace(t, "ovs"), t.TempDir()
@@ -67,7 +67,7 @@ func TestLACPWithOpenVSwitch(t *testing.T) {
 	startIn(t, ns, "OVS_RUNDIR="+dir, "ovs-vswitchd", "unix:"+at("db.sock"), "--unixctl="+at("vs.ctl"), "--disable-system")
 	vsctl("add-br", "br0", "--", "set", "bridge", "br0", "datapath_type=netdev")
 	vsctl("add-bond", "br0", "bond0", "o1", "o2", "lacp=active", "bond_mode=balance-tcp")
-	// br0 has the address, and answers; this kernel would, too, with the link's MAC
+	// br0 has the address, and answers. This kernel would answer too, with the link's MAC.
 	for _, link := range []string{"o1", "o2"} {
 		run("ip", "link", "set", link, "arp", "off")
 	}
@@ -88,7 +88,7 @@ func TestLACPWithOpenVSwitch(t *testing.T) {
 	})
 }
 
-// Linux' bonding driver, where the kernel has one.
+// LACP works with Linux' bonding driver, if the kernel has one.
 func TestLACPWithLinuxBond(t *testing.T) {
 	needLACP(t)
 	ns := namespace(t, "bond")
@@ -121,7 +121,7 @@ func TestLACPWithLinuxBond(t *testing.T) {
 	})
 }
 
-// twoLinks makes a namespace for a switch, with the links eth1 and eth2 to o1 and o2 of another one.
+// twoLinks creates a namespace for a switch, with the links eth1 and eth2 to o1 and o2 of another one.
 func twoLinks(t *testing.T, other string) string {
 	ns := namespace(t, "sw")
 	for i := 1; i <= 2; i++ {
@@ -132,8 +132,8 @@ func twoLinks(t *testing.T, other string) string {
 	return ns
 }
 
-// lacpWith has a switch aggregate two links with another one: they agree on who is who; one link is cut and heals; each
-// daemon in turn is killed and comes back; the other falls silent.
+// lacpWith makes a switch aggregate two links with another implementation. They agree on their partners. One link is
+// cut and restored. Each daemon in turn is killed and restarted. Finally the other implementation falls silent.
 func lacpWith(t *testing.T, ns string, other otherLACP) {
 	server := swsstest.StartServer(t)
 	s := &frrSwitch{t: t, ns: ns, redis: server.Open(), unix: "unix:" + server.Unix, dir: t.TempDir(),

@@ -20,16 +20,16 @@ import (
 	"tamtam/swss/schema"
 )
 
-// The sizes and limits of the leaf-spine test.
+// Sizes and limits of the leaf-spine test.
 const (
 	spineRoutes = 20_000
-	// spineAgain is within which traffic has to be whole again when syncd was killed amid them.
+	// spineAgain is the maximum time until traffic is complete again after syncd was killed while routes are added.
 	spineAgain = 5 * time.Second
-	// spineLines is how many lines a daemon may log meanwhile.
+	// spineLines is the maximum number of lines that a daemon may log meanwhile.
 	spineLines = 50
 )
 
-// A leafSpine is four switches with FRR, a host at each leaf, and BIRD as a router outside, at the second leaf.
+// A leafSpine is four switches with FRR, a host at each leaf, and BIRD as an external router at the second leaf.
 //
 //	h1 -- leaf1 == spine1, spine2 == leaf2 -- h2
 //	                                      \-- bird
@@ -37,17 +37,17 @@ type leafSpine struct {
 	t        *testing.T
 	switches map[string]*frrSwitch
 	hosts    map[string]*netns.Namespace
-	bird     string                    // its namespace
+	bird     string                    // BIRD's namespace
 	dir      string                    // BIRD's files
-	base     map[string][]netip.Prefix // by switch: what is in the chip besides BGP's routes
+	base     map[string][]netip.Prefix // by switch: the chip's routes that are not from BGP
 	traffic  *spineTraffic
-	began    time.Time // of the step
+	began    time.Time // start of the step
 }
 
 func spineNames() []string { return []string{"leaf1", "leaf2", "spine1", "spine2"} }
 
-// Four switches with FRR, unnumbered BGP for IPv4 and IPv6, hosts, and BIRD outside. After each step traffic must be
-// whole again, and Linux, APPL_DB and the chip of each switch have the same routes, all of them in force.
+// Four switches run FRR with unnumbered BGP for IPv4 and IPv6, with hosts, and BIRD outside. After each step traffic
+// must be complete again. Linux, APPL_DB and the chip of each switch must have the same routes, all of them active.
 func TestFRRLeafSpine(t *testing.T) {
 	needFRR(t)
 	if _, err := exec.LookPath("bird"); err != nil {
@@ -102,7 +102,7 @@ func newLeafSpine(t *testing.T) *leafSpine {
 		}
 	}
 	for _, name := range spineNames() {
-		mustIn(t, sides[name], "sysctl -qw net.ipv6.conf.default.disable_ipv6=0") // of host interfaces, not of wires
+		mustIn(t, sides[name], "sysctl -qw net.ipv6.conf.default.disable_ipv6=0") // for host interfaces, not wires
 		n.startSwitch(name, sides[name])
 	}
 	n.startBIRD()
@@ -129,7 +129,7 @@ func newLeafSpine(t *testing.T) *leafSpine {
 	return n
 }
 
-// reach waits until a host has an answer from an address.
+// reach waits until a host receives an answer from an address.
 func (n *leafSpine) reach(from *netns.Namespace, addr string) {
 	n.t.Helper()
 	n.switches["leaf1"].until(addr+" answers", func() bool {
@@ -137,8 +137,8 @@ func (n *leafSpine) reach(from *netns.Namespace, addr string) {
 	})
 }
 
-// startSwitch starts a switch, and FRR when its interfaces are there: zebra may miss addresses that come while it
-// begins.
+// startSwitch starts a switch, and FRR once its interfaces exist. zebra may miss addresses that are added while it
+// starts.
 func (n *leafSpine) startSwitch(name, ns string) {
 	wires := []string{"--port", "Ethernet4=w4", "--port", "Ethernet8=w8"}
 	if strings.HasPrefix(name, "leaf") {
@@ -161,7 +161,8 @@ func (n *leafSpine) startSwitch(name, ns string) {
 
 func spineNumber(name string) int { return slices.Index(spineNames(), name) + 1 }
 
-// spineInterfaces are the interfaces of a switch with addresses, by name; those of unnumbered sessions have none.
+// spineInterfaces returns the interfaces of a switch with their addresses, by name. Interfaces of unnumbered sessions
+// have none.
 func spineInterfaces(name string) map[string][]string {
 	n := spineNumber(name)
 	list := map[string][]string{"Ethernet4": nil, "Ethernet8": nil,
@@ -244,7 +245,7 @@ func spineBGP(name string) string {
 	return b.String() + "exit\n"
 }
 
-// startBIRD starts the router outside, which announces its address 10.99.0.1.
+// startBIRD starts the external router, which announces its address 10.99.0.1.
 func (n *leafSpine) startBIRD() {
 	dir, err := os.MkdirTemp("", "bird")
 	if err != nil {
@@ -260,7 +261,7 @@ func (n *leafSpine) startBIRD() {
 	startIn(n.t, n.bird, "", "bird", "-f", "-c", filepath.Join(dir, "bird.conf"), "-s", filepath.Join(dir, "ctl"))
 }
 
-// birdRoutes has BIRD announce these routes besides its own.
+// birdRoutes makes BIRD announce these routes besides its own.
 func (n *leafSpine) birdRoutes(routes ...string) {
 	text := `router id 10.99.0.1;
 protocol device {}
@@ -300,7 +301,7 @@ func minus(a, b []netip.Prefix) (list []netip.Prefix) {
 
 var destOfRoute = regexp.MustCompile(`ROUTE_ENTRY:.*"dest":"([^"]+)"`)
 
-// allRoutes returns those of BGP in ROUTE_TABLE and in Linux, and all of the chip, sorted.
+// allRoutes returns the routes of BGP in ROUTE_TABLE and in Linux, and all routes of the chip, sorted.
 func (s *frrSwitch) allRoutes() (rows, chip, linux []netip.Prefix, err error) {
 	table, err := swss.NewTable(s.redis.DB(swss.ApplDB), schema.AppRoute).Dump(s.t.Context())
 	if err != nil {
@@ -361,8 +362,8 @@ func (s *frrSwitch) ready() string {
 	return ""
 }
 
-// disagree says in what Linux, ROUTE_TABLE and the chip differ, or that a daemon is not ready; "" if neither. pending
-// are routes that are not in the chip.
+// disagree describes how Linux, ROUTE_TABLE and the chip differ, or which daemon is not ready. It returns "" if there
+// is no difference. pending are routes that are not in the chip.
 func (n *leafSpine) disagree(s *frrSwitch, pending ...netip.Prefix) string {
 	rows, chip, linux, err := s.allRoutes()
 	if err != nil {
@@ -382,7 +383,7 @@ func (n *leafSpine) disagree(s *frrSwitch, pending ...netip.Prefix) string {
 	return s.ready()
 }
 
-// settled waits until the tables of all switches agree and traffic is whole again, and logs what the step has cost.
+// settled waits until the tables of all switches agree and traffic is complete again. It logs the losses of the step.
 func (n *leafSpine) settled(what string, pending ...netip.Prefix) (longest time.Duration) {
 	n.t.Helper()
 	lost, why, from := 0, "", n.began
@@ -410,7 +411,7 @@ func (n *leafSpine) settled(what string, pending ...netip.Prefix) (longest time.
 	return longest
 }
 
-// does does something and waits until all is well again.
+// does runs a step and waits until everything works again.
 func (n *leafSpine) does(what string, do func(), pending ...netip.Prefix) time.Duration {
 	n.t.Helper()
 	n.began = time.Now()
@@ -418,7 +419,7 @@ func (n *leafSpine) does(what string, do func(), pending ...netip.Prefix) time.D
 	return n.settled(what, pending...)
 }
 
-// session reports whether a switch's neighbour at a port has told routes.
+// session reports whether a switch's neighbour at a port has announced routes.
 func (n *leafSpine) session(name, port string) bool {
 	rows, err := swss.NewTable(n.switches[name].redis.DB(swss.ApplDB), schema.AppRoute).Dump(n.t.Context())
 	if err != nil {
@@ -474,7 +475,7 @@ func (n *leafSpine) links() {
 	}
 }
 
-// linkLocal has BIRD announce routes with a next hop of the link, and with one that does not answer.
+// linkLocal makes BIRD announce routes with a next hop on the link, and with one that does not answer.
 func (n *leafSpine) linkLocal() {
 	leaf := n.switches["leaf2"]
 	n.reach(n.hosts["h1"], "2001:db8:60::1")
@@ -500,7 +501,7 @@ func (n *leafSpine) linkLocal() {
 	})
 }
 
-// mtu gives ports MTUs above and below those of the wires.
+// mtu sets MTUs of ports above and below those of the wires.
 func (n *leafSpine) mtu() {
 	leaf, spine := n.switches["leaf1"], n.switches["spine1"]
 	set := func(s *frrSwitch, port, mtu string) { s.setPort(port, swss.FieldValues{"mtu": mtu}) }
@@ -567,7 +568,8 @@ func manyRoutes(count int) (list []string) {
 	return list
 }
 
-// manyRoutes has BIRD announce and withdraw many routes; syncd of a spine is killed amid them, and when all are there.
+// manyRoutes makes BIRD announce and withdraw many routes. syncd of a spine is killed while they are added, and once
+// all exist.
 func (n *leafSpine) manyRoutes() {
 	last := fmt.Sprintf("20.0.%d.%d/32", (spineRoutes-1)>>8, (spineRoutes-1)&255)
 	all := func(there bool) {

@@ -17,8 +17,8 @@ import (
 const (
 	spineFlows = 8
 	spineGap   = 10 * time.Millisecond
-	// spineLate is how long a packet may be under way before it counts as lost, spineWhole for how long nothing may have
-	// been lost when traffic counts as whole.
+	// spineLate is the time after which a packet counts as lost. spineWhole is the time without losses after which
+	// traffic counts as complete.
 	spineLate, spineWhole = 500 * time.Millisecond, time.Second
 )
 
@@ -28,7 +28,7 @@ type spineFlow struct {
 	got  []bool
 }
 
-// spineTraffic are flows from a host to others, until the test ends.
+// spineTraffic sends flows from a host to others, until the test ends.
 type spineTraffic struct {
 	t     *testing.T
 	end   chan struct{}
@@ -44,7 +44,7 @@ func newSpineTraffic(t *testing.T) *spineTraffic {
 	return tr
 }
 
-// add begins flows from one host to an address of another.
+// add starts flows from one host to an address of another.
 func (tr *spineTraffic) add(from, to *netns.Namespace, addr string) {
 	tr.t.Helper()
 	at := &net.UDPAddr{IP: net.ParseIP(addr), Port: 7000}
@@ -80,7 +80,7 @@ func (tr *spineTraffic) add(from, to *netns.Namespace, addr string) {
 			case <-tick.C:
 			}
 			for i, c := range out {
-				_, _ = c.WriteToUDP(tr.next(first+i), at) // where there is no way, it is lost
+				_, _ = c.WriteToUDP(tr.next(first+i), at) // without a route the packet is lost
 			}
 		}
 	})
@@ -115,15 +115,15 @@ func (tr *spineTraffic) receive(in *net.UDPConn) {
 	}
 }
 
-// since returns how many packets that were sent after a time have been lost, and the longest time for which a flow lost
-// all. whole reports whether nothing of the last spineWhole was.
+// since returns how many packets sent after a time have been lost, and the longest time for which a flow lost all
+// packets. whole reports whether nothing was lost within the last spineWhole.
 func (tr *spineTraffic) since(began time.Time) (lost int, longest time.Duration, whole bool) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	late := time.Now().Add(-spineLate)
 	whole = late.Add(-spineWhole).After(began)
 	for _, f := range tr.flows {
-		before := began // when the last packet was sent that has come
+		before := began // when the last received packet was sent
 		for i, at := range f.sent {
 			switch {
 			case at.Before(began) || at.After(late):
@@ -147,7 +147,7 @@ func (tr *spineTraffic) await(d time.Duration) {
 	}
 }
 
-// cost describes what the traffic has lost since a time.
+// cost describes the losses of the traffic since a time.
 func (tr *spineTraffic) cost(began time.Time) string {
 	lost, longest, _ := tr.since(began)
 	return fmt.Sprintf("%d packets lost, a flow for at most %s", lost, longest.Round(time.Millisecond))

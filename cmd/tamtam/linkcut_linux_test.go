@@ -22,20 +22,21 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// Of the test of links that are cut.
+// Parameters of the tests that cut links.
 const (
 	cutInterval = altmark.Interval(0)    // a second
-	cutMaxDelay = 300 * time.Millisecond // of a packet between the switches
-	cutPeriods  = 4                      // that each state of the links lasts
-	cutRate     = "20M"                  // of TCP, bits per second
-	// cutRest is when all counters have been written, and hostifd has told what it lost, cutCounts when at the latest.
+	cutMaxDelay = 300 * time.Millisecond // maximum delay of a packet between the switches
+	cutPeriods  = 4                      // number of periods for which each state of the links lasts
+	cutRate     = "20M"                  // TCP's rate in bits per second
+	// cutRest is the time after which all counters have been written, and hostifd has reported its losses. cutCounts is
+	// the maximum time for that.
 	cutRest, cutCounts = 11 * time.Second, 15 * time.Second
 )
 
-// Two switches with two links between them, of which BGP prefers the first, and Linux hosts that talk through both:
-// TCP, and a flow of numbered packets with alternate marking. The first link is cut and heals: at this switch, at the
-// other, and by deletion of its interfaces. Each frame that a host has sent is received by the other, or lost, and then
-// a counter of a switch names it. The periods of alternate marking say exactly what the numbers do, or are flagged.
+// Two switches have two links between them, of which BGP prefers the first. Linux hosts communicate through both, with
+// TCP, and a flow of numbered packets with alternate marking. The first link is cut and restored: at this switch, at
+// the other, and by deletion of its interfaces. Each frame that a host sent is received by the other, or counted as
+// lost by a counter of a switch. The periods of alternate marking match the packet numbers exactly, or are flagged.
 func TestFRRLinkCut(t *testing.T) {
 	needFRR(t)
 	n := newCutNet(t, false)
@@ -70,7 +71,7 @@ func TestFRRLinkCut(t *testing.T) {
 	}
 	stopTCP()
 	flow.stop()
-	for _, s := range n.switches { // they greet each other each second, and the counters are read one after the other
+	for _, s := range n.switches { // they send keepalives every second, and the counters are read one after the other
 		s.kill["bgpd"]()
 	}
 	all := n.settled()
@@ -88,13 +89,13 @@ type cutNet struct {
 	sides    [2]string
 	hosts    [2]*netns.Namespace
 	switches [2]*frrSwitch
-	both     bool  // IPv6 too, and over both links alike
+	both     bool  // IPv6 too, and over both links equally
 	lag      bool  // the links are one PortChannel, which is down at first
-	began    books // what had been counted before there was BGP
+	began    books // counters before BGP started
 }
 
-// newCutNet makes the namespaces and links: eth1 of a switch leads to its host, eth2 and eth3 to the other switch, and
-// mgmt too, for gNMI.
+// newCutNet creates the namespaces and links. eth1 of a switch leads to its host, and eth2 and eth3 to the other
+// switch. So does mgmt, for gNMI.
 func newCutNet(t *testing.T, both bool) *cutNet {
 	n := &cutNet{t: t, both: both, sides: [2]string{namespace(t, "s1"), namespace(t, "s2")}}
 	for i, side := range n.sides {
@@ -107,8 +108,8 @@ func newCutNet(t *testing.T, both bool) *cutNet {
 		mustIn(t, side, "sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.arp_ignore=2 net.ipv4.conf.all.arp_announce=1 "+
 			"net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1 net.ipv6.conf.all.forwarding=1")
 		ip(t, fmt.Sprintf("-n %s link add eth1 type veth peer name host netns %s", side, h.Path()))
-		// Linux counts a segment of TCP that is not cut yet as one frame. Here its counters are compared with
-		// those of the switch, and so it cuts them before.
+		// Linux counts a TCP segment that is not yet split by GSO as one frame. Here its counters are compared with
+		// those of the switch, so it must split segments first.
 		mustIn(t, side, "ip link set eth1 gso_max_size 1000 up")
 		quiet := func() error {
 			return os.WriteFile("/proc/sys/net/ipv6/conf/all/disable_ipv6", []byte("1"), 0)
@@ -134,7 +135,7 @@ func newCutNet(t *testing.T, both bool) *cutNet {
 	return n
 }
 
-// link makes a link between the switches.
+// link creates a link between the switches.
 func (n *cutNet) link(name string) {
 	n.t.Helper()
 	ip(n.t, fmt.Sprintf("-n %s link add %s type veth peer name %s netns %s", n.sides[0], name, name, n.sides[1]))
@@ -143,12 +144,12 @@ func (n *cutNet) link(name string) {
 	}
 }
 
-// sets returns what sets an interface of a switch.
+// sets returns a function that sets an interface of a switch.
 func (n *cutNet) sets(i int, what string) func() {
 	return func() { n.t.Helper(); mustIn(n.t, n.sides[i], "ip link set "+what) }
 }
 
-// start starts the switches, and returns when the routes are there and the sessions active.
+// start starts the switches, and returns once the routes exist and the sessions are active.
 func (n *cutNet) start() {
 	var bgps [2]string
 	for i := range n.sides {
@@ -193,7 +194,7 @@ func (n *cutNet) start() {
 	}
 }
 
-// over waits until the chips of both switches reach the other's host by a port, and says how long that took.
+// over waits until the chips of both switches reach the other's host by a port, and returns how long that took.
 func (n *cutNet) over(port string) time.Duration {
 	n.t.Helper()
 	var took time.Duration
@@ -212,8 +213,8 @@ func (s *frrSwitch) inASIC(prefix string) bool {
 	return err == nil && strings.Contains(strings.Join(keys, "\n"), `"dest":"`+prefix+`"`)
 }
 
-// cutConfig is the configuration of switch n: all ports route. Nothing is copied to the CPU, so that each frame has one
-// end.
+// cutConfig returns the configuration of switch n, in which all ports route. Nothing is copied to the CPU, so each
+// frame has only one destination.
 func cutConfig(n int) device.ConfigDB {
 	empty := swss.FieldValues{"NULL": "NULL"}
 	role, from := "initiator", swss.FieldValues{"IN_PORTS": "Ethernet0"}
@@ -249,7 +250,7 @@ func cutConfig(n int) device.ConfigDB {
 	}
 }
 
-// cutBGP has a session over each link, and prefers what the first one says.
+// cutBGP returns a BGP configuration with a session over each link, which prefers the routes of the first.
 func cutBGP(n int) string {
 	return fmt.Sprintf(`router bgp %d
  bgp router-id 10.255.0.%d
@@ -267,8 +268,8 @@ exit
 `, 65000+n, n, fmt.Sprintf("10.0.0.%d", 2-n), fmt.Sprintf("10.0.0.%d", 4-n))
 }
 
-// startTCP sends by iperf3 from the first host to the second, if it is installed, until the function that it returns is
-// called, which says what came of it.
+// startTCP sends with iperf3 from the first host to the second, if it is installed. The returned function stops it and
+// logs the result.
 func (n *cutNet) startTCP() (stop func()) {
 	if _, err := exec.LookPath("iperf3"); err != nil {
 		n.t.Log("iperf3 is not installed: there is no TCP beside the flow")
@@ -304,7 +305,7 @@ func (n *cutNet) startIperf(to, port string, options ...string) (stop func()) {
 	}
 }
 
-// A book is a counter's name, with the switch or host that has it, and a books all of them.
+// books maps the names of counters, with the switch or host that has them, to their values.
 type books map[string]int64
 
 // books reads all counters.
@@ -369,12 +370,12 @@ func (s *frrSwitch) read(b books, who string) {
 
 func cutPorts() []string { return []string{"Ethernet0", "Ethernet4", "Ethernet8"} }
 
-// wireRow is what is said of a port's wire; nil: nothing.
+// wireRow returns the row of a port's wire, or nil if there is none.
 func (s *frrSwitch) wireRow(port string) swss.FieldValues {
 	return s.row(swss.StateDB, schema.StateWire, port)
 }
 
-// portStats are a port's statistics of SAI; nil: there are none.
+// portStats returns a port's SAI statistics, or nil if there are none.
 func (s *frrSwitch) portStats(port string) swss.FieldValues {
 	oids, err := s.redis.DB(swss.CountersDB).Client().HGetAll(s.t.Context(), schema.CountersPortNameMap).Result()
 	if err != nil {
@@ -398,7 +399,7 @@ func (s *frrSwitch) row(db swss.DBName, table, key string) swss.FieldValues {
 	return row
 }
 
-// counts says that all counters of a port are there, which is so once the chip has it.
+// counts reports whether all counters of a port exist, which is so once the chip has the port.
 func (s *frrSwitch) counts(port string) bool {
 	runts := s.wireRow(port)[schema.WireDropped+drop.Runt.String()]
 	return runts != "" && runts != schema.WireUnknown && s.portStats(port) != nil
@@ -421,14 +422,14 @@ func (s *frrSwitch) lostAtHost() (sum int64) {
 	return sum
 }
 
-// firstLostOut is the first of the wire's losses that are of frames to be sent.
+// firstLostOut is the index of the first wire loss that concerns frames to be sent.
 var firstLostOut = slices.IndexFunc(schema.WireLosses[:], func(l schema.WireLoss) bool {
 	return l.Name == "exceeds-mtu"
 })
 
 type linuxCount struct{ received, sent int64 }
 
-// linuxCounters are those of the interfaces of a namespace.
+// linuxCounters returns the counters of the interfaces of a namespace.
 func linuxCounters(t *testing.T, ns string) map[string]linuxCount {
 	t.Helper()
 	all := map[string]linuxCount{}
@@ -446,7 +447,7 @@ func linuxCounters(t *testing.T, ns string) map[string]linuxCount {
 	return all
 }
 
-// since is what was counted since then.
+// since returns the differences to an earlier reading.
 func (b books) since(then books) books {
 	d := books{}
 	for name, n := range b {
@@ -455,7 +456,7 @@ func (b books) since(then books) books {
 	return d
 }
 
-// sum adds the counters of these names; * is any port.
+// sum adds up the counters with these names; * stands for any port.
 func (b books) sum(names ...string) (sum int64) {
 	for _, name := range names {
 		if before, after, any := strings.Cut(name, "*"); any {
@@ -477,7 +478,7 @@ func (b books) at(name string) int64 {
 	return n
 }
 
-// lost are the counters of a switch that name losses: of frames that came, or that were to be sent.
+// lostAt returns the names of a switch's loss counters, for received frames or for those to be sent.
 func lostAt(who, port string, in bool) (names []string) {
 	for i, why := range schema.WireLosses {
 		if i < firstLostOut == in {
@@ -487,12 +488,12 @@ func lostAt(who, port string, in bool) (names []string) {
 	return names
 }
 
-// dropsAt are the discards of a switch's chip.
+// dropsAt returns the names of the discard counters of a switch's chip.
 func dropsAt(who, port string) []string {
 	return []string{who + port + " discards in", who + port + " discards out", who + port + " errors in"}
 }
 
-// losses says what was lost where.
+// losses describes which losses occurred where.
 func (b books) losses() string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(b)) {
@@ -506,13 +507,13 @@ func (b books) losses() string {
 	return strings.Join(list, ", ")
 }
 
-// An account says that frames that were counted at one place are those that were counted at others.
+// An account states that the frames counted at one place are the frames counted at other places.
 type account struct {
 	what     string
 	in, outs []string
 }
 
-// accounts are those of hosts, of links and of switches: one beside the other they lead from host to host.
+// accounts returns the accounts of hosts, links and switches. Side by side they lead from host to host.
 func accounts() (list []account) {
 	for i := 1; i <= 2; i++ {
 		s, h := fmt.Sprintf("s%d ", i), fmt.Sprintf("h%d ", i)
@@ -533,13 +534,17 @@ func accounts() (list []account) {
 	return list
 }
 
-// unmoved waits until no counter moves any more: what the first switch said before the second listened is not counted.
+// unmoved waits until no counter changes any more, and returns the counters. So frames from before both switches
+// listened can be excluded.
 func (n *cutNet) unmoved() books {
 	n.t.Helper()
 	for _, s := range n.switches {
 		for _, port := range cutPorts() {
 			s.until("the counters of "+port+" are there", func() bool { return s.counts(port) })
 		}
+		s.until("the counters of LLDP are there", func() bool {
+			return s.row(swss.CountersDB, schema.CountersHost, "hostifd") != nil
+		})
 	}
 	before := n.books()
 	for began := time.Now(); time.Since(began) < 4*frrTime; {
@@ -554,8 +559,8 @@ func (n *cutNet) unmoved() books {
 	return nil
 }
 
-// settled waits until nothing is on its way and all accounts hold, of what was counted since the beginning, or says
-// which do not.
+// settled waits until no frame is under way and all accounts hold for the counts since the beginning. It reports
+// accounts that do not hold.
 func (n *cutNet) settled() books {
 	n.t.Helper()
 	for began := time.Now(); ; <-time.After(500 * time.Millisecond) {
@@ -576,7 +581,7 @@ func (n *cutNet) settled() books {
 	}
 }
 
-// tcpResult is the part of what iperf3 says that matters.
+// tcpResult returns the relevant part of iperf3's output.
 func tcpResult(text string) string {
 	var r struct {
 		End struct {

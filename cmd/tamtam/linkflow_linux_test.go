@@ -21,12 +21,12 @@ import (
 
 const (
 	flowGap = 2 * time.Millisecond // between packets
-	// flowPause is how long before and after the end of a period nothing is sent, so that each packet, lost or
-	// not, has one period beyond doubt.
+	// flowPause is the time before and after the end of a period in which nothing is sent. So the period of each
+	// packet, lost or not, is certain.
 	flowPause = 50 * time.Millisecond
 )
 
-// A cutFlow is a flow of numbered packets, and what both hosts know of it.
+// A cutFlow is a flow of numbered packets, with the records of both hosts.
 type cutFlow struct {
 	t     *testing.T
 	end   chan struct{}
@@ -34,7 +34,7 @@ type cutFlow struct {
 
 	mu       sync.Mutex
 	sent     []uint64          // the period of each packet
-	received map[uint64]string // by number; what is wrong with its mark, "": nothing
+	received map[uint64]string // error of its mark by number; empty means that the mark is right
 	twice    int
 	doubtful map[uint64]bool // periods in which the sender was not on time
 }
@@ -63,7 +63,8 @@ func (n *cutNet) startFlowTo(addr string) *cutFlow {
 	return f
 }
 
-// prepareReceiver has room for all that comes while nobody reads, and the field that has the marks.
+// prepareReceiver enlarges the receive buffer for times when no goroutine reads. It also enables reception of the field
+// with the marks.
 func prepareReceiver(c *net.UDPConn, v6 bool) error {
 	raw, err := c.SyscallConn()
 	if err != nil {
@@ -86,7 +87,7 @@ func prepareReceiver(c *net.UDPConn, v6 bool) error {
 	return failed
 }
 
-// send sends a packet each flowGap, but none near the end of a period.
+// send sends a packet every flowGap, but none near the end of a period.
 func (f *cutFlow) send(c *net.UDPConn) {
 	tick := time.NewTicker(flowGap)
 	defer tick.Stop()
@@ -126,7 +127,7 @@ func quiet(t time.Time) (uint64, bool) {
 	return k, before == k && after == k
 }
 
-// receive notes what comes, until the socket is closed.
+// receive records received packets until the socket is closed.
 func (f *cutFlow) receive(c *net.UDPConn) {
 	b, oob := make([]byte, 2048), make([]byte, 256)
 	for {
@@ -167,7 +168,7 @@ func tosOf(oob []byte) (byte, error) {
 	return 0, fmt.Errorf("no TOS")
 }
 
-// await waits for so many periods.
+// await waits for a number of periods.
 func (f *cutFlow) await(periods int) {
 	tick := time.NewTicker(cutInterval.Duration())
 	defer tick.Stop()
@@ -186,7 +187,7 @@ func (f *cutFlow) stop() {
 	f.ended.Wait()
 }
 
-// missing is how many packets have not come, some of which are still on their way.
+// missing returns how many packets have not arrived. Some of them may still be under way.
 func (f *cutFlow) missing() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -196,7 +197,7 @@ func (f *cutFlow) missing() int {
 // collect runs `tamtam collect` in the network of the first switch.
 func (n *cutNet) collect() <-chan liveResult { return n.collectOf("flow") }
 
-// collectOf does it for a session.
+// collectOf does the same as collect for a given session.
 func (n *cutNet) collectOf(session string) <-chan liveResult {
 	file := filepath.Join(n.t.TempDir(), "paths.yaml")
 	text := fmt.Sprintf(
@@ -209,10 +210,10 @@ func (n *cutNet) collectOf(session string) <-chan liveResult {
 		"--insecure", "--format", "json"))
 }
 
-// A flowPeriod is what the hosts know of a period.
+// A flowPeriod holds the hosts' counts of a period.
 type flowPeriod struct{ sent, received uint64 }
 
-// byPeriod sorts the packets.
+// byPeriod groups the packets by period.
 func (f *cutFlow) byPeriod() map[uint64]*flowPeriod {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -238,8 +239,8 @@ func (f *cutFlow) byPeriod() map[uint64]*flowPeriod {
 	return all
 }
 
-// compare holds the collector's periods against the numbers: what is ok is exact. It returns in how many of these
-// packets were lost.
+// compare compares the collector's periods with the numbers: an ok period must be exact. It returns in how many of
+// these packets were lost.
 func (f *cutFlow) compare(results <-chan liveResult) (lossy int) {
 	f.t.Helper()
 	truth := f.byPeriod()
@@ -284,7 +285,7 @@ func (f *cutFlow) compare(results <-chan liveResult) (lossy int) {
 	f.t.Logf("alternate marking: %d periods are exact, %d of them with losses, %d packets; %d are flagged; %d packets "+
 		"of the flow were lost in all",
 		exact, lossy, lost, flagged, f.missing())
-	if len(delays) == 0 || slices.Min(delays) < 0 { // both switches have this machine's clock
+	if len(delays) == 0 || slices.Min(delays) < 0 { // both switches use this machine's clock
 		f.t.Errorf("delays between the switches: %v", delays)
 	} else {
 		f.t.Logf("%d delays between the switches, %s to %s", len(delays), slices.Min(delays), slices.Max(delays))

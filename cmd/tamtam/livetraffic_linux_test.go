@@ -25,10 +25,10 @@ import (
 	"tamtam/swss/schema"
 )
 
-// TCP between two hosts whose interfaces are as Linux makes them, with all offloads, goes through the switch
-// whole, also where a session stamps it: segments that have no room for a record leave without one and are
-// counted, and with clamp-mss there are none. Each frame that a host has sent is one that the switch has received or
-// has counted as lost. An interface that appears later is taken up.
+// TCP between two hosts, whose interfaces have Linux's default offloads, passes the switch without loss. This also
+// holds if a session stamps it. Segments without space for a record leave without one and are counted; with clamp-mss
+// there are none. Each frame that a host sent was received by the switch, or counted as lost. An interface that appears
+// later is also used.
 func TestLiveTraffic(t *testing.T) {
 	racetest.Live(t)
 	if !netnstest.Own(t) {
@@ -104,7 +104,7 @@ func liveTrafficConfig() device.ConfigDB {
 	}
 }
 
-// newHost makes a host 10.9.0.N behind ethN. Nothing in it speaks of its own accord but ARP.
+// newHost creates a host 10.9.0.N behind ethN. It sends nothing of its own accord except ARP.
 func newHost(t *testing.T, n int) *netns.Namespace {
 	t.Helper()
 	h, err := netns.New()
@@ -128,8 +128,7 @@ func newHost(t *testing.T, n int) *netns.Namespace {
 	return h
 }
 
-// watchStamps reads stamps as they come to a host, until the function that it returns is called, which says how many
-// frames had one.
+// watchStamps reads stamps that come to a host. The returned function stops it and returns how many frames had one.
 func watchStamps(t *testing.T, host *netns.Namespace) func() int64 {
 	t.Helper()
 	var in *capture.Live
@@ -152,10 +151,10 @@ func watchStamps(t *testing.T, host *netns.Namespace) func() int64 {
 	}
 }
 
-// sentBytes is what sendTCP sends.
+// sentBytes is the number of bytes that sendTCP sends.
 const sentBytes = 8 << 20
 
-// sendTCP sends some megabytes from one host to the other.
+// sendTCP sends sentBytes from one host to the other.
 func sendTCP(t *testing.T, hosts [2]*netns.Namespace) {
 	t.Helper()
 	var l net.Listener
@@ -187,8 +186,8 @@ func sendTCP(t *testing.T, hosts [2]*netns.Namespace) {
 	}
 }
 
-// clampLive has the session keep room for its record: of all that two hosts with the MTU of the switch's interfaces
-// send then, nothing leaves without.
+// clampLive makes the session reserve space for its record. Then every segment between two hosts with the MTU of the
+// switch's interfaces leaves with one.
 func clampLive(t *testing.T, f *fleet, hosts [2]*netns.Namespace) {
 	t.Helper()
 	row := swss.FieldValues{"flowgroup": "tcp", "clamp-mss": "1"}
@@ -198,7 +197,7 @@ func clampLive(t *testing.T, f *fleet, hosts [2]*netns.Namespace) {
 	was := swss.FieldValues{}
 	f.waitIn(t, swss.CountersDB, schema.CountersTailStamp, "tcp", func(row swss.FieldValues) bool {
 		was = row
-		return row["SYNS"] == "0" // the clamp is there
+		return row["SYNS"] == "0" // the clamp is active
 	})
 	sendTCP(t, hosts)
 	const least = sentBytes / (1500 - 40 - 32) // segments
@@ -212,15 +211,15 @@ func clampLive(t *testing.T, f *fleet, hosts [2]*netns.Namespace) {
 	}
 }
 
-// since is how much a count has grown.
+// since returns by how much a count has grown.
 func since(is, was swss.FieldValues, field string) uint64 {
 	a, _ := strconv.ParseUint(is[field], 10, 64)
 	b, _ := strconv.ParseUint(was[field], 10, 64)
 	return a - b
 }
 
-// countAll floods the switch with frames from an interface that nobody else uses, and finds every one in its
-// counters.
+// countAll floods the switch with frames from an otherwise unused interface, and checks that its counters contain every
+// one.
 func countAll(t *testing.T, f *fleet) {
 	t.Helper()
 	const frames = 20_000

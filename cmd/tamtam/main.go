@@ -1,5 +1,5 @@
-// Command tamtam is the switch and its tools: every daemon and every tool is a subcommand. It reads
-// flags and calls the package that does the work, nothing else.
+// Command tamtam is the switch and its tools: every daemon and every tool is a subcommand. It only reads flags and
+// calls the package that does the work.
 package main
 
 import (

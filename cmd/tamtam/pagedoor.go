@@ -14,15 +14,15 @@ import (
 	"tamtam/mgmt/web/door"
 )
 
-// A pageDoor holds the flags of who may see a page that no switch serves, and where.
-type pageDoor struct {
+// A pageFlags holds the address of a page that no switch serves, and its access flags.
+type pageFlags struct {
 	flag                     string
 	addr, users, roles, data string
 	cert, key, clientCA      string
 	noLogin                  bool
 }
 
-func (d *pageDoor) flags(c *cobra.Command, flag, addr string) {
+func (d *pageFlags) flags(c *cobra.Command, flag, addr string) {
 	d.flag = flag
 	f := c.Flags()
 	f.StringVar(&d.addr, flag, addr, "address of the page, HOST:PORT; with --users or --tls-client-ca by TLS")
@@ -37,14 +37,14 @@ func (d *pageDoor) flags(c *cobra.Command, flag, addr string) {
 		"let every client see the page, even if other hosts can reach the address; refused otherwise")
 }
 
-// config is what the flags say.
-func (d *pageDoor) config() door.Config {
+// config returns the configuration from the flags.
+func (d *pageFlags) config() door.Config {
 	return door.Config{Addr: d.addr, Mgmt: mgmt.Config{UsersFile: d.users, RolesFile: d.roles, Dir: d.data,
 		CertFile: d.cert, KeyFile: d.key, ClientCAFile: d.clientCA, NoLogin: d.noLogin}}
 }
 
-// check refuses an address that others reach without a login.
-func (d *pageDoor) check() error {
+// check refuses an address that other machines reach without a login.
+func (d *pageFlags) check() error {
 	if _, _, err := net.SplitHostPort(d.addr); err != nil {
 		return usagef("--%s %q: want HOST:PORT, such as %s", d.flag, d.addr, pageAddress)
 	}
@@ -60,7 +60,7 @@ func (d *pageDoor) check() error {
 }
 
 // listen opens the address.
-func (d *pageDoor) listen(cmd *cobra.Command) (*door.Door, error) {
+func (d *pageFlags) listen(cmd *cobra.Command) (*door.Door, error) {
 	cfg := d.config()
 	cfg.Mgmt.Logger = logger(cmd)
 	l, err := door.Listen(cfg)

@@ -11,7 +11,7 @@ import (
 
 // A pathCommand holds the flags of `tamtam path`.
 type pathCommand struct {
-	topology     networkPlace
+	topology     topologyFlags
 	flow, format string
 	plans        []string
 	packets      bool

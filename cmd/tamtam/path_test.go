@@ -10,8 +10,8 @@ import (
 	"tamtam/lab"
 )
 
-// The ways that records of four switches say are those that packets took: what came to the server, what a rule dropped,
-// what was lost on a wire, each to the packet.
+// The paths derived from the records of four switches are the true ones. They include the packets received by the
+// server, dropped by a rule, and lost on a wire, each to the packet.
 func TestPath(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")

@@ -20,7 +20,7 @@ import (
 	"tamtam/tam/recordplan/p4graph"
 )
 
-// planFlags are those of `tamtam plan`.
+// planFlags are the flags of `tamtam plan`.
 type planFlags struct {
 	recordplan.Settings
 	program, pipeline, phv             string
@@ -85,7 +85,7 @@ what a chip says of its own pipes. Packets take each way from a node alike unles
 	return c
 }
 
-// sources counts the flags that give probabilities. Next to a file, a seed is that of the simulation.
+// sources counts the flags that give probabilities. Beside a file, a seed is that of the simulation.
 func (p *planFlags) sources() int {
 	n := 0
 	for _, is := range []bool{p.probabilities != "", p.paths != "", p.seedGiven && !p.simulateGiven} {
@@ -113,7 +113,7 @@ func (p *planFlags) check() error {
 	return p.checkAlgorithm()
 }
 
-// checkAlgorithm checks the algorithm, and the flags that are of some of them.
+// checkAlgorithm checks the algorithm, and the flags that only some algorithms have.
 func (p *planFlags) checkAlgorithm() error {
 	switch {
 	case p.Starts > 0 && p.Algorithm != record.GreedyRestarts:
@@ -195,7 +195,7 @@ func (p *planFlags) plan(cmd *cobra.Command, graph *record.Graph) error {
 	return p.print(cmd.OutOrStdout(), &report)
 }
 
-// fromFile reads a file; errors name it.
+// fromFile reads a file, or standard input if its name is "-". Errors contain the file's name.
 func fromFile[T any](cmd *cobra.Command, name string, read func(io.Reader) (T, error)) (T, error) {
 	if name == "-" {
 		return read(bufio.NewReader(cmd.InOrStdin()))
@@ -203,7 +203,7 @@ func fromFile[T any](cmd *cobra.Command, name string, read func(io.Reader) (T, e
 	return readFile(name, read)
 }
 
-// readFile is fromFile where "-" is a file, too.
+// readFile reads a file. Unlike fromFile, it treats "-" as a file's name.
 func readFile[T any](name string, read func(io.Reader) (T, error)) (v T, err error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -216,7 +216,7 @@ func readFile[T any](name string, read func(io.Reader) (T, error)) (v T, err err
 	return v, err
 }
 
-// weights returns the probabilities, and where they come from.
+// weights returns the probabilities, and their source.
 func (p *planFlags) weights(cmd *cobra.Command, g *record.Graph) (w record.Probabilities, from string, err error) {
 	switch {
 	case p.probabilities != "":
@@ -239,7 +239,7 @@ func (p *planFlags) weights(cmd *cobra.Command, g *record.Graph) (w record.Proba
 	return p4graph.Uniform(g), "uniform", nil
 }
 
-// stagesOf returns the number of stages, and why.
+// stagesOf returns the number of stages, and the reason for it.
 func (p *planFlags) stagesOf(g *record.Graph) (n int, why string, err error) {
 	if g.Placed {
 		if p.stagesGiven && p.Stages != g.Stages {
@@ -268,7 +268,7 @@ func (p *planFlags) stagesOf(g *record.Graph) (n int, why string, err error) {
 	return has, fmt.Sprintf("the %s pipe of profile %s; the program needs %d", of, profile.Name, needed), nil
 }
 
-// print prints what writes itself as text, and has a form as JSON.
+// print prints a value as text or as JSON.
 func (p *planFlags) print(w io.Writer, v interface{ WriteText(w io.Writer) error }) error {
 	if p.wantJSON {
 		return printJSON(w, v)

@@ -43,7 +43,7 @@ func fileOf(t *testing.T, text string) string {
 	return name
 }
 
-// The paper's figure 4, with its probabilities: {B, C, D} tell all four paths apart.
+// The plan of the paper's figure 4, with its probabilities, is {B, C, D}, which distinguishes all four paths.
 func TestPlanOfFigure4(t *testing.T) {
 	weights := fileOf(t, `{"edges": [{"from": "A", "to": "X", "p": 0.9}, {"from": "X", "to": "B", "p": 0.2222222222222222},
 		{"from": "Y", "to": "C", "p": 0.7142857142857143}, {"from": "Y", "to": "D", "p": 0.2857142857142857}],
@@ -79,7 +79,7 @@ func TestPlanOfFigure4(t *testing.T) {
 	}
 }
 
-// Seeds, counted paths and standard input.
+// Probabilities come from seeds, counted paths or standard input.
 func TestPlanProbabilities(t *testing.T) {
 	graph, err := os.ReadFile(figure4)
 	if err != nil {
@@ -120,7 +120,7 @@ func TestPlanDescribe(t *testing.T) {
 	}
 }
 
-// A chip's tables stay where they are.
+// A chip's tables keep their stages.
 func TestPlanOfAChip(t *testing.T) {
 	chip := fileOf(t, `{"pipeline": "switch", "init": "a", "placed": true, "stages": 3,
 		"nodes": [{"id": "a", "kind": "table", "stage": 0}, {"id": "b", "kind": "table", "stage": 2}],

@@ -11,7 +11,7 @@ import (
 	"tamtam/saisim/pipe"
 )
 
-// A plan of a chip's graph is written into the program, but for the chip's own tables, which are named.
+// A plan of a chip's graph is written into the program, except for the chip's own tables, which are listed.
 func TestPlanInto(t *testing.T) {
 	const program = "../../docs/programs/marking.json"
 	dir := t.TempDir()
@@ -65,7 +65,7 @@ func TestPlanInto(t *testing.T) {
 	}
 }
 
-// leftTo are the bits of a plan's one container that are of tables of the chip.
+// leftTo returns the bits of a plan's only container that belong to tables of the chip.
 func leftTo(t *testing.T, file string) (bits uint64) {
 	t.Helper()
 	p, err := collector.ReadPlan(file)
@@ -82,7 +82,7 @@ func leftTo(t *testing.T, file string) (bits uint64) {
 	return bits
 }
 
-// setBy are the bits of record0 that actions of a program set.
+// setBy returns the bits of record0 that actions of a program set.
 func setBy(p *pipe.Program) (bits uint64) {
 	for _, pp := range []*pipe.Pipe{&p.Ingress, &p.Egress} {
 		for i := range pp.Tables {

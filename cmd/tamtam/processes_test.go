@@ -21,7 +21,7 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// The test binary is tamtam itself when this is set: daemons are real processes.
+// If asTamtam is set, the test binary runs as tamtam, so that daemons are real processes.
 const asTamtam = "TAMTAM_TEST_RUN_MAIN"
 
 func TestMain(m *testing.M) {
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// A process is a daemon of its own.
+// A process is a daemon in a separate process.
 type process struct {
 	t    *testing.T
 	args []string
@@ -61,7 +61,7 @@ func (p *process) start() {
 	}
 }
 
-// kill is kill -9.
+// kill sends SIGKILL, and waits for the end.
 func (p *process) kill() {
 	p.cmd.Process.Kill()
 	_ = p.cmd.Wait()
@@ -121,7 +121,7 @@ func (f *fleet) waitIn(t *testing.T, db swss.DBName, table, key string, ok func(
 
 func active(row swss.FieldValues) bool { return row["status"] == schema.StatusActive }
 
-// groups makes n flow groups with a session each.
+// groups returns n flow groups with a session each.
 func groups(n int) device.ConfigDB {
 	c := device.ConfigDB{schema.CfgTAMFlowGroup: {}, schema.CfgACLRule: {}, schema.CfgTAMTailStamp: {}}
 	for i := range n {
@@ -134,7 +134,7 @@ func groups(n int) device.ConfigDB {
 	return c
 }
 
-// expected is the ASIC that the configuration makes in one go.
+// expected returns the ASIC state that the configuration gives if it is applied in one go.
 func expected(t *testing.T, config ...device.ConfigDB) string {
 	t.Helper()
 	profile := profile.Default()
@@ -148,14 +148,14 @@ func expected(t *testing.T, config ...device.ConfigDB) string {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Settle(t.Context()); err != nil {
+	if err := s.RunUntilIdle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return canonical(t, s.Redis)
 }
 
-// withoutTasks is the demo's configuration but for the tasks of FlyMon, for whose reading
-// there are objects in the ASIC that come and go.
+// withoutTasks returns the demo's configuration without the tasks of FlyMon. Reading these tasks creates and removes
+// objects in the ASIC.
 func withoutTasks(t *testing.T) device.ConfigDB {
 	c, err := device.ParseConfigDB(demoConfig)
 	if err != nil {
@@ -174,8 +174,8 @@ func canonical(t *testing.T, r *swss.Redis) string {
 	return v
 }
 
-// Every daemon as a process of its own, and each killed in the middle of a large
-// configuration: in the end the ASIC is what the configuration says.
+// Every daemon runs in a separate process, and each is killed in the middle of a large configuration. In the end the
+// ASIC matches the configuration.
 func TestKillInTheMiddle(t *testing.T) {
 	if testing.Short() {
 		t.Skip("other processes: nothing for the race detector")
@@ -224,7 +224,7 @@ func (f *fleet) settled(t *testing.T, n int) {
 	}
 }
 
-// Redis goes away and comes back with what it had; the daemons go on.
+// Redis stops and restarts with its data, and the daemons continue.
 func TestRedisComesBack(t *testing.T) {
 	racetest.Live(t)
 	server := swsstest.StartServer(t)
@@ -254,7 +254,7 @@ func TestRedisComesBack(t *testing.T) {
 	}
 }
 
-// What the commands answer, and with which exit code.
+// Commands print the expected output, with the expected exit code.
 func TestCommands(t *testing.T) {
 	racetest.Stepped(t)
 	dir := t.TempDir()

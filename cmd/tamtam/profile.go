@@ -81,7 +81,7 @@ itself.`,
 	return c
 }
 
-// programFile reads a program from a file; no name is none.
+// programFile reads a program from a file. It returns nil if path is empty.
 func programFile(path string) (*pipe.Program, error) {
 	if path == "" {
 		return nil, nil

@@ -18,7 +18,7 @@ const planFlag = "`FILE` of a plan that records follow (may be repeated), " +
 
 const configFlag = "`FILE` as config_db.json, with the ACL rules whose names are too long for a record"
 
-// ruleNames are the names of the ACL rules of a config_db.json, by their labels; path is "" if there is none.
+// ruleNames returns the names of the ACL rules of a config_db.json, by their labels. It returns nil if path is "".
 func ruleNames(path string) (map[string]string, error) {
 	if path == "" {
 		return nil, nil
@@ -84,7 +84,7 @@ const (
 		"what finds no room is marked in the output"
 )
 
-// bytesOf is --memory in bytes.
+// bytesOf converts --memory to bytes.
 func bytesOf(mib int64) (int64, error) {
 	const most = 1 << 30
 	if mib < 1 || mib > most {
@@ -100,7 +100,7 @@ func textOrJSON(format string) (isJSON bool, err error) {
 	return format == "json", nil
 }
 
-// somePlans reads the files of --plan, of which there must be some.
+// somePlans reads the files of --plan, of which at least one is required.
 func somePlans(files []string) ([]*record.Plan, error) {
 	if len(files) == 0 {
 		return nil, usagef("--plan is missing: want the plan that the records follow")
@@ -123,8 +123,8 @@ func readPlans(files []string) ([]*record.Plan, error) {
 // A collectRecord holds the flags of `collect record`.
 type collectRecord struct {
 	listen, format, baseline string
-	config                   string // names of ACL rules
-	iface                    string // frames of this interface instead of datagrams
+	config                   string // file with the names of ACL rules
+	iface                    string // reads frames of this interface instead of datagrams
 	plans                    []string
 	packets                  bool
 	count                    int64

@@ -12,7 +12,7 @@ import (
 	"tamtam/tam/record"
 )
 
-// recordTestPlan is of two tables, of which records tell the second, and its file.
+// recordTestPlan returns a plan of two tables, of which the second is recorded, and its file.
 func recordTestPlan(t *testing.T) (*record.Plan, string) {
 	t.Helper()
 	bit := 0
@@ -34,7 +34,7 @@ func recordTestPlan(t *testing.T) (*record.Plan, string) {
 	return p, name
 }
 
-// What is wrong on the command lines of decode and collect record is named.
+// Errors on the command lines of decode and collect record are reported by name.
 func TestRecordRefuses(t *testing.T) {
 	_, plan := recordTestPlan(t)
 	try(t, "",
@@ -58,7 +58,7 @@ func TestRecordRefuses(t *testing.T) {
 		line{"sim --config c --in Ethernet0=a --out o --fault heal=a", command.ExitUsage, `--fault "heal=a": want`})
 }
 
-// Records that come by UDP are told as they come, and summed up at the end.
+// Records that come by UDP are printed as they come, and summarised at the end.
 func TestCollectRecord(t *testing.T) {
 	p, plan := recordTestPlan(t)
 	at, end := listening(t, "collect", "record", "--listen", "127.0.0.1:0", "--plan", plan, "--count", "4")

@@ -10,10 +10,10 @@ import (
 	"tamtam/swss"
 )
 
-// A redisPlace holds the flags of where Redis is, and who logs in there. Every command that needs Redis has them.
-type redisPlace struct{ addr, database, user, passwordFile string }
+// A redisFlags holds the address of Redis and the login. Every command that needs Redis has these flags.
+type redisFlags struct{ addr, database, user, passwordFile string }
 
-func (p *redisPlace) flags(c *cobra.Command, addr, usage string) {
+func (p *redisFlags) flags(c *cobra.Command, addr, usage string) {
 	f := c.Flags()
 	f.StringVar(&p.addr, "redis", addr, usage)
 	f.StringVar(&p.database, "database-config", "", "a SONiC database_config.json, instead of --redis")
@@ -21,14 +21,14 @@ func (p *redisPlace) flags(c *cobra.Command, addr, usage string) {
 	f.StringVar(&p.passwordFile, "redis-password-file", "", "file whose first line is the password at Redis")
 }
 
-// usualRedis is where Redis is if nothing is said.
+// usualRedis is the default address of Redis.
 const usualRedis = "127.0.0.1:6379"
 
-// usual are the flags of a command that needs a Redis that others reach.
-func (p *redisPlace) usual(c *cobra.Command) { p.flags(c, usualRedis, "HOST:PORT or unix:PATH") }
+// usual adds the flags of a command that needs a Redis which other processes reach.
+func (p *redisFlags) usual(c *cobra.Command) { p.flags(c, usualRedis, "HOST:PORT or unix:PATH") }
 
-// config returns where the databases are, by the flags.
-func (p *redisPlace) config() (cfg swss.Config, err error) {
+// config returns the configuration of the databases, from the flags.
+func (p *redisFlags) config() (cfg swss.Config, err error) {
 	if p.database != "" {
 		cfg, err = swss.LoadConfig(p.database)
 	} else if cfg, err = swss.DefaultConfig(p.addr); err != nil {
@@ -43,8 +43,8 @@ func (p *redisPlace) config() (cfg swss.Config, err error) {
 	return cfg.Login(p.user, p.passwordFile)
 }
 
-// open connects, waiting for Redis to come up.
-func (p *redisPlace) open(cmd *cobra.Command) (*swss.Redis, error) {
+// open connects, and waits until Redis is up.
+func (p *redisFlags) open(cmd *cobra.Command) (*swss.Redis, error) {
 	cfg, err := p.config()
 	if err != nil {
 		return nil, err
@@ -52,8 +52,8 @@ func (p *redisPlace) open(cmd *cobra.Command) (*swss.Redis, error) {
 	return device.WaitRedis(cmd.Context(), cfg, logger(cmd))
 }
 
-// openNow connects to a Redis that may be embedded, and does not wait.
-func (p *redisPlace) openNow(ctx context.Context) (*swss.Redis, error) {
+// openNow connects to a Redis that may be embedded, without waiting.
+func (p *redisFlags) openNow(ctx context.Context) (*swss.Redis, error) {
 	if p.embedded() {
 		return swss.Open(ctx, p.addr)
 	}
@@ -64,5 +64,5 @@ func (p *redisPlace) openNow(ctx context.Context) (*swss.Redis, error) {
 	return swss.Connect(ctx, cfg)
 }
 
-// embedded reports whether Redis is to run in this process.
-func (p *redisPlace) embedded() bool { return p.database == "" && swss.IsEmbedded(p.addr) }
+// embedded reports whether Redis runs in this process.
+func (p *redisFlags) embedded() bool { return p.database == "" && swss.IsEmbedded(p.addr) }

@@ -14,8 +14,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// At a Redis with a password or an ACL user every command logs in by the same flags, or by database_config.json, and
-// says what is wrong with the login.
+// At a Redis with a password or an ACL user every command logs in by the same flags, or by database_config.json. It
+// reports errors of the login.
 func TestRedisLogin(t *testing.T) {
 	server := swsstest.StartServer(t)
 	dir := t.TempDir()
@@ -130,14 +130,14 @@ func as(t *testing.T, server *swsstest.Server, password string) *swss.Redis {
 	return swss.Look(cfg)
 }
 
-// marked reports whether a daemon has marked STATE_DB.
+// marked reports whether a daemon has set its mark in STATE_DB.
 func marked(t *testing.T, server *swsstest.Server, password, name string) bool {
 	r := as(t, server, password)
 	defer r.Close()
 	return r.DB(swss.StateDB).Client().HGet(t.Context(), swss.KeyMark, name).Val() != ""
 }
 
-// initialized returns what SONiC's utilities wait for in CONFIG_DB.
+// initialized returns the value in CONFIG_DB that SONiC's utilities wait for.
 func initialized(t *testing.T, server *swsstest.Server, password string) string {
 	r := as(t, server, password)
 	defer r.Close()

@@ -6,7 +6,8 @@ import (
 	"tamtam/device"
 )
 
-// newRunRedis is the database beside the daemons: an image without a shell has no script to start it.
+// newRunRedis returns the command for the database beside the daemons. An image without a shell has no script to start
+// it.
 func newRunRedis() *cobra.Command {
 	var dir string
 	c := &cobra.Command{
@@ -21,7 +22,7 @@ func newRunRedis() *cobra.Command {
 	return c
 }
 
-// newRunPorts holds the network of a container.
+// newRunPorts returns the command that keeps the network of a container.
 func newRunPorts() *cobra.Command {
 	return &cobra.Command{
 		Use:   "ports",

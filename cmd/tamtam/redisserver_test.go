@@ -14,8 +14,8 @@ import (
 	"tamtam/swss"
 )
 
-// Data of a server that kept only a dump are there when `tamtam run redis` runs on them, and so is what is written
-// then: a server with appendonly alone would start empty.
+// Data of a server that kept only a dump still exist when `tamtam run redis` uses them, and so do later writes. A
+// server that only sets appendonly would start empty.
 func TestOldDataStaysInCompose(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("redis-server"); err != nil {

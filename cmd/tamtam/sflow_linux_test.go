@@ -12,7 +12,8 @@ import (
 	"tamtam/tam/sflow"
 )
 
-// Datagrams that pass an interface to another host's port for sFlow are read there; what goes to other ports is not.
+// sFlow datagrams that pass an interface to the sFlow port of another host are read there. Datagrams to other ports are
+// not.
 func TestCollectSFlowFromInterface(t *testing.T) {
 	if !netnstest.Own(t) {
 		return
@@ -33,7 +34,7 @@ func TestCollectSFlowFromInterface(t *testing.T) {
 		return f
 	}
 	wire, code := openHost(t, "wire"), -1
-	for code < 0 { // sent again until it is read: the interface may not be open yet
+	for code < 0 { // sent again until it is read, since the interface may not be open yet
 		wire.send(frame(6344, 8))
 		wire.send(frame(6343, 7))
 		select {

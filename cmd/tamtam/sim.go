@@ -98,19 +98,19 @@ packet of all inputs unless --start says otherwise.`,
 	return c
 }
 
-// answers are what the shell has said at the end of a run, and the first question that it could not answer.
+// answers holds the shell's output at the end of a run, and the error of the first line that failed.
 type answers struct {
 	text bytes.Buffer
 	err  error
 }
 
-// print writes the answers; its error may be that there is not one to each question.
+// print writes the answers. It returns the error of the line that failed.
 func (a *answers) print(out io.Writer) error {
 	_, err := a.text.WriteTo(out)
 	return errors.Join(err, a.err)
 }
 
-// askAtEnd has lines of the shell answered at the end of a run, and returns where the answers will be.
+// askAtEnd runs lines of the shell at the end of a run, and returns where the answers will be.
 func askAtEnd(r *device.Replay, lines []string) (*answers, error) {
 	a := &answers{}
 	for _, l := range lines {
@@ -159,7 +159,7 @@ func readProgram(r *device.Replay, program, control string) (err error) {
 	return err
 }
 
-// parseFaults reads --fault.
+// parseFaults parses --fault.
 func parseFaults(list []string) ([]pipe.Fault, error) {
 	var faults []pipe.Fault
 	for _, s := range list {
@@ -228,7 +228,7 @@ func parseProfile(name string) (profile.Profile, error) {
 	return p, nil
 }
 
-// profileUsage is the help of --profile.
+// profileUsage returns the help of --profile.
 func profileUsage() string {
 	return "chip profile: " + strings.Join(profile.Names(), ", ") + ", or a file"
 }

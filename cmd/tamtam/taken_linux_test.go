@@ -13,8 +13,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// A switch whose interface another one has says so, and by whom, in the row of its wire, in its health and in its log;
-// when the other is killed it takes the interface over.
+// If another switch has its interface, a switch reports that, and which one, in the row of its wire, in its health and
+// in its log. When the other is killed, it uses the interface.
 func TestTwoSwitchesAtOneInterface(t *testing.T) {
 	racetest.Live(t)
 	if !netnstest.Own(t) {

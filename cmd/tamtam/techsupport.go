@@ -15,7 +15,7 @@ import (
 	"tamtam/device/techsupport"
 )
 
-// shows are what an archive has of the shell.
+// shows lists the shell commands whose output is in an archive.
 var shows = []string{
 	"show version", "show running-configuration", "show tam summary", "show tam switch", "show tam features",
 	"show tam collectors", "show tam samplers", "show tam flow-groups", "show tam consistency", "show alarms",
@@ -29,7 +29,7 @@ func newTechsupport() *cobra.Command {
 	var cfg doctor.Config
 	var conf cli.Config
 	var output string
-	var place redisPlace
+	var place redisFlags
 	var tails []string
 	c := &cobra.Command{
 		Use:   "techsupport",
@@ -72,7 +72,7 @@ func archiveName(cfg doctor.Config) string {
 	return "tamtam-techsupport-" + cfg.Now().UTC().Format("20060102T150405Z") + ".tar.gz"
 }
 
-// packed makes the archive, and says what came of it: what is not in it to warn.
+// packed makes the archive, and returns a summary. It warns about missing parts.
 func packed(
 	ctx context.Context, output string, pack techsupport.Config, conf cli.Config, warn io.Writer,
 ) (string, error) {
@@ -88,15 +88,15 @@ func packed(
 	return fmt.Sprintf("%s: %d files; %d could not be collected", output, len(m.Files), len(m.Failed)), nil
 }
 
-// techSupportOf is show tech-support of a shell, in its directory: of a switch of another machine it is not to be
-// had.
+// techSupportOf returns the function of the shell's show tech-support, which writes to its directory. It does not work
+// for a switch on another machine.
 func techSupportOf(conf cli.Config, data string) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		if host, _, _ := strings.Cut(conf.Target, ":"); !isUnix(conf.Target) && host != "localhost" && host != "127.0.0.1" {
 			return "", fmt.Errorf("the switch is at %s: run tamtam techsupport there", conf.Target)
 		}
 		cfg := doctor.Config{GNMI: conf.Target, CA: conf.CAFile, Data: data, Timeout: 3 * time.Second}
-		if err := complete(&cfg, redisPlace{addr: usualRedis}); err != nil {
+		if err := complete(&cfg, redisFlags{addr: usualRedis}); err != nil {
 			return "", err
 		}
 		conf.In, conf.HistoryFile = nil, ""
@@ -104,8 +104,8 @@ func techSupportOf(conf cli.Config, data string) func(context.Context) (string, 
 	}
 }
 
-// showAll gives commands to the shell, each with what it prints, up to the second that fails: a server that is away
-// costs no more than two timeouts.
+// showAll runs commands in the shell, and returns their output, up to the second that fails. So an unreachable server
+// costs at most two timeouts.
 func showAll(ctx context.Context, conf cli.Config, lines []string) ([]byte, string, error) {
 	var out bytes.Buffer
 	conf.Out, conf.Err = &out, &out

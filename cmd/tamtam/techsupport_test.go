@@ -11,7 +11,7 @@ import (
 	"tamtam/internal/racetest"
 )
 
-// An archive is made without Redis and without a gNMI server; what is not in it is told.
+// An archive is made without Redis and without a gNMI server. Missing parts are reported.
 func TestTechsupport(t *testing.T) {
 	racetest.Live(t)
 	var out, errs bytes.Buffer

@@ -19,15 +19,15 @@ import (
 	"tamtam/swss"
 )
 
-// A screen is the shell at a real pseudo-terminal, and what it has written there.
+// A screen is the shell at a real pseudo-terminal, with its output.
 type screen struct {
 	*testing.T
 	keys *os.File
 
 	mu   sync.Mutex
 	text string
-	more chan struct{} // gets a value when there is more text
-	at   int           // up to where the test has read
+	more chan struct{} // receives a value when there is more text
+	at   int           // the position up to which the test has read
 }
 
 // startTerminal starts the shell of a switch with some configuration, in a window.
@@ -137,7 +137,7 @@ func (s *screen) press(keys string) {
 	}
 }
 
-// expect waits for text behind what was expected last, and returns what came up to its end.
+// expect waits for text after the text that was expected last, and returns the output up to its end.
 func (s *screen) expect(text string) string {
 	s.Helper()
 	limit := time.After(time.Minute)
@@ -159,8 +159,9 @@ func (s *screen) expect(text string) string {
 	}
 }
 
-// At a terminal TAB completes, ? helps, Ctrl-C abandons a line and ends what runs, the arrow up brings the line before,
-// Ctrl-R one that holds what is typed, Ctrl-D ends the session. The window has room for what show version says.
+// At a terminal TAB completes, ? helps, and Ctrl-C abandons a line and ends a running command. Arrow up shows the
+// previous line, and Ctrl-R one that contains the typed text. Ctrl-D ends the session. The window is large enough for
+// the output of show version.
 func TestTerminalKeys(t *testing.T) {
 	racetest.Live(t)
 	t.Parallel()
@@ -228,7 +229,7 @@ func TestTerminalPages(t *testing.T) {
 	s.expect("sonic# ")
 }
 
-// In a narrow window a long line is edited over several rows, and the screens count the rows that lines take.
+// In a narrow window a long line is edited over several rows, and the screens count the rows of each line.
 func TestTerminalNarrow(t *testing.T) {
 	racetest.Live(t)
 	t.Parallel()

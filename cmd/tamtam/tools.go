@@ -65,7 +65,7 @@ run again and again, as show commands whose counters grow.`,
 			case len(lines) > 0:
 				return nil
 			}
-			// At a terminal an interrupt ends what runs, not the session.
+			// At a terminal an interrupt ends the running command, not the session.
 			ctx, stop := signal.NotifyContext(context.WithoutCancel(cmd.Context()), syscall.SIGTERM, syscall.SIGHUP)
 			defer stop()
 			if !term.IsTerminal(int(os.Stdin.Fd())) {
@@ -84,7 +84,7 @@ run again and again, as show commands whose counters grow.`,
 	return c
 }
 
-// serverFlags say which gNMI server a client asks, and how it is reached.
+// serverFlags adds the flags that describe a client's gNMI server, and how to reach it.
 func serverFlags(c *cobra.Command, conf *cli.Config, data *string) {
 	f := c.Flags()
 	f.StringVar(&conf.Target, "target", "", "HOST:PORT of the gNMI server, or unix:PATH")
@@ -99,7 +99,7 @@ func serverFlags(c *cobra.Command, conf *cli.Config, data *string) {
 	f.StringVar(data, "data", device.DataDir(), "data directory of the switch on this machine")
 }
 
-// reach completes what the flags of a client say: the switch on this machine, and its CA.
+// reach completes the flags of a client. By default it uses the switch on this machine, and its CA.
 func reach(cmd *cobra.Command, conf *cli.Config, data string) {
 	conf.Out, conf.Err = cmd.OutOrStdout(), cmd.ErrOrStderr()
 	conf.Version = command.Version()
@@ -164,7 +164,7 @@ func newDecode() *cobra.Command {
 	return c
 }
 
-// stampFlags are those of commands that read stamps, or the hops of IFA.
+// stampFlags are the flags of commands that read stamps, or the hops of IFA.
 type stampFlags struct {
 	collector.DecodeOptions
 	format string
@@ -191,7 +191,7 @@ func (s *stampFlags) check() (err error) {
 	return err
 }
 
-// newDecodeTailStamp makes the command that reads stamps, or the hops of IFA, from a capture.
+// newDecodeTailStamp returns the command that reads stamps, or the hops of IFA, from a capture.
 func newDecodeTailStamp(ifa bool) *cobra.Command {
 	var s stampFlags
 	c := &cobra.Command{
@@ -222,7 +222,7 @@ func printLeft(w io.Writer, names []string) {
 func newConfig() *cobra.Command {
 	c := &cobra.Command{Use: "config load|save", Short: "Move configuration between CONFIG_DB and a config_db.json",
 		RunE: func(*cobra.Command, []string) error { return usagef("config what? load FILE or save [FILE]") }}
-	var place redisPlace
+	var place redisFlags
 	var saved string
 	load := &cobra.Command{
 		Use: "load FILE", Short: "Write the file's rows into CONFIG_DB; other rows stay", Args: cobra.ExactArgs(1),
@@ -276,7 +276,7 @@ func newConfig() *cobra.Command {
 	return c
 }
 
-// loadOver loads rows, and says if CONFIG_DB held something else.
+// loadOver loads rows, and reports if CONFIG_DB had other contents.
 func loadOver(cmd *cobra.Command, r *swss.Redis, rows device.ConfigDB, name string) error {
 	replaced, stay, err := rows.LoadOver(cmd.Context(), r)
 	if err == nil && replaced+stay > 0 {
@@ -288,7 +288,7 @@ func loadOver(cmd *cobra.Command, r *swss.Redis, rows device.ConfigDB, name stri
 
 func newHealth() *cobra.Command {
 	var q daemons.Question
-	var place redisPlace
+	var place redisFlags
 	c := &cobra.Command{
 		Use:   "health [tammgrd|orchagent|syncd|mgmtd|hostd|sflowd|fpmsyncd|hostifd|redis]",
 		Short: "Exit 0 if the daemon, or Redis, is ready (with --live: if it works), for container health checks",

@@ -15,16 +15,16 @@ import (
 	"tamtam/lab/experiments"
 )
 
-// A networkPlace says where the topology is from.
-type networkPlace struct {
+// A topologyFlags describes the source of the topology.
+type topologyFlags struct {
 	dial         dial.Options
 	file         string
 	targets, ids []string
 	clab         topology.Containerlab
 }
 
-// flags adds those of a place; what is what the command takes from it.
-func (p *networkPlace) flags(cmd *cobra.Command, what string) {
+// flags adds the flags of a place. what describes what the command uses it for.
+func (p *topologyFlags) flags(cmd *cobra.Command, what string) {
 	f := cmd.Flags()
 	f.StringVar(&p.file, "topology", "", what+"a topology file, its own, of containerlab or the lab; or an experiment")
 	f.StringArrayVar(&p.targets, "target", nil,
@@ -42,10 +42,10 @@ func (p *networkPlace) flags(cmd *cobra.Command, what string) {
 	f.StringVarP(&p.dial.Password, "password", "p", "", "password")
 }
 
-func (p *networkPlace) none() bool { return p.file == "" && len(p.targets) == 0 }
+func (p *topologyFlags) none() bool { return p.file == "" && len(p.targets) == 0 }
 
-// open reads the topology; notes of it go to standard error.
-func (p *networkPlace) open(cmd *cobra.Command) (*topology.Topology, error) {
+// open reads the topology, and prints its notes to standard error.
+func (p *topologyFlags) open(cmd *cobra.Command) (*topology.Topology, error) {
 	t, err := p.read(cmd)
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func (p *networkPlace) open(cmd *cobra.Command) (*topology.Topology, error) {
 	return t, nil
 }
 
-func (p *networkPlace) read(cmd *cobra.Command) (*topology.Topology, error) {
+func (p *topologyFlags) read(cmd *cobra.Command) (*topology.Topology, error) {
 	if p.clab.Step < 1 || p.clab.Step > 64 || p.clab.Port < 1 || p.clab.Port > 65535 {
 		return nil, usagef("--lanes %d, --gnmi-port %d: want 1 to 64 and 1 to 65535", p.clab.Step, p.clab.Port)
 	}
@@ -86,7 +86,7 @@ func (p *networkPlace) read(cmd *cobra.Command) (*topology.Topology, error) {
 	return t, p.setIDs(t)
 }
 
-func (p *networkPlace) setIDs(t *topology.Topology) error {
+func (p *topologyFlags) setIDs(t *topology.Topology) error {
 	for _, text := range p.ids {
 		name, number, _ := strings.Cut(text, "=")
 		err := t.ChangeSwitch(name, func(n *topology.Node) error {
@@ -104,8 +104,8 @@ func (p *networkPlace) setIDs(t *topology.Topology) error {
 	return t.Check()
 }
 
-// graphs are those of all flow groups that the switches of the topology mark, and the topology that they follow from.
-func (p *networkPlace) graphs(cmd *cobra.Command) (f dial.File, t *topology.Topology, notes []string, err error) {
+// graphs returns the graphs of all flow groups that the switches of the topology mark, and that topology.
+func (p *topologyFlags) graphs(cmd *cobra.Command) (f dial.File, t *topology.Topology, notes []string, err error) {
 	if t, err = p.open(cmd); err != nil {
 		return f, nil, nil, err
 	}
@@ -122,7 +122,7 @@ func (p *networkPlace) graphs(cmd *cobra.Command) (f dial.File, t *topology.Topo
 }
 
 func newCollectGraphs() *cobra.Command {
-	var p networkPlace
+	var p topologyFlags
 	c := &cobra.Command{
 		Use:   "graphs",
 		Short: "The monitored graphs of all flow groups, from a topology and the sessions of its switches",
@@ -149,7 +149,7 @@ is no graph are told, with the reason; then the exit code is 1.`,
 }
 
 func newCollectTopology() *cobra.Command {
-	var p networkPlace
+	var p topologyFlags
 	var format string
 	c := &cobra.Command{
 		Use:   "topology [FILE|EXPERIMENT]",

@@ -10,7 +10,7 @@ import (
 	"tamtam/internal/command"
 )
 
-// What is wrong with a packet to be traced is said before anybody is asked.
+// Errors in a packet to be traced are reported before any server is contacted.
 func TestTraceRefusals(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "in.pcap")
 	w, err := capture.Create(file)

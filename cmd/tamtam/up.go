@@ -19,16 +19,16 @@ import (
 	"tamtam/internal/command"
 )
 
-// startupFile is the startup configuration of a switch that is told of no other: where a container's is mounted.
+// startupFile is the default startup configuration of a switch. A container's configuration is mounted there.
 const startupFile = "/etc/tamtam/startup"
 
-// keptFile is what --keep keeps in the data directory.
+// keptFile is the file in the data directory in which --keep stores the configuration.
 const keptFile = "config_db.json"
 
 // An upCommand holds the flags of up.
 type upCommand struct {
 	northbound
-	place                    redisPlace
+	place                    redisFlags
 	config, profile, numbers string
 	ports                    []string
 	oracle                   int
@@ -74,7 +74,7 @@ of the shell: its content says which. One that is refused, with the line or the 
 	return c
 }
 
-// device is what the flags say of the switch.
+// device returns the configuration of the switch, from the flags.
 func (u *upCommand) device(cmd *cobra.Command) (cfg device.UpConfig, err error) {
 	cfg = device.UpConfig{
 		Common: daemons.Common{Log: logger(cmd), AllowFaults: u.faults}, Redis: u.place.addr, NoHost: u.noHost,
@@ -126,9 +126,9 @@ func (u *upCommand) startup(cmd *cobra.Command, cfg *device.UpConfig) (err error
 	}
 	cfg.Mgmt.Startup, cfg.Source = saved, path
 	if u.config != "" && cfg.Startup.Rows != nil && !u.keep {
-		cfg.Mgmt.Startup = path // one file is both, as SONiC's
+		cfg.Mgmt.Startup = path // one file is both, as in SONiC
 	} else if _, err := os.Stat(saved); err == nil {
-		// What was saved is what the switch starts with, whatever it was given at first.
+		// The saved configuration has precedence over the one given at first.
 		path = saved
 		cfg.Source, cfg.IfNone = saved+", where it was saved", u.config == ""
 		if cfg.Startup, err = device.ReadStartup(path); err != nil {
@@ -164,7 +164,7 @@ func runScript(ctx context.Context, conf cli.Config, name string, script []byte)
 	return shell.ExecScript(ctx, name, bytes.NewReader(script))
 }
 
-// parseNumber reads --ports.
+// parseNumber parses --ports.
 func parseNumber(s string) (int, error) {
 	const most = 64
 	switch s {

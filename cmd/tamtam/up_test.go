@@ -17,8 +17,8 @@ import (
 	"tamtam/swss"
 )
 
-// A switch is configured by each form of a startup configuration, ends in peace on SIGTERM, and what it keeps is what
-// the next one has, whatever that is told.
+// Each form of a startup configuration configures a switch. The switch ends cleanly on SIGTERM. The next one has the
+// kept configuration, whatever startup configuration it is given.
 func TestUpStartsAndEnds(t *testing.T) {
 	t.Parallel()
 	forms := map[string]string{
@@ -27,7 +27,7 @@ func TestUpStartsAndEnds(t *testing.T) {
 			`"Ethernet0", "description": "to spine"}}]}}`,
 		"script": "configure terminal\ninterface Ethernet0\n description \"to spine\"\n",
 	}
-	if testing.Short() { // what runs side by side is the same for each form
+	if testing.Short() { // concurrency is the same for each form
 		forms = map[string]string{"script": forms["script"]}
 	}
 	for name, text := range forms {
@@ -52,15 +52,15 @@ func TestUpStartsAndEnds(t *testing.T) {
 	}
 }
 
-// What was saved is there after kill -9, in the file that the switch was started with or, where that is of another
-// form, in the data directory; what was not saved is gone.
+// A saved configuration survives kill -9. It is in the file that the switch was started with or, if that has another
+// form, in the data directory. Changes that were not saved are lost.
 func TestSavedOutlivesAKill(t *testing.T) {
 	t.Parallel()
 	forms := map[string]string{
 		"config_db.json": `{"PORT": {"Ethernet0": {"lanes": "1,2,3,4", "speed": "100000", "description": "to spine"}}}`,
 		"script":         "configure terminal\ninterface Ethernet0\n description \"to spine\"\n",
 	}
-	if testing.Short() { // what runs side by side is the same for each form
+	if testing.Short() { // concurrency is the same for each form
 		forms = map[string]string{"script": forms["script"]}
 	}
 	for name, text := range forms {
@@ -106,7 +106,7 @@ func (s *solo) shell(lines ...string) string {
 	return string(out)
 }
 
-// What is wrong with a startup configuration is told with its place, and nothing runs.
+// Errors in a startup configuration are reported with their place, and nothing runs.
 func TestUpRefusesAStartupConfiguration(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, text, want string }{
@@ -134,15 +134,15 @@ func TestUpRefusesAStartupConfiguration(t *testing.T) {
 	}
 }
 
-// wait waits until the process ends by itself; one that does not within a minute is ended, with the stacks of its
-// goroutines in its log.
+// wait waits until the process ends by itself. After a minute it ends the process, whose log then has the stacks of its
+// goroutines.
 func (p *process) wait() error {
 	timer := time.AfterFunc(time.Minute, func() { _ = p.cmd.Process.Signal(syscall.SIGQUIT) })
 	defer timer.Stop()
 	return p.cmd.Wait()
 }
 
-// A solo is a switch of one process.
+// A solo is a switch in one process.
 type solo struct {
 	*testing.T
 	dir, socket string
@@ -192,7 +192,7 @@ func (s *solo) begin() *swss.Redis {
 	}
 }
 
-// end ends it as a supervisor does.
+// end ends the switch as a supervisor does.
 func (s *solo) end(r *swss.Redis) {
 	s.Helper()
 	r.Close()

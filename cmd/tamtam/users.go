@@ -27,7 +27,7 @@ is refused from the next request on, and subscriptions end within seconds. Passw
 	return c
 }
 
-// usersFile refuses to do without a file.
+// usersFile returns an error if there is no file.
 func usersFile(file string) error {
 	if file == "" {
 		return usagef("--users: want the file of users")
@@ -63,7 +63,7 @@ func newUsersSet(file *string) *cobra.Command {
 	return c
 }
 
-// askPassword reads a password: at a terminal twice and unseen, else a line.
+// askPassword reads a password: at a terminal twice without echo, and otherwise one line.
 func askPassword(cmd *cobra.Command, name string) (string, error) {
 	if fd := int(os.Stdin.Fd()); cmd.InOrStdin() == os.Stdin && term.IsTerminal(fd) {
 		var twice [2]string

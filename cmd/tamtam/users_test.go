@@ -10,7 +10,7 @@ import (
 	"tamtam/internal/racetest"
 )
 
-// The file of users is written by commands; it never ends up without anybody.
+// Commands write the file of users. It never becomes empty.
 func TestUsersCommand(t *testing.T) {
 	racetest.Stepped(t)
 	file := filepath.Join(t.TempDir(), "users")
@@ -46,7 +46,7 @@ func TestUsersCommand(t *testing.T) {
 	}
 }
 
-// Nothing that others reach is served without a login, before anything else is done.
+// Nothing that other machines reach is served without a login. This is checked before anything else is done.
 func TestRefusesToServeAll(t *testing.T) {
 	at := " --data " + t.TempDir()
 	for _, args := range []string{"up --gnmi :0", "up --gnmi 0.0.0.0:0", "up --rest :0",

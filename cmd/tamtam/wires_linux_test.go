@@ -19,9 +19,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// A switch on live interfaces: two hosts at veth pairs reach each other through it with their tags
-// and stamps, the ports' links follow the interfaces', and an interface that is recreated is wired
-// again.
+// Two hosts at veth pairs reach each other through a switch on live interfaces, with their tags and stamps. The ports'
+// links follow the interfaces', and an interface that is recreated is connected again.
 func TestLiveInterfaces(t *testing.T) {
 	racetest.Live(t)
 	if !netnstest.Own(t) {
@@ -53,7 +52,7 @@ func TestLiveInterfaces(t *testing.T) {
 	s.wait("Ethernet0", "down")
 	ip(t, "link set host1 up")
 	s.wait("Ethernet0", "up")
-	a = openHost(t, "host1") // the old socket still tells that the link was down
+	a = openHost(t, "host1") // the old socket still reports that the link was down
 
 	ip(t, "link del eth2")
 	s.wait("Ethernet4", "down")
@@ -77,7 +76,7 @@ func ip(t *testing.T, args string) {
 	}
 }
 
-// veths makes pairs of virtual interfaces, which are up, as the loopback is.
+// veths creates pairs of virtual interfaces, and sets them and the loopback up.
 func veths(t *testing.T, pairs ...[2]string) {
 	t.Helper()
 	ip(t, "link set lo up")
@@ -88,7 +87,7 @@ func veths(t *testing.T, pairs ...[2]string) {
 	}
 }
 
-// startUp starts a switch of one process with its configuration on a Redis of its own; flags are more of its flags.
+// startUp starts a switch in one process with its configuration on a separate Redis. flags are additional flags.
 func startUp(t *testing.T, config device.ConfigDB, flags ...string) *fleet {
 	t.Helper()
 	server := swsstest.StartServer(t)
@@ -101,10 +100,10 @@ func startUp(t *testing.T, config device.ConfigDB, flags ...string) *fleet {
 	return f
 }
 
-// portUp wants a port whose link is there.
+// portUp reports whether a port's link is up.
 func portUp(row swss.FieldValues) bool { return row["oper_status"] == "up" }
 
-// frame pads to the least length that Ethernet has, so that no interface pads it.
+// frame pads a frame to Ethernet's minimum length, so that no interface pads it.
 func frame(s string) []byte {
 	return append([]byte(s), make([]byte, max(0, 64-len(s)))...)
 }
@@ -119,7 +118,7 @@ func startLiveSwitch(t *testing.T) *liveSwitch {
 	return &liveSwitch{t, startUp(t, config, "--port", "Ethernet0=eth1", "--port", "Ethernet4=eth2")}
 }
 
-// twoPorts are in one VLAN, the second one with tags or without.
+// twoPorts returns a configuration of two ports in one VLAN, the second one with tags or without.
 func twoPorts(mode string) device.ConfigDB {
 	return device.ConfigDB{
 		schema.CfgPort: {
@@ -134,7 +133,7 @@ func twoPorts(mode string) device.ConfigDB {
 	}
 }
 
-// wait returns when the port's operational status is as wanted.
+// wait returns once the port has an operational status.
 func (s *liveSwitch) wait(port, oper string) {
 	s.t.Helper()
 	s.fleet.wait(s.t, schema.StatePort, port, func(row swss.FieldValues) bool { return row["oper_status"] == oper })
@@ -193,8 +192,8 @@ func (h *host) send(b []byte) {
 	}
 }
 
-// receive returns the next frame of the test, tag put back; what the kernel sends
-// of its own accord (neighbour discovery, multicast reports) is left out.
+// receive returns the next frame of the test, with its tag restored. Frames that the kernel sends of its own accord
+// (neighbour discovery, multicast reports) are left out.
 func (h *host) receive() []byte {
 	h.t.Helper()
 	buf, oob := make([]byte, 2048), make([]byte, 256)

@@ -204,11 +204,11 @@ func randomPeriod(rnd *rand.Rand, period int64) ([]result.Loss, string) {
 
 // A machine processes the outcome of each period, in order.
 type machine struct {
-	newest int64 // last period with a row
-	none   int64 // periods without a row since then
-	state  State
-	doubt  Doubt
-	alarms []Alarm
+	newest    int64 // last period with a row
+	none      int64 // periods without a row since then
+	state     State
+	uncertain Uncertain
+	alarms    []Alarm
 }
 
 func (m *machine) take(period int64, kind string) {
@@ -217,16 +217,16 @@ func (m *machine) take(period int64, kind string) {
 		return
 	}
 	if m.none > 0 && m.newest > 0 {
-		m.doubted(Doubt{Missing: m.none})
+		m.sawUncertain(Uncertain{Missing: m.none})
 	}
 	m.none, m.newest = 0, period
-	d := Doubt{}
+	d := Uncertain{}
 	switch kind {
 	case "accepted":
 		if m.state == Raised {
 			m.alarms[len(m.alarms)-1].Cleared = period * length
 		}
-		m.state, m.doubt = Accepted, Doubt{}
+		m.state, m.uncertain = Accepted, Uncertain{}
 		return
 	case "above", "above, inexact":
 		if m.state != Raised {
@@ -236,7 +236,7 @@ func (m *machine) take(period int64, kind string) {
 		if a.Above++; kind != "above" {
 			a.Inexact++
 		}
-		m.state, m.doubt = Raised, Doubt{}
+		m.state, m.uncertain = Raised, Uncertain{}
 		return
 	case "missing":
 		d.Missing = 1
@@ -245,11 +245,11 @@ func (m *machine) take(period int64, kind string) {
 	case "inexact":
 		d.Inexact = 1
 	}
-	m.doubted(d)
+	m.sawUncertain(d)
 }
 
-func (m *machine) doubted(d Doubt) {
-	m.doubt.add(d)
+func (m *machine) sawUncertain(d Uncertain) {
+	m.uncertain.add(d)
 	if m.state == Raised {
 		m.alarms[len(m.alarms)-1].Doubt.add(d)
 	} else {
@@ -258,5 +258,5 @@ func (m *machine) doubted(d Doubt) {
 }
 
 func (m *machine) text() string {
-	return text(&Graph{State: m.state, Doubt: m.doubt, Alarms: m.alarms})
+	return text(&Graph{State: m.state, Doubt: m.uncertain, Alarms: m.alarms})
 }

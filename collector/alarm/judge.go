@@ -38,7 +38,7 @@ type Graph struct {
 	// Stale means that Newest is so long ago that a newer row should exist.
 	Stale bool
 	// Doubt counts the newest periods that neither raise nor clear.
-	Doubt Doubt
+	Doubt Uncertain
 	// Periods lists those with a row, the earliest first.
 	Periods []Period
 	// Alarms lists the alarms within the time range, the earliest first. The last is raised if State is Raised, all
@@ -68,11 +68,11 @@ type Alarm struct {
 	// Nil means that only this graph did, or that the alarm is cleared.
 	Suspects *marks.Suspects
 	// Doubt counts the periods since the alarm that neither raise nor clear.
-	Doubt Doubt
+	Doubt Uncertain
 }
 
-// A Doubt counts periods that neither raise nor clear an alarm.
-type Doubt struct {
+// A Uncertain counts periods that neither raise nor clear an alarm.
+type Uncertain struct {
 	Missing int64 // periods with missing rows
 	Unknown int64 // periods with an unknown loss
 	Inexact int64 // periods that lost no more than accepted, by rows that may be inexact
@@ -145,9 +145,9 @@ func (r *Rules) period(graph string, key periodKey, rows map[[2]string]*result.L
 // add appends the next period.
 func (g *Graph) add(p Period) {
 	raised := g.State == Raised
-	doubt := Doubt{Missing: g.without(&p)}
+	doubt := Uncertain{Missing: g.without(&p)}
 	if doubt.Missing > 0 {
-		g.doubt(doubt)
+		g.noteUncertain(doubt)
 	}
 	g.Periods = append(g.Periods, p)
 	switch {
@@ -159,18 +159,18 @@ func (g *Graph) add(p Period) {
 		if a.Above++; p.Flags != 0 {
 			a.Inexact++
 		}
-		a.Last, g.State, g.Doubt = p, Raised, Doubt{}
+		a.Last, g.State, g.Doubt = p, Raised, Uncertain{}
 	case p.Verdict == marks.Accepted && p.Flags == 0:
 		if raised {
 			g.Alarms[len(g.Alarms)-1].Cleared = p.Start
 		}
-		g.State, g.Doubt = Accepted, Doubt{}
+		g.State, g.Doubt = Accepted, Uncertain{}
 	case p.Verdict == marks.Accepted:
-		g.doubt(Doubt{Inexact: 1})
+		g.noteUncertain(Uncertain{Inexact: 1})
 	case len(p.Missing) > 0:
-		g.doubt(Doubt{Missing: 1})
+		g.noteUncertain(Uncertain{Missing: 1})
 	default:
-		g.doubt(Doubt{Unknown: 1})
+		g.noteUncertain(Uncertain{Unknown: 1})
 	}
 }
 
@@ -191,8 +191,8 @@ func (g *Graph) without(p *Period) int64 {
 	return max(1, between/p.Length)
 }
 
-// doubt counts periods that neither raise nor clear.
-func (g *Graph) doubt(d Doubt) {
+// noteUncertain counts periods that neither raise nor clear.
+func (g *Graph) noteUncertain(d Uncertain) {
 	g.Doubt.add(d)
 	if g.State == Raised {
 		g.Alarms[len(g.Alarms)-1].Doubt.add(d)
@@ -201,7 +201,7 @@ func (g *Graph) doubt(d Doubt) {
 	}
 }
 
-func (d *Doubt) add(o Doubt) {
+func (d *Uncertain) add(o Uncertain) {
 	d.Missing += o.Missing
 	d.Unknown += o.Unknown
 	d.Inexact += o.Inexact

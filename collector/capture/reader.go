@@ -135,7 +135,7 @@ func (r *Reader) Next() (Packet, error) {
 	return p, nil
 }
 
-// NextTimed is Next for callers that need the time of each packet. It returns an [*Error] for a packet without a time.
+// NextTimed returns the next packet, like Next, but an [*Error] for a packet without a time.
 func (r *Reader) NextTimed() (Packet, error) {
 	p, err := r.Next()
 	if err == nil && p.Time.IsZero() {

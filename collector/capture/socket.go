@@ -30,7 +30,7 @@ func ListenUDP(ctx context.Context, address string) (*Socket, error) {
 	return &Socket{conn: udp, data: make([]byte, 1<<16)}, nil
 }
 
-// Addr is where the socket listens.
+// Addr returns the address at which the socket listens.
 func (s *Socket) Addr() net.Addr { return s.conn.LocalAddr() }
 
 // Next waits for the next datagram, until ctx ends.
@@ -47,7 +47,7 @@ func (s *Socket) Next(ctx context.Context) (Packet, error) {
 	return Packet{Data: slices.Clone(s.data[:n]), Len: n, From: netip.AddrPortFrom(from.Addr().Unmap(), from.Port())}, nil
 }
 
-// Lost is how many datagrams there was no room for since the last call: this process was too slow.
+// Lost returns the number of datagrams that the kernel dropped since the last call, because this process was too slow.
 func (s *Socket) Lost() (uint64, error) {
 	all, err := DatagramsLost(s.conn)
 	if err != nil {

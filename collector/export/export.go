@@ -44,12 +44,12 @@ type Exporter struct {
 // destination is a collector. Data about the exporter itself, not about observations, are in domain 0 (RFC 7011,
 // section 3.1), with their own sequence numbers.
 type destination struct {
-	conn   net.Conn
-	enc    *ipfix.Encoder
-	about  *ipfix.Encoder
-	counts Sent
-	told   time.Time // time when the counters were last sent
-	every  time.Duration
+	conn     net.Conn
+	enc      *ipfix.Encoder
+	about    *ipfix.Encoder
+	counts   Sent
+	reported time.Time // time when the counters were last sent
+	every    time.Duration
 }
 
 // Sent counts the records for one collector. A record that was sent may still be lost, which the collector detects by
@@ -173,8 +173,8 @@ func (x *Exporter) AltMark(now time.Time, results []marks.Result) {
 func (x *Exporter) Flush(now time.Time) {
 	for _, d := range x.to {
 		d.enc.Step(now)
-		if now.Sub(d.told) >= d.every || now.Before(d.told) {
-			d.told = now
+		if now.Sub(d.reported) >= d.every || now.Before(d.reported) {
+			d.reported = now
 			x.sent.Clear()
 			x.sent.Set(0, ipfix.Uint(1))
 			for i, n := range [...]uint64{d.counts.Messages, d.counts.Records, d.counts.NotSent} {

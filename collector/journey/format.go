@@ -95,7 +95,7 @@ func (j Journey) Write(w io.Writer) error {
 	start := j.Visits[0].Arrived
 	for _, v := range j.Visits {
 		doubt := ""
-		if v.Doubt {
+		if v.ClockSuspect {
 			doubt = "?"
 		}
 		fmt.Fprintf(&b, "  %-10s %s in  %s\n", (v.Arrived-start).String()+doubt, v.Switch, cmp.Or(v.In, "CPU"))
@@ -162,7 +162,7 @@ func (j Journey) MarshalJSON() ([]byte, error) {
 		Visits []visitJSON `json:"visits"`
 	}{j.Flow, j.From, nil}
 	for _, v := range j.Visits {
-		x := visitJSON{v.Switch, v.In, v.Arrived, v.Doubt, nil}
+		x := visitJSON{v.Switch, v.In, v.Arrived, v.ClockSuspect, nil}
 		for _, e := range v.Exits {
 			y := exitJSON{Out: e.Out, Left: e.Left, Path: e.Path, Identities: e.Notes, End: e.End}
 			if i, ok := at[e.Next]; ok {

@@ -21,20 +21,20 @@ type Wiring struct {
 
 // A Record is a switch's record of a packet.
 type Record struct {
-	Key     Key
-	Flow    string // name of the packet's flow for output
-	Switch  string
-	In      string // ingress port; "" if the packet came from the CPU
-	Out     string // egress port; "" if the packet did not leave, as in End
-	End     string // how it ended in the switch, such as "dropped: no-route" or "CPU (lldp)"
-	Arrived time.Duration
-	Left    time.Duration // time of the record; both times are since 1970, by the switch's clock
-	TTL     int           // TTL or hop limit on arrival, or -1 if it has none
-	Doubt   bool          // the clock was not synchronised, or was set while the packet was in the switch
-	Ended   Ended         // End as a number, to recognise records of one exit; zero if only the words are known
-	Path    string        // the tables that it ran
-	Known   bool          // Path and End were decoded with the record's plan
-	Notes   []string      // identities
+	Key          Key
+	Flow         string // name of the packet's flow for output
+	Switch       string
+	In           string // ingress port; "" if the packet came from the CPU
+	Out          string // egress port; "" if the packet did not leave, as in End
+	End          string // how it ended in the switch, such as "dropped: no-route" or "CPU (lldp)"
+	Arrived      time.Duration
+	Left         time.Duration // time of the record; both times are since 1970, by the switch's clock
+	TTL          int           // TTL or hop limit on arrival, or -1 if it has none
+	ClockSuspect bool          // the clock was not synchronised, or was set while the packet was in the switch
+	Ended        Ended         // End as a number, to recognise records of one exit; zero if only the words are known
+	Path         string        // the tables that it ran
+	Known        bool          // Path and End were decoded with the record's plan
+	Notes        []string      // identities
 }
 
 // Ended is the end of a packet in a switch as a number that does not depend on the plan: see [DroppedFor].
@@ -48,17 +48,17 @@ func DroppedFor(reason uint8) Ended { return Ended(reason) }
 
 // A Visit is the stay of a packet at a switch.
 type Visit struct {
-	Switch  string
-	In      string // ingress port; "" if the packet came from the CPU
-	Arrived time.Duration
-	Doubt   bool // see [Record]
-	Exits   []*Exit
+	Switch       string
+	In           string // ingress port; "" if the packet came from the CPU
+	Arrived      time.Duration
+	ClockSuspect bool // see [Record]
+	Exits        []*Exit
 
 	key     Key
 	flow    string
 	ttl     int
 	from    []*Exit // exits that it may have come from; at most two are kept
-	settled bool    // it came from the only exit in from
+	joined  bool    // it came from the only exit in from
 	strange bool    // it came from no exit, and an unfollowed exit would match except for its time
 	reached bool    // reachable from the start of a journey
 }
@@ -134,18 +134,18 @@ func Join(records []Record, w Wiring, o Options) []Journey {
 	m.strangers(visits)
 	for _, v := range visits {
 		for _, e := range v.Exits {
-			e.settle(w)
+			e.decide(w)
 		}
 	}
 	var all []Journey
 	for _, v := range visits {
-		if !v.settled {
+		if !v.joined {
 			all = append(all, v.journey(w))
 		}
 	}
 	for _, v := range visits {
 		if !v.reached { // it follows itself, by the times of clocks that cannot be compared
-			v.settled = false
+			v.joined = false
 			v.from[0].Next, v.from[0].Candidates, v.from[0].Alike = nil, []*Visit{v}, 1
 			all = append(all, v.journey(w))
 		}
@@ -180,11 +180,11 @@ func compare(a, b *Visit) int {
 		cmp.Compare(a.In, b.In))
 }
 
-// settle decides how an exit continues.
-func (e *Exit) settle(w Wiring) {
+// decide decides how an exit continues.
+func (e *Exit) decide(w Wiring) {
 	if len(e.Candidates) == 1 && len(e.Candidates[0].from) == 1 {
 		e.Next, e.Candidates, e.Alike = e.Candidates[0], nil, 0
-		e.Next.settled = true
+		e.Next.joined = true
 		return
 	}
 	if e.Out == "" || e.End != "" || len(e.Candidates) > 0 {
@@ -250,7 +250,7 @@ func visitsOf(records []Record) []*Visit {
 			visits[k] = v
 			all = append(all, v)
 		}
-		v.Doubt = v.Doubt || r.Doubt
+		v.ClockSuspect = v.ClockSuspect || r.ClockSuspect
 		x := exitID{v, r.Out, r.Ended, r.End}
 		if r.Ended != 0 {
 			x.end = ""

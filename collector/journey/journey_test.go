@@ -206,7 +206,7 @@ func TestJoinAlike(t *testing.T) {
 		"h: 1 a 2 > 1 b 1 > 2 a 2 > 1 b 1 not seen at a:2: lost on the wire, or not recorded there")
 	// With clocks that cannot be compared a packet may seem to follow itself. It is shown nevertheless.
 	one, two := r("x", "a", "2", "2", 1*ms, -1), r("x", "b", "1", "1", 2*ms, -1)
-	one.Doubt, two.Doubt = true, true
+	one.ClockSuspect, two.ClockSuspect = true, true
 	if got := Join([]Record{one, two}, w, Options{}); len(got) != 1 || len(got[0].Visits) != 2 {
 		t.Errorf("%d journeys, want one of two visits", len(got))
 	}

@@ -14,7 +14,7 @@ type arrival struct {
 }
 
 // A timeline holds entries in time order, and those with incomparable times.
-type timeline[T any] struct{ sure, doubted []T }
+type timeline[T any] struct{ sure, suspect []T }
 
 // meetings indexes visits and exits by key, port and TTL, to avoid the comparison of all pairs among equal packets.
 type meetings struct {
@@ -27,10 +27,10 @@ type meetings struct {
 func newMeetings(visits []*Visit, w Wiring, o Options) *meetings {
 	m := &meetings{w, o, map[arrival]*timeline[*Visit]{}, map[arrival]*timeline[*Exit]{}}
 	for _, v := range visits {
-		put(m.visits, v.arrival(), v, v.Doubt)
+		put(m.visits, v.arrival(), v, v.ClockSuspect)
 		for _, e := range v.Exits {
 			if far, ok := m.far(e); ok {
-				put(m.exits, far, e, v.Doubt)
+				put(m.exits, far, e, v.ClockSuspect)
 			}
 		}
 	}
@@ -47,7 +47,7 @@ func put[T any](all map[arrival]*timeline[T], at arrival, x T, doubted bool) {
 		all[at] = line
 	}
 	if doubted {
-		line.doubted = append(line.doubted, x)
+		line.suspect = append(line.suspect, x)
 	} else {
 		line.sure = append(line.sure, x)
 	}
@@ -81,10 +81,10 @@ func (m *meetings) follow(e *Exit, far arrival) {
 	order := func(x *Visit) int { return m.order(x.Arrived - e.Left) }
 	for less := range 2 {
 		far.ttl = v.ttl - less
-		for _, list := range fitting(m.visits[far], v.Doubt, order) {
+		for _, list := range fitting(m.visits[far], v.ClockSuspect, order) {
 			e.candidates(list)
 		}
-		if far == v.arrival() && (v.Doubt || order(v) == 0) {
+		if far == v.arrival() && (v.ClockSuspect || order(v) == 0) {
 			e.Alike-- // e's own visit is among them
 		}
 	}
@@ -96,7 +96,7 @@ func (m *meetings) trace(v *Visit) {
 	at := v.arrival()
 	for more := range 2 {
 		at.ttl = v.ttl + more
-		for _, list := range fitting(m.exits[at], v.Doubt, order) {
+		for _, list := range fitting(m.exits[at], v.ClockSuspect, order) {
 			v.origins(list)
 		}
 	}
@@ -174,12 +174,12 @@ func fitting[T any](line *timeline[T], doubt bool, order func(T) int) [][]T {
 		return nil
 	}
 	if doubt {
-		return [][]T{line.sure, line.doubted}
+		return [][]T{line.sure, line.suspect}
 	}
 	at := func(x T, want int) int { return order(x) - want }
 	first, _ := slices.BinarySearchFunc(line.sure, 0, at)
 	behind, _ := slices.BinarySearchFunc(line.sure, 1, at)
-	return [][]T{line.sure[first:behind], line.doubted}
+	return [][]T{line.sure[first:behind], line.suspect}
 }
 
 // candidates adds visits that may follow.

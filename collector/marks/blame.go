@@ -43,8 +43,8 @@ type Suspects struct {
 	Graphs []string // graphs that lost packets, sorted
 	// Guilty lists links that certainly lost packets: each has a cluster without any other possible link.
 	Guilty []Link
-	// Alone lists links that would each explain all losses alone. If exactly one link lost packets, it is one of these.
-	// If Alone is empty, two or more links did.
+	// Alone lists links that would each explain all losses without the others. If exactly one link lost packets, it is
+	// one of these. If Alone is empty, two or more links did.
 	Alone []Link
 	// Open lists the links of each cluster without a guilty link. In each cluster one or more of them lost packets.
 	Open [][]Link

@@ -12,8 +12,8 @@ import (
 )
 
 // Random networks have one or two lossy links, and flow groups that use some of the paths. Guilty links have lost
-// packets, and each lossy cluster contains a lossy link. If one link lost all packets, it is among those that alone
-// explain all. It is the only one if no other link is in all lossy clusters.
+// packets, and each lossy cluster contains a lossy link. If one link lost all packets, it is among the links that
+// explain all losses by themselves. It is the only one if no other link is in all lossy clusters.
 func TestAltMarkBlameRandom(t *testing.T) {
 	found, guilty := 0, 0
 	fixed := randtest.Cases{Seed: 914230000, Count: 200, Short: 60}

@@ -13,8 +13,8 @@ import (
 // reports' arrival times by the collector's clock do. A point reports a period in the middle of the next one, so points
 // with equal clocks report at about the same time.
 
-// clockDoubt describes why the counts of a period may be of different times at different points.
-type clockDoubt struct {
+// clockSuspect describes why the counts of a period may be of different times at different points.
+type clockSuspect struct {
 	reason string // "" if they are of the same time
 	notice string // text for the path if its reports are known to arrive apart
 	open   bool   // undecided so far
@@ -23,16 +23,17 @@ type clockDoubt struct {
 // restarts holds the flags of a period after which a point's clock may differ.
 const restarts = altmark.First | altmark.LateRead | altmark.ClockStep | altmark.CounterReset
 
-// doubt compares the times at which points reported period k. These are unknown for reports from before the collector's
-// start. Then the next periods that all points reported in time decide.
-func (m *Joiner) doubt(k uint64, points ...int) clockDoubt {
+// checkClocks reports whether the points' reports of period k may be of different times, by their arrival times. These
+// are unknown for reports from before the collector's start. Then the next periods that all points reported in time
+// decide.
+func (m *Joiner) checkClocks(k uint64, points ...int) clockSuspect {
 	n := m.path.Points[0].Settings.Interval
 	for q := k; ; q++ {
 		e := m.find(q)
 		if e == nil || slices.ContainsFunc(points, func(p int) bool {
 			return !e.reports[p].has || q > k && e.reports[p].Flags&restarts != 0
 		}) {
-			return clockDoubt{open: true, reason: "clocks-unchecked: when the reports came is not known: " +
+			return clockSuspect{open: true, reason: "clocks-unchecked: when the reports came is not known: " +
 				"an offset of 2L between the clocks cannot be excluded"}
 		}
 		first, last, known := points[0], points[0], true
@@ -50,13 +51,13 @@ func (m *Joiner) doubt(k uint64, points ...int) clockDoubt {
 		}
 		apart := e.reports[last].until.Sub(e.reports[first].arrived)
 		if 2*apart <= n.Duration() {
-			return clockDoubt{}
+			return clockSuspect{}
 		}
 		a, b, half := m.path.Points[first].Switch, m.path.Points[last].Switch, n.Duration()/2
 		text := fmt.Sprintf("reports of %s and %s came %v apart, want at most L/2 = %v",
 			a, b, apart.Round(time.Microsecond), half)
 		a, b = m.path.Points[min(first, last)].Switch, m.path.Points[max(first, last)].Switch
-		return clockDoubt{
+		return clockSuspect{
 			reason: "clocks-apart: " + text,
 			notice: fmt.Sprintf("an offset of 2L = %v between the clocks of %s and %s cannot be excluded: "+
 				"their reports of a period come more than L/2 = %v apart", 4*half, a, b, half),
@@ -64,8 +65,8 @@ func (m *Joiner) doubt(k uint64, points ...int) clockDoubt {
 	}
 }
 
-// timely reports whether a report arrived when it was made, as far as that can be determined. It did not if it arrived
-// together with the next one, as after a stalled connection.
+// timely reports whether a report arrived when it was created, as far as that can be determined. It did not if it
+// arrived together with the next one, as after a stalled connection.
 func (m *Joiner) timely(k uint64, point int) bool {
 	r, next := m.report(k, point), m.report(k+1, point)
 	if r.arrived.IsZero() {
@@ -83,7 +84,7 @@ func segment(i, j int) []int {
 }
 
 // notice adds a notice for the path, once per pair of points.
-func (m *Joiner) notice(d clockDoubt) {
+func (m *Joiner) notice(d clockSuspect) {
 	if d.notice != "" && !slices.Contains(m.notices, d.notice) {
 		m.notices = append(m.notices, d.notice)
 	}

@@ -159,7 +159,7 @@ func TestAltMarkHistory(t *testing.T) {
 	}
 }
 
-// A connection stalls for as long as the clock behind it is ahead, so that reports of different times arrive together.
+// A connection stalls for as long as its switch's clock is ahead, so that reports of different times arrive together.
 // They arrive together with the next ones, which reveals it.
 func TestAltMarkHeldUp(t *testing.T) {
 	m := newTestJoiner(t, twoPoints(altmark.Step))

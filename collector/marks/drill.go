@@ -52,7 +52,7 @@ func NewDrill(m *Mesh, threshold float64) (*Drill, error) {
 		results: map[uint64]map[[2]string]Result{}, said: map[uint64]string{}}, nil
 }
 
-// Add adds a result of the mesh. It returns the alarm of its period once the results of all clusters are there. After a
+// Add adds a result of the mesh. It returns the alarm of its period once the results of all clusters exist. After a
 // revised result it returns the alarm again if it changed or was withdrawn.
 func (d *Drill) Add(r Result) (Alarm, bool) {
 	d.note(r)

@@ -126,8 +126,8 @@ func TestAltMarkAlarmText(t *testing.T) {
 	}
 }
 
-// If packets bypassed a spine, the loss of the whole graph is an alarm, and no cluster is named, because the loss of
-// each is unknown.
+// If packets bypassed a spine, the loss of the whole graph is an alarm. No cluster is named, because the loss of each
+// is unknown.
 func TestAltMarkAlarmBypassed(t *testing.T) {
 	m := newMesh(t, graphOf(altmark.Step, "l1>s1", "s1>l2"))
 	d, err := NewDrill(m, 0.01)

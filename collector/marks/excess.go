@@ -58,7 +58,8 @@ func (m *Joiner) excess(k uint64) (all []countExcess) {
 
 // ordered returns pairs of stages with counts of period k only, where every packet at the second has passed the first.
 // On a path, these are each stage and the last usable one before it. In a graph, these are both sides of a cluster. If
-// no packet passes two of their points, they are also each side and the entry of the graph. The whole comes last.
+// no packet passes two of their points, they are also each side and the entry of the graph. The pair of the whole graph
+// or path is last.
 func ordered(m *Joiner, k uint64) (pairs [][2]int) {
 	const void = altmark.First | altmark.LateRead | altmark.ClockStep | altmark.CounterReset
 	sound := func(p int) bool {
@@ -92,8 +93,8 @@ func ordered(m *Joiner, k uint64) (pairs [][2]int) {
 
 // changedColour returns reasons why packets of period k may be counted in an adjacent period. That happens if a node
 // between the points rewrites the mark: a packet of k then has the colour of k-1 and k+1. There it is in excess, or
-// arrives when the guard condition does not allow it. In the same way, a packet gained from k-1 or k+1 can hide a loss
-// in k. If all points counted as many packets in k as the first one, no packet of k is in another period.
+// arrives when the guard condition does not allow it. Likewise, a packet gained from k-1 or k+1 can hide a loss in k.
+// If all points counted as many packets in k as the first one, no packet of k is in another period.
 //
 // A late packet is also out of window. It counts as re-marked if packets of k are missing. The counts of one bit do not
 // distinguish a late packet of k-1, in the report of k+1, from a re-marked packet of k.

@@ -52,7 +52,7 @@ func TestAltMarkRecolouredFew(t *testing.T) {
 }
 
 // A recoloured is a flow that a node between two stages re-marks. Each period has this number of packets, one at a
-// time. The stage behind counts by mark and reads a colour in the middle of the next period.
+// time. The later stage counts by mark and reads a colour in the middle of the next period.
 type recoloured struct {
 	points  int
 	at      int // the stage before which packets are re-marked
@@ -114,8 +114,8 @@ func (c *recoloured) count(list []altmark.Period, k uint64, n int, colour uint64
 }
 
 // Packets are re-marked between any points of a path or clusters of a graph, in any proportion, and any are lost. A
-// loss that is ok is true. The exception is a loss in each period that hides all foreign packets in the windows at its
-// edges.
+// loss with status ok is correct. The exception is a loss in each period that hides all packets of other periods in the
+// windows at its edges.
 func TestAltMarkRecolouredRandom(t *testing.T) {
 	wrongs, oks, flagged := 0, 0, 0
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 400, Short: 40}, func(t *testing.T, seed uint64) {
@@ -236,7 +236,7 @@ func TestAltMarkRecolouredGraph(t *testing.T) {
 }
 
 // The third of four points counts more packets than were sent, and the point before it restarted its counters in that
-// period. The count of the first point reveals that, on a path and on a graph. The loss behind is not ok.
+// period. The count of the first point reveals that, on a path and on a graph. The loss after that point is not ok.
 func TestExcessBehindUnsoundCount(t *testing.T) {
 	g := graphOf(altmark.Step, "a>b", "b>c", "c>d")
 	path := Path{Name: "g", Points: g.Points}

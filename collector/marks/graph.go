@@ -24,7 +24,7 @@ type Graph struct {
 	Wait    int // see [Path]
 }
 
-// Link is a link over which packets go from one switch to another.
+// Link is a link over which packets are sent from one switch to another.
 type Link struct{ From, To string }
 
 // String returns text such as leaf1>spine1.
@@ -217,9 +217,9 @@ func (g Graph) once(points []string) bool {
 	})
 }
 
-// Mesh joins the reports of a graph's points, as [Joiner] does for a path: for each of its smallest clusters, and for
-// the whole graph if that is not a cluster. From and To of its results are the switches of both sides, separated by
-// "+". A result has a delay if a single packet of the period was marked for it.
+// Mesh joins the reports of a graph's points, as [Joiner] does for a path. It does so for each of the smallest
+// clusters, and for the whole graph if that is not a cluster. From and To of its results are the switches of both
+// sides, separated by "+". A result has a delay if a single packet of the period was marked for it.
 //
 // It has no clock and no lock.
 type Mesh struct {
@@ -266,7 +266,7 @@ func NewMesh(g Graph) (*Mesh, error) {
 	return m, nil
 }
 
-// Limits of a graph, and of a path. Each point has 32 periods of reports in each cluster behind it.
+// Limits of a graph, and of a path. Each point has 32 periods of reports in each cluster after it.
 const (
 	maxMeshPoints = 256
 	maxMeshLinks  = 4096
@@ -337,7 +337,7 @@ func (g Graph) check() error {
 }
 
 // join adds the join of a cluster, or of the whole graph. Its first stage is where the periods of its packets begin.
-// The points between are not compared, but their flags may concern the packets.
+// The points between the sides are not compared, but their flags may concern the packets.
 func (m *Mesh) join(c Cluster, before map[string]bool) {
 	var sources, between []string
 	for _, name := range slices.Sorted(maps.Keys(m.points)) {
@@ -412,7 +412,7 @@ func (m *Mesh) whole() Cluster {
 // Points returns the points of the graph, followed by the watched ones, with the current settings.
 func (m *Mesh) Points() []Point { return slices.Concat(m.graph.Points, m.graph.Watched) }
 
-// Kept returns the number of reports kept per period: that of a point is kept in each cluster behind it.
+// Kept returns the number of reports kept per period: that of a point is kept in each cluster after it.
 func (m *Mesh) Kept() (n int) {
 	for _, users := range m.users {
 		n += len(users)

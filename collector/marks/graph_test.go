@@ -111,8 +111,8 @@ func TestAltMarkOffGraph(t *testing.T) {
 		"13 l1>l2 ok lost 0 delay 7ms jitter 0s")
 }
 
-// A watched switch with a count of zero proves that no packet arrived only under conditions: its counts are complete,
-// of the right time, and include late packets.
+// A watched switch with a count of zero proves under three conditions that no packet arrived. Its counts must be
+// complete, of the right time, and include late packets.
 func TestAltMarkOffGraphUnknown(t *testing.T) {
 	l := graphOf(altmark.Step, "l1>l2").Points[0].Settings.Interval.Duration()
 	for _, c := range []struct {
@@ -414,7 +414,7 @@ func TestAltMarkGraphIsPath(t *testing.T) {
 	})
 }
 
-// Packets bypass a spine, so more arrive at the leaf behind than the spines counted. Then no loss of that period is
+// Packets bypass a spine, so more arrive at the next leaf than the spines counted. Then no loss of that period is
 // valid, not even that of the cluster before the spines, which was returned earlier.
 func TestAltMarkGraphBypassed(t *testing.T) {
 	m := newMesh(t, graphOf(altmark.Step, "l1>s1", "l1>s2", "s1>l2", "s2>l2"))

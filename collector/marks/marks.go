@@ -46,8 +46,8 @@ const (
 	Pulses = "pulses-differ"       // muxed marking: a pulse was lost or late, or a late packet was mistaken for one
 	// Recoloured means that packets may have been counted in an adjacent period, like re-marked ones.
 	Recoloured = "colour-changed"
-	Margin     = "sync-margin-low" // a delay contradicts the settings, so the guards are not reliable either
-	// OffGraph means that a point outside the graph counted packets, or may have: they take an unknown path.
+	Margin     = "sync-margin-low" // a delay contradicts the settings, so the guards are not reliable
+	// OffGraph means that a point outside the graph counted packets, or may have. Such packets take an unknown path.
 	OffGraph = "off-graph"
 )
 
@@ -143,8 +143,8 @@ const lastPeriod = 1 << 60
 //
 // A period's results are returned once all points have reported it and the next two periods, because later reports
 // reveal late packets. If a report does not arrive within [Path.Wait] more periods, the results are returned without
-// it. The last result of a period does not depend on the order of reports, as long as that period and the earlier ones
-// that concern it are kept.
+// it. The last result of a period does not depend on the order of reports, while that period and the earlier ones that
+// concern it are kept.
 //
 // Each report is added with its arrival time, by one clock for all points. Reports of one period number that arrive
 // more than half a period apart may be of different times, and are not compared.
@@ -192,8 +192,8 @@ func (r *pointReading) amendedBy(p altmark.Period) bool {
 	return r.Period == p
 }
 
-// NewJoiner returns a Joiner. It returns an error if the path has no name, fewer than two points or more than 256,
-// points without names or with the same switch, or an invalid Wait. Wrong roles and settings that do not match are not
+// NewJoiner returns a Joiner. It returns an error if the path has no name, an invalid Wait, or fewer than 2 or more
+// than 256 points. Points must have names and different switches. Wrong roles and settings that do not match are not
 // errors. They are reasons in every result.
 func NewJoiner(path Path) (*Joiner, error) {
 	if path.Name == "" {
@@ -258,9 +258,9 @@ func (m *Joiner) Interval() altmark.Interval { return m.path.Points[0].Settings.
 // Stats returns the counters.
 func (m *Joiner) Stats() Stats { return m.stats }
 
-// Add adds a report of a point, by its index, and returns the results that it completes or changes, by period and then
-// along the path. The arrival time must be by the same clock for all points, which is not the clock of any of them. It
-// is zero if unknown, as for reports from before the collector started.
+// Add adds a report of the point with an index. It returns the results that the report completes or changes, by period
+// and then along the path. The arrival time must be by the same clock for all points, which is not the clock of any of
+// them. It is zero if unknown, as for reports from before the collector started.
 func (m *Joiner) Add(point int, p altmark.Period, arrived time.Time) []Result {
 	return m.add(point, 0, p, arrived)
 }
@@ -269,7 +269,7 @@ func (m *Joiner) Add(point int, p altmark.Period, arrived time.Time) []Result {
 func (m *Joiner) add(stage, point int, p altmark.Period, arrived time.Time) (out []Result) {
 	if m.take(stage, point, p, arrived, &out) {
 		m.revise(p.Number, &out)
-		m.settle(&out) // first results need no revision
+		m.flush(&out) // first results need no revision
 	}
 	return sortResults(out)
 }
@@ -320,7 +320,7 @@ func (m *Joiner) Advance(k uint64) []Result {
 	var out []Result
 	m.due = k + 1
 	m.rebase(&out)
-	m.settle(&out)
+	m.flush(&out)
 	return sortResults(out)
 }
 
@@ -410,16 +410,16 @@ func (m *Joiner) complete(k uint64) bool {
 	return e != nil && !slices.ContainsFunc(e.reports, func(r pointReading) bool { return !r.has })
 }
 
-// settle emits periods that are complete or whose wait has ended. For periods from before the collector's start, it
-// waits until the points report again.
-func (m *Joiner) settle(out *[]Result) {
+// flush emits the results of periods that are complete or whose wait has ended. For periods from before the
+// collector's start, it waits until the points report again.
+func (m *Joiner) flush(out *[]Result) {
 	for _, e := range m.entries {
 		k, from := e.number, e.number
 		if e.early() {
 			from = max(k, m.history)
 		}
 		if e.emitted == nil && (m.base >= from+2+uint64(m.path.Wait) ||
-			m.complete(k) && m.complete(k+1) && m.complete(k+2) && (!e.early() || !m.doubt(k, everywhere(&m.path)...).open)) {
+			m.complete(k) && m.complete(k+1) && m.complete(k+2) && (!e.early() || !m.checkClocks(k, everywhere(&m.path)...).open)) {
 			m.emit(e, out)
 		}
 	}

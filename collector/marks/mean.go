@@ -125,7 +125,8 @@ func (x meanOf) clocksApart() string {
 	return ""
 }
 
-// and returns the mean of the round trip: the sum of both, within the bounds of both paths together.
+// and returns the mean of the round trip, which is the sum of both. low and high are the bounds of both paths together.
+// If the sum exceeds them, reason is set.
 func (d Mean) and(back Mean, low, high time.Duration) (sum Mean, reason string) {
 	if sum.Asked = d.Asked || back.Asked; !sum.Asked {
 		return sum, ""

@@ -37,7 +37,7 @@ func summed(k, packets uint64, ns int64) altmark.Period {
 // The mean delay of period 10 is known, or has the expected reason.
 func TestAltMarkMean(t *testing.T) {
 	const packets = 1000
-	fine := func() []altmark.Period { // mp2 is 3 ms and mp3 10 ms behind mp1, with one packet of mp3 1 ns later
+	fine := func() []altmark.Period { // packets reach mp2 3 ms and mp3 10 ms after mp1, one packet of mp3 1 ns later
 		return []altmark.Period{summed(10, packets, -packets*1000), summed(10, packets, 3e9-packets*1000),
 			summed(10, packets, 10e9-packets*1000+1)}
 	}

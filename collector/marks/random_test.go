@@ -13,14 +13,15 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A pointReport is a report of a point. random returns reports of all points for some periods, some of them missing,
-// duplicate or flagged, in the order of their periods.
+// A pointReport is a report of a point.
 type pointReport struct {
 	point int
 	altmark.Period
 	arrived time.Time
 }
 
+// randomReports returns reports of all points for some periods, in the order of their periods. Some of them are
+// missing, duplicate or flagged.
 func randomReports(rnd *rand.Rand, points, periods int) (all []pointReport) {
 	first := 1000 + rnd.Uint64N(1<<40)
 	for k := first; k < first+uint64(periods); k++ {

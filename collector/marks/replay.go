@@ -44,11 +44,11 @@ func (x *Replay) Take(point int, p altmark.Period, arrived time.Time) (out []Res
 	return sortResults(out)
 }
 
-// Tell returns the results that reports of period k complete or change, since they were added by Take.
-func (x *Replay) Tell(k uint64) (out []Result) {
+// Report returns the results that reports of period k complete or change, since they were added by Take.
+func (x *Replay) Report(k uint64) (out []Result) {
 	for _, j := range x.joins {
 		j.revise(k, &out)
-		j.settle(&out)
+		j.flush(&out)
 	}
 	return sortResults(out)
 }

@@ -141,8 +141,8 @@ func (m *Joiner) compare(r *Result, i, j int) {
 	r.Excess = whole && len(splits) > 0 && len(others) == len(splits)
 }
 
-// lossReasons returns the reasons why a loss of period k between points i and j is uncertain, in addition to their own
-// flags. splits are the period's splits.
+// lossReasons returns the reasons why a loss of period k between points i and j is uncertain, besides their own flags.
+// splits holds the period's splits.
 func lossReasons(m *Joiner, k uint64, i, j int, splits []string) []string {
 	parts := m.find(k).parts
 	var stages []pointStage
@@ -162,7 +162,7 @@ func lossReasons(m *Joiner, k uint64, i, j int, splits []string) []string {
 	if m.watched > 0 && m.report(k, m.watched-1).has { // otherwise its missing report is a reason already
 		concerned = append(concerned, m.watched-1)
 	}
-	if doubt := m.doubt(k, concerned...); doubt.reason != "" {
+	if doubt := m.checkClocks(k, concerned...); doubt.reason != "" {
 		others = append([]string{doubt.reason}, others...)
 		m.notice(doubt)
 	}
@@ -190,7 +190,7 @@ func (m *Joiner) method() altmark.Method { return m.path.Points[0].Settings.Meth
 //
 // Packets at times when the guard condition allows none are in the next reading of their colour's counter. They may
 // belong to this period but be in the report of the previous or next one of the same colour. Without slots, a packet
-// after a gap in the traffic may be mistaken for a pulse of the previous period, or a step into the next one. A muxed
+// after a gap in the traffic may be mistaken for a pulse of the previous period, or for a step to the next. A muxed
 // pulse that left too late may be counted as a packet of the following period.
 //
 // The first point defines the periods. If its clock was set, or it began to mark other packets, packets of one mark
@@ -237,7 +237,7 @@ func (m *Joiner) neighbours(k uint64, i, j int) (reasons []string) {
 }
 
 // lateBefore returns reasons for the points other than i and j, up to j, that received frames late. Such a point flags
-// all periods that these may belong to. But the frames are also late at the points behind it, which cannot detect that.
+// all periods that these may belong to. But the frames are also late at the points after it, which cannot detect that.
 func (m *Joiner) lateBefore(k uint64, i, j int) (reasons []string) {
 	for p := range j {
 		if p != i && m.report(k, p).Flags&altmark.LateFrames != 0 {
@@ -327,7 +327,7 @@ func (m *Joiner) delay(k uint64, i, j int) (d pairDelay) {
 		d.reason = fmt.Sprintf("%s: %s took another packet for the pulse of period %d than %s", Pulses,
 			m.path.Points[other].Switch, k, m.path.Points[0].Switch)
 	}
-	if !ok || m.doubt(k, segment(i, j)...).reason != "" {
+	if !ok || m.checkClocks(k, segment(i, j)...).reason != "" {
 		return d
 	}
 	d.raw, d.rawValid = b.Timestamp.Sub(a.Timestamp), true

@@ -184,8 +184,8 @@ func TestAltMarkAnotherPacket(t *testing.T) {
 		"13 mp2>mp3 ok lost 0 delay 4ms jitter 0s")
 }
 
-// If a flow splits and merges again, the point on one branch misses packets, which are an excess at the point behind.
-// No number of that period is ok, not even the loss of the whole path: it may be a loss with duplicates. A loss of the
+// If a flow splits and merges again, the point on one branch misses packets, which are an excess at the next point. No
+// number of that period is ok, not even the loss of the whole path: it may be a loss with duplicates. A loss of the
 // previous period is not ok either, because its missing packets may be the excess here.
 func TestAltMarkSplit(t *testing.T) {
 	m := newTestJoiner(t, threePoints(altmark.Double))
@@ -322,7 +322,7 @@ func TestAltMarkPulses(t *testing.T) {
 }
 
 // Frames that a switch received late void the periods that its reports flag, even after an amendment. They also void
-// the counts of the points behind it.
+// the counts of the points after it.
 func TestAltMarkLateFrames(t *testing.T) {
 	run := func(path Path, late func(i int, k uint64) bool, after ...altmark.Period) (got []Result) {
 		m := newTestJoiner(t, path)

@@ -9,7 +9,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A pointStage is a group of parallel points: each packet that passes the stage is counted by one of them, so their sum
+// A pointStage is a group of parallel points. Each packet that passes the stage is counted by one of them, so their sum
 // is like the report of a single point. A path has stages of one point.
 type pointStage []stageMember
 
@@ -52,8 +52,8 @@ func (s pointStage) sum() Point {
 	return sum
 }
 
-// sumOf adds up the reports of a stage's points for one period. The sum has a report only if all of them are there, and
-// the time of a pulse only if there was a single one.
+// sumOf adds up the reports of a stage's points for one period. The sum has a report only if all of them exist, and the
+// time of a pulse only if there was a single one.
 func sumOf(parts []pointReading) pointReading {
 	if len(parts) == 1 {
 		return parts[0]

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Writer returns what prints results in a format: text or json, a line for each, or csv.
+// Writer returns a function that writes results to w. The format is text or json, with a line for each result, or csv.
 func Writer(w io.Writer, format string) (func([]Result) error, error) {
 	switch format {
 	case "text":

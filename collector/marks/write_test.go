@@ -7,7 +7,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A result is a line, with what is known of it.
+// The text of a result is one line that contains its known values.
 func TestText(t *testing.T) {
 	result := Result{
 		Path: "p", From: "a", To: "b", Period: 10, Start: altmark.Time{Seconds: 10}, Status: OK,

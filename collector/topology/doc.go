@@ -1,4 +1,4 @@
-// Package topology models the network as the collector knows it: switches, hosts, and the links between their ports. It
+// Package topology is the collector's model of the network: switches, hosts, and the links between their ports. It
 // is read from its own file format, from a containerlab topology file, or from the switches' LLDP neighbours. The lab
 // derives one from its experiments. The graphs of alternate marking and the paths of packets are built from it.
 //

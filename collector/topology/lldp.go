@@ -26,7 +26,7 @@ type Neighbor struct {
 	PortID, PortDescribe string
 }
 
-// says is a switch's statement about a port: the port at the other end.
+// says is a switch's report about a port: the port at the other end.
 type says struct {
 	far  End
 	view *View // view of the other end; nil if that was not queried

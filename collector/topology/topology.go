@@ -67,7 +67,7 @@ func (l Link) String() string { return l.A.String() + " - " + l.B.String() }
 type Topology struct {
 	Nodes []Node `json:"nodes"`
 	Links []Link `json:"links"`
-	// Notes describe what is uncertain and therefore left out.
+	// Notes describe uncertain parts, which are therefore left out.
 	Notes []string `json:"notes,omitempty"`
 	// LeftOut is the number of possible links that were left out because their ends disagree.
 	LeftOut int `json:"left-out,omitempty"`

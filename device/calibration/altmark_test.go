@@ -20,8 +20,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// markConfig is a switch that forwards from Ethernet0 to Ethernet1, with one
-// session, m, on the flow group web.
+// markConfig is a switch that forwards from Ethernet0 to Ethernet1, with one session, m, on the flow group web.
 const markConfig = `{
 	"PORT": {
 		"Ethernet0": {"lanes": "0", "speed": "10000", "admin_status": "up"},
@@ -42,12 +41,12 @@ type marked struct {
 	outs []saisim.Out
 }
 
-// markPeriod is the period in which a run begins, at its middle.
+// markPeriod is the period in the middle of which a run begins.
 const markPeriod = 1000
 
 const markInterval = altmark.Interval(-10)
 
-// newMarked has m with these fields.
+// newMarked returns a switch whose session m has these fields.
 func newMarked(t *testing.T, profile profile.Profile, fields ...string) *marked {
 	t.Helper()
 	c, err := device.ParseConfigDB([]byte(markConfig))
@@ -63,7 +62,7 @@ func newMarked(t *testing.T, profile profile.Profile, fields ...string) *marked 
 	}
 	m := &marked{T: t, Sim: devicetest.NewSim(t, device.SimConfig{Config: c, Profile: profile,
 		Start: markInterval.Middle(markPeriod).Std()})}
-	devicetest.Settle(t, m.Sim)
+	devicetest.RunUntilIdle(t, m.Sim)
 	m.Chip.SetOutput(func(o *saisim.Out) {
 		kept := *o
 		kept.Data = bytes.Clone(o.Data)
@@ -84,7 +83,7 @@ func (m *marked) row(db swss.DBName, table, key string) swss.FieldValues {
 	return f
 }
 
-// history is what COUNTERS_DB has of m's periods, by number.
+// history returns m's periods in COUNTERS_DB, by number.
 func (m *marked) history() map[uint64]altmark.Period {
 	m.Helper()
 	periods := map[uint64]altmark.Period{}
@@ -98,7 +97,7 @@ func (m *marked) history() map[uint64]altmark.Period {
 	return periods
 }
 
-// into returns the cycle that is part of the way into a period.
+// into returns the cycle at a fraction of a period: part is 0 at its start and 1 at its end.
 func (m *marked) into(period uint64, part float64) saisim.Cycle {
 	at := markInterval.Start(period).Std().Sub(m.Chip.TrueTime(0))
 	return m.Chip.CycleAt(at + time.Duration(part*float64(markInterval.Duration())))
@@ -124,13 +123,12 @@ func markFrame(t *testing.T, tos uint8) []byte {
 	return buf.Bytes()
 }
 
-// markParts are where in a period frames are sent: none in the guard, and a first
-// one in the third quarter.
+// markParts lists the parts of a period at which frames are sent: none in the guard, and a first one in the third
+// quarter.
 var markParts = []float64{0.2, 0.3, 0.4, 0.55, 0.6, 0.7, 0.9}
 
-// What two switches in a row say of the same frames, of each method: the first marks
-// them, the second reads and clears the marks. Every fifth frame is lost between
-// them in period 1003; the delay is that of the first switch and 800 ns.
+// Two switches in a row report the same frames, with each method: the first marks them, the second reads and clears
+// the marks. Every fifth frame is lost between them in period 1003. The delay is that of the first switch and 800 ns.
 func TestAltMarkTwoSwitches(t *testing.T) {
 	racetest.Stepped(t)
 	for _, tt := range []struct {
@@ -193,8 +191,8 @@ func TestAltMarkTwoSwitches(t *testing.T) {
 	}
 }
 
-// On a switch without time matching orchagent switches the colours: step marking
-// measures the same, and says by whom.
+// On a switch without time matching, orchagent switches the colours. Step marking measures the same, and the row
+// names orchagent.
 func TestAltMarkByOrchestrator(t *testing.T) {
 	small := profile.Small()
 	small.AltMark = profile.AltMarkCapacity{}
@@ -238,7 +236,7 @@ func TestAltMarkByOrchestrator(t *testing.T) {
 	}
 }
 
-// What such a switch cannot do it says.
+// Such a switch reports the settings that it does not support.
 func TestAltMarkRefused(t *testing.T) {
 	bare := profile.Small()
 	bare.AltMark = profile.AltMarkCapacity{}
@@ -265,7 +263,7 @@ func TestAltMarkRefused(t *testing.T) {
 				c[schema.CfgTAMAltMark]["m"][tt.fields[i]] = tt.fields[i+1]
 			}
 			m := &marked{T: t, Sim: devicetest.NewSim(t, device.SimConfig{Config: c, Profile: tt.profile})}
-			devicetest.Settle(t, m.Sim)
+			devicetest.RunUntilIdle(t, m.Sim)
 			if s := m.row(swss.StateDB, schema.StateTAMAltMark, "m"); s["status"] != "failed" || s["reason"] != tt.want {
 				t.Errorf("%v, want %s", s, tt.want)
 			}

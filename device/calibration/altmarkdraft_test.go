@@ -14,7 +14,7 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// A running switch says the same of a session under our names, of what is in force, as under those of the IETF's draft.
+// A running switch reports a session in force equally under our names and under those of the IETF's draft.
 func TestAltMarkByDraftsNames(t *testing.T) {
 	m := newMarked(t, profile.Small(), "role", "terminator", "method", "double", "mark", "dscp0", "mark2", "dscp1",
 		"clear", "true")

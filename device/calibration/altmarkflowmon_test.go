@@ -12,7 +12,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// optionFrame is an IPv6 frame whose hop-by-hop options have a FlowMonID.
+// optionFrame returns an IPv6 frame whose hop-by-hop options contain a FlowMonID.
 func optionFrame(id uint32) []byte {
 	src, dst := netip.MustParseAddr("2001:db8::1").As16(), netip.MustParseAddr("2001:db8::2").As16()
 	b := append(append([]byte{}, devicetest.HostMAC(0x33)...), devicetest.HostMAC(1)...)
@@ -22,8 +22,8 @@ func optionFrame(id uint32) []byte {
 	return append(b, 0, 1, 0, 2, 0, 8, 0, 0)
 }
 
-// A session with a FlowMonID counts and marks only packets that have it. One that is changed counts the others, from
-// its first whole period on.
+// A session with a FlowMonID counts and marks only packets that have it. After a change of the id it counts packets
+// with the new id, from its first whole period on.
 func TestAltMarkFlowMonID(t *testing.T) {
 	m := newMarked(t, profile.Small(), "DSCP", "0/0x3f", "method", "step", "mark", "ipv6-altmark-l", "role", "initiator",
 		"flow-mon-id", "74565")
@@ -33,7 +33,7 @@ func TestAltMarkFlowMonID(t *testing.T) {
 		"DST_IPV6": "2001:db8::2/128"}); err != nil {
 		t.Fatal(err)
 	}
-	devicetest.Settle(t, m.Sim)
+	devicetest.RunUntilIdle(t, m.Sim)
 	run := func(from, to uint64) {
 		for k := from; k < to; k++ {
 			for _, id := range []uint32{74565, 9, 74565} {
@@ -61,12 +61,12 @@ func TestAltMarkFlowMonID(t *testing.T) {
 	row := m.row(swss.ConfigDB, schema.CfgTAMAltMark, "m")
 	row["flow-mon-id"] = "9"
 	devicetest.NoError(t, sessions.Set(m.Context(), "m", row))
-	devicetest.Settle(t, m.Sim)
+	devicetest.RunUntilIdle(t, m.Sim)
 	run(markPeriod+8, markPeriod+14)
 	count(markPeriod+12, 1)
 	row["flow-mon-id"] = "1048576"
 	devicetest.NoError(t, sessions.Set(m.Context(), "m", row))
-	devicetest.Settle(t, m.Sim)
+	devicetest.RunUntilIdle(t, m.Sim)
 	const want = `flow-mon-id "1048576": want a number in 0..1048575`
 	if s := m.row(swss.StateDB, schema.StateTAMAltMark, "m"); s["status"] != "failed" || s["reason"] != want {
 		t.Errorf("the session is %v, want failed: %s", s, want)

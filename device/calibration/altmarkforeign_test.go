@@ -10,8 +10,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Packets that come marked to an initiator are counted beside those of the period, and it is
-// flagged; unless it is known that they come, or they are dropped.
+// Packets that arrive marked at an initiator are counted separately, and flag the period, unless they are declared as
+// expected, or are dropped.
 func TestForeignMarksOfPeriods(t *testing.T) {
 	for foreign, want := range map[string]struct{ packets, flags string }{
 		"count": {"5", "foreign-marks"},

@@ -15,10 +15,9 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A clock that steps while it measures, away and back again, and roles that do not fit: such
-// periods are flagged or missing, and the numbers of all others are right. One frame in five is
-// lost between the switches. A report is not believed if another of its number differs, as after
-// a step back.
+// A clock steps during measurements, forward or back, or roles do not match. The affected periods are flagged or
+// missing, and the numbers of all others are right. One frame in five is lost between the switches. A report is
+// distrusted if another with its number differs, as after a step back.
 func TestAltMarkJoined(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing new for the race detector")
@@ -27,15 +26,15 @@ func TestAltMarkJoined(t *testing.T) {
 	all := []uint64{1003, 1005, 1007, 1009, 1011, 1013, 1015}
 	for _, tt := range []struct {
 		name  string
-		role  string                   // of the second switch
-		steps map[uint64]time.Duration // of its clock, in the middle of a period
+		role  string                   // role of the second switch
+		steps map[uint64]time.Duration // steps of its clock, in the middle of a period
 		good  []uint64                 // periods that must be complete
-		bad   []uint64                 // and that must not
+		bad   []uint64                 // periods that must not be complete
 	}{
 		{"as it should be", "terminator", nil, all, nil},
 		{"the clock steps", "terminator", map[uint64]time.Duration{1006: away, 1009: -away}, []uint64{1002, 1023, 1024},
 			[]uint64{1006, 1007, 1008, 1009, 1016, 1017}},
-		// numbers come again
+		// numbers repeat
 		{"the clock steps back", "terminator", map[uint64]time.Duration{1009: -away}, nil,
 			[]uint64{1003, 1005, 1009, 1011, 1013}},
 		{"a wrong role", "initiator", nil, nil, all},
@@ -66,7 +65,8 @@ func TestAltMarkJoined(t *testing.T) {
 				}
 				for _, k := range tt.good {
 					if fields[1] == "muxed" && (pulses[k] || pulses[k-1]) {
-						continue // lost, or late and among the packets of the period behind: nobody can tell
+						// lost, or late and among the packets of the next period: that cannot be distinguished
+						continue
 					}
 					if r := results[k]; r.Status != marks.OK || !r.LossValid {
 						t.Errorf("period %d is %s: %q", k, r.Status, r.Reasons)
@@ -82,14 +82,14 @@ func TestAltMarkJoined(t *testing.T) {
 	}
 }
 
-// A told is a period and when it was reported, by a true clock.
-type told struct {
+// A reported is a reported period, with the true time of the report.
+type reported struct {
 	altmark.Period
 	at time.Time
 }
 
-// reports runs through periods and returns what m says of its own, in the order it says it.
-func (m *marked) reports(from, to uint64, in func(k uint64)) (all []told) {
+// reports runs through periods and returns m's reports of them, in order.
+func (m *marked) reports(from, to uint64, in func(k uint64)) (all []reported) {
 	m.Helper()
 	known := map[uint64]altmark.Period{}
 	for k := from; k <= to; k++ {
@@ -104,14 +104,14 @@ func (m *marked) reports(from, to uint64, in func(k uint64)) (all []told) {
 			}
 		}) {
 			known[number] = news[number]
-			all = append(all, told{news[number], m.Now()})
+			all = append(all, reported{news[number], m.Now()})
 		}
 	}
 	return all
 }
 
-// handOn gives what left m to the next switch, but for every fifth frame, and counts those by
-// the period of m's true time, and says in which the pulse of muxed marking was among them.
+// handOn passes the frames that left m to the next switch, except for every fifth frame. It counts the lost frames by
+// the period of m's true time, and returns in which periods the pulse of muxed marking was lost.
 func (m *marked) handOn(next *marked) (lost map[uint64]int64, pulses map[uint64]bool) {
 	m.Helper()
 	lost, pulses = map[uint64]int64{}, map[uint64]bool{}
@@ -119,7 +119,7 @@ func (m *marked) handOn(next *marked) (lost map[uint64]int64, pulses map[uint64]
 		if i%5 == 4 {
 			k := markInterval.Period(altmark.At(m.Chip.TrueTime(o.At)))
 			lost[k]++
-			pulses[k] = pulses[k] || i%len(markParts) == 3 // the first behind the middle
+			pulses[k] = pulses[k] || i%len(markParts) == 3 // the first after the middle
 			continue
 		}
 		devicetest.NoError(m.T, next.Chip.Receive(0, o.At+1000, saisim.Frame{Data: bytes.Clone(o.Data)}))
@@ -127,8 +127,8 @@ func (m *marked) handOn(next *marked) (lost map[uint64]int64, pulses map[uint64]
 	return lost, pulses
 }
 
-// joinMarked joins what two switches told and returns the last result of each period.
-func joinMarked(t *testing.T, first, second *marked, a, b []told) map[uint64]marks.Result {
+// joinMarked joins the reports of two switches and returns the last result of each period.
+func joinMarked(t *testing.T, first, second *marked, a, b []reported) map[uint64]marks.Result {
 	t.Helper()
 	point := func(m *marked, name string) marks.Point {
 		s, err := schema.ParseAltMarkSession("m", m.row(swss.ConfigDB, schema.CfgTAMAltMark, "m"))

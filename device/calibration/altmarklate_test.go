@@ -12,7 +12,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// give gives the chip a marked frame part of the way into a period, so many periods late.
+// give passes a marked frame to the chip at a fraction of a period, late by a number of periods.
 func (m *marked) give(k uint64, part, late float64, tos uint8) {
 	m.Helper()
 	at := m.into(k, part)
@@ -20,13 +20,13 @@ func (m *marked) give(k uint64, part, late float64, tos uint8) {
 	devicetest.NoError(m.T, m.Chip.Receive(0, at, f))
 }
 
-// A frame that the chip was given late flags the periods from the one that it may be of to the one in which it counts,
-// also those that have been reported. It flags nothing where it counts in its own.
+// A late frame flags all periods from the first to which it may belong to the period in which it counts, including
+// reported ones. It flags nothing if it counts in its own period.
 func TestLateFramesFlagPeriods(t *testing.T) {
 	for _, tt := range []struct {
 		name       string
 		part, late float64
-		marked     uint64 // 1000 and this many
+		marked     uint64 // offset from 1000
 		want       []uint64
 	}{
 		{"in its own period", 0.9, 0.8, 6, nil},
@@ -61,7 +61,7 @@ func TestLateFramesFlagPeriods(t *testing.T) {
 	}
 }
 
-// The last period is flagged where it stands alone, too.
+// The last period is flagged in its own row, too.
 func TestLateFramesFlagLastPeriod(t *testing.T) {
 	m := newMarked(t, profile.Small(), "role", "transit", "method", "step", "mark", "dscp0")
 	m.give(markPeriod+4, 0.3, 0, 8<<2)
@@ -73,7 +73,8 @@ func TestLateFramesFlagLastPeriod(t *testing.T) {
 	}
 }
 
-// The time of a pulse is when it came, not when the chip was given it; and an initiator chooses one that is not late.
+// The time of a pulse is when it arrived, not when the chip received it; an initiator chooses a packet that is not
+// late.
 func TestPulsesOfLateFrames(t *testing.T) {
 	for _, tt := range []struct {
 		role string

@@ -10,8 +10,7 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// send has a frame enter at each of markParts of the periods, of those that are
-// still to come.
+// send makes a frame enter at each of markParts of the periods, as far as these times are in the future.
 func (m *marked) send(from, to uint64) {
 	m.Helper()
 	frame := markFrame(m.T, 8<<2)
@@ -39,16 +38,15 @@ func (m *marked) wantHistory(want map[uint64]string) {
 	}
 }
 
-// A new orchagent begins in the middle of a period with what the chip has counted
-// by then: what was sent before is not in that period, and the period says that it
-// is the first. What the last one knew of earlier periods stays.
+// A new orchagent starts in the middle of a period with the chip's counters. Packets sent before are not in that
+// period, and the period is flagged as the first. Earlier periods of the former one stay.
 func TestAltMarkOrchagentRestarts(t *testing.T) {
 	m := newMarked(t, profile.Small(), "method", "step", "mark", "dscp0", "role", "initiator")
 	m.send(markPeriod+1, markPeriod+6)
 	m.advance(m.into(markPeriod+4, 0.52))
 	m.wantHistory(map[uint64]string{markPeriod + 1: "7", markPeriod + 2: "7", markPeriod + 3: "7"})
 	devicetest.NoError(t, m.RestartOrchagent(m.Context()))
-	devicetest.Settle(t, m.Sim)
+	devicetest.RunUntilIdle(t, m.Sim)
 	m.advance(m.into(markPeriod+7, 0.6))
 	m.wantHistory(map[uint64]string{
 		markPeriod + 1: "7", markPeriod + 2: "7", markPeriod + 3: "7", markPeriod + 4: "4 first", markPeriod + 5: "7",
@@ -56,14 +54,13 @@ func TestAltMarkOrchagentRestarts(t *testing.T) {
 	})
 }
 
-// A new chip has counted nothing: what the first reading of it cannot tell whole
-// says so.
+// A new chip has counted nothing: periods that its first reading does not cover completely are flagged.
 func TestAltMarkChipRestarts(t *testing.T) {
 	m := newMarked(t, profile.Small(), "method", "muxed", "mark", "dscp0", "role", "initiator")
 	m.send(markPeriod+1, markPeriod+3)
 	m.advance(m.into(markPeriod+4, 0.52))
 	devicetest.NoError(t, m.RestartSyncd(m.Context()))
-	devicetest.Settle(t, m.Sim)
+	devicetest.RunUntilIdle(t, m.Sim)
 	m.send(markPeriod+4, markPeriod+8)
 	m.advance(m.into(markPeriod+9, 0.6))
 	m.wantHistory(map[uint64]string{

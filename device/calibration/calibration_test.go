@@ -21,28 +21,28 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A measure is a kind of answer that is calibrated: of a flow, or a metric of all packets.
+// A measure is a kind of calibrated answer: for a flow, or a metric of all packets.
 type measure struct {
 	name, attribute, algorithm string
-	keys                       []string // of flows, one is drawn
+	keys                       []string // keys of flows, one is drawn
 	of                         []string // keys of elements, one is drawn
-	metric                     string   // "": the answer of a query
-	absent                     float64  // how many of the queries ask for what never came
-	memory                     [2]int   // least and most
-	// width is how far theory's bounds are apart; nil: there is no theory.
+	metric                     string   // "" means the answer to a query
+	absent                     float64  // share of the queries for flows without packets
+	memory                     [2]int   // minimum and maximum
+	// width returns the distance of theory's bounds; nil means that there is no theory.
 	width func(in *instance) float64
 
 	share, live bool
-	changes     uint64   // the threshold of heavy changers; 0: none are looked for
-	flags       []string // that the epoch may have, for it is what the answer says
-	silent      bool     // it claims nothing, ever
-	rarely      bool     // it may claim nothing more often than not
+	changes     uint64   // the threshold of heavy changers; 0 means that none are searched
+	flags       []string // flags that the epoch may have, since the answer reports them
+	silent      bool     // it never claims a bound
+	rarely      bool     // it usually claims no bound
 }
 
 var anyKey = []string{"src-ip", "dst-ip", "ip-pair", "5-tuple", "src-ip,dst-port"}
 
-// Theory's widths. They are derived here from what the test counted and from how many counters
-// or bits the task has, and share nothing with the answers.
+// measures returns the measures, with theory's widths. The widths are derived here from the test's counts and the
+// number of counters or bits of the task. They share no code with the answers.
 func measures() []measure {
 	counters := [2]int{192, 1536}
 	// Cormode and Muthukrishnan: above the truth by more than 2N/w with probability 2^-rows.
@@ -104,9 +104,9 @@ type instance struct {
 	measure
 	task, query, key, element string
 	class                     int
-	epoch                     time.Duration    // 0: none
+	epoch                     time.Duration    // 0 means none
 	window                    [2]time.Duration // of a live answer: since 1970
-	seen                      float64          // one of so many packets
+	seen                      float64          // one in this many packets is seen
 
 	buckets, rows, bits    float64 // bits of a bucket
 	total, flows, elements float64 // packets or bytes; of the epoch
@@ -115,21 +115,21 @@ type instance struct {
 	exact                  float64
 }
 
-// A tally is what became of all instances of a measure.
+// A tally sums up the results of all instances of a measure.
 type tally struct {
 	name                    string
 	n, unbounded, flagged   int
 	silent, rarely          bool
 	missed                  int
 	chances                 []float64 // of a miss, as claimed
-	ratios                  []float64 // widths to theory's
+	ratios                  []float64 // widths relative to theory's
 	theory                  bool
 	disagree, withoutOracle int
 }
 
-// Whether each kind of answer is as sure as it says, along the whole way: random tasks from
-// CONFIG_DB, random traffic through the chip, answers by gNMI, against what the test itself has
-// counted of the frames that left. An instance has one value, drawn by its seed.
+// Each kind of answer is as certain as it claims. Random tasks are configured in CONFIG_DB, and random traffic passes
+// through the chip. Answers by gNMI are compared with the test's own counts of the frames that left. An instance has
+// one value, drawn by its seed.
 func TestFlyMonCalibration(t *testing.T) {
 	racetest.Stepped(t)
 	t.Parallel()
@@ -138,7 +138,7 @@ func TestFlyMonCalibration(t *testing.T) {
 	judge(t, tallies, ran.Whole(fixed))
 }
 
-// The same of answers that lack something.
+// This repeats TestFlyMonCalibration for answers that lack something.
 func TestFlyMonCalibrationPartial(t *testing.T) {
 	racetest.Stepped(t)
 	t.Parallel()
@@ -166,11 +166,12 @@ func judge(t *testing.T, tallies []*tally, whole bool) {
 		float64(len(tallies))*falseAlarm)
 }
 
-// falseAlarm is the probability below which a measure's misses are an error, were each instance as sure as it says. The
-// number of misses has the distribution of independent events of different chances, which Tail sums up exactly.
+// falseAlarm is the probability below which a measure's misses are an error, if each instance were as certain as it
+// claims. The number of misses has the distribution of independent events with different probabilities, which Tail
+// sums up exactly.
 const falseAlarm = 1e-6
 
-// judge compares claims with what was found.
+// judge compares claims with results.
 func (c *tally) judge(t *testing.T, whole bool) {
 	sure := 0.0
 	for _, p := range c.chances {
@@ -246,7 +247,7 @@ func newCalibration(t *testing.T, seed uint64, list []measure) *calibration {
 		in := &instance{measure: m, task: fmt.Sprintf("t%02d", i), class: i % classes, key: pick(m.keys), element: pick(m.of),
 			epoch: c.epoch, seen: 1}
 		switch {
-		case m.live: // in the midst of the traffic's epoch
+		case m.live: // in the middle of the traffic's epoch
 			in.epoch = max(c.epoch/4, time.Duration(flymon.MinEpoch)).Truncate(time.Millisecond)
 		case r.IntN(8) == 0 && m.attribute != "similarity":
 			in.epoch = 0
@@ -259,7 +260,7 @@ func newCalibration(t *testing.T, seed uint64, list []measure) *calibration {
 	return c
 }
 
-// config is the switch's configuration: two ports into one.
+// config returns the switch's configuration: two ports into one.
 func (c *calibration) config() device.ConfigDB {
 	config, err := device.ParseConfigDB([]byte(sketchConfig))
 	if err != nil {
@@ -322,8 +323,8 @@ func (c *calibration) filter(class int) string {
 	return fmt.Sprintf("dst-port=%d-%d", 1000*(class+1), 1000*(class+1)+999)
 }
 
-// draw draws the flow of a query before anything is counted: one that does not come, or one of
-// those that do, evenly or by their packets.
+// draw draws the flow of a query before anything is counted: one without packets, or one with packets, either
+// uniformly or by packet.
 func (c *calibration) draw(in *instance) string {
 	field := in.key
 	if field == "" {
@@ -345,7 +346,7 @@ func (c *calibration) draw(in *instance) string {
 	return valuesOf(last[c.r.IntN(len(last))].flowOf, field)
 }
 
-// run is a case.
+// run runs a case.
 func (c *calibration) run(tallies []*tally) {
 	early, late, first := c.play(8 << (len(c.traffic.packets) % 4))
 	for i, in := range c.instances {
@@ -357,8 +358,8 @@ func (c *calibration) run(tallies []*tally) {
 	}
 }
 
-// play plays the traffic on a chip that keeps so many digests. It returns what the switch says in the midst of the
-// second epoch and after it, and the number of the first.
+// play sends the traffic through a chip that keeps a number of digests. It returns the switch's answers in the middle
+// of the second epoch and after it, and the number of the first.
 func (c *calibration) play(digests int) (early, late state, first uint64) {
 	t := c.t
 	profile := profile.Small()
@@ -368,7 +369,7 @@ func (c *calibration) play(digests int) (early, late state, first uint64) {
 		uint32(digests)
 	start := time.Unix(100, 0).Truncate(c.epoch).Add(c.epoch / 4)
 	c.sim = devicetest.NewSim(t, device.SimConfig{Config: c.config(), Start: start, Oracle: 1 << 16, Profile: profile})
-	devicetest.Settle(t, c.sim)
+	devicetest.RunUntilIdle(t, c.sim)
 	first = uint64(start.UnixNano())/uint64(c.epoch) + 1
 	zero := time.Duration(first) * c.epoch
 	c.send(zero)
@@ -382,10 +383,10 @@ func (c *calibration) play(digests int) (early, late state, first uint64) {
 	return early, c.read(), first
 }
 
-// A state is what the switch says at a time: of each task and each query.
+// A state holds the switch's answers at one time, for each task and each query.
 type state struct{ tasks, queries map[string]map[string]any }
 
-// read reads what the switch says now.
+// read reads the switch's current answers.
 func (c *calibration) read() state {
 	dir := c.t.TempDir()
 	server, err := mgmt.NewServer(mgmt.Config{Redis: c.sim.Redis, Socket: filepath.Join(dir, "m"), Dir: dir})
@@ -396,7 +397,7 @@ func (c *calibration) read() state {
 	return state{list(c.t, server, "flymon-task", "flymon-tasks"), list(c.t, server, "flymon-query", "flymon-queries")}
 }
 
-// width is how many bits a bucket of the chip has: half as many in one case of five.
+// width returns the number of bits of the chip's buckets: half as many in one case of five.
 func (c *calibration) width() uint32 {
 	if len(c.traffic.packets)%5 == 0 {
 		return 16
@@ -404,12 +405,12 @@ func (c *calibration) width() uint32 {
 	return 32
 }
 
-// at is the cycle of a time since 1970.
+// at returns the cycle of a time since 1970.
 func (c *calibration) at(since time.Duration) saisim.Cycle {
 	return c.sim.Chip.CycleAt(time.Unix(0, 0).Add(since).Sub(c.sim.Chip.TrueTime(0)))
 }
 
-// send has the packets come, and notes when they leave.
+// send sends the packets, and records when they leave.
 func (c *calibration) send(zero time.Duration) {
 
 	c.sim.Chip.SetOutput(func(o *saisim.Out) {

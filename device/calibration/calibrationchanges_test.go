@@ -11,7 +11,7 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// changers are the sketches that heavy changers are looked for with.
+// changers returns the sketches that find heavy changers.
 func changers() []measure {
 	counters := [2]int{192, 1536}
 	return []measure{
@@ -30,7 +30,7 @@ func changers() []measure {
 	}
 }
 
-// A changeTally is what became of the tasks of one sketch.
+// A changeTally sums up the results of the tasks of one sketch.
 type changeTally struct {
 	measure
 	tasks, lost, full   int
@@ -42,11 +42,12 @@ type changeTally struct {
 	disagree            int
 }
 
-// Heavy changers of random tasks over random traffic, from CONFIG_DB to gNMI, against what the test has counted of the
-// frames that left: how many of those that are listed are real (precision), and of those that are real listed (recall).
-// Of each task one listed change is drawn, which lies within its bounds as often as these say, and one real changer. By
-// count-min the latter is missed only if the excess of the epoch in which it was smaller is beyond its margin over the
-// threshold: with n packets in rows of w counters, in each of d rows with at most n/(w margin), by Markov.
+// Heavy changers of random tasks over random traffic, from CONFIG_DB to gNMI, are compared with the test's counts of
+// the frames that left. Precision is the share of listed changers that are real, recall the share of real ones that
+// are listed. For each task, one listed change is drawn, which lies within its bounds as often as these claim, and
+// one real changer. With count-min, the latter is missed only if the excess of the epoch in which it was smaller
+// exceeds its margin over the threshold. With n packets in rows of w counters, the chance is in each of d rows at
+// most n/(w margin), by Markov's inequality.
 func TestFlyMonCalibrationChanges(t *testing.T) {
 	racetest.Stepped(t)
 	t.Parallel()
@@ -78,7 +79,7 @@ func TestFlyMonCalibrationChanges(t *testing.T) {
 	}
 }
 
-// countsOf counts what a task counts of each flow, in an epoch.
+// countsOf returns a task's true count for each flow, in an epoch.
 func (c *calibration) countsOf(in *instance, epoch int) map[string]float64 {
 	counts := map[string]float64{}
 	for _, p := range c.traffic.packets {
@@ -93,7 +94,7 @@ func (c *calibration) countsOf(in *instance, epoch int) map[string]float64 {
 	return counts
 }
 
-// changesOf are the changes of all flows.
+// changesOf returns the changes of all flows.
 func (c *calibration) changesOf(in *instance) map[string]float64 {
 	before, after := c.countsOf(in, 0), c.countsOf(in, 1)
 	changes := map[string]float64{}
@@ -106,7 +107,7 @@ func (c *calibration) changesOf(in *instance) map[string]float64 {
 	return changes
 }
 
-// changeOf draws a threshold: of the greater half of the changes that there are, or near one.
+// changeOf draws a threshold from the greater half of the changes, or near one.
 func (c *calibration) changeOf(in *instance) uint64 {
 	var sizes []float64
 	for _, n := range c.changesOf(in) {
@@ -114,10 +115,10 @@ func (c *calibration) changeOf(in *instance) uint64 {
 	}
 	slices.Sort(sizes)
 	n := sizes[len(sizes)/2+c.r.IntN(len(sizes)-len(sizes)/2)] * (0.5 + 0.6*c.r.Float64())
-	return uint64(min(max(n, in.seen), 30000)) // which narrow buckets can reach
+	return uint64(min(max(n, in.seen), 30000)) // within reach of narrow buckets
 }
 
-// checkChanges takes what a task says of heavy changers into its tally.
+// checkChanges adds a task's heavy changers to its tally.
 func (c *calibration) checkChanges(in *instance, y *changeTally, task map[string]any, epoch uint64) {
 	t := c.t
 	if status := strings.ToLower(fmt.Sprint(within(task, "state", "status"))); status != "active" {
@@ -207,7 +208,7 @@ func (c *calibration) checkChanges(in *instance, y *changeTally, task map[string
 	rows, _ := number(within(place, "rows"))
 	if in.algorithm != "counter-braids" && !in.share {
 		one := total / (buckets / rows * (truth[flow] - float64(in.changes) + 1))
-		if chance = min(1, math.Pow(one, rows)); in.algorithm == "tower" { // whose narrow rows may be full
+		if chance = min(1, math.Pow(one, rows)); in.algorithm == "tower" { // its narrow rows may be full
 			chance = min(1, one)
 		}
 	}

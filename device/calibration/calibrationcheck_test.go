@@ -18,7 +18,7 @@ import (
 	"tamtam/mgmt"
 )
 
-// list reads a list of the TAM tree by gNMI, by name; nil: there is none.
+// list reads a list of the TAM tree by gNMI, by name. It returns nil if there is none.
 func list(t *testing.T, server *mgmt.Server, list, container string) map[string]map[string]any {
 	t.Helper()
 	p := &gpb.Path{Elem: []*gpb.PathElem{{Name: "tam"}, {Name: container}}}
@@ -38,7 +38,7 @@ func list(t *testing.T, server *mgmt.Server, list, container string) map[string]
 	return all
 }
 
-// within walks down a tree.
+// within returns the value at a path in a tree.
 func within(tree any, path ...string) any {
 	for _, p := range path {
 		m, ok := tree.(map[string]any)
@@ -58,7 +58,7 @@ func number(v any) (float64, bool) {
 	return n, err == nil
 }
 
-// check takes an instance's answer into its tally.
+// check adds an instance's answer to its tally.
 func (c *calibration) check(in *instance, tally *tally, task, query map[string]any, epoch uint64) {
 	if status := within(task, "state", "status"); status != "ACTIVE" && status != "active" {
 		c.t.Fatalf("%s is %v: %v", in.name, status, within(task, "state", "reason"))
@@ -99,7 +99,7 @@ func (c *calibration) check(in *instance, tally *tally, task, query map[string]a
 	tally.take(c.t, in, answer)
 }
 
-// flagsOf is what an epoch says is the matter with it.
+// flagsOf returns the flags of an epoch.
 func flagsOf(last any) (names []string) {
 	flags, _ := within(last, "flags").([]any)
 	for _, f := range flags {
@@ -108,7 +108,7 @@ func flagsOf(last any) (names []string) {
 	return names
 }
 
-// checkEpoch checks of when an answer is, and that nothing else is the matter with it.
+// checkEpoch checks the time of an answer, and that it has no other flags.
 func (c *calibration) checkEpoch(in *instance, last any, epoch uint64) {
 	flags := flagsOf(last)
 	for _, name := range flags {
@@ -130,7 +130,7 @@ func (c *calibration) checkEpoch(in *instance, last any, epoch uint64) {
 	}
 }
 
-// take compares an answer with the exact value.
+// take compares an answer with the exact value, and counts the result.
 func (c *tally) take(t *testing.T, in *instance, answer any) {
 	c.n++
 	estimate, ok := number(within(answer, "estimate"))
@@ -146,7 +146,7 @@ func (c *tally) take(t *testing.T, in *instance, answer any) {
 		c.disagree++
 		t.Logf("%s %s: the oracle says %v, the test counted %v", in.name, in.query, exact, in.exact)
 	} else if in.attribute != "max(size)" && strings.HasPrefix(in.attribute, "max") {
-		in.exact = exact // to the nanosecond
+		in.exact = exact // exact to the nanosecond
 	}
 	confidence, _ := number(within(answer, "confidence"))
 	lower, below := number(within(answer, "lower"))
@@ -181,7 +181,7 @@ func (c *tally) take(t *testing.T, in *instance, answer any) {
 	c.ratios = append(c.ratios, ratio)
 }
 
-// oracleSlack is how far the oracle may be from the test: intervals are between times at which
+// oracleSlack returns how far the oracle may differ from the test. The oracle's intervals are between times at which
 // copies enter the egress pipe, those of the test between times at which frames leave.
 func oracleSlack(in *instance) float64 {
 	switch in.attribute {
@@ -193,7 +193,7 @@ func oracleSlack(in *instance) float64 {
 	return 0
 }
 
-// count counts exactly what an instance measures.
+// count computes the exact value that an instance estimates.
 func (c *calibration) count(in *instance) {
 	values, last := map[string]float64{}, map[string]time.Duration{}
 	in.packets = 0

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Answers that lack something: of a share of the packets, read while they are counted, of flows that
-// the chip could not report all, or without a theory of their error.
+// partialMeasures returns measures whose answers lack something. They cover a share of the packets, are read during
+// counting, lack flows that the chip could not report, or have no theory of their error.
 func partialMeasures() []measure {
 	counters := [2]int{192, 1536}
 	countMin := func(in *instance) float64 { return 2 * in.total / (in.buckets / in.rows) }
-	// Of n packets one in s is seen: two standard deviations to both sides are 4 sqrt(n (s-1)). Where
-	// none is seen there may be 3.7 s (Clopper and Pearson, 2.5 %), where one would expect s: so n + s.
-	// All bytes may have come in large frames.
+	// One in s of n packets is seen, so two standard deviations to both sides are 4 sqrt(n (s-1)). If none is seen,
+	// there may be 3.7 s packets (Clopper and Pearson, 2.5 %), where s would be expected. This is why n + s is used.
+	// All bytes may have been in large frames.
 	sampled := func(frame float64) func(in *instance) float64 {
 		return func(in *instance) float64 {
 			return countMin(in) + 4*math.Sqrt((in.exact+in.seen*frame)*(in.seen-1)*frame)
@@ -32,8 +32,8 @@ func partialMeasures() []measure {
 	liveEntropy := named(entropy, "live entropy", false, true)
 	liveEntropy.flags = live
 	return []measure{
-		// Decoded, a flow is what it is; without all flows it is at most what its counters are, by Markov's
-		// inequality as of count-min, in as many counters as the second layer has.
+		// A decoded flow is exact. Without all flows it is at most its counters, by Markov's inequality as with
+		// count-min, in as many counters as the second layer has.
 		{name: "braids", attribute: "frequency", algorithm: "counter-braids", keys: anyKey, absent: 0.1, memory: counters,
 			flags: lost,
 			width: func(in *instance) float64 { return 2 * in.total / in.second }},
@@ -76,7 +76,7 @@ func partialMeasures() []measure {
 			memory: [2]int{576, 4608}, share: true, silent: true},
 		{name: "share odd-sketch", attribute: "similarity", algorithm: "odd-sketch", of: anyKey, metric: "similarity",
 			memory: [2]int{320, 640}, share: true, silent: true},
-		// While it is read a task loses what comes between, and only the packets are known.
+		// A task loses packets that arrive while it is read, and only the number of packets is known.
 		{name: "live packets", attribute: "frequency", algorithm: "cms", keys: anyKey, metric: "packets", memory: counters,
 			live: true, flags: live,
 			width: func(*instance) float64 { return 1 }}, // exact
@@ -100,7 +100,7 @@ func partialMeasures() []measure {
 	}
 }
 
-// entropyOf is the entropy of values, in bits.
+// entropyOf returns the entropy of values, in bits.
 func entropyOf(values map[string]float64) float64 {
 	total, sum := 0.0, 0.0
 	for _, n := range values {
@@ -113,17 +113,17 @@ func entropyOf(values map[string]float64) float64 {
 	return math.Log2(total) - sum/total
 }
 
-// border is how long after a packet came into the egress pipe, when it counts, it leaves at most.
+// border is the longest time from a packet's entry into the egress pipe, when it counts, until it leaves.
 const border = 10 * time.Microsecond
 
-// during reports whether a packet that left at a time was counted in a live answer's window: with a
-// width it also says so of those that may have been, with a negative one only of those that must.
+// during reports whether a packet that left at a time was counted in a live answer's window. A positive width
+// includes packets that may have been counted, a negative one only those that must have been.
 func (in *instance) during(at, width time.Duration) bool {
 	return at >= in.window[0]-width && at < in.window[1]+width
 }
 
-// countWindow counts what a live answer should have: those that left near the window's ends may be
-// in it or not. What the switch says is exact has to be between.
+// countWindow counts the packets of a live answer: those that left near the window's ends may be in it or not. An
+// exact answer of the switch must be in between.
 func (c *calibration) countWindow(in *instance, answer any) {
 	most, least := 0.0, 0.0
 	for _, p := range c.left {
@@ -139,7 +139,7 @@ func (c *calibration) countWindow(in *instance, answer any) {
 	}
 	leaf := "exact"
 	if in.metric == "packets" {
-		leaf = "estimate" // which says that it is exact
+		leaf = "estimate" // it is reported as exact
 	} else if in.metric != "" || in.attribute != "frequency" {
 		if within(answer, leaf) != nil {
 			c.t.Errorf("%s: the oracle does not know what it was since the last answer: %v", in.name, answer)

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// classes of packets: each task looks at one of them.
+// classes is the number of packet classes: each task measures one of them.
 const classes = 4
 
-// flowOf is a flow of UDP.
+// flowOf is a UDP flow.
 type flowOf struct {
 	class    int
 	src, dst [4]byte
 	ports    [2]uint16
 }
 
-// valuesOf are those of a flow under a key, as queries write it.
+// valuesOf returns the key of a flow, as queries write it.
 func valuesOf(f flowOf, key string) string {
 	ip := func(a [4]byte) string { return fmt.Sprintf("%d.%d.%d.%d", a[0], a[1], a[2], a[3]) }
 	switch key {
@@ -41,14 +41,14 @@ func valuesOf(f flowOf, key string) string {
 	return ""
 }
 
-// packetOf is a packet of a flow: which epoch it comes in, 0 or 1, and when since that began.
+// packetOf is a packet of a flow, with its epoch, 0 or 1, and its time since the start of that epoch.
 type packetOf struct {
 	flowOf
 	epoch, port, size int // size without FCS
 	at                time.Duration
 }
 
-// frame is the packet as it comes, with its number as its last bytes.
+// frame returns the received frame, with the packet's number in its last bytes.
 func (p *packetOf) frame(number uint32) []byte {
 	b := make([]byte, p.size)
 	copy(b, []byte{2, 0, 0, 0, 0, 0x33, 2, 0, 0, 0, 0, byte(1 + p.port), 8, 0})
@@ -72,7 +72,7 @@ func (p *packetOf) frame(number uint32) []byte {
 
 // A mixture is the traffic of two epochs.
 type mixture struct {
-	classes [classes][]flowOf // those that may come in the second
+	classes [classes][]flowOf // those that may occur in the second epoch
 	packets []*packetOf       // by time, on each port
 	hosts   int
 }
@@ -87,8 +87,8 @@ func (m *mixture) flow(r *rand.Rand, class int) flowOf {
 	}
 }
 
-// newMixture draws flows and packets of each class: how many, how uneven, how large, how many
-// flows the epochs have in common, and how bursty they come.
+// newMixture draws flows and packets of each class: their numbers, skew, sizes, the number of flows that the epochs
+// have in common, and the burstiness.
 func newMixture(r *rand.Rand, epoch time.Duration) *mixture {
 	logarithmic := func(least, most float64) int { return int(least * math.Pow(most/least, r.Float64())) }
 	m := &mixture{hosts: logarithmic(4, 4000)}
@@ -125,8 +125,8 @@ func newMixture(r *rand.Rand, epoch time.Duration) *mixture {
 	return m
 }
 
-// schedule gives packets their times, with a tenth of the epoch free at both ends: bursts on two
-// ports, which queue before the one that they leave by, as long as the buffer holds them.
+// schedule sets the times of packets, with a tenth of the epoch free at both ends. Bursts on two ports queue at their
+// common egress port, within the limits of the buffer.
 func (m *mixture) schedule(r *rand.Rand, packets []*packetOf, epoch time.Duration) {
 	gap := epoch * 8 / 10 / time.Duration(len(packets))
 	burst := 1 + r.IntN(20)

@@ -1,5 +1,5 @@
-// Package calibration compares what a whole switch answers with exact values: sketches, periods of alternate marking,
-// and what stays of both when daemons restart.
+// Package calibration compares the answers of a whole switch with exact values. The answers are sketches and periods of
+// alternate marking, and the parts of both that survive restarts of daemons.
 //
-// What belongs here: tests of measured numbers and of how sure they say they are.
+// What belongs here: tests of measured numbers and of their claimed confidence.
 package calibration

@@ -60,7 +60,7 @@ func newSketched(t *testing.T, changes ...func(*device.SimConfig)) *sketched {
 		f(&cfg)
 	}
 	s := &sketched{T: t, Sim: devicetest.NewSim(t, cfg)}
-	devicetest.Settle(t, s.Sim)
+	devicetest.RunUntilIdle(t, s.Sim)
 	return s
 }
 
@@ -71,11 +71,11 @@ func (s *sketched) config(table, key string, fields swss.FieldValues) {
 	if fields != nil {
 		devicetest.NoError(s.T, db.HSet(s.Context(), table+"|"+key, fields).Err())
 	}
-	devicetest.Settle(s.T, s.Sim)
+	devicetest.RunUntilIdle(s.T, s.Sim)
 }
 
-// task counts packets by source in 3 * 64 buckets and epochs of 100 ms; fields that
-// are given win.
+// task configures a task that counts packets by source in 3 * 64 buckets and epochs of 100 ms. The given fields
+// override these.
 func (s *sketched) task(name string, fields ...string) {
 	s.Helper()
 	row := swss.FieldValues{"key": "src-ip", "attribute": "frequency", "memory": "192", "epoch": "100"}
@@ -110,7 +110,7 @@ func (s *sketched) result(task string) schema.FlyMonResult {
 	return r
 }
 
-// wantResult wants "epoch: packets flags" of a task's last epoch, by the oracle too.
+// wantResult checks "epoch: packets flags" of a task's last epoch, also against the oracle.
 func (s *sketched) wantResult(task, want string) {
 	s.Helper()
 	r := s.result(task)
@@ -131,7 +131,7 @@ func (s *sketched) advance(epoch int, part float64) {
 	devicetest.NoError(s.T, s.Advance(s.Context(), s.at(epoch, part)))
 }
 
-// sketchFrame is a datagram of 100 bytes with FCS, from host n of 10.0.0.0/16.
+// sketchFrame returns a datagram of 100 bytes with FCS, from host n of 10.0.0.0/16.
 func sketchFrame(t *testing.T, n int, sport, dport uint16) []byte {
 	t.Helper()
 	ip := &layers.IPv4{Version: 4, IHL: 5, TTL: 9, Protocol: layers.IPProtocolUDP,
@@ -149,8 +149,8 @@ func sketchFrame(t *testing.T, n int, sport, dport uint16) []byte {
 	return buf.Bytes()
 }
 
-// traffic has n frames enter at even distances in each of these epochs, but for the
-// part of the first that is over; host k sends less the higher k is.
+// traffic sends n frames at even distances in each of these epochs, except for the elapsed part of the first. Host k
+// sends less for higher k.
 func (s *sketched) traffic(from, to, n int) (sent map[int]map[int]int) {
 	s.Helper()
 	rnd := rand.New(rand.NewPCG(uint64(from), 7))
@@ -170,7 +170,7 @@ func (s *sketched) traffic(from, to, n int) (sent map[int]map[int]int) {
 	return sent
 }
 
-// registers are all words of a task, by unit and bank, as the chip has them now.
+// registers returns all current words of a task in the chip, by unit and bank.
 func (s *sketched) registers(task string) [][]uint32 {
 	s.Helper()
 	var all [][]uint32
@@ -227,8 +227,8 @@ func (s *sketched) words(what map[string]any) []uint32 {
 	return nil
 }
 
-// From CONFIG_DB to the answers of each epoch, with the exact values of the oracle beside
-// them: a count-min sketch is never too low, and here seldom too high.
+// From CONFIG_DB to the answers of each epoch, with the oracle's exact values: a count-min sketch is never too low,
+// and here rarely too high.
 func TestFlyMonWholePath(t *testing.T) {
 	s := newSketched(t)
 	s.task("t1", "threshold", "10")
@@ -268,8 +268,8 @@ func TestFlyMonWholePath(t *testing.T) {
 	}
 }
 
-// Each algorithm is answered, of a flow or of all together, and what the oracle says is
-// within twice the bounds, where there are any: of so many at 95 %, some are beyond.
+// Each algorithm answers, for a flow or for all together. The oracle's value is within twice the bounds, where there
+// are any: of so many at 95 %, some are beyond.
 func TestFlyMonEachAlgorithm(t *testing.T) {
 	racetest.Stepped(t)
 	s := newSketched(t, func(c *device.SimConfig) { c.Profile.FlyMon.Groups = 14 })
@@ -331,8 +331,8 @@ func TestFlyMonEachAlgorithm(t *testing.T) {
 	}
 }
 
-// Whatever is done to other tasks while traffic runs, a task's registers are those of a
-// switch where nothing was done, at each moment, and so are its answers.
+// Whatever happens to other tasks while traffic runs, a task's registers and answers are always those of a switch
+// without these changes.
 func TestFlyMonOtherTasksUntouched(t *testing.T) {
 	racetest.Stepped(t)
 	fixed, tasks := randtest.Cases{Seed: 11}, 0
@@ -377,7 +377,7 @@ func TestFlyMonOtherTasksUntouched(t *testing.T) {
 	}
 }
 
-// A pinned task stays where it is over a restart in which another task has become larger, or has a filter that meets
+// A pinned task keeps its place over a restart in which another task has become larger, or has a filter that overlaps
 // its own.
 func TestPinnedOverRestart(t *testing.T) {
 	racetest.Stepped(t)
@@ -404,7 +404,7 @@ func TestPinnedOverRestart(t *testing.T) {
 				devicetest.NoError(t, s.Redis.DB(db).Client().HSet(s.Context(), key, row).Err())
 			}
 			devicetest.NoError(t, s.RestartOrchagent(s.Context()))
-			devicetest.Settle(t, s.Sim)
+			devicetest.RunUntilIdle(t, s.Sim)
 			s.wantStatus(schema.StateTAMFlyMonTask, "a", "active")
 			if got := s.row(swss.CountersDB, schema.CountersFlyMonPlace, "b")["UNITS"]; got != units {
 				t.Errorf("units %s, want %s", got, units)
@@ -415,8 +415,8 @@ func TestPinnedOverRestart(t *testing.T) {
 	}
 }
 
-// A new orchagent finds its tasks in the chip, which has counted on, and knows since when: nobody sees that there was
-// another one. A new chip begins anew.
+// A new orchagent finds its tasks in the chip, which has continued counting, with their start times, so the restart
+// is invisible. A new chip starts again.
 func TestFlyMonRestarts(t *testing.T) {
 	racetest.Stepped(t)
 	for _, tt := range []struct {
@@ -439,7 +439,7 @@ func TestFlyMonRestarts(t *testing.T) {
 			s.wantResult("t1", "1002: 100")
 			before := devicetest.View(t, s.Sim)
 			devicetest.NoError(t, tt.restart(s))
-			devicetest.Settle(t, s.Sim)
+			devicetest.RunUntilIdle(t, s.Sim)
 			if after := devicetest.View(t, s.Sim); after != before {
 				t.Errorf("another ASIC:\n%s\nbefore:\n%s", after, before)
 			}

@@ -13,7 +13,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// hosts has each of these hosts send so many frames in an epoch, at even distances.
+// hosts makes each of the hosts send a number of frames in an epoch, at even distances.
 func (s *sketched) hosts(epoch, hosts, each int) {
 	s.Helper()
 	n := hosts * each
@@ -23,8 +23,8 @@ func (s *sketched) hosts(epoch, hosts, each int) {
 	}
 }
 
-// Counter Braids on a switch are decoded: the chip reports every flow, and heavy flows are those
-// that there were. With more flows than it can report, the row says how many may be missing.
+// Counter Braids on a switch are decoded. The chip reports every flow, and the heavy flows are correct. With more
+// flows than it can report, the row contains how many may be missing.
 func TestCounterBraidsOnASwitch(t *testing.T) {
 	s := newSketched(t, func(c *device.SimConfig) { c.Profile.FlyMon.Groups, c.Profile.FlyMon.Digests = 9, 64 })
 	s.task("braids", "algorithm", "counter-braids", "rows", "2", "memory", "512", "threshold", "10")
@@ -53,8 +53,8 @@ func TestCounterBraidsOnASwitch(t *testing.T) {
 	}
 }
 
-// The oracle's value stands beside every answer: to each query, however many there are, and to the
-// similarity of two epochs.
+// The oracle's value is next to every answer: to each query, however many there are, and to the similarity of two
+// epochs.
 func TestEveryAnswerHasItsExactValue(t *testing.T) {
 	s := newSketched(t, func(c *device.SimConfig) { c.Profile.FlyMon.Groups = 9 })
 	s.task("t1")
@@ -65,7 +65,7 @@ func TestEveryAnswerHasItsExactValue(t *testing.T) {
 		row := swss.FieldValues{"task": "t1", "flow": fmt.Sprintf("10.0.%d.%d", k>>8, k&255)}
 		devicetest.NoError(t, db.HSet(s.Context(), fmt.Sprintf("%s|q%d", schema.CfgTAMFlyMonQuery, k), row).Err())
 	}
-	devicetest.Settle(t, s.Sim)
+	devicetest.RunUntilIdle(t, s.Sim)
 	s.hosts(1001, hosts, 2)
 	s.hosts(1002, hosts, 3)
 	s.hosts(1003, hosts/2, 1)
@@ -101,7 +101,7 @@ func TestEveryAnswerHasItsExactValue(t *testing.T) {
 	similar(1, 0)
 }
 
-// A bound that says nothing is not there, in COUNTERS_DB either.
+// A trivial bound is left out, also in COUNTERS_DB.
 func TestNoBoundIsNoNumber(t *testing.T) {
 	s := newSketched(t)
 	s.task("tower", "algorithm", "tower")

@@ -11,14 +11,14 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// Bytes and sizes are those of frames with FCS, queues hold frames without it; and the greatest of
-// all packets is that of a task without a key.
+// Bytes and sizes are those of frames with FCS, queues hold frames without it. The maximum of all packets is that of
+// a task without a key.
 func TestFlyMonBytesAndMaximum(t *testing.T) {
 	s := newSketched(t, func(c *device.SimConfig) {
 		c.Config["PORT"]["Ethernet2"] = swss.FieldValues{"lanes": "2", "speed": "10000", "admin_status": "up"}
 		c.Config["VLAN_MEMBER"]["Vlan10|Ethernet2"] = swss.FieldValues{"tagging_mode": "untagged"}
 	})
-	frame := sketchFrame(t, 1, 1000, 80) // of 96 bytes, and 4 of FCS
+	frame := sketchFrame(t, 1, 1000, 80) // 96 bytes, and 4 of FCS
 	s.task("bytes", "attribute", "frequency(bytes)")
 	s.task("size", "attribute", "max(size)", "key", "none")
 	s.task("queue", "attribute", "max(queue-length)", "key", "none", "translation", "shift")
@@ -26,7 +26,7 @@ func TestFlyMonBytesAndMaximum(t *testing.T) {
 	for _, name := range []string{"bytes", "size", "queue", "delay"} {
 		s.wantStatus(schema.StateTAMFlyMonTask, name, "active")
 	}
-	for i := range 20 { // two ports at once into one: half of them wait
+	for i := range 20 { // two ports into one: half of the frames wait
 		devicetest.NoError(t, s.Chip.Receive(saisim.PortID(i%2*2), s.at(1001, 0.5), saisim.Frame{Data: frame}))
 	}
 	if err := s.Chip.Receive(0, s.at(1001, 0.9), saisim.Frame{Data: append(sketchFrame(t, 2, 1000, 80),

@@ -19,8 +19,8 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// Where STATE_DB remembers a place that cannot be, or whose owner is another, the log says so in words, what it was for
-// is placed anew, and everything works.
+// If STATE_DB contains an impossible place, or one of another owner, the log reports that. The object is placed
+// again, and everything works.
 func TestForgedPlaces(t *testing.T) {
 	racetest.Stepped(t)
 	const task, plan = schema.StateTAMFlyMonPlace + "|t1", schema.StateTAMTableRecordPlace + "|0"
@@ -63,7 +63,7 @@ func TestForgedPlaces(t *testing.T) {
 				Config: config, Start: sketchStart, Oracle: 1000, Profile: profile.Small(),
 				Common: daemons.Common{Log: slog.New(slog.NewTextHandler(&log, nil))},
 			})}
-			devicetest.Settle(t, s.Sim)
+			devicetest.RunUntilIdle(t, s.Sim)
 			s.task("t0", "filter", "dst-port=80-90")
 			s.task("t1", "filter", "dst-port=91-99")
 			before := s.row(swss.StateDB, strings.Split(tt.key, "|")[0], strings.Split(tt.key, "|")[1])
@@ -76,7 +76,7 @@ func TestForgedPlaces(t *testing.T) {
 			db.HSet(t.Context(), tt.key, row)
 			log.Reset()
 			devicetest.NoError(t, s.RestartOrchagent(t.Context()))
-			devicetest.Settle(t, s.Sim)
+			devicetest.RunUntilIdle(t, s.Sim)
 			if !strings.Contains(log.String(), tt.log) {
 				t.Errorf("the log has no %q:\n%s", tt.log, log.String())
 			}
@@ -110,7 +110,7 @@ func replaced(was, is string) func(*sketched, swss.FieldValues) swss.FieldValues
 	}
 }
 
-// A plan by probabilities that were counted is the same after a restart, though by then others are counted.
+// A plan from counted probabilities stays the same over a restart, although other ones are counted by then.
 func TestCountedPlanSurvivesARestart(t *testing.T) {
 	racetest.Stepped(t)
 	w := &twins{T: t, counts: map[string]int{}}
@@ -119,7 +119,7 @@ func TestCountedPlanSurvivesARestart(t *testing.T) {
 		Common: devicetest.RecordTo(&w.inChip),
 	})}
 	w.both[1] = s
-	devicetest.Settle(t, s.Sim)
+	devicetest.RunUntilIdle(t, s.Sim)
 	plan := func() string {
 		row := s.row(swss.CountersDB, schema.CountersRecordPlan, "s")
 		return row["ID"] + " " + row["ALGORITHM"] + " " + row["ENTROPY"] + " " + row["PROBABILITIES"]

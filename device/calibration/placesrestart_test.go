@@ -22,12 +22,12 @@ import (
 	"tamtam/swss/schema"
 )
 
-// twins are two switches to which the same happens, but that the orchagent of the second is restarted again and again.
+// twins are two switches with the same events, but the second one's orchagent is restarted repeatedly.
 type twins struct {
 	*testing.T
 	*rand.Rand
 	both   [2]*sketched
-	inChip *saitest.Recorder // of the second
+	inChip *saitest.Recorder // of the second switch
 	epoch  int
 	live   map[string]bool // tasks that are read while they count
 	rows   map[string]map[string]bool
@@ -52,15 +52,15 @@ func newTwins(t *testing.T, seed uint64) *twins {
 			cfg.Common = devicetest.RecordTo(&w.inChip)
 		}
 		w.both[i] = &sketched{T: t, Sim: devicetest.NewSim(t, cfg)}
-		devicetest.Settle(t, w.both[i].Sim)
+		devicetest.RunUntilIdle(t, w.both[i].Sim)
 	}
 	return w
 }
 
 func (w *twins) pick(of ...string) string { return of[w.IntN(len(of))] }
 
-// write writes or deletes a row on both switches. A row that is refused goes again: a restart takes away what is in
-// force of it.
+// write writes or deletes a row on both switches. It deletes a rejected row again, since a restart would remove its
+// parts in force.
 func (w *twins) write(table, key string, row swss.FieldValues) {
 	w.Helper()
 	for _, s := range w.both {
@@ -80,7 +80,7 @@ func (w *twins) write(table, key string, row swss.FieldValues) {
 	}
 }
 
-// change deploys, resizes or removes something.
+// change deploys, resizes or removes a random object.
 func (w *twins) change() {
 	w.Helper()
 	table, key := schema.CfgTAMFlyMonTask, fmt.Sprint("T", w.IntN(9))
@@ -114,7 +114,7 @@ func (w *twins) change() {
 	}
 }
 
-// pass has frames enter both switches for a while, in the midst of which is what happens.
+// pass sends frames into both switches for a while, and calls happens in between.
 func (w *twins) pass(happens func()) {
 	w.Helper()
 	n, part := 20+w.IntN(40), 0.2+0.6*w.Float64()
@@ -136,19 +136,19 @@ func (w *twins) pass(happens func()) {
 	}
 }
 
-// restart restarts the second orchagent, which must not make a call.
+// restart restarts the second orchagent, which must not make a call that changes the ASIC.
 func (w *twins) restart() {
 	w.Helper()
 	w.inChip.Reset()
 	devicetest.NoError(w.T, w.both[1].RestartOrchagent(w.Context()))
-	devicetest.Settle(w.T, w.both[1].Sim)
+	devicetest.RunUntilIdle(w.T, w.both[1].Sim)
 	if calls := devicetest.Changes(w.inChip.Lines()); len(calls) > 0 {
 		w.Fatalf("in epoch %d the restart changes the ASIC:\n%s", w.epoch, strings.Join(calls[:min(len(calls), 40)], "\n"))
 	}
 	w.counts["restarts"]++
 }
 
-// answers are the rows of what was measured.
+// answers returns the rows of measurements.
 func (w *twins) answers(s *sketched) map[string]map[string]string {
 	w.Helper()
 	devicetest.NoError(w.T, s.Poll(w.Context()))
@@ -159,7 +159,7 @@ func (w *twins) answers(s *sketched) map[string]map[string]string {
 		measured := slices.Contains([]string{schema.CountersFlyMonResult, schema.CountersFlyMonFlows,
 			schema.CountersFlyMonAnswer}, table)
 		if measured && w.live[strings.TrimPrefix(name, "Q")] {
-			continue // flagged as the first: nobody knows which of its registers were read
+			continue // flagged as the first: which of its registers were read is unknown
 		}
 		row := db.HGetAll(w.Context(), key).Val()
 		if table == schema.CountersRecordPlan {
@@ -170,7 +170,7 @@ func (w *twins) answers(s *sketched) map[string]map[string]string {
 	return all
 }
 
-// wantSame wants both switches to have the same answers, and the same in their chips.
+// wantSame checks that both switches have the same answers, and the same state in their chips.
 func (w *twins) wantSame() {
 	w.Helper()
 	want := w.answers(w.both[0])
@@ -199,9 +199,9 @@ func asJSON(t *testing.T, v any) string {
 	return string(text)
 }
 
-// In whatever order tasks of FlyMon and plans of table recording came, were resized, moved each other and went: a
-// restart of orchagent, at any time of an epoch, makes no call that changes the ASIC, and all answers are those of a
-// switch whose orchagent was never restarted, since when they say that they count too.
+// Tasks of FlyMon and plans of table recording are created, resized, displaced and removed in any order. A restart of
+// orchagent, at any time of an epoch, makes no call that changes the ASIC. All answers are those of a switch without
+// restarts, including the start times of counters.
 func TestPlacesSurviveRestarts(t *testing.T) {
 	racetest.Stepped(t)
 	t.Parallel()

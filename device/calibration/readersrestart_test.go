@@ -19,8 +19,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A watcher reads COUNTERS_DB after every command of a daemon in it, and wants no row and no field to be missing that
-// was there at the beginning, and no counter to go back.
+// A watcher reads COUNTERS_DB after every command of a daemon in it. It checks that no initial row and no initial
+// field is ever missing, and that no counter decreases.
 type watcher struct {
 	t     *testing.T
 	db    *swss.DB
@@ -95,13 +95,13 @@ func (w *watcher) look(ctx context.Context, cmds ...redis.Cmder) {
 	if w.t.Failed() {
 		w.t.FailNow()
 	}
-	for key := range w.rows { // rows that come later are no matter
+	for key := range w.rows { // later rows do not matter
 		maps.Copy(w.rows[key], now[key])
 		maps.DeleteFunc(w.rows[key], func(field, _ string) bool { _, there := now[key][field]; return !there })
 	}
 }
 
-// perEpoch reports whether a field comes and goes with what was seen in an epoch or a period.
+// perEpoch reports whether a field appears and disappears with the content of an epoch or a period.
 func perEpoch(table, field string) bool {
 	switch table {
 	case schema.CountersFlyMonFlows, schema.CountersFlyMonSizes, schema.CountersAltMarkPast:
@@ -129,13 +129,13 @@ func whole(text string) uint64 {
 	return n
 }
 
-// Whoever reads COUNTERS_DB does not see that orchagent starts again: no row is missing at any time, and no counter
-// goes back.
+// A restart of orchagent is invisible to readers of COUNTERS_DB: no row is missing at any time, and no counter
+// decreases.
 func TestReadersDoNotSeeARestart(t *testing.T) {
 	racetest.Stepped(t)
 	s := &sketched{T: t, Sim: devicetest.NewSim(t, device.SimConfig{Config: devicetest.AllFeatures(), Start: sketchStart,
 		Profile: profile.Small()})}
-	devicetest.Settle(t, s.Sim)
+	devicetest.RunUntilIdle(t, s.Sim)
 	for i := range 4000 {
 		at := s.at(1000, 0.5) + saisim.Cycle(i)*(s.at(1001, 0)-s.at(1000, 0))/20
 		devicetest.NoError(t, s.Chip.Receive(0, at+1, saisim.Frame{Data: sketchFrame(t, i%20, 1000, 80)}))
@@ -157,7 +157,7 @@ func TestReadersDoNotSeeARestart(t *testing.T) {
 	}
 	for i := range 3 {
 		devicetest.NoError(t, s.RestartOrchagent(t.Context()))
-		devicetest.Settle(t, s.Sim)
+		devicetest.RunUntilIdle(t, s.Sim)
 		for tenth := range 25 {
 			s.advance(1081+3*i+tenth/10, float64(tenth%10)/10)
 		}

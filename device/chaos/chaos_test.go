@@ -25,14 +25,14 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// Variables of the environment that make the test's binary a daemon: a process of its own, that can be killed.
+// Environment variables that make the test's binary a daemon: a process of its own, which can be killed.
 const (
 	daemonVariable = "TAMTAM_TEST_DAEMON"
 	redisVariable  = "TAMTAM_TEST_REDIS"
 	dirVariable    = "TAMTAM_TEST_DIR" // where it records
-	// wiresVariable has PORT=INTERFACE for each port of a chip that is wired; without, a chip is driven by its process.
+	// wiresVariable has PORT=INTERFACE for each wired port of a chip. Without it, the chip is driven by its process.
 	wiresVariable = "TAMTAM_TEST_WIRES"
-	// cpuVariable is the socket of the CPU port, of a chip that gets nothing but frames that it drops.
+	// cpuVariable is the socket of the CPU port, for a chip that receives only frames that it drops.
 	cpuVariable = "TAMTAM_TEST_CPU"
 )
 
@@ -47,8 +47,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// beDaemon is the daemon's process. In dir it appends its log and its record of requests to a file, and writes its
-// vitals; through syncd's chips go frames.
+// beDaemon runs a daemon as this process. In dir it appends its log and its record of requests to a file, and writes
+// its vitals. In syncd, frames pass through the chips.
 func beDaemon(name, addr, dir string) error {
 	ctx := context.Background()
 	file, err := os.OpenFile(filepath.Join(dir, name+".log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
@@ -84,40 +84,41 @@ func beDaemon(name, addr, dir string) error {
 	case "hostifd":
 		return daemons.RunHostIfdOn(ctx, r, noKernel{}, os.Getenv(cpuVariable), c)
 	}
-	c.StaticLAGs = true // nobody speaks LACP here
+	c.StaticLAGs = true // no daemon speaks LACP here
 	return daemons.RunManagers(ctx, r, c)
 }
 
-// A chaos is a switch of processes, to which anything happens.
+// A chaos is a switch of processes that suffers arbitrary faults.
 type chaos struct {
 	*turmoil
-	dir    string               // what the processes record
-	env    []string             // of the processes, besides this one's
-	procs  map[string]*exec.Cmd // nil: killed
+	dir    string               // directory for the processes' records
+	env    []string             // additional environment of the processes
+	procs  map[string]*exec.Cmd // nil means killed
 	frozen map[string]bool
-	ways   map[string]*swsstest.Proxy // of each to Redis
-	failed time.Time                  // end of the last fault that makes SAI calls fail; zero if orchagent began after it
+	ways   map[string]*swsstest.Proxy // connection of each daemon to Redis
+	// failed is the end of the last fault that makes SAI calls fail. It is zero if orchagent started after it.
+	failed time.Time
 }
 
-var mortals = []string{"syncd", "orchagent", "tammgrd"}
+var killable = []string{"syncd", "orchagent", "tammgrd"}
 
-// startChaos starts the processes of a switch on a Redis, with more in their environment.
+// startChaos starts the processes of a switch on a Redis, with additional environment.
 func startChaos(t *testing.T, server *swsstest.Server, rnd *rand.Rand, env ...string) *chaos {
 	c := &chaos{
-		turmoil: newTurmoil(&plant{T: t, server: server, redis: server.Open()}, rnd),
+		turmoil: newTurmoil(&liveSwitch{T: t, server: server, redis: server.Open()}, rnd),
 		dir:     t.ArtifactDir(),
 		env:     env,
 		procs:   map[string]*exec.Cmd{}, frozen: map[string]bool{}, ways: map[string]*swsstest.Proxy{},
 	}
-	for _, name := range mortals {
+	for _, name := range killable {
 		c.ways[name] = swsstest.StartProxy(t, server.Addr)
 	}
 	t.Cleanup(func() {
-		for _, name := range mortals {
+		for _, name := range killable {
 			c.kill(name)
 		}
 	})
-	for _, name := range mortals {
+	for _, name := range killable {
 		c.launch(name)
 	}
 	return c
@@ -148,11 +149,11 @@ func (c *chaos) signal(name string, s syscall.Signal) {
 	}
 }
 
-// happens lets one thing happen to the switch. Where Redis is not well, it may not: what counts is what comes of it.
+// happens applies one random fault to the switch. It may fail while Redis is unusable, since only the result counts.
 func (c *chaos) happens() string {
 	ctx, cancel := context.WithTimeout(c.Context(), time.Second)
 	defer cancel()
-	name, redis := c.Pick(mortals...), c.redis.DB(swss.ConfigDB).Client()
+	name, redis := c.Pick(killable...), c.redis.DB(swss.ConfigDB).Client()
 	db := []swss.DBName{swss.ApplDB, swss.ASICDB, swss.StateDB, swss.CountersDB, swss.FlexCounterDB}[c.IntN(5)]
 	switch c.IntN(24) {
 	case 16, 17, 18, 19:
@@ -212,11 +213,11 @@ func (c *chaos) happens() string {
 		_ = swss.NewQueue(c.redis.DB(swss.ASICDB), "ASIC_STATE").Push(ctx, e)
 		return "somebody asks syncd for " + e.Key
 	}
-	c.pass(time.Duration(c.IntN(int(time.Second)))) // how much has become of it when the next thing happens is chance
+	c.pass(time.Duration(c.IntN(int(time.Second)))) // how much of it is done before the next fault is random
 	return "time passes"
 }
 
-// injects has the daemons do something wrong on purpose.
+// injects makes the daemons inject a random fault.
 func (c *chaos) injects(ctx context.Context) string {
 	f := fault.Fault{
 		Kind: []fault.Kind{
@@ -247,7 +248,7 @@ func (c *chaos) injects(ctx context.Context) string {
 	return fmt.Sprintf("%+v at %s", f.Row(), at)
 }
 
-// parts parts the network between a daemon and Redis, or makes it whole, or has it forget connections.
+// parts cuts the network between a daemon and Redis, restores it, or makes it forget connections.
 func (c *chaos) parts(name string) string {
 	switch way := c.ways[name]; c.IntN(4) {
 	case 0, 1:
@@ -262,14 +263,14 @@ func (c *chaos) parts(name string) string {
 	}
 }
 
-// join makes the network whole.
+// join restores the network.
 func (c *chaos) join() {
 	for _, way := range c.ways {
 		way.Heal()
 	}
 }
 
-// goOn lets the processes go on that were stopped.
+// goOn resumes the stopped processes.
 func (c *chaos) goOn() {
 	for name := range c.frozen {
 		c.signal(name, syscall.SIGCONT)
@@ -277,9 +278,9 @@ func (c *chaos) goOn() {
 	clear(c.frozen)
 }
 
-// mend undoes what was done to processes and to Redis, and loads the configuration.
+// mend undoes the faults of processes and of Redis, and loads the configuration.
 func (c *chaos) mend() {
-	for _, name := range mortals {
+	for _, name := range killable {
 		c.signal(name, syscall.SIGCONT)
 		if c.procs[name] == nil {
 			c.launch(name)
@@ -291,11 +292,11 @@ func (c *chaos) mend() {
 	if c.failed.IsZero() {
 		return
 	}
-	// What a fault has made fail stays so until it is written anew, or orchagent begins anew.
+	// An object that a fault made fail stays failed until it is written again, or orchagent starts again.
 	c.until("the faults are over", func() bool {
 		ctx, cancel := context.WithTimeout(c.Context(), time.Second)
 		defer cancel()
-		all, _, err := fault.Told(ctx, c.redis)
+		all, _, err := fault.Reported(ctx, c.redis)
 		return err == nil && len(all) == 0 && time.Now().After(c.failed) // its row may be lost with the database
 	})
 	c.kill("orchagent")
@@ -303,11 +304,11 @@ func (c *chaos) mend() {
 	c.failed = time.Time{}
 }
 
-// Daemons are killed and stopped, Redis is killed, emptied, full and slow, connections are cut, the network is parted,
-// keys are spoilt, others ask syncd for views, calls to the chip fail or are late, notifications are lost or doubled,
-// clocks are set, rows are too large, while the configuration changes: whatever happened, in whatever order, as soon as
-// all daemons say that they are ready the switch is as a fresh one with the same configuration. The gate does it for a
-// minute; see "make chaos".
+// While the configuration changes, many faults occur. Daemons are killed and stopped, and Redis is killed, emptied,
+// full and slow. Connections and the network are cut, keys are corrupted, and other clients request views from syncd.
+// Calls to the chip fail or are late, notifications are lost or doubled, clocks are set, and rows are too large. The
+// order is random. As soon as all daemons report that they are ready, the switch equals a new one with the same
+// configuration. The gate runs this for a minute; see "make chaos".
 func TestChaos(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes: nothing for the race detector")
@@ -316,7 +317,7 @@ func TestChaos(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 1}, func(t *testing.T, seed uint64) {
 		t.Parallel()
 		c := startChaos(t, swsstest.StartServer(t), rand.New(rand.NewPCG(seed, 6)))
-		// how much has become of one before the next
+		// how much of a fault is done before the next one
 		pace := []time.Duration{0, 50 * time.Millisecond, time.Second}[c.IntN(3)]
 		for range 2 {
 			for range 12 {

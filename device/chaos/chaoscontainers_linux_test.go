@@ -17,36 +17,36 @@ import (
 	"tamtam/swss"
 )
 
-// calm is how long nothing has to happen until a container that is not ready must be told to be unhealthy: a daemon is
-// silent for five seconds before it counts as that, and a check follows that takes six at most and is due every five.
+// calm is the quiet time after which a container that is not ready must be reported as unhealthy. A daemon counts as
+// silent after five seconds. The next check starts within five more, and lasts six at most.
 const calm = 18 * time.Second
 
-// A harbour is a switch of containers, to which anything happens.
-type harbour struct {
+// A containerSwitch is a switch of containers that suffers arbitrary faults.
+type containerSwitch struct {
 	*turmoil
 	composition *composition
 	ids         map[string]string // containers, by service
-	ailing      map[string]string // what was done to them: "killed", "paused", "cut"
+	ailing      map[string]string // the fault of each: "killed", "paused", "cut"
 	network     string
 	at          string // address of Redis
 	ready, not  int    // how often all were healthy in a storm, and how often not
 }
 
-func startHarbour(t *testing.T, seed uint64) *harbour {
+func startHarbour(t *testing.T, seed uint64) *containerSwitch {
 	c := compose(t, device.ConfigDB{"DEVICE_METADATA": devicetest.Metadata}, fmt.Sprintf(`
 services:
   syncd:
     command: [run, syncd, --redis, "redis:6379", --profile, %s]
 `, profile.Small().Name))
 	c.up()
-	h := &harbour{composition: c, ids: map[string]string{}, ailing: map[string]string{}}
+	h := &containerSwitch{composition: c, ids: map[string]string{}, ailing: map[string]string{}}
 	for _, name := range inhabited {
 		h.ids[name] = c.id(name)
 	}
 	redis := c.inspect(h.ids["redis"])
 	for h.network = range redis.NetworkSettings.Networks {
 	}
-	h.turmoil = newTurmoil(&plant{T: t}, rand.New(rand.NewPCG(seed, 8)))
+	h.turmoil = newTurmoil(&liveSwitch{T: t}, rand.New(rand.NewPCG(seed, 8)))
 	h.reach()
 	if _, err := h.redis.RunID(t.Context()); err != nil {
 		t.Skipf("the containers' network is not reached from here: %v", err)
@@ -54,16 +54,16 @@ services:
 	return h
 }
 
-// reach follows Redis to its address, which a new place in the network may change.
-func (h *harbour) reach() {
+// reach determines Redis' address, which may change when it joins the network again.
+func (h *containerSwitch) reach() {
 	if at := h.composition.inspect(h.ids["redis"]).address(); at != "" && at != h.at {
 		h.at, h.redis = at, h.composition.redisAt(at)
 	}
 }
 
-// do does something to a container and returns it in words. What Docker refuses, as to restart what is paused, did not
-// happen.
-func (h *harbour) do(ail, name string, args ...string) string {
+// do runs a docker command for a container and returns its description. If Docker rejects it, such as a restart of a
+// paused container, nothing has changed.
+func (h *containerSwitch) do(ail, name string, args ...string) string {
 	words := strings.Join(args, " ") + " " + name
 	if out := h.composition.run(nil, "docker", append(args, h.ids[name])...); strings.HasPrefix(out, "docker ") {
 		return "refused: " + words
@@ -76,8 +76,8 @@ func (h *harbour) do(ail, name string, args ...string) string {
 	return words
 }
 
-// mends is how one container gets well again.
-func (h *harbour) mends(name string) string {
+// mends repairs one container.
+func (h *containerSwitch) mends(name string) string {
 	switch h.ailing[name] {
 	case "killed":
 		return h.do("", name, "start")
@@ -89,8 +89,8 @@ func (h *harbour) mends(name string) string {
 	return "nothing"
 }
 
-// happens lets one thing happen to a container.
-func (h *harbour) happens() string {
+// happens applies one random fault to a container.
+func (h *containerSwitch) happens() string {
 	name, what := h.Pick(inhabited...), h.IntN(9)
 	if what < 5 && h.ailing[name] != "" {
 		return "nothing"
@@ -98,7 +98,7 @@ func (h *harbour) happens() string {
 	switch what {
 	case 0:
 		return h.do("killed", name, "kill")
-	case 1: // and Docker starts it again
+	case 1: // Docker starts it again
 		if err := syscall.Kill(h.composition.inspect(h.ids[name]).State.Pid, syscall.SIGKILL); err != nil {
 			return "refused: crash " + name
 		}
@@ -119,8 +119,8 @@ func (h *harbour) happens() string {
 	return "time passes"
 }
 
-// mendContainers undoes what was done to the containers.
-func (h *harbour) mendContainers() {
+// mendContainers repairs all containers.
+func (h *containerSwitch) mendContainers() {
 	for _, name := range device.SortedKeys(h.ailing) {
 		if words := h.mends(name); strings.HasPrefix(words, "refused") {
 			h.Fatal(words)
@@ -129,8 +129,8 @@ func (h *harbour) mendContainers() {
 	h.reach()
 }
 
-// mend undoes what was done, and loads the configuration.
-func (h *harbour) mend() {
+// mend repairs all containers, and loads the configuration.
+func (h *containerSwitch) mend() {
 	h.mendContainers()
 	for end := time.Now().Add(patience); ; {
 		if _, err := h.redis.RunID(h.Context()); err == nil {
@@ -143,8 +143,8 @@ func (h *harbour) mend() {
 	h.reload()
 }
 
-// told are the services whose containers Docker calls healthy.
-func (h *harbour) told() (healthy []string) {
+// reported returns the services whose containers Docker reports as healthy.
+func (h *containerSwitch) reported() (healthy []string) {
 	for _, name := range inhabited {
 		if ok, _ := h.composition.inspect(h.ids[name]).healthy(); ok {
 			healthy = append(healthy, name)
@@ -153,18 +153,19 @@ func (h *harbour) told() (healthy []string) {
 	return healthy
 }
 
-// honest lets nothing happen until every container must have noticed how it is. Who then is called healthy has to be
-// so; if all are, the switch is that of the CONFIG_DB that there is.
-func (h *harbour) honest() string {
+// honest waits without faults until every container must have noticed its state. Containers that are then reported as
+// healthy must be. If all are, the switch must match the current CONFIG_DB.
+func (h *containerSwitch) honest() string {
 	h.pass(calm)
-	healthy := h.told()
+	healthy := h.reported()
 	liar := func(name, why string) {
 		if slices.Contains(healthy, name) {
 			h.Errorf("the container of %s is healthy, and %s", name, why)
 		}
 	}
 	for name, ail := range h.ailing {
-		if ail == "paused" || name == "redis" && ail == "cut" { // nobody looks into a paused one; Redis needs nobody
+		// a paused one cannot be checked; Redis depends on no other
+		if ail == "paused" || name == "redis" && ail == "cut" {
 			continue
 		}
 		liar(name, "was "+ail)
@@ -191,8 +192,8 @@ func (h *harbour) honest() string {
 	return "calm: all are healthy, and so is the switch"
 }
 
-// configured are the rows of CONFIG_DB.
-func (h *harbour) configured() map[string]swss.FieldValues {
+// configured returns the rows of CONFIG_DB.
+func (h *containerSwitch) configured() map[string]swss.FieldValues {
 	h.reach()
 	db := h.redis.DB(swss.ConfigDB)
 	keys, err := db.AllKeys(h.Context())
@@ -208,8 +209,8 @@ func (h *harbour) configured() map[string]swss.FieldValues {
 	return rows
 }
 
-// goroutines ends a daemon with a signal by which it prints them, and returns how many there were.
-func (h *harbour) goroutines(name string) int {
+// goroutines ends a daemon with a signal that prints its goroutines, and returns their number.
+func (h *containerSwitch) goroutines(name string) int {
 	id := h.ids[name]
 	before := h.composition.must(nil, "docker", "logs", id)
 	devicetest.NoError(h.T, syscall.Kill(h.composition.inspect(id).State.Pid, syscall.SIGQUIT))
@@ -225,8 +226,8 @@ func (h *harbour) goroutines(name string) int {
 	}
 }
 
-// left checks that a daemon that went through the storms has no more than one that has just started.
-func (h *harbour) left() {
+// left checks that a daemon after the storms holds no more resources than one that has just started.
+func (h *containerSwitch) left() {
 	h.composition.allHealthy(h.ids)
 	old := map[string][3]int{}
 	measure := func(name string) (n [3]int) {
@@ -250,9 +251,9 @@ func (h *harbour) left() {
 	}
 }
 
-// Containers are killed, crash, are paused, restarted, and cut off from the others, Redis' among them, while the
-// configuration changes. None is called healthy that is not; and when all are mended and healthy, the switch is as a
-// fresh one with the same configuration. "make chaos" does it.
+// While the configuration changes, containers crash, and are killed, paused, restarted and cut off from other
+// containers. This includes that of Redis. No unhealthy one is reported as healthy. When all are repaired and healthy,
+// the switch equals a new one with the same configuration. "make chaos" runs this.
 func TestChaosOfContainers(t *testing.T) {
 	if os.Getenv(containersVariable) == "" {
 		t.Skip("containers take minutes: see make chaos")
@@ -266,7 +267,7 @@ func TestChaosOfContainers(t *testing.T) {
 					h.reach()
 					h.log = append(h.log, h.change(), h.happens())
 				}
-				if i%2 == 1 { // what was lost of the configuration meanwhile stays lost
+				if i%2 == 1 { // rows that were lost from the configuration meanwhile stay lost
 					h.mendContainers()
 				}
 				h.log = append(h.log, h.honest())

@@ -27,8 +27,8 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A liveTraffic is two hosts behind live interfaces of a switch: one sends frames of both sessions, one per millisecond
-// of each, and the other says what has become of them.
+// A liveTraffic is two hosts behind live interfaces of a switch. One sends frames of both sessions, one per
+// millisecond for each, and the other reports their fates.
 type liveTraffic struct {
 	*testing.T
 	dir   string
@@ -53,7 +53,7 @@ func newLiveTraffic(t *testing.T, dir string) *liveTraffic {
 		}
 		t.Cleanup(l.hosts[i].Close)
 		name := fmt.Sprintf("tt%d-%d", os.Getpid()%1_000_000, i)
-		_ = l.hosts[i].Do(func() error { // where there is no IPv6 it is quiet anyway
+		_ = l.hosts[i].Do(func() error { // without IPv6 it is quiet anyway
 			return os.WriteFile("/proc/sys/net/ipv6/conf/default/disable_ipv6", []byte("1"), 0)
 		})
 		ip := func(args string) {
@@ -61,9 +61,9 @@ func newLiveTraffic(t *testing.T, dir string) *liveTraffic {
 				t.Errorf("ip %s: %s", args, out)
 			}
 		}
-		// The largest frame of a port fits the wire, so that the ASIC is as without one.
+		// The largest frame of a port fits the wire, so the ASIC is the same as without a wire.
 		ip("link add " + name + " mtu 9216 type veth peer name host mtu 9216 netns " + l.hosts[i].Path())
-		// With its namespace it would go some time later, and the next case has one of the same name.
+		// The namespace would remove it only later, and the next case uses the same name.
 		t.Cleanup(func() { ip("link delete " + name) })
 		ip("link set " + name + " up")
 		devicetest.NoError(t, l.hosts[i].IP("link set host up"))
@@ -156,11 +156,11 @@ func (l *liveTraffic) receive(fd int, stop chan struct{}) {
 	}
 }
 
-// came counts a frame of ours.
+// came counts a received frame of the test.
 func (l *liveTraffic) came(frame []byte) {
 	at := bytes.Index(frame, []byte(liveMark))
 	if at < 0 || len(frame) < at+len(liveMark)+8 {
-		return // the kernel's own
+		return // a frame of the kernel
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -182,14 +182,15 @@ func (l *liveTraffic) came(frame []byte) {
 	}
 }
 
-// period is that in which a frame was marked: of those around the time of sending the one with the frame's colour.
+// period returns the period in which a frame was marked. It is the period near the time of sending that has the frame's
+// colour.
 func (l *liveTraffic) period(frame []byte, sent int64) uint64 {
 	at := altmark.At(time.Unix(0, sent))
 	k, colour := keptInterval.Period(at), uint64(frame[14+6]>>7)
 	if k&1 == colour {
 		return k
 	}
-	return k + 1 // it was on its way over the edge
+	return k + 1 // it crossed the end of a period in flight
 }
 
 func (l *liveTraffic) now() traffic {
@@ -203,14 +204,14 @@ func (l *liveTraffic) now() traffic {
 	return t
 }
 
-// account waits until the switch has every frame that was sent, as received or as lost.
+// account waits until the switch has counted every sent frame as received or lost.
 func (l *liveTraffic) account(c trafficChaos) {
 	c.Helper()
 	l.mu.Lock()
 	sent := l.sent
 	l.mu.Unlock()
 	c.until("the switch has all frames that were sent", func() bool {
-		received, lost := cameIn(c.plant.row(swss.StateDB, schema.StateWire, "Ethernet4"))
+		received, lost := cameIn(c.liveSwitch.row(swss.StateDB, schema.StateWire, "Ethernet4"))
 		if received+lost > sent {
 			c.Fatalf("of %d frames that were sent the switch has %d, and lost %d", sent, received, lost)
 		}
@@ -218,7 +219,7 @@ func (l *liveTraffic) account(c trafficChaos) {
 	})
 }
 
-// cameIn is what a wire has of the frames that came in there, those that were lost among them.
+// cameIn returns the number of frames that arrived at a wire, including lost ones, and the number of lost ones.
 func cameIn(row swss.FieldValues) (n, lost uint64) {
 	n, _ = strconv.ParseUint(row[schema.WireReceived], 10, 64)
 	for why := range wire.ExceedsMTU {
@@ -228,8 +229,8 @@ func cameIn(row swss.FieldValues) (n, lost uint64) {
 	return n, lost
 }
 
-// TestChaosUnderTraffic, with frames that live interfaces carry between two hosts: besides what holds there, each frame
-// that a host has sent is one that the switch has received or has counted as lost.
+// TestChaosUnderLiveTraffic extends [TestChaosUnderTraffic] to frames that live interfaces carry between two hosts.
+// In addition, the switch has received each frame that a host has sent, or has counted it as lost.
 func TestChaosUnderLiveTraffic(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes: nothing for the race detector")
@@ -247,8 +248,8 @@ func TestChaosUnderLiveTraffic(t *testing.T) {
 		c.mend()
 		c.steady()
 		up := func() bool {
-			a, b := c.plant.row(swss.StateDB, schema.StateWire, "Ethernet4"),
-				c.plant.row(swss.StateDB, schema.StateWire, "Ethernet5")
+			a, b := c.liveSwitch.row(swss.StateDB, schema.StateWire, "Ethernet4"),
+				c.liveSwitch.row(swss.StateDB, schema.StateWire, "Ethernet5")
 			return a[schema.WireStatus] == schema.WireUp && b[schema.WireStatus] == schema.WireUp
 		}
 		c.until("the wires are up", up)

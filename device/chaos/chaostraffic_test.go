@@ -31,26 +31,26 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// Vitals are what a daemon's process writes beside its record, several times per second: what it holds, and of syncd
-// what became of the frames that it sent through its chips.
+// Vitals are written by a daemon's process beside its record, several times per second. They contain its resources,
+// and for syncd the fates of the frames that it sent through its chips.
 type vitals struct {
 	Goroutines int
 	Heap       uint64 // bytes
 	Lives      []traffic
 }
 
-// A traffic is what the frames through one chip met: those of the session "kept" and those of the session "marked".
+// A traffic counts the fates of the frames through one chip: those of the sessions "kept" and "marked".
 type traffic struct {
-	Kept    uint64 // left
+	Kept    uint64 // frames that left
 	Stamped uint64
 	Bare    uint64 // left without a stamp after the first one that had one
-	BareAt  string // when the first of these left, and the last
+	BareAt  string // when the first and the last of these left
 	Marked  map[uint64]uint64
 }
 
 const vitalsPeriod = 100 * time.Millisecond
 
-// quietFile, where it exists, stops the traffic.
+// quietFile stops the traffic while it exists.
 const quietFile = "quiet"
 
 // A generator sends frames through every chip of a process: one per millisecond of each session.
@@ -61,7 +61,7 @@ type generator struct {
 	lives []traffic
 }
 
-// writeVitals writes vitals until the process ends, each time as a whole.
+// writeVitals writes vitals until the process ends, each time atomically.
 func (g *generator) writeVitals(name string) {
 	for range time.Tick(vitalsPeriod) {
 		var m runtime.MemStats
@@ -82,7 +82,7 @@ func (g *generator) writeVitals(name string) {
 	}
 }
 
-// The sessions that are never touched, and what they stand on.
+// Settings of the sessions that are never touched.
 const (
 	keptInterval = altmark.Interval(-2) // a quarter of a second
 	keptID       = 1                    // of frames of the session "kept"
@@ -108,7 +108,7 @@ func keptRows() map[string]swss.FieldValues {
 	}
 }
 
-// trafficFrame is a frame from A.B.0.1.
+// trafficFrame returns a frame from A.B.0.1.
 func trafficFrame(a, b byte) []byte {
 	ip := &layers.IPv4{
 		Version: 4, IHL: 5, TTL: 9, Protocol: layers.IPProtocolUDP, SrcIP: net.IP{a, b, 0, 1}, DstIP: net.IP{a, b, 1, 1},
@@ -120,12 +120,12 @@ func trafficFrame(a, b byte) []byte {
 	buf := gopacket.NewSerializeBuffer()
 	opts := gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true}
 	if err := gopacket.SerializeLayers(buf, opts, eth, ip, udp, gopacket.Payload(make([]byte, 40))); err != nil {
-		panic(err) // of constants
+		panic(err) // all inputs are constants
 	}
 	return buf.Bytes()
 }
 
-// drive is what a chip does instead of running live interfaces.
+// drive drives a chip instead of live interfaces.
 func (g *generator) drive(ctx context.Context, chip *saisim.Chip, start time.Time) error {
 	kept, marked := trafficFrame(172, 16), trafficFrame(172, 17)
 	g.mu.Lock()
@@ -172,11 +172,11 @@ func (g *generator) drive(ctx context.Context, chip *saisim.Chip, start time.Tim
 		for _, id := range chip.Ports() {
 			chip.SetLink(id, true)
 		}
-		_ = chip.Receive(in, now, saisim.Frame{Data: kept, ID: keptID}) // a port that is down takes none
+		_ = chip.Receive(in, now, saisim.Frame{Data: kept, ID: keptID}) // a port that is down accepts none
 		at := altmark.At(chip.TimeOfDay(now))
 		k := keptInterval.Period(at)
 		if edge := altmark.At(chip.TimeOfDay(now).Add(time.Millisecond)); keptInterval.Period(edge) != k {
-			continue // which period the frame's delimiter is in would be a matter of nanoseconds
+			continue // nanoseconds would decide the period of the frame's delimiter
 		}
 		if chip.Receive(in, now+200, saisim.Frame{Data: marked, ID: markedID}) == nil {
 			g.mu.Lock()
@@ -186,21 +186,21 @@ func (g *generator) drive(ctx context.Context, chip *saisim.Chip, start time.Tim
 	}
 }
 
-// A trafficChaos is a chaos with sessions that nobody touches, and traffic through them, which syncd's process makes,
-// or hosts.
+// A trafficChaos is a chaos with sessions that are never touched, and traffic through them, from syncd's process or
+// from hosts.
 type trafficChaos struct {
 	*chaos
-	hosts trafficHosts // nil: syncd
+	hosts trafficHosts // nil means syncd
 }
 
-// TrafficHosts know what has become of the frames that they sent.
+// TrafficHosts count the fates of the frames that they sent.
 type trafficHosts interface {
 	now() traffic
-	// account says what is wrong with where the frames are that were sent.
+	// account reports frames that are missing.
 	account(c trafficChaos)
 }
 
-// lives are what the frames met through each chip.
+// lives returns the fates of the frames, per chip.
 func (c trafficChaos) lives() []traffic {
 	c.Helper()
 	if c.hosts != nil {
@@ -209,7 +209,7 @@ func (c trafficChaos) lives() []traffic {
 	return c.vitals("syncd").Lives
 }
 
-// vitals reads what a process wrote last.
+// vitals reads the last vitals of a process.
 func (c *chaos) vitals(name string) (v vitals) {
 	c.Helper()
 	text, err := os.ReadFile(filepath.Join(c.dir, name+".vitals"))
@@ -222,7 +222,7 @@ func (c *chaos) vitals(name string) (v vitals) {
 	return v
 }
 
-// gentle lets one thing happen that is no reason to touch a session: the chip and the configuration stay.
+// gentle applies one random fault that must not affect a session: the chip and the configuration stay.
 func (c trafficChaos) gentle() string {
 	ctx, cancel := context.WithTimeout(c.Context(), time.Second)
 	defer cancel()
@@ -238,7 +238,7 @@ func (c trafficChaos) gentle() string {
 		}
 		return "start " + name
 	case 5:
-		name = c.Pick(mortals...)
+		name = c.Pick(killable...)
 		c.signal(name, syscall.SIGSTOP)
 		c.frozen[name] = true
 		return "stop " + name
@@ -256,7 +256,7 @@ func (c trafficChaos) gentle() string {
 		redis.ClientPause(ctx, time.Duration(200+c.IntN(800))*time.Millisecond)
 		return "Redis answers nobody for a while"
 	case 10:
-		// APPLY_VIEW is not gentle: it applies the half of a view that orchagent is making.
+		// APPLY_VIEW is not gentle: it applies half of a view that orchagent is making.
 		e := swss.Entry{Key: "INIT_VIEW", Body: "[]", Op: "Snotify"}
 		_ = swss.NewQueue(c.redis.DB(swss.ASICDB), "ASIC_STATE").Push(ctx, e)
 		return "somebody asks syncd for " + e.Key
@@ -266,7 +266,7 @@ func (c trafficChaos) gentle() string {
 	return "kill Redis, which keeps its data"
 }
 
-// changeOthers changes the configuration of what the kept sessions do not stand on.
+// changeOthers changes rows on which the kept sessions do not depend.
 func (c trafficChaos) changeOthers() string {
 	kept := keptRows()
 	for {
@@ -277,7 +277,7 @@ func (c trafficChaos) changeOthers() string {
 	}
 }
 
-// holdsLittle checks that the processes hold no more than a switch of this size needs.
+// holdsLittle checks that the processes hold no more resources than a switch of this size needs.
 func (c *chaos) holdsLittle() {
 	c.Helper()
 	for name, cmd := range c.procs {
@@ -288,10 +288,10 @@ func (c *chaos) holdsLittle() {
 	}
 }
 
-// count compares what the kept sessions say with what became of the frames, when a period is over that nothing has met.
+// count compares the counters of the kept sessions with the fates of the frames, after a period without a flag.
 func (c trafficChaos) count() {
 	c.Helper()
-	said := map[uint64]uint64{} // packets of periods without a flag: a row keeps the last few periods only
+	said := map[uint64]uint64{} // packets of periods without a flag: a row keeps only the most recent periods
 	c.until("a period with packets has no flag", func() bool {
 		c.unflagged(said)
 		return slices.Max(append(slices.Collect(maps.Values(said)), 0)) > 0
@@ -307,7 +307,7 @@ func (c trafficChaos) count() {
 			c.Fatalf("of %d frames %d left with a stamp, %d without one after the first that had one (%s), of chip %d",
 				t.Kept, t.Stamped, t.Bare, t.BareAt, len(lives))
 		}
-		return c.plant.row(swss.CountersDB, schema.CountersTailStamp, "kept")["STAMPED_PACKETS"] == fmt.Sprint(t.Stamped)
+		return c.liveSwitch.row(swss.CountersDB, schema.CountersTailStamp, "kept")["STAMPED_PACKETS"] == fmt.Sprint(t.Stamped)
 	})
 	if c.hosts != nil {
 		c.hosts.account(c)
@@ -321,10 +321,10 @@ func (c trafficChaos) count() {
 	}
 }
 
-// unflagged adds the packets of the periods of the session that marks which have no flag.
+// unflagged adds the packets of those periods of the marking session that have no flag.
 func (c trafficChaos) unflagged(packets map[uint64]uint64) {
 	c.Helper()
-	for field, value := range c.plant.row(swss.CountersDB, schema.CountersAltMarkPast, "marked") {
+	for field, value := range c.liveSwitch.row(swss.CountersDB, schema.CountersAltMarkPast, "marked") {
 		p, err := schema.ParseAltMarkPeriod("marked", field, value)
 		if err != nil {
 			c.Error(err)
@@ -337,9 +337,9 @@ func (c trafficChaos) unflagged(packets map[uint64]uint64) {
 	}
 }
 
-// While daemons are killed and stopped, Redis is full, slow, away, and killed with what it keeps, connections are cut,
-// somebody else begins views, and other rows change: a session that nobody touches stamps every frame and counts each
-// once, and a period of alternate marking without a flag has the packets that were sent in it.
+// Daemons are killed and stopped, and Redis is full, slow, away, and killed with its data. Connections are cut, other
+// clients begin views, and other rows change. A session that is never touched still stamps every frame and counts
+// each once. A period of alternate marking without a flag has exactly the packets that were sent in it.
 func TestChaosUnderTraffic(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes: nothing for the race detector")
@@ -358,7 +358,7 @@ func TestChaosUnderTraffic(t *testing.T) {
 	})
 }
 
-// goThrough lets things happen until the switch is well again, that often.
+// goThrough applies faults until the switch is healthy again, as often as requested.
 func (c trafficChaos) goThrough(times int) {
 	for range times {
 		for range 8 {

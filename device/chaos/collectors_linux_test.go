@@ -40,8 +40,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// The programs of others that TestCollectors needs: an OpenTelemetry collector, by its path; and gnmic, without which
-// its part is left out.
+// Paths of the external programs that TestCollectors uses: an OpenTelemetry collector, which is required, and
+// optional ones.
 const (
 	otelcolVariable  = "TAMTAM_OTELCOL"
 	gnmicVariable    = "TAMTAM_GNMIC"
@@ -50,7 +50,7 @@ const (
 
 const observability = "../../docker/observability"
 
-// A collecting is a switch in this process, and those that collect from it.
+// A collecting is a switch in this process, and its collectors.
 type collecting struct {
 	*testing.T
 	dir   string
@@ -60,9 +60,9 @@ type collecting struct {
 	ports map[string]string
 
 	mu     sync.Mutex
-	points map[string]otelPoint // what came through the collector, by name and attributes
-	dialed map[string]string    // what the switch has published, by path
-	why    []string             // what was wrong with it
+	points map[string]otelPoint // received through the collector, by name and attributes
+	dialed map[string]string    // values that the switch has published, by path
+	why    []string             // errors in them
 }
 
 type otelPoint struct {
@@ -70,7 +70,7 @@ type otelPoint struct {
 	start, t uint64
 }
 
-// port returns the number of a port that is free, the same for a name.
+// port returns a free port number; it is always the same for a name.
 func (c *collecting) port(name string) string {
 	if c.ports[name] == "" {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -92,7 +92,7 @@ func (c *collecting) file(name, text string) string {
 	return path
 }
 
-// start starts a program; it is killed at the end of the test, if it was not before.
+// start starts a program. It is killed at the end of the test, or by kill.
 func (c *collecting) start(name string, args ...string) (kill func()) {
 	c.Helper()
 	log, err := os.OpenFile(filepath.Join(c.dir, filepath.Base(name)+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
@@ -112,7 +112,7 @@ func (c *collecting) start(name string, args ...string) (kill func()) {
 	return kill
 }
 
-// until waits for something to be so, for as long as it may take on a machine that does much else.
+// until waits for a condition, long enough for a busy machine.
 func (c *collecting) until(what string, good func() error) {
 	c.Helper()
 	ctx, cancel := context.WithTimeout(c.Context(), 2*time.Minute)
@@ -132,7 +132,7 @@ func (c *collecting) until(what string, good func() error) {
 	}
 }
 
-// get returns what is at a URL.
+// get returns the content of a URL.
 func get(url string) (string, error) {
 	client := http.Client{Timeout: 20 * time.Second}
 	resp, err := client.Get(url)
@@ -147,8 +147,8 @@ func get(url string) (string, error) {
 	return string(text), err
 }
 
-// TestCollectors: what Prometheus, an OpenTelemetry collector, a syslog server and collectors that are called have of a
-// switch is what the switch has; who is killed and comes back goes on, and what it has missed is counted.
+// TestCollectors checks that Prometheus, an OpenTelemetry collector, a syslog server and dial-out collectors have the
+// switch's values. A collector that is killed and returns continues, and its missed data is counted.
 func TestCollectors(t *testing.T) {
 	otelcol := os.Getenv(otelcolVariable)
 	if otelcol == "" {
@@ -216,7 +216,7 @@ func TestCollectors(t *testing.T) {
 	}
 }
 
-// readBody reads a request, which may be packed.
+// readBody reads the body of a request, which may be compressed.
 func readBody(r *http.Request) ([]byte, error) {
 	if r.Header.Get("Content-Encoding") != "gzip" {
 		return io.ReadAll(r.Body)
@@ -233,7 +233,7 @@ func countOf(text string) uint64 {
 	return n
 }
 
-// up brings the switch up, with traffic from Ethernet4 to Ethernet5.
+// up runs the switch, with traffic from Ethernet4 to Ethernet5.
 func (c *collecting) up() {
 	config := device.ConfigDB{
 		"DEVICE_METADATA": {"localhost": {"hostname": "leaf1", "mac": "02:00:00:00:07:e4"}},
@@ -300,7 +300,7 @@ func (c *collecting) up() {
 	})
 }
 
-// counter is a counter of a port in COUNTERS_DB.
+// counter returns a counter of a port in COUNTERS_DB.
 func (c *collecting) counter(port, stat string) uint64 {
 	db := c.redis.DB(swss.CountersDB).Client()
 	oid := db.HGet(c.Context(), schema.CountersPortNameMap, port).Val()
@@ -311,7 +311,7 @@ func (c *collecting) set(table, key string, row swss.FieldValues) {
 	devicetest.NoError(c.T, swss.NewTable(c.redis.DB(swss.ConfigDB), table).Set(c.Context(), key, row))
 }
 
-// row says how an output is, if not as wanted.
+// row returns an error with the row of an output unless it fulfils a condition.
 func (c *collecting) row(name string, good func(swss.FieldValues) bool) error {
 	row, _, err := swss.NewTable(c.redis.DB(swss.StateDB), schema.StateOutput).Get(c.Context(), name)
 	if err == nil && !good(row) {
@@ -320,7 +320,8 @@ func (c *collecting) row(name string, good func(swss.FieldValues) bool) error {
 	return err
 }
 
-// prometheus starts Debian's with the configuration and rules of the tree, and has promtool look at what it reads.
+// prometheus starts Debian's Prometheus with the configuration and rules of the tree, and checks its input with
+// promtool.
 func (c *collecting) prometheus() {
 	for _, tool := range []string{"prometheus", "promtool"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -343,7 +344,7 @@ func (c *collecting) prometheus() {
 	}
 }
 
-// query asks Prometheus, and returns the values by series; an error where there are none.
+// query queries Prometheus, and returns the values by series, or an error if there are none.
 func (c *collecting) query(expr string) (map[string]float64, error) {
 	text, err := get("http://" + c.addr("prometheus") + "/api/v1/query?query=" + url.QueryEscape(expr))
 	if err != nil {
@@ -375,7 +376,7 @@ func (c *collecting) query(expr string) (map[string]float64, error) {
 	return values, nil
 }
 
-// same waits until everybody has the counters that the switch has, with no traffic.
+// same waits until all collectors have the switch's counters, without traffic.
 func (c *collecting) same() {
 	c.Helper()
 	c.until("the same counters", func() error {
@@ -406,7 +407,7 @@ func (c *collecting) same() {
 	})
 }
 
-// dashboard asks Prometheus for everything that the dashboard shows: each panel has something to show.
+// dashboard runs all queries of the dashboard in Prometheus: each panel must have data.
 func (c *collecting) dashboard() {
 	var d struct {
 		Panels []struct {
@@ -425,7 +426,7 @@ func (c *collecting) dashboard() {
 	}
 }
 
-// otlp takes what the collector passes on.
+// otlp receives the metrics that the collector passes on.
 func (c *collecting) otlp(w http.ResponseWriter, r *http.Request) {
 	data, err := readBody(r)
 	var req collector.ExportMetricsServiceRequest
@@ -470,7 +471,7 @@ func (c *collecting) metric(m *otel.Metric) {
 		for _, a := range p.GetAttributes() {
 			key += " " + a.GetValue().GetStringValue()
 		}
-		if p.GetTimeUnixNano() <= c.points[key].t { // the collector sends several messages at a time
+		if p.GetTimeUnixNano() <= c.points[key].t { // the collector sends several messages at once
 			continue
 		}
 		v := p.GetAsDouble()
@@ -487,7 +488,7 @@ func (c *collecting) metric(m *otel.Metric) {
 	}
 }
 
-// collect listens as a collector that the switch calls.
+// collect listens as a dial-out collector.
 func (c *collecting) collect() {
 	l, err := net.Listen("tcp", c.addr("sonic"))
 	if err != nil {
@@ -520,7 +521,7 @@ func (c *collecting) collect() {
 	c.Cleanup(s.Stop)
 }
 
-// rsyslog starts Debian's rsyslogd, which writes what it understands of each line as JSON.
+// rsyslog starts Debian's rsyslogd, which writes each parsed line as JSON.
 func (c *collecting) rsyslog() (kill func()) {
 	if _, err := exec.LookPath("rsyslogd"); err != nil {
 		c.Fatalf("%v: Debian's rsyslog", err)
@@ -540,7 +541,7 @@ action(type="omfile" file=%q template="all")
 	return c.start("rsyslogd", "-n", "-f", conf, "-i", filepath.Join(c.dir, "rsyslog.pid"))
 }
 
-// line waits for a line that has all these texts.
+// line waits for a line that contains all these texts.
 func (c *collecting) line(what string, texts ...string) {
 	c.Helper()
 	c.until(what, func() error {
@@ -561,12 +562,12 @@ func (c *collecting) line(what string, texts ...string) {
 	})
 }
 
-// subscribers are programs that ask, or are called, with the configurations of the tree: what they tell Prometheus is
-// what the switch has. They are run where a variable names them.
+// subscribers runs programs that subscribe, or receive dial-out, with the configurations of the tree. Their values
+// for Prometheus must be the switch's. Each runs only if a variable names it.
 func (c *collecting) subscribers() {
 	for _, s := range []struct {
 		variable, file, from, to, listen string
-		args                             []string // behind the file
+		args                             []string // after the file
 	}{
 		{gnmicVariable, "gnmic.yaml", "mgmtd:8080", c.gnmi, "0.0.0.0:9804", []string{"subscribe"}},
 		{gnmicVariable, "gnmic-listen.yaml", "0.0.0.0:57400", c.addr("listen"), "0.0.0.0:9805", []string{"listen"}},

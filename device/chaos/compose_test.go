@@ -11,7 +11,7 @@ import (
 )
 
 // The Redis of the containers, killed after a configuration was loaded, still has all of it. While the disk is busy
-// with what came before, Redis answers before it has written, for two seconds at most: so long the test waits.
+// with earlier writes, Redis answers before it has written, for two seconds at most. The test waits that long.
 func TestComposeSurvivesKill(t *testing.T) {
 	t.Parallel()
 	server := swsstest.StartServer(t, device.RedisArgs()...)

@@ -21,7 +21,7 @@ import (
 // containersVariable is set where tests may start containers, of the image tamtam (make image).
 const containersVariable = "TAMTAM_CONTAINERS"
 
-// inhabited are the containers of a switch that run on.
+// inhabited lists the containers of a switch that keep running.
 var inhabited = []string{"redis", "syncd", "orchagent", "tammgrd", "mgmtd"}
 
 // A composition is a switch of containers.
@@ -30,8 +30,8 @@ type composition struct {
 	env []string
 }
 
-// compose makes ready the containers of docker/compose.yaml and of the files beside it that are named, with what
-// override says if not "", on the configuration, in a project of their own. The test is skipped where that cannot be.
+// compose prepares the containers of docker/compose.yaml and of the named files beside it, in a project of their own.
+// override, if not "", adds settings. It skips the test if containers cannot be run.
 func compose(t *testing.T, config device.ConfigDB, override string, files ...string) *composition {
 	if os.Getenv(containersVariable) == "" {
 		t.Skip("containers take minutes: see make chaos and make upgrade")
@@ -75,8 +75,7 @@ func lastLine(out []byte) string {
 	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
-// run runs a command, with more variables than the composition's; what it prints is returned, and begins with its error
-// if there was one.
+// run runs a command with additional variables and returns its output. If it fails, the output begins with the error.
 func (c *composition) run(env []string, name string, args ...string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
@@ -90,7 +89,7 @@ func (c *composition) run(env []string, name string, args ...string) string {
 	return string(out)
 }
 
-// must is run, for what has to succeed.
+// must acts like run, but ends the test on an error.
 func (c *composition) must(env []string, name string, args ...string) string {
 	c.Helper()
 	out := c.run(env, name, args...)
@@ -105,14 +104,14 @@ func (c *composition) up(services ...string) {
 	c.must(nil, "../../docker/compose.sh", append([]string{"up", "-d"}, services...)...)
 }
 
-// id is the container of a service.
+// id returns the container of a service.
 func (c *composition) id(service string) string {
 	c.Helper()
 	return strings.TrimSpace(c.must(nil, "../../docker/compose.sh", "ps", "-q", service))
 }
 
-// A vessel is what Docker says of a container.
-type vessel struct {
+// A container is Docker's description of a container.
+type container struct {
 	ID    string `json:"Id"`
 	State struct {
 		Running, Paused bool
@@ -127,17 +126,17 @@ type vessel struct {
 	}
 }
 
-func (c *composition) inspect(id string) (v vessel) {
+func (c *composition) inspect(id string) (v container) {
 	c.Helper()
-	var all []vessel
+	var all []container
 	if err := json.Unmarshal([]byte(c.must(nil, "docker", "inspect", id)), &all); err != nil || len(all) != 1 {
 		c.Fatalf("docker inspect %s: %v", id, err)
 	}
 	return all[0]
 }
 
-// healthy reports whether Docker calls the container so, and otherwise what was said last.
-func (v vessel) healthy() (bool, string) {
+// healthy reports whether Docker reports the container as healthy, and the last message of its check.
+func (v container) healthy() (bool, string) {
 	said := "nothing yet"
 	if log := v.State.Health.Log; len(log) > 0 {
 		said = strings.TrimSpace(log[len(log)-1].Output)
@@ -145,14 +144,14 @@ func (v vessel) healthy() (bool, string) {
 	return v.State.Running && v.State.Health.Status == "healthy", v.State.Health.Status + ": " + said
 }
 
-func (v vessel) address() string {
+func (v container) address() string {
 	for _, n := range v.NetworkSettings.Networks {
 		return n.IPAddress
 	}
 	return ""
 }
 
-// allHealthy waits until all containers are; ids are by service.
+// allHealthy waits until all containers are healthy; ids are by service.
 func (c *composition) allHealthy(ids map[string]string) {
 	c.Helper()
 	for end := time.Now().Add(2 * patience); ; {
@@ -175,7 +174,7 @@ func (c *composition) allHealthy(ids map[string]string) {
 	}
 }
 
-// redisAt is the Redis of a container, whether it answers or not.
+// redisAt returns the Redis of a container, whether it answers or not.
 func (c *composition) redisAt(address string) *swss.Redis {
 	cfg, err := swss.DefaultConfig(address + ":6379")
 	if err != nil {
@@ -186,7 +185,7 @@ func (c *composition) redisAt(address string) *swss.Redis {
 	return r
 }
 
-// memory is what a process has in memory, in bytes.
+// memory returns the resident memory of a process, in bytes.
 func memory(t *testing.T, pid int) int {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -196,6 +195,6 @@ func memory(t *testing.T, pid int) int {
 	if found == nil {
 		t.Fatalf("process %d has ended", pid)
 	}
-	n, _ := strconv.Atoi(string(found[1])) // it is digits
+	n, _ := strconv.Atoi(string(found[1])) // it matched digits
 	return n << 10
 }

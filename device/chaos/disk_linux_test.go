@@ -11,8 +11,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// Redis cannot write to its disk, and takes no writes: every daemon says so, and goes on when there is room again. The
-// ASIC does meanwhile what it did.
+// If Redis cannot write to its disk, it rejects writes. Every daemon reports that, and continues when there is space
+// again. Meanwhile the ASIC stays as it was.
 func TestDiskFull(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes that wait for each other: nothing for the race detector")
@@ -50,7 +50,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-// smallDisk is a disk of 4 MB for every command that changes something.
+// smallDisk uses a disk of 4 MB for the append-only file.
 func smallDisk(t *testing.T, dir string) (args []string, fill, free func() error) {
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=4m"); err != nil {
 		t.Skip("this process may not mount a small disk: that Redis' appends fail is not tried: ", err)
@@ -71,7 +71,7 @@ func smallDisk(t *testing.T, dir string) (args []string, fill, free func() error
 		func() error { return os.Remove(ballast) }
 }
 
-// noSnapshots is a disk on which no snapshot can be kept, since something else has its name.
+// noSnapshots uses a disk on which no snapshot can be stored, since a directory has its name.
 func noSnapshots(_ *testing.T, dir string) (args []string, fill, free func() error) {
 	name := filepath.Join(dir, "dump.rdb")
 	return []string{"--appendonly", "no", "--save", "1 1", "--dbfilename", filepath.Base(name)},

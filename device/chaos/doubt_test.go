@@ -12,9 +12,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// doubted waits until STATE_DB says that the state of the ASIC is unknown, for a reason: of every row that was in
-// force.
-func (p *plant) doubted(reason string) {
+// doubted waits until STATE_DB reports for every row in force that the state of the ASIC is unknown, with a reason.
+func (p *liveSwitch) doubted(reason string) {
 	p.Helper()
 	p.until("the state of the ASIC is unknown, for: "+reason, func() bool {
 		row := p.row(swss.StateDB, schema.StateTAMTailStamp, "s")
@@ -27,8 +26,8 @@ func (p *plant) doubted(reason string) {
 	p.none("in force", func(status string) bool { return strings.EqualFold(status, schema.StatusActive) })
 }
 
-// none checks that no row of orchagent's has such a status.
-func (p *plant) none(what string, is func(status string) bool) {
+// none checks that no row of orchagent has such a status.
+func (p *liveSwitch) none(what string, is func(status string) bool) {
 	p.Helper()
 	for _, t := range schema.StatusTables() {
 		rows, err := swss.NewTable(p.redis.DB(swss.StateDB), t.State).Dump(p.Context())
@@ -43,8 +42,8 @@ func (p *plant) none(what string, is func(status string) bool) {
 	}
 }
 
-// sure waits until everything that was in doubt is in force again.
-func (p *plant) sure() {
+// sure waits until everything that was unknown is in force again.
+func (p *liveSwitch) sure() {
 	p.Helper()
 	p.until("the session is in force, and the port has a state", func() bool {
 		return p.active("s") && p.row(swss.StateDB, schema.StatePort, "Ethernet0")["oper_status"] != schema.OperUnknown &&
@@ -53,7 +52,7 @@ func (p *plant) sure() {
 	p.ready()
 }
 
-func startLoaded(t *testing.T) *plant {
+func startLoaded(t *testing.T) *liveSwitch {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("processes that wait for each other: nothing for the race detector")
@@ -66,8 +65,8 @@ func startLoaded(t *testing.T) *plant {
 	return p
 }
 
-// When syncd dies, STATE_DB says that the state of the ASIC is unknown, of an orchagent that lives as of one that
-// starts then; and when there is a syncd again, what is.
+// When syncd dies, STATE_DB reports the state of the ASIC as unknown, for a running orchagent and for one that starts
+// then. When there is a syncd again, the rows are restored.
 func TestSyncdDies(t *testing.T) {
 	p := startLoaded(t)
 	p.stops["syncd"]()
@@ -81,7 +80,8 @@ func TestSyncdDies(t *testing.T) {
 	p.same(devicetest.TwoPorts())
 }
 
-// An orchagent that dies leaves what it said: the ASIC goes on. If syncd is gone too, nobody knows, and mgmtd says so.
+// An orchagent that dies leaves its reports, since the ASIC continues. If syncd does not run either, mgmtd reports the
+// state as unknown.
 func TestNobodyIsLeft(t *testing.T) {
 	p := startLoaded(t)
 	p.stops["mgmtd"] = p.start("mgmtd")
@@ -101,7 +101,7 @@ func TestNobodyIsLeft(t *testing.T) {
 	p.same(devicetest.TwoPorts())
 }
 
-// A chip may hang, and go on.
+// A hangingChip is a chip that may hang, and continue.
 type hangingChip struct {
 	sai.API
 	mu *sync.Mutex // held while it hangs
@@ -113,8 +113,8 @@ func (h hangingChip) Create(ctx context.Context, t sai.ObjectType, attrs []sai.A
 	return h.API.Create(ctx, t, attrs)
 }
 
-// A syncd that hangs in a request makes the state of the ASIC unknown. When it goes on, so does orchagent, which has
-// not begun anew.
+// A syncd that hangs in a request makes the state of the ASIC unknown. When it continues, so does orchagent, without
+// starting again.
 func TestSyncdHangs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes that wait for each other: nothing for the race detector")

@@ -9,8 +9,8 @@ import (
 	"tamtam/swss/drift"
 )
 
-// On a live switch what somebody has changed in one place after the other heals by itself, without a fresh chip, and
-// the daemons say how much of it there was.
+// On a live switch, repeated changes in single places heal by themselves, without a new chip, and the daemons report
+// their number.
 func TestDriftOfLiveSwitch(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes that wait for each other: nothing for the race detector")

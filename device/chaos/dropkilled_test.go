@@ -21,7 +21,7 @@ import (
 	"tamtam/tam/ipfix"
 )
 
-// dropping has a chip, whose CPU port is served, drop a frame every few milliseconds. Each has a greater number.
+// dropping makes a chip, whose CPU port is served, drop a frame every 5 ms. Each has a greater number.
 func dropping(
 	r *swss.Redis, hub *cpuport.Hub, c daemons.Common,
 ) func(ctx context.Context, chip *saisim.Chip, start time.Time) error {
@@ -37,7 +37,7 @@ func dropping(
 				binary.BigEndian.PutUint64(frame[14:], uint64(time.Now().UnixNano()))
 				if port, ok := chip.PortByName("Ethernet0"); ok {
 					chip.SetLink(port, true)
-					_ = chip.Receive(port, chip.Now()+1000, saisim.Frame{Data: frame}) // the next one has another chance
+					_ = chip.Receive(port, chip.Now()+1000, saisim.Frame{Data: frame}) // the next one may succeed
 				}
 			}
 		}()
@@ -58,7 +58,7 @@ func (l *dropListener) listen(conn *net.UDPConn) {
 		if err != nil {
 			return // closed
 		}
-		_ = d.Message(b[:n], func(r *ipfix.DataRecord) { // another exporter has begun where it is not of one piece
+		_ = d.Message(b[:n], func(r *ipfix.DataRecord) { // an exporter has restarted if the message is inconsistent
 			for i, f := range r.Fields {
 				if frame := r.Values[i]; f.Name() == "dataLinkFrameSection" && len(frame) >= 22 {
 					l.mu.Lock()
@@ -70,16 +70,16 @@ func (l *dropListener) listen(conn *net.UDPConn) {
 	}
 }
 
-// since reports whether a frame that came after t was reported.
+// since reports whether a frame that arrived after t was reported.
 func (l *dropListener) since(t time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.newest > uint64(t.UnixNano())
 }
 
-// With reports on their way through the management interface each daemon is killed. Where it is not needed for them
-// they go on; where it is, STATE_DB does not say that the session is in force. With the daemon back all is as it was,
-// and counters that had to begin anew say so.
+// Each daemon is killed while reports pass through the management interface. If reports do not need it, they
+// continue. If they do, STATE_DB does not report the session as in force. When the daemon is back, all is as it was,
+// and counters that had to start again report that.
 func TestDropMonitorKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes that wait for each other: nothing for the race detector")
@@ -102,7 +102,7 @@ func TestDropMonitorKilled(t *testing.T) {
 		"TAM_COLLECTOR": {"c1": {
 			"dst_ip": "127.0.0.1", "dst_port": fmt.Sprint(conn.LocalAddr().(*net.UDPAddr).Port), "vrf": "mgmt",
 		}},
-		// No trap is left that only a host asks for.
+		// No trap is left that only a host requires.
 		"COPP_GROUP": {"errors": {"queue": "1", "trap_action": "trap", "trap_priority": "1"}},
 		"COPP_TRAP": {"errors": {
 			"trap_ids": "l3_mtu_error,neighbor_miss,ttl_error", "trap_group": "errors", "always_enabled": "true",
@@ -111,28 +111,28 @@ func TestDropMonitorKilled(t *testing.T) {
 	}
 	c.load(config)
 	state := func() string {
-		row := c.plant.row(swss.StateDB, schema.StateTAMDropMonitor, "drops")
+		row := c.liveSwitch.row(swss.StateDB, schema.StateTAMDropMonitor, "drops")
 		if row["status_detail"] != row["reason"] || row["collectors"] != "c1" || row["drop_stages"] != "ingress,egress,tm" {
 			return fmt.Sprint("a row that disagrees: ", row)
 		}
 		return strings.TrimSpace(row["status"] + " " + row["status_detail"])
 	}
 	since := func() string {
-		return c.plant.row(swss.CountersDB, schema.CountersDropMonitor, "drops")["COUNTED_SINCE"]
+		return c.liveSwitch.row(swss.CountersDB, schema.CountersDropMonitor, "drops")["COUNTED_SINCE"]
 	}
 	is := func(what string) func() bool {
 		return func() bool { return strings.Contains(state(), what) }
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Log("counters: ", c.plant.row(swss.CountersDB, schema.CountersDropMonitor, "drops"))
+			t.Log("counters: ", c.liveSwitch.row(swss.CountersDB, schema.CountersDropMonitor, "drops"))
 		}
 	})
 	c.until("the session", is("active"))
 	for _, tt := range []struct {
 		name  string
-		dead  string // what the session's row says then; "": reports go on
-		fresh bool   // counters begin anew
+		dead  string // the session's status then; "" means that reports continue
+		fresh bool   // counters start again
 	}{
 		{"orchagent", "", false}, {"tammgrd", "", false}, {"syncd", "unknown the state of the ASIC is unknown", true},
 		{"hostifd", `inactive collector "c1": the host does not send its reports`, false},

@@ -17,8 +17,8 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// startFaulty starts a plant that takes faults, with a configuration, and a clock that can be trusted.
-func startFaulty(t *testing.T, config device.ConfigDB) *plant {
+// startFaulty starts a plant that accepts faults, with a configuration, and a synchronised clock.
+func startFaulty(t *testing.T, config device.ConfigDB) *liveSwitch {
 	trusted := altmark.KernelClock{Boot: [2]uint64{1, 2}, Known: true, Synchronised: true, MaxError: time.Microsecond}
 	p := bareplant(t)
 	p.faults, p.kernel = true, func() altmark.KernelClock { return trusted }
@@ -33,7 +33,7 @@ func startFaulty(t *testing.T, config device.ConfigDB) *plant {
 	return p
 }
 
-func (p *plant) inject(at string, f fault.Fault) {
+func (p *liveSwitch) inject(at string, f fault.Fault) {
 	p.Helper()
 	if _, err := fault.Inject(p.Context(), p.redis, at, f); err != nil {
 		p.Fatal(err)
@@ -41,15 +41,15 @@ func (p *plant) inject(at string, f fault.Fault) {
 }
 
 // clear ends all faults.
-func (p *plant) clear() {
+func (p *liveSwitch) clear() {
 	p.Helper()
 	if _, err := fault.Clear(p.Context(), p.redis); err != nil {
 		p.Fatal(err)
 	}
 }
 
-// injected waits until the health of a daemon and an alarm say what is injected.
-func (p *plant) injected(name, what string) {
+// injected waits until the health of a daemon and an alarm report an injected fault.
+func (p *liveSwitch) injected(name, what string) {
 	p.Helper()
 	p.unhealthy(name, "faults are injected on purpose: "+what)
 	mgmtd := daemons.NewAlarms(p.redis)
@@ -62,11 +62,11 @@ func (p *plant) injected(name, what string) {
 	})
 }
 
-// hits is how often the faults of a daemon have met something.
-func (p *plant) hits(name string) (sum int) {
-	told, _, err := fault.Told(p.Context(), p.redis)
+// hits returns how often the faults of a daemon have been applied.
+func (p *liveSwitch) hits(name string) (sum int) {
+	told, _, err := fault.Reported(p.Context(), p.redis)
 	if err != nil {
-		return 0 // Redis is not well
+		return 0 // Redis is unusable
 	}
 	for _, n := range told {
 		if n.At == name {
@@ -76,11 +76,11 @@ func (p *plant) hits(name string) (sum int) {
 	return sum
 }
 
-func (p *plant) status(session string) swss.FieldValues {
+func (p *liveSwitch) status(session string) swss.FieldValues {
 	return p.row(swss.StateDB, schema.StateTAMTailStamp, session)
 }
 
-// A SAI call that fails on purpose is told as the session's reason; what is configured after that comes.
+// An injected SAI failure is reported as the session's reason. Rows that are configured later are applied.
 func TestInjectedSAIFailure(t *testing.T) {
 	skipShort(t)
 	t.Parallel()
@@ -96,7 +96,7 @@ func TestInjectedSAIFailure(t *testing.T) {
 	})
 	p.until("that it was met is told", func() bool { return p.hits("syncd") > 0 })
 	p.clear()
-	// What has failed stays so until it is written again.
+	// A failed row stays failed until it is written again.
 	p.redis.DB(swss.ConfigDB).Client().Del(t.Context(), schema.CfgTAMTailStamp+"|new")
 	p.until("the session is gone", func() bool { return p.status("new")["status"] == "" })
 	p.load(config)
@@ -105,7 +105,7 @@ func TestInjectedSAIFailure(t *testing.T) {
 	p.same(config)
 }
 
-// A SAI call that is late on purpose makes what waits for it late, and nothing else.
+// An injected SAI delay delays only what waits for the call.
 func TestInjectedSAIDelay(t *testing.T) {
 	skipShort(t)
 	t.Parallel()
@@ -124,7 +124,7 @@ func TestInjectedSAIDelay(t *testing.T) {
 	p.same(config)
 }
 
-// Notifications that are lost or come twice, wherever: the switch becomes what is configured, while the fault lasts.
+// If notifications are lost or duplicated anywhere, the switch reaches its configuration while the fault lasts.
 func TestInjectedNotifications(t *testing.T) {
 	t.Parallel()
 	skipShort(t)
@@ -143,7 +143,7 @@ func TestInjectedNotifications(t *testing.T) {
 				p.until("that it was met is told", func() bool { return p.hits(at) > 0 })
 				config["PORT"]["Ethernet1"]["admin_status"] = "down"
 				p.load(config)
-				if at == "orchagent" { // it does not hear what is said again either
+				if at == "orchagent" { // it does not receive a repetition either
 					p.until("that it was met is told", func() bool { return p.hits(at) > 2 })
 					p.clear()
 				}
@@ -159,7 +159,7 @@ func TestInjectedNotifications(t *testing.T) {
 	}
 }
 
-// A Redis that is not well on purpose: the switch is what is configured when it is well again.
+// After an injected fault of Redis ends, the switch reaches its configuration.
 func TestInjectedRedis(t *testing.T) {
 	t.Parallel()
 	skipShort(t)
@@ -167,21 +167,21 @@ func TestInjectedRedis(t *testing.T) {
 		name   string
 		f      fault.Fault
 		fresh  bool
-		during func(p *plant)
+		during func(p *liveSwitch)
 	}{
-		{"paused", fault.Fault{Kind: fault.RedisPause, For: 3 * time.Second}, false, func(*plant) {}},
-		{"slow", fault.Fault{Kind: fault.RedisSlow, Delay: 200 * time.Millisecond, For: time.Hour}, false, func(p *plant) {
+		{"paused", fault.Fault{Kind: fault.RedisPause, For: 3 * time.Second}, false, func(*liveSwitch) {}},
+		{"slow", fault.Fault{Kind: fault.RedisSlow, Delay: 200 * time.Millisecond, For: time.Hour}, false, func(p *liveSwitch) {
 			p.injected("syncd", "Redis answers up to 200ms late")
 			p.load(more("slow"))
 			p.until("the session", func() bool { return p.active("slow") })
 			p.clear()
 		}},
-		{"full", fault.Fault{Kind: fault.RedisFull, For: time.Hour}, false, func(p *plant) {
+		{"full", fault.Fault{Kind: fault.RedisFull, For: time.Hour}, false, func(p *liveSwitch) {
 			p.unhealthy("orchagent", "Redis is full, until")
 			p.clear()
 		}},
-		{"CONFIG_DB emptied", fault.Fault{Kind: fault.RedisEmpty, DB: swss.ConfigDB}, false, func(*plant) {}},
-		{"all emptied", fault.Fault{Kind: fault.RedisEmpty, DB: fault.AllDBs}, true, func(p *plant) {
+		{"CONFIG_DB emptied", fault.Fault{Kind: fault.RedisEmpty, DB: swss.ConfigDB}, false, func(*liveSwitch) {}},
+		{"all emptied", fault.Fault{Kind: fault.RedisEmpty, DB: fault.AllDBs}, true, func(p *liveSwitch) {
 			p.unhealthy("tammgrd", "CONFIG_DB is empty")
 		}},
 	} {
@@ -205,7 +205,7 @@ func TestInjectedRedis(t *testing.T) {
 	}
 }
 
-// A clock that is set on purpose is never trusted: each period says so, as long as the fault lasts.
+// A stepped clock is never trusted: each period has a flag as long as the fault lasts.
 func TestInjectedClockStep(t *testing.T) {
 	t.Parallel()
 	skipShort(t)
@@ -216,7 +216,7 @@ func TestInjectedClockStep(t *testing.T) {
 	})
 	for _, tt := range []struct {
 		of    string
-		says  string // of the chip's clock; "": it does not trust itself
+		says  string // expected report on the chip's clock; "" means that it is not trusted
 		steps bool
 	}{
 		{fault.ChipClock, "", true},
@@ -250,7 +250,7 @@ func TestInjectedClockStep(t *testing.T) {
 			}
 			seen, steps := map[uint64]bool{}, false
 			p.until("five periods during the fault", func() bool {
-				steps = steps || stepped() // only the last few periods are kept
+				steps = steps || stepped() // only the most recent periods are kept
 				number, flags, clock := period()
 				switch {
 				case strings.Contains(flags, "unsynchronised") && strings.HasPrefix(clock, tt.says):
@@ -271,8 +271,8 @@ func TestInjectedClockStep(t *testing.T) {
 	}
 }
 
-// A daemon without --allow-faults takes none, and goes on; faults are gone with the process that has them, also those
-// that Redis has.
+// A daemon without --allow-faults accepts none, and continues. Faults end with the process that has them, including
+// those of Redis.
 func TestFaultsNeedLeaveAndEndWithTheDaemon(t *testing.T) {
 	skipShort(t)
 	t.Parallel()
@@ -288,7 +288,7 @@ func TestFaultsNeedLeaveAndEndWithTheDaemon(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if told, unread, err := fault.Told(t.Context(), p.redis); err != nil || len(told)+len(unread) > 0 {
+	if told, unread, err := fault.Reported(t.Context(), p.redis); err != nil || len(told)+len(unread) > 0 {
 		t.Errorf("%+v, %v, %v", told, unread, err)
 	}
 	p.same(devicetest.TwoPorts())

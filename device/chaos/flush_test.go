@@ -12,9 +12,9 @@ import (
 	"tamtam/swss"
 )
 
-// Before a cold start what daemons have made of CONFIG_DB is emptied, and nothing else: not what others keep in
-// STATE_DB, nothing for a warm restart, and nothing below daemons that work. The switch that starts then has a fresh
-// chip, and is what its configuration makes.
+// Before a cold start, Flush deletes everything that daemons have made of CONFIG_DB, and nothing else. It keeps other
+// programs' rows in STATE_DB, and deletes nothing for a warm restart or while daemons run. The switch that starts
+// then has a new chip that matches its configuration.
 func TestFlush(t *testing.T) {
 	racetest.Live(t)
 	t.Parallel()
@@ -35,7 +35,7 @@ func TestFlush(t *testing.T) {
 	if done := flush(false); done != "nothing is emptied: tammgrd works" {
 		t.Errorf("below daemons that work: %s", done)
 	}
-	for _, name := range slices.Sorted(maps.Keys(p.stops)) { // syncd last: orchagent would say that it is gone
+	for _, name := range slices.Sorted(maps.Keys(p.stops)) { // syncd last, or orchagent would report that it is gone
 		p.stops[name]()
 	}
 	warm := swss.NewTable(state, "WARM_RESTART_ENABLE_TABLE")

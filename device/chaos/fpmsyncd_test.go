@@ -16,17 +16,17 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A zebra is somebody who connects to fpmsyncd.
+// A zebra is a client of fpmsyncd.
 type zebra struct {
-	*plant
+	*liveSwitch
 	addr      net.Addr
-	listening <-chan net.Addr // where it is when it begins
+	listening <-chan net.Addr // its address at each start
 }
 
 // startFPMSyncd starts fpmsyncd beside the other daemons, if any, of a plant.
-func startFPMSyncd(p *plant) (z *zebra, stop func()) {
+func startFPMSyncd(p *liveSwitch) (z *zebra, stop func()) {
 	r, listening := p.server.Open(), make(chan net.Addr, 16)
-	z = &zebra{plant: p, listening: listening}
+	z = &zebra{liveSwitch: p, listening: listening}
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
@@ -42,7 +42,7 @@ func startFPMSyncd(p *plant) (z *zebra, stop func()) {
 	}
 }
 
-// connect connects and says something.
+// connect opens a connection and sends messages.
 func (z *zebra) connect(say ...[]byte) net.Conn {
 	z.Helper()
 	c, err := net.Dial("tcp", z.addr.String())
@@ -55,7 +55,7 @@ func (z *zebra) connect(say ...[]byte) net.Conn {
 	return c
 }
 
-// fpmFrame is a frame in which a route by BGP to 10.N.0.0/16 comes, which drops, or goes.
+// fpmFrame returns a message that adds or deletes a BGP route to 10.N.0.0/16 that drops.
 func fpmFrame(n byte, gone bool) []byte {
 	m := []byte{1, 1, 0, 40} // of FPM
 	kind := uint16(24)
@@ -69,14 +69,14 @@ func fpmFrame(n byte, gone bool) []byte {
 	return append(m, 10, n, 0, 0)
 }
 
-// says waits until fpmsyncd says something of itself.
+// says waits until fpmsyncd reports a state that contains part.
 func (z *zebra) says(part string) {
 	z.Helper()
 	z.saysOf("fpmsyncd", part)
 }
 
-// saysOf waits until a daemon says something of itself.
-func (p *plant) saysOf(name, part string) {
+// saysOf waits until a daemon reports a state that contains part.
+func (p *liveSwitch) saysOf(name, part string) {
 	p.Helper()
 	p.until(name+" says "+part, func() bool {
 		state, heard, err := daemons.ReadState(p.Context(), p.redis, name)
@@ -84,8 +84,8 @@ func (p *plant) saysOf(name, part string) {
 	})
 }
 
-// Routes that zebra tells get to the chip and leave it; fpmsyncd is ready while one is connected and all was
-// understood, and one at a time is. Told to end, it is not missed.
+// Routes from zebra reach the chip and leave it. fpmsyncd serves one zebra at a time. It is ready while one is
+// connected and every message was valid. After a requested end, it does not count as missing.
 func TestFPMSyncd(t *testing.T) {
 	racetest.Live(t)
 	p := startPlant(t)
@@ -151,7 +151,7 @@ func TestFPMSyncd(t *testing.T) {
 	}
 }
 
-// What zebra says is not lost with the database: it connects again and tells all.
+// zebra's routes are not lost with the database: it connects again and sends all.
 func TestFPMSyncdBeginsAnew(t *testing.T) {
 	racetest.Live(t)
 	p := bareplant(t)

@@ -19,7 +19,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// noKernel is a Linux in which there is nothing, and nothing can be made.
+// noKernel is a Linux without interfaces, on which none can be made.
 type noKernel struct{}
 
 var errNoKernel = errors.New("there is no Linux")
@@ -52,8 +52,8 @@ func (noKernel) Neighbors(ctx context.Context, _ func(hostifd.Neighbor)) error {
 	return ctx.Err()
 }
 
-// Host interfaces and the stack of the switch itself never work at once: who comes second says who has the CPU port,
-// and gets it when that has gone. What cannot be made in Linux is told too.
+// Host interfaces and the switch's own stack never work at the same time. The second client reports which client has
+// the CPU port, and gets the port when that client has ended. Devices that cannot be created in Linux are reported too.
 func TestHostIfdSharesNoCPUPort(t *testing.T) {
 	racetest.Live(t)
 	p := bareplant(t)

@@ -15,7 +15,7 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// A hostile load is a number of rows that nobody can mean.
+// A hostileLoad is a number of absurd rows.
 type hostileLoad struct {
 	name string
 	rows int
@@ -48,8 +48,8 @@ func loads() []hostileLoad {
 	}
 }
 
-// BenchmarkHostileLoads gives a switch of processes loads that nobody means, and reports the most memory that each
-// daemon has held, in MB, until all of them were ready.
+// BenchmarkHostileLoads writes absurd loads to a switch of processes, and reports the peak memory of each daemon, in
+// MB, until all of them were ready.
 func BenchmarkHostileLoads(b *testing.B) {
 	for _, load := range loads() {
 		b.Run(load.name, func(b *testing.B) {
@@ -57,7 +57,7 @@ func BenchmarkHostileLoads(b *testing.B) {
 				server := swsstest.StartServer(b)
 				r := server.Open()
 				procs := map[string]*exec.Cmd{}
-				for _, name := range mortals {
+				for _, name := range killable {
 					cmd := exec.Command(os.Args[0])
 					cmd.Env = append(os.Environ(), daemonVariable+"="+name, redisVariable+"="+server.Addr)
 					devicetest.NoError(b, cmd.Start())
@@ -73,7 +73,7 @@ func BenchmarkHostileLoads(b *testing.B) {
 					table, key, row := load.row(i)
 					devicetest.NoError(b, swss.NewTable(r.DB(swss.ConfigDB), table).Set(b.Context(), key, row))
 				}
-				for _, name := range mortals {
+				for _, name := range killable {
 					wait(b, r, name)
 					b.ReportMetric(mostMemory(b, procs[name]), name+"-MB")
 				}
@@ -99,7 +99,7 @@ func wait(b *testing.B, r *swss.Redis, name string) {
 	}
 }
 
-// mostMemory returns how much memory a process has held at most, in MB.
+// mostMemory returns the peak memory of a process, in MB.
 func mostMemory(b *testing.B, cmd *exec.Cmd) float64 {
 	b.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))

@@ -23,13 +23,13 @@ import (
 
 // A front is an mgmtd of a plant, with a client.
 type front struct {
-	plant  *plant
+	plant  *liveSwitch
 	addr   string
 	client gpb.GNMIClient
 	stop   func()
 }
 
-func (p *plant) front() *front {
+func (p *liveSwitch) front() *front {
 	p.Helper()
 	r := p.server.Open()
 	s, err := mgmt.NewServer(mgmt.Config{Redis: r, Addr: "127.0.0.1:0", Insecure: true})
@@ -55,7 +55,7 @@ func (p *plant) front() *front {
 	return f
 }
 
-// health is what `tamtam health mgmtd` says.
+// health returns the result of `tamtam health mgmtd`.
 func (f *front) health() error {
 	_, err := daemons.Health(f.plant.Context(), daemons.Question{Name: "mgmtd", Addr: f.plant.server.Addr, GNMI: f.addr,
 		Timeout: patience})
@@ -68,7 +68,7 @@ func (f *front) ready() {
 	f.plant.until("mgmtd is ready", func() bool { return f.health() == nil })
 }
 
-// unready waits until it says why not.
+// unready waits until the health of mgmtd has a reason.
 func (f *front) unready(why string) {
 	f.plant.Helper()
 	f.plant.until("mgmtd says: "+why, func() bool {
@@ -77,7 +77,7 @@ func (f *front) unready(why string) {
 	})
 }
 
-// get asks for the configured sampling rate of sampler a; "": there is none.
+// get requests the configured sampling rate of sampler a. It returns "" if there is none.
 func (f *front) get() (string, error) {
 	path := &gpb.Path{Elem: []*gpb.PathElem{{Name: "tam"}, {Name: "samplers"},
 		{Name: "sampler", Key: map[string]string{"name": "a"}}, {Name: "config"}, {Name: "sampling-rate"}}}
@@ -91,7 +91,7 @@ func (f *front) get() (string, error) {
 	return string(got.Notification[0].Update[0].Val.GetJsonIetfVal()), nil
 }
 
-// refuses waits until Get is refused for a reason.
+// refuses waits until Get is rejected for a reason.
 func (f *front) refuses(why string) {
 	f.plant.Helper()
 	f.plant.until("gNMI refuses: "+why, func() bool {
@@ -100,7 +100,7 @@ func (f *front) refuses(why string) {
 	})
 }
 
-// alarm waits until an alarm is there.
+// alarm waits for an alarm.
 func (f *front) alarm(id, text string) {
 	f.plant.Helper()
 	f.plant.until("alarm "+id+": "+text, func() bool {
@@ -109,22 +109,22 @@ func (f *front) alarm(id, text string) {
 }
 
 // sampler writes the sampling rate.
-func (p *plant) sampler(rate string) {
+func (p *liveSwitch) sampler(rate string) {
 	p.Helper()
 	p.load(device.ConfigDB{schema.CfgTAMSampler: {"a": {"sampling-rate": rate}}})
 }
 
-// Whatever happens to the databases, mgmtd says what is wrong, raises an alarm where the alarm can be written, and is
-// ready again by itself; what it serves then is what the databases say.
+// After any fault of the databases, mgmtd reports it, raises an alarm if the alarm can be written, and becomes ready
+// again by itself. It then serves the content of the databases.
 func TestMgmtdLosesDatabases(t *testing.T) {
 	racetest.Live(t)
 	t.Parallel()
 	for _, tt := range []struct {
 		name string
-		f    func(p *plant, f *front)
-		rate string // then
+		f    func(p *liveSwitch, f *front)
+		rate string // expected rate afterwards
 	}{
-		{"killed without persistence", func(p *plant, f *front) {
+		{"killed without persistence", func(p *liveSwitch, f *front) {
 			p.server.Kill()
 			if rate, err := f.get(); status.Code(err) != codes.Unavailable ||
 				!strings.Contains(err.Error(), "Redis does not answer") {
@@ -134,29 +134,29 @@ func TestMgmtdLosesDatabases(t *testing.T) {
 			f.alarm("Redis-restarted", "Redis was started again")
 			f.alarm("CONFIG_DB-emptied", "CONFIG_DB is empty")
 		}, ""},
-		{"all emptied", func(p *plant, f *front) {
+		{"all emptied", func(p *liveSwitch, f *front) {
 			p.redis.DB(swss.ConfigDB).Client().FlushAll(p.Context())
 			f.alarm("CONFIG_DB-emptied", "CONFIG_DB")
 		}, ""},
-		{"ASIC_DB emptied", func(p *plant, f *front) {
+		{"ASIC_DB emptied", func(p *liveSwitch, f *front) {
 			p.flush(swss.ASICDB)
 			f.alarm("ASIC_DB-emptied", "ASIC_DB was emptied")
 		}, "1"},
-		{"STATE_DB emptied", func(p *plant, f *front) {
+		{"STATE_DB emptied", func(p *liveSwitch, f *front) {
 			p.flush(swss.StateDB)
 			f.alarm("STATE_DB-emptied", "STATE_DB was emptied")
 		}, "1"},
-		{"read-only", func(p *plant, f *front) {
+		{"read-only", func(p *liveSwitch, f *front) {
 			p.readOnly(true)
 			f.unready("Redis is read-only")
 			p.readOnly(false)
 		}, "1"},
-		{"full", func(p *plant, f *front) {
+		{"full", func(p *liveSwitch, f *front) {
 			p.set("maxmemory", "1")
 			f.unready("Redis is out of memory")
 			p.set("maxmemory", "0")
 		}, "1"},
-		{"of another", func(p *plant, f *front) {
+		{"of another", func(p *liveSwitch, f *front) {
 			second := p.front()
 			f.refuses("is of another mgmtd")
 			second.ready()
@@ -184,8 +184,8 @@ func TestMgmtdLosesDatabases(t *testing.T) {
 	}
 }
 
-// readOnly makes Redis a replica of nobody, and back.
-func (p *plant) readOnly(on bool) {
+// readOnly makes Redis a replica without a master, and undoes that.
+func (p *liveSwitch) readOnly(on bool) {
 	p.Helper()
 	host, port := "no", "one"
 	if on {

@@ -9,10 +9,10 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// The network between a daemon and Redis is parted: connections are neither closed nor answered. Others see that
-// nothing is heard of the daemon, and what that means, and when the network is whole again, all is well without a
-// restart. Then a firewall forgets the connections of the daemon: they are neither closed nor answered ever again. The
-// daemon finds that out, and makes new ones.
+// The network between a daemon and Redis is cut: connections are neither closed nor answered. Other daemons report
+// that the daemon is silent, and the consequence. When the network is restored, all recovers without a restart. Then
+// a firewall forgets the daemon's connections, which are never closed or answered again. The daemon detects that, and
+// opens new ones.
 func TestPartition(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes that wait for each other: nothing for the race detector")

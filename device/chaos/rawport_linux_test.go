@@ -8,22 +8,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A rawPort is a live interface that a chip port is wired to: an AF_PACKET
-// socket on eth1, say, for Ethernet0.
+// A rawPort is a live interface that a chip port is wired to. For example, it is an AF_PACKET socket on eth1 for
+// Ethernet0.
 type rawPort struct {
 	fd    int
 	name  string
-	index int // of the interface that the socket is bound to
+	index int // index of the interface that the socket is bound to
 	buf   []byte
 	oob   []byte
-	lost  uint64 // frames that the interface did not take
+	lost  uint64 // frames that the interface did not accept
 }
 
 // allProtocols is ETH_P_ALL in network byte order.
 const allProtocols = unix.ETH_P_ALL << 8
 
-// waitingRoom is how many bytes of frames, and of what the kernel needs for them, wait while this process gets no
-// processor: some thousand small frames.
+// waitingRoom is how many bytes of frames, with the kernel's overhead, wait while this process gets no processor:
+// some thousand small frames.
 const waitingRoom = 8 << 20
 
 // openRawPort binds a raw socket to the interface and makes it promiscuous.
@@ -48,7 +48,7 @@ func openRawPort(name string) (*rawPort, error) {
 	}{
 		{"ask for VLAN tags", unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_AUXDATA, 1)},
 		{"ignore outgoing frames", unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1)},
-		// A read returns now and then so that the reader notices when to stop.
+		// A read returns periodically so that the reader notices when to stop.
 		{"set a read time-out", unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Usec: 200_000})},
 	}
 	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, waitingRoom) != nil { // needs CAP_NET_ADMIN
@@ -77,9 +77,8 @@ func (p *rawPort) bind(index int) error {
 	return nil
 }
 
-// link reports whether the interface is up and has a carrier. An interface that was removed and
-// recreated, as a container's, is bound to again. The questions are asked of the socket, which
-// stays in its network namespace.
+// link reports whether the interface is up and has a carrier. If an interface was removed and recreated, as with a
+// container, the socket is bound again. The queries use the socket, which stays in its network namespace.
 func (p *rawPort) link() bool {
 	ask, err := unix.NewIfreq(p.name)
 	if err != nil || unix.IoctlIfreq(p.fd, unix.SIOCGIFINDEX, ask) != nil {
@@ -94,8 +93,8 @@ func (p *rawPort) link() bool {
 	return ask.Uint16()&(unix.IFF_UP|unix.IFF_RUNNING) == unix.IFF_UP|unix.IFF_RUNNING
 }
 
-// read returns the next frame with its VLAN tag, which the kernel takes out of the frame, put back.
-// It returns nil if nothing arrived for a while.
+// read returns the next frame. It puts the VLAN tag back, which the kernel removes from the frame. It returns nil if
+// nothing arrived for a while.
 func (p *rawPort) read() ([]byte, error) {
 	const room = 4 // for the VLAN tag
 	n, oobn, _, _, err := unix.Recvmsg(p.fd, p.buf[room:], p.oob, 0)
@@ -141,8 +140,8 @@ func vlanTag(oob []byte) (tci, tpid uint16, ok bool) {
 	return 0, 0, false
 }
 
-// write sends a frame. A frame that the interface cannot take (down, too long)
-// is lost, as on a wire with nobody at its end.
+// write sends a frame. A frame that the interface does not accept (down, too long) is lost, as on a wire without a
+// peer.
 func (p *rawPort) write(frame []byte) error {
 	_, err := unix.Write(p.fd, frame)
 	if err == unix.ENETDOWN { // may be outdated: the socket reports once that the link was down

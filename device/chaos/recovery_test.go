@@ -25,43 +25,43 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A plant is the daemons of a switch on a real Redis, each as it runs alone but in this process.
-type plant struct {
+// A liveSwitch is the daemons of a switch on a real Redis. Each runs independently, but in this process.
+type liveSwitch struct {
 	*testing.T
 	server *swsstest.Server
 	redis  *swss.Redis // of the test; every daemon has its own
 	stops  map[string]func()
-	chips  atomic.Int32 // that syncd has had
+	chips  atomic.Int32 // number of syncd's chips so far
 	chip   atomic.Pointer[saisim.Chip]
-	faults bool // its daemons take faults on purpose
+	faults bool // its daemons accept faults
 	kernel func() altmark.KernelClock
-	// backend, if set, sits between syncd and its chip.
+	// backend, if set, wraps syncd's chip.
 	backend atomic.Pointer[func(sai.API) sai.API]
-	lives   atomic.Int32               // of orchagent that ended
-	via     map[string]*swsstest.Proxy // by daemon: what stands between it and Redis
+	lives   atomic.Int32               // number of orchagent's runs that ended
+	via     map[string]*swsstest.Proxy // proxy to Redis, by daemon
 }
 
-// patience is how long a plant may take to heal: a bound for a switch that never does.
+// patience is the time limit for the recovery of a plant, for a switch that never recovers.
 const patience = 3 * time.Minute
 
-// bareplant is the Redis of a plant without daemons.
-func bareplant(t *testing.T) *plant { return barePlantOn(t, swsstest.StartServer(t)) }
+// bareplant returns the Redis of a plant without daemons.
+func bareplant(t *testing.T) *liveSwitch { return barePlantOn(t, swsstest.StartServer(t)) }
 
-func barePlantOn(t *testing.T, server *swsstest.Server) *plant {
-	return &plant{T: t, server: server, redis: server.Open(), stops: map[string]func(){}}
+func barePlantOn(t *testing.T, server *swsstest.Server) *liveSwitch {
+	return &liveSwitch{T: t, server: server, redis: server.Open(), stops: map[string]func(){}}
 }
 
-func startPlant(t *testing.T) *plant { return bareplant(t).started() }
+func startPlant(t *testing.T) *liveSwitch { return bareplant(t).started() }
 
 // startPlantOn starts a plant on a server, some daemons behind a proxy.
-func startPlantOn(t *testing.T, server *swsstest.Server, via map[string]*swsstest.Proxy) *plant {
+func startPlantOn(t *testing.T, server *swsstest.Server, via map[string]*swsstest.Proxy) *liveSwitch {
 	p := barePlantOn(t, server)
 	p.via = via
 	return p.started()
 }
 
 // started starts the daemons.
-func (p *plant) started() *plant {
+func (p *liveSwitch) started() *liveSwitch {
 	t := p.T
 	t.Cleanup(func() {
 		for _, stop := range p.stops {
@@ -74,8 +74,8 @@ func (p *plant) started() *plant {
 	return p
 }
 
-// start starts a daemon and returns what ends it.
-func (p *plant) start(name string) (stop func()) {
+// start starts a daemon and returns a function that ends it.
+func (p *liveSwitch) start(name string) (stop func()) {
 	r := p.server.Open()
 	if proxy := p.via[name]; proxy != nil {
 		var err error
@@ -102,7 +102,7 @@ func (p *plant) start(name string) (stop func()) {
 		"tammgrd": func(ctx context.Context) error {
 			return daemons.RunManagers(ctx, r, daemons.Common{AllowFaults: p.faults, StaticLAGs: true})
 		},
-		"mgmtd": daemons.NewAlarms(r).Run, // what of it looks at the others
+		"mgmtd": daemons.NewAlarms(r).Run, // the part that watches the others
 	}[name]
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -115,7 +115,7 @@ func (p *plant) start(name string) (stop func()) {
 	})
 }
 
-// endsOfLives is a log that counts how often a daemon began anew.
+// endsOfLives is a log that counts how often a daemon started again.
 type endsOfLives struct{ n *atomic.Int32 }
 
 func (endsOfLives) Enabled(context.Context, slog.Level) bool { return true }
@@ -131,21 +131,21 @@ func (e endsOfLives) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// load writes a configuration, as soon as Redis takes it.
-func (p *plant) load(c device.ConfigDB) {
+// load writes a configuration, as soon as Redis accepts it.
+func (p *liveSwitch) load(c device.ConfigDB) {
 	p.Helper()
 	devicetest.NoError(p.T, c.Load(p.Context(), p.redis))
 }
 
-// until returns when ok does, which is asked ten times a second: asking at every change of a database costs as much as
-// the daemons do.
-func (p *plant) until(what string, ok func() bool) {
+// until waits until ok returns true. It calls ok ten times per second: a call at every change of a database would
+// cost as much as the daemons do.
+func (p *liveSwitch) until(what string, ok func() bool) {
 	p.Helper()
 	p.within(patience, what, ok)
 }
 
-// within is until with another bound.
-func (p *plant) within(patience time.Duration, what string, ok func() bool) {
+// within acts like until, with another time limit.
+func (p *liveSwitch) within(patience time.Duration, what string, ok func() bool) {
 	p.Helper()
 	ctx, cancel := context.WithTimeout(p.Context(), patience)
 	defer cancel()
@@ -160,8 +160,8 @@ func (p *plant) within(patience time.Duration, what string, ok func() bool) {
 	}
 }
 
-// states are what the daemons say of themselves, for a failure.
-func (p *plant) states() string {
+// states returns the states that the daemons report, for a failure.
+func (p *liveSwitch) states() string {
 	var out strings.Builder
 	for _, name := range daemons.Daemons() {
 		state, heard, err := daemons.ReadState(context.Background(), p.redis, name)
@@ -174,20 +174,20 @@ func (p *plant) states() string {
 	return out.String()
 }
 
-func (p *plant) row(db swss.DBName, table, key string) swss.FieldValues {
+func (p *liveSwitch) row(db swss.DBName, table, key string) swss.FieldValues {
 	row, _, err := swss.NewTable(p.redis.DB(db), table).Get(p.Context(), key)
 	if err != nil {
-		return nil // Redis is not well: nothing is so yet
+		return nil // Redis is unusable, so the result is not known yet
 	}
 	return row
 }
 
-func (p *plant) active(session string) bool {
+func (p *liveSwitch) active(session string) bool {
 	return p.row(swss.StateDB, schema.StateTAMTailStamp, session)["status"] == schema.StatusActive
 }
 
-// ready waits until all daemons say that they are.
-func (p *plant) ready() {
+// ready waits until all daemons report that they are ready.
+func (p *liveSwitch) ready() {
 	p.Helper()
 	p.until("all daemons are ready", func() bool {
 		for _, name := range []string{"syncd", "orchagent", "tammgrd"} {
@@ -200,8 +200,8 @@ func (p *plant) ready() {
 	})
 }
 
-// unknown lists the rows of STATE_DB that say that it is unknown what became of them.
-func (p *plant) unknown() (list []string) {
+// unknown lists the rows of STATE_DB whose status is unknown.
+func (p *liveSwitch) unknown() (list []string) {
 	p.Helper()
 	for _, t := range append(schema.StatusTables(), schema.Table{State: schema.StateLAG}) {
 		rows, err := swss.NewTable(p.redis.DB(swss.StateDB), t.State).Dump(p.Context())
@@ -217,8 +217,8 @@ func (p *plant) unknown() (list []string) {
 	return list
 }
 
-// hang lets the chip hang in the midst of its work until it may go on.
-func (p *plant) hang() (goOn func()) {
+// hang makes the chip hang during its work until goOn is called.
+func (p *liveSwitch) hang() (goOn func()) {
 	p.Helper()
 	chip, hangs, released := p.chip.Load(), make(chan struct{}), make(chan struct{})
 	var once sync.Once
@@ -239,11 +239,11 @@ func (p *plant) hang() (goOn func()) {
 	return func() { close(released) }
 }
 
-// same checks that the ASIC is what the configuration makes of an empty switch.
-func (p *plant) same(c device.ConfigDB) {
+// same checks that the ASIC equals that of an empty switch with the configuration.
+func (p *liveSwitch) same(c device.ConfigDB) {
 	p.Helper()
 	s := devicetest.NewServedSim(p.T, device.SimConfig{Config: c})
-	devicetest.Settle(p.T, s)
+	devicetest.RunUntilIdle(p.T, s)
 	want, got := devicetest.View(p.T, s), ""
 	defer func() {
 		if got != want {
@@ -258,7 +258,7 @@ func (p *plant) same(c device.ConfigDB) {
 	})
 }
 
-// more is one session more.
+// more returns the rows of a further session.
 func more(name string) device.ConfigDB {
 	return device.ConfigDB{
 		schema.CfgTAMFlowGroup: {name: {"id": "77"}},
@@ -267,16 +267,16 @@ func more(name string) device.ConfigDB {
 	}
 }
 
-// A mishap is what happens to a running switch that has the session s. Afterwards the configuration is loaded again,
-// with a session more.
+// A mishap is a fault of a running switch that has the session s. Afterwards the configuration is loaded again, with
+// a further session.
 type mishap struct {
 	name  string
-	fresh bool // it takes a fresh chip; else traffic goes on
-	f     func(p *plant)
+	fresh bool // it requires a new chip; otherwise traffic continues
+	f     func(p *liveSwitch)
 }
 
-// heal lets mishaps happen to one switch, one after the other. Whatever happened: with its configuration loaded again
-// it is the switch that the configuration makes, without a restart of anything, and every daemon says that it is ready.
+// heal applies mishaps to one switch, one after the other. After each, with its configuration loaded again, the
+// switch matches the configuration without any restart, and every daemon reports that it is ready.
 func heal(t *testing.T, mishaps []mishap) {
 	t.Parallel()
 	p := startPlant(t)
@@ -312,7 +312,7 @@ func heal(t *testing.T, mishaps []mishap) {
 	}
 }
 
-// healApart heals those mishaps that take a fresh chip, and the others, beside each other.
+// healApart runs two groups of mishaps in parallel: those that require a new chip, and all others.
 func healApart(t *testing.T, mishaps []mishap) {
 	t.Helper()
 	for name, fresh := range map[string]bool{"a fresh chip": true, "the chip goes on": false} {
@@ -321,20 +321,20 @@ func healApart(t *testing.T, mishaps []mishap) {
 	}
 }
 
-func (p *plant) flush(names ...swss.DBName) {
+func (p *liveSwitch) flush(names ...swss.DBName) {
 	for _, name := range names {
 		devicetest.NoError(p.T, p.redis.DB(name).Client().FlushDB(p.Context()).Err())
 	}
 }
 
-// set configures Redis.
-func (p *plant) set(name, value string) {
+// set changes a setting of Redis.
+func (p *liveSwitch) set(name, value string) {
 	p.Helper()
 	devicetest.NoError(p.T, p.redis.DB(swss.ConfigDB).Client().ConfigSet(p.Context(), name, value).Err())
 }
 
-// unhealthy waits until the health of a daemon says what is wrong.
-func (p *plant) unhealthy(name, reason string) {
+// unhealthy waits until the health of a daemon has a reason.
+func (p *liveSwitch) unhealthy(name, reason string) {
 	p.Helper()
 	p.until(name+" says: "+reason, func() bool {
 		_, err := daemons.Health(p.Context(), daemons.Question{Name: name, Addr: p.server.Addr, Timeout: patience})
@@ -348,18 +348,18 @@ func TestLostDatabases(t *testing.T) {
 	}
 	t.Parallel()
 	healApart(t, []mishap{
-		{"killed without persistence", true, func(p *plant) {
+		{"killed without persistence", true, func(p *liveSwitch) {
 			p.server.Kill()
 			p.server.Start()
 			p.unhealthy("tammgrd", "CONFIG_DB is empty")
 		}},
-		{"restarted", false, func(p *plant) { p.server.Stop(); p.server.Start() }},
-		{"all emptied", true, func(p *plant) { p.redis.DB(swss.ConfigDB).Client().FlushAll(p.Context()) }},
-		{"APPL_DB emptied", false, func(p *plant) { p.flush(swss.ApplDB) }},
-		{"ASIC_DB emptied", true, func(p *plant) { p.flush(swss.ASICDB) }},
-		{"STATE_DB emptied", false, func(p *plant) { p.flush(swss.StateDB) }},
-		{"COUNTERS_DB emptied", false, func(p *plant) { p.flush(swss.CountersDB, swss.FlexCounterDB) }},
-		{"an older state", true, func(p *plant) {
+		{"restarted", false, func(p *liveSwitch) { p.server.Stop(); p.server.Start() }},
+		{"all emptied", true, func(p *liveSwitch) { p.redis.DB(swss.ConfigDB).Client().FlushAll(p.Context()) }},
+		{"APPL_DB emptied", false, func(p *liveSwitch) { p.flush(swss.ApplDB) }},
+		{"ASIC_DB emptied", true, func(p *liveSwitch) { p.flush(swss.ASICDB) }},
+		{"STATE_DB emptied", false, func(p *liveSwitch) { p.flush(swss.StateDB) }},
+		{"COUNTERS_DB emptied", false, func(p *liveSwitch) { p.flush(swss.CountersDB, swss.FlexCounterDB) }},
+		{"an older state", true, func(p *liveSwitch) {
 			devicetest.NoError(p.T, p.redis.DB(swss.ConfigDB).Client().Save(p.Context()).Err())
 			p.load(more("gone"))
 			p.until("the session", func() bool { return p.active("gone") })
@@ -375,24 +375,24 @@ func TestUnwellDatabases(t *testing.T) {
 	}
 	t.Parallel()
 	healApart(t, []mishap{
-		{"full", false, func(p *plant) {
+		{"full", false, func(p *liveSwitch) {
 			p.set("maxmemory", "1")
 			p.unhealthy("orchagent", "Redis is out of memory")
 			p.set("maxmemory", "0")
 		}},
-		{"full while syncd starts", true, func(p *plant) {
+		{"full while syncd starts", true, func(p *liveSwitch) {
 			p.set("maxmemory", "1")
 			p.stops["syncd"]()
 			p.stops["syncd"] = p.start("syncd")
 			p.unhealthy("syncd", "Redis is out of memory")
 			p.set("maxmemory", "0")
 		}},
-		{"read-only", false, func(p *plant) {
+		{"read-only", false, func(p *liveSwitch) {
 			devicetest.NoError(p.T, p.redis.DB(swss.ConfigDB).Client().SlaveOf(p.Context(), "127.0.0.1", "1").Err())
 			p.unhealthy("tammgrd", "Redis is read-only")
 			devicetest.NoError(p.T, p.redis.DB(swss.ConfigDB).Client().SlaveOf(p.Context(), "no", "one").Err())
 		}},
-		{"keys of other types", false, func(p *plant) {
+		{"keys of other types", false, func(p *liveSwitch) {
 			for db, keys := range map[swss.DBName][]string{
 				swss.ApplDB:        {"ACL_RULE_TABLE_KEY_SET", "PORT_TABLE_DEL_SET", "TAM_APPL_TAILSTAMPING_TABLE:s"},
 				swss.ASICDB:        {"GETRESPONSE_KEY_VALUE_OP_QUEUE", "ASIC_STATE_KEY_VALUE_OP_QUEUE", "VIDCOUNTER", "VIDTORID"},
@@ -405,29 +405,29 @@ func TestUnwellDatabases(t *testing.T) {
 				}
 			}
 		}},
-		{"a forged view", false, func(p *plant) {
+		{"a forged view", false, func(p *liveSwitch) {
 			e := swss.Entry{Key: "INIT_VIEW", Body: "[]", Op: "Snotify"}
 			devicetest.NoError(p.T, swss.NewQueue(p.redis.DB(swss.ASICDB), "ASIC_STATE").Push(p.Context(), e))
 		}},
-		{"syncd gone", true, func(p *plant) {
+		{"syncd gone", true, func(p *liveSwitch) {
 			p.stops["syncd"]()
 			p.unhealthy("orchagent", "syncd is gone: no process accepts requests")
 			p.stops["syncd"] = p.start("syncd")
 		}},
-		{"a chip that hangs", false, func(p *plant) {
+		{"a chip that hangs", false, func(p *liveSwitch) {
 			goOn := p.hang()
 			p.unhealthy("syncd", "syncd has not been heard of")
 			p.unhealthy("orchagent", "syncd has not been heard of")
 			goOn()
 		}},
-		{"a failed ASIC", false, func(p *plant) {
+		{"a failed ASIC", false, func(p *liveSwitch) {
 			n := swss.NewNotificationProducer(p.redis.DB(swss.ASICDB), "NOTIFICATIONS")
 			if _, err := n.Send(p.Context(), "switch_shutdown_request", `{"switch_id":"oid:0x21000000000000"}`,
 				nil); err != nil {
 				p.Fatal(err)
 			}
 		}},
-		{"two of a kind", false, func(p *plant) {
+		{"two of a kind", false, func(p *liveSwitch) {
 			owner := func() string {
 				state, _, _ := daemons.ReadState(p.Context(), p.redis, "tammgrd")
 				return state.Owner

@@ -26,17 +26,17 @@ import (
 	wire "tamtam/tam/sflow"
 )
 
-// sflowVariable says that TestSFlowCollectors is to run: it starts programs of others, and waits for them.
+// sflowVariable enables TestSFlowCollectors, which starts external programs, and waits for them.
 const sflowVariable = "TAMTAM_SFLOW"
 
-// sflowFields are what collectors may have of samples, in the order of the table. Each value is text.
+// sflowFields lists the fields that collectors may read from samples, in the order of the table. Each value is text.
 var sflowFields = []string{
 	"flow samples", "agent address", "sampling rate", "input interface", "output interface", "source address",
 	"destination address", "protocol", "source port", "destination port", "VLAN", "frame length", "counter samples",
 	"octets received", "discard samples", "reason",
 }
 
-// sflowReadings are values by field, one for each sample that has it.
+// sflowReadings holds values by field, one for each sample that has it.
 type sflowReadings map[string][]string
 
 func (r sflowReadings) add(field string, v any, times int) {
@@ -45,7 +45,7 @@ func (r sflowReadings) add(field string, v any, times int) {
 	}
 }
 
-// sflowWanted is what was sent, by our own encoder's samples: flow samples whose packet was dropped have no output.
+// sflowWanted returns the sent values. Flow samples of dropped packets have no output.
 func sflowWanted(samples []wire.Sample) sflowReadings {
 	r := sflowReadings{}
 	for _, s := range samples {
@@ -76,8 +76,8 @@ func sflowWanted(samples []wire.Sample) sflowReadings {
 	return r
 }
 
-// TestSFlowCollectors: collectors of others read what sflowd sends: of each field that one of them has, every value is
-// right, and there are as many as were sent.
+// TestSFlowCollectors checks that external collectors read sflowd's datagrams. For each field that a collector
+// supports, every value must be right, and their number must match.
 func TestSFlowCollectors(t *testing.T) {
 	if os.Getenv(sflowVariable) == "" {
 		t.Skip(sflowVariable + " is not set: make sflow-test")
@@ -117,7 +117,7 @@ func TestSFlowCollectors(t *testing.T) {
 	}
 }
 
-// verdictOf says how a collector has read a field: "-" if it has none.
+// verdictOf returns how a collector has read a field: "-" if it does not support it.
 func verdictOf(t *testing.T, who, field string, got, want []string) string {
 	t.Helper()
 	if len(got) == 0 {
@@ -168,14 +168,14 @@ func give(x *devicetest.SFlowTest, addr string) {
 	}
 }
 
-// objects are those of JSON that a text has, one behind the other.
+// objects returns the JSON objects in a text, one after the other.
 func objects(t *testing.T, text string) (all []map[string]any) {
 	for d := json.NewDecoder(strings.NewReader(text)); ; {
 		var m map[string]any
 		d.UseNumber()
 		err := d.Decode(&m)
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return all // a line that is being written is read the next time
+			return all // a partial line is read the next time
 		}
 		if err != nil {
 			t.Fatalf("%v in %s", err, text)
@@ -233,8 +233,7 @@ func sflowByTamtam(t *testing.T, path string) sflowReadings {
 	return r
 }
 
-// sflowByTshark reads what tshark 4.0 has as fields. Of notifications of drops it knows the number; it goes on behind
-// them.
+// sflowByTshark reads the fields of tshark 4.0. It reads the number of drop notifications, and continues after them.
 func sflowByTshark(x *devicetest.SFlowTest, _ *collecting, path string) sflowReadings {
 	names := []string{"sflow_245.sampletype", "sflow_245.ifinoct", "sflow_245.agent", "sflow_245.header.frame_length"}
 	args := []string{"-r", path, "-T", "fields", "-E", "separator=;"}
@@ -274,7 +273,7 @@ func sflowByTshark(x *devicetest.SFlowTest, _ *collecting, path string) sflowRea
 	return r
 }
 
-// flow takes a flow as a collector has it: its fields by ours.
+// flow adds a flow of a collector, with its field names mapped to ours.
 func (r sflowReadings) flow(m map[string]any, times int, names map[string]string) {
 	r.add("flow samples", 1, times)
 	for theirs, ours := range names {
@@ -284,13 +283,13 @@ func (r sflowReadings) flow(m map[string]any, times int, names map[string]string
 		}
 		if out, err := strconv.ParseUint(v, 10, 64); ours == "output interface" && (err != nil || out == 0 || out >= 256) ||
 			ours == "VLAN" && v == "0" {
-			continue // the packet was dropped: nfcapd has the reason's number there
+			continue // the packet was dropped: nfcapd stores the reason's number there
 		}
 		r.add(ours, v, times)
 	}
 }
 
-// sflowByNfdump: nfcapd multiplies packets and octets by the sampling rate.
+// sflowByNfdump reads nfcapd's flows. It multiplies packets and octets by the sampling rate.
 func sflowByNfdump(x *devicetest.SFlowTest, c *collecting, _ string) sflowReadings {
 	dir := filepath.Join(c.dir, "flows")
 	devicetest.NoError(x.T, os.Mkdir(dir, 0o755))
@@ -330,7 +329,7 @@ func sflowByNfdump(x *devicetest.SFlowTest, c *collecting, _ string) sflowReadin
 	return r
 }
 
-// sflowByPmacct: sfacctd adds up flows that are alike.
+// sflowByPmacct reads sfacctd's flows. It adds up equal flows.
 func sflowByPmacct(x *devicetest.SFlowTest, c *collecting, _ string) sflowReadings {
 	out := filepath.Join(c.dir, "sfacctd.out")
 	conf := c.file("sfacctd.conf", "sfacctd_ip: 127.0.0.1\nsfacctd_port: "+c.port("sfacctd")+`
@@ -368,8 +367,8 @@ func sflowByGoflow2(x *devicetest.SFlowTest, c *collecting, path string) sflowRe
 	})
 }
 
-// await reads a collector's file until it has as many samples as were sent; counted is the field that says how many an
-// object is.
+// await reads a collector's file until it has as many samples as were sent. counted is the field with an object's
+// number of samples.
 func await(
 	x *devicetest.SFlowTest, c *collecting, path, counted string, read func(sflowReadings, map[string]any),
 ) (r sflowReadings) {
@@ -393,7 +392,7 @@ func await(
 	return r
 }
 
-// logged waits until the log of a collector has a text.
+// logged waits until the log of a collector contains a text.
 func (c *collecting) logged(name, text string) {
 	c.until(name+": "+text, func() error {
 		log, err := os.ReadFile(filepath.Join(c.dir, name+".log"))
@@ -404,7 +403,7 @@ func (c *collecting) logged(name, text string) {
 	})
 }
 
-// drained waits until nothing waits at a collector's socket.
+// drained waits until the socket of a collector has no unread data.
 func (c *collecting) drained(name string) {
 	n, _ := strconv.Atoi(c.port(name))
 	socket := regexp.MustCompile(fmt.Sprintf(`0100007F:%04X \S+ \S+ \w+:(\w+)`, n))

@@ -12,11 +12,11 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// starved is how long processes get no processor time, or little: longer than any beat.
+// starved is how long processes get little or no processor time: longer than any beat.
 const starved = 7 * time.Second
 
-// Processes that get no processor time for a while are late, and nothing else: when they have it again, nothing begins
-// anew, and all is as it was.
+// Processes that get no processor time for a while are late, but nothing else happens. When they have it again, none
+// starts again, and all is as it was.
 func TestStarvedProcesses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes that wait for each other: nothing for the race detector")
@@ -29,7 +29,7 @@ func TestStarvedProcesses(t *testing.T) {
 	c.ready()
 	claims := c.claims()
 	all := func(s syscall.Signal) {
-		for _, name := range mortals {
+		for _, name := range killable {
 			c.signal(name, s)
 		}
 	}
@@ -55,10 +55,10 @@ func TestStarvedProcesses(t *testing.T) {
 		}},
 		{"Redis", func() {
 			c.server.Signal(syscall.SIGSTOP)
-			c.pass(starved * 4 / 5) // after starved, connections count as dead
+			c.pass(starved * 4 / 5) // after the full time, connections would count as dead
 			c.server.Signal(syscall.SIGCONT)
 		}},
-		{"all of them, nearly", func() { // a twentieth of the time is theirs
+		{"all of them, nearly", func() { // they get a twentieth of the time
 			c.load(more("new"))
 			config = devicetest.Merge(config, more("new"))
 			for end := time.Now().Add(starved); time.Now().Before(end); {
@@ -81,8 +81,8 @@ func TestStarvedProcesses(t *testing.T) {
 	}
 }
 
-// claims counts from now on how often a life of a daemon has begun, by its marks in STATE_DB; what it returns says how
-// often since it was called last.
+// claims counts from now on how often a run of a daemon has started, by its marks in STATE_DB. It returns a function
+// for the number since its last call.
 func (c *chaos) claims() func() int {
 	c.Helper()
 	conn := c.redis.DB(swss.StateDB).Subscribe(c.Context(), "__keyspace@6__:"+swss.KeyMark)

@@ -22,51 +22,51 @@ import (
 	"tamtam/tam/record"
 )
 
-// A stern is a syncd like SONiC's in all that is hard on its clients, with our chip. What a client asks for is read
-// narrowly; after what would stop SONiC's it takes requests and answers nothing but that a view has failed. It answers
-// SUCCESS to everything between INIT_VIEW and APPLY_VIEW, and does nothing; it writes what was got into ASIC_STATE;
-// what came with the switch has no values, and there are types of which we know nothing. It has no name and no
-// journal, says nothing of how it is, and reads nothing of what it polled. When it begins, the map of ids is gone until
-// it has written it anew, before it takes requests. It takes those many at a time, and loses them when it is killed. To
-// compare views it looks at every object of the one for each of the other.
+// A strictSyncd is a syncd that is as strict to its clients as SONiC's, with our chip. It parses requests strictly.
+// After a request that would stop SONiC's syncd, it accepts requests but answers only that a view has failed. Between
+// INIT_VIEW and APPLY_VIEW it answers SUCCESS to everything, and does nothing. It writes values that were read into
+// ASIC_STATE. Objects that were created with the switch have no values, and some types are unknown to us. It has no
+// name and no journal, reports no state, and does not restore its old polls. At its start, the map of ids is missing
+// until it has written it again, before it accepts requests. It dequeues many requests at once, and loses them when it
+// is killed. To compare views, it compares every object of one with each of the other.
 //
-// Behind it is our own syncd on a database of its own, which does what is asked for.
-type stern struct {
+// Behind it, our own syncd performs the requests on its own database.
+type strictSyncd struct {
 	*testing.T
-	asic    *swss.DB // where it is asked
+	asic    *swss.DB // where it receives requests
 	flex    *swss.DB
 	inner   *swss.Redis
 	profile profile.Profile
 
 	strict  *sairedistest.Strict
 	view    bool              // requests change TEMP_ASIC_STATE only
-	made    map[string]bool   // in the view
-	wished  []swss.Entry      // what was asked for since INIT_VIEW
-	foreign map[string]string // objects of types that we know nothing of, by key, with their real ids
-	polled  map[string]bool   // what this run was asked to poll
-	windows map[string]bool   // ids of extension objects that are, or were, windows
-	stopped string            // what would have stopped SONiC's; "": nothing
-	to      *swss.Queue       // of the inner syncd
+	made    map[string]bool   // objects created in the view
+	wished  []swss.Entry      // requests since INIT_VIEW
+	foreign map[string]string // objects of types unknown to us, by key, with their real ids
+	polled  map[string]bool   // polls requested in this run
+	windows map[string]bool   // ids of extension objects that are, or were, register reads
+	stopped string            // reason why SONiC's syncd would have stopped; "" if there is none
+	to      *swss.Queue       // queue of the inner syncd
 	from    *swss.Inbox
 
-	mu       sync.Mutex // of what the test looks at
-	ops      []string   // requests that change the ASIC, outside of views
-	inits    int        // views begun
+	mu       sync.Mutex // protects the fields that the test reads
+	ops      []string   // requests outside of views that change the ASIC
+	inits    int        // number of views begun
 	compared int        // comparisons of two objects
 	gate     chan struct{}
 	waits    bool // at the gate
 }
 
-func newStern(t *testing.T, r *swss.Redis, p profile.Profile) *stern {
-	s := &stern{T: t, asic: r.DB(swss.ASICDB), flex: r.DB(swss.FlexCounterDB), inner: swsstest.Start(t), profile: p,
+func newStrictSyncd(t *testing.T, r *swss.Redis, p profile.Profile) *strictSyncd {
+	s := &strictSyncd{T: t, asic: r.DB(swss.ASICDB), flex: r.DB(swss.FlexCounterDB), inner: swsstest.Start(t), profile: p,
 		strict: sairedistest.NewStrict(), foreign: map[string]string{},
 		windows: map[string]bool{}, gate: make(chan struct{})}
 	close(s.gate)
 	return s
 }
 
-// start begins as SONiC's does, and returns what kills it.
-func (s *stern) start() (kill func()) {
+// start starts as SONiC's syncd does, and returns a function that kills it.
+func (s *strictSyncd) start() (kill func()) {
 	chip, err := saisim.New(saisim.Config{Profile: s.profile, Start: time.Now().UTC()})
 	if err != nil {
 		s.Fatal(err)
@@ -94,8 +94,8 @@ func (s *stern) start() (kill func()) {
 	})
 }
 
-// awaitRequest waits until somebody asks for something more, though not for long.
-func (s *stern) awaitRequest(ctx context.Context) {
+// awaitRequest waits for a further request, but for 5 s at most.
+func (s *strictSyncd) awaitRequest(ctx context.Context) {
 	requests := swss.NewQueue(s.asic, "ASIC_STATE")
 	sub := s.asic.Subscribe(ctx, requests.Channel())
 	defer sub.Close()
@@ -108,8 +108,9 @@ func (s *stern) awaitRequest(ctx context.Context) {
 	}
 }
 
-// serve answers until ctx ends. What it has taken by then is lost. If there are maps, it writes them first, late.
-func (s *stern) serve(ctx context.Context, maps bool) {
+// serve answers until ctx ends. Requests that it has dequeued by then are lost. If maps is set, it first writes the
+// maps, late.
+func (s *strictSyncd) serve(ctx context.Context, maps bool) {
 	requests, answers := swss.NewQueue(s.asic, "ASIC_STATE"), swss.NewQueue(s.asic, "GETRESPONSE")
 	sub := s.asic.Subscribe(ctx, requests.Channel())
 	defer sub.Close()
@@ -131,13 +132,13 @@ func (s *stern) serve(ctx context.Context, maps bool) {
 	}
 }
 
-// answer is one without fields.
+// answer returns an answer without fields.
 func answer(status sai.Status, op string) swss.Entry {
 	return swss.Entry{Key: status.String(), Body: "[]", Op: "S" + op}
 }
 
-// handle does what one request asks for.
-func (s *stern) handle(ctx context.Context, e swss.Entry) (a swss.Entry, answered bool) {
+// handle performs one request.
+func (s *strictSyncd) handle(ctx context.Context, e swss.Entry) (a swss.Entry, answered bool) {
 	p, err := s.strict.Request(e)
 	switch {
 	case s.stopped != "":
@@ -169,15 +170,15 @@ func (s *stern) handle(ctx context.Context, e swss.Entry) (a swss.Entry, answere
 	return s.pass(ctx, e), true
 }
 
-// stop is what SONiC's syncd does of what it does not survive.
-func (s *stern) stop(e swss.Entry, why string) (swss.Entry, bool) {
+// stop records a request that SONiC's syncd does not survive.
+func (s *strictSyncd) stop(e swss.Entry, why string) (swss.Entry, bool) {
 	s.stopped = why
 	s.Errorf("SONiC's syncd would have stopped of %s %s %s: %s", e.Op, e.Key, e.Body, why)
 	return swss.Entry{}, false
 }
 
-// pass has the inner syncd do what is asked for. Both choose ids by one counter.
-func (s *stern) pass(ctx context.Context, e swss.Entry) swss.Entry {
+// pass sends a request to the inner syncd. Both choose ids from one counter.
+func (s *strictSyncd) pass(ctx context.Context, e swss.Entry) swss.Entry {
 	inner := s.inner.DB(swss.ASICDB).Client()
 	_, err := s.from.Open(ctx)
 	if n := s.asic.Client().Get(ctx, "VIDCOUNTER").Val(); n != "" && err == nil {
@@ -201,8 +202,8 @@ func (s *stern) pass(ctx context.Context, e swss.Entry) swss.Entry {
 	return answer(sai.StatusFailure, "getresponse")
 }
 
-// write writes fields of a body into a row.
-func (s *stern) write(ctx context.Context, key, body string) {
+// write writes the fields of a body into a row.
+func (s *strictSyncd) write(ctx context.Context, key, body string) {
 	pairs, err := swss.DecodeFields(body)
 	if err != nil {
 		s.Error(err)
@@ -213,8 +214,8 @@ func (s *stern) write(ctx context.Context, key, body string) {
 	s.asic.Client().HSet(ctx, key, swss.ToFieldValues(pairs))
 }
 
-// writeRows does what a request that was answered does to the rows of a view.
-func (s *stern) writeRows(
+// writeRows applies an answered request to the rows of a view.
+func (s *strictSyncd) writeRows(
 	ctx context.Context, view string, e swss.Entry, p sairedistest.Parsed, succeeded func(i int) bool,
 ) {
 	for i, id := range p.IDs {
@@ -238,9 +239,9 @@ func (s *stern) writeRows(
 	}
 }
 
-// change changes the ASIC. It is done whole or not at all: one that is killed in its midst leaves a row of no object,
-// or an object without a row, and the ASIC cannot be adopted.
-func (s *stern) change(ctx context.Context, e swss.Entry, p sairedistest.Parsed) swss.Entry {
+// change changes the ASIC, atomically. A syncd that is killed during a change leaves a row without an object, or an
+// object without a row. Such an ASIC cannot be adopted.
+func (s *strictSyncd) change(ctx context.Context, e swss.Entry, p sairedistest.Parsed) swss.Entry {
 	ctx = context.WithoutCancel(ctx)
 	a := s.pass(ctx, e)
 	statuses, _ := swss.DecodeFields(a.Body)
@@ -258,16 +259,16 @@ func (s *stern) change(ctx context.Context, e swss.Entry, p sairedistest.Parsed)
 	switch {
 	case strings.HasSuffix(p.Op, "set"):
 	case p.Type == "SAI_OBJECT_TYPE_SWITCH", p.Type == "SAI_OBJECT_TYPE_PORT":
-		s.discover(ctx) // others come and go with it
+		s.discover(ctx) // related objects appear and disappear with it
 	default:
 		s.mapIDs(ctx, p.IDs)
 	}
 	return a
 }
 
-// window reports whether a request opens, uses or closes a window: an extension object that exists only while something
-// is read through it.
-func (s *stern) window(p sairedistest.Parsed) bool {
+// window reports whether a request creates, uses or removes a register read: an extension object that exists only for
+// a read through it.
+func (s *strictSyncd) window(p sairedistest.Parsed) bool {
 	if p.Type != sai.ObjectTypeGenericProgrammable.String() {
 		return false
 	}
@@ -282,8 +283,8 @@ func (s *stern) window(p sairedistest.Parsed) bool {
 	return s.windows[id]
 }
 
-// rows are the keys of ASIC_STATE, but for those of windows, sorted.
-func (s *stern) rows() []string {
+// rows returns the sorted keys of ASIC_STATE, without those of register reads.
+func (s *strictSyncd) rows() []string {
 	keys := s.asic.Client().Keys(s.Context(), "ASIC_STATE:*").Val()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -294,11 +295,11 @@ func (s *stern) rows() []string {
 	return keys
 }
 
-// configured are the extension objects that are none.
+// configured lists the extension objects that are not register reads.
 var configured = []string{altmark.ObjectProfile, flymon.ObjectTask, record.ObjectPlan}
 
-// wish is what becomes of a change between INIT_VIEW and APPLY_VIEW.
-func (s *stern) wish(ctx context.Context, e swss.Entry, p sairedistest.Parsed) swss.Entry {
+// wish records a change between INIT_VIEW and APPLY_VIEW in the target view.
+func (s *strictSyncd) wish(ctx context.Context, e swss.Entry, p sairedistest.Parsed) swss.Entry {
 	s.wished = append(s.wished, e)
 	for _, id := range p.IDs {
 		if strings.HasSuffix(p.Op, "create") && p.Type != "SAI_OBJECT_TYPE_SWITCH" {
@@ -317,7 +318,7 @@ func (s *stern) wish(ctx context.Context, e swss.Entry, p sairedistest.Parsed) s
 	return a
 }
 
-func (s *stern) notify(ctx context.Context, e swss.Entry) swss.Entry {
+func (s *strictSyncd) notify(ctx context.Context, e swss.Entry) swss.Entry {
 	if len(s.ids()) == 0 || e.Key == "APPLY_VIEW" && !s.view {
 		return s.pass(ctx, e) // the first view is made directly
 	}
@@ -351,8 +352,8 @@ func (s *stern) notify(ctx context.Context, e swss.Entry) swss.Entry {
 	return a
 }
 
-// compare takes as many comparisons as there are pairs of objects, and as long as the test wants.
-func (s *stern) compare(ctx context.Context) {
+// compare counts one comparison for each pair of objects, and waits while the test holds the gate.
+func (s *strictSyncd) compare(ctx context.Context) {
 	temp, now := s.asic.Client().Keys(ctx, "TEMP_ASIC_STATE:*").Val(), s.asic.Client().Keys(ctx, "ASIC_STATE:*").Val()
 	s.mu.Lock()
 	s.compared += len(temp) * len(now)
@@ -368,19 +369,19 @@ func (s *stern) compare(ctx context.Context) {
 	s.mu.Unlock()
 }
 
-func (s *stern) clear(ctx context.Context, view string) {
+func (s *strictSyncd) clear(ctx context.Context, view string) {
 	if keys := s.asic.Client().Keys(ctx, view+":*").Val(); len(keys) > 0 {
 		s.asic.Client().Del(ctx, keys...)
 	}
 }
 
-// ids are the real ids by virtual id, but of foreign objects.
-func (s *stern) ids() map[string]string {
+// ids returns the real ids by virtual id, without those of objects with unknown types.
+func (s *strictSyncd) ids() map[string]string {
 	return s.inner.DB(swss.ASICDB).Client().HGetAll(context.Background(), protocol.KeyVIDToRID).Val()
 }
 
-// writeMaps writes the maps of ids anew, as SONiC's does when it begins and when it has applied a view.
-func (s *stern) writeMaps(ctx context.Context) {
+// writeMaps writes the maps of ids again, as SONiC's syncd does at its start and after it has applied a view.
+func (s *strictSyncd) writeMaps(ctx context.Context) {
 	vids, rids := s.ids(), map[string]string{}
 	for key, rid := range s.foreign {
 		_, vid, _ := strings.Cut(key, ":")
@@ -397,8 +398,8 @@ func (s *stern) writeMaps(ctx context.Context) {
 	redis.HSet(ctx, "RIDTOVID", rids)
 }
 
-// mapIDs makes the maps say of some objects what the inner syncd does.
-func (s *stern) mapIDs(ctx context.Context, vids []string) {
+// mapIDs copies the inner syncd's ids of some objects to the maps.
+func (s *strictSyncd) mapIDs(ctx context.Context, vids []string) {
 	redis, inner := s.asic.Client(), s.inner.DB(swss.ASICDB).Client()
 	for _, vid := range vids {
 		if !strings.HasPrefix(vid, "oid:") {
@@ -414,8 +415,9 @@ func (s *stern) mapIDs(ctx context.Context, vids []string) {
 	}
 }
 
-// discover adds what came with an object to the maps and to ASIC_STATE, without values, and takes out what went.
-func (s *stern) discover(ctx context.Context) {
+// discover adds objects that were created with another one to the maps and to ASIC_STATE, without values. It removes
+// those that no longer exist.
+func (s *strictSyncd) discover(ctx context.Context) {
 	redis, inner := s.asic.Client(), s.inner.DB(swss.ASICDB).Client()
 	was, is := redis.HGetAll(ctx, protocol.KeyVIDToRID).Val(), s.ids()
 	if len(was) == 0 && len(is) > 0 {
@@ -452,15 +454,15 @@ func (s *stern) discover(ctx context.Context) {
 		}
 		delete(rows, key)
 	}
-	for key := range rows { // what went with a port
+	for key := range rows { // objects that were removed with a port
 		if _, foreign := s.foreign[strings.TrimPrefix(key, "ASIC_STATE:")]; !foreign {
 			redis.Del(ctx, key)
 		}
 	}
 }
 
-// addForeign adds objects of types that we know nothing of: some came with the switch.
-func (s *stern) addForeign(ctx context.Context) {
+// addForeign adds objects of types that are unknown to us, some of which were created with the switch.
+func (s *strictSyncd) addForeign(ctx context.Context) {
 	for key, cold := range map[string]bool{
 		"SAI_OBJECT_TYPE_HASH:oid:0x1c00000000f001": true, "SAI_OBJECT_TYPE_STP:oid:0x1000000000f002": true,
 		"SAI_OBJECT_TYPE_PORT_SERDES:oid:0x5700000000f003": false,
@@ -474,8 +476,8 @@ func (s *stern) addForeign(ctx context.Context) {
 	}
 }
 
-// poll notes what is to be polled, in its rows and for this run.
-func (s *stern) poll(ctx context.Context, e swss.Entry, p sairedistest.Parsed) (swss.Entry, bool) {
+// poll records a poll, in its rows and for this run.
+func (s *strictSyncd) poll(ctx context.Context, e swss.Entry, p sairedistest.Parsed) (swss.Entry, bool) {
 	group, ids, _ := strings.Cut(e.Key, ":")
 	redis := s.flex.Client()
 	for id := range strings.SplitSeq(ids, ",") {
@@ -496,7 +498,7 @@ func (s *stern) poll(ctx context.Context, e swss.Entry, p sairedistest.Parsed) (
 	return answer(sai.StatusSuccess, "getresponse"), true
 }
 
-func (s *stern) note(key string, polled bool) {
+func (s *strictSyncd) note(key string, polled bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.polled[key] = true; !polled {
@@ -504,8 +506,8 @@ func (s *stern) note(key string, polled bool) {
 	}
 }
 
-// lacks are the polls that stand in FLEX_COUNTER_DB and of which this run knows nothing.
-func (s *stern) lacks() (list []string) {
+// lacks returns the polls that are in FLEX_COUNTER_DB but were not requested in this run.
+func (s *strictSyncd) lacks() (list []string) {
 	keys := s.flex.Client().Keys(context.Background(), "FLEX_COUNTER_TABLE:*").Val()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -517,24 +519,24 @@ func (s *stern) lacks() (list []string) {
 	return list
 }
 
-// took returns the requests since the last call that have changed the ASIC, but for what is looked at: windows are made
+// took returns the requests since the last call that have changed the ASIC, without register reads, which are created
 // and removed again.
-func (s *stern) took() (list []string) {
+func (s *strictSyncd) took() (list []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	list, s.ops = s.ops, nil
 	return list
 }
 
-// counts are how many views were begun, and how many pairs of objects compared.
-func (s *stern) counts() (inits, compared int) {
+// counts returns the number of views begun, and of pairs of objects compared.
+func (s *strictSyncd) counts() (inits, compared int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.inits, s.compared
 }
 
 // hold makes comparisons wait until they are released.
-func (s *stern) hold() (release func()) {
+func (s *strictSyncd) hold() (release func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	gate := make(chan struct{})
@@ -542,7 +544,7 @@ func (s *stern) hold() (release func()) {
 	return sync.OnceFunc(func() { close(gate) })
 }
 
-func (s *stern) isComparing() bool {
+func (s *strictSyncd) isComparing() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.waits

@@ -15,22 +15,22 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A sternSwitch is a plant whose syncd is as hard on its clients as SONiC's.
-type sternSwitch struct {
-	*plant
-	stern *stern
-	since time.Time         // of the last restart
-	want  map[string]string // what STATE_DB says of rows
+// A strictSwitch is a plant whose syncd is as strict to its clients as SONiC's.
+type strictSwitch struct {
+	*liveSwitch
+	stern *strictSyncd
+	since time.Time         // time of the last restart
+	want  map[string]string // expected statuses of rows in STATE_DB
 }
 
-func startStern(t *testing.T, p profile.Profile, config device.ConfigDB) *sternSwitch {
+func startStrictSwitch(t *testing.T, p profile.Profile, config device.ConfigDB) *strictSwitch {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("processes that wait for each other: nothing for the race detector")
 	}
 	t.Parallel()
-	s := &sternSwitch{plant: bareplant(t)}
-	s.stern = newStern(t, s.redis, p)
+	s := &strictSwitch{liveSwitch: bareplant(t)}
+	s.stern = newStrictSyncd(t, s.redis, p)
 	t.Cleanup(func() {
 		for _, name := range []string{"tammgrd", "orchagent", "syncd"} {
 			if stop := s.stops[name]; stop != nil {
@@ -47,8 +47,8 @@ func startStern(t *testing.T, p profile.Profile, config device.ConfigDB) *sternS
 	return s
 }
 
-// allReady waits until orchagent has become ready since the last restart and tammgrd is, and no row is unknown.
-func (s *sternSwitch) allReady(what string) {
+// allReady waits until orchagent has become ready since the last restart, tammgrd is ready, and no row is unknown.
+func (s *strictSwitch) allReady(what string) {
 	s.Helper()
 	s.until(what+": orchagent and tammgrd are ready", func() bool {
 		for _, name := range []string{"orchagent", "tammgrd"} {
@@ -61,9 +61,9 @@ func (s *sternSwitch) allReady(what string) {
 	})
 }
 
-// unchanged waits until all is as it was, and checks that nothing was changed to that end, and that syncd knows what to
-// poll.
-func (s *sternSwitch) unchanged(what string) {
+// unchanged waits until all is as it was. It checks that nothing was changed for that, and that syncd has received
+// all polls.
+func (s *strictSwitch) unchanged(what string) {
 	s.Helper()
 	s.settled(what)
 	if ops := s.stern.took(); len(ops) > 0 {
@@ -71,14 +71,14 @@ func (s *sternSwitch) unchanged(what string) {
 	}
 }
 
-func (s *sternSwitch) settled(what string) {
+func (s *strictSwitch) settled(what string) {
 	s.Helper()
 	s.allReady(what)
 	s.until(what+": syncd knows what to poll", func() bool { return len(s.stern.lacks()) == 0 })
 	s.until(what+": the statuses are what they were", func() bool { return cmp.Equal(s.statuses(), s.want) })
 }
 
-func (s *sternSwitch) restart(names ...string) {
+func (s *strictSwitch) restart(names ...string) {
 	s.since = time.Now()
 	for _, name := range names {
 		s.stops[name]()
@@ -92,27 +92,27 @@ func (s *sternSwitch) restart(names ...string) {
 	}
 }
 
-// forgetView makes the next orchagent make its view anew.
-func (s *sternSwitch) forgetView() {
+// forgetView makes the next orchagent make its view again.
+func (s *strictSwitch) forgetView() {
 	s.Helper()
 	devicetest.NoError(s.T, s.redis.DB(swss.StateDB).Client().Del(s.Context(), "TAMTAM_VIEW|asic").Err())
 }
 
-// startFull starts one with a full configuration.
-func startFull(t *testing.T) *sternSwitch {
+// startFull starts a sternSwitch with a full configuration.
+func startFull(t *testing.T) *strictSwitch {
 	t.Helper()
-	s := startStern(t, profile.Default(), devicetest.FullSwitch(t, 20))
+	s := startStrictSwitch(t, profile.Default(), devicetest.FullSwitch(t, 20))
 	if n := len(s.inForce()); n < 60 {
 		t.Fatalf("only %d rows are in force: %v", n, s.want)
 	}
 	return s
 }
 
-// A full configuration on a syncd as hard on its clients as SONiC's: no restart changes the ASIC or compares views, and
-// a syncd that has begun is told what to poll. Nothing that is asked for would stop SONiC's.
+// The switch has a full configuration and a syncd as strict as SONiC's. No restart changes the ASIC or compares
+// views, and a syncd that has started receives its polls. No request would stop SONiC's syncd.
 //
-// An orchagent that is killed in the midst of a view, or while syncd compares, is followed by one that waits for what
-// was asked for, however long that takes, queues nothing behind it, and then makes one view.
+// orchagent may be killed during a view, or while syncd compares. The next orchagent waits for the answers to the
+// earlier requests, however long that is. It queues nothing behind them, and then makes one view.
 func TestSternSyncdRestarts(t *testing.T) {
 	s := startFull(t)
 	s.restart("orchagent")
@@ -160,11 +160,11 @@ func TestSternSyncdRestarts(t *testing.T) {
 	s.unchanged("a restart after that")
 }
 
-// What does not fit into the ASIC is tried again at a restart, and nothing else changes.
+// Objects that do not fit into the ASIC are tried again at a restart, and nothing else changes.
 func TestSternSyncdIsFull(t *testing.T) {
 	small := profile.Default()
 	small.ACL.Entries, small.ACL.TableEntries = 20, 20
-	s := startStern(t, small, devicetest.FullSwitch(t, 40))
+	s := startStrictSwitch(t, small, devicetest.FullSwitch(t, 40))
 	waits := 0
 	for key, status := range s.want {
 		if strings.HasPrefix(key, schema.StateTAMTailStamp) && strings.HasPrefix(status, schema.StatusPending) {

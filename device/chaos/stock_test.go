@@ -25,26 +25,26 @@ import (
 )
 
 const (
-	// stockVariable names a program that is SONiC's syncd with a virtual SAI of 32 ports of four lanes. It is called with
-	// HOST:PORT of a Redis, works on that in the foreground, and heeds SAI_VS_RESOURCE_LIMITER_FILE.
+	// stockVariable names a program that is SONiC's syncd with a virtual SAI of 32 ports of four lanes. It is called
+	// with HOST:PORT of a Redis, runs in the foreground, and obeys SAI_VS_RESOURCE_LIMITER_FILE.
 	stockVariable = "SONIC_SYNCD"
-	// groupsVariable is how many flow groups there are.
+	// groupsVariable is the number of flow groups.
 	groupsVariable = "TAMTAM_GROUPS"
 )
 
-// stockPatience is how long anything may take on a stock syncd.
+// stockPatience is the time limit for every step on a stock syncd.
 const stockPatience = 5 * time.Minute
 
 // A stockSwitch is a switch of processes whose syncd is SONiC's.
 type stockSwitch struct {
-	*plant
+	*liveSwitch
 	*rand.Rand
 	syncd string
 	env   []string // of syncd
-	dir   string   // what the processes record
+	dir   string   // directory for the processes' records
 	procs map[string]*exec.Cmd
-	seen  int // bytes of orchagent's record that were looked at
-	// What is so all the time: statuses of rows, and objects of the ASIC.
+	seen  int // bytes of orchagent's record that were already read
+	// Constant state: statuses of rows, and objects of the ASIC.
 	want    map[string]string
 	objects []string
 }
@@ -53,17 +53,17 @@ func startStock(t *testing.T, rnd *rand.Rand, config device.ConfigDB, env ...str
 	t.Helper()
 	server := swsstest.StartServer(t)
 	s := &stockSwitch{
-		plant: &plant{T: t, server: server, redis: server.Open()}, Rand: rnd,
+		liveSwitch: &liveSwitch{T: t, server: server, redis: server.Open()}, Rand: rnd,
 		syncd: os.Getenv(stockVariable), env: env, dir: t.ArtifactDir(), procs: map[string]*exec.Cmd{},
 	}
-	t.Cleanup(func() { s.kill(mortals...) })
+	t.Cleanup(func() { s.kill(killable...) })
 	s.load(config)
 	begin := time.Now()
-	s.launch(mortals...)
+	s.launch(killable...)
 	s.adopted("the first start", begin)
 	s.steady()
 	s.want, s.objects = s.statuses(), s.asicKeys()
-	s.changes() // of the start
+	s.changes() // skips those of the start
 	return s
 }
 
@@ -96,8 +96,8 @@ func (s *stockSwitch) kill(names ...string) {
 	}
 }
 
-// adopted waits until orchagent has become ready since something happened, and tammgrd is, and says how long that took
-// from then on, and what it cost.
+// adopted waits until orchagent has become ready since a given time, and tammgrd is ready. It returns the elapsed time
+// since then, and the processor time that was used.
 func (s *stockSwitch) adopted(what string, since time.Time) (took, cpu time.Duration) {
 	s.Helper()
 	s.within(stockPatience, what+": orchagent and tammgrd are ready", func() bool {
@@ -112,7 +112,7 @@ func (s *stockSwitch) adopted(what string, since time.Time) (took, cpu time.Dura
 	return time.Since(since), s.cpu("orchagent")
 }
 
-// cpu is the processor time that a process has had so far.
+// cpu returns the processor time that a process has used so far.
 func (s *stockSwitch) cpu(name string) time.Duration {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.procs[name].Process.Pid))
 	if err != nil {
@@ -128,7 +128,7 @@ func (s *stockSwitch) cpu(name string) time.Duration {
 	return time.Duration(ticks) * 10 * time.Millisecond
 }
 
-// steady waits until the statuses stay as they are: what is read once in a period says so after that.
+// steady waits until the statuses no longer change, because some values are read only once per period.
 func (s *stockSwitch) steady() {
 	s.Helper()
 	var last map[string]string
@@ -141,8 +141,8 @@ func (s *stockSwitch) steady() {
 	})
 }
 
-// statuses are what STATE_DB says of rows.
-func (p *plant) statuses() map[string]string {
+// statuses returns the statuses of rows in STATE_DB.
+func (p *liveSwitch) statuses() map[string]string {
 	all := map[string]string{}
 	for _, t := range schema.StatusTables() {
 		rows, err := swss.NewTable(p.redis.DB(swss.StateDB), t.State).Dump(p.Context())
@@ -156,7 +156,7 @@ func (p *plant) statuses() map[string]string {
 	return all
 }
 
-// asicKeys are the objects of ASIC_STATE.
+// asicKeys returns the keys of the objects in ASIC_STATE.
 func (s *stockSwitch) asicKeys() []string {
 	keys, err := s.redis.DB(swss.ASICDB).Client().Keys(s.Context(), "ASIC_STATE:*").Result()
 	if err != nil {
@@ -166,7 +166,7 @@ func (s *stockSwitch) asicKeys() []string {
 	return keys
 }
 
-// A changing line of the record is a request that changes the ASIC. The colours of alternate marking change with time.
+// changingLine matches the record's requests that change the ASIC. The colours of alternate marking change with time.
 var (
 	changingLine = regexp.MustCompile(`^[0-9.:-]+\|([csrCSR]\|.*|E\|.*)$`)
 	colourLine   = regexp.MustCompile(`^s\|SAI_OBJECT_TYPE_ACL_ENTRY:\S+\|SAI_ACL_ENTRY_ATTR_ADMIN_STATE=`)
@@ -188,8 +188,8 @@ func (s *stockSwitch) changes() []string {
 	return devicetest.Changes(lines)
 }
 
-// unchanged checks that nothing was changed, that all is in force that was, and that counters are read. It returns how
-// many requests have changed the ASIC.
+// unchanged checks that nothing was changed, that all that was in force still is, and that counters are read. It
+// returns the number of requests that have changed the ASIC.
 func (s *stockSwitch) unchanged(what string) (changed int) {
 	s.Helper()
 	s.unchangedStatuses(what)
@@ -212,14 +212,14 @@ func (s *stockSwitch) unchanged(what string) (changed int) {
 	return len(calls)
 }
 
-// unknownAll waits until orchagent says of nothing any more that it is in force.
+// unknownAll waits until orchagent reports no row as in force.
 func (s *stockSwitch) unknownAll() {
 	s.Helper()
 	s.until("orchagent says of nothing that it is in force", func() bool { return len(s.inForce()) == 0 })
 }
 
-// inForce lists the rows of which orchagent says that they are in force.
-func (p *plant) inForce() (list []string) {
+// inForce lists the rows that orchagent reports as in force.
+func (p *liveSwitch) inForce() (list []string) {
 	for _, t := range schema.StatusTables() {
 		rows, err := swss.NewTable(p.redis.DB(swss.StateDB), t.State).Dump(p.Context())
 		if err != nil {
@@ -234,7 +234,7 @@ func (p *plant) inForce() (list []string) {
 	return list
 }
 
-// pause lets up to a time pass: what is killed then is somewhere in its work.
+// pause waits for a random time up to most: a process that is killed then is at a random point of its work.
 func (s *stockSwitch) pause(most time.Duration) {
 	select {
 	case <-s.Context().Done():
@@ -290,7 +290,7 @@ func skipWithoutStock(t *testing.T) {
 	}
 }
 
-// stockGroups is how many flow groups there are.
+// stockGroups returns the number of flow groups.
 func stockGroups() int {
 	if n, err := strconv.Atoi(os.Getenv(groupsVariable)); err == nil {
 		return n
@@ -298,7 +298,7 @@ func stockGroups() int {
 	return 2000
 }
 
-// restarts restarts orchagent, and tells what that costs.
+// restarts restarts orchagent, and logs the cost.
 func (s *stockSwitch) restarts() (took time.Duration) {
 	s.Helper()
 	s.kill("orchagent")
@@ -313,7 +313,7 @@ func (s *stockSwitch) restarts() (took time.Duration) {
 
 var adoptedLine = regexp.MustCompile(`(?m)^time=(\S+) .*msg="the ASIC was adopted as it was"`)
 
-// toldAdopted is when orchagent told, since its record was looked at, that it has adopted the ASIC.
+// toldAdopted returns when orchagent logged that it has adopted the ASIC, since its record was last read.
 func (s *stockSwitch) toldAdopted() time.Time {
 	s.Helper()
 	text, err := os.ReadFile(filepath.Join(s.dir, "orchagent.log"))
@@ -331,22 +331,22 @@ func (s *stockSwitch) toldAdopted() time.Time {
 	return at
 }
 
-// What a restart of orchagent costs on SONiC's syncd.
+// TestStockRestart measures a restart of orchagent on SONiC's syncd.
 func TestStockRestart(t *testing.T) {
 	skipWithoutStock(t)
 	startStock(t, nil, devicetest.FullSwitch(t, stockGroups())).restarts()
 }
 
-// unchangedStatuses waits until all rows say what they did at first.
+// unchangedStatuses waits until all rows have their initial statuses.
 func (s *stockSwitch) unchangedStatuses(what string) {
 	s.Helper()
 	what += ": the statuses are what they were"
 	s.within(stockPatience, what, func() bool { return cmp.Equal(s.statuses(), s.want) })
 }
 
-// On SONiC's syncd, with its virtual SAI: a full configuration and many flow groups, orchagent, syncd and tammgrd
-// killed at random moments. No restart changes the ASIC, nothing that was in force is anything else meanwhile than in
-// force or unknown, and counters are read again.
+// On SONiC's syncd, with its virtual SAI, a full configuration and many flow groups, orchagent, syncd and tammgrd are
+// killed at random moments. No restart changes the ASIC. Rows that were in force are only reported as in force or
+// unknown meanwhile, and counters are read again.
 func TestStockRestarts(t *testing.T) {
 	skipWithoutStock(t)
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 1}, func(t *testing.T, seed uint64) {
@@ -364,13 +364,14 @@ func TestStockRestarts(t *testing.T) {
 	})
 }
 
-// watch looks all the time at what STATE_DB says of rows: what was in force is that, or unknown, and no row is missing.
+// watch continuously checks the statuses in STATE_DB: rows that were in force are that or unknown, and no row is
+// missing.
 func (s *stockSwitch) watch() (stop func()) {
 	end, ended := make(chan struct{}), make(chan struct{})
 	r := s.server.Open()
 	go func() {
 		defer close(ended)
-		at := &stockSwitch{plant: &plant{T: s.T, redis: r}}
+		at := &stockSwitch{liveSwitch: &liveSwitch{T: s.T, redis: r}}
 		for n := 0; ; n++ {
 			select {
 			case <-end:
@@ -391,8 +392,8 @@ func (s *stockSwitch) watch() (stop func()) {
 	return func() { close(end); <-ended }
 }
 
-// On SONiC's syncd: orchagent is killed at a random moment while it makes a view, and somebody else asks for one. What
-// was configured is in force again each time, with other ids.
+// On SONiC's syncd, orchagent is killed at a random moment while it makes a view, and another client requests one.
+// The configuration is in force again each time, with other ids.
 func TestStockViews(t *testing.T) {
 	skipWithoutStock(t)
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 1}, func(t *testing.T, seed uint64) {
@@ -428,8 +429,8 @@ func TestStockViews(t *testing.T) {
 	})
 }
 
-// On SONiC's syncd with its resource limiter: what does not fit says so, is tried again at a restart, and nothing else
-// changes. An ACL entry that is refused takes its counter with it.
+// On SONiC's syncd with its resource limiter, objects that do not fit report that, are tried again at a restart, and
+// nothing else changes. An ACL entry that is rejected removes its counter, too.
 func TestStockIsFull(t *testing.T) {
 	skipWithoutStock(t)
 	limits := filepath.Join(t.TempDir(), "limits.ini")

@@ -10,8 +10,8 @@ import (
 	"tamtam/swss"
 )
 
-// Somebody goes on making requests in ASIC_DB. Orchagent says so, and how many there were, does not begin anew for each
-// of them, and the state of the ASIC is unknown. When it ends, the switch is what is configured.
+// Another client repeatedly makes requests in ASIC_DB. orchagent reports their number, and does not start again for
+// each of them. The state of the ASIC is unknown. When the requests end, the switch matches its configuration.
 func TestForgedRequestsGoOn(t *testing.T) {
 	p := startLoaded(t)
 	stop, ended := make(chan struct{}), make(chan error, 1)

@@ -24,21 +24,22 @@ import (
 	"tamtam/swss/schema"
 )
 
-// as makes a request one of a user.
+// as adds a user's credentials to a request.
 func as(name, password string) func(*http.Request) {
 	return func(r *http.Request) { r.SetBasicAuth(name, password) }
 }
 
-// pagePlant is a plant with a page: routes, a rule that drops, and every feature that one switch has something to say
-// of.
-func pagePlant(t *testing.T, now func() time.Time) (*plant, *switchpage.Server, string) {
+// pagePlant returns a plant with a page: routes, a rule that drops, and every feature that a page of one switch
+// shows.
+func pagePlant(t *testing.T, now func() time.Time) (*liveSwitch, *switchpage.Server, string) {
 	t.Helper()
 	p := startPlant(t)
 	config := devicetest.RoutedPorts()
 	config["DEVICE_METADATA"]["localhost"]["hostname"] = "leaf<1>"
 	config["TAM_FEATURES_TABLE"]["ALTMARK"] = swss.FieldValues{"status": "ACTIVE"}
 	config["TAM_FEATURES_TABLE"]["FLYMON"] = swss.FieldValues{"status": "ACTIVE"}
-	config["PORT"]["Ethernet8"] = swss.FieldValues{"lanes": "none", "speed": "100000"} // refused, so that it is not there
+	// rejected, so that it does not exist
+	config["PORT"]["Ethernet8"] = swss.FieldValues{"lanes": "none", "speed": "100000"}
 	config["ACL_RULE"]["TAM|all"] = swss.FieldValues{"IN_PORTS": "Ethernet0"}
 	config["TAM_TAILSTAMPING_TABLE"]["lost"] = swss.FieldValues{"flowgroup": "nowhere"}
 	config["TAM_ALTMARK_TABLE"] = map[string]swss.FieldValues{"marked": {
@@ -59,7 +60,7 @@ func pagePlant(t *testing.T, now func() time.Time) (*plant, *switchpage.Server, 
 		t.Fatal(err)
 	}
 	t.Cleanup(engine.Close)
-	// Here syncd answers, however slow the machine is.
+	// Here syncd answers, even on a slow machine.
 	s, err := switchpage.New(switchpage.Config{Engine: engine, Redis: r, Addr: "localhost:0", Now: now,
 		BookWait: time.Minute})
 	if err != nil {
@@ -69,8 +70,8 @@ func pagePlant(t *testing.T, now func() time.Time) (*plant, *switchpage.Server, 
 	return p, s, dir
 }
 
-// shows waits until a page, asked for by ada, says all words.
-func (p *plant) shows(s http.Handler, at string, words ...string) {
+// shows waits until a page, requested by ada, contains all words.
+func (p *liveSwitch) shows(s http.Handler, at string, words ...string) {
 	p.Helper()
 	text, lacks := "", ""
 	defer func() {
@@ -89,12 +90,12 @@ func (p *plant) shows(s http.Handler, at string, words ...string) {
 	})
 }
 
-// The page of a live switch shows what that switch knows, each page of it well-formed, to those of its users who may
-// see that; and says what it does not know.
+// The page of a live switch shows that switch's state to users that may see it. Each page is well-formed, and names
+// unknown values.
 func TestSwitchPage(t *testing.T) {
 	racetest.Live(t)
 	t.Parallel()
-	var ahead atomic.Int64 // of the clock, by which what was read grows old
+	var ahead atomic.Int64 // offset of the clock, which lets readings expire
 	p, s, dir := pagePlant(t, func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) })
 	chip := p.chip.Load()
 	router := [6]byte{}
@@ -111,7 +112,8 @@ func TestSwitchPage(t *testing.T) {
 		in, _ := chip.PortByName("Ethernet0")
 		f := append(append([]byte{}, router[:]...), 2, 0, 0, 0, 0, 1, 8, 0, 0x45, 0, 0, 28, 0, 0, 0, 0, 9, 17, 0, 0, 10, 1, 0,
 			5, 10, 2, 0, dst)
-		_ = chip.Receive(in, chip.Now(), saisim.Frame{Data: append(f, make([]byte, 26)...)}) // a port that is down takes none
+		// a port that is down accepts none
+		_ = chip.Receive(in, chip.Now(), saisim.Frame{Data: append(f, make([]byte, 26)...)})
 	}
 	p.until("the rule drops", func() bool {
 		send(9)
@@ -150,7 +152,7 @@ func TestSwitchPage(t *testing.T) {
 	p.server.Start()
 }
 
-// pageRoles asks for pages as each of the users, and as nobody.
+// pageRoles requests pages as each of the users, and without a user.
 func pageRoles(t *testing.T, s http.Handler) {
 	for _, tt := range []struct {
 		name, password, at string
@@ -184,7 +186,7 @@ func pageRoles(t *testing.T, s http.Handler) {
 	}
 }
 
-// pageByTLS asks for the page as a browser does, with passwords that nobody else can read, and hears of a change.
+// pageByTLS requests the page like a browser, with passwords that others cannot read, and receives a change event.
 func pageByTLS(t *testing.T, s *switchpage.Server, caFile string) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -234,7 +236,7 @@ func pageByTLS(t *testing.T, s *switchpage.Server, caFile string) {
 	}
 }
 
-// Where nobody logs in, the page answers only to names of this machine, and to addresses.
+// Without a login, the page answers only requests for names of this machine, and for addresses.
 func TestSwitchPageAlone(t *testing.T) {
 	racetest.Live(t)
 	t.Parallel()
@@ -281,7 +283,7 @@ func TestSwitchPageAlone(t *testing.T) {
 		_, text := webtest.Get(t, s, "/marking", func(q *http.Request) { q.Host = "localhost" })
 		return strings.Contains(text, "alarm syncd-silent: syncd is silent")
 	})
-	// From here on somebody takes what syncd is asked, and never answers, as a syncd that hangs.
+	// From here on, another client receives the requests to syncd but never answers, like a syncd that hangs.
 	deaf := p.redis.DB(swss.StateDB).Subscribe(t.Context(), schema.PacketTraceChannel)
 	defer deaf.Close()
 	if _, err := deaf.Receive(t.Context()); err != nil {
@@ -291,6 +293,6 @@ func TestSwitchPageAlone(t *testing.T) {
 		r, text := webtest.Get(t, s, "/drops", func(q *http.Request) { q.Host = "localhost" })
 		return r.StatusCode == http.StatusOK && strings.Contains(text, "syncd has not answered") &&
 			strings.Contains(text, "orchagent has not reported for 5s") &&
-			!strings.Contains(text, "syncd has not been heard of") // which is an alarm here
+			!strings.Contains(text, "syncd has not been heard of") // for which there is an alarm here
 	})
 }

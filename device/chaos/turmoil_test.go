@@ -21,19 +21,19 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A turmoil is a switch whose configuration changes at random, while whoever uses it lets things happen to the switch.
+// A turmoil is a switch whose configuration changes at random, while its user applies faults to the switch.
 type turmoil struct {
-	*plant
+	*liveSwitch
 	devicetest.RandomConfig
 	want map[string]swss.FieldValues // the configuration, by key of CONFIG_DB
-	log  []string                    // what happened
-	done map[string]int              // and how often, by its kind
-	heal time.Duration               // the longest from the moment when all was mended until all daemons were ready
+	log  []string                    // the events so far
+	done map[string]int              // their numbers by kind
+	heal time.Duration               // the longest time from the end of mending until all daemons were ready
 }
 
-// newTurmoil begins with a configuration in which sessions can be; a failure prints what happened.
-func newTurmoil(p *plant, rnd *rand.Rand) *turmoil {
-	c := &turmoil{plant: p, RandomConfig: devicetest.RandomConfig{Rand: rnd}, done: map[string]int{}}
+// newTurmoil starts with a configuration that allows sessions. After a failure it prints the events.
+func newTurmoil(p *liveSwitch, rnd *rand.Rand) *turmoil {
+	c := &turmoil{liveSwitch: p, RandomConfig: devicetest.RandomConfig{Rand: rnd}, done: map[string]int{}}
 	c.want = c.Ground()
 	c.want["DEVICE_METADATA|localhost"] = devicetest.Metadata["localhost"]
 	p.Cleanup(func() {
@@ -51,12 +51,12 @@ func newTurmoil(p *plant, rnd *rand.Rand) *turmoil {
 	return c
 }
 
-// note notes what happened, and when.
+// note logs an event with its time.
 func (c *turmoil) note(what string) {
 	c.log = append(c.log, time.Now().UTC().Format("15:04:05.000 ")+what)
 }
 
-// kinds are what is counted of what happens, by what the note of it has in it.
+// kinds lists the kinds of events, each with the part of a note by which it is recognised.
 var kinds = []struct{ part, kind string }{
 	{"kill Redis", "Redis is killed and started"},
 	{"kill ", "a daemon is killed"},
@@ -77,7 +77,7 @@ var kinds = []struct{ part, kind string }{
 	{"kind:clock-step", "the clock is set"},
 }
 
-// happened notes and counts what happened to the switch.
+// happened logs and counts a fault of the switch.
 func (c *turmoil) happened(what string) {
 	c.note(what)
 	for _, k := range kinds {
@@ -88,10 +88,10 @@ func (c *turmoil) happened(what string) {
 	}
 }
 
-// mostHeal is how long a switch may take to be well again when nothing is wrong any more.
+// mostHeal is the time limit for the recovery of a switch without any remaining fault.
 const mostHeal = time.Minute
 
-// healed waits until all is well after it was mended, and notes how long that took.
+// healed waits until all daemons are healthy after the repair, and records the elapsed time.
 func (c *turmoil) healed() {
 	c.Helper()
 	mended := time.Now()
@@ -109,10 +109,11 @@ func (c *turmoil) pass(d time.Duration) {
 	}
 }
 
-// change changes the configuration, and writes it if Redis takes it.
+// change changes the configuration, and writes it if Redis accepts it.
 func (c *turmoil) change() string {
 	key, row := c.RandomConfig.Row()
-	for strings.HasPrefix(key, schema.CfgTAMSwitch) { // a new switch id waits until no feature is active: history counts
+	// a new switch id waits until no feature is active, so history counts
+	for strings.HasPrefix(key, schema.CfgTAMSwitch) {
 		key, row = c.RandomConfig.Row()
 	}
 	return c.write(key, row)
@@ -133,7 +134,7 @@ func (c *turmoil) write(key string, row swss.FieldValues) string {
 	return "set " + key
 }
 
-// reload makes CONFIG_DB what is wanted, as soon as Redis takes it.
+// reload makes CONFIG_DB match the configuration, as soon as Redis accepts it.
 func (c *turmoil) reload() {
 	db := c.redis.DB(swss.ConfigDB)
 	c.until("the configuration is loaded", func() bool {
@@ -165,11 +166,11 @@ func (c *turmoil) reload() {
 	})
 }
 
-// freeSwitchID does what an operator has to: a switch id that comes while a feature is active waits until none is.
-// After the loss of a configuration the order in which its rows come back is chance.
+// freeSwitchID acts like an operator: a switch id that is set while a feature is active waits until none is. After
+// the loss of a configuration, the order in which its rows return is random.
 func (c *turmoil) freeSwitchID() {
 	status := func() string {
-		return c.plant.row(swss.StateDB, schema.StateTAMSwitch, schema.TAMGlobalKey)["status"]
+		return c.liveSwitch.row(swss.StateDB, schema.StateTAMSwitch, schema.TAMGlobalKey)["status"]
 	}
 	if status() != "pending" {
 		return
@@ -188,11 +189,11 @@ func (c *turmoil) freeSwitchID() {
 	c.steady()
 }
 
-// steady waits until all daemons have been ready for longer than it takes them to notice something, and returns since
-// when.
+// steady waits until all daemons have been ready for longer than they need to notice a fault. It returns the start of
+// that time.
 func (c *turmoil) steady() (from time.Time) {
 	for from = time.Now(); time.Since(from) < 3*time.Second; {
-		for _, name := range mortals {
+		for _, name := range killable {
 			if state, heard, err := daemons.ReadState(c.Context(), c.redis, name); err != nil || !heard ||
 				state.State != daemons.StateReady {
 				c.ready()
@@ -204,7 +205,7 @@ func (c *turmoil) steady() (from time.Time) {
 	return from
 }
 
-// statuses are what STATE_DB says of rows.
+// statuses returns the statuses of rows in STATE_DB.
 func statuses(t *testing.T, r *swss.Redis) map[string]string {
 	all := map[string]string{}
 	for _, table := range schema.StatusTables() {
@@ -219,7 +220,7 @@ func statuses(t *testing.T, r *swss.Redis) map[string]string {
 	return all
 }
 
-// counted are the names in the maps of COUNTERS_DB.
+// counted returns the names in the maps of COUNTERS_DB.
 func counted(t *testing.T, r *swss.Redis) (names []string) {
 	for _, m := range []string{
 		schema.CountersPortNameMap, schema.CountersLAGNameMap, schema.CountersQueueNameMap, schema.CountersACLRuleMap,
@@ -238,17 +239,17 @@ func counted(t *testing.T, r *swss.Redis) (names []string) {
 	return names
 }
 
-// check compares the switch with a fresh one that was given the same configuration.
+// check compares the switch with a new one that has the same configuration.
 func (c *turmoil) check() {
 	c.Helper()
 	fresh := devicetest.NewServedSim(c.T, device.SimConfig{})
 	for key, row := range c.want {
 		fresh.Redis.DB(swss.ConfigDB).Client().HSet(c.Context(), key, row)
 	}
-	devicetest.Settle(c.T, fresh)
+	devicetest.RunUntilIdle(c.T, fresh)
 	want := strings.Split(devicetest.ViewOf(c.T, fresh.Redis), "\n")
 	var diff string
-	for range 100 { // a window through which an orch looks just now is in the view
+	for range 100 { // the register read of an orch may be in the view
 		if diff = cmp.Diff(want, strings.Split(devicetest.ViewOf(c.T, c.redis), "\n")); diff == "" {
 			break
 		}
@@ -265,7 +266,7 @@ func (c *turmoil) check() {
 	}
 }
 
-// descriptors is how many files a process has open.
+// descriptors returns the number of files that a process has open.
 func descriptors(t *testing.T, pid int) int {
 	files, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
 	if err != nil {

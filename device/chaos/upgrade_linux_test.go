@@ -21,7 +21,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A numberedStream sends frames with a number into one interface, 500 per second, and notes which come out at another.
+// A numberedStream sends numbered frames into one interface, 500 per second, and records those that leave by another.
 type numberedStream struct {
 	t        *testing.T
 	in, out  *rawPort
@@ -31,12 +31,12 @@ type numberedStream struct {
 	sent    int
 	got     []bool // by number
 	twice   int
-	last    time.Time     // when a frame came
-	silence time.Duration // the longest since it was asked for
-	plain   int           // frames that came without a stamp since it was asked for
+	last    time.Time     // when the last frame arrived
+	silence time.Duration // the longest since the counters were reset
+	plain   int           // frames without a stamp since the counters were reset
 }
 
-// numbered is in front of a frame's number.
+// numbered precedes a frame's number.
 const numbered = "tamtam upgrade "
 
 func startStream(t *testing.T, in, out string) *numberedStream {
@@ -124,7 +124,7 @@ func (s *numberedStream) came(n, size int) {
 	}
 }
 
-// flows waits until a frame has come that is sent from now on.
+// flows waits until a frame has arrived that is sent from now on.
 func (s *numberedStream) flows() {
 	s.t.Helper()
 	s.mu.Lock()
@@ -149,13 +149,13 @@ func (s *numberedStream) flows() {
 	}
 }
 
-// A toll is what something cost a stream of frames.
+// A toll counts the effects of an event on a stream of frames.
 type toll struct {
 	sent, lost, twice, plain int
 	silence                  time.Duration
 }
 
-// during is the toll of f.
+// during returns the toll of f.
 func (s *numberedStream) during(f func()) (c toll) {
 	s.t.Helper()
 	s.flows()
@@ -167,7 +167,7 @@ func (s *numberedStream) during(f func()) (c toll) {
 	s.mu.Lock()
 	to := s.sent
 	s.mu.Unlock()
-	s.flows() // and so all of before have come, or do not
+	s.flows() // so all earlier frames have arrived, or never will
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, got := range s.got[from:to] {
@@ -179,12 +179,12 @@ func (s *numberedStream) during(f func()) (c toll) {
 	return c
 }
 
-// upgraded are the services in the order in which the test gives them another image.
+// upgraded lists the services in the order in which the test upgrades them.
 var upgraded = []string{"redis", "orchagent", "tammgrd", "mgmtd", "syncd"}
 
-// One container after the other is replaced by one of another image, while frames of a session go through the chip:
-// none of them is lost, comes twice, or leaves without its stamp, and the session counts on. The chip itself is in
-// syncd: what its upgrade costs is measured. "make upgrade" does it.
+// One container after the other is replaced by one with another image, while frames of a session pass through the
+// chip. No frame is lost, duplicated, or leaves without its stamp, and the session continues counting. The chip
+// itself is in syncd, whose upgrade is only measured. "make upgrade" runs this.
 func TestUpgradeOfContainers(t *testing.T) {
 	config, err := device.ReadConfigDB("../../docker/config_db.json")
 	if err != nil {
@@ -227,7 +227,7 @@ func TestUpgradeOfContainers(t *testing.T) {
 	}
 }
 
-// hostPorts makes the ports' interfaces, moves them to where syncd sees them, and returns their other ends.
+// hostPorts makes the ports' interfaces, moves them into syncd's namespace, and returns their peers.
 func hostPorts(c *composition) (hosts []string) {
 	c.Helper()
 	if os.Geteuid() != 0 {
@@ -251,7 +251,7 @@ func hostPorts(c *composition) (hosts []string) {
 	return hosts
 }
 
-// anotherImage makes the image that containers are upgraded to: the same, and another all the same.
+// anotherImage makes the image to which containers are upgraded: the same content with another id.
 func anotherImage(c *composition) string {
 	c.Helper()
 	const name = "tamtam:upgrade-test"
@@ -264,7 +264,7 @@ func anotherImage(c *composition) string {
 	return name
 }
 
-// counted waits until the session has counted every frame that has come out so far.
+// counted waits until the session has counted every frame that has arrived so far.
 func (s *numberedStream) counted(c *composition, ids map[string]string) {
 	c.Helper()
 	s.mu.Lock()
@@ -276,7 +276,7 @@ func (s *numberedStream) counted(c *composition, ids map[string]string) {
 	}
 	s.mu.Unlock()
 	rows := swss.NewTable(c.redisAt(c.inspect(ids["redis"]).address()).DB(swss.CountersDB), schema.CountersTailStamp)
-	for end := time.Now().Add(10 * time.Second); ; { // one that began anew would need longer
+	for end := time.Now().Add(10 * time.Second); ; { // counters that start again would need longer
 		row, _, err := rows.Get(c.Context(), "web")
 		if err != nil {
 			c.Fatal(err)

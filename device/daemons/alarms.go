@@ -18,70 +18,72 @@ import (
 	"tamtam/swss/schema"
 )
 
-// alarmsStay is how long an alarm is there at least of what is often over before anybody looks: drift that was healed,
-// a database that was emptied.
+// alarmsStay is the minimum time for which a transient alarm stays visible, such as that of healed drift or of an
+// emptied database.
 const alarmsStay = 10 * time.Second
 
-// silentAfter is how long nothing may be heard of a daemon before that is an alarm: all start at once.
+// silentAfter is how long a daemon may send no beat before an alarm is raised. At a start, it is also the time that all
+// daemons have to begin.
 const silentAfter = 2 * beatLife
 
-// Alarms are kept in STATE_DB by mgmtd, since a daemon that is gone cannot say so.
+// Alarms maintains the alarms in STATE_DB. It is part of mgmtd, since a daemon that has ended cannot report that.
 type Alarms struct {
-	redis *swss.Redis
-	rows  *swss.Table
-	heard map[string]time.Time // when something was last heard of a daemon, or the looking began
-	drift map[string]driftSeen
-	since map[string]string           // when an alarm was raised, by id
-	odd   map[string]bool             // daemons that seemed to be two when they were looked at last
-	up    map[string]swss.FieldValues // those that are raised, by id; nil: it is not known what is in the table
-	// standby says that another mgmtd keeps the table; nil: none does.
+	redis    *swss.Redis
+	rows     *swss.Table
+	received map[string]time.Time // time of a daemon's last beat, or of the first look if there was none
+	drift    map[string]driftSeen
+	since    map[string]string           // when an alarm was raised, as text, by id
+	odd      map[string]bool             // daemons whose row seemed to be another process' at the last look
+	up       map[string]swss.FieldValues // raised alarms by id; nil means that the content of the table is unknown
+	// standby reports whether another mgmtd keeps the table; nil means that none does.
 	standby func() bool
-	// troubles are why files do not say what is in force; nil: there are none.
+	// troubles returns why files do not match the configuration in force; nil means that there are no such files.
 	troubles func() []string
-	// objects are what has failed or waits; nil: they are not looked at.
+	// objects holds the objects that failed or wait; nil means that they are not checked.
 	objects *badObjects
-	// warn logs, once at the start, what is not in force; nil: it was logged, or is not to be.
+	// warn logs, once at the start, the configuration that is not in force. nil means that it was logged already, or
+	// must not be.
 	warn  func(text string)
-	began time.Time       // of the first look
+	began time.Time       // time of the first look
 	ready map[string]bool // daemons that were ready at the last look
-	// doubted is set when it was said that the state of the ASIC is unknown since nothing was heard.
-	doubted bool
+	// unknown is set after the state of the ASIC was reported as unknown because no beat arrived.
+	unknown bool
 
 	mu        sync.Mutex
-	incidents map[string]incident // that are told for a while, by id
-	anew      bool                // the table may have been emptied
+	incidents map[string]incident // alarms that stay for a limited time, by id
+	rewrite   bool                // the table may have been emptied
 }
 
-// An incident is what happened to the databases.
+// An incident is an alarm about the databases that ends at a fixed time.
 type incident struct {
 	row   swss.FieldValues
 	until time.Time
 }
 
-// driftSeen is what was heard of a daemon's drift.
+// driftSeen holds the last known drift counter of a daemon.
 type driftSeen struct {
 	count uint64
-	until time.Time // the alarm stays
+	until time.Time // end of the alarm
 }
 
 // NewAlarms returns the alarms of databases, before the first look.
 func NewAlarms(r *swss.Redis) *Alarms {
 	return &Alarms{
 		redis: r, rows: swss.NewTable(r.DB(swss.StateDB), schema.StateAlarm),
-		heard: map[string]time.Time{}, drift: map[string]driftSeen{}, odd: map[string]bool{}, since: map[string]string{},
+		received: map[string]time.Time{}, drift: map[string]driftSeen{}, odd: map[string]bool{}, since: map[string]string{},
 		ready: map[string]bool{},
 
 		incidents: map[string]incident{},
 	}
 }
 
-// lost notes why mgmtd has to begin anew.
+// lost records the cause for which mgmtd must start again.
 func (a *Alarms) lost(why error) { a.lostAt(time.Now(), why) }
 
 func (a *Alarms) lostAt(now time.Time, why error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.anew = true
+	a.rewrite = true
 	rows := map[string]swss.FieldValues{}
 	var emptied *swss.EmptiedError
 	switch {
@@ -95,7 +97,7 @@ func (a *Alarms) lostAt(now time.Time, why error) {
 	}
 }
 
-// recent adds the incidents that are still told.
+// recent adds the incidents that are still visible.
 func (a *Alarms) recent(now time.Time, want map[string]swss.FieldValues) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -106,12 +108,12 @@ func (a *Alarms) recent(now time.Time, want map[string]swss.FieldValues) {
 		}
 		want[id] = m.row
 	}
-	if a.anew {
-		a.anew, a.up = false, nil
+	if a.rewrite {
+		a.rewrite, a.up = false, nil
 	}
 }
 
-// Run looks once per beat, until ctx ends.
+// Run checks once per beat, until ctx ends.
 func (a *Alarms) Run(ctx context.Context) error {
 	l := swss.NewListener(a.redis)
 	defer l.Close()
@@ -120,7 +122,7 @@ func (a *Alarms) Run(ctx context.Context) error {
 	defer tick.Stop()
 	for {
 		if err := a.turn(ctx); err != nil {
-			a.up = nil // Redis is away, or was: nobody can be told, and what is there is not known
+			a.up = nil // Redis is or was away: alarms cannot be written, and the content of the table is unknown
 		}
 		select {
 		case <-ctx.Done():
@@ -130,18 +132,18 @@ func (a *Alarms) Run(ctx context.Context) error {
 	}
 }
 
-// turn looks, unless another mgmtd does.
+// turn checks, unless another mgmtd does.
 func (a *Alarms) turn(ctx context.Context) error {
 	if a.standby != nil && a.standby() {
 		a.up = nil
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, beatLife/2) // a connection may hang, and a new one not
+	ctx, cancel := context.WithTimeout(ctx, beatLife/2) // a connection may hang while a new one would work
 	defer cancel()
 	return a.Look(ctx, time.Now())
 }
 
-// Look raises and clears alarms by what the daemons say of themselves.
+// Look raises and clears alarms according to the daemons' own reports.
 func (a *Alarms) Look(ctx context.Context, now time.Time) error {
 	want := map[string]swss.FieldValues{}
 	others, err := BesideHere(ctx, a.redis)
@@ -201,7 +203,8 @@ func (a *Alarms) Look(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// configured adds the alarms of objects that have failed or wait, and logs at the start what is not in force.
+// configured adds the alarms of objects that failed or wait. At the start it logs the configuration that is not in
+// force.
 func (a *Alarms) configured(ctx context.Context, now time.Time, want map[string]swss.FieldValues) error {
 	if a.objects == nil {
 		return nil
@@ -228,7 +231,7 @@ func (a *Alarms) configured(ctx context.Context, now time.Time, want map[string]
 	return nil
 }
 
-// date notes since when each alarm is there, also where the table is emptied meanwhile.
+// date records when each alarm was first raised. The times survive if the table is emptied meanwhile.
 func (a *Alarms) date(now time.Time, want map[string]swss.FieldValues) {
 	for id := range a.since {
 		if want[id] == nil {
@@ -248,15 +251,16 @@ func (a *Alarms) ask(ctx context.Context, now time.Time, name string, want map[s
 	if err != nil {
 		return err
 	}
-	if last, asked := a.heard[name]; heard || !asked {
-		a.heard[name] = now
+	if last, asked := a.received[name]; heard || !asked {
+		a.received[name] = now
 	} else if now.Sub(last) > silentAfter {
 		text := fmt.Sprintf("nothing was heard of %s since %s", name, last.UTC().Format(time.RFC3339))
 		raise(want, name, schema.AlarmSilent, schema.SeverityCritical, text)
 	}
 	a.ready[name] = heard && state.State == StateReady
 	if !heard {
-		// A row from before Redis' clock was set back would stay, for all who read it, until that time has come.
+		// A row from before Redis' clock was set back would stay for all its readers until that time is reached
+		// again.
 		row := a.redis.DB(swss.StateDB)
 		return row.Client().PExpire(ctx, healthTable+row.Separator()+name, beatLife).Err()
 	}
@@ -270,7 +274,7 @@ func (a *Alarms) ask(ctx context.Context, now time.Time, name string, want map[s
 	if err != nil {
 		return err
 	}
-	count, _ := strconv.ParseUint(row[drift.FieldDrift], 10, 64) // no row: it compares nothing
+	count, _ := strconv.ParseUint(row[drift.FieldDrift], 10, 64) // without a row, the daemon compares nothing
 	seen := a.drift[name]
 	if count > seen.count || row[drift.FieldState] == drift.Differs {
 		seen.until = now.Add(alarmsStay)
@@ -287,8 +291,8 @@ func (a *Alarms) ask(ctx context.Context, now time.Time, name string, want map[s
 	return nil
 }
 
-// stranger adds an alarm where the word of a daemon is not of the process that has the databases, if that was so at the
-// last look too: a daemon that begins takes one database after the other.
+// stranger adds an alarm if a daemon's row is not from the process that has the databases. It does so only at the
+// second look in a row, since a daemon that starts claims one database after the other.
 func (a *Alarms) stranger(
 	ctx context.Context, name string, state DaemonState, want map[string]swss.FieldValues,
 ) error {
@@ -303,8 +307,8 @@ func (a *Alarms) stranger(
 	return nil
 }
 
-// databases adds the alarms that are in the databases: of one without a configuration, and of an ASIC whose state
-// orchagent says is unknown.
+// databases adds the alarms that the databases contain: of one without a configuration, and of an ASIC whose state
+// orchagent reports as unknown.
 func (a *Alarms) databases(ctx context.Context, want map[string]swss.FieldValues) error {
 	empty, err := a.redis.DB(swss.ConfigDB).Empty(ctx)
 	if err != nil {
@@ -327,7 +331,7 @@ func (a *Alarms) databases(ctx context.Context, want map[string]swss.FieldValues
 	return a.wires(ctx, want)
 }
 
-// conflicts adds an alarm for each interface of whose addresses a host has one.
+// conflicts adds an alarm for each interface with an address that a host has too.
 func (a *Alarms) conflicts(ctx context.Context, want map[string]swss.FieldValues) error {
 	rows, err := swss.NewTable(a.redis.DB(swss.StateDB), schema.StateHostAddress).Dump(ctx)
 	if err != nil && !swss.IsMisuse(err) {
@@ -370,7 +374,7 @@ func (a *Alarms) wires(ctx context.Context, want map[string]swss.FieldValues) er
 	}
 	for name, wire := range wires {
 		most, err := strconv.Atoi(wire[schema.WireMTU])
-		if err != nil { // the interface is not there
+		if err != nil { // the interface does not exist
 			continue
 		}
 		mtu, of, err := a.configuredMTU(ctx, name, lagOf[name])
@@ -387,8 +391,8 @@ func (a *Alarms) wires(ctx context.Context, want map[string]swss.FieldValues) er
 	return nil
 }
 
-// configuredMTU returns the MTU of a port as it is configured, or that of its PortChannel and whose it is. It returns 0
-// if there is no valid row.
+// configuredMTU returns the configured MTU of a port or of its PortChannel, and in the latter case a suffix that
+// names it. It returns 0 if there is no valid row.
 func (a *Alarms) configuredMTU(ctx context.Context, port, lag string) (mtu int, of string, err error) {
 	table, key := schema.CfgPort, port
 	if lag != "" {
@@ -411,7 +415,7 @@ func (a *Alarms) configuredMTU(ctx context.Context, port, lag string) (mtu int, 
 	return mtu, of, nil
 }
 
-// statusUnknown is the status of what was in force when the state of the ASIC was known last.
+// statusUnknown is the status of rows that were in force when the state of the ASIC was last known.
 const statusUnknown = "unknown"
 
 func raise(want map[string]swss.FieldValues, resource, kind, severity, text string) {
@@ -421,16 +425,17 @@ func raise(want map[string]swss.FieldValues, resource, kind, severity, text stri
 	}
 }
 
-// vouched says in orchagent's place that the state of the ASIC is unknown, when nothing is heard any more of orchagent
-// nor of a syncd that would go on without it. An orchagent that hangs and goes on finds its mark gone, and begins anew.
+// vouched reports in orchagent's place that the state of the ASIC is unknown. It does so when neither orchagent nor
+// syncd sends beats any more. syncd could continue without orchagent. An orchagent that hung and continues finds its
+// mark removed, and starts again.
 func (a *Alarms) vouched(ctx context.Context, now time.Time) error {
 	for _, name := range []string{"orchagent", "syncd"} {
-		if now.Sub(a.heard[name]) <= beatLife {
-			a.doubted = false
+		if now.Sub(a.received[name]) <= beatLife {
+			a.unknown = false
 			return nil
 		}
 	}
-	if a.doubted {
+	if a.unknown {
 		return nil
 	}
 	for _, db := range []swss.DBName{swss.StateDB, swss.ApplDB} {
@@ -439,7 +444,7 @@ func (a *Alarms) vouched(ctx context.Context, now time.Time) error {
 		}
 	}
 	why := "nothing is heard of orchagent, nor of syncd"
-	_, err := orch.Doubter{Redis: a.redis}.Doubt(ctx, doubtText(why), now)
-	a.doubted = err == nil
+	_, err := orch.ASICMarker{Redis: a.redis}.MarkUnknown(ctx, unknownText(why), now)
+	a.unknown = err == nil
 	return err
 }

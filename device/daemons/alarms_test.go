@@ -21,9 +21,9 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// An alarm is raised when a daemon is gone, is not ready, has seen drift, or is not the one that has the databases,
-// when databases are emptied, Redis is another, or the state of the ASIC is unknown; it goes when that is over. Its
-// time is when it was raised.
+// An alarm is raised when a daemon has ended, is not ready, has detected drift, or is not the process that owns the
+// databases. Others are raised when databases are emptied, Redis is replaced, or the state of the ASIC is unknown. An
+// alarm is cleared when its cause ends. Its time is when it was raised.
 func TestAlarms(t *testing.T) {
 	r := swsstest.Start(t)
 	state := r.DB(swss.StateDB)
@@ -42,8 +42,8 @@ func TestAlarms(t *testing.T) {
 	}
 	tell := func(name, reason string) {
 		h := alive[name]
-		if h.tell(reason); reason == "" {
-			h.clock = func() time.Time { return h.state.Since.Add(settleTime) }
+		if h.report(reason); reason == "" {
+			h.clock = func() time.Time { return h.state.Since.Add(debounceTime) }
 		}
 	}
 	row := func(db swss.DBName, key string, fields ...any) {
@@ -61,7 +61,7 @@ func TestAlarms(t *testing.T) {
 		mark(name)
 	}
 	row(swss.ConfigDB, "PORT|Ethernet0", "speed", "100000")
-	// A mgmtd that is gone may have left one.
+	// A former mgmtd may have left an alarm.
 	if err := swss.NewTable(state, schema.StateAlarm).Set(t.Context(), "old",
 		swss.FieldValues{"text": "old"}); err != nil {
 		t.Fatal(err)
@@ -188,12 +188,12 @@ func TestAlarms(t *testing.T) {
 	}
 }
 
-// alarmsTold are the alarms that a subscriber believes in, by id.
+// alarmsTold holds the alarms that a subscriber has received, by id.
 type alarmsTold struct {
 	t     *testing.T
 	rpc   gpb.GNMI_SubscribeClient
 	rows  map[string]swss.FieldValues
-	first bool // the sync_response has come
+	first bool // the sync_response has arrived
 }
 
 // subscribeAlarms subscribes to alarms of a server on the databases, on change.
@@ -228,7 +228,7 @@ func subscribeAlarms(t *testing.T, r *swss.Redis) *alarmsTold {
 	return &alarmsTold{t: t, rpc: rpc, rows: map[string]swss.FieldValues{}}
 }
 
-// next takes a message.
+// next receives a message.
 func (a *alarmsTold) next() {
 	a.t.Helper()
 	m, err := a.rpc.Recv()
@@ -255,7 +255,7 @@ func (a *alarmsTold) next() {
 	}
 }
 
-// are waits until the subscriber believes in these rows, whole.
+// are waits until the subscriber has exactly these rows.
 func (a *alarmsTold) are(want map[string]swss.FieldValues) {
 	a.t.Helper()
 	for !a.first || !reflect.DeepEqual(a.rows, want) {

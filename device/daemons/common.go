@@ -19,36 +19,35 @@ import (
 // Common has the options of every daemon. The zero value is usable.
 type Common struct {
 	Log *slog.Logger
-	// Rec takes swss.rec and sairedis.rec lines: every task and every SAI call.
+	// Rec receives the lines of swss.rec and sairedis.rec: every task and every SAI call.
 	Rec io.Writer
-	// Backend, if set, sits between syncd and the chip: fault injection in tests, time-keeping in
-	// benchmarks.
+	// Backend, if set, wraps the chip for syncd: fault injection in tests, time measurement in benchmarks.
 	Backend func(sai.API) sai.API
-	// AllowFaults has the daemon take faults on purpose, see package fault.
+	// AllowFaults makes the daemon accept deliberate faults; see package fault.
 	AllowFaults bool
-	// StaticLAGs says that nobody speaks LACP on this switch: PortChannels are static.
+	// StaticLAGs means that no daemon speaks LACP on this switch, so PortChannels are static.
 	StaticLAGs bool
-	// SFlowAgent reports how sflowd is; nil: as its row in STATE_DB has it.
+	// SFlowAgent reports the state of sflowd; nil means that its row in STATE_DB is used.
 	SFlowAgent func(context.Context) (sflowmgr.Agent, error)
-	// Now is syncd's clock; nil: the wall clock.
+	// Now is syncd's clock; nil means the wall clock.
 	Now func() time.Time
-	// Renew reports whether a daemon may begin anew to heal drift; nil: it may.
+	// Renew reports whether a daemon may start again to heal drift; nil means that it always may.
 	Renew func() bool
 
-	faults *fault.Desk // nil: of a simulation
-	health *health     // nil: nobody is told
-	doubt  *doubt      // of the ASIC; nil: nobody is told
-	syncd  *signs      // nil: nobody looks at it
-	claim  *swss.Claim // nil: nobody else has the databases
+	faults    *fault.Controller // nil in a simulation
+	health    *health           // nil means that health is not reported
+	asicState *asicState        // reports that the ASIC's state is unknown; nil means that this is not reported
+	syncd     *signs            // nil means that syncd is not watched
+	claim     *swss.Claim       // nil means that no other process uses the databases
 }
 
-// of returns the options of one life of a daemon.
+// of returns the options for one run of a daemon.
 func (c Common) of(h *health, claim *swss.Claim) Common {
 	c.health, c.claim = h, claim
 	return c
 }
 
-// Layered returns a chip as syncd is to see it, behind what is injected.
+// Layered returns the chip as syncd sees it, behind the layers that inject faults.
 func (c Common) Layered(chip sai.API) sai.API {
 	if c.Backend != nil {
 		chip = c.Backend(chip)
@@ -56,20 +55,19 @@ func (c Common) Layered(chip sai.API) sai.API {
 	return c.faults.SAI(chip)
 }
 
-// Options are those of a daemon of managers or orchs.
+// Options returns the options of a daemon of managers or orchs.
 func (c Common) Options() orch.Options {
 	opts := orch.Options{Logger: c.Log, Recorder: c.Rec, Disturb: c.faults.Disturb()}
 	if c.health != nil {
-		opts.Tell, opts.Check = c.health.tell, c.claim.Check
+		opts.Report, opts.Check = c.health.report, c.claim.Check
 	}
-	if c.doubt != nil {
-		opts.Doubted = func() bool { return c.doubt.why() != "" }
+	if c.asicState != nil {
+		opts.ASICUnknown = func() bool { return c.asicState.why() != "" }
 	}
 	return opts
 }
 
-// switchMAC returns the switch's own address: that of DEVICE_METADATA, or the
-// fallback.
+// switchMAC returns the switch's own address: that of DEVICE_METADATA, or the fallback.
 func switchMAC(ctx context.Context, r *swss.Redis) (sai.MAC, error) {
 	row, _, err := swss.NewTable(r.DB(swss.ConfigDB), schema.CfgDeviceMetadata).Get(ctx, "localhost")
 	if err != nil {
@@ -81,10 +79,10 @@ func switchMAC(ctx context.Context, r *swss.Redis) (sai.MAC, error) {
 	return fallbackMAC(), nil
 }
 
-// fallbackMAC is the first locally administered address.
+// fallbackMAC returns the first locally administered address.
 func fallbackMAC() sai.MAC { return sai.MAC{2, 0, 0, 0, 0, 1} }
 
-// ended drops the error that only says that the caller's context has ended.
+// ended replaces the error of a cancelled context by nil.
 func ended(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return nil
@@ -92,7 +90,7 @@ func ended(err error) error {
 	return err
 }
 
-// Named returns the options of one daemon, whose log says which it is.
+// Named returns the options of one daemon, whose log contains its name.
 func (c Common) Named(daemon string) Common {
 	c.Log = logOf(c).With("daemon", daemon)
 	return c

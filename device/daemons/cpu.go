@@ -11,14 +11,14 @@ import (
 	"tamtam/saisim"
 )
 
-// A cpuSide is a chip's side of its CPU port; that of a nil hub is one that nobody listens to.
+// A cpuSide is a chip's side of its CPU port; with a nil hub, no client can be attached.
 type cpuSide struct {
 	chip    *saisim.Chip
 	hub     *cpuport.Hub
-	samples *cpuport.Hub // for those alone that are sampled or dropped
+	samples *cpuport.Hub // receives only sampled and dropped packets
 }
 
-// newCPUSide joins a chip to hubs, which may have been another chip's before.
+// newCPUSide connects a chip to hubs, which may have belonged to another chip before.
 func newCPUSide(chip *saisim.Chip, hub, samples *cpuport.Hub) cpuSide {
 	for _, h := range []*cpuport.Hub{hub, samples} {
 		if h != nil {
@@ -32,7 +32,7 @@ func newCPUSide(chip *saisim.Chip, hub, samples *cpuport.Hub) cpuSide {
 	return c
 }
 
-// punt takes a frame that the chip gives to the CPU.
+// punt passes on a frame that the chip sends to the CPU.
 func (c cpuSide) punt(o *saisim.Out) {
 	if o.Sample.Rate > 0 {
 		c.sampled(o)
@@ -43,16 +43,16 @@ func (c cpuSide) punt(o *saisim.Out) {
 	}, uint16(o.In))
 }
 
-// sampled takes a sample.
+// sampled passes on a sample.
 func (c cpuSide) sampled(o *saisim.Out) {
 	p := SamplePacket(c.chip, o)
 	c.samples.PuntSample(p, uint16(o.In), uint16(o.Sample.Port))
 }
 
-// mostOfFrame is how much of a frame goes with a sample: more than datagrams have.
+// mostOfFrame is the number of bytes of a frame that go with a sample. It exceeds what datagrams contain.
 const mostOfFrame = 256
 
-// SamplePacket returns a sample as clients of a CPU port get it, but for names of ports.
+// SamplePacket returns a sample as clients of a CPU port receive it, but without names of ports.
 func SamplePacket(chip *saisim.Chip, o *saisim.Out) cpuport.Packet {
 	s := &o.Sample
 	p := cpuport.Packet{
@@ -63,7 +63,7 @@ func SamplePacket(chip *saisim.Chip, o *saisim.Out) cpuport.Packet {
 			NextHop: s.NextHop, Prefix: s.Prefix, Rule: s.Rule,
 		},
 	}
-	if s.Entry != 0 && s.Rule == "" { // nobody knows that rule, but the sample is none of the port's
+	if s.Entry != 0 && s.Rule == "" { // that rule is unknown, but the sample is not one of the port's sampler
 		p.Sample.Rule = s.Entry.String()
 	}
 	if s.Dropped {
@@ -72,19 +72,19 @@ func SamplePacket(chip *saisim.Chip, o *saisim.Out) cpuport.Packet {
 	return p
 }
 
-// A droppedSide tells of packets that the chip has dropped: of no more in a second of its time than the most that a
+// A droppedSide reports packets that the chip drops. Per second of the chip's time, it reports at most as many as a
 // collector can be notified of.
 type droppedSide struct {
 	cpuSide
 	second int64
 	n      int
-	lost   map[saisim.PortID]uint64 // of which nobody was told, by the port where they came in
+	lost   map[saisim.PortID]uint64 // unreported drops by ingress port
 }
 
-// mostDrops is the largest limit that an operator can set.
+// mostDrops is the largest limit that an operator can set, in drops per second.
 const mostDrops = 500
 
-// dropped is told of a drop.
+// dropped passes on a drop, or counts it as lost.
 func (c *droppedSide) dropped(d *saisim.Drop) {
 	if !IsDrop(d) || !c.samples.Listens() {
 		return
@@ -105,14 +105,14 @@ func (c *droppedSide) dropped(d *saisim.Drop) {
 	c.samples.PuntSample(p, uint16(d.In), uint16(d.Port))
 }
 
-// trapSample is the trap of samples, as SONiC calls it.
+// trapSample is SONiC's name for the trap of samples.
 const trapSample = "sample_packet"
 
-// IsDrop reports whether a packet was lost that collectors are notified of. Copies for mirror sessions and samples are
-// none, nor what the CPU has.
+// IsDrop reports whether a drop is one that collectors are notified of. It returns false for copies for mirror
+// sessions, for samples, and for packets that the CPU received.
 func IsDrop(d *saisim.Drop) bool { return !d.Mirror && !d.Punted && d.Trap.String() != trapSample }
 
-// DropPacket returns a dropped packet as clients of a CPU port get it, but for names of ports.
+// DropPacket returns a dropped packet as clients of a CPU port receive it, but without names of ports.
 func DropPacket(at time.Time, d *saisim.Drop) cpuport.Packet {
 	return cpuport.Packet{
 		Time: at, Data: d.Data[:min(len(d.Data), mostOfFrame)], Len: d.Len,
@@ -120,13 +120,13 @@ func DropPacket(at time.Time, d *saisim.Drop) cpuport.Packet {
 	}
 }
 
-// frames is where the frames come from that a client sends.
+// frames returns the channel of the frames that a client sends.
 func (c cpuSide) frames() <-chan cpuport.Frame { return c.hub.Frames() }
 
-// send has the chip send a frame of the client's, now, and lets the client know if it does not.
+// send makes the chip send a client's frame now, and returns any error to the client.
 func (c cpuSide) send(f cpuport.Frame) { c.hub.Done(f, Inject(c.chip, &f)) }
 
-// Inject has the chip send a frame of the host's.
+// Inject makes the chip send a frame of the host.
 func Inject(chip *saisim.Chip, f *cpuport.Frame) error {
 	frame := saisim.Frame{Data: f.Data}
 	if f.Port == "" {

@@ -15,7 +15,7 @@ import (
 	"tamtam/swss"
 )
 
-// cpuChip returns a chip with a port Ethernet0 that is up, and what leaves it.
+// cpuChip returns a chip with a port Ethernet0 that is up.
 func cpuChip(t *testing.T) *saisim.Chip {
 	t.Helper()
 	chip, err := saisim.New(saisim.Config{Profile: profile.Small(), Start: time.Unix(0, 0)})
@@ -45,8 +45,8 @@ func cpuChip(t *testing.T) *saisim.Chip {
 	return chip
 }
 
-// A frame that the live chip punts gets to a client with the name of its port and trap; one that the client sends
-// leaves at once, although the chip is idle, and one for a port that is not there is refused by name.
+// A frame that the live chip punts reaches a client with the names of its port and trap. A frame that the client
+// sends leaves immediately although the chip is idle, and one for an unknown port is rejected by name.
 func TestCPUPortOfALiveChip(t *testing.T) {
 	chip, hub := cpuChip(t), cpuport.New()
 	line, err := hub.Attach("a test")
@@ -78,7 +78,7 @@ func TestCPUPortOfALiveChip(t *testing.T) {
 		t.Errorf("left at port %d", port)
 	}
 	lldp := append([]byte{1, 0x80, 0xc2, 0, 0, 0xe, 2, 0, 0, 0, 0, 1, 0x88, 0xcc}, make([]byte, 46)...)
-	for err = errors.New("not yet"); err != nil; { // time goes on meanwhile
+	for err = errors.New("not yet"); err != nil; { // meanwhile time advances
 		err = chip.Receive(0, chip.Now()+1000, saisim.Frame{Data: lldp})
 	}
 	p, err := line.Receive(ctx)

@@ -13,7 +13,7 @@ import (
 	"tamtam/host/cpuport"
 )
 
-// A CPULine is a client's line to a CPU port, in this process or over a socket.
+// A CPULine is a client's connection to a CPU port, in this process or over a socket.
 type CPULine interface {
 	Receive(ctx context.Context) (cpuport.Packet, error)
 	Send(f cpuport.Frame) error
@@ -24,7 +24,8 @@ type CPULine interface {
 // An attach function makes its caller the client of a CPU port.
 type attach func() (CPULine, error)
 
-// AtSocket attaches to the CPU port, or the samples, that a syncd serves at a socket, under a client's name.
+// AtSocket returns a function that attaches to a syncd's CPU port, or its samples, at a socket. client is the name
+// under which it attaches.
 func AtSocket(path, client string) func() (CPULine, error) {
 	return func() (CPULine, error) {
 		c, err := cpuport.Dial(path, client)
@@ -35,7 +36,7 @@ func AtSocket(path, client string) func() (CPULine, error) {
 	}
 }
 
-// AtHub attaches to a CPU port in this process.
+// AtHub returns a function that attaches to a CPU port in this process.
 func AtHub(hub *cpuport.Hub, client string) func() (CPULine, error) {
 	return func() (CPULine, error) {
 		l, err := hub.Attach(client + ", in this process")
@@ -46,12 +47,12 @@ func AtHub(hub *cpuport.Hub, client string) func() (CPULine, error) {
 	}
 }
 
-// A heldLine is a line that is attached again when it was lost.
+// A heldLine is a connection that is attached again after it was lost.
 type heldLine struct {
-	client, what string // who has it, and what it is
+	client, what string // the client's name, and what it is connected to
 	log          *slog.Logger
-	lacks        atomic.Pointer[string]         // why there is none; "": there is
-	counts       atomic.Pointer[cpuport.Counts] // as last asked for
+	lacks        atomic.Pointer[string]         // why there is no connection; "" if there is one
+	counts       atomic.Pointer[cpuport.Counts] // last read counters
 }
 
 func newHeldLine(client, what string, log *slog.Logger) *heldLine {
@@ -60,10 +61,10 @@ func newHeldLine(client, what string, log *slog.Logger) *heldLine {
 	return h
 }
 
-// lack says why there is no line.
+// lack returns why there is no connection, "" if there is one.
 func (h *heldLine) lack(context.Context) string { return *h.lacks.Load() }
 
-// counted returns what the line has counted; false: that is not known.
+// counted returns the line's counters. It returns false if they are unknown.
 func (h *heldLine) counted() (cpuport.Counts, bool) {
 	c := h.counts.Load()
 	if c == nil {
@@ -72,13 +73,13 @@ func (h *heldLine) counted() (cpuport.Counts, bool) {
 	return *c, true
 }
 
-// Waits for a line, and how often what it has counted is asked for.
+// Waits between attempts to attach, and between reads of the counters.
 const (
 	attachPeriod = 500 * time.Millisecond
 	countPeriod  = 2 * time.Second
 )
 
-// run attaches, again and again, and serves until ctx ends.
+// run attaches, repeatedly, and serves until ctx ends.
 func (h *heldLine) run(ctx context.Context, line attach, serve func(context.Context, CPULine) error) error {
 	for {
 		l, err := line()
@@ -109,7 +110,7 @@ func (h *heldLine) serve(ctx context.Context, l CPULine, serve func(context.Cont
 	return errors.Join(g.Wait(), l.Close())
 }
 
-// ask asks now and then what the line has counted.
+// ask reads the line's counters periodically.
 func (h *heldLine) ask(ctx context.Context, l CPULine) error {
 	tick := time.NewTicker(countPeriod)
 	defer tick.Stop()

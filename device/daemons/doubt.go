@@ -12,26 +12,28 @@ import (
 	"tamtam/swss"
 )
 
-// A doubt is why it is not known at the moment what the ASIC does. While there is one, STATE_DB says that of every row
-// in force, orchagent is not ready, and keeps back what becomes of rows.
-type doubt struct {
-	doubter orch.Doubter
-	health  *health
-	log     *slog.Logger
+// A asicState holds the reason why the state of the ASIC is currently unknown. While there is a reason, STATE_DB
+// reports it for every row in force. orchagent is then not ready, and does not report results of rows.
+type asicState struct {
+	marker orch.ASICMarker
+	health *health
+	log    *slog.Logger
 
-	mu     sync.Mutex
-	reason string
-	tells  func(why string) // hears the reason while it is not sure what the ASIC does; nil: nobody
-	sure   bool             // what was in force is in force again when the doubt ends; else that is yet to be found
-	change chan struct{}    // holds a value when one of them has changed
+	mu      sync.Mutex
+	reason  string
+	reports func(why string) // receives the reason while sure is false; nil means that nothing receives it
+	// sure means that rows that were in force will be in force again when the state is known. If it is false, that is
+	// unknown.
+	sure   bool
+	change chan struct{} // holds a value when reason or sure has changed
 }
 
-func newDoubt(r *swss.Redis, h *health, log *slog.Logger) *doubt {
-	return &doubt{doubter: orch.Doubter{Redis: r, Owner: h.owner}, health: h, log: log, change: make(chan struct{}, 1)}
+func newASICState(r *swss.Redis, h *health, log *slog.Logger) *asicState {
+	return &asicState{marker: orch.ASICMarker{Redis: r, Owner: h.owner}, health: h, log: log, change: make(chan struct{}, 1)}
 }
 
-// applied says that the ASIC does what is configured, or will have as soon as syncd answers.
-func (d *doubt) applied() {
+// applied records that the ASIC matches the configuration, or will as soon as syncd answers.
+func (d *asicState) applied() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.sure = true
@@ -39,69 +41,69 @@ func (d *doubt) applied() {
 }
 
 // changed wakes run. The caller holds mu.
-func (d *doubt) changed() {
+func (d *asicState) changed() {
 	select {
 	case d.change <- struct{}{}:
 	default:
 	}
 }
 
-func (d *doubt) isSure() bool {
+func (d *asicState) isSure() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.sure
 }
 
-// say sets the reason; "" ends the doubt.
-func (d *doubt) say(why string) {
+// say sets the reason; "" means that the state of the ASIC is known again.
+func (d *asicState) say(why string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.reason == why {
 		return
 	}
 	d.reason = why
-	if !d.sure && d.tells != nil {
-		d.tells(why)
+	if !d.sure && d.reports != nil {
+		d.reports(why)
 	}
 	d.changed()
 }
 
-// why returns the reason, "" if there is no doubt.
-func (d *doubt) why() string {
+// why returns the reason, "" if the state of the ASIC is known.
+func (d *asicState) why() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.reason
 }
 
-// lacks is why orchagent is not ready, "" if it is.
-func (d *doubt) lacks(context.Context) string {
+// lacks returns why orchagent is not ready, "" if it is.
+func (d *asicState) lacks(context.Context) string {
 	why := d.why()
 	if why != "" {
-		why = doubtText(why)
+		why = unknownText(why)
 	}
 	return why
 }
 
-// lookAgain is how long after a doubt was told it is looked whether something else was written at that moment.
+// lookAgain is the wait after which rows are marked as unknown again, in case others were written meanwhile.
 const lookAgain = time.Second
 
-// run keeps STATE_DB to the doubt until ctx ends. tellPorts is called when a doubt has ended and the ASIC does what is
-// configured: it tells how ports are.
-func (d *doubt) run(ctx context.Context, tellPorts func(context.Context) error) {
-	rows, ports := false, false // are told to be unknown
+// run keeps STATE_DB in line with the reason until ctx ends. When the state is known again and the ASIC matches the
+// configuration, it calls tellPorts, which reports the state of ports.
+func (d *asicState) run(ctx context.Context, tellPorts func(context.Context) error) {
+	rows, ports := false, false // are reported as unknown
 	for {
 		var again <-chan time.Time
 		switch why := d.why(); {
 		case why != "":
 			rows, ports = true, true
 			d.health.hurry()
-			if n, err := d.tell(ctx, why); n > 0 || err != nil {
+			if n, err := d.report(ctx, why); n > 0 || err != nil {
 				again = time.After(lookAgain)
 			}
 		case !d.isSure():
-			rows = false // what becomes of them is yet to be told
+			rows = false // their results are still to be reported
 		case ports:
-			if err := errors.Join(d.believe(ctx, rows), tellPorts(ctx)); err != nil {
+			if err := errors.Join(d.restore(ctx, rows), tellPorts(ctx)); err != nil {
 				again = time.After(lookAgain)
 				break
 			}
@@ -118,36 +120,37 @@ func (d *doubt) run(ctx context.Context, tellPorts func(context.Context) error) 
 	}
 }
 
-// believe says that rows are what they were, if they are told to be unknown.
-func (d *doubt) believe(ctx context.Context, rows bool) error {
+// restore restores the status of rows that were reported as unknown.
+func (d *asicState) restore(ctx context.Context, rows bool) error {
 	if !rows {
 		return nil
 	}
-	return d.doubter.Believe(ctx, time.Now())
+	return d.marker.Restore(ctx, time.Now())
 }
 
-// tell says in STATE_DB that the state of the ASIC is unknown, and returns of how many rows that was not known.
-func (d *doubt) tell(ctx context.Context, why string) (int, error) {
-	n, err := d.doubter.Doubt(ctx, doubtText(why), time.Now())
+// report reports in STATE_DB that the state of the ASIC is unknown. It returns the number of rows whose status it
+// changed to unknown.
+func (d *asicState) report(ctx context.Context, why string) (int, error) {
+	n, err := d.marker.MarkUnknown(ctx, unknownText(why), time.Now())
 	if n > 0 || err != nil {
 		d.log.Warn("the state of the ASIC is unknown", "because", why, "rows", n, "error", err)
 	}
 	return n, err
 }
 
-func doubtText(why string) string { return "the state of the ASIC is unknown: " + why }
+func unknownText(why string) string { return "the state of the ASIC is unknown: " + why }
 
-// signs are what orchagent sees of syncd without asking it.
+// signs observes syncd for orchagent without sending it requests.
 type signs struct {
-	redis *swss.Redis
-	claim *swss.Claim
-	run   string // of the syncd that this life of orchagent works with; "": none is known, or it has no name
-	told  bool   // one without a name has been told what to poll
+	redis    *swss.Redis
+	claim    *swss.Claim
+	run      string // name of the syncd run that this run of orchagent works with; "" if unknown, or if it has no name
+	reported bool   // a syncd without a name has received what to poll
 }
 
-// look looks. Where Redis cannot be asked, nothing is seen.
+// look observes syncd. If Redis cannot be read, it reports nothing.
 func (s *signs) look(ctx context.Context) sairedis.Sign {
-	if err := s.claim.Check(ctx); errors.Is(err, swss.ErrAnew) {
+	if err := s.claim.Check(ctx); errors.Is(err, swss.ErrReset) {
 		return sairedis.Sign{Gone: swss.Why(err)}
 	}
 	nothing := sairedis.Sign{Says: true}
@@ -167,7 +170,7 @@ func (s *signs) look(ctx context.Context) sairedis.Sign {
 		return sairedis.Sign{Gone: "another syncd has begun, with a fresh chip", Replaced: true}
 	case !listens:
 		return sairedis.Sign{Gone: "syncd is gone: no process accepts requests"}
-	case run == "": // SONiC's
+	case run == "": // SONiC's syncd
 		return s.lookAtNameless(ctx)
 	case !heard:
 		return sairedis.Sign{Silent: "syncd has not been heard of for " + beatLife.String()}
@@ -175,9 +178,9 @@ func (s *signs) look(ctx context.Context) sairedis.Sign {
 	return nothing
 }
 
-// lookAtNameless looks at a syncd like SONiC's.
+// lookAtNameless observes a syncd without a run name, such as SONiC's.
 func (s *signs) lookAtNameless(ctx context.Context) sairedis.Sign {
-	if !s.told {
+	if !s.reported {
 		return sairedis.Sign{}
 	}
 	if knows, err := sairedis.Knows(ctx, s.redis); err == nil && !knows {
@@ -186,17 +189,17 @@ func (s *signs) lookAtNameless(ctx context.Context) sairedis.Sign {
 	return sairedis.Sign{}
 }
 
-// await waits until there is a syncd. Meanwhile nobody knows what the ASIC does, if there is one.
+// await waits until there is a syncd. Meanwhile it reports the state of the ASIC as unknown.
 func (s *signs) await(ctx context.Context, c Common) error {
 	for {
 		sign := s.look(ctx)
 		if sign.Gone == "" {
 			return nil
 		}
-		if _, err := c.doubt.tell(ctx, sign.Gone); err != nil {
+		if _, err := c.asicState.report(ctx, sign.Gone); err != nil {
 			return err
 		}
-		c.health.tell(doubtText(sign.Gone))
+		c.health.report(unknownText(sign.Gone))
 		if err := s.claim.Check(ctx); err != nil {
 			return err
 		}

@@ -9,15 +9,15 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// newDesk returns the desk of a daemon that takes faults if it is allowed to. What is injected is told with the
-// daemon's health.
-func newDesk(h *health, r *swss.Redis, c Common) *fault.Desk {
-	h.faults = fault.NewDesk(h.name, r, c.AllowFaults, logOf(c))
+// newFaultController returns the fault controller of a daemon, which accepts faults if allowed. Injected faults are
+// reported with the daemon's health.
+func newFaultController(h *health, r *swss.Redis, c Common) *fault.Controller {
+	h.faults = fault.NewController(h.name, r, c.AllowFaults, logOf(c))
 	return h.faults
 }
 
-// disturbed is what a kernel says of its clock, and the chip's set by faults.
-func disturbed(desk *fault.Desk, kernel func() altmark.KernelClock) func() altmark.KernelClock {
+// disturbed returns the kernel's clock state plus the offset of the chip's clock that faults have set.
+func disturbed(desk *fault.Controller, kernel func() altmark.KernelClock) func() altmark.KernelClock {
 	return func() altmark.KernelClock {
 		k := kernel()
 		k.Ahead += desk.Ahead()
@@ -25,9 +25,9 @@ func disturbed(desk *fault.Desk, kernel func() altmark.KernelClock) func() altma
 	}
 }
 
-// faults adds the alarms of faults on purpose.
+// faults adds the alarms of deliberate faults.
 func (a *Alarms) faults(ctx context.Context, want map[string]swss.FieldValues) error {
-	told, _, err := fault.Told(ctx, a.redis) // what cannot be read is no desk's
+	told, _, err := fault.Reported(ctx, a.redis) // a row that cannot be read is not from a fault controller
 	maps.Copy(want, fault.Alarms(told))
 	return err
 }

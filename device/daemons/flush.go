@@ -11,25 +11,26 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Where SONiC's STATE_DB says that a restart is to be a warm one, which keeps what is in the databases.
+// Row in STATE_DB by which SONiC requests a warm restart, which keeps the content of the databases.
 const (
 	warmTable = "WARM_RESTART_ENABLE_TABLE"
 	warmField = "enable"
 )
 
-// warmNames are the keys that ask for a warm restart: of the whole switch, of the service that SONiC's orchagent is in.
+// warmNames are the keys that request a warm restart: for the whole switch, and for the service that contains SONiC's
+// orchagent.
 var warmNames = []string{"system", "swss"}
 
-// derived are the databases that hold nothing but what daemons have made of CONFIG_DB.
+// derived lists the databases that contain only what daemons derive from CONFIG_DB.
 var derived = []swss.DBName{swss.ApplDB, swss.ASICDB, swss.CountersDB, swss.FlexCounterDB}
 
-// workers are the daemons that work on these.
+// workers lists the daemons that work on these databases.
 var workers = []string{"tammgrd", "orchagent", "syncd"}
 
-// Flush empties what the daemons have made of CONFIG_DB, so that they start cold: APPL_DB, ASIC_DB, COUNTERS_DB,
-// FLEX_COUNTER_DB, and those tables of STATE_DB that they write. It says in words what it did: nothing where STATE_DB
-// asks for a warm restart, and nothing where a daemon works, for which it listens for some seconds, unless now is set.
-// A syncd that says nothing of itself, as SONiC's, is not noticed.
+// Flush deletes everything that daemons derive from CONFIG_DB, so that they start cold: APPL_DB, ASIC_DB, COUNTERS_DB,
+// FLEX_COUNTER_DB, and those tables of STATE_DB that they write. It returns a text that describes what it did. If
+// STATE_DB requests a warm restart, it deletes nothing. Unless now is set, it waits some seconds for beats of daemons,
+// and deletes nothing if one runs. It does not notice a syncd without beats, such as SONiC's.
 func Flush(ctx context.Context, r *swss.Redis, now bool) (string, error) {
 	for _, name := range warmNames {
 		row, _, err := swss.NewTable(r.DB(swss.StateDB), warmTable).Get(ctx, name)
@@ -61,8 +62,8 @@ func Flush(ctx context.Context, r *swss.Redis, now bool) (string, error) {
 	return fmt.Sprintf("emptied %v, and %d rows of %s", derived, n, swss.StateDB), nil
 }
 
-// heardOf returns the name of a daemon that works: one of which there is a row when all that were written before must
-// have gone. So long a daemon also has to come back to a Redis that was started just now.
+// heardOf returns the name of a running daemon, "" if none runs. It waits until all rows that were written before
+// must have expired. That also gives a daemon time to reconnect to a Redis that was started just now.
 func heardOf(ctx context.Context, r *swss.Redis) (string, error) {
 	select {
 	case <-ctx.Done():
@@ -77,7 +78,7 @@ func heardOf(ctx context.Context, r *swss.Redis) (string, error) {
 	return "", nil
 }
 
-// flushState deletes the rows of the tables that the daemons write, and leaves what others keep there.
+// flushState deletes the rows of the tables that the daemons write, and leaves all others.
 func flushState(ctx context.Context, db *swss.DB) (int, error) {
 	tables := map[string]bool{}
 	for _, t := range schema.Tables() {

@@ -14,29 +14,29 @@ import (
 	"tamtam/swss"
 )
 
-// FPMConfig says how fpmsyncd listens to zebra.
+// FPMConfig configures how fpmsyncd listens to zebra.
 type FPMConfig struct {
-	Listen  string        // HOST:PORT; "": fpmsyncd.Address
-	Restart time.Duration // how long routes that zebra does not tell again stay; 0: fpmsyncd.RestartTime
+	Listen  string        // HOST:PORT; "" means fpmsyncd.Address
+	Restart time.Duration // how long routes stay that zebra does not send again; 0 means fpmsyncd.RestartTime
 	// Listening, if set, is called with the address whenever zebra can connect.
 	Listening func(net.Addr)
 }
 
-// RunFPMSyncd runs the daemon fpmsyncd until ctx ends: the routes of FRR's zebra to APPL_DB.
+// RunFPMSyncd runs the daemon fpmsyncd until ctx ends. It writes the routes of FRR's zebra to APPL_DB.
 func RunFPMSyncd(ctx context.Context, r *swss.Redis, cfg FPMConfig, c Common) error {
 	if cfg.Listen == "" {
 		cfg.Listen = fpmsyncd.Address
 	}
 	h := newHealth("fpmsyncd")
-	c.faults = newDesk(h, r, c)
+	c.faults = newFaultController(h, r, c)
 	live := func(ctx context.Context, h *health, claim *swss.Claim) error {
 		return fpmsyncdLife(ctx, r, cfg, c.of(h, claim))
 	}
-	err := runLives(ctx, r, h, logOf(c), live, swss.ApplDB, swss.StateDB)
+	err := runRepeatedly(ctx, r, h, logOf(c), live, swss.ApplDB, swss.StateDB)
 	return errors.Join(err, leave(ctx, r, h))
 }
 
-// fpmsyncdLife begins with what is in ROUTE_TABLE; zebra, which has to connect again, tells all anew.
+// fpmsyncdLife starts with the content of ROUTE_TABLE. zebra has to connect again and then sends all routes.
 func fpmsyncdLife(ctx context.Context, r *swss.Redis, cfg FPMConfig, c Common) error {
 	ln, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.Listen)
 	if err != nil {
@@ -47,7 +47,7 @@ func fpmsyncdLife(ctx context.Context, r *swss.Redis, cfg FPMConfig, c Common) e
 	var links linkNames
 	s := fpmsyncd.New(fpmsyncd.Config{Daemon: d, Redis: r, Name: links.name, Restart: cfg.Restart})
 	c.health.setLacks(func(context.Context) string { return s.Lacks() })
-	c.health.lives(func(ctx context.Context) error { return d.Do(ctx, func() {}) }, d.Hears, d.Watch())
+	c.health.attach(func(ctx context.Context) error { return d.Do(ctx, func() {}) }, d.Hears, d.Watch())
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return d.Run(ctx) })
 	g.Go(func() error { return s.Serve(ctx, ln, d.Do) })
@@ -57,14 +57,14 @@ func fpmsyncdLife(ctx context.Context, r *swss.Redis, cfg FPMConfig, c Common) e
 	return g.Wait()
 }
 
-// linkNames are the names of the host's interfaces by index. It belongs to one goroutine.
+// linkNames caches the names of the host's interfaces by index. It belongs to one goroutine.
 type linkNames struct {
 	byIndex map[uint32]string
 	read    time.Time
 }
 
-// What a look at all interfaces costs is spent for an unknown index at most so often, and for a known one, which may
-// have been renamed, so often.
+// Minimum waits between two reads of all interfaces: for an unknown index, and for a known one, which may have been
+// renamed.
 const (
 	unknownAfter = 20 * time.Millisecond
 	knownAfter   = time.Second

@@ -19,18 +19,18 @@ import (
 	"tamtam/swss/schema"
 )
 
-// ErrNoSuchDaemon is found in the error of [Health] for an unknown name.
+// ErrNoSuchDaemon is wrapped by the error of [Health] for an unknown name.
 var ErrNoSuchDaemon = errors.New("no such daemon")
 
 var daemons = []string{"tammgrd", "orchagent", "syncd", "mgmtd"}
 
-// database is what [Health] calls Redis, which is none of our daemons.
+// database is the name under which [Health] checks Redis, which is not one of our daemons.
 const database = "redis"
 
-// Daemons returns the names of the daemons.
+// Daemons returns the names of the daemons that every switch has.
 func Daemons() []string { return slices.Clone(daemons) }
 
-// A daemon that lives renews its row in STATE_DB once per beat; the row lives for a few beats.
+// A running daemon renews its row in STATE_DB once per beat. The row expires after a small number of beats.
 const (
 	healthTable = schema.StateHealth
 	beatPeriod  = time.Second
@@ -51,53 +51,56 @@ const (
 	StateWaiting = "waiting"
 )
 
-// A DaemonState is what a daemon says of itself.
+// A DaemonState is the state that a daemon reports.
 type DaemonState struct {
-	State  string // StateReady, or StateWaiting for the reason
+	State  string // StateReady, or StateWaiting with the reason
 	Reason string
 	Since  time.Time
-	Owner  string // the process
+	Owner  string // identifies the process
 }
 
-// ReadState returns what a daemon says of itself, false if nothing was heard of it for some seconds.
+// ReadState returns the state that a daemon reports. It returns false if the daemon sent no beat for some seconds.
 func ReadState(ctx context.Context, r *swss.Redis, name string) (DaemonState, bool, error) {
 	row, left, err := swss.NewTable(r.DB(swss.StateDB), healthTable).GetFor(ctx, name)
-	// A row that has longer to live is from before the clock of Redis' host was set back: nobody has renewed it since.
+	// A row with a longer time to live is from before the clock of Redis' host was set back, and was not renewed
+	// since.
 	if err != nil || len(row) == 0 || left > beatLife {
 		return DaemonState{}, false, err
 	}
-	since, _ := time.Parse(time.RFC3339Nano, row[fieldSince]) // a foreign row: the zero time
+	since, _ := time.Parse(time.RFC3339Nano, row[fieldSince]) // zero in a row of an unknown format
 	return DaemonState{State: row[fieldState], Reason: row[fieldReason], Since: since, Owner: row[fieldOwner]}, true, nil
 }
 
-// A health is how a daemon is, by its own word. It is told from one goroutine and read from another.
+// A health holds the state that a daemon reports. It is written by one goroutine and read by another.
 type health struct {
 	name, owner string
-	faults      *fault.Desk
+	faults      *fault.Controller
 	clock       func() time.Time
 
 	mu     sync.Mutex
 	state  DaemonState
-	silent bool                                 // another process of that name works, whose row this is
-	alive  func(ctx context.Context) error      // fails when the daemon hangs; nil: it does not
-	hears  func(ctx context.Context) error      // fails when it does not hear of changes; nil: it hears
-	lacks  func(ctx context.Context) (r string) // what else it waits for; nil: nothing
-	watch  *drift.Watch                         // what the daemon's work as it is now compares; nil: nothing
-	lacked DaemonState                          // as last told, of what works and is not ready
-	before drift.State                          // of what earlier lives compared
-	heed   func(reason string)                  // hears what is told; nil: nobody
-	upset  DaemonState                          // why it did not work before it works again; zero: it always did
-	news   chan struct{}                        // has a value when something was told since the last beat
+	silent bool                            // another process of that name runs, and owns the row
+	ping   func(ctx context.Context) error // fails when the daemon hangs; nil means that it cannot hang
+	// receives returns an error if the daemon receives no change events. nil means that it receives them.
+	receives func(ctx context.Context) error
+	lacks    func(ctx context.Context) (r string) // returns what else it waits for; nil means nothing
+	watch    *drift.Watch                         // what the current run compares; nil means nothing
+	lacked   DaemonState                          // the last reported reason why a running daemon is not ready
+	before   drift.State                          // what earlier runs compared
+	heed     func(reason string)                  // receives each reason; nil means that nothing receives it
+	// upset is why the daemon did not work, until it has worked again for settleTime. It is zero if it always worked.
+	upset DaemonState
+	news  chan struct{} // holds a value when the state has changed since the last beat
 }
 
 func newHealth(name string) *health {
 	h := &health{name: name, owner: rand.Text(), clock: time.Now, news: make(chan struct{}, 1)}
-	h.tell("starting")
+	h.report("starting")
 	return h
 }
 
-// tell notes why the daemon does not work, "" if it does.
-func (h *health) tell(reason string) {
+// report records the reason why the daemon does not work. "" means that it works.
+func (h *health) report(reason string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	state := StateReady
@@ -116,29 +119,29 @@ func (h *health) tell(reason string) {
 	}
 }
 
-// lives sets what is asked of the daemon's work as it is now, and what that compares.
-func (h *health) lives(alive, hears func(context.Context) error, watch *drift.Watch) {
+// attach sets the checks of the daemon's current run, and what that compares.
+func (h *health) attach(alive, hears func(context.Context) error, watch *drift.Watch) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.watch != nil {
 		h.before = h.watch.State().After(h.before)
 	}
-	h.alive, h.hears, h.watch = alive, hears, watch
+	h.ping, h.receives, h.watch = alive, hears, watch
 }
 
-// setLacks sets what else the daemon may wait for.
+// setLacks sets the function that returns what else the daemon waits for.
 func (h *health) setLacks(lacks func(context.Context) string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.lacks = lacks
 }
 
-// beat renews the row until ctx ends, while the daemon lives. Where that fails, the log is all that can be told.
+// beat renews the row until ctx ends, while the daemon works. If that fails, it can only log the failure.
 func (h *health) beat(ctx context.Context, r *swss.Redis, log *slog.Logger) error {
 	tick := time.NewTicker(beatPeriod)
 	defer tick.Stop()
 	for told := false; ; {
-		beat, cancel := context.WithTimeout(ctx, beatLife/2) // a connection may hang, and a new one not
+		beat, cancel := context.WithTimeout(ctx, beatLife/2) // a connection may hang while a new one would work
 		err := h.renew(beat, r)
 		cancel()
 		if failed := err != nil && ctx.Err() == nil; failed != told {
@@ -152,12 +155,12 @@ func (h *health) beat(ctx context.Context, r *swss.Redis, log *slog.Logger) erro
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-		case <-h.news: // whoever asks is not told what is over
+		case <-h.news: // readers must not see an outdated state
 		}
 	}
 }
 
-// hurry makes the next beat come now: something has changed that others should hear of at once.
+// hurry triggers the next beat now, since a change should be visible at once.
 func (h *health) hurry() {
 	select {
 	case h.news <- struct{}{}:
@@ -165,13 +168,14 @@ func (h *health) hurry() {
 	}
 }
 
-// settleTime is how long a daemon has to work again before it says so: one that fails every second does not.
-const settleTime = 2 * beatPeriod
+// debounceTime is how long a daemon must have worked again before it reports that. One that fails every second does
+// not.
+const debounceTime = 2 * beatPeriod
 
-// settled is the state that is told; mu is held.
-func (h *health) settled() DaemonState {
+// debounced returns the state to report. The caller holds mu.
+func (h *health) debounced() DaemonState {
 	if h.state.State == StateReady {
-		if h.upset.Reason != "" && h.clock().Sub(h.state.Since) < settleTime {
+		if h.upset.Reason != "" && h.clock().Sub(h.state.Since) < debounceTime {
 			return h.upset
 		}
 		h.upset = DaemonState{}
@@ -179,10 +183,10 @@ func (h *health) settled() DaemonState {
 	return h.state
 }
 
-// renew writes the rows, if the daemon lives.
+// renew writes the rows, if the daemon works.
 func (h *health) renew(ctx context.Context, r *swss.Redis) error {
 	h.mu.Lock()
-	state, silent, alive, watch, before := h.settled(), h.silent, h.alive, h.watch, h.before
+	state, silent, alive, watch, before := h.debounced(), h.silent, h.ping, h.watch, h.before
 	h.mu.Unlock()
 	if silent || alive != nil && alive(ctx) != nil {
 		return nil
@@ -211,7 +215,8 @@ func (h *health) write(ctx context.Context, r *swss.Redis, table string, row sws
 	return err
 }
 
-// whole is the state of a daemon that works: it is ready only if what is configured is in force, as far as it knows.
+// whole returns the state of a daemon that works. Such a daemon is ready only if, as far as it can determine, the
+// configuration is in force.
 func (h *health) whole(ctx context.Context, state DaemonState, watch *drift.Watch) DaemonState {
 	reason, since := "", h.clock()
 	if watch != nil {
@@ -221,7 +226,7 @@ func (h *health) whole(ctx context.Context, state DaemonState, watch *drift.Watc
 		}
 	}
 	h.mu.Lock()
-	hears, lacks := h.hears, h.lacks
+	hears, lacks := h.receives, h.lacks
 	h.mu.Unlock()
 	if hears != nil {
 		beat, cancel := context.WithTimeout(ctx, beatLife/4)
@@ -254,31 +259,31 @@ func (h *health) whole(ctx context.Context, state DaemonState, watch *drift.Watc
 	return state
 }
 
-// tellAgain notes that the daemon is ready from now on.
+// tellAgain records that the daemon is ready from now on.
 func (h *health) tellAgain() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.state.Since = h.clock()
 }
 
-// A Question is what [Health] is asked about a daemon.
+// A Question is a request to [Health].
 type Question struct {
-	Name  string      // a daemon, or "redis"
-	Addr  string      // of Redis
-	Redis swss.Config // instead of Addr, if it has instances
-	GNMI  string      // of mgmtd: HOST:PORT or unix:PATH
-	// Live asks whether the process works, so that a restart would not help; else whether what is configured is in
-	// force, as far as this daemon knows, or is told to be pending or failed.
+	Name  string      // a daemon's name, or "redis"
+	Addr  string      // address of Redis
+	Redis swss.Config // used instead of Addr if it lists Redis instances
+	GNMI  string      // mgmtd's address: HOST:PORT or unix:PATH
+	// Live asks only whether the process works, so that a restart would not help. Otherwise the question is whether,
+	// as far as this daemon can determine, the configuration is in force, or reported as pending or failed.
 	Live    bool
 	Timeout time.Duration
 }
 
-// Health returns "ok" if the answer is yes, for a live daemon with what it waits for, and otherwise an error with the
-// reason. A daemon that nothing was heard of for some seconds does not live; mgmtd must also answer gNMI. Redis is
-// ready if it takes writes, and lives if it answers.
+// Health returns "ok" if the daemon is ready or, as q requests, live. For a live daemon that is not ready, the text
+// also names the reason. Otherwise it returns an error with the reason. A daemon that sent no beat for some seconds is
+// not live; mgmtd must also answer gNMI. Redis is ready if it accepts writes, and live if it answers.
 func Health(ctx context.Context, q Question) (string, error) {
 	name := q.Name
-	if all := slices.Concat(daemons, beside); name != database && !slices.Contains(all, name) {
+	if all := slices.Concat(daemons, optional); name != database && !slices.Contains(all, name) {
 		return "", fmt.Errorf("%w %q: want one of %v, or %s", ErrNoSuchDaemon, name, all, database)
 	}
 	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
@@ -313,7 +318,7 @@ func Health(ctx context.Context, q Question) (string, error) {
 	return ok(state.Reason), nil
 }
 
-// stateOf is the state of a daemon that is as the question wants it; else the error says why not.
+// stateOf returns the state of a daemon that passes the question; otherwise the error contains the reason.
 func stateOf(ctx context.Context, r *swss.Redis, q Question) (DaemonState, error) {
 	name := q.Name
 	state, heard, err := ReadState(ctx, r, name)
@@ -321,7 +326,7 @@ func stateOf(ctx context.Context, r *swss.Redis, q Question) (DaemonState, error
 	if err == nil && heard {
 		strange, err = lasting(ctx, r, name)
 	}
-	if err == nil && strange == "" && !q.Live { // a process without its mark lives, and makes it again
+	if err == nil && strange == "" && !q.Live { // a process without its mark is live, and will set it again
 		strange, err = otherOwner(ctx, r, name, state)
 	}
 	switch {
@@ -341,8 +346,8 @@ func stateOf(ctx context.Context, r *swss.Redis, q Question) (DaemonState, error
 	return state, nil
 }
 
-// HealthOf asks some of the daemons, all at once. It is "ok" if all answers are; of several, those that say more are
-// named.
+// HealthOf checks several daemons concurrently. It returns "ok" if [Health] returns "ok" for all of them. Otherwise the
+// text names the daemons with other texts.
 func HealthOf(ctx context.Context, q Question, names []string) (string, error) {
 	states, errs := make([]string, len(names)), make([]error, len(names))
 	var asked sync.WaitGroup
@@ -364,7 +369,7 @@ func HealthOf(ctx context.Context, q Question, names []string) (string, error) {
 	return cmp.Or(strings.Join(more, "; "), "ok"), nil
 }
 
-// Running returns the daemons that a switch has, and those of [Beside] that work, or have ended without being told to.
+// Running returns the daemons that every switch has, and those of [Beside] that run, or ended unexpectedly.
 func Running(ctx context.Context, q Question) []string {
 	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
 	defer cancel()
@@ -373,12 +378,12 @@ func Running(ctx context.Context, q Question) []string {
 	names := Daemons()
 	others, err := BesideHere(ctx, r)
 	if err != nil {
-		return names // they say what is wrong with Redis
+		return names // their checks report the problem with Redis
 	}
 	return append(names, others...)
 }
 
-// ok is the answer of what lives, and why it is not ready.
+// ok returns the result for a live daemon. lacks is the reason why it is not ready, or "" if it is ready.
 func ok(lacks string) string {
 	if lacks == "" {
 		return "ok"
@@ -386,10 +391,10 @@ func ok(lacks string) string {
 	return "ok, not ready: " + lacks
 }
 
-// probeTable is what a write is tried with, to know whether the server takes writes.
+// probeTable is the table for trial writes, which show whether the server accepts writes.
 const probeTable = "TAMTAM_PROBE"
 
-// refusal says why the server takes no writes. "": it does.
+// refusal returns why the server accepts no writes, "" if it does.
 func refusal(ctx context.Context, r *swss.Redis) string {
 	if err := swss.NewTable(r.DB(swss.StateDB), probeTable).SetFor(ctx, "", nil, time.Second); err != nil {
 		why := swss.Why(err)

@@ -14,7 +14,7 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// A daemon is ready when what it compares is as it should be; it lives whatever it waits for.
+// A daemon is ready if the rows that it compares are consistent. It is live whatever it waits for.
 func TestReadyAndLive(t *testing.T) {
 	server := swsstest.StartServer(t)
 	r := server.Open()
@@ -41,8 +41,8 @@ func TestReadyAndLive(t *testing.T) {
 	})
 	h := newHealth("tammgrd")
 	claimAs(t, r, h)
-	h.tell("")
-	h.lives(func(context.Context) error { return nil }, nil, w)
+	h.report("")
+	h.attach(func(context.Context) error { return nil }, nil, w)
 	now := time.Unix(1000, 0)
 	for _, tt := range []struct {
 		passes   int
@@ -52,7 +52,7 @@ func TestReadyAndLive(t *testing.T) {
 	}{
 		{0, "1", "has not been compared with what is in force yet", drift.Checking},
 		{1, "1", "", drift.Consistent},
-		{1, "2", "", drift.Consistent}, // seen once
+		{1, "2", "", drift.Consistent}, // seen only once
 		{1, "2", "STAGE object is 2", drift.Differs},
 		{1, "1", "", drift.Consistent},
 	} {
@@ -78,7 +78,7 @@ func TestReadyAndLive(t *testing.T) {
 	}
 }
 
-// claimAs marks the databases as those of a daemon.
+// claimAs sets the marks of a daemon in the databases.
 func claimAs(t *testing.T, r *swss.Redis, h *health) {
 	t.Helper()
 	if _, err := r.Claim(t.Context(), h.name, h.owner, swss.StateDB, swss.CountersDB); err != nil {
@@ -86,20 +86,20 @@ func claimAs(t *testing.T, r *swss.Redis, h *health) {
 	}
 }
 
-// What is written by hand into the row of a daemon that is gone is not its word; a process whose mark was lost lives,
-// but is not ready until it has made it again.
+// Text written by hand into the row of a daemon that has ended does not count as the daemon's. A process whose mark was
+// lost is live, but not ready until it has set the mark again.
 func TestForgedHealth(t *testing.T) {
 	server := swsstest.StartServer(t)
 	r := server.Open()
 	h := newHealth("orchagent")
 	claimAs(t, r, h)
-	h.tell("")
+	h.report("")
 	rows, client := swss.NewTable(r.DB(swss.StateDB), healthTable), r.DB(swss.StateDB).Client()
 	forged := swss.FieldValues{fieldState: StateReady, fieldOwner: h.owner}
 	for _, tt := range []struct {
 		name        string
 		do          func() error
-		ready, live string // part of the error; "": ok
+		ready, live string // part of the error; "" means ok
 	}{
 		{"it is there", func() error { return nil }, "", ""},
 		{"a row by hand", func() error {
@@ -128,7 +128,7 @@ func TestForgedHealth(t *testing.T) {
 	}
 }
 
-// A daemon that fails again and again is not ready in between: it has to work for a while.
+// A daemon that fails repeatedly is not ready in between: it must work for a while first.
 func TestFlappingIsNotReady(t *testing.T) {
 	r, now := swsstest.Start(t), time.Unix(1000, 0)
 	h := newHealth("tammgrd")
@@ -144,21 +144,21 @@ func TestFlappingIsNotReady(t *testing.T) {
 		}
 	}
 	says("waiting starting")
-	h.tell("")
-	says("ready ") // from the start, at once
+	h.report("")
+	says("ready ") // immediately after the start
 	for range 5 {
-		h.tell("it fails")
-		h.tell("")
+		h.report("it fails")
+		h.report("")
 		says("waiting it fails")
 		now = now.Add(beatPeriod)
 		says("waiting it fails")
 	}
-	now = now.Add(settleTime)
+	now = now.Add(debounceTime)
 	says("ready ")
 }
 
-// A daemon is well while it says so; mgmtd must answer gNMI besides. What it waits for is told in its words, and
-// that of Redis where nobody can write.
+// A daemon is healthy while it reports so; mgmtd must also answer gNMI. The answer contains what the daemon waits
+// for, and Redis' error if no client can write.
 func TestHealth(t *testing.T) {
 	server := swsstest.StartServer(t)
 	l, err := mgmt.NewServer(mgmt.Config{Redis: server.Open(), Addr: "127.0.0.1:0", Dir: t.TempDir()})
@@ -184,25 +184,25 @@ func TestHealth(t *testing.T) {
 		for _, tt := range []struct{ reason, want string }{
 			{"starting", name + " is not ready since "}, {"the moon is full", ": the moon is full"}, {"", ""},
 		} {
-			h.tell(tt.reason)
+			h.report(tt.reason)
 			h.renew(t.Context(), r)
 			if err := health(name); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%s, %q: %v", name, tt.reason, err)
 			}
 		}
-		h.lives(nil, func(context.Context) error { return errors.New("it is deaf") }, nil)
-		if h.renew(t.Context(), r); health(name) == nil ||
-			!strings.Contains(health(name).Error(), "connection for notifications") {
+		h.attach(nil, func(context.Context) error { return errors.New("it is deaf") }, nil)
+		h.renew(t.Context(), r)
+		if health(name) == nil || !strings.Contains(health(name).Error(), "connection for notifications") {
 			t.Errorf("%s hears of no changes: %v", name, health(name))
 		}
-		h.lives(func(context.Context) error { return errors.New("it hangs") }, nil, nil)
+		h.attach(func(context.Context) error { return errors.New("it hangs") }, nil, nil)
 		if err := swss.NewTable(r.DB(swss.StateDB), healthTable).Del(t.Context(), name); err != nil {
 			t.Fatal(err)
 		}
 		if h.renew(t.Context(), r); health(name) == nil {
 			t.Errorf("%s is well and hangs", name)
 		}
-		h.lives(nil, nil, nil)
+		h.attach(nil, nil, nil)
 		if h.renew(t.Context(), r); health(name) != nil {
 			t.Errorf("%s works again: %v", name, health(name))
 		}
@@ -227,7 +227,7 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-// Redis is ready if it takes writes, and lives if it answers.
+// Redis is ready if it accepts writes, and live if it answers.
 func TestHealthOfRedis(t *testing.T) {
 	t.Parallel()
 	server := swsstest.StartServer(t)
@@ -263,8 +263,8 @@ func TestHealthOfRedis(t *testing.T) {
 	}
 }
 
-// The clock of Redis' host was set back by an hour: a row that nobody renews would live that long. Nothing is heard of
-// its daemon until it renews it, and if it never does, the row goes as soon as any.
+// The clock of Redis' host was set back by an hour, so a row that is not renewed would live that long. The daemon
+// counts as silent until it renews its row. If it never does, the row expires as soon as any.
 func TestClockOfRedisIsSetBack(t *testing.T) {
 	r := swsstest.Start(t)
 	h := newHealth("orchagent")

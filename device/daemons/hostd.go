@@ -17,7 +17,7 @@ import (
 )
 
 // RunHostd runs the daemon hostd until ctx ends: the switch as a host at its router interfaces. It waits for a CPU
-// port, and takes it again when it was lost.
+// port, and attaches again after it was lost.
 func RunHostd(ctx context.Context, r *swss.Redis, line func() (CPULine, error), c Common) error {
 	return runBeside(ctx, "hostd", r, c, func(ctx context.Context, c Common) error {
 		return hostdLife(ctx, r, line, c)
@@ -38,14 +38,14 @@ func hostdLife(ctx context.Context, r *swss.Redis, line attach, c Common) error 
 		reports: reports.New(reports.Config{Daemon: d, Redis: r, Send: out.send}),
 	}
 	c.health.setLacks(cpu.lack)
-	c.health.lives(func(ctx context.Context) error { return d.Do(ctx, func() {}) }, d.Hears, d.Watch())
+	c.health.attach(func(ctx context.Context) error { return d.Do(ctx, func() {}) }, d.Hears, d.Watch())
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return d.Run(ctx) })
 	g.Go(func() error { return cpu.run(ctx, line, cpu.receive) })
 	return g.Wait()
 }
 
-// HostConfig is what hostd is made with, except for its daemon.
+// HostConfig returns the configuration of hostd, except for its daemon.
 func HostConfig(ctx context.Context, r *swss.Redis) (hostd.Config, error) {
 	mac, err := switchMAC(ctx, r)
 	if err != nil {
@@ -58,7 +58,7 @@ func HostConfig(ctx context.Context, r *swss.Redis) (hostd.Config, error) {
 	}, err
 }
 
-// A hostCPU brings a host to a CPU port, and keeps it there.
+// A hostCPU connects a host to a CPU port, and reconnects it after a loss.
 type hostCPU struct {
 	*heldLine
 	d       *orch.Daemon
@@ -66,7 +66,7 @@ type hostCPU struct {
 	reports *reports.Sender
 }
 
-// receive hands over what is punted until the line ends.
+// receive passes punted packets to the host until the line ends.
 func (h *hostCPU) receive(ctx context.Context, l CPULine) (err error) {
 	if err := h.d.Do(ctx, func() { h.host.SetLine(l, h.counted) }); err != nil {
 		return err

@@ -24,8 +24,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// RunHostIfd runs the daemon hostifd until ctx ends: interfaces of Linux for those of the switch, whose devices syncd
-// makes and holds, asked over the CPU port that it serves at a socket. They outlive this process.
+// RunHostIfd runs the daemon hostifd until ctx ends. It maintains Linux interfaces for those of the switch. syncd makes
+// and holds their devices, on request over the CPU port that it serves at a socket. The devices outlive this process.
 func RunHostIfd(ctx context.Context, r *swss.Redis, socket string, c Common) error {
 	kernel, err := hostifd.NewKernel()
 	if err != nil {
@@ -34,12 +34,12 @@ func RunHostIfd(ctx context.Context, r *swss.Redis, socket string, c Common) err
 	return RunHostIfdOn(ctx, r, kernel, socket, c)
 }
 
-// RunHostIfdOn is [RunHostIfd] with interfaces of another Linux.
+// RunHostIfdOn acts like [RunHostIfd], for the interfaces of another Linux.
 func RunHostIfdOn(ctx context.Context, r *swss.Redis, kernel hostifd.Kernel, socket string, c Common) error {
 	log := logOf(c)
 	h, host := newHealth("hostifd"), hostifd.NewHost(kernel, log)
 	line := cpuLine{socket: socket, log: log, why: "not connected to the chip yet"}
-	c.faults = newDesk(h, r, c)
+	c.faults = newFaultController(h, r, c)
 	for _, advice := range kernel.Advice() {
 		log.Warn("a setting of the network may keep host interfaces from working", "setting", advice)
 	}
@@ -49,7 +49,7 @@ func RunHostIfdOn(ctx context.Context, r *swss.Redis, kernel hostifd.Kernel, soc
 		live := func(ctx context.Context, h *health, claim *swss.Claim) error {
 			return hostifdLife(ctx, r, kernel, host, &line, c.of(h, claim))
 		}
-		return runLives(running, r, h, log, live, swss.ApplDB, swss.StateDB)
+		return runRepeatedly(running, r, h, log, live, swss.ApplDB, swss.StateDB)
 	})
 	return errors.Join(ended(g.Wait()), host.Close(), leave(ctx, r, h))
 }
@@ -79,10 +79,10 @@ func hostifdLife(
 		return counts.Write(ctx, map[string]swss.FieldValues{"hostifd": row})
 	})
 	c.health.setLacks(func(context.Context) string { return cmp.Or(line.lacks(), s.Lacks()) })
-	c.health.lives(func(ctx context.Context) error { return d.Do(ctx, func() {}) }, d.Hears, d.Watch())
+	c.health.attach(func(ctx context.Context) error { return d.Do(ctx, func() {}) }, d.Hears, d.Watch())
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return d.Run(ctx) })
-	g.Go(func() error { return line.life.live(ctx, life) })
+	g.Go(func() error { return line.daemonRun.serve(ctx, life) })
 	g.Go(func() error {
 		for {
 			err := kernel.Neighbors(ctx, func(n hostifd.Neighbor) { _ = d.Do(ctx, func() { s.Learned(n) }) })
@@ -119,14 +119,14 @@ func hostifdLife(
 	return g.Wait()
 }
 
-// A cpuLine is the line to the CPU port, which is made anew when syncd has gone.
+// A cpuLine is the connection to the CPU port. It is reopened after syncd has ended.
 type cpuLine struct {
-	socket string
-	log    *slog.Logger
-	life   lifeLine
+	socket    string
+	log       *slog.Logger
+	daemonRun runLine
 
 	mu  sync.Mutex
-	why string // it is not there
+	why string // why there is no connection; "" if there is one
 }
 
 func (l *cpuLine) lacks() string {
@@ -135,7 +135,7 @@ func (l *cpuLine) lacks() string {
 	return l.why
 }
 
-func (l *cpuLine) tell(why string) {
+func (l *cpuLine) report(why string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.why == why {
@@ -148,23 +148,24 @@ func (l *cpuLine) tell(why string) {
 	}
 }
 
-// run keeps the line until ctx ends. Another client, as hostd, has it alone: then that is told, and it is tried again.
+// run keeps the connection until ctx ends. While another client, such as hostd, has the CPU port, it reports that and
+// retries.
 func (l *cpuLine) run(ctx context.Context, host *hostifd.Host) error {
 	for ctx.Err() == nil {
 		conn, err := cpuport.DialInterfaces(l.socket, "hostifd", host.Hold)
 		if err == nil {
-			l.tell("")
+			l.report("")
 			host.SetKeeper(conn)
-			l.life.connect(ctx, conn)
+			l.daemonRun.connect(ctx, conn)
 			err = l.receive(ctx, conn)
-			l.life.connect(context.WithoutCancel(ctx), nil)
+			l.daemonRun.connect(context.WithoutCancel(ctx), nil)
 			conn.Close()
 		}
 		if ctx.Err() != nil {
 			break // the devices stay with their keeper
 		}
 		host.SetKeeper(nil)
-		l.tell(fmt.Sprintf("the CPU port at %s: %v", l.socket, err))
+		l.report(fmt.Sprintf("the CPU port at %s: %v", l.socket, err))
 		select {
 		case <-ctx.Done():
 		case <-time.After(maxRest / 4):
@@ -173,7 +174,7 @@ func (l *cpuLine) run(ctx context.Context, host *hostifd.Host) error {
 	return nil
 }
 
-// receive takes what the CPU port has for hostifd, until the line ends.
+// receive passes on the frames of the CPU port until the connection ends.
 func (l *cpuLine) receive(ctx context.Context, conn *cpuport.Conn) error {
 	for {
 		p, err := conn.Receive(ctx)
@@ -184,11 +185,11 @@ func (l *cpuLine) receive(ctx context.Context, conn *cpuport.Conn) error {
 		if err != nil {
 			return err
 		}
-		l.life.receive(ctx, p)
+		l.daemonRun.receive(ctx, p)
 	}
 }
 
-// A hostLife is what takes frames of the CPU port besides host interfaces, as long as a life of the daemon.
+// A hostLife consumes frames of the CPU port, besides the host interfaces, during one run of the daemon.
 type hostLife struct {
 	d       *orch.Daemon
 	sync    *hostifd.Sync
@@ -197,67 +198,67 @@ type hostLife struct {
 	reports *reports.Sender
 }
 
-// A lifeLine brings a life of the daemon to the CPU port, which is there as long as syncd.
-type lifeLine struct {
+// A runLine connects the current run of the daemon to the CPU port, which exists only while syncd runs.
+type runLine struct {
 	mu   sync.Mutex
-	conn *cpuport.Conn // nil: there is none
-	life *hostLife     // nil: there is none
+	conn *cpuport.Conn // nil means that there is none
+	run  *hostLife     // nil means that there is none
 }
 
-// live lets this life have the CPU port until ctx ends.
-func (l *lifeLine) live(ctx context.Context, life *hostLife) error {
+// serve connects this run to the CPU port until ctx ends.
+func (l *runLine) serve(ctx context.Context, life *hostLife) error {
 	l.mu.Lock()
-	l.life = life
-	err := l.tell(ctx)
+	l.run = life
+	err := l.report(ctx)
 	l.mu.Unlock()
 	<-ctx.Done()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.life = nil
+	l.run = nil
 	return ended(err)
 }
 
-// connect says that there is a CPU port, or (nil) none any more.
-func (l *lifeLine) connect(ctx context.Context, conn *cpuport.Conn) {
+// connect sets the connection to the CPU port; nil means that there is none any more.
+func (l *runLine) connect(ctx context.Context, conn *cpuport.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.conn = conn
-	_ = l.tell(ctx) // a life that has ended needs not know
+	_ = l.report(ctx) // a run that has ended does not need it
 }
 
-func (l *lifeLine) tell(ctx context.Context) error {
-	if l.life == nil {
+func (l *runLine) report(ctx context.Context) error {
+	if l.run == nil {
 		return nil
 	}
 	var line lacpd.Sender
 	if l.conn != nil {
 		line = l.conn
 	}
-	return l.life.d.Do(ctx, func() {
-		l.life.lacp.SetLine(line)
-		l.life.lldp.SetLine(line)
-		l.life.sync.SetLine(line)
+	return l.run.d.Do(ctx, func() {
+		l.run.lacp.SetLine(line)
+		l.run.lldp.SetLine(line)
+		l.run.sync.SetLine(line)
 	})
 }
 
-// receive gives a frame to whatever takes it.
-func (l *lifeLine) receive(ctx context.Context, p cpuport.Packet) {
+// receive passes a frame to its consumer.
+func (l *runLine) receive(ctx context.Context, p cpuport.Packet) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.life == nil {
+	if l.run == nil {
 		return
 	}
-	_ = l.life.d.Do(ctx, func() { // a life that has ended needs no frame
+	_ = l.run.d.Do(ctx, func() { // a run that has ended needs no frame
 		switch {
 		case reports.Is(&p):
-			l.life.reports.Receive(p)
-		case p.Len != len(p.Data): // cut
+			l.run.reports.Receive(p)
+		case p.Len != len(p.Data): // truncated
 		case lacpd.Is(p.Data):
-			l.life.lacp.Receive(p.Port, p.Data)
+			l.run.lacp.Receive(p.Port, p.Data)
 		case lldpd.Is(p.Data):
-			l.life.lldp.Receive(p.Port, p.Data)
+			l.run.lldp.Receive(p.Port, p.Data)
 		default:
-			l.life.sync.Heard(&p)
+			l.run.sync.Received(&p)
 		}
 	})
 }

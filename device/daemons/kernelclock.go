@@ -16,11 +16,11 @@ const bootID = "/proc/sys/kernel/random/boot_id"
 // A follower compares the kernel's clocks with that of a chip that started at a given time.
 type follower struct {
 	ask       func() altmark.KernelClock
-	mono, day func() time.Duration // since the start, by both clocks of the kernel
+	mono, day func() time.Duration // time since the start, by each of the kernel's clocks
 }
 
-// followed says what vouches for the clock of a chip that started at a time: it goes by the
-// kernel's monotonic clock from there, which is slewed as the time of day is, but never set.
+// followed returns the clock state for a chip that started at start. From there the chip follows the kernel's
+// monotonic clock, which is slewed like the time of day, but never set.
 func followed(start time.Time, ask func() altmark.KernelClock) func() altmark.KernelClock {
 	if ask == nil {
 		ask = hostClock
@@ -31,8 +31,8 @@ func followed(start time.Time, ask func() altmark.KernelClock) func() altmark.Ke
 	return f.clock
 }
 
-// clock compares the kernel's two clocks: of a few tries it takes the one with the least time in
-// between, which adds to the error.
+// clock compares the kernel's two clocks. It uses the shortest of several readings, since the duration of a reading
+// adds to the error.
 func (f follower) clock() altmark.KernelClock {
 	k := f.ask()
 	within := time.Duration(1<<63 - 1)
@@ -49,13 +49,13 @@ func (f follower) clock() altmark.KernelClock {
 	return k
 }
 
-// hostClock asks this host's kernel.
+// hostClock reads the clock state of this host's kernel.
 func hostClock() altmark.KernelClock {
-	text, _ := os.ReadFile(bootID) // if there is none, it is not known
+	text, _ := os.ReadFile(bootID) // if it cannot be read, the boot ID is unknown
 	return kernelClock(string(text), adjtimex)
 }
 
-// A clockStatus is what adjtimex returns.
+// A clockStatus is the result of adjtimex.
 type clockStatus struct {
 	unsynchronised bool
 	maxError       time.Duration

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// adjtimex asks the kernel and changes nothing. NTP keeps what it says, and so do daemons that
+// adjtimex reads the kernel's clock status without changing it. NTP maintains that status, and so do daemons that
 // discipline the clock by PTP.
 func adjtimex() (clockStatus, error) {
 	var t unix.Timex

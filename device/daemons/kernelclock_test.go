@@ -8,7 +8,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// What a kernel says of its clock is what adjtimex and the boot ID say; what cannot be read is not known.
+// The state of a kernel's clock combines adjtimex and the boot ID; values that cannot be read are unknown.
 func TestKernelClock(t *testing.T) {
 	const boot = "01234567-89ab-cdef-0123-456789abcdef\n"
 	id := [2]uint64{0x0123456789abcdef, 0x0123456789abcdef}
@@ -37,8 +37,8 @@ func TestKernelClock(t *testing.T) {
 	}
 }
 
-// A chip's clock is as far ahead of the kernel's as that was set back since the chip started. The
-// comparison that the least came between counts, and the error grows by that; what is not known stays so.
+// A chip's clock is ahead of the kernel's by as much as that was set back since the chip started. The comparison with
+// the shortest duration counts, and adds it to the error. Unknown values stay unknown.
 func TestFollowedClock(t *testing.T) {
 	said := altmark.KernelClock{Known: true, Synchronised: true, MaxError: time.Second}
 	for _, set := range []time.Duration{0, time.Hour, -time.Hour} {

@@ -12,22 +12,22 @@ import (
 	"tamtam/swss"
 )
 
-// Waits between lives of a daemon.
+// Waits between runs of a daemon.
 const (
 	minRest  = 100 * time.Millisecond
 	maxRest  = 2 * time.Second
-	maxPause = 15 * time.Second // after views that the ASIC refuses: each try costs it much
-	goodRun  = 10 * time.Second // after a life as long as this, the next begins soon
+	maxPause = 15 * time.Second // after the ASIC rejected a view: each try costs it much
+	goodRun  = 10 * time.Second // after a run as long as this, the next one starts soon
 )
 
-// A life is a daemon's work from its beginning to its end: it remembers nothing of an earlier one. claim is its mark
-// in the databases.
-type life func(ctx context.Context, h *health, claim *swss.Claim) error
+// A daemonRun is one run of a daemon, from start to end. It keeps no state of an earlier run. claim is the daemon's
+// mark in the databases.
+type daemonRun func(ctx context.Context, h *health, claim *swss.Claim) error
 
-// runLives runs a daemon until ctx ends: one life after the other, each when the databases that it works on take
-// writes. A life ends when a database was emptied, replaced or taken by another, when the ASIC's state is unknown, or
-// when Redis went away before it had begun.
-func runLives(ctx context.Context, r *swss.Redis, h *health, log *slog.Logger, live life, dbs ...swss.DBName) error {
+// runRepeatedly runs a daemon until ctx ends, one run after the other. A run starts when its databases accept writes.
+// It ends when a database was emptied, replaced, or claimed by another process, or when the ASIC's state is unknown. It
+// also ends when the connection to Redis was lost before it had begun.
+func runRepeatedly(ctx context.Context, r *swss.Redis, h *health, log *slog.Logger, live daemonRun, dbs ...swss.DBName) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return h.beat(ctx, r, log) })
 	g.Go(func() error { return h.faults.Run(ctx) })
@@ -50,7 +50,7 @@ func runLives(ctx context.Context, r *swss.Redis, h *health, log *slog.Logger, l
 			case time.Since(start) > goodRun:
 				rest = minRest
 			}
-			h.tell(why)
+			h.report(why)
 			log.Warn(h.name+" starts again", "because", why)
 			if _, err := r.Mend(ctx); err != nil {
 				log.Warn(h.name+": mending", "error", err)
@@ -68,8 +68,8 @@ func runLives(ctx context.Context, r *swss.Redis, h *health, log *slog.Logger, l
 	return ended(g.Wait())
 }
 
-func oneLife(ctx context.Context, r *swss.Redis, h *health, live life, dbs []swss.DBName) error {
-	defer h.lives(nil, nil, nil)
+func oneLife(ctx context.Context, r *swss.Redis, h *health, live daemonRun, dbs []swss.DBName) error {
+	defer h.attach(nil, nil, nil)
 	claim, err := r.Claim(ctx, h.name, h.owner, dbs...)
 	if err != nil {
 		return err
@@ -77,15 +77,15 @@ func oneLife(ctx context.Context, r *swss.Redis, h *health, live life, dbs []sws
 	return live(ctx, h, claim)
 }
 
-// Waits between lives that end to heal drift. What a new life does not heal is no reason to end the next one soon.
+// Waits between runs that end to heal drift. Drift that a new run does not heal must not end the next one soon.
 const (
-	minAnew = time.Minute
-	maxAnew = time.Hour
+	minRestart = time.Minute
+	maxRestart = time.Hour
 )
 
-// seldom returns a function that says whether it may be done again now: at once, then after a minute, two, four, up to
-// an hour; at once again where nobody asked for that long.
-func seldom(clock func() time.Time) func() bool {
+// backoff returns a function that reports whether a restart is allowed now. It allows the first immediately, the next
+// after a minute, then two, four, up to an hour. After an hour without requests, it starts over.
+func backoff(clock func() time.Time) func() bool {
 	var next time.Time
 	var wait time.Duration
 	return func() bool {
@@ -93,22 +93,22 @@ func seldom(clock func() time.Time) func() bool {
 		if now.Before(next) {
 			return false
 		}
-		if wait = min(max(2*wait, minAnew), maxAnew); now.Sub(next) > maxAnew {
-			wait = minAnew
+		if wait = min(max(2*wait, minRestart), maxRestart); now.Sub(next) > maxRestart {
+			wait = minRestart
 		}
 		next = now.Add(wait)
 		return true
 	}
 }
 
-// mayHeal reports whether the next life may go better.
+// mayHeal reports whether another run may succeed.
 func mayHeal(err error) bool {
-	return errors.Is(err, swss.ErrAnew) || errors.Is(err, swss.ErrUnavailable) || errors.Is(err, sairedis.ErrUnknown) ||
+	return errors.Is(err, swss.ErrReset) || errors.Is(err, swss.ErrUnavailable) || errors.Is(err, sairedis.ErrUnknown) ||
 		swss.IsMisuse(err) || swss.Why(err) != err.Error()
 }
 
-// standBack waits while another process of the daemon's name works, if err says that it has taken a database. Which of
-// two began later is the one that works.
+// standBack waits while another process of the same daemon works, if err reports that it has claimed a database. If two
+// processes run, the later one works.
 func (h *health) standBack(ctx context.Context, r *swss.Redis, log *slog.Logger, err error) error {
 	var taken *swss.TakenError
 	if !errors.As(err, &taken) {
@@ -117,7 +117,7 @@ func (h *health) standBack(ctx context.Context, r *swss.Redis, log *slog.Logger,
 	h.setSilent(true)
 	defer h.setSilent(false)
 	for told := false; ; told = true {
-		for range 2 { // by then the other has written
+		for range 2 { // by then the other has written its row
 			select {
 			case <-ctx.Done():
 				return ctx.Err()

@@ -14,8 +14,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// Between views that the ASIC refuses the time grows, and the daemon's health says what is refused and when it is
-// tried again.
+// The wait between views that the ASIC rejects grows, and the daemon's health contains the rejected object and the
+// time of the next try.
 func TestRefusedViewsAreTriedSeldom(t *testing.T) {
 	r := swsstest.Start(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -29,9 +29,9 @@ func TestRefusedViewsAreTriedSeldom(t *testing.T) {
 		case lives <- told:
 		case <-ctx.Done():
 		}
-		return fmt.Errorf("%w: %w: APPLY_VIEW: SAI_STATUS_FAILURE", sairedis.ErrNotApplied, swss.ErrAnew)
+		return fmt.Errorf("%w: %w: APPLY_VIEW: SAI_STATUS_FAILURE", sairedis.ErrNotApplied, swss.ErrReset)
 	}
-	go func() { done <- runLives(ctx, r, h, slog.New(slog.DiscardHandler), refused, swss.StateDB) }()
+	go func() { done <- runRepeatedly(ctx, r, h, slog.New(slog.DiscardHandler), refused, swss.StateDB) }()
 	var told []string
 	for range 4 {
 		told = append(told, <-lives)
@@ -47,11 +47,11 @@ func TestRefusedViewsAreTriedSeldom(t *testing.T) {
 	}
 }
 
-// What a new life does not heal ends the next one only after a while, and ever more rarely: an ASIC that reads back
-// something else than what was set must not be made anew for ever.
+// Drift that a new run does not heal ends the next run only after a while, at growing intervals. An ASIC that reads
+// back something else than was set must not be rebuilt for ever.
 func TestLivesEndSeldom(t *testing.T) {
 	now := time.Unix(1000, 0)
-	may := seldom(func() time.Time { return now })
+	may := backoff(func() time.Time { return now })
 	var at []int
 	for minute := range 600 {
 		if may() {
@@ -62,11 +62,11 @@ func TestLivesEndSeldom(t *testing.T) {
 	if want := []int{0, 1, 3, 7, 15, 31, 63, 123, 183, 243, 303, 363, 423, 483, 543}; !slices.Equal(at, want) {
 		t.Errorf("in minutes %v, want %v", at, want)
 	}
-	now = now.Add(2*maxAnew + time.Minute)
+	now = now.Add(2*maxRestart + time.Minute)
 	if !may() || may() {
 		t.Error("after a long time: want at once, and not again")
 	}
-	if now = now.Add(minAnew); !may() {
+	if now = now.Add(minRestart); !may() {
 		t.Error("after a long time the waits begin anew")
 	}
 }

@@ -14,15 +14,16 @@ import (
 	"tamtam/swss"
 )
 
-// Addresses are where mgmtd listens besides gNMI's, HOST:PORT; "": nowhere. And where it sends to by itself.
+// Addresses holds the addresses besides gNMI's at which mgmtd listens, HOST:PORT, and those to which it sends. ""
+// means that it does not listen.
 type Addresses struct {
 	Metrics string // for Prometheus
-	// MetricsOpen lets whoever can connect read the metrics, though there are users.
+	// MetricsOpen opens the metrics to every client, even if users are configured.
 	MetricsOpen bool
 	REST        string // RESTCONF
 	Page        string // the switch's page, for browsers
 	Send        sender.Flags
-	Version     string // of tamtam, as outputs tell it
+	Version     string // tamtam's version, as outputs report it
 }
 
 // RunMgmt runs the daemon mgmtd until ctx ends.
@@ -45,8 +46,8 @@ func RunMgmt(ctx context.Context, cfg mgmt.Config, at Addresses, c Common) error
 	return ServeMgmt(ctx, cfg.Redis, s, own, at, c)
 }
 
-// OpenPage listens for the switch's page, before anything runs that an address that is taken would end; nil: there is
-// to be none.
+// OpenPage listens for the switch's page. It is called before anything runs, so that an address in use is reported
+// early. It returns nil if no page is configured.
 func OpenPage(s *mgmt.Server, r *swss.Redis, at Addresses, c Common) (*switchpage.Server, error) {
 	if at.Page == "" {
 		return nil, nil
@@ -54,7 +55,7 @@ func OpenPage(s *mgmt.Server, r *swss.Redis, at Addresses, c Common) (*switchpag
 	return switchpage.New(switchpage.Config{Engine: s, Redis: r, Addr: at.Page, Log: logOf(c.Named("mgmtd"))})
 }
 
-// NewMgmt makes the server, whose log says which daemon it is.
+// NewMgmt makes the server, whose log contains the daemon's name.
 func NewMgmt(cfg mgmt.Config) (*mgmt.Server, error) {
 	if cfg.Logger != nil {
 		cfg.Logger = cfg.Logger.With("daemon", "mgmtd")
@@ -62,18 +63,18 @@ func NewMgmt(cfg mgmt.Config) (*mgmt.Server, error) {
 	return mgmt.NewServer(cfg)
 }
 
-// ServeMgmt serves until ctx ends. While the databases cannot be worked with, or another mgmtd works on them,
-// clients are refused with the reason. own is the switch's page; nil: it has none.
+// ServeMgmt serves until ctx ends. It rejects clients, with the reason, while the databases are unusable or another
+// mgmtd works on them. own is the switch's page. nil means that there is none.
 func ServeMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server, own *switchpage.Server, at Addresses, c Common,
 ) error {
 	c = c.Named("mgmtd")
 	h, a := newHealth("mgmtd"), NewAlarms(r)
-	newDesk(h, r, c)
+	newFaultController(h, r, c)
 	h.heed = s.Refuse
 	a.standby, a.troubles = h.isSilent, s.Troubles
 	a.warn = func(text string) { logOf(c).Warn(text) }
 	live := func(ctx context.Context, h *health, claim *swss.Claim) error {
-		err := s.Live(ctx, claim, h.tell)
+		err := s.Live(ctx, claim, h.report)
 		if ctx.Err() == nil {
 			a.lost(err)
 		}
@@ -113,8 +114,8 @@ func ServeMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server, own *switchpa
 		g.Go(func() error { return own.Serve(ctx) })
 	}
 	g.Go(func() error {
-		// The last two it does not read, but tells of when they are emptied.
-		return runLives(ctx, r, h, logOf(c), live, append(mgmt.Databases(), swss.ASICDB, swss.FlexCounterDB)...)
+		// mgmtd does not read the last two, but raises an alarm when they are emptied.
+		return runRepeatedly(ctx, r, h, logOf(c), live, append(mgmt.Databases(), swss.ASICDB, swss.FlexCounterDB)...)
 	})
 	return ended(g.Wait())
 }

@@ -17,17 +17,17 @@ import (
 	"tamtam/saisim"
 )
 
-// A netdevs holds the host interfaces of the chips of a process. It makes them when a client of the CPU port first asks
-// for them. They stay until the process ends, or until a client of the CPU port wants the frames itself.
+// A netdevs holds the host interfaces of the chips of a process. It makes them when a client of the CPU port first
+// requests them. They stay until the process ends, or until a client of the CPU port requests the frames itself.
 type netdevs struct {
 	kernel netdev.Kernel
 	log    *slog.Logger
 	begun  chan *cpuport.Line
-	moved  chan struct{}                          // the chip has other HOSTIF objects
-	ports  atomic.Pointer[[]saisim.HostInterface] // these; nil: it has had none yet
+	moved  chan struct{}                          // receives a value when the chip's HOSTIF objects have changed
+	ports  atomic.Pointer[[]saisim.HostInterface] // the HOSTIF objects; nil means that the chip had none yet
 
 	mu   sync.Mutex
-	host *netdev.Host // nil: there are none
+	host *netdev.Host // nil means that there are no host interfaces
 }
 
 func newNetdevs(kernel netdev.Kernel, log *slog.Logger) *netdevs {
@@ -37,7 +37,7 @@ func newNetdevs(kernel netdev.Kernel, log *slog.Logger) *netdevs {
 	return &netdevs{kernel: kernel, log: log, begun: make(chan *cpuport.Line, 1), moved: make(chan struct{}, 1)}
 }
 
-// changed takes the HOSTIF objects of ports. It may be called with the chip locked.
+// changed accepts the HOSTIF objects of ports. It may be called with the chip locked.
 func (n *netdevs) changed(list []saisim.HostInterface) {
 	n.ports.Store(&list)
 	n.wake()
@@ -50,7 +50,7 @@ func (n *netdevs) wake() {
 	}
 }
 
-// reset begins with another chip, whose HOSTIF objects are yet to come, or with none.
+// reset prepares for another chip, whose HOSTIF objects do not exist yet, or for none.
 func (n *netdevs) reset() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -83,7 +83,7 @@ func (n *netdevs) Set(i cpuport.Interface) error {
 	return n.host.Set(i)
 }
 
-// look brings the devices of ports to the HOSTIF objects.
+// look updates the devices of ports to match the HOSTIF objects.
 func (n *netdevs) look() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -98,7 +98,7 @@ func (n *netdevs) look() {
 	n.host.SetPorts(ports, false)
 }
 
-// lacks returns which devices are not as they should be; "": all are.
+// lacks returns which devices are not as they should be, "" if all are.
 func (n *netdevs) lacks() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -108,13 +108,13 @@ func (n *netdevs) lacks() string {
 	return n.host.Trouble()
 }
 
-// Waits between looks at the devices, which something else may have removed, and between words about lost frames.
+// Waits between checks of the devices, which another program may have removed, and between reports of lost frames.
 const (
 	netdevPeriod = 2 * time.Second
 	lostPeriod   = 10 * time.Second
 )
 
-// run serves host interfaces until ctx ends. Then they are removed, unless they are to be kept for the next process.
+// run serves host interfaces until ctx ends. Then it removes them, unless keep leaves them for the next process.
 func (n *netdevs) run(ctx context.Context, keep bool) error {
 	for {
 		select {
@@ -137,7 +137,7 @@ func (n *netdevs) serve(ctx context.Context, l *cpuport.Line, keep bool) error {
 	g, running := errgroup.WithContext(ctx)
 	g.Go(func() error { return host.Serve(running, l) })
 	g.Go(func() error { n.follow(running, host); return nil })
-	_ = g.Wait() // the line has ended, or ctx
+	_ = g.Wait() // the line or ctx has ended
 	err := l.Close()
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -145,7 +145,7 @@ func (n *netdevs) serve(ctx context.Context, l *cpuport.Line, keep bool) error {
 	return errors.Join(err, host.Close(keep && ctx.Err() != nil))
 }
 
-// follow looks at the HOSTIF objects whenever they have changed, and now and then.
+// follow checks the HOSTIF objects whenever they have changed, and periodically.
 func (n *netdevs) follow(ctx context.Context, host *netdev.Host) {
 	looks, losses := time.NewTicker(netdevPeriod), time.NewTicker(lostPeriod)
 	defer looks.Stop()

@@ -11,10 +11,10 @@ import (
 	"tamtam/saisim"
 )
 
-// A carrierKernel is a Linux with devices that have a carrier or not.
+// A carrierKernel is a Linux whose devices have a carrier or not.
 type carrierKernel struct{ up map[string]bool }
 
-// A carrierTap is one of its devices, at which nothing is sent.
+// A carrierTap is one of its devices, which receives no frames.
 type carrierTap struct {
 	io.ReadWriteCloser
 	k    carrierKernel
@@ -33,7 +33,7 @@ func (t carrierTap) SetCarrier(on bool) error { t.k.up[t.name] = on; return nil 
 
 func (carrierTap) Hold() *os.File { return nil }
 
-// When the chip begins anew in a living syncd, host interfaces keep their carriers until they have objects again.
+// When syncd continues with a new chip, host interfaces keep their carriers until they have objects again.
 func TestCarriersStayWithAnotherChip(t *testing.T) {
 	k := carrierKernel{up: map[string]bool{}}
 	n := newNetdevs(k, logOf(Common{}))

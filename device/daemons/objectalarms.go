@@ -17,9 +17,10 @@ import (
 )
 
 const (
-	// pendingLimit is how long an object may wait before that is an alarm.
+	// pendingLimit is how long an object may wait before an alarm is raised.
 	pendingLimit = time.Minute
-	// startLimit is how long the daemons may take at the start before what is not in force is logged anyway.
+	// startLimit is the time after which the objects that are not in force are logged, even if the daemons are still
+	// starting.
 	startLimit = 30 * time.Second
 	// maxCauses is the largest number of alarms of a table and kind; the rarest causes share the last.
 	maxCauses = 8
@@ -27,7 +28,7 @@ const (
 	firstNames = 5
 )
 
-// badObjects are the rows of CONFIG_DB that have failed or wait, as STATE_DB contains them.
+// badObjects holds the rows of CONFIG_DB that have failed or wait, as reported in STATE_DB.
 type badObjects struct {
 	state  *swss.DB
 	watch  *swss.KeyWatch
@@ -35,7 +36,7 @@ type badObjects struct {
 	bad    map[string]badObject    // by key of STATE_DB with the table's name
 }
 
-// A badObject has failed or waits.
+// A badObject is a configured object that has failed or waits.
 type badObject struct {
 	table, name   string // in CONFIG_DB
 	class, reason string
@@ -51,7 +52,7 @@ func newBadObjects(l *swss.Listener, r *swss.Redis) *badObjects {
 	return o
 }
 
-// look reads the status rows that changed. After a failure all are read again.
+// look reads the status rows that changed. After a failure it reads all again.
 func (o *badObjects) look(ctx context.Context, now time.Time) (err error) {
 	defer func() {
 		if err != nil {
@@ -94,10 +95,11 @@ func (o *badObjects) look(ctx context.Context, now time.Time) (err error) {
 	})
 }
 
-// A cause is why objects of a table have failed or wait, without the names and numbers in the reasons.
+// A cause is the common reason why objects of a table have failed or wait, without the names and numbers in the
+// reasons.
 type cause struct{ table, class, text string }
 
-// raise adds an alarm for each table and cause: of objects that have failed, and that wait for too long.
+// raise adds an alarm for each table and cause: of objects that have failed, and of objects that wait for too long.
 func (o *badObjects) raise(now time.Time, want map[string]swss.FieldValues) {
 	found := map[cause][]badObject{}
 	for _, b := range o.bad {
@@ -151,7 +153,7 @@ func raiseObjects(c cause, list []badObject, want map[string]swss.FieldValues) {
 	want[fmt.Sprintf("%s-%08x", id, sum.Sum32())] = row
 }
 
-// firstOf joins the first of some texts, and adds how many more there are.
+// firstOf joins the first of some texts, and appends the number of further ones.
 func firstOf(texts []string, separator string) string {
 	if more := len(texts) - firstNames; more > 0 {
 		return strings.Join(texts[:firstNames], separator) + fmt.Sprintf(" and %d more", more)
@@ -159,7 +161,7 @@ func firstOf(texts []string, separator string) string {
 	return strings.Join(texts, separator)
 }
 
-// causeOf returns a reason without what differs between objects: words with digits or quotes.
+// causeOf returns a reason without the words that differ between objects: those with digits or quotes.
 func causeOf(reason string) string {
 	words := strings.Fields(reason)
 	for i, w := range words {
@@ -170,14 +172,14 @@ func causeOf(reason string) string {
 	return strings.Join(words, " ")
 }
 
-// announce returns the line that is logged once at the start; "" if all of the configuration is in force.
+// announce returns the line that is logged once at the start, "" if the whole configuration is in force.
 func announce(ctx context.Context, r *swss.Redis) (string, error) {
 	list, err := fetch.NotInForce(ctx, r)
 	if err != nil {
 		return "", err
 	}
 	var rows []string
-	quiet := 0 // parts that SONiC has and this switch does not
+	quiet := 0 // number of unapplied parts that SONiC implements and this switch does not
 	for _, o := range list {
 		var why []string
 		if o.Word != "" {

@@ -13,8 +13,9 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// Objects that have failed raise one alarm per table and cause, with a count and the first names; so do those that
-// wait for more than a minute. The alarm goes with its last object. What is not in force is logged once.
+// Objects that have failed raise one alarm per table and cause, with a count and the first names. The same holds for
+// objects that wait for more than a minute. The alarm ends with its last object. Objects that are not in force are
+// logged once.
 func TestObjectAlarms(t *testing.T) {
 	r := swsstest.Start(t)
 	l := swss.NewListener(r)
@@ -37,7 +38,7 @@ func TestObjectAlarms(t *testing.T) {
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	look := func(now time.Time) string {
 		t.Helper()
-		if err := l.Sync(t.Context()); err != nil { // what was written has been heard of
+		if err := l.Sync(t.Context()); err != nil { // all writes have been received
 			t.Fatal(err)
 		}
 		if err := a.Look(t.Context(), now); err != nil {
@@ -93,7 +94,7 @@ func TestObjectAlarms(t *testing.T) {
 	}
 }
 
-// However many causes there are, a table has a bounded number of alarms.
+// With any number of causes, a table has a bounded number of alarms.
 func TestObjectAlarmsAreBounded(t *testing.T) {
 	o := &badObjects{bad: map[string]badObject{}}
 	for i := range 200 {

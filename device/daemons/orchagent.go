@@ -36,44 +36,44 @@ import (
 
 // An Orchagent is the daemon orchagent: APPL_DB to SAI.
 type Orchagent struct {
-	Daemon  *orch.Daemon
-	asic    *sairedis.Agent
-	ports   *portsorch.Orch
-	routes  *routeorch.Orch
-	fdb     *fdborch.Orch
-	qos     *qosorch.Orch
-	mirrors *mirrororch.Orch
-	traps   *copporch.Orch
-	samples *sfloworch.Orch
-	drops   *debugcounter.Orch
-	tam     []tamOrch // all that there are
-	rec     planOrch  // of them
-	doubt   *doubt    // of the ASIC; nil: nobody is told
+	Daemon    *orch.Daemon
+	asic      *sairedis.Agent
+	ports     *portsorch.Orch
+	routes    *routeorch.Orch
+	fdb       *fdborch.Orch
+	qos       *qosorch.Orch
+	mirrors   *mirrororch.Orch
+	traps     *copporch.Orch
+	samples   *sfloworch.Orch
+	drops     *debugcounter.Orch
+	tam       []tamOrch  // the orchs of all TAM features
+	rec       planOrch   // the one of tam for table recording
+	asicState *asicState // that the ASIC's state is unknown; nil means that this is not reported
 }
 
-// A tamOrch is the orch of a TAM feature. A package that sees the type of one, as a field of a field, compiles all
-// of feature.Feature for it again.
+// A tamOrch is the orch of a TAM feature. It is an interface to save compile time. A package that uses the concrete
+// type, even as a field of a field, compiles all of feature.Feature again.
 type tamOrch interface {
-	// ChipThere says that there is a chip to ask.
+	// ChipThere reports that the chip can be queried.
 	ChipThere()
-	// ViewApplied says that what is wanted is in the chip, which can be read.
+	// ViewApplied reports that the target state is in the chip, which can be read.
 	ViewApplied()
 	// PollCounters reads the counters of its sessions now.
 	PollCounters(ctx context.Context) error
 }
 
-// A planOrch is that of table recording.
+// A planOrch is the orch of table recording.
 type planOrch interface {
 	tamOrch
 	Planned() *orch.Topic[recordorch.Planned]
 }
 
-// NewOrchagent starts a new view of the ASIC and assembles the orchs. Their
-// order is the order in which rows are handled.
+// NewOrchagent starts a new view of the ASIC and assembles the orchs. Their order is the order in which rows are
+// handled.
 func NewOrchagent(ctx context.Context, r *swss.Redis, c Common) (*Orchagent, error) {
 	opts := sairedis.ClientOptions{Recorder: c.Rec, Logger: c.Log}
-	if c.doubt != nil {
-		opts.Sign, opts.Doubt = c.syncd.look, c.doubt.say
+	if c.asicState != nil {
+		opts.Sign, opts.ASICUnknown = c.syncd.look, c.asicState.say
 	}
 	client, err := sairedis.NewClient(ctx, r, opts)
 	if err != nil {
@@ -88,7 +88,7 @@ func NewOrchagent(ctx context.Context, r *swss.Redis, c Common) (*Orchagent, err
 			return nil, errors.Join(err, asic.Close())
 		}
 	}
-	o := &Orchagent{Daemon: orch.NewDaemon("orchagent", r, c.Options()), asic: asic, doubt: c.doubt}
+	o := &Orchagent{Daemon: orch.NewDaemon("orchagent", r, c.Options()), asic: asic, asicState: c.asicState}
 	o.Daemon.Watch().Add(asic.Compared(c.Renew))
 	if err := o.assemble(ctx, r); err != nil {
 		return nil, errors.Join(err, o.Close())
@@ -187,7 +187,7 @@ func (o *Orchagent) assembleDrops(ctx context.Context, r *swss.Redis) (err error
 	return nil
 }
 
-// assembleTAM makes the orchs of the TAM features, behind those whose rules, ports and routes they use.
+// assembleTAM makes the orchs of the TAM features, after those whose rules, ports and routes they use.
 func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch.Orch) error {
 	orch.Accept(o.Daemon, r.DB(swss.ApplDB), schema.AppTAMSampler, schema.AppTAMGroup, schema.AppSFlow,
 		schema.AppSFlowCollector)
@@ -241,9 +241,9 @@ func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch
 	return nil
 }
 
-// Start creates the objects of all rows in APPL_DB, then has the ASIC brought to this view. Nothing is reported
-// active before that. What STATE_DB knows not to be in force is left out of the view, and comes after it as changes
-// do: it may not fit, and would fail the whole view.
+// Start creates the objects of all rows in APPL_DB, then makes syncd bring the ASIC to this view. Until then it reports
+// nothing as active. Rows that are not in force according to STATE_DB are left out of the view. They are applied
+// afterwards as changes, since they may not fit, and would fail the whole view.
 func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
 	adopts := o.asic.Adopting()
 	hold := func(ctx context.Context) error { return o.Daemon.Hold(ctx, adopts) }
@@ -254,7 +254,7 @@ func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
 		return err
 	}
 	if adopts {
-		// What is in force is known to be supported.
+		// Objects in force are known to be supported.
 		if err := o.followsView(ctx); err != nil {
 			return err
 		}
@@ -282,13 +282,14 @@ func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
 	} else if err := o.fdb.ViewApplied(ctx); err != nil {
 		return err
 	}
-	if o.doubt != nil {
-		o.doubt.applied()
+	if o.asicState != nil {
+		o.asicState.applied()
 	}
 	for _, feature := range o.tam {
 		feature.ViewApplied()
 	}
-	if _, err := o.Daemon.Step(ctx, now); err != nil { // what was in force comes before what waits for room
+	// rows that were in force precede those that wait for resources
+	if _, err := o.Daemon.Step(ctx, now); err != nil {
 		return err
 	}
 	o.Daemon.Release()
@@ -296,13 +297,13 @@ func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
 	return err
 }
 
-// followsView has those go on who wait for a chip that can be asked what it supports.
+// followsView resumes the orchs that wait until they can ask the chip for its capabilities.
 func (o *Orchagent) followsView(ctx context.Context) error {
 	return errors.Join(o.qos.ViewApplied(ctx), o.mirrors.ViewApplied(ctx), o.traps.ViewApplied(ctx),
 		o.samples.ViewApplied(ctx), o.drops.ViewApplied(ctx))
 }
 
-// Planned is told of the plans of table recording.
+// Planned returns the topic of table recording's plans.
 func (o *Orchagent) Planned() *orch.Topic[recordorch.Planned] { return o.rec.Planned() }
 
 // PollRecording reads the counters of table recording now.
@@ -320,7 +321,7 @@ func (o *Orchagent) PollCounters(ctx context.Context) error {
 // Close ends the daemon's connections. The ASIC stays as it is.
 func (o *Orchagent) Close() error { return errors.Join(o.Daemon.Close(), o.asic.Close()) }
 
-// A poller is the agent of sairedis as the orchs want to see it.
+// A poller adapts the agent of sairedis to the interface that orchs require.
 type poller struct{ *sairedis.Agent }
 
 func (p poller) SetGroup(ctx context.Context, group string, interval time.Duration, enabled bool) error {
@@ -328,7 +329,7 @@ func (p poller) SetGroup(ctx context.Context, group string, interval time.Durati
 		sairedis.CounterGroup{Interval: interval, Mode: flex.StatsModeRead, Enabled: &enabled})
 }
 
-// routerPorts are the ports as routeorch wants to see them.
+// routerPorts adapts the ports to the interface that routeorch requires.
 type routerPorts struct{ *portsorch.Orch }
 
 func (p routerPorts) RouterPort(name string) (sai.Key, uint32, error) {
@@ -336,46 +337,46 @@ func (p routerPorts) RouterPort(name string) (sai.Key, uint32, error) {
 	return on.Key, on.MTU, err
 }
 
-// Up is true for a VLAN: its neighbours may be behind any of its members.
+// Up reports whether an interface is up. It is always true for a VLAN, whose neighbours may be behind any member.
 func (p routerPorts) Up(name string) bool {
 	_, vlan := schema.VLANNumber(name)
 	return vlan || p.Orch.Up(name)
 }
 
-// RunOrchagent runs the daemon orchagent until ctx ends. When syncd is gone or does not answer, the
-// state of the ASIC is unknown: STATE_DB says so, and orchagent begins anew when there is one, as in SONiC.
+// RunOrchagent runs the daemon orchagent until ctx ends. When syncd has ended or does not answer, the state of the ASIC
+// is unknown. STATE_DB then reports that, and orchagent starts again once there is a syncd, as in SONiC.
 func RunOrchagent(ctx context.Context, r *swss.Redis, c Common) error {
 	c = c.Named("orchagent")
-	c.Renew = seldom(time.Now)
+	c.Renew = backoff(time.Now)
 	h, untold := newHealth("orchagent"), ""
-	c.faults = newDesk(h, r, c)
+	c.faults = newFaultController(h, r, c)
 	others := strangers{redis: r, log: logOf(c)}
 	live := func(ctx context.Context, h *health, claim *swss.Claim) error {
 		c := c.of(h, claim)
-		c.doubt, c.syncd = newDoubt(r, h, logOf(c)), &signs{redis: r, claim: claim}
-		h.setLacks(c.doubt.lacks)
-		c.doubt.tells = func(why string) { h.tell(cmp.Or(why, "starting")) }
-		if untold != "" { // Redis was away
-			if _, err := c.doubt.tell(ctx, untold); err != nil {
+		c.asicState, c.syncd = newASICState(r, h, logOf(c)), &signs{redis: r, claim: claim}
+		h.setLacks(c.asicState.lacks)
+		c.asicState.reports = func(why string) { h.report(cmp.Or(why, "starting")) }
+		if untold != "" { // the reason could not be written, since Redis was away
+			if _, err := c.asicState.report(ctx, untold); err != nil {
 				return err
 			}
 			untold = ""
 		}
-		if err := others.leave(ctx, func(why string) { h.tell(doubtText(why)) }); err != nil {
+		if err := others.leave(ctx, func(why string) { h.report(unknownText(why)) }); err != nil {
 			return err
 		}
 		began := time.Now()
 		err := orchagentLife(ctx, r, c)
 		others.met(errors.Is(err, sairedis.ErrStrangers), time.Since(began))
 		if ctx.Err() == nil && errors.Is(err, sairedis.ErrUnknown) {
-			untold = cmp.Or(c.doubt.why(), err.Error())
-			if _, err := c.doubt.tell(ctx, untold); err == nil {
+			untold = cmp.Or(c.asicState.why(), err.Error())
+			if _, err := c.asicState.report(ctx, untold); err == nil {
 				untold = ""
 			}
 		}
 		return err
 	}
-	return runLives(ctx, r, h, logOf(c), live,
+	return runRepeatedly(ctx, r, h, logOf(c), live,
 		swss.ApplDB, swss.ASICDB, swss.StateDB, swss.CountersDB, swss.FlexCounterDB)
 }
 
@@ -384,12 +385,12 @@ func orchagentLife(ctx context.Context, r *swss.Redis, c Common) error {
 		return err
 	}
 	var o *Orchagent
-	began := make(chan struct{}) // o is there
+	began := make(chan struct{}) // closed when o is usable
 	telling, end := context.WithCancel(ctx)
 	told := make(chan struct{})
 	go func() {
 		defer close(told)
-		c.doubt.run(telling, func(ctx context.Context) error {
+		c.asicState.run(telling, func(ctx context.Context) error {
 			select {
 			case <-began:
 				return o.tellPorts(ctx)
@@ -404,40 +405,40 @@ func orchagentLife(ctx context.Context, r *swss.Redis, c Common) error {
 	}()
 	o, err := NewOrchagent(ctx, r, c)
 	if err != nil {
-		return fmt.Errorf("%w: %w", err, swss.ErrAnew)
+		return fmt.Errorf("%w: %w", err, swss.ErrReset)
 	}
 	defer o.Close()
 	if err := o.Start(ctx, time.Now()); err != nil {
-		return fmt.Errorf("%w: %w", err, swss.ErrAnew)
+		return fmt.Errorf("%w: %w", err, swss.ErrReset)
 	}
-	c.syncd.told = true
+	c.syncd.reported = true
 	close(began)
-	c.health.lives(c.alive(o), o.Daemon.Hears, o.Daemon.Watch())
+	c.health.attach(c.alive(o), o.Daemon.Hears, o.Daemon.Watch())
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return o.Daemon.Run(ctx) })
 	g.Go(func() error { return o.asic.Client().Lost(ctx) })
 	return g.Wait()
 }
 
-// alive asks whether orchagent works, or waits for syncd and says so.
+// alive returns a check that fails unless orchagent works, or waits for syncd and reports that.
 func (c Common) alive(o *Orchagent) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for {
 			turn, cancel := context.WithTimeout(ctx, beatPeriod/2)
 			err := o.Daemon.Do(turn, func() {})
 			cancel()
-			if err == nil || ctx.Err() != nil || c.doubt.why() != "" {
+			if err == nil || ctx.Err() != nil || c.asicState.why() != "" {
 				return ctx.Err()
 			}
 		}
 	}
 }
 
-// met notes with which syncd this life of orchagent works. Where its view is made anew, what STATE_DB says to be in
-// force may not be.
+// met records which syncd this run of orchagent works with. If the view is built again, rows that are in force
+// according to STATE_DB may not be.
 func (c Common) met(ctx context.Context, asic *sairedis.Agent) error {
-	if why := asic.Anew(); why != "" {
-		if _, err := c.doubt.tell(ctx, "its view is built again, because "+why); err != nil {
+	if why := asic.RebuildReason(); why != "" {
+		if _, err := c.asicState.report(ctx, "its view is built again, because "+why); err != nil {
 			return err
 		}
 	}
@@ -446,8 +447,8 @@ func (c Common) met(ctx context.Context, asic *sairedis.Agent) error {
 	return err
 }
 
-// tellPorts tells the state of ports and LAGs anew, after a doubt.
+// tellPorts reports the state of ports and LAGs again, after the state of the ASIC was unknown.
 func (o *Orchagent) tellPorts(ctx context.Context) (err error) {
-	doErr := o.Daemon.Do(ctx, func() { err = o.ports.Tell(ctx) })
+	doErr := o.Daemon.Do(ctx, func() { err = o.ports.Report(ctx) })
 	return errors.Join(doErr, err)
 }

@@ -10,8 +10,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// A doubt that ends before the ASIC does what is configured leaves ports that nobody would tell of again: they are told
-// when it does.
+// If the ASIC's state becomes known before the configuration is applied, ports would stay unknown. They are reported
+// once it is applied.
 func TestDoubtBeforeTheViewIsApplied(t *testing.T) {
 	r := swsstest.Start(t)
 	port := swss.NewTable(r.DB(swss.StateDB), schema.StatePort)
@@ -23,7 +23,7 @@ func TestDoubtBeforeTheViewIsApplied(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d, told := newDoubt(r, &health{owner: "me", news: make(chan struct{}, 1)}, logOf(Common{})), make(chan struct{})
+	d, told := newASICState(r, &health{owner: "me", news: make(chan struct{}, 1)}, logOf(Common{})), make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go d.run(ctx, func(context.Context) error { told <- struct{}{}; return nil })
@@ -44,7 +44,7 @@ func TestDoubtBeforeTheViewIsApplied(t *testing.T) {
 	}
 }
 
-// Who comes again soon is waited for longer, up to a minute; who does not, is forgotten.
+// Clients that return soon are waited for longer, up to a minute; others are forgotten.
 func TestStrangersAreWaitedForLonger(t *testing.T) {
 	var s strangers
 	for _, tt := range []struct {

@@ -7,9 +7,10 @@ import (
 	"tamtam/swss"
 )
 
-// Stranger says why what a daemon is said to say of itself is not by the process that has its databases; "": it is,
-// as far as anybody can tell. A daemon's row ends by itself and is renewed by the process whose mark is in the
-// databases. One that is written by hand lasts, or is another's; one that copies both cannot be told from the daemon's.
+// Stranger returns the reason why a daemon's row was not written by the process that owns its databases. It returns ""
+// if it seems that it was. A daemon's row expires, and is renewed by the process whose mark is in the databases. A row
+// written by hand does not expire, or has another owner. A row that copies both cannot be distinguished from the
+// daemon's.
 func Stranger(ctx context.Context, r *swss.Redis, name string, state DaemonState) (string, error) {
 	if why, err := lasting(ctx, r, name); why != "" || err != nil {
 		return why, err
@@ -17,23 +18,23 @@ func Stranger(ctx context.Context, r *swss.Redis, name string, state DaemonState
 	return otherOwner(ctx, r, name, state)
 }
 
-// lasting says why no daemon wrote a row.
+// lasting returns why a row cannot be from a daemon, "" if it can.
 func lasting(ctx context.Context, r *swss.Redis, name string) (string, error) {
 	db := r.DB(swss.StateDB)
 	life, err := db.Client().PTTL(ctx, healthTable+db.Separator()+name).Result()
 	switch {
 	case err != nil:
 		return "", err
-	case life == -1: // Redis' word for a key that stays
+	case life == -1: // Redis' value for a key that does not expire
 		return "its row in STATE_DB does not end by itself: no daemon wrote it", nil
 	}
 	return "", nil
 }
 
-// otherOwner says why a process that is ready is not the one that has the databases.
+// otherOwner returns the reason why a ready process is not the owner of the databases, or "" if it is.
 func otherOwner(ctx context.Context, r *swss.Redis, name string, state DaemonState) (string, error) {
 	if state.State != StateReady {
-		return "", nil // one that begins has no mark yet
+		return "", nil // a daemon that starts has no mark yet
 	}
 	marked := swss.StateDB
 	if name == "syncd" {

@@ -13,8 +13,8 @@ import (
 	"tamtam/host/reports"
 )
 
-// reportSockets are the host's sockets for reports to collectors behind its management interface: one for each stream,
-// so that each has a source of its own. The port is the host's to choose.
+// reportSockets holds the host's sockets for reports to collectors behind its management interface: one for each
+// stream, so that each has its own source. The host chooses the port.
 type reportSockets struct {
 	open map[reportSocket]*net.UDPConn
 }
@@ -30,7 +30,7 @@ func (s *reportSockets) send(d reports.Datagram) error {
 	c := s.open[k]
 	if c == nil {
 		if len(s.open) == reports.MaxStreams {
-			s.close() // those that are needed come back
+			s.close() // those that are needed are opened again
 		}
 		var err error
 		if c, err = openReports(k); err != nil {
@@ -48,7 +48,7 @@ func (s *reportSockets) send(d reports.Datagram) error {
 	return err
 }
 
-// openReports opens the socket of a stream. From a loopback address it may send from any.
+// openReports opens the socket of a stream. With a loopback source, the socket may use any address.
 func openReports(k reportSocket) (c *net.UDPConn, err error) {
 	network, six := "udp4", k.to.Addr().Is6()
 	if six {

@@ -9,7 +9,7 @@ import (
 	"tamtam/host/reports"
 )
 
-// The sockets of the host send from an address of their own, with the DSCP asked for.
+// The host's sockets send from an address of their own, with the requested DSCP.
 func TestReportSockets(t *testing.T) {
 	for _, at := range []string{"127.0.0.1", "::1"} {
 		addr := netip.MustParseAddr(at)

@@ -15,8 +15,8 @@ import (
 	"tamtam/swss"
 )
 
-// RunSFlowd runs the daemon sflowd until ctx ends: the switch's sFlow agent. It waits for the chip's samples, and takes
-// them again when they were lost.
+// RunSFlowd runs the daemon sflowd until ctx ends: the switch's sFlow agent. It waits for the chip's samples, and
+// attaches again after they were lost.
 func RunSFlowd(ctx context.Context, r *swss.Redis, line func() (CPULine, error), c Common) error {
 	return runBeside(ctx, "sflowd", r, c, func(ctx context.Context, c Common) error {
 		return sflowdLife(ctx, r, line, c)
@@ -31,7 +31,7 @@ func sflowdLife(ctx context.Context, r *swss.Redis, line attach, c Common) error
 		return n.Full, ok
 	}})
 	c.health.setLacks(samples.lack)
-	c.health.lives(func(ctx context.Context) error { return d.Do(ctx, func() {}) }, d.Hears, d.Watch())
+	c.health.attach(func(ctx context.Context) error { return d.Do(ctx, func() {}) }, d.Hears, d.Watch())
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return d.Run(ctx) })
 	g.Go(func() error {
@@ -52,7 +52,7 @@ func sflowdLife(ctx context.Context, r *swss.Redis, line attach, c Common) error
 	return err
 }
 
-// agentOf says how sflowd is.
+// agentOf returns a function that reports the state of sflowd.
 func agentOf(r *swss.Redis) func(context.Context) (sflowmgr.Agent, error) {
 	return func(ctx context.Context) (a sflowmgr.Agent, err error) {
 		switch state, heard, err := ReadState(ctx, r, "sflowd"); {
@@ -67,7 +67,7 @@ func agentOf(r *swss.Redis) func(context.Context) (sflowmgr.Agent, error) {
 	}
 }
 
-// A collectorSocket is a way to a collector by the host's own routes, on which the host tells if the collector refuses
+// A collectorSocket sends to a collector by the host's own routes. The host reports on it if the collector rejects
 // datagrams.
 type collectorSocket struct{ *net.UDPConn }
 
@@ -79,10 +79,10 @@ func dialCollector(to netip.AddrPort) (sflow.Socket, error) {
 	return collectorSocket{c}, nil
 }
 
-// Refused returns what the host has heard of datagrams that were sent.
+// Refused returns the error that the host has recorded for datagrams sent earlier, nil if there is none.
 func (s collectorSocket) Refused() error { return pendingError(s.UDPConn) }
 
-// sendTime is how long the kernel may keep a datagram waiting for room.
+// sendTime is how long a datagram may wait for space in the kernel.
 const sendTime = 10 * time.Millisecond
 
 func (s collectorSocket) Send(b []byte) error {
@@ -100,7 +100,7 @@ func (s collectorSocket) Local() netip.Addr {
 	return netip.Addr{}
 }
 
-// hostIP is the first address of an interface of this host, IPv4 before IPv6; not valid: it has none.
+// hostIP returns the first address of an interface of this host, IPv4 before IPv6. It is invalid if there is none.
 func hostIP(name string) (first netip.Addr) {
 	at, err := net.InterfaceByName(name)
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// pendingError takes the error of a socket that the kernel has noted since, such as that nobody listens where datagrams
-// were sent; nil: there is none.
+// pendingError returns and clears a socket's error that the kernel has recorded, nil if there is none. For example,
+// no program listens where datagrams were sent.
 func pendingError(s syscall.Conn) error {
 	raw, err := s.SyscallConn()
 	if err != nil {

@@ -4,5 +4,5 @@ package daemons
 
 import "syscall"
 
-// pendingError is of Linux: elsewhere an error is that of the next datagram.
+// pendingError returns nil: only Linux reports the error here. Elsewhere the next datagram's send returns it.
 func pendingError(syscall.Conn) error { return nil }

@@ -10,23 +10,23 @@ import (
 	"tamtam/swss"
 )
 
-// Bounds of how long nobody else may have made a request in ASIC_DB before orchagent begins anew.
+// Bounds of how long ASIC_DB must receive no requests of other clients before orchagent starts again.
 const (
 	minQuiet = 2 * time.Second
 	maxQuiet = time.Minute
 )
 
-// strangers are those who make requests in ASIC_DB besides orchagent. While they do, each life of it would end as soon
-// as it had begun.
+// strangers tracks clients other than orchagent that make requests in ASIC_DB. While they do, each run of orchagent
+// would end as soon as it had begun.
 type strangers struct {
 	redis *swss.Redis
 	log   *slog.Logger
-	there bool          // the last life has met them
-	quiet time.Duration // that the next life then waits for
+	there bool          // the last run has met such clients
+	quiet time.Duration // how long they must be quiet before the next run
 }
 
-// met notes whether a life of orchagent that has lasted so long has met them: soon after the last time, the next life
-// waits for longer.
+// met records whether a run of orchagent, which lasted for the given time, has detected requests of other clients. If
+// so, and soon after the last time, the next run waits longer.
 func (s *strangers) met(them bool, lasted time.Duration) {
 	if lasted > maxQuiet {
 		s.quiet = 0
@@ -36,7 +36,8 @@ func (s *strangers) met(them bool, lasted time.Duration) {
 	}
 }
 
-// leave waits until nobody else makes requests, if somebody did; tell is called with what there is of them.
+// leave waits until other clients make no more requests, if the last run detected any. It calls tell with a text that
+// contains their number.
 func (s *strangers) leave(ctx context.Context, tell func(why string)) error {
 	if !s.there {
 		return nil
@@ -67,7 +68,7 @@ func (s *strangers) leave(ctx context.Context, tell func(why string)) error {
 	}
 }
 
-// mostSeen is how many requests are counted.
+// mostSeen is the largest number of requests that is counted.
 const mostSeen = 10_000
 
 func strangersText(n int) string {

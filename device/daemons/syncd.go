@@ -20,45 +20,47 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// ChipConfig says what chip a live switch has.
+// ChipConfig describes the chip of a live switch.
 type ChipConfig struct {
 	Profile profile.Profile
 	Wires   map[string]string // port -> live interface
-	// KeepLinks leaves interfaces up when the process ends that it has set up, for a restart that no peer is to notice.
+	// KeepLinks leaves interfaces up that the process has set up when it ends, for a restart that no peer should
+	// notice.
 	KeepLinks bool
 	links     *wire.Links
-	// Oracle is how many flows of a sketch task and bank the chip counts exactly; 0: it does not.
+	// Oracle is the number of flows per sketch task and bank that the chip counts exactly; 0 means none.
 	Oracle int
-	// CPU is the chip's CPU port, for a client in this process; CPUPort is the path of a socket at which it is served
-	// to one in another. Without either nobody has what is punted.
+	// CPU is the chip's CPU port, for a client in this process. CPUPort is the path of a socket that serves it to a
+	// client in another process. Without either, punted packets are lost.
 	CPU     *cpuport.Hub
 	CPUPort string
 	// Samples and SamplePort are likewise for packets that are sampled or dropped.
 	Samples    *cpuport.Hub
 	SamplePort string
-	// Drive moves the chip's time, with the wall clock since start, and its frames until ctx ends; nil: the wall clock
-	// and the wires do.
+	// Drive advances the chip's time with the wall clock since start, and moves its frames, until ctx ends. nil means
+	// that the wires do so.
 	Drive func(ctx context.Context, chip *saisim.Chip, start time.Time) error
-	// Devices are where host interfaces are; nil: this host's.
+	// Devices makes the host interfaces; nil means those of this host.
 	Devices netdev.Kernel
 	netdevs *netdevs
-	// Kernel says what the kernel knows of its clock, which the chip's follows; nil: the kernel of
-	// this host is asked. What it says of Ahead is not used.
+	// Kernel returns the state of the kernel's clock, which the chip's clock follows; nil means that this host's
+	// kernel is read. Its field Ahead is ignored.
 	Kernel func() altmark.KernelClock
 }
 
-// RunSyncd runs the daemon syncd with a simulated chip whose time follows the wall clock, wired to live
-// interfaces. Chip and ASIC_DB belong together: if that ends, there is a fresh chip.
+// RunSyncd runs the daemon syncd with a simulated chip that is wired to live interfaces. The chip's time follows the
+// wall clock. Chip and ASIC_DB belong together. When they no longer match, syncd starts again with a new chip.
 func RunSyncd(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) error {
 	c = c.Named("syncd")
-	c.Renew = seldom(time.Now)
+	c.Renew = backoff(time.Now)
 	h := newHealth("syncd")
-	c.faults = newDesk(h, r, c)
+	c.faults = newFaultController(h, r, c)
 	live := func(ctx context.Context, h *health, claim *swss.Claim) error {
 		return syncdLife(ctx, r, cfg, c.of(h, claim))
 	}
 	lives := func(ctx context.Context) error {
-		return runLives(ctx, r, h, logOf(c), live, swss.CountersDB, swss.FlexCounterDB) // of ASIC_DB it keeps a journal
+		// ASIC_DB has a journal instead
+		return runRepeatedly(ctx, r, h, logOf(c), live, swss.CountersDB, swss.FlexCounterDB)
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	cfg.netdevs = newNetdevs(cfg.Devices, c.Log)
@@ -89,7 +91,7 @@ func RunSyncd(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) erro
 	return errors.Join(err, cfg.links.Close(cfg.KeepLinks))
 }
 
-// syncdLife is that of one chip.
+// syncdLife runs syncd with one chip.
 func syncdLife(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) error {
 	notes := make(chan sai.Notification, 1024)
 	start := time.Now()
@@ -112,8 +114,8 @@ func syncdLife(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) err
 	}
 	defer cfg.netdevs.reset()
 	syncd := NewSyncd(r, c.Layered(chip), c)
-	alive := func(context.Context) error { chip.Now(); return nil } // not while a call hangs in the chip
-	c.health.lives(alive, nil, syncd.Watch)
+	alive := func(context.Context) error { chip.Now(); return nil } // blocks while a call hangs in the chip
+	c.health.attach(alive, nil, syncd.Watch)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return serve(ctx, syncd) })
 	g.Go(func() error {
@@ -138,7 +140,7 @@ func syncdLife(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) err
 	return g.Wait()
 }
 
-// serve lets syncd work, compare and poll until ctx ends.
+// serve runs syncd's request loop, comparison and polling until ctx ends.
 func serve(ctx context.Context, syncd *sairedis.Server) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return syncd.Serve(ctx) })
@@ -147,12 +149,12 @@ func serve(ctx context.Context, syncd *sairedis.Server) error {
 	return g.Wait()
 }
 
-// RunSyncdOn is [RunSyncd] with an ASIC that the caller has, drives, and takes notifications from. It has one life, for
-// the next would need a new ASIC: it ends with an error where RunSyncd begins anew.
+// RunSyncdOn acts like [RunSyncd], with an ASIC that the caller owns, drives, and receives notifications from. It has
+// only one run, since the next would need a new ASIC. Where RunSyncd starts again, it returns an error.
 func RunSyncdOn(ctx context.Context, r *swss.Redis, asic sai.API, c Common) error {
 	c = c.Named("syncd")
 	h, used := newHealth("syncd"), false
-	c.faults = newDesk(h, r, c)
+	c.faults = newFaultController(h, r, c)
 	live := func(ctx context.Context, h *health, claim *swss.Claim) error {
 		if used {
 			return errors.New("syncd cannot start again, because its ASIC is no longer in its initial state")
@@ -160,17 +162,17 @@ func RunSyncdOn(ctx context.Context, r *swss.Redis, asic sai.API, c Common) erro
 		used = true
 		c := c.of(h, claim)
 		syncd := NewSyncd(r, c.Layered(asic), c)
-		h.lives(nil, nil, syncd.Watch)
+		h.attach(nil, nil, syncd.Watch)
 		return serve(ctx, syncd)
 	}
-	return runLives(ctx, r, h, logOf(c), live, swss.CountersDB, swss.FlexCounterDB)
+	return runRepeatedly(ctx, r, h, logOf(c), live, swss.CountersDB, swss.FlexCounterDB)
 }
 
-// NewSyncd returns the daemon syncd in front of an ASIC.
+// NewSyncd returns the daemon syncd for an ASIC.
 func NewSyncd(r *swss.Redis, asic sai.API, c Common) *sairedis.Server {
 	opts := sairedis.ServerOptions{TempView: true, Renew: c.Renew, Logger: c.Log, Now: c.Now}
 	if c.health != nil {
-		opts.Run, opts.Tell = c.health.owner, c.health.tell
+		opts.Run, opts.Report = c.health.owner, c.health.report
 	}
 	s := sairedis.NewServer(r, asic, opts)
 	alone := 0
@@ -178,7 +180,7 @@ func NewSyncd(r *swss.Redis, asic sai.API, c Common) *sairedis.Server {
 		if !s.Refused() {
 			return drift.Author(ctx, r, daemon)
 		}
-		alone += 2 // what orchagent says to be there was refused: it is not waited for
+		alone += 2 // objects that orchagent reports were rejected, so they are not waited for
 		return alone, true
 	}
 	return s

@@ -36,16 +36,16 @@ func NewManagers(r *swss.Redis, c Common) *orch.Daemon {
 func RunManagers(ctx context.Context, r *swss.Redis, c Common) error {
 	c = c.Named("tammgrd")
 	h := newHealth("tammgrd")
-	c.faults = newDesk(h, r, c)
+	c.faults = newFaultController(h, r, c)
 	h.lacks = func(ctx context.Context) string {
 		if empty, err := r.DB(swss.ConfigDB).Empty(ctx); err != nil || !empty {
 			return ""
 		}
 		return "CONFIG_DB is empty: no configuration has been loaded, or it was lost"
 	}
-	return runLives(ctx, r, h, logOf(c), func(ctx context.Context, h *health, claim *swss.Claim) error {
+	return runRepeatedly(ctx, r, h, logOf(c), func(ctx context.Context, h *health, claim *swss.Claim) error {
 		d := NewManagers(r, c.of(h, claim))
-		h.lives(func(ctx context.Context) error { return d.Do(ctx, func() {}) }, d.Hears, d.Watch())
+		h.attach(func(ctx context.Context) error { return d.Do(ctx, func() {}) }, d.Hears, d.Watch())
 		return d.Run(ctx)
 	}, swss.ApplDB, swss.StateDB)
 }

@@ -9,16 +9,16 @@ import (
 	"tamtam/swss/schema"
 )
 
-// ways are the routes as those want to see them who send packets of the switch's own.
+// ways adapts the routes to the interface of orchs that send the switch's own packets.
 type ways struct {
 	*routeorch.Orch
-	user string // who asks for neighbours
+	user string // the client that requests neighbours
 }
 
-// Want says where packets are to go.
+// Want sets the destinations of packets.
 func (w ways) Want(ctx context.Context, to []netip.Addr) { w.Orch.Want(ctx, w.user, to) }
 
-// exits are what alternate marking asks of routes.
+// exits provides alternate marking with the facts that it needs from routes.
 type exits struct{ *routeorch.Orch }
 
 // Owns reports whether an address is one of the switch's.
@@ -29,8 +29,8 @@ func (x exits) Exit(to netip.Addr) (name string, mtu uint32, err error) {
 	return routeorch.Exit(x.Orch, to)
 }
 
-// Way is the path to an address. A neighbour in a VLAN would have to be looked for in the FDB; there is no way to such
-// a one.
+// Way returns the path to an address. A neighbour in a VLAN would require a look-up in the FDB, so there is no path
+// to such an address.
 func (w ways) Way(to netip.Addr) (orch.Way, error) {
 	p, err := w.Lookup(to)
 	if err != nil {

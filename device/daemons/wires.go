@@ -17,10 +17,10 @@ import (
 	"tamtam/swss/schema"
 )
 
-// wireLife is how long a row of STATE_DB about a wire stays when nobody writes it again.
+// wireLife is how long a row of STATE_DB about a wire stays if it is not renewed.
 const wireLife = 10 * time.Second
 
-// runWires wires a chip's ports to live interfaces and says in STATE_DB how they are, until ctx ends.
+// runWires wires a chip's ports to live interfaces and reports their state in STATE_DB, until ctx ends.
 func runWires(
 	ctx context.Context, r *swss.Redis, chip *saisim.Chip, start time.Time, cfg ChipConfig, cpu cpuSide, c Common,
 ) error {
@@ -39,7 +39,7 @@ func runWires(
 		taken.Store(takenPorts(ports))
 		select {
 		case told <- ports:
-		default: // Redis is slow; the next look says more
+		default: // Redis is slow; the next report has more
 		}
 	}
 	g, ctx := errgroup.WithContext(ctx)
@@ -75,7 +75,7 @@ func runWires(
 					row := wireRow(p)
 					addDropped(row, chip, p.Name)
 					if rows.SetFor(ctx, p.Name, row, wireLife) != nil {
-						break // Redis is away: syncd's health says so, and the rows go away by themselves
+						break // Redis is away: syncd's health reports that, and the rows expire
 					}
 				}
 			}
@@ -91,7 +91,7 @@ func RunUnwired(
 	return runWires(ctx, r, chip, start, ChipConfig{}, newCPUSide(chip, hub, nil), c)
 }
 
-// takenPorts says which ports another switch has the interfaces of; nil: none.
+// takenPorts returns which ports have interfaces that another switch uses, nil if there are none.
 func takenPorts(ports []wire.Port) *string {
 	var why []string
 	for _, p := range ports {
@@ -106,7 +106,7 @@ func takenPorts(ports []wire.Port) *string {
 	return &all
 }
 
-// wired are the names of the ports that have a wire.
+// wired returns the set of ports that have a wire.
 func wired(names map[string]string) map[string]bool {
 	ports := map[string]bool{}
 	for port := range names {
@@ -115,7 +115,7 @@ func wired(names map[string]string) map[string]bool {
 	return ports
 }
 
-// addDropped adds what the chip has dropped at a port, by all reasons.
+// addDropped adds the chip's drop counters of a port, for every reason.
 func addDropped(row swss.FieldValues, chip *saisim.Chip, port string) {
 	var c saisim.PortCounters
 	id, there := chip.PortByName(port)

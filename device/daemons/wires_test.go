@@ -12,7 +12,7 @@ import (
 	"tamtam/yang/tamyang"
 )
 
-// Each field of a wire's row is a leaf of YANG, and each leaf a field.
+// Each field of a wire's row is a leaf of YANG, and each leaf is a field.
 func TestWireRowIsInYANG(t *testing.T) {
 	row := wireRow(wire.Port{MTU: 1500})
 	addDropped(row, cpuChip(t), "Ethernet0")
@@ -27,8 +27,8 @@ func TestWireRowIsInYANG(t *testing.T) {
 	}
 }
 
-// A wire's row has what the chip has dropped at the port, by reason: 0 where nothing was, and where there is no such
-// port that nobody knows.
+// A wire's row contains the chip's drops at the port, by reason: 0 if there were none, and unknown if there is no
+// such port.
 func TestDroppedAtAWire(t *testing.T) {
 	chip := cpuChip(t)
 	id, _ := chip.PortByName("Ethernet0")

@@ -10,14 +10,14 @@ import (
 	"tamtam/tam/record"
 )
 
-// A marksAlike makes the ASICs of two switches comparable that gave lanes and
-// indices of alternate marking, partitions of CMU groups or record bits out in another order:
-// lanes are named by their profiles, the others are left out. It has to see a whole ASIC once before.
+// A marksAlike makes the ASICs of two switches comparable that assigned resources in different orders. These are lanes
+// and indices of alternate marking, partitions of CMU groups, and record bits. It names lanes by their profiles, and
+// omits the other resources. It must first be given the whole ASIC once.
 type marksAlike struct {
-	lanes map[int]string // contents of the profiles but for the lane
+	lanes map[int]string // contents of the profiles without the lane
 }
 
-// profileOf reads an extension object that is a profile of alternate marking.
+// profileOf parses an extension object that is a profile of alternate marking.
 func profileOf(v sai.Value) (lane int, rest string, ok bool) {
 	text, _ := v.(sai.Bytes)
 	var entry struct {
@@ -36,8 +36,8 @@ func profileOf(v sai.Value) (lane int, rest string, ok bool) {
 	return int(number), fmt.Sprint(value), true // Sprint sorts the keys of maps
 }
 
-// sketchOf reads an extension object that is a task of FlyMon, without where it is in the
-// CMU groups: that depends on who came first.
+// sketchOf parses an extension object that is a task of FlyMon. It leaves out the position in the CMU groups, which
+// depends on the order of creation.
 func sketchOf(v sai.Value) (sai.Value, bool) {
 	text, _ := v.(sai.Bytes)
 	var entry struct {
@@ -59,8 +59,8 @@ func sketchOf(v sai.Value) (sai.Value, bool) {
 		true
 }
 
-// planOf reads an extension object that is a plan of table recording, without where its bits
-// are in the record word.
+// planOf parses an extension object that is a plan of table recording, without the position of its bits in the record
+// word.
 func planOf(v sai.Value) (sai.Value, bool) {
 	text, _ := v.(sai.Bytes)
 	var entry struct {
@@ -88,7 +88,7 @@ func (m *marksAlike) see(a sai.Attr) sai.Value {
 	return a.Value
 }
 
-// rank is the place of a lane's profile among all.
+// rank returns the position of a lane's profile among all.
 func (m *marksAlike) rank(lane int) int {
 	var all []string
 	for _, rest := range m.lanes {

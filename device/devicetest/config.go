@@ -47,8 +47,8 @@ func Merge(a, b device.ConfigDB) device.ConfigDB {
 	return all
 }
 
-// RecordedPorts returns a switch that bridges between two ports and sends records of what comes in
-// at the first by a third, to a collector.
+// RecordedPorts returns a switch that bridges between two ports. It sends records of packets that enter by the first
+// to a collector behind a third.
 func RecordedPorts(fields ...string) device.ConfigDB {
 	c := TwoPorts()
 	session := swss.FieldValues{"flowgroup": "all", "collector": "c"}
@@ -65,7 +65,7 @@ func RecordedPorts(fields ...string) device.ConfigDB {
 	return c
 }
 
-// AllFeatures returns a switch on which all that counts is in use.
+// AllFeatures returns a switch that uses every feature that counts.
 func AllFeatures() device.ConfigDB {
 	c := RecordedPorts()
 	c[schema.CfgTAMFeature] = map[string]swss.FieldValues{}
@@ -138,8 +138,8 @@ const RoutedConfig = `{
 //go:embed fullswitch.json
 var fullSwitch []byte
 
-// FullSwitch returns a configuration in which every table has a row: 32 ports of four lanes, and as many more flow
-// groups as asked for, each with a session of tail-stamping.
+// FullSwitch returns a configuration in which every table has a row. It has 32 ports of four lanes, and groups
+// further flow groups, each with a session of tail-stamping.
 func FullSwitch(t *testing.T, groups int) device.ConfigDB {
 	t.Helper()
 	c, err := device.ParseConfigDB(fullSwitch)
@@ -157,7 +157,7 @@ func FullSwitch(t *testing.T, groups int) device.ConfigDB {
 	return Merge(c, manyGroups(groups))
 }
 
-// manyGroups are flow groups F0, F1, ..., each with a session.
+// manyGroups returns flow groups F0, F1, ..., each with a session.
 func manyGroups(n int) device.ConfigDB {
 	groups, rules, sessions := map[string]swss.FieldValues{}, map[string]swss.FieldValues{}, map[string]swss.FieldValues{}
 	for i := range n {

@@ -1,5 +1,5 @@
-// Package devicetest is the kit of tests of whole switches: switches in simulated time, configurations, random rows and
-// frames. Whoever needs no more than a switch in one line has [tamtam/tamtamtest].
+// Package devicetest has helpers for tests of whole switches: switches in simulated time, configurations, random rows
+// and frames. For a switch in one line, use [tamtam/tamtamtest].
 //
-// What belongs here: what tests of two packages below device need; not what is one test's subject.
+// What belongs here: helpers that tests of at least two packages below device need; not the subject of one test.
 package devicetest

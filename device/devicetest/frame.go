@@ -14,7 +14,7 @@ import (
 	"tamtam/saisim"
 )
 
-// MacA and MacB are where frames of Ethernet come from and go to.
+// MacA and MacB are the source and destination addresses of frames from Ethernet.
 var (
 	MacA = net.HardwareAddr{2, 0, 0, 0, 0, 1}
 	MacB = net.HardwareAddr{2, 0, 0, 0, 0, 2}
@@ -46,26 +46,26 @@ func IPv4(p layers.IPProtocol) *layers.IPv4 {
 	return &layers.IPv4{Version: 4, TTL: 64, Protocol: p, SrcIP: net.IP{192, 0, 2, 1}, DstIP: net.IP{192, 0, 2, 2}}
 }
 
-// IPv4Frame returns a frame with an IPv4 header of this protocol, and what is behind it.
+// IPv4Frame returns a frame with an IPv4 header of this protocol, followed by the given layers.
 func IPv4Frame(t testing.TB, p layers.IPProtocol, behind ...gopacket.SerializableLayer) []byte {
 	t.Helper()
 	return Frame(t, append([]gopacket.SerializableLayer{Ethernet(layers.EthernetTypeIPv4), IPv4(p)}, behind...)...)
 }
 
-// Payload returns so many bytes.
+// Payload returns n bytes.
 func Payload(n int) gopacket.Payload { return bytes.Repeat([]byte{0xab}, n) }
 
-// A Packet is one of a capture.
+// A Packet is a packet of a capture.
 type Packet struct {
 	At     time.Time
 	Data   []byte
 	Length int // on the wire
 }
 
-// PacketAt returns a packet that is captured whole.
+// PacketAt returns a packet that is captured completely.
 func PacketAt(at time.Time, data []byte) Packet { return Packet{At: at, Data: data, Length: len(data)} }
 
-// Inputs returns inputs of ports: their names, each with the path of a capture behind it.
+// Inputs returns the inputs of ports, from pairs of a port's name and the path of a capture.
 func Inputs(portsAndPaths ...string) (list []device.Input) {
 	for i := 0; i < len(portsAndPaths); i += 2 {
 		list = append(list, device.Input{Port: portsAndPaths[i], Path: portsAndPaths[i+1]})
@@ -86,7 +86,7 @@ func WriteCapture(t *testing.T, path string, packets ...Packet) {
 	NoError(t, w.Close())
 }
 
-// A SentFrame is a frame and the port by which it left the chip, or comes in.
+// A SentFrame is a frame with the port by which it leaves or enters the chip.
 type SentFrame struct {
 	Port saisim.PortID
 	Data []byte

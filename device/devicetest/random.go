@@ -9,8 +9,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A RandomConfig writes random rows, right ones and wrong ones, over few names,
-// so that they refer to each other, exclude each other, and go while in use.
+// A RandomConfig writes random rows, valid and invalid, over a small set of names. So rows refer to each other,
+// exclude each other, and are deleted while in use.
 type RandomConfig struct{ *rand.Rand }
 
 // Pick returns one of some words.
@@ -89,8 +89,8 @@ func (r RandomConfig) Row() (string, swss.FieldValues) {
 	}
 }
 
-// marking returns a random row that sessions of alternate marking need, or one of
-// those; mostly right ones, since it takes all of them to mark.
+// marking returns a random row of a session of alternate marking, or of an object that it needs. Most are valid,
+// since marking requires all of them.
 func (r RandomConfig) marking(n string) (string, swss.FieldValues) {
 	switch r.IntN(6) {
 	case 0:
@@ -117,7 +117,7 @@ func (r RandomConfig) marking(n string) (string, swss.FieldValues) {
 	return "TAM_ALTMARK_TABLE|" + r.Pick("A1", "A2", "A3"), f
 }
 
-// sketching returns a random row of a task of FlyMon, or what it needs.
+// sketching returns a random row of a task of FlyMon, or of an object that it needs.
 func (r RandomConfig) sketching(n string) (string, swss.FieldValues) {
 	switch r.IntN(8) {
 	case 0:
@@ -143,8 +143,8 @@ func (r RandomConfig) sketching(n string) (string, swss.FieldValues) {
 	return "TAM_FLYMON_TASK_TABLE|T" + n, f
 }
 
-// recording returns a random row of a session of table recording, or what it needs; mostly right
-// ones, since it takes all of them to record.
+// recording returns a random row of a session of table recording, or of an object that it needs. Most are valid,
+// since recording requires all of them.
 func (r RandomConfig) recording(n string) (string, swss.FieldValues) {
 	switch r.IntN(9) {
 	case 0:
@@ -171,7 +171,7 @@ func (r RandomConfig) recording(n string) (string, swss.FieldValues) {
 	return "TAM_TABLERECORD_TABLE|R" + n, f
 }
 
-// Ground are rows to begin with: all that sessions of table recording need.
+// Ground returns the initial rows: all that sessions of table recording need.
 func (r RandomConfig) Ground() map[string]swss.FieldValues {
 	rows := map[string]swss.FieldValues{
 		"TAM_COLLECTORS_TABLE|C9":         {"ipaddress": "10.8.0.2", "port": "4739"},

@@ -16,7 +16,7 @@ import (
 	wire "tamtam/tam/sflow"
 )
 
-// An SFlowTest is a switch with sFlow, and what its collectors have been sent.
+// An SFlowTest is a switch with sFlow, and the datagrams that its collectors received.
 type SFlowTest struct {
 	*testing.T
 	*device.Sim
@@ -64,11 +64,11 @@ func NewSFlowTestOn(t *testing.T, config device.ConfigDB) *SFlowTest {
 	x.Sim = s
 	t.Cleanup(func() { s.Close() })
 	s.Chip.SetOutput(func(o *saisim.Out) { s.Punt(o) })
-	NoError(t, s.Settle(t.Context()))
+	NoError(t, s.RunUntilIdle(t.Context()))
 	return x
 }
 
-// take is a collector: no datagram is missing.
+// take receives a datagram as a collector does, and checks that none is missing.
 func (x *SFlowTest) take(to netip.AddrPort, b []byte) error {
 	d, err := wire.Decode(bytes.Clone(b))
 	if x.n[to]++; err != nil || d.Sequence != x.n[to] || d.Agent != netip.MustParseAddr("10.0.0.9") {
@@ -88,7 +88,7 @@ func (x *SFlowTest) Pass(d time.Duration) {
 	NoError(x.T, x.Advance(x.Context(), x.Chip.Now()+x.Chip.CycleAt(d)))
 }
 
-// Send has Ethernet0 receive frames: those that are good go to Ethernet1, the others are dropped for their source.
+// Send makes Ethernet0 receive frames. Good ones go to Ethernet1, bad ones are dropped for their source.
 func (x *SFlowTest) Send(good, bad int) {
 	x.Helper()
 	in, _ := x.Chip.PortByName("Ethernet0")
@@ -98,7 +98,7 @@ func (x *SFlowTest) Send(good, bad int) {
 	for i := range good + bad {
 		frame[6] = 2
 		if i >= good {
-			frame[6] = 3 // a group
+			frame[6] = 3 // a group address
 		}
 		NoError(x.T, x.Chip.Receive(in, x.Chip.Now()+200, saisim.Frame{Data: frame}))
 		x.Chip.Advance(x.Chip.Now() + 200)
@@ -109,7 +109,7 @@ func (x *SFlowTest) Send(good, bad int) {
 	x.Pass(time.Millisecond)
 }
 
-// WantFlows wants the flow samples of Ethernet0 as packets came in, and of Ethernet1 as they left.
+// WantFlows checks the flow samples of Ethernet0 for received packets, and of Ethernet1 for sent ones.
 func (x *SFlowTest) WantFlows(flows map[uint32][]*wire.FlowSample, good, bad int) {
 	x.Helper()
 	in, out := flows[1], flows[2]
@@ -132,7 +132,7 @@ func (x *SFlowTest) WantFlows(flows map[uint32][]*wire.FlowSample, good, bad int
 	}
 }
 
-// WantTold wants status and reason, or how that begins, of rows of STATE_DB.
+// WantTold checks the status and the start of the reason in rows of STATE_DB.
 func (x *SFlowTest) WantTold(want map[string]string) {
 	x.Helper()
 	for key, told := range want {

@@ -48,7 +48,7 @@ func NewServedSim(t *testing.T, cfg device.SimConfig) *device.Sim {
 	return s
 }
 
-// NoError ends a test that has met an error.
+// NoError ends the test if err is not nil.
 func NoError(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -66,13 +66,13 @@ func Row(t testing.TB, r *swss.Redis, db swss.DBName, table, key string) swss.Fi
 	return row
 }
 
-// Settle lets every daemon work until none has anything left to do.
-func Settle(t *testing.T, s *device.Sim) {
+// RunUntilIdle steps the daemons until none has work left.
+func RunUntilIdle(t *testing.T, s *device.Sim) {
 	t.Helper()
-	NoError(t, s.Settle(t.Context()))
+	NoError(t, s.RunUntilIdle(t.Context()))
 }
 
-// Drain lets the chip send what it holds, then polls all counters.
+// Drain advances until the chip is empty, then polls all counters.
 func Drain(t *testing.T, s *device.Sim) {
 	t.Helper()
 	for at, ok := s.Chip.NextEvent(); ok; at, ok = s.Chip.NextEvent() {
@@ -81,13 +81,13 @@ func Drain(t *testing.T, s *device.Sim) {
 	NoError(t, s.Poll(t.Context()))
 }
 
-// View returns the ASIC as text, in an order and with names that depend on its contents alone.
+// View returns the ASIC as text, in an order and with names that depend only on its contents.
 func View(t *testing.T, s *device.Sim) string {
 	t.Helper()
 	return ViewOf(t, s.Redis)
 }
 
-// ViewOf returns the ASIC of the switch with these databases, as View does.
+// ViewOf returns the ASIC of the switch with these databases, as [View] does.
 func ViewOf(t *testing.T, r *swss.Redis) string {
 	t.Helper()
 	m := &marksAlike{lanes: map[int]string{}}
@@ -104,8 +104,7 @@ func ViewOf(t *testing.T, r *swss.Redis) string {
 // Metadata is the table DEVICE_METADATA of the switches.
 var Metadata = map[string]swss.FieldValues{"localhost": {"mac": "02:00:00:00:07:e4"}}
 
-// RecordTo puts a recorder between syncd and the chip; after a restart of syncd
-// it is another one.
+// RecordTo puts a recorder between syncd and the chip. A restart of syncd creates another one.
 func RecordTo(rec **saitest.Recorder) daemons.Common {
 	return daemons.Common{Backend: func(chip sai.API) sai.API {
 		*rec = saitest.NewRecorder(chip)
@@ -113,8 +112,8 @@ func RecordTo(rec **saitest.Recorder) daemons.Common {
 	}}
 }
 
-// Changes returns the calls that have changed the ASIC, of those that a recorder has seen. Extension objects that are
-// made and removed again are windows, through which orchs look.
+// Changes returns those of the recorded calls that changed the ASIC. Extension objects that are created and removed
+// again are register reads by orchs, and do not count.
 func Changes(lines []string) (calls []string) {
 	gone := map[string]bool{}
 	for _, l := range lines {
@@ -159,7 +158,7 @@ func StartNorthbound(t *testing.T, s *device.Sim) (*mgmt.Server, *cli.Shell, *by
 	return server, shell, &out
 }
 
-// StartShows has a switch answer what is asked by the shell: what it prints, or the error.
+// StartShows makes a switch answer lines of the shell. The function returns the output, or the error.
 func StartShows(t *testing.T, s *device.Sim) func(line string) string {
 	t.Helper()
 	_, shell, out := StartNorthbound(t, s)

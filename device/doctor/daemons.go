@@ -12,27 +12,27 @@ import (
 	"tamtam/swss/drift"
 )
 
-// compared are the daemons that compare rows in the background.
+// compared lists the daemons that compare rows in the background.
 var compared = []string{"tammgrd", "orchagent", "syncd"}
 
 func daemonChecks() []check {
 	var list []check
 	for _, name := range compared {
-		list = append(list, check{"consistency of " + name, true, func(ctx context.Context, p *patient) answer {
+		list = append(list, check{"consistency of " + name, true, func(ctx context.Context, p *installation) answer {
 			return consistency(ctx, p, name)
 		}})
 	}
 	return append(list, check{"faults on purpose", true, faults})
 }
 
-// daemon asks what a daemon says of itself, and whether its mark is that of another process.
-func daemon(ctx context.Context, p *patient, name string) answer {
+// daemon checks the state that a daemon reports, and whether its mark belongs to another process.
+func daemon(ctx context.Context, p *installation, name string) answer {
 	state, heard, err := daemons.ReadState(ctx, p.r, name)
 	start := fmt.Sprintf("tamtam run %s, or read its log with --verbose", name)
 	switch {
 	case err != nil:
 		return unknown("%s", swss.Why(err))
-	case !heard && name == "syncd" && foreignSyncd(ctx, p):
+	case !heard && name == "syncd" && unknownSyncd(ctx, p):
 		return unknown("the syncd of this ASIC_DB is not tamtam's: it reports no health")
 	case !heard:
 		return fail(start, "nothing was heard of it for 5 s")
@@ -59,8 +59,8 @@ func daemon(ctx context.Context, p *patient, name string) answer {
 	return unknown("its state is %q, want %s or %s", state.State, daemons.StateReady, daemons.StateWaiting)
 }
 
-// foreignSyncd reports whether there are objects, and no journal of ours.
-func foreignSyncd(ctx context.Context, p *patient) bool {
+// unknownSyncd reports whether ASIC_DB contains objects, but no journal of our syncd.
+func unknownSyncd(ctx context.Context, p *installation) bool {
 	c := p.r.DB(swss.ASICDB).Client()
 	ids, err := c.HLen(ctx, protocol.KeyVIDToRID).Result()
 	if err != nil || ids == 0 {
@@ -70,8 +70,9 @@ func foreignSyncd(ctx context.Context, p *patient) bool {
 	return err == nil && n == 0
 }
 
-// takenBy says which database has the mark of another process of that name; "": none.
-func takenBy(ctx context.Context, p *patient, name, owner string) string {
+// takenBy returns a text about the database that has the mark of another process of the same name, "" if there is
+// none.
+func takenBy(ctx context.Context, p *installation, name, owner string) string {
 	for _, db := range used {
 		got, err := p.r.DB(db).Client().HGetAll(ctx, swss.KeyMark).Result()
 		if other := got[name]; err == nil && other != "" && other != owner {
@@ -81,7 +82,7 @@ func takenBy(ctx context.Context, p *patient, name, owner string) string {
 	return ""
 }
 
-func consistency(ctx context.Context, p *patient, name string) answer {
+func consistency(ctx context.Context, p *installation, name string) answer {
 	row, ok, err := swss.NewTable(p.r.DB(swss.StateDB), drift.Table).Get(ctx, name)
 	switch {
 	case err != nil:

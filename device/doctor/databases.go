@@ -28,14 +28,14 @@ func databaseChecks() []check {
 	}
 }
 
-// marks asks whose the databases are. A daemon has one process, whose mark is in all that it works on.
-func marks(ctx context.Context, p *patient) answer {
+// marks checks which processes own the databases. A daemon has one process, whose mark is in all its databases.
+func marks(ctx context.Context, p *installation) answer {
 	owners := map[string]string{}
 	where := map[string]swss.DBName{}
 	var foreign []string
 	for _, name := range used {
 		if name == swss.ConfigDB {
-			continue // the user's: nobody marks it
+			continue // the user's: no daemon marks it
 		}
 		d := p.r.DB(name)
 		got, err := d.Client().HGetAll(ctx, swss.KeyMark).Result()
@@ -47,7 +47,7 @@ func marks(ctx context.Context, p *patient) answer {
 		}
 		for daemon, owner := range got {
 			if !slices.Contains(daemons.Daemons(), daemon) {
-				continue // what else goes with the marks
+				continue // other entries beside the marks
 			}
 			if other, ok := owners[daemon]; ok && other != owner {
 				return warn("stop one of the two; if there is one only, look again in a few seconds",
@@ -66,7 +66,7 @@ func marks(ctx context.Context, p *patient) answer {
 	return well("%s have one process each", strings.Join(device.SortedKeys(owners), ", "))
 }
 
-func configDB(ctx context.Context, p *patient) answer {
+func configDB(ctx context.Context, p *installation) answer {
 	d := p.r.DB(swss.ConfigDB)
 	empty, err := d.Empty(ctx)
 	n := d.Client().DBSize(ctx).Val()
@@ -79,7 +79,7 @@ func configDB(ctx context.Context, p *patient) answer {
 	return well("%d keys", n)
 }
 
-func metadata(ctx context.Context, p *patient) answer {
+func metadata(ctx context.Context, p *installation) answer {
 	row, ok, err := swss.NewTable(p.r.DB(swss.ConfigDB), schema.CfgDeviceMetadata).Get(ctx, schema.MetadataKey)
 	const set = "redis-cli -n 4 hset 'DEVICE_METADATA|localhost' mac 02:00:00:00:00:01 (its own)"
 	switch {
@@ -99,10 +99,10 @@ func metadata(ctx context.Context, p *patient) answer {
 	return well("mac %s", row["mac"])
 }
 
-// firstProblems is how many reasons stand in the finding.
+// firstProblems is the number of reasons in the finding.
 const firstProblems = 5
 
-func rows(ctx context.Context, p *patient) answer {
+func rows(ctx context.Context, p *installation) answer {
 	problems, err := device.Problems(ctx, p.r)
 	if err != nil {
 		return unknown("%s", swss.Why(err))
@@ -133,7 +133,7 @@ func rows(ctx context.Context, p *patient) answer {
 	return warn(change, "%s", found)
 }
 
-// find returns a key of a database that matches.
+// find returns a key of a database that matches a pattern, "" if there is none.
 func find(ctx context.Context, d *swss.DB, pattern string) (string, error) {
 	for at := uint64(0); ; {
 		keys, next, err := d.Client().Scan(ctx, at, pattern, 1000).Result()
@@ -149,7 +149,7 @@ func find(ctx context.Context, d *swss.DB, pattern string) (string, error) {
 	}
 }
 
-func asicSwitch(ctx context.Context, p *patient) answer {
+func asicSwitch(ctx context.Context, p *installation) answer {
 	d := p.r.DB(swss.ASICDB)
 	key, err := find(ctx, d, "ASIC_STATE:SAI_OBJECT_TYPE_SWITCH:*")
 	if err != nil {
@@ -168,7 +168,7 @@ func asicSwitch(ctx context.Context, p *patient) answer {
 	return well("%s, %d objects", key, ids)
 }
 
-func halfView(ctx context.Context, p *patient) answer {
+func halfView(ctx context.Context, p *installation) answer {
 	key, err := find(ctx, p.r.DB(swss.ASICDB), "TEMP_ASIC_STATE:*")
 	switch {
 	case err != nil:
@@ -180,7 +180,7 @@ func halfView(ctx context.Context, p *patient) answer {
 	return well("applied: no TEMP_ASIC_STATE is left over")
 }
 
-func requests(ctx context.Context, p *patient) answer {
+func requests(ctx context.Context, p *installation) answer {
 	n, err := p.r.DB(swss.ASICDB).Client().LLen(ctx, "ASIC_STATE_KEY_VALUE_OP_QUEUE").Result()
 	switch {
 	case err != nil:
@@ -192,7 +192,7 @@ func requests(ctx context.Context, p *patient) answer {
 	return well("none waits for syncd")
 }
 
-func journal(ctx context.Context, p *patient) answer {
+func journal(ctx context.Context, p *installation) answer {
 	row, err := p.r.DB(swss.ASICDB).Client().HGetAll(ctx, sairedis.KeySyncd).Result()
 	switch {
 	case err != nil:
@@ -204,8 +204,8 @@ func journal(ctx context.Context, p *patient) answer {
 	return well("%s outcomes", row["outcomes"])
 }
 
-// counters compares the map of ports with the rows. Rows bear no time: whether they are renewed cannot be seen.
-func counters(ctx context.Context, p *patient) answer {
+// counters compares the map of ports with the rows. Rows have no time, so it cannot detect whether they are renewed.
+func counters(ctx context.Context, p *installation) answer {
 	d := p.r.DB(swss.CountersDB)
 	ports, err := d.Client().HGetAll(ctx, schema.CountersPortNameMap).Result()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"tamtam/swss"
 )
 
-// A Verdict is what a check came to.
+// A Verdict is the result of a check.
 type Verdict string
 
 // The verdicts.
@@ -20,10 +20,10 @@ const (
 	OK       Verdict = "ok"
 	Warning  Verdict = "warning"
 	Failed   Verdict = "failed"
-	NotKnown Verdict = "not known" // the check could not be made: nothing is said of its object
+	NotKnown Verdict = "not known" // the check could not be made, so its object may be in any state
 )
 
-// A Finding is the outcome of one check.
+// A Finding is the result of one check.
 type Finding struct {
 	Check   string  `json:"check"`
 	Verdict Verdict `json:"verdict"`
@@ -31,7 +31,7 @@ type Finding struct {
 	Do      string  `json:"do,omitempty"` // what would help
 }
 
-// A Report is the outcome of all checks.
+// A Report contains the results of all checks.
 type Report struct {
 	Time     time.Time       `json:"time"`
 	Version  string          `json:"version"`
@@ -39,26 +39,26 @@ type Report struct {
 	Findings []Finding       `json:"findings"`
 }
 
-// A Config says where the installation is.
+// A Config describes where the installation is.
 type Config struct {
 	Redis   swss.Config
 	GNMI    string // HOST:PORT of the gNMI server
-	CA      string // of its certificate; "": ca.pem in Data, if it is there
-	Users   string // the file of those who may log in; "": none
-	Roles   string // the file of what roles may; "": only what is built in
+	CA      string // file of the CA certificate; "" means ca.pem in Data, if it exists
+	Users   string // the file of the users that may log in; "" means that there is none
+	Roles   string // the file of the roles' rights; "" means only the built-in ones
 	Data    string // the data directory
 	Version string // of this binary
 	Timeout time.Duration
 	Now     func() time.Time
 }
 
-// A patient is an installation, and what was learnt of it so far.
-type patient struct {
+// A installation is an installation, with the facts learnt so far.
+type installation struct {
 	Config
 	r    *swss.Redis
 	info map[string]string // INFO of the server of CONFIG_DB
-	conf map[string]string // CONFIG GET *; nil: not permitted
-	proc string            // where the kernel tells of processes
+	conf map[string]string // CONFIG GET *; nil means not permitted
+	proc string            // directory like /proc
 }
 
 // An answer is a finding without its name.
@@ -84,39 +84,39 @@ func unknown(format string, args ...any) answer {
 	return answer{verdict: NotKnown, found: fmt.Sprintf(format, args...)}
 }
 
-// A check looks at one thing.
+// A check examines one aspect.
 type check struct {
 	name  string
-	redis bool // it needs a Redis that answers
-	run   func(context.Context, *patient) answer
+	redis bool // requires a Redis that answers
+	run   func(context.Context, *installation) answer
 }
 
 func checks() []check {
 	list := append(redisChecks(), databaseChecks()...)
 	for _, name := range daemons.Daemons() {
-		list = append(list, check{name, true, func(ctx context.Context, p *patient) answer {
+		list = append(list, check{name, true, func(ctx context.Context, p *installation) answer {
 			return daemon(ctx, p, name)
 		}})
 	}
 	return append(append(list, daemonChecks()...), hostChecks()...)
 }
 
-// Run makes all checks, one after the other; none takes longer than the timeout, and none keeps another from being
-// made.
+// Run makes all checks, one after the other. All have the same timeout, and a failed check does not prevent those that
+// follow.
 func Run(ctx context.Context, cfg Config) Report {
-	p := &patient{Config: cfg, r: swss.Look(cfg.Redis), proc: "/proc"}
+	p := &installation{Config: cfg, r: swss.Look(cfg.Redis), proc: "/proc"}
 	defer p.r.Close()
 	list := checks()
-	others, _ := daemons.BesideHere(ctx, p.r) // where that fails, others say so
+	others, _ := daemons.BesideHere(ctx, p.r) // if this fails, other checks report it
 	for _, name := range others {
-		list = append(list, check{name, true, func(ctx context.Context, p *patient) answer { return daemon(ctx, p, name) }})
+		list = append(list, check{name, true, func(ctx context.Context, p *installation) answer { return daemon(ctx, p, name) }})
 	}
 	return p.examine(ctx, list)
 }
 
-func (p *patient) examine(ctx context.Context, list []check) Report {
+func (p *installation) examine(ctx context.Context, list []check) Report {
 	report := Report{Time: p.Now().UTC(), Version: p.Version, Count: map[Verdict]int{}}
-	// The first check is whether Redis answers; it is made in this goroutine's stead like all others.
+	// The first check is whether Redis answers. It runs like all others.
 	answers := true
 	for i, c := range list {
 		a := unknown("Redis does not answer")
@@ -132,10 +132,10 @@ func (p *patient) examine(ctx context.Context, list []check) Report {
 	return report
 }
 
-// longest bounds what one finding says.
+// longest is the largest length of a finding's text.
 const longest = 2000
 
-// printable is text as a terminal may have it: rows are anybody's.
+// printable returns text that is safe for a terminal, since rows may contain anything.
 func printable(s string) string {
 	if len(s) > longest {
 		s = s[:longest] + "..."
@@ -148,12 +148,13 @@ func printable(s string) string {
 	}, strings.ToValidUTF8(s, "?"))
 }
 
-// bounded makes one check. One that does not heed its context, as a stat of a dead network file system, is left behind.
-func (p *patient) bounded(ctx context.Context, c check) answer {
+// bounded makes one check. It abandons a check that ignores its context, such as a stat of a dead network file
+// system.
+func (p *installation) bounded(ctx context.Context, c check) answer {
 	ctx, cancel := context.WithTimeout(ctx, p.Timeout)
 	defer cancel()
 	done := make(chan answer, 1)
-	seen := *p // what is left behind writes into a copy
+	seen := *p // an abandoned check writes into a copy
 	go func() { done <- c.run(ctx, &seen) }()
 	late := time.NewTimer(p.Timeout + p.Timeout/4)
 	defer late.Stop()

@@ -26,14 +26,14 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// newPatient is an installation of which nothing but Redis is there.
-func newPatient(t *testing.T, addr string) *patient {
+// newPatient returns an installation of which only Redis exists.
+func newPatient(t *testing.T, addr string) *installation {
 	t.Helper()
 	conf, err := swss.DefaultConfig(addr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &patient{r: swss.Look(conf), proc: t.TempDir(), Config: Config{
+	p := &installation{r: swss.Look(conf), proc: t.TempDir(), Config: Config{
 		Redis: conf, GNMI: "127.0.0.1:1", Data: t.TempDir(), Version: "v1", Timeout: 20 * time.Second, Now: time.Now,
 	}}
 	t.Cleanup(func() { p.r.Close() })
@@ -41,7 +41,7 @@ func newPatient(t *testing.T, addr string) *patient {
 }
 
 // ask makes one check by its name, after that of Redis.
-func (p *patient) ask(t *testing.T, name string) answer {
+func (p *installation) ask(t *testing.T, name string) answer {
 	t.Helper()
 	list := checks()
 	p.bounded(t.Context(), list[0])
@@ -64,7 +64,8 @@ func (a answer) is(t *testing.T, when string, verdict Verdict, word string) {
 	}
 }
 
-// What each fault of a Redis and of its rows is called. Every line is well before, and after the way back.
+// Each fault of a Redis and of its rows results in its finding. Before the fault, and after it is undone, every check
+// succeeds.
 func TestFaultsOfRedis(t *testing.T) {
 	server := swsstest.StartServer(t, "--save", "", "--appendonly", "yes")
 	r := server.Open()
@@ -148,7 +149,7 @@ func TestFaultsOfRedis(t *testing.T) {
 	p.ask(t, "syncd").is(t, "a syncd of others", NotKnown, "not tamtam's")
 }
 
-// healthy makes the rows of a switch that is well.
+// healthy writes the rows of a healthy switch.
 func healthy(t *testing.T, r *swss.Redis) {
 	t.Helper()
 	set := func(db swss.DBName, key string, words ...any) {
@@ -169,7 +170,7 @@ func healthy(t *testing.T, r *swss.Redis) {
 	set(swss.StateDB, "TAMTAM_CONSISTENCY|orchagent", "state", "consistent", "objects", "1", "drift", "0", "healed", "0")
 }
 
-// renewed renews what orchagent says of itself.
+// renewed renews orchagent's status row.
 func renewed(t *testing.T, r *swss.Redis) {
 	t.Helper()
 	row := swss.FieldValues{"state": "ready", "owner": "p2", "since": "2026-01-01T00:00:00Z"}
@@ -179,7 +180,7 @@ func renewed(t *testing.T, r *swss.Redis) {
 	}
 }
 
-// command gives a command to the server, by a plain connection: "DB word word ...".
+// command sends a command to the server, by a plain connection: "DB word word ...".
 func command(t *testing.T, server *swsstest.Server, line string) {
 	t.Helper()
 	conn, err := net.Dial("tcp", server.Addr)
@@ -200,10 +201,10 @@ func command(t *testing.T, server *swsstest.Server, line string) {
 	}
 }
 
-// What the server says of itself, as no server here can be made to.
+// Findings from server information that no server here can be made to report.
 func TestWhatRedisSays(t *testing.T) {
 	for _, tt := range []struct {
-		check      func(context.Context, *patient) answer
+		check      func(context.Context, *installation) answer
 		info, conf map[string]string
 		verdict    Verdict
 		word       string
@@ -239,12 +240,12 @@ func TestWhatRedisSays(t *testing.T) {
 		{clients, map[string]string{"connected_clients": "1", "rejected_connections": "2"},
 			map[string]string{"maxclients": "9"}, Warning, "2 connections"},
 	} {
-		p := &patient{info: tt.info, conf: tt.conf}
+		p := &installation{info: tt.info, conf: tt.conf}
 		tt.check(t.Context(), p).is(t, fmt.Sprint(tt.info, tt.conf), tt.verdict, tt.word)
 	}
 }
 
-// Without Redis nothing is said of what is in it, and the other checks are made.
+// Without Redis, its content is not judged, and the other checks are made.
 func TestWithoutRedis(t *testing.T) {
 	p := newPatient(t, "127.0.0.1:1")
 	report := p.examine(t.Context(), checks())
@@ -260,19 +261,19 @@ func TestWithoutRedis(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	if report.Count[OK] != 2 { // the data directory and the space in it
+	if report.Count[OK] != 2 { // the data directory and its free space
 		t.Errorf("%+v", report)
 	}
 }
 
-// A check that hangs is given up, and the next is made.
+// A check that hangs is abandoned, and the next one is made.
 func TestHangingCheck(t *testing.T) {
-	p := &patient{Config: Config{Timeout: time.Millisecond, Now: time.Now}}
+	p := &installation{Config: Config{Timeout: time.Millisecond, Now: time.Now}}
 	never := make(chan struct{})
 	defer close(never)
 	report := p.examine(t.Context(), []check{
-		{"dead file system", false, func(context.Context, *patient) answer { <-never; return well("") }},
-		{"hostile words", false, func(context.Context, *patient) answer { return well("a\x1b[2Jb\xff") }},
+		{"dead file system", false, func(context.Context, *installation) answer { <-never; return well("") }},
+		{"hostile words", false, func(context.Context, *installation) answer { return well("a\x1b[2Jb\xff") }},
 	})
 	if f := report.Findings[0]; f.Verdict != NotKnown {
 		t.Errorf("%+v", f)
@@ -282,7 +283,7 @@ func TestHangingCheck(t *testing.T) {
 	}
 }
 
-// What is wrong with this machine, as files say it.
+// Faults of this machine are found in its files.
 func TestFaultsOfTheMachine(t *testing.T) {
 	p := newPatient(t, "127.0.0.1:1")
 	write := func(name, text string, mode os.FileMode) string {
@@ -388,7 +389,8 @@ func TestFaultsOfTheMachine(t *testing.T) {
 	p.ask(t, "live ports").is(t, "none", OK, "none is wired")
 	process(8, "2048", "0", "tamtam", "run", "syncd", "--redis", "a:1")
 	p.ask(t, "processes").is(t, "two", Failed, "7 and 8 are both syncd on a:1")
-	// In a container of its own it may do the same: a:1 is another there. Who only holds interfaces is no daemon.
+	// In a container of its own a daemon may do the same: a:1 is another host there. A process that only holds
+	// interfaces is not a daemon.
 	network := filepath.Join(p.proc, "8", "ns", "net")
 	if err := errors.Join(os.MkdirAll(filepath.Dir(network), 0o700), os.Symlink("net:[8]", network)); err != nil {
 		t.Fatal(err)
@@ -402,7 +404,7 @@ func TestFaultsOfTheMachine(t *testing.T) {
 	}
 }
 
-// What is wrong with a certificate.
+// Faults of a certificate are found.
 func TestCertificates(t *testing.T) {
 	p := newPatient(t, "127.0.0.1:1")
 	begin := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

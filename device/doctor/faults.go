@@ -9,9 +9,9 @@ import (
 	"tamtam/swss"
 )
 
-// faults asks whether anything is as it is on purpose.
-func faults(ctx context.Context, p *patient) answer {
-	told, unread, err := fault.Told(ctx, p.r)
+// faults checks for deliberately injected faults.
+func faults(ctx context.Context, p *installation) answer {
+	told, unread, err := fault.Reported(ctx, p.r)
 	if err != nil {
 		return unknown("%s", swss.Why(err))
 	}

@@ -2,7 +2,7 @@ package doctor
 
 import "golang.org/x/sys/unix"
 
-// freeBytes returns what a process without privileges may still write in a directory.
+// freeBytes returns how many bytes a process without privileges may still write in a directory.
 func freeBytes(dir string) (uint64, error) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {

@@ -32,19 +32,20 @@ func hostChecks() []check {
 	}
 }
 
-func gnmiPort(ctx context.Context, p *patient) answer {
+func gnmiPort(ctx context.Context, p *installation) answer {
 	if err := mgmt.Probe(ctx, p.GNMI); err != nil {
 		return fail("tamtam run mgmtd, or give its address with --gnmi", "%v", err)
 	}
 	return well("%s answers", p.GNMI)
 }
 
-// Certificates that last no longer than this are to be renewed; mgmtd does so with its own at its start.
+// renewAhead is the remaining validity below which a certificate should be renewed. mgmtd renews its own at its
+// start.
 const renewAhead = 30 * 24 * time.Hour
 
-// certificate looks at what the gNMI server shows: its time, and whether our CA has signed it.
-func certificate(ctx context.Context, p *patient) answer {
-	// The certificate is to be seen whatever it is; it is judged below.
+// certificate checks the gNMI server's certificate: its validity, and whether our CA has signed it.
+func certificate(ctx context.Context, p *installation) answer {
+	// Any certificate is accepted here; it is judged below.
 	conf := &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}, MinVersion: tls.VersionTLS12}
 	conn, err := (&tls.Dialer{Config: conf}).DialContext(ctx, "tcp", p.GNMI)
 	var plain tls.RecordHeaderError
@@ -61,7 +62,7 @@ func certificate(ctx context.Context, p *patient) answer {
 	return p.judge(conn.(*tls.Conn).ConnectionState().PeerCertificates)
 }
 
-func (p *patient) judge(chain []*x509.Certificate) answer {
+func (p *installation) judge(chain []*x509.Certificate) answer {
 	if len(chain) == 0 {
 		return fail("read mgmtd's log with --verbose", "the server shows no certificate")
 	}
@@ -83,7 +84,7 @@ func (p *patient) judge(chain []*x509.Certificate) answer {
 	return well("valid until %s", until)
 }
 
-func (p *patient) verify(chain []*x509.Certificate) answer {
+func (p *installation) verify(chain []*x509.Certificate) answer {
 	file := p.CA
 	if file == "" {
 		file = filepath.Join(p.Data, "ca.pem")
@@ -107,7 +108,7 @@ func (p *patient) verify(chain []*x509.Certificate) answer {
 	return well("")
 }
 
-func users(_ context.Context, p *patient) answer {
+func users(_ context.Context, p *installation) answer {
 	if p.Users == "" {
 		return unknown("the file of users was not given (--users)")
 	}
@@ -143,8 +144,8 @@ func users(_ context.Context, p *patient) answer {
 	return well("%d users", len(list))
 }
 
-// rolesOf says what is wrong with the roles that users have.
-func rolesOf(users []access.User, p *patient) (a answer, wrong bool) {
+// rolesOf checks the roles of the users.
+func rolesOf(users []access.User, p *installation) (a answer, wrong bool) {
 	var lines io.Reader
 	if p.Roles != "" {
 		f, err := os.Open(p.Roles)
@@ -168,8 +169,8 @@ func rolesOf(users []access.User, p *patient) (a answer, wrong bool) {
 	}
 }
 
-// dataDir looks at the directory and at the keys in it.
-func dataDir(_ context.Context, p *patient) answer {
+// dataDir checks the directory and the keys in it.
+func dataDir(_ context.Context, p *installation) answer {
 	info, err := os.Stat(p.Data)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -199,7 +200,7 @@ func dataDir(_ context.Context, p *patient) answer {
 
 const leastFree = 64 << 20
 
-func freeSpace(_ context.Context, p *patient) answer {
+func freeSpace(_ context.Context, p *installation) answer {
 	free, err := freeBytes(p.Data)
 	if err != nil {
 		return unknown("%v", err)
@@ -219,7 +220,7 @@ func judgeFree(dir string, free uint64) answer {
 }
 
 // processes looks for a daemon that runs twice in one network on the same Redis.
-func processes(_ context.Context, p *patient) answer {
+func processes(_ context.Context, p *installation) answer {
 	list, err := tamtams(p.proc)
 	if err != nil {
 		return unknown("%v", err)
@@ -243,7 +244,7 @@ func processes(_ context.Context, p *patient) answer {
 
 const leastFiles = 1024
 
-func descriptors(_ context.Context, p *patient) answer {
+func descriptors(_ context.Context, p *installation) answer {
 	list, err := tamtams(p.proc)
 	if err != nil || len(list) == 0 {
 		return unknown("no daemon of tamtam is to be seen on this machine, or in this container")
@@ -267,8 +268,8 @@ func descriptors(_ context.Context, p *patient) answer {
 	return told
 }
 
-// versions compares the file that each daemon runs with this one.
-func versions(_ context.Context, p *patient) answer {
+// versions compares the executable of each daemon with this one.
+func versions(_ context.Context, p *installation) answer {
 	list, err := tamtams(p.proc)
 	if err != nil || len(list) == 0 {
 		return unknown("this is %s; no daemon is to be seen on this machine, or in this container", p.Version)
@@ -285,7 +286,7 @@ func versions(_ context.Context, p *patient) answer {
 	return well("all run %s", p.Version)
 }
 
-func livePorts(_ context.Context, p *patient) answer {
+func livePorts(_ context.Context, p *installation) answer {
 	list, err := tamtams(p.proc)
 	if err != nil || len(list) == 0 {
 		return unknown("no daemon of tamtam is to be seen on this machine, or in this container")

@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// A process is one of tamtam's on this machine, as the kernel tells of it in /proc.
+// A process is a process of tamtam on this machine, as /proc describes it.
 type process struct {
 	pid  int
 	dir  string
-	name string // of the daemon, "up": all
+	name string // of the daemon; "up" means all
 	args []string
 }
 
-// tamtams lists the daemons of tamtam by process id.
+// tamtams lists the running daemons of tamtam, as processes in /proc.
 func tamtams(proc string) ([]process, error) {
 	dirs, err := os.ReadDir(proc)
 	if err != nil {
@@ -42,7 +42,7 @@ func tamtams(proc string) ([]process, error) {
 	return list, nil
 }
 
-// daemonOf says which daemon a command line is; "": none.
+// daemonOf returns the daemon that a command line runs, "" if none.
 func daemonOf(args []string) string {
 	if filepath.Base(args[0]) != "tamtam" || len(args) < 2 {
 		return ""
@@ -50,7 +50,7 @@ func daemonOf(args []string) string {
 	switch {
 	case args[1] == "up":
 		return "up"
-	case args[1] == "run" && len(args) > 2 && args[2] != "ports": // which only holds interfaces
+	case args[1] == "run" && len(args) > 2 && args[2] != "ports": // "ports" only holds interfaces
 		return args[2]
 	}
 	return ""
@@ -69,7 +69,7 @@ func (o process) flag(name string) string {
 	return ""
 }
 
-// works says what the process does and where: two that do the same are one too many.
+// works returns what the process does and where. Two processes with the same result are one too many.
 func (o process) works() string {
 	redis := o.flag("--redis") + o.flag("--database-config")
 	if o.name == "up" && (redis == "" || redis == "embedded") {
@@ -81,8 +81,8 @@ func (o process) works() string {
 	return o.name + " on " + redis
 }
 
-// network is the network namespace of the process; "": the kernel does not say. An address means something else in
-// another one, a container's.
+// network returns the network namespace of the process, "" if it cannot be read. An address has another meaning in
+// another namespace, such as a container's.
 func (o process) network() string {
 	name, _ := os.Readlink(filepath.Join(o.dir, "ns", "net"))
 	return name
@@ -90,7 +90,7 @@ func (o process) network() string {
 
 func (o process) wired() bool { return o.flag("--port") != "" }
 
-// files returns how many files are open, and how many may be.
+// files returns the number of open files, and its limit.
 func (o process) files() (open, limit uint64, err error) {
 	list, err := os.ReadDir(filepath.Join(o.dir, "fd"))
 	if err != nil {
@@ -112,7 +112,7 @@ func (o process) files() (open, limit uint64, err error) {
 	return uint64(len(list)), limit, err
 }
 
-// runsThis reports whether the process runs the very file that this one does: after an upgrade it does not.
+// runsThis reports whether the process runs the same executable file as this one. After an upgrade it does not.
 func (o process) runsThis() (bool, error) {
 	theirs, err := os.Stat(filepath.Join(o.dir, "exe"))
 	if err != nil {

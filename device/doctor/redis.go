@@ -10,13 +10,13 @@ import (
 	"tamtam/swss"
 )
 
-// leastRedis is the oldest version whose scripts may write after they have popped, as those of ProducerState do.
+// leastRedis is the oldest version whose scripts may write after a pop, as those of ProducerState do.
 const leastRedis = 5
 
-// Above this share of a limit there is no reserve.
+// nearlyFull is the share of a limit above which there is no reserve.
 const nearlyFull = 0.9
 
-// maxSkew is how far the clocks of Redis' machine and of this one may be apart.
+// maxSkew is the largest accepted difference between the clocks of Redis' machine and of this one.
 const maxSkew = time.Second
 
 func redisChecks() []check {
@@ -33,8 +33,8 @@ func redisChecks() []check {
 	}
 }
 
-// reach asks the server for all that it says of itself.
-func reach(ctx context.Context, p *patient) answer {
+// reach checks that the server answers, and reads its information.
+func reach(ctx context.Context, p *installation) answer {
 	d := p.r.DB(swss.ConfigDB)
 	start := time.Now()
 	if err := d.Ping(ctx); swss.WantsLogin(err) {
@@ -64,15 +64,16 @@ func parseInfo(text string) map[string]string {
 	return info
 }
 
-// notSaid is the answer where the server keeps something for itself; the one embedded in tamtam up does.
+// notSaid returns the result for information that the server does not provide. For example, the server that is embedded
+// in tamtam up lacks some.
 func notSaid(what string) answer { return unknown("the server does not report its %s", what) }
 
-func (p *patient) number(of map[string]string, name string) (uint64, bool) {
+func (p *installation) number(of map[string]string, name string) (uint64, bool) {
 	n, err := strconv.ParseUint(of[name], 10, 64)
 	return n, err == nil
 }
 
-func redisVersion(_ context.Context, p *patient) answer {
+func redisVersion(_ context.Context, p *installation) answer {
 	v := p.info["redis_version"]
 	major, _, _ := strings.Cut(v, ".")
 	n, err := strconv.Atoi(major)
@@ -86,7 +87,7 @@ func redisVersion(_ context.Context, p *patient) answer {
 	return well("%s", v)
 }
 
-func keyspaceEvents(_ context.Context, p *patient) answer {
+func keyspaceEvents(_ context.Context, p *installation) answer {
 	flags, said := p.conf["notify-keyspace-events"]
 	if !said {
 		return notSaid("notify-keyspace-events")
@@ -99,7 +100,7 @@ func keyspaceEvents(_ context.Context, p *patient) answer {
 		"notify-keyspace-events is %q: changes of CONFIG_DB go unnoticed", flags)
 }
 
-func role(_ context.Context, p *patient) answer {
+func role(_ context.Context, p *installation) answer {
 	switch r := p.info["role"]; r {
 	case "":
 		return notSaid("role")
@@ -112,7 +113,7 @@ func role(_ context.Context, p *patient) answer {
 	}
 }
 
-func persistence(_ context.Context, p *patient) answer {
+func persistence(_ context.Context, p *installation) answer {
 	aof, said := p.info["aof_enabled"]
 	if !said {
 		return notSaid("persistence")
@@ -153,7 +154,7 @@ func orUnknown(s string) string {
 	return s
 }
 
-func memory(_ context.Context, p *patient) answer {
+func memory(_ context.Context, p *installation) answer {
 	used, ok := p.number(p.info, "used_memory")
 	limit, limited := p.number(p.conf, "maxmemory")
 	policy, evicted := p.conf["maxmemory-policy"], p.info["evicted_keys"]
@@ -177,7 +178,7 @@ func memory(_ context.Context, p *patient) answer {
 	return well("%d of %d MiB used, noeviction", used>>20, limit>>20)
 }
 
-func clients(_ context.Context, p *patient) answer {
+func clients(_ context.Context, p *installation) answer {
 	n, ok := p.number(p.info, "connected_clients")
 	most, limited := p.number(p.conf, "maxclients")
 	rejected, counted := p.number(p.info, "rejected_connections")
@@ -193,12 +194,12 @@ func clients(_ context.Context, p *patient) answer {
 	return well("%d of %d", n, most)
 }
 
-// used are the databases that the daemons work on.
+// used lists the databases that the daemons work on.
 var used = []swss.DBName{
 	swss.ApplDB, swss.ASICDB, swss.CountersDB, swss.ConfigDB, swss.FlexCounterDB, swss.StateDB,
 }
 
-func databases(ctx context.Context, p *patient) answer {
+func databases(ctx context.Context, p *installation) answer {
 	for _, name := range used {
 		d := p.r.DB(name)
 		if _, err := d.Client().DBSize(ctx).Result(); err != nil {
@@ -209,7 +210,7 @@ func databases(ctx context.Context, p *patient) answer {
 	return well("all %d that are used are there", len(used))
 }
 
-func clock(ctx context.Context, p *patient) answer {
+func clock(ctx context.Context, p *installation) answer {
 	before := p.Now()
 	there, err := p.r.DB(swss.StateDB).Client().Time(ctx).Result()
 	if err != nil {

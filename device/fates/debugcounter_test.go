@@ -13,8 +13,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// debugConfig adds debug counters to a configuration: of each reason of SAI that the chip counts one, and some of
-// several.
+// debugConfig adds debug counters to a configuration: one for each reason of SAI that the chip counts, and some for
+// several reasons.
 func debugConfig(c device.ConfigDB) (reasons map[string][]drop.Reason) {
 	reasons = map[string][]drop.Reason{}
 	c[schema.CfgDebugCounter], c[schema.CfgDebugReason] = map[string]swss.FieldValues{}, map[string]swss.FieldValues{}
@@ -42,7 +42,7 @@ func debugConfig(c device.ConfigDB) (reasons map[string][]drop.Reason) {
 	return reasons
 }
 
-// debug holds the debug counters, as syncd has read them, to the model's counts.
+// debug compares the debug counters, as syncd has read them, with the model's counts.
 func (f *fated) debug() {
 	f.Helper()
 	devicetest.NoError(f.T, f.Syncd.Counters.PollAll(f.Context()))

@@ -1,5 +1,6 @@
-// Package fates holds what a switch says of its packets to what became of them: records, counters, drop reports and
-// books of random switches and random packets, beside models that know the rows of CONFIG_DB and the headers alone.
+// Package fates compares a switch's reports about its packets with their true fates: records, counters, drop reports
+// and the drop accounting. Random switches and packets are compared with models that use only the rows of CONFIG_DB and
+// the headers.
 //
-// What belongs here: tests of what is told of single packets. Tests of sketches and marks are in device/calibration.
+// What belongs here: tests of reports about single packets. Tests of sketches and marks are in device/calibration.
 package fates

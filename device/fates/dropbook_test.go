@@ -15,9 +15,9 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// The book of drops balances at any instant, with packets on their way and after more drops than are kept: what came
-// in, was sent by the CPU or copied has left, is with the CPU, is dropped or still there; by reason and port the book
-// has all drops, as the ports' counters have them, and by rule and flow those that are kept.
+// The account of drops balances at any time, with packets in flight and after more drops than are kept. Frames that
+// were received, sent by the CPU or copied have left, are with the CPU, were dropped, or are in flight. By reason and
+// port the account has all drops, like the ports' counters, and by rule and flow those that are kept.
 func TestDropBookBalances(t *testing.T) {
 	racetest.Stepped(t)
 	t.Parallel()
@@ -29,7 +29,7 @@ func TestDropBookBalances(t *testing.T) {
 		}
 		s := devicetest.NewSim(t, device.SimConfig{Config: g.config, Profile: profile.Small()})
 		s.Chip.SetOutput(func(*saisim.Out) {})
-		devicetest.Settle(t, s)
+		devicetest.RunUntilIdle(t, s)
 		shows := devicetest.StartShows(t, s)
 		receive := func(port string, data []byte) {
 			id, _ := s.Chip.PortByName(port)
@@ -59,7 +59,7 @@ func TestDropBookBalances(t *testing.T) {
 	})
 }
 
-// bookBalances asks for the book, in all ways.
+// bookBalances requests the account in all forms and checks that it balances.
 func bookBalances(t *testing.T, s *device.Sim, shows func(string) string) (a packettrace.DropsAnswer) {
 	t.Helper()
 	books := s.Chip.Books()

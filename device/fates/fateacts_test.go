@@ -21,7 +21,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// find is the virtual id of the first object of a type with an attribute of some value.
+// find returns the virtual id of the first object of a type with an attribute of some value.
 func (f *fated) find(kind sai.ObjectType, attr, value string) string {
 	f.Helper()
 	db := f.Redis.DB(swss.ASICDB).Client()
@@ -40,7 +40,7 @@ func (f *fated) find(kind sai.ObjectType, attr, value string) string {
 	return ""
 }
 
-// real is the object of the chip that has a virtual id.
+// real returns the chip's object for a virtual id.
 func (f *fated) real(vid string) sai.OID {
 	f.Helper()
 	rid, err := f.Redis.DB(swss.ASICDB).Client().HGet(f.Context(), protocol.KeyVIDToRID, vid).Result()
@@ -70,14 +70,14 @@ func (f *fated) saiSet(k sai.Key, id sai.AttrID, v sai.Value) {
 
 func (f *fated) switchOID() sai.OID { return f.real(f.find(sai.ObjectTypeSwitch, "", "")) }
 
-// rif is the router interface of a port.
+// rif returns the router interface of a port.
 func (f *fated) rif(port string) (vid string, oid sai.OID) {
 	vid = f.find(sai.ObjectTypeRouterInterface, "SAI_ROUTER_INTERFACE_ATTR_PORT_ID", f.portVID(port))
 	return vid, f.real(vid)
 }
 
-// beyond sets by SAI what no row of CONFIG_DB sets, in chip and model, each with a chance of one in n. The ports are
-// of a fateGenerator: Ethernet0 may be bridged, Ethernet3 and 4 are routed.
+// beyond sets attributes by SAI that no row of CONFIG_DB sets, in chip and model, each with a chance of one in n. The
+// ports are those of a fateGenerator: Ethernet0 may be bridged, Ethernet3 and 4 are routed.
 func (f *fated) beyond(rnd *rand.Rand, n int) {
 	f.Helper()
 	sometimes := func() bool { return rnd.IntN(n) == 0 }
@@ -152,7 +152,7 @@ func (f *fated) beyond(rnd *rand.Rand, n int) {
 	}
 }
 
-// fateActs is a switch whose Ethernet0 to 3 and PortChannel1 are bridged, and what is at Ethernet4 routed.
+// fateActs returns a switch whose Ethernet0 to 3 and PortChannel1 are bridged, and whose Ethernet4 is routed.
 func fateActs() device.ConfigDB {
 	c := newFateTables()
 	for i := range 8 {
@@ -174,7 +174,7 @@ func fateActs() device.ConfigDB {
 
 func fateHost(i int) string { return fmt.Sprintf("02:00:00:00:00:%02x", i) }
 
-// plain is a frame of n bytes, with a number, from one of the bridged places to another, by UDP to a port.
+// plain returns a numbered frame of n bytes, from one of the bridged places to another, by UDP to a port.
 func (f *fated) plain(from, to, n int, dport uint16) []byte {
 	mac := func(s string) []byte { b, _ := hex.DecodeString(strings.ReplaceAll(s, ":", "")); return b }
 	b := slices.Concat(mac(fateHost(to)), mac(fateHost(from)), []byte{8, 0, 0x45, 0, byte((n - 14) >> 8), byte(n - 14), 0,
@@ -186,7 +186,7 @@ func (f *fated) plain(from, to, n int, dport uint16) []byte {
 	return append(b, make([]byte, n-len(b))...)
 }
 
-// actRouted has a frame routed out of a VLAN, to an interface that is down for IPv4.
+// actRouted routes a frame out of a VLAN, to an interface that is down for IPv4.
 func (f *fated) actRouted() {
 	f.Helper()
 	f.set("VLAN_INTERFACE|Vlan10", swss.FieldValues{"NULL": "NULL"})
@@ -216,7 +216,7 @@ func (f *fated) actRouted() {
 	f.set("VLAN_INTERFACE|Vlan10", nil)
 }
 
-// actEncapsulated has packets in packets come to an address where headers of alternate marking end, and to another.
+// actEncapsulated sends encapsulated packets to an address where headers of alternate marking end, and to another.
 func (f *fated) actEncapsulated(macs []byte) {
 	f.Helper()
 	f.set("VLAN_INTERFACE|Vlan10|2001:db8:10::1/64", swss.FieldValues{"NULL": "NULL"})
@@ -243,7 +243,7 @@ func (f *fated) actEncapsulated(macs []byte) {
 	f.set("VLAN_INTERFACE|Vlan10|2001:db8:10::2/64", nil)
 }
 
-// act does by hand, one after the other, what random traffic does not come to.
+// act produces, one after the other, the fates that random traffic does not reach.
 func (f *fated) act() {
 	f.Helper()
 	f.actRouted()
@@ -274,7 +274,7 @@ func (f *fated) act() {
 	f.model.queueFull["Ethernet3"] = ""
 	f.wait(20_000)
 	f.set("PORT|Ethernet2", swss.FieldValues{"lanes": "2", "speed": "10000", "admin_status": "up", "mtu": "500"})
-	for _, n := range []int{522 - 4, 522 - 3} { // the largest that goes, and one byte more
+	for _, n := range []int{522 - 4, 522 - 3} { // the largest that passes, and one byte more
 		f.come("Ethernet0", f.plain(0, 2, n, 1))
 		f.come("Ethernet2", f.plain(2, 1, n, 1))
 	}
@@ -297,7 +297,7 @@ func (f *fated) act() {
 	alone := f.plain(1, 3, 100, 1)
 	f.come("Ethernet1", slices.Concat(alone[:12], []byte{0x81, 0, 0, 30}, alone[12:]))
 	f.programs()
-	// The first is on the wire, the second waits for it when the port goes.
+	// The first is on the wire, and the second waits for it when the port is removed.
 	f.begin("Ethernet0", f.plain(0, 3, 1000, 1))
 	f.model.queueFull["Ethernet3"] = drop.PortRemoved.String()
 	f.begin("Ethernet1", f.plain(1, 3, 1000, 1))
@@ -307,7 +307,7 @@ func (f *fated) act() {
 		"VLAN_MEMBER|Vlan10|Ethernet3").Err(); err != nil {
 		f.Fatal(err)
 	}
-	devicetest.Settle(f.T, f.Sim)
+	devicetest.RunUntilIdle(f.T, f.Sim)
 }
 
 // fateProgram drops by UDP port in both pipes.
@@ -319,7 +319,7 @@ const fateProgram = `{"name": "filters",
 		"actions": [{"name": "drop", "ops": [{"do": "set", "to": "ctl.drop", "a": {"const": 1}}]}], "entries": [{"id": 1,
 		 "key": [{"value": 8888}], "action": "drop"}]}]}}`
 
-// programs has a program in both pipes from here on.
+// programs loads a program into both pipes.
 func (f *fated) programs() {
 	f.Helper()
 	f.planned()
@@ -328,7 +328,7 @@ func (f *fated) programs() {
 		f.Fatal(err)
 	}
 	devicetest.NoError(f.T, f.Chip.Control(f.Chip.Now(), saisim.Batch{Batch: pipe.Batch{Program: program}}))
-	f.wait(f.Chip.CycleAt(2 * time.Second)) // a plan for the new graph is there
+	f.wait(f.Chip.CycleAt(2 * time.Second)) // a plan for the new graph exists
 	f.model.early, f.model.late = 7777, 8888
 	for _, dport := range []uint16{7777, 8888, 9999} {
 		f.come("Ethernet0", f.plain(0, 3, 100, dport))

@@ -14,20 +14,22 @@ import (
 	"tamtam/tam/record"
 )
 
-// A modelPacket is a frame as it came in.
+// A modelPacket is a received frame.
 type modelPacket struct {
-	in         string
-	frame      []byte
-	dst, src   string
-	tagged     bool // the outer tag is a C-tag with a VLAN
-	ctag       bool // the outer tag is a C-tag
-	tags       int
-	stag       bool
-	vid        uint16
-	etherType  uint16
-	l3         []byte
-	whole      bool // the IP header
-	sized      bool // its length can be right; else the packet is matched up to the end of the frame, and not routed
+	in        string
+	frame     []byte
+	dst, src  string
+	tagged    bool // the outer tag is a C-tag with a VLAN
+	ctag      bool // the outer tag is a C-tag
+	tags      int
+	stag      bool
+	vid       uint16
+	etherType uint16
+	l3        []byte
+	whole     bool // the IP header is whole
+	// sized means that its length is plausible. Otherwise the packet is matched up to the end of the frame, and not
+	// routed.
+	sized      bool
 	to, from   netip.Addr
 	ttl, proto uint8
 	sport      uint16
@@ -36,7 +38,7 @@ type modelPacket struct {
 	icmp       uint8
 }
 
-// parse reads the headers; nil: there is no whole Ethernet header, tags included.
+// parse reads the headers. It returns nil if there is no whole Ethernet header, including tags.
 func (*fateModel) parse(in string, f []byte) *modelPacket {
 	if len(f) < 14 {
 		return nil
@@ -106,7 +108,7 @@ func (x *modelPacket) parse6(b []byte) {
 	x.parse7(b[40:total])
 }
 
-// parse7 finds the ports, which are there if both are, whatever is missing behind them.
+// parse7 finds the ports. They exist if both are present, even if later bytes are missing.
 func (x *modelPacket) parse7(b []byte) {
 	switch {
 	case (x.proto == 17 || x.proto == 6) && len(b) >= 4:
@@ -116,14 +118,14 @@ func (x *modelPacket) parse7(b []byte) {
 	}
 }
 
-// group reports whether a MAC address is of a group.
+// modelGroup reports whether a MAC address is a group address.
 func modelGroup(mac string) bool {
 	n, _ := strconv.ParseUint(mac[:2], 16, 8)
 	return n&1 != 0
 }
 
-// A modelEnd is how a copy ended, where, and what tables it ran; why: that the CPU alone has it, for what reason it
-// goes nowhere else.
+// A modelEnd describes how and where a copy ended, and the tables that it passed. If only the CPU receives the copy,
+// why is the reason for which no port sends it.
 type modelEnd struct{ what, port, path, why, by string }
 
 // A modelSteps is a path as far as it is known.
@@ -136,8 +138,7 @@ func (s modelSteps) and(table string, hit bool) modelSteps {
 	return append(slices.Clip(s), table+" miss")
 }
 
-// fates returns how the copies of a frame end, for each outcome of the chip's hashes. What the frame teaches is
-// learned.
+// fates returns the ends of a frame's copies, for each outcome of the chip's hashes. It learns from the frame.
 func (m *fateModel) fates(in string, frame []byte) (all [][]modelEnd) {
 	p := m.places[in]
 	x := m.parse(in, frame)
@@ -174,18 +175,19 @@ func (m *fateModel) fates(in string, frame []byte) (all [][]modelEnd) {
 	return all
 }
 
-// An admission is what the first stage finds of a frame.
+// An admission is the first stage's result for a frame.
 type admission struct {
 	place   string // port, or PortChannel of a member
-	vlan    uint16 // 0: at a router interface
+	vlan    uint16 // 0 means at a router interface
 	rif     *modelInterface
-	trapped string // by which trap, the first
-	barred  string // why it may not be sent there; "": it may
-	drop    bool   // a trap says so
-	copies  bool   // for the CPU
+	trapped string // the first trap that applies
+	barred  string // the drop reason of the ingress checks; "" if they pass
+	drop    bool   // a trap drops it
+	copies  bool   // there are copies for the CPU
 	path    modelSteps
-	by      []string // entries that are hit, as records tell of them
-	// learns: its source address is looked up. known: it was there. unlearnable: the frame is dropped for it.
+	by      []string // matched entries, as records name them
+	// learns means that its source address is looked up, known that it was found. unlearnable means that the frame is
+	// dropped for it.
 	learns, known, unlearnable bool
 }
 
@@ -252,7 +254,7 @@ func (m *fateModel) trapsOf(x *modelPacket, a *admission) (traps []string) {
 		return []string{name}
 	}
 	if a.place != x.in && len(m.places[a.place].members) == 0 {
-		return nil // all else is the PortChannel's, which does not collect
+		return nil // other addresses belong to the PortChannel, which does not collect
 	}
 	foreign := a.barred == "vlan-tag-filter" || a.barred != "" && x.tagged
 	if x.dst == m.mac && (a.rif == nil || a.barred != "") && !foreign {
@@ -271,20 +273,20 @@ func (m *fateModel) trapsOf(x *modelPacket, a *admission) (traps []string) {
 	return traps
 }
 
-// A modelDecision is what becomes of a packet in one pass through the pipes.
+// A modelDecision is a packet's state during one pass through the pipes.
 type modelDecision struct {
 	*fateModel
 	*modelPacket
 	admission
 	choose func(n int) int
-	reason string // why it goes nowhere
-	copied bool   // a copy for the CPU
+	reason string // why no port sends it
+	copied bool   // there is a copy for the CPU
 	leaves []modelCopy
 	routed bool // into a VLAN, or out of a port
-	lost   bool // to a PortChannel of which no member carries anything
+	lost   bool // sent to a PortChannel without a working member
 }
 
-// A modelCopy is one that is forwarded: where to, and how long it is there.
+// A modelCopy is a forwarded copy, with its destination and its length there.
 type modelCopy struct {
 	port, path string
 	length     int
@@ -333,13 +335,13 @@ func (d *modelDecision) decide() {
 	}
 }
 
-// modelRule is the field of a rule that has its name.
+// modelRule is the field of a rule that contains its name.
 const modelRule = "name"
 
-// meets notes an entry that is hit.
+// meets records a matched entry.
 func (d *modelDecision) meets(kind, entry string) { d.by = append(slices.Clip(d.by), kind+" "+entry) }
 
-// modelBy are entries in an order that does not depend on that of tables.
+// modelBy returns entries in an order that does not depend on that of tables.
 func modelBy(by []string) string { return strings.Join(slices.Sorted(slices.Values(by)), ", ") }
 
 func (k modelMAC) text() string { return fmt.Sprintf("%s in VLAN %d", k.mac, k.vlan) }
@@ -384,7 +386,7 @@ func (d *modelDecision) forward() {
 	}
 }
 
-// bridge sends to a unicast address in the packet's VLAN, but not to the place that it came from.
+// bridge sends to a unicast address in the packet's VLAN, but not back to its source place.
 func (d *modelDecision) bridge(mac, from string, length int) {
 	e, known := d.fdb[modelMAC{d.vlan, mac}]
 	if d.path = d.path.and("chip.fdb", known); known {
@@ -406,7 +408,7 @@ func (d *modelDecision) bridge(mac, from string, length int) {
 	}
 }
 
-// flood sends to all of the packet's VLAN but the place that it came from.
+// flood sends to the whole VLAN of the packet except its source place.
 func (d *modelDecision) flood() {
 	d.reason = "no-destination"
 	for _, name := range slices.Sorted(maps.Keys(d.places)) {
@@ -414,11 +416,11 @@ func (d *modelDecision) flood() {
 			d.send(name, d.vlan)
 		}
 	}
-	d.lost = false // a PortChannel without members is nobody
+	d.lost = false // a PortChannel without members does not count
 }
 
-// ipFit says whether a router may forward the packet: RFC 1812, 5.2.2, 5.3.5.1 and 5.3.7; RFC 4291, 2.5.2, 2.5.3 and
-// 2.7.
+// ipFit reports whether a router may forward the packet: RFC 1812, 5.2.2, 5.3.5.1 and 5.3.7; RFC 4291, 2.5.2, 2.5.3
+// and 2.7.
 func (x *modelPacket) ipFit() bool {
 	if !x.whole || !x.sized || x.tags > 1 || x.stag {
 		return false
@@ -470,7 +472,7 @@ func (d *modelDecision) route() {
 	}
 	if d.path = d.path.and(table, r != nil); r != nil {
 		prefix := r.prefix
-		if _, known := d.hosts[modelHop{r.link, d.to}]; known { // a neighbour in a connected subnet has one of its own
+		if _, known := d.hosts[modelHop{r.link, d.to}]; known { // a neighbour in a connected subnet has its own route
 			prefix = netip.PrefixFrom(d.to, d.to.BitLen())
 		}
 		d.meets("route", prefix.String())
@@ -503,7 +505,7 @@ func (d *modelDecision) route() {
 	}
 }
 
-// trap does what the trap says with a packet that goes no further.
+// trap applies a trap to a packet that is not forwarded.
 func (d *modelDecision) trap(name, reason string) {
 	d.reason = reason
 	if d.traps[name] == "trap" {
@@ -517,7 +519,7 @@ func (d *modelDecision) nextHop(h modelHop) {
 	if known {
 		d.meets("next_hop", h.addr.String())
 		d.meets("neighbor", mac)
-	} else if h.addr != d.to { // that of a route; of a connected subnet there is none
+	} else if h.addr != d.to { // next hop of a route; a connected subnet has none
 		d.meets("next_hop", h.addr.String())
 	}
 	if !known {
@@ -567,7 +569,7 @@ func (d *modelDecision) send(place string, vlan uint16) {
 		port = p.members[d.choose(len(p.members))]
 	}
 	length := len(d.frame)
-	if d.ctag { // the tag goes, if only of priority too (IEEE 802.1Q, 6.9), and comes where the VLAN is tagged
+	if d.ctag { // the tag is removed, also a priority tag (IEEE 802.1Q, 6.9), and added where the VLAN is tagged
 		length -= 4
 	}
 	if vlan != 0 && p.tagging[vlan] == "tagged" {
@@ -603,7 +605,7 @@ func (d *modelDecision) ends() (list []modelEnd) {
 	return list
 }
 
-// egress is the way of one copy behind the ingress pipe.
+// egress returns the end of one copy after the ingress pipe.
 func (d *modelDecision) egress(c modelCopy) modelEnd {
 	p := d.places[c.port]
 	s, by := d.path, slices.Clip(d.by)

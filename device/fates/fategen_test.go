@@ -19,14 +19,14 @@ type fateGenerator struct {
 	config device.ConfigDB
 	macs   []string // of hosts
 	to     []string // addresses
-	good   bool     // the frame that is being made has nothing that is wrong with it
+	good   bool     // the current frame must have no defects
 }
 
 func (g *fateGenerator) pick(s ...string) string { return s[g.IntN(len(s))] }
 
 func (g *fateGenerator) often(n int) bool { return g.IntN(n) == 0 }
 
-// some is a number below n, 0 in frames that are good; rare is what good frames never are.
+// some returns a number below n, or 0 for good frames; rare is never true for good frames.
 func (g *fateGenerator) some(n int) int {
 	if i := g.IntN(n); !g.good {
 		return i
@@ -38,7 +38,7 @@ func (g *fateGenerator) rare(n int) bool { return g.often(n) && !g.good }
 
 const fateRouterMAC, fateOtherMAC = "02:00:00:00:07:e4", "02:00:00:00:07:aa"
 
-// newFateTables are the tables, with no rows yet.
+// newFateTables returns the tables without rows.
 func newFateTables() device.ConfigDB {
 	c := device.ConfigDB{"DEVICE_METADATA": {"localhost": {"mac": fateRouterMAC}}}
 	for _, table := range []string{"PORT", "VLAN", "VLAN_MEMBER", "INTERFACE", "VLAN_INTERFACE", "PORTCHANNEL",
@@ -341,7 +341,7 @@ func (g *fateGenerator) ip6(frame, body []byte) []byte {
 	return slices.Concat(frame, []byte{0x86, 0xdd}, h)
 }
 
-// damage cuts a frame short now and then, or fills it up.
+// damage sometimes truncates a frame, or pads it.
 func (g *fateGenerator) damage(frame []byte) []byte {
 	if len(frame) < 60 {
 		frame = append(frame, make([]byte, 60-len(frame))...)

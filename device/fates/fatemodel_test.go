@@ -11,9 +11,9 @@ import (
 	"tamtam/swss"
 )
 
-// A fateModel says what becomes of a frame, by the rows of CONFIG_DB and the bytes of its headers alone. It is written
-// from docs/forwarding.md, SAI and the RFCs, shares nothing with an engine of the chip, and does not know how the chip
-// hashes: where that decides it has all outcomes.
+// A fateModel predicts the fate of a frame, only from the rows of CONFIG_DB and the bytes of its headers. It is written
+// from docs/forwarding.md, SAI and the RFCs, and shares no code with the chip's engines. It does not compute the chip's
+// hashes: where a hash decides, it has all outcomes.
 type fateModel struct {
 	mac    string
 	places map[string]*modelPlace // ports and PortChannels, by name
@@ -22,24 +22,24 @@ type fateModel struct {
 	rows   []modelRoute
 	hosts  map[modelHop]string // MAC addresses of neighbours
 	fdb    map[modelMAC]modelFDB
-	traps  map[string]string // packet actions by trap, where it has an object or a default
+	traps  map[string]string // packet actions by trap, for traps with an object or a default
 	fateBeyond
 }
 
-// A fateBeyond is what no row of CONFIG_DB says: what SAI alone can set, programs, and queues without room.
+// A fateBeyond holds state that no row of CONFIG_DB has: attributes set by SAI, programs, and full queues.
 type fateBeyond struct {
-	missDrops   bool            // unknown unicast destinations
-	learnDrops  map[string]bool // what comes from unknown addresses at these ports
-	tagDrops    map[string]bool // tagged frames at these ports
-	plainDrops  map[string]bool // untagged ones
+	missDrops   bool            // unknown unicast destinations are dropped
+	learnDrops  map[string]bool // frames from unknown addresses at these ports are dropped
+	tagDrops    map[string]bool // tagged frames at these ports are dropped
+	plainDrops  map[string]bool // untagged frames at these ports are dropped
 	deadMACs    map[modelMAC]bool
 	deadHosts   map[modelHop]bool // neighbours whose packets are dropped
-	decaps      netip.Addr        // own address where headers of alternate marking end; invalid: none
-	down4       map[string]bool   // router interfaces
+	decaps      netip.Addr        // own address where headers of alternate marking end; invalid if there is none
+	down4       map[string]bool   // router interfaces that are down for IPv4
 	down6       map[string]bool
 	routes      []modelRoute
-	queueFull   map[string]string // ports whose queue takes nothing, and the reason
-	tokens      map[string]int    // of policers, by trap; without: enough
+	queueFull   map[string]string // reasons, by ports whose queue accepts nothing
+	tokens      map[string]int    // of policers, by trap; without an entry unlimited
 	early, late uint16            // UDP ports that programs of the two pipes drop
 }
 
@@ -68,10 +68,10 @@ type (
 	modelRoute struct {
 		prefix  netip.Prefix
 		cpu     bool
-		link    string // a connected subnet
+		link    string // interface of a connected subnet
 		hops    []modelHop
 		drop    bool
-		nowhere bool // neither drops nor leads anywhere
+		nowhere bool // neither drops nor has a next hop
 	}
 )
 
@@ -79,10 +79,10 @@ type (
 type modelPlace struct {
 	up      bool
 	mtu     int      // of a frame with FCS
-	members []string // of a PortChannel, those that are up
+	members []string // members of a PortChannel that are up
 	native  uint16
-	tagging map[uint16]string // of VLANs that it is in
-	rif     *modelInterface   // routed
+	tagging map[uint16]string // tagging by VLAN
+	rif     *modelInterface   // nil unless the place is routed
 	in, out []*modelACL
 }
 
@@ -96,7 +96,7 @@ type modelInterface struct {
 
 type modelACL struct{ rules []swss.FieldValues } // the one with the largest priority first
 
-// modelOverhead is what a port takes beyond its MTU: Ethernet header, tag and FCS.
+// modelOverhead is how many bytes a frame may have beyond the port's MTU: Ethernet header, tag and FCS.
 const modelOverhead = 14 + 4 + 4
 
 func newFateModel(c device.ConfigDB) *fateModel {
@@ -104,7 +104,7 @@ func newFateModel(c device.ConfigDB) *fateModel {
 		mac: c["DEVICE_METADATA"]["localhost"]["mac"], places: map[string]*modelPlace{}, lagOf: map[string]string{},
 		vlans: map[uint16]*modelInterface{}, hosts: map[modelHop]string{}, fdb: map[modelMAC]modelFDB{},
 		fateBeyond: newFateBeyond(),
-		// What is so without a row of COPP_TRAP; others do nothing.
+		// Actions without a row of COPP_TRAP; other traps have none.
 		traps: map[string]string{
 			"stp": "trap", "lacp": "trap", "eapol": "trap", "lldp": "trap", "link_local": "trap", "ip2me": "trap",
 			"neighbor_miss": "trap", "ttl_error": "trap", "l3_mtu_error": "drop", "static_fdb_move": "drop",
@@ -125,7 +125,7 @@ func newFateModel(c device.ConfigDB) *fateModel {
 			m.places[lag].members = append(m.places[lag].members, port)
 		}
 	}
-	for name, f := range c["PORTCHANNEL"] { // with fewer members it is down, but these stay as they are
+	for name, f := range c["PORTCHANNEL"] { // with fewer members it is down, but they stay up
 		m.places[name].up = len(m.places[name].members) >= modelNumber(f["min_links"], 1)
 	}
 	for name := range c["VLAN"] {
@@ -210,7 +210,7 @@ func (m *fateModel) readRouting(c device.ConfigDB) {
 				}
 			}
 		}
-		// Ways by what is down are left out, unless all are.
+		// Next hops that are down are left out, unless all are.
 		if up := slices.DeleteFunc(slices.Clone(r.hops), func(h modelHop) bool { return !m.carries(h.name) }); len(up) > 0 {
 			r.hops = up
 		}
@@ -222,7 +222,7 @@ func (m *fateModel) readRouting(c device.ConfigDB) {
 			m.rows = append(m.rows, r)
 		}
 	}
-	for _, all := range []string{"0.0.0.0/0", "::/0"} { // as SONiC has them
+	for _, all := range []string{"0.0.0.0/0", "::/0"} { // as in SONiC
 		if p := netip.MustParsePrefix(all); !slices.ContainsFunc(m.rows, func(r modelRoute) bool { return r.prefix == p }) {
 			m.rows = append(m.rows, modelRoute{prefix: p, drop: true})
 		}
@@ -233,7 +233,7 @@ func (m *fateModel) readRouting(c device.ConfigDB) {
 // carries reports whether an interface has a port or PortChannel that is up.
 func (m *fateModel) carries(name string) bool {
 	p := m.places[name]
-	return p == nil || p.up // a VLAN: which port it will be the FDB knows
+	return p == nil || p.up // a VLAN: the FDB determines the port
 }
 
 // readACLs reads tables of types L3 and L3V6.

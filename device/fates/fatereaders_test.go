@@ -28,14 +28,14 @@ import (
 	"tamtam/tam/sflow"
 )
 
-// Fate counts are of drops, by port and reason.
+// A fateCounts counts drops by port and reason.
 type fateCounts map[[2]string]uint64
 
-// fateReports is the UDP port of the drop monitor's collector, which is where that of records is.
+// fateReports is the UDP port of the drop monitor's collector, whose address is that of the record collector.
 const fateReports = 4740
 
-// fateReaders adds what has drops reported without sampling or a limit that could matter: a session of the drop
-// monitor, and sFlow.
+// fateReaders adds a session of the drop monitor and sFlow, which report all drops: without sampling, and with a
+// limit that is not reached.
 func fateReaders(c device.ConfigDB) {
 	c[schema.CfgTAMDevice] = map[string]swss.FieldValues{schema.TAMDeviceKey: {"device-id": "7"}}
 	c[schema.CfgTAMDestination] = map[string]swss.FieldValues{"d": {"dst_ip": "10.8.0.2",
@@ -48,7 +48,7 @@ func fateReaders(c device.ConfigDB) {
 	c[schema.CfgSFlowSession] = map[string]swss.FieldValues{"all": {"admin_state": "down"}}
 }
 
-// fateInterface is the port with a number of an interface; without one it is the port that was removed.
+// fateInterface returns the port of an interface index; index 0 stands for the removed port.
 func (f *fated) fateInterface(index uint32) string {
 	if index == 0 {
 		return f.removed
@@ -56,7 +56,7 @@ func (f *fated) fateInterface(index uint32) string {
 	return fmt.Sprint("Ethernet", index-1)
 }
 
-// sflowed is a collector of sFlow: no datagram is missing, and none says that a drop is.
+// sflowed acts as an sFlow collector. It checks that no datagram is missing, and that none reports a missing drop.
 func (f *fated) sflowed(_ netip.AddrPort, b []byte) error {
 	d, err := sflow.Decode(bytes.Clone(b))
 	if f.datagrams++; err != nil || d.Sequence != f.datagrams {
@@ -81,7 +81,7 @@ func (f *fated) sflowed(_ netip.AddrPort, b []byte) error {
 	return nil
 }
 
-// reported reads the drop monitor's reports: of drops, and of packets that the CPU alone has.
+// reported decodes the drop monitor's reports: of drops, and of packets that only the CPU received.
 func (f *fated) reported() (dropped, trapped fateCounts) {
 	f.Helper()
 	dropped, trapped = fateCounts{}, fateCounts{}
@@ -119,7 +119,7 @@ func (f *fated) reported() (dropped, trapped fateCounts) {
 	return dropped, trapped
 }
 
-// readers holds IPFIX, sFlow and what is printed to the model's counts.
+// readers compares IPFIX, sFlow and the shell's output with the model's counts.
 func (f *fated) readers() {
 	f.Helper()
 	dropped, trapped := f.reported()
@@ -144,14 +144,14 @@ func (f *fated) readers() {
 	f.printed()
 }
 
-// printed holds what the shell says of drops and flows to the model's counts, as text and as JSON.
+// printed compares the shell's output for drops and flows with the model's counts, as text and as JSON.
 func (f *fated) printed() {
 	f.Helper()
 	total, reasons, ports := uint64(0), map[string]uint64{}, map[string]uint64{}
 	for k, n := range f.drops {
 		total += n
 		reasons[k[1]] += n
-		if k[0] == f.removed { // its counters went with it
+		if k[0] == f.removed { // its counters were removed with it
 			k[0] = "no port that is there now"
 		}
 		ports[k[0]] += n
@@ -186,7 +186,7 @@ func (f *fated) printed() {
 	}
 }
 
-// watchFlows asks for the flows of which most frames will be, so that they are watched.
+// watchFlows requests the flows with the most frames, so that they are watched.
 func (f *fated) watchFlows(frames []fateSending) {
 	f.Helper()
 	n := map[[2]netip.Addr]int{}
@@ -207,8 +207,8 @@ func (f *fated) watchFlows(frames []fateSending) {
 	}
 }
 
-// believed are the addresses in the IP header, if its version and own length can be, whatever the packet's length and
-// whatever is missing behind it; and whether it is damaged.
+// believed returns the addresses in the IP header if its version and header length are valid, whatever the packet's
+// length, and whether it is damaged.
 func (x *modelPacket) believed() (from, to netip.Addr, damaged bool) {
 	b := x.l3
 	switch {
@@ -227,20 +227,20 @@ func (x *modelPacket) believed() (from, to netip.Addr, damaged bool) {
 	return netip.AddrFrom4([4]byte(b[12:])), netip.AddrFrom4([4]byte(b[16:])), sum%0xffff != 0
 }
 
-// dropped is how often copies of a frame were dropped.
+// dropped returns how many copies of a frame were dropped.
 func (x *fatedFrame) dropped() (n int) {
 	for _, e := range x.ends {
 		if e.what != record.EndSent && e.what != record.EndCPU {
 			n++
 		}
 	}
-	if len(x.ends) == 0 { // by the ingress MAC
+	if len(x.ends) == 0 { // dropped by the ingress MAC
 		n++
 	}
 	return n
 }
 
-// printedFlow holds what is said of one flow to the model.
+// printedFlow compares the output for one flow with the model.
 func (f *fated) printedFlow(flow [2]netip.Addr) {
 	f.Helper()
 	want, damaged := fateCounts{}, 0
@@ -271,7 +271,7 @@ func (f *fated) printedFlow(flow [2]netip.Addr) {
 			}
 			want[k]++
 		}
-		if len(x.ends) == 0 { // the ingress MAC has dropped it
+		if len(x.ends) == 0 { // dropped by the ingress MAC
 			want[[2]string{x.in, "dropped: " + x.fates[0][0].what}]++
 		}
 	}
@@ -310,7 +310,7 @@ func (f *fated) printedFlow(flow [2]netip.Addr) {
 	f.saw["damaged, of any flow"] += damaged
 }
 
-// A fateSending is a frame that is to come in.
+// A fateSending is a frame to send.
 type fateSending struct {
 	in   string
 	data []byte

@@ -28,44 +28,44 @@ import (
 	"tamtam/tam/record"
 )
 
-// A fated is a switch that records all packets that come in, next to a model of it.
+// A fated is a switch that records all received packets, with a model of it.
 type fated struct {
 	*recorder
 	config device.ConfigDB
 	model  *fateModel
 	plans  map[uint32]*record.Plan
 	oracle *truth.Oracle
-	sent   map[string]*fatedFrame // by what a record keeps of a frame
+	sent   map[string]*fatedFrame // by the part of a frame that a record contains
 	order  []*fatedFrame
-	drops  fateCounts // as the model says
+	drops  fateCounts // by the model
 	left   uint64
 	toCPU  uint64
 	saw    map[string]int
-	// What the chip tells of drops, and of frames that the CPU alone has: for what reason they go nowhere else.
+	// Drops reported by the chip, and the reasons for which frames that only the CPU receives go nowhere else.
 	told fateCounts
-	why  map[string]string // by what a record keeps
-	// What others tell of drops, and which flows are asked for.
+	why  map[string]string // by the part that a record contains
+	// Drops reported by sFlow, and the requested flows.
 	discards  fateCounts // by sFlow
 	datagrams uint32
 	shows     func(line string) string
 	flows     [][2]netip.Addr
 
-	removed string                   // a port
+	removed string                   // the removed port
 	reasons map[string][]drop.Reason // of debug counters
 }
 
-// A fatedFrame is one that was sent, and what the model says of it.
+// A fatedFrame is a sent frame with the model's prediction.
 type fatedFrame struct {
 	in    string
 	data  []byte
 	fates [][]modelEnd
-	ends  []modelEnd // by records
+	ends  []modelEnd // ends by records
 }
 
-// fateCollector is the port on the way to the collector, which has nothing to do with the rest.
+// fateCollector is the port towards the collector, which is not part of the test.
 const fateCollector = "Ethernet7"
 
-// newFated starts a switch that records what comes in at some ports.
+// newFated starts a switch that records packets received at some ports.
 func newFated(t *testing.T, c device.ConfigDB, ports string, saw map[string]int) *fated {
 	t.Helper()
 	c["INTERFACE"][fateCollector] = swss.FieldValues{}
@@ -80,13 +80,13 @@ func newFated(t *testing.T, c device.ConfigDB, ports string, saw map[string]int)
 	fateReaders(c)
 	reasons := debugConfig(c)
 	prof := profile.Small()
-	// Room enough, so that none of it decides.
+	// Sufficient capacity, so that it does not matter.
 	prof.FDB, prof.Neighbors, prof.IPv4Routes, prof.IPv6Routes, prof.ACL.Tables = 128, 64, 64, 64, 8
 	f := &fated{config: c, model: newFateModel(c), plans: map[uint32]*record.Plan{}, sent: map[string]*fatedFrame{},
 		drops: fateCounts{}, discards: fateCounts{}, saw: saw, reasons: reasons}
 	f.recorder = &recorder{T: t, raw: map[uint64][]byte{}}
 	f.Sim = devicetest.NewSim(t, device.SimConfig{Config: c, Profile: prof, Start: time.Unix(1000, 0), SFlow: f.sflowed})
-	devicetest.Settle(t, f.Sim)
+	devicetest.RunUntilIdle(t, f.Sim)
 	problems, err := device.Problems(t.Context(), f.Redis)
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func newFated(t *testing.T, c device.ConfigDB, ports string, saw map[string]int)
 	return f
 }
 
-// set writes a row of CONFIG_DB; nil: there is none any more. What the switch has learned stays.
+// set writes a row of CONFIG_DB, or deletes it if fields is nil. The switch keeps its learned addresses.
 func (f *fated) set(row string, fields swss.FieldValues) {
 	f.Helper()
 	table, key, _ := strings.Cut(row, "|")
@@ -141,7 +141,7 @@ func (f *fated) set(row string, fields swss.FieldValues) {
 		f.config[table][key] = fields
 		devicetest.NoError(f.T, db.HSet(f.Context(), row, map[string]string(fields)).Err())
 	}
-	devicetest.Settle(f.T, f.Sim)
+	devicetest.RunUntilIdle(f.T, f.Sim)
 	old := f.model
 	f.model = newFateModel(f.config)
 	f.model.fateBeyond = old.fateBeyond
@@ -152,19 +152,19 @@ func (f *fated) set(row string, fields swss.FieldValues) {
 	}
 }
 
-// head is what a record keeps of a frame.
+// head returns the part of a frame that a record contains.
 func head(frame []byte) string { return string(frame[:min(len(frame), schema.DefaultTruncate)]) }
 
-// come has frames come in, so far apart that one is through before the next.
+// come sends frames into a port, so far apart that each has left the switch before the next enters.
 func (f *fated) come(in string, frames ...[]byte) {
 	f.Helper()
 	for _, data := range frames {
 		f.begin(in, data)
-		f.Chip.Advance(f.Chip.Now() + 20_000) // the daemons have nothing to do with it
+		f.Chip.Advance(f.Chip.Now() + 20_000) // without work for the daemons
 	}
 }
 
-// begin has a frame begin to come in.
+// begin starts sending a frame into a port.
 func (f *fated) begin(in string, data []byte) {
 	f.Helper()
 	id, _ := f.Chip.PortByName(in)
@@ -182,11 +182,11 @@ func (f *fated) wait(cycles saisim.Cycle) {
 	devicetest.NoError(f.T, f.Advance(f.Context(), f.Chip.Now()+cycles))
 }
 
-// judge holds records, counters, books and the oracle to the model.
+// judge compares records, counters, accounts and the oracle with the model.
 func (f *fated) judge() {
 	f.Helper()
 	devicetest.Drain(f.T, f.Sim)
-	f.wait(f.Chip.CycleAt(time.Second)) // by then sFlow has sent what it has
+	f.wait(f.Chip.CycleAt(time.Second)) // by then sFlow has sent everything
 	f.planned()
 	_, packets := f.records(slices.Collect(maps.Values(f.plans))...)
 	for i := range packets {
@@ -211,21 +211,21 @@ func (f *fated) judge() {
 	}
 }
 
-// planned keeps the plan by which packets are recorded now.
+// planned keeps the plan by which packets are currently recorded.
 func (f *fated) planned() {
 	f.Helper()
 	p := f.plan("s0")
 	f.plans[p.ID] = p
 }
 
-// read is what a record says.
+// read returns the end described by a record.
 func (f *fated) read(plan *record.Plan, p *collector.DecodedPacket) modelEnd {
 	f.Helper()
 	e := modelEnd{what: plan.Graph.End(&p.Record)}
 	switch {
 	case p.OutPort != record.NoPort:
 		e.port = fmt.Sprint("Ethernet", p.OutPort)
-	case e.what == drop.PortRemoved.String(): // the host interface that gave it its name went before it
+	case e.what == drop.PortRemoved.String(): // the host interface that names it was removed first
 		e.port = f.removed
 	}
 	if !p.Answer.Exact {
@@ -265,13 +265,13 @@ func sortEnds(ends []modelEnd) {
 	})
 }
 
-// queueReasons are those of a queue that holds what was sent there before.
+// queueReasons lists the drop reasons that depend on earlier packets in the queue.
 var queueReasons = []string{drop.Buffer.String(), drop.QueueLimit.String(), drop.WRED.String()}
 
-// atMAC are the reasons for which the ingress MAC drops: such frames have no record.
+// atMAC lists the drop reasons of the ingress MAC: such frames have no record.
 var atMAC = []string{drop.PortDown.String(), drop.Runt.String(), drop.Oversize.String()}
 
-// account holds the records of a frame to the model, and adds it to the model's counts.
+// account compares the records of a frame with the model, and adds it to the model's counts.
 func (f *fated) account(x *fatedFrame) {
 	f.Helper()
 	sortEnds(x.ends)
@@ -307,7 +307,7 @@ func (f *fated) count(x *fatedFrame, e modelEnd) {
 	}
 }
 
-// counters holds the books, the ports' counters and the oracle to the model's counts.
+// counters compares the accounts, the ports' counters and the oracle with the model's counts.
 func (f *fated) counters() {
 	f.Helper()
 	got, want := map[[2]string]uint64{}, map[[2]string]uint64{}
@@ -357,11 +357,11 @@ func (f *fated) counters() {
 	}
 }
 
-// fateCases are those of the gate, in which all reasons are met.
+// fateCases are the cases of the gate, in which all reasons occur.
 var fateCases = randtest.Cases{Seed: 5, Count: 4}
 
-// What records, counters, books and the oracle say of random packets through random switches is what a model
-// says that knows the rows of CONFIG_DB and the packets' headers alone.
+// Random packets pass through random switches. Records, counters, accounts and the oracle match a model that uses only
+// the rows of CONFIG_DB and the packets' headers.
 func TestFates(t *testing.T) {
 	racetest.Stepped(t)
 	t.Parallel()
@@ -379,13 +379,14 @@ func TestFates(t *testing.T) {
 		f.watchFlows(frames)
 		for i, x := range frames {
 			if f.come(x.in, x.data); i%100 == 99 {
-				f.wait(f.Chip.CycleAt(time.Second)) // sFlow's limit is by the second
+				f.wait(f.Chip.CycleAt(time.Second)) // sFlow's limit is per second
 			}
 		}
 		f.judge()
 	})
 	t.Run("by hand", func(t *testing.T) {
-		f := newFated(t, fateActs(), "Ethernet0,Ethernet1,Ethernet2,Ethernet5", saw) // not Ethernet3, which will be removed
+		// without Ethernet3, which will be removed
+		f := newFated(t, fateActs(), "Ethernet0,Ethernet1,Ethernet2,Ethernet5", saw)
 		f.act()
 		f.judge()
 	})
@@ -399,8 +400,7 @@ func TestFates(t *testing.T) {
 	}
 }
 
-// kept holds the drops that the chip keeps for who asks why to the model, with the tables up to where they were
-// dropped.
+// kept compares the drops that the chip keeps for queries with the model, by port and reason.
 func (f *fated) kept() {
 	f.Helper()
 	names := map[saisim.PortID]string{}

@@ -20,8 +20,8 @@ import (
 	"tamtam/tam/record"
 )
 
-// dscpClasses is a program whose table has an action for each of some DSCPs, each of an entry by destination port, and
-// one entry without an action.
+// dscpClasses returns a program whose table has an action for each of some DSCPs. Each action has an entry by
+// destination port, and one entry has no action.
 func dscpClasses() *pipe.Program {
 	t := pipe.Table{Name: "class", Match: "exact", Key: []pipe.Input{{Field: "l4.dst"}}, Size: 16,
 		Default: pipe.Choice{Action: "a9"}}
@@ -36,7 +36,8 @@ func dscpClasses() *pipe.Program {
 	return &pipe.Program{Name: "classes", Ingress: pipe.Pipe{Tables: []pipe.Table{t}}}
 }
 
-// Which action a packet ran shows in the DSCP with which it leaves: its record says the same, from CONFIG_DB on.
+// The action of a packet determines its DSCP on output: its record must name the same action, starting from
+// CONFIG_DB.
 func TestRecordedActionsAreTheTruth(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 4}, func(t *testing.T, seed uint64) {
 		for _, tt := range []struct {

@@ -25,13 +25,13 @@ import (
 	"tamtam/tam/recordplan/check"
 )
 
-// randomSwitches are those of the gate.
+// randomSwitches are the cases of the gate.
 var randomSwitches = randtest.Cases{Seed: 1, Count: 6}
 
-// A random switch with a random program records packets by random sessions, from CONFIG_DB to what
-// its collector makes of the frames that it gets. The path that the chip says a copy really took is
-// among those that its record is decoded to, and one that is said to be exact is the one. What a record is decoded
-// to is what the plan's checker lists, which shares no code with the decoder.
+// A random switch with a random program records packets by random sessions, from CONFIG_DB to the collector's
+// decoding of the received frames. The true path of a copy, according to the chip, is among those decoded from its
+// record. If a path is decoded as exact, it is the true one. The decoded paths are those that the plan's checker
+// lists, which shares no code with the decoder.
 func TestRecordsOfRandomSwitches(t *testing.T) {
 	racetest.Stepped(t)
 	t.Parallel()
@@ -57,13 +57,13 @@ func TestRecordsOfRandomSwitches(t *testing.T) {
 	}
 }
 
-// A randomRecording is a switch that records, and all plans by which it has.
+// A randomRecording is a switch that records, with all its recording plans.
 type randomRecording struct {
 	*recorder
 	plans map[uint32]*record.Plan
 }
 
-// newRandomRecording is nil if no session has found room for its plan.
+// newRandomRecording returns nil if the plan of no session fits.
 func newRandomRecording(t *testing.T, rnd *rand.Rand) *randomRecording {
 	t.Helper()
 	pick := func(s ...string) string { return s[rnd.IntN(len(s))] }
@@ -96,7 +96,7 @@ func newRandomRecording(t *testing.T, rnd *rand.Rand) *randomRecording {
 		c[schema.CfgACLTable]["OUT"] = swss.FieldValues{"type": "L3", "stage": "egress",
 			"ports@": pick("Ethernet3", "Ethernet1", "Ethernet1,Ethernet3")}
 		c[schema.CfgACLRule]["OUT|quic"] = swss.FieldValues{"PRIORITY": "9", "L4_DST_PORT": "5201", "PACKET_ACTION": "DROP"}
-		if rnd.IntN(2) == 0 { // queues soon have no room, but for the collector's
+		if rnd.IntN(2) == 0 { // queues soon are full, except for the collector's
 			c["BUFFER_POOL"] = map[string]swss.FieldValues{"P": {"type": "egress", "mode": "static", "size": "20000"}}
 			c["BUFFER_PROFILE"] = map[string]swss.FieldValues{"F": {"pool": "P", "size": "0", "static_th": "200"}}
 			c["BUFFER_QUEUE"] = map[string]swss.FieldValues{"Ethernet0,Ethernet1,Ethernet3|0": {"profile": "F"}}
@@ -123,7 +123,7 @@ func newRandomRecording(t *testing.T, rnd *rand.Rand) *randomRecording {
 	return x
 }
 
-// storms sends packets, now and then so many at once that queues have no room.
+// storms sends packets, sometimes so many at once that queues are full.
 func (r *randomRecording) storms(rnd *rand.Rand) {
 	r.Helper()
 	for range 2 {
@@ -138,17 +138,17 @@ func (r *randomRecording) storms(rnd *rand.Rand) {
 	}
 }
 
-// A copyEnd is what frame a copy was of, and how it ended.
+// A copyEnd identifies the frame of a copy, and how the copy ended.
 type copyEnd struct {
 	head string
 	in   uint16
 	end  string
 }
 
-// headOf is as much of a frame as tells it from others and every session keeps.
+// headOf returns a prefix of a frame that identifies it and that every session keeps.
 func headOf(frame []byte) string { return string(frame[:min(len(frame), 62)]) }
 
-// judge holds every record against what became of the copies of its packet.
+// judge compares every record with the fates of its packet's copies.
 func (r *randomRecording) judge(saw map[string]int) {
 	r.Helper()
 	truth := map[copyEnd][][]record.Step{}
@@ -209,7 +209,7 @@ func (r *randomRecording) judge(saw map[string]int) {
 	}
 }
 
-// knownOf is what a record tells beside its bits.
+// knownOf returns the facts that a record contains besides its bits.
 func knownOf(g *record.Graph, p *collector.DecodedPacket) check.Known {
 	k := check.Known{End: g.End(&p.Record), Not: record.NotOf(p.Frame), Labels: map[string]string{}}
 	if t, ok := g.Trap(&p.Record); ok {
@@ -228,7 +228,7 @@ func knownOf(g *record.Graph, p *collector.DecodedPacket) check.Known {
 	return k
 }
 
-// among says that a decoded packet has the path that it took.
+// among checks that the decoded paths of a packet include the true one.
 func (r *randomRecording) among(p *collector.DecodedPacket, path []record.Step, listed [][]string, saw map[string]int) {
 	r.Helper()
 	if p.Answer.Impossible {

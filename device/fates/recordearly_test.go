@@ -20,8 +20,8 @@ const early = `{"name": "early", "ingress": {"tables": [{"name": "filter", "stag
 	"actions": [{"name": "drop", "ops": [{"do": "set", "to": "ctl.drop", "a": {"const": 1}}]}],
 	"entries": [{"id": 1, "key": [{"value": 7777}], "action": "drop"}]}]}}`
 
-// Packets are chosen before anything is decided about them: of 300 that come, 200 are dropped in front of
-// the ingress ACL, and each of the 300 has its record, which says why.
+// Packets are selected for recording before any decision about them. Of 300 packets, 200 are dropped before the
+// ingress ACL, and each of the 300 has its record with the reason.
 func TestRecordsOfEarlyDrops(t *testing.T) {
 	program, err := pipe.Read(strings.NewReader(early))
 	if err != nil {
@@ -60,7 +60,7 @@ func TestRecordsOfEarlyDrops(t *testing.T) {
 	if ended["program"] != 100 || ended["source-address"] != 50 || ended["no-vlan"] != 50 || ended["none"] != 100 {
 		t.Errorf("records of %v", ended)
 	}
-	// The one rule of the operator's ACL, telnet, is hit by none of them.
+	// None of them matches the only rule of the operator's ACL, telnet.
 	if report := c.Report(); hit != 0 || slices.Contains(report.Plans[0].Coverage.Never, "chip.acl") {
 		t.Errorf("%d records have a hit in chip.acl; never run: %v", hit, report.Plans[0].Coverage.Never)
 	}

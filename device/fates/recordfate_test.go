@@ -14,7 +14,7 @@ import (
 	"tamtam/tam/record"
 )
 
-// byQueue is a program of which the ingress pipe chooses a queue, and the egress pipe runs tables by queue, port and
+// byQueue is a program whose ingress pipe chooses a queue, and whose egress pipe runs tables by queue, port and
 // length.
 const byQueue = `{"name": "by-queue",
 	"ingress": {"tables": [{"name": "class", "stage": 0, "match": "exact", "size": 4, "key": [{"field": "l4.dst"}],
@@ -26,8 +26,8 @@ const byQueue = `{"name": "by-queue",
 		{"name": "long", "stage": 2, "match": "always",
 			"gate": [[{"field": "in.port", "is": "eq", "value": 0}, {"field": "pkt.length", "is": "ge", "value": 100}]]}]}}`
 
-// A record tells port, queue, length and trap of its packet, and so which gates that ask for these were open, and what
-// the packet has found that the trap takes: of a plan whose bits leave several paths, one is left.
+// A record contains port, queue, length and trap of its packet. These determine which gates were open, and what the
+// packet has matched before the trap. Where a plan's bits alone leave several paths, one is left.
 func TestRecordsToldByWhereTheyEnded(t *testing.T) {
 	program, err := pipe.Read(strings.NewReader(byQueue))
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 	"tamtam/tam/record"
 )
 
-// Copies for mirror sessions run no tables: with them the same packets take the same paths, as often, and have the
-// same records; and no copy of these has a record of its own. There is one of each packet that comes in at the mirrored
-// port, and of each that leaves by it.
+// Copies for mirror sessions run no tables. With them, the same packets have the same paths, counts and records, and
+// no mirror copy has its own record. There is one copy of each packet that enters the mirrored port, and of each that
+// leaves by it.
 func TestMirroredCopiesHaveNoPath(t *testing.T) {
 	t.Parallel()
 	randtest.Run(t, randtest.Cases{Seed: 3, Count: 1}, func(t *testing.T, seed uint64) {
@@ -58,7 +58,7 @@ func TestMirroredCopiesHaveNoPath(t *testing.T) {
 			})
 			return r, paths, len(list), copies, passed
 		}
-		_, plain, records, before, _ := run(false) // copies that are records
+		_, plain, records, before, _ := run(false) // the only copies are records
 		_, mirrored, recordsToo, copies, passed := run(true)
 		if !reflect.DeepEqual(plain, mirrored) || records != recordsToo || len(plain) == 0 || records == 0 {
 			t.Errorf("with mirror sessions %d paths and %d records, without %d and %d", len(mirrored), recordsToo, len(plain),

@@ -11,12 +11,11 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A program that comes is another graph: the session's plan is recreated. When the chip is
-// restarted without it, the plan that syncd brings back is for a graph that is gone, and is
-// recreated too.
+// A new program gives another graph: the session's plan is created again. When the chip is restarted without it, the
+// plan that syncd restores is for a graph that no longer exists, and is created again too.
 func TestRecordingOfAProgram(t *testing.T) {
 	s := devicetest.NewSim(t, device.SimConfig{Config: devicetest.RecordedPorts("mode", "exec+hit", "phv", "32")})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	id := func() string {
 		t.Helper()
 		devicetest.NoError(t, s.Poll(t.Context()))

@@ -19,7 +19,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// someFrames are frames of one flow, 10 microseconds apart.
+// someFrames returns frames of one flow, 10 microseconds apart.
 func someFrames(t *testing.T, n int) (list []devicetest.Packet) {
 	data := devicetest.IPv4Frame(t, layers.IPProtocolUDP, &layers.UDP{SrcPort: 5000, DstPort: 6000},
 		devicetest.Payload(100))
@@ -29,8 +29,8 @@ func someFrames(t *testing.T, n int) (list []devicetest.Packet) {
 	return list
 }
 
-// From a configured session to decoded paths: every packet of the flow group has a record
-// at the collector, by UDP or ERSPAN, sampled or not, and the plan's file tells its path.
+// For every packet of a session's flow group, the collector receives a record by UDP or ERSPAN, sampled or not. The
+// file of the recording plan decodes the packet's path.
 func TestRecordingSession(t *testing.T) {
 	racetest.Stepped(t)
 	const bridged = "chip.port > chip.trap > chip.learning > chip.router_mac miss > chip.fdb > chip.mtu hit"
@@ -38,14 +38,14 @@ func TestRecordingSession(t *testing.T) {
 		name    string
 		fields  []string
 		records int
-		paths   map[string]int64 // of packets that left at Ethernet1
+		paths   map[string]int64 // packets that left at Ethernet1, by path
 	}{
 		{"udp", nil, 20, map[string]int64{bridged: 20}},
 		{"erspan", []string{"encapsulation", "erspan"}, 20, map[string]int64{bridged: 20}},
 		{"one in eight", []string{"sampler", "eighth"}, 3, map[string]int64{bridged: 3}},
 		{"hits", []string{"mode", "exec+hit", "phv", "32", "truncate", "64"}, 20, map[string]int64{
 			"chip.port hit > chip.trap miss > chip.learning miss > chip.router_mac miss > chip.fdb miss > chip.mtu hit": 1,
-			// what the first has taught
+			// learned from the first
 			"chip.port hit > chip.trap miss > chip.learning hit > chip.router_mac miss > chip.fdb miss > chip.mtu hit": 19,
 		}},
 	} {
@@ -93,10 +93,10 @@ func TestRecordingSession(t *testing.T) {
 	}
 }
 
-// Whoever is restarted, the session is there again, and says so.
+// After the restart of any daemon, the session is active again and reports that.
 func TestRecordingSurvivesRestarts(t *testing.T) {
 	s := devicetest.NewSim(t, device.SimConfig{Config: devicetest.RecordedPorts()})
-	devicetest.Settle(t, s)
+	devicetest.RunUntilIdle(t, s)
 	wantStatus := func(after string) {
 		t.Helper()
 		row, _, err := swss.NewTable(s.Redis.DB(swss.StateDB), schema.StateTAMTableRecord).Get(t.Context(), "s")
@@ -115,7 +115,7 @@ func TestRecordingSurvivesRestarts(t *testing.T) {
 		{"a restart of syncd", func() error { return s.RestartSyncd(t.Context()) }},
 	} {
 		devicetest.NoError(t, c.restart())
-		devicetest.Settle(t, s)
+		devicetest.RunUntilIdle(t, s)
 		wantStatus(c.name)
 		if after := devicetest.View(t, s); after != before {
 			t.Errorf("after %s:\n%s", c.name, cmp.Diff(strings.Split(before, "\n"), strings.Split(after, "\n")))

@@ -32,8 +32,8 @@ import (
 	"tamtam/tam/recordplan"
 )
 
-// recordingConfig is devicetest.RoutedConfig with table recording of what comes in at Ethernet0,
-// by UDP, and at Ethernet1, by ERSPAN. An ACL drops what goes to port 23.
+// recordingConfig is devicetest.RoutedConfig with table recording of packets received at Ethernet0, by UDP, and at
+// Ethernet1, by ERSPAN. An ACL drops packets to port 23.
 const recordingConfig = `{
 	"TAM_FEATURES_TABLE": {"TABLERECORD": {"status": "ACTIVE"}},
 	"TAM_FLOWGROUP_TABLE": {"zero": {"id": "1"}, "one": {"id": "2"}},
@@ -46,25 +46,25 @@ const recordingConfig = `{
 		"s0": {"flowgroup": "zero", "collector": "c", "mode": "exec+hit"},
 		"s1": {"flowgroup": "one", "collector": "c", "mode": "exec+hit", "encapsulation": "erspan"}}}`
 
-// collectorPort is the port on the way to the collector.
+// collectorPort is the port towards the collector.
 const collectorPort = 2
 
-// A recorder is a switch that records, with the truth of what came of every copy.
+// A recorder is a switch that records, with the true fate of every copy.
 type recorder struct {
 	*testing.T
 	*device.Sim
-	raw    map[uint64][]byte // packets as they came in, by number
+	raw    map[uint64][]byte // packets as received, by number
 	ends   []saisim.Moment
-	frames [][]byte // that left for the collector
+	frames [][]byte // frames that left for the collector
 }
 
-// newRecording has the first session as the fields say.
+// newRecording returns a recorder whose first session has these fields.
 func newRecording(t *testing.T, profile profile.Profile, program *pipe.Program, fields swss.FieldValues) *recorder {
 	t.Helper()
 	return newRecordingWith(t, profile, program, fields, func(device.ConfigDB) {})
 }
 
-// newRecordingWith changes the rest of the configuration too.
+// newRecordingWith acts like newRecording, and also changes the rest of the configuration.
 func newRecordingWith(t *testing.T, profile profile.Profile, program *pipe.Program, fields swss.FieldValues,
 	change func(device.ConfigDB)) *recorder {
 	t.Helper()
@@ -91,7 +91,7 @@ func newRecordingWith(t *testing.T, profile profile.Profile, program *pipe.Progr
 	if program != nil {
 		devicetest.NoError(t, r.Chip.Control(r.Chip.Now(), saisim.Batch{Batch: pipe.Batch{Program: program}}))
 	}
-	devicetest.Settle(t, r.Sim)
+	devicetest.RunUntilIdle(t, r.Sim)
 	r.Chip.SetObserver(r.see)
 	r.Chip.SetOutput(func(o *saisim.Out) {
 		if o.Port == collectorPort {
@@ -101,7 +101,7 @@ func newRecordingWith(t *testing.T, profile profile.Profile, program *pipe.Progr
 	return r
 }
 
-// see keeps how each copy ends, but for mirror copies, which have no trail.
+// see stores how each copy ends, except for mirror copies, which have no trail.
 func (r *recorder) see(m saisim.Moment) {
 	switch {
 	case m.What == saisim.MomentReceived:
@@ -112,7 +112,7 @@ func (r *recorder) see(m saisim.Moment) {
 	}
 }
 
-// send has frames come in at ports, some time apart.
+// send sends frames into ports, some time apart.
 func (r *recorder) send(frames ...devicetest.SentFrame) {
 	r.Helper()
 	for _, f := range frames {
@@ -122,7 +122,7 @@ func (r *recorder) send(frames ...devicetest.SentFrame) {
 	devicetest.Drain(r.T, r.Sim)
 }
 
-// plan is the plan of a session, as COUNTERS_DB has it.
+// plan returns the recording plan of a session from COUNTERS_DB.
 func (r *recorder) plan(session string) *record.Plan {
 	r.Helper()
 	f := devicetest.Row(r.T, r.Redis, swss.CountersDB, schema.CountersRecordPlan, session)
@@ -134,7 +134,7 @@ func (r *recorder) plan(session string) *record.Plan {
 	return &p
 }
 
-// records decodes what left for the collector.
+// records decodes the frames that left for the collector.
 func (r *recorder) records(plans ...*record.Plan) (*collector.Records, []collector.DecodedPacket) {
 	r.Helper()
 	c, err := collector.NewRecords(plans...)
@@ -150,14 +150,14 @@ func (r *recorder) records(plans ...*record.Plan) (*collector.Records, []collect
 	return c, list
 }
 
-// fate names a packet and what came of a copy of it, as both a moment and a record say.
+// fate returns a key for a packet and the fate of a copy of it, which both moments and records contain.
 func fate(raw []byte, in uint16, why uint8, sent, punted bool) string {
 	return fmt.Sprintf("%x in %d why %d sent %v punted %v", raw[:min(len(raw), schema.DefaultTruncate)], in, why, sent,
 		punted)
 }
 
-// check holds records against the truth: every copy that ended has one record, wherever
-// that was; its bits are those of its path, and where the decoder is sure it says that path.
+// check compares records with the truth. Every copy that ended has one record, wherever it ended. Its bits are those
+// of its path, and if the decoder reports an exact path, it is that path.
 func (r *recorder) check(plans map[uint16]*record.Plan, packets []collector.DecodedPacket) (exact int) {
 	r.Helper()
 	truth := map[string][][]record.Step{}
@@ -208,7 +208,7 @@ func (r *recorder) check(plans map[uint16]*record.Plan, packets []collector.Deco
 	return exact
 }
 
-// recordBits is what a packet on a path has recorded at its end.
+// recordBits returns the bits of a packet's record at the end of a path.
 func recordBits(t *testing.T, p *record.Plan, path []record.Step) []byte {
 	t.Helper()
 	marks, err := p.Marks()
@@ -229,7 +229,7 @@ func recordBits(t *testing.T, p *record.Plan, path []record.Step) []byte {
 	return b
 }
 
-// sameWay holds the one path that a record has against the truth.
+// sameWay compares the only decoded path of a record with the truth.
 func sameWay(t *testing.T, p *collector.DecodedPacket, path []record.Step) {
 	t.Helper()
 	got := p.Answer.Paths[0]
@@ -242,7 +242,7 @@ func sameWay(t *testing.T, p *collector.DecodedPacket, path []record.Step) {
 	}
 }
 
-// ipPacket has the checksum of its IP header, without which it is not routed.
+// ipPacket returns a frame with the checksum of its IP header, without which it is not routed.
 func ipPacket(t *testing.T, list ...gopacket.SerializableLayer) []byte {
 	t.Helper()
 	devicetest.NoError(t, list[2].(*layers.UDP).SetNetworkLayerForChecksum(list[1].(gopacket.NetworkLayer)))
@@ -254,7 +254,7 @@ func ipPacket(t *testing.T, list ...gopacket.SerializableLayer) []byte {
 	return bytes.Clone(buf.Bytes())
 }
 
-// storm is some of everything that the switch does with packets.
+// storm returns frames that use all functions of the switch.
 func storm(t *testing.T, r *rand.Rand, n int) []devicetest.SentFrame {
 	t.Helper()
 	var list []devicetest.SentFrame
@@ -283,7 +283,7 @@ func storm(t *testing.T, r *rand.Rand, n int) []devicetest.SentFrame {
 	return list
 }
 
-// captured are the frames of the demo's capture, which comes in at Ethernet0.
+// captured returns the frames of the demo's capture, which enter at Ethernet0.
 func captured(t *testing.T) []devicetest.SentFrame {
 	t.Helper()
 	in, err := capture.Open("../../cmd/tamtam/demo/client.pcap")
@@ -304,7 +304,7 @@ func captured(t *testing.T) []devicetest.SentFrame {
 	}
 }
 
-// What records say of packets of a capture, and of a storm, is what became of them.
+// Records of the packets of a capture, and of a storm, contain their true fates.
 func TestRecordsAreTheTruth(t *testing.T) {
 	racetest.Stepped(t)
 	fixed := randtest.Cases{Seed: 11}
@@ -340,7 +340,7 @@ func TestRecordsAreTheTruth(t *testing.T) {
 	})
 }
 
-// A flow that is dropped is explained by its records.
+// The records of a dropped flow explain the drops.
 func TestRecordsSayWhyAFlowIsDropped(t *testing.T) {
 	r := newRecording(t, profile.Small(), nil, swss.FieldValues{"must-record": "chip.acl"})
 	telnet := func(dst string, port layers.UDPPort) devicetest.SentFrame {
@@ -378,8 +378,8 @@ const branches = `{"name": "branches", "fields": [{"name": "seen", "width": 8}, 
 		"actions": [{"name": "mark", "ops": [{"do": "set", "to": "left", "a": {"const": 2}}]}],
 		 "default": {"action": "mark"}}]}}`
 
-// A fault in a program, as a bug in a compiler would make it, is found from the records. Of 100 frames
-// one case in 20 had none that shows some fault; of 800, eight times as many, that is one in 10^10.
+// A fault in a program, such as a compiler bug, is found from the records. With 100 frames, one case in 20 had none
+// that shows some fault. With 800, eight times as many, that is one in 10^10.
 func TestRecordsFindFaults(t *testing.T) {
 	racetest.Stepped(t)
 	marking, err := os.ReadFile("../../docs/programs/marking.json")
@@ -400,10 +400,10 @@ func TestRecordsFindFaults(t *testing.T) {
 				"ingress.web runs when ingress.other does: explains "},
 			{branches, "ingress.web,ingress.other", pipe.Fault{Do: "skip", Table: "ingress.other"},
 				"ingress.other is skipped: explains "},
-			// The graph has ways past the FDB: only what was before tells.
+			// The graph has paths past the FDB: only earlier tables reveal the fault.
 			{branches, "chip.fdb,chip.router_mac", pipe.Fault{Do: "skip", Table: "chip.fdb"},
 				"chip.fdb is skipped, or the switch is configured otherwise: no packet ran it, about "},
-			// Routed packets end there for lack of a route, which is no path without the lookup.
+			// Routed packets end there for lack of a route, which is not a path without the lookup.
 			{branches, "chip.ipv4_route,chip.router_mac", pipe.Fault{Do: "skip", Table: "chip.ipv4_route"},
 				"chip.ipv4_route is skipped: explains "},
 		} {

@@ -15,11 +15,11 @@ import (
 	"tamtam/swss/schema"
 )
 
-// ErrRefused is found in the error of a request that was not granted.
+// ErrRefused is wrapped by the error of a request that was rejected.
 var ErrRefused = errors.New("refused")
 
-// Requests are messages as SONiC's notifications: what is asked for, where the answer is waited for, and the row of the
-// fault. Redis takes them also where it takes no rows.
+// Requests are messages like SONiC's notifications. They contain the operation, the channel for the answer, and the
+// row of the fault. Redis delivers them even when it rejects writes.
 const (
 	opInject = "inject"
 	opClear  = "clear"
@@ -32,10 +32,10 @@ const (
 
 func channel(daemon string) string { return "TAMTAM_FAULT@" + daemon }
 
-// Daemons returns the daemons that may take faults, those that are asked first in front.
+// Daemons returns the daemons that may accept faults, in the order in which they are asked.
 func Daemons() []string { return At(RedisEmpty) }
 
-// Takers returns the daemons that take faults now.
+// Takers returns the daemons that accept faults now.
 func Takers(ctx context.Context, r *swss.Redis) (takers []string, err error) {
 	var channels []string
 	for _, daemon := range Daemons() {
@@ -53,8 +53,8 @@ func Takers(ctx context.Context, r *swss.Redis) (takers []string, err error) {
 	return takers, nil
 }
 
-// Inject has a daemon inject a fault, and returns it when it is in force. Without a name of one, the first is asked
-// that takes such a fault.
+// Inject asks a daemon to inject a fault, and returns the fault once it is in force. If daemon is "", it asks the
+// first daemon that accepts such a fault.
 func Inject(ctx context.Context, r *swss.Redis, daemon string, f Fault) (Injected, error) {
 	row := f.Row()
 	if _, err := Parse(row); err != nil {
@@ -104,7 +104,7 @@ func Clear(ctx context.Context, r *swss.Redis) (map[string]int, error) {
 	return cleared, errors.Join(errs...)
 }
 
-// Check is an error that says in words why nobody takes faults; nil: somebody does.
+// Check returns an error with the reason if no daemon accepts faults, nil if one does.
 func Check(ctx context.Context, r *swss.Redis) error {
 	takers, err := Takers(ctx, r)
 	if err != nil || len(takers) > 0 {
@@ -113,7 +113,7 @@ func Check(ctx context.Context, r *swss.Redis) error {
 	return refusal(ctx, r, Daemons())
 }
 
-// refusal says why none of some daemons takes faults.
+// refusal returns an error that explains why none of some daemons accepts faults.
 func refusal(ctx context.Context, r *swss.Redis, daemons []string) error {
 	var not, gone []string
 	health := swss.NewTable(r.DB(swss.StateDB), schema.StateHealth)
@@ -138,7 +138,7 @@ func refusal(ctx context.Context, r *swss.Redis, daemons []string) error {
 	return fmt.Errorf("%w: no daemon injects this fault (%s)", ErrRefused, strings.Join(why, "; "))
 }
 
-// ask makes a request and waits for the answer.
+// ask sends a request and waits for the answer.
 func ask(ctx context.Context, r *swss.Redis, daemon, op string, fields []swss.Pair) (string, []swss.Pair, error) {
 	db, to := r.DB(swss.StateDB), answers+rand.Text()
 	sub := db.Subscribe(ctx, to)

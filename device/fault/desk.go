@@ -18,73 +18,73 @@ import (
 	"tamtam/swss"
 )
 
-// Times of a desk.
+// Timeouts and intervals of a desk.
 const (
-	beat     = time.Second     // rows are written that often
-	life     = 5 * time.Second // and live for that long
-	patience = 5 * time.Second // for one thing that Redis is asked for
+	beat     = time.Second     // interval between writes of the row
+	life     = 5 * time.Second // time until the row expires
+	patience = 5 * time.Second // limit for one request to Redis
 )
 
-// A Desk takes requests to inject faults into one daemon, and tells what is injected. A nil Desk takes none and knows
-// of none.
-type Desk struct {
+// A Controller is the fault controller of one daemon. It handles requests to inject faults, and reports the injected
+// ones. A nil Desk accepts no requests and has no faults.
+type Controller struct {
 	*Rules
-	redis   *swss.Redis
-	log     *slog.Logger
-	allowed bool
-	clocks  clocks
-	told    []string // ids in the daemon's row
+	redis    *swss.Redis
+	log      *slog.Logger
+	allowed  bool
+	clocks   clocks
+	reported []string // ids in the daemon's row
 }
 
-// NewDesk returns the desk of a daemon. One that is not allowed takes no requests: it mends what an earlier process of
-// the daemon has left.
-func NewDesk(daemon string, r *swss.Redis, allowed bool, log *slog.Logger) *Desk {
-	d := &Desk{Rules: NewRules(time.Now), redis: r, log: log, allowed: allowed}
+// NewController returns the fault controller of a daemon. If allowed is false, it accepts no requests, and only undoes
+// the faults that an earlier process of the daemon has left.
+func NewController(daemon string, r *swss.Redis, allowed bool, log *slog.Logger) *Controller {
+	d := &Controller{Rules: NewRules(time.Now), redis: r, log: log, allowed: allowed}
 	d.at = daemon
 	return d
 }
 
-// Takes reports whether the daemon takes faults.
-func (d *Desk) Takes() bool { return d != nil && d.allowed }
+// Takes reports whether the daemon accepts faults. A nil Desk does not.
+func (d *Controller) Takes() bool { return d != nil && d.allowed }
 
-// SAI puts the faults in front of a chip.
-func (d *Desk) SAI(next sai.API) sai.API {
+// SAI returns the chip behind a layer that injects the faults.
+func (d *Controller) SAI(next sai.API) sai.API {
 	if !d.Takes() {
 		return next
 	}
 	return d.Rules.SAI(next)
 }
 
-// Notified is that of [Rules].
-func (d *Desk) Notified(n sai.Notification) int {
+// Notified returns how often a notification must be passed on; see [Rules.Notified].
+func (d *Controller) Notified(n sai.Notification) int {
 	if !d.Takes() {
 		return 1
 	}
 	return d.Rules.Notified(n)
 }
 
-// Disturb is what disturbs the messages that a daemon hears; nil: nothing.
-func (d *Desk) Disturb() func(channel string) int {
+// Disturb returns the function that disturbs the messages that a daemon receives; nil means that there is none.
+func (d *Controller) Disturb() func(channel string) int {
 	if !d.Takes() {
 		return nil
 	}
 	return d.Delivered
 }
 
-// InForce says which faults are in force, in words, and since when; "": none.
-func (d *Desk) InForce() (text string, since time.Time) {
+// InForce returns a text about the faults in force, and since when; "" means that there are none.
+func (d *Controller) InForce() (text string, since time.Time) {
 	if !d.Takes() {
 		return "", time.Time{}
 	}
 	return words(d.List())
 }
 
-// Run takes requests until ctx ends, and takes back then what was injected.
-func (d *Desk) Run(ctx context.Context) error {
+// Run handles requests until ctx ends, and then undoes all faults.
+func (d *Controller) Run(ctx context.Context) error {
 	if d == nil {
 		return nil
 	}
-	for !d.mended(ctx) { // Redis is not there yet
+	for !d.mended(ctx) { // Redis is not available yet
 		select {
 		case <-ctx.Done():
 			return nil
@@ -116,8 +116,9 @@ func (d *Desk) Run(ctx context.Context) error {
 	}
 }
 
-// mended mends what an earlier process has left: Redis, and its rows.
-func (d *Desk) mended(ctx context.Context) bool {
+// mended undoes the faults that an earlier process has left in Redis and in its rows. It reports whether that
+// succeeded.
+func (d *Controller) mended(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	return errors.Join(
@@ -125,23 +126,23 @@ func (d *Desk) mended(ctx context.Context) bool {
 	) == nil
 }
 
-// work answers requests, takes back what is over, and tells.
-func (d *Desk) work(ctx context.Context, requests *swss.NotificationConsumer) {
+// work answers requests, undoes expired faults, and reports.
+func (d *Controller) work(ctx context.Context, requests *swss.NotificationConsumer) {
 	asked, _ := requests.Pops(ctx) // it never fails
 	for _, q := range asked {
 		d.answer(ctx, q)
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	// The former process of another daemon may never come back.
+	// The former process of another daemon may never return.
 	overdue := func(by string, until time.Time) bool { return by != d.at && time.Since(until) > 2*beat }
-	if err := errors.Join(d.undo(ctx), d.makeRoom(ctx, overdue), d.tell(ctx, d.List())); err != nil && ctx.Err() == nil {
-		d.log.Debug("faults on purpose", "error", err) // Redis is away, paused or full: tried again
+	if err := errors.Join(d.undo(ctx), d.makeRoom(ctx, overdue), d.report(ctx, d.List())); err != nil && ctx.Err() == nil {
+		d.log.Debug("faults on purpose", "error", err) // Redis is away, paused or full: the next call tries again
 	}
 }
 
-// nextEnd is when the next fault is over.
-func (d *Desk) nextEnd() (at time.Time, ok bool) {
+// nextEnd returns the end of the fault that expires next.
+func (d *Controller) nextEnd() (at time.Time, ok bool) {
 	for _, n := range d.List() {
 		if n.Over == "" && n.Until.After(d.now()) && (!ok || n.Until.Before(at)) {
 			at, ok = n.Until, true
@@ -150,8 +151,8 @@ func (d *Desk) nextEnd() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// leave takes back everything: the daemon ends.
-func (d *Desk) leave(ctx context.Context) {
+// leave undoes all faults, since the daemon ends.
+func (d *Controller) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	d.Clear()
@@ -160,16 +161,16 @@ func (d *Desk) leave(ctx context.Context) {
 	}
 }
 
-func (d *Desk) table() *swss.Table { return swss.NewTable(d.redis.DB(swss.StateDB), Table) }
+func (d *Controller) table() *swss.Table { return swss.NewTable(d.redis.DB(swss.StateDB), Table) }
 
-// tell writes the daemon's row. A Redis that is full keeps the one that it has.
-func (d *Desk) tell(ctx context.Context, list []Injected) error {
+// report writes the row with the daemon's faults to STATE_DB. If Redis is full, the old row stays.
+func (d *Controller) report(ctx context.Context, list []Injected) error {
 	row := swss.FieldValues{}
 	for _, n := range list {
 		row[n.ID] = swss.EncodeFields(swss.Pairs(n.row()))
 	}
 	var gone []string
-	for _, id := range d.told {
+	for _, id := range d.reported {
 		if row[id] == "" {
 			gone = append(gone, id)
 		}
@@ -190,12 +191,12 @@ func (d *Desk) tell(ctx context.Context, list []Injected) error {
 			return err
 		}
 	}
-	d.told = slices.Collect(maps.Keys(row))
+	d.reported = slices.Collect(maps.Keys(row))
 	return nil
 }
 
-// answer does what is asked for and says what came of it.
-func (d *Desk) answer(ctx context.Context, q swss.KeyOpFieldsValues) {
+// answer executes a request and sends the result.
+func (d *Controller) answer(ctx context.Context, q swss.KeyOpFieldsValues) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	to := q.Key
@@ -229,8 +230,8 @@ func (d *Desk) answer(ctx context.Context, q swss.KeyOpFieldsValues) {
 	}
 }
 
-// inject puts a fault in force: told first, then done, then answered.
-func (d *Desk) inject(ctx context.Context, row swss.FieldValues, done func(redis.Cmdable, Injected) error) error {
+// inject puts a fault in force. It first reports the fault, then injects it, then answers.
+func (d *Controller) inject(ctx context.Context, row swss.FieldValues, done func(redis.Cmdable, Injected) error) error {
 	f, err := Parse(row)
 	if err != nil {
 		return err
@@ -242,7 +243,7 @@ func (d *Desk) inject(ctx context.Context, row swss.FieldValues, done func(redis
 	if err != nil {
 		return err
 	}
-	if err := d.tell(ctx, append(d.List(), n.Injected)); err != nil {
+	if err := d.report(ctx, append(d.List(), n.Injected)); err != nil {
 		return fmt.Errorf("fault %s: it cannot be reported, so it is not injected: %w", f.Kind, err)
 	}
 	d.log.Warn("a fault on purpose", "fault", n.Fault.String(), "until", n.Until)
@@ -261,7 +262,7 @@ func (d *Desk) inject(ctx context.Context, row swss.FieldValues, done func(redis
 		err = d.clocks.step(n)
 	}
 	if err != nil {
-		return errors.Join(err, d.tell(ctx, d.List()))
+		return errors.Join(err, d.report(ctx, d.List()))
 	}
 	d.put(n)
 	if answered {
@@ -270,22 +271,22 @@ func (d *Desk) inject(ctx context.Context, row swss.FieldValues, done func(redis
 	return done(d.redis.DB(swss.StateDB).Client(), n.Injected)
 }
 
-// A Clock is one that can be set: that of a simulated chip.
+// A Clock is a clock that can be set: that of a simulated chip.
 type Clock interface {
 	StepClock(d time.Duration) error
 	SetClockSynchronised(bool)
 }
 
-// clocks are those of a daemon with a chip.
+// clocks holds the clocks of a daemon with a chip.
 type clocks struct {
 	mu         sync.Mutex
-	chip       Clock // nil: there is none yet
+	chip       Clock // nil means that there is none yet
 	ahead      time.Duration
 	hostsAhead time.Duration
 }
 
-// Drive gives the desk a new chip, which is set as the one before was.
-func (d *Desk) Drive(chip Clock) error {
+// Drive sets the chip whose clock the desk controls. It sets that clock like the former chip's.
+func (d *Controller) Drive(chip Clock) error {
 	if !d.Takes() {
 		return nil
 	}
@@ -299,8 +300,8 @@ func (d *Desk) Drive(chip Clock) error {
 	return c.set(c.ahead)
 }
 
-// Ahead is how far the chip's clock is ahead of the host's, by faults.
-func (d *Desk) Ahead() time.Duration {
+// Ahead returns by how much faults have set the chip's clock ahead of the host's.
+func (d *Controller) Ahead() time.Duration {
 	if !d.Takes() {
 		return 0
 	}
@@ -309,7 +310,7 @@ func (d *Desk) Ahead() time.Duration {
 	return d.clocks.ahead - d.clocks.hostsAhead
 }
 
-// step sets a clock, and back when the fault is over.
+// step sets a clock, and sets it back when the fault ends.
 func (c *clocks) step(n *rule) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -340,7 +341,7 @@ func (c *clocks) step(n *rule) error {
 	return nil
 }
 
-// set sets the chip's clock. Nobody vouches for it from then on.
+// set steps the chip's clock. The chip then reports the clock as not synchronised.
 func (c *clocks) set(step time.Duration) error {
 	if c.chip == nil {
 		return errors.New("there is no chip yet")

@@ -22,10 +22,10 @@ func servers(t *testing.T, f func(t *testing.T, r *swss.Redis)) {
 	t.Run("redis-server", func(t *testing.T) { f(t, swsstest.StartServer(t).Open()) })
 }
 
-// open opens the desk of a daemon, as the daemon does, and returns what ends it.
-func open(t *testing.T, r *swss.Redis, daemon string, allowed bool) (*Desk, func()) {
+// open opens the desk of a daemon, as the daemon does, and returns a function that ends it.
+func open(t *testing.T, r *swss.Redis, daemon string, allowed bool) (*Controller, func()) {
 	t.Helper()
-	d := NewDesk(daemon, r, allowed, slog.New(slog.DiscardHandler))
+	d := NewController(daemon, r, allowed, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- d.Run(ctx) }()
@@ -69,12 +69,12 @@ func inject(t *testing.T, r *swss.Redis, f Fault) Injected {
 	return n
 }
 
-// write writes a row, if Redis takes it.
+// write writes a row, if Redis accepts it.
 func write(t *testing.T, r *swss.Redis) error {
 	return swss.NewTable(r.DB(swss.ApplDB), "T").Set(t.Context(), "k", swss.FieldValues{"f": "v"})
 }
 
-// A fault is in force when the request is answered, told until it is cleared, and gone then.
+// A fault is in force when the request is answered, and is reported until it is cleared. Then no trace of it is left.
 func TestInjectAndClear(t *testing.T) {
 	servers(t, func(t *testing.T, r *swss.Redis) {
 		d, _ := open(t, r, "syncd", true)
@@ -83,7 +83,7 @@ func TestInjectAndClear(t *testing.T) {
 			t.Error("answered, and not in force")
 		}
 		until(t, "that it was met is told", func() bool {
-			told, unread, err := Told(t.Context(), r)
+			told, unread, err := Reported(t.Context(), r)
 			return err == nil && len(unread) == 0 && len(told) == 1 && told[0].ID == n.ID && told[0].Hits == 1 &&
 				told[0].At == "syncd"
 		})
@@ -96,13 +96,14 @@ func TestInjectAndClear(t *testing.T) {
 			t.Error(cleared, err)
 		}
 		until(t, "that it is over is told", func() bool {
-			told, _, err := Told(t.Context(), r)
+			told, _, err := Reported(t.Context(), r)
 			return err == nil && len(told) == 1 && told[0].Over == "cleared" && InWords(t.Context(), r) == ""
 		})
 	})
 }
 
-// Nobody takes a fault who may not, or is gone, or whose fault it is not: the answer says so, and nothing is told.
+// Faults are rejected if the daemon does not allow them, does not run, or is of the wrong kind. The answer contains the
+// reason, and no fault is reported.
 func TestRefused(t *testing.T) {
 	servers(t, func(t *testing.T, r *swss.Redis) {
 		health := swss.NewTable(r.DB(swss.StateDB), schema.StateHealth)
@@ -142,13 +143,13 @@ func TestRefused(t *testing.T) {
 				t.Errorf("%v, want %s", err, want)
 			}
 		}
-		if told, _, err := Told(t.Context(), r); err != nil || len(told) != 0 {
+		if told, _, err := Reported(t.Context(), r); err != nil || len(told) != 0 {
 			t.Errorf("%+v, %v", told, err)
 		}
 	})
 }
 
-// Whatever comes in as a request: the desk goes on, and answers who waits for an answer.
+// After any request, the desk continues to answer clients.
 func TestHostileRequests(t *testing.T) {
 	servers(t, func(t *testing.T, r *swss.Redis) {
 		open(t, r, "syncd", true)
@@ -173,7 +174,7 @@ func TestHostileRequests(t *testing.T) {
 		}
 		swss.NewTable(db, Table).Set(t.Context(), "orchagent", swss.FieldValues{"1": "garbage",
 			"2": `["kind","redis-full","until","soon"]`})
-		told, unread, err := Told(t.Context(), r)
+		told, unread, err := Reported(t.Context(), r)
 		if err != nil || len(told) != 0 || len(unread) != 2 || !strings.Contains(fmt.Sprint(unread),
 			`TAMTAM_FAULT|orchagent "2": until "soon", want a time`) {
 			t.Errorf("%+v, %v, %v", told, unread, err)
@@ -181,8 +182,8 @@ func TestHostileRequests(t *testing.T) {
 	})
 }
 
-// While Redis is full it takes no rows, an alarm is there already, and what is told stays told; a further fault that
-// could not be told is refused. When the fault is cleared Redis has the room that it had.
+// While Redis is full, it rejects rows, an alarm is already written, and reported faults stay reported. A further
+// fault that could not be reported is rejected. When the fault is cleared, Redis has its former limit.
 func TestRedisFull(t *testing.T) {
 	servers(t, func(t *testing.T, r *swss.Redis) {
 		room := func() string {
@@ -219,7 +220,7 @@ func TestRedisFull(t *testing.T) {
 	})
 }
 
-// It ends by itself too.
+// A full Redis also ends by itself.
 func TestRedisFullEnds(t *testing.T) {
 	servers(t, func(t *testing.T, r *swss.Redis) {
 		open(t, r, "syncd", true)
@@ -228,8 +229,8 @@ func TestRedisFullEnds(t *testing.T) {
 	})
 }
 
-// A process that is killed leaves Redis full: the next of the same name mends that, allowed or not, and one of another
-// name that takes faults when the time is over.
+// A process that is killed leaves Redis full. The next one of the same name mends that, allowed or not. One of
+// another name that accepts faults does so after the fault's end.
 func TestRedisLeftFull(t *testing.T) {
 	servers(t, func(t *testing.T, r *swss.Redis) {
 		for _, tt := range []struct {
@@ -237,13 +238,13 @@ func TestRedisLeftFull(t *testing.T) {
 			allowed bool
 			until   time.Duration
 		}{{"syncd", true, time.Hour}, {"syncd", false, time.Hour}, {"tammgrd", true, -time.Minute}} {
-			killed := NewDesk("syncd", r, true, slog.New(slog.DiscardHandler)) // nobody runs it
+			killed := NewController("syncd", r, true, slog.New(slog.DiscardHandler)) // its Run is never called
 			n, err := killed.next(Fault{Kind: RedisFull, For: time.Hour})
 			if err != nil {
 				t.Fatal(err)
 			}
 			n.Until = time.Now().Add(tt.until)
-			if err := killed.tell(t.Context(), []Injected{n.Injected}); err != nil {
+			if err := killed.report(t.Context(), []Injected{n.Injected}); err != nil {
 				t.Fatal(err)
 			}
 			if err := killed.fill(t.Context(), n); err != nil {
@@ -255,7 +256,7 @@ func TestRedisLeftFull(t *testing.T) {
 			_, stop := open(t, r, tt.name, tt.allowed)
 			until(t, "Redis takes rows", func() bool { return write(t, r) == nil })
 			until(t, "nothing is told", func() bool {
-				told, _, err := Told(t.Context(), r)
+				told, _, err := Reported(t.Context(), r)
 				return err == nil && (len(told) == 0 || tt.name != "syncd")
 			})
 			stop()
@@ -263,7 +264,7 @@ func TestRedisLeftFull(t *testing.T) {
 	})
 }
 
-// A Redis that evicts would lose rows where it has no room: it is not made full.
+// A Redis that evicts would lose rows when full, so it is not filled.
 func TestRedisThatEvictsIsNotFilled(t *testing.T) {
 	r := swsstest.StartServer(t).Open()
 	r.DB(swss.ConfigDB).Client().ConfigSet(t.Context(), "maxmemory-policy", "allkeys-lru")
@@ -277,7 +278,7 @@ func TestRedisThatEvictsIsNotFilled(t *testing.T) {
 	}
 }
 
-// A paused Redis answers nobody before the time is over; then the fault is over too.
+// A paused Redis answers no client before the end of the pause; then the fault ends too.
 func TestRedisPause(t *testing.T) {
 	servers(t, func(t *testing.T, r *swss.Redis) {
 		open(t, r, "syncd", true)
@@ -289,7 +290,7 @@ func TestRedisPause(t *testing.T) {
 	})
 }
 
-// A slow Redis answers late, and everybody in the end.
+// A slow Redis answers late, but finally answers every client.
 func TestRedisSlow(t *testing.T) {
 	servers(t, func(t *testing.T, r *swss.Redis) {
 		open(t, r, "syncd", true)
@@ -304,7 +305,7 @@ func TestRedisSlow(t *testing.T) {
 	})
 }
 
-// An emptied database is empty, and the others are not; what has happened is told although STATE_DB is gone.
+// Only the emptied database is empty, and the fault is reported although STATE_DB was emptied.
 func TestRedisEmpty(t *testing.T) {
 	servers(t, func(t *testing.T, r *swss.Redis) {
 		open(t, r, "syncd", true)
@@ -319,7 +320,7 @@ func TestRedisEmpty(t *testing.T) {
 			t.Errorf("%+v, %d keys in APPL_DB", n, size(swss.ApplDB))
 		}
 		until(t, "it is told", func() bool {
-			told, _, err := Told(t.Context(), r)
+			told, _, err := Reported(t.Context(), r)
 			return err == nil && len(told) == 1 && told[0].Over == "it is done" && told[0].String() == "STATE_DB was emptied"
 		})
 		if inject(t, r, Fault{Kind: RedisEmpty, DB: AllDBs}); size(swss.ApplDB) != 0 {
@@ -328,7 +329,7 @@ func TestRedisEmpty(t *testing.T) {
 	})
 }
 
-// A face is a clock that notes how it is set.
+// A face is a clock that records how it is set.
 type face struct {
 	mu     sync.Mutex
 	ahead  time.Duration
@@ -357,7 +358,7 @@ func (f *face) is(t *testing.T, ahead time.Duration, synced bool) {
 	}
 }
 
-// A clock is set and, when the fault is over, back; nobody vouches for it meanwhile. A chip that is new is set too.
+// A clock is set, and set back when the fault ends. Meanwhile it is not synchronised. A new chip is set too.
 func TestClockStep(t *testing.T) {
 	r := swsstest.Start(t)
 	d, stop := open(t, r, "syncd", true)
@@ -391,10 +392,10 @@ func TestClockStep(t *testing.T) {
 	}
 }
 
-// A desk that is none disturbs nothing.
+// A nil desk, or a desk that accepts no faults, has no effect.
 func TestNoDesk(t *testing.T) {
-	var none *Desk
-	for _, d := range []*Desk{none, NewDesk("syncd", swsstest.Start(t), false, nil)} {
+	var none *Controller
+	for _, d := range []*Controller{none, NewController("syncd", swsstest.Start(t), false, nil)} {
 		text, _ := d.InForce()
 		if d.Takes() || d.SAI(nil) != nil || d.Notified(sai.FDBEvent{}) != 1 || d.Disturb() != nil || text != "" ||
 			d.Ahead() != 0 || d.Drive(nil) != nil {

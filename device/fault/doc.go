@@ -1,13 +1,14 @@
-// Package fault injects faults on purpose: SAI calls that fail or take long, notifications that are lost or come twice,
-// a Redis that is paused, slow, full or emptied, a clock that is set.
+// Package fault injects deliberate faults: failing or slow SAI calls, lost or duplicated notifications, and stepped
+// clocks. It can also pause, slow down, fill or empty Redis.
 //
-// [Fault] is what is asked for, and its row. [Rules] are those that are in force in one process: [Rules.SAI] puts
-// them between syncd and a chip, without any Redis. A [Desk] takes requests for one daemon that was started with
-// --allow-faults; [Inject] and [Clear] ask, and [Told] reads what the desks say in STATE_DB.
+// A [Fault] is the request for a fault, which can also be written as a row. [Rules] holds the faults in force in one
+// process. [Rules.SAI] injects them between syncd and a chip, without Redis. A [Controller] handles requests for one
+// daemon that was started with --allow-faults. [Inject] and [Clear] send requests, and [Reported] reads the desks'
+// reports in STATE_DB.
 //
-// A fault is bounded in time, told before it is in force, and gone with the process of the daemon. What it does to
-// Redis is undone by the desk, or by the next desk of that name.
+// A fault is bounded in time, reported before it is in force, and ends with the process of the daemon. Its effects on
+// Redis are undone by the desk, or by the next desk of the same daemon.
 //
-// What belongs here: what a fault is, how long it lasts, who is told. That a daemon with faults is not ready, and the
-// alarm, are device's.
+// What belongs here: the definition of faults, their duration, and their reports. Package device makes daemons with
+// faults not ready, and raises the alarm.
 package fault

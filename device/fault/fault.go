@@ -11,7 +11,7 @@ import (
 	"tamtam/swss"
 )
 
-// A Kind is a kind of fault, its word in rows.
+// A Kind is a kind of fault, as written in rows.
 type Kind string
 
 // The kinds of faults.
@@ -30,42 +30,42 @@ const (
 // The clocks that can be set.
 const (
 	ChipClock = "chip" // the chip's time of day, by which it marks and stamps
-	HostClock = "host" // the kernel's, as far as the chip asks it how good its own is
+	HostClock = "host" // the kernel's clock, as the chip reads it to rate its own
 )
 
-// AllDBs in place of a database are all those that tamtam works on.
+// AllDBs, given as a database, means all databases that tamtam works on.
 const AllDBs swss.DBName = "all"
 
-// databases are those that can be emptied.
+// databases lists the databases that can be emptied.
 var databases = []swss.DBName{
 	swss.ConfigDB, swss.ApplDB, swss.ASICDB, swss.StateDB, swss.CountersDB, swss.FlexCounterDB,
 }
 
-// Bounds of faults. A pause of Redis is the shortest: nobody can end it.
+// Limits of faults. That of a pause of Redis is short, since nothing can end a pause.
 const (
 	MostFor   = time.Hour
 	MostPause = time.Minute
 	MostDelay = 30 * time.Second // of a SAI call: orchagent waits for a minute
 	MostSlow  = 2 * time.Second
 	MostStep  = 24 * time.Hour
-	most      = 1_000_000 // of what is counted
+	most      = 1_000_000 // limit for counts
 )
 
-// UsualFor is how long a fault lasts that does not say.
+// UsualFor is the default duration of a fault.
 const UsualFor = time.Minute
 
-// A Fault is what is asked for. Of the fields each kind has some.
+// A Fault is a request for a fault. Each kind uses some of the fields.
 type Fault struct {
 	Kind   Kind
-	For    time.Duration  // it ends by itself after that
-	Count  int            // and after so many times; 0: whenever For says
-	Every  int            // it meets each n-th call or message only; 0: each
-	Op     sai.Op         // the calls that it meets; 0: all
-	Type   sai.ObjectType // of their objects; 0: all
-	Status sai.Status     // that they return
-	Delay  time.Duration  // of a SAI call; of a command of Redis at most
-	Of     string         // notifications: see [Rules.Notified] and [Rules.Delivered], "": all; the clock
-	DB     swss.DBName    // or AllDBs
+	For    time.Duration  // the fault ends after this time
+	Count  int            // it also ends after so many hits; 0 means no limit
+	Every  int            // it affects every n-th call or message only; 0 means each
+	Op     sai.Op         // the affected calls; 0 means all
+	Type   sai.ObjectType // the affected object types; 0 means all
+	Status sai.Status     // the status that affected calls return
+	Delay  time.Duration  // of a SAI call; for Redis, the longest delay of a command
+	Of     string         // notifications, see [Rules.Notified] and [Rules.Delivered], "" means all; or the clock
+	DB     swss.DBName    // a database or AllDBs
 	Step   time.Duration  // by which a clock is set forward, or back
 }
 
@@ -84,7 +84,7 @@ const (
 	fieldStep   = "step"
 )
 
-// fields are those that each kind has.
+// fields lists the fields of each kind.
 var fields = map[Kind][]string{
 	SAIFail:             {fieldFor, fieldCount, fieldEvery, fieldOp, fieldType, fieldStatus},
 	SAIDelay:            {fieldFor, fieldCount, fieldEvery, fieldOp, fieldType, fieldDelay},
@@ -97,7 +97,7 @@ var fields = map[Kind][]string{
 	ClockStep:           {fieldFor, fieldStep, fieldOf},
 }
 
-// Kinds returns the words of the kinds of faults, sorted.
+// Kinds returns the kinds of faults, sorted.
 func Kinds() (all []Kind) {
 	for kind := range fields {
 		all = append(all, kind)
@@ -106,10 +106,10 @@ func Kinds() (all []Kind) {
 	return all
 }
 
-// longest is the longest value of a field that is looked at.
+// longest is the longest value of a field that is parsed.
 const longest = 128
 
-// Parse reads the row of a fault. An error names field and value, and says what would be right.
+// Parse reads the row of a fault. An error contains the field, its value, and what would be valid.
 func Parse(row swss.FieldValues) (Fault, error) {
 	f := Fault{Kind: Kind(row[fieldKind])}
 	known, ok := fields[f.Kind]
@@ -133,7 +133,7 @@ func Parse(row swss.FieldValues) (Fault, error) {
 	return f, f.Complete()
 }
 
-// set reads a field, or says what would be right.
+// set parses a field. If the value is invalid, it returns what would be valid.
 func (f *Fault) set(name, value string) (want string) {
 	ok := true
 	switch name {
@@ -187,7 +187,7 @@ func (f *Fault) mostFor() time.Duration {
 	return MostFor
 }
 
-// Complete fills in what may be left out, or says what must not. A fault is complete before it is injected.
+// Complete sets defaults, or returns an error for missing fields. A fault must be complete before it is injected.
 func (f *Fault) Complete() error {
 	has := func(field string) bool { return slices.Contains(fields[f.Kind], field) }
 	lacks := func(field, want string) error {
@@ -211,7 +211,7 @@ func (f *Fault) Complete() error {
 	return nil
 }
 
-// Row is the fault as its row, which [Parse] reads.
+// Row returns the fault as a row, which [Parse] reads.
 func (f Fault) Row() swss.FieldValues {
 	row := swss.FieldValues{fieldKind: string(f.Kind)}
 	put := func(name, value string, there bool) {
@@ -242,10 +242,10 @@ func number(text string) (int, bool) {
 	return n, err == nil && n >= 1 && n <= most
 }
 
-// Counts reports whether the fault meets calls or messages, which can be counted.
+// Counts reports whether the fault affects calls or messages, which can be counted.
 func (f Fault) Counts() bool { return slices.Contains(fields[f.Kind], fieldCount) }
 
-// String says what the fault does.
+// String describes the fault.
 func (f Fault) String() string {
 	text := f.does()
 	if f.Every > 1 {
@@ -292,7 +292,7 @@ func (f Fault) does() string {
 	return string(f.Kind)
 }
 
-// signed is a time with its sign.
+// signed returns a time with its sign.
 func signed(d time.Duration) string {
 	if d > 0 {
 		return "+" + d.String()

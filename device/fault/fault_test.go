@@ -9,7 +9,7 @@ import (
 	"tamtam/swss"
 )
 
-// Each kind of fault has its row, and the row is the fault again.
+// Each kind of fault has a row form that parses to the same fault.
 func TestRows(t *testing.T) {
 	for _, f := range []Fault{
 		{Kind: SAIFail, For: time.Minute, Count: 3, Every: 2, Op: sai.OpCreate, Type: sai.ObjectTypeACLEntry,
@@ -30,7 +30,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// What is left out is what is usual, and words of SAI need not be spelt out.
+// Missing fields get their defaults, and SAI's names may be abbreviated.
 func TestUsual(t *testing.T) {
 	for _, tt := range []struct {
 		row  swss.FieldValues
@@ -59,7 +59,7 @@ func TestUsual(t *testing.T) {
 	}
 }
 
-// What is wrong is refused, with the field, the value and what would be right.
+// Invalid rows are rejected with the field, the value and what would be valid.
 func TestRefusedRows(t *testing.T) {
 	for want, row := range map[string]swss.FieldValues{
 		`kind "", want one of [clock-step`:                 {},
@@ -92,7 +92,7 @@ func TestRefusedRows(t *testing.T) {
 	}
 }
 
-// Whatever a request or a row says is an error, or a fault within its bounds whose row is the same fault.
+// Any request or row gives an error, or a fault within its limits whose row is the same fault.
 func FuzzRow(f *testing.F) {
 	for _, text := range []string{
 		`["kind","sai-fail","op","create","type","acl-entry","count","2"]`, `["kind","sai-delay","delay","1s","for","1m"]`,

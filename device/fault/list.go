@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A List is the faults of a switch, and the daemons that take some.
+// A List holds the faults of a switch, and the daemons that accept faults.
 type List struct {
 	Takers []string
 	Faults []Injected

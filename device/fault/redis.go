@@ -12,7 +12,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// The row of STATE_DB where it stands what Redis was like before it was made full, for a process that is killed
+// The row of STATE_DB that contains the settings of Redis from before it was made full, in case the process is killed
 // meanwhile.
 const (
 	undoTable = "TAMTAM_FAULT_UNDO"
@@ -27,11 +27,11 @@ const (
 	noRoom    = "1" // bytes
 )
 
-func (d *Desk) server() swss.Client { return d.redis.DB(swss.ConfigDB).Client() }
+func (d *Controller) server() swss.Client { return d.redis.DB(swss.ConfigDB).Client() }
 
-// pause has Redis wait, and answers in the same transaction: afterwards nobody hears anything. Nothing ends a pause, so
-// that it is over by itself.
-func (d *Desk) pause(ctx context.Context, n *rule, done func(redis.Cmdable, Injected) error) error {
+// pause pauses Redis, and answers in the same transaction, since messages cannot be delivered afterwards. A pause
+// cannot be ended early, only by its duration.
+func (d *Controller) pause(ctx context.Context, n *rule, done func(redis.Cmdable, Injected) error) error {
 	if err := d.server().ClientPause(ctx, time.Millisecond).Err(); err != nil {
 		return fmt.Errorf("redis takes no CLIENT PAUSE: %w", err)
 	}
@@ -44,8 +44,8 @@ func (d *Desk) pause(ctx context.Context, n *rule, done func(redis.Cmdable, Inje
 	return err
 }
 
-// slow pauses Redis for as long as a command is to be late, again and again.
-func (d *Desk) slow(ctx context.Context, n *rule) error {
+// slow pauses Redis repeatedly, each time for the delay of a command.
+func (d *Controller) slow(ctx context.Context, n *rule) error {
 	if err := d.server().ClientPause(ctx, time.Millisecond).Err(); err != nil {
 		return fmt.Errorf("redis takes no CLIENT PAUSE: %w", err)
 	}
@@ -54,10 +54,11 @@ func (d *Desk) slow(ctx context.Context, n *rule) error {
 	go func() {
 		defer close(ended)
 		for ctx.Err() == nil {
-			_ = d.server().ClientPause(ctx, n.Delay).Err() // where Redis is away it is slow enough
+			_ = d.server().ClientPause(ctx, n.Delay).Err() // if Redis is away, it is slow enough
 			select {
 			case <-ctx.Done():
-			case <-time.After(n.Delay + max(n.Delay/4, 5*time.Millisecond)): // what has waited is done in between
+			// delayed commands are executed in between
+			case <-time.After(n.Delay + max(n.Delay/4, 5*time.Millisecond)):
 			}
 		}
 	}()
@@ -69,8 +70,8 @@ func (d *Desk) slow(ctx context.Context, n *rule) error {
 	return nil
 }
 
-// fill leaves Redis no room.
-func (d *Desk) fill(ctx context.Context, n *rule) error {
+// fill sets the memory limit of Redis so that it rejects writes.
+func (d *Controller) fill(ctx context.Context, n *rule) error {
 	is, err := d.server().ConfigGet(ctx, maxMemory+"*").Result()
 	if err != nil {
 		return fmt.Errorf("redis takes no CONFIG GET: %w", err)
@@ -86,7 +87,7 @@ func (d *Desk) fill(ctx context.Context, n *rule) error {
 	if err := undo.Set(ctx, undoKey, was); err != nil {
 		return err
 	}
-	// mgmtd could not write this any more.
+	// mgmtd could no longer write this.
 	alarms := swss.NewTable(d.redis.DB(swss.StateDB), schema.StateAlarm)
 	for id, row := range Alarms(append(of(d.at, d.List()), n.Injected)) {
 		row[schema.AlarmCreated] = strconv.FormatInt(d.now().UnixNano(), 10)
@@ -106,8 +107,8 @@ func (d *Desk) fill(ctx context.Context, n *rule) error {
 	return nil
 }
 
-// setRoom gives Redis the room that it had, unless somebody else has.
-func (d *Desk) setRoom(ctx context.Context, room string) error {
+// setRoom restores the memory limit of Redis, unless another client has changed it.
+func (d *Controller) setRoom(ctx context.Context, room string) error {
 	is, err := d.server().ConfigGet(ctx, maxMemory).Result()
 	if err != nil || is[maxMemory] != noRoom {
 		return err
@@ -115,14 +116,14 @@ func (d *Desk) setRoom(ctx context.Context, room string) error {
 	return d.server().ConfigSet(ctx, maxMemory, room).Err()
 }
 
-// makeRoom takes back what a process has left that was killed while it kept Redis full.
-func (d *Desk) makeRoom(ctx context.Context, its func(by string, until time.Time) bool) error {
+// makeRoom undoes the full Redis that a killed process has left.
+func (d *Controller) makeRoom(ctx context.Context, its func(by string, until time.Time) bool) error {
 	undo := swss.NewTable(d.redis.DB(swss.StateDB), undoTable)
 	row, there, err := undo.Get(ctx, undoKey)
 	if err != nil || !there {
 		return err
 	}
-	until, _ := time.Parse(time.RFC3339Nano, row[fieldUntil]) // a foreign row: the zero time
+	until, _ := time.Parse(time.RFC3339Nano, row[fieldUntil]) // zero in a row of an unknown format
 	if !its(row[fieldBy], until) {
 		return nil
 	}
@@ -136,13 +137,13 @@ func (d *Desk) makeRoom(ctx context.Context, its func(by string, until time.Time
 	return undo.Del(ctx, undoKey)
 }
 
-// LeftFull returns the daemon that has ended while it kept Redis full; "": none has.
+// LeftFull returns the daemon that ended while it kept Redis full, "" if there is none.
 func LeftFull(ctx context.Context, r *swss.Redis) (string, error) {
 	row, there, err := swss.NewTable(r.DB(swss.StateDB), undoTable).Get(ctx, undoKey)
 	if err != nil || !there {
 		return "", err
 	}
-	told, _, err := Told(ctx, r)
+	told, _, err := Reported(ctx, r)
 	for _, n := range told {
 		if n.Kind == RedisFull && n.Over == "" {
 			return "", nil
@@ -151,8 +152,8 @@ func LeftFull(ctx context.Context, r *swss.Redis) (string, error) {
 	return row[fieldBy], err
 }
 
-// empty empties databases. That cannot be taken back: the fault is over at once.
-func (d *Desk) empty(ctx context.Context, n *rule) error {
+// empty empties databases. That cannot be undone, so the fault ends immediately.
+func (d *Controller) empty(ctx context.Context, n *rule) error {
 	dbs := []swss.DBName{n.DB}
 	if n.DB == AllDBs {
 		dbs = databases
@@ -166,7 +167,7 @@ func (d *Desk) empty(ctx context.Context, n *rule) error {
 	return nil
 }
 
-// At returns the daemons that inject faults of a kind, that which is asked first in front.
+// At returns the daemons that inject faults of a kind, in the order in which they are asked.
 func At(kind Kind) []string {
 	switch kind {
 	case SAIFail, SAIDelay, ClockStep:

@@ -12,23 +12,23 @@ import (
 	"tamtam/sai"
 )
 
-// mostInjected is how many faults there may be at once.
+// mostInjected is the largest number of simultaneous faults.
 const mostInjected = 64
 
-// stays is how long a fault is still told when it is over: it may have been short.
+// stays is how long a fault remains visible after its end, since it may have been short.
 const stays = 10 * time.Second
 
-// An Injected is a fault that is in force, or was just now.
+// An Injected is a fault that is in force, or ended recently.
 type Injected struct {
 	ID string
-	At string // the daemon; "" of rules that are no daemon's
+	At string // the daemon; "" for rules without a daemon
 	Fault
 	From, Until time.Time
-	Hits        int    // how often it has met a call or a message
-	Over        string // why it is over; "": it is in force
+	Hits        int    // number of calls or messages that were affected
+	Over        string // why it ended; "" means that it is in force
 }
 
-// Rules are the faults in force in a process. They are safe for concurrent use.
+// Rules holds the faults in force in a process. It is safe for concurrent use.
 type Rules struct {
 	at  string
 	now func() time.Time
@@ -38,20 +38,21 @@ type Rules struct {
 	list []*rule
 }
 
-// A rule is one of them.
+// A rule is one injected fault.
 type rule struct {
 	Injected
-	seen int       // calls or messages that it was asked about
-	gone time.Time // when it was over
-	// undo takes back what was done when it began; nil: there is nothing. Until that is done the fault is in force.
+	seen int       // calls or messages that matched
+	gone time.Time // when it ended
+	// undo reverses the effect of the fault; nil means that there is nothing to undo. The fault is in force until
+	// that is done.
 	undo func(context.Context) error
-	why  string // it is to end: the reason
+	why  string // why it must end; "" means that it stays
 }
 
-// NewRules returns none.
+// NewRules returns Rules without faults. now is the clock.
 func NewRules(now func() time.Time) *Rules { return &Rules{now: now} }
 
-// Add puts a fault of SAI or of notifications in force; the others need a [Desk].
+// Add puts a fault of SAI or of notifications in force; the other kinds require a [Controller].
 func (r *Rules) Add(f Fault) (Injected, error) {
 	n, err := r.next(f)
 	if err != nil {
@@ -65,7 +66,7 @@ func (r *Rules) Add(f Fault) (Injected, error) {
 	return Injected{}, fmt.Errorf("fault %s: a desk does that", n.Kind)
 }
 
-// next is a fault that could be put in force now.
+// next returns a rule for a fault that could be put in force now.
 func (r *Rules) next(f Fault) (*rule, error) {
 	f, err := Parse(f.Row())
 	if err != nil {
@@ -73,7 +74,7 @@ func (r *Rules) next(f Fault) (*rule, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.settle()
+	r.expire()
 	there := 0
 	for _, n := range r.list {
 		switch {
@@ -101,8 +102,8 @@ func (r *Rules) put(n *rule) {
 	r.list = append(r.list, n)
 }
 
-// settle ends those whose time is over, and forgets those that have been over for long.
-func (r *Rules) settle() {
+// expire ends expired faults, and removes those that ended long ago.
+func (r *Rules) expire() {
 	now := r.now()
 	for _, n := range r.list {
 		if n.Over == "" && n.why == "" && !now.Before(n.Until) {
@@ -115,11 +116,11 @@ func (r *Rules) settle() {
 	r.list = slices.DeleteFunc(r.list, func(n *rule) bool { return n.Over != "" && now.Sub(n.gone) > stays })
 }
 
-// List returns the faults that are in force, and those that were just now.
+// List returns the faults that are in force, and those that ended recently.
 func (r *Rules) List() (all []Injected) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.settle()
+	r.expire()
 	for _, n := range r.list {
 		all = append(all, n.Injected)
 	}
@@ -130,21 +131,21 @@ func (r *Rules) List() (all []Injected) {
 func (r *Rules) Clear() (count int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.settle()
+	r.expire()
 	for _, n := range r.list {
 		if n.Over == "" {
 			n.why = "cleared"
 			count++
 		}
 	}
-	r.settle()
+	r.expire()
 	return count
 }
 
-// undo takes back what those that are to end have done. What does not succeed is tried again.
+// undo reverses the effects of faults that must end. After a failure, the next call tries again.
 func (r *Rules) undo(ctx context.Context) (err error) {
 	r.mu.Lock()
-	r.settle()
+	r.expire()
 	var due []*rule
 	for _, n := range r.list {
 		if n.Over == "" && n.why != "" {
@@ -164,14 +165,14 @@ func (r *Rules) undo(ctx context.Context) (err error) {
 	return err
 }
 
-// meets returns the faults that meet a call or a message, and counts it.
+// meets returns the faults that affect a call or a message, and counts it.
 func (r *Rules) meets(does func(Fault) bool) (met []Fault) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.list) == 0 {
 		return nil
 	}
-	r.settle()
+	r.expire()
 	for _, n := range r.list {
 		if n.Over != "" || !does(n.Fault) {
 			continue
@@ -187,8 +188,8 @@ func (r *Rules) meets(does func(Fault) bool) (met []Fault) {
 	return met
 }
 
-// SAI returns an API in front of next whose calls meet the faults: all that are late make a call later, one of those
-// that fail makes it fail.
+// SAI returns next behind a layer that injects the faults. The delays of all matching faults add up. A call fails if
+// one matching fault makes it fail.
 func (r *Rules) SAI(next sai.API) sai.API { return &sai.Gate{API: next, Refuse: r.refuse} }
 
 func (r *Rules) refuse(ctx context.Context, op sai.Op, t sai.ObjectType) (err error) {
@@ -212,7 +213,7 @@ func (r *Rules) refuse(ctx context.Context, op sai.Op, t sai.ObjectType) (err er
 	return err
 }
 
-// Notified says how often a notification of a chip is to be passed on. A fault's Of is its name in sairedis.
+// Notified returns how often a chip's notification must be passed on. A fault's Of is its name in sairedis.
 func (r *Rules) Notified(n sai.Notification) int {
 	name := ""
 	switch n.(type) {
@@ -226,13 +227,13 @@ func (r *Rules) Notified(n sai.Notification) int {
 	return r.times(func(of string) bool { return of == name })
 }
 
-// Delivered says how often a message that Redis publishes is to be delivered. A fault's Of is a part of the channel's
+// Delivered returns how often a message published by Redis must be delivered. A fault's Of is a part of the channel's
 // name.
 func (r *Rules) Delivered(channel string) int {
 	return r.times(func(of string) bool { return strings.Contains(channel, of) })
 }
 
-// times is how often what is meant is to come: not at all, where one fault has it lost.
+// times returns how often a message must be delivered. It returns 0 if any matching fault loses it.
 func (r *Rules) times(meant func(of string) bool) int {
 	met := r.meets(func(f Fault) bool {
 		return (f.Kind == NotificationsLose || f.Kind == NotificationsDouble) && (f.Of == "" || meant(f.Of))
@@ -247,7 +248,7 @@ func (r *Rules) times(meant func(of string) bool) int {
 	return n
 }
 
-// words tells of the faults in force, and since when the first is; "": none is.
+// words returns a text about the faults in force, and when the first began. The text is "" if there are none.
 func words(list []Injected) (text string, since time.Time) {
 	var all []string
 	for _, n := range list {

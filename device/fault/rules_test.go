@@ -12,7 +12,7 @@ import (
 	"tamtam/sai/saitest"
 )
 
-// A bench is rules in front of a chip, at a time that the test says.
+// A bench is rules in front of a chip, with a clock that the test sets.
 type bench struct {
 	*testing.T
 	*Rules
@@ -40,7 +40,7 @@ func (b *bench) add(f Fault) Injected {
 	return n
 }
 
-// tables makes so many ACL tables one by one and says which failed.
+// tables makes n ACL tables one by one and returns those that failed.
 func (b *bench) tables(n int) (failed []int) {
 	b.Helper()
 	for i := range n {
@@ -59,7 +59,7 @@ func table() []sai.Attr {
 	return []sai.Attr{{ID: sai.ACLTableAttrACLStage, Value: sai.ACLStageIngress}}
 }
 
-// SAI calls fail that a fault means, each or each n-th, until they were so many or its time is over.
+// SAI calls that match a fault fail, each or each n-th, until its count or time is reached.
 func TestSAIFails(t *testing.T) {
 	full := Fault{Kind: SAIFail, Op: sai.OpCreate, Type: sai.ObjectTypeACLTable, Status: sai.StatusTableFull,
 		For: time.Minute}
@@ -95,7 +95,7 @@ func TestSAIFails(t *testing.T) {
 	}
 }
 
-// Of a bulk call those items fail that a fault means, and do not reach the chip.
+// In a bulk call, the items that match a fault fail, and do not reach the chip.
 func TestSAIFailsInBulk(t *testing.T) {
 	b := newBench(t)
 	b.add(Fault{Kind: SAIFail, Every: 2, For: time.Minute})
@@ -112,7 +112,7 @@ func TestSAIFailsInBulk(t *testing.T) {
 	}
 }
 
-// Calls are late by what all faults together say; a call that nobody waits for any more ends at once.
+// The delays of all matching faults add up; a call whose context has ended returns immediately.
 func TestSAIIsLate(t *testing.T) {
 	b := newBench(t)
 	b.add(Fault{Kind: SAIDelay, Delay: 20 * time.Millisecond, Type: sai.ObjectTypeACLTable, For: time.Minute})
@@ -129,7 +129,7 @@ func TestSAIIsLate(t *testing.T) {
 	}
 }
 
-// Messages are lost or come twice: those that a fault means.
+// Messages that match a fault are lost or duplicated.
 func TestMessages(t *testing.T) {
 	for _, tt := range []struct {
 		fault            Fault
@@ -151,7 +151,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// Faults are told while they are in force and for a while after, and there are only so many.
+// Faults are reported while they are in force and for a while after, and their number is limited.
 func TestTold(t *testing.T) {
 	b := newBench(t)
 	lost := Fault{Kind: NotificationsLose, For: time.Minute}
@@ -186,7 +186,7 @@ func TestTold(t *testing.T) {
 	}
 }
 
-// The alarm of a daemon tells what is in force, else what was last.
+// The alarm of a daemon contains the faults in force, or else the last one.
 func TestAlarms(t *testing.T) {
 	at := time.Unix(0, 0)
 	on := Injected{ID: "1", At: "syncd", Fault: Fault{Kind: RedisFull}, From: at, Until: at.Add(time.Minute)}

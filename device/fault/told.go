@@ -12,11 +12,11 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Table is the table of STATE_DB in which the desks tell what they have injected: a row for each daemon, in it a field
-// for each fault, by its id.
+// Table is the table of STATE_DB in which daemons report their faults. It has a row for each daemon, with one field for
+// each fault. The field's name is the fault's id.
 const Table = "TAMTAM_FAULT"
 
-// Fields of what is told, beside those of the fault.
+// Fields of a report, in addition to those of the fault.
 const (
 	fieldFrom  = "from"
 	fieldUntil = "until"
@@ -33,7 +33,7 @@ func (n Injected) row() swss.FieldValues {
 	return row
 }
 
-// parseInjected reads what is told of a fault.
+// parseInjected parses the report of a fault.
 func parseInjected(daemon, id, text string) (n Injected, err error) {
 	const longest = 4096
 	where := fmt.Sprintf("%s|%s %.40q", Table, daemon, id)
@@ -76,9 +76,9 @@ func parseInjected(daemon, id, text string) (n Injected, err error) {
 
 var wanted = map[string]string{fieldFrom: "a time", fieldUntil: "a time", fieldHits: "a number"}
 
-// Told returns the faults that the desks tell, by daemon and in the order in which they were injected, and what of the
-// rows cannot be read.
-func Told(ctx context.Context, r *swss.Redis) (all []Injected, unread []error, err error) {
+// Reported returns the reported faults, by daemon and in the order in which they were injected. unread contains the
+// fields that cannot be parsed.
+func Reported(ctx context.Context, r *swss.Redis) (all []Injected, unread []error, err error) {
 	for _, daemon := range Daemons() {
 		row, _, err := swss.NewTable(r.DB(swss.StateDB), Table).Get(ctx, daemon)
 		if err != nil {
@@ -99,13 +99,13 @@ func Told(ctx context.Context, r *swss.Redis) (all []Injected, unread []error, e
 	return all, unread, nil
 }
 
-// InWords says which faults the desks tell to be in force; "": none, or Redis does not say.
+// InWords returns a text about the faults in force as reported, "" if there are none or Redis cannot be read.
 func InWords(ctx context.Context, r *swss.Redis) string {
-	all, _, _ := Told(ctx, r)
+	all, _, _ := Reported(ctx, r)
 	return Words(all)
 }
 
-// Words says which of some faults are in force; "": none.
+// Words returns a text about those faults that are in force, "" if there are none.
 func Words(all []Injected) string {
 	text, _ := words(all)
 	return text
@@ -120,7 +120,7 @@ func of(daemon string, all []Injected) (some []Injected) {
 	return some
 }
 
-// Alarms returns the alarms of faults as rows, by id: one for each daemon. They are there until a fault has been over
+// Alarms returns the alarms of faults as rows, by id: one for each daemon. They stay until the fault has been over
 // for a while.
 func Alarms(all []Injected) map[string]swss.FieldValues {
 	alarms := map[string]swss.FieldValues{}

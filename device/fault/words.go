@@ -7,22 +7,22 @@ import (
 	"tamtam/sai"
 )
 
-// ops are the words of the kinds of SAI calls.
+// ops lists the words for the kinds of SAI calls.
 var ops = []string{"any", "create", "remove", "set", "get", "stats", "clear-stats", "flush", "query"}
 
-// Ops returns the words of the kinds of SAI calls.
+// Ops returns the words for the kinds of SAI calls.
 func Ops() []string { return slices.Clone(ops) }
 
 func opWord(op sai.Op) string { return ops[min(int(op), len(ops)-1)] }
 
-// ParseOp reads the word of a kind of SAI calls.
+// ParseOp parses the word for a kind of SAI calls.
 func ParseOp(word string) (sai.Op, bool) {
 	i := slices.Index(ops, word)
 	return sai.Op(max(i, 0)), i >= 0
 }
 
-// ParseType reads an object type: SAI's name, or the same without its beginning, in small letters and with hyphens:
-// acl-entry. "any" is none.
+// ParseType parses an object type: SAI's name, or the same without its prefix, in lower case and with hyphens, such
+// as acl-entry. "any" returns 0.
 func ParseType(word string) (sai.ObjectType, bool) {
 	if word == "any" {
 		return 0, true
@@ -31,13 +31,13 @@ func ParseType(word string) (sai.ObjectType, bool) {
 	return t, ok && t != 0
 }
 
-// ParseStatus reads a status that is an error, with or without the beginning of SAI's name.
+// ParseStatus parses an error status, with or without the prefix of SAI's name.
 func ParseStatus(word string) (sai.Status, bool) {
 	s, ok := sai.LookupStatus(spelled("SAI_STATUS_", word))
 	return s, ok && s != sai.StatusSuccess
 }
 
-// spelled is a word as SAI writes it.
+// spelled returns a word in SAI's spelling.
 func spelled(prefix, word string) string {
 	return prefix + strings.TrimPrefix(strings.ToUpper(strings.ReplaceAll(word, "-", "_")), prefix)
 }

@@ -6,14 +6,15 @@ import (
 	"sync"
 )
 
-// Of an audit trail so much is kept: the file, and earlier ones beside it, FILE.1 the newest.
+// Limits of an audit trail: the current file, and earlier ones beside it, of which FILE.1 is the newest.
 const (
-	FileBytes = 10 << 20 // of one
-	FilesKept = 5        // earlier ones
+	FileBytes = 10 << 20 // of one file
+	FilesKept = 5        // earlier files
 )
 
-// A File is one that is appended to, and bounded: when it has FileBytes it is renamed to FILE.1, and so on. Who renames
-// or removes it, as logrotate does, need tell nobody: the next line goes into a new one. It is for its owner alone.
+// A File is a bounded file for appending. When it reaches FileBytes, it is renamed to FILE.1, FILE.1 to FILE.2, and so
+// on. It may be renamed or removed at any time, for example by logrotate. The next line is then written to a new file.
+// Only its owner can read it.
 type File struct {
 	name string
 	most int64
@@ -24,7 +25,7 @@ type File struct {
 	size int64
 }
 
-// OpenFile opens such a file.
+// OpenFile opens a bounded file for appending.
 func OpenFile(name string) (*File, error) {
 	f := &File{name: name, most: FileBytes}
 	f.mu.Lock()
@@ -44,7 +45,7 @@ func (f *File) open() (err error) {
 	return nil
 }
 
-// Write implements io.Writer: each call is a line.
+// Write implements io.Writer; each call writes one line.
 func (f *File) Write(line []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -56,7 +57,7 @@ func (f *File) Write(line []byte) (int, error) {
 	return n, err
 }
 
-// prepare sees to it that there is a file with room for a line.
+// prepare makes sure that there is an open file with space for a line.
 func (f *File) prepare(more int64) error {
 	info, err := os.Stat(f.name)
 	moved := err != nil || f.info == nil || !os.SameFile(info, f.info)

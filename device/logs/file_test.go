@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A file is bounded, and so are its predecessors; no line is cut or lost but with the oldest file.
+// A file is bounded, and so are its predecessors. No line is cut, or lost except with the oldest file.
 func TestFileIsBounded(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "audit")
 	f, err := OpenFile(name)
@@ -18,7 +18,7 @@ func TestFileIsBounded(t *testing.T) {
 	f.most = 100
 	const lines = 100
 	for i := range lines {
-		if _, err := fmt.Fprintf(f, "line %04d\n", i); err != nil { // ten fit in one
+		if _, err := fmt.Fprintf(f, "line %04d\n", i); err != nil { // ten fit in one file
 			t.Fatal(err)
 		}
 	}
@@ -49,7 +49,7 @@ func TestFileIsBounded(t *testing.T) {
 	}
 }
 
-// Who moves the file away, or removes it, gets a new one, without a word; where none can be made, the writer is told.
+// After a file is moved or removed, a new one is made. If that is impossible, the writer gets an error.
 func TestFileMovedAway(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "log")
 	name := filepath.Join(dir, "audit")

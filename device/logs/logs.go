@@ -1,8 +1,8 @@
-// Package logs is how the daemons' log is written: as text or JSON, and bounded. A daemon that says the same of ten
-// thousand rows says it in full of the first ones, and then how many there were more: nothing is left out silently, and
-// what became of each row is in STATE_DB.
+// Package logs writes the daemons' log: as text or JSON, and bounded. A daemon that logs the same message for ten
+// thousand rows logs only the first ones in full, and then the number of further ones. So nothing is left out
+// silently, and STATE_DB has the result of each row.
 //
-// What belongs here: the form and the amount of the log. What is worth a line is the daemons' business.
+// What belongs here: the form and the amount of the log. The daemons choose the messages.
 package logs
 
 import (
@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// A Format is what a line of the log looks like.
+// A Format is the form of a line of the log.
 type Format string
 
 // The formats.
@@ -23,7 +23,7 @@ const (
 	JSON Format = "json" // an object
 )
 
-// ParseFormat returns the format of a name.
+// ParseFormat returns the format with a name.
 func ParseFormat(name string) (Format, error) {
 	switch f := Format(name); f {
 	case Text, JSON:
@@ -32,7 +32,7 @@ func ParseFormat(name string) (Format, error) {
 	return "", fmt.Errorf("%q: want %s or %s", name, Text, JSON)
 }
 
-// Handler writes lines of a level and above to w.
+// Handler returns a handler that writes lines of a level and above to w.
 func (f Format) Handler(w io.Writer, level slog.Level) slog.Handler {
 	opts := &slog.HandlerOptions{Level: level}
 	if f == JSON {
@@ -41,15 +41,15 @@ func (f Format) Handler(w io.Writer, level slog.Level) slog.Handler {
 	return slog.NewTextHandler(w, opts)
 }
 
-// Of messages of one kind, with the same text and level from the same daemon, First are written in full. Those that
-// follow within Period of the first are counted, and their number is written when it ends; so it goes on until a Period
-// in which none came.
+// Messages of one kind have the same text, level and daemon. The first ones, as many as First, are written in full.
+// Those that follow within Period are counted, and their number is written when it ends. That repeats until a Period
+// without messages.
 const (
 	First  = 10
 	Period = 10 * time.Second
 )
 
-// mostKinds bounds the kinds that are told apart: of more, those that come last are one.
+// mostKinds is the largest number of kinds that are distinguished; all later kinds count as one.
 const mostKinds = 256
 
 // A Limiter bounds what handlers write. The zero value is ready to use.
@@ -59,32 +59,32 @@ type Limiter struct {
 	closed bool
 }
 
-// A kind is what messages have in common of which there may be many.
+// A kind identifies messages that count together.
 type kind struct {
 	level         slog.Level
-	from, message string // what the logger adds to each; the text
+	from, message string // attributes that the logger adds to each; the text
 }
 
-// A flood is the messages of one kind since it was quiet.
+// A flood describes the messages of one kind since the last period without any.
 type flood struct {
 	written, more int
-	since         time.Time    // of the first that is not written
-	last          slog.Record  // of those that are not
-	to            slog.Handler // of that
+	since         time.Time    // time of the first unwritten message
+	last          slog.Record  // the last unwritten message
+	to            slog.Handler // the handler of last
 	timer         *time.Timer
 }
 
 // Limit returns a handler that writes through h, within bounds.
 func (l *Limiter) Limit(h slog.Handler) slog.Handler { return handler{limiter: l, to: h} }
 
-// Close writes what is still counted; from now on everything is written.
+// Close writes the pending counts. From now on everything is written.
 func (l *Limiter) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.closed = true
 	for k, f := range l.kinds {
 		f.timer.Stop()
-		f.tell(k)
+		f.report(k)
 	}
 }
 
@@ -120,7 +120,7 @@ func (l *Limiter) handle(ctx context.Context, h handler, r slog.Record) error {
 	return nil
 }
 
-// expire is the end of a period of a kind.
+// expire ends a period of a kind.
 func (l *Limiter) expire(k kind, f *flood) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -129,13 +129,13 @@ func (l *Limiter) expire(k kind, f *flood) {
 	case f.more == 0:
 		delete(l.kinds, k)
 	default:
-		f.tell(k)
+		f.report(k)
 		f.timer.Reset(Period)
 	}
 }
 
-// tell writes how many there were more, and what the last of them said.
-func (f *flood) tell(k kind) {
+// report writes the number of unwritten messages, and the content of the last one.
+func (f *flood) report(k kind) {
 	if f.more == 0 {
 		return
 	}
@@ -146,7 +146,7 @@ func (f *flood) tell(k kind) {
 		return true
 	})
 	r.Add("like", k.message, "more", f.more, "since", f.since, slog.Group("last", last...))
-	_ = f.to.Handle(context.Background(), r) // as slog itself, there is nobody to tell
+	_ = f.to.Handle(context.Background(), r) // as in slog itself, the error cannot be reported
 	f.more, f.last = 0, slog.Record{}
 }
 

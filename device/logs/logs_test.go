@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// lines are those of a log as JSON, each cut to what a test says of it.
+// lines returns the lines of a JSON log, each reduced to the parts that tests compare.
 func lines(t *testing.T, log *bytes.Buffer) (all []string) {
 	t.Helper()
 	for _, line := range strings.Split(strings.TrimSpace(log.String()), "\n") {
@@ -49,7 +49,8 @@ func wait(d time.Duration) {
 	synctest.Wait()
 }
 
-// A flood of one kind is the first ten, then a count each period, and a last one when it is over; then it begins anew.
+// A flood of messages of one kind is logged as the first ten messages, a count per period, and a last count when it is
+// over. A later flood is logged in the same form.
 func TestFloodIsCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -83,7 +84,7 @@ func TestFloodIsCounted(t *testing.T) {
 	})
 }
 
-// The end of a process does not take with it what was counted.
+// Pending counts are written when the process ends.
 func TestCloseTellsTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -100,7 +101,7 @@ func TestCloseTellsTheRest(t *testing.T) {
 	})
 }
 
-// Daemons and levels do not count for each other, and what is below the level counts for nothing.
+// Daemons and levels count separately, and messages below the level do not count.
 func TestKindsAreApart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -119,7 +120,7 @@ func TestKindsAreApart(t *testing.T) {
 	})
 }
 
-// However many kinds there are, memory is bounded, and everything is counted.
+// With any number of kinds, memory is bounded, and everything is counted.
 func TestManyKindsAreOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer

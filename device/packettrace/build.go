@@ -12,7 +12,7 @@ func ipHeader(v4 bool) int {
 	return 40
 }
 
-// or is a value that may not be given.
+// or returns the value of a pointer, or other if the pointer is nil.
 func or[T any](p *T, other T) T {
 	if p == nil {
 		return other
@@ -20,7 +20,7 @@ func or[T any](p *T, other T) T {
 	return *p
 }
 
-// transport is the header of TCP, UDP or ICMP echo; its checksum is filled in later.
+// transport returns the header of TCP, UDP or ICMP echo; its checksum is filled in later.
 func (r *Request) transport(proto uint8) []byte {
 	src, dst := or(r.SrcPort, 10000), or(r.DstPort, 20000)
 	ports := binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(nil, src), dst)
@@ -37,7 +37,7 @@ func (r *Request) transport(proto uint8) []byte {
 	return nil
 }
 
-// network is the EtherType and the IP packet, with its checksums.
+// network returns the EtherType and the IP packet, with its checksums.
 func (r *Request) network(src, dst netip.Addr, proto uint8, payload []byte) []byte {
 	sumPayload(src, dst, proto, payload)
 	tos, ttl := or(r.DSCP, 0)<<2, or(r.TTL, 64)
@@ -52,7 +52,7 @@ func (r *Request) network(src, dst netip.Addr, proto uint8, payload []byte) []by
 	return append(append([]byte{8, 0}, ip...), payload...)
 }
 
-// sumPayload fills in the length of UDP and the checksum of what is above IP.
+// sumPayload fills in the length of UDP and the checksum of the header above IP.
 func sumPayload(src, dst netip.Addr, proto uint8, b []byte) {
 	at := map[uint8]int{protoTCP: 16, protoUDP: 6, protoICMP: 2, protoICMPv6: 2}[proto]
 	if at == 0 {

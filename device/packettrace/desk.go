@@ -13,44 +13,44 @@ import (
 	"tamtam/swss/schema"
 )
 
-// mostWaiting is how many requests may wait: each takes the chip's time.
+// mostWaiting is how many requests may wait; each costs the chip time.
 const mostWaiting = 16
 
-// mostName bounds the names of requests, in bytes.
+// mostName is the largest length of the names of requests, in bytes.
 const mostName = 200
 
-// A desk answers requests about a chip.
-type desk struct {
+// A responder answers requests about a chip.
+type responder struct {
 	redis    *swss.Redis
 	chip     *saisim.Chip
 	log      *slog.Logger
 	listener *swss.Listener
 	requests *swss.NotificationConsumer
-	settings *swss.Subscriber // the switch's row
+	settings *swss.Subscriber // subscribes to the switch's row
 	asks     map[string]asked
 }
 
-func newDesk(r *swss.Redis, chip *saisim.Chip, log *slog.Logger) *desk {
+func newResponder(r *swss.Redis, chip *saisim.Chip, log *slog.Logger) *responder {
 	b := &book{names: map[config.ID]string{}}
-	d := &desk{redis: r, chip: chip, log: log, listener: swss.NewListener(r)}
+	d := &responder{redis: r, chip: chip, log: log, listener: swss.NewListener(r)}
 	d.asks = map[string]asked{schema.PacketTraceAsk: traced, schema.WhyFlowAsk: b.whyFlow, schema.DropsAsk: b.drops}
 	d.requests = swss.NewNotificationConsumer(d.listener, r.DB(swss.StateDB), schema.PacketTraceChannel)
 	d.settings = swss.NewSubscriber(d.listener, r.DB(swss.ApplDB), schema.AppTAMSwitch)
 	return d
 }
 
-// Serve answers requests about a chip until ctx ends. A request that comes while Redis is away is lost, as its answer
-// would be.
+// Serve answers requests about a chip until ctx ends. Requests sent while Redis is away are lost, and so would be
+// their answers.
 func Serve(ctx context.Context, r *swss.Redis, chip *saisim.Chip, log *slog.Logger) error {
-	d := newDesk(r, chip, log)
+	d := newResponder(r, chip, log)
 	defer d.listener.Close()
 	d.serve(ctx)
 	return nil
 }
 
-// Start is Serve that goes on behind it, until it is stopped: who asks from now on is answered.
+// Start acts like [Serve], but runs in the background until stopped. All requests sent after its return are answered.
 func Start(ctx context.Context, r *swss.Redis, chip *saisim.Chip, log *slog.Logger) (stop func(), err error) {
-	d := newDesk(r, chip, log)
+	d := newResponder(r, chip, log)
 	if err := d.listener.Sync(ctx); err != nil {
 		d.listener.Close()
 		return nil, err
@@ -68,7 +68,7 @@ func Start(ctx context.Context, r *swss.Redis, chip *saisim.Chip, log *slog.Logg
 	}, nil
 }
 
-func (d *desk) serve(ctx context.Context) {
+func (d *responder) serve(ctx context.Context) {
 	for {
 		d.keepAsTold(ctx)
 		asked, _ := d.requests.Pops(ctx) // it never fails
@@ -89,9 +89,9 @@ func (d *desk) serve(ctx context.Context) {
 	}
 }
 
-// keepAsTold has the chip keep those packets that the switch's row says. Without a row, or one that can be read, it
-// keeps drops.
-func (d *desk) keepAsTold(ctx context.Context) {
+// keepAsTold makes the chip keep the packets that the switch's row selects. Without a valid row, the chip keeps
+// drops.
+func (d *responder) keepAsTold(ctx context.Context) {
 	rows, err := d.settings.Pops(ctx)
 	if err != nil && ctx.Err() == nil {
 		d.log.Warn("which packets to keep is not known", "error", err)
@@ -104,7 +104,7 @@ func (d *desk) keepAsTold(ctx context.Context) {
 	}
 }
 
-// An asked says what becomes of a request.
+// An asked is a function that answers a request.
 type asked func(context.Context, *swss.Redis, *saisim.Chip, string) ([]byte, error)
 
 func busy(context.Context, *swss.Redis, *saisim.Chip, string) ([]byte, error) {
@@ -115,7 +115,7 @@ func busy(context.Context, *swss.Redis, *saisim.Chip, string) ([]byte, error) {
 func answer(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q swss.KeyOpFieldsValues, ask asked) error {
 	name, ok := strings.CutPrefix(q.Key, schema.PacketTraceAnswers)
 	if !ok || name == "" || len(name) > mostName || strings.ContainsAny(name, "|: ") || ask == nil {
-		return nil // nobody waits for it
+		return nil // no client waits for it
 	}
 	say := func(word, text string) error {
 		fields := []swss.Pair{{Field: word, Value: text}}

@@ -1,6 +1,7 @@
-// Package packettrace says what would become of a packet, in the operator's words: it makes the frame of what was asked
-// for, has the chip's fork take it, and names what was found there as the databases do. A [Desk] answers requests in
-// syncd; who asks goes by Redis, [tamtam/swss/schema.PacketTraceChannel].
+// Package packettrace predicts the fate of a packet, in the operator's terms. It builds the frame of a request, sends
+// it through a fork of the chip, and names the chip's findings as the databases do. syncd runs [Serve] to answer
+// requests. Clients send requests over Redis, on [tamtam/swss/schema.PacketTraceChannel].
 //
-// What belongs here: words and frames. What becomes of a packet is the chip's to say, and not known twice.
+// What belongs here: texts and frames. The chip alone determines the fate of a packet; its logic is not repeated
+// here.
 package packettrace

@@ -17,32 +17,33 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A DropsRequest says how drops are counted.
+// A DropsRequest selects how drops are counted.
 type DropsRequest struct {
-	By   string `json:"by,omitempty"`   // reason, port, rule or flow; reason
-	Last *int   `json:"last,omitempty"` // how many of the last drops are told; 10
+	By   string `json:"by,omitempty"`   // reason, port, rule or flow; "" means reason
+	Last *int   `json:"last,omitempty"` // how many of the last drops are listed; nil means 10
 }
 
-// A DropsAnswer is the book of drops. By reason and port it has all that there were, as the port counters have them; by
-// rule and flow those that are kept.
+// A DropsAnswer accounts for drops. By reason and port it has all drops, as the port counters do. By rule and flow it
+// has only those that are kept.
 type DropsAnswer struct {
 	By        string `json:"by"`
-	Since     string `json:"since"`     // when the chip was made; nothing is known of another before it
-	Total     uint64 `json:"total"`     // of all drops since then
-	Kept      uint64 `json:"kept"`      // the last ones, of which all is known
-	Forgotten uint64 `json:"forgotten"` // those before: no row by rule and flow has them
-	// Lost are frames that were lost between an interface and its port, before the chip had them: no row has them, and
-	// the ports' counters of drops do.
+	Since     string `json:"since"`     // when the chip was made; nothing is known of any chip before it
+	Total     uint64 `json:"total"`     // number of drops since then
+	Kept      uint64 `json:"kept"`      // the last drops, of which every detail is known
+	Forgotten uint64 `json:"forgotten"` // older drops, which no row by rule or flow has
+	// Lost counts frames that were lost between an interface and its port, before they reached the chip. No row has
+	// them, but the ports' drop counters do.
 	Lost uint64 `json:"lost,omitempty"`
-	// Keeps is drops, or all: packets that are not dropped are kept too. Others are those, as Kept and Forgotten are.
+	// Keeps is "drops", or "all" if other packets are kept too. Others count those, like Kept and Forgotten count
+	// drops.
 	Keeps           string    `json:"keeps"`
 	OthersKept      uint64    `json:"others-kept"`
 	OthersForgotten uint64    `json:"others-forgotten"`
 	Rows            []DropRow `json:"rows"`
-	Last            []End     `json:"last"` // the newest first
+	Last            []End     `json:"last"` // newest first
 }
 
-// A DropRow counts drops that are alike.
+// A DropRow counts drops with a common name.
 type DropRow struct {
 	Name    string            `json:"name"`
 	Count   uint64            `json:"count"`
@@ -50,10 +51,10 @@ type DropRow struct {
 	Reasons map[string]uint64 `json:"reasons,omitempty"`
 }
 
-// mostRows bounds the rows of an answer; others are counted together.
+// mostRows is the largest number of rows in an answer. Further rows are added up in one.
 const mostRows = 1000
 
-// drops answers which packets were dropped.
+// drops answers a JSON request for drops.
 func (b *book) drops(ctx context.Context, r *swss.Redis, chip *saisim.Chip, request string) ([]byte, error) {
 	var q DropsRequest
 	if err := decode(request, &q); err != nil {
@@ -66,7 +67,7 @@ func (b *book) drops(ctx context.Context, r *swss.Redis, chip *saisim.Chip, requ
 	return json.Marshal(a)
 }
 
-// options are what is asked for, with what applies where nothing is said.
+// options returns the request's options, or their defaults.
 func (q *DropsRequest) options() (by string, last int, err error) {
 	by, last = cmp.Or(q.By, "reason"), or(q.Last, lastEnds)
 	if !slices.Contains([]string{"reason", "port", "rule", "flow"}, by) {
@@ -78,7 +79,7 @@ func (q *DropsRequest) options() (by string, last int, err error) {
 	return by, last, nil
 }
 
-// Drops is the answer to a DropsRequest. r has the names; nil: none.
+// Drops answers a DropsRequest. r contains the names; nil means that there are none.
 func (b *book) Drops(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q DropsRequest) (*DropsAnswer, error) {
 	by, last, err := q.options()
 	if err != nil {
@@ -116,7 +117,7 @@ func (b *book) Drops(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q Dr
 			rows.add(of(k), k.Why, 1)
 			return true
 		})
-		a.Forgotten = state.Kept - a.Kept // some may be since then
+		a.Forgotten = state.Kept - a.Kept // some may have been forgotten since then
 	}
 	chip.EachDrop(state.Kept-min(state.Kept, uint64(last)), state.Kept, func(k *saisim.Kept) bool {
 		ends = append(ends, k.Clone())
@@ -136,7 +137,7 @@ func flowOf(k *saisim.Kept) string {
 	return "no IP, or not whole"
 }
 
-// sums are rows by name, of which there are at most mostRows and one for all others.
+// sums holds rows by name: at most mostRows, and one for all others.
 type sums struct{ of map[string]*DropRow }
 
 func (s *sums) add(name string, why drop.Reason, by uint64) {
@@ -162,7 +163,7 @@ func (s *sums) byReason(all [drop.NumReasons]uint64) {
 	}
 }
 
-// byPort adds what ports have counted, and what none of those has that there are now.
+// byPort adds the ports' counters, and the rest of all that no existing port has counted.
 func (s *sums) byPort(n *names, all [drop.NumReasons]uint64, ports map[saisim.PortID]saisim.PortCounters) {
 	for id, c := range ports {
 		for why, x := range c.Dropped {
@@ -179,7 +180,7 @@ func (s *sums) byPort(n *names, all [drop.NumReasons]uint64, ports map[saisim.Po
 	}
 }
 
-// sorted are the rows, the largest first.
+// sorted returns the rows, the largest first.
 func (s *sums) sorted() []DropRow {
 	rows := []DropRow{}
 	for _, r := range s.of {
@@ -191,7 +192,7 @@ func (s *sums) sorted() []DropRow {
 	return rows
 }
 
-// rule is the entry that has decided a drop, with its kind, or the reason where no entry has.
+// rule returns the entry that decided a drop, with its kind, or the reason if no entry decided it.
 func (n *names) rule(k *saisim.Kept) string {
 	at := func(table string) *saisim.Finding {
 		for i := range slices.Backward(k.Path) {
@@ -238,7 +239,7 @@ func (n *names) rule(k *saisim.Kept) string {
 	return "no entry: " + k.Why.String()
 }
 
-// droppers are the ACL rules that have a packet dropped.
+// droppers returns the ACL rules that drop a packet.
 func (n *names) droppers(k *saisim.Kept) string {
 	table := map[bool]string{true: "chip.egress_acl", false: "chip.acl"}[k.Why == drop.EgressACL]
 	var all []string
@@ -250,7 +251,7 @@ func (n *names) droppers(k *saisim.Kept) string {
 	return strings.Join(all, ", ")
 }
 
-// gone says how something is called that is no more, if that is remembered.
+// gone returns the name of a deleted object, if that is remembered, or its id.
 func (n *names) gone(id config.ID) string {
 	if name, ok := n.was[id]; ok {
 		return name + " (gone)"
@@ -258,7 +259,7 @@ func (n *names) gone(id config.ID) string {
 	return id.String() + " (gone, or without a name)"
 }
 
-// decode reads a request.
+// decode parses a JSON request. It rejects unknown fields.
 func decode(text string, into any) error {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()

@@ -7,10 +7,10 @@ import (
 	"net/netip"
 )
 
-// A header is what a frame says in its headers, by name.
+// A header maps names of header fields to their values.
 type header map[string]string
 
-// headersOf reads the headers that a chip may rewrite. What is not there, or cut, has no name.
+// headersOf reads the headers that a chip may rewrite. Fields that are missing or truncated have no entry.
 func headersOf(b []byte) header {
 	h := header{}
 	if len(b) < 14 {
@@ -43,14 +43,14 @@ func address(b []byte) string {
 	return a.String()
 }
 
-// A Rewrite is a header field that leaves otherwise than it came; "": it is not there.
+// A Rewrite is a header field that differs between input and output; "" means that the field is missing.
 type Rewrite struct {
 	Field string `json:"field"`
 	Was   string `json:"was"`
 	Is    string `json:"is"`
 }
 
-// rewrites are the header fields in which two frames differ.
+// rewrites returns the header fields in which two frames differ.
 func rewrites(in, out []byte) (all []Rewrite) {
 	a, b := headersOf(in), headersOf(out)
 	for _, name := range []string{

@@ -13,18 +13,18 @@ import (
 	"tamtam/swss/schema"
 )
 
-// names says what the chip's objects are called. What nobody has named is called by its object id.
+// names holds the names of the chip's objects. An object without a name is represented by its object id.
 type names struct {
 	ports  map[saisim.PortID]string
-	fork   *saisim.Fork // that it is; nil: it is none
+	fork   *saisim.Fork // the fork whose tables these are; nil if they are the chip's
 	tables config.Tables
 	of     map[config.ID]string
-	was    map[config.ID]string // names of things that may be gone; nil: all are there
+	was    map[config.ID]string // names of objects that may have been deleted; nil means that all exist
 	entry  map[config.ID]config.ACLEntry
 }
 
-// newNames reads the names. Those of ports and VLANs the chip knows, by its tables and a function; of the rest
-// COUNTERS_DB has the names, and ASIC_DB the ids by which it has them. Without a Redis there are the chip's.
+// newNames reads the names. The chip has those of ports and VLANs, in its tables and by portName. COUNTERS_DB has the
+// other names, and ASIC_DB the ids under which they are stored. Without Redis, only the chip's names are used.
 func newNames(
 	ctx context.Context, r *swss.Redis, tables config.Tables, portName func(saisim.PortID) string,
 ) (*names, error) {
@@ -97,7 +97,7 @@ func (n *names) fromDatabases(ctx context.Context, r *swss.Redis) error {
 	return nil
 }
 
-// name is what an object is called, "" if there is none.
+// name returns the name of an object, "" for no object.
 func (n *names) name(id config.ID) string {
 	if name, ok := n.of[id]; ok || id == config.None {
 		return name
@@ -108,7 +108,7 @@ func (n *names) name(id config.ID) string {
 	return id.String()
 }
 
-// port is what a port is called.
+// port returns the name of a port.
 func (n *names) port(id saisim.PortID) string {
 	if id == saisim.CPUPort {
 		return "CPU"
@@ -119,7 +119,7 @@ func (n *names) port(id saisim.PortID) string {
 	return fmt.Sprintf("port %d", id)
 }
 
-// at returns the router interface that frames of a port are at, in a VLAN if they are tagged.
+// at returns the router interface for frames of a port, in a VLAN if they are tagged.
 func (n *names) at(id saisim.PortID, tag *uint16) (config.Interface, bool) {
 	var on config.ID
 	vid := uint16(0)

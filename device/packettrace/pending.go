@@ -10,8 +10,9 @@ import (
 	"tamtam/swss/schema"
 )
 
-// pendingRoute returns the longest route to dst that a row asks for and the chip does not have, with the reason, as
-// "route 10.9.0.0/16 is pending: no neighbour ..."; "" if the chip used the longest there is. r may be nil.
+// pendingRoute returns the longest route to dst that a row requests and that the chip lacks. The text contains the
+// reason, for example "route 10.9.0.0/16 is pending: no neighbour ...". It is "" if the chip used the longest route. If
+// r is nil, the text is "".
 func pendingRoute(ctx context.Context, r *swss.Redis, t *saisim.PacketTrace, dst netip.Addr) (string, error) {
 	used, routed := usedRoute(t)
 	if !routed || r == nil || !dst.IsValid() {
@@ -28,8 +29,8 @@ func pendingRoute(ctx context.Context, r *swss.Redis, t *saisim.PacketTrace, dst
 	return static, nil
 }
 
-// usedRoute returns the shortest length of a prefix that would have been preferred to the route that a packet used,
-// and whether the packet was looked up in a table of routes at all.
+// usedRoute returns the shortest prefix length that would have been preferred to the route that a packet used. It
+// also returns whether the packet was looked up in a route table at all.
 func usedRoute(t *saisim.PacketTrace) (bits int, routed bool) {
 	for i := range t.Findings {
 		switch f := &t.Findings[i]; {
@@ -43,8 +44,8 @@ func usedRoute(t *saisim.PacketTrace) (bits int, routed bool) {
 	return 0, false
 }
 
-// pendingStatic returns the longest route of STATIC_ROUTE of at least that length that is not in force, and its
-// length; -1 if there is none.
+// pendingStatic returns the longest route of STATIC_ROUTE, at least that long, that is not in force. It also returns
+// its length, -1 if there is none.
 func pendingStatic(ctx context.Context, r *swss.Redis, dst netip.Addr, least int) (text string, bits int, err error) {
 	rows, err := swss.NewTable(r.DB(swss.StateDB), schema.StateStaticRoute).Dump(ctx)
 	if err != nil {
@@ -63,7 +64,8 @@ func pendingStatic(ctx context.Context, r *swss.Redis, dst netip.Addr, least int
 	return text, bits, nil
 }
 
-// pendingOther returns the longest route of at least that length that has a row in ROUTE_TABLE of another program.
+// pendingOther returns the longest route, at least that long, for which another program has written a row in
+// ROUTE_TABLE.
 func pendingOther(ctx context.Context, r *swss.Redis, dst netip.Addr, least int) (text string, err error) {
 	var prefixes []netip.Prefix
 	var names []string
@@ -87,7 +89,7 @@ func pendingOther(ctx context.Context, r *swss.Redis, dst netip.Addr, least int)
 	return routeText(prefixes[first], row), err
 }
 
-// routeText returns the status of a route that is not in the chip, by its row of STATE_DB.
+// routeText returns the status of a route that is not in the chip, from its row of STATE_DB.
 func routeText(p netip.Prefix, row swss.FieldValues) string {
 	if row[schema.FieldStatus] == "" {
 		return fmt.Sprintf("route %s is not in the ASIC", p)

@@ -13,31 +13,33 @@ import (
 	"tamtam/saisim"
 )
 
-// A Request says which packet comes in where: bytes, or fields. A field that is not given is nil or "".
+// A Request describes a packet and the port where it enters, as bytes or by fields. A field that is not given is nil
+// or "".
 type Request struct {
-	In       string  `json:"in"`                  // port
-	Frame    string  `json:"frame,omitempty"`     // hexadecimal, without FCS; else of the fields below
-	Src      string  `json:"src,omitempty"`       // IP address
-	Dst      string  `json:"dst,omitempty"`       // IP address
-	Protocol string  `json:"protocol,omitempty"`  // tcp, udp, icmp or a number; udp
-	SrcPort  *uint16 `json:"src-port,omitempty"`  // 10000
-	DstPort  *uint16 `json:"dst-port,omitempty"`  // 20000
-	VLAN     *uint16 `json:"vlan,omitempty"`      // of a tag; none
-	TTL      *uint8  `json:"ttl,omitempty"`       // 64
-	DSCP     *uint8  `json:"dscp,omitempty"`      // 0
-	Size     *int    `json:"size,omitempty"`      // bytes of the frame without FCS; as short as may be
-	SrcMAC   string  `json:"src-mac,omitempty"`   // that of the neighbour Src, if there is one, else 02:00:00:00:00:01
-	DstMAC   string  `json:"dst-mac,omitempty"`   // that of the router interface that the port is at
-	TCPFlags *uint8  `json:"tcp-flags,omitempty"` // 0x10: ACK
+	In       string  `json:"in"`                 // port
+	Frame    string  `json:"frame,omitempty"`    // hexadecimal, without FCS; "" means that the fields below apply
+	Src      string  `json:"src,omitempty"`      // IP address
+	Dst      string  `json:"dst,omitempty"`      // IP address
+	Protocol string  `json:"protocol,omitempty"` // tcp, udp, icmp or a number; by default udp
+	SrcPort  *uint16 `json:"src-port,omitempty"` // by default 10000
+	DstPort  *uint16 `json:"dst-port,omitempty"` // by default 20000
+	VLAN     *uint16 `json:"vlan,omitempty"`     // VLAN of a tag; nil means no tag
+	TTL      *uint8  `json:"ttl,omitempty"`      // by default 64
+	DSCP     *uint8  `json:"dscp,omitempty"`     // by default 0
+	Size     *int    `json:"size,omitempty"`     // bytes of the frame without FCS; by default the minimum
+	// SrcMAC is by default that of the neighbour Src, if there is one, otherwise 02:00:00:00:00:01.
+	SrcMAC   string `json:"src-mac,omitempty"`
+	DstMAC   string `json:"dst-mac,omitempty"`   // by default that of the router interface of the port
+	TCPFlags *uint8 `json:"tcp-flags,omitempty"` // by default 0x10: ACK
 }
 
-// Bounds of a frame, without FCS.
+// Limits of a frame's length in bytes, without FCS.
 const (
 	minSize = 60
 	maxSize = 9216
 )
 
-// ParseRequest reads a request.
+// ParseRequest parses a JSON request.
 func ParseRequest(text []byte) (r Request, err error) {
 	if err := decode(string(text), &r); err != nil {
 		return r, err
@@ -48,15 +50,15 @@ func ParseRequest(text []byte) (r Request, err error) {
 	return r, nil
 }
 
-// A scene is what a frame's defaults depend on.
+// A scene provides the facts on which a frame's defaults depend.
 type scene interface {
-	// router returns the MAC address of the router interface that a port is at, in a VLAN if it is tagged.
+	// router returns the MAC address of the router interface of a port, in a VLAN if the frame is tagged.
 	router(port saisim.PortID, tag *uint16) (net.HardwareAddr, bool)
 	// neighbor returns the MAC address of a neighbour.
 	neighbor(netip.Addr) (net.HardwareAddr, bool)
 }
 
-// frame makes the frame.
+// frame builds the frame.
 func (r *Request) frame(port saisim.PortID, s scene) ([]byte, error) {
 	if r.Frame != "" {
 		return r.bytes()
@@ -93,7 +95,7 @@ func (r *Request) frame(port saisim.PortID, s scene) ([]byte, error) {
 	return append(b, make([]byte, max(0, size-len(b)))...), nil
 }
 
-// fieldsFit requires fields that the protocol has, and values that they can have.
+// fieldsFit returns an error for fields that the protocol lacks, and for values out of range.
 func (r *Request) fieldsFit(proto uint8) error {
 	if r.TCPFlags != nil && proto != protoTCP {
 		return fmt.Errorf("tcp-flags is %d, and protocol is %s: want tcp, or no tcp-flags", *r.TCPFlags, r.protocolText())
@@ -125,7 +127,7 @@ func (r *Request) bytes() ([]byte, error) {
 	return b, nil
 }
 
-// addresses are those of the packet.
+// addresses returns the IP addresses of the packet.
 func (r *Request) addresses() (src, dst netip.Addr, err error) {
 	for _, x := range []struct {
 		name, text string
@@ -194,7 +196,7 @@ func (r *Request) protocol(v4 bool) (uint8, error) {
 	return uint8(n), nil
 }
 
-// portsFit refuses ports of a protocol that is none of those which have some.
+// portsFit returns an error if ports are given for a protocol that has none.
 func (r *Request) portsFit(proto uint8, want string, having ...uint8) error {
 	if slices.Contains(having, proto) {
 		return nil
@@ -210,5 +212,5 @@ func (r *Request) portsFit(proto uint8, want string, having ...uint8) error {
 	return nil
 }
 
-// protocolText is the protocol in words.
+// protocolText returns the protocol as text.
 func (r *Request) protocolText() string { return cmp.Or(r.Protocol, "udp") }

@@ -26,7 +26,7 @@ func (s stage) neighbor(ip netip.Addr) (net.HardwareAddr, bool) {
 
 var routed = stage{net.HardwareAddr{2, 0, 0, 0, 0, 0xff}}
 
-// Frames of fields are what gopacket makes of them, checksums included.
+// Frames built from fields equal gopacket's, checksums included.
 func TestFramesOfFields(t *testing.T) {
 	for _, tt := range []struct {
 		request string
@@ -99,7 +99,7 @@ func serialized(t *testing.T, all []gopacket.SerializableLayer) []byte {
 	return append(out, make([]byte, max(0, minSize-len(out)))...)
 }
 
-// What is wrong is named, with what would be right.
+// Errors contain the wrong value and what would be valid.
 func TestRequestsThatAreRefused(t *testing.T) {
 	const ips = `"in":"Ethernet0","src":"10.0.0.1","dst":"10.0.1.1"`
 	for _, tt := range []struct {
@@ -139,7 +139,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 	}
 }
 
-// Header fields that differ are told, whatever the bytes are.
+// Header fields that differ are reported, for any bytes.
 func TestRewrites(t *testing.T) {
 	in, _ := hex.DecodeString("02000000000a02000000000b81000007080045b80014000040004006000a0a0000010a000002")
 	out, _ := hex.DecodeString("02000000000c02000000000b08004500001400004000ff06000a0a0000010a000002")
@@ -151,7 +151,7 @@ func TestRewrites(t *testing.T) {
 	}
 }
 
-// Whatever is asked for, it is refused or a frame within bounds.
+// Every request is either rejected or gives a frame within the limits.
 func FuzzRequest(f *testing.F) {
 	for _, s := range []string{
 		`{"in":"Ethernet0","src":"10.0.0.1","dst":"10.0.1.1","protocol":"tcp","size":80}`,
@@ -172,7 +172,7 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// Requests of any text are answered or refused, and never in many words.
+// Requests with any text are answered or rejected, and answers stay short.
 func FuzzQuestions(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"by":"rule","last":0}`, `{"by":"port","last":-1}`,
@@ -207,14 +207,14 @@ func FuzzQuestions(f *testing.F) {
 	})
 }
 
-// short wants an error that fits a line or two, whatever was asked.
+// short checks that an error fits one or two lines, for any request.
 func short(t *testing.T, text string, err error) {
 	if err != nil && len(err.Error()) > 1000 && len(text) < 500 {
 		t.Errorf("%q: %d bytes of error", text, len(err.Error()))
 	}
 }
 
-// What stands behind a request is not left out in silence.
+// Text that follows a request is not silently ignored.
 func TestOneRequest(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"by":"rule"} {"by":"port"}`: "something behind it",

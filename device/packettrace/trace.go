@@ -15,55 +15,56 @@ import (
 	"tamtam/swss"
 )
 
-// An Answer is what would become of a packet.
+// An Answer describes the predicted fate of a packet.
 type Answer struct {
 	In    string `json:"in"`
 	Bytes int    `json:"bytes"`          // without FCS
 	Frame string `json:"frame"`          // hexadecimal
-	Fate  string `json:"fate"`           // in a few words
-	Note  string `json:"note,omitempty"` // what is wrong with the frame
-	// Pending is a route that is longer than the one in the chip, configured or learned, and not in the chip, and why.
+	Fate  string `json:"fate"`           // as a short text
+	Note  string `json:"note,omitempty"` // a defect of the frame
+	// Pending names a configured or learned route that is longer than the used one but not in the chip, with the
+	// reason. It is "" if there is none.
 	Pending  string    `json:"pending-route,omitempty"`
 	Lookups  []Lookup  `json:"lookups"`
 	Copies   []Copy    `json:"copies"`
 	Counters []Counter `json:"counters"`
-	// WouldPass is what one entry's change would do for a packet that nobody gets; nil: somebody does.
+	// WouldPass lists single changes that would let a dropped packet pass; nil means that some copy is received.
 	WouldPass *WouldPass      `json:"would-pass,omitempty"`
-	History   json.RawMessage `json:"history"` // cycles at each place
+	History   json.RawMessage `json:"history"` // cycles at each station
 }
 
-// A Lookup is a look into one table.
+// A Lookup is one lookup in a table.
 type Lookup struct {
 	Table string `json:"table"`
 	At    string `json:"at,omitempty"` // which of these tables: an ACL table, a port
 	Hit   bool   `json:"hit"`
-	Key   string `json:"key,omitempty"`   // what was looked up
-	Entry string `json:"entry,omitempty"` // that was found
-	Does  string `json:"does,omitempty"`  // what the entry says
+	Key   string `json:"key,omitempty"`   // key of the lookup
+	Entry string `json:"entry,omitempty"` // the entry found
+	Does  string `json:"does,omitempty"`  // the effects of the entry
 }
 
-// A Copy is one that leaves the chip, or is dropped; copy 0 is the packet itself.
+// A Copy is a copy that leaves the chip, or is dropped; copy 0 is the packet itself.
 type Copy struct {
 	Copy    uint32    `json:"copy"`
 	Fate    string    `json:"fate"` // sent, to-cpu or dropped
 	Why     string    `json:"why,omitempty"`
-	Trap    string    `json:"trap,omitempty"` // of which the CPU has it, or that took it
+	Trap    string    `json:"trap,omitempty"` // the trap that sent it to the CPU, or that dropped it
 	Out     string    `json:"out,omitempty"`
 	Queue   *uint8    `json:"queue,omitempty"`
 	Cycle   uint64    `json:"cycle"`
 	Bytes   int       `json:"bytes"`
 	Frame   string    `json:"frame,omitempty"`
 	Rewrite []Rewrite `json:"rewrite,omitempty"`
-	Tables  []string  `json:"tables,omitempty"` // that it ran
+	Tables  []string  `json:"tables,omitempty"` // the tables that it ran, in order
 }
 
-// A Counter is one that counts, by how much.
+// A Counter is a counter that changes, with the difference.
 type Counter struct {
 	Counter string `json:"counter"`
 	By      int64  `json:"by"`
 }
 
-// Of returns what would become of a packet that came to a chip now. r has the names; nil: none.
+// Of predicts the fate of a packet that enters a chip now. r contains the names; nil means that there are none.
 func Of(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q Request) (*Answer, error) {
 	f, err := chip.Fork()
 	if err != nil {
@@ -111,7 +112,7 @@ func Of(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q Request) (*Answ
 	return a, err
 }
 
-// noLength is the note about a frame of IP whose end is not known.
+// noLength is the note about an IP frame with an invalid length.
 const noLength = "the length in the IP header is not valid: the frame is matched by its headers, " +
 	"but neither stamped nor routed"
 
@@ -122,12 +123,12 @@ const (
 	fateDropped = "dropped"
 )
 
-// dropped reports whether nobody gets a copy.
+// dropped reports whether all copies are dropped.
 func dropped(copies []Copy) bool {
 	return !slices.ContainsFunc(copies, func(c Copy) bool { return c.Fate != fateDropped })
 }
 
-// fate is what becomes of all copies, in a few words.
+// fate returns the fate of all copies as a short text.
 func fate(copies []Copy) string {
 	var all []string
 	for _, c := range copies {
@@ -150,7 +151,7 @@ func (c *Copy) byTrap() string {
 	return " (" + c.Trap + ")"
 }
 
-// copies are those of a trace that have ended.
+// copies returns the copies of a trace whose fate is known.
 func (n *names) copies(t *saisim.PacketTrace, in []byte) []Copy {
 	all := []Copy{}
 	queue := map[uint32]uint8{}
@@ -191,7 +192,7 @@ func (n *names) copies(t *saisim.PacketTrace, in []byte) []Copy {
 	return all
 }
 
-// does are the effects of an entry.
+// does returns the effects of an entry as text.
 func does(f *saisim.Finding) string {
 	var words []string
 	for _, x := range []struct {
@@ -212,7 +213,7 @@ func orNone(text, none string) string {
 	return text
 }
 
-// lookup is a finding in words.
+// lookup returns the text form of a finding.
 func (n *names) lookup(f *saisim.Finding) Lookup {
 	l := Lookup{Table: f.Table, Hit: f.Hit, Does: does(f)}
 	switch f.Table {
@@ -248,7 +249,7 @@ func (n *names) lookup(f *saisim.Finding) Lookup {
 	return l
 }
 
-// header is a header with an AltMark option that is put around a packet, or taken off.
+// header describes adding or removing a header with an AltMark option.
 func (n *names) header(f *saisim.Finding, l *Lookup) {
 	l.Key, l.Entry = fmt.Sprintf("FlowMonID %d", f.Number), "to "+f.Prefix.Addr().String()
 	switch {
@@ -261,7 +262,7 @@ func (n *names) header(f *saisim.Finding, l *Lookup) {
 	}
 }
 
-// program is a look into a table of the program.
+// program describes a lookup in a table of the program.
 func (n *names) program(f *saisim.Finding, l *Lookup) {
 	if f.Port != saisim.CPUPort {
 		l.At = n.port(f.Port)
@@ -271,7 +272,7 @@ func (n *names) program(f *saisim.Finding, l *Lookup) {
 	}
 }
 
-// admitted is where a packet is admitted to.
+// admitted returns the router interface or VLAN to which a packet is admitted.
 func (n *names) admitted(f *saisim.Finding) string {
 	switch {
 	case !f.Hit:
@@ -282,7 +283,7 @@ func (n *names) admitted(f *saisim.Finding) string {
 	return fmt.Sprintf("Vlan%d", f.VLAN)
 }
 
-// acl is a look into an ACL table.
+// acl describes a lookup in an ACL table.
 func (n *names) acl(f *saisim.Finding, l *Lookup) {
 	l.At, l.Entry = n.name(f.In), n.name(f.Entry)
 	if f.Table == "chip.egress_acl" {
@@ -293,7 +294,7 @@ func (n *names) acl(f *saisim.Finding, l *Lookup) {
 	}
 }
 
-// actions are those of an ACL entry, in words.
+// actions returns the actions of an ACL entry as text.
 func (n *names) actions(f *saisim.Finding) string {
 	words := []string{orNone(does(f), "forward")}
 	for _, a := range n.entry[f.Entry].Actions {
@@ -319,7 +320,7 @@ func (n *names) actions(f *saisim.Finding) string {
 	return strings.Join(words, ", ")
 }
 
-// counter is what a counter is called.
+// counter returns the name of a counter.
 func (n *names) counter(c saisim.CountChange) string {
 	switch c.Kind {
 	case "port":

@@ -13,41 +13,41 @@ import (
 	"tamtam/saisim/drop"
 )
 
-// A Change is one entry that was otherwise, and what became of the packet then, which the chip was asked again for.
+// A Change is a change of one entry, and the fate of the packet when the chip is asked again with it.
 type Change struct {
 	Change string `json:"change"`
 	Fate   string `json:"fate"`
 }
 
-// A WouldPass are the changes of one entry each with which a packet would be sent, of those that were tried. Of the
-// rest, that there was no time for, it is not known.
+// A WouldPass lists the changes of single entries with which a packet would be sent, among those that were tried. The
+// others were not tried for lack of time, so their effect is unknown.
 type WouldPass struct {
 	If       []Change `json:"if"`
 	Tried    int      `json:"tried"`
 	NotTried int      `json:"not-tried"`
 }
 
-// frameOverhead is what a frame has besides its IP packet, at most: Ethernet, tag, FCS.
+// frameOverhead is the largest number of bytes that a frame adds to its IP packet: Ethernet, tag, FCS.
 const frameOverhead = 22
 
-// Bounds of what is tried. A fork of a chip with large tables takes a while.
+// Limits for the changes that are tried. The fork of a chip with large tables is slow.
 const (
 	mostTried = 24
 	tryFor    = 8 * time.Second
 )
 
-// A candidate is a change of one entry that may let the packet pass. One of the operator's is more than one of the
-// chip's where the MTU of a port is that of its router interface, too.
+// A candidate is a change that may let the packet pass. It is one entry for the operator. For the chip it may be
+// several: the MTU of a port is also that of its router interface.
 type candidate struct {
 	what string
 	rows config.Change
 }
 
-// wouldPass tries what may let a packet pass that nobody gets, one entry at a time.
+// wouldPass tries changes that may let a dropped packet pass, one entry at a time.
 func (n *names) wouldPass(
 	ctx context.Context, t *saisim.PacketTrace, port saisim.PortID, frame []byte,
 ) (*WouldPass, error) {
-	d := doubter{names: n, in: port, frame: headersOf(frame)}
+	d := candidateFinder{names: n, in: port, frame: headersOf(frame)}
 	for i := range t.Moments {
 		if t.Moments[i].What == saisim.MomentDropped {
 			d.reason(t.Moments[i].Why, t.Moments[i].Port)
@@ -84,20 +84,20 @@ func passes(copies []Copy) bool {
 	return slices.ContainsFunc(copies, func(c Copy) bool { return c.Fate == fateSent })
 }
 
-// A doubter thinks of entries that may be in the way. Whether they are is for the chip to say.
-type doubter struct {
+// A candidateFinder collects candidates: changes of entries that may block a packet. Only the chip can verify them.
+type candidateFinder struct {
 	*names
 	in    saisim.PortID
 	frame header
 	list  []candidate
 }
 
-func (d *doubter) try(row config.Row, gone bool, format string, args ...any) {
+func (d *candidateFinder) try(row config.Row, gone bool, format string, args ...any) {
 	d.list = append(d.list, candidate{fmt.Sprintf(format, args...), config.Change{{Row: row, Gone: gone}}})
 }
 
-// finding doubts the entry that was found in a table, or that there is none.
-func (d *doubter) finding(f *saisim.Finding) {
+// finding adds candidates for the entry that was found in a table, or for its absence.
+func (d *candidateFinder) finding(f *saisim.Finding) {
 	switch f.Table {
 	case "chip.acl", "chip.egress_acl":
 		if e, ok := d.entry[f.Entry]; ok && (f.Drop || e.Of(config.ActRedirect) != nil) {
@@ -117,7 +117,7 @@ func (d *doubter) finding(f *saisim.Finding) {
 	}
 }
 
-func (d *doubter) trap(f *saisim.Finding) {
+func (d *candidateFinder) trap(f *saisim.Finding) {
 	r, ok := find(d.tables.Traps, func(r config.TrapRule) bool { return r.Trap == f.Trap })
 	if ok && f.Drop {
 		r.Action = config.Forward
@@ -125,7 +125,7 @@ func (d *doubter) trap(f *saisim.Finding) {
 	}
 }
 
-func (d *doubter) address(f *saisim.Finding) {
+func (d *candidateFinder) address(f *saisim.Finding) {
 	at := fmt.Sprintf("%s in Vlan%d", f.MAC, f.VLAN)
 	row, ok := find(d.tables.FDB, func(r config.FDBEntry) bool { return r.VID == f.VLAN && r.MAC == f.MAC })
 	if ok && f.Drop {
@@ -142,8 +142,8 @@ func (d *doubter) address(f *saisim.Finding) {
 	}
 }
 
-// bridgePort doubts that a bridge port is up and in a VLAN.
-func (d *doubter) bridgePort(b config.BridgePort, vid uint16) {
+// bridgePort adds candidates that set a bridge port up or add it to a VLAN.
+func (d *candidateFinder) bridgePort(b config.BridgePort, vid uint16) {
 	if !b.Admin {
 		b.Admin = true
 		d.try(b, false, "%s up in the bridge", d.name(b.ID))
@@ -160,8 +160,8 @@ func (d *doubter) bridgePort(b config.BridgePort, vid uint16) {
 	d.try(v, false, "%s a member of Vlan%d", d.name(b.ID), vid)
 }
 
-// neighborOf doubts a next hop.
-func (d *doubter) neighborOf(f *saisim.Finding) {
+// neighborOf adds candidates for the neighbour of a next hop.
+func (d *candidateFinder) neighborOf(f *saisim.Finding) {
 	i, ok := find(d.tables.Interfaces, func(i config.Interface) bool { return i.On == f.In })
 	if !ok {
 		return
@@ -179,16 +179,16 @@ func (d *doubter) neighborOf(f *saisim.Finding) {
 	d.routerInterface(i)
 }
 
-// someMAC is the address of a neighbour that is not there.
+// someMAC is the address of a neighbour that does not exist.
 var someMAC = config.MAC{2, 0, 0, 0, 0, 2}
 
-func (d *doubter) newNeighbor(i config.Interface, ip netip.Addr) {
+func (d *candidateFinder) newNeighbor(i config.Interface, ip netip.Addr) {
 	x := config.Neighbor{Interface: i.ID, IP: ip, MAC: someMAC, Action: config.Forward, HostRoute: true}
 	d.try(x, false, "%s a neighbour at %s", ip, d.name(i.ID))
 }
 
-// routerInterface doubts a router interface.
-func (d *doubter) routerInterface(i config.Interface) {
+// routerInterface adds candidates for the settings of a router interface.
+func (d *candidateFinder) routerInterface(i config.Interface) {
 	name := d.name(i.ID)
 	if !i.Up4 || !i.Up6 {
 		up := i
@@ -208,8 +208,8 @@ func (d *doubter) routerInterface(i config.Interface) {
 	}
 }
 
-// reason doubts what a reason to drop at a port points at.
-func (d *doubter) reason(why drop.Reason, at saisim.PortID) {
+// reason adds candidates for a drop reason at a port.
+func (d *candidateFinder) reason(why drop.Reason, at saisim.PortID) {
 	switch why {
 	case drop.PortDown, drop.EgressDown:
 		d.portUp(at)
@@ -241,8 +241,8 @@ func (d *doubter) reason(why drop.Reason, at saisim.PortID) {
 	}
 }
 
-// router is the router interface that the packet comes to.
-func (d *doubter) router() (config.Interface, bool) {
+// router returns the router interface at which the packet arrives.
+func (d *candidateFinder) router() (config.Interface, bool) {
 	var tag *uint16
 	if v, err := strconv.ParseUint(d.frame["vlan"], 10, 16); err == nil {
 		vid := uint16(v)
@@ -251,7 +251,7 @@ func (d *doubter) router() (config.Interface, bool) {
 	return d.at(d.in, tag)
 }
 
-func (d *doubter) portUp(id saisim.PortID) {
+func (d *candidateFinder) portUp(id saisim.PortID) {
 	if p, ok := find(d.tables.Ports, func(p config.Port) bool { return p.Port == id }); ok && !(p.Admin && p.Link) {
 		what := "up"
 		if p.Admin {
@@ -261,16 +261,16 @@ func (d *doubter) portUp(id saisim.PortID) {
 	}
 }
 
-// port tries a port that is otherwise.
-func (d *doubter) port(id saisim.PortID, change func(*config.Port), what string) {
+// port adds a changed port as a candidate.
+func (d *candidateFinder) port(id saisim.PortID, change func(*config.Port), what string) {
 	if p, ok := find(d.tables.Ports, func(p config.Port) bool { return p.Port == id }); ok {
 		change(&p)
 		d.try(p, false, "%s %s", d.names.port(id), what)
 	}
 }
 
-// admission doubts what the port lets in.
-func (d *doubter) admission() {
+// admission adds candidates for the tagging and VLANs that the port admits.
+func (d *candidateFinder) admission() {
 	p, ok := find(d.tables.Ports, func(p config.Port) bool { return p.Port == d.in })
 	if !ok {
 		return
@@ -296,8 +296,8 @@ func (d *doubter) admission() {
 	}
 }
 
-// flood doubts that a VLAN, and the switch, do not flood.
-func (d *doubter) flood() {
+// flood adds candidates that let a VLAN, and the switch, flood.
+func (d *candidateFinder) flood() {
 	for _, v := range d.tables.VLANs {
 		if v.NoFlood != (config.Flood{}) {
 			v.NoFlood = config.Flood{}
@@ -310,11 +310,11 @@ func (d *doubter) flood() {
 	}
 }
 
-// mostHops bounds the next hops that are tried for a route that is not there.
+// mostHops is the largest number of next hops that are tried for a missing route.
 const mostHops = 4
 
-// route doubts that there is a way to the destination.
-func (d *doubter) route() {
+// route adds candidates for the route to the destination.
+func (d *candidateFinder) route() {
 	dst, err := netip.ParseAddr(d.frame["dst"])
 	if err != nil {
 		return
@@ -332,8 +332,8 @@ func (d *doubter) route() {
 	d.hostRoute()
 }
 
-// hostRoute doubts that no route is more specific than the one that was found, by next hops that there are.
-func (d *doubter) hostRoute() {
+// hostRoute adds host routes by existing next hops as candidates.
+func (d *candidateFinder) hostRoute() {
 	dst, err := netip.ParseAddr(d.frame["dst"])
 	if err != nil {
 		return
@@ -349,8 +349,8 @@ func (d *doubter) hostRoute() {
 	}
 }
 
-// queues doubts the limits of a port's queues.
-func (d *doubter) queues(id saisim.PortID) {
+// queues adds candidates without the limits of a port's queues.
+func (d *candidateFinder) queues(id saisim.PortID) {
 	p, ok := find(d.tables.Ports, func(p config.Port) bool { return p.Port == id })
 	if !ok {
 		return

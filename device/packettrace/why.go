@@ -15,65 +15,65 @@ import (
 	"tamtam/swss"
 )
 
-// How long a flow is watched after it was asked for, and how many of its packets an answer has: without a number, and
-// at most.
+// Limits of queries. A flow is watched for watchFor after a request. An answer has lastEnds packets by default, and
+// at most mostEnds.
 const (
 	watchFor  = 10 * time.Minute
 	lastEnds  = 10
 	mostEnds  = 1000
-	mostKnown = 100_000 // names that are remembered
+	mostKnown = 100_000 // largest number of names that are remembered
 )
 
-// A FlowRequest says which flow is asked for.
+// A FlowRequest selects a flow.
 type FlowRequest struct {
 	Src      string  `json:"src"`
 	Dst      string  `json:"dst"`
-	Protocol string  `json:"protocol,omitempty"` // any
-	SrcPort  *uint16 `json:"src-port,omitempty"` // any
-	DstPort  *uint16 `json:"dst-port,omitempty"` // any
-	Last     *int    `json:"last,omitempty"`     // how many packets
+	Protocol string  `json:"protocol,omitempty"` // nil or "" means any
+	SrcPort  *uint16 `json:"src-port,omitempty"` // nil means any
+	DstPort  *uint16 `json:"dst-port,omitempty"` // nil means any
+	Last     *int    `json:"last,omitempty"`     // number of packets to list
 }
 
-// A FlowAnswer is what became of the packets of a flow.
+// A FlowAnswer describes the fates of a flow's packets.
 type FlowAnswer struct {
 	Flow string `json:"flow"`
-	// DropsSince is from when on drops are known: all there were, or those that are still kept.
+	// DropsSince is the time from which drops are known: all of them, or those that are still kept.
 	DropsSince    string `json:"drops-since"`
-	DropsComplete bool   `json:"drops-complete"` // none has been forgotten since the switch started
-	WatchedSince  string `json:"watched-since"`  // from when on packets are known that were not dropped
-	EndsComplete  bool   `json:"ends-complete"`  // none of those has been forgotten
-	// Unclear is how many more have these addresses, and headers longer than what is kept of a frame, so that it is not
-	// known whether they are of the protocol and ports.
+	DropsComplete bool   `json:"drops-complete"` // no drop was forgotten since the switch started
+	WatchedSince  string `json:"watched-since"`  // time from which packets are known that were not dropped
+	EndsComplete  bool   `json:"ends-complete"`  // none of those was forgotten
+	// Unclear counts further packets with these addresses, but with headers longer than the kept part of the frame.
+	// So it is unknown whether they have the requested protocol and ports.
 	Unclear int `json:"unclear,omitempty"`
-	// Damaged is how many more have an IP header that cannot be believed, of a wrong checksum or length, and other
-	// addresses or none: they may be of any flow.
+	// Damaged counts further packets with an invalid IP header (checksum or length), and other addresses or none.
+	// They may belong to any flow.
 	Damaged int        `json:"damaged,omitempty"`
 	Fates   []FlowFate `json:"fates"`
-	Packets []End      `json:"packets"` // the last ones, the newest first
+	Packets []End      `json:"packets"` // the last packets, newest first
 }
 
-// A FlowFate is one that packets of a flow had.
+// A FlowFate counts the packets of a flow with the same fate.
 type FlowFate struct {
 	Fate    string `json:"fate"`
 	Out     string `json:"out,omitempty"`
 	Count   int    `json:"count"`
-	AtLeast bool   `json:"at-least"` // others may be forgotten
+	AtLeast bool   `json:"at-least"` // others may have been forgotten
 	First   string `json:"first"`
 	Last    string `json:"last"`
 	at      saisim.Cycle
 }
 
-// An End is where a packet, or a copy of it, ended.
+// An End describes how a packet, or a copy of it, ended.
 type End struct {
 	Time    string   `json:"time"`
 	Cycle   uint64   `json:"cycle"`
 	In      string   `json:"in"`
 	Fate    string   `json:"fate"` // sent, to-cpu or dropped
 	Why     string   `json:"why,omitempty"`
-	Text    string   `json:"text,omitempty"` // why, in words
+	Text    string   `json:"text,omitempty"` // the reason as a sentence
 	Out     string   `json:"out,omitempty"`
 	Queue   *uint8   `json:"queue,omitempty"`
-	Depth   *uint32  `json:"depth,omitempty"` // bytes that were in the queue before it
+	Depth   *uint32  `json:"depth,omitempty"` // bytes in the queue before it
 	Bytes   int      `json:"bytes"`
 	Copy    uint32   `json:"copy"`
 	Mirror  bool     `json:"mirror,omitempty"`
@@ -81,10 +81,10 @@ type End struct {
 	Rule    string   `json:"rule,omitempty"` // the entry that decided a drop
 	Frame   string   `json:"frame"`          // its first bytes
 	Lookups []Lookup `json:"lookups"`
-	Unknown []string `json:"unknown,omitempty"` // what of its lookups is not known
+	Unknown []string `json:"unknown,omitempty"` // the unknown parts of its lookups
 }
 
-// A book answers what became of packets. It remembers what entries were called, for those that are gone.
+// A book answers requests about the fates of packets. It remembers the names of deleted entries.
 type book struct{ names map[config.ID]string }
 
 func (q *FlowRequest) flow() (f saisim.Flow, last int, err error) {
@@ -99,7 +99,8 @@ func (q *FlowRequest) flow() (f saisim.Flow, last int, err error) {
 		if err != nil {
 			return f, 0, err
 		}
-		const want = "tcp, udp, 33 (DCCP), 132 (SCTP) or 136 (UDP-Lite)" // whose ports the chip's parser reads
+		// the protocols whose ports the chip's parser reads
+		const want = "tcp, udp, 33 (DCCP), 132 (SCTP) or 136 (UDP-Lite)"
 		if err := asked.portsFit(p, want, protoTCP, protoUDP, 33, 132, 136); err != nil {
 			return f, 0, err
 		}
@@ -111,7 +112,7 @@ func (q *FlowRequest) flow() (f saisim.Flow, last int, err error) {
 	return f, last, nil
 }
 
-// whyFlow answers what became of a flow's packets, and has them watched from now on.
+// whyFlow answers a JSON request for a flow's packets, and makes the chip watch them from now on.
 func (b *book) whyFlow(ctx context.Context, r *swss.Redis, chip *saisim.Chip, request string) ([]byte, error) {
 	var q FlowRequest
 	if err := decode(request, &q); err != nil {
@@ -124,7 +125,7 @@ func (b *book) whyFlow(ctx context.Context, r *swss.Redis, chip *saisim.Chip, re
 	return json.Marshal(a)
 }
 
-// Flow is the answer to a FlowRequest. r has the names; nil: none.
+// Flow answers a FlowRequest. r contains the names; nil means that there are none.
 func (b *book) Flow(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q FlowRequest) (*FlowAnswer, error) {
 	f, last, err := q.flow()
 	if err != nil {
@@ -178,21 +179,21 @@ func (b *book) Flow(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q Flo
 		oldest = 0
 	}
 	a.DropsSince, a.WatchedSince = n.time(chip, oldest), n.time(chip, since)
-	a.tell(n, chip, count, since)
+	a.report(n, chip, count, since)
 	for _, k := range newest(ends, last) {
 		a.Packets = append(a.Packets, n.end(chip, &k))
 	}
 	return a, nil
 }
 
-// tell writes down what was counted; others than drops were watched since.
-func (a *FlowAnswer) tell(n *names, chip *saisim.Chip, count tally, since saisim.Cycle) {
+// report adds the counted fates to the answer. Packets that were not dropped are known only from since on.
+func (a *FlowAnswer) report(n *names, chip *saisim.Chip, count tally, since saisim.Cycle) {
 	for _, x := range count.all {
 		fate := FlowFate{Fate: x.what, Count: x.n, First: n.time(chip, x.first), Last: n.time(chip, x.last), at: x.last}
 		if x.what != fateCPU && x.port != saisim.CPUPort {
 			fate.Out = n.port(x.port)
 		}
-		fate.AtLeast = !a.EndsComplete || x.first < since // it was watched before, and then for a while not
+		fate.AtLeast = !a.EndsComplete || x.first < since // it was watched before, but with a gap
 		if strings.HasPrefix(x.what, fateDropped) {
 			fate.AtLeast = !a.DropsComplete
 		}
@@ -201,7 +202,7 @@ func (a *FlowAnswer) tell(n *names, chip *saisim.Chip, count tally, since saisim
 	}
 }
 
-// newest are the last of some ends, the newest first.
+// newest returns the last ends, the newest first.
 func newest(ends []saisim.Kept, last int) []saisim.Kept {
 	slices.SortStableFunc(ends, func(a, b saisim.Kept) int {
 		switch {
@@ -237,7 +238,7 @@ func (t *tally) add(k *saisim.Kept) {
 	t.all = append(t.all, &tallied{what, port, 1, k.At, k.At})
 }
 
-// fateOf is the fate of an end in a word or two.
+// fateOf returns the fate of an end as a short text.
 func fateOf(k *saisim.Kept) string {
 	switch k.What {
 	case saisim.MomentSent:
@@ -251,7 +252,7 @@ func fateOf(k *saisim.Kept) string {
 	return fateDropped + ": " + k.Why.String()
 }
 
-// newNames are the names of now, and of what is gone those that are remembered.
+// newNames returns the current names, and those remembered of deleted objects.
 func (b *book) newNames(ctx context.Context, r *swss.Redis, chip *saisim.Chip) (*names, error) {
 	tables := chip.Tables(config.PortTable, config.LAGTable, config.VLANTable, config.BridgePortTable,
 		config.InterfaceTable, config.ACLEntryTable)
@@ -273,7 +274,7 @@ func (n *names) time(chip *saisim.Chip, at saisim.Cycle) string {
 	return chip.TimeOfDay(at).UTC().Format("2006-01-02T15:04:05.000000Z")
 }
 
-// end is an end in words.
+// end returns the text form of an end.
 func (n *names) end(chip *saisim.Chip, k *saisim.Kept) End {
 	e := End{
 		Time: n.time(chip, k.At), Cycle: uint64(k.At), In: n.port(k.In), Bytes: k.Len, Copy: k.Copy, Mirror: k.Mirror,
@@ -319,7 +320,7 @@ func (n *names) end(chip *saisim.Chip, k *saisim.Kept) End {
 	return e
 }
 
-// flowText is a flow in words.
+// flowText returns a flow as text.
 func flowText(f saisim.Flow) string {
 	at := func(a netip.Addr, port *uint16) string {
 		if port == nil {

@@ -12,28 +12,28 @@ import (
 	"tamtam/swss/schema"
 )
 
-// changes tells what changes in the databases: what becomes of rows, ports, daemons, alarms.
+// changes reports changes in the databases: the results of rows, ports, daemons, alarms.
 type changes struct {
 	listener *swss.Listener
 	tables   []*watched
-	tell     func(syslog.Message)
-	away     time.Time // since when the databases do not answer; zero: they do
-	told     bool      // that they do not
+	report   func(syslog.Message)
+	away     time.Time // when the databases stopped answering; zero means that they answer
+	reported bool      // that they do not answer was reported
 }
 
-// A watched table is one whose rows have a word for how they are.
+// watched is a table whose rows have a word for their state, such as a status.
 type watched struct {
 	*swss.Subscriber
-	last  map[string]string // by key: the word as it was told last
+	last  map[string]string // the last reported word, by key
 	began bool              // the first rows were read
 	say   func(key string, was string, row map[string]string) (word string, m syslog.Message)
 }
 
-// quiet is how long the databases may not answer before that is told.
+// quiet is the time without an answer of the databases after which that is reported.
 const quiet = 5 * time.Second
 
 func newChanges(r *swss.Redis, tell func(syslog.Message)) *changes {
-	c := &changes{listener: swss.NewListener(r), tell: tell}
+	c := &changes{listener: swss.NewListener(r), report: tell}
 	add := func(db swss.DBName, table string, say func(string, string, map[string]string) (string, syslog.Message)) {
 		c.tables = append(c.tables, &watched{
 			Subscriber: swss.NewSubscriber(c.listener, r.DB(db), table).Bound(), last: map[string]string{}, say: say,
@@ -49,7 +49,7 @@ func newChanges(r *swss.Redis, tell func(syslog.Message)) *changes {
 	return c
 }
 
-// close ends it; the result is none.
+// close ends the subscription and returns nil.
 func (c *changes) close() *changes {
 	if c != nil {
 		c.listener.Close()
@@ -57,7 +57,7 @@ func (c *changes) close() *changes {
 	return nil
 }
 
-// ready has a value when something may have changed; nil never does.
+// ready returns a channel that receives a value when something may have changed. For nil it is nil.
 func (c *changes) ready() <-chan struct{} {
 	if c == nil {
 		return nil
@@ -65,7 +65,8 @@ func (c *changes) ready() <-chan struct{} {
 	return c.listener.Ready()
 }
 
-// look tells what has changed since the last look. Of what is there at the first, it tells what is not as it should be.
+// look reports the changes since the last look. The first look reports only the states that are not as they should
+// be.
 func (c *changes) look(ctx context.Context) {
 	if c == nil {
 		return
@@ -80,30 +81,30 @@ func (c *changes) look(ctx context.Context) {
 			return
 		}
 		for _, item := range items {
-			t.take(now, item, c.tell)
+			t.take(now, item, c.report)
 		}
 		t.began = true
 	}
-	if c.told {
-		c.tell(syslog.Message{At: now, Severity: syslog.Notice, ID: "DATABASE", Text: "the databases answer again",
+	if c.reported {
+		c.report(syslog.Message{At: now, Severity: syslog.Notice, ID: "DATABASE", Text: "the databases answer again",
 			Params: []syslog.Param{{Name: "away", Value: now.Sub(c.away).Round(time.Second).String()}}})
 	}
-	c.away, c.told = time.Time{}, false
+	c.away, c.reported = time.Time{}, false
 }
 
-// missed notes that the databases do not answer, and tells it once.
+// missed records that the databases do not answer, and reports it once.
 func (c *changes) missed(now time.Time, err error) {
 	if c.away.IsZero() {
 		c.away = now
 	}
-	if now.Sub(c.away) >= quiet && !c.told {
-		c.told = true
-		c.tell(syslog.Message{At: now, Severity: syslog.Critical, ID: "DATABASE",
+	if now.Sub(c.away) >= quiet && !c.reported {
+		c.reported = true
+		c.report(syslog.Message{At: now, Severity: syslog.Critical, ID: "DATABASE",
 			Text: "the databases do not answer: " + swss.Why(err)})
 	}
 }
 
-// take tells a row, if it is another than it was.
+// take reports a row by calling tell, if the row's word has changed.
 func (t *watched) take(now time.Time, item swss.KeyOpFieldsValues, tell func(syslog.Message)) {
 	was, known := t.last[item.Key]
 	var row map[string]string
@@ -125,7 +126,7 @@ func (t *watched) take(now time.Time, item swss.KeyOpFieldsValues, tell func(sys
 	tell(m)
 }
 
-// because appends a reason.
+// because appends a reason to a text.
 func because(text, reason string) string {
 	if reason != "" {
 		return text + ": " + reason
@@ -133,7 +134,7 @@ func because(text, reason string) string {
 	return text
 }
 
-// statusOf tells what became of the rows of a table.
+// statusOf returns the function that reports the status of a table's rows.
 func statusOf(t schema.Table) func(string, string, map[string]string) (string, syslog.Message) {
 	return func(key, was string, row map[string]string) (string, syslog.Message) {
 		object, status, reason := t.Rows()+"|"+key, row[t.Status], row[schema.FieldReason]
@@ -145,7 +146,7 @@ func statusOf(t schema.Table) func(string, string, map[string]string) (string, s
 		case row == nil:
 			m.Severity, m.Text = syslog.Info, object+" is gone"
 			return "", m
-		case status == "": // of a row that says other things too
+		case status == "": // of a row that also has other purposes
 			return "", syslog.Message{}
 		case status == t.Good, status == t.Off && reason == "":
 			m.Severity = syslog.Notice
@@ -157,7 +158,7 @@ func statusOf(t schema.Table) func(string, string, map[string]string) (string, s
 	}
 }
 
-// linkOf tells whether ports have a link.
+// linkOf returns the function that reports whether ports have a link.
 func linkOf(kind string) func(string, string, map[string]string) (string, syslog.Message) {
 	return func(key, was string, row map[string]string) (string, syslog.Message) {
 		oper := row[schema.FieldOperStatus]
@@ -178,7 +179,7 @@ func linkOf(kind string) func(string, string, map[string]string) (string, syslog
 	}
 }
 
-// daemonOf tells how daemons are.
+// daemonOf reports the state of a daemon.
 func daemonOf(key, _ string, row map[string]string) (string, syslog.Message) {
 	state, reason := row["state"], row["reason"]
 	m := syslog.Message{ID: "DAEMON", Severity: syslog.Warning, Params: []syslog.Param{
@@ -195,7 +196,7 @@ func daemonOf(key, _ string, row map[string]string) (string, syslog.Message) {
 	return state + " " + reason, m
 }
 
-// alarmOf tells alarms as they come and go.
+// alarmOf reports alarms that are raised and cleared.
 func alarmOf(key, was string, row map[string]string) (string, syslog.Message) {
 	m := syslog.Message{ID: "ALARM", Params: []syslog.Param{
 		{Name: "alarm", Value: key}, {Name: "resource", Value: row[schema.AlarmResource]},

@@ -1,9 +1,9 @@
-// Package sender has what a switch sends by itself: which outputs there are, by the flags of mgmtd and the rows of
-// CONFIG_DB, what becomes of each of them, and the changes that syslog servers are told.
+// Package sender runs the outputs that a switch sends without a request. It derives them from the flags of mgmtd and
+// the rows of CONFIG_DB, and reports the state of each. It converts changes into messages for syslog servers.
 //
-// What belongs here: from rows to outputs, and from changes of the databases to messages. How something is sent is in
-// mgmt/outputs. Nothing here holds up who changes something: rows are read when Redis says that they have changed, and
-// what they say goes into spools.
+// What belongs here: the conversion of rows to outputs, and of database changes to messages. The protocols are in
+// mgmt/outputs. Nothing here delays writers of the databases: rows are read after Redis has reported a change, and
+// messages go into spools.
 package sender
 
 import (
@@ -24,19 +24,19 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Flags are outputs that no row of CONFIG_DB has, and what holds for all.
+// Flags holds the outputs without a row in CONFIG_DB, and settings of all outputs.
 type Flags struct {
 	OTLP   []outputs.Target
-	Period time.Duration // of OTLP; 0: DefaultPeriod
+	Period time.Duration // of OTLP; 0 means DefaultPeriod
 	Syslog []outputs.Target
-	TLS    *tls.Config // for all that go by TLS; nil: the host's CAs are trusted
+	TLS    *tls.Config // for all outputs that use TLS; nil means that the host's CAs are trusted
 	Bounds outputs.Bounds
 }
 
 // DefaultPeriod is how often OTLP is sent.
 const DefaultPeriod = 10 * time.Second
 
-// Config is what a Sender needs.
+// Config configures a Sender.
 type Config struct {
 	Flags
 	Redis   *swss.Redis
@@ -44,7 +44,7 @@ type Config struct {
 	From    dialout.Subscriber
 	Version string
 	Log     *slog.Logger
-	Standby func() bool // says that another mgmtd sends; nil: none does
+	Standby func() bool // reports whether another mgmtd sends; nil means that none does
 }
 
 // A Sender runs the outputs of a switch.
@@ -52,39 +52,39 @@ type Sender struct {
 	cfg  Config
 	rows *swss.Table // of STATE_DB
 
-	running map[string]*running
-	invalid map[string]invalid // outputs that rows name and that cannot be, by name
-	told    map[string]bool    // those that have a row
-	host    string
+	running  map[string]*running
+	invalid  map[string]invalid // outputs in rows that are not valid, by name
+	reported map[string]bool    // the outputs that have a row
+	host     string
 
 	mu    sync.Mutex
 	sinks []*syslog.Sink
 }
 
-// An invalid output is a row that cannot be what it says.
+// An invalid output is a row that does not describe a valid output.
 type invalid struct {
 	kind, why string
 	since     time.Time
 }
 
-// A spec is what an output should be.
+// A spec is the target state of an output.
 type spec struct {
 	name, kind, to string
-	mark           string // of two that differ it differs
+	mark           string // differs if two specs differ
 	make           func(s *Sender, out spec) *running
 }
 
-// A running output is one that sends.
+// A running output is an output that sends.
 type running struct {
 	spec
 	out    *outputs.Output
-	sink   *syslog.Sink // of syslog
+	sink   *syslog.Sink // only for syslog
 	cancel context.CancelFunc
 	ended  chan struct{}
 	run    func(ctx context.Context) error
 
 	mu  sync.Mutex
-	why string // why there is nothing to send; "": there is
+	why string // why there is nothing to send; "" if there is
 }
 
 // New returns a sender.
@@ -103,24 +103,24 @@ func New(cfg Config) *Sender {
 	}
 	return &Sender{
 		cfg: cfg, rows: swss.NewTable(cfg.Redis.DB(swss.StateDB), schema.StateOutput),
-		running: map[string]*running{}, invalid: map[string]invalid{}, told: map[string]bool{},
+		running: map[string]*running{}, invalid: map[string]invalid{}, reported: map[string]bool{},
 	}
 }
 
-// Handler returns what takes the log of what clients did: it goes to all syslog servers.
-func (s *Sender) Handler() slog.Handler { return syslog.NewHandler(s.Tell) }
+// Handler returns the log handler for clients' actions, which sends to all syslog servers.
+func (s *Sender) Handler() slog.Handler { return syslog.NewHandler(s.Report) }
 
-// Tell tells a message to all syslog servers. It never waits.
-func (s *Sender) Tell(m syslog.Message) {
+// Report sends a message to all syslog servers. It never waits.
+func (s *Sender) Report(m syslog.Message) {
 	s.mu.Lock()
 	sinks := s.sinks
 	s.mu.Unlock()
 	for _, sink := range sinks {
-		sink.Tell(m)
+		sink.Report(m)
 	}
 }
 
-// How often it is told how outputs are, how long that holds, and how long the databases may take.
+// Intervals of status reports, time until a status row expires, and limit for requests to the databases.
 const (
 	beat     = time.Second
 	rowLife  = 5 * time.Second
@@ -135,26 +135,26 @@ func (s *Sender) Run(ctx context.Context) error {
 	var news *changes
 	defer func() {
 		news.close()
-		s.settle(ctx, nil)
+		s.reconcile(ctx, nil)
 	}()
 	tick := time.NewTicker(beat)
 	defer tick.Stop()
 	for {
 		if s.cfg.Standby != nil && s.cfg.Standby() {
 			news = news.close()
-			s.settle(ctx, nil)
-			clear(s.told) // they are the other's
+			s.reconcile(ctx, nil)
+			clear(s.reported) // the rows belong to the other mgmtd
 			conf.fresh = true
 		} else {
 			if conf.read(ctx) {
-				s.settle(ctx, s.wanted(conf))
+				s.reconcile(ctx, s.wanted(conf))
 			}
 			if len(s.syslogs()) == 0 {
 				news = news.close()
 			} else if news == nil {
-				news = newChanges(s.cfg.Redis, s.Tell)
+				news = newChanges(s.cfg.Redis, s.Report)
 			}
-			s.tell(ctx, time.Now())
+			s.report(ctx, time.Now())
 		}
 		if !s.wait(ctx, tick, listener, news) {
 			return nil
@@ -162,7 +162,7 @@ func (s *Sender) Run(ctx context.Context) error {
 	}
 }
 
-// wait waits for the next beat or change of the configuration, and meanwhile tells what changes.
+// wait waits for the next beat or change of the configuration, and reports other changes meanwhile.
 func (s *Sender) wait(ctx context.Context, tick *time.Ticker, conf *swss.Listener, news *changes) bool {
 	for {
 		select {
@@ -185,8 +185,8 @@ func (s *Sender) syslogs() []*syslog.Sink {
 	return s.sinks
 }
 
-// settle stops outputs that are not wanted, or not as they are, and starts those that are missing.
-func (s *Sender) settle(ctx context.Context, want map[string]spec) {
+// reconcile stops outputs that are no longer configured or have changed, and starts those that are missing.
+func (s *Sender) reconcile(ctx context.Context, want map[string]spec) {
 	for _, name := range slices.Sorted(maps.Keys(s.running)) {
 		r := s.running[name]
 		if w, ok := want[name]; ok && w.mark == r.mark {
@@ -228,8 +228,8 @@ func (s *Sender) start(ctx context.Context, want spec) {
 	s.cfg.Log.Info("output begins", "output", want.name, "to", want.to)
 }
 
-// tell writes how each output is.
-func (s *Sender) tell(ctx context.Context, now time.Time) {
+// report writes the state of each output to STATE_DB.
+func (s *Sender) report(ctx context.Context, now time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, redisFor)
 	defer cancel()
 	rows := map[string]swss.FieldValues{}
@@ -242,23 +242,23 @@ func (s *Sender) tell(ctx context.Context, now time.Time) {
 			schema.OutputSince: bad.since.UTC().Format(time.RFC3339Nano),
 		}
 	}
-	for name := range s.told {
+	for name := range s.reported {
 		if rows[name] == nil {
 			if s.rows.Del(ctx, name) != nil {
 				return
 			}
-			delete(s.told, name)
+			delete(s.reported, name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(rows)) {
 		if s.rows.SetFor(ctx, name, rows[name], rowLife) != nil {
 			return // the next beat writes it
 		}
-		s.told[name] = true
+		s.reported[name] = true
 	}
 }
 
-// row is an output as STATE_DB has it.
+// row returns the row of an output in STATE_DB.
 func (r *running) row(now time.Time) swss.FieldValues {
 	st := r.out.Status(now)
 	r.mu.Lock()

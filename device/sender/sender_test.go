@@ -76,7 +76,7 @@ func (b *bench) del(db swss.DBName, table, key string) {
 	}
 }
 
-// line returns the next line that the syslog server gets with a text in it.
+// line returns the next line with a text that the syslog server receives.
 func (b *bench) line(with string) string {
 	b.Helper()
 	buf := make([]byte, 65536)
@@ -94,7 +94,7 @@ func (b *bench) line(with string) string {
 	}
 }
 
-// row waits until the row of an output is as a function wants it.
+// row waits until the row of an output fulfils a condition.
 func (b *bench) row(name string, good func(row swss.FieldValues) bool) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), time.Minute)
@@ -112,8 +112,8 @@ func (b *bench) row(name string, good func(row swss.FieldValues) bool) {
 	}
 }
 
-// A row of SYSLOG_SERVER is an output that is told what changes, by the severity of the change; the row that cannot be
-// is told as such; and the output goes with its row.
+// A row of SYSLOG_SERVER is an output that receives changes, with the severity of the change. An invalid row is
+// reported as such. The output ends with its row.
 func TestSyslogServer(t *testing.T) {
 	b := newBench(t, Flags{})
 	_, port, _ := net.SplitHostPort(b.lines.LocalAddr().String())
@@ -153,20 +153,21 @@ func TestSyslogServer(t *testing.T) {
 	b.line("syncd is waiting: starting")
 	b.del(swss.StateDB, schema.StateTAMTailStamp, "old")
 	b.line("|old is gone")
-	b.sender.Tell(syslog.Message{At: time.Now(), Audit: true, Severity: syslog.Info, ID: "AUDIT", Text: "ada sets"})
+	b.sender.Report(syslog.Message{At: time.Now(), Audit: true, Severity: syslog.Info, ID: "AUDIT", Text: "ada sets"})
 	if line := b.line("ada sets"); !strings.HasPrefix(line, "<110>1 ") {
 		t.Error(line)
 	}
 	b.row(name, func(row swss.FieldValues) bool { return row[schema.OutputSent] >= "9" })
 	b.standby.Store(true)
-	b.row(name, func(swss.FieldValues) bool { return len(b.sender.syslogs()) == 0 }) // its row is left to the other mgmtd
+	// its row is left to the other mgmtd
+	b.row(name, func(swss.FieldValues) bool { return len(b.sender.syslogs()) == 0 })
 	b.standby.Store(false)
 	b.row(name, func(swss.FieldValues) bool { return len(b.sender.syslogs()) == 1 })
 	b.del(swss.ConfigDB, schema.CfgSyslogServer, "127.0.0.1")
 	b.row(name, func(row swss.FieldValues) bool { return len(row) == 0 })
 }
 
-// A collector that is named by a flag gets what /metrics says, and its own row with it.
+// A collector that is given by a flag receives the content of /metrics, and the output has its own row.
 func TestOTLPByFlag(t *testing.T) {
 	got := make(chan int, 100)
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -190,7 +191,7 @@ func TestOTLPByFlag(t *testing.T) {
 	})
 }
 
-// Rows of TELEMETRY_CLIENT that do not fit together are told, with what would be right.
+// Inconsistent rows of TELEMETRY_CLIENT are reported, with what would be valid.
 func TestDials(t *testing.T) {
 	good := map[string]map[string]string{
 		"Global":             {"retry_interval": "5"},

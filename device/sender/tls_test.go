@@ -42,7 +42,7 @@ func newAuthority(t *testing.T, name string) *authority {
 	return a
 }
 
-// sign makes a certificate of a template; the first signs itself.
+// sign makes a certificate from a template; the first one is self-signed.
 func (a *authority) sign(template *x509.Certificate) tls.Certificate {
 	a.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -65,14 +65,14 @@ func (a *authority) sign(template *x509.Certificate) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}
 }
 
-// server is the certificate of a server at an address.
+// server returns the configuration of a server with a certificate for an address.
 func (a *authority) server(ip net.IP, from, to time.Time) *tls.Config {
 	cert := a.sign(&x509.Certificate{IPAddresses: []net.IP{ip}, NotBefore: from, NotAfter: to,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
 	return &tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"h2", "http/1.1"}}
 }
 
-// A counter counts the octets that come out of TLS, and the connections that began.
+// A counter counts the octets received over TLS, and the connections that were opened.
 type counter struct {
 	net.Listener
 	octets, begun atomic.Int64
@@ -112,7 +112,7 @@ func (still) Follow(
 	return ctx.Err()
 }
 
-// takers are receivers of each kind, by the scheme of their target: they take whatever comes.
+// takers returns a receiver of each kind, by the scheme of its target. Receivers accept any data.
 func takers(t *testing.T) map[string]func(net.Listener) {
 	overGRPC := func(answers bool) func(net.Listener) {
 		s := grpc.NewServer(grpc.ForceServerCodec(outputs.Raw{}), grpc.UnknownServiceHandler(
@@ -152,8 +152,8 @@ func takers(t *testing.T) map[string]func(net.Listener) {
 	}
 }
 
-// Whatever goes by TLS goes to a receiver with a certificate of a CA that is trusted, for its address and for now. Of
-// any other the output says what is wrong with it, and not an octet is sent.
+// An output with TLS sends only to a receiver with a currently valid certificate of a trusted CA for its address.
+// With any other, the output reports the fault, and sends not a single octet.
 func TestTLS(t *testing.T) {
 	ours, other := newAuthority(t, "ours"), newAuthority(t, "other")
 	local, now := net.IPv4(127, 0, 0, 1), time.Now()
@@ -161,7 +161,7 @@ func TestTLS(t *testing.T) {
 	old := ours.server(local, past, soon)
 	old.MinVersion, old.MaxVersion = tls.VersionTLS10, tls.VersionTLS11
 	servers := []struct {
-		name, want string // what the reason says; "": it is right
+		name, want string // the expected reason; "" means that the certificate is valid
 		conf       *tls.Config
 	}{
 		{"right", "", ours.server(local, past, soon)},

@@ -23,11 +23,11 @@ const (
 	kindDialOut = "dial-out"
 )
 
-// A configuration is the rows that say which outputs there are, as they were last read.
+// A configuration holds the rows that configure outputs, as last read.
 type configuration struct {
 	tables []*swss.Subscriber
 	rows   map[string]map[string]map[string]string // table, key, field
-	fresh  bool                                    // it was never settled by
+	fresh  bool                                    // it was not applied yet
 }
 
 func (s *Sender) configuration(l *swss.Listener) *configuration {
@@ -39,7 +39,8 @@ func (s *Sender) configuration(l *swss.Listener) *configuration {
 	return c
 }
 
-// read takes what has changed, and says whether anything has. What cannot be read stays as it was.
+// read applies the changes since the last call, and reports whether there were any. Rows that cannot be read keep
+// their old content.
 func (c *configuration) read(ctx context.Context) (changed bool) {
 	ctx, cancel := context.WithTimeout(ctx, redisFor)
 	defer cancel()
@@ -59,7 +60,7 @@ func (c *configuration) read(ctx context.Context) (changed bool) {
 	return changed
 }
 
-// fields are those of a row; one that was not read says so.
+// fields returns the fields of a row. For an unread row it returns an error field.
 func fields(item swss.KeyOpFieldsValues) map[string]string {
 	switch {
 	case item.Size == swss.TooMany:
@@ -70,10 +71,10 @@ func fields(item swss.KeyOpFieldsValues) map[string]string {
 	return item.FieldValues()
 }
 
-// most bounds how many outputs there are: each costs a spool.
+// most is the largest number of outputs; each costs a spool.
 const most = 64
 
-// wanted are the outputs that there should be; what rows say that cannot be is noted.
+// wanted returns the outputs that should run, and records the rows that are not valid.
 func (s *Sender) wanted(c *configuration) map[string]spec {
 	s.host = c.rows[schema.CfgDeviceMetadata][schema.MetadataKey]["hostname"]
 	want, was := map[string]spec{}, s.invalid
@@ -129,7 +130,7 @@ func nameOf(kind string, to outputs.Target) string {
 	return kind + "-" + to.Scheme + "-" + to.Host + ":" + to.Port
 }
 
-// otlpTo makes an output of metrics.
+// otlpTo returns a function that makes an output of metrics.
 func otlpTo(to outputs.Target, host string) func(*Sender, spec) *running {
 	return func(s *Sender, _ spec) *running {
 		out := outputs.New(otlp.NewLink(to, s.cfg.TLS), s.cfg.Bounds)
@@ -145,7 +146,7 @@ func otlpTo(to outputs.Target, host string) func(*Sender, spec) *running {
 	}
 }
 
-// measure puts what is read every period into a spool, until ctx ends.
+// measure reads the metrics every period and puts them into a spool, until ctx ends.
 func (s *Sender) measure(ctx context.Context, out *outputs.Output, host string) {
 	tick := time.NewTicker(s.cfg.Period)
 	defer tick.Stop()
@@ -167,7 +168,7 @@ func (s *Sender) measure(ctx context.Context, out *outputs.Output, host string) 
 	}
 }
 
-// switchID is what the switch calls itself in what it stamps; "": that is not known.
+// switchID returns the id of the switch in its stamps, "" if it is unknown.
 func (s *Sender) switchID(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, redisFor)
 	defer cancel()
@@ -178,7 +179,7 @@ func (s *Sender) switchID(ctx context.Context) string {
 	return row["op-switch-id"]
 }
 
-// syslogTo makes an output of messages.
+// syslogTo returns a function that makes an output of messages.
 func syslogTo(to outputs.Target, source, severity string) func(*Sender, spec) *running {
 	return func(s *Sender, _ spec) *running {
 		out := outputs.New(syslog.NewLink(to, source, s.cfg.TLS), s.cfg.Bounds)
@@ -187,12 +188,12 @@ func syslogTo(to outputs.Target, source, severity string) func(*Sender, spec) *r
 	}
 }
 
-// dials are the rows of TELEMETRY_CLIENT.
+// dials holds the rows of TELEMETRY_CLIENT.
 type dials struct {
 	global        schema.TelemetryGlobal
 	destinations  map[string]schema.TelemetryDestinations
 	subscriptions map[string]schema.TelemetrySubscription
-	bad           map[string]error // by the name of what would be an output
+	bad           map[string]error // by the name of the output that is not valid
 }
 
 func newDials(rows map[string]map[string]string) dials {
@@ -219,7 +220,7 @@ func newDials(rows map[string]map[string]string) dials {
 	return d
 }
 
-// spec is the output that a subscription wants.
+// spec returns the output of a subscription.
 func (d dials) spec(name, host string) (spec, error) {
 	sub := d.subscriptions[name]
 	at := schema.CfgTelemetryClient + "|Subscription_" + name
@@ -266,7 +267,7 @@ func (d dials) spec(name, host string) (spec, error) {
 	}, nil
 }
 
-// fails notes why there is nothing to send; nil: there is.
+// fails records why there is nothing to send; nil means that there is.
 func (r *running) fails(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -275,7 +276,7 @@ func (r *running) fails(err error) {
 	}
 }
 
-// bracketed is HOST:PORT as a URL has it.
+// bracketed returns HOST:PORT in the form of a URL.
 func bracketed(hostPort string) string {
 	if a, err := netip.ParseAddrPort(hostPort); err == nil {
 		return a.String()

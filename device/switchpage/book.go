@@ -15,62 +15,62 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// listDrops is the operation that asks for drops.
+// listDrops is the operation that requests drops.
 const listDrops = "list-drops"
 
-// lastDrops is how many drops are shown one by one.
+// lastDrops is how many drops are shown individually.
 const lastDrops = 20
 
-// freshBook is how long the book of drops is shown to others who ask: it takes syncd's time.
+// freshBook is how long the account of drops is cached, since each request costs syncd time.
 const freshBook = 2 * time.Second
 
 // bookWait is the default of Config.BookWait.
 const bookWait = 2 * time.Second
 
-// A bookDesk reads the book of drops.
-type bookDesk struct {
-	turn chan struct{} // who holds it reads
+// A dropReader reads the drop account and caches it.
+type dropReader struct {
+	turn chan struct{} // semaphore of the one reader
 	wait time.Duration
 	at   time.Time
-	last *web.Book // nil: nothing was read
+	last *web.DropAccount // nil means that nothing was read
 }
 
-// read returns the book, for who may ask for it.
-func (d *bookDesk) read(ctx context.Context, r *reader) *web.Book {
+// read returns the account, or an error text if the client may not request it.
+func (d *dropReader) read(ctx context.Context, r *reader) *web.DropAccount {
 	if err := mgmt.LooksOf(r.engine).MayDo(ctx, listDrops); err != nil {
-		return &web.Book{Error: status.Convert(err).Message()}
+		return &web.DropAccount{Error: status.Convert(err).Message()}
 	}
 	select {
 	case d.turn <- struct{}{}:
 		defer func() { <-d.turn }()
 	case <-ctx.Done():
-		return &web.Book{Error: ctx.Err().Error()}
+		return &web.DropAccount{Error: ctx.Err().Error()}
 	}
 	if now := r.now(); d.last == nil || now.Sub(d.at) >= freshBook {
-		book := &web.Book{}
+		book := &web.DropAccount{}
 		wait, cancel := context.WithTimeout(ctx, d.wait)
 		defer cancel()
 		for _, by := range []string{"reason", "port", "rule"} {
 			if err := take(wait, r, by, book); err != nil {
-				book = &web.Book{Error: status.Convert(err).Message()}
+				book = &web.DropAccount{Error: status.Convert(err).Message()}
 				break
 			}
 		}
 		if ctx.Err() != nil {
 			return book
 		}
-		d.last, d.at = book, r.now() // that nobody answers, too: else each who asks waits
+		d.last, d.at = book, r.now() // errors too: otherwise each client would wait
 	}
 	return d.last
 }
 
-// take asks syncd for the drops by reason, port or rule.
-func take(ctx context.Context, r *reader, by string, book *web.Book) error {
+// take requests the drops by reason, port or rule from syncd, and adds them to the account.
+func take(ctx context.Context, r *reader, by string, book *web.DropAccount) error {
 	last := 0
 	if by == "rule" {
 		last = lastDrops
 	}
-	// A name of its own each would stay in STATE_DB for a minute.
+	// A unique name for each request would stay in STATE_DB for a minute.
 	request := fmt.Sprintf(`{"by":%q,"last":%d,"id":"page-%s"}`, by, last, by)
 	text, err := mgmt.LooksOf(r.engine).Look(ctx, listDrops, []byte(request))
 	if err != nil {
@@ -95,15 +95,15 @@ func take(ctx context.Context, r *reader, by string, book *web.Book) error {
 	return fill(book, &a.Answer)
 }
 
-// fill takes what an answer says of all drops, and of the last ones.
-func fill(book *web.Book, a *packettrace.DropsAnswer) (err error) {
+// fill copies the totals and the last drops of an answer.
+func fill(book *web.DropAccount, a *packettrace.DropsAnswer) (err error) {
 	book.Total, book.Kept, book.Forgotten = a.Total, a.Kept, a.Forgotten
 	if book.Since, err = time.Parse(time.RFC3339Nano, a.Since); err != nil {
 		return err
 	}
 	for i := range a.Last {
 		e := &a.Last[i]
-		d := web.Death{In: e.In, Out: e.Out, Reason: e.Why, Text: e.Text, Rule: e.Rule, Flow: e.Flow, Bytes: e.Bytes,
+		d := web.DroppedPacket{In: e.In, Out: e.Out, Reason: e.Why, Text: e.Text, Rule: e.Rule, Flow: e.Flow, Bytes: e.Bytes,
 			Unknown: e.Unknown}
 		if d.Time, err = time.Parse(time.RFC3339Nano, e.Time); err != nil {
 			return err
@@ -122,7 +122,7 @@ func fill(book *web.Book, a *packettrace.DropsAnswer) (err error) {
 	return nil
 }
 
-// lookup is a look into a table in words.
+// lookup returns a table lookup as text.
 func lookup(l packettrace.Lookup) string {
 	words := []string{l.Table, "miss"}
 	if l.Hit {

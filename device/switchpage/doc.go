@@ -1,8 +1,8 @@
-// Package switchpage is the page of one switch, for a browser: what the switch says of itself, read from its databases
-// while somebody looks, behind the same users as gNMI and RESTCONF.
+// Package switchpage serves the page of one switch to a browser. It shows the switch's state, read from its databases
+// on request, to the same users as gNMI and RESTCONF.
 //
-// What one switch cannot know, it says: the ways of flows and packets, and what was lost between two switches, take a
-// collector.
+// The page names data that one switch does not have. The paths of flows and packets, and losses between two switches,
+// require a collector.
 //
-// What belongs here: from rows of databases to what package page shows, and who is let in. Not: how it is shown.
+// What belongs here: the conversion of database rows for package web, and access control. Presentation does not.
 package switchpage

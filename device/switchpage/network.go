@@ -9,12 +9,12 @@ import (
 	"tamtam/swss/schema"
 )
 
-// network is the switch with those who say by LLDP that they are at its ports.
+// network returns the switch with the neighbours that its ports learn by LLDP.
 func (t *tables) network(s *web.Switch) web.Network {
 	return neighbours(s, t.Dump(swss.ApplDB, schema.AppLLDPEntry))
 }
 
-// neighbours is the switch with those who are heard at its ports.
+// neighbours returns the switch with the neighbours at its ports.
 func neighbours(s *web.Switch, heard map[string]swss.FieldValues) web.Network {
 	n := web.Network{
 		Source: "LLDP data of neighbours; devices without LLDP are not here, and losses on the way are not known",
@@ -30,7 +30,7 @@ func neighbours(s *web.Switch, heard map[string]swss.FieldValues) web.Network {
 		if far == "" || far == s.Name {
 			far = "the neighbour at " + port.Name
 		}
-		if other, known := chassis[far]; known && other != id { // another one of that name
+		if other, known := chassis[far]; known && other != id { // another neighbour with the same name
 			far += " (chassis " + cmp.Or(id, "not reported, at "+port.Name) + ")"
 		}
 		if _, known := chassis[far]; !known {
@@ -47,14 +47,14 @@ func neighbours(s *web.Switch, heard map[string]swss.FieldValues) web.Network {
 	return n
 }
 
-// Capabilities of LLDP in the first octet of two, as SONiC writes the bits of SNMP: the first one highest.
+// LLDP capabilities in the first of two octets, as SONiC writes the bits of SNMP: the first one highest.
 const (
 	bridge = 0x20
 	router = 0x08
 )
 
-// neighbor is somebody by what he says that he is: who forwards for others is a switch, of who says nothing it is not
-// known, and all others are hosts.
+// neighbor classifies an LLDP neighbour: a switch if it announces bridging or routing, unknown if it announces
+// nothing, otherwise a host.
 func neighbor(name string, row swss.FieldValues) web.Node {
 	n := web.Node{Name: name}
 	var first, second uint8

@@ -9,7 +9,7 @@ import (
 	"tamtam/swss"
 )
 
-// Who says by LLDP that he forwards for others is a switch; who says nothing may be anything.
+// A neighbour that announces forwarding by LLDP is a switch; one that announces nothing is unknown.
 func TestNeighbor(t *testing.T) {
 	for enabled, want := range map[string]web.Node{
 		"28 00": {}, "20 00": {}, "08 00": {}, "09 00": {}, // bridge, router, router and station
@@ -22,7 +22,7 @@ func TestNeighbor(t *testing.T) {
 	}
 }
 
-// Two neighbours that have one name are two, and one at two ports is one.
+// Two neighbours with one name are two nodes, and one neighbour at two ports is one node.
 func TestNamesakes(t *testing.T) {
 	s := &web.Switch{Name: "leaf1"}
 	heard := map[string]swss.FieldValues{}

@@ -8,8 +8,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Objects returns the configured objects of a switch with what became of them, from STATE_DB: those with a status, and
-// then rows and tables of which parts are not applied.
+// Objects returns the configured objects of a switch with their results from STATE_DB: those with a status, and then
+// rows and tables with unapplied parts.
 func Objects(r *swss.Reading) (list []web.Object) {
 	parts := r.Dump(swss.StateDB, schema.StateUnapplied)
 	for _, t := range schema.StatusTables() {
@@ -28,7 +28,7 @@ func Objects(r *swss.Reading) (list []web.Object) {
 	return list
 }
 
-// objectsOf are those of one table.
+// objectsOf returns the objects of one table.
 func objectsOf(t schema.Table, rows map[string]swss.FieldValues) (list []web.Object) {
 	for _, key := range sortedKeys(rows) {
 		s, err := schema.ParseStatus(t.State, key, rows[key])
@@ -36,11 +36,11 @@ func objectsOf(t schema.Table, rows map[string]swss.FieldValues) (list []web.Obj
 			s.Status = rows[key][t.Status]
 		}
 		if s.Status == "" {
-			continue // others write rows of their own into these tables
+			continue // other programs write their own rows into these tables
 		}
 		o := web.Object{Name: t.Object(key), Status: s.Status, Reason: s.Reason, Since: s.Since}
 		o.Standing = standing(t, s)
-		if err != nil { // the row is not as it should be
+		if err != nil { // the row is malformed
 			o.Standing, o.Reason = web.NotKnown, err.Error()
 		}
 		list = append(list, o)
@@ -48,7 +48,7 @@ func objectsOf(t schema.Table, rows map[string]swss.FieldValues) (list []web.Obj
 	return list
 }
 
-// standing is what a status says; SONiC's words come in both cases.
+// standing returns the meaning of a status. It ignores case, since SONiC's words occur in both.
 func standing(t schema.Table, s schema.Status) web.Standing {
 	is := func(word string) bool { return word != "" && strings.EqualFold(s.Status, word) }
 	switch {
@@ -59,9 +59,10 @@ func standing(t schema.Table, s schema.Status) web.Standing {
 	case is(t.Waiting) || is(t.Off):
 		return web.Waiting
 	case is(t.Unknown):
-		return web.InDoubt
-	case is(schema.StatusFailed), t.Good == schema.ACLActive && is(schema.ACLInactive): // of ACLs, what is refused
+		return web.Suspect
+	// for ACLs, inactive means rejected
+	case is(schema.StatusFailed), t.Good == schema.ACLActive && is(schema.ACLInactive):
 		return web.Failed
 	}
-	return web.NotKnown // a word of somebody else
+	return web.NotKnown // an unknown word of another program
 }

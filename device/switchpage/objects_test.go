@@ -11,8 +11,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// The page lists what no daemon applies: beside the status of a row that has one, and by itself of one without and of a
-// table that the switch does not have.
+// The page lists parts that no daemon applies. They are shown with the status of a row that has one. Rows without
+// status, and tables that the switch does not implement, are listed separately.
 func TestUnappliedObjects(t *testing.T) {
 	r := swsstest.Start(t)
 	state := r.DB(swss.StateDB).Client()
@@ -49,11 +49,11 @@ func TestUnappliedObjects(t *testing.T) {
 	}
 }
 
-// An ACL's words are SONiC's own: one that is refused has failed, as any other object.
+// ACLs use SONiC's own words: a rejected one counts as failed, like any other object.
 func TestStandingOfACLs(t *testing.T) {
 	for status, want := range map[string]web.Standing{
 		schema.ACLActive: web.InForce, schema.ACLInactive: web.Failed, schema.ACLPendingCreation: web.Waiting,
-		schema.ACLUnknown: web.InDoubt, "Sleeping": web.NotKnown,
+		schema.ACLUnknown: web.Suspect, "Sleeping": web.NotKnown,
 	} {
 		seen := 0
 		for _, table := range schema.StatusTables() {

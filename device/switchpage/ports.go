@@ -12,21 +12,21 @@ import (
 	"tamtam/swss/schema"
 )
 
-// ports are those of the switch, with what was counted at them, and those that are configured and were refused: of
-// these nothing is known but what is wanted.
+// ports returns the ports of the switch with their counters. It includes ports that are configured but were rejected,
+// of which only the configuration is known.
 func (t *tables) ports() (list []web.Port) {
 	rows, names := t.Dump(swss.ConfigDB, schema.CfgPort), t.Row(swss.CountersDB, schema.CountersPortNameMap, "")
 	if t.Err() != nil {
 		return nil
 	}
 	for _, row := range rows {
-		delete(row, "speed") // it is none of a port that is not there
+		delete(row, "speed") // a port that does not exist has none
 		delete(row, schema.FieldOperStatus)
 	}
 	maps.Copy(rows, t.Dump(swss.ApplDB, schema.AppPort))
 	var keys []string
 	for _, name := range sortedKeys(rows) {
-		if !strings.HasPrefix(name, "Ethernet") { // SONiC's marks that all are there
+		if !strings.HasPrefix(name, "Ethernet") { // SONiC's marks that all ports exist
 			continue
 		}
 		p := web.Port{Name: name, Oper: rows[name][schema.FieldOperStatus], Admin: rows[name]["admin_status"]}
@@ -42,8 +42,8 @@ func (t *tables) ports() (list []web.Port) {
 	return list
 }
 
-// counters returns those of a row by their columns, such as "in bytes", and packets as "in". It leaves out unknown
-// ones.
+// counters returns the counters of a row by their columns, such as "in bytes"; packets are called "in". It leaves out
+// unknown counters.
 func counters(row swss.FieldValues) map[string]uint64 {
 	c := map[string]uint64{}
 	for _, s := range schema.PortStatistics() {
@@ -54,24 +54,24 @@ func counters(row swss.FieldValues) map[string]uint64 {
 	return c
 }
 
-// How loads are found: from two readings of the counters, which lie that long apart at most.
+// A load is computed from two readings of the counters, at most mostApart apart.
 const (
 	mostApart = 15 * time.Second
-	overhead  = 8 + 12 // bytes of a frame on the wire beside what is counted: preamble and least gap
+	overhead  = 8 + 12 // bytes of a frame on the wire that are not counted: preamble and minimum gap
 )
 
-// loads remembers counters of ports, of the syncd that polls them.
+// loads remembers the counters of ports, as long as the same syncd polls them.
 type loads struct{ past []sample }
 
-// A sample is the counters of all ports at a time.
+// A sample holds the counters of all ports at one time.
 type sample struct {
 	at    time.Time
 	old   time.Duration // how much older than that they may be
-	by    string        // who polled them; "": nobody vouches for that
+	by    string        // the syncd that polled them; "" means that this is unknown
 	ports map[string]web.Port
 }
 
-// add tells ports their load since an earlier reading, and remembers this one.
+// add sets the ports' load since an earlier reading, and remembers this reading.
 func (l *loads) add(s sample, ports []web.Port) {
 	l.past = slices.DeleteFunc(l.past, func(was sample) bool { return was.by != s.by || s.at.Sub(was.at) > mostApart })
 	if s.by == "" {
@@ -81,7 +81,7 @@ func (l *loads) add(s sample, ports []web.Port) {
 		base := &l.past[0]
 		for i := range ports {
 			p, was := &ports[i], base.ports[ports[i].Name]
-			if was.Mbps != p.Mbps { // a part of it is of another rate
+			if was.Mbps != p.Mbps { // a part of it is at another rate
 				continue
 			}
 			over := span{s.at.Sub(base.at), base.old, s.old}
@@ -95,24 +95,24 @@ func (l *loads) add(s sample, ports []web.Port) {
 	l.past = append(l.past, s)
 }
 
-// sample is one at now, without its counters, which are read after it. The switch polls its counters every now and
-// then: so what is read is up to that old, and as much older as nothing was heard of syncd.
+// sample returns a sample for now without its counters, which are read later. The switch polls its counters
+// periodically, so they may be up to one period old, plus the time since syncd's last beat.
 func (t *tables) sample(now time.Time) (s sample) {
 	s.at = now
 	every, why := t.polled()
 	if why != "" {
 		return s
 	}
-	syncd, silent, heard := t.heard("syncd")
+	syncd, silent, heard := t.received("syncd")
 	if !heard || syncd[schema.HealthState] != schema.HealthReady {
 		return s
 	}
-	s.old = every + every/2 + silent // it is not to the millisecond
+	s.old = every + every/2 + silent // timers are not accurate to the millisecond
 	s.by = syncd[schema.HealthOwner] + " " + syncd[schema.HealthSince]
 	return s
 }
 
-// polled is how often the counters of ports are; or why they are not, or that is not known.
+// polled returns the polling period of the ports' counters, or why it is unknown or they are not polled.
 func (t *tables) polled() (every time.Duration, why string) {
 	return polledBy(t.Dump(swss.ConfigDB, schema.CfgFlexCounter))
 }
@@ -134,16 +134,16 @@ func polledBy(rows map[string]swss.FieldValues) (every time.Duration, why string
 	return every, ""
 }
 
-// A span is the time between two readings of counters, which were up to that old at its begin and at its end.
+// A span is the time between two readings of counters, with their largest ages at its start and end.
 type span struct{ length, first, last time.Duration }
 
-// loadOf is the load of a port over a time; nil: not known.
+// loadOf returns the load of a port over a time, nil if it is unknown.
 func loadOf(p *web.Port, was map[string]uint64, way string, over span) *web.Load {
 	var bits float64
 	for name, each := range map[string]float64{way + " bytes": 8, way: 8 * overhead} {
 		before, had := was[name]
 		now, has := p.Counters[name]
-		if !had || !has || now < before { // it began anew
+		if !had || !has || now < before { // the counter was reset
 			return nil
 		}
 		bits += each * float64(now-before)

@@ -11,18 +11,18 @@ import (
 	"tamtam/swss"
 )
 
-// The load of a port lies between the bounds that are told, whenever the switch had polled its counters; and nothing is
-// told of counters that began anew, are not there, or were read too close to each other.
+// The load of a port lies within the reported bounds, whenever the switch polled its counters. No load is reported
+// for counters that were reset, are missing, or were read too close together.
 func TestLoads(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 2000}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		age := func() time.Duration { return time.Duration(10+r.IntN(4000)) * time.Millisecond }
 		rate, load := float64(1000+r.IntN(100_000)), 0.01+0.98*r.Float64() // Mb/s
 		size := float64(64 + r.IntN(9000))
-		frames := func(at time.Duration) uint64 { // those that have come by then
+		frames := func(at time.Duration) uint64 { // those that have arrived by then
 			return uint64(load * rate * 1e6 * at.Seconds() / (8 * (size + overhead)))
 		}
-		polled := func(at, old time.Duration) map[string]uint64 { // up to that before
+		polled := func(at, old time.Duration) map[string]uint64 { // up to that much earlier
 			n := frames(at - time.Duration(r.Int64N(int64(old))))
 			return map[string]uint64{"in": n, "in bytes": uint64(size) * n}
 		}
@@ -37,7 +37,8 @@ func TestLoads(t *testing.T) {
 			}
 			return
 		}
-		one := 8 * (size + overhead) / (rate * 1e6 * (over.length - over.last).Seconds()) // a frame more or less
+		// the load of one frame more or less
+		one := 8 * (size + overhead) / (rate * 1e6 * (over.length - over.last).Seconds())
 		if got == nil || load < got.Low-one || load > got.High+one || got.Low > got.High || got.High > 1 {
 			t.Errorf("load %.3f over %v: %+v", load, over, got)
 		}
@@ -52,7 +53,7 @@ func TestLoads(t *testing.T) {
 	})
 }
 
-// Counters of one syncd are not compared with those of another, nor with what nobody vouches for: they may stand still.
+// Counters of one syncd are not compared with those of another, or of an unknown one: they may stand still.
 func TestLoadsOfOneSyncd(t *testing.T) {
 	var l loads
 	at, sent := time.Unix(0, 0), uint64(0)
@@ -69,7 +70,7 @@ func TestLoadsOfOneSyncd(t *testing.T) {
 	}
 }
 
-// What was counted at another rate is no part of this one.
+// Frames that were counted at another rate are not part of the load at this rate.
 func TestLoadsOfOneRate(t *testing.T) {
 	var l loads
 	at, sent := time.Unix(0, 0), uint64(0)
@@ -87,7 +88,7 @@ func TestLoadsOfOneRate(t *testing.T) {
 	}
 }
 
-// Counters that nobody polls are told as such.
+// Counters that are not polled are reported as such.
 func TestPolled(t *testing.T) {
 	for _, tt := range []struct {
 		row   swss.FieldValues

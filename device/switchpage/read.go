@@ -15,21 +15,21 @@ import (
 	"tamtam/swss/schema"
 )
 
-// fresh is how long what was read is shown to others who ask.
+// fresh is how long a reading is cached.
 const fresh = time.Second
 
-// A reader reads what the switch says of itself. It implements what the page asks for.
+// A reader reads the state of the switch from the databases. It implements the interfaces that the page requires.
 type reader struct {
 	engine *mgmt.Server
 	redis  *swss.Redis
 	now    func() time.Time
-	turn   chan struct{} // who holds it reads
+	turn   chan struct{} // semaphore of the one reader
 	loads  loads
-	last   *reading // nil: nothing was read
-	book   bookDesk
+	last   *reading // nil means that nothing was read
+	book   dropReader
 }
 
-// A reading is what the databases had at a time.
+// A reading is the content of the databases at one time.
 type reading struct {
 	at       time.Time
 	one      web.Switch
@@ -39,10 +39,10 @@ type reading struct {
 
 func newReader(cfg Config) *reader {
 	return &reader{engine: cfg.Engine, redis: cfg.Redis, now: cfg.Now, turn: make(chan struct{}, 1),
-		book: bookDesk{turn: make(chan struct{}, 1), wait: cfg.BookWait}}
+		book: dropReader{turn: make(chan struct{}, 1), wait: cfg.BookWait}}
 }
 
-// read returns what the databases have, or had less than a second ago.
+// read returns the content of the databases, at most one second old.
 func (r *reader) read(ctx context.Context) (*reading, error) {
 	select {
 	case r.turn <- struct{}{}:
@@ -71,7 +71,7 @@ func (r *reader) read(ctx context.Context) (*reading, error) {
 	return x, nil
 }
 
-// Switches implements web.Switches: the switch, with the book of drops for who may ask for it.
+// Switches implements web.Switches. It returns the switch, with the account of drops for clients that may request it.
 func (r *reader) Switches(ctx context.Context) ([]web.Switch, error) {
 	x, err := r.read(ctx)
 	if err != nil {
@@ -103,10 +103,10 @@ func (r *reader) Each(ctx context.Context, _, _ int64, yield func(*result.Batch)
 	return nil
 }
 
-// tables reads what the page has of the databases.
+// tables reads the parts of the databases that the page shows.
 type tables struct{ *swss.Reading }
 
-// one reads what the page has of the switch, but for the book of its drops and the load of its ports.
+// one reads the state of the switch, except for the account of drops and the load of its ports.
 func (t *tables) one(now time.Time) web.Switch {
 	s := web.Switch{Read: now, Name: cmp.Or(t.Dump(swss.ConfigDB, schema.CfgDeviceMetadata)["localhost"]["hostname"],
 		"switch")}
@@ -118,15 +118,15 @@ func (t *tables) one(now time.Time) web.Switch {
 	return s
 }
 
-// troubles are the alarms of the switch, daemons that are silent, for as long as that is no alarm yet, and counters
-// that stand still.
+// troubles returns the alarms of the switch, daemons without beats for which there is no alarm yet, and counters that
+// are not polled.
 func (t *tables) troubles() (list []string) {
 	alarms := t.Dump(swss.StateDB, schema.StateAlarm)
 	for _, id := range sortedKeys(alarms) {
 		list = append(list, "alarm "+id+": "+cmp.Or(alarms[id][schema.AlarmText], "it gives no reason"))
 	}
 	for _, daemon := range []string{"tammgrd", "orchagent", "syncd"} {
-		if _, _, heard := t.heard(daemon); heard || alarms[daemon+"-silent"] != nil || t.Err() != nil {
+		if _, _, heard := t.received(daemon); heard || alarms[daemon+"-silent"] != nil || t.Err() != nil {
 			continue
 		}
 		list = append(list, fmt.Sprintf("%s has not reported for %v: its data may be older", daemon,
@@ -138,10 +138,10 @@ func (t *tables) troubles() (list []string) {
 	return list
 }
 
-// heard is what a daemon says of itself, and how long ago; false: it says nothing any more.
-func (t *tables) heard(daemon string) (row swss.FieldValues, silent time.Duration, ok bool) {
+// received returns a daemon's row, and the time since its last beat. It returns false if the row has expired.
+func (t *tables) received(daemon string) (row swss.FieldValues, silent time.Duration, ok bool) {
 	row, left := t.RowFor(swss.StateDB, schema.StateHealth, daemon)
-	// A row that has longer to live is from before the clock of Redis' host was set back.
+	// A row with a longer time to live is from before the clock of Redis' host was set back.
 	ok = t.Err() == nil && len(row) > 0 && left <= schema.HealthLife
 	return row, schema.HealthLife - max(left, 0), ok
 }

@@ -14,14 +14,15 @@ import (
 	"tamtam/swss"
 )
 
-// Config says of which switch the page is, and where.
+// Config describes the switch of the page, and the page's address.
 type Config struct {
 	Engine *mgmt.Server
 	Redis  *swss.Redis
 	Addr   string // TCP, "host:port"
-	// Now tells the time. Default: time.Now.
+	// Now returns the time. Default: time.Now.
 	Now func() time.Time
-	// BookWait bounds the time until syncd says what was dropped: where it hangs, the page has all else yet. Default: 2 s.
+	// BookWait is how long the page waits for syncd's account of drops. If syncd hangs, the rest is shown. Default: 2
+	// s.
 	BookWait time.Duration
 	Log      *slog.Logger
 }
@@ -31,11 +32,11 @@ type Server struct {
 	engine *mgmt.Server
 	page   *web.Page
 	web    *auth.Web
-	local  bool // nobody logs in, and only this machine reaches it
+	local  bool // there is no login, and only this machine can connect
 }
 
-// New returns a server that already listens but answers only once Serve runs. It speaks TLS as RESTCONF does, but where
-// nobody logs in and nobody else can listen.
+// New returns a server that already listens but answers only once Serve runs. It uses TLS like RESTCONF, unless there
+// is no login and it listens only for this machine.
 func New(cfg Config) (*Server, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -76,7 +77,7 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// lacks says what one switch cannot know.
+// lacks returns the pages that one switch cannot fill, each with the reason.
 func lacks() map[string]string {
 	const several = "it is joined from the reports of several switches, and this is the page of one. "
 	collector := "A collector has it: tamtam-collectd."
@@ -87,7 +88,7 @@ func lacks() map[string]string {
 	}
 }
 
-// URL is where a browser finds the page; "" of none.
+// URL returns the address for a browser, "" if there is no server.
 func (s *Server) URL() string {
 	if s == nil {
 		return ""
@@ -109,7 +110,7 @@ func (s *Server) Close() { s.web.Close() }
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.page.ServeHTTP(w, r) }
 
-// enter lets those in who are users of the switch and may see what the page shows.
+// enter admits users of the switch that may see the content of the page.
 func (s *Server) enter(r *http.Request) (context.Context, func(), error) {
 	if s.local && !door.OfThisMachine(r.Host) {
 		return nil, nil, door.Misdirected()

@@ -15,7 +15,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// marking are the sessions of alternate marking.
+// marking returns the sessions of alternate marking.
 func (t *tables) marking() (list []web.MarkingSession) {
 	flows, counters := t.Dump(swss.ApplDB, schema.AppTAMAltMark), t.Dump(swss.CountersDB, schema.CountersAltMark)
 	past := t.Dump(swss.CountersDB, schema.CountersAltMarkPast)
@@ -49,7 +49,7 @@ func namesIn(a, b map[string]swss.FieldValues) []string {
 	return sortedKeys(all)
 }
 
-// periods are the last ones of a session, the latest first.
+// periods returns the last periods of a session, the latest first.
 func periods(session string, row swss.FieldValues) (list []web.MarkingPeriod) {
 	for field, text := range row {
 		p, err := schema.ParseAltMarkPeriod(session, field, text)
@@ -82,7 +82,7 @@ func periodOf(p altmark.Period) web.MarkingPeriod {
 	}
 }
 
-// stamping are the sessions of tail-stamping.
+// stamping returns the sessions of tail-stamping.
 func (t *tables) stamping() (list []web.StampingSession) {
 	flows, rows := t.Dump(swss.ApplDB, schema.AppTAMTailStamp), t.Dump(swss.CountersDB, schema.CountersTailStamp)
 	for _, name := range namesIn(flows, rows) {
@@ -109,10 +109,10 @@ func (t *tables) stamping() (list []web.StampingSession) {
 	return list
 }
 
-// inWords is what a page calls a counter, by the path of its leaf.
+// inWords returns a counter's name on the page, from the path of its leaf.
 func inWords(f schema.Field) string { return strings.NewReplacer("-", " ", "/", ": ").Replace(f.Leaf) }
 
-// stampedColumns are the counters of tail-stamping.
+// stampedColumns returns the names of tail-stamping's counters.
 func stampedColumns() (list []string) {
 	for _, f := range schema.CountersIn(schema.CountersTailStamp) {
 		list = append(list, inWords(f))
@@ -120,8 +120,8 @@ func stampedColumns() (list []string) {
 	return list
 }
 
-// sketches are the answers of FlyMon's tasks, of their last epoch each. What is missing in them is told as a trouble of
-// the switch.
+// sketches returns the results of FlyMon's tasks, of the last epoch of each. Missing results are added to the
+// troubles of the switch.
 func (t *tables) sketches(s *web.Switch) (list []result.Sketch) {
 	results := t.Dump(swss.CountersDB, schema.CountersFlyMonResult)
 	flows := t.Dump(swss.CountersDB, schema.CountersFlyMonFlows)
@@ -154,7 +154,7 @@ func (t *tables) sketches(s *web.Switch) (list []result.Sketch) {
 	return append(list, t.answers(s)...)
 }
 
-// parsed reads the fields of a row, and passes those that cannot be read to wrong.
+// parsed parses the fields of a row, and passes those that cannot be parsed to wrong.
 func parsed[E any](
 	row swss.FieldValues, parse func(string) (E, error), wrong func(field string, err error),
 ) map[string]E {
@@ -169,7 +169,7 @@ func parsed[E any](
 	return all
 }
 
-// Sketches are the estimates of a task, of its epoch, its flows and its heavy changers, as rows.
+// Sketches returns the estimates of a task for its epoch, its flows and its heavy changers, as rows.
 func Sketches(
 	name, task string, when int64, metrics, flows map[string]flymon.Estimate, changes map[string]flymon.Change,
 ) (list []result.Sketch) {
@@ -184,7 +184,7 @@ func Sketches(
 	return list
 }
 
-// answers are those to queries.
+// answers returns the answers to queries.
 func (t *tables) answers(s *web.Switch) (list []result.Sketch) {
 	rows := t.Dump(swss.CountersDB, schema.CountersFlyMonAnswer)
 	for _, query := range sortedKeys(rows) {
@@ -200,7 +200,7 @@ func (t *tables) answers(s *web.Switch) (list []result.Sketch) {
 	return list
 }
 
-// sketch is an estimate as a row.
+// sketch returns an estimate as a row.
 func sketch(name, task, key string, when int64, e flymon.Estimate) result.Sketch {
 	lower, upper := e.Bounds()
 	s := result.Sketch{Time: when, Switch: name, Task: task, Key: key, Estimate: e.Value, Low: e.Lower, High: e.Upper,

@@ -19,23 +19,24 @@ import (
 	"tamtam/swss"
 )
 
-// itemTime bounds the collection of one file of the archive.
+// itemTime is the time limit for the collection of one file of the archive.
 const itemTime = 30 * time.Second
 
 // An Item is one file of the archive.
 type Item struct {
-	Name    string
-	Collect func(ctx context.Context) (text []byte, note string, err error) // both may be there: a part
+	Name string
+	// Collect may return both text and err, for a partial file.
+	Collect func(ctx context.Context) (text []byte, note string, err error)
 }
 
-// A Config says what is packed.
+// A Config describes the content of the archive.
 type Config struct {
 	Doctor doctor.Config
 	Tails  []string // files whose ends are packed: recordings and logs
 	More   []Item
 }
 
-// A Manifest says what is in the archive, and what is not.
+// A Manifest lists the files in the archive, and those that could not be collected.
 type Manifest struct {
 	Time    time.Time `json:"time"`
 	Version string    `json:"version"`
@@ -44,26 +45,26 @@ type Manifest struct {
 	Failed  []Failure `json:"failed"`
 }
 
-// A File is one of the archive.
+// A File is a file of the archive.
 type File struct {
 	Name  string `json:"name"`
 	Bytes int    `json:"bytes"`
 	Note  string `json:"note,omitempty"` // what was cut
 }
 
-// A Failure is what could not be collected.
+// A Failure describes a file that could not be collected.
 type Failure struct {
 	Name  string `json:"name"`
 	Error string `json:"error"`
 }
 
-// Save writes the archive to a file, which only its owner may read; whole or not at all.
+// Save writes the archive to a file atomically. Only its owner may read the file.
 func Save(ctx context.Context, path string, cfg Config) (Manifest, error) {
 	f, err := os.CreateTemp(filepath.Dir(path), ".techsupport-*") // mode 0600
 	if err != nil {
 		return Manifest{}, err
 	}
-	defer os.Remove(f.Name()) // there is none after the rename
+	defer os.Remove(f.Name()) // has no effect after the rename
 	m, err := Write(ctx, f, cfg)
 	if err == nil {
 		err = f.Sync()
@@ -99,15 +100,15 @@ func Write(ctx context.Context, w io.Writer, cfg Config) (Manifest, error) {
 	return c.manifest, c.pack(w)
 }
 
-// A collection is the archive as it grows.
+// A collection is the archive under construction.
 type collection struct {
 	manifest Manifest
 	files    map[string][]byte
 	secrets  secrets
-	mostKeys int // of one database
+	mostKeys int // limit for one database
 }
 
-// learnUsers makes the passwords of the users secrets. The file itself is not packed.
+// learnUsers adds the users' passwords to the secrets. The file itself is not packed.
 func (c *collection) learnUsers(name string) {
 	if name == "" {
 		return
@@ -131,7 +132,7 @@ func (c *collection) failed(name string, err error) {
 	c.manifest.Failed = append(c.manifest.Failed, Failure{name, swss.Why(err)})
 }
 
-// collect adds a file. What does not come in time is left behind.
+// collect adds a file. After a time limit it abandons the file.
 func (c *collection) collect(ctx context.Context, item Item) {
 	text, note, err := bounded(ctx, item)
 	if err != nil {
@@ -178,7 +179,7 @@ func (c *collection) doctor(ctx context.Context, cfg doctor.Config) {
 	c.add("doctor.json", encode(report), "")
 }
 
-// encode is JSON for people; what is encoded here can be.
+// encode returns indented JSON; all values passed to it can be encoded.
 func encode(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

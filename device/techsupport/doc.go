@@ -1,4 +1,4 @@
-// Package techsupport packs what is to be known of an installation into one archive, for those who were not there:
-// databases, what Redis and the daemons say, what the doctor finds, facts of the machine. Secrets are left out, and
-// what could not be collected is said in its manifest.
+// Package techsupport packs the facts about an installation into one archive, for people without access to it. It
+// collects databases, reports of Redis and the daemons, the doctor's findings, and facts about the machine. Secrets are
+// omitted, and the manifest lists items that could not be collected.
 package techsupport

@@ -11,10 +11,10 @@ import (
 	"runtime/debug"
 )
 
-// mostTail is how much of the end of a file is packed.
+// mostTail is how many bytes of the end of a file are packed.
 const mostTail = 1 << 20
 
-// hostFiles are what the kernel and the system say of themselves.
+// hostFiles lists files in which the kernel and the system describe themselves.
 var hostFiles = []string{
 	"/proc/version", "/proc/uptime", "/proc/loadavg", "/proc/meminfo", "/proc/self/limits", "/proc/self/cgroup",
 	"/proc/net/dev", "/etc/os-release",
@@ -34,7 +34,7 @@ func hostItems() []Item {
 	return list
 }
 
-// tailItems are the ends of files; their number keeps those of one name apart.
+// tailItems returns the ends of files; a number distinguishes files of the same name.
 func tailItems(names []string) []Item {
 	var list []Item
 	for i, name := range names {
@@ -65,7 +65,7 @@ func tail(name, path string) Item {
 			}
 		}
 		text, err := io.ReadAll(io.LimitReader(f, mostTail))
-		if note != "" { // a line whose beginning is cut may be a secret without its name
+		if note != "" { // a truncated first line may be a secret without its name
 			_, text, _ = bytes.Cut(text, []byte("\n"))
 		}
 		return text, note, err

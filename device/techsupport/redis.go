@@ -14,20 +14,20 @@ import (
 	"tamtam/swss"
 )
 
-// Limits of what is packed of one database.
+// Limits of the packed content of one database.
 const (
 	mostScanned = 500_000
 	mostKeys    = 20_000
 	mostBytes   = 16 << 20
-	mostValue   = 1 << 20 // bytes that Redis holds of one key
-	atOnce      = 200     // keys, between two looks at what there is
+	mostValue   = 1 << 20 // bytes in Redis for one key
+	atOnce      = 200     // keys in one batch
 )
 
-// A word is text that may be anything: what is not UTF-8 is quoted as Go does, in an object of its own. So the secrets
-// in it can be found, as they could not in base64.
+// A word is arbitrary text. Text that is not UTF-8 is quoted as in Go, in an object of its own. So its secrets can be
+// found, unlike in base64.
 type word string
 
-// MarshalJSON writes text as a string, else {"quoted": "..."}.
+// MarshalJSON encodes UTF-8 text as a string, other text as {"quoted": "..."}.
 func (w word) MarshalJSON() ([]byte, error) {
 	if utf8.ValidString(string(w)) {
 		return json.Marshal(string(w))
@@ -47,10 +47,10 @@ type record struct {
 	Type   string `json:"type"`
 	Fields []pair `json:"fields,omitempty"` // of a hash
 	Items  []word `json:"items,omitempty"`  // of a list or set; the value of a string
-	Note   string `json:"note,omitempty"`   // why the value is not here
+	Note   string `json:"note,omitempty"`   // why the value is missing
 }
 
-// redis adds what the server says, and the databases.
+// redis adds the server's information and the databases.
 func (c *collection) redis(ctx context.Context, r *swss.Redis, cfg doctor.Config) {
 	short, cancel := context.WithTimeout(ctx, cfg.Timeout)
 	defer cancel()
@@ -67,7 +67,7 @@ func (c *collection) redis(ctx context.Context, r *swss.Redis, cfg doctor.Config
 		where := cfg.Redis.Databases[name]
 		if where.Instance == cfg.Redis.Databases[swss.ConfigDB].Instance {
 			if numbers[d.ID()] {
-				continue // FLEX_COUNTER_DB and PFC_WD_DB are one
+				continue // FLEX_COUNTER_DB and PFC_WD_DB are one database
 			}
 			numbers[d.ID()] = true
 		}
@@ -112,11 +112,11 @@ func (c *collection) serverItems(r *swss.Redis) []Item {
 	}
 }
 
-// database dumps a database, the first keys by name where there are too many.
+// database dumps a database. If it has too many keys, it dumps the first by name.
 func (c *collection) database(ctx context.Context, d *swss.DB) (text []byte, note string, err error) {
 	keys, all, err := scan(ctx, d)
 	if err != nil && strings.Contains(err.Error(), "DB index is out of range") {
-		return nil, "", nil // there is no such database; whether one is missed, the doctor says
+		return nil, "", nil // there is no such database; the doctor reports whether it is needed
 	}
 	if err != nil || len(keys) == 0 {
 		return nil, "", err
@@ -152,7 +152,7 @@ func scan(ctx context.Context, d *swss.DB) (keys []string, all bool, err error) 
 			return nil, false, err
 		}
 		for _, key := range some {
-			seen[key] = true // SCAN may say one twice
+			seen[key] = true // SCAN may return a key twice
 		}
 		if at = next; at == 0 || len(seen) >= mostScanned {
 			return slices.Sorted(maps.Keys(seen)), at == 0, nil
@@ -170,14 +170,14 @@ func read(ctx context.Context, d *swss.DB, keys []string) ([]record, error) {
 			return list, err
 		}
 		rec.Type = kind
-		// The embedded server does not say how large a key is.
+		// The embedded server does not report the size of a key.
 		if size, err := d.Client().MemoryUsage(ctx, key, 0).Result(); err == nil && size > mostValue {
 			rec.Note = fmt.Sprintf("left out: %d bytes", size)
 		} else if err := value(ctx, d, &rec); err != nil {
 			if ctx.Err() != nil {
 				return list, err
 			}
-			rec.Note = err.Error() // it has become another type meanwhile
+			rec.Note = err.Error() // its type has changed meanwhile
 		}
 		list = append(list, rec)
 	}
@@ -216,7 +216,7 @@ func value(ctx context.Context, d *swss.DB, rec *record) (err error) {
 	return err
 }
 
-// redact hides the secrets of a record, and returns how many bytes it has.
+// redact hides the secrets of a record, and returns its size in bytes.
 func (c *collection) redact(d *swss.DB, rec *record) int {
 	table, key, _ := strings.Cut(string(rec.Key), d.Separator())
 	if hidden := c.secrets.keyOf(table, key); hidden != key {

@@ -10,19 +10,19 @@ import (
 
 const (
 	hiddenText  = "<secret>"
-	leastSecret = 4 // a shorter value is everywhere
+	leastSecret = 4 // shorter values occur everywhere
 )
 
-// words are parts of the names of fields that hold secrets in SONiC's databases and in Redis' settings: TACPLUS and
-// RADIUS passkey, LDAP bind_password, SNMP_USER_*_PASSWORD, BGP auth_password, MACSEC_PROFILE primary_cak and SAI's
-// SAK, AUTH_KEY and SALT, requirepass, masterauth, tls-key-file-pass.
+// words matches parts of the names of fields with secrets in SONiC's databases and in Redis' settings. Examples are
+// TACPLUS and RADIUS passkey, LDAP bind_password, SNMP_USER_*_PASSWORD, BGP auth_password, MACSEC_PROFILE primary_cak
+// and SAI's SAK, AUTH_KEY and SALT, requirepass, masterauth, tls-key-file-pass.
 const words = `passkey|passwd|password|passphrase|secret|credential|token|private_?key|auth_?key|auth_?pass|` +
 	`requirepass|masterauth|file-pass|snmp_?\w*community|(?:primary|fallback)_cak|_psk|attr_sak|attr_salt`
 
 var (
 	secretField = regexp.MustCompile(`(?i)(?:` + words + `)|^(?:community|cak|sak|salt|psk)$`)
-	// In lines of text: a field, what stands between it and its value, the value, in quotes or bare. The quotes stay,
-	// also those that JSON has escaped.
+	// In lines of text: a field, the characters between it and its value, and the value, in quotes or bare. The
+	// quotes stay, also those that JSON has escaped.
 	head       = `(?i)([\w-]*(?:` + words + `)[\w-]*\\*"?[ \t]*[:=|, \t][ \t]*`
 	quotedText = regexp.MustCompile(head + `\\*")([^"\\\n]+)`)
 	secretText = regexp.MustCompile(head + `)([^\s"\\|,}\]]+)`)
@@ -30,10 +30,10 @@ var (
 	keyEnd     = regexp.MustCompile(`(?s)\A.*-----END [A-Z ]*PRIVATE KEY-----`)
 )
 
-// secrets are values that must not leave the machine.
+// secrets holds values that must not leave the machine.
 type secrets struct{ values []string }
 
-// learn makes a value a secret wherever it stands, also as JSON writes it.
+// learn makes a value a secret wherever it occurs, also in JSON's escaped form.
 func (s *secrets) learn(value string) {
 	if len(value) < leastSecret || value == hiddenText {
 		return
@@ -46,7 +46,7 @@ func (s *secrets) learn(value string) {
 	}
 }
 
-// known replaces the secrets that are known.
+// known replaces the known secrets in a text.
 func (s *secrets) known(text string) string {
 	pairs := make([]string, 0, 2*len(s.values))
 	for _, v := range s.values {
@@ -55,7 +55,7 @@ func (s *secrets) known(text string) string {
 	return strings.NewReplacer(pairs...).Replace(text) // in one pass: there may be thousands
 }
 
-// sort puts the longest first: one may be a part of another.
+// sort puts the longest first, since one may be a part of another.
 func (s *secrets) sort() {
 	slices.SortFunc(s.values, func(a, b string) int {
 		if d := len(b) - len(a); d != 0 {
@@ -66,7 +66,7 @@ func (s *secrets) sort() {
 	s.values = slices.Compact(s.values)
 }
 
-// hide replaces secrets in text: those that are known, what stands behind a field's name, private keys.
+// hide replaces secrets in text: known ones, values that follow a field's name, and private keys.
 func (s *secrets) hide(text []byte) []byte {
 	s.sort()
 	text = privateKey.ReplaceAll(text, []byte(hiddenText))
@@ -88,7 +88,7 @@ func (s *secrets) row(table string, fields []pair) {
 	}
 }
 
-// keyOf hides a key that is a secret itself.
+// keyOf hides a key that is itself a secret.
 func (s *secrets) keyOf(table, key string) string {
 	if table == "SNMP_COMMUNITY" && key != "" {
 		s.learn(key)

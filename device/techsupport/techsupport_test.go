@@ -30,7 +30,7 @@ func config(t *testing.T, addr string) Config {
 		Version: "v1", Now: func() time.Time { return now }}}
 }
 
-// open returns the files of an archive, and checks what is the same of all.
+// open returns the files of an archive, and checks their common properties.
 func open(t *testing.T, archive []byte) map[string]string {
 	t.Helper()
 	zip, err := gzip.NewReader(bytes.NewReader(archive))
@@ -67,7 +67,7 @@ func manifest(t *testing.T, files map[string]string) Manifest {
 	return m
 }
 
-// No secret of an installation is in the archive, wherever it stands; every other value is.
+// No secret of an installation is in the archive, wherever it occurs; every other value is.
 func TestSecretsAreLeftOut(t *testing.T) {
 	server := swsstest.StartServer(t)
 	r := server.Open()
@@ -86,7 +86,7 @@ func TestSecretsAreLeftOut(t *testing.T) {
 	set(swss.ConfigDB, "BGP_NEIGHBOR|10.0.0.2", "auth_password", "PLANT09")
 	set(swss.ConfigDB, "SNMP_TRAP_CONFIG|v1", "Community", "PLANT10")
 	set(swss.ASICDB, "ASIC_STATE:SAI_OBJECT_TYPE_MACSEC_SA:oid:0x1", "SAI_MACSEC_SA_ATTR_SAK", "PLANT11")
-	// Far from its field, in what is dumped before the field is seen, and in what is no text.
+	// Far from its field, in dumps that precede the field, and in bytes that are not text.
 	set(swss.ApplDB, "NOTE:a", "text", "it was PLANT02 once", "raw", "\xff PLANT06 \xfe")
 	if err := r.DB(swss.ASICDB).Client().LPush(t.Context(), "ASIC_STATE_KEY_VALUE_OP_QUEUE",
 		`["SAI_MACSEC_SA_ATTR_AUTH_KEY","PLANT12","SAI_X","kept"]`).Err(); err != nil {
@@ -160,7 +160,7 @@ func TestSecretsAreLeftOut(t *testing.T) {
 	}
 }
 
-// Without Redis there is an archive that says so; twice the same is the same.
+// Without Redis, the archive reports that. Two runs give the same bytes.
 func TestArchiveWithoutRedis(t *testing.T) {
 	cfg := config(t, "127.0.0.1:1")
 	cfg.Tails = []string{filepath.Join(t.TempDir(), "none.rec")}
@@ -188,7 +188,7 @@ func TestArchiveWithoutRedis(t *testing.T) {
 	}
 }
 
-// Large databases are cut, and the manifest says so; what is no hash is dumped too.
+// Large databases are truncated, and the manifest reports that. Keys that are not hashes are dumped too.
 func TestLargeDatabase(t *testing.T) {
 	server := swsstest.StartServer(t)
 	d := server.Open().DB(swss.StateDB)

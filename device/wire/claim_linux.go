@@ -13,20 +13,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A claim is the right to an interface, of one switch at a time: the name of a Unix socket in the interface's network
-// namespace, which the kernel gives to one alone and takes back when its process ends, however that ends. Nothing is
-// ever said over these sockets: nobody can send to them, and who has them is not asked but seen.
+// A claim is one switch's exclusive right to an interface. It is the name of a Unix socket in the interface's network
+// namespace. The kernel gives such a name to one process only, and frees it when the process ends, however it ends.
+// Nothing is ever sent over these sockets: the holder is found in the list of sockets.
 type claim struct{ lock, sign int }
 
 var noClaim = claim{-1, -1}
 
-// A takenError says that an interface is another switch's, and whose.
+// A takenError reports that another switch has an interface, and which one.
 type takenError struct{ name, by string }
 
 func (e *takenError) Error() string { return "interface " + e.name + " is taken by " + e.by }
 
-// claimPrefix begins the names of the two sockets for an interface; in the second's it is followed by whose it is. Such
-// a name is abstract: there is no file.
+// claimPrefix returns the start of the names of an interface's two sockets. In the second name it is followed by a
+// description of the holder. Such a name is abstract: there is no file.
 func claimPrefix(index int) string { return fmt.Sprintf("@tamtam-wire/%d", index) }
 
 // claimInterface claims an interface of the calling thread's network namespace for a port.
@@ -42,12 +42,12 @@ func claimInterface(name string, index int, port string) (claim, error) {
 	by := fmt.Sprintf("%s/process %d of %s, for its port %s", claimPrefix(index), os.Getpid(), host, port)
 	sign, err := bindName(by[:min(len(by), mostName)])
 	if err != nil {
-		sign = -1 // the claim holds, but nobody knows whose it is
+		sign = -1 // the claim holds, but others cannot see the holder
 	}
 	return claim{lock, sign}, nil
 }
 
-// mostName bounds an abstract name, with what stands for its leading zero.
+// mostName is the largest length of an abstract name, with the character that stands for its leading zero.
 const mostName = 108
 
 func bindName(name string) (int, error) {
@@ -55,7 +55,7 @@ func bindName(name string) (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	err = unix.Shutdown(fd, unix.SHUT_RD) // else what somebody sends would lie in the kernel for good
+	err = unix.Shutdown(fd, unix.SHUT_RD) // otherwise datagrams sent to it would stay in the kernel
 	if err == nil {
 		err = unix.Bind(fd, &unix.SockaddrUnix{Name: name})
 	}
@@ -66,15 +66,15 @@ func bindName(name string) (int, error) {
 	return fd, nil
 }
 
-// mostSockets bounds what is read of the list of sockets, some 10,000 of them, since it is read where frames wait; and
-// mostHolders of how many it is said that they may have claimed an interface.
+// mostSockets is the largest number of bytes read from the list of sockets, some 10,000 of them. It is limited since
+// frames wait during the read. mostHolders is the largest number of possible holders that are reported.
 const (
 	mostSockets = 1 << 20
 	mostHolders = 3
 )
 
-// holder says who has claimed an interface, as far as that can be seen: any process can have the name, and give itself
-// any other.
+// holder returns a description of the process that has claimed an interface. The description is not reliable, since any
+// process can bind the name and describe itself as it likes.
 func holder(index int) string {
 	f, err := os.Open("/proc/thread-self/net/unix")
 	if err != nil {
@@ -84,7 +84,7 @@ func holder(index int) string {
 	return holderIn(io.LimitReader(f, mostSockets), index)
 }
 
-// holderIn finds who has claimed an interface in a list of sockets, which has a line for each with its name at the
+// holderIn finds the holder of an interface in a list of sockets, which has one line for each with its name at the
 // end.
 func holderIn(list io.Reader, index int) string {
 	var all []string
@@ -100,13 +100,13 @@ func holderIn(list io.Reader, index int) string {
 	return strings.Join(all, ", or by ")
 }
 
-// unsigned is who has a claim and does not say who it is.
+// unsigned returns the description of a holder that does not describe itself.
 func unsigned(index int) string {
 	return "a process that cannot be identified: it has the abstract Unix socket " + claimPrefix(index) +
 		" (ss -xap shows whose it is)"
 }
 
-// plain is what there is of a name that can be shown.
+// plain returns the printable characters of a name.
 func plain(name string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if r > unicode.MaxASCII || !unicode.IsPrint(r) {

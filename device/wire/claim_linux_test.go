@@ -15,7 +15,7 @@ import (
 	"tamtam/sai"
 )
 
-// asSwitch has the test binary be another switch at eth0, which prints "up" when it has it.
+// asSwitch makes the test binary another switch at eth0, which prints "up" when it has the interface.
 const asSwitch = "TAMTAM_TEST_SWITCH"
 
 func TestMain(m *testing.M) {
@@ -35,8 +35,8 @@ func TestMain(m *testing.M) {
 	os.Exit(1)
 }
 
-// Of two switches at one interface the second says whose it is, has a link that is down and gets no frame; it has the
-// interface when the first ends.
+// If two switches use one interface, the second reports the holder, has a link that is down and receives no frame. It
+// gets the interface when the first ends.
 func TestTakenInterface(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -89,14 +89,14 @@ func TestTakenByAKilledProcess(t *testing.T) {
 	if want := fmt.Sprintf("taken by process %d of ", other.Process.Pid); !strings.Contains(p.Reason, want) {
 		t.Errorf("%q, want %q", p.Reason, want)
 	}
-	r.wait(t, 1, func(p Port) bool { return p.Up && !p.Taken }) // that is nobody's
+	r.wait(t, 1, func(p Port) bool { return p.Up && !p.Taken }) // no switch has claimed it
 	if err := other.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	r.wait(t, 0, func(p Port) bool { return p.Up && !p.Taken })
 }
 
-// An interface that goes is nobody's: one that gets its index later can be claimed.
+// A removed interface is not claimed: another one that gets its index later can be claimed.
 func TestClaimGoesWithTheInterface(t *testing.T) {
 	r := newRig(t)
 	end := r.start(t)
@@ -139,7 +139,7 @@ func TestClaimGoesWithTheInterface(t *testing.T) {
 	}
 }
 
-// What a switch has open at its interfaces is closed when it ends.
+// A switch closes everything at its interfaces when it ends.
 func TestNothingStaysOpen(t *testing.T) {
 	r := newRig(t)
 	open := func() int {

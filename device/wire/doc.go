@@ -1,13 +1,13 @@
-// Package wire is the wires of a live switch: it moves frames between the interfaces of a Linux host and the ports
-// of a simulated chip, and the chip's time with the wall clock.
+// Package wire connects a live switch to a network. It moves frames between the interfaces of a Linux host and the
+// ports of a simulated chip. It advances the chip's time with the wall clock.
 //
-// Frames are read from a ring that the kernel writes, in batches, each with the time at which the kernel got it,
-// and written with one system call for many. What the kernel leaves undone on a virtual interface is done here, as
-// a network card would: checksums are completed and long TCP segments cut, since the chip is to see frames as they
-// are on a wire; at the way out TCP segments that follow each other are joined again for the kernel. A frame that
-// is lost between the interface and the chip is counted, with the reason.
+// Frames are read in batches from a ring that the kernel writes, each with the time at which the kernel received it.
+// One system call writes many frames. On a virtual interface, the kernel leaves work to the network card, which this
+// package does. It completes checksums and cuts long TCP segments, since the chip must receive frames as they are on a
+// wire. On output, consecutive TCP segments are joined again for the kernel. A frame that is lost between the interface
+// and the chip is counted, with the reason.
 //
-// What belongs here: what is of interfaces. Nothing here knows Redis, SAI or what the chip does with a frame.
+// What belongs here: the handling of interfaces. This package does not depend on Redis, SAI or the chip's forwarding.
 package wire
 
 import (
@@ -18,66 +18,67 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Config says what is wired.
+// Config describes the chip, its wires, and the functions that Run calls.
 type Config struct {
 	Chip  *saisim.Chip
-	Start time.Time         // the chip's cycle 0, with the monotonic clock
+	Start time.Time         // time of the chip's cycle 0, with the monotonic clock
 	Wires map[string]string // port -> interface
 	Log   *slog.Logger
 	// Links, if set, sets interfaces up and down with their ports.
 	Links *Links
-	// Punt, if set, takes the frames for the CPU; it is called with the chip locked, and must not keep them.
+	// Punt, if set, receives the frames for the CPU. It is called with the chip locked, and must not keep them.
 	Punt func(*saisim.Out)
-	// Inject, if set, has what is to be done to the chip at the end of a turn, behind all that came in before, as
-	// sending for the CPU.
+	// Inject, if set, delivers functions that act on the chip, such as sending for the CPU. They run at the end of a
+	// turn, after all frames that arrived before.
 	Inject <-chan func()
-	// Look, if set, is called once per second with what every port has counted, in the order of their names.
+	// Look, if set, is called once per second with the counters of every port, in the order of their names.
 	Look func([]Port)
 }
 
-// MaxPorts bounds how many ports may be wired.
+// MaxPorts is the largest number of ports that may be wired.
 const MaxPorts = 64
 
-// Why frames are lost between an interface and the chip.
+// A Loss is the reason why frames are lost between an interface and the chip.
 type Loss int
 
 // The reasons.
 const (
-	RingFull      Loss = iota // received, but this process did not come to read them
-	TooLong                   // received, longer than a slot of the ring, and the socket's room was full
-	Malformed                 // received with an offload header that does not fit them
-	Refused                   // received, not taken by the chip
-	NoPort                    // received while the chip had no such port: nobody listened
-	ExceedsMTU                // to be sent, longer than the interface's MTU permits
-	LinkDown                  // to be sent while the interface was down or away
-	InterfaceFull             // to be sent, the interface or who is behind it had no room
-	SendFailed                // to be sent, any other error
+	RingFull      Loss = iota // received, but this process did not read them in time
+	TooLong                   // received, longer than a slot of the ring, and the socket's buffer was full
+	Malformed                 // received with an offload header that does not match them
+	Refused                   // received, but rejected by the chip
+	NoPort                    // received while the chip had no such port
+	ExceedsMTU                // to be sent, but longer than the interface's MTU permits
+	LinkDown                  // to be sent while the interface was down or missing
+	InterfaceFull             // to be sent, but the interface or its peer had no space
+	SendFailed                // to be sent, but failed with any other error
 	NumLosses
 )
 
-var _ = [1]struct{}{}[int(NumLosses)-len(schema.WireLosses)] // each has its name
+var _ = [1]struct{}{}[int(NumLosses)-len(schema.WireLosses)] // each has a name
 
 func (l Loss) String() string { return schema.WireLosses[l].Name }
 
-// A Port is what is known of the wire at one port.
+// A Port describes the wire at one port.
 type Port struct {
 	Name, Interface string
-	// There: the interface exists. Up: it is up and has a carrier. Taken: another switch has it, as Reason says.
+	// There means that the interface exists, Up that it is up and has a carrier. Taken means that another switch has
+	// it; Reason then names the holder.
 	There, Up, Taken bool
-	MTU              int    // of the interface, bytes of IP packet
+	MTU              int    // of the interface, in bytes of IP packet
 	Reason           string // why it is not up
 	Counters
 }
 
-// Counters are the totals of a wire since the chip's start. Frames are those that the chip sees, pieces of a long
-// one each.
+// Counters holds the totals of a wire since the chip's start. They count frames as the chip receives or sends them, so
+// each piece of a long frame counts.
 type Counters struct {
-	Received, Sent uint64 // frames that the chip was given; that the interface has taken
-	Cut            uint64 // frames that came uncut, each of which became several
+	Received, Sent uint64 // frames passed to the chip; frames accepted by the interface
+	Cut            uint64 // frames that arrived uncut, each of which became several
 	Summed         uint64 // frames whose checksum was completed
-	Joined         uint64 // frames that went out inside a longer one
+	Joined         uint64 // frames that were sent as part of a longer one
 	Lost           [NumLosses]uint64
-	// Late is the most by which the kernel's time of a frame was before the chip's when it came in: so much later
-	// it is in the chip's account.
+	// Late is the largest delay from the kernel's time of a frame to the cycle at which it entered the chip. The
+	// chip's measurements are late by that much.
 	Late time.Duration
 }

@@ -10,28 +10,28 @@ const (
 	protoTCP, protoUDP = 6, 17
 	protoSCTP          = 132
 
-	// What may stand around a packet: IP in IP, GRE; and between the header of IPv6 and what it carries.
+	// Protocols that enclose a packet (IP in IP, GRE), and extension headers between IPv6 and its payload.
 	protoIP4, protoIP6, protoGRE = 4, 41, 47
 	hopByHop, destinationOptions = 0, 60
 
 	ip6Header      = 40
-	tcpSum, udpSum = 16, 6 // where the checksum is in the header
+	tcpSum, udpSum = 16, 6 // offset of the checksum in the header
 	sctpSum        = 8
 
 	tcpFIN, tcpPSH, tcpCWR = 1, 8, 0x80
 )
 
-// Headers say where things are in a frame of TCP or UDP over IPv4 or IPv6.
+// headers holds the positions of the headers in a frame of TCP or UDP over IPv4 or IPv6.
 type headers struct {
-	ip, l4, payload, end int // offsets; behind end there may be padding, or a trailer
+	ip, l4, payload, end int // offsets; after end there may be padding, or a trailer
 	v6                   bool
 	proto                byte
 }
 
 var errHeaders = errors.New("not a whole packet of TCP or UDP over IP")
 
-// parseHeaders finds the headers behind up to two VLAN tags. Fragments, and packets with extension headers of
-// IPv6, are none that it knows.
+// parseHeaders finds the headers after up to two VLAN tags. It returns an error for fragments, and for packets with
+// extension headers of IPv6.
 func parseHeaders(b []byte) (headers, error) {
 	h, err := parseIP(b)
 	if err == nil {
@@ -40,7 +40,7 @@ func parseHeaders(b []byte) (headers, error) {
 	return h, err
 }
 
-// parseIP finds the packet, and where behind its header of IP the next begins.
+// parseIP finds the packet, and where the next header after its IP header begins.
 func parseIP(b []byte) (headers, error) {
 	at, kind := 12, uint16(0)
 	for range 3 {
@@ -84,7 +84,7 @@ func parseIP6(b []byte, at int) (headers, bool) {
 	return headers{ip: at, l4: l4, end: l4 + int(binary.BigEndian.Uint16(ip[4:])), v6: true, proto: ip[6]}, true
 }
 
-// parseTransport finds what TCP or UDP carries.
+// parseTransport finds the payload of TCP or UDP.
 func (h *headers) parseTransport(b []byte) error {
 	switch {
 	case h.proto == protoUDP && h.l4+8 <= h.end:
@@ -98,9 +98,9 @@ func (h *headers) parseTransport(b []byte) error {
 	return nil
 }
 
-// parseInner finds the packet of TCP or UDP whose header begins at l4 within the one that h is of, or behind h's
-// extension headers; in which case it is h's own, with the same offset of IP. What stands between the two packets,
-// as VXLAN's header and an Ethernet header, need not be known: that of IP is found back from l4.
+// parseInner finds the packet of TCP or UDP whose header begins at l4, inside the packet of h or after h's extension
+// headers. In the latter case it is h's own packet, with the same IP offset. Headers between the two packets, such as
+// VXLAN and Ethernet, need not be parsed: the inner IP header is found backwards from l4.
 func (h *headers) parseInner(b []byte, l4 int) (headers, error) {
 	for in := *h; in.v6 && in.l4 <= l4 && l4+8 <= h.end; {
 		if in.l4 == l4 {
@@ -115,7 +115,7 @@ func (h *headers) parseInner(b []byte, l4 int) (headers, error) {
 	switch h.proto {
 	case protoUDP, protoIP4, protoIP6:
 	case protoGRE:
-		if h.l4+4 > h.end || b[h.l4]&0x90 != 0 { // its checksum and number would be others for each piece
+		if h.l4+4 > h.end || b[h.l4]&0x90 != 0 { // its checksum and sequence number would differ in each piece
 			return headers{}, errHeaders
 		}
 	default:
@@ -133,7 +133,7 @@ func (h *headers) parseInner(b []byte, l4 int) (headers, error) {
 	return headers{}, errHeaders
 }
 
-// sumAt is where the checksum of TCP or UDP is.
+// sumAt returns the offset of the checksum of TCP or UDP.
 func (h *headers) sumAt() int {
 	if h.proto == protoUDP {
 		return h.l4 + udpSum
@@ -141,7 +141,7 @@ func (h *headers) sumAt() int {
 	return h.l4 + tcpSum
 }
 
-// pseudo is the sum over the pseudo-header of what is length bytes long.
+// pseudo returns the sum over the pseudo-header for a payload of length bytes.
 func (h *headers) pseudo(b []byte, length int) uint64 {
 	addresses := b[h.ip+12 : h.ip+20]
 	if h.v6 {
@@ -150,7 +150,7 @@ func (h *headers) pseudo(b []byte, length int) uint64 {
 	return add(number(uint16(h.proto))+number(uint16(length)), addresses)
 }
 
-// setIPSum computes the checksum of the header of IP, if it has one.
+// setIPSum computes the checksum of the IP header, if it has one.
 func (h *headers) setIPSum(b []byte) {
 	if !h.v6 {
 		ip := b[h.ip:h.l4]
@@ -171,15 +171,15 @@ func (h *headers) setSums(b []byte) {
 	binary.BigEndian.PutUint16(b[at:], sum)
 }
 
-// sumsRight says whether the checksums of a packet are there and right.
+// sumsRight reports whether the checksums of a packet are present and correct.
 func (h *headers) sumsRight(b []byte) bool {
 	return (h.v6 || fold(add(0, b[h.ip:h.l4])) == 0xffff) &&
 		fold(add(h.pseudo(b, h.end-h.l4), b[h.l4:h.end])) == 0xffff
 }
 
-// add adds words of 16 bits in the machine's order, of which the last may lack a byte, to a sum as fold takes it.
-// The order of the bytes makes no difference but in that of the sum (RFC 1071, 2(B)), and words of 64 bits none at
-// all, since 2^16 is 1 modulo 2^16 - 1.
+// add adds 16-bit words in the machine's byte order to a sum for fold. The last word may lack a byte. The byte order
+// affects only the byte order of the sum (RFC 1071, 2(B)). Words of 64 bits give the same sum, since 2^16 is 1 modulo
+// 2^16 - 1.
 func add(sum uint64, b []byte) uint64 {
 	var carry uint64
 	for ; len(b) >= 64; b = b[64:] { // one chain of additions with carry
@@ -210,14 +210,14 @@ func add(sum uint64, b []byte) uint64 {
 
 func word(b *[64]byte, at int) uint64 { return binary.NativeEndian.Uint64(b[at : at+8]) }
 
-// number is a 16-bit number as a summand of add.
+// number returns a 16-bit number as a summand of add.
 func number(n uint16) uint64 {
 	var b [2]byte
 	binary.BigEndian.PutUint16(b[:], n)
 	return uint64(binary.NativeEndian.Uint16(b[:]))
 }
 
-// fold brings a sum to 16 bits, as they are written.
+// fold reduces a sum to 16 bits in network byte order.
 func fold(sum uint64) uint16 {
 	sum = sum>>32 + sum&0xffffffff
 	sum = sum>>32 + sum&0xffffffff

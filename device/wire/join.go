@@ -5,25 +5,25 @@ import (
 	"encoding/binary"
 )
 
-// A joiner puts TCP segments that follow each other back into one frame for the kernel to cut, as a network card
-// does on receipt: the kernel's stack then takes what a dozen frames hold in one go. Joined is only what the
-// kernel would cut into exactly the same frames again: headers alike but for what is numbered, checksums right,
-// nothing behind the packet. A frame with a stamp, for one, stays as it is.
+// A joiner joins consecutive TCP segments into one frame for the kernel to cut, as a network card does on receipt. The
+// kernel's stack then handles a dozen frames at once. It joins only frames that the kernel would cut into exactly the
+// same frames again. Their headers must be equal except for the numbers, their checksums correct, and no bytes may
+// follow the packet. For example, a frame with a stamp is not joined.
 type joiner struct {
 	headers
 	size   int  // bytes of payload of every piece but the last
 	pieces int  // joined so far
-	closed bool // nothing more fits
+	closed bool // nothing more can be joined
 }
 
-// maxJoined bounds a joined frame: an IP packet can be no longer.
+// maxJoined is the largest length of an IP packet, and so of a joined frame.
 const maxJoined = 65535
 
-// begin says whether the frame may be the first of several.
+// begin reports whether the frame may be the first of several.
 func (j *joiner) begin(frame []byte) bool {
 	h, err := parseHeaders(frame)
 	*j = joiner{headers: h, size: h.end - h.payload, pieces: 1}
-	const never = 0x27 // URG, RST, SYN, FIN end or change what follows
+	const never = 0x27 // URG, RST, SYN and FIN end or change what follows
 	if err != nil || h.proto != protoTCP || h.end != len(frame) || j.size == 0 || frame[h.l4+13]&never != 0 ||
 		!h.v6 && h.l4 != h.ip+20 || !h.sumsRight(frame) {
 		j.closed = true
@@ -33,7 +33,7 @@ func (j *joiner) begin(frame []byte) bool {
 	return !j.closed
 }
 
-// join says whether the frame is the next of those that are joined, and returns what is to be appended to them.
+// join reports whether the frame continues the joined ones, and returns the bytes to append to them.
 func (j *joiner) join(joined, frame []byte) ([]byte, bool) {
 	n := len(frame) - j.payload
 	if j.closed || n <= 0 || n > j.size || len(joined)+n > maxJoined || !j.follows(joined, frame) {
@@ -45,7 +45,7 @@ func (j *joiner) join(joined, frame []byte) ([]byte, bool) {
 	return frame[j.payload:], true
 }
 
-// follows says whether the headers of a frame are those of the next piece, and its checksums right.
+// follows reports whether a frame has the headers of the next piece, and correct checksums.
 func (j *joiner) follows(first, frame []byte) bool {
 	a, b := first[:j.payload], frame[:j.payload]
 	h := headers{j.ip, j.l4, j.payload, len(frame), j.v6, protoTCP}
@@ -69,7 +69,7 @@ func (j *joiner) follows(first, frame []byte) bool {
 		bytes.Equal(a[seq+14:], b[seq+14:]) && h.sumsRight(frame)
 }
 
-// finish makes joined one frame with what the kernel has to know to cut it.
+// finish turns joined into one frame, and returns the offload header that the kernel needs to cut it.
 func (j *joiner) finish(joined []byte) offload {
 	if j.pieces < 2 {
 		return offload{}

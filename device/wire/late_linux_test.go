@@ -11,7 +11,7 @@ import (
 	"tamtam/saisim"
 )
 
-// put writes a frame, which came at a time, into the next slot of a ring, as the kernel does.
+// put writes a frame with its arrival time into the next slot of a ring, as the kernel does.
 func (s *socket) put(slot int, at time.Time, frame []byte) {
 	const mac = 64
 	b, n := s.ring[slot*slotBytes:][:slotBytes], binary.NativeEndian
@@ -25,7 +25,7 @@ func (s *socket) put(slot int, at time.Time, frame []byte) {
 	*s.status(slot) = unix.TP_STATUS_USER
 }
 
-// A frame of which the kernel tells when the time of the chip is past it comes with by how much that is.
+// A frame that the kernel delivers after the chip's time has passed it enters with its lateness.
 func TestLateness(t *testing.T) {
 	chip, _ := newChip(t, nil)
 	var got []saisim.Moment

@@ -11,19 +11,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Links sets interfaces up and down as their ports are, so that a peer sees its link go when a port is shut down. It
-// outlives the chip: a process has one, of which each [Run] in turn makes use.
+// Links sets interfaces up and down like their ports, so that a peer loses its link when a port is shut down. It
+// outlives the chip: a process has one, which successive calls of [Run] share.
 type Links struct {
 	mu     sync.Mutex
-	fd     int             // a socket of the interfaces' network namespace; -1 until the first Run
-	raised map[string]bool // interfaces that were set up here
+	fd     int             // a socket in the interfaces' network namespace; -1 until the first Run
+	raised map[string]bool // interfaces that were set up by this process
 }
 
-// NewLinks returns links of which none was set up.
+// NewLinks returns a Links that has set no interface up.
 func NewLinks() *Links { return &Links{fd: -1, raised: map[string]bool{}} }
 
-// downGrace is how long a port is not up, without having been, before its interface is set down: a chip that has just
-// begun has all ports down until it is configured, and that is no reason to take links from peers.
+// downGrace is how long a port that was never up may stay down before its interface is set down. A new chip has all
+// ports down until it is configured, and peers should keep their links meanwhile.
 const downGrace = 10 * time.Second
 
 // open opens the socket, in the network namespace of the calling thread.
@@ -41,7 +41,7 @@ func (l *Links) open() error {
 	return nil
 }
 
-// set sets an interface up or down. It needs CAP_NET_ADMIN.
+// set sets an interface up or down. It requires CAP_NET_ADMIN.
 func (l *Links) set(name string, up bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -80,8 +80,8 @@ func upOrDown(up bool) string {
 	return "down"
 }
 
-// Close ends the use of the interfaces. Those that were set up here are set down, so that no peer sends into a switch
-// that has ended, unless they are to be kept for the next one.
+// Close ends the use of the interfaces. It sets the interfaces down that it has set up, so that no peer sends to a
+// switch that has ended. If keep is set, it leaves them up for the next process.
 func (l *Links) Close(keep bool) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -102,17 +102,17 @@ func (l *Links) Close(keep bool) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// A follower is what the interface of one line is to be.
+// A follower holds the intended state of one line's interface.
 type follower struct {
 	known   bool      // the chip has had the port
 	admin   bool      // the port is not shut down
-	since   time.Time // of the last change of that
-	shut    bool      // the interface is to be down
-	raise   bool      // the interface is to be set up, once
-	refused string    // why it could not be set; "": it could
+	since   time.Time // time of the last change of admin
+	shut    bool      // the interface must be down
+	raise   bool      // the interface must be set up, once
+	refused string    // why it could not be set; "" if it could
 }
 
-// follow takes what the chip has: whether there is the port, and whether it is not shut down.
+// follow accepts the chip's state: present means that the port exists, admin that it is not shut down.
 func (f *follower) follow(now time.Time, present, admin bool) {
 	switch {
 	case !f.known && !present:
@@ -129,8 +129,8 @@ func (f *follower) follow(now time.Time, present, admin bool) {
 	}
 }
 
-// act sets the interface as it is to be, if it is another. What an operator does with the interface of a port that is
-// up stays.
+// act sets the interface to its intended state, if that differs. It does not undo an operator's changes to the
+// interface of a port that is up.
 func (f *follower) act(l *Links, s *socket, is interfaceState) error {
 	var err error
 	switch {
@@ -148,13 +148,13 @@ func (f *follower) act(l *Links, s *socket, is interfaceState) error {
 		return nil
 	}
 	if f.refused == err.Error() {
-		return nil // that was logged
+		return nil // already logged
 	}
 	f.refused = err.Error()
 	return err
 }
 
-// mayHave returns an error if another switch has the interface, which is not bound here.
+// mayHave returns an error if the interface is not bound here and another switch has it.
 func (s *socket) mayHave() error {
 	if s.index != 0 || unix.IoctlIfreq(s.fd, unix.SIOCGIFINDEX, s.ask) != nil {
 		return nil

@@ -32,9 +32,9 @@ func (r *rig) isSet(t testing.TB, name string) (up bool) {
 	return up
 }
 
-// A port that is shut down takes its interface down, so that the peer sees its link go, and up again with it; what an
-// operator does with the interface of a port that is up stays. At the end those go down that were set up here, unless
-// they are to be kept.
+// A port that is shut down sets its interface down, so that the peer loses its link, and up again with it. An
+// operator's change to the interface of a port that is up stays. At the end, interfaces that were set up here are set
+// down, unless they must be kept.
 func TestLinksFollowPorts(t *testing.T) {
 	t.Parallel()
 	for _, keep := range []bool{false, true} {
@@ -59,7 +59,7 @@ func TestLinksFollowPorts(t *testing.T) {
 				t.Fatal(err)
 			}
 			r.wait(t, 0, func(p Port) bool { return !p.Up })
-			for range 2 { // of which the second is a whole second later
+			for range 2 { // the second is one second later
 				r.wait(t, 0, func(Port) bool { return true })
 			}
 			if r.isSet(t, "eth0") {
@@ -80,8 +80,8 @@ func TestLinksFollowPorts(t *testing.T) {
 	}
 }
 
-// A port that has not been up yet, as all of a chip that has just begun, costs its interface nothing for a while; one
-// that was, at once.
+// A port that was never up, like all of a new chip, does not affect its interface for a while. A port that was up
+// does so immediately.
 func TestFollower(t *testing.T) {
 	at := func(s int) time.Time { return time.Unix(int64(1000+s), 0) }
 	var f follower
@@ -92,13 +92,13 @@ func TestFollower(t *testing.T) {
 	}{
 		{0, false, false, false, false}, // not configured
 		{60, false, false, false, false},
-		{70, true, false, false, false}, // configured, and down: it may come up yet
+		{70, true, false, false, false}, // configured and down: it may still come up
 		{79, true, false, false, false},
-		{80, true, false, true, false}, // it did not
+		{80, true, false, true, false}, // it did not come up
 		{81, true, true, false, true},
 		{82, true, false, true, false}, // shut down
 		{83, true, true, false, true},
-		{84, false, false, false, false}, // the chip begins again
+		{84, false, false, false, false}, // the chip starts again
 		{85, true, false, false, false},
 		{88, true, true, false, true},
 		{89, false, false, false, false}, // the port is no longer configured

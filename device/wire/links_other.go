@@ -2,10 +2,10 @@
 
 package wire
 
-// Links are the interfaces of Linux; here there are none.
+// Links has no function on systems other than Linux.
 type Links struct{}
 
-// NewLinks returns none.
+// NewLinks returns a Links without function.
 func NewLinks() *Links { return &Links{} }
 
 // Close does nothing.

@@ -9,33 +9,33 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A listener hears from the kernel of interfaces that come, go, or change, in a goroutine of its own: an answer may
-// have to wait until others have changed theirs. What it is told is not read: whoever hears of anything looks at all
-// interfaces, so that nothing depends on a message that was lost.
+// A listener receives kernel events about interfaces that appear, disappear, or change. It has its own goroutine,
+// since a query may block until others have changed their interfaces. It does not read the events' content: on any
+// event it checks all interfaces, so nothing depends on a lost message.
 type listener struct {
-	news int // a socket of netlink; -1: there is none
-	ask  int // a socket, for questions
+	news int // a netlink socket; -1 means that there is none
+	ask  int // a socket for queries
 	stop *waker
 	buf  [1 << 14]byte
 }
 
 const (
-	// lookPeriod is how often the interfaces are asked how they are where the kernel tells nothing: its word may be lost.
+	// lookPeriod is how often the interfaces are checked without events, since events may be lost.
 	lookPeriod = 200 * time.Millisecond
-	// newsPeriod is how often they are asked at most.
+	// newsPeriod is the minimum time between two checks.
 	newsPeriod = time.Millisecond
-	// mostNews bounds how many messages are taken at once.
+	// mostNews is the largest number of messages that are read in one go.
 	mostNews = 1000
 )
 
-// newListener makes a listener in the network namespace of the calling thread, or one that hears nothing, for a reason,
-// and only looks.
+// newListener makes a listener in the network namespace of the calling thread. If it cannot receive events, it only
+// polls, and deaf is the reason.
 func newListener() (l *listener, deaf, err error) {
 	l = &listener{}
 	if l.stop, err = newWaker(); err != nil {
 		return nil, nil, err
 	}
-	// One of any kind will do, and for this kind nobody needs a capability: a switch without wires has none.
+	// Any kind of socket can be used. This kind needs no capability, and a switch without wires has none.
 	if l.ask, err = unix.Socket(unix.AF_UNIX, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0); err != nil {
 		l.stop.close()
 		return nil, nil, fmt.Errorf("wires: open a socket: %w", err)
@@ -44,7 +44,7 @@ func newListener() (l *listener, deaf, err error) {
 	return l, deaf, nil
 }
 
-// openNews is a variable for tests of what there is without.
+// openNews is a variable so that tests can make it fail.
 var openNews = func() (fd int, err error) {
 	fd, err = unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_ROUTE)
 	if err != nil {
@@ -54,13 +54,13 @@ var openNews = func() (fd int, err error) {
 		unix.Close(fd)
 		return -1, fmt.Errorf("netlink: hear of interfaces: %w", err)
 	}
-	// The other end of a pair, in another network, is told of there first, and here when the kernel comes to it, which it
-	// puts off by up to a second. Needs CAP_NET_BROADCAST.
+	// For the other end of a pair, in another network namespace, the kernel reports an event there first. Here it may
+	// report it up to a second later. This option requires CAP_NET_BROADCAST.
 	_ = unix.SetsockoptInt(fd, unix.SOL_NETLINK, unix.NETLINK_LISTEN_ALL_NSID, 1)
 	return fd, nil
 }
 
-// run calls tell whenever an interface may have changed, and once in a while, until ctx ends.
+// run calls tell when an interface may have changed, and periodically, until ctx ends.
 func (l *listener) run(ctx context.Context, names []string, tell func()) {
 	defer context.AfterFunc(ctx, l.stop.wake)()
 	polls := []unix.PollFd{{Fd: int32(l.stop.fd), Events: unix.POLLIN}, {Fd: int32(l.news), Events: unix.POLLIN}}
@@ -70,7 +70,7 @@ func (l *listener) run(ctx context.Context, names []string, tell func()) {
 			l.changed()
 		}
 		for _, name := range names {
-			l.settle(name)
+			l.refreshFlags(name)
 		}
 		tell()
 		polls[1].Fd = int32(l.news)
@@ -78,13 +78,13 @@ func (l *listener) run(ctx context.Context, names []string, tell func()) {
 	}
 }
 
-// await waits until one of some descriptors has something, but no longer than d.
+// await waits until one of some descriptors is ready, but no longer than d.
 func await(polls []unix.PollFd, d time.Duration) {
 	left := unix.NsecToTimespec(int64(d)) // the kernel counts it down
 	_, _ = unix.Ppoll(polls, &left, nil)
 }
 
-// changed says whether the kernel has told of anything since the last time, or had no room for it.
+// changed reports whether the kernel has sent any event since the last call, or had no space for it.
 func (l *listener) changed() bool {
 	told := false
 	for range mostNews {
@@ -94,7 +94,7 @@ func (l *listener) changed() bool {
 			return told
 		case err == unix.ENOBUFS || err == nil && got > 0:
 			told = true
-		default: // there will be no more
+		default: // no more will arrive
 			unix.Close(l.news)
 			l.news = -1
 			return told
@@ -103,9 +103,9 @@ func (l *listener) changed() bool {
 	return told
 }
 
-// settle has the kernel bring an interface's flags up to date with its carrier, which else it does when it likes to, up
-// to a second later. Not every kind of interface can be asked.
-func (l *listener) settle(name string) {
+// refreshFlags makes the kernel update an interface's flags from its carrier, which it may otherwise delay by up to a
+// second. Not every kind of interface supports this query.
+func (l *listener) refreshFlags(name string) {
 	link := struct{ cmd, up uint32 }{cmd: unix.ETHTOOL_GLINK}
 	ask := struct {
 		name [unix.IFNAMSIZ]byte

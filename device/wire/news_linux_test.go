@@ -12,7 +12,7 @@ import (
 	"tamtam/sai"
 )
 
-// index is that of an interface of the switch.
+// index returns the index of an interface of the switch.
 func (r *rig) index(t testing.TB, name string) (index int) {
 	t.Helper()
 	err := r.place.Do(func() error {
@@ -28,7 +28,7 @@ func (r *rig) index(t testing.TB, name string) (index int) {
 	return index
 }
 
-// The kernel's word that something has changed is heard, also where it had no room to say what.
+// The kernel's events are received, even if it had no space for their content.
 func TestNews(t *testing.T) {
 	r := newRig(t)
 	var n *listener
@@ -69,7 +69,7 @@ func TestNews(t *testing.T) {
 	}
 }
 
-// awaitLink returns when the chip has told of a link.
+// awaitLink returns when the chip has reported a link state.
 func (r *rig) awaitLink(t testing.TB, port int, oper sai.Enum) {
 	t.Helper()
 	for end := time.After(time.Minute); ; {
@@ -84,14 +84,14 @@ func (r *rig) awaitLink(t testing.TB, port int, oper sai.Enum) {
 	}
 }
 
-// withoutNews has the kernel tell nothing until the test ends.
+// withoutNews suppresses the kernel's events until the test ends.
 func withoutNews(t testing.TB) {
 	before := openNews
 	openNews = func() (int, error) { return -1, errors.New("not permitted") }
 	t.Cleanup(func() { openNews = before })
 }
 
-// A switch that the kernel tells nothing notices all the same what becomes of its links.
+// A switch that receives no events from the kernel still notices changes of its links.
 func TestLinksWithoutNews(t *testing.T) {
 	withoutNews(t)
 	r := newRig(t)
@@ -106,8 +106,8 @@ func TestLinksWithoutNews(t *testing.T) {
 	r.awaitLink(t, 1, sai.PortOperStatusDown)
 }
 
-// BenchmarkLinkDown is from when a host's interface is set down until the chip tells that the port is: by the kernel's
-// word, and without.
+// BenchmarkLinkDown measures the time from setting a host's interface down until the chip reports the port as down:
+// with the kernel's events, and without.
 func BenchmarkLinkDown(b *testing.B) {
 	for _, told := range []bool{true, false} {
 		name := "told"
@@ -165,11 +165,11 @@ func setUp(name string, up bool) error {
 	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, ask)
 }
 
-// To hear of links takes no capability: a switch without wires runs with none.
+// Receiving link events requires no capability: a switch without wires runs with none.
 func TestNewsWithoutCapabilities(t *testing.T) {
 	failed := make(chan error)
 	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with what it has given up
+		runtime.LockOSThread() // never unlocked: the thread ends without the capabilities
 		none := [2]unix.CapUserData{}
 		if err := unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &none[0]); err != nil {
 			failed <- err

@@ -7,30 +7,30 @@ import (
 	"hash/crc32"
 )
 
-// An offload is what the kernel has left undone in a frame: struct virtio_net_hdr of Linux (if_packet.h,
-// PACKET_VNET_HDR), in the machine's byte order.
+// An offload describes the work that the kernel has left undone in a frame: struct virtio_net_hdr of Linux
+// (if_packet.h, PACKET_VNET_HDR), in the machine's byte order.
 type offload struct {
 	flags     uint8
-	gso       uint8  // what the frame is to be cut into
-	headers   uint16 // bytes of headers before what is cut; a hint
+	gso       uint8  // kind of pieces that the frame must be cut into
+	headers   uint16 // bytes of headers before the part that is cut; a hint
 	size      uint16 // bytes of payload of a piece
-	sumStart  uint16 // where the checksum begins that is to be completed
-	sumOffset uint16 // where it goes, from sumStart
+	sumStart  uint16 // where the checksum begins that must be completed
+	sumOffset uint16 // where it is stored, from sumStart
 }
 
 const offloadBytes = 10
 
-// longest is the longest frame that the kernel gives: an IP packet and its headers.
+// longest is the length of the longest frame that the kernel delivers: an IP packet and its headers.
 const longest = 1<<16 + 256
 
 const (
-	needsSum = 1 // in flags: the checksum is that of the pseudo-header only
+	needsSum = 1 // in flags: the checksum covers the pseudo-header only
 
 	gsoNone = 0
 	gsoTCP4 = 1
 	gsoTCP6 = 4
 	gsoUDP  = 5    // datagrams, not fragments
-	gsoECN  = 0x80 // the first piece alone has CWR
+	gsoECN  = 0x80 // only the first piece has CWR
 )
 
 func parseOffload(b []byte) offload {
@@ -49,7 +49,7 @@ func (o offload) put(b []byte) {
 
 var errOffload = errors.New("the kernel's offload header does not fit the frame")
 
-// complete computes the checksum that was left undone.
+// complete computes the checksum that the kernel left undone.
 func (o offload) complete(frame []byte) error {
 	if o.flags&needsSum == 0 {
 		return nil
@@ -59,19 +59,20 @@ func (o offload) complete(frame []byte) error {
 		return fmt.Errorf("%w: checksum from byte %d at byte %d of %d", errOffload, start, at, len(frame))
 	}
 	if o.sumOffset == sctpSum {
-		if h, err := parseIP(frame); err != nil || h.l4 != start || h.proto == protoSCTP { // SCTP, maybe in a tunnel
+		// SCTP, possibly in a tunnel
+		if h, err := parseIP(frame); err != nil || h.l4 != start || h.proto == protoSCTP {
 			return completeSCTP(frame, start, at)
 		}
 	}
-	sum := ^fold(add(0, frame[start:])) // what stands there, of the pseudo-header, counts
+	sum := ^fold(add(0, frame[start:])) // includes the stored sum of the pseudo-header
 	if sum == 0 && o.sumOffset == udpSum {
-		sum = 0xffff // 0 says that there is none
+		sum = 0xffff // 0 means that there is no checksum
 	}
 	binary.BigEndian.PutUint16(frame[at:], sum)
 	return nil
 }
 
-// completeSCTP computes the checksum of SCTP, which is another: CRC32c, the low byte first (RFC 9260, Appendix A).
+// completeSCTP computes the checksum of SCTP, which is a CRC32c, the low byte first (RFC 9260, Appendix A).
 func completeSCTP(frame []byte, start, at int) error {
 	if at+4 > len(frame) {
 		return fmt.Errorf("%w: checksum of SCTP at byte %d of %d", errOffload, at, len(frame))
@@ -82,9 +83,9 @@ func completeSCTP(frame []byte, start, at int) error {
 	return nil
 }
 
-// cut makes the frames that a network card would make of one that the kernel left uncut: TCP segments or UDP
-// datagrams with size bytes of payload, the last with what is left, their checksums complete. It appends them to
-// to, one after another, and their lengths to lengths. Of a packet in a tunnel, it is the inner one that is cut.
+// cut makes the frames that a network card would make of a frame that the kernel left uncut. These are TCP segments
+// or UDP datagrams with size bytes of payload, the last with the rest, and complete checksums. It appends them to to,
+// one after another, and their lengths to lengths. In a packet with a tunnel, it cuts the inner one.
 func (o offload) cut(frame, to []byte, lengths []int) ([]byte, []int, error) {
 	outer, h, err := o.parse(frame)
 	kind := o.gso &^ gsoECN
@@ -116,8 +117,8 @@ func (o offload) cut(frame, to []byte, lengths []int) ([]byte, []int, error) {
 	return to, lengths, nil
 }
 
-// parse finds the headers of what is to be cut: of the packet, and of the one in it if that is what the kernel left
-// undone; else they are the same.
+// parse finds the headers of the packet, and of the inner packet if that is what must be cut. Otherwise both results
+// are equal.
 func (o offload) parse(frame []byte) (outer, inner headers, err error) {
 	if outer, err = parseIP(frame); err != nil {
 		return outer, outer, err
@@ -131,10 +132,11 @@ func (o offload) parse(frame []byte) (outer, inner headers, err error) {
 	return outer, inner, err
 }
 
-// maxPieces bounds what one frame is cut into. The kernel's own bound is 65535 bytes in pieces of at least 8.
+// maxPieces is the largest number of pieces of one frame. The kernel's own bound is 65535 bytes in pieces of at least
+// 8.
 const maxPieces = 65536 / 8
 
-// numberIP makes the header of IP of the i-th piece but for its checksum.
+// numberIP sets the fields of the i-th piece's IP header, except for its checksum.
 func (h *headers) numberIP(piece []byte, i int) {
 	ip := piece[h.ip:]
 	if h.v6 {
@@ -145,7 +147,7 @@ func (h *headers) numberIP(piece []byte, i int) {
 	}
 }
 
-// wrap makes the headers of a tunnel around the i-th piece, which is complete.
+// wrap sets the fields of the tunnel headers around the i-th piece, which is complete.
 func (h *headers) wrap(piece []byte, i int) {
 	h.numberIP(piece, i)
 	h.setIPSum(piece)
@@ -154,12 +156,12 @@ func (h *headers) wrap(piece []byte, i int) {
 	}
 	l4 := piece[h.l4:]
 	binary.BigEndian.PutUint16(l4[4:], uint16(len(l4)))
-	if l4[udpSum] != 0 || l4[udpSum+1] != 0 { // a tunnel may do without
+	if l4[udpSum] != 0 || l4[udpSum+1] != 0 { // a tunnel may have no checksum
 		h.setSums(piece)
 	}
 }
 
-// number makes the headers of the i-th piece, whose payload begins offset bytes on.
+// number sets the fields of the headers of the i-th piece, whose payload begins offset bytes into the original.
 func (h *headers) number(piece []byte, i, offset int, last bool) {
 	h.numberIP(piece, i)
 	l4 := piece[h.l4:]

@@ -14,7 +14,7 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// A sample is a frame of TCP or UDP, made and checked by another implementation than ours.
+// A sample is a frame of TCP or UDP, built and checked by another implementation than ours.
 type sample struct {
 	v6, udp bool
 	tags    int
@@ -101,7 +101,7 @@ func randomSample(r *rand.Rand) sample {
 	return s
 }
 
-// uncut is what the kernel gives of a frame that it leaves to be cut: the checksum is that of the pseudo-header.
+// uncut returns the kernel's offload header for a frame that must be cut. The checksum covers the pseudo-header.
 func uncut(t testing.TB, frame []byte, size int) offload {
 	t.Helper()
 	h, err := parseHeaders(frame)
@@ -133,8 +133,7 @@ func split(t testing.TB, o offload, frame []byte) (frames [][]byte) {
 	return frames
 }
 
-// A frame that was left uncut becomes the frames that its sender would have made one by one, and these become that
-// frame again.
+// An uncut frame becomes the frames that its sender would have built one by one, and these become that frame again.
 func TestCutAndJoin(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 200}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -162,8 +161,8 @@ func TestCutAndJoin(t *testing.T) {
 	})
 }
 
-// joinedAndCut joins frames and has them cut again, as the kernel does: that gives the same frames. It returns how many
-// there were in between.
+// joinedAndCut joins frames and cuts them again, as the kernel does: that gives the same frames. It returns the
+// number of joined frames.
 func joinedAndCut(t *testing.T, frames [][]byte) int {
 	t.Helper()
 	sent, loads := joinAll(frames)
@@ -185,8 +184,8 @@ func equalFrames(a, b [][]byte) bool {
 	return bytes.Equal(bytes.Join(a, []byte("|")), bytes.Join(b, []byte("|"))) && len(a) == len(b)
 }
 
-// wrappings put a packet into another, or a header before what it carries: as the sender of the pieces would have made
-// it.
+// wrappings put a packet into another, or add a header before its payload, as the sender of the pieces would have
+// built it.
 var wrappings = map[string]func(t testing.TB, outer, inner sample) []byte{
 	"vxlan": func(t testing.TB, outer, inner sample) []byte {
 		outer.payload = append([]byte{8, 0, 0, 0, 0, 0, 7, 0}, inner.frame(t)...)
@@ -221,7 +220,7 @@ var wrappings = map[string]func(t testing.TB, outer, inner sample) []byte{
 	},
 }
 
-// ipOf is a sample from the header of IP on, and its EtherType.
+// ipOf returns a sample from its IP header on, and its EtherType.
 func ipOf(t testing.TB, s sample) ([]byte, uint16) {
 	t.Helper()
 	b := s.frame(t)
@@ -244,7 +243,7 @@ func inIP4(t testing.TB, outer sample, proto layers.IPProtocol, payload []byte) 
 	return buf.Bytes()
 }
 
-// What is cut of a packet in a tunnel, or behind options of IPv6, are the frames that the sender would have made one by
+// The pieces of a packet in a tunnel, or with IPv6 options, are the frames that the sender would have built one by
 // one.
 func TestCutInside(t *testing.T) {
 	for name, wrap := range wrappings {
@@ -254,7 +253,7 @@ func TestCutInside(t *testing.T) {
 				outer, inner, size := randomSample(r), randomSample(r), 8+r.IntN(1500)
 				outer.udp, inner.v6 = true, inner.v6 || name == "options"
 				long := wrap(t, outer, inner)
-				bare := inner.frame(t) // what is from TCP or UDP on stands at the end
+				bare := inner.frame(t) // the part from TCP or UDP on is at the end
 				o := uncut(t, bare, size)
 				o.sumStart += uint16(len(long) - len(bare))
 				copy(long[o.sumStart:], bare[len(bare)-len(long)+int(o.sumStart):])
@@ -275,7 +274,7 @@ func TestCutInside(t *testing.T) {
 	}
 }
 
-// joinAll is what the sender does with frames.
+// joinAll joins frames as the sender does.
 func joinAll(frames [][]byte) (sent [][]byte, loads []offload) {
 	var j joiner
 	var now []byte
@@ -298,8 +297,8 @@ func joinAll(frames [][]byte) (sent [][]byte, loads []offload) {
 	return sent, loads
 }
 
-// Frames are joined only where the kernel would cut them into the same bytes again: whatever differs between two that
-// follow each other, what is sent is what came.
+// Frames are joined only if the kernel would cut them into the same bytes again. If two consecutive frames have any
+// other difference, they are sent unchanged.
 func TestJoinChangesNothing(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 300}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -307,7 +306,7 @@ func TestJoinChangesNothing(t *testing.T) {
 		s.udp, s.payload = false, s.payload[:min(len(s.payload), 9000)]
 		long := s.frame(t)
 		pieces := split(t, uncut(t, long, 500+r.IntN(1000)), long)
-		for range r.IntN(4) { // something is not as the rest
+		for range r.IntN(4) { // some pieces differ from the rest
 			p := pieces[r.IntN(len(pieces))]
 			if i := r.IntN(len(pieces)); r.IntN(4) == 0 {
 				pieces[i] = append(pieces[i], make([]byte, 1+r.IntN(40))...) // a trailer
@@ -332,7 +331,7 @@ func TestChecksumIsCompleted(t *testing.T) {
 	})
 }
 
-// The kernel leaves the checksum of SCTP undone in the same way, but it is none of RFC 1071.
+// The kernel leaves the checksum of SCTP undone, too, but it is not one of RFC 1071.
 func TestChecksumOfSCTP(t *testing.T) {
 	buf := gopacket.NewSerializeBuffer()
 	err := gopacket.SerializeLayers(buf, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true},
@@ -357,7 +356,7 @@ func TestChecksumOfSCTP(t *testing.T) {
 	}
 }
 
-// What does not fit together is refused, and nothing is written outside the frame.
+// Inconsistent offload headers are rejected, and nothing is written outside the frame.
 func TestHostileOffloads(t *testing.T) {
 	frame := sample{payload: make([]byte, 100)}.frame(t)
 	for name, o := range map[string]offload{

@@ -8,26 +8,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An outlet sends parcels to an interface: with its caller, or with a goroutine of its own. What the kernel does with
-// a frame, for a virtual interface all that the receiver's stack does, it does before it returns from the call that
-// sends it; so it is half of the work of long frames, which another processor can do.
+// An outlet sends parcels to an interface, in its caller's goroutine or its own. For a virtual interface, the sending
+// call returns only after the kernel has run the receiver's whole stack. That is half of the work for long frames,
+// which another processor can do.
 type outlet struct {
 	fd   int
-	ask  *unix.Ifreq // of the interface
+	ask  *unix.Ifreq // for queries about the interface
 	vec  [sendBatch]unix.Iovec
 	msgs [sendBatch]mmsghdr
 
-	away  atomic.Int32 // parcels that the goroutine has; while there are none, what is above is the caller's
+	away  atomic.Int32 // parcels in the goroutine; while it is 0, the fields above belong to the caller
 	work  chan parcel
 	spare chan parcel
 	ended chan struct{}
 
 	mu    sync.Mutex
 	lost  []lostFrames
-	fresh atomic.Bool // there are some in lost
+	fresh atomic.Bool // lost is not empty
 }
 
-// lostFrames are the frames of one message that the interface has not taken.
+// lostFrames holds the frames of one message that the interface did not accept.
 type lostFrames struct {
 	frames, bytes int
 	why           Loss
@@ -41,10 +41,10 @@ type mmsghdr struct {
 	_   [4]byte
 }
 
-// parcels is how many wait to be sent before their sender has to.
+// parcels is how many parcels may wait to be sent before their sender has to wait.
 const parcels = 4
 
-// newOutlet returns the outlet of a socket; ask names its interface.
+// newOutlet returns the outlet of a socket; ask contains the name of its interface.
 func newOutlet(fd int, ask unix.Ifreq) *outlet {
 	o := &outlet{
 		fd: fd, ask: &ask, work: make(chan parcel, parcels), spare: make(chan parcel, parcels+1),
@@ -64,16 +64,16 @@ func newOutlet(fd int, ask unix.Ifreq) *outlet {
 	return o
 }
 
-// close sends what it still has, and ends.
+// close sends the remaining parcels, and ends the goroutine.
 func (o *outlet) close() {
 	close(o.work)
 	<-o.ended
 }
 
-// busy says that parcels are on their way, which others must not overtake.
+// busy reports whether parcels are being sent, which others must not overtake.
 func (o *outlet) busy() bool { return o.away.Load() > 0 }
 
-// hand has a parcel sent beside the caller, and returns an empty one. It waits where too many are on their way.
+// hand sends a parcel in the outlet's goroutine, and returns an empty one. It waits if too many are being sent.
 func (o *outlet) hand(p parcel) parcel {
 	o.away.Add(1)
 	o.work <- p
@@ -85,7 +85,7 @@ func (o *outlet) hand(p parcel) parcel {
 	}
 }
 
-// losses returns what was lost since it was last asked.
+// losses returns the losses since the last call.
 func (o *outlet) losses() []lostFrames {
 	if !o.fresh.Load() {
 		return nil
@@ -105,8 +105,8 @@ func (o *outlet) lose(q queued, why Loss, err error) {
 	o.fresh.Store(true)
 }
 
-// send sends a parcel. Without a carrier it sends nothing: Linux takes frames for such an interface and says that it
-// has sent them.
+// send sends a parcel. Without a carrier it sends nothing, since Linux would accept frames for such an interface and
+// report them as sent.
 func (o *outlet) send(p parcel) {
 	for rest := p.frames; len(rest) > 0; {
 		some := rest[:min(sendBatch, len(rest))]
@@ -126,7 +126,7 @@ func (o *outlet) send(p parcel) {
 	}
 }
 
-// why says what a frame was lost for.
+// why returns the reason for which a frame was lost.
 func (o *outlet) why(err error) Loss {
 	switch err {
 	case unix.EMSGSIZE:
@@ -142,7 +142,7 @@ func (o *outlet) why(err error) Loss {
 	return SendFailed
 }
 
-// sendSome sends up to sendBatch messages, and says how many went out before one failed.
+// sendSome sends up to sendBatch messages, and returns how many were sent before one failed.
 func (o *outlet) sendSome(buf []byte, some []queued) (int, error) {
 	for i, q := range some {
 		o.vec[i].Base = &buf[q.from]
@@ -166,10 +166,10 @@ func (o *outlet) sendmmsg(n int) (int, unix.Errno) {
 	return int(done), errno
 }
 
-// carrier is how the flags of an interface say that it is up and has one.
+// carrier holds the flags of an interface that is up and has a carrier.
 const carrier = unix.IFF_UP | unix.IFF_RUNNING
 
-// running says that an interface is up and has a carrier, as far as the kernel has noticed.
+// running reports whether an interface is up and has a carrier, as far as the kernel has noticed.
 func running(fd int, ask *unix.Ifreq) bool {
 	return unix.IoctlIfreq(fd, unix.SIOCGIFFLAGS, ask) == nil && ask.Uint16()&carrier == carrier
 }

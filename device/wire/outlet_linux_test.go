@@ -11,8 +11,8 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// Whether frames go out with the pump or beside it, they arrive in their order, and each is sent or lost: the last
-// thousand when the receiver's end is down.
+// Whether frames are sent by the pump or in parallel, they arrive in order, and each is counted as sent or as lost. The
+// last thousand are lost, because the receiver's end is down.
 func TestOutlet(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 1}, testOutlet)
 }
@@ -64,7 +64,7 @@ func testOutlet(t *testing.T, seed uint64) {
 	p.flush(l)
 	arrived := uint64(0)
 	for b := make([]byte, 2048); ; arrived++ {
-		if _, _, err := unix.Recvfrom(in, b, unix.MSG_DONTWAIT); err == unix.ENETDOWN { // told once
+		if _, _, err := unix.Recvfrom(in, b, unix.MSG_DONTWAIT); err == unix.ENETDOWN { // reported once
 			arrived--
 			continue
 		} else if err != nil {

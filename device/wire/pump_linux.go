@@ -19,16 +19,16 @@ import (
 const (
 	// tellPeriod is how often [Config.Look] is called.
 	tellPeriod = time.Second
-	// batch is how many frames of one port are taken in a turn.
+	// batch is the largest number of frames read from one port in a turn.
 	batch = 256
-	// mostFrames bounds what they are cut into in a turn: more than 256 of 64 kB make with the MTU of Ethernet. A host
-	// may ask for pieces of a few bytes.
+	// mostFrames is the largest number of frames after cutting in a turn. It exceeds the number of pieces of 256 frames
+	// of 64 kB at the MTU of Ethernet. It is a bound because a host may request very small pieces.
 	mostFrames = 16384
-	// spin is how long before the chip's next event sleeping is not worth it.
+	// spin is the time before the chip's next event below which the pump does not sleep.
 	spin = 50 * time.Microsecond
-	// oldest bounds how long ago a frame came that is still to be read: had it come before, the kernel's clock was set.
+	// oldest is the largest age of an unread frame. A higher age means that the kernel's clock was set.
 	oldest = time.Minute
-	// ringMemory is that of all rings; each has a share within bounds.
+	// ringMemory is the size of all rings together, in bytes. Each gets a share, from leastRing to mostRing.
 	ringMemory, mostRing, leastRing = 64 << 20, 8 << 20, 1 << 20
 )
 
@@ -41,12 +41,12 @@ type line struct {
 	warned  [NumLosses]bool
 	is      interfaceState // at the last look; zero if that failed
 	follower
-	// Lost since the chip was told.
+	// Losses since the last report to the chip.
 	unread, unsent uint64
 	frames         []saisim.Arrival // of this turn
 }
 
-// A pump is the one goroutine that moves a chip's time and frames.
+// A pump advances a chip's time and moves its frames, in one goroutine.
 type pump struct {
 	Config
 	lines []*line
@@ -55,18 +55,18 @@ type pump struct {
 	calls chan func()
 	polls []unix.PollFd
 
-	pieces  []byte // frames cut in this turn
-	lengths []int
-	now     time.Time   // of this turn
-	changed atomic.Bool // an interface, since the last look
-	looked  time.Time
-	told    time.Time
+	pieces   []byte // frames cut in this turn
+	lengths  []int
+	now      time.Time   // time of this turn
+	changed  atomic.Bool // an interface may have changed since the last look
+	looked   time.Time
+	reported time.Time
 }
 
-// A waker wakes a pump that waits. It may be used from any goroutine, also when the pump has ended.
+// A waker wakes a waiting pump. Any goroutine may use it, also when the pump has ended.
 type waker struct {
 	mu sync.Mutex
-	fd int // -1: it has been closed, and its number may be another's
+	fd int // -1 means that it is closed, and its number may be in use again
 }
 
 func newWaker() (*waker, error) {
@@ -92,15 +92,15 @@ func (w *waker) close() {
 	w.fd = -1
 }
 
-// Run wires the ports until ctx ends. An interface that is not there, at the start or later, is a link that is down
-// until it is; that a raw socket may not be opened is an error.
+// Run wires the ports until ctx ends. An interface that does not exist, at the start or later, is a link that is down
+// until it exists. If a raw socket may not be opened, Run returns an error.
 func Run(ctx context.Context, cfg Config) error {
 	if len(cfg.Wires) > MaxPorts {
 		return fmt.Errorf("wires: %d ports have an interface, want at most %d", len(cfg.Wires), MaxPorts)
 	}
 	p := &pump{Config: cfg, byID: map[saisim.PortID]*line{}, calls: make(chan func(), batch)}
 	defer func() {
-		var closed sync.WaitGroup // the kernel takes some 30 ms for each, and takes them together
+		var closed sync.WaitGroup // the kernel needs some 30 ms for each, and closes them in parallel
 		for _, l := range p.lines {
 			closed.Go(l.close)
 		}
@@ -159,7 +159,7 @@ func Run(ctx context.Context, cfg Config) error {
 	return nil
 }
 
-// forward wakes the pump for what is to be done to the chip.
+// forward passes functions from Inject to the pump and wakes it.
 func (p *pump) forward(ctx context.Context) {
 	for {
 		select {
@@ -176,7 +176,7 @@ func (p *pump) forward(ctx context.Context) {
 	}
 }
 
-// inject does what is to be done to the chip, and says whether there was anything.
+// inject runs the waiting functions, and reports whether there were any.
 func (p *pump) inject() bool {
 	n := len(p.calls)
 	for range n {
@@ -185,7 +185,7 @@ func (p *pump) inject() bool {
 	return n > 0
 }
 
-// turn moves what has come in into the chip, the chip's time on, and out what leaves it. It says whether there was
+// turn moves received frames into the chip, advances its time, and sends its output. It reports whether it did
 // anything.
 func (p *pump) turn(now time.Time) bool {
 	p.now = now
@@ -201,7 +201,7 @@ func (p *pump) turn(now time.Time) bool {
 		}
 	}
 	p.Chip.Advance(p.Chip.CycleAt(p.horizon().Sub(p.Start)))
-	moved = p.inject() || moved // behind all that came before: it is not to make frames late that wait
+	moved = p.inject() || moved // after all earlier frames, so that it does not delay frames that wait
 	for _, l := range p.lines {
 		l.release()
 		p.flush(l)
@@ -209,8 +209,8 @@ func (p *pump) turn(now time.Time) bool {
 	return moved
 }
 
-// horizon is how far the chip's time may go: to now, but not past a frame that waits still, because there were
-// more than a turn takes, or it came at one line while another's were taken.
+// horizon returns how far the chip's time may advance: to now, but not past a waiting frame. Frames may wait because
+// a turn's limit was reached, or because they arrived while another line was read.
 func (p *pump) horizon() time.Time {
 	to := p.now
 	for _, l := range p.lines {
@@ -224,7 +224,7 @@ func (p *pump) horizon() time.Time {
 	return to
 }
 
-// collect takes the frames of one line and puts them on the wire of its port.
+// collect reads the frames of one line and puts them on the wire of its port.
 func (p *pump) collect(l *line) {
 	l.frames = l.frames[:0]
 	if !l.present {
@@ -258,7 +258,7 @@ func (p *pump) collect(l *line) {
 	}
 }
 
-// when is a time of the kernel's, by the monotonic clock. Where that is later than this turn's, time has passed since.
+// when converts a kernel time to the monotonic clock. If it is later than this turn's time, it updates the latter.
 func (p *pump) when(at time.Time) time.Time {
 	if at.After(p.now) {
 		p.now = time.Now()
@@ -266,7 +266,7 @@ func (p *pump) when(at time.Time) time.Time {
 	return p.now.Add(-min(max(0, p.now.Round(0).Sub(at)), oldest))
 }
 
-// arrive makes of a frame that came at a cycle what a network card would have given, at one that is not past.
+// arrive turns a received frame into what a network card would have delivered, at a cycle that is not in the past.
 func (p *pump) arrive(l *line, f *received, came, at saisim.Cycle) {
 	if !l.present {
 		l.Lost[NoPort]++
@@ -302,7 +302,7 @@ func (p *pump) arrive(l *line, f *received, came, at saisim.Cycle) {
 	}
 }
 
-// lose counts frames that are lost. The first of a kind says why; a flood of them would add nothing.
+// lose counts lost frames. It logs only the first of a kind, since more messages would add nothing.
 func (p *pump) lose(l *line, why Loss, frames, bytes int, err error) {
 	l.Lost[why] += uint64(frames)
 	if why >= ExceedsMTU {
@@ -317,7 +317,7 @@ func (p *pump) lose(l *line, why Loss, frames, bytes int, err error) {
 	}
 }
 
-// send gives a frame that leaves the chip to its interface. It is called with the chip locked.
+// send passes a frame that leaves the chip to its interface. It is called with the chip locked.
 func (p *pump) send(o *saisim.Out) {
 	if o.Port == saisim.CPUPort && p.Punt != nil {
 		p.Punt(o)
@@ -333,7 +333,7 @@ func (p *pump) send(o *saisim.Out) {
 	}
 }
 
-// flush sends what is queued at a line, and counts it as sent until the interface is known not to have taken it.
+// flush sends the queued frames of a line. It counts them as sent unless the interface reports otherwise.
 func (p *pump) flush(l *line) {
 	for _, q := range l.send.frames {
 		l.Sent += uint64(q.frames)
@@ -349,7 +349,7 @@ func (p *pump) flush(l *line) {
 		}
 		p.lose(l, f.why, f.frames, f.bytes, f.err)
 		if f.why == LinkDown {
-			p.looked = time.Time{} // that should not have to wait for the next look
+			p.looked = time.Time{} // a link that is down is reported immediately
 		}
 	}
 }
@@ -373,7 +373,7 @@ func (p *pump) wait() error {
 		return fmt.Errorf("wires: poll: %w", err)
 	}
 	for i, l := range p.lines {
-		if p.polls[i].Revents&unix.POLLERR != 0 { // the link went down; it is told until it is asked for
+		if p.polls[i].Revents&unix.POLLERR != 0 { // the link went down; the error stays until it is read
 			_, _ = unix.GetsockoptInt(l.fd, unix.SOL_SOCKET, unix.SO_ERROR)
 			p.looked = time.Time{}
 		}
@@ -385,7 +385,7 @@ func (p *pump) wait() error {
 	return nil
 }
 
-// look asks the interfaces how they are, and tells their ports.
+// look checks the state of all interfaces, and reports it to their ports.
 func (p *pump) look(now time.Time) {
 	p.looked = now
 	for _, l := range p.lines {
@@ -414,8 +414,8 @@ func (p *pump) look(now time.Time) {
 			l.unread, l.unsent = 0, 0
 		}
 	}
-	if now.Sub(p.told) >= tellPeriod && p.Look != nil {
-		p.told = now
+	if now.Sub(p.reported) >= tellPeriod && p.Look != nil {
+		p.reported = now
 		list := make([]Port, len(p.lines))
 		for i, l := range p.lines {
 			list[i] = l.Port
@@ -424,7 +424,7 @@ func (p *pump) look(now time.Time) {
 	}
 }
 
-// reason returns why the interface of a line carries nothing; "" if it does.
+// reason returns why the interface of a line carries no frames, "" if it does.
 func (l *line) reason(is interfaceState, err error) string {
 	switch {
 	case err != nil:
@@ -441,7 +441,7 @@ func (l *line) reason(is interfaceState, err error) string {
 	return ""
 }
 
-// follow sets interfaces up and down as their ports are.
+// follow sets interfaces up and down like their ports.
 func (p *pump) follow(now time.Time) {
 	if p.Links == nil {
 		return
@@ -454,7 +454,7 @@ func (p *pump) follow(now time.Time) {
 	}
 }
 
-// countDrops counts what was lost at the ring of a line, and makes the ring anew if it is stuck.
+// countDrops counts the losses at the ring of a line, and makes a new ring if it is stuck.
 func (p *pump) countDrops(l *line) {
 	switch n, stuck := l.lost(); {
 	case stuck:
@@ -465,8 +465,8 @@ func (p *pump) countDrops(l *line) {
 	}
 }
 
-// longestStamped is the longest frame, with FCS, that the interface takes: such as has one tag may be 4 bytes
-// longer, but a record more is not worth a port that depends on it. 0: nobody knows.
+// longestStamped returns the longest frame, with FCS, that the interface accepts; 0 means unknown. A frame with one
+// tag may be 4 bytes longer, but that is not used: space for one more record is not worth the dependency.
 func (l *line) longestStamped() uint32 {
 	if l.MTU == 0 {
 		return 0
@@ -476,7 +476,7 @@ func (l *line) longestStamped() uint32 {
 
 const fcsLen = 4
 
-// connect finds the ports that exist now, which come and go with the configuration, and gives them their links.
+// connect finds the ports that exist now, which depend on the configuration, and sets their link states.
 func (p *pump) connect() {
 	clear(p.byID)
 	for _, l := range p.lines {

@@ -20,16 +20,16 @@ import (
 )
 
 // A rig is a chip with ports Ethernet0 and Ethernet1 in one VLAN, up, and wired to the interfaces eth0 and eth1 of a
-// namespace, whose peers are the interface "host" of two hosts.
+// namespace. Their peers are the interfaces "host" of two hosts.
 type rig struct {
 	chip  *saisim.Chip
 	place *netns.Namespace
 	hosts [2]*netns.Namespace
-	ports chan []Port // at each look
+	ports chan []Port // for each look
 	oids  sai.OIDs
-	links chan sai.PortState // what the chip tells
+	links chan sai.PortState // link states that the chip reports
 
-	follow *Links // nil: interfaces do not follow ports
+	follow *Links // nil means that interfaces do not follow ports
 }
 
 func newRig(t testing.TB) *rig {
@@ -47,7 +47,7 @@ func newRig(t testing.TB) *rig {
 		t.Cleanup(r.hosts[i].Close)
 		name := []string{"eth0", "eth1"}[i]
 		quiet := func() error { return os.WriteFile("/proc/sys/net/ipv6/conf/default/disable_ipv6", []byte("1"), 0) }
-		_, _ = r.hosts[i].Do(quiet), r.place.Do(quiet) // where there is no IPv6 it is quiet anyway
+		_, _ = r.hosts[i].Do(quiet), r.place.Do(quiet) // without IPv6 it is quiet anyway
 		if err := r.place.IP("link add "+name+" type veth peer name host netns "+r.hosts[i].Path(),
 			"link set "+name+" up"); err != nil {
 			t.Skip(err)
@@ -128,7 +128,7 @@ func (r *rig) run(t testing.TB) {
 	}
 }
 
-// start wires the chip until the test ends, or it is told to end.
+// start wires the chip until the test ends, or end is called.
 func (r *rig) start(t testing.TB) (end func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -158,7 +158,7 @@ func (r *rig) start(t testing.TB) (end func()) {
 	return end
 }
 
-// sendTo sends frames from a host, as fast as they go.
+// sendTo sends frames from a host as fast as possible.
 func (r *rig) sendTo(t testing.TB, host int, frame []byte, count int) {
 	t.Helper()
 	fd, err := r.hosts[host].Socket("host", 0)
@@ -170,14 +170,15 @@ func (r *rig) sendTo(t testing.TB, host int, frame []byte, count int) {
 		switch _, err := unix.Write(fd, frame); err {
 		case nil:
 			i++
-		case unix.ENOBUFS, unix.EINTR: // it has not left the host
+		case unix.ENOBUFS, unix.EINTR: // the host has not sent it
 		default:
 			t.Fatal(err)
 		}
 	}
 }
 
-// BenchmarkWires is a frame of 64 bytes from one host to the other, the sending included. It says how many got through.
+// BenchmarkWires measures frames of 64 bytes from one host to the other, including the sending. It reports how many
+// arrived.
 func BenchmarkWires(b *testing.B) {
 	r := newRig(b)
 	r.run(b)
@@ -196,7 +197,7 @@ func BenchmarkWires(b *testing.B) {
 	b.ReportMetric(float64(after-before)/float64(b.N), "arrived/op")
 }
 
-// wait returns the state of a port when it is as wanted.
+// wait returns the state of a port once it fulfils a condition.
 func (r *rig) wait(t testing.TB, port int, ok func(Port) bool) Port {
 	t.Helper()
 	for end := time.After(time.Minute); ; {
@@ -211,8 +212,8 @@ func (r *rig) wait(t testing.TB, port int, ok func(Port) bool) Port {
 	}
 }
 
-// A frame longer than a slot of the ring comes in whole, and where the interface at the other side is too small for it,
-// it is lost there with the reason, which the chip's port counts as an error of its output.
+// A frame longer than a slot of the ring is received whole. If the interface at the other side has a smaller MTU, the
+// frame is lost there with the reason. The chip's port counts that as an output error.
 func TestLongFrames(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -240,13 +241,12 @@ func TestLongFrames(t *testing.T) {
 	}
 }
 
-// Segments of TCP that are longer than the MTU are not joined: the kernel would take them so, which it does not one by
-// one.
+// TCP segments longer than the MTU are not joined: the kernel would accept them joined, but not one by one.
 func TestSegmentsBeyondMTU(t *testing.T) {
 	const payload = 8000
 	for _, c := range []struct{ tags, mtu, messages int }{
 		{0, payload + 40, 1}, {0, payload + 39, 2}, {1, payload + 40, 1}, {1, payload + 39, 2}, {2, payload + 44, 1},
-		{2, payload + 43, 2}, {0, 0, 2}, // not known
+		{2, payload + 43, 2}, {0, 0, 2}, // unknown
 	} {
 		uncutFrame := sample{tags: c.tags, payload: make([]byte, 2*payload)}.frame(t)
 		s := sender{mtu: c.mtu}
@@ -259,7 +259,7 @@ func TestSegmentsBeyondMTU(t *testing.T) {
 	}
 }
 
-// Segments that were joined and did not go out are lost, each of them, and nothing else.
+// If joined segments are not sent, each of them counts as lost, and nothing else.
 func TestJoinedAndLost(t *testing.T) {
 	s, err := openSocket("Ethernet0", "none", leastRing)
 	if err != nil {
@@ -281,8 +281,8 @@ func TestJoinedAndLost(t *testing.T) {
 	}
 }
 
-// Of frames for an interface that has lost its carrier Linux says that they are sent. They count as lost, and the link
-// is looked at without waiting for the next time.
+// Linux reports frames as sent for an interface that has lost its carrier. They count as lost, and the link is
+// checked immediately.
 func TestNoCarrier(t *testing.T) {
 	r := newRig(t)
 	l := &line{}
@@ -319,7 +319,7 @@ func TestNoCarrier(t *testing.T) {
 	}
 }
 
-// untilCarrier waits until the interface of a line has a carrier, or none: the kernel notices when it likes to.
+// untilCarrier waits until the interface of a line has a carrier, or none: the kernel notices with a delay.
 func untilCarrier(t *testing.T, l *line, want bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
@@ -333,7 +333,7 @@ func untilCarrier(t *testing.T, l *line, want bool) {
 	}
 }
 
-// BenchmarkTCP is 64 KiB of TCP from one host to the other, as Linux sends them: uncut.
+// BenchmarkTCP measures 64 KiB of TCP from one host to the other, uncut as Linux sends them.
 func BenchmarkTCP(b *testing.B) {
 	r := newRig(b)
 	r.setMTU(b, 0, 9122)

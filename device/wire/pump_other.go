@@ -11,10 +11,10 @@ import (
 	"tamtam/saisim"
 )
 
-// Permitted says that this process may not have wires: no system but Linux has them.
+// Permitted returns an error: only Linux supports wires.
 func Permitted() error { return fmt.Errorf("live interfaces need Linux, this is %s", runtime.GOOS) }
 
-// Run moves the chip's time until ctx ends. Interfaces it can wire on Linux only.
+// Run advances the chip's time until ctx ends. It returns an error if interfaces must be wired.
 func Run(ctx context.Context, cfg Config) error {
 	for port, name := range cfg.Wires {
 		return fmt.Errorf("port %s: interface %s: live interfaces need Linux, this is %s", port, name, runtime.GOOS)

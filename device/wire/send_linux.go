@@ -1,7 +1,7 @@
 package wire
 
-// A sender queues the frames for one interface and sends many with one system call. TCP segments that follow each
-// other are joined.
+// A sender queues the frames for one interface and sends many with one system call. It joins consecutive TCP
+// segments.
 type sender struct {
 	parcel // being filled
 	join   joiner
@@ -9,13 +9,13 @@ type sender struct {
 	out    *outlet
 }
 
-// A parcel is what is sent in one go.
+// A parcel holds messages that are sent together.
 type parcel struct {
-	buf    []byte // of frames, each behind its offload header
+	buf    []byte // messages, each after its offload header
 	frames []queued
 }
 
-// A queued message is one frame, or several joined: bytes of buf.
+// A queued message is a range of buf: one frame, or several joined ones.
 type queued struct {
 	from, to int
 	frames   int
@@ -23,8 +23,8 @@ type queued struct {
 
 const (
 	sendBatch = 64
-	// parcelBytes is when what is queued is sent in any case. Half a long frame more is as much as a processor's cache
-	// holds of it between the chip and the kernel.
+	// parcelBytes is the size at which a parcel is sent in any case. Together with half a long frame, it fits into a
+	// processor's cache between the chip and the kernel.
 	parcelBytes = 128 << 10
 )
 
@@ -42,22 +42,23 @@ func (s *sender) queue(frame []byte) {
 	from := len(s.buf)
 	s.buf = append(append(s.buf, make([]byte, offloadBytes)...), frame...)
 	s.frames = append(s.frames, queued{from, len(s.buf), 1})
-	// The kernel asks no MTU of what it is to cut: what is too long goes as it is, for it to refuse.
+	// The kernel checks no MTU for frames that it must cut. Frames that are too long are sent alone, so that it
+	// rejects them.
 	fits := len(frame) <= s.mtu+ethernetHeader ||
 		len(frame) <= s.mtu+ethernetHeader+tagBytes && frame[12] == 0x81 && frame[13] == 0
 	s.join.begin(frame)
 	s.join.closed = s.join.closed || !fits
 }
 
-// finish closes the last message.
+// finish completes the last message.
 func (s *sender) finish(q *queued) {
 	s.join.finish(s.buf[q.from+offloadBytes : q.to]).put(s.buf[q.from:])
 }
 
-// full says that it should be flushed.
+// full reports whether the parcel should be flushed.
 func (s *sender) full() bool { return len(s.buf) >= parcelBytes }
 
-// flush sends what is queued, a lot of it beside the caller, who goes on; but never out of order.
+// flush sends the queued frames in order. A full parcel is sent in parallel to the caller.
 func (s *sender) flush() {
 	if len(s.frames) == 0 {
 		return

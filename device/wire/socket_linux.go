@@ -11,39 +11,40 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A socket is an AF_PACKET socket on a live interface. Frames come in through a ring that the kernel and this process
-// share; those too long for a slot (TCP that is not cut yet, jumbo frames) through the socket. Not goroutine-safe.
+// A socket is an AF_PACKET socket on a live interface. Frames arrive through a ring that the kernel and this process
+// share. Frames too long for a slot (uncut TCP, jumbo frames) arrive through the socket. Not goroutine-safe.
 type socket struct {
 	fd    int
 	name  string
-	port  string // of the switch
-	index int    // of the interface that it is bound to; 0: none
-	claim claim  // on that
+	port  string // port of the switch
+	index int    // index of the interface that it is bound to; 0 means none
+	claim claim  // on that interface
 	ring  []byte
 	slots int
 	next  int // slot
-	taken int // slots before next that the kernel has not got back
+	taken int // slots before next that the kernel has not received back
 	long  []byte
 	send  sender
-	ask   *unix.Ifreq // of the interface
+	ask   *unix.Ifreq // for queries about the interface
 
-	blocks int    // of the ring
-	reads  uint64 // frames taken from the ring
-	seen   uint64 // reads at the last look
+	blocks int    // number of blocks of the ring
+	reads  uint64 // frames read from the ring
+	seen   uint64 // value of reads at the last look
 }
 
 const (
 	// allProtocols is ETH_P_ALL in network byte order.
 	allProtocols = unix.ETH_P_ALL << 8
-	// slotBytes holds a frame of 1,522 bytes with a few stamps, and what the kernel writes before it.
+	// slotBytes is enough for a frame of 1,522 bytes with a small number of stamps, and for the kernel's header
+	// before it.
 	slotBytes = 2048
 	blockSize = 1 << 16
-	// waitingRoom is how many bytes wait while this process gets no processor, of long frames, and of those to be
-	// sent.
+	// waitingRoom is the size, in bytes, of the buffer for long frames and of that for frames to be sent. They fill
+	// while this process gets no processor.
 	waitingRoom = 8 << 20
 )
 
-// Permitted says whether this process may have wires.
+// Permitted returns an error unless this process may have wires.
 func Permitted() error {
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -52,9 +53,9 @@ func Permitted() error {
 	return unix.Close(fd)
 }
 
-// openSocket makes a socket that is bound to no interface yet, with a ring of so many bytes. It needs CAP_NET_RAW.
+// openSocket makes a socket that is not yet bound to an interface, with a ring of ringBytes. It requires CAP_NET_RAW.
 func openSocket(port, name string, ringBytes int) (*socket, error) {
-	// No protocol yet: nothing comes in before it is bound.
+	// No protocol yet: no frame arrives before it is bound.
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return nil, fmt.Errorf("interface %s: open a raw socket (CAP_NET_RAW is needed): %w", name, err)
@@ -82,8 +83,8 @@ func (s *socket) prepare(ringBytes int) error {
 	}{
 		{"ask for what is left undone", func() error { return packet(unix.PACKET_VNET_HDR, 1) }},
 		{"ignore outgoing frames", func() error { return packet(unix.PACKET_IGNORE_OUTGOING, 1) }},
-		// Slots, not blocks (TPACKET_V3): the kernel hands over a block when it is full or its timer, of a
-		// millisecond or more, has run down, and a switch that adds that to every frame is none for TCP.
+		// Slots, not blocks (TPACKET_V3). The kernel hands over a block when it is full or after its timer of at
+		// least a millisecond. A switch that adds such a delay to every frame is unusable for TCP.
 		{"choose the ring's version", func() error { return packet(unix.PACKET_VERSION, unix.TPACKET_V2) }},
 		{"have long frames come whole", func() error { return packet(unix.PACKET_COPY_THRESH, longest) }},
 		{"make a ring", s.makeRing},
@@ -97,7 +98,8 @@ func (s *socket) prepare(ringBytes int) error {
 		{unix.SO_RCVBUFFORCE, unix.SO_RCVBUF}, {unix.SO_SNDBUFFORCE, unix.SO_SNDBUF},
 	} {
 		if unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, o.force, waitingRoom) != nil { // needs CAP_NET_ADMIN
-			_ = unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, o.plain, waitingRoom) // as much as the kernel's limits permit
+			// as much as the kernel's limits permit
+			_ = unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, o.plain, waitingRoom)
 		}
 	}
 	return nil
@@ -119,7 +121,7 @@ func (s *socket) makeRing() (err error) {
 	return nil
 }
 
-// remakeRing makes the ring anew; until it succeeds nothing is ready. What was in it is gone.
+// remakeRing makes a new ring; until it succeeds nothing is ready. The frames in the old one are lost.
 func (s *socket) remakeRing() error {
 	s.slots, s.taken = 0, 0
 	if s.ring != nil {
@@ -141,7 +143,7 @@ func (s *socket) close() {
 		_ = unix.Munmap(s.ring)
 	}
 	unix.Close(s.fd)
-	s.claim.release() // not before: nobody else is to get the same frames
+	s.claim.release() // only now, so that no other process gets the same frames
 }
 
 // bind claims an interface, binds the socket to it and makes it promiscuous.
@@ -154,7 +156,7 @@ func (s *socket) bind(index int) error {
 		mine.release()
 		return err
 	}
-	s.claim.release() // on the one before
+	s.claim.release() // on the previous interface
 	s.claim = mine
 	return nil
 }
@@ -172,16 +174,15 @@ func (s *socket) bindTo(index int) error {
 	return nil
 }
 
-// An interfaceState is what is known of the interface of a socket.
+// An interfaceState is the state of a socket's interface.
 type interfaceState struct {
 	there, up bool
-	set       bool // up by its administrator, whatever its carrier
+	set       bool // set up by its administrator, regardless of its carrier
 	mtu       int
 }
 
-// look finds the interface, and binds to one that is new: made since, or made again, and up. (Of one that comes up
-// in the midst of bind the kernel may forget to give frames, for good.) The questions are asked of the socket,
-// which stays in its network namespace.
+// look returns the interface's state, and binds to a new interface that is up. If an interface were set up during bind,
+// the kernel might never deliver its frames. The queries use the socket, which stays in its network namespace.
 func (s *socket) look() (interfaceState, error) {
 	var is interfaceState
 	ask := s.ask
@@ -210,17 +211,17 @@ func (s *socket) look() (interfaceState, error) {
 	return is, nil
 }
 
-// bound says whether the kernel still has the socket bound: it takes it off an interface that goes, also to another
-// network namespace, and one that comes back may have the same index.
+// bound reports whether the socket is still bound in the kernel. The kernel unbinds it from an interface that
+// disappears or moves to another network namespace. An interface that reappears may have the same index.
 func (s *socket) bound() bool {
 	a, err := unix.Getsockname(s.fd)
 	at, ok := a.(*unix.SockaddrLinklayer)
 	return err == nil && ok && at.Ifindex == s.index
 }
 
-// lost reads how many frames were lost at the ring since the last look, and says whether it is stuck. Linux, if it
-// has no offload header for a frame (SCTP or UDP fragments that are not cut yet), drops it and leaves its slot
-// taken: it never writes to the ring again. Then all are lost, though it is empty.
+// lost returns how many frames were lost at the ring since the last look, and whether the ring is stuck. Linux drops
+// a frame for which it has no offload header (uncut SCTP or UDP fragments), but leaves its slot reserved. It then
+// never writes to the ring again, so all frames are lost although the ring is empty.
 func (s *socket) lost() (frames uint64, stuck bool) {
 	stuck = s.reads == s.seen && !s.ready()
 	s.seen = s.reads
@@ -234,11 +235,11 @@ func (s *socket) lost() (frames uint64, stuck bool) {
 	return uint64(st.Drops), stuck && st.Drops > 0
 }
 
-// A received frame is valid until the slots are released; a long one until the next is received.
+// A received frame is valid until the slots are released; a long one is valid until the next is received.
 type received struct {
 	data    []byte
 	long    bool
-	at      time.Time // when the kernel got it, by its clock
+	at      time.Time // when the kernel received it, by its clock
 	offload offload
 }
 
@@ -254,12 +255,12 @@ func (s *socket) status(slot int) *uint32 {
 	return (*uint32)(unsafe.Pointer(&s.ring[slot*slotBytes+slotStatus]))
 }
 
-// ready says that there is a frame. It costs no system call.
+// ready reports whether the ring has a frame. It costs no system call.
 func (s *socket) ready() bool {
 	return s.taken < s.slots && atomic.LoadUint32(s.status(s.next))&unix.TP_STATUS_USER != 0
 }
 
-// waitsSince is when the kernel got the next frame of the ring, if ready.
+// waitsSince returns when the kernel received the next frame of the ring. It requires that ready is true.
 func (s *socket) waitsSince() time.Time { return timeOf(s.ring[s.next*slotBytes:][:slotBytes]) }
 
 func timeOf(slot []byte) time.Time {
@@ -267,8 +268,8 @@ func timeOf(slot []byte) time.Time {
 	return time.Unix(int64(n.Uint32(slot[slotSec:])), int64(n.Uint32(slot[slotNsec:])))
 }
 
-// receive takes the next frame of the ring, if ready, with its VLAN tag, which the kernel takes out of the frame, put
-// back. An error is of that frame alone, which is lost.
+// receive returns the next frame of the ring, if ready. It puts the VLAN tag back, which the kernel removes from the
+// frame. An error concerns only that frame, which is lost.
 func (s *socket) receive(f *received) error {
 	slot := s.ring[s.next*slotBytes:][:slotBytes]
 	status := atomic.LoadUint32(s.status(s.next))
@@ -283,14 +284,14 @@ func (s *socket) receive(f *received) error {
 		tpid = n.Uint16(slot[slotTPID:])
 	}
 	f.at = timeOf(slot)
-	if at < offloadBytes || at+length > slotBytes { // a kernel that does this is not one
+	if at < offloadBytes || at+length > slotBytes { // a correct kernel never does this
 		return fmt.Errorf("a slot of %d bytes has %d bytes from byte %d", slotBytes, length, at)
 	}
 	f.offload, f.data = parseOffload(slot[at-offloadBytes:]), slot[at-tagBytes:at+length]
 	switch {
 	case status&unix.TP_STATUS_COPY != 0:
 		got, err := unix.Read(s.fd, s.long[tagBytes:])
-		if err != nil { // the socket reports once that the link was down; the frame is still there, before the next
+		if err != nil { // the socket reports once that the link was down; the frame still follows
 			got, err = unix.Read(s.fd, s.long[tagBytes:])
 		}
 		if err != nil || got < offloadBytes {
@@ -315,7 +316,7 @@ func (s *socket) receive(f *received) error {
 
 const ethernetHeader = 14
 
-// release gives the slots of all that was received back to the kernel.
+// release returns the slots of all received frames to the kernel.
 func (s *socket) release() {
 	for ; s.taken > 0; s.taken-- {
 		slot := (s.next - s.taken + s.slots) % s.slots

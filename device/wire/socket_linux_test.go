@@ -13,12 +13,12 @@ import (
 	"tamtam/saisim"
 )
 
-// testFrame is one of the experimental EtherType, of which each byte of payload is mark.
+// testFrame returns a frame of the experimental EtherType, with mark in each byte of the payload.
 func testFrame(mark byte, payload int) []byte {
 	return append([]byte{2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0xb5}, bytes.Repeat([]byte{mark}, payload)...)
 }
 
-// waitReady returns when a frame is there.
+// waitReady returns when the ring has a frame.
 func waitReady(t *testing.T, s *socket) {
 	t.Helper()
 	for !s.ready() {
@@ -29,12 +29,12 @@ func waitReady(t *testing.T, s *socket) {
 	}
 }
 
-// An interface that goes to another network namespace and comes back has the index that it had, and its frames.
+// An interface that moves to another network namespace and back has its old index, and its frames are received.
 func TestInterfaceComesBack(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.run(t)
-	elsewhere, err := netns.New() // without interfaces: it keeps its index
+	elsewhere, err := netns.New() // without interfaces, so the index stays free
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestInterfaceComesBack(t *testing.T) {
 	}
 }
 
-// A long frame that is read after its link went down is the frame of its slot, and so are those after it.
+// A long frame that is read after its link is down belongs to its slot, and so do the frames after it.
 func TestLongFrameBeforeLinkDown(t *testing.T) {
 	r := newRig(t)
 	var s *socket
@@ -95,8 +95,8 @@ func TestLongFrameBeforeLinkDown(t *testing.T) {
 	receive(3)
 }
 
-// A frame for which the kernel has no offload header, as of UDP that is to be fragmented, from a virtual machine, stops
-// Linux' ring for good. The switch finds that, counts what was lost and goes on.
+// A frame for which the kernel has no offload header, such as UDP to be fragmented, from a virtual machine, stops
+// Linux' ring permanently. The switch detects that, counts the losses and continues.
 func TestStuckRing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -129,7 +129,7 @@ func TestStuckRing(t *testing.T) {
 	}
 }
 
-// A host that has its segments cut into pieces of a few bytes gets a turn no longer than others do.
+// A host that requests very small pieces gets no longer turn than others.
 func TestTinyPieces(t *testing.T) {
 	const frames, payload = 8, 32_000
 	r := newRig(t)
@@ -179,8 +179,8 @@ func TestTinyPieces(t *testing.T) {
 	}
 }
 
-// A frame that comes while a turn is under way arrives when the kernel got it, not when the turn began: it would be
-// here before it was sent.
+// A frame that arrives during a turn enters at the kernel's time. The start of the turn would be before the frame was
+// sent.
 func TestArrivesWhenItCame(t *testing.T) {
 	r := newRig(t)
 	l := &line{Port: Port{Name: "Ethernet0"}}
@@ -207,8 +207,8 @@ func TestArrivesWhenItCame(t *testing.T) {
 	}
 }
 
-// After a while without a processor there are more frames than a turn takes, and something is to be done for the CPU:
-// no frame is later for it. The chip's time goes no further than to the frames that wait.
+// After some time without a processor there are more frames than a turn handles, and work for the CPU port. That
+// delays no frame: the chip's time advances only to the waiting frames.
 func TestArrivesWhenItCameInABacklog(t *testing.T) {
 	r := newRig(t)
 	l := &line{Port: Port{Name: "Ethernet0"}}
@@ -231,7 +231,7 @@ func TestArrivesWhenItCameInABacklog(t *testing.T) {
 	called := 0
 	p.calls <- func() { called++ }
 	r.sendTo(t, 0, testFrame(1, 46), batch)
-	for sent := time.Now(); time.Since(sent) < 2*time.Millisecond; { // what is behind it has a time of its own
+	for sent := time.Now(); time.Since(sent) < 2*time.Millisecond; { // the next frame has a different time
 	}
 	r.sendTo(t, 0, testFrame(1, 46), frames-batch)
 	for waitReady(t, l.socket); l.Received+l.Lost[Refused]+l.Lost[NoPort] < batch; {
@@ -243,7 +243,7 @@ func TestArrivesWhenItCameInABacklog(t *testing.T) {
 	}
 }
 
-// openTap makes an interface whose frames are what is written, behind offload headers.
+// openTap makes an interface that receives the frames written to the file, each after an offload header.
 func openTap(name string) (*os.File, error) {
 	fd, err := unix.Open("/dev/net/tun", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {

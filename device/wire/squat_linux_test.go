@@ -12,7 +12,7 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// names has somebody bind names of Unix sockets in the place of the switch; free gives them back.
+// names binds names of Unix sockets in the switch's namespace; free releases them.
 func (r *rig) names(t *testing.T, names ...string) (free func()) {
 	t.Helper()
 	var fds []int
@@ -42,8 +42,8 @@ func (r *rig) names(t *testing.T, names ...string) (free func()) {
 	return free
 }
 
-// A process that has an interface's name and is no switch keeps the port down with a reason that can be read, whatever
-// it calls itself. The other ports work, and the port comes when the name is free.
+// A process that has an interface's name but is not a switch keeps the port down with a readable reason, whatever its
+// name. The other ports work, and the port is up when the name is free.
 func TestSquattedClaim(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -61,7 +61,7 @@ func TestSquattedClaim(t *testing.T) {
 	r.wait(t, 0, func(p Port) bool { return p.Up && !p.Taken && p.Reason == "" })
 }
 
-// A claim that is refused leaves nothing open, however often it is, and among however many names.
+// A rejected claim leaves nothing open, however often it is tried, and among any number of names.
 func TestClaimRefused(t *testing.T) {
 	r := newRig(t)
 	index := r.index(t, "eth0")
@@ -98,7 +98,7 @@ func openFiles(t *testing.T) int {
 	return len(list)
 }
 
-// Nobody can send anything to the sockets of a claim, nor connect to them, so that nothing of it lies in the kernel.
+// No process can send to the sockets of a claim, or connect to them, so no data can pile up in the kernel.
 func TestNobodySendsToAClaim(t *testing.T) {
 	r := newRig(t)
 	index := r.index(t, "eth0")
@@ -135,7 +135,7 @@ func TestNobodySendsToAClaim(t *testing.T) {
 	}
 }
 
-// Of those who say that they have an interface all are named, but for a crowd; and a list of sockets may be anything.
+// All processes that claim to have an interface are named, up to a limit. A list of sockets may have any content.
 func TestHolders(t *testing.T) {
 	line := func(name string) string {
 		return "0000000000000000: 00000002 00000000 00000000 0002 01 12345 " + name + "\n"

@@ -14,13 +14,13 @@ import (
 
 // Bounds of the metrics of alarms.
 const (
-	alarmRows         = 2 * time.Hour // by rows of this time, by the clock of this host
+	alarmRows         = 2 * time.Hour // the rows of this time are used, by the clock of this host
 	alarmFresh        = 5 * time.Second
 	mostAlarmGraphs   = 1000
-	mostAlarmClusters = 16 // of a graph: those that lost the most
+	mostAlarmClusters = 16 // per graph: the ones that lost the most
 )
 
-// alarmMetrics are the alarms of the rows of a store, as the page has them.
+// alarmMetrics exports the alarms of the rows of a store, as on the page.
 type alarmMetrics struct {
 	rules *alarm.Rules
 	store web.Store
@@ -31,7 +31,6 @@ type alarmMetrics struct {
 	unread string
 }
 
-// alarmFamilies lists the metrics of alarms.
 func alarmFamilies() []family {
 	return []family{
 		{gauge, "altmark_alarm", "Whether the alarm of a graph is raised, accepted (its newest period lost no more than " +
@@ -66,7 +65,7 @@ func (m *alarmMetrics) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// read returns what the rows say, read anew if that was some time ago.
+// read returns the alarms of the rows, and reads them again if that was some time ago.
 func (m *alarmMetrics) read() ([]alarm.Graph, string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -75,14 +74,14 @@ func (m *alarmMetrics) read() ([]alarm.Graph, string) {
 		return m.graphs, m.unread
 	}
 	graphs, unread, err := web.Alarms(context.Background(), m.store, m.rules, now.Add(-alarmRows).UnixNano(), now)
-	if err != nil { // nothing is known
+	if err != nil { // all states are unknown
 		graphs, unread = m.rules.Judge(func(func(*result.Loss) bool) {}, now), err.Error()
 	}
 	m.made, m.graphs, m.unread = now, graphs, unread
 	return graphs, unread
 }
 
-// stateWords are the values of the label state.
+// stateWords holds the values of the label state.
 var stateWords = map[alarm.State]string{alarm.Raised: "raised", alarm.Accepted: "accepted", alarm.NotKnown: "unknown"}
 
 func sayGraph(g *alarm.Graph, say sayFunc) {

@@ -17,29 +17,30 @@ import (
 	"tamtam/fleet/ingest"
 )
 
-// topicCaptures has a message for each start with captures, and one for each run that is in the log to its end. Readers
+// topicCaptures has a message for each start with captures, and one for each run that is completely in the log. Readers
 // replay it: see captureRuns.
 const topicCaptures = "captures"
 
 // A captureRun is captures that are read together, as one source, by one process or, if that is killed, by several.
 type captureRun struct {
-	// Started is when they were first begun, in nanoseconds since 1970: the name of their source contains it.
+	// Started is the time of the first start, in nanoseconds since 1970: the name of their source contains it.
 	Started int64 `json:"started"`
-	// Sums are the SHA-256 of the files, in the order in which they are read. In the message of a start they are those
-	// of all files that were given.
+	// Sums are the SHA-256 sums of the files, in the order in which they are read. In the message of a start they are
+	// the sums of all files of that start.
 	Sums []string `json:"sums"`
 	// Options is a digest of all options on which the batches depend.
 	Options string `json:"options,omitempty"`
-	// Done is true if all of it is in the log.
+	// Done is true if the whole run is in the log.
 	Done bool `json:"done,omitempty"`
 
 	paths []string // of the files
 }
 
-// captures makes the feeds of captures, which are read one after the other: those whose reading was cut off, which goes
-// on where it was, and then one of those that nobody began. All captures of a feed are read together, in order of time.
+// captures returns the feeds of captures, which are read one after the other. First come interrupted runs, which
+// continue where they were, then one of the captures that are in no run yet. All captures of a feed are read together,
+// in order of time.
 func (o *opener) captures(ctx context.Context, paths []string) (feeds []*feed, err error) {
-	for _, path := range paths { // what cannot be read is known at once
+	for _, path := range paths { // unreadable files are reported at once
 		in, err := capture.Open(path)
 		if err != nil {
 			return nil, fmt.Errorf("--pcap: %w", err)
@@ -64,7 +65,6 @@ func (o *opener) captures(ctx context.Context, paths []string) (feeds []*feed, e
 	return feeds, nil
 }
 
-// captureFeed makes the feed of one run.
 func (o *opener) captureFeed(run *captureRun) (*feed, error) {
 	f, t, err := o.tap("captures", false, time.Unix(0, run.Started))
 	if err != nil {
@@ -79,7 +79,6 @@ func (o *opener) captureFeed(run *captureRun) (*feed, error) {
 	return f, nil
 }
 
-// note appends a message and returns its sequence.
 func (o *opener) note(ctx context.Context, run *captureRun) (uint64, error) {
 	data, err := json.Marshal(run)
 	if err != nil {
@@ -88,12 +87,12 @@ func (o *opener) note(ctx context.Context, run *captureRun) (uint64, error) {
 	return o.books.Append(ctx, topicCaptures, "", data)
 }
 
-// unread notes that captures are given, and returns what is to be read of them: runs that were cut off, if all of their
-// files are given, and a run of those that nobody began. A capture that is in the log is left out, since its rows would
-// double.
+// unread records the given captures, and returns the runs to read: interrupted ones, if all of their files are given,
+// and one of the captures that are in no run yet. A capture that is in the log is left out, since its rows would be
+// doubled.
 func (o *opener) unread(ctx context.Context, paths []string) (todo []*captureRun, err error) {
 	start := &captureRun{Started: o.started.UnixNano(), Options: o.captureOptions()}
-	given := map[string]string{} // the path of each sum
+	given := map[string]string{} // path by sum
 	for _, path := range paths {
 		sum, err := sumOf(path)
 		if err != nil {
@@ -137,8 +136,8 @@ func (o *opener) unread(ctx context.Context, paths []string) (todo []*captureRun
 	return todo, nil
 }
 
-// captureRuns returns the runs that follow from the messages up to one, in the order of their beginning. A start begins
-// a run of those of its captures that are in no run before.
+// captureRuns returns the runs that follow from the messages up to one, in the order of their starts. A start begins a
+// run with those of its captures that are in no earlier run.
 func (o *opener) captureRuns(ctx context.Context, last uint64) (runs []*captureRun, err error) {
 	for next := uint64(1); next <= last; {
 		entries, err := o.books.Read(ctx, topicCaptures, next, 64)
@@ -168,8 +167,9 @@ func (o *opener) captureRuns(ctx context.Context, last uint64) (runs []*captureR
 	return runs, nil
 }
 
-// readCaptureRun reads a message. Logs of tamtam before runs could go on have the sum of one capture and when it was
-// begun, as text: it is not known whether such a capture was read to its end, and it is not read again.
+// readCaptureRun decodes a message. Logs of older versions of tamtam, whose runs could not continue, contain the sum of
+// one capture and its start time as text. Whether such a capture was read to its end is unknown, and it is not read
+// again.
 func readCaptureRun(data []byte) (*captureRun, error) {
 	if sum, at, text := strings.Cut(string(data), " "); text && !strings.HasPrefix(sum, "{") {
 		began, err := time.Parse(time.RFC3339, at)
@@ -179,7 +179,7 @@ func readCaptureRun(data []byte) (*captureRun, error) {
 	return x, json.Unmarshal(data, x)
 }
 
-// same reports whether a message is of this run.
+// same reports whether a message is about this run.
 func (r *captureRun) same(o *captureRun) bool {
 	return r.Started == o.Started && slices.Equal(r.Sums, o.Sums)
 }
@@ -191,7 +191,7 @@ func (o *opener) captureOptions() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// sumOf is a name for what is in a file.
+// sumOf returns the SHA-256 sum of a file as a name for its contents.
 func sumOf(path string) (string, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"tamtam/fleet/stream"
 )
 
-// A capture is read into a log once, whatever it is called and whoever reads it. One whose reading was cut off goes on
-// under its first name, with the same captures and options only. Another log is another matter.
+// A capture is read into a log once, whatever its name and whatever process reads it. An interrupted read continues
+// under its first name, only with the same captures and options. Another log has its own state.
 func TestCapturesOnce(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name, text string) string {
@@ -27,7 +27,7 @@ func TestCapturesOnce(t *testing.T) {
 	a, b, again, c := path("a", "frames"), path("b", "others"), path("again", "frames"), path("c", "more")
 	var said bytes.Buffer
 	books := stream.NewMemory(0)
-	old := "3f1d30c5a4d5c5a2c2b7c2d1 2026-01-02T03:04:05Z" // as logs had it before
+	old := "3f1d30c5a4d5c5a2c2b7c2d1 2026-01-02T03:04:05Z" // the format of old logs
 	if _, err := books.Append(t.Context(), topicCaptures, "", []byte(old)); err != nil {
 		t.Fatal(err)
 	}
@@ -46,12 +46,12 @@ func TestCapturesOnce(t *testing.T) {
 		host  string
 		paths []string
 		runs  [][]string // that are read
-		since []int      // seconds from the first start to when each was begun
-		done  int        // how many of them are read to their end
+		since []int      // start of each, in seconds after the first start
+		done  int        // number of runs that are read to their end
 		said  string
 	}{
 		{"h", []string{a, b, again}, [][]string{{a, b}}, []int{1}, 0, "two captures have the same bytes"},
-		{"h", []string{b, again}, [][]string{{again, b}}, []int{1}, 0, ""}, // killed: it goes on, in its first order
+		{"h", []string{b, again}, [][]string{{again, b}}, []int{1}, 0, ""}, // killed: it continues, in its first order
 		{"h", []string{a}, nil, nil, 0, "cut off, and goes on only with the same captures"},
 		{"other", []string{a, b}, nil, nil, 0, "cut off, and goes on only with the same captures, --host"},
 		{"h", []string{a, b, c}, [][]string{{a, b}, {c}}, []int{1, 5}, 1, ""},

@@ -1,7 +1,8 @@
-// Package collectd is the fleet's collector as one process: sources into the log, the log into the store, the store on
-// a page, each if it is a role of the process; with metrics of all of them.
+// Package collectd runs the fleet's collector as one process. The process has any of four roles: it is a node of the
+// log, writes data of sources to the log, joins the log to rows in the store, or shows the store as a page. It exports
+// metrics of all its roles.
 //
-// What belongs here: what puts the packages of fleet together. Not: flags.
+// What belongs here: the assembly of the packages of fleet. Not: flags.
 package collectd
 
 import (
@@ -35,25 +36,25 @@ const (
 	RoleServe  = "serve"  // shows the store as a page
 )
 
-// Roles lists all of them.
+// Roles returns all roles.
 func Roles() []string { return []string{RoleLog, RoleIngest, RoleJoin, RoleServe} }
 
-// A Config is what one process does.
+// A Config configures one process.
 type Config struct {
 	Roles  []string
 	Server jetstream.ServerOptions // of the server in this process, if there is one: see [Config.Serves]
-	// Log is the log; without URLs it is in this process. Partitions are those of each kind of event, in all processes
-	// of the log for ever.
+	// Log is the log; without URLs it is in this process. Partitions is the number of partitions of each kind of event.
+	// It is the same in all processes, and never changes for a log.
 	Log        jetstream.Options
 	Partitions int
 	Store      parquet.Options
-	Join       join.Options // and the paths and the topology, also for other roles
-	Most       int          // partitions that this process joins at once; 0 is all that are free
+	Join       join.Options // with the paths and the topology, also for other roles
+	Most       int          // maximum of partitions that this process joins at once; 0 means no limit
 	Sources
-	Graphs   bool         // the switches of the topology are asked for the graphs to join along
+	Graphs   bool         // the graphs to join along are read from the switches of the topology
 	Topology string       // the name of the file of Join.Topology
-	Alarm    float64      // as for [alarm.New]; negative is without alarms
-	HTTP     *door.Config // of page and metrics; nil is neither
+	Alarm    float64      // as for [alarm.New]; negative means no alarms
+	HTTP     *door.Config // of page and metrics; nil means neither
 	Version  string       // of this program
 	Logger   *slog.Logger
 }
@@ -81,16 +82,16 @@ func Run(ctx context.Context, c Config) error {
 	return d.run(ctx)
 }
 
-// A daemon is the roles of one process, put together.
+// A daemon holds the running roles of one process.
 type daemon struct {
 	Config
-	rules   *alarm.Rules // nil: there are no alarms
+	rules   *alarm.Rules // nil if there are no alarms
 	started time.Time
 
-	server *jetstream.Server // nil: there is none in this process
+	server *jetstream.Server // nil if there is none in this process
 
 	messages *jetstream.Log // of events; nil without the roles ingest and join
-	work     *jetstream.Log // of who joins what: it does not age
+	work     *jetstream.Log // assigns partitions to workers; its messages do not expire
 	files    *parquet.Store
 	counted  *countedStore
 	pool     *join.Pool
@@ -101,7 +102,7 @@ type daemon struct {
 	running sync.WaitGroup
 }
 
-// closeWithin is how long the last messages may take into a log that does not answer.
+// closeWithin is the time limit for the last messages to a log that does not answer.
 const closeWithin = 10 * time.Second
 
 // run starts from the log upwards, and stops from the sources downwards.
@@ -153,7 +154,7 @@ func (d *daemon) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// part runs a part; if it fails, all end.
+// part runs a part in the background; if it fails, the daemon ends.
 func (d *daemon) part(run func() error) {
 	d.running.Go(func() {
 		if err := run(); err != nil {
@@ -162,7 +163,7 @@ func (d *daemon) part(run func() error) {
 	})
 }
 
-// open opens log and store. What stop closes may be less than all if there is an error.
+// open opens log and store. On an error stop closes the parts that were opened.
 func (d *daemon) open(ctx context.Context) (stop func(), err error) {
 	var closers []func()
 	stop = func() {
@@ -205,7 +206,7 @@ func (d *daemon) open(ctx context.Context) (stop func(), err error) {
 	return stop, err
 }
 
-// share makes the pool that joins this process' share of the partitions.
+// share creates the pool that joins this process' share of the partitions.
 func (d *daemon) share() {
 	var names []string
 	for _, kind := range []result.Kind{result.Stamps, result.Drops, result.Periods, result.Sketches, result.Records} {
@@ -229,7 +230,6 @@ func (d *daemon) start(ctx context.Context) {
 	}
 }
 
-// read begins to read all feeds.
 func (d *daemon) read(ctx context.Context) error {
 	for _, feed := range d.feeds {
 		if feed.before == nil {
@@ -248,7 +248,7 @@ func (d *daemon) read(ctx context.Context) error {
 	return nil
 }
 
-// tellNetwork logs what the topology does not say.
+// tellNetwork logs the gaps of the topology.
 func (d *daemon) tellNetwork() {
 	if d.Join.Topology == nil {
 		return
@@ -264,7 +264,7 @@ func (d *daemon) tellNetwork() {
 	}
 }
 
-// handler answers with the metrics and, in role serve, with the page.
+// handler returns a handler for the metrics and, in role serve, the page.
 func (d *daemon) handler(entrance *door.Door) (http.Handler, error) {
 	mux := http.NewServeMux()
 	metrics := promhttp.HandlerFor(d.registry(), promhttp.HandlerOpts{MaxRequestsInFlight: 4})
@@ -272,8 +272,8 @@ func (d *daemon) handler(entrance *door.Door) (http.Handler, error) {
 	if d.Has(RoleServe) {
 		cfg := web.Config{Title: "tamtam-collectd", Note: "What the store in " + d.Store.Dir + " has.",
 			Store: d.files, Troubles: d.troubles, Alarms: d.rules, Enter: entrance.Enter}
-		if d.Join.Topology != nil { // else what stamps say
-			cfg.Topology = web.Told(d.Join.Topology, d.Topology)
+		if d.Join.Topology != nil { // otherwise the page uses the stamps
+			cfg.Topology = web.Reported(d.Join.Topology, d.Topology)
 		}
 		p, err := web.New(cfg)
 		if err != nil {
@@ -284,7 +284,7 @@ func (d *daemon) handler(entrance *door.Door) (http.Handler, error) {
 	return mux, nil
 }
 
-// troubles says in words why rows may not be in the store yet, or never.
+// troubles returns texts on why rows may be missing from the store, for now or for good.
 func (d *daemon) troubles() []string {
 	why := append(d.counted.troubles(), d.losses.Troubles()...)
 	if d.server != nil && d.server.Trouble() != "" {

@@ -12,7 +12,7 @@ import (
 	"tamtam/fleet/parquet"
 )
 
-// A countedStore counts what this process puts into a store.
+// A countedStore counts the batches and rows that this process puts into a store.
 type countedStore struct {
 	*parquet.Store
 
@@ -20,23 +20,23 @@ type countedStore struct {
 	logger *slog.Logger
 
 	mu         sync.Mutex
-	waiting    map[string]bool // partitions that cannot be kept for now
+	waiting    map[string]bool // partitions that wait, as the store is away
 	reason     string          // of the last failure
 	failures   float64
-	batches    [2]float64 // kept, and not
+	batches    [2]float64 // kept, and not kept
 	rows       map[string]float64
 	flagged    map[string]float64
 	packets    float64 // at hops
-	timed      float64 // of these, those whose time in the switch is known
+	timed      float64 // packets whose time in the switch is known
 	resident   float64 // seconds
 	drops      map[dropsOf]float64
 	partitions map[string]standing
 }
 
-// dropsOf are drops for a reason, as one kind of source tells of them: others may tell of the same packets.
+// dropsOf is the key of drops for a reason, by kind of source: several kinds may report the same packets.
 type dropsOf struct{ reason, source string }
 
-// standing is what a partition's last batch says of it.
+// standing holds the counts in a partition's last batch.
 type standing struct {
 	closed                 float64 // seconds since 1970
 	lost, twice, bad, late float64
@@ -52,7 +52,7 @@ func newCountedStore(s *parquet.Store, dir string, logger *slog.Logger) *counted
 // Put implements result.Store.
 func (s *countedStore) Put(ctx context.Context, b *result.Batch) (bool, error) {
 	kept, err := s.Store.Put(ctx, b)
-	s.heard(ctx, b.Partition, err)
+	s.received(ctx, b.Partition, err)
 	if err != nil {
 		return kept, err
 	}
@@ -70,13 +70,12 @@ func (s *countedStore) Put(ctx context.Context, b *result.Batch) (bool, error) {
 // Last implements result.Store.
 func (s *countedStore) Last(ctx context.Context, partition string) (result.Position, error) {
 	at, err := s.Store.Last(ctx, partition)
-	s.heard(ctx, partition, err)
+	s.received(ctx, partition, err)
 	return at, err
 }
 
-// heard notes what the store said to a partition's worker, and tells it when that is new. A worker that ends waits no
-// longer.
-func (s *countedStore) heard(ctx context.Context, partition string, err error) {
+// received records the result of a call for a partition's worker, and logs changes. A worker that ends no longer waits.
+func (s *countedStore) received(ctx context.Context, partition string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	waited := len(s.waiting) > 0
@@ -105,7 +104,7 @@ func (s *countedStore) leave(partition string) {
 	delete(s.waiting, partition)
 }
 
-// troubles says in words why rows may not be in the store yet.
+// troubles returns a text on why rows are not in the store yet, if any wait.
 func (s *countedStore) troubles() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,7 +114,7 @@ func (s *countedStore) troubles() []string {
 	return []string{fmt.Sprintf("rows of %d partitions are not in the store yet: %s", len(s.waiting), s.reason)}
 }
 
-// mostReasons bounds the reasons of drops that are told apart, by source.
+// mostReasons bounds the distinct reasons of drops, by source.
 const mostReasons = 128
 
 func (s *countedStore) count(b *result.Batch) {

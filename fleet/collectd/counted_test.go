@@ -16,8 +16,8 @@ import (
 	"tamtam/fleet/parquet"
 )
 
-// What several kinds of sources tell of the same packets is not added up, and the time that packets were in switches
-// is told with how many of them it is of.
+// Reports of several kinds of sources on the same packets are not added up. The time of packets in switches is exported
+// with the number of packets for which it is known.
 func TestCounted(t *testing.T) {
 	s := newCountedStore(nil, "", nil)
 	b := &result.Batch{Hops: []result.Hop{{Packets: 10, Unknown: 6, Resident: result.Distribution{Count: 4, Sum: 8e9}}}}
@@ -44,8 +44,8 @@ func TestCounted(t *testing.T) {
 	}
 }
 
-// That results wait for the store is told once, however many partitions wait and how often each tries; so is that none
-// does any more. The page says it meanwhile, with the reason.
+// That results wait for the store is logged once, however many partitions wait and how often each retries; so is the
+// end of the wait. Meanwhile the page shows it, with the reason.
 func TestStoreAway(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	files, err := parquet.Open(parquet.Options{Dir: dir})

@@ -18,7 +18,7 @@ import (
 	"tamtam/fleet/join"
 )
 
-// flip turns the bits of a byte behind a text in each of the files of a topic that has it.
+// flip inverts the byte at an offset from a text in each file of a topic that contains the text.
 func flip(t *testing.T, dir, topic string, text []byte, behind int) {
 	t.Helper()
 	blocks, err := filepath.Glob(filepath.Join(dir, "jetstream", "*", "streams", "tamtam-"+topic, "msgs", "*.blk"))
@@ -47,7 +47,7 @@ type damagedLog struct {
 
 const testSecond = int64(time.Second)
 
-// with runs something with a server and a log.
+// with calls do with a running server and its log.
 func (d *damagedLog) with(do func(log *jetstream.Log)) {
 	d.t.Helper()
 	server, err := jetstream.StartServer(jetstream.ServerOptions{Dir: d.dir})
@@ -101,7 +101,6 @@ func (d *damagedLog) join(log *jetstream.Log, last uint64) {
 	running.Wait()
 }
 
-// A stampSource is one source.
 type stampSource struct {
 	d      *damagedLog
 	writer *event.Writer
@@ -116,7 +115,7 @@ func (d *damagedLog) teller(name string) *stampSource {
 	return &stampSource{d, w}
 }
 
-// send tells of a frame, of the flow from a port, at a second.
+// send sends a frame, of the flow from a port, at a second.
 func (s *stampSource) send(log *jetstream.Log, second int64, port byte) {
 	at := second * testSecond
 	s.writer.Stamped(&event.Frame{Time: at,
@@ -131,7 +130,7 @@ func (s *stampSource) finish(log *jetstream.Log, promise int64) {
 	}
 }
 
-// rows returns the seconds that have rows without the flag, those with it, and those in doubt, of all up to a time.
+// rows returns the seconds that have rows without the flag, those with it, and those that are amended, up to a time.
 func (d *damagedLog) rows(until int64) (whole, flagged, doubted []int64) {
 	_ = d.store.Each(d.t.Context(), 0, 1<<62, func(b *result.Batch) bool {
 		for _, h := range b.Hops {
@@ -153,9 +152,9 @@ func (d *damagedLog) rows(until int64) (whole, flagged, doubted []int64) {
 	return whole, flagged, slices.Compact(doubted)
 }
 
-// Of a log whose files are damaged while it is stopped: what cannot be read is told with its partition, the rows of its
-// time are in doubt, and the others are not; each partition is joined, though nobody can be given one any more by what
-// shared them out.
+// The files of a log are damaged while it is stopped. Unreadable messages are reported with their partition, and only
+// the rows of their time are flagged. Each partition is joined, though the topic that shares them out cannot be read
+// any more.
 func TestDamagedLog(t *testing.T) {
 	d := &damagedLog{t: t, dir: t.TempDir(), store: result.NewMemory(0)}
 	d.with(func(log *jetstream.Log) {
@@ -198,17 +197,17 @@ func TestDamagedLog(t *testing.T) {
 	}
 }
 
-// frameOf is what stands in the log of a source's frame of a second, from its source port on.
+// frameOf returns the encoding of a source's frame of a second, from its source port on.
 func frameOf(port, second byte) []byte {
-	return []byte{port, second, 0, 0, 1, 1, 1, 2, 0} // a hop, its switch, ports and flags
+	return []byte{port, second, 0, 0, 1, 1, 1, 2, 0} // number of hops; switch, ports and flags of the hop
 }
 
-// recordLeft is from the source port of a batch's only frame to a byte of the length of the next record: the rest of
-// the frame, a hash, and two bytes of the length.
+// recordLeft is the offset from the source port of a batch's only frame to a byte of the length of the next record: the
+// rest of the frame, a hash, and two bytes of the length.
 const recordLeft = 11 + 8 + 2
 
-// What is damaged in the log of windows that are open, of messages that went into batches before it was stopped, is in
-// doubt too; and a log that lost its end does not take new messages for those that were there. While the log runs so.
+// Damage to messages of open windows flags their rows, too, even if the messages were in batches before the stop. A log
+// that lost its end does not confuse new messages with the lost ones. The same holds while the log runs.
 func TestDamagedOpenWindows(t *testing.T) {
 	for name, c := range map[string]struct {
 		port   byte // of leaf1's frame
@@ -222,7 +221,7 @@ func TestDamagedOpenWindows(t *testing.T) {
 		one, other := d.teller("leaf1"), d.teller("leaf2")
 		d.with(func(log *jetstream.Log) {
 			for s := int64(100); s < 110; s++ {
-				if s == 105 { // behind what is damaged: the next message says nothing of its time
+				if s == 105 { // after the damage: the next message contains nothing about its time
 					other.send(log, 100, 0x66)
 					other.send(log, 101, 0x66)
 				}

@@ -12,7 +12,7 @@ import (
 	"tamtam/internal/command"
 )
 
-// askGraphs asks the switches of the topology for the graphs of their flow groups.
+// askGraphs reads the graphs of the flow groups from the switches of the topology.
 func (c *Config) askGraphs(ctx context.Context) error {
 	if !c.Graphs {
 		return nil
@@ -34,7 +34,8 @@ func (c *Config) askGraphs(ctx context.Context) error {
 	return CheckTargets(file, "--graphs")
 }
 
-// CheckTargets refuses a file of paths and graphs with targets that the log could not tell apart. from names the file.
+// CheckTargets returns an error if targets in a file of paths and graphs would have the same name in the log. from is
+// the name of the file in errors.
 func CheckTargets(file dial.File, from string) error {
 	of := map[string]string{}
 	for _, m := range ingest.Markings(file) {
@@ -47,11 +48,11 @@ func CheckTargets(file dial.File, from string) error {
 	return nil
 }
 
-// tellWithin is how long it may take to tell the log that the graphs were others.
+// tellWithin is the time limit to record in the log that the graphs have changed.
 const tellWithin = 10 * time.Second
 
-// watchGraphs returns an error when the switches make other graphs: rows by those of the start might be wrong. Those of
-// what was reported since they were confirmed last are in doubt.
+// watchGraphs returns an error when the graphs of the switches change, since rows by the old graphs may be wrong. Rows
+// from reports since the last confirmation are flagged.
 func (d *daemon) watchGraphs(ctx context.Context) error {
 	unasked := func(err error) { d.Logger.Warn("the graphs may be others now: " + err.Error()) }
 	since, changed := d.Join.Paths.Changed(ctx, d.Join.Topology, d.Dial, dial.AskGraphs, unasked)
@@ -63,7 +64,7 @@ func (d *daemon) watchGraphs(ctx context.Context) error {
 	return errors.Join(err, d.doubtGraphs(ctx, since))
 }
 
-// doubtGraphs tells the log that what switches reported since a time was of other graphs.
+// doubtGraphs records in the log that the reports of switches since a time are for other graphs.
 func (d *daemon) doubtGraphs(ctx context.Context, since time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, tellWithin)
 	defer cancel()
@@ -72,7 +73,7 @@ func (d *daemon) doubtGraphs(ctx context.Context, since time.Time) error {
 			if s.Kind() != result.Periods {
 				continue
 			}
-			if err := s.DoubtSince(ctx, since); err != nil {
+			if err := s.SuspectSince(ctx, since); err != nil {
 				return fmt.Errorf("rows since then lack the flag: the log was not notified: %w", err)
 			}
 		}

@@ -12,7 +12,6 @@ import (
 	"tamtam/collector/result"
 )
 
-// registry has the metrics of this process.
 func (d *daemon) registry() *prometheus.Registry {
 	r := prometheus.NewRegistry()
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), d)
@@ -24,7 +23,7 @@ func (d *daemon) registry() *prometheus.Registry {
 
 const counter, gauge = prometheus.CounterValue, prometheus.GaugeValue
 
-// A family is one name of the metrics, behind "tamtam_collectd_".
+// A family is the metrics of one name, without the prefix "tamtam_collectd_".
 type family struct {
 	kind       prometheus.ValueType
 	name, help string
@@ -35,10 +34,9 @@ func (f family) desc() *prometheus.Desc {
 	return prometheus.NewDesc("tamtam_collectd_"+f.name, f.help, f.labels, nil)
 }
 
-// words splits the names of labels.
 func words(s string) []string { return strings.Fields(s) }
 
-// families lists all that a daemon says. Which of them have values depends on its roles.
+// families returns all metrics of a daemon. The roles determine which of them have values.
 func families() []family {
 	partition, source := words("partition"), words("source kind")
 	return []family{
@@ -91,10 +89,8 @@ func describe(to chan<- *prometheus.Desc, list []family) {
 // Describe implements prometheus.Collector.
 func (d *daemon) Describe(to chan<- *prometheus.Desc) { describe(to, families()) }
 
-// A sayFunc says a value of the family of a name.
 type sayFunc func(name string, value float64, labels ...string)
 
-// sayer returns what says values of the families.
 func sayer(to chan<- prometheus.Metric, list []family) sayFunc {
 	return func(name string, value float64, labels ...string) {
 		f := list[slices.IndexFunc(list, func(f family) bool { return f.name == name })]
@@ -109,7 +105,6 @@ func sayer(to chan<- prometheus.Metric, list []family) sayFunc {
 	}
 }
 
-// truth is 1 for yes and 0 for no.
 func truth(yes bool) float64 {
 	if yes {
 		return 1
@@ -139,7 +134,7 @@ func (d *daemon) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// unread is how many files of the store cannot be read; false if that is not known.
+// unread returns the number of files of the store that cannot be read. ok is false if that is unknown.
 func (d *daemon) unread() (files int, ok bool) {
 	err := d.files.Unread()
 	var unread *result.Unread
@@ -149,7 +144,6 @@ func (d *daemon) unread() (files int, ok bool) {
 	return 0, err == nil
 }
 
-// collectPool says what became of what this process joins.
 func (d *daemon) collectPool(say sayFunc) {
 	s := d.counted
 	s.mu.Lock()

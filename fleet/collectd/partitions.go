@@ -13,12 +13,12 @@ import (
 	"tamtam/internal/command"
 )
 
-// topicPartitions says how many partitions the log has, and a name that no other log has: its first message, for as
-// long as the log lasts.
+// topicPartitions holds the number of partitions of the log, and its unique name, in its first message, for as long as
+// the log lasts.
 const topicPartitions = "partitions"
 
-// agree holds --partitions against what the log was begun with, and says it to a log that is new. Processes that do
-// not agree would spread events over partitions that nobody joins. The name of the log is "" if it was begun without
+// agree compares --partitions with the number that the log was created with, and records it in a new log. Processes
+// with different numbers would use partitions that no worker joins. The name of the log is "" if it was created without
 // one.
 func agree(ctx context.Context, log stream.Log, partitions int) (name string, err error) {
 	said, err := firstOf(ctx, log)
@@ -27,7 +27,7 @@ func agree(ctx context.Context, log stream.Log, partitions int) (name string, er
 		if _, err := log.Append(ctx, topicPartitions, topicPartitions, text); err != nil {
 			return "", err
 		}
-		said, err = firstOf(ctx, log) // of two that begin at once one was first
+		said, err = firstOf(ctx, log) // if two processes start at once, one was first
 	}
 	if err != nil {
 		return "", fmt.Errorf("how many partitions the log has: %w", err)
@@ -39,7 +39,8 @@ func agree(ctx context.Context, log stream.Log, partitions int) (name string, er
 	return name, nil
 }
 
-// firstOf waits a while only where the log does not say it yet. That a slow log is told once more changes nothing.
+// firstOf returns the first message. It waits a while, in vain only if the log is new. If a slow log gets the message
+// twice, that changes nothing.
 func firstOf(ctx context.Context, log stream.Log) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()

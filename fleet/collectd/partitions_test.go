@@ -9,7 +9,8 @@ import (
 	"tamtam/fleet/stream"
 )
 
-// Who begins a log says how many partitions it has; whoever wants others is refused, with both numbers.
+// The first process of a log sets its number of partitions. A process with another number gets an error with both
+// numbers.
 func TestPartitionsOfTheLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := stream.NewMemory(0)

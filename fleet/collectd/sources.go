@@ -21,45 +21,46 @@ import (
 	"tamtam/fleet/stream"
 )
 
-// Sources are what a process reads into the log.
+// Sources are the inputs that a process reads into the log.
 type Sources struct {
 	Interfaces []string // of this host
-	Captures   []string // files, which are read together, once into a log
-	// IPFIX and SFlow are where reports of drops come, and RecordUDP is where copies of records come, as HOST:PORT; ""
-	// is nowhere. Sockets are the addresses of all of them.
+	Captures   []string // files, which are read together, and only once into a log
+	// IPFIX and SFlow receive reports of drops, and RecordUDP receives copies of records, each as HOST:PORT; "" means
+	// no socket. Sockets are the addresses of all of them.
 	IPFIX, SFlow, RecordUDP string
 	Sockets                 []netip.AddrPort
 	Records                 bool                  // copies of records are read from Interfaces and Captures, too
-	Names                   map[netip.Addr]string // of switches, by the addresses of their reports
-	Host                    string                // the name of this host in those of its sources; "" is its own
-	Sketches                map[string]string     // gNMI targets whose sketch tasks are read, by the names of the switches
-	Dial                    dial.Options          // of switches that are read by gNMI
+	Names                   map[netip.Addr]string // of switches, by the source addresses of their reports
+	// name of this host in the names of its sources; "" means the system's
+	Host     string
+	Sketches map[string]string // gNMI targets whose sketch tasks are read, by switch name
+	Dial     dial.Options      // for switches that are read by gNMI
 }
 
-// A feed reads one thing, for one source of the log or two.
+// A feed reads one input, for one or more sources of the log.
 type feed struct {
 	name    string
 	senders []*ingest.Sender
-	before  func(context.Context) error // nil, or what is done before any feed is read
+	before  func(context.Context) error // called before any feed is read; may be nil
 	read    func(context.Context) error
-	done    func(context.Context) error // notes that it is read to its end; nil if a feed goes on at each start
-	after   *feed                       // read to its end before this one; nil if there is none
-	ended   chan struct{}               // closed at the end of run; nil if no feed waits for it
+	// records that it is read to its end; nil for a feed that starts again each time
+	done  func(context.Context) error
+	after *feed         // must be read to its end before this one; may be nil
+	ended chan struct{} // closed at the end of run; nil if no feed waits for it
 }
 
-// opener makes feeds into a log.
 type opener struct {
 	Sources
 	paths      dial.File // whose switches are read by gNMI
 	version    string    // of this program
 	log        stream.Log
-	books      stream.Log // of what was read: it does not age
+	books      stream.Log // records what was read; its messages do not expire
 	started    time.Time
 	partitions int
 	logger     *slog.Logger
 }
 
-// open opens all that is to be read, so that what cannot be is known at once.
+// open opens all inputs, so that errors are reported at once.
 func (o *opener) open(ctx context.Context) ([]*feed, error) {
 	if o.Host == "" {
 		host, err := os.Hostname()
@@ -85,7 +86,7 @@ func (o *opener) open(ctx context.Context) ([]*feed, error) {
 	for _, socket := range []struct {
 		name, address string
 		kind          result.Kind
-		stamped       bool // with the time at which datagrams come
+		stamped       bool // arrival times are used
 		take          func(*ingest.Sender) ingest.Datagram
 	}{
 		{"ipfix", o.IPFIX, result.Drops, false,
@@ -101,13 +102,13 @@ func (o *opener) open(ctx context.Context) ([]*feed, error) {
 	}
 	for _, m := range ingest.Markings(o.paths) {
 		add(o.asked(m.Source(), result.Periods, m.Groups(), func(s *ingest.Sender, tell func(dial.Event)) asking {
-			m.To, m.Tell = s, tell
+			m.To, m.Report = s, tell
 			return m
 		}))
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Sketches)) {
 		add(o.asked(name, result.Sketches, nil, func(s *ingest.Sender, tell func(dial.Event)) asking {
-			return &ingest.Sketching{Switch: name, Target: o.Sketches[name], To: s, Tell: func(e dial.SketchEvent) {
+			return &ingest.Sketching{Switch: name, Target: o.Sketches[name], To: s, Report: func(e dial.SketchEvent) {
 				tell(dial.Event{Target: e.Target, Kind: e.Kind, Err: e.Err})
 			}}
 		}))
@@ -120,16 +121,16 @@ func (o *opener) sender(name string, kind result.Kind, live, stamped bool, start
 		Live: live, Stamped: stamped, Partitions: o.partitions})
 }
 
-// longestHost is how much of the host's name stands in those of sources: behind it the longest name of an interface,
-// and when it was started.
+// longestHost is the maximum length of the host's name in the names of sources. The longest interface name and the
+// start time follow.
 const longestHost = event.MaxSource - 1 - 15 - 1 - 13
 
-// sourceName is that of what is read on this host: other hosts have interfaces of the same name.
+// sourceName returns the name of a source of this host: other hosts have interfaces of the same name.
 func (s *Sources) sourceName(name string) string {
 	return s.Host[:min(len(s.Host), longestHost)] + ":" + name
 }
 
-// begin has sources tell that they hear from now on what there is.
+// begin returns a function that announces that the sources receive everything from now on.
 func begin(senders []*ingest.Sender) func(context.Context) error {
 	since := time.Now()
 	return func(ctx context.Context) (err error) {
@@ -140,7 +141,7 @@ func begin(senders []*ingest.Sender) func(context.Context) error {
 	}
 }
 
-// tap makes a feed that looks through frames.
+// tap returns a feed that searches frames, and its tap.
 func (o *opener) tap(name string, live bool, started time.Time) (*feed, *ingest.Tap, error) {
 	stamps, err := o.sender(name, result.Stamps, live, live, started)
 	if err != nil {
@@ -179,7 +180,7 @@ func (o *opener) watch(name string) (*feed, error) {
 	return f, nil
 }
 
-// listen makes a feed of what datagrams to a socket have; stamped: with the time at which they come.
+// listen returns a feed for the datagrams to a socket. stamped means that their arrival times are used.
 func (o *opener) listen(name, address string, kind result.Kind, stamped bool,
 	take func(*ingest.Sender) ingest.Datagram,
 ) (*feed, error) {
@@ -199,12 +200,12 @@ func (o *opener) listen(name, address string, kind result.Kind, stamped bool,
 	return &feed{name: name, senders: senders, before: begin(senders), read: read}, nil
 }
 
-// asking is what asks a switch by gNMI, until ctx ends.
+// asking reads a switch by gNMI, until ctx ends.
 type asking interface {
 	Read(ctx context.Context, o dial.Options) error
 }
 
-// asked makes a feed of what a switch answers by gNMI.
+// asked returns a feed for the gNMI data of a switch.
 func (o *opener) asked(name string, kind result.Kind, groups []string,
 	of func(*ingest.Sender, func(dial.Event)) asking,
 ) (*feed, error) {
@@ -218,7 +219,7 @@ func (o *opener) asked(name string, kind result.Kind, groups []string,
 		read: func(ctx context.Context) error { return a.Read(ctx, o.Dial) }}, nil
 }
 
-// teller logs what becomes of a switch's connection and sessions, each state once.
+// teller returns a function that logs the state of a switch's connection and sessions, each state once.
 func teller(logger *slog.Logger) func(dial.Event) {
 	var mu sync.Mutex
 	last := map[string]string{}
@@ -237,8 +238,8 @@ func teller(logger *slog.Logger) func(dial.Event) {
 	}
 }
 
-// run reads to the end or until ctx ends, and then says that no more comes, and whether that was all. What goes on at
-// the next start where it was, as captures do, says nothing when ctx ends.
+// run reads to the end or until ctx ends, and then marks the source as ended, completely or not. A feed that continues
+// at the next start, as captures do, sends nothing when ctx ends.
 func (f *feed) run(ctx context.Context) error {
 	if f.ended != nil {
 		defer close(f.ended)

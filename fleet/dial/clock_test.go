@@ -16,8 +16,8 @@ func receive(s *session, leaves map[string]string, period string) {
 	}
 }
 
-// What vouches for the clock of a switch comes with the session and with each period, and so does the
-// number of packets with foreign marks. A period without it is by the chip's own clock.
+// The trust in a switch's clock comes with the session and with each period, and so does the number of packets with
+// foreign marks. A period without that information is by the chip's own clock.
 func TestWatchClock(t *testing.T) {
 	s := startSwitch(t, "127.0.0.1:0")
 	const says, boot = "the kernel's clock has a maximum error of 2ms", "01234567-89ab-cdef-ffff-ffffffffffff"
@@ -41,8 +41,8 @@ func TestWatchClock(t *testing.T) {
 	}
 }
 
-// An impossible error or offset of a clock would make wrong delays between two switches look right: the
-// period is not a report.
+// A period with an impossible clock error or offset is refused: it would make wrong delays between two switches look
+// right.
 func TestBadClock(t *testing.T) {
 	good := map[string]string{"packets": "1", "octets": "64", "captures": "0", "out-of-window": "0", "read-at": "5"}
 	for _, tt := range []struct{ leaf, value, want string }{

@@ -7,7 +7,7 @@ import (
 	"tamtam/fleet/dial"
 )
 
-// A file of paths names everything in it that is wrong.
+// A file of paths with errors returns an error that names all of them.
 func ExampleReadFile() {
 	_, err := dial.ReadFile(strings.NewReader(`
 paths:

@@ -26,11 +26,11 @@ import (
 //	  - {switch: leaf1, target: "10.0.0.1:8080", session: web}
 //	  - {switch: leaf2, target: "unix:/run/tamtam/gnmi.sock", session: web}
 //
-// A graph is for packets that take one of several ways:
+// A graph is for packets that take one of several paths:
 //
 //	graphs:
 //	- name: web
-//	  wait: 3               # as of a path
+//	  wait: 3               # as for a path
 //	  points:               # of different switches, in any order
 //	  - {switch: leaf1, target: "10.0.0.1:8080", session: web}
 //	  - {switch: spine1, target: "10.0.0.3:8080", session: web}
@@ -38,9 +38,9 @@ import (
 //	  links:                # from one point to another
 //	  - [leaf1, spine1]
 //	  - [spine1, leaf2]
-//	  from: [leaf1]         # with to: links are cables, of which the shortest ways count; optional. Points that are
-//	  to: [leaf2]           # on none of these should count no packet, and what they count is told
-//	  watched: []           # without from and to: points of which the same holds
+//	  from: [leaf1]         # with to: links are cables, and the shortest paths count; optional. Points on none of
+//	  to: [leaf2]           # these should count no packet, and their counts are reported
+//	  watched: []           # without from and to: points that should count no packet
 type File struct {
 	Paths  []Path  `yaml:"paths,omitempty"`
 	Graphs []Graph `yaml:"graphs,omitempty"`
@@ -68,12 +68,13 @@ type Path struct {
 
 // Point is a session of a switch.
 type Point struct {
-	Switch  string `yaml:"switch"`  // how results name it
+	Switch  string `yaml:"switch"`  // name in results
 	Target  string `yaml:"target"`  // HOST:PORT of its gNMI server, or unix:/PATH
-	Session string `yaml:"session"` // of its alternate marking
+	Session string `yaml:"session"` // alternate-marking session
 }
 
-// Bounds of a file: its bytes, and the reports of one period that its graphs and paths keep, with all clusters.
+// Bounds of a file: its size in bytes, and the number of reports of one period that its graphs and paths keep,
+// including all clusters.
 const (
 	maxFile = 16 << 20
 	maxKept = 1 << 19
@@ -154,8 +155,8 @@ func (f File) check() error {
 	return errors.Join(errs...)
 }
 
-// checkGraphs notes the names of graphs, which paths cannot have, and counts the reports of a period that they keep, as
-// far as those are not too many.
+// checkGraphs checks the graphs and adds their names to names, since paths must have others. It returns the number of
+// reports of a period that the graphs keep, and stops if that exceeds the bound.
 func (f File) checkGraphs(names map[string]Path) (errs []error, kept int) {
 	for i, g := range f.Graphs {
 		if kept > maxKept {
@@ -183,7 +184,7 @@ func (f File) checkGraphs(names map[string]Path) (errs []error, kept int) {
 	return errs, kept
 }
 
-// Drills look for the places of losses in the graphs of a file, by their names: see [marks.Drill].
+// Drills returns, by name, the graphs' [marks.Drill], which locates losses.
 func (f File) Drills(threshold float64) (map[string]*marks.Drill, error) {
 	drills := map[string]*marks.Drill{}
 	for _, g := range f.Graphs {
@@ -198,7 +199,7 @@ func (f File) Drills(threshold float64) (map[string]*marks.Drill, error) {
 	return drills, nil
 }
 
-// Names are those of the graphs, in the order of the file.
+// Names returns the names of the graphs, in the order of the file.
 func (f File) Names() (names []string) {
 	for _, g := range f.Graphs {
 		names = append(names, g.Name)
@@ -206,7 +207,7 @@ func (f File) Names() (names []string) {
 	return names
 }
 
-// Blame holds the losses of all graphs of a file against each other: see [marks.Blame].
+// Blame returns the [marks.Blame] of all graphs of a file, which compares their losses.
 func (f File) Blame() (*marks.Blame, error) {
 	var meshes []*marks.Mesh
 	for _, g := range f.Graphs {
@@ -219,10 +220,10 @@ func (f File) Blame() (*marks.Blame, error) {
 	return marks.NewBlame(meshes...), nil
 }
 
-// all are the points of the graph, those that are watched last.
+// all returns the points of the graph, the watched ones last.
 func (g Graph) all() []Point { return slices.Concat(g.Points, g.Watched) }
 
-// join converts the graph to the collector's type; no settings are known yet.
+// join converts the graph to the collector's type; the settings are still unknown.
 func (g Graph) join() marks.Graph {
 	out := marks.Graph{Name: g.Name, Wait: g.Wait}
 	for _, l := range g.Links {
@@ -249,8 +250,8 @@ func (g Graph) join() marks.Graph {
 	return out
 }
 
-// checkPoints checks those of a path or graph. Two that are one session of one switch would always agree: nothing would
-// be lost between them.
+// checkPoints checks the points of a path or graph. Two points must not be the same session of one switch: they would
+// always agree, and never show a loss.
 func checkPoints(what string, points []Point) (errs []error) {
 	of := map[[2]string]string{}
 	for j, p := range points {
@@ -282,7 +283,7 @@ func (p Point) check() error {
 	return errors.Join(errs...)
 }
 
-// CheckTarget returns an error unless a text may be the address of a gNMI server.
+// CheckTarget returns an error if the text cannot be the address of a gNMI server.
 func CheckTarget(target string) error {
 	if socket, ok := strings.CutPrefix(target, "unix:"); !ok || socket == "" {
 		if _, _, err := net.SplitHostPort(target); err != nil {
@@ -301,7 +302,7 @@ func ValidName(s string) bool {
 	})
 }
 
-// join converts the path to the collector's type; no settings are known yet.
+// join converts the path to the collector's type; the settings are still unknown.
 func (p Path) join() marks.Path {
 	out := marks.Path{Name: p.Name, Wait: p.Wait}
 	for _, point := range p.Points {

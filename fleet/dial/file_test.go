@@ -69,7 +69,7 @@ graphs:
   to: [l2]
 `
 
-// With its ends a graph has the links of the shortest ways, and other switches are watched.
+// A graph with from and to has the links of the shortest paths, and its other switches are watched.
 func TestReadGraph(t *testing.T) {
 	f, err := ReadFile(strings.NewReader(aGraph))
 	if err != nil {
@@ -99,7 +99,7 @@ func TestReadGraph(t *testing.T) {
 	}
 }
 
-// What a file keeps of a period is bounded, though each of its graphs is.
+// The total number of reports kept for a period is bounded, in addition to that of each graph.
 func TestFileIsBounded(t *testing.T) {
 	var points, links []string
 	for i := range 256 {

@@ -12,26 +12,25 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A Join passes what targets send to the paths and graphs that it concerns. It has no clock: every event comes
-// with its time.
+// A Join passes events of targets to the paths and graphs that they concern. It has no clock: every event comes with
+// its time.
 type Join struct {
 	paths   []*joined
 	twoWays []*marks.TwoWay
-	backs   [][2]*marks.Joiner     // the paths of twoWays
-	users   map[[2]string][]pathAt // target and session to points of paths
-	targets map[string][]string    // target to sessions
+	backs   [][2]*marks.Joiner     // the pair of paths of each of twoWays
+	users   map[[2]string][]pathAt // points of paths by target and session
+	targets map[string][]string    // sessions by target
 
-	// Events are held back until all targets have sent their history, so that the history of one does
-	// not make reports of the others appear missing.
+	// Events are held back until all targets have sent their history, so that the history of one does not make reports
+	// of the others appear missing.
 	waiting map[string]bool
 	held    []Event
 	since   time.Time
 }
 
-// maxStart is how long the join waits for a target at the start.
+// maxStart is the maximum time for which the join waits for a target at the start.
 const maxStart = 5 * time.Second
 
-// An altMarkJoin is that of a path or a graph.
 type altMarkJoin interface {
 	Add(point int, p altmark.Period, arrived time.Time) []marks.Result
 	Advance(k uint64) []marks.Result
@@ -45,8 +44,8 @@ type altMarkJoin interface {
 type joined struct {
 	name     string // path NAME or graph NAME
 	am       altMarkJoin
-	notified int    // notices that were returned
-	last     uint64 // the last period with a report
+	notified int    // number of notices that were returned
+	last     uint64 // number of the last period with a report
 	lastAt   time.Time
 }
 
@@ -55,7 +54,8 @@ type pathAt struct {
 	point int
 }
 
-// NewJoin makes the joins of a file that [ReadFile] has read; an error names the path that cannot be joined.
+// NewJoin returns the joins of a file that [ReadFile] has read; an error contains the name of the path that cannot be
+// joined.
 func NewJoin(f File, now time.Time) (*Join, error) {
 	j := &Join{
 		users: map[[2]string][]pathAt{}, targets: map[string][]string{}, waiting: map[string]bool{}, since: now,
@@ -74,7 +74,7 @@ func NewJoin(f File, now time.Time) (*Join, error) {
 		if err != nil {
 			return nil, err
 		}
-		all, points := g.all(), make([]Point, 0, len(g.Points)) // in the order that the mesh has them
+		all, points := g.all(), make([]Point, 0, len(g.Points)) // in the order of the mesh
 		for _, at := range mesh.Points() {
 			points = append(points, all[slices.IndexFunc(all, func(p Point) bool { return p.Switch == at.Switch })])
 		}
@@ -94,7 +94,6 @@ func NewJoin(f File, now time.Time) (*Join, error) {
 	return j, nil
 }
 
-// add adds the join of some points.
 func (j *Join) add(name string, am altMarkJoin, points []Point) {
 	path := &joined{name: name, am: am}
 	j.paths = append(j.paths, path)
@@ -108,7 +107,7 @@ func (j *Join) add(name string, am altMarkJoin, points []Point) {
 	}
 }
 
-// Take takes an event and returns the results that follow from it.
+// Take processes an event and returns the results that follow from it.
 func (j *Join) Take(e Event, now time.Time) []marks.Result {
 	if len(j.waiting) > 0 {
 		if e.Kind == Synced {
@@ -120,7 +119,7 @@ func (j *Join) Take(e Event, now time.Time) []marks.Result {
 	return j.take(e, now)
 }
 
-// Tick advances the time: reports that have not come become missing.
+// Tick advances the time: overdue reports become missing.
 func (j *Join) Tick(now time.Time) []marks.Result {
 	out := j.release(now)
 	for _, p := range j.paths {
@@ -145,7 +144,7 @@ func (j *Join) Notices() (events []Event) {
 	return events
 }
 
-// release takes the events that were held back, settings first and the periods of all targets in order.
+// release processes the events that were held back, settings first and the periods of all targets in order.
 func (j *Join) release(now time.Time) (out []marks.Result) {
 	if len(j.held) == 0 || len(j.waiting) > 0 && now.Sub(j.since) < maxStart {
 		return nil
@@ -165,8 +164,8 @@ func (j *Join) release(now time.Time) (out []marks.Result) {
 	return out
 }
 
-// ofLastSettings leaves out the periods that sessions measured by other settings than their last: what follows takes
-// settings first, and by these the number of a period would be of another time.
+// ofLastSettings drops the periods that were measured by other settings than the session's last. The caller applies
+// settings first, and by these the number of such a period would mean another time.
 func ofLastSettings(held []Event) (out []Event) {
 	type session struct{ target, name string }
 	from, last := map[session]int{}, map[session]altmark.Session{}
@@ -204,7 +203,6 @@ func (j *Join) take(e Event, now time.Time) (out []marks.Result) {
 	return out
 }
 
-// both adds the results of both directions.
 func (j *Join) both(results []marks.Result) []marks.Result {
 	out := results
 	for _, tw := range j.twoWays {
@@ -217,12 +215,12 @@ func (j *Join) both(results []marks.Result) []marks.Result {
 	return out
 }
 
-// tick is how often Run looks for missing reports.
+// tick is the interval at which Run checks for missing reports.
 const tick = 100 * time.Millisecond
 
-// Run watches all targets of a file and gives results as they come, until ctx ends: then it returns
-// nil. Events other than reports are passed on as well. Both are called by one goroutine. An error is
-// about the file or the options, or the one that give returned.
+// Run watches all targets of a file and passes results to give as they come, until ctx ends, and then returns nil.
+// Events other than reports are passed to tell. Both are called by one goroutine. Run returns an error if the file or
+// the options are invalid, or if give returns one.
 func Run(ctx context.Context, f File, o Options, tell func(Event), give func([]marks.Result) error) error {
 	j, err := NewJoin(f, time.Now())
 	if err != nil {
@@ -244,7 +242,7 @@ func Run(ctx context.Context, f File, o Options, tell func(Event), give func([]m
 	return j.run(events, failed, ticker.C, tell, give)
 }
 
-// run joins events until there are no more: what targets have sent before they ended is joined whole.
+// run joins events until there are no more: everything that targets have sent before they ended is joined.
 func (j *Join) run(
 	events <-chan Event, failed <-chan error, ticks <-chan time.Time, tell func(Event),
 	give func([]marks.Result) error,
@@ -282,8 +280,8 @@ func (j *Join) run(
 	}
 }
 
-// watch runs a goroutine for each target: it returns what the targets send, closed when all have ended, and errors of
-// the options. taken ends when nothing is taken from there any more.
+// watch runs a goroutine for each target. It returns a channel of the targets' events, which is closed when all have
+// ended, and one of errors of the options. taken ends when the events are no longer read.
 func (j *Join) watch(
 	taken context.Context, watch func(target string, sessions []string, tell func(Event)) error,
 ) (<-chan Event, <-chan error) {

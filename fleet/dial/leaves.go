@@ -18,21 +18,18 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A leaf is one of the subscribed leaves.
 type leaf struct {
 	session string
-	period  string // its number; empty: the leaf is one of config
+	period  string // number of the period; empty for a leaf of config
 	name    string
 	values  []string // one for a leaf, any number for a leaf-list
 }
 
-// join returns a path with a prefix.
 func join(prefix, p *gpb.Path) []*gpb.PathElem {
 	return append(slices.Clone(prefix.GetElem()), p.GetElem()...)
 }
 
-// leavesOf returns the leaves in a value at a path: that of a leaf, or JSON of what is below a
-// container.
+// leavesOf returns the leaves in a value at a path: the leaf itself, or those in the JSON of a container.
 func leavesOf(elems []*gpb.PathElem, v *gpb.TypedValue) ([]leaf, error) {
 	x, err := jsonOf(elems, v)
 	if err != nil {
@@ -43,7 +40,7 @@ func leavesOf(elems []*gpb.PathElem, v *gpb.TypedValue) ([]leaf, error) {
 	return out, nil
 }
 
-// jsonOf is the JSON of a value at a path.
+// jsonOf returns the decoded JSON of a value at a path.
 func jsonOf(elems []*gpb.PathElem, v *gpb.TypedValue) (x any, err error) {
 	raw := v.GetJsonIetfVal()
 	if raw == nil {
@@ -90,7 +87,7 @@ func flatten(elems []*gpb.PathElem, x any, out *[]leaf) {
 	}
 }
 
-// namesOf are the names of a path, without modules.
+// namesOf returns the names in a path, without modules.
 func namesOf(elems []*gpb.PathElem) (names []string) {
 	for _, e := range elems {
 		name := e.GetName()
@@ -102,7 +99,6 @@ func namesOf(elems []*gpb.PathElem) (names []string) {
 	return names
 }
 
-// leafAt returns the leaf at a path.
 func leafAt(elems []*gpb.PathElem) (leaf, bool) {
 	names := namesOf(elems)
 	switch {
@@ -140,15 +136,15 @@ func text(elems []*gpb.PathElem) string {
 	return b.String()
 }
 
-// session is what a switch sent about one session.
+// session holds the leaves that a switch sent for one session.
 type session struct {
 	name    string
 	config  map[string][]string
 	periods map[string]map[string][]string
-	order   []string // of periods, as they came
+	order   []string // periods, in order of arrival
 }
 
-// maxPeriods bounds the periods that are remembered, for updates that have only what changed.
+// maxPeriods bounds the periods that are remembered, since updates contain only the changes.
 const maxPeriods = 64
 
 func newSession(name string) *session {
@@ -173,8 +169,8 @@ func (s *session) set(l leaf, c *changes) {
 	c.periods[l.period] = true
 }
 
-// remove removes the leaves at a path or below it, and reports whether any was a setting. Periods that
-// the switch forgets are kept: they were measured.
+// remove removes the leaves at a path or below it, and reports whether any was a setting. Periods that the switch
+// forgets are kept: they were measured.
 func (s *session) remove(elems []*gpb.PathElem) bool {
 	config := sessionPath(s.name, "config").GetElem()
 	for i, e := range elems {
@@ -229,7 +225,6 @@ func (s *session) settings() (altmark.Session, error) {
 	return out, nil
 }
 
-// period reads one period from what a switch sent.
 func (s *session) period(number string) (altmark.Period, error) {
 	r := &reader{leaves: s.periods[number], what: "session " + s.name + ", period " + number}
 	n, err := strconv.ParseUint(number, 10, 64)
@@ -262,7 +257,7 @@ func (s *session) period(number string) (altmark.Period, error) {
 	return p, errors.Join(r.errs...)
 }
 
-// A reader reads leaves and collects what is wrong with them.
+// A reader reads leaves and collects their errors.
 type reader struct {
 	leaves map[string][]string
 	what   string
@@ -277,7 +272,7 @@ func (r *reader) has(name string) bool { return len(r.leaves[name]) > 0 && r.lea
 
 func (r *reader) text(name string) string { return strings.Join(r.leaves[name], ",") }
 
-// address reads an address of a header; without one it is not valid.
+// address reads the address of a header. It returns an invalid address if there is none.
 func (r *reader) address(name string) (a netip.Addr) {
 	if !r.has(name) {
 		return a
@@ -289,7 +284,7 @@ func (r *reader) address(name string) (a netip.Addr) {
 	return a
 }
 
-// interval reads the length of periods; that of none is a second.
+// interval reads the length of periods; the default is a second.
 func (r *reader) interval() altmark.Interval {
 	if !r.has("interval") {
 		return 0
@@ -302,11 +297,11 @@ func (r *reader) interval() altmark.Interval {
 	return 0
 }
 
-// maxNanos bounds times and errors, so that sums and differences of two do not overflow. An error below
-// zero would cancel that of another clock.
+// maxNanos bounds times and errors, so that sums and differences of two do not overflow. An error below zero would
+// cancel that of another clock.
 const maxNanos = 1<<62 - 1
 
-// nanos reads a time of at least a number of nanoseconds.
+// nanos reads a number of nanoseconds from least to maxNanos; def is the default.
 func (r *reader) nanos(name string, least int64, def time.Duration) time.Duration {
 	if !r.has(name) {
 		return def
@@ -327,7 +322,7 @@ func (r *reader) counter(name string) uint64 {
 	return n
 }
 
-// atMost is counter for numbers that are not beyond one.
+// atMost reads a number up to a maximum, which must exist.
 func (r *reader) atMost(name string, most uint64) uint64 {
 	n, err := strconv.ParseUint(r.text(name), 10, 64)
 	if err != nil || n > most {
@@ -336,7 +331,6 @@ func (r *reader) atMost(name string, most uint64) uint64 {
 	return n
 }
 
-// time reads nanoseconds since 1970.
 func (r *reader) time(name string) altmark.Time {
 	n := r.counter(name)
 	return altmark.Time{Seconds: n / 1e9, Nanoseconds: uint32(n % 1e9)}

@@ -14,8 +14,8 @@ import (
 	"tamtam/collector/topology"
 )
 
-// Monitored asks the switches of a topology for their sessions, and returns the [Graphs] that these make. Where the
-// error is nil and there are no graphs, no flow group has one.
+// Monitored reads the sessions of the switches of a topology, and returns their [Graphs]. If the error is nil and there
+// are no graphs, no flow group has one.
 func Monitored(ctx context.Context, t *topology.Topology, o Options) (f File, notes []string, err error) {
 	if t.LeftOut > 0 {
 		return f, nil, errors.New("the topology lacks links whose ends report different neighbours, and packets may take " +
@@ -41,11 +41,12 @@ func Monitored(ctx context.Context, t *topology.Topology, o Options) (f File, no
 	return f, notes, nil
 }
 
-// ErrNoGraphs is what those say who can do nothing without graphs.
+// ErrNoGraphs is the error of functions that need graphs if there are none.
 var ErrNoGraphs = errors.New("the sessions of alternate marking at the switches of the topology make no graph")
 
-// Changed asks the switches of a topology over and over, and returns when they make other graphs than these, with the
-// time at which they still made these. What could not be asked is told, and known the next time; false: ctx has ended.
+// Changed reads the sessions of a topology periodically, and returns when their graphs differ from these. since is the
+// last time at which they were equal. Switches that cannot be read are reported by tell, and read again the next time.
+// changed is false if ctx has ended.
 func (f File) Changed(
 	ctx context.Context, t *topology.Topology, o Options, every time.Duration, tell func(error),
 ) (since time.Time, changed bool) {
@@ -74,10 +75,10 @@ func (f File) Changed(
 	}
 }
 
-// AskGraphs is how often those who run for long look whether the switches still make the same graphs.
+// AskGraphs is the interval at which long-running programs check whether the graphs have changed.
 const AskGraphs = 10 * time.Second
 
-// String is the graph's name and links in a line.
+// String returns the graph's name and links in one line.
 func (g Graph) String() string {
 	links := make([]string, len(g.Links))
 	for i, l := range g.Links {
@@ -90,10 +91,10 @@ func (g Graph) String() string {
 	return text
 }
 
-// Graphs are the monitored graphs of all flow groups: packets go from the switches whose session is an initiator to
-// those whose session is a terminator, by the ways of the fewest links. Switches without a session are passed over;
-// those with one that are on no such way are watched. Notes say of which flow groups there is no graph, and why: where
-// sessions are of different packets, roles contradict the ways, or packets may pass what may be no switch.
+// Graphs returns the monitored graphs of all flow groups. Packets go from the switches with an initiator to those with
+// a terminator, by the paths with the fewest links. Switches without a session are left out; those with one that are on
+// no such path are watched. notes names the flow groups without a graph, and the reason. Reasons are sessions that
+// match different packets, roles that contradict the paths, or nodes of unknown kind on a path.
 func Graphs(t *topology.Topology, sessions []Session) (f File, notes []string) {
 	of := map[string][]Session{}
 	for _, s := range sessions {
@@ -120,10 +121,10 @@ func Graphs(t *topology.Topology, sessions []Session) (f File, notes []string) {
 	return f, notes
 }
 
-// wires are where packets may go.
+// wires holds the links that packets may take.
 type wires struct {
 	cables  []marks.Link
-	unknown map[string]bool // of which it is not known whether they are switches
+	unknown map[string]bool // nodes that may be switches or not
 }
 
 func (w wires) graphOf(name string, sessions []Session) (Graph, error) {
@@ -161,7 +162,7 @@ func (w wires) graphOf(name string, sessions []Session) (Graph, error) {
 	return g, g.place(sessions)
 }
 
-// ways are the links of the shortest ways to each terminator, by their beginnings.
+// ways returns the links of the shortest paths to each terminator, keyed by their beginnings.
 func (w wires) ways(from, to []string) (map[string][]string, error) {
 	on := map[string][]string{}
 	for _, end := range to {
@@ -179,7 +180,7 @@ func (w wires) ways(from, to []string) (map[string][]string, error) {
 }
 
 // place puts sessions on the graph's links, or beside them. Packets get marks where they enter and lose them where they
-// leave, so that the others on their ways are transits.
+// leave, so that the other switches on their paths must be transits.
 func (g *Graph) place(sessions []Session) error {
 	for _, s := range sessions {
 		comes := slices.IndexFunc(g.Links, func(l [2]string) bool { return l[1] == s.Switch })
@@ -200,7 +201,7 @@ func (g *Graph) place(sessions []Session) error {
 	return nil
 }
 
-// onward are the points that packets come to from one, without another in between.
+// onward returns the points that packets reach from one, without another point in between.
 func onward(on map[string][]string, points map[string]bool, from string) (all []string) {
 	seen := map[string]bool{}
 	for todo := slices.Clone(on[from]); len(todo) > 0; todo = todo[1:] {

@@ -8,12 +8,12 @@ import (
 	"tamtam/collector/topology"
 )
 
-// Named returns the file with its points called as a topology calls them: a point whose target is a switch's there gets
-// that switch's name, and links, from and to of its graph with it. A point that the topology does not know by its
-// name nor by its target keeps its name. A nil topology changes nothing.
+// Named returns the file with the topology's names: a point whose target belongs to a switch gets that switch's name,
+// also in the links, from and to of its graph. A point with neither a name nor a target in the topology keeps its name.
+// A nil topology changes nothing.
 //
-// The error names every point that the topology contradicts: whose switch is a host there, or whose name is that of one
-// switch and whose target that of another.
+// The error names every point that contradicts the topology: its switch is a host there, or its name belongs to one
+// switch and its target to another.
 func (f File) Named(t *topology.Topology) (File, error) {
 	if t == nil {
 		return f, nil
@@ -25,7 +25,7 @@ func (f File) Named(t *topology.Topology) (File, error) {
 			continue
 		}
 		if _, twice := n.targets[x.Target]; twice {
-			n.targets[x.Target] = "" // it tells nobody apart
+			n.targets[x.Target] = "" // ambiguous
 			continue
 		}
 		n.targets[x.Target] = x.Name
@@ -53,10 +53,9 @@ func (f File) Named(t *topology.Topology) (File, error) {
 	return out, out.check()
 }
 
-// A namer has the names of a topology.
 type namer struct {
 	kinds   map[string]topology.Kind
-	targets map[string]string // names of switches; "": several have it
+	targets map[string]string // names of switches by target; "" if several have it
 }
 
 func (n namer) graph(g *Graph) (err error) {
@@ -84,7 +83,7 @@ func (n namer) graph(g *Graph) (err error) {
 	return errors.Join(err, watchedErr)
 }
 
-// points returns points with the topology's names, and these by the names that they had.
+// points returns the points with the topology's names, and these names by the old ones.
 func (n namer) points(of []Point) (points []Point, called map[string]string, err error) {
 	points, called = slices.Clone(of), map[string]string{}
 	var errs []error

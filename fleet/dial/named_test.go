@@ -48,8 +48,8 @@ func namedOf(t *testing.T, paths string) (before, after File, err error) {
 	return before, after, err
 }
 
-// A point whose target is a switch's has that switch's name, in its graph's links and ends too; all else stays, and so
-// does the file that was given.
+// A point with a switch's target has that switch's name, also in its graph's links and ends. Everything else is
+// unchanged, and so is the original file.
 func TestNamed(t *testing.T) {
 	before, got, err := namedOf(t, namedPaths)
 	if err != nil {
@@ -70,7 +70,7 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// What the topology contradicts is named: path or graph, point, and both names.
+// Contradictions to the topology are named: path or graph, point, and both names.
 func TestNamedRefused(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{"switch: plain", "switch: client", `path there: point 2: switch is "client", and that is a host of the topology`},

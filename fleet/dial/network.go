@@ -18,19 +18,18 @@ import (
 	"tamtam/collector/topology"
 )
 
-// maxGet is how long a switch may take to answer, and maxReply how much it may say, in bytes.
+// maxGet is the maximum response time of a switch, and maxReply the maximum length of its response in bytes.
 const (
 	maxGet   = 10 * time.Second
 	maxReply = 16 << 20
 )
 
-// A getter asks one switch.
 type getter struct {
 	o    Options
 	conn *grpc.ClientConn
 }
 
-// get asks for what is below a path and puts it into out; false: there is nothing.
+// get reads the data below a path into out. It returns false if there is none.
 func (g getter) get(ctx context.Context, out any, names ...string) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxGet)
 	defer cancel()
@@ -64,7 +63,7 @@ func (g getter) get(ctx context.Context, out any, names ...string) (bool, error)
 	return false, nil
 }
 
-// decode reads JSON in which names may have their module in front.
+// decode reads JSON in which names may have a module prefix.
 func decode(raw []byte, out any) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -98,7 +97,6 @@ func withoutModules(x any) any {
 	return x
 }
 
-// ask opens a connection for some questions.
 func (o Options) ask(target string, f func(getter) error) error {
 	conn, err := o.client(target)
 	if err != nil {
@@ -108,8 +106,8 @@ func (o Options) ask(target string, f func(getter) error) error {
 	return errors.Join(err, conn.Close())
 }
 
-// Hear returns the topology of what switches hear by LLDP. Targets are [NAME=]TARGET. A switch that does not answer is
-// noted, and not taken for one without links.
+// Hear returns the topology that switches learn by LLDP. Targets are [NAME=]TARGET. A switch that does not answer is
+// noted, and does not count as one without links.
 func Hear(ctx context.Context, targets []string, o Options) (*topology.Topology, error) {
 	var views []topology.View
 	var notes []string
@@ -136,7 +134,8 @@ func Hear(ctx context.Context, targets []string, o Options) (*topology.Topology,
 	return t, nil
 }
 
-// ReadLLDP asks a switch whom it hears at its ports. Name is how to call it; "": by its system name.
+// ReadLLDP reads the LLDP neighbours of a switch. name is the switch's name in the result; if it is "", the system name
+// is used.
 func ReadLLDP(ctx context.Context, name, target string, o Options) (topology.View, error) {
 	v := topology.View{Name: name, Target: target}
 	var lldp struct {

@@ -51,8 +51,8 @@ func serveAnswers(t *testing.T, json map[string]string) string {
 	return l.Addr().String()
 }
 
-// Whom a switch hears and which sessions it has are what it answers; one that does not speak LLDP is not one without
-// neighbours.
+// The neighbours and sessions of a switch are read from its answers; a switch without LLDP does not count as one
+// without neighbours.
 func TestRead(t *testing.T) {
 	addr := serveAnswers(t, map[string]string{
 		"/lldp": `{"openconfig-lldp:state":{"system-name":"leaf1","chassis-id":"02:00:00:00:00:01","enabled":true},
@@ -122,7 +122,7 @@ func sessionsAt(flow string, at ...string) (all []Session) {
 	return all
 }
 
-// The graph of a flow group is of the switches with sessions for it on the shortest ways; others are passed over, or
+// The graph of a flow group contains the switches with sessions for it on the shortest paths; others are left out, or
 // watched.
 func TestGraphs(t *testing.T) {
 	leafSpine := []string{"l1-s1", "l1-s2", "l2-s1", "l2-s2", "l3-s1", "l3-s2", "s1-x", "l1-l2"}
@@ -165,8 +165,8 @@ func TestGraphs(t *testing.T) {
 	}
 }
 
-// What is of unknown kind and may be passed is not taken for a wire, nor for nothing; what is a host or farther away
-// does not matter. Links that LLDP leaves open are of no graph.
+// A node of unknown kind on a path is neither a wire nor absent. Hosts and nodes on longer paths do not matter. Links
+// that LLDP leaves open are in no graph.
 func TestGraphsUnknown(t *testing.T) {
 	sessions := sessionsAt("web", "a initiator", "s transit", "b terminator")
 	for _, c := range []struct {
@@ -198,8 +198,8 @@ func TestGraphsUnknown(t *testing.T) {
 	}
 }
 
-// Sessions of one flow group that are of different packets make no graph: what one counts and another does not would
-// look lost. Who puts headers around packets sees others than those behind him.
+// Sessions of one flow group that match different packets make no graph: a packet that only some of them count would
+// look lost. A session that adds headers sees other packets than those after it.
 func TestGraphsAlike(t *testing.T) {
 	for _, c := range []struct {
 		change func(*Session)
@@ -220,8 +220,8 @@ func TestGraphsAlike(t *testing.T) {
 	}
 }
 
-// The graphs of the switches' answers are a file that is read as the same, and they are others when a switch says so;
-// one that does not answer changes nothing.
+// The graphs of the switches' answers can be written and read as a file. They change when a switch's answer changes; a
+// switch that does not answer changes nothing.
 func TestMonitored(t *testing.T) {
 	say := func(role string) map[string]string {
 		return map[string]string{
@@ -261,8 +261,8 @@ func TestMonitored(t *testing.T) {
 	}
 }
 
-// On random networks every way of the fewest links, walked link by link, is a way of the graph when the switches
-// without a session are left out; and every link of the graph is on such a way.
+// On random networks every path with the fewest links, walked link by link, is a path of the graph when the switches
+// without a session are left out. And every link of the graph is on such a path.
 func TestGraphsRandom(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 200, Short: 60}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 11))
@@ -307,7 +307,7 @@ func TestGraphsRandom(t *testing.T) {
 	})
 }
 
-// shortest are all ways of the fewest links, found by walking all that may be.
+// shortest returns all paths with the fewest links, by a search of all paths.
 func shortest(links map[string]bool, from, to string) (all [][]string) {
 	for ways := [][]string{{from}}; len(ways) > 0 && len(all) == 0; {
 		var longer [][]string

@@ -12,7 +12,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A Report is a period of a session, with the settings that it was measured by: all that a join wants of it.
+// A Report is a period of a session, with the settings that it was measured by: all that a join needs.
 type Report struct {
 	Target, Session string
 	Settings        altmark.Session
@@ -20,7 +20,8 @@ type Report struct {
 	Arrived         time.Time // see [Event]
 }
 
-// Start is when the period began, in nanoseconds since 1970; false if that is no time from then to the year 2116.
+// Start returns the beginning of the period in nanoseconds since 1970. It returns false if that is not between 1970 and
+// 2116.
 func (r Report) Start() (int64, bool) {
 	const most = 1 << 62
 	n := r.Settings.Interval
@@ -30,8 +31,7 @@ func (r Report) Start() (int64, bool) {
 	return n.Start(r.Period.Number).Std().UnixNano(), true
 }
 
-// Groups are the parts of a file that are joined apart, by a name for each: a graph, or a path with those that it is
-// opposite to.
+// Groups returns the parts of a file that are joined separately, by name: a graph, or a path with its opposite paths.
 func (f File) Groups() map[string]File {
 	of := map[string]string{} // path to another one of its group, or to itself
 	root := func(name string) string {
@@ -61,7 +61,7 @@ func (f File) Groups() map[string]File {
 	return groups
 }
 
-// Sessions are those of all points, by their targets.
+// Sessions returns the sessions of all points, keyed by target.
 func (f File) Sessions() map[string][]string {
 	of := map[string][]string{}
 	add := func(points []Point) {
@@ -80,7 +80,7 @@ func (f File) Sessions() map[string][]string {
 	return of
 }
 
-// Wait is the longest that one of its paths and graphs waits for a report, in periods.
+// Wait returns the longest wait of the paths and graphs for a report, in periods.
 func (f File) Wait() int {
 	most := 0
 	for _, p := range f.Paths {
@@ -92,8 +92,8 @@ func (f File) Wait() int {
 	return most
 }
 
-// Clusters are the parts of paths and graphs by numbers from 1 on, in the order of the packets. The whole of them has
-// none.
+// Clusters numbers the segments of paths and graphs from 1 on, in the order of the packets. The whole path or graph has
+// no number.
 func (f File) Clusters() (map[marks.Segment]string, error) {
 	names := map[marks.Segment]string{}
 	for _, p := range f.Paths {
@@ -115,9 +115,9 @@ func (f File) Clusters() (map[marks.Segment]string, error) {
 	return names, nil
 }
 
-// Replay returns the last result for each period and segment that a [Join] gives of the same reports, by period;
-// without jitter and window. Reports are taken in the order of their periods, those of one period and session in the
-// order that they have.
+// Replay returns the last result for each period and segment that a [Join] gives for the same reports, by period,
+// without jitter and window. Reports are processed in the order of their periods. Those of one period and session keep
+// their order.
 func (f File) Replay(reports []Report) ([]marks.Result, error) {
 	j, err := NewJoin(f, time.Time{})
 	if err != nil {
@@ -149,7 +149,7 @@ func (f File) Replay(reports []Report) ([]marks.Result, error) {
 	j.begin(reports, settings)
 	for len(reports) > 0 {
 		n := sameStart(reports)
-		for _, r := range reports[:n] { // before any report of the period: they make all begin anew
+		for _, r := range reports[:n] { // before any report of the period, since settings reset all points
 			settings(r)
 		}
 		keep(j.together(reports[:n], replays))
@@ -161,7 +161,7 @@ func (f File) Replay(reports []Report) ([]marks.Result, error) {
 	return slices.SortedFunc(maps.Values(last), byPeriod), nil
 }
 
-// together takes reports of one time. What is said of a period when only some have come is of no interest.
+// together processes the reports of one period, and returns only its final results.
 func (j *Join) together(
 	reports []Report, replays map[*joined]*marks.Replay,
 ) (out []marks.Result) {
@@ -176,7 +176,7 @@ func (j *Join) together(
 	}
 	for _, k := range numbers {
 		for _, p := range j.paths {
-			out = append(out, j.both(replays[p].Tell(k))...)
+			out = append(out, j.both(replays[p].Report(k))...)
 		}
 	}
 	return out
@@ -213,7 +213,7 @@ func byStart(reports []Report) ([]Report, error) {
 	return sorted, nil
 }
 
-// sameStart is how many reports at the beginning are of one period.
+// sameStart returns the number of leading reports with the same period.
 func sameStart(reports []Report) int {
 	first, _ := reports[0].Start()
 	n := 1
@@ -226,8 +226,8 @@ func sameStart(reports []Report) int {
 	return n
 }
 
-// begin gives each session the settings of its first report. Of one without a report they are not known; but its
-// periods are taken to be as long as those of others.
+// begin gives each session the settings of its first report. A session without a report has unknown settings, but its
+// periods are assumed to be as long as those of the others.
 func (j *Join) begin(reports []Report, settings func(Report)) {
 	first := map[[2]string]Report{}
 	for _, r := range reports {

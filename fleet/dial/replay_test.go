@@ -27,8 +27,8 @@ paths:
 - {name: west, back: east, points: [{switch: l2, target: "l2:1", session: b}, {switch: l1, target: "l1:1", session: b}]}
 `
 
-// Replay takes the reports of a period together, and says what a join says in the end that takes one after the other
-// and says something each time.
+// Replay processes the reports of a period together, and gives the final results of a join that processes them one by
+// one.
 func TestReplayRandom(t *testing.T) {
 	known := 0
 	fixed := randtest.Cases{Seed: 914204000, Count: 16, Short: 6}
@@ -58,8 +58,8 @@ func TestReplayRandom(t *testing.T) {
 	}
 }
 
-// What targets have sent is joined whole, however the context ends meanwhile: the results are those of a join that took
-// the same events one after the other.
+// Everything that targets have sent is joined, even if the context ends meanwhile: the results equal those of a join
+// that processed the same events one by one.
 func TestEndedContextJoinsAll(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 16, Short: 6}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -87,7 +87,7 @@ func TestEndedContextJoinsAll(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		j, got, at := join(), 0, r.IntN(len(list))
-		j.targets = map[string][]string{"l1:1": nil} // one sends all, in order
+		j.targets = map[string][]string{"l1:1": nil} // one target sends all, in order
 		events, failed := j.watch(t.Context(), func(_ string, _ []string, tell func(Event)) error {
 			for i, e := range list {
 				if i == at {
@@ -107,7 +107,7 @@ func TestEndedContextJoinsAll(t *testing.T) {
 	})
 }
 
-// lasting is what Replay has of a result.
+// lasting returns the part of a result that Replay has.
 func lasting(r marks.Result) marks.Result {
 	r.Jitter, r.JitterValid, r.Window, r.Revised = 0, false, marks.Delays{}, false
 	return r
@@ -153,8 +153,8 @@ func oneByOne(t *testing.T, f File, reports []Report) []marks.Result {
 	return all
 }
 
-// randomReports are of some periods of both ways: some missing, twice, amended, contradicted, with flags; settings may
-// change once, and clocks may go back.
+// randomReports returns reports of some periods in both directions: some missing, repeated, amended, contradicted, or
+// flagged. Settings may change once, and clocks may go back.
 func randomReports(r *rand.Rand) (reports []Report) {
 	n := altmark.Interval(r.IntN(3) - 1)
 	length := n.Duration()
@@ -196,7 +196,7 @@ func randomReports(r *rand.Rand) (reports []Report) {
 	return reports
 }
 
-// troubled is what comes of a report.
+// troubled returns the reports that arrive for a report.
 func troubled(r *rand.Rand, trouble int, one Report) []Report {
 	again := one
 	switch r.IntN(8 * trouble) {
@@ -220,7 +220,7 @@ func troubled(r *rand.Rand, trouble int, one Report) []Report {
 	return []Report{one, again}
 }
 
-// A report of no time that there is is an error.
+// A report with an impossible time is an error.
 func TestReplayRefuses(t *testing.T) {
 	f, err := ReadFile(strings.NewReader(replayed))
 	if err != nil {

@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// A Session is one of alternate marking at a switch.
+// A Session is an alternate-marking session of a switch.
 type Session struct {
 	Point
 	FlowGroup, Role string
-	FlowMonID       string // "": none
-	Encap           bool   // it puts headers around packets, or takes them off
-	// Match is which packets its flow group matches, in the words of gNMI and in order, but for their DSCP, which marks
-	// change, and the interfaces by which they come.
+	FlowMonID       string // "" means none
+	Encap           bool   // it adds or removes headers
+	// Match describes the packets that its flow group matches, in gNMI terms and sorted. It excludes the DSCP, which
+	// marks change, and the ingress interfaces.
 	Match string
 }
 
-// ReadSessions asks a switch which sessions of alternate marking it has.
+// ReadSessions reads the alternate-marking sessions of a switch.
 func ReadSessions(ctx context.Context, name, target string, o Options) (all []Session, err error) {
 	var sessions struct {
 		Session []struct {
@@ -59,7 +59,7 @@ func ReadSessions(ctx context.Context, name, target string, o Options) (all []Se
 	return all, err
 }
 
-// matchOf is what a flow group matches by its containers of config.
+// matchOf returns the match of a flow group by its config containers.
 func matchOf(group map[string]any) string {
 	var all []string
 	add := func(of map[string]any) {
@@ -87,7 +87,8 @@ func matchOf(group map[string]any) string {
 	return cmp.Or(strings.Join(all, ", "), "every packet")
 }
 
-// asPrefix writes an address as the prefix that it means, as others may have written it.
+// asPrefix returns an address as a prefix in canonical form, so that different spellings compare equal. Other texts are
+// unchanged.
 func asPrefix(text string) string {
 	if a, err := netip.ParseAddr(text); err == nil {
 		return netip.PrefixFrom(a, a.BitLen()).String()
@@ -98,8 +99,8 @@ func asPrefix(text string) string {
 	return text
 }
 
-// alike returns an error if sessions of one flow group are of different packets: what one counts and another does not
-// would look lost. Initiators that put headers around packets see those within, all others the headers.
+// alike returns an error if sessions of one flow group match different packets: a packet that only some of them count
+// would look lost. If some sessions add headers, initiators match the inner packets, and all others the headers.
 func alike(sessions []Session) error {
 	encap := slices.ContainsFunc(sessions, func(s Session) bool { return s.Encap })
 	inside := func(s Session) bool { return encap && s.Role == "initiator" }

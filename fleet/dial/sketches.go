@@ -15,46 +15,45 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// An Answer is what a sketch task says of one epoch: of one of its quantities, or of a flow that a query asks for.
+// An Answer is the estimate of a sketch task for one epoch: for one of its quantities, or for a flow of a query.
 type Answer struct {
 	Task, Key    string // Key is the quantity, or the flow
 	Epoch        uint64
 	Start, End   int64    // of the epoch, in nanoseconds since 1970 by the chip's clock
-	Flags        []string // what is wrong with the epoch; and saturated
+	Flags        []string // defects of the epoch; and saturated
 	Estimate     float64
-	Lower, Upper *float64 // bounds; nil: none is known
+	Lower, Upper *float64 // bounds; nil if unknown
 }
 
-// A SketchEvent is an answer of a target, or what became of its connection.
+// A SketchEvent is an answer of a target, or a change of its connection.
 type SketchEvent struct {
 	Target string
 	Kind   EventKind // Answered, Synced, Lost or Bad
 	Answer Answer
-	Err    error // of Lost and Bad
+	Err    error // set for Lost and Bad
 }
 
 // Answered is the kind of an answer of a sketch task.
 const Answered = Notice + 1
 
-// Uncertain is the flag of an answer that may be of an epoch near the one that it names.
+// Uncertain is the flag of an answer that may be from an epoch near the one that it names.
 const Uncertain = "epoch not certain"
 
-// WatchSketches calls tell with the answers of a target's sketch tasks, until ctx ends, and connects again whenever the
-// connection is lost. The error is about the options.
+// WatchSketches calls tell with the answers of a target's sketch tasks, until ctx ends, and reconnects whenever the
+// connection is lost. It returns an error if the options are invalid.
 //
-// Quantities of a task are told when its next epoch has ended, once all of the epoch is known. Those of the epoch that
-// was the last when the subscription began are not told. Of single flows there are those that queries ask for: they
-// name their epoch, which the target's lists of heavy flows do not.
+// Quantities of a task are reported when its next epoch has ended, as all of the epoch is then known. Those of the last
+// epoch before the subscription are not reported. Single flows are reported only by queries: these contain their epoch,
+// unlike the target's lists of heavy flows.
 func WatchSketches(ctx context.Context, target string, o Options, tell func(SketchEvent)) error {
 	lost := func(err error) { tell(SketchEvent{Target: target, Kind: Lost, Err: err}) }
 	return o.again(ctx, target, lost, func(conn *grpc.ClientConn) (synced bool, err error) {
-		w := &sketchWatch{target: target, tell: tell, tasks: map[string]*sketchTask{}, queries: map[string]leafValues{}}
+		w := &sketchWatch{target: target, report: tell, tasks: map[string]*sketchTask{}, queries: map[string]leafValues{}}
 		err = w.once(ctx, conn, o)
 		return w.synced, err
 	})
 }
 
-// sketchLists are what is subscribed to.
 var sketchLists = [][]string{
 	{"tam", "flymon-tasks", "flymon-task", "state", "last-epoch"},
 	{"tam", "flymon-tasks", "flymon-task", "metrics"},
@@ -84,33 +83,31 @@ func (o Options) subscribeSketches(ctx context.Context, conn *grpc.ClientConn) (
 	return stream, stream.Send(&gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Subscribe{Subscribe: list}})
 }
 
-// leafValues are leaves by their names.
 type leafValues map[string][]string
 
-// A sketchTask is what a target has said of a task.
 type sketchTask struct {
-	epoch   leafValues
-	metrics map[string]leafValues
-	seen    bool // that the epoch began to hold: its quantities are whole
-	doubt   bool // the target has left something out since
+	epoch      leafValues
+	metrics    map[string]leafValues
+	seen       bool // the start of the epoch was seen, so its quantities are complete
+	incomplete bool // the target has left something out since
 }
 
-// Bounds of what is remembered of a target.
+// Bounds of the state kept for a target.
 const (
 	maxTasks   = 1 << 10
 	maxQueries = 1 << 14
 	maxMetrics = 64
 )
 
-// A sketchWatch is one subscription. What was read at one time by the target comes in several notifications, and is
-// taken as a whole.
+// A sketchWatch is one subscription. What the target read at one time arrives in several notifications, and is applied
+// together.
 type sketchWatch struct {
 	target  string
-	tell    func(SketchEvent)
+	report  func(SketchEvent)
 	tasks   map[string]*sketchTask
 	queries map[string]leafValues
 	synced  bool
-	at      int64 // when the target read what waits
+	at      int64 // time at which the target read the waiting notifications
 	waits   []*gpb.Notification
 }
 
@@ -132,14 +129,14 @@ func (w *sketchWatch) once(ctx context.Context, conn *grpc.ClientConn, o Options
 		case *gpb.SubscribeResponse_SyncResponse:
 			w.apply()
 			w.synced = true
-			w.tell(SketchEvent{Target: w.target, Kind: Synced})
+			w.report(SketchEvent{Target: w.target, Kind: Synced})
 		default:
 			return errors.New("the server sends neither updates nor the end of what there was")
 		}
 	}
 }
 
-// maxWaiting is how many notifications of one time are taken together at most.
+// maxWaiting is the maximum number of notifications of one time that are applied together.
 const maxWaiting = 1 << 12
 
 func (w *sketchWatch) take(n *gpb.Notification) {
@@ -150,14 +147,14 @@ func (w *sketchWatch) take(n *gpb.Notification) {
 	w.waits = append(w.waits, n)
 }
 
-// A sketchLeaf is one of the subscribed leaves.
 type sketchLeaf struct {
 	list, entry string // flymon-tasks or flymon-queries, and the name
-	metric      string // the quantity; empty: the leaf is one of last-epoch, or of an answer
+	metric      string // quantity; empty for a leaf of last-epoch, or of an answer
 	name        string
 }
 
-// apply takes what waits: first what begins an epoch, which ends the one before.
+// apply processes the waiting notifications. It applies leaves that begin an epoch first, since they end the one
+// before.
 func (w *sketchWatch) apply() {
 	type change struct {
 		sketchValue
@@ -205,7 +202,7 @@ func (w *sketchWatch) apply() {
 	}
 }
 
-func (w *sketchWatch) bad(err error) { w.tell(SketchEvent{Target: w.target, Kind: Bad, Err: err}) }
+func (w *sketchWatch) bad(err error) { w.report(SketchEvent{Target: w.target, Kind: Bad, Err: err}) }
 
 func (w *sketchWatch) query(at sketchLeaf, values []string) {
 	q := w.queries[at.entry]
@@ -230,7 +227,7 @@ func (w *sketchWatch) task(at sketchLeaf, values []string, doubt bool) {
 		t = &sketchTask{epoch: leafValues{}, metrics: map[string]leafValues{}}
 		w.tasks[at.entry] = t
 	}
-	t.doubt = t.doubt || doubt
+	t.incomplete = t.incomplete || doubt
 	if at.metric == "" {
 		t.epoch[at.name] = values
 		return
@@ -245,7 +242,7 @@ func (w *sketchWatch) task(at sketchLeaf, values []string, doubt bool) {
 	}
 }
 
-// ended tells what a task said of an epoch, whose next has ended.
+// ended reports the quantities of a task's epoch once the next one has ended.
 func (w *sketchWatch) ended(name string) {
 	t := w.tasks[name]
 	if t == nil {
@@ -254,16 +251,16 @@ func (w *sketchWatch) ended(name string) {
 	if t.seen {
 		for _, quantity := range slices.Sorted(maps.Keys(t.metrics)) {
 			var flags []string
-			if t.doubt {
+			if t.incomplete {
 				flags = []string{Uncertain}
 			}
 			w.answer(name, quantity, t.epoch, t.metrics[quantity], flags)
 		}
 	}
-	t.seen, t.doubt = w.synced, false
+	t.seen, t.incomplete = w.synced, false
 }
 
-// answer tells an answer that leaves make up.
+// answer reports the answer that leaves make up.
 func (w *sketchWatch) answer(task, key string, epoch, estimate leafValues, flags []string) {
 	r := &reader{leaves: epoch, what: fmt.Sprintf("task %s, %s", task, key)}
 	a := Answer{Task: task, Key: key, Epoch: r.counter("epoch"), Start: int64(r.nanos("start", 0, 0)),
@@ -291,10 +288,10 @@ func (w *sketchWatch) answer(task, key string, epoch, estimate leafValues, flags
 		w.bad(err)
 		return
 	}
-	w.tell(SketchEvent{Target: w.target, Kind: Answered, Answer: a})
+	w.report(SketchEvent{Target: w.target, Kind: Answered, Answer: a})
 }
 
-// amount reads a number; nil: there is none.
+// amount reads a number. It returns nil if there is none.
 func (r *reader) amount(name string) *float64 {
 	if !r.has(name) {
 		return nil
@@ -309,7 +306,6 @@ func (r *reader) amount(name string) *float64 {
 
 func first(values []string) string { return strings.Join(values, ",") }
 
-// remove removes what is at a path or below it.
 func (w *sketchWatch) remove(elems []*gpb.PathElem) {
 	at, ok := sketchAt(elems)
 	if !ok {
@@ -330,12 +326,12 @@ func (w *sketchWatch) remove(elems []*gpb.PathElem) {
 		delete(t.metrics[at.metric], at.name)
 	case at.name != "":
 		delete(t.epoch, at.name)
-	default: // the task, or a whole part of it
+	default: // the task, or a container of it
 		delete(w.tasks, at.entry)
 	}
 }
 
-// sketchAt is what a path names; what is less than a leaf has no name.
+// sketchAt returns the leaf or container of a path; a container has no name.
 func sketchAt(elems []*gpb.PathElem) (at sketchLeaf, ok bool) {
 	names := namesOf(elems)
 	if len(names) < 3 || names[0] != "tam" {
@@ -361,13 +357,11 @@ func sketchAt(elems []*gpb.PathElem) (at sketchLeaf, ok bool) {
 	return at, at.entry != ""
 }
 
-// A sketchValue is a leaf with its values.
 type sketchValue struct {
 	sketchLeaf
 	values []string
 }
 
-// sketchLeaves returns the leaves in a value at a path.
 func sketchLeaves(elems []*gpb.PathElem, v *gpb.TypedValue) (all []sketchValue, err error) {
 	x, err := jsonOf(elems, v)
 	if err != nil {

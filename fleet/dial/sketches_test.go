@@ -9,7 +9,8 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// sketchNote is a notification of a task's leaves, or of an answer, as a switch sends it: at is when it was read.
+// sketchNote returns a notification of a task's leaves, or of an answer, as a switch sends it; at is the time of the
+// read.
 func sketchNote(at int64, elems []*gpb.PathElem, json string) *gpb.Notification {
 	return &gpb.Notification{Timestamp: at, Update: []*gpb.Update{{Path: &gpb.Path{Elem: elems},
 		Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: []byte(json)}}}}}
@@ -41,11 +42,11 @@ func queryNote(at int64, json string) *gpb.Notification {
 	return sketchNote(at, elems("tam", "flymon-queries", "flymon-query", "state", "answer"), json)
 }
 
-// Quantities are told when their epoch is over, with what came of it in any order; those of the epoch that was the last
-// when the subscription began are not. Answers to queries are told at once. A value that did not change is not sent.
+// Quantities are reported when their epoch is over, with its leaves in any order; those of the last epoch before the
+// subscription are not. Answers to queries are reported at once. A value that did not change is not sent.
 func TestSketchWatch(t *testing.T) {
 	var told []string
-	w := &sketchWatch{tasks: map[string]*sketchTask{}, queries: map[string]leafValues{}, tell: func(e SketchEvent) {
+	w := &sketchWatch{tasks: map[string]*sketchTask{}, queries: map[string]leafValues{}, report: func(e SketchEvent) {
 		if e.Kind == Bad {
 			told = append(told, e.Err.Error())
 			return
@@ -69,9 +70,9 @@ func TestSketchWatch(t *testing.T) {
 	}
 	w.apply()
 	w.synced = true
-	w.take(metricNote(2, `{"estimate":"9.0"}`)) // of the epoch that comes behind it
+	w.take(metricNote(2, `{"estimate":"9.0"}`)) // of the next epoch
 	w.take(epochNote(2, 2, `,"flags":["first"]`))
-	w.take(epochNote(3, 3, `,"flags":[]`)) // as many packets
+	w.take(epochNote(3, 3, `,"flags":[]`)) // same number of packets
 	gone := metricNote(4, `{}`)
 	gone.Update, gone.Delete = nil, []*gpb.Path{gone.Update[0].Path}
 	gone.Delete[0].Elem = append(gone.Delete[0].Elem, &gpb.PathElem{Name: "upper"})
@@ -96,7 +97,7 @@ func TestSketchWatch(t *testing.T) {
 	}
 }
 
-// A switch is asked for what its tasks say, by one subscription.
+// A switch gets one subscription to the results of its tasks.
 func TestSketchSubscribe(t *testing.T) {
 	s := startSwitch(t, "127.0.0.1:0")
 	s.say(queryNote(1, `{"task":"t","flow":"f","epoch":"1","start":"100","end":"200","estimate":"3.0"}`))
@@ -116,12 +117,12 @@ func TestSketchSubscribe(t *testing.T) {
 	}
 }
 
-// Whatever a server sends is an error, or an answer.
+// Whatever a server sends leads to an error or an answer.
 func FuzzSketchLeaves(f *testing.F) {
 	f.Add(`{"tt:metric":[{"quantity":"packets","state":{"estimate":"1"}}],"state":{"last-epoch":{"epoch":"1","end":2}}}`)
 	f.Fuzz(func(t *testing.T, json string) {
 		w := &sketchWatch{tasks: map[string]*sketchTask{}, queries: map[string]leafValues{}, synced: true,
-			tell: func(SketchEvent) {}}
+			report: func(SketchEvent) {}}
 		for at := range int64(3) {
 			w.take(sketchNote(at, elems("tam", "flymon-tasks", "flymon-task"), json))
 			w.take(epochNote(at, int(at), ""))

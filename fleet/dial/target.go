@@ -19,27 +19,27 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// Options say how gNMI servers are reached; they are the same for all targets.
+// Options configure the connections to gNMI servers; they are the same for all targets.
 type Options struct {
-	// Insecure is cleartext. It excludes the other TLS fields. A unix socket is always cleartext.
+	// Insecure means cleartext. It excludes the other TLS fields. A unix socket is always cleartext.
 	Insecure bool
-	// SkipVerify is TLS that trusts any server.
+	// SkipVerify means TLS that trusts any server.
 	SkipVerify bool
-	// CAFile holds the PEM certificates that may sign the servers'; empty: the system's.
+	// CAFile holds the PEM certificates that may sign those of the servers; empty means the system's.
 	CAFile string
 	// CertFile and KeyFile are the client's own PEM certificate and key.
 	CertFile, KeyFile string
-	// User and Password go with every request when User is set.
+	// User and Password are sent with every request if User is set.
 	User, Password string
 }
 
-// Check returns an error if they contradict each other, or name files that cannot be used.
+// Check returns an error if the options contradict each other, or name files that cannot be used.
 func (o Options) Check() error {
 	_, err := o.credentials()
 	return err
 }
 
-// credentials reads the TLS files; options that contradict each other are an error that names them.
+// credentials reads the TLS files. It returns an error that names options that contradict each other.
 func (o Options) credentials() (credentials.TransportCredentials, error) {
 	if o.User == "" && o.Password != "" {
 		return nil, errors.New("a password needs a user")
@@ -64,7 +64,7 @@ func (o Options) credentials() (credentials.TransportCredentials, error) {
 	return credentials.NewTLS(conf), nil
 }
 
-// authorities reads the certificates that may sign the servers'; nil: the system's.
+// authorities reads the certificates that may sign those of the servers. It returns nil for the system's.
 func (o Options) authorities() (*x509.CertPool, error) {
 	if o.CAFile == "" {
 		return nil, nil
@@ -95,7 +95,7 @@ func (o Options) certificates() ([]tls.Certificate, error) {
 	return []tls.Certificate{pair}, nil
 }
 
-// client prepares a connection; the first request makes it.
+// client returns a connection, which is established by the first request.
 func (o Options) client(address string) (*grpc.ClientConn, error) {
 	network, authority := "tcp", address
 	if socket, ok := strings.CutPrefix(address, "unix:"); ok {
@@ -114,7 +114,6 @@ func (o Options) client(address string) (*grpc.ClientConn, error) {
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 10 * time.Second}))
 }
 
-// subscribe opens the stream of some sessions.
 func (o Options) subscribe(
 	ctx context.Context, conn *grpc.ClientConn, sessions []string,
 ) (gpb.GNMI_SubscribeClient, error) {

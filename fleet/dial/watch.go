@@ -15,20 +15,20 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// An Event is what a target sent, or what became of its connection.
+// An Event is a message of a target, or a change of its connection.
 type Event struct {
 	Target  string
-	Session string // empty for what concerns the target
+	Session string // empty for an event of the whole target
 	Kind    EventKind
-	// Settings of the session; with a zero role they are not known, since the session does not exist.
+	// Settings of the session. A zero role means that the session does not exist and its settings are unknown.
 	Settings altmark.Session
 	Period   altmark.Period
-	Arrived  time.Time // of Period, by the clock of this host; zero: it was reported before the subscription
-	Err      error     // of Lost and Bad
-	Notice   string    // of a path, which Target names
+	Arrived  time.Time // arrival of Period, by the clock of this host; zero if it was reported before the subscription
+	Err      error     // set for Lost and Bad
+	Notice   string    // of a path, whose name is in Target
 }
 
-// News returns in words what the event says of the target or the session, and whether that is not well.
+// News describes the event of the target or the session in words, and reports whether it is a problem.
 func (e Event) News() (text string, bad bool) {
 	switch {
 	case e.Kind == Synced:
@@ -45,7 +45,7 @@ func (e Event) News() (text string, bad bool) {
 	return fmt.Sprintf("%s, %s, every %s", e.Settings.Role, e.Settings.Method, e.Settings.Interval), false
 }
 
-// EventKind says which fields of an Event are used.
+// EventKind defines which fields of an Event are used.
 type EventKind uint8
 
 // The kinds.
@@ -53,23 +53,23 @@ const (
 	Settings EventKind = iota + 1
 	Period
 	Synced // all that existed has been sent
-	Lost   // the connection ended; it is made again
-	Bad    // the target sent something that cannot be understood
-	Notice // something that is to be known of a path
+	Lost   // the connection was lost; the watch reconnects
+	Bad    // the target sent something invalid
+	Notice // a remark about a path
 )
 
-// Bounds of the wait before a connection is made again.
+// Bounds of the wait before a reconnect.
 const (
 	minRetry = 200 * time.Millisecond
 	maxRetry = 5 * time.Second
 )
 
-// Watch calls tell with what a target sends about sessions, until ctx ends, and connects again whenever
-// the connection is lost. The error is about the options.
+// Watch calls tell with a target's messages about sessions, until ctx ends, and reconnects whenever the connection is
+// lost. It returns an error if the options are invalid.
 func Watch(ctx context.Context, target string, sessions []string, o Options, tell func(Event)) error {
 	lost := func(err error) { tell(Event{Target: target, Kind: Lost, Err: err}) }
 	return o.again(ctx, target, lost, func(conn *grpc.ClientConn) (synced bool, err error) {
-		w := &watch{target: target, tell: tell, sessions: map[string]*session{}}
+		w := &watch{target: target, report: tell, sessions: map[string]*session{}}
 		for _, s := range sessions {
 			w.sessions[s] = newSession(s)
 		}
@@ -78,7 +78,8 @@ func Watch(ctx context.Context, target string, sessions []string, o Options, tel
 	})
 }
 
-// again reads a target until ctx ends, over and over. Once says whether all that existed was sent before it failed.
+// again reads a target until ctx ends, and reconnects on failure. once reports whether all that existed was sent before
+// it failed.
 func (o Options) again(
 	ctx context.Context, target string, lost func(error), once func(*grpc.ClientConn) (synced bool, err error),
 ) error {
@@ -107,12 +108,11 @@ func (o Options) again(
 // watch is one subscription.
 type watch struct {
 	target   string
-	tell     func(Event)
+	report   func(Event)
 	sessions map[string]*session
 	synced   bool
 }
 
-// once reads a subscription to its end.
 func (w *watch) once(ctx context.Context, conn *grpc.ClientConn, o Options, sessions []string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -131,19 +131,19 @@ func (w *watch) once(ctx context.Context, conn *grpc.ClientConn, o Options, sess
 		case *gpb.SubscribeResponse_SyncResponse:
 			for name, s := range w.sessions {
 				if !w.synced && len(s.config) == 0 { // it does not exist, whatever it was before
-					w.tell(Event{Target: w.target, Session: name, Kind: Settings})
+					w.report(Event{Target: w.target, Session: name, Kind: Settings})
 				}
 			}
 			w.synced = true
-			w.tell(Event{Target: w.target, Kind: Synced})
+			w.report(Event{Target: w.target, Kind: Synced})
 		default:
 			return errors.New("the server sends neither updates nor the end of what there was")
 		}
 	}
 }
 
-// take applies a notification. The time at which a switch sends what existed before the subscription
-// says nothing.
+// take applies a notification. Until the target is synced, the arrival time has no meaning, since the switch sends what
+// existed before the subscription.
 func (w *watch) take(n *gpb.Notification, now time.Time) {
 	if !w.synced {
 		now = time.Time{}
@@ -156,7 +156,7 @@ func (w *watch) take(n *gpb.Notification, now time.Time) {
 		return changed[name]
 	}
 	bad := func(session string, err error) {
-		w.tell(Event{Target: w.target, Session: session, Kind: Bad, Err: err})
+		w.report(Event{Target: w.target, Session: session, Kind: Bad, Err: err})
 	}
 	for _, p := range n.GetDelete() {
 		elems := join(n.GetPrefix(), p)
@@ -187,7 +187,7 @@ func (w *watch) take(n *gpb.Notification, now time.Time) {
 			if err != nil {
 				bad(name, err)
 			}
-			w.tell(Event{Target: w.target, Session: name, Kind: Settings, Settings: settings})
+			w.report(Event{Target: w.target, Session: name, Kind: Settings, Settings: settings})
 		}
 		for _, number := range slices.SortedFunc(maps.Keys(c.periods), byNumber) {
 			p, err := s.period(number)
@@ -195,12 +195,11 @@ func (w *watch) take(n *gpb.Notification, now time.Time) {
 				bad(name, err)
 				continue
 			}
-			w.tell(Event{Target: w.target, Session: name, Kind: Period, Period: p, Arrived: now})
+			w.report(Event{Target: w.target, Session: name, Kind: Period, Period: p, Arrived: now})
 		}
 	}
 }
 
-// changes are what a notification changed of a session.
 type changes struct {
 	config  bool
 	periods map[string]bool

@@ -18,7 +18,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A fakeSwitch is a gNMI server that sends what a test tells it to.
+// A fakeSwitch is a gNMI server that sends the notifications of a test.
 type fakeSwitch struct {
 	gpb.UnimplementedGNMIServer
 	addr string
@@ -89,7 +89,7 @@ func (s *fakeSwitch) say(ns ...*gpb.Notification) {
 	}
 }
 
-// note makes a notification of "path value" lines below a session; JSON values.
+// note returns a notification with leaves below a session. Each leaf is "path value", with the value in JSON.
 func note(session, below string, leaves ...string) *gpb.Notification {
 	n := &gpb.Notification{Prefix: &gpb.Path{Origin: "openconfig"}}
 	for _, l := range leaves {
@@ -122,7 +122,6 @@ func periodNote(k uint64, packets int, more ...string) *gpb.Notification {
 	return note("s", fmt.Sprintf("periods/period#%d/state", k), leaves...)
 }
 
-// watchAll returns a channel of all events.
 func watchAll(t *testing.T, target string) <-chan Event {
 	ctx, cancel := context.WithCancel(t.Context())
 	events, done := make(chan Event, 1000), make(chan struct{})
@@ -137,7 +136,7 @@ func watchAll(t *testing.T, target string) <-chan Event {
 	return events
 }
 
-// next waits for an event of a kind; those of lost connections are skipped unless wanted.
+// next waits for an event of a kind, and skips lost connections unless that is the kind.
 func next(t *testing.T, events <-chan Event, kind EventKind) Event {
 	t.Helper()
 	for {
@@ -155,8 +154,8 @@ func next(t *testing.T, events <-chan Event, kind EventKind) Event {
 	}
 }
 
-// A watch reports settings with their defaults, periods as a whole, and after a lost connection
-// everything that the switch still knows.
+// A watch reports settings with their defaults, periods as a whole, and after a lost connection everything that the
+// switch still has.
 func TestWatch(t *testing.T) {
 	s := startSwitch(t, "127.0.0.1:0")
 	s.say(configNote("initiator"), periodNote(10, 64, `flags ["first","late-read"]`))
@@ -208,7 +207,7 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// What cannot be understood is an event, and not a report.
+// An invalid message is an event, and not a report.
 func TestWatchBad(t *testing.T) {
 	s := startSwitch(t, "127.0.0.1:0")
 	events := watchAll(t, s.addr)
@@ -239,7 +238,7 @@ func TestWatchBad(t *testing.T) {
 	}
 }
 
-// Settings that no session can have are refused: of some of them a period had no length.
+// Impossible settings are refused: some of them would give a period no length.
 func TestSettingsRefused(t *testing.T) {
 	for _, c := range []struct{ name, value, want string }{
 		{"interval", "9", `session s: interval is "9", want -10 to 8`},
@@ -262,8 +261,8 @@ func TestSettingsRefused(t *testing.T) {
 	}
 }
 
-// While one switch is waited for, another may get other settings: what it measured by the last ones is of other times
-// than these make of the numbers.
+// While one switch is waited for, another may get other settings. By these, the numbers of the periods that it measured
+// before mean other times.
 func TestSettingsWhileWaiting(t *testing.T) {
 	f, err := ReadFile(strings.NewReader(twoPaths))
 	if err != nil {
@@ -349,9 +348,9 @@ func FuzzLeaves(f *testing.F) {
 	})
 }
 
-// Two switches that are disconnected for some periods: no report is lost that the switch remembers, and
-// others are missing. A remembered report counts if a later one shows that the clock is still that of
-// the other switch, and none is missing in between.
+// Two switches are disconnected for some periods. No report is lost that the switch remembers, and others are missing.
+// A remembered report counts only if a later one shows that the clock still agrees with the other switch's, and no
+// report is missing in between.
 func TestRun(t *testing.T) {
 	a, b := startSwitch(t, "127.0.0.1:0"), startSwitch(t, "127.0.0.1:0")
 	a.say(configNote("initiator"))
@@ -416,7 +415,7 @@ func TestRun(t *testing.T) {
 		a.say(periodNote(k, 100))
 		b.say(periodNote(k, 90))
 	}
-	// 16 would have shown late packets of 14.
+	// The report of 16 would have shown late packets of 14.
 	all := map[uint64]marks.Status{14: marks.Flagged, 15: marks.Flagged, 16: marks.Missing}
 	for _, k := range []uint64{10, 11, 12, 13, 17, 18, 19, 20, 21, 22, 23, 24, 25} {
 		all[k] = ok

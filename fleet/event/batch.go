@@ -11,17 +11,17 @@ import (
 	"tamtam/fleet/stream"
 )
 
-// MaxTime is the latest time that is told, in nanoseconds since 1970: in the year 2116. Times are not below 0.
+// MaxTime is the latest time of an event, in nanoseconds since 1970: in the year 2116. Times are not below 0.
 const MaxTime = 1 << 62
 
-// MaxAhead is how far the events of a batch may be ahead of what it promises, in nanoseconds, if it promises something:
-// windows so far off would hold the log.
+// MaxAhead is how far the events of a batch may be ahead of its watermark, in nanoseconds, if it has one: windows so
+// far off would hold the log.
 const MaxAhead = 3600 * 1_000_000_000
 
-// MaxSource is the length of a source's name at most.
+// MaxSource is the maximum length of a source's name.
 const MaxSource = 64
 
-// Ended is the promise of a source that sends no more.
+// Ended is the watermark of a source that sends no more.
 const Ended = math.MaxInt64
 
 const (
@@ -39,29 +39,29 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// A Header is what a batch says of itself.
+// A Header describes a batch.
 type Header struct {
 	Kind   result.Kind
 	Source string
 	Number uint64
-	// Promise: no event from before this time comes any more from the source, in nanoseconds since 1970. 0: it says
-	// nothing; Ended: none comes at all.
+	// Promise is the watermark of the source: no event from before this time comes any more, in nanoseconds since 1970.
+	// 0 means unknown, Ended that no event comes at all.
 	Promise int64
-	// From and To are the times of the events. A batch without events has the times, both included, from which events may
-	// be missing, since the source did not hear, or lost what it heard; 0 and 0 if it knows of none.
+	// From and To are the times of the earliest and latest event. In a batch without events they are the times, both
+	// included, from which events may be missing, since the source did not receive them or lost them. They are 0 and 0
+	// if there are none.
 	From, To int64
-	// High is the latest time of any event so far, of this batch or those before: so it is known which times a batch
-	// that was lost may have been about.
+	// High is the latest time of any event so far, of this batch or those before. It bounds the times of a lost batch.
 	High   int64
 	Events int
 }
 
-// A Writer gathers the events of one source for one partition. What it is given it copies.
+// A Writer collects the events of one source for one partition. It copies its arguments.
 type Writer struct {
 	header Header
 	buf    []byte
-	last   int64 // the time of the event before
-	sent   bool  // buf has a batch that is finished
+	last   int64 // time of the previous event
+	sent   bool  // buf has a finished batch
 }
 
 // NewWriter returns a writer whose first batch has the number 1.
@@ -77,7 +77,7 @@ func NewWriter(kind result.Kind, source string) (*Writer, error) {
 	return w, nil
 }
 
-// firstSize is what a writer has room for at first: many have few events.
+// firstSize is the initial capacity of a writer in bytes: most have a small number of events.
 const firstSize = 1 << 10
 
 func (w *Writer) reset() {
@@ -87,7 +87,6 @@ func (w *Writer) reset() {
 	w.buf = append(w.buf, w.header.Source...)
 }
 
-// begin begins the next batch if one was finished.
 func (w *Writer) begin() {
 	if w.sent {
 		w.header.Number++
@@ -95,16 +94,16 @@ func (w *Writer) begin() {
 	}
 }
 
-// Events is how many events wait in the writer.
+// Events returns the number of events in the unfinished batch.
 func (w *Writer) Events() int {
 	w.begin()
 	return w.header.Events
 }
 
-// room reports whether so many bytes more fit into the batch.
+// room reports whether n more bytes fit into the batch.
 func (w *Writer) room(n int) bool { return len(w.buf)+n+checksum <= stream.MaxData }
 
-// event begins an event: its time, as the difference to that of the event before.
+// event starts an event with its time, as the difference to that of the event before.
 func (w *Writer) event(time int64) {
 	w.buf = binary.AppendVarint(w.buf, time-w.last)
 	w.last = time
@@ -118,11 +117,11 @@ func (w *Writer) event(time int64) {
 	w.header.Events++
 }
 
-// MaxEvent is the length of the data of an event at most.
+// MaxEvent is the maximum length of the data of an event.
 const MaxEvent = stream.MaxData - fixed - MaxSource - checksum - 2*binary.MaxVarintLen64
 
-// Add adds an event as bytes; false if the batch has no room for it: it fits into the next. Data longer than MaxEvent
-// fit into none, and are an error.
+// Add adds an event as bytes. It returns false if the batch is full: the event fits into the next. Data longer than
+// MaxEvent are an error.
 func (w *Writer) Add(time int64, data []byte) (bool, error) {
 	if w.header.Kind == result.Stamps {
 		return false, errors.New("an event of bytes in a batch of stamps: want frames")
@@ -140,8 +139,8 @@ func (w *Writer) Add(time int64, data []byte) (bool, error) {
 	return true, nil
 }
 
-// Finish returns the batch with what was added, and begins the next. The bytes are the caller's until the next call of
-// a method. A batch without events carries a promise alone.
+// Finish returns the batch, and starts the next. The bytes are valid until the next call of a method. A batch without
+// events carries only a watermark.
 func (w *Writer) Finish(promise int64) []byte {
 	w.begin()
 	b := w.buf
@@ -158,10 +157,10 @@ func (w *Writer) Finish(promise int64) []byte {
 	return b
 }
 
-// ID is a name for a batch in the log, equal for one that is sent again.
+// ID returns an id for a batch in the log, which is the same if it is sent again.
 func (h Header) ID() string { return fmt.Sprintf("%s/%v/%d", h.Source, h.Kind, h.Number) }
 
-// A Reader reads batches. It keeps its memory for the next.
+// A Reader reads batches. It reuses its memory.
 type Reader struct {
 	Header
 	rest   []byte // events
@@ -173,10 +172,10 @@ type Reader struct {
 // A Blob is an event as bytes.
 type Blob struct {
 	Time int64
-	Data []byte // of the batch: it is not copied
+	Data []byte // part of the batch, not a copy
 }
 
-// Open looks at a batch and checks that it is whole.
+// Open reads the header of a batch and verifies its checksum.
 func (r *Reader) Open(data []byte) error {
 	r.rest = nil
 	if len(data) < fixed+checksum || len(data) > stream.MaxData {
@@ -197,7 +196,7 @@ func (r *Reader) Open(data []byte) error {
 	if err != nil {
 		return err
 	}
-	if source := data[fixed : fixed+name]; string(source) == r.Source { // the one before: no copy of its name
+	if source := data[fixed : fixed+name]; string(source) == r.Source { // same as before: no copy of its name
 		h.Source = r.Source
 	} else {
 		h.Source = string(source)
@@ -206,7 +205,7 @@ func (r *Reader) Open(data []byte) error {
 	return nil
 }
 
-// readHeader reads what stands before the name, and checks it.
+// readHeader reads and checks the fields before the name.
 func readHeader(data []byte) (Header, error) {
 	h := Header{
 		Kind:    result.Kind(data[3]),
@@ -231,7 +230,7 @@ func readHeader(data []byte) (Header, error) {
 	return h, nil
 }
 
-// Blobs returns the events of any kind but Stamps. They are good until the next call of a method.
+// Blobs returns the events of any kind but Stamps. They are valid until the next call of a method.
 func (r *Reader) Blobs() ([]Blob, error) {
 	if r.Kind == result.Stamps {
 		return nil, errors.New("the events of a batch of stamps are frames")
@@ -248,10 +247,10 @@ func (r *Reader) Blobs() ([]Blob, error) {
 	return r.blobs, r.end(&d, len(r.blobs))
 }
 
-// events bounds the number of events by the bytes that they take at least.
+// events bounds the number of events by the bytes that they need at least.
 func (r *Reader) events() int { return min(r.Events, len(r.rest)+1) }
 
-// end returns an error if a batch did not have just the events that it says.
+// end returns an error if a batch did not have exactly the events of its header.
 func (r *Reader) end(d *decoder, got int) error {
 	switch {
 	case d.bad || got != r.Events:
@@ -264,7 +263,7 @@ func (r *Reader) end(d *decoder, got int) error {
 	return nil
 }
 
-// decoder takes values off the front of bytes. Once they do not suffice it is bad, and all is zero.
+// decoder reads values from the front of bytes. Once they do not suffice it is bad, and returns zeros.
 type decoder struct {
 	b        []byte
 	bad      bool
@@ -295,7 +294,6 @@ func (d *decoder) varint() int64 {
 	return int64(u>>1) ^ -int64(u&1)
 }
 
-// time is that of an event.
 func (d *decoder) time() int64 {
 	d.last += d.varint()
 	if !d.some || d.last < d.from {

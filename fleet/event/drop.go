@@ -9,18 +9,18 @@ import (
 // A Drop is a report of packets that were dropped: an event of a batch of Drops.
 type Drop struct {
 	Switch  string `json:"switch"`
-	Port    string `json:"port,omitempty"` // empty: before or without one
-	Queue   int    `json:"queue"`          // -1: in none, or it is not told
+	Port    string `json:"port,omitempty"` // empty if dropped before or without a port
+	Queue   int    `json:"queue"`          // -1 if in no queue, or unknown
 	Reason  string `json:"reason"`
 	Rule    string `json:"rule,omitempty"`
 	Flow    string `json:"flow,omitempty"`
 	Packets int64  `json:"packets"`
 	Source  string `json:"source"` // ipfix, sflow or record
-	// Unsynchronised: its time is by a clock that was seen to be wrong.
+	// Unsynchronised means that its time is by a clock known to be wrong.
 	Unsynchronised bool `json:"unsynchronised,omitempty"`
 }
 
-// AddDrop adds a report of drops at a time; false if the batch has no room for it.
+// AddDrop adds a report of drops at a time. It returns false if the batch is full.
 func (w *Writer) AddDrop(time int64, d *Drop) (bool, error) {
 	if err := d.check(); err != nil {
 		return false, err

@@ -45,7 +45,7 @@ func randomFrame(r *rand.Rand) Frame {
 	return f
 }
 
-// Frames come out of batches as they went in, and batches are full before they are sent.
+// Frames are read from batches as they were written, and batches are full before they are sent.
 func TestFrames(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 5}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -93,7 +93,7 @@ func equalFrame(a, b Frame) bool {
 	return a.Time == b.Time && a.Flow == b.Flow && slices.Equal(a.Hops, b.Hops)
 }
 
-// A batch that says anything but what it has is refused, with what is wrong.
+// A batch whose header contradicts its contents is refused, with the reason.
 func TestDamaged(t *testing.T) {
 	batch := func(change func([]byte) []byte) []byte {
 		w, _ := NewWriter(result.Records, "leaf1")
@@ -144,7 +144,7 @@ var fourHops = Frame{
 	Hops: slices.Repeat([]Hop{{Switch: 7, In: 3, Out: 4, Arrival: 1e18, Departure: 1e18 + 900}}, 4),
 }
 
-// Writing and reading of frames allocate nothing once there is room.
+// Writing and reading of frames allocate nothing once buffers are large enough.
 func TestAllocates(t *testing.T) {
 	f := fourHops
 	w, _ := NewWriter(result.Stamps, "leaf1")
@@ -164,7 +164,7 @@ func TestAllocates(t *testing.T) {
 	}
 }
 
-// Whatever is read, what is taken as a batch is written back as the same events.
+// Whatever is accepted as a batch is written back as the same events.
 func FuzzOpen(f *testing.F) {
 	for _, kind := range []result.Kind{result.Stamps, result.Drops} {
 		w, _ := NewWriter(kind, "s")
@@ -176,7 +176,7 @@ func FuzzOpen(f *testing.F) {
 		f.Add(slices.Clone(w.Finish(5)))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if len(data) >= 4 { // a checksum that is right, so that what is behind it is reached
+		if len(data) >= 4 { // with a valid checksum the rest of the batch is tested
 			data = slices.Clone(data)
 			binary.BigEndian.PutUint32(data[len(data)-4:], crc32.Checksum(data[:len(data)-4], castagnoli))
 		}
@@ -196,7 +196,7 @@ func FuzzOpen(f *testing.F) {
 		for i := range frames {
 			frames[i].Hops = slices.Clone(frames[i].Hops)
 			if !w.Stamped(&frames[i]) {
-				return // its varints were longer than they need be
+				return // its varints were longer than necessary
 			}
 		}
 		for _, b := range blobs {
@@ -243,7 +243,7 @@ func BenchmarkFrames(b *testing.B) {
 	b.ReportMetric(float64(stamps)/b.Elapsed().Seconds(), "stamps/s")
 }
 
-// A batch without events says which times may be missing; one with events says nothing of it.
+// A batch without events may contain the times of missing events; one with events does not.
 func TestMiss(t *testing.T) {
 	w, err := NewWriter(result.Drops, "leaf1")
 	if err != nil {
@@ -268,7 +268,7 @@ func TestMiss(t *testing.T) {
 	}
 }
 
-// The name of a source has what it is of and when it was started; other names have not.
+// The name of a source contains its origin and its start time; other names do not.
 func TestName(t *testing.T) {
 	at := time.Unix(1_700_000_000, 5)
 	if source, got, ok := Started(Name("host:a@b", at)); source != "host:a@b" || got != at.UnixNano() || !ok {

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// Name is a name for a source that was started at a time: batches are numbered from then on.
+// Name returns a name for a source that was started at a time: batches are numbered from then on.
 func Name(source string, started time.Time) string {
 	return source + "@" + strconv.FormatInt(started.UnixNano(), startedBase)
 }
 
 const startedBase = 36
 
-// Started parts a name that [Name] made; false: it is another one.
+// Started splits a name that [Name] made. It returns false for other names.
 func Started(name string) (source string, at int64, ok bool) {
 	i := strings.LastIndexByte(name, '@')
 	if i < 0 {
@@ -23,22 +23,22 @@ func Started(name string) (source string, at int64, ok bool) {
 	return name[:i], at, err == nil
 }
 
-// ID is that of the batch that Finish returns next, or that it returned last if nothing was added since.
+// ID returns the id of the batch that Finish returns next, or that it returned last if nothing was added since.
 func (w *Writer) ID() string { return w.header.ID() }
 
-// Lose leaves a number out: something that the next batch would have told never came. Whoever reads the partition
-// counts a batch as lost, and does not take the times that it may have been about for whole.
+// Lose skips a number: an event for the next batch was lost. The reader of the partition counts a lost batch, and flags
+// the times that it may have covered as incomplete.
 func (w *Writer) Lose() {
 	w.begin()
 	w.header.Number++
 }
 
-// Miss makes the batch that Finish returns next one without events, which says that some of these times, both included,
-// may be missing. What was added since the last batch is to be finished first.
+// Miss makes the next batch one without events, which reports that events between these times, both included, may be
+// missing. The events that were added before must be finished first.
 func (w *Writer) Miss(from, to int64) {
 	w.begin()
 	w.header.From, w.header.To = from, to
 }
 
-// Missing reports whether a batch says that events may be missing, from From to To.
+// Missing reports whether a batch announces missing events, from From to To.
 func (h *Header) Missing() bool { return h.Events == 0 && h.To > 0 }

@@ -10,18 +10,18 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A Period is what a switch reports of one period of a session of alternate marking: an event of a batch of Periods,
-// whose time is the beginning of the period.
+// A Period is a switch's report of one period of an alternate-marking session: an event of a batch of Periods, whose
+// time is the beginning of the period.
 type Period struct {
-	Group   string          `json:"group"` // which it is joined in, of those of a dial.File
+	Group   string          `json:"group"` // group of a dial.File in which it is joined
 	Target  string          `json:"target"`
 	Session string          `json:"session"`
-	By      altmark.Session `json:"by"` // the settings that it was measured by
+	By      altmark.Session `json:"by"` // settings that it was measured by
 	Period  altmark.Period  `json:"period"`
-	Arrived int64           `json:"arrived,omitempty"` // by the clock of who read it; 0: it is not known
+	Arrived int64           `json:"arrived,omitempty"` // by the clock of its reader; 0 if unknown
 }
 
-// PeriodOf is a report as an event of a group.
+// PeriodOf returns a report as an event of a group.
 func PeriodOf(group string, r dial.Report) Period {
 	p := Period{Group: group, Target: r.Target, Session: r.Session, By: r.Settings, Period: r.Period}
 	if !r.Arrived.IsZero() {
@@ -30,7 +30,7 @@ func PeriodOf(group string, r dial.Report) Period {
 	return p
 }
 
-// Report is the event as its group joins it.
+// Report returns the event as its group joins it.
 func (p *Period) Report() dial.Report {
 	r := dial.Report{Target: p.Target, Session: p.Session, Settings: p.By, Period: p.Period}
 	if p.Arrived != 0 {
@@ -39,7 +39,7 @@ func (p *Period) Report() dial.Report {
 	return r
 }
 
-// AddPeriod adds a report; false if the batch has no room for it.
+// AddPeriod adds a report. It returns false if the batch is full.
 func (w *Writer) AddPeriod(p *Period) (bool, error) {
 	if err := p.check(); err != nil {
 		return false, err
@@ -68,12 +68,12 @@ func ReadPeriod(b Blob) (Period, error) {
 	return p, nil
 }
 
-// maxReadAfter is how far the reading of a period is from its beginning at most: what is farther is no period of these
-// settings.
+// maxReadAfter is the maximum time between the beginning of a period and its reading: with a larger one the settings
+// cannot be those of the period.
 const maxReadAfter = time.Hour
 
-// maxPackets is how many packets a period has at most: more than all links of a switch carry in the longest one, and so
-// few that those of all switches can be added up.
+// maxPackets is the maximum packet count of a period. It exceeds what all links of a switch carry in the longest one,
+// and the counts of all switches can be added without overflow.
 const maxPackets = 1 << 48
 
 func (p *Period) check() error {

@@ -16,7 +16,7 @@ func aPeriod() Period {
 		Period: altmark.Period{Number: 1000, Packets: 7, ReadAt: altmark.Time{Seconds: 1001, Nanoseconds: 5e8}}})
 }
 
-// Reports that belong nowhere, or whose times cannot be, are refused, with what is wrong.
+// Reports without a group, target or session, or with impossible times, are refused, with the reason.
 func TestPeriodRefused(t *testing.T) {
 	for want, change := range map[string]func(*Period){
 		"group \"\"":                            func(p *Period) { p.Group = "" },
@@ -58,7 +58,7 @@ func FuzzReadPeriod(f *testing.F) {
 		}
 		w, _ := NewWriter(result.Periods, "leaf1")
 		if ok, err := w.AddPeriod(&p); err != nil || !ok {
-			return // as long as no batch is
+			return // too long for a batch
 		}
 		var r Reader
 		if err := r.Open(w.Finish(1)); err != nil {

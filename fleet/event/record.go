@@ -11,29 +11,28 @@ import (
 	"tamtam/tam/record"
 )
 
-// MaxKey is the length of the key of a recorded packet at most: that of IPv6 over UDP has 62 bytes.
+// MaxKey is the maximum length of the key of a recorded packet: that of IPv6 over UDP has 62 bytes.
 const MaxKey = 255
 
 // Flags of a recorded packet.
 const (
 	recordFlow  = 1 << iota // it has a flow
-	recordLater             // which is of a fragment other than the first
+	recordLater             // the flow is that of a fragment other than the first
 	recordTTL
 	recordFlags = recordFlow | recordLater | recordTTL
 )
 
-// AddRecord adds a copy of a record, whose time is when it was captured; false if the batch has no room for it. Its
-// bytes are
+// AddRecord adds a copy of a record with its capture time. It returns false if the batch is full. The encoding is
 //
 //	1   flags: 1 it has a flow, 2 of a later fragment, 4 a TTL
 //	1   TTL
-//	1   classes that it is in none of, see record.NotOf
+//	1   classes that do not contain it, see record.NotOf
 //	1   length of an address: 0, 4, 16
 //	    source, destination
 //	5   protocol, source port, destination port
 //	1   length of the key
 //	    the key
-//	    the record as it came, but for flags that nobody reads
+//	    the record as it came, except for unused flags
 func (w *Writer) AddRecord(time int64, c *collector.RecordCopy) (bool, error) {
 	if err := checkRecord(c); err != nil {
 		return false, err
@@ -62,7 +61,7 @@ func (w *Writer) AddRecord(time int64, c *collector.RecordCopy) (bool, error) {
 	return w.Add(time, c.Append(data))
 }
 
-// checkRecord holds a copy to what its bytes can say.
+// checkRecord returns an error if a copy cannot be encoded.
 func checkRecord(c *collector.RecordCopy) error {
 	switch f := &c.Flow; {
 	case c.Key == "" || len(c.Key) > MaxKey:
@@ -78,7 +77,7 @@ func checkRecord(c *collector.RecordCopy) error {
 	return nil
 }
 
-// ReadRecord reads an event of a batch of Records. Bits and identities are the event's memory.
+// ReadRecord reads an event of a batch of Records. Bits and identities share the event's memory.
 func ReadRecord(b Blob) (collector.RecordCopy, error) {
 	d := decoder{b: b.Data}
 	c := collector.RecordCopy{TTL: -1}

@@ -50,7 +50,7 @@ func randomCopy(r *rand.Rand) collector.RecordCopy {
 	return c
 }
 
-// Copies of records come out of batches as they went in.
+// Copies of records are read from batches as they were written.
 func TestRecords(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 914000000, Count: 200, Short: 50}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 7))
@@ -81,7 +81,7 @@ func TestRecords(t *testing.T) {
 	})
 }
 
-// What no copy of a record is is refused, with what is wrong.
+// Impossible copies of records are refused, with the reason.
 func TestRecordRefused(t *testing.T) {
 	one := netip.MustParseAddr("10.0.0.1")
 	for want, c := range map[string]collector.RecordCopy{

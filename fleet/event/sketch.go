@@ -11,15 +11,15 @@ import (
 type Sketch struct {
 	Switch   string  `json:"switch"`
 	Task     string  `json:"task"`
-	Key      string  `json:"key,omitempty"` // empty: of all packets
+	Key      string  `json:"key,omitempty"` // empty for all packets
 	Estimate float64 `json:"estimate"`
-	// Low and High are its bounds; nil: none on that side.
+	// Low and High are its bounds; nil means that there is none on that side.
 	Low   *float64 `json:"low,omitempty"`
 	High  *float64 `json:"high,omitempty"`
-	Flags string   `json:"flags,omitempty"` // in words, as that it is saturated
+	Flags string   `json:"flags,omitempty"` // in words, for example that it is saturated
 }
 
-// AddSketch adds an answer of a time; false if the batch has no room for it.
+// AddSketch adds an answer at a time. It returns false if the batch is full.
 func (w *Writer) AddSketch(time int64, s *Sketch) (bool, error) {
 	if err := s.check(); err != nil {
 		return false, err

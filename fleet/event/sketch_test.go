@@ -9,7 +9,7 @@ import (
 	"tamtam/collector/result"
 )
 
-// Answers that say nothing, or what cannot be, are refused, with what is wrong.
+// Incomplete or impossible answers are refused, with the reason.
 func TestSketchRefused(t *testing.T) {
 	one, two := 1.0, 2.0
 	for want, s := range map[string]Sketch{
@@ -38,7 +38,7 @@ func FuzzReadSketch(f *testing.F) {
 		}
 		w, _ := NewWriter(result.Sketches, "leaf1")
 		if ok, err := w.AddSketch(1, &s); err != nil || !ok {
-			return // as long as no batch is
+			return // too long for a batch
 		}
 		var r Reader
 		if err := r.Open(w.Finish(1)); err != nil {

@@ -9,7 +9,7 @@ import (
 	"tamtam/saisim/tailstamp"
 )
 
-// A Flow is a collector.Flow without pointers, as a key for maps of many.
+// A Flow is a collector.Flow without pointers, as a key for large maps.
 type Flow struct {
 	Source, Destination  [16]byte // an IPv4 address is in its last four bytes
 	SourcePort, DestPort uint16
@@ -17,10 +17,10 @@ type Flow struct {
 	Form                 Form
 }
 
-// Form says how to read a Flow.
+// Form defines how to read a Flow.
 type Form uint8
 
-// The bits of a Form. With neither IPv4 nor IPv6 a frame's flow is not known.
+// The bits of a Form. With neither IPv4 nor IPv6 a frame's flow is unknown.
 const (
 	IPv4 Form = 1 << iota
 	IPv6
@@ -61,7 +61,7 @@ func (k Flow) Flow() collector.Flow {
 	return f
 }
 
-// String is the flow as collector.Flow prints it.
+// String returns the flow as collector.Flow prints it.
 func (k Flow) String() string {
 	if k.Form&(IPv4|IPv6) == 0 {
 		return "not known"
@@ -69,14 +69,14 @@ func (k Flow) String() string {
 	return k.Flow().String()
 }
 
-// HopFlags say how to read a Hop.
+// HopFlags qualify the fields of a Hop.
 type HopFlags uint8
 
 // The flags of a hop.
 const (
-	Unsynchronised HopFlags = 1 << iota // the switch does not vouch for its clock
-	NoArrival                           // Arrival is not known
-	NoDeparture                         // Departure is not known
+	Unsynchronised HopFlags = 1 << iota // the clock of the switch is not synchronised
+	NoArrival                           // Arrival is unknown
+	NoDeparture                         // Departure is unknown
 	ClockSet                            // the clock was set between Arrival and Departure
 	Searched       HopFlags = 1 << 4    // the record was found by search: other bytes stood where it should be
 	hopFlags                = Unsynchronised | NoArrival | NoDeparture | ClockSet | Searched
@@ -87,10 +87,10 @@ type Hop struct {
 	Switch             uint32
 	In, Out            uint16
 	Flags              HopFlags
-	Arrival, Departure int64 // nanoseconds since 1970; 0 if not known
+	Arrival, Departure int64 // nanoseconds since 1970; 0 if unknown
 }
 
-// HopOf returns the hop of a tail-stamp. Times that are none, or from after MaxTime, are not known.
+// HopOf returns the hop of a tail-stamp. Invalid times, and those after MaxTime, are unknown.
 func HopOf(r tailstamp.Record) Hop {
 	h := Hop{Switch: r.SwitchID, In: r.InPort, Out: r.OutPort}
 	if r.Flags&tailstamp.Unsynchronised != 0 {
@@ -128,17 +128,17 @@ type Frame struct {
 	Hops []Hop
 }
 
-// MaxHops is how many stamps of a frame are told at most: a packet has 255 hops at most.
+// MaxHops is the maximum number of stamps of a frame: a packet has 255 hops at most.
 const MaxHops = 255
 
-// the bytes that a frame and a hop take at most
+// maximum encoded sizes of a frame and a hop, in bytes
 const (
 	frameMost = 2*binary.MaxVarintLen64 + 2 + 2*16 + 4
 	hopMost   = 5 + 3 + 3 + 1 + 2*binary.MaxVarintLen64
 )
 
-// Stamped adds a frame; false if the batch has no room for it: it fits into the next. Of more than MaxHops hops the
-// first are told.
+// Stamped adds a frame. It returns false if the batch is full: the frame fits into the next. Only the first MaxHops
+// hops are added.
 func (w *Writer) Stamped(f *Frame) bool {
 	w.begin()
 	hops := f.Hops[:min(len(f.Hops), MaxHops)]
@@ -175,7 +175,7 @@ func (w *Writer) Stamped(f *Frame) bool {
 	return true
 }
 
-// Frames returns the events of a batch of Stamps. They are good until the next call of a method.
+// Frames returns the events of a batch of Stamps. They are valid until the next call of a method.
 func (r *Reader) Frames() ([]Frame, error) {
 	d := decoder{b: r.rest}
 	r.frames, r.hops = r.frames[:0], r.hops[:0]
@@ -190,7 +190,7 @@ func (r *Reader) Frames() ([]Frame, error) {
 	if err := r.end(&d, len(r.frames)); err != nil {
 		return nil, err
 	}
-	at := 0 // the hops were moved while their number grew
+	at := 0 // the hops may have been reallocated
 	for i := range r.frames {
 		n := len(r.frames[i].Hops)
 		r.frames[i].Hops = r.hops[at : at+n : at+n]
@@ -233,7 +233,7 @@ func (r *Reader) frame(d *decoder) {
 	r.frames = append(r.frames, f)
 }
 
-// hop reads a hop, whose times are told as differences to the one before.
+// hop reads a hop, whose times are encoded as differences to the previous one.
 func (r *Reader) hop(d *decoder, last int64) int64 {
 	id, in, out := d.uvarint(), d.uvarint(), d.uvarint()
 	flags := d.bytes(1)

@@ -9,24 +9,22 @@ import (
 	"tamtam/collector/capture"
 )
 
-// flushEvery is the number of frames after which the partitions get what waits for them, so that windows close while a
-// capture is read.
+// flushEvery is the number of frames after which all buffered events are sent, so that windows close while a capture is
+// read.
 const flushEvery = 1 << 13
 
-// reading is a capture that is being read.
 type reading struct {
 	path string
 	in   *capture.Reader
 	next capture.Packet
 }
 
-// ReadCaptures gives a tap the frames of captures in order of time, so that what was captured at several places at once
-// is one source. Each is read to its end, or to where it is damaged: the error says where, and the tap is told that
-// something is missing, from there to the end of the others.
+// ReadCaptures feeds a tap with the frames of captures in order of time, so that simultaneous captures at several
+// places are one source. Each is read to its end, or to where it is damaged: the error contains the place. From there
+// to the end of the others, events are then flagged as missing.
 //
-// What is sent depends on the captures and on the options of the senders alone, not on a clock. A reader that was
-// killed and is started again sends the same batches under the same numbers, and the log's readers leave out those that
-// they have.
+// The batches depend only on the captures and on the options of the senders, not on a clock. A reader that is killed
+// and started again sends the same batches under the same numbers, and the log's readers skip the ones that they have.
 func ReadCaptures(ctx context.Context, t *Tap, paths ...string) (err error) {
 	open, err := openCaptures(paths)
 	defer func() {
@@ -47,8 +45,8 @@ func ReadCaptures(ctx context.Context, t *Tap, paths ...string) (err error) {
 	for n := 1; len(left) > 0 && ctx.Err() == nil; n++ {
 		first := earliest(left)
 		r := left[first]
-		if err != nil { // of one that is damaged
-			t.doubt(r.next.Time)
+		if err != nil { // of a capture that is damaged
+			t.suspect(r.next.Time)
 		}
 		failed := t.Frame(ctx, r.next.Data, r.next.Len, r.next.Time)
 		if failed == nil && n%flushEvery == 0 {
@@ -68,7 +66,7 @@ func ReadCaptures(ctx context.Context, t *Tap, paths ...string) (err error) {
 	return errors.Join(err, ctx.Err())
 }
 
-// openCaptures opens captures, all or those before the one that cannot be opened.
+// openCaptures opens all captures. On error it returns those before the failed one.
 func openCaptures(paths []string) (open []*reading, err error) {
 	for _, path := range paths {
 		in, err := capture.Open(path)
@@ -80,7 +78,6 @@ func openCaptures(paths []string) (open []*reading, err error) {
 	return open, nil
 }
 
-// earliest returns the index of the capture whose next frame is the earliest.
 func earliest(list []*reading) (first int) {
 	for i, r := range list {
 		if r.next.Time.Before(list[first].next.Time) {
@@ -90,7 +87,7 @@ func earliest(list []*reading) (first int) {
 	return first
 }
 
-// step reads the next frame; false: there is none.
+// step reads the next frame. more is false if there is none.
 func (r *reading) step(t *Tap) (more bool, err error) {
 	last := r.next.Time
 	r.next, err = r.in.NextTimed()

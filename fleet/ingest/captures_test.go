@@ -16,12 +16,12 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// ending is a log at whose calls a context ends by chance: before or after the message is kept.
+// ending is a log whose calls cancel a context at random, before or after the message is kept.
 type ending struct {
 	*stream.Memory
 	r    *rand.Rand
 	end  context.CancelFunc
-	odds int // one call in so many; 0: none
+	odds int // one call in odds cancels; 0 means none
 }
 
 func (l *ending) Append(ctx context.Context, topic, id string, data []byte) (uint64, error) {
@@ -99,7 +99,8 @@ func TestEndedContextLosesNothing(t *testing.T) {
 	})
 }
 
-// A reader of captures that is killed anywhere, and started again under its name, gives the rows of one that was not.
+// A reader of captures that is killed anywhere, and started again under its name, produces the rows of an uninterrupted
+// one.
 func TestCaptureIsResumed(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 3, Short: 1}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 12))
@@ -127,7 +128,7 @@ func TestCaptureIsResumed(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := ReadCaptures(ctx, &Tap{Stamps: s}, path); err != nil {
-				return err // a reader that was killed does not close its source
+				return err // a killed reader does not close its source
 			}
 			return s.Close(ctx)
 		}
@@ -158,8 +159,8 @@ func TestCaptureIsResumed(t *testing.T) {
 	})
 }
 
-// A capture with a frame of times to come is read up to that, as one that is damaged there: its window would be open
-// for as long, and hold all that other sources say meanwhile in the log.
+// A capture with a frame from the future is read up to that frame, as if it were damaged there. Otherwise its window
+// would stay open until then, and hold the events of all other sources in the log.
 func TestCaptureAhead(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ahead.pcap")
 	w, err := capture.Create(path)

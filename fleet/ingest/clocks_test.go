@@ -19,14 +19,14 @@ import (
 	"tamtam/tam/ipfix"
 )
 
-// A clocked is an exporter of IPFIX with a clock of its own: so much ahead of the host's, and from a time on otherwise.
+// A clocked is an IPFIX exporter whose clock is ahead of the host's by off, and by jumped from the time jumps on.
 type clocked struct {
 	at      netip.AddrPort
 	off     time.Duration
-	jumps   time.Time // zero: never
+	jumps   time.Time // zero means never
 	jumped  time.Duration
 	starts  time.Time
-	delay   time.Duration // of a message, at most
+	delay   time.Duration // maximum transit time of a message
 	kind    *ipfix.Kind
 	encoder *ipfix.Encoder
 	out     []byte
@@ -39,20 +39,20 @@ func (c *clocked) clock(t time.Time) time.Time {
 	return t.Add(c.off)
 }
 
-// A dropped is a packet whose drop is reported: each has a flow of its own.
+// A dropped is a packet whose drop is reported: each has its own flow.
 type dropped struct {
-	of       int       // exporter
+	of       int       // index of the exporter
 	observed time.Time // by its clock
 	true     time.Time
-	lost     bool // the message was
+	lost     bool // the message was lost
 }
 
-// A clocksTest is a host that hears some exporters, by a clock that is right.
+// A clocksTest is a host with an accurate clock that receives messages of some exporters.
 type clocksTest struct {
 	r         *rand.Rand
 	window    time.Duration
 	exporters []*clocked
-	away      time.Time // the host hears nothing about that time: often when a clock is set
+	away      time.Time // the host receives nothing around this time, often when a clock is set
 	drops     []dropped
 	messages  []clockedMessage
 	doubtful  [][2]time.Time // times near which rows may be flagged
@@ -66,7 +66,7 @@ type clockedMessage struct {
 
 const clocksFor = 40 * time.Second
 
-// newClocks makes exporters of which some clocks are fine, within half a second of the host's.
+// newClocks returns some exporters. Some of their clocks are accurate, within half a second of the host's.
 func newClocks(t *testing.T, r *rand.Rand) *clocksTest {
 	x := &clocksTest{r: r, window: time.Duration(1+r.IntN(2)*r.IntN(10)) * time.Second}
 	for i := range 2 + r.IntN(4) {
@@ -94,7 +94,7 @@ func newClocks(t *testing.T, r *rand.Rand) *clocksTest {
 	return x
 }
 
-// exports makes what encodes its messages.
+// exports creates the encoder of its messages.
 func (c *clocked) exports(t *testing.T, domain uint32) {
 	t.Helper()
 	c.kind = &ipfix.Kind{Name: "drop"}
@@ -109,7 +109,7 @@ func (c *clocked) exports(t *testing.T, domain uint32) {
 	}
 }
 
-// offset is how far a clock is off: mostly little, at times by years.
+// offset returns a random clock offset: mostly small, at times years.
 func offset(r *rand.Rand) time.Duration {
 	sign := time.Duration(1 - 2*r.IntN(2))
 	switch r.IntN(8) {
@@ -125,12 +125,13 @@ func offset(r *rand.Rand) time.Duration {
 	return sign * time.Duration(r.Int64N(int64(500*time.Millisecond)))
 }
 
-// fine reports whether all comes within a second by the clocks of both: a message has 700 ms, and is 200 ms under way.
+// fine reports whether all messages arrive within a second by both clocks. A message covers 700 ms, and is in transit
+// for up to 200 ms.
 func (c *clocked) fine() bool {
 	return c.jumps.IsZero() && c.off >= -100*time.Millisecond && c.off <= 500*time.Millisecond
 }
 
-// export has an exporter observe drops and export them, in messages of which some are lost and some come twice.
+// export makes an exporter observe drops and export them, in messages of which some are lost and some arrive twice.
 func (x *clocksTest) export(t *testing.T, i int, lossy bool) {
 	c, came, begun := x.exporters[i], time.Time{}, len(x.drops)
 	for at := c.starts; at.Before(start.Add(clocksFor)); {
@@ -141,15 +142,15 @@ func (x *clocksTest) export(t *testing.T, i int, lossy bool) {
 		}
 		at = at.Add(time.Duration(x.r.Int64N(int64(100 * time.Millisecond))))
 		c.encoder.Flush()
-		// messages of an exporter come in the order in which they were sent
+		// messages of an exporter arrive in the order in which they were sent
 		came = later(came, at.Add(time.Duration(x.r.Int64N(int64(c.delay+1)))))
 		lost := lossy && x.r.IntN(40) == 0 || at.Sub(x.away).Abs() < 400*time.Millisecond
-		if lost && first > begun && at.Before(start.Add(clocksFor)) { // else nothing is known of it
+		if lost && first > begun && at.Before(start.Add(clocksFor)) { // otherwise the loss cannot be detected
 			for k := first; k < len(x.drops); k++ {
 				x.drops[k].lost = true
 			}
 			x.doubt(c, at)
-			x.doubtful = append(x.doubtful, [2]time.Time{at, at}) // a number that is missing is of no time
+			x.doubtful = append(x.doubtful, [2]time.Time{at, at}) // a missing number has no time
 			continue
 		}
 		m := clockedMessage{came, c.at, c.out}
@@ -188,7 +189,7 @@ func (x *clocksTest) observe(t *testing.T, i int, at time.Time) {
 	x.drops = append(x.drops, dropped{of: i, observed: observed, true: at})
 }
 
-// hear gives all to one reader of reports, and joins what it tells while time goes on.
+// hear feeds all messages to one reader of reports, and joins its events as time advances.
 func (x *clocksTest) hear(t *testing.T) (batches []*result.Batch) {
 	t.Helper()
 	log, now := stream.NewMemory(0), start
@@ -226,10 +227,10 @@ func (x *clocksTest) hear(t *testing.T) (batches []*result.Batch) {
 	return batches
 }
 
-// Whatever the clocks of switches say that report to one socket: each drop counts once, in the window of its switch's
-// time or with a flag, as all that comes when a clock was set back; one that is lost flags the window that it is
-// missing in; and what switches with clocks that are fine report has no flag but where somebody begins, jumps or
-// something is lost.
+// Whatever the clocks of the switches that report to one socket, each drop counts once. It is in the window of its
+// switch's time or has a flag, as everything has that arrives when a clock was set back. A lost report flags the window
+// in which it is missing. Reports of switches with accurate clocks have no flag, except when an exporter starts, a
+// clock jumps or something is lost.
 func TestIPFIXClocks(t *testing.T) {
 	fixed := randtest.Cases{Seed: 1, Count: 300, Short: 40}
 	flagged, moved, exact := 0, 0, 0
@@ -247,7 +248,7 @@ func TestIPFIXClocks(t *testing.T) {
 			switch {
 			case d.lost && n > 0 || !d.lost && n != 1:
 				t.Errorf("%s: counted %d times: %+v", x.text(id), n, row)
-			case d.lost && !rows.doubted(window) && !rows.doubted(truly):
+			case d.lost && !rows.incomplete(window) && !rows.incomplete(truly):
 				t.Errorf("%s is lost, and its window has no flag", x.text(id))
 			case d.lost:
 			case row[0].Flags == 0 && row[0].Window.Start != window:
@@ -280,10 +281,10 @@ func (x *clocksTest) text(id int) string {
 	return text + fmt.Sprintf("), observed %v, truly after %v", d.observed.UTC(), d.true.Sub(start))
 }
 
-// doubt notes that something of an exporter is not heard about a time, by its clock as far as that is believed. If its
-// clock is set afterwards, what it says then may be of the same time.
+// doubt notes that a message of an exporter is lost around a time, by its clock as far as that is accepted. If its
+// clock is set later, its later messages may be of the same time.
 func (x *clocksTest) doubt(c *clocked, at time.Time) {
-	of := c.believed
+	of := c.bounded
 	span := [2]time.Time{of(at), of(at)}
 	if d := c.jumps.Sub(at); !c.jumps.IsZero() && d.Abs() < 2*time.Second {
 		for _, t := range []time.Time{at.Add(-2 * time.Second), at.Add(2 * time.Second)} {
@@ -295,21 +296,21 @@ func (x *clocksTest) doubt(c *clocked, at time.Time) {
 	x.doubtful = append(x.doubtful, span)
 }
 
-// believed is what the clock says, as far as that may be.
-func (c *clocked) believed(t time.Time) time.Time {
+// bounded returns the time of the clock, limited to what the reader accepts.
+func (c *clocked) bounded(t time.Time) time.Time {
 	if c.clock(t).Before(t.Add(-wrongClock)) {
 		return t.Add(DefaultDisorder)
 	}
 	return earlier(c.clock(t), t.Add(DefaultDisorder))
 }
 
-// setBack reports whether the clock was set back by more than disorder before the message of a time began, which is up
-// to a second before, and is not yet where it was: an export is told to the second, and messages are up to a second
-// apart.
+// setBack reports whether the clock was set back by more than the disorder before the message of a time began, and has
+// not caught up yet. The message began up to a second earlier. Export times have a resolution of a second, and messages
+// are up to a second apart.
 func (c *clocked) setBack(t time.Time) bool {
 	before := c.jumps.Add(-time.Second)
 	return !c.jumps.IsZero() && !before.Before(c.starts) && t.After(c.jumps.Add(time.Second)) &&
-		c.believed(t).Add(4*time.Second).Before(c.believed(before))
+		c.bounded(t).Add(4*time.Second).Before(c.bounded(before))
 }
 
 func earlier(a, b time.Time) time.Time {
@@ -319,21 +320,21 @@ func earlier(a, b time.Time) time.Time {
 	return b
 }
 
-// near reports whether something may be in doubt so near a time that a flag is right: an export is told to the second,
-// as of when the message began, which is up to a second before its end, and up to another one before the next message
-// ends; what comes by a second later may be in disorder; and all of a window is flagged.
+// near reports whether a time is so close to an uncertain one that a flag is right. The export time has a resolution of
+// a second and is that of the message's beginning, up to a second before its end. Up to another second passes before
+// the next message ends, and reports may be out of order by a second. A flag is for a whole window.
 func (x *clocksTest) near(t time.Time) bool {
 	return slices.ContainsFunc(x.doubtful, func(s [2]time.Time) bool {
 		return t.After(s[0].Add(-4*time.Second-x.window)) && t.Before(s[1].Add(4*time.Second+x.window))
 	})
 }
 
-// flowRows are rows by the source of their flow, with what amends them.
+// flowRows holds rows by the source of their flow, and their amendments.
 type flowRows struct {
 	window int64
 	of     map[string][]result.Drop
 	amends []result.Amend
-	flags  map[int64]result.Flags // of windows, what all their rows have
+	flags  map[int64]result.Flags // flags common to all rows of a window
 }
 
 func rowsByFlow(batches []*result.Batch, window time.Duration) *flowRows {
@@ -355,7 +356,6 @@ func rowsByFlow(batches []*result.Batch, window time.Duration) *flowRows {
 	return x
 }
 
-// start is that of the window of a time.
 func (x *flowRows) start(t time.Time) int64 { return t.UnixNano() / x.window * x.window }
 
 func (x *flowRows) amended(window int64) (flags result.Flags) {
@@ -367,20 +367,20 @@ func (x *flowRows) amended(window int64) (flags result.Flags) {
 	return flags
 }
 
-// doubted reports whether it is said of a window that something may be missing.
-func (x *flowRows) doubted(window int64) bool {
+// incomplete reports whether something may be missing in a window, by its flags.
+func (x *flowRows) incomplete(window int64) bool {
 	return cmp.Or(x.amended(window), x.flags[window]) != 0
 }
 
-// What is lost when a clock is set back may be of the time before that by the clock as it was, and of the time behind
-// it by the clock as it is: both have the flag.
+// Reports lost when a clock is set back may be of the time before that by the old clock, or of the time after it by the
+// new clock: both are flagged.
 func TestIPFIXSetBack(t *testing.T) {
 	second := func(n float64) time.Time { return start.Add(time.Duration(n * float64(time.Second))) }
 	c := &clocked{at: exporterAt, jumps: second(31), jumped: -20 * time.Second}
 	c.exports(t, 1)
 	x := &clocksTest{window: time.Second, exporters: []*clocked{c}}
 	for _, m := range []struct {
-		at   float64 // when the drop is, a tenth of a second before its message
+		at   float64 // time of the drop, a tenth of a second before its message
 		lost bool
 	}{{1, false}, {30.2, false}, {30.9, true}, {31.1, true}, {34.5, false}} {
 		x.observe(t, 0, second(m.at))
@@ -391,7 +391,7 @@ func TestIPFIXSetBack(t *testing.T) {
 	}
 	rows := rowsByFlow(x.hear(t), x.window)
 	for n, want := range map[float64]bool{7: false, 11.1: true, 14.5: true, 30.9: true, 37: false} {
-		if got := rows.doubted(rows.start(second(n))); got != want {
+		if got := rows.incomplete(rows.start(second(n))); got != want {
 			t.Errorf("the window of second %v has a flag: %v, want %v", n, got, want)
 		}
 	}

@@ -7,51 +7,52 @@ import (
 	"tamtam/tam/ipfix"
 )
 
-// A doubt is about what an observation domain reported before it was heard. A message has all that was observed up to
-// when it was exported, which it says in whole seconds, unless a message before it had: so what was observed by then
-// may have been reported to nobody, and what was observed later was not.
-type doubt struct {
-	until  time.Time // what was observed before may be missing
-	from   time.Time // the first of it that the partitions know of
-	heard  heard     // of the last message
-	latest time.Time // the latest heard.until of all
+// A gap tracks which reports an observation domain may have sent before the collector received it. A message contains
+// everything observed before its export time, in whole seconds, unless an earlier message had it. So observations
+// before the export time of the first message may have been reported earlier, and lost. Later ones were not.
+type gap struct {
+	until    time.Time // observations before this time may be missing
+	from     time.Time // start of the missing time that was reported to the partitions
+	received received  // of the last message
+	latest   time.Time // maximum heard.until of all messages
 }
 
-// heard is when a message came, up to when it has what was observed, its number, whether that was due before, and
-// whether some before it are missing.
-type heard struct {
+// received describes a message: its arrival, the end of the time that it covers, its number, whether it came late, and
+// whether messages before it are missing.
+type received struct {
 	at, until time.Time
 	number    uint32
 	late      bool
 	broken    bool
 }
 
-// goesBack reports whether a message has a lower number than the one before, or comes behind one that was late: its
-// exporter may have begun anew, so that the decoder does not know what is missing.
-func (d *doubt) goesBack(h heard) bool {
-	return d != nil && (h.late || d.heard.late || int32(h.number-d.heard.number) < 0)
+// goesBack reports whether a message has a lower number than the one before, or follows one that was late. Its exporter
+// may have restarted, so that the decoder cannot count what is missing.
+func (d *gap) goesBack(h received) bool {
+	return d != nil && (h.late || d.received.late || int32(h.number-d.received.number) < 0)
 }
 
-// doubt tells which times of a domain's reports are in doubt: of its first message, and of one before which some are
-// missing, and if later ones report of earlier times than the partitions know of. It marks the reports of one whose
-// clock was set back. It returns from when on what is missing before the message may have been observed.
-func (r *Reports) doubt(ctx context.Context, e *exporter, domain uint32, h heard, told []report,
+// gapOf reports to the partitions which times of a domain's reports are uncertain. That concerns the time before its
+// first message, and before a message with a gap. It also concerns times before those already reported, if later
+// messages report them. Reports of an exporter whose clock was set back are flagged. since is the earliest time at
+// which reports missing before the message may have been observed.
+func (r *Reports) gapOf(ctx context.Context, e *exporter, domain uint32, h received, told []report,
 ) (since time.Time, err error) {
-	d := e.doubts[domain]
+	d := e.gaps[domain]
 	begins := d == nil
 	if begins {
-		if len(e.doubts) == ipfix.MaxDomains {
-			return h.until, nil // the decoder has none of it either
+		if len(e.gaps) == ipfix.MaxDomains {
+			return h.until, nil // the decoder ignores it, too
 		}
-		d = &doubt{}
-		e.doubts[domain] = d
+		d = &gap{}
+		e.gaps[domain] = d
 	}
 	disorder, end := r.drops.disorder(), h.until
-	if h.until.Add(time.Second + disorder).Before(d.latest) { // exports are told to the second
+	if h.until.Add(time.Second + disorder).Before(d.latest) { // export times have a resolution of one second
 		for i := range told {
 			told[i].Unsynchronised = true
 		}
-		end = d.heard.until.Add(h.at.Sub(d.heard.at)) // until then its clock may have been as it was
+		end = d.received.until.Add(h.at.Sub(d.received.at)) // until then the clock may have been unchanged
 	}
 	if h.until.After(d.latest) {
 		d.latest = h.until
@@ -66,7 +67,7 @@ func (r *Reports) doubt(ctx context.Context, e *exporter, domain uint32, h heard
 			from = since
 		}
 	}
-	d.heard = h
+	d.received = h
 	from = d.first(from, told)
 	if from.Equal(d.from) && !from.Equal(d.until) {
 		return since, nil
@@ -79,20 +80,20 @@ func (r *Reports) doubt(ctx context.Context, e *exporter, domain uint32, h heard
 	return since, r.drops.Unheard(ctx, from.UnixNano(), last.UnixNano())
 }
 
-// lost is from when on what is missing between the last message and this one may have been observed, by the switch's
-// clock, which what was promised may not be: behind what the last one had, or, if its clock was set back in between, as
-// long before this one as that is.
-func (d *doubt) lost(h heard, disorder time.Duration) time.Time {
-	behind := d.heard.until.Add(-time.Second - disorder)
-	back := h.until.Add(-time.Second - disorder - h.at.Sub(d.heard.at))
+// lost returns the earliest time, by the switch's clock, at which reports missing between the last message and this one
+// may have been observed. It may be before the watermark. Usually it is the end of the time that the last message
+// covers, less a tolerance. If the clock was set back in between, it is as long before this message as that one is.
+func (d *gap) lost(h received, disorder time.Duration) time.Time {
+	behind := d.received.until.Add(-time.Second - disorder)
+	back := h.until.Add(-time.Second - disorder - h.at.Sub(d.received.at))
 	if back.Before(behind) {
 		return back
 	}
 	return behind
 }
 
-// first is the earlier one of a time and those of reports that are in doubt.
-func (d *doubt) first(from time.Time, told []report) time.Time {
+// first returns the minimum of a time and the times of uncertain reports.
+func (d *gap) first(from time.Time, told []report) time.Time {
 	for i := range told {
 		if at := told[i].at; at.Before(d.until) && at.Before(from) {
 			from = at

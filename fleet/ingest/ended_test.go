@@ -15,7 +15,7 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// endingSource gives frames, or datagrams; when it has some in hand for the last time, the context ends.
+// endingSource returns frames or datagrams. When it returns the last one, the context ends.
 type endingSource struct {
 	net.PacketConn
 	end         context.CancelFunc
@@ -23,7 +23,6 @@ type endingSource struct {
 	data        []byte
 }
 
-// next reports whether there is one more.
 func (s *endingSource) next() bool {
 	if s.left == 0 {
 		return false
@@ -55,7 +54,7 @@ func (s *endingSource) SetReadDeadline(time.Time) error { return nil }
 
 func (s *endingSource) LocalAddr() net.Addr { return &net.UDPAddr{} }
 
-// A context that ends at any call of a source loses nothing that was read from it: frames, copies, and datagrams of
+// A context that ends during any call of a source loses nothing that was read from it: frames, copies, and datagrams of
 // several records.
 func TestEndedContextTakesWhatWasRead(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 40}, func(t *testing.T, seed uint64) {

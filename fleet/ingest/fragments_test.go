@@ -10,7 +10,7 @@ import (
 	"tamtam/tam/sflow"
 )
 
-// inFragments cuts the IP packet of a frame in fragments of so many bytes of its body.
+// inFragments splits the IP packet of a frame into fragments with at most size bytes of payload each.
 func inFragments(frame []byte, id uint16, size int) (list [][]byte) {
 	body := frame[34:]
 	for at := 0; at < len(body); at += size {
@@ -28,8 +28,8 @@ func inFragments(frame []byte, id uint16, size int) (list [][]byte) {
 	return list
 }
 
-// Reports and mirrored frames that come in fragments are read. Of a report of which a fragment is missing the intact
-// samples count, and the others are lost.
+// Fragmented reports and mirrored frames are read. If a fragment of a report is missing, the intact samples count, and
+// the others are lost.
 func TestTapFragments(t *testing.T) {
 	datagram := func(number uint32) []byte {
 		d := sflow.Datagram{Agent: exporterAt.Addr(), Sequence: number, Uptime: 5}
@@ -73,7 +73,7 @@ func TestTapFragments(t *testing.T) {
 		for _, b := range joined(t, log, result.Drops, 1) {
 			rows = append(rows, b.Drops...)
 		}
-		// 28 bytes of the head and 40 of a sample: one is whole in the first 96-8 bytes.
+		// The head has 28 bytes and a sample 40: one is complete in the first 96-8 bytes.
 		want, lost, unjoined := int64(8), int64(0), int64(0)
 		if missing {
 			want, lost, unjoined = 1+4, 3, int64(len(first))

@@ -29,7 +29,7 @@ import (
 
 var start = time.Unix(1_700_000_000, 0)
 
-// flaky is a log that fails: before a message is kept, and after.
+// flaky is a log that fails at random, before or after a message is kept.
 type flaky struct {
 	*stream.Memory
 	r *rand.Rand
@@ -54,11 +54,11 @@ func (*away) Append(ctx context.Context, _, _ string, _ []byte) (uint64, error) 
 	return 0, ctx.Err()
 }
 
-// take gives a partition up to so many messages of what a log has for it, at a time, and says whether there were some.
+// take feeds a partition with at most this many messages of a log, at a time, and reports whether there were any.
 func take(t *testing.T, log *stream.Memory, topic string, p *join.Partition, most int, now time.Time) bool {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // what is there is read, and nothing waited for
+	cancel() // reads what is available without waiting
 	entries, err := log.Read(ctx, topic, p.Next(), most)
 	if err != nil {
 		return false
@@ -71,7 +71,7 @@ func take(t *testing.T, log *stream.Memory, topic string, p *join.Partition, mos
 	return true
 }
 
-// joined joins all that a log has of a kind, and returns the batches.
+// joined joins all messages of a kind in a log, and returns the batches.
 func joined(t *testing.T, log *stream.Memory, kind result.Kind, partitions int) (all []*result.Batch) {
 	t.Helper()
 	for i := range partitions {
@@ -89,8 +89,8 @@ func options(source string, partitions int, now *time.Time) Options {
 	return Options{Source: source, Partitions: partitions, Retry: 1, Now: func() time.Time { return *now }}
 }
 
-// The window in which one leaves whose source goes on is not whole; those before it are, and so is all that a source
-// had that is closed at its end.
+// If a sender leaves while its source continues, the window of that time is incomplete and flagged. The windows before
+// it are complete, and so are all windows of a source that is closed at its end.
 func TestEnd(t *testing.T) {
 	for _, leaves := range []bool{true, false} {
 		log, now := stream.NewMemory(0), start
@@ -129,7 +129,7 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// Time that a source waits for the log counts while it waits.
+// The time that a source waits for the log counts while it waits.
 func TestWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := NewSender(&away{}, result.Drops, Options{Source: "leaf"})
@@ -149,8 +149,8 @@ func TestWaits(t *testing.T) {
 	})
 }
 
-// What several sources send over a log that fails is joined once, whole, and without a flag, and a flow on a way is in
-// one partition.
+// Events of several sources over a failing log are joined once, complete, and without a flag, and a flow on a path is
+// in one partition.
 func TestSender(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 40, Short: 10}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 3))
@@ -171,7 +171,8 @@ func TestSender(t *testing.T) {
 			f := event.Frame{Time: now.UnixNano() - r.Int64N(int64(DefaultDisorder)), Hops: make([]event.Hop, 1+r.IntN(3))}
 			f.Flow = event.Flow{Form: event.IPv4, Protocol: 17, SourcePort: uint16(r.IntN(9)), DestPort: 80}
 			for i := range f.Hops {
-				f.Hops[i] = event.Hop{Switch: uint32(r.IntN(3)), In: uint16(len(f.Hops)), // no way is the beginning of another
+				// no path is the beginning of another
+				f.Hops[i] = event.Hop{Switch: uint32(r.IntN(3)), In: uint16(len(f.Hops)),
 					Flags: event.NoArrival | event.NoDeparture}
 			}
 			want[f.Flow.String()]++
@@ -204,7 +205,7 @@ func TestSender(t *testing.T) {
 	})
 }
 
-// Answers of sketches that are sent over a log that fails are there once, each with what it said.
+// Answers of sketches that are sent over a failing log arrive once, each unchanged.
 func TestSketches(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 4, Short: 2}, func(t *testing.T, seed uint64) {
 		now := start
@@ -238,8 +239,8 @@ func TestSketches(t *testing.T) {
 	})
 }
 
-// A live source goes on promising while nothing comes, by the time that passes since the last event; before the first
-// one it promises nothing.
+// A live source advances its watermark while nothing comes, by the time that passes since the last event. Before the
+// first event it has no watermark.
 func TestQuiet(t *testing.T) {
 	log, now := stream.NewMemory(0), start
 	o := options("leaf1", 1, &now)
@@ -274,7 +275,7 @@ func TestQuiet(t *testing.T) {
 	}
 }
 
-// A log without room makes a source wait, until its context ends.
+// A full log makes a source wait until its context ends.
 func TestNoRoom(t *testing.T) {
 	log, now := stream.NewMemory(200), start
 	close := func(ctx context.Context, source string) error {
@@ -284,7 +285,7 @@ func TestNoRoom(t *testing.T) {
 		}
 		return s.Close(ctx)
 	}
-	if err := close(t.Context(), "leaf1"); err != nil { // takes the room
+	if err := close(t.Context(), "leaf1"); err != nil { // fills the log
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -294,7 +295,7 @@ func TestNoRoom(t *testing.T) {
 	}
 }
 
-// drops makes messages of IPFIX with a report of a drop in each.
+// drops returns IPFIX messages with a report of a drop in each.
 func drops(t *testing.T, n int) (messages [][]byte) {
 	kind := ipfix.Kind{Name: "drop"}
 	for _, e := range append(dropreport.Always(), append(dropreport.In.Fields(), dropreport.IPv4.Fields()...)...) {
@@ -322,7 +323,7 @@ func drops(t *testing.T, n int) (messages [][]byte) {
 	return messages
 }
 
-// reported joins what a reader of reports is given.
+// reported joins the events of a reader of reports.
 func reported(t *testing.T, give func(*Reports)) (rows []result.Drop, stats Stats, counts ReportCounts) {
 	t.Helper()
 	log, now := stream.NewMemory(0), start
@@ -343,7 +344,7 @@ func reported(t *testing.T, give func(*Reports)) (rows []result.Drop, stats Stat
 
 var exporterAt = netip.MustParseAddrPort("192.0.2.1:5000")
 
-// Reports of drops in IPFIX become rows, and what the sequence numbers miss is lost, and flags the rows.
+// Reports of drops in IPFIX become rows. Gaps in the sequence numbers are lost messages, and flag the rows.
 func TestIPFIX(t *testing.T) {
 	for _, lost := range []int{-1, 3} {
 		rows, stats, counts := reported(t, func(r *Reports) {
@@ -363,7 +364,7 @@ func TestIPFIX(t *testing.T) {
 			want.Packets, want.Flags = 10, result.Gap
 		}
 		if len(rows) == 1 {
-			want.Flow = rows[0].Flow // as collector.Flow prints it
+			want.Flow = rows[0].Flow // as printed by collector.Flow
 		}
 		if len(rows) != 1 || rows[0] != want || stats.Lost != int64(min(lost+1, 1)) || counts.Bad != 0 {
 			t.Errorf("without message %d: %+v, %+v, %+v; want %+v", lost, rows, stats, counts, want)
@@ -371,8 +372,8 @@ func TestIPFIX(t *testing.T) {
 	}
 }
 
-// Notifications of drops in sFlow become rows. Datagrams that are missing, and notifications that the agent left out,
-// are lost; one that comes late and an agent that begins anew are not.
+// Notifications of drops in sFlow become rows. Missing datagrams, and notifications that the agent left out, are lost.
+// A late datagram and a restarted agent are not.
 func TestSFlow(t *testing.T) {
 	datagram := func(number, uptime, unsent uint32) []byte {
 		d := sflow.Datagram{Agent: exporterAt.Addr(), Sequence: number, Uptime: uptime, Samples: []sflow.Sample{
@@ -394,7 +395,7 @@ func TestSFlow(t *testing.T) {
 	}
 }
 
-// Of a damaged datagram of sFlow the intact notifications count, and the others are lost.
+// If an sFlow datagram is damaged, the intact notifications count, and the others are lost.
 func TestSFlowDamaged(t *testing.T) {
 	d := sflow.Datagram{Agent: exporterAt.Addr(), Sequence: 1, Uptime: 5}
 	for n := range uint32(4) {
@@ -415,7 +416,7 @@ func TestSFlowDamaged(t *testing.T) {
 	}
 }
 
-// stamped is a frame with a stamp, as ERSPAN of type I if it is mirrored.
+// stamped returns a frame with a stamp, as ERSPAN of type I if it is mirrored.
 func stamped(mirrored bool) []byte {
 	frame := make([]byte, 12, 200)
 	ip := func(protocol byte, payload int) {
@@ -436,7 +437,7 @@ func stamped(mirrored bool) []byte {
 	return tailstamp.V1{}.Append(frame, tailstamp.Record{SwitchID: 9, InPort: 1, OutPort: 2, Ingress: at, Egress: at})
 }
 
-// A tap finds stamps in frames and in copies of them; of a frame that is cut it tells that something is missing.
+// A tap finds stamps in frames and in copies of them, and reports a loss for a truncated frame.
 func TestTap(t *testing.T) {
 	for _, cut := range []bool{false, true} {
 		log, now := stream.NewMemory(0), start
@@ -473,8 +474,7 @@ func TestTap(t *testing.T) {
 	}
 }
 
-// A record that is found by search, since an undeclared FCS stands behind it, is flagged in the rows that it is joined
-// to.
+// A record that is found by search, since an undeclared FCS follows it, flags the rows that it is joined to.
 func TestTapSearches(t *testing.T) {
 	log, now := stream.NewMemory(0), start
 	s, err := NewSender(log, result.Stamps, options("eth0", 1, &now))
@@ -495,7 +495,7 @@ func TestTapSearches(t *testing.T) {
 	}
 }
 
-// Whatever comes as a datagram or a frame: what is told of it can be read.
+// Whatever arrives as a datagram or a frame, the resulting events can be read.
 func FuzzTap(f *testing.F) {
 	f.Add(stamped(true))
 	f.Add(ipOf(17, inUDP(9070, copyOf(1, 80))))
@@ -531,7 +531,8 @@ func FuzzTap(f *testing.F) {
 	})
 }
 
-// quiet is an interface from which one frame comes and then none. The kernel has lost some when it is asked once more.
+// quiet is an interface that returns one frame and then none. The kernel has lost some frames by the second call of
+// Lost.
 type quiet struct {
 	frame []byte
 	asked atomic.Int64
@@ -554,7 +555,7 @@ func (q *quiet) Lost() (uint64, error) {
 	return 0, nil
 }
 
-// What the kernel lost is told though no frame comes any more: before the source promises to be past it.
+// Losses in the kernel are reported though no frame comes any more, before the source's watermark passes them.
 func TestLostAtTheEnd(t *testing.T) {
 	log := stream.NewMemory(0)
 	s, err := NewSender(log, result.Stamps, Options{Source: "eth1", Live: true, Every: time.Millisecond})

@@ -20,7 +20,7 @@ import (
 	"tamtam/tam/ipfix"
 )
 
-// A joining is a collector that joins what sources say while they say it, by workers that die now and then.
+// A joining is a collector that joins the messages of sources as they send them, by workers that end at random.
 type joining struct {
 	t     *testing.T
 	r     *rand.Rand
@@ -35,7 +35,6 @@ func newJoining(t *testing.T, r *rand.Rand, kind result.Kind, partitions int) *j
 		parts: make([]*join.Partition, partitions), kind: kind}
 }
 
-// step joins what there is at a time.
 func (c *joining) step(now time.Time, all bool) {
 	for i := range c.parts {
 		name := c.kind.Partition(i)
@@ -60,13 +59,12 @@ func (c *joining) step(now time.Time, all bool) {
 	}
 }
 
-// A place is what a row is about.
 type place struct {
 	start int64
 	what  string
 }
 
-// rows are the packets and the flags of all rows: those of one place add up.
+// rows returns the packets and the flags of all rows, summed by place.
 func (c *joining) rows() (packets map[place]int64, flags map[place]result.Flags) {
 	packets, flags = map[place]int64{}, map[place]result.Flags{}
 	err := c.store.Each(c.t.Context(), 0, event.MaxTime, func(b *result.Batch) bool {
@@ -84,7 +82,7 @@ func (c *joining) rows() (packets map[place]int64, flags map[place]result.Flags)
 		c.t.Fatal(err)
 	}
 	_ = c.store.Each(c.t.Context(), 0, event.MaxTime, func(b *result.Batch) bool {
-		for _, a := range b.Amends { // an amend is of one partition: here of all, which flags more
+		for _, a := range b.Amends { // an amendment is of one partition
 			for x := range flags {
 				if b.Partition == c.partition(x) && a.From < x.start+int64(join.DefaultWindow) && a.To >= x.start {
 					flags[x] |= a.Flags
@@ -96,7 +94,7 @@ func (c *joining) rows() (packets map[place]int64, flags map[place]result.Flags)
 	return packets, flags
 }
 
-// doubts is in how many partitions the window of a place is said to be in doubt, or is not closed.
+// doubts returns the number of partitions in which the window of a place is uncertain or not closed.
 func (c *joining) doubts(x place) int {
 	said := map[string]bool{}
 	for i := range c.parts {
@@ -116,7 +114,7 @@ func (c *joining) doubts(x place) int {
 	return len(said)
 }
 
-// partition is the one that has the rows of a place.
+// partition returns the partition that has the rows of a place.
 func (c *joining) partition(x place) (name string) {
 	_ = c.store.Each(c.t.Context(), 0, event.MaxTime, func(b *result.Batch) bool {
 		is := slices.ContainsFunc(b.Hops, func(h result.Hop) bool { return h.Flow == x.what }) ||
@@ -129,18 +127,18 @@ func (c *joining) partition(x place) (name string) {
 	return name
 }
 
-// A life is when a source was there; lost is when something was lost meanwhile.
-type life struct {
+// A presence is the interval in which a source ran, with the times of losses in it.
+type presence struct {
 	from, to time.Time
 	lost     []time.Time
 }
 
-// sure reports whether all of a window was heard, and its end was told so much later than it was promised at best. What
-// was lost is told when it has waited for others, and then it may be of all that was heard until that.
-func sure(lives []life, start int64, later time.Duration) bool {
+// sure reports whether a source received all of a window, and its watermark has had time to pass the window's end. A
+// loss is reported after a delay, and then may cover everything received until that.
+func sure(lives []presence, start int64, later time.Duration) bool {
 	told := DefaultDisorder + beat + 3*DefaultEvery + later
 	from, to := time.Unix(0, start), time.Unix(0, start).Add(join.DefaultWindow)
-	return slices.ContainsFunc(lives, func(l life) bool {
+	return slices.ContainsFunc(lives, func(l presence) bool {
 		lossless := !slices.ContainsFunc(l.lost, func(at time.Time) bool {
 			return !at.Add(DefaultEvery+tick).Before(from) && at.Before(to.Add(told))
 		})
@@ -148,7 +146,6 @@ func sure(lives []life, start int64, later time.Duration) bool {
 	})
 }
 
-// leave stops a source.
 func leave(t *testing.T, s *Sender) {
 	t.Helper()
 	if err := s.Leave(t.Context()); err != nil {
@@ -158,9 +155,8 @@ func leave(t *testing.T, s *Sender) {
 
 const tick = 20 * time.Millisecond
 
-// A live source is killed or stopped at random, is started again, at once or later than it takes to call it silent, and
-// loses something now and then: of each row that is wrong, and of what has no row, the flags say so, and a window that
-// was heard has none.
+// A live source is killed or stopped at random, and restarted at once or after it counts as silent. It also loses
+// events now and then. Each wrong or missing row is flagged, and a window that was received completely has no flag.
 func TestKilled(t *testing.T) {
 	fixed := randtest.Cases{Seed: 916100001, Count: 30, Short: 6}
 	exact, flagged := 0, 0
@@ -170,7 +166,7 @@ func TestKilled(t *testing.T) {
 		c := newJoining(t, r, result.Stamps, partitions)
 		now := start.Add(time.Duration(r.Int64N(int64(20 * time.Second))))
 		truth := map[place]int64{}
-		var lives []life
+		var lives []presence
 		var s *Sender
 		stopped := false
 		frame := func(heard bool) {
@@ -201,7 +197,7 @@ func TestKilled(t *testing.T) {
 			if err := s.Begin(t.Context(), now); err != nil {
 				t.Fatal(err)
 			}
-			l := life{from: now}
+			l := presence{from: now}
 			for n, ticks := 0, 1+r.IntN(3000); n < ticks; n++ {
 				if now = now.Add(tick); r.IntN(20) == 0 {
 					lost := r.IntN(300) == 0
@@ -251,14 +247,14 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// An exporting switch reports drops by its own clock, a while after they were, in messages of which some are lost.
+// An exporting switch reports drops by its own clock, with a delay, in messages of which some are lost.
 type exporting struct {
 	name    string
 	at      netip.AddrPort
 	offset  time.Duration
 	encoder *ipfix.Encoder
 	kind    *ipfix.Kind
-	waiting []time.Time // drops that were not reported, by its clock
+	waiting []time.Time // drops not yet reported, by its clock
 	sent    [][]byte
 }
 
@@ -278,7 +274,7 @@ func newExporting(t *testing.T, i int, offset time.Duration) *exporting {
 	return x
 }
 
-// export reports what waits.
+// export reports the waiting drops.
 func (x *exporting) export(t *testing.T, now time.Time) (messages [][]byte) {
 	for _, at := range x.waiting {
 		rec := x.kind.NewRecord()
@@ -297,9 +293,9 @@ func (x *exporting) export(t *testing.T, now time.Time) (messages [][]byte) {
 	return messages
 }
 
-// What listens for IPFIX is killed at random and started again, and messages are lost on the way and for want of a
-// template: of each row that is wrong the flags say so, and rows of what was heard have none, where nothing was lost.
-// The switches' clocks agree but for a part of the disorder, and not with that of the collector.
+// An IPFIX listener is killed at random and started again, and messages are lost in transit and for lack of a template.
+// Each wrong row is flagged, and rows of received reports have no flag where nothing was lost. The clocks of the
+// switches agree within a part of the disorder, and differ from the collector's.
 func TestKilledIPFIX(t *testing.T) {
 	fixed := randtest.Cases{Seed: 916110001, Count: 30, Short: 6}
 	exact, flagged := 0, 0
@@ -310,7 +306,8 @@ func TestKilledIPFIX(t *testing.T) {
 		now := start.Add(time.Duration(r.Int64N(int64(20 * time.Second))))
 		truth := map[place]int64{}
 		var switches []*exporting
-		offset := -time.Duration(r.Int64N(int64(10*time.Second))) - 300*time.Millisecond // else rows have the host's time
+		// otherwise rows have the host's time
+		offset := -time.Duration(r.Int64N(int64(10*time.Second))) - 300*time.Millisecond
 		for i := range 1 + r.IntN(3) {
 			apart := time.Duration(r.Int64N(int64(300 * time.Millisecond)))
 			switches = append(switches, newExporting(t, i, offset+apart))
@@ -318,7 +315,7 @@ func TestKilledIPFIX(t *testing.T) {
 		lossless := r.IntN(2) == 0
 		var reports *Reports
 		var s *Sender
-		heard := func(l *life) {
+		heard := func(l *presence) {
 			now = now.Add(tick)
 			for _, x := range switches {
 				if r.IntN(10) == 0 {
@@ -346,9 +343,10 @@ func TestKilledIPFIX(t *testing.T) {
 			}
 			c.step(now, false)
 		}
-		var lives []life
+		var lives []presence
 		stopped := false
-		atStop := map[int64]bool{} // the windows in which it was stopped, by the collector's clock: it knows no better
+		// windows in which it was stopped, by the collector's clock, which is all that it has
+		atStop := map[int64]bool{}
 		for range 1 + r.IntN(4) {
 			for down := time.Duration(r.Int64N(int64(100*time.Second))) >> r.IntN(12); down > 0; down -= tick {
 				heard(nil)
@@ -362,11 +360,12 @@ func TestKilledIPFIX(t *testing.T) {
 			if err := s.Begin(t.Context(), now); err != nil {
 				t.Fatal(err)
 			}
-			l := life{from: now}
+			l := presence{from: now}
 			for n, ticks := 0, 1+r.IntN(3000); n < ticks; n++ {
 				heard(&l)
 			}
-			l.from = l.from.Add(6 * time.Second) // by then templates came, and a second that began later
+			// by then templates came, and the second in which a later one started has ended
+			l.from = l.from.Add(6 * time.Second)
 			lives = append(lives, l)
 			if stopped = r.IntN(2) == 0; stopped {
 				atStop[now.UnixNano()-now.UnixNano()%int64(join.DefaultWindow)] = true
@@ -397,7 +396,6 @@ func TestKilledIPFIX(t *testing.T) {
 	}
 }
 
-// flagsOf are the flags of the windows that have rows, in order.
 func flagsOf(batches []*result.Batch) (list []result.Flags) {
 	var hops []result.Hop
 	for _, b := range batches {
@@ -410,12 +408,12 @@ func flagsOf(batches []*result.Batch) (list []result.Flags) {
 	return list
 }
 
-// The window in which a source begins to hear has a flag, and what follows has none: but where it begins with the
-// window, and where a capture is read, which is whole, there is none at all.
+// The window in which a source starts has a flag, and later ones have none. No window has a flag if the source starts
+// with the window, or if it is a capture, which is complete.
 func TestBegin(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		into  time.Duration // the window
+		into  time.Duration // offset in the window
 		live  bool
 		flags []result.Flags
 	}{
@@ -447,7 +445,7 @@ func TestBegin(t *testing.T) {
 	}
 }
 
-// What is lost of a flow that a partition has heard nothing of for long flags the window in which it was lost.
+// A loss in a partition without recent events flags the window in which it happened.
 func TestLostInQuiet(t *testing.T) {
 	log, now := stream.NewMemory(0), start
 	o := options("eth1", 1, &now)
@@ -457,7 +455,7 @@ func TestLostInQuiet(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = s.Begin(t.Context(), now)
-	for n := range 250 { // 25 s, a frame each ten
+	for n := range 250 { // 25 s, ten frames a second
 		now = start.Add(time.Duration(n) * 100 * time.Millisecond)
 		switch n {
 		case 5, 120, 220:

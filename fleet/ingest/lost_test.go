@@ -18,10 +18,9 @@ import (
 	"tamtam/tam/sflow"
 )
 
-// after is a time so many seconds after start.
 func after(n float64) time.Time { return start.Add(time.Duration(n * float64(time.Second))) }
 
-// An agentSaid is a datagram of an agent of sFlow, with a notification.
+// An agentSaid is a datagram of an sFlow agent, with a notification.
 type agentSaid struct {
 	second           int
 	from, agent      string
@@ -41,7 +40,7 @@ func (x *agentSaid) give(t *testing.T, r *Reports) {
 	}
 }
 
-// everySecond gives a source something each second, and joins what it sends meanwhile.
+// everySecond calls give each second, and joins what the source sends meanwhile.
 func everySecond(t *testing.T, kind result.Kind, begin func(*Sender), give func(second int)) (all result.Batch) {
 	t.Helper()
 	log, now := stream.NewMemory(0), start
@@ -66,9 +65,9 @@ func everySecond(t *testing.T, kind result.Kind, begin func(*Sender), give func(
 	return all
 }
 
-// What is missing by the numbers of an agent that has little to say was sent since the last datagram of it, though the
-// others go on all the while, and more is promised: all windows since then are flagged. So it is where an agent says
-// that it left some out, where it began anew without its uptime, and where several have one address.
+// A datagram that is missing by the numbers of a rarely sending agent was sent after its last one, though other agents
+// continue and the watermark has advanced: all windows since then are flagged. The same holds if an agent reports that
+// it left notifications out, if it restarts without its uptime, and if several agents have one address.
 func TestLostSince(t *testing.T) {
 	const host, agent = "192.0.2.1:5000", "192.0.2.1"
 	for name, said := range map[string][]agentSaid{
@@ -108,7 +107,7 @@ func TestLostSince(t *testing.T) {
 	}
 }
 
-// So it is of copies in ERSPAN, also of a session that began anew.
+// The same holds for ERSPAN copies, also of a session that restarted.
 func TestCopiesLostSince(t *testing.T) {
 	for _, numbers := range [][2]uint32{{1, 3}, {5000, 100}} {
 		var tap Tap
@@ -131,8 +130,7 @@ func TestCopiesLostSince(t *testing.T) {
 	}
 }
 
-// Numbers of an exporter of IPFIX that began anew are taken for late ones, until that is certain: what is lost
-// meanwhile flags its windows.
+// Numbers of a restarted IPFIX exporter count as late until the restart is certain; losses meanwhile flag its windows.
 func TestIPFIXAnew(t *testing.T) {
 	c := &clocked{at: exporterAt}
 	x := &clocksTest{window: time.Second, exporters: []*clocked{c}}
@@ -148,13 +146,13 @@ func TestIPFIXAnew(t *testing.T) {
 	}
 	rows := rowsByFlow(x.hear(t), x.window)
 	for second, want := range map[float64]bool{20: false, 34: true, 55: false} {
-		if got := rows.doubted(rows.start(after(second))); got != want {
+		if got := rows.incomplete(rows.start(after(second))); got != want {
 			t.Errorf("the window of second %v has a flag: %v, want %v", second, got, want)
 		}
 	}
 }
 
-// A clock that is far behind does not hold the windows of others: what it says was when it came, with a flag.
+// A clock that is far behind does not hold the windows of others: its reports get their arrival time, with a flag.
 func TestClockBehind(t *testing.T) {
 	log, now := stream.NewMemory(0), start.Add(2*wrongClock)
 	o := options("ipfix", 1, &now)
@@ -182,14 +180,14 @@ func TestClockBehind(t *testing.T) {
 	}
 }
 
-// A switch that says that an epoch lasts for years holds no windows.
+// A switch that reports an epoch of years holds no windows.
 func TestLongEpoch(t *testing.T) {
 	log, now := stream.NewMemory(0), start
 	s, err := NewSender(log, result.Sketches, options("leaf1", 1, &now))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &sketchingReader{told: map[answerKey]int64{}, Sketching: &Sketching{Switch: "leaf1", To: s}}
+	r := &sketchingReader{reported: map[answerKey]int64{}, Sketching: &Sketching{Switch: "leaf1", To: s}}
 	for _, began := range []int64{0, start.UnixNano() + 1} {
 		if err := r.answer(t.Context(), dial.Answer{Task: "heavy", Start: began, End: start.UnixNano()}); err != nil {
 			t.Fatal(err)
@@ -200,7 +198,7 @@ func TestLongEpoch(t *testing.T) {
 	}
 }
 
-// What is not fit to be told is missing in its window.
+// An invalid event is missing in its window.
 func TestRefused(t *testing.T) {
 	log, now := stream.NewMemory(0), start
 	s, err := NewSender(log, result.Stamps, options("eth0", 1, &now))
@@ -223,7 +221,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// blocked is a log in which a topic has no room for a while.
+// blocked is a log in which a topic is full for a while.
 type blocked struct {
 	*stream.Memory
 	topic    string
@@ -237,7 +235,7 @@ func (b *blocked) Append(ctx context.Context, topic, id string, data []byte) (ui
 	return b.Memory.Append(ctx, topic, id, data)
 }
 
-// losing is an interface from which nothing comes, and of which the kernel loses a frame at some time.
+// losing is an interface that returns no frames, and whose kernel loses one at some time.
 type losing struct{ at time.Time }
 
 func (*losing) Next(ctx context.Context) (capture.Packet, error) {
@@ -253,8 +251,8 @@ func (l *losing) Lost() (uint64, error) {
 	return 1, nil
 }
 
-// A source that waits for the log in one partition promises nothing in another of the time of which nobody was asked
-// what the kernel lost: the windows of that time are flagged.
+// A source that waits for the log in one partition does not advance the watermark of another past the last check of
+// kernel losses: the windows of that time are flagged.
 func TestLostWhileWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()

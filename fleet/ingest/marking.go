@@ -16,16 +16,16 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A Marking is what one target reports of alternate marking. While it cannot be read, its sender promises nothing: what
-// the target did meanwhile comes when it can be read again, as far as the target has kept it.
+// A Marking reads the alternate-marking reports of one target. While the target cannot be read, its sender's watermark
+// does not advance. Reports of that time come when the target can be read again, as far as it has kept them.
 type Marking struct {
 	Target   string
-	Sessions map[string][]string // the groups of a dial.File that each is joined in
+	Sessions map[string][]string // groups of a dial.File by session; a session is joined in each of its groups
 	To       *Sender
-	Tell     func(dial.Event) // what becomes of the connection, and what cannot be read; nil: nobody is told
+	Report   func(dial.Event) // called for connection changes and unreadable reports; may be nil
 }
 
-// Markings are those of a file, without senders.
+// Markings returns the Markings of a file, without senders.
 func Markings(f dial.File) []*Marking {
 	of := map[string]*Marking{}
 	groups := f.Groups()
@@ -48,7 +48,7 @@ func Markings(f dial.File) []*Marking {
 	return all
 }
 
-// Groups are those of all sessions.
+// Groups returns the groups of all sessions, sorted.
 func (m *Marking) Groups() []string {
 	var all []string
 	for _, groups := range m.Sessions {
@@ -58,14 +58,15 @@ func (m *Marking) Groups() []string {
 	return slices.Compact(all)
 }
 
-// Source is a name for the target as a source of the log: the end of it, if it is long.
+// Source returns a name for the target as a source of the log, shortened to its end if it is long.
 func (m *Marking) Source() string {
-	const most = event.MaxSource - 1 - 13 // behind it comes when it was started
+	const most = event.MaxSource - 1 - 13 // the start time follows
 	name := strings.TrimPrefix(m.Target, "unix:")
 	return name[max(0, len(name)-most):]
 }
 
-// Read reads the target until ctx ends: then it returns nil. Announce its sender before any of several targets is read.
+// Read reads the target until ctx ends, and then returns nil. If there are several targets, announce all senders before
+// reading the first.
 func (m *Marking) Read(ctx context.Context, o dial.Options) error {
 	r := &markingReader{Marking: m, settings: map[string]altmark.Session{}, waiting: map[string][]dial.Report{},
 		sent: map[string][]dial.Report{}}
@@ -74,7 +75,7 @@ func (m *Marking) Read(ctx context.Context, o dial.Options) error {
 	})
 }
 
-// watching watches a target for a sender until ctx ends, or an event of it cannot be taken.
+// watching watches a target for a sender until ctx ends, or an event of it cannot be sent.
 func watching[E any](
 	ctx context.Context, to *Sender, target string, take func(context.Context, E) error,
 	watch func(context.Context, func(E)) error,
@@ -104,8 +105,8 @@ func watching[E any](
 type markingReader struct {
 	*Marking
 	settings map[string]altmark.Session
-	waiting  map[string][]dial.Report // of sessions whose settings are not known yet
-	sent     map[string][]dial.Report // the last ones: a target says them again after each connection
+	waiting  map[string][]dial.Report // reports of sessions with unknown settings
+	sent     map[string][]dial.Report // the last ones: a target repeats them after each connection
 }
 
 // Bounds of a session's reports.
@@ -114,13 +115,13 @@ const (
 	reportsSent    = 64
 )
 
-// wrongClock is how far a target's clock may be from this host's. Of a clock that is farther off, periods would hold
-// the windows of all others, or close them.
+// wrongClock is the maximum offset of a target's clock from this host's. Periods by a clock that is farther off would
+// hold the windows of all others, or close them.
 const wrongClock = time.Hour
 
 func (r *markingReader) take(ctx context.Context, e dial.Event) error {
-	if r.Tell != nil && e.Kind != dial.Period {
-		r.Tell(e)
+	if r.Report != nil && e.Kind != dial.Period {
+		r.Report(e)
 	}
 	switch e.Kind {
 	case dial.Settings:
@@ -145,8 +146,8 @@ func (r *markingReader) take(ctx context.Context, e dial.Event) error {
 	return nil
 }
 
-// disorder is how much earlier a period may begin than another that is reported before it: the sessions' periods are of
-// different lengths, and what is learned late changes what was reported of the last ones.
+// disorder returns how much earlier a period may begin than another that is reported before it. The sessions' periods
+// differ in length, and late frames change reports of the last periods.
 func (r *markingReader) disorder() time.Duration {
 	longest := time.Duration(0)
 	for _, s := range r.settings {
@@ -173,8 +174,8 @@ func (r *markingReader) period(ctx context.Context, one dial.Report) error {
 	}
 	if err := r.clock(one); err != nil {
 		r.To.Lose(1, r.To.options.Now())
-		if r.Tell != nil {
-			r.Tell(dial.Event{Target: r.Target, Session: one.Session, Kind: dial.Bad, Err: err})
+		if r.Report != nil {
+			r.Report(dial.Event{Target: r.Target, Session: one.Session, Kind: dial.Bad, Err: err})
 		}
 		return nil
 	}
@@ -194,7 +195,7 @@ func (r *markingReader) period(ctx context.Context, one dial.Report) error {
 // clock returns an error if a report is by a clock that is far from this host's.
 func (r *markingReader) clock(one dial.Report) error {
 	most := wrongClock
-	if one.Arrived.IsZero() { // it is old: a target has 16 of each session
+	if one.Arrived.IsZero() { // it is old: a target keeps 16 of each session
 		most += 17 * one.Settings.Interval.Duration()
 	}
 	apart := one.Period.ReadAt.Std().Sub(r.To.options.Now())
@@ -205,7 +206,7 @@ func (r *markingReader) clock(one dial.Report) error {
 		one.Period.Number, one.Period.ReadAt, apart.Round(time.Second), most)
 }
 
-// said reports whether a report is among others, whenever those arrived.
+// said reports whether a report is among others, regardless of arrival times.
 func said(others []dial.Report, one dial.Report) bool {
 	return slices.ContainsFunc(others, func(o dial.Report) bool {
 		o.Arrived = one.Arrived

@@ -21,16 +21,16 @@ paths:
   - {switch: leaf2, target: "leaf2:1", session: web}
 `
 
-// A markingNet is two switches that are read into a log, which a partition joins.
+// A markingNet has two switches that are read into a log, which a partition joins.
 type markingNet struct {
-	t       *testing.T
-	now     time.Time
-	log     *stream.Memory
-	join    *join.Partition
-	readers []*markingReader
-	told    []string
-	rows    []result.Loss
-	amends  []result.Amend
+	t        *testing.T
+	now      time.Time
+	log      *stream.Memory
+	join     *join.Partition
+	readers  []*markingReader
+	reported []string
+	rows     []result.Loss
+	amends   []result.Amend
 }
 
 func newMarkingNet(t *testing.T) *markingNet {
@@ -46,9 +46,9 @@ func newMarkingNet(t *testing.T) *markingNet {
 		if m.To, err = NewSender(n.log, result.Periods, o); err != nil {
 			t.Fatal(err)
 		}
-		m.Tell = func(e dial.Event) {
+		m.Report = func(e dial.Event) {
 			if e.Kind == dial.Bad {
-				n.told = append(n.told, e.Err.Error())
+				n.reported = append(n.reported, e.Err.Error())
 			}
 		}
 		if err := m.To.Announce(t.Context()); err != nil {
@@ -71,7 +71,7 @@ func (n *markingNet) take(i int, events ...dial.Event) {
 	}
 }
 
-// step lets time go on, and takes the rows that are there by then.
+// step advances the time, and collects the rows that exist by then.
 func (n *markingNet) step(d time.Duration) {
 	n.t.Helper()
 	n.now = n.now.Add(d)
@@ -97,7 +97,6 @@ func (n *markingNet) step(d time.Duration) {
 	}
 }
 
-// sent is how many messages the log has.
 func (n *markingNet) sent() (all uint64) {
 	for _, r := range n.readers {
 		all += uint64(r.To.Stats().Batches)
@@ -110,7 +109,7 @@ func (n *markingNet) settings(role altmark.Role) dial.Event {
 		ClockError: time.Millisecond, MaxDelay: 100 * time.Millisecond}}
 }
 
-// period is that which began so many seconds after the start.
+// period returns the event for the period that began k seconds after the start.
 func (n *markingNet) period(k int, arrived bool) dial.Event {
 	begins := start.Add(time.Duration(k) * time.Second)
 	e := dial.Event{Kind: dial.Period, Period: altmark.Period{Number: uint64(begins.Unix()),
@@ -122,13 +121,13 @@ func (n *markingNet) period(k int, arrived bool) dial.Event {
 	return e
 }
 
-// What two switches report while one of them cannot be read for a while becomes a row of each period, once and without
-// a flag: nothing is promised for the one that is away, and what it says again is not sent again.
+// Reports of two switches, one of which is unreachable for a while, become one row per period, without a flag. The
+// watermark of the unreachable switch does not advance, and repeated reports are not sent again.
 func TestMarking(t *testing.T) {
 	n := newMarkingNet(t)
 	synced, lost := dial.Event{Kind: dial.Synced}, dial.Event{Kind: dial.Lost}
 	n.take(0, n.settings(altmark.Initiator), n.period(-2, false), n.period(-1, false), synced)
-	n.take(1, n.period(-2, false), n.period(-1, false), n.settings(altmark.Terminator), synced) // settings come behind
+	n.take(1, n.period(-2, false), n.period(-1, false), n.settings(altmark.Terminator), synced) // settings come last
 	for k := range 45 {
 		n.step(time.Second)
 		n.take(0, n.period(k-1, true))
@@ -158,17 +157,17 @@ func TestMarking(t *testing.T) {
 		}
 		seen[l.Period] = true
 	}
-	if len(seen) < 30 || len(n.told) > 0 {
-		t.Errorf("%d periods, want 30 or more; told %q", len(seen), n.told)
+	if len(seen) < 30 || len(n.reported) > 0 {
+		t.Errorf("%d periods, want 30 or more; told %q", len(seen), n.reported)
 	}
 }
 
-// What was reported since a time is in doubt, by the switch's clock, in rows that are there and those that come: but
-// neither what was reported long before, nor what is reported later.
+// DoubtSince flags the reports since a time, by the switch's clock, in existing rows and in later ones. It flags
+// neither reports from long before, nor later reports.
 func TestMarkingDoubtSince(t *testing.T) {
 	for _, ahead := range []time.Duration{0, 40 * time.Second, -40 * time.Second} {
 		n := newMarkingNet(t)
-		n.now = n.now.Add(-ahead) // of the switches
+		n.now = n.now.Add(-ahead) // clock of the switches
 		synced := dial.Event{Kind: dial.Synced}
 		n.take(0, n.settings(altmark.Initiator), synced)
 		n.take(1, n.settings(altmark.Terminator), synced)
@@ -178,7 +177,8 @@ func TestMarkingDoubtSince(t *testing.T) {
 			n.take(1, n.period(k-1, true))
 			if k == 60 {
 				for _, r := range n.readers {
-					if err := r.To.DoubtSince(t.Context(), n.now.Add(-6*time.Second)); err != nil { // those from 53 on
+					// periods from 53 on
+					if err := r.To.SuspectSince(t.Context(), n.now.Add(-6*time.Second)); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -194,7 +194,8 @@ func TestMarkingDoubtSince(t *testing.T) {
 			}
 		}
 		for k, is := range flagged {
-			if k >= 53 && k <= 60 && !is || (k < 15 || k > 70) && is { // amends are of all that may tell of a period
+			// an amendment covers all periods on which a row depends
+			if k >= 53 && k <= 60 && !is || (k < 15 || k > 70) && is {
 				t.Errorf("clocks %v ahead: period %d is in doubt: %v; amends %+v", ahead, k, is, n.amends)
 			}
 		}
@@ -204,8 +205,7 @@ func TestMarkingDoubtSince(t *testing.T) {
 	}
 }
 
-// Reports that a switch makes by a clock that is far off are not sent, and it is told by how much; that something is
-// missing is known to who joins.
+// Reports by a clock that is far off are not sent but lost, and the offset is reported.
 func TestMarkingWrongClock(t *testing.T) {
 	n := newMarkingNet(t)
 	n.take(0, n.settings(altmark.Initiator), n.period(0, true), dial.Event{Kind: dial.Synced}, n.period(7200, true),
@@ -213,12 +213,12 @@ func TestMarkingWrongClock(t *testing.T) {
 	if s := n.readers[0].To.Stats(); s.Events != 1 || s.Lost != 2 {
 		t.Errorf("%+v: want one event, and two lost", s)
 	}
-	if len(n.told) != 2 || !strings.Contains(n.told[0], "2h0m2s from this host's: want less than 1h0m0s") {
-		t.Errorf("told %q", n.told)
+	if len(n.reported) != 2 || !strings.Contains(n.reported[0], "2h0m2s from this host's: want less than 1h0m0s") {
+		t.Errorf("told %q", n.reported)
 	}
 }
 
-// A group is told to its partition alone.
+// A group is announced only to its partition.
 func TestMarkingGroups(t *testing.T) {
 	s, err := NewSender(stream.NewMemory(0), result.Periods, Options{Source: "leaf1", Partitions: 16,
 		Groups: []string{"way"}})

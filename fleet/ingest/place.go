@@ -6,8 +6,8 @@ import (
 	"tamtam/fleet/event"
 )
 
-// Events of one flow that came in at one place go to one partition, whichever source they are of: the same in all
-// processes. So whoever joins them sees frames that were captured on their way and farther on it.
+// Events of one flow that entered at one place are assigned to one partition, whatever their source, in all processes.
+// So the worker that joins them sees all captures of a frame along its path.
 
 func ofFrame(f *event.Frame) uint64 {
 	h := mix(binary.BigEndian.Uint64(f.Flow.Source[8:]), binary.BigEndian.Uint64(f.Flow.Destination[8:]))

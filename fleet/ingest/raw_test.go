@@ -10,8 +10,8 @@ import (
 	"tamtam/tam/ipfix"
 )
 
-// A report of a drop in which one field has an unexpected length is told without that field. Where that cannot be, as
-// the number of packets is in it, the report is undecoded and lost. No such field is read as a number.
+// A report of a drop with a field of unexpected length is sent without that field. If the field is required, such as
+// the number of packets, the report is undecoded and lost. No such field is read as a number.
 func TestRawFields(t *testing.T) {
 	ntp, _ := ipfix.NTP(uint64(start.Unix()), 0)
 	fields := []struct {
@@ -19,7 +19,7 @@ func TestRawFields(t *testing.T) {
 		own   bool
 		bytes int
 		value uint64
-		raw   func(d *dropText) // what remains; nil: nothing does
+		raw   func(d *dropText) // applies the expected change; nil means that the report is lost
 	}{
 		{325, false, 8, ntp, func(d *dropText) { d.unsynchronised = true }},
 		{133, false, 8, 7, nil},
@@ -89,7 +89,7 @@ func TestRawFields(t *testing.T) {
 	}
 }
 
-// dropText is what a row tells of drops.
+// dropText holds the checked fields of a row.
 type dropText struct {
 	port, reason, flow string
 	packets            int64

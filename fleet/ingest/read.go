@@ -15,11 +15,11 @@ import (
 	"tamtam/internal/grace"
 )
 
-// takeWithin is how long the log may take, once a source is to end, to have what was read from it.
+// takeWithin is the maximum time, once a source must end, for the log to accept what was read from it.
 const takeWithin = time.Second
 
-// Watch gives a tap the frames of an interface as they come, until ctx ends: then it returns nil. What the kernel had
-// no room for is lost to the tap.
+// Watch feeds a tap with the frames of an interface as they come, until ctx ends, and then returns nil. Frames that the
+// kernel dropped are counted as lost.
 func Watch(ctx context.Context, in collector.Source, t *Tap) error {
 	lost := func() error {
 		asked := t.now()
@@ -44,13 +44,14 @@ func Watch(ctx context.Context, in collector.Source, t *Tap) error {
 	})
 }
 
-// A Datagram is what reads a datagram that came at a time, as Reports.IPFIX and Reports.SFlow do.
+// A Datagram processes a datagram that came at a time, as Reports.IPFIX and Reports.SFlow do.
 type Datagram func(ctx context.Context, from netip.AddrPort, payload []byte, at time.Time) error
 
-// Serve reads the datagrams that come to a socket, until ctx ends: then it returns nil. What the kernel had no room for
-// is lost to the sender; of a UDP socket of which it does not say that, nothing is read.
+// Serve reads the datagrams that come to a socket, until ctx ends, and then returns nil. Datagrams that the kernel
+// dropped are counted as lost. If the kernel does not report the drops of a UDP socket, Serve returns an error without
+// reading.
 func Serve(ctx context.Context, conn net.PacketConn, take Datagram, to *Sender) error {
-	lost := func() error { return nil } // of what is no socket
+	lost := func() error { return nil } // not a socket
 	if socket, ok := conn.(syscall.Conn); ok {
 		known := uint64(0)
 		lost = func() error {
@@ -85,7 +86,7 @@ func Serve(ctx context.Context, conn net.PacketConn, take Datagram, to *Sender) 
 	})
 }
 
-// ended is nil if ctx has ended: so was it asked to.
+// ended returns nil if ctx has ended, since the end was requested, otherwise err.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -93,7 +94,7 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// stepping reads while senders are stepped. Before each step it is asked what was lost: see LostBy.
+// stepping calls read while the senders are stepped. Before each step it calls lost: see LostBy.
 func stepping(ctx context.Context, lost func() error, senders []*Sender, read func(context.Context) error) error {
 	if err := lost(); err != nil {
 		return err

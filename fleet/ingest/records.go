@@ -10,17 +10,17 @@ import (
 	"tamtam/fleet/event"
 )
 
-// Records makes events of copies of records. It is for one goroutine, but for Counts.
+// Records turns copies of records into events. It must be used by one goroutine, except Counts.
 type Records struct {
 	to     *Sender
 	counts struct{ copies, short, others atomic.Int64 }
 }
 
-// RecordCounts are of what came. What was lost, as what is Short and Others, is in the Stats of the sender.
+// RecordCounts counts what came. Losses, including Short and Others, are in the Stats of the sender.
 type RecordCounts struct {
 	Copies int64
-	Short  int64 // copies with too little of the frame, or too much in front of its payload, to be joined
-	Others int64 // datagrams to its own socket that have no record
+	Short  int64 // copies that cannot be joined: too little of the frame, or too much in front of its payload
+	Others int64 // datagrams to its own socket without a record
 }
 
 // NewRecords returns a reader of copies of records.
@@ -31,7 +31,7 @@ func (r *Records) Counts() RecordCounts {
 	return RecordCounts{Copies: r.counts.copies.Load(), Short: r.counts.short.Load(), Others: r.counts.others.Load()}
 }
 
-// UDP takes what came in a datagram at a time. Errors are those of the sender.
+// UDP processes the payload of a datagram that came at a time. Errors are those of the sender.
 func (r *Records) UDP(ctx context.Context, _ netip.AddrPort, payload []byte, at time.Time) error {
 	p, ok := collector.FindRecordIn(payload)
 	if !ok {
@@ -42,7 +42,7 @@ func (r *Records) UDP(ctx context.Context, _ netip.AddrPort, payload []byte, at 
 	return r.Copy(ctx, &p, at)
 }
 
-// Copy takes a copy that came at a time. Errors are those of the sender.
+// Copy processes a copy that came at a time. Errors are those of the sender.
 func (r *Records) Copy(ctx context.Context, p *collector.RecordedPacket, at time.Time) error {
 	r.counts.copies.Add(1)
 	c, whole := collector.CopyOf(p)
@@ -54,20 +54,20 @@ func (r *Records) Copy(ctx context.Context, p *collector.RecordedPacket, at time
 	return r.to.Record(ctx, at.UnixNano(), &c)
 }
 
-// numbers are those of copies that mirror sessions send as ERSPAN.
+// numbers tracks the sequence numbers of ERSPAN copies, by mirror session.
 type numbers struct {
 	of     map[mirror]*numbering
 	beyond unnumbered
 }
 
-// A mirror is a session of a switch.
+// A mirror identifies a session of a switch.
 type mirror struct {
 	from    netip.Addr
 	session uint16
 }
 
-// missing is what is missing of the session before a copy that came at a time, as its number tells, if it has one.
-// Of sessions beyond the first MaxExporters nothing can be said: each copy of theirs counts as one that is missing.
+// missing returns the hole before a numbered copy of a session that came at a time. For sessions beyond the first
+// MaxExporters the losses are unknown: each of their copies counts as one that is missing.
 func (s *numbers) missing(c *collector.MirrorCopy, at time.Time) hole {
 	if !c.Numbered {
 		return hole{}

@@ -11,7 +11,7 @@ import (
 	"tamtam/tam/record"
 )
 
-// ipOf is an Ethernet frame of an IP packet.
+// ipOf returns an Ethernet frame with an IP packet.
 func ipOf(protocol byte, payload []byte) []byte {
 	frame := make([]byte, 34, 34+len(payload))
 	frame[12], frame[14], frame[22], frame[23] = 8, 0x45, 64, protocol
@@ -26,14 +26,14 @@ func inUDP(port uint16, payload []byte) []byte {
 	return append(b, payload...)
 }
 
-// inERSPAN is a copy of type II with a number.
+// inERSPAN returns a numbered ERSPAN copy of type II.
 func inERSPAN(session uint16, number uint32, payload []byte) []byte {
 	b := binary.BigEndian.AppendUint32([]byte{0x10, 0, 0x88, 0xbe}, number)
 	b = append(b, 0x10, 0, byte(session>>8)|0xfc, byte(session), 0, 0, 0, 0)
 	return append(b, payload...)
 }
 
-// copyOf is what the copy of a record carries: a packet of UDP of which some is kept, and the record.
+// copyOf returns the copy of a record: the first bytes of a UDP packet, and the record.
 func copyOf(packet byte, kept int) []byte {
 	frame := ipOf(17, inUDP(9, append([]byte{packet}, make([]byte, 99)...)))
 	r := record.Record{Bits: []byte{1}, Switch: 3, Plan: 4, In: record.Time{Seconds: 1_700_000_000},
@@ -42,8 +42,8 @@ func copyOf(packet byte, kept int) []byte {
 	return r.Append(frame[:kept:kept])
 }
 
-// Copies of records are found in UDP and in ERSPAN; those of one packet come to one partition, and what is missing by
-// the numbers of the copies, what is cut, and what cannot be joined, is told as lost.
+// Copies of records are found in UDP and in ERSPAN, and those of one packet go to one partition. Copies that are
+// missing by their numbers, truncated, or impossible to join are counted as lost.
 func TestRecords(t *testing.T) {
 	log, now := stream.NewMemory(0), start
 	s, err := NewSender(log, result.Records, options("eth0", 2, &now))
@@ -63,17 +63,17 @@ func TestRecords(t *testing.T) {
 		lost  int64
 	}{
 		{frame: ipOf(17, inUDP(9070, copyOf(1, 80)))},
-		{frame: ipOf(17, inUDP(4739, copyOf(1, 80)))}, // where reports come, too
+		{frame: ipOf(17, inUDP(4739, copyOf(1, 80)))}, // a port for reports, too
 		{frame: ipOf(47, inERSPAN(5, 100, copyOf(1, 80)))},
 		{frame: ipOf(47, inERSPAN(5, 101, copyOf(2, 80)))},
 		{frame: ipOf(47, inERSPAN(5, 104, copyOf(3, 80))), lost: 2},
-		{frame: ipOf(47, inERSPAN(5, 103, copyOf(4, 80)))},     // it was late
+		{frame: ipOf(47, inERSPAN(5, 103, copyOf(4, 80)))},     // late
 		{frame: ipOf(47, inERSPAN(6, 200, copyOf(5, 80)))},     // of another session
-		{frame: ipOf(47, inERSPAN(5, 0, copyOf(6, 80)))},       // as one that is late
-		{frame: ipOf(17, inUDP(9070, copyOf(7, 50))), lost: 1}, // too little for a key
+		{frame: ipOf(47, inERSPAN(5, 0, copyOf(6, 80)))},       // counts as late
+		{frame: ipOf(17, inUDP(9070, copyOf(7, 50))), lost: 1}, // too short for a key
 		{frame: ipOf(17, inUDP(9070, copyOf(8, 80))), cut: 1, lost: 1},
 		{frame: ipOf(17, inUDP(9070, make([]byte, 80)))},               // no record
-		{frame: ipOf(47, inERSPAN(6, 201, ipOf(17, make([]byte, 9))))}, // nor this
+		{frame: ipOf(47, inERSPAN(6, 201, ipOf(17, make([]byte, 9))))}, // no record
 	} {
 		if err := tap.Frame(t.Context(), x.frame[:len(x.frame)-x.cut], len(x.frame), start); err != nil {
 			t.Fatal(err)

@@ -18,10 +18,11 @@ import (
 	"tamtam/tam/sflow"
 )
 
-// MaxExporters is how many exporters, or agents, are told apart: their addresses come from outside.
+// MaxExporters is the maximum number of exporters, or agents, that are tracked separately. Their addresses come from
+// outside, so it must be bounded.
 const MaxExporters = 1 << 12
 
-// Reports makes events of reports of drops. It is for one goroutine, but for Counts.
+// Reports turns reports of drops into events. It must be used by one goroutine, except Counts.
 type Reports struct {
 	drops *Sender
 	names map[netip.Addr]string
@@ -34,23 +35,23 @@ type Reports struct {
 	counts struct{ datagrams, twice, bad, beyond, others, undecoded atomic.Int64 }
 }
 
-// ReportCounts are of what came. What was lost is in the Stats of the sender.
+// ReportCounts counts what came. Losses are in the Stats of the sender.
 type ReportCounts struct {
 	Datagrams int64
-	Twice     int64 // they came before, and are not read again
-	Bad       int64 // not as RFC 7011 or sFlow version 5 have them; what is intact of them was read
-	Beyond    int64 // of exporters or agents beyond the first MaxExporters
-	Others    int64 // records and samples that are no drops
-	Undecoded int64 // records and sets of IPFIX that could not be read, and samples of sFlow
+	Twice     int64 // repeated datagrams, which are not read again
+	Bad       int64 // violations of RFC 7011 or sFlow version 5; the intact part was read
+	Beyond    int64 // from exporters or agents beyond the first MaxExporters
+	Others    int64 // records and samples other than drops
+	Undecoded int64 // records and sets of IPFIX, and samples of sFlow, that could not be read
 }
 
 type exporter struct {
 	decoder *ipfix.Decoder
 	before  ipfix.Counts
-	doubts  map[uint32]*doubt // of observation domains
+	gaps    map[uint32]*gap // by observation domain
 }
 
-// An agent is known by where its datagrams come from, too: several may say that they have the same address, or none.
+// An agent is identified by the source of its datagrams, too: several may claim the same address, or none.
 type agent struct {
 	from, address netip.Addr
 	sub           uint32
@@ -59,17 +60,17 @@ type agent struct {
 type agentState struct {
 	numbering
 	uptime   uint32
-	since    time.Time // when it was first heard, or began anew
+	since    time.Time // time of its first datagram since it started
 	notified map[sflow.Source]notified
 }
 
-// A notified is what the last notification of a source said.
+// A notified holds the contents of a source's last notification.
 type notified struct {
 	drops uint32    // notifications that the agent had left out
-	at    time.Time // when it came
+	at    time.Time // arrival time
 }
 
-// NewReports returns a reader of reports, by the names that switches have by their addresses.
+// NewReports returns a reader of reports. names holds the names of switches by address.
 func NewReports(drops *Sender, names map[netip.Addr]string) *Reports {
 	return &Reports{drops: drops, names: names, exporters: map[netip.AddrPort]*exporter{}, agents: map[agent]*agentState{}}
 }
@@ -88,11 +89,10 @@ func (r *Reports) name(a netip.Addr) string {
 	return a.Unmap().String()
 }
 
-// IPFIX takes a message that came at a time. Each report has the time of its switch, and no switch's clock closes
-// windows before their time, or holds them: what a clock says that is further ahead than reports may be in disorder,
-// or further behind than wrongClock, was when it came, and that is told as [event.Drop.Unsynchronised], as are reports
-// by a clock that was set back.
-// Errors are those of the sender; what is wrong with the message is counted.
+// IPFIX processes a message that came at a time. Each report has the time of its switch, but no switch's clock may
+// close windows early or hold them. A report is given its arrival time if its own is further ahead than the disorder,
+// or further behind than wrongClock. It is then flagged as [event.Drop.Unsynchronised], as are reports by a clock that
+// was set back. Errors are those of the sender; defects of the message are counted.
 func (r *Reports) IPFIX(ctx context.Context, from netip.AddrPort, message []byte, at time.Time) error {
 	r.counts.datagrams.Add(1)
 	from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
@@ -106,7 +106,7 @@ func (r *Reports) IPFIX(ctx context.Context, from netip.AddrPort, message []byte
 			r.leaveOut(at)
 			return nil
 		}
-		e = &exporter{decoder: ipfix.NewDecoder(0), doubts: map[uint32]*doubt{}}
+		e = &exporter{decoder: ipfix.NewDecoder(0), gaps: map[uint32]*gap{}}
 		r.exporters[from] = e
 	}
 	earliest, latest := at.Add(-wrongClock), at.Add(r.drops.disorder())
@@ -118,30 +118,30 @@ func (r *Reports) IPFIX(ctx context.Context, from netip.AddrPort, message []byte
 		}
 		reports = append(reports, x)
 	})
-	h, missing := heard{at: at, until: at, late: late, broken: lost > 0}, hole{lost: lost, since: at}
+	h, missing := received{at: at, until: at, late: late, broken: lost > 0}, hole{lost: lost, since: at}
 	if domain, exported, ok := ipfix.Domain(message); ok {
 		h.number = binary.BigEndian.Uint32(message[8:])
 		if h.until = exported.Add(time.Second); h.until.After(latest) || h.until.Before(earliest) {
 			h.until = latest.Add(1) // no report is later
 		}
-		missing.doubt = e.doubts[domain].goesBack(h)
-		h.broken = h.broken || missing.doubt
+		missing.uncertain = e.gaps[domain].goesBack(h)
+		h.broken = h.broken || missing.uncertain
 		var err error
-		if missing.since, err = r.doubt(ctx, e, domain, h, reports); err != nil {
+		if missing.since, err = r.gapOf(ctx, e, domain, h, reports); err != nil {
 			return err
 		}
 	}
-	r.drops.tell(missing, h.until)
+	r.drops.report(missing, h.until)
 	for i := range reports {
-		if err := r.drops.Heard(ctx, reports[i].at.UnixNano(), at.UnixNano(), &reports[i].Drop); err != nil {
+		if err := r.drops.Received(ctx, reports[i].at.UnixNano(), at.UnixNano(), &reports[i].Drop); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// decode gives each what a message has of drops, and returns how many records are missing before it or in it, and
-// whether it came later than the next one. What is wrong with the message is counted.
+// decode calls each for the drops in a message. It returns the number of missing records before the message or in it,
+// and whether it came later than its successor. Defects of the message are counted.
 func (r *Reports) decode(e *exporter, message []byte, each func(report)) (lost int64, late bool) {
 	unread := uint64(0)
 	err := e.decoder.Message(message, func(d *ipfix.DataRecord) {
@@ -166,20 +166,21 @@ func (r *Reports) decode(e *exporter, message []byte, each func(report)) (lost i
 	return lost, late
 }
 
-// A report is what a record of IPFIX says of drops.
+// A report holds the contents of an IPFIX record about drops.
 type report struct {
 	event.Drop
 	at      time.Time
 	flow    collector.Flow
-	out     string // port
+	out     string // egress port
 	flags   uint64
-	reasons bool // it has one
-	// What of it cannot be read (see [ipfix.FieldSpec.Raw]): something without which it is no report, the port of arrival,
-	// the flow.
+	reasons bool // a reason is present
+	// These are set for values that cannot be read (see [ipfix.FieldSpec.Raw]): one required for a report, the ingress
+	// port, the flow.
 	unread, noPort, noFlow bool
 }
 
-// dropOf reads a record of a drop; false: it is of something else, or of nothing that was dropped, or it is unread.
+// dropOf reads a record of a drop. It returns false if the record is about something else, or about no dropped packet,
+// or is unread.
 func dropOf(d *ipfix.DataRecord) (report, bool) {
 	r := report{Drop: event.Drop{Queue: -1, Source: "ipfix"}}
 	r.fields(d)
@@ -202,7 +203,6 @@ func dropOf(d *ipfix.DataRecord) (report, bool) {
 	return r, true
 }
 
-// fields takes the fields of a record that are known.
 func (r *report) fields(d *ipfix.DataRecord) {
 	for i := range d.Fields {
 		switch e := d.Fields[i].Element; {
@@ -232,14 +232,14 @@ func (r *report) raw(name string) {
 	}
 }
 
-// field takes a field that is about the drop; false: it is not.
+// field reads a field about the drop. It returns false for other fields.
 func (r *report) field(name string, value []byte) bool {
 	n, _ := ipfix.Unsigned(value)
 	switch name {
 	case "observationTimeNanoseconds":
 		r.at, _ = ipfix.FromNTP(n)
 	case "droppedPacketDeltaCount":
-		r.Packets = int64(min(n, math.MaxInt64)) // which the join takes for too many
+		r.Packets = int64(min(n, math.MaxInt64)) // the join rejects this as too many
 	case "tamtamDropReason":
 		r.Reason, r.reasons = reasonOf(n), true
 	case "tamtamDropFlags":
@@ -256,7 +256,6 @@ func (r *report) field(name string, value []byte) bool {
 	return true
 }
 
-// flowField takes a field that is about the flow.
 func (r *report) flowField(name string, value []byte) {
 	n, _ := ipfix.Unsigned(value)
 	switch name {
@@ -280,7 +279,7 @@ func reasonOf(n uint64) string {
 	return drop.Reason(n).String()
 }
 
-// portOf names a port by the number of its interface, which is one more than that of the port.
+// portOf returns the name of a port by the number of its interface, which is one more than that of the port.
 func portOf(ifIndex uint64) string {
 	if ifIndex == 0 || ifIndex > 1<<16 {
 		return ""
@@ -288,7 +287,7 @@ func portOf(ifIndex uint64) string {
 	return "Ethernet" + strconv.FormatUint(ifIndex-1, 10)
 }
 
-// SFlow takes a datagram that came at a time: its samples have none. Errors are those of the sender.
+// SFlow processes a datagram that came at a time, which is used for its samples. Errors are those of the sender.
 func (r *Reports) SFlow(ctx context.Context, from netip.AddrPort, datagram []byte, at time.Time) error {
 	r.counts.datagrams.Add(1)
 	if r.twice.came(from, 0, datagram) {
@@ -298,7 +297,7 @@ func (r *Reports) SFlow(ctx context.Context, from netip.AddrPort, datagram []byt
 	d, err := sflow.Decode(datagram)
 	if err != nil {
 		r.counts.bad.Add(1)
-		lost := int64(1) // of bytes behind the last sample it is not known how many samples they were
+		lost := int64(1) // how many samples the bytes after the last one hold is unknown
 		if d != nil {
 			lost = max(lost, int64(d.Unread))
 			r.counts.undecoded.Add(int64(d.Unread))
@@ -308,7 +307,7 @@ func (r *Reports) SFlow(ctx context.Context, from netip.AddrPort, datagram []byt
 	if d == nil {
 		return nil
 	}
-	if !d.Agent.IsValid() { // it does not say
+	if !d.Agent.IsValid() { // no address in the datagram
 		d.Agent = from.Addr()
 	}
 	key := agent{from.Addr().Unmap(), d.Agent, d.SubAgent}
@@ -320,19 +319,19 @@ func (r *Reports) SFlow(ctx context.Context, from netip.AddrPort, datagram []byt
 		}
 		a = &agentState{since: at, notified: map[sflow.Source]notified{}}
 		r.agents[key] = a
-		before := at.UnixNano() - 1 // its datagrams before this one may have been lost on the way
+		before := at.UnixNano() - 1 // earlier datagrams of the agent may have been lost in transit
 		if err := r.drops.Unheard(ctx, before, before); err != nil {
 			return err
 		}
 	}
-	r.drops.tell(a.number(d, at), at)
+	r.drops.report(a.number(d, at), at)
 	for _, x := range d.Samples {
 		n, ok := x.(*sflow.Discarded)
 		if !ok {
 			r.counts.others.Add(1)
 			continue
 		}
-		r.drops.tell(a.unsent(n, at), at)
+		r.drops.report(a.unsent(n, at), at)
 		drop := discarded(n)
 		drop.Switch = r.name(d.Agent)
 		if err := r.drops.Drop(ctx, at.UnixNano(), &drop); err != nil {
@@ -342,23 +341,24 @@ func (r *Reports) SFlow(ctx context.Context, from netip.AddrPort, datagram []byt
 	return nil
 }
 
-// leaveOut counts what came from beyond the first MaxExporters.
+// leaveOut counts a datagram from beyond the first MaxExporters.
 func (r *Reports) leaveOut(at time.Time) {
 	r.counts.beyond.Add(1)
-	r.drops.tell(r.beyond.came(at), at)
+	r.drops.report(r.beyond.came(at), at)
 }
 
-// maxSources is of how many sources of an agent it is known what they left out. Of others all is in doubt.
+// maxSources is the number of an agent's sources whose left-out notifications are tracked. The losses of other sources
+// are uncertain.
 const maxSources = 1 << 10
 
-// anewAfter is by how many milliseconds of its uptime an agent that began anew is behind at least.
-const anewAfter = 10_000
+// restartAfter is the minimum decrease of an agent's uptime, in milliseconds, that shows a restart.
+const restartAfter = 10_000
 
-// number is what is missing before a datagram that came at a time.
+// number returns the hole before a datagram that came at a time.
 func (a *agentState) number(d *sflow.Datagram, at time.Time) hole {
-	back := d.Uptime < a.uptime && (d.Sequence <= 1 || a.uptime-d.Uptime > anewAfter)
+	back := d.Uptime < a.uptime && (d.Sequence <= 1 || a.uptime-d.Uptime > restartAfter)
 	h := a.came(d.Sequence, at, back)
-	if h.anew {
+	if h.restarted {
 		clear(a.notified)
 		a.since = at
 	}
@@ -368,15 +368,15 @@ func (a *agentState) number(d *sflow.Datagram, at time.Time) hole {
 	return h
 }
 
-// unsent is which notifications the agent itself has left out since the last one of the same source. Of a source that
-// was not heard before, what it left out may be of any time.
+// unsent returns the hole of notifications that the agent has left out since the last one of the same source. For a new
+// source, they may have been left out at any time.
 func (a *agentState) unsent(n *sflow.Discarded, at time.Time) hole {
 	before, ok := a.notified[n.Source]
 	if ok || len(a.notified) < maxSources {
 		a.notified[n.Source] = notified{n.Drops, at}
 	}
 	if !ok {
-		return hole{doubt: n.Drops > 0, since: a.since}
+		return hole{uncertain: n.Drops > 0, since: a.since}
 	}
 	return hole{lost: int64(int32(n.Drops - before.drops)), since: before.at}
 }

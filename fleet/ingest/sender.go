@@ -15,81 +15,83 @@ import (
 	"tamtam/fleet/stream"
 )
 
-// Options say how a source sends.
+// Options configure a sender.
 type Options struct {
-	// Source is its name in the log. It must be another one after a restart, for its numbers begin anew: see [event.Name].
+	// Source is its name in the log. It must change with each restart, since its numbers restart: see [event.Name].
 	Source string
-	// Partitions is how many the events of a kind are spread over: equal for all sources (0: 1).
+	// Partitions is the number of partitions of a kind, equal for all sources; 0 means 1.
 	Partitions int
-	// Groups are those that events of Period are joined in: only their partitions hear of the source. nil: all do.
+	// Groups limits events of Period to the partitions of these groups: only they receive messages of the source. nil
+	// means all partitions.
 	Groups []string
-	// Disorder is how much earlier than another an event may be that comes after it (0: DefaultDisorder).
+	// Disorder is how much earlier an event may be than one that came before it; 0 means DefaultDisorder.
 	Disorder time.Duration
-	// Live: events come as they happen, so that time goes on when none does.
+	// Live means that events come as they happen, so that time advances without events.
 	Live bool
-	// Stamped: the times of events are when they came, by this host's clock, so that promises can be made before any did.
+	// Stamped means that the times of events are their arrival times by this host's clock, so that the watermark can
+	// advance before the first event.
 	Stamped bool
-	// Every is how long an event waits for others at most (0: DefaultEvery).
+	// Every is the maximum time for which an event is buffered; 0 means DefaultEvery.
 	Every time.Duration
-	// Retry is how long to wait before the log is tried again (0: DefaultRetry).
+	// Retry is the pause before a failed append is repeated; 0 means DefaultRetry.
 	Retry time.Duration
-	// Now is the clock (nil: time.Now).
+	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// What holds unless Options say otherwise.
+// Defaults of Options.
 const (
 	DefaultDisorder = time.Second
 	DefaultEvery    = 50 * time.Millisecond
 	DefaultRetry    = 100 * time.Millisecond
 )
 
-// beat is how often a partition without events hears how far the source is.
+// beat is the interval at which partitions without events receive the watermark.
 const beat = time.Second
 
-// MaxPartitions is how many partitions of a kind there are at most.
+// MaxPartitions is the maximum number of partitions of a kind.
 const MaxPartitions = 256
 
-// Stats say how a source fares.
+// Stats are the counters of a source.
 type Stats struct {
 	Events  int64
 	Batches int64
 	Bytes   int64
-	Refused int64         // events that are not fit to be told
-	Lost    int64         // of what was sent to it, known by the numbers of what came, or by the kernel
-	Retried int64         // appends that failed
-	Waited  time.Duration // for the log
+	Refused int64         // invalid events
+	Lost    int64         // detected by sequence numbers or by the kernel
+	Retried int64         // failed appends
+	Waited  time.Duration // time spent waiting for the log
 }
 
-// A Sender sends the events of one source. All methods may be called by several at once; one that finds the log full
-// makes all but Stats wait.
+// A Sender sends the events of one source. All methods may be called concurrently; a call that finds the log full
+// blocks all others except Stats.
 type Sender struct {
 	log     stream.Log
 	kind    result.Kind
 	options Options
 
-	mu    sync.Mutex // of what follows
-	parts []part
-	high  int64     // the latest time of any event
-	heard time.Time // when it came; zero: none has
-	held  bool      // it promises nothing: see Hold
-	asked time.Time // up to when it is known what was lost; zero: nobody is asked
-	told  span      // what Unheard told last
+	mu       sync.Mutex // guards the following fields
+	parts    []part
+	high     int64     // latest time of any event
+	received time.Time // arrival of the event with time high; zero if none came
+	held     bool      // the watermark does not advance: see Hold
+	asked    time.Time // time up to which losses are known; zero if they are not checked
+	reported span      // last span reported by Unheard
 
 	events, batches, bytes, refused, lost, retried, waited atomic.Int64
 
-	waits atomic.Pointer[time.Time] // since when, for the log; nil: it does not
+	waits atomic.Pointer[time.Time] // start of the current wait for the log; nil if it does not wait
 }
 
 type part struct {
 	topic    string
-	writer   *event.Writer // nil: nothing is sent there
-	begun    time.Time     // when the first of the events that wait came
-	told     time.Time     // when a batch was sent
+	writer   *event.Writer // nil if nothing is sent there
+	begun    time.Time     // arrival of the first buffered event
+	reported time.Time     // time of the last batch
 	promised int64
 	finished []batch // batches that the log has not confirmed, in the order of their numbers
-	missing  []span  // what is to be told as missing
-	losses   int     // of them, those that are counted
+	missing  []span  // spans to be reported as missing
+	losses   int     // how many of them count as a lost number
 }
 
 // A batch is a finished message of the log. Its id lets the log keep it once, however often it is appended.
@@ -98,10 +100,10 @@ type batch struct {
 	data []byte
 }
 
-// mostMissing is how many times that are missing a partition is told of apart.
+// mostMissing is the maximum number of separate missing spans of a partition.
 const mostMissing = 16
 
-// miss notes a time that is to be told as missing. Times that touch are one, and beyond mostMissing all others.
+// miss adds a span to be reported as missing. Adjacent spans are merged, and so are all beyond mostMissing.
 func (p *part) miss(x span) {
 	for i, y := range p.missing {
 		if x.from <= y.to+1 && x.to >= y.from-1 || i == mostMissing-1 {
@@ -112,10 +114,9 @@ func (p *part) miss(x span) {
 	p.missing = append(p.missing, x)
 }
 
-// A span is of times, both included; its end is 0 if it has none.
+// A span is an interval of times, both included; its end is 0 if it is empty.
 type span struct{ from, to int64 }
 
-// with is what spans cover, and what is between them.
 func (x span) with(y span) span {
 	if x.to == 0 {
 		return y
@@ -153,22 +154,22 @@ func NewSender(log stream.Log, kind result.Kind, o Options) (*Sender, error) {
 	return s, nil
 }
 
-// sends reports whether a partition hears of the source.
+// sends reports whether a partition receives messages of the source.
 func (o *Options) sends(partition int) bool {
 	return o.Groups == nil || slices.ContainsFunc(o.Groups, func(name string) bool {
 		return ofTexts(name)%uint64(o.Partitions) == uint64(partition)
 	})
 }
 
-// Hold says whether the source cannot be read for now: until it can, nothing is promised.
+// Hold stops the watermark while the source cannot be read, and releases it.
 func (s *Sender) Hold(held bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.held = held
 }
 
-// Announce tells all partitions of the source before it has anything to say: so they wait for it, but for reports of
-// drops, for which they wait from the first one on.
+// Announce announces the source to all partitions before it has events, so that they wait for it. An exception are
+// reports of drops: partitions wait for them from the first one on.
 func (s *Sender) Announce(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,9 +184,9 @@ func (s *Sender) Announce(ctx context.Context) error {
 	return nil
 }
 
-// Begin tells all partitions that the source hears from a time on what there is, and nothing of before: so the window
-// of that time is not taken for whole, where times are by this host's clock. A source that had its name when it was
-// killed is not waited for any more.
+// Begin reports to all partitions that the source receives events from a time on, and has none from before. If times
+// are by this host's clock, the window of that time is flagged as incomplete. An earlier source of the same name, which
+// was killed, is no longer waited for.
 func (s *Sender) Begin(ctx context.Context, since time.Time) error {
 	if !s.options.Stamped {
 		return s.Announce(ctx)
@@ -193,42 +194,44 @@ func (s *Sender) Begin(ctx context.Context, since time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at := since.UnixNano()
-	s.high, s.heard = at, since
+	s.high, s.received = at, since
 	return s.miss(ctx, span{at - 1, at - 1}, at)
 }
 
-// Unheard tells all partitions that what a switch said of a time, both ends included, may have come when a live source
-// did not hear it yet. What is not live is whole: nobody expects of a capture what was before it.
+// Unheard reports to all partitions that reports of a switch from a time span, both ends included, may have come before
+// a live source listened. It does nothing if the source is not live: a capture is complete, since it is not expected to
+// contain earlier events.
 func (s *Sender) Unheard(ctx context.Context, from, to int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	x := span{max(from, 0), min(to, event.MaxTime)}
-	if !s.options.Live || x.to <= 0 || x.from > x.to || x.from >= s.told.from && x.to <= s.told.to {
+	if !s.options.Live || x.to <= 0 || x.from > x.to || x.from >= s.reported.from && x.to <= s.reported.to {
 		return nil
 	}
-	if s.told.to == 0 || x.from > s.told.to+1 || x.to < s.told.from-1 {
-		s.told = x
+	if s.reported.to == 0 || x.from > s.reported.to+1 || x.to < s.reported.from-1 {
+		s.reported = x
 	} else {
-		s.told = s.told.with(x)
+		s.reported = s.reported.with(x)
 	}
 	return s.miss(ctx, x, 0)
 }
 
-// DoubtSince tells all partitions that what came since a time, by this host's clock, may mean something else than it
-// was taken for. What that is of follows from how late the last event came, by the switch's clock and this host's.
-func (s *Sender) DoubtSince(ctx context.Context, since time.Time) error {
+// SuspectSince reports to all partitions that events received since a time, by this host's clock, may have been
+// misinterpreted. It converts that to event time by the delay of the last event between the switch's clock and this
+// host's.
+func (s *Sender) SuspectSince(ctx context.Context, since time.Time) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	late := int64(0)
-	if !s.heard.IsZero() {
-		late = s.heard.UnixNano() - s.high
+	if !s.received.IsZero() {
+		late = s.received.UnixNano() - s.high
 	}
 	now := s.options.Now().UnixNano()
 	x := span{max(since.UnixNano()-late, 0), min(max(now-late, s.high, 1), event.MaxTime)}
 	return s.miss(ctx, span{min(x.from, x.to), x.to}, 0)
 }
 
-// miss tells all partitions at once what may be missing, behind what waits for them.
+// miss reports a missing span to all partitions at once, after the buffered events.
 func (s *Sender) miss(ctx context.Context, x span, promise int64) error {
 	for i := range s.parts {
 		p := &s.parts[i]
@@ -243,17 +246,17 @@ func (s *Sender) miss(ctx context.Context, x span, promise int64) error {
 	return nil
 }
 
-// Disorder is Options.Disorder from now on.
+// Disorder changes Options.Disorder.
 func (s *Sender) Disorder(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.options.Disorder = d
 }
 
-// Kind is what its events are.
+// Kind returns the kind of its events.
 func (s *Sender) Kind() result.Kind { return s.kind }
 
-// Frame sends the stamps of a frame. An error is that of the context, which ended while the log had no room.
+// Frame sends the stamps of a frame. It returns an error only if ctx ended while the log was full.
 func (s *Sender) Frame(ctx context.Context, f *event.Frame) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -275,27 +278,28 @@ func (s *Sender) Frame(ctx context.Context, f *event.Frame) error {
 	return nil
 }
 
-// Drop sends a report of drops. An error is that of the context, as of Frame.
+// Drop sends a report of drops. Errors are as for Frame.
 func (s *Sender) Drop(ctx context.Context, at int64, d *event.Drop) error {
-	return s.Heard(ctx, at, at, d)
+	return s.Received(ctx, at, at, d)
 }
 
-// Heard is Drop of a report that came by another time, so that nothing is promised by a clock that is ahead.
-func (s *Sender) Heard(ctx context.Context, at, by int64, d *event.Drop) error {
+// Received sends a report of drops with another time for the watermark, so that a clock that is ahead does not advance
+// it.
+func (s *Sender) Received(ctx context.Context, at, by int64, d *event.Drop) error {
 	return s.blob(ctx, at, by, ofDrop(d), func(w *event.Writer) (bool, error) { return w.AddDrop(at, d) })
 }
 
-// Record sends a copy of a record that was captured at a time. An error is that of the context, as of Frame.
+// Record sends a copy of a record that was captured at a time. Errors are as for Frame.
 func (s *Sender) Record(ctx context.Context, at int64, c *collector.RecordCopy) error {
 	return s.blob(ctx, at, at, ofTexts(string(c.Key)), func(w *event.Writer) (bool, error) { return w.AddRecord(at, c) })
 }
 
-// Sketch sends an answer of a sketch task. An error is that of the context, as of Frame.
+// Sketch sends an answer of a sketch task. Errors are as for Frame.
 func (s *Sender) Sketch(ctx context.Context, at int64, x *event.Sketch) error {
 	return s.blob(ctx, at, at, ofSketch(x), func(w *event.Writer) (bool, error) { return w.AddSketch(at, x) })
 }
 
-// Period sends a report of a period of alternate marking. An error is that of the context, as of Frame.
+// Period sends a report of a period of alternate marking. Errors are as for Frame.
 func (s *Sender) Period(ctx context.Context, x *event.Period) error {
 	at, ok := x.Report().Start()
 	if !ok {
@@ -305,14 +309,13 @@ func (s *Sender) Period(ctx context.Context, x *event.Period) error {
 	return s.blob(ctx, at, at, ofTexts(x.Group), func(w *event.Writer) (bool, error) { return w.AddPeriod(x) })
 }
 
-// disorder is what Options.Disorder is now.
 func (s *Sender) disorder() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.options.Disorder
 }
 
-// blob sends an event that add adds to a batch.
+// blob sends an event, which add adds to a batch.
 func (s *Sender) blob(ctx context.Context, at, by int64, place uint64, add func(*event.Writer) (bool, error)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -340,14 +343,14 @@ func (s *Sender) blob(ctx context.Context, at, by int64, place uint64, add func(
 	return nil
 }
 
-// refuse counts an event that is not fit to be told, and says that it is missing, if it has a time.
+// refuse counts an invalid event, and reports it as missing, if it has a valid time.
 func (s *Sender) refuse(at int64) {
 	if s.refused.Add(1); at >= 0 && at <= event.MaxTime {
 		s.lose(at, at, 0)
 	}
 }
 
-// added notes an event that a partition's batch has.
+// added accounts for an event that was added to a partition's batch.
 func (s *Sender) added(p *part, at int64) {
 	s.events.Add(1)
 	first := p.begun.IsZero()
@@ -358,17 +361,17 @@ func (s *Sender) added(p *part, at int64) {
 	if first {
 		p.begun = now
 	}
-	if at > s.high || s.heard.IsZero() {
-		s.high, s.heard = at, now
+	if at > s.high || s.received.IsZero() {
+		s.high, s.received = at, now
 	}
 }
 
-// Lose says that so many of what was sent to the source never came to it, and up to which time they may be of. It is
-// not known which partitions they would have gone to, so all hear of it.
+// Lose reports that n items never reached the source, and the latest time that they may have. Their partitions are
+// unknown, so all are notified.
 func (s *Sender) Lose(n int64, upTo time.Time) { s.LoseSince(n, upTo, upTo) }
 
-// LoseSince is Lose of what may be from an earlier time on, though more was promised since then: so it is of what was
-// sent since the last that came.
+// LoseSince reports losses like Lose, but with an earliest time, which may be before the watermark: they were sent
+// after the last one that came.
 func (s *Sender) LoseSince(n int64, since, upTo time.Time) {
 	if n <= 0 {
 		return
@@ -379,8 +382,8 @@ func (s *Sender) LoseSince(n int64, since, upTo time.Time) {
 	s.lose(since.UnixNano(), upTo.UnixNano(), 1)
 }
 
-// LostBy is Lose of what was lost by now, which may be nothing, by who was asked for that at a time: what is lost from
-// then on is still to be promised.
+// LostBy reports the losses counted until now, possibly none, like Lose. asked is the time at which the counter was
+// read. The watermark does not pass it, as later losses are not yet known.
 func (s *Sender) LostBy(n int64, asked time.Time) {
 	s.Lose(n, s.options.Now())
 	s.mu.Lock()
@@ -388,15 +391,15 @@ func (s *Sender) LostBy(n int64, asked time.Time) {
 	s.asked = asked
 }
 
-// doubt is LoseSince of what was counted already, or may be missing or not.
-func (s *Sender) doubt(since, upTo time.Time) {
+// suspect reports losses like LoseSince, if they are counted already, or uncertain.
+func (s *Sender) suspect(since, upTo time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lose(since.UnixNano(), upTo.UnixNano(), 0)
 }
 
-// lose says that events from a time on, or from what was promised if that is earlier, up to another may be missing, and
-// leaves so many numbers out. The batch that says so waits for others.
+// lose reports that events between two times may be missing, or from the last watermark on if that is earlier, and
+// skips the given number of batch numbers. The batch that reports it is buffered.
 func (s *Sender) lose(since, upTo int64, numbers int) {
 	upTo = min(max(upTo, 1), event.MaxTime)
 	since = min(max(since, 0), upTo)
@@ -418,7 +421,7 @@ func (s *Sender) lose(since, upTo int64, numbers int) {
 	}
 }
 
-// Step sends what has waited long enough. It is to be called every now and then, at least every Options.Every.
+// Step sends what was buffered long enough. Call it regularly, at least every Options.Every.
 func (s *Sender) Step(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -429,7 +432,7 @@ func (s *Sender) Step(ctx context.Context) error {
 			continue
 		}
 		waits := !p.begun.IsZero() && now.Sub(p.begun) >= s.options.Every
-		if waits || promise > p.promised && now.Sub(p.told) >= beat {
+		if waits || promise > p.promised && now.Sub(p.reported) >= beat {
 			if err := s.send(ctx, p, promise); err != nil {
 				return err
 			}
@@ -438,8 +441,8 @@ func (s *Sender) Step(ctx context.Context) error {
 	return nil
 }
 
-// Flush sends what waits, and a promise to the partitions for which there is a later one. Unlike Step it does not
-// depend on the clock, so that a source that is read again makes the same batches.
+// Flush sends the buffered events, and the watermark to the partitions for which it has advanced. Unlike Step it does
+// not depend on the clock, so that a source that is read again makes the same batches.
 func (s *Sender) Flush(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -456,8 +459,8 @@ func (s *Sender) Flush(ctx context.Context) error {
 	return nil
 }
 
-// Leave is Close of a source that had more to say, which nobody hears: stamps, drops and records of the time that was
-// on are lost. Periods and answers of sketches are told whole, or not at all.
+// Leave closes a source that has more events, which are not received any more: stamps, drops and records of the current
+// time are flagged as lost. Periods and answers of sketches are sent completely, or not at all.
 func (s *Sender) Leave(ctx context.Context) error {
 	s.mu.Lock()
 	if s.kind != result.Periods && s.kind != result.Sketches {
@@ -471,7 +474,7 @@ func (s *Sender) Leave(ctx context.Context) error {
 	return s.Close(ctx)
 }
 
-// Close sends the rest, and says that no more comes.
+// Close sends the rest, and marks the source as ended.
 func (s *Sender) Close(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -486,14 +489,14 @@ func (s *Sender) Close(ctx context.Context) error {
 	return nil
 }
 
-// promise is the time before which no event comes any more; 0: there was none yet, and nothing is known.
+// promise returns the watermark: the time before which no event comes any more. It returns 0 if it is unknown.
 func (s *Sender) promise() int64 {
-	if s.heard.IsZero() || s.held {
+	if s.received.IsZero() || s.held {
 		return 0
 	}
 	at := s.high - int64(s.options.Disorder)
 	if s.options.Live {
-		at += int64(s.options.Now().Sub(s.heard))
+		at += int64(s.options.Now().Sub(s.received))
 	}
 	if s.options.Live && !s.asked.IsZero() {
 		at = min(at, s.asked.Add(-s.options.Disorder).UnixNano())
@@ -501,11 +504,12 @@ func (s *Sender) promise() int64 {
 	return min(max(at, 0), event.MaxTime)
 }
 
-// send appends what waits for a partition. What is missing is told in batches of their own, before more is promised.
+// send appends the buffered events of a partition. Missing spans are sent in their own batches, before the watermark
+// advances.
 func (s *Sender) send(ctx context.Context, p *part, promise int64) error {
 	if len(p.missing) > 0 && p.writer.Events() > 0 {
 		before := p.promised
-		if before > 0 { // what is so far ahead of it is refused: see event.MaxAhead
+		if before > 0 { // events too far ahead of the watermark are refused: see event.MaxAhead
 			before = max(before, min(s.promise(), s.high-event.MaxAhead/2))
 		}
 		if err := s.append(ctx, p, before); err != nil {
@@ -528,8 +532,8 @@ func (s *Sender) send(ctx context.Context, p *part, promise int64) error {
 	return s.append(ctx, p, promise)
 }
 
-// append finishes the batch of a partition and appends it to the log, behind those that an earlier call could not
-// append. It tries until the log has confirmed all of them or ctx ends. In the latter case they stay in finished, for
+// append finishes the batch of a partition and appends it to the log, after batches that an earlier call could not
+// append. It retries until the log has confirmed all of them or ctx ends. In the latter case they stay in finished, for
 // the next call: an ended context, such as that of a capture that was read to its end, loses no batch.
 func (s *Sender) append(ctx context.Context, p *part, promise int64) error {
 	p.promised = max(p.promised, promise)
@@ -550,7 +554,7 @@ func (s *Sender) append(ctx context.Context, p *part, promise int64) error {
 		}
 		if ctx.Err() != nil {
 			last := &p.finished[len(p.finished)-1]
-			last.data = slices.Clone(last.data) // the writer uses its memory again
+			last.data = slices.Clone(last.data) // the writer reuses its memory
 			return fmt.Errorf("source %s: %w", s.options.Source, err)
 		}
 		s.retried.Add(1)
@@ -559,12 +563,12 @@ func (s *Sender) append(ctx context.Context, p *part, promise int64) error {
 		case <-time.After(s.options.Retry):
 		}
 	}
-	p.told = s.options.Now()
-	s.waited.Add(int64(p.told.Sub(began)))
+	p.reported = s.options.Now()
+	s.waited.Add(int64(p.reported.Sub(began)))
 	return nil
 }
 
-// Stats returns the counts so far. Waited has the time that it waits now, too.
+// Stats returns the counts so far. Waited includes the current wait.
 func (s *Sender) Stats() Stats {
 	waited := time.Duration(s.waited.Load())
 	if since := s.waits.Load(); since != nil {

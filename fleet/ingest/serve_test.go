@@ -11,7 +11,7 @@ import (
 	"tamtam/fleet/stream"
 )
 
-// asked tells when it is asked for one datagram more than it was to give.
+// asked signals when more datagrams are requested than were expected.
 type asked struct {
 	*net.UDPConn
 	left int
@@ -26,8 +26,8 @@ func (a *asked) ReadFrom(b []byte) (int, net.Addr, error) {
 	return a.UDPConn.ReadFrom(b)
 }
 
-// Reports that come to a socket become rows when the source leaves, with the flag that what the switch reported of
-// their time before it was heard is not known.
+// Reports that come to a socket become rows when the source leaves. They are flagged, since earlier reports of the
+// switch about their time may have been missed.
 func TestServe(t *testing.T) {
 	conn, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.MustParseAddrPort("127.0.0.1:0")))
 	if err != nil {

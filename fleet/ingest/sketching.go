@@ -10,18 +10,19 @@ import (
 	"tamtam/fleet/event"
 )
 
-// A Sketching is what the sketch tasks of one target answer. As of a [Marking], nothing is promised for a target that
-// cannot be read.
+// A Sketching reads the answers of the sketch tasks of one target. As for a [Marking], the watermark does not advance
+// while the target cannot be read.
 type Sketching struct {
-	Switch string // how rows name it
+	Switch string // name in rows
 	Target string
 	To     *Sender
-	Tell   func(dial.SketchEvent) // what becomes of the connection, and what cannot be read; nil: nobody is told
+	Report func(dial.SketchEvent) // called for connection changes and unreadable answers; may be nil
 }
 
-// Read reads the target until ctx ends: then it returns nil. Announce its sender before any of several targets is read.
+// Read reads the target until ctx ends, and then returns nil. If there are several targets, announce all senders before
+// reading the first.
 func (k *Sketching) Read(ctx context.Context, o dial.Options) error {
-	r := &sketchingReader{Sketching: k, told: map[answerKey]int64{}}
+	r := &sketchingReader{Sketching: k, reported: map[answerKey]int64{}}
 	return watching(ctx, k.To, k.Target, r.take, func(ctx context.Context, take func(dial.SketchEvent)) error {
 		return dial.WatchSketches(ctx, k.Target, o, take)
 	})
@@ -29,15 +30,15 @@ func (k *Sketching) Read(ctx context.Context, o dial.Options) error {
 
 type sketchingReader struct {
 	*Sketching
-	told map[answerKey]int64 // when the epoch ended of which an answer was sent last
+	reported map[answerKey]int64 // end of the epoch of the last answer that was sent
 }
 
 type answerKey struct{ task, key string }
 
-// maxAnswers is how many answers are remembered, so that none is sent twice.
+// maxAnswers is the number of answers that are remembered, so that none is sent twice.
 const maxAnswers = 1 << 14
 
-// answersApart is how much earlier the epoch of an answer may end than that of another that comes before it, beside the
+// answersApart is how much earlier the epoch of an answer may end than that of an answer before it, in addition to the
 // length of its epoch.
 const answersApart = 2 * time.Second
 
@@ -52,16 +53,16 @@ func (r *sketchingReader) take(ctx context.Context, e dial.SketchEvent) error {
 	case dial.Bad:
 		r.To.Lose(1, r.To.options.Now())
 	}
-	if r.Tell != nil {
-		r.Tell(e)
+	if r.Report != nil {
+		r.Report(e)
 	}
 	return nil
 }
 
-// longestEpoch is how long an epoch is at most. An answer of a longer one would hold the windows of all others.
+// longestEpoch is the maximum length of an epoch. A longer one would hold the windows of all others.
 const longestEpoch = time.Hour
 
-// checkEpoch returns an error if the epoch of an answer cannot be, or is by a clock that is far from this host's.
+// checkEpoch returns an error if the epoch of an answer is invalid, or by a clock that is far from this host's.
 func checkEpoch(a *dial.Answer, now time.Time) error {
 	length, apart := time.Duration(a.End-a.Start), time.Unix(0, a.End).Sub(now)
 	if length < 0 || length > longestEpoch {
@@ -77,20 +78,20 @@ func checkEpoch(a *dial.Answer, now time.Time) error {
 
 func (r *sketchingReader) answer(ctx context.Context, a dial.Answer) error {
 	key := answerKey{a.Task, a.Key}
-	if r.told[key] == a.End { // by another query, or before the connection was lost
+	if r.reported[key] == a.End { // from another query, or before the connection was lost
 		return nil
 	}
 	if err := checkEpoch(&a, r.To.options.Now()); err != nil {
 		r.To.Lose(1, r.To.options.Now())
-		if r.Tell != nil {
-			r.Tell(dial.SketchEvent{Target: r.Target, Kind: dial.Bad, Err: err})
+		if r.Report != nil {
+			r.Report(dial.SketchEvent{Target: r.Target, Kind: dial.Bad, Err: err})
 		}
 		return nil
 	}
-	if len(r.told) == maxAnswers {
-		clear(r.told)
+	if len(r.reported) == maxAnswers {
+		clear(r.reported)
 	}
-	r.told[key] = a.End
+	r.reported[key] = a.End
 	r.To.Disorder(max(answersApart+2*time.Duration(a.End-a.Start), r.To.disorder()))
 	return r.To.Sketch(ctx, a.End, &event.Sketch{Switch: r.Switch, Task: a.Task, Key: a.Key, Estimate: a.Estimate,
 		Low: a.Lower, High: a.Upper, Flags: strings.Join(a.Flags, ", ")})

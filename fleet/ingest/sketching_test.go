@@ -10,8 +10,8 @@ import (
 	"tamtam/fleet/stream"
 )
 
-// An answer is sent once, whoever asked for it and however often the connection was lost, and what a switch says by a
-// clock that is far off is told and not sent.
+// An answer is sent once, whatever query returned it and however often the connection was lost. An answer by a clock
+// that is far off is reported and not sent.
 func TestSketching(t *testing.T) {
 	now := start
 	log := stream.NewMemory(0)
@@ -20,8 +20,8 @@ func TestSketching(t *testing.T) {
 		t.Fatal(err)
 	}
 	var told []string
-	r := &sketchingReader{told: map[answerKey]int64{}, Sketching: &Sketching{Switch: "leaf1", Target: "leaf1:1", To: s,
-		Tell: func(e dial.SketchEvent) {
+	r := &sketchingReader{reported: map[answerKey]int64{}, Sketching: &Sketching{Switch: "leaf1", Target: "leaf1:1", To: s,
+		Report: func(e dial.SketchEvent) {
 			if e.Kind == dial.Bad {
 				told = append(told, e.Err.Error())
 			}

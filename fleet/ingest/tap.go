@@ -13,43 +13,43 @@ import (
 	"tamtam/saisim/tailstamp"
 )
 
-// A Tap finds what there is to tell in frames. It is for one goroutine, but for Counts.
+// A Tap finds stamps, records and reports in frames. It must be used by one goroutine, except Counts.
 type Tap struct {
-	// Stamps sends the tail-stamps of frames, also of those that came as copies in ERSPAN. nil: they are not looked for.
+	// Stamps sends the tail-stamps of frames, also of those in ERSPAN copies. nil means that stamps are ignored.
 	Stamps *Sender
-	// Records sends copies of records that are in frames, in UDP to any port and in ERSPAN. nil: they are not looked for.
+	// Records sends copies of records in frames, in UDP to any port and in ERSPAN. nil means that they are ignored.
 	Records *Records
-	// Reports reads datagrams to the ports IPFIX and SFlow. nil: they are not looked for.
+	// Reports reads datagrams to the ports IPFIX and SFlow. nil means that they are ignored.
 	Reports      *Reports
 	IPFIX, SFlow uint16
-	// Sockets are where others read what comes to this host: of what is sent there nothing is looked for. One without an
-	// address has all of its port.
+	// Sockets are addresses of this host that are read elsewhere: datagrams to them are ignored. One without an address
+	// stands for all of its port.
 	Sockets []netip.AddrPort
-	// Ahead is how far the times of captures may be ahead of this host's clock, so that their windows do not hold the log
-	// (0: as far as they like). A capture is read up to a frame that is farther.
+	// Ahead is the maximum time by which a frame of a capture may be ahead of this host's clock, so that its window
+	// does not hold the log. A capture is read up to the first frame that is farther ahead. 0 means no limit.
 	Ahead time.Duration
 
-	join                  *collector.Joiner // nil: no frame came
+	join                  *collector.Joiner // nil before the first frame
 	hops                  []event.Hop
 	numbers               numbers
-	copies                twice // that are numbered
+	copies                twice // numbered copies
 	frames, cut, mirrored atomic.Int64
 	doubled, unjoined     atomic.Int64
 	skipped, searched     atomic.Int64
 	noLength              atomic.Int64
 }
 
-// TapCounts are of frames.
+// TapCounts counts frames.
 type TapCounts struct {
 	Frames   int64
-	Cut      int64 // by a capture or a mirror session: what stood at their ends is lost
-	Mirrored int64 // copies in ERSPAN
-	// Unjoined are fragments of packets of which others are missing. Of the packet at most the beginning was read.
+	Cut      int64 // truncated by a capture or a mirror session: stamps at their ends are lost
+	Mirrored int64 // ERSPAN copies
+	// Unjoined counts fragments of incomplete packets. At most the beginning of such a packet was read.
 	Unjoined int64
-	Twice    int64 // of them, those whose number and bytes came before: they are not read again
-	Skipped  int64 // bytes behind stamped datagrams that belong to no record
+	Twice    int64 // copies whose number and bytes came before: they are not read again
+	Skipped  int64 // bytes after stamped datagrams that belong to no record
 	Searched int64 // records that were found by search because of such bytes
-	NoLength int64 // frames of IP whose length cannot be right: records are not looked for in them
+	NoLength int64 // IP frames with an invalid length: records are not looked for in them
 }
 
 // Counts returns the counts so far.
@@ -59,7 +59,7 @@ func (t *Tap) Counts() TapCounts {
 		NoLength: t.noLength.Load()}
 }
 
-// Frame takes a frame without FCS, captured at a time; length is its length on the wire.
+// Frame processes a frame without FCS, captured at a time; length is its length on the wire.
 func (t *Tap) Frame(ctx context.Context, frame []byte, length int, at time.Time) error {
 	t.frames.Add(1)
 	if len(frame) < length {
@@ -72,7 +72,7 @@ func (t *Tap) Frame(ctx context.Context, frame []byte, length int, at time.Time)
 	}
 	before := t.join.Counts().Fragments
 	list := t.join.Add(frame, at)
-	if t.join.Counts().Fragments > before && t.Stamps != nil { // which may be stamped itself
+	if t.join.Counts().Fragments > before && t.Stamps != nil { // a fragment may be stamped itself
 		if err := t.stamps(ctx, frame, at); err != nil {
 			return err
 		}
@@ -80,8 +80,8 @@ func (t *Tap) Frame(ctx context.Context, frame []byte, length int, at time.Time)
 	return t.joined(ctx, list)
 }
 
-// joined takes frames whose fragments were joined. Of a packet of which fragments are missing a report that begins in
-// it is read up to there, and counted as damaged.
+// joined processes reassembled frames. If fragments of a packet are missing, a report at its beginning is read up to
+// the gap, and counted as damaged.
 func (t *Tap) joined(ctx context.Context, list []collector.Joined) error {
 	t.unjoined.Store(t.join.Counts().Unjoined)
 	for _, x := range list {
@@ -102,7 +102,7 @@ func (t *Tap) joined(ctx context.Context, list []collector.Joined) error {
 	return nil
 }
 
-// End takes what waited for fragments. It is called behind the last frame.
+// End processes what waited for fragments. Call it after the last frame.
 func (t *Tap) End(ctx context.Context) error {
 	if t.join == nil {
 		return nil
@@ -110,7 +110,7 @@ func (t *Tap) End(ctx context.Context) error {
 	return t.joined(ctx, t.join.Flush())
 }
 
-// whole takes a frame, or a packet that was joined.
+// whole processes a frame, or a reassembled packet.
 func (t *Tap) whole(ctx context.Context, frame []byte, at time.Time) error {
 	if c, ok := collector.ReadMirrorCopy(frame); ok {
 		t.mirrored.Add(1)
@@ -123,7 +123,7 @@ func (t *Tap) whole(ctx context.Context, frame []byte, at time.Time) error {
 		if took, err := t.recorded(ctx, c.Frame, at); took {
 			return err
 		}
-		if frame = c.Frame; tailstamp.Shortened(frame) { // by its session: at the end were stamps
+		if frame = c.Frame; tailstamp.Shortened(frame) { // truncated by its session: stamps at its end are lost
 			t.cut.Add(1)
 			if t.Stamps != nil {
 				t.Stamps.Lose(1, at)
@@ -139,7 +139,7 @@ func (t *Tap) whole(ctx context.Context, frame []byte, at time.Time) error {
 	return t.stamps(ctx, frame, at)
 }
 
-// datagram takes a datagram in a frame; false: it is none that is read.
+// datagram processes a datagram in a frame. took is false if the datagram is ignored.
 func (t *Tap) datagram(ctx context.Context, frame []byte, at time.Time) (took bool, err error) {
 	if t.Reports == nil && t.Records == nil {
 		return false, nil
@@ -151,7 +151,7 @@ func (t *Tap) datagram(ctx context.Context, frame []byte, at time.Time) (took bo
 	if t.elsewhere(u.To) {
 		return true, nil
 	}
-	if !begins(u.Payload) { // no report: records may come to the same ports
+	if !begins(u.Payload) { // not a report: records may come to the same ports
 		if took, err := t.recorded(ctx, u.Payload, at); took {
 			return true, err
 		}
@@ -159,7 +159,7 @@ func (t *Tap) datagram(ctx context.Context, frame []byte, at time.Time) (took bo
 	return t.report(ctx, u, at)
 }
 
-// report takes a datagram to a port of reports; false: it is to another.
+// report processes a datagram to a port of reports. took is false if it is to another port.
 func (t *Tap) report(ctx context.Context, u collector.UDP, at time.Time) (took bool, err error) {
 	switch port := u.To.Port(); {
 	case t.Reports != nil && port != 0 && port == t.IPFIX:
@@ -170,15 +170,15 @@ func (t *Tap) report(ctx context.Context, u collector.UDP, at time.Time) (took b
 	return false, nil
 }
 
-// elsewhere reports whether what is sent to an address is read there.
+// elsewhere reports whether datagrams to an address are read from a socket.
 func (t *Tap) elsewhere(to netip.AddrPort) bool {
 	return slices.ContainsFunc(t.Sockets, func(s netip.AddrPort) bool {
 		return s.Port() == to.Port() && (s.Addr().IsUnspecified() || s.Addr().Unmap() == to.Addr().Unmap())
 	})
 }
 
-// begins reports whether a datagram begins as IPFIX or sFlow does: with version 10 and its length, or version 5 and a
-// kind of address.
+// begins reports whether a datagram begins as IPFIX or sFlow does: with version 10 and its length, or version 5 and an
+// address type.
 func begins(b []byte) bool {
 	if len(b) < 8 {
 		return false
@@ -188,8 +188,8 @@ func begins(b []byte) bool {
 		binary.BigEndian.Uint32(b) == sflow && binary.BigEndian.Uint32(b[4:]) <= 2
 }
 
-// recorded takes the copy of a record that UDP or ERSPAN carries; false: it carries none, or nobody wants it. Stamps in
-// the frame of a copy were told of, or will be, by who has the frame.
+// recorded processes the copy of a record in UDP or ERSPAN. took is false if there is none, or if records are ignored.
+// Stamps in the frame of a copy are handled where the frame itself is received.
 func (t *Tap) recorded(ctx context.Context, payload []byte, at time.Time) (took bool, err error) {
 	if t.Records == nil {
 		return false, nil
@@ -201,17 +201,16 @@ func (t *Tap) recorded(ctx context.Context, payload []byte, at time.Time) (took 
 	return true, t.Records.Copy(ctx, &p, at)
 }
 
-// tellCopies says which frames of up to a time, or copies of them, did not come.
+// tellCopies reports a hole of frames, or copies of them, up to a time.
 func (t *Tap) tellCopies(h hole, upTo time.Time) {
 	if t.Stamps != nil {
-		t.Stamps.tell(h, upTo)
+		t.Stamps.report(h, upTo)
 	}
 	if t.Records != nil {
-		t.Records.to.tell(h, upTo)
+		t.Records.to.report(h, upTo)
 	}
 }
 
-// senders are those that it sends by.
 func (t *Tap) senders() (list []*Sender) {
 	if t.Stamps != nil {
 		list = append(list, t.Stamps)
@@ -225,7 +224,7 @@ func (t *Tap) senders() (list []*Sender) {
 	return list
 }
 
-// lose says that so many frames of up to a time did not come.
+// lose reports that n frames up to a time did not come.
 func (t *Tap) lose(n int64, upTo time.Time) {
 	t.tellCopies(hole{lost: n, since: upTo}, upTo)
 	if t.Reports != nil {
@@ -233,14 +232,14 @@ func (t *Tap) lose(n int64, upTo time.Time) {
 	}
 }
 
-// doubt says that frames of up to a time may be missing, which are counted already.
-func (t *Tap) doubt(upTo time.Time) {
+// suspect reports that frames up to a time may be missing, which are counted already.
+func (t *Tap) suspect(upTo time.Time) {
 	for _, s := range t.senders() {
-		s.doubt(upTo, upTo)
+		s.suspect(upTo, upTo)
 	}
 }
 
-// flush sends what waits: see [Sender.Flush].
+// flush sends the buffered events: see [Sender.Flush].
 func (t *Tap) flush(ctx context.Context) error {
 	for _, s := range t.senders() {
 		if err := s.Flush(ctx); err != nil {
@@ -250,7 +249,7 @@ func (t *Tap) flush(ctx context.Context) error {
 	return nil
 }
 
-// now is the time by the clock of those that it sends by.
+// now returns the time by the clock of its senders.
 func (t *Tap) now() time.Time {
 	if all := t.senders(); len(all) > 0 {
 		return all[0].options.Now()
@@ -267,7 +266,7 @@ func (t *Tap) stamps(ctx context.Context, frame []byte, at time.Time) error {
 		return nil
 	}
 	t.skipped.Add(int64(tail.Skipped))
-	flow, _ := collector.ParseFlow(frame) // records are found behind IP only
+	flow, _ := collector.ParseFlow(frame) // records are found only in IP frames
 	t.hops = t.hops[:0]
 	for _, r := range tail.Records {
 		if r.Flags&tailstamp.Searched != 0 {

@@ -6,9 +6,9 @@ import (
 	"net/netip"
 )
 
-// twice finds datagrams that came before: networks bring some of them twice. It knows the last keptDatagrams by hashes
-// of where they came from and of all their bytes. Those who number what they send, or say when it was, send nothing
-// twice that is equal in all of it.
+// twice finds repeated datagrams, since networks deliver some of them twice. It remembers the last keptDatagrams by
+// hashes of their source and all their bytes. Senders that number their datagrams, or add a time, send no two that are
+// equal.
 type twice struct {
 	seed maphash.Seed
 	last map[uint64]bool
@@ -16,7 +16,7 @@ type twice struct {
 	next int
 }
 
-// keptDatagrams is how many others may come between a datagram and its double.
+// keptDatagrams is the maximum number of other datagrams between a datagram and its repetition.
 const keptDatagrams = 1 << 10
 
 // came reports whether a datagram came before, and remembers it.

@@ -12,8 +12,8 @@ import (
 	"tamtam/tam/sflow"
 )
 
-// What the network brings twice is counted once, however late, also if exporter and agent send the same again to
-// others.
+// Datagrams that the network delivers twice are counted once, however late, also if exporter and agent send the same
+// again to others.
 func TestTwice(t *testing.T) {
 	rows, stats, counts := reported(t, func(r *Reports) {
 		messages := drops(t, 6)
@@ -46,7 +46,7 @@ func TestTwice(t *testing.T) {
 	}
 }
 
-// Frames that are captured on their way and farther on it are known as such, however many partitions there are.
+// Frames that are captured twice along their path are flagged, however many partitions there are.
 func TestTwiceOnTheWay(t *testing.T) {
 	const partitions, flows = 7, 40
 	log, now := stream.NewMemory(0), start
@@ -80,7 +80,7 @@ func TestTwiceOnTheWay(t *testing.T) {
 	}
 }
 
-// What is sent to a socket that somebody else reads is not read from frames, too.
+// Datagrams to a socket that is read elsewhere are not read from frames, too.
 func TestSockets(t *testing.T) {
 	for at, want := range map[string]int64{"": 1, "[::]:4739": 0, "0.0.0.0:4739": 0, "10.0.0.8:4739": 0,
 		"10.0.0.7:4739": 1,
@@ -101,14 +101,15 @@ func TestSockets(t *testing.T) {
 	}
 }
 
-// The clock of one switch that is years ahead makes nothing of others late: what it reports was before it came.
+// If the clock of one switch is years ahead, nothing of others becomes late: its reports get a time before their
+// arrival.
 func TestClockAhead(t *testing.T) {
 	other := netip.MustParseAddrPort("192.0.2.2:5000")
 	rows, _, _ := reported(t, func(r *Reports) {
 		messages := drops(t, 6) // by the clock of the switch, one each second from start on
 		for i, m := range messages {
 			at := start.Add(time.Duration(i) * time.Second)
-			early := start.AddDate(-8, 0, i) // to others it is long ago
+			early := start.AddDate(-8, 0, i) // long ago for the others
 			if i == 0 {
 				if err := r.IPFIX(t.Context(), exporterAt, m, early); err != nil {
 					t.Fatal(err)
@@ -125,8 +126,8 @@ func TestClockAhead(t *testing.T) {
 	}
 }
 
-// An agent that began anew, and whose first datagrams are lost, is not taken for one whose datagrams are late: what is
-// missing afterwards is lost. So are copies of a mirror session that began anew.
+// A restarted agent whose first datagrams are lost does not count as late: what is missing afterwards is lost. The same
+// holds for copies of a mirror session that restarted.
 func TestBeganAnew(t *testing.T) {
 	a := agentState{numbering: numbering{begun: true, next: 500}, uptime: 1_000_000}
 	for _, x := range []struct {
@@ -147,7 +148,7 @@ func TestBeganAnew(t *testing.T) {
 	for i := range uint32(500) {
 		give(i)
 	}
-	for i := range uint32(20) { // anew: some are taken for late ones, until it is certain
+	for i := range uint32(20) { // restarted: some count as late, until the restart is certain
 		give(i)
 	}
 	if missing != 1 {

@@ -15,18 +15,19 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// An Access is how processes of a log know each other: one user with a password, and TLS. The servers of a cluster use
-// the same among themselves. The zero value is none, which is for loopback addresses only.
+// An Access authenticates the processes of a log to each other: one user with a password, and TLS. The servers of a
+// cluster use the same among themselves. The zero value means no authentication, which is allowed on loopback addresses
+// only.
 type Access struct {
 	User, Password string
 	// CertFile and KeyFile are a server's certificate and its key, PEM.
 	CertFile, KeyFile string
-	// CAFile is the CA of the servers' certificates, PEM; "" stands for the system's.
+	// CAFile is the CA of the servers' certificates, PEM; "" means the system's CAs.
 	CAFile string
 }
 
-// Check returns an error if a server that listens at addresses, or a client that connects to URLs, beyond loopback
-// would do so without a user or without TLS.
+// Check returns an error if a server at these addresses, or a client of these URLs, would communicate beyond loopback
+// without a user or without TLS.
 func (a Access) Check(listens, connects []string) error {
 	if (a.User == "") != (a.Password == "") {
 		return errors.New("a user without a password, or a password without a user: want both")
@@ -53,7 +54,7 @@ func (a Access) Check(listens, connects []string) error {
 	return nil
 }
 
-// local reports whether HOST:PORT is reached from this machine only.
+// local reports whether HOST:PORT can be reached only from this machine.
 func local(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -63,7 +64,7 @@ func local(address string) bool {
 	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
 
-// pool returns the certificates of CAFile; nil stands for the system's.
+// pool returns the certificates of CAFile, nil for the system's.
 func (a Access) pool() (*x509.CertPool, error) {
 	if a.CAFile == "" {
 		return nil, nil
@@ -79,7 +80,6 @@ func (a Access) pool() (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// admit puts the access into the options of a server.
 func (a Access) admit(o *server.Options) error {
 	o.Username, o.Password = a.User, a.Password
 	o.Cluster.Username, o.Cluster.Password = a.User, a.Password
@@ -105,10 +105,10 @@ func (a Access) admit(o *server.Options) error {
 	return nil
 }
 
-// tlsWithin is the time within which a client must have done its part of TLS, in seconds.
+// tlsWithin is the time limit for a client's TLS handshake, in seconds.
 const tlsWithin = 5
 
-// options returns those of a client. Within a process there is no TLS.
+// options returns the options of a client. Within a process there is no TLS.
 func (a Access) options(inProcess bool) (list []nats.Option, err error) {
 	if a.User != "" {
 		list = append(list, nats.UserInfo(a.User, a.Password))

@@ -19,7 +19,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// certificate writes a certificate of 127.0.0.1 that is its own CA, and its key.
+// certificate writes a self-signed certificate of 127.0.0.1, and its key.
 func certificate(t *testing.T) (cert, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -46,7 +46,7 @@ func certificate(t *testing.T) (cert, key string) {
 	return cert, key
 }
 
-// A server with a user and a certificate serves those that have both, in its process and beyond; a client without the
+// A server with a user and a certificate serves clients that have both, in its process and beyond. A client without the
 // password, or without TLS, gets nothing.
 func TestAccess(t *testing.T) {
 	cert, key := certificate(t)
@@ -77,7 +77,7 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// Beyond loopback a server has a user and a certificate, and no client sends a password without TLS.
+// Beyond loopback a server must have a user and a certificate, and no client sends a password without TLS.
 func TestAccessCheck(t *testing.T) {
 	user, both := Access{User: "u", Password: "p"}, Access{User: "u", Password: "p", CertFile: "c", KeyFile: "k"}
 	for _, tt := range []struct {

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// StartCluster starts servers on this host that are a cluster, each in a folder of its own below that of the options.
+// StartCluster starts the servers of a cluster on this host, each in its own folder below that of the options.
 func StartCluster(nodes int, o ServerOptions) ([]*Server, error) {
 	options := make([]ServerOptions, nodes)
 	for i := range options {
@@ -46,7 +46,7 @@ func StartCluster(nodes int, o ServerOptions) ([]*Server, error) {
 	return servers, err
 }
 
-// FreeAddress returns an address of this host at which nobody listens now.
+// FreeAddress returns an address of this host that is not in use now.
 func FreeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 
 const nodes = 3
 
-// startCluster starts three servers with folders below dir, and returns how each is started, and a log in all.
+// startCluster starts three servers with folders below dir. It returns their options, the servers, and a log on all of
+// them.
 func startCluster(t *testing.T, dir string) (options [nodes]ServerOptions, servers [nodes]*Server, l *Log) {
 	t.Helper()
 	if os.Getenv("TAMTAM_CLUSTER") == "" {
@@ -29,7 +30,8 @@ func startCluster(t *testing.T, dir string) (options [nodes]ServerOptions, serve
 	return options, servers, openLog(t, Options{URLs: urls, Replicas: 3})
 }
 
-// Of three servers each is stopped and started again in turn, while messages are appended: each is kept once, in order.
+// Each of three servers is stopped and restarted in turn, while messages are appended: each message is kept once, in
+// order.
 func TestCluster(t *testing.T) {
 	const each = 200
 	options, servers, l := startCluster(t, t.TempDir())
@@ -74,7 +76,7 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// What it costs to append a message of 64 KiB, synced before it is acknowledged and not.
+// BenchmarkAppend appends messages of 64 KiB, with and without a sync before each acknowledgement.
 func BenchmarkAppend(b *testing.B) {
 	for name, sync := range map[string]time.Duration{"synced": 0, "unsynced": time.Minute} {
 		b.Run(name, func(b *testing.B) {

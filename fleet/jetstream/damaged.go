@@ -12,12 +12,12 @@ import (
 	"tamtam/fleet/stream"
 )
 
-// A message whose record on the disk is damaged is left out of what NATS answers, together with all behind it in the
-// same file, and if there is none behind it nothing comes at all. Asked for each by itself those behind it are there.
+// NATS omits a message whose record on the disk is damaged from its response, together with all later ones in the same
+// file. If no other file follows it returns nothing at all. Requested one by one, the later messages can still be read.
 
-// damaged is the error of a message that is not there though it should be, and one behind it may be: it has the first
-// that can be read. nil: it may be there, and whoever answered did not have it yet, or it is too early to say. Damage
-// is taken to be of messages that follow each other; what lies between two damaged places may be given up with them.
+// damaged returns the error for a message that should exist but was not returned, with the first later one that can be
+// read. It returns nil if the message may still come: the server may not have it yet, or it is too early to decide.
+// Damage is assumed to be contiguous: messages between two damaged places may be given up with them.
 func (l *Log) damaged(ctx context.Context, t *topic, from, next uint64) error {
 	if _, err := l.look(ctx, t); err != nil {
 		return l.failed(t.name, fmt.Sprintf("message %d not read", from), err)
@@ -38,11 +38,11 @@ func (l *Log) damaged(ctx context.Context, t *topic, from, next uint64) error {
 	return &stream.Gone{Topic: t.name, Seq: from, First: good, Damaged: true}
 }
 
-// sureAfter is how long a message that cannot be read is given: one who stops has no message either.
+// sureAfter is how long an unreadable message is retried: a server that is stopping cannot read it either.
 const sureAfter = 250 * time.Millisecond
 
-// stillReadable reports whether a message may be read, now or soon: only of one that could not be some time ago either,
-// by a server whose folder can be used, it is known that it cannot be.
+// stillReadable reports whether a message may be readable, now or soon. It returns false only if the message was
+// unreadable some time ago, too, on a server whose folder can be used.
 func (l *Log) stillReadable(ctx context.Context, t *topic, seq uint64) (ok bool, err error) {
 	if ok, err = l.readable(ctx, t, seq); ok || err != nil {
 		return ok, err
@@ -64,7 +64,7 @@ func (l *Log) stillReadable(ctx context.Context, t *topic, seq uint64) (ok bool,
 	return false, nil
 }
 
-// behind is the first message behind one that cannot be read that can be; or next.
+// behind returns the first readable message after an unreadable one, or next if there is none.
 func (l *Log) behind(ctx context.Context, t *topic, bad, next uint64) (good uint64, err error) {
 	ok := false
 	good = min(bad+1, next)
@@ -85,7 +85,7 @@ func (l *Log) behind(ctx context.Context, t *topic, bad, next uint64) (good uint
 	return good, err
 }
 
-// askReplicas is how often a message that the first of its servers cannot read is asked for from any of them.
+// askReplicas is how often any server is asked for a message that the first one cannot read.
 const askReplicas = 16
 
 // readable reports whether any server that has a topic can read a message.
@@ -122,8 +122,8 @@ func (l *Log) readable(ctx context.Context, t *topic, seq uint64) (ok bool, err 
 	return ok, err
 }
 
-// Whole reports whether the first messages of a topic can be read, also if it is shared out: one that cannot be is
-// given to nobody.
+// Whole reports whether the first messages of a topic can be read, up to last, also if it is shared out: an unreadable
+// one would never be delivered.
 func (l *Log) Whole(ctx context.Context, name string, last uint64) (bool, error) {
 	t, err := l.topic(ctx, name)
 	if err != nil {
@@ -156,9 +156,9 @@ func (l *Log) Whole(ctx context.Context, name string, last uint64) (bool, error)
 	return true, nil
 }
 
-// Reach sees to it that messages that are appended come behind one that was there before, and reports whether they
-// would not have: NATS gives the numbers of messages that it lost at the end of a damaged file to others. What is left
-// of the topic goes then.
+// Reach makes sure that new messages are appended after a sequence that existed before, and reports whether they would
+// not have been. NATS reuses the sequences of messages that it lost at the end of a damaged file. In that case the rest
+// of the topic is purged.
 func (l *Log) Reach(ctx context.Context, name string, last uint64) (lost bool, err error) {
 	t, err := l.topic(ctx, name)
 	if err != nil {

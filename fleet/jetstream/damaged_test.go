@@ -11,8 +11,8 @@ import (
 	"tamtam/fleet/stream"
 )
 
-// damage turns the bits of a byte in the files of a topic, so far behind each of some data. In the data it makes the
-// checksum of the record wrong.
+// damage inverts a byte in the files of a topic, at an offset after the start of each of some data. Within the data
+// that makes the checksum of the record wrong.
 func damage(t *testing.T, dir, topic string, behind int, data ...string) {
 	t.Helper()
 	blocks, err := filepath.Glob(filepath.Join(dir, "jetstream", "*", "streams", "tamtam-"+topic, "msgs", "*.blk"))
@@ -40,10 +40,10 @@ func damage(t *testing.T, dir, topic string, behind int, data ...string) {
 	}
 }
 
-// tagged is the n-th message, which is like no other one.
+// tagged returns the n-th message, which is unique.
 func tagged(n int) string { return "message-" + string(rune('A'+n)) + "-" }
 
-// messagesOf makes a topic of messages, and stops its server.
+// messagesOf creates a topic with n messages, and stops its server.
 func messagesOf(t *testing.T, dir string, n int) {
 	t.Helper()
 	s := startServer(t, ServerOptions{Dir: dir})
@@ -57,7 +57,7 @@ func messagesOf(t *testing.T, dir string, n int) {
 	s.Close()
 }
 
-// all reads the messages from one on up to a last one, and what is gone between them.
+// all reads the messages from one sequence up to a last one, and returns the gaps between them.
 func all(t *testing.T, l *Log, from, last uint64) (read []uint64, gone []stream.Gone) {
 	t.Helper()
 	for from <= last {
@@ -82,8 +82,8 @@ func all(t *testing.T, l *Log, from, last uint64) (read []uint64, gone []stream.
 	return read, gone
 }
 
-// Messages that are damaged on the disk, also the last ones, are told, and all others are read; so it is when their
-// server runs.
+// Messages that are damaged on the disk, even the last ones, are reported, and all others are read. The same holds if
+// the damage happens while the server runs.
 func TestDamaged(t *testing.T) {
 	for name, bad := range map[string][]int{
 		"one": {5}, "some": {5, 6, 7}, "the first": {1, 2}, "the last": {19, 20}, "two": {4, 12},
@@ -130,7 +130,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// A log that lost its end does not give the numbers of what was there to new messages, for who says what was there.
+// A log that lost its end does not reuse the sequences of lost messages, if the caller passes the last one.
 func TestReach(t *testing.T) {
 	dir := t.TempDir()
 	messagesOf(t, dir, 20)

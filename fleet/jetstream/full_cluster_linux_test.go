@@ -9,8 +9,8 @@ import (
 	"tamtam/internal/disktest"
 )
 
-// Of three servers, one after another has no room for a while: the others go on, and when it has room it has what they
-// have, so that each of them may be the next.
+// The disks of three servers are full one after another. The other servers continue, and the full one catches up when
+// it has space, so that any of them may be the next.
 func TestClusterDiskWithoutRoom(t *testing.T) {
 	dir := t.TempDir()
 	var disks [nodes]string

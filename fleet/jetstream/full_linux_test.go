@@ -13,10 +13,10 @@ import (
 	"tamtam/internal/disktest"
 )
 
-// diskSize is how large disks are that have no room, in KiB.
+// diskSize is the size of the disks that become full, in KiB.
 const diskSize = 24 << 10
 
-// until waits for something, a minute at most.
+// until waits for a condition, a minute at most.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	limit, tick := time.After(time.Minute), time.NewTicker(5*time.Millisecond)
@@ -30,7 +30,7 @@ func until(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// message n has 32 KiB, and says which it is.
+// message returns 32 KiB that end with n.
 func message(n uint64) []byte { return binary.BigEndian.AppendUint64(make([]byte, 32<<10), n) }
 
 func sameMessages(t *testing.T, l *Log, from, to uint64) {
@@ -50,8 +50,8 @@ func sameMessages(t *testing.T, l *Log, from, to uint64) {
 	}
 }
 
-// A log whose disk has no room says so once, and takes nothing; what it has can be read and acknowledged. When there is
-// room again it goes on, by itself: what was acknowledged to those who append is there, each message once.
+// A log whose disk is full logs that once, and accepts nothing; its messages can be read and acknowledged. When there
+// is space again it continues by itself: each acknowledged append is kept, once.
 func TestDiskWithoutRoom(t *testing.T) {
 	for name, sync := range map[string]time.Duration{"synced": 0, "unsynced": time.Minute} {
 		t.Run(name, func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestDiskWithoutRoom(t *testing.T) {
 				}
 			}
 			appendAll(1, first)
-			free := disktest.Fill(t, dir, 100<<10) // for three messages more, and a part of one
+			free := disktest.Fill(t, dir, 100<<10) // leaves space for three messages more, and a part of one
 			ended := make(chan struct{})
 			go func() { defer close(ended); appendAll(first+1, most) }()
 			until(t, "there is no room, and NATS was started again", func() bool {

@@ -12,11 +12,11 @@ import (
 	"tamtam/fleet/stream"
 )
 
-// errDeleted is the error of a topic that is shared out and whose stream was deleted on the server by somebody else:
-// what was in it cannot be known.
+// errDeleted is the error of a shared-out topic whose stream was deleted on the server by another client: its contents
+// are unknown.
 var errDeleted = errors.New("its stream was deleted on the server: start again")
 
-// config is the configuration of a topic's stream, whose first message has a sequence.
+// config returns the configuration of a topic's stream whose first message has the sequence first.
 func (l *Log) config(name string, first uint64) jetstream.StreamConfig {
 	c := jetstream.StreamConfig{
 		Name: "tamtam-" + name, Subjects: []string{subject(name)}, Replicas: l.o.Replicas, MaxBytes: l.o.MaxBytes,
@@ -29,10 +29,10 @@ func (l *Log) config(name string, first uint64) jetstream.StreamConfig {
 	return c
 }
 
-// renew makes the stream of a topic again if it was deleted on the server, and reports whether it did. err is the
-// server's answer to another request: only an answer that nobody serves the stream is a reason to look. The sequences
-// of the new stream begin far behind all that this process knows of the old one, behind next, and behind those of
-// streams that other processes made before. So no reader has got there, and each sees that messages are gone.
+// renew creates the stream of a topic again if it was deleted on the server, and reports whether it did. err is the
+// error of another request. renew checks the stream only if err means that no server serves it. The sequences of the
+// new stream begin far after all that this process knows of the old one, and after next. They also follow those of
+// streams that other processes created before. So no reader is that far, and each detects that messages are gone.
 func (l *Log) renew(ctx context.Context, t *topic, next uint64, err error) (renewed bool, _ error) {
 	if !errors.Is(err, nats.ErrNoResponders) && !errors.Is(err, jetstream.ErrNoStreamResponse) &&
 		!errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -51,33 +51,34 @@ func (l *Log) renew(ctx context.Context, t *topic, next uint64, err error) (rene
 	l.o.Logger.Error("a stream of the log was deleted on the server by another client: messages that were not joined are "+
 		"lost; it is created again", "topic", t.name, "url", l.where, "message", first)
 	_, err = l.js.CreateStream(ctx, l.config(t.name, first))
-	if err != nil && !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // else another process was faster
+	if err != nil && !errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // otherwise another process was faster
 		return false, fmt.Errorf("its stream was deleted on the server, and cannot be made again: %w", err)
 	}
 	return true, nil
 }
 
-// generations is how far the first sequences of a stream and of the one that is made in its place are apart, at least:
-// more than a stream ever has.
+// generations is the minimum distance between the first sequences of a stream and of its replacement: more messages
+// than a stream ever has.
 const generations = 1 << 32
 
-// generation is the first sequence of the stream that has a sequence; 0 for those of a stream that was never deleted.
+// generation returns the first sequence of the stream that contains a sequence. It returns 0 if the stream is not a
+// replacement.
 func generation(seq uint64) uint64 { return seq - seq%generations }
 
-// generationAt returns the first sequence of a stream that is made again at a time, from 2026 to 2034. Each eighth of a
-// second has its own, so that a process which knows nothing of a stream that another one made again takes a later one.
+// generationAt returns the first sequence of a stream that is created again at a time, from 2026 to 2034. Each eighth
+// of a second has its own. So a process that is not aware of an earlier replacement chooses a later one.
 func generationAt(t time.Time) uint64 {
 	since := t.Sub(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)) / (time.Second / 8)
 	return uint64(min(max(since, 0), 1<<31)) * generations
 }
 
-// gone is the error of a reader that waits for a message of which a topic has only later ones.
+// gone returns the error of a reader that waits for a message of a topic that has only later ones.
 func gone(topic string, seq, first uint64) *stream.Gone {
 	return &stream.Gone{Topic: topic, Seq: seq, First: first, Deleted: generation(seq) != generation(first)}
 }
 
-// restarted returns a *stream.Gone if a topic ends before the message that a reader waits for: its stream was deleted,
-// and made by a process that knew nothing of it. What that has appended so far is gone, too.
+// restarted returns a *stream.Gone if a topic ends before the message that a reader waits for. Its stream was deleted,
+// and created by a process that knew nothing of the old one. The messages that this has appended so far are gone, too.
 func (l *Log) restarted(ctx context.Context, t *topic, from, last uint64) error {
 	if last+1 >= from {
 		return nil

@@ -14,9 +14,9 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// A stream that somebody deletes on the server at any time is made again: its reader is told that messages are gone,
-// and reads those that are appended later under sequences that no other had. Only what a process that knew less of the
-// old stream appends before the reader looks is gone, too.
+// A stream that another client deletes on the server at any time is created again. Its reader gets an error that
+// messages are gone, and reads later messages under sequences that were never used. The only further loss are messages
+// that a process with less knowledge of the old stream appends before the reader checks.
 func TestDeletedStream(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 4, Short: 2}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 21))
@@ -28,7 +28,7 @@ func TestDeletedStream(t *testing.T) {
 			seq  uint64
 			text string
 		}
-		var kept []message // that can be read still
+		var kept []message // messages that can still be read
 		sent := 0
 		had := map[uint64]bool{}
 		read := func() (gone bool) {
@@ -74,7 +74,7 @@ func TestDeletedStream(t *testing.T) {
 			if err := writers[0].js.DeleteStream(t.Context(), "tamtam-t"); err != nil {
 				t.Fatal(err)
 			}
-			for { // the server fails to delete a stream of the same name while it removes the files of this one
+			for { // the server cannot delete a stream of the same name while it removes the files of this one
 				if left, err := filepath.Glob(filepath.Join(dir, "jetstream", "*", "streams", ".*")); err != nil {
 					t.Fatal(err)
 				} else if len(left) == 0 {
@@ -83,7 +83,7 @@ func TestDeletedStream(t *testing.T) {
 				runtime.Gosched()
 			}
 			kept = nil
-			if r.IntN(3) == 0 { // the reader is the first to see it
+			if r.IntN(3) == 0 { // the reader is the first to detect it
 				if _, err := reader.Read(t.Context(), "t", next, 1); !errors.As(err, new(*stream.Gone)) {
 					t.Fatalf("%v: want that messages are gone", err)
 				}
@@ -97,7 +97,7 @@ func TestDeletedStream(t *testing.T) {
 				t.Error("the reader is not told that messages are gone")
 			}
 		}
-		// A process that is started again finds the stream that was made again.
+		// A process that is restarted finds the stream that was created again.
 		again := open()
 		if _, err := again.Append(t.Context(), "t", "", []byte("again")); err != nil {
 			t.Error(err)
@@ -105,7 +105,7 @@ func TestDeletedStream(t *testing.T) {
 	})
 }
 
-// Work whose stream is deleted is not waited for without end.
+// Waiting for work whose stream is deleted returns an error.
 func TestDeletedWork(t *testing.T) {
 	l := openLog(t, Options{Server: startServer(t, ServerOptions{Dir: t.TempDir(), Sync: time.Minute}),
 		HoldTime: time.Second})

@@ -8,37 +8,37 @@ import (
 	"time"
 )
 
-// NATS writes nothing more to a stream that it could not write to once, and takes nothing out of it: not for want of
-// room, nor for any other error; of a cluster it stops the whole node. It goes on when it is started again. So it is,
-// in this process, at once, and while that does not help after longer and longer pauses. What was acknowledged by then
-// makes room, so nothing from this process is appended until there is some.
+// After one write error NATS writes nothing more to a stream, and removes nothing from it, whatever the error; in a
+// cluster it stops the whole node. It continues after a restart. So this process restarts it at once, and then after
+// longer and longer pauses while that does not help. Acknowledged messages are purged by then, which frees space. Until
+// there is enough space, nothing from this process is appended.
 const (
 	lookAtServer  = time.Second
 	longestBroken = 16 * time.Second
-	quiet         = time.Minute // then the pauses begin anew
-	enough        = 4 << 20     // bytes of room
+	quiet         = time.Minute // this long after the last start the pauses begin again
+	enough        = 4 << 20     // bytes of free space
 )
 
-// Trouble says why the folder cannot be written; "": it can be, as far as is known.
+// Trouble returns the reason why the folder cannot be written, or "" if none is known.
 func (s *Server) Trouble() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.trouble
 }
 
-// Restarts is how often it was started again.
+// Restarts returns the number of restarts of NATS.
 func (s *Server) Restarts() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.restarts
 }
 
-// watch looks after the server until it is closed.
+// watch supervises the server until it is closed.
 func (s *Server) watch() {
 	defer close(s.watched)
 	tick := time.NewTicker(lookAtServer)
 	defer tick.Stop()
-	var last time.Time // that it was started
+	var last time.Time // time of the last start
 	var pause time.Duration
 	broken := false
 	for {
@@ -47,10 +47,10 @@ func (s *Server) watch() {
 			return
 		case why := <-s.broken:
 			broken = true
-			if err := s.room(); err != nil { // NATS may name but what came of it
+			if err := s.room(); err != nil { // the error of NATS may be a mere consequence
 				why = err.Error()
 			}
-			s.tell(why)
+			s.report(why)
 		case <-tick.C:
 		}
 		now := time.Now()
@@ -62,13 +62,13 @@ func (s *Server) watch() {
 			last, pause = time.Now(), min(max(2*pause, lookAtServer), longestBroken)
 		}
 		if !broken && s.Trouble() != "" && s.room() == nil {
-			s.tell("")
+			s.report("")
 		}
 	}
 }
 
-// tell notes why the folder cannot be written, or that it can be, and says it when that is new.
-func (s *Server) tell(trouble string) {
+// report stores the reason why the folder cannot be written, "" if it can, and logs a change.
+func (s *Server) report(trouble string) {
 	s.mu.Lock()
 	was := s.trouble
 	s.trouble = trouble
@@ -81,7 +81,7 @@ func (s *Server) tell(trouble string) {
 	}
 }
 
-// again stops the server and starts it, and reports whether it serves.
+// again restarts the server, and reports whether it serves.
 func (s *Server) again() bool {
 	s.mu.Lock()
 	old := s.nats
@@ -92,12 +92,12 @@ func (s *Server) again() bool {
 		old.WaitForShutdown()
 	}
 	select {
-	case <-s.broken: // of the old one
+	case <-s.broken: // from the old one
 	default:
 	}
 	started, err := s.start()
 	if err != nil {
-		s.tell(err.Error())
+		s.report(err.Error())
 		return false
 	}
 	s.mu.Lock()
@@ -107,7 +107,7 @@ func (s *Server) again() bool {
 	return true
 }
 
-// room fails if there is none, or if the folder cannot be written for another reason.
+// room returns an error if the disk is full, or if the folder cannot be written for another reason.
 func (s *Server) room() error {
 	f, err := os.Create(filepath.Join(s.options.Dir, "room"))
 	if err != nil {

@@ -16,33 +16,33 @@ import (
 	"tamtam/fleet/stream"
 )
 
-// Options say where messages are kept, and how many.
+// Options configure where messages are kept, and how many.
 type Options struct {
 	Server   *Server  // inside this process
 	URLs     []string // or elsewhere
-	Replicas int      // 1 (0 too), or 3 in a cluster
-	MaxBytes int64    // of a topic; 0: DefaultBytes
+	Replicas int      // 1 (also if 0), or 3 in a cluster
+	MaxBytes int64    // per topic; 0 means DefaultBytes
 	MaxAge   time.Duration
-	HoldTime time.Duration // 0: DefaultHold
-	Access   Access        // as the servers know it
-	Logger   *slog.Logger  // nil: none
+	HoldTime time.Duration // 0 means DefaultHold
+	Access   Access        // as configured at the servers
+	Logger   *slog.Logger  // nil discards the messages
 }
 
-// What holds unless Options say otherwise.
+// Defaults of Options.
 const (
 	DefaultBytes = 1 << 30
 	DefaultHold  = 30 * time.Second
 )
 
 const (
-	oneTry     = 5 * time.Second // for an answer of the server
+	oneTry     = 5 * time.Second // time limit of one request to the server
 	duplicates = 2 * time.Minute // how long ids are remembered
 )
 
 // A Log is a stream.Log in JetStream.
 type Log struct {
 	o     Options
-	where string // for errors
+	where string // server, for errors
 	conn  *nats.Conn
 	js    jetstream.JetStream
 
@@ -50,23 +50,22 @@ type Log struct {
 	topics map[string]*topic
 }
 
-// A topic is what this process knows of one.
+// A topic is the state that this process has about one topic.
 type topic struct {
 	name   string
 	stream jetstream.Stream
 
 	mu    sync.Mutex
 	use   use
-	first uint64 // below it all is acknowledged
-	// The last message that this process appended; 0: none.
+	first uint64 // messages below are acknowledged
+	// Sequence of the last message that this process appended; 0 if there is none.
 	appended uint64
-	// The last message that could not be read, and since when.
+	// Sequence of the last message that could not be read, and the time since when.
 	unread uint64
 	since  time.Time
 	work   jetstream.Consumer // nil until it is shared out
 }
 
-// use is what a topic is for.
 type use int
 
 const (
@@ -75,7 +74,7 @@ const (
 	sharedOut
 )
 
-// Open connects to where messages are kept.
+// Open connects to the servers where messages are kept.
 func Open(ctx context.Context, o Options) (*Log, error) {
 	o.Replicas, o.MaxBytes = cmp.Or(o.Replicas, 1), cmp.Or(o.MaxBytes, DefaultBytes)
 	o.HoldTime = cmp.Or(o.HoldTime, DefaultHold)
@@ -102,13 +101,13 @@ func Open(ctx context.Context, o Options) (*Log, error) {
 	return l, nil
 }
 
-// connect waits for a server until ctx ends. Later the connection mends itself.
+// connect waits for a server until ctx ends. Later, NATS reconnects by itself.
 func (l *Log) connect(ctx context.Context) error {
 	options := []nats.Option{
 		nats.Name("tamtam"), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond),
-		nats.ReconnectBufSize(-1), // who sends is told, and tries again
+		nats.ReconnectBufSize(-1), // a sender gets an error, and retries
 		nats.DisconnectErrHandler(func(c *nats.Conn, err error) {
-			if !c.IsClosed() && !l.troubled() { // by ourselves, or told already
+			if !c.IsClosed() && !l.troubled() { // closed by this process, or reported already
 				l.o.Logger.Warn("the log's server is away", "url", l.where, "error", err)
 			}
 		}),
@@ -118,7 +117,7 @@ func (l *Log) connect(ctx context.Context) error {
 			}
 		}),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			if !errors.Is(err, nats.ErrSlowConsumer) && !l.troubled() { // bells beyond the one that is heard
+			if !errors.Is(err, nats.ErrSlowConsumer) && !l.troubled() { // more wake-up signals than needed
 				l.o.Logger.Warn("the log's server", "url", l.where, "error", err)
 			}
 		}),
@@ -150,10 +149,10 @@ func (l *Log) connect(ctx context.Context) error {
 // troubled reports whether the log is in this process, and its folder cannot be written.
 func (l *Log) troubled() bool { return l.o.Server != nil && l.o.Server.Trouble() != "" }
 
-// Close lets go of the connection; a server in this process goes on.
+// Close closes the connection; a server in this process continues.
 func (l *Log) Close() { l.conn.Close() }
 
-// topic returns a topic, whose stream is there then.
+// topic returns a topic, and creates its stream if needed.
 func (l *Log) topic(ctx context.Context, name string) (*topic, error) {
 	if err := stream.CheckTopic(name); err != nil {
 		return nil, err
@@ -183,14 +182,14 @@ func (l *Log) topic(ctx context.Context, name string) (*topic, error) {
 
 func subject(topic string) string { return "tamtam." + topic }
 
-// bell is where it is told that a topic has a message more.
-func bell(topic string) string { return "tamtam-bell." + topic }
+// wakeUp returns the subject that receives a message when one is appended to the topic.
+func wakeUp(topic string) string { return "tamtam-bell." + topic }
 
 func (l *Log) failed(topic, what string, err error) error {
 	return fmt.Errorf("topic %s at %s: %s: %w", topic, l.where, what, err)
 }
 
-// used says what a topic is used for; it fails if that is something else already.
+// used sets the use of a topic. It fails if the topic is in another use already.
 func (t *topic) used(as use) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -238,7 +237,7 @@ func (l *Log) Append(ctx context.Context, name, id string, data []byte) (uint64,
 	t.mu.Lock()
 	t.appended = max(t.appended, ack.Sequence)
 	t.mu.Unlock()
-	_ = l.conn.Publish(bell(name), nil) // who does not hear it looks by itself
+	_ = l.conn.Publish(wakeUp(name), nil) // a reader that misses it polls
 	return ack.Sequence, nil
 }
 
@@ -273,7 +272,6 @@ func (l *Log) Acknowledge(ctx context.Context, name string, upTo uint64) error {
 	return nil
 }
 
-// state returns what the server says of a topic.
 func (l *Log) state(ctx context.Context, t *topic) (state jetstream.StreamState, err error) {
 	err = l.try(ctx, func(ctx context.Context) error {
 		info, err := t.stream.Info(ctx)

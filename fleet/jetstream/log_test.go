@@ -32,14 +32,14 @@ func openLog(t *testing.T, o Options) *Log {
 	return l
 }
 
-// The log in JetStream is as any other.
+// The log in JetStream passes the tests of every log.
 func TestLog(t *testing.T) {
 	streamtest.Test(t, func(t *testing.T, most int64) stream.Log {
 		return openLog(t, Options{Server: startServer(t, ServerOptions{Dir: t.TempDir(), Sync: time.Minute}), MaxBytes: most})
 	})
 }
 
-// What was appended is there after a restart, under its sequences; so is what was acknowledged not, and an id is known.
+// After a restart the messages exist under their sequences, the acknowledged ones do not, and ids are remembered.
 func TestRestart(t *testing.T) {
 	dir := t.TempDir()
 	appendTo := func(l *Log, id string, want uint64) {
@@ -82,8 +82,9 @@ func TestOneServer(t *testing.T) {
 	startServer(t, o)
 }
 
-// One whose time ends while it waits, in a log that has answered, is not told that the log is away, though it was asked
-// once more and could not answer in time. One who asks a log that is away is.
+// If the context of a reader ends while it waits on a log that has answered, the error does not say that the log is
+// away. That holds even if the last request could not be answered in time. A request to a log that is away returns that
+// error.
 func TestAway(t *testing.T) {
 	s := startServer(t, ServerOptions{Dir: t.TempDir(), Sync: time.Minute})
 	l := openLog(t, Options{Server: s})
@@ -98,7 +99,7 @@ func TestAway(t *testing.T) {
 	closed := make(chan struct{})
 	go func(had uint64) {
 		defer close(closed)
-		for ctx.Err() == nil && l.conn.Stats().InMsgs < had+2 { // an answer that there is nothing, and one more
+		for ctx.Err() == nil && l.conn.Stats().InMsgs < had+2 { // a response that there is nothing, and one more
 			runtime.Gosched()
 		}
 		s.Close()
@@ -115,7 +116,7 @@ func TestAway(t *testing.T) {
 	}
 }
 
-// Work whose holder says nothing for the hold time is given to somebody else, and the first holder is told.
+// Work that is not held again within the hold time is given to another worker, and the first holder gets an error.
 func TestHolderDies(t *testing.T) {
 	s := startServer(t, ServerOptions{Dir: t.TempDir(), Sync: time.Minute})
 	o := Options{Server: s, HoldTime: time.Second}
@@ -148,7 +149,7 @@ func TestHolderDies(t *testing.T) {
 	}
 }
 
-// A server that is not there, and one that cannot do what is asked for, are named.
+// The errors of an unreachable server, and of one that does not support a request, contain its URL.
 func TestErrors(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()

@@ -14,17 +14,17 @@ import (
 	"tamtam/fleet/stream"
 )
 
-// What is asked for at once, at most.
+// Limits of one request.
 const (
 	mostMessages = 256
 	mostBytes    = 4 << 20
 )
 
-// lookEvery is how often one who waits for a message looks whether the topic begins behind it.
+// lookEvery is the interval at which a waiting reader checks whether the topic begins after its message.
 const lookEvery = 2 * time.Second
 
-// Read implements stream.Log. It asks any of the servers that have the topic (a "direct get"), and while there is
-// nothing it waits for the bell, or a quarter of a second.
+// Read implements stream.Log. It asks any of the servers that have the topic (a "direct get"). While there is nothing
+// it waits for a wake-up signal, or a quarter of a second.
 func (l *Log) Read(ctx context.Context, name string, from uint64, most int) ([]stream.Entry, error) {
 	t, err := l.topic(ctx, name)
 	if err != nil {
@@ -38,8 +38,8 @@ func (l *Log) Read(ctx context.Context, name string, from uint64, most int) ([]s
 		return entries, err
 	}
 	answered := time.Now()
-	bells := make(chan *nats.Msg, 1) // one is as good as many
-	sub, err := l.conn.ChanSubscribe(bell(name), bells)
+	bells := make(chan *nats.Msg, 1) // one signal is enough
+	sub, err := l.conn.ChanSubscribe(wakeUp(name), bells)
 	if err != nil {
 		return nil, l.failed(name, "not read", err)
 	}
@@ -67,8 +67,8 @@ func (l *Log) Read(ctx context.Context, name string, from uint64, most int) ([]s
 	}
 }
 
-// unlessAnswered is an error, but no [stream.ErrAway] if ctx has ended while the log was asked once more, and it had
-// answered just before that there is nothing.
+// unlessAnswered returns err, but not a [stream.ErrAway] if ctx ended during a request shortly after the log had
+// answered that there is nothing.
 func unlessAnswered(ctx context.Context, answered time.Time, err error) error {
 	if ended := ctx.Err(); ended != nil && errors.Is(err, stream.ErrAway) && time.Since(answered) < lookEvery {
 		return ended
@@ -76,7 +76,7 @@ func unlessAnswered(ctx context.Context, answered time.Time, err error) error {
 	return err
 }
 
-// there returns messages from one on that are there now.
+// there returns the messages from a sequence on that exist now.
 func (l *Log) there(ctx context.Context, t *topic, from uint64, most int) (entries []stream.Entry, err error) {
 	t.mu.Lock()
 	first := t.first
@@ -102,7 +102,7 @@ func (l *Log) there(ctx context.Context, t *topic, from uint64, most int) (entri
 	return entries, nil
 }
 
-// look asks where a topic begins, and returns where it ends.
+// look reads where a topic begins, and returns where it ends.
 func (l *Log) look(ctx context.Context, t *topic) (last uint64, err error) {
 	state, err := l.state(ctx, t)
 	if err == nil {
@@ -113,7 +113,8 @@ func (l *Log) look(ctx context.Context, t *topic) (last uint64, err error) {
 	return state.LastSeq, err
 }
 
-// lookFrom is look for a reader that waits for a message: it also finds that the topic has begun again before that.
+// lookFrom works like look, for a reader that waits for a message: it also detects that the topic has begun again
+// before that.
 func (l *Log) lookFrom(ctx context.Context, t *topic, from uint64) (last uint64, err error) {
 	last, err = l.look(ctx, t)
 	if err == nil {
@@ -122,7 +123,7 @@ func (l *Log) lookFrom(ctx context.Context, t *topic, from uint64) (last uint64,
 	return last, err
 }
 
-// notShared fails if somebody shares a topic out, in this process or another. It asks once.
+// notShared returns an error if a topic is shared out, in this process or another. It asks the server only once.
 func (l *Log) notShared(ctx context.Context, t *topic) error {
 	t.mu.Lock()
 	known := t.first > 0
@@ -144,8 +145,8 @@ func (l *Log) notShared(ctx context.Context, t *topic) error {
 	return nil
 }
 
-// get returns messages that follow each other, the first at from or behind it; none if there is none. It ends before a
-// message that the log has lost.
+// get returns consecutive messages, the first at from or after it, or none if there is none. It stops before a message
+// that the log has lost.
 func (l *Log) get(ctx context.Context, t *topic, from uint64, most int) ([]stream.Entry, error) {
 	ask, err := json.Marshal(struct {
 		Seq      uint64 `json:"seq"`

@@ -19,20 +19,21 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// ServerOptions say how a server runs.
+// ServerOptions configure a server.
 type ServerOptions struct {
-	Dir  string // where messages are kept
+	Dir  string // folder of the messages
 	Name string // within its cluster
-	// Listen is HOST:PORT for clients; "" is nowhere, so that only this process is served.
+	// Listen is HOST:PORT for clients. "" means that only this process is served.
 	Listen string
-	// Cluster is HOST:PORT for the other servers of a cluster, and Routes are theirs; "" is a server by itself.
+	// Cluster is HOST:PORT for the other servers of a cluster, and Routes are the addresses of these. "" means a single
+	// server.
 	Cluster string
 	Routes  []string
-	// Sync is how long a message may wait for its way from the kernel's memory to the disk. 0: none, each is synced
-	// before it is acknowledged. A process that dies loses nothing either way; a machine that loses its power loses
-	// that long.
+	// Sync is the maximum time until a message is synced from the kernel's memory to the disk. 0 means that each is
+	// synced before it is acknowledged. A process that dies loses nothing either way; a power failure loses the
+	// messages of that time.
 	Sync   time.Duration
-	Access Access // of clients, and of the other servers
+	Access Access // for clients and the other servers
 	Logger *slog.Logger
 }
 
@@ -42,18 +43,18 @@ type Server struct {
 	opts    *server.Options
 	url     string
 	lock    *os.File
-	broken  chan string // NATS does not write to some stream any more, and why
+	broken  chan string // receives the reason when NATS stops writing a stream
 	end     chan struct{}
 	watched chan struct{}
 	close   sync.Once
 
 	mu       sync.Mutex
-	nats     *server.Server // nil while it is started again
-	trouble  string         // why its folder cannot be written; "": it can
+	nats     *server.Server // nil during a restart
+	trouble  string         // reason why its folder cannot be written; "" if it can
 	restarts int
 }
 
-// startWithin is how long a server may take until it serves; it reads what is kept first.
+// startWithin is the time limit for a start; the server first reads its files.
 const startWithin = time.Minute
 
 // StartServer starts a server, and returns when it serves.
@@ -83,7 +84,7 @@ func StartServer(o ServerOptions) (*Server, error) {
 	if s.nats, err = s.start(); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
-	// Started again it listens where others know it.
+	// After a restart it listens at the same address.
 	if a, ok := s.nats.Addr().(*net.TCPAddr); ok && a != nil {
 		s.url, s.opts.Port = "nats://"+a.String(), a.Port
 	}
@@ -98,7 +99,7 @@ func natsOptions(o ServerOptions) (opts *server.Options, err error) {
 	opts = &server.Options{
 		ServerName: cmp.Or(o.Name, "tamtam"), JetStream: true, StoreDir: o.Dir, NoSigs: true, NoLog: true,
 		DontListen: o.Listen == "", SyncAlways: o.Sync == 0, SyncInterval: cmp.Or(o.Sync, 2*time.Minute),
-		JetStreamMaxStore: 1 << 50, // streams have bounds of their own
+		JetStreamMaxStore: 1 << 50, // streams have their own limits
 	}
 	if o.Listen != "" {
 		if opts.Host, opts.Port, err = hostPort("the log's clients", o.Listen); err != nil {
@@ -121,7 +122,6 @@ func natsOptions(o ServerOptions) (opts *server.Options, err error) {
 	return opts, nil
 }
 
-// start starts NATS, and returns when it serves.
 func (s *Server) start() (*server.Server, error) {
 	n, err := server.NewServer(s.opts.Clone())
 	if err != nil {
@@ -148,8 +148,8 @@ func (s *Server) start() (*server.Server, error) {
 	return n, nil
 }
 
-// lockFolder takes a folder for one server, until the file is closed or the process dies: two would each write messages
-// of its own under the same numbers, and NATS does not look for another.
+// lockFolder locks a folder for one server, until the file is closed or the process ends. Two servers would each write
+// their own messages under the same numbers, and NATS does not check for another.
 func lockFolder(dir string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("the log's server: %w", err)
@@ -180,10 +180,10 @@ func hostPort(what, address string) (string, int, error) {
 	return host, int(n), nil
 }
 
-// URL is where clients reach it; "" if it does not listen.
+// URL returns the URL for clients, or "" if it does not listen.
 func (s *Server) URL() string { return s.url }
 
-// InProcessConn is a connection to it for clients in this process.
+// InProcessConn returns a connection for clients in this process.
 func (s *Server) InProcessConn() (net.Conn, error) {
 	s.mu.Lock()
 	now := s.nats
@@ -194,7 +194,7 @@ func (s *Server) InProcessConn() (net.Conn, error) {
 	return now.InProcessConn()
 }
 
-// Close stops it, and returns when all that was kept is on the disk.
+// Close stops the server, and returns when all messages are on the disk.
 func (s *Server) Close() {
 	s.close.Do(func() {
 		close(s.end)
@@ -203,12 +203,12 @@ func (s *Server) Close() {
 			s.nats.Shutdown()
 			s.nats.WaitForShutdown()
 		}
-		_ = s.lock.Close() // it has nothing to write
+		_ = s.lock.Close() // there is nothing to write
 	})
 }
 
-// serverLog hands on what a server has to say. Its notices are of no use to an operator, and while it cannot write no
-// more is said than that.
+// serverLog forwards the messages of a server. Its notices do not help an operator, so they are at debug level. While
+// the server cannot write, the cause is logged only once.
 type serverLog struct {
 	of    *Server
 	fatal chan<- string
@@ -224,15 +224,15 @@ func (l serverLog) Tracef(string, ...any)          {}
 
 func (l serverLog) Fatalf(format string, v ...any) {
 	text := fmt.Sprintf(format, v...)
-	l.say(slog.LevelDebug, text) // whoever starts it says it
+	l.say(slog.LevelDebug, text) // start returns it as an error
 	select {
 	case l.fatal <- text:
 	default:
 	}
 }
 
-// say also notes when NATS says that it could not write, and will not write any more: there is no other sign of it that
-// comes always, and in time.
+// say logs a message. It also detects messages about write errors after which NATS stops writing: there is no other
+// reliable and timely sign.
 func (l serverLog) say(level slog.Level, text string) {
 	broken := false
 	for _, sign := range []string{"ritical write error: ", "ailed to store a msg on stream", "will be DISABLED",

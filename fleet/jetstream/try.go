@@ -12,9 +12,9 @@ import (
 	"tamtam/fleet/stream"
 )
 
-// Codes of errors that JetStream's Go client has no name for.
+// Error codes without a name in JetStream's Go client.
 const (
-	noPeers       = 10005 // no suitable peers for placement: one of the cluster may be away
+	noPeers       = 10005 // no suitable peers for placement: a server of the cluster may be away
 	notClustered  = 10074 // replicas > 1 not supported in non-clustered mode
 	resources     = 10023 // insufficient resources
 	inProcess     = 10158 // duplicate message id is in process: an earlier try may still succeed
@@ -52,10 +52,10 @@ func passes(err error) bool {
 	return true
 }
 
-// errTrouble is said by the server, once, and not by all who wait for it.
+// errTrouble is logged by the server, once, and not by each caller that waits.
 var errTrouble = errors.New("its folder cannot be written for now")
 
-// try does something until it works, the error is one that lasts, or ctx ends.
+// try repeats an operation until it succeeds, fails for good, or ctx ends.
 func (l *Log) try(ctx context.Context, do func(context.Context) error) error {
 	var p pause
 	begin, warned := time.Now(), time.Time{}
@@ -77,10 +77,10 @@ func (l *Log) try(ctx context.Context, do func(context.Context) error) error {
 	}
 }
 
-// A pause grows each time.
+// A pause doubles each time.
 type pause struct{ next time.Duration }
 
-// wait waits, or until ctx ends or one of the channels has something.
+// wait waits for the pause, or until ctx ends or one of the channels has a message.
 func (p *pause) wait(ctx context.Context, wake ...<-chan *nats.Msg) error {
 	p.next = min(max(2*p.next, shortestPause), longestPause)
 	timer := time.NewTimer(p.next)

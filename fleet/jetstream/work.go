@@ -37,7 +37,7 @@ func (l *Log) Take(ctx context.Context, name string) (stream.Work, error) {
 		if err != nil {
 			return nil, l.failed(name, "nothing taken", err)
 		}
-		// What took its time on the way may be somebody else's by now.
+		// If the delivery was slow, another worker may have it by now.
 		if w != nil && w.Hold(ctx) == nil {
 			return w, nil
 		}
@@ -67,7 +67,7 @@ func (l *Log) consumer(ctx context.Context, t *topic) (jetstream.Consumer, error
 	return made, err
 }
 
-// pull asks for a message for a while; nil if there is none.
+// pull waits a while for a message. It returns nil if there is none.
 func (l *Log) pull(ctx context.Context, t *topic, consumer jetstream.Consumer) (*work, error) {
 	asked := time.Now()
 	// Most of the hold time must be left when a message comes at the last moment.
@@ -93,18 +93,18 @@ func (l *Log) pull(ctx context.Context, t *topic, consumer jetstream.Consumer) (
 	return nil, nil
 }
 
-// work is a message that a consumer has delivered. The server gives it to somebody else HoldTime after it has last
-// heard of it, and takes a word of the old holder for one of the new; so who is too late asks nothing.
+// work is a message that a consumer has delivered. The server gives it to another worker HoldTime after the last
+// message about it, and does not distinguish replies of the old and the new holder. So a late holder sends nothing.
 type work struct {
 	log   *Log
 	topic *topic
 	reply string
 	entry stream.Entry
-	held  time.Time // it is held since then at least
+	held  time.Time // it is held at least from then on
 	ended bool
 }
 
-// JetStream's words for what becomes of a message.
+// JetStream's acknowledgements.
 const (
 	ackDone     = "+ACK"
 	ackReturn   = "-NAK"
@@ -133,7 +133,7 @@ func (w *work) Done(ctx context.Context) error {
 		return err
 	}
 	w.ended = true
-	// It takes room still. If this fails it is given to nobody all the same.
+	// It still takes space. If this fails it is not delivered again all the same.
 	err := w.topic.stream.DeleteMsg(ctx, w.entry.Seq)
 	if err != nil {
 		w.log.o.Logger.Warn("work that is done still takes room in the log", "topic", w.topic.name, "message", w.entry.Seq,
@@ -142,7 +142,7 @@ func (w *work) Done(ctx context.Context) error {
 	return nil
 }
 
-// say tells the server, and waits until it has heard it, while the message is surely held.
+// say sends an acknowledgement to the server, and waits for the confirmation, as long as the message is surely held.
 func (w *work) say(ctx context.Context, what string) error {
 	if w.ended {
 		return stream.ErrLost

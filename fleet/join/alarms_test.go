@@ -18,8 +18,8 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// Whichever workers die and whatever comes twice, the alarms of the rows are those that `tamtam collect --alarm` says
-// of the same reports, word for word, each once; and they are raised and cleared by its periods.
+// Whichever workers end and whatever is delivered twice, the alarms of the rows equal those that `tamtam collect
+// --alarm` prints for the same reports, word for word, each once. Their periods raise and clear them.
 func TestPeriodsAlarms(t *testing.T) {
 	racetest.Stepped(t)
 	alarms, cleared := 0, 0
@@ -35,8 +35,8 @@ func TestPeriodsAlarms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		said := map[int64]string{} // by the start of the period
-		m := &marking{file: file, truth: map[lossKey]result.Loss{}, tell: func(x marks.Result) {
+		said := map[int64]string{} // keyed by the start of the period
+		m := &marking{file: file, truth: map[lossKey]result.Loss{}, send: func(x marks.Result) {
 			if x.Path != "web" {
 				return
 			}
@@ -78,7 +78,7 @@ func TestPeriodsAlarms(t *testing.T) {
 	}
 }
 
-// judged is what the rows say of the graph, when they have just come.
+// judged returns the alarm state of the graph by the rows that exist so far.
 func judged(rules *alarm.Rules, rows map[lossKey]result.Loss) alarm.Graph {
 	newest := int64(0)
 	list := func(yield func(*result.Loss) bool) {
@@ -102,7 +102,6 @@ func alarmLines(alarms map[int64]string) string {
 	return strings.Join(lines, "\n")
 }
 
-// runsOf are the alarms in words, and the state.
 func runsOf(g alarm.Graph) string {
 	text := ""
 	for _, a := range g.Alarms {
@@ -111,7 +110,7 @@ func runsOf(g alarm.Graph) string {
 	return text + g.State.String()
 }
 
-// wantRuns are those by the periods of the whole graph of a collector that heard all.
+// wantRuns returns the expected text, by the whole-graph periods of a collector that received everything.
 func wantRuns(truth map[lossKey]result.Loss, said map[int64]string) string {
 	whole := map[int64]result.Loss{}
 	for key, l := range truth {

@@ -10,7 +10,7 @@ import (
 	"tamtam/fleet/event"
 )
 
-// in reports whether a time is among those that are amended with a flag.
+// in reports whether an amendment with this flag covers a time.
 func in(amends []result.Amend, at int64, flag result.Flags) bool {
 	for _, a := range amends {
 		if a.From <= at && a.To >= at && a.Flags&flag != 0 {
@@ -20,9 +20,9 @@ func in(amends []result.Amend, at int64, flag result.Flags) bool {
 	return false
 }
 
-// What a source says that there is no room for is missing: its time has the flag overflow.
+// Events of a source beyond the limit of sources are missing: their time has the flag overflow.
 func TestSourcesOverflow(t *testing.T) {
-	x := &told{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
+	x := &reported{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
 	for i := range maxSources {
 		x.message(x.writer(fmt.Sprint("leaf", i)), 100*second, 105*second)
 	}
@@ -38,9 +38,9 @@ func TestSourcesOverflow(t *testing.T) {
 	}
 }
 
-// A window of which all was left out for want of room has no row, and an amendment says so.
+// A window whose events were all left out for lack of capacity has no row, and an amendment reports the overflow.
 func TestOverflowWithoutRows(t *testing.T) {
-	x := &told{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{Rows: 1}, result.Position{}, time.Unix(100, 0))}
+	x := &reported{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{Rows: 1}, result.Position{}, time.Unix(100, 0))}
 	w := x.writer("leaf1")
 	x.message(w, 100*second, 105*second, 115*second)
 	x.message(w, event.Ended)
@@ -50,9 +50,9 @@ func TestOverflowWithoutRows(t *testing.T) {
 	}
 }
 
-// Ways that no window has any more make room for others, also while there are windows that are open.
+// Paths that no window uses any more make room for others, also while windows are open.
 func TestWaysMakeRoom(t *testing.T) {
-	x := &told{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
+	x := &reported{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
 	w, number := x.writer("leaf1"), uint32(0)
 	frames := func(at int64, n int) {
 		for range n {
@@ -66,12 +66,12 @@ func TestWaysMakeRoom(t *testing.T) {
 	frames(105*second, 5)
 	frames(115*second, 1)
 	x.message(w, 110*second)
-	x.p.joiners[result.Stamps].(*stamps).places = maxPlaces // as if the ways of the first window were that many
+	x.p.joiners[result.Stamps].(*stamps).places = maxPlaces // as if the paths of the first window were that many
 	if got, _ := x.cut(); got[10] != 0 {
 		t.Errorf("flags %v: want none: all ways have room", got)
 	}
 	frames(116*second, 3)
-	number -= 4 // those of the frames before are known
+	number -= 4 // the paths of earlier frames are known
 	frames(117*second, 4)
 	x.message(w, event.Ended)
 	b := x.p.Cut(x.now, true)
@@ -87,7 +87,7 @@ func TestWaysMakeRoom(t *testing.T) {
 	}
 }
 
-// Ways that are as long as they can be are bounded by what they take.
+// Paths of maximum length are bounded by the memory that they use.
 func TestLongWays(t *testing.T) {
 	s := newStamps(&windows{})
 	s.places = maxPlaces - 5*event.MaxHops - 1 // as if others were known
@@ -103,7 +103,7 @@ func TestLongWays(t *testing.T) {
 	}
 }
 
-// A row that has as many packets as it can count says that there may be more.
+// A row whose packet count is at its maximum has a flag that there may be more.
 func TestDropsFull(t *testing.T) {
 	now := time.Unix(0, 0)
 	p := New("drop-0", Options{}, result.Position{}, now)
@@ -120,9 +120,9 @@ func TestDropsFull(t *testing.T) {
 	}
 }
 
-// What is lost of a source that had said that it had ended is lost from then on.
+// Messages lost from a source that had announced its end are a gap from that end on.
 func TestLostBehindTheEnd(t *testing.T) {
-	x := &told{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
+	x := &reported{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
 	other, w := x.writer("leaf2"), x.writer("leaf1")
 	x.message(other, 100*second)
 	x.message(w, 105*second, 105*second)
@@ -135,10 +135,10 @@ func TestLostBehindTheEnd(t *testing.T) {
 	}
 }
 
-// Of a hop between whose times the clock was set no time counts, in its residence or in the links on both sides; the
-// packet is counted as one of which the residence is not known.
+// If the clock was set between the arrival and departure times of a hop, no time of that hop counts: neither its
+// residence time nor the links on both sides. The packet is counted as one with unknown residence time.
 func TestClockSet(t *testing.T) {
-	x := &told{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
+	x := &reported{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
 	w := x.writer("leaf1")
 	for _, flags := range []event.HopFlags{0, event.ClockSet} {
 		var hops []event.Hop
@@ -168,9 +168,9 @@ func TestClockSet(t *testing.T) {
 	}
 }
 
-// The link from a switch whose clock nobody vouches for to another is by both clocks: its row says so.
+// The row of a link is flagged if the clock of either end is not synchronised.
 func TestLinkUnsynchronised(t *testing.T) {
-	x := &told{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
+	x := &reported{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
 	w := x.writer("leaf1")
 	var hops []event.Hop
 	for n, flags := range []event.HopFlags{0, event.Unsynchronised, 0, 0} {

@@ -1,11 +1,11 @@
-// Package join makes rows of what sources say: the partitions of the collector's log, read in order.
+// Package join turns the messages of sources into rows. It reads the partitions of the collector's log in order.
 //
-// A Partition is a state machine: what it is depends on the messages that it has taken and on nothing else, but for
-// sources that are silent, which the wall clock says. Windows of event time are open until the watermark, the least of
-// what the sources have promised, is past them. Then their rows go into a batch that is named by the messages that went
-// in; the store keeps each once. A Worker that is killed leaves nothing but the store and the log, and whoever follows
-// reads the messages of the windows that were open once more: its rows are those that it would have made.
+// A Partition is a state machine: its state depends only on the messages that it has consumed, except for silent
+// sources, which it detects by the wall clock. Windows of event time are open until the watermark, the minimum of the
+// watermarks of the sources, is past them. Then their rows go into a batch, which is named by the messages that it
+// covers; the store keeps each batch once. A Worker that is killed leaves only the store and the log. Its successor
+// reads the messages of the open windows again, and makes the rows that the first would have made.
 //
-// What belongs here: partitions, what is joined in them, and the loop of a worker. Not: where messages come from, and
-// where rows go.
+// What belongs here: partitions, the joiners in them, and the loop of a worker. Not: the origin of messages, and the
+// destination of rows.
 package join

@@ -15,7 +15,7 @@ type drops struct {
 }
 
 type dropWindow struct {
-	rows map[event.Drop]int // by all but the number of packets
+	rows map[event.Drop]int // keyed by all fields except the number of packets
 	list []result.Drop
 }
 

@@ -9,7 +9,7 @@ import (
 	"tamtam/fleet/event"
 )
 
-// Exporters may say that they dropped more packets than a row can count: it has the most that it can, and says so.
+// Exporters may report more dropped packets than a row can count: the row then holds the maximum and a flag.
 func TestDropsOverflow(t *testing.T) {
 	now := time.Unix(0, 0)
 	p := New("drop-0", Options{}, result.Position{}, now)

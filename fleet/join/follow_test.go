@@ -10,14 +10,14 @@ import (
 	"tamtam/fleet/event"
 )
 
-// told gives a partition messages: of a source, a frame at each of some times, and a promise.
-type told struct {
+// reported feeds a partition with messages of a source: a frame at each of some times, and a watermark (promise).
+type reported struct {
 	t   *testing.T
 	p   *Partition
 	now time.Time
 }
 
-func (x *told) message(w *event.Writer, promise int64, frames ...int64) {
+func (x *reported) message(w *event.Writer, promise int64, frames ...int64) {
 	x.t.Helper()
 	for _, at := range frames {
 		w.Stamped(&event.Frame{Time: at, Hops: []event.Hop{{Flags: event.NoArrival | event.NoDeparture}}})
@@ -27,7 +27,7 @@ func (x *told) message(w *event.Writer, promise int64, frames ...int64) {
 	}
 }
 
-func (x *told) writer(source string) *event.Writer {
+func (x *reported) writer(source string) *event.Writer {
 	x.t.Helper()
 	w, err := event.NewWriter(result.Stamps, source)
 	if err != nil {
@@ -36,8 +36,8 @@ func (x *told) writer(source string) *event.Writer {
 	return w
 }
 
-// cut returns the flags of the windows that are told, by their numbers, and what is amended.
-func (x *told) cut() (windows map[int64]result.Flags, amends []result.Amend) {
+// cut returns the flags of the windows in the batch, by window number, and the amendments.
+func (x *reported) cut() (windows map[int64]result.Flags, amends []result.Amend) {
 	windows = map[int64]result.Flags{}
 	b := x.p.Cut(x.now, true)
 	if b == nil {
@@ -49,16 +49,16 @@ func (x *told) cut() (windows map[int64]result.Flags, amends []result.Amend) {
 	return windows, b.Amends
 }
 
-// A source that was killed is not waited for once it was started again, and from what it promised to the time when it
-// hears again its windows have the flag gap. Those before have none, those after it have none, and nobody is silent.
+// A source that was killed is not waited for once it was started again. Its windows have the flag gap from its last
+// watermark to the time when it captures again. Those before and after have no flag, and no source counts as silent.
 func TestFollow(t *testing.T) {
 	const window = 10 * second
-	x := &told{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
+	x := &reported{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
 	before, after := x.writer(event.Name("host:eth1", time.Unix(50, 0))),
 		x.writer(event.Name("host:eth1", time.Unix(130, 0)))
 	other := x.writer(event.Name("host:eth2", time.Unix(50, 0)))
 	x.message(other, 100*second)
-	x.message(before, 105*second, 95*second, 106*second) // and is killed
+	x.message(before, 105*second, 95*second, 106*second) // then it is killed
 	if got, _ := x.cut(); len(got) != 1 || got[9] != 0 {
 		t.Errorf("flags %v: want those of window 9: none", got)
 	}
@@ -78,7 +78,7 @@ func TestFollow(t *testing.T) {
 	x.now = x.now.Add(DefaultSilence - 1)
 	x.message(other, 300*second, 250*second)
 	x.message(after, 300*second, 251*second)
-	x.now = x.now.Add(1) // the first is not heard since DefaultSilence
+	x.now = x.now.Add(1) // the first has been silent for DefaultSilence
 	x.message(after, 301*second)
 	got, _ = x.cut()
 	silent := slices.ContainsFunc(x.p.order, func(s *source) bool { return s.row.Silent })
@@ -87,9 +87,9 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// A source whose windows were closed when it was silent is told of again: they are amended, and no others are.
+// If windows were closed while a source was silent, they are amended when it returns, and no others are.
 func TestFollowSilent(t *testing.T) {
-	x := &told{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
+	x := &reported{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
 	before, after := x.writer(event.Name("eth1", time.Unix(50, 0))), x.writer(event.Name("eth1", time.Unix(130, 0)))
 	other := x.writer("leaf1")
 	x.message(before, 105*second, 106*second)
@@ -106,9 +106,9 @@ func TestFollowSilent(t *testing.T) {
 	}
 }
 
-// Sources that say no more make room for others, so that one that is started again and again is heard for ever.
+// Ended sources make room for others, so that a source may be restarted any number of times.
 func TestManyStarts(t *testing.T) {
-	x := &told{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
+	x := &reported{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
 	for i := range int64(maxSources + 10) {
 		w := x.writer(event.Name("eth1", time.Unix(50, i)))
 		x.message(w, 100*second+i)
@@ -121,9 +121,9 @@ func TestManyStarts(t *testing.T) {
 	}
 }
 
-// A source is expected by what it is of, whenever it was started.
+// An expected source is matched by its name without the start time.
 func TestExpectStarted(t *testing.T) {
-	x := &told{t: t, now: time.Unix(100, 0)}
+	x := &reported{t: t, now: time.Unix(100, 0)}
 	x.p = New("stamps-0", Options{Expect: []string{"host:eth1"}}, result.Position{}, x.now)
 	x.message(x.writer("leaf1"), 100*second, 85*second)
 	if got, _ := x.cut(); len(got) != 0 {

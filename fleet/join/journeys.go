@@ -13,20 +13,20 @@ import (
 	"tamtam/fleet/event"
 )
 
-// DefaultWithin is the longest time from one switch to the next unless Options say otherwise: less than `tamtam path`
-// has, since rows wait for it.
+// DefaultWithin is the longest time from one switch to the next unless Options specify another: less than the default
+// of `tamtam path`, since rows wait for it.
 const DefaultWithin = time.Second
 
-// capturedApart is how much later than another one a copy of a record of the same packet may be captured, beside the
-// time that the packet took.
+// capturedApart is the maximum delay between the captures of two copies of the same packet, in addition to the packet's
+// own travel time.
 const capturedApart = time.Second
 
-// journeys joins the copies of records of one packet to its way, by the join that `tamtam path` has.
+// journeys joins the recorded copies of one packet to its path, by the same join as `tamtam path`.
 //
-// Windows are of the times at which copies were captured, since the clocks of switches may be anything. Of a window the
-// ways that begin in it are told: they are joined with all that was captured up to two reaches before the window and
-// behind it, where a reach is what may lie between the records of one packet at two switches. So the window is due
-// two reaches behind its end, and what of a way lies in the last of these may have more behind it.
+// Windows are of capture times, since the clocks of switches may be arbitrary. A window reports the paths that begin in
+// it. They are joined with everything captured from two reaches before the window to two reaches after it. A reach is
+// the maximum time between the records of one packet at two switches. So the window is due two reaches after its end,
+// and a path that extends into the last reach may continue beyond it.
 type journeys struct {
 	reader        *collector.JourneyReader
 	wiring        journey.Wiring
@@ -34,19 +34,18 @@ type journeys struct {
 	length, reach int64
 
 	kept   []*copied
-	newest int64 // when the last window so far is due
+	newest int64 // due time of the last window so far
 	read   []collector.RecordCopy
 }
 
-// A copied is the copy of a record.
 type copied struct {
 	collector.RecordCopy
-	said journey.Record // what it says by the plans
+	said journey.Record // contents, decoded by the plans
 	at   int64
-	late bool // it came when its window was closed, and nothing was said of it yet
+	late bool // arrived after its window was closed, and is not yet reported
 }
 
-// newJourneys returns nil if records cannot be joined, as without switch ids.
+// newJourneys returns nil if records cannot be joined, for example without switch ids.
 func newJourneys(o Options) *journeys {
 	if o.Topology == nil {
 		return nil
@@ -57,7 +56,7 @@ func newJourneys(o Options) *journeys {
 	}
 	reader, err := collector.NewJourneyReader(o.Plans, switches)
 	if err != nil {
-		return nil // see Options.Check
+		return nil // reported by Options.Check
 	}
 	o.Journey.Within = cmp.Or(o.Journey.Within, DefaultWithin)
 	reach := int64(o.Journey.Within + capturedApart)
@@ -67,10 +66,10 @@ func newJourneys(o Options) *journeys {
 
 func (j *journeys) start(at int64) int64 { return at - at%j.length }
 
-// due is when all is there that is joined with what was captured at a time.
+// due returns the time at which everything that is joined with a capture at this time has been read.
 func (j *journeys) due(at int64) int64 { return j.start(at) + j.length + 2*j.reach }
 
-// until is when what was captured at a time is needed no more.
+// until returns the time from which a capture at this time is no longer needed.
 func (j *journeys) until(at int64) int64 { return j.due(at + 2*j.reach) }
 
 func (j *journeys) take(r *event.Reader, w *windows) error {
@@ -84,7 +83,8 @@ func (j *journeys) take(r *event.Reader, w *windows) error {
 		if err != nil {
 			return err
 		}
-		c.Bits, c.Identities = slices.Clone(c.Bits), slices.Clone(c.Identities) // else the whole batch is kept
+		// otherwise the whole batch stays in memory
+		c.Bits, c.Identities = slices.Clone(c.Bits), slices.Clone(c.Identities)
 		j.read = append(j.read, c)
 	}
 	w.back, w.ahead = max(w.back, j.length+3*j.reach), max(w.ahead, 2*j.reach)
@@ -98,7 +98,7 @@ func (j *journeys) take(r *event.Reader, w *windows) error {
 		}
 		late.From, late.To = min(late.From, b.Time), max(late.To, b.Time)
 	}
-	if late.Flags != 0 { // what was told of its packets, and of those that are alike, lacks it
+	if late.Flags != 0 { // rows already made for its packets, and for indistinguishable ones, lack it
 		late.From, late.To = max(late.From-2*j.reach, 0), late.To+2*j.reach
 		w.amends = append(w.amends, late)
 	}
@@ -106,7 +106,7 @@ func (j *journeys) take(r *event.Reader, w *windows) error {
 	return nil
 }
 
-// add keeps a copy; late: its window is closed, and nothing was said of it.
+// add keeps a copy. late reports that its window is closed and that it has not been reported.
 func (j *journeys) add(c *collector.RecordCopy, at int64, w *windows) (late bool) {
 	w.until = max(w.until, j.until(at))
 	closed := j.due(at) <= w.closed
@@ -118,7 +118,7 @@ func (j *journeys) add(c *collector.RecordCopy, at int64, w *windows) (late bool
 		w.leftOut++
 		return false
 	case !collector.Timed(&c.Record):
-		if w.leftOut++; !w.again { // else it is known
+		if w.leftOut++; !w.again { // otherwise it is counted already
 			w.gap(at, at, result.Gap)
 		}
 		return false
@@ -140,14 +140,14 @@ func (j *journeys) says(from, to int64) bool {
 	return slices.ContainsFunc(j.kept, func(c *copied) bool { return c.late || j.due(c.at) > from && j.due(c.at) <= to })
 }
 
-// A telling is what is said of packets at a time.
+// A telling is one pass that reports packets into a batch.
 type telling struct {
 	*journeys
-	from    int64 // what was due by then has been told
+	from    int64 // windows due by then are already reported
 	silent  bool
 	windows *windows
 	batch   *result.Batch
-	drops   map[result.Drop]int // places of those of the batch, by all but their counts
+	drops   map[result.Drop]int // index in batch.Drops, keyed by all fields except the counts
 }
 
 func (j *journeys) advance(from, to int64, silent bool, w *windows, b *result.Batch) {
@@ -156,7 +156,7 @@ func (j *journeys) advance(from, to int64, silent bool, w *windows, b *result.Ba
 		return
 	}
 	of := map[journey.Key][]*copied{}
-	begin := map[int64]map[journey.Key]bool{} // packets that have records in windows that are due
+	begin := map[int64]map[journey.Key]bool{} // packets with records in windows that are due, by window start
 	late := map[journey.Key]bool{}
 	for _, c := range j.kept {
 		of[c.Key] = append(of[c.Key], c)
@@ -183,7 +183,6 @@ func (j *journeys) advance(from, to int64, silent bool, w *windows, b *result.Ba
 	j.forget(to)
 }
 
-// forget lets go of copies that are of no more use.
 func (j *journeys) forget(to int64) {
 	j.kept = slices.DeleteFunc(j.kept, func(c *copied) bool { return j.until(c.at) <= to })
 	for _, c := range j.kept {
@@ -191,7 +190,8 @@ func (j *journeys) forget(to int64) {
 	}
 }
 
-// between are those of some copies that were captured in a time, in an order that does not depend on who told of them.
+// between returns the copies that were captured from a time up to, but not including, another. Their order does not
+// depend on which source reported them.
 func between(all []*copied, from, to int64) []*copied {
 	some := make([]*copied, 0, len(all))
 	for _, c := range all {
@@ -207,7 +207,7 @@ func between(all []*copied, from, to int64) []*copied {
 	return some
 }
 
-// window tells of the packets with a key whose ways begin in a window.
+// window reports the packets with a key whose paths begin in a window.
 func (t *telling) window(start int64, all []*copied) {
 	end := start + t.length
 	some := between(all, start-2*t.reach, end+2*t.reach)
@@ -216,11 +216,11 @@ func (t *telling) window(start int64, all []*copied) {
 		if began := seen[visitOf(way.Visits[0])].first; began < start || began >= end {
 			continue
 		}
-		t.tell(some[0].Key, way, seen, end+t.reach, 0, func(*journey.Visit) bool { return true })
+		t.report(some[0].Key, way, seen, end+t.reach, 0, func(*journey.Visit) bool { return true })
 	}
 }
 
-// late tells of the packets with a key of which records came late: their ways, as far as they are still known.
+// late reports the paths of the packets with a key for which records came late, as far as their copies are still kept.
 func (t *telling) late(all []*copied) {
 	from, to := all[0].at, all[0].at
 	cameLate := map[visit]bool{}
@@ -241,7 +241,7 @@ func (t *telling) late(all []*copied) {
 		if !slices.ContainsFunc(way.Visits, func(v *journey.Visit) bool { return cameLate[visitOf(v)] }) {
 			continue
 		}
-		t.tell(some[0].Key, way, seen, to+t.reach, result.Late, func(v *journey.Visit) bool {
+		t.report(some[0].Key, way, seen, to+t.reach, result.Late, func(v *journey.Visit) bool {
 			return cameLate[visitOf(v)] || t.due(seen[visitOf(v)].first) > t.from
 		})
 	}
@@ -255,7 +255,7 @@ func records(some []*copied) []journey.Record {
 	return list
 }
 
-// A visit tells those of one key apart.
+// A visit distinguishes the visits of one key.
 type visit struct {
 	name, port string
 	arrived    time.Duration
@@ -265,7 +265,7 @@ func visitOf(v *journey.Visit) visit { return visit{v.Switch, v.In, v.Arrived} }
 
 func (c *copied) visit() visit { return visit{c.said.Switch, c.said.In, c.said.Arrived} }
 
-// captured is when the records of a visit were.
+// captured holds the times of the first and last captured record of a visit.
 type captured struct{ first, last int64 }
 
 func times(some []*copied) map[visit]captured {
@@ -280,9 +280,9 @@ func times(some []*copied) map[visit]captured {
 	return seen
 }
 
-// tell adds a way to the batch: what lies behind edge may have more behind it. Drops are told of visits that drops
-// chooses, so that each is told once.
-func (t *telling) tell(key journey.Key, way journey.Journey, seen map[visit]captured, edge int64, flags result.Flags,
+// report adds a path to the batch. A path that extends beyond edge may continue, and is flagged. Drops are reported for
+// the visits that the function drops selects, so that each is reported once.
+func (t *telling) report(key journey.Key, way journey.Journey, seen map[visit]captured, edge int64, flags result.Flags,
 	drops func(*journey.Visit) bool,
 ) {
 	row := rowOf(key, way)
@@ -291,7 +291,7 @@ func (t *telling) tell(key journey.Key, way journey.Journey, seen map[visit]capt
 		x := seen[visitOf(v)]
 		span = captured{min(span.first, x.first), max(span.last, x.last)}
 	}
-	row.Flags |= flags | t.windows.doubted(span.first-t.reach, span.last+t.reach)
+	row.Flags |= flags | t.windows.gapFlags(span.first-t.reach, span.last+t.reach)
 	if span.last >= edge {
 		row.Flags |= result.Edge
 	}
@@ -308,7 +308,7 @@ func (t *telling) tell(key journey.Key, way journey.Journey, seen map[visit]capt
 			if d, ok := dropOf(v, e, way.Flow); ok {
 				d.Window = result.Window{Start: at, Length: t.length}
 				d.Flags = row.Flags &^ (result.Missing | result.Unsynchronised | result.Edge)
-				if v.Doubt { // its times are by the clock of this switch alone
+				if v.ClockSuspect { // its times are by the clock of this switch only
 					d.Flags |= result.Unsynchronised
 				}
 				t.drop(d, int64(e.Left))
@@ -317,7 +317,6 @@ func (t *telling) tell(key journey.Key, way journey.Journey, seen map[visit]capt
 	}
 }
 
-// drop counts a packet that was dropped at a time.
 func (t *telling) drop(d result.Drop, at int64) {
 	i, ok := t.drops[d]
 	if !ok {

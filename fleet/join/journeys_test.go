@@ -21,14 +21,14 @@ import (
 	"tamtam/tam/record"
 )
 
-// A recording is a network whose switches record all packets, and what they recorded.
+// A recording is a network whose switches record all packets, with the records.
 type recording struct {
 	r      *rand.Rand
 	net    topology.Topology
-	copies []copied // in the order in which they were captured
+	copies []copied // in the order of capture
 }
 
-// wire wires switches, each with all others and with a host.
+// wire connects each of n switches with all others and with a host.
 func (x *recording) wire(n int) {
 	for i := range n {
 		name := fmt.Sprint("s", i)
@@ -47,7 +47,7 @@ func timeOf(at int64) record.Time {
 	return record.Time{Seconds: uint64(at / second), Nanoseconds: uint32(at % second)}
 }
 
-// visit has a switch record a packet that came at a time, and sends it on: it may be lost, dropped, or go to a host.
+// visit records a packet at a switch at a time, and forwards it: it may be lost, dropped, or sent to a host.
 func (x *recording) visit(key journey.Key, sw int, in uint16, at int64, ttl int) {
 	n := len(x.net.Nodes) / 2
 	c := copied{RecordCopy: collector.RecordCopy{Key: key, TTL: ttl, IsFlow: true,
@@ -66,7 +66,7 @@ func (x *recording) visit(key journey.Key, sw int, in uint16, at int64, ttl int)
 		if x.r.IntN(10) > 0 {
 			x.visit(key, next, uint16(sw), left+x.r.Int64N(int64(time.Millisecond)), ttl-1)
 		}
-		if x.r.IntN(10) == 0 { // a copy goes elsewhere
+		if x.r.IntN(10) == 0 { // a copy is sent elsewhere
 			other := c
 			other.OutPort = 99
 			x.copies = append(x.copies, other)
@@ -75,7 +75,7 @@ func (x *recording) visit(key journey.Key, sw int, in uint16, at int64, ttl int)
 	x.copies = append(x.copies, c)
 }
 
-// packets sends some within a time, of which some are alike.
+// packets sends count packets within a time; some have the same key as others.
 func (x *recording) packets(count int, within time.Duration) {
 	for i := range count {
 		key := journey.Key(fmt.Sprint("packet ", i))
@@ -87,7 +87,7 @@ func (x *recording) packets(count int, within time.Duration) {
 	slices.SortStableFunc(x.copies, func(a, b copied) int { return cmp.Compare(a.at, b.at) })
 }
 
-// messages are batches of the copies, by some sources.
+// messages returns batches of the copies, from one to three sources.
 func (x *recording) messages(t *testing.T) (list [][]byte) {
 	t.Helper()
 	writers := make([]*event.Writer, 1+x.r.IntN(3))
@@ -103,7 +103,7 @@ func (x *recording) messages(t *testing.T) (list [][]byte) {
 		m := slices.Clone(w.Finish(promise))
 		list = append(list, m)
 		if x.r.IntN(5) == 0 {
-			list = append(list, m) // it comes twice
+			list = append(list, m) // delivered twice
 		}
 	}
 	for _, c := range x.copies {
@@ -121,7 +121,7 @@ func (x *recording) messages(t *testing.T) (list [][]byte) {
 	return list
 }
 
-// rowsOf are the rows of messages, joined by workers that die now and then.
+// rowsOf returns the rows of messages, joined by workers that end at random.
 func rowsOf(t *testing.T, r *rand.Rand, o Options, messages [][]byte) (all []result.Journey, drops int64) {
 	t.Helper()
 	now, store := time.Unix(2000, 0), result.NewMemory(1<<30)
@@ -137,7 +137,7 @@ func rowsOf(t *testing.T, r *rand.Rand, o Options, messages [][]byte) (all []res
 			if kept, err := store.Put(t.Context(), b); !kept || err != nil {
 				t.Fatal(kept, err)
 			}
-		} else if b != nil || r.IntN(20) == 0 { // the worker dies, with its batch
+		} else if b != nil || r.IntN(20) == 0 { // the worker ends, and its batch is lost
 			at, err := store.Last(t.Context(), "record-0")
 			if err != nil {
 				t.Fatal(err)
@@ -170,8 +170,8 @@ func sortRows(all []result.Journey) {
 	})
 }
 
-// The ways of packets over random networks are those that `tamtam path` has of the same records, each told once without
-// a flag that it has not, though sources tell twice and workers die.
+// The paths of packets over random networks equal those that `tamtam path` finds in the same records. Each is reported
+// once, without an additional flag, though sources repeat messages and workers end.
 func TestJourneys(t *testing.T) {
 	racetest.Stepped(t)
 	randtest.Run(t, randtest.Cases{Seed: 914000001, Count: 60}, func(t *testing.T, seed uint64) {
@@ -212,8 +212,8 @@ func TestJourneys(t *testing.T) {
 	})
 }
 
-// A record that comes when its window is closed makes a row that says so, and what was told before is in doubt. One of
-// a switch that nobody knows is counted.
+// A record that arrives after its window was closed makes a row with a flag, and amends the earlier rows. A record of
+// an unknown switch is counted.
 func TestJourneyLate(t *testing.T) {
 	x := recording{}
 	x.wire(2)
@@ -262,8 +262,8 @@ func TestJourneyLate(t *testing.T) {
 	}
 }
 
-// A packet that goes round for so long that its way reaches to the edge of what is joined says so, and what was lost
-// with a batch is told of all packets of the time.
+// The row of a packet that loops until the edge of what is joined is flagged. A lost batch flags all packets of its
+// time.
 func TestJourneyEdge(t *testing.T) {
 	x := recording{}
 	x.wire(2)
@@ -311,7 +311,7 @@ func TestJourneyEdge(t *testing.T) {
 	}
 }
 
-// When a packet was dropped by a clock that is not synchronised the row says so.
+// The row of a packet that was dropped by a switch with an unsynchronised clock is flagged.
 func TestDropUnsynchronised(t *testing.T) {
 	for _, doubt := range []bool{true, false} {
 		var x recording

@@ -17,7 +17,7 @@ import (
 	"tamtam/tam/record"
 )
 
-// cpuTime is what the process has computed so far.
+// cpuTime returns the CPU time that the process has used so far.
 func cpuTime(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -26,8 +26,8 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkJourneys joins the records of packets that pass five switches, 2,000 packets a second, to rows. Records are
-// counted by the CPU time of the whole process, with that of the collection of garbage.
+// BenchmarkJourneys joins the records of packets that pass five switches, 2,000 packets a second, to rows. It reports
+// records by the CPU time of the whole process, including garbage collection.
 func BenchmarkJourneys(b *testing.B) {
 	const packets, hops, perBatch = 20_000, 5, 500
 	x := &recording{}

@@ -10,7 +10,7 @@ import (
 	"tamtam/fleet/event"
 )
 
-// Batches of kinds that are not joined are errors, are counted as bad, and their times are flagged.
+// Batches of kinds that are not joined are errors and counted as bad, and their times are flagged.
 func TestNotJoined(t *testing.T) {
 	now := time.Unix(0, 0)
 	for kind := result.Stamps; kind < result.Kinds; kind++ {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Losses are the messages of each partition that the log lost since this process was started.
+// Losses holds, per partition, the messages that the log lost since this process was started.
 type Losses struct {
 	mu sync.Mutex
 	of map[string]*loss
@@ -20,10 +20,10 @@ type loss struct {
 	since       time.Time
 	from        time.Time
 	damaged     bool
-	deleted     bool // by somebody else: there may be more messages
+	deleted     bool // by another client: more messages may be lost
 }
 
-// Add notes what a worker could not join.
+// Add adds messages that a worker could not join.
 func (l *Losses) Add(x Lost) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -39,7 +39,7 @@ func (l *Losses) Add(x Lost) {
 	at.last, at.damaged, at.deleted = x.Last, at.damaged || x.Damaged, at.deleted || x.Deleted
 }
 
-// Count is how many messages of a partition were lost.
+// Count returns the number of lost messages of a partition.
 func (l *Losses) Count(partition string) float64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -49,7 +49,7 @@ func (l *Losses) Count(partition string) float64 {
 	return 0
 }
 
-// Troubles says in words what was lost.
+// Troubles returns a text for each partition that lost messages.
 func (l *Losses) Troubles() (list []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// What the log lost is counted by partition, and said with the worst reason.
+// Lost messages are counted by partition, and reported with the worst reason.
 func TestLosses(t *testing.T) {
 	var l Losses
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -18,32 +18,34 @@ import (
 	"tamtam/tam/record"
 )
 
-// Options say how a partition joins.
+// Options configure the join of a partition.
 type Options struct {
-	// Window is how long a window is (0: DefaultWindow).
+	// Window is the length of a window; 0 means DefaultWindow.
 	Window time.Duration
-	// Silence is after how long a source from which nothing comes is left out of the watermark (0: DefaultSilence).
+	// Silence is the time without a message after which a source is left out of the watermark; 0 means DefaultSilence.
 	Silence time.Duration
-	// Expect names sources, with or without when they were started (see [event.Name]), without which no window is
-	// closed, until they have been silent for Silence from the beginning on. Others hold the watermark from their
-	// first message on.
+	// Expect names sources, with or without their start times (see [event.Name]). No window is closed before each of
+	// them has sent a message or has been silent for Silence from the beginning on. Other sources hold the watermark
+	// from their first message on.
 	Expect []string
-	// Rows bounds the rows of all windows that are open (0: DefaultRows). What is beyond is left out, and the window's
-	// rows are flagged.
+	// Rows bounds the rows of all open windows; 0 means DefaultRows. Rows beyond are left out, and the window's rows
+	// are flagged.
 	Rows int
-	// Paths are the paths and graphs along which alternate marking is joined: those of who reads it.
+	// Paths holds the paths and graphs along which alternate marking is joined. It must be the file of the reader of
+	// the switches.
 	Paths dial.File
-	// Topology is the network, by which the points of Paths are named (see [dial.File.Named]), and whose switch ids and
-	// wires join records. Wherever partitions of the same log are joined it must be equal. nil: it is not known, and
-	// points have the names that Paths gives them. Without it, or without the id of some switch, no records are joined.
+	// Topology is the network. It gives the points of Paths their names (see [dial.File.Named]), and its switch ids and
+	// wires join records. It must be equal wherever partitions of the same log are joined. nil means that it is
+	// unknown: points then have the names in Paths. Without it, or if a switch has no id, no records are joined.
 	Topology *topology.Topology
-	// Plans are those by which records are read.
+	// Plans are the plans by which records are decoded.
 	Plans []*record.Plan
-	// Journey says which records may follow each other; its Within is DefaultWithin if it is 0.
+	// Journey defines which records may follow each other; if its Within is 0, DefaultWithin applies.
 	Journey journey.Options
 }
 
-// Check returns an error if paths cannot be joined or contradict the topology, or records not be read by the plans.
+// Check returns an error if the paths cannot be joined or contradict the topology, or if the plans cannot be used to
+// decode records.
 func (o Options) Check() error {
 	f, err := o.Paths.Named(o.Topology)
 	if err == nil {
@@ -55,33 +57,33 @@ func (o Options) Check() error {
 	return err
 }
 
-// What holds unless Options say otherwise.
+// Defaults of Options.
 const (
 	DefaultWindow  = 10 * time.Second
 	DefaultSilence = time.Minute
 	DefaultRows    = 1 << 20
 )
 
-// maxSources is how many sources a partition knows at most: their names come from outside.
+// maxSources is the maximum number of sources of a partition. Their names come from outside, so it must be bounded.
 const maxSources = 1 << 12
 
 // A joiner makes rows of the events of one kind.
 type joiner interface {
-	// take adds the events of a batch, of which windows says where each belongs, all or none of them.
+	// take adds all events of a batch or none. windows assigns each event to its window.
 	take(r *event.Reader, w *windows) error
 	// close moves the rows of a window into a batch.
 	close(w window, flags result.Flags, b *result.Batch)
 }
 
-// A wide joiner makes rows of events of one kind that depend on those around them, so that they are of no window.
+// A wide joiner makes rows of events that depend on neighbouring events, so that they belong to no window.
 type wide interface {
-	// take is that of a joiner. It has the message held for as long as its events are needed.
+	// take is as in joiner. It also keeps the message pending for as long as its events are needed.
 	take(r *event.Reader, w *windows) error
-	// last is when the last event so far is due.
+	// last returns the due time of the last event so far.
 	last() int64
-	// says reports whether something may be said that is due between two times.
+	// says reports whether something may have to be reported that is due between two times.
 	says(from, to int64) bool
-	// advance moves rows of what is due by a time, and was not by another one before that, into a batch.
+	// advance moves into a batch the rows that are due by to, and were not due by from.
 	advance(from, to int64, silent bool, w *windows, b *result.Batch)
 }
 
@@ -89,15 +91,15 @@ type wide interface {
 type Partition struct {
 	name    string
 	options Options
-	resumed result.Position // what was in batches when it began
-	last    uint64          // the last message taken
-	cut     uint64          // the last message that is in a batch
-	skipped bool            // those before the next one were lost
+	resumed result.Position // position from which it was resumed
+	last    uint64          // last message consumed
+	cut     uint64          // last message in a batch
+	skipped bool            // the messages before the next one were lost
 	closed  int64
 	started time.Time
 
 	sources map[sourceKey]*source
-	order   []*source // as they came
+	order   []*source // in the order of their first messages
 	pending []pending // messages with events of open windows, in order
 	windows windows
 	joiners [result.Kinds]joiner
@@ -111,16 +113,16 @@ type sourceKey struct {
 }
 
 type source struct {
-	row     result.Source // counts, as of the last message
-	number  uint64        // of its last batch
-	promise int64
-	low     uint64 // number and promise as of the message before Low
-	lowSays int64
-	heard   time.Time // zero: not yet
-	over    bool      // another one was started in its place: see follow
-	after   int64     // up to where the one in whose place it was started told; 0: it is in nobody's place, or has said so
+	row      result.Source // counts, up to the last message
+	number   uint64        // number of its last batch
+	promise  int64
+	low      uint64 // number and promise before message Low
+	lowSays  int64
+	received time.Time // time of its last message; zero if none came
+	over     bool      // a successor was started: see follow
+	after    int64     // time up to which its predecessor reported; 0 if there is none or this source has covered it
 
-	// Of its name, if that says so: what it is of, and when it was started.
+	// of is the name of the source without the start time, begun that time. named reports whether the name has both.
 	of    string
 	begun int64
 	named bool
@@ -130,12 +132,12 @@ type source struct {
 type pending struct {
 	seq     uint64
 	source  *source
-	number  uint64 // of the source, after this message
+	number  uint64 // number of the source's batch, after this message
 	promise int64
-	until   int64 // when the last window of its events ends
+	until   int64 // end of the last window of its events
 }
 
-// New returns the partition that goes on at a position.
+// New returns a partition that resumes at a position.
 func New(name string, o Options, at result.Position, now time.Time) *Partition {
 	o.Window = cmp.Or(o.Window, DefaultWindow)
 	o.Silence = cmp.Or(o.Silence, DefaultSilence)
@@ -150,7 +152,7 @@ func New(name string, o Options, at result.Position, now time.Time) *Partition {
 	p.joiners[result.Drops] = newDrops(&p.windows)
 	p.joiners[result.Sketches] = newSketches()
 	if len(o.Paths.Paths)+len(o.Paths.Graphs) > 0 {
-		f, _ := o.Paths.Named(o.Topology) // see Options.Check
+		f, _ := o.Paths.Named(o.Topology) // reported by Options.Check
 		p.wide[result.Periods] = newPeriods(f)
 	}
 	if j := newJourneys(o); j != nil {
@@ -160,7 +162,7 @@ func New(name string, o Options, at result.Position, now time.Time) *Partition {
 		for kind := result.Stamps; kind < result.Kinds; kind++ {
 			if kind.String() == s.Kind {
 				p.add(sourceKey{s.Name, kind}, &source{row: s, number: s.Number, promise: s.Promise, low: s.Number,
-					lowSays: s.Promise, heard: now})
+					lowSays: s.Promise, received: now})
 			}
 		}
 	}
@@ -177,11 +179,11 @@ func (p *Partition) add(key sourceKey, s *source) *source {
 	return s
 }
 
-// Next is the message that the partition takes next.
+// Next returns the sequence of the message that the partition expects next.
 func (p *Partition) Next() uint64 { return p.last + 1 }
 
-// Take takes a message. One that cannot be read counts against its source, if it says who that is, and is told as an
-// error; the partition goes on behind it.
+// Take consumes a message. An unreadable message returns an error, and counts as bad for its source if that is
+// readable; the partition continues after it.
 func (p *Partition) Take(seq uint64, data []byte, now time.Time) error {
 	if seq <= p.last {
 		return fmt.Errorf("partition %s: message %d comes after message %d: want them in order", p.name, seq, p.last)
@@ -199,7 +201,7 @@ func (p *Partition) Take(seq uint64, data []byte, now time.Time) error {
 		p.beyond(h, again)
 		return fmt.Errorf("partition %s, message %d: %w", p.name, seq, err)
 	}
-	s.heard = now
+	s.received = now
 	if h.Number <= s.number {
 		if !again {
 			s.row.Twice++
@@ -224,9 +226,10 @@ func (p *Partition) Take(seq uint64, data []byte, now time.Time) error {
 	return err
 }
 
-// Skip goes on at a message: those before it are lost. The numbers of the sources tell what that was, and a source of
-// which the last were lost falls silent; but not so of messages that were in batches before a restart, and of a source
-// that nobody knows yet. So all is in doubt from what is closed up to what the sources told, and tell next.
+// Skip continues at a message: the messages before it are lost. Usually batch numbers reveal a loss, and a source whose
+// last messages were lost falls silent. That fails for messages that were in batches before a restart, and for a source
+// that is still unknown. So all events are suspect from the closed time up to the latest event of the sources,
+// including their next batch.
 func (p *Partition) Skip(to uint64) (doubt result.Amend) {
 	p.last = max(p.last, to-1)
 	doubt = result.Amend{From: p.closed, To: p.closed, Flags: result.Gap}
@@ -238,7 +241,7 @@ func (p *Partition) Skip(to uint64) (doubt result.Amend) {
 	return doubt
 }
 
-// follows notes what is in doubt up to the first message behind some that were lost.
+// follows flags the time up to the first message after a loss as a gap.
 func (p *Partition) follows(h *event.Header) {
 	if p.skipped {
 		p.skipped = false
@@ -246,31 +249,31 @@ func (p *Partition) follows(h *event.Header) {
 	}
 }
 
-// Deaf says that no source could be heard until now, since the log was away: none of them is silent for that.
+// Deaf restarts the silence timers: no source could be received until now, since the log was away.
 func (p *Partition) Deaf(now time.Time) {
 	p.started = now
 	for _, s := range p.order {
-		s.heard = now
+		s.received = now
 	}
 }
 
-// Busy says that for some time nobody looked at what sources say: it counts as silence of none.
+// Busy excludes a duration in which no messages were read from the silence of all sources.
 func (p *Partition) Busy(d time.Duration) {
 	p.started = p.started.Add(d)
 	for _, s := range p.order {
-		s.heard = s.heard.Add(d)
+		s.received = s.received.Add(d)
 	}
 }
 
-// account counts a batch that is new, and notes what its number and its promise say.
+// account counts a new batch, and applies its number and its watermark.
 func (p *Partition) account(s *source, h *event.Header, again bool, bad error) {
 	lost := h.Number - s.number - 1
-	if (lost > 0 || bad != nil) && !again { // else it is known from the position
+	if (lost > 0 || bad != nil) && !again { // otherwise it is known from the position
 		from := s.promise
-		if from == event.Ended { // and it says more
+		if from == event.Ended { // but it goes on
 			from = s.row.Told
 		}
-		if from == 0 && h.Missing() { // it promised nothing yet, and knows better
+		if from == 0 && h.Missing() { // no watermark yet: the batch has the start
 			from = h.From
 		}
 		p.windows.gap(from, max(h.High, from), result.Gap)
@@ -322,8 +325,8 @@ func (p *Partition) source(h *event.Header) (*source, error) {
 	return s, nil
 }
 
-// beyond notes what is in doubt by a batch of a source that there is no room for: its events are left out, and it is
-// not known what was lost before it.
+// beyond flags the time of a batch whose source is beyond the limit. Its events are left out, and earlier losses of the
+// source are unknown.
 func (p *Partition) beyond(h *event.Header, again bool) {
 	from := p.closed
 	if h.To > 0 {
@@ -334,7 +337,7 @@ func (p *Partition) beyond(h *event.Header, again bool) {
 	}
 }
 
-// evict forgets a source that says no more, and of which no message is needed; false: there is none.
+// evict removes a source that has ended and of which no message is needed. It returns false if there is none.
 func (p *Partition) evict() bool {
 	needed := map[*source]bool{}
 	for i := range p.pending {
@@ -350,9 +353,9 @@ func (p *Partition) evict() bool {
 	return false
 }
 
-// follow ends the sources in whose place another one was started: they were killed, or stopped, and are not waited for.
-// h is its first batch, by which a live one announces itself: what others would have told until it hears is missing.
-// nil: that is known, but for one that has said nothing yet.
+// follow ends the predecessors of a source: they were killed or stopped, and are not waited for. h is the first batch
+// of the source, by which a live source announces itself. The events between the end of a predecessor and the start of
+// the source are missing. If h is nil that is known already, unless the source has reported nothing yet.
 func (p *Partition) follow(s *source, h *event.Header) {
 	silent := h == nil && s.promise == 0 && s.row.Latest == 0
 	for _, o := range p.order {
@@ -367,41 +370,41 @@ func (p *Partition) follow(s *source, h *event.Header) {
 		if !killed {
 			from = max(o.row.Told, o.row.Latest)
 		}
-		if from == 0 && o.row.Latest == 0 { // it told nothing
+		if from == 0 && o.row.Latest == 0 { // it reported nothing
 			continue
 		}
 		from = cmp.Or(from, p.closed)
 		if silent || h != nil && h.Events == 0 {
 			s.after = max(s.after, from)
 		}
-		if killed && h != nil && !h.Missing() { // else that says so
+		if killed && h != nil && !h.Missing() { // otherwise h contains it
 			p.windows.gap(from, max(from, o.row.Latest, h.To), result.Gap)
 		}
 	}
 }
 
-// before reports whether another one is of the same, and was started later.
+// before reports whether o is a later start of the same source.
 func (s *source) before(o *source) bool {
 	return o.named && s.named && s.begun < o.begun && o.of == s.of && o.row.Kind == s.row.Kind
 }
 
-// whole reports whether it tells whole answers, or none: of each time something is said.
+// whole reports whether the source sends complete answers or none, and something for each time.
 func (s *source) whole() bool {
 	return s.row.Kind == result.Periods.String() || s.row.Kind == result.Sketches.String()
 }
 
-// is reports whether it has a name, with or without when it was started.
+// is reports whether the source has this name, with or without its start time.
 func (s *source) is(name string) bool {
 	return s.row.Name == name || s.named && s.of == name
 }
 
-// ended reports whether nothing is to be waited for: of drops that is also so until there was one, since before that
-// nothing is known of the time by which switches tell of them.
+// ended reports whether the partition need not wait for the source. That includes a source of drops before its first
+// drop: until then, the delay of the switches' reports is unknown.
 func (s *source) ended() bool {
 	return s.over || s.promise == event.Ended || s.promise == 0 && s.row.Kind == result.Drops.String()
 }
 
-// watermark is what all sources that are not silent have promised, and whether one is silent.
+// watermark returns the minimum of the watermarks of all sources that are not silent, and whether one is silent.
 func (p *Partition) watermark(now time.Time) (mark int64, silent bool) {
 	mark = event.Ended
 	heard := 0
@@ -420,14 +423,14 @@ func (p *Partition) watermark(now time.Time) (mark int64, silent bool) {
 		if s.row.Silent = false; s.ended() {
 			continue
 		}
-		if now.Sub(s.heard) >= p.options.Silence {
+		if now.Sub(s.received) >= p.options.Silence {
 			s.row.Silent, silent = true, true
 			continue
 		}
 		heard++
 		mark = min(mark, s.promise)
 	}
-	if heard == 0 { // nobody says more: what there is is closed, and no more
+	if heard == 0 { // all have ended: close what exists, and no more
 		for _, j := range p.wide {
 			if j != nil {
 				latest = max(latest, j.last())
@@ -438,9 +441,9 @@ func (p *Partition) watermark(now time.Time) (mark int64, silent bool) {
 	return mark, silent
 }
 
-// Cut returns a batch of what is closed by now, or nil if there is nothing new to say: no message has come since the
-// last; or no window has closed, few have come, and more come at once (idle is false). A partition whose batch was not
-// kept is of no more use.
+// Cut returns a batch of everything that is closed by now, or nil if there is nothing new. That is so if no message has
+// come since the last batch. It is also so if no window has closed, only a small number of messages came, and more come
+// at once (idle is false). A partition whose batch was not kept must be discarded.
 func (p *Partition) Cut(now time.Time, idle bool) *result.Batch {
 	if p.last <= p.cut {
 		return nil
@@ -483,7 +486,8 @@ func (p *Partition) Cut(now time.Time, idle bool) *result.Batch {
 	return b
 }
 
-// unseen says what is in doubt of the time that is closed now, where no row may say it: all of a window may be missing.
+// unseen returns amendments for uncertain times that are closed now: all rows of a window may be missing, so no row
+// could be flagged.
 func (p *Partition) unseen(closed int64, silent bool) []result.Amend {
 	doubts := p.windows.between(p.closed, closed)
 	if silent && closed > p.closed && !slices.ContainsFunc(p.order, (*source).whole) {
@@ -492,15 +496,16 @@ func (p *Partition) unseen(closed int64, silent bool) []result.Amend {
 	return doubts
 }
 
-// said reports whether something is due by a time that was not before, and is of no window.
+// said reports whether a wide joiner has something that is due by closed and was not due before.
 func (p *Partition) said(closed int64) bool {
 	return slices.ContainsFunc(p.wide[:], func(j wide) bool { return j != nil && j.says(p.closed, closed) })
 }
 
-// cutAfter is after how many messages there is a batch though no window has closed, so that the position moves on.
+// cutAfter is the number of messages after which a batch is cut though no window has closed, so that the position
+// advances.
 const cutAfter = 1 << 12
 
-// release lets go of the messages at the beginning whose windows are all closed.
+// release drops the messages at the beginning whose windows are all closed.
 func (p *Partition) release() {
 	n := 0
 	for n < len(p.pending) && p.pending[n].until <= p.closed {
@@ -511,7 +516,7 @@ func (p *Partition) release() {
 	p.pending = slices.Delete(p.pending, 0, n)
 }
 
-// low is the first message that is needed to make the open windows again.
+// low returns the first message that is needed to rebuild the open windows.
 func (p *Partition) low() uint64 {
 	if len(p.pending) > 0 {
 		return p.pending[0].seq
@@ -519,5 +524,5 @@ func (p *Partition) low() uint64 {
 	return p.last + 1
 }
 
-// Behind is how many messages are held for windows that are open.
+// Behind returns the number of messages that are held for open windows.
 func (p *Partition) Behind() int { return len(p.pending) }

@@ -18,14 +18,13 @@ import (
 
 const second = int64(time.Second)
 
-// A sender is a source of the tests: what it sends, and what that says.
+// A sender is a source of the tests, with the batches that it sends.
 type sender struct {
 	batches [][]byte
-	sent    int      // of them, sent or lost
-	arrived [][]byte // of those, not lost
+	sent    int      // number of batches sent or lost
+	arrived [][]byte // batches sent and not lost
 }
 
-// hopKey is what a row is about.
 type hopKey struct {
 	start      int64
 	flow, path string
@@ -40,7 +39,7 @@ type network struct {
 	packets map[hopKey]int64
 	windows map[int64]bool
 	frames  int
-	left    int64 // when the last frame left its last switch
+	left    int64 // time at which the last frame left its last switch
 }
 
 func newNetwork(t *testing.T, r *rand.Rand, window int64) *network {
@@ -54,7 +53,7 @@ func newNetwork(t *testing.T, r *rand.Rand, window int64) *network {
 		s := &sender{}
 		at := 1000 * second
 		for range 1 + r.IntN(12) {
-			for range r.IntN(20) { // some batches have a promise only
+			for range r.IntN(20) { // some batches contain only a watermark
 				f := randomFrame(r, at+r.Int64N(3*second))
 				n.inOrder(&f, i)
 				w.Stamped(&f)
@@ -69,7 +68,7 @@ func newNetwork(t *testing.T, r *rand.Rand, window int64) *network {
 	return n
 }
 
-// inOrder makes a frame of a flow of its source leave behind all before it: none is captured twice.
+// inOrder moves a frame of a flow of its source after all earlier frames: none is captured twice.
 func (n *network) inOrder(f *event.Frame, source int) {
 	f.Flow.SourcePort += uint16(100 * source)
 	for i := range f.Hops {
@@ -87,7 +86,7 @@ func randomFrame(r *rand.Rand, at int64) event.Frame {
 	f := event.Frame{Time: at, Flow: event.Flow{Form: event.IPv4, Protocol: 17, SourcePort: uint16(r.IntN(5)),
 		DestPort: 80}}
 	hops := 1 + r.IntN(3)
-	for range hops { // no way is the beginning of another one
+	for range hops { // no path is the beginning of another one
 		h := event.Hop{Switch: uint32(r.IntN(2)), In: uint16(hops), Out: uint16(r.IntN(2)), Arrival: at,
 			Departure: at + r.Int64N(5000)}
 		if r.IntN(10) == 0 {
@@ -116,7 +115,7 @@ func (n *network) count(f *event.Frame, window int64) {
 	}
 }
 
-// deliver puts the batches into the log as a network would: in the order of each source, with some once more.
+// deliver appends the batches to the log as a network would: in the order of each source, some of them twice.
 func (n *network) deliver(t *testing.T, r *rand.Rand, log stream.Log, lose float64) (appended, lost int) {
 	for {
 		var ready []*sender
@@ -148,13 +147,13 @@ func (n *network) deliver(t *testing.T, r *rand.Rand, log stream.Log, lose float
 	}
 }
 
-// work joins what is in the log with workers that die at random, before and after they have put or acknowledged what
-// they made, and with two at once.
+// work joins the messages of the log with two concurrent workers. They end at random, before and after they have stored
+// or acknowledged their batches.
 func work(t *testing.T, r *rand.Rand, log stream.Log, o Options, messages int) *result.Memory {
 	return workAs(t, r, log, func() Options { return o }, messages)
 }
 
-// workAs is work by workers that each have other options.
+// workAs works like work, with workers that each have other options.
 func workAs(t *testing.T, r *rand.Rand, log stream.Log, o func() Options, messages int) *result.Memory {
 	store := result.NewMemory(0)
 	now := time.Unix(0, 0)
@@ -180,7 +179,7 @@ func workAs(t *testing.T, r *rand.Rand, log stream.Log, o func() Options, messag
 		}
 		entries, err := log.Read(t.Context(), "stamps-0", p.Next(), 1+r.IntN(5))
 		if err != nil {
-			workers[i] = nil // the other has acknowledged what it would read
+			workers[i] = nil // the other worker has acknowledged the message at that position
 			continue
 		}
 		for _, e := range entries {
@@ -194,14 +193,14 @@ func workAs(t *testing.T, r *rand.Rand, log stream.Log, o func() Options, messag
 	}
 }
 
-// put keeps a batch as a Worker does; false: the worker was overtaken, or died.
+// put keeps a batch as a Worker does. It returns false if the worker was overtaken or ended.
 func put(t *testing.T, r *rand.Rand, log stream.Log, store result.Store, b *result.Batch) bool {
 	if r.IntN(10) == 0 {
 		return false
 	}
 	kept, err := store.Put(t.Context(), b)
 	if err != nil {
-		return false // its messages are in a batch of the other in part
+		return false // some of its messages are in a batch of the other worker
 	}
 	if kept && r.IntN(2) == 0 {
 		if err := log.Acknowledge(t.Context(), "stamps-0", b.Low-1); err != nil {
@@ -211,8 +210,8 @@ func put(t *testing.T, r *rand.Rand, log stream.Log, store result.Store, b *resu
 	return kept
 }
 
-// Whatever the order in which sources are heard, what comes twice and which workers die: the rows add up to what was
-// sent, none is missing and none is doubled, and none is flagged.
+// Whatever the order of the sources, the repeated messages and the workers that end: the rows add up to the frames that
+// were sent. None is missing, doubled or flagged.
 func TestExactlyOnce(t *testing.T) {
 	racetest.Stepped(t)
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 150}, func(t *testing.T, seed uint64) {
@@ -239,7 +238,7 @@ func TestExactlyOnce(t *testing.T) {
 	})
 }
 
-// When batches are lost, or sources are heard that nobody expected, a window that is not flagged is exact all the same.
+// When batches are lost, or sources appear that were not expected, a window without a flag is exact all the same.
 func TestFlagged(t *testing.T) {
 	racetest.Stepped(t)
 	exact := 0
@@ -272,12 +271,12 @@ func TestFlagged(t *testing.T) {
 	}
 }
 
-// Workers whose windows are of another length than those of the worker before double nothing and lose nothing, and what
-// they say of a window without a flag is all of it.
+// Workers whose window length differs from the previous worker's double nothing and lose nothing, and a window without
+// a flag is complete.
 func TestOtherWindows(t *testing.T) {
 	racetest.Stepped(t)
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 150}, func(t *testing.T, seed uint64) {
-		var networks [3]*network // the same one, counted in windows of 1 to 3 seconds
+		var networks [3]*network // the same network, counted in windows of 1 to 3 seconds
 		for i := range networks {
 			networks[i] = newNetwork(t, rand.New(rand.NewPCG(seed, 9)), int64(i+1)*second)
 		}
@@ -309,7 +308,7 @@ func TestOtherWindows(t *testing.T) {
 		if all != networks[0].frames {
 			t.Errorf("%d frames in the rows, want %d", all, networks[0].frames)
 		}
-		doubted := func(w result.Window) bool { // what comes late may be in a window of another length
+		doubted := func(w result.Window) bool { // late events may be in a window of another length
 			return slices.ContainsFunc(slices.Collect(maps.Keys(flagged)), func(f result.Window) bool {
 				return flagged[f] && f.Start < w.Start+w.Length && f.Start+f.Length > w.Start
 			})
@@ -325,8 +324,8 @@ func TestOtherWindows(t *testing.T) {
 	})
 }
 
-// What was lost may be all of a window, and a source that is silent may have had all of one: where no row says so,
-// amendments do.
+// Lost messages may have held a whole window, and so may the messages of a silent source: where no row can be flagged,
+// amendments report it.
 func TestDoubtWithoutRows(t *testing.T) {
 	send := func(w *event.Writer, promise int64, times ...int64) []byte {
 		for _, at := range times {
@@ -369,7 +368,7 @@ func TestDoubtWithoutRows(t *testing.T) {
 	}
 }
 
-// sum adds the rows of a store up, and the flags of each window.
+// sum adds up the rows of a store, and the flags of each window.
 func sum(t *testing.T, store *result.Memory) (map[hopKey]result.Distribution, map[int64]result.Flags) {
 	hops, flags := map[hopKey]result.Distribution{}, map[int64]result.Flags{}
 	var amends []result.Amend

@@ -16,43 +16,43 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// periods joins what switches report of alternate marking along the paths and over the graphs of a file, by the join
-// that `tamtam collect` has.
+// periods joins the reports of switches on alternate marking along the paths and over the graphs of a file, by the join
+// of `tamtam collect`.
 //
-// What is said of a period depends on those around it, so it has no window: a period is due once reports of the next
-// ones must have come. Then the reports of the last periods are joined anew, with and without those that came since,
-// and what differs is said. So whoever goes on after another one needs no more than these reports.
+// The result of a period depends on its neighbours, so it has no window. A period is due once reports of the next
+// periods must have arrived. Then the reports of the last periods are joined again, with and without the reports that
+// came since, and the difference is emitted. So a successor needs only these reports to continue.
 type periods struct {
 	groups map[string]*group
-	names  []string // of groups, in order
+	names  []string // keys of groups, sorted
 	read   []event.Period
-	kept   int // reports, of all groups
+	kept   int // reports in all groups
 }
 
-// A group is joined apart.
+// A group is joined separately.
 type group struct {
 	file     dial.File
-	sessions map[string][]string // of targets
+	sessions map[string][]string // keyed by target
 	clusters map[marks.Segment]string
-	wait     int64 // periods until one is due
+	wait     int64 // number of periods until a period is due
 	reports  []report
-	known    map[dial.Report]bool // reports but for their arrival
-	newest   int64                // when the last report of all is due
+	known    map[dial.Report]bool // reports without their arrival time
+	newest   int64                // due time of the last report of the group
 }
 
 type report struct {
 	dial.Report
 	start, length int64
-	late          bool // it came when others of its time were closed, and nothing was said of it yet
+	late          bool // it came after others of its time were closed, and is not yet reported
 }
 
-// Reports of so many periods are kept: more than the join remembers are of no use. Those of the first few that are kept
-// lack what was before, and are joined for the others only.
+// Bounds of the kept reports, in periods. Older reports are not needed, since the join remembers fewer periods. The
+// first kept reports lack their predecessors, and are only joined to complete the others.
 const (
 	periodsKept    = 34
 	periodsLacking = 4
-	periodsBefore  = 3  // that tell of one
-	periodsEarly   = 16 // that a switch has when it is first read
+	periodsBefore  = 3  // on which the result of a period depends
+	periodsEarly   = 16 // that a switch holds when it is first read
 )
 
 func newPeriods(f dial.File) *periods {
@@ -60,7 +60,7 @@ func newPeriods(f dial.File) *periods {
 	for name, file := range f.Groups() {
 		clusters, err := file.Clusters()
 		if err != nil {
-			continue // see Options.Check
+			continue // reported by Options.Check
 		}
 		p.groups[name] = &group{file: file, sessions: file.Sessions(), clusters: clusters, wait: int64(2 + file.Wait()),
 			known: map[dial.Report]bool{}}
@@ -94,7 +94,7 @@ func (p *periods) take(r *event.Reader, w *windows) error {
 }
 
 func (p *periods) add(g *group, r dial.Report, start int64, w *windows) {
-	unarrived := r // equal for a report that comes again
+	unarrived := r // equal for a report that is delivered again
 	unarrived.Arrived = time.Time{}
 	length := int64(r.Settings.Interval.Duration())
 	late := w.hold(start, start+periodsKept*length+1)
@@ -104,7 +104,7 @@ func (p *periods) add(g *group, r dial.Report, start int64, w *windows) {
 		return
 	}
 	if start < w.closed-periodsKept*length {
-		return // nothing can be said of it any more: that it was late is counted
+		return // too old to be reported; it is only counted as late
 	}
 	if p.kept+w.rows >= w.most {
 		w.gap(start, start, result.Overflow)
@@ -116,7 +116,7 @@ func (p *periods) add(g *group, r dial.Report, start int64, w *windows) {
 	g.newest = max(g.newest, start+g.wait*length+1)
 }
 
-// last is when the last report so far is due.
+// last returns the due time of the last report so far.
 func (p *periods) last() (at int64) {
 	for _, g := range p.groups {
 		at = max(at, g.newest)
@@ -124,7 +124,7 @@ func (p *periods) last() (at int64) {
 	return at
 }
 
-// says reports whether something may be said of periods that are due between two times.
+// says reports whether something may have to be reported for periods that are due between two times.
 func (p *periods) says(from, to int64) bool {
 	for _, g := range p.groups {
 		for i := range g.reports {
@@ -137,7 +137,7 @@ func (p *periods) says(from, to int64) bool {
 	return false
 }
 
-// advance moves the rows of periods that are due by a time, and were not by another one before that, into a batch.
+// advance moves into a batch the rows of periods that are due by to, and were not due by from.
 func (p *periods) advance(from, to int64, silent bool, w *windows, b *result.Batch) {
 	for _, name := range p.names {
 		g := p.groups[name]
@@ -154,11 +154,11 @@ func (p *periods) advance(from, to int64, silent bool, w *windows, b *result.Bat
 			if said && reflect.DeepEqual(old.Loss, x.Loss) || key.start < from-(periodsKept-periodsLacking)*x.Window.Length {
 				continue
 			}
-			x.Flags |= w.doubted(key.start-periodsBefore*x.Window.Length, x.due)
-			if silent && !g.heard(key.start+periodsBefore*x.Window.Length) {
+			x.Flags |= w.gapFlags(key.start-periodsBefore*x.Window.Length, x.due)
+			if silent && !g.received(key.start+periodsBefore*x.Window.Length) {
 				x.Flags |= result.Silent
 			}
-			if late && (said || x.due < from) { // else the switches told of other periods what tells of this one
+			if late && (said || x.due < from) { // otherwise only reports of neighbouring periods came late
 				x.Flags |= result.Late
 			}
 			b.Losses = append(b.Losses, x.Loss)
@@ -167,8 +167,9 @@ func (p *periods) advance(from, to int64, silent bool, w *windows, b *result.Bat
 	}
 }
 
-// heard reports whether all sessions have told of a time or a later one: then it does not matter who is silent.
-func (g *group) heard(at int64) bool {
+// received reports whether all sessions have reported a period at this time or later. Then silent sources do not
+// matter.
+func (g *group) received(at int64) bool {
 	last := map[[2]string]bool{}
 	for i := range g.reports {
 		if r := &g.reports[i]; r.start >= at {
@@ -185,7 +186,7 @@ func (g *group) heard(at int64) bool {
 	return true
 }
 
-// forget lets go of reports that are of no more use, and notes that of the others all is said.
+// forget drops reports that are no longer needed, and clears late for the others.
 func (p *periods) forget(g *group, to int64) {
 	n := len(g.reports)
 	g.reports = slices.DeleteFunc(g.reports, func(r report) bool {
@@ -204,7 +205,7 @@ func (p *periods) forget(g *group, to int64) {
 	}
 }
 
-// A lossKey is what a row is about: rows with the same key are of the same period, and the last one holds.
+// A lossKey is the key of a row: rows with the same key are of the same period, and the last one counts.
 type lossKey struct {
 	start          int64
 	flow, from, to string
@@ -221,10 +222,10 @@ type dueLoss struct {
 	due int64
 }
 
-// rows joins some of the reports, and returns what is due by a time.
+// rows joins the reports that the function take selects, and returns the rows that are due by a time.
 func (g *group) rows(by int64, take func(*report) bool) map[lossKey]dueLoss {
 	var some []dial.Report
-	var early []int64 // starts of periods that were reported before anybody listened
+	var early []int64 // starts of periods that were reported before the collector listened
 	lengths := map[int64]int64{}
 	for i := range g.reports {
 		r := &g.reports[i]
@@ -237,7 +238,7 @@ func (g *group) rows(by int64, take func(*report) bool) map[lossKey]dueLoss {
 			early = append(early, r.start)
 		}
 	}
-	results, _ := g.file.Replay(some) // the file was checked, and so were the reports
+	results, _ := g.file.Replay(some) // file and reports were checked
 	rows := map[lossKey]dueLoss{}
 	for i := range results {
 		l := lossOf(&results[i], g.clusters)
@@ -255,7 +256,8 @@ func (g *group) rows(by int64, take func(*report) bool) map[lossKey]dueLoss {
 	return rows
 }
 
-// lengthOf is the length of a period: as that of one that was reported, or what its number says.
+// lengthOf returns the length of a period in nanoseconds: that of a reported period with this start, or else the one
+// that its number implies.
 func lengthOf(start int64, number uint64, lengths map[int64]int64) int64 {
 	length := lengths[start]
 	for n := altmark.MinInterval; length == 0 && n <= altmark.MaxInterval; n++ {
@@ -266,7 +268,6 @@ func lengthOf(start int64, number uint64, lengths map[int64]int64) int64 {
 	return max(length, 1)
 }
 
-// lossOf is what the join says as a row.
 func lossOf(r *marks.Result, clusters map[marks.Segment]string) result.Loss {
 	l := result.Loss{Flow: r.Path, Cluster: clusters[r.Segment()], From: r.From,
 		To: r.To, Period: r.Period, Status: r.Status.String(), Detail: strings.Join(r.Reasons, "; "),
@@ -285,7 +286,7 @@ func lossOf(r *marks.Result, clusters map[marks.Segment]string) result.Loss {
 	return l
 }
 
-// meanOf is the mean delay as `tamtam collect` prints it.
+// meanOf returns the mean delay as `tamtam collect` prints it.
 func meanOf(m *marks.Mean) result.MeanDelay {
 	if !m.Valid {
 		return result.MeanDelay{Unknown: m.Unknown}

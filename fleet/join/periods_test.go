@@ -39,15 +39,15 @@ paths:
   - {switch: l2, target: "l2:1", session: s}
 `
 
-// A marking is a network whose switches report periods, and what a single collector says of them.
+// A marking is a network whose switches report periods, with the results of a single collector.
 type marking struct {
 	network
 	file  dial.File
 	truth map[lossKey]result.Loss
 	means int // results with a mean delay
-	// recolour has something in front of l2 set all marks to 0.
+	// recolour means that a device in front of l2 sets all marks to 0.
 	recolour bool
-	tell     func(marks.Result)
+	send     func(marks.Result)
 }
 
 func newMarking(t testing.TB, r *rand.Rand, periods int) *marking {
@@ -76,14 +76,14 @@ func marked(t testing.TB, r *rand.Rand, m *marking, periods int) *marking {
 	return m
 }
 
-// report has the switches report, and returns what they did in the order of periods.
+// report generates the reports of the switches, and returns them in the order of periods.
 func (m *marking) report(t testing.TB, r *rand.Rand, settings map[string]altmark.Session,
 	periods int) (all []dial.Report) {
 	t.Helper()
 	of := map[string][]dial.Report{}
 	length := settings["l1"].Interval.Duration()
 	first := settings["l1"].Interval.Period(altmark.Time{Seconds: 1000})
-	early := r.IntN(6) // periods that were reported before anybody listened
+	early := r.IntN(6) // periods that were reported before the collector listened
 	for k := first; k < first+uint64(periods); k++ {
 		for name, p := range periodsOf(r, settings["l1"].Interval, k) {
 			if m.recolour && name == "l2" {
@@ -96,10 +96,10 @@ func (m *marking) report(t testing.TB, r *rand.Rand, settings map[string]altmark
 			if k >= first+uint64(early) {
 				one.Arrived = p.ReadAt.Std().Add(time.Duration(r.Int64N(int64(length / 4))))
 			}
-			if k == first || r.IntN(30) > 0 { // who never reports has no settings here: see TestPeriodsSilent
+			if k == first || r.IntN(30) > 0 { // for switches that never report see TestPeriodsSilent
 				of[name] = append(of[name], one)
 			}
-			if k > first+uint64(early) && r.IntN(40) == 0 { // it learns of more
+			if k > first+uint64(early) && r.IntN(40) == 0 { // the switch counts more frames
 				one.Period.Flags |= altmark.LateFrames
 				of[name] = append(of[name], one)
 			}
@@ -122,10 +122,10 @@ func (m *marking) report(t testing.TB, r *rand.Rand, settings map[string]altmark
 	return all
 }
 
-// periodsOf is what four switches have of a period, of which packets are lost and pulses are captured.
+// periodsOf returns the counts of four switches for a period in which packets are lost and pulses are captured.
 func periodsOf(r *rand.Rand, n altmark.Interval, k uint64) map[string]altmark.Period {
 	sent, through := uint64(100+r.IntN(100)), uint64(r.IntN(60))
-	lost := func(p uint64) uint64 { // or one comes twice
+	lost := func(p uint64) uint64 { // or one is duplicated
 		if r.IntN(40) == 0 {
 			return p + 1
 		}
@@ -149,7 +149,7 @@ func periodsOf(r *rand.Rand, n altmark.Interval, k uint64) map[string]altmark.Pe
 	return out
 }
 
-// measured has most networks measure the mean delay, some but for a switch.
+// measured makes most networks measure the mean delay, some except for one switch.
 func measured(r *rand.Rand, settings map[string]altmark.Session) {
 	all, but := r.IntN(4) > 0, []string{"", "", "l1", "s1", "l2"}[r.IntN(5)]
 	for name, s := range settings {
@@ -158,7 +158,7 @@ func measured(r *rand.Rand, settings map[string]altmark.Session) {
 	}
 }
 
-// arrivals are those of a period: now and then not of all packets, or too late to be.
+// arrivals returns the arrivals of a period: now and then of not all packets, or too late to be possible.
 func arrivals(r *rand.Rand, name string, p altmark.Period, length time.Duration) altmark.Arrivals {
 	a := altmark.Arrivals{Summed: true, Packets: p.Packets}
 	if r.IntN(30) == 0 {
@@ -173,7 +173,7 @@ func arrivals(r *rand.Rand, name string, p altmark.Period, length time.Duration)
 	return a
 }
 
-// sender sends reports in batches. It promises that what it learns of late is of the last periods.
+// sender sends reports in batches. Its watermark allows for late reports of the last periods.
 func (m *marking) sender(t testing.TB, r *rand.Rand, name string, reports []dial.Report) *sender {
 	t.Helper()
 	w, err := event.NewWriter(result.Periods, name)
@@ -200,7 +200,7 @@ func (m *marking) sender(t testing.TB, r *rand.Rand, name string, reports []dial
 	return s
 }
 
-// single is what one collector says that hears all switches, by other means than dial.File.Replay.
+// single computes the results of one collector that receives everything, by other means than dial.File.Replay.
 func (m *marking) single(t testing.TB, settings map[string]altmark.Session, all []dial.Report) {
 	t.Helper()
 	point := func(name string) marks.Point {
@@ -224,8 +224,8 @@ func (m *marking) single(t testing.TB, settings map[string]altmark.Session, all 
 		for _, x := range results {
 			l := lossOf(&x, cluster)
 			m.printed(t, &x, l)
-			if m.tell != nil {
-				m.tell(x)
+			if m.send != nil {
+				m.send(x)
 			}
 			l.Window.Length = int64(settings["l1"].Interval.Duration())
 			m.truth[lossKey{l.Window.Start, l.Flow, l.From, l.To, l.Period}] = l
@@ -242,7 +242,7 @@ func (m *marking) single(t testing.TB, settings map[string]altmark.Session, all 
 	keep(east.Flush())
 }
 
-// printed holds the mean delay of a row to what `tamtam collect` prints of the same result.
+// printed checks the mean delay of a row against the output of `tamtam collect` for the same result.
 func (m *marking) printed(t testing.TB, x *marks.Result, l result.Loss) {
 	t.Helper()
 	var want struct {
@@ -270,7 +270,8 @@ func (m *marking) printed(t testing.TB, x *marks.Result, l result.Loss) {
 	}
 }
 
-// losses are the rows of a store, the last of each period, with what was said of them later.
+// losses returns the last row of each period in a store, with later amendments applied, and the number of rows per
+// period.
 func losses(t *testing.T, store *result.Memory) (rows map[lossKey]result.Loss, times map[lossKey]int) {
 	t.Helper()
 	rows, times = map[lossKey]result.Loss{}, map[lossKey]int{}
@@ -298,8 +299,8 @@ func losses(t *testing.T, store *result.Memory) (rows map[lossKey]result.Loss, t
 	return rows, times
 }
 
-// Whatever the order in which switches are heard, what comes twice and which workers die: what is said of each period
-// is what a single collector says that has heard all, and is said without a flag.
+// Whatever the order of the switches, the repeated messages and the workers that end: the row of each period equals
+// that of a single collector that received everything, without a flag.
 func TestPeriodsOnce(t *testing.T) {
 	racetest.Stepped(t)
 	known, means := 0, 0
@@ -328,8 +329,8 @@ func TestPeriodsOnce(t *testing.T) {
 	}
 }
 
-// Something in front of the last switch sets all marks to 0. No row to that switch has a loss, on the path or of the
-// graph: those of even periods have an excess, and those of odd ones lack what is in excess there.
+// A device in front of the last switch sets all marks to 0. No row to that switch has a loss, on the path or of the
+// graph: even periods have an excess, and odd ones lack the packets in excess there.
 func TestPeriodsRecoloured(t *testing.T) {
 	racetest.Stepped(t)
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 6}, func(t *testing.T, seed uint64) {
@@ -354,7 +355,7 @@ func TestPeriodsRecoloured(t *testing.T) {
 	})
 }
 
-// When batches are lost, or switches are heard that nobody expected, what is not flagged is right all the same.
+// When batches are lost, or switches appear that were not expected, a row without a flag is right all the same.
 func TestPeriodsFlagged(t *testing.T) {
 	racetest.Stepped(t)
 	exact := 0
@@ -382,14 +383,14 @@ func TestPeriodsFlagged(t *testing.T) {
 	}
 }
 
-// Of a switch that has never told of a period the settings are not known, which the rows say: the switches tell them
-// with their reports only.
+// The settings of a switch that has never reported a period are unknown, and the rows contain that: switches send their
+// settings only with their reports.
 func TestPeriodsSilent(t *testing.T) {
 	racetest.Stepped(t)
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 3}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 13))
 		m := newMarking(t, r, 8)
-		m.names, m.senders = m.names[1:], m.senders[1:] // without l1 as l2, s1, s2 are left
+		m.names, m.senders = m.names[1:], m.senders[1:] // without l1; l2, s1, s2 are left
 		o := Options{Window: time.Second, Silence: time.Hour, Expect: m.names, Paths: m.file}
 		log := stream.NewMemory(0)
 		messages, _ := m.deliver(t, r, log, 0)
@@ -405,8 +406,8 @@ func TestPeriodsSilent(t *testing.T) {
 	})
 }
 
-// A report that comes when its period was told makes a row that takes the place of the one before; a report of a
-// session that is not of the paths is an error.
+// A report that arrives after its period was reported makes a row that replaces the earlier one. A report of a session
+// that is not in the paths is an error.
 func TestPeriodsLate(t *testing.T) {
 	racetest.Stepped(t)
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 10}, periodsLate)
@@ -418,7 +419,7 @@ func periodsLate(t *testing.T, seed uint64) {
 	p := New("altmark-0", Options{Window: time.Second, Paths: m.file}, result.Position{}, now)
 	seq := uint64(0)
 	var rows []result.Loss
-	for _, of := range []int{0, 2, 3, 1} { // the last one is a switch that nobody expected
+	for _, of := range []int{0, 2, 3, 1} { // the last one is a switch that was not expected
 		for _, b := range m.senders[of].batches {
 			seq++
 			if err := p.Take(seq, b, now); err != nil {
@@ -467,11 +468,11 @@ func (k lossKey) String() string {
 	return fmt.Sprintf("%s %s>%s period %d at %d", k.flow, k.from, k.to, k.period, k.start)
 }
 
-// BenchmarkPeriods joins what four switches report of 90 periods, over a graph and along a path, and cuts a batch
-// behind each period.
+// BenchmarkPeriods joins the reports of four switches for 90 periods, over a graph and along a path, and cuts a batch
+// after each period.
 func BenchmarkPeriods(b *testing.B) {
 	m := newMarking(b, rand.New(rand.NewPCG(1, 14)), 90)
-	var times [][][]byte // messages that have the same place in what their senders say
+	var times [][][]byte // messages by their index within their sender
 	for _, s := range m.senders {
 		for i, message := range s.batches {
 			if i == len(times) {
@@ -502,7 +503,7 @@ func BenchmarkPeriods(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/90, "ns/period")
 }
 
-// Rows have the names that the topology has for the targets of points; one that contradicts them is refused.
+// Rows have the topology's names for the targets of points; a point name that contradicts them is refused.
 func TestPeriodsNamed(t *testing.T) {
 	file, err := dial.ReadFile(strings.NewReader(markedFile))
 	if err != nil {

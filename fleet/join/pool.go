@@ -12,29 +12,31 @@ import (
 	"tamtam/fleet/stream"
 )
 
-// A Pool joins partitions that are shared out among workers, in any number of processes: each partition is joined by
-// one. When that one dies, another takes it.
+// A Pool joins partitions that are shared out among workers, in any number of processes. Each partition is joined by
+// one worker; when that ends, another takes over.
 //
-// The topic of the work has a message for each partition: the n-th message is the n-th partition, and is never done.
-// Whoever starts sees to it that all are there; what is beyond is done by whoever takes it. If the log cannot read one
-// any more, it is given to nobody: then the work has another topic, and who has a partition by the one before goes on.
+// The topic of the work has one message for each partition: the n-th message is the n-th partition, and is never done.
+// Each pool first makes sure that all these messages exist; a message beyond them is done by the first worker that
+// takes it. If the log cannot read one of them any more, that partition would never be given out. Then the work moves
+// to another topic, and workers that hold a partition by the old topic continue.
 type Pool struct {
-	Worker     Worker // how a partition is joined
+	Worker     Worker // configuration of each partition's worker
 	Work       stream.Log
-	Partitions []string // the same ones in the same order everywhere, for as long as the log lasts
-	Most       int      // how many are joined here at once (0: all)
-	// Hold is how often a worker says that it still holds a partition (0: DefaultHold): well within the log's hold time.
+	Partitions []string // the same in the same order everywhere, for as long as the log lasts
+	Most       int      // maximum number joined here at once; 0 means all
+	// Hold is the interval at which a worker extends its hold on a partition, well within the log's hold time; 0 means
+	// DefaultHold.
 	Hold time.Duration
 
 	mu   sync.Mutex
 	held map[string]bool
 }
 
-// DefaultHold is how often a worker says that it holds a partition.
+// DefaultHold is the default interval at which a worker extends its hold on a partition.
 const DefaultHold = 10 * time.Second
 
-// Run joins what it is given until ctx ends: then it gives all back, and returns nil. It ends with an error if the log
-// or the store fail.
+// Run joins the partitions that it is given until ctx ends: then it gives all back, and returns nil. It ends with an
+// error if the log or the store fail.
 func (p *Pool) Run(ctx context.Context) error {
 	if len(p.Partitions) == 0 || p.Most < 0 || p.Hold < 0 {
 		return fmt.Errorf("a pool of %d partitions, %d at once, held every %v: want partitions, and nothing negative",
@@ -69,8 +71,8 @@ func (p *Pool) Run(ctx context.Context) error {
 	}
 }
 
-// Reach sees to it that the log goes on behind what is joined, in all partitions: before anything is appended. What is
-// not known of a store or a log that is away the workers see to.
+// Reach makes sure that the log continues after the joined messages in all partitions; call it before anything is
+// appended. If a store or log is away, the workers check that later.
 func (p *Pool) Reach(ctx context.Context) error {
 	for _, name := range p.Partitions {
 		at, err := p.Worker.Store.Last(ctx, name)
@@ -84,7 +86,7 @@ func (p *Pool) Reach(ctx context.Context) error {
 	return nil
 }
 
-// ended is nil if ctx was ended from outside.
+// ended returns nil if ctx was ended from outside, otherwise err.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(context.Cause(ctx), context.Canceled) {
 		return nil
@@ -92,13 +94,13 @@ func ended(ctx context.Context, err error) error {
 	return err
 }
 
-// mostTopics is how many topics the work has had, at most.
+// mostTopics is the maximum number of topics that the work has had.
 const mostTopics = 16
 
-// lookAtWork is how often one who waits for a partition looks whether one can be given to nobody.
+// lookAtWork is the interval at which a waiting worker checks whether a partition can no longer be given out.
 const lookAtWork = time.Minute
 
-// topic is that of the work, with all its messages.
+// topic returns the topic of the work, and makes sure that it has all its messages.
 func (p *Pool) topic(ctx context.Context) (string, error) {
 	log, looks := p.Work.(interface {
 		Whole(ctx context.Context, topic string, last uint64) (bool, error)
@@ -122,7 +124,6 @@ func (p *Pool) topic(ctx context.Context) (string, error) {
 	}
 }
 
-// take waits for a partition.
 func (p *Pool) take(ctx context.Context, topic *string) (stream.Work, error) {
 	for {
 		wait, cancel := context.WithTimeout(ctx, lookAtWork)
@@ -138,7 +139,7 @@ func (p *Pool) take(ctx context.Context, topic *string) (stream.Work, error) {
 	}
 }
 
-// post sees to it that there is a message for each partition.
+// post makes sure that there is a message for each partition.
 func (p *Pool) post(ctx context.Context, topic string) error {
 	for {
 		seq, err := p.Work.Append(ctx, topic, "", []byte("a partition"))
@@ -148,7 +149,7 @@ func (p *Pool) post(ctx context.Context, topic string) error {
 	}
 }
 
-// work joins the partition of a message for as long as that is held.
+// work joins the partition of a message for as long as the message is held.
 func (p *Pool) work(ctx context.Context, w stream.Work) error {
 	n := w.Entry().Seq
 	if n > uint64(len(p.Partitions)) {
@@ -167,7 +168,7 @@ func (p *Pool) work(ctx context.Context, w stream.Work) error {
 	stop()
 	holding.Wait()
 	p.note(name, false)
-	// Who comes next need not wait until the hold time is over.
+	// The next worker need not wait until the hold time is over.
 	giveBack, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	if backErr := w.Return(giveBack); backErr != nil && !errors.Is(backErr, stream.ErrLost) {
@@ -177,7 +178,7 @@ func (p *Pool) work(ctx context.Context, w stream.Work) error {
 	return err
 }
 
-// hold says that a partition is held, until that is no longer so.
+// hold extends the hold on a partition until that fails or ctx ends.
 func (p *Pool) hold(ctx context.Context, w stream.Work, name string) {
 	tick := time.NewTicker(cmp.Or(p.Hold, DefaultHold))
 	defer tick.Stop()
@@ -209,7 +210,7 @@ func (p *Pool) note(name string, held bool) {
 	}
 }
 
-// Held says whether a partition is joined here now.
+// Held reports whether a partition is joined here now.
 func (p *Pool) Held(name string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"tamtam/fleet/stream"
 )
 
-// heldBy counts by whom each partition is held.
+// heldBy counts the partitions that are held, and reports whether one is held twice.
 func heldBy(pools []*Pool, names []string) (total int, twice bool) {
 	for _, name := range names {
 		n := 0
@@ -27,7 +27,7 @@ func heldBy(pools []*Pool, names []string) (total int, twice bool) {
 	return total, twice
 }
 
-// Three pools hold five partitions, each once; when pools end those that are left hold what they have places for.
+// Three pools hold five partitions, each once. When pools end, the others hold as many as they have places for.
 func TestPool(t *testing.T) {
 	names := []string{"p-0", "p-1", "p-2", "p-3", "p-4"}
 	log, store := stream.NewMemory(0), result.NewMemory(0)
@@ -72,7 +72,6 @@ func TestPool(t *testing.T) {
 	wait("no pool", 0)
 }
 
-// badStore fails.
 type badStore struct{ result.Store }
 
 var errBad = errors.New("the disk is gone")
@@ -81,7 +80,7 @@ func (badStore) Last(context.Context, string) (result.Position, error) {
 	return result.Position{}, errBad
 }
 
-// A pool ends when the store fails, and says why.
+// A pool ends when the store fails, and returns the cause.
 func TestPoolFails(t *testing.T) {
 	log := stream.NewMemory(0)
 	p := &Pool{Worker: Worker{Log: log, Store: badStore{}}, Work: log, Partitions: []string{"p-0"}}

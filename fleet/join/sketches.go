@@ -8,7 +8,7 @@ import (
 	"tamtam/fleet/event"
 )
 
-// sketches passes answers of sketch tasks on: each is a row, in the batch of its window.
+// sketches forwards answers of sketch tasks: each is a row in the batch of its window.
 type sketches struct {
 	open map[window][]result.Sketch
 	read []event.Sketch
@@ -37,7 +37,6 @@ func (s *sketches) take(r *event.Reader, w *windows) error {
 	return nil
 }
 
-// sketchOf is an answer as a row.
 func sketchOf(time int64, s *event.Sketch) result.Sketch {
 	row := result.Sketch{Time: time, Switch: s.Switch, Task: s.Task, Key: s.Key, Estimate: s.Estimate, Flags: s.Flags}
 	if row.Bounded = s.Low != nil || s.High != nil; row.Bounded {
@@ -52,11 +51,11 @@ func sketchOf(time int64, s *event.Sketch) result.Sketch {
 	return row
 }
 
-// leftOut is what answers say if there was no room for others of their window.
+// leftOut is the flag of answers if others of their window were left out for lack of capacity.
 const leftOut = "other answers were left out for room"
 
-// close moves the rows of a window. An answer is whole by itself, whatever else is missing: so it takes none of the
-// flags of the window but that there was no room for others, which nothing else tells.
+// close moves the rows of a window. An answer is complete by itself, whatever else is missing. So it has only one of
+// the window's flags: others were left out for lack of capacity, which is reported nowhere else.
 func (s *sketches) close(w window, flags result.Flags, b *result.Batch) {
 	rows := s.open[w]
 	delete(s.open, w)

@@ -15,7 +15,7 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// answering is a network whose switches answer sketch tasks, and the rows that are to come of it, by their keys.
+// answering returns a network whose switches answer sketch tasks, and the expected rows by their keys.
 func answering(t *testing.T, r *rand.Rand) (*network, map[string]result.Sketch) {
 	n, want := &network{}, map[string]result.Sketch{}
 	for i := range 1 + r.IntN(3) {
@@ -47,7 +47,7 @@ func answering(t *testing.T, r *rand.Rand) (*network, map[string]result.Sketch) 
 	return n, want
 }
 
-// Whichever workers die and what comes twice: each answer is a row once, as it was given.
+// Whichever workers end and whatever is delivered twice: each answer is a row once, unchanged.
 func TestSketchesOnce(t *testing.T) {
 	racetest.Stepped(t)
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 60}, func(t *testing.T, seed uint64) {
@@ -72,7 +72,7 @@ func TestSketchesOnce(t *testing.T) {
 	})
 }
 
-// What there is no room for is told beside what there was.
+// Answers beyond the capacity are reported by a flag on the others.
 func TestSketchesOverflow(t *testing.T) {
 	now := time.Unix(0, 0)
 	p := New("sketch-0", Options{Rows: 1}, result.Position{}, now)

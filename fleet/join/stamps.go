@@ -11,17 +11,17 @@ import (
 	"tamtam/fleet/event"
 )
 
-// stamps joins tail-stamps: for each flow, way and window what each hop and each link on it took.
+// stamps joins tail-stamps: the times in each hop and on each link, by flow, path and window.
 type stamps struct {
 	windows *windows
 	paths   map[string]uint32
 	ways    []way
-	places  int // of all ways
+	places  int // on all paths
 	open    map[window]*stampWindow
 	key     []byte
 }
 
-// A way is the switches and ports that frames passed.
+// A way is the path of frames: the switches and ports that they passed.
 type way struct {
 	hops []place
 	text string
@@ -38,19 +38,19 @@ type stampKey struct {
 }
 
 type stampWindow struct {
-	rows   map[stampKey]uint32 // the first hop
+	rows   map[stampKey]uint32 // index of the first hop
 	keys   []stampKey
-	first  []uint32 // of each key
+	first  []uint32 // index of the first hop of each key
 	hops   []hopCount
-	chunks []chunk // chunks[0] is none
+	chunks []chunk // chunks[0] is unused
 }
 
 type hopCount struct {
 	packets, unknown uint32
 	unsynchronised   bool
 	searched         bool  // a record was found by search
-	twice            bool  // of a row's first hop: see sawTwice
-	left             int64 // of a row's first hop: when the last of its frames left the last hop
+	twice            bool  // in a row's first hop: see sawTwice
+	left             int64 // in a row's first hop: time at which the last of its frames left the last hop
 	resident, link   spread
 }
 
@@ -60,14 +60,14 @@ type spread struct {
 	count, chunk  uint32
 }
 
-// A chunk has counts of some buckets. Latencies of one flow at one hop fall into few.
+// A chunk has counts of some buckets. Latencies of one flow at one hop fall into a small number of them.
 type chunk struct {
 	n      [4]uint32
 	next   uint32
 	bucket [4]uint8
 }
 
-// What bounds the ways that are told apart, and the places on all of them.
+// Bounds of the distinct paths, and of the places on all of them.
 const (
 	maxWays   = 1 << 18
 	maxPlaces = 8 * maxWays
@@ -129,10 +129,11 @@ func (s *stamps) frame(f *event.Frame, w *windows) {
 	}
 }
 
-// straddles is how much later than another one a copy of a frame may be captured that falls into the next window.
+// straddles is the maximum capture delay of a second copy that falls into the next window.
 const straddles = int64(time.Second)
 
-// lastLeft is when the last frame of a flow and way left in a window; 0: there is none, or the window is not open.
+// lastLeft returns the time at which the last frame of a flow and path left in a window. It returns 0 if there is none,
+// or if the window is not open.
 func (s *stamps) lastLeft(key stampKey, in window) int64 {
 	if sw := s.open[in]; sw != nil {
 		if at, ok := sw.rows[key]; ok {
@@ -142,7 +143,7 @@ func (s *stamps) lastLeft(key stampKey, in window) int64 {
 	return 0
 }
 
-// leftAt is when a frame left its last hop, or else arrived there; 0: that is not known.
+// leftAt returns the time at which a frame left its last hop, or else arrived there. It returns 0 if both are unknown.
 func leftAt(last *event.Hop) int64 {
 	switch {
 	case last.Flags&event.NoDeparture == 0:
@@ -153,9 +154,10 @@ func leftAt(last *event.Hop) int64 {
 	return 0
 }
 
-// sawTwice notes whether a frame may be one that was counted already. Those of one flow and way leave the last switch
-// on one link, one after the other, and come in that order from whoever captures there: one that left no later than
-// another one before it came twice, or from elsewhere. To know which takes the times of all frames, and more time.
+// sawTwice notes whether a frame may have been counted already. Frames of one flow and path leave the last switch on
+// one link, one after the other, and each capturing source reports them in that order. So a frame that left no later
+// than an earlier one was captured twice, or elsewhere. A definite answer would require the times of all frames, and
+// more CPU time.
 func (c *hopCount) sawTwice(left int64) {
 	if left > c.left {
 		c.left = left
@@ -164,8 +166,7 @@ func (c *hopCount) sawTwice(left int64) {
 	}
 }
 
-// onTheWay notes of rows that frames of the same flow were captured on their way, too: then there is a row of each part
-// of the way.
+// onTheWay flags rows whose frames were captured on the way, too: then there is also a row for that part of the path.
 func (s *stamps) onTheWay(sw *stampWindow) {
 	parts := map[uint32][]uint32{}
 	for i, key := range sw.keys {
@@ -182,7 +183,7 @@ func (s *stamps) onTheWay(sw *stampWindow) {
 	}
 }
 
-// parts are the ways that are the beginning of another.
+// parts returns the known paths that are the beginning of a path.
 func (s *stamps) parts(way uint32) (list []uint32) {
 	s.key = s.key[:0]
 	hops := s.ways[way].hops
@@ -195,12 +196,12 @@ func (s *stamps) parts(way uint32) (list []uint32) {
 	return list
 }
 
-// appendPlace adds a place to the key of a way.
+// appendPlace appends a place to the key of a path.
 func appendPlace(key []byte, at place) []byte {
 	return binary.BigEndian.AppendUint64(key, uint64(at.id)<<32|uint64(at.in)<<16|uint64(at.out))
 }
 
-// count adds the stamps of a frame to its hops; false if a count is full.
+// count adds the stamps of a frame to its hops. It returns false if a count is full.
 func (sw *stampWindow) count(at uint32, hops []event.Hop) bool {
 	ok := true
 	for i := range hops {
@@ -229,10 +230,10 @@ func (sw *stampWindow) count(at uint32, hops []event.Hop) bool {
 	return ok
 }
 
-// longest is what is taken for a latency at most, some 18 minutes: what is beyond is a clock that is wrong.
+// longest is the maximum latency in nanoseconds, some 18 minutes: larger values come from a wrong clock.
 const longest = 1 << 40
 
-// way returns the number of the way that frames passed; false: there are too many.
+// way returns the number of the path of these hops, false if there are too many.
 func (s *stamps) way(hops []event.Hop) (uint32, bool) {
 	s.key = s.key[:0]
 	for i := range hops {
@@ -248,7 +249,7 @@ func (s *stamps) way(hops []event.Hop) (uint32, bool) {
 	return s.keep(newWay(hops)), true
 }
 
-// keep takes a way, whose key is at hand, among those that are told apart.
+// keep adds a path, whose key is in s.key, to the distinct ones.
 func (s *stamps) keep(w way) uint32 {
 	id := uint32(len(s.ways))
 	s.paths[string(s.key)] = id
@@ -272,7 +273,7 @@ func newWay(hops []event.Hop) way {
 	return w
 }
 
-// add adds a latency; false if the sum would not fit.
+// add adds a latency. It returns false if the sum would overflow.
 func (sw *stampWindow) add(d *spread, v int64) bool {
 	if d.sum > math.MaxInt64-longest || d.sum < -(math.MaxInt64-longest) {
 		return false
@@ -333,7 +334,7 @@ func (s *stamps) close(w window, flags result.Flags, b *result.Batch) {
 	s.forget()
 }
 
-// forget lets go of the ways that no window has, when many are known.
+// forget drops the paths that no window uses, when many are known.
 func (s *stamps) forget() {
 	if len(s.ways) <= maxWays/2 && s.places <= maxPlaces/2 {
 		return
@@ -356,7 +357,7 @@ func (s *stamps) forget() {
 	}
 }
 
-// again keeps a way that was known before.
+// again keeps a path that was known before.
 func (s *stamps) again(w way) uint32 {
 	s.key = s.key[:0]
 	for _, at := range w.hops {

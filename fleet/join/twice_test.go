@@ -13,20 +13,19 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// A tapped frame is one capture of a frame.
 type tapped struct {
 	event.Frame
-	id int // of the frame
+	id int // the frame
 }
 
-// A rowKey is what the first row of a flow and way in a window is about.
+// A rowKey is the key of the first row of a flow and path in a window.
 type rowKey struct {
 	start      int64
 	flow, path string
 }
 
-// tappedFrames are frames of flows, each captured in one place, or in two: on the same link, or in one farther on.
-// What is captured comes in order from each source.
+// tappedFrames returns frames of flows, each captured in one place or in two: on the same link, or on a later one. The
+// captures of each source are in order.
 func tappedFrames(r *rand.Rand) (sources [2][]tapped, twice map[string]bool) {
 	twice = map[string]bool{}
 	at := 1000 * second
@@ -43,7 +42,7 @@ func tappedFrames(r *rand.Rand) (sources [2][]tapped, twice map[string]bool) {
 		sources[first] = append(sources[first], tapped{f, id})
 		if n < doubled {
 			twice[f.Flow.String()] = true
-			if f.Time += later; n == 2 { // farther on
+			if f.Time += later; n == 2 { // on a later link
 				f.Hops = append(slices.Clone(f.Hops), event.Hop{Switch: 3, In: 1, Out: 2, Arrival: at + 300, Departure: at + 350})
 			}
 			sources[1-first] = append(sources[1-first], tapped{f, id})
@@ -52,7 +51,7 @@ func tappedFrames(r *rand.Rand) (sources [2][]tapped, twice map[string]bool) {
 	return sources, twice
 }
 
-// joinTapped joins what was captured, and returns the rows, and in which each frame is counted.
+// joinTapped joins the captures, and returns the rows, and the keys of the rows that count each frame.
 func joinTapped(t *testing.T, r *rand.Rand, sources [2][]tapped) (hops []result.Hop, counted map[int][]rowKey) {
 	const window = 5 * second
 	now := time.Unix(0, 0)
@@ -90,8 +89,8 @@ func joinTapped(t *testing.T, r *rand.Rand, sources [2][]tapped) (hops []result.
 	return hops, counted
 }
 
-// Rows whose frames were captured twice say so, and no others do; but for the only frame of a flow that was captured on
-// its way in one window, and farther on in the next.
+// Exactly the rows whose frames were captured twice are flagged. The only exception is the single frame of a flow that
+// was captured on its way in one window, and on a later link in the next.
 func TestTwice(t *testing.T) {
 	racetest.Stepped(t)
 	t.Parallel()

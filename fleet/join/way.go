@@ -10,8 +10,8 @@ import (
 	"tamtam/collector/result"
 )
 
-// rowOf is a packet's way as a row. An exit that may lead to one of several visits is ambiguous: the row ends there,
-// and each of these begins a row of its own.
+// rowOf returns a packet's path as a row. An exit that may lead to one of several visits is ambiguous: the row ends
+// there, and each of these visits begins its own row.
 func rowOf(key journey.Key, way journey.Journey) result.Journey {
 	h := fnv.New64a()
 	h.Write([]byte(key))
@@ -23,7 +23,7 @@ func rowOf(key journey.Key, way journey.Journey) result.Journey {
 	case journey.Unseen:
 		j.Flags |= result.Missing
 	case journey.Alike:
-		j.Ambiguous, j.Candidate, j.Of = true, 1, 2 // two at least
+		j.Ambiguous, j.Candidate, j.Of = true, 1, 2 // at least two
 	}
 	index := map[*journey.Visit]int{}
 	for _, v := range way.Visits {
@@ -31,7 +31,7 @@ func rowOf(key journey.Key, way journey.Journey) result.Journey {
 		if !known {
 			parent = -1
 		}
-		if v.Doubt {
+		if v.ClockSuspect {
 			j.Flags |= result.Unsynchronised
 		}
 		for _, e := range v.Exits {
@@ -45,7 +45,7 @@ func rowOf(key journey.Key, way journey.Journey) result.Journey {
 	return j
 }
 
-// end adds how one of a row's exits ended: copies end in several ways, each of which is told once, the first mostEnds.
+// end adds the end of one of a row's exits. Copies end differently: each distinct end is added once, up to mostEnds.
 func end(j *result.Journey, e *journey.Exit) {
 	how := e.End
 	if e.Unseen {
@@ -68,13 +68,12 @@ func end(j *result.Journey, e *journey.Exit) {
 	}
 }
 
-// endsApart stands between the ends of copies, mostEnds is how many are told.
+// endsApart separates the ends of copies, mostEnds is their maximum number in a row.
 const (
 	endsApart = "; "
 	mostEnds  = 8
 )
 
-// hopOf is an exit of a visit as a hop.
 func hopOf(v *journey.Visit, e *journey.Exit, parent int) result.JourneyHop {
 	h := result.JourneyHop{Parent: parent, Switch: v.Switch, In: orCPU(v.In), Out: e.Out, Arrival: int64(v.Arrived),
 		Departure: int64(e.Left), Queue: -1, Depth: -1, Tables: strings.ReplaceAll(e.Path, " > ", ", "), Perhaps: perhaps(e)}
@@ -85,14 +84,15 @@ func hopOf(v *journey.Visit, e *journey.Exit, parent int) result.JourneyHop {
 	return h
 }
 
-// dropOf is an exit as a drop of one packet, whose window and count it lacks; false: it was not dropped.
+// dropOf returns an exit as a drop of one packet, without its window and count. It returns false if the packet was not
+// dropped.
 func dropOf(v *journey.Visit, e *journey.Exit, flow string) (result.Drop, bool) {
 	why, ok := strings.CutPrefix(e.End, "dropped: ")
 	return result.Drop{Switch: v.Switch, Port: orCPU(v.In), Queue: -1, Reason: why, Rule: rule(e.Notes), Flow: flow,
 		Source: "record"}, ok
 }
 
-// perhaps are the visits that may follow an exit, if it is not certain which.
+// perhaps returns the visits that may follow an exit, if it is ambiguous.
 func perhaps(e *journey.Exit) string {
 	var list []string
 	for _, c := range e.Candidates {
@@ -111,7 +111,7 @@ func orCPU(port string) string {
 	return port
 }
 
-// queue reads where a packet waited from what a record says of identities, as "queue 0, 1234 bytes in it".
+// queue reads the queue of a packet and its depth from the identities of a record, as in "queue 0, 1234 bytes in it".
 func queue(h *result.JourneyHop, notes []string) {
 	for _, n := range notes {
 		var q int
@@ -122,7 +122,7 @@ func queue(h *result.JourneyHop, notes []string) {
 	}
 }
 
-// rule is the rule of an access list among identities; "": none.
+// rule returns the rule of an access list among identities, "" if there is none.
 func rule(notes []string) string {
 	for _, n := range notes {
 		if r, ok := strings.CutPrefix(strings.TrimPrefix(n, "egress "), "rule "); ok {

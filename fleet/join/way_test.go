@@ -9,8 +9,8 @@ import (
 	"tamtam/collector/result"
 )
 
-// A row of copies has the end of each of them, once and the first few; a copy that may have become one of several
-// packets has that as its end, and a row with one end nothing else.
+// A row of copies has the distinct ends of up to mostEnds copies. A copy that may have become one of several packets
+// has that as its end. A row with one end has only that.
 func TestEndsOfCopies(t *testing.T) {
 	row := func(exits ...*journey.Exit) result.Journey {
 		return rowOf("key", journey.Journey{Visits: []*journey.Visit{{Switch: "leaf1", In: "Ethernet0", Exits: exits}}})

@@ -7,28 +7,28 @@ import (
 	"tamtam/collector/result"
 )
 
-// window is a stretch of event time; late says that its rows come behind others of the same time.
+// window is an interval of event time. late marks the rows that follow earlier rows of the same interval.
 type window struct {
 	start int64
 	late  bool
 }
 
-// windows are those of a partition that have rows.
+// windows holds the windows of a partition that have rows.
 type windows struct {
 	length int64
-	most   int // rows
+	most   int // maximum of rows
 	rows   int
 	open   map[window]*openWindow
 	gaps   []result.Amend
-	amends []result.Amend // what gaps say of rows that were made before
-	// What a joiner says may depend on events that are so much earlier than those of its windows, or later.
+	amends []result.Amend // gaps that affect rows made before
+	// The rows of a joiner may depend on events that are this much earlier than their windows, or later.
 	back, ahead int64
-	// of the message at hand
-	closed int64 // what ends by then is closed
+	// The following fields are of the current message.
+	closed int64 // windows that end by then are closed
 	again  bool  // its rows of closed windows are in batches
-	until  int64 // the end of the last window of its events
-	late   int64 // events that came late
-	// Events that cannot be joined.
+	until  int64 // end of the last window of its events
+	late   int64 // number of events that came late
+	// leftOut is the number of events that cannot be joined.
 	leftOut int64
 }
 
@@ -42,14 +42,13 @@ func (w *windows) begin(closed int64, again bool) {
 	w.closed, w.again, w.until, w.late, w.leftOut = closed, again, 0, 0, 0
 }
 
-// start is the beginning of the window of a time, which is not below 0.
+// start returns the beginning of the window of a time, which must not be below 0.
 func (w *windows) start(t int64) int64 { return t - t%w.length }
 
-// after is the end of the window of a time.
 func (w *windows) after(t int64) int64 { return w.start(t) + w.length }
 
-// of returns the window of an event; nil: its row is in a batch already. If windows were of another length before, what
-// of a window was closed then and what was not have rows of their own, which add up.
+// of returns the window of an event, or nil if its row is in a batch already. If the window length has changed, the
+// parts of a window that were closed and open at that time have their own rows, which add up.
 func (w *windows) of(t int64) *openWindow {
 	key := window{w.start(t), t < w.closed}
 	if key.late {
@@ -70,7 +69,8 @@ func (w *windows) of(t int64) *openWindow {
 	return o
 }
 
-// room takes so many rows of a window; false: there is no room, which the window's rows say.
+// room reserves a number of rows in a window. It returns false if the capacity is exhausted, and flags the window's
+// rows.
 func (w *windows) room(o *openWindow, rows int) bool {
 	if w.rows+rows > w.most {
 		o.flags |= result.Overflow
@@ -81,10 +81,10 @@ func (w *windows) room(o *openWindow, rows int) bool {
 	return true
 }
 
-// maxGaps bounds what is kept of gaps; more become one.
+// maxGaps is the maximum number of gaps; further ones are merged.
 const maxGaps = 64
 
-// gap notes that events from a time may be missing, for a reason.
+// gap notes that events between two times may be missing, for a reason.
 func (w *windows) gap(from, to int64, why result.Flags) {
 	if from < w.closed {
 		w.amends = append(w.amends, result.Amend{From: max(from-w.back, 0), To: min(to+w.ahead, w.closed-1), Flags: why})
@@ -103,8 +103,8 @@ func (w *windows) gap(from, to int64, why result.Flags) {
 	w.gaps = append(w.gaps, result.Amend{From: from, To: to, Flags: why})
 }
 
-// doubted is what gaps say of a time, both ends included.
-func (w *windows) doubted(from, to int64) (flags result.Flags) {
+// gapFlags returns the flags of the gaps between two times, both included.
+func (w *windows) gapFlags(from, to int64) (flags result.Flags) {
 	for _, g := range w.gaps {
 		if g.From <= to && g.To >= from {
 			flags |= g.Flags
@@ -113,7 +113,7 @@ func (w *windows) doubted(from, to int64) (flags result.Flags) {
 	return flags
 }
 
-// between are the gaps of a time that is closed, as far as they are in it.
+// between returns the gaps between from and closed, clipped to that interval.
 func (w *windows) between(from, closed int64) (in []result.Amend) {
 	for _, g := range w.gaps {
 		if from < closed && g.From < closed && g.To >= from {
@@ -123,7 +123,8 @@ func (w *windows) between(from, closed int64) (in []result.Amend) {
 	return in
 }
 
-// hold keeps the message at hand until a time, for what has no window; late: others of its time are closed.
+// hold keeps the current message until a time, for events that have no window. late reports that others of its time are
+// closed.
 func (w *windows) hold(t, until int64) (late bool) {
 	w.until = max(w.until, until)
 	if late = t < w.closed; late && !w.again {
@@ -132,18 +133,18 @@ func (w *windows) hold(t, until int64) (late bool) {
 	return late
 }
 
-// due returns the windows that end by a time, and those whose rows come late, the first one first, with what is to be
-// said of all their rows. It is to be called once for them.
+// due returns the windows that end by a time, and those whose rows come late, in order of time, with the flags of all
+// their rows. Call it once for them.
 func (w *windows) due(closed int64) []*openWindow {
 	var due []*openWindow
 	for _, o := range w.open {
 		if end := o.start + w.length; end > closed && !o.late {
 			continue
 		}
-		if o.flags&result.Overflow != 0 { // there may be no row of what was left out
+		if o.flags&result.Overflow != 0 { // a window may have no row, as all were left out
 			w.amends = append(w.amends, result.Amend{From: o.start, To: o.start + w.length - 1, Flags: result.Overflow})
 		}
-		o.flags |= w.doubted(o.start, o.start+w.length-1)
+		o.flags |= w.gapFlags(o.start, o.start+w.length-1)
 		due = append(due, o)
 	}
 	slices.SortFunc(due, func(a, b *openWindow) int { return cmp.Compare(a.start, b.start) })
@@ -155,12 +156,10 @@ func (w *windows) remove(o *openWindow) {
 	delete(w.open, o.window)
 }
 
-// forget lets go of gaps that are behind.
 func (w *windows) forget(closed int64) {
 	w.gaps = slices.DeleteFunc(w.gaps, func(g result.Amend) bool { return g.To < closed-w.back })
 }
 
-// span is the window as rows have it.
 func (w *windows) span(of window) result.Window {
 	return result.Window{Start: of.start, Length: w.length}
 }

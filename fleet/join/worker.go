@@ -11,31 +11,31 @@ import (
 	"tamtam/fleet/stream"
 )
 
-// A Worker joins one partition after the log, into a store, until its context ends.
+// A Worker joins one partition of the log into a store, until its context ends.
 type Worker struct {
 	Log     stream.Log
 	Store   result.Store
 	Options Options
-	Logger  *slog.Logger     // nil: the default
-	Now     func() time.Time // nil: time.Now
-	// Lost is told of messages that the log lost; nil: nobody is.
+	Logger  *slog.Logger     // nil means slog.Default
+	Now     func() time.Time // nil means time.Now
+	// Lost is called for messages that the log lost; it may be nil.
 	Lost func(Lost)
-	// Idle is how often it looks whether a source is silent while nothing comes (0: one second).
+	// Idle is the interval at which silent sources are detected while nothing comes; 0 means one second.
 	Idle time.Duration
 }
 
-// While the store cannot be used, it is tried again after a pause, each time twice as long, up to the longest.
+// While the store is away, the worker retries after a pause, which doubles each time up to the longest.
 const (
 	firstPause   = time.Second
 	longestPause = 16 * time.Second
 )
 
-// readAtOnce is how many messages are read together: 4 MiB at most.
+// readAtOnce is the maximum number of messages that are read together: 4 MiB at most.
 const readAtOnce = 64
 
 // Run joins a partition: the messages of the topic of its name. It ends with ctx, without an error, or when the log or
-// the store fail. While the store cannot be used for now, it waits, and reads and acknowledges nothing. Two that run at
-// once do no harm: the store keeps the batch of one, and the other goes on behind it.
+// the store fail. While the store is away it waits, and reads and acknowledges nothing. Two concurrent workers do no
+// harm: the store keeps the batch of one, and the other continues after it.
 func (w *Worker) Run(ctx context.Context, partition string) error {
 	for {
 		err := w.join(ctx, partition)
@@ -50,7 +50,7 @@ func (w *Worker) Run(ctx context.Context, partition string) error {
 	}
 }
 
-// errOvertaken: a batch of somebody else has the messages of ours.
+// errOvertaken means that another worker's batch contains messages of this one.
 var errOvertaken = errors.New("another worker has made this batch")
 
 func (w *Worker) join(ctx context.Context, name string) error {
@@ -81,7 +81,7 @@ func (w *Worker) join(ctx context.Context, name string) error {
 	}
 }
 
-// patiently does something with the store until it can be done, fails for good, or ctx ends.
+// patiently retries an operation of the store until it succeeds, fails for good, or ctx ends.
 func (w *Worker) patiently(ctx context.Context, do func() error) error {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		err := do()
@@ -96,7 +96,7 @@ func (w *Worker) patiently(ctx context.Context, do func() error) error {
 	}
 }
 
-// read takes what there is into the partition; if nothing comes for a while it says so.
+// read feeds available messages to the partition. idle reports that none came for a while.
 func (w *Worker) read(ctx context.Context, p *Partition) (idle bool, err error) {
 	wait, cancel := context.WithTimeout(ctx, w.idle())
 	defer cancel()
@@ -122,14 +122,14 @@ func (w *Worker) read(ctx context.Context, p *Partition) (idle bool, err error) 
 	return false, nil
 }
 
-// skip goes on behind messages that the log no longer has, and tells it.
+// skip continues after messages that the log no longer has, and reports the loss.
 func (w *Worker) skip(p *Partition, gone *stream.Gone) {
 	why := "the log no longer has messages that were not joined: their content is lost"
 	last := gone.First - 1
 	switch {
 	case gone.Damaged:
 		why = "the log is damaged: messages that were not joined cannot be read, and their content is lost"
-	case gone.Deleted: // one at least; how many is not known
+	case gone.Deleted: // at least one; how many is unknown
 		why, last = "the log was deleted: messages that were not joined are lost, and it is not known how many", gone.Seq
 	}
 	in := p.Skip(gone.First)
@@ -141,18 +141,18 @@ func (w *Worker) skip(p *Partition, gone *stream.Gone) {
 	}
 }
 
-// A Lost is messages of a partition that the log lost before they were joined.
+// A Lost describes messages of a partition that the log lost before they were joined.
 type Lost struct {
 	Partition   string
 	First, Last uint64
-	Damaged     bool // the log's files are; else they were too old, or
-	Deleted     bool // somebody deleted the topic: more than these may be lost
+	Damaged     bool // the log's files are damaged; if neither is set, the messages were too old
+	Deleted     bool // the topic was deleted: more than these may be lost
 	At          time.Time
-	From        time.Time // rows from then on are flagged: what the messages said may be missing
+	From        time.Time // rows from then on are flagged: they may lack the events of the messages
 }
 
-// reach sees to it that the log goes on behind what is joined: one that lost its end would give the numbers of messages
-// that are joined to new ones, which would be taken for those.
+// reach makes sure that the log continues after the joined messages. A log that lost its end would reuse the sequences
+// of joined messages for new ones, and the worker would skip those.
 func (w *Worker) reach(ctx context.Context, name string, last uint64) error {
 	l, ok := w.Log.(interface {
 		Reach(ctx context.Context, topic string, last uint64) (lost bool, err error)

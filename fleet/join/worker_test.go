@@ -19,7 +19,8 @@ import (
 	"tamtam/fleet/stream"
 )
 
-// A worker joins what comes, and tells what it leaves out; its store has the rows as soon as a window has closed.
+// A worker joins the messages that come, and reports what it leaves out. Its store has the rows as soon as a window has
+// closed.
 func TestWorker(t *testing.T) {
 	log, store := stream.NewMemory(0), result.NewMemory(0)
 	w, err := event.NewWriter(result.Drops, "leaf1")
@@ -64,7 +65,7 @@ func TestWorker(t *testing.T) {
 	}
 }
 
-// notify is a store that tells when it has a batch.
+// notify is a store that calls put after each batch.
 type notify struct {
 	result.Store
 	put func()
@@ -75,8 +76,8 @@ func (n notify) Put(ctx context.Context, b *result.Batch) (bool, error) {
 	return n.Store.Put(ctx, b)
 }
 
-// A source that is silent holds the windows of the others for a while, and no longer; their rows say so. What it says
-// later comes in rows of its own.
+// A silent source holds the windows of the others for a limited time, and their rows are flagged. Its later events have
+// their own rows.
 func TestSilent(t *testing.T) {
 	now := time.Unix(0, 0)
 	p := New("stamps-0", Options{Silence: time.Minute, Expect: []string{"leaf1", "leaf2"}}, result.Position{}, now)
@@ -110,7 +111,7 @@ func TestSilent(t *testing.T) {
 	}
 }
 
-// away is a log that does not answer for a while, behind its first two messages.
+// away is a log that does not answer for a while, after its first two messages.
 type away struct {
 	stream.Log
 	now   *time.Time
@@ -128,7 +129,7 @@ func (a away) Read(ctx context.Context, topic string, from uint64, most int) ([]
 	return a.Log.Read(ctx, topic, from, most)
 }
 
-// While the log is away for longer than a source may be silent, none is taken for silent.
+// While the log is away for longer than the allowed silence, no source counts as silent.
 func TestAway(t *testing.T) {
 	now := time.Unix(0, 0)
 	log := stream.NewMemory(0)
@@ -166,7 +167,7 @@ func TestAway(t *testing.T) {
 	}
 }
 
-// awayStore cannot be used until a time, and says how often it was asked.
+// awayStore is away until a time, and counts the calls.
 type awayStore struct {
 	result.Store
 	until time.Time
@@ -186,7 +187,7 @@ func (a *awayStore) Put(ctx context.Context, b *result.Batch) (bool, error) {
 	return kept, err
 }
 
-// fewAtOnce is a log that gives two messages at once, and says how far it was read.
+// fewAtOnce is a log that returns at most two messages at once, and records the last one that was read.
 type fewAtOnce struct {
 	stream.Log
 	read atomic.Uint64
@@ -200,9 +201,9 @@ func (l *fewAtOnce) Read(ctx context.Context, topic string, from uint64, most in
 	return entries, err
 }
 
-// While the store cannot be used, a worker reads nothing more and acknowledges nothing. When it can, the rows are those
-// of a store that was there all the time: no source was silent, though the worker heard of none for longer than one may
-// be.
+// While the store is away, a worker reads nothing more and acknowledges nothing. When it is back, the rows equal those
+// of a store that was always there. No source counts as silent, though the worker received nothing for longer than the
+// allowed silence.
 func TestStoreAway(t *testing.T) {
 	rows := func(t *testing.T, away time.Duration) (hops []result.Hop, asked int) {
 		synctest.Test(t, func(t *testing.T) {
@@ -254,7 +255,7 @@ func TestStoreAway(t *testing.T) {
 	}
 }
 
-// A worker that is told to end does so though its store is away; what it had is in the log still.
+// A worker whose context ends stops though its store is away; its messages are still in the log.
 func TestEndsWhileStoreIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := stream.NewMemory(0)
@@ -275,7 +276,7 @@ func TestEndsWhileStoreIsAway(t *testing.T) {
 	})
 }
 
-// No more rows are open than there is room for, and those that are say that others are not.
+// The number of open rows is bounded, and the open rows are flagged if others were left out.
 func TestOverflow(t *testing.T) {
 	now := time.Unix(0, 0)
 	p := New("stamps-0", Options{Rows: 10}, result.Position{}, now)

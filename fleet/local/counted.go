@@ -7,7 +7,7 @@ import (
 	"tamtam/fleet/stream"
 )
 
-// A countedLog knows the last message of each topic.
+// A countedLog remembers the last message of each topic.
 type countedLog struct {
 	*stream.Memory
 

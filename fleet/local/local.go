@@ -15,18 +15,19 @@ import (
 	"tamtam/fleet/join"
 )
 
-// Config says how captures are read, and how much is kept.
+// Config configures the reading of captures and the memory limits.
 type Config struct {
-	// Names are those of switches by the addresses that their reports come from.
+	// Names holds the names of switches by the source addresses of their reports.
 	Names map[netip.Addr]string
-	// Join says how windows are joined. Copies of records are read if it has a topology.
+	// Join configures the join of windows. Copies of records are read if it has a topology.
 	Join join.Options
-	// LogBytes and StoreRows bound the memory (0: what stream.Memory and result.Memory keep). The log has to have room
-	// for what captures have in a window: else they wait, and go on when the window is closed as if they were silent.
+	// LogBytes and StoreRows bound the memory; 0 means the defaults of stream.Memory and result.Memory. The log must
+	// hold the events of all captures in a window. Otherwise the sources wait, and continue when the window is closed
+	// as if they were silent.
 	LogBytes  int64
 	StoreRows int
-	Began     time.Time    // stands in the names of sources; zero: now
-	Logger    *slog.Logger // nil: the default
+	Began     time.Time    // start time in the names of sources; zero means now
+	Logger    *slog.Logger // nil means slog.Default
 }
 
 // The UDP ports at which frames have reports of drops.
@@ -35,10 +36,10 @@ const (
 	portSFlow = 6343
 )
 
-// kinds are those of events that are joined, in one partition each.
+// kinds holds the kinds of events that are joined, in one partition each.
 var kinds = [...]result.Kind{result.Stamps, result.Records, result.Drops}
 
-// idle is how often a worker that nothing comes to makes rows of what it has.
+// idle is the interval at which a worker without new messages makes rows of what it has.
 const idle = 100 * time.Millisecond
 
 // A Collector runs from Start to Close.
@@ -47,16 +48,16 @@ type Collector struct {
 	log    *countedLog
 	store  *result.Memory
 
-	joins   context.Context // of the workers; it ends when one fails
+	joins   context.Context // context of the workers; it ends when one fails
 	stop    context.CancelFunc
 	workers sync.WaitGroup
 
-	mu     sync.Mutex // of what follows
+	mu     sync.Mutex // guards the following fields
 	names  map[string]int
 	failed []error
 }
 
-// Start begins to join.
+// Start starts a collector, which joins until Close.
 func Start(c Config) *Collector {
 	if c.Logger == nil {
 		c.Logger = slog.Default()
@@ -79,7 +80,7 @@ func Start(c Config) *Collector {
 	return k
 }
 
-// sender is a new source of the log. A name that there was already has a number behind it.
+// sender returns a new source of the log. A name that was used before gets a number as suffix.
 func (k *Collector) sender(name string, kind result.Kind) (*ingest.Sender, error) {
 	full := event.Name(name, k.config.Began)
 	key := kind.String() + "/" + full
@@ -92,7 +93,7 @@ func (k *Collector) sender(name string, kind result.Kind) (*ingest.Sender, error
 	return ingest.NewSender(k.log, kind, ingest.Options{Source: full})
 }
 
-// tap is what looks through the frames of a source.
+// tap returns a tap for the frames of a source, and its senders.
 func (k *Collector) tap(name string) (*ingest.Tap, []*ingest.Sender, error) {
 	stamps, err := k.sender(name, result.Stamps)
 	if err != nil {
@@ -114,8 +115,8 @@ func (k *Collector) tap(name string) (*ingest.Tap, []*ingest.Sender, error) {
 	return t, []*ingest.Sender{stamps, drops, copies}, nil
 }
 
-// ReadCaptures reads captures to their ends, or to where they are damaged, as one source of a name, and waits until
-// what they have is joined. What is read later of times that are closed by then has rows that are flagged so.
+// ReadCaptures reads captures to their ends, or to where they are damaged, as one source with a name, and waits until
+// their events are joined. Events of times that are closed already have rows with a flag.
 func (k *Collector) ReadCaptures(ctx context.Context, name string, paths ...string) error {
 	tap, senders, err := k.tap(name)
 	if err != nil {
@@ -164,10 +165,11 @@ func (k *Collector) note(err error) {
 	k.failed = append(k.failed, err)
 }
 
-// Store has the rows.
+// Store returns the store of the rows.
 func (k *Collector) Store() result.Store { return k.store }
 
-// Close waits until what was read is joined, and returns what went wrong since Start. The store can still be read.
+// Close waits until everything that was read is joined, and returns the errors since Start. The store can still be
+// read.
 func (k *Collector) Close() error {
 	if k.joins.Err() == nil {
 		k.note(k.joined(k.joins))

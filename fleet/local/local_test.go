@@ -16,7 +16,7 @@ import (
 
 var start = time.Unix(1_700_000_000, 0)
 
-// stamped is a UDP frame that a switch stamped: it took a microsecond there.
+// stamped returns a UDP frame with the stamp of a switch, where it stayed for a microsecond.
 func stamped(from byte, at time.Time) []byte {
 	frame := make([]byte, 14+20+8, 100)
 	frame[12] = 8
@@ -32,7 +32,8 @@ func stamped(from byte, at time.Time) []byte {
 		Egress: stamp(at.Add(time.Microsecond))})
 }
 
-// captured writes captures of frames of two hosts: of the first one each second, of the other one in two.
+// captured writes captures of the frames of two hosts: the first sends one each second, the other one every two
+// seconds.
 func captured(t *testing.T, seconds int) (paths []string) {
 	t.Helper()
 	for host := range 2 {
@@ -56,7 +57,6 @@ func captured(t *testing.T, seconds int) (paths []string) {
 	return paths
 }
 
-// rows are all that a store has.
 func rows(t *testing.T, store result.Store) (all result.Batch) {
 	t.Helper()
 	err := store.Each(t.Context(), 0, event.MaxTime, func(b *result.Batch) bool {
@@ -70,8 +70,8 @@ func rows(t *testing.T, store result.Store) (all result.Batch) {
 	return all
 }
 
-// The frames of captures of the same time become rows, all of them, though one capture is longer than the other; the
-// rows are there when the captures have been read.
+// All frames of simultaneous captures become rows, though one capture is longer than the other. The rows exist when the
+// captures have been read.
 func TestReadCaptures(t *testing.T) {
 	k := Start(Config{})
 	if err := k.ReadCaptures(t.Context(), "lab", captured(t, 60)...); err != nil {
@@ -92,7 +92,7 @@ func TestReadCaptures(t *testing.T) {
 	}
 }
 
-// A capture that is damaged is an error that says where; what is before that has rows, which say that some is missing.
+// A damaged capture returns an error with the place. The frames before it have rows, which are flagged as incomplete.
 func TestDamagedCapture(t *testing.T) {
 	k := Start(Config{})
 	path := captured(t, 8)[0]
@@ -118,7 +118,7 @@ func TestDamagedCapture(t *testing.T) {
 	}
 }
 
-// Where one of several captures is damaged, all rows from there on say that some is missing, and those before do not.
+// If one of several captures is damaged, all rows from there on are flagged as incomplete, and earlier rows are not.
 func TestDamagedAmongOthers(t *testing.T) {
 	k := Start(Config{})
 	paths := captured(t, 80)

@@ -16,7 +16,7 @@ import (
 	"tamtam/internal/disktest"
 )
 
-// refused puts a batch that the store cannot keep for now.
+// refused puts a batch, and expects an error that the store is away.
 func refused(t *testing.T, s *Store, b *result.Batch) {
 	t.Helper()
 	kept, err := s.Put(t.Context(), b)
@@ -25,7 +25,7 @@ func refused(t *testing.T, s *Store, b *result.Batch) {
 	}
 }
 
-// move moves a folder away, and returns what moves it back.
+// move moves a folder away, and returns a function that moves it back.
 func move(t *testing.T, dir string) (back func()) {
 	t.Helper()
 	if err := os.Rename(dir, dir+".away"); err != nil {
@@ -39,8 +39,8 @@ func move(t *testing.T, dir string) (back func()) {
 	}
 }
 
-// A store whose folder is not there, as when nothing is mounted, keeps nothing and makes no other one. When the folder
-// is there again, it goes on where it was: what it was asked for before is kept once.
+// A store whose folder is missing, for example since it is not mounted, keeps nothing and creates no other folder. When
+// the folder is back, it continues: the batches that it refused before are kept once.
 func TestFolderAway(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "store")
 	s := open(t, Options{Dir: dir})
@@ -59,9 +59,9 @@ func TestFolderAway(t *testing.T) {
 	}
 }
 
-// Wherever putting a batch fails, nothing is left behind, and the second try keeps it, once.
+// Wherever a Put fails, nothing is left behind, and the second attempt keeps the batch, once.
 func TestFailsWithin(t *testing.T) {
-	for _, folder := range []string{written, marks, "journeys"} { // before the mark, at the mark, and behind it
+	for _, folder := range []string{written, marks, "journeys"} { // before the mark, at the mark, and after it
 		s := open(t, Options{Dir: t.TempDir()})
 		put(t, s, batch("p", 1, 10, 0), true)
 		back := move(t, filepath.Join(s.dir, folder))
@@ -84,16 +84,16 @@ func nothingUnseen(t *testing.T, s *Store) {
 	}
 }
 
-// large adds rows to a batch, whose file has some pages then.
+// large adds rows to a batch, so that its file has several pages.
 func large(b *result.Batch) *result.Batch {
-	for i := range byte(200) { // what is not compressed
+	for i := range byte(200) { // incompressible
 		b.Journeys = append(b.Journeys, result.Journey{Key: fmt.Sprintf("%x", sha256.Sum256([]byte{i}))})
 	}
 	return b
 }
 
-// However little room there is, a batch is kept whole or not at all; nothing is left of one that is not, and it is kept
-// when there is room.
+// However little space there is, a batch is kept completely or not at all. Nothing is left of a refused one, and it is
+// kept when there is space.
 func TestNoRoom(t *testing.T) {
 	const page = 4 << 10
 	dir := disktest.Small(t, 1<<10)
@@ -122,7 +122,7 @@ func TestNoRoom(t *testing.T) {
 	}
 }
 
-// What is too old goes also while there is no room for a batch, and may be what makes room.
+// Expired files are removed even while there is no space for a batch, since that may free the space.
 func TestAgeMakesRoom(t *testing.T) {
 	dir := disktest.Small(t, 512)
 	s := open(t, Options{Dir: filepath.Join(dir, "store"), Age: time.Hour})

@@ -9,14 +9,15 @@ import (
 	"github.com/parquet-go/parquet-go"
 )
 
-// Columns that came after the first files were written: those of before lack all of them, and absent says in a row that
-// none is known, which is not that it is 0. A column that is added to rows.go is added here too.
+// A later is a group of columns that were added after the first files were written: older files lack all of them.
+// absent marks the values of a row as unknown, which differs from 0. A column that is added to rows.go is added here
+// too.
 type later[F any] struct {
 	columns []string
 	absent  func(*F)
 }
 
-// older is what rows say of what their file has no column for.
+// older is the reason in a row if its file lacks the column.
 const older = "not known: the file is of a collector that did not keep it"
 
 var (
@@ -26,13 +27,13 @@ var (
 	}}
 	laterSources = []later[sourceRow]{
 		{[]string{"events_left_out"}, func(r *sourceRow) { r.LeftOut = -1 }},
-		{[]string{"told_ns"}, func(*sourceRow) {}}, // null, which is not known
+		{[]string{"told_ns"}, func(*sourceRow) {}}, // null means unknown
 	}
 )
 
-// check holds the columns of a file to those of rows F: the library reads a column that is missing as 0, and one of
-// another type as whatever it makes of it. It returns what rows of the file have no column for. What a file has besides
-// is somebody else's.
+// check compares the columns of a file with those of rows F, since the library reads a missing column as 0, and
+// converts one of another type silently. It returns the functions for the groups of columns that the file lacks.
+// Additional columns are ignored.
 func check[F any](file *parquet.Schema, came []later[F]) (absent []func(*F), err error) {
 	want := parquet.SchemaOf(new(F))
 	older := map[string]bool{}
@@ -59,14 +60,14 @@ func check[F any](file *parquet.Schema, came []later[F]) (absent []func(*F), err
 	return absent, nil
 }
 
-// mostWrong is how many columns of a file are named.
+// mostWrong is the maximum number of columns in an error.
 const mostWrong = 3
 
 func has(file *parquet.Schema, name string) bool {
 	return slices.ContainsFunc(file.Columns(), func(path []string) bool { return path[0] == name })
 }
 
-// whyNot says why a column cannot be read; "": it can be.
+// whyNot returns the reason why a column cannot be read, or "" if it can.
 func whyNot(file, ours *parquet.Schema, path []string) string {
 	leaf, _ := ours.Lookup(path...)
 	want, name := typeOf(leaf), strings.Join(path, ".")
@@ -78,7 +79,7 @@ func whyNot(file, ours *parquet.Schema, path []string) string {
 	return ""
 }
 
-// typeOf is the type of a column in words, with all in which two can differ for who reads rows.
+// typeOf describes the type of a column, with every difference that matters to a reader of rows.
 func typeOf(c parquet.LeafColumn) string {
 	t := c.Node.Type()
 	text := t.Kind().String()

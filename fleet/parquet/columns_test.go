@@ -15,14 +15,13 @@ import (
 	"tamtam/collector/result"
 )
 
-// rowTypes are the rows of each kind's files.
+// rowTypes holds the row types of each kind's files.
 var rowTypes = map[string]reflect.Type{
 	"hops": reflect.TypeFor[hopRow](), "drops": reflect.TypeFor[dropRow](), "losses": reflect.TypeFor[lossRow](),
 	"journeys": reflect.TypeFor[journeyRow](), "sketches": reflect.TypeFor[sketchRow](),
 	"sources": reflect.TypeFor[sourceRow](), "amends": reflect.TypeFor[amendRow](),
 }
 
-// columnsOf are the columns of a kind's files.
 func columnsOf(kind string) (list []reflect.StructField) {
 	for _, f := range reflect.VisibleFields(rowTypes[kind]) {
 		if !f.Anonymous {
@@ -37,14 +36,14 @@ func nameOfColumn(f reflect.StructField) string {
 	return name
 }
 
-// foreign writes a file of a batch with a row of other columns.
+// foreign writes a file of a batch with one row of other columns.
 func foreign(t *testing.T, s *Store, kind string, b *result.Batch, columns []reflect.StructField) (path string) {
 	t.Helper()
 	path = filepath.Join(s.dir, kind, nameOf(b))
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		t.Fatal(err)
 	}
-	_ = s.Unread() // which forgets it: the next one may be as long, and written in the same moment
+	_ = s.Unread() // this drops the cached result: the next file may have the same length and time
 	row := reflect.New(reflect.StructOf(columns))
 	file, err := os.Create(path)
 	if err != nil {
@@ -58,8 +57,8 @@ func foreign(t *testing.T, s *Store, kind string, b *result.Batch, columns []ref
 	return path
 }
 
-// A file with a column that is missing, or of another type, is named with that column, and none of its rows is read as
-// 0; all others are read.
+// The error of a file with a missing column, or one of another type, contains that column, and none of its rows is read
+// as 0. All other files are read.
 func TestForeignColumns(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir()})
 	put(t, s, batch("q", 1, 1, 0), true)
@@ -95,7 +94,7 @@ func TestForeignColumns(t *testing.T) {
 	}
 }
 
-// refusedColumn wants that one file is named, with a column, and that the batch of partition q is read.
+// refusedColumn expects an error that names one file and a column, and that the batch of partition q is read.
 func refusedColumn(t *testing.T, s *Store, path, column, want string) {
 	t.Helper()
 	var unread *result.Unread
@@ -112,7 +111,7 @@ func refusedColumn(t *testing.T, s *Store, path, column, want string) {
 	}
 }
 
-// Files from before some columns were there are read, and what these would say is not known; nor is it 0.
+// Files from before some columns existed are read, and the values of these columns are unknown, not 0.
 func TestOlderFiles(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir()})
 	b := batch("p", 1, 1, 0)
@@ -137,7 +136,7 @@ func TestOlderFiles(t *testing.T) {
 	}
 }
 
-// A column that there was, or that is somebody else's, does no harm.
+// A removed or unknown column in a file does no harm.
 func TestMoreColumns(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir()})
 	more := reflect.StructField{Name: "Reordered", Type: reflect.TypeFor[int64](), Tag: `parquet:"reordered"`}
@@ -149,7 +148,7 @@ func TestMoreColumns(t *testing.T) {
 	}
 }
 
-// A file that Each failed at, though its end is whole, is told until it is another one.
+// A file that Each could not read is reported until it changes, even if its footer is intact.
 func TestUnreadRows(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir()})
 	b := batch("p", 1, 1, 0)

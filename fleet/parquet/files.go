@@ -15,7 +15,7 @@ import (
 	"tamtam/collector/result"
 )
 
-// files are those of one batch: its name, and the kinds that have it.
+// files describes the files of one batch: their name, and the kinds that have one.
 type files struct {
 	name      string
 	partition string
@@ -24,7 +24,6 @@ type files struct {
 	kinds     []kind
 }
 
-// parseName reads what nameOf writes.
 func parseName(name string) (f files, ok bool) {
 	part := strings.Split(name, ".")
 	if len(part) != 6 || part[5] != "parquet" || checkPartition(part[0]) != nil {
@@ -49,7 +48,7 @@ func (s *Store) list() ([]*files, error) {
 		for _, e := range entries {
 			f, ok := parseName(e.Name())
 			if !ok {
-				continue // somebody else's
+				continue // an unknown file
 			}
 			if by[f.name] == nil {
 				by[f.name] = &f
@@ -67,8 +66,8 @@ func (s *Store) list() ([]*files, error) {
 	return all, nil
 }
 
-// Each implements result.Store. Of what goes for its age in the meantime the caller may get a part, or nothing. A batch
-// without rows is left out, and so are the gaps of each batch's position: Last has them.
+// Each implements result.Store. Of batches that expire in the meantime the caller may get only a part, or nothing.
+// Batches without rows are left out, and so are the gaps of each batch's position, which Last returns.
 func (s *Store) Each(ctx context.Context, from, to int64, yield func(*result.Batch) bool) error {
 	all, err := s.list()
 	if err != nil {
@@ -100,26 +99,26 @@ func (s *Store) Each(ctx context.Context, from, to int64, yield func(*result.Bat
 	return unread.Err()
 }
 
-// Rows are some kinds of rows of a store, to be read.
+// Rows is a store limited to some kinds of rows, for reading.
 type Rows struct{ store *Store }
 
-// Losses are the rows of alternate marking, and what amends rows: files of other kinds are not opened.
+// Losses returns the rows of alternate marking, and their amendments: files of other kinds are not opened.
 func (s *Store) Losses() Rows {
 	only := slices.DeleteFunc(slices.Clone(s.kinds), func(k kind) bool { return k.name != "losses" && k.name != "amends" })
 	return Rows{&Store{dir: s.dir, kinds: only}}
 }
 
-// Each is as that of [Store].
+// Each reads rows as [Store.Each] does.
 func (r Rows) Each(ctx context.Context, from, to int64, yield func(*result.Batch) bool) error {
 	return r.store.Each(ctx, from, to, yield)
 }
 
-// strayAfter is when a file that no batch was marked for is taken for left behind by a process that died.
+// strayAfter is the age at which a file without a marked batch counts as left behind by a process that died.
 const strayAfter = time.Hour
 
-// tidy drops the oldest files, for age and size, and what was left behind.
+// tidy removes the oldest files, by age and size, and files that were left behind.
 func (s *Store) tidy(now time.Time) error {
-	unshown := s.showAll() // for lack of room, perhaps: then more than ever the oldest go
+	unshown := s.showAll() // the disk may be full: then it is even more important to remove the oldest
 	type found struct {
 		path string
 		size int64
@@ -135,7 +134,7 @@ func (s *Store) tidy(now time.Time) error {
 		for _, e := range entries {
 			info, err := e.Info()
 			if err != nil {
-				continue // it has gone
+				continue // it is gone
 			}
 			f := found{filepath.Join(s.dir, dir, e.Name()), info.Size(), info.ModTime()}
 			if _, ok := parseName(e.Name()); ok {

@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// joined is the file of a store that names the log whose messages it has the rows of.
+// joined is the file of a store that contains the name of the log whose rows it has.
 const joined = "log"
 
-// Joins says of which log the messages are whose rows come into the store. It fails if those of another log came
-// before: the positions in the marks are that log's, and messages of this one up to there would be taken for kept.
+// Joins sets the name of the log whose rows come into the store. It fails if the store has rows of another log: the
+// positions in the marks are for that log, and messages of this one up to there would be skipped.
 func (s *Store) Joins(log string) error {
 	path := filepath.Join(s.dir, joined)
 	scratch := s.unseen(joined, mark{Batch: rand.Text()})

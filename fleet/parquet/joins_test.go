@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// A store keeps the rows of one log: positions of another one mean other messages. Without its marks it begins anew.
+// A store keeps the rows of one log, as positions of another one mean other messages. Without its marks it accepts a
+// new log.
 func TestJoins(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir})

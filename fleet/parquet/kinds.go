@@ -14,16 +14,16 @@ import (
 	"tamtam/collector/result"
 )
 
-// A kind is one kind of row: how those of a batch are written, and read back into one.
+// A kind is one kind of row, with functions that write the rows of a batch and read them back.
 type kind struct {
 	name  string
 	write func(path string, b *result.Batch) (rows int, err error)
 	read  func(path string, b *result.Batch) error
 	empty func(path string) error                  // writes a file that has the columns, and no row
-	check func(path string, b *result.Batch) error // that of which read would fail at once
+	check func(path string, b *result.Batch) error // reads only the part whose errors read would report first
 }
 
-// kindOf makes a kind of rows T, which are files of F, of which some columns came later.
+// kindOf returns the kind of rows T, which are stored as rows F, some columns of which were added later.
 func kindOf[T, F any](name string, of func(*result.Batch) *[]T, file func(*T) F, row func(*F) T,
 	came ...later[F],
 ) kind {
@@ -54,7 +54,6 @@ func kindOf[T, F any](name string, of func(*result.Batch) *[]T, file func(*T) F,
 	}
 }
 
-// kinds are all kinds of rows.
 func kinds() []kind {
 	return []kind{
 		kindOf("hops", func(b *result.Batch) *[]result.Hop { return &b.Hops }, fromHop, (*hopRow).row),
@@ -68,7 +67,7 @@ func kinds() []kind {
 	}
 }
 
-// A position is what a file says of its whole batch, in its metadata under the key tamtam.batch.
+// A position describes the whole batch of a file, in its metadata under the key tamtam.batch.
 type position struct {
 	Partition   string
 	First, Last uint64
@@ -104,10 +103,11 @@ func writeFile[F any](path string, b *result.Batch, rows []F) (err error) {
 	return file.Sync()
 }
 
-// readAtOnce is how many rows are read together: a file may say that it has more than there are.
+// readAtOnce is the number of rows that are read together, since a file may claim to have more than it has.
 const readAtOnce = 1 << 12
 
-// openFile opens a file of a batch, and takes what it says of that. The library's answer to some files is a panic.
+// openFile opens a file of a batch, and reads its metadata into b. The library panics on some files; that becomes an
+// error.
 func openFile[F any](path string, b *result.Batch, came []later[F], do func(f *parquet.File, absent []func(*F)) error) (
 	err error,
 ) {
@@ -146,7 +146,7 @@ func openFile[F any](path string, b *result.Batch, came []later[F], do func(f *p
 	return do(opened, absent)
 }
 
-// readFile reads rows of a batch; what some have no column for is said by absent.
+// readFile reads rows of a batch. It marks the values of missing columns as unknown.
 func readFile[F any](path string, b *result.Batch, came []later[F]) (rows []F, err error) {
 	err = openFile(path, b, came, func(f *parquet.File, absent []func(*F)) error {
 		r := parquet.NewGenericReader[F](f)

@@ -39,7 +39,7 @@ func TestOthersReadRandomBatches(t *testing.T) {
 	})
 }
 
-// filesOf are all of a kind, that without rows too.
+// filesOf returns all files of a kind, including the one without rows.
 func filesOf(t *testing.T, dir, kind string) []string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, kind, "*.parquet"))
@@ -49,7 +49,7 @@ func filesOf(t *testing.T, dir, kind string) []string {
 	return names
 }
 
-// readRows holds what a program prints of the batch's files to the rows that went in.
+// readRows compares the output of a program for the batch's files with the original rows.
 func readRows(t *testing.T, b *result.Batch, program func(kind string) *exec.Cmd) {
 	sameRows(t, program("hops"), b.Hops, fromHop)
 	sameRows(t, program("drops"), b.Drops, fromDrop)
@@ -60,7 +60,7 @@ func readRows(t *testing.T, b *result.Batch, program func(kind string) *exec.Cmd
 	sameRows(t, program("amends"), b.Amends, fromAmend)
 }
 
-// sameRows holds what the program prints of a file to the rows that went in, column by column.
+// sameRows compares the output of a program for a file with the original rows, column by column.
 func sameRows[T, F any](t *testing.T, program *exec.Cmd, rows []T, file func(*T) F) {
 	t.Helper()
 	out, err := program.CombinedOutput()
@@ -85,7 +85,7 @@ func sameRows[T, F any](t *testing.T, program *exec.Cmd, rows []T, file func(*T)
 	}
 }
 
-// exact is a value of JSON with its numbers as fractions: programs write one number as 1 and 1.0.
+// exact converts the numbers in a JSON value to fractions, since programs write the same number as 1 or 1.0.
 func exact(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -104,7 +104,7 @@ func exact(v any) any {
 	return v
 }
 
-// columns is a row as JSON has it: columns by their names, null for what is not known.
+// columns returns a row as in JSON: columns by name, null for unknown values.
 func columns(row reflect.Value) map[string]any {
 	all := map[string]any{}
 	for i := range row.NumField() {

@@ -2,9 +2,9 @@ package parquet
 
 import "tamtam/collector/result"
 
-// The columns of files. What is not known is null, never 0. Times and latencies are in nanoseconds, as result has them.
+// The columns of files. Unknown values are null, never 0. Times and latencies are in nanoseconds, as in package result.
 
-// windowRow is where a row's window stands among its columns.
+// windowRow holds the columns of a row's window.
 type windowRow struct {
 	Start  int64 `parquet:"window_start_ns,delta"`
 	Length int64 `parquet:"window_length_ns,dict"`
@@ -33,7 +33,6 @@ type hopRow struct {
 	Flags    uint32   `parquet:"flags"`
 }
 
-// known returns a value, or null.
 func known[T any](v T, is bool) *T {
 	if !is {
 		return nil
@@ -41,7 +40,6 @@ func known[T any](v T, is bool) *T {
 	return &v
 }
 
-// or returns a value, or what stands for null.
 func or[T any](v *T, null T) T {
 	if v == nil {
 		return null
@@ -49,7 +47,7 @@ func or[T any](v *T, null T) T {
 	return *v
 }
 
-// distribution is what columns say; the first bucket is that of the least latency.
+// distribution returns a distribution from its columns; the first bucket is that of the smallest latency.
 func distribution(count int64, sum, least, most *int64, buckets []uint32) result.Distribution {
 	d := result.Distribution{Count: count, Sum: or(sum, 0), Min: or(least, 0), Max: or(most, 0), Buckets: buckets}
 	if count > 0 {
@@ -111,7 +109,7 @@ func (r *dropRow) row() result.Drop {
 	}
 }
 
-// placeRow is of what and between which switches a loss is.
+// placeRow identifies the flow and the switches between which a loss is.
 type placeRow struct {
 	Flow    string `parquet:"flow,dict"`
 	Cluster string `parquet:"cluster,dict"`
@@ -250,26 +248,26 @@ func (r *sketchRow) row() result.Sketch {
 }
 
 type sourceRow struct {
-	Name    string `parquet:"source,dict"`
-	Kind    string `parquet:"kind,dict"`
-	Batches int64  `parquet:"batches"`
-	Events  int64  `parquet:"events"`
-	Lost    int64  `parquet:"batches_lost"`
-	Twice   int64  `parquet:"batches_twice"`
-	Bad     int64  `parquet:"batches_bad"`
-	Late    int64  `parquet:"events_late"`
-	LeftOut int64  `parquet:"events_left_out"`
-	Latest  *int64 `parquet:"latest_ns"`
-	Told    *int64 `parquet:"told_ns"`
-	Silent  bool   `parquet:"silent"`
-	Number  uint64 `parquet:"number"`
-	Promise int64  `parquet:"promise_ns"`
+	Name     string `parquet:"source,dict"`
+	Kind     string `parquet:"kind,dict"`
+	Batches  int64  `parquet:"batches"`
+	Events   int64  `parquet:"events"`
+	Lost     int64  `parquet:"batches_lost"`
+	Twice    int64  `parquet:"batches_twice"`
+	Bad      int64  `parquet:"batches_bad"`
+	Late     int64  `parquet:"events_late"`
+	LeftOut  int64  `parquet:"events_left_out"`
+	Latest   *int64 `parquet:"latest_ns"`
+	Reported *int64 `parquet:"told_ns"`
+	Silent   bool   `parquet:"silent"`
+	Number   uint64 `parquet:"number"`
+	Promise  int64  `parquet:"promise_ns"`
 }
 
 func fromSource(s *result.Source) sourceRow {
 	return sourceRow{
 		Name: s.Name, Kind: s.Kind, Batches: s.Batches, Events: s.Events, Lost: s.Lost, Twice: s.Twice, Bad: s.Bad,
-		Late: s.Late, LeftOut: s.LeftOut, Latest: known(s.Latest, s.Latest != 0), Told: known(s.Told, s.Told != 0),
+		Late: s.Late, LeftOut: s.LeftOut, Latest: known(s.Latest, s.Latest != 0), Reported: known(s.Told, s.Told != 0),
 		Silent: s.Silent, Number: s.Number, Promise: s.Promise,
 	}
 }
@@ -278,7 +276,7 @@ func (r *sourceRow) row() result.Source {
 	return result.Source{
 		Name: r.Name, Kind: r.Kind, Batches: r.Batches, Events: r.Events, Lost: r.Lost, Twice: r.Twice, Bad: r.Bad,
 		Late: r.Late, LeftOut: r.LeftOut,
-		Latest: or(r.Latest, 0), Told: or(r.Told, 0), Silent: r.Silent, Number: r.Number, Promise: r.Promise,
+		Latest: or(r.Latest, 0), Told: or(r.Reported, 0), Silent: r.Silent, Number: r.Number, Promise: r.Promise,
 	}
 }
 

@@ -19,24 +19,24 @@ import (
 	"tamtam/collector/result"
 )
 
-// Options bound a store.
+// Options configure a store.
 type Options struct {
 	Dir   string
-	Bytes int64         // 0: DefaultBytes
-	Age   time.Duration // since a file was written; 0: for ever
+	Bytes int64         // size limit; 0 means DefaultBytes
+	Age   time.Duration // since a file was written; 0 means no limit
 }
 
-// DefaultBytes is what a store keeps unless it is told.
+// DefaultBytes is the default size limit of a store.
 const DefaultBytes = 8 << 30
 
-// A process looks whether the store has grown too large every so many batches; and while no batch can be kept, every so
-// often: what is too old may be what takes the room.
+// A process tidies the store after every tidyEvery batches. While no batch can be kept it does so every tidyAgain,
+// since expired files may use up the space.
 const (
 	tidyEvery = 64
 	tidyAgain = time.Second
 )
 
-// A Store keeps batches as Parquet files. Several processes may keep theirs in one folder.
+// A Store keeps batches as Parquet files. Several processes may share one folder.
 type Store struct {
 	dir   string
 	most  int64
@@ -45,25 +45,25 @@ type Store struct {
 	looks looks
 
 	mu        sync.Mutex
-	puts      int               // since it was tidied
-	failed    bool              // the last Put did, or one since
-	tidied    time.Time         // when
-	tried     map[string]string // by partition, the batch that was marked, as far as its last Put could tell
+	puts      int               // batches since the last tidy
+	failed    bool              // a Put has failed since the last tidy
+	tidied    time.Time         // time of the last tidy
+	tried     map[string]string // batch by partition whose mark the last Put tried to link
 	forgotten Forgotten
 }
 
-// Forgotten is what was dropped for age or size, by this process.
+// Forgotten counts the files that this process removed for age or size.
 type Forgotten struct {
 	Files, Bytes int64
 }
 
 // Folders of a store besides those of the kinds.
 const (
-	marks   = "marks"  // each partition's last batch: marks/PARTITION/FIRST
+	marks   = "marks"  // last batch of each partition: marks/PARTITION/FIRST
 	written = "unseen" // files of batches that are not marked yet
 )
 
-// Open opens a store, and makes what is missing of its folders.
+// Open opens a store, and creates missing folders.
 func Open(o Options) (*Store, error) {
 	if o.Dir == "" || o.Bytes < 0 || o.Age < 0 {
 		return nil, fmt.Errorf("the store: folder %q, %d bytes, age %s: want a folder, and nothing negative",
@@ -84,11 +84,11 @@ func Open(o Options) (*Store, error) {
 	return s, s.tidy(time.Now())
 }
 
-// noRows is a file of each kind without rows, so that whoever reads KIND/*.parquet finds a file, and the columns.
+// noRows is a file of each kind without rows, so that a reader of KIND/*.parquet finds a file, and the columns.
 const noRows = "none.parquet"
 
-// writeEmpty writes the files without rows: those that are there may be from before a column came. Without room it goes
-// on: only others miss them.
+// writeEmpty writes the files without rows, since existing ones may lack new columns. If the disk is full it continues:
+// only other programs need them.
 func (s *Store) writeEmpty() error {
 	for _, k := range s.kinds {
 		unseen := s.unseen(k.name, mark{Batch: rand.Text()})
@@ -113,17 +113,16 @@ func (s *Store) folders() (names []string) {
 	return names
 }
 
-// A mark says that a batch is kept, and which files have its rows.
+// A mark records that a batch is kept, and the files of its rows.
 type mark struct {
 	Batch    string // its files are written as unseen/KIND.Batch
-	Name     string // and then KIND/Name
+	Name     string // and then renamed to KIND/Name
 	Kinds    []string
 	Position result.Position
 	first    uint64
 }
 
-// away returns an error of the file system as one that may pass: room comes back, and so does a file system that was
-// away.
+// away wraps an error of the file system as a temporary one: disk space and unmounted file systems can come back.
 func (s *Store) away(err error) error {
 	var errno syscall.Errno
 	if errors.As(err, &errno) {
@@ -148,7 +147,6 @@ func (s *Store) Put(_ context.Context, b *result.Batch) (kept bool, err error) {
 	return kept, nil
 }
 
-// tidyIfDue tidies up now and then.
 func (s *Store) tidyIfDue() error {
 	now := time.Now()
 	s.mu.Lock()
@@ -194,7 +192,7 @@ func (s *Store) put(b *result.Batch) (kept bool, err error) {
 	return true, err
 }
 
-// write writes the files of a batch, of those kinds that it has.
+// write writes the files of a batch, one for each kind with rows.
 func (s *Store) write(b *result.Batch, m mark) (kinds []string, err error) {
 	for _, k := range s.kinds {
 		n, err := k.write(s.unseen(k.name, m), b)
@@ -212,15 +210,14 @@ func (s *Store) unseen(kind string, m mark) string {
 	return filepath.Join(s.dir, written, kind+"."+m.Batch)
 }
 
-// discard removes what was written of a batch that is not kept.
 func (s *Store) discard(m mark) {
 	for _, k := range s.kinds {
-		_ = os.Remove(s.unseen(k.name, m)) // else tidy does
+		_ = os.Remove(s.unseen(k.name, m)) // otherwise tidy does
 	}
 }
 
-// mark marks a batch. One that comes when its mark, or a later one, is there is not kept. It is kept if there is an
-// error behind which the mark may be there.
+// mark marks a batch. kept is false if its mark, or a later one, exists already. On an error kept is true if the mark
+// may exist.
 func (s *Store) mark(partition string, m mark) (kept bool, err error) {
 	dir := filepath.Join(s.dir, marks, partition)
 	text, err := json.Marshal(m)
@@ -249,7 +246,7 @@ func (s *Store) mark(partition string, m mark) (kept bool, err error) {
 		_, there := os.Lstat(path)
 		return !errors.Is(there, fs.ErrNotExist), err
 	}
-	// The mark of this batch may have gone since we looked, and others have come behind it: then it was kept before.
+	// The mark of this batch may have been removed since the check, and later ones added: then it was kept before.
 	firsts, err := s.firsts(partition)
 	if err != nil {
 		return true, err
@@ -263,7 +260,7 @@ func (s *Store) mark(partition string, m mark) (kept bool, err error) {
 	return true, syncDir(dir)
 }
 
-// show gives the files of a batch that is marked their names, and then takes older marks away. It does no harm twice.
+// show renames the files of a marked batch to their final names, and then removes older marks. It may be repeated.
 func (s *Store) show(partition string, m mark) error {
 	for _, k := range m.Kinds {
 		to := filepath.Join(s.dir, k, m.Name)
@@ -289,11 +286,11 @@ func (s *Store) show(partition string, m mark) error {
 	return nil
 }
 
-// firsts returns the first messages of the batches of a partition that are marked, in order.
+// firsts returns the first messages of the marked batches of a partition, in order.
 func (s *Store) firsts(partition string) (firsts []uint64, err error) {
 	entries, err := os.ReadDir(filepath.Join(s.dir, marks, partition))
 	if errors.Is(err, fs.ErrNotExist) {
-		_, err := os.Stat(filepath.Join(s.dir, marks)) // else it is not the partition that is new, but the store is away
+		_, err := os.Stat(filepath.Join(s.dir, marks)) // otherwise the partition is not new, but the store is away
 		return nil, err
 	}
 	for _, e := range entries {
@@ -307,7 +304,7 @@ func (s *Store) firsts(partition string) (firsts []uint64, err error) {
 	return firsts, err
 }
 
-// last returns the last mark of a partition, whose files it shows if a process died before it could.
+// last returns the last mark of a partition, and shows its files if a process died before it could.
 func (s *Store) last(partition string) (mark, error) {
 	if err := checkPartition(partition); err != nil {
 		return mark{}, err
@@ -321,7 +318,7 @@ func (s *Store) last(partition string) (mark, error) {
 		path := filepath.Join(s.dir, marks, partition, number(first))
 		text, err := os.ReadFile(path)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // a later one has come
+			continue // a later one was added
 		}
 		m := mark{first: first}
 		if err == nil {
@@ -340,14 +337,14 @@ func (s *Store) Last(_ context.Context, partition string) (result.Position, erro
 	return m.Position, s.away(err)
 }
 
-// Forgotten is what was dropped for age or size.
+// Forgotten returns the counts of the files removed for age or size.
 func (s *Store) Forgotten() Forgotten {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.forgotten
 }
 
-// showAll shows what was marked by processes that died before they could.
+// showAll shows the batches of processes that died after they marked them.
 func (s *Store) showAll() error {
 	entries, err := os.ReadDir(filepath.Join(s.dir, marks))
 	for _, e := range entries {
@@ -357,7 +354,7 @@ func (s *Store) showAll() error {
 	return err
 }
 
-// checkPartition holds the name of a partition to what may be part of a file's.
+// checkPartition returns an error if the name of a partition cannot be part of a file name.
 func checkPartition(name string) error {
 	ok := name != "" && len(name) <= 64
 	for _, c := range []byte(name) {
@@ -369,10 +366,10 @@ func checkPartition(name string) error {
 	return nil
 }
 
-// number writes a number so that names sort as numbers do.
+// number formats a number so that names sort as numbers do.
 func number(n uint64) string { return fmt.Sprintf("%020d", n) }
 
-// nameOf is the name of a batch's files: partition, first and last message, and the time that its rows are about.
+// nameOf returns the name of a batch's files: partition, first and last message, and the time span of its rows.
 func nameOf(b *result.Batch) string {
 	from, to, ok := b.Span()
 	if !ok {

@@ -54,8 +54,8 @@ func each(t *testing.T, s *Store, from, to int64) (firsts []uint64) {
 	return firsts
 }
 
-// A batch that is made twice is kept once, also by another process after the files have gone for their age, and one
-// that leaves messages out is refused.
+// A batch that is made twice is kept once, also by another process after its files have expired. A batch that leaves
+// messages out is refused.
 func TestPut(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir})
@@ -95,7 +95,7 @@ func TestPut(t *testing.T) {
 	}
 }
 
-// One who looked where the partition stands long ago, and writes when its batch is there, past and forgotten, is late.
+// A process that read the position long ago is too late when it writes a batch that was kept and removed meanwhile.
 func TestLate(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir()})
 	put(t, s, batch("p", 1, 10, 0), true)
@@ -112,7 +112,8 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// A process that dies before its mark has put nothing, one that dies behind it has put all, and nothing stays behind.
+// A process that dies before its mark has put nothing, one that dies after it has put everything, and nothing is left
+// behind.
 func TestDies(t *testing.T) {
 	for _, marked := range []bool{false, true} {
 		dir := t.TempDir()
@@ -145,7 +146,7 @@ func TestDies(t *testing.T) {
 	}
 }
 
-// Workers that all believe the partition is theirs put each batch once.
+// Concurrent workers of one partition put each batch once.
 func TestTogether(t *testing.T) {
 	dir := t.TempDir()
 	var kept atomic.Int64
@@ -179,7 +180,7 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// The oldest files go when there are too many.
+// The oldest files are removed when there are too many.
 func TestBytes(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir(), Bytes: 1})
 	for i := range uint64(3) {
@@ -193,7 +194,7 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// Whatever rows say is read back as it was, known or not.
+// Rows are read back as they were written, whether values are known or not.
 func TestRowsOfRandomBatches(t *testing.T) {
 	t.Parallel()
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 10}, func(t *testing.T, seed uint64) {
@@ -269,8 +270,8 @@ func randomBatch(r *rand.Rand) *result.Batch {
 	return b
 }
 
-// A file that is cut short, says that it has more rows than there are, or has whatever else in it, is named, and none
-// is read as if it had no rows. All others are read.
+// A file that is truncated, claims more rows than it has, or has other contents is named in the error, and none counts
+// as empty. All others are read.
 func TestBrokenFiles(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir})
@@ -291,7 +292,7 @@ func TestBrokenFiles(t *testing.T) {
 		}
 		unreadable(t, s, what, path)
 	}
-	// Whatever else is wrong, nothing ends: a byte that is another one may make an error, or a row that is another one.
+	// No change of a byte causes a panic: it may lead to an error, or to another row.
 	for i := 0; i < len(whole); i += 7 {
 		other := slices.Clone(whole)
 		other[i] ^= 0xff
@@ -311,7 +312,7 @@ func TestBrokenFiles(t *testing.T) {
 	}
 }
 
-// unreadable wants that a file is named, and that the batch that is not of it is told.
+// unreadable expects an error that names a file, and that the other batch is read.
 func unreadable(t *testing.T, s *Store, what, path string) {
 	t.Helper()
 	var unread *result.Unread
@@ -323,7 +324,7 @@ func unreadable(t *testing.T, s *Store, what, path string) {
 	}
 }
 
-// Whoever reads KIND/*.parquet finds a file with the columns, also where nothing was kept yet.
+// A reader of KIND/*.parquet finds a file with the columns, even if nothing was kept yet.
 func TestEachKindHasAFileWithoutRows(t *testing.T) {
 	dir := t.TempDir()
 	for range 2 { // the second replaces them

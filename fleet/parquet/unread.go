@@ -12,7 +12,7 @@ import (
 	"tamtam/collector/result"
 )
 
-// looks remembers of each file whether it can be read, so that one look at each is enough until it changes.
+// looks caches for each file whether it can be read, so that one check is enough until it changes.
 type looks struct {
 	mu   sync.Mutex
 	seen map[string]look
@@ -21,10 +21,10 @@ type looks struct {
 type look struct {
 	size int64
 	at   time.Time
-	err  error // nil: it can be, as far as its columns and what it says of itself tell, and whoever read it
+	err  error // nil if its columns and metadata can be read, and no reader has failed
 }
 
-// lookAt is the look at a file as it is now, without whether it can be read.
+// lookAt returns the current size and time of a file, without a check.
 func lookAt(path string) (look, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -33,13 +33,12 @@ func lookAt(path string) (look, error) {
 	return look{size: info.Size(), at: info.ModTime()}, nil
 }
 
-// lasts reports whether an error is of what a file has in it. What the file system says may pass.
+// lasts reports whether an error is about the contents of a file. Errors of the file system may be temporary.
 func lasts(err error) bool {
 	var errno syscall.Errno
 	return !errors.As(err, &errno)
 }
 
-// failed notes that a file could not be read.
 func (l *looks) failed(path string, err error) {
 	now, gone := lookAt(path)
 	if gone != nil || !lasts(err) {
@@ -53,8 +52,8 @@ func (l *looks) failed(path string, err error) {
 	l.seen[path] = now
 }
 
-// Unread returns which files cannot be read: those whose end or columns are not as they must be, and those that Each
-// failed at; nil if there are none. An error of another type is of the folder.
+// Unread returns an error with the files that cannot be read: their end or columns are wrong, or Each failed on them.
+// It returns nil if there are none. An error of another type concerns the folder.
 func (s *Store) Unread() error {
 	all, err := s.list()
 	if err != nil {
@@ -82,7 +81,7 @@ func (s *Store) Unread() error {
 	return unread.Err()
 }
 
-// look checks a file if it is not the one that was looked at before. The lock is held.
+// look checks a file if it has changed since the last check. The caller holds the lock.
 func (l *looks) look(path string, check func() error) look {
 	now, err := lookAt(path)
 	before, known := l.seen[path]

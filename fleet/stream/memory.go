@@ -8,29 +8,29 @@ import (
 	"sync"
 )
 
-// DefaultMemory is what a Memory keeps unless it is told, in bytes.
+// DefaultMemory is the default capacity of a Memory in bytes.
 const DefaultMemory = 64 << 20
 
-// remembered is how many ids of messages a topic remembers.
+// remembered is the number of message ids that a topic remembers.
 const remembered = 1 << 16
 
-// Memory is a Log inside a process, of bounded size. Work that was taken stays with who took it: in one process nobody
-// dies alone.
+// Memory is a Log inside a process, of bounded size. A worker keeps its messages without a time limit, since the
+// workers of one process end together.
 type Memory struct {
 	mu     sync.Mutex
 	most   int64 // bytes of all topics together
 	used   int64
 	topics map[string]*memoryTopic
-	change chan struct{} // closed at the next change
+	change chan struct{} // closed and replaced at each change
 }
 
 type memoryTopic struct {
 	entries []memoryEntry
-	next    uint64 // the sequence that is given next
-	shared  bool   // it has been shared out
-	read    bool   // it has been read
+	next    uint64 // sequence of the next message
+	shared  bool   // Take was called
+	read    bool   // Read was called
 	ids     map[string]uint64
-	order   []string // ids, the oldest first, from the place at
+	order   []string // ids in a ring; the oldest is at index at once the ring is full
 	at      int
 }
 
@@ -40,10 +40,10 @@ type memoryEntry struct {
 	done bool
 }
 
-// entryCost is what a message takes besides its data.
+// entryCost is the overhead of a message in bytes, besides its data.
 const entryCost = 64
 
-// NewMemory returns an empty log that keeps so many bytes at most (0: DefaultMemory).
+// NewMemory returns an empty log that holds at most this many bytes; 0 means DefaultMemory.
 func NewMemory(most int64) *Memory {
 	return &Memory{most: cmp.Or(most, DefaultMemory), topics: map[string]*memoryTopic{}, change: make(chan struct{})}
 }
@@ -60,13 +60,13 @@ func (m *Memory) topic(name string) (*memoryTopic, error) {
 	return t, nil
 }
 
-// changed wakes all that wait. The lock is held.
+// changed wakes all waiting calls. The caller holds the lock.
 func (m *Memory) changed() {
 	close(m.change)
 	m.change = make(chan struct{})
 }
 
-// wait lets the lock go until something changes, or ctx ends.
+// wait releases the lock until something changes or ctx ends.
 func (m *Memory) wait(ctx context.Context) error {
 	change := m.change
 	m.mu.Unlock()
@@ -128,7 +128,7 @@ func (t *memoryTopic) remember(id string, seq uint64) {
 	t.at = (t.at + 1) % remembered
 }
 
-// first is the sequence of the first message that is kept or will be.
+// first returns the sequence of the first message that is kept, or of the next one if none is kept.
 func (t *memoryTopic) first() uint64 {
 	if len(t.entries) > 0 {
 		return t.entries[0].Seq
@@ -189,7 +189,7 @@ func (m *Memory) Acknowledge(_ context.Context, topic string, upTo uint64) error
 	return nil
 }
 
-// drop lets go of the messages at the beginning that are done.
+// drop removes the messages at the beginning that are done.
 func (m *Memory) drop(t *memoryTopic) {
 	n := 0
 	for n < len(t.entries) && t.entries[n].done {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What was acknowledged is gone, and who asks for it is told where the topic begins.
+// Acknowledged messages are gone, and reading one returns an error that contains the first sequence of the topic.
 func TestAcknowledged(t *testing.T) {
 	m := NewMemory(0)
 	ctx := t.Context()
@@ -31,7 +31,7 @@ func TestAcknowledged(t *testing.T) {
 	}
 }
 
-// A log that is full makes who appends wait, until something is acknowledged.
+// A full log blocks Append until something is acknowledged.
 func TestFull(t *testing.T) {
 	m := NewMemory(2 * (100 + entryCost))
 	data := make([]byte, 100)
@@ -55,7 +55,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// Work that is returned is given to the next, work that is done to nobody.
+// Returned work is given to the next worker; finished work is not given again.
 func TestWork(t *testing.T) {
 	m := NewMemory(0)
 	ctx := t.Context()

@@ -6,29 +6,30 @@ import (
 	"fmt"
 )
 
-// MaxData is the length of a message at most, in bytes.
+// MaxData is the maximum length of a message in bytes.
 const MaxData = 64 << 10
 
-// A Log keeps topics. A topic is there as soon as it is named: 1 to 64 of the characters a-z, 0-9 and "-". It is
-// either read in order by one reader at a time (Read, Acknowledge), or shared out (Take). All methods may be called by
-// several at once.
+// A Log keeps topics. A topic exists as soon as it is used; its name is 1 to 64 of the characters a-z, 0-9 and "-". It
+// is either read in order by one reader at a time (Read, Acknowledge), or shared out (Take). All methods may be called
+// concurrently.
 type Log interface {
-	// Append puts a message at the end of a topic and returns its sequence, which counts from 1 without gaps. When it
-	// returns without an error the message is kept. If there is no room it waits for some until ctx ends.
+	// Append adds a message at the end of a topic and returns its sequence, which counts from 1 without gaps. When it
+	// returns without an error the message is kept. If the log is full it waits for capacity until ctx ends.
 	//
-	// A message whose id was appended a short while ago is not appended again, and the sequence of the first is
-	// returned; an empty id is never the same. How long a while is depends on the implementation, so a reader that
-	// must have nothing twice looks for itself.
+	// A message whose id was appended recently is not appended again, and the sequence of the first is returned. An
+	// empty id never matches. How long ids are remembered depends on the implementation, so a reader that must have
+	// nothing twice checks for itself.
 	Append(ctx context.Context, topic, id string, data []byte) (uint64, error)
 
-	// Read returns messages from the given sequence on: at least one, for which it waits until ctx ends, and so many
-	// at most. If the one asked for is no longer there the error is a *Gone. The caller must not change the data.
+	// Read returns messages from the given sequence on, at most the given number. It waits for at least one until ctx
+	// ends. If the message at that sequence is no longer kept the error is a *Gone. The caller must not change the
+	// data.
 	Read(ctx context.Context, topic string, from uint64, most int) ([]Entry, error)
 
-	// Acknowledge says that the messages up to this sequence are done with and need not be kept.
+	// Acknowledge releases the messages up to this sequence: they need not be kept.
 	Acknowledge(ctx context.Context, topic string, upTo uint64) error
 
-	// Take waits for a message of the topic that nobody holds, until ctx ends, and holds it for the caller.
+	// Take waits until ctx ends for a message of the topic that no worker holds, and holds it for the caller.
 	Take(ctx context.Context, topic string) (Work, error)
 }
 
@@ -38,25 +39,25 @@ type Entry struct {
 	Data []byte
 }
 
-// Work is a message that the caller holds, alone. If the caller dies, or does not say for HoldTime that it still holds
-// it, the message is given to somebody else; so what is done with it must be harmless when it is done twice.
+// Work is a message that only the caller holds. If the caller ends, or does not call Hold for HoldTime, the message is
+// given to another worker. So its effect must be harmless when it happens twice.
 type Work interface {
 	Entry() Entry
-	// Hold says that the work goes on. It fails if the message may have been given to somebody else.
+	// Hold extends the hold. It fails if the message may have been given to another worker.
 	Hold(ctx context.Context) error
-	// Done says that it is done: nobody gets it again.
+	// Done finishes the work: it is not given again.
 	Done(ctx context.Context) error
-	// Return gives it back at once.
+	// Return gives the message back at once, for another worker.
 	Return(ctx context.Context) error
 }
 
-// Gone says that a message is no longer kept: acknowledged, or dropped for age or size, or damaged.
+// Gone is the error for a message that is no longer kept: acknowledged, dropped for age or size, or damaged.
 type Gone struct {
 	Topic   string
-	Seq     uint64 // what was asked for
-	First   uint64 // the first that is there or will be
-	Damaged bool   // it should be there, and cannot be read
-	Deleted bool   // the topic was deleted and made again: how many messages it had is not known
+	Seq     uint64 // requested sequence
+	First   uint64 // first sequence that is kept or will be
+	Damaged bool   // the message should be kept but cannot be read
+	Deleted bool   // the topic was deleted and created again: how many messages it had is unknown
 }
 
 func (e *Gone) Error() string {
@@ -70,14 +71,13 @@ func (e *Gone) Error() string {
 	return fmt.Sprintf("topic %s: message %d is no longer kept, the first is %d", e.Topic, e.Seq, e.First)
 }
 
-// ErrLost is the error of Hold and Done if somebody else may have the work.
+// ErrLost is the error of Hold and Done if another worker may have the work.
 var ErrLost = errors.New("the work was not held in time: another worker may have it")
 
-// ErrAway is in the error of a call whose context ended before the log answered: whether there is something is not
-// known.
+// ErrAway is in the error of a call whose context ended before the log answered: whether messages exist is unknown.
 var ErrAway = errors.New("the log does not answer")
 
-// CheckTopic returns an error that says what is wrong with a topic's name.
+// CheckTopic returns an error that explains why the name of a topic is invalid, nil if it is valid.
 func CheckTopic(name string) error {
 	ok := name != "" && len(name) <= 64
 	for _, c := range []byte(name) {
@@ -89,7 +89,7 @@ func CheckTopic(name string) error {
 	return nil
 }
 
-// CheckData returns an error that says what is wrong with a message's data.
+// CheckData returns an error if the data of a message is too long.
 func CheckData(topic string, data []byte) error {
 	if len(data) > MaxData {
 		return fmt.Errorf("topic %s: a message of %d bytes: want %d at most", topic, len(data), MaxData)

@@ -10,20 +10,20 @@ import (
 	"tamtam/fleet/event"
 )
 
-// A Shape is how large a fleet is, and what it sends.
+// A Shape is the size of a fleet, and its traffic.
 type Shape struct {
 	Leaves, Spines int
-	Flows          int           // altogether
-	Alive          time.Duration // how long a flow sends
+	Flows          int           // in total
+	Alive          time.Duration // duration of a flow
 	Stamps         int64         // three for each frame: leaf, spine, leaf
-	Time           time.Duration // of the whole, in event time
-	Every          time.Duration // how often a source sends what it has
+	Time           time.Duration // total duration, in event time
+	Every          time.Duration // interval at which a source sends its batches
 	Partitions     int
 	Seed           uint64
-	Pace           int64 // stamps each second of the wall clock at most; 0: as many as can be
+	Pace           int64 // maximum of stamps per second of wall-clock time; 0 means no limit
 }
 
-// Check returns an error that says what is wrong with a shape.
+// Check returns an error that explains why a shape is invalid.
 func (s Shape) Check() error {
 	switch {
 	case s.Leaves < 2 || s.Spines < 1 || s.Leaves+s.Spines > 4096:
@@ -44,22 +44,21 @@ func (s Shape) Check() error {
 
 const stampsOfFrame = 3
 
-// began is when the event time of a fleet begins: in 2023.
+// began is the start of the event time of a fleet: in 2023.
 const began = int64(1_700_000_000 * time.Second)
 
-// A Total is what went through one switch.
+// A Total is the traffic of one switch.
 type Total struct {
 	Packets  int64
-	Resident int64 // nanoseconds, of all packets together
+	Resident int64 // sum over all packets, in nanoseconds
 }
 
-// sent is what a fleet has sent.
 type sent struct {
 	frames int64
 	totals []Total // by switch
 }
 
-// mix makes a random number of two (splitmix64's finish).
+// mix returns a random number from a seed and a number (splitmix64's finish).
 func mix(seed, n uint64) uint64 {
 	x := seed ^ n*0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -67,13 +66,13 @@ func mix(seed, n uint64) uint64 {
 	return x ^ x>>31
 }
 
-// upTo makes a number below n of a random one.
+// upTo maps a random number to one below n.
 func upTo(random uint64, n int) int {
 	high, _ := bits.Mul64(random, uint64(n))
 	return int(high)
 }
 
-// flow is where a flow goes: it is made of its number, so that none needs to be kept.
+// flow is the route of a flow. It is computed from the number of the flow, so that none needs to be stored.
 type flow struct {
 	from, spine, to int
 	key             event.Flow
@@ -91,11 +90,11 @@ func (s *Shape) flow(number int) flow {
 	return f
 }
 
-// frame makes the n-th frame of the fleet, into memory that is given: 3 hops.
+// frame fills f with the n-th frame of the fleet, which has 3 hops.
 func (s *Shape) frame(n, frames int64, f *event.Frame, total []Total) flow {
 	at := began + int64(float64(s.Time)*(float64(n)/float64(frames)))
 	r := mix(s.Seed+1, uint64(n))
-	// Flows begin one after the other. Those alive now are the last few that have begun.
+	// Flows begin one after the other. The active ones are the last that have begun.
 	alive := max(int(float64(s.Flows)*float64(s.Alive)/float64(s.Time)), 1)
 	newest := int(float64(s.Flows+alive-1) * (float64(n) / float64(frames)))
 	number := min(max(newest-upTo(r, alive), 0), s.Flows-1)

@@ -17,7 +17,7 @@ func small(seed uint64) Shape {
 		Every: time.Second, Partitions: 3, Seed: seed}
 }
 
-// What a small fleet sends comes out of the store, packet for packet.
+// The packets of a small fleet are in the store, one by one.
 func TestRun(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 1}, func(t *testing.T, seed uint64) {
 		res, err := Run(t.Context(), small(seed), stream.NewMemory(0), result.NewMemory(0),
@@ -28,7 +28,7 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// lossy is a store that forgets the rows of one batch: the comparison must find that.
+// lossy is a store that drops a row of each batch: the comparison must find that.
 type lossy struct {
 	*result.Memory
 }

@@ -13,10 +13,10 @@ import (
 	"tamtam/fleet/parquet"
 )
 
-// A Measurement is of a fleet through a log in JetStream into a store in Parquet files.
+// A Measurement runs a fleet through a log in JetStream into a store in Parquet files.
 type Measurement struct {
 	Shape
-	Dir string // of the store, and of the log if it is in this process
+	Dir string // folder of the store, and of the log if it is in this process
 	// Log is the log; without URLs it is in this process, in as many servers as it has replicas.
 	Log       jetstream.Options
 	Sync      time.Duration // of these servers
@@ -24,7 +24,7 @@ type Measurement struct {
 	Elsewhere bool // other processes join
 }
 
-// Run measures, and prints what it costs.
+// Run runs the measurement, and prints its resource use.
 func (m *Measurement) Run(ctx context.Context, out io.Writer) error {
 	log, stop, err := m.log(ctx)
 	if err != nil {
@@ -60,7 +60,7 @@ func (m *Measurement) Run(ctx context.Context, out io.Writer) error {
 	return m.print(out, res, after-before, peak)
 }
 
-// log opens the log: one server in this process that listens nowhere, three that are a cluster, or those elsewhere.
+// log opens the log: one server in this process that does not listen, a cluster of several, or one elsewhere.
 func (m *Measurement) log(ctx context.Context) (*jetstream.Log, func(), error) {
 	o := m.Log
 	var servers []*jetstream.Server

@@ -14,7 +14,7 @@ import (
 	"tamtam/fleet/stream"
 )
 
-// A Result is what came of a fleet.
+// A Result is the result of a run.
 type Result struct {
 	Frames, Stamps int64
 	Messages       int64
@@ -24,8 +24,8 @@ type Result struct {
 	Took           time.Duration
 }
 
-// Run sends a fleet's stamps through a log, joins them into a store and compares what is there with what was sent: an
-// error says what differs. A worker joins each partition.
+// Run sends a fleet's stamps through a log, joins them into a store, and compares the rows with what was sent. Its
+// error contains the differences. A worker joins each partition.
 func Run(ctx context.Context, s Shape, log stream.Log, store result.Store, o join.Options) (Result, error) {
 	if err := s.Check(); err != nil {
 		return Result{}, err
@@ -51,8 +51,8 @@ func Run(ctx context.Context, s Shape, log stream.Log, store result.Store, o joi
 	return res, err
 }
 
-// Send sends a fleet's stamps through a log that others read, waits until they have joined all into a store, and
-// compares as Run does. They must wait for the sources of the fleet.
+// Send sends a fleet's stamps through a log that other processes join, waits until they have joined all into a store,
+// and compares as Run does. These processes must expect the sources of the fleet.
 func Send(ctx context.Context, s Shape, log stream.Log, store result.Store) (Result, error) {
 	if err := s.Check(); err != nil {
 		return Result{}, err
@@ -69,7 +69,7 @@ func Send(ctx context.Context, s Shape, log stream.Log, store result.Store) (Res
 	return res, check(context.WithoutCancel(ctx), s, made, store, &res)
 }
 
-// Sources are the names of a fleet's sources.
+// Sources returns the names of a fleet's sources.
 func Sources(leaves int) (names []string) {
 	for leaf := range leaves {
 		names = append(names, source(leaf))
@@ -79,7 +79,7 @@ func Sources(leaves int) (names []string) {
 
 func source(leaf int) string { return fmt.Sprintf("leaf%d", leaf+1) }
 
-// joined waits until all that was sent is in batches: each partition is at the end of all its sources.
+// joined waits until all messages are in batches: each partition has reached the end of all its sources.
 func joined(ctx context.Context, s Shape, store result.Store) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -120,7 +120,7 @@ type message struct {
 	data      []byte
 }
 
-// queued is how many batches of a leaf wait for the log.
+// queued is the number of batches of a leaf that may wait for the log.
 const queued = 4
 
 func (s *Shape) send(ctx context.Context, log stream.Log) (sent, Result, error) {
@@ -161,7 +161,7 @@ func (s *Shape) send(ctx context.Context, log stream.Log) (sent, Result, error) 
 	return made, res, errors.Join(err, context.Cause(ctx))
 }
 
-// frames makes all frames of the fleet, and hands batches to the senders.
+// frames generates all frames of the fleet, and passes batches to the senders.
 func (s *Shape) frames(ctx context.Context, made *sent, senders []*sender, pool *sync.Pool) error {
 	flush := func(from *sender, partition int, promise int64) error {
 		data := append(pool.Get().([]byte), from.writers[partition].Finish(promise)...)
@@ -191,7 +191,7 @@ func (s *Shape) frames(ctx context.Context, made *sent, senders []*sender, pool 
 	for n := range frames {
 		way := s.frame(n, frames, &f, made.totals)
 		made.frames++
-		if f.Hops[0].Arrival >= next { // no frame leaves before it has come
+		if f.Hops[0].Arrival >= next { // no frame leaves before it has arrived
 			if err := s.wait(ctx, started, n*stampsOfFrame); err != nil {
 				return err
 			}
@@ -211,7 +211,7 @@ func (s *Shape) frames(ctx context.Context, made *sent, senders []*sender, pool 
 	return all(event.Ended)
 }
 
-// wait waits until so many stamps may have been sent.
+// wait waits until this number of stamps may have been sent.
 func (s *Shape) wait(ctx context.Context, started time.Time, stamps int64) error {
 	if s.Pace == 0 {
 		return nil
@@ -227,7 +227,6 @@ func (s *Shape) wait(ctx context.Context, started time.Time, stamps int64) error
 	}
 }
 
-// check compares what the store has with what was sent.
 func check(ctx context.Context, s Shape, made sent, store result.Store, res *Result) error {
 	got := make([]Total, len(made.totals))
 	unknown, flags := int64(0), result.Flags(0)

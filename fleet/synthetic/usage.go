@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuTime is what this process has computed, for itself and in the kernel.
+// cpuTime returns the CPU time of this process, in user and kernel mode.
 func cpuTime() (time.Duration, error) {
 	var u unix.Rusage
 	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
@@ -25,7 +25,7 @@ func cpuTime() (time.Duration, error) {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano()), nil
 }
 
-// memoryPeak is what this process had in memory at most, in bytes.
+// memoryPeak returns the peak memory use of this process in bytes.
 func memoryPeak() (int64, error) {
 	file, err := os.Open("/proc/self/status")
 	if err != nil {
@@ -41,7 +41,7 @@ func memoryPeak() (int64, error) {
 	return 0, errors.New("/proc/self/status does not say VmHWM")
 }
 
-// diskUsed is what the files in a folder take on the disk, in bytes.
+// diskUsed returns the disk usage of the files in a folder in bytes.
 func diskUsed(dir string) (bytes int64, err error) {
 	err = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		var st unix.Stat_t
@@ -49,7 +49,7 @@ func diskUsed(dir string) (bytes int64, err error) {
 			err = unix.Lstat(path, &st)
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // it has gone meanwhile
+			return nil // it was removed meanwhile
 		}
 		bytes += st.Blocks * 512
 		return err
@@ -57,7 +57,7 @@ func diskUsed(dir string) (bytes int64, err error) {
 	return bytes, err
 }
 
-// watchDisk looks every second what a folder takes, until it is asked for the most.
+// watchDisk measures the disk usage of a folder every second. peak stops it and returns the maximum.
 func watchDisk(ctx context.Context, dir string) (peak func() (int64, error)) {
 	ctx, stop := context.WithCancel(ctx)
 	var ended sync.WaitGroup

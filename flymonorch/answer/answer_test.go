@@ -15,13 +15,13 @@ import (
 	"tamtam/tam/sketch"
 )
 
-// A run is a task on a chip's groups with traffic of a seed.
+// A run is a task on a chip's groups, with traffic from a seed.
 type run struct {
 	*testing.T
 	groups *cmu.Groups
 	placed *plan.Placed
 	exact  *cmu.Truth
-	ran    uint64 // ns, as a dump of it says
+	ran    uint64 // duration in ns, as reported in the dump
 }
 
 func parse[T any](t testing.TB, f func(string) (T, error), s string) T {
@@ -60,7 +60,7 @@ func newRunOn(t *testing.T, geo flymon.Geometry, task flymon.Task) *run {
 	return &run{T: t, groups: g, placed: placed}
 }
 
-// traffic sends packets of flows whose sizes are Pareto's: most are small, some large.
+// traffic sends packets of flows with Pareto-distributed sizes: most are small, some large.
 func (r *run) traffic(seed uint64, flows int) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	now, n := uint64(time.Second), uint64(0)
@@ -89,8 +89,8 @@ func (r *run) reading() *answer.Reading {
 	return r.bank(0)
 }
 
-// What sketches never say too low is never too low, nor higher than all that shares the flow's
-// buckets; and all flows that have a bucket of their own are within their bounds.
+// Sketches that never underestimate a flow do not, and their answer never exceeds the joined value of the flow's
+// buckets. Flows with a bucket of their own are within their bounds.
 func TestFlows(t *testing.T) {
 	const memory = 3 * 2048 * 3
 	all := []struct {
@@ -105,7 +105,7 @@ func TestFlows(t *testing.T) {
 		{flymon.MRAC, "frequency", memory, 1500},
 		{flymon.SuMaxMax, "max(queue-length)", memory, 1500}, {flymon.SuMaxMax, "max(queue-delay)", memory, 1500},
 		{flymon.SuMaxMax, "max(size)", memory, 1500},
-		{flymon.MaxInterArr, "max(interval)", 9 * 16384, 100}, // a flow that is taken for another is off by far
+		{flymon.MaxInterArr, "max(interval)", 9 * 16384, 100}, // a flow that is mistaken for another has a large error
 	}
 	randtest.Run(t, randtest.Cases{Seed: 7}, func(t *testing.T, seed uint64) {
 		for _, tt := range all {
@@ -118,7 +118,7 @@ func TestFlows(t *testing.T) {
 	})
 }
 
-// judgeFlows compares the answers of all flows with what they must be.
+// judgeFlows checks the answers of all flows.
 func (r *run) judgeFlows() {
 	reading, most, wrong := r.reading(), r.mosts(), 0
 	algorithm, n, rows := r.placed.Sketch.Algorithm, len(r.exact.Flows), len(r.placed.Sketch.Rows)
@@ -135,7 +135,7 @@ func (r *run) judgeFlows() {
 	switch algorithm {
 	case flymon.Tower, flymon.CounterBraids: // a counter of its own may be full
 		allowed += r.reach(r.least())
-	case flymon.MaxInterArr: // the last arrival is to be alone in all rows, and the longest interval in one
+	case flymon.MaxInterArr: // the last arrival must be alone in all rows, and the longest interval in one
 		pairs := float64(n) * float64(n) / 2
 		allowed = 2*randtest.AtMost(float64(rows)*pairs/float64(r.size(1))) + sharers(n, r.size(2), rows)
 	}
@@ -144,7 +144,7 @@ func (r *run) judgeFlows() {
 	}
 }
 
-// Counters of bytes that are full say so: they never start over without a word.
+// Full counters of bytes are reported as saturated, and never wrap unnoticed.
 func TestFullCountersOfBytes(t *testing.T) {
 	for _, algorithm := range []flymon.Algorithm{flymon.CMS, flymon.SuMaxSum} {
 		r := newRun(t, 16, "5-tuple", "frequency(bytes)", algorithm, 3*4096, 0)
@@ -160,7 +160,7 @@ func TestFullCountersOfBytes(t *testing.T) {
 	}
 }
 
-// A maximum that its buckets have no room for is that much or more, of a flow and of all packets.
+// A maximum beyond the range of its buckets is reported as a lower bound, for a flow and for all packets.
 func TestFullMaximum(t *testing.T) {
 	for _, key := range []string{"none", "5-tuple"} {
 		r := newRun(t, 16, key, "max(queue-delay)", flymon.SuMaxMax, 3*64, 0)
@@ -176,7 +176,7 @@ func TestFullMaximum(t *testing.T) {
 	}
 }
 
-// Metrics of all flows are within their bounds as often as these say.
+// Metrics of all flows are within their bounds as often as their confidence promises.
 func TestMetrics(t *testing.T) {
 	metrics := []struct {
 		algorithm      flymon.Algorithm
@@ -210,7 +210,7 @@ func TestMetrics(t *testing.T) {
 			}
 		}
 	})
-	// Traffic of one case has nothing to do with that of another.
+	// The traffic of different cases is independent.
 	for i, tt := range metrics {
 		if p := randtest.Tail(chances[i], missed[i]); p < randtest.Never {
 			t.Errorf("%s of %s: %d of %d are outside their bounds, which has a chance of %.2g", tt.metric, tt.algorithm,
@@ -222,8 +222,8 @@ func TestMetrics(t *testing.T) {
 func elements(x *cmu.Truth) float64 { return float64(len(x.Elements)) }
 func flows(x *cmu.Truth) float64    { return float64(len(x.Flows)) }
 
-// Distribution and entropy are those that MRAC estimates from the counters that the flows must have
-// left; how near it comes is in the tests of sketch.
+// Distribution and entropy equal MRAC's estimates from the counters that the flows must produce. The tests of package
+// sketch check MRAC's accuracy.
 func TestEntropy(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 7}, func(t *testing.T, seed uint64) {
 		r := newRun(t, 32, "5-tuple", "frequency", flymon.MRAC, 8192, 0)
@@ -245,8 +245,8 @@ func TestEntropy(t *testing.T) {
 	})
 }
 
-// Digests name every flow that reaches the threshold; and those are listed whose buckets' flows
-// reach it together, if that was before the flow's last packet.
+// Digests name every flow that reaches the threshold. A flow is also listed if the flows of its buckets together reach
+// the threshold before its last packet.
 func TestHeavyFlows(t *testing.T) {
 	const threshold = 100
 	randtest.Run(t, randtest.Cases{Seed: 7}, func(t *testing.T, seed uint64) {
@@ -267,7 +267,7 @@ func TestHeavyFlows(t *testing.T) {
 					t.Errorf("%s: a flow of %d packets, with others at most %v: listed %v", algorithm, n, most[v], got[v])
 				}
 			}
-			// Of 3000 flows each is heavy with chance 100^-(1/1.2): none is with e^-65.
+			// Each of 3000 flows is heavy with chance 100^-(1/1.2), so the chance that none is heavy is e^-65.
 			if r.reach(threshold) == 0 {
 				t.Errorf("%s: no flow has %d packets", algorithm, threshold)
 			}
@@ -275,7 +275,7 @@ func TestHeavyFlows(t *testing.T) {
 	})
 }
 
-// Counter Braids decode to the exact sizes the flows that follow from others one by one.
+// Counter Braids decode the exact sizes of flows that follow one by one from flows decoded before.
 func TestDecode(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 7}, func(t *testing.T, seed uint64) {
 		r := newRun(t, 32, "5-tuple", "frequency", flymon.CounterBraids, 3*8192*5/4, 0)
@@ -291,7 +291,7 @@ func TestDecode(t *testing.T) {
 				t.Fatalf("%v to %v, want %v: it follows from others: %v", f.Lower, f.Upper, n, peeled[f.Flow])
 			}
 		}
-		// Flows that have a counter of their own follow at once, and nearly all others from them.
+		// Flows with a counter of their own are decoded first, and nearly all others follow from them.
 		if least := len(all) - sharers(len(all), r.size(0), 3) - r.reach(r.least()); len(peeled) < least ||
 			least < len(all)/2 {
 			t.Errorf("%d of %d follow, want %d", len(peeled), len(all), least)
@@ -299,8 +299,8 @@ func TestDecode(t *testing.T) {
 	})
 }
 
-// Counter Braids that know all flows, by digests, answer for each with its size, also for one that
-// was not counted; without they bound it.
+// If all flows are known from digests, Counter Braids answer for each with certainty, and with the exact size if they
+// decode it. This includes a flow that was not counted. Otherwise they return bounds without certainty.
 func TestBraidsThatKnowAllFlows(t *testing.T) {
 	const threshold = 50
 	randtest.Run(t, randtest.Cases{Seed: 7}, func(t *testing.T, seed uint64) {
@@ -330,7 +330,7 @@ func TestBraidsThatKnowAllFlows(t *testing.T) {
 				t.Errorf("a flow of %d packets is listed: %v", n, heavy[v])
 			}
 		}
-		// Of 700 flows each is heavy with chance 50^-(1/1.2): none is with e^-26.
+		// Each of 700 flows is heavy with chance 50^-(1/1.2), so the chance that none is heavy is e^-26.
 		if r.reach(threshold) == 0 {
 			t.Errorf("no flow has %d packets", threshold)
 		}
@@ -344,7 +344,7 @@ func TestBraidsThatKnowAllFlows(t *testing.T) {
 	})
 }
 
-// A registers' dump that is not the layout's is refused.
+// A dump whose registers do not match the layout is refused.
 func TestHostileDumps(t *testing.T) {
 	r := newRun(t, 32, "5-tuple", "frequency", flymon.CounterBraids, 24576, 0)
 	good := r.reading().Dump

@@ -18,12 +18,12 @@ func ip(n uint32) netip.Addr {
 	return netip.AddrFrom4([4]byte(binary.BigEndian.AppendUint32(nil, 10<<24|n)))
 }
 
-// send sends a packet at a time.
+// send sends a packet with number n at time n.
 func (r *run) send(src, dst uint32, n uint64) {
 	r.groups.Run(&cmu.Packet{Vector: flymon.Make(ip(src), ip(dst), 1000, 443, 6, n), Ports: true, Size: 100, Number: n})
 }
 
-// truth reads what there was.
+// truth reads the exact values of the flows.
 func (r *run) truth() {
 	r.Helper()
 	var ok bool
@@ -32,8 +32,8 @@ func (r *run) truth() {
 	}
 }
 
-// Distinct sources of each destination are within their bounds as often as these say, and
-// hosts with many more than the threshold are reported, those with many less are not.
+// The number of distinct sources of a destination is within its bounds in at least 90 % of cases. Hosts far above the
+// threshold are reported, and hosts far below it are not.
 func TestVictims(t *testing.T) {
 	const threshold = 512
 	r := newRun(t, 32, "dst-ip", "distinct(src-ip)", flymon.BeauCoup, 3*8192, threshold)
@@ -77,8 +77,7 @@ func TestVictims(t *testing.T) {
 	}
 }
 
-// No member of a set is missed, and others are taken for members as often as the load
-// says. Candidates of a set are elements.
+// No member of a set is missed, and the rate of false members follows from the load. Candidates of a set are elements.
 func TestMembers(t *testing.T) {
 	for _, width := range []int{16, 32} {
 		r := newRun(t, width, "none", "existence(src-ip)", flymon.Bloom, 3*512, 0)
@@ -112,7 +111,7 @@ func TestMembers(t *testing.T) {
 	}
 }
 
-// What a share of the packets counts stands for all of them, within the bounds.
+// Counts of a share of the packets are scaled to all packets, within the bounds.
 func TestShare(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 7}, func(t *testing.T, seed uint64) {
 		g, err := cmu.New(small(32))
@@ -143,8 +142,8 @@ func TestShare(t *testing.T) {
 			if chances = append(chances, 1-e.Confidence); n < e.Lower || e.Upper < n {
 				missed++
 			}
-			// Of n packets each is counted with chance 1/8 and stands for eight. By Bernstein's inequality
-			// a flow is further off once in 10^11 cases; the flows are the same ones in all cases.
+			// Each of n packets is counted with chance 1/8 and stands for eight. By Bernstein's inequality, the error
+			// of a flow exceeds off once in 10^11 cases. The flows are the same in all cases.
 			const l = 26. // ln(2 * 10^11)
 			if off := 8 * (l/3 + math.Sqrt(l*l/9+2*l*n*7/64)); math.Abs(e.Value-n) > off {
 				t.Errorf("%v packets, want %v +- %.0f", e.Value, n, off)
@@ -156,8 +155,8 @@ func TestShare(t *testing.T) {
 	})
 }
 
-// Counters of a tower that are full leave it to wider ones; if all are it says so, with
-// the least that there must have been.
+// A tower ignores full counters in favour of wider ones. If all are full, the answer is saturated and its lower bound
+// is the smallest possible count.
 func TestFullTower(t *testing.T) {
 	r := newRun(t, 16, "src-ip", "frequency", flymon.Tower, 3*2048, 0)
 	v := flymon.Make(ip(1), netip.Addr{}, 0, 0, 0, 0)
@@ -178,7 +177,7 @@ func TestFullTower(t *testing.T) {
 	}
 }
 
-// Counter Braids without all flows do not claim to know any.
+// Counter Braids that decode only some of the flows return estimates without confidence.
 func TestDecodeWithoutAll(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 7}, func(t *testing.T, seed uint64) {
 		r := newRun(t, 32, "5-tuple", "frequency", flymon.CounterBraids, 3*8192*5/4, 0)
@@ -196,7 +195,7 @@ func TestDecodeWithoutAll(t *testing.T) {
 	})
 }
 
-// Buckets are where the layout has them.
+// Buckets are at the addresses in the layout.
 func TestAddresses(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 7}, func(t *testing.T, seed uint64) {
 		r := newRun(t, 32, "5-tuple", "frequency", flymon.CMS, 3*4096, 0)

@@ -8,10 +8,10 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// Which flows share buckets follows from the layout, so what registers have follows from the flows.
-// What depends on chance is only how many share them.
+// The layout determines which flows share buckets, so the flows determine the registers' values. Only the number of
+// flows that share a bucket depends on chance.
 
-// sums are what the flows of each bucket of a unit have together, by join.
+// sums returns the joined values of the flows in each bucket of a unit.
 func (r *run) sums(unit int, join func(a, b uint64) uint64) map[uint32]uint64 {
 	g, all := r.groups.Geometry(), map[uint32]uint64{}
 	for v, n := range r.exact.Flows {
@@ -24,8 +24,8 @@ func (r *run) sums(unit int, join func(a, b uint64) uint64) map[uint32]uint64 {
 func add(a, b uint64) uint64     { return a + b }
 func greater(a, b uint64) uint64 { return max(a, b) }
 
-// mosts are the greatest answers that flows may have: the least of what their buckets' flows have
-// together. A counter that is full tells nothing, and of Counter Braids the second layer then has more.
+// mosts returns the largest valid answer of each flow: the smallest joined value of its buckets. A full counter of a
+// Tower is ignored. If a counter of Counter Braids is full, the second layer's value is used.
 func (r *run) mosts() map[flymon.Vector]float64 {
 	g, s, most := r.groups.Geometry(), &r.placed.Sketch, map[flymon.Vector]float64{}
 	join := add
@@ -58,7 +58,7 @@ func (r *run) mosts() map[flymon.Vector]float64 {
 	return most
 }
 
-// least is what fills the smallest counter of a task.
+// least returns the value at which the smallest counter of a task is full.
 func (r *run) least() uint64 {
 	least := uint64(math.MaxUint64)
 	for _, b := range r.placed.Sketch.Bits {
@@ -67,7 +67,7 @@ func (r *run) least() uint64 {
 	return least
 }
 
-// reach is how many flows have as many or more.
+// reach returns the number of flows whose exact value is at least n.
 func (r *run) reach(n uint64) (flows int) {
 	for _, exact := range r.exact.Flows {
 		if exact >= n {
@@ -77,11 +77,10 @@ func (r *run) reach(n uint64) (flows int) {
 	return flows
 }
 
-// sharers is a number that those of n flows that have a bucket of their own in no row exceed with a
-// chance below 10^-9 for each row, were buckets chosen evenly. Put into a row one after the other,
-// each flow meets another with a chance of at most n/w, of the first row of i/w for the i-th, whatever
-// those before did; and who shares a bucket has met somebody, or was met: at most two for each meeting. In a
-// row behind, those that share buckets in all rows before are the last to be put.
+// sharers returns an upper bound for how many of n flows share a bucket in every row. If buckets are chosen evenly, the
+// bound fails with a chance below 10^-9 for each row. Suppose that flows enter a row one after the other. The i-th then
+// collides with a chance of at most i/w in the first row, and n/w in others, independently of earlier collisions. Each
+// collision makes at most two flows share a bucket. In further rows, flows that shared in all rows before enter last.
 func sharers(n, w, rows int) int {
 	left, chance := n, float64(n)/2/float64(w)
 	for range rows {
@@ -91,11 +90,11 @@ func sharers(n, w, rows int) int {
 	return left
 }
 
-// size is how many buckets a unit of a row has.
+// size returns the number of buckets in the unit with this index in the first row.
 func (r *run) size(of int) int { return int(r.placed.Layout.Units[r.placed.Sketch.Rows[0][of]].Size) }
 
-// peeled are the flows that Counter Braids decode for certain: one that is alone in a counter of the
-// first layer that is not full, and then one whose company in such a counter is known.
+// peeled returns the flows that Counter Braids certainly decode: those that are alone in a first-layer counter that is
+// not full, and then those that share such a counter only with decoded flows.
 func (r *run) peeled() map[flymon.Vector]bool {
 	g, s, known := r.groups.Geometry(), &r.placed.Sketch, map[flymon.Vector]bool{}
 	for before := -1; len(known) > before; {
@@ -117,7 +116,7 @@ func (r *run) peeled() map[flymon.Vector]bool {
 	return known
 }
 
-// counters are a unit's as the flows must have left them.
+// counters returns the values that a unit's counters must have after all flows.
 func (r *run) counters(reading *answer.Reading, unit int) []uint32 {
 	words := make([]uint32, len(reading.Registers[unit]))
 	for at, n := range r.sums(unit, add) {

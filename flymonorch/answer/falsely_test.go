@@ -11,9 +11,9 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// What is expected of a list of coupons is about what is false in it, for random thresholds, tables and numbers of
-// distinct values, many of them below the threshold; or it is saturated. Nothing bounds the estimate: the factor is one
-// that 1,000 random tasks stayed within.
+// The estimated number of false entries in a list of coupons is near the exact number, or saturated. Thresholds, tables
+// and numbers of distinct values are random, and many are below the threshold. The estimate has no theoretical bound:
+// 1,000 random tasks stayed within the factor used here.
 func TestFalseVictims(t *testing.T) {
 	told, fixed := 0, randtest.Cases{Seed: 1, Count: 40, Short: 8}
 	ran := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
@@ -34,7 +34,7 @@ func TestFalseVictims(t *testing.T) {
 		base := random.Uint32()
 		typical := float64(threshold) * math.Pow(random.Float64(), 2) * 2
 		for f := range uint32(flows) {
-			if n > 1<<18 { // as many pairs as the oracle has room for
+			if n > 1<<18 { // the oracle's capacity in pairs
 				break
 			}
 			for e := range 1 + uint32(min(typical*math.Pow(random.Float64(), -skew), 4*float64(threshold))) {
@@ -76,7 +76,8 @@ func TestFalseVictims(t *testing.T) {
 	}
 }
 
-// A flow of one element has the only coupon of a threshold of 2 in every second case: the list would be noise.
+// With a threshold of 2 there is only one coupon, and a flow of one element has it in every second case. The list would
+// be noise.
 func TestListOfTooFewCoupons(t *testing.T) {
 	for threshold, want := range map[uint64]string{
 		2: "want 1 or 3: its coupons would list a flow of 1 distinct values with a probability of 50 %",

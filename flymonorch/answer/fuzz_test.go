@@ -11,13 +11,13 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// small is a chip on which whatever is placed is small.
+// small returns the geometry of a chip with few buckets, so that every task is small.
 func small(width int) flymon.Geometry {
 	return flymon.Geometry{Groups: 9, Spliced: 3, Units: 3, CMUs: 3, Width: width, Depth: 512, Partitions: 32,
 		MapEntries: 256, Digests: 16}
 }
 
-// tasks are one for each algorithm and attribute.
+// tasks returns one task for each valid combination of attribute, algorithm, and the keys none and 5-tuple.
 func tasks(t testing.TB) []flymon.Task {
 	var all []flymon.Task
 	for _, attribute := range []string{
@@ -40,7 +40,7 @@ func tasks(t testing.TB) []flymon.Task {
 	return all
 }
 
-// registers are as many as a layout has, of words that come again and again.
+// registers returns the registers of a layout, at most 1,024 per unit, filled with a repeated sequence of bytes.
 func registers(l *flymon.Layout, words []byte) (all [][]uint32) {
 	var w [4]byte
 	for i := range l.Units {
@@ -58,7 +58,7 @@ func registers(l *flymon.Layout, words []byte) (all [][]uint32) {
 	return all
 }
 
-// sane fails a test if an estimate cannot be one.
+// sane fails the test if an estimate is invalid.
 func sane(t *testing.T, what string, e flymon.Estimate) {
 	t.Helper()
 	for _, v := range []float64{e.Value, e.Lower, e.Confidence} {
@@ -72,7 +72,7 @@ func sane(t *testing.T, what string, e flymon.Estimate) {
 	}
 }
 
-// ask asks a reading for all that there is.
+// ask requests every kind of answer from a reading, and checks each.
 func ask(t *testing.T, r *answer.Reading) {
 	t.Helper()
 	flows := []flymon.Vector{{}, {1, 2, 3, 4, 5, 6}, {1 << 40, 0, 0, 0, 4 << 16}, {}}
@@ -112,7 +112,7 @@ func ask(t *testing.T, r *answer.Reading) {
 	}
 }
 
-// What a chip may have in its registers, nothing and everything, has answers.
+// Empty, full and other valid registers all have answers.
 func TestEmptyAndFullRegisters(t *testing.T) {
 	for _, width := range []int{16, 32} {
 		g := small(width)

@@ -15,8 +15,8 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// arrivals has flows send at random times within an epoch, some with few packets, and returns the
-// longest interval of each, in ns.
+// arrivals sends packets of flows at random times within an epoch, only a small number for some flows. It returns the
+// longest interval of each flow, in ns.
 func (r *run) arrivals(random *rand.Rand, flows int, epoch uint64) map[flymon.Vector]uint64 {
 	type arrival struct {
 		at   uint64
@@ -44,8 +44,8 @@ func (r *run) arrivals(random *rand.Rand, flows int, epoch uint64) map[flymon.Ve
 	return longest
 }
 
-// No interval is longer than the epoch, however many flows share buckets; and the longest of a
-// flow is within the bounds at least as often as these say: one flow of each random task.
+// No interval is longer than the epoch, however many flows share buckets. The longest interval of a flow is within its
+// bounds at least as often as the confidence promises. Each random task checks one flow.
 func TestLongestIntervals(t *testing.T) {
 	fixed := randtest.Cases{Seed: 1, Count: 600, Short: 150}
 	var chances []float64
@@ -68,7 +68,7 @@ func TestLongestIntervals(t *testing.T) {
 			if e.Saturated || e.Value > float64(task.Epoch) {
 				t.Fatalf("%s: %+v in an epoch of 1 s", task.Key.Format(v), e)
 			}
-			if e.Confidence == 0 { // other flows are in nearly all buckets
+			if e.Confidence == 0 { // nearly all buckets have other flows
 				if !strings.HasPrefix(e.Bound, "no bound is known") || e.Lower != 0 || e.Upper != 0 {
 					t.Fatalf("%s: %+v, without confidence", task.Key.Format(v), e)
 				}
@@ -91,8 +91,8 @@ func TestLongestIntervals(t *testing.T) {
 	}
 }
 
-// A flow whose first packet finds the Bloom filter's bit set, by another flow, but no last
-// arrival has no interval yet.
+// If a flow's first packet finds the Bloom filter's bit set by another flow, but no last arrival, the flow has no
+// interval yet.
 func TestIntervalOfAKnownFlowWithoutArrival(t *testing.T) {
 	task := flymon.Task{
 		Key: parse(t, flymon.ParseKey, "src-ip"), Attribute: flymon.Attribute{Kind: flymon.MaxInterval},
@@ -126,7 +126,7 @@ func TestIntervalOfAKnownFlowWithoutArrival(t *testing.T) {
 	}
 }
 
-// A longest interval that the epoch has no room for is said to be none.
+// A longest interval that exceeds the epoch is reported as saturated, without confidence.
 func TestImpossibleInterval(t *testing.T) {
 	task := flymon.Task{
 		Key: parse(t, flymon.ParseKey, "src-ip"), Attribute: flymon.Attribute{Kind: flymon.MaxInterval},
@@ -144,8 +144,7 @@ func TestImpossibleInterval(t *testing.T) {
 	}
 }
 
-// Times start over after 2^42 ns. Without epochs an interval may be longer, so from then on none
-// has an upper bound.
+// Times wrap after 2^42 ns. Without epochs an interval may be longer, so from then on intervals have no upper bound.
 func TestIntervalLongerThanTheClockTells(t *testing.T) {
 	task := flymon.Task{
 		Key: parse(t, flymon.ParseKey, "src-ip"), Attribute: flymon.Attribute{Kind: flymon.MaxInterval},
@@ -170,8 +169,8 @@ func TestIntervalLongerThanTheClockTells(t *testing.T) {
 	}
 }
 
-// Buckets of 8 bits tell an epoch apart in units of a 128th or less of it. An interval is within its bounds wherever in
-// the clock's 256 units it is, the first of which is stored as the second; one as long as all of them has no upper
+// In buckets of 8 bits, the unit of time is at most a 128th of the epoch. An interval is within its bounds at any
+// position in the clock's 256 units, of which the first is stored as the second. An interval of 256 units has no upper
 // bound.
 func TestIntervalsInNarrowBuckets(t *testing.T) {
 	task := flymon.Task{
@@ -186,7 +185,7 @@ func TestIntervalsInNarrowBuckets(t *testing.T) {
 		unit := uint64(1) << r.placed.Sketch.Scale
 		start := uint64(task.Epoch) * (1 + 2*random.Uint64N(1e6))
 		first := start + random.Uint64N(uint64(task.Epoch))
-		if random.IntN(2) == 0 { // about where the clock starts over
+		if random.IntN(2) == 0 { // near the wrap of the clock
 			if turn := (start/(256*unit)+1)*256*unit - 8*unit; turn >= start && turn+8*unit < start+uint64(task.Epoch) {
 				first = turn + random.Uint64N(8*unit)
 			}
@@ -207,7 +206,7 @@ func TestIntervalsInNarrowBuckets(t *testing.T) {
 	})
 }
 
-// bank reads one of the banks.
+// bank returns the reading of a bank.
 func (r *run) bank(n int) *answer.Reading {
 	r.Helper()
 	s, _ := r.groups.Status("t")

@@ -15,15 +15,15 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A doubt is an answer that can be compared with the truth.
+// A doubt describes an answer that can be compared with the exact value.
 type doubt struct {
 	algorithm      flymon.Algorithm
 	key, attribute string
-	metric         string // empty: of a flow
+	metric         string // the metric's name, or empty for the answer of a flow
 	threshold      uint64
 }
 
-// narrows are answers of all algorithms that buckets of 8 bits can have.
+// narrows are answers of all algorithms that work with buckets of 8 bits.
 var narrows = []doubt{
 	{flymon.CMS, "5-tuple", "frequency", "", 0}, {flymon.SuMaxSum, "5-tuple", "frequency", "", 0},
 	{flymon.Tower, "5-tuple", "frequency", "", 0}, {flymon.CounterBraids, "5-tuple", "frequency", "", 0},
@@ -39,9 +39,9 @@ var narrows = []doubt{
 	{flymon.OddSketch, "none", "similarity(5-tuple)", flymon.MetricMembers, 0},
 }
 
-// Whatever buckets are too narrow for: an answer of random tasks and traffic is within its bounds as often as these
-// say, one for each case, or it has none and says so. What MRAC computes of counters of which none is full is what it
-// computes of wide ones, and otherwise saturated, the distribution's classes too.
+// With narrow buckets, an answer of random tasks and traffic is within its bounds as often as its confidence promises,
+// or it has no confidence. Each case checks one answer. If no counter is full, MRAC returns the same results as with
+// wide counters. Otherwise its results are saturated, including the classes of the distribution.
 func TestNarrowBuckets(t *testing.T) {
 	chances, missed := make([][]float64, len(narrows)), make([]int, len(narrows))
 	full, clear := 0, 0
@@ -51,7 +51,7 @@ func TestNarrowBuckets(t *testing.T) {
 		for i := range narrows {
 			tt := &narrows[i]
 			width, wide := 8+random.IntN(9), newRunOn(t, small(32), tt.task(t, random))
-			if tt.metric == flymon.MetricEntropy { // else hardly any is full
+			if tt.metric == flymon.MetricEntropy { // in wider counters hardly any would be full
 				width = 8 + random.IntN(2)
 			}
 			r := newRunOn(t, small(width), wide.placed.Task)
@@ -101,8 +101,8 @@ func TestNarrowBuckets(t *testing.T) {
 	}
 }
 
-// A narrow bucket holds maxima in whole steps. A flow whose maximum reaches the threshold is listed although its value,
-// cut off to a step, may be below it.
+// A narrow bucket holds maxima in whole steps. A flow whose maximum reaches the threshold is listed even if its value,
+// rounded down to a step, is below the threshold.
 func TestNoHeavyMaximumIsMissed(t *testing.T) {
 	fixed, reached := randtest.Cases{Seed: 1, Count: 40, Short: 8}, 0
 	ran := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
@@ -129,7 +129,7 @@ func TestNoHeavyMaximumIsMissed(t *testing.T) {
 	}
 }
 
-// task is a random task of a kind.
+// task returns a task with the doubt's algorithm, key and attribute, and random memory.
 func (d *doubt) task(t *testing.T, random *rand.Rand) flymon.Task {
 	task := flymon.Task{
 		Key: parse(t, flymon.ParseKey, d.key), Attribute: parse(t, flymon.ParseAttribute, d.attribute),
@@ -137,12 +137,13 @@ func (d *doubt) task(t *testing.T, random *rand.Rand) flymon.Task {
 		Memory:    uint32(96) << random.IntN(3), Threshold: d.threshold, Accurate: true,
 	}
 	if task.Attribute.Kind == flymon.MaxInterval {
-		task.Epoch = time.Hour // all comes in the first
+		task.Epoch = time.Hour // all packets arrive in the first epoch
 	}
 	return task
 }
 
-// arrive has flows of random sizes send to two runs, some more than narrow counters count, and returns for how long.
+// arrive sends flows of random sizes to two runs and returns the duration in nanoseconds. Some flows exceed the range
+// of narrow counters.
 func (r *run) arrive(random *rand.Rand, other *run) uint64 {
 	now, number := uint64(time.Second), uint64(0)
 	most, apart := math.Exp2(random.Float64()*11), 1+random.Uint64N(1<<random.IntN(26))
@@ -164,7 +165,7 @@ func (r *run) arrive(random *rand.Rand, other *run) uint64 {
 	return now - uint64(time.Second)
 }
 
-// oneOf is one of the flows that were seen, or sometimes one that was not.
+// oneOf returns a random observed flow with its exact value, or sometimes a flow that was not observed, with zero.
 func (r *run) oneOf(random *rand.Rand) (flymon.Vector, uint64) {
 	if random.IntN(10) == 0 {
 		return flymon.Make(netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2"), 1, 2, 6, 0), 0
@@ -179,7 +180,7 @@ func (r *run) oneOf(random *rand.Rand) (flymon.Vector, uint64) {
 	panic("there are fewer flows")
 }
 
-// sizesLike compares entropy, heavy flows and distribution with those of wide counters, and reports whether some narrow
+// sizesLike compares entropy, heavy flows and distribution with those of wide counters. It reports whether any narrow
 // counter is full.
 func (r *run) sizesLike(wide *run) bool {
 	a, b := r.reading(), wide.reading()
@@ -206,7 +207,8 @@ func (r *run) sizesLike(wide *run) bool {
 	return full
 }
 
-// One flow of 1000 packets and one of 10 have an entropy of 0.08 bits; counters of 8 bits cannot say so.
+// One flow of 1000 packets and one of 10 have an entropy of 0.08 bits. Counters of 8 bits cannot show this, so the
+// entropy is saturated.
 func TestEntropyOfFullCounters(t *testing.T) {
 	task := flymon.Task{
 		Key: parse(t, flymon.ParseKey, "src-ip"), Attribute: flymon.Attribute{Kind: flymon.Packets}, Algorithm: flymon.MRAC,
@@ -230,8 +232,8 @@ func TestEntropyOfFullCounters(t *testing.T) {
 	}
 }
 
-// Of a random share of packets of random sizes, the totals are those of all packets, within bounds that hold as often
-// as they say; and whatever else is told of it says that only a share was seen.
+// If a task counts a random share of the packets, its totals cover all packets, within bounds that hold as often as
+// their confidence promises. Its other answers report that only a share was counted.
 func TestTotalsOfAShare(t *testing.T) {
 	var chances [2][]float64
 	var missed [2]int
@@ -259,7 +261,7 @@ func TestTotalsOfAShare(t *testing.T) {
 			if chances[i] = append(chances[i], 1-e.Confidence); want < e.Lower || want > e.Upper {
 				missed[i]++
 			}
-			// The bounds say something: 8 times as wide as sampling makes them at the most.
+			// The bounds are tight: at most 8 times as wide as sampling requires.
 			unit := []float64{1, 1522}[i]
 			s := float64(uint64(1) << task.Share)
 			if most := 8 * unit * (s - 1 + math.Sqrt((e.Value/unit+s)*(s-1))); e.Upper-e.Lower > most+1e-6 {
@@ -286,7 +288,7 @@ func TestTotalsOfAShare(t *testing.T) {
 	}
 }
 
-// saysSeen reports whether an answer says that it is of a part of the packets.
+// saysSeen reports whether an answer's bound mentions that only a share of the packets was counted.
 func saysSeen(e flymon.Estimate) bool { return strings.Contains(e.Bound, "one packet in ") }
 
 func sortedFlows(all map[flymon.Vector]uint64) []flymon.Vector {

@@ -12,8 +12,8 @@ import (
 	"tamtam/tam/sketch"
 )
 
-// sources is the reading of a task after packets of sources of these numbers, in any order and
-// often more than one of each.
+// sources returns the reading of a task after packets from these sources, in random order and often more than one per
+// source.
 func sources(t *testing.T, random *rand.Rand, width int, memory uint32, numbers []uint32) *answer.Reading {
 	t.Helper()
 	r := newRun(t, width, "none", "similarity(src-ip)", flymon.OddSketch, memory, 0)
@@ -37,23 +37,22 @@ func numbers(from, to int) (list []uint32) {
 	return list
 }
 
-// bitsOf is how many bits the elements of an odd sketch choose from: in its Bloom filter, and those
-// that they turn.
+// bitsOf returns the numbers of bits in an odd sketch's Bloom filter and in its parity array.
 func bitsOf(r *answer.Reading) (filter, odd float64) {
 	units, row := r.Layout.Units, r.Sketch.Rows[0]
 	return float64(len(units[row[0]].Map) * len(r.Registers[row[0]])),
 		float64(len(units[row[0]].Map) * len(r.Registers[row[1]]))
 }
 
-// The same sources in two epochs are alike, however many packets each sends. They differ where two
-// have the same bit of the filter and come in another order: half of n^2/2m pairs, for m bits.
+// The same sources in two epochs are similar, regardless of how many packets each sends. A difference arises only if
+// two sources have the same bit of the filter and arrive in another order: half of n^2/2m pairs, for m bits.
 func TestTheSameSetIsAlike(t *testing.T) {
 	const n = 2999
 	randtest.Run(t, randtest.Cases{Seed: 7}, func(t *testing.T, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, 5))
 		a, b := sources(t, random, 32, 5*8192, numbers(0, n)), sources(t, random, 32, 5*8192, numbers(0, n))
 		filter, _ := bitsOf(a)
-		// The odd sketch is so empty that its own error is less than a tenth; so is that of the sets' sizes.
+		// The odd sketch is so empty that its own error is below a tenth, and so is the error of the sets' sizes.
 		most := 1.1 * 2 * float64(randtest.AtMost(n*n/4/filter))
 		got := answer.Similarity(a, b)
 		if j, d := got[flymon.MetricJaccard], got[flymon.MetricDifference]; d.Value > most || j.Value < 1-1.1*most/n ||
@@ -63,11 +62,10 @@ func TestTheSameSetIsAlike(t *testing.T) {
 	})
 }
 
-// Two sets' difference and Jaccard similarity are within their bounds at least as often as these
-// say: each case has one pair of sets, so misses are independent, and as many as there are must have a
-// chance of 10^-9. And the bounds say something: in the median they are at most twice as far apart as
-// they would be if all that is estimated was known. Estimates are within a tenth but for many standard
-// errors, so that is never so for half of 120 pairs.
+// Two sets' difference and Jaccard similarity are within their bounds at least as often as the confidence promises.
+// Each case has one pair of sets, so misses are independent, and their number must have a chance of at least 10^-9. The
+// bounds are also tight: their median width is at most twice the width that known values would give. An error of more
+// than a tenth needs many standard errors, so wider bounds never occur for half of 120 pairs.
 func TestSimilarity(t *testing.T) {
 	fixed := randtest.Cases{Seed: 1, Count: 120, Short: 30}
 	var chances, ratios []float64
@@ -104,9 +102,9 @@ func TestSimilarity(t *testing.T) {
 	}
 }
 
-// similarityWidth is how far apart bounds of the similarity are if two standard errors to both sides
-// are added up: of the difference by the odd sketch, of the sizes by linear counting of the filters'
-// bits, and what the filters took for others. J is 1 - d/u.
+// similarityWidth returns the theoretical distance between the bounds of the similarity J = 1 - d/u. It adds two
+// standard errors on both sides of the difference, by the odd sketch, and of the sizes, by linear counting of the
+// filters' bits. It also adds the elements that the filters mistook for others.
 func similarityWidth(r *answer.Reading, one, other, union float64) float64 {
 	filter, odd := bitsOf(r)
 	d := 2*union - one - other
@@ -119,7 +117,7 @@ func similarityWidth(r *answer.Reading, one, other, union float64) float64 {
 	return 2*(2*sketch.OddSketchError(d, odd)+lack)/union*(1-d/union/2) + d*sizes/union/union
 }
 
-// Sketches of different sizes cannot be compared, and do not know elements.
+// Sketches of different sizes cannot be compared, and an odd sketch has no answer for single elements.
 func TestSketchesThatAreNotAlike(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 7}, func(t *testing.T, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, 6))

@@ -7,14 +7,13 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A flow that shares a full bucket of SuMax's first row with a large one is counted by the
-// rows behind it: it is never too low, hardly ever large itself, and full only if the large
-// one is in all of its buckets. A counter that is full never begins at 0 again.
+// If a flow shares a full bucket of SuMax's first row with a large flow, the later rows count it. Its value is never
+// too low, rarely large, and saturated only if the large flow is in all of its buckets. A full counter never wraps.
 func TestSuMaxBehindAFullRow(t *testing.T) {
 	const flows = 3000
 	for _, tt := range []struct {
 		attribute string
-		each      uint64 // what a packet counts
+		each      uint64 // value of a packet
 		large     uint64 // packets of the large flow: more than two counters hold
 	}{{"frequency", 1, 140_000}, {"frequency(bytes)", 100, 1400}} {
 		t.Run(tt.attribute, func(t *testing.T) {

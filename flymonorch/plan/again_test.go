@@ -21,7 +21,7 @@ func someGeometry(seed uint64) flymon.Geometry {
 	return geo
 }
 
-// history brings tasks into a chip, changes, moves and removes them.
+// history adds random tasks to a chip, and changes, moves and removes them. It returns the remaining ones.
 func history(t *testing.T, r *rand.Rand, p *planned, steps int) map[string]flymon.Task {
 	tasks := map[string]flymon.Task{}
 	for range steps {
@@ -44,7 +44,7 @@ func history(t *testing.T, r *rand.Rand, p *planned, steps int) map[string]flymo
 	return tasks
 }
 
-// remembered is a place as it is written and read again.
+// remembered encodes a place as JSON and returns the decoded result.
 func remembered(t *testing.T, at plan.Place) (back plan.Place) {
 	t.Helper()
 	text, err := json.Marshal(at)
@@ -57,8 +57,8 @@ func remembered(t *testing.T, at plan.Place) (back plan.Place) {
 	return back
 }
 
-// Whatever the way to a chip's tasks was, a new pool that is told their places has the same layouts, in whatever order
-// it is told.
+// A new pool that receives the places of a chip's tasks, in any order, has the same layouts, regardless of the history
+// of the tasks.
 func TestPlacesAgain(t *testing.T) {
 	found := 0
 	fixed := randtest.Cases{Count: 4}
@@ -89,8 +89,8 @@ func TestPlacesAgain(t *testing.T) {
 	}
 }
 
-// A place that somebody has invented, or that was another task's, is refused, or is one that the chip takes: never are
-// two tasks in one place, and never does a task count by another key than its own.
+// An invented place, or the place of another task, is either refused or accepted by the chip too. Two tasks never share
+// a place, and a task never counts by another task's key.
 func TestInventedPlaces(t *testing.T) {
 	refused := map[bool]int{}
 	fixed := randtest.Cases{Count: 4}
@@ -111,7 +111,7 @@ func TestInventedPlaces(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			again.apply(placed.Layout) // the chip takes it
+			again.apply(placed.Layout) // the chip accepts it
 			b.tasks[name] = placed
 			if _, err := b.uses(); err != nil {
 				t.Fatal(err)
@@ -124,7 +124,7 @@ func TestInventedPlaces(t *testing.T) {
 	}
 }
 
-// wantKeys wants all units of a task that measures flows to count by the task's key.
+// wantKeys checks that all units of a task that measures flows count by the task's key.
 func wantKeys(t *testing.T, p *plan.Placed) {
 	t.Helper()
 	masks := map[[2]int]flymon.Key{}
@@ -142,7 +142,7 @@ func wantKeys(t *testing.T, p *plan.Placed) {
 	}
 }
 
-// invent changes a place.
+// invent returns a place with a random change.
 func invent(r *rand.Rand, at, other plan.Place) plan.Place {
 	switch r.IntN(24) {
 	case 0:

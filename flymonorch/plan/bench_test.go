@@ -8,7 +8,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// The time to place a task beside so many others.
+// The benchmark measures the time to place a task beside n others.
 func BenchmarkTry(b *testing.B) {
 	for _, n := range []int{0, 96, 864} {
 		p := plan.New(geometry())

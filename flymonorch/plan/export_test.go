@@ -1,4 +1,4 @@
 package plan
 
-// Put gives a task a place that another pool has given it.
+// Put places a task where another pool has placed it.
 func (p *Pool) Put(t *Placed) { p.put(t) }

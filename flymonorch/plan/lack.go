@@ -55,7 +55,7 @@ func (l *Lack) pinned(tasks []string) error {
 type refusal struct {
 	what       string
 	have, need int
-	task       string // task whose filter meets; "" if too little of what is free
+	task       string // task with an overlapping filter; "" if there is only too little free space
 }
 
 // why describes what the CMUs of a group lack for the rows. found is the number of rows with a CMU.

@@ -10,7 +10,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A request is a task of a table, in words.
+// A request is a task of a test table, as text.
 type request struct {
 	name, filter, key, attribute string
 	algorithm                    flymon.Algorithm
@@ -22,8 +22,7 @@ func (r *request) task(t *testing.T) flymon.Task {
 	return task(t, r.filter, r.key, r.attribute, r.algorithm, r.memory, r.threshold)
 }
 
-// What is short is named: how much is needed, how much there is, where, and which task
-// is in the way.
+// An error names the missing resource, the needed and the available amount, the place, and the task in the way.
 func TestLacks(t *testing.T) {
 	one := geometry()
 	one.Groups, one.Spliced = 1, 0
@@ -95,7 +94,7 @@ func TestLacks(t *testing.T) {
 				t.Errorf("%s: %v, want %q", tt.what, err, want)
 			}
 		}
-		for _, r := range tt.before { // with them gone it has room
+		for _, r := range tt.before { // without these the task fits
 			p.Remove(r.name)
 		}
 		if _, err := p.Add(tt.last.name, tt.last.task(t)); err != nil {
@@ -104,7 +103,7 @@ func TestLacks(t *testing.T) {
 	}
 }
 
-// What no chip of a geometry can do is another error.
+// A task that no chip of a geometry can measure has an error other than Lack.
 func TestNever(t *testing.T) {
 	small := flymon.Geometry{Groups: 3, Units: 1, CMUs: 2, Width: 8, Depth: 256, Partitions: 8, MapEntries: 4}
 	for _, tt := range []struct {
@@ -186,7 +185,7 @@ func TestNever(t *testing.T) {
 	}
 }
 
-// A change that has no room beside the old place says so, and leaves that.
+// If a change does not fit beside the old place, it fails and the old place remains.
 func TestChangeWithoutRoom(t *testing.T) {
 	geo := geometry()
 	geo.Groups, geo.Spliced = 1, 0

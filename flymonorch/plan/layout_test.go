@@ -15,7 +15,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// flows returns vectors of packets, some flows with many.
+// flows returns vectors of packets. Some flows have many packets.
 func flows(seed uint64, n int) []flymon.Vector {
 	r := rand.New(rand.NewPCG(seed, 9))
 	all := make([]flymon.Vector, n)
@@ -27,7 +27,7 @@ func flows(seed uint64, n int) []flymon.Vector {
 	return all
 }
 
-// run has a chip count packets of 100 bytes and returns the registers of each unit.
+// run counts packets of 100 bytes on a chip, and returns the registers of each unit.
 func run(t *testing.T, geo flymon.Geometry, p *plan.Placed, packets []flymon.Vector) [][]uint32 {
 	t.Helper()
 	chip, err := cmu.New(geo)
@@ -51,8 +51,8 @@ func run(t *testing.T, geo flymon.Geometry, p *plan.Placed, packets []flymon.Vec
 	return all
 }
 
-// Compiled and run on a chip, rows of counters hold what their definition says, by the
-// buckets that the layout gives: a textbook in plain maps.
+// After a run of compiled tasks on a chip, rows of counters match their textbook definition, computed in maps with the
+// layout's buckets.
 func TestCountersOfLayouts(t *testing.T) {
 	geo := geometry()
 	geo.Depth, geo.Partitions = 1024, 8
@@ -97,9 +97,8 @@ func TestCountersOfLayouts(t *testing.T) {
 	})
 }
 
-// Rows that see each other's results: each is never too low, SuMax is never above
-// count-min; both layers of Counter Braids together have all packets, and the bucket of the
-// second follows from that of the first.
+// Rows that receive each other's results are never too low, and SuMax is never above count-min. Both layers of Counter
+// Braids together count all packets, and the first layer's bucket determines the second layer's.
 func TestChainsOfLayouts(t *testing.T) {
 	geo := geometry()
 	geo.Depth, geo.Partitions = 1024, 64
@@ -211,7 +210,7 @@ func TestBitsOfLayouts(t *testing.T) {
 				if fmt.Sprint(got[units[0]]) != fmt.Sprint(want) {
 					t.Errorf("%s: row %d differs", tt.algorithm, row)
 				}
-				// The address and what is chosen in the bucket have no bit in common.
+				// The address and the choice within the bucket use different bits of the key.
 				if tt.algorithm != flymon.BeauCoup {
 					first := int(u.P1.Key.Shift) - int(u.Key.Shift)
 					if size := bits.TrailingZeros32(u.Size); (first+32)%32 < size || (first+32)%32+int(u.P1.Bits) > 32 {
@@ -224,8 +223,7 @@ func TestBitsOfLayouts(t *testing.T) {
 	})
 }
 
-// A bit of an odd sketch is turned once for each element, however often it comes: for each that has a
-// bit of the Bloom filter for itself.
+// Each element with its own bit of the Bloom filter flips its bit of an odd sketch once, however often it arrives.
 func TestOddSketchOfLayouts(t *testing.T) {
 	geo := geometry()
 	p, err := plan.New(geo).Add("t", task(t, "any", "none", "similarity(src-ip)", flymon.OddSketch, 5*8192, 0))
@@ -250,8 +248,7 @@ func TestOddSketchOfLayouts(t *testing.T) {
 	})
 }
 
-// The longest interval is right for flows that have their buckets alone. Another flow in
-// a bucket may make it shorter or longer.
+// The longest interval is exact for flows that share no buckets. Another flow in a bucket may change it either way.
 func TestIntervalsOfLayouts(t *testing.T) {
 	geo := geometry()
 	x := task(t, "any", "ip-pair", "max(interval)", flymon.MaxInterArr, 9*8192, 0)
@@ -299,8 +296,8 @@ func TestIntervalsOfLayouts(t *testing.T) {
 	})
 }
 
-// Sizes: accurate is at least what is wanted, efficient what is nearest to it; both are
-// powers of two from a 32nd of a CMU on.
+// The accurate size is at least the requested one, and the efficient size is the nearest. Both are powers of two, and
+// at least a 32nd of a CMU.
 func TestSizes(t *testing.T) {
 	for _, tt := range []struct {
 		algorithm           flymon.Algorithm
@@ -332,8 +329,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// Tasks go into the groups that chains can do without, of those into the ones that make their
-// keys, and to spliced groups only when the others are full; chains never do.
+// Tasks prefer groups that chains do not need, and among these the groups that already make their keys. They use
+// spliced groups only when the others are full, and chains never do.
 func TestWhereTasksGo(t *testing.T) {
 	geo := geometry()
 	geo.Groups, geo.Spliced = 5, 3

@@ -15,8 +15,8 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// Whatever comes, goes or changes, a pinned task stays where it is as long as what it measures is the same; and where a
-// task is refused because of pinned ones, it has room once these are not pinned.
+// A pinned task keeps its place while its measurement is unchanged, regardless of other tasks. A task that is refused
+// because of pinned ones fits once these are not pinned.
 func TestPinnedAtRandom(t *testing.T) {
 	var stayed, moves, refused, met int
 	fixed := randtest.Cases{Seed: 1, Count: 8, Short: 1}
@@ -97,7 +97,7 @@ func TestPinnedAtRandom(t *testing.T) {
 	}
 }
 
-// places are units without what a task does there.
+// places returns the group, CMU, base and size of each unit, without the operation.
 func places(units []flymon.Unit) (list []string) {
 	for i := range units {
 		list = append(list, fmt.Sprintf("%d.%d:%d+%d", units[i].Group, units[i].CMU, units[i].Base, units[i].Size))

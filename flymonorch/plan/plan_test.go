@@ -15,7 +15,7 @@ func geometry() flymon.Geometry {
 		MapEntries: 256, Digests: 16}
 }
 
-// task reads "filter key attribute algorithm memory threshold".
+// task returns a task with these values; filter, key and attribute are parsed.
 func task(t testing.TB, filter, key, attribute string, algorithm flymon.Algorithm, memory uint32,
 	threshold uint64) flymon.Task {
 	t.Helper()
@@ -29,7 +29,7 @@ func task(t testing.TB, filter, key, attribute string, algorithm flymon.Algorith
 		Threshold: threshold}
 }
 
-// Table 3: the groups that each algorithm takes.
+// The number of groups of each algorithm matches table 3.
 func TestGroupsOfAlgorithms(t *testing.T) {
 	geo := geometry()
 	for _, tt := range []struct {
@@ -74,8 +74,8 @@ func TestGroupsOfAlgorithms(t *testing.T) {
 	}
 }
 
-// Figure 10: three tasks in one group, a fourth whose key is the XOR of two, and one
-// whose memory another group has.
+// The example of figure 10 can be placed: three tasks in one group, a fourth whose key is the XOR of two, and one with
+// memory in another group.
 func TestFigure10(t *testing.T) {
 	p := plan.New(geometry())
 	add := func(name, filter, key, attribute string, rows uint8, memory uint32) *plan.Placed {
@@ -110,7 +110,7 @@ func TestFigure10(t *testing.T) {
 	}
 }
 
-// 32 tasks in each of three CMUs, and not one more.
+// A group holds 32 tasks in each of its three CMUs, and no further one.
 func TestNinetySixTasks(t *testing.T) {
 	geo := geometry()
 	geo.Groups, geo.Spliced = 1, 0
@@ -139,7 +139,7 @@ func TestNinetySixTasks(t *testing.T) {
 	}
 }
 
-// A task that is resized is beside its old self until that is thawed.
+// A resized task occupies its new place beside the old one until the old place is thawed.
 func TestFreezeAndDivert(t *testing.T) {
 	p := plan.New(geometry())
 	old, err := p.Add("t", task(t, "any", "src-ip", "frequency", flymon.CMS, 3*2048, 0))
@@ -172,7 +172,7 @@ func TestFreezeAndDivert(t *testing.T) {
 	}
 }
 
-// Tasks whose filters meet share CMUs by coins.
+// Tasks with overlapping filters share CMUs by coins.
 func TestShares(t *testing.T) {
 	geo := geometry()
 	geo.Groups, geo.Spliced = 1, 0
@@ -193,7 +193,7 @@ func TestShares(t *testing.T) {
 			coins[u.From] = true
 		}
 	}
-	// A CMU by itself is taken later than one that is shared.
+	// A task uses a shared CMU before it uses a CMU of its own.
 	p = plan.New(geometry())
 	for i, key := range []string{"src-ip", "dst-ip", "protocol", "src-port"} {
 		x := task(t, "any", key, "frequency", flymon.CMS, 3*2048, 0)

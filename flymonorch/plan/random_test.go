@@ -15,7 +15,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// wanted are keys, attributes and algorithms of random tasks.
+// wanted returns the keys, attributes and algorithms of random tasks.
 func wanted() [][3]string {
 	return [][3]string{
 		{"src-ip", "frequency", "cms"}, {"5-tuple", "frequency", "cms"}, {"dst-ip", "frequency(bytes)", "cms"},
@@ -53,13 +53,13 @@ func randomTask(t *testing.T, r *rand.Rand) flymon.Task {
 	return x
 }
 
-// books are what is in use, kept by hand: an owner for each bucket.
+// books holds the placed tasks, from which uses computes an owner for each bucket independently of the pool.
 type books struct {
 	geo   flymon.Geometry
 	tasks map[string]*plan.Placed
 }
 
-// uses computes what Pool.Group should say, and finds what overlaps.
+// uses returns the expected result of Pool.Group for all groups, or an error if tasks overlap.
 func (b *books) uses() (all []plan.Use, err error) {
 	step, parts := b.geo.MinSize(), b.geo.Partitions
 	owner := make([]string, b.geo.All()*b.geo.CMUs*parts) // of the smallest partitions
@@ -126,9 +126,9 @@ func uses(p *plan.Pool, geo flymon.Geometry) (all []plan.Use) {
 	return all
 }
 
-// Random sequences of calls: what is in use is what the books say, nothing overlaps, a
-// chip takes each layout, Try says what is done then and takes nothing, an error changes
-// nothing and is a Lack if and only if the task would fit alone; at the end all is free.
+// After random sequences of calls, the pool's usage matches the books, tasks do not overlap, and a chip accepts each
+// layout. Try returns the result of the later call and changes nothing. An error changes nothing, and is a Lack if and
+// only if the task would fit alone. At the end everything is free.
 func TestRandomSequences(t *testing.T) {
 	fixed := randtest.Cases{Count: 3}
 	done, lacks := map[string]int{}, 0

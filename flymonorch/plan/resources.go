@@ -32,7 +32,7 @@ func (r Resource) String() string {
 	return [...]string{"hash units", "SALUs", "SRAM", "TCAM", "VLIW", "PHV"}[r]
 }
 
-// ParseResource is the counterpart of String.
+// ParseResource parses the result of String.
 func ParseResource(s string) (Resource, error) {
 	for _, r := range Resources() {
 		if r.String() == s {

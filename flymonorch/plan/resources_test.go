@@ -10,7 +10,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// paperGroup has the registers of the paper: 16 bits.
+// paperGroup returns a geometry with the paper's registers of 16 bits.
 func paperGroup() flymon.Geometry {
 	g := geometry()
 	g.Width, g.MapEntries = 16, 256
@@ -19,7 +19,7 @@ func paperGroup() flymon.Geometry {
 
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 
-// Table 2: the stages, and what each takes most of.
+// The stages and the main resources of each match table 2.
 func TestStagesOfGroup(t *testing.T) {
 	p := plan.RMT12()
 	stages := plan.GroupStages(paperGroup(), p)
@@ -53,14 +53,14 @@ func TestStagesOfGroup(t *testing.T) {
 	}
 }
 
-// Figure 8: no stage of a stack is asked for more than it has, by groups of 16 and of 32 bits.
+// No stage of a stack as in figure 8 exceeds its resources, with groups of 16 and of 32 bits.
 func TestStacking(t *testing.T) {
 	p := plan.RMT12()
 	for _, width := range []int{16, 32} {
 		geo := paperGroup()
 		geo.Width = width
 		stages := plan.GroupStages(geo, p)
-		var sum plan.Amounts // of a stage in the midst of the stack: all four
+		var sum plan.Amounts // use of a stage in the middle of the stack, which has all four parts
 		for _, s := range stages {
 			for r := range sum {
 				sum[r] += s.Use[r]
@@ -74,8 +74,8 @@ func TestStacking(t *testing.T) {
 	}
 }
 
-// Figure 11: 32 partitions take 12.5 % of the TCAM of the preparation stage, with what maps
-// parameters, and less than 15 % (section 3.3).
+// As in figure 11, 32 partitions use 12.5 % of the preparation stage's TCAM, including the mapping of parameters. The
+// paper's limit is 15 % (section 3.3).
 func TestTranslationCosts(t *testing.T) {
 	all := plan.Translations(paperGroup(), plan.RMT12(), 64)
 	if len(all) != 7 {
@@ -93,7 +93,7 @@ func TestTranslationCosts(t *testing.T) {
 	}
 }
 
-// The entries of figure 11 are those of layouts: a CMU full of equal partitions.
+// The entries of figure 11 match those of layouts with a CMU full of equal partitions.
 func TestTranslationsOfLayouts(t *testing.T) {
 	geo := geometry()
 	for _, want := range plan.Translations(geo, plan.RMT12(), 32) {
@@ -113,8 +113,8 @@ func TestTranslationsOfLayouts(t *testing.T) {
 	}
 }
 
-// Figure 13a: a group takes at most 8.3 % of a resource, of hash units, and three have
-// room beside a program that leaves a quarter of them.
+// As in figure 13a, a group uses at most 8.3 % of a resource, the hash units. Three groups fit beside a program that
+// leaves a quarter of them.
 func TestBesideProgram(t *testing.T) {
 	var program plan.Amounts
 	for i := range program {
@@ -146,7 +146,7 @@ func TestBesideProgram(t *testing.T) {
 	}
 }
 
-// Figure 13b: 75 % of the hash units and 56.25 % of the SALUs of 12 stages.
+// As in figure 13b, stacked groups use 75 % of the hash units and 56.25 % of the SALUs of 12 stages.
 func TestStackedUtilisation(t *testing.T) {
 	all := plan.Stacked(paperGroup(), plan.RMT12(), 20)
 	c := all[8]
@@ -164,7 +164,7 @@ func TestStackedUtilisation(t *testing.T) {
 	}
 }
 
-// Figure 13c: five times as many CMUs with compression at 350 bits.
+// As in figure 13c, compression allows five times as many CMUs at 350 bits.
 func TestCMUsByKey(t *testing.T) {
 	for _, free := range []int{2160, plan.FreePHV, 2387} {
 		all := plan.CMUsByKey(paperGroup(), plan.RMT12(), free, []int{32, 104, 350})

@@ -15,7 +15,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A switch is a chip with its planner: what one says the other must take.
+// planned holds a chip and its planner. The chip must accept every layout of the planner.
 type planned struct {
 	t    *testing.T
 	geo  flymon.Geometry
@@ -76,8 +76,8 @@ func (p *planned) deploy(name string, x flymon.Task) (moved []string, err error)
 	return moved, nil
 }
 
-// On an empty chip each two algorithms have room beside each other, whichever comes first;
-// but max-interval takes all CMUs of the three groups that chains of three steps have.
+// On an empty chip every two algorithms fit beside each other, in either order. The exception is max-interval, which
+// uses all CMUs of the three groups that have chains of three steps.
 func TestAnyTwoAlgorithms(t *testing.T) {
 	whole := func(a, b [3]string) bool { return a[2] == "max-interval" && (b[2] == a[2] || b[2] == "sumax-sum") }
 	for _, a := range wanted() {
@@ -94,8 +94,8 @@ func TestAnyTwoAlgorithms(t *testing.T) {
 	}
 }
 
-// Chains have room where all else could be elsewhere, with the fewest moves: without any as
-// long as others have kept out of their groups.
+// Chains fit if the other tasks could be elsewhere, with the fewest moves. No moves are needed while other tasks avoid
+// the groups of chains.
 func TestRoomForChains(t *testing.T) {
 	p := newPlanned(t, geometry())
 	p.geo.Spliced = 0
@@ -126,7 +126,7 @@ func TestRoomForChains(t *testing.T) {
 	deploy("intervals", "ip-pair", "max(interval)", flymon.MaxInterArr, 3)
 }
 
-// Tasks that are moved for another are banked: of others the counts would be lost.
+// Only banked tasks are moved for another task, because others would lose their counts.
 func TestNotMoved(t *testing.T) {
 	geo := geometry()
 	geo.Spliced = 0
@@ -151,8 +151,8 @@ func TestNotMoved(t *testing.T) {
 
 func endsWith(s, end string) bool { return len(s) >= len(end) && s[len(s)-len(end):] == end }
 
-// What a planner that may place everything anew has room for is placed, or the refusal says
-// which tasks are in the way: without them there is room.
+// A task that fits if all tasks are placed again is placed, or the refusal names the tasks in the way. Without those it
+// fits.
 func TestRoomAtRandom(t *testing.T) {
 	var placed, moves, refused, missed int
 	fixed := randtest.Cases{Seed: 1, Count: 8, Short: 1}
@@ -191,7 +191,7 @@ func TestRoomAtRandom(t *testing.T) {
 				continue // no chip like this can do it
 			}
 			refused++
-			if seed%2 == 0 && anew(geo, r, tasks, name, x) {
+			if seed%2 == 0 && again(geo, r, tasks, name, x) {
 				missed++
 			}
 			if lack.InTheWay == nil && tasks[name].Memory == 0 {
@@ -228,9 +228,8 @@ func (p *planned) names(tasks map[string]flymon.Task) (names []string) {
 	return names
 }
 
-// anew reports whether all tasks and one more have room on an empty chip, in some order that is
-// likely to be good.
-func anew(geo flymon.Geometry, r *rand.Rand, tasks map[string]flymon.Task, name string, x flymon.Task) bool {
+// All tasks and one more fit on an empty chip, in an order that is likely to be good, if the function returns true.
+func again(geo flymon.Geometry, r *rand.Rand, tasks map[string]flymon.Task, name string, x flymon.Task) bool {
 	type item struct {
 		name  string
 		task  flymon.Task

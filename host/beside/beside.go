@@ -1,8 +1,8 @@
-// Package beside has rows of APPL_DB in tables in which tammgrd has rows too: routes and neighbours. tammgrd's have the
-// field config_key, and come first: a row is written in one step with the look at whose row is there, and not where it
-// is tammgrd's.
+// Package beside writes rows of APPL_DB to tables that tammgrd writes, too: routes and neighbours. tammgrd's rows have
+// the field config_key, and take precedence. A row is written in one atomic step with the check of its owner, and only
+// if tammgrd does not own it.
 //
-// What belongs here: reading and writing such rows. No table's meaning.
+// What belongs here: reading and writing such rows. What does not: the meaning of a table.
 package beside
 
 import (
@@ -20,26 +20,26 @@ import (
 //go:embed put.lua
 var putText string
 
-// batch is how many rows one script writes.
+// batch is the number of rows that one script writes.
 const batch = 128
 
-// A Table is one of APPL_DB.
+// A Table is a table of APPL_DB.
 type Table struct {
 	DB   *swss.DB
 	Name string
 }
 
-// A Row is one to be written; without fields it is to go.
+// A Row is a row to write; without fields it is to be deleted.
 type Row struct {
 	Key    string
 	Fields []swss.Pair
 }
 
-// Tammgrs says whether a row is tammgrd's.
+// Tammgrs reports whether a row is tammgrd's.
 func Tammgrs(f swss.FieldValues) bool { _, is := f[schema.FieldConfigKey]; return is }
 
-// Put writes rows as a producer does, each in place of what is there, but those that are tammgrd's, and says which
-// these are.
+// Put writes rows as a producer does, each replacing the existing one. It does not write rows that are tammgrd's, and
+// reports in theirs which these are.
 func (t Table) Put(ctx context.Context, rows []Row) (theirs []bool, err error) {
 	sep := t.DB.Separator()
 	head := []string{
@@ -74,7 +74,7 @@ func (t Table) Put(ctx context.Context, rows []Row) (theirs []bool, err error) {
 	return theirs, nil
 }
 
-// Found reads the table as it will be when its consumer has taken what is pending.
+// Found reads the table as it will be when its consumer has processed the pending changes.
 func (t Table) Found(ctx context.Context) (map[string]swss.FieldValues, error) {
 	var sets [2][]string
 	for i, name := range []string{"_KEY_SET", "_DEL_SET"} {
@@ -88,7 +88,7 @@ func (t Table) Found(ctx context.Context) (map[string]swss.FieldValues, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Read last: what the consumer takes meanwhile is then seen twice rather than never.
+	// Read last: a row that the consumer processes meanwhile is then seen twice rather than never.
 	rows, err := swss.NewTable(t.DB, t.Name).Dump(ctx)
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (t Table) Found(ctx context.Context) (map[string]swss.FieldValues, error) {
 	return rows, nil
 }
 
-// Waits says whether a change of a row waits for its consumer.
+// Waits reports whether a change of a row waits for its consumer.
 func (t Table) Waits(ctx context.Context, key string) (bool, error) {
 	is, err := t.DB.Client().SIsMember(ctx, t.Name+"_KEY_SET", key).Result()
 	if err != nil {

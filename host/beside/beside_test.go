@@ -11,8 +11,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// Rows are written in place of what is there, but those that are tammgrd's, or are about to be; one of tammgrd's that
-// is about to go is not in the way. It is so on both kinds of server, and beyond a batch.
+// Rows are replaced, except those that are or will be tammgrd's; a row that tammgrd is about to delete is replaced,
+// too. That holds on both kinds of server, and for more than one batch.
 func TestPut(t *testing.T) {
 	t.Run("embedded", func(t *testing.T) { put(t, swsstest.Start(t)) })
 	t.Run("redis-server", func(t *testing.T) { put(t, swsstest.StartServer(t).Open()) })
@@ -59,7 +59,7 @@ func put(t *testing.T, r *swss.Redis) {
 	}
 	before, err := table.Found(ctx)
 	must(err)
-	for { // orchagent takes all
+	for { // orchagent consumes everything
 		must(l.Sync(ctx))
 		taken, err := orchagent.Pops(ctx)
 		must(err)

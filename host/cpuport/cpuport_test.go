@@ -19,7 +19,7 @@ func frameOfBytes(n int, b byte) []byte { return bytes.Repeat([]byte{b}, n) }
 
 func names(port uint16) string { return map[uint16]string{0: "Ethernet0", 4: "Ethernet4"}[port] }
 
-// A client is what a Line and a Conn both are.
+// A client is the common interface of Line and Conn.
 type client interface {
 	Receive(context.Context) (Packet, error)
 	Send(Frame) error
@@ -27,7 +27,6 @@ type client interface {
 	Close() error
 }
 
-// serving returns a hub that is served at a socket, until the test ends.
 func serving(t *testing.T) (*Hub, string) {
 	t.Helper()
 	h, path := New(), filepath.Join(t.TempDir(), "cpu.sock")
@@ -75,7 +74,7 @@ func TestPuntedFrameCarriesWhatTheChipKnows(t *testing.T) {
 	bothWays(t, func(t *testing.T, h *Hub, c client) {
 		data := frameOfBytes(60, 7)
 		h.Punt(Packet{VLAN: 10, Trap: "arp_req", Time: noon, Data: data, Len: 60}, 4)
-		data[0] = 0 // the chip's again
+		data[0] = 0 // the buffer is the chip's again
 		h.Punt(Packet{Trap: "ip2me", Time: noon, Data: frameOfBytes(20, 8), Len: 1500}, 9)
 		want := []Packet{
 			{Port: "Ethernet4", VLAN: 10, Trap: "arp_req", Time: noon, Data: frameOfBytes(60, 7), Len: 60},
@@ -90,8 +89,8 @@ func TestPuntedFrameCarriesWhatTheChipKnows(t *testing.T) {
 	})
 }
 
-// A sample is told of with all that is known, in the process and over the socket, and the next one knows how many found
-// no room.
+// A sample is delivered with all its fields, in the process and over the socket. The next one contains the number of
+// samples lost for lack of space.
 func TestSamples(t *testing.T) {
 	bothWays(t, func(t *testing.T, h *Hub, c client) {
 		for _, hop := range []string{"", "10.0.0.1", "2001:db8::1", "::ffff:10.0.0.1"} {
@@ -131,7 +130,7 @@ func TestSamples(t *testing.T) {
 	if last.Sample.Lost != 7 {
 		t.Errorf("the last one knows of %d that are lost, want 7", last.Sample.Lost)
 	}
-	sample.Sample.Rule = "T|web" // of which none is
+	sample.Sample.Rule = "T|web" // none of its samples was lost
 	h.PuntSample(sample, 0, 4)
 	if last, err = l.Receive(t.Context()); err != nil || last.Sample.Lost != 5 {
 		t.Errorf("one of a rule knows of %d that are lost, %v, want 5", last.Sample.Lost, err)
@@ -192,7 +191,7 @@ func TestFramesThatAreNone(t *testing.T) {
 	})
 }
 
-// What is dropped is counted: without a client, with one that does not take, and of one that sends too much.
+// Dropped frames are counted: without a client, with one that does not receive, and with one that sends too much.
 func TestQueuesAreBoundedAndCounted(t *testing.T) {
 	h := New()
 	punt := func(n int) {
@@ -242,7 +241,7 @@ func TestOneClientAtATime(t *testing.T) {
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for { // until the hub has seen it
+	for { // until the hub has detected it
 		l, err := h.Attach("in the process")
 		if err == nil {
 			if _, err := Dial(path, "the third"); !errors.As(err, &refused) {
@@ -259,7 +258,7 @@ func TestOneClientAtATime(t *testing.T) {
 	}
 }
 
-// A client that sends nonsense is told so each time, keeps its line, and harms nobody.
+// A client that sends invalid messages gets a refusal each time, keeps its line, and does not affect others.
 func TestHostileMessagesAreRefusedInWords(t *testing.T) {
 	h, path := serving(t)
 	c, err := Dial(path, "a fool")
@@ -333,7 +332,7 @@ func TestSendDoesNotWait(t *testing.T) {
 		if err != nil {
 			return
 		}
-		_, _ = c.Read(make([]byte, 300)) // the greeting, and no more
+		_, _ = c.Read(make([]byte, 300)) // the hello, and no more
 		_, _ = c.Write(appendHello(nil, kindHello, ""))
 		hangs <- struct{}{}
 		c.Close()
@@ -386,7 +385,7 @@ func TestPuntAllocatesNothing(t *testing.T) {
 		h.Punt(p, 0)
 	}
 	h.mu.Lock()
-	l.first, l.len = 0, 0 // as if taken
+	l.first, l.len = 0, 0 // as if received
 	h.mu.Unlock()
 	if n := testing.AllocsPerRun(Queue/2, func() { h.Punt(p, 0) }); n != 0 {
 		t.Errorf("%v allocations, want none", n)

@@ -1,15 +1,14 @@
-// Package cpuport is the chip's CPU port for those outside syncd: the frames that the chip punts to the CPU come out of
-// it, with what the chip knows of them, and frames go in, to leave the chip at a port or in a VLAN. It knows frames and
-// names, nothing of the chip, of databases or of protocols.
+// Package cpuport is the chip's CPU port for programs outside syncd. Frames that the chip punts to the CPU come out of
+// it, with their metadata. Frames that go in leave the chip at a port or in a VLAN. It handles frames and names, and
+// depends on no chip, database or protocol.
 //
-// A [Hub] stands between the chip and one client at a time. In the same process the client has a [Line] of it, from
-// another process a [Conn] through a Unix socket (SOCK_SEQPACKET) that [Hub.Serve] listens at. Both have the same
-// methods. What goes over the socket is in message.go.
+// A [Hub] connects the chip with one client at a time. In the same process the client has a [Line], from another
+// process a [Conn] through a Unix socket (SOCK_SEQPACKET) of [Hub.Serve]. Both have the same methods. The messages on
+// the socket are in message.go.
 //
-// Nothing here grows: [Queue] punted frames wait for a client, [SendQueue] of a client's for the chip, and what does
-// not fit is dropped and counted ([Counts]). With no client, punted frames are counted and gone, as in a chip whose CPU
-// does not listen.
+// All queues are bounded: [Queue] punted frames wait for a client, [SendQueue] of a client's for the chip, and frames
+// beyond are dropped and counted ([Counts]). Without a client, punted frames are counted and dropped.
 //
-// A client learns from an error of type [*Refusal], which [Line.Receive] returns in its place among the frames, that
-// one of its frames was not sent, and why; its line stays as it is.
+// If a frame of a client was not sent, the client receives an error of type [*Refusal] with the reason, which
+// [Line.Receive] returns in order with the frames. Its line stays open.
 package cpuport

@@ -10,74 +10,78 @@ import (
 	"time"
 )
 
-// Queue is how many punted frames wait for a client, SendQueue how many of a client's wait for the chip.
+// Queue is the maximum number of punted frames that wait for a client, SendQueue that of a client's frames that wait
+// for the chip.
 const (
 	Queue     = 1024
 	SendQueue = 256
 )
 
-// MaxFrame is the longest frame that goes either way, in bytes without FCS.
+// MaxFrame is the maximum length of a frame in both directions, in bytes without FCS.
 const MaxFrame = 16383
 
 // A Packet is a frame that the chip has punted to the CPU.
 type Packet struct {
-	// Port is the name of the port that it came in at; "" if that has none any more.
+	// Port is the name of the ingress port; "" if that has none any more.
 	Port string
-	// VLAN is that in which it came in, 0 at a router interface of a port or PortChannel. It may be in the frame's
+	// VLAN is the VLAN in which it came in, 0 at a router interface of a port or PortChannel. It may be in the frame's
 	// tag.
 	VLAN uint16
-	// Trap is why the CPU has it, as SONiC's COPP_TRAP calls it; "": an ACL, a route or a neighbour said so.
+	// Trap is the reason why the CPU has it, named as in SONiC's COPP_TRAP; "" if that was an ACL, a route or a
+	// neighbour.
 	Trap string
-	// Time is the chip's, which follows the wall clock in a live switch.
+	// Time is by the chip's clock, which follows the wall clock in a live switch.
 	Time time.Time
 	Data []byte
-	// Len is the length of the frame, without FCS; more than that of Data if a capture cut it.
+	// Len is the length of the frame, without FCS. It is larger than that of Data if the frame was truncated.
 	Len int
-	// Sample says of a packet that was sampled, or dropped, what the chip knows of that; of others it is empty.
+	// Sample describes how a packet was sampled or dropped; for others it is empty.
 	Sample Sample
 }
 
-// A Sample is what the chip says of a packet that it has sampled or dropped, on a line that is for those alone.
+// A Sample describes a packet that the chip has sampled or dropped, on a line for such packets only.
 type Sample struct {
-	Rate uint32 // of one in so many that it was sampled by; 0: it was dropped
-	// Rule is the label of the ACL rule whose sampler has chosen it, Pool and Lost are that one's; "": that of a port has.
+	Rate uint32 // one in Rate packets was sampled; 0 if the packet was dropped
+	// Rule is the label of the ACL rule whose sampler has chosen it, to which Pool and Lost then refer; "" for the
+	// sampler of a port.
 	Rule   string
-	Egress bool // sampled as it left by Out; else as it came in
-	// Pool is how many packets there were to sample from at its port and in its direction, up to it; Lost how many
-	// samples of those, or how many that were dropped, have been lost before.
+	Egress bool // sampled at egress by Out; otherwise at ingress
+	// Pool is the number of packets that could be sampled at its port and in its direction, up to this one. Lost is the
+	// number of earlier samples of these, or of earlier drops, that were lost.
 	Pool, Lost uint64
-	Copies     uint16 // that go to ports, the last to Out
-	Out        string // "": none, or one that has no name any more
-	OutVLAN    uint16 // in which it leaves; 0: none
-	// NextHop is the neighbour that a routed packet leaves for, and Prefix the length of the prefix that led there. Not
-	// valid: it is not routed.
+	Copies     uint16 // number of copies to ports, the last of them to Out
+	Out        string // "" if there is none, or its port has no name any more
+	OutVLAN    uint16 // egress VLAN; 0 if there is none
+	// NextHop is the next-hop neighbour of a routed packet, and Prefix the length of the prefix of its route. It is
+	// invalid if the packet is not routed.
 	NextHop netip.Addr
 	Prefix  uint8
-	Why     string // it was dropped, as reports have it; "": it was not
-	Queued  bool   // it had asked Queue of Out for room, where Depth bytes were before it
+	Why     string // reason of the drop, as in reports; "" if it was not dropped
+	Queued  bool   // it was to enter Queue of Out, where Depth bytes were before it
 	Queue   uint8
 	Depth   uint32
 }
 
-// A sampledAt is what has chosen a sample: a port, or a rule.
+// A sampledAt identifies the sampler: a port, or a rule.
 type sampledAt struct {
 	port uint16
 	rule string
 }
 
-// A Frame is one that a client sends. It has a port or a VLAN.
+// A Frame is a frame that a client sends. It has a port or a VLAN.
 type Frame struct {
-	// Port is that at which it leaves as it is, behind the ingress pipe (SAI_HOSTIF_TX_TYPE_PIPELINE_BYPASS).
+	// Port is the egress port, at which it leaves unchanged, after the ingress pipe
+	// (SAI_HOSTIF_TX_TYPE_PIPELINE_BYPASS).
 	Port string
-	// VLAN is that in which it enters the ingress pipe (SAI_HOSTIF_TX_TYPE_PIPELINE_LOOKUP), to go where the bridge
-	// says, with the tags of each member: 1 to 4094. It has no tag of its own.
+	// VLAN is the VLAN, 1 to 4094, in which it enters the ingress pipe (SAI_HOSTIF_TX_TYPE_PIPELINE_LOOKUP), to be
+	// bridged, with the tags of each member. It has no tag of its own.
 	VLAN uint16
 	Data []byte
 
 	from *Line
 }
 
-// Check says what is wrong with a frame.
+// Check returns an error if the frame is invalid.
 func (f *Frame) Check() error {
 	switch {
 	case f.Port == "" && f.VLAN == 0:
@@ -94,63 +98,62 @@ func (f *Frame) Check() error {
 	return nil
 }
 
-// A Refusal says why a frame of a client's was not sent.
+// A Refusal is the reason why a frame of a client was not sent.
 type Refusal struct{ Reason string }
 
 // Error returns the reason.
 func (r *Refusal) Error() string { return "refused: " + r.Reason }
 
-// ErrClosed is what a line that is closed returns.
+// ErrClosed is the error of a line that is closed.
 var ErrClosed = errors.New("the line to the CPU port is closed")
 
-// Counts are what a CPU port has counted since it began: frames.
+// Counts are the counters of a CPU port since its start, in frames.
 type Counts struct {
 	Punted   uint64 `json:"punted"`    // by the chip
-	NoClient uint64 `json:"no-client"` // of these: nobody listened
-	Full     uint64 `json:"full"`      // of these: the queue was full, or its client went before it had them
-	Sent     uint64 `json:"sent"`      // given to the chip
+	NoClient uint64 `json:"no-client"` // of these, without a client
+	// of these, the queue was full, or its client disconnected before it received them
+	Full     uint64 `json:"full"`
+	Sent     uint64 `json:"sent"`      // passed to the chip
 	SendFull uint64 `json:"send-full"` // of a client, dropped because too many waited for the chip
 	Refused  uint64 `json:"refused"`   // of a client, refused by Check or by the chip
 }
 
-// A punted frame waits in the queue.
 type punted struct {
 	Packet
 	in, out uint16 // numbers of its ports
 }
 
-// noPort is the number of no port.
+// noPort is the port number for none.
 const noPort = 1<<16 - 1
 
-// A Hub stands between one chip and one client. Its methods may be called from any goroutine; those on a nil Hub do
-// nothing.
+// A Hub connects one chip and one client. Its methods may be called from any goroutine; those on a nil Hub do nothing.
 type Hub struct {
 	frames chan Frame
 
 	mu     sync.Mutex
 	counts Counts
-	line   *Line  // of the client; nil: there is none
-	host   *Line  // of the host interfaces, which have all frames while they are there; nil: there are none
-	keeper Keeper // of host interfaces; nil: there can be none
+	line   *Line  // of the client; nil if there is none
+	host   *Line  // of the host interfaces, which receive all frames while they exist; nil if there are none
+	keeper Keeper // of host interfaces; nil if they are not supported
 	name   func(port uint16) string
-	lost   map[sampledAt]uint64 // samples that found the queue full, by what they are of
+	lost   map[sampledAt]uint64 // number of samples that found the queue full, by sampler
 	holds  holds
 }
 
-// New returns a hub without a client, of a chip that is still to come.
+// New returns a hub without a client, for a chip that is set later.
 func New() *Hub {
 	return &Hub{frames: make(chan Frame, SendQueue), name: func(uint16) string { return "" }}
 }
 
-// SetNames tells the hub how to find the name of a port by its number, of the chip that is there now; it is called
-// when a client takes a frame, by the client's goroutine.
+// SetNames sets the function that returns the name of a port of the current chip by its number. It is called when a
+// client receives a frame, by the client's goroutine.
 func (h *Hub) SetNames(name func(port uint16) string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.name = name
 }
 
-// Punt takes a frame that the chip has punted at the port with a number; p.Port is not used. It never waits, copies
+// Punt queues a frame that the chip has punted at the port with a number; p.Port is not used. It never waits, copies
 // the data, and in the long run allocates nothing, so that a chip may call it from its packet path.
 func (h *Hub) Punt(p Packet, in uint16) {
 	if h == nil {
@@ -161,8 +164,8 @@ func (h *Hub) Punt(p Packet, in uint16) {
 	h.punt(p, in, noPort)
 }
 
-// PuntSample is Punt for a packet that was sampled, or dropped, with the number of the port that p.Sample.Out is to
-// name. Samples that find no room are counted by the port or rule that they are of, and the next one says so.
+// PuntSample queues a packet that was sampled, or dropped, like Punt, with the number of the port for p.Sample.Out.
+// Samples that find the queue full are counted by port or rule, and the next one contains the count.
 func (h *Hub) PuntSample(p Packet, in, out uint16) {
 	if h == nil {
 		return
@@ -186,7 +189,7 @@ func (h *Hub) PuntSample(p Packet, in, out uint16) {
 	h.punt(p, in, out)
 }
 
-// Listens reports whether somebody has a line.
+// Listens reports whether a client has a line.
 func (h *Hub) Listens() bool {
 	if h == nil {
 		return false
@@ -196,7 +199,7 @@ func (h *Hub) Listens() bool {
 	return h.taker() != nil
 }
 
-// taker returns the line that has what the chip punts; nil: there is none.
+// taker returns the line that receives punted frames, nil if there is none.
 func (h *Hub) taker() *Line {
 	if h.host != nil {
 		return h.host
@@ -213,7 +216,7 @@ func (h *Hub) punt(p Packet, in, out uint16) {
 	}
 }
 
-// put puts a frame into the queue of a line, with the hub locked.
+// put puts a frame into the queue of a line. The caller holds the lock of the hub.
 func (l *Line) put(p Packet, in, out uint16) {
 	if l.len == Queue || len(p.Data) > MaxFrame {
 		l.hub.counts.Full++
@@ -226,7 +229,6 @@ func (l *Line) put(p Packet, in, out uint16) {
 	l.wake()
 }
 
-// wake has the line look.
 func (l *Line) wake() {
 	select {
 	case l.more <- struct{}{}:
@@ -234,7 +236,7 @@ func (l *Line) wake() {
 	}
 }
 
-// Frames is where the chip's driver takes the frames that are to be sent; nil for a nil hub.
+// Frames returns the channel of frames that the chip's driver must send, nil for a nil hub.
 func (h *Hub) Frames() <-chan Frame {
 	if h == nil {
 		return nil
@@ -242,7 +244,8 @@ func (h *Hub) Frames() <-chan Frame {
 	return h.frames
 }
 
-// Done says what became of a frame of Frames: nil if the chip has it, else why not, which its sender is told.
+// Done reports the result of a frame of Frames: nil if the chip has sent it, otherwise the reason, which its sender
+// receives.
 func (h *Hub) Done(f Frame, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -251,34 +254,33 @@ func (h *Hub) Done(f Frame, err error) {
 		return
 	}
 	h.counts.Refused++
-	h.tell(f.from, err)
+	h.report(f.from, err)
 }
 
-// maxRefusals is how many refusals wait for a line; a client that sends nonsense and does not listen is told of
-// these.
+// maxRefusals is the maximum number of refusals that wait for a line, as a client may send invalid frames and never
+// receive.
 const maxRefusals = 64
 
-// tell tells a line why a frame of its was not sent, if it is still there.
-func (h *Hub) tell(l *Line, err error) {
+// report queues a refusal for a line, if it still exists.
+func (h *Hub) report(l *Line, err error) {
 	if l != nil && h.has(l) && len(l.refused) < maxRefusals {
 		l.refused = append(l.refused, err.Error())
 		l.wake()
 	}
 }
 
-// Counts returns what has been counted.
+// Counts returns the counters.
 func (h *Hub) Counts() Counts {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.counts
 }
 
-// has reports whether a line is still there.
 func (h *Hub) has(l *Line) bool { return h.line == l || h.host == l }
 
-// Attach makes the caller the client. It fails, naming who is, if there is one: the frames of one interface are
-// never for two. Host interfaces that are left without a client end. who is the caller's name in such messages, at most
-// 255 bytes.
+// Attach makes the caller the client. It fails if there is one, and names it: the frames of one interface are never for
+// two. Host interfaces that are left without a client end. who is the caller's name in such messages, at most 255
+// bytes.
 func (h *Hub) Attach(who string) (*Line, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -305,22 +307,22 @@ func (h *Hub) newLine(who string) *Line {
 	}
 }
 
-// A Line is a client's in the process of the chip.
+// A Line is a client's line in the process of the chip.
 type Line struct {
 	hub    *Hub
 	who    string
 	closed chan struct{}
-	more   chan struct{} // something is there for it
-	holds  bool          // it is handed the devices of host interfaces
+	more   chan struct{} // wakes the receiver
+	holds  bool          // it receives the files of host interface devices
 
-	// What follows is guarded by hub.mu.
+	// The following fields are guarded by hub.mu.
 	refused    []string
 	queue      []punted // a ring of Queue slots, which keep their memory
 	first, len int
 }
 
-// Receive returns the next frame that was punted, whose data is the caller's. It waits for one until ctx ends. An
-// error of type [*Refusal] is about a frame that was sent, and the line goes on.
+// Receive returns the next punted frame, whose data is the caller's. It waits for one until ctx ends. An error of type
+// [*Refusal] is about a frame that the client sent, and the line stays open.
 func (l *Line) Receive(ctx context.Context) (Packet, error) {
 	for {
 		p, ok, err := l.take()
@@ -337,7 +339,7 @@ func (l *Line) Receive(ctx context.Context) (Packet, error) {
 	}
 }
 
-// take takes what is there.
+// take returns the next queued refusal or packet, if there is one.
 func (l *Line) take() (Packet, bool, error) {
 	h := l.hub
 	h.mu.Lock()
@@ -369,8 +371,8 @@ func (l *Line) take() (Packet, bool, error) {
 	return p, true, nil
 }
 
-// Send gives a frame to the chip, without waiting: it fails if SendQueue frames wait, and if the frame is none. That
-// the chip refuses it is told by Receive. The data must not be changed afterwards.
+// Send queues a frame for the chip, without waiting. It fails if SendQueue frames wait, or if the frame is invalid. A
+// refusal by the chip is returned by Receive. The data must not be changed afterwards.
 func (l *Line) Send(f Frame) error {
 	h := l.hub
 	h.mu.Lock()
@@ -392,7 +394,7 @@ func (l *Line) Send(f Frame) error {
 	}
 }
 
-// Counts returns what the CPU port has counted.
+// Counts returns the counters of the CPU port.
 func (l *Line) Counts(context.Context) (Counts, error) { return l.hub.Counts(), nil }
 
 // Close ends the line; the next client may come.
@@ -403,7 +405,7 @@ func (l *Line) Close() error {
 	return nil
 }
 
-// end ends the line, with the hub locked.
+// end ends the line. The caller holds the lock of the hub.
 func (l *Line) end() {
 	h := l.hub
 	switch l {

@@ -12,30 +12,29 @@ import (
 	"sync"
 )
 
-// An Interface is a host interface that is no port's: a client such as hostifd has the process of the chip make a
-// device of it, and hold it while the chip lives, whatever becomes of the client.
+// An Interface is a host interface that is not for a port. At the request of a client such as hostifd, the process of
+// the chip creates a device for it. It holds the device while the chip runs, even if the client ends.
 type Interface struct {
 	Name string `json:"name"`
-	// Gone removes the interface; Name is all that counts then. A device that an earlier process has left goes too.
+	// Gone removes the interface; then only Name is used. A device of an earlier process is removed, too.
 	Gone bool `json:"gone,omitempty"`
-	// VLAN is the VLAN whose router interface this is; 0 if it is that of no VLAN.
+	// VLAN is the VLAN whose router interface this is; 0 if there is none.
 	VLAN uint16 `json:"vlan,omitempty"`
-	// Members are the ports of a LAG; it has the frames that they receive. Without members, a LAG or a loopback has
-	// none.
+	// Members are the ports of a LAG; it receives their frames. Without members, a LAG or a loopback receives none.
 	Members []string `json:"members,omitempty"`
 	// Senders are the members that may send. Frames leave by the first whose port is up.
 	Senders []string `json:"senders,omitempty"`
 	// LAG is true for a LAG, which has a carrier only while one of Senders is up.
 	LAG bool `json:"lag,omitempty"`
-	// LACP is true if the client speaks LACP at the members: it has their frames of the slow protocols.
+	// LACP is true if the client runs LACP at the members: it receives their frames of the slow protocols.
 	LACP bool `json:"lacp,omitempty"`
-	Up   bool `json:"up,omitempty"` // it has a carrier, as far as the client knows
+	Up   bool `json:"up,omitempty"` // it has a carrier, as far as the client can decide
 }
 
-// maxDevice is the longest name of a device of Linux, in bytes.
+// maxDevice is the maximum length of a device name in Linux, in bytes.
 const maxDevice = 15
 
-// Check returns what is wrong with an interface.
+// Check returns an error if the interface is invalid.
 func (i *Interface) Check() error {
 	if len(i.Name) == 0 || len(i.Name) > maxDevice {
 		return fmt.Errorf("an interface with the name %q, want 1 to %d bytes", i.Name, maxDevice)
@@ -46,24 +45,24 @@ func (i *Interface) Check() error {
 	return nil
 }
 
-// A Keeper makes and holds the devices of host interfaces, in the process of the chip.
+// A Keeper creates and holds the devices of host interfaces, in the process of the chip.
 type Keeper interface {
-	// Begin begins with host interfaces: the line has all frames that the chip punts, until it is closed. What the
-	// client is to have, [Line.Forward] gives it.
+	// Begin starts host interfaces: the line receives all frames that the chip punts, until it is closed. Frames for
+	// the client are passed on by [Line.Forward].
 	Begin(*Line) error
-	// Set makes, changes or removes an interface that is no port's.
+	// Set creates, changes or removes an interface that is not for a port.
 	Set(Interface) error
 }
 
-// Keep lets clients have host interfaces, which k keeps.
+// Keep enables host interfaces, which k keeps, for clients.
 func (h *Hub) Keep(k Keeper) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.keeper = k
 }
 
-// attachHost is [Hub.Attach] for a client that wants host interfaces. They stay when it has gone, and serve the next
-// such client; a client of another kind ends them.
+// attachHost attaches a client that requests host interfaces, like [Hub.Attach]. They stay when it disconnects, and
+// serve the next such client; a client of another kind ends them.
 func (h *Hub) attachHost(who string) (*Line, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -85,15 +84,16 @@ func (h *Hub) attachHost(who string) (*Line, error) {
 	return h.line, nil
 }
 
-// holds are files of devices, which the client of host interfaces is handed to hold them too: a device keeps its
-// carrier while somebody has such a file. It has a lock of its own, since a keeper has locks when it comes here.
+// holds has files of devices, which the client of host interfaces receives to hold them, too: a device keeps its
+// carrier while any process has such a file. It has its own lock, since a keeper holds locks when it calls.
 type holds struct {
 	mu    sync.Mutex
 	files map[string]*os.File
-	moved chan struct{} // is closed when files change; nil: nobody waits
+	moved chan struct{} // closed when files change; nil if no caller waits
 }
 
-// Hold hands the client of host interfaces, and each that comes, a file of a device, or (nil) says that it has gone.
+// Hold sends the current and each later client of host interfaces a file of a device. A nil file means that the device
+// is gone.
 func (l *Line) Hold(name string, f *os.File) {
 	h := &l.hub.holds
 	h.mu.Lock()
@@ -110,7 +110,7 @@ func (l *Line) Hold(name string, f *os.File) {
 	}
 }
 
-// look returns the files that there are, and what is closed when there are others.
+// look returns the current files, and a channel that is closed when they change.
 func (h *holds) look() (map[string]*os.File, <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -120,8 +120,8 @@ func (h *holds) look() (map[string]*os.File, <-chan struct{}) {
 	return maps.Clone(h.files), h.moved
 }
 
-// give hands a client all files, and those that come, until ctx ends. One that cannot be handed on since it was closed
-// has gone, or another comes in its place.
+// give sends a client all files, and later ones, until ctx ends. A file that was closed cannot be sent: its device is
+// gone, or another file follows.
 func (h *holds) give(ctx context.Context, c *net.UnixConn) {
 	given := map[string]*os.File{}
 	for ctx.Err() == nil {
@@ -129,7 +129,7 @@ func (h *holds) give(ctx context.Context, c *net.UnixConn) {
 		for name := range given {
 			if files[name] == nil {
 				delete(given, name)
-				_, _ = c.Write(appendName([]byte{kindHeld, 0}, name)) // a client that has gone ends ctx
+				_, _ = c.Write(appendName([]byte{kindHeld, 0}, name)) // a client that has disconnected ends ctx
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(files)) {
@@ -145,7 +145,6 @@ func (h *holds) give(ctx context.Context, c *net.UnixConn) {
 	}
 }
 
-// held takes a message "held".
 func (x *Conn) held(b []byte, f *os.File) error {
 	r := reader{b: b}
 	there, name := r.take(1, "there")[0] == 1, r.name("name")
@@ -163,7 +162,7 @@ func (x *Conn) held(b []byte, f *os.File) error {
 	return err
 }
 
-// Forward gives a packet to the client of host interfaces, if there is one. The data is copied.
+// Forward sends a packet to the client of host interfaces, if there is one. The data is copied.
 func (l *Line) Forward(p Packet) {
 	l.hub.mu.Lock()
 	defer l.hub.mu.Unlock()
@@ -172,7 +171,7 @@ func (l *Line) Forward(p Packet) {
 	}
 }
 
-// setInterface does what a message "interface" of the client asks for.
+// setInterface executes a message "interface" of the client.
 func (h *Hub) setInterface(b []byte) error {
 	var i Interface
 	if err := json.Unmarshal(b, &i); err != nil {
@@ -190,25 +189,24 @@ func (h *Hub) setInterface(b []byte) error {
 	return k.Set(i)
 }
 
-// appendInterface appends a message "interface".
 func appendInterface(b []byte, i *Interface) []byte {
 	text, err := json.Marshal(i)
 	if err != nil {
-		panic(err) // it has nothing that JSON has not
+		panic(err) // all fields can be encoded
 	}
 	return append(append(b, kindInterface), text...)
 }
 
-// DialInterfaces is [Dial] for a client that has the process of the chip make host interfaces of all ports. It receives
-// frames of LACP at members of a LAG with LACP, what the host is to send for the chip, and copies of LLDP, ARP and
-// neighbour discovery. It is handed a file of each device: as long as it does not close that, the device keeps its
-// carrier, also when the process of the chip is killed. A file that comes in the place of another, or none, says that
-// the other is of no use any more. Receive calls hold.
+// DialInterfaces connects like [Dial], for a client that makes the process of the chip create host interfaces for all
+// ports. It receives LACP frames at members of a LAG with LACP, frames that the host must send for the chip, and copies
+// of LLDP, ARP and neighbour discovery. Receive calls hold with a file of each device: while that is open the device
+// keeps its carrier, even if the process of the chip is killed. A later file for the device, or nil, means that the
+// earlier one is of no use any more.
 func DialInterfaces(path, who string, hold func(name string, f *os.File)) (*Conn, error) {
 	return dial(path, who, kindInterfaces, hold)
 }
 
-// Set makes, changes or removes a host interface that is no port's. Receive returns a refusal.
+// Set creates, changes or removes a host interface that is not for a port. Receive returns a refusal.
 func (x *Conn) Set(i Interface) error {
 	if err := i.Check(); err != nil {
 		return err

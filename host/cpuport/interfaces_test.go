@@ -12,7 +12,6 @@ import (
 	"testing"
 )
 
-// A fakeKeeper keeps host interfaces.
 type fakeKeeper struct {
 	refuse error
 	lines  chan *Line
@@ -40,8 +39,8 @@ func (k *fakeKeeper) Set(i Interface) error {
 	return nil
 }
 
-// A client has host interfaces: they have all frames, and go on when it has gone, for the next such client. It has what
-// they forward, and may send. A client of another kind waits while it is there, and ends them later.
+// Host interfaces of a client receive all frames, and continue when it disconnects, for the next such client. The
+// client receives what they forward, and may send. A client of another kind is refused meanwhile, and ends them later.
 func TestHostInterfaces(t *testing.T) {
 	h, path := serving(t)
 	if _, err := DialInterfaces(path, "hostifd", nil); err == nil || !strings.Contains(err.Error(), "no host interfaces") {
@@ -137,7 +136,6 @@ func TestHostInterfaces(t *testing.T) {
 	punted("hostd", l, "fourth")
 }
 
-// wait waits until something is so.
 func (h *Hub) wait(t *testing.T, is func() bool) {
 	t.Helper()
 	for {
@@ -153,7 +151,7 @@ func (h *Hub) wait(t *testing.T, is func() bool) {
 	}
 }
 
-// What is no interface is refused, and the line goes on.
+// An invalid interface is refused, and the line stays open.
 func TestBadInterfaces(t *testing.T) {
 	h, path := serving(t)
 	h.Keep(newKeeper())
@@ -201,8 +199,8 @@ func TestBadInterfaces(t *testing.T) {
 	}
 }
 
-// Each client of host interfaces is handed the files of the devices that there are, and those that come; it has them
-// when the process of the chip, here the line, has gone.
+// Each client of host interfaces receives the files of existing devices, and of later ones. It still has them when the
+// process of the chip, here the line, is gone.
 func TestHeldDevices(t *testing.T) {
 	h, path := serving(t)
 	k := newKeeper()
@@ -221,7 +219,8 @@ func TestHeldDevices(t *testing.T) {
 		go func() { _, _ = c.Receive(context.Background()) }()
 		return c
 	}
-	// says wants a file of a device whose other end says words when it is written to; "": the device has gone.
+	// says expects a file of a device whose other end yields words when it is written to; "" means that the device is
+	// gone.
 	says := func(name string, end *os.File, words string) {
 		t.Helper()
 		n := <-got

@@ -9,26 +9,26 @@ import (
 	"time"
 )
 
-// Version is that of what goes over the socket.
+// Version is the version of the messages on the socket.
 const Version = 1
 
-// A message is one packet of the socket (SOCK_SEQPACKET). Its first byte says what it is; numbers are in network byte
+// A message is one packet of the socket (SOCK_SEQPACKET). Its first byte is its kind. Numbers are in network byte
 // order, and a name is its length in one byte and then its bytes.
 //
-//	hello    both    version(1) name                 client first; the name is the client's, of the answer ""
+//	hello    both    version(1) name                 client first, with its name; in the answer it is ""
 //	punted   client  time(8) vlan(2) length(4) port trap data
 //	sampled  client  as punted, with rate(4) flags(1) pool(8) lost(8) copies(2) out-vlan(2) queue(1) depth(4) out why
 //	                 in front of data; flags are 1: egress, 2: queued
 //	routed   client  as sampled, with prefix(1) next-hop in front of data; next-hop is as a name, of 4 or 16 bytes
 //	ruled    client  as routed, or with an empty next-hop, with rule, a name, in front of data
 //	frame    server  vlan(2) port data               one of vlan and port is 0 or empty
-//	refused  client  text                            why a frame, or the client, is refused
-//	counts   both    nothing, or JSON of Counts      asked by the client, answered by the server
-//	interfaces both  as hello                        of a client that wants host interfaces
+//	refused  client  text                            reason why a frame, or the client, is refused
+//	counts   both    nothing, or JSON of Counts      requested by the client, answered by the server
+//	interfaces both  as hello                        of a client that requests host interfaces
 //	interface server JSON of Interface
-//	held     client  there(1) name                   there is 1: with the file of a device (SCM_RIGHTS); 0: it has gone
+//	held     client  there(1) name                   1 with the file of a device (SCM_RIGHTS), 0 when it is gone
 //
-// time is nanoseconds since 1970 of the chip's clock, length that of the frame before a capture cut it.
+// time is in nanoseconds since 1970 by the chip's clock. length is that of the frame before it was truncated.
 const (
 	kindHello   = 1
 	kindPunted  = 2
@@ -54,10 +54,10 @@ func appendName(b []byte, name string) []byte {
 	return append(append(b, byte(len(name))), name...)
 }
 
-// A reader takes a message apart; once something is missing all the rest is.
+// A reader decodes a message. Once a field is missing, all later ones are, too.
 type reader struct {
 	b   []byte
-	bad string // the first field that is missing
+	bad string // the first missing field
 }
 
 func (r *reader) take(n int, field string) []byte {
@@ -216,7 +216,6 @@ func parseFrame(b []byte) (f Frame, err error) {
 	return f, f.Check()
 }
 
-// appendCounts is the answer to a question for counts.
 func appendCounts(b []byte, c Counts) []byte {
 	text, err := json.Marshal(c)
 	if err != nil {

@@ -8,16 +8,15 @@ import (
 	"os"
 )
 
-// writeFile fails: no file can go with a message.
+// writeFile fails: a message cannot carry a file here.
 func writeFile(*net.UnixConn, []byte, *os.File) error { return errors.ErrUnsupported }
 
-// roomForFile returns how many bytes a file needs beside a message.
+// roomForFile returns the number of bytes that a file needs in addition to a message.
 func roomForFile() int { return 0 }
 
-// fileOf returns nil: no file came.
+// fileOf returns nil, since no file can arrive.
 func fileOf([]byte) *os.File { return nil }
 
-// writeNow writes a message.
 func writeNow(c *net.UnixConn, b []byte) error {
 	if _, err := c.Write(b); err != nil {
 		return errors.Join(ErrClosed, err)

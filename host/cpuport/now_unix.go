@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// writeFile writes a message with a file, which the reader has too from then on.
+// writeFile writes a message with a file, which the reader then has, too.
 func writeFile(c *net.UnixConn, b []byte, f *os.File) error {
 	raw, err := f.SyscallConn()
 	if err != nil {
@@ -21,10 +21,10 @@ func writeFile(c *net.UnixConn, b []byte, f *os.File) error {
 	return errors.Join(err, failed)
 }
 
-// roomForFile returns how many bytes a file needs beside a message.
+// roomForFile returns the number of bytes that a file needs in addition to a message.
 func roomForFile() int { return syscall.CmsgSpace(4) }
 
-// fileOf returns the file that came with a message; nil: none did.
+// fileOf returns the file that came with a message, nil if there is none.
 func fileOf(beside []byte) (f *os.File) {
 	list, err := syscall.ParseSocketControlMessage(beside)
 	if err != nil {
@@ -43,7 +43,7 @@ func fileOf(beside []byte) (f *os.File) {
 	return f
 }
 
-// writeNow writes a message if there is room for it, and does not wait.
+// writeNow writes a message if there is space for it, and does not wait.
 func writeNow(c *net.UnixConn, b []byte) error {
 	raw, err := c.SyscallConn()
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"sync"
 )
 
-// Listen makes the socket of a CPU port. A socket that is left over, with nobody behind it, is replaced. Its directory
-// says who may be the client: the socket itself is open to all, since syncd runs as root where ports are live, and its
-// client never has to.
+// Listen creates the socket of a CPU port. A left-over socket that no process serves is replaced. Its directory
+// controls access: the socket itself is open to all, since syncd runs as root if ports are live, and its client need
+// not.
 func Listen(path string) (*net.UnixListener, error) {
 	addr := &net.UnixAddr{Name: path, Net: "unixpacket"}
 	if c, err := net.DialUnix(addr.Net, nil, addr); err == nil {
@@ -33,11 +33,11 @@ func Listen(path string) (*net.UnixListener, error) {
 	return l, nil
 }
 
-// maxConns is how many connections there are at once, at most; all but one wait to be refused.
+// maxConns is the maximum number of connections; all but one wait to be refused.
 const maxConns = 16
 
-// Serve takes clients from the listener, one at a time, until ctx ends; then the listener is closed, and so are all
-// connections. Who comes while there is one is told who has it, and hung up.
+// Serve serves clients of the listener, one at a time, until ctx ends; then the listener and all connections are
+// closed. Further clients get a refusal that names the current one, and are disconnected.
 func (h *Hub) Serve(ctx context.Context, l *net.UnixListener) error {
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -70,7 +70,7 @@ func (h *Hub) Serve(ctx context.Context, l *net.UnixListener) error {
 	}
 }
 
-// serve serves one client until it is gone or ctx ends.
+// serve serves one client until it disconnects or ctx ends.
 func (h *Hub) serve(ctx context.Context, c *net.UnixConn) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -95,18 +95,18 @@ func (h *Hub) serve(ctx context.Context, c *net.UnixConn) {
 	buf := make([]byte, maxMessage+1)
 	for {
 		n, err := c.Read(buf)
-		if err != nil || n == 0 { // a client that has gone
+		if err != nil || n == 0 { // the client has disconnected
 			return
 		}
 		if err := l.handle(c, buf[:n]); err != nil {
 			h.mu.Lock()
-			h.tell(l, err)
+			h.report(l, err)
 			h.mu.Unlock()
 		}
 	}
 }
 
-// welcome reads who a client is and makes it the client.
+// welcome reads the name of a client and attaches it.
 func (h *Hub) welcome(c *net.UnixConn) (*Line, error) {
 	b := make([]byte, maxMessage)
 	n, err := c.Read(b)
@@ -134,7 +134,6 @@ func (h *Hub) welcome(c *net.UnixConn) (*Line, error) {
 	return l, nil
 }
 
-// write gives the client what is for it.
 func (l *Line) write(ctx context.Context, c *net.UnixConn) {
 	b := make([]byte, 0, maxMessage)
 	for {
@@ -154,10 +153,10 @@ func (l *Line) write(ctx context.Context, c *net.UnixConn) {
 	}
 }
 
-// handle does what a message of the client's asks. An error is to be told to the client.
+// handle executes a message of the client. The caller must send an error to the client.
 func (l *Line) handle(c io.Writer, b []byte) error {
 	if b[0] == kindCounts && len(b) == 1 {
-		_, _ = c.Write(appendCounts(nil, l.hub.Counts())) // if it fails the reader sees that too
+		_, _ = c.Write(appendCounts(nil, l.hub.Counts())) // if it fails the reader sees that, too
 		return nil
 	}
 	if b[0] == kindInterface && len(b) <= maxMessage {
@@ -173,7 +172,7 @@ func (l *Line) handle(c io.Writer, b []byte) error {
 	return err
 }
 
-// frameOf is the frame of a message, which is not empty.
+// frameOf decodes the frame of a message, which must not be empty.
 func frameOf(b []byte) (Frame, error) {
 	switch {
 	case len(b) > maxMessage:
@@ -189,13 +188,13 @@ func frameOf(b []byte) (Frame, error) {
 type Conn struct {
 	c      *net.UnixConn
 	buf    []byte
-	beside []byte // room for a file that comes with a message
+	beside []byte // space for a file that comes with a message
 	counts chan Counts
 	hold   func(name string, f *os.File)
 }
 
-// Dial connects to the CPU port whose socket is at path, as a client with that name. If it is refused, as it is while
-// there is another client, the error is a [*Refusal].
+// Dial connects to the CPU port whose socket is at path, as a client with that name. If it is refused, for example
+// since there is another client, the error is a [*Refusal].
 func Dial(path, who string) (*Conn, error) { return dial(path, who, kindHello, nil) }
 
 func dial(path, who string, kind byte, hold func(string, *os.File)) (*Conn, error) {
@@ -231,7 +230,8 @@ func (x *Conn) greet(who string, kind byte) error {
 	return errors.New("the answer is no message of a CPU port")
 }
 
-// Receive is [Line.Receive]. One goroutine may receive while others send. When ctx ends the connection is closed.
+// Receive works like [Line.Receive]. One goroutine may receive while others send. When ctx ends the connection is
+// closed.
 func (x *Conn) Receive(ctx context.Context) (Packet, error) {
 	defer context.AfterFunc(ctx, func() { x.c.Close() })()
 	for {
@@ -257,7 +257,7 @@ func (x *Conn) Receive(ctx context.Context) (Packet, error) {
 				return Packet{}, err
 			}
 			select {
-			case <-x.counts: // nobody waits for that any more
+			case <-x.counts: // an earlier answer that is no longer awaited
 			default:
 			}
 			x.counts <- c
@@ -271,8 +271,8 @@ func (x *Conn) Receive(ctx context.Context) (Packet, error) {
 	}
 }
 
-// Send is [Line.Send], except that what the CPU port refuses, its full queue too, is told by Receive. It does not wait:
-// it fails while the socket is full because syncd hangs.
+// Send works like [Line.Send], except that a refusal, even due to a full queue, is returned by Receive. It does not
+// wait: it fails while the socket is full because syncd hangs.
 func (x *Conn) Send(f Frame) error {
 	if err := f.Check(); err != nil {
 		return err
@@ -280,8 +280,8 @@ func (x *Conn) Send(f Frame) error {
 	return writeNow(x.c, appendFrame(nil, &f))
 }
 
-// Counts asks for what the CPU port has counted. Somebody has to be in Receive for the answer to come; it waits for it
-// until ctx ends.
+// Counts requests the counters of the CPU port. Another goroutine must be in Receive for the answer to come. Counts
+// waits for it until ctx ends.
 func (x *Conn) Counts(ctx context.Context) (Counts, error) {
 	if _, err := x.c.Write([]byte{kindCounts}); err != nil {
 		return Counts{}, errors.Join(ErrClosed, err)

@@ -5,22 +5,22 @@ import (
 	"net/netip"
 )
 
-// Offsets and flags in a message of a route: a struct nlmsghdr, and behind it a struct rtmsg.
+// Offsets and flags in a message about a route: a struct nlmsghdr, followed by a struct rtmsg.
 const (
 	flagsAt      = 6
 	routeFlagsAt = messageHead + 8
 	routeHead    = messageHead + 12
 
-	flagRequest   = 1          // NLM_F_REQUEST: zebra passes over messages without it
+	flagRequest   = 1          // NLM_F_REQUEST: zebra ignores messages without it
 	offloaded     = 0x4000     // RTM_F_OFFLOAD
 	offloadFailed = 0x20000000 // RTM_F_OFFLOAD_FAILED
 )
 
-// Offloaded returns the frame that answers a message of a route, [Route.Raw]: the same message with the flag
-// RTM_F_OFFLOAD, which says that the route is in the ASIC.
+// Offloaded returns the frame that answers a message about a route, [Route.Raw]: the same message with the flag
+// RTM_F_OFFLOAD, which means that the route is in the ASIC.
 func Offloaded(raw []byte) []byte { return answer(raw, offloaded) }
 
-// OffloadFailed returns the frame that takes this back, with the flag RTM_F_OFFLOAD_FAILED.
+// OffloadFailed returns the frame that retracts this, with the flag RTM_F_OFFLOAD_FAILED.
 func OffloadFailed(raw []byte) []byte { return answer(raw, offloadFailed) }
 
 func answer(raw []byte, flag uint32) []byte {
@@ -35,7 +35,8 @@ func answer(raw []byte, flag uint32) []byte {
 	return frame
 }
 
-// Named returns a message, as [Route.Raw], that names a route of the default VRF: as [Short], but without its message.
+// Named returns a message, as [Route.Raw], that names a route of the default VRF. It equals the result of [Short], but
+// needs no message of the route.
 func Named(dest netip.Prefix, protocol uint8) []byte {
 	addr, family := dest.Addr().AsSlice(), byte(familyIPv4)
 	if dest.Addr().Is6() {
@@ -54,8 +55,8 @@ func Named(dest netip.Prefix, protocol uint8) []byte {
 // MainTable is the kernel's table of the default VRF, RT_TABLE_MAIN.
 const MainTable = 254
 
-// Short returns a message of a route, [Route.Raw], without attributes but for its destination, which is how SONiC's
-// fpmsyncd answers.
+// Short returns a message about a route, [Route.Raw], with its destination as the only attribute, as in the answers of
+// SONiC's fpmsyncd.
 func Short(raw []byte) []byte {
 	short := append([]byte(nil), raw[:routeHead]...)
 	for rest := raw[routeHead:]; len(rest) >= 4; {

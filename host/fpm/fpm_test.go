@@ -16,7 +16,6 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
-// text says what a message says.
 func text(m Message) string {
 	switch {
 	case m.Route != nil:
@@ -68,7 +67,7 @@ func (n *NextHop) text() string {
 	return fmt.Sprintf("next hop %d:", n.ID) + n.Hop.text()
 }
 
-// read says what a stream says, a line for each message, with an empty line behind each frame.
+// read returns a stream as text, a line for each message, with an empty line after each frame.
 func read(t *testing.T, stream []byte) string {
 	t.Helper()
 	var b strings.Builder
@@ -90,8 +89,8 @@ func read(t *testing.T, stream []byte) string {
 	}
 }
 
-// What a zebra 8.4.4 said: its table with "no fpm use-next-hop-groups" and what changed then, and its table with groups
-// of next hops, which name members that are told later.
+// Recordings of a zebra 8.4.4: its table with "no fpm use-next-hop-groups" and later changes, and its table with groups
+// of next hops, which refer to members that arrive later.
 func TestRecorded(t *testing.T) {
 	files, _ := filepath.Glob("testdata/*.bin")
 	if len(files) == 0 {
@@ -119,7 +118,7 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// build puts numbers of one and, as "4:N" and "2:N", more bytes in the order of the host into a row.
+// build concatenates bytes, and numbers of two or four bytes in the order of the host.
 func build(parts ...any) []byte {
 	var b []byte
 	for _, p := range parts {
@@ -147,12 +146,12 @@ func message(kind uint16, body ...any) []byte {
 	return build(uint32(16+len(b)), kind, uint16(0), uint32(0), uint32(0), b)
 }
 
-// routeTo10 begins a message of a route to 10.0.0.0/8 in the main table.
+// routeTo10 returns the beginning of a message about a route to 10.0.0.0/8 in the main table.
 func routeTo10() []byte {
 	return build(familyIPv4, 8, 0, 0, 254, 186, 0, 1, uint32(0), attr(rtaDst, []byte{10, 0, 0, 0}))
 }
 
-// What this zebra did not say: other VRFs, encapsulation, gateways of the other family, groups that go.
+// Messages that are not in the recordings: other VRFs, encapsulation, gateways of the other family, deleted groups.
 func TestForms(t *testing.T) {
 	v6 := make([]byte, 16)
 	v6[0], v6[1], v6[15] = 0xfe, 0x80, 1
@@ -195,13 +194,13 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// A message that cannot be read is told, and the next one is read.
+// An unreadable message is reported, and the next one is read.
 func TestHostileMessages(t *testing.T) {
 	good := message(delRoute, routeTo10())
 	for _, tt := range []struct {
 		name, want string
 		in         []byte
-		next       bool // that behind it is read
+		next       bool // the message after it is read
 	}{
 		{"a short message", "3 bytes behind the last message", good[:3], false},
 		{"a message that is too long", "a message of 1000 bytes, want 16 to ", build(uint32(1000), good[4:]), false},
@@ -256,7 +255,7 @@ func TestHostileMessages(t *testing.T) {
 	}
 }
 
-// A stream whose frames cannot be told apart ends with an error that says why.
+// A stream whose frames cannot be separated ends with an error that contains the reason.
 func TestHostileFrames(t *testing.T) {
 	for _, tt := range []struct {
 		name, in, want string
@@ -281,7 +280,7 @@ func TestHostileFrames(t *testing.T) {
 	}
 }
 
-// Nothing that a peer sends makes the parser fail other than by its words, or hold more than a frame.
+// Whatever a peer sends, the parser fails only with its own errors, and keeps no more than a frame.
 func FuzzStream(f *testing.F) {
 	files, _ := filepath.Glob("testdata/*.bin")
 	for _, file := range files {

@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// Of the header in front of each frame: a version, a type, and the length of the whole frame in network byte order.
+// The header of each frame: a version, a type, and the length of the whole frame in network byte order.
 const (
 	headerLen   = 4
 	version     = 1
@@ -17,18 +17,17 @@ const (
 	align       = 4
 )
 
-// ErrFraming is found in the error of a stream whose frames cannot be told apart any more: nothing that comes after can
-// be read.
+// ErrFraming is in the error of a stream whose frames can no longer be separated: nothing that follows can be read.
 var ErrFraming = errors.New("not FPM")
 
-// A Reader takes frames off a stream.
+// A Reader reads frames from a stream.
 type Reader struct{ r *bufio.Reader }
 
 // NewReader returns a reader of the stream. It holds at most two of the longest frames, 128 KiB.
 func NewReader(r io.Reader) *Reader { return &Reader{bufio.NewReaderSize(r, 1<<17)} }
 
-// Next returns the messages of the next frame, which may be none. They are valid until the next call. io.EOF says that
-// the stream has ended between two frames.
+// Next returns the messages of the next frame, which may be empty. They are valid until the next call. io.EOF means
+// that the stream has ended between two frames.
 func (r *Reader) Next() ([]byte, error) {
 	head, err := r.r.Peek(headerLen)
 	if err != nil {
@@ -57,7 +56,7 @@ func (r *Reader) Next() ([]byte, error) {
 	return frame[headerLen:], nil
 }
 
-// Whole reports whether Next can return another frame, or what is wrong with it, without waiting.
+// Whole reports whether Next can return another frame, or an error, without waiting.
 func (r *Reader) Whole() bool {
 	have := r.r.Buffered()
 	if have < headerLen {
@@ -67,7 +66,7 @@ func (r *Reader) Whole() bool {
 	return have >= int(binary.BigEndian.Uint16(head[2:]))
 }
 
-// cut tells an end between two frames from one inside a frame.
+// cut distinguishes an end between two frames from one inside a frame.
 func cut(err error, have int) error {
 	if errors.Is(err, io.EOF) && have > 0 {
 		return fmt.Errorf("the stream ends inside a frame: %w", io.ErrUnexpectedEOF)

@@ -6,7 +6,7 @@ import (
 	"net/netip"
 )
 
-// A Message is what one message of zebra says: of a route or of a next hop. Both nil: of something else.
+// A Message is one message of zebra, about a route or a next hop. Both are nil for messages about anything else.
 type Message struct {
 	Route   *Route
 	NextHop *NextHop
@@ -16,37 +16,37 @@ type Message struct {
 const (
 	Unicast     = 1
 	Blackhole   = 6
-	Unreachable = 7 // drops, and says so by ICMP
+	Unreachable = 7 // drops, and sends an ICMP error
 	Prohibit    = 8 // likewise
 )
 
-// A Route is made, replaced or, with Gone, removed.
+// A Route is added, replaced or, with Gone, deleted.
 type Route struct {
 	Gone     bool
-	Dest     netip.Prefix // with no bit behind its length
+	Dest     netip.Prefix // without bits after its length
 	Table    uint32       // routing table of the kernel; 254 is that of the default VRF
-	Protocol uint8        // that made it, RTPROT_
+	Protocol uint8        // RTPROT_ number of its protocol
 	Type     uint8        // Unicast, ...
-	Group    uint32       // the next hop by its ID, instead of Hops; 0: none
+	Group    uint32       // ID of the next hop, instead of Hops; 0 if there is none
 	Hops     []Hop
-	Raw      []byte // the message as it came, valid as long as the frame
+	Raw      []byte // the message as received, valid as long as the frame
 }
 
 // A Hop is a next hop: an address on the link of an interface, or the link itself.
 type Hop struct {
-	Gateway netip.Addr // not valid: the destination is on the link
-	Index   uint32     // of the interface; 0: none is given
+	Gateway netip.Addr // invalid if the destination is on the link
+	Index   uint32     // of the interface; 0 if there is none
 	Weight  uint16     // 1 to 256
-	Encap   bool       // packets would have to be encapsulated, or get a label
+	Encap   bool       // packets would have to be encapsulated or labelled
 }
 
-// A NextHop is one that routes name by its ID, or a group of those.
+// A NextHop is a next hop to which routes refer by its ID, or a group of those.
 type NextHop struct {
 	Gone      bool
 	ID        uint32
 	Blackhole bool
-	Hop       Hop      // if it is no group
-	Members   []Member // if it is one
+	Hop       Hop      // if it is not a group
+	Members   []Member // if it is a group
 }
 
 // A Member of a group of next hops.
@@ -55,7 +55,7 @@ type Member struct {
 	Weight uint16 // 1 to 256
 }
 
-// MostHops is how many next hops a route or a group may have, as in SONiC: more than zebra is built for.
+// MostHops is the maximum number of next hops of a route or a group, as in SONiC: more than zebra supports.
 const MostHops = 514
 
 // Numbers of netlink's messages and attributes.
@@ -71,8 +71,8 @@ const (
 	nhaID, nhaGroup, nhaBlackhole, nhaOIF, nhaGateway, nhaEncapType, nhaEncap = 1, 2, 4, 5, 6, 7, 8
 )
 
-// Parse goes through the messages of a frame. One that cannot be read comes with an error that says why, and is
-// passed over; where its end is not known either, it is the last.
+// Parse iterates over the messages of a frame. An unreadable one is skipped, with an error that contains the reason; if
+// its end is unknown, it is the last.
 func Parse(frame []byte) iter.Seq2[Message, error] {
 	return func(yield func(Message, error) bool) {
 		for len(frame) > 0 {
@@ -109,7 +109,7 @@ func parse(kind uint16, body []byte) (m Message, err error) {
 	return m, err
 }
 
-// parseRoute reads a struct rtmsg and its attributes; nil for a family other than IPv4 and IPv6.
+// parseRoute reads a struct rtmsg and its attributes. It returns nil for families other than IPv4 and IPv6.
 func parseRoute(b []byte) (*Route, error) {
 	const head = 12
 	if len(b) < head {
@@ -156,7 +156,7 @@ func parseRoute(b []byte) (*Route, error) {
 	return r, nil
 }
 
-// attribute takes an attribute of a next hop of a route.
+// attribute reads an attribute of a next hop of a route.
 func (h *Hop) attribute(kind uint16, v []byte, family uint8) (err error) {
 	switch kind {
 	case rtaGateway:

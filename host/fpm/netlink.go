@@ -6,7 +6,7 @@ import (
 	"net/netip"
 )
 
-// native is the byte order of netlink: that of the host, which is zebra's too.
+// native is the byte order of netlink: that of the host, which is zebra's, too.
 var native = binary.NativeEndian
 
 func aligned(n int) int { return (n + align - 1) &^ (align - 1) }
@@ -14,7 +14,7 @@ func aligned(n int) int { return (n + align - 1) &^ (align - 1) }
 // messageHead is the length of a struct nlmsghdr.
 const messageHead = 16
 
-// nextMessage parts the first message off: its type and what is behind its header, a struct nlmsghdr.
+// nextMessage splits off the first message: its type and the body after its header, a struct nlmsghdr.
 func nextMessage(b []byte) (kind uint16, body, rest []byte, err error) {
 	const head = messageHead
 	if len(b) < head {
@@ -54,7 +54,6 @@ func number(what string, v []byte) (uint32, error) {
 	return native.Uint32(v), nil
 }
 
-// address reads an address of the family.
 func address(what string, family uint8, v []byte) (netip.Addr, error) {
 	want := unspecified(family)
 	if a, ok := netip.AddrFromSlice(v); ok && a.BitLen() == want.BitLen() {
@@ -76,7 +75,7 @@ func via(v []byte) (netip.Addr, error) {
 	return address("gateway", uint8(family), v[head:])
 }
 
-// unspecified is the address of the family that is none; of an unknown family that of IPv6.
+// unspecified returns the unspecified address of the family, that of IPv6 for an unknown family.
 func unspecified(family uint8) netip.Addr {
 	if family == familyIPv4 {
 		return netip.IPv4Unspecified()

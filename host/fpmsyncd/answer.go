@@ -15,23 +15,23 @@ import (
 	"tamtam/swss/schema"
 )
 
-// zebra is answered each route once it is in the ASIC, which orchagent reports on a channel. What is owed is kept until
-// then. A row that is there already is written once more, so that orchagent reports on it again.
+// zebra receives an answer for each route once it is in the ASIC, which orchagent reports on a channel. Pending answers
+// are kept until then. If the row exists already, it is written once more, so that orchagent reports on it again.
 
 const (
-	mostOwed   = 64 << 20 // bytes of messages that are kept whole; of others only the destination is
+	mostOwed   = 64 << 20 // bytes of messages that are kept completely; beyond that only the destination is kept
 	mostQueued = 16 << 20 // bytes of answers that zebra has not read
 	askPeriod  = 30 * time.Second
 	askRows    = 1024 // rows that are written once more in one period
 )
 
-// owes are the answers that the connected zebra is owed.
+// owes holds the pending answers to the connected zebra.
 type owes struct {
-	send     func(frame []byte) bool // false: zebra reads too slowly; nil: none is connected
+	send     func(frame []byte) bool // returns false if zebra reads too slowly; nil if none is connected
 	messages map[netip.Prefix]string
 	size     int // bytes of messages
 	asked    netip.Prefix
-	// back are routes that zebra has to be told to have left the ASIC, but reads too slowly.
+	// back holds routes whose removal from the ASIC could not be reported yet, as zebra reads too slowly.
 	back map[netip.Prefix]bool
 }
 
@@ -39,7 +39,6 @@ func newOwes(send func([]byte) bool) owes {
 	return owes{send: send, messages: map[netip.Prefix]string{}, back: map[netip.Prefix]bool{}}
 }
 
-// add notes that zebra is owed an answer to a message of a route.
 func (o *owes) add(dest netip.Prefix, raw []byte) {
 	if o.send == nil {
 		return
@@ -60,23 +59,24 @@ func (o *owes) remove(dest netip.Prefix) {
 	}
 }
 
-// has reports whether zebra is owed an answer about a route.
 func (o *owes) has(dest netip.Prefix) bool {
 	_, is := o.messages[dest]
 	return is
 }
 
-// answer answers a route, if that is owed and zebra reads, and reports whether it did. It is tried again later if not.
+// answer sends the pending answer about a route, and reports whether it did. It is retried later if zebra does not
+// read.
 func (o *owes) answer(dest netip.Prefix) bool {
 	m, is := o.messages[dest]
 	if !is || !o.back[dest] && !o.send(fpm.Offloaded([]byte(m))) {
 		return false
 	}
-	o.remove(dest) // from back too: zebra has not been told that it had left
+	o.remove(dest) // also from back: zebra was not notified that it had left
 	return true
 }
 
-// takeBack tells zebra that a route has left the ASIC, as soon as it reads. From then on it is owed an answer again.
+// takeBack notifies zebra, as soon as it reads, that a route has left the ASIC. From then on an answer is pending
+// again.
 func (o *owes) takeBack(dest netip.Prefix, protocol uint8) {
 	if o.send == nil {
 		return
@@ -88,12 +88,12 @@ func (o *owes) takeBack(dest netip.Prefix, protocol uint8) {
 	}
 }
 
-// responded takes orchagent's report whether a row is in the ASIC.
+// responded processes orchagent's report whether a row is in the ASIC.
 func (s *Sync) responded(_ context.Context, m swss.KeyOpFieldsValues) error {
 	dest, ok := prefixOf(strings.TrimPrefix(m.Key, schema.DefaultVRF+":"))
 	r := s.routes[dest]
 	if !ok || r == nil || r.have == nil || r.want != r.have || !reportsOn(m.FieldValues(), r.have.row) {
-		return nil // it is not about the route as zebra has it now
+		return nil // it is not about the current route of zebra
 	}
 	switch {
 	case m.Op == schema.ResponseSuccess:
@@ -105,7 +105,7 @@ func (s *Sync) responded(_ context.Context, m swss.KeyOpFieldsValues) error {
 	return nil
 }
 
-// reportsOn reports whether a message is about a row. SONiC's orchagent has only the protocol of its fields.
+// reportsOn reports whether a message is about a row. SONiC's orchagent sends only the protocol field.
 func reportsOn(is swss.FieldValues, have row) bool {
 	delete(is, schema.FieldErrStr)
 	if len(is) == 1 {
@@ -114,7 +114,7 @@ func reportsOn(is swss.FieldValues, have row) bool {
 	return rowOf(is) == have
 }
 
-// askAgain writes some of the rows once more that zebra is owed an answer about: a message may be lost.
+// askAgain writes some of the rows with pending answers once more, since a message may be lost.
 func (s *Sync) askAgain(context.Context, time.Time) error {
 	for dest := range s.owes.back {
 		s.owes.takeBack(dest, s.routes[dest].protocol)

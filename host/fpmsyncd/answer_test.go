@@ -19,8 +19,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// offloaded returns the routes that zebra was told to be in the ASIC since the last call, by what it reads of them;
-// those that it was told to have left it begin with "not ".
+// offloaded returns the routes that were reported to zebra as in the ASIC since the last call, as zebra reads them.
+// Routes reported as gone from it begin with "not ".
 func (b *bench) offloaded() (list []string) {
 	b.t.Helper()
 	const routeFlags, offload, failed = 16 + 8, 0x4000, 0x20000000
@@ -51,13 +51,12 @@ func (b *bench) offloaded() (list []string) {
 	}
 }
 
-// responds publishes what orchagent does of a row that is in the ASIC; with few fields, as SONiC's.
+// responds publishes orchagent's report for a row that is in the ASIC, with only some fields, as SONiC's.
 func (b *bench) responds(key string, fields ...string) {
 	b.t.Helper()
 	b.publishes(schema.ResponseSuccess, key, fields)
 }
 
-// publishes publishes a message of orchagent's about a row.
 func (b *bench) publishes(op, key string, fields []string) {
 	b.t.Helper()
 	pairs := append([]swss.Pair{{Field: schema.FieldErrStr, Value: op}}, swss.Pairs(fieldsOf(fields))...)
@@ -68,7 +67,7 @@ func (b *bench) publishes(op, key string, fields []string) {
 	b.step()
 }
 
-// zebra is answered a route once, when orchagent reports that the row as it is now is in the ASIC.
+// zebra receives one answer for a route, when orchagent reports that the current row is in the ASIC.
 func TestRoutesInTheASICAreAnswered(t *testing.T) {
 	b := newBench(t)
 	b.do(func() { b.sync.Connected("zebra", b.answer) })
@@ -80,7 +79,7 @@ func TestRoutesInTheASICAreAnswered(t *testing.T) {
 	}
 	const first = "10.1.0.0/16 protocol 186 table 254 via 10.0.0.2 on 3"
 	row := []string{"protocol=bgp", "nexthop=10.0.0.2", "ifname=Ethernet0", "weight=1"}
-	b.say(told("10.1.0.0/16", "10.0.0.2", 3), told("10.2.0.0/16", "10.0.0.2", 3))
+	b.say(reported("10.1.0.0/16", "10.0.0.2", 3), reported("10.2.0.0/16", "10.0.0.2", 3))
 	want("before orchagent has reported")
 	b.responds("10.1.0.0/16", row...)
 	want("in the ASIC", first)
@@ -89,7 +88,7 @@ func TestRoutesInTheASICAreAnswered(t *testing.T) {
 	b.responds("10.7.0.0/16", row...)
 	want("no route of zebra's")
 
-	b.say(told("10.1.0.0/16", "10.0.4.2", 5))
+	b.say(reported("10.1.0.0/16", "10.0.4.2", 5))
 	b.responds("10.1.0.0/16", row...)
 	want("the route as it was before")
 	b.responds("10.1.0.0/16", "protocol=bgp", "nexthop=10.0.4.2", "ifname=Ethernet4", "weight=1")
@@ -97,12 +96,12 @@ func TestRoutesInTheASICAreAnswered(t *testing.T) {
 
 	b.responds("10.2.0.0/16", "protocol=bgp")
 	want("by SONiC's orchagent", "10.2.0.0/16 protocol 186 table 254 via 10.0.0.2 on 3")
-	b.say(told("10.3.0.0/16", "10.0.0.2", 9))
+	b.say(reported("10.3.0.0/16", "10.0.0.2", 9))
 	want("by eth0, which is Linux' alone", "10.3.0.0/16 protocol 186 table 254 via 10.0.0.2 on 9")
-	b.say(told("10.4.0.0/16", "10.0.0.2", 77))
+	b.say(reported("10.4.0.0/16", "10.0.0.2", 77))
 	want("by an interface that is not known")
 
-	b.say(told("10.5.0.0/16", "10.0.0.2", 3), told("10.5.0.0/16", "", 0))
+	b.say(reported("10.5.0.0/16", "10.0.0.2", 3), reported("10.5.0.0/16", "", 0))
 	b.responds("10.5.0.0/16", row...)
 	want("a route that has gone")
 	b.do(func() { b.sync.Disconnected(io.EOF) })
@@ -110,8 +109,8 @@ func TestRoutesInTheASICAreAnswered(t *testing.T) {
 	want("nobody is connected")
 }
 
-// What is there already is written once more for a zebra that begins anew, and what orchagent does not report for long
-// is written again; a message that says nothing new is not written for a zebra that was answered.
+// An existing row is written once more for a zebra that reconnects, and again if orchagent does not report it for long.
+// A message without changes causes no write for a zebra that was answered.
 func TestOrchagentIsAskedForAnswers(t *testing.T) {
 	b := newBench(t)
 	b.do(func() { b.sync.Connected("zebra", b.answer) })
@@ -131,7 +130,7 @@ func TestOrchagentIsAskedForAnswers(t *testing.T) {
 			}
 		}
 	}
-	if err := b.d.Do(t.Context(), func() { b.sync.Take(told("10.1.0.0/16", "10.0.0.2", 3)) }); err != nil {
+	if err := b.d.Do(t.Context(), func() { b.sync.Take(reported("10.1.0.0/16", "10.0.0.2", 3)) }); err != nil {
 		t.Fatal(err)
 	}
 	if n := writes(); n != 1 {
@@ -147,7 +146,7 @@ func TestOrchagentIsAskedForAnswers(t *testing.T) {
 		t.Errorf("after the answer it is written %d times, want never", n)
 	}
 	b.do(func() { b.sync.Connected("zebra", b.answer) })
-	if err := b.d.Do(t.Context(), func() { b.sync.Take(told("10.1.0.0/16", "10.0.0.2", 3)) }); err != nil {
+	if err := b.d.Do(t.Context(), func() { b.sync.Take(reported("10.1.0.0/16", "10.0.0.2", 3)) }); err != nil {
 		t.Fatal(err)
 	}
 	if n := writes(); n != 1 {
@@ -159,12 +158,12 @@ func TestOrchagentIsAskedForAnswers(t *testing.T) {
 	}
 }
 
-// A zebra that does not read is answered later; nothing that it is owed is kept after it has gone.
+// A zebra that does not read is answered later; its pending answers are dropped when it disconnects.
 func TestZebraThatDoesNotRead(t *testing.T) {
 	b := newBench(t)
 	reads := false
 	b.do(func() { b.sync.Connected("zebra", func(f []byte) bool { return reads && b.answer(f) }) })
-	b.say(told("10.1.0.0/16", "10.0.0.2", 3))
+	b.say(reported("10.1.0.0/16", "10.0.0.2", 3))
 	b.responds("10.1.0.0/16", "protocol=bgp")
 	if len(b.sent) > 0 || len(b.sync.owes.messages) != 1 {
 		t.Fatal("what could not be sent is not kept")
@@ -191,7 +190,7 @@ func TestRoutesThatLeaveTheASICAreTakenBack(t *testing.T) {
 	row := []string{"protocol=bgp", "nexthop=10.0.0.2", "ifname=Ethernet0", "weight=1"}
 	leaves := func() { b.publishes(schema.ResponseUnavailable, "10.1.0.0/16", row) }
 	const in, out = "10.1.0.0/16 protocol 186 table 254", "not 10.1.0.0/16 protocol 186 table 254"
-	b.say(told("10.1.0.0/16", "10.0.0.2", 3))
+	b.say(reported("10.1.0.0/16", "10.0.0.2", 3))
 	leaves()
 	want("it waits for a neighbour")
 	b.responds("10.1.0.0/16", row...)
@@ -230,7 +229,7 @@ func TestAnswersAreTrue(t *testing.T) {
 			b.do(func() { b.sync.Connected("zebra", b.answer) })
 			clear(answered)
 			for prefix, hop := range zebra {
-				b.say(told(prefix, hop, 3))
+				b.say(reported(prefix, hop, 3))
 			}
 		}
 		check := func() {
@@ -241,7 +240,7 @@ func TestAnswersAreTrue(t *testing.T) {
 					delete(answered, prefix)
 					continue
 				}
-				hop := zebra[prefix] // once taken back, the answer names the route alone
+				hop := zebra[prefix] // after a retraction, the answer contains only the route
 				if _, via, ok := strings.Cut(line, "via "); ok {
 					hop, _, _ = strings.Cut(via, " ")
 				}
@@ -256,7 +255,7 @@ func TestAnswersAreTrue(t *testing.T) {
 				}
 			}
 		}
-		program := func(prefix string) { // orchagent takes the row as it is
+		program := func(prefix string) { // orchagent programs the current row
 			row, there, err := swss.NewTable(b.r.DB(swss.ApplDB), schema.AppRoute).Get(t.Context(), prefix)
 			if err != nil {
 				t.Fatal(err)
@@ -287,11 +286,11 @@ func TestAnswersAreTrue(t *testing.T) {
 			case 1:
 				delete(zebra, prefix)
 				delete(answered, prefix)
-				b.say(told(prefix, "", 0))
+				b.say(reported(prefix, "", 0))
 			case 2, 3, 4:
 				zebra[prefix] = fmt.Sprintf("10.0.0.%d", 2+rnd.IntN(3))
 				delete(answered, prefix)
-				b.say(told(prefix, zebra[prefix], 3))
+				b.say(reported(prefix, zebra[prefix], 3))
 			case 5:
 				b.pass(time.Second * time.Duration(rnd.IntN(60)))
 			default:
@@ -314,11 +313,11 @@ func TestAnswersAreTrue(t *testing.T) {
 	})
 }
 
-// The messages that are kept whole are limited; others keep their destination.
+// The size of completely kept messages is limited; beyond that only the destination is kept.
 func TestShortMessages(t *testing.T) {
 	o := newOwes(func([]byte) bool { return true })
 	o.size = mostOwed
-	raw := told("10.1.0.0/16", "10.0.0.2", 3)
+	raw := reported("10.1.0.0/16", "10.0.0.2", 3)
 	o.add(netip.MustParsePrefix("10.1.0.0/16"), raw)
 	var got []string
 	for m, err := range fpm.Parse([]byte(o.messages[netip.MustParsePrefix("10.1.0.0/16")])) {
@@ -332,19 +331,19 @@ func TestShortMessages(t *testing.T) {
 	}
 }
 
-// A client of FPM over TCP reads its answer, and one that does not read blocks nothing.
+// An FPM client over TCP reads its answer, and one that does not read blocks nothing.
 func TestServeWritesAnswers(t *testing.T) {
 	b := newBench(t)
 	client, server := net.Pipe()
 	done := make(chan error, 1)
 	ctx := t.Context()
 	go func() { done <- b.sync.listen(ctx, server, b.d.Do) }()
-	m := told("10.1.0.0/16", "10.0.0.2", 3)
+	m := reported("10.1.0.0/16", "10.0.0.2", 3)
 	frame := append([]byte{1, 1, 0, byte(4 + len(m))}, m...)
 	if _, err := client.Write(frame); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.Write([]byte{1, 1, 0, 4}); err != nil { // it is read behind the first
+	if _, err := client.Write([]byte{1, 1, 0, 4}); err != nil { // it is read after the first
 		t.Fatal(err)
 	}
 	b.step()

@@ -13,17 +13,17 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A finding is what is there in the place of a row.
+// A finding is the state of a row in the database.
 type finding uint8
 
 const (
-	same    finding = iota // what should be, or nothing that is ours
-	differs                // something else of ours, or nothing
-	theirs                 // tammgrd's
+	same    finding = iota // the expected row, or none of ours if none is expected
+	differs                // another row of ours, or none
+	theirs                 // tammgrd's row
 	pending                // it is about to change
 )
 
-// look looks at rows of ROUTE_TABLE by their names in the database.
+// look checks rows of ROUTE_TABLE by their names in the database.
 func (s *Sync) look(ctx context.Context, names []string) ([]finding, error) {
 	found := make([]finding, len(names))
 	var failed error
@@ -56,7 +56,7 @@ func (s *Sync) look(ctx context.Context, names []string) ([]finding, error) {
 	return found, failed
 }
 
-// compare makes ROUTE_TABLE part of what the daemon compares.
+// compare registers ROUTE_TABLE for the daemon's comparison.
 func (s *Sync) compare(d *orch.Daemon) {
 	prefix := schema.AppRoute + s.table.DB.Separator()
 	d.Watch().Add(drift.Stage{
@@ -90,7 +90,6 @@ func (s *Sync) compare(d *orch.Daemon) {
 	})
 }
 
-// heal writes rows anew.
 func (s *Sync) heal(ctx context.Context, drifted []drift.Finding) error {
 	for _, f := range drifted {
 		_, key, _ := s.table.DB.Split(f.Key)

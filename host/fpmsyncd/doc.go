@@ -1,14 +1,15 @@
-// Package fpmsyncd takes the place of SONiC's daemon of that name: what FRR's zebra says of its routes, over FPM, it
-// brings to APPL_DB's ROUTE_TABLE, in SONiC's fields.
+// Package fpmsyncd replaces SONiC's daemon of that name: it writes the routes that FRR's zebra sends over FPM to
+// APPL_DB's ROUTE_TABLE, in SONiC's fields.
 //
-// Who a row of ROUTE_TABLE belongs to can be seen on it. Rows with the field config_key are tammgrd's, made of
-// STATIC_ROUTE; rows with protocol and without that are fpmsyncd's; others are nobody's here, and stay. A prefix that
-// both want is tammgrd's as long as it has a row for it, since what an operator has configured has the distance 1 and
-// zebra has no say in it: fpmsyncd's row is written in one step with the look at whose row is there, waits while it is
-// tammgrd's, and comes within a second when that goes.
+// The owner of a row of ROUTE_TABLE is visible in its fields. Rows with the field config_key are tammgrd's, made of
+// STATIC_ROUTE. Rows with protocol and without config_key are fpmsyncd's. All others belong to other clients, and stay.
+// A prefix of both is tammgrd's as long as it has a row for it, since configured routes have the distance 1 and precede
+// zebra's. fpmsyncd writes its row in one atomic step with the check of the owner. It waits while the row is tammgrd's,
+// and writes its own within a second after that is deleted.
 //
-// zebra does not say when it has told all of its routes. After it has connected, rows that it has not told of stay for
-// the time that SONiC gives the routing stack to restart (120 s); then they go. While it is not connected all stay.
+// zebra does not report when it has sent all of its routes. After it has connected, rows that it has not sent again
+// stay for the time that SONiC gives the routing stack to restart (120 s); then they are deleted. While it is not
+// connected all stay.
 //
-// What belongs here: which routes of zebra's are the switch's, and their rows. Not the bytes of FPM.
+// What belongs here: the choice of zebra's routes for the switch, and their rows. Not the encoding of FPM.
 package fpmsyncd

@@ -7,7 +7,7 @@ import (
 	"tamtam/host/fpm"
 )
 
-// takeNextHop takes a next hop that routes name by its ID. A group names members that may be told later.
+// takeNextHop processes a next hop, to which routes refer by its ID. A group may refer to members that arrive later.
 func (s *Sync) takeNextHop(n *fpm.NextHop) {
 	s.moved[n.ID] = true
 	switch {
@@ -20,8 +20,8 @@ func (s *Sync) takeNextHop(n *fpm.NextHop) {
 	}
 }
 
-// settleGroups decides the routes whose next hops have changed.
-func (s *Sync) settleGroups() {
+// decideGroups decides the routes whose next hops have changed.
+func (s *Sync) decideGroups() {
 	if len(s.moved) == 0 {
 		return
 	}
@@ -39,7 +39,7 @@ func (s *Sync) settleGroups() {
 	}
 }
 
-// decideGroup makes the row of a route by the ID of its next hop. What is not known of that is left out.
+// decideGroup makes the row of a route by the ID of its next hop. Unknown members are left out.
 func (s *Sync) decideGroup(dest netip.Prefix, r *route) {
 	n := s.hops[r.group]
 	switch {

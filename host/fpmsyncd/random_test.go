@@ -17,7 +17,7 @@ import (
 	"tamtam/orch"
 )
 
-// A world is what zebra and an operator have said.
+// A world is the routes of zebra and of the configuration.
 type world struct {
 	*bench
 	rnd    *rand.Rand
@@ -27,25 +27,25 @@ type world struct {
 	peer   bool              // zebra is connected
 }
 
-// say has zebra change its mind of a route; where it is connected it tells that.
+// change changes a route of zebra, and sends the change if zebra is connected.
 func (w *world) change(prefix string) {
 	hop, frames := fmt.Sprintf("10.0.0.%d", 2+w.rnd.IntN(3)), [][]byte(nil)
 	if w.rnd.IntN(3) == 0 {
 		delete(w.zebra, prefix)
-		frames = append(frames, told(prefix, "", 0))
+		frames = append(frames, reported(prefix, "", 0))
 	} else {
 		w.zebra[prefix] = hop
 		if w.rnd.IntN(2) == 0 {
-			frames = append(frames, told(prefix, "", 0)) // an update is both, in one frame
+			frames = append(frames, reported(prefix, "", 0)) // an update is both, in one frame
 		}
-		frames = append(frames, told(prefix, hop, 3))
+		frames = append(frames, reported(prefix, hop, 3))
 	}
 	if w.peer {
 		w.later(func() { w.sync.Take(slices.Concat(frames...)) })
 	}
 }
 
-// later calls f in fpmsyncd's turn, and then lets some of the daemons work, or none.
+// later calls f on fpmsyncd's goroutine, and then runs some of the daemons, or none.
 func (w *world) later(f func()) {
 	w.t.Helper()
 	if err := w.d.Do(w.t.Context(), f); err != nil {
@@ -68,16 +68,14 @@ func (w *world) some() {
 	}
 }
 
-// connect has a zebra connect that tells all it has.
 func (w *world) connect() {
 	w.peer = true
 	w.later(func() { w.sync.Connected("zebra", w.answer) })
 	for _, prefix := range slices.Sorted(maps.Keys(w.zebra)) {
-		w.later(func() { w.sync.Take(told(prefix, w.zebra[prefix], 3)) })
+		w.later(func() { w.sync.Take(reported(prefix, w.zebra[prefix], 3)) })
 	}
 }
 
-// act does something at random.
 func (w *world) act() {
 	prefix := fmt.Sprintf("10.%d.0.0/16", 1+w.rnd.IntN(5))
 	db := w.r.DB("CONFIG_DB").Client()
@@ -111,7 +109,6 @@ func (w *world) act() {
 	w.some()
 }
 
-// wanted is what ROUTE_TABLE is to be.
 func (w *world) wanted() (lines []string) {
 	for i := range 6 {
 		prefix := fmt.Sprintf("10.%d.0.0/16", i)
@@ -125,13 +122,15 @@ func (w *world) wanted() (lines []string) {
 	return lines
 }
 
-// Whatever zebra, an operator and restarts of both daemons do, and however what they write is interleaved: in the end a
-// prefix has tammgrd's row if it has one for it, else zebra's, else none; and nothing is kept of what is gone.
+// Whatever zebra, the configuration and restarts of both daemons do, and however their writes are interleaved: in the
+// end a prefix has tammgrd's row if it has one for it, otherwise zebra's, otherwise none. No state of deleted routes is
+// kept.
 func TestTwoAuthors(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 17_000, Count: 60, Short: 20}, func(t *testing.T, seed uint64) {
 		w := &world{
 			bench: newBench(t), rnd: rand.New(rand.NewPCG(seed, 0)), subnet: true, config: map[string]bool{},
-			zebra: map[string]string{"10.0.0.0/16": "10.0.0.2"}, // one that has nothing at all says nothing, and nothing goes
+			// a zebra without routes sends nothing, and nothing is deleted
+			zebra: map[string]string{"10.0.0.0/16": "10.0.0.2"},
 		}
 		w.bench.config("PORT|Ethernet0", "lanes=0", "speed=1000")
 		w.bench.config("INTERFACE|Ethernet0", "NULL=NULL")
@@ -161,7 +160,7 @@ func TestTwoAuthors(t *testing.T) {
 	})
 }
 
-// bounded checks what is kept.
+// bounded checks the accounting of the kept state.
 func (w *world) bounded() {
 	w.t.Helper()
 	room, uses := 0, map[*shared]int{}
@@ -183,7 +182,8 @@ func (w *world) bounded() {
 	}
 }
 
-// Whatever bytes come, what is kept is counted, and nothing panics. The seeds are what a zebra said, with groups.
+// Whatever bytes come, the kept state is accounted for, and nothing panics. The seeds are recordings of zebra, with
+// groups.
 func FuzzTake(f *testing.F) {
 	for _, name := range []string{"zebra-8.4.4.bin", "zebra-8.4.4-groups.bin"} {
 		var all []byte
@@ -197,11 +197,11 @@ func FuzzTake(f *testing.F) {
 		b := newBench(t)
 		b.sync.Connected("fuzz", b.answer)
 		b.sync.Take(frame)
-		b.sync.settleGroups()
+		b.sync.decideGroups()
 		if len(frame) > 20 { // a next hop changes after its routes
 			binary.NativeEndian.PutUint16(frame[4:], 105)
 			b.sync.Take(frame)
-			b.sync.settleGroups()
+			b.sync.decideGroups()
 		}
 		room := 0
 		for r, one := range b.sync.rows {

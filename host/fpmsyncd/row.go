@@ -26,16 +26,16 @@ type row struct {
 	protocol                string
 	nexthop, ifname, weight string // lists of equal length, with commas
 	blackhole               bool
-	foreign                 string // of a row that was found: not what we write
+	foreign                 string // encoded fields of a row that was found and that fpmsyncd would not write
 }
 
-// size is the room that it takes, about.
+// size returns the approximate memory use of the row in bytes.
 func (r row) size() int {
 	const overhead = 160
 	return overhead + len(r.protocol) + len(r.nexthop) + len(r.ifname) + len(r.weight) + len(r.foreign)
 }
 
-// pairs are the fields in SONiC's order.
+// pairs returns the fields in SONiC's order.
 func (r row) pairs() []swss.Pair {
 	if r.foreign != "" {
 		list, _ := swss.DecodeFields(r.foreign) // as it was encoded
@@ -49,7 +49,7 @@ func (r row) pairs() []swss.Pair {
 		swss.Pair{Field: fieldInterface, Value: r.ifname}, swss.Pair{Field: fieldWeight, Value: r.weight})
 }
 
-// rowOf reads a row that was found. One with other fields than ours equals none that we write.
+// rowOf decodes a row that was found. A row with other fields equals none that fpmsyncd writes.
 func rowOf(f swss.FieldValues) row {
 	r := row{
 		protocol: f[fieldProtocol], nexthop: f[fieldNextHop], ifname: f[fieldInterface], weight: f[fieldWeight],
@@ -61,10 +61,10 @@ func rowOf(f swss.FieldValues) row {
 	return r
 }
 
-// ours says whether a row of ROUTE_TABLE is fpmsyncd's.
+// ours reports whether a row of ROUTE_TABLE is fpmsyncd's.
 func ours(f swss.FieldValues) bool { return f[fieldProtocol] != "" && !beside.Tammgrs(f) }
 
-// prefixOf reads the key of a row of the default VRF.
+// prefixOf parses the key of a row of the default VRF.
 func prefixOf(key string) (netip.Prefix, bool) {
 	if p, err := netip.ParsePrefix(key); err == nil {
 		return p, p == p.Masked() && schema.RouteKey(p) == key
@@ -77,7 +77,7 @@ func prefixOf(key string) (netip.Prefix, bool) {
 	return p, schema.RouteKey(p) == key
 }
 
-// protocols are FRR's names of RTPROT_.
+// protocols holds FRR's names of RTPROT_.
 var protocols = map[uint8]string{
 	2: "kernel", 3: "boot", 4: "static", 9: "ra", 11: "zebra", 16: "dhcp", 42: "babel",
 	186: "bgp", 187: "isis", 188: "ospf", 189: "rip",
@@ -92,11 +92,11 @@ func protocol(number uint8) string {
 	return strconv.Itoa(int(number))
 }
 
-// mostHops is how many next hops a row may have, as in SONiC; see schema.Route.
+// mostHops is the maximum number of next hops of a row, as in SONiC; see schema.Route.
 const mostHops = 128
 
-// hopsRow is the row of next hops, false if none of them is the switch's. Those on interfaces that are not (eth0, lo,
-// docker0, and what else a host has) are left out: the chip has no way there.
+// hopsRow returns the row of next hops, false if none of them is the switch's. Next hops on other interfaces of the
+// host (eth0, lo, docker0 and so on) are left out: the chip has no path there.
 func hopsRow(dest netip.Prefix, proto uint8, hops []fpm.Hop, name func(uint32) string) (row, bool) {
 	none := "0.0.0.0"
 	if !dest.Addr().Is4() {

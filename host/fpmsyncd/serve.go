@@ -11,14 +11,14 @@ import (
 	"tamtam/host/fpm"
 )
 
-// Address is where zebra looks for a forwarding plane manager, if nothing else is said.
+// Address is zebra's default address of a forwarding plane manager.
 const Address = "127.0.0.1:2620"
 
-// batch is how many frames are taken in one turn of the daemon, if they are there.
+// batch is the maximum number of frames that are processed in one call of the daemon.
 const batch = 1024
 
-// Serve listens to zebra until ctx ends; do calls a function in the daemon's turn. One zebra at a time is listened to:
-// others are refused. While the daemon cannot write what zebra says, zebra waits.
+// Serve accepts connections of zebra until ctx ends; do calls a function on the daemon's goroutine. It serves one zebra
+// at a time and refuses others. While the daemon cannot write the rows, zebra waits.
 func (s *Sync) Serve(ctx context.Context, ln net.Listener, do func(context.Context, func()) error) error {
 	defer context.AfterFunc(ctx, func() { ln.Close() })()
 	g, ctx := errgroup.WithContext(ctx)
@@ -46,8 +46,8 @@ func (s *Sync) Serve(ctx context.Context, ln net.Listener, do func(context.Conte
 	return g.Wait()
 }
 
-// listen takes what one zebra says until it goes. What is no FPM ends the connection: nothing behind it can be read,
-// and zebra connects again and tells all.
+// listen processes the messages of one zebra until it disconnects. Invalid FPM ends the connection: nothing after it
+// can be read, and zebra reconnects and sends everything.
 func (s *Sync) listen(ctx context.Context, conn net.Conn, do func(context.Context, func()) error) error {
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
@@ -82,7 +82,7 @@ func (s *Sync) listen(ctx context.Context, conn net.Conn, do func(context.Contex
 	}
 }
 
-// ended drops an error that only says that ctx has ended.
+// ended returns nil for an error that is only the end of ctx.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		return nil

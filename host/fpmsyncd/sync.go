@@ -17,28 +17,28 @@ import (
 	"tamtam/swss/schema"
 )
 
-// RestartTime is how long rows that zebra has not told again stay after it has connected: SONiC's default for the
+// RestartTime is how long rows that zebra has not sent again stay after it has connected: SONiC's default for the
 // routing stack.
 const RestartTime = 120 * time.Second
 
-// What a peer can make us hold, at most.
+// Limits of the state kept for a peer.
 const (
 	mostRoutes = 1 << 20
-	mostRoom   = 256 << 20 // bytes of rows that differ
+	mostRoom   = 256 << 20 // bytes of distinct rows
 	mostGroups = 1 << 14
 )
 
-// Config is what a [Sync] works with.
+// Config configures a [Sync].
 type Config struct {
 	Daemon *orch.Daemon
 	Redis  *swss.Redis
 	// Name returns the name of an interface of the host by its index, "" if there is none.
 	Name func(index uint32) string
-	// Restart is how long rows that zebra has not told again stay after it has connected; 0: RestartTime.
+	// Restart is how long rows that zebra has not sent again stay after it has connected; 0 means RestartTime.
 	Restart time.Duration
 }
 
-// A Sync brings routes to ROUTE_TABLE. But for Lacks its methods run on the daemon's goroutine.
+// A Sync writes routes to ROUTE_TABLE. Except Lacks, its methods run on the daemon's goroutine.
 type Sync struct {
 	table   beside.Table
 	log     *slog.Logger
@@ -49,44 +49,44 @@ type Sync struct {
 	loaded bool
 	routes map[netip.Prefix]*route
 	rows   map[row]*shared
-	room   int // that the rows take
+	room   int // bytes used by the rows
 	hops   map[uint32]*fpm.NextHop
-	moved  map[uint32]bool         // next hops that changed since routes were last looked through
+	moved  map[uint32]bool         // next hops that changed since routes were last checked
 	dirty  map[netip.Prefix]bool   // to be written
-	static map[string]netip.Prefix // of STATIC_ROUTE, by key
-	check  map[netip.Prefix]bool   // whose row is there is to be looked at
+	static map[string]netip.Prefix // prefixes of STATIC_ROUTE, by key
+	check  map[netip.Prefix]bool   // prefixes whose row's owner must be checked
 	hurry  time.Time               // until then tammgrd may be about to act on STATIC_ROUTE
 
-	sweep time.Time // when what was not told again goes; zero: never
+	sweep time.Time // when routes that were not sent again are removed; zero means never
 	owes  owes
 	standing
 
-	mu   sync.Mutex
-	told standing // as it was last
+	mu       sync.Mutex
+	reported standing // copy for Lacks
 }
 
-// standing is how it stands with zebra.
+// standing is the state of the connection with zebra.
 type standing struct {
-	peer    string       // it; "": it is not connected
-	heard   bool         // it has said something since it connected
-	count   int          // of routes
-	before  int          // routes that it has not told again
-	lost    int          // messages of this connection that could not be read
-	lostWhy string       // why the first was not
-	full    int          // routes of this connection that there was no room for
-	encap   netip.Prefix // a route of this connection whose packets would have to be encapsulated
+	peer     string       // address of zebra; "" if it is not connected
+	received bool         // it has sent something since it connected
+	count    int          // number of routes
+	before   int          // number of routes that it has not sent again
+	lost     int          // messages of this connection that could not be read
+	lostWhy  string       // reason of the first
+	full     int          // number of routes of this connection beyond the limits
+	encap    netip.Prefix // a route of this connection whose packets would have to be encapsulated
 }
 
-// A route as zebra told it, or as it was found.
+// A route as zebra sent it, or as it was found.
 type route struct {
-	want, have *shared // nil: no row
-	told       bool    // by the zebra that is connected
-	group      uint32  // the next hop by its ID, 0: none
-	protocol   uint8   // as zebra told it
-	answered   bool    // zebra was told that it is in the ASIC
+	want, have *shared // nil means no row
+	reported   bool    // by the zebra that is connected
+	group      uint32  // ID of the next hop; 0 if there is none
+	protocol   uint8   // as zebra sent it
+	answered   bool    // zebra was notified that it is in the ASIC
 }
 
-// A shared row is that of all routes that look alike.
+// A shared row is used by all routes that look alike.
 type shared struct {
 	row
 	uses int
@@ -105,7 +105,7 @@ func New(cfg Config) *Sync {
 		s.restart = RestartTime
 	}
 	s.owes = newOwes(nil)
-	s.tell()
+	s.report()
 	cfg.Daemon.Receive(func(l *swss.Listener) swss.Source {
 		return swss.NewNotificationConsumer(l, cfg.Redis.DB(swss.ApplDB), schema.ResponseChannel(schema.AppRoute))
 	}, s.responded)
@@ -132,38 +132,37 @@ func New(cfg Config) *Sync {
 	return s
 }
 
-// Connected says that a zebra has connected: it is going to tell all that it has. send sends it a frame, or reports
+// Connected handles a connection of zebra, which is going to send all its routes. send sends it a frame, and returns
 // false if it reads too slowly.
 func (s *Sync) Connected(peer string, send func(frame []byte) bool) {
 	s.standing, s.owes = standing{peer: peer}, newOwes(send)
 	clear(s.hops)
 	for _, r := range s.routes {
-		r.told, r.group, r.answered = false, 0, false
+		r.reported, r.group, r.answered = false, 0, false
 		s.before++
 	}
 	s.sweep = s.now().Add(s.restart)
 	s.log.Info("zebra is connected", "peer", peer, "routes of before", s.before)
-	s.tell()
+	s.report()
 }
 
-// Disconnected says that it has gone. Its routes stay.
+// Disconnected handles the end of the connection. The routes stay.
 func (s *Sync) Disconnected(why error) {
 	s.log.Warn("zebra is not connected any more: its routes stay", "because", why, "routes", len(s.routes))
 	s.peer, s.sweep, s.owes = "", time.Time{}, newOwes(nil)
-	s.tell()
+	s.report()
 }
 
-// sweepOld removes what was not told again.
 func (s *Sync) sweepOld(context.Context, time.Time) error {
 	s.sweep = time.Time{}
-	if !s.loaded || !s.heard { // what was there is not known; or zebra has not begun
+	if !s.loaded || !s.received { // the earlier routes are unknown, or zebra has not begun
 		s.sweep = s.now().Add(time.Second)
 		return nil
 	}
 	gone := 0
 	for p, r := range s.routes {
-		if !r.told {
-			r.told = true
+		if !r.reported {
+			r.reported = true
 			s.want(p, r, nil)
 			gone++
 		}
@@ -171,15 +170,15 @@ func (s *Sync) sweepOld(context.Context, time.Time) error {
 	s.before = 0
 	s.log.Info("the time for zebra to send all routes is over",
 		"told", len(s.routes)-gone, "not told again, and removed", gone)
-	s.tell()
+	s.report()
 	return nil
 }
 
-// Take takes a frame of zebra's.
+// Take processes a frame of zebra's.
 func (s *Sync) Take(frame []byte) {
-	defer s.tell()
+	defer s.report()
 	for m, err := range fpm.Parse(frame) {
-		s.heard = true
+		s.received = true
 		switch {
 		case err != nil:
 			if s.lost++; s.lost == 1 {
@@ -194,8 +193,8 @@ func (s *Sync) Take(frame []byte) {
 	}
 }
 
-// takeRoute takes a route of the default VRF, whose table may also be said as 0. Those of others, to addresses of a
-// link and to groups of receivers are not the switch's.
+// takeRoute processes a route of the default VRF, whose table may also be 0. Routes of other tables, and to link-local
+// or multicast addresses, are not the switch's.
 func (s *Sync) takeRoute(m *fpm.Route) {
 	a := m.Dest.Addr()
 	if m.Table != fpm.MainTable && m.Table != 0 ||
@@ -212,7 +211,7 @@ func (s *Sync) takeRoute(m *fpm.Route) {
 			s.noRoom(m.Dest)
 			return
 		}
-		r = &route{told: true}
+		r = &route{reported: true}
 		s.routes[m.Dest] = r
 	}
 	s.retold(r)
@@ -220,14 +219,14 @@ func (s *Sync) takeRoute(m *fpm.Route) {
 	r.group, r.protocol, r.answered = 0, m.Protocol, false
 	if m.Group != 0 && m.Type == fpm.Unicast {
 		r.group = m.Group
-		s.moved[m.Group] = true // settled with all others that came with it: its members may be told later
+		s.moved[m.Group] = true // decided with all others of the frame: its members may come later
 		return
 	}
 	s.decide(m.Dest, r, m.Type, m.Hops)
 }
 
-// decide makes the row of a route: of one that drops, whatever it says to the sender, since the chip says nothing; of
-// one with next hops; of others none.
+// decide makes the row of a route. A route that drops has a blackhole row, whatever error it sends, since the chip
+// sends none. A route with next hops has a row with these; others have none.
 func (s *Sync) decide(dest netip.Prefix, r *route, kind uint8, hops []fpm.Hop) {
 	switch kind {
 	case fpm.Blackhole, fpm.Unreachable, fpm.Prohibit:
@@ -246,14 +245,13 @@ func (s *Sync) decide(dest netip.Prefix, r *route, kind uint8, hops []fpm.Hop) {
 		}
 		s.want(dest, r, nil)
 		if len(hops) > 0 && !slices.ContainsFunc(hops, func(h fpm.Hop) bool { return s.name(h.Index) == "" }) {
-			s.owes.answer(dest) // the chip is not to have it: Linux alone forwards by these interfaces
+			s.owes.answer(dest) // the chip must not have it: Linux alone forwards by these interfaces
 		}
 	default:
 		s.want(dest, r, nil)
 	}
 }
 
-// drop takes note that zebra has a route no more.
 func (s *Sync) drop(dest netip.Prefix, r *route) {
 	if r == nil {
 		return
@@ -264,16 +262,16 @@ func (s *Sync) drop(dest netip.Prefix, r *route) {
 	s.want(dest, r, nil)
 }
 
-// retold notes that zebra has said something of a route.
+// retold records that zebra has sent a route again.
 func (s *Sync) retold(r *route) {
-	if r.told {
+	if r.reported {
 		return
 	}
-	r.told = true
+	r.reported = true
 	s.before--
 }
 
-// want sets the row that a route should have, which the caller has shared; nil: none.
+// want sets the row that a route should have, which the caller has shared; nil means none.
 func (s *Sync) want(dest netip.Prefix, r *route, w *shared) {
 	s.release(r.want)
 	if r.want = w; r.want != r.have || w == nil || s.owes.has(dest) {
@@ -283,7 +281,7 @@ func (s *Sync) want(dest netip.Prefix, r *route, w *shared) {
 	}
 }
 
-// share returns the row that all routes have that look alike, nil if there is no room for it.
+// share returns the shared row of all routes that look alike, nil if the limit is reached.
 func (s *Sync) share(dest netip.Prefix, r row) *shared {
 	one := s.rows[r]
 	if one == nil {
@@ -309,7 +307,7 @@ func (s *Sync) release(one *shared) {
 	}
 }
 
-// leaveOut tells of a route whose packets would have to be encapsulated, or get a label.
+// leaveOut logs a route whose packets would have to be encapsulated or labelled.
 func (s *Sync) leaveOut(dest netip.Prefix) {
 	if !s.encap.IsValid() {
 		s.encap = dest
@@ -317,26 +315,26 @@ func (s *Sync) leaveOut(dest netip.Prefix) {
 	}
 }
 
-// noRoom tells of a route that is not taken.
+// noRoom logs a route that is beyond the limits.
 func (s *Sync) noRoom(dest netip.Prefix) {
 	if s.full++; s.full == 1 {
 		s.log.Error("there is no room for more routes", "first", dest, "routes", len(s.routes), "bytes", s.room)
 	}
 }
 
-// tell has others see how it stands.
-func (s *Sync) tell() {
+// report publishes the state for Lacks.
+func (s *Sync) report() {
 	s.count = len(s.routes)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.told = s.standing
+	s.reported = s.standing
 }
 
-// Lacks says what stands between what zebra knows and what is in ROUTE_TABLE; "": nothing. It may be asked from any
+// Lacks describes differences between zebra's routes and ROUTE_TABLE, "" if there are none. It may be called from any
 // goroutine.
 func (s *Sync) Lacks() string {
 	s.mu.Lock()
-	now := s.told
+	now := s.reported
 	s.mu.Unlock()
 	switch {
 	case now.peer == "":

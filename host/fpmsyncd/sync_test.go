@@ -22,10 +22,10 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// interfaces of the host on which zebra was recorded.
+// interfaces holds the interfaces of the host on which zebra was recorded.
 var interfaces = map[uint32]string{3: "Ethernet0", 5: "Ethernet4", 7: "Ethernet8", 9: "eth0"}
 
-// A bench is fpmsyncd beside the manager of static routes, and what orchagent would take from them.
+// A bench is fpmsyncd beside the manager of static routes, with a consumer of their rows in place of orchagent.
 type bench struct {
 	t     *testing.T
 	r     *swss.Redis
@@ -38,7 +38,6 @@ type bench struct {
 	sent  [][]byte // answers to zebra
 }
 
-// answer takes an answer to zebra.
 func (b *bench) answer(frame []byte) bool {
 	b.sent = append(b.sent, frame)
 	return true
@@ -54,7 +53,6 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// beginManager begins a life of tammgrd.
 func (b *bench) beginManager() {
 	d := orch.NewDaemon("tammgrd", b.r, orch.Options{})
 	b.mgr = d
@@ -62,7 +60,6 @@ func (b *bench) beginManager() {
 	b.t.Cleanup(func() { d.Close() })
 }
 
-// begin begins a life of fpmsyncd.
 func (b *bench) begin() {
 	if b.d != nil {
 		b.d.Close()
@@ -89,7 +86,7 @@ func (b *bench) stepOne(d *orch.Daemon) {
 	}
 }
 
-// take does what orchagent does: rows that are queued become those of the table.
+// take does what orchagent does: queued rows become rows of the table.
 func (b *bench) take() {
 	b.t.Helper()
 	if err := b.list.Sync(b.t.Context()); err != nil {
@@ -112,7 +109,6 @@ func (b *bench) pass(d time.Duration) {
 	b.step()
 }
 
-// do calls f in fpmsyncd's turn.
 func (b *bench) do(f func()) {
 	b.t.Helper()
 	if err := b.d.Do(b.t.Context(), f); err != nil {
@@ -121,7 +117,6 @@ func (b *bench) do(f func()) {
 	b.step()
 }
 
-// say has zebra say frames.
 func (b *bench) say(frames ...[]byte) {
 	b.t.Helper()
 	b.do(func() {
@@ -131,7 +126,7 @@ func (b *bench) say(frames ...[]byte) {
 	})
 }
 
-// config writes a row of CONFIG_DB, or without fields removes it.
+// config writes a row of CONFIG_DB, or without fields deletes it.
 func (b *bench) config(name string, fields ...string) {
 	b.t.Helper()
 	table, key, _ := strings.Cut(name, "|")
@@ -155,7 +150,7 @@ func fieldsOf(list []string) swss.FieldValues {
 	return fv
 }
 
-// table says what is in ROUTE_TABLE, a line for each row.
+// table returns the rows of ROUTE_TABLE as lines.
 func (b *bench) table() []string {
 	b.t.Helper()
 	rows, err := swss.NewTable(b.r.DB(swss.ApplDB), schema.AppRoute).Dump(b.t.Context())
@@ -187,7 +182,6 @@ func (b *bench) wantLacks(part string) {
 	}
 }
 
-// recorded returns the frames of a recording.
 func recorded(t testing.TB, name string) (frames [][]byte) {
 	t.Helper()
 	stream, err := os.ReadFile("../fpm/testdata/" + name)
@@ -203,8 +197,8 @@ func recorded(t testing.TB, name string) (frames [][]byte) {
 	}
 }
 
-// told is a message that makes a route, or without gateway removes it.
-func told(dest, gateway string, index uint32) []byte {
+// reported returns a message that adds a route, or without a gateway deletes it.
+func reported(dest, gateway string, index uint32) []byte {
 	p := netip.MustParsePrefix(dest)
 	kind, body := uint16(25), []byte{2, byte(p.Bits()), 0, 0, 254, 186, 0, 1, 0, 0, 0, 0}
 	if p.Addr().Is6() {
@@ -225,10 +219,10 @@ func told(dest, gateway string, index uint32) []byte {
 	return append(m, body...)
 }
 
-// What a zebra 8.4.4 tells when it is asked to leave groups out: its routes, in the fields of SONiC's fpmsyncd. Routes
-// by eth0 and of the link are not the switch's; those that drop with a word to the sender drop.
+// The routes of a zebra 8.4.4 without next-hop groups become rows with the fields of SONiC's fpmsyncd. Routes by eth0
+// and link-local ones are not the switch's; those that drop with an error drop.
 func TestZebraTells(t *testing.T) {
-	const walk = 17 // frames, of what it has; then come changes
+	const walk = 17 // frames with the initial routes; then come changes
 	b := newBench(t)
 	b.do(func() { b.sync.Connected("zebra", b.answer) })
 	frames := recorded(t, "zebra-8.4.4.bin")
@@ -251,7 +245,7 @@ func TestZebraTells(t *testing.T) {
 	}
 	b.want("what it has", all...)
 	b.wantLacks("")
-	// 10.9.0.0/16 moves to Ethernet4, 10.9.5.0/24 goes, then Ethernet4 goes down.
+	// 10.9.0.0/16 moves to Ethernet4, 10.9.5.0/24 is deleted, then Ethernet4 goes down.
 	b.say(frames[walk : walk+2]...)
 	b.want("a way moved, a route gone", slices.Concat(all[:3],
 		[]string{"10.9.0.0/16 ifname=Ethernet4 nexthop=10.0.4.2 protocol=static weight=1"}, all[4:7], all[8:])...)
@@ -261,8 +255,8 @@ func TestZebraTells(t *testing.T) {
 		"2001:db8:a::/48 ifname=Ethernet0 nexthop=2001:db8::2 protocol=static weight=1")
 }
 
-// zebra's default: routes name next hops and groups of them by ID. The rows are the same, and follow when a next hop
-// changes.
+// zebra's default: routes refer to next hops and groups of them by ID. The rows are the same, and follow when a next
+// hop changes.
 func TestGroups(t *testing.T) {
 	b := newBench(t)
 	b.do(func() { b.sync.Connected("zebra", b.answer) })
@@ -293,8 +287,8 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// A prefix that an operator has configured is tammgrd's while it has a row for it; zebra's comes when that goes, in
-// whichever order the two write.
+// A configured prefix is tammgrd's while it has a row for it. zebra's row is written when that is deleted, in whichever
+// order the two write.
 func TestStaticRoutesAreTammgrds(t *testing.T) {
 	b := newBench(t)
 	b.config("PORT|Ethernet0", "lanes=0", "speed=1000")
@@ -312,7 +306,7 @@ func TestStaticRoutesAreTammgrds(t *testing.T) {
 	b.want("zebra's", zebra)
 	b.config("STATIC_ROUTE|10.7.0.0/16", "nexthop=10.0.0.9")
 	b.want("configured: none of zebra's fields is left", static)
-	b.say(told("10.7.0.0/16", "10.0.0.3", 3))
+	b.say(reported("10.7.0.0/16", "10.0.0.3", 3))
 	b.want("zebra changes its mind", static)
 	b.pass(time.Minute)
 	b.want("a minute later", static)
@@ -327,19 +321,19 @@ func TestStaticRoutesAreTammgrds(t *testing.T) {
 	b.pass(time.Second)
 	b.want("fpmsyncd begins anew", static)
 	b.do(func() { b.sync.Connected("zebra", b.answer) })
-	b.say(told("10.7.0.0/16", "10.0.0.3", 3))
+	b.say(reported("10.7.0.0/16", "10.0.0.3", 3))
 	b.config("STATIC_ROUTE|10.7.0.0/16")
 	b.pass(hurryPeriod)
 	b.want("no more configured", changed)
 	b.config("STATIC_ROUTE|10.7.0.0/16", "nexthop=10.0.0.9")
-	b.say(told("10.7.0.0/16", "", 0))
+	b.say(reported("10.7.0.0/16", "", 0))
 	b.want("zebra's goes, the configured one stays", static)
 	b.config("STATIC_ROUTE|10.7.0.0/16")
 	b.pass(time.Second)
 	b.want("nobody's")
 }
 
-// Rows of before stay until zebra has had its time. What others have written stays.
+// Rows of an earlier run stay until zebra has had its time. Rows of other clients stay.
 func TestRestart(t *testing.T) {
 	b := newBench(t)
 	hand := swss.NewProducerState(b.r.DB(swss.ApplDB), schema.AppRoute)
@@ -349,7 +343,7 @@ func TestRestart(t *testing.T) {
 	}
 	b.wantLacks("zebra is not connected")
 	b.do(func() { b.sync.Connected("zebra", b.answer) })
-	b.say(told("10.1.0.0/16", "10.0.0.2", 3), told("10.2.0.0/16", "10.0.0.2", 3), told("10.3.0.0/16", "10.0.0.2", 3))
+	b.say(reported("10.1.0.0/16", "10.0.0.2", 3), reported("10.2.0.0/16", "10.0.0.2", 3), reported("10.3.0.0/16", "10.0.0.2", 3))
 	const (
 		one   = "10.1.0.0/16 ifname=Ethernet0 nexthop=10.0.0.2 protocol=bgp weight=1"
 		two   = "10.2.0.0/16 ifname=Ethernet0 nexthop=10.0.0.2 protocol=bgp weight=1"
@@ -365,7 +359,7 @@ func TestRestart(t *testing.T) {
 		func() { b.do(func() { b.sync.Disconnected(os.ErrClosed) }) },
 		b.begin,
 	} {
-		b.say(told("10.1.0.0/16", "10.0.0.2", 3), told("10.2.0.0/16", "10.0.0.2", 3), told("10.3.0.0/16", "10.0.0.2", 3))
+		b.say(reported("10.1.0.0/16", "10.0.0.2", 3), reported("10.2.0.0/16", "10.0.0.2", 3), reported("10.3.0.0/16", "10.0.0.2", 3))
 		restart()
 		b.wantLacks("zebra is not connected; the 3 routes that it sent stay")
 		b.pass(time.Hour)
@@ -373,7 +367,7 @@ func TestRestart(t *testing.T) {
 		b.do(func() { b.sync.Connected("zebra", b.answer) })
 		b.pass(RestartTime)
 		b.want("it has said nothing", one, two, three, hands)
-		b.say(told("10.1.0.0/16", "10.0.0.2", 3), told("10.2.0.0/16", "10.0.4.2", 5))
+		b.say(reported("10.1.0.0/16", "10.0.0.2", 3), reported("10.2.0.0/16", "10.0.4.2", 5))
 		b.want("some are told again", one, moved, three, hands)
 		b.wantLacks("zebra has not sent 1 routes again")
 		b.pass(RestartTime)
@@ -382,11 +376,11 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// What somebody else has done to a row is mended; a row that nobody has told goes.
+// Changes of rows by other clients are corrected, and a row without a route is deleted.
 func TestDrift(t *testing.T) {
 	b := newBench(t)
 	b.do(func() { b.sync.Connected("zebra", b.answer) })
-	b.say(told("10.1.0.0/16", "10.0.0.2", 3), told("10.2.0.0/16", "10.0.0.2", 3))
+	b.say(reported("10.1.0.0/16", "10.0.0.2", 3), reported("10.2.0.0/16", "10.0.0.2", 3))
 	want := b.table()
 	b.pass(RestartTime)
 	rows := swss.NewTable(b.r.DB(swss.ApplDB), schema.AppRoute)
@@ -409,17 +403,17 @@ func TestDrift(t *testing.T) {
 	b.want("mended", want...)
 }
 
-// What a peer sends is taken within bounds, and what is not taken is told.
+// The state for a peer is limited, and what is left out is reported.
 func TestHostilePeer(t *testing.T) {
 	b := newBench(t)
 	b.do(func() { b.sync.Connected("somebody", b.answer) })
-	b.say([]byte("no netlink at all"), told("10.1.0.0/16", "10.0.0.2", 3))
+	b.say([]byte("no netlink at all"), reported("10.1.0.0/16", "10.0.0.2", 3))
 	b.wantLacks("1 messages of zebra's were not understood: a message of ")
 	b.want("what was understood", "10.1.0.0/16 ifname=Ethernet0 nexthop=10.0.0.2 protocol=bgp weight=1")
 	b.do(func() { b.sync.Connected("somebody", b.answer) })
 	b.do(func() {
 		b.sync.room = mostRoom
-		b.sync.Take(told("10.2.0.0/16", "10.0.0.9", 3))
+		b.sync.Take(reported("10.2.0.0/16", "10.0.0.9", 3))
 		b.sync.room -= mostRoom
 	})
 	b.wantLacks("there is no room for 1 routes")
@@ -431,14 +425,14 @@ func TestHostilePeer(t *testing.T) {
 	}
 }
 
-// Rows that look alike are kept once, and forgotten with the last.
+// Rows that look alike are kept once, and dropped with the last.
 func TestRowsAreShared(t *testing.T) {
 	b := newBench(t)
 	b.do(func() { b.sync.Connected("zebra", b.answer) })
 	var come, go_ [][]byte
 	for i := range 100 {
-		come = append(come, told(fmt.Sprintf("10.%d.0.0/16", i), "10.0.0.2", 3))
-		go_ = append(go_, told(fmt.Sprintf("10.%d.0.0/16", i), "", 0))
+		come = append(come, reported(fmt.Sprintf("10.%d.0.0/16", i), "10.0.0.2", 3))
+		go_ = append(go_, reported(fmt.Sprintf("10.%d.0.0/16", i), "", 0))
 	}
 	b.say(come...)
 	if len(b.sync.rows) != 1 || len(b.sync.routes) != 100 {

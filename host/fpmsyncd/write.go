@@ -13,11 +13,11 @@ import (
 	"tamtam/swss/schema"
 )
 
-// batchRows is how many rows are written in one go.
+// batchRows is the number of rows that are written at once.
 const batchRows = 1024
 
-// load reads what is in ROUTE_TABLE, as it will be when orchagent has taken what is pending. Rows of zebra's that it
-// has not told, of this daemon's former life, are as it would tell them until it has had its time.
+// load reads ROUTE_TABLE as it will be when orchagent has processed the pending changes. Rows of an earlier run that
+// zebra has not sent count as sent until it has had its time.
 func (s *Sync) load(ctx context.Context) error {
 	found, err := s.found(ctx)
 	if err != nil {
@@ -32,9 +32,9 @@ func (s *Sync) load(ctx context.Context) error {
 	for dest, f := range found {
 		r := s.routes[dest]
 		if r == nil {
-			r = &route{told: s.peer != "" && s.sweep.IsZero()}
+			r = &route{reported: s.peer != "" && s.sweep.IsZero()}
 			s.routes[dest] = r
-			if !r.told {
+			if !r.reported {
 				r.want = s.share(dest, f)
 				s.before++
 			}
@@ -45,11 +45,10 @@ func (s *Sync) load(ctx context.Context) error {
 	maps.DeleteFunc(s.dirty, func(_ netip.Prefix, is bool) bool { return !is })
 	s.loaded = true
 	s.log.Info("ROUTE_TABLE was read", "routes of zebra's", len(found))
-	s.tell()
+	s.report()
 	return nil
 }
 
-// found reads the rows of ROUTE_TABLE that are ours.
 func (s *Sync) found(ctx context.Context) (map[netip.Prefix]row, error) {
 	rows, err := s.table.Found(ctx)
 	if err != nil {
@@ -64,20 +63,20 @@ func (s *Sync) found(ctx context.Context) (map[netip.Prefix]row, error) {
 	return list, nil
 }
 
-// has sets the row that is there, which the caller has shared; nil: none that is ours.
+// has sets the existing row, which the caller has shared; nil means none of ours.
 func (s *Sync) has(r *route, have *shared) {
 	s.release(r.have)
 	r.have = have
 }
 
-// flush writes what differs.
+// flush writes the differences.
 func (s *Sync) flush(ctx context.Context) error {
 	if !s.loaded {
 		if err := s.load(ctx); err != nil {
 			return err
 		}
 	}
-	s.settleGroups()
+	s.decideGroups()
 	list := slices.SortedFunc(maps.Keys(s.dirty), netip.Prefix.Compare)
 	s.loaded = false // until all is written
 	for batch := range slices.Chunk(list, batchRows) {
@@ -86,11 +85,11 @@ func (s *Sync) flush(ctx context.Context) error {
 		}
 	}
 	s.loaded = true
-	s.tell()
+	s.report()
 	return nil
 }
 
-// put writes the rows of some routes, but those that are tammgrd's.
+// put writes the rows of some routes, except those that are tammgrd's.
 func (s *Sync) put(ctx context.Context, list []netip.Prefix) error {
 	rows := make([]beside.Row, len(list))
 	for i, dest := range list {
@@ -109,7 +108,7 @@ func (s *Sync) put(ctx context.Context, list []netip.Prefix) error {
 	return nil
 }
 
-// written notes that a row is there, or that tammgrd's is.
+// written records that a row was written, or that tammgrd's exists.
 func (s *Sync) written(dest netip.Prefix, tammgrs bool) {
 	delete(s.dirty, dest)
 	r := s.routes[dest]
@@ -133,19 +132,19 @@ func (s *Sync) written(dest netip.Prefix, tammgrs bool) {
 	}
 }
 
-// How often it is looked whether tammgrd's rows are still in the way of zebra's: usually, and for a while after
-// something was configured.
+// Intervals at which it is checked whether tammgrd's rows still block zebra's: usually, and for a while after a
+// configuration change.
 const (
 	checkPeriod = time.Second
 	hurryPeriod = 50 * time.Millisecond
 	hurryTime   = 3 * time.Second
 )
 
-// takeStatic notes which prefixes an operator has configured: tammgrd may have rows for them.
+// takeStatic records which prefixes are configured: tammgrd may have rows for them.
 func (s *Sync) takeStatic(key string, fields swss.FieldValues) {
 	s.hurry = s.now().Add(hurryTime)
 	if old, ok := s.static[key]; ok {
-		s.check[old] = true // tammgrd's row may go
+		s.check[old] = true // tammgrd's row may be deleted
 		delete(s.static, key)
 	}
 	_, prefix, named := strings.Cut(key, "|")
@@ -154,16 +153,16 @@ func (s *Sync) takeStatic(key string, fields swss.FieldValues) {
 	}
 	dest, err := netip.ParsePrefix(prefix)
 	if err != nil {
-		return // it names no prefix that zebra's routes could have
+		return // not a prefix that zebra's routes could have
 	}
-	s.check[dest] = true // also of a row that came and went unseen
+	s.check[dest] = true // also for a row that came and went unseen
 	if fields != nil {
 		s.static[key] = dest
 	}
 }
 
-// checkContested looks at the rows of prefixes that tammgrd may have, or may have had, and writes those of zebra's that
-// are not there any more.
+// checkContested checks the rows of prefixes that tammgrd may have, or may have had, and writes those of zebra's that
+// are missing.
 func (s *Sync) checkContested(ctx context.Context, _ time.Time) error {
 	if !s.loaded {
 		return nil

@@ -13,10 +13,9 @@ import (
 	"tamtam/swss/schema"
 )
 
-// An intf is what the host knows of a router interface besides the stack.
+// An intf holds properties of a router interface that the stack does not have.
 type intf struct{ linkLocal bool }
 
-// configure tells the stack the interfaces.
 func (h *Host) configure() {
 	h.configured = true
 	h.interfaces, h.members, h.lagOf = map[string]intf{}, map[string][]string{}, map[string]string{}
@@ -42,7 +41,7 @@ func (h *Host) configure() {
 		}
 		row, err := schema.ParseInterface(schema.AppInterface, name, fields)
 		if err != nil {
-			continue // orchagent says so
+			continue // orchagent reports it
 		}
 		i := &host.Interface{Name: name, MAC: host.MAC(row.MAC), LinkLocal: row.LinkLocal}
 		h.complete(i, row)
@@ -56,7 +55,7 @@ func (h *Host) configure() {
 	h.setAddresses()
 }
 
-// complete adds what an interface has of what it is on.
+// complete adds the properties of the port, PortChannel or VLAN that an interface is on.
 func (h *Host) complete(i *host.Interface, row schema.Interface) {
 	_, vlan := schema.VLANNumber(i.Name)
 	table := schema.AppPort
@@ -81,7 +80,6 @@ func (h *Host) complete(i *host.Interface, row schema.Interface) {
 	i.MTU = row.MTUOn(mtu)
 }
 
-// isUp reports whether a port or PortChannel is up.
 func (h *Host) isUp(name string) bool {
 	table := schema.AppPort
 	if schema.IsPortChannelName(name) {
@@ -100,7 +98,6 @@ func (h *Host) vlanUp(vlan string) bool {
 	return false
 }
 
-// hopsOf are the next hops of a row of ROUTE_TABLE.
 func hopsOf(name string, fields swss.FieldValues) (p netip.Prefix, hops []host.Hop) {
 	if fields == nil {
 		return p, nil
@@ -115,7 +112,7 @@ func hopsOf(name string, fields swss.FieldValues) (p netip.Prefix, hops []host.H
 	return r.Prefix, hops
 }
 
-// takeRoute has the stack know a route, and ask for its next hops.
+// takeRoute passes a route to the stack, and makes it resolve the next hops.
 func (h *Host) takeRoute(name string, was, fields swss.FieldValues) {
 	p, before := hopsOf(name, was)
 	q, after := hopsOf(name, fields)
@@ -129,7 +126,7 @@ func (h *Host) takeRoute(name string, was, fields swss.FieldValues) {
 	h.count(after, 1)
 }
 
-// count counts the routes that lead to next hops: one that any leads to is wanted.
+// count counts the routes by next hop: a next hop of any route is wanted.
 func (h *Host) count(hops []host.Hop, by int) {
 	for _, hop := range hops {
 		k := key{hop.Interface, hop.Addr}
@@ -148,7 +145,7 @@ func (h *Host) count(hops []host.Hop, by int) {
 	}
 }
 
-// resolve takes a row of NEIGH_RESOLVE_TABLE: somebody wants a neighbour to be known.
+// resolve processes a row of NEIGH_RESOLVE_TABLE, which requests that a neighbour be resolved.
 func (h *Host) resolve(t orch.Task) {
 	k, ok := parseKey(t.Key, ":")
 	if !ok {

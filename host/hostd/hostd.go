@@ -19,21 +19,21 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A Sender takes frames for the chip.
+// A Sender sends frames to the chip.
 type Sender interface{ Send(cpuport.Frame) error }
 
-// Config is what a [Host] works with.
+// Config configures a [Host].
 type Config struct {
 	Daemon *orch.Daemon
 	Redis  *swss.Redis
 	Stack  host.Config
-	MAC    host.MAC // of router interfaces that have none of their own
-	// Name and Description are what LLDP says of the switch.
+	MAC    host.MAC // of router interfaces without their own
+	// Name and Description are the switch's name and description in LLDP.
 	Name, Description string
 }
 
-// A Host is a stack with what it reads and writes. All its methods run on the daemon's goroutine, in handlers, timers
-// or [orch.Daemon.Do].
+// A Host is a stack with its input and output. All its methods run on the daemon's goroutine, in handlers, timers or
+// [orch.Daemon.Do].
 type Host struct {
 	d     *orch.Daemon
 	redis *swss.Redis
@@ -41,32 +41,31 @@ type Host struct {
 	stack *host.Stack
 	lldp  *lldpd.Speaker
 	lacp  *lacpd.Speaker
-	line  Sender // nil: no CPU port at the moment
+	line  Sender // nil while the CPU port is not connected
 
-	begun  bool      // there has been one
-	paused time.Time // since when there is none
+	begun  bool      // the CPU port has been connected
+	paused time.Time // time since when it is not connected
 
-	rows       map[string]map[string]swss.FieldValues // of APPL_DB, by table
-	configured bool                                   // the stack knows the interfaces as they are
+	rows       map[string]map[string]swss.FieldValues // rows of APPL_DB, by table
+	configured bool                                   // the stack has the current interfaces
 	interfaces map[string]intf
-	members    map[string][]string // ports of PortChannels that are up
+	members    map[string][]string // ports that are up, by PortChannel
 	lagOf      map[string]string
 
-	own    map[key]host.MAC // rows of NEIGH_TABLE that are the stack's
-	loaded bool             // own holds what an earlier hostd left
-	unsure map[key]bool     // may have to be written or removed
-	wanted map[key]int      // how many routes lead to a next hop
+	own    map[key]host.MAC // MAC addresses by the keys of the stack's rows in NEIGH_TABLE
+	loaded bool             // own includes the rows of an earlier hostd
+	unsure map[key]bool     // keys of rows that may have to be written or removed
+	wanted map[key]int      // number of routes by next hop
 	asked  map[key]bool     // by NEIGH_RESOLVE_TABLE
 
 	neighs *swss.ProducerState
 	addrs  *hostrows.Addresses
 	states *forward.OwnRows // of HOST_NEIGH_TABLE
 	counts *forward.OwnRows // of HOST_COUNTERS
-	lost   uint64           // frames that the CPU port did not take
+	lost   uint64           // number of frames that the CPU port refused
 	cpu    func() (cpuport.Counts, bool)
 }
 
-// A key names a neighbour.
 type key struct {
 	on   string
 	addr netip.Addr
@@ -75,17 +74,16 @@ type key struct {
 // String returns the row's key in APPL_DB.
 func (k key) String() string { return k.on + ":" + k.addr.String() }
 
-// state returns the row's key in STATE_DB.
 func (k key) state() string { return k.on + "|" + k.addr.String() }
 
-// parseKey reads a key of NEIGH_TABLE, or with | as the separator of STATE_DB.
+// parseKey parses a key of NEIGH_TABLE, or with | as the separator of STATE_DB.
 func parseKey(text, sep string) (key, bool) {
 	on, addr, _ := strings.Cut(text, sep)
 	a, err := netip.ParseAddr(addr)
 	return key{on, a}, err == nil && on != ""
 }
 
-// tables are those of APPL_DB whose rows the host keeps.
+// tables holds the tables of APPL_DB whose rows the host keeps.
 var tables = []string{
 	schema.AppPort, schema.AppLAG, schema.AppLAGMember, schema.AppVLAN, schema.AppVLANMember, schema.AppInterface,
 	schema.AppNeigh, schema.AppRoute,
@@ -124,21 +122,21 @@ func New(cfg Config) *Host {
 		h.resolve(t)
 		return nil
 	}), orch.Reporting{None: true})
-	cfg.Daemon.AfterRows(h.due, h.settle)
+	cfg.Daemon.AfterRows(h.due, h.reconcile)
 	cfg.Daemon.At(h.next, func(_ context.Context, now time.Time) error {
 		h.stack.Advance(now)
 		h.flush()
 		return nil
 	})
-	cfg.Daemon.Every(func() time.Duration { return tellPeriod }, h.tell)
+	cfg.Daemon.Every(func() time.Duration { return tellPeriod }, h.report)
 	return h
 }
 
-// tellPeriod is how often STATE_DB and COUNTERS_DB are brought up to date.
+// tellPeriod is the interval at which STATE_DB and COUNTERS_DB are updated.
 const tellPeriod = time.Second
 
-// SetLine gives the host a CPU port, or (nil) takes it away, with how to ask what that has counted. It begins to work
-// with the first, and without one stands still.
+// SetLine connects the CPU port, or disconnects it if line is nil; counts returns its counters. The host starts to work
+// with the first one, and stands still without one.
 func (h *Host) SetLine(line Sender, counts func() (cpuport.Counts, bool)) {
 	if line == nil {
 		h.paused = h.d.Now()
@@ -150,7 +148,7 @@ func (h *Host) SetLine(line Sender, counts func() (cpuport.Counts, bool)) {
 	h.lldp.SetLine(line)
 }
 
-// take keeps a row, or nil: it is gone.
+// take stores a row, or removes it if fields is nil.
 func (h *Host) take(table, name string, fields swss.FieldValues) {
 	was := h.rows[table][name]
 	if fields == nil {
@@ -170,12 +168,12 @@ func (h *Host) take(table, name string, fields swss.FieldValues) {
 	}
 }
 
-// due reports whether there is something to settle.
+// due reports whether settle has work.
 func (h *Host) due() bool {
 	return h.begun && (!h.loaded || !h.configured || len(h.unsure) > 0)
 }
 
-// next is when the stack wants to be advanced.
+// next returns the time at which the stack must be advanced.
 func (h *Host) next() time.Time {
 	if h.line == nil {
 		return time.Time{}
@@ -184,7 +182,7 @@ func (h *Host) next() time.Time {
 	return at
 }
 
-// now is the stack's time: while there is no CPU port it stands still.
+// now returns the stack's time, which stands still while the CPU port is not connected.
 func (h *Host) now() time.Time {
 	if h.line == nil {
 		return h.paused
@@ -192,8 +190,8 @@ func (h *Host) now() time.Time {
 	return h.d.Now()
 }
 
-// settle brings the stack, and what it has to say, up to date.
-func (h *Host) settle(ctx context.Context) error {
+// reconcile updates the stack, and writes its output.
+func (h *Host) reconcile(ctx context.Context) error {
 	if !h.begun {
 		return nil
 	}
@@ -207,7 +205,7 @@ func (h *Host) settle(ctx context.Context) error {
 	return h.write(ctx)
 }
 
-// flush gives the CPU port what the stack sends, and notes what it has learned.
+// flush sends the stack's frames to the CPU port, and processes its events.
 func (h *Host) flush() {
 	for _, f := range h.stack.Frames() {
 		if err := h.sendFrame(f); err != nil {
@@ -216,14 +214,14 @@ func (h *Host) flush() {
 	}
 	for _, e := range h.stack.Events() {
 		if e.Kind == host.Duplicate {
-			h.addrs.Heard(e.Interface, e.Addr, schema.MAC(e.MAC))
+			h.addrs.Received(e.Interface, e.Addr, schema.MAC(e.MAC))
 			continue
 		}
 		h.unsure[key{e.Interface, e.Addr}] = true
 	}
 }
 
-// sendFrame gives a frame to the CPU port: in the VLAN of its interface, or at a port.
+// sendFrame sends a frame to the CPU port: in the VLAN of its interface, or at a port.
 func (h *Host) sendFrame(f host.Frame) error {
 	if h.line == nil {
 		return fmt.Errorf("there is no CPU port")
@@ -237,20 +235,20 @@ func (h *Host) sendFrame(f host.Frame) error {
 		if len(ports) == 0 {
 			return fmt.Errorf("%s has no member that is up", port)
 		}
-		port = ports[int(f.Data[5])%len(ports)] // all frames to a neighbour take one way
+		port = ports[int(f.Data[5])%len(ports)] // all frames to a neighbour use the same port
 	}
 	return h.line.Send(cpuport.Frame{Port: port, Data: f.Data})
 }
 
-// undelivered are the traps of packets that the chip could not forward.
+// undelivered reports whether a trap is for packets that the chip could not forward.
 func undelivered(trap string) bool {
 	return trap == "neighbor_miss" || trap == "l3_mtu_error" || trap == "ttl_error"
 }
 
-// Receive takes a frame that the chip has punted.
+// Receive processes a frame that the chip has punted.
 func (h *Host) Receive(p cpuport.Packet) {
 	data := p.Data
-	if len(data) >= 18 && data[12] == 0x81 && data[13] == 0 { // the VLAN's, or a priority tag
+	if len(data) >= 18 && data[12] == 0x81 && data[13] == 0 { // the VLAN's tag, or a priority tag
 		data = append(append(make([]byte, 0, len(data)), data[:12]...), data[16:]...)
 	}
 	if lldpd.Is(data) {

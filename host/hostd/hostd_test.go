@@ -23,7 +23,7 @@ var (
 	mac  = host.MAC{2, 0, 0, 0, 0, 0xaa}
 )
 
-// A bench is hostd in simulated time, with an orchagent that takes the rows of APPL_DB, and the CPU port in between.
+// A bench is hostd in simulated time, with an orchagent that consumes the rows of APPL_DB, and a CPU port.
 type bench struct {
 	*testing.T
 	redis *swss.Redis
@@ -64,7 +64,7 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// appl writes a row of APPL_DB as it is when orchagent has taken it.
+// appl writes a row of APPL_DB as it is after orchagent has consumed it.
 func (b *bench) appl(table, name string, pairs ...string) {
 	b.Helper()
 	row := swss.FieldValues{}
@@ -81,7 +81,7 @@ func (b *bench) appl(table, name string, pairs ...string) {
 	}
 }
 
-// start starts a hostd, in the place of one that there was.
+// start starts a hostd, and stops the earlier one.
 func (b *bench) start() {
 	b.Helper()
 	if b.hostd != nil {
@@ -105,7 +105,6 @@ func (b *bench) line(s Sender) {
 	b.step()
 }
 
-// step does all the work there is now.
 func (b *bench) step() {
 	b.Helper()
 	for again := true; again; {
@@ -120,7 +119,6 @@ func (b *bench) step() {
 	}
 }
 
-// pass has time pass, second by second.
 func (b *bench) pass(d time.Duration) {
 	b.Helper()
 	for end := b.now.Add(d); b.now.Before(end); {
@@ -129,7 +127,7 @@ func (b *bench) pass(d time.Duration) {
 	}
 }
 
-// arp has a host say who it is, in a question or an answer, as the chip punts it.
+// arp receives an ARP request or reply of a host, as the chip punts it.
 func (b *bench) arp(port string, vlan uint16, op byte, host byte, src, dst string) {
 	b.Helper()
 	f := append([]byte{}, mac[:]...)
@@ -149,7 +147,7 @@ func (b *bench) arp(port string, vlan uint16, op byte, host byte, src, dst strin
 	b.step()
 }
 
-// rows returns a table in words, "key field=value ...", sorted.
+// rows returns a table as text, "key field=value ...", sorted.
 func (b *bench) rows(db swss.DBName, table string, fields ...string) string {
 	b.Helper()
 	rows, err := swss.NewTable(b.redis.DB(db), table).Dump(b.Context())
@@ -176,7 +174,7 @@ func (b *bench) neighbors(want string) {
 	}
 }
 
-// asked returns the places where the stack has asked for neighbours by ARP since it was last called.
+// asked returns where the stack has sent ARP requests since the last call.
 func (b *bench) asked() string {
 	asked := map[string]bool{}
 	for _, f := range b.sent {
@@ -199,8 +197,8 @@ func (b *bench) wantAsked(want string) {
 	}
 }
 
-// What the stack resolves is a row of NEIGH_TABLE as neighsyncd writes it; a neighbour that does not answer any more
-// has none.
+// A neighbour that the stack resolves has a row of NEIGH_TABLE as neighsyncd writes it; a neighbour that no longer
+// answers has none.
 func TestResolvedNeighborsAreRows(t *testing.T) {
 	b := newBench(t)
 	b.arp("Ethernet0", 0, 1, 5, "10.0.0.5", "10.0.0.1")
@@ -231,7 +229,8 @@ func TestResolvedNeighborsAreRows(t *testing.T) {
 	b.neighbors("Ethernet0:10.0.0.5 neigh=02:00:00:00:00:05 family=IPv4")
 }
 
-// Rows of tammgrd, and of others, are static for the stack: it neither asks for these neighbours nor touches the rows.
+// Rows of tammgrd and of other clients are static for the stack: it neither resolves these neighbours nor touches the
+// rows.
 func TestRowsOfOthersStay(t *testing.T) {
 	b := newBench(t)
 	b.appl(schema.AppNeigh, "Ethernet0:10.0.0.5", "neigh", "02:00:00:00:00:99", "family", "IPv4", schema.FieldConfigKey,
@@ -252,7 +251,7 @@ func TestRowsOfOthersStay(t *testing.T) {
 	b.wantAsked("")
 }
 
-// A static row takes over the one that the stack has, and gives it back.
+// A static row takes over the stack's row. When it is deleted, the stack has its row again.
 func TestStaticRowTakesOver(t *testing.T) {
 	b := newBench(t)
 	b.appl(schema.AppRoute, "10.7.0.0/16", "nexthop", "10.0.0.5", "ifname", "Ethernet0")
@@ -276,8 +275,8 @@ func TestStaticRowTakesOver(t *testing.T) {
 	b.neighbors("Ethernet0:10.0.0.5 neigh=02:00:00:00:00:05 family=IPv4")
 }
 
-// A hostd that starts leaves what an earlier one has written as it is, asks each neighbour whether it is still there,
-// and removes those that do not answer.
+// A hostd that starts does not change the rows of an earlier one. It probes each neighbour, and removes those that do
+// not answer.
 func TestRestartChangesNothing(t *testing.T) {
 	b := newBench(t)
 	b.appl(schema.AppRoute, "10.7.0.0/16", "nexthop", "10.0.0.5", "ifname", "Ethernet0")
@@ -322,7 +321,7 @@ func TestRestartChangesNothing(t *testing.T) {
 	b.neighbors("Ethernet0:10.0.0.5 neigh=02:00:00:00:00:05 family=IPv4")
 }
 
-// While there is no CPU port nobody is asked, and nobody forgotten.
+// While the CPU port is not connected no neighbour is solicited, and none is removed.
 func TestWithoutCPUPortTimeStands(t *testing.T) {
 	b := newBench(t)
 	b.arp("Ethernet0", 0, 1, 5, "10.0.0.5", "10.0.0.1")
@@ -357,7 +356,7 @@ func TestNeighborsGoWithTheirInterface(t *testing.T) {
 	b.neighbors("")
 }
 
-// Whoever wants a neighbour to be known puts a row into NEIGH_RESOLVE_TABLE, as SONiC's orchagent does.
+// A row in NEIGH_RESOLVE_TABLE, as SONiC's orchagent writes it, makes hostd resolve a neighbour.
 func TestNeighResolve(t *testing.T) {
 	b := newBench(t)
 	b.asked()
@@ -379,8 +378,8 @@ func TestNeighResolve(t *testing.T) {
 	b.wantAsked("")
 }
 
-// What somebody at a port says by LLDP is a row as SONiC's lldp-syncd writes it, until he is not heard of any more; a
-// restart does not make him unheard of.
+// An LLDP neighbour at a port has a row as SONiC's lldp-syncd writes it, until it expires; a restart does not remove
+// it.
 func TestLLDP(t *testing.T) {
 	b := newBench(t)
 	neighbor := lldp.New()
@@ -458,7 +457,7 @@ func TestTraps(t *testing.T) {
 	traps(all)
 }
 
-// A row of STATE_DB that another client deleted returns, of whatever table.
+// A row of STATE_DB that another client deleted is written again, in any table.
 func TestDeletedRowsReturn(t *testing.T) {
 	b := newBench(t)
 	b.arp("Ethernet0", 0, 1, 5, "10.0.0.5", "10.0.0.1")

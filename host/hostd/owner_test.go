@@ -13,18 +13,18 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A street is hosts at Ethernet0, of whom some live; some have a static row, of tammgrd or of somebody else.
-type street struct {
+// A neighbourhood is hosts at Ethernet0. Some are alive, and some have a static row of tammgrd or of another client.
+type neighbourhood struct {
 	*bench
 	*rand.Rand
 	lives  [5]bool
-	static [5]string // its MAC address; "": there is none
+	static [5]string // its MAC address; "" if there is none
 	config [5]bool   // the static row is tammgrd's
 }
 
-func (s *street) addr(i int) string { return fmt.Sprintf("10.0.0.%d", 10+i) }
+func (s *neighbourhood) addr(i int) string { return fmt.Sprintf("10.0.0.%d", 10+i) }
 
-func (s *street) row(i int) swss.FieldValues {
+func (s *neighbourhood) row(i int) swss.FieldValues {
 	s.Helper()
 	row, found, err := swss.NewTable(s.redis.DB(swss.ApplDB), schema.AppNeigh).Get(s.Context(), "Ethernet0:"+s.addr(i))
 	if err != nil {
@@ -36,8 +36,8 @@ func (s *street) row(i int) swss.FieldValues {
 	return row
 }
 
-// answer has those who live answer whom they are asked for.
-func (s *street) answer() {
+// answer answers the ARP requests for hosts that are alive.
+func (s *neighbourhood) answer() {
 	s.Helper()
 	for again := true; again; {
 		again = false
@@ -59,7 +59,7 @@ func (s *street) answer() {
 	}
 }
 
-func (s *street) passAnswered(d time.Duration) {
+func (s *neighbourhood) passAnswered(d time.Duration) {
 	s.Helper()
 	for end := s.now.Add(d); s.now.Before(end); {
 		s.pass(min(time.Second, end.Sub(s.now)))
@@ -67,12 +67,12 @@ func (s *street) passAnswered(d time.Duration) {
 	}
 }
 
-// op is one thing that happens.
-func (s *street) op() string {
+// op performs one random operation, and describes it.
+func (s *neighbourhood) op() string {
 	i := s.IntN(len(s.lives))
 	name := "Ethernet0:" + s.addr(i)
 	switch s.IntN(9) {
-	case 0, 1: // tammgrd's row, or somebody else's where nobody has one
+	case 0, 1: // tammgrd's row, or another client's where there is none
 		mac, config := fmt.Sprintf("02:00:00:00:09:%02x", s.IntN(256)), s.IntN(3) > 0
 		if row := s.row(i); s.static[i] != "" || !config && row != nil {
 			return "nothing"
@@ -115,11 +115,11 @@ func (s *street) op() string {
 	return "time"
 }
 
-// Whatever happens in whatever order, a row of NEIGH_TABLE is its owner's: a static one stays as it was written until
-// its owner removes it, and hostd has one for whoever lives and no other.
+// Whatever the order of operations, a row of NEIGH_TABLE belongs to its owner. A static row stays as it was written
+// until its owner removes it, and hostd has a row exactly for each host that is alive.
 func TestRowsAreTheirOwners(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 12, Short: 3}, func(t *testing.T, seed uint64) {
-		s := &street{bench: newBench(t), Rand: rand.New(rand.NewPCG(seed, 17))}
+		s := &neighbourhood{bench: newBench(t), Rand: rand.New(rand.NewPCG(seed, 17))}
 		var done []string
 		check := func() {
 			t.Helper()

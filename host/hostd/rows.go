@@ -13,7 +13,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// load reads, once, what an earlier hostd has left: its rows of NEIGH_TABLE are the stack's again.
+// load reads once the rows of NEIGH_TABLE that an earlier hostd has written, and makes them the stack's again.
 func (h *Host) load(ctx context.Context) error {
 	if h.loaded {
 		return nil
@@ -41,27 +41,27 @@ func (h *Host) load(ctx context.Context) error {
 	return nil
 }
 
-// takeNeighbor takes a row of NEIGH_TABLE that has changed, or is gone (nil).
+// takeNeighbor processes a row of NEIGH_TABLE that has changed, or is deleted (nil).
 func (h *Host) takeNeighbor(k key, fields swss.FieldValues) {
 	_, config := fields[schema.FieldConfigKey]
 	mac, valid := schema.ParseMAC(fields["neigh"])
 	_, own := h.own[k]
 	switch {
-	case own && !config: // as written, or by somebody who changes what is not his
+	case own && !config: // as written, or a change by a client that does not own it
 		h.unsure[k] = true
 		return
 	case own: // it has become a static one
 		delete(h.own, k)
 	}
-	h.unsure[k] = true // the stack may ask
+	h.unsure[k] = true // the stack may resolve it
 	if fields == nil || !valid {
 		mac = schema.MAC{}
 	}
 	h.stack.SetStatic(h.now(), k.on, k.addr, host.MAC(mac))
 }
 
-// write brings the rows of NEIGH_TABLE up to date that may have to be written or removed. What is to be there is marked
-// in STATE_DB before it is, and what is not to be after it is gone.
+// write updates the rows of NEIGH_TABLE that may have to be written or removed. A row is marked in STATE_DB before it
+// is written, and the mark is removed after the row.
 func (h *Host) write(ctx context.Context) error {
 	if len(h.unsure) == 0 {
 		return nil
@@ -111,7 +111,7 @@ func (h *Host) write(ctx context.Context) error {
 	return nil
 }
 
-// published reports whether a neighbour is one for NEIGH_TABLE.
+// published reports whether a neighbour should be in NEIGH_TABLE.
 func (h *Host) published(k key) bool {
 	return !k.addr.IsLinkLocalUnicast() || h.wanted[k] > 0 || h.asked[k] || h.interfaces[k.on].linkLocal
 }
@@ -123,7 +123,6 @@ func compareKeys(a, b key) int {
 	return a.addr.Compare(b.addr)
 }
 
-// stateOf is the row of a neighbour in STATE_DB.
 func stateOf(n host.Neighbor) swss.FieldValues {
 	row := swss.FieldValues{"state": n.State.String(), "neigh": "", "confirmed": ""}
 	if n.MAC != (host.MAC{}) {
@@ -135,8 +134,8 @@ func stateOf(n host.Neighbor) swss.FieldValues {
 	return row
 }
 
-// tell writes to STATE_DB how each neighbour is, and in COUNTERS_DB what was counted, as differences.
-func (h *Host) tell(ctx context.Context, _ time.Time) error {
+// report writes the state of each neighbour to STATE_DB, and the counters to COUNTERS_DB, as differences.
+func (h *Host) report(ctx context.Context, _ time.Time) error {
 	if !h.loaded || !h.configured {
 		return nil
 	}
@@ -176,7 +175,6 @@ func (h *Host) tell(ctx context.Context, _ time.Time) error {
 	return h.counts.Write(ctx, map[string]swss.FieldValues{"hostd": counts})
 }
 
-// setAddresses has the rows of addresses be as the stack's are.
 func (h *Host) setAddresses() {
 	var addrs []hostrows.Address
 	for _, a := range h.stack.Addresses() {

@@ -13,9 +13,9 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Heard takes a copy of a frame of ARP or neighbour discovery. A host that has an address of the switch is reported,
-// which Linux does not do.
-func (s *Sync) Heard(p *cpuport.Packet) {
+// Received processes a copy of an ARP or neighbour discovery frame. A host that has an address of the switch is
+// reported, which Linux does not do.
+func (s *Sync) Received(p *cpuport.Packet) {
 	addr, mac, ok := claimed(p.Data)
 	if !ok {
 		return
@@ -26,19 +26,18 @@ func (s *Sync) Heard(p *cpuport.Packet) {
 	} else if lag := s.plan.lagOf[p.Port]; lag != "" {
 		on = lag
 	}
-	s.addrs.Heard(on, addr, mac)
+	s.addrs.Received(on, addr, mac)
 }
 
-// A Sender takes frames for the chip.
+// A Sender sends frames to the chip.
 type Sender interface{ Send(cpuport.Frame) error }
 
-// SetLine sets what takes frames for the chip. It is nil while the CPU port is not connected. Before it first is,
-// another daemon may be the switch as a host, and have its rows.
+// SetLine sets the sender to the chip. It is nil while the CPU port is not connected. Before the first one, another
+// daemon may be the switch as a host, and have its rows.
 func (s *Sync) SetLine(line Sender) {
-	s.line, s.lined, s.due = line, s.lined || line != nil, s.due || line != nil
+	s.line, s.lined, s.due, s.lineAt = line, s.lined || line != nil, s.due || line != nil, s.d.Now()
 }
 
-// sendAt sends a frame at an interface.
 func (s *Sync) sendAt(on string, frame []byte) error {
 	i, f := s.plan.beside[on], cpuport.Frame{Port: on, Data: frame}
 	switch {
@@ -54,7 +53,7 @@ func (s *Sync) sendAt(on string, frame []byte) error {
 	return s.line.Send(f)
 }
 
-// addresses returns the addresses of the interfaces of a plan, with those that Linux makes of a MAC address.
+// addresses returns the addresses of the interfaces of a plan, including those that Linux derives from a MAC address.
 func (p plan) addresses() (list []hostrows.Address) {
 	for name, d := range p.devices {
 		addrs, mac := d.Addrs, d.MAC
@@ -79,7 +78,7 @@ const (
 	ndLength    = 40 + 8 + 16 // headers of IPv6 and ICMPv6, and the target
 )
 
-// claimed returns the address that the sender of a frame has, by ARP or neighbour discovery.
+// claimed returns the address that the sender of a frame claims, by ARP or neighbour discovery, and its MAC address.
 func claimed(frame []byte) (netip.Addr, schema.MAC, bool) {
 	if len(frame) < etherHeader+tagLength {
 		return netip.Addr{}, schema.MAC{}, false

@@ -11,7 +11,6 @@ import (
 	"tamtam/orch"
 )
 
-// sentFrames are those for the chip.
 type sentFrames []cpuport.Frame
 
 func (s *sentFrames) Send(f cpuport.Frame) error { *s = append(*s, f); return f.Check() }
@@ -44,7 +43,7 @@ func TestAddressOfTheSwitchIsSomebodyElses(t *testing.T) {
 		t.Helper()
 		log.Reset()
 		p := cpuport.Packet{Port: port, VLAN: vlan, Data: []byte(frame), Len: len(frame)}
-		if err := d.Do(t.Context(), func() { b.s.Heard(&p) }); err != nil {
+		if err := d.Do(t.Context(), func() { b.s.Received(&p) }); err != nil {
 			t.Fatal(err)
 		}
 		b.step()

@@ -13,36 +13,44 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Config is what a [Sync] works with.
+// Config configures a [Sync].
 type Config struct {
 	Daemon *orch.Daemon
 	Redis  *swss.Redis
 	Host   *Host
-	// Fallback is the switch's MAC address where DEVICE_METADATA gives none.
+	// Fallback is the switch's MAC address if DEVICE_METADATA has none.
 	Fallback schema.MAC
 }
 
-// A Sync brings what APPL_DB says to Linux, and neighbours back. Its methods run on the daemon's goroutine.
+// A Sync configures Linux by APPL_DB, and writes neighbours back. Its methods run on the daemon's goroutine.
 type Sync struct {
 	d    *orch.Daemon
 	host *Host
 	mac  schema.MAC
 	rows rows
-	// static are the routes of ROUTE_TABLE that are tammgrd's, by key.
+	// static holds the routes of ROUTE_TABLE that are tammgrd's, by key.
 	static map[string]schema.Route
 	due    bool
 	plan   plan
 	neighborhood
 	nextHops
-	sweep time.Time // when neighbours of before that Linux does not know go; zero: they have
+	sweep time.Time // time at which earlier neighbours that Linux lacks are removed; zero if that is done
 	began bool      // the first rows were handed out
 
 	addrs *hostrows.Addresses
-	line  Sender // nil: the CPU port is not connected
-	lined bool   // it has been
+	line  Sender // nil while the CPU port is not connected
+	lined bool   // it has been connected
+
+	lineAt time.Time           // time of the last call of SetLine
+	lost   map[string]Neighbor // neighbours that Linux dropped while syncd restarted, by key
 }
 
-// retryAfter is the wait between tries to bring Linux to what it should be.
+// restartTime is the time after syncd's end or start for which neighbours stay that Linux drops. The devices lose their
+// carrier then, Linux flushes neighbours, and FRR adds its own ones again when the carrier is back. Without them, all
+// routes that lead there would leave the chip and return.
+const restartTime = 10 * time.Second
+
+// retryAfter is the wait between attempts to configure Linux.
 const retryAfter = 2 * time.Second
 
 // New registers the host interfaces on a daemon.
@@ -50,6 +58,7 @@ func New(cfg Config) *Sync {
 	d, db := cfg.Daemon, cfg.Redis.DB(swss.ApplDB)
 	s := &Sync{
 		d: d, host: cfg.Host, mac: cfg.Fallback, rows: rows{}, static: map[string]schema.Route{}, due: true,
+		lost:         map[string]Neighbor{},
 		neighborhood: *newNeighborhood(d, db, cfg.Redis.DB(swss.StateDB), cfg.Host.kernel),
 	}
 	s.nextHops = newNextHops(func(key string) { s.dirty[key] = true })
@@ -79,8 +88,15 @@ func New(cfg Config) *Sync {
 		s.resolve(t)
 		return nil
 	}), orch.Reporting{None: true})
-	d.AfterRows(func() bool { return s.due || len(s.dirty) > 0 || s.states.dirty }, s.settle)
+	d.AfterRows(func() bool { return s.due || len(s.dirty) > 0 || s.states.dirty }, s.reconcile)
 	d.Every(func() time.Duration { return retryAfter }, s.again)
+	d.At(s.lostUntil, func(context.Context, time.Time) error {
+		for _, n := range s.lost {
+			s.learned(n)
+		}
+		clear(s.lost)
+		return nil
+	})
 	d.At(func() time.Time { return s.sweep }, func(context.Context, time.Time) error {
 		s.sweep = time.Time{}
 		s.swept()
@@ -89,7 +105,7 @@ func New(cfg Config) *Sync {
 	return s
 }
 
-// took takes a row. Those of PORT_TABLE also tell when all ports are known.
+// took stores a row. A row of PORT_TABLE also signals when all ports are known.
 func (s *Sync) took(table, key string, fields swss.FieldValues) {
 	s.due = true
 	if fields == nil {
@@ -99,8 +115,8 @@ func (s *Sync) took(table, key string, fields swss.FieldValues) {
 	s.rows[table][key] = schema.LastOper(s.rows[table][key], fields)
 }
 
-// tookRoute takes a row of ROUTE_TABLE, of which Linux is to have those of the configuration: zebra has the others from
-// its peers, and Linux has them from zebra.
+// tookRoute processes a row of ROUTE_TABLE. Only the configured routes go to Linux: the others are from zebra, which
+// writes them to Linux itself.
 func (s *Sync) tookRoute(key string, fields swss.FieldValues) {
 	_, was := s.static[key]
 	delete(s.static, key)
@@ -111,8 +127,8 @@ func (s *Sync) tookRoute(key string, fields swss.FieldValues) {
 	s.due = s.due || was || is
 }
 
-// settle brings Linux and NEIGH_TABLE to what the rows say.
-func (s *Sync) settle(ctx context.Context) error {
+// reconcile applies the rows to Linux and NEIGH_TABLE.
+func (s *Sync) reconcile(ctx context.Context) error {
 	if s.due {
 		s.plan = makePlan(s.rows, s.mac)
 		s.plan.addRoutes(s.static)
@@ -120,7 +136,7 @@ func (s *Sync) settle(ctx context.Context) error {
 		if s.lined {
 			s.addrs.Set(s.plan.addresses())
 		}
-		for key := range s.known { // the rules may be others now
+		for key := range s.known { // the rules may have changed
 			s.dirty[key] = true
 		}
 		s.due, s.neighborhood.ask = false, true
@@ -132,7 +148,7 @@ func (s *Sync) settle(ctx context.Context) error {
 	return s.flush(ctx, s.plan)
 }
 
-// again tries what did not work.
+// again retries failed operations.
 func (s *Sync) again(_ context.Context, now time.Time) error {
 	s.states.dirty = s.states.dirty || s.lined && s.states.rows.Stale()
 	if s.sweep.IsZero() && (len(s.before) > 0 || s.states.former != nil) {
@@ -152,11 +168,28 @@ func (s *Sync) again(_ context.Context, now time.Time) error {
 // LinkChanged records the index of an interface of Linux. An index of 0 means that no interface has that name any more.
 func (s *Sync) LinkChanged(name string, index int) { s.due = s.host.changed(name, index) || s.due }
 
-// Learned takes what Linux says of a neighbour.
-func (s *Sync) Learned(n Neighbor) { s.learned(n) }
+// Learned processes a neighbour that Linux reports. A known neighbour that Linux drops while syncd restarts stays until
+// restartTime has passed.
+func (s *Sync) Learned(n Neighbor) {
+	key := keyOf(n)
+	delete(s.lost, key)
+	if _, known := s.known[key]; known && n.Gone && s.d.Now().Before(s.lineAt.Add(restartTime)) {
+		s.lost[key] = n
+		return
+	}
+	s.learned(n)
+}
 
-// Forget says that Linux is going to tell all of its neighbours anew.
+// lostUntil returns the time at which lost neighbours are dropped. It is zero if there are none.
+func (s *Sync) lostUntil() time.Time {
+	if len(s.lost) == 0 {
+		return time.Time{}
+	}
+	return s.lineAt.Add(restartTime)
+}
+
+// Forget announces that Linux is going to report all of its neighbours again.
 func (s *Sync) Forget() { s.forget() }
 
-// Lacks says what is not as it should be; "": nothing. It may be asked from any goroutine.
+// Lacks describes the deviations from the configuration, or "" if there are none. It may be called from any goroutine.
 func (s *Sync) Lacks() string { return s.host.trouble() }

@@ -16,52 +16,52 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A Kernel is where devices are.
+// A Kernel configures the network of an operating system.
 type Kernel interface {
 	// Ours lists the devices that are host interfaces of tamtam's.
 	Ours() ([]string, error)
-	// Set configures a device that another process has made. With whole, it removes every address that d does not
-	// list; without, only those that old lists and d does not.
+	// Set configures a device that another process has made. With whole, it removes every address that d does not list;
+	// without, only those that old lists and d does not.
 	Set(name string, d, old Device, whole bool) error
 	Remove(name string) error
-	// SetRoutes makes the routes of the configuration these, in place of those that an earlier call or process has set.
+	// SetRoutes sets the routes of the configuration, and removes those that an earlier call or process has set.
 	SetRoutes(routes []schema.Route) error
-	// Links calls f with the name and the index of every host interface that there is and that changes, until ctx
-	// ends or something is lost. The index of one that has gone is 0.
+	// Links calls f with the name and the index of every existing host interface and for each change, until ctx ends or
+	// an update is lost. The index of a removed one is 0.
 	Links(ctx context.Context, f func(name string, index int)) error
-	// Neighbors calls f for every neighbour that there is and that changes, until ctx ends or something is lost.
+	// Neighbors calls f for every existing neighbour and for each change, until ctx ends or an update is lost.
 	Neighbors(ctx context.Context, f func(Neighbor)) error
-	// SetNeighbor makes a permanent neighbour, or where there is none one that is asked whether it is still there.
+	// SetNeighbor adds a permanent neighbour, or, if there is none, one that is probed.
 	SetNeighbor(n Neighbor, permanent bool) error
 	RemoveNeighbor(n Neighbor) error
-	// Ask has Linux find out a neighbour's MAC address.
+	// Ask makes Linux resolve a neighbour's MAC address.
 	Ask(n Neighbor) error
-	// Advice says which settings are not as host interfaces need them, and what would be right.
+	// Advice lists settings that are wrong for host interfaces, with the right values.
 	Advice() []string
 }
 
-// A Keeper makes and holds devices: syncd, behind the chip's CPU port. It makes those of ports by itself.
+// A Keeper creates and holds devices: it is syncd, behind the chip's CPU port. It creates those of ports by itself.
 type Keeper interface{ Set(cpuport.Interface) error }
 
-// A Host is the devices as Linux should have them. It outlives what the databases say.
+// A Host holds the target state of the devices in Linux. It survives restarts of the daemon.
 type Host struct {
 	kernel Kernel
 	log    *slog.Logger
 
-	mu     sync.Mutex // of what follows
-	keeper Keeper     // nil: syncd is away
-	told   map[string]cpuport.Interface
-	plan   plan
-	are    map[string]Device
-	index  map[string]int   // of the devices that there are in Linux
-	errs   map[string]error // what could not be done, by device
-	held   map[string]*os.File
+	mu       sync.Mutex // guards the following fields
+	keeper   Keeper     // nil while syncd is away
+	reported map[string]cpuport.Interface
+	plan     plan
+	are      map[string]Device
+	index    map[string]int   // of the devices that exist in Linux
+	errs     map[string]error // failed operations, by device
+	held     map[string]*os.File
 }
 
 // NewHost returns a host without devices.
 func NewHost(k Kernel, log *slog.Logger) *Host {
 	return &Host{
-		kernel: k, log: log, told: map[string]cpuport.Interface{}, are: map[string]Device{}, index: map[string]int{},
+		kernel: k, log: log, reported: map[string]cpuport.Interface{}, are: map[string]Device{}, index: map[string]int{},
 		errs: map[string]error{}, held: map[string]*os.File{},
 	}
 }
@@ -71,12 +71,12 @@ func (h *Host) SetKeeper(k Keeper) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.keeper = k
-	clear(h.told)
-	h.tell()
+	clear(h.reported)
+	h.report()
 }
 
-// Hold keeps the keeper's file of a device open, in place of an earlier one. While it is open, the device keeps its
-// carrier even if the keeper is killed. A nil file means that the device has gone.
+// Hold keeps the keeper's file of a device open, and closes an earlier one. While it is open, the device keeps its
+// carrier even if the keeper is killed. A nil file means that the device is gone.
 func (h *Host) Hold(name string, f *os.File) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -88,13 +88,13 @@ func (h *Host) Hold(name string, f *os.File) {
 	}
 }
 
-// apply brings the devices to the plan, as far as that works.
+// apply applies the plan to the devices, and records errors.
 func (h *Host) apply(p plan) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.plan = p
 	clear(h.errs)
-	h.tell()
+	h.report()
 	if p.whole {
 		maps.DeleteFunc(h.are, func(name string, _ Device) bool { _, wanted := p.devices[name]; return !wanted })
 	}
@@ -111,7 +111,7 @@ func (h *Host) apply(p plan) {
 	}
 }
 
-// renew has a device set again as a whole, and reports whether it is one of the plan.
+// renew makes the next apply set a device completely, and reports whether it is in the plan.
 func (h *Host) renew(name string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -120,40 +120,38 @@ func (h *Host) renew(name string) bool {
 	return wanted
 }
 
-// tell tells the keeper which interfaces there are besides ports, and once all ports are known, which are left over.
-func (h *Host) tell() {
+// report sends the keeper the interfaces that are not ports, and once all ports are known, the ones to remove.
+func (h *Host) report() {
 	if h.keeper == nil {
 		return
 	}
 	want := h.plan.beside
 	for _, name := range slices.SortedFunc(maps.Keys(want), schema.CompareNames) {
-		if !reflect.DeepEqual(h.told[name], want[name]) {
+		if !reflect.DeepEqual(h.reported[name], want[name]) {
 			h.set(want[name])
 		}
 	}
 	if !h.plan.whole {
 		return
 	}
-	for _, name := range slices.AppendSeq(slices.Collect(maps.Keys(h.told)), maps.Keys(h.index)) {
+	for _, name := range slices.AppendSeq(slices.Collect(maps.Keys(h.reported)), maps.Keys(h.index)) {
 		if _, wanted := h.plan.devices[name]; !wanted {
 			h.set(cpuport.Interface{Name: name, Gone: true})
 		}
 	}
 }
 
-// set tells the keeper of one interface.
 func (h *Host) set(i cpuport.Interface) {
 	if err := h.keeper.Set(i); err != nil {
 		h.errs[i.Name] = err
-		delete(h.told, i.Name)
+		delete(h.reported, i.Name)
 		return
 	}
-	if h.told[i.Name] = i; i.Gone {
-		delete(h.told, i.Name)
+	if h.reported[i.Name] = i; i.Gone {
+		delete(h.reported, i.Name)
 	}
 }
 
-// bring brings one device to what it should be.
 func (h *Host) bring(name string, d Device) error {
 	old, is := h.are[name]
 	if is && d.equal(old) {
@@ -167,8 +165,8 @@ func (h *Host) bring(name string, d Device) error {
 	return nil
 }
 
-// changed takes the index of a device, 0 if there is none any more. It reports whether there is something to do: the
-// device is another one than before and is to be set again, or is not wanted.
+// changed records the index of a device, 0 if it no longer exists. It reports whether there is work: the device is a
+// new one and must be set again, or is not wanted.
 func (h *Host) changed(name string, index int) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -184,14 +182,15 @@ func (h *Host) changed(name string, index int) bool {
 	return true
 }
 
-// trouble describes what could not be done. It returns "" if nothing failed.
+// trouble describes the failed operations. It returns "" if nothing failed.
 func (h *Host) trouble() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return netdev.Few(h.errs)
+	return netdev.Summary(h.errs)
 }
 
-// Close ends the host. Devices stay with their keeper, so that a restart costs no route; without one, they are removed.
+// Close ends the host. Devices stay with their keeper, so that a restart costs no route; without a keeper they are
+// removed.
 func (h *Host) Close() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -210,15 +209,15 @@ func (h *Host) Close() error {
 	return errors.Join(errs...)
 }
 
-// A Neighbor is an entry of Linux' table of neighbours.
+// A Neighbor is an entry of Linux' neighbour table.
 type Neighbor struct {
 	Interface string
 	Addr      netip.Addr
 	MAC       schema.MAC
-	Gone      bool // it is not there any more, or nobody has answered
+	Gone      bool // it no longer exists, or has not answered
 	// State is Linux' state of it, such as REACHABLE or FAILED; "" if Linux has no entry any more.
 	State string
-	// Permanent neighbours are never asked again. The configuration makes some, and zebra makes 169.254.0.1 for the next
-	// hops of unnumbered sessions, which would never answer.
+	// Permanent neighbours are never probed. Some are configured, and zebra creates 169.254.0.1 for the next hops of
+	// unnumbered sessions, which would never answer.
 	Permanent bool
 }

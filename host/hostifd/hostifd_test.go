@@ -23,13 +23,14 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// A fakeKernel has devices without Linux. It is the keeper of devices too: syncd, which makes what it is asked for.
+// A fakeKernel simulates devices without Linux. It is also the keeper of devices, like syncd, which creates what is
+// requested.
 type fakeKernel struct {
 	devices map[string]Device
-	beside  map[string]cpuport.Interface // that are held
-	left    []string                     // devices of a former process
-	others  string                       // an interface that is another's
-	whole   []string                     // devices whose addresses were all set anew
+	beside  map[string]cpuport.Interface // held devices
+	left    []string                     // devices of an earlier process
+	others  string                       // name of an interface that is not tamtam's
+	whole   []string                     // devices whose addresses were all set again
 	static  map[string]bool
 	asked   map[string]bool
 	fails   bool // neighbours and routes cannot be set now
@@ -50,7 +51,6 @@ func (k *fakeKernel) Ours() ([]string, error) {
 	return slices.Concat(k.left, slices.Collect(maps.Keys(k.devices))), nil
 }
 
-// keeper is the fakeKernel as syncd.
 type keeper struct{ *fakeKernel }
 
 func (k keeper) Set(i cpuport.Interface) error {
@@ -110,7 +110,6 @@ func (k *fakeKernel) RemoveNeighbor(n Neighbor) error {
 	return nil
 }
 
-// A bench is hostifd on a fake kernel.
 type bench struct {
 	t      *testing.T
 	r      *swss.Redis
@@ -135,14 +134,13 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// begin begins a life of the daemon.
 func (b *bench) begin() {
 	d := orch.NewDaemon("hostifd", b.r, orch.Options{})
 	b.d, b.s = d, New(Config{Daemon: d, Redis: b.r, Host: b.host, Fallback: schema.MAC{2, 0, 0, 0, 0, 1}})
 	b.t.Cleanup(func() { d.Close() })
 }
 
-// set writes rows, "TABLE:KEY f=v ...", into APPL_DB, or a row of CONFIG_DB; without fields they go.
+// set writes rows, "TABLE:KEY f=v ...", into APPL_DB, or a row of CONFIG_DB; a row without fields is deleted.
 func (b *bench) set(lines ...string) {
 	b.t.Helper()
 	for _, line := range lines {
@@ -200,7 +198,7 @@ func (b *bench) learned(list ...Neighbor) {
 	b.step()
 }
 
-// link reports the index of a device, 0 if it has gone.
+// link reports the index of a device, 0 if it is gone.
 func (b *bench) link(name string, index int) {
 	b.t.Helper()
 	if err := b.d.Do(b.t.Context(), func() { b.s.LinkChanged(name, index) }); err != nil {
@@ -209,7 +207,6 @@ func (b *bench) link(name string, index int) {
 	b.step()
 }
 
-// devices says what devices there are.
 func (b *bench) devices() (list []string) {
 	for _, name := range slices.Sorted(maps.Keys(b.k.devices)) {
 		d := b.k.devices[name]
@@ -232,7 +229,6 @@ func (b *bench) want(what string, lines ...string) {
 	}
 }
 
-// neighbors says what is in NEIGH_TABLE.
 func (b *bench) wantNeighbors(what string, lines ...string) {
 	b.t.Helper()
 	rows, err := swss.NewTable(b.r.DB(swss.ApplDB), schema.AppNeigh).Dump(b.t.Context())
@@ -252,7 +248,7 @@ func (b *bench) wantNeighbors(what string, lines ...string) {
 	}
 }
 
-// ports are rows of two ports, one of which is in a PortChannel, with a VLAN and a loopback.
+// ports writes the rows of ports, some of which are in a PortChannel, with a VLAN and a loopback.
 func (b *bench) ports() {
 	b.set("DEVICE_METADATA|localhost mac=02:00:00:00:00:aa",
 		"PORT_TABLE:Ethernet0 lanes=0 speed=1000 mtu=9100 admin_status=up oper_status=up",
@@ -270,7 +266,7 @@ func (b *bench) ports() {
 		"PORT_TABLE:PortConfigDone count=3")
 }
 
-// Devices are what APPL_DB says, and follow it.
+// Devices are as in APPL_DB, and follow its changes.
 func TestDevices(t *testing.T) {
 	b := newBench(t)
 	b.k.left = []string{"Ethernet96"}
@@ -315,7 +311,7 @@ func TestDevices(t *testing.T) {
 	}
 }
 
-// For each device, hostifd keeps the file that it received last open until the device has gone or hostifd ends.
+// For each device, hostifd keeps the file that it received last open until the device is gone or hostifd ends.
 func TestHold(t *testing.T) {
 	h := NewHost(newFakeKernel(), slog.New(slog.DiscardHandler))
 	h.SetKeeper(keeper{newFakeKernel()})
@@ -350,7 +346,7 @@ func TestHold(t *testing.T) {
 	released(other)
 }
 
-// Linux has the routes that are configured, which tammgrd's rows say, by devices that are up; not those of zebra.
+// Linux has the configured routes, which are tammgrd's rows, by devices that are up, and not those of zebra.
 func TestStaticRoutes(t *testing.T) {
 	b := newBench(t)
 	routes := func(what string, want ...string) {
@@ -405,8 +401,8 @@ func TestStaticRoutes(t *testing.T) {
 	routes("after the end, without syncd")
 }
 
-// Interfaces that are no port's are syncd's to hold: of a PortChannel it learns all members, and by which frames may
-// leave; whoever comes in its place learns all of them.
+// Interfaces that are not for ports are held by syncd. For a PortChannel it receives all members, and those that may
+// send frames; a new syncd receives all of them again.
 func TestInterfacesBesidePorts(t *testing.T) {
 	b := newBench(t)
 	b.ports()
@@ -438,8 +434,8 @@ func TestInterfacesBesidePorts(t *testing.T) {
 	held("another syncd")
 }
 
-// A restart of hostifd takes nothing from Linux: no device goes, and each is set once, to what it was. A device that
-// another has taken the place of is set again.
+// A restart of hostifd removes nothing from Linux: no device is removed, and each is set once, to the same state. A
+// device that was replaced is set again.
 func TestRestartTakesNothing(t *testing.T) {
 	b := newBench(t)
 	b.ports()
@@ -483,7 +479,42 @@ func neighbor(name, addr, mac string) Neighbor {
 	return Neighbor{Interface: name, Addr: netip.MustParseAddr(addr), MAC: m, Gone: mac == ""}
 }
 
-// Neighbours that Linux has are rows as neighsyncd writes them; those that nobody answers for are not.
+// A neighbour that Linux drops while syncd restarts keeps its row: FRR adds it again once the device has its carrier.
+func TestNeighborsStayWhileSyncdRestarts(t *testing.T) {
+	b := newBench(t)
+	b.ports()
+	line := func(line Sender) {
+		t.Helper()
+		if err := b.d.Do(t.Context(), func() { b.s.SetLine(line) }); err != nil {
+			t.Fatal(err)
+		}
+		b.step()
+	}
+	line(&sentFrames{})
+	b.pass(time.Minute)
+	const mac, row = "02:00:00:00:00:12", "Ethernet0:10.0.0.2 family=IPv4 neigh=02:00:00:00:00:12"
+	b.learned(neighbor("Ethernet0", "10.0.0.2", mac))
+	b.wantNeighbors("at first", row)
+	line(nil)
+	b.learned(neighbor("Ethernet0", "10.0.0.2", ""))
+	b.wantNeighbors("syncd has ended", row)
+	b.pass(9 * time.Second)
+	line(&sentFrames{})
+	b.learned(neighbor("Ethernet0", "10.0.0.2", mac))
+	b.pass(time.Minute)
+	b.wantNeighbors("syncd is back, and the neighbour", row)
+	line(nil)
+	b.learned(neighbor("Ethernet0", "10.0.0.2", ""))
+	b.pass(9 * time.Second)
+	b.wantNeighbors("it has not returned yet", row)
+	b.pass(time.Second)
+	b.wantNeighbors("it has not returned in time")
+	b.learned(neighbor("Ethernet0", "10.0.0.2", mac))
+	b.learned(neighbor("Ethernet0", "10.0.0.2", ""))
+	b.wantNeighbors("Linux drops it while syncd works")
+}
+
+// Neighbours of Linux are rows as neighsyncd writes them; those that do not answer are not.
 func TestNeighbors(t *testing.T) {
 	b := newBench(t)
 	b.ports()
@@ -505,7 +536,8 @@ func TestNeighbors(t *testing.T) {
 	b.set("INTF_TABLE:PortChannel1 NULL=NULL")
 	b.wantNeighbors("no addresses of the link any more", moved)
 
-	// What an operator has configured is tammgrd's, and Linux'; what Linux learned comes when that goes.
+	// A configured neighbour is tammgrd's, and also in Linux. When it is deleted, the one that Linux learned is
+	// written.
 	b.set("NEIGH_TABLE:Ethernet0:10.0.0.2 neigh=02:00:00:00:00:99 family=IPv4 config_key=Ethernet0|10.0.0.2")
 	b.learned(neighbor("Ethernet0", "10.0.0.2", mac))
 	b.wantNeighbors("configured", "Ethernet0:10.0.0.2 config_key=Ethernet0|10.0.0.2 family=IPv4 neigh=02:00:00:00:00:99")
@@ -521,7 +553,7 @@ func TestNeighbors(t *testing.T) {
 	b.wantNeighbors("somebody else writes the row", v4)
 }
 
-// A neighbour's address of the link at a numbered interface is no row, by neighsyncd's rules, but while a route leads
+// By neighsyncd's rules a link-local neighbour at a numbered interface has no row. It has one while a route leads
 // there: without the row the route is not in the chip.
 func TestLinkLocalNextHop(t *testing.T) {
 	b := newBench(t)
@@ -543,7 +575,8 @@ func TestLinkLocalNextHop(t *testing.T) {
 	b.wantNeighbors("the route leads elsewhere")
 }
 
-// A row that Linux does not know when hostifd begins stays while it is asked; without an answer it goes.
+// If Linux lacks the neighbour of a row when hostifd starts, the row stays while the neighbour is probed. Without an
+// answer it is removed.
 func TestNeighborsOfBefore(t *testing.T) {
 	b := newBench(t)
 	const (
@@ -573,7 +606,7 @@ func TestNeighborsOfBefore(t *testing.T) {
 	b.wantNeighbors("and says that it has gone")
 }
 
-// Linux is made to ask for next hops of routes that it does not know, at interfaces that are up, ever more rarely.
+// Linux is made to resolve unknown next hops of routes, at interfaces that are up, with growing pauses.
 func TestNextHopsAreAskedFor(t *testing.T) {
 	b := newBench(t)
 	b.ports()
@@ -591,7 +624,7 @@ func TestNextHopsAreAskedFor(t *testing.T) {
 	}
 	asked("at once", "Ethernet0:10.0.0.2", "Ethernet0:10.0.0.3")
 	known := neighbor("Ethernet0", "10.0.0.2", "02:00:00:00:00:11")
-	known.Permanent = true // else it is asked from time to time, see TestNeighborsAreAskedAgain
+	known.Permanent = true // otherwise it is probed from time to time, see TestNeighborsAreAskedAgain
 	b.learned(known)
 	asked("not soon again")
 	asked("again", "Ethernet0:10.0.0.3")

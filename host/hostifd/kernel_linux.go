@@ -23,7 +23,7 @@ type Linux struct{ netdev.Linux }
 // NewKernel returns the kernel that this process runs on; it needs CAP_NET_ADMIN.
 func NewKernel() (Kernel, error) { return Linux{}, nil }
 
-// Set brings a device to what it should be.
+// Set configures a device.
 func (Linux) Set(name string, d, old Device, whole bool) error {
 	link, err := netlink.LinkByName(name)
 	missing := netlink.LinkNotFoundError{}
@@ -38,7 +38,7 @@ func (Linux) Set(name string, d, old Device, whole bool) error {
 	}
 	var errs []error
 	if now := link.Attrs(); !slices.Equal(now.HardwareAddr, d.MAC[:]) {
-		// Down, so that IPv6's address of the link is made anew of the new address.
+		// Down, so that IPv6's link-local address is derived again from the new address.
 		errs = append(errs, netlink.LinkSetDown(link), netlink.LinkSetHardwareAddr(link, net.HardwareAddr(d.MAC[:])))
 	}
 	errs = append(errs, netlink.LinkSetMTU(link, d.MTU))
@@ -51,9 +51,9 @@ func (Linux) Set(name string, d, old Device, whole bool) error {
 	return errors.Join(append(errs, setAddrs(link, d, old, whole))...)
 }
 
-// route lets the kernel forward what comes in at a device that routes, as what the chip gives to the CPU because it
-// does not know the neighbour; one that does not has no IPv6, or it would have an address. Where /proc may not be
-// written to, whoever runs this has to.
+// route enables forwarding for a device that routes, for packets that the chip sends to the CPU because the neighbour
+// is unknown. A device that does not route has no IPv6, or it would have an address. If /proc cannot be written, the
+// operator must set this.
 func route(name string, routed bool) {
 	on, off := "1\n", "0\n"
 	if !routed {
@@ -63,10 +63,10 @@ func route(name string, routed bool) {
 	_ = os.WriteFile(settings+"ipv4/conf/"+name+"/forwarding", []byte(on), 0)
 }
 
-// settings are those of the network.
+// settings is the directory of the network settings.
 const settings = "/proc/sys/net/"
 
-// Advice says which settings of the network are not as host interfaces need them, and what would be right.
+// Advice lists network settings that are wrong for host interfaces, with the right values.
 func (Linux) Advice() (list []string) {
 	for _, s := range []struct{ path, right, why string }{
 		{"ipv4/conf/all/arp_ignore", "12", "else Linux answers ARP at the wires of ports too, and frames pass the chip by"},
@@ -82,7 +82,7 @@ func (Linux) Advice() (list []string) {
 	return list
 }
 
-// setAddrs sets the addresses of a device. What of IPv6 the kernel has made itself stays.
+// setAddrs sets the addresses of a device. IPv6 addresses that the kernel has created itself stay.
 func setAddrs(link netlink.Link, d, old Device, whole bool) error {
 	var errs []error
 	have, err := netlink.AddrList(link, netlink.FAMILY_ALL)
@@ -92,7 +92,7 @@ func setAddrs(link netlink.Link, d, old Device, whole bool) error {
 	there := map[netip.Prefix]bool{}
 	for _, a := range have {
 		p, ok := prefix(a.IPNet)
-		anothers := whole && a.Flags&unix.IFA_F_DADFAILED != 0 // a host had it: Linux asks again for one that is new
+		anothers := whole && a.Flags&unix.IFA_F_DADFAILED != 0 // a host had it: Linux checks a new address again
 		there[p] = !anothers
 		gone := slices.Contains(old.Addrs, p) || whole && !p.Addr().IsLinkLocalUnicast()
 		if ok && (anothers || gone && !slices.Contains(d.Addrs, p)) {
@@ -141,16 +141,16 @@ func (Linux) Links(ctx context.Context, f func(name string, index int)) error {
 	return context.Cause(ctx)
 }
 
-// usable are the states of neighbours whose address is known.
+// usable holds the states of neighbours whose address is known.
 const usable = netlink.NUD_REACHABLE | netlink.NUD_STALE | netlink.NUD_DELAY | netlink.NUD_PROBE | netlink.NUD_PERMANENT
 
-// neighborStates are the names of states as hostd has them; a permanent neighbour is in the configuration.
+// neighborStates holds the names of states as in hostd; permanent neighbours are in the configuration.
 var neighborStates = map[int]string{
 	netlink.NUD_INCOMPLETE: "INCOMPLETE", netlink.NUD_REACHABLE: reachable, netlink.NUD_STALE: "STALE",
 	netlink.NUD_DELAY: "DELAY", netlink.NUD_PROBE: "PROBE", netlink.NUD_FAILED: "FAILED",
 }
 
-// Neighbors tells of neighbours until ctx ends or the kernel has told more than was read.
+// Neighbors reports neighbours until ctx ends or the kernel has reported more than was read.
 func (Linux) Neighbors(ctx context.Context, f func(Neighbor)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -188,7 +188,7 @@ func (Linux) Neighbors(ctx context.Context, f func(Neighbor)) error {
 	return context.Cause(ctx)
 }
 
-// SetNeighbor sets a neighbour. One that is to be asked for is made only where there is none.
+// SetNeighbor sets a neighbour. One that is to be probed is added only if there is none.
 func (Linux) SetNeighbor(n Neighbor, permanent bool) error {
 	entry, err := entryOf(n)
 	if err != nil {
@@ -205,7 +205,7 @@ func (Linux) SetNeighbor(n Neighbor, permanent bool) error {
 	return err
 }
 
-// Ask has Linux ask for a neighbour, as if there were a packet for it. One that is permanent would be so no longer.
+// Ask makes Linux resolve a neighbour, as if there were a packet for it. A permanent one would become temporary.
 func (Linux) Ask(n Neighbor) error {
 	entry, err := entryOf(n)
 	if err != nil {

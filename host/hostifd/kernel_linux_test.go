@@ -20,7 +20,6 @@ import (
 	"tamtam/swss/schema"
 )
 
-// ip runs iproute2's command, and returns what it says.
 func ip(t *testing.T, args string) string {
 	t.Helper()
 	out, err := exec.Command("ip", strings.Fields(args)...).CombinedOutput()
@@ -30,7 +29,7 @@ func ip(t *testing.T, args string) string {
 	return string(out)
 }
 
-// allFlows sends datagrams of many flows to 10.0.1.9 until of each one has come in at the other end of a device.
+// allFlows sends datagrams of many flows to 10.0.1.9 until one of each has arrived at the other end of a device.
 func allFlows(t *testing.T, tap io.Reader) {
 	t.Helper()
 	const flows, first = 64, 9000
@@ -72,7 +71,7 @@ func allFlows(t *testing.T, tap io.Reader) {
 				if n++; !more {
 					t.Fatalf("the device has gone after %d flows", n)
 				}
-			case <-again.C: // what is sent just when a carrier has come is lost
+			case <-again.C: // a datagram sent just when a carrier has come is lost
 				waits = false
 			case <-deadline:
 				t.Fatalf("%d flows came, want %d", n, flows)
@@ -81,7 +80,8 @@ func allFlows(t *testing.T, tap io.Reader) {
 	}
 }
 
-// Linux has the device that it should, as iproute2 shows it; another's interface is left alone; neighbours are told.
+// Linux has the configured device, as iproute2 shows it. An interface of another program is not touched, and neighbours
+// are reported.
 func TestLinux(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("TAP devices are root's")
@@ -164,8 +164,8 @@ func TestLinux(t *testing.T) {
 	shows("addr show Ethernet0", "LOWER_UP", "mtu 1500", "02:00:00:00:00:bb", "10.0.1.1/24", "2001:db8::1/64",
 		"!10.0.0.1/24", "10.7.0.7/24")
 
-	// While another has the device too, it keeps its carrier and gets no frame, whatever becomes of the process that made
-	// it; frames come to the next one.
+	// While another process holds the device, too, it keeps its carrier and gets no frame, even if the process that
+	// made it ends; the next process gets the frames.
 	hold, err := unix.Dup(int(tap.Hold().Fd()))
 	if err != nil {
 		t.Fatal(err)
@@ -236,7 +236,7 @@ func TestLinux(t *testing.T) {
 	if err := k.Ask(unknown); err != nil {
 		t.Fatal(err)
 	}
-	unknown.Gone = true // nobody has answered yet
+	unknown.Gone = true // there was no answer yet
 	wait(unknown)
 	cancel()
 	if err := <-ended; err == nil {

@@ -13,28 +13,27 @@ import (
 	"tamtam/swss/schema"
 )
 
-// neighborTime is how long rows of NEIGH_TABLE that Linux does not know when hostifd begins stay: it is asked to ask
-// them.
+// neighborTime is the time for which rows of NEIGH_TABLE stay whose neighbours Linux lacks when hostifd starts. hostifd
+// probes these neighbours meanwhile.
 const neighborTime = 30 * time.Second
 
-// mostNeighbors is how many are kept.
 const mostNeighbors = 1 << 16
 
-// A neighborhood brings what Linux knows of its neighbours to NEIGH_TABLE, and what tammgrd has there to Linux. It runs
-// on the daemon's goroutine.
+// A neighborhood writes the neighbours of Linux to NEIGH_TABLE, and those of tammgrd to Linux. It runs on the daemon's
+// goroutine.
 type neighborhood struct {
 	table  beside.Table
 	kernel Kernel
-	known  map[string]Neighbor         // that Linux has, by key
+	known  map[string]Neighbor         // in Linux, by key
 	seen   map[string]swss.FieldValues // rows of NEIGH_TABLE
 	put    map[string]bool             // rows that were written, and may not have been seen yet
-	before map[string]bool             // rows that were there before Linux knew
+	before map[string]bool             // rows that existed before Linux reported its neighbours
 	static map[string]Neighbor         // permanent in Linux
 	dirty  map[string]bool             // to be written
 	states states
-	next   map[string]time.Time  // when a known neighbour is asked again
-	ask    bool                  // before and static are to be brought to Linux
-	routed func(key string) bool // whether a route leads by a neighbour, or orchagent waits for it
+	next   map[string]time.Time  // when a known neighbour is probed again
+	ask    bool                  // before and static must be written to Linux
+	routed func(key string) bool // reports whether a neighbour is a next hop of a route, or orchagent waits for it
 }
 
 func newNeighborhood(d *orch.Daemon, db, state *swss.DB, k Kernel) *neighborhood {
@@ -48,7 +47,6 @@ func newNeighborhood(d *orch.Daemon, db, state *swss.DB, k Kernel) *neighborhood
 
 func keyOf(n Neighbor) string { return n.Interface + ":" + n.Addr.String() }
 
-// learned takes what Linux says of a neighbour.
 func (b *neighborhood) learned(n Neighbor) {
 	key := keyOf(n)
 	delete(b.before, key)
@@ -61,7 +59,7 @@ func (b *neighborhood) learned(n Neighbor) {
 	}
 }
 
-// forget begins a new look at all neighbours of Linux. Until it has told them their rows stay.
+// forget starts a new report of all neighbours of Linux. Until it is complete their rows stay.
 func (b *neighborhood) forget() {
 	for key := range b.known {
 		b.before[key] = true
@@ -70,7 +68,7 @@ func (b *neighborhood) forget() {
 	b.states.forget()
 }
 
-// saw takes what is in NEIGH_TABLE: nil fields: no row.
+// saw processes a row of NEIGH_TABLE; nil fields mean that it is deleted.
 func (b *neighborhood) saw(key string, fields swss.FieldValues, begins bool) {
 	delete(b.put, key)
 	if fields == nil {
@@ -84,7 +82,7 @@ func (b *neighborhood) saw(key string, fields swss.FieldValues, begins bool) {
 	}
 }
 
-// swept forgets rows that Linux has not come to know.
+// swept removes rows that Linux has not reported.
 func (b *neighborhood) swept() {
 	for key := range b.before {
 		b.dirty[key] = true
@@ -93,8 +91,8 @@ func (b *neighborhood) swept() {
 	b.states.swept()
 }
 
-// wanted reports whether a neighbour of Linux is one of the switch, by neighsyncd's rules: IPv6 addresses of the link
-// only where the interface works with those alone, no groups of receivers. Beyond these rules an address of the link is
+// wanted reports whether a neighbour of Linux is one of the switch, by neighsyncd's rules. Link-local IPv6 addresses
+// count only if the interface uses only those; multicast addresses do not. Beyond these rules a link-local neighbour is
 // wanted while a route leads there, since the route is not in the chip without it.
 func (b *neighborhood) wanted(p plan, n Neighbor) bool {
 	_, ours := p.devices[n.Interface]
@@ -107,7 +105,7 @@ func (b *neighborhood) wanted(p plan, n Neighbor) bool {
 	return true
 }
 
-// fields are those of neighsyncd.
+// fields returns the fields of a row as neighsyncd writes them.
 func fields(n Neighbor) []swss.Pair {
 	family := "IPv4"
 	if n.Addr.Is6() {
@@ -116,7 +114,7 @@ func fields(n Neighbor) []swss.Pair {
 	return []swss.Pair{{Field: "neigh", Value: n.MAC.String()}, {Field: "family", Value: family}}
 }
 
-// flush writes what differs. Rows that are tammgrd's stay; that one of them has gone, saw tells.
+// flush writes the differences. Rows that are tammgrd's stay; saw reports when one of them is deleted.
 func (b *neighborhood) flush(ctx context.Context, p plan) error {
 	if err := b.states.flush(ctx); err != nil {
 		return err
@@ -148,10 +146,9 @@ func (b *neighborhood) flush(ctx context.Context, p plan) error {
 	return nil
 }
 
-// ofDevice says whether a key is that of a neighbour at an interface that Linux could have.
+// ofDevice reports whether a key is that of a neighbour at an interface that Linux could have.
 func ofDevice(key string) bool { _, ok := neighborOf(key, nil); return ok }
 
-// neighborOf reads a row of NEIGH_TABLE.
 func neighborOf(key string, f swss.FieldValues) (Neighbor, bool) {
 	for i := range key {
 		if key[i] == ':' {
@@ -164,8 +161,8 @@ func neighborOf(key string, f swss.FieldValues) (Neighbor, bool) {
 	return Neighbor{}, false
 }
 
-// toKernel brings to Linux what it does not know: neighbours that tammgrd has, for good, and those that were there
-// before it knew any, to be asked. What cannot be done now, as an interface is not up yet, is tried again.
+// toKernel writes neighbours to Linux: those of tammgrd as permanent ones, and those from before its first report, to
+// be probed. Failures, for example since an interface is not up yet, are retried.
 func (b *neighborhood) toKernel(p plan) {
 	b.ask = false
 	for key, f := range b.seen {
@@ -185,11 +182,11 @@ func (b *neighborhood) toKernel(p plan) {
 		}
 	}
 	for key, n := range b.static {
-		if _, there := p.devices[n.Interface]; !there { // its neighbours have gone with it
+		if _, there := p.devices[n.Interface]; !there { // its neighbours are gone with it
 			delete(b.static, key)
 		} else if !beside.Tammgrs(b.seen[key]) {
 			delete(b.static, key)
-			_ = b.kernel.RemoveNeighbor(n) // it may have gone by itself
+			_ = b.kernel.RemoveNeighbor(n) // it may be gone already
 		}
 	}
 }

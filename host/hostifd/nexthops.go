@@ -10,39 +10,38 @@ import (
 	"tamtam/swss/schema"
 )
 
-// nextHops are the next hops of all routes, and neighbours that orchagent wants to be known. A route is not in the
-// chip before one of its next hops is known, and Linux has no packet for them that would make it ask: so it is told to,
-// as by SONiC's nbrmgrd. It belongs to the daemon's goroutine.
+// nextHops holds the next hops of all routes, and neighbours that orchagent requests. A route is not in the chip before
+// one of its next hops is resolved, and Linux has no packet for them that would trigger that: so it is triggered, as by
+// SONiC's nbrmgrd. It belongs to the daemon's goroutine.
 type nextHops struct {
-	of    map[string][]string // neighbours, by route, or by themselves where orchagent wants them
-	uses  map[string]int      // of these, by neighbour
-	wait  map[string]wait     // by neighbour that was asked for
-	moved func(key string)    // is called for a neighbour that is wanted now, or no longer is
+	of    map[string][]string // neighbours by route, or by the request of orchagent
+	uses  map[string]int      // number of entries in of, by neighbour
+	wait  map[string]wait     // by neighbour that is being resolved
+	moved func(key string)    // called for a neighbour that becomes wanted or unwanted
 }
 
-// A wait is when a neighbour is asked for again.
+// A wait is the time until a neighbour is resolved again.
 type wait struct {
 	next time.Time
 	long time.Duration
 }
 
-// Bounds of the wait between two times that a next hop is asked for, by Linux three times each.
+// Bounds of the wait between two attempts to resolve a next hop, for each of which Linux sends three requests.
 const (
 	minWait = 4 * time.Second
 	maxWait = time.Minute
 )
 
-// mostAsked is how many are asked for at a time.
+// mostAsked is the maximum number of attempts at a time.
 const mostAsked = 256
 
 func newNextHops(moved func(key string)) nextHops {
 	return nextHops{of: map[string][]string{}, uses: map[string]int{}, wait: map[string]wait{}, moved: moved}
 }
 
-// took takes a row of ROUTE_TABLE.
 func (h *nextHops) took(key string, fields swss.FieldValues) {
 	var hops []string
-	if route, err := schema.ParseRoute(key, fields); fields != nil && err == nil { // of a bad one orchagent says so
+	if route, err := schema.ParseRoute(key, fields); fields != nil && err == nil { // orchagent reports a bad row
 		for _, hop := range route.Hops {
 			if hop.Addr.IsValid() {
 				hops = append(hops, keyOf(Neighbor{Interface: hop.Interface, Addr: hop.Addr}))
@@ -52,7 +51,6 @@ func (h *nextHops) took(key string, fields swss.FieldValues) {
 	h.want(key, hops)
 }
 
-// resolve takes a row of NEIGH_RESOLVE_TABLE.
 func (h *nextHops) resolve(t orch.Task) {
 	n, ok := neighborOf(t.Key, nil)
 	switch {
@@ -64,7 +62,7 @@ func (h *nextHops) resolve(t orch.Task) {
 	}
 }
 
-// want has neighbours be wanted for something, in place of those before.
+// want replaces the neighbours that something needs.
 func (h *nextHops) want(what string, neighbors []string) {
 	for _, n := range neighbors {
 		if h.uses[n]++; h.uses[n] == 1 {
@@ -83,7 +81,7 @@ func (h *nextHops) want(what string, neighbors []string) {
 	}
 }
 
-// ask asks for those that are not known, ever more rarely.
+// ask makes Linux resolve the unknown ones, with growing pauses.
 func (h *nextHops) ask(b *neighborhood, p plan, now time.Time) {
 	asked := 0
 	for _, key := range slices.Sorted(maps.Keys(h.uses)) {
@@ -102,6 +100,6 @@ func (h *nextHops) ask(b *neighborhood, p plan, now time.Time) {
 		w.long = min(max(2*w.long, minWait), maxWait)
 		w.next = now.Add(w.long)
 		h.wait[key] = w
-		_ = b.kernel.Ask(n) // what fails now is tried again
+		_ = b.kernel.Ask(n) // a failure is retried
 	}
 }

@@ -10,41 +10,41 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A Device is an interface of Linux as it should be.
+// A Device is the target state of an interface of Linux.
 type Device struct {
 	MAC     schema.MAC
-	MTU     int  // bytes
-	Up      bool // as an administrator wants it
+	MTU     int  // in bytes
+	Up      bool // administrative state
 	Carrier bool
-	Routed  bool           // else it is for frames alone, and has no address of IPv6's own making
+	Routed  bool           // otherwise it only carries frames, and has no automatic IPv6 address
 	Addrs   []netip.Prefix // sorted
 }
 
-// equal reports whether two devices are set alike in Linux; the carrier is syncd's.
+// equal reports whether two devices have the same settings in Linux; the carrier is syncd's.
 func (d Device) equal(o Device) bool {
 	return d.MAC == o.MAC && d.MTU == o.MTU && d.Up == o.Up && d.Routed == o.Routed && slices.Equal(d.Addrs, o.Addrs)
 }
 
-// A plan is what there should be.
+// A plan is the target state of Linux.
 type plan struct {
 	devices map[string]Device
-	beside  map[string]cpuport.Interface // devices that are no port's
+	beside  map[string]cpuport.Interface // devices that are not for ports
 	lagOf   map[string]string            // PortChannel by port
 	local   map[string]bool              // interfaces whose neighbours may have link-local addresses
 	routes  []schema.Route               // of the configuration, by devices that are up; sorted by prefix
-	whole   bool                         // all configured ports are known: what is not planned is not wanted
+	// all configured ports are known: devices that are not in the plan are to be removed
+	whole bool
 }
 
-// rows are those of APPL_DB, by table and key.
 type rows map[string]map[string]swss.FieldValues
 
-// tables are those that say what interfaces there are.
+// tables holds the tables that define the interfaces.
 var tables = []string{
 	schema.AppPort, schema.AppLAG, schema.AppLAGMember, schema.AppVLAN, schema.AppVLANMember, schema.AppInterface,
 }
 
-// makePlan makes the plan of all rows. Rows that are wrong are orchagent's to tell of; here they count as not there. A
-// VLAN has a carrier always, as SONiC's has, whose bridge has a member that is always up.
+// makePlan returns the plan of all rows. Wrong rows are ignored; orchagent reports them. A VLAN always has a carrier,
+// as in SONiC, whose bridge has a member that is always up.
 func makePlan(r rows, mac schema.MAC) plan {
 	p := plan{
 		devices: map[string]Device{}, beside: map[string]cpuport.Interface{}, lagOf: map[string]string{},
@@ -69,7 +69,6 @@ func makePlan(r rows, mac schema.MAC) plan {
 	return p
 }
 
-// up says whether a port or PortChannel is up.
 func up(f swss.FieldValues) bool { return f[schema.FieldOperStatus] == schema.OperUp }
 
 func (p plan) addMembers(r rows) {
@@ -90,10 +89,10 @@ func (p plan) addMembers(r rows) {
 	}
 }
 
-// loopbackMTU is that of loopbacks, which send nothing.
+// loopbackMTU is the MTU of loopbacks, which send nothing.
 const loopbackMTU = schema.DefaultMTU
 
-// addInterfaces adds what only routed interfaces have.
+// addInterfaces adds the properties of routed interfaces.
 func (p plan) addInterfaces(r rows, mac schema.MAC) {
 	table := r[schema.AppInterface]
 	for _, key := range slices.Sorted(maps.Keys(table)) {
@@ -136,7 +135,7 @@ func (p plan) addInterfaces(r rows, mac schema.MAC) {
 	}
 }
 
-// addRoutes adds routes with those of their next hops that are at devices which are up: Linux has no others.
+// addRoutes adds routes with only the next hops at devices that are up, since Linux accepts no others.
 func (p *plan) addRoutes(static map[string]schema.Route) {
 	for _, r := range static {
 		r.Hops = slices.DeleteFunc(slices.Clone(r.Hops), func(h schema.Hop) bool { return !p.devices[h.Interface].Up })

@@ -15,11 +15,11 @@ import (
 	"tamtam/swss/schema"
 )
 
-// staticMetric is the metric of routes of the configuration. Together with the protocol static it marks them. zebra
-// reads the distance from its highest byte: 1, as that of its own static routes.
+// staticMetric is the metric of configured routes. Together with the protocol static it marks them. zebra reads the
+// distance from its highest byte: 1, as for its own static routes.
 const staticMetric = 1 << 24
 
-// SetRoutes makes the routes of the configuration these. All others stay, those of zebra too.
+// SetRoutes sets the routes of the configuration. All others stay, including those of zebra.
 func (Linux) SetRoutes(routes []schema.Route) error {
 	have := map[netip.Prefix]netlink.Route{}
 	filter := &netlink.Route{Table: unix.RT_TABLE_MAIN, Protocol: unix.RTPROT_STATIC}
@@ -52,7 +52,6 @@ func (Linux) SetRoutes(routes []schema.Route) error {
 	return errors.Join(errs...)
 }
 
-// destination returns the prefix that a route leads to.
 func destination(r netlink.Route, family int) (netip.Prefix, bool) {
 	if r.Dst != nil {
 		return prefix(r.Dst)
@@ -95,7 +94,7 @@ func linuxRoute(r schema.Route) (netlink.Route, error) {
 	return l, nil
 }
 
-// waysOf returns what a route does with packets, as text to be compared.
+// waysOf returns the next hops of a route as text for comparison.
 func waysOf(r netlink.Route) string {
 	if r.Type == unix.RTN_BLACKHOLE {
 		return "blackhole"

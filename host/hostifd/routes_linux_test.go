@@ -56,7 +56,7 @@ func staticRoutes(t *testing.T) (list []string) {
 	return list
 }
 
-// Linux has the routes that it should, whatever it had before, and those of others stay.
+// Linux has the target routes, whatever it had before, and the routes of other programs stay.
 func TestRandomRoutesOfLinux(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("TAP devices are root's")

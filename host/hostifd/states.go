@@ -14,16 +14,16 @@ import (
 	"tamtam/swss/schema"
 )
 
-// states are the neighbours of Linux with their states, as rows of HOST_NEIGH_TABLE in STATE_DB, where hostd has its
-// own: shows of neighbours read them.
+// states writes the neighbours of Linux with their states as rows of HOST_NEIGH_TABLE in STATE_DB, as hostd does: show
+// commands for neighbours read them.
 type states struct {
 	now   func() time.Time
 	rows  *forward.OwnRows
-	want  map[string]swss.FieldValues // by interface|address; those of Linux
+	want  map[string]swss.FieldValues // rows of Linux' neighbours, by interface|address
 	dirty bool
-	read  bool // former has the rows of a former process
-	// former are the rows of a former process, and those of before Linux began to report again, that Linux has not
-	// reported. They go when it has had its time; then former is nil.
+	read  bool // former has the rows of an earlier process
+	// former holds the rows of an earlier process, and those from before Linux began to report again, that Linux has
+	// not reported. They are removed after neighborTime; then former is nil.
 	former map[string]swss.FieldValues
 }
 
@@ -37,7 +37,6 @@ func newStates(d *orch.Daemon, db *swss.DB) states {
 // reachable is the state of a neighbour that has answered.
 const reachable = "REACHABLE"
 
-// learned takes the state of a neighbour.
 func (s *states) learned(n Neighbor) {
 	key := strings.Replace(keyOf(n), ":", "|", 1)
 	before := s.want[key]
@@ -63,7 +62,7 @@ func (s *states) learned(n Neighbor) {
 	s.want[key], s.dirty = row, true
 }
 
-// forget begins a new report of all neighbours: rows stay until it is complete.
+// forget starts a new report of all neighbours: rows stay until it is complete.
 func (s *states) forget() {
 	if s.former == nil {
 		s.former = map[string]swss.FieldValues{}
@@ -75,7 +74,7 @@ func (s *states) forget() {
 // swept ends a report of all neighbours.
 func (s *states) swept() { s.former, s.dirty = nil, true }
 
-// flush writes what differs.
+// flush writes the differences.
 func (s *states) flush(ctx context.Context) error {
 	if !s.dirty {
 		return nil
@@ -101,11 +100,11 @@ func (s *states) flush(ctx context.Context) error {
 	return nil
 }
 
-// refreshTime is how long a neighbour is not asked whether it is still there, as in SONiC.
+// refreshTime is the interval at which a neighbour is probed, as in SONiC.
 const refreshTime = 300 * time.Second
 
-// refresh has Linux ask neighbours again that were not asked for long, some at a time. A neighbour that does not answer
-// is gone, and its row of NEIGH_TABLE goes.
+// refresh makes Linux probe the neighbours that are due, a limited number at a time. A neighbour that does not answer
+// is removed, with its row of NEIGH_TABLE.
 func (b *neighborhood) refresh(p plan, now time.Time) {
 	asked := 0
 	for _, key := range slices.Sorted(maps.Keys(b.known)) {
@@ -120,7 +119,7 @@ func (b *neighborhood) refresh(p plan, now time.Time) {
 		b.next[key] = now.Add(refreshTime)
 		if is {
 			asked++
-			_ = b.kernel.Ask(n) // it may have gone; then Linux reports it
+			_ = b.kernel.Ask(n) // it may be gone; then Linux reports it
 		}
 	}
 	maps.DeleteFunc(b.next, func(key string, _ time.Time) bool { _, is := b.known[key]; return !is })

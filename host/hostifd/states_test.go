@@ -32,8 +32,8 @@ func stateful(name, addr, mac, state string) Neighbor {
 	return n
 }
 
-// Neighbours of Linux have their rows where hostd has its own, with their states; those of a former process go when
-// Linux has had its time to report.
+// Neighbours of Linux have rows with their states in hostd's table; those of an earlier process are removed if Linux
+// does not report them in time.
 func TestNeighborStates(t *testing.T) {
 	const mac = "02:00:00:00:00:11"
 	b := newBench(t)
@@ -60,7 +60,7 @@ func TestNeighborStates(t *testing.T) {
 	want("Linux has had its time", "Ethernet0|10.0.0.2 REACHABLE "+mac)
 }
 
-// A neighbour is asked whether it is still there every 300 seconds; one that is configured or permanent is not.
+// A neighbour is probed every 300 seconds; a configured or permanent one is not.
 func TestNeighborsAreAskedAgain(t *testing.T) {
 	const mac = "02:00:00:00:00:11"
 	b := newBench(t)
@@ -90,7 +90,7 @@ func TestNeighborsAreAskedAgain(t *testing.T) {
 	}
 }
 
-// While it is unknown whether a PortChannel is up, as syncd is restarted, syncd is asked for the carrier that it had.
+// While the state of a PortChannel is unknown, as syncd is restarted, syncd receives the carrier that it had before.
 // That of a port is the HOSTIF object's.
 func TestCarrierWhileUnknown(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 20, Short: 5}, func(t *testing.T, seed uint64) {

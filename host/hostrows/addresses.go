@@ -21,26 +21,25 @@ type Address struct {
 	State     string     // schema.AddressUsable, AddressTentative or AddressDuplicate
 }
 
-// A conflict is a host that has an address of the switch. It is asked whether it still has it.
+// A conflict is a host that has an address of the switch. It is probed periodically.
 type conflict struct {
-	mac        schema.MAC // zero if it is not known
+	mac        schema.MAC // zero if unknown
 	logged     time.Time
-	next       time.Time // when it is asked next
+	next       time.Time // time of the next probe
 	unanswered int
 }
 
-// A host is asked once in askPeriod. It no longer has the address when it has not answered mostUnanswered times. A host
-// with another MAC address is logged once in logPeriod.
+// A host is probed once in askPeriod. It no longer has the address when it has not answered mostUnanswered times. A
+// host with another MAC address is logged once in logPeriod.
 const (
 	askPeriod      = 20 * time.Second
 	mostUnanswered = 3
 	logPeriod      = time.Minute
 )
 
-// tellPeriod is the time between two looks at rows and conflicts.
+// tellPeriod is the interval at which rows and conflicts are checked.
 const tellPeriod = time.Second
 
-// place names an address at an interface.
 type place struct {
 	on   string
 	addr netip.Addr
@@ -53,7 +52,7 @@ type Addresses struct {
 	log       *slog.Logger
 	send      func(on string, frame []byte) error
 	over      func(on string, addr netip.Addr)
-	own       map[place]Address // nil: they are not known yet
+	own       map[place]Address // nil if they are still unknown
 	conflicts map[place]*conflict
 	rows      *forward.OwnRows
 }
@@ -67,7 +66,7 @@ func NewAddresses(
 		d: d, log: d.Logger(), send: send, over: over, conflicts: map[place]*conflict{},
 		rows: forward.NewOwnRows(d, r.DB(swss.StateDB), schema.StateHostAddress),
 	}
-	d.Every(func() time.Duration { return tellPeriod }, a.tell)
+	d.Every(func() time.Duration { return tellPeriod }, a.report)
 	return a
 }
 
@@ -87,9 +86,9 @@ func (a *Addresses) Set(list []Address) {
 	}
 }
 
-// Heard notes that the host with a MAC address has an address. It is a conflict if the switch has the address at the
-// interface.
-func (a *Addresses) Heard(on string, addr netip.Addr, mac schema.MAC) {
+// Received records that the host with a MAC address has an address. It is a conflict if the switch has the address at
+// the interface.
+func (a *Addresses) Received(on string, addr netip.Addr, mac schema.MAC) {
 	k := place{on, addr}
 	if own, is := a.own[k]; !is || own.MAC == mac || own.MAC.IsZero() {
 		return
@@ -106,8 +105,8 @@ func (a *Addresses) Heard(on string, addr netip.Addr, mac schema.MAC) {
 	c.mac, c.next, c.unanswered = mac, now.Add(askPeriod), 0
 }
 
-// tell asks the hosts in conflict, and writes the rows that differ.
-func (a *Addresses) tell(ctx context.Context, now time.Time) error {
+// report probes the hosts in conflict, and writes the rows that differ.
+func (a *Addresses) report(ctx context.Context, now time.Time) error {
 	if a.own == nil {
 		return nil
 	}

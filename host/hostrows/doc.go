@@ -1,5 +1,5 @@
-// Package hostrows has what the switch as a host writes into the databases, whether hostd is that host or Linux, with
-// hostifd: the traps that a host needs, and how each address of the switch is, with the hosts that have it too.
+// Package hostrows writes the database rows that hostd, and hostifd for Linux, have in common. These are the traps that
+// a host needs, and the state of each address of the switch, with other hosts that use the same address.
 //
-// What belongs here: rows that are the same for both. Protocols, and rows of one of them alone, do not.
+// What belongs here: rows that are the same for both. Not: protocols, and rows of one of the two only.
 package hostrows

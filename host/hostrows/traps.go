@@ -11,7 +11,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// needs are the traps that the stack needs, in groups as in SONiC's copp_cfg.json, which limits what comes.
+// needs holds the traps that the stack needs, in rate-limited groups as in SONiC's copp_cfg.json.
 var needs = []schema.COPPGroup{
 	{Name: "host-arp", Action: "copy", Priority: 4, Queue: 4, Traps: []string{"arp_req", "arp_resp", "neigh_discovery"},
 		COPPPolicer: atMost(600)},
@@ -20,23 +20,23 @@ var needs = []schema.COPPGroup{
 		Traps: []string{"l3_mtu_error", "neighbor_miss", "ttl_error"}, COPPPolicer: atMost(600)},
 }
 
-// atMost lets so many packets pass in a second, and as many at once.
+// atMost returns a policer with this rate in packets per second, and a burst of the same size.
 func atMost(packets uint64) schema.COPPPolicer {
 	return schema.COPPPolicer{
 		Meter: schema.MeterPackets, Mode: schema.ModeSRTCM, CIR: &packets, CBS: &packets, Red: "drop",
 	}
 }
 
-// traps are the rows of COPP_TABLE as they are, and those of needs as they were written.
+// traps holds the current rows of COPP_TABLE, and the traps of needs as they were written.
 type traps struct {
 	table   *swss.ProducerState
 	rows    map[string]swss.FieldValues
 	claimed map[string][]string
-	look    bool // at the rows, again
+	look    bool // the rows must be checked again
 }
 
-// Trap has the chip give the CPU what a host needs, as far as no group of CONFIG_DB says what becomes of it. It begins
-// once begun returns true.
+// Trap makes the chip send the CPU the packets that a host needs, unless a group of CONFIG_DB configures these traps.
+// It starts once begun returns true.
 func Trap(d *orch.Daemon, r *swss.Redis, begun func() bool) {
 	db := r.DB(swss.ApplDB)
 	t := &traps{

@@ -7,7 +7,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// The groups have the names that tammgrd leaves alone.
+// The groups have the names that tammgrd does not touch.
 func TestTrapGroupsAreKnown(t *testing.T) {
 	for _, g := range needs {
 		if !slices.Contains(schema.HostTrapGroups(), g.Name) {

@@ -1,13 +1,13 @@
-// Package lacp is the Link Aggregation Control Protocol (IEEE 802.1AX-2014, 6.4) of a switch: which ports of its
-// aggregations may carry traffic. Like [tamtam/host] it is a value that is stepped: frames and time go in, frames
-// and what each port may do come out.
+// Package lacp is the Link Aggregation Control Protocol (IEEE 802.1AX-2014, 6.4) of a switch: it decides which ports of
+// its aggregations may carry traffic. Like [tamtam/host] it is a value that is stepped: frames and time go in, frames
+// and the permitted state of each port come out.
 //
-// An aggregation is one aggregator of the standard: its ports have one key, and of partners that differ it takes one.
-// The mux machine is that of independent control (6.4.15): a port collects before it distributes, and distributes
-// only to a partner that says it collects. What it says of itself it says when it is so: collecting is put into force
-// by whoever holds the agent, who then calls [Agent.InForce].
+// An aggregation is one aggregator of the standard: its ports have one key, and if their partners differ it selects
+// one. The mux machine is that of independent control (6.4.15): a port collects before it distributes, and distributes
+// only to a partner that announces that it collects. A port announces only its effective state: the owner of the agent
+// programs the permitted state, and then calls [Agent.InForce].
 //
-// What belongs here: LACP and markers. No database, no chip.
+// What belongs here: LACP and markers. What does not: databases and chips.
 package lacp
 
 import (
@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// Times of 6.4.4, and how many LACPDUs a port sends in one interval of fast transmission (6.4.16).
+// Times of 6.4.4, and the maximum number of LACPDUs that a port sends in one interval of fast transmission (6.4.16).
 const (
 	FastPeriodic  = time.Second
 	SlowPeriodic  = 30 * time.Second
@@ -27,8 +27,8 @@ const (
 	ChurnTime     = 60 * time.Second
 	AggregateWait = 2 * time.Second
 	maxSent       = 3
-	// Of slow protocols no more than 10 frames are sent in a second, IEEE 802.3, 57A.2: so many markers are answered
-	// and LACPDUs taken, whatever a partner sends.
+	// No more than 10 frames of slow protocols are sent in a second, IEEE 802.3, 57A.2. So these limits apply to
+	// answered markers and accepted LACPDUs, whatever a partner sends.
 	maxMarkers  = 10
 	maxReceived = 10
 )
@@ -39,15 +39,15 @@ const (
 	PortPriority   = 255
 )
 
-// An Aggregate is an aggregation as it is configured.
+// An Aggregate is a configured aggregation.
 type Aggregate struct {
 	Name   string
 	System System
 	Key    uint16
-	Fast   bool // the partner is asked to send every second, and counts as gone after 3 seconds instead of 90
-	// Fallback says that while no port hears of a partner, the first that is up carries traffic.
+	Fast   bool // the partner is asked to send every second, and expires after 3 seconds instead of 90
+	// Fallback means that while no port has a partner, the first port that is up carries traffic.
 	Fallback bool
-	Up       bool // by configuration
+	Up       bool // administrative state
 	Members  []Member
 }
 
@@ -58,38 +58,40 @@ type Member struct {
 	MAC    [6]byte
 	Up     bool
 	Speed  uint32 // of the link, in Mb/s: ports of different speeds are not aggregated
-	// Incarnation is any text: where it becomes another, the port begins anew.
+	// Incarnation is any text: when it changes, the port starts again.
 	Incarnation string
-	// Before is how an earlier agent has left the port, which goes on there if it is up; nil: there was none.
+	// Before is the state in which an earlier agent left the port. The port continues from there if it is up. It is nil
+	// if there was none.
 	Before *Before
 }
 
-// A Before is a port's partner, taken to be heard of now, and what the port did.
+// A Before is a port's partner, which counts as received now, and its mux state.
 type Before struct {
 	Partner Info
 	Mux     Mux
 }
 
-// A Frame leaves a port: Ethernet, without FCS.
+// A Frame is an outgoing Ethernet frame, without FCS.
 type Frame struct {
 	Port string
 	Data []byte
 }
 
-// Counts are what a port has counted.
+// Counts are the counters of a port.
 type Counts struct {
-	Sent, Received              uint64 // LACPDUs
-	Markers, Answered, Answers  uint64 // markers received, answers sent and received
-	Discarded                   map[Discarded]uint64
-	Expired, Defaulted, Changed uint64 // how often the receive machine did, and the port began or ceased to carry traffic
+	Sent, Received             uint64 // LACPDUs
+	Markers, Answered, Answers uint64 // markers received, marker responses sent and received
+	Discarded                  map[Discarded]uint64
+	// transitions of the receive machine, and changes of whether the port carries traffic
+	Expired, Defaulted, Changed uint64
 }
 
-// An Agent speaks LACP at the ports of a switch. It is used by one goroutine at a time.
+// An Agent runs LACP at the ports of a switch. It is used by one goroutine at a time.
 type Agent struct {
 	aggregates map[string]*aggregate
 	ports      map[string]*port
 	out        []Frame
-	nowhere    uint64 // frames of ports that are in no aggregation
+	nowhere    uint64 // number of frames at ports that are in no aggregation
 }
 
 // New returns an agent without aggregations.
@@ -100,11 +102,11 @@ func New() *Agent {
 type aggregate struct {
 	Aggregate
 	ports []*port // by number
-	// partner is the system and key that the selected ports have; zero: none.
+	// partner is the system and key of the selected ports; zero if there is none.
 	partner group
 }
 
-// Configure says which aggregations there are. A port that stays in one, with the same identity, goes on as it was.
+// Configure sets the aggregations. A port that stays in one, with the same identity, keeps its state.
 func (a *Agent) Configure(now time.Time, list []Aggregate) {
 	aggregates, ports := map[string]*aggregate{}, map[string]*port{}
 	for _, c := range list {
@@ -119,7 +121,7 @@ func (a *Agent) Configure(now time.Time, list []Aggregate) {
 			}
 			p := a.ports[m.Name]
 			if p == nil || p.of != g || p.Number != m.Number || p.Incarnation != m.Incarnation {
-				p = anew(now, g, m, p)
+				p = renew(now, g, m, p)
 			}
 			p.Member = m
 			g.ports = append(g.ports, p)
@@ -135,8 +137,8 @@ func (a *Agent) Configure(now time.Time, list []Aggregate) {
 	a.run(now)
 }
 
-// Receive takes a frame that came in at a port; the data is only read, during the call. The error says why it was not
-// taken: it is a [Discarded].
+// Receive processes a frame that came in at a port; the data is only read, during the call. If it is discarded, the
+// error is a [Discarded] with the reason.
 func (a *Agent) Receive(now time.Time, name string, data []byte) error {
 	a.Advance(now)
 	p := a.ports[name]
@@ -155,7 +157,7 @@ func (a *Agent) Receive(now time.Time, name string, data []byte) error {
 	return nil
 }
 
-// InForce says what the switch does at a port by now, of what it may do.
+// InForce reports whether the switch now collects at a port.
 func (a *Agent) InForce(now time.Time, name string, collecting bool) {
 	if p := a.ports[name]; p != nil && p.collects != collecting {
 		p.collects = collecting
@@ -164,8 +166,8 @@ func (a *Agent) InForce(now time.Time, name string, collecting bool) {
 	}
 }
 
-// Resume says that for so long nothing could be heard or said: what has been heard counts that much longer, and all
-// ports speak at the next [Agent.Advance].
+// Resume reports that for a duration frames could be neither received nor sent: timeouts are extended by it, and all
+// ports send at the next [Agent.Advance].
 func (a *Agent) Resume(d time.Duration) {
 	for _, p := range a.ports {
 		for _, t := range []*time.Time{&p.currentUntil, &p.waitUntil} {
@@ -177,7 +179,7 @@ func (a *Agent) Resume(d time.Duration) {
 	}
 }
 
-// Advance does what is due at a time.
+// Advance runs the timers that are due.
 func (a *Agent) Advance(now time.Time) {
 	due := false
 	for _, p := range a.ports {
@@ -188,7 +190,7 @@ func (a *Agent) Advance(now time.Time) {
 	}
 }
 
-// Next returns when something is due, false if nothing is.
+// Next returns the time of the next timer, false if there is none.
 func (a *Agent) Next() (at time.Time, ok bool) {
 	for _, p := range a.ports {
 		for _, t := range p.timers() {
@@ -200,14 +202,14 @@ func (a *Agent) Next() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// Frames returns, once, what is sent.
+// Frames returns the frames to send, and clears them.
 func (a *Agent) Frames() []Frame {
 	out := a.out
 	a.out = nil
 	return out
 }
 
-// run lets the machines of all ports work until none has anything to do, and sends what is to be sent.
+// run runs the machines of all ports until none changes, and sends the frames that are due.
 func (a *Agent) run(now time.Time) {
 	for _, name := range slices.Sorted(maps.Keys(a.aggregates)) {
 		g := a.aggregates[name]
@@ -224,13 +226,13 @@ func (a *Agent) run(now time.Time) {
 	}
 }
 
-// send sends a LACPDU if one is to be sent and may be, 6.4.16.
+// send sends a LACPDU if one is needed and the rate limit allows it, 6.4.16.
 func (a *Agent) send(now time.Time, p *port) {
 	if !p.ntt || !p.enabled() {
 		return
 	}
 	if n := len(p.sent); n >= maxSent && now.Before(p.sent[n-maxSent].Add(FastPeriodic)) {
-		return // when that may be, timers says
+		return // timers has the time from which it is allowed
 	}
 	a.out = append(a.out, Frame{p.Name, format(p.MAC, p.actor(), p.partner)})
 	p.sent = append(p.sent, now)

@@ -13,7 +13,7 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 func sys(n byte) System { return System{SystemPriority, [6]byte{2, 0, 0, 0, 0, n}} }
 
-// A bench is one agent with an aggregation of two ports, and a partner that the test speaks for.
+// A bench is one agent with an aggregation of two ports, and a partner that the test simulates.
 type bench struct {
 	*testing.T
 	a    *Agent
@@ -42,7 +42,6 @@ func (b *bench) configure() {
 	b.after()
 }
 
-// up sets a port up or down.
 func (b *bench) up(i int, up bool) {
 	b.c.Members = slices.Clone(b.c.Members)
 	b.c.Members[i].Up, b.c.Members[i].Before = up, nil
@@ -57,7 +56,7 @@ func (b *bench) after() {
 	b.sent = append(b.sent, b.a.Frames()...)
 }
 
-// pass has time pass, and all that is due done when it is.
+// pass advances the time, and runs all timers when they are due.
 func (b *bench) pass(d time.Duration) {
 	for end := b.now.Add(d); ; {
 		at, ok := b.a.Next()
@@ -74,7 +73,7 @@ func (b *bench) pass(d time.Duration) {
 	}
 }
 
-// partner is what system n says at a port; it knows what we said last.
+// partner returns the information that system n sends at a port.
 func (b *bench) partner(n byte, port string, state State) Info {
 	i := Info{System: sys(n), Key: 7, PortPriority: PortPriority, Port: 1 + uint16(len(port)),
 		State: state | Activity | Aggregation}
@@ -101,7 +100,7 @@ func (b *bench) says(i Info, port string, change ...func(knows *Info)) {
 	b.after()
 }
 
-// both has the partner say the same at both ports, as at the end of a negotiation.
+// both sends the same information of the partner at both ports, as at the end of a negotiation.
 func (b *bench) both(n byte, state State) {
 	b.Helper()
 	for _, port := range []string{"Ethernet0", "Ethernet4"} {
@@ -124,7 +123,7 @@ func (b *bench) want(text string) {
 	}
 }
 
-// spoke is how many LACPDUs each port has sent since it was last asked.
+// spoke returns the number of LACPDUs of each port since the last call.
 func (b *bench) spoke() string {
 	n := map[string]int{}
 	for _, f := range b.sent {
@@ -143,8 +142,8 @@ func (b *bench) wantSpoke(want string) {
 
 const allSync = Synchronization | Collecting | Distributing
 
-// From nobody to traffic, 6.4.12 and 6.4.15 (independent control): collecting when the partner is in sync, distributing
-// when it collects.
+// From no partner to traffic, 6.4.12 and 6.4.15 (independent control): a port collects when the partner is in sync, and
+// distributes when the partner collects.
 func TestNegotiation(t *testing.T) {
 	b := newBench(t)
 	b.want("expired detached (no LACPDU has come in yet); expired detached (no LACPDU has come in yet)")
@@ -170,7 +169,7 @@ func TestNegotiation(t *testing.T) {
 	b.want("current attached (" + out + "); current attached (" + out + ")")
 }
 
-// negotiated brings both ports to traffic.
+// negotiated returns a bench with traffic on both ports.
 func negotiated(t *testing.T, change ...func(*Aggregate)) *bench {
 	t.Helper()
 	b := newBench(t, change...)
@@ -183,8 +182,8 @@ func negotiated(t *testing.T, change ...func(*Aggregate)) *bench {
 	return b
 }
 
-// 6.4.12: what was heard counts for 90 seconds, or 3 if we ask for fast transmission; then the partner has 3 seconds
-// more.
+// 6.4.12: received information is valid for 90 seconds, or 3 if fast transmission is requested; then the partner has 3
+// seconds more.
 func TestReceiveMachineTimes(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -208,7 +207,7 @@ func TestReceiveMachineTimes(t *testing.T) {
 	}
 }
 
-// A partner that is heard again before it is forgotten needs no wait, one that comes later does.
+// A partner that returns before it is defaulted needs no wait, a later one does.
 func TestPartnerComesBack(t *testing.T) {
 	b := negotiated(t)
 	b.pass(LongTime)
@@ -220,7 +219,8 @@ func TestPartnerComesBack(t *testing.T) {
 	b.want("current distributing; current distributing")
 }
 
-// 6.4.13: who is asked for fast transmission sends every second, else every 30; while nobody is known, fast.
+// 6.4.13: a port sends every second if the partner requests fast transmission, otherwise every 30 seconds. Without a
+// partner it is fast.
 func TestPeriodicTransmission(t *testing.T) {
 	b := newBench(t)
 	b.pass(ShortTime)
@@ -237,7 +237,7 @@ func TestPeriodicTransmission(t *testing.T) {
 	b.wantSpoke("0 0")
 }
 
-// 6.4.9, update_NTT: whoever knows us wrongly is told at once, 6.4.16: but three times in a second at most.
+// 6.4.9, update_NTT: a partner with wrong information receives a LACPDU at once, but 6.4.16: three in a second at most.
 func TestTransmitLimit(t *testing.T) {
 	b := negotiated(t)
 	for range 10 {
@@ -250,7 +250,7 @@ func TestTransmitLimit(t *testing.T) {
 	b.wantSpoke("1 0")
 }
 
-// 6.4.9, recordPDU: in sync is a partner that says so of the link with us, and will keep it up.
+// 6.4.9, recordPDU: a partner is in sync if it announces that for the link with this port, and one side is active.
 func TestWhoIsInSync(t *testing.T) {
 	passive := func(i *Info) { i.State &^= Activity }
 	for _, tt := range []struct {
@@ -282,8 +282,8 @@ func TestWhoIsInSync(t *testing.T) {
 	}
 }
 
-// 6.4.14: ports with another partner, another key, or this switch itself at the other end are not selected, and which
-// partner is taken does not depend on who is heard first.
+// 6.4.14: ports with another partner, another key, or this switch itself at the other end are not selected. The
+// selected partner does not depend on the order of reception.
 func TestSelection(t *testing.T) {
 	says := func(b *bench, port string, i Info) {
 		b.Helper()
@@ -298,7 +298,7 @@ func TestSelection(t *testing.T) {
 		says(b, "Ethernet4", b.partner(3, "Ethernet4", allSync))
 		b.want("current distributing; current detached (partner 02:00:00:00:00:03 with key 7 is not that of PortChannel1, " +
 			"02:00:00:00:00:02 with key 7)")
-		// It is that which stays when the other has gone.
+		// The remaining partner is selected when the other is gone.
 		b.up(0, false)
 		b.want("disabled detached (the port is down); current waiting (waits up to 2s for others to be aggregated with)")
 	})
@@ -331,7 +331,7 @@ func TestSelection(t *testing.T) {
 	})
 }
 
-// A port that goes down carries nothing from that instant on; when it comes back it speaks at once.
+// A port that goes down carries nothing from that instant on; when it comes back it sends at once.
 func TestPortDown(t *testing.T) {
 	b := negotiated(t)
 	b.up(1, false)
@@ -352,7 +352,7 @@ func TestPortDown(t *testing.T) {
 		"configuration)")
 }
 
-// Fallback: while nobody is heard at any port, the first that is up carries traffic.
+// Fallback: while no port has a partner, the first that is up carries traffic.
 func TestFallback(t *testing.T) {
 	b := newBench(t, fallback)
 	b.pass(ShortTime + AggregateWait)
@@ -360,7 +360,7 @@ func TestFallback(t *testing.T) {
 	b.up(0, false)
 	b.pass(AggregateWait)
 	b.want("disabled detached (the port is down); defaulted distributing")
-	b.up(0, true) // and does not go from port to port
+	b.up(0, true) // and it does not move between ports
 	b.pass(ShortTime + AggregateWait)
 	b.want("defaulted detached (no LACPDU has come in); defaulted distributing")
 	b.says(b.partner(2, "Ethernet0", allSync), "Ethernet0")
@@ -368,7 +368,7 @@ func TestFallback(t *testing.T) {
 	b.want("current distributing; defaulted detached (no LACPDU has come in)")
 }
 
-// What collecting means is said when it is so.
+// Collecting is announced when it is in force.
 func TestCollectingIsSaidWhenInForce(t *testing.T) {
 	b := newBench(t)
 	b.a.Configure(b.now, []Aggregate{b.c})
@@ -379,7 +379,7 @@ func TestCollectingIsSaidWhenInForce(t *testing.T) {
 		}
 	}
 	say(0)
-	b.a.Advance(noon.Add(ShortTime)) // Ethernet4 has heard nobody
+	b.a.Advance(noon.Add(ShortTime)) // Ethernet4 has received nothing
 	b.now = noon.Add(ShortTime)
 	say(Synchronization)
 	b.want("current collecting (the switch does not collect yet); defaulted detached (no LACPDU has come in)")
@@ -394,7 +394,7 @@ func TestCollectingIsSaidWhenInForce(t *testing.T) {
 	}
 }
 
-// An agent that begins where another has ended goes on: nobody sees it.
+// An agent that starts where another has ended continues, unnoticed by the partner.
 func TestRestart(t *testing.T) {
 	b := negotiated(t)
 	for i, s := range b.a.Statuses(b.now) {
@@ -412,13 +412,13 @@ func TestRestart(t *testing.T) {
 	b.pass(LongTime)
 	b.want("expired attached (nothing more was heard of partner 02:00:00:00:00:02); expired attached (nothing more was " +
 		"heard of partner 02:00:00:00:00:02)")
-	// A port that is down meanwhile begins anew.
+	// A port that goes down meanwhile starts again.
 	b.a, b.c.Members[1].Up = New(), false
 	b.configure()
 	b.want("current distributing; disabled detached (the port is down)")
 }
 
-// While nothing could be heard nobody has expired, and all is said as soon as it can be.
+// While nothing can be received no partner expires, and LACPDUs are sent as soon as possible.
 func TestResume(t *testing.T) {
 	b := negotiated(t)
 	b.now = b.now.Add(10 * time.Minute)
@@ -429,7 +429,7 @@ func TestResume(t *testing.T) {
 	b.wantSpoke("1 1")
 }
 
-// 6.4.17: who is out of sync for a minute churns.
+// 6.4.17: a port that is out of sync for a minute churns.
 func TestChurn(t *testing.T) {
 	b := newBench(t)
 	churns := func(want string) {
@@ -450,7 +450,7 @@ func TestChurn(t *testing.T) {
 	churns("false false")
 }
 
-// What a port says, octet by octet: 6.4.2.3.
+// The LACPDU of a port, octet by octet: 6.4.2.3.
 func TestLACPDU(t *testing.T) {
 	b := newBench(t, fast)
 	b.both(2, Synchronization|ShortTimeout)
@@ -473,7 +473,7 @@ func marker(kind byte) []byte {
 	return append(f, make([]byte, pduLength-len(f))...)
 }
 
-// What is no LACPDU is counted by its reason, and changes nothing.
+// Invalid LACPDUs are counted by reason, and change nothing.
 func TestDiscarded(t *testing.T) {
 	good := format(sys(2).MAC, Info{State: Activity | Aggregation}, Info{})
 	with := func(at int, v byte) []byte {
@@ -501,7 +501,7 @@ func TestDiscarded(t *testing.T) {
 			t.Errorf("%x: counted %v, is %+v", tt.frame, after.Counts.Discarded, after)
 		}
 	}
-	b := newBench(t) // a version to come has more, behind what there is
+	b := newBench(t) // a future version has additional data at the end
 	if err := b.a.Receive(b.now, "Ethernet0", append(with(15, 2), 9, 9)); err != nil {
 		t.Error(err)
 	}
@@ -510,7 +510,7 @@ func TestDiscarded(t *testing.T) {
 	}
 }
 
-// 6.5: markers are answered, but not without limit, and answers not at all.
+// 6.5: markers are answered, up to a limit, and responses are not answered.
 func TestMarkers(t *testing.T) {
 	b := newBench(t)
 	b.sent = nil

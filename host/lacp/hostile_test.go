@@ -10,8 +10,8 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// 6.3.5: ports of different speeds are not aggregated, whoever is heard at them; those that are stay, and the
-// others come when they have gone.
+// 6.3.5: ports of different speeds are not aggregated, whatever their partners. Aggregated ports stay, and the others
+// follow when these are gone.
 func TestSpeeds(t *testing.T) {
 	const other = "current detached (the port has %d Mb/s, and those that PortChannel1 aggregates %d)"
 	speeds := func(fast ...uint32) func(*Aggregate) {
@@ -49,7 +49,7 @@ func TestSpeeds(t *testing.T) {
 	b.want("current distributing; current distributing")
 }
 
-// A member that becomes another is negotiated of anew, though all else stays; what it has counted does.
+// A member that changes its incarnation is negotiated again, though all else is unchanged. It keeps its counters.
 func TestIncarnation(t *testing.T) {
 	b := negotiated(t)
 	received := b.a.Statuses(b.now)[1].Counts.Received
@@ -67,8 +67,8 @@ func TestIncarnation(t *testing.T) {
 	b.want("current distributing; current distributing")
 }
 
-// Of a port 10 LACPDUs are taken in a second, whoever sends them and whatever they say; the link beside it sees nothing
-// of that, and when it ends all is well again.
+// A port accepts 10 LACPDUs in a second, whatever their source and contents. The other link is not affected, and
+// afterwards the port recovers.
 func TestFlappingPartner(t *testing.T) {
 	b := negotiated(t)
 	for round := range 50 {
@@ -97,8 +97,7 @@ func TestFlappingPartner(t *testing.T) {
 	b.want("current distributing; current distributing")
 }
 
-// What a port has heard once and hears again, of another's link or of one that is past, is undone by the next that its
-// partner says.
+// A replay of earlier LACPDUs, of another link or of a past state, is corrected by the partner's next LACPDU.
 func TestReplay(t *testing.T) {
 	b := newBench(t)
 	var past [][]byte
@@ -128,8 +127,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// Random frames, and LACPDUs with random bytes in them, of any length: each is counted once, a port that is up sends no
-// more than the standard lets it, and two switches that are well negotiate behind that.
+// Frames are random, or LACPDUs with random bytes, of any length. Each is counted once, a port that is up sends no more
+// than the standard allows, and two correct switches negotiate afterwards.
 func TestHostileFrames(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 6, Short: 2}, func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -156,7 +155,7 @@ func TestHostileFrames(t *testing.T) {
 			s := b.a.Statuses(b.now)[0]
 			told := s.Counts.Received + s.Counts.Markers + s.Counts.Answers
 			for why, n := range s.Counts.Discarded {
-				if why != MarkerLimit { // such a marker is counted as one, too
+				if why != MarkerLimit { // such a marker also counts as a marker
 					told += n
 				}
 			}
@@ -179,7 +178,6 @@ func TestHostileFrames(t *testing.T) {
 	})
 }
 
-// discarded is how many frames were.
 func discarded(s Status) (n uint64) {
 	for _, m := range s.Counts.Discarded {
 		n += m

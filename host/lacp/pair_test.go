@@ -10,21 +10,21 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// A network is two agents, and links between their ports that lose, delay and so reorder what is sent, are cut with
-// or without the ports noticing, and heal, in simulated time. What a port may do is in force a little later.
+// A network is two agents, and links between their ports. The links lose, delay and so reorder frames. They are cut,
+// with or without the ports going down, and repaired, in simulated time. Permitted states are in force after a delay.
 type network struct {
 	*testing.T
-	rng    *rand.Rand
-	now    time.Time
-	ends   [2]*Agent
-	conf   [2]Aggregate
-	loss   float64
-	silent map[string]bool // links that carry nothing, and whose ports are up
-	fly    []flight
-	heard  [2]map[string]State // what the last LACPDU at a port said
-	stale  [2]map[string]time.Time
-	asked  [2]map[string]bool // to collect
-	lag    time.Duration      // of what is in force
+	rng      *rand.Rand
+	now      time.Time
+	ends     [2]*Agent
+	conf     [2]Aggregate
+	loss     float64
+	silent   map[string]bool // links that carry nothing, though their ports are up
+	fly      []flight
+	received [2]map[string]State // state in the last LACPDU at a port
+	stale    [2]map[string]time.Time
+	asked    [2]map[string]bool // collecting was requested
+	lag      time.Duration      // delay until states are in force
 }
 
 type flight struct {
@@ -32,7 +32,7 @@ type flight struct {
 	to    int
 	port  string
 	data  []byte
-	force bool // no frame: collecting is in force, or not
+	force bool // not a frame: a change of whether collecting is in force
 	on    bool
 }
 
@@ -41,7 +41,7 @@ func newNetwork(t *testing.T, rng *rand.Rand, ports int) *network {
 		lag: time.Duration(rng.IntN(20)) * time.Millisecond}
 	for e := range n.ends {
 		n.ends[e] = New()
-		n.heard[e], n.stale[e], n.asked[e] = map[string]State{}, map[string]time.Time{}, map[string]bool{}
+		n.received[e], n.stale[e], n.asked[e] = map[string]State{}, map[string]time.Time{}, map[string]bool{}
 		n.conf[e] = Aggregate{Name: "PortChannel1", System: sys(byte(1 + e)), Key: 11, Up: true, Fast: rng.IntN(2) == 0}
 		for p := range ports {
 			n.conf[e].Members = append(n.conf[e].Members, Member{Name: fmt.Sprint("Ethernet", p), Number: uint16(p + 1),
@@ -52,7 +52,6 @@ func newNetwork(t *testing.T, rng *rand.Rand, ports int) *network {
 	return n
 }
 
-// configure tells an end its ports.
 func (n *network) configure(e int) {
 	c := n.conf[e]
 	c.Members = slices.Clone(c.Members)
@@ -60,7 +59,7 @@ func (n *network) configure(e int) {
 	n.after(e)
 }
 
-// after sends what an end has to send, and has what it may do be in force soon.
+// after sends the frames of an end, and schedules its permitted states to be in force.
 func (n *network) after(e int) {
 	for _, f := range n.ends[e].Frames() {
 		if n.rng.Float64() < n.loss || n.silent[f.Port] || !n.up(1-e, f.Port) || !n.up(e, f.Port) {
@@ -96,7 +95,6 @@ func (n *network) set(e int, port string, up bool) {
 	n.check()
 }
 
-// pass has time pass.
 func (n *network) pass(d time.Duration) {
 	for end := n.now.Add(d); ; {
 		at := end
@@ -125,7 +123,7 @@ func (n *network) pass(d time.Duration) {
 	}
 }
 
-// land has what is due arrive.
+// land delivers the flights that are due.
 func (n *network) land() {
 	due := []flight{}
 	n.fly = slices.DeleteFunc(n.fly, func(f flight) bool {
@@ -145,14 +143,14 @@ func (n *network) land() {
 			if err := n.ends[f.to].Receive(n.now, f.port, f.data); err != nil {
 				n.Fatal(err)
 			}
-			n.heard[f.to][f.port] = State(f.data[header+4+14])
+			n.received[f.to][f.port] = State(f.data[header+4+14])
 			n.after(f.to)
 		}
 	}
 }
 
-// check holds the ends to what may never be: one distributes to a partner that it last heard say that it does not
-// collect, or for longer than what was heard counts to one that does not.
+// check checks that no end distributes to a partner whose last LACPDU announced that it does not collect. It also
+// checks that no end distributes to one that does not collect for longer than the timeout.
 func (n *network) check() {
 	for e := range n.ends {
 		life := LongTime
@@ -170,8 +168,8 @@ func (n *network) check() {
 			if !distributes {
 				continue
 			}
-			if n.heard[e][name]&Collecting == 0 {
-				n.Fatalf("after %v end %d distributes at %s, where it has heard %08b", n.now.Sub(noon), e, name, n.heard[e][name])
+			if n.received[e][name]&Collecting == 0 {
+				n.Fatalf("after %v end %d distributes at %s, where it has heard %08b", n.now.Sub(noon), e, name, n.received[e][name])
 			}
 			if collects {
 				continue
@@ -185,8 +183,9 @@ func (n *network) check() {
 	}
 }
 
-// Two agents whose links lose, delay and reorder LACPDUs, are cut and heal, noticed or not, and who are restarted,
-// never distribute to nobody for longer than the timers of the standard say, and agree soon after all is well again.
+// Two agents have links that lose, delay and reorder LACPDUs, and are cut and repaired, noticed or not; agents are
+// restarted. They never distribute into the void for longer than the timers of the standard, and agree soon after the
+// links are repaired.
 func TestTwoAgents(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 60, Short: 15}, func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -212,8 +211,8 @@ func TestTwoAgents(t *testing.T) {
 				n.set(e, m.Name, true)
 			}
 		}
-		// At worst both have given the other up, and speak every 30 seconds. A LACPDU that an earlier one has overtaken,
-		// which no link does, is put right by the next.
+		// At worst both have defaulted, and send every 30 seconds. A reordered LACPDU, which does not occur on real
+		// links, is corrected by the next.
 		n.pass(2*SlowPeriodic + AggregateWait + time.Second)
 		for range 20 {
 			n.pass(10 * time.Second)
@@ -228,7 +227,7 @@ func TestTwoAgents(t *testing.T) {
 	})
 }
 
-// restart has an end go on where it was, as a new agent.
+// restart continues an end with a new agent.
 func (n *network) restart(e int) {
 	c := n.conf[e]
 	c.Members = slices.Clone(c.Members)
@@ -237,7 +236,7 @@ func (n *network) restart(e int) {
 			c.Members[i].Before = &Before{s.Partner, s.Mux}
 		}
 	}
-	clear(n.stale[e]) // what an earlier agent has heard counts as heard now
+	clear(n.stale[e]) // information of an earlier agent counts as received now
 	n.ends[e] = New()
 	n.ends[e].Configure(n.now, []Aggregate{c})
 	n.after(e)

@@ -6,10 +6,10 @@ import (
 	"fmt"
 )
 
-// EtherType is that of the slow protocols; what of these a frame is its first octet says.
+// EtherType is that of the slow protocols, whose first octet is the subtype.
 const EtherType = 0x8809
 
-// Group is what LACPDUs and markers are sent to: no bridge forwards it.
+// Group is the destination of LACPDUs and markers, which no bridge forwards.
 var Group = [6]byte{0x01, 0x80, 0xc2, 0, 0, 0x02}
 
 // Subtypes of the slow protocols, and the length of their PDUs with the Ethernet header and without FCS.
@@ -22,7 +22,7 @@ const (
 	infoLength = 20 // of a TLV with the information of an actor or partner
 )
 
-// A System is the identity of a switch in LACP: priority, then address, the lower the better.
+// A System is the identity of a switch in LACP: priority, then address, where lower is better.
 type System struct {
 	Priority uint16
 	MAC      [6]byte
@@ -48,7 +48,7 @@ const (
 	Expired
 )
 
-// An Info is what an actor says of itself, and of what it knows of its partner.
+// An Info is the information about an actor, or about its partner as known to it.
 type Info struct {
 	System       System
 	Key          uint16
@@ -57,26 +57,26 @@ type Info struct {
 	State        State
 }
 
-// same reports whether two are one port of one system with one key, whatever its state; the aggregation bit counts.
+// same reports whether two are one port of one system with one key. Only the aggregation bit of the state counts.
 func (i Info) same(j Info) bool {
 	return i.System == j.System && i.Key == j.Key && i.PortPriority == j.PortPriority && i.Port == j.Port &&
 		(i.State^j.State)&Aggregation == 0
 }
 
-// Discarded says why a frame was not taken; the text is the name of a counter.
+// Discarded is the reason why a frame was discarded; the text is the name of a counter.
 type Discarded string
 
-// Reasons for which frames are not taken.
+// Reasons for which frames are discarded.
 const (
-	NoPort      Discarded = "no-port"      // no port of an aggregation that is up
-	Short       Discarded = "short"        // cut
-	BadAddress  Discarded = "bad-address"  // from a group, or not to that of slow protocols
-	BadType     Discarded = "bad-type"     // not of the slow protocols
+	NoPort      Discarded = "no-port"      // not a port of an aggregation that is up
+	Short       Discarded = "short"        // truncated
+	BadAddress  Discarded = "bad-address"  // from a group, or not to the address of slow protocols
+	BadType     Discarded = "bad-type"     // not a slow protocol
 	BadSubtype  Discarded = "bad-subtype"  // another slow protocol
 	BadVersion  Discarded = "bad-version"  // version 0
-	BadTLV      Discarded = "bad-tlv"      // not the TLVs that must be there, in their order
+	BadTLV      Discarded = "bad-tlv"      // the required TLVs are missing or out of order
 	MarkerLimit Discarded = "marker-limit" // more markers than are answered
-	PDULimit    Discarded = "lacpdu-limit" // more LACPDUs than who keeps to the standard sends
+	PDULimit    Discarded = "lacpdu-limit" // more LACPDUs than the standard allows a partner to send
 )
 
 // Reasons returns all reasons.
@@ -84,7 +84,7 @@ func Reasons() []Discarded {
 	return []Discarded{NoPort, Short, BadAddress, BadType, BadSubtype, BadVersion, BadTLV, MarkerLimit, PDULimit}
 }
 
-// Error says what is wrong with a frame.
+// Error returns the reason as text.
 func (d Discarded) Error() string { return "no LACP: " + string(d) }
 
 func appendInfo(b []byte, kind byte, i Info) []byte {
@@ -107,7 +107,7 @@ func infoOf(b []byte) (i Info) {
 	return i
 }
 
-// format is a LACPDU, 6.4.2.3, in its frame.
+// format returns a LACPDU, 6.4.2.3, in its frame.
 func format(from [6]byte, actor, partner Info) []byte {
 	b := make([]byte, 0, pduLength)
 	b = append(append(b, Group[:]...), from[:]...)
@@ -115,10 +115,10 @@ func format(from [6]byte, actor, partner Info) []byte {
 	b = appendInfo(b, 1, actor)
 	b = appendInfo(b, 2, partner)
 	b = append(b, 3, 16) // of the collector: it delays nothing
-	return b[:pduLength] // the rest is zero: the delay, what is reserved, the end
+	return b[:pduLength] // the rest is zero: delay, reserved fields, terminator
 }
 
-// subtype checks what LACPDUs and markers have in common.
+// subtype checks the common part of LACPDUs and markers, and returns the subtype.
 func subtype(b []byte) (byte, error) {
 	switch {
 	case len(b) < header+2:
@@ -135,8 +135,7 @@ func subtype(b []byte) (byte, error) {
 	return b[header], nil
 }
 
-// parse reads a LACPDU. A later version has more behind what is known, 6.4.2.4: that is left alone, and so is what is
-// reserved.
+// parse decodes a LACPDU. Additional data of a later version, 6.4.2.4, and reserved fields are ignored.
 func parse(b []byte) (actor, partner Info, err error) {
 	const first, second = header + 2, header + 2 + infoLength
 	switch {
@@ -150,7 +149,7 @@ func parse(b []byte) (actor, partner Info, err error) {
 
 var errResponse = errors.New("an answer to a marker")
 
-// answer makes the response to a marker, 6.5.3: the same with another type. That to a response is none.
+// answer returns the response to a marker, 6.5.3: the same with another type. It returns errResponse for a response.
 func answer(from [6]byte, b []byte) ([]byte, error) {
 	const kind, length = header + 2, 16
 	switch {

@@ -9,7 +9,7 @@ import (
 // A Mux is a state of the mux machine, 6.4.15.
 type Mux uint8
 
-// The states of the mux machine, in the order of what a port may do.
+// The states of the mux machine, in the order of what they permit.
 const (
 	MuxDetached Mux = iota
 	MuxWaiting
@@ -22,7 +22,7 @@ var muxNames = [...]string{"detached", "waiting", "attached", "collecting", "dis
 
 func (m Mux) String() string { return muxNames[m] }
 
-// MuxOf is the state of a name, false if there is none.
+// MuxOf returns the state with a name, false if there is none.
 func MuxOf(name string) (Mux, bool) {
 	i := slices.Index(muxNames[:], name)
 	return Mux(max(i, 0)), i >= 0
@@ -31,7 +31,7 @@ func MuxOf(name string) (Mux, bool) {
 // A Receiver is a state of the receive machine, 6.4.12.
 type Receiver uint8
 
-// The states of the receive machine; there is none for LACP that is disabled: then there is no port.
+// The states of the receive machine. LACP_DISABLED is missing, since then there is no port.
 const (
 	PortDisabled Receiver = iota
 	ReceiverExpired
@@ -43,9 +43,9 @@ func (r Receiver) String() string {
 	return [...]string{"disabled", "expired", "defaulted", "current"}[r]
 }
 
-// A group is what ports must have in common to be aggregated: the partner's system and key, and of a partner that does
-// not aggregate the port, 6.4.14.1; and the speed of the link, for the key of ports that can be aggregated stands for
-// that too, 6.3.5.
+// A group is what ports must have in common to be aggregated: the partner's system and key, and, if the partner does
+// not aggregate, its port, 6.4.14.1. It also includes the speed of the link, since ports with one key must have one
+// speed, 6.3.5.
 type group struct {
 	system     System
 	key        uint16
@@ -54,7 +54,6 @@ type group struct {
 	speed      uint32
 }
 
-// A port runs the machines of one port.
 type port struct {
 	Member
 	of       *aggregate
@@ -62,27 +61,27 @@ type port struct {
 	partner  Info
 	mux      Mux
 	selected bool
-	fallback bool // it carries traffic though nobody has been heard
+	fallback bool // it carries traffic without a partner
 	collects bool // in force
 	ntt      bool // need to transmit
 
-	currentUntil, waitUntil, periodicAt time.Time // zero: not running
+	currentUntil, waitUntil, periodicAt time.Time // zero if not running
 	slow                                bool      // periodic transmission
 	sent                                []time.Time
-	markers                             []time.Time // answered
-	taken                               []time.Time // LACPDUs
-	// since when the actor, and the partner, are out of sync; zero: they are in it
+	markers                             []time.Time // times of answered markers
+	taken                               []time.Time // times of accepted LACPDUs
+	// times since when the actor and the partner are out of sync; zero if they are in sync
 	actorOut, partnerOut time.Time
 	counts               Counts
 }
 
-// newPort makes a port, or lets one go on where an earlier agent has left it.
+// newPort returns a port, which continues in the state of an earlier agent if there is one.
 func newPort(now time.Time, g *aggregate, m Member) *port {
 	p := &port{Member: m, of: g, counts: Counts{Discarded: map[Discarded]uint64{}}}
 	if b := m.Before; b != nil && p.enabled() && b.Mux >= MuxAttached {
 		p.partner, p.mux, p.selected, p.ntt = b.Partner, b.Mux, true, true
 		p.collects = b.Mux >= MuxCollecting
-		p.heard(now)
+		p.received(now)
 		if g.partner == (group{}) {
 			g.partner = p.group()
 		}
@@ -90,9 +89,8 @@ func newPort(now time.Time, g *aggregate, m Member) *port {
 	return p
 }
 
-// anew makes a port, in the place of the one that it may have been: what that has counted, and how much it may
-// send and take, stays, where it was in the same aggregation.
-func anew(now time.Time, g *aggregate, m Member, was *port) *port {
+// The new port replaces another. It keeps the counters and rate limits if it was in the same aggregation.
+func renew(now time.Time, g *aggregate, m Member, was *port) *port {
 	p := newPort(now, g, m)
 	if was != nil && was.of.Name == g.Name {
 		p.counts, p.sent, p.markers, p.taken = was.counts, was.sent, was.markers, was.taken
@@ -102,7 +100,7 @@ func anew(now time.Time, g *aggregate, m Member, was *port) *port {
 
 func (p *port) enabled() bool { return p.Up && p.of.Up }
 
-// actor is what the port says of itself.
+// actor returns the information that the port sends about itself.
 func (p *port) actor() Info {
 	s := Activity | Aggregation
 	if p.of.Fast {
@@ -126,7 +124,6 @@ func (p *port) actor() Info {
 	return Info{p.of.System, p.of.Key, PortPriority, p.Number, s}
 }
 
-// group is that of the partner.
 func (p *port) group() group {
 	g := group{system: p.partner.System, key: p.partner.Key, speed: p.Speed}
 	if p.partner.State&Aggregation == 0 {
@@ -135,7 +132,7 @@ func (p *port) group() group {
 	return g
 }
 
-// configured takes that the port has come up or gone down.
+// configured handles a port that has come up or gone down.
 func (p *port) configured(now time.Time) {
 	switch {
 	case !p.enabled() && p.receiver != PortDisabled:
@@ -148,7 +145,7 @@ func (p *port) configured(now time.Time) {
 	}
 }
 
-// expired has the port expect to hear of its partner soon.
+// expired makes the port wait a short time for its partner.
 func (p *port) expired(now time.Time) {
 	p.receiver = ReceiverExpired
 	p.partner.State &^= Synchronization
@@ -158,19 +155,19 @@ func (p *port) expired(now time.Time) {
 	p.periodic(now)
 }
 
-// defaulted has the port expect nobody. It is for itself then, unless the aggregation falls back on it.
+// defaulted removes the partner. The port is then individual, unless the aggregation falls back on it.
 func (p *port) defaulted(now time.Time) {
 	p.receiver, p.currentUntil = ReceiverDefaulted, time.Time{}
 	p.partner, p.selected = Info{}, false
-	if p.of.Fast { // of somebody who comes late
+	if p.of.Fast { // for a partner that comes late
 		p.partner.State = ShortTimeout
 	}
 	p.counts.Defaulted++
 	p.periodic(now)
 }
 
-// heard has the port know its partner.
-func (p *port) heard(now time.Time) {
+// received makes the partner current.
+func (p *port) received(now time.Time) {
 	p.receiver, p.fallback = ReceiverCurrent, false
 	life := LongTime
 	if p.of.Fast {
@@ -180,8 +177,8 @@ func (p *port) heard(now time.Time) {
 	p.periodic(now)
 }
 
-// periodic starts the periodic transmission machine or changes its pace, 6.4.13. We are active, so that it never stops
-// while the port is enabled.
+// periodic starts the periodic transmission machine or changes its pace, 6.4.13. This actor is active, so the machine
+// never stops while the port is enabled.
 func (p *port) periodic(now time.Time) {
 	slow := p.partner.State&ShortTimeout == 0
 	switch {
@@ -202,7 +199,6 @@ func interval(slow bool) time.Duration {
 	return FastPeriodic
 }
 
-// receive takes a frame.
 func (p *port) receive(now time.Time, data []byte, a *Agent) error {
 	if !p.enabled() {
 		return NoPort
@@ -226,7 +222,7 @@ func (p *port) receive(now time.Time, data []byte, a *Agent) error {
 	return nil
 }
 
-// within notes that something happens, unless as much as may has happened in the last second.
+// within records an event. It returns false if the limit of the last second is reached.
 func within(list *[]time.Time, now time.Time, most int) bool {
 	*list = slices.DeleteFunc(*list, func(t time.Time) bool { return !now.Before(t.Add(time.Second)) })
 	if len(*list) >= most {
@@ -236,11 +232,10 @@ func within(list *[]time.Time, now time.Time, most int) bool {
 	return true
 }
 
-// marked answers a marker.
 func (p *port) marked(now time.Time, data []byte, a *Agent) error {
 	r, err := answer(p.MAC, data)
 	switch {
-	case errors.Is(err, errResponse): // we send none that it could answer
+	case errors.Is(err, errResponse): // a response to a marker, of which this port sends none
 		p.counts.Answers++
 		return nil
 	case err != nil:
@@ -255,7 +250,7 @@ func (p *port) marked(now time.Time, data []byte, a *Agent) error {
 	return nil
 }
 
-// record takes what a LACPDU says: update_Selected, update_NTT and recordPDU of 6.4.9.
+// record processes the contents of a LACPDU: update_Selected, update_NTT and recordPDU of 6.4.9.
 func (p *port) record(now time.Time, actor, partner Info) {
 	if p.receiver == ReceiverDefaulted || !actor.same(p.partner) { // UNSELECTED, before it may be selected again
 		p.enter(MuxDetached)
@@ -265,18 +260,18 @@ func (p *port) record(now time.Time, actor, partner Info) {
 	if !partner.same(mine) || (partner.State^mine.State)&told != 0 {
 		p.ntt = true
 	}
-	// In sync is one who says so of the link with this port, and who will keep it up: he is active, or knows that
-	// we are.
+	// A partner is in sync if it announces that for the link with this port, and one side is active, as the partner
+	// knows.
 	knows := partner.same(mine) || actor.State&Aggregation == 0
 	keeps := actor.State&Activity != 0 || partner.State&Activity != 0
 	p.partner = actor
 	if !knows || !keeps {
 		p.partner.State &^= Synchronization
 	}
-	p.heard(now)
+	p.received(now)
 }
 
-// expire does what is due by the port's timers.
+// expire handles the port's timers that are due.
 func (p *port) expire(now time.Time) (due bool) {
 	is := func(t time.Time) bool { return !t.IsZero() && !now.Before(t) }
 	if is(p.currentUntil) {
@@ -296,7 +291,7 @@ func (p *port) expire(now time.Time) (due bool) {
 	return due || p.ntt
 }
 
-// timers are when the port has something to do.
+// timers returns the times at which the port has work.
 func (p *port) timers() []time.Time {
 	list := []time.Time{p.currentUntil, p.periodicAt, p.waitUntil}
 	if n := len(p.sent); p.ntt && p.enabled() && n >= maxSent {
@@ -305,7 +300,7 @@ func (p *port) timers() []time.Time {
 	return list
 }
 
-// step lets the mux machine make one step, and reports whether it did.
+// step runs one step of the mux machine, and reports whether it changed anything.
 func (p *port) step(now time.Time) bool {
 	next := p.next()
 	if next != p.mux {
@@ -320,7 +315,6 @@ func (p *port) step(now time.Time) bool {
 	return false
 }
 
-// next is the state that the mux machine goes to.
 func (p *port) next() Mux {
 	sync := p.fallback || p.partner.State&Synchronization != 0
 	collects := p.fallback || p.partner.State&Collecting != 0
@@ -344,7 +338,6 @@ func (p *port) next() Mux {
 	return MuxCollecting
 }
 
-// enter changes the state of the mux machine.
 func (p *port) enter(next Mux) {
 	if (next == MuxDistributing) != (p.mux == MuxDistributing) {
 		p.counts.Changed++
@@ -353,7 +346,7 @@ func (p *port) enter(next Mux) {
 	p.mux, p.waitUntil = next, time.Time{}
 }
 
-// watch notes since when actor and partner are out of sync, for churn detection, 6.4.17.
+// watch records since when actor and partner are out of sync, for churn detection, 6.4.17.
 func (p *port) watch(now time.Time) {
 	for _, w := range []struct {
 		in    bool

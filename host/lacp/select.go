@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// ready reports whether all ports that wait have waited long enough: then they are attached together.
+// ready reports whether all waiting ports have waited long enough: then they are attached together.
 func (g *aggregate) ready() bool {
 	return !slices.ContainsFunc(g.ports, func(p *port) bool {
 		return p.mux == MuxWaiting && p.selected && !p.waitUntil.IsZero()
@@ -18,12 +18,12 @@ func (p *port) fits() bool {
 	return p.enabled() && p.receiver >= ReceiverCurrent && p.partner.System != p.of.System
 }
 
-// eligible reports whether a port counts in the choice of a partner: one whose partner has expired does while it is
-// selected.
+// eligible reports whether a port counts in the choice of a partner. A selected port still counts when its partner has
+// expired.
 func (p *port) eligible() bool { return p.fits() || p.selected && p.receiver == ReceiverExpired }
 
-// choose is the selection logic, 6.4.14: of the partners that ports hear of, each with one speed, one is taken, and
-// stays as long as it is heard of; else that with most ports, and of these the fastest, and the one with the lowest
+// choose runs the selection logic, 6.4.14. It selects one of the partners of the ports, each with one speed, and keeps
+// it as long as it is present. Otherwise it prefers the partner with most ports, then the fastest, then the lowest
 // system and key. A port whose partner has expired stays selected until it is defaulted.
 func (g *aggregate) choose() {
 	count := map[group]int{}
@@ -40,7 +40,7 @@ func (g *aggregate) choose() {
 			}
 		}
 	}
-	taken := false // of a partner that does not aggregate: one port
+	taken := false // a partner that does not aggregate gets one port
 	for _, p := range g.ports {
 		is := count[g.partner] > 0 && p.group() == g.partner && p.eligible()
 		p.selected = is && !(g.partner.individual && taken)
@@ -49,7 +49,7 @@ func (g *aggregate) choose() {
 	g.fallBack(len(count) > 0)
 }
 
-// fallBack has the first port that is up carry traffic while no port has heard of a partner.
+// fallBack makes the first port that is up carry traffic while no port has a partner.
 func (g *aggregate) fallBack(heard bool) {
 	alone := func(p *port) bool { return p.receiver == ReceiverDefaulted && p.enabled() }
 	one := -1

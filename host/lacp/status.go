@@ -7,24 +7,24 @@ import (
 	"time"
 )
 
-// A Status is how a port of an aggregation is.
+// A Status is the state of a port of an aggregation.
 type Status struct {
 	Aggregate, Name string
-	Incarnation     string // the member's, as it was configured
+	Incarnation     string // of the member, as configured
 	Actor, Partner  Info
 	Receiver        Receiver
 	Mux             Mux
 	Selected        bool
-	Fallback        bool // it carries traffic though nobody has been heard
+	Fallback        bool // it carries traffic without a partner
 	Up              bool
-	// Churned says that the actor, or the partner, has been out of sync for a minute, 6.4.17.
+	// ActorChurned and PartnerChurned report that the actor, or the partner, has been out of sync for a minute, 6.4.17.
 	ActorChurned, PartnerChurned bool
-	// Reason says why the port does not carry traffic; "": it does.
+	// Reason explains why the port does not carry traffic; "" means that it does.
 	Reason string
 	Counts Counts
 }
 
-// Statuses returns how all ports are, by aggregation and number of the port.
+// Statuses returns the states of all ports, by aggregation and number of the port.
 func (a *Agent) Statuses(now time.Time) (list []Status) {
 	for _, name := range slices.Sorted(maps.Keys(a.aggregates)) {
 		for _, p := range a.aggregates[name].ports {
@@ -42,12 +42,12 @@ func (a *Agent) Statuses(now time.Time) (list []Status) {
 	return list
 }
 
-// Nowhere is how many frames came in at ports that are in no aggregation.
+// Nowhere returns the number of frames at ports that are in no aggregation.
 func (a *Agent) Nowhere() uint64 { return a.nowhere }
 
 func churned(now, since time.Time) bool { return !since.IsZero() && now.Sub(since) >= ChurnTime }
 
-// reason says why a port does not carry traffic.
+// reason explains why a port does not carry traffic, "" if it does.
 func (p *port) reason() string {
 	switch {
 	case !p.of.Up:
@@ -70,7 +70,7 @@ func (p *port) reason() string {
 	return fmt.Sprintf("partner %s does not collect", p.partner.System)
 }
 
-// unheard says what there is of a partner that is not heard.
+// unheard describes a missing partner.
 func (p *port) unheard() string {
 	switch {
 	case p.receiver == ReceiverDefaulted:
@@ -81,7 +81,7 @@ func (p *port) unheard() string {
 	return fmt.Sprintf("nothing more was heard of partner %s", p.partner.System)
 }
 
-// unselected says why a partner that is heard is not that of the aggregation.
+// unselected explains why a port with a partner is not selected.
 func (p *port) unselected() string {
 	who := p.partner.System
 	switch {

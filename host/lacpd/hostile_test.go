@@ -14,7 +14,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// said is a LACPDU that the other side sends at Ethernet0.
+// said returns the next LACPDU of the other side at Ethernet0.
 func (b *bench) said() []byte {
 	b.Helper()
 	for range 40 {
@@ -32,8 +32,8 @@ func (b *bench) said() []byte {
 	return nil
 }
 
-// A partner that sends thousands of LACPDUs, each from another system, or with another key, or anything, changes
-// rows ten times a second at most, has nobody answer more than the standard lets him, and leaves the other link alone.
+// A partner floods LACPDUs with random systems, keys or other contents. Rows change ten times a second at most, no port
+// sends more than the standard allows, and the other link is not affected.
 func TestFlood(t *testing.T) {
 	b := newBench(t, "admin_status=up fast_rate=true")
 	b.pass(4 * time.Second)
@@ -77,8 +77,8 @@ func TestFlood(t *testing.T) {
 	b.want("it has ended", bothUp)
 }
 
-// Rows that somebody else writes where LACP says what members may do are put right: neither does a member carry traffic
-// that has not been negotiated of, nor does a PortChannel that there is not have a row.
+// Rows of LACP that another client writes are corrected: no member carries traffic without negotiation, and a
+// PortChannel that does not exist has no row.
 func TestForgedRows(t *testing.T) {
 	b := newBench(t, "admin_status=up")
 	s := b.all[0]
@@ -127,8 +127,8 @@ func TestForgedRows(t *testing.T) {
 	}
 }
 
-// Whatever stands in the rows that LACP reads and continues from, it neither stops nor says more of a member than that
-// there is one, and goes on when the rows are right.
+// Whatever the rows contain that LACP reads and continues from, it does not stop, reports only existing members, and
+// recovers when the rows are right.
 func TestHostileRows(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 6, Short: 2}, func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -196,12 +196,12 @@ func TestHostileRows(t *testing.T) {
 		s.configure("admin_status=up")
 		s.manage()
 		s.start()
-		b.pass(100 * time.Second) // the other may still wait for what it has heard
+		b.pass(100 * time.Second) // the other side may still wait for its timeout
 		b.want("all is well again", bothUp)
 	})
 }
 
-// fuzzing what an earlier agent may have left: what is taken is what would be written of it.
+// FuzzBefore checks that accepted rows of an earlier agent equal those that would be written.
 func FuzzBefore(f *testing.F) {
 	f.Add("distributing", "02:00:00:00:00:02", "65535", "61", "current")
 	f.Add("collecting", "ff:ff:ff:ff:ff:ff", "-1", "256", "current")

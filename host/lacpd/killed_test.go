@@ -14,7 +14,6 @@ import (
 	"tamtam/swss/schema"
 )
 
-// remove takes a row out of CONFIG_DB.
 func (s *side) remove(table, key string) {
 	s.b.Helper()
 	if err := swss.NewTable(s.redis.DB(swss.ConfigDB), table).Del(s.b.Context(), key); err != nil {
@@ -22,8 +21,8 @@ func (s *side) remove(table, key string) {
 	}
 }
 
-// Ways in which a member becomes another than the one that was negotiated of, though in the end all is configured as
-// it was.
+// renewals are changes after which a member is another one than the negotiated, though in the end the configuration is
+// as before.
 var renewals = []struct {
 	name   string
 	change func(s *side)
@@ -83,7 +82,7 @@ var renewals = []struct {
 		func(s *side) { s.set(swss.ConfigDB, schema.CfgFeature, "teamd", "state=enabled") }},
 }
 
-// carries says of Ethernet0 what was put into force last.
+// carries returns what was last put into force for Ethernet0.
 func (s *side) carries() string {
 	for i := len(s.asic) - 1; i >= 0; i-- {
 		if does, ok := strings.CutPrefix(s.asic[i], "Ethernet0 "); ok {
@@ -93,8 +92,8 @@ func (s *side) carries() string {
 	return ""
 }
 
-// What LACP said of a member before it was made anew counts for nothing, though nobody speaks LACP who could take it
-// back: the member carries no traffic until it has been negotiated of.
+// LACP's state of a member is void once the member was created again, even if no daemon runs LACP that could withdraw
+// it: the member carries no traffic until it is negotiated.
 func TestMadeAnewWhileLACPIsDead(t *testing.T) {
 	for _, tt := range renewals {
 		t.Run(tt.name, func(t *testing.T) {
@@ -124,7 +123,7 @@ func TestMadeAnewWhileLACPIsDead(t *testing.T) {
 	}
 }
 
-// killer fails every command for Redis behind so many, as it is for a daemon that is killed there.
+// killer makes every Redis command fail after a number of them, as for a daemon that is killed there.
 type killer struct {
 	armed atomic.Bool
 	left  atomic.Int64
@@ -159,7 +158,7 @@ func (k *killer) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proce
 	}
 }
 
-// stepKilled has tammgrd work until it is killed behind n commands for Redis; false: it had no more to do than that.
+// stepKilled runs tammgrd until it is killed after n Redis commands. It returns false if fewer were needed.
 func (s *side) stepKilled(k *killer, n int64) bool {
 	k.left.Store(n)
 	k.armed.Store(true)
@@ -168,8 +167,8 @@ func (s *side) stepKilled(k *killer, n int64) bool {
 	return err != nil
 }
 
-// Wherever tammgrd is killed, while LACP is dead: once the switch has ceased to let a member carry traffic, it does not
-// begin again before LACP is back.
+// Wherever tammgrd is killed while LACP does not run: once the switch has stopped the traffic of a member, it does not
+// resume it before LACP is back.
 func TestKilledAnywhereWhileLACPIsDead(t *testing.T) {
 	for _, tt := range renewals {
 		if tt.name != "all is" && tt.name != "another key" && testing.Short() {

@@ -18,43 +18,43 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A Sender takes frames for the chip.
+// A Sender sends frames to the chip.
 type Sender interface{ Send(cpuport.Frame) error }
 
-// Config is what a [Speaker] works with.
+// Config configures a [Speaker].
 type Config struct {
 	Daemon *orch.Daemon
 	Redis  *swss.Redis
 	MAC    [6]byte // the switch's own
 }
 
-// A Speaker is an agent with what it reads and writes. All its methods run on the daemon's goroutine, in handlers,
-// timers or [orch.Daemon.Do].
+// A Speaker is an agent with its input and output. All its methods run on the daemon's goroutine, in handlers, timers
+// or [orch.Daemon.Do].
 type Speaker struct {
 	d     *orch.Daemon
 	redis *swss.Redis
 	log   *slog.Logger
 	mac   [6]byte
 	agent *lacp.Agent
-	line  Sender // nil: no CPU port at the moment
+	line  Sender // nil while the CPU port is not connected
 
-	begun  bool      // there has been one
-	paused time.Time // since when there is none
+	begun  bool      // the CPU port has been connected
+	paused time.Time // time since when it is not connected
 
-	rows       map[string]map[string]swss.FieldValues // of APPL_DB, by table
-	configured bool                                   // the agent knows them as they are
-	before     map[string]before                      // what an earlier one has left, by PortChannel|port
+	rows       map[string]map[string]swss.FieldValues // rows of APPL_DB, by table
+	configured bool                                   // the agent has the current rows
+	before     map[string]before                      // state left by an earlier speaker, by PortChannel|port
 	loaded     bool                                   // before is known
 	unsure     bool                                   // rows may have to be written
 	written    map[string]*forward.OwnRows            // by table of STATE_DB and COUNTERS_DB
-	up         map[string]bool                        // ports, as known last
-	was        map[string]lacp.Mux                    // as last logged
-	lost       map[string]uint64                      // frames that the CPU port did not take, by port
+	up         map[string]bool                        // last known state of ports
+	was        map[string]lacp.Mux                    // last logged state
+	lost       map[string]uint64                      // number of frames that the CPU port refused, by port
 }
 
 var tables = []string{schema.AppPort, schema.AppLAG, schema.AppLAGMember}
 
-// tellPeriod is how often counters, and what changes with time alone, are brought up to date.
+// tellPeriod is the interval at which counters, and values that change only with time, are updated.
 const tellPeriod = time.Second
 
 // New registers LACP on a daemon.
@@ -77,7 +77,7 @@ func New(cfg Config) *Speaker {
 		rows := forward.NewOwnRows(s.d, s.redis.DB(swss.StateDB), table)
 		s.written[table] = rows
 		forward.Consume(s.d, s.redis.DB(swss.StateDB), table, func(key string, fields swss.FieldValues) {
-			if s.loaded && rows.Differs(key, fields) { // another client wrote there: that is put right
+			if s.loaded && rows.Differs(key, fields) { // another client wrote there: that is corrected
 				rows.Forget()
 				s.unsure = true
 			}
@@ -85,23 +85,23 @@ func New(cfg Config) *Speaker {
 	}
 	s.written[schema.CountersLACP] = forward.NewOwnRows(s.d, s.redis.DB(swss.CountersDB), schema.CountersLACP)
 	s.d.OnFlush(func() { s.unsure = true })
-	s.d.AfterRows(s.due, s.settle)
+	s.d.AfterRows(s.due, s.reconcile)
 	s.d.At(s.next, func(ctx context.Context, now time.Time) error {
 		s.agent.Advance(now)
 		s.unsure = true
-		return s.settle(ctx)
+		return s.reconcile(ctx)
 	})
-	s.d.Every(func() time.Duration { return tellPeriod }, s.tell)
+	s.d.Every(func() time.Duration { return tellPeriod }, s.report)
 	return s
 }
 
-// Is reports whether a frame is of the slow protocols: LACP, markers and the like.
+// Is reports whether a frame is of a slow protocol: LACP, markers and the like.
 func Is(frame []byte) bool {
 	return len(frame) >= 14 && binary.BigEndian.Uint16(frame[12:]) == lacp.EtherType
 }
 
-// SetLine gives LACP a CPU port, or (nil) takes it away. It begins to work with the first, and without one stands
-// still.
+// SetLine connects the CPU port, or disconnects it if line is nil. LACP starts to work with the first one, and stands
+// still without one.
 func (s *Speaker) SetLine(line Sender) {
 	if line == nil {
 		s.paused = s.d.Now()
@@ -112,8 +112,8 @@ func (s *Speaker) SetLine(line Sender) {
 	s.line, s.begun = line, s.begun || line != nil
 }
 
-// Receive takes a frame that the chip has punted at a port; false: the port is in no PortChannel that negotiates, and
-// the frame somebody else's.
+// Receive processes a frame that the chip has punted at a port. It returns false if the port is in no PortChannel that
+// negotiates, so that the frame is not for LACP.
 func (s *Speaker) Receive(port string, frame []byte) bool {
 	if !s.configured {
 		s.configure()
@@ -127,7 +127,7 @@ func (s *Speaker) Receive(port string, frame []byte) bool {
 		s.log.Debug("a LACP frame is left out", "because", err)
 	}
 	s.flush()
-	// What is left out changes nothing, and costs nothing: but for timers that were due before it.
+	// A discarded frame changes nothing, and costs nothing, except for timers that were due before it.
 	s.unsure = s.unsure || err == nil || timed && !s.now().Before(at)
 	return true
 }
@@ -148,7 +148,7 @@ func (s *Speaker) negotiates(lag string) bool {
 
 func (s *Speaker) due() bool { return s.begun && (!s.loaded || !s.configured || s.unsure) }
 
-// next is when the agent wants to be advanced.
+// next returns the time at which the agent must be advanced.
 func (s *Speaker) next() time.Time {
 	if s.line == nil {
 		return time.Time{}
@@ -157,7 +157,7 @@ func (s *Speaker) next() time.Time {
 	return at
 }
 
-// now is the agent's time: while there is no CPU port it stands still.
+// now returns the agent's time, which stands still while the CPU port is not connected.
 func (s *Speaker) now() time.Time {
 	if s.line == nil {
 		return s.paused
@@ -165,8 +165,8 @@ func (s *Speaker) now() time.Time {
 	return s.d.Now()
 }
 
-// settle brings the agent, and what it has to say, up to date.
-func (s *Speaker) settle(ctx context.Context) error {
+// reconcile updates the agent, and writes its output.
+func (s *Speaker) reconcile(ctx context.Context) error {
 	if !s.begun {
 		return nil
 	}
@@ -183,7 +183,7 @@ func (s *Speaker) settle(ctx context.Context) error {
 	return s.write(ctx)
 }
 
-// configure tells the agent the PortChannels, and what is in force at their members.
+// configure passes the PortChannels to the agent, with what is in force at their members.
 func (s *Speaker) configure() {
 	byLAG := map[string][]lacp.Member{}
 	var ports []string
@@ -205,7 +205,7 @@ func (s *Speaker) configure() {
 	for _, name := range slices.Sorted(maps.Keys(s.rows[schema.AppLAG])) {
 		row, err := schema.ParsePortChannel(name, s.rows[schema.AppLAG][name])
 		if err != nil || !s.negotiates(name) {
-			continue // orchagent says what is wrong
+			continue // orchagent reports the error
 		}
 		a := lacp.Aggregate{
 			Name: name, System: lacp.System{Priority: lacp.SystemPriority, MAC: s.mac}, Key: row.LACPKey(),
@@ -225,8 +225,8 @@ func (s *Speaker) configure() {
 	s.before, s.configured, s.unsure = nil, true, true
 }
 
-// isUp reports whether a port is up. While the state of the ASIC is not known it is what it was, to the knowledge of an
-// earlier one if need be.
+// isUp reports whether a port is up. While the ASIC state is unknown, it is the last known state, or else that of an
+// earlier speaker.
 func (s *Speaker) isUp(port string, before bool) bool {
 	is, known := s.up[port]
 	switch s.rows[schema.AppPort][port][schema.FieldOperStatus] {
@@ -241,19 +241,19 @@ func (s *Speaker) isUp(port string, before bool) bool {
 	return is
 }
 
-// speed is that of a port in Mb/s; 0: it is not known.
+// speed returns the speed of a port in Mb/s, 0 if it is unknown.
 func (s *Speaker) speed(port string) uint32 {
 	n, _ := strconv.ParseUint(s.rows[schema.AppPort][port]["speed"], 10, 32)
 	return uint32(n)
 }
 
-// portNumber is the number of a port in LACP: that of its name, from 1. It is the same whenever the switch begins.
+// portNumber returns the number of a port in LACP: that of its name, from 1. It does not change with a restart.
 func portNumber(name string) (uint16, bool) {
 	n, err := strconv.ParseUint(strings.TrimPrefix(name, "Ethernet"), 10, 16)
 	return uint16(n + 1), err == nil && n < 1<<16-1
 }
 
-// flush gives the CPU port what is sent.
+// flush sends the agent's frames to the CPU port.
 func (s *Speaker) flush() {
 	for _, f := range s.agent.Frames() {
 		if s.line == nil || s.line.Send(cpuport.Frame{Port: f.Port, Data: f.Data}) != nil {

@@ -17,8 +17,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// A bench is two switches, of which each has tammgrd, LACP and, in orchagent's place, one who puts into force what is
-// asked for; what one sends at a port the other receives there. Time is simulated.
+// A bench is two switches, each with tammgrd, LACP and a replacement of orchagent that puts into force what is
+// requested. Frames that one sends at a port the other receives there. Time is simulated.
 type bench struct {
 	*testing.T
 	now time.Time
@@ -33,14 +33,14 @@ type side struct {
 	d     *orch.Daemon
 	lacp  *Speaker
 	sent  []cpuport.Frame
-	away  bool     // the CPU port
+	away  bool     // the CPU port is not connected
 	asic  []string // what was put into force, in order
 
 	listener *swss.Listener
-	handed   []*swss.ConsumerState // what tammgrd hands over, by table
+	handed   []*swss.ConsumerState // consumers of tammgrd's output, by table
 }
 
-// Send takes what a switch sends.
+// Send records a frame that a switch sends.
 func (s *side) Send(f cpuport.Frame) error {
 	s.sent = append(s.sent, f)
 	return nil
@@ -70,7 +70,7 @@ func (s *side) configure(lag string) {
 	s.set(swss.ConfigDB, schema.CfgPortChannel, "PortChannel1", lag)
 }
 
-// manage starts tammgrd, in the place of one that there was.
+// manage starts tammgrd, and stops the earlier one.
 func (s *side) manage() {
 	if s.mgr != nil {
 		_ = s.mgr.Close()
@@ -87,7 +87,7 @@ func (s *side) kill() {
 	s.d, s.away = nil, true
 }
 
-// start starts LACP, in the place of one that there was.
+// start starts LACP, and stops the earlier one.
 func (s *side) start() {
 	if s.d != nil {
 		_ = s.d.Close()
@@ -119,7 +119,7 @@ func (s *side) set(db swss.DBName, table, key, fields string) {
 	}
 }
 
-// up says how a port is, as orchagent does.
+// up reports the state of a port, as orchagent does.
 func (s *side) up(port, oper string) { s.set(swss.ApplDB, schema.AppPort, port, "oper_status="+oper) }
 
 func (s *side) stepOne(d *orch.Daemon) bool {
@@ -130,7 +130,6 @@ func (s *side) stepOne(d *orch.Daemon) bool {
 	return did
 }
 
-// step does all the work there is now.
 func (b *bench) step() {
 	b.Helper()
 	rounds := 0
@@ -161,7 +160,7 @@ func (s *side) receive(f cpuport.Frame) {
 	}
 }
 
-// enforce pops what tammgrd hands over, and says that it is in force.
+// enforce consumes the output of tammgrd, and reports that it is in force.
 func (s *side) enforce() (did bool) {
 	if s.listener == nil {
 		s.listener = swss.NewListener(s.redis)
@@ -204,7 +203,6 @@ func (s *side) enforce() (did bool) {
 	return did
 }
 
-// pass has time pass, second by second.
 func (b *bench) pass(d time.Duration) {
 	b.Helper()
 	for end := b.now.Add(d); b.now.Before(end); {
@@ -213,7 +211,7 @@ func (b *bench) pass(d time.Duration) {
 	}
 }
 
-// want says what both sides say of their members: of each mux and reason.
+// want checks the rows of members of both sides: mux and reason of each.
 func (b *bench) want(what, text string) {
 	b.Helper()
 	for i, s := range b.all {
@@ -247,8 +245,8 @@ func (s *side) row(db swss.DBName, table, key string) swss.FieldValues {
 
 const bothUp = "Ethernet0 distributing; Ethernet4 distributing"
 
-// Two switches aggregate their links: no member does anything before it is agreed, each receives before it sends, and
-// what is said is in rows.
+// Two switches aggregate their links. No member carries traffic before it is negotiated, each receives before it sends,
+// and the state is in rows.
 func TestTwoSwitches(t *testing.T) {
 	b := newBench(t, "admin_status=up fast_rate=true min_links=2")
 	waits := "waiting waits up to 2s for others to be aggregated with"
@@ -300,8 +298,8 @@ func TestTwoSwitches(t *testing.T) {
 	b.want("it heals", bothUp)
 }
 
-// Neither who speaks LACP nor tammgrd can be restarted so that anything of an aggregation changes; nor does it while
-// the state of the ASIC is unknown, and the CPU port away, for less than the partner waits.
+// A restart of LACP or tammgrd changes nothing of an aggregation. Nor does an unknown ASIC state with a disconnected
+// CPU port, for less than the partner's timeout.
 func TestRestartChangesNothing(t *testing.T) {
 	b := newBench(t, "admin_status=up")
 	b.pass(4 * time.Second)
@@ -326,7 +324,7 @@ func TestRestartChangesNothing(t *testing.T) {
 	}
 	s.line(nil)
 	b.pass(50 * time.Second)
-	s.start() // and he does not know better
+	s.start() // and it does not know better
 	b.pass(time.Second)
 	calm("syncd was away, and LACP restarted")
 	for _, port := range []string{"Ethernet0", "Ethernet4"} {
@@ -334,7 +332,7 @@ func TestRestartChangesNothing(t *testing.T) {
 	}
 	b.pass(60 * time.Second)
 	calm("syncd is back")
-	// A database that is emptied is filled again.
+	// A database that is flushed is filled again.
 	if err := s.redis.DB(swss.StateDB).Client().FlushDB(t.Context()).Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -349,7 +347,7 @@ func TestRestartChangesNothing(t *testing.T) {
 	b.want("STATE_DB was emptied", bothUp)
 }
 
-// Frames of ports that negotiate nothing are somebody else's, and a PortChannel that becomes static leaves no row.
+// Frames of ports that do not negotiate are not for LACP, and a PortChannel that becomes static leaves no row.
 func TestStatic(t *testing.T) {
 	b := newBench(t, "admin_status=up")
 	b.pass(4 * time.Second)

@@ -12,7 +12,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// load reads how an earlier agent has left the members.
+// load reads the state in which an earlier agent left the members.
 func (s *Speaker) load(ctx context.Context) error {
 	if s.loaded {
 		return nil
@@ -31,7 +31,7 @@ func (s *Speaker) load(ctx context.Context) error {
 	return nil
 }
 
-// write says in STATE_DB how each PortChannel and member is, as differences.
+// write writes the state of each PortChannel and member to STATE_DB, as differences.
 func (s *Speaker) write(ctx context.Context) error {
 	if !s.unsure {
 		return nil
@@ -68,8 +68,8 @@ func (s *Speaker) write(ctx context.Context) error {
 	return nil
 }
 
-// tell brings what changes with time alone up to date: the counters, and who churns.
-func (s *Speaker) tell(ctx context.Context, _ time.Time) error {
+// report updates what changes only with time: the counters, and churn.
+func (s *Speaker) report(ctx context.Context, _ time.Time) error {
 	if !s.loaded || !s.configured {
 		return nil
 	}
@@ -86,7 +86,6 @@ func (s *Speaker) tell(ctx context.Context, _ time.Time) error {
 	return s.written[schema.CountersLACP].Write(ctx, counts)
 }
 
-// lagRow is the row of a PortChannel.
 func (s *Speaker) lagRow(row schema.PortChannel, links int, partner string) swss.FieldValues {
 	mac := schema.MAC(s.mac)
 	if !row.SystemMAC.IsZero() {
@@ -108,7 +107,7 @@ func (s *Speaker) lagRow(row schema.PortChannel, links int, partner string) swss
 	return f
 }
 
-// memberRow is the row of a member: fields of SONiC's tlm_teamd, and what that has no field for.
+// memberRow returns the row of a member: fields of SONiC's tlm_teamd, and additional ones.
 func memberRow(p lacp.Status) swss.FieldValues {
 	f := swss.FieldValues{
 		schema.FieldMux: p.Mux.String(), schema.FieldReason: p.Reason, schema.FieldIncarnation: p.Incarnation,
@@ -138,13 +137,13 @@ func memberRow(p lacp.Status) swss.FieldValues {
 	return f
 }
 
-// A before is how an earlier agent has left a member, and of which incarnation.
+// A before is the state in which an earlier agent left a member, with its incarnation.
 type before struct {
 	is          *lacp.Before
 	incarnation string
 }
 
-// of is what counts for a member of that incarnation: nil where it is another, with which nothing was negotiated.
+// of returns the state if it is for that incarnation, otherwise nil, as nothing was negotiated with it.
 func (b before) of(incarnation string) *lacp.Before {
 	if b.incarnation != incarnation {
 		return nil
@@ -152,7 +151,8 @@ func (b before) of(incarnation string) *lacp.Before {
 	return b.is
 }
 
-// beforeOf reads what memberRow has written of a member that may go on.
+// beforeOf parses the row of a member, which memberRow has written. It returns false if the member cannot continue from
+// it.
 func beforeOf(row swss.FieldValues) (*lacp.Before, bool) {
 	mux, ok := lacp.MuxOf(row[schema.FieldMux])
 	const at = "runner.partner_lacpdu_info."
@@ -173,7 +173,6 @@ func beforeOf(row swss.FieldValues) (*lacp.Before, bool) {
 	return b, ok
 }
 
-// countRow is what a member has counted.
 func countRow(c lacp.Counts) swss.FieldValues {
 	f := swss.FieldValues{}
 	for name, n := range map[string]uint64{

@@ -1,8 +1,8 @@
-// Package lldp is the Link Layer Discovery Protocol (IEEE 802.1AB) of a switch: it says on every port that is up who
-// the switch is, and keeps what others say until it has expired. Like [tamtam/host] it is a value that is stepped:
-// frames and time go in, frames come out.
+// Package lldp is the Link Layer Discovery Protocol (IEEE 802.1AB) of a switch: it announces the switch on every port
+// that is up, and keeps the announcements of neighbours until they expire. Like [tamtam/host] it is a value that is
+// stepped: frames and time go in, frames come out.
 //
-// What belongs here: LLDP. No database, no chip.
+// What belongs here: LLDP. What does not: databases and chips.
 package lldp
 
 import (
@@ -17,15 +17,15 @@ import (
 	"time"
 )
 
-// What LLDP frames are sent to, and their EtherType.
+// EtherType is that of LLDP frames.
 const EtherType = 0x88cc
 
-// Group is the group address of bridges that do not forward what is sent to it.
+// Group is the destination address of LLDP frames, which bridges do not forward.
 var Group = [6]byte{0x01, 0x80, 0xc2, 0, 0, 0x0e}
 
-// IEEE 802.1AB-2016, 9.2.5: how often a port says what it has to say (msgTxInterval), how long that counts
-// (txTTL = interval * msgTxHold + 1 in the standard, 120 s in lldpd and SONiC), and how many neighbours of a port are
-// kept at most.
+// Interval is the time between two announcements of a port (msgTxInterval of IEEE 802.1AB-2016, 9.2.5). TTL is their
+// lifetime (interval * msgTxHold + 1 in the standard, 120 s in lldpd and SONiC). MaxNeighbors is the maximum number of
+// neighbours of a port.
 const (
 	Interval     = 30 * time.Second
 	TTL          = 120 * time.Second
@@ -47,48 +47,48 @@ const (
 	Router = 1 << 4
 )
 
-// A System is what the switch says of itself.
+// A System describes the switch in its announcements.
 type System struct {
 	MAC               [6]byte
 	Name, Description string
 }
 
-// A Port is one that is up.
+// A Port is a port that is up.
 type Port struct{ Name, Alias string }
 
-// A Neighbor is what somebody at a port says of himself.
+// A Neighbor is the announcement of a neighbour at a port.
 type Neighbor struct {
 	Port                        string
 	ChassisSubtype, PortSubtype uint8
-	ChassisID, PortID           string // MAC and network addresses in their usual form, what is no text in hexadecimal
+	ChassisID, PortID           string // MAC and network addresses in their usual form, other binary ids in hexadecimal
 	PortDescription             string
 	SystemName                  string
 	SystemDescription           string
 	Supported, Enabled          uint16 // capabilities
 	Management                  netip.Addr
-	Heard                       time.Time // the last time
+	Received                    time.Time // time of the last announcement
 	Expires                     time.Time
-	Index                       uint32 // counts neighbours as they come
+	Index                       uint32 // counts new neighbours
 }
 
-// A Frame leaves a port: Ethernet, without FCS.
+// A Frame is an outgoing Ethernet frame, without FCS.
 type Frame struct {
 	Port string
 	Data []byte
 }
 
-// Counts are what an agent has counted: frames and neighbours.
+// Counts are the counters of an agent: frames and neighbours.
 type Counts struct {
-	Sent, Received, Discarded uint64 // discarded: they are none, or lack what they must have
-	TooMany                   uint64 // neighbours for which a port had no room
-	Expired                   uint64 // neighbours that were not heard of any more
+	Sent, Received, Discarded uint64 // discarded frames are not LLDP, or lack mandatory parts
+	TooMany                   uint64 // neighbours beyond the limit of a port
+	Expired                   uint64 // neighbours that expired
 }
 
-// An Agent speaks LLDP at the ports of a switch. It is used by one goroutine at a time.
+// An Agent runs LLDP at the ports of a switch. It is used by one goroutine at a time.
 type Agent struct {
 	system    System
 	ports     map[string]Port
-	due       map[string]time.Time // when a port speaks next
+	due       map[string]time.Time // time of the next announcement by port
 	neighbors map[id]*Neighbor
 	index     uint32
 	out       []Frame
@@ -104,8 +104,8 @@ func New() *Agent {
 	return &Agent{ports: map[string]Port{}, due: map[string]time.Time{}, neighbors: map[id]*Neighbor{}}
 }
 
-// Configure says who the switch is and which of its ports are up. One that is new, and all if the system has changed,
-// speak at once; what was heard at one that is down is forgotten.
+// Configure sets the description of the switch and the ports that are up. New ports send at once, and so do all ports
+// if the system has changed. Neighbours at ports that are down are removed.
 func (a *Agent) Configure(now time.Time, s System, up []Port) {
 	next := map[string]Port{}
 	for _, p := range up {
@@ -128,7 +128,7 @@ func (a *Agent) Configure(now time.Time, s System, up []Port) {
 	a.Advance(now)
 }
 
-// Advance does what is due at a time.
+// Advance runs the timers that are due.
 func (a *Agent) Advance(now time.Time) {
 	for _, name := range slices.Sorted(maps.Keys(a.due)) {
 		if !a.due[name].After(now) {
@@ -145,14 +145,14 @@ func (a *Agent) Advance(now time.Time) {
 	}
 }
 
-// Resume says that for so long nothing could be heard: what has been heard counts that much longer.
+// Resume reports that for a duration nothing could be received: lifetimes are extended by it.
 func (a *Agent) Resume(d time.Duration) {
 	for _, n := range a.neighbors {
 		n.Expires = n.Expires.Add(d)
 	}
 }
 
-// Next returns when something is due, false if nothing is.
+// Next returns the time of the next timer, false if there is none.
 func (a *Agent) Next() (at time.Time, ok bool) {
 	earlier := func(t time.Time) {
 		if !ok || t.Before(at) {
@@ -168,17 +168,17 @@ func (a *Agent) Next() (at time.Time, ok bool) {
 	return at, ok
 }
 
-// Frames returns, once, what is sent.
+// Frames returns the frames to send, and clears them.
 func (a *Agent) Frames() []Frame {
 	out := a.out
 	a.out = nil
 	return out
 }
 
-// Counts returns what has been counted.
+// Counts returns the counters.
 func (a *Agent) Counts() Counts { return a.counts }
 
-// Neighbors returns who has been heard, by port and in the order in which they came.
+// Neighbors returns the neighbours, by port and in the order in which they came.
 func (a *Agent) Neighbors() []Neighbor {
 	all := make([]Neighbor, 0, len(a.neighbors))
 	for _, n := range a.neighbors {
@@ -193,8 +193,8 @@ func (a *Agent) Neighbors() []Neighbor {
 	return all
 }
 
-// Receive takes a frame that came in at a port; the data is only read, during the call. It fails if the frame is not
-// LLDP as it must be.
+// Receive processes a frame that came in at a port; the data is only read, during the call. It returns an error if the
+// frame is not valid LLDP.
 func (a *Agent) Receive(now time.Time, port string, data []byte) error {
 	a.Advance(now)
 	a.counts.Received++
@@ -209,7 +209,7 @@ func (a *Agent) Receive(now time.Time, port string, data []byte) error {
 	}
 	old := a.neighbors[k]
 	switch {
-	case ttl == 0: // he says good-bye
+	case ttl == 0: // the neighbour shuts down
 		delete(a.neighbors, k)
 		return nil
 	case old != nil:
@@ -220,15 +220,14 @@ func (a *Agent) Receive(now time.Time, port string, data []byte) error {
 	default:
 		a.index++
 		n.Index = a.index
-		a.due[port] = now // he may not know us either: 9.2.5.19, txFast
+		a.due[port] = now // this switch may be new to the neighbour too: 9.2.5.19, txFast
 	}
-	n.Heard, n.Expires = now, now.Add(time.Duration(ttl)*time.Second)
+	n.Received, n.Expires = now, now.Add(time.Duration(ttl)*time.Second)
 	a.neighbors[k] = &n
 	a.Advance(now)
 	return nil
 }
 
-// at is how many neighbours a port has.
 func (a *Agent) at(port string) (n int) {
 	for k := range a.neighbors {
 		if k.port == port {
@@ -258,7 +257,6 @@ func appendTLV(b []byte, kind int, value ...[]byte) []byte {
 	return append(b, v...)
 }
 
-// frame is what a port says.
 func (a *Agent) frame(p Port) []byte {
 	alias := p.Alias
 	if alias == "" {
@@ -281,7 +279,7 @@ func (a *Agent) frame(p Port) []byte {
 	return b
 }
 
-// parse reads an LLDPDU, 9.2.7.7: it begins with chassis id, port id and TTL, and has none of these twice.
+// parse decodes an LLDPDU, 9.2.7.7: it begins with chassis id, port id and TTL, and has none of these twice.
 func parse(port string, b []byte) (n Neighbor, k id, ttl uint16, err error) {
 	n.Port = port
 	for i := 0; ; i++ {
@@ -316,7 +314,7 @@ func parse(port string, b []byte) (n Neighbor, k id, ttl uint16, err error) {
 	}
 }
 
-// take takes a TLV that is not the TTL.
+// take decodes a TLV other than the TTL.
 func (n *Neighbor) take(k *id, kind int, v []byte) error {
 	switch kind {
 	case tlvChassis, tlvPort:
@@ -349,7 +347,7 @@ func (n *Neighbor) take(k *id, kind int, v []byte) error {
 	return nil
 }
 
-// idText is an id with its subtype in front, as text.
+// idText returns an id, which begins with its subtype, as text.
 func idText(v []byte, mac, addr uint8) string {
 	b := v[1:]
 	switch {
@@ -363,7 +361,7 @@ func idText(v []byte, mac, addr uint8) string {
 	return printable(b)
 }
 
-// address is a network address with its IANA family in front: 1 is IPv4, 2 IPv6.
+// address decodes a network address, which begins with its IANA family: 1 is IPv4, 2 IPv6.
 func address(b []byte) netip.Addr {
 	if len(b) == 5 && b[0] == 1 || len(b) == 17 && b[0] == 2 {
 		a, _ := netip.AddrFromSlice(b[1:])
@@ -372,7 +370,7 @@ func address(b []byte) netip.Addr {
 	return netip.Addr{}
 }
 
-// printable is text if all of it can be printed, else hexadecimal digits.
+// printable returns text if all of it can be printed, otherwise hexadecimal digits.
 func printable(b []byte) string {
 	s := string(bytes.TrimRight(b, "\x00"))
 	for _, r := range s {

@@ -19,7 +19,7 @@ func agent(name string, last byte) *Agent {
 	return a
 }
 
-// A port speaks as soon as it is up, and every 30 seconds.
+// A port sends as soon as it is up, and every 30 seconds.
 func TestPortsSpeak(t *testing.T) {
 	a := agent("s1", 1)
 	spoke := func(want ...string) {
@@ -46,7 +46,7 @@ func TestPortsSpeak(t *testing.T) {
 	}
 }
 
-// What one switch says, octet by octet, and what the other makes of it.
+// One switch's announcement, octet by octet, and the neighbour that the other makes of it.
 func TestTwoSwitches(t *testing.T) {
 	a, b := agent("s1", 1), agent("s2", 2)
 	f := a.Frames()[0].Data
@@ -59,7 +59,7 @@ func TestTwoSwitches(t *testing.T) {
 		t.Errorf("says\n%x\nwant\n%x", f, want)
 	}
 	b.Frames()
-	for range 2 { // he is new once
+	for range 2 { // it is new only once
 		if err := b.Receive(noon, "Ethernet4", f); err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func TestTwoSwitches(t *testing.T) {
 	got := fmt.Sprintf("%+v", b.Neighbors())
 	if want := fmt.Sprintf("%+v", []Neighbor{{Port: "Ethernet4", ChassisSubtype: 4, PortSubtype: 7,
 		ChassisID: "02:00:00:00:00:01", PortID: "etp1",
-		PortDescription: "Ethernet0", SystemName: "s1", SystemDescription: "tamtam", Supported: 20, Enabled: 20, Heard: noon,
+		PortDescription: "Ethernet0", SystemName: "s1", SystemDescription: "tamtam", Supported: 20, Enabled: 20, Received: noon,
 		Expires: noon.Add(120 * time.Second), Index: 1}}); got != want {
 		t.Errorf("heard\n%s\nwant\n%s", got, want)
 	}
@@ -92,7 +92,7 @@ func ttl(n uint16) []byte { return tlv(tlvTTL, byte(n>>8), byte(n)) }
 
 func TestWhatIsHeard(t *testing.T) {
 	for _, tt := range []struct {
-		name, err, want string // of what it heard: chassis, port, name, management address
+		name, err, want string // of the neighbour: chassis, port, name, management address
 		pdu             []byte
 	}{
 		{"the least", "", "02:00:00:00:00:09 x  invalid IP", pdu(chassis, port, ttl(60), end)},
@@ -131,7 +131,7 @@ func TestWhatIsHeard(t *testing.T) {
 	}
 }
 
-// A neighbour expires when he says so, or says good-bye, or the port goes down; a port has room for four.
+// A neighbour is removed when it expires, when it shuts down, or when the port goes down. A port keeps four at most.
 func TestNeighborsEnd(t *testing.T) {
 	a := agent("s1", 1)
 	say := func(at time.Duration, n byte, life uint16) {

@@ -1,5 +1,5 @@
-// Package lldpd is LLDP with its rows, for whoever has the CPU port: hostd, and hostifd beside FRR. It says on every
-// port that is up who the switch is, and keeps what is heard there in LLDP_ENTRY_TABLE, as SONiC's lldp-syncd does.
+// Package lldpd is LLDP with its rows, for the daemon that has the CPU port: hostd, or hostifd beside FRR. It announces
+// the switch on every port that is up, and keeps the neighbours there in LLDP_ENTRY_TABLE, as SONiC's lldp-syncd does.
 //
-// What belongs here: between package lldp and the databases.
+// What belongs here: the connection of package lldp with the databases.
 package lldpd

@@ -17,39 +17,39 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A Sender takes frames for the chip.
+// A Sender sends frames to the chip.
 type Sender interface{ Send(cpuport.Frame) error }
 
-// Config is what a [Speaker] works with.
+// Config configures a [Speaker].
 type Config struct {
 	Daemon *orch.Daemon
 	Redis  *swss.Redis
-	System lldp.System // what is said of the switch
+	System lldp.System // what the switch announces
 }
 
-// A Speaker is an agent with what it reads and writes. All its methods run on the daemon's goroutine, in handlers,
-// timers or [orch.Daemon.Do].
+// A Speaker is an agent with its input and output. All its methods run on the daemon's goroutine, in handlers, timers
+// or [orch.Daemon.Do].
 type Speaker struct {
 	d      *orch.Daemon
 	rows   *forward.OwnRows // of LLDP_ENTRY_TABLE
 	log    *slog.Logger
 	agent  *lldp.Agent
 	system lldp.System
-	line   Sender // nil: no CPU port at the moment
+	line   Sender // nil while the CPU port is not connected
 
-	begun  bool      // there has been one
-	paused time.Time // since when there is none
+	begun  bool      // the CPU port has been connected
+	paused time.Time // time since when it is not connected
 
 	ports      map[string]swss.FieldValues // rows of PORT_TABLE
-	configured bool                        // the agent has them as they are
-	// before are rows of an earlier speaker, which count until those that they are of must have spoken again; nil: they
-	// have not been read.
+	configured bool                        // the agent has the current ports
+	// before holds the rows of an earlier speaker, which count until their neighbours must have sent again. It is nil
+	// until they are read.
 	before map[string]swss.FieldValues
 	until  time.Time
-	lost   uint64 // frames that the CPU port did not take
+	lost   uint64 // number of frames that the CPU port refused
 }
 
-// tellPeriod is how often the rows are brought up to date.
+// tellPeriod is the interval at which the rows are updated.
 const tellPeriod = time.Second
 
 // New registers LLDP on a daemon.
@@ -65,23 +65,23 @@ func New(cfg Config) *Speaker {
 		}
 		s.configured = false
 	})
-	s.d.AfterRows(func() bool { return s.begun && (s.before == nil || !s.configured) }, s.settle)
+	s.d.AfterRows(func() bool { return s.begun && (s.before == nil || !s.configured) }, s.reconcile)
 	s.d.At(s.next, func(_ context.Context, now time.Time) error {
 		s.agent.Advance(now)
 		s.flush()
 		return nil
 	})
-	s.d.Every(func() time.Duration { return tellPeriod }, s.tell)
+	s.d.Every(func() time.Duration { return tellPeriod }, s.report)
 	return s
 }
 
-// Is reports whether a frame is of LLDP.
+// Is reports whether a frame is an LLDP frame.
 func Is(frame []byte) bool {
 	return len(frame) >= 14 && [6]byte(frame[:6]) == lldp.Group && binary.BigEndian.Uint16(frame[12:]) == lldp.EtherType
 }
 
-// SetLine gives LLDP a CPU port, or (nil) takes it away. It begins to work with the first, and without one stands
-// still.
+// SetLine connects the CPU port, or disconnects it if line is nil. LLDP starts to work with the first one, and stands
+// still without one.
 func (s *Speaker) SetLine(line Sender) {
 	if line == nil {
 		s.paused = s.d.Now()
@@ -91,7 +91,7 @@ func (s *Speaker) SetLine(line Sender) {
 	s.line, s.begun = line, s.begun || line != nil
 }
 
-// Receive takes a frame that the chip has punted at a port, without a tag.
+// Receive processes a frame that the chip has punted at a port, without a tag.
 func (s *Speaker) Receive(port string, frame []byte) {
 	if err := s.agent.Receive(s.now(), port, frame); err != nil {
 		s.log.Debug("an LLDP frame is left out", "because", err)
@@ -113,7 +113,7 @@ func (s *Speaker) Counts() (fields swss.FieldValues, lost uint64) {
 	return fields, s.lost
 }
 
-// now returns the time of LLDP: while there is no CPU port it stands still.
+// now returns the time of LLDP, which stands still while the CPU port is not connected.
 func (s *Speaker) now() time.Time {
 	if s.line == nil {
 		return s.paused
@@ -128,8 +128,8 @@ func (s *Speaker) next() (at time.Time) {
 	return at
 }
 
-// settle brings the agent up to date, at first with what an earlier speaker has left.
-func (s *Speaker) settle(ctx context.Context) error {
+// reconcile updates the agent, and first reads the rows of an earlier speaker.
+func (s *Speaker) reconcile(ctx context.Context) error {
 	if s.before == nil {
 		rows, err := s.rows.Read(ctx)
 		if err != nil {
@@ -153,7 +153,7 @@ func (s *Speaker) isUp(port string) bool {
 	return s.ports[port][schema.FieldOperStatus] == schema.OperUp
 }
 
-// flush gives the CPU port what is said.
+// flush sends the agent's frames to the CPU port.
 func (s *Speaker) flush() {
 	for _, f := range s.agent.Frames() {
 		if s.line == nil || s.line.Send(cpuport.Frame{Port: f.Port, Data: f.Data}) != nil {
@@ -162,17 +162,17 @@ func (s *Speaker) flush() {
 	}
 }
 
-// tell brings the rows up to date, as differences.
-func (s *Speaker) tell(ctx context.Context, _ time.Time) error {
+// report updates the rows, as differences.
+func (s *Speaker) report(ctx context.Context, _ time.Time) error {
 	if s.before == nil || !s.configured {
 		return nil
 	}
-	return s.rows.Write(ctx, s.heard())
+	return s.rows.Write(ctx, s.received())
 }
 
-// heard returns the rows of LLDP_ENTRY_TABLE, as SONiC's lldp-syncd writes them: of several neighbours of a port the
-// one that came last.
-func (s *Speaker) heard() map[string]swss.FieldValues {
+// received returns the rows of LLDP_ENTRY_TABLE, as SONiC's lldp-syncd writes them: if a port has several neighbours,
+// the newest one.
+func (s *Speaker) received() map[string]swss.FieldValues {
 	rows := map[string]swss.FieldValues{}
 	if s.now().Before(s.until) {
 		for port, row := range s.before {
@@ -184,7 +184,7 @@ func (s *Speaker) heard() map[string]swss.FieldValues {
 	for _, n := range s.agent.Neighbors() {
 		row := swss.FieldValues{
 			"lldp_rem_index":              strconv.FormatUint(uint64(n.Index), 10),
-			"lldp_rem_time_mark":          strconv.FormatInt(n.Heard.Unix(), 10),
+			"lldp_rem_time_mark":          strconv.FormatInt(n.Received.Unix(), 10),
 			"lldp_rem_chassis_id_subtype": strconv.Itoa(int(n.ChassisSubtype)),
 			"lldp_rem_chassis_id":         n.ChassisID,
 			"lldp_rem_port_id_subtype":    strconv.Itoa(int(n.PortSubtype)),
@@ -204,7 +204,7 @@ func (s *Speaker) heard() map[string]swss.FieldValues {
 	return rows
 }
 
-// capabilities are the bits in the order of SNMP, the first one highest, as two octets.
+// capabilities returns the bits in the order of SNMP, the first one highest, as two octets.
 func capabilities(bits uint16) string {
 	var b [2]byte
 	for i := range 16 {

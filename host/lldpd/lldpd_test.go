@@ -12,7 +12,7 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// A line notes by which ports frames left.
+// A line records the ports at which frames were sent.
 type line struct{ sent []string }
 
 func (l *line) Send(f cpuport.Frame) error {
@@ -20,8 +20,8 @@ func (l *line) Send(f cpuport.Frame) error {
 	return nil
 }
 
-// A speaker says who the switch is at ports that are up, and has rows of what it hears, for as long as the other
-// says; the next speaker keeps them until it must have heard the other itself.
+// A speaker announces the switch at ports that are up, and has rows of its neighbours until they expire. The next
+// speaker keeps them until it must have received an announcement itself.
 func TestSpeaker(t *testing.T) {
 	r, now := swsstest.Start(t), time.Unix(1000, 0)
 	ports, heard := swss.NewTable(r.DB(swss.ApplDB), schema.AppPort), swss.NewTable(r.DB(swss.ApplDB), schema.AppLLDPEntry)

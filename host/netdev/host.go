@@ -19,9 +19,9 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A Kernel is where devices are.
+// A Kernel manages the devices of an operating system.
 type Kernel interface {
-	// Open makes the device, or takes it over from an earlier process.
+	// Open creates the device, or takes it over from an earlier process.
 	Open(name string) (Tap, error)
 	// Remove removes the device if it is a host interface of tamtam's. It returns nil if there is no such device.
 	Remove(name string) error
@@ -29,12 +29,12 @@ type Kernel interface {
 	Ours() ([]string, error)
 }
 
-// A Tap is a device's other end: what Linux sends is read, what is written Linux receives.
+// A Tap is a device's other end: reads return the frames that Linux sends, writes pass frames to Linux.
 type Tap interface {
 	io.ReadWriteCloser
 	SetCarrier(on bool) error
-	// Hold returns a file with which another process holds the device: it keeps its carrier while that is open. No frame
-	// comes to it.
+	// Hold returns a file by which another process can hold the device: the device keeps its carrier while that is
+	// open. It gets no frames.
 	Hold() *os.File
 }
 
@@ -42,7 +42,7 @@ type Tap interface {
 type Line interface {
 	Receive(context.Context) (cpuport.Packet, error)
 	Send(cpuport.Frame) error
-	// Forward gives a packet to the client beside the host interfaces, if there is one.
+	// Forward passes a packet to the client beside the host interfaces, if there is one.
 	Forward(cpuport.Packet)
 }
 
@@ -52,18 +52,18 @@ type Port struct {
 	Up   bool
 }
 
-// A Host is the devices that there are, and the frames that go through them.
+// A Host is the existing devices, and the path of their frames.
 type Host struct {
 	kernel Kernel
 	log    *slog.Logger
 	hold   func(name string, f *os.File)
 
-	mu     sync.Mutex // of what follows
+	mu     sync.Mutex // guards the following fields
 	ports  map[string]Port
 	others map[string]cpuport.Interface
 	taps   map[string]Tap
 	up     map[string]bool  // carriers, as set
-	errs   map[string]error // what could not be done, by device
+	errs   map[string]error // failed operations, by device
 	closed bool
 	reader sync.WaitGroup
 
@@ -72,7 +72,7 @@ type Host struct {
 	counts Counts
 }
 
-// A view is what frames are looked up in.
+// A view is the lookup state for frames.
 type view struct {
 	ports  map[string]Port
 	others map[string]cpuport.Interface
@@ -83,15 +83,15 @@ type view struct {
 
 // Counts are frames.
 type Counts struct {
-	ToHost, FromHost atomic.Uint64 // that got to the other side
+	ToHost, FromHost atomic.Uint64 // that reached the other side
 	// Frames from the chip that were lost: truncated ones, those for no device, and those for a device that is down.
 	Cut, NoDevice, DeviceDown atomic.Uint64
 	// Frames from Linux that were lost: without a chip, with all members down, and those that the CPU port refused.
 	NoCPU, NoWay, Refused atomic.Uint64
 }
 
-// NewHost returns a host without devices. It hands on the files by which others hold them, and says (nil) which have
-// gone.
+// NewHost returns a host without devices. It calls hold with the files by which other processes hold them, and with nil
+// when they are gone.
 func NewHost(k Kernel, log *slog.Logger, hold func(name string, f *os.File)) *Host {
 	h := &Host{
 		kernel: k, log: log, hold: hold, ports: map[string]Port{}, others: map[string]cpuport.Interface{},
@@ -101,9 +101,9 @@ func NewHost(k Kernel, log *slog.Logger, hold func(name string, f *os.File)) *Ho
 	return h
 }
 
-// SetPorts brings the devices of ports to the HOSTIF objects of a chip. The device of an object that is gone goes.
-// With fresh, the chip is another one than before, and its objects are yet to come: devices stay as they are, with
-// their carriers, until there are objects for them or hostifd no longer wants them.
+// SetPorts applies the HOSTIF objects of a chip to the devices of ports. The device of a removed object is removed.
+// fresh means that the chip is a new one, whose objects are yet to come. Then devices stay unchanged, with their
+// carriers, until there are objects for them or hostifd no longer requests them.
 func (h *Host) SetPorts(ports []Port, fresh bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -117,15 +117,15 @@ func (h *Host) SetPorts(ports []Port, fresh bool) {
 		}
 		if err := h.remove(name); err != nil {
 			h.fail(name, err)
-			now[name] = Port{Name: name} // until it has gone
+			now[name] = Port{Name: name} // until it is gone
 		}
 	}
 	h.ports = now
 	h.bring()
 }
 
-// Set makes, changes or removes an interface that is no port's. It also removes the device of a port that has no HOSTIF
-// object any more, as one that an earlier process has left.
+// Set creates, changes or removes an interface that is not for a port. It also removes the device of a port that has no
+// HOSTIF object any more, for example one of an earlier process.
 func (h *Host) Set(i cpuport.Interface) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -146,7 +146,7 @@ func (h *Host) Set(i cpuport.Interface) error {
 	return h.errs[i.Name]
 }
 
-// bring makes the devices that are missing, sets carriers, and has frames looked up in what there is now.
+// bring creates missing devices, sets carriers, and updates the lookup state.
 func (h *Host) bring() {
 	if h.closed {
 		return
@@ -177,7 +177,6 @@ func (h *Host) bring() {
 	h.now.Store(v)
 }
 
-// open makes a device.
 func (h *Host) open(name string) bool {
 	tap, err := h.kernel.Open(name)
 	if err != nil {
@@ -192,7 +191,7 @@ func (h *Host) open(name string) bool {
 	return true
 }
 
-// carry sets the carrier of a device that there is.
+// carry sets the carrier of an existing device.
 func (h *Host) carry(name string, up bool) {
 	tap := h.taps[name]
 	if is, set := h.up[name]; tap == nil || set && is == up {
@@ -206,7 +205,7 @@ func (h *Host) carry(name string, up bool) {
 	h.up[name] = up
 }
 
-// fail notes what could not be done; it is tried again with the next change or look.
+// fail records a failed operation; it is retried with the next change or check.
 func (h *Host) fail(name string, err error) {
 	if was := h.errs[name]; was == nil || was.Error() != err.Error() {
 		h.log.Error("a host interface is not as it should be", "interface", name, "because", err)
@@ -214,7 +213,7 @@ func (h *Host) fail(name string, err error) {
 	h.errs[name] = err
 }
 
-// remove removes a device, also one that an earlier process has left.
+// remove removes a device, also one of an earlier process.
 func (h *Host) remove(name string) error {
 	h.hold(name, nil)
 	if tap := h.taps[name]; tap != nil {
@@ -227,15 +226,15 @@ func (h *Host) remove(name string) error {
 	return h.kernel.Remove(name)
 }
 
-// Trouble returns what could not be done; "" if all was.
+// Trouble describes the failed operations. It returns "" if nothing failed.
 func (h *Host) Trouble() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return Few(h.errs)
+	return Summary(h.errs)
 }
 
-// Few returns the first errors of devices as a sentence, and how many more there are.
-func Few(errs map[string]error) string {
+// Summary returns the first errors of devices as a sentence, and the number of further ones.
+func Summary(errs map[string]error) string {
 	var list []string
 	for _, name := range slices.SortedFunc(maps.Keys(errs), schema.CompareNames) {
 		list = append(list, fmt.Sprintf("%s: %v", name, errs[name]))
@@ -247,8 +246,8 @@ func Few(errs map[string]error) string {
 	return strings.Join(list, "; ")
 }
 
-// Close ends the use of the devices. All host interfaces are removed, also those that an earlier process has left,
-// unless they are to be kept for the next process.
+// Close ends the use of the devices. Unless keep is true, all host interfaces are removed, also those of an earlier
+// process.
 func (h *Host) Close(keep bool) error {
 	h.mu.Lock()
 	h.closed = true
@@ -271,8 +270,8 @@ func (h *Host) Close(keep bool) error {
 	return errors.Join(errs...)
 }
 
-// carries reports whether a LAG that is up has a carrier: while a member by which it may send is up, or has no HOSTIF
-// object yet, since the chip has begun anew.
+// carries reports whether a LAG that is up has a carrier: one of its senders is up, or has no HOSTIF object yet, since
+// the chip has restarted.
 func (v *view) carries(i cpuport.Interface) bool {
 	return v.sender(i) != "" || slices.ContainsFunc(i.Senders, func(port string) bool {
 		_, known := v.ports[port]
@@ -280,7 +279,7 @@ func (v *view) carries(i cpuport.Interface) bool {
 	})
 }
 
-// sender returns the member by which a LAG sends: the first that may and whose port is up; "": none.
+// sender returns the member by which a LAG sends: the first sender whose port is up, "" if there is none.
 func (v *view) sender(i cpuport.Interface) string {
 	for _, port := range i.Senders {
 		if v.ports[port].Up {
@@ -290,11 +289,11 @@ func (v *view) sender(i cpuport.Interface) string {
 	return ""
 }
 
-// maxFrame is more than the longest frame of a device.
+// maxFrame exceeds the maximum length of a device's frame.
 const maxFrame = 1 << 14
 
-// read gives what Linux sends at a device to the chip, until the device is closed, or somebody has removed it: then
-// it is made again with the next look.
+// read passes the frames that Linux sends at a device to the chip, until the device is closed or removed by another
+// program. In the latter case it is created again with the next check.
 func (h *Host) read(name string, tap Tap) {
 	buf := make([]byte, maxFrame)
 	for {
@@ -314,7 +313,7 @@ func (h *Host) read(name string, tap Tap) {
 	}
 }
 
-// fromHost gives a frame of a device to the chip.
+// fromHost passes a frame of a device to the chip.
 func (h *Host) fromHost(name string, frame []byte) {
 	v := h.now.Load()
 	i, other := v.others[name]
@@ -339,7 +338,7 @@ func (h *Host) fromHost(name string, frame []byte) {
 	}
 }
 
-// Serve gives what the chip punts to the devices until ctx ends or the CPU port is gone.
+// Serve passes the frames that the chip punts to the devices until ctx ends or the CPU port is gone.
 func (h *Host) Serve(ctx context.Context, line Line) error {
 	h.line.Store(&line)
 	defer h.line.Store(nil)
@@ -362,16 +361,15 @@ func (h *Host) Serve(ctx context.Context, line Line) error {
 	}
 }
 
-// shared are the traps of protocols that hostifd has a look at beside Linux.
+// shared holds the traps of protocols whose frames both Linux and hostifd receive.
 var shared = map[string]bool{"lldp": true, "arp_req": true, "arp_resp": true, "neigh_discovery": true}
 
-// trapReport is the trap of what the chip has the host send.
+// trapReport is the trap of frames that the host must send for the chip.
 const trapReport = "tam"
 
-// slowProtocols is the EtherType of LACP.
 const slowProtocols = 0x8809
 
-// whose reports whether the client beside the host interfaces has a packet, and whether Linux has it.
+// whose reports whether the client beside the host interfaces receives a packet, and whether Linux does.
 func (v *view) whose(p *cpuport.Packet) (client, host bool) {
 	switch {
 	case p.Trap == trapReport:
@@ -383,7 +381,7 @@ func (v *view) whose(p *cpuport.Packet) (client, host bool) {
 	return shared[p.Trap], true
 }
 
-// toHost gives a frame of the chip to its device. That of a VLAN expects it without the VLAN's tag.
+// toHost passes a frame of the chip to its device. The device of a VLAN expects it without the VLAN's tag.
 func (h *Host) toHost(p *cpuport.Packet) {
 	v := h.now.Load()
 	name := v.deviceOf(p)
@@ -406,13 +404,12 @@ func (h *Host) toHost(p *cpuport.Packet) {
 	h.counts.ToHost.Add(1)
 }
 
-// onPhysical are the traps of protocols between the ends of a wire: their frames are the port's, whatever it is part
-// of.
+// onPhysical holds the traps of protocols between the ends of a link: their frames are the port's, even if it is a
+// member of a LAG or VLAN.
 var onPhysical = map[string]bool{
 	"lacp": true, "lldp": true, "stp": true, "pvrst": true, "udld": true, "cdp": true, "eapol": true,
 }
 
-// deviceOf returns the device that a frame of the chip is for.
 func (v *view) deviceOf(p *cpuport.Packet) string {
 	if onPhysical[p.Trap] {
 		return p.Port
@@ -423,7 +420,6 @@ func (v *view) deviceOf(p *cpuport.Packet) string {
 	return cmp.Or(v.lagOf[p.Port], p.Port)
 }
 
-// untagged takes the tag of a VLAN out of a frame.
 func untagged(frame []byte, vlan uint16) []byte {
 	const addresses, tag = 12, 4
 	if len(frame) < addresses+tag || binary.BigEndian.Uint16(frame[addresses:]) != 0x8100 ||
@@ -433,7 +429,7 @@ func untagged(frame []byte, vlan uint16) []byte {
 	return slices.Delete(frame, addresses, addresses+tag)
 }
 
-// Lost returns what was lost, and how often, since it began; "": nothing.
+// Lost lists the counts of lost frames since the start, "" if there are none.
 func (h *Host) Lost() string {
 	var list []string
 	c := &h.counts

@@ -20,16 +20,16 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// A fakeKernel has devices without Linux.
+// A fakeKernel simulates devices without Linux.
 type fakeKernel struct {
 	taps    map[string]*fakeTap
-	left    map[string]bool // by an earlier process
-	others  string          // an interface that is another's
-	flapped []string        // devices whose carrier went
+	left    map[string]bool // devices of an earlier process
+	others  string          // name of an interface that is not tamtam's
+	flapped []string        // devices that lost their carrier
 	held    map[string]*os.File
 }
 
-// hold takes a file by which hostifd holds a device.
+// hold records a file by which hostifd holds a device.
 func (k *fakeKernel) hold(name string, f *os.File) {
 	if k.held[name] = f; f == nil {
 		delete(k.held, name)
@@ -56,7 +56,7 @@ func (k *fakeKernel) Ours() ([]string, error) {
 	return slices.Sorted(maps.Keys(k.left)), nil
 }
 
-// carriers are the devices that there are, and whether they have a carrier.
+// carriers returns the existing devices, and whether they have a carrier.
 func (k *fakeKernel) carriers() map[string]bool {
 	up := map[string]bool{}
 	for name, t := range k.taps {
@@ -65,14 +65,13 @@ func (k *fakeKernel) carriers() map[string]bool {
 	return up
 }
 
-// A fakeTap is a device's other end.
 type fakeTap struct {
 	kernel  *fakeKernel
 	name    string
 	sent    chan []byte // by Linux
-	got     [][]byte    // that Linux received
+	got     [][]byte    // received by Linux
 	closed  chan struct{}
-	lost    chan struct{} // is closed when somebody has removed the device
+	lost    chan struct{} // closed when another program has removed the device
 	carrier bool
 	down    bool
 	hold    *os.File
@@ -128,11 +127,10 @@ func set(t *testing.T, h *Host, list ...cpuport.Interface) {
 	}
 }
 
-// A fakeLine leads to the chip's CPU port.
 type fakeLine struct {
 	punted chan cpuport.Packet
 	sent   chan string // PORT VLAN FRAME
-	client *[]string   // what the client has
+	client *[]string   // frames of the client
 }
 
 func (l fakeLine) Receive(ctx context.Context) (cpuport.Packet, error) {
@@ -153,9 +151,8 @@ func (l fakeLine) Send(f cpuport.Frame) error {
 	return nil
 }
 
-// Frames of the chip come to the device of their port, PortChannel or VLAN; those between the ends of a wire to the
-// port's, and what hostifd has a look at to it too. What Linux sends leaves there, by a member of a PortChannel that
-// is up.
+// Frames of the chip go to the device of their port, PortChannel or VLAN. Frames of link protocols go to the port's,
+// and those that hostifd needs also to it. Frames from Linux leave there, for a PortChannel by a member that is up.
 func TestFrames(t *testing.T) {
 	h, k := newHost(t)
 	ports := []Port{{"Ethernet0", true}, {"Ethernet4", true}, {"Ethernet8", true}}
@@ -224,7 +221,8 @@ func TestFrames(t *testing.T) {
 	lost("1 cut, 1 of no interface, 1 to a chip that is away, 1 to a PortChannel that is down")
 }
 
-// Another's interface is left alone and reported until it has gone; a device that somebody removed is made again.
+// An interface of another program is not touched, and reported until it is gone; a device that another program removed
+// is created again.
 func TestDevicesOfOthers(t *testing.T) {
 	h, k := newHost(t)
 	k.others = "Ethernet4"
@@ -247,13 +245,13 @@ func TestDevicesOfOthers(t *testing.T) {
 	}
 }
 
-// A holding is a host with its model: which devices there are to be, and which of them have a carrier.
+// A holding is a host with its model: the expected devices and carriers.
 type holding struct {
 	t      *testing.T
 	h      *Host
 	k      *fakeKernel
-	ports  map[string]bool              // HOSTIF objects
-	stale  map[string]bool              // devices of a former chip's, and whether they have a carrier
+	ports  map[string]bool              // HOSTIF objects, and whether they are up
+	stale  map[string]bool              // devices of an earlier chip, and whether they have a carrier
 	beside map[string]cpuport.Interface // of hostifd
 }
 
@@ -292,8 +290,8 @@ func some(r *rand.Rand, list []string) (few []string) {
 	return few
 }
 
-// act does one thing at random: a HOSTIF object comes, goes or changes, hostifd asks for an interface or takes one
-// back, a hostifd that has started anew asks for all of them again, or does not want a port, and another chip comes.
+// act performs a random operation. A HOSTIF object is added, removed or changed, or hostifd requests or removes an
+// interface. Or a restarted hostifd requests all of them again, or removes a port, or the chip is replaced.
 func (x *holding) act(r *rand.Rand) string {
 	name := randomPorts[r.IntN(len(randomPorts))]
 	other := randomBeside[r.IntN(len(randomBeside))]
@@ -336,7 +334,7 @@ func (x *holding) act(r *rand.Rand) string {
 	return "another chip"
 }
 
-// Whatever comes, the devices are those that there are to be, and none loses a carrier that it is to have.
+// Whatever the operations, the devices are the expected ones, and none loses a carrier that it should have.
 func TestRandomHolding(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 368_200, Count: 200, Short: 40}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 0))

@@ -35,9 +35,9 @@ func (Linux) Ours() ([]string, error) {
 	return names, nil
 }
 
-// Open makes a TAP device, or attaches to ours. It has two queues: the first is disabled at once, so that no frame
-// comes to it, and only holds the device, which keeps its carrier while there is a queue of either kind. What Linux
-// sends before the second is there is lost, as is all that it sends while no process has the device.
+// Open creates a TAP device, or attaches to an existing one of ours. It has two queues. The first is disabled at once,
+// so that it gets no frames, and only holds the device, which keeps its carrier while it has a queue of either kind.
+// Frames that Linux sends before the second queue exists are lost, as are all while no process has the device.
 func (Linux) Open(name string) (Tap, error) {
 	fresh, err := missing(name)
 	if err != nil {
@@ -57,8 +57,8 @@ func (Linux) Open(name string) (Tap, error) {
 	return &tap{f, hold, name}, nil
 }
 
-// missing reports whether there is no such device of ours yet. One of another make, which an earlier version has left,
-// goes.
+// missing reports whether the device does not exist yet. A device of another type, which an earlier version has
+// created, is removed.
 func missing(name string) (bool, error) {
 	link, err := netlink.LinkByName(name)
 	if none := (netlink.LinkNotFoundError{}); err != nil {
@@ -80,7 +80,6 @@ func missing(name string) (bool, error) {
 	return false, nil
 }
 
-// queue opens a queue of a device.
 func queue(name string, fresh bool, mode int) (*os.File, error) {
 	fd, err := unix.Open(tun, unix.O_RDWR|unix.O_CLOEXEC|mode, 0)
 	if err != nil {
@@ -93,7 +92,7 @@ func queue(name string, fresh bool, mode int) (*os.File, error) {
 	return os.NewFile(uintptr(fd), tun), nil
 }
 
-// disable has no frame come to a queue any more.
+// disable stops frames to a queue.
 func disable(f *os.File) error {
 	ask, err := unix.NewIfreq("")
 	if err != nil {
@@ -106,11 +105,11 @@ func disable(f *os.File) error {
 	return nil
 }
 
-// anyName has the kernel choose a name.
+// anyName makes the kernel choose a name.
 const anyName = "hostif%d"
 
-// attach makes a file that of a TAP device, which lasts when the file is closed. A fresh device has its name only
-// once it is marked as ours, so that those who watch see it as that.
+// attach makes a file the queue of a TAP device, which persists when the file is closed. A fresh device gets its name
+// only after it is marked as ours, so that programs which watch interfaces see it marked.
 func attach(fd int, name string, fresh bool) error {
 	first := name
 	if fresh {
@@ -126,7 +125,7 @@ func attach(fd int, name string, fresh bool) error {
 	}
 	if fresh {
 		if err := mark(ask.Name(), name); err != nil {
-			return err // the device goes with the file
+			return err // the device is removed with the file
 		}
 	}
 	if err := unix.IoctlSetInt(fd, unix.TUNSETPERSIST, 1); err != nil {
@@ -150,14 +149,13 @@ func mark(is, name string) error {
 	return nil
 }
 
-// A tap is the other end of a TAP device.
 type tap struct {
 	*os.File
 	hold *os.File
 	name string
 }
 
-// Hold returns the queue to which no frame comes.
+// Hold returns the queue that gets no frames.
 func (t *tap) Hold() *os.File { return t.hold }
 
 // Close closes both queues.
@@ -178,7 +176,8 @@ func (t *tap) SetCarrier(on bool) error {
 	if err = errors.Join(err, failed); err != nil {
 		return fmt.Errorf("set the carrier: %w", err)
 	}
-	// Linux acts on changes once a second, but before it answers (since 6.8) at once: zebra is not to be told so late.
+	// Linux reports changes once a second, but (since 6.8) at once before it answers a request: zebra must not be
+	// notified so late.
 	_, _ = netlink.LinkByName(t.name)
 	return nil
 }

@@ -14,15 +14,15 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// holders are the processes that have a device: syncd, with the queues of a Tap, and hostifd, with a file of one that a
-// syncd, this or an earlier one, has handed to it.
+// holders are the processes that have a device: syncd, with the queues of a Tap, and hostifd, with a file that it
+// received from this or an earlier syncd.
 type holders struct {
 	t       *testing.T
 	syncd   Tap
 	hostifd *os.File
 }
 
-// hand gives hostifd syncd's file, as over a socket.
+// hand passes syncd's file to hostifd, as over a socket.
 func (h *holders) hand() {
 	fd, err := unix.Dup(int(h.syncd.Hold().Fd()))
 	if err != nil {
@@ -34,7 +34,7 @@ func (h *holders) hand() {
 	h.hostifd = os.NewFile(uintptr(fd), "hostifd")
 }
 
-// act has a process begin or end, and says what it was.
+// act starts or ends a process, and describes it.
 func (h *holders) act(r *rand.Rand, runs *bool) string {
 	switch {
 	case r.IntN(2) == 0 && h.syncd == nil:
@@ -66,8 +66,8 @@ func (h *holders) act(r *rand.Rand, runs *bool) string {
 	return "hostifd begins"
 }
 
-// A device keeps its carrier while syncd runs, or a hostifd that a syncd has handed the device to, in whatever order
-// they are killed and begin; and one syncd alone has its frames.
+// A device keeps its carrier while syncd runs, or a hostifd with a file of the device, in whatever order they are
+// killed and started. Only one syncd gets its frames.
 func TestRandomHolders(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("TAP devices are root's")
@@ -114,7 +114,7 @@ func TestRandomHolders(t *testing.T) {
 			}
 		}
 	})
-	// A device of one queue, as earlier versions have made, is made anew.
+	// A device with one queue, of an earlier version, is created again.
 	if err := NewKernel().Remove("Ethernet0"); err != nil {
 		t.Error(err)
 	}
@@ -133,8 +133,8 @@ func TestRandomHolders(t *testing.T) {
 	tap.Close()
 }
 
-// Each change of a carrier is told to those who listen, however soon another follows: Linux tells of them once a second
-// if it is not made to.
+// Each change of a carrier is reported to listeners, however soon another follows: by default Linux reports them once a
+// second.
 func TestCarrierIsTold(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("TAP devices are root's")

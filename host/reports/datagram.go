@@ -1,9 +1,9 @@
-// Package reports sends what the chip gives the switch's host to send: reports of drops for collectors behind the
-// management interface (VRF mgmt). The chip makes them as whole frames, trap "tam"; the host puts their UDP payload
-// into datagrams of its own, since addresses, routes and neighbours of that interface are the host's.
+// Package reports sends the reports that the chip passes to the switch's host: reports of drops for collectors behind
+// the management interface (VRF mgmt). The chip makes them as complete frames, trap "tam". The host sends their UDP
+// payload in its own datagrams, since the addresses, routes and neighbours of that interface are the host's.
 //
-// What belongs here: taking such frames apart, and the book of what was sent to whom. Sockets are the caller's; what
-// stands in a report is nobody's business here.
+// What belongs here: the parsing of such frames, and the counters of sent datagrams by destination. Not: sockets, which
+// are the caller's, and the contents of reports.
 package reports
 
 import (
@@ -14,13 +14,13 @@ import (
 	"tamtam/host/cpuport"
 )
 
-// Trap is that of frames which the chip has the host send, as [cpuport.Packet] names it.
+// Trap is the trap of frames that the host must send, as in [cpuport.Packet].
 const Trap = "tam"
 
 // Is reports whether a frame is for a [Sender].
 func Is(p *cpuport.Packet) bool { return p.Trap == Trap }
 
-// A Datagram is what the chip has the host send.
+// A Datagram is a datagram that the host must send.
 type Datagram struct {
 	From, To netip.AddrPort
 	DSCP     uint8
@@ -37,7 +37,7 @@ const (
 	protocolUDP   = 17
 )
 
-// Parse takes a frame apart; the payload is part of it.
+// Parse parses a frame; the payload is part of it.
 func Parse(frame []byte) (d Datagram, err error) {
 	if len(frame) < etherHeader {
 		return d, fmt.Errorf("a frame of %d bytes, want the %d of Ethernet at least", len(frame), etherHeader)

@@ -18,7 +18,7 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// frames are datagrams of 3 bytes from port 50000 to port 4739, with DSCP 10 and 32.
+// frames returns datagrams of 3 bytes from port 50000 to port 4739, with DSCP 10 and 32.
 func frames(t testing.TB) (four, six []byte) {
 	t.Helper()
 	of := func(text string) []byte {
@@ -74,7 +74,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// Whatever a frame is, what is sent of it is part of it.
+// Whatever a frame contains, its payload is part of it.
 func FuzzParse(f *testing.F) {
 	four, six := frames(f)
 	f.Add(four)
@@ -90,7 +90,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// A sender keeps books of as many streams as it says, and takes away what an earlier one has left.
+// A sender counts the limited number of streams, and removes the rows of an earlier one.
 func TestSenderCounts(t *testing.T) {
 	r := swsstest.Start(t)
 	table := swss.NewTable(r.DB(swss.CountersDB), schema.CountersManagementReports)
@@ -128,7 +128,7 @@ func TestSenderCounts(t *testing.T) {
 	send(2)
 	send(2)
 	send(1)
-	s.Receive(cpuport.Packet{Trap: Trap, Data: four, Len: len(four) + 1}) // a frame that was cut
+	s.Receive(cpuport.Packet{Trap: Trap, Data: four, Len: len(four) + 1}) // a truncated frame
 	rows := step()
 	for port, want := range map[int]string{2: "2 0 ", 1: "0 1 no route to host"} {
 		row := rows[fmt.Sprintf("192.0.2.1:50000>192.0.2.7:%d", port)]

@@ -13,33 +13,33 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Config is what a [Sender] works with.
+// Config configures a [Sender].
 type Config struct {
 	Daemon *orch.Daemon
 	Redis  *swss.Redis
-	// Send sends a datagram by the host's own routes. It must not wait, and keeps nothing of what it is given.
+	// Send sends a datagram by the host's own routes. It must not wait, and must not keep its argument.
 	Send func(Datagram) error
 }
 
-// MaxStreams is how many streams a sender keeps books of: more than the chip has collectors. Of more, the one that was
-// quiet for the longest is forgotten.
+// MaxStreams is the maximum number of counted streams: more than the chip has collectors. Beyond it, the one that was
+// idle for the longest is dropped.
 const MaxStreams = 64
 
-// tellPeriod is how often COUNTERS_DB is brought up to date.
+// tellPeriod is the interval at which COUNTERS_DB is updated.
 const tellPeriod = time.Second
 
-// A Sender sends what the chip has the host send, and counts it, by stream. All its methods run on the goroutine of its
-// daemon.
+// A Sender sends the reports that the chip passes to the host, and counts them by stream. All its methods run on the
+// goroutine of its daemon.
 type Sender struct {
 	cfg     Config
 	log     *slog.Logger
 	rows    *forward.OwnRows
 	streams map[string]*stream
-	clock   uint64 // of uses
-	bad     uint64 // frames that are none to send
+	clock   uint64 // number of uses
+	bad     uint64 // number of invalid frames
 }
 
-// A stream is what goes from one source to one collector.
+// A stream is the datagrams from one source to one collector.
 type stream struct {
 	counts schema.ManagementReports
 	used   uint64
@@ -52,12 +52,12 @@ func New(cfg Config) *Sender {
 		rows: forward.NewOwnRows(cfg.Daemon, cfg.Redis.DB(swss.CountersDB), schema.CountersManagementReports),
 	}
 	cfg.Daemon.Every(func() time.Duration { return tellPeriod }, func(ctx context.Context, _ time.Time) error {
-		return s.tell(ctx)
+		return s.report(ctx)
 	})
 	return s
 }
 
-// Receive sends what the chip has given the host.
+// Receive sends a frame that the chip has passed to the host.
 func (s *Sender) Receive(p cpuport.Packet) {
 	d, err := Parse(p.Data)
 	if err == nil && p.Len != len(p.Data) {
@@ -82,7 +82,6 @@ func (s *Sender) Receive(p cpuport.Packet) {
 	of.counts.LastError = ""
 }
 
-// stream returns the books of a stream.
 func (s *Sender) stream(name string) *stream {
 	of := s.streams[name]
 	if of == nil {
@@ -107,8 +106,8 @@ func (s *Sender) forget() {
 	delete(s.streams, quietest)
 }
 
-// tell writes what was sent, and takes away what an earlier sender has left.
-func (s *Sender) tell(ctx context.Context) error {
+// report writes the counters, and removes the rows of an earlier sender.
+func (s *Sender) report(ctx context.Context) error {
 	want := map[string]swss.FieldValues{}
 	for name, of := range s.streams {
 		want[name] = of.counts.Fields()

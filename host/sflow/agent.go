@@ -1,12 +1,13 @@
-// Package sflow is the switch's sFlow agent: packets that the chip has sampled or dropped and counters of ports go
-// in, with time, and datagrams come out ([Agent]); and the daemon around it, which has its configuration and the
-// counters from the databases ([Daemon]).
+// Package sflow is the switch's sFlow agent. Packets that the chip has sampled or dropped and counters of ports go in,
+// with time, and datagrams come out ([Agent]). The [Daemon] around it reads its configuration and the counters from the
+// databases.
 //
-// Nothing here grows with traffic: a datagram is sent when it is full, or a second after its first sample. What a
-// collector could not be sent is counted and gone. Notifications of drops are limited to so many per second; those
-// that are not sent are counted, and the next one of the same port says how many they have been.
+// Memory use does not depend on the traffic: a datagram is sent when it is full, or a second after its first sample.
+// Datagrams that could not be sent to a collector are counted and dropped. Notifications of drops are rate-limited;
+// suppressed ones are counted, and the next notification of the same port contains their number.
 //
-// What belongs here: what is sent, and to whom. How it looks on the wire is tam/sflow's; sockets are the caller's.
+// What belongs here: the contents of datagrams, and their collectors. The wire format is in tam/sflow; sockets are the
+// caller's.
 package sflow
 
 import (
@@ -20,45 +21,45 @@ import (
 	wire "tamtam/tam/sflow"
 )
 
-// mostBytes is how long a datagram is at most: it fits an Ethernet frame with IPv6.
+// mostBytes is the maximum length of a datagram: it fits an Ethernet frame with IPv6.
 const mostBytes = 1400
 
-// flushAfter is how long a sample waits for others at most.
+// flushAfter is the maximum time for which a sample is buffered.
 const flushAfter = time.Second
 
-// An Agent makes datagrams. It is stepped: whoever has it says what has come, and when.
+// An Agent makes datagrams. It is stepped: the caller passes the input and the time.
 type Agent struct {
 	send   func(datagram []byte)
 	packer wire.Packer
-	began  time.Time // which uptimes are counted from
-	waits  time.Time // since when samples wait
+	began  time.Time // start of the uptime
+	waits  time.Time // time since when samples wait
 	limit  float64   // notifications of drops per second
 	tokens float64
-	filled time.Time // tokens are as of then
+	filled time.Time // time up to which tokens were added
 
 	flows, drops, counters map[wire.Source]*source
 	rules                  map[string]uint32 // indexes of their sources, by label
 	counts                 Counts
 }
 
-// A source is what has been sent of an interface, or of an ACL rule.
+// A source is the state of an interface or of an ACL rule.
 type source struct {
 	sequence   uint32
 	samples    uint64    // of a rule
-	pool, lost [2]uint64 // of what comes in, and what leaves; of a rule the first
+	pool, lost [2]uint64 // by direction: ingress, egress; a rule uses only the first
 	suppressed uint64    // notifications that were not sent
 }
 
-// Counts are what an agent has counted since it began.
+// Counts are the counters of an agent since its start.
 type Counts struct {
 	Datagrams, FlowSamples, CounterSamples, Discards uint64
-	// Suppressed are drops of which nobody was notified: there were too many.
+	// Suppressed counts drops without a notification, as there were too many.
 	Suppressed uint64
-	// TooLong are samples that no datagram has room for, Unknown those at ports and of rules without a number.
+	// TooLong counts samples that fit into no datagram, Unknown those of ports and rules without a number.
 	TooLong, Unknown uint64
 }
 
-// NewAgent returns an agent that begins now. Each datagram is valid during the call of send only.
+// NewAgent returns an agent that starts now. Each datagram is valid only during the call of send.
 func NewAgent(now time.Time, send func([]byte)) *Agent {
 	return &Agent{
 		send: send, packer: wire.Packer{Most: mostBytes}, began: now, filled: now,
@@ -66,7 +67,7 @@ func NewAgent(now time.Time, send func([]byte)) *Agent {
 	}
 }
 
-// Configure says what the agent is called by, and how many drops per second collectors are notified of; 0: of none.
+// Configure sets the address of the agent, and the limit of drop notifications per second; 0 means none.
 func (a *Agent) Configure(address netip.Addr, drops uint16, now time.Time) {
 	if address != a.packer.Agent {
 		a.flush(now)
@@ -77,7 +78,7 @@ func (a *Agent) Configure(address netip.Addr, drops uint16, now time.Time) {
 	}
 }
 
-// Counts returns what the agent has counted.
+// Counts returns the counters.
 func (a *Agent) Counts() Counts { return a.counts }
 
 func (a *Agent) uptime(now time.Time) uint32 { return uint32(now.Sub(a.began).Milliseconds()) }
@@ -104,7 +105,7 @@ func (a *Agent) out(b []byte) {
 
 func (a *Agent) flush(now time.Time) { a.packer.Flush(a.uptime(now), a.out) }
 
-// Next is when Advance has something to do; zero: nothing waits.
+// Next returns the time at which Advance has work, zero if nothing waits.
 func (a *Agent) Next() time.Time {
 	if !a.packer.Waiting() {
 		return time.Time{}
@@ -119,7 +120,7 @@ func (a *Agent) Advance(now time.Time) {
 	}
 }
 
-// IfIndex is the number of a port in sFlow, as in SNMP: N+1 of EthernetN; 0: it has none.
+// IfIndex returns the number of a port in sFlow, as in SNMP: N+1 for EthernetN, 0 if it has none.
 func IfIndex(port string) uint32 {
 	if n, ok := schema.PortNumber(port); ok {
 		return n + 1
@@ -127,8 +128,8 @@ func IfIndex(port string) uint32 {
 	return 0
 }
 
-// Rules says which ACL rules sample: the index of each one's source by the label of its counter. What has been sent
-// of one that has gone is forgotten.
+// Rules sets the ACL rules that sample: the index of each one's source by the label of its counter. The state of
+// removed ones is dropped.
 func (a *Agent) Rules(rules map[string]uint32) {
 	a.rules = rules
 	left := map[uint32]bool{}
@@ -149,7 +150,7 @@ func sourceOf(m map[wire.Source]*source, of wire.Source) *source {
 	return s
 }
 
-// Packet takes a packet that was sampled or dropped.
+// Packet processes a packet that was sampled or dropped.
 func (a *Agent) Packet(p *cpuport.Packet, now time.Time) {
 	switch {
 	case p.Sample.Rate > 0:
@@ -159,7 +160,7 @@ func (a *Agent) Packet(p *cpuport.Packet, now time.Time) {
 	}
 }
 
-// chooser is the source that has chosen a sample, and in which direction; its index is 0 if it has none.
+// chooser returns the source that has chosen a sample, and the direction; the index is 0 if it has none.
 func (a *Agent) chooser(p *cpuport.Packet) (at wire.Source, direction int) {
 	switch {
 	case p.Sample.Rule != "":
@@ -178,7 +179,7 @@ func (a *Agent) sampled(p *cpuport.Packet, now time.Time) {
 		return
 	}
 	s := sourceOf(a.flows, at)
-	if x.Pool < s.pool[direction] { // the chip has a new entry for the rule: who resets the pool resets the sequence
+	if x.Pool < s.pool[direction] { // the chip has a new entry for the rule: with the pool, the sequence restarts
 		*s = source{samples: s.samples}
 	}
 	s.pool[direction], s.lost[direction] = x.Pool, x.Lost
@@ -187,7 +188,7 @@ func (a *Agent) sampled(p *cpuport.Packet, now time.Time) {
 		Pool: uint32(s.pool[0] + s.pool[1]), Drops: uint32(s.lost[0] + s.lost[1]),
 		Input: wire.Interface{Value: IfIndex(p.Port)}, Output: outputOf(x), Packet: packetOf(p),
 	}
-	if (p.VLAN != 0 || x.OutVLAN != 0) && x.Copies == 1 { // one that is 0 is a router's port without VLANs
+	if (p.VLAN != 0 || x.OutVLAN != 0) && x.Copies == 1 { // 0 is a router's port without VLANs
 		priority := uint32(0)
 		if d := p.Data; len(d) >= 16 && binary.BigEndian.Uint16(d[12:]) == 0x8100 {
 			priority = uint32(d[14] >> 5)
@@ -196,7 +197,7 @@ func (a *Agent) sampled(p *cpuport.Packet, now time.Time) {
 			InVLAN: uint32(p.VLAN), InPriority: priority, OutVLAN: uint32(x.OutVLAN), OutPriority: priority,
 		}
 	}
-	if x.NextHop.IsValid() { // nobody has looked the source up: as of a mask that is not known, its length is 0
+	if x.NextHop.IsValid() { // the source is not looked up: its prefix length is unknown, which is 0
 		f.Router = &wire.Router{NextHop: x.NextHop, DestMask: uint32(x.Prefix)}
 	}
 	if a.add(f, now) {
@@ -206,7 +207,6 @@ func (a *Agent) sampled(p *cpuport.Packet, now time.Time) {
 	}
 }
 
-// outputOf says where a packet goes.
 func outputOf(x *cpuport.Sample) wire.Interface {
 	switch {
 	case x.Why != "":
@@ -219,7 +219,7 @@ func outputOf(x *cpuport.Sample) wire.Interface {
 	return wire.Interface{Value: IfIndex(x.Out)}
 }
 
-// fcs is the length of a frame check sequence, which frames have on the wire and nowhere else.
+// fcs is the length of a frame check sequence, which frames have only on the wire.
 const fcs = 4
 
 func packetOf(p *cpuport.Packet) wire.Packet {
@@ -229,7 +229,7 @@ func packetOf(p *cpuport.Packet) wire.Packet {
 	}}
 }
 
-// dropped notifies of a drop, if there is one to be had.
+// dropped adds a notification of a drop, if the limit allows it.
 func (a *Agent) dropped(p *cpuport.Packet, now time.Time) {
 	if a.limit == 0 {
 		return
@@ -264,7 +264,7 @@ func (a *Agent) dropped(p *cpuport.Packet, now time.Time) {
 	}
 }
 
-// Counters takes the counters of a port.
+// Counters adds a sample of the counters of a port.
 func (a *Agent) Counters(port string, g *wire.Generic, e *wire.Ethernet, now time.Time) {
 	at := IfIndex(port)
 	if at == 0 {

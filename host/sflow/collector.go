@@ -8,22 +8,22 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A collector is one that is sent to, and what became of that.
+// A collector is a destination of datagrams, with its counters.
 type collector struct {
 	name   string
 	to     netip.AddrPort
-	socket Socket // nil: there is none
-	gone   bool   // from the configuration
+	socket Socket // nil if there is none
+	gone   bool   // removed from the configuration
 
 	datagrams, bytes, errors uint64
-	failed                   time.Time // when something was not sent, last
-	last                     string    // and why; "": nothing is wrong
+	failed                   time.Time // time of the last failure
+	last                     string    // its reason; "" if there is none
 }
 
-// errorHolds is how long what was wrong is told at least: a collector that refuses datagrams does not say so of each.
+// errorHolds is the minimum time for which an error is shown, since a collector that refuses datagrams does not report
+// each.
 const errorHolds = 3 * time.Second
 
-// open makes sure that there is a socket.
 func (c *collector) open(dial func(netip.AddrPort) (Socket, error), now time.Time) (err error) {
 	if c.socket == nil {
 		if c.socket, err = dial(c.to); err != nil {
@@ -38,8 +38,8 @@ func (c *collector) wrong(err error, now time.Time) {
 	c.errors, c.failed, c.last = c.errors+1, now, err.Error()
 }
 
-// send sends a datagram. Where something is wrong it is tried once more by a new socket: the error may be of the
-// datagram before, and the way may have changed.
+// send sends a datagram. On an error it retries once with a new socket: the error may be about an earlier datagram, and
+// the route may have changed.
 func (c *collector) send(dial func(netip.AddrPort) (Socket, error), b []byte, now time.Time) {
 	for range 2 {
 		if c.open(dial, now) != nil {
@@ -58,8 +58,8 @@ func (c *collector) send(dial func(netip.AddrPort) (Socket, error), b []byte, no
 	}
 }
 
-// heard notes what has been heard of datagrams that were sent.
-func (c *collector) heard(now time.Time) {
+// received records errors that arrived for sent datagrams.
+func (c *collector) received(now time.Time) {
 	if c.socket == nil {
 		return
 	}

@@ -19,55 +19,56 @@ import (
 	wire "tamtam/tam/sflow"
 )
 
-// Config is what a [Daemon] works with.
+// Config configures a [Daemon].
 type Config struct {
 	Daemon *orch.Daemon
 	Redis  *swss.Redis
-	// Dial opens the way to a collector. It must not wait.
+	// Dial opens a socket to a collector. It must not wait.
 	Dial func(to netip.AddrPort) (Socket, error)
-	// Host returns the address of an interface of the host, such as eth0; not valid: it has none. Nil: there are none.
+	// Host returns the address of an interface of the host, such as eth0, invalid if it has none. It is nil if there
+	// are no such interfaces.
 	Host func(name string) netip.Addr
-	// Lost returns how many samples and drops have been lost on their way here; false: not known.
+	// Lost returns how many samples and drops were lost before they reached the daemon, false if that is unknown.
 	Lost func() (uint64, bool)
 }
 
-// A Socket is a way to a collector.
+// A Socket sends to a collector.
 type Socket interface {
-	// Send sends a datagram. It must not wait, and keeps nothing of what it is given. An error may be about one that
-	// was sent before.
+	// Send sends a datagram. It must not wait, and must not keep its argument. An error may be about an earlier
+	// datagram.
 	Send(datagram []byte) error
-	// Refused returns, once, what has been heard since of datagrams that were sent; nil: nothing.
+	// Refused returns, once, an error that arrived for sent datagrams, nil if there is none.
 	Refused() error
-	// Local is where datagrams come from; not valid: not known.
+	// Local returns the source address of datagrams, invalid if it is unknown.
 	Local() netip.Addr
 	Close() error
 }
 
-// A Daemon is an agent with its configuration: it follows APPL_DB, and reads counters when they are due. Its
-// methods run on the goroutine of its daemon.
+// A Daemon is an agent with its configuration: it follows APPL_DB, and reads counters when they are due. Its methods
+// run on the goroutine of its daemon.
 type Daemon struct {
 	cfg        Config
 	log        *slog.Logger
-	agent      *Agent // nil: there is nothing to send, or nowhere to send to
+	agent      *Agent // nil if there is nothing to send, or no collector
 	rows       forward.Tables
 	changed    bool
 	up         bool
 	collectors []*collector
-	polling    time.Duration // 0: none
+	polling    time.Duration // 0 means no polling
 	polls      map[string]time.Time
 	counts     *swss.Table // COUNTERS
 	names      *swss.Table
 	rules      rules
 
-	own, each, ruled *forward.OwnRows // of COUNTERS_DB: of the agent, its collectors and its rules
+	own, each, ruled *forward.OwnRows // of COUNTERS_DB: for the agent, its collectors and its rules
 }
 
-// tables are those of APPL_DB that the daemon follows.
+// tables holds the tables of APPL_DB that the daemon follows.
 var tables = []string{
 	schema.AppSFlow, schema.AppSFlowCollector, schema.AppSFlowSession, schema.AppPort, schema.AppInterface,
 }
 
-// tellPeriod is how often COUNTERS_DB is brought up to date, and counters are looked for that are due.
+// tellPeriod is the interval at which COUNTERS_DB is updated, and due counters are polled.
 const tellPeriod = time.Second
 
 // New registers the daemon.
@@ -82,7 +83,7 @@ func New(cfg Config) *Daemon {
 	}
 	d.rules.follow(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), func() { d.changed = true })
 	d.rows.Follow(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), func() { d.changed = true }, tables...)
-	cfg.Daemon.AfterRows(func() bool { return d.changed }, d.settle)
+	cfg.Daemon.AfterRows(func() bool { return d.changed }, d.reconcile)
 	cfg.Daemon.At(d.next, func(_ context.Context, now time.Time) error {
 		if d.agent != nil {
 			d.agent.Advance(now)
@@ -100,15 +101,14 @@ func (d *Daemon) next() time.Time {
 	return d.agent.Next()
 }
 
-// Packet takes a packet that the chip has sampled or dropped.
+// Packet processes a packet that the chip has sampled or dropped.
 func (d *Daemon) Packet(p *cpuport.Packet) {
 	if d.agent != nil {
 		d.agent.Packet(p, d.cfg.Daemon.Now())
 	}
 }
 
-// settle takes the configuration as it is now.
-func (d *Daemon) settle(context.Context) error {
+func (d *Daemon) reconcile(context.Context) error {
 	d.changed = false
 	now := d.cfg.Daemon.Now()
 	global, err := schema.ParseSFlow(schema.SFlowGlobal, d.rows[schema.AppSFlow][schema.SFlowGlobal])
@@ -134,7 +134,7 @@ func (d *Daemon) settle(context.Context) error {
 	return nil
 }
 
-// dial finds the collectors as they are configured, and returns what the switch is called by; not valid: by nothing.
+// dial updates the collectors from the configuration, and returns the agent's address, invalid if there is none.
 func (d *Daemon) dial(global schema.SFlow, now time.Time) netip.Addr {
 	for _, c := range d.collectors {
 		c.gone = true
@@ -164,7 +164,6 @@ func (d *Daemon) dial(global schema.SFlow, now time.Time) netip.Addr {
 	return address
 }
 
-// hangUp closes the ways to collectors that are gone.
 func (d *Daemon) hangUp() {
 	d.collectors = slices.DeleteFunc(d.collectors, func(c *collector) bool {
 		if c.gone {
@@ -174,15 +173,15 @@ func (d *Daemon) hangUp() {
 	})
 }
 
-// Close closes the ways to all collectors.
+// Close closes the sockets of all collectors.
 func (d *Daemon) Close() {
 	for _, c := range d.collectors {
 		c.close()
 	}
 }
 
-// address is what the switch is called by: the address of the interface that is asked for, the first IPv4 one, or
-// else that of the first interface that has one, loopbacks first. Not valid: it has none.
+// address returns the agent's address. It is the first IPv4 address of the configured interface, or else an address of
+// the first interface that has one, loopbacks first. It is invalid if there is none.
 func (d *Daemon) address(of string) netip.Addr {
 	type candidate struct {
 		class int
@@ -214,7 +213,6 @@ func (d *Daemon) address(of string) netip.Addr {
 	}).addr
 }
 
-// send sends a datagram to all collectors.
 func (d *Daemon) send(b []byte) {
 	now := d.cfg.Daemon.Now()
 	for _, c := range d.collectors {
@@ -225,7 +223,7 @@ func (d *Daemon) send(b []byte) {
 	}
 }
 
-// tried does what may go wrong with a collector, and logs it if it is news.
+// tried runs an operation of a collector, and logs a new error.
 func (d *Daemon) tried(c *collector, do func()) {
 	was := c.last
 	if do(); c.last != "" && c.last != was {
@@ -233,13 +231,13 @@ func (d *Daemon) tried(c *collector, do func()) {
 	}
 }
 
-// tick polls the counters that are due, and tells what has been counted.
+// tick polls the counters that are due, and writes the counters of the agent.
 func (d *Daemon) tick(ctx context.Context, now time.Time) error {
 	for _, c := range d.collectors {
-		d.tried(c, func() { c.heard(now) })
+		d.tried(c, func() { c.received(now) })
 	}
 	if d.up && d.agent == nil { // the host may have an address by now
-		if err := d.settle(ctx); err != nil {
+		if err := d.reconcile(ctx); err != nil {
 			return err
 		}
 	}
@@ -248,10 +246,10 @@ func (d *Daemon) tick(ctx context.Context, now time.Time) error {
 			return err
 		}
 	}
-	return d.tell(ctx)
+	return d.report(ctx)
 }
 
-// poll samples the counters of ports that are due. The ports' turns are spread over the interval.
+// poll samples the counters of ports that are due. The ports are spread over the interval.
 func (d *Daemon) poll(ctx context.Context, now time.Time) error {
 	var due []string
 	ports := d.rows[schema.AppSFlowSession].Sorted()
@@ -297,8 +295,7 @@ func (d *Daemon) poll(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// tell writes what has been counted to COUNTERS_DB.
-func (d *Daemon) tell(ctx context.Context) error {
+func (d *Daemon) report(ctx context.Context) error {
 	own, each, ruled := map[string]swss.FieldValues{}, map[string]swss.FieldValues{}, map[string]swss.FieldValues{}
 	if d.up {
 		own[schema.SFlowAgent] = d.counted()
@@ -328,7 +325,7 @@ func (d *Daemon) counted() swss.FieldValues {
 
 func utoa(n uint64) string { return strconv.FormatUint(n, 10) }
 
-// counter is one of a row of COUNTERS; what is not there is not known.
+// counter returns a counter of a row of COUNTERS, false if it is missing, and so unknown.
 func counter(row swss.FieldValues, stat string) (uint64, bool) {
 	v, err := strconv.ParseUint(row["SAI_PORT_STAT_"+stat], 10, 64)
 	return v, err == nil
@@ -348,11 +345,11 @@ func c64(row swss.FieldValues, stat string) uint64 {
 	return wire.Unknown64
 }
 
-// genericOf makes the counters of a port from its rows in COUNTERS and PORT_TABLE.
+// genericOf returns the counters of a port from its rows in COUNTERS and PORT_TABLE.
 func genericOf(row, port swss.FieldValues) *wire.Generic {
 	speed, err := strconv.ParseUint(port["speed"], 10, 32)
 	if err != nil {
-		speed = 0 // the specification has no other word for a speed that is not known
+		speed = 0 // the specification has no other value for an unknown speed
 	}
 	status := uint32(0)
 	if port["admin_status"] == "up" {
@@ -373,7 +370,7 @@ func genericOf(row, port swss.FieldValues) *wire.Generic {
 	}
 }
 
-// ethernetOf makes the counters of dot3StatsTable: of them the chip has only frames that are too long.
+// ethernetOf returns the counters of dot3StatsTable, of which the chip has only frames that are too long.
 func ethernetOf(row swss.FieldValues) *wire.Ethernet {
 	long, ok := counter(row, "ETHER_RX_OVERSIZE_PKTS")
 	if !ok {

@@ -13,7 +13,7 @@ import (
 	wire "tamtam/tam/sflow"
 )
 
-// A socketTest is a collector's end.
+// A socketTest simulates the socket of a collector.
 type socketTest struct {
 	sent         int
 	err, refused error
@@ -33,8 +33,8 @@ func (s *socketTest) Refused() error {
 func (s *socketTest) Local() netip.Addr { return netip.MustParseAddr("192.0.2.99") }
 func (s *socketTest) Close() error      { *s.closed++; return nil }
 
-// A daemon without an address of its own is called by the host's; what is wrong with a collector is told until it has
-// been right for a while; rows of an earlier daemon and ways to collectors that are gone do not stay.
+// A daemon without an address of its own uses the host's. An error of a collector is shown until it has worked for a
+// while. Rows of an earlier daemon and sockets of removed collectors are removed.
 func TestDaemon(t *testing.T) {
 	r := swsstest.Start(t)
 	set := func(db swss.DBName, table, key string, row swss.FieldValues) {
@@ -94,12 +94,12 @@ func TestDaemon(t *testing.T) {
 	socket.refused = errors.New("refused")
 	pass()
 	want("1", "1", "refused")
-	sample() // within the time that it is told for
+	sample() // while the error is still shown
 	want("2", "1", "refused")
 	pass()
 	sample()
 	want("3", "1", "")
-	socket.err = errors.New("no route") // the new socket that is tried is well
+	socket.err = errors.New("no route") // the new socket works
 	sample()
 	if want("4", "2", "no route"); closed != 1 {
 		t.Errorf("%d sockets closed, want the one that failed", closed)

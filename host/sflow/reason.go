@@ -2,14 +2,14 @@ package sflow
 
 import wire "tamtam/tam/sflow"
 
-// A Mapping is what a reason of the chip's is in the registry of sflow_drops.txt.
+// A Mapping maps a drop reason of the chip to the registry of sflow_drops.txt.
 type Mapping struct {
-	Why    string // as reports and counters have it
+	Why    string // as in reports and counters
 	Reason wire.Reason
 }
 
-// Mappings are those of all reasons. Where the registry has no word for one, it is its group's "unknown"; a record
-// of the notification has the chip's own word too, so that nothing is lost.
+// Mappings returns the mappings of all reasons. If the registry has no value for one, it is the "unknown" value of its
+// group. A record of the notification also has the chip's own name, so that nothing is lost.
 func Mappings() []Mapping {
 	return []Mapping{
 		{"port-down", wire.UnknownL2},
@@ -54,7 +54,7 @@ func Mappings() []Mapping {
 	}
 }
 
-// ReasonOf is the reason of the registry for one of the chip's.
+// ReasonOf returns the reason of the registry for one of the chip's.
 func ReasonOf(why string) wire.Reason {
 	for _, m := range Mappings() {
 		if m.Why == why {

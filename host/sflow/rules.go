@@ -13,13 +13,13 @@ import (
 	wire "tamtam/tam/sflow"
 )
 
-// rules are the ACL rules that sample, with the indexes of their sources.
+// rules holds the ACL rules that sample, with the indexes of their sources.
 type rules struct {
 	sampling map[string]bool   // by key
-	index    map[string]uint32 // by key; 0: there is none left
+	index    map[string]uint32 // by key; 0 if there is none left
 }
 
-// follow keeps them, and calls changed whenever they have changed.
+// follow updates the rules, and calls changed after each change.
 func (r *rules) follow(d *orch.Daemon, db *swss.DB, changed func()) {
 	r.sampling = map[string]bool{}
 	forward.Consume(d, db, schema.AppACLRule, func(key string, fields swss.FieldValues) {
@@ -35,9 +35,9 @@ func (r *rules) follow(d *orch.Daemon, db *swss.DB, changed func()) {
 	})
 }
 
-// indexes gives each of some names, which are sorted, an index that sFlow.org leaves to the agent. It follows from the
-// name, but where it was taken: then the next is tried. So a rule has the same one after a restart, and mostly whatever
-// other rules there are.
+// indexes assigns each of some names, which are sorted, an index of the range that sFlow.org leaves to the agent. It is
+// derived from the name; if it is in use, the next is tried. So a rule has the same index after a restart, and usually
+// whatever other rules there are.
 func indexes(names []string) map[string]uint32 {
 	of, taken := map[string]uint32{}, map[uint32]bool{}
 	for _, name := range names {
@@ -54,7 +54,7 @@ func indexes(names []string) map[string]uint32 {
 	return of
 }
 
-// number gives each rule its index, and returns them by what samples call the rules.
+// number assigns each rule its index, and returns the indexes by the label in samples.
 func (r *rules) number() map[string]uint32 {
 	r.index = indexes(slices.Sorted(maps.Keys(r.sampling)))
 	by := map[string]uint32{}
@@ -66,7 +66,7 @@ func (r *rules) number() map[string]uint32 {
 	return by
 }
 
-// rows are what rules have sampled, for COUNTERS_DB; without an agent nothing is known of that.
+// rows returns the counters of rules for COUNTERS_DB; without an agent they are unknown.
 func (r *rules) rows(a *Agent) map[string]swss.FieldValues {
 	rows := map[string]swss.FieldValues{}
 	for name, index := range r.index {

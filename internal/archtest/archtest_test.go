@@ -20,7 +20,7 @@ import (
 
 const module = "tamtam"
 
-// pkg is what go list says of a package.
+// pkg is the part of go list's output about a package.
 type pkg struct {
 	ImportPath, Dir                    string
 	Imports                            []string // of its code, not of its tests
@@ -61,10 +61,10 @@ var listed = sync.OnceValues(func() (all []pkg, err error) {
 	}
 })
 
-// within says that path is folder or inside it.
+// within reports whether path is folder or inside it.
 func within(path, folder string) bool { return path == folder || strings.HasPrefix(path, folder+"/") }
 
-// roomOf finds the room of a package of this module.
+// roomOf returns the room of a package of this module, and whether there is one.
 func roomOf(rules []room, pkg string) (room, bool) {
 	local := strings.TrimPrefix(pkg, module+"/")
 	var best room
@@ -86,12 +86,12 @@ func roomOf(rules []room, pkg string) (room, bool) {
 	return best, false
 }
 
-// allows says whether a list of rooms has one, by itself or with all that are beside it.
+// allows reports whether a list of rooms contains a room, by its name or by "/*".
 func allows(below []string, name string) bool {
 	return slices.Contains(below, name) || slices.Contains(below, path.Dir(name)+"/*")
 }
 
-// offences lists the edges from p that rules do not allow.
+// offences returns the imports of p that the rules do not allow.
 func offences(rules []room, p pkg) []string {
 	from, ok := roomOf(rules, p.ImportPath)
 	if !ok {
@@ -138,7 +138,7 @@ func TestImportsPointDown(t *testing.T) {
 	}
 }
 
-// The table itself points down: a room's rooms below come after it.
+// The table itself points down: the rooms that a room may import come after it.
 func TestRulesPointDown(t *testing.T) {
 	for i, r := range rules {
 		for _, name := range r.below {
@@ -161,7 +161,7 @@ func TestOffencesAreFound(t *testing.T) {
 		name    string
 		from    string
 		imports []string
-		want    string // part of the one offence; none when empty
+		want    string // part of the only offence, or empty if there is none
 	}{
 		{"down", "tamtam/tsorch", []string{"tamtam/orch", "tamtam/sai", "fmt"}, ""},
 		{"own sub-package", "tamtam/mgmt", []string{"tamtam/mgmt/tree"}, ""},
@@ -195,11 +195,11 @@ func TestOffencesAreFound(t *testing.T) {
 	}
 }
 
-// clockCalls are what makes code depend on the wall clock.
+// clockCalls are the functions that make code depend on the wall clock.
 var clockCalls = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
 
-// In a simulation the only clock is the chip's: daemons are told the time. And a test that sleeps
-// is a test of luck.
+// In a simulation the chip's clock is the only one, and daemons receive the time from it. Tests may not sleep, because
+// the result would depend on the machine's speed.
 func TestNobodyAsksTheWallClock(t *testing.T) {
 	for _, p := range list(t) {
 		from, _ := roomOf(rules, p.ImportPath)
@@ -218,7 +218,7 @@ func TestNobodyAsksTheWallClock(t *testing.T) {
 	}
 }
 
-// timeCalls finds uses of the given functions of package time in a file, as "file:line: time.Name".
+// timeCalls returns the uses of the given functions of package time in a file, as "file:line: time.Name".
 func timeCalls(t *testing.T, file string, names []string) (found []string) {
 	t.Helper()
 	files := token.NewFileSet()

@@ -13,7 +13,7 @@ var heavy = []string{natsServer, natsClient, parquetgo}
 // heavyMain is the one program that links them.
 const heavyMain = module + "/cmd/tamtam-collectd"
 
-// tamtam is built by everybody, so it stays light, and so do all programs but one.
+// Every developer builds tamtam, so it stays light, and so do all programs except one.
 func TestOneProgramIsHeavy(t *testing.T) {
 	out, err := exec.Command("go", "list", "-f",
 		`{{if eq .Name "main"}}{{.ImportPath}} {{join .Deps " "}}{{end}}`, module+"/...").Output()
@@ -39,8 +39,8 @@ func TestOneProgramIsHeavy(t *testing.T) {
 	}
 }
 
-// linked are the modules from which tamtam may be made, with what these need. A further one makes it larger and slower
-// to compile for everybody: it is to be worth that.
+// linked lists the modules that tamtam may link, directly or indirectly. Each further module makes every build larger
+// and slower, so it must be worth that.
 var linked = rooms(`
 	codeberg.org/go-fonts/liberation codeberg.org/go-latex/latex codeberg.org/go-pdf/fpdf git.sr.ht/~sbinet/gg
 	github.com/DataDog/sketches-go github.com/ajstarks/svgo github.com/alicebob/miniredis/v2 github.com/beorn7/perks
@@ -75,10 +75,10 @@ func TestModulesOfTamtam(t *testing.T) {
 	}
 }
 
-// A test beside others that stand inside their package has all that links this package compiled once more, with them in
-// it; for a switch that takes longest. Only test kits are small enough. Tests of the whole switch stand in device, and
-// in packages below it that have nothing but tests: over device/devicetest as their kit these compile nothing else once
-// more, and each costs a link.
+// An external test beside internal tests makes Go compile their package again, and also the packages between the two
+// that import it. For a switch this takes long, and only test kits are small enough. Tests of the whole switch are
+// therefore in device and in packages below it that have only tests. These use the kit device/devicetest, compile no
+// other package again, and cost one link each.
 func TestTestsAreLight(t *testing.T) {
 	out, err := exec.Command("go", "list", "-test", "-deps", "-f",
 		`{{with .ForTest}}{{$.ImportPath}} {{.}}{{end}}`, module+"/...").Output()

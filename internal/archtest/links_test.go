@@ -22,11 +22,11 @@ var (
 	linkText   = regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)`)
 	namedHTML  = regexp.MustCompile(`<a (?:id|name)="([^"]+)">`)
 
-	// ofDocs finds files in docs, with an anchor or without, that code, scripts and configuration name.
+	// ofDocs matches paths of files in docs, with or without an anchor, in code, scripts and configuration.
 	ofDocs = regexp.MustCompile(`\bdocs/[\w./-]+\.\w+(?:#[\w-]+)?`)
 )
 
-// anchors returns the anchors of a page's headings, as GitHub makes them.
+// anchors returns the anchors of a page, including those that GitHub makes of its headings.
 func anchors(text string) map[string]bool {
 	all := map[string]bool{}
 	text = fenced.ReplaceAllString(text, "")
@@ -44,7 +44,7 @@ func anchors(text string) map[string]bool {
 	return all
 }
 
-// anchor returns GitHub's anchor of a heading that no other on the page has.
+// anchor returns GitHub's anchor of a heading that is unique on its page.
 func anchor(title string) string {
 	title = linkText.ReplaceAllString(title, "$1")
 	return strings.Map(func(r rune) rune {
@@ -87,7 +87,7 @@ func (tr *tree) reaches(file, at string, pages map[string]string) bool {
 	return at == "" || anchors(text)[at]
 }
 
-// A reader of a page follows its links.
+// The links of a page lead to files and headings that exist.
 func TestLinksLead(t *testing.T) {
 	tr := newTree(t, nil)
 	pages := tr.pages(t)
@@ -98,11 +98,11 @@ func TestLinksLead(t *testing.T) {
 	}
 }
 
-// Code, scripts and configuration name pages of docs, and files beside them, by their path from the root.
+// Paths from the root to pages of docs, and to files beside them, exist if code, scripts or configuration contain them.
 func TestPagesThatCodeNames(t *testing.T) {
 	tr := newTree(t, nil)
 	pages := tr.pages(t)
-	// Tests of pages make pages of their own, and a built tree is no source.
+	// Tests of pages contain pages of their own, and built files are no source.
 	skip := []string{".git", "bin", "docs", "internal/figures", "internal/archtest"}
 	kinds := []string{
 		"", ".go", ".sh", ".py", ".md", ".yaml", ".yml", ".yang", ".json", ".html", ".js", ".target", ".service",

@@ -14,10 +14,10 @@ import (
 	"testing"
 )
 
-// goFile finds names of Go files in the text of comments.
+// goFile matches names of Go files in the text of comments.
 var goFile = regexp.MustCompile(`(?:^|[\s(])([\w*./-]*[a-z0-9]\.go)\b`)
 
-// A tree is what there is in the module for a text to name.
+// A tree holds the module's files, which pages and comments may name.
 type tree struct {
 	root string
 	base map[string]bool // names of files, without their folders
@@ -38,7 +38,7 @@ func newTree(t *testing.T, packages []pkg) *tree {
 	return tr
 }
 
-// has says that a path, which may have wildcards, leads to something from one of some folders.
+// has reports whether a path, which may have wildcards, exists below at least one of the folders.
 func (tr *tree) has(name string, folders ...string) bool {
 	for _, folder := range folders {
 		if found, _ := filepath.Glob(filepath.Join(tr.root, folder, name)); len(found) > 0 {
@@ -48,7 +48,7 @@ func (tr *tree) has(name string, folders ...string) bool {
 	return false
 }
 
-// pages returns the text of each page, at the top of the tree and in docs, by its path from the root.
+// pages returns the text of each page in the root and in docs, by its path from the root.
 func (tr *tree) pages(t *testing.T) map[string]string {
 	t.Helper()
 	files, _ := filepath.Glob(filepath.Join(tr.root, "*.md"))
@@ -73,8 +73,8 @@ func (tr *tree) pages(t *testing.T) map[string]string {
 	return all
 }
 
-// inPage says which of the words between backticks of a page are paths that lead nowhere: of Go files,
-// and of what is in a folder at the top. A file named without its folder must be somewhere.
+// inPage returns the words between backticks of a page that are paths to nothing. It checks paths of Go files and paths
+// that begin with a top-level folder. A Go file that is named without its folder may be in any folder.
 func (tr *tree) inPage(text string) (lost []string) {
 	for _, quoted := range regexp.MustCompile("`[^`\n]+`").FindAllString(text, -1) {
 		for _, word := range strings.Fields(strings.Trim(quoted, "`")) {
@@ -88,7 +88,7 @@ func (tr *tree) inPage(text string) (lost []string) {
 	return lost
 }
 
-// leads is false for a path of this tree where nothing is; what is in bin was built, or will be.
+// leads returns false for a path of this tree that does not exist. Files in bin are built, so they need not exist.
 func (tr *tree) leads(word string) bool {
 	name := path.Clean(strings.TrimSuffix(strings.TrimRight(word, ",;:"), "/..."))
 	top, _, inside := strings.Cut(name, "/")
@@ -103,7 +103,7 @@ func (tr *tree) leads(word string) bool {
 	return true
 }
 
-// braces spells out {a,b} in a path.
+// braces returns the paths that a path with {a,b} stands for.
 func braces(word string) (all []string) {
 	before, rest, open := strings.Cut(word, "{")
 	list, after, closed := strings.Cut(rest, "}")
@@ -116,7 +116,7 @@ func braces(word string) (all []string) {
 	return all
 }
 
-// What a page names a reader looks for.
+// Files that a page names exist.
 func TestPagesNameWhatIsThere(t *testing.T) {
 	tr := newTree(t, list(t))
 	for page, text := range tr.pages(t) {
@@ -126,7 +126,7 @@ func TestPagesNameWhatIsThere(t *testing.T) {
 	}
 }
 
-// A comment names files of its own package, or of the tree by their whole path.
+// A comment names existing files, of its own package or by their path from the root.
 func TestCommentsNameFilesThatAreThere(t *testing.T) {
 	packages := list(t)
 	tr := newTree(t, packages)
@@ -153,7 +153,7 @@ func TestCommentsNameFilesThatAreThere(t *testing.T) {
 	}
 }
 
-// comments are those of a file, directives left out.
+// comments returns the comments of a file, without directives.
 func comments(file *ast.File) (all []*ast.Comment) {
 	for _, group := range file.Comments {
 		for _, c := range group.List {
@@ -165,8 +165,7 @@ func comments(file *ast.File) (all []*ast.Comment) {
 	return all
 }
 
-// The walks of ARCHITECTURE.md go forward only: no file is passed twice. That of a packet is through
-// the packet path.
+// The walks of ARCHITECTURE.md pass each file at most once. The walk of a packet has only files of the packet path.
 func TestWalksPassFilesOnce(t *testing.T) {
 	tr := newTree(t, list(t))
 	page, err := os.ReadFile(filepath.Join(tr.root, "ARCHITECTURE.md"))
@@ -220,11 +219,11 @@ func TestLostNamesAreFound(t *testing.T) {
 	}
 }
 
-// quotedTest finds a package and the name of a test or benchmark of it in a command of a page.
+// quotedTest matches a command of a page that runs a test or benchmark, with the package and the name.
 var quotedTest = regexp.MustCompile(`go test (\./[\w/]+)[^|\n]*? -(run|bench) '?\^?([A-Z]\w*)`)
 
-// lostTests are the commands of a page that run a test or benchmark that its package does not have: such a
-// command succeeds, and does nothing.
+// lostTests returns the commands of a page that run a test or benchmark that the package does not have. Such a command
+// succeeds and does nothing.
 func (tr *tree) lostTests(text string) (lost []string) {
 	for _, m := range quotedTest.FindAllStringSubmatch(text, -1) {
 		kind := map[string]string{"run": "Test", "bench": "Benchmark"}[m[2]]
@@ -240,7 +239,7 @@ func (tr *tree) lostTests(text string) (lost []string) {
 	return lost
 }
 
-// A test that a page runs is where the page says.
+// The tests that a page's commands run exist in their packages.
 func TestPagesRunTestsThatAreThere(t *testing.T) {
 	tr := newTree(t, nil)
 	for page, text := range tr.pages(t) {

@@ -12,14 +12,14 @@ import (
 	"testing"
 )
 
-// racedElsewhere are folders whose goroutines the gate does not run under the race detector: programs of this
-// repository's own, and the fleet's log, store and load, for which `make cluster-test` does.
+// racedElsewhere lists folders whose goroutines the gate does not run under the race detector: tools for this
+// repository, and the fleet's log, store and load generator, which `make cluster-test` covers.
 var racedElsewhere = []string{"internal",
 	"cmd/tamtam-collectd", "fleet/collectd", "fleet/jetstream", "fleet/parquet", "fleet/stream/streamtest",
 	"fleet/synthetic"}
 
-// A package whose code starts goroutines is one of those that the gate tests under the race detector, or their tests
-// link it and so may run these goroutines.
+// A package that starts goroutines is tested by the gate under the race detector, or linked by such tests, which then
+// may run these goroutines.
 func TestGoroutinesRunUnderTheRaceDetector(t *testing.T) {
 	script, err := os.ReadFile(filepath.Join("..", "..", "scripts", "test.sh"))
 	if err != nil {
@@ -77,8 +77,7 @@ func TestGoroutinesRunUnderTheRaceDetector(t *testing.T) {
 	}
 }
 
-// skipsInShort reports whether tests of a package ask whether -short is set, other than by their number of random
-// cases.
+// skipsInShort reports whether tests of a package depend on -short, except for their number of random cases.
 func skipsInShort(t *testing.T, p pkg) bool {
 	t.Helper()
 	for _, name := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {
@@ -93,7 +92,7 @@ func skipsInShort(t *testing.T, p pkg) bool {
 	return false
 }
 
-// startsGoroutines reports whether the code of a package has a go statement or calls a method Go, as of a
+// startsGoroutines reports whether the code of a package has a go statement or calls a method Go, for example of
 // [sync.WaitGroup].
 func startsGoroutines(t *testing.T, p pkg) (starts bool) {
 	t.Helper()

@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// A test that one seed passed says little, so nobody but the gate may choose the seeds: a Test
-// function makes random numbers, loops over seeds, and calls what takes a seed, inside randtest.Run.
-// Nor has a package a seed for all of its tests, or a helper one of its own.
+// One seed proves little, so only the gate chooses seeds. A Test function makes random numbers, loops over seeds, and
+// calls functions with a parameter seed only inside randtest.Run. A package has no common seed for its tests, and a
+// helper has no seed of its own.
 func TestRandomTestsTakeTheirSeeds(t *testing.T) {
 	for _, p := range list(t) {
 		files, parsed := token.NewFileSet(), []*ast.File{}
@@ -32,14 +32,14 @@ func TestRandomTestsTakeTheirSeeds(t *testing.T) {
 	}
 }
 
-// A hunt looks for seeds that a package's tests choose themselves.
+// A hunt searches for seeds that a package's tests choose themselves.
 type hunt struct {
 	files  *token.FileSet
 	takers map[string]bool // functions and methods with a parameter "seed"
 	found  []string
 }
 
-// ownSeeds finds what in the test files of a package chooses seeds outside randtest.Run.
+// ownSeeds returns the places in a package's test files that choose seeds outside randtest.Run.
 func ownSeeds(files *token.FileSet, parsed []*ast.File) []string {
 	h := &hunt{files: files, takers: map[string]bool{}}
 	for _, file := range parsed {
@@ -64,7 +64,7 @@ func ownSeeds(files *token.FileSet, parsed []*ast.File) []string {
 	return h.found
 }
 
-// generatorsOf is the name by which a file knows math/rand; "": it does not.
+// generatorsOf returns the name under which a file imports math/rand, or "" if it does not import it.
 func generatorsOf(file *ast.File) string {
 	for _, i := range file.Imports {
 		if path, _ := strconv.Unquote(i.Path.Value); path == "math/rand" || path == "math/rand/v2" {
@@ -81,7 +81,7 @@ func (h *hunt) note(n ast.Node, what string) {
 	h.found = append(h.found, fmt.Sprintf("%s: %s", h.files.Position(n.Pos()), what))
 }
 
-// ofPackage finds constants and variables of the package with "seed" for a name.
+// ofPackage notes constants and variables of the package that are named seed or seeds.
 func (h *hunt) ofPackage(d *ast.GenDecl) {
 	for _, s := range d.Specs {
 		if v, ok := s.(*ast.ValueSpec); ok && hasSeed(v.Names) {
@@ -90,8 +90,8 @@ func (h *hunt) ofPackage(d *ast.GenDecl) {
 	}
 }
 
-// function looks at a function: at a Test for all that chooses seeds, at what tests call for sources
-// whose seed is a literal. Benchmarks and fuzz targets may have those.
+// function checks a function. In a Test function it notes everything that chooses seeds, and in a helper it notes
+// sources with a literal seed. Benchmarks and fuzz targets may have both.
 func (h *hunt) function(f *ast.FuncDecl, generators string) {
 	name := f.Name.Name
 	switch {
@@ -110,7 +110,7 @@ func (h *hunt) function(f *ast.FuncDecl, generators string) {
 	}
 }
 
-// inTest looks at what stands in a Test function; false: at nothing inside it.
+// inTest checks a node of a Test function. It reports whether the nodes inside it must be checked too.
 func (h *hunt) inTest(n ast.Node, generators string) bool {
 	switch n := n.(type) {
 	case *ast.CallExpr:
@@ -138,7 +138,7 @@ func (h *hunt) inTest(n ast.Node, generators string) bool {
 	return true
 }
 
-// calledName is the name of the function or method that is called.
+// calledName returns the name of the function or method that is called, or "" if it has none.
 func calledName(call *ast.CallExpr) string {
 	switch f := call.Fun.(type) {
 	case *ast.Ident:

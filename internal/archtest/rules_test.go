@@ -2,21 +2,20 @@ package archtest
 
 import "strings"
 
-// room is a top-level folder, or a folder inside one that has rules of its own. A package belongs
-// to the room whose name is the longest prefix of its path.
+// room is a top-level folder, or a folder inside one that has its own rules. A package belongs to the room with the
+// longest name that is a prefix of its path.
 type room struct {
-	// name may end in "/*": then each folder there without a room of its own is such a room.
+	// name may end in "/*". Then each folder there is a room with these rules, unless it has its own.
 	name string
-	// below lists the rooms that it may import, "/*": all that are there. Its own packages inside need no mention.
+	// below lists the rooms that it may import. "/*" stands for all rooms in a folder. Its own packages are not listed.
 	below []string
 	// modules lists the modules outside the standard library that it may import.
 	modules []string
-	// clock says that it may ask the wall clock, sleep or set timers: what runs live and never in a
-	// simulation.
+	// clock permits reading the wall clock, sleeping and setting timers, for code that never runs in a simulation.
 	clock bool
 }
 
-// rooms are names between spaces.
+// rooms splits a list of names at spaces.
 func rooms(names string) []string { return strings.Fields(names) }
 
 const (
@@ -46,10 +45,10 @@ const (
 	ygot       = "github.com/openconfig/ygot"
 )
 
-// rules go from the top down: a room may import only rooms further down, never one beside it.
-// What one orch needs of another is an interface that it declares itself and device/daemons passes in.
+// rules lists the rooms from the top down: a room may import only rooms further down. If an orch needs another orch, it
+// declares an interface, and device/daemons passes the implementation in.
 var rules = []room{
-	// the one program that links NATS and Parquet; it has the lab for sweeps on several hosts
+	// the only program that links NATS and Parquet; it includes the lab for sweeps on several hosts
 	{name: "cmd/tamtam-collectd", modules: []string{cobra}, clock: true, below: rooms(`
 		lab/experiments lab/sweep lab fleet/collectd fleet/synthetic fleet/ingest fleet/join fleet/event fleet/jetstream
 		fleet/parquet fleet/dial device mgmt/web/door mgmt mgmt/auth collector collector/topology collector/journey
@@ -67,40 +66,40 @@ var rules = []room{
 		swss swss/schema sai tam/flymon tam/record tam/sflow internal`)},
 	// a test kit for others too
 	{name: "tamtamtest", below: rooms("cli device saisim saisim/profile swss")},
-	// a gNMI client: it knows no database
+	// a gNMI client, without access to databases
 	{name: "cli", modules: []string{gnmi, grpc, xterm}, clock: true, below: rooms("cli/tam cli/kit cli/tree")},
 	// commands of telemetry
 	{name: "cli/tam", modules: []string{gnmi}, clock: true, below: rooms("cli/kit cli/tree")},
-	// what commands are made of
+	// building blocks of commands
 	{name: "cli/kit", modules: []string{gnmi, grpc, yaml}, below: rooms("cli/tree")},
 	// data of a gNMI server
 	{name: "cli/tree", modules: []string{gnmi}},
-	// every feature at real traffic
+	// demonstrations of every feature with real traffic
 	{name: "lab/demo", below: rooms(`
 		lab/experiments lab/study lab device collector saisim/profile swss/schema tam/record`)},
-	// all that come with tamtam
+	// the experiments that come with tamtam
 	{name: "lab/experiments", below: rooms("lab/study lab collector/topology")},
-	// a lab that has run, as rows
+	// results of a lab run, as rows
 	{name: "lab/rows", below: rooms(`
 		lab/study lab fleet/local fleet/join device device/switchpage mgmt/web collector/result collector/journey
 		tam/record`)},
-	// an experiment over seeds and parameters; what is run elsewhere is held
+	// an experiment over seeds and parameters, on one host or several
 	{name: "lab/sweep", modules: []string{yaml}, clock: true, below: rooms(`
 		lab lab/figure fleet/stream collector/whole`)},
 	{name: "lab/study", below: rooms(`
 		lab lab/bench lab/chance lab/figure lab/programs device collector collector/marks collector/capture
 		flymonorch/answer flymonorch/plan saisim saisim/cmu saisim/drop swss swss/schema tam/recordplan/check
 		tam/recordplan tam/recordplan/p4graph tam/sketch tam/altmark tam/flymon tam/record`)},
-	// experiments; of what is inside a switch it knows nothing
+	// experiments, independent of the inside of a switch
 	{name: "lab", modules: []string{yaml}, below: rooms(`
 		lab/chance lab/figure device device/daemons collector/topology collector/capture saisim saisim/profile
 		saisim/tailstamp saisim/drop swss swss/schema`)},
-	// the table of tables as a page, and what YANG and the shell repeat of it
+	// the table of tables as a page, and the parts of it that YANG and the shell repeat
 	{name: "internal/tables", below: rooms("mgmt/models mgmt/tree saisim/drop swss swss/schema")},
 	{name: "lab/bench/live", below: rooms("lab/bench internal/netns"), modules: []string{xsys}, clock: true},
 	{name: "lab/bench/northbound", modules: []string{gnmi, grpc, protobuf, xsync}, clock: true, below: rooms(`
 		lab/bench device device/daemons saisim saisim/profile swss swss/schema sai`)},
-	// what "tamtam bench" measures
+	// the measurements of "tamtam bench"
 	{name: "lab/bench", modules: []string{xsync}, clock: true, below: rooms(`
 		lab/programs device device/daemons flymonorch/plan saisim saisim/describe saisim/profile saisim/cmu
 		saisim/pipe swss swss/schema sai tam/recordplan tam/recordplan/p4graph tam/altmark tam/flymon tam/record`)},
@@ -108,25 +107,25 @@ var rules = []room{
 	{name: "lab/chance"},
 	{name: "lab/figure", modules: []string{gonumplot}},
 	{name: "lab/programs", below: rooms("tam/recordplan tam/recordplan/p4graph tam/record")},
-	// one process of the fleet's collector, put together
+	// one process of the fleet's collector, assembled from its parts
 	{name: "fleet/collectd", modules: []string{prometheus}, clock: true, below: rooms(`
 		fleet/ingest fleet/join fleet/event fleet/jetstream fleet/parquet fleet/dial fleet/stream mgmt/web/door mgmt/web
 		collector/alarm collector/topology collector/capture collector/result internal/command`)},
-	// a fleet that is made up, to measure a collector
+	// a synthetic fleet, to measure a collector
 	{name: "fleet/synthetic", modules: []string{xsys}, clock: true, below: rooms(`
 		fleet/join fleet/event fleet/jetstream fleet/parquet fleet/stream collector/result`)},
 	// the fleet's collector inside one process
 	{name: "fleet/local", clock: true, below: rooms(`
 		fleet/ingest fleet/join fleet/event fleet/stream collector/result`)},
-	// what switches send, into the log
+	// writes data of the switches to the log
 	{name: "fleet/ingest", clock: true, below: rooms(`
 		fleet/event fleet/dial fleet/stream collector collector/result collector/capture saisim/tailstamp saisim/drop
 		tam/dropreport tam/altmark tam/ipfix tam/sflow internal/grace`)},
-	// rows of what sources say
+	// joins the data of sources to rows
 	{name: "fleet/join", clock: true, below: rooms(`
 		fleet/event fleet/dial fleet/stream collector collector/marks collector/topology collector/result
 		collector/journey tam/altmark tam/record`)},
-	// what sources tell, as batches
+	// data of sources, as batches
 	{name: "fleet/event", below: rooms(`
 		fleet/dial fleet/stream collector collector/result collector/journey saisim/tailstamp tam/altmark tam/record`)},
 	// the log in NATS
@@ -143,31 +142,31 @@ var rules = []room{
 		mgmt/access mgmt/configfile mgmt/metrics collector/capture host/hostd host/reports host/sflow host/cpuport
 		cfgmgr/* recordorch orch sai/redis sai/redis/flex sai/redis/protocol saisim saisim/profile saisim/pipe
 		saisim/drop swss swss/schema sai tam/flymon tam/record`)},
-	// what runs one daemon
+	// runs one daemon
 	{name: "device/daemons", modules: []string{xnet, xsync, xsys}, clock: true, below: rooms(`
 		device/wire device/switchpage device/packettrace device/fault device/sender mgmt/restconf mgmt mgmt/fetch
 		mgmt/models mgmt/metrics host/hostd host/hostifd host/fpmsyncd host/netdev host/reports host/sflow host/lacpd
 		host/lldpd host/cpuport host tammgr cfgmgr/* tsorch amorch flymonorch recordorch orchagent/ifa
 		orchagent/dropmonitor orchagent/* orch/feature orch/forward orch sai/redis sai/redis/flex sai/redis/protocol
 		saisim saisim/profile saisim/drop swss swss/schema sai tam/altmark tam/record`)},
-	// ports at interfaces of Linux
+	// ports on Linux interfaces
 	{name: "device/wire", modules: []string{xsync, xsys}, clock: true, below: rooms("saisim swss/schema")},
 	// the page of one switch
 	{name: "device/switchpage", modules: []string{grpc}, clock: true, below: rooms(`
 		device/packettrace mgmt/web/door mgmt/web mgmt mgmt/auth collector/result swss swss/schema tam/altmark
 		tam/flymon`)},
-	// packets, and names
+	// predicts the fate of a packet
 	{name: "device/packettrace", below: rooms("saisim saisim/config saisim/tailstamp saisim/drop swss swss/schema")},
-	// the form and the amount of the log
+	// format and level of the log
 	{name: "device/logs", clock: true},
-	// faults on purpose
+	// deliberately injected faults
 	{name: "device/fault", below: rooms("swss swss/schema sai"), modules: []string{goredis}, clock: true},
-	// which outputs there are, and what they are told
+	// the outputs and the data that they receive
 	{name: "device/sender", clock: true, below: rooms(`
 		mgmt/outputs/otlp mgmt/outputs/syslog mgmt/outputs/dialout mgmt/outputs mgmt/metrics swss swss/schema`)},
-	// who is let in to a page
+	// access control of pages
 	{name: "mgmt/web/door", below: rooms("mgmt/web mgmt mgmt/auth"), modules: []string{grpc}},
-	// what a browser shows
+	// pages for a browser
 	{name: "mgmt/web", clock: true, below: rooms(`
 		collector/alarm collector collector/marks collector/topology collector/result`)},
 	// RFC 8040 on the same engine
@@ -178,9 +177,9 @@ var rules = []room{
 	{name: "mgmt/outputs/syslog", below: rooms("mgmt/outputs"), clock: true},
 	{name: "mgmt/outputs/dialout", modules: []string{gnmi, grpc, protobuf}, clock: true, below: rooms(`
 		mgmt/outputs mgmt/access`)},
-	// what a collector of alternate marking found, as rows
+	// results of a collector of alternate marking, as rows
 	{name: "mgmt/results", below: rooms("collector/marks swss swss/schema internal/grace"), clock: true},
-	// spools, and tries that become rarer
+	// spools, and retries with backoff
 	{name: "mgmt/outputs", below: rooms("internal/grace"), clock: true},
 	{name: "mgmt", modules: []string{gnmi, goredis, goyang, grpc, protobuf}, clock: true, below: rooms(`
 		mgmt/set mgmt/fetch mgmt/auth mgmt/models mgmt/rights mgmt/tree mgmt/access mgmt/configfile yang swss
@@ -191,12 +190,12 @@ var rules = []room{
 	// entries from the databases
 	{name: "mgmt/fetch", modules: []string{gnmi, goredis, grpc}, clock: true, below: rooms(`
 		mgmt/rights mgmt/tree mgmt/access swss swss/schema`)},
-	// who is let in
+	// authentication
 	{name: "mgmt/auth", modules: []string{gnmi, grpc, xcrypto}, clock: true, below: rooms(`
 		mgmt/rights mgmt/tree mgmt/access swss`)},
-	// what the modules of YANG are in the databases
+	// the mapping of YANG modules to the databases
 	{name: "mgmt/models", below: rooms("mgmt/tree yang swss swss/schema tam/altmark")},
-	// what a role may
+	// the rights of a role
 	{name: "mgmt/rights", modules: []string{gnmi, grpc}, below: rooms("mgmt/tree mgmt/access swss swss/schema")},
 	// the tree of YANG, and its entries
 	{name: "mgmt/tree", modules: []string{gnmi, goyang, grpc, protobuf, ygot}, below: rooms("yang swss swss/schema")},
@@ -208,7 +207,7 @@ var rules = []room{
 	{name: "mgmt/metrics", below: rooms("swss swss/schema"), modules: []string{prometheus}, clock: true},
 	// generated types stop at mgmt
 	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}},
-	// which alarms rows are
+	// derives alarms from rows
 	{name: "collector/alarm", below: rooms("collector collector/marks collector/result tam/altmark")},
 	// IPFIX to other collectors
 	{name: "collector/export", below: rooms(`
@@ -220,11 +219,11 @@ var rules = []room{
 	{name: "collector/marks", below: rooms("tam/altmark")},
 	// switches, hosts, links; from files and by LLDP
 	{name: "collector/topology", below: rooms("collector/journey collector/whole"), modules: []string{yaml}},
-	// what collectors say, as rows; what a store is
+	// results of collectors as rows, and the interface of a store
 	{name: "collector/result"},
-	// one packet's way through several switches
+	// one packet's path through several switches
 	{name: "collector/journey", below: rooms("saisim/tailstamp tam/ifa")},
-	// numbers of files that must be whole
+	// whole numbers in files
 	{name: "collector/whole", modules: []string{yaml}},
 	{name: "collector/capture", modules: []string{gopacket, xsys}},
 	{name: "host/hostd",
@@ -237,17 +236,17 @@ var rules = []room{
 		host/beside host/fpm orch/forward orch swss swss/schema`)},
 	// interfaces of Linux, in syncd
 	{name: "host/netdev", below: rooms("host/cpuport swss/schema"), modules: []string{netlink, xsync, xsys}},
-	// rows where another daemon has some too
+	// rows in tables where another daemon has rows too
 	{name: "host/beside", below: rooms("swss swss/schema")},
 	// rows of the host, for hostd and hostifd alike
 	{name: "host/hostrows", below: rooms("host orch/forward orch swss swss/schema")},
-	// what the host sends for the chip
+	// frames that the host sends on behalf of the chip
 	{name: "host/reports", below: rooms("host/cpuport orch/forward orch swss swss/schema")},
 	// the sFlow agent
 	{name: "host/sflow", below: rooms("host/cpuport orch/forward orch swss swss/schema tam/sflow")},
-	// for hostd, and beside hostifd
+	// LACP for hostd, and beside hostifd
 	{name: "host/lacpd", below: rooms("host/cpuport host orch/forward orch swss swss/schema")},
-	// likewise
+	// LLDP, likewise
 	{name: "host/lldpd", below: rooms("host/cpuport host orch/forward orch swss swss/schema")},
 	// frames and names; nothing of a chip
 	{name: "host/cpuport"},
@@ -264,7 +263,7 @@ var rules = []room{
 		flymonorch/answer flymonorch/plan orch/feature orch swss swss/schema sai tam/altmark tam/flymon`)},
 	{name: "recordorch", below: rooms(`
 		orch/feature orch swss swss/schema sai tam/recordplan tam/recordplan/p4graph tam/record`)},
-	// what is below the orch of a feature, for its tests
+	// the orchs below a feature's orch, for its tests
 	{name: "orchagent/orchagenttest", below: rooms("orchagent/acl orchagent/ports orch/feature orch swss/schema")},
 	{name: "orchagent/acl", below: rooms("orch/feature orch swss swss/schema sai")},
 	{name: "orchagent/ports", below: rooms("orch/feature orch swss swss/schema sai")},
@@ -272,18 +271,18 @@ var rules = []room{
 	{name: "orchagent/dropmonitor", below: rooms("orch/feature orch swss swss/schema sai tam/dropreport")},
 	// SONiC's orchs, and those of further TAM features
 	{name: "orchagent/*", below: rooms("orch/feature orch swss swss/schema sai")},
-	// what a task's registers say
+	// answers from a task's registers
 	{name: "flymonorch/answer", below: rooms("tam/sketch tam/flymon")},
 	// from a task to its layout on a chip
 	{name: "flymonorch/plan", below: rooms("tam/flymon")},
-	// what the orchs of TAM features share
+	// common code of the TAM features' orchs
 	{name: "orch/feature", below: rooms("orch swss swss/schema sai")},
-	// what all managers share
+	// common code of the managers
 	{name: "orch/forward", below: rooms("orch swss swss/schema"), modules: []string{goredis}},
 	{name: "orch", below: rooms("swss swss/schema sai"), clock: true},
 	{name: "sai/redis", modules: []string{goredis}, clock: true, below: rooms(`
 		sai/redis/asicview sai/redis/flex sai/redis/objectids sai/redis/protocol swss sai`)},
-	// views of the ASIC, and the way from one to another
+	// views of the ASIC, and the operations that lead from one to another
 	{name: "sai/redis/asicview", below: rooms("sai/redis/objectids sai/redis/protocol swss sai")},
 	// counters that are polled
 	{name: "sai/redis/flex", modules: []string{goredis}, clock: true, below: rooms(`
@@ -292,15 +291,15 @@ var rules = []room{
 	{name: "sai/redis/objectids", below: rooms("sai/redis/protocol swss sai"), modules: []string{goredis}},
 	// words of ASIC_DB
 	{name: "sai/redis/protocol", below: rooms("swss sai"), modules: []string{goredis}},
-	// another chip, by its rows: it shares no code with the packet path
+	// a second model of the chip, configured by rows; it shares no code with the packet path
 	{name: "saisim/reference", below: rooms(`
 		saisim saisim/describe saisim/config saisim/profile saisim/tailstamp saisim/tm saisim/pipe saisim/drop
 		tam/dropreport tam/altmark tam/flymon tam/ifa tam/ipfix tam/record`)},
-	// knows SAI and packets, nothing of Redis
+	// the chip with SAI and packets, without Redis
 	{name: "saisim", below: rooms(`
 		saisim/objects saisim/engine saisim/config saisim/profile saisim/tailstamp saisim/pipe saisim/drop sai
 		tam/dropreport tam/altmark tam/flymon tam/record`)},
-	// SAI objects to rows; of the packet path it asks only
+	// converts SAI objects to rows; it only reads from the packet path
 	{name: "saisim/objects", below: rooms(`
 		saisim/objects/extension saisim/engine saisim/config saisim/profile saisim/tailstamp saisim/tm saisim/drop sai
 		tam/altmark tam/erspan tam/ifa`)},
@@ -308,7 +307,7 @@ var rules = []room{
 	{name: "saisim/objects/extension", below: rooms(`
 		saisim/engine saisim/config saisim/profile saisim/cmu saisim/tailstamp sai tam/dropreport tam/altmark
 		tam/flymon tam/ifa tam/record`)},
-	// the packet path: it never sees SAI
+	// the packet path, without SAI
 	{name: "saisim/engine", below: rooms(`
 		saisim/describe saisim/config saisim/profile saisim/replica saisim/cmu saisim/tailstamp saisim/tm saisim/pipe
 		saisim/drop tam/dropreport tam/altmark tam/erspan tam/flymon tam/ifa tam/ipfix tam/record`)},
@@ -317,27 +316,27 @@ var rules = []room{
 	// rows, and no SAI
 	{name: "saisim/config", below: rooms("saisim/tm tam/altmark tam/flymon tam/record")},
 	{name: "saisim/profile", below: rooms("saisim/pipe tam/flymon")},
-	// memory, copied
+	// copies of memory
 	{name: "saisim/replica"},
-	// CMU groups, and nothing else of a chip
+	// only the CMU groups of a chip
 	{name: "saisim/cmu", below: rooms("tam/flymon")},
 	{name: "saisim/tailstamp"},
 	{name: "saisim/tm"},
 	{name: "saisim/pipe"},
-	// why frames are dropped
+	// reasons for dropped frames
 	{name: "saisim/drop"},
 	{name: "swss", modules: []string{goredis, miniredis}, clock: true},
 	{name: "swss/schema", below: rooms("tam/altmark tam/dropreport tam/erspan tam/flymon tam/record")},
 	{name: "sai"},
-	// by itself: it shares no code with the planner
+	// an independent check, without code of the planner
 	{name: "tam/recordplan/check", below: rooms("tam/record")},
-	// the planner: graphs, entropy, what a plan must keep
+	// the planner: graphs, entropy, constraints of a plan
 	{name: "tam/recordplan", below: rooms("tam/recordplan/p4graph tam/record"), modules: []string{gophersat}},
 	// programs as graphs, from files
 	{name: "tam/recordplan/p4graph", below: rooms("tam/record")},
 	// estimators
 	{name: "tam/sketch", below: rooms("tam/flymon")},
-	// what stands in reports of drops
+	// the contents of drop reports
 	{name: "tam/dropreport", below: rooms("tam/ipfix")},
 	{name: "tam/altmark"},
 	// headers of mirrored frames
@@ -348,20 +347,21 @@ var rules = []room{
 	// the protocol, without sockets
 	{name: "tam/ipfix"},
 	{name: "tam/record"},
-	// likewise
+	// the protocol, without sockets
 	{name: "tam/sflow"},
-	// ours beside OpenConfig's modules
+	// comparison of our modules with OpenConfig's
 	{name: "internal/openconfig", modules: []string{goyang}},
 	// functions of rows, from their layouts
 	{name: "internal/rows"},
-	// what ygot generates, the same each time
+	// makes ygot's output reproducible
 	{name: "internal/steady"},
-	// containerlab, where there is none
+	// a substitute for containerlab
 	{name: "internal/clab", modules: []string{yaml}},
 	// hosts with wires
 	{name: "internal/netns", modules: []string{xsys}},
-	// what is finished, when a context has ended
+	// the common command line of programs
 	{name: "internal/command", modules: []string{cobra}},
+	// delivery of data after a context has ended
 	{name: "internal/grace", clock: true},
 	{name: "internal", clock: true},
 }

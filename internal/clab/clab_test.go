@@ -9,7 +9,7 @@ import (
 	"tamtam/device"
 )
 
-// The tree's topologies are what containerlab takes, and their startup configurations what a switch takes.
+// The tree's topologies are valid for containerlab, and their startup configurations for a switch.
 func TestTopologiesOfTheTree(t *testing.T) {
 	files, err := filepath.Glob("../../docker/containerlab/*.clab.yaml")
 	if err != nil || len(files) < 2 {
@@ -38,7 +38,7 @@ func TestTopologiesOfTheTree(t *testing.T) {
 	}
 }
 
-// What containerlab would refuse, or this command would not do, is an error that names it.
+// Input that containerlab would refuse, or that this command does not support, is an error that names it.
 func TestTopologyIsChecked(t *testing.T) {
 	const two = "name: x\ntopology:\n  nodes:\n    a: {kind: linux, image: i}\n    b: {kind: linux, image: i}\n"
 	tests := []struct{ name, text, want string }{
@@ -75,7 +75,7 @@ func TestTopologyIsChecked(t *testing.T) {
 	}
 }
 
-// No text makes the reader panic, and what it takes can be started: every link has two nodes.
+// No text makes the reader panic. An accepted topology can be started: every link has two nodes.
 func FuzzTopology(f *testing.F) {
 	for _, name := range []string{"pair", "clos"} {
 		text, err := os.ReadFile("../../docker/containerlab/" + name + ".clab.yaml")

@@ -1,14 +1,13 @@
-// Command clab does for the topology files of this tree what containerlab does, where that is not installed: it starts
-// the nodes, then joins them with pairs of veths that are moved into the running containers. It needs Docker, root and
-// iproute2.
+// Command clab replaces containerlab for the topology files of this tree, where that is not installed. It starts the
+// nodes, then joins them with veth pairs that it moves into the running containers. It needs Docker, root and iproute2.
 //
 //	clab up FILE.clab.yaml           nodes are the containers clab-NAME-NODE
 //	clab exec FILE NODE COMMAND...   runs a command of this machine in the network of a node
 //	clab down FILE
 //
-// A switch gets no capabilities but NET_RAW and NET_ADMIN, and a file system that it cannot write to; containerlab
-// itself gives containers all there is. Nodes with another image than a switch are hosts: networks where nothing runs,
-// for the images of hosts may not be there; their exec lines are run with the programs of this machine.
+// A switch gets only the capabilities NET_RAW and NET_ADMIN, and a read-only file system; containerlab itself gives
+// containers all capabilities. Nodes whose image is not the switch's are hosts. A host is a network without processes,
+// since its image may not exist here. Its exec lines run with the programs of this machine.
 package main
 
 import (
@@ -57,7 +56,7 @@ func run(args []string) error {
 	return fmt.Errorf("%q: want up, exec or down", args[0])
 }
 
-// switchImage is what switches are made of; a node of another image is a host.
+// switchImage returns the image of switches. A node of another image is a host.
 func switchImage() string {
 	if image := os.Getenv("TAMTAM_IMAGE"); image != "" {
 		return image
@@ -65,7 +64,7 @@ func switchImage() string {
 	return "tamtam"
 }
 
-// linkMTU is that of containerlab's links.
+// linkMTU is the MTU of containerlab's links.
 const linkMTU = "9500"
 
 func (f *file) container(node string) string { return "clab-" + f.Name + "-" + node }
@@ -116,7 +115,7 @@ func (f *file) start(name string, n *node) error {
 	return err
 }
 
-// interfaces is how many a node gets.
+// interfaces returns how many interfaces a node gets.
 func (f *file) interfaces(name string) (n int) {
 	for _, l := range f.Topology.Links {
 		nodes, _ := l.ends()
@@ -129,7 +128,7 @@ func (f *file) interfaces(name string) (n int) {
 	return n
 }
 
-// join makes a pair of veths and moves its ends to the two nodes.
+// join creates a pair of veths and moves its ends to the two nodes.
 func (f *file) join(number int, l link) error {
 	nodes, interfaces := l.ends()
 	var temporary [2]string
@@ -155,7 +154,7 @@ func (f *file) join(number int, l link) error {
 	return nil
 }
 
-// pid is a process in the network of a node.
+// pid returns the id of a process in the network of a node.
 func (f *file) pid(node string) (string, error) {
 	pid, err := output("docker", "inspect", "-f", "{{.State.Pid}}", f.container(node))
 	if err == nil && pid == "0" {

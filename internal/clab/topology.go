@@ -14,7 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// A file is a topology file of containerlab, as far as those of this tree use it; what it has besides is an error.
+// A file is a topology file of containerlab, with the fields that this tree uses. Other fields are errors.
 type file struct {
 	Name     string `yaml:"name"`
 	Topology struct {
@@ -23,7 +23,7 @@ type file struct {
 		Links []link           `yaml:"links"`
 	} `yaml:"topology"`
 
-	dir string // of the file, to which binds are relative
+	dir string // folder of the file, to which binds are relative
 }
 
 // A node is a container.
@@ -35,7 +35,7 @@ type node struct {
 	Env   map[string]string `yaml:"env"`
 	Exec  []string          `yaml:"exec"`
 
-	// Those of a kind: of capabilities, which here are the same for all.
+	// Fields of a kind, about capabilities. They have no effect here, since all containers get the same.
 	Privileged *bool    `yaml:"privileged"`
 	CapAdd     []string `yaml:"cap-add"`
 }
@@ -69,7 +69,7 @@ func read(name string) (*file, error) {
 	return f, nil
 }
 
-// parse reads the text of a file in dir; what the environment has replaces variables, as in containerlab.
+// parse parses the text of a file in dir. Variables are replaced by those of the environment, as in containerlab.
 func parse(text []byte, dir string) (*file, error) {
 	text = variable.ReplaceAllFunc(text, func(found []byte) []byte {
 		parts := variable.FindSubmatch(found)
@@ -87,7 +87,7 @@ func parse(text []byte, dir string) (*file, error) {
 	return f, f.check()
 }
 
-// check completes nodes by their kinds, and says what containerlab would refuse.
+// check completes nodes by their kinds, and reports what containerlab would refuse.
 func (f *file) check() error {
 	var errs []error
 	bad := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -112,7 +112,7 @@ func (f *file) check() error {
 		}
 		for _, line := range n.Exec {
 			if strings.TrimSpace(line) == "" {
-				bad("node %s: exec: %q: want a command", name, line) // or a shell would wait for one
+				bad("node %s: exec: %q: want a command", name, line) // otherwise a shell would wait for one
 			}
 		}
 		for _, b := range n.Binds {
@@ -140,7 +140,7 @@ func (f *file) check() error {
 	return errors.Join(errs...)
 }
 
-// names are the nodes in order.
+// names returns the names of the nodes, sorted.
 func (f *file) names() []string {
 	var names []string
 	for name := range f.Topology.Nodes {

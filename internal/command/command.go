@@ -1,7 +1,5 @@
-// Package command is the command line that the programs of this tree have in common: exit codes, mistakes in the
-// command line, and the version.
-//
-// What belongs here: what every program would otherwise repeat. Flags are the programs' own.
+// Package command holds the common code of this tree's command lines: exit codes, errors in the command line, and the
+// version. Flags belong to the programs.
 package command
 
 import (
@@ -17,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Exit codes; 0 is done.
+// Exit codes. 0 means success.
 const (
 	ExitFailed = 1
 	ExitUsage  = 2
@@ -34,7 +32,8 @@ func Usage(err error) error { return usageError{err} }
 // Usagef returns an error that is a mistake in the command line.
 func Usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// Main runs a program with the arguments of this process, until it has ended or the process is told to stop, and exits.
+// Main runs a program with the arguments of this process, and exits with its code. An interrupt or SIGTERM ends the
+// context.
 func Main(run func(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
@@ -47,7 +46,7 @@ func Main(run func(ctx context.Context, args []string, in io.Reader, out, errOut
 func Root(name, short string, commands ...*cobra.Command) *cobra.Command {
 	root := &cobra.Command{
 		Use: name, Short: short, SilenceUsage: true, SilenceErrors: true,
-		// Anything that is not a command ends up here.
+		// Arguments that are not a command end up here.
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -85,7 +84,7 @@ func checkArgs(c *cobra.Command) {
 	}
 }
 
-// Run runs a command with arguments, says why it failed, and returns the exit code.
+// Run runs a command with arguments, prints the cause of a failure, and returns the exit code.
 func Run(ctx context.Context, root *cobra.Command, args []string, in io.Reader, out, errOut io.Writer) int {
 	root.SetArgs(args)
 	root.SetIn(in)

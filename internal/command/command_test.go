@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// A mistake in the command line is told from a failure, at every level; what is interrupted has failed.
+// A mistake in the command line is distinguished from a failure at every level. An interrupted command has failed.
 func TestRun(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()

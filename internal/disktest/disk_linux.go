@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Small mounts a file system of so many KiB and returns its folder.
+// Small mounts a file system of the given size in KiB and returns its folder.
 func Small(t *testing.T, kib int) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -17,7 +17,8 @@ func Small(t *testing.T, kib int) string {
 	return dir
 }
 
-// Mount mounts a file system of so many KiB at a folder until the test ends. Who may not mount skips the test.
+// Mount mounts a file system of the given size in KiB at a folder until the test ends. It skips the test without
+// permission to mount.
 func Mount(t *testing.T, dir string, kib int) {
 	t.Helper()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dk", kib)); err != nil {
@@ -30,7 +31,7 @@ func Mount(t *testing.T, dir string, kib int) {
 	})
 }
 
-// Fill takes all room of a file system but so many bytes, in whole pages, and returns what gives it back.
+// Fill fills a file system except for the given number of bytes, in whole pages. The returned function frees the space.
 func Fill(t *testing.T, dir string, but int64) (free func()) {
 	t.Helper()
 	var at syscall.Statfs_t
@@ -38,7 +39,7 @@ func Fill(t *testing.T, dir string, but int64) (free func()) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "filler")
-	more := int64(at.Blocks+1) * at.Bsize // than there can be
+	more := int64(at.Blocks+1) * at.Bsize // more than can exist
 	if err := os.WriteFile(path, make([]byte, more), 0o600); !errors.Is(err, syscall.ENOSPC) {
 		t.Fatalf("the disk is not full: %v", err)
 	}

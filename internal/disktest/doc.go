@@ -1,3 +1,3 @@
-// Package disktest has disks without room, for tests. Whatever a test needs of a file system that it may fill belongs
-// here.
+// Package disktest provides full disks for tests. It holds everything that a test needs for a file system that it may
+// fill.
 package disktest

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// elided is a line that stands for any number of lines.
+// elided reports whether a line stands for any number of lines.
 func elided(line string) bool { return strings.TrimSpace(line) == "..." }
 
-// tidy removes what does not count: blanks at the end of lines, empty lines at the end.
+// tidy removes what does not count: blanks at the end of lines, and empty lines at the end.
 func tidy(lines []string) []string {
 	var list []string
 	for _, line := range lines {
@@ -22,7 +22,7 @@ func tidy(lines []string) []string {
 	return list
 }
 
-// same reports whether a command printed what the page says.
+// same reports whether a command printed the page's text.
 func (o *options) same(want, got []string) bool {
 	want, got = tidy(want), tidy(got)
 	pos, loose := 0, false // loose: lines may be left out here
@@ -60,10 +60,10 @@ func (o *options) sameLines(a, b []string) bool {
 	return slices.EqualFunc(a, b, o.sameLine)
 }
 
-// number matches a number that stands alone: not the 4 of Ethernet4.
+// number matches a separate number: not the 4 of Ethernet4.
 var number = regexp.MustCompile(`(^|[^\w.])([+-]?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?)`)
 
-// blanks and rules of tables are as wide as the numbers beside them.
+// blanks matches blanks and rules of tables, which are as wide as the numbers beside them.
 var blanks = regexp.MustCompile(`[ \t]+|-{2,}`)
 
 // skeleton returns a line without its numbers.
@@ -86,8 +86,8 @@ func (o *options) sameLine(want, got string) bool {
 	return o.masked(want) == o.masked(got)
 }
 
-// rewrite returns what the page should say instead of want: what the command printed, without the
-// lines that the page leaves out.
+// rewrite returns the text that the page should have instead of want: the command's output, without the lines that the
+// page leaves out.
 func (o *options) rewrite(want, got []string) ([]string, error) {
 	got = tidy(got)
 	trailing := want[len(tidy(want)):]
@@ -110,7 +110,7 @@ func (o *options) rewrite(want, got []string) ([]string, error) {
 	return append(list, trailing...), nil
 }
 
-// difference shows two texts without the lines that they begin and end with in common.
+// difference returns the lines in which two texts differ, without their common beginning and end.
 func difference(want, got []string) string {
 	want, got = tidy(want), tidy(got)
 	for len(want) > 0 && len(got) > 0 && want[0] == got[0] {

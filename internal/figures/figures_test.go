@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// What counts as the same output.
+// same ignores the differences that the options allow.
 func TestSame(t *testing.T) {
 	for _, tt := range []struct {
 		options   string
@@ -51,7 +51,7 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// A tree with pages and a tamtam of its own.
+// tree returns a checker for a tree with one page and a script as its tamtam.
 func tree(t *testing.T, page, tool string) *checker {
 	for _, program := range []string{"bash", "sh"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -137,7 +137,7 @@ func TestAPageAsItIs(t *testing.T) {
 	}
 }
 
-// In the gate what is long runs in its short form: it must succeed, and what it prints is another thing.
+// In the gate, long blocks run in their short form. They must succeed, and their output is not compared.
 func TestLongOnesInShort(t *testing.T) {
 	page := strings.ReplaceAll(`
 <!-- figures: long -->
@@ -172,7 +172,7 @@ cat fig1.txt
 	}
 }
 
-// A block that needs something of this machine is left out where that is not, and this is told.
+// A block with a requirement is left out on machines that do not meet it, with a message.
 func TestWithSomething(t *testing.T) {
 	const variable = "FIGURES_TEST_PROGRAM"
 	page := strings.ReplaceAll(`
@@ -193,7 +193,7 @@ is there
 	}
 }
 
-// A picture is the one that its commands make now.
+// A picture equals the one that its commands make now.
 func TestPictures(t *testing.T) {
 	const text = "<!-- figures: picture out/a.png\nmkdir out; tamtam draw >out/a.png\n-->\n![a plot](a.png)\n"
 	c := tree(t, text, "printf new")
@@ -225,7 +225,7 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// What is wrong is told with its place, and the check fails.
+// Errors are reported with their place, and the check fails.
 func TestWhatIsWrong(t *testing.T) {
 	for _, tt := range []struct{ old, new, told string }{
 		{"$ cat seven\n7", "$ cat seven\n8", "docs/page.md:10: cat seven gives something else:\n    - 8\n    + 7\n"},
@@ -254,7 +254,7 @@ func TestWhatIsWrong(t *testing.T) {
 	}
 }
 
-// -update writes what the commands give, and nothing else of the page changes.
+// -update writes the output of the commands, and nothing else of the page changes.
 func TestUpdate(t *testing.T) {
 	wrong := strings.NewReplacer("7\n$", "8\n9\n$", "| second |", "| 2 |\n| 3 |", "tool bad",
 		"...\ntool bat\n").Replace(example)
@@ -265,7 +265,7 @@ func TestUpdate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A line that is shown beside others that are left out cannot be found again when it is another one.
+	// A line shown beside left-out lines cannot be found again if it has changed.
 	if want := strings.Replace(example, "tool bad", "...\ntool bat\n", 1); good || string(text) != want ||
 		!strings.Contains(told, "no counterpart") {
 		t.Errorf("%s\n%s", told, text)
@@ -284,7 +284,7 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-// A switch runs beside the commands behind it, which find it; what it does not know yet is asked again.
+// A switch runs while later commands use it. A query is repeated until the switch has applied the change.
 func TestSwitch(t *testing.T) {
 	page := strings.ReplaceAll(`
 <!-- figures: mask port \d+ -->
@@ -324,7 +324,7 @@ esac`
 	}
 }
 
-// What was typed at tamtam's own shell is one session.
+// Lines typed at tamtam's own shell run as one session.
 func TestTypedAtTheShell(t *testing.T) {
 	page := strings.ReplaceAll(`
 <!-- figures -->
@@ -347,7 +347,7 @@ for p in "sonic# " "sonic(config)# " "sonic(config)# "; do read line
 	}
 }
 
-// A block that begins in a mode gets there first, and the page does not have the way.
+// A block that begins in a mode enters the mode first, and the page does not contain the commands for that.
 func TestTypedInAMode(t *testing.T) {
 	page := strings.ReplaceAll(`
 <!-- figures -->
@@ -372,8 +372,7 @@ sonic(config-tam-fm)# query y
 	}
 }
 
-// A switch whose port is wired has interfaces of its own, which commands beside it see; tamtam's
-// commands find its Redis.
+// A switch with wired ports has separate interfaces, which commands beside it see. tamtam's commands find its Redis.
 func TestWires(t *testing.T) {
 	if err := mayWire(t.Context()); err != nil {
 		t.Skipf("no interfaces can be made here: %v", err)
@@ -407,7 +406,7 @@ esac`
 	}
 }
 
-// The figures of a command stand in one page.
+// Only one page may contain the figures of a command.
 func TestTwice(t *testing.T) {
 	c := tree(t, "<!-- figures -->\n"+fence+"\n$ tamtam bench asic\nfast\n"+fence+"\n", "echo fast")
 	text, _ := os.ReadFile(filepath.Join(c.tree, "docs", "page.md"))
@@ -420,7 +419,7 @@ func TestTwice(t *testing.T) {
 	}
 }
 
-// A page in a folder of docs is checked as one in docs is.
+// A page in a folder below docs is checked like one in docs.
 func TestSubfolder(t *testing.T) {
 	c := tree(t, example, `echo tool "$@"`)
 	file := filepath.Join(c.tree, "docs", "deep", "er", "second.md")
@@ -442,7 +441,7 @@ func TestSubfolder(t *testing.T) {
 	}
 }
 
-// -only takes one page, or one block with what it needs.
+// -only runs one page, or one block with the blocks that it needs.
 func TestOnly(t *testing.T) {
 	for only, blocks := range map[string]int{"page": 6, "docs/page.md": 6, "page.md:24": 4, "page:32": 5, "page:36": 6,
 		"page:2": 0, "README": 0,

@@ -42,14 +42,14 @@ func main() {
 	}
 }
 
-// A checker goes through pages.
+// A checker checks the pages.
 type checker struct {
 	tree, tool   string
 	quick        bool
 	only, update string
 	out          io.Writer
 	blocks, bad  int
-	short, later int // long blocks: run in short form, left out
+	short, later int // number of long blocks: run in short form, and left out
 	cpu          time.Duration
 }
 
@@ -126,7 +126,7 @@ func (c *checker) pages() ([]*page, error) {
 	return pages, nil
 }
 
-// names reports whether a page was asked for, by its path from the root or, with or without .md, from docs.
+// names reports whether a page was requested, by its path from the root or, with or without .md, from docs.
 func (c *checker) names(page string) bool {
 	name, _, _ := strings.Cut(c.only, ":")
 	return name == "" || name == page || strings.TrimSuffix(name, ".md")+".md" == strings.TrimPrefix(page, "docs/")
@@ -145,7 +145,7 @@ func (c *checker) wanted(p *page) []*block {
 		last, _ = strconv.Atoi(to)
 	}
 	var list []*block
-	behind := false // a block in short form
+	behind := false // true after a block in short form
 	for i, b := range p.blocks {
 		if single && b.line > last {
 			break
@@ -215,8 +215,8 @@ func (c *checker) page(ctx context.Context, p *page) error {
 	return os.WriteFile(filepath.Join(c.tree, filepath.FromSlash(p.name)), []byte(p.edited()), 0o644)
 }
 
-// block runs the commands of a block and compares what they print. It fails if a command does not
-// run or does not end as it should; differences are printed and counted.
+// block runs the commands of a block and compares their output. It fails if a command does not run or has an unexpected
+// exit status. Differences are printed and counted.
 func (c *checker) block(ctx context.Context, s *session, p *page, b *block) error {
 	if b.file != "" {
 		return os.WriteFile(filepath.Join(s.dir, "page", b.file), []byte(strings.Join(b.body, "\n")+"\n"), 0o644)
@@ -241,7 +241,7 @@ func (c *checker) block(ctx context.Context, s *session, p *page, b *block) erro
 	return nil
 }
 
-// answer runs a command of a block, which must end as it should, and returns what it prints.
+// answer runs a command of a block, and returns its output. It fails if the exit status is unexpected.
 func (s *session) answer(ctx context.Context, st step, b *block, fails bool) ([]string, error) {
 	got, ok, err := s.ask(ctx, st, b, func(lines []string) bool { return b.same(st.want, lines) })
 	switch {
@@ -253,7 +253,7 @@ func (s *session) answer(ctx context.Context, st step, b *block, fails bool) ([]
 	return got, nil
 }
 
-// pictured compares a picture with the file that the commands make, or replaces it by that.
+// pictured compares a picture with the file that the commands make, or replaces the picture.
 func (c *checker) pictured(s *session, p *page, b *block) error {
 	made, err := os.ReadFile(filepath.Join(s.dir, "page", filepath.FromSlash(b.picture)))
 	if err != nil {
@@ -290,7 +290,7 @@ func (c *checker) compare(p *page, b *block, st step, got []string) error {
 	return nil
 }
 
-// failed is the error of a command that should not have ended so.
+// failed returns the error of a command with an unexpected exit status.
 func failed(command string, err error, lines []string) error {
 	if err == nil {
 		err = errors.New("fails")

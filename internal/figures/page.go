@@ -9,10 +9,10 @@ import (
 
 // A page is a Markdown file of the documentation, with its annotated blocks.
 type page struct {
-	name   string // docs/lab.md
+	name   string // for example docs/lab.md
 	lines  []string
 	blocks []*block
-	edits  []edit // what the page should say, in its order
+	edits  []edit // changes that the page needs, in its order
 }
 
 // An edit replaces n lines.
@@ -21,7 +21,7 @@ type edit struct {
 	lines []string
 }
 
-// edited returns the page's text as it should be.
+// edited returns the page's text after the edits.
 func (p *page) edited() string {
 	lines := slices.Clone(p.lines)
 	for _, e := range slices.Backward(p.edits) {
@@ -39,10 +39,10 @@ func (p *page) needs(program string) bool {
 	})
 }
 
-// measures matches commands whose figures may be quoted by one page only.
+// measures matches commands whose figures only one page may quote.
 var measures = regexp.MustCompile(`tamtam (lab run|bench)|go test .*-bench`)
 
-// twice finds figures that two pages quote.
+// twice returns a problem for each command whose figures two pages quote.
 func twice(pages []*page) []problem {
 	var problems []problem
 	where := map[string]string{}
@@ -61,28 +61,29 @@ func twice(pages []*page) []problem {
 	return problems
 }
 
-// A block is an annotation and what follows it.
+// A block is an annotation and the text that follows it.
 type block struct {
 	options
-	line   int    // of the comment, from 1
-	before []step // of the comment, if they do not make the block
+	line   int    // line of the comment, from 1
+	before []step // commands of the comment, if they do not make the block
 	steps  []step
-	body   []string // of a file
-	image  string   // that stands in the page: its path from there
-	// inShort: it is long, and its commands run in their short form; what they print then is not compared.
+	body   []string // content of a file
+	image  string   // path of the page's picture, relative to the page
+	// inShort is true if the block is long and its commands run in their short form. Their output is then not compared.
 	inShort bool
 }
 
-// inShortToo is a command that has a short form. Other commands of tamtam end in seconds, need a switch that runs or a
-// program that is not built in short, or run in a test: lab/experiments runs all that lab run does.
+// inShortToo matches commands that have a short form. needsMore matches commands for which a block is left out: they
+// need a running switch or a program that is not built in short, or run in a test. lab/experiments runs all lab run
+// commands.
 var (
 	inShortToo = regexp.MustCompile(`\btamtam bench\b`)
 	needsMore  = regexp.MustCompile(`\btamtam (cli|up|config|subscribe|trace|collectd?|health|lab run)\b|` +
 		`\bredis-cli\b|\bgo (test|run)\b`)
 )
 
-// hasShort reports whether the commands of a long block have a short form: they measure, or (behind) read
-// what such a block has left.
+// hasShort reports whether the commands of a long block have a short form: they measure, or (behind) read the output of
+// such a block.
 func (b *block) hasShort(behind bool) bool {
 	for _, st := range slices.Concat(b.before, b.steps) {
 		if needsMore.MatchString(st.command) {
@@ -93,11 +94,11 @@ func (b *block) hasShort(behind bool) bool {
 	return behind && !b.tree && b.file == ""
 }
 
-// A step is a command and what the page says it prints: lines at and following.
+// A step is a command with the page's output: lines at and following.
 type step struct {
 	command string
-	skip    int  // lines that are printed before what the page has
-	strict  bool // of a comment: it fails if any of its commands does; others run as a reader types them
+	skip    int  // number of printed lines before those of the page
+	strict  bool // for a comment: it fails if any of its commands does; others run as a reader types them
 	want    []string
 	at      int // index of the first line of want
 }
@@ -105,12 +106,12 @@ type step struct {
 type options struct {
 	long, machine, fails, tree, setup bool
 	file                              string
-	with                              string // a variable of the environment that the commands need
+	with                              string // an environment variable that the commands need
 	picture                           string // a file that the commands make
 	masks                             []*regexp.Regexp
 }
 
-// A problem is what is wrong with a page itself.
+// A problem is an error in a page itself.
 type problem struct {
 	page string
 	line int
@@ -121,15 +122,14 @@ func (p problem) String() string { return fmt.Sprintf("%s:%d: %s", p.page, p.lin
 
 const comment = "<!-- figures"
 
-// A reader goes through a page.
+// A reader parses a page.
 type reader struct {
 	*page
 	next     int
 	problems []problem
 }
 
-// parse reads a page, and returns mistakes in its text: annotations that make no sense, and blocks
-// that should have one.
+// parse parses a page. It returns its errors: invalid annotations, and blocks without the required one.
 func parse(name, text string) (*page, []problem) {
 	r := &reader{page: &page{name: name, lines: strings.Split(text, "\n")}}
 	for r.next < len(r.lines) {
@@ -160,7 +160,7 @@ func (r *reader) wrong(at int, format string, args ...any) {
 	r.problems = append(r.problems, problem{page: r.name, line: at + 1, text: fmt.Sprintf(format, args...)})
 }
 
-// fence takes a fenced block and returns where the lines in it begin and end.
+// fence consumes a fenced block and returns where its lines begin and end.
 func (r *reader) fence() (first, end int) {
 	first = r.next + 1
 	for end = first; end < len(r.lines) && r.lines[end] != "```"; end++ {
@@ -172,7 +172,7 @@ func (r *reader) fence() (first, end int) {
 	return first, end
 }
 
-// table takes the lines of a table.
+// table consumes the lines of a table.
 func (r *reader) table() (first, end int) {
 	first = r.next
 	for r.next < len(r.lines) && strings.HasPrefix(r.lines[r.next], "|") {
@@ -181,7 +181,7 @@ func (r *reader) table() (first, end int) {
 	return first, r.next
 }
 
-// annotated takes an annotation and what it is about.
+// annotated consumes an annotation and the text that it annotates.
 func (r *reader) annotated() {
 	at := r.next
 	b := &block{line: at + 1}
@@ -221,7 +221,7 @@ func (r *reader) annotated() {
 	r.blocks = append(r.blocks, b)
 }
 
-// fill assigns the block its lines, and returns what is wrong with them.
+// fill assigns the block its lines, and returns a description of the error in them, or "".
 func (b *block) fill(body []string, at int) string {
 	switch {
 	case b.setup:
@@ -252,7 +252,7 @@ func (b *block) fill(body []string, at int) string {
 	return ""
 }
 
-// parse reads ": OPTION, OPTION".
+// parse parses ": OPTION, OPTION".
 func (o *options) parse(text string) error {
 	text, ok := strings.CutPrefix(text, ":")
 	if !ok && text != "" {
@@ -276,7 +276,7 @@ func (o *options) parse(text string) error {
 	return nil
 }
 
-// set takes an option with a value.
+// set sets an option with a value.
 func (o *options) set(key, value string) error {
 	switch {
 	case key == "mask" && value != "":
@@ -298,10 +298,10 @@ func (o *options) set(key, value string) error {
 	return nil
 }
 
-// image is a line that is a picture.
+// image matches a line that is a picture.
 var image = regexp.MustCompile(`^!\[[^\]]*\]\(([^)]*)\)$`)
 
-// A prompt is that of a system's shell, or of tamtam's.
+// Prompts of a system's shell, and of tamtam's.
 var (
 	shell = regexp.MustCompile(`^\$ `)
 	klish = regexp.MustCompile(`^(sonic|s\d+)[\w-]*(\([\w-]+\))?# `)
@@ -322,8 +322,8 @@ var modes = map[string]string{
 	"config-tam-tr": "configure terminal\ntam\ntable-record",
 }
 
-// steps splits a block with commands. What was typed at tamtam's own shell is one step: a command
-// there depends on those before it.
+// steps splits a block with commands. Lines typed at tamtam's own shell are one step, since a command there depends on
+// those before it.
 func steps(body []string, at int) []step {
 	if first := klish.FindStringSubmatch(body[0]); first != nil {
 		script, skip := []string{"tamtam cli --echo <<'END'"}, 0
@@ -354,11 +354,11 @@ func steps(body []string, at int) []step {
 	return list
 }
 
-// scripts splits the lines of an annotation: the start of a switch is a script, and so is what stands
-// between two starts.
+// scripts splits the lines of an annotation. The start of a switch is a separate script, and so are the lines between
+// two starts.
 func scripts(lines []string) []step {
 	var list []step
-	more := false // the line belongs to what is before it
+	more := false // the line belongs to the script before it
 	for _, line := range lines {
 		if more && !up.MatchString(line) {
 			list[len(list)-1].command += "\n" + line
@@ -370,7 +370,7 @@ func scripts(lines []string) []step {
 	return list
 }
 
-// units matches figures in units that only measurements have: they must stand in a block.
+// units matches figures in units that only measurements have. They must be in a block.
 var units = regexp.MustCompile(`\d ?(Mpps|kpps|ns/packet|ns/op|allocs/op|million a second|million packets a second)\b`)
 
 // heads matches the titles of columns of measurements.

@@ -23,10 +23,10 @@ type session struct {
 	dir  string // holds bin, data and page
 	sw   *liveSwitch
 	cpu  time.Duration
-	told bool // the switch was given a command since it was last asked
+	told bool // the switch received a command since the last query
 }
 
-// openSession makes the page's folder.
+// openSession creates the page's folder.
 func openSession(tree, tool string) (*session, error) {
 	dir, err := os.MkdirTemp("", "figures")
 	if err != nil {
@@ -43,8 +43,8 @@ func openSession(tree, tool string) (*session, error) {
 	return s, errors.Join(err, s.wrapTool(""))
 }
 
-// wrapTool makes tamtam's commands find the page's switch: the shell by its socket, those that go
-// to Redis by its address.
+// wrapTool makes tamtam's commands find the page's switch: the shell by its socket, and those that use Redis by its
+// address.
 func (s *session) wrapTool(redis string) error {
 	data := filepath.Join(s.dir, "data")
 	config := ""
@@ -60,7 +60,7 @@ esac
 exec '`+s.tool+`' "$@"`)
 }
 
-// point makes the commands that go to Redis find the page's switch.
+// point makes the commands that use Redis find the page's switch.
 func (s *session) point(port string) error {
 	if port == "" {
 		return nil
@@ -73,7 +73,8 @@ func (s *session) point(port string) error {
 	return s.wrapTool("127.0.0.1:" + port)
 }
 
-// works waits until orchagent has started: before, what the switch can do is not known, and a feature is refused.
+// works waits until orchagent has started. Before that the capabilities of the switch are unknown, and a feature is
+// refused.
 func (s *session) works(ctx context.Context, port string) error {
 	if port == "" {
 		return nil
@@ -92,7 +93,7 @@ func (s *session) works(ctx context.Context, port string) error {
 	}
 }
 
-// wrap writes a script that the page's commands find first.
+// wrap writes a script that the page's commands find first in PATH.
 func (s *session) wrap(name, script string) error {
 	return os.WriteFile(filepath.Join(s.dir, "bin", name), []byte("#!/bin/sh\n"+script+"\n"), 0o755)
 }
@@ -102,7 +103,8 @@ func (s *session) close() {
 	_ = os.RemoveAll(s.dir)
 }
 
-// command runs a script as a reader types it, or strictly; beside a switch that is wired, where its interfaces are.
+// command returns a command that runs a script as a reader types it, or strictly. If the switch is wired, it runs in
+// the network of the interfaces.
 func (s *session) command(ctx context.Context, script string, strict, tree bool) *exec.Cmd {
 	args := []string{"bash"}
 	if s.sw != nil && s.sw.wired {
@@ -126,16 +128,16 @@ func (s *session) command(ctx context.Context, script string, strict, tree bool)
 
 var up = regexp.MustCompile(`^tamtam up\b`)
 
-// inShort is set in the environment of commands that are run in their short form.
+// inShort is the environment variable that is set for commands in their short form.
 const inShort = "FIGURES_IN_SHORT"
 
-// How long a command may take, and a long one.
+// Time limits of a command, and of a long one.
 const (
 	quickest = 2 * time.Minute
 	longest  = 3 * time.Hour
 )
 
-// run runs a command and returns the lines that it prints, and whether its exit status was 0.
+// run runs a command. It returns the lines that it prints, and whether its exit status was 0.
 func (s *session) run(ctx context.Context, st step, b *block) (lines []string, ok bool, err error) {
 	if up.MatchString(st.command) {
 		lines, err = s.startSwitch(ctx, st.command)
@@ -166,20 +168,20 @@ func (s *session) run(ctx context.Context, st step, b *block) (lines []string, o
 	return lines[min(st.skip, len(lines)):], status == nil, err
 }
 
-// reads are commands that may be given again and again.
+// reads matches commands that may be repeated.
 var reads = regexp.MustCompile(
 	`(?i)^redis-cli( -n \d+)? (hget|hmget|hgetall|hkeys|get|keys|exists|smembers|lrange|zrange|type) |` +
 		`^tamtam cli( -c '(do )?show [^']*')+( \||$)|^tamtam cli --echo <<'END'\n` +
 		`(configure terminal\ntam\n([a-z-]+\n)?)?((do )?show .*\n)+END$`)
 
 const (
-	// settle is how long a switch gets before it is asked for the result of a command; the question
-	// is repeated until the answer is what the page says, or patience ends.
+	// settle is the time that a switch gets before its result is queried. The query is repeated until its output equals
+	// the page's, or patience has passed.
 	settle   = 200 * time.Millisecond
 	patience = 10 * time.Second
 )
 
-// ask runs a command until it prints what is wanted, if it only reads from a live switch.
+// ask runs a command. If it only reads from a live switch, it repeats it until the output is as wanted.
 func (s *session) ask(
 	ctx context.Context, st step, b *block, wanted func([]string) bool,
 ) (lines []string, ok bool, err error) {
@@ -202,15 +204,15 @@ func (s *session) ask(
 // A liveSwitch is a `tamtam up` in the background.
 type liveSwitch struct {
 	cmd   *exec.Cmd
-	wired bool // its ports have interfaces, in a network of its own
+	wired bool // its ports have interfaces, in a separate network
 	mu    sync.Mutex
-	out   bytes.Buffer // what it has printed so far
+	out   bytes.Buffer // its output so far
 	done  chan struct{}
 }
 
 var ready = regexp.MustCompile(`the switch is up: Redis at \S*?(?::(\d+))?,`)
 
-// startSwitch starts a switch, in the place of the one before, and waits until it is up.
+// startSwitch starts a switch, replaces the previous one, and waits until it is up.
 func (s *session) startSwitch(ctx context.Context, script string) ([]string, error) {
 	s.stopSwitch()
 	wired := wires.MatchString(script)

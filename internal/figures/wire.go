@@ -9,21 +9,21 @@ import (
 	"strings"
 )
 
-// wires are the ports of a switch that the page wires to interfaces.
+// wires matches the ports of a switch that the page wires to interfaces.
 var wires = regexp.MustCompile(` --port \w+=(\w+)`)
 
 // own runs a command in a private network, in which any user may create interfaces.
 const own = "unshare --user --map-root-user --net "
 
-// wire makes a switch run in a network of its own if its ports are wired to interfaces. These are
-// created there: eth1's other end is host-eth1, from which commands beside the switch send.
+// wire makes a switch run in a separate network if its ports are wired to interfaces. It creates these there. eth1's
+// other end is host-eth1, from which other commands send.
 func wire(script string) string {
 	var lines []string
 	for _, m := range wires.FindAllStringSubmatch(script, -1) {
 		name, peer := m[1], "host-"+m[1]
 		lines = append(lines, fmt.Sprintf("ip link add %s type veth peer name %s", name, peer))
 		for _, end := range []string{name, peer} {
-			// No address of its own accord: nothing is sent but what a command sends.
+			// No automatic address, so that only commands send.
 			lines = append(lines, fmt.Sprintf("ip link set %s addrgenmode none up", end))
 		}
 	}
@@ -34,7 +34,7 @@ func wire(script string) string {
 	return "exec " + own + "sh -e <<'WIRES'\n" + strings.Join(lines, "\n") + "\nWIRES"
 }
 
-// mayWire returns why wire cannot work here; nil if it can.
+// mayWire returns the reason why wire cannot work here, or nil if it can.
 func mayWire(ctx context.Context) error {
 	for _, program := range []string{"unshare", "nsenter", "ip"} {
 		if _, err := exec.LookPath(program); err != nil {

@@ -1,8 +1,7 @@
-// Package grace lets what was finished or received get where it was promised, although the context of the work has
-// ended.
+// Package grace lets finished or received data reach its destination although the context of the work has ended.
 //
-// The rule of the tree: an ended context stops waiting and begins nothing new. A frame, message or result that is there
-// already is handed on, under a context of [After], whose limit keeps an end from taking long.
+// The whole tree follows one rule. When a context ends, code stops waiting and begins nothing new. It passes on each
+// existing frame, message or result under a context of [After], whose limit bounds the time of the shutdown.
 package grace
 
 import (
@@ -10,8 +9,8 @@ import (
 	"time"
 )
 
-// After returns a context with the values of ctx that ends limit behind it. The function releases it, and is called in
-// any case.
+// After returns a context with the values of ctx that ends limit after ctx. The returned function releases it, and must
+// be called in any case.
 func After(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	out, end := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

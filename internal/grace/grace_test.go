@@ -9,7 +9,7 @@ import (
 
 type key struct{}
 
-// The context goes on for the limit behind the one that it is of, by cancellation or by its deadline, and no longer.
+// The context ends exactly one limit after its parent, which ends by cancellation or by its deadline.
 func TestAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		of, cancel := context.WithTimeout(context.WithValue(t.Context(), key{}, "v"), time.Minute)

@@ -14,13 +14,13 @@ import (
 	"unicode/utf8"
 )
 
-// What is too much of something.
+// Values above these limits are findings.
 const (
 	mostColumns    = 120
 	mostComplexity = 25
 	mostFields     = 20
 	mostFiles      = 45   // of a package, outside tests
-	mostLines      = 6000 // likewise
+	mostLines      = 6000 // of a package's code
 )
 
 // large are packages that may have more files or lines than others.
@@ -30,8 +30,8 @@ var large = map[string]string{
 	"swss/schema":      "one table of all tables",
 }
 
-// asIs is the part of the tree whose functions, methods and structs are not judged: it says step by
-// step what the hardware does, one field for each wire.
+// asIs is the part of the tree whose functions, methods and structs are not measured. It describes the hardware step by
+// step, with one field for each wire.
 const asIs = "saisim/reference/"
 
 // A finding is one item behind a figure.
@@ -40,19 +40,19 @@ type finding struct {
 	size        int
 }
 
-// A figure is one number of the tree, beside the goal for it.
+// A figure is one number of the tree, with its goal.
 type figure struct {
 	name   string
 	value  float64
-	behind []finding // it, the largest first
+	behind []finding // the items behind the figure, the largest first
 	goal   string    // "<=" or ">=": the value should be at most, or at least, want; "" if there is no goal
 	want   float64
-	// limit is the reason for which the gate holds the tree to the goal. It is "" for a goal that is only stated: no type
-	// or file is parted only to meet it.
+	// limit is the reason why the gate enforces the goal. It is "" for a goal that is only stated: no type or file is
+	// split only to meet it.
 	limit string
 }
 
-// text returns a value of the figure: whole numbers, but for ratios.
+// text formats a value of the figure: with two decimals for a ratio, and otherwise as a whole number.
 func (f figure) text(v float64) string {
 	if strings.Contains(f.name, " : ") {
 		return fmt.Sprintf("%.2f", v)
@@ -88,7 +88,7 @@ func (t *tree) figures() []figure {
 		for _, to := range sorted(r.imports) {
 			arrows = append(arrows, finding{r.name, "-> " + to, 1})
 		}
-		if r.lines[code] > 0 { // the room that lacks most lines of tests is the worst
+		if r.lines[code] > 0 { // the worst room is the one that lacks most lines of tests
 			lacking = append(lacking, finding{r.name, "room, tests : code " + r.ratio(), r.lines[code] - r.lines[test]})
 		}
 	}
@@ -127,7 +127,7 @@ func (t *tree) figures() []figure {
 	return all
 }
 
-// worst sorts findings: the largest first, and by place where equal.
+// worst returns findings with the largest first, and findings of equal size by place.
 func worst(list []finding) []finding {
 	return slices.SortedFunc(slices.Values(list), func(a, b finding) int {
 		return cmp.Or(b.size-a.size, strings.Compare(a.where, b.where), strings.Compare(a.what, b.what))
@@ -139,19 +139,19 @@ func quantile(list []finding, share float64) int {
 	if len(list) == 0 {
 		return 0
 	}
-	// Rounded first: 0.9 * 10 may come out a little above 9.
+	// The product is rounded first, because 0.9 * 10 may be slightly above 9.
 	rank := int(math.Ceil(math.Round(share*float64(len(list))*1e6) / 1e6))
 	return worst(list)[len(list)-max(rank, 1)].size
 }
 
-// A room is a folder in the root with all that is in it.
+// A room is a folder in the root with everything in it.
 type room struct {
 	name                string
 	lines               [generated + 1]int // by kind
 	imports, importedBy map[string]bool
 }
 
-// rooms returns those of the tree by name; that of the root itself, if it has files, is ".".
+// rooms returns the tree's rooms in order of their names. If the root itself has files, its room is ".".
 func (t *tree) rooms() (list []*room) {
 	by := map[string]*room{}
 	for _, f := range t.files {
@@ -204,7 +204,8 @@ func (t *tree) packages() (all, tooLarge []finding) {
 	return all, tooLarge
 }
 
-// functions returns how long and how complex the functions of the tree's code are, and the literals outside of any.
+// functions returns the lengths and complexities of the functions in the tree's code, and of the function literals
+// outside functions.
 func (t *tree) functions() (lengths, complexities []finding) {
 	for _, f := range t.of(code) {
 		ast.Inspect(f.syntax, func(n ast.Node) bool {
@@ -227,7 +228,7 @@ func (t *tree) functions() (lengths, complexities []finding) {
 	return lengths, complexities
 }
 
-// complexity returns the cyclomatic complexity of a function, with that of the literals in it.
+// complexity returns the cyclomatic complexity of a function, including the literals in it.
 func complexity(f ast.Node) int {
 	sum := 1
 	ast.Inspect(f, func(n ast.Node) bool {

@@ -11,7 +11,7 @@ import (
 
 func main() { os.Exit(run(os.DirFS("."), os.Args[1:], os.Stdout, os.Stderr)) }
 
-// run measures the tree in a folder, as the arguments say, and returns the exit status.
+// run measures the tree in a folder according to the arguments, and returns the exit status.
 func run(root fs.FS, args []string, out, errs io.Writer) int {
 	flags := flag.NewFlagSet("metrics", flag.ContinueOnError)
 	flags.SetOutput(errs)
@@ -50,7 +50,7 @@ func run(root fs.FS, args []string, out, errs io.Writer) int {
 	return 0
 }
 
-// show prints the first few findings.
+// show prints the first findings, at most most of them, and the number of the others.
 func show(out io.Writer, list []finding, most int) {
 	for i, w := range list {
 		if i == most {

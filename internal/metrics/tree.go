@@ -14,7 +14,7 @@ import (
 	"sync"
 )
 
-// A kind says what a file is.
+// A kind is the kind of a file.
 type kind int
 
 const (
@@ -39,7 +39,7 @@ type tree struct {
 	set    *token.FileSet
 }
 
-// room is the folder in the root that the file is in, or "." for a file of the root.
+// room returns the folder in the root that contains the file, or "." for a file of the root.
 func (f *file) room() string {
 	room, _, _ := strings.Cut(f.dir, "/")
 	return room
@@ -121,7 +121,7 @@ func (f *file) parse(root fs.FS, set *token.FileSet) (err error) {
 	return nil
 }
 
-// lines is how many lines the file has; a last one may lack its end.
+// lines returns the number of lines, including a last line without an end.
 func (f *file) lines() int {
 	n := bytes.Count(f.text, []byte("\n"))
 	if len(f.text) > 0 && f.text[len(f.text)-1] != '\n' {
@@ -140,7 +140,7 @@ func (t *tree) of(k kind) (list []*file) {
 	return list
 }
 
-// at says where something is, as FILE:LINE.
+// at returns a position as FILE:LINE.
 func (t *tree) at(p token.Pos) string {
 	where := t.set.PositionFor(p, false)
 	return fmt.Sprintf("%s:%d", where.Filename, where.Line)

@@ -13,11 +13,11 @@ type typeKey struct{ dir, name string }
 
 func (k typeKey) String() string { return k.dir + "." + k.name }
 
-// A typeOf is what is known of a type: where it is declared, its own methods, and what it embeds.
+// A typeOf describes a type: its place, its own methods and fields, and the types that it embeds.
 type typeOf struct {
-	where   string // "" where no code declares it
+	where   string // FILE:LINE of the declaration, or "" if no code declares it
 	methods map[string]bool
-	fields  int // -1: no struct
+	fields  int // -1 if it is no struct
 	embeds  []typeKey
 }
 
@@ -50,7 +50,7 @@ func (t *tree) declared() map[typeKey]*typeOf {
 	return all
 }
 
-// declare notes what a declaration says of a type.
+// declare adds a declaration's place, fields, methods and embedded types to the type.
 func (t *tree) declare(f *file, s *ast.TypeSpec, of *typeOf) {
 	if f.kind == code {
 		of.where = t.at(s.Pos())
@@ -77,7 +77,7 @@ func (t *tree) declare(f *file, s *ast.TypeSpec, of *typeOf) {
 	}
 }
 
-// embedded is the type of the module that an embedded field has.
+// embedded returns the type of an embedded field, if it may be of the module.
 func (t *tree) embedded(f *file, x ast.Expr) (typeKey, bool) {
 	switch x := x.(type) {
 	case *ast.StarExpr:
@@ -103,7 +103,7 @@ func (t *tree) embedded(f *file, x ast.Expr) (typeKey, bool) {
 	return typeKey{}, false
 }
 
-// visit calls do for a type and all that it embeds, each once.
+// visit calls do once for a type and for each type that it embeds, directly or indirectly.
 func visit(all map[typeKey]*typeOf, k typeKey, seen map[typeKey]bool, do func(*typeOf)) {
 	of := all[k]
 	if of == nil || seen[k] {
@@ -116,8 +116,8 @@ func visit(all map[typeKey]*typeOf, k typeKey, seen map[typeKey]bool, do func(*t
 	}
 }
 
-// types returns how many methods the types of the tree's code have, and which structs have too many fields; what they
-// embed counts.
+// types returns the types of the tree's code with their numbers of methods, and the structs with too many fields.
+// Embedded types count.
 func (t *tree) types() (methods, fields []finding) {
 	all := t.declared()
 	for k, of := range all {
@@ -139,7 +139,7 @@ func (t *tree) types() (methods, fields []finding) {
 	return methods, fields
 }
 
-// known are the methods to which the standard library gives a meaning: they need no comment.
+// known lists methods with a meaning in the standard library, which need no comment.
 var known = map[string]bool{
 	"Error": true, "Unwrap": true, "Is": true, "As": true, "String": true, "GoString": true, "Format": true,
 	"Read": true, "Write": true, "Close": true, "ServeHTTP": true, "Len": true, "Less": true, "Swap": true,
@@ -201,7 +201,7 @@ func nameOf(d *ast.FuncDecl) string {
 	return d.Name.Name
 }
 
-// receiver returns the base type of a method's receiver; "" for a function.
+// receiver returns the base type of a method's receiver, or "" for a function.
 func receiver(d *ast.FuncDecl) string {
 	if d.Recv == nil || len(d.Recv.List) == 0 {
 		return ""

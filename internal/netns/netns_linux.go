@@ -1,7 +1,7 @@
-// Package netns makes hosts of this machine: network namespaces, with virtual interfaces between them, for tests and
-// benchmarks of a switch with live interfaces. It needs root and iproute2.
+// Package netns creates network namespaces as hosts on this machine, with virtual interfaces between them. They serve
+// tests and benchmarks of a switch with live interfaces. It needs root and iproute2.
 //
-// What belongs here: namespaces and their interfaces.
+// This package holds namespaces and their interfaces.
 package netns
 
 import (
@@ -22,7 +22,7 @@ import (
 // A Namespace is a network namespace that ends with its last process and descriptor.
 type Namespace struct{ fd int }
 
-// New makes a namespace.
+// New creates a namespace.
 func New() (*Namespace, error) {
 	n := &Namespace{}
 	return n, elsewhere(func() error {
@@ -52,7 +52,7 @@ func elsewhere(f func() error) error {
 	return failed
 }
 
-// Do calls f in the namespace: what sockets it opens and processes it starts are there.
+// Do calls f in the namespace. Sockets that f opens and processes that it starts belong to the namespace.
 func (n *Namespace) Do(f func() error) error {
 	return elsewhere(func() error {
 		if err := unix.Setns(n.fd, unix.CLONE_NEWNET); err != nil {
@@ -62,8 +62,8 @@ func (n *Namespace) Do(f func() error) error {
 	})
 }
 
-// Socket opens a raw socket on an interface in the namespace. It sends as the interface does; it receives what is of a
-// protocol, in the machine's byte order (unix.ETH_P_ALL: everything), and nothing if that is 0.
+// Socket opens a raw socket on an interface in the namespace. It sends frames by the interface. It receives frames of a
+// protocol, in the machine's byte order (unix.ETH_P_ALL for all), and none if that is 0.
 func (n *Namespace) Socket(name string, protocol uint16) (fd int, err error) {
 	err = n.Do(func() error {
 		ifi, err := net.InterfaceByName(name)
@@ -73,7 +73,7 @@ func (n *Namespace) Socket(name string, protocol uint16) (fd int, err error) {
 		if fd, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0); err != nil {
 			return err
 		}
-		order := binary.NativeEndian.Uint16(binary.BigEndian.AppendUint16(nil, protocol)) // of the network
+		order := binary.NativeEndian.Uint16(binary.BigEndian.AppendUint16(nil, protocol)) // in network byte order
 		at := &unix.SockaddrLinklayer{Ifindex: ifi.Index, Protocol: order}
 		if err := unix.Bind(fd, at); err != nil {
 			unix.Close(fd)
@@ -84,10 +84,10 @@ func (n *Namespace) Socket(name string, protocol uint16) (fd int, err error) {
 	return fd, err
 }
 
-// Close lets it end when no process is in it.
+// Close closes the descriptor. The namespace ends once no process is in it.
 func (n *Namespace) Close() { unix.Close(n.fd) }
 
-// IP runs commands of iproute2 in the namespace, one in each line.
+// IP runs commands of iproute2 in the namespace, one for each line.
 func (n *Namespace) IP(lines ...string) error {
 	for _, line := range lines {
 		err := n.Do(func() error {
@@ -103,10 +103,10 @@ func (n *Namespace) IP(lines ...string) error {
 	return nil
 }
 
-// Path names the namespace for ip.
+// Path returns the namespace's path for ip.
 func (n *Namespace) Path() string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), n.fd) }
 
-// Counts are those of an interface: frames received and sent.
+// Counts returns the counters of an interface: frames received and sent.
 func (n *Namespace) Counts(name string) (received, sent uint64, err error) {
 	err = n.Do(func() error {
 		text, err := os.ReadFile("/proc/thread-self/net/dev")

@@ -13,23 +13,23 @@ import (
 	"github.com/openconfig/goyang/pkg/yang"
 )
 
-// A model is a set of modules with the tree that they make.
+// A model is a set of modules with their tree.
 type model struct {
 	modules *yang.Modules
 	root    map[string]*yang.Entry // by module and name
 	byNS    map[string]*yang.Module
 }
 
-// A comparison is of our modules with the published ones.
+// A comparison compares our modules with the published ones.
 type comparison struct {
 	ours, theirs model
-	shared       []string            // modules of ours that are published
-	found        map[string][]string // by path with prefixes: what deviates
+	shared       []string            // our modules that are published
+	found        map[string][]string // deviations, by path with prefixes
 	order        []string
-	uses         map[string]string // prefix -> module, of these paths
+	uses         map[string]string // prefix to module, of these paths
 }
 
-// searchDirs are the directories with modules.
+// searchDirs returns the directories with modules.
 func searchDirs(top string) []string {
 	dirs := map[string]bool{}
 	for _, below := range []string{"release/models", "third_party"} {
@@ -108,10 +108,10 @@ func read(dirs, names []string) (model, error) {
 	return m, nil
 }
 
-// module is the one whose node an entry is.
+// module returns the module that defines an entry's node.
 func (m model) module(e *yang.Entry) *yang.Module { return m.byNS[e.Namespace().Name] }
 
-// compare returns what is not as it is published and no deviation.
+// compare returns the differences to the published modules that are not deviations.
 func (c *comparison) compare() []string {
 	var problems []string
 	for _, name := range c.shared {
@@ -132,7 +132,7 @@ func (c *comparison) compare() []string {
 	return append(problems, c.identities()...)
 }
 
-// header is what a module says of itself.
+// header returns a module's metadata: name, namespace, revision and version.
 func header(m *yang.Module) string {
 	revision, version := "", ""
 	for _, r := range m.Revision {
@@ -146,11 +146,12 @@ func header(m *yang.Module) string {
 	return fmt.Sprintf("%s, prefix %s, revision %s, version %q", m.Namespace.Name, m.Prefix.Name, revision, version)
 }
 
-// node compares a published node with ours; nil: we have none. Read-only is what encloses it by a deviation.
+// node compares a published node with ours, which is nil if it is absent. readOnly is true if a deviation makes the
+// enclosing node read-only.
 func (c *comparison) node(ours, theirs *yang.Entry, at string, readOnly bool) []string {
 	m := c.theirs.module(theirs)
 	if !slices.Contains(c.shared, m.Name) {
-		return nil // of a module that we do not have at all
+		return nil // the node is of a module that we do not have at all
 	}
 	at += "/" + m.Prefix.Name + ":" + theirs.Name
 	if ours == nil {
@@ -203,7 +204,7 @@ func kind(e *yang.Entry) string {
 	return "container"
 }
 
-// leaf compares types, defaults and what is mandatory.
+// leaf compares types, defaults and mandatory statements.
 func (c *comparison) leaf(ours, theirs *yang.Entry, at string) []string {
 	var problems []string
 	a, b := signature(ours.Type, ours, c.ours), signature(theirs.Type, theirs, c.theirs)
@@ -228,7 +229,7 @@ func (c *comparison) leaf(ours, theirs *yang.Entry, at string) []string {
 	return problems
 }
 
-// signature is a type as values know it: without names of typedefs, with the types that leafrefs lead to.
+// signature returns a type as values see it: without names of typedefs, and with the types that leafrefs refer to.
 func signature(t *yang.YangType, e *yang.Entry, m model) string {
 	switch t.Kind {
 	case yang.Yleafref:
@@ -296,7 +297,7 @@ func target(e *yang.Entry, path string, m model) (*yang.Entry, error) {
 	return at, nil
 }
 
-// identities returns those of ours that are not published, or not with these bases.
+// identities returns our identities that are not published, or not with these bases.
 func (c *comparison) identities() []string {
 	var problems []string
 	for _, name := range c.shared {

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// deviationsName is the module that says where ours differ from the published ones.
+// deviationsName is the module with the differences between our modules and the published ones.
 const deviationsName = "tamtam-deviations"
 
-// deviate notes that our node at a path differs.
+// deviate records that our node at a path differs.
 func (c *comparison) deviate(path, how string) {
 	if c.found[path] == nil {
 		c.order = append(c.order, path)
@@ -26,7 +26,7 @@ func (c *comparison) deviate(path, how string) {
 	}
 }
 
-// deviations is the module.
+// deviations returns the text of the module.
 func (c *comparison) deviations() []byte {
 	var b strings.Builder
 	b.WriteString(`module tamtam-deviations {

@@ -43,7 +43,7 @@ func run(args []string, out io.Writer) error {
 		return fmt.Errorf("%d nodes or modules are not as OpenConfig has them", len(problems))
 	}
 	file := filepath.Join(*own, deviationsName+".yang")
-	if err := settle(file, c.deviations(), *update); err != nil {
+	if err := compare(file, c.deviations(), *update); err != nil {
 		return err
 	}
 	fmt.Fprintf(out, "%d modules are as OpenConfig has them, with %d deviations\n", len(c.shared), len(c.found))
@@ -53,8 +53,8 @@ func run(args []string, out io.Writer) error {
 	return lint(out, *own, *public, *tree, c.shared)
 }
 
-// settle compares a file with what it should be, or writes it.
-func settle(file string, want []byte, update bool) error {
+// compare compares a file with its expected content, or writes it.
+func compare(file string, want []byte, update bool) error {
 	if update {
 		return os.WriteFile(file, want, 0o644)
 	}
@@ -109,7 +109,7 @@ func lint(out io.Writer, own, public, tree string, shared []string) error {
 	return nil
 }
 
-// copyOwn copies the modules that are ours alone to where no other is found beside them.
+// copyOwn copies our unpublished modules to a directory that contains no others.
 func copyOwn(own, to string, shared []string) ([]string, error) {
 	all, err := filepath.Glob(filepath.Join(own, "*.yang"))
 	if err != nil {

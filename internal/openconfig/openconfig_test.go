@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// published is a module as OpenConfig has it.
+// published is a module as OpenConfig publishes it.
 const published = `module openconfig-x {
   yang-version "1"; namespace "http://openconfig.net/yang/x"; prefix "oc-x";
   import openconfig-extensions { prefix oc-ext; }
@@ -38,7 +38,7 @@ const extensions = `module openconfig-extensions {
   extension openconfig-version { argument "semver"; }
 }`
 
-// own is that module shortened, with nothing wrong.
+// own is a shortened form of that module, without errors.
 const own = `module openconfig-x {
   yang-version "1"; namespace "http://openconfig.net/yang/x"; prefix "oc-x";
   import openconfig-extensions { prefix oc-ext; }
@@ -61,7 +61,7 @@ const own = `module openconfig-x {
   }
 }`
 
-// compared runs the program on a module of ours.
+// compared runs the program on one of our modules.
 func compared(t *testing.T, module string, args ...string) (out, deviations string, err error) {
 	t.Helper()
 	public, mine := t.TempDir(), t.TempDir()
@@ -84,7 +84,7 @@ func compared(t *testing.T, module string, args ...string) (out, deviations stri
 	return said.String(), string(text), err
 }
 
-// What is less than published is a deviation; what is otherwise is an error that names the node.
+// A missing part is a deviation. A different part is an error that names the node.
 func TestCompare(t *testing.T) {
 	const at = "/oc-x:xs/oc-x:x/oc-x:config/"
 	for _, c := range []struct {

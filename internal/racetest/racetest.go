@@ -1,5 +1,5 @@
-// Package racetest selects the tests that run under the race detector in the gate, which is where -short is set.
-// What belongs here: conditions that hold for whole kinds of tests.
+// Package racetest selects the tests that run under the race detector in the gate, which sets -short. This package
+// holds conditions for whole kinds of tests.
 package racetest
 
 import (
@@ -8,9 +8,9 @@ import (
 )
 
 // Stepped skips a test with -short if one goroutine steps all that the test runs. In a switch in simulated time, for
-// example, nothing runs on its own: the daemons work in turn when the test steps them, and syncd's request loop only
-// while orchagent waits for its answer. So the race detector finds nothing in such a test that it does not find in
-// those with live daemons or with servers beside the switch, and these always run.
+// example, nothing runs by itself. The daemons work in turn when the test steps them, and syncd's request loop only
+// while orchagent waits for its response. So the race detector finds nothing in such a test that it does not find in
+// those with live daemons or with servers beside the switch. The latter always run.
 func Stepped(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
@@ -18,8 +18,8 @@ func Stepped(t testing.TB) {
 	}
 }
 
-// Live skips a test of live daemons in the gate's run without the race detector, for which TAMTAM_RACED is set: the
-// same test runs under the race detector, with nothing left out by -short.
+// Live skips a test of live daemons in the gate's run without the race detector, which sets TAMTAM_RACED. The same test
+// runs under the race detector, where -short leaves out nothing of it.
 func Live(t testing.TB) {
 	t.Helper()
 	if os.Getenv("TAMTAM_RACED") != "" {

@@ -2,13 +2,13 @@ package randtest
 
 import "math"
 
-// Never is the probability below which a random test may treat an outcome as an error: the bound on
-// a random quantity is set where chance exceeds it less often than that.
+// Never is the probability below which a random test may treat an outcome as an error. The bound of a random quantity
+// is set so that chance exceeds it with a lower probability.
 const Never = 1e-9
 
-// Tail is the probability that n or more of independent events happen, each with its own probability.
+// Tail returns the probability that n or more of independent events happen, each with its own probability.
 func Tail(chances []float64, n int) float64 {
-	at := make([]float64, n+1) // by number of events; the last: that many or more
+	at := make([]float64, n+1) // by number of events; the last is for that many or more
 	at[0] = 1
 	for _, p := range chances {
 		at[n] += at[max(n-1, 0)] * p * float64(min(n, 1))
@@ -22,10 +22,9 @@ func Tail(chances []float64, n int) float64 {
 	return at[n]
 }
 
-// AtMost returns a number that a count of events with this mean exceeds with a probability below
-// [Never], by Chernoff's bound, P(X >= k) <= e^(k-mean) (mean/k)^k. The bound applies to
-// independent events, and to events whose probability is never larger whatever became of those
-// before.
+// AtMost returns a number that a count of events with this mean exceeds with a probability below [Never]. It uses
+// Chernoff's bound, P(X >= k) <= e^(k-mean) (mean/k)^k. The bound applies to independent events. It also applies if the
+// probability of an event is never larger, whatever happened before.
 func AtMost(mean float64) int {
 	for k := math.Floor(mean) + 1; ; k++ {
 		if k-mean+k*math.Log(mean/k) < math.Log(Never) {

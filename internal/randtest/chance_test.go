@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Of coins, and of events that are not alike.
+// Tail is right for coins, and for events with different probabilities.
 func TestTail(t *testing.T) {
 	half := []float64{0.5, 0.5, 0.5, 0.5}
 	for _, tt := range []struct {
@@ -22,8 +22,8 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// Chernoff's bound is above the binomial's tail, and not by much: more than the number it gives
-// happens with a chance below Never, half of the way from the mean with a greater one.
+// Chernoff's bound is above the binomial's tail, but not by much. The probability of more events than the bound is
+// below Never. The probability of more than half-way from the mean to the bound is greater.
 func TestAtMost(t *testing.T) {
 	for _, mean := range []float64{0.01, 1, 10, 100} {
 		chances := make([]float64, 1000)

@@ -1,15 +1,13 @@
-// Package randtest runs random tests: tests whose cases are made from seeds. The gate runs fixed
-// seeds, so it never depends on luck; a soak runs the same tests on seeds nobody has seen, because
-// passing on one seed says little. What belongs here: what every random test needs, whatever it
-// tests.
+// Package randtest runs random tests: tests whose cases are made from seeds. The gate runs fixed seeds, so it never
+// depends on luck. A soak runs the same tests on new seeds, because passing on one seed proves little. This package
+// holds the common code of all random tests.
 //
-// Two environment variables choose what is run:
+// Two environment variables choose the cases:
 //
-//	TAMTAM_SEED    the first seed; without, the one that the test states
-//	TAMTAM_CASES   how many cases, on seeds one after the other; without, as many as the test states
+//	TAMTAM_SEED    the first seed; if unset, the test's own first seed
+//	TAMTAM_CASES   the number of cases, which use consecutive seeds; if unset, the test's own number
 //
-// A case depends on its seed alone. So TAMTAM_SEED=140 TAMTAM_CASES=1 repeats the case of seed 140,
-// whatever run it failed in.
+// A case depends only on its seed. So TAMTAM_SEED=140 TAMTAM_CASES=1 repeats the case of seed 140 of any run.
 package randtest
 
 import (
@@ -20,18 +18,18 @@ import (
 	"testing"
 )
 
-// Cases are seeds one after the other: Seed, Seed+1, ..., as many as Count. Count 0 stands for one.
+// Cases are consecutive seeds: Seed, Seed+1, ..., Count of them. Zero means one.
 type Cases struct {
 	Seed  uint64
 	Count int
-	// Short is how many cases run with -short, as under the race detector; 0: all.
+	// Short is the number of cases with -short, as under the race detector. Zero means all.
 	Short int
 }
 
-// Run runs f for each case as a subtest, prints seed, cases and failures, and returns what was run.
-// Cases may run in parallel (t.Parallel in f): Run returns when all are through.
+// Run runs f for each case as a subtest, prints seed, cases and failures, and returns the cases that ran. Cases may run
+// in parallel (t.Parallel in f); Run returns when all have ended.
 //
-// Run stands in a Test function itself, not in what it calls: the soak finds random tests by it.
+// Run must be called by a Test function itself, since the soak finds random tests by this call.
 func Run(t *testing.T, fixed Cases, f func(t *testing.T, seed uint64)) Cases {
 	t.Helper()
 	c := chosen(t, fixed)
@@ -56,8 +54,8 @@ func Run(t *testing.T, fixed Cases, f func(t *testing.T, seed uint64)) Cases {
 // Report is the format that Run prints: the first seed, the cases and how many of them failed.
 const Report = "randtest: seed %d, cases %d, failed %d"
 
-// Whole reports whether c are at least as many cases as the test states. Checks of how often
-// something must occur are for these.
+// Whole reports whether c has at least as many cases as the test states. Checks of how often something must occur
+// require that.
 func (c Cases) Whole(fixed Cases) bool { return c.Count >= max(fixed.Count, 1) }
 
 func chosen(t *testing.T, fixed Cases) Cases {
@@ -77,7 +75,7 @@ func chosen(t *testing.T, fixed Cases) Cases {
 	return c
 }
 
-// number reads a variable of the environment.
+// number returns an environment variable as a number, and whether it is set.
 func number(t *testing.T, name string) (uint64, bool) {
 	t.Helper()
 	s := os.Getenv(name)

@@ -1,5 +1,5 @@
-// Command rows prints the functions that read and write rows of package schema, of each type with a layout: ParseT and
-// the method Fields, where they are not written by hand. Usage: rows FOLDER
+// Command rows prints functions of package schema that read and write rows: ParseT and the method Fields, for each type
+// with a layout. It leaves out functions that are written by hand. Usage: rows FOLDER
 package main
 
 import (
@@ -22,7 +22,7 @@ func main() {
 	_, _ = os.Stdout.Write(text)
 }
 
-// What is looked for in the code of the package, as gofmt writes it.
+// Patterns for the code of the package, as gofmt writes it.
 var (
 	layouts = regexp.MustCompile(`(?s)\nfunc \(\w+ \*(\w+)\) layout\(\) layout \{(.*?)\n\}\n`)
 	tables  = regexp.MustCompile(`\btable:\s*([A-Z]\w*)`)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What reads and writes the rows of package schema is there for each layout.
+// Package schema has the functions that read and write the rows of each layout.
 func TestRowsAreGenerated(t *testing.T) {
 	made, err := generate("../../swss/schema")
 	if err != nil {

@@ -16,13 +16,13 @@ import (
 	"strings"
 )
 
-// A pkg is what go list says of a package.
+// A pkg is a package in the output of go list.
 type pkg struct {
 	ImportPath, Dir           string
 	TestGoFiles, XTestGoFiles []string
 }
 
-// find lists the random tests and the fuzz targets of the module in folder tree.
+// find returns the random tests and the fuzz targets of the module in folder tree.
 func find(tree string) ([]*target, error) {
 	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,TestGoFiles,XTestGoFiles", "./...")
 	cmd.Dir = tree
@@ -56,7 +56,7 @@ func find(tree string) ([]*target, error) {
 	}
 }
 
-// targets lists the random tests and the fuzz targets of a test file.
+// targets returns the random tests and the fuzz targets of a test file.
 func targets(file *ast.File) (random, fuzz []string) {
 	kit := ""
 	for _, i := range file.Imports {
@@ -80,7 +80,7 @@ func targets(file *ast.File) (random, fuzz []string) {
 	return random, fuzz
 }
 
-// calls reports whether body holds a call of kit.name.
+// calls reports whether body contains a call of kit.name.
 func calls(body ast.Node, kit, name string) (found bool) {
 	ast.Inspect(body, func(n ast.Node) bool {
 		if call, ok := n.(*ast.CallExpr); ok {

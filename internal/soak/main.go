@@ -91,22 +91,22 @@ func soak(length time.Duration, seed uint64, only string, jobs int, out io.Write
 	return false, nil
 }
 
-// fresh makes a seed that is short enough to be read out.
+// fresh returns a new seed that is short enough to be read aloud.
 func fresh() uint64 {
 	var b [8]byte
 	rand.Read(b[:]) // never fails
 	return binary.LittleEndian.Uint64(b[:]) >> 24
 }
 
-// Slices are long enough to be worth the cost of starting one, and short enough that each target
-// gets a few if there is time.
+// Slices are long enough to justify the cost of starting one. They are short enough that each target gets several if
+// there is time.
 const (
 	shortestSlice = 2 * time.Second
 	longestSlice  = time.Minute
 )
 
-// plan makes the schedule of a soak. If time is short, not every target gets a turn: the seed
-// decides which comes first.
+// plan returns the schedule of a soak. If time is short, not every target gets a slice; the seed decides which comes
+// first.
 func plan(all []*target, seed uint64, length time.Duration, jobs int) *schedule {
 	s := &schedule{}
 	rng := mathrand.New(mathrand.NewPCG(seed, bits.Reverse64(seed)))
@@ -128,7 +128,7 @@ func plan(all []*target, seed uint64, length time.Duration, jobs int) *schedule 
 func (s *schedule) work(ctx context.Context, r *runner, jobs int, out io.Writer) {
 	end, _ := ctx.Deadline()
 	var workers sync.WaitGroup
-	var mu sync.Mutex // of out
+	var mu sync.Mutex // protects out
 	for range jobs {
 		workers.Go(func() {
 			for ctx.Err() == nil {
@@ -157,8 +157,8 @@ func (s *schedule) work(ctx context.Context, r *runner, jobs int, out io.Writer)
 	workers.Wait()
 }
 
-// mostIdle is the greatest share of targets, one in mostIdle, that may run nothing in a soak that passes. Some tests
-// need root or a program that the machine lacks; a soak that leaves out more has tested too little.
+// mostIdle limits the share of targets that may run nothing in a passing soak: at most one in mostIdle. Some tests need
+// root or a program that the machine lacks. A soak that leaves out more has tested too little.
 const mostIdle = 10
 
 // report prints a line for each target and the sums. It reports whether nothing failed and enough targets ran.

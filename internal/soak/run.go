@@ -18,29 +18,29 @@ import (
 	"time"
 )
 
-// An outcome is what became of a slice.
+// An outcome is the result of a slice.
 type outcome struct {
 	took    time.Duration
-	cases   int // that ran, or inputs of a fuzz target
-	seeds   int // that were used: a test may make more than one case from a seed
+	cases   int // number of cases that ran, or inputs of a fuzz target
+	seeds   int // number of used seeds; a test may make more than one case from a seed
 	failed  int
-	repeat  []string // commands that repeat what failed
-	log     string   // file with what a slice that failed wrote
-	lines   []string // the first of it
-	problem string   // why it could not be run
-	cut     bool     // by the end of the time
+	repeat  []string // commands that repeat the failures
+	log     string   // file with the output of a failed slice
+	lines   []string // the first lines of it
+	problem string   // reason why it could not run
+	cut     bool     // cut off by the end of the time
 }
 
 // A runner compiles test binaries, each once, and runs slices.
 type runner struct {
 	dir    string // for binaries and logs
-	corpus string // where go test keeps what fuzzing has found worth keeping
+	corpus string // directory where go test keeps interesting inputs of fuzzing
 	mu     sync.Mutex
 	built  map[string]error // result of each compilation, by the file of the binary
 	logs   int
 }
 
-// binary returns the file of the test binary that runs a target. Fuzzing has one of its own, which counts branches.
+// binary returns the file of the test binary that runs a target. Fuzzing has a separate one, which counts branches.
 func (r *runner) binary(t *target) string {
 	file := filepath.Join(r.dir, "bin", strings.ReplaceAll(t.path, "/", "."))
 	if t.fuzz {
@@ -95,7 +95,7 @@ func (r *runner) compile(ctx context.Context, t *target) error {
 	return nil
 }
 
-// run runs a slice. One that the end of ctx cuts off counts neither as run nor as failed.
+// run runs a slice. A slice that the end of ctx cuts off counts neither as run nor as failed.
 func (r *runner) run(ctx context.Context, s *slice) outcome {
 	file := r.binary(s.t)
 	if err := r.built[file]; err != nil {
@@ -105,7 +105,7 @@ func (r *runner) run(ctx context.Context, s *slice) outcome {
 	cmd := exec.CommandContext(ctx, file, r.args(s)...)
 	cmd.Dir = s.t.dir
 	cmd.Env = append(os.Environ(), fmt.Sprint("TAMTAM_SEED=", s.seed), fmt.Sprint("TAMTAM_CASES=", s.cases))
-	// A test may have started processes of its own, such as redis-server.
+	// A test may have started child processes, such as redis-server.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 2 * time.Second
@@ -150,17 +150,16 @@ func (r *runner) keep(t *target, out *output) string {
 	return file
 }
 
-// output is what a test binary writes, without what passed. If there is too much, the middle is
-// left out.
+// output is the output of a test binary, without passed tests. If there is too much, the middle is left out.
 type output struct {
 	head, tail []string
 	dropped    int
-	started    int      // cases
+	started    int      // number of cases
 	running    uint64   // greatest seed of them
-	seeds      []uint64 // of the cases that failed
+	seeds      []uint64 // seeds of the failed cases
 	reports    int
-	cases      int // as randtest reports
-	inputs     int // as fuzzing reports
+	cases      int // number of cases that randtest reports
+	inputs     int // number of inputs that fuzzing reports
 }
 
 const keptLines = 4000
@@ -225,7 +224,7 @@ func (o *output) kept() []string {
 	return append(append(o.head, fmt.Sprintf("... %d lines left out ...", o.dropped)), o.tail...)
 }
 
-// first returns the first lines that say what is wrong.
+// first returns the first lines that describe the failure.
 func (o *output) first(n int) (lines []string) {
 	for _, line := range o.kept() {
 		if len(lines) < n && strings.TrimSpace(line) != "" && !reportLine.MatchString(line) && !inputsLine.MatchString(line) {
@@ -235,7 +234,7 @@ func (o *output) first(n int) (lines []string) {
 	return lines
 }
 
-// outcome judges a slice by what it wrote and how it ended.
+// outcome judges a slice by its output and how it ended.
 func (o *output) outcome(s *slice, err error) outcome {
 	if s.t.fuzz {
 		return o.fuzzed(s, err)
@@ -266,7 +265,7 @@ func (o *output) outcome(s *slice, err error) outcome {
 	return res
 }
 
-// command repeats cases of a slice.
+// command returns the command that repeats cases of a slice.
 func (s *slice) command(seed uint64, cases int) string {
 	return fmt.Sprintf("TAMTAM_SEED=%d TAMTAM_CASES=%d go test -count=1 -run '^%s$' %s", seed, cases, s.t.name, s.t.path)
 }

@@ -12,38 +12,38 @@ type target struct {
 
 	running  bool
 	next     uint64        // seed of the next case
-	spent    time.Duration // all slices, with the one that runs
-	each     time.Duration // what a seed costs, as last seen; 0 before the first
-	last     int           // seeds of the last slice
-	seeds    int           // that were used
-	cases    int           // cases, or inputs of a fuzz target
-	failed   int           // cases; a slice that failed in no case counts as one
-	bad      int           // slices that failed
-	skips    int           // slices that ran no case
+	spent    time.Duration // time of all slices, including the running one
+	each     time.Duration // last known cost of a seed; zero before the first slice
+	last     int           // number of seeds in the last slice
+	seeds    int           // number of used seeds
+	cases    int           // number of cases, or inputs of a fuzz target
+	failed   int           // number of failed cases; a slice that failed outside a case counts as one
+	bad      int           // number of failed slices
+	skips    int           // number of slices that ran no case
 	repeat   []string      // commands that repeat the first failures
-	problems []string      // why it could not be run
+	problems []string      // reasons why it could not run
 }
 
-// A test that fails in slice after slice tells nothing new, and leaves its time to the others.
-const mostBad = 3
+// maxBad is the number of failed slices after which a test gets no more time, since it shows nothing new.
+const maxBad = 3
 
 // A slice is the work that a target is given at a time.
 type slice struct {
 	t     *target
 	seed  uint64
-	cases int           // of a random test
-	time  time.Duration // of a fuzz target; what a random test is expected to take, at least
+	cases int           // for a random test
+	time  time.Duration // for a fuzz target; for a random test, the minimum expected time
 }
 
-// A schedule shares out the time.
+// A schedule distributes the time.
 type schedule struct {
-	length time.Duration // of a slice
+	length time.Duration // length of a slice
 	mu     sync.Mutex
 	tests  []*target
 	fuzzes []*target
 }
 
-// pick takes the next slice that can end within what is left; nil if there is none.
+// pick returns the next slice that can end within the remaining time, or nil if there is none.
 func (s *schedule) pick(left time.Duration) *slice {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,7 +88,7 @@ func (s *schedule) done(job *slice, o outcome) {
 	t.repeat = append(t.repeat, o.repeat[:min(len(o.repeat), mostRepeat-min(len(t.repeat), mostRepeat))]...)
 }
 
-// Failures of one target that are printed with a command.
+// mostRepeat is the number of failures per target that are printed with a command.
 const mostRepeat = 5
 
 func spent(group []*target) (sum time.Duration) {
@@ -101,7 +101,7 @@ func spent(group []*target) (sum time.Duration) {
 // least returns the target that had the least time so far, among those that can run now.
 func least(group []*target, left time.Duration) (best *target) {
 	for _, t := range group {
-		over := t.bad >= mostBad || t.skips > 0 || len(t.problems) > 0
+		over := t.bad >= maxBad || t.skips > 0 || len(t.problems) > 0
 		if !t.running && !over && t.shortest() <= left && (best == nil || t.spent < best.spent) {
 			best = t
 		}
@@ -109,10 +109,10 @@ func least(group []*target, left time.Duration) (best *target) {
 	return best
 }
 
-// Fuzzing first goes through the inputs it has: less than this is not worth the start.
+// shortestFuzz is the shortest useful time of fuzzing, which first tries its existing inputs.
 const shortestFuzz = 5 * time.Second
 
-// shortest is the time of the shortest slice of t, as far as it is known.
+// shortest returns the known minimum time of a slice of t.
 func (t *target) shortest() time.Duration {
 	if t.fuzz {
 		return shortestFuzz
@@ -120,9 +120,8 @@ func (t *target) shortest() time.Duration {
 	return t.each
 }
 
-// slice says what t does next, in the time given. A test starts with one case and grows up to
-// eightfold from slice to slice: small cases cost less than it first seems, since each slice starts
-// a process.
+// slice returns the next slice of t, in the time given. A test starts with one case and grows up to eightfold from
+// slice to slice. Small cases cost less than it first appears, since each slice starts a process.
 func (t *target) slice(length time.Duration) *slice {
 	if t.fuzz {
 		return &slice{t: t, time: max(length, shortestFuzz)}

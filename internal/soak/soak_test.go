@@ -102,8 +102,8 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
-// An hour with one worker, where a case of test i costs 2^i ms: each test has the same time whatever
-// its cases cost, and fuzzing has a quarter.
+// In an hour with one worker, a case of test i costs 2^i ms. Each test gets the same time whatever its cases cost, and
+// fuzzing gets a quarter.
 func TestTimeIsSharedFairly(t *testing.T) {
 	const length = time.Hour
 	var all []*target
@@ -124,7 +124,7 @@ func TestTimeIsSharedFairly(t *testing.T) {
 		}
 		o := outcome{took: job.time, cases: job.cases, seeds: job.cases}
 		if !job.t.fuzz {
-			o.took = 20*time.Millisecond + cost(job.t)*time.Duration(job.cases) // starting a process costs too
+			o.took = 20*time.Millisecond + cost(job.t)*time.Duration(job.cases) // starting a process costs time too
 		} else {
 			o.cases = 1000
 		}
@@ -150,8 +150,7 @@ func TestTimeIsSharedFairly(t *testing.T) {
 	}
 }
 
-// A test that fails in slice after slice leaves its time to the others; so does one that has
-// nothing to do here.
+// A test that fails in slice after slice leaves its time to the others. So does one that has nothing to do here.
 func TestNoTimeForWhatIsKnown(t *testing.T) {
 	broken, idle, good := &target{name: "TestA"}, &target{name: "TestB"}, &target{name: "TestC"}
 	s := plan([]*target{broken, idle, good}, 1, time.Hour, 1)
@@ -166,7 +165,7 @@ func TestNoTimeForWhatIsKnown(t *testing.T) {
 			s.done(job, outcome{took: time.Second, cases: job.cases, seeds: job.cases})
 		}
 	}
-	if broken.bad != mostBad || idle.skips != 1 || good.spent < 90*time.Second {
+	if broken.bad != maxBad || idle.skips != 1 || good.spent < 90*time.Second {
 		t.Errorf("slices: %d that failed, %d that ran nothing, %v for the rest", broken.bad, idle.skips, good.spent)
 	}
 	var out strings.Builder
@@ -196,7 +195,7 @@ func TestSoakWithoutTimeFails(t *testing.T) {
 	}
 }
 
-// The clock starts behind the compilation: with seconds of time and nothing compiled, targets run.
+// The clock starts after the compilation: with only seconds of time and nothing compiled, targets still run.
 func TestCompilationCostsNoTime(t *testing.T) {
 	r := &runner{dir: t.TempDir()}
 	good := &target{path: "tamtam/internal/randtest", dir: "../randtest", name: "TestA"}

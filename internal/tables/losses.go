@@ -9,10 +9,10 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A reason is one for which frames are lost: a field of TAMTAM_WIRE, and a leaf of the same name.
+// A reason is a reason for lost frames: a field of TAMTAM_WIRE, and a leaf of the same name.
 type reason struct{ prefix, name, text, sai string }
 
-// lossReasons are those at a wire.
+// lossReasons returns the reasons at a wire.
 func lossReasons() (list []reason) {
 	for _, l := range schema.WireLosses {
 		list = append(list, reason{schema.WireLost, l.Name, l.Text, ""})
@@ -20,7 +20,7 @@ func lossReasons() (list []reason) {
 	return list
 }
 
-// dropReasons are those of the chip.
+// dropReasons returns the reasons of the chip.
 func dropReasons() (list []reason) {
 	for r := range drop.NumReasons {
 		text := r.Text()
@@ -41,7 +41,7 @@ func reasons(w io.Writer, list []reason) {
 	}
 }
 
-// countable prints what debug counters may count.
+// countable prints which drops debug counters may count.
 func countable(w io.Writer) {
 	fmt.Fprint(w, "| of SAI | of the chip |\n| --- | --- |\n")
 	for _, way := range []struct {

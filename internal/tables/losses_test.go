@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The YANG module of losses is made of the reasons that there are.
+// The YANG module of losses matches the existing reasons.
 func TestModule(t *testing.T) {
 	var made strings.Builder
 	module(&made)

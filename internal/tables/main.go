@@ -1,5 +1,6 @@
-// Command tables prints the table of tables as docs/reference/databases.md has it, a part for each database, and why
-// frames are lost, as pages and YANG have it. It makes what YANG and the shell repeat of package schema.
+// Command tables prints the reference of tables in docs/reference/databases.md, a part for each database. It also
+// prints the reasons for lost frames for pages and YANG. It generates the parts of YANG and of the shell that repeat
+// package schema.
 package main
 
 import (
@@ -47,7 +48,7 @@ func main() {
 	}
 }
 
-// writeRegions makes what the modules of folders repeat of package schema anew.
+// writeRegions regenerates the parts of the folders' modules that repeat package schema.
 func writeRegions(folders []string) error {
 	for _, folder := range folders {
 		made, err := rewrite(folder)
@@ -63,7 +64,7 @@ func writeRegions(folders []string) error {
 	return nil
 }
 
-// fields prints the tables of a database with their fields, those with the same fields together.
+// fields prints the tables of a database with their fields. Tables with the same fields are printed together.
 func fields(w io.Writer, separator, must string, tables []schema.Table, name func(schema.Table) string) {
 	fmt.Fprint(w, "| table, key | field | holds | default | |\n| --- | --- | --- | --- | --- |\n")
 	done := map[string]bool{}
@@ -86,7 +87,7 @@ func fields(w io.Writer, separator, must string, tables []schema.Table, name fun
 	}
 }
 
-// applied prints the tables of APPL_DB: the tables they are made from, and their fields where they differ.
+// applied prints the tables of APPL_DB: the tables they are made from, and their fields if they differ.
 func applied(w io.Writer, tables []schema.Table) {
 	fmt.Fprint(w, "| table, key | field | holds | default | |\n| --- | --- | --- | --- | --- |\n")
 	done := map[string]bool{}
@@ -136,7 +137,7 @@ func title(table, separator, key string) string {
 	return table + separator + key
 }
 
-// rows prints fields, one in a row; must is printed for those that every row has.
+// rows prints fields, one in a row. must is printed for fields that every row has.
 func rows(w io.Writer, list []schema.Field, must string) {
 	for _, f := range list {
 		def := ""

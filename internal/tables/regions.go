@@ -14,10 +14,10 @@ import (
 	"tamtam/swss/schema"
 )
 
-// region matches a part of a YANG module that is made of what package schema declares, and says of what.
+// region matches a part of a YANG module that is generated from package schema, and captures its kind.
 var region = regexp.MustCompile(`(?s)([ ]*)// (\S[^\n]*), by go generate \./yang:\n(?:.*?\n)??[ ]*// that was all\n`)
 
-// rewrite makes the regions of the modules in a folder anew, and returns the texts of those that have some.
+// rewrite regenerates the regions of the modules in a folder. It returns the texts of the modules with regions.
 func rewrite(folder string) (map[string]string, error) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.yang"))
 	if err != nil {
@@ -47,7 +47,7 @@ func rewrite(folder string) (map[string]string, error) {
 	return made, nil
 }
 
-// indented puts blanks in front of each line that is not empty.
+// indented returns the text with blanks in front of each line that is not empty.
 func indented(blanks, text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {
@@ -59,7 +59,8 @@ func indented(blanks, text string) string {
 	return b.String()
 }
 
-// regionOf is the content of a region: the features, what TAM's lists need for their status, or counters of a table.
+// regionOf returns the content of a region: the features, the statements for the status of TAM's lists, or the counters
+// of a table.
 func regionOf(what, folder string) ([]string, error) {
 	switch kind, arg, _ := strings.Cut(what, " of "); kind {
 	case "features":
@@ -81,13 +82,13 @@ func regionOf(what, folder string) ([]string, error) {
 	return nil, fmt.Errorf("%q says of nothing what is in it: want features, modules, status or counters of TABLE", what)
 }
 
-// countersOf are the leaves of a table's counters in a container.
+// countersOf returns the leaves of a table's counters in a container.
 func countersOf(table, container string) (lines []string, err error) {
 	if !slices.ContainsFunc(schema.Tables(), func(t schema.Table) bool { return t.Counters == table }) {
 		return nil, fmt.Errorf("there is no table %s in COUNTERS_DB", table)
 	}
 	fields := schema.CountersIn(table)
-	var leaves []string // in place of names of fields, but for acronyms, in descriptions
+	var leaves []string // replace names of fields in descriptions, except acronyms
 	for _, f := range fields {
 		if f.Name != f.Label {
 			leaves = append(leaves, f.Name, f.Leaf)
@@ -113,8 +114,8 @@ func countersOf(table, container string) (lines []string, err error) {
 
 var prefixOf = regexp.MustCompile(`(?m)^\s*prefix "?([\w-]+)"?;`)
 
-// statusOf are the modules with lists below /tam, but for openconfig-tam, and what puts status and not-in-force into
-// the state of each of their entries.
+// statusOf returns the imports and augments that add status and not-in-force to TAM's lists. imports are the modules
+// with lists below /tam, except openconfig-tam. augments add the leaves to the state of each entry.
 func statusOf(folder string) (imports, augments []string, err error) {
 	for _, m := range models.All() {
 		text, err := os.ReadFile(filepath.Join(folder, m.Name+".yang"))
@@ -139,7 +140,7 @@ func statusOf(folder string) (imports, augments []string, err error) {
 	return imports, augments, nil
 }
 
-// inForce are the paths below /tam of what is in CONFIG_DB and in APPL_DB.
+// inForce returns the paths below /tam of objects that are in CONFIG_DB and in APPL_DB.
 func inForce(m tree.Module) (paths []string) {
 	for _, g := range m.Groups {
 		for _, r := range g.Rows {

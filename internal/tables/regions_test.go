@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What modules repeat of package schema is what that declares.
+// The regions of the modules match the declarations of package schema.
 func TestRegions(t *testing.T) {
 	made, err := rewrite("../../yang")
 	if err != nil {
@@ -25,7 +25,7 @@ func TestRegions(t *testing.T) {
 	}
 }
 
-// A region whose name means nothing is an error.
+// A region with an unknown name is an error.
 func TestRegionOfNothing(t *testing.T) {
 	for _, what := range []string{"", "nothing", "counters of TAM_NO_TABLE"} {
 		if lines, err := regionOf(what, "../../yang"); err == nil {

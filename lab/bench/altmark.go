@@ -15,10 +15,9 @@ import (
 	"tamtam/swss/schema"
 )
 
-// AltMark measures alternate marking of many flows at once: the rules that it
-// takes, the time from CONFIG_DB to the ASIC through every daemon, the time to read a
-// period of all flows into COUNTERS_DB, and what marking costs a packet of the
-// simulated chip (as [ASIC] measures it).
+// AltMark measures alternate marking of many flows: the number of rules, the time from CONFIG_DB to the ASIC through
+// every daemon, and the time to read a period of all flows into COUNTERS_DB. It also measures the cost of marking for a
+// packet of the simulated chip, as [ASIC] does.
 func AltMark(ctx context.Context, o Options) ([]Result, error) {
 	load := configLoad{schema.FeatureAltMark, schema.CfgTAMAltMark, swss.FieldValues{
 		"role": "initiator", "method": "muxed", "interval": "0", "mark": "dscp0",
@@ -40,7 +39,7 @@ func AltMark(ctx context.Context, o Options) ([]Result, error) {
 	return b.results, b.err
 }
 
-// timeReading counts the rules of the flows and times how they are read.
+// timeReading counts the rules of the flows and times the reading of their counters.
 func timeReading(ctx context.Context, load configLoad, flows int) ([]Result, error) {
 	sessions, rules := load.groups("F", 0, flows)
 	config := load.base()
@@ -51,7 +50,7 @@ func timeReading(ctx context.Context, load configLoad, flows int) ([]Result, err
 		return nil, err
 	}
 	defer s.Close()
-	if err := s.Settle(ctx); err != nil {
+	if err := s.RunUntilIdle(ctx); err != nil {
 		return nil, err
 	}
 	db := s.Redis.DB(swss.ASICDB).Client()
@@ -69,7 +68,7 @@ func timeReading(ctx context.Context, load configLoad, flows int) ([]Result, err
 		{Name: fmt.Sprintf("%d flows: profiles", flows), Value: count(sai.ObjectTypeGenericProgrammable)},
 	}
 	const periods = 4
-	start := time.Now() // no frames: there is nothing to do but read
+	start := time.Now() // no frames, so there is nothing to do but read
 	if err := s.Advance(ctx, s.Chip.CycleAt((periods+1)*time.Second)); err != nil {
 		return nil, err
 	}

@@ -7,13 +7,13 @@ import (
 	"testing"
 )
 
-// Every benchmark has its figures, of each unit so many, and what it measures took place: every load forwards, or
-// drops, what it says, nothing is allocated for a packet, and no time is 0.
+// Every benchmark returns its figures, with the expected number per unit, and measures real work. Every load forwards
+// or drops what it should, nothing is allocated for a packet, and no time is 0.
 func TestBenchmarks(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		run     func(context.Context, Options) ([]Result, error)
-		daemons bool // daemons run, not the chip alone, in which there is nothing for the race detector
+		daemons bool // daemons run, not only the chip, for which the race detector finds nothing
 		units   map[string]int
 		values  map[string]float64
 	}{

@@ -15,17 +15,16 @@ import (
 	"tamtam/saisim"
 )
 
-// ASIC measures the simulated chip alone, packets of 64 bytes on the wire with
-// FCS at one packet per cycle of a chip with 32 ports, each load for at least the duration on one
-// core: what forwarding costs and what each feature adds, where the time of a packet
-// goes, how two chips scale over two cores, what rules, flows, routes and longer frames cost, and what a
-// change costs; and what other simulators do, as those who measured them say.
+// ASIC measures only the simulated chip. Packets of 64 bytes on the wire with FCS enter a chip with 32 ports, one per
+// cycle. Each load runs for at least the duration on one core. ASIC reports the cost of forwarding and of each feature,
+// and the parts of a packet's time. It also reports how two chips scale over two cores, and the cost of rules, flows,
+// routes, longer frames and changes. Figures of other simulators are quoted from their sources.
 func ASIC(ctx context.Context, o Options) ([]Result, error) {
 	b := chipBench{ctx: ctx, d: o.Duration}
 	stamped := chipload.Load{Rules: 1000, Stamp: true}
 	everything := stamped
 	everything.Sketch = true
-	b.rates( // what the chip is to do on one core of an AMD EPYC, in million packets a second
+	b.rates( // the aim of the chip on one core of an AMD EPYC, in million packets a second
 		rate{"VLAN forwarding", chipload.Load{}, 15},
 		rate{"+ 1,000 ACL rules", chipload.Load{Rules: 1000}, 0},
 		rate{"+ tail-stamping", stamped, 0},
@@ -48,7 +47,7 @@ func ASIC(ctx context.Context, o Options) ([]Result, error) {
 	}
 	b.rates(
 		rate{"ECMP over 32 ports", chipload.Load{Routes: 1024, ECMP: true}, 0},
-		// As many long frames as the ports take.
+		// As many long frames as the ports can carry.
 		rate{"frames of 1,500 bytes", chipload.Load{Size: 1500, Pause: 4}, 0},
 		rate{"frames of 1,500 bytes, three count-min rows", chipload.Load{Size: 1500, Pause: 4, Sketch: true}, 0},
 	)
@@ -58,7 +57,7 @@ func ASIC(ctx context.Context, o Options) ([]Result, error) {
 	return b.results, b.err
 }
 
-// elsewhere are figures that were not measured here; scripts/flymon-simulator.sh measures the last of them.
+// elsewhere holds figures that were not measured here. scripts/flymon-simulator.sh measures the last of them.
 var elsewhere = []Result{
 	{Name: "elsewhere: bmv2 -O3, its authors", Value: 0.080, Unit: "Mpps",
 		Source: "p4lang/behavioral-model, docs/internals/performance.md: 1047 Mb/s on EC2 c4.2xlarge"},
@@ -70,10 +69,10 @@ var elsewhere = []Result{
 
 const asked = "measured when this was asked for, not by this command"
 
-// Drops measures what a drop monitor costs the simulated chip, each load in turns with the same one without it, for the
-// duration each: with nothing dropped, with one packet of a hundred and every packet dropped and reported, or counted
-// by flow, and with every packet recorded. Where there are reports or records, packets come as fast as one port can
-// send those.
+// Drops measures the cost of a drop monitor for the simulated chip. Each load alternates with the same one without the
+// monitor, for the duration each. The loads have no drops, one packet of a hundred dropped, and every packet dropped;
+// drops are reported, or counted by flow. One load also records every packet. With reports or records, packets come as
+// fast as one port can send those.
 func Drops(ctx context.Context, o Options) ([]Result, error) {
 	b := chipBench{ctx: ctx, d: o.Duration}
 	const pause = 60
@@ -98,41 +97,41 @@ func Drops(ctx context.Context, o Options) ([]Result, error) {
 	return b.results, b.err
 }
 
-// SFlow measures what sFlow costs the simulated chip, each load in turns with the same one without it, for the duration
-// each: with every port sampled and no packet chosen, one of a thousand and one of a hundred; and with one packet of a
-// hundred and every packet dropped, and somebody told of each.
+// SFlow measures the cost of sFlow for the simulated chip. Each load alternates with the same one without sFlow, for
+// the duration each. In the first loads every port is sampled, and no packet, one of a thousand or one of a hundred is
+// chosen. In the others one packet of a hundred, or every packet, is dropped, and a listener receives each drop.
 func SFlow(ctx context.Context, o Options) ([]Result, error) {
 	b := chipBench{ctx: ctx, d: o.Duration}
 	b.beside("idle", chipload.Load{}, chipload.Load{OneIn: 1 << 31})
 	for _, n := range []int{1000, 100} {
 		b.beside(fmt.Sprintf("1 packet of %d sampled", n), chipload.Load{}, chipload.Load{OneIn: uint32(n)})
 	}
-	b.beside("1 packet of 100 dropped, and told", chipload.Load{Dropped: 100}, chipload.Load{Dropped: 100, Told: true})
-	b.beside("every packet dropped, and told", chipload.Load{Dropped: 1}, chipload.Load{Dropped: 1, Told: true})
+	b.beside("1 packet of 100 dropped, and told", chipload.Load{Dropped: 100}, chipload.Load{Dropped: 100, Reported: true})
+	b.beside("every packet dropped, and told", chipload.Load{Dropped: 1}, chipload.Load{Dropped: 1, Reported: true})
 	return b.results, b.err
 }
 
-// A chipBench measures the chip alone. After an error nothing is measured any more.
+// A chipBench measures only the chip. After an error it measures nothing more.
 type chipBench struct {
 	ctx     context.Context
-	d       time.Duration // of each measurement, at least
+	d       time.Duration // minimum of each measurement
 	results []Result
 	err     error
-	allocs  float64 // per packet, of the rates' load that allocates most
+	allocs  float64 // maximum per packet over the loads of rates
 }
 
-// A rate is a load of which the packets a second are measured.
+// A rate is a load whose packets per second are measured.
 type rate struct {
 	name string
 	load chipload.Load
-	aim  float64 // how many it is to be, in million; 0: nobody said
+	aim  float64 // target, in million; zero means that there is none
 }
 
 func (b *chipBench) add(name string, value float64, unit string) {
 	b.results = append(b.results, Result{Name: name, Value: value, Unit: unit})
 }
 
-// rates measures loads; in profiles they have their names.
+// rates measures loads. In profiles they have their names.
 func (b *chipBench) rates(list ...rate) {
 	ctx := b.ctx
 	defer func() { b.ctx = ctx }()
@@ -144,7 +143,7 @@ func (b *chipBench) rates(list ...rate) {
 	}
 }
 
-// against measures loads, and how fast each is of one without something.
+// against measures loads, and the speed of each relative to one without a feature.
 func (b *chipBench) against(name string, without chipload.Load, list ...rate) {
 	idle := b.run(without)
 	b.add("chip, "+name, idle.mpps, "Mpps")
@@ -156,7 +155,7 @@ func (b *chipBench) against(name string, without chipload.Load, list ...rate) {
 	}
 }
 
-// parts measures where the nanoseconds of a packet go, as differences of two loads each.
+// parts measures the nanoseconds for each part of a packet's path, as differences of two loads.
 func (b *chipBench) parts() {
 	cost := map[chipload.Load]float64{}
 	of := func(l chipload.Load) float64 {
@@ -172,13 +171,14 @@ func (b *chipBench) parts() {
 		}
 		r := Result{Name: "part: " + p.Name, Value: ns, Unit: "ns"}
 		if ns < 0 {
-			r.Doubt = "less than what the two loads vary by"
+			r.Caveat = "less than what the two loads vary by"
 		}
 		b.results = append(b.results, r)
 	}
 }
 
-// chips runs one chip, then two on two cores. Processor time would not tell what these do to each other.
+// chips runs one chip, then two on two cores. It uses the clock, since processor time would not show how these affect
+// each other.
 func (b *chipBench) chips() {
 	one := b.run(chipload.Load{})
 	if b.err != nil {
@@ -197,8 +197,8 @@ func (b *chipBench) chips() {
 	b.add("two chips at once, of one chip", (byClock[0]+byClock[1])/one.byClock, "times")
 }
 
-// changes says what one change through SAI costs in a chip with few entries, routes and addresses, and in
-// one with many; after each a packet comes, so that lists which are made anew for it count.
+// changes measures one change through SAI in a chip with a small number of entries, routes and addresses, and in one
+// with a large number. A packet follows each change, so that the cost of lists rebuilt for it is included.
 func (b *chipBench) changes(few, many int) {
 	var of [2]*chipload.Filled
 	for i, n := range []int{few, many} {
@@ -217,8 +217,8 @@ func (b *chipBench) changes(few, many int) {
 	}
 }
 
-// pairedChanges returns what a change takes in each of two chips, in microseconds: the chips take turns, and of the
-// turns of each the fastest counts.
+// pairedChanges returns the time of a change in each of two chips, in microseconds. The chips alternate, and the
+// fastest round of each counts.
 func (b *chipBench) pairedChanges(of [2]*chipload.Filled, what string) (us [2]float64) {
 	const turn = 200
 	us = [2]float64{math.Inf(1), math.Inf(1)}
@@ -236,11 +236,11 @@ func (b *chipBench) pairedChanges(of [2]*chipload.Filled, what string) (us [2]fl
 	return us
 }
 
-// A chipRun is how fast a chip was: by the processor time that it took, and by the clock, which runs on
-// when others have the processor.
+// A chipRun is the speed of a chip: by the processor time that it used, and by the clock, which also runs while other
+// processes have the processor.
 type chipRun struct{ mpps, byClock, allocs float64 }
 
-// run makes a chip and runs packets through it.
+// run creates a chip and runs packets through it.
 func (b *chipBench) run(l chipload.Load) (r chipRun) {
 	if b.err != nil {
 		return chipRun{mpps: 1, byClock: 1}
@@ -252,7 +252,7 @@ func (b *chipBench) run(l chipload.Load) (r chipRun) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	first := feed.Sent()
-	pprof.SetGoroutineLabels(b.ctx) // of what follows, and not of making the chip
+	pprof.SetGoroutineLabels(b.ctx) // for the following work, not for the creation of the chip
 	defer pprof.SetGoroutineLabels(context.Background())
 	busy, clock, err := fastest(b.d, func() (int, error) {
 		const batch = 10_000
@@ -265,7 +265,7 @@ func (b *chipBench) run(l chipload.Load) (r chipRun) {
 	return r
 }
 
-// feed makes a chip, and sends packets until nothing grows any more.
+// feed creates a chip, and sends packets until no memory grows any more.
 func (b *chipBench) feed(l chipload.Load, packets int) *chipload.Feed {
 	if b.err != nil {
 		return nil
@@ -278,8 +278,8 @@ func (b *chipBench) feed(l chipload.Load, packets int) *chipload.Feed {
 	return f
 }
 
-// fastest takes turns for a time, in five parts, and returns how much the fastest did in a nanosecond of processor time
-// and of the clock: other programs can only slow it down. A turn returns how much it did.
+// fastest repeats turn for a time, in five parts. It returns the most work per nanosecond, of processor time and of the
+// clock, since other programs can only slow it down. turn returns how much it did.
 func fastest(d time.Duration, turn func() (int, error)) (busy, clock float64, err error) {
 	for range 5 {
 		start, stop, n := time.Now(), stopwatch(), 0
@@ -296,14 +296,14 @@ func fastest(d time.Duration, turn func() (int, error)) (busy, clock float64, er
 	return busy, clock, nil
 }
 
-// perThousand is how many allocations there were for a packet. Other goroutines allocate now and then; one for a
-// thousand packets is none.
+// perThousand returns the number of allocations per packet, rounded down to thousandths. Other goroutines allocate now
+// and then; fewer than one per thousand packets count as none.
 func perThousand(allocations, packets uint64) float64 {
 	return float64(allocations*1000/packets) / 1000
 }
 
-// beside measures a load in turns with another one, of which it is a part. Of each the fastest tenth of the turns
-// counts, since other programs can only slow it down.
+// beside alternates a load with another one that is a part of it. The fastest tenth of the rounds of each counts, since
+// other programs can only slow it down.
 func (b *chipBench) beside(name string, without, with chipload.Load) {
 	const turn = 6400
 	feeds := [2]*chipload.Feed{}
@@ -344,8 +344,8 @@ func (b *chipBench) beside(name string, without, with chipload.Load) {
 	b.add(name+": allocations", perThousand(after.Mallocs-before.Mallocs, uint64(2*turn*n)), "per packet")
 }
 
-// stopwatch returns a function that says how much processor time went by since; where that is not known, by
-// the clock.
+// stopwatch returns a function that returns the processor time since the call. Where that is unknown, it returns the
+// time of the clock.
 func stopwatch() func() time.Duration {
 	start := time.Now()
 	from, err := chipload.ProcessorTime()

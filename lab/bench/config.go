@@ -15,8 +15,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A configLoad is what is configured: the rows besides the flow groups, those of a session, and how
-// many rules a session has in the ASIC.
+// A configLoad describes a configuration: a feature, the table and row of its sessions, and the number of rules per
+// session in the ASIC.
 type configLoad struct {
 	feature  string
 	sessions string // table
@@ -27,16 +27,16 @@ type configLoad struct {
 // tailStamping is a load of sessions of tail-stamping.
 var tailStamping = configLoad{schema.FeatureTailStamping, schema.CfgTAMTailStamp, swss.FieldValues{}, 1}
 
-// Config measures how long configuration takes, through every daemon, on an embedded Redis and, if
-// the program redis-server is there, on a real one: a number of flow groups with a session each,
-// written at once, from the first write in CONFIG_DB to the last rule in the ASIC; then changes one
-// by one, each from its HSET in CONFIG_DB to its rule in the ASIC.
+// Config measures how long configuration takes, through every daemon. It uses an embedded Redis and, if the program
+// redis-server exists, a real one. First it writes a number of flow groups with a session each in one go. The time goes
+// from the first write in CONFIG_DB to the last rule in the ASIC. Then it makes changes one by one, each timed from its
+// HSET in CONFIG_DB to its rule in the ASIC.
 func Config(ctx context.Context, o Options) ([]Result, error) { return tailStamping.measure(ctx, o) }
 
-// Sessions measures what a number of flow groups with a tail-stamping session each cost a whole
-// switch with an embedded Redis, all in this process: the processor time from the first write in CONFIG_DB
-// until all are active in STATE_DB, on all cores together; and the memory that they take for good,
-// in the databases, the daemons and the chip.
+// Sessions measures the cost of flow groups with a tail-stamping session each for a whole switch. The switch and its
+// embedded Redis run in this process. The cost is the processor time, on all cores together, from the first write in
+// CONFIG_DB until all are active in STATE_DB. It also is the memory that they keep in the databases, the daemons and
+// the chip.
 func Sessions(ctx context.Context, o Options) ([]Result, error) {
 	l := tailStamping
 	return onSwitch(ctx, "embedded", runSyncd(profile.Default()),
@@ -60,20 +60,20 @@ func Sessions(ctx context.Context, o Options) ([]Result, error) {
 		})
 }
 
-// runSyncd returns the daemon with a chip of a profile.
+// runSyncd returns a function that runs the daemon with a chip of a profile.
 func runSyncd(p profile.Profile) func(context.Context, *swss.Redis) error {
 	return func(ctx context.Context, r *swss.Redis) error {
 		return daemons.RunSyncd(ctx, r, daemons.ChipConfig{Profile: p}, daemons.Common{})
 	}
 }
 
-// A ruleWatch sits between syncd and the chip and counts the ACL entries.
+// A ruleWatch sits between syncd and the chip and counts the created ACL entries.
 type ruleWatch struct {
 	sai.API
-	entries chan int // how many were created at once
+	entries chan int // number of entries created by each call
 }
 
-// Create is of the chip.
+// Create forwards the call to the chip, and counts an ACL entry.
 func (w *ruleWatch) Create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
 	oid, err := w.API.Create(ctx, t, attrs)
 	if err == nil && t == sai.ObjectTypeACLEntry {
@@ -82,7 +82,7 @@ func (w *ruleWatch) Create(ctx context.Context, t sai.ObjectType, attrs []sai.At
 	return oid, err
 }
 
-// BulkCreate is of the chip.
+// BulkCreate forwards the call to the chip, and counts the ACL entries.
 func (w *ruleWatch) BulkCreate(ctx context.Context, t sai.ObjectType, objs [][]sai.Attr) ([]sai.OID, []error) {
 	oids, errs := w.API.BulkCreate(ctx, t, objs)
 	n := 0
@@ -110,7 +110,7 @@ func (w *ruleWatch) wait(ctx context.Context, n int) error {
 	return nil
 }
 
-// measure configures the load on each Redis that there is.
+// measure configures the load on each available Redis.
 func (l configLoad) measure(ctx context.Context, o Options) ([]Result, error) {
 	return onEachRedis(ctx, func(name, addr string) ([]Result, error) {
 		watch := &ruleWatch{entries: make(chan int, l.rules*(o.Groups+o.Changes+1))}
@@ -170,14 +170,14 @@ func (l configLoad) run(
 	}, nil
 }
 
-// base is a switch with one port and the feature.
+// base returns the configuration of a switch with one port and the feature.
 func (l configLoad) base() device.ConfigDB {
 	c := onePort()
 	c[schema.CfgTAMFeature] = map[string]swss.FieldValues{l.feature: {"status": "ACTIVE"}}
 	return c
 }
 
-// onePort is a switch with one port.
+// onePort returns the configuration of a switch with one port.
 func onePort() device.ConfigDB {
 	return device.ConfigDB{
 		schema.CfgDeviceMetadata: {"localhost": {"hostname": "bench", "mac": "02:00:00:00:07:e4"}},
@@ -185,8 +185,7 @@ func onePort() device.ConfigDB {
 	}
 }
 
-// groups makes n flow groups with a session each, and their rules. Their
-// numbers start at from.
+// groups returns n flow groups with a session each, and their rules. Their numbers start at from.
 func (l configLoad) groups(prefix string, from, n int) (sessions, rules device.ConfigDB) {
 	sessions = device.ConfigDB{schema.CfgTAMFlowGroup: {}, l.sessions: {}}
 	rules = device.ConfigDB{schema.CfgACLRule: {}}

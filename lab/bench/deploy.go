@@ -22,17 +22,17 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A Deployment says how soon tasks of an algorithm start counting.
+// A Deployment holds how soon tasks of an algorithm start counting.
 type Deployment struct {
-	Redis     string // embedded, redis-server
+	Redis     string // embedded or redis-server
 	Algorithm flymon.Algorithm
 	Attribute string
-	Groups    int // CMU groups that it takes
+	Groups    int // number of CMU groups that it uses
 	Rules     int // runtime rules, as the paper counts them
-	// From the HSET in CONFIG_DB to the first packet that was counted, through every daemon.
+	// Times from the HSET in CONFIG_DB to the first counted packet, through every daemon.
 	Times []time.Duration // sorted
-	// Cycles are from the SAI call to the entry of the first counted copy into the egress
-	// pipe, with one packet a cycle, at most.
+	// Cycles is the maximum number of cycles from the SAI call to the first counted copy's entry into the egress pipe.
+	// There is one packet per cycle.
 	Cycles uint64
 }
 
@@ -41,7 +41,7 @@ func (d *Deployment) Quantile(part float64) time.Duration {
 	return d.Times[min(len(d.Times)-1, int(part*float64(len(d.Times))))]
 }
 
-// deployed are the algorithms of table 3, in its order, and the others: algorithm, key, attribute.
+// deployed lists the algorithms of table 3, in its order, and the others: algorithm, key, attribute.
 var deployed = [][3]string{
 	{string(flymon.CMS), "5-tuple", "frequency"},
 	{string(flymon.BeauCoup), "dst-ip", "distinct(src-ip)"},
@@ -57,9 +57,8 @@ var deployed = [][3]string{
 	{string(flymon.OddSketch), "none", "similarity(5-tuple)"},
 }
 
-// Deployments deploys n tasks of each algorithm one after the other while packets
-// go through the switch, on an embedded Redis and, if the program redis-server is
-// there, on a real one.
+// Deployments deploys n tasks of each algorithm one after the other while packets pass through the switch. It uses an
+// embedded Redis and, if the program redis-server exists, a real one.
 func Deployments(ctx context.Context, n int) ([]Deployment, error) {
 	return onEachRedis(ctx, func(name, addr string) ([]Deployment, error) {
 		return deploymentsOn(ctx, name, addr, n)
@@ -147,12 +146,12 @@ func deploy(ctx context.Context, r *swss.Redis, watch *taskWatch, task [3]string
 	return d, nil
 }
 
-// A taskWatch sits between syncd and the chip. When a task has been created, it sends packets until
-// the task has counted one.
+// A taskWatch sits between syncd and the chip. When a task has been created, it sends packets until the task has
+// counted one.
 type taskWatch struct {
 	sai.API
 	chip    *saisim.Chip
-	mu      sync.Mutex // held while somebody sends packets
+	mu      sync.Mutex // held while a goroutine sends packets
 	task    sai.OID
 	counted chan counted
 	removed chan struct{}
@@ -206,8 +205,8 @@ func (w *taskWatch) Remove(ctx context.Context, k sai.Key) error {
 	return err
 }
 
-// load fills the pipes with a packet for each of the next cycles: they go from
-// one port to the CPU's only neighbour, the other port.
+// load fills the pipes with a packet for each of the next cycles. The packets go from one port to the other port, which
+// is the CPU's only neighbour.
 func (w *taskWatch) load() error {
 	now := w.chip.Now()
 	frame := chipload.Load{}.Frame(1, 2)
@@ -216,11 +215,11 @@ func (w *taskWatch) load() error {
 			return err
 		}
 	}
-	w.chip.Advance(now + 350) // as long as the first are in the egress pipe
+	w.chip.Advance(now + 350) // the first are now in the egress pipe
 	return nil
 }
 
-// first lets cycle after cycle pass until the task has counted a packet.
+// first advances the chip cycle by cycle until the task has counted a packet.
 func (w *taskWatch) first(ctx context.Context, entry sai.Bytes, before saisim.Cycle) counted {
 	l, err := taskOf(entry)
 	if err != nil {
@@ -269,7 +268,7 @@ func taskOf(entry sai.Bytes) (l flymon.Layout, err error) {
 	return l, errors.New("ENTRY has no task")
 }
 
-// traffic lets the chip's time follow the wall clock, with a packet now and then.
+// traffic makes the chip's time follow the wall clock, with a packet now and then.
 func (w *taskWatch) traffic(ctx context.Context, start time.Time) error {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -281,7 +280,8 @@ func (w *taskWatch) traffic(ctx context.Context, start time.Time) error {
 		case <-tick.C:
 			w.mu.Lock()
 			if len(w.chip.Ports()) > 0 {
-				_ = w.chip.Receive(1, w.chip.Now()+1000, saisim.Frame{Data: frame}) // the port is gone where syncd starts over
+				// the port does not exist while syncd restarts
+				_ = w.chip.Receive(1, w.chip.Now()+1000, saisim.Frame{Data: frame})
 			}
 			w.chip.Advance(w.chip.CycleAt(time.Since(start)))
 			w.mu.Unlock()

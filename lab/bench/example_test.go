@@ -7,7 +7,7 @@ import (
 	"tamtam/lab/bench"
 )
 
-// How long tasks took to count: half of them, and the slowest.
+// ExampleDeployment_Quantile shows the time until tasks count: the median, and the slowest.
 func ExampleDeployment_Quantile() {
 	d := bench.Deployment{Algorithm: "cms", Times: []time.Duration{
 		3 * time.Millisecond, 4 * time.Millisecond, 5 * time.Millisecond, 9 * time.Millisecond,

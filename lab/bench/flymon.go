@@ -12,9 +12,9 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// FlyMon measures CMU groups: what one update of a CMU costs by itself and with
-// the compression of its key, the packet rate of the simulated chip with 0, 1 and 9
-// groups busy and with 96 tasks in one group (as [ASIC] measures it), and how soon tasks count ([Deployments]).
+// FlyMon measures CMU groups: the cost of one update of a CMU, alone and with the compression of its key. It also
+// measures the packet rate of the simulated chip, as [ASIC] does, with 0, 1 and 9 groups in use and with 96 tasks in
+// one group. [Deployments] adds how soon tasks count.
 func FlyMon(ctx context.Context, o Options) ([]Result, error) {
 	b := chipBench{ctx: ctx, d: o.Duration}
 	b.groups()
@@ -35,8 +35,8 @@ func FlyMon(ctx context.Context, o Options) ([]Result, error) {
 	return b.results, err
 }
 
-// groups measures CMU groups without a chip: a packet that no task matches, a task of one row, and
-// one of three, each with the same compressed key. The buckets of 1,024 flows are in the cache.
+// groups measures CMU groups without a chip: a packet that no task matches, a task of one row, and one of three. All
+// use the same compressed key. The buckets of 1,024 flows are in the cache.
 func (b *chipBench) groups() {
 	run := func(rows int) float64 {
 		if b.err != nil {

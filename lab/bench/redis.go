@@ -22,7 +22,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// onEachRedis measures on an embedded Redis and, if the program redis-server is there, on a real one.
+// onEachRedis measures on an embedded Redis and, if the program redis-server exists, on a real one.
 func onEachRedis[T any](ctx context.Context, measure func(name, addr string) ([]T, error)) ([]T, error) {
 	results, err := measure("embedded", "embedded")
 	if err != nil {
@@ -40,8 +40,8 @@ func onEachRedis[T any](ctx context.Context, measure func(name, addr string) ([]
 	return append(results, more...), err
 }
 
-// StartRedisServer starts a redis-server of our own on a socket in a temporary
-// directory. Without that program it fails with [exec.ErrNotFound].
+// StartRedisServer starts a separate redis-server on a socket in a temporary directory. Without that program it fails
+// with [exec.ErrNotFound].
 func StartRedisServer(ctx context.Context) (addr string, stop func(), err error) {
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
@@ -77,7 +77,7 @@ func openRedis(ctx context.Context, addr string) (*swss.Redis, error) {
 	return device.WaitRedis(ctx, cfg, slog.New(slog.DiscardHandler))
 }
 
-// onSwitch measures a switch, all of whose daemons run in this process; syncd is the one with the chip.
+// onSwitch measures a switch whose daemons all run in this process. syncd runs the daemon with the chip.
 func onSwitch[T any](ctx context.Context, addr string, syncd func(context.Context, *swss.Redis) error,
 	measure func(context.Context, *swss.Redis) ([]T, error),
 ) ([]T, error) {
@@ -108,7 +108,7 @@ func loadAll(ctx context.Context, r *swss.Redis, configs ...device.ConfigDB) err
 	return nil
 }
 
-// poll waits until something is done, at little cost.
+// poll waits until done returns true, checking at intervals, which is cheap.
 func poll(ctx context.Context, every time.Duration, done func() (bool, error)) error {
 	for {
 		if ok, err := done(); ok || err != nil {
@@ -122,11 +122,11 @@ func poll(ctx context.Context, every time.Duration, done func() (bool, error)) e
 	}
 }
 
-// often is how often one row is asked for.
+// often is the interval at which one row is polled.
 const often = 2 * time.Millisecond
 
-// awaitActive returns when rows of a table of STATE_DB are active. It asks for one that is not, and for
-// all when that one is: waiting is to cost little of what is measured.
+// awaitActive returns when rows of a table of STATE_DB are active. It polls one row that is not, and reads all once
+// that one is. So the waiting adds little to the measurement.
 func awaitActive(ctx context.Context, r *swss.Redis, table string, names ...string) error {
 	rows, missing, every := swss.NewTable(r.DB(swss.StateDB), table), names[len(names)-1], often
 	if len(names) > 1 {
@@ -151,11 +151,11 @@ func awaitActive(ctx context.Context, r *swss.Redis, table string, names ...stri
 	return nil
 }
 
-// A cost is what a configuration takes of a switch that is one process.
+// A cost is the cost of a configuration for a switch that is one process.
 type cost struct {
-	busy    time.Duration // processor time, on all cores together, from the first write until all is active
-	held    float64       // bytes that it takes for good: databases, daemons and chip
-	process float64       // bytes that the process took, with the garbage that was made
+	busy    time.Duration // processor time, on all cores together, from the first write until all rows are active
+	held    float64       // bytes that remain in use: databases, daemons and chip
+	process float64       // bytes by which the process grew, including garbage
 }
 
 // costOf loads configurations, and waits until rows of a table of STATE_DB are active.
@@ -176,14 +176,14 @@ func costOf(
 	return c, nil
 }
 
-// processorTime returns that of this process so far; 0 where it is not known.
+// processorTime returns the processor time of this process so far, or 0 if it is unknown.
 func processorTime() time.Duration {
 	t, _ := chipload.ProcessorTime()
 	return t
 }
 
-// held returns the bytes that this process holds: the least of some moments, for a poll of counters
-// that is under way holds as much as the sessions.
+// held returns the bytes that this process holds. It is the minimum of several samples, since a poll of counters that
+// is under way holds as much as the sessions.
 func held() float64 {
 	var m runtime.MemStats
 	least := math.MaxFloat64

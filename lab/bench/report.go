@@ -12,14 +12,14 @@ import (
 	"text/tabwriter"
 )
 
-// A Report is what was measured, and where.
+// A Report holds the results, and the machine on which they were measured.
 type Report struct {
 	Bench   string   `json:"bench"`
 	Machine Machine  `json:"machine"`
 	Results []Result `json:"results"`
 }
 
-// A Machine is where something was measured.
+// A Machine describes the machine of a measurement.
 type Machine struct {
 	CPU   string `json:"cpu"`
 	Cores int    `json:"cores"`
@@ -27,7 +27,7 @@ type Machine struct {
 	OS    string `json:"os"`
 }
 
-// WriteText writes the report, a result in each line.
+// WriteText writes the report, one result per line.
 func (r Report) WriteText(out io.Writer) error {
 	w := tabwriter.NewWriter(out, 2, 8, 2, ' ', 0)
 	fmt.Fprintf(w, "%s, %d cores, %s\n", r.Machine.CPU, r.Machine.Cores, r.Machine.Go)
@@ -36,8 +36,8 @@ func (r Report) WriteText(out io.Writer) error {
 		if x.Aim != 0 {
 			fmt.Fprintf(w, "\taim %g", x.Aim)
 		}
-		if x.Doubt != "" {
-			fmt.Fprintf(w, "\t%s", x.Doubt)
+		if x.Caveat != "" {
+			fmt.Fprintf(w, "\t%s", x.Caveat)
 		}
 		if x.Source != "" {
 			fmt.Fprintf(w, "\t%s", x.Source)
@@ -47,7 +47,7 @@ func (r Report) WriteText(out io.Writer) error {
 	return w.Flush()
 }
 
-// ThisMachine is the one on which this process runs.
+// ThisMachine returns the machine on which this process runs.
 func ThisMachine() Machine {
 	m := Machine{
 		CPU: "unknown CPU", Cores: runtime.NumCPU(), Go: runtime.Version(), OS: runtime.GOOS + "/" + runtime.GOARCH,
@@ -66,7 +66,7 @@ func ThisMachine() Machine {
 	return m
 }
 
-// Profiled writes a profile of what it calls to a file, if there is one.
+// Profiled calls f, and writes a CPU profile of it to a file. Without a file name there is no profile.
 func Profiled(file string, f func() error) error {
 	if file == "" {
 		return f()

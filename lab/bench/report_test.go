@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A report has what a figure was to be, and who says so where it was not measured here.
+// A report contains the target of a figure, and the source if it was not measured here.
 func TestBenchReport(t *testing.T) {
 	r := Report{Bench: "asic", Machine: Machine{CPU: "a CPU", Cores: 2, Go: "go1"}, Results: []Result{
 		{Name: "forwarding", Value: 15.25, Unit: "Mpps", Aim: 15}, {Name: "part", Value: 2, Unit: "ns"},
@@ -32,7 +32,7 @@ func TestBenchReport(t *testing.T) {
 	}
 }
 
-// A profile is written of what was called, and what that returns is told.
+// A profile is written of the called function, and its error is returned.
 func TestProfiled(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "cpu")
 	called, failure := 0, errors.New("no")

@@ -11,7 +11,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Aims of [Routes].
+// Targets of [Routes].
 const (
 	aimOneMore   = 5.0 // ms
 	aimRouteSize = 4.0 // kB
@@ -20,10 +20,11 @@ const (
 // routeChanges is how many routes are added, changed and removed one by one.
 const routeChanges = 50
 
-// Routes measures what static routes cost a whole switch with an embedded Redis, all in this process: the processor
-// time, on all cores together, of so many, from the first write in CONFIG_DB until all are active in STATE_DB; that
-// of one more, of another next hop for one, and of one less, each waited for; and the memory that they take for good,
-// in the databases, the daemons and the chip. The chip has room for them.
+// Routes measures the cost of static routes for a whole switch. The switch and its embedded Redis run in this process.
+// It measures the processor time, on all cores together, from the first write in CONFIG_DB until all routes are active
+// in STATE_DB. It also measures the processor time to add one more route, to change the next hop of one, and to remove
+// one, each awaited. The memory is what the routes keep in the databases, the daemons and the chip. The chip has
+// capacity for them.
 func Routes(ctx context.Context, o Options) ([]Result, error) {
 	var all []Result
 	for n := min(1000, o.Most); ; n = min(10*n, o.Most) {
@@ -41,13 +42,13 @@ func Routes(ctx context.Context, o Options) ([]Result, error) {
 	}
 }
 
-// A routesBench has routes configured on a switch that runs.
+// A routesBench has routes configured on a running switch.
 type routesBench struct {
 	*swss.Redis
 	n int
 }
 
-// cost configures routes, all at once and one by one.
+// cost configures routes, all in one go and one by one.
 func (b *routesBench) cost(ctx context.Context) ([]Result, error) {
 	base, neighbors := onePort(), map[string]swss.FieldValues{}
 	base[schema.CfgInterface] = map[string]swss.FieldValues{"Ethernet0": {"NULL": "NULL"},
@@ -96,10 +97,10 @@ func (b *routesBench) cost(ctx context.Context) ([]Result, error) {
 	return results, nil
 }
 
-// routeName is the prefix of route i.
+// routeName returns the prefix of route i.
 func routeName(i int) string { return fmt.Sprintf("%d.%d.%d.0/24", 20+i>>16, i>>8&0xff, i&0xff) }
 
-// via writes route i by a next hop.
+// via writes route i with a next hop.
 func (b *routesBench) via(ctx context.Context, i int, hop string) error {
 	return device.ConfigDB{schema.CfgStaticRoute: {routeName(i): {"nexthop": hop}}}.Load(ctx, b.Redis)
 }
@@ -112,7 +113,7 @@ func (b *routesBench) more(ctx context.Context, i int) error {
 	return awaitActive(ctx, b.Redis, schema.StateStaticRoute, routeName(i))
 }
 
-// move gives route i another next hop: another row of APPL_DB shows that it is done.
+// move changes the next hop of route i, and waits until its row in APPL_DB shows it.
 func (b *routesBench) move(ctx context.Context, i int) error {
 	const hop = "10.0.0.3"
 	if err := b.via(ctx, i, hop); err != nil {

@@ -11,7 +11,7 @@ import (
 	"tamtam/tam/recordplan/p4graph"
 )
 
-// A TimedPlan is a plan, and how long it took to find: the planner itself has no clock.
+// A TimedPlan is a plan with the time to find it. The planner itself has no clock.
 type TimedPlan struct {
 	*record.Plan
 	Took time.Duration
@@ -28,10 +28,10 @@ func TimePlan(ctx context.Context, m *recordplan.Model, s recordplan.Settings) (
 	return t, err
 }
 
-// TableRecord measures table recording: how long plans of real programs take, how many records a second are decoded,
-// and what recording costs the simulated chip, as [ASIC] measures it: packets that an ACL table matches without a plan,
-// with one that sets its bits and no session, and with one packet of a hundred and every packet recorded. Packets come
-// as fast as one port can send their records.
+// TableRecord measures table recording: the time to make plans of real programs, the number of records decoded per
+// second, and the cost of recording for the simulated chip, as [ASIC] does. For the latter, packets match an ACL table.
+// They run without a plan, with one that sets its bits but has no session, and with one packet of a hundred and every
+// packet recorded. Packets come as fast as one port can send their records.
 func TableRecord(ctx context.Context, o Options) ([]Result, error) {
 	b := recordBench{chipBench{ctx: ctx, d: o.Duration}}
 	b.planning()
@@ -48,7 +48,7 @@ func TableRecord(ctx context.Context, o Options) ([]Result, error) {
 
 type recordBench struct{ chipBench }
 
-// A planLoad is a plan to make.
+// A planLoad describes a plan to make.
 type planLoad struct {
 	program, pipeline, phv, algorithm string
 	hits                              bool
@@ -75,10 +75,10 @@ func (b *recordBench) plan(l planLoad) TimedPlan {
 		b.err = err
 		return TimedPlan{}
 	}
-	const ours = 12 // stages of the switch; a program that needs more has as many
+	const ours = 12 // stages of the switch; a program that needs more gets as many as it needs
 	stages, _ := p4graph.MinStages(g)
 	set := recordplan.Settings{Containers: phv, Stages: max(ours, stages), Algorithm: l.algorithm, Hits: l.hits}
-	var best TimedPlan // the fastest of five: other programs can only slow it down
+	var best TimedPlan // the fastest of five, since other programs can only slow it down
 	for i := range 5 {
 		p, err := TimePlan(b.ctx, m, set)
 		if b.err = err; err != nil {
@@ -94,7 +94,7 @@ func (b *recordBench) plan(l planLoad) TimedPlan {
 	return best
 }
 
-// planning makes plans with one algorithm after the other: times of one run can be compared.
+// planning makes plans with one algorithm after the other, so that times of one run are comparable.
 func (b *recordBench) planning() {
 	for _, l := range []planLoad{
 		{"switch", "ingress", "32", record.Greedy, false},
@@ -126,7 +126,7 @@ func (b *recordBench) planning() {
 	}
 }
 
-// decoding reads records of a plan, of which most have been seen before.
+// decoding measures the decoding of records of a plan. Most of them have been seen before.
 func (b *recordBench) decoding() {
 	p := b.plan(planLoad{"switch", "ingress", "16+16", record.Greedy, false})
 	if b.err != nil {

@@ -1,5 +1,5 @@
-// Package chance has the random numbers of the lab: integer generators, one for each use, that give the
-// same numbers on every machine.
+// Package chance generates the random numbers of the lab. Its integer generators, one for each use, give the same
+// numbers on every machine.
 package chance
 
 import (
@@ -7,10 +7,10 @@ import (
 	"math/bits"
 )
 
-// A Source is a generator of random numbers, splitmix64. Each use of chance (the loss of one direction
-// of one link, the sizes of one traffic source) has its own, derived from the run's seed and the name
-// of the use. So an addition to a topology does not change the random numbers of the rest. It holds
-// integers only and gives the same numbers on every machine.
+// A Source is a generator of random numbers, splitmix64. Each use of chance has its own source, derived from the run's
+// seed and the name of the use. Examples of uses are the loss of one direction of a link, and the sizes of one traffic
+// source. So an addition to a topology does not change the random numbers of the rest. It holds integers only and gives
+// the same numbers on every machine.
 type Source struct{ state uint64 }
 
 // New returns the source of a use of chance, by its name, in a run with a seed.
@@ -18,11 +18,11 @@ func New(seed uint64, name string) Source {
 	h := fnv.New64a()
 	h.Write([]byte(name)) // cannot fail
 	r := Source{seed ^ h.Sum64()}
-	r.Next() // a seed that differs in one bit starts elsewhere
+	r.Next() // seeds that differ in one bit start with different numbers
 	return Source{r.Next()}
 }
 
-// At returns the source that is in a state: the same numbers for the same state.
+// At returns the source with a given state. The same state gives the same numbers.
 func At(state uint64) Source { return Source{state} }
 
 // Next returns 64 random bits.
@@ -34,7 +34,7 @@ func (r *Source) Next() uint64 {
 	return z ^ z>>31
 }
 
-// Below returns a number from 0 to n-1; 0 for n 0. Its bias is below n / 2^64.
+// Below returns a number from 0 to n-1, or 0 if n is 0. Its bias is below n / 2^64.
 func (r *Source) Below(n uint64) uint64 {
 	hi, _ := bits.Mul64(r.Next(), n)
 	return hi
@@ -52,9 +52,8 @@ func (r *Source) Exponential(mean uint64) uint64 {
 	return hi<<32 | lo>>32
 }
 
-// Bell returns a number from 0 to n of an almost normal distribution around n/2
-// with standard deviation n/12: the sum of twelve uniform ones (Irwin-Hall)
-// spread over n.
+// Bell returns a number from 0 to n of an almost normal distribution around n/2 with standard deviation n/12. It is the
+// sum of twelve uniform numbers (Irwin-Hall), scaled to n.
 func (r *Source) Bell(n uint64) uint64 {
 	var sum uint64
 	for range 12 {
@@ -65,8 +64,7 @@ func (r *Source) Bell(n uint64) uint64 {
 	return q
 }
 
-// log2 returns the binary logarithm of x, which is not 0, with 32 fractional
-// bits, rounded down.
+// log2 returns the binary logarithm of x with 32 fractional bits, rounded down. x must not be 0.
 func log2(x uint64) uint64 {
 	n := uint64(bits.Len64(x) - 1)
 	m := x << (63 - n) // 1.63
@@ -84,8 +82,7 @@ func log2(x uint64) uint64 {
 	return y
 }
 
-// exp2neg returns 2^-x for x with 32 fractional bits, as a fraction with 62
-// bits; 0 for x of 62 and more.
+// exp2neg returns 2^-x for x with 32 fractional bits, as a fraction with 62 bits. It returns 0 for x of 62 and more.
 func exp2neg(x uint64) uint64 {
 	n := x >> 32
 	if n >= 62 {
@@ -119,8 +116,8 @@ func sqrt62(x uint64) uint64 {
 	return root
 }
 
-// Zipf returns the cumulative shares of n things, of which the k-th has a share proportional to 1/k^s,
-// s in thousandths: thing i has shares[i] - shares[i-1] of 2^63. With s 0 all are alike.
+// Zipf returns the cumulative shares of n things, of which the k-th has a share proportional to 1/k^s, with s in
+// thousandths. Thing i has shares[i] - shares[i-1] of 2^63. If s is 0, all shares are equal.
 func Zipf(n int, s uint64) []uint64 {
 	weights := make([]uint64, n)
 	var total uint64
@@ -140,7 +137,7 @@ func Zipf(n int, s uint64) []uint64 {
 	return weights
 }
 
-// Pick returns the index of the share in which a random number falls.
+// Pick returns the index of the share into which a random number falls.
 func (r *Source) Pick(shares []uint64) int {
 	x := r.Next() >> 1
 	lo, hi := 0, len(shares)-1

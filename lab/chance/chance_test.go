@@ -20,8 +20,8 @@ func TestLogarithm(t *testing.T) {
 	}
 }
 
-// Distributions have the mean and spread that their names promise. The seed is fixed, so the test
-// cannot fail by chance.
+// Distributions have the mean and spread that their names promise. The seed is fixed, so the test cannot fail by
+// chance.
 func TestDistributions(t *testing.T) {
 	const n = 200_000
 	moments := func(draw func() uint64) (mean, deviation float64) {
@@ -84,7 +84,7 @@ func TestZipf(t *testing.T) {
 	}
 }
 
-// Each use has numbers of its own, the same ones in every run with that seed.
+// ExampleNew shows that each use has its own numbers, the same in every run with that seed.
 func ExampleNew() {
 	loss, sizes := New(1, "link/loss"), New(1, "traffic/sizes")
 	fmt.Println(loss.Below(100), loss.Below(100), sizes.Below(100), sizes.Exponential(1000))

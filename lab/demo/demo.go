@@ -1,6 +1,6 @@
-// Package demo shows every feature at what two hosts said to each other across two switches.
+// Package demo shows every feature with recorded traffic between two hosts across two switches.
 //
-// What belongs here: the order in which things are run and shown. Not: how.
+// This package holds only the order in which things are run and shown.
 package demo
 
 import (
@@ -24,15 +24,15 @@ import (
 	"tamtam/tam/record"
 )
 
-// A Demo is what is run, and where its files are put.
+// A Demo holds the input of a demo, and the directory for its files.
 type Demo struct {
-	Config         []byte // a config_db.json: of both switches, but for the MAC address
-	Client, Server []byte // captures of what both hosts sent
+	Config         []byte // a config_db.json for both switches, without the MAC address
+	Client, Server []byte // captures of the frames that each host sent
 	Dir            string
 	Log            *slog.Logger
 }
 
-// Run sends the traffic through both switches, and prints what they saw.
+// Run sends the traffic through both switches, and prints what they measured.
 func Run(ctx context.Context, w io.Writer, d Demo) error {
 	out := d.Dir
 	client, server := filepath.Join(out, "client.pcap"), filepath.Join(out, "server.pcap")
@@ -88,7 +88,7 @@ func Run(ctx context.Context, w io.Writer, d Demo) error {
 	return altMark(ctx, w, filepath.Join(out, "link"))
 }
 
-// altMark measures a link by alternate marking, in the lab, and draws what it measured.
+// altMark measures a link by alternate marking in the lab, and draws the result.
 func altMark(ctx context.Context, w io.Writer, out string) error {
 	const name = "ampm-link"
 	t, err := experiments.Open(name, nil)
@@ -106,7 +106,7 @@ func altMark(ctx context.Context, w io.Writer, out string) error {
 		"(muxed alternate marking)\n\n")
 	tw := tabwriter.NewWriter(w, 2, 8, 2, ' ', 0)
 	fmt.Fprintln(tw, "Period\tSent\tReceived\tLost\tTruly lost\tDelay\tStatus")
-	report := r.Reports["altmark"].(marking.Report) // as the experiment asks for
+	report := r.Reports["altmark"].(marking.Report) // the experiment configures it
 	for _, p := range report["web"].Segments[0].Periods {
 		fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%d\t%s\t%s %s\n",
 			p.Period, known(p.Sent), known(p.Received), known(p.Lost), p.TrueLost, known(p.Delay),
@@ -123,7 +123,7 @@ func altMark(ctx context.Context, w io.Writer, out string) error {
 	return nil
 }
 
-// known shows a number that may not have been measured.
+// known formats a number, or "-" if it was not measured.
 func known[T any](v *T) string {
 	if v == nil {
 		return "-"
@@ -131,7 +131,7 @@ func known[T any](v *T) string {
 	return fmt.Sprint(*v)
 }
 
-// writeConfig shows the part of the configuration that the demo is about, as in CONFIG_DB.
+// writeConfig prints the rows of CONFIG_DB that the demo is about.
 func writeConfig(w io.Writer, c device.ConfigDB) {
 	fmt.Fprintln(w, "== What is configured (the same on both, in CONFIG_DB)")
 	fmt.Fprintln(w)
@@ -149,7 +149,7 @@ func writeConfig(w io.Writer, c device.ConfigDB) {
 	}
 }
 
-// records decodes what a switch of the demo has sent to its collector.
+// records decodes the records that a switch of the demo sent to its collector.
 func records(ctx context.Context, w io.Writer, dir string) error {
 	file, planFile := filepath.Join(dir, "Ethernet8.pcap"), filepath.Join(dir, "record-paths.plan.json")
 	plan, err := collector.ReadPlan(planFile)

@@ -15,7 +15,7 @@ import (
 	"tamtam/swss"
 )
 
-// arrivals are the frames that come to a switch.
+// arrivals collects the frames that come to a switch.
 type arrivals struct{ frames [][]byte }
 
 func (a *arrivals) Saw(m saisim.Moment) {
@@ -26,7 +26,7 @@ func (a *arrivals) Saw(m saisim.Moment) {
 
 func (a *arrivals) Restarted() {}
 
-// framesIn are the frames of a capture whose IPv4 packets are of UDP, by the number that their payload begins with.
+// framesIn returns the frames of a capture with UDP over IPv4, by the number at the beginning of their payload.
 func framesIn(t *testing.T, file string) map[uint32][]byte {
 	t.Helper()
 	in, err := capture.Open(file)
@@ -49,8 +49,8 @@ func framesIn(t *testing.T, file string) map[uint32][]byte {
 	}
 }
 
-// goldenHeader is what stands in front of the IPv4 packet of a small frame between first and second, as tshark shows
-// it:
+// goldenHeader holds the headers in front of the IPv4 packet of a small frame between first and second, as tshark shows
+// them:
 //
 //	Ethernet II, Src: 02:00:00:00:01:01, Dst: 02:00:00:00:01:02, Type: IPv6
 //	Internet Protocol Version 6, Src: 2001:db8:ff::1, Dst: 2001:db8:ff::3
@@ -68,8 +68,8 @@ const goldenHeader = "020000000102" + "020000000101" + "86dd" +
 	"60000000" + "0036" + "3c" + "09" + "20010db800ff00000000000000000001" + "20010db800ff00000000000000000003" +
 	"04" + "00" + "12" + "04" + "123450" // and 4 bits L, D and 0
 
-// Packets get a header with the option at the first switch and lose it at the last: what the server has is, byte for
-// byte, what the client sent, but for MAC addresses and the TTL, and only what the links lost is not there.
+// Packets get a header with the option at the first switch and lose it at the last. The server receives the bytes that
+// the client sent, except for MAC addresses and the TTL. Only what the links lost is missing.
 func TestAltMarkEncapEndToEnd(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
@@ -144,8 +144,8 @@ func TestAltMarkEncapEndToEnd(t *testing.T) {
 		if len(want) < 46 {
 			t.Fatalf("frame %d was not sent", number)
 		}
-		copy(want, []byte{2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 1, 3}) // of the server and of last
-		want[22] -= 2                                          // two routers have had the packet: first and last
+		copy(want, []byte{2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 1, 3}) // addresses of the server and of switch last
+		want[22] -= 2                                          // two routers have forwarded the packet: first and last
 		binary.BigEndian.PutUint16(want[24:], 0)
 		sum := uint32(0)
 		for at := 14; at < 34; at += 2 {

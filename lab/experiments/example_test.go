@@ -6,7 +6,7 @@ import (
 	"tamtam/lab/experiments"
 )
 
-// An experiment that comes with tamtam, with another seed; lab.New builds it.
+// ExampleOpen opens an experiment that comes with tamtam, with another seed. lab.New would build it.
 func ExampleOpen() {
 	t, err := experiments.Open("two-switches", []string{"seed=7"})
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package experiments has the experiments that come with tamtam, and all studies that a topology may ask for.
+// Package experiments holds the experiments that come with tamtam, and opens topologies with all existing studies.
 package experiments
 
 import (
@@ -21,7 +21,7 @@ var files embed.FS
 // An Experiment is one that comes with tamtam.
 type Experiment struct{ Name, Description string }
 
-// List lists them by name.
+// List returns the experiments, sorted by name.
 func List() ([]Experiment, error) {
 	var list []Experiment
 	for _, name := range names() {
@@ -34,16 +34,16 @@ func List() ([]Experiment, error) {
 	return list, nil
 }
 
-// ErrUnknown is found in the error of [Open] for an unknown name.
+// ErrUnknown is in the error of [Open] for an unknown name.
 var ErrUnknown = errors.New("no experiment")
 
-// studies are all that a topology may ask for.
+// studies returns all studies that a topology may contain.
 func studies() []lab.Study {
 	return []lab.Study{new(marking.Study), new(sketching.Study), new(recording.Study)}
 }
 
-// Open reads an experiment that comes with tamtam, or, where the name has a "/" or
-// a ".", a file; set as in [lab.Load].
+// Open reads an experiment that comes with tamtam. If the name contains a "/" or a ".", it reads a file. set has the
+// same meaning as in [lab.Load].
 func Open(nameOrFile string, set []string) (*lab.Topology, error) {
 	if strings.ContainsAny(nameOrFile, "/.") {
 		return lab.Load(nameOrFile, set, studies()...)
@@ -59,8 +59,8 @@ func Open(nameOrFile string, set []string) (*lab.Topology, error) {
 	return lab.Parse(nameOrFile+".yaml", text, set, studies()...)
 }
 
-// OpenShort is Open for the short form of an experiment, which tests run: with the values of its Short,
-// if it has any.
+// OpenShort does the same as Open for the short form of an experiment, which tests run. It applies the settings in the
+// topology's Short.
 func OpenShort(nameOrFile string, set []string) (*lab.Topology, error) {
 	t, err := Open(nameOrFile, set)
 	if err != nil || len(t.Short) == 0 {

@@ -37,8 +37,8 @@ func outputs(t *testing.T, name string, workers int) (*lab.Result, map[string][]
 	return r, files
 }
 
-// Every experiment that comes with tamtam passes its checks; those that take long run once, in their
-// short form if they have one. Report, series, plots and captures are the same bytes on 1 and 4 workers.
+// Every experiment that comes with tamtam passes its checks. Long ones run once, in their short form if they have one.
+// Report, series, plots and captures are the same bytes on 1 and 4 workers.
 func TestExperiments(t *testing.T) {
 	list, err := List()
 	if err != nil {
@@ -49,7 +49,7 @@ func TestExperiments(t *testing.T) {
 			t.Parallel()
 			first, others := 1, []int{4}
 			if testing.Short() {
-				first, others = 2, nil // workers are what the race detector looks at
+				first, others = 2, nil // the race detector needs more than one worker
 			}
 			if top, err := Open(e.Name, nil); err == nil && len(top.Short) > 0 {
 				if testing.Short() {

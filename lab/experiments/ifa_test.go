@@ -18,14 +18,14 @@ import (
 	"tamtam/tam/ifa"
 )
 
-// A passing is a frame in one switch, as moments of the chip say it.
+// passing is a frame in one switch, according to the chip's moments.
 type passing struct {
 	flow, in, out, came, left string
 	queue                     uint8
 	waiting                   uint32 // bytes in the queue before it
 }
 
-// A witness keeps what became of frames in a switch, by the name that their sender gave them, which no packet carries.
+// A witness records the fate of frames in a switch, by the name that their sender gave them, which no packet carries.
 type witness struct {
 	tap    *lab.Tap
 	frames map[uint64]*passing
@@ -60,7 +60,7 @@ func (w *witness) Saw(m saisim.Moment) {
 
 func (w *witness) Restarted() {}
 
-// counted wants a field of a row of COUNTERS_DB.
+// counted checks the value of a field of a row of COUNTERS_DB.
 func (w *witness) counted(t *testing.T, key, field string, want uint64) {
 	t.Helper()
 	sim := w.tap.Sim()
@@ -73,8 +73,8 @@ func (w *witness) counted(t *testing.T, key, field string, want uint64) {
 	}
 }
 
-// What the collector is told of each packet is what became of it in each switch: ports, times and queues, to the
-// nanosecond and the byte; and of what was lost on the way it is told nothing.
+// The collector's reports of each packet match its true path through each switch: ports, times and queues, to the
+// nanosecond and the byte. Lost packets are not reported.
 func TestIFATellsTheTruth(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
@@ -142,7 +142,7 @@ func TestIFATellsTheTruth(t *testing.T) {
 	}
 }
 
-// same wants lists of the same lines, whatever their order.
+// same checks that two lists have the same lines, in any order.
 func same(t *testing.T, what string, got, want []string) {
 	t.Helper()
 	slices.Sort(got)
@@ -157,7 +157,7 @@ func same(t *testing.T, what string, got, want []string) {
 	}
 }
 
-// packetsIn is what `tamtam decode ifa --packets` says of a capture.
+// packetsIn returns the output of `tamtam decode ifa --packets` for a capture.
 func packetsIn(t *testing.T, file string) (list []string) {
 	t.Helper()
 	var out bytes.Buffer
@@ -192,7 +192,8 @@ func packetsIn(t *testing.T, file string) (list []string) {
 	return list
 }
 
-// queuesIn is what hops in a capture say of queues, each packet by when it came to the switches.
+// queuesIn returns the queue reports of the hops in a capture. Each packet is described by its arrival times at the
+// switches.
 func queuesIn(t *testing.T, file string) (list []string) {
 	t.Helper()
 	in, err := capture.Open(file)

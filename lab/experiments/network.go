@@ -11,11 +11,12 @@ import (
 	"tamtam/collector/topology"
 )
 
-// maxNetwork is more than any topology file may have, in bytes.
+// maxNetwork is above the size of any topology file, in bytes.
 const maxNetwork = 4 << 20
 
-// Network reads the topology of an experiment that comes with tamtam or, where the name has a "/" or a ".", of a file:
-// topology's own, containerlab's, whose variables are those of this process' environment, or the lab's.
+// Network reads the topology of an experiment that comes with tamtam. If the name contains a "/" or a ".", it reads a
+// file in one of three formats: topology's own, containerlab's, or the lab's. The variables of a containerlab file are
+// those of this process' environment.
 func Network(nameOrFile string, clab topology.Containerlab) (*topology.Topology, error) {
 	if strings.ContainsAny(nameOrFile, "/.") {
 		in, err := os.Open(nameOrFile)

@@ -41,8 +41,8 @@ func TestTableRecordRefused(t *testing.T) {
 	}
 }
 
-// A curve of a program that can be computed by hand: two tables of which each packet runs one, by a
-// condition, then one that half of the packets run.
+// This curve can be computed by hand: of two tables each packet runs one, by a condition, and half of the packets run a
+// third.
 func TestSmallProgram(t *testing.T) {
 	top, err := Open("record-fig8", []string{"program=../study/recording/testdata/fork.json", "tablerecord.seeds=5"})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 func sketches(r *lab.Result) *sketching.Report { return r.Reports["flymon"].(*sketching.Report) }
 
-// A capture takes the place of generated traffic: its flows and packets are the truth.
+// A capture replaces generated traffic: its flows and packets are the truth.
 func TestFlyMonCapture(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
@@ -60,7 +60,7 @@ func TestFlyMonCapture(t *testing.T) {
 	}
 }
 
-// What is impossible is refused, with place, field and value.
+// Impossible settings are refused, with place, field and value.
 func TestFlyMonRefused(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
@@ -106,8 +106,7 @@ func TestFlyMonRefused(t *testing.T) {
 	}
 }
 
-// A study has the same results on one core as on several and others with another seed, and a check that
-// is not met fails.
+// A study has the same results on one core as on several, and others with another seed. A check that is not met fails.
 func TestFlyMonWorkers(t *testing.T) {
 	open := func(name string, set ...string) *lab.Topology {
 		t.Helper()

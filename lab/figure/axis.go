@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// of is a value, or on a logarithmic axis its logarithm: gonum's own logarithmic scale leaves room for
-// a label in the wrong place.
+// of returns a value, or its logarithm on a logarithmic axis. gonum's own logarithmic scale reserves space for a label
+// in the wrong place.
 func (a Axis) of(v float64) float64 {
 	switch a.Scale {
 	case Log10:
@@ -20,10 +20,10 @@ func (a Axis) of(v float64) float64 {
 	return v
 }
 
-// shape sets the ends of an axis, a little outside of all curves, its ticks and its label.
+// shape sets the ends of an axis, a little outside of all curves, and its ticks and label.
 func (a Axis) shape(of *plot.Axis) {
 	of.Label.Text, of.Label.Padding = a.Label, padding
-	of.Width, of.Padding = 0, 0 // the frame is the line
+	of.Width, of.Padding = 0, 0 // the frame serves as the line
 	of.Tick.Length = 4
 	sans(&of.Label.TextStyle, labelSize)
 	sans(&of.Tick.Label, tickSize)
@@ -53,8 +53,8 @@ func (a Axis) shape(of *plot.Axis) {
 	}
 }
 
-// round are ticks at multiples of 1, 2 or 5 times a power of ten, with all their digits: gonum's own choose 5.45 and
-// print it as 5.5.
+// round makes ticks at multiples of 1, 2 or 5 times a power of ten, with all their digits. gonum's own ticks may be at
+// 5.45, printed as 5.5.
 type round struct{}
 
 // Ticks implements [plot.Ticker].
@@ -69,7 +69,7 @@ func (round) Ticks(least, most float64) (list []plot.Tick) {
 	}
 	decimals := max(0, int(-math.Floor(math.Log10(step)+1e-9)))
 	first := math.Ceil(least/step - 1e-9)
-	for n := 0.0; n < 16; n++ { // of numbers that are nearly alike the next may be the same
+	for n := 0.0; n < 16; n++ { // for nearly equal numbers the next may be the same
 		i := first + n
 		if i*step > most {
 			break
@@ -83,8 +83,8 @@ func (round) Ticks(least, most float64) (list []plot.Tick) {
 	return list
 }
 
-// powers are ticks at the powers of a number, on an axis of their exponents; those of 10 have short
-// ticks between them, with labels if the axis has fewer than two powers.
+// powers makes ticks at the powers of a number, on an axis of their exponents. For base 10 there are short ticks
+// between them, with labels if the axis has fewer than two powers.
 type powers float64
 
 // Ticks implements [plot.Ticker].

@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	mostMarkers = 40 // of a curve: more would hide it, so some are left out
-	mostBars    = 24 // error bars of a curve: more are drawn as a band
+	mostMarkers = 40 // per curve; more would hide it, so some are left out
+	mostBars    = 24 // maximum number of error bars of a curve; more are drawn as a band
 )
 
-// palette is that of Okabe and Ito, made for all kinds of colour vision; its yellow, which is too light for
-// a line on white, is left out.
+// palette returns a colour of the palette of Okabe and Ito, made for all kinds of colour vision. Its yellow, which is
+// too light for a line on white, is left out.
 func palette(i int) color.NRGBA {
 	list := []color.NRGBA{
 		{0x00, 0x72, 0xb2, 0xff}, {0xd5, 0x5e, 0x00, 0xff}, {0x00, 0x9e, 0x73, 0xff}, {0xcc, 0x79, 0xa7, 0xff},
@@ -25,8 +25,7 @@ func palette(i int) color.NRGBA {
 	return list[i%len(list)]
 }
 
-// marker returns another shape for each place in the palette, and for each time that a colour is used
-// again.
+// marker returns a shape by place. Each place in the palette has another shape, and so has each repetition of a colour.
 func marker(i int) draw.GlyphDrawer {
 	list := []draw.GlyphDrawer{
 		draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, draw.RingGlyph{}, draw.SquareGlyph{},
@@ -39,7 +38,7 @@ func dashed(ink color.Color) draw.LineStyle {
 	return draw.LineStyle{Color: ink, Width: 0.9, Dashes: []vg.Length{4.5, 3}}
 }
 
-// A cross is the marker of what is true, thick enough to be seen over another.
+// A cross is the marker of a true value, thick enough to be visible over another marker.
 type cross struct{}
 
 func (cross) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
@@ -95,8 +94,8 @@ func (g *graph) addCurve(c *Curve) error {
 	return nil
 }
 
-// addSpread draws how values spread around a curve: half of them, and faintly all; with few points as
-// bars. The more bands overlap, the fainter they are, with an edge to tell them apart.
+// addSpread draws the spread of values around a curve: the middle half, and all of them more faintly. With a small
+// number of points it draws error bars. The more bands overlap, the fainter they are, with an edge to distinguish them.
 func (g *graph) addSpread(c *Curve) error {
 	ink := palette(c.Colour)
 	if c.bars() {
@@ -144,7 +143,7 @@ func (g *graph) addSpread(c *Curve) error {
 // bars reports whether the spread is drawn as error bars.
 func (c *Curve) bars() bool { return len(c.Most) > 0 && len(c.Most) <= mostBars && len(c.Half) == 0 }
 
-// banded reports whether it is drawn as bands that have a width.
+// banded reports whether the spread is drawn as bands with a width.
 func (c *Curve) banded() bool {
 	return !c.bars() && slices.ContainsFunc(c.Most, func(r Range) bool { return r.Low < r.High })
 }

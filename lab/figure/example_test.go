@@ -6,7 +6,7 @@ import (
 	"tamtam/lab/figure"
 )
 
-// The legend is where the curve is not.
+// ExampleFigure_Covered shows that the legend covers no curve.
 func ExampleFigure_Covered() {
 	f := &figure.Figure{File: "f1", Panels: []figure.Panel{{
 		X: figure.Axis{Label: "memory, KiB", Scale: figure.Log2}, Y: figure.Axis{Label: "F1 score"},

@@ -1,6 +1,5 @@
-// Package figure draws curves as papers have them: measured ones solid with markers, theory dashed, in colours
-// that colour-blind people can tell apart, with a legend that covers no curve. The same figure gives the
-// same bytes of SVG and PNG.
+// Package figure draws curves as papers do: measured ones solid with markers, theory dashed, in colours that
+// colour-blind people can distinguish. The legend covers no curve. The same figure gives the same bytes of SVG and PNG.
 package figure
 
 import (
@@ -13,12 +12,12 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// resolution of the PNG, in pixels per inch.
+// resolution is the resolution of the PNG, in pixels per inch.
 const resolution = 144
 
 // A Figure is a picture of panels, one above the other.
 type Figure struct {
-	File   string // its name without the extension
+	File   string // file name without the extension
 	Panels []Panel
 }
 
@@ -29,17 +28,17 @@ type Panel struct {
 	Curves []Curve
 }
 
-// An Axis is what is drawn along one side of a panel.
+// An Axis describes one side of a panel.
 type Axis struct {
 	Label string // with the unit
 	Scale Scale
 }
 
-// A Scale says which distances are equal.
+// A Scale determines which distances are equal.
 type Scale int
 
-// Linear has equal distances for equal differences; Log10 and Log2 for equal ratios, with ticks at powers of
-// 10 and of 2.
+// Linear has equal distances for equal differences. Log10 and Log2 have equal distances for equal ratios, with ticks at
+// powers of 10 and of 2.
 const (
 	Linear Scale = iota
 	Log10
@@ -48,27 +47,27 @@ const (
 
 // A Curve is a line, or marks, or both.
 type Curve struct {
-	Name  string // in the legend; "": it has no entry
+	Name  string // name in the legend; empty means that it has no entry
 	Style Style
 	// Colour is a place in the palette, the same for curves that belong together.
 	Colour int
 	Points []Point
-	// Most are the ranges of all values behind each point, Half those of half of them; nil: they are
-	// not drawn.
+	// Most are the ranges of all values at each point, and Half those of the middle half. They are nil if they are not
+	// drawn.
 	Most, Half []Range
 }
 
 // A Point is in the units of the axes.
 type Point struct{ X, Y float64 }
 
-// A Range goes from the least value to the greatest.
+// A Range goes from the minimum to the maximum.
 type Range struct{ Low, High float64 }
 
-// A Style says how a curve is drawn.
+// A Style determines how a curve is drawn.
 type Style int
 
-// Measured is a line with markers, Theory one that is dashed, Truth crosses without a line, Series a thin line
-// of many points.
+// Measured is a line with markers, Theory a dashed line, Truth crosses without a line, and Series a thin line of many
+// points.
 const (
 	Measured Style = iota
 	Theory
@@ -89,7 +88,7 @@ func (f *Figure) Write(dir string) error {
 	var svg, png bytes.Buffer
 	_, svgErr := vector.WriteTo(&svg)
 	_, pngErr := raster.WriteTo(&png)
-	// A reader without Liberation Sans has a font of the same widths.
+	// A viewer without Liberation Sans uses a font of the same widths.
 	const font, fonts = "Liberation Sans;", "Liberation Sans,Arial,Helvetica,sans-serif;"
 	text := bytes.ReplaceAll(svg.Bytes(), []byte(font), []byte(fonts))
 	path := filepath.Join(dir, f.File)
@@ -97,7 +96,7 @@ func (f *Figure) Write(dir string) error {
 		os.WriteFile(path+".svg", text, 0o644), os.WriteFile(path+".png", png.Bytes(), 0o644))
 }
 
-// Covered names the curves that the legends lie over.
+// Covered returns the names of the curves that the legends cover.
 func (f *Figure) Covered() ([]string, error) {
 	l, err := f.layout()
 	if err != nil {

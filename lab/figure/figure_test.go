@@ -17,7 +17,7 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 )
 
-// curve has n points of a function of 0 to 1.
+// curve returns a curve with n points of a function over 0 to 1.
 func curve(name string, n int, f func(float64) float64) Curve {
 	c := Curve{Name: name}
 	for i := range n {
@@ -27,7 +27,7 @@ func curve(name string, n int, f func(float64) float64) Curve {
 	return c
 }
 
-// A legend is where no curve is: in a free corner, else beside the plot.
+// A legend covers no curve: it is in a free corner, or else beside the plot.
 func TestLegendCoversNothing(t *testing.T) {
 	wild := func(x float64) float64 { return math.Sin(60 * x) }
 	tests := []struct {
@@ -66,7 +66,7 @@ func TestLegendCoversNothing(t *testing.T) {
 	}
 }
 
-// colouredBelow counts the pixels with a colour where the legends will be, in a picture without them.
+// colouredBelow counts the coloured pixels below the future legends, in a picture without legends.
 func colouredBelow(l *layout) (n int) {
 	picture := vgimg.New(l.width, l.height)
 	for i := range l.panels {
@@ -87,7 +87,7 @@ func colouredBelow(l *layout) (n int) {
 	return n
 }
 
-// The function that counts pixels below the legend finds those that are there.
+// colouredBelow finds existing pixels below the legend.
 func TestColouredBelow(t *testing.T) {
 	f := &Figure{Panels: []Panel{{Curves: []Curve{curve("rising", 20, func(x float64) float64 { return x })}}}}
 	l, err := f.layout()
@@ -103,7 +103,7 @@ func TestColouredBelow(t *testing.T) {
 	}
 }
 
-// A line touches a rectangle also where it only passes through.
+// A line touches a rectangle also if it only passes through it.
 func TestCrosses(t *testing.T) {
 	box := vg.Rectangle{Min: vg.Point{X: 1, Y: 1}, Max: vg.Point{X: 2, Y: 2}}
 	tests := []struct {
@@ -125,7 +125,7 @@ func TestCrosses(t *testing.T) {
 	}
 }
 
-// labels returns those of an axis over some values.
+// labels returns the labels of an axis over some values.
 func labels(kind Scale, values ...float64) string {
 	axis := plot.New().X
 	for _, v := range values {
@@ -190,7 +190,7 @@ func TestNoPlace(t *testing.T) {
 	}
 }
 
-// Numbers that are nearly alike, so that no tick between them is a number of its own, are drawn.
+// Numbers that are so close together that no tick between them is a different number are drawn.
 func TestNearlyAlike(t *testing.T) {
 	panel := Panel{Curves: []Curve{{Points: []Point{{1e22, 0}, {1e22 + 1<<21, 1}}}}}
 	if err := (&Figure{File: "f", Panels: []Panel{panel}}).Write(t.TempDir()); err != nil {
@@ -198,7 +198,7 @@ func TestNearlyAlike(t *testing.T) {
 	}
 }
 
-// All styles are drawn, as the same bytes each time, in both formats, which can be read.
+// All styles are drawn in both formats, which can be read. The bytes are the same each time.
 func TestWrite(t *testing.T) {
 	f := &Figure{File: "all", Panels: []Panel{
 		{Title: "all <styles>", Y: Axis{Label: "y, µs", Scale: Log10}, Curves: []Curve{

@@ -14,24 +14,24 @@ import (
 // Sizes of a figure, in points.
 const (
 	panelWidth, panelHeight = 450, 280
-	lowHeight               = 190 // of one panel among several
-	margin                  = 6   // of the picture, and inside a legend
+	lowHeight               = 190 // height of one panel among several
+	margin                  = 6   // margin of the picture, and inside a legend
 	clearance               = 4   // between legend and curves, for the size of markers
 )
 
-// A layout is a figure in which the place of everything is known.
+// A layout is a figure with the positions of all its parts.
 type layout struct {
 	width, height vg.Length
 	panels        []panelLayout
 }
 
-// A panelLayout is where a panel is.
+// A panelLayout is a panel with its position.
 type panelLayout struct {
 	*Panel
 	*graph
 	canvas draw.Canvas
 	x, y   func(float64) vg.Length
-	box    vg.Rectangle // of the legend; empty: there is none
+	box    vg.Rectangle // place of the legend; empty if there is none
 }
 
 func (f *Figure) layout() (*layout, error) {
@@ -77,8 +77,8 @@ func (l *layout) draw(to vg.Canvas) {
 
 func faint() draw.LineStyle { return draw.LineStyle{Color: color.Gray{Y: 0xdd}, Width: 0.5} }
 
-// placeLegend finds a place in the plotting area where no curve is; if there is none the legend is beside it. It
-// returns how far to the right the legend goes.
+// placeLegend places the legend in the plotting area where it covers no curve. If there is no such place, the legend is
+// beside the area. It returns how far to the right the legend extends.
 func (p *panelLayout) placeLegend() vg.Length {
 	area := p.DataCanvas(p.canvas)
 	p.x, p.y = p.Transforms(&area)
@@ -105,7 +105,7 @@ func (p *panelLayout) placeLegend() vg.Length {
 	return p.box.Max.X
 }
 
-// covered names the curves that the legend lies over.
+// covered returns the names of the curves that the legend covers.
 func (p *panelLayout) covered() (names []string) {
 	if p.entries == 0 {
 		return nil
@@ -120,7 +120,7 @@ func (p *panelLayout) covered() (names []string) {
 	return names
 }
 
-// touches reports whether anything of a curve is in a rectangle.
+// touches reports whether any part of a curve is in a rectangle.
 func (p *panelLayout) touches(c *Curve, box vg.Rectangle) bool {
 	at := func(x, y float64) vg.Point { return vg.Point{X: p.x(x), Y: p.y(y)} }
 	for k, v := range c.Points {
@@ -148,8 +148,8 @@ func (p *panelLayout) touches(c *Curve, box vg.Rectangle) bool {
 	return false
 }
 
-// crosses reports whether a line from a to b has a point in a rectangle: it clips the line to one pair
-// of sides after the other.
+// crosses reports whether a line from a to b has a point in a rectangle. It clips the line to one pair of sides after
+// the other.
 func crosses(a, b vg.Point, box vg.Rectangle) bool {
 	from, to := vg.Length(0), vg.Length(1)
 	for _, side := range []struct{ start, way, low, high vg.Length }{

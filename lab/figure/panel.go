@@ -15,18 +15,18 @@ import (
 
 const (
 	titleSize, labelSize, tickSize = 11, 10, 9
-	padding                        = 5 // between text and what it belongs to
+	padding                        = 5 // between text and the thing it belongs to
 )
 
-// A graph is a panel as gonum draws it; its legend is drawn afterwards, where there is room.
+// A graph is a panel as gonum draws it. Its legend is drawn afterwards, where there is space.
 type graph struct {
 	*plot.Plot
 	legend  plot.Legend
-	entries int // of the legend
-	bands   int // how many curves have one
+	entries int // number of entries in the legend
+	bands   int // number of curves with a band
 }
 
-// graph fails where a curve has no place on the axes: a logarithmic one has none for 0.
+// graph returns the graph of a panel. It fails if a curve has no place on the axes, such as 0 on a logarithmic one.
 func (p *Panel) graph() (*graph, error) {
 	g := &graph{Plot: plot.New(), legend: plot.NewLegend()}
 	g.Title.Text, g.Title.Padding = p.Title, padding
@@ -58,7 +58,7 @@ func (p *Panel) graph() (*graph, error) {
 	return g, nil
 }
 
-// A mark is drawn whole, but takes no room of its own: the axes stay at the ends of the plotting area.
+// A mark is drawn completely, but occupies no space of its own. So the axes stay at the ends of the plotting area.
 type mark struct {
 	plot.Plotter
 	plot.DataRanger

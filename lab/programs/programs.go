@@ -1,5 +1,5 @@
-// Package programs has real switch programs as graphs of tables, ingress and egress separately, for
-// studies and benchmarks of table recording. README.md says where they are from.
+// Package programs holds real switch programs as graphs of tables, ingress and egress separately, for studies and
+// benchmarks of table recording. README.md gives their sources.
 package programs
 
 import (
@@ -18,7 +18,7 @@ import (
 //go:embed *.json
 var files embed.FS
 
-// Names lists the programs.
+// Names returns the names of the programs.
 func Names() []string {
 	entries, _ := files.ReadDir(".")
 	var list []string
@@ -31,7 +31,7 @@ func Names() []string {
 	return list
 }
 
-// Graph is a pipeline of a program: ingress or egress.
+// Graph returns a pipeline of a program: ingress or egress.
 func Graph(name, pipeline string) (*record.Graph, error) {
 	text, err := files.ReadFile(name + "-" + pipeline + ".json")
 	if err != nil {
@@ -60,8 +60,8 @@ func Open(name string) (*Program, error) {
 	return p, nil
 }
 
-// Load reads a program from a file, a graph or what p4c makes for BMv2: ingress and egress, or the one
-// that the file has.
+// Load reads a program from a file: a graph, or p4c's output for BMv2. The program has ingress and egress, or the one
+// pipeline of the file.
 func Load(path string) (*Program, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -88,7 +88,7 @@ func Load(path string) (*Program, error) {
 	return p, nil
 }
 
-// Pipeline returns the graph of that name; "": the first.
+// Pipeline returns the graph of that name, or the first if name is "".
 func (p *Program) Pipeline(name string) (*record.Graph, error) {
 	for _, g := range p.Pipelines {
 		if name == "" || g.Pipeline == name {
@@ -98,7 +98,7 @@ func (p *Program) Pipeline(name string) (*record.Graph, error) {
 	return nil, fmt.Errorf("program %s has no pipeline %q", p.Name, name)
 }
 
-// metricRune replaces what may not be in the name of a metric.
+// metricRune replaces a character that is invalid in the name of a metric.
 func metricRune(r rune) rune {
 	if r == '-' || r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
 		return r

@@ -27,7 +27,7 @@ func ExampleOpen() {
 	// no program "netcash": want one of fabric, netcache, ontas, switch, or a file (FILE.json)
 }
 
-// Every pipeline is found by its name, and names of none are refused.
+// Every pipeline is found by its name, and unknown names are refused.
 func TestPipelines(t *testing.T) {
 	for _, name := range programs.Names() {
 		p, err := programs.Open(name)

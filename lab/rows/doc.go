@@ -1,9 +1,9 @@
-// Package rows makes of a lab that has run what the page shows: the topology with what was counted on it, what each
-// switch says of its configuration, and rows.
+// Package rows converts a finished lab run to what the page shows: the topology with the counters of its links, the
+// state of each switch's configuration, and rows.
 //
-// The rows are what the collector makes of the captures of the lab's hosts when the run is over: of tail-stamps, copies
-// of records and reports of drops, as it does elsewhere. Alternate marking is as the study joined it,
-// sketches as the switches answer. To all that the lab adds what it alone knows, the truth.
+// The rows are those that the collector derives from the captures of the lab's hosts after the run: from tail-stamps,
+// copies of records and drop reports. Rows of alternate marking come from the study's join, and rows of sketches from
+// the switches' results. The lab adds the exact values, which no collector has.
 //
-// What belongs here: from a lab to rows. Not: how rows are shown.
+// This package converts a lab to rows. The display of rows belongs elsewhere.
 package rows

@@ -17,15 +17,15 @@ import (
 	"tamtam/mgmt/web"
 )
 
-// A Run is a lab that has run, as the page shows it. It implements [web.Topology] and [web.Switches].
+// A Run is a finished lab run, as the page shows it. It implements [web.Topology] and [web.Switches].
 type Run struct {
 	Rows *result.Memory
 
-	network  web.Network
-	switches []web.Switch
-	end      time.Time
-	anew     map[string]lab.Time // switches whose chips began anew, and when the last time
-	missing  []string            // what is known to be missing of answers of sketches
+	network   web.Network
+	switches  []web.Switch
+	end       time.Time
+	restarted map[string]lab.Time // switches whose chips restarted, with the last time
+	missing   []string            // known gaps in the results of sketches
 }
 
 // Network implements web.Topology.
@@ -34,17 +34,17 @@ func (r *Run) Network(context.Context) (*web.Network, error) { return &r.network
 // Switches implements web.Switches.
 func (r *Run) Switches(context.Context) ([]web.Switch, error) { return r.switches, nil }
 
-// Troubles says of which switches the counters are not of the whole run, and of what there was no room for.
+// Troubles lists the switches whose counters do not cover the whole run, and data that did not fit.
 func (r *Run) Troubles() (list []string) {
-	for _, name := range device.SortedKeys(r.anew) {
+	for _, name := range device.SortedKeys(r.restarted) {
 		list = append(list, fmt.Sprintf("the chip of %s started again at %v: its counters cover only the time after that, "+
-			"and how much its ports sent in the whole run is not known", name, r.anew[name]))
+			"and how much its ports sent in the whole run is not known", name, r.restarted[name]))
 	}
 	return append(list, r.missing...)
 }
 
-// chipsAnew are the switches whose chips began anew within a run, and when the last time.
-func chipsAnew(t *lab.Topology, duration lab.Time) map[string]lab.Time {
+// restartedChips returns the switches whose chips restarted within a run, with the last time.
+func restartedChips(t *lab.Topology, duration lab.Time) map[string]lab.Time {
 	anew := map[string]lab.Time{}
 	for _, e := range t.Events {
 		if e.Do == "restart" && e.What == "syncd" && e.At <= duration {
@@ -54,10 +54,10 @@ func chipsAnew(t *lab.Topology, duration lab.Time) map[string]lab.Time {
 	return anew
 }
 
-// End is when the run ended, by its own time.
+// End returns when the run ended, by its own time.
 func (r *Run) End() time.Time { return r.end }
 
-// A reading is what is known while rows are made.
+// A reading is the state while rows are made.
 type reading struct {
 	run    *Run
 	lab    *lab.Lab
@@ -68,11 +68,11 @@ type reading struct {
 	end    int64
 }
 
-// Read makes a Run of a lab that has run, whose captures are in dir; none are closed by it.
+// Read returns the Run of a finished lab, whose captures are in dir. It does not close the lab.
 func Read(ctx context.Context, l *lab.Lab, r *lab.Result, dir string) (*Run, error) {
 	end := lab.Epoch().Add(time.Duration(r.Duration / lab.Nanosecond))
 	x := &reading{
-		run: &Run{Rows: result.NewMemory(0), end: end, anew: chipsAnew(l.Topology(), r.Duration)},
+		run: &Run{Rows: result.NewMemory(0), end: end, restarted: restartedChips(l.Topology(), r.Duration)},
 		lab: l, result: r, dir: dir, ids: map[uint32]string{},
 		end: end.UnixNano(), batch: &result.Batch{Partition: "lab", First: 1, Position: result.Position{Last: 1}},
 	}
@@ -91,7 +91,7 @@ func Read(ctx context.Context, l *lab.Lab, r *lab.Result, dir string) (*Run, err
 	return x.run, err
 }
 
-// topology reads the network, with what was counted on its links.
+// topology reads the network, with the counters of its links.
 func (x *reading) topology(context.Context) error {
 	t := x.lab.Topology()
 	n := &x.run.network
@@ -118,7 +118,7 @@ func (x *reading) topology(context.Context) error {
 	return nil
 }
 
-// endOf reads SWITCH:PORT, or HOST.
+// endOf parses SWITCH:PORT, or HOST.
 func endOf(text string) web.End {
 	node, port, ok := strings.Cut(text, ":")
 	if !ok {
@@ -127,7 +127,7 @@ func endOf(text string) web.End {
 	return web.End{Node: node, Port: port, Number: web.PortNumber(port)}
 }
 
-// rate is that of a link in Mbit/s: its own, or that of its ports.
+// rate returns the rate of a link in Mbit/s: its own, or that of its ports.
 func (x *reading) rate(l lab.Link) int64 {
 	if l.Rate > 0 {
 		return int64(l.Rate / 1_000_000)
@@ -147,11 +147,11 @@ func (x *reading) rate(l lab.Link) int64 {
 	return 0
 }
 
-// overhead of a frame on the wire beside what counters have: preamble and least gap.
+// overhead is the number of bytes of a frame on the wire that counters do not include: preamble and minimum gap.
 const overhead = 8 + 12
 
-// traffic is what one direction of a link carried. The load is that of the whole run; what a host sent is not counted
-// in bytes, so that load is not known there.
+// traffic returns the traffic of one direction of a link. The load is the average over the whole run. It is unknown for
+// hosts, since the bytes that they sent are not counted.
 func (x *reading) traffic(from web.End, w lab.WireCounts, mbps int64) web.Traffic {
 	t := web.Traffic{LostKnown: true, Lost: int64(w.Lost + w.Burst + w.Down + w.Corrupt)}
 	var port device.PortReport
@@ -159,7 +159,7 @@ func (x *reading) traffic(from web.End, w lab.WireCounts, mbps int64) web.Traffi
 	if ok {
 		port, ok = node.Ports[from.Port]
 	}
-	if _, anew := x.run.anew[from.Node]; !ok || anew || mbps <= 0 {
+	if _, anew := x.run.restarted[from.Node]; !ok || anew || mbps <= 0 {
 		return t
 	}
 	bits := 8 * float64(port.SentBytes+overhead*port.Sent)
@@ -168,7 +168,7 @@ func (x *reading) traffic(from web.End, w lab.WireCounts, mbps int64) web.Traffi
 	return t
 }
 
-// standing reads what became of each switch's configuration, and its ports.
+// standing reads the state of each switch's configuration, and its ports.
 func (x *reading) standing(ctx context.Context) error {
 	t := x.lab.Topology()
 	for i := range t.Switches {
@@ -212,7 +212,7 @@ func (x *reading) oper(name, port string) string {
 	return ""
 }
 
-// linkOper is what the ports at its ends are.
+// linkOper returns the operational state of a link, from the ports at its ends.
 func (x *reading) linkOper(l lab.Link) string {
 	var ends []string
 	for _, e := range []web.End{endOf(l.A), endOf(l.B)} {
@@ -223,7 +223,7 @@ func (x *reading) linkOper(l lab.Link) string {
 	return operOf(ends)
 }
 
-// operOf is down if one end is, up if all are, and else not known.
+// operOf returns down if one end is down, up if all are up, and "" otherwise, which means unknown.
 func operOf(ends []string) string {
 	for _, state := range []string{"down", "", "up"} {
 		if slices.Contains(ends, state) {
@@ -233,7 +233,7 @@ func operOf(ends []string) string {
 	return ""
 }
 
-// marking takes what the study of alternate marking joined.
+// marking adds the rows that the study of alternate marking joined.
 func (x *reading) marking(context.Context) error {
 	report, ok := x.result.Reports["altmark"].(marking.Report)
 	if !ok {
@@ -272,10 +272,10 @@ func (x *reading) loss(name, cluster string, s *marking.Segment, p marking.Perio
 	return l
 }
 
-// at is a time of the run in nanoseconds since 1970.
+// at converts a time of the run to nanoseconds since 1970.
 func at(t lab.Time) int64 { return lab.Epoch().UnixNano() + int64(t/lab.Nanosecond) }
 
-// sketches takes the estimates that switches publish, with what the chips counted exactly.
+// sketches adds the estimates that switches publish, with the exact counts of the chips.
 func (x *reading) sketches(context.Context) error {
 	for _, name := range device.SortedKeys(x.result.Switches) {
 		r := x.result.Switches[name].Report

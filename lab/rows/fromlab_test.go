@@ -8,7 +8,7 @@ import (
 	"tamtam/mgmt/web"
 )
 
-// A link is up if both its ends are known to be.
+// A link is up if both its ends are known to be up.
 func TestOperOf(t *testing.T) {
 	for want, cases := range map[string][][]string{
 		"up": {{"up"}, {"up", "up"}}, "down": {{"down"}, {"", "down"}, {"down", "up"}, {"up", "down"}},
@@ -22,7 +22,7 @@ func TestOperOf(t *testing.T) {
 	}
 }
 
-// The load of a port that nothing is known of is not 0.
+// The load of an unknown port is not 0.
 func TestTrafficOfNoPort(t *testing.T) {
 	ports := map[string]device.PortReport{"Ethernet0": {SentBytes: 980, Sent: 1}}
 	x := &reading{run: &Run{}, result: &lab.Result{Duration: lab.Second,

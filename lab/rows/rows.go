@@ -22,10 +22,10 @@ import (
 	"tamtam/tam/record"
 )
 
-// window is the length of those of stamps and drops.
+// window is the length of the windows of stamps and drops.
 const window = 10 * time.Millisecond
 
-// captures are those of what hosts received.
+// captures returns the captures of the frames that hosts received.
 func (x *reading) captures() (list []string) {
 	for _, h := range x.lab.Topology().Hosts {
 		if h.Capture {
@@ -35,8 +35,8 @@ func (x *reading) captures() (list []string) {
 	return list
 }
 
-// collected takes what the collector makes of the tail-stamps, records and reports of drops that came to hosts, with
-// the flags of what was lost or could not be read.
+// collected adds the rows that the collector derives from the tail-stamps, records and drop reports that came to hosts.
+// They have flags for lost and unreadable data.
 func (x *reading) collected(ctx context.Context) error {
 	paths := x.captures()
 	if len(paths) == 0 {
@@ -80,7 +80,7 @@ func (x *reading) collected(ctx context.Context) error {
 	return err
 }
 
-// addresses are those of the switches' interfaces, one of which a switch's reports come from.
+// addresses returns the addresses of the switches' interfaces. A switch's reports come from one of them.
 func (x *reading) addresses() (map[netip.Addr]string, error) {
 	names := map[netip.Addr]string{}
 	t := x.lab.Topology()
@@ -104,7 +104,7 @@ func (x *reading) addresses() (map[netip.Addr]string, error) {
 	return names, nil
 }
 
-// plans are those that sessions of table recording used.
+// plans returns the plans that sessions of table recording used.
 func (x *reading) plans() (plans []*record.Plan, err error) {
 	for _, name := range device.SortedKeys(x.result.Plans) {
 		var p record.Plan

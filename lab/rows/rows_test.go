@@ -18,7 +18,7 @@ import (
 	"tamtam/tam/record"
 )
 
-// ran runs an experiment, and returns it, the folder that it wrote to, its result, and what of it is shown.
+// ran runs an experiment. It returns the experiment, its output folder, its result, and the Run shown on the page.
 func ran(t *testing.T, experiment string) (top *lab.Topology, dir string, r *lab.Result, shown *Run) {
 	t.Helper()
 	if testing.Short() {
@@ -50,8 +50,8 @@ func ran(t *testing.T, experiment string) (top *lab.Topology, dir string, r *lab
 	return top, dir, r, shown
 }
 
-// The ways of packets that the collector makes of a lab's records are those that `tamtam path` makes of them: hop by
-// hop, with ports, times, tables, and how they ended.
+// The paths that the collector derives from a lab's records are those that `tamtam path` derives from them. They agree
+// hop by hop, with ports, times, tables, and how they ended.
 func TestJourneys(t *testing.T) {
 	top, dir, r, shown := ran(t, "record-ecmp")
 	var got []string
@@ -126,8 +126,8 @@ func textOf(j *result.Journey) string {
 	return text + "; " + j.End
 }
 
-// Of a switch whose chip began anew in the run nobody knows what its ports sent before: there is no load, and it is
-// told.
+// If a switch's chip restarted during the run, the bytes that its ports sent before are unknown. Then there is no load,
+// and the page reports that.
 func TestChipAnew(t *testing.T) {
 	_, _, _, shown := ran(t, "link-failure")
 	for _, k := range shown.network.Links {

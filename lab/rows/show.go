@@ -8,11 +8,10 @@ import (
 	"tamtam/lab"
 )
 
-// labOracle is how many flows of each sketch task a lab that is shown counts exactly too.
+// labOracle is the number of flows of each sketch task that a displayed lab also counts exactly.
 const labOracle = 1 << 16
 
-// Show runs a lab, and reads what came of it. Captures are in a directory that is gone afterwards, unless the
-// options name one.
+// Show runs a lab, and returns the Run. Captures are in a temporary directory, unless the options name one.
 func Show(ctx context.Context, t *lab.Topology, opts lab.Options) (shown *Run, err error) {
 	if opts.Out == "" {
 		if opts.Out, err = os.MkdirTemp("", "tamtam-lab-"); err != nil {

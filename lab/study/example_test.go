@@ -6,7 +6,7 @@ import (
 	"tamtam/lab/study"
 )
 
-// Two seeds of one point, with what theory says: as a line of CSV, and as numbers that checks know by their names.
+// Example shows two seeds of one point with a prediction: as a line of CSV, and as the numbers that checks use.
 func Example() {
 	var r study.Curves
 	theory := study.Prediction{Expected: 0.96, Lower: 0.92, Upper: 1}

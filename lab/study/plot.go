@@ -6,15 +6,16 @@ import (
 	"tamtam/lab/figure"
 )
 
-// Axes say how one metric of curves is drawn.
+// Axes describe how one metric of curves is drawn.
 type Axes struct {
 	File, Title string
 	Metric      string
 	X, Y        figure.Axis
-	Per         float64 // how many units of X are one of the axis; 0: 1
+	Per         float64 // number of units of X per unit of the axis; zero means 1
 }
 
-// Plot draws a metric of the curves of a figure, "" being those of none; nil: no curve has it at two points.
+// Plot draws a metric of the curves of a figure, or of those without a figure if of is "". It returns nil if no curve
+// has the metric at two points.
 func (r *Curves) Plot(of string, a Axes) *figure.Figure {
 	p := figure.Panel{Title: a.Title, X: a.X, Y: a.Y}
 	least, most := r.span(of, a.Metric)
@@ -42,7 +43,7 @@ func (r *Curves) Plot(of string, a Axes) *figure.Figure {
 	return &figure.Figure{File: a.File, Panels: []figure.Panel{p}}
 }
 
-// span returns the least value of a metric above 0, and the greatest.
+// span returns the smallest positive value of a metric, and the largest.
 func (r *Curves) span(of, name string) (least, most float64) {
 	least = math.Inf(1)
 	for _, c := range r.Curves {
@@ -62,8 +63,8 @@ func (r *Curves) span(of, name string) (least, most float64) {
 	return least, most
 }
 
-// outline returns a curve as it is drawn: medians, the range over the seeds, quartiles, and what theory
-// expects. On a logarithmic axis 0 is drawn at least.
+// outline returns a curve as it is drawn: medians, the range over the seeds, quartiles, and theory. On a logarithmic
+// axis values below least, such as 0, are drawn as least.
 func (c *Curve) outline(a *Axes, log bool, least float64) (measured, theory figure.Curve) {
 	at := func(v float64) float64 {
 		if log {
@@ -94,7 +95,7 @@ func (c *Curve) outline(a *Axes, log bool, least float64) (measured, theory figu
 	return measured, theory
 }
 
-// MetricNames are those of all points, by name.
+// MetricNames returns the names of the metrics of all points.
 func (r *Curves) MetricNames() []string {
 	seen := map[string]bool{}
 	var list []string

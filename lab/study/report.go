@@ -1,6 +1,6 @@
-// Package study has what studies that reproduce papers share: seeds and cores, curves of what was
-// measured beside what theory predicts, and how they are printed, written and drawn. Package lab runs
-// studies without knowing any; lab/experiments has all of them.
+// Package study holds the common code of studies that reproduce papers: seeds and cores, and curves of measurements
+// beside predictions, with their tables, files and plots. Package lab runs studies but imports none; lab/experiments
+// holds all of them.
 package study
 
 import (
@@ -11,12 +11,12 @@ import (
 	"tamtam/lab"
 )
 
-// A Head says which study a report is of.
+// A Head describes the study of a report.
 type Head struct {
 	Study   string   `json:"study"`
 	Traffic string   `json:"traffic,omitempty"`
 	Seeds   []uint64 `json:"seeds"`
-	X       string   `json:"x"` // what the x axis is, with its unit
+	X       string   `json:"x"` // quantity on the x axis, with its unit
 }
 
 // Curves are the results of a study.
@@ -24,48 +24,47 @@ type Curves struct {
 	Curves []*Curve `json:"curves"`
 }
 
-// A Curve is one of a figure.
+// A Curve is one curve of a figure.
 type Curve struct {
 	Name   string   `json:"name"`
 	Figure string   `json:"figure,omitempty"` // curves of one figure are drawn together
 	Points []*Point `json:"points"`
 }
 
-// A Point is one place of a curve.
+// A Point is one point of a curve.
 type Point struct {
 	At      string             `json:"at"` // as configured: 96KiB, an epoch
-	X       float64            `json:"x"`  // actual: bytes that the task was given
+	X       float64            `json:"x"`  // actual value, such as the bytes that the task received
 	Metrics map[string]*Metric `json:"metrics"`
 }
 
-// A Metric is a number of one point: measured with each seed, how the values are spread, and what
-// theory predicts.
+// A Metric is a number of one point: the values measured with each seed, their spread, and the prediction.
 type Metric struct {
-	Values []float64 `json:"values"` // by seed; one, if it depends on none
+	Values []float64 `json:"values"` // by seed; only one if it depends on none
 	Min    float64   `json:"min"`
-	Q1     *float64  `json:"q1,omitempty"` // quartiles; nil: not wanted
+	Q1     *float64  `json:"q1,omitempty"` // quartiles; nil if they are not part of the report
 	Median float64   `json:"median"`
 	Q3     *float64  `json:"q3,omitempty"`
 	Max    float64   `json:"max"`
-	// Theory is the expected value; Lower and Upper bound each value, except with a probability that
-	// the assumptions state; nil: theory has none.
+	// Theory is the expected value. Lower and Upper bound each value, except with a probability that the assumptions
+	// state. They are nil if theory has none.
 	Theory *float64 `json:"theory,omitempty"`
 	Lower  *float64 `json:"lower,omitempty"`
 	Upper  *float64 `json:"upper,omitempty"`
-	// Outside is how many values are outside of the bounds; nil: there is no theory of this study.
+	// Outside counts the values outside of the bounds. It is nil if this study has no theory.
 	Outside *int `json:"outside,omitempty"`
 }
 
-// A Prediction is what theory says of a metric; NaN: it says nothing.
+// A Prediction is the theory's prediction of a metric. A number without a prediction is NaN.
 type Prediction struct{ Expected, Lower, Upper float64 }
 
-// Unpredicted is the prediction where theory says nothing.
+// Unpredicted returns the prediction where theory has none.
 func Unpredicted() Prediction { return Prediction{math.NaN(), math.NaN(), math.NaN()} }
 
-// spread makes a metric of the values of all seeds, and returns their quartiles.
+// spread returns a metric of the values of all seeds, and their quartiles.
 func spread(values []float64) (m *Metric, q1, q3 float64) {
 	sorted := slices.Sorted(slices.Values(values))
-	// at is the quantile of n quarters, interpolated where it falls between two values.
+	// at returns the quantile of n quarters, interpolated where it falls between two values.
 	at := func(n int) float64 {
 		i, rest := n*(len(sorted)-1)/4, float64(n*(len(sorted)-1)%4)/4
 		if rest == 0 {
@@ -83,7 +82,7 @@ func Quartered(values ...float64) *Metric {
 	return m
 }
 
-// Predicted returns a metric with what theory says of it.
+// Predicted returns a metric with its prediction.
 func Predicted(values []float64, p Prediction) *Metric {
 	m, _, _ := spread(values)
 	for _, x := range []struct {
@@ -96,7 +95,7 @@ func Predicted(values []float64, p Prediction) *Metric {
 	}
 	m.Outside = new(int)
 	for _, v := range values {
-		if m.Lower != nil && !(v >= *m.Lower) || m.Upper != nil && !(v <= *m.Upper) { // what is no number is outside
+		if m.Lower != nil && !(v >= *m.Lower) || m.Upper != nil && !(v <= *m.Upper) { // NaN counts as outside
 			*m.Outside++
 		}
 	}
@@ -106,7 +105,7 @@ func Predicted(values []float64, p Prediction) *Metric {
 // bounded reports whether theory bounds the values.
 func (m *Metric) bounded() bool { return m.Lower != nil || m.Upper != nil }
 
-// Curve finds one by its name; nil: there is none.
+// Curve returns a curve by its name, or nil if there is none.
 func (r *Curves) Curve(name string) *Curve {
 	for _, c := range r.Curves {
 		if c.Name == name {
@@ -116,7 +115,7 @@ func (r *Curves) Curve(name string) *Curve {
 	return nil
 }
 
-// Add puts a metric into a curve, and makes curve and point if they do not exist.
+// Add adds a metric to a curve. It creates curve and point if they do not exist.
 func (r *Curves) Add(curve, figure, at string, x float64, name string, m *Metric) {
 	c := r.Curve(curve)
 	if c == nil {
@@ -131,8 +130,8 @@ func (r *Curves) Add(curve, figure, at string, x float64, name string, m *Metric
 	c.Points[i].Metrics[name] = m
 }
 
-// Metric finds CURVE.AT.METRIC.(min q1 median q3 max theory lower upper), or over all points
-// CURVE.METRIC.(outside bounded).
+// Metric returns CURVE.AT.METRIC.(min q1 median q3 max theory lower upper), or over all points CURVE.METRIC.(outside
+// bounded).
 func (r *Curves) Metric(name string) (lab.Metric, bool) {
 	part := strings.Split(name, ".")
 	c := r.Curve(part[0])
@@ -159,7 +158,7 @@ func (r *Curves) Metric(name string) (lab.Metric, bool) {
 	return lab.Metric{}, false
 }
 
-// millionths are those of a value; of one that is no number, or beyond what can be told, nothing is known.
+// millionths returns a value in millionths. It returns Unmeasured for NaN and for values that do not fit.
 func millionths(v float64) int64 {
 	if v = math.Round(v * 1e6); math.Abs(v) < 1<<63 {
 		return int64(v)

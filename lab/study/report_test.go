@@ -18,7 +18,7 @@ import (
 func TestQuartiles(t *testing.T) {
 	tests := []struct {
 		values []float64
-		want   [5]float64 // least, quarter, half, three quarters, most
+		want   [5]float64 // minimum, quartile, median, quartile, maximum
 	}{
 		{[]float64{3}, [5]float64{3, 3, 3, 3, 3}},
 		{[]float64{2, 1}, [5]float64{1, 1.25, 1.5, 1.75, 2}},
@@ -32,7 +32,7 @@ func TestQuartiles(t *testing.T) {
 	}
 }
 
-// Numbers that do not exist have no value: no curve, point, metric, or quartile.
+// Missing curves, points, metrics and quartiles have no value.
 func TestMetric(t *testing.T) {
 	var r Curves
 	r.Add("a", "fig", "1", 1, "x", Quartered(1, 2, 3))
@@ -50,7 +50,7 @@ func TestMetric(t *testing.T) {
 	}
 }
 
-// What is no number, or none that can be told, is outside of all bounds, and no check of it passes.
+// NaN, and values that do not fit, are outside of all bounds. No check of them passes.
 func TestNoNumber(t *testing.T) {
 	var r Curves
 	for i, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e13, -1e13} {
@@ -83,8 +83,8 @@ func TestWriteColumns(t *testing.T) {
 	}
 }
 
-// Curves of one figure are drawn together, with what theory says of each in its colour; a curve of one
-// point is not drawn. On a logarithmic axis 0 is drawn at the least value.
+// Curves of one figure are drawn together, each with its prediction in the same colour. A curve of one point is not
+// drawn. On a logarithmic axis 0 is drawn at the smallest value.
 func TestPlot(t *testing.T) {
 	var r Curves
 	for i, x := range []float64{1, 2} {
@@ -112,7 +112,7 @@ func TestPlot(t *testing.T) {
 	}
 }
 
-// Each seed is run once, and the errors of all are returned; progress goes from 0 to the end.
+// Each seed is run once, and the errors of all are returned. Progress goes from 0 to the end.
 func TestWork(t *testing.T) {
 	var last lab.Time
 	var done uint64

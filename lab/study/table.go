@@ -19,7 +19,7 @@ type row struct {
 	metric *Metric
 }
 
-// rows are all metrics of all points.
+// rows returns all metrics of all points.
 func (r *Curves) rows() (list []row) {
 	for _, c := range r.Curves {
 		for _, p := range c.Points {
@@ -31,8 +31,8 @@ func (r *Curves) rows() (list []row) {
 	return list
 }
 
-// cell returns the text of a row in a column, numbers with the given digits. Where theory says nothing
-// it is empty.
+// cell returns the text of a row in a column, numbers with the given digits. It is empty if there is no value, such as
+// a prediction.
 func (r *row) cell(column string, digits int) string {
 	number := func(v *float64) string {
 		if v == nil {

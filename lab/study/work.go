@@ -13,22 +13,22 @@ type Work struct {
 	Seeds   []uint64
 	workers int
 	end     lab.Time
-	tell    func(now lab.Time, done uint64) // nil: no progress is reported
+	report  func(now lab.Time, done uint64) // nil if no progress is reported
 
 	mu          sync.Mutex
 	done, total uint64
 }
 
-// NewWork begins one with a number of seeds, of which the run's own is the first.
+// NewWork returns the work for a number of seeds. The first is the run's own seed, and each next is one higher.
 func NewWork(t *lab.Topology, opts lab.Options, seeds int) *Work {
-	w := &Work{workers: opts.Workers, end: t.RunTime(), tell: opts.Progress}
+	w := &Work{workers: opts.Workers, end: t.RunTime(), report: opts.Progress}
 	for i := range seeds {
 		w.Seeds = append(w.Seeds, opts.Seed+uint64(i))
 	}
 	return w
 }
 
-// OneByOne runs one seed at a time from now on: for work that is timed.
+// OneByOne makes EachSeed run one seed at a time from now on, for work that is timed.
 func (w *Work) OneByOne() { w.workers = 1 }
 
 // EachSeed calls f for all seeds, on as many cores as there are workers.
@@ -56,13 +56,13 @@ func (w *Work) Expect(steps uint64) {
 	w.total += steps
 }
 
-// Done adds steps to those that are done.
+// Done adds steps to the completed ones.
 func (w *Work) Done(steps int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.done += uint64(steps)
-	if w.tell != nil {
+	if w.report != nil {
 		part := float64(w.done) / float64(max(1, w.total))
-		w.tell(min(w.end, lab.Time(part*float64(w.end))), w.done)
+		w.report(min(w.end, lab.Time(part*float64(w.end))), w.done)
 	}
 }

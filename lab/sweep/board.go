@@ -14,29 +14,30 @@ import (
 	"tamtam/fleet/stream"
 )
 
-// A Board is where one sweep at a time posts its jobs for workers in any process, and where their results come back:
-// four topics of a log. NAME-turn is held by the sweep whose turn it is; NAME-files has the experiment, NAME-jobs the
-// jobs, which are shared out, and NAME-results what came of them.
+// A Board is where one sweep at a time posts its jobs for workers in any process, and receives their results. It
+// consists of four topics of a log. The sweep whose turn it is holds NAME-turn. NAME-files has the experiment,
+// NAME-jobs the jobs, which workers share, and NAME-results the results.
 //
-// A job is done when its result is in the log. If its worker dies before, it is taken again; so it may run more than
-// once, and the results are one by their name. What is left of a sweep that ended is of no use to the next: its files
-// are gone from the log, and workers drop the jobs.
+// A job is done when its result is in the log. If its worker ends before that, another worker runs the job. So a job
+// may run more than once, and its results are deduplicated by their name. The remains of a finished sweep do not affect
+// the next one. Its files are deleted from the log, and workers drop its jobs.
 type Board struct {
 	Log     stream.Log
-	Name    string // of a-z, 0-9 and -
-	Program string // which this process runs, as in [Options]
-	Version string // of it, for people
-	By      string // this process, for people
-	// Hold is how often it is said that a job is worked on (0: DefaultHold): well within the log's hold time.
+	Name    string // characters are a-z, 0-9 and -
+	Program string // the program that this process runs, as in [Options]
+	Version string // version of Program, for display
+	By      string // name of this process, for display
+	// Hold is the interval at which a held job is renewed. Zero means DefaultHold. It must be well within the log's
+	// hold time.
 	Hold time.Duration
-	// Tell, if not nil, is told what somebody should know. It may be called by several at once.
-	Tell func(what string)
+	// Report, if not nil, receives messages for the user. Several goroutines may call it concurrently.
+	Report func(what string)
 }
 
-// DefaultHold is how often a Board says that something is held.
+// DefaultHold is the interval at which a Board renews its holds.
 const DefaultHold = 10 * time.Second
 
-// maxName leaves room for the topics' ends.
+// maxName limits names, so that the topics' suffixes fit.
 const maxName = 48
 
 func (b *Board) check() error {
@@ -49,7 +50,7 @@ func (b *Board) check() error {
 	return nil
 }
 
-// The ends of a board's topics.
+// Suffixes of a board's topics.
 const (
 	topicTurns   = "-turn"
 	topicFiles   = "-files"
@@ -57,13 +58,13 @@ const (
 	topicResults = "-results"
 )
 
-func (b *Board) tell(format string, args ...any) {
-	if b.Tell != nil {
-		b.Tell(fmt.Sprintf(format, args...))
+func (b *Board) report(format string, args ...any) {
+	if b.Report != nil {
+		b.Report(fmt.Sprintf(format, args...))
 	}
 }
 
-// hold says that work is held until ctx ends, or that is no longer so.
+// hold renews work until ctx ends. It returns an error once the work is no longer held.
 func (b *Board) hold(ctx context.Context, w stream.Work) error {
 	tick := time.NewTicker(cmp.Or(b.Hold, DefaultHold))
 	defer tick.Stop()
@@ -79,47 +80,47 @@ func (b *Board) hold(ctx context.Context, w stream.Work) error {
 	}
 }
 
-// closeWithin is how long a log may take to hear the last word of who ends.
+// closeWithin is the maximum time for the last call to the log when a process ends.
 const closeWithin = time.Second
 
-// giveBack returns work, so that who comes next need not wait until the hold time is over.
+// giveBack returns work, so that the next process need not wait until the hold time is over.
 func (b *Board) giveBack(ctx context.Context, w stream.Work) {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWithin)
 	defer cancel()
 	if err := w.Return(last); err != nil && !errors.Is(err, stream.ErrLost) {
-		b.tell("what was taken is not given back, and free when it has not been held for a while: %v", err)
+		b.report("what was taken is not given back, and free when it has not been held for a while: %v", err)
 	}
 }
 
-// A post is a job for whoever takes it.
+// A post is a job that any worker may take.
 type post struct {
 	Program string `json:"program"`
 	Version string `json:"version"`
 	Bundle  chunks `json:"bundle"`
-	Index   int    `json:"index"` // of the job in the sweep
-	Name    string `json:"name"`  // of its result: of all that it depends on
+	Index   int    `json:"index"` // index of the job in the sweep
+	Name    string `json:"name"`  // name of its result: a hash of everything that it depends on
 }
 
-// chunks are messages that together are a bundle.
+// chunks identify the messages that together form a bundle.
 type chunks struct {
 	First uint64 `json:"first"`
 	Count int    `json:"count"`
 	Sum   string `json:"sum"`
 }
 
-// A reply is what came of a job, or another word of a worker.
+// A reply is the result of a job, or another message of a worker.
 type reply struct {
-	By     string `json:"by"`
-	Job    string `json:"job,omitempty"`    // the name of the result
-	Result string `json:"result,omitempty"` // the text of its file
-	Failed string `json:"failed,omitempty"` // or why there is none
-	Told   string `json:"told,omitempty"`   // of no job: what somebody should know
+	By       string `json:"by"`
+	Job      string `json:"job,omitempty"`    // the name of the result
+	Result   string `json:"result,omitempty"` // the text of its file
+	Failed   string `json:"failed,omitempty"` // the reason why there is no result
+	Reported string `json:"told,omitempty"`   // for no job: a message for the user
 }
 
-// maxWhy is the length of a reason in a reply at most.
+// maxWhy is the maximum length of a reason in a reply.
 const maxWhy = 16 << 10
 
-// strict reads a message, which has nothing else.
+// strict decodes a message. Unknown fields and trailing data are errors.
 func strict(data []byte, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.DisallowUnknownFields()
@@ -132,7 +133,7 @@ func strict(data []byte, into any) error {
 	return nil
 }
 
-// parsePost reads a job. If it is of another program only that and the version are sure to be there.
+// parsePost decodes a job. If it is from another program, only the program and the version are certain to be set.
 func parsePost(data []byte, program string) (*post, error) {
 	var of struct{ Program, Version string }
 	if err := json.Unmarshal(data, &of); err != nil {
@@ -156,24 +157,24 @@ func parsePost(data []byte, program string) (*post, error) {
 	return &p, nil
 }
 
-// parseReply reads a reply, which says one thing.
+// parseReply decodes a reply, which has exactly one content.
 func parseReply(data []byte) (*reply, error) {
 	var r reply
 	if err := strict(data, &r); err != nil {
 		return nil, fmt.Errorf("no result: %w", err)
 	}
 	said := 0
-	for _, s := range []string{r.Result, r.Failed, r.Told} {
+	for _, s := range []string{r.Result, r.Failed, r.Reported} {
 		said += min(len(s), 1)
 	}
-	if said != 1 || (r.Job == "") != (r.Told != "") || r.Job != "" && !isName(r.Job) {
+	if said != 1 || (r.Job == "") != (r.Reported != "") || r.Job != "" && !isName(r.Job) {
 		return nil, fmt.Errorf("no result: job %.80q, result of %d bytes, failed %.80q, told %.80q: want a job "+
-			"and its result or the reason of its failure; or a message", r.Job, len(r.Result), r.Failed, r.Told)
+			"and its result or the reason of its failure; or a message", r.Job, len(r.Result), r.Failed, r.Reported)
 	}
 	return &r, nil
 }
 
-// isName says whether this is what nameOf gives.
+// isName reports whether the name could be a result of nameOf.
 func isName(name string) bool {
 	digits, ok := strings.CutSuffix(name, resultEnd)
 	return ok && len(digits) == 2*nameBytes && strings.Trim(digits, "0123456789abcdef") == ""
@@ -193,6 +194,7 @@ func (b *Board) say(ctx context.Context, r reply) error {
 		return b.say(ctx, reply{Job: r.Job, Failed: fmt.Sprintf("its result takes %d bytes: want at most %d, so fewer "+
 			"results, or checks that fail", len(data), stream.MaxData)})
 	}
-	_, err = b.Log.Append(ctx, b.Name+topicResults, "", data) // without an id: the same again is for another sweep
+	// without an id, since the same reply may be needed for another sweep
+	_, err = b.Log.Append(ctx, b.Name+topicResults, "", data)
 	return err
 }

@@ -21,7 +21,7 @@ import (
 	"tamtam/lab"
 )
 
-// randomSweep is one with parameters and seeds of its own, some of whose jobs cannot run.
+// randomSweep changes the parameters and seeds of a sweep at random. Some of its jobs cannot run.
 func randomSweep(r *rand.Rand, f *File) {
 	f.Seeds = Seeds{First: 1 + r.Uint64N(1000), Count: 1 + r.IntN(4)}
 	f.Vary[0].Values = [][]string{{"0", "0.1", "0.5"}, {"0.3"}, {"0.2", "-1"}}[r.IntN(3)]
@@ -34,7 +34,7 @@ func randomSweep(r *rand.Rand, f *File) {
 	}
 }
 
-// outputOf is all that is left of a sweep: results by job, tables, plots, and what is said.
+// outputOf returns all output of a sweep: results by job, tables, plots, and messages.
 func outputOf(t *testing.T, f *File, o Options, all []Outcome, runErr error) map[string]string {
 	t.Helper()
 	var said bytes.Buffer
@@ -54,8 +54,8 @@ func outputOf(t *testing.T, f *File, o Options, all []Outcome, runErr error) map
 	return out
 }
 
-// Whenever workers and the process of the sweep are killed, all is as if one process had run it: to the byte, and each
-// job counted once.
+// Whenever workers and the sweep's process are killed, the output is the same to the byte as if one process had run it.
+// Each job is counted once.
 func TestKilled(t *testing.T) {
 	config, err := os.ReadFile("testdata/s1.json")
 	if err != nil {
@@ -79,7 +79,7 @@ func TestKilled(t *testing.T) {
 		stop := startWorkers(t, log, o, r, &kills)
 		for left := r.IntN(4); ; left-- {
 			ctx, die := context.WithCancel(t.Context())
-			m := &mortal{Log: log, die: die, behind: r.IntN(2) == 0, left: -1}
+			m := &dyingLog{Log: log, die: die, behind: r.IntN(2) == 0, left: -1}
 			if left > 0 {
 				m.left = r.IntN(30)
 			}
@@ -101,8 +101,8 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// A worker that dies when its result is in the log, but before it has said that the job is done: the job runs again,
-// and its result is counted once.
+// A worker dies after its result is in the log, but before it has acknowledged the job. The job runs again, and its
+// result is counted once.
 func TestAgain(t *testing.T) {
 	f, o, _ := files(t)
 	f.Seeds.Count, f.Vary, f.Plots = 2, nil, nil
@@ -121,7 +121,7 @@ func TestAgain(t *testing.T) {
 		}
 	})
 	life, die := context.WithCancel(ctx)
-	m := &mortal{Log: log, die: die, left: 2, behind: true} // it takes the job, reads the sweep, and appends the result
+	m := &dyingLog{Log: log, die: die, left: 2, behind: true} // it takes the job, reads the sweep, and appends the result
 	if err := board(m, "first").Work(life, one); err != nil || !m.free() {
 		t.Errorf("%v, dead: %v", err, m.dead)
 	}
@@ -131,7 +131,7 @@ func TestAgain(t *testing.T) {
 	working.Wait()
 }
 
-// startWorkers starts some, each of which is killed a few times, and comes back.
+// startWorkers starts some workers. Each is killed and restarted several times.
 func startWorkers(t *testing.T, log stream.Log, o Options, r *rand.Rand, kills *atomic.Int64) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var working sync.WaitGroup
@@ -140,7 +140,7 @@ func startWorkers(t *testing.T, log stream.Log, o Options, r *rand.Rand, kills *
 		working.Go(func() {
 			for left := lives.IntN(6); ctx.Err() == nil; left-- {
 				life, die := context.WithCancel(ctx)
-				m := &mortal{Log: log, die: die, behind: lives.IntN(2) == 0, left: -1}
+				m := &dyingLog{Log: log, die: die, behind: lives.IntN(2) == 0, left: -1}
 				if left > 0 {
 					m.left = lives.IntN(20)
 				}
@@ -184,7 +184,7 @@ func TestTurns(t *testing.T) {
 	working.Wait()
 }
 
-// A forgetful log gives the first turn to others, as when its holder has not been heard of for a while.
+// A forgetful log gives the first turn to others, as if its holder had not renewed it in time.
 type forgetful struct {
 	stream.Log
 	taken atomic.Int32
@@ -198,13 +198,13 @@ func (l *forgetful) Take(ctx context.Context, topic string) (stream.Work, error)
 	return w, err
 }
 
-// A sweep whose turn is over waits for another, and goes on.
+// A sweep that loses its turn waits for another, and continues.
 func TestTurnLost(t *testing.T) {
 	f, o, _ := files(t)
 	f.Seeds.Count, f.Vary, f.Plots = 3, nil, nil
 	log := &forgetful{Log: stream.NewMemory(0)}
 	lost := make(chan string, 1)
-	b := &Board{Log: log, Name: "b", Program: o.Program, Hold: 1, Tell: func(what string) { lost <- what }}
+	b := &Board{Log: log, Name: "b", Program: o.Program, Hold: 1, Report: func(what string) { lost <- what }}
 	ctx, stop := context.WithCancel(t.Context())
 	var working sync.WaitGroup
 	working.Go(func() {
@@ -223,33 +223,33 @@ func TestTurnLost(t *testing.T) {
 	working.Wait()
 }
 
-// told gathers what a board tells.
-type told struct {
+// reported collects the messages of a board.
+type reported struct {
 	mu  sync.Mutex
 	all []string
 }
 
-func (t *told) tell(what string) {
+func (t *reported) report(what string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.all = append(t.all, what)
 }
 
-func (t *told) has(what string) bool {
+func (t *reported) has(what string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return slices.ContainsFunc(t.all, func(s string) bool { return strings.Contains(s, what) })
 }
 
-// A worker of another build refuses, and says why, itself and to the sweep; what is no job is dropped. Neither stops
-// the sweep, which a right worker runs.
+// A worker of another build refuses, and reports the reason, itself and to the sweep. An invalid job is dropped.
+// Neither stops the sweep, which a worker of the right build runs.
 func TestRefused(t *testing.T) {
 	f, o, _ := files(t)
 	f.Seeds.Count = 1
 	log := stream.NewMemory(0)
-	var said told
+	var said reported
 	board := func(program string) *Board {
-		return &Board{Log: log, Name: "b", Program: program, Version: "v-" + program, By: "by " + program, Tell: said.tell}
+		return &Board{Log: log, Name: "b", Program: program, Version: "v-" + program, By: "by " + program, Report: said.report}
 	}
 	for _, topic := range []string{topicJobs, topicResults} {
 		for _, text := range []string{"", "{}", "[", `{"program": "p", "version": "v-p"}`, `{"by": "x"}`,
@@ -276,7 +276,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%d outcomes, %+v: %v", len(all), posted, err)
 		}
 	})
-	err = board("q").Work(ctx, o) // before there is another
+	err = board("q").Work(ctx, o) // before there is another worker
 	if want := "this is v-q, program q; the sweep wants v-p, program p"; err == nil ||
 		!strings.Contains(err.Error(), want) {
 		t.Errorf("another program: %v, want %s", err, want)
@@ -301,7 +301,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// The first result of a job counts, and a result that is none is a failure of its job.
+// The first result of a job counts, and an invalid result is a failure of its job.
 func TestFirst(t *testing.T) {
 	if testing.Short() {
 		t.Skip("TestKilled has workers for the race detector")
@@ -330,7 +330,8 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-// What a worker elsewhere could not have is refused where it is posted; so are names of boards.
+// A sweep with files that a worker elsewhere could not have is refused where it is posted. Invalid names of boards are
+// refused too.
 func TestPostRefused(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "s1.json")
 	if err := os.WriteFile(outside, []byte("{}"), 0o644); err != nil {
@@ -370,7 +371,7 @@ func TestPostRefused(t *testing.T) {
 	}
 }
 
-// Whatever stands in a topic is refused, or is what it says.
+// Any message in a topic is refused, or decoded completely.
 func FuzzMessages(f *testing.F) {
 	f.Add([]byte(
 		`{"program":"p","version":"v","bundle":{"first":1,"count":1,"sum":"x"},"index":3,` +
@@ -384,7 +385,7 @@ func FuzzMessages(f *testing.F) {
 		if p, err := parsePost(data, "p"); err == nil && p.Program == "p" && !isName(p.Name) {
 			t.Errorf("%+v", p)
 		}
-		if r, err := parseReply(data); err == nil && (r.Job == "") == (r.Told == "") {
+		if r, err := parseReply(data); err == nil && (r.Job == "") == (r.Reported == "") {
 			t.Errorf("%+v", r)
 		}
 		dir := t.TempDir()

@@ -15,23 +15,23 @@ import (
 	"tamtam/fleet/stream"
 )
 
-// Bounds of what is posted with a sweep.
+// Bounds of the bundle that is posted with a sweep.
 const (
 	maxBundle = 64 << 20 // bytes of files
 	maxChunks = 2*maxBundle/stream.MaxData + 1
 )
 
-// A bundle is all that a worker needs of a sweep, besides the program: it opens what the experiment names in a folder
-// of its own, where there is nothing else.
+// A bundle holds everything that a worker needs for a sweep, except the program. The worker opens the experiment's
+// files in a separate folder that contains nothing else.
 type bundle struct {
 	Sweep *File `json:"sweep"`
-	// Path is the file of the experiment where it was packed, for messages; "" if it comes with tamtam.
+	// Path is the experiment's file where it was packed, for messages. It is empty if the experiment comes with tamtam.
 	Path       string            `json:"path,omitempty"`
 	Experiment []byte            `json:"experiment,omitempty"`
-	Files      map[string][]byte `json:"files,omitempty"` // that it names
+	Files      map[string][]byte `json:"files,omitempty"` // files that the experiment names
 }
 
-// pack reads what a bundle has. What the experiment names must be in its folder or below it.
+// pack returns the bundle of a sweep. The files that the experiment names must be in its folder or below it.
 func (f *File) pack() ([]byte, error) {
 	b := bundle{Sweep: f}
 	if f.isFile() {
@@ -78,7 +78,7 @@ func (f *File) pack() ([]byte, error) {
 	return json.Marshal(b)
 }
 
-// unpack puts a bundle into a folder, and returns its sweep. The error is a damage, or of the disk.
+// unpack writes a bundle to a folder, and returns its sweep. The error is a damage, or an error of the disk.
 func unpack(data []byte, dir string) (*unpacked, error) {
 	var b bundle
 	if err := strict(data, &b); err != nil {
@@ -123,15 +123,16 @@ func write(path string, text []byte) error {
 	return os.WriteFile(path, text, 0o600)
 }
 
-// An unpacked sweep is one that a worker has in a folder.
+// unpacked is a sweep that a worker has written to a folder.
 type unpacked struct {
 	file  *File
 	dir   string
-	path  string // of the experiment where it was packed
+	path  string // path of the experiment where it was packed
 	users int
 }
 
-// toldThere gives a message the paths that it has where the sweep is: so two workers say the same.
+// toldThere replaces the worker's paths in a message by those where the sweep was packed. So all workers report the
+// same text.
 func (u *unpacked) toldThere(message string) string {
 	if u.path == "" {
 		return message
@@ -144,7 +145,7 @@ func (u *unpacked) toldThere(message string) string {
 	return strings.NewReplacer(u.file.at, u.path, u.dir+string(filepath.Separator), beside, u.dir, dir).Replace(message)
 }
 
-// putBundle puts a bundle into the log. Its messages follow each other.
+// putBundle appends a bundle to the log. Its messages are consecutive.
 func (b *Board) putBundle(ctx context.Context, data []byte) (chunks, error) {
 	sum := sha256.Sum256(data)
 	for {
@@ -158,7 +159,7 @@ func (b *Board) putBundle(ctx context.Context, data []byte) (chunks, error) {
 				c.First = seq
 			}
 			if seq != c.First+uint64(c.Count) {
-				break // somebody else, who does not know yet that his turn is over
+				break // another sweep, which has not noticed yet that its turn is over
 			}
 			c.Count++
 		}

@@ -1,10 +1,10 @@
-// Package sweep runs an experiment of the lab over seeds and parameters: each combination is a job, jobs share the
-// cores of the machine, and at the end there is a table and a plot of what all of them gave.
+// Package sweep runs an experiment of the lab over seeds and parameters. Each combination is a job, and jobs share the
+// cores of the machine. At the end there is a table and a plot of all results.
 //
-// A job's result is a file that is named by what went in, written whole before it has its name. So a sweep that was
-// interrupted goes on where it was, and each result is there once.
+// A job's result is a file whose name is a hash of its inputs. The file gets this name only once it is complete. So an
+// interrupted sweep continues where it stopped, and each result exists once.
 //
-// On a board, which is topics of a log, jobs are run by workers in any process: see [Board].
+// On a board, which consists of topics of a log, workers in any process run the jobs: see [Board].
 //
-// What belongs here: the file of a sweep, its jobs and their statistics. Not: experiments, which are the lab's.
+// This package holds the file format of a sweep, its jobs and their statistics. Experiments belong to the lab.
 package sweep

@@ -27,7 +27,7 @@ import (
 //	vary:                       # all combinations of these are run; optional
 //	- path: links.between.loss
 //	  values: [0.001, 0.01, 0.1]
-//	results:                    # what is kept of each run, as in the checks of an experiment
+//	results:                    # measurements that are kept of each run, as in the checks of an experiment
 //	- {name: lost, measured: altmark.web.leaf1.spine1.lost}
 //	plots:                      # of a result over one of vary; optional
 //	- {result: lost, over: links.between.loss, scale: log}
@@ -41,23 +41,23 @@ type File struct {
 	Plots      []Plot   `yaml:"plots"`
 
 	dir   string
-	at    string // of the experiment's file, if that is not where it says: unpacked
+	at    string // path of the experiment's file after unpacking; empty if it is at its original place
 	named namedFiles
 }
 
-// Seeds are consecutive.
+// Seeds are consecutive seeds.
 type Seeds struct {
 	First uint64 `yaml:"first"`
 	Count int    `yaml:"count"`
 }
 
-// A Vary is a parameter, and what it is set to.
+// A Vary is a parameter with its values.
 type Vary struct {
 	Path   string   `yaml:"path"`
 	Values []string `yaml:"values"`
 }
 
-// A Result is a number that each run gives.
+// A Result is a number that each run returns.
 type Result struct {
 	Name     string `yaml:"name"`
 	Measured string `yaml:"measured"` // metrics joined by + and -
@@ -67,10 +67,10 @@ type Result struct {
 type Plot struct {
 	Result string `yaml:"result"`
 	Over   string `yaml:"over"`
-	Scale  string `yaml:"scale"` // of the parameter: linear (default) or log
+	Scale  string `yaml:"scale"` // scale of the parameter: linear (default) or log
 }
 
-// place is where a value is on the axis of a plot; false if it has no place there.
+// place returns the position of a value on the axis of a plot, and false if it has none.
 func (p Plot) place(value string) (float64, bool) {
 	x, err := strconv.ParseFloat(value, 64)
 	return x, err == nil && !math.IsNaN(x) && !math.IsInf(x, 0) && (p.Scale != "log" || x > 0)
@@ -82,7 +82,7 @@ const (
 	maxJobs = 1_000_000
 )
 
-// Read reads a file strictly; an error names the field, its value and what would be right.
+// Read reads a file strictly. An error contains the field, its value and what would be valid.
 func Read(path string) (*File, error) {
 	in, err := os.Open(path)
 	if err != nil {
@@ -101,7 +101,7 @@ func Read(path string) (*File, error) {
 	return f, nil
 }
 
-// Parse is [Read] of text; files are looked for in the working directory.
+// Parse does the same as [Read] for text. Files are relative to the working directory.
 func Parse(text []byte) (*File, error) {
 	if len(text) > maxFile {
 		return nil, fmt.Errorf("longer than %d MiB, which is the limit", maxFile>>20)
@@ -124,13 +124,13 @@ func Parse(text []byte) (*File, error) {
 	return f, f.check()
 }
 
-// topology is the experiment's name, or the path of its file.
+// topology returns the experiment's name, or the path of its file.
 func (f *File) topology() string {
 	if f.at != "" {
 		return f.at
 	}
 	if f.isFile() && !filepath.IsAbs(f.Experiment) {
-		return f.dir + string(filepath.Separator) + f.Experiment // with a separator, without which it would be a name
+		return f.dir + string(filepath.Separator) + f.Experiment // without a separator it would be a name
 	}
 	return f.Experiment
 }
@@ -138,10 +138,11 @@ func (f *File) topology() string {
 // isFile reports whether the experiment is a file, and not one that comes with tamtam.
 func (f *File) isFile() bool { return strings.ContainsAny(f.Experiment, "/.") }
 
-// maxExperiment is more than a file of the lab may have, in bytes.
+// maxExperiment is above the limit of a lab file, in bytes.
 const maxExperiment = 4<<20 + 1
 
-// text is what the experiment's file has. What is no file has no end, or is another thing each time.
+// text returns the content of the experiment's file. It must be a regular file, since others may be endless or change
+// with each read.
 func (f *File) text() ([]byte, error) {
 	path := f.topology()
 	info, err := os.Stat(path)
@@ -160,7 +161,7 @@ func (f *File) text() ([]byte, error) {
 	return io.ReadAll(io.LimitReader(in, maxExperiment))
 }
 
-// A checker gathers what is wrong.
+// A checker collects errors.
 type checker struct{ errs []error }
 
 func (c *checker) want(ok bool, format string, args ...any) {
@@ -207,10 +208,10 @@ func (f *File) check() error {
 	return errors.Join(c.errs...)
 }
 
-// seedPath is the field of an experiment that a sweep gives a value by its seeds.
+// seedPath is the field of an experiment that a sweep sets from its seeds.
 const seedPath = "seed"
 
-// checkVary returns the parameters that vary.
+// checkVary checks the parameters that vary, and returns their paths.
 func (f *File) checkVary(c *checker) map[string]bool {
 	jobs, paths := max(f.Seeds.Count, 1), map[string]bool{}
 	for i, v := range f.Vary {

@@ -14,9 +14,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// namedFiles are those that an experiment names: configurations, captures, programs. What is in them is of what a
-// result depends on. A file is read again only when its size or time has changed; another content then is an error, for
-// a sweep's results are all of the same files.
+// namedFiles holds the checksums of the files that an experiment names: configurations, captures, programs. Results
+// depend on their contents. A file is read again only if its size or time has changed. If its content has changed then,
+// that is an error, since all results of a sweep must be of the same files.
 type namedFiles struct {
 	mu   sync.Mutex
 	sums map[string]fileSum
@@ -28,15 +28,15 @@ type fileSum struct {
 	sum  string
 }
 
-// forget is for another sweep, between which and the last one the files may change.
+// forget clears the checksums before another sweep, since files may change between sweeps.
 func (f *namedFiles) forget() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.sums = nil
 }
 
-// of sums up all regular files in dir that values of an experiment or of settings name, whatever the field: one too
-// many makes a run that need not be, one too few would take a result for another's.
+// of returns the checksums of all regular files in dir that are named by values of an experiment or of settings, in any
+// field. An unnecessary file only causes an unnecessary run. A missing one would confuse two different results.
 func (f *namedFiles) of(dir string, experiment []byte, set []string) (map[string]string, error) {
 	texts := [][]byte{experiment}
 	for _, s := range set {
@@ -48,7 +48,7 @@ func (f *namedFiles) of(dir string, experiment []byte, set []string) (map[string
 	for _, text := range texts {
 		var root yaml.Node
 		if yaml.Unmarshal(text, &root) != nil {
-			continue // a setting may be a text that is no YAML, and has opened
+			continue // a setting may be a text that is not YAML, and has opened
 		}
 		for _, name := range scalars(nil, &root) {
 			path := name
@@ -77,7 +77,7 @@ func scalars(all []string, n *yaml.Node) []string {
 	return all
 }
 
-// sum is "" for what is no regular file.
+// sum returns the checksum of a file, or "" if it is not a regular file.
 func (f *namedFiles) sum(path string) (string, error) {
 	info, err := os.Stat(path)
 	f.mu.Lock()
@@ -107,7 +107,7 @@ func (f *namedFiles) sum(path string) (string, error) {
 	return now, nil
 }
 
-// sumOf returns the sum of what a file has.
+// sumOf returns the checksum of a file's content.
 func sumOf(path string) (string, error) {
 	in, err := os.Open(path)
 	if err != nil {

@@ -19,16 +19,16 @@ import (
 
 // A Job is one run.
 type Job struct {
-	Values []string `json:"values"` // of the parameters that vary, in order
+	Values []string `json:"values"` // values of the parameters that vary, in order
 	Seed   uint64   `json:"seed"`
 }
 
-// An Outcome is what a job gave.
+// An Outcome is the result of a job.
 type Outcome struct {
 	Job
 	Results []Number `json:"results"`
-	Failed  []string `json:"failed_checks,omitempty"` // names
-	// Sum is of all else, in the file: damage, or a change by hand, is seen.
+	Failed  []string `json:"failed_checks,omitempty"` // names of the failed checks
+	// Sum is the checksum of all other fields, in the file. It reveals damage, and changes by hand.
 	Sum string `json:"sum,omitempty"`
 }
 
@@ -37,11 +37,12 @@ type Number struct {
 	Name  string `json:"name"`
 	Value int64  `json:"value"`
 	Unit  string `json:"unit"` // ps for times
-	// Unmeasured: the run has no value, as a delay where nothing came; Value says nothing.
+	// Unmeasured is true if the run has no value, such as the delay of a flow without received frames. Value is then
+	// meaningless.
 	Unmeasured bool `json:"unmeasured,omitempty"`
 }
 
-// Jobs are all runs of a sweep: the last parameter varies fastest, but for the seed.
+// Jobs returns all runs of a sweep. The seed varies fastest, then the last parameter.
 func (f *File) Jobs() []Job {
 	jobs := make([]Job, f.count())
 	for i := range jobs {
@@ -50,7 +51,7 @@ func (f *File) Jobs() []Job {
 	return jobs
 }
 
-// count is how many jobs there are.
+// count returns the number of jobs.
 func (f *File) count() int {
 	n := f.Seeds.Count
 	for _, v := range f.Vary {
@@ -59,7 +60,7 @@ func (f *File) count() int {
 	return n
 }
 
-// job is the one that has a place in [File.Jobs].
+// job returns the job at an index of [File.Jobs].
 func (f *File) job(i int) Job {
 	j := Job{Seed: f.Seeds.First + uint64(i%f.Seeds.Count)}
 	i /= f.Seeds.Count
@@ -74,21 +75,21 @@ func (f *File) job(i int) Job {
 	return j
 }
 
-// Options say how to run a sweep.
+// Options configure how to run a sweep.
 type Options struct {
 	Out     string // the directory of results
-	Workers int    // runs at once; 0: one for each core
-	// Open opens an experiment with settings, or its short form.
+	Workers int    // number of parallel runs; zero means one per core
+	// Open opens an experiment, or its short form, with settings.
 	Open func(name string, set []string, short bool) (*lab.Topology, error)
-	// Program stands for the program that runs it: results of another one are not taken.
+	// Program identifies the program that runs the sweep. Results of another program are not reused.
 	Program string
 	// Progress, if not nil, is called after each job.
 	Progress func(done, all int)
 }
 
-// Run runs all jobs of which there is no result yet, and returns the outcomes of all, in the order of [File.Jobs]. A
-// job that fails does not end the others; the error has all failures, and outcomes lack those jobs. Where ctx ends,
-// what is finished stays.
+// Run runs all jobs without a result, and returns the outcomes of all, in the order of [File.Jobs]. A job that fails
+// does not end the others. The error then has all failures, and outcomes lack those jobs. If ctx ends, finished results
+// are kept.
 func (f *File) Run(ctx context.Context, o Options) ([]Outcome, error) {
 	r, end, err := f.begin(o)
 	if err != nil {
@@ -108,17 +109,17 @@ func (f *File) Run(ctx context.Context, o Options) ([]Outcome, error) {
 	return r.gathered(ctx.Err())
 }
 
-// A running sweep knows what came of its jobs: an outcome, or a failure, or neither yet.
+// running is a sweep with the state of its jobs. Each has an outcome, a failure, or neither yet.
 type running struct {
 	*File
 	Options
-	dir      string // of results
+	dir      string // directory of the results
 	jobs     []Job
 	outcomes []*Outcome
 	failures []error
 }
 
-// begin opens the directory of results for this sweep alone, until the function is called.
+// begin opens the directory of results and locks it for this sweep. end unlocks it.
 func (f *File) begin(o Options) (r *running, end func(), err error) {
 	f.named.forget()
 	r = &running{File: f, Options: o, dir: filepath.Join(o.Out, "jobs"), jobs: f.Jobs()}
@@ -130,7 +131,7 @@ func (f *File) begin(o Options) (r *running, end func(), err error) {
 	return r, end, err
 }
 
-// each calls do for every job, for as many at once as there are workers, until ctx ends.
+// each calls do for every job, in as many goroutines as there are workers, until ctx ends.
 func (r *running) each(ctx context.Context, do func(i int)) {
 	next := make(chan int)
 	var workers sync.WaitGroup
@@ -148,7 +149,7 @@ func (r *running) each(ctx context.Context, do func(i int)) {
 	workers.Wait()
 }
 
-// gathered returns the outcomes that there are, and what failed, or why not all are there.
+// gathered returns the outcomes so far. The error has the failures, or the reason why not all are there.
 func (r *running) gathered(ended error) ([]Outcome, error) {
 	var all []Outcome
 	for _, out := range r.outcomes {
@@ -163,7 +164,7 @@ func (r *running) gathered(ended error) ([]Outcome, error) {
 	return all, errors.Join(r.failures...)
 }
 
-// lock keeps others out of a directory while a sweep works in it.
+// lock locks a directory, so that no other sweep works in it.
 func lock(path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
@@ -176,7 +177,7 @@ func lock(path string) (unlock func(), err error) {
 	return func() { f.Close() }, nil
 }
 
-// settings are the experiment's in a job.
+// settings returns the settings of the experiment for a job.
 func (f *File) settings(j Job) []string {
 	set := append([]string{}, f.Set...)
 	for i, v := range f.Vary {
@@ -185,7 +186,7 @@ func (f *File) settings(j Job) []string {
 	return set
 }
 
-// result returns the result that is there, or runs the job and leaves its result.
+// result returns the existing result of a job, or runs the job and stores its result.
 func (f *File) result(ctx context.Context, o Options, dir string, j Job) (*Outcome, error) {
 	p, err := f.prepare(o, j)
 	if err != nil {
@@ -206,13 +207,13 @@ func (f *File) result(ctx context.Context, o Options, dir string, j Job) (*Outco
 	return out, replace(path, text)
 }
 
-// A prepared job is one whose experiment has opened.
+// prepared is a job whose experiment has been opened.
 type prepared struct {
 	Job
 	topology *lab.Topology
 	what     string       // for messages
-	name     string       // of its result
-	same     func() error // fails if what the name stands for has changed since
+	name     string       // name of its result
+	same     func() error // fails if the inputs behind the name have changed since
 }
 
 func (f *File) prepare(o Options, j Job) (*prepared, error) {
@@ -240,7 +241,7 @@ func (f *File) run(ctx context.Context, p *prepared) (*Outcome, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.what, err)
 	}
-	if err := p.same(); err != nil { // the run has read the files after they were summed up
+	if err := p.same(); err != nil { // the run has read the files after their checksums were computed
 		return nil, fmt.Errorf("%s: %w", p.what, err)
 	}
 	out := &Outcome{Job: p.Job}
@@ -263,15 +264,15 @@ func (f *File) run(ctx context.Context, p *prepared) (*Outcome, error) {
 	return out, nil
 }
 
-// A result is named by so many bytes of a sum, and this.
+// The name of a result is nameBytes of a checksum in hexadecimal, followed by resultEnd.
 const (
 	nameBytes = 12
 	resultEnd = ".json"
 )
 
-// nameOf is the name of a job's result: of all that it depends on.
+// nameOf returns the name of a job's result, from everything that it depends on.
 func (f *File) nameOf(o Options, set []string, j Job) (string, error) {
-	var text []byte // an experiment that comes with tamtam is of the program
+	var text []byte // empty for an experiment that comes with tamtam, since it is part of the program
 	if f.isFile() {
 		var err error
 		if text, err = f.text(); err != nil {

@@ -10,21 +10,21 @@ import (
 
 var errDead = errors.New("the process is dead")
 
-// A mortal is the log as a process has it that dies at a certain operation, before it or behind it. What it holds then
-// is free when somebody says so.
-type mortal struct {
+// dyingLog is the log as seen by a process that dies before or after a certain operation. The work that it holds then
+// becomes free when free is called.
+type dyingLog struct {
 	stream.Log
-	die    context.CancelFunc // ends what the process waits for
-	behind bool               // the last operation has its effect, and the process does not learn of it
+	die    context.CancelFunc // cancels what the process waits for
+	behind bool               // the last operation takes effect, but the process does not learn of it
 
 	mu    sync.Mutex
-	left  int // operations; below 0: it lives for ever
+	left  int // number of operations left; negative means no limit
 	dead  bool
 	holds []stream.Work
 }
 
-// step counts an operation, and says whether it takes place, and whether it is the last.
-func (m *mortal) step() (takesPlace, last bool) {
+// step counts an operation. It returns whether the operation takes place, and whether it is the last.
+func (m *dyingLog) step() (takesPlace, last bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.dead {
@@ -39,7 +39,7 @@ func (m *mortal) step() (takesPlace, last bool) {
 	return m.behind, true
 }
 
-func (m *mortal) do(op func() error) error {
+func (m *dyingLog) do(op func() error) error {
 	takesPlace, last := m.step()
 	var err error
 	if takesPlace {
@@ -51,57 +51,57 @@ func (m *mortal) do(op func() error) error {
 	return err
 }
 
-func (m *mortal) Append(ctx context.Context, topic, id string, data []byte) (seq uint64, err error) {
+func (m *dyingLog) Append(ctx context.Context, topic, id string, data []byte) (seq uint64, err error) {
 	err = m.do(func() (err error) { seq, err = m.Log.Append(context.WithoutCancel(ctx), topic, id, data); return err })
 	return seq, err
 }
 
-func (m *mortal) Read(ctx context.Context, topic string, from uint64, most int) (all []stream.Entry, err error) {
+func (m *dyingLog) Read(ctx context.Context, topic string, from uint64, most int) (all []stream.Entry, err error) {
 	err = m.do(func() (err error) { all, err = m.Log.Read(ctx, topic, from, most); return err })
 	return all, err
 }
 
-func (m *mortal) Acknowledge(ctx context.Context, topic string, upTo uint64) error {
+func (m *dyingLog) Acknowledge(ctx context.Context, topic string, upTo uint64) error {
 	return m.do(func() error { return m.Log.Acknowledge(ctx, topic, upTo) })
 }
 
-func (m *mortal) Take(ctx context.Context, topic string) (w stream.Work, err error) {
+func (m *dyingLog) Take(ctx context.Context, topic string) (w stream.Work, err error) {
 	err = m.do(func() error {
 		taken, err := m.Log.Take(ctx, topic)
 		if err == nil {
 			m.mu.Lock()
 			m.holds = append(m.holds, taken)
 			m.mu.Unlock()
-			w = &mortalWork{taken, m}
+			w = &dyingWork{taken, m}
 		}
 		return err
 	})
 	return w, err
 }
 
-// free lets others have what the dead process held.
-func (m *mortal) free() (dead bool) {
+// free releases what the dead process held.
+func (m *dyingLog) free() (dead bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, w := range m.holds {
-		_ = w.Return(context.Background()) // what is done is lost
+		_ = w.Return(context.Background()) // work that is done needs no release
 	}
 	return m.dead
 }
 
-type mortalWork struct {
+type dyingWork struct {
 	stream.Work
-	m *mortal
+	m *dyingLog
 }
 
-func (w *mortalWork) Hold(ctx context.Context) error {
+func (w *dyingWork) Hold(ctx context.Context) error {
 	return w.m.do(func() error { return w.Work.Hold(ctx) })
 }
 
-func (w *mortalWork) Done(ctx context.Context) error {
+func (w *dyingWork) Done(ctx context.Context) error {
 	return w.m.do(func() error { return w.Work.Done(ctx) })
 }
 
-func (w *mortalWork) Return(ctx context.Context) error {
+func (w *dyingWork) Return(ctx context.Context) error {
 	return w.m.do(func() error { return w.Work.Return(ctx) })
 }

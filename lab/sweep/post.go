@@ -12,29 +12,29 @@ import (
 	"tamtam/fleet/stream"
 )
 
-// ahead is how many jobs are posted, at most, whose results are not there yet.
+// ahead is the maximum number of posted jobs without a result.
 const ahead = 1000
 
 // A poster is a sweep whose jobs are run elsewhere.
 type poster struct {
 	*Board
 	*running
-	names  []string       // of the results, by job
-	index  map[string]int // by the name of the result
-	left   int            // jobs of which there is neither outcome nor failure
-	waits  map[int]bool   // those of them that have been posted
-	told   map[string]bool
-	posted Posted
+	names    []string       // names of the results, by job
+	index    map[string]int // by the name of the result
+	left     int            // number of jobs without outcome or failure
+	waits    map[int]bool   // the jobs of these that have been posted
+	reported map[string]bool
+	posted   Posted
 }
 
-// Posted says what became of the jobs that a sweep posted.
+// Posted summarises the jobs that a sweep posted.
 type Posted struct {
-	There   int            // results that were there already
-	Workers map[string]int // results that came first, by worker
+	There   int            // number of results that already existed
+	Workers map[string]int // number of first results, by worker
 }
 
-// Post is [File.Run] where the jobs are run by workers of a board. It waits for its turn there; o.Workers is how many
-// cores look what is there already.
+// Post does the same as [File.Run], but workers of a board run the jobs. It waits for its turn on the board. o.Workers
+// is the number of cores that look for existing results.
 func (f *File) Post(ctx context.Context, b *Board, o Options) ([]Outcome, Posted, error) {
 	if err := b.check(); err != nil {
 		return nil, Posted{}, err
@@ -46,7 +46,7 @@ func (f *File) Post(ctx context.Context, b *Board, o Options) ([]Outcome, Posted
 	}
 	defer end()
 	p := &poster{Board: b, running: r, names: make([]string, len(r.jobs)), index: map[string]int{}, waits: map[int]bool{},
-		told: map[string]bool{}}
+		reported: map[string]bool{}}
 	p.posted.Workers = map[string]int{}
 	p.look(ctx)
 	if p.left > 0 && ctx.Err() == nil {
@@ -58,10 +58,10 @@ func (f *File) Post(ctx context.Context, b *Board, o Options) ([]Outcome, Posted
 	return all, p.posted, err
 }
 
-// known says whether it is known what came of a job.
+// known reports whether a job has an outcome or a failure.
 func (p *poster) known(i int) bool { return p.outcomes[i] != nil || p.failures[i] != nil }
 
-// look finds out which results are there, and what cannot run.
+// look finds the existing results, and the jobs that cannot run.
 func (p *poster) look(ctx context.Context) {
 	p.each(ctx, func(i int) {
 		ready, err := p.prepare(p.Options, p.jobs[i])
@@ -84,7 +84,7 @@ func (p *poster) look(ctx context.Context) {
 	}
 }
 
-// run has the jobs run whose results are missing.
+// run posts the jobs without a result, and waits for all results.
 func (p *poster) run(ctx context.Context) error {
 	bundle, err := p.pack()
 	if err != nil {
@@ -94,7 +94,7 @@ func (p *poster) run(ctx context.Context) error {
 		err := p.hasTurn(ctx, bundle)
 		switch lost := errors.Is(err, errTurn) && ctx.Err() == nil; {
 		case lost && p.left > 0:
-			p.tell("%v; waiting for another", err)
+			p.report("%v; waiting for another", err)
 		case !lost && err != nil:
 			return err
 		}
@@ -102,10 +102,10 @@ func (p *poster) run(ctx context.Context) error {
 	return nil
 }
 
-// errTurn is in the error of a sweep that could not say in time that it is there.
+// errTurn is in the error of a sweep that did not renew its turn in time.
 var errTurn = errors.New("the turn is over")
 
-// hasTurn waits for a turn, and has the jobs run until it is over.
+// hasTurn waits for a turn, and posts jobs and collects results until it is over.
 func (p *poster) hasTurn(ctx context.Context, bundle []byte) error {
 	turn, err := p.turn(ctx)
 	if err != nil {
@@ -128,14 +128,15 @@ func (p *poster) hasTurn(ctx context.Context, bundle []byte) error {
 	return err
 }
 
-// turn waits until this sweep has the board for itself: the first message of the topic is the turn, which is never
-// done. Whoever comes sees to it that it is there; what is beyond is done by whoever takes it.
+// turn waits until this sweep has the board for itself. The turn is the first message of the topic, which is never
+// acknowledged. Each sweep appends it in case it is missing. Further messages are acknowledged by the sweep that
+// receives them.
 func (p *poster) turn(ctx context.Context) (stream.Work, error) {
 	if _, err := p.Log.Append(ctx, p.Name+topicTurns, "", []byte("the turn")); err != nil {
 		return nil, err
 	}
 	waits := time.AfterFunc(2*time.Second, func() {
-		p.tell("another sweep has its turn on board %s, or its process died a moment ago: waiting", p.Name)
+		p.report("another sweep has its turn on board %s, or its process died a moment ago: waiting", p.Name)
 	})
 	defer waits.Stop()
 	for {
@@ -149,17 +150,17 @@ func (p *poster) turn(ctx context.Context) (stream.Work, error) {
 	}
 }
 
-// beginning is what a sweep itself appends to the results.
+// beginning is the message that a sweep itself appends to the results.
 const beginning = "a sweep has its turn"
 
-// collect takes the results that are there, posts the jobs that are missing, a number of them ahead, and takes results
+// collect accepts the existing results and posts the missing jobs, a limited number ahead. Then it accepts results
 // until none is missing.
 func (p *poster) collect(ctx context.Context, bundle []byte) error {
-	begin, err := json.Marshal(reply{By: p.By, Told: beginning})
+	begin, err := json.Marshal(reply{By: p.By, Reported: beginning})
 	if err != nil {
 		return err
 	}
-	// In front of it are results that came while nobody waited.
+	// Results before this message arrived while no sweep waited.
 	mark, err := p.Log.Append(ctx, p.Name+topicResults, "", begin)
 	if err != nil {
 		return err
@@ -172,7 +173,7 @@ func (p *poster) collect(ctx context.Context, bundle []byte) error {
 	if err != nil {
 		return err
 	}
-	// What is left of others' files makes way; workers drop jobs that need it.
+	// Files of other sweeps are deleted; workers drop jobs that need them.
 	if at.First > 1 {
 		if err := p.Log.Acknowledge(ctx, p.Name+topicFiles, at.First-1); err != nil {
 			return err
@@ -193,7 +194,8 @@ func (p *poster) collect(ctx context.Context, bundle []byte) error {
 	return p.Log.Acknowledge(ctx, p.Name+topicFiles, at.First+uint64(at.Count)-1)
 }
 
-// postFrom posts jobs of which nothing is known, from one on, and returns where it stopped: so many are ahead.
+// postFrom posts jobs without a result, starting at index i, until the limit is reached. It returns the index where it
+// stopped.
 func (p *poster) postFrom(ctx context.Context, i int, at chunks) (int, error) {
 	for ; i < len(p.jobs) && len(p.waits) < ahead; i++ {
 		if p.known(i) {
@@ -203,7 +205,8 @@ func (p *poster) postFrom(ctx context.Context, i int, at chunks) (int, error) {
 		if err != nil {
 			return i, err
 		}
-		if _, err := p.Log.Append(ctx, p.Name+topicJobs, "", data); err != nil { // no id: it may have been there before
+		// no id, since the job may have been posted before
+		if _, err := p.Log.Append(ctx, p.Name+topicJobs, "", data); err != nil {
 			return i, err
 		}
 		p.waits[i] = true
@@ -211,7 +214,8 @@ func (p *poster) postFrom(ctx context.Context, i int, at chunks) (int, error) {
 	return i, nil
 }
 
-// take takes results from one on, to one at least, and acknowledges them. It returns where the next are.
+// take accepts results from one sequence number on, at least up to another, and acknowledges them. It returns the next
+// number.
 func (p *poster) take(ctx context.Context, from, to uint64) (uint64, error) {
 	for from <= to {
 		entries, err := p.Log.Read(ctx, p.Name+topicResults, from, 256)
@@ -236,11 +240,11 @@ func (p *poster) take(ctx context.Context, from, to uint64) (uint64, error) {
 	return from, nil
 }
 
-// reply takes one reply. The error is of the directory of results.
+// reply processes one reply. An error comes from the directory of results.
 func (p *poster) reply(data []byte) error {
 	r, err := parseReply(data)
 	if err != nil {
-		p.tell("topic %s: %v", p.Name+topicResults, err)
+		p.report("topic %s: %v", p.Name+topicResults, err)
 		return nil
 	}
 	if r.Job == "" {
@@ -248,7 +252,7 @@ func (p *poster) reply(data []byte) error {
 		return nil
 	}
 	i, ours := p.index[r.Job]
-	if !ours || p.known(i) { // of another sweep, or of a worker that ran the job again
+	if !ours || p.known(i) { // the result is of another sweep, or of a worker that ran the job again
 		return nil
 	}
 	if err := p.accept(i, r); err != nil {
@@ -263,7 +267,7 @@ func (p *poster) reply(data []byte) error {
 	return nil
 }
 
-// accept keeps what came of a job. The error is of the directory of results.
+// accept stores the result of a job. An error comes from the directory of results.
 func (p *poster) accept(i int, r *reply) error {
 	if r.Failed != "" {
 		p.failures[i] = errors.New(r.Failed)
@@ -278,11 +282,11 @@ func (p *poster) accept(i int, r *reply) error {
 	return replace(filepath.Join(p.dir, p.names[i]), []byte(r.Result))
 }
 
-// toldBy passes on what a worker tells, once.
+// toldBy passes on a worker's message, once.
 func (p *poster) toldBy(r *reply) {
-	what := fmt.Sprintf("worker %s: %s", r.By, r.Told)
-	if r.Told != beginning && !p.told[what] && len(p.told) < ahead {
-		p.told[what] = true
-		p.tell("%s", what)
+	what := fmt.Sprintf("worker %s: %s", r.By, r.Reported)
+	if r.Reported != beginning && !p.reported[what] && len(p.reported) < ahead {
+		p.reported[what] = true
+		p.report("%s", what)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// Report writes what came of a sweep: a table, and sweep.csv and the plots into a directory. The error has those checks
-// that failed.
+// Report writes the results of a sweep: a table to w, and sweep.csv and the plots to a directory. The error lists the
+// failed checks.
 func (f *File) Report(w io.Writer, dir string, all []Outcome) error {
 	rows := f.Rows(all)
 	errs := []error{f.WriteText(w, rows), f.Write(dir, rows)}
@@ -26,7 +26,8 @@ func (f *File) Report(w io.Writer, dir string, all []Outcome) error {
 	return errors.Join(errs...)
 }
 
-// OwnProgram stands for this program, as the Program of [Options]: whatever is changed in it gives another.
+// OwnProgram returns a checksum of this program, for the Program of [Options]. Any change to the program gives another
+// one.
 func OwnProgram() (string, error) {
 	path, err := os.Executable()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"slices"
 )
 
-// text is what a result's file has.
+// text returns the content of a result's file.
 func (out *Outcome) text() ([]byte, error) {
 	whole := *out
 	whole.Sum = ""
@@ -25,7 +25,7 @@ func (out *Outcome) text() ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// parseOutcome reads what [Outcome.text] wrote of a job.
+// parseOutcome decodes what [Outcome.text] wrote for a job.
 func (f *File) parseOutcome(text []byte, j Job) (*Outcome, error) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
@@ -51,7 +51,7 @@ func (f *File) parseOutcome(text []byte, j Job) (*Outcome, error) {
 	return &out, nil
 }
 
-// read returns the result of a job that is there; nil if there is none.
+// read returns the existing result of a job, or nil if there is none.
 func (f *File) read(path string, j Job) (*Outcome, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -67,7 +67,7 @@ func (f *File) read(path string, j Job) (*Outcome, error) {
 	return out, nil
 }
 
-// replace writes a file, which takes the place of what has its name when it is whole on the disk.
+// replace writes a file. It replaces an existing file only once it is complete on the disk.
 func replace(path string, text []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".job-*")
 	if err != nil {
@@ -75,7 +75,7 @@ func replace(path string, text []byte) error {
 	}
 	defer os.Remove(f.Name())
 	_, err = f.Write(text)
-	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()) // a table is for others, too
+	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()) // tables must be readable for other users
 	if err != nil {
 		return err
 	}

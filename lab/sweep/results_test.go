@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A result's file is held to what the sweep asks for.
+// A result's file must contain the results that the sweep requires.
 func TestParseOutcome(t *testing.T) {
 	f := &File{Results: []Result{{Name: "lost"}, {Name: "delay"}}}
 	for text, want := range map[string]string{
@@ -28,7 +28,7 @@ func TestParseOutcome(t *testing.T) {
 	}
 }
 
-// No byte of a result's file can change, be missing or come behind it without being seen.
+// Any change of a result's file is detected: a changed or missing byte, or one appended.
 func TestDamagedResult(t *testing.T) {
 	f := &File{Results: []Result{{Name: "lost"}}}
 	out := &Outcome{Job: Job{Values: []string{"0.1"}, Seed: 3}, Results: []Number{
@@ -57,8 +57,8 @@ func TestDamagedResult(t *testing.T) {
 	}
 }
 
-// A run that has measured nothing has no part in mean, least and most, and a row of such runs has no numbers, nor a
-// point.
+// A run without a measurement does not count in mean, minimum and maximum. A row of only such runs has no numbers and
+// no point.
 func TestUnmeasured(t *testing.T) {
 	f := &File{Vary: []Vary{{Path: "loss", Values: []string{"0.5", "1"}}}, Results: []Result{{Name: "delay"}},
 		Plots: []Plot{{Result: "delay", Over: "loss"}}}
@@ -90,7 +90,7 @@ func TestUnmeasured(t *testing.T) {
 	}
 }
 
-// One run has no deviation: that is not known, and not 0.
+// The deviation of a single run is unknown, not 0.
 func TestDeviationOfOne(t *testing.T) {
 	f := &File{Results: []Result{{Name: "lost"}}}
 	of := func(value int64) Outcome {
@@ -117,7 +117,7 @@ func TestDeviationOfOne(t *testing.T) {
 	}
 }
 
-// A table takes the place of the last one when it is whole, and not before: what cannot be written leaves that.
+// A table replaces the last one only when it is complete. A failed write leaves the last one.
 func TestReplace(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "sweep.csv")

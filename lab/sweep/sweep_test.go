@@ -51,7 +51,7 @@ plots:
 - {result: lost, over: links.far.loss}
 `
 
-// files puts the sweep and its experiment into a directory.
+// files writes the sweep and its experiment to a directory.
 func files(t *testing.T) (f *File, o Options, runs *atomic.Int32) {
 	t.Helper()
 	dir := t.TempDir()
@@ -72,8 +72,8 @@ func files(t *testing.T) (f *File, o Options, runs *atomic.Int32) {
 		}}, runs
 }
 
-// Each combination and seed is run once; statistics are of the seeds; what is there already is taken, and whatever is
-// interrupted goes on. The outcome does not depend on any of that.
+// Each combination and seed is run once, and statistics cover the seeds. Existing results are reused, and an
+// interrupted sweep continues. The outcome does not depend on any of that.
 func TestRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("TestKilled has workers for the race detector")
@@ -151,7 +151,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// The results of a sweep are all of the same files: when one of them changes while it runs, the runs from then on fail.
+// All results of a sweep are of the same files. If a file changes during the sweep, the later runs fail.
 func TestChangedMeanwhile(t *testing.T) {
 	for name, change := range map[string]func(path string) error{
 		"changed while the sweep ran": func(path string) error {
@@ -176,7 +176,7 @@ func TestChangedMeanwhile(t *testing.T) {
 	}
 }
 
-// Two parameters that are one field under two names would make rows of values that no run had.
+// Two parameters that name the same field are refused, since their rows would have values that no run had.
 func TestVaryTwice(t *testing.T) {
 	f, o, _ := files(t)
 	f.Seeds.Count = 1
@@ -189,7 +189,8 @@ func TestVaryTwice(t *testing.T) {
 	}
 }
 
-// A file that an experiment or a setting names is of what its results depend on: when it changes, they are others.
+// Results depend on the files that an experiment or a setting names. If such a file changes, the results are different
+// ones.
 func TestChangedFile(t *testing.T) {
 	f, o, _ := files(t)
 	config := filepath.Join(f.dir, "s1.json")
@@ -226,7 +227,7 @@ func TestChangedFile(t *testing.T) {
 	if write("{ }"); results() == named || named == without {
 		t.Error("another file that the experiment names has the same results")
 	}
-	// A name is that of an experiment which comes with the program, though there be a directory of that name.
+	// A name refers to an experiment that comes with the program, even if a directory has that name.
 	t.Chdir(f.dir)
 	if err := os.Mkdir("ampm-link", 0o755); err != nil {
 		t.Fatal(err)
@@ -235,7 +236,8 @@ func TestChangedFile(t *testing.T) {
 	results()
 }
 
-// Nobody else works in the directory meanwhile; a job that fails names what it ran; a result that is damaged is told.
+// No other sweep works in the directory meanwhile. The error of a failed job names what it ran. A damaged result is
+// reported.
 func TestRunRefused(t *testing.T) {
 	if testing.Short() {
 		t.Skip("TestKilled has workers for the race detector")
@@ -275,7 +277,7 @@ func TestRunRefused(t *testing.T) {
 	}
 }
 
-// Plots of nothing, and of a single point, are drawn.
+// Plots without points, and of a single point, are drawn.
 func TestPlotOfLittle(t *testing.T) {
 	if testing.Short() {
 		t.Skip("TestKilled has workers for the race detector")
@@ -292,7 +294,7 @@ func TestPlotOfLittle(t *testing.T) {
 	}
 }
 
-// Whatever is wrong in a file is named.
+// Parse returns an error that names the invalid part of a file.
 func TestParse(t *testing.T) {
 	if _, err := Parse([]byte(aSweep)); err != nil {
 		t.Error(err)
@@ -339,7 +341,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Quartiles are those of spreadsheets.
+// ExampleFile_Rows shows that quartiles are computed as in spreadsheets.
 func ExampleFile_Rows() {
 	f, _ := Parse([]byte("experiment: x\nresults: [{name: lost, measured: flows.lost}]"))
 	var all []Outcome
@@ -351,7 +353,7 @@ func ExampleFile_Rows() {
 	// Output: 5 4 1 2 3 4 10
 }
 
-// An experiment that is no file, as a device without an end, is refused before it is read.
+// An experiment that is not a regular file, such as an endless device, is refused before it is read.
 func TestExperimentIsAFile(t *testing.T) {
 	f, o, runs := files(t)
 	long := filepath.Join(t.TempDir(), "long.yaml")

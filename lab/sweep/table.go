@@ -15,18 +15,19 @@ import (
 	"tamtam/lab/figure"
 )
 
-// A Row is what the seeds of one combination gave of one result. Times are in ns. Without runs the numbers say nothing.
+// A Row summarises one result over the seeds of one combination. Times are in ns. If Runs is 0, the numbers have no
+// meaning.
 type Row struct {
 	Values                              []string
 	Result, Unit                        string
-	Runs                                int     // that have a value
-	Unmeasured                          int     // others, in which nothing was measured
-	Mean, Deviation                     float64 // of the sample; one run has no deviation
-	Least, Quarter, Median, Three, Most float64 // quartiles between
-	FailedRuns                          int     // with a check that failed
+	Runs                                int     // number of runs with a value
+	Unmeasured                          int     // number of runs without a measurement
+	Mean, Deviation                     float64 // deviation of the sample; a single run has none
+	Least, Quarter, Median, Three, Most float64 // minimum, quartile, median, quartile, maximum
+	FailedRuns                          int     // number of runs with a failed check
 }
 
-// Rows sum up outcomes, by combination and result.
+// Rows summarises outcomes, by combination and result.
 func (f *File) Rows(all []Outcome) (rows []Row) {
 	at := map[string]int{}
 	values := map[string][]float64{}
@@ -77,7 +78,7 @@ func (r *Row) sum(v []float64) {
 	r.Quarter, r.Median, r.Three = quantile(v, 0.25), quantile(v, 0.5), quantile(v, 0.75)
 }
 
-// quantile is between the two nearest of sorted values, as their distance has it.
+// quantile interpolates linearly between the two nearest of the sorted values.
 func quantile(v []float64, q float64) float64 {
 	at := q * float64(len(v)-1)
 	i := int(at)
@@ -87,8 +88,9 @@ func quantile(v []float64, q float64) float64 {
 	return v[i] + (at-float64(i))*(v[i+1]-v[i])
 }
 
-// numbers are the row's, as the heads of a table name them, with so many digits at most; -1: with all. What is not
-// known is none: in a row without runs all of them, of one run the deviation.
+// numbers returns the row's numbers, named by the heads of a table, with at most the given digits. -1 means all digits.
+// A number that does not exist is replaced by none. That is the case for all numbers of a row without runs, and for the
+// deviation of one run.
 func (r *Row) numbers(digits int, none string, heads ...string) (text []string) {
 	of := map[string]float64{"mean": r.Mean, "deviation": r.Deviation, "least": r.Least, "quarter": r.Quarter,
 		"median": r.Median, "three_quarters": r.Three, "most": r.Most}
@@ -126,7 +128,7 @@ func (f *File) WriteText(w io.Writer, rows []Row) error {
 	return t.Flush()
 }
 
-// Write puts sweep.csv, a row for each combination and result, and the plots into a directory.
+// Write writes sweep.csv, with a row for each combination and result, and the plots to a directory.
 func (f *File) Write(dir string, rows []Row) error {
 	var b bytes.Buffer
 	c := csv.NewWriter(&b)
@@ -158,7 +160,7 @@ func (f *File) Write(dir string, rows []Row) error {
 	return nil
 }
 
-// figure draws medians, with the quartiles and the least and most of the seeds behind them.
+// figure draws medians over the quartiles, the minimum and the maximum of the seeds.
 func (f *File) figure(i int, p Plot, rows []Row) (*figure.Figure, error) {
 	over := slices.IndexFunc(f.Vary, func(v Vary) bool { return v.Path == p.Over })
 	panel := figure.Panel{X: figure.Axis{Label: p.Over}, Y: figure.Axis{Label: p.Result}}
@@ -167,7 +169,7 @@ func (f *File) figure(i int, p Plot, rows []Row) (*figure.Figure, error) {
 	}
 	at := map[string]int{}
 	for _, r := range rows {
-		if r.Result != p.Result || r.Runs == 0 { // what nobody measured has no point
+		if r.Result != p.Result || r.Runs == 0 { // a result without a measurement has no point
 			continue
 		}
 		x, ok := p.place(r.Values[over])

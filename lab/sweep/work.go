@@ -12,12 +12,12 @@ import (
 	"tamtam/fleet/stream"
 )
 
-// A refusal is why a worker takes no jobs.
+// A refusal is the reason why a worker accepts no jobs.
 type refusal struct{ why string }
 
 func (r refusal) Error() string { return r.why }
 
-// A damage is why a job can be run nowhere as it was posted.
+// A damage is the reason why a job cannot run anywhere as it was posted.
 type damage struct{ what string }
 
 func (d damage) Error() string { return d.what }
@@ -32,9 +32,9 @@ type worker struct {
 	sweeps map[string]*unpacked // by the sum of the bundle
 }
 
-// Work runs jobs that sweeps post on a board, o.Workers at once, until ctx ends: then it gives back what it has, and
-// returns nil. Of the options it takes Open, too. It refuses, with an error, what another program has posted, and what
-// does not come to the same here: its result would be named by what it does not depend on.
+// Work runs jobs that sweeps post on a board, o.Workers in parallel, until ctx ends. Then it returns its unfinished
+// jobs, and nil. Of the other options it uses only Open. It returns an error if the jobs come from another program, or
+// if a job's inputs differ here. Its result would otherwise have the name of other inputs.
 func (b *Board) Work(ctx context.Context, o Options) error {
 	if err := b.check(); err != nil {
 		return err
@@ -77,13 +77,13 @@ func (w *worker) next(ctx context.Context) error {
 	case err == nil && said != nil:
 		err = w.say(ctx, *said)
 	case errors.As(err, &no):
-		err = errors.Join(err, w.say(ctx, reply{Told: "takes no jobs: " + no.why}))
+		err = errors.Join(err, w.say(ctx, reply{Reported: "takes no jobs: " + no.why}))
 	}
 	if err == nil {
 		err = work.Done(ctx)
 	}
 	if errors.Is(err, stream.ErrLost) {
-		return nil // somebody else has it, and comes to the same
+		return nil // another worker has it, and gets the same result
 	}
 	if err != nil {
 		w.giveBack(ctx, work)
@@ -91,11 +91,11 @@ func (w *worker) next(ctx context.Context) error {
 	return err
 }
 
-// job runs the job of a message that is held; nil if there is nothing to say of it.
+// job runs the job of a message that is held. It returns nil if there is no reply.
 func (w *worker) job(ctx context.Context, work stream.Work) (*reply, error) {
 	p, err := parsePost(work.Entry().Data, w.Program)
 	if err != nil {
-		return &reply{Told: fmt.Sprintf("topic %s, message %d: %v; it is dropped", w.Name+topicJobs,
+		return &reply{Reported: fmt.Sprintf("topic %s, message %d: %v; it is dropped", w.Name+topicJobs,
 			work.Entry().Seq, err)}, nil
 	}
 	if p.Program != w.Program {
@@ -105,8 +105,8 @@ func (w *worker) job(ctx context.Context, work stream.Work) (*reply, error) {
 	run, stop := context.WithCancel(ctx)
 	var holding sync.WaitGroup
 	holding.Go(func() {
-		if err := w.hold(run, work); err != nil { // the result is as good as another's
-			w.tell("message %d of topic %s: another worker may run the job too: %v", work.Entry().Seq, w.Name+topicJobs, err)
+		if err := w.hold(run, work); err != nil { // the result is as good as another worker's
+			w.report("message %d of topic %s: another worker may run the job too: %v", work.Entry().Seq, w.Name+topicJobs, err)
 		}
 	})
 	said, err := w.run(ctx, p)
@@ -115,7 +115,7 @@ func (w *worker) job(ctx context.Context, work stream.Work) (*reply, error) {
 	return said, err
 }
 
-// run runs a job; nil if nobody waits for it. The error is not of the job.
+// run runs a job. It returns nil if no sweep waits for the result. The error does not concern the job.
 func (w *worker) run(ctx context.Context, p *post) (*reply, error) {
 	u, err := w.sweep(ctx, p.Bundle)
 	var gone *stream.Gone
@@ -156,12 +156,12 @@ func (w *worker) run(ctx context.Context, p *post) (*reply, error) {
 	return said, err
 }
 
-// sweep returns a sweep, unpacked; the caller calls leaves.
+// sweep returns an unpacked sweep. The caller must call leaves.
 func (w *worker) sweep(ctx context.Context, c chunks) (*unpacked, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if u := w.sweeps[c.Sum]; u != nil {
-		// Its turn may be over all the same.
+		// Its turn may nevertheless be over.
 		if _, err := w.Log.Read(ctx, w.Name+topicFiles, c.First, 1); err != nil {
 			return nil, err
 		}

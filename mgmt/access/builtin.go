@@ -14,8 +14,8 @@ const (
 	tablesPath  = SonicDB + ":/"
 )
 
-// builtIn returns the rules of the built-in roles. A role that has lines of its own (own) begins without raw rows,
-// which would show what its lines hide.
+// builtIn returns the rules of the built-in roles. own holds the roles with lines in the file. Such a role begins
+// without raw rows, because these would show what its lines hide.
 func builtIn(own map[Role]bool) []Rule {
 	rules := []Rule{rule(Admin, Write, "/"), rule(Admin, Read, tablesPath)}
 	rules = append(rules, rule(ReadOnly, Read, "/"), rule(ReadOnly, None, rowsPath), rule(ReadOnly, None, changesPath))

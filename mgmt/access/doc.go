@@ -1,16 +1,16 @@
-// Package access holds users, roles, and the lines that grant a role rights at paths. It reads the two files of these.
-// The meaning of a path in a tree is decided in mgmt.
+// Package access holds users, roles, and the rules that grant a role rights at paths. It reads the file of users and
+// the file of roles. Package mgmt/rights decides what a path means in the tree.
 //
 // # Users
 //
-// Lines NAME:PASSWORD:ROLE, the password in clear or as a bcrypt hash. It may contain colons.
+// The file has a line NAME:PASSWORD:ROLE per user. The password is clear text or a bcrypt hash, and may contain colons.
 //
 // # Roles
 //
-// Three are built in. read-only sees all but raw rows of CONFIG_DB, which may hold secrets, and changes nothing.
-// operator sees all, and changes all but the nodes of the machine and of other daemons. admin may do everything. A line
-// ROLE none|read|write [ORIGIN:]PATH of the file of roles overrides that for a path and all below; write includes read.
-// The line with the longest path applies; among equally long ones the one with the most keys, and then the one that
-// allows less. A role that is not built in has only the rights that lines grant. Lines for admin are refused, so that
-// not all users can be locked out.
+// Three roles are built in. read-only sees all but raw rows of CONFIG_DB, which may hold secrets, and changes nothing.
+// operator sees all, and changes all but the nodes of the machine and of other daemons. admin may do everything. The
+// file of roles overrides that for a path and all below it, by lines ROLE none|read|write [ORIGIN:]PATH. For example,
+// "read-only none /system" hides the system. write includes read. The line with the longest path applies. Among equally
+// long paths the line with the most keys applies, and then the line that allows less. A role that is not built in has
+// only the rights that lines grant. Lines for admin are refused, so that not all users can be locked out.
 package access

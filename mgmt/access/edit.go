@@ -36,7 +36,7 @@ func NewUser(name, password string, role Role) (User, error) {
 }
 
 // Edit changes the file of users. keep is called for each user, and returns the changed user, or false to remove it.
-// The users in more are appended. Comments stay. The file is replaced as a whole, readable by its owner only.
+// The users in more are appended. Comments stay. The file is replaced atomically, and only its owner can read it.
 func Edit(file string, keep func(User) (User, bool), more ...User) error {
 	text, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -36,8 +36,8 @@ const (
 	maxElems = 64
 )
 
-// ParsePath parses a path as gNMI writes it, /a/b[key=value]/c, prefixed by an origin and a colon if it is not of the
-// tree. In values \ quotes the next character.
+// ParsePath parses a path as gNMI writes it, /a/b[key=value]/c, prefixed by an origin and a colon if it is outside the
+// tree of YANG modules. In values, \ quotes the next character.
 func ParsePath(text string) (p Path, err error) {
 	if len(text) > maxPath {
 		return p, fmt.Errorf("the path has %d bytes, want at most %d", len(text), maxPath)

@@ -36,7 +36,8 @@ func TestParseRoles(t *testing.T) {
 	}
 }
 
-// The longest path comes first, among equally long ones the one with the most keys, and then the one that allows less.
+// Rules with the longest path precede others. Among equally long paths the rule with the most keys is first, and then
+// the rule that allows less.
 func TestOrderOfRules(t *testing.T) {
 	roles, err := ParseRoles(
 		strings.NewReader("r read /\nr write /a/b\nr none /a/b[c=d]\nr write /a/b[e=f]\nr read /a/b/x\n"))

@@ -55,7 +55,7 @@ type accounts struct {
 
 // openAccounts reads the files, or uses the lists of the configuration.
 func (g *Guard) openAccounts() error {
-	r := &reread[*accounts]{what: "users and roles", now: g.now, log: g.log, told: g.auditReread}
+	r := &reread[*accounts]{what: "users and roles", now: g.now, log: g.log, reported: g.auditReread}
 	for _, name := range []string{g.cfg.UsersFile, g.cfg.RolesFile} {
 		if name != "" {
 			r.files = append(r.files, name)
@@ -104,11 +104,11 @@ func within(file string, err error) error {
 	return fmt.Errorf("%s: %w", file, err)
 }
 
-// TellsApart reports whether callers are users with names of their own.
+// TellsApart reports whether users are configured, so that callers have different names.
 func (g *Guard) TellsApart() bool { return len(g.accounts.get().list) > 0 }
 
 // RightsOf returns a user's present rights and role. If the user no longer exists, it returns the rights of the role
-// had. A nil view means everything. known is false if the role no longer exists.
+// had. A nil view has all rights. known is false if the role no longer exists.
 func (g *Guard) RightsOf(name string, had access.Role) (v *rights.View, role access.Role, known bool) {
 	a := g.accounts.get()
 	if u, ok := a.users[name]; ok {
@@ -121,12 +121,12 @@ func (g *Guard) RightsOf(name string, had access.Role) (v *rights.View, role acc
 // Troubles returns, for files that are read while the server runs, why their present content is not in force.
 func (g *Guard) Troubles() []string {
 	var all []string
-	doubts := []func() string{g.accounts.doubt, g.Trail.doubt}
+	doubts := []func() string{g.accounts.problem, g.Trail.problem}
 	if g.pair != nil {
-		doubts = append(doubts, g.pair.doubt)
+		doubts = append(doubts, g.pair.problem)
 	}
 	if g.clientCA != nil {
-		doubts = append(doubts, g.clientCA.doubt)
+		doubts = append(doubts, g.clientCA.problem)
 	}
 	for _, doubt := range doubts {
 		if why := doubt(); why != "" {

@@ -25,8 +25,8 @@ import (
 // overGNMI is the protocol of callers by gRPC.
 const overGNMI = "gNMI"
 
-// Tap checks an RPC when only its header has been read: the caller, and whether its source has a free place. So the
-// server holds no messages of unauthenticated clients.
+// Tap checks an RPC when only its header has been read. It authenticates the caller, and refuses the RPC if its source
+// has too many calls. So the server holds no messages of unauthenticated clients.
 func (g *Guard) Tap(ctx context.Context, info *tap.Info) (context.Context, error) {
 	p, _ := peer.FromContext(ctx)
 	leave := func() {}
@@ -157,7 +157,7 @@ func (g *Guard) refuseLogin(cred Credentials, why string) error {
 	return status.Error(codes.Unauthenticated, why)
 }
 
-// caller returns a user who has logged in, as a caller.
+// caller returns the caller for a user that has logged in.
 func (a *accounts) caller(u access.User, cred Credentials) Caller {
 	return Caller{
 		Name: u.Name, Role: u.Role, From: cred.From, Transport: cred.Transport, View: a.views[u.Role], user: true,
@@ -180,7 +180,7 @@ type passwords struct {
 	good    map[access.User][sha256.Size]byte
 }
 
-// right reports whether got is the user's password. For an unknown user the check takes as long.
+// right reports whether got is the user's password. For an unknown user the check lasts as long.
 func (a *accounts) right(u access.User, known bool, got string) bool {
 	if !known {
 		u = a.list[0]

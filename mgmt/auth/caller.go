@@ -55,7 +55,7 @@ func UserOf(ctx context.Context) string { return CallerOf(ctx).Name }
 // ViewOf returns the rights of a request's caller.
 func ViewOf(ctx context.Context) *rights.View { return CallerOf(ctx).View }
 
-// still refuses a caller who could no longer log in, or whose rights have changed.
+// still refuses a caller that could no longer log in, or whose rights have changed.
 func (g *Guard) still(c *Caller) error {
 	if c.chain != nil {
 		if err := g.verify(c.chain); err != nil {
@@ -78,8 +78,8 @@ func (g *Guard) still(c *Caller) error {
 	return nil
 }
 
-// attended holds requests that last, each with the function that ends it. While there are some, accounts and
-// certificates are checked again periodically.
+// attended holds long-lived requests, such as subscriptions, each with the function that ends it. While there are some,
+// accounts and certificates are checked again periodically.
 type attended struct {
 	mu       sync.Mutex
 	open     map[*session]struct{}
@@ -91,7 +91,8 @@ type session struct {
 	end    context.CancelCauseFunc
 }
 
-// Attend returns the context of a request that lasts. It ends when its caller is no longer admitted.
+// Attend returns the context of a long-lived request, and the function to call at its end. The context ends when the
+// caller is no longer admitted.
 func (g *Guard) Attend(ctx context.Context) (context.Context, func()) {
 	c := CallerOf(ctx)
 	ctx, end := context.WithCancelCause(ctx)

@@ -21,8 +21,8 @@ type calls struct {
 	of map[netip.Addr]*[2]int
 }
 
-// enter gives a call from an address a place among those of its source, until leave. Clients of the unix socket are not
-// counted.
+// enter counts a call from an address, until leave is called. It refuses the call if its source has too many. Clients
+// of the unix socket are not counted.
 func (c *calls) enter(from net.Addr, lasts bool) (leave func(), err error) {
 	source := sourceOf(from)
 	if !source.IsValid() {

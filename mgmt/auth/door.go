@@ -15,11 +15,11 @@ const (
 	maxStrangersOf = 16  // such connections of one address
 )
 
-// A Door is a listener that bounds its connections, which are of two kinds. Strangers have not sent anything yet that
-// only a client sends. Known connections have shown that they are clients, by a TLS handshake or a request
-// ([Door.Know]). Each kind has a number of places, in total and per source. A stranger without a place displaces the
-// oldest stranger, of the same source if that has too many. So idle connections do not block clients. A connection that
-// becomes known when there is no place is closed.
+// A Door is a listener that bounds its connections, which are of two kinds. A known connection has shown that it is a
+// client's, by a TLS handshake or a request ([Door.Know]). A stranger has not done so yet. The number of connections of
+// each kind is bounded, in total and per source. A stranger above the bound displaces the oldest stranger, of the same
+// source if that has too many. So idle connections do not block clients. A connection that becomes known above the
+// bound is closed.
 type Door struct {
 	net.Listener
 
@@ -45,7 +45,7 @@ type guest struct {
 // NewDoor returns a door before a listener.
 func NewDoor(l net.Listener) *Door { return &Door{Listener: l, of: map[netip.Addr]*visitors{}} }
 
-// Refused returns how many connections were closed for lack of places.
+// Refused returns the number of connections that were closed because of the bounds.
 func (d *Door) Refused() uint64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -79,7 +79,7 @@ func (d *Door) visitors(source netip.Addr) *visitors {
 	return d.of[source]
 }
 
-// tooMany returns the stranger to close after a new one of a source, or nil if there is room.
+// tooMany returns the stranger to close after a new one of a source, or nil if the bounds permit one more.
 func (d *Door) tooMany(source netip.Addr) *guest {
 	ofSource := d.of[source].strangers > maxStrangersOf
 	if !ofSource && len(d.strangers) <= maxStrangers {
@@ -90,7 +90,7 @@ func (d *Door) tooMany(source netip.Addr) *guest {
 	return d.strangers[i] // it may be the new one
 }
 
-// Know marks a connection of Accept as a client's. It returns false if there is no place for it.
+// Know marks a connection of Accept as a client's. It returns false if there are too many known connections.
 func (d *Door) Know(c net.Conn) bool {
 	g, ok := c.(*guest)
 	if !ok {

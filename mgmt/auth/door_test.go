@@ -29,7 +29,7 @@ func (v *visitor) Close() error { v.closed = true; return nil }
 
 func (c *crowd) Accept() (net.Conn, error) { return &visitor{from: c.next}, nil }
 
-// come accepts a connection from an address.
+// come makes the door accept a connection from an address.
 func come(t *testing.T, d *Door, c *crowd, addr string) *guest {
 	t.Helper()
 	c.next = net.TCPAddrFromAddrPort(netip.MustParseAddrPort(addr))

@@ -13,13 +13,14 @@ import (
 type Config struct {
 	// NoLogin serves Addr and RESTCONF without a login, even if other machines can reach them.
 	NoLogin bool
-	// Dir is the directory of a CA (ca.pem) and a server certificate that it signs. They are made if CertFile is not
-	// given.
+	// Dir is the directory of a CA (ca.pem) and a server certificate that it signs. They are created if CertFile is
+	// empty.
 	Dir string
-	// CertFile and KeyFile are the server's own certificate and key, PEM. These and the files below are read again when
-	// they change.
+	// CertFile and KeyFile are PEM files with the server's own certificate and key. These and the files below are read
+	// again when they change.
 	CertFile, KeyFile string
-	// ClientCAFile holds the CAs of client certificates, PEM: every client must then have one.
+	// ClientCAFile is a PEM file with the CAs of client certificates. If it is set, every client must have a
+	// certificate.
 	ClientCAFile string
 	// Insecure serves Addr without TLS. It excludes Users.
 	Insecure bool

@@ -28,8 +28,9 @@ func LookStatus(err error) int {
 	return http.StatusServiceUnavailable
 }
 
-// Admit authenticates an HTTP request by name and password (RFC 7617) or by the client's certificate. It gives it a
-// place among those of its source, until leave. The error has the code Unauthenticated or ResourceExhausted.
+// Admit authenticates an HTTP request by name and password (RFC 7617) or by the client's certificate. It also counts
+// the request against the bound of its source, until leave is called. The error has the code Unauthenticated or
+// ResourceExhausted.
 func (g *Guard) Admit(r *http.Request, transport string, lasts bool) (caller Caller, leave func(), err error) {
 	leave = func() {}
 	if at, err := netip.ParseAddrPort(r.RemoteAddr); err == nil {

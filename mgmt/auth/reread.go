@@ -11,9 +11,9 @@ import (
 )
 
 // Files of users, roles and certificates are read again while the server runs. They are checked when their content is
-// needed, at most once per rereadPeriod. They are small, so their content is compared; a modification time may not
-// change. If a file cannot be read, or is wrong, the former content stays in force. The log and [mgmt.Server.Troubles]
-// report that until it is corrected.
+// needed, at most once per rereadPeriod. Their content is compared, because a modification time may stay the same. The
+// files are small. If a file is unreadable or invalid, the former content stays in force. The log and
+// [mgmt.Server.Troubles] report that until it is corrected.
 
 // rereadPeriod bounds the age of the content of files.
 const rereadPeriod = time.Second
@@ -23,12 +23,12 @@ const maxSettings = 4 << 20
 
 // A reread is the parsed content of files.
 type reread[T any] struct {
-	what  string // its name in the log
-	files []string
-	parse func(texts [][]byte) (T, error)
-	now   func() time.Time
-	log   *slog.Logger
-	told  func(what string, err error) // is called for every change, accepted or refused; may be nil
+	what     string // its name in the log
+	files    []string
+	parse    func(texts [][]byte) (T, error)
+	now      func() time.Time
+	log      *slog.Logger
+	reported func(what string, err error) // is called for every change, accepted or refused; may be nil
 
 	mu      sync.Mutex
 	looked  time.Time
@@ -63,7 +63,7 @@ func (r *reread[T]) get() T {
 	r.looked = now
 	texts, sum, err := r.read()
 	if err == nil && sum == r.sum {
-		r.settle()
+		r.applied()
 		return r.value
 	}
 	var value T
@@ -76,12 +76,12 @@ func (r *reread[T]) get() T {
 	}
 	r.value, r.sum, r.since, r.trouble = value, sum, now, ""
 	r.log.Info(r.what+" read again", "files", r.files)
-	r.tell(nil)
+	r.report(nil)
 	return r.value
 }
 
-// settle records that the files hold the value in force.
-func (r *reread[T]) settle() {
+// applied records that the files hold the value in force.
+func (r *reread[T]) applied() {
 	if r.trouble == "" {
 		return
 	}
@@ -97,17 +97,17 @@ func (r *reread[T]) refuse(err error) {
 	}
 	r.trouble = text
 	r.log.Error(text)
-	r.tell(err)
+	r.report(err)
 }
 
-func (r *reread[T]) tell(err error) {
-	if r.told != nil {
-		r.told(r.what, err)
+func (r *reread[T]) report(err error) {
+	if r.reported != nil {
+		r.reported(r.what, err)
 	}
 }
 
-// doubt returns why the content of the files is not in force, or "" if it is.
-func (r *reread[T]) doubt() string {
+// problem returns why the content of the files is not in force, or "" if it is.
+func (r *reread[T]) problem() string {
 	r.get()
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,9 +10,9 @@ import (
 )
 
 // Reading and encoding for clients uses processors. Shares admits as many pieces of work at the same time as there are
-// processors. A free place goes to the client with the fewest places, among several to the one served least recently.
-// So a client with many subscriptions delays another by one piece of work, not by all of its own. A stream's work is in
-// pieces of a chunk of entries.
+// processors. It calls that number places. A free place is given to the client with the fewest places, or among several
+// to the client served least recently. So a client with many subscriptions delays another by one piece of work, not by
+// all of its own. For a stream, a piece is a chunk of entries.
 
 // maxReading bounds the places, however many processors there are.
 const maxReading = 8
@@ -38,7 +38,7 @@ func NewShares(places int) *Shares { return &Shares{free: places, clients: map[s
 // Places returns the number of places for this machine.
 func Places() int { return min(max(runtime.GOMAXPROCS(0), 2), maxReading) }
 
-// Enter waits for a place.
+// Enter waits for a place, or returns an error when ctx ends.
 func (s *Shares) Enter(ctx context.Context, client string) error {
 	s.mu.Lock()
 	c := s.clients[client]
@@ -66,7 +66,7 @@ func (s *Shares) Enter(ctx context.Context, client string) error {
 	return context.Cause(ctx)
 }
 
-// Of returns how many places a client has, and how many it waits for.
+// Of returns the number of places that a client has, and the number that it waits for.
 func (s *Shares) Of(client string) (held, waiting int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -83,7 +83,7 @@ func (s *Shares) Leave(client string) {
 	s.back(client)
 }
 
-// back takes a place from a client, and gives it to the next. The caller holds mu.
+// back frees a place of a client, and gives it to the next one. The caller holds mu.
 func (s *Shares) back(client string) {
 	s.clients[client].held--
 	s.free++

@@ -65,7 +65,7 @@ func (g *Guard) TLS() (*tls.Config, error) {
 		g.log.Info("a certificate is generated", "ca", filepath.Join(g.cfg.Dir, caFile))
 	}
 	if g.pair == nil { // else another protocol has loaded it already
-		pair := &reread[*tls.Certificate]{what: "certificate", now: g.now, log: g.log, told: g.auditReread,
+		pair := &reread[*tls.Certificate]{what: "certificate", now: g.now, log: g.log, reported: g.auditReread,
 			files: []string{certFile, keyFile}, parse: parsePair}
 		if err := pair.begin(); err != nil {
 			return nil, fmt.Errorf("certificate: %w", err)
@@ -105,7 +105,7 @@ func (g *Guard) openClientCA() error {
 	if g.cfg.ClientCAFile == "" {
 		return nil
 	}
-	g.clientCA = &reread[*clientCA]{what: "client CA", now: g.now, log: g.log, told: g.auditReread,
+	g.clientCA = &reread[*clientCA]{what: "client CA", now: g.now, log: g.log, reported: g.auditReread,
 		files: []string{g.cfg.ClientCAFile}, parse: func(texts [][]byte) (*clientCA, error) {
 			pool := x509.NewCertPool()
 			if !pool.AppendCertsFromPEM(texts[0]) {

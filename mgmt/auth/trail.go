@@ -128,8 +128,8 @@ func (t *Trail) note(err error) {
 	}
 }
 
-// doubt returns why the trail is not written, or "" if it is.
-func (t *Trail) doubt() string {
+// problem returns why the trail is not written, or "" if it is.
+func (t *Trail) problem() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.failed == "" {
@@ -148,7 +148,7 @@ func (c *Caller) who() []slog.Attr {
 
 func auditText(text string) string { return tree.Cut(tree.OneLine(text), maxAuditText) }
 
-// Did records an action of a caller, or its refusal.
+// Did records an action of a caller and its result, which may be a refusal.
 func (t *Trail) Did(ctx context.Context, operation string, paths []string, input string, err error) {
 	if t.to == nil {
 		return
@@ -189,7 +189,7 @@ func (t *Trail) Denied(ctx context.Context, operation string, prefix *gpb.Path, 
 	for _, p := range paths {
 		texts = append(texts, auditPath("", prefix, p))
 	}
-	t.Did(ctx, operation, fewPaths(texts), "", err)
+	t.Did(ctx, operation, summary(texts), "", err)
 }
 
 // auditPath returns a path of a request in the form of the trail.
@@ -225,8 +225,8 @@ func SetPaths(req *gpb.SetRequest) []string {
 	return texts
 }
 
-// fewPaths returns the first paths, and the number of further ones.
-func fewPaths(texts []string) []string {
+// summary returns the first paths, and the number of further ones.
+func summary(texts []string) []string {
 	if more := len(texts) - maxAuditPaths; more > 0 {
 		return append(texts[:maxAuditPaths:maxAuditPaths], fmt.Sprintf("and %d more", more))
 	}

@@ -75,7 +75,7 @@ func (a Archive) file(seq uint64) string {
 	return filepath.Join(a.Dir, fmt.Sprintf("%012d%s", seq, archived))
 }
 
-// read returns the note of a file, and the part of the rest that is within the first most bytes.
+// read returns the note of a file and the configuration that follows it, as far as it lies within the first most bytes.
 func (a Archive) read(seq uint64, most int64) (n Note, rest []byte, err error) {
 	f, err := os.Open(a.file(seq))
 	if err != nil {
@@ -110,7 +110,8 @@ func (a Archive) Load(seq uint64) (Note, Rows, error) {
 	return n, rows, nil
 }
 
-// Add archives a configuration, and removes the oldest ones beyond the bound, but not the one with number except.
+// Add archives a configuration and returns its number. It removes the oldest configurations beyond the bound, but never
+// number except.
 func (a Archive) Add(n Note, rows Rows, except uint64) (seq uint64, err error) {
 	notes, err := a.List()
 	if err != nil {

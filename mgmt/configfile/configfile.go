@@ -1,6 +1,6 @@
-// Package configfile handles CONFIG_DB as a file: a config_db.json as SONiC writes it, read with every error reported,
-// and written as a whole or not at all. It also archives a bounded number of configurations that were in force, with
-// their time and user ([Archive]). The content of rows belongs to schema, and the requests for configurations to mgmt.
+// Package configfile handles CONFIG_DB as a file: a config_db.json as SONiC writes it. It reports every error in a
+// file, and writes files atomically. It also archives a bounded number of configurations that were in force, with their
+// time and user ([Archive]). The content of rows belongs to schema, and the requests for configurations to mgmt.
 package configfile
 
 import (
@@ -108,7 +108,7 @@ func Doubled(text []byte) (errs []error) {
 	type level struct {
 		seen  map[string]bool // nil for an array
 		name  string          // the last one
-		value bool            // a value comes next
+		value bool            // a value follows
 	}
 	var at []level
 	ended := func() {
@@ -245,8 +245,8 @@ func tooMany(table string, n int) error {
 	return fmt.Errorf("%s: %d rows: want at most %d, more are not taken", table, n, schema.MaxRows)
 }
 
-// Load writes the rows into CONFIG_DB: all of them, or none. Existing rows that are not in c stay. The error contains
-// the known outcome.
+// Load writes all of the rows into CONFIG_DB, or none. Existing rows that are not in c stay. The error reports the
+// outcome as far as it is known.
 func (c Rows) Load(ctx context.Context, r *swss.Redis) error {
 	db := r.DB(swss.ConfigDB)
 	errs := []error{c.Check()}

@@ -14,8 +14,8 @@ import (
 
 // Rows of tables that a list or a subscriber asks for are read once. The hub caches them, and Redis' keyspace events
 // name the rows to read again. Before a request reads cached rows, all earlier writes must have been received
-// ([Hub.Fresh]). While that cannot be confirmed the request fails, as if it had failed to read the database. Rows of
-// counters are not cached, because they change all the time.
+// ([Hub.Fresh]). If that cannot be confirmed, the request fails as if the database were unreadable. Rows of counters
+// are not cached, because they change all the time.
 
 // maxKept bounds the rows of a table that is cached. Larger tables are read on request.
 const maxKept = 200_000
@@ -46,7 +46,7 @@ type matching struct {
 	trace bool // keys of entries of which the row may be a trace
 }
 
-// take stores rows that were read from the table. It returns those that differ from the stored ones.
+// take stores rows that were read from the table. It returns the rows that have changed.
 func (w *watched) take(rows []swss.KeyOpFieldsValues, now time.Time, version *uint64) []swss.KeyOpFieldsValues {
 	if w.large {
 		return rows
@@ -134,8 +134,8 @@ func (t *keptTable) keys(g *tree.List, of matching) [][]string {
 	return found
 }
 
-// Fresh returns when all earlier writes to the tables are cached. Tables that were not requested before are read only
-// if load is set.
+// Fresh waits until all earlier writes to the tables are cached. It reads tables that were not requested before only if
+// load is set.
 func (h *Hub) Fresh(ctx context.Context, ids []tree.TableID, load bool) error {
 	asked := time.Now()
 	var use []*watched
@@ -171,7 +171,7 @@ func (h *Hub) Fresh(ctx context.Context, ids []tree.TableID, load bool) error {
 	return nil
 }
 
-// synced returns when all writes before asked have been received. The caller has the turn.
+// synced waits until all writes before the time asked have been received. The caller has the turn.
 func (h *Hub) synced(ctx context.Context, asked time.Time) error {
 	l := h.listening()
 	if h.newest.After(asked) && l.Down() == nil {
@@ -180,7 +180,7 @@ func (h *Hub) synced(ctx context.Context, asked time.Time) error {
 	began := time.Now()
 	if claim := h.claim(); claim != nil {
 		// No event reports that a database was emptied or exchanged.
-		if err := claim.Ours(ctx); errors.Is(err, swss.ErrAnew) {
+		if err := claim.Ours(ctx); errors.Is(err, swss.ErrReset) {
 			h.Distrust()
 		} else if err != nil {
 			return err
@@ -193,7 +193,7 @@ func (h *Hub) synced(ctx context.Context, asked time.Time) error {
 	return nil
 }
 
-// pop stores what was written to a table, and marks it for subscribers. The caller has the turn.
+// pop stores the rows that were written to a table, and marks them for subscribers. The caller has the turn.
 func (h *Hub) pop(ctx context.Context, w *watched) error {
 	rows, err := w.source.Pops(ctx)
 	if err != nil || len(rows) == 0 && (w.kept != nil || w.large) {

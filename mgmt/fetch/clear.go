@@ -18,8 +18,8 @@ import (
 )
 
 // Cleared counters continue in the chip and in COUNTERS_DB, where other programs read them too. Their values at the
-// clearing are saved in COUNTERS_DB, and this server returns the difference. If syncd starts with another chip, whose
-// counters restart, nothing is subtracted; nor is it for a statistic below its saved value.
+// clearing are saved in COUNTERS_DB, and this server returns the difference. Nothing is subtracted after syncd has
+// started with another chip, because its counters restart. The same holds for a statistic below its saved value.
 
 // Names of the saved values of cleared counters.
 const (
@@ -86,9 +86,9 @@ func later(a, b string) string {
 	return b
 }
 
-// since returns a row of counters less their saved values. A statistic below its saved value has restarted, and the
-// others of the object continue. If the counting-since time of a group differs from the saved one, the whole group has
-// restarted.
+// since returns a row of counters less their saved values. A statistic below its saved value has restarted, while the
+// object's other statistics continue. If the counting-since time of a group differs from the saved one, the whole group
+// has restarted.
 func since(was string, is map[string]string) map[string]string {
 	var base map[string]string
 	if was == "" || json.Unmarshal([]byte(was), &base) != nil {

@@ -18,7 +18,7 @@ const (
 	debugSince = schema.FieldCountedSince + schema.FlexDebugCounter
 )
 
-// A statistic that restarts does not restart the others of its object.
+// If a statistic restarts, the other statistics of its object continue.
 func TestOneStatisticCountsAnew(t *testing.T) {
 	base, err := json.Marshal(map[string]string{
 		ClearedAt: "T", "SAI_PORT_STAT_IF_IN_OCTETS": "100", "SAI_PORT_STAT_IF_IN_ERRORS": "9", debugStat: "50",

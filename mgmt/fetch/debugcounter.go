@@ -16,9 +16,9 @@ const debugCountedSince = schema.FieldCountedSince + schema.FlexDebugCounter
 
 // A debugCount is the values of a debug counter.
 type debugCount struct {
-	// The counter's SAI object; values of another object of the same name are ignored.
+	// Object is the counter's SAI object. Values of another object of the same name are ignored.
 	Object string            `json:"object"`
-	Life   string            `json:"life"`   // the mark of the syncd run that counted
+	Run    string            `json:"life"`   // the mark of the syncd run that counted
 	Counts map[string]uint64 `json:"counts"` // by port; the switch's is at ""
 	Since  map[string]string `json:"since"`  // when each of Counts began; "" if unknown
 	At     string            `json:"at"`     // when the counter was cleared; "" for present values
@@ -47,7 +47,7 @@ func (r Reader) DebugCounts(ctx context.Context, only string) (map[string]*debug
 			continue
 		}
 		object, whole, _ := strings.Cut(objects, " ")
-		c := &debugCount{Object: object, Life: life, Counts: map[string]uint64{}, Since: map[string]string{}}
+		c := &debugCount{Object: object, Run: life, Counts: map[string]uint64{}, Since: map[string]string{}}
 		if c.stat = ofSwitch[name]; c.stat != "" {
 			read(c, "", whole)
 		} else if c.stat = ofPorts[name]; c.stat != "" {
@@ -76,13 +76,13 @@ func (r Reader) DebugRows(ctx context.Context, first string) (map[string]map[str
 	out := map[string]map[string]string{}
 	for name, c := range now {
 		var base debugCount
-		if json.Unmarshal([]byte(was[name]), &base) != nil || base.Object != c.Object || base.Life != c.Life {
+		if json.Unmarshal([]byte(was[name]), &base) != nil || base.Object != c.Object || base.Run != c.Run {
 			base.Counts = nil
 		}
 		out[name] = map[string]string{"statistic": c.stat}
 		for of, n := range c.Counts {
 			since := c.Since[of]
-			// Else it has restarted.
+			// Otherwise it has restarted.
 			if from, cleared := base.Counts[of]; cleared && from <= n && base.Since[of] == since {
 				n -= from
 				if since != "" {

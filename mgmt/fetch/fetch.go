@@ -37,7 +37,7 @@ func (r Reader) fetch(ctx context.Context, g *tree.List, entries []*tree.Entry, 
 	return r.resolvePorts(ctx, g, there)
 }
 
-// A want is a hash to be read.
+// A want is a Redis hash to be read.
 type want struct {
 	e    *tree.Entry
 	row  int
@@ -170,8 +170,8 @@ func (r Reader) fetchDB(ctx context.Context, db *swss.DB, g *tree.List, wants []
 	return r.fetchCleared(ctx, db, g, wants)
 }
 
-// A Source makes rows that are in no database: fields by row key. It makes those of entries whose first key is first,
-// or all for the wildcard. It may return more.
+// A Source makes rows that are in no database: fields by row key. It makes the rows of entries whose first key is
+// first, or all rows for the wildcard. It may return additional rows.
 type Source func(ctx context.Context, first string) (map[string]map[string]string, error)
 
 // from returns the rows of a source, which is called once per request.

@@ -62,7 +62,8 @@ func NewHub(r *swss.Redis, log *slog.Logger, now func() time.Time, claim func() 
 	return h
 }
 
-// turn waits for the turn to read the sources, and returns the function that gives it back.
+// turn waits until the caller may read the sources, and returns the function that ends its turn. One caller has the
+// turn at a time.
 func (h *Hub) turn(ctx context.Context) (release func(), err error) {
 	select {
 	case <-h.reading:
@@ -167,14 +168,14 @@ func (h *Hub) run(ctx context.Context, l *swss.Listener) {
 	}
 }
 
-// Step returns when all earlier writes have been passed on.
+// Step waits until all earlier writes have been passed on.
 func (h *Hub) Step(ctx context.Context) error {
 	l := h.connection()
 	if l == nil {
 		return nil // there are no subscribers
 	}
 	if err := l.Sync(ctx); err != nil {
-		h.settle(err)
+		h.afterPass(err)
 		return err
 	}
 	return h.dispatch(ctx, l)
@@ -200,7 +201,7 @@ func (h *Hub) dispatch(ctx context.Context, l *swss.Listener) error {
 		err = h.pass(ctx)
 	}
 	if !errors.Is(err, context.Canceled) { // the server closes
-		h.settle(err)
+		h.afterPass(err)
 	}
 	return err
 }
@@ -222,9 +223,9 @@ func (h *Hub) pass(ctx context.Context) error {
 	return nil
 }
 
-// settle records the outcome of passing on. After a failure, every subscriber checks whether the databases are
+// afterPass records whether changes were passed on. After a failure, every subscriber checks whether the databases are
 // readable.
-func (h *Hub) settle(err error) {
+func (h *Hub) afterPass(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err != nil && !h.troubled {

@@ -19,8 +19,8 @@ type index struct {
 // An indexed row holds the keys of its entry, and the values of the leaf.
 type indexed struct{ keys, values []string }
 
-// Find returns, sorted, the keys of the entries whose leaf has one of the values. It includes all earlier writes, and
-// may return further entries. ok is false if the leaf has no index. Then it follows from more than one row, or the
+// Find returns, sorted, the keys of the entries whose leaf has one of the values. It may return further entries, and
+// includes all earlier writes. ok is false if the leaf has no index, because it follows from more than one row or the
 // table is too large to be cached.
 func (h *Hub) Find(ctx context.Context, leaf *tree.Node, values []string) (found [][]string, ok bool, err error) {
 	if !leaf.Indexable() {
@@ -51,7 +51,7 @@ func (h *Hub) Find(ctx context.Context, leaf *tree.Node, values []string) (found
 	return slices.CompactFunc(found, slices.Equal), true, nil
 }
 
-// index returns the index of a leaf; it makes it if needed.
+// index returns the index of a leaf, and creates it if needed.
 func (t *keptTable) index(leaf *tree.Node, row *tree.ListRow) *index {
 	for _, x := range t.indexes {
 		if x.leaf == leaf && x.row == row {

@@ -10,10 +10,10 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// The value of a leaf depends on a few rows. While these do not change, its value, and the update in each encoding, are
-// made once for all subscribers.
+// The value of a leaf depends on a small number of rows. While these do not change, its value and its encoded updates
+// are computed once for all subscribers.
 
-// maxMemos bounds the remembered entries of a group. Beyond it all are dropped, and made again on request. This bounds
+// maxMemos bounds the remembered entries of a group. Beyond it all are dropped, and recomputed on request. This bounds
 // memory for entries read only by Get, ONCE and Poll, for which there is no notice when they are deleted.
 const maxMemos = 50_000
 
@@ -48,7 +48,7 @@ func newMemos() *Memos {
 	return &Memos{seed: maphash.MakeSeed(), entries: map[*tree.List]map[string]*Memo{}}
 }
 
-// Of returns the memo of an entry, which it makes if needed.
+// Of returns the memo of an entry, and creates it if needed.
 func (m *Memos) Of(g *tree.List, id string) *Memo {
 	m.mu.RLock()
 	x := m.entries[g][id]

@@ -8,7 +8,7 @@ import (
 	"tamtam/swss"
 )
 
-// tracedKeys returns the keys of entries that may be deleted but in force.
+// tracedKeys returns the keys of deleted entries that may still be in force.
 func (r Reader) tracedKeys(ctx context.Context, g *tree.List, pattern []string) ([][]string, error) {
 	if !r.Left || len(g.Traces) == 0 {
 		return nil, nil

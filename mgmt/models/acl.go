@@ -57,8 +57,8 @@ const inTables = "access lists are written in CONFIG_DB"
 // express completely.
 //
 // A rule RULE_N is the entry N, as in SONiC's own translation of OpenConfig's entries. OpenConfig tries entries in the
-// order of their numbers, SONiC tries rules in the order of their priorities, largest first. Where the two disagree,
-// the later entries are not shown.
+// order of their numbers, SONiC tries rules in the order of their priorities, largest first. If the two orders
+// disagree, the later entries are not shown.
 func aclModule() tree.Module {
 	const entry = "/acl/acl-sets/acl-set/acl-entries/acl-entry"
 	set := tree.Row{DB: swss.ConfigDB, Table: schema.CfgACLTable, Key: "{name}", Entry: true}

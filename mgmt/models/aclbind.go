@@ -26,8 +26,8 @@ func bindings() []tree.Group {
 	}
 }
 
-// boundTo returns, for the tables of a stage, a field "port table type" for each port that a table is bound to. If
-// stage is empty, it returns a field per port of all tables.
+// boundTo returns, for each port that a table of the stage is bound to, a field named "port table type". If stage is
+// empty, it returns a field per port of all tables.
 func boundTo(tables map[string]string, stage string) map[string]string {
 	out := map[string]string{}
 	for name, text := range tables {

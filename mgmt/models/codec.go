@@ -31,8 +31,8 @@ func orElse(c tree.Codec, v string) tree.Codec {
 	}}
 }
 
-// fieldLeaves returns the leaves, below the container at, for the fields of a table as package schema declares them.
-// special holds codecs of leaves whose value is not the text of the field.
+// fieldLeaves returns the leaves for the fields of a table, as package schema declares them. at is the container of the
+// leaves. special holds codecs of leaves whose value is not the text of the field.
 func fieldLeaves(at string, fields []schema.Field, special map[string]tree.Codec) (leaves []tree.Leaf) {
 	for _, f := range fields {
 		if f.Leaf == "" {
@@ -103,8 +103,8 @@ func list(field string) tree.Codec {
 	}
 }
 
-// words returns the codec of a field whose words differ from YANG's; pairs holds YANG's word and the field's in turn.
-// absent is YANG's word for a missing field, or empty.
+// words returns the codec of a field whose words differ from YANG's. pairs alternates between YANG's word and the
+// field's word. absent is YANG's word for a missing field. If it is empty, the leaf then has no value.
 func words(field, absent string, pairs ...string) tree.Codec {
 	return tree.Codec{
 		Get: func(r tree.Record) []string {

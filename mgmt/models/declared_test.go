@@ -14,8 +14,8 @@ import (
 	"tamtam/yang/tamyang"
 )
 
-// A leaf of config in tamtam's own modules agrees with the declaration of its field in package schema: the range of
-// numbers, the words, and the default if there is one.
+// A leaf of config in tamtam's own modules agrees with the declaration of its field in package schema. This holds for
+// the range of numbers, the words, and any default.
 func TestModulesSayWhatSchemaDeclares(t *testing.T) {
 	root, err := tamyang.Schema()
 	if err != nil {

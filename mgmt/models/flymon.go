@@ -74,8 +74,8 @@ func queryFits(c tree.Change) error {
 	return nil
 }
 
-// wantedTask returns the target state of a task as the manager forwards it. It contains the flow group's filter that is
-// in force. Whether that filter is up to date is part of the group's own state.
+// wantedTask returns the target state of a task as the manager forwards it. It contains the filter of the flow group
+// that is in force. The group's own state shows whether that filter is up to date.
 func wantedTask(c tree.Configured) (map[string]string, error) {
 	t, err := schema.ParseFlyMonTask(c.Name(), c.Row(schema.CfgTAMFlyMonTask))
 	if err != nil {

@@ -206,7 +206,8 @@ func ethernetModule() tree.Module {
 	}}}}
 }
 
-// kept returns the codec of a leaf that a replace of its container leaves unchanged, as it belongs to the port itself.
+// kept returns the codec of a leaf that does not change when its container is replaced, because it belongs to the port
+// itself.
 func kept(c tree.Codec) tree.Codec {
 	c.Kept = true
 	return c

@@ -64,7 +64,7 @@ func recordersFit(c tree.Change) error {
 		return err
 	}
 	for _, name := range tree.SortedKeys(sessions) {
-		if sessions[name]["collector"] != c.Keys()[0] || c.InDoubt("/tam/tablerecord-sessions/tablerecord-session", name) {
+		if sessions[name]["collector"] != c.Keys()[0] || c.Unknown("/tam/tablerecord-sessions/tablerecord-session", name) {
 			continue
 		}
 		_, why := unfit(name, sessions[name], c.Keys()[0], fields)

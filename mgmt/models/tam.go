@@ -162,7 +162,7 @@ func ofFamily(family int, c tree.Codec) tree.Codec {
 	return tree.Codec{
 		Get: func(r tree.Record) []string {
 			v := c.Get(r)
-			if v == nil || !shows(r) { // few rules have the field
+			if v == nil || !shows(r) { // a small number of rules has the field
 				return nil
 			}
 			return v

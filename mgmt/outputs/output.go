@@ -14,8 +14,7 @@ import (
 type Link interface {
 	// Connect makes a new connection, and closes the former one.
 	Connect(ctx context.Context) error
-	// Send sends one message. After an error other than [RefusedError] and [BusyError] the connection must be made
-	// again.
+	// Send sends one message. After an error other than [RefusedError] and [BusyError], Connect must be called again.
 	Send(ctx context.Context, data []byte) error
 	// Close ends the connection.
 	Close()
@@ -35,7 +34,7 @@ func (e *RefusedError) Error() string { return e.Err.Error() }
 // Unwrap returns the receiver's error.
 func (e *RefusedError) Unwrap() error { return e.Err }
 
-// A BusyError means that the receiver must be tried again, after some time. The connection stays.
+// A BusyError means that the message must be sent again after some time. The connection stays.
 type BusyError struct {
 	Err   error
 	After time.Duration // zero if the receiver has not specified it
@@ -80,7 +79,7 @@ type Status struct {
 type Output struct {
 	*Spool
 	link Link
-	// Least is the first wait after a failure; 0 means a second.
+	// Least is the first wait after a failure. 0 means one second.
 	Least time.Duration
 	// Connected, if set, is called when there is a connection, before anything is sent.
 	Connected func()
@@ -104,8 +103,8 @@ func (o *Output) Status(now time.Time) Status {
 	return s
 }
 
-// tell records the state.
-func (o *Output) tell(state State, reason string) {
+// report records the state.
+func (o *Output) report(state State, reason string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.status.State != state {
@@ -129,7 +128,7 @@ func (o *Output) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return nil
 		}
-		o.tell(Failed, err.Error())
+		o.report(Failed, err.Error())
 		if !pause(ctx, waits.next()) {
 			return nil
 		}
@@ -153,7 +152,7 @@ func (o *Output) send(ctx context.Context, waits *waits) error {
 	var gone <-chan struct{}
 	if b, ok := o.link.(Broken); ok {
 		gone = b.Gone()
-		o.tell(Active, "")
+		o.report(Active, "")
 	} // otherwise a connection proves nothing until a message is sent
 	for {
 		m, ok := o.Take(time.Now())
@@ -172,9 +171,9 @@ func (o *Output) send(ctx context.Context, waits *waits) error {
 		switch {
 		case err == nil:
 			waits.tries = 0
-			o.tell(Active, "")
+			o.report(Active, "")
 		case errors.As(err, &busy):
-			o.tell(Failed, err.Error())
+			o.report(Failed, err.Error())
 			if !pause(ctx, max(waits.next(), min(busy.After, mostWait))) {
 				return ctx.Err()
 			}
@@ -202,7 +201,7 @@ func (o *Output) one(ctx context.Context, m Message) error {
 		o.Done(false)
 	case errors.As(err, &refused):
 		o.Done(true)
-		o.tell(Active, "refused: "+err.Error())
+		o.report(Active, "refused: "+err.Error())
 		return nil
 	default:
 		o.Back()

@@ -165,7 +165,7 @@ func TestRefusedAndBusy(t *testing.T) {
 	})
 }
 
-// Messages that wait when the switch ends are sent, if that takes no longer than a moment.
+// Messages that wait when the switch ends are still sent if that is possible within a moment.
 func TestEndSendsTheRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &receiver{}

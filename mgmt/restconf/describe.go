@@ -69,8 +69,9 @@ var sampleTexts = []any{
 	"1.5", "2026-01-01T00:00:00Z",
 }
 
-// exampleOf returns an example of a container or of a list entry, or nil if no leaf has one. It has the leaves of the
-// node and of its container config. If only is set, it has only leaves that a client may write.
+// exampleOf returns an example of a container or of a list entry. It has the leaves of the node and of its container
+// config. If only is set, it has only leaves that a client may write. It is nil if no leaf has an example, or if a
+// mandatory leaf has none.
 func exampleOf(n *tree.Node, only bool) object {
 	out := object{}
 	for _, k := range n.Kids {
@@ -86,6 +87,8 @@ func exampleOf(n *tree.Node, only bool) object {
 		case k.Type != nil && (!only || k.IsListKey() || k.Writable()):
 			if v := leafExample(k); v != nil {
 				out[name] = v
+			} else if k.Mandatory {
+				return nil
 			}
 		}
 	}

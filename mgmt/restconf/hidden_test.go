@@ -187,7 +187,8 @@ func anyTable(r *rand.Rand) map[string]string {
 	return rows
 }
 
-// talk returns what daemons report about the object of these rows: in a status of another, an alarm, a list.
+// talk returns rows in which daemons report about the object of these rows: in the status of another object, an alarm,
+// or a list.
 func talk(r *rand.Rand, rows map[string]string, n int) map[string]string {
 	said := map[string]string{}
 	names := slices.Sorted(maps.Keys(rows))
@@ -483,7 +484,7 @@ func (g *guarded) keys(db swss.DBName) []string {
 	return keys
 }
 
-// say writes a row whose values have 0x1f for blanks.
+// say writes a row, in whose text 0x1f stands for a blank.
 func (g *guarded) say(name, text string) {
 	g.t.Helper()
 	db, key, _ := strings.Cut(name, " ")

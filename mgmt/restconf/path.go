@@ -195,7 +195,7 @@ func literal(text string) string {
 	return "'" + text + "'"
 }
 
-// cutPath returns the path at the beginning of a line of an error, /a/b[k=v]: the rest.
+// cutPath splits a line of an error, such as "/a/b[k=v]: reason", into the path and the rest.
 func cutPath(line string) (*gpb.Path, string, bool) {
 	for at := strings.Index(line, ": "); at > 0; {
 		if p, err := access.ParsePath(line[:at]); err == nil && p.Origin == "" {

@@ -238,8 +238,8 @@ func (g *guarded) shares(a, b string, rows bool) bool {
 	return false
 }
 
-// alsoAt holds further top nodes for rows of a list that the experiment cannot find: entries made from many rows, and a
-// row that has entries whatever it contains.
+// alsoAt holds further top nodes for rows of a list that the experiment cannot find. These are entries made from many
+// rows, and a row that has entries whatever its content.
 var alsoAt = map[string][]string{
 	"/components/component[name=port-":                       {"interfaces", "lldp", "qos", "altmark"},
 	"/config-rows/row[key=localhost][table=DEVICE_METADATA]": {"network-instances", "components", "system", "lldp"},
@@ -272,7 +272,7 @@ func (g *guarded) covered(o oracle, text string) bool {
 	return false
 }
 
-// secret returns a text as shown to users who are no administrators.
+// secret returns a text as shown to users that are not administrators.
 func secret(text string) string {
 	return strings.NewReplacer("passkey=t9a", "passkey=********", "secret=t8b", "secret=********").Replace(text)
 }

@@ -29,7 +29,7 @@ func (v *View) most(db swss.DBName, table, key string) access.Level {
 }
 
 // limit returns the lowest level that lines of the file grant for a node in any of the entries that a pattern matches.
-// The line for all does not count.
+// The line for all paths, "/", does not count.
 func (v *View) limit(n *tree.Node, keys []string) access.Level {
 	least := access.Write
 	for _, g := range v.grants[n] {
@@ -55,9 +55,9 @@ func (v *View) MayWriteRow(table, key string) bool {
 	return v.Wholly(v.RowsAsTheyAre(), []string{table, key}) && v.most(swss.ConfigDB, table, key) >= access.Write
 }
 
-// MayReadRow reports whether no line hides a raw row of a database from the role. A line may hide it at another path of
-// raw rows than that of the list in, if any. It is also hidden if the role may not read all that other lists show of
-// it.
+// MayReadRow reports whether no line hides a raw row of a database from the role. The row is hidden if a line hides it
+// at a path of raw rows other than that of the list in, which may be nil. It is also hidden if the role may not read
+// all that other lists show of it.
 func (v *View) MayReadRow(in *tree.List, db swss.DBName, table, key string) bool {
 	if v == nil {
 		return true

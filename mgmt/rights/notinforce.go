@@ -1,4 +1,5 @@
 package rights
 
-// AllRows is the key, in the list of what is not in force, of a table that the switch does not have.
+// AllRows is the key that stands for a whole table in the list of configuration that is not in force. The switch does
+// not have such a table.
 const AllRows = "(all)"

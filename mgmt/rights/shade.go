@@ -10,9 +10,10 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Data that a line hides in one list often appears in another, too: a rule is an entry of OpenConfig's ACL and of the
-// raw tables. There is no list of that; it is tried. If the role may not read a leaf, the row's fields that can change
-// the leaf's value are hidden. Leaves of the other list that depend on these fields are hidden, too.
+// Data that a line hides in one list often appears in another, too. For example, a rule is an entry of OpenConfig's ACL
+// and of the raw tables. These correspondences are not declared, but found by trial. If the role may not read a leaf,
+// the row's fields that can change the leaf's value are hidden. Leaves of the other list that depend on these fields
+// are hidden, too.
 
 // A shadow is a row of a group that another group has too, in which lines hide something.
 type shadow struct {
@@ -58,7 +59,7 @@ func madeOf(r *tree.ListRow) (ids []tree.TableID) {
 	return ids
 }
 
-// takes reports whether lines hide something of the entries that have a row.
+// takes reports whether lines hide a part of the entries that have a row.
 func (v *View) takes(b tree.Bound) bool {
 	taken := func(n *tree.Node) bool {
 		return slices.ContainsFunc(v.grants[n], func(g grant) bool { return !g.implied && g.level < access.Read })

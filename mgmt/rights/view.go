@@ -14,9 +14,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A View is the rights of one role for each node of the tree. nil means everything, as for the process itself. It is
-// consulted at the few places that every request passes: resolving the path of a Get or Subscribe (See, Reads), reading
-// an entry (tree.Entry.Value), executing a Set (set.Tx), and operations.
+// A View is the rights of one role for each node of the tree. A nil View has all rights, as the process itself does. It
+// is consulted where every request passes: when a path of a Get or Subscribe is resolved (See, Reads), and when an
+// entry is read (tree.Entry.Value). It is also consulted when a Set (set.Tx) or an operation is executed.
 type View struct {
 	Role    access.Role
 	rules   string                 // the text that it was made from
@@ -34,7 +34,8 @@ type View struct {
 // A grant is a level for entries with some keys.
 type grant struct {
 	level access.Level
-	// By the index of the group's keys, at most as many as in the rule's path; the wildcard stands for any.
+	// keys holds the rule's keys by the index of the group's keys, at most as many as in the rule's path. The wildcard
+	// stands for any key.
 	keys    []string
 	implied bool // from the line for all, "/", or built in: it hides nothing at other paths
 }
@@ -295,7 +296,7 @@ func (v *View) Everywhere(n *tree.Node, keys []string) bool {
 	return false
 }
 
-// Filter returns a filter of nodes without those of which nothing may be read.
+// Filter returns a filter that omits nodes of which the role may read nothing.
 func (v *View) Filter(of func(*tree.Node) bool) func(*tree.Node) bool {
 	if v == nil {
 		return of
@@ -311,7 +312,8 @@ func (v *View) leaf(n *tree.Node) bool {
 	return v.below[n].most >= access.Read
 }
 
-// See returns the targets of a path of which something may be read. A path without wildcards that has none is refused.
+// See returns the targets of a path of which the role may read at least a part. A path without wildcards that has none
+// is refused.
 func (v *View) See(ts []tree.Target, paths ...*gpb.Path) ([]tree.Target, error) {
 	if v == nil {
 		return ts, nil

@@ -81,16 +81,16 @@ func (c *finishing) Sees(path, key string) bool {
 // Entry implements [tree.Change].
 func (c *finishing) Entry(path, key, table string) (map[string]string, error) {
 	e, err := c.entry(path, key)
-	if err != nil || c.InDoubt(path, key) {
+	if err != nil || c.Unknown(path, key) {
 		return nil, err
 	}
 	return (&finishing{e: e}).Fields(table), nil
 }
 
-// InDoubt implements [tree.Change].
-func (c *finishing) InDoubt(path, key string) bool {
+// Unknown implements [tree.Change].
+func (c *finishing) Unknown(path, key string) bool {
 	g, f := c.tx.Model.Find(path).List, c.tx.faults
-	return f.made.entryInDoubt(g, []string{key}) || f.gone.entryInDoubt(g, []string{key})
+	return f.made.entryUnknown(g, []string{key}) || f.gone.entryUnknown(g, []string{key})
 }
 
 // PutEntry implements [tree.Change].

@@ -9,9 +9,9 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// doubts records which results are uncertain while a Set has errors: those of entries that failed steps name. An error
-// that such an entry may explain is not reported, since it may disappear with the error of the step.
-type doubts struct {
+// unknowns records which results are uncertain while a Set has errors: those of entries that failed steps name. An
+// error that such an entry may explain is not reported, since it may disappear when the step is corrected.
+type unknowns struct {
 	// at has, by entry, the nodes below which everything is uncertain; true includes the lists below.
 	at map[string]map[*tree.Node]bool
 	// names holds the keys in what could not be resolved, such as an unknown path. An entry whose keys are all among
@@ -19,8 +19,8 @@ type doubts struct {
 	names map[string]bool
 }
 
-// doubt makes a node and all below it uncertain; deep includes the lists there.
-func (d *doubts) doubt(n *tree.Node, keys []string, deep bool) {
+// add makes a node and all below it uncertain; deep includes the lists there.
+func (d *unknowns) add(n *tree.Node, keys []string, deep bool) {
 	g := n.List
 	keys = keys[:len(g.Keys)]
 	if i := slices.Index(keys, tree.Wildcard); i >= 0 { // all entries of a list
@@ -39,16 +39,16 @@ func (d *doubts) doubt(n *tree.Node, keys []string, deep bool) {
 	d.at[id][n] = d.at[id][n] || deep
 }
 
-// doubtName records that an entry with this key may have been meant.
-func (d *doubts) doubtName(key string) {
+// addName records that an entry with this key may have been meant.
+func (d *unknowns) addName(key string) {
 	if d.names == nil {
 		d.names = map[string]bool{}
 	}
 	d.names[key] = true
 }
 
-// doubtValue records that the entries which a value names may have been meant.
-func (d *doubts) doubtValue(tv *gpb.TypedValue) error {
+// addValue records that the entries which a value names may have been meant.
+func (d *unknowns) addValue(tv *gpb.TypedValue) error {
 	var raw []byte
 	switch v := tv.GetValue().(type) {
 	case *gpb.TypedValue_JsonVal:
@@ -62,34 +62,34 @@ func (d *doubts) doubtValue(tv *gpb.TypedValue) error {
 	if err != nil {
 		return err
 	}
-	d.doubtJSON(v)
+	d.addJSON(v)
 	return nil
 }
 
-func (d *doubts) doubtJSON(v any) {
+func (d *unknowns) addJSON(v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, e := range v {
-			d.doubtJSON(e)
+			d.addJSON(e)
 		}
 	case []any:
 		for _, e := range v {
-			d.doubtJSON(e)
+			d.addJSON(e)
 		}
 	case string:
-		d.doubtName(v)
+		d.addName(v)
 	case json.Number:
-		d.doubtName(v.String())
+		d.addName(v.String())
 	}
 }
 
-// entryInDoubt reports whether the entry, or a part of it, is uncertain.
-func (d *doubts) entryInDoubt(g *tree.List, keys []string) bool {
-	return len(d.at) > 0 && len(d.at[tree.EntryID(g, keys)]) > 0 || d.listInDoubt(g, keys)
+// entryUnknown reports whether the entry, or a part of it, is uncertain.
+func (d *unknowns) entryUnknown(g *tree.List, keys []string) bool {
+	return len(d.at) > 0 && len(d.at[tree.EntryID(g, keys)]) > 0 || d.listUnknown(g, keys)
 }
 
-// inDoubt reports whether the value of a leaf is uncertain.
-func (d *doubts) inDoubt(leaf *tree.Node, keys []string) bool {
+// leafUnknown reports whether the value of a leaf is uncertain.
+func (d *unknowns) leafUnknown(leaf *tree.Node, keys []string) bool {
 	if len(d.at) > 0 {
 		for n := range d.at[tree.EntryID(leaf.List, keys)] {
 			if leaf.Within(n) {
@@ -97,11 +97,11 @@ func (d *doubts) inDoubt(leaf *tree.Node, keys []string) bool {
 			}
 		}
 	}
-	return d.listInDoubt(leaf.List, keys)
+	return d.listUnknown(leaf.List, keys)
 }
 
-// listInDoubt reports whether something around the entry, or its name, is uncertain.
-func (d *doubts) listInDoubt(g *tree.List, keys []string) bool {
+// listUnknown reports whether something around the entry, or its name, is uncertain.
+func (d *unknowns) listUnknown(g *tree.List, keys []string) bool {
 	if len(d.at) == 0 && len(d.names) == 0 {
 		return false
 	}

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Bounds on errors in one response. They are sent in a header, of which clients accept only 8 kB by default; a byte
-// that is not printable ASCII takes three.
+// Bounds on errors in one response. They are sent in a header, of which clients accept only 8 kB by default. A byte
+// that is not printable ASCII needs three bytes there.
 const (
 	maxErrors     = 20
 	maxErrorText  = 1000 // bytes of one error
@@ -22,9 +22,9 @@ const (
 
 // Faults holds the errors of a Set: the first ones in the order of the request, and their total number.
 type Faults struct {
-	made  doubts  // what failed steps would have created or changed
-	gone  doubts  // what they would have deleted; this does not excuse errors in what the Set writes
-	first []fault // by step
+	made  unknowns // what failed steps would have created or changed
+	gone  unknowns // what they would have deleted; this does not excuse errors in what the Set writes
+	first []fault  // by step
 	count int
 	code  codes.Code // common to all of them
 }
@@ -55,8 +55,8 @@ func (f *Faults) add(step int, err error) {
 	}
 }
 
-// together returns the code of errors with these codes, where OK means no error. Unimplemented prevails, since no other
-// value would help. Otherwise codes that differ give InvalidArgument.
+// together returns the code of errors with these codes, where OK means no error. Unimplemented has precedence, since no
+// other value would help. Otherwise different codes result in InvalidArgument.
 func together(a, b codes.Code) codes.Code {
 	switch {
 	case a == codes.OK || a == b:
@@ -100,7 +100,7 @@ func (f *Faults) err() error {
 	return status.Error(f.code, strings.Join(texts, "\n"))
 }
 
-// travels returns the length of a text in the header grpc-message.
+// travels returns the length in bytes of a text in the header grpc-message.
 func travels(text string) int {
 	n := len(text)
 	for i := range len(text) {

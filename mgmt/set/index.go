@@ -6,8 +6,8 @@ import (
 	"tamtam/mgmt/tree"
 )
 
-// withLeaf visits the entries whose leaf has one of the values, as they will be. At least the row that holds the leaf
-// is read. It may visit others too.
+// withLeaf visits the entries whose leaf will have one of the values after the Set. At least the row that holds the
+// leaf is read. It may visit other entries too.
 func (t *Tx) withLeaf(ctx context.Context, leaf *tree.Node, values []string, visit func(*tree.Entry)) error {
 	g := leaf.List
 	need := make([]bool, len(g.Rows))

@@ -44,19 +44,19 @@ type flattener struct {
 
 // fail records an error, and that a node is uncertain.
 func (f *flattener) fail(n *tree.Node, keys []string, format string, args ...any) {
-	f.tell(n, keys, format, args...)
-	f.faults.made.doubt(n, keys, true)
+	f.report(n, keys, format, args...)
+	f.faults.made.add(n, keys, true)
 }
 
-// tell records only an error.
-func (f *flattener) tell(n *tree.Node, keys []string, format string, args ...any) {
+// report records only an error.
+func (f *flattener) report(n *tree.Node, keys []string, format string, args ...any) {
 	f.faults.add(f.step, fmt.Errorf("%s: %w", tree.PathText(tree.PathTo(n, keys)), fmt.Errorf(format, args...)))
 }
 
 // readOnly refuses a node.
 func (f *flattener) readOnly(n *tree.Node, keys []string) {
-	f.tell(n, keys, "%w", n.WhyNot())
-	f.faults.made.doubt(n.Meant(), keys, true)
+	f.report(n, keys, "%w", n.WhyNot())
+	f.faults.made.add(n.Meant(), keys, true)
 }
 
 // value splits the value of an update. It returns false if nothing of it can be read.
@@ -192,9 +192,9 @@ func (f *flattener) leaf(n *tree.Node, keys []string, v []string) {
 	switch {
 	case n.KeyIndex >= 0 && (n.Config || n.IsListKey()):
 		if tree.First(v) != keys[n.KeyIndex] {
-			f.tell(n, keys, "%s is not the key %s of the path", tree.Quoted(tree.First(v)), tree.Quoted(keys[n.KeyIndex]))
-			f.faults.made.doubt(n.List.Node, keys, true)
-			f.faults.made.doubtName(tree.First(v))
+			f.report(n, keys, "%s is not the key %s of the path", tree.Quoted(tree.First(v)), tree.Quoted(keys[n.KeyIndex]))
+			f.faults.made.add(n.List.Node, keys, true)
+			f.faults.made.addName(tree.First(v))
 		}
 	case !n.Config:
 		f.readOnly(n, keys)
@@ -220,10 +220,10 @@ func (f *flattener) object(n *tree.Node, keys []string, v any) {
 		case k != nil && prefixed && k.Module == mod && again:
 			f.fail(k, tree.Extend(keys, k.List), "is there twice, as %s and %s", tree.Quoted(name), tree.Quoted(local))
 		case k == nil || prefixed && k.Module != mod:
-			f.tell(n, keys, "has no member %s; it has %s", tree.Quoted(name),
+			f.report(n, keys, "has no member %s; it has %s", tree.Quoted(name),
 				strings.Join(slices.Sorted(maps.Keys(n.Kid)), ", "))
-			f.faults.made.doubt(n, keys, false)
-			f.faults.made.doubtJSON(m[name])
+			f.faults.made.add(n, keys, false)
+			f.faults.made.addJSON(m[name])
 		case !k.Writable():
 			f.readOnly(k, tree.Extend(keys, k.List))
 		case k.IsList:

@@ -15,7 +15,7 @@ func (t *Tx) checkSizes(ctx context.Context, touched []*txEntry) error {
 	last := map[string]*txEntry{}
 	for _, e := range touched {
 		for i, r := range e.List.Rows {
-			if r.DB != swss.ConfigDB || !r.Serves(e.Keys) || !e.changed(i) || t.rowInDoubt(e, i) {
+			if r.DB != swss.ConfigDB || !r.Serves(e.Keys) || !e.changed(i) || t.rowUnknown(e, i) {
 				continue
 			}
 			table, key := r.Place(e.Keys, e.Own())

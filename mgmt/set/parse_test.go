@@ -109,7 +109,7 @@ func FuzzUpdate(f *testing.F) {
 	})
 }
 
-// A name that is twice in an object is found, wherever it is. Text in strings is not taken for a name.
+// A name that is twice in an object is found, wherever it is. Text in strings is not mistaken for a name.
 func FuzzTwice(f *testing.F) {
 	f.Add(`{"a":{"b":[{"c":1,"c":2}]}}`)
 	f.Add(`{"a\":":"{\"x\":1}","a":":\\"}`)

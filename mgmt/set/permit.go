@@ -14,11 +14,11 @@ import (
 )
 
 // The rights to a Set are decided by its paths alone, before anything is read, so that a refusal reveals nothing. The
-// caller must be allowed to write all that a delete or replace names, and all that a value names. For a list that
-// includes all entries that the path could mean. Only the creation of entries, and effects in other lists (breakout),
-// depend on the present rows.
+// caller must be allowed to write all that a delete or replace names, and all that a value names. For a list, that
+// includes all entries that the path may match. Only the creation of entries, and effects in other lists such as
+// breakout, depend on the present rows.
 
-// denied holds what a Set would do without permission, a text for each path.
+// denied holds the paths that a Set would change without permission, as texts.
 type denied []string
 
 func (d *denied) add(v *rights.View, n *tree.Node, keys []string) {

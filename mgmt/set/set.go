@@ -84,24 +84,24 @@ func (p *setParser) resolve(op gpb.UpdateResult_Operation, path *gpb.Path, val *
 	if op != gpb.UpdateResult_DELETE {
 		for _, el := range w.Elems[from:] {
 			for _, k := range el.GetKey() {
-				p.faults.made.doubtName(k)
+				p.faults.made.addName(k)
 			}
 		}
-		if err := p.faults.made.doubtValue(val); err != nil {
+		if err := p.faults.made.addValue(val); err != nil {
 			p.fail(fmt.Errorf("%s: %w", tree.PathText(&gpb.Path{Elem: w.Elems}), err))
 			readable = false
 		}
-		p.faults.made.doubt(at.Node, at.Keys, !readable)
+		p.faults.made.add(at.Node, at.Keys, !readable)
 	}
 	if op != gpb.UpdateResult_UPDATE {
 		for _, x := range p.candidates(w, at) {
-			p.faults.gone.doubt(x.Node, x.Keys, true)
+			p.faults.gone.add(x.Node, x.Keys, true)
 		}
 	}
 	return nil
 }
 
-// candidates returns the targets that a refused path may have meant: any name may replace the one that does not exist.
+// candidates returns the targets that a refused path may have meant. Any name may replace the name that does not exist.
 func (p *setParser) candidates(w tree.Resolver, reached tree.Target) []tree.Target {
 	if w.Lost.Node == nil || reached.Node != w.Lost.Node || w.LostAt >= len(w.Elems) {
 		return []tree.Target{reached}
@@ -121,7 +121,7 @@ func (p *setParser) deletion(path *gpb.Path) []tree.Target {
 	if err := deletable(ts); err != nil {
 		p.fail(err)
 		for _, t := range ts {
-			p.faults.gone.doubt(t.Node.Meant(), t.Keys, true)
+			p.faults.gone.add(t.Node.Meant(), t.Keys, true)
 		}
 		return nil
 	}
@@ -149,7 +149,7 @@ func (p *setParser) update(op gpb.UpdateResult_Operation, u *gpb.Update) ([]tree
 	if err := settable(ts, u); err != nil {
 		p.fail(err)
 		for _, t := range ts {
-			p.faults.made.doubt(t.Node.Meant(), t.Keys, true)
+			p.faults.made.add(t.Node.Meant(), t.Keys, true)
 		}
 		return nil, nil
 	}
@@ -191,7 +191,8 @@ func (b badKeys) has(g *tree.List, keys []string) bool {
 	return false
 }
 
-// keysAllowed returns the assignments to entries with valid keys. An invalid key may have meant any other of its list.
+// keysAllowed returns the assignments to entries with valid keys. An invalid key may have been meant as any other key
+// of its list.
 func (p *setParser) keysAllowed(as []assignment) ([]assignment, badKeys) {
 	bad := badKeys{}
 	for _, a := range as {
@@ -203,7 +204,7 @@ func (p *setParser) keysAllowed(as []assignment) ([]assignment, badKeys) {
 		for i, k := range a.group.OwnKeys() {
 			if _, err := a.group.Node.Kid[k].Check(a.keys[len(outer)+i]); err != nil {
 				p.fail(fmt.Errorf("%s: key %s: %w", a.path(), k, err))
-				p.faults.made.doubt(a.group.Node, tree.Extend(outer, a.group), true)
+				p.faults.made.add(a.group.Node, tree.Extend(outer, a.group), true)
 				bad[id] = true
 			}
 		}
@@ -214,7 +215,7 @@ func (p *setParser) keysAllowed(as []assignment) ([]assignment, badKeys) {
 	return slices.DeleteFunc(as, func(a assignment) bool { return bad.has(a.group, a.keys) }), bad
 }
 
-// prefetch reads the entries that the steps name in few round trips.
+// prefetch reads the entries that the steps name in a small number of round trips.
 func (t *Tx) prefetch(ctx context.Context, steps []Step) error {
 	want := map[*tree.List][][]string{}
 	for _, st := range steps {
@@ -264,7 +265,7 @@ func (t *Tx) Do(ctx context.Context, steps []Step, parsed *Faults) error {
 	return t.faults.err()
 }
 
-// execute executes a step. Failed parts are faults, and uncertain; an error comes from the database.
+// execute executes a step. Failed parts are recorded as faults and as uncertain. The error is that of a database.
 func (t *Tx) execute(ctx context.Context, st Step) error {
 	if st.Op == gpb.UpdateResult_DELETE || st.Op == gpb.UpdateResult_REPLACE {
 		for _, x := range st.target {
@@ -298,7 +299,7 @@ func (t *Tx) execute(ctx context.Context, st Step) error {
 }
 
 // did records which step changed a node of an entry. If that failed, the node becomes uncertain.
-func (t *Tx) did(e *txEntry, n *tree.Node, err error, d *doubts) {
+func (t *Tx) did(e *txEntry, n *tree.Node, err error, d *unknowns) {
 	e.step = t.step
 	if n.Type != nil {
 		if e.wrote == nil {
@@ -308,7 +309,7 @@ func (t *Tx) did(e *txEntry, n *tree.Node, err error, d *doubts) {
 	}
 	if err != nil {
 		t.faults.add(t.step, at(n, e.Keys, err))
-		d.doubt(n, e.Keys, true)
+		d.add(n, e.Keys, true)
 	}
 }
 
@@ -380,7 +381,7 @@ func (t *Tx) remove(ctx context.Context, x tree.Target, replace bool) error {
 }
 
 // removeBelow deletes the entries of the lists below a target.
-func (t *Tx) removeBelow(ctx context.Context, x tree.Target, g *tree.List, replace bool, d *doubts) error {
+func (t *Tx) removeBelow(ctx context.Context, x tree.Target, g *tree.List, replace bool, d *unknowns) error {
 	for _, k := range g.Kids {
 		if k.Through != nil {
 			if x.Node.Plain || !k.Node.Within(x.Node) {
@@ -413,8 +414,8 @@ func (t *Tx) removeBelow(ctx context.Context, x tree.Target, g *tree.List, repla
 	return nil
 }
 
-// removeOwned deletes the entries owned by deleted entries, if goes accepts them. Otherwise addresses, for example,
-// would be in force again for the next interface of that name.
+// removeOwned deletes the entries owned by deleted entries, if goes accepts them. For example, addresses of a deleted
+// interface would otherwise be in force again for the next interface of that name.
 func (t *Tx) removeOwned(ctx context.Context, es []*txEntry, goes func(*txEntry) bool) error {
 	var lists []tree.Owned
 	gone := map[tree.Owned]map[string]*txEntry{}

@@ -9,15 +9,16 @@ import (
 	"tamtam/mgmt/tree"
 )
 
-// putThrough executes an assignment at the path where the data is configured. It returns false if that is here. An
-// error comes from the database. A list around such a list may be read-only: then the path must only name its entry.
+// putThrough executes an assignment at the path where the data is configured. It returns false if that is the
+// assignment's own path. The error is that of a database. If an enclosing list is read-only, the path must name an
+// entry of it.
 func (t *Tx) putThrough(ctx context.Context, a assignment) (bool, error) {
 	n, leaf := a.group.Node, ""
 	if a.leaf == nil && a.group.ReadOnly() {
 		for i, c := range a.group.Derive {
 			if v := tree.First(c.Get(tree.Record{Keys: a.keys})); v != a.keys[i] {
 				t.faults.add(t.step, at(n, a.keys, fmt.Errorf("is not there: %s, %s", a.group.View, v)))
-				t.faults.made.doubt(n, a.keys, true)
+				t.faults.made.add(n, a.keys, true)
 			}
 		}
 		return true, nil
@@ -36,7 +37,7 @@ func (t *Tx) putThrough(ctx context.Context, a assignment) (bool, error) {
 	}
 	if err != nil {
 		t.faults.add(t.step, at(n, a.keys, err))
-		t.faults.made.doubt(n, a.keys, true)
+		t.faults.made.add(n, a.keys, true)
 	}
 	return true, nil
 }
@@ -171,7 +172,7 @@ func (t *Tx) checkNeeds(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if len(there) == 0 && !t.faults.made.inDoubt(n.leaf, n.keys) {
+		if len(there) == 0 && !t.faults.made.leafUnknown(n.leaf, n.keys) {
 			t.faults.add(n.step, at(n.leaf, n.keys, errors.New("is missing")))
 		}
 	}

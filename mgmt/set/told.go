@@ -15,19 +15,19 @@ import (
 )
 
 // A program that shows a configuration as commands needs the rows of CONFIG_DB that the tree represents completely. A
-// row may have fields without a leaf, or values in another form than a Set would write. There is no list of that; it is
-// tried. Each entry is written again in memory with the values of its leaves, as a Set would. The result is compared
-// with the present rows.
+// row may have fields without a leaf, or values in another form than a Set would write. These cases are not declared,
+// but found by trial. Each entry is written again in memory with the values of its leaves, as a Set would. The result
+// is compared with the present rows.
 
-// Whether a row is represented by other nodes of the tree.
+// These constants state whether other nodes of the tree represent a row.
 const (
 	toldAll  = "ALL"
 	toldRest = "REST"
 	toldNone = "NONE"
 )
 
-// Told returns, for all rows of CONFIG_DB, whether other nodes represent them.
-func Told(
+// Reported returns, for all rows of CONFIG_DB, whether other nodes represent them.
+func Reported(
 	ctx context.Context, m *tree.Model, r fetch.Reader, rows configfile.Rows,
 ) (map[string]map[string]string, error) {
 	t := &teller{model: m, reader: r, ctx: ctx, rows: rows, out: map[string]map[string]string{}, there: map[string]bool{}}
@@ -55,7 +55,7 @@ func Told(
 		if len(es) > 0 && (!es[0].List.Node.Writable() || es[0].List.Through != nil) {
 			continue // its rows belong to other lists, which represent them, or cannot be written
 		}
-		if err := t.tell(es); err != nil {
+		if err := t.report(es); err != nil {
 			return nil, err
 		}
 	}
@@ -131,8 +131,8 @@ func (t *teller) entries(g *tree.List) (out []*txEntry, err error) {
 	return out, err
 }
 
-// tell tries the entries of a list.
-func (t *teller) tell(es []*txEntry) error {
+// report tries the entries of a list, and records whether their rows are represented.
+func (t *teller) report(es []*txEntry) error {
 	claims := map[string]int{} // of values that only one entry may have
 	for _, e := range es {
 		for _, n := range e.List.Unique {

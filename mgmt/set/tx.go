@@ -264,29 +264,29 @@ var ErrConflict = errors.New("a row was written by another")
 // sent has an outcome, and the next Set waits for it.
 const commitLimit = 30 * time.Second
 
-// settleLimit is how long the outcome of a commit without response is queried.
-const settleLimit = 10 * time.Second
+// outcomeLimit is how long the outcome of a commit without response is queried.
+const outcomeLimit = 10 * time.Second
 
-// ErrUnsettled is wrapped in the error of a Set whose outcome is unknown.
-var ErrUnsettled = errors.New("it is not known whether the configuration was changed; read it before you try again")
+// ErrOutcomeUnknown is wrapped in the error of a Set whose outcome is unknown.
+var ErrOutcomeUnknown = errors.New("it is not known whether the configuration was changed; read it before you try again")
 
-// unsettled is that error, with its cause.
-type unsettled struct{ why error }
+// outcomeUnknown is that error, with its cause.
+type outcomeUnknown struct{ why error }
 
-func (e unsettled) Error() string { return e.GRPCStatus().Message() }
+func (e outcomeUnknown) Error() string { return e.GRPCStatus().Message() }
 
-func (e unsettled) Unwrap() []error { return []error{ErrUnsettled, e.why} }
+func (e outcomeUnknown) Unwrap() []error { return []error{ErrOutcomeUnknown, e.why} }
 
 // GRPCStatus returns the client's error.
-func (e unsettled) GRPCStatus() *status.Status {
-	return status.Newf(codes.Unavailable, "%s: %v", swss.Why(e.why), ErrUnsettled)
+func (e outcomeUnknown) GRPCStatus() *status.Status {
+	return status.Newf(codes.Unavailable, "%s: %v", swss.Why(e.why), ErrOutcomeUnknown)
 }
 
 //go:embed commit.lua
 var commitText string
 
-// Commit writes all changed rows in one transaction, unless a row that was read has changed. (WATCH would do the same,
-// in time that grows with the square of the rows.)
+// Commit writes all changed rows in one transaction, unless a row that was read has changed. Redis' WATCH would have
+// the same effect, but its time grows with the square of the number of rows.
 func (t *Tx) Commit(ctx context.Context) error {
 	next := swss.NewTurn()
 	packed := pack(nil, swss.KeyMark, t.Turn, next)
@@ -345,12 +345,12 @@ func (t *Tx) send(ctx context.Context, packed []byte, turn string) error {
 	case swss.NothingSent(err):
 		return tree.Unavailable(err)
 	}
-	limited, cancel = context.WithTimeout(ctx, settleLimit)
+	limited, cancel = context.WithTimeout(ctx, outcomeLimit)
 	defer cancel()
-	done, unknown := db.Settle(limited, turn)
+	done, unknown := db.ConfirmTurn(limited, turn)
 	switch {
 	case unknown != nil:
-		return unsettled{err}
+		return outcomeUnknown{err}
 	case done:
 		return nil
 	}

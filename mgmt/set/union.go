@@ -13,8 +13,8 @@ import (
 )
 
 // union_replace (gnmi-union_replace.md) replaces the nodes of all its paths by all its values together. With a single
-// writable origin it differs from replace as follows. No path reverts the value of another one, whichever comes first,
-// and two paths with different values for one leaf are refused.
+// writable origin it differs from replace as follows. No path reverts the value of another one, whatever their order.
+// Two paths with different values for one leaf are refused.
 
 const unionReplace = gpb.UpdateResult_UNION_REPLACE
 
@@ -49,7 +49,7 @@ func (p *setParser) agree(as []assignment, seen map[string]wording) []assignment
 		}
 		p.fail(fmt.Errorf("%s: %s, and union_replace of %s has another value", a.path(), valueWords(a.value),
 			tree.PathText(p.steps[was.step].Path)))
-		p.faults.made.doubt(a.leaf, a.keys, true)
+		p.faults.made.add(a.leaf, a.keys, true)
 		return true
 	})
 }

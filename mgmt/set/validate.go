@@ -11,7 +11,7 @@ import (
 	"tamtam/mgmt/tree"
 )
 
-// finish completes and checks the entries that a Set touched, unless they are uncertain. An error comes from the
+// finish completes and checks the entries that a Set touched, unless they are uncertain. The error is that of a
 // database.
 func (t *Tx) finish(ctx context.Context) error {
 	for _, e := range t.touched() {
@@ -53,7 +53,7 @@ func (t *Tx) finish(ctx context.Context) error {
 // checkPromise checks that the Set creates an entry that it names, in the list that can create it.
 func (t *Tx) checkPromise(e *txEntry) {
 	g := t.Model.Find(e.promised.Elsewhere).List
-	if made := t.entries[tree.EntryID(g, e.Keys)]; made != nil && made.present || t.faults.made.entryInDoubt(g, e.Keys) {
+	if made := t.entries[tree.EntryID(g, e.Keys)]; made != nil && made.present || t.faults.made.entryUnknown(g, e.Keys) {
 		return
 	}
 	t.faults.add(e.step, at(e.List.Node, e.Keys, fmt.Errorf("cannot be created: %s", e.promised.Fixed)))
@@ -66,7 +66,7 @@ func (t *Tx) finishEntry(ctx context.Context, e *txEntry) error {
 		return nil
 	}
 	c := &finishing{ctx: ctx, tx: t, e: e}
-	ok := !t.inDoubt(e)
+	ok := !t.entryUnknown(e)
 	for _, f := range e.List.Finish {
 		if !ok {
 			break
@@ -85,28 +85,28 @@ func (t *Tx) finishEntry(ctx context.Context, e *txEntry) error {
 		}
 		path, keys := makes(c)
 		for _, k := range keys {
-			t.faults.made.doubt(t.Model.Find(path), []string{k}, false)
+			t.faults.made.add(t.Model.Find(path), []string{k}, false)
 		}
 	}
 	return nil
 }
 
-// inDoubt reports whether the result for an entry is uncertain.
-func (t *Tx) inDoubt(e *txEntry) bool {
-	if t.faults.made.entryInDoubt(e.List, e.Keys) {
+// entryUnknown reports whether the result for an entry is uncertain.
+func (t *Tx) entryUnknown(e *txEntry) bool {
+	if t.faults.made.entryUnknown(e.List, e.Keys) {
 		return true
 	}
-	return (&tree.Entry{List: e.List, Rows: e.before}).Own() != nil && t.faults.gone.entryInDoubt(e.List, e.Keys)
+	return (&tree.Entry{List: e.List, Rows: e.before}).Own() != nil && t.faults.gone.entryUnknown(e.List, e.Keys)
 }
 
-// rowInDoubt reports whether the result for a row is uncertain. The entry outside of lists has many independent rows.
-func (t *Tx) rowInDoubt(e *txEntry, row int) bool {
+// rowUnknown reports whether the result for a row is uncertain. The entry outside of lists has many independent rows.
+func (t *Tx) rowUnknown(e *txEntry, row int) bool {
 	if e.List.Parent != nil {
-		return t.inDoubt(e)
+		return t.entryUnknown(e)
 	}
 	return slices.ContainsFunc(e.List.Leaves, func(n *tree.Node) bool {
 		in := slices.ContainsFunc(n.Binds, func(b tree.Bind) bool { return b.Row == row })
-		return in && n.Config && (t.faults.made.inDoubt(n, nil) || t.faults.gone.inDoubt(n, nil))
+		return in && n.Config && (t.faults.made.leafUnknown(n, nil) || t.faults.gone.leafUnknown(n, nil))
 	})
 }
 
@@ -163,7 +163,7 @@ func (t *Tx) checkEntry(ctx context.Context, e *txEntry) error {
 		return err
 	}
 	for i, r := range e.List.Rows {
-		if r.Check == nil || e.Rows[i] == nil || !e.changed(i) || t.rowInDoubt(e, i) {
+		if r.Check == nil || e.Rows[i] == nil || !e.changed(i) || t.rowUnknown(e, i) {
 			continue
 		}
 		fields := maps.Clone(e.Rows[i])
@@ -184,7 +184,7 @@ func (t *Tx) checkMandatory(e *txEntry) bool {
 			continue
 		}
 		whole = false
-		if !t.faults.made.inDoubt(n, e.Keys) {
+		if !t.faults.made.leafUnknown(n, e.Keys) {
 			t.faults.add(e.stepOf(n), at(n, e.Keys, errors.New("is missing")))
 		}
 	}
@@ -201,15 +201,15 @@ func (t *Tx) checkEnclosed(ctx context.Context, e *txEntry) (bool, error) {
 	if err != nil || outer.present {
 		return true, err
 	}
-	if !t.faults.made.entryInDoubt(p, outer.Keys) {
+	if !t.faults.made.entryUnknown(p, outer.Keys) {
 		name := strings.Join(outer.Keys, " ")
 		t.faults.add(e.step, at(e.List.Node, e.Keys, fmt.Errorf("there is no %s %s", p.Node.Name, name)))
 	}
 	return false, nil
 }
 
-// checkRefs checks that new references of changed entries exist. Former references may be missing, or name an alias, by
-// the action of other programs.
+// checkRefs checks that new references of changed entries exist. Other programs may have written references that are
+// missing or name an alias; these are not checked.
 func (t *Tx) checkRefs(ctx context.Context, touched []*txEntry) error {
 	type use struct {
 		e    *txEntry
@@ -228,7 +228,7 @@ func (t *Tx) checkRefs(ctx context.Context, touched []*txEntry) error {
 			}
 			was := e.was(n)
 			for _, v := range e.Value(n) {
-				if slices.Contains(was, v) || t.faults.made.inDoubt(n, e.Keys) {
+				if slices.Contains(was, v) || t.faults.made.leafUnknown(n, e.Keys) {
 					continue
 				}
 				uses = append(uses, use{e, n, v})
@@ -246,7 +246,7 @@ func (t *Tx) checkRefs(ctx context.Context, touched []*txEntry) error {
 	for _, u := range uses {
 		keys := []string{u.name}
 		there := func(g *tree.List) bool {
-			return t.entries[tree.EntryID(g, keys)].present || t.faults.made.entryInDoubt(g, keys)
+			return t.entries[tree.EntryID(g, keys)].present || t.faults.made.entryUnknown(g, keys)
 		}
 		if !slices.ContainsFunc(u.n.Targets, there) {
 			t.faults.add(u.e.stepOf(u.n), at(u.n, u.e.Keys, fmt.Errorf("there is no %s %s", u.n.TargetName(), u.name)))
@@ -261,7 +261,7 @@ func (t *Tx) checkInUse(ctx context.Context, touched []*txEntry) error {
 	gone := map[*tree.List]map[string]*txEntry{}
 	for _, e := range touched {
 		was := (&tree.Entry{List: e.List, Rows: e.before}).Own() != nil
-		if e.present || !was || len(e.List.Refs) == 0 || t.faults.made.entryInDoubt(e.List, e.Keys) {
+		if e.present || !was || len(e.List.Refs) == 0 || t.faults.made.entryUnknown(e.List, e.Keys) {
 			continue
 		}
 		if gone[e.List] == nil {
@@ -296,7 +296,7 @@ func (t *Tx) checkInUse(ctx context.Context, touched []*txEntry) error {
 
 // stays reports whether an entry had this value before, and certainly keeps it.
 func (t *Tx) stays(e *tree.Entry, n *tree.Node, v string) bool {
-	if t.faults.made.inDoubt(n, e.Keys) || t.faults.gone.inDoubt(n, e.Keys) {
+	if t.faults.made.leafUnknown(n, e.Keys) || t.faults.gone.leafUnknown(n, e.Keys) {
 		return false
 	}
 	x := t.entries[tree.EntryID(e.List, e.Keys)]
@@ -315,7 +315,7 @@ func (t *Tx) userName(e *tree.Entry, ref *tree.Node) string {
 	return name
 }
 
-// some lists the first few of many names.
+// some lists the first of many names, and reports how many more there are.
 func some(names []string) string {
 	const few = 5
 	names = slices.Compact(slices.Sorted(slices.Values(names)))
@@ -367,7 +367,7 @@ func (t *Tx) checkShared(ctx context.Context, touched []*txEntry, n *tree.Node) 
 	}
 	return t.withLeaf(ctx, n, tree.SortedKeys(mine), func(e *tree.Entry) {
 		x := t.entries[tree.EntryID(g, e.Keys)]
-		if t.faults.made.inDoubt(n, e.Keys) || t.faults.gone.inDoubt(n, e.Keys) && (x == nil || !x.writes(n)) {
+		if t.faults.made.leafUnknown(n, e.Keys) || t.faults.gone.leafUnknown(n, e.Keys) && (x == nil || !x.writes(n)) {
 			return
 		}
 		for _, v := range e.Value(n) {

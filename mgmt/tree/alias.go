@@ -9,9 +9,9 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A row of a database often appears at several paths: in OpenConfig's list, in a list of ours, and as a raw row
-// (config-rows, differences of configurations, origin sonic-db). A line of a role applies to the data, whatever its
-// path: data hidden at one path is hidden at the others, too. As an exception, the line for all, "/", and built-in
+// A row of a database often appears at several paths. It may be in OpenConfig's list, in a list of ours, and among raw
+// rows (config-rows, differences of configurations, origin sonic-db). A line of a role applies to the data, whatever
+// its path: data hidden at one path is hidden at all its paths. As an exception, the line for all, "/", and built-in
 // lines hide nothing that another line permits.
 
 // An Alias is an entry of a list that has a row.

@@ -24,17 +24,17 @@ type Change interface {
 	// Read returns a row of any database, or nil if there is none.
 	Read(db swss.DBName, table, key string) (map[string]string, error)
 	// Entries returns the rows of a table of CONFIG_DB for the entries of a list with one key, as they will be, by that
-	// key. Some may be [Change.InDoubt].
+	// key. Some may be [Change.Unknown].
 	Entries(path, table string) (map[string]map[string]string, error)
 	// Sees reports whether the Set's caller may see something of an entry of a list with one key, so that an error may
 	// name it.
 	Sees(path, key string) bool
 	// Entry returns the row of a table of CONFIG_DB for one entry of a list with one key, as it will be. It is nil if
-	// there will be none, or if the entry is [Change.InDoubt].
+	// there will be none, or if the entry is [Change.Unknown].
 	Entry(path, key, table string) (map[string]string, error)
-	// InDoubt reports whether a failed part of the Set was to change an entry of a list with one key. Then conclusions
+	// Unknown reports whether a failed part of the Set was to change an entry of a list with one key. Then conclusions
 	// from the entry must not be reported as errors.
-	InDoubt(path, key string) bool
+	Unknown(path, key string) bool
 	// PutEntry gives an entry of a list with one key a row of CONFIG_DB. If the entry exists and mayExist is false, it
 	// returns an error.
 	PutEntry(path, key, table string, fields map[string]string, mayExist bool) error
@@ -44,7 +44,7 @@ type Change interface {
 
 // A Through writes one list of OpenConfig's, or one leaf, in the list that holds the configuration.
 type Through struct {
-	// Put sets a leaf to a value. If leaf is empty, the entry must come to exist.
+	// Put sets a leaf to a value. If leaf is empty, it ensures that the entry exists when the Set is done.
 	Put func(ctx context.Context, s Setting, keys []string, leaf string, v []string) error
 	// Remove removes the entries that match a pattern of keys. If whole is false, it removes only their content at or
 	// below a node, and a new value may follow.

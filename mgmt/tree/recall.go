@@ -8,7 +8,7 @@ import (
 )
 
 // The values of leaves follow from rows. Computing them is most of the cost of a Get of many entries. So as long as the
-// rows of an entry have the same versions as at the last Get, its values are taken from there.
+// rows of an entry have the same versions as at the last Get, the values of that Get are reused.
 
 // A Recall holds the values of an entry's leaves, computed from rows of these versions. It is immutable.
 type Recall struct {

@@ -193,7 +193,7 @@ func (m *Model) Find(path string) *Node {
 	return n
 }
 
-// take copies a module's settings of the group itself; several modules may have some.
+// take copies a module's settings of the group itself. Several modules may have settings of one group.
 func (grp *List) take(g *Group) {
 	if g.View != "" {
 		grp.View = g.View
@@ -462,8 +462,8 @@ func (g *List) Single() bool {
 	return len(g.Derive) == 0 && !slices.ContainsFunc(g.Rows, func(r *ListRow) bool { return len(r.EachKeys) > 0 })
 }
 
-// Meant returns the node that was probably meant by a node that a Set must not name. For a read-only node that is the
-// config that it is the state of, for a key the entry.
+// Meant returns the node that was probably meant by a node that a Set must not name. For a read-only node this is the
+// corresponding config, and for a key the entry.
 func (n *Node) Meant() *Node {
 	if n.KeyIndex >= 0 {
 		return n.List.Node
@@ -480,11 +480,12 @@ func (n *Node) Meant() *Node {
 	return n
 }
 
-// OpenConfig has nodes of its own for some of the configuration in our lists. A Set may name these as well: it is
-// executed on the entries of our list, in the same transaction, so that our checks, rows and references apply.
+// OpenConfig has other nodes for some of the configuration in our lists. A Set may name these nodes, too. It is then
+// executed on the entries of our list, in the same transaction. So our checks, rows and references apply.
 //
 // A Get of type CONFIG of a node that contains both returns ours only, so that a document contains each value once. A
-// Set that replaces or deletes such a node means ours: OpenConfig's nodes are replaced with it if the value names them.
+// Set that replaces or deletes such a node affects our node. OpenConfig's nodes are replaced too if the value names
+// them.
 
 // ThroughOf returns the Through that writes a node at another path, or nil if it is written here.
 func (n *Node) ThroughOf() *Through {

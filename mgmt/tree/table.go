@@ -54,25 +54,27 @@ type Row struct {
 	// Table is the row's table. AnyTable means rows of all tables: the first part of Key is the table's name, and its
 	// last part is all the rest.
 	Table string
-	// Key is the row's key: in "TAM|{name}", {name} stands for the list key. If two keys have that name it is the inner
-	// one, or the outer one if Each names it. {prefix/host} is a network, which the row's key has without length if it
-	// is a host. {field=default} is a field of the entry's own row.
+	// Key is the row's key. For example, in "{name}|{rule-name}", {name} and {rule-name} stand for keys of the list. If
+	// two keys have one name, it means the inner key, or the outer one if Each names it. {prefix/host} is a network,
+	// whose length is omitted in the row's key if it is a host. {field=default} is a field of the entry's own row.
 	//
-	// {*} stands for anything: codecs then receive all rows that match, as one row. Its fields are the parts that {*}
-	// matched. Their values are those of the fields Of (names separated by blanks), separated by bars. If Of is empty,
-	// values are arbitrary. Such rows cannot be written.
+	// {*} matches any text. Codecs then receive all matching rows as one row, which cannot be written. Its fields are
+	// named by the parts that {*} matched. A field's value consists of the values of the fields in Of, separated by
+	// bars. Of separates these names by blanks. If Of is empty, the value is arbitrary.
 	//
-	// In a row without {*}, Of is a table of APPL_DB and a field, separated by a blank. The row must repeat that field
-	// of the entry's row there. If the two differ, the row is missing or belongs to an earlier object. Its codecs then
-	// receive no fields, and [Record.Outdated]. They are not called if the row of APPL_DB does not have the field.
+	// In a row without {*}, Of is a table of APPL_DB and a field, separated by a blank. The row must have the same
+	// value in that field as the entry's row of APPL_DB. If the two differ, the row is missing or belongs to an earlier
+	// object. Codecs then receive no fields, and [Record.Outdated] is set. They are not called if the row of APPL_DB
+	// does not have the field.
 	Key string
 	Of  string
 	// Fold, if not nil, converts a row with {*} or Each to the fields that exist.
 	Fold func(map[string]string) map[string]string
-	// Map names a hash of the same database. The row's key is then the value of the hash's field Key, as in SONiC's
-	// counter maps.
+	// Map, if not empty, names a hash of the same database. The row's key is then the value of the hash's field Key, as
+	// in SONiC's counter maps.
 	Map string
-	// Only limits the row to entries whose first key has this prefix, Fits to those whose keys it accepts.
+	// Only limits the row to entries whose first key has this prefix. Fits limits it to entries whose keys it accepts.
+	// Empty and nil mean no limit.
 	Only string
 	Fits func(keys []string) bool
 	// Each names a list key that is not in the row's key, or several separated by blanks. Each field of the row is then

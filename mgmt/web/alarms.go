@@ -165,7 +165,7 @@ func (p *Page) alarmRow(q *request, g *alarm.Graph) alarmRow {
 	} else if g.Stale {
 		r.Worth = append(r.Worth, "no row since "+p.timeText(g.Newest)+", though some must have come")
 	}
-	r.Worth = append(r.Worth, doubtWords(g.Doubt, "the newest: ")...)
+	r.Worth = append(r.Worth, uncertainWords(g.Doubt, "the newest: ")...)
 	return r
 }
 
@@ -211,11 +211,11 @@ func alarmWorth(a *alarm.Alarm) (why []string) {
 	for _, w := range flagWords(a.Last.Flags) {
 		why = append(why, "the last of them: "+w)
 	}
-	return append(why, doubtWords(a.Doubt, "since it was raised: ")...)
+	return append(why, uncertainWords(a.Doubt, "since it was raised: ")...)
 }
 
-// doubtWords describes the periods that neither raise nor clear an alarm.
-func doubtWords(d alarm.Doubt, which string) (words []string) {
+// uncertainWords describes the periods that neither raise nor clear an alarm.
+func uncertainWords(d alarm.Uncertain, which string) (words []string) {
 	for _, x := range []struct {
 		n   int64
 		why string

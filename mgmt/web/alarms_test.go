@@ -61,7 +61,7 @@ func voice(ago int, lost int64) result.Loss {
 	return l
 }
 
-// A graph with an alarm comes first, with the clusters that lost packets, their links, and the confidence.
+// A graph with an alarm is listed first, with the clusters that lost packets, their links, and the confidence.
 func TestAlarms(t *testing.T) {
 	rules := rulesOf(t, 0.01, alarmGraphs)
 	for name, tt := range map[string]struct {

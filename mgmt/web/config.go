@@ -9,7 +9,7 @@ import (
 	"tamtam/collector/result"
 )
 
-// Config configures a page: what it shows, and to which clients.
+// Config configures a page: its data, and the clients that may see it.
 type Config struct {
 	// Title is the name of the network, the experiment, or the switch.
 	Title string
@@ -23,7 +23,7 @@ type Config struct {
 	Lacks map[string]string
 	// Troubles returns why rows may be missing that should be in the store by now; nil means that this is unknown.
 	Troubles func() []string
-	// Topology and Switches are nil if they are unknown.
+	// Topology and Switches return the network and the state of its switches. Each is nil if that is unknown.
 	Topology Topology
 	Switches Switches
 	// Alarms are the alarm rules of alternate marking; nil means no alarms, and no view of them.
@@ -89,7 +89,7 @@ type Link struct {
 	A, B End
 	Mbps int64  // 0 if unknown
 	Oper string // up or down; empty if unknown
-	// AB is the traffic to B, BA to A.
+	// AB is the traffic from A to B, and BA that from B to A.
 	AB, BA Traffic
 }
 
@@ -100,7 +100,7 @@ type End struct {
 	Number uint16 // as in stamps, see [PortNumber]
 }
 
-// Traffic is what one direction of a link carried.
+// Traffic describes the packets that one direction of a link carried.
 type Traffic struct {
 	Counted bool // Frames and Load are known
 	Frames  int64
@@ -128,7 +128,7 @@ type Switch struct {
 	// Troubles holds reasons why the reported state may differ from the actual one.
 	Troubles []string
 	// Book, Marking and Stamping belong to the page of the switch itself.
-	Book     *Book
+	Book     *DropAccount
 	Marking  []MarkingSession
 	Stamping []StampingSession
 	Stamped  []string // the counters that sessions of tail-stamping may have, in order
@@ -143,7 +143,7 @@ const (
 	Waiting    Standing = "waiting"
 	Failed     Standing = "failed"
 	Off        Standing = "off" // its configuration requests nothing
-	InDoubt    Standing = "uncertain"
+	Suspect    Standing = "uncertain"
 	NotKnown   Standing = "not known"
 	InPart     Standing = "in force in part" // it has parts that are not applied
 	NotApplied Standing = "not applied"      // it has no status, and it or parts of it are not applied

@@ -95,7 +95,7 @@ func (n *net) flowRow(q *request, w *way) flowRow {
 }
 
 // lacks returns for how many packets of a hop, the i-th of its path, times are unknown. Means then cover only the
-// others.
+// remaining packets.
 func (h *hopSum) lacks(i int) (words []string) {
 	for _, x := range []struct {
 		of    bool
@@ -213,7 +213,7 @@ func (n *net) hopRows(q *request, w *way, total int64) (rows []hopRow) {
 	return rows
 }
 
-// inPort returns the name of the port by which packets came in.
+// inPort returns the name of the ingress port of packets.
 func (n *net) inPort(id uint32, number uint16) string {
 	if d := n.into[portKey{id, number}]; d != nil && d.to.Port != "" {
 		return d.to.Port
@@ -256,7 +256,7 @@ func shape(d *result.Distribution) (list []column) {
 type packetRow struct {
 	Time      int64
 	Flow, Way string
-	Origin    string // where it came from; empty if unknown
+	Origin    string // origin of the packets; empty if unknown
 	End       string
 	Dropped   bool
 	Ambiguous bool

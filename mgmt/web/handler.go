@@ -27,7 +27,7 @@ var templates embed.FS
 //go:embed static
 var static embed.FS
 
-// policy is the Content-Security-Policy: all resources come from this server, and none is inline.
+// policy is the Content-Security-Policy: all resources are from this server, and none is inline.
 const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
@@ -37,7 +37,7 @@ type Page struct {
 	text  map[string]*template.Template // by view
 	busy  chan struct{}                 // a place for each request
 	cache cache
-	live  *live
+	live  *broadcaster
 }
 
 // New returns a page.
@@ -47,7 +47,7 @@ func New(cfg Config) (*Page, error) {
 	}
 	p := &Page{cfg: cfg, text: map[string]*template.Template{}, busy: make(chan struct{}, mostRequests)}
 	p.cache.store, p.cache.now = cfg.Store, time.Now
-	p.live = newLive(p, cmp.Or(cfg.Listeners, DefaultListeners))
+	p.live = newBroadcaster(p, cmp.Or(cfg.Listeners, DefaultListeners))
 	base, err := template.New("base.html").Funcs(p.functions()).ParseFS(templates, "templates/base.html")
 	if err != nil {
 		return nil, err

@@ -14,8 +14,8 @@ import (
 // mostBytes bounds the size of any page.
 const mostBytes = 1 << 20
 
-// With ten thousand of everything each page is small enough for a browser, reports what it omits, and links to the
-// rest.
+// With ten thousand of each kind of object, each page is small enough for a browser, reports the number of omitted
+// rows, and links to them.
 func TestLarge(t *testing.T) {
 	const many = 10_000
 	at := testNow.UnixNano() - 1e9
@@ -62,7 +62,7 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// However many requests come together, each gets the page, or a response with Retry-After. All share the rows that are
+// However many requests arrive together, each gets the page or a response with Retry-After. All share the rows that are
 // read.
 func TestManyAtOnce(t *testing.T) {
 	p := put(t, &result.Batch{Journeys: []result.Journey{{Time: testNow.UnixNano(), Key: "k"}}}, nil)

@@ -20,8 +20,8 @@ const (
 	writeWithin = 5 * time.Second  // a listener that needs longer for one event is dropped
 )
 
-// A live notifies listeners of changes. It reads the store while there are listeners.
-type live struct {
+// A broadcaster notifies listeners of changes. It reads the store while there are listeners.
+type broadcaster struct {
 	page *Page
 	most int
 
@@ -31,13 +31,13 @@ type live struct {
 	last      uint64             // the last version that the reader has sent; 0 if none
 }
 
-func newLive(p *Page, most int) *live {
-	return &live{page: p, most: most, listeners: map[chan uint64]struct{}{}}
+func newBroadcaster(p *Page, most int) *broadcaster {
+	return &broadcaster{page: p, most: most, listeners: map[chan uint64]struct{}{}}
 }
 
 // join adds a listener, or returns false if there is no place. The listener first gets the present version, which may
 // have changed since the page was read.
-func (l *live) join() (chan uint64, bool) {
+func (l *broadcaster) join() (chan uint64, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.listeners) >= l.most {
@@ -56,7 +56,7 @@ func (l *live) join() (chan uint64, bool) {
 	return c, true
 }
 
-func (l *live) leave(c chan uint64) {
+func (l *broadcaster) leave(c chan uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.listeners, c)
@@ -67,14 +67,14 @@ func (l *live) leave(c chan uint64) {
 }
 
 // run checks for changes until ctx ends.
-func (l *live) run(ctx context.Context) {
+func (l *broadcaster) run(ctx context.Context) {
 	tick := time.NewTicker(livePeriod)
 	defer tick.Stop()
 	var was uint64
 	for {
 		if is, err := l.page.version(ctx); err == nil && is != was && ctx.Err() == nil {
 			was = is
-			l.tell(is)
+			l.report(is)
 		}
 		select {
 		case <-ctx.Done():
@@ -84,8 +84,8 @@ func (l *live) run(ctx context.Context) {
 	}
 }
 
-// tell sends a version to all listeners. A listener that has not received the former one gets only this.
-func (l *live) tell(version uint64) {
+// report sends a version to all listeners. A listener that has not received the former version gets only the new one.
+func (l *broadcaster) report(version uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.last = version
@@ -126,7 +126,7 @@ func (p *Page) version(ctx context.Context) (uint64, error) {
 }
 
 // serve sends changes to a client, as server-sent events, until the client disconnects or is too slow.
-func (l *live) serve(w http.ResponseWriter, r *http.Request) {
+func (l *broadcaster) serve(w http.ResponseWriter, r *http.Request) {
 	c, ok := l.join()
 	if !ok {
 		w.Header().Set("Retry-After", "10")

@@ -56,7 +56,7 @@ func (n *net) port(id uint32, number uint16) string {
 	return portName(number)
 }
 
-// netOf returns the given network, or else the one derived from stamps.
+// netOf returns the given network. If there is none, it returns the network derived from stamps.
 func (p *Page) netOf(q *request) (*net, error) {
 	n := &net{ids: map[uint32]string{}, into: map[portKey]*direction{}, outOf: map[portKey]*direction{}}
 	if p.cfg.Topology == nil {

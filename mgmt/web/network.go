@@ -12,7 +12,7 @@ import (
 type marked struct {
 	Periods, Unknown int   // of them, Unknown have no numbers
 	Inexact          int   // of the others, those whose numbers may be inexact
-	Older            int64 // further periods that were dropped for lack of room
+	Older            int64 // further periods that were omitted because of a bound
 	Sent, Lost       int64
 }
 
@@ -65,7 +65,7 @@ type networkData struct {
 	Strange, Unnamed firstOf
 }
 
-// A firstOf is the first few of some texts.
+// A firstOf holds the first of some texts, and the number of further ones.
 type firstOf struct {
 	First []string
 	More  int
@@ -152,8 +152,8 @@ func (n *net) load(s *snapshot) {
 	}
 }
 
-// over returns the direction by which packets came to a hop of a path. It is nil if they came from outside, if the
-// switch before did not stamp them, or if no known link joins the two ports.
+// over returns the direction of the link by which packets reached a hop of a path. It is nil if they entered the
+// network there, if the previous switch did not stamp them, or if no known link joins the two ports.
 func (n *net) over(w *way, i int) *direction {
 	if i == 0 || !w.hops[i].known || !w.hops[i-1].known {
 		return nil

@@ -14,17 +14,18 @@ type Load struct {
 	Over      time.Duration // approximate time that it covers
 }
 
-// A Book is a switch's account of the packets that it has dropped.
-type Book struct {
+// A DropAccount is a switch's record of the packets that it has dropped.
+type DropAccount struct {
 	Error string // the reason if nothing is known
 	// Since is the time since which all drops are counted.
 	Since time.Time
 	Total uint64
-	// Kept drops are the last ones, which are completely known. For Forgotten ones the rule and the packet are unknown.
+	// Kept counts the last drops, for which all is known. Forgotten counts earlier drops, for which the rule and the
+	// packet are unknown.
 	Kept, Forgotten uint64
-	Reasons, Ports  []Count // of all drops
-	Rules           []Count // of the kept drops
-	Last            []Death // the newest first
+	Reasons, Ports  []Count         // of all drops
+	Rules           []Count         // of the kept drops
+	Last            []DroppedPacket // the newest first
 }
 
 // A Count is how many packets have something in common.
@@ -34,8 +35,8 @@ type Count struct {
 	Words   string // a description; empty if there is none
 }
 
-// A Death is the fate of a dropped packet.
-type Death struct {
+// A DroppedPacket is the fate of a dropped packet.
+type DroppedPacket struct {
 	Time                               time.Time
 	In, Out, Queue, Reason, Text, Rule string // empty if there is none; an empty In or Reason is unknown
 	Flow                               string // empty if it is no IP packet, or incomplete
@@ -106,18 +107,18 @@ func (l *Load) String() string {
 
 type bookRow struct {
 	Switch string
-	*Book
+	*DropAccount
 	Tallies []bookTally
 }
 
-// A bookTally is one way to count a book's drops.
+// A bookTally counts the drops of an account by one criterion, such as the reason.
 type bookTally struct {
 	By, Of string
 	Rows   []Count
 	More   int
 }
 
-// books returns the accounts of drops of the switches that have one.
+// books returns the drop records of the switches that have one.
 func (p *Page) books(q *request) (rows []bookRow, err error) {
 	list, err := p.allSwitches(q)
 	if err != nil {
@@ -128,7 +129,7 @@ func (p *Page) books(q *request) (rows []bookRow, err error) {
 		if b == nil || !matches(q, "switch", list[i].Name) {
 			continue
 		}
-		r := bookRow{Switch: list[i].Name, Book: b}
+		r := bookRow{Switch: list[i].Name, DropAccount: b}
 		kept := "the last " + countAny(b.Kept) + " drops, of which all is known"
 		for _, t := range []bookTally{
 			{"reason", "all drops", b.Reasons, 0}, {"port", "all drops", b.Ports, 0}, {"rule", kept, b.Rules, 0},

@@ -291,7 +291,7 @@ func TestSources(t *testing.T) {
 	}
 }
 
-// A failing store results in an error page; a slow one is not waited for.
+// A failing store results in an error page. The page does not wait for a slow store.
 type brokenStore struct{ result.Memory }
 
 func (*brokenStore) Each(context.Context, int64, int64, func(*result.Batch) bool) error {
@@ -611,7 +611,7 @@ func TestAmends(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, x := range s.series { // a repeated period is there once, as last reported
+	for _, x := range s.series { // a repeated period occurs once, as last reported
 		if len(x.periods) != 3 || x.periods[0].Lost != 7 || x.periods[0].Flags != 0 || x.periods[1].Flags != result.Gap ||
 			x.periods[2].Flags != result.Gap {
 			t.Errorf("periods %+v: want three, of which 7, 2 and 3 packets were lost, and a gap in the last two", x.periods)

@@ -193,7 +193,7 @@ func (w *world) sw(name string) Switch {
 func (w *world) own(s *Switch) {
 	s.Ports[0].In, s.Ports[1].Out = &Load{0.1, 0.2, time.Second}, &Load{0.3, 0.3, time.Second}
 	s.Troubles = []string{w.text("syncd does not answer")}
-	s.Book = &Book{Since: w.now.Add(-time.Hour), Total: w.r.Uint64N(3), Kept: 1, Forgotten: w.r.Uint64N(2)}
+	s.Book = &DropAccount{Since: w.now.Add(-time.Hour), Total: w.r.Uint64N(3), Kept: 1, Forgotten: w.r.Uint64N(2)}
 	if w.r.IntN(3) == 0 {
 		s.Book.Error = w.text("syncd is not running")
 	}
@@ -202,7 +202,7 @@ func (w *world) own(s *Switch) {
 		s.Book.Reasons, s.Book.Rules = append(s.Book.Reasons, c), append(s.Book.Rules, c)
 	}
 	for range 3 {
-		s.Book.Last = append(s.Book.Last, Death{Time: w.now, In: w.text("Ethernet0", ""), Out: w.text("", "Ethernet4"),
+		s.Book.Last = append(s.Book.Last, DroppedPacket{Time: w.now, In: w.text("Ethernet0", ""), Out: w.text("", "Ethernet4"),
 			Queue: w.text("", "3, behind 90 bytes"), Reason: w.text("acl", ""), Text: w.text("a rule", ""),
 			Rule: w.text("ACL rule A|1", ""),
 			Flow: w.flow(), Bytes: 60, Tables: []string{w.text("chip.acl EDGE hit A|1")},

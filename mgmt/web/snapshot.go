@@ -48,7 +48,7 @@ type snapshot struct {
 	stopped  bool   // there are more rows, which were not read
 	newest
 	flags [rowKinds]result.Flags
-	left  map[string]int64 // by kind, rows that were dropped for lack of room
+	left  map[string]int64 // by kind, number of rows that were omitted because of a bound
 
 	ways     map[wayKey]*way
 	drops    map[dropKey]*dropSum
@@ -67,14 +67,15 @@ type snapshot struct {
 type newest struct {
 	now    int64 // by the clock of the rows
 	latest int64 // event time; 0 if no row has a time, except for rows that are ahead
-	// Latest start among rows that begin later than now, by a wrong clock; 0 if there are none.
+	// ahead is the latest start, in ns, of rows that begin later than now because of a wrong clock. It is 0 if there
+	// are none.
 	ahead  int64
 	others bool // rows exist, but only of other times
 }
 
 type wayKey struct{ flow, path string }
 
-// A way is one path of one flow, over all windows.
+// A way is one path of one flow, summed over all windows.
 type way struct {
 	wayKey
 	hops    []hopSum
@@ -84,7 +85,7 @@ type way struct {
 	windows int
 }
 
-// A hopSum is a hop, over all windows.
+// A hopSum is a hop of a path, summed over all windows.
 type hopSum struct {
 	known            bool // there was a row for it
 	sw               uint32
@@ -239,7 +240,7 @@ func (s *snapshot) applyAmends() {
 		if a.of(result.Stamps) {
 			for _, w := range s.ways {
 				if a.From < w.to && a.To >= w.from {
-					w.doubt(a.Flags)
+					w.flag(a.Flags)
 				}
 			}
 		}
@@ -247,7 +248,7 @@ func (s *snapshot) applyAmends() {
 		s.amendJourneys(&a)
 		if a.of(result.Periods) {
 			for _, x := range s.series {
-				x.doubt(a.Amend)
+				x.flag(a.Amend)
 			}
 		}
 	}
@@ -266,7 +267,7 @@ func (s *snapshot) amendViews(a *amended) {
 	}
 }
 
-// amendDrops applies an amendment to drops. Drops taken from records are amended with these.
+// amendDrops applies an amendment to drops. For a drop that was read from records, amendments of records count.
 func (s *snapshot) amendDrops(a *amended) {
 	drops, records := a.of(result.Drops), a.of(result.Records)
 	for _, x := range s.drops {
@@ -293,8 +294,8 @@ func (s *snapshot) amendJourneys(a *amended) {
 	}
 }
 
-// doubt flags the periods of an amendment.
-func (x *series) doubt(a result.Amend) {
+// flag flags the periods of an amendment.
+func (x *series) flag(a result.Amend) {
 	for i := range x.periods {
 		if l := &x.periods[i]; a.From < l.Window.Start+l.Window.Length && a.To >= l.Window.Start {
 			l.Flags |= a.Flags
@@ -302,8 +303,8 @@ func (x *series) doubt(a result.Amend) {
 	}
 }
 
-// doubt flags a path and all its hops.
-func (w *way) doubt(flags result.Flags) {
+// flag flags a path and all its hops.
+func (w *way) flag(flags result.Flags) {
 	w.flags |= flags
 	for i := range w.hops {
 		w.hops[i].flags |= flags
@@ -324,7 +325,8 @@ func (s *snapshot) within(w result.Window, newest int64, of rowKind, flags resul
 	return true
 }
 
-// room reports whether there is room, and counts a row that finds none.
+// room reports whether a kind of rows, of which there are n, may have one more. If n has reached most, it counts the
+// row as omitted.
 func (s *snapshot) room(kind string, n, most int) bool {
 	if n < most {
 		return true
@@ -399,7 +401,7 @@ func (s *snapshot) addLoss(l *result.Loss) {
 	}
 }
 
-// trim sorts the periods of a series, and keeps the latest. Of repeated periods it keeps the last.
+// trim sorts the periods of a series, and keeps the latest. If a period is repeated, it keeps the last one.
 func (x *series) trim() {
 	slices.SortStableFunc(x.periods, func(a, b result.Loss) int {
 		return cmp.Or(cmp.Compare(a.Window.Start, b.Window.Start), cmp.Compare(a.Period, b.Period))
@@ -437,8 +439,8 @@ func (s *snapshot) addSketch(k result.Sketch) {
 	s.sketches[key] = k
 }
 
-// trim sorts journeys if there are more than most, and keeps the latest. A journey may be repeated when more of it
-// arrived late; then the last one is kept.
+// trim sorts journeys if there are more than most, and keeps the latest. A journey is repeated when more of it arrived
+// late. Then the last one is kept.
 func (s *snapshot) trim(most int) {
 	for _, list := range []*[]result.Journey{&s.journeys, &s.died} {
 		if len(*list) <= most {

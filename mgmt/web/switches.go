@@ -7,7 +7,7 @@ import (
 )
 
 // standings lists all standings, the most urgent first.
-var standings = []Standing{Failed, InDoubt, NotKnown, Waiting, NotApplied, InPart, InForce, Off}
+var standings = []Standing{Failed, Suspect, NotKnown, Waiting, NotApplied, InPart, InForce, Off}
 
 type standingCount struct {
 	Standing Standing
@@ -63,7 +63,7 @@ func (p *Page) allSwitches(q *request) ([]Switch, error) {
 }
 
 // classes maps standings to classes of the style sheet.
-var classes = map[Standing]string{Failed: "bad", InDoubt: "inexact", NotKnown: "unknown", Waiting: "inexact",
+var classes = map[Standing]string{Failed: "bad", Suspect: "inexact", NotKnown: "unknown", Waiting: "inexact",
 	NotApplied: "inexact", InPart: "inexact", InForce: "good", Off: "off"}
 
 func switchRowOf(q *request, s *Switch) switchRow {

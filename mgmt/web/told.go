@@ -6,8 +6,9 @@ import (
 	"tamtam/collector/topology"
 )
 
-// Told returns a given topology, from source, such as a file. The state, rate and load of its links are unknown.
-func Told(t *topology.Topology, source string) Topology {
+// Reported returns a Topology that always returns t. source is its origin, such as a file name. The state, rate and
+// load of its links are unknown.
+func Reported(t *topology.Topology, source string) Topology {
 	n := &Network{Source: source}
 	for _, x := range t.Nodes {
 		n.Nodes = append(n.Nodes, Node{Name: x.Name, Host: x.Kind == topology.Host, Unknown: x.Kind == topology.Unknown,
@@ -17,10 +18,10 @@ func Told(t *topology.Topology, source string) Topology {
 	for _, l := range t.Links {
 		n.Links = append(n.Links, Link{Name: l.String(), A: end(l.A), B: end(l.B)})
 	}
-	return told{n}
+	return reported{n}
 }
 
-type told struct{ network *Network }
+type reported struct{ network *Network }
 
 // Network implements Topology.
-func (t told) Network(context.Context) (*Network, error) { return t.network, nil }
+func (t reported) Network(context.Context) (*Network, error) { return t.network, nil }

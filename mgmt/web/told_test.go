@@ -51,7 +51,7 @@ func TestTold(t *testing.T) {
 		Losses: []result.Loss{{Flow: "web", From: "leaf1", To: "spine1", Period: 1, Window: w, Status: "ok", Known: true,
 			Sent:     100,
 			Received: 97, Lost: 3}},
-	}, func(c *Config) { c.Topology = Told(n, "net.yaml") })
+	}, func(c *Config) { c.Topology = Reported(n, "net.yaml") })
 	r, text := get(t, p, "/")
 	for _, want := range []string{"topology from net.yaml", "leaf1:Ethernet4 → leaf2:Ethernet4",
 		"ids the topology does not have: switch 9",
@@ -83,7 +83,7 @@ func TestPortNumber(t *testing.T) {
 
 // A loss in the downward direction alone is shown at the line, too, with the direction.
 func TestLostDownwards(t *testing.T) {
-	n := told{&Network{Nodes: []Node{{Name: "h", Host: true}, {Name: "leaf"}},
+	n := reported{&Network{Nodes: []Node{{Name: "h", Host: true}, {Name: "leaf"}},
 		Links: []Link{{A: End{Node: "h"}, B: End{Node: "leaf", Port: "p"},
 			AB: Traffic{LostKnown: true}, BA: Traffic{LostKnown: true, Lost: 1234}}}}}
 	_, text := get(t, put(t, &result.Batch{}, func(c *Config) { c.Topology = n }), "/")
@@ -94,7 +94,7 @@ func TestLostDownwards(t *testing.T) {
 
 // A load between two bounds is shown with these, in the table and at the line. The line is as thick as the upper bound.
 func TestLoadWithin(t *testing.T) {
-	n := told{&Network{Nodes: []Node{{Name: "a"}, {Name: "b"}}, Links: []Link{{A: End{Node: "a", Port: "Ethernet0"},
+	n := reported{&Network{Nodes: []Node{{Name: "a"}, {Name: "b"}}, Links: []Link{{A: End{Node: "a", Port: "Ethernet0"},
 		B: End{Node: "b", Port: "p"}, Oper: "up", AB: Traffic{Within: &Load{Low: 0.25, High: 0.5}}}}}}
 	_, text := get(t, put(t, &result.Batch{Journeys: []result.Journey{{Time: testNow.UnixNano(), Key: "k"}}},
 		func(c *Config) { c.Topology = n }), "/")

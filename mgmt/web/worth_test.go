@@ -10,8 +10,8 @@ import (
 	"tamtam/collector/result"
 )
 
-// tells checks that a page contains texts, and does not contain those with the prefix "!".
-func tells(t *testing.T, p *Page, at string, wants ...string) {
+// reports checks that a page contains texts, and does not contain those with the prefix "!".
+func reports(t *testing.T, p *Page, at string, wants ...string) {
 	t.Helper()
 	r, text := get(t, p, at)
 	if r.StatusCode != 200 {
@@ -36,7 +36,7 @@ func times(n, ns int64) result.Distribution {
 		Buckets: []uint32{uint32(n)}}
 }
 
-// A mean of some of the packets is inexact: the number of the others is shown.
+// A mean of only some of the packets is inexact. The number of the other packets is shown.
 func TestTimesOfSome(t *testing.T) {
 	w := recent()
 	p := put(t, &result.Batch{Hops: []result.Hop{
@@ -47,13 +47,13 @@ func TestTimesOfSome(t *testing.T) {
 		{Window: w, Flow: "h", Path: "z", Index: 1, Switch: 3, Packets: 5, Unknown: 5, Link: times(5, 250)},
 	}}, nil)
 	const some = "times of some packets are not known: at "
-	tells(t, p, "/flows?q=f", some+"switch 1, switch 2<")
-	tells(t, p, "/flows?q=g", "!"+some, `<span class="exact">exact`, ">switch 1 700 ns<")
-	tells(t, p, "/flows?q=h", some+"switch 3<", "switch 1 700 ns, of those that are known<")
-	tells(t, p, "/flow?flow=f&path=x", "time in the switch not known of 3 of 5 packets",
+	reports(t, p, "/flows?q=f", some+"switch 1, switch 2<")
+	reports(t, p, "/flows?q=g", "!"+some, `<span class="exact">exact`, ">switch 1 700 ns<")
+	reports(t, p, "/flows?q=h", some+"switch 3<", "switch 1 700 ns, of those that are known<")
+	reports(t, p, "/flow?flow=f&path=x", "time in the switch not known of 3 of 5 packets",
 		"time on the link not known of 4 of 5 packets", "!time in the switch not known of 4",
 		"!time on the link not known of 5")
-	tells(t, p, "/", "delay not known of 4 more packets")
+	reports(t, p, "/", "delay not known of 4 more packets")
 }
 
 // A mean whose sum would overflow covers only the values that fit, and reports that others were omitted.
@@ -61,13 +61,13 @@ func TestTimesTooLarge(t *testing.T) {
 	w, day := recent(), int64(24*time.Hour)
 	h := result.Hop{Window: w, Flow: "f", Path: "x", Switch: 1, Packets: 1 << 16, Resident: times(1<<16, day)}
 	p := put(t, &result.Batch{Hops: []result.Hop{h, h}}, nil)
-	tells(t, p, "/flow?flow=f&path=x", "<dt>Mean time</dt><dd>86400 s<", "overflow: ",
+	reports(t, p, "/flow?flow=f&path=x", "<dt>Mean time</dt><dd>86400 s<", "overflow: ",
 		"not known of 65,536 of 131,072 packets")
 }
 
 // A link is shown without loss only if the loss of all periods is known.
 func TestNothingLost(t *testing.T) {
-	n := told{&Network{Nodes: []Node{{Name: "a"}, {Name: "b"}},
+	n := reported{&Network{Nodes: []Node{{Name: "a"}, {Name: "b"}},
 		Links: []Link{{A: End{Node: "a", Port: "p"}, B: End{Node: "b", Port: "q"}}}}}
 	of := func(cluster string, known bool, flags result.Flags) []result.Loss {
 		return []result.Loss{{Flow: "web", From: "a", To: "b", Cluster: cluster, Window: recent(), Status: "ok",
@@ -105,10 +105,10 @@ func TestNothingLost(t *testing.T) {
 		}
 	}
 	p := put(t, &result.Batch{Losses: append(many, before)}, func(c *Config) { c.Topology = n })
-	tells(t, p, "/marking", "1 rows of periods of alternate marking left out for room", `class="r-inexact"`,
+	reports(t, p, "/marking", "1 rows of periods of alternate marking left out for room", `class="r-inexact"`,
 		"1 older ones not counted")
 	p = put(t, &result.Batch{Losses: of("", true, result.Gap)}, nil)
-	tells(t, p, "/marking", "1 not exact", "lost 0, not exact<")
+	reports(t, p, "/marking", "1 not exact", "lost 0, not exact<")
 }
 
 // Rows of a clock that is ahead do not make others look new, and their own age is unknown.
@@ -116,15 +116,15 @@ func TestAhead(t *testing.T) {
 	old, ahead := testNow.Add(-time.Minute).UnixNano(), testNow.Add(time.Hour).UnixNano()
 	j := func(at int64) result.Journey { return result.Journey{Time: at, Key: fmt.Sprint(at)} }
 	p := put(t, &result.Batch{Journeys: []result.Journey{j(old), j(ahead)}}, nil)
-	tells(t, p, "/packets", "Newest data: 2026-03-01 11:59:00", "<strong>old: 1 min ago",
+	reports(t, p, "/packets", "Newest data: 2026-03-01 11:59:00", "<strong>old: 1 min ago",
 		"rows are of times up to 1 h later than now")
 	p = put(t, &result.Batch{Journeys: []result.Journey{j(ahead)}}, nil)
-	tells(t, p, "/packets", "All rows are of times later than now", "later than now: a clock is ahead",
+	reports(t, p, "/packets", "All rows are of times later than now", "later than now: a clock is ahead",
 		"!No rows in this time", "!ago")
 	p = put(t, &result.Batch{Journeys: []result.Journey{j(testNow.Add(time.Second).UnixNano())}}, nil)
-	tells(t, p, "/packets", "0 s ago", "!later than now") // as clocks of hosts differ
+	reports(t, p, "/packets", "0 s ago", "!later than now") // as clocks of hosts differ
 	p = put(t, &result.Batch{Position: result.Position{Sources: []result.Source{{Name: "leaf1", Latest: ahead}}}}, nil)
-	tells(t, p, "/sources", "1 h later than now", "a clock is ahead: how old the newest is is not known",
+	reports(t, p, "/sources", "1 h later than now", "a clock is ahead: how old the newest is is not known",
 		"!nothing missing")
 }
 
@@ -142,11 +142,11 @@ func TestCuts(t *testing.T) {
 		f.switches[0].Marking = append(f.switches[0].Marking, MarkingSession{Name: "m"})
 	}
 	p := put(t, b, func(c *Config) { c.Switches = f })
-	tells(t, p, "/flow?flow=f&path=0", "Other ways; 2 more are not shown")
-	tells(t, p, "/packets", fmt.Sprintf("and %d more<", rowsOfPage+3-mostChoices))
-	tells(t, p, "/drops", fmt.Sprintf("Drops by reason; %d lines more are not shown", rowsOfPage+3-mostTallies),
+	reports(t, p, "/flow?flow=f&path=0", "Other ways; 2 more are not shown")
+	reports(t, p, "/packets", fmt.Sprintf("and %d more<", rowsOfPage+3-mostChoices))
+	reports(t, p, "/drops", fmt.Sprintf("Drops by reason; %d lines more are not shown", rowsOfPage+3-mostTallies),
 		"!Drops by place;")
-	tells(t, p, "/marking", "5 more sessions are not shown")
+	reports(t, p, "/marking", "5 more sessions are not shown")
 }
 
 // NaN is neither within a bound nor outside.
@@ -156,7 +156,7 @@ func TestNoNumbers(t *testing.T) {
 		k[nan] = math.NaN()
 		p := put(t, &result.Batch{Sketches: []result.Sketch{{Time: recent().Start, Switch: "a", Task: "t", Estimate: 2,
 			Low: k[0], Truth: k[1], High: k[2], Bounded: true, Known: true}}}, nil)
-		tells(t, p, "/sketches", `data-of="Verdict">`+want, "no answer can be judged", "!r-good", "!NaN")
+		reports(t, p, "/sketches", `data-of="Verdict">`+want, "no answer can be judged", "!r-good", "!NaN")
 	}
 }
 
@@ -164,9 +164,9 @@ func TestNoNumbers(t *testing.T) {
 func TestPortsUp(t *testing.T) {
 	f := &fabric{switches: []Switch{{Name: "s", Ports: []Port{{Oper: "up"}, {Oper: "down"}, {}, {}}}}}
 	p := put(t, &result.Batch{}, func(c *Config) { c.Switches = f })
-	tells(t, p, "/switches", `1 of 4 <small class="warn">2 not known<`)
+	reports(t, p, "/switches", `1 of 4 <small class="warn">2 not known<`)
 	f.switches[0].Ports = f.switches[0].Ports[:2]
-	tells(t, p, "/switches", "1 of 2<")
+	reports(t, p, "/switches", "1 of 2<")
 }
 
 // An amendment of a window applies to all drops in it, whenever in it they were.
@@ -196,6 +196,6 @@ func TestToldAgain(t *testing.T) {
 	}
 	p := put(t, &result.Batch{Journeys: []result.Journey{way("p", "lost", result.Missing), way("q", "lost", 0),
 		way("p", "to server", result.Late)}}, nil)
-	tells(t, p, "/packets", "to server <small>1<", "lost <small>1<")
-	tells(t, p, "/packets?end=lost", "at=a%3Aq", "!at=a%3Ap")
+	reports(t, p, "/packets", "to server <small>1<", "lost <small>1<")
+	reports(t, p, "/packets?end=lost", "at=a%3Aq", "!at=a%3Ap")
 }

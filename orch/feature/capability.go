@@ -7,13 +7,13 @@ import (
 	"tamtam/sai"
 )
 
-// Unanswered reports whether err means that the ASIC could not answer, not that it said no.
+// Unanswered reports whether err means that the ASIC could not answer, in contrast to a negative answer.
 func Unanswered(err error) bool {
 	return errors.Is(err, sai.StatusNotSupported) || errors.Is(err, sai.StatusNotImplemented) ||
 		errors.Is(err, sai.StatusAttrNotImplemented0) || errors.Is(err, sai.StatusAttrNotSupported0)
 }
 
-// IngressActions are the actions that ingress ACLs of a switch have.
+// IngressActions returns the actions that the switch supports in ingress ACLs.
 func IngressActions(ctx context.Context, api sai.API, sw sai.OID) ([]sai.Enum, error) {
 	k := sai.Obj(sai.ObjectTypeSwitch, sw)
 	got, err := api.Get(ctx, k, []sai.Attr{sai.Want(sai.SwitchAttrACLStageIngress, 128)})

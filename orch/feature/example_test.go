@@ -6,7 +6,7 @@ import (
 	"tamtam/orch/feature"
 )
 
-// What a window says is taken apart by attribute.
+// A register read is split into values by attribute.
 func ExampleValue() {
 	values, err := feature.ParseEntry(
 		[]byte(`{"attributes":[{"labels":{"value":["web"]}},{"counters":{"value":[21,2100]}}]}`))

@@ -16,15 +16,15 @@ import (
 // maxEntry bounds the ENTRY that a chip returns, in bytes.
 const maxEntry = 8 << 20
 
-// entryOf is an ENTRY with one attribute, JSON for SAI.
+// entryOf returns an ENTRY with one attribute, as JSON for SAI.
 func entryOf(attr string, value any) (sai.Bytes, error) {
 	return json.Marshal(sai.Extension[sai.ExtensionAttr]{Attributes: []map[string]sai.ExtensionAttr{{
 		attr: {Meta: sai.ExtensionMeta{Flags: sai.ExtensionCreateAndSet, Type: sai.ExtensionJSON}, Value: value},
 	}}})
 }
 
-// create makes an object of an extension of SAI: GENERIC_PROGRAMMABLE, with a name and an ENTRY
-// of JSON (docs/internals/extensions.md).
+// create creates an object of an extension of SAI: GENERIC_PROGRAMMABLE, with a name and an ENTRY of JSON
+// (docs/internals/extensions.md).
 func create(ctx context.Context, api sai.API, name string, entry sai.Bytes) (sai.OID, error) {
 	return api.Create(ctx, sai.ObjectTypeGenericProgrammable, []sai.Attr{
 		{ID: sai.GenericProgrammableAttrObjectName, Value: sai.Bytes(name)},
@@ -38,8 +38,8 @@ func set(ctx context.Context, api sai.API, oid sai.OID, entry sai.Bytes) error {
 	return api.Set(ctx, k, sai.Attr{ID: sai.GenericProgrammableAttrEntry, Value: entry})
 }
 
-// Remove removes an object; one that does not exist counts as removed. That includes an object that
-// syncd could not restore after a restart, because the chip no longer accepts it.
+// Remove removes an object. An object that does not exist counts as removed. That includes an object that syncd could
+// not restore after a restart, because the chip no longer accepts it.
 func Remove(ctx context.Context, api sai.API, k sai.Key) error {
 	err := api.Remove(ctx, k)
 	if err != nil && (orch.Classify(err) == orch.Benign || errors.Is(err, sai.StatusInvalidObjectID)) {
@@ -48,20 +48,19 @@ func Remove(ctx context.Context, api sai.API, k sai.Key) error {
 	return err
 }
 
-// An Object is an extension object that holds configuration: one attribute with a value. Before the
-// first Put it is not in the ASIC.
+// An Object is an extension object that holds configuration: one attribute with a value. Before the first Put it is
+// not in the ASIC.
 type Object struct {
 	Name, Attr string
-	What       string // in errors; "" is Attr
+	What       string // name in errors; "" means Attr
 	oid        sai.OID
-	entry      sai.Bytes // what the ASIC has
+	entry      sai.Bytes // the entry in the ASIC
 }
 
 // There reports whether the object is in the ASIC.
 func (x *Object) There() bool { return x.oid != sai.NullOID }
 
-// Put gives the object a value: it is created, or set if it had another. On error nothing has
-// changed.
+// Put gives the object a value. It creates the object, or sets it if the value differs. On error nothing has changed.
 func (x *Object) Put(ctx context.Context, api sai.API, value any) error {
 	entry, err := entryOf(x.Attr, value)
 	if err != nil {
@@ -70,7 +69,7 @@ func (x *Object) Put(ctx context.Context, api sai.API, value any) error {
 	return x.put(ctx, api, entry)
 }
 
-// Restore puts back the value that the object had before.
+// Restore restores the value that the object had before.
 func (x *Object) Restore(ctx context.Context, api sai.API, before Object) error {
 	return x.put(ctx, api, before.entry)
 }
@@ -92,7 +91,7 @@ func (x *Object) put(ctx context.Context, api sai.API, entry sai.Bytes) error {
 	return nil
 }
 
-// Remove takes the object out of the ASIC, if it is there.
+// Remove removes the object from the ASIC, if it is there.
 func (x *Object) Remove(ctx context.Context, api sai.API) error {
 	if !x.There() {
 		return nil
@@ -104,7 +103,7 @@ func (x *Object) Remove(ctx context.Context, api sai.API) error {
 	return nil
 }
 
-// Values are what an ENTRY says, by attribute.
+// Values holds the values of an ENTRY, by attribute.
 type Values map[string]json.RawMessage
 
 // ParseEntry splits an ENTRY into its values.
@@ -125,7 +124,7 @@ func ParseEntry(text []byte) (Values, error) {
 	return values, nil
 }
 
-// Value extracts one value from what a window says.
+// Value extracts one value from a register read.
 func Value[T any](values Values, name string) (v T, err error) {
 	raw, ok := values[name]
 	if !ok {
@@ -137,7 +136,7 @@ func Value[T any](values Values, name string) (v T, err error) {
 	return v, nil
 }
 
-// Room is how many objects of an extension the ASIC has room for; 0: it does not have the
+// Room returns the number of objects of an extension that the ASIC has capacity for. It is 0 if the ASIC lacks the
 // extension.
 func Room(ctx context.Context, api sai.API, name string) (uint64, error) {
 	n, err := api.Availability(ctx, sai.ObjectTypeGenericProgrammable, []sai.Attr{

@@ -11,45 +11,46 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Config is what the orch of any TAM feature works with.
+// Config is the environment of the orch of any TAM feature.
 type Config struct {
 	SAI    sai.API
 	Daemon *orch.Daemon
 	Redis  *swss.Redis
 	Switch sai.OID
-	// Chip looks into the chip and commands it, also while a view is being made; nil: SAI does.
+	// Chip reads and commands the chip, even while a view is being made; nil means SAI.
 	Chip sai.API
-	// Run names the syncd whose chip counts, see sairedis.Run; "": that is not known.
+	// Run identifies the syncd whose chip counts, see sairedis.Run; "" if unknown.
 	Run string
-	// Features tells whether the feature is active, and the managers what the switch can do.
+	// Features reports whether the feature is active, and publishes the capabilities of the switch to the managers.
 	Features *orch.Features
 }
 
-// Rules is what every feature with flow groups needs of ACLs; aclorch has it.
+// Rules is the part of ACLs that every feature with flow groups needs; aclorch implements it.
 type Rules interface {
-	// Usable says why a rule cannot be used as a flow group; nil if it can.
+	// Usable returns why a rule cannot be used as a flow group, or nil if it can.
 	Usable(rule schema.ACLRuleKey) error
 	// UnbindMany ends the use of rules[i] by users[i]. Ending a use that does not exist is not an error.
 	UnbindMany(ctx context.Context, feature string, rules []schema.ACLRuleKey, users []string) []error
-	// Watch publishes rules that came, went or changed their match, that lost their entries, or
-	// that may have room now.
+	// Watch publishes rules that were added, removed, or changed their match, that lost their entries, or for which
+	// there may be capacity now.
 	Watch() *orch.Topic[[]schema.ACLRuleKey]
 }
 
-// VariantRules is what a feature needs of ACLs whose entries are variants; aclorch has it.
+// VariantRules is the part of ACLs that a feature needs whose entries are variants; aclorch implements it.
 type VariantRules interface {
 	Rules
-	// ReserveVariants says in advance what entries of a feature may match and do.
+	// ReserveVariants announces the matches and actions that entries of a feature may have.
 	ReserveVariants(feature string, samples []orch.ACLVariant)
-	// BindVariants makes the feature use rules[i] for users[i], with the entries variants[i]. One error per rule.
+	// BindVariants makes the feature use rules[i] for users[i], with the entries variants[i]. It returns one error
+	// per rule.
 	BindVariants(
 		ctx context.Context, feature string, rules []schema.ACLRuleKey, users []string, variants [][]orch.ACLVariant,
 	) []error
-	// VariantCounter returns the counter of an entry; false if there is no entry.
+	// VariantCounter returns the counter of an entry, or false if there is no entry.
 	VariantCounter(rule schema.ACLRuleKey, feature, variant string) (oid sai.OID, label string, ok bool)
 }
 
-// Identity knows the ids of the switch; tsorch does.
+// Identity provides the ids of the switch; tsorch implements it.
 type Identity interface {
 	// InUse returns the ids in use.
 	InUse() schema.TAMSwitchInUse
@@ -57,28 +58,28 @@ type Identity interface {
 	IDChanges() *orch.Topic[struct{}]
 }
 
-// A Session is a row of a feature's table, and what became of it. R is the type of the row, B what
-// the feature keeps for a session in the ASIC.
+// A Session is a row of a feature's table, and its state. R is the type of the row, B the feature's data for a
+// session in the ASIC.
 type Session[R, B any] struct {
 	Name       string
-	Configured bool  // there is a row; a session without one remains until it is out of the ASIC
-	Row        R     // as it was parsed
-	ParseErr   error // what is wrong with the row
+	Configured bool  // there is a row; a session without one remains until it is removed from the ASIC
+	Row        R     // the parsed row
+	ParseErr   error // the error of the row
 
-	InASIC    *B    // what the session has in the ASIC; nil: nothing
-	RowInASIC R     // the row that the ASIC has, while InASIC is not nil
-	Err       error // why the ASIC does not have the session as the row says
+	InASIC    *B    // the session's data in the ASIC; nil if it is not there
+	RowInASIC R     // the row that is in the ASIC, if InASIC is not nil
+	Err       error // why the ASIC does not have the session according to the row
 
-	Note  string // a remark where nothing is wrong; cleared by a new row
-	Idle  bool   // nothing comes of it though the ASIC has it, as Note says; cleared likewise
-	Draft bool   // it asks for no room on the switch, so the lack of room does not degrade the feature
+	Note  string // a remark that is not an error; cleared by a new row
+	Idle  bool   // the session is in the ASIC but has no effect, for the reason in Note; cleared likewise
+	Draft bool   // it does not ask for capacity, so a lack of capacity does not degrade the feature
 
-	Steps   Steps // by which [Feature.BringUp] made it
-	Leaving bool  // steps were undone: it is to be taken out
+	Steps   Steps // the steps by which [Feature.BringUp] created it
+	Leaving bool  // some steps were undone: it is to be removed
 
-	stepwise bool // made by steps
+	stepwise bool // created by steps
 	reported string
-	later    bool // [Feature.Later] was called since the session was handled last
+	later    bool // [Feature.Later] was called since the session was last handled
 }
 
 // Compare orders sessions by name.
@@ -86,106 +87,107 @@ func (s *Session[R, B]) Compare(other *Session[R, B]) int {
 	return schema.CompareNames(s.Name, other.Name)
 }
 
-// A Kind has the names of a feature.
+// A Kind holds the names of a feature.
 type Kind struct {
 	Name         string // its row of TAM_APPL_FEATURES_TABLE
-	Table, State string // of its sessions, in APPL_DB and in STATE_DB
-	What         string // what its sessions are called: sessions, tasks
-	Again        string // in words, when sessions that found no room are tried again
-	OnePerRule   string // what a flow group has at most one session of; "": any number
-	Meanwhile    string // appended to why a session cannot be changed
+	Table, State string // the tables of its sessions, in APPL_DB and in STATE_DB
+	What         string // what its sessions are called, such as sessions or tasks
+	Again        string // when sessions without capacity are retried, in words
+	OnePerRule   string // what a flow group has at most one session of; "" means no limit
+	Meanwhile    string // appended to the reason why a session cannot be changed
 }
 
-// Logic is what only the feature knows. It may have more to say: see [Grouped], [Preparing], [Losing], [Withdrawing],
-// [Leaving], [Settling] and [Concluding].
+// Logic is the part that only the feature knows. It may also implement [Grouped], [Preparing], [Losing],
+// [Withdrawing], [Leaving], [AfterEach] and [Concluding].
 type Logic[R, B any] interface {
-	// Parse reads a row of the feature's table.
+	// Parse parses a row of the feature's table.
 	Parse(key string, row swss.FieldValues) (R, error)
-	// Wanted returns why a session must not be in the ASIC, and nil if it must be. The caller has checked what all
-	// features need: the row exists and is valid, and the feature is active and supported.
+	// Wanted returns why a session must not be in the ASIC, or nil if it must be. The caller has checked the common
+	// conditions: the row exists and is valid, and the feature is active and supported.
 	Wanted(ctx context.Context, s *Session[R, B]) error
-	// Stays reports whether a wanted session can stay in the ASIC; it may change what is there.
+	// Stays reports whether a wanted session can stay in the ASIC. It may change the session there.
 	Stays(ctx context.Context, s *Session[R, B]) bool
-	// Deploy brings those wanted sessions into the ASIC that are missing or out of date: what it
-	// cannot bring has an Err then. It is called in every pass, even with no session.
+	// Deploy brings those wanted sessions into the ASIC that are missing or out of date. It sets Err of a session
+	// that it cannot bring in. It is called in every pass, even without sessions.
 	Deploy(ctx context.Context, wanted []*Session[R, B])
 }
 
-// Grouped is the [Logic] of a feature of whose rows each has a flow group of one rule.
+// Grouped is the [Logic] of a feature each of whose rows has a flow group with one rule.
 type Grouped[R any] interface {
 	// Rule returns the flow group of a row.
 	Rule(row *R) schema.ACLRuleKey
 }
 
-// Preparing is the [Logic] of a feature that must know something before it handles sessions.
+// Preparing is the [Logic] of a feature that needs information before it handles sessions.
 type Preparing interface {
-	// Ready reports whether sessions can be handled yet; it may fetch what that takes.
+	// Ready reports whether sessions can be handled yet. It may fetch the missing information.
 	Ready(ctx context.Context) bool
 }
 
-// Losing is the [Logic] of a feature whose sessions may lose what they have in the ASIC.
+// Losing is the [Logic] of a feature whose sessions may lose their data in the ASIC.
 type Losing[R, B any] interface {
-	// Lost reports whether what a session had in the ASIC is gone without its doing.
+	// Lost reports whether the session's data in the ASIC disappeared by itself.
 	Lost(s *Session[R, B]) bool
 }
 
-// Withdrawing is the [Logic] of a feature that takes its sessions out by itself. Without it, the steps of those are
-// undone that were made by [Feature.BringUp], and of the others the uses of their rules end.
+// Withdrawing is the [Logic] of a feature that removes its sessions itself. Without it, sessions that
+// [Feature.BringUp] created are removed by undoing their steps, and others by ending the uses of their rules.
 type Withdrawing[R, B any] interface {
-	// Withdraw takes sessions out of the ASIC: what it cannot take out has an Err then, the others no InASIC.
+	// Withdraw removes sessions from the ASIC. It sets Err of a session that it cannot remove, and clears InASIC of
+	// others.
 	Withdraw(ctx context.Context, sessions []*Session[R, B])
 }
 
-// Leaving is the [Logic] of a feature that has something to end with a session.
+// Leaving is the [Logic] of a feature that must clean up at the end of a session.
 type Leaving[R, B any] interface {
-	// Left is called when a session leaves the ASIC, because it was taken out or because it was lost.
+	// Left is called when a session leaves the ASIC, because it was removed or lost.
 	Left(s *Session[R, B])
 }
 
-// Settling is the [Logic] of a feature that keeps books on what was handled.
-type Settling[R, B any] interface {
-	// Settled is called for every session that was handled.
-	Settled(s *Session[R, B])
+// AfterEach is the [Logic] of a feature that keeps account of handled sessions.
+type AfterEach[R, B any] interface {
+	// Handled is called for every session that was handled.
+	Handled(s *Session[R, B])
 }
 
-// Concluding is the [Logic] of a feature with something to do after each settling.
+// Concluding is the [Logic] of a feature that acts after each Settle.
 type Concluding interface {
-	// Done is called when all sessions are settled.
+	// Done is called when all sessions have been handled.
 	Done(ctx context.Context)
 }
 
-// A Feature is a TAM feature of orchagent as one value: its sessions, and what keeps them in the
-// ASIC as their rows, their flow groups and the feature's own row demand. All its methods run on
-// the daemon's goroutine.
+// A Feature is a TAM feature of orchagent as one value: its sessions, and the code that keeps them in the ASIC
+// according to their rows, their flow groups and the feature's own row. All its methods run on the daemon's
+// goroutine.
 type Feature[R, B any] struct {
-	// What its orch says of it, before Start.
+	// These fields are set by its orch, before Start.
 	Kind
 	Logic       Logic[R, B]
 	Rules       Rules   // nil for a feature without flow groups
-	Counters    []*Rows // in the order in which they are written
-	Unsupported string  // why the switch cannot do it; "" it can
+	Counters    []*Rows // the tables in the order in which they are written
+	Unsupported string  // why the switch does not support it; "" if it does
 
-	// What it works with, from Start on.
+	// These fields are set by Start.
 	SAI     sai.API
 	Daemon  *orch.Daemon
 	Log     *slog.Logger
 	Windows *Windows
 
-	// What the orch may read.
+	// These fields may be read by the orch.
 	Sessions map[string]*Session[R, B]
 	Active   bool
-	Asked    bool // there is a chip to ask what it is like
-	Running  bool // the first view was applied: what is wanted is in the chip
+	Asked    bool // there is a chip that can be queried
+	Running  bool // the first view was applied: the target state is in the chip
 
 	reading  reading
 	byRule   map[schema.ACLRuleKey]map[string]*Session[R, B]
 	work     worklist[R, B]
-	busy     bool   // it is settled just now
-	reported string // of the feature
+	busy     bool   // Settle is running
+	reported string // the last reported status of the feature
 }
 
-// Start tells the managers whether the switch can do the feature, reads what a previous run left
-// in COUNTERS_DB, and registers the handlers on the daemon, after those of the rules.
+// Start reports to the managers whether the switch supports the feature, and reads the rows of a previous run from
+// COUNTERS_DB. It registers the handlers on the daemon, after those of the rules.
 func (f *Feature[R, B]) Start(ctx context.Context, cfg Config) error {
 	f.SAI, f.Daemon, f.Log, f.Windows = cfg.SAI, cfg.Daemon, cfg.Daemon.Logger(), NewWindows(cfg)
 	f.Sessions, f.byRule = map[string]*Session[R, B]{}, map[schema.ACLRuleKey]map[string]*Session[R, B]{}
@@ -206,8 +208,8 @@ func (f *Feature[R, B]) Start(ctx context.Context, cfg Config) error {
 	return nil
 }
 
-// Consume passes the rows of a table of APPL_DB to each, and settles what they change. state is the
-// table of STATE_DB that reports what became of them; "": none.
+// Consume passes the rows of a table of APPL_DB to each, and calls Settle. state is the table of STATE_DB for
+// the outcomes; "" means none.
 func (f *Feature[R, B]) Consume(cfg Config, table, state string, each func(context.Context, orch.Task)) {
 	source := func(l *swss.Listener) swss.Source {
 		return swss.NewConsumerState(l, cfg.Redis.DB(swss.ApplDB), table)
@@ -217,7 +219,7 @@ func (f *Feature[R, B]) Consume(cfg Config, table, state string, each func(conte
 			each(ctx, t)
 		}
 		errs := make([]error, len(tasks))
-		if err := f.Settle(ctx); err != nil {
+		if err := f.Reconcile(ctx); err != nil {
 			for i := range errs {
 				errs[i] = err
 			}
@@ -229,10 +231,10 @@ func (f *Feature[R, B]) Consume(cfg Config, table, state string, each func(conte
 	cfg.Daemon.Consume(source, table, handler, reporting)
 }
 
-// ChipThere says that there is a chip to ask, though the first view has not been applied.
+// ChipThere reports that the chip can be queried, although the first view has not been applied.
 func (f *Feature[R, B]) ChipThere() { f.Asked = true }
 
-// ViewApplied says that the first view was applied: from now on there is a chip to ask and to read.
+// ViewApplied reports that the first view was applied: from now on the chip can be queried and read.
 func (f *Feature[R, B]) ViewApplied() { f.Asked, f.Running = true, true }
 
 // forgetFormer drops the rows of a previous run whose sessions are not in the ASIC.
@@ -255,7 +257,7 @@ func (f *Feature[R, B]) featureRow(ctx context.Context, active bool) {
 		f.Active = active
 		f.MarkAll()
 	}
-	f.SettleNow(ctx)
+	f.ReconcileNow(ctx)
 }
 
 func (f *Feature[R, B]) sessionRow(ctx context.Context, t orch.Task) {
@@ -280,8 +282,8 @@ func (f *Feature[R, B]) sessionRow(ctx context.Context, t orch.Task) {
 	f.work.marked[s.Name] = s
 }
 
-// index adds a session to those of its rule, or removes it. Where a rule has only one session,
-// others may have waited for that.
+// index adds a session to those of its rule, or removes it. If a rule can have only one session, others may have
+// waited for the change.
 func (f *Feature[R, B]) index(s *Session[R, B], in bool) {
 	g, ok := f.Logic.(Grouped[R])
 	if !ok {

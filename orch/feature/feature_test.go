@@ -19,27 +19,26 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A flow is a row of the test's feature: its flow group, what there is to say of it, and whether it
-// asks for no room.
+// A flow is a row of the test's feature: its flow group, a note, and whether it asks for no capacity.
 type flow struct {
 	rule  schema.ACLRuleKey
 	note  string
 	draft bool
-	later bool // it is to be handled again, once it is in the ASIC
+	later bool // it is to be handled again once it is in the ASIC
 }
 
 type session = feature.Session[flow, struct{}]
 
-// rules are flow groups that there are, and who uses them.
+// rules are the existing flow groups and their users.
 type rules struct {
 	watch  orch.Topic[[]schema.ACLRuleKey]
 	there  map[string]bool
-	room   int               // sessions that can use any
-	users  map[string]string // that do, and which
-	sticky map[string]bool   // those whose use cannot be ended
+	room   int               // the number of sessions that can use any
+	users  map[string]string // the flow groups in use, by session
+	sticky map[string]bool   // the sessions whose use cannot be ended
 	calls  []string          // "bind s1", "unbind s1"
 
-	refusal error // of the switch, for the sessions refused
+	refusal error // the switch's error for the sessions in refused
 	refused []string
 }
 
@@ -82,14 +81,14 @@ func (r *rules) bind(_ context.Context, _ string, list []schema.ACLRuleKey, user
 
 func (r *rules) Watch() *orch.Topic[[]schema.ACLRuleKey] { return &r.watch }
 
-// bench is a feature whose flow groups have one session each.
+// A bench is a feature whose flow groups have one session each.
 type bench struct {
 	*orchtest.Bench
 	rules   *rules
 	feature *feature.Feature[flow, struct{}]
 }
 
-// logic is that of the feature.
+// logic is the logic of the feature.
 type logic struct{ *bench }
 
 func (logic) Parse(_ string, row swss.FieldValues) (flow, error) {
@@ -186,8 +185,8 @@ func (b *bench) want(session, status string) {
 	}
 }
 
-// A session is in the ASIC while there is a row that can be read, the feature is active, and there
-// is its flow group, for it alone.
+// A session is in the ASIC while its row is valid, the feature is active, and its flow group exists and has no other
+// session.
 func TestSession(t *testing.T) {
 	b := newBench(t, "")
 	b.session("s1", "web")
@@ -215,8 +214,7 @@ func TestSession(t *testing.T) {
 	featuretest.Empty(b.Bench, b.feature)
 }
 
-// A session that leaves makes room for another in the same settling, though nobody else says that
-// there is room.
+// A session that leaves frees capacity for another in the same Settle, without another event.
 func TestRoom(t *testing.T) {
 	b := newBench(t, "")
 	b.session("s1", "web")
@@ -240,7 +238,7 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// What the switch cannot do at all is said of the feature and of every session.
+// A function that the switch lacks is reported for the feature and for every session.
 func TestUnsupported(t *testing.T) {
 	b := newBench(t, "the switch has no such thing")
 	b.session("s1", "web")
@@ -248,8 +246,8 @@ func TestUnsupported(t *testing.T) {
 	b.wantFeature("UNSUPPORTED: the switch has no such thing")
 }
 
-// A feature none of whose sessions the switch makes is not active, and says why; where it makes others, that stands
-// with the feature that is active.
+// A feature is not active if the switch refuses all its sessions, and reports why. If it accepts some, the active
+// feature reports the refusals.
 func TestRefused(t *testing.T) {
 	b := newBench(t, "")
 	b.rules.refusal, b.rules.refused = sai.StatusNotSupported, []string{"s1", "s2"}
@@ -278,7 +276,7 @@ func TestRefused(t *testing.T) {
 	featuretest.Empty(b.Bench, b.feature)
 }
 
-// What there is to say of a session is said until it has another row.
+// The note of a session is reported until it has another row.
 func TestNote(t *testing.T) {
 	b := newBench(t, "")
 	b.session("s1", "web", "note", "by the way")
@@ -290,7 +288,7 @@ func TestNote(t *testing.T) {
 	}
 }
 
-// wantCalls wants these calls of the rules since the last time.
+// wantCalls checks the calls of the rules since the last time.
 func (b *bench) wantCalls(want ...string) {
 	b.T.Helper()
 	if !slices.Equal(b.rules.calls, want) {
@@ -299,8 +297,8 @@ func (b *bench) wantCalls(want ...string) {
 	b.rules.calls = nil
 }
 
-// A session that is to be handled later is, once, when something changes: also where Later is called
-// before the session itself is reported.
+// A session for which Later was called is handled once more when something changes. This holds even if Later is
+// called before the session itself is reported.
 func TestLater(t *testing.T) {
 	b := newBench(t, "")
 	b.session("s1", "web", "later", "yes")
@@ -314,8 +312,8 @@ func TestLater(t *testing.T) {
 	}
 }
 
-// What could not be taken out of the ASIC is tried again every second, whatever comes meanwhile, and
-// nothing else is tried then: what found no room waits for something to change.
+// A session that could not be removed from the ASIC is retried every second, whatever happens meanwhile. Nothing else
+// is retried then: a session without capacity waits for a change.
 func TestStuck(t *testing.T) {
 	b := newBench(t, "")
 	b.session("s1", "web")
@@ -327,7 +325,7 @@ func TestStuck(t *testing.T) {
 	b.wantCalls("unbind s1")
 	for range 3 {
 		b.Pass(feature.TryAgain / 2)
-		b.session("s4", "") // settles
+		b.session("s4", "") // calls Settle
 		b.Pass(feature.TryAgain/2 - time.Millisecond)
 		b.wantCalls()
 		b.Pass(time.Millisecond)
@@ -339,7 +337,7 @@ func TestStuck(t *testing.T) {
 	}
 	b.rules.sticky["s1"] = false
 	b.Pass(feature.TryAgain)
-	b.wantCalls("unbind s1", "bind s3") // there is room
+	b.wantCalls("unbind s1", "bind s3") // there is capacity
 	b.want("s3", "active")
 	b.Pass(5 * feature.TryAgain)
 	b.wantCalls()
@@ -349,7 +347,7 @@ func TestStuck(t *testing.T) {
 	featuretest.Empty(b.Bench, b.feature)
 }
 
-// A session that could not be taken out, and is wanted again as the ASIC has it, stays there.
+// A session that could not be removed, and is wanted again as it is in the ASIC, stays there.
 func TestStuckAndBack(t *testing.T) {
 	b := newBench(t, "")
 	b.session("s1", "web")
@@ -370,7 +368,7 @@ func TestStuckAndBack(t *testing.T) {
 	b.want("s1", "active")
 }
 
-// A session whose entry went by itself is brought in again when its rule says so.
+// A session whose entry disappeared by itself is added again when its rule reports that.
 func TestLost(t *testing.T) {
 	b := newBench(t, "")
 	b.session("s1", "web")
@@ -381,8 +379,8 @@ func TestLost(t *testing.T) {
 	b.wantCalls("bind s1")
 }
 
-// A database that is emptied has all rows again with the next flush, whole, also those that nobody
-// put since; what was to go does not come back.
+// After a database was emptied, the next flush writes all rows again, with all fields, including rows that were not
+// put since. Deleted rows do not return.
 func TestRowsLost(t *testing.T) {
 	b := orchtest.Started(t, saitest.Options{})
 	d := orch.NewDaemon("live", b.Redis, orch.Options{}) // on wall time: it looks for emptied databases
@@ -427,7 +425,7 @@ func TestRowsLost(t *testing.T) {
 	if err := b.Redis.DB(swss.CountersDB).Client().FlushAll(ctx).Err(); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Do(ctx, func() { // before the daemon finds out
+	if err := d.Do(ctx, func() { // before the daemon detects it
 		rows.Put("newer", swss.FieldValues{"a": "1", "c": "3"})
 		rows.Drop("dropped")
 	}); err != nil {
@@ -442,8 +440,8 @@ func TestRowsLost(t *testing.T) {
 	}
 }
 
-// Rows of COUNTERS_DB are as they were put last: fields that a row has no more go, rows that are
-// dropped go, and what a previous run left goes when the first view has been applied.
+// Rows of COUNTERS_DB have the content of the last Put. Obsolete fields and dropped rows are deleted. Rows of a
+// previous run are deleted when the first view has been applied.
 func TestRows(t *testing.T) {
 	b := orchtest.Started(t, saitest.Options{})
 	table := swss.NewTable(b.Redis.DB(swss.CountersDB), "T")
@@ -485,8 +483,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// Rows that the chip of another syncd counted are gone when an orch starts, and so is what operators cleared of them:
-// this chip may have counted more by the time it is read first. The same chip's stay.
+// When an orch starts, the rows that another syncd's chip counted are deleted, with the record of cleared counters.
+// This chip may have counted more before its first reading. Rows of the same chip stay.
 func TestRowsOfAnotherChip(t *testing.T) {
 	b := orchtest.Started(t, saitest.Options{})
 	counters := b.Redis.DB(swss.CountersDB)

@@ -10,8 +10,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// FlowGroup says why a session cannot have its flow group; nil if it can. Of sessions that want a
-// flow group to themselves, the first by name has it.
+// FlowGroup returns why a session cannot have its flow group, or nil if it can. If several sessions need a flow group
+// exclusively, the first by name has it.
 func (f *Feature[R, B]) FlowGroup(s *Session[R, B]) error {
 	rule := f.Logic.(Grouped[R]).Rule(&s.Row)
 	if f.OnePerRule != "" {
@@ -24,11 +24,11 @@ func (f *Feature[R, B]) FlowGroup(s *Session[R, B]) error {
 	return f.Rules.Usable(rule)
 }
 
-// A Binder makes a feature use rules[i] for users[i]; it returns one error per rule.
+// A Binder makes a feature use rules[i] for users[i]. It returns one error per rule.
 type Binder func(ctx context.Context, feature string, rules []schema.ACLRuleKey, users []string) []error
 
-// Bind makes sessions, each with an InASIC, use the rules of their rows, in one call. A session
-// that cannot leaves the ASIC.
+// Bind makes sessions, each with an InASIC, use the rules of their rows, in one call. A session that fails leaves the
+// ASIC.
 func (f *Feature[R, B]) Bind(ctx context.Context, sessions []*Session[R, B], bind Binder) {
 	if len(sessions) == 0 {
 		return
@@ -45,7 +45,7 @@ func (f *Feature[R, B]) Bind(ctx context.Context, sessions []*Session[R, B], bin
 	}
 }
 
-// Unbind ends the uses of sessions. One whose use cannot be ended stays.
+// Unbind ends the uses of sessions. A session whose use cannot be ended stays.
 func (f *Feature[R, B]) Unbind(ctx context.Context, sessions []*Session[R, B]) {
 	if len(sessions) == 0 {
 		return

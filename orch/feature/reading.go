@@ -8,14 +8,16 @@ import (
 	"tamtam/swss"
 )
 
-// A reading is how a feature reads its counters: once per [TryAgain], while there is something that counts.
+// A reading is the periodic reading of a feature's counters: once per [TryAgain], while there is something that
+// counts.
 type reading struct {
 	there func() bool
 	read  func(context.Context) error
-	at    time.Time // when next; zero: at once
+	at    time.Time // next time; zero means immediately
 }
 
-// ReadCounters has read called once per [TryAgain] while there reports that something counts. It is called after Start.
+// ReadCounters makes read be called once per [TryAgain] while there reports that something counts. It must be called
+// after Start.
 func (f *Feature[R, B]) ReadCounters(there func() bool, read func(context.Context) error) {
 	f.reading = reading{there: there, read: read}
 	f.Daemon.At(func() time.Time {
@@ -34,7 +36,7 @@ func (f *Feature[R, B]) ReadCounters(there func() bool, read func(context.Contex
 	})
 }
 
-// PollCounters reads the counters now, and writes their rows. What the ASIC does not tell is logged.
+// PollCounters reads the counters now, and writes their rows. Errors of the ASIC are logged.
 func (f *Feature[R, B]) PollCounters(ctx context.Context) error {
 	f.reading.at = f.Daemon.Now().Add(TryAgain)
 	if !f.reading.there() {

@@ -11,10 +11,10 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Report writes what became of a session to STATE_DB, and forgets a session that is gone.
+// Report writes the status of a session to STATE_DB, and forgets a session that is gone.
 func (f *Feature[R, B]) Report(ctx context.Context, s *Session[R, B]) {
-	if x, ok := f.Logic.(Settling[R, B]); ok {
-		x.Settled(s)
+	if x, ok := f.Logic.(AfterEach[R, B]); ok {
+		x.Handled(s)
 	}
 	if orch.Retryable(s.Err) || s.InASIC != nil && s.Err != nil || s.later {
 		f.work.again[s.Name] = s
@@ -62,7 +62,7 @@ func (f *Feature[R, B]) reportFeature(ctx context.Context) {
 	}
 }
 
-// outcome is op-status of the feature that is active, with the reason.
+// outcome returns the op-status of the active feature, with the reason.
 func (f *Feature[R, B]) outcome() (status, reason string) {
 	if f.Unsupported != "" {
 		return schema.FeatureUnsupported, f.Unsupported
@@ -79,8 +79,8 @@ func (f *Feature[R, B]) outcome() (status, reason string) {
 	return schema.FeatureActive, why
 }
 
-// without returns, in words, how many of some sessions are not in the ASIC, and why the first one is not; "" if there
-// are none.
+// without describes how many of some sessions are not in the ASIC, and why the first one is not. It returns "" if
+// there are none.
 func (f *Feature[R, B]) without(of map[string]*Session[R, B], count func(*Session[R, B]) bool, how string) string {
 	n := 0
 	var first *Session[R, B]

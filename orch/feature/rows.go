@@ -12,28 +12,29 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Rows are the rows of a table of COUNTERS_DB that a feature keeps: as written, and as they should
-// be. [Rows.Flush] writes only the differences. Rows of a previous run stay until the first view is applied: whoever
-// reads them while orchagent starts does not see that it does. Then those of sessions go that are not in the ASIC.
-// Counters of a chip that is gone go at once.
+// Rows are the rows of a table of COUNTERS_DB that a feature writes: as written, and as they should be. [Rows.Flush]
+// writes only the differences. Rows of a previous run stay until the first view is applied, so that readers do not
+// notice a restart of orchagent. Then the rows of sessions that are not in the ASIC are deleted. Counters of a chip
+// that is gone are deleted immediately.
 type Rows struct {
 	Table string
-	// Places says that the rows are those of STATE_DB which remember where in the chip sessions are.
+	// Places means that the rows are those of STATE_DB which store where in the chip sessions are.
 	Places bool
-	// Clears says that operators clear what the rows count, which is kept beside them: see [schema.CountersCleared].
+	// Clears means that operators can clear the counters, see [schema.CountersCleared].
 	Clears bool
-	// Keep reports whether a row of a previous run has its session in the ASIC; nil: the row is named as the session.
+	// Keep reports whether a row of a previous run has its session in the ASIC. nil means that the row has the
+	// session's name.
 	Keep func(key string) bool
 
-	db    *swss.DB
-	table *swss.Table
-	has   map[string]swss.FieldValues // as they were written
-	put   map[string]swss.FieldValues // to be written
-	gone  map[string]bool             // to be deleted
-	anew  map[string]bool             // of which nothing that was cleared holds any more
+	db        *swss.DB
+	table     *swss.Table
+	has       map[string]swss.FieldValues // the rows as written
+	put       map[string]swss.FieldValues // rows to be written
+	gone      map[string]bool             // rows to be deleted
+	restarted map[string]bool             // rows whose cleared counters are obsolete
 
-	former map[string]swss.FieldValues // of a previous run
-	mine   map[string]bool             // those of former that this one has put, too
+	former map[string]swss.FieldValues // the rows of a previous run
+	mine   map[string]bool             // the rows of former that this run has put, too
 }
 
 // open reads the rows of a previous run.
@@ -45,7 +46,7 @@ func (r *Rows) open(ctx context.Context, cfg Config) error {
 	r.db = cfg.Redis.DB(db)
 	r.table = swss.NewTable(r.db, r.Table)
 	r.put, r.gone, r.mine = map[string]swss.FieldValues{}, map[string]bool{}, map[string]bool{}
-	r.anew = map[string]bool{}
+	r.restarted = map[string]bool{}
 	cfg.Daemon.OnFlush(r.lost)
 	cfg.Daemon.Watch().Add(drift.Stage{Name: string(db), List: r.list, Look: r.look, Heal: r.heal})
 	former, err := r.table.Dump(ctx)
@@ -59,8 +60,8 @@ func (r *Rows) open(ctx context.Context, cfg Config) error {
 	return nil
 }
 
-// ofChip deletes the rows of a previous run if another chip counted them: this one counts from zero, and may count more
-// before it is read first.
+// ofChip deletes the rows of a previous run if another chip counted them. This chip counts from zero, and may count
+// more before its first reading.
 func (r *Rows) ofChip(ctx context.Context, run string) error {
 	counted := swss.NewTable(r.db, schema.CountersRun)
 	if was, _, err := counted.Get(ctx, r.Table); err != nil || was["run"] == run {
@@ -76,13 +77,13 @@ func (r *Rows) ofChip(ctx context.Context, run string) error {
 	return counted.Set(ctx, r.Table, swss.FieldValues{"run": run})
 }
 
-// Former returns a row of a previous run, nil if there was none or the first view was applied.
+// Former returns a row of a previous run. It returns nil if there was none or the first view was applied.
 func (r *Rows) Former(key string) swss.FieldValues { return r.former[key] }
 
-// AllFormer returns the rows of a previous run, by key; the caller must not change them.
+// AllFormer returns the rows of a previous run, by key. The caller must not change them.
 func (r *Rows) AllFormer() map[string]swss.FieldValues { return r.former }
 
-// forgetFormer drops the rows of a previous run, but for those of sessions that this one has, too.
+// forgetFormer drops the rows of a previous run, except those of sessions that this run has too.
 func (r *Rows) forgetFormer(inASIC func(session string) bool) {
 	keep := r.Keep
 	if keep == nil {
@@ -119,9 +120,9 @@ func (r *Rows) list(ctx context.Context) ([]string, error) {
 	return slices.Sorted(maps.Keys(all)), nil
 }
 
-// look returns the rows that another client deleted, changed or made. A finding is known by the fields that differ,
-// since the values of counters change with each poll. Of a row that is larger than [swss.MaxRow] look checks only that
-// it exists.
+// look returns the rows that another client deleted, changed or created. The names of the differing fields identify a
+// finding, since the values of counters change with each poll. If a row is larger than [swss.MaxRow], look checks
+// only that it exists.
 func (r *Rows) look(ctx context.Context, names []string) (found []drift.Finding, err error) {
 	err = r.db.ReadRows(ctx, names, func(i int, row swss.FieldValues, size int64) {
 		_, key, _ := r.db.Split(names[i])
@@ -146,7 +147,7 @@ func (r *Rows) look(ctx context.Context, names []string) (found []drift.Finding,
 	return found, err
 }
 
-// heal writes rows again that another client deleted or changed, and deletes those that it made.
+// heal writes rows again that another client deleted or changed, and deletes those that it created.
 func (r *Rows) heal(ctx context.Context, drifted []drift.Finding) error {
 	for _, f := range drifted {
 		_, key, _ := r.db.Split(f.Key)
@@ -182,18 +183,18 @@ func (r *Rows) Drop(key string) {
 	delete(r.put, key)
 	if r.has[key] != nil {
 		r.gone[key] = true
-		r.Anew(key)
+		r.Restart(key)
 	}
 }
 
-// Anew says that what a row counts begins at zero: that somebody cleared its counters before holds no more.
-func (r *Rows) Anew(key string) {
+// Restart records that the counters of a row restart from zero, so that an earlier clear by an operator is obsolete.
+func (r *Rows) Restart(key string) {
 	if r.Clears {
-		r.anew[key] = true
+		r.restarted[key] = true
 	}
 }
 
-// Get returns a row as it should be; nil if there should be none.
+// Get returns the target content of a row, or nil if there should be none.
 func (r *Rows) Get(key string) swss.FieldValues {
 	if row, ok := r.put[key]; ok {
 		return row
@@ -204,7 +205,7 @@ func (r *Rows) Get(key string) swss.FieldValues {
 	return r.has[key]
 }
 
-// Flush writes what has changed. What could not be written is tried again by the next Flush.
+// Flush writes the changes. The next Flush retries those that failed.
 func (r *Rows) Flush(ctx context.Context) error {
 	if len(r.gone) > 0 {
 		if err := r.table.DelMany(ctx, slices.Sorted(maps.Keys(r.gone))); err != nil {
@@ -215,7 +216,7 @@ func (r *Rows) Flush(ctx context.Context) error {
 		}
 		r.gone = orch.Emptied(r.gone)
 	}
-	if len(r.anew) > 0 {
+	if len(r.restarted) > 0 {
 		if err := r.forgetCleared(ctx); err != nil {
 			return err
 		}
@@ -250,16 +251,16 @@ func (r *Rows) Flush(ctx context.Context) error {
 	return nil
 }
 
-// forgetCleared has readers take nothing more from the counters of rows that begin anew.
+// forgetCleared makes readers subtract nothing more from the counters of rows that restart.
 func (r *Rows) forgetCleared(ctx context.Context) error {
 	var keys []string
-	for key := range r.anew {
+	for key := range r.restarted {
 		keys = append(keys, r.Table+r.db.Separator()+key)
 	}
 	if err := r.db.Client().HDel(ctx, schema.CountersCleared, keys...).Err(); err != nil {
 		return &swss.Error{DB: r.db.Name(), Op: "forget cleared counters", Err: err}
 	}
-	r.anew = orch.Emptied(r.anew)
+	r.restarted = orch.Emptied(r.restarted)
 	return nil
 }
 

@@ -10,9 +10,9 @@ import (
 	"tamtam/orch"
 )
 
-// Settle brings the marked sessions to where they belong. Whatever changes while it runs only marks
-// sessions. An error comes from COUNTERS_DB.
-func (f *Feature[R, B]) Settle(ctx context.Context) error {
+// Reconcile brings the dirty sessions to their target state. Changes while it runs only mark sessions dirty. An error
+// comes from COUNTERS_DB.
+func (f *Feature[R, B]) Reconcile(ctx context.Context) error {
 	if f.busy {
 		return nil
 	}
@@ -37,14 +37,14 @@ func (f *Feature[R, B]) Settle(ctx context.Context) error {
 	return f.Flush(ctx)
 }
 
-// SettleNow is [Feature.Settle] for callers without a row to retry.
-func (f *Feature[R, B]) SettleNow(ctx context.Context) {
-	if err := f.Settle(ctx); err != nil {
+// ReconcileNow calls [Feature.Reconcile] for callers without a row to retry.
+func (f *Feature[R, B]) ReconcileNow(ctx context.Context) {
+	if err := f.Reconcile(ctx); err != nil {
 		f.Log.Error("COUNTERS_DB is behind", "err", err)
 	}
 }
 
-// Flush writes what has changed of the counters.
+// Flush writes the changed counters.
 func (f *Feature[R, B]) Flush(ctx context.Context) error {
 	for _, rows := range f.Counters {
 		if err := rows.Flush(ctx); err != nil {
@@ -54,9 +54,8 @@ func (f *Feature[R, B]) Flush(ctx context.Context) error {
 	return nil
 }
 
-// pass takes those sessions out of the ASIC that must not be there as they are, and then brings in
-// those that must. If that made room, the sessions that had found none are handled in the next
-// pass.
+// pass removes those sessions from the ASIC that must not be there as they are, and then brings in those that must
+// be. If that freed capacity, the sessions without capacity are handled in the next pass.
 func (f *Feature[R, B]) pass(ctx context.Context, sessions []*Session[R, B]) {
 	before := inASIC(sessions)
 	f.takeOut(ctx, sessions)
@@ -75,7 +74,7 @@ func (f *Feature[R, B]) pass(ctx context.Context, sessions []*Session[R, B]) {
 	}
 }
 
-// inASIC counts the sessions that have something in the ASIC.
+// inASIC returns the number of sessions in the ASIC.
 func inASIC[R, B any](sessions []*Session[R, B]) (n int) {
 	for _, s := range sessions {
 		if s.InASIC != nil {
@@ -85,7 +84,7 @@ func inASIC[R, B any](sessions []*Session[R, B]) (n int) {
 	return n
 }
 
-// takeOut finds which sessions are wanted, and takes out those that must not be there as they are.
+// takeOut determines which sessions are wanted, and removes those that must not be in the ASIC as they are.
 func (f *Feature[R, B]) takeOut(ctx context.Context, sessions []*Session[R, B]) {
 	var out []*Session[R, B]
 	for _, s := range sessions {
@@ -107,7 +106,7 @@ func (f *Feature[R, B]) takeOut(ctx context.Context, sessions []*Session[R, B]) 
 	}
 }
 
-// withdraw takes sessions out of the ASIC.
+// withdraw removes sessions from the ASIC.
 func (f *Feature[R, B]) withdraw(ctx context.Context, sessions []*Session[R, B]) {
 	if w, ok := f.Logic.(Withdrawing[R, B]); ok {
 		w.Withdraw(ctx, sessions)
@@ -124,7 +123,7 @@ func (f *Feature[R, B]) withdraw(ctx context.Context, sessions []*Session[R, B])
 	f.Unbind(ctx, bound)
 }
 
-// wanted says why a session must not be in the ASIC; nil if it must.
+// wanted returns why a session must not be in the ASIC, or nil if it must be.
 func (f *Feature[R, B]) wanted(ctx context.Context, s *Session[R, B]) error {
 	switch {
 	case !s.Configured:

@@ -9,17 +9,17 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A Snapshot is what a feature keeps beside its sessions: tests hold it against the sessions, and
-// want at the end that nothing is left.
+// A Snapshot is a feature's data besides its sessions. Tests compare it with the sessions, and check at the end that
+// nothing is left.
 type Snapshot struct {
 	Rules  map[schema.ACLRuleKey][]string // the sessions that name a flow group
-	Marked []string                       // sessions that are looked at when the feature is settled next
-	Again  []string                       // refused: retried when something changes
-	Stuck  []string                       // those that could not be taken out of the ASIC
+	Marked []string                       // sessions that the next Settle handles
+	Again  []string                       // refused sessions that are retried when something changes
+	Stuck  []string                       // sessions that could not be removed from the ASIC
 	Open   []string                       // windows that are in the ASIC
-	Rows   []Row                          // of COUNTERS_DB, as they are to be
+	Rows   []Row                          // target rows of COUNTERS_DB
 
-	RetriesStuck, RetriesOpen bool // there is a time when these are tried again
+	RetriesStuck, RetriesOpen bool // a retry is scheduled for these
 }
 
 // A Row is a row of a table of COUNTERS_DB.
@@ -28,7 +28,7 @@ type Row struct {
 	Fields     swss.FieldValues
 }
 
-// Snapshot returns what there is now.
+// Snapshot returns the current data.
 func (f *Feature[R, B]) Snapshot() Snapshot {
 	names := func(of map[string]*Session[R, B]) []string {
 		return slices.SortedFunc(maps.Keys(of), schema.CompareNames)
@@ -48,7 +48,7 @@ func (f *Feature[R, B]) Snapshot() Snapshot {
 	return s
 }
 
-// all returns the rows as they are to be.
+// all returns the target rows.
 func (r *Rows) all() (list []Row) {
 	keys := map[string]bool{}
 	for _, rows := range []map[string]swss.FieldValues{r.has, r.put} {

@@ -9,20 +9,20 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Steps are what was made in the ASIC, in order, and how each step is undone. The zero Steps are none.
+// Steps holds the steps made in the ASIC, in order, and how each is undone. The zero Steps is empty.
 type Steps struct{ made []step }
 
 type step struct {
-	what string // in errors: what undoing it is
+	what string // describes the undoing in errors
 	undo func(context.Context) error
 }
 
-// Add notes a step; what says in errors what undoing it is.
+// Add records a step. what describes its undoing in errors.
 func (x *Steps) Add(what string, undo func(context.Context) error) {
 	x.made = append(x.made, step{what, undo})
 }
 
-// Create makes an object.
+// Create creates an object and records the step.
 func (x *Steps) Create(
 	ctx context.Context, api sai.API, what string, t sai.ObjectType, attrs ...sai.Attr,
 ) (sai.OID, error) {
@@ -34,7 +34,7 @@ func (x *Steps) Create(
 	return oid, nil
 }
 
-// Undo undoes the steps, the last first. What fails is tried again from there by the next Undo.
+// Undo undoes the steps, the last first. If one fails, the next Undo continues there.
 func (x *Steps) Undo(ctx context.Context) error {
 	for len(x.made) > 0 {
 		last := x.made[len(x.made)-1]
@@ -46,7 +46,8 @@ func (x *Steps) Undo(ctx context.Context) error {
 	return nil
 }
 
-// BringUp makes a session in the ASIC, by steps that make notes in its Steps. If one fails, those before it are undone.
+// BringUp creates a session in the ASIC, by steps that are recorded in its Steps. If one fails, those before it are
+// undone.
 func (f *Feature[R, B]) BringUp(
 	ctx context.Context, s *Session[R, B], b *B, steps func(context.Context, *Session[R, B]) error,
 ) error {
@@ -62,7 +63,7 @@ func (f *Feature[R, B]) BringUp(
 	return err
 }
 
-// takeDown takes a session out of the ASIC, the last step first. What fails is tried again from there.
+// takeDown removes a session from the ASIC, the last step first. If one fails, the next attempt continues there.
 func (f *Feature[R, B]) takeDown(ctx context.Context, s *Session[R, B]) error {
 	s.Leaving = true
 	if err := s.Steps.Undo(ctx); err != nil {
@@ -73,7 +74,7 @@ func (f *Feature[R, B]) takeDown(ctx context.Context, s *Session[R, B]) error {
 	return nil
 }
 
-// Attach is the step by which a session uses the rules of a flow group, each with the same entries.
+// Attach makes a session use the rules of a flow group, each with the same entries. It is one step.
 func (f *Feature[R, B]) Attach(
 	ctx context.Context, s *Session[R, B], api VariantRules, rules []schema.ACLRuleKey, entries []orch.ACLVariant,
 ) error {
@@ -96,7 +97,7 @@ func first(errs []error) error {
 	return nil
 }
 
-// Attached reports whether there are entries of all rules.
+// Attached reports whether all rules have entries.
 func (f *Feature[R, B]) Attached(api VariantRules, rules []schema.ACLRuleKey) bool {
 	for _, rule := range rules {
 		if _, _, ok := api.VariantCounter(rule, f.Name, ""); !ok {
@@ -106,7 +107,7 @@ func (f *Feature[R, B]) Attached(api VariantRules, rules []schema.ACLRuleKey) bo
 	return true
 }
 
-// Usable says why one of some rules cannot be used; nil if all can.
+// Usable returns why one of the rules cannot be used, or nil if all can.
 func Usable(api Rules, rules []schema.ACLRuleKey) error {
 	for _, rule := range rules {
 		if err := api.Usable(rule); err != nil {

@@ -12,7 +12,7 @@ import (
 	"tamtam/sai/saitest"
 )
 
-// Steps are undone from the last on; where one fails, the next attempt goes on from there.
+// Steps are undone in reverse order. If one fails, the next attempt continues there.
 func TestSteps(t *testing.T) {
 	b := orchtest.Started(t, saitest.Options{})
 	b.CreateSwitch()
@@ -48,7 +48,7 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// A window says so many words for each label, or nothing.
+// A window must return the expected number of words for each label, or an error results.
 func TestCountedWords(t *testing.T) {
 	of := feature.Counted{Counters: "counters", Words: 2}
 	for text, good := range map[string]bool{

@@ -18,7 +18,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// entries are flow groups whose use is a sampler in the ASIC, in the place of an entry.
+// entries are flow groups whose use is a sampler in the ASIC instead of an entry.
 type entries struct {
 	*rules
 	api sai.API
@@ -61,14 +61,14 @@ func rate(n uint64) []sai.Attr {
 	return []sai.Attr{{ID: sai.SamplepacketAttrSampleRate, Value: sai.Uint(n)}}
 }
 
-// A stepwise is a feature whose sessions are a sampler, an extension object and the use of a flow group.
+// A stepwise is a feature whose sessions consist of a sampler, an extension object and the use of a flow group.
 type stepwise struct {
 	*orchtest.Bench
 	entries  *entries
 	counters *feature.Rows
 	feature  *feature.Feature[flow, sai.OID]
 	reads    int
-	failing  error // of a read
+	failing  error // error of a read
 }
 
 type stepped = feature.Session[flow, sai.OID]
@@ -119,7 +119,7 @@ func (b *stepwise) read(context.Context) error {
 	return b.failing
 }
 
-// newStepwise has the sessions s1 and s2, whose flow groups there are, and which are not yet handled.
+// newStepwise returns a feature with the sessions s1 and s2, whose flow groups exist and which are not handled yet.
 func newStepwise(t *testing.T) *stepwise {
 	b := &stepwise{Bench: orchtest.Started(t, saitest.Options{Extensions: []string{"left"}})}
 	b.CreateSwitch()
@@ -149,7 +149,7 @@ func newStepwise(t *testing.T) *stepwise {
 	return b
 }
 
-// want checks how many objects there are, and that nothing contradicts the sessions.
+// want checks the number of objects, and the invariants of the sessions.
 func (b *stepwise) want(what string, objects int) {
 	b.T.Helper()
 	featuretest.Whole(b.Bench, b.feature)
@@ -159,7 +159,7 @@ func (b *stepwise) want(what string, objects int) {
 	}
 }
 
-// gone takes all away.
+// gone deletes all rows.
 func (b *stepwise) gone() {
 	b.T.Helper()
 	for _, name := range []string{"s1", "s2"} {
@@ -171,7 +171,7 @@ func (b *stepwise) gone() {
 	b.want("without rows", 0)
 }
 
-// The steps of a session are made in their order, and undone from the last on; a new row is both.
+// The steps of a session are made in order and undone in reverse. A new row causes both.
 func TestStepwise(t *testing.T) {
 	b := newStepwise(t)
 	order := func() (got string) {
@@ -209,8 +209,9 @@ func TestStepwise(t *testing.T) {
 	b.gone()
 }
 
-// Whichever call fails, in coming or in leaving, a session is in the ASIC as a whole or not at all, or says what stays
-// and is tried again; all is there when its row comes again, and nothing when it goes.
+// Whichever call fails, when a session is added or removed, the session is in the ASIC completely or not at all.
+// Otherwise it reports what is left, and is retried. When its row comes again everything is there, and nothing when
+// it goes.
 func TestStepwiseEveryCallFails(t *testing.T) {
 	for n := 1; ; n++ {
 		b := newStepwise(t)
@@ -231,7 +232,7 @@ func TestStepwiseEveryCallFails(t *testing.T) {
 				t.Errorf("call %d: %d sessions are active", n, whole)
 			}
 		}
-		b.Set(schema.AppTAMIFA, "s1", "rule", "web", "note", "another row") // leaves, and comes
+		b.Set(schema.AppTAMIFA, "s1", "rule", "web", "note", "another row") // leaves, and returns
 		b.Set(schema.AppTAMIFA, "s2", "rule", "dns", "note", "another row")
 		b.Step()
 		failed = b.Rec.Changes() >= n
@@ -249,7 +250,7 @@ func TestStepwiseEveryCallFails(t *testing.T) {
 	}
 }
 
-// What could not be undone of a session that was not brought up is tried again, from there.
+// If undoing a failed session fails, it is retried from that step.
 func TestStepwiseUndoFails(t *testing.T) {
 	b := newStepwise(t)
 	b.Del(schema.AppTAMIFA, "s2")
@@ -271,7 +272,7 @@ func TestStepwiseUndoFails(t *testing.T) {
 	b.gone()
 }
 
-// failingOnce calls something behind each Create that fails.
+// A failingOnce calls failed after each Create that fails.
 type failingOnce struct {
 	sai.API
 	failed func()
@@ -285,8 +286,8 @@ func (f failingOnce) Create(ctx context.Context, t sai.ObjectType, attrs []sai.A
 	return oid, err
 }
 
-// Counters are read once a second while a session is there, and once more when asked; a read that fails is logged, one
-// for which Redis was away is an error.
+// Counters are read once a second while a session is there, and once more on request. A failed read is logged; if
+// Redis was away, it is an error.
 func TestReadCounters(t *testing.T) {
 	b := newStepwise(t)
 	b.Pass(5 * time.Second)
@@ -317,7 +318,7 @@ func TestReadCounters(t *testing.T) {
 	}
 }
 
-// The TAM objects of a switch are one attribute: each comes and goes for itself, and once.
+// The TAM objects of a switch share one attribute. Each is added and removed separately, and once.
 func TestSwitchTAM(t *testing.T) {
 	b := orchtest.Started(t, saitest.Options{})
 	sw, _ := b.CreateSwitch()

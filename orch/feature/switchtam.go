@@ -9,7 +9,7 @@ import (
 	"tamtam/sai"
 )
 
-// SwitchTAM are the TAM objects that hold for the whole switch: one attribute, which several features share.
+// SwitchTAM manages the TAM objects that apply to the whole switch: one attribute that several features share.
 type SwitchTAM struct {
 	SAI    sai.API
 	Switch sai.OID
@@ -24,7 +24,7 @@ func (x *SwitchTAM) Add(ctx context.Context, tam sai.OID) error {
 	return x.set(ctx, "bind", append(slices.Clone(x.bound), tam))
 }
 
-// Remove ends that. Of one that is not bound it does nothing.
+// Remove unbinds a TAM object. It does nothing if the object is not bound.
 func (x *SwitchTAM) Remove(ctx context.Context, tam sai.OID) error {
 	if !slices.Contains(x.bound, tam) {
 		return nil

@@ -13,26 +13,26 @@ import (
 	"tamtam/sai"
 )
 
-// TryAgain is how long after a failure a request to the ASIC is repeated: to take a session out, to
-// remove a window, to describe the chip.
+// TryAgain is the delay after which a failed request to the ASIC is repeated: the removal of a session or a window,
+// or the description of the chip.
 const TryAgain = time.Second
 
-// Windows are extension objects through which an orch looks into the chip: one exists while
-// something is read, and [Windows.Close] removes it.
+// Windows are extension objects through which an orch reads the chip. One exists during a read, and [Windows.Close]
+// removes it.
 //
-// What was read through a window is good whether or not the window can be removed: its numbers are
-// of one instant, and nothing that comes later changes them. A window that stays takes one of the
-// few places that a chip has for windows, so it is not forgotten: the next read of its kind uses it
-// and removes it, or it is removed a second later if there is none.
+// A result is valid whether or not the window can be removed: its numbers are of one instant, and later events do not
+// change them. A window that stays uses one of the chip's small number of windows, so it is not forgotten. The next
+// read of its kind uses and removes it. Without such a read it is removed a second later.
 type Windows struct {
 	api    sai.API
 	daemon *orch.Daemon
 	log    *slog.Logger
 	open   map[string]sai.OID // by the extension's name
-	dropAt time.Time          // when removing those that stay is tried again; zero: none stays
+	dropAt time.Time          // time of the next attempt to remove those that stay; zero if none stays
 }
 
-// NewWindows registers with the daemon, which removes windows that stay.
+// NewWindows returns the windows of a configuration. It registers a timer with the daemon that removes windows that
+// stay.
 func NewWindows(cfg Config) *Windows {
 	api := cfg.Chip
 	if api == nil {
@@ -46,14 +46,14 @@ func NewWindows(cfg Config) *Windows {
 	return w
 }
 
-// Tell opens a window with a request, or gives the request to one that is open. For a window that
-// is a command, that is all.
-func (w *Windows) Tell(ctx context.Context, name, attr string, value any) error {
-	_, err := w.tell(ctx, name, attr, value)
+// Report opens a window with a request, or passes the request to one that is open. If the window is a command, that is
+// all.
+func (w *Windows) Report(ctx context.Context, name, attr string, value any) error {
+	_, err := w.report(ctx, name, attr, value)
 	return err
 }
 
-func (w *Windows) tell(ctx context.Context, name, attr string, value any) (sai.OID, error) {
+func (w *Windows) report(ctx context.Context, name, attr string, value any) (sai.OID, error) {
 	entry, err := entryOf(attr, value)
 	if err != nil {
 		return sai.NullOID, err
@@ -76,9 +76,9 @@ func (w *Windows) tell(ctx context.Context, name, attr string, value any) (sai.O
 	return oid, nil
 }
 
-// Ask returns what a window says, by attribute. room is the approximate length of the answer.
+// Ask returns the values of a register read, by attribute. room is the approximate length of the answer.
 func (w *Windows) Ask(ctx context.Context, name, attr string, value any, room int) (Values, error) {
-	oid, err := w.tell(ctx, name, attr, value)
+	oid, err := w.report(ctx, name, attr, value)
 	if err != nil {
 		return nil, err
 	}
@@ -93,9 +93,9 @@ func (w *Windows) Ask(ctx context.Context, name, attr string, value any, room in
 	return values, nil
 }
 
-// Counted are windows that return as many words for each of the labels that they are asked about.
+// Counted describes windows that return the same number of words for each requested label.
 type Counted struct {
-	Name             string // of the extension
+	Name             string // the name of the extension
 	Labels, Counters string // attributes
 	Words            int    // for each label
 }
@@ -110,7 +110,7 @@ func (w *Windows) Words(ctx context.Context, of Counted, labels []string) ([][]u
 	return of.Parse(values, len(labels))
 }
 
-// Parse extracts the words of a number of labels from what a window says.
+// Parse extracts the words for a number of labels from a register read.
 func (of Counted) Parse(values Values, labels int) ([][]uint64, error) {
 	words, err := Value[[]uint64](values, of.Counters)
 	if err != nil {
@@ -140,7 +140,7 @@ func (w *Windows) read(ctx context.Context, oid sai.OID, room int) (sai.Bytes, e
 	return text, nil
 }
 
-// Close removes the windows. Those that cannot be removed are tried again later.
+// Close removes the windows. Failed removals are retried later.
 func (w *Windows) Close(ctx context.Context) {
 	w.dropAt = time.Time{}
 	for _, name := range slices.Sorted(maps.Keys(w.open)) {

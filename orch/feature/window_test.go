@@ -14,7 +14,7 @@ import (
 	"tamtam/sai/saitest"
 )
 
-// panes is a bench with windows, whose answer is the question.
+// A panes is a bench with windows whose answer equals the request.
 type panes struct {
 	*orchtest.Bench
 	windows *feature.Windows
@@ -31,7 +31,7 @@ func newPanes(t *testing.T) *panes {
 	return b
 }
 
-// ask asks a window, and wants that its answer is good.
+// ask reads a window, and checks the answer.
 func (b *panes) ask(name, question string) {
 	b.T.Helper()
 	values, err := b.windows.Ask(b.Ctx, name, "question", question, 512)
@@ -43,8 +43,8 @@ func (b *panes) ask(name, question string) {
 	}
 }
 
-// want wants these changing calls since the last time: "create 0", "set 0", "remove 0", and those
-// that failed with a "!" behind; and windows in the ASIC.
+// want checks the changing calls since the last time and the number of windows in the ASIC. Calls are "create 0",
+// "set 0" and "remove 0", with a "!" appended if they failed.
 func (b *panes) want(there int, calls ...string) {
 	b.T.Helper()
 	ops := map[byte]string{'c': "create ", 's': "set ", 'r': "remove "}
@@ -66,7 +66,7 @@ func (b *panes) want(there int, calls ...string) {
 	}
 }
 
-// A window is there while it is looked through: one of its kind, for any number of questions.
+// A window exists during reads: one of its kind, for any number of requests.
 func TestWindow(t *testing.T) {
 	b := newPanes(t)
 	b.ask("left", "one")
@@ -80,8 +80,7 @@ func TestWindow(t *testing.T) {
 	b.want(0)
 }
 
-// What was read through a window that cannot be removed is good. The window is used by the next
-// look of its kind, which removes it.
+// The result of a window that cannot be removed is valid. The next read of its kind uses the window and removes it.
 func TestWindowThatStaysIsUsedAgain(t *testing.T) {
 	b := newPanes(t)
 	b.ask("left", "one")
@@ -96,7 +95,7 @@ func TestWindowThatStaysIsUsedAgain(t *testing.T) {
 	b.want(0)
 }
 
-// A window that cannot be removed is tried again every second, and keeps no other.
+// The removal of a window that stays is retried every second. It does not make other windows stay.
 func TestWindowThatStaysIsTriedAgain(t *testing.T) {
 	b := newPanes(t)
 	b.ask("left", "one")
@@ -117,7 +116,7 @@ func TestWindowThatStaysIsTriedAgain(t *testing.T) {
 	b.want(0)
 }
 
-// A window that stayed, and went by itself, is recreated.
+// A window that stayed, and disappeared by itself, is created again.
 func TestWindowThatWent(t *testing.T) {
 	for _, gone := range []sai.Status{sai.StatusItemNotFound, sai.StatusInvalidObjectID} {
 		b := newPanes(t)
@@ -130,7 +129,7 @@ func TestWindowThatWent(t *testing.T) {
 	}
 }
 
-// A window that the chip does not set says so, and is removed like any other.
+// A window that the chip refuses to set returns an error, and is removed like any other.
 func TestWindowRefused(t *testing.T) {
 	b := newPanes(t)
 	b.ask("left", "one")

@@ -8,14 +8,14 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A worklist is which sessions of a feature are looked at, and when.
+// A worklist holds the sessions of a feature that will be handled, by the time of handling.
 type worklist[R, B any] struct {
-	marked  map[string]*Session[R, B] // when the feature is settled next
-	again   map[string]*Session[R, B] // when something changes, by which they may fare better
-	stuck   map[string]*Session[R, B] // at retryAt: they could not be taken out of the ASIC
-	retryAt time.Time                 // zero: none is stuck
+	marked  map[string]*Session[R, B] // sessions for the next Settle
+	again   map[string]*Session[R, B] // sessions that are retried when something changes
+	stuck   map[string]*Session[R, B] // sessions for retryAt: they could not be removed from the ASIC
+	retryAt time.Time                 // zero if none is stuck
 
-	refused map[string]*Session[R, B] // whose objects the switch has refused, for another reason than room
+	refused map[string]*Session[R, B] // sessions whose objects the switch has refused for another reason than capacity
 }
 
 func newWorklist[R, B any]() worklist[R, B] {
@@ -25,38 +25,38 @@ func newWorklist[R, B any]() worklist[R, B] {
 	}
 }
 
-// Mark marks sessions: the next Settle handles them.
+// Mark marks sessions dirty: the next Settle handles them.
 func (f *Feature[R, B]) Mark(sessions map[string]*Session[R, B]) { maps.Copy(f.work.marked, sessions) }
 
-// MarkAll marks all sessions.
+// MarkAll marks all sessions dirty.
 func (f *Feature[R, B]) MarkAll() { f.Mark(f.Sessions) }
 
-// LookAgain settles all sessions anew: something that they depend on may have changed.
+// LookAgain handles all sessions again, because a dependency may have changed.
 func (f *Feature[R, B]) LookAgain(ctx context.Context) {
 	if len(f.Sessions) > 0 {
 		f.MarkAll()
-		f.SettleNow(ctx)
+		f.ReconcileNow(ctx)
 	}
 }
 
-// MarkRefused marks the sessions that may fare better now that something has changed.
+// MarkRefused marks the sessions dirty that may succeed now that something has changed.
 func (f *Feature[R, B]) MarkRefused() { f.Mark(f.work.again) }
 
-// Later marks a session when something changes, though nothing is wrong with it. It may be called
-// for any session, also for one of this pass that is still to be reported.
+// Later makes a session be handled again when something changes, although it has no error. It may be called for any
+// session, including one of this pass that is still to be reported.
 func (f *Feature[R, B]) Later(s *Session[R, B]) {
 	s.later = true
 	f.work.again[s.Name] = s
 }
 
-// Stuck has a session handled again after [TryAgain], of which something is in the ASIC that could not be undone.
+// Stuck makes a session be handled again after [TryAgain], because a part of it in the ASIC could not be undone.
 func (f *Feature[R, B]) Stuck(s *Session[R, B]) { f.work.stuck[s.Name] = s }
 
-// retry handles the sessions again that could not be taken out of the ASIC.
+// retry handles the sessions again that could not be removed from the ASIC.
 func (f *Feature[R, B]) retry(ctx context.Context, _ time.Time) error {
 	f.work.retryAt = time.Time{}
 	f.Mark(f.work.stuck)
-	return f.Settle(ctx)
+	return f.Reconcile(ctx)
 }
 
 // rulesChanged handles the sessions of these rules again.
@@ -65,5 +65,5 @@ func (f *Feature[R, B]) rulesChanged(ctx context.Context, rules []schema.ACLRule
 		f.Mark(f.byRule[k])
 	}
 	f.MarkRefused()
-	f.SettleNow(ctx)
+	f.ReconcileNow(ctx)
 }

@@ -12,10 +12,10 @@ import (
 	"tamtam/swss/schema"
 )
 
-// What an output wants in its tables is compared in the background with what is there, and written anew where somebody
-// else has changed it.
+// The target rows of an output are compared in the background with the actual rows, and written again if another
+// client has changed them.
 
-// compare makes the output's tables part of what the daemon compares.
+// compare adds the output's tables to the daemon's comparison.
 func (o *Output) compare() {
 	appl, state := o.r.DB(swss.ApplDB), o.r.DB(swss.StateDB)
 	o.d.Watch().Add(drift.Stage{
@@ -34,7 +34,7 @@ func (o *Output) compare() {
 	})
 }
 
-// list lists the rows that are in an output's tables of a database, and those that should be.
+// list returns the rows in an output's tables of a database, and those that should be there.
 func list[E any](
 	ctx context.Context, db *swss.DB, wanted map[Row]E, name func(Table) string, tables []Table,
 ) ([]string, error) {
@@ -61,12 +61,12 @@ func rowAt(db *swss.DB, name string) Row {
 	return Row{table, key}
 }
 
-// tableOf returns the table of APPL_DB.
+// tableOf returns the table with a name in APPL_DB.
 func (o *Output) tableOf(appl string) Table {
 	return o.tables[slices.IndexFunc(o.tables, func(t Table) bool { return t.Appl == appl })]
 }
 
-// ours is what of a row of APPL_DB is the output's, nil if the row is not.
+// ours returns the fields of a row of APPL_DB that belong to the output, or nil if the row does not.
 func (t Table) ours(row swss.FieldValues) swss.FieldValues {
 	if _, marked := row[t.Mark]; row == nil || t.Mark != "" && !marked {
 		return nil
@@ -83,12 +83,12 @@ func (t Table) ours(row swss.FieldValues) swss.FieldValues {
 	return own
 }
 
-// unsettled reports whether the output is about to write, or does not know what is there.
-func (o *Output) unsettled() bool { return !o.loaded || len(o.dirtyA)+len(o.dirtyS)+len(o.dirtyD) > 0 }
+// dirty reports whether the output is about to write, or does not know the actual rows.
+func (o *Output) dirty() bool { return !o.loaded || len(o.dirtyA)+len(o.dirtyS)+len(o.dirtyD) > 0 }
 
 func (o *Output) lookAppl(ctx context.Context, names []string) (found []drift.Finding, err error) {
 	db := o.r.DB(swss.ApplDB)
-	busy := o.unsettled()
+	busy := o.dirty()
 	read := func(i int, row swss.FieldValues, size int64) {
 		r := rowAt(db, names[i])
 		var want swss.FieldValues
@@ -113,7 +113,7 @@ func (o *Output) lookAppl(ctx context.Context, names []string) (found []drift.Fi
 	return found, err
 }
 
-// differs says how a row differs from what it should be.
+// differs describes how a row differs from the target.
 func differs(want, is swss.FieldValues) string {
 	switch {
 	case is == nil:
@@ -134,7 +134,7 @@ func differs(want, is swss.FieldValues) string {
 	return strings.Join(fields[:min(len(fields), 3)], ", ")
 }
 
-// healAppl writes rows anew: they are handed over as if they had changed.
+// healAppl writes rows again: they are handed over as if they had changed.
 func (o *Output) healAppl(ctx context.Context, drifted []drift.Finding) error {
 	db := o.r.DB(swss.ApplDB)
 	names := keysOf(drifted)
@@ -157,7 +157,7 @@ func keysOf(list []drift.Finding) []string {
 
 func (o *Output) lookState(ctx context.Context, names []string) (found []drift.Finding, err error) {
 	db := o.r.DB(swss.StateDB)
-	busy := o.unsettled()
+	busy := o.dirty()
 	err = db.ReadRows(ctx, names, func(i int, row swss.FieldValues, _ int64) {
 		r := rowAt(db, names[i])
 		is := outcome{row[schema.StatusField(r.Table)], row[schema.FieldReason], row[schema.FieldBy]}
@@ -192,7 +192,8 @@ func (o *Output) lookState(ctx context.Context, names []string) (found []drift.F
 	return found, err
 }
 
-// healState tells anew what the output is the author of. Of rows that orchagent is, it is asked again.
+// healState writes the statuses again that the output is the author of. If orchagent is the author, the row is handed
+// over to it again.
 func (o *Output) healState(ctx context.Context, drifted []drift.Finding) error {
 	lost := map[Row]bool{}
 	for _, f := range drifted {

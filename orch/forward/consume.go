@@ -7,8 +7,8 @@ import (
 	"tamtam/swss"
 )
 
-// Consume hands the rows of a table to f, the whole row as it now is, or nil when it is gone. An
-// [Output] reports what became of them.
+// Consume passes the rows of a table to f: the whole current row, or nil when it is gone. An [Output] reports their
+// outcome.
 func Consume(d *orch.Daemon, db *swss.DB, table string, f func(key string, fields swss.FieldValues)) {
 	src := func(l *swss.Listener) swss.Source { return swss.NewSubscriber(l, db, table).Bound() }
 	d.Consume(src, table, orch.HandlerFunc(func(_ context.Context, tasks []orch.Task) []error {
@@ -23,8 +23,8 @@ func Consume(d *orch.Daemon, db *swss.DB, table string, f func(key string, field
 	}), orch.Reporting{None: true})
 }
 
-// Decide has all rows decided by decide whenever due is true after rows were handed out, and what it requests written:
-// before, the output is loaded and everything is requested no more. due is false once that has been written.
+// Decide registers decide, which decides all rows. It is called whenever due is true after rows were handled. Before
+// that the output is loaded and cleared; afterwards the requested rows are written, and due becomes false.
 func (o *Output) Decide(due *bool, decide func(context.Context) error) {
 	o.d.AfterRows(func() bool { return *due }, func(ctx context.Context) error {
 		if err := o.Load(ctx); err != nil {

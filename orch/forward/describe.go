@@ -8,14 +8,14 @@ import (
 	"tamtam/swss"
 )
 
-// What a status row says of what the configured row is, besides what became of that, is the output's to say at all
-// times, whoever is the author of the outcome.
+// Some fields of a status row describe the configured row, in contrast to its outcome. The output is always the
+// author of these fields, whatever process is the author of the outcome.
 
-// A saidRow is what a status row says so; nil: nothing.
+// A saidRow holds the descriptive fields of a status row; nil means none.
 type saidRow struct{ have, want swss.FieldValues }
 
-// Describe requests fields, of the Says of the row's table, in a status row; nil: none of them. With the status row
-// they go, too.
+// Describe requests fields, of the Says of the row's table, in a status row; nil requests none. They are removed with
+// the status row.
 func (o *Output) Describe(state Row, fields swss.FieldValues) {
 	if o.said[state] == nil {
 		o.said[state] = &saidRow{}
@@ -24,7 +24,7 @@ func (o *Output) Describe(state Row, fields swss.FieldValues) {
 	o.dirtyD[state] = struct{}{}
 }
 
-// says are the fields of a row that Describe is about.
+// says returns the descriptive fields of a row.
 func (t Table) says(row swss.FieldValues) swss.FieldValues {
 	is := swss.FieldValues{}
 	for _, f := range t.Says {
@@ -35,7 +35,7 @@ func (t Table) says(row swss.FieldValues) swss.FieldValues {
 	return is
 }
 
-// notSaid are the fields of a row that are not as they should be.
+// notSaid returns the changes that turn the descriptive fields of row into want.
 func (t Table) notSaid(want, row swss.FieldValues) (set swss.FieldValues, del []string) {
 	set = maps.Clone(want)
 	maps.DeleteFunc(set, func(f, v string) bool { return v == "" || row[f] == v })
@@ -47,7 +47,7 @@ func (t Table) notSaid(want, row swss.FieldValues) (set swss.FieldValues, del []
 	return set, del
 }
 
-// loadSaid notes what status rows of a table say of what they are.
+// loadSaid records the descriptive fields of a table's status rows.
 func (o *Output) loadSaid(t Table, rows map[string]swss.FieldValues) {
 	if t.Says == nil {
 		return
@@ -62,12 +62,12 @@ func (o *Output) loadSaid(t Table, rows map[string]swss.FieldValues) {
 	}
 }
 
-// flushSaid writes what differs. A row without an outcome says nothing.
+// flushSaid writes the differences. A row without an outcome has no descriptive fields.
 func (o *Output) flushSaid(ctx context.Context) error {
 	for r := range o.dirtyD {
 		e, t := o.said[r], o.stateTable(r.Table)
 		if e == nil {
-			continue // a flush before has said all, and has not come to its end
+			continue // an earlier, unfinished flush has written all fields
 		}
 		if s := o.state[r]; s == nil || s.want == (outcome{}) {
 			e.want = nil
@@ -91,7 +91,7 @@ func (o *Output) flushSaid(ctx context.Context) error {
 	return nil
 }
 
-// saysRight reports whether a status row says what it is.
+// saysRight reports whether the descriptive fields of a status row are correct.
 func (o *Output) saysRight(r Row, row swss.FieldValues) bool {
 	e := o.said[r]
 	if e == nil {
@@ -101,7 +101,7 @@ func (o *Output) saysRight(r Row, row swss.FieldValues) bool {
 	return len(set) == 0 && len(del) == 0
 }
 
-// forgetSaid has a row say anew what it is.
+// forgetSaid makes the descriptive fields of a row be written again.
 func (o *Output) forgetSaid(r Row) {
 	e := o.said[r]
 	if e == nil {
@@ -116,7 +116,7 @@ func (o *Output) forgetSaid(r Row) {
 	}
 }
 
-// stateTable returns the table of STATE_DB.
+// stateTable returns the table with a name in STATE_DB.
 func (o *Output) stateTable(state string) Table {
 	return o.tables[slices.IndexFunc(o.tables, func(t Table) bool { return t.State == state })]
 }

@@ -11,8 +11,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// What a status row says of the row it is about is the output's, whoever says what became of it, and whoever was the
-// output before; other fields are left alone.
+// The output owns the descriptive fields of a status row, whatever process is the author of the outcome, and whatever
+// output was there before. Other fields stay unchanged.
 func TestDescribe(t *testing.T) {
 	k, s := Row{"T", "k"}, Row{"S", "k"}
 	r := swsstest.Start(t)
@@ -73,7 +73,7 @@ func TestDescribe(t *testing.T) {
 	b.Unreport(s)
 	flush(t, b)
 	is("gone", swss.FieldValues{})
-	b.Describe(s, swss.FieldValues{"to": "w"}) // without an outcome there is nothing to say
+	b.Describe(s, swss.FieldValues{"to": "w"}) // without an outcome there is nothing to describe
 	flush(t, b)
 	is("never there", swss.FieldValues{})
 	b.Report(s, "failed", "no")

@@ -9,7 +9,7 @@ import (
 	"tamtam/swss"
 )
 
-// A manager forwards one row and refuses another; the output writes what differs.
+// A manager forwards one row and refuses another. The output writes the differences.
 func ExampleOutput() {
 	ctx := context.Background()
 	r, err := swss.OpenEmbedded()

@@ -1,9 +1,8 @@
-// Package forward brings what a manager decided into the databases: rows of APPL_DB and the status
-// rows of STATE_DB. A manager says what it wants there; the Output writes only what differs from
-// what is there. It reads that at the start and again whenever Redis was away, so neither the order
-// of changes nor restarts matter.
+// Package forward brings a manager's decisions into the databases: rows of APPL_DB and the status rows of STATE_DB. A
+// manager requests its target rows, and the Output writes only the differences from the actual rows. It reads these
+// at the start and whenever Redis was away. So neither the order of changes nor restarts matter.
 //
-// What belongs here: what all managers share. No table's meaning.
+// This package contains what all managers share. It interprets no table.
 package forward
 
 import (
@@ -18,21 +17,19 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A Table is a table of APPL_DB that the output owns, the table of STATE_DB with its outcomes, or
-// both.
+// A Table is a table of APPL_DB that the output owns, the table of STATE_DB with its outcomes, or both.
 type Table struct {
-	Appl  string // table of APPL_DB; empty: none
-	State string // table of STATE_DB; empty: none
-	// Fields lists the fields of APPL_DB that are the output's, where other
-	// daemons write fields into the same rows; nil: all.
+	Appl  string // table of APPL_DB; empty if there is none
+	State string // table of STATE_DB; empty if there is none
+	// Fields lists the fields of APPL_DB that the output owns, if other daemons write fields into the same rows. nil
+	// means all.
 	Fields []string
-	// Mark is a field that all rows of the output in APPL_DB have, where other
-	// daemons write rows of their own, without it, into the same table; "": all
-	// rows are the output's.
+	// Mark is a field that all rows of the output in APPL_DB have, if other daemons write rows without it into the
+	// same table. "" means that the output owns all rows.
 	Mark string
-	// Others lists the keys of rows of APPL_DB that are other daemons'.
+	// Others lists the keys of rows of APPL_DB that other daemons own.
 	Others []string
-	// Says lists fields of rows of STATE_DB that are the output's whoever is the author of the outcome.
+	// Says lists fields of rows of STATE_DB that the output owns, whatever process is the author of the outcome.
 	Says []string
 }
 
@@ -42,11 +39,10 @@ func TableOf(config string) Table {
 	return Table{Appl: t.Appl, State: t.State}
 }
 
-// A Row names a row of a table.
+// A Row identifies a row of a table.
 type Row struct{ Table, Key string }
 
-// An Output holds what should be in the tables of a manager and what is there. It belongs to one
-// goroutine.
+// An Output holds the target rows and the actual rows in the tables of a manager. It belongs to one goroutine.
 type Output struct {
 	d      *orch.Daemon
 	r      *swss.Redis
@@ -57,23 +53,23 @@ type Output struct {
 	state  map[Row]*stateRow
 	dirtyA map[Row]struct{}
 	dirtyS map[Row]struct{}
-	said   map[Row]*saidRow // what status rows say of what they are
+	said   map[Row]*saidRow // the descriptive fields of status rows
 	dirtyD map[Row]struct{}
 }
 
 type applRow struct {
-	have, want []swss.Pair // sorted, which takes a third of a map's room; nil: no row
-	state      Row         // where orchagent reports the outcome; zero: nowhere
+	have, want []swss.Pair // sorted, which needs a third of a map's memory; nil if there is no row
+	state      Row         // where orchagent reports the outcome; zero if nowhere
 }
 
 type stateRow struct {
 	have, want outcome
 }
 
-// An outcome without by stands for a row that does not exist.
+// An outcome is the content of a status row. Without by it stands for a row that does not exist.
 type outcome struct{ status, reason, by string }
 
-// New returns an output of the tables, which are written in their order and emptied in reverse.
+// New returns an output of the tables. They are written in their order and emptied in reverse.
 func New(d *orch.Daemon, r *swss.Redis, tables ...Table) *Output {
 	o := &Output{
 		d: d, r: r, tables: tables,
@@ -110,14 +106,14 @@ func (o *Output) stateRow(r Row) *stateRow {
 	return e
 }
 
-// Forward requests the row in APPL_DB; orchagent then reports its outcome in state.
+// Forward requests the row in APPL_DB. orchagent then reports its outcome in state.
 func (o *Output) Forward(appl Row, fields swss.FieldValues, state Row) {
 	e := o.applRow(appl)
 	e.want, e.state = pairsOf(fields), state
 	o.stateRow(state).want = outcome{by: orch.Orchagent}
 }
 
-// Keep requests the row in APPL_DB; its outcome comes from [Output.Report], if at all.
+// Keep requests the row in APPL_DB. Its outcome comes from [Output.Report], if at all.
 func (o *Output) Keep(appl Row, fields swss.FieldValues) {
 	e := o.applRow(appl)
 	e.want, e.state = pairsOf(fields), Row{}
@@ -130,7 +126,7 @@ func (o *Output) Drop(appl Row) {
 	}
 }
 
-// Report requests a status row that the manager itself is the author of.
+// Report requests a status row with the manager as author.
 func (o *Output) Report(state Row, status, reason string) {
 	o.stateRow(state).want = outcome{status, reason, o.d.Name()}
 }
@@ -145,7 +141,7 @@ func (o *Output) Unreport(state Row) {
 	}
 }
 
-// Clear requests that there is no row at all, before all that are wanted are requested again.
+// Clear requests that no row exists. The caller then requests all target rows again.
 func (o *Output) Clear() {
 	for r := range o.appl {
 		o.Drop(r)
@@ -155,8 +151,7 @@ func (o *Output) Clear() {
 	}
 }
 
-// Written returns the row as it was last written, nil if there is none. It is known after
-// [Output.Load].
+// Written returns the row as last written, or nil if there is none. It is known after [Output.Load].
 func (o *Output) Written(appl Row) swss.FieldValues {
 	if e := o.appl[appl]; e != nil {
 		return rowOf(e.have)
@@ -164,8 +159,8 @@ func (o *Output) Written(appl Row) swss.FieldValues {
 	return nil
 }
 
-// Load reads what is in the tables, if that is not known: at the start, after a failure, when a
-// database was emptied, and when Redis was restarted.
+// Load reads the actual rows if they are unknown: at the start, after a failure, when a database was emptied, and
+// when Redis was restarted.
 func (o *Output) Load(ctx context.Context) error {
 	server, err := o.r.RunID(ctx)
 	if err != nil {
@@ -198,8 +193,7 @@ func (o *Output) Load(ctx context.Context) error {
 	return nil
 }
 
-// loadAppl reads a table of APPL_DB as it will be when its consumer has taken
-// what is pending.
+// loadAppl reads a table of APPL_DB as it will be when its consumer has accepted the pending rows.
 func (o *Output) loadAppl(ctx context.Context, t Table) error {
 	if t.Appl == "" {
 		return nil
@@ -217,7 +211,7 @@ func (o *Output) loadAppl(ctx context.Context, t Table) error {
 	if err != nil {
 		return err
 	}
-	// Read last: what the consumer takes meanwhile is then seen twice rather than never.
+	// Read last: a row that the consumer accepts meanwhile is then seen twice, not missed.
 	rows, err := swss.NewTable(db, t.Appl).Dump(ctx)
 	if err != nil {
 		return err
@@ -266,8 +260,8 @@ func (o *Output) loadState(ctx context.Context, t Table) error {
 	return nil
 }
 
-// Flush writes what differs. Statuses come first, so that orchagent is the author of a row's status
-// before it sees the row.
+// Flush writes the differences. Statuses come first, so that orchagent is the author of a row's status before it sees
+// the row.
 func (o *Output) Flush(ctx context.Context) error {
 	if err := o.Load(ctx); err != nil {
 		return err
@@ -294,12 +288,12 @@ func (o *Output) Flush(ctx context.Context) error {
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("forwarding: %w", err)
 	}
-	o.settle()
+	o.written()
 	return nil
 }
 
-// changes lists the keys to delete and to set, by table and sorted. Rows to set whose outcome
-// orchagent reports are marked to be handed over.
+// changes returns the keys to delete and to set, by table and sorted. Rows to set whose outcome orchagent reports are
+// marked for handover.
 func (o *Output) changes() (dels, sets map[string][]string) {
 	dels, sets = map[string][]string{}, map[string][]string{}
 	for r := range o.dirtyA {
@@ -325,8 +319,8 @@ func (o *Output) changes() (dels, sets map[string][]string) {
 	return dels, sets
 }
 
-// sameButWords reports whether two versions of a row differ in nothing but the
-// user's words: then the row stays in force, and there is nothing to wait for.
+// sameButWords reports whether two versions of a row differ only in descriptions. Then the row stays in force, and
+// there is nothing to wait for.
 func sameButWords(a, b []swss.Pair) bool {
 	if a == nil || b == nil {
 		return false
@@ -337,7 +331,7 @@ func sameButWords(a, b []swss.Pair) bool {
 	return slices.Equal(plain(a), plain(b))
 }
 
-// pairsOf returns the fields of a row, nil if there is none.
+// pairsOf returns the fields of a row, or nil if there is none.
 func pairsOf(row swss.FieldValues) []swss.Pair {
 	if row == nil {
 		return nil
@@ -345,7 +339,7 @@ func pairsOf(row swss.FieldValues) []swss.Pair {
 	return swss.Pairs(row)
 }
 
-// rowOf returns a row as a map, nil if there is none.
+// rowOf returns a row as a map, or nil if there is none.
 func rowOf(pairs []swss.Pair) swss.FieldValues {
 	if pairs == nil {
 		return nil
@@ -353,7 +347,7 @@ func rowOf(pairs []swss.Pair) swss.FieldValues {
 	return swss.ToFieldValues(pairs)
 }
 
-// handOver makes flushState write the row as pending whatever it says now.
+// handOver makes flushState write the row as pending, whatever its status is now.
 func (o *Output) handOver(e *applRow) {
 	if e.state != (Row{}) {
 		o.stateRow(e.state).have.by = ""
@@ -380,7 +374,7 @@ func (o *Output) flushState(ctx context.Context) error {
 	}
 	tables := slices.Sorted(maps.Keys(hand))
 	if len(tables) == 0 {
-		tables = []string{""} // writes what was reported
+		tables = []string{""} // writes the reported statuses
 	}
 	for _, t := range tables {
 		slices.Sort(hand[t])
@@ -391,8 +385,8 @@ func (o *Output) flushState(ctx context.Context) error {
 	return nil
 }
 
-// settle records that what was wanted is now there.
-func (o *Output) settle() {
+// written records that the target rows are now the actual rows.
+func (o *Output) written() {
 	for r := range o.dirtyA {
 		e := o.appl[r]
 		if e.have = e.want; e.want == nil {

@@ -13,8 +13,8 @@ import (
 
 const waiting = "pending|waiting for orchagent|orchagent"
 
-// start returns an output of one table and a look at what is there: the row k of
-// T in APPL_DB, as orchagent receives it, and its status.
+// start returns an output of one table, and functions that return the row k of T in APPL_DB, as orchagent receives
+// it, and its status.
 func start(t *testing.T, fields ...string) (out func() *Output, row func() swss.FieldValues, status func() string) {
 	r := swsstest.Start(t)
 	d := orch.NewDaemon("tammgrd", r, orch.Options{})
@@ -79,7 +79,7 @@ func TestOutput(t *testing.T) {
 			swss.FieldValues{"a": "4"}, "active||tammgrd"},
 		{"gone", func(b *Output) { b.Drop(k); b.Unreport(s) }, nil, ""},
 	}
-	// Each step by the same output, and by one that starts on what the last left.
+	// Each step is done by the same output, and by one that starts from the state of the last.
 	for _, fresh := range []bool{false, true} {
 		out, row, status := start(t)
 		b := out()
@@ -99,7 +99,7 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// What an output finds and nobody wants goes; what others own in a row stays.
+// Rows that an output finds and that are not requested are deleted. Other daemons' fields of a row stay.
 func TestOutputLeftOver(t *testing.T) {
 	out, row, status := start(t, "a", "b")
 	b := out()

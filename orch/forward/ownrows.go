@@ -14,13 +14,13 @@ import (
 // deleted or changed is written again within this time.
 const readPeriod = time.Minute
 
-// OwnRows are the rows of a table that only this daemon writes, each of them always with the same fields. Rows that a
-// former run of the daemon left are among them. All methods run on the daemon's goroutine.
+// OwnRows manages the rows of a table that only this daemon writes, each of them always with the same fields. They
+// include the rows of a former run of the daemon. All methods run on the daemon's goroutine.
 type OwnRows struct {
 	d     *orch.Daemon
 	table *swss.Table
 	there map[string]swss.FieldValues // rows in the database; nil if they have not been read
-	read  time.Time                   // of the last read
+	read  time.Time                   // the time of the last read
 }
 
 // NewOwnRows returns the rows of a table. They are read at the first write.
@@ -30,7 +30,7 @@ func NewOwnRows(d *orch.Daemon, db *swss.DB, table string) *OwnRows {
 	return o
 }
 
-// Read returns the rows in the database. The caller does not change them.
+// Read returns the rows in the database. The caller must not change them.
 func (o *OwnRows) Read(ctx context.Context) (map[string]swss.FieldValues, error) {
 	if o.Stale() {
 		rows, err := o.table.Dump(ctx)
@@ -42,7 +42,7 @@ func (o *OwnRows) Read(ctx context.Context) (map[string]swss.FieldValues, error)
 	return o.there, nil
 }
 
-// Differs reports whether a row is not as it was written. Fields that were not written do not count.
+// Differs reports whether a row differs from its state as written. Fields that were not written do not count.
 func (o *OwnRows) Differs(key string, fields swss.FieldValues) bool {
 	row := o.there[key]
 	for name, value := range row {
@@ -53,13 +53,13 @@ func (o *OwnRows) Differs(key string, fields swss.FieldValues) bool {
 	return (row == nil) != (fields == nil)
 }
 
-// Stale reports whether the rows are read again before the next write.
+// Stale reports whether the rows must be read again before the next write.
 func (o *OwnRows) Stale() bool { return o.there == nil || o.d.Now().Sub(o.read) >= readPeriod }
 
-// Forget discards what is known of the rows: they are read again before the next write.
+// Forget discards the known rows: they are read again before the next write.
 func (o *OwnRows) Forget() { o.there = nil }
 
-// Add writes some of the rows, and leaves the others as they are.
+// Add writes some of the rows, and leaves the others unchanged.
 func (o *OwnRows) Add(ctx context.Context, rows map[string]swss.FieldValues) error {
 	if err := o.table.SetMany(ctx, rows); err != nil {
 		return err
@@ -71,7 +71,7 @@ func (o *OwnRows) Add(ctx context.Context, rows map[string]swss.FieldValues) err
 }
 
 // Write makes the table equal to want: it writes the rows that differ and deletes those that are not in want. The
-// caller does not change want afterwards.
+// caller must not change want afterwards.
 func (o *OwnRows) Write(ctx context.Context, want map[string]swss.FieldValues) error {
 	there, err := o.Read(ctx)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// The table becomes what is written: rows of a former run go, and within readPeriod what another client deleted,
-// changed or added is put right.
+// The table becomes equal to the written rows. Rows of a former run are deleted. Within readPeriod, rows that another
+// client deleted, changed or added are corrected.
 func TestOwnRows(t *testing.T) {
 	r, now := swsstest.Start(t), time.Unix(1000, 0)
 	d := orch.NewDaemon("test", r, orch.Options{})

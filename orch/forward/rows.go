@@ -9,16 +9,16 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Rows are those of one table, by key.
+// Rows holds the rows of one table, by key.
 type Rows map[string]swss.FieldValues
 
-// Sorted lists the keys, in the order in which rows win.
+// Sorted returns the keys, in order of precedence.
 func (r Rows) Sorted() []string { return slices.SortedFunc(maps.Keys(r), schema.CompareNames) }
 
-// Tables are the rows of tables as they are now, by table.
+// Tables holds the current rows of tables, by table.
 type Tables map[string]Rows
 
-// Follow keeps the rows of these tables, and calls changed whenever one of them has changed.
+// Follow keeps the rows of these tables up to date, and calls changed whenever one of them has changed.
 func (t Tables) Follow(d *orch.Daemon, db *swss.DB, changed func(), tables ...string) {
 	for _, table := range tables {
 		t[table] = Rows{}

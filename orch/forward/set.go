@@ -13,12 +13,12 @@ import (
 //go:embed update.lua
 var updateText string
 
-// updateBatch is how many rows one script updates.
+// updateBatch is the number of rows that one script updates.
 const updateBatch = 128
 
-// set hands rows to the table's consumer. Rows that only gain or change fields are sent as SONiC's
-// producers do; those that lose fields need a script, and so do new ones in a table in which others have rows: there
-// may be one in that place.
+// set hands rows to the table's consumer. Rows that only gain or change fields are sent as SONiC's producers do. Rows
+// that lose fields need a script. So do new rows in a table with rows of other daemons, where such a row may have the
+// same key.
 func (o *Output) set(ctx context.Context, table string, keys []string) error {
 	db := o.r.DB(swss.ApplDB)
 	shared := o.tableOf(table).Mark != ""
@@ -62,7 +62,7 @@ func (o *Output) set(ctx context.Context, table string, keys []string) error {
 	return nil
 }
 
-// lost lists the fields that the row has and should not have, sorted.
+// lost returns the surplus fields of the row, sorted.
 func lost(e *applRow) []string {
 	var out []string
 	for _, p := range e.have {

@@ -10,15 +10,15 @@ import (
 	"tamtam/swss/schema"
 )
 
-// CompareTold makes it part of what the daemon compares that every row of CONFIG_DB has a status: what is configured is
-// in force, or it is told that and why it is not. Rows of keys that no daemon reads are in [schema.StateUnapplied].
+// CompareTold adds a comparison to the daemon which checks that every row of CONFIG_DB has a status: either it is in
+// force, or the status contains the reason. Rows of keys that no daemon reads are in [schema.StateUnapplied].
 func CompareTold(d *orch.Daemon, r *swss.Redis) {
 	t := newTold(r)
 	d.Watch().Add(drift.Stage{Name: string(swss.ConfigDB), List: t.list, Look: t.look})
 }
 
-func newTold(r *swss.Redis) told {
-	t := told{config: r.DB(swss.ConfigDB), state: r.DB(swss.StateDB), tables: map[string][]schema.Table{}}
+func newTold(r *swss.Redis) reported {
+	t := reported{config: r.DB(swss.ConfigDB), state: r.DB(swss.StateDB), tables: map[string][]schema.Table{}}
 	for _, table := range schema.Tables() {
 		if table.Config != "" && table.State != "" && table.Status != "" {
 			t.tables[table.Config] = append(t.tables[table.Config], table)
@@ -27,12 +27,12 @@ func newTold(r *swss.Redis) told {
 	return t
 }
 
-type told struct {
+type reported struct {
 	config, state *swss.DB
-	tables        map[string][]schema.Table // by name in CONFIG_DB; several where rows of one table are told in several
+	tables        map[string][]schema.Table // by name in CONFIG_DB; several if a table's statuses are in several tables
 }
 
-func (t told) list(ctx context.Context) ([]string, error) {
+func (t reported) list(ctx context.Context) ([]string, error) {
 	keys, err := t.config.AllKeys(ctx)
 	if err != nil {
 		return nil, err
@@ -46,9 +46,9 @@ func (t told) list(ctx context.Context) ([]string, error) {
 	return keys, nil
 }
 
-func (t told) look(ctx context.Context, names []string) (found []drift.Finding, err error) {
+func (t reported) look(ctx context.Context, names []string) (found []drift.Finding, err error) {
 	type place struct {
-		of    int // names
+		of    int // index in names
 		table schema.Table
 	}
 	var rows []string

@@ -7,7 +7,7 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// Rows that no daemon reads have no status, and so none that may be missing.
+// Rows that no daemon reads have no status, so none is reported as missing.
 func TestToldLeavesOutUnreadKeys(t *testing.T) {
 	r := swsstest.Start(t)
 	config := swss.NewTable(r.DB(swss.ConfigDB), "FLEX_COUNTER_TABLE")

@@ -10,8 +10,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// ReportUnapplied makes the daemon list in STATE_DB what CONFIG_DB contains and no daemon applies, see
-// [schema.StateUnapplied]: of tables that the switch does not have, one row each, and of others the rows.
+// ReportUnapplied makes the daemon list in STATE_DB the contents of CONFIG_DB that no daemon applies, see
+// [schema.StateUnapplied]. A table that the switch lacks has one row, other tables have their rows.
 func ReportUnapplied(d *orch.Daemon, r *swss.Redis) {
 	u := &unapplied{
 		config: r.DB(swss.ConfigDB), out: swss.NewTable(r.DB(swss.StateDB), schema.StateUnapplied),
@@ -24,16 +24,16 @@ func ReportUnapplied(d *orch.Daemon, r *swss.Redis) {
 	d.OnFlush(u.watch.Distrust)
 }
 
-// unapplied is the list, as it was written.
+// An unapplied is the list as written.
 type unapplied struct {
 	config *swss.DB
 	out    *swss.Table
 	watch  *swss.KeyWatch
 	have   map[string]swss.FieldValues    // by key of CONFIG_DB, with the table's name, or by table
-	rows   map[string]map[string]struct{} // rows of tables that the switch does not have
+	rows   map[string]map[string]struct{} // rows of tables that the switch lacks
 }
 
-// changed updates the list. After a failure all of it is computed again.
+// changed updates the list. After a failure the whole list is computed again.
 func (u *unapplied) changed(ctx context.Context, _ swss.KeyOpFieldsValues) error {
 	names, all := u.watch.Take()
 	err := u.update(ctx, names, all)
@@ -54,7 +54,7 @@ func (u *unapplied) update(ctx context.Context, names []string, all bool) (err e
 		u.rows = map[string]map[string]struct{}{}
 		slices.Sort(names)
 	}
-	want := map[string]swss.FieldValues{} // of those that may have changed
+	want := map[string]swss.FieldValues{} // for rows that may have changed
 	err = u.config.ReadRows(ctx, names, func(i int, row swss.FieldValues, size int64) {
 		u.look(names[i], row, row != nil || size > 0, want)
 	})
@@ -71,7 +71,7 @@ func (u *unapplied) update(ctx context.Context, names []string, all bool) (err e
 	return u.write(ctx, want)
 }
 
-// look computes what is to be listed of a row.
+// look computes the list entry of a row.
 func (u *unapplied) look(name string, row swss.FieldValues, there bool, want map[string]swss.FieldValues) {
 	table, key, ok := u.config.Split(name)
 	why, missing := schema.UnappliedTable(table)
@@ -92,14 +92,14 @@ func (u *unapplied) look(name string, row swss.FieldValues, there bool, want map
 		if want[table] = nil; len(u.rows[table]) > 0 {
 			want[table] = swss.FieldValues{why.Kind: why.Reason}
 		}
-	case row == nil: // gone, or too large to be read, which its status row contains
+	case row == nil: // gone, or too large to be read, which its status row reports
 		want[name] = nil
 	default:
 		want[name] = reasons(schema.UnappliedParts(table, key, row))
 	}
 }
 
-// reasons joins the reasons of each kind; nil if there are none.
+// reasons joins the reasons of each kind. It returns nil if there are none.
 func reasons(parts []schema.Unapplied) (fields swss.FieldValues) {
 	for _, p := range parts {
 		if fields == nil {
@@ -113,7 +113,7 @@ func reasons(parts []schema.Unapplied) (fields swss.FieldValues) {
 	return fields
 }
 
-// write writes what differs.
+// write writes the differences.
 func (u *unapplied) write(ctx context.Context, want map[string]swss.FieldValues) error {
 	set, gone := map[string]swss.FieldValues{}, []string{}
 	for name, fields := range want {

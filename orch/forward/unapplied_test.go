@@ -12,7 +12,7 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// What no daemon applies is listed, as it comes and goes, after a restart, and after STATE_DB was emptied.
+// Unapplied contents are listed as they come and go, after a restart, and after STATE_DB was emptied.
 func TestUnappliedIsListed(t *testing.T) {
 	r := swsstest.Start(t)
 	b := forwardtest.New(t, r, forward.ReportUnapplied)

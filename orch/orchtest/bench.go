@@ -16,7 +16,7 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// A Bench has all that an orch works with. The bench of an orch's tests embeds it.
+// A Bench has everything that an orch works with. The benches of orchs' tests embed it.
 type Bench struct {
 	T     testing.TB
 	Ctx   context.Context
@@ -24,37 +24,37 @@ type Bench struct {
 	Now   time.Time
 
 	Options saitest.Options
-	// Layer, if not nil, makes the API between the recorder and the fake ASIC.
+	// Layer, if not nil, creates the API between the recorder and the fake ASIC.
 	Layer func(sai.API) sai.API
 
-	// What Start makes.
+	// These fields are set by Start.
 	Fake   *saitest.Fake
 	Rec    *saitest.Recorder
 	Poller *Poller
 	Daemon *orch.Daemon
 
 	Logged []string           // warnings of the daemon
-	Named  map[sai.OID]string // names of objects in a [Transcript], beside those by their types and order
-	Noted  []string           // what a [Transcript] lists beside calls and rows: "changed Ethernet0"
+	Named  map[sai.OID]string // names of objects in a [Transcript], besides those by their types and order
+	Noted  []string           // further lines of a [Transcript], such as "changed Ethernet0"
 }
 
-// New returns a bench with an empty Redis, so that rows can be written before the orch starts.
-// [Bench.Start] makes the ASIC, with these options, and the daemon.
+// New returns a bench with an empty Redis, so that rows can be written before the orch starts. [Bench.Start] creates
+// the ASIC, with these options, and the daemon.
 func New(t testing.TB, opts saitest.Options) *Bench {
 	return &Bench{
 		T: t, Ctx: t.Context(), Redis: swsstest.Start(t), Now: time.Unix(1700000000, 0), Options: opts,
 	}
 }
 
-// Started is New and Start.
+// Started calls New and Start.
 func Started(t testing.TB, opts saitest.Options) *Bench {
 	b := New(t, opts)
 	b.Start()
 	return b
 }
 
-// Start makes a new ASIC, without a switch, and a new daemon, without tables, on
-// what is in Redis. The old ones are dropped.
+// Start creates a new ASIC without a switch, and a new daemon without tables, on the current Redis. The old ones are
+// dropped.
 func (b *Bench) Start() {
 	b.T.Helper()
 	if b.Daemon != nil {
@@ -75,7 +75,7 @@ func (b *Bench) Start() {
 	b.Daemon = daemon
 }
 
-// logs keeps the warnings of the daemon.
+// A logs collects the warnings of the daemon.
 type logs struct{ b *Bench }
 
 func (l logs) Write(p []byte) (int, error) {
@@ -85,8 +85,8 @@ func (l logs) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// CreateSwitch makes the switch, for an orch that expects one, and returns it with
-// its ports, Ethernet0, Ethernet4, ...
+// CreateSwitch creates the switch, for an orch that expects one, and returns it with its ports, Ethernet0, Ethernet4,
+// ...
 func (b *Bench) CreateSwitch() (sw sai.OID, ports map[string]sai.OID) {
 	b.T.Helper()
 	attrs := []sai.Attr{{ID: sai.SwitchAttrInitSwitch, Value: sai.Bool(true)}}
@@ -139,8 +139,8 @@ func (b *Bench) Pass(d time.Duration) {
 	}
 }
 
-// Set writes a whole row of APPL_DB as a manager does; fields are name, value, ...
-// If a name is given twice the last counts.
+// Set writes a whole row of APPL_DB as a manager does. fields are name, value, ... If a name is given twice, the last
+// wins.
 func (b *Bench) Set(table, key string, fields ...string) {
 	b.T.Helper()
 	row := swss.FieldValues{}
@@ -161,8 +161,7 @@ func (b *Bench) Del(table, key string) {
 	}
 }
 
-// Write is Set of a line "TABLE:key field=value ...", with more fields, or Del of a
-// line "-TABLE:key".
+// Write applies a line: "TABLE:key field=value ..." is a Set, with the fields more added, and "-TABLE:key" is a Del.
 func (b *Bench) Write(line string, more ...string) {
 	b.T.Helper()
 	table, key, row := parseLine(line)
@@ -187,7 +186,8 @@ func (b *Bench) Row(db swss.DBName, table, key string) swss.FieldValues {
 	return row
 }
 
-// Status returns "status: reason" of a row "TABLE|key" of STATE_DB, or "status"; "" if there is no row.
+// Status returns "status: reason" of a row "TABLE|key" of STATE_DB, or "status" without a reason; "" if there is no
+// row.
 func (b *Bench) Status(row string) string {
 	b.T.Helper()
 	table, key, _ := strings.Cut(row, "|")
@@ -206,7 +206,7 @@ func (b *Bench) WantStatus(table, key, want string) {
 	}
 }
 
-// Statuses lists the rows of tables of STATE_DB, "TABLE|key status: reason", sorted.
+// Statuses returns the rows of tables of STATE_DB as sorted lines "TABLE|key status: reason".
 func (b *Bench) Statuses(tables ...string) []string {
 	b.T.Helper()
 	var list []string

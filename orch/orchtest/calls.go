@@ -10,7 +10,7 @@ import (
 	"tamtam/sai"
 )
 
-// short matches the beginnings of SAI's names that are clear from the context.
+// short matches the prefixes of SAI's names that are clear from the context.
 var short = regexp.MustCompile(`SAI_(?:OBJECT_TYPE|` +
 	`(?:ACL_ENTRY|ACL_COUNTER|ACL_RANGE|ACL_TABLE|ACL_TABLE_GROUP|ACL_TABLE_GROUP_MEMBER|BRIDGE_PORT|FDB_FLUSH|` +
 	`GENERIC_PROGRAMMABLE|HOSTIF|LAG|LAG_MEMBER|MIRROR_SESSION|PORT|SWITCH|TAM_INT|VLAN|VLAN_MEMBER)_ATTR|` +
@@ -21,18 +21,18 @@ var short = regexp.MustCompile(`SAI_(?:OBJECT_TYPE|` +
 // oidText finds object ids of [saitest.Fake].
 var oidText = regexp.MustCompile(`oid:0x[0-9a-f]+`)
 
-// Short removes the beginnings of SAI's names in a text, so that "SAI_ACL_ENTRY_ATTR_PRIORITY" is
-// "PRIORITY", and names objects by type and number, as "acl_entry#3".
+// Short removes the prefixes of SAI's names in a text. For example, "SAI_ACL_ENTRY_ATTR_PRIORITY" becomes "PRIORITY".
+// It names objects by type and number, such as "acl_entry#3".
 func Short(text string) string {
 	return named(text, func(k sai.Key) string { return fmt.Sprintf("%s#%d", typeName(k.Type), uint32(k.OID)) })
 }
 
-// named is Short with another function that names objects.
+// named does the same as Short, with another function that names objects.
 func named(text string, name func(sai.Key) string) string {
 	return objects(short.ReplaceAllString(text, ""), name)
 }
 
-// objects names the objects in a text.
+// objects replaces the object ids in a text by names.
 func objects(text string, name func(sai.Key) string) string {
 	return oidText.ReplaceAllStringFunc(text, func(s string) string {
 		oid, err := sai.ParseOID(s)
@@ -50,8 +50,7 @@ func typeName(t sai.ObjectType) string {
 	return strings.ToLower(short.ReplaceAllString(t.String(), ""))
 }
 
-// Calls returns the changing calls since the last time, one line each (see
-// [saitest.Recorder]), shortened by [Short].
+// Calls returns the changing calls since the last time, one line each (see [saitest.Recorder]), shortened by [Short].
 func (b *Bench) Calls() []string {
 	lines := slices.DeleteFunc(b.Rec.Lines(), func(l string) bool { return l[0] == 'g' })
 	b.Rec.Reset()
@@ -83,8 +82,8 @@ func (b *Bench) Compare(got, want []string) {
 	}
 }
 
-// Content lists what was made in the ASIC, without object ids: a reference to an object is replaced by
-// its text, and attributes with their initial value are left out.
+// Content returns the objects created in the ASIC as text, without object ids. A reference to an object is replaced
+// by its text, and attributes with their initial value are omitted.
 func (b *Bench) Content() []string {
 	c := content{b, map[sai.Key]string{}}
 	var list []string
@@ -100,7 +99,7 @@ func (b *Bench) Content() []string {
 	return list
 }
 
-// content remembers the texts of objects.
+// A content caches the texts of objects.
 type content struct {
 	b    *Bench
 	memo map[sai.Key]string
@@ -127,6 +126,6 @@ func (c content) text(k sai.Key) string {
 	return c.memo[k]
 }
 
-// binding reports whether an attribute is the ACL group of a port, which is listed beside
-// the port: its members say which tables there are.
+// binding reports whether an attribute is the ACL group of a port. It is listed beside the port, because its members
+// determine the tables.
 func binding(a sai.Attr) bool { return strings.HasSuffix(a.ID.String(), "GRESS_ACL") }

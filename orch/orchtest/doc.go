@@ -1,6 +1,6 @@
-// Package orchtest steps an orch by hand in tests: a [Bench] is a Redis, a fake ASIC behind a recorder,
-// and the daemon that the orch registers on. Rows go into APPL_DB as a manager writes them; the outcome
-// is read as text from STATE_DB, from the recorded calls, and from what the ASIC then holds.
+// Package orchtest steps an orch by hand in tests. A [Bench] is a Redis, a fake ASIC behind a recorder, and the
+// daemon on which the orch registers. Rows are written to APPL_DB as by a manager. The outcome is read as text from
+// STATE_DB, from the recorded calls, and from the contents of the ASIC.
 //
-// What belongs here: what the tests of at least two orchs share. No orch.
+// This package contains what the tests of at least two orchs share. It contains no orch.
 package orchtest

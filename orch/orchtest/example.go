@@ -12,17 +12,17 @@ import (
 	"tamtam/swss/schema"
 )
 
-// An Agent is what the orchs of an example work with: a chip in the place of a client of sairedis, and a daemon.
+// An Agent is the environment of the orchs of an example: a chip in place of a client of sairedis, and a daemon.
 type Agent struct {
 	SAI    sai.API
 	Daemon *orch.Daemon
 	Redis  *swss.Redis
-	// Applied is what the orchs want done when the view is applied, a step before the next one.
+	// Applied are functions that the orchs register to be called when the view is applied, one step each.
 	Applied []func(context.Context) error
 }
 
-// Example prints what becomes of rows of APPL_DB, which are lines "TABLE:key field=value ...", beside those of a port
-// Ethernet0. begin makes the orchs, and states are rows "TABLE|key" of STATE_DB.
+// Example prints the outcomes of rows of APPL_DB. rows are lines "TABLE:key field=value ...", in addition to those of
+// a port Ethernet0. begin creates the orchs. states are rows "TABLE|key" of STATE_DB.
 func Example(chip sai.API, begin func(context.Context, *Agent) error, rows []string, states ...string) {
 	if err := example(context.Background(), chip, begin, rows, states); err != nil {
 		fmt.Println(err)
@@ -68,7 +68,7 @@ func example(
 	return nil
 }
 
-// parseLine reads "TABLE:key field=value ...".
+// parseLine parses "TABLE:key field=value ...".
 func parseLine(line string) (table, key string, fields swss.FieldValues) {
 	row, rest, _ := strings.Cut(line, " ")
 	table, key, _ = strings.Cut(row, ":")

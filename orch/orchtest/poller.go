@@ -10,19 +10,18 @@ import (
 	"tamtam/sai/saitest"
 )
 
-// A Poller stands for syncd, which reads counters of objects into COUNTERS_DB. A step fails if the
-// poller was asked to read an object that is not in the ASIC, or that it reads already, or to stop
-// reading one that it does not read.
+// A Poller stands for syncd, which reads counters of objects into COUNTERS_DB. A step fails after a wrong request: to
+// read an object that is not in the ASIC or that is read already, or to stop reading one that is not read.
 type Poller struct {
 	Groups map[string]Group // settings, by name
-	Lax    bool             // accepts everything: the ASIC is not the fake one
+	Lax    bool             // accepts everything, because the ASIC is not the fake one
 
 	fake     *saitest.Fake
 	polled   map[polled]bool
 	failures []string
 }
 
-// A Group is the settings of a group of counters.
+// A Group holds the settings of a group of counters.
 type Group struct {
 	Interval time.Duration
 	Enabled  bool
@@ -43,7 +42,7 @@ func (p *Poller) SetGroup(_ context.Context, group string, interval time.Duratio
 	return nil
 }
 
-// StartPoll adds objects to those that are read.
+// StartPoll starts reading objects.
 func (p *Poller) StartPoll(_ context.Context, group, _ string, _ []string, objs ...sai.OID) error {
 	for _, o := range objs {
 		p.turn(polled{group, o}, true)
@@ -51,7 +50,7 @@ func (p *Poller) StartPoll(_ context.Context, group, _ string, _ []string, objs 
 	return nil
 }
 
-// StopPoll removes objects from those that are read.
+// StopPoll stops reading objects.
 func (p *Poller) StopPoll(_ context.Context, group string, objs ...sai.OID) error {
 	for _, o := range objs {
 		p.turn(polled{group, o}, false)
@@ -59,7 +58,7 @@ func (p *Poller) StopPoll(_ context.Context, group string, objs ...sai.OID) erro
 	return nil
 }
 
-// Public implements [orch.Poller]: objects have one id.
+// Public implements [orch.Poller]. Objects have only one id.
 func (p *Poller) Public(o sai.OID) (sai.OID, bool) { return o, true }
 
 func (p *Poller) turn(x polled, on bool) {
@@ -83,7 +82,7 @@ func (p *Poller) Polls(oid sai.OID) bool {
 	return false
 }
 
-// Count returns how many objects of a group are read; of all groups if it is "".
+// Count returns the number of objects of a group that are read. "" means all groups.
 func (p *Poller) Count(group string) (n int) {
 	for x := range p.polled {
 		if group == "" || x.group == group {

@@ -12,7 +12,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Ports are the ports and LAGs that an orch sees, and that a test changes.
+// Ports are the ports and LAGs of an orch, which a test can change.
 type Ports struct {
 	All     map[string]sai.OID // all ports that may exist
 	OIDs    map[string]sai.OID // those that exist
@@ -21,7 +21,7 @@ type Ports struct {
 	changes orch.Topic[[]string]
 }
 
-// NewPorts returns these ports: all exist, none is in a LAG.
+// NewPorts returns these ports. All exist, and none is in a LAG.
 func NewPorts(all map[string]sai.OID) *Ports {
 	return &Ports{All: all, OIDs: maps.Clone(all), LAGs: map[string]sai.OID{}, LAGOf: map[string]string{}}
 }
@@ -53,10 +53,10 @@ func (p *Ports) Names() []string {
 	return names
 }
 
-// Changes is the topic on which changes are published.
+// Changes returns the topic on which changes are published.
 func (p *Ports) Changes() *orch.Topic[[]string] { return &p.changes }
 
-// Changed publishes that something about these ports and LAGs has changed.
+// Changed publishes a change of these ports and LAGs.
 func (p *Ports) Changed(ctx context.Context, names ...string) { p.changes.Publish(ctx, names) }
 
 // Turn adds or removes a port.
@@ -68,7 +68,7 @@ func (p *Ports) Turn(ctx context.Context, name string, there bool) {
 	p.Changed(ctx, name)
 }
 
-// Line applies a line of a transcript: "port+ NAME" and "port- NAME" add and remove a port.
+// Line applies a line of a transcript: "port+ NAME" adds a port, "port- NAME" removes it.
 func (p *Ports) Line(b *Bench, line string) {
 	b.T.Helper()
 	word, name, _ := strings.Cut(line, " ")

@@ -19,25 +19,25 @@ import (
 )
 
 // A Transcript runs the cases in testdata/*.sai. A case begins with a comment ("# ...") and consists of paragraphs.
-// Each paragraph is lines, one step of the daemon, and what that led to:
+// Each paragraph has lines, which are one step of the daemon, and their results:
 //
 //	-> create acl_entry#1 PRIORITY=5       a call of SAI
 //	-> TABLE|key status: reason field=v    a row of STATE_DB that changed
 //	-> TABLE:key field=v                   a row of COUNTERS_DB that changed
 //	-> -TABLE|key                          a row that is gone
-//	-> poll GROUP acl_counter#1            syncd reads the counters of an object from now on; "-poll": no longer
+//	-> poll GROUP acl_counter#1            syncd starts reading the counters of an object; "-poll": it stops
 //
-// Lines are rows of APPL_DB as [Bench.Write] takes them, rows of CONFIG_DB ("TABLE|key field=v"), "pass 2s",
-// "fail 3 SAI_STATUS_FAILURE" for a call from here on, and what the bench knows. The first line "with WORD ..." chooses
-// the bench.
+// Lines are rows of APPL_DB for [Bench.Write], rows of CONFIG_DB ("TABLE|key field=v"), "pass 2s", and "fail 3
+// SAI_STATUS_FAILURE" for a call from here on. The bench interprets all other lines. The first line "with WORD
+// ..." selects the bench.
 type Transcript struct {
-	// Start returns a bench for these words, and what applies the lines that the transcript does not know.
+	// Start returns a bench for these words. do applies the lines that the transcript does not interpret.
 	Start           func(t *testing.T, with []string) (b *Bench, do func(line string))
 	State, Counters []string // tables whose rows are listed
 	Update          bool     // write the results into the files
 }
 
-// Run runs the cases, each on a bench of its own.
+// Run runs the cases, each on a separate bench.
 func (x Transcript) Run(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.sai")
 	if err != nil || len(files) == 0 {
@@ -60,7 +60,7 @@ func (x Transcript) Run(t *testing.T) {
 	}
 }
 
-// again runs the cases of a file, and returns its text with what they lead to.
+// again runs the cases of a file, and returns its text with their results.
 func (x Transcript) again(t *testing.T, text string) string {
 	t.Helper()
 	var got []string
@@ -84,17 +84,17 @@ func (x Transcript) again(t *testing.T, text string) string {
 	return strings.Join(got, "\n")
 }
 
-// transcribed is a case, with what it has listed so far.
+// transcribed is a case with its results so far.
 type transcribed struct {
 	Transcript
 	*Bench
 	do    func(line string)
-	names map[sai.OID]string // of objects, by type and the order in which they appear
+	names map[sai.OID]string // names of objects, by type and order of appearance
 	next  map[sai.ObjectType]int
-	refs  map[string][]string // objects that an object named, by their ids
-	rows  map[string]string   // listed, by "TABLE|key"
+	refs  map[string][]string // the ids of objects that an object named, by its id
+	rows  map[string]string   // as listed, by "TABLE|key"
 	polls map[polled]bool
-	every map[string]Group // of counters, as listed
+	every map[string]Group // settings of counters, as listed
 }
 
 // begin starts a case, and returns its other lines.
@@ -115,7 +115,7 @@ func (x Transcript) begin(t *testing.T, lines []string) (*transcribed, []string)
 	return c, lines
 }
 
-// step applies lines, does a step, and returns what that led to.
+// step applies lines, does a step, and returns the results.
 func (c *transcribed) step(lines []string) []string {
 	c.T.Helper()
 	for _, line := range lines {
@@ -162,7 +162,7 @@ func (c *transcribed) writeConfig(line string) {
 	}
 }
 
-// fail has the n-th call from now fail.
+// fail makes the n-th call from now fail.
 func (c *transcribed) fail(number, status string) {
 	c.T.Helper()
 	n, err := strconv.Atoi(number)
@@ -191,7 +191,7 @@ func (c *transcribed) tables() map[string]string {
 	return all
 }
 
-// rowText returns the fields of a row, its status first; when and who is left out.
+// rowText returns the fields of a row, its status first, without time and author.
 func rowText(table string, row swss.FieldValues) string {
 	var words []string
 	status := schema.StatusField(table)
@@ -206,7 +206,7 @@ func rowText(table string, row swss.FieldValues) string {
 	return strings.Join(words, " ")
 }
 
-// changedRows lists the rows that are not as they were.
+// changedRows returns the changed rows.
 func (c *transcribed) changedRows() (lines []string) {
 	now := c.tables()
 	for _, key := range slices.Sorted(maps.Keys(now)) {
@@ -223,7 +223,7 @@ func (c *transcribed) changedRows() (lines []string) {
 	return lines
 }
 
-// changedPolls lists the objects that syncd reads and did not read, those that it no longer does, and new settings.
+// changedPolls returns the objects that syncd has started or stopped reading, and new settings.
 func (c *transcribed) changedPolls() (lines []string) {
 	for _, x := range []struct {
 		word     string
@@ -255,7 +255,7 @@ func (c *transcribed) name(k sai.Key) string {
 	return c.names[k.OID]
 }
 
-// peek is name for an object whose number is not yet known.
+// peek does the same as name, for an object whose number is not yet known.
 func (c *transcribed) peek(k sai.Key) string {
 	if s := c.names[k.OID]; s != "" {
 		return s
@@ -263,14 +263,14 @@ func (c *transcribed) peek(k sai.Key) string {
 	return typeName(k.Type) + "#"
 }
 
-// A call is one of SAI: its operation, the type and id of its object, and the ids that this has named so far.
+// A call is a SAI call: its operation, the type and id of its object, and the ids that the object has named so far.
 type call struct {
 	text, op, typ, object string
 	oids                  []string
 }
 
-// calls lists the changing calls since the last time. Those that depend on each other are in their order, others in
-// that of their text.
+// calls returns the changing calls since the last time. Calls that depend on each other stay in their order, others
+// are sorted by their text.
 func (c *transcribed) calls() (lines []string) {
 	words := map[byte]string{'c': "create ", 'r': "remove ", 's': "set ", 'f': "flush ", 'm': "clear "}
 	var list []call
@@ -301,7 +301,7 @@ func (c *transcribed) calls() (lines []string) {
 	for len(list) > 0 {
 		next, first := 0, ""
 		for i, x := range list {
-			text := named(x.text, c.peek) + " " + x.text // ids decide between equals
+			text := named(x.text, c.peek) + " " + x.text // ids decide between equal texts
 			if (first == "" || text < first) && !slices.ContainsFunc(list[:i], x.follows) {
 				next, first = i, text
 			}
@@ -312,20 +312,20 @@ func (c *transcribed) calls() (lines []string) {
 	return lines
 }
 
-// follows reports whether a call must be behind an earlier one: one of them is about an object that the other's object
-// names or has named, or they are of different kinds on objects of one type.
+// follows reports whether a call must come after an earlier one. That is so if one of them concerns an object that
+// the other's object names or has named. It is also so for different operations on objects of one type.
 func (x call) follows(earlier call) bool {
 	return slices.Contains(x.oids, earlier.object) || slices.Contains(earlier.oids, x.object) ||
 		x.object == earlier.object || x.typ == earlier.typ && x.op != earlier.op
 }
 
-// attrName finds the beginning of an attribute's name, which the type of its object says.
+// attrName matches the prefix of an attribute's name, which repeats the type of its object.
 var attrName = regexp.MustCompile(`\bSAI_[A-Z0-9_]+?_ATTR_`)
 
-// byteList finds the name and the entry of an extension object, as SAI's text has them.
+// byteList matches the name and the entry of an extension object in SAI's text.
 var byteList = regexp.MustCompile(`(?:OBJECT_NAME|ENTRY)=(?:{"json":")?[0-9]+:[0-9,]+(?:"})?`)
 
-// plainBytes returns an attribute that is a list of bytes with these as text.
+// plainBytes returns an attribute that is a list of bytes, with the bytes as text.
 func plainBytes(s string) string {
 	name, _, _ := strings.Cut(s, "=")
 	list := s[strings.LastIndexByte(s, ':')+1:]

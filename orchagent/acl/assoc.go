@@ -2,8 +2,8 @@ package acl
 
 import "slices"
 
-// An assoc is a map of very few entries, in the order in which they came: a map of Go takes hundreds of bytes for
-// the first, and a rule has five.
+// An assoc is a map of a small number of entries, kept in insertion order. A Go map uses hundreds of bytes for its
+// first entry, and a rule has about five entries.
 type assoc[K comparable, V any] []assigned[K, V]
 
 type assigned[K comparable, V any] struct {
@@ -15,10 +15,10 @@ func (a assoc[K, V]) find(k K) int {
 	return slices.IndexFunc(a, func(x assigned[K, V]) bool { return x.key == k })
 }
 
-// has reports whether there is a value.
+// has reports whether the map contains k.
 func (a assoc[K, V]) has(k K) bool { return a.find(k) >= 0 }
 
-// get returns a value, or the zero value.
+// get returns the value of k, or the zero value if the map does not contain k.
 func (a assoc[K, V]) get(k K) (v V) {
 	if i := a.find(k); i >= 0 {
 		v = a[i].value

@@ -11,8 +11,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// memberPriority is the priority of all members of a group; the group is
-// parallel, so it does not matter.
+// memberPriority is the priority of all members of a group. Its value does not matter because the groups are parallel.
 const memberPriority = 100
 
 // A target is a port or LAG, or the switch, that a table should be bound to.
@@ -21,14 +20,14 @@ type target struct {
 	key  sai.Key
 }
 
-// A bound is a table's binding to a port or LAG.
+// A bound is a table's binding to a port, a LAG or the switch.
 type bound struct {
 	group  *group
 	member sai.OID
 }
 
-// A group is the table group of a port or LAG at a stage. It exists while
-// tables are bound there.
+// A group is the table group of a port, a LAG or the switch at a stage. It exists while at least one table is bound
+// there.
 type group struct {
 	oid     sai.OID
 	target  target
@@ -38,8 +37,9 @@ type group struct {
 
 type groupKey struct{ name, stage string }
 
-// targets returns the existing ports and LAGs that a table of a stage should be bound to, sorted: those of its
-// row, or all for a TAM table without any. At the pre-ingress stage it is the switch.
+// targets returns, sorted by name, the existing ports and LAGs that a table of a stage should be bound to. These are
+// the ports and LAGs in its row, or all of them if a TAM table lists none. At the pre-ingress stage the only target is
+// the switch.
 func (x *terms) targets(t *table, stage string) []target {
 	if stage == schema.StagePreIngress {
 		return []target{{"the switch", sai.Obj(sai.ObjectTypeSwitch, x.sw)}}
@@ -59,7 +59,7 @@ func (x *terms) targets(t *table, stage string) []target {
 	return list
 }
 
-// absent returns the ports of the table's row that do not exist, sorted.
+// absent returns, sorted, the ports in the table's row that do not exist.
 func (x *terms) absent(t *table) []string {
 	var list []string
 	for _, n := range t.row.Ports {
@@ -72,7 +72,7 @@ func (x *terms) absent(t *table) []string {
 	return list
 }
 
-// bindAttr is the attribute of a port or LAG, or the switch, that holds its group.
+// bindAttr returns the attribute of a port, a LAG or the switch that holds its group.
 func bindAttr(t sai.ObjectType, stage string) sai.AttrID {
 	switch {
 	case t == sai.ObjectTypeSwitch:
@@ -87,7 +87,7 @@ func bindAttr(t sai.ObjectType, stage string) sai.AttrID {
 	return sai.LAGAttrEgressACL
 }
 
-// bind binds a table to a port or LAG, with all steps or none.
+// bind binds a table to a target. If a step fails, the steps before it are undone.
 func (b *objects) bind(ctx context.Context, in *instance, tg target) error {
 	var undo orch.Undo
 	gk := groupKey{tg.name, in.def.stage}
@@ -146,8 +146,8 @@ func (b *objects) createGroup(ctx context.Context, undo *orch.Undo, gk groupKey,
 	return g, nil
 }
 
-// unbind takes a table off a port or LAG, and the group with the last table. If it fails, it can be
-// tried again.
+// unbind unbinds a table from a target, and removes the group if this was its last table. If unbind fails, it can be
+// called again.
 func (b *objects) unbind(ctx context.Context, in *instance, name string) error {
 	was := in.bound[name]
 	g := was.group
@@ -173,8 +173,8 @@ func (b *objects) unbind(ctx context.Context, in *instance, name string) error {
 	return nil
 }
 
-// rebind brings the bindings of a table that stays to where they belong. A port that cannot be
-// bound does not hold up the others.
+// rebind updates the bindings of a table that stays in the ASIC. A port that cannot be bound does not delay the other
+// ports.
 func (o *Orch) rebind(ctx context.Context, in *instance) {
 	want := map[string]target{}
 	for _, tg := range o.terms.targets(in.table, in.def.stage) {

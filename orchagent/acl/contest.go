@@ -12,47 +12,48 @@ import (
 	"tamtam/swss/schema"
 )
 
-// maxTries bounds how often one claim has further rules give way: a second time where the full table and the full stage
-// turn out to be different ones.
+// maxTries bounds how often one claim displaces further rules. The second try is for a claim that fails first because
+// the table is full and then because the stage is full, or the reverse.
 const maxTries = 2
 
-// maxFailures bounds how often a claim fails while the same rows settle: rules that come back are rules that have come.
+// maxFailures bounds how often a claim fails until rows change: displaced rules that return look like new rules.
 const maxFailures = 2
 
-// A claim is the attempt of a rule to enter the ASIC in place of rules that come behind it. Rules of rows compete for
-// what the ASIC has too little of: the highest priority comes first, then the smaller name. A rule that the ASIC
-// refuses for lack of room has the last of those behind it removed, and is created again.
+// A claim is the attempt of a rule to enter the ASIC in place of rules of lower rank. Rules of rows compete for ASIC
+// resources by rank: the highest priority is first, and among equal priorities the smaller name. If the ASIC refuses a
+// rule for lack of capacity, rules of the lowest rank below it are removed, and the rule is created again.
 //
-// If all tries fail, the rules that gave way come back, and the rule claims nothing more before it changes, something
-// is removed, another claim frees more than it needs, or a rule behind it comes. Flow groups take no part: sessions in
-// force are never displaced.
+// If all tries fail, the displaced rules return, and the rule makes no further claim for the time being. It may claim
+// again when it changes, something is removed, another claim frees more than it needs, or a rule of lower rank arrives.
+// Flow groups do not compete: sessions in force are never displaced.
 type claim struct {
-	gave      []*rule // they are out of the ASIC for it
-	tries     int
-	refused   *sai.CallError // the last refusal of the rule
-	elsewhere bool           // a rule of another table gave way, for the room that the tables of a stage share
-	more      bool           // what gave way may have freed more than the rule needs
-	over      bool           // it has failed
-	until     uint64         // changes of entries when it had failed
-	again     bool           // since then another claim has freed more than it needs
-	failures  int            // since rows have changed
+	gave    []*rule // rules that are out of the ASIC because of this claim
+	tries   int
+	refused *sai.CallError // the last refusal of the rule
+	// elsewhere is set if a rule of another table was displaced, for capacity that the tables of a stage share.
+	elsewhere bool
+	more      bool   // whether the displaced rules may have freed more than the rule needs
+	over      bool   // whether the claim has failed
+	until     uint64 // value of objects.changes when the claim failed
+	again     bool   // whether another claim has freed more than it needed since the failure
+	failures  int    // number of failures since rows changed
 }
 
-// compareRanks orders rules by which comes first where there is not room for all.
+// compareRanks orders rules by rank. The rule that is served first when capacity is short is the smallest.
 func compareRanks(a, b *rule) int {
 	return cmp.Or(cmp.Compare(b.spec.priority, a.spec.priority), compareKeys(a.key, b.key))
 }
 
-// competes reports whether a rule is one of a row that should be in the ASIC.
+// competes reports whether the rule belongs to a row that should be in the ASIC and is not a flow group.
 func (r *rule) competes() bool { return r.spec != nil && !r.table.tam() }
 
-// refusal returns the call for the rule that the ASIC refused last; nil: none.
+// refusal returns the last call for the rule that the ASIC refused, or nil if there is none.
 func (r *rule) refusal() (call *sai.CallError) {
 	errors.As(r.failed.get(""), &call)
 	return call
 }
 
-// inForce returns the rules that compete and are in the ASIC, the last one first.
+// inForce returns the competing rules that are in the ASIC, the lowest rank first.
 func (o *Orch) inForce() (list []*rule) {
 	for _, r := range o.rules {
 		if r.competes() && r.entries.has(entryKey{}) {
@@ -63,7 +64,7 @@ func (o *Orch) inForce() (list []*rule) {
 	return list
 }
 
-// waiting returns the rules that compete and that the ASIC has no room for, the first one first.
+// waiting returns the competing rules for which the ASIC lacks capacity, the highest rank first.
 func (a *agenda) waiting() (list []*rule) {
 	for s := range a.starved {
 		if s.rule != nil && s.feature == "" && s.rule.competes() {
@@ -74,19 +75,19 @@ func (a *agenda) waiting() (list []*rule) {
 	return list
 }
 
-// contest has rules give way to those that come before them and wait. It is called when nothing is dirty; what follows
-// from it is marked dirty. All claims that were made at once are decided before anything else is tried: rules that come
-// back and others that wait are then created in their order.
+// contest displaces rules in favour of waiting rules of higher rank. It is called when nothing is dirty, and marks
+// dirty what must change. All claims of one round are decided before anything else is tried. After that, returning
+// rules and other waiting rules are created in rank order.
 func (o *Orch) contest(ctx context.Context) {
 	if len(o.agenda.starved)+len(o.agenda.claims) == 0 {
 		return
 	}
 	for _, c := range o.agenda.claims {
 		if c.over && c.until == 0 {
-			c.until = o.asic.changes // those of the rules that came back are among them
+			c.until = o.asic.changes // includes the changes of the rules that returned
 		}
 	}
-	a := arena{asic: o.asic, inForce: o.inForce(), full: map[*instance]bool{}}
+	a := contestState{asic: o.asic, inForce: o.inForce(), full: map[*instance]bool{}}
 	if o.prog.goOn(ctx, &a) {
 		return
 	}
@@ -104,18 +105,18 @@ func (o *Orch) contest(ctx context.Context) {
 		}
 		gives, shared := a.behind(ctx, r, c)
 		if len(gives) == 0 || shared && len(o.agenda.dirtyRules) > 0 {
-			continue // or it is the next one's turn
+			continue // or the next rule gets its chance
 		}
 		o.agenda.claims[r] = c
 		o.agenda.giveWay(r, c, gives)
 		if shared {
-			break // what it frees decides what others need
+			break // the freed objects determine what others need
 		}
 	}
 }
 
-// goOn has further rules give way to those whose claims were refused again.
-func (p *programmer) goOn(ctx context.Context, at *arena) (some bool) {
+// goOn displaces further rules for claims that were refused again. It reports whether it displaced any.
+func (p *programmer) goOn(ctx context.Context, at *contestState) (some bool) {
 	for r, c := range p.agenda.claims {
 		if len(c.gave) == 0 || r.failed.get("") == nil {
 			continue
@@ -123,7 +124,7 @@ func (p *programmer) goOn(ctx context.Context, at *arena) (some bool) {
 		own, other := r.table.instances[""], c.gave[0].table.instances[""]
 		if call := r.refusal(); c.elsewhere && call != nil && call.Type == sai.ObjectTypeACLEntry &&
 			own != nil && other != nil && !at.isFull(ctx, other) {
-			own.most = own.entries // the room that both share is not full
+			own.most = own.entries // the capacity that both share is not exhausted
 		}
 		gives, _ := at.behind(ctx, r, c)
 		if c.over = len(gives) == 0 || !p.agenda.starved[starving{rule: r}]; !c.over {
@@ -134,7 +135,7 @@ func (p *programmer) goOn(ctx context.Context, at *arena) (some bool) {
 	return some
 }
 
-// giveWay has the next pass take rules out, and then create the rule of a claim again.
+// giveWay makes the next pass remove the given rules and then create the rule of the claim again.
 func (a *agenda) giveWay(r *rule, c *claim, gives []*rule) {
 	c.tries++
 	c.gave = append(c.gave, gives...)
@@ -147,8 +148,9 @@ func (a *agenda) giveWay(r *rule, c *claim, gives []*rule) {
 	a.tryAgain(starving{rule: r})
 }
 
-// endClaims ends the claims that are decided. Where one rule gave way to one for one entry, it waits. Otherwise more
-// may be free, also since a claim was served by what gave way to another: then all that wait are created again.
+// endClaims ends the claims that are decided. If one rule was displaced by another for one entry, it waits. Otherwise
+// more capacity may be free, for example because a rule displaced for another claim was enough for this one. Then all
+// waiting rules are created again.
 func (p *programmer) endClaims() {
 	more, spare := false, false
 	for r, c := range p.agenda.claims {
@@ -186,21 +188,21 @@ func (p *programmer) endClaims() {
 	}
 }
 
-// rowsChanged lets claims fail again.
+// rowsChanged resets the failure counts of the claims.
 func (a *agenda) rowsChanged() {
 	for _, c := range a.claims {
 		c.failures = 0
 	}
 }
 
-// forgetClaims forgets the claims that have failed, since they may be a success now.
+// forgetClaims deletes the failed claims, since they may succeed now.
 func (a *agenda) forgetClaims() {
 	maps.DeleteFunc(a.claims, func(_ *rule, c *claim) bool { return c.over })
 }
 
-// renewed reports whether a claim that has failed may be a success now, since another one freed more than it needs, or
-// a rule behind it came or changed.
-func (a *arena) renewed(r *rule, c *claim) bool {
+// renewed reports whether a failed claim may succeed now. The cause is another claim that freed more than it needed, or
+// a rule of lower rank that arrived or changed.
+func (a *contestState) renewed(r *rule, c *claim) bool {
 	if !c.over || c.until == 0 || c.failures >= maxFailures {
 		return false
 	}
@@ -209,17 +211,17 @@ func (a *arena) renewed(r *rule, c *claim) bool {
 	})
 }
 
-// An arena is what rules compete in during one contest.
-type arena struct {
+// An contestState is the state of the ASIC in which rules compete during one contest.
+type contestState struct {
 	asic    *objects
-	inForce []*rule            // the last one first
-	full    map[*instance]bool // tables that the ASIC was asked for
+	inForce []*rule            // the lowest rank first
+	full    map[*instance]bool // cached answers of the ASIC, by table
 }
 
-// behind returns the rules in force that should give way to one which was refused for lack of room: the last ones
-// without which the ASIC may have room for it. None: there are none behind it, or its claim is over. shared says that
-// they have objects which entries share.
-func (a *arena) behind(ctx context.Context, r *rule, c *claim) (gives []*rule, shared bool) {
+// behind returns the rules in force that should be displaced for a rule refused for lack of capacity. These are the
+// rules of lowest rank whose removal may make it fit. It returns no rules if none has a lower rank or the claim has
+// failed. shared reports whether they hold objects that entries share.
+func (a *contestState) behind(ctx context.Context, r *rule, c *claim) (gives []*rule, shared bool) {
 	call := r.refusal()
 	if c.over || c.tries >= maxTries || call == nil || call.Status == sai.StatusObjectInUse {
 		return nil, false
@@ -260,20 +262,21 @@ func (a *arena) behind(ctx context.Context, r *rule, c *claim) (gives []*rule, s
 	return nil, false
 }
 
-// frees reports whether a rule may have room in its table where another is removed: one of the same table, or of a
-// table that shares its room and is as full.
-func (a *arena) frees(ctx context.Context, v, r *rule, c *claim) bool {
+// frees reports whether removing v may make r fit in its table. This holds if both have the same table, or if v's table
+// shares its capacity and is full as well.
+func (a *contestState) frees(ctx context.Context, v, r *rule, c *claim) bool {
 	if v.table == r.table {
 		return true
 	}
 	own, in := r.table.instances[""], v.entries.get(entryKey{}).in
-	// Its table may be full whatever others have.
+	// The rule's own table may be full, independent of other tables.
 	alone := c.elsewhere || own == nil || own.most > 0 && own.entries >= own.most
 	return !alone && in.def.stage == own.def.stage && a.isFull(ctx, in)
 }
 
-// isFull asks the ASIC whether a table has no room for an entry. One that does not answer may be full.
-func (a *arena) isFull(ctx context.Context, in *instance) bool {
+// isFull asks the ASIC whether a table has no capacity for another entry. If the ASIC does not answer, the table counts
+// as full.
+func (a *contestState) isFull(ctx context.Context, in *instance) bool {
 	full, asked := a.full[in]
 	if !asked {
 		k := sai.Obj(sai.ObjectTypeACLTable, in.oid)
@@ -284,12 +287,12 @@ func (a *arena) isFull(ctx context.Context, in *instance) bool {
 	return full
 }
 
-// sharers returns the rules behind a rule without which it has room for its own of the objects that entries share. most
-// is how many there may be, 0 if that is not known, and short how many there would be too many. All users of an object
-// give way together, beginning with those of which the first comes last. None: too few objects are only of rules behind
-// it.
+// sharers returns the lower-ranked rules whose removal frees enough shared objects for the rule's own keys. most is the
+// maximum number of objects, or 0 if it is unknown. short is the number of objects in excess. All users of an object
+// are displaced together. The objects whose highest-ranked user has the lowest rank are first. If lower-ranked rules
+// alone use fewer than short objects, it returns no rules.
 func sharers[K comparable](
-	a *arena, r *rule, objects map[K]*shared, most int, own []K, keys func(*entry) []K,
+	a *contestState, r *rule, objects map[K]*shared, most int, own []K, keys func(*entry) []K,
 ) (gives []*rule, short int) {
 	missing := map[K]bool{}
 	for _, k := range own {
@@ -300,8 +303,8 @@ func sharers[K comparable](
 	if short = len(objects) + len(missing) - most; short <= 0 || most == 0 {
 		return nil, 0
 	}
-	users := map[K][]*rule{} // the last one first
-	var order []K            // by when all users have been seen
+	users := map[K][]*rule{} // the lowest rank first
+	var order []K            // in the order in which all their users have been seen
 	for _, v := range a.inForce {
 		if compareRanks(v, r) <= 0 {
 			break
@@ -326,10 +329,10 @@ func sharers[K comparable](
 	return gives, short
 }
 
-// findHolder finds which rule has the room that a waiting rule lacks: the one that displaced it, or whoever displaced
-// that one; else the last of those that come first.
+// findHolder determines which rule occupies the capacity that a waiting rule lacks. This is the rule that displaced it
+// or, in turn, the rule that displaced that rule. If none displaced it, it is the last of the higher-ranked rules.
 func (o *Orch) findHolder(r *rule, inForce []*rule) {
-	if r.holder == (schema.ACLRuleKey{}) { // not known yet by this process
+	if r.holder == (schema.ACLRuleKey{}) { // not yet known to this process
 		r.holder, _ = schema.ParseACLRuleKey(o.asic.counters.holders.Former(r.key.Config()))
 	}
 	h := o.rules[r.holder]
@@ -343,7 +346,7 @@ func (o *Orch) findHolder(r *rule, inForce []*rule) {
 		h = nil
 		at, _ := slices.BinarySearchFunc(inForce, r, func(v, r *rule) int { return compareRanks(r, v) })
 		for _, v := range inForce[at:] {
-			if v == r { // it is in force as it was before it changed
+			if v == r { // it is in force with its content before the change
 				continue
 			}
 			if v.table == r.table || h == nil && v.table.row.Stage == r.table.row.Stage {
@@ -361,7 +364,8 @@ func (o *Orch) findHolder(r *rule, inForce []*rule) {
 	o.asic.setHolder(r, key)
 }
 
-// setHolder records which rule has the room that a rule lacks; none: it does not wait for room.
+// setHolder records the rule that occupies the capacity that r lacks. The zero key means that r does not wait for
+// capacity.
 func (b *objects) setHolder(r *rule, key schema.ACLRuleKey) {
 	none := schema.ACLRuleKey{}
 	switch r.holder = key; {
@@ -373,7 +377,7 @@ func (b *objects) setHolder(r *rule, key schema.ACLRuleKey) {
 	r.noted = key
 }
 
-// reportWaiting reports for the rules that wait for room which others have it.
+// reportWaiting reports, for each rule that waits for capacity, which rule occupies it.
 func (o *Orch) reportWaiting(ctx context.Context) {
 	waiting := o.agenda.waiting()
 	if len(waiting) == 0 {

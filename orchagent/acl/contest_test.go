@@ -10,7 +10,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// prioritised writes rules of one table, "NAME PRIORITY ...", each with a match of its own.
+// prioritised writes rules of one table, given as "NAME PRIORITY". Each rule has a different match.
 func (b *bench) prioritised(table string, rules ...string) {
 	for i, r := range rules {
 		name, priority, _ := strings.Cut(r, " ")
@@ -20,7 +20,7 @@ func (b *bench) prioritised(table string, rules ...string) {
 	b.Step()
 }
 
-// wantHolders checks which rules are in force and, of the others, which rule each names: "R1, R2 < R3".
+// wantHolders checks which rules are in force, and which rule the status of each other rule names, as in "R1, R2 < R3".
 func (b *bench) wantHolders(table string, want ...string) {
 	b.T.Helper()
 	for _, w := range want {
@@ -33,8 +33,8 @@ func (b *bench) wantHolders(table string, want ...string) {
 	}
 }
 
-// A rule is taken out before the one that displaces it comes in. Whichever call fails, one of both is in force at the
-// end, with nothing left behind, and the other one says why it is not.
+// A rule is removed before the one that displaces it is created. Whichever call fails, one of them is in force at the
+// end, and nothing else is left behind. The status of the other rule contains the reason.
 func TestDisplacedRuleComesBack(t *testing.T) {
 	for _, status := range []sai.Status{sai.StatusFailure, sai.StatusTableFull} {
 		for n := 1; ; n++ {

@@ -17,25 +17,25 @@ import (
 // counterGroup is the flex counter group of ACL counters.
 const counterGroup = "ACL_STAT_COUNTER"
 
-// counters maintains what COUNTERS_DB says about which counter is which rule's, and what is polled.
-// Changes are collected and written by flush.
+// counters maintains which rule each counter in COUNTERS_DB belongs to, and which counters are polled. Changes are
+// collected until flush writes them.
 type counters struct {
 	poller  orch.Poller
 	group   orch.FlexGroup
 	log     *slog.Logger
 	rows    *swss.Table                 // COUNTERS
 	names   swss.Hash                   // ACL_COUNTER_RULE_MAP
-	holders swss.Hash                   // of STATE_DB, see Orch.setHolder
+	holders swss.Hash                   // in STATE_DB, see Orch.setHolder
 	tables  swss.Hash                   // ACL_TABLE_NAME_MAP
-	unnamed map[string]sai.OID          // tables to be named there
-	fresh   []sai.OID                   // to be polled
+	unnamed map[string]sai.OID          // tables to be added to that map
+	fresh   []sai.OID                   // counters to be polled
 	gone    []string                    // rows to be deleted
 	renamed map[schema.ACLRuleKey]*rule // whose names must be checked
 	put     map[string]sai.OID          // names to be written
 	del     map[string]bool             // names to be deleted
 }
 
-// open reads what a previous run left in the map.
+// open reads the entries that a previous run left in the map.
 func (c *counters) open(ctx context.Context, r *swss.Redis) error {
 	db := r.DB(swss.CountersDB)
 	c.rows = swss.NewTable(db, schema.CountersTable)
@@ -55,7 +55,7 @@ func (c *counters) open(ctx context.Context, r *swss.Redis) error {
 	return c.names.Load(ctx)
 }
 
-// nameOf is what a table of the ASIC is called in ACL_TABLE_NAME_MAP.
+// nameOf returns the name of a table of the ASIC in ACL_TABLE_NAME_MAP.
 func (in *instance) nameOf() string {
 	if in.feature == "" {
 		return in.table.name
@@ -70,7 +70,7 @@ func (c *counters) tableRemoved(in *instance) {
 	c.tables.Remove(in.nameOf())
 }
 
-// dropFormer removes names of a previous run, and rows of counters that nobody has any more.
+// dropFormer removes names of a previous run, and the rows of counters that are no longer in use.
 func (c *counters) dropFormer(ctx context.Context) error {
 	if err := c.flush(ctx); err != nil {
 		return err
@@ -83,11 +83,11 @@ func (c *counters) dropFormer(ctx context.Context) error {
 
 func (c *counters) start(oid sai.OID) { c.fresh = append(c.fresh, oid) }
 
-// rename makes the next poll look at the names of a rule's counters.
+// rename makes the next flush check the names of a rule's counters.
 func (c *counters) rename(r *rule) { c.renamed[r.key] = r }
 
-// stopPolling makes syncd drop counters that are about to be removed: it must not be asked to read
-// an object that does not exist.
+// stopPolling makes syncd stop polling counters that are about to be removed, since it must not read an object that
+// does not exist.
 func (c *counters) stopPolling(ctx context.Context, oids []sai.OID) {
 	var polled []sai.OID
 	fresh := map[sai.OID]bool{}
@@ -116,7 +116,7 @@ func (c *counters) stopPolling(ctx context.Context, oids []sai.OID) {
 	}
 }
 
-// retry is when to flush again what could not be written.
+// retry returns the time until the next flush of changes that could not be written, or 0 if there are none.
 func (c *counters) retry() time.Duration {
 	waiting := len(c.fresh) + len(c.gone) + len(c.renamed) + len(c.put) + len(c.del) + c.names.Pending() +
 		c.holders.Pending() + len(c.unnamed) + c.tables.Pending()
@@ -126,7 +126,7 @@ func (c *counters) retry() time.Duration {
 	return 0
 }
 
-// flush sends what has changed.
+// flush sends the collected changes.
 func (c *counters) flush(ctx context.Context) error {
 	if err := c.group.Send(ctx, c.poller); err != nil {
 		return err
@@ -145,7 +145,7 @@ func (c *counters) flush(ctx context.Context) error {
 	return c.flushNames(ctx)
 }
 
-// flushNames brings ACL_COUNTER_RULE_MAP and ACL_TABLE_NAME_MAP up to date.
+// flushNames updates ACL_COUNTER_RULE_MAP and ACL_TABLE_NAME_MAP.
 func (c *counters) flushNames(ctx context.Context) error {
 	for _, r := range c.renamed {
 		c.nameAll(r)
@@ -156,7 +156,8 @@ func (c *counters) flushNames(ctx context.Context) error {
 	}
 	c.del = orch.Emptied(c.del)
 	for name, oid := range c.put {
-		if id, ok := orch.PublicID(c.poller, oid); ok { // else it is made in a view that is not applied yet
+		// The id is unknown while the view of the counter is not applied yet.
+		if id, ok := orch.PublicID(c.poller, oid); ok {
 			c.names.Put(name, id.String())
 			delete(c.put, name)
 		}
@@ -170,9 +171,8 @@ func (c *counters) flushNames(ctx context.Context) error {
 	return errors.Join(c.names.Flush(ctx), c.tables.Flush(ctx), c.holders.Flush(ctx))
 }
 
-// nameAll names the counters of a rule: those of the first feature by the rule,
-// those of further features by rule and feature, and those of variants by their
-// names after that.
+// nameAll names the counters of a rule. Those of the first feature are named after the rule, those of further features
+// after rule and feature. For variants, the name of the variant is appended.
 func (c *counters) nameAll(r *rule) {
 	var want assoc[string, sai.OID]
 	keys := r.entryKeys()
@@ -201,7 +201,7 @@ func (c *counters) nameAll(r *rule) {
 	r.mapped = want
 }
 
-// compareFeatures orders TAM features as SONiC does; "" comes first.
+// compareFeatures orders TAM features as SONiC does. "" is the smallest.
 func compareFeatures(a, b string) int {
 	all := schema.Features()
 	return cmp.Or(slices.Index(all, a)-slices.Index(all, b), schema.CompareNames(a, b))

@@ -16,14 +16,14 @@ import (
 	"tamtam/swss/schema"
 )
 
-// crmMaxWarnings is how often an exceeded threshold is logged until it no longer is.
+// crmMaxWarnings is the maximum number of log lines for an exceeded threshold, until the value drops to the low
+// threshold.
 const crmMaxWarnings = 10
 
-// pointKey is where tables and groups are counted.
+// pointKey identifies where tables and groups are counted.
 type pointKey struct{ stage, point string }
 
-// crm counts the ACL resources in use and asks the ASIC what is left (SONiC's critical resource
-// monitoring).
+// crm counts the ACL resources in use and reads from the ASIC how many are left (SONiC's critical resource monitoring).
 type crm struct {
 	api      sai.API
 	log      *slog.Logger
@@ -37,7 +37,7 @@ type crm struct {
 	groups      map[pointKey]int
 	entries     map[*instance]int
 	warned      map[string]int
-	unsupported map[sai.AttrID]bool // what the ASIC cannot answer
+	unsupported map[sai.AttrID]bool // attributes that the ASIC does not support
 	written     map[string]bool     // rows in COUNTERS_DB
 }
 
@@ -54,8 +54,8 @@ func (c *crm) open(ctx context.Context, r *swss.Redis) error {
 	return c.table.DelMany(ctx, old)
 }
 
-// row takes a row of CRM, whatever its key is, as in SONiC: of several the
-// first valid one counts.
+// row applies a row of CRM. As in SONiC, the key may be anything. If there are several valid rows, the row with the
+// smallest key applies.
 func (c *crm) row(ctx context.Context, daemon *orch.Daemon, t orch.Task) {
 	delete(c.rows, t.Key)
 	if t.Op == orch.Del {
@@ -73,7 +73,7 @@ func (c *crm) row(ctx context.Context, daemon *orch.Daemon, t orch.Task) {
 	}
 }
 
-// crmPoints has CRM's names of SAI's bind points.
+// crmPoints contains CRM's names of SAI's bind points.
 var crmPoints = map[string]string{schema.BindPort: "PORT", schema.BindPortChannel: "LAG", schema.BindSwitch: "SWITCH"}
 
 func (c *crm) tableAdded(in *instance)   { c.countTable(in, 1) }
@@ -106,7 +106,7 @@ func (c *crm) entryRemoved(in *instance) { c.entries[in]-- }
 
 func (c *crm) interval() time.Duration { return c.config.Interval }
 
-// poll writes what is used and available to COUNTERS_DB and logs thresholds.
+// poll writes to COUNTERS_DB how much is used and available, and logs exceeded thresholds.
 func (c *crm) poll(ctx context.Context, _ time.Time) error {
 	rows := map[string]swss.FieldValues{}
 	c.pollPoints(ctx, rows, "acl_table", c.tables, sai.SwitchAttrAvailableACLTable)
@@ -136,8 +136,7 @@ func (c *crm) poll(ctx context.Context, _ time.Time) error {
 	return c.table.SetMany(ctx, rows)
 }
 
-// resources names what other orchs count, by the attribute of the switch that
-// says how many are left.
+// resources names the resources that other orchs count, by the switch attribute that reports how many are left.
 var resources = map[sai.AttrID]string{
 	sai.SwitchAttrAvailableIPv4RouteEntry: "ipv4_route", sai.SwitchAttrAvailableIPv6RouteEntry: "ipv6_route",
 	sai.SwitchAttrAvailableIPv4NexthopEntry: "ipv4_nexthop", sai.SwitchAttrAvailableIPv6NexthopEntry: "ipv6_nexthop",
@@ -147,7 +146,7 @@ var resources = map[sai.AttrID]string{
 	sai.SwitchAttrAvailableFDBEntry:                "fdb_entry",
 }
 
-// pollOthers handles what other orchs count.
+// pollOthers handles the resources that other orchs count.
 func (c *crm) pollOthers(ctx context.Context, rows map[string]swss.FieldValues) {
 	for _, count := range c.others {
 		used := count()
@@ -177,8 +176,8 @@ func (c *crm) pollPoints(
 	}
 }
 
-// resourceKey says where the ASIC's answer belongs; false where SONiC does not
-// count.
+// resourceKey returns the key under which an answer of the ASIC is counted. It returns false for a stage or bind point
+// that SONiC does not count.
 func resourceKey(r sai.ACLResource) (pointKey, bool) {
 	points := map[sai.Enum]string{
 		sai.ACLBindPointTypePort: "PORT", sai.ACLBindPointTypeLAG: "LAG", sai.ACLBindPointTypeVLAN: "VLAN",
@@ -203,7 +202,7 @@ func (c *crm) pollTable(
 	c.write(rows, key, res, used, uint64(n))
 }
 
-// get reads one attribute; once the ASIC says that it lacks it, get does not ask again.
+// get reads one attribute. Once the ASIC reports that it does not support the attribute, get does not ask again.
 func (c *crm) get(ctx context.Context, k sai.Key, want sai.Attr) (sai.Value, bool) {
 	if c.unsupported[want.ID] {
 		return nil, false
@@ -227,7 +226,7 @@ func (c *crm) write(rows map[string]swss.FieldValues, key, res string, used int,
 	c.check(key, res, uint64(max(used, 0)), available)
 }
 
-// check logs when a threshold is exceeded, and when it no longer is.
+// check logs when a value reaches the high threshold, and when it drops to the low one.
 func (c *crm) check(key, res string, used, available uint64) {
 	t, ok := c.config.Thresholds[res]
 	if !ok {
@@ -256,7 +255,7 @@ func (c *crm) check(key, res string, used, available uint64) {
 	}
 }
 
-// sortedTables lists the tables of the ASIC, in the order of their creation.
+// sortedTables returns the tables of the ASIC in the order of their creation.
 func (c *crm) sortedTables() []*instance {
 	return slices.SortedFunc(maps.Keys(c.entries), func(a, b *instance) int {
 		if a.oid < b.oid {

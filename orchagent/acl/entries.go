@@ -13,11 +13,10 @@ import (
 	"tamtam/swss/schema"
 )
 
-// bulk bounds the objects of one bulk call.
+// bulk is the maximum number of objects in one bulk call.
 const bulk = 1000
 
-// createMany creates objects in as few calls as possible. It always returns one
-// id or error per object.
+// createMany creates objects in as few calls as possible. It always returns one id or error per object.
 func createMany(ctx context.Context, api sai.API, t sai.ObjectType, objs [][]sai.Attr) ([]sai.OID, []error) {
 	if len(objs) == 1 {
 		oid, err := api.Create(ctx, t, objs[0])
@@ -48,15 +47,15 @@ func removeMany(ctx context.Context, api sai.API, t sai.ObjectType, oids []sai.O
 	return errs
 }
 
-// A programmer brings entries into the ASIC and takes them out. What it could not do stands in the
-// rules, and on the agenda of the next passes.
+// A programmer adds entries to the ASIC and removes them. It records failures in the rules, and on the agenda of the
+// next passes.
 type programmer struct {
 	asic   *objects
 	agenda *agenda
 }
 
-// removeEntries removes entries from the ASIC, the lowest priority first, then
-// the counters and ranges of those that are to be dropped.
+// removeEntries removes entries from the ASIC, the lowest priority first. It then removes the counters and ranges of
+// those in w.drop.
 func (p *programmer) removeEntries(ctx context.Context, w *work) {
 	keep := map[*entry]*change{}
 	all := slices.Clone(w.drop)
@@ -94,7 +93,7 @@ func (p *programmer) removeEntries(ctx context.Context, w *work) {
 	p.forget(ctx, dropped)
 }
 
-// forget drops what belongs to entries that are no longer in the ASIC.
+// forget removes the objects that belong to entries which are no longer in the ASIC.
 func (p *programmer) forget(ctx context.Context, gone []*entry) {
 	if len(gone) == 0 {
 		return
@@ -113,7 +112,7 @@ func (p *programmer) forget(ctx context.Context, gone []*entry) {
 	p.asic.removeCounters(ctx, counters)
 }
 
-// removeCounters removes counters; syncd forgets them first.
+// removeCounters removes counters, after syncd has stopped polling them.
 func (b *objects) removeCounters(ctx context.Context, list []*counter) {
 	oids := make([]sai.OID, len(list))
 	for i, c := range list {
@@ -124,8 +123,8 @@ func (b *objects) removeCounters(ctx context.Context, list []*counter) {
 	b.removeOrphans(ctx)
 }
 
-// removeOrphans removes counters that no entry has. Those that the ASIC does not remove are tried
-// again in the next pass.
+// removeOrphans removes counters that no entry uses. Those that the ASIC fails to remove are tried again in the next
+// pass.
 func (b *objects) removeOrphans(ctx context.Context) {
 	oids := b.orphans
 	b.orphans = nil
@@ -137,9 +136,8 @@ func (b *objects) removeOrphans(ctx context.Context) {
 	}
 }
 
-// createEntries creates entries, the highest priority first: all counters in
-// bulk, the ranges, then all entries in bulk. An entry that fails is undone
-// alone.
+// createEntries creates entries, the highest priority first: all counters in bulk, the ranges, then all entries in
+// bulk. If an entry fails, only that entry is undone.
 func (p *programmer) createEntries(ctx context.Context, w *work) {
 	var list []*change
 	for _, c := range slices.Concat(w.remake, w.create) {
@@ -207,8 +205,7 @@ func (p *programmer) added(ctx context.Context, e *entry, oid sai.OID) {
 	p.asic.counters.rename(e.rule)
 }
 
-// addCounters makes the entries to be created, with their counters. Those recreated keep the
-// counter that they have.
+// addCounters returns the entries to be created, with their counters. Entries that are recreated keep their counter.
 func (p *programmer) addCounters(ctx context.Context, list []*change) []*entry {
 	entries := make([]*entry, len(list))
 	var objs [][]sai.Attr
@@ -254,8 +251,8 @@ func (p *programmer) addCounters(ctx context.Context, list []*change) []*entry {
 	return slices.DeleteFunc(entries, func(e *entry) bool { return failed[e] })
 }
 
-// retryHindered makes the next pass try those again that found no room for a counter, a range or a sampler because
-// others held it that were refused later, for something else.
+// retryHindered makes the next pass retry entries that lacked a counter, a range or a sampler. These were held by
+// entries that were refused at a later step.
 func (p *programmer) retryHindered(list []*change) {
 	steps := []sai.ObjectType{
 		sai.ObjectTypeACLCounter, sai.ObjectTypeACLRange, sai.ObjectTypeSamplepacket, sai.ObjectTypeACLEntry,
@@ -278,7 +275,7 @@ func (p *programmer) retryHindered(list []*change) {
 	}
 }
 
-// refuse undoes an entry that could not be created. One that was being recreated is gone.
+// refuse undoes an entry that could not be created. If it was being recreated, the old entry no longer exists.
 func (p *programmer) refuse(ctx context.Context, e *entry, err error) {
 	p.asic.release(ctx, e.ranges)
 	p.asic.releaseSampler(ctx, e.sampler)
@@ -296,7 +293,7 @@ func (p *programmer) noteRefusal(e *entry, err error) {
 	p.asic.log.Error("ACL rule", "rule", e.rule.key.Config(), "err", err)
 }
 
-// setEntries changes entries in place. Changes of one attribute go in bulk.
+// setEntries changes entries in place. Changes of a single attribute are made in bulk.
 func (p *programmer) setEntries(ctx context.Context, w *work) {
 	var keys []sai.Key
 	var attrs []sai.Attr
@@ -322,12 +319,12 @@ func (p *programmer) setEntries(ctx context.Context, w *work) {
 	}
 }
 
-// notChanged records that an entry could not be changed. That of a rule which competes for room is made anew in the
-// next pass, so that no room is held by what no row says any more.
+// notChanged records that an entry could not be changed. The entry of a rule that competes is recreated in the next
+// pass, so that no outdated content occupies capacity.
 func (p *programmer) notChanged(c *change, err error) {
 	p.noteRefusal(c.have, fmt.Errorf("change the entry of ACL rule %s: %w", c.rule.key, err))
 	if s := (starving{rule: c.rule}); c.rule.competes() && p.agenda.starved[s] {
-		c.rule.anew = true
+		c.rule.replace = true
 		p.agenda.tryAgain(s)
 	}
 }
@@ -380,7 +377,7 @@ func (b *objects) noteChange(e *entry) {
 	e.changed = b.changes
 }
 
-// former returns what an attribute of an entry was set to, or disabled.
+// former returns the attribute of an entry with its current value, or disabled if it has none.
 func (b *objects) former(e *entry, id sai.AttrID) sai.Attr {
 	switch {
 	case id == sai.ACLEntryAttrPriority:
@@ -403,10 +400,10 @@ func (b *objects) former(e *entry, id sai.AttrID) sai.Attr {
 	return sai.Attr{ID: id, Value: sai.Field{}}
 }
 
-// maxLabel is the longest label of a counter.
+// maxLabel is the maximum length of a counter's label.
 const maxLabel = schema.MaxLabel
 
-// featureShort has the names of TAM features in labels.
+// featureShort contains the short names of TAM features in labels.
 var featureShort = map[string]string{
 	schema.FeatureTailStamping: "ts",
 	schema.FeatureAltMark:      "am",
@@ -414,8 +411,8 @@ var featureShort = map[string]string{
 	schema.FeatureTableRecord:  "tr",
 }
 
-// label names the counter of a flow group's entry for a feature and variant, the same in every run
-// of the process. Long names are cut, and a hash tells them apart.
+// label returns the label of the counter of a flow group's entry for a feature and variant. It is the same in every run
+// of the process. Long names are cut, and a hash distinguishes them.
 func label(s entryKey, k schema.ACLRuleKey) string {
 	short := featureShort[s.feature]
 	if short == "" {

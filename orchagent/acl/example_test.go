@@ -9,7 +9,7 @@ import (
 	"tamtam/sai/saitest"
 )
 
-// A rule becomes an entry of the table of a port; one of a table that there is not waits.
+// A rule becomes an entry of a port's table. A rule whose table does not exist waits.
 func Example() {
 	orchtest.Example(saitest.NewFake(), func(ctx context.Context, a *orchtest.Agent) error {
 		of, err := ports.New(ctx, ports.Config{SAI: a.SAI, Daemon: a.Daemon, Redis: a.Redis})

@@ -7,11 +7,10 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A fieldID is a match as SAI has it: whether a table can match it, and the
-// match of an entry.
+// A fieldID is a match in SAI: the attribute by which a table supports it, and the attribute of an entry.
 type fieldID struct{ table, entry sai.AttrID }
 
-// fieldIDs has every match but the ranges.
+// fieldIDs contains every match except the ranges.
 var fieldIDs = map[schema.MatchField]fieldID{
 	schema.MatchSrcMAC:          {sai.ACLTableAttrFieldSrcMAC, sai.ACLEntryAttrFieldSrcMAC},
 	schema.MatchDstMAC:          {sai.ACLTableAttrFieldDstMAC, sai.ACLEntryAttrFieldDstMAC},
@@ -53,13 +52,13 @@ var fieldIDs = map[schema.MatchField]fieldID{
 	schema.MatchMetaData:        {sai.ACLTableAttrFieldACLUserMeta, sai.ACLEntryAttrFieldACLUserMeta},
 }
 
-// rangeTypes has the matches that are range objects.
+// rangeTypes contains the matches that are range objects.
 var rangeTypes = map[schema.MatchField]sai.Enum{
 	schema.MatchL4SrcPortRange: sai.ACLRangeTypeL4SrcPortRange,
 	schema.MatchL4DstPortRange: sai.ACLRangeTypeL4DstPortRange,
 }
 
-// ipTypes has SAI's values of IP_TYPE.
+// ipTypes contains SAI's values of IP_TYPE.
 var ipTypes = map[schema.IPType]sai.Enum{
 	schema.IPTypeAny:     sai.ACLIPTypeAny,
 	schema.IPTypeIP:      sai.ACLIPTypeIP,
@@ -70,7 +69,7 @@ var ipTypes = map[schema.IPType]sai.Enum{
 	schema.IPTypeNonIPv6: sai.ACLIPTypeNonIPv6,
 }
 
-// actionIDs has SAI's action of each action of a rule.
+// actionIDs contains SAI's action for each action of a rule.
 var actionIDs = map[schema.ActionField]sai.AttrID{
 	schema.ActionPacket:            sai.ACLEntryAttrActionPacketAction,
 	schema.ActionRedirect:          sai.ACLEntryAttrActionRedirect,
@@ -92,15 +91,14 @@ var actionIDs = map[schema.ActionField]sai.AttrID{
 	schema.ActionCounter:           sai.ACLEntryAttrActionCounter,
 }
 
-// packetActions has SAI's words of PACKET_ACTION.
+// packetActions contains SAI's values of PACKET_ACTION.
 var packetActions = map[string]sai.Enum{
 	schema.PacketForward: sai.PacketActionForward,
 	schema.PacketDrop:    sai.PacketActionDrop,
 	schema.PacketCopy:    sai.PacketActionCopy,
 }
 
-// actionType returns the sai_acl_action_type_t of an action of an entry: SAI
-// names them alike.
+// actionType returns the sai_acl_action_type_t of an action of an entry. SAI gives both the same name.
 func actionType(id sai.AttrID) (sai.Enum, bool) {
 	rest, ok := strings.CutPrefix(id.String(), "SAI_ACL_ENTRY_ATTR_ACTION_")
 	if !ok {
@@ -113,14 +111,14 @@ func actionType(id sai.AttrID) (sai.Enum, bool) {
 	return e.Value("SAI_ACL_ACTION_TYPE_" + rest)
 }
 
-// bindPoints has SAI's bind points of a table type, and of a group's target.
+// bindPoints contains SAI's bind points of a table type and of a group's target.
 var bindPoints = map[string]sai.Enum{
 	schema.BindPort:        sai.ACLBindPointTypePort,
 	schema.BindPortChannel: sai.ACLBindPointTypeLAG,
 	schema.BindSwitch:      sai.ACLBindPointTypeSwitch,
 }
 
-// stages has SAI's stages.
+// stages contains SAI's stages.
 var stages = map[string]sai.Enum{
 	schema.StageIngress:    sai.ACLStageIngress,
 	schema.StageEgress:     sai.ACLStageEgress,

@@ -12,7 +12,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// sessions and hops are mirror sessions and next hops that tests change at will.
+// sessions and hops are mirror sessions and next hops that tests can change at any time.
 type sessions struct {
 	oids    map[string]sai.OID
 	changes orch.Topic[[]string]
@@ -41,16 +41,16 @@ type bench struct {
 	ports    *orchtest.Ports
 	sessions *sessions
 	hops     *hops
-	told     []schema.ACLRuleKey
+	reported []schema.ACLRuleKey
 }
 
-// newBench makes a switch with the ports Ethernet0, 4, 8 and 12.
+// newBench makes a switch with the ports Ethernet0, Ethernet4, Ethernet8 and Ethernet12.
 func newBench(t testing.TB, opts saitest.Options) *bench {
 	t.Helper()
 	return newBenchWith(t, opts, false)
 }
 
-// newBenchWith makes one of which all rules' counters have labels, or not.
+// newBenchWith makes the same switch, with labels on the counters of all rules if labels is true.
 func newBenchWith(t testing.TB, opts saitest.Options, labels bool) *bench {
 	t.Helper()
 	opts.Ports = 4
@@ -69,7 +69,7 @@ func newBenchWith(t testing.TB, opts saitest.Options, labels bool) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.orch.Watch().Subscribe(func(_ context.Context, keys []schema.ACLRuleKey) { b.told = append(b.told, keys...) })
+	b.orch.Watch().Subscribe(func(_ context.Context, keys []schema.ACLRuleKey) { b.reported = append(b.reported, keys...) })
 	b.Step()
 	b.Rec.Reset()
 	return b

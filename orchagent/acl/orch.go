@@ -17,50 +17,50 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Ports is what ACLs need to know about ports and LAGs; portsorch implements it.
+// Ports is the view of ports and LAGs that ACLs need. portsorch implements it.
 type Ports interface {
-	// Port returns a port's object and the LAG that it is a member of ("" none).
+	// Port returns a port's object and the LAG that it is a member of, or "" if it is not a member.
 	Port(name string) (oid sai.OID, lag string, ok bool)
 	// LAG returns a LAG's object and the names of its members, sorted.
 	LAG(name string) (oid sai.OID, members []string, ok bool)
 	// Names returns the names of all ports and LAGs, sorted.
 	Names() []string
-	// Changes names ports and LAGs that came, joined or left, or are about to go: those are no
-	// longer found and must be released at once.
+	// Changes publishes the names of ports and LAGs that were created, changed their membership, or are about to be
+	// removed. The latter are no longer found and must be released immediately.
 	Changes() *orch.Topic[[]string]
 }
 
-// Sessions is what ACLs need to know about mirror sessions; mirrororch implements it.
+// Sessions is the view of mirror sessions that ACLs need. mirrororch implements it.
 type Sessions interface {
 	// Session returns the object of a session that is active.
 	Session(name string) (oid sai.OID, ok bool)
-	// Changes names sessions that came or are about to go: those are no longer found and must be
-	// released at once.
+	// Changes publishes the names of sessions that became active or are about to be removed. The latter are no longer
+	// found and must be released immediately.
 	Changes() *orch.Topic[[]string]
 }
 
-// NextHops is what ACLs need to know about routing; routeorch implements it.
+// NextHops is the view of routing that ACLs need. routeorch implements it.
 type NextHops interface {
 	// NextHop returns the object of a neighbour that packets can be sent to.
 	NextHop(name string, addr netip.Addr) (sai.OID, bool)
-	// Changes tells that next hops came or are about to go, as of sessions.
+	// Changes publishes that next hops were created or are about to be removed, as for sessions.
 	Changes() *orch.Topic[struct{}]
 }
 
-// Config is what an [Orch] works with.
+// Config is the configuration of an [Orch].
 type Config struct {
 	SAI    sai.API
 	Daemon *orch.Daemon
 	Redis  *swss.Redis
 	Ports  Ports
-	Poller orch.Poller // polls the counters; nil: nobody does
+	Poller orch.Poller // polls the counters; nil means that they are not polled
 	Switch sai.OID
-	// Labels has the counters of all rules labelled, by which records of packets know the rules. SONiC's have no
-	// labels: it is for an ASIC that makes such records.
+	// Labels enables labels on the counters of all rules. Records of packets identify the rules by them. SONiC's
+	// counters have no labels, so Labels is only for an ASIC that makes such records.
 	Labels bool
 
-	Sessions Sessions // nil: there are no mirror sessions
-	NextHops NextHops // nil: there are no next hops
+	Sessions Sessions // nil means that there are no mirror sessions
+	NextHops NextHops // nil means that there are no next hops
 }
 
 // An Orch owns the ACL objects of the ASIC. All its methods run on the daemon's
@@ -77,7 +77,7 @@ type Orch struct {
 	watch  orch.Topic[[]schema.ACLRuleKey]
 }
 
-// terms translate rows to SAI: they know what rows may name, and what the switch can do.
+// terms translate rows to SAI. They hold what rows may name, and the capabilities of the switch.
 type terms struct {
 	ports    Ports
 	sessions Sessions
@@ -91,33 +91,32 @@ type terms struct {
 	priorities sai.Range                    // of entries
 }
 
-// objects are those in the ASIC that tables and entries share or leave behind, with what is
-// told of them in COUNTERS_DB.
+// objects are the objects in the ASIC that tables and entries share or leave behind, with their rows in COUNTERS_DB.
 type objects struct {
 	api    sai.API
 	log    *slog.Logger
 	groups map[groupKey]*group
 	ranges map[rangeKey]*shared
-	// mostRanges is how many ranges the ASIC had when it refused one more; 0: it has refused none.
+	// mostRanges is the number of ranges that the ASIC had when it refused another one, or 0 if it has refused none.
 	mostRanges int
 	samplers   map[uint32]*shared // by rate
-	labels     bool               // counters of all rules have labels
-	orphans    []sai.OID          // counters that no entry has and that could not be removed
-	changes    uint64             // of entries so far
+	labels     bool               // whether counters of all rules have labels
+	orphans    []sai.OID          // counters that no entry uses and that could not be removed
+	changes    uint64             // number of changes of entries so far
 	counters   counters
 	crm        crm
 }
 
-// An agenda is what the next passes have to look at, and what this one has found.
+// An agenda holds the work of the next passes, and the findings of the current one.
 type agenda struct {
 	dirtyTables map[string]*table
 	dirtyRules  map[schema.ACLRuleKey]*rule
-	left        map[schema.ACLRuleKey]*rule // with entries that have to go and could not be removed
+	left        map[schema.ACLRuleKey]*rule // with entries that must be removed and could not be
 	starved     map[starving]bool
 	claims      map[*rule]*claim
-	freed       bool // something was removed in this pass, not for a claim
-	spared      bool // of several variants that did not all fit, some were removed
-	leftover    bool // what rules gave way for may be more than others needed
+	freed       bool // whether something was removed in this pass, other than for a claim
+	spared      bool // whether some variants were removed because not all of a rule fitted
+	leftover    bool // whether claims may have freed more than others needed
 	news        map[schema.ACLRuleKey]bool
 	telling     bool
 }
@@ -128,8 +127,7 @@ var wordsOf = orch.Words{
 	Failed: schema.ACLInactive, Invalid: schema.ACLInactive, Again: orch.SomethingRemoved,
 }
 
-// New asks the ASIC for its limits, publishes ACL_STAGE_CAPABILITY_TABLE, and
-// registers the handlers on the daemon.
+// New reads the limits of the ASIC, publishes ACL_STAGE_CAPABILITY_TABLE, and registers the handlers on the daemon.
 func New(ctx context.Context, cfg Config) (*Orch, error) {
 	log := cfg.Daemon.Logger()
 	asic := &objects{
@@ -176,7 +174,7 @@ func (o *Orch) register(cfg Config) {
 					o.daemon.Unreport(ctx, state, schema.ConfigKey(t.Key))
 				}
 			}
-			return o.settleAll(ctx, len(tasks))
+			return o.reconcileAll(ctx, len(tasks))
 		})
 		cfg.Daemon.Consume(source, table, handler, orch.Reporting{StateTable: state, Words: words, None: true})
 	}
@@ -210,7 +208,7 @@ func (o *Orch) register(cfg Config) {
 	}
 }
 
-// changed checks the rules with such an action again.
+// changed checks all rules again that have an action accepted by such.
 func (o *Orch) changed(ctx context.Context, such func(schema.ACLAction) bool) {
 	for _, r := range o.rules {
 		if slices.ContainsFunc(r.parsed.Actions, such) {
@@ -223,9 +221,9 @@ func (o *Orch) changed(ctx context.Context, such func(schema.ACLAction) bool) {
 	o.asic.flush(ctx)
 }
 
-// settleAll brings the ASIC and the databases in line with the rows, for n tasks. Redis errors are
-// returned for each, so that the daemon tries again.
-func (o *Orch) settleAll(ctx context.Context, n int) []error {
+// reconcileAll brings the ASIC and the databases in line with the rows, for n tasks. A Redis error is returned for each
+// task, so that the daemon tries again.
+func (o *Orch) reconcileAll(ctx context.Context, n int) []error {
 	o.agenda.rowsChanged()
 	o.reconcile(ctx)
 	o.finish(ctx)
@@ -237,8 +235,8 @@ func (o *Orch) settleAll(ctx context.Context, n int) []error {
 	return errs
 }
 
-// finish tells the users of flow groups what has happened. They may bind and unbind meanwhile; what
-// follows from that is published afterwards.
+// finish notifies the users of flow groups of changes. They may bind and unbind in the meantime. The resulting changes
+// are published afterwards.
 func (o *Orch) finish(ctx context.Context) {
 	if o.agenda.telling {
 		return
@@ -320,13 +318,13 @@ func (o *Orch) ruleRow(_ context.Context, t orch.Task) {
 	o.agenda.markRule(r)
 }
 
-// Count makes CRM watch what another orch uses: counts by the attribute of the switch that says how
-// many more there may be.
+// Count makes CRM monitor the resources that another orch uses. The counts are keyed by the switch attribute that
+// reports how many are left.
 func (o *Orch) Count(used func() map[sai.AttrID]int) {
 	o.asic.crm.others = append(o.asic.crm.others, used)
 }
 
-// portsChanged checks everything again that names one of these ports or LAGs, or is bound to all.
+// portsChanged checks everything again that names one of these ports or LAGs, or is bound to all ports.
 func (o *Orch) portsChanged(ctx context.Context, names []string) {
 	for _, t := range o.tables {
 		changed := func(p string) bool { return slices.Contains(names, p) }
@@ -349,15 +347,14 @@ func (o *Orch) portsChanged(ctx context.Context, names []string) {
 	o.asic.flush(ctx)
 }
 
-// flush writes to COUNTERS_DB outside the handling of a task. If it fails, a
-// timer tries again.
+// flush writes to COUNTERS_DB outside the handling of a task. If it fails, a timer tries again.
 func (b *objects) flush(ctx context.Context) {
 	if err := b.counters.flush(ctx); err != nil {
 		b.log.Error("COUNTERS_DB is behind", "err", err)
 	}
 }
 
-// readLimits asks the ASIC for priorities and actions, and publishes the latter.
+// readLimits reads the priorities and actions that the ASIC supports, and publishes the actions.
 func (o *Orch) readLimits(ctx context.Context, cfg Config) error {
 	k := sai.Obj(sai.ObjectTypeSwitch, cfg.Switch)
 	got, err := o.asic.api.Get(ctx, k, []sai.Attr{
@@ -395,8 +392,8 @@ func (o *Orch) readLimits(ctx context.Context, cfg Config) error {
 	return swss.NewTable(state, schema.StateSwitchCap).Set(ctx, "switch", whole)
 }
 
-// packetWords returns the words of PACKET_ACTION that the switch implements, in order. Where the switch does not
-// answer, all that SONiC has are assumed, as SONiC's orchagent does.
+// packetWords returns, in order, the words of PACKET_ACTION that the switch implements. If the switch does not answer,
+// all words of SONiC are assumed, as in SONiC's orchagent.
 func (o *Orch) packetWords(ctx context.Context) (words []string) {
 	id := sai.ACLEntryAttrActionPacketAction
 	kind, _ := actionType(id)
@@ -432,7 +429,7 @@ func readCapability(ctx context.Context, api sai.API, k sai.Key, id sai.AttrID, 
 	return c, nil
 }
 
-// actionList lists the actions of a stage by SONiC's names.
+// actionList returns the actions of a stage by SONiC's names.
 func actionList(c sai.ACLCapability) string {
 	var actions []string
 	var all schema.ActionSet
@@ -447,7 +444,7 @@ func actionList(c sai.ACLCapability) string {
 	return strings.Join(actions, ",")
 }
 
-// capabilityRow is a row of ACL_STAGE_CAPABILITY_TABLE.
+// capabilityRow returns a row of ACL_STAGE_CAPABILITY_TABLE.
 func capabilityRow(c sai.ACLCapability) swss.FieldValues {
 	return swss.FieldValues{
 		"is_action_list_mandatory": fmt.Sprint(c.ActionListMandatory),

@@ -18,8 +18,8 @@ func (b *bench) table(name, typ, ports string) {
 
 func (b *bench) rule(key string, fields ...string) { b.Set(schema.AppACLRule, key, fields...) }
 
-// Whatever call fails, the table, or the rule, is undone wholly and says why,
-// and succeeds when its row is written again.
+// Whichever call fails, the table or the rule is undone completely, its status contains the reason, and it succeeds
+// when its row is written again.
 func TestEveryFailureIsUndone(t *testing.T) {
 	for n := 1; ; n++ {
 		b := newBench(t, saitest.Options{})
@@ -70,7 +70,7 @@ func TestStageCapability(t *testing.T) {
 	}
 }
 
-// fewActions is a switch whose rules can do less than others', or that does not say so.
+// fewActions is a switch whose rules support fewer actions, or that does not report its actions.
 type fewActions struct {
 	sai.API
 	words []sai.Enum
@@ -84,8 +84,8 @@ func (f fewActions) EnumCapability(ctx context.Context, id sai.AttrID) ([]sai.En
 	return f.API.EnumCapability(ctx, id)
 }
 
-// SWITCH_CAPABILITY has the actions of ACL rules as SONiC's acl-loader reads them: what it does not find there it
-// leaves out of the rules that it installs.
+// SWITCH_CAPABILITY contains the actions of ACL rules in the form that SONiC's acl-loader reads. The loader omits
+// actions that are not listed there from the rules that it installs.
 func TestSwitchCapability(t *testing.T) {
 	for name, tt := range map[string]struct {
 		few  fewActions
@@ -114,8 +114,7 @@ func TestSwitchCapability(t *testing.T) {
 	}
 }
 
-// Labels of counters are at most 15 bytes long, which is what SAI's metadata
-// library takes, and tell rules apart.
+// Labels of counters are unique per rule and at most 15 bytes long, the limit of SAI's metadata library.
 func TestLabels(t *testing.T) {
 	key := func(s string) schema.ACLRuleKey { return schema.ACLRuleKey{Table: "TAM", Rule: s} }
 	long := strings.Repeat("x", 200)

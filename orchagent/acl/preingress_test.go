@@ -9,8 +9,8 @@ import (
 	"tamtam/sai/saitest"
 )
 
-// The tables of a feature at the pre-ingress stage are bound to the switch, in one group, and what their row
-// says of ports is in their entries.
+// The tables of a feature at the pre-ingress stage are bound to the switch, in one group. The ports of their row are in
+// their entries.
 func TestPreIngress(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	b.orch.PreIngress(am)

@@ -26,8 +26,7 @@ type shared struct {
 	refs int
 }
 
-// acquire returns the range objects of an entry, creating those that are missing. On failure none
-// is acquired.
+// acquire returns the range objects of an entry, creating those that are missing. If it fails, it acquires none.
 func (b *objects) acquire(ctx context.Context, keys []rangeKey) (sai.OIDs, error) {
 	var oids sai.OIDs
 	for i, k := range keys {
@@ -54,7 +53,7 @@ func (b *objects) acquire(ctx context.Context, keys []rangeKey) (sai.OIDs, error
 	return oids, nil
 }
 
-// release releases range objects; those that nobody uses are removed.
+// release releases range objects, and removes those that are no longer in use.
 func (b *objects) release(ctx context.Context, keys []rangeKey) {
 	unused := false
 	for _, k := range keys {
@@ -66,8 +65,8 @@ func (b *objects) release(ctx context.Context, keys []rangeKey) {
 	}
 }
 
-// sweepRanges removes the range objects that nobody uses. One that cannot be
-// removed stays until a rule needs it again, or until the next sweep.
+// sweepRanges removes the range objects that are not in use. A range object that cannot be removed stays until a rule
+// needs it again, or until the next sweep.
 func (b *objects) sweepRanges(ctx context.Context) {
 	for _, k := range slices.SortedFunc(maps.Keys(b.ranges), rangeKey.compare) {
 		r := b.ranges[k]

@@ -15,13 +15,13 @@ type change struct {
 	rule *rule
 	key  entryKey
 	spec *spec
-	have *entry // nil: there is none
+	have *entry // nil if there is no entry yet
 }
 
-// work is what one pass has to do.
+// work holds the changes that one pass makes.
 type work struct {
-	drop   []*entry  // remove, with the counter
-	remake []*change // remove and create, keeping the counter
+	drop   []*entry  // to be removed, with the counter
+	remake []*change // to be removed and created again, keeping the counter
 	set    []*change
 	create []*change
 }
@@ -42,10 +42,9 @@ func (a *agenda) markRule(r *rule) {
 	delete(a.claims, r)
 }
 
-// reconcile brings dirty tables and rules to where they belong. What was refused for lack of room
-// is tried again when something was removed, and rules make others give way that come behind them. Room that is
-// left because not all variants of a rule fitted goes to rules without variants: others would come and go there
-// for ever.
+// reconcile brings dirty tables and rules to their target state. Objects refused for lack of capacity are tried again
+// when something was removed, and rules of higher rank displace others. If not all variants of a rule fit, the
+// remaining capacity is given to rules without variants. Rules with variants would be created and removed forever.
 func (o *Orch) reconcile(ctx context.Context) {
 	for len(o.agenda.dirtyTables)+len(o.agenda.dirtyRules) > 0 {
 		o.agenda.freed, o.agenda.spared = false, false
@@ -61,7 +60,7 @@ func (o *Orch) reconcile(ctx context.Context) {
 			o.contest(ctx)
 		}
 	}
-	if o.agenda.leftover { // for sessions, which come behind all rules
+	if o.agenda.leftover { // for sessions, which rank below all rules
 		for s := range o.agenda.starved {
 			if s.feature != "" {
 				o.agenda.news[s.rule.key] = true
@@ -112,16 +111,16 @@ func (o *Orch) pass(ctx context.Context) {
 	o.prog.setEntries(ctx, w)
 	o.removeIncomplete(ctx, rules)
 	o.removeIdle(ctx)
-	o.settle(ctx, tables, rules)
+	o.reportPass(ctx, tables, rules)
 }
 
-// plan finds out what must be done about a rule's entries.
+// plan determines the changes of a rule's entries.
 func (o *Orch) plan(w *work, r *rule) {
 	before, had, old := r.standing(), len(r.uses) > 0, r.spec
 	o.terms.examine(r)
-	defer func() { r.anew = false }()
+	defer func() { r.replace = false }()
 	if r.spec == nil || !r.table.tam() {
-		r.uses = nil // its users now wait for it
+		r.uses = nil // its users now wait for the rule
 	}
 	if before != r.standing() || had && len(r.uses) == 0 || r.table.tam() && !old.same(r.spec) {
 		o.agenda.news[r.key] = true
@@ -138,7 +137,7 @@ func (o *Orch) plan(w *work, r *rule) {
 	}
 }
 
-// planEntry finds out what has to be done about one entry; without a spec no entry is wanted.
+// planEntry determines the change of one entry. If c.spec is nil, there should be no entry.
 func (o *Orch) planEntry(w *work, c *change) {
 	r, have, failed := c.rule, c.have, c.rule.failed.get(c.key.feature) != nil
 	switch {
@@ -149,7 +148,7 @@ func (o *Orch) planEntry(w *work, c *change) {
 		}
 		w.create = append(w.create, &change{rule: r, key: c.key, spec: c.spec})
 		if c.key.variant != "" {
-			o.agenda.news[r.key] = true // of counters that begin at 0
+			o.agenda.news[r.key] = true // its counters begin at 0
 		}
 	case have == nil && !failed:
 		w.create = append(w.create, c)
@@ -161,19 +160,18 @@ func (o *Orch) planEntry(w *work, c *change) {
 func (o *Orch) planChange(w *work, c *change) {
 	sets, ok := c.have.spec.diff(c.spec)
 	switch {
-	case !ok || c.rule.anew:
+	case !ok || c.rule.replace:
 		w.remake = append(w.remake, c)
 	case len(sets) > 0 || !slices.Equal(c.have.ranges, c.spec.ranges):
 		w.set = append(w.set, c)
 	}
 }
 
-// removeInstances removes the tables that must go, including those that could not be removed
-// before.
+// removeInstances removes the tables that must go, including those that could not be removed earlier.
 func (o *Orch) removeInstances(ctx context.Context) {
 	for _, t := range sortedTables(o.tables) {
 		for _, in := range t.sortedInstances() {
-			if !in.doomed || in.entries > 0 { // entries that could not be removed say so
+			if !in.doomed || in.entries > 0 { // their entries that could not be removed report the error
 				continue
 			}
 			if err := o.asic.removeInstance(ctx, in); err != nil {
@@ -187,21 +185,20 @@ func (o *Orch) removeInstances(ctx context.Context) {
 	}
 }
 
-// createInstances creates the tables that are wanted and missing: those with a row, and those that
-// entries of a TAM feature are about to need.
+// createInstances creates the missing tables: those of rows, and those that entries of a TAM feature are about to need.
 func (o *Orch) createInstances(ctx context.Context, tables []*table, w *work) {
-	var list []seat
+	var list []slot
 	for _, t := range tables {
 		if t.err == nil && !t.keptOut && !t.tam() {
-			list = append(list, seat{t.name, ""})
+			list = append(list, slot{t.name, ""})
 		}
 	}
 	for _, c := range w.create {
-		if s := (seat{c.rule.table.name, c.key.feature}); c.key.feature != "" && !slices.Contains(list, s) {
+		if s := (slot{c.rule.table.name, c.key.feature}); c.key.feature != "" && !slices.Contains(list, s) {
 			list = append(list, s)
 		}
 	}
-	slices.SortFunc(list, seat.compare)
+	slices.SortFunc(list, slot.compare)
 	for _, s := range list {
 		t := o.tables[s.table]
 		if t.instances[s.feature] != nil || t.failed[s.feature] != nil {
@@ -217,8 +214,8 @@ func (o *Orch) createInstances(ctx context.Context, tables []*table, w *work) {
 	}
 }
 
-// removeIdle removes tables of TAM features that have no entries: the last use
-// ended, or the first could not be made.
+// removeIdle removes tables of TAM features that have no entries, because the last use ended or the first entry could
+// not be created.
 func (o *Orch) removeIdle(ctx context.Context) {
 	for _, t := range sortedTables(o.tables) {
 		for _, in := range t.sortedInstances() {
@@ -233,7 +230,7 @@ func (o *Orch) removeIdle(ctx context.Context) {
 		}
 		for f := range t.failed {
 			if f != "" {
-				delete(t.failed, f) // whoever binds next tries again
+				delete(t.failed, f) // the next binding tries again
 			}
 		}
 		for _, in := range t.instances {
@@ -242,21 +239,21 @@ func (o *Orch) removeIdle(ctx context.Context) {
 	}
 }
 
-// starving names what SAI refused for lack of room.
+// starving identifies an object that SAI refused for lack of capacity.
 type starving struct {
 	table   *table
 	rule    *rule
-	feature string // that the rule's entry is for
+	feature string // the feature of the rule's entry
 }
 
-// starve remembers what to try again when there may be room.
+// starve records an object to try again when there may be capacity.
 func (a *agenda) starve(err error, s starving) {
 	if orch.Retryable(err) {
 		a.starved[s] = true
 	}
 }
 
-// retryStarved makes the next pass try again what was refused for lack of room.
+// retryStarved makes the next pass retry the objects refused for lack of capacity for which such returns true.
 func (a *agenda) retryStarved(such func(starving) bool) {
 	for s := range a.starved {
 		if such(s) {
@@ -265,7 +262,7 @@ func (a *agenda) retryStarved(such func(starving) bool) {
 	}
 }
 
-// tryAgain makes the next pass try again what was refused.
+// tryAgain makes the next pass retry a refused object.
 func (a *agenda) tryAgain(s starving) {
 	delete(a.starved, s)
 	if s.table != nil {
@@ -279,9 +276,9 @@ func (a *agenda) tryAgain(s starving) {
 	}
 }
 
-// settle reports what became of the tables and rules of a pass, and forgets
-// those that are gone. Rules that the next pass tries again are left to it.
-func (o *Orch) settle(ctx context.Context, tables []*table, rules []*rule) {
+// reportPass reports the outcome of a pass for its tables and rules, and forgets deleted ones. It skips rules that the
+// next pass tries again.
+func (o *Orch) reportPass(ctx context.Context, tables []*table, rules []*rule) {
 	for _, r := range rules {
 		if o.agenda.dirtyRules[r.key] != nil {
 			continue
@@ -299,7 +296,7 @@ func (o *Orch) settle(ctx context.Context, tables []*table, rules []*rule) {
 		o.reportTable(ctx, t)
 	}
 	for _, t := range sortedTables(o.tables) {
-		if t.tam() { // came or went with the entries
+		if t.tam() { // its status changes when entries are created or removed
 			o.reportTable(ctx, t)
 		}
 		if !t.configured && len(t.rules) == 0 && len(t.instances) == 0 {
@@ -309,7 +306,7 @@ func (o *Orch) settle(ctx context.Context, tables []*table, rules []*rule) {
 	}
 }
 
-// instanceOf returns the table of the ASIC that an entry goes to.
+// instance returns the table of the ASIC that an entry belongs to.
 func (c *change) instance() (*instance, error) {
 	t := c.rule.table
 	if in := t.instances[c.key.feature]; in != nil && !in.doomed {

@@ -42,8 +42,8 @@ func (o *Orch) reportRule(ctx context.Context, r *rule) {
 	}
 }
 
-// reportTable writes the status of a table, if it has changed. A table is
-// active when it exists; ports that it is not bound to yet are in the reason.
+// reportTable writes the status of a table, if it has changed. A table is active when it exists. The reason lists ports
+// to which it is not bound yet.
 func (o *Orch) reportTable(ctx context.Context, t *table) {
 	if !t.configured {
 		return
@@ -68,7 +68,7 @@ func (o *Orch) reportTable(ctx context.Context, t *table) {
 	}
 }
 
-// unbound names the ports and LAGs that a table is not bound to, and why.
+// unbound returns a text with the ports and LAGs that a table is not bound to, and the reason.
 func (o *Orch) unbound(t *table) string {
 	var parts []string
 	if names := o.terms.absent(t); len(names) > 0 {
@@ -87,7 +87,7 @@ func (o *Orch) unbound(t *table) string {
 	return strings.Join(parts, "; ")
 }
 
-// reportConfig writes the status of a row that is valid or not.
+// reportConfig writes the status of a row that is valid or invalid.
 func reportConfig(ctx context.Context, daemon *orch.Daemon, table, key string, err error) {
 	status, reason := daemon.Verdict(table, err)
 	daemon.Report(ctx, table, key, status, reason)

@@ -10,26 +10,26 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A seat is a table that the ASIC is to have: that of a row of ACL_TABLE, or of a TAM feature for
-// the flow groups of a row. A table in the ASIC stays there, whatever comes later: sessions may use it. Where a
-// stage has room again, the tables that wait for it come in the order of compare: rows by their names, then features in
-// the order in which schema lists them; what an operator filters comes before what is measured.
-type seat struct{ table, feature string }
+// A slot is a table that the ASIC should have. It belongs to a row of ACL_TABLE, or to a TAM feature for the flow
+// groups of a row. A table in the ASIC stays there, even if other tables are configured later, because sessions may use
+// it. When a stage has capacity again, waiting tables are created in the order of compare. Tables of rows are first, by
+// name, followed by those of features in the order of the schema. So filters of the operator precede measurements.
+type slot struct{ table, feature string }
 
-func (s seat) compare(o seat) int {
+func (s slot) compare(o slot) int {
 	return cmp.Or(compareFeatures(s.feature, o.feature), schema.CompareNames(s.table, o.table))
 }
 
-func (s seat) String() string {
+func (s slot) String() string {
 	if s.feature == "" {
 		return s.table
 	}
 	return s.table + " for " + s.feature
 }
 
-func (in *instance) seat() seat { return seat{in.table.name, in.feature} }
+func (in *instance) seat() slot { return slot{in.table.name, in.feature} }
 
-// seated are the tables that the ASIC has at a stage and is to keep, in the order of their seats.
+// seated returns the tables that the ASIC has at a stage and keeps, in the order of their seats.
 func (o *Orch) seated(stage string) (list []*instance) {
 	for _, t := range o.tables {
 		for _, in := range t.instances {
@@ -42,8 +42,8 @@ func (o *Orch) seated(stage string) (list []*instance) {
 	return list
 }
 
-// noTable is the error of a table that the ASIC refused: where that is for lack of room, it names the tables that have
-// it.
+// noTable returns the error of a table that the ASIC refused. If the cause is a lack of capacity, the error names the
+// tables that occupy it.
 func (o *Orch) noTable(name, stage string, err error) error {
 	err = fmt.Errorf("create ACL table %s: %w", name, err)
 	var names []string

@@ -13,24 +13,24 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A crowd is an ASIC with room for few tables, and TAM features that bind the flow group again
-// whenever they hear of it, in the order in which a switch has them.
-type crowd struct {
+// A smallASIC is an ASIC with capacity for a small number of tables. Its TAM features bind the flow group again on each
+// notification, in the order of a switch.
+type smallASIC struct {
 	*bench
 	wanted map[string][]Variant // by feature
 	errs   map[string]error
 }
 
-func newCrowd(t *testing.T, tables, entries int) *crowd {
+func newCrowd(t *testing.T, tables, entries int) *smallASIC {
 	b := newBench(t, saitest.Options{ACLTables: tables, ACLEntries: entries})
-	c := &crowd{b, map[string][]Variant{}, map[string]error{}}
+	c := &smallASIC{b, map[string][]Variant{}, map[string]error{}}
 	b.flowRow("5", "10.0.0.0/8")
 	b.orch.Watch().Subscribe(func(context.Context, []schema.ACLRuleKey) { c.bind() })
 	return c
 }
 
-// bind binds what is wanted and not there.
-func (c *crowd) bind() {
+// bind binds the variants that are wanted and not bound.
+func (c *smallASIC) bind() {
 	for _, f := range schema.Features() {
 		v := c.wanted[f]
 		if v == nil {
@@ -42,12 +42,12 @@ func (c *crowd) bind() {
 	}
 }
 
-func (c *crowd) want(feature string, v []Variant) {
+func (c *smallASIC) want(feature string, v []Variant) {
 	c.wanted[feature] = v
 	c.bind()
 }
 
-func (c *crowd) unwant(feature string) {
+func (c *smallASIC) unwant(feature string) {
 	delete(c.wanted, feature)
 	delete(c.errs, feature)
 	if err := c.orch.UnbindMany(c.Ctx, feature, []schema.ACLRuleKey{flow}, []string{"s"})[0]; err != nil {
@@ -55,8 +55,8 @@ func (c *crowd) unwant(feature string) {
 	}
 }
 
-// seats are the tables of the ASIC, in their order.
-func (c *crowd) seats() string {
+// seats returns the tables of the ASIC, in their order.
+func (c *smallASIC) seats() string {
 	list := c.orch.seated(schema.StageIngress)
 	if n := len(c.Rec.LiveOf(sai.ObjectTypeACLTable)); n != len(list) {
 		c.T.Errorf("%d tables in the ASIC, %d known", n, len(list))
@@ -68,8 +68,9 @@ func (c *crowd) seats() string {
 	return strings.Join(names, ", ")
 }
 
-// A table in the ASIC stays there, whatever comes later. Where a stage has room again, tables of rows come first, by
-// their names, then those of features, in the order of schema.Features; a table that waits names those that are there.
+// A table in the ASIC stays there, even if other tables are configured later. When a stage has capacity again, tables
+// of rows are created first, by name. Those of features follow, in the order of schema.Features. The status of a
+// waiting table names the tables that occupy the stage.
 func TestTablesStay(t *testing.T) {
 	c := newCrowd(t, 2, 0)
 	c.want(schema.FeatureTableRecord, colours(1))
@@ -107,17 +108,17 @@ func TestTablesStay(t *testing.T) {
 	}
 }
 
-// Which tables are in the ASIC follows from what is asked for and what was there: see [seat].
+// Which tables are in the ASIC follows from the requests and from the tables that were there before: see [slot].
 func TestTablesStayWhateverComes(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 60, Short: 10}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 6))
 		room := 1 + rnd.IntN(5)
 		c := newCrowd(t, room, 0)
-		all := []seat{{"T1", ""}, {"T2", ""}, {"T10", ""}}
+		all := []slot{{"T1", ""}, {"T2", ""}, {"T10", ""}}
 		for _, f := range schema.Features() {
-			all = append(all, seat{"TAM", f})
+			all = append(all, slot{"TAM", f})
 		}
-		there, seated := map[seat]bool{}, map[seat]bool{}
+		there, seated := map[slot]bool{}, map[slot]bool{}
 		for range 30 {
 			s := all[rnd.IntN(len(all))]
 			switch there[s] = !there[s]; {

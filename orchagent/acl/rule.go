@@ -13,51 +13,53 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A rule is a row of ACL_RULE_TABLE, and what the ASIC has of it.
+// A rule is a row of ACL_RULE_TABLE, and its state in the ASIC.
 type rule struct {
 	key        schema.ACLRuleKey
 	table      *table
-	configured bool        // there is a row
-	fields     []swss.Pair // nil: no row
+	configured bool        // whether there is a row
+	fields     []swss.Pair // nil if there is no row
 
-	parsed   schema.ACLRule // of fields, for parsedAs
+	parsed   schema.ACLRule // result of parsing fields, for parsedAs
 	parsedAs schema.ACLTableType
 	parseErr error
 
-	spec     *spec               // what an entry of it holds; nil while err is not
-	atPorts  *spec               // the same where the table is bound to the switch, with the table's ports
-	err      error               // why it cannot be in the ASIC
+	spec     *spec               // content of its entry; nil while err is not nil
+	atPorts  *spec               // the same with the table's ports, for a table bound to the switch
+	err      error               // why the rule cannot be in the ASIC
 	uses     assoc[string, *use] // by TAM feature, in TAM tables
 	entries  assoc[entryKey, *entry]
-	failed   assoc[string, error]   // by TAM feature; "" in other tables: what SAI said
+	failed   assoc[string, error]   // errors of SAI, by TAM feature; other tables use the key ""
 	mapped   assoc[string, sai.OID] // names in ACL_COUNTER_RULE_MAP
-	reported string                 // what was last reported
+	reported string                 // status that was last reported
 
-	anew          bool              // its entry cannot be changed in place, for lack of room
-	out           bool              // it is taken out for the claim of another rule
-	holder, noted schema.ACLRuleKey // which rule has the room that it lacks; and what STATE_DB remembers of that
+	// If set, the entry must be recreated, because there was no capacity to change it in place.
+	replace bool
+	out     bool // whether it is removed for the claim of another rule
+	// holder is the rule that occupies the capacity it lacks, and noted the value last written to STATE_DB.
+	holder, noted schema.ACLRuleKey
 }
 
-// A use is what one TAM feature does with a flow group, and for whom.
+// A use is the use of a flow group by one TAM feature.
 type use struct {
-	variants []Variant // sorted by name; one without a name if there are no variants
+	variants []Variant // sorted by name; without variants it is one with the name ""
 	off      assoc[string, bool]
-	users    orch.Few[string]
+	users    orch.SmallSet[string]
 }
 
 // A spec is the content of an entry: without the table and the counter.
 type spec struct {
 	priority uint32
-	off      bool // ADMIN_STATE is false
-	never    bool // no packet matches
+	off      bool // whether ADMIN_STATE is false
+	never    bool // whether no packet can match
 	ranges   []rangeKey
 	sampler  samplerKey
-	attrs    []sai.Attr        // matches, then actions, each by id; sampling left out
-	matches  []schema.ACLMatch // of the rule, from which ranges and attrs were made
+	attrs    []sai.Attr        // matches, then actions, each sorted by id, without sampling
+	matches  []schema.ACLMatch // matches of the rule, the source of ranges and attrs
 }
 
-// An entryKey says which of its entries a rule has: the one in the table of a TAM feature ("" in
-// other tables), and there that of a variant ("" if there is only one).
+// An entryKey identifies an entry of a rule. feature is the TAM feature of its table, or "" in other tables. variant is
+// "" if there is only one.
 type entryKey struct{ feature, variant string }
 
 func (a entryKey) compare(b entryKey) int {
@@ -74,8 +76,8 @@ type entry struct {
 	counter *counter
 	ranges  []rangeKey
 	sampler samplerKey
-	fresh   bool   // made in this pass
-	changed uint64 // a number that no other change of any entry has
+	fresh   bool   // whether it was made in this pass
+	changed uint64 // number of its last change, unique among all entries
 }
 
 type counter struct {
@@ -83,7 +85,7 @@ type counter struct {
 	label string
 }
 
-// examine finds out what the ASIC must hold of a rule.
+// examine determines what the ASIC must hold for a rule.
 func (x *terms) examine(r *rule) {
 	r.spec, r.err = nil, nil
 	t := r.table
@@ -109,7 +111,8 @@ func (x *terms) examine(r *rule) {
 	}
 }
 
-// within is a spec that matches only at ports, where any are named. Those that do not exist have no packets.
+// within returns a spec that matches only at the named ports, or s if there are none. No packet matches at a port that
+// does not exist.
 func (x *terms) within(s *spec, names []string) *spec {
 	if len(names) == 0 {
 		return s
@@ -125,7 +128,7 @@ func (x *terms) within(s *spec, names []string) *spec {
 			for _, m := range members {
 				add(m)
 			}
-		} else if _, lag, _ := x.ports.Port(name); lag == "" { // a member's packets are its PortChannel's
+		} else if _, lag, _ := x.ports.Port(name); lag == "" { // packets of a member belong to its PortChannel
 			add(name)
 		}
 	}
@@ -149,8 +152,8 @@ func (x *terms) within(s *spec, names []string) *spec {
 	return &n
 }
 
-// standing is what users of the rule as a flow group must know: "" before it was first examined,
-// why it is unusable, or where it is.
+// standing returns the state of the rule that users of the flow group depend on. It is "" before the first examination,
+// the reason if the rule is unusable, or where it is.
 func (r *rule) standing() string {
 	switch {
 	case r.err != nil:
@@ -161,7 +164,7 @@ func (r *rule) standing() string {
 	return "in a table of type " + r.table.typ.Name
 }
 
-// parse reads the row for a table type, unless that was done.
+// parse parses the row for a table type, unless that result already exists.
 func (r *rule) parse(t schema.ACLTableType) {
 	as := r.parsedAs
 	if r.fields == nil || as.Name == t.Name && as.Matches == t.Matches && as.Actions == t.Actions {
@@ -171,8 +174,8 @@ func (r *rule) parse(t schema.ACLTableType) {
 	r.parsedAs = t
 }
 
-// resolve translates a rule to SAI. Ports that a rule names must exist; a PortChannel among
-// IN_PORTS or OUT_PORTS stands for its members.
+// resolve translates a rule to SAI. Ports that a rule names must exist. A PortChannel among IN_PORTS or OUT_PORTS
+// stands for its members.
 func (x *terms) resolve(r schema.ACLRule, stage string) (*spec, error) {
 	s := &spec{priority: r.Priority, matches: r.Matches}
 	if lo, hi := x.priorities.Min, x.priorities.Max; uint64(r.Priority) < lo || uint64(r.Priority) > hi {
@@ -241,8 +244,7 @@ func (x *terms) match(m schema.ACLMatch) (sai.Field, error) {
 	return sai.Match(sai.Uint(m.Value), sai.Uint(m.Mask)), nil
 }
 
-// physical returns the ports of a list, with PortChannels replaced by their
-// members, in order of their names.
+// physical returns the ports of a list in the order of their names, with PortChannels replaced by their members.
 func (x *terms) physical(f schema.MatchField, names []string) (sai.OIDs, error) {
 	var ports []string
 	for _, n := range names {
@@ -278,8 +280,7 @@ func (x *terms) portOrLAG(name string) (sai.OID, error) {
 	return 0, orch.Wait("port", name, "no port or PortChannel %s", name)
 }
 
-// action returns the parameter of an action. Actions that need objects which tamtam lacks are
-// refused.
+// action returns the parameter of an action. Actions that need objects which tamtam lacks are an error.
 func (x *terms) action(a schema.ACLAction) (sai.Value, error) {
 	switch a.Field {
 	case schema.ActionPacket:
@@ -303,7 +304,7 @@ func (x *terms) action(a schema.ACLAction) (sai.Value, error) {
 	return nil, fmt.Errorf("%s: DTel is not supported, use TAM", a.Field)
 }
 
-// redirect returns the object that packets are sent to.
+// redirect returns the object that packets are redirected to.
 func (x *terms) redirect(to schema.Redirect) (sai.Value, error) {
 	switch {
 	case len(to.NextHops) > 1:
@@ -322,8 +323,8 @@ func (x *terms) redirect(to schema.Redirect) (sai.Value, error) {
 	return x.portOrLAG(to.Name)
 }
 
-// capable returns an error if the switch lacks an action at a stage. For a switch that does not
-// list its actions, creating the entry will tell.
+// capable returns an error if the switch lacks an action at a stage. If the switch does not list its actions, creating
+// the entry will show it.
 func (x *terms) capable(a schema.ActionField, stage string) error {
 	has := x.capability[stage].Actions
 	e, ok := actionType(actionIDs[a])
@@ -344,7 +345,7 @@ func (r *rule) names(name string) bool {
 	return slices.ContainsFunc(r.parsed.Actions, func(a schema.ACLAction) bool { return a.Redirect.Name == name })
 }
 
-// wanted returns the contents of the rule's wanted entries.
+// wanted returns the contents of the entries that the rule should have.
 func (r *rule) wanted(early map[string]bool) map[entryKey]*spec {
 	if r.spec == nil || r.out {
 		return nil
@@ -365,8 +366,8 @@ func (r *rule) wanted(early map[string]bool) map[entryKey]*spec {
 	return want
 }
 
-// as returns the content of a rule's entry for a variant. What the variant matches replaces what
-// the rule says of the same field.
+// as returns the content of a rule's entry for a variant. The variant's matches replace the rule's matches of the same
+// field.
 func (s *spec) as(v Variant, off bool) *spec {
 	n := &spec{priority: s.priority + v.Raise, off: off || s.never, ranges: s.ranges, matches: s.matches}
 	for _, a := range s.attrs {
@@ -402,7 +403,7 @@ func (r *rule) has(feature string) bool {
 	return false
 }
 
-// entryAttrs are the attributes to create an entry with, in SONiC's order.
+// entryAttrs returns the attributes for the creation of an entry, in SONiC's order.
 func entryAttrs(in *instance, s *spec, c *counter, ranges sai.OIDs, sampler sai.OID) []sai.Attr {
 	attrs := append(make([]sai.Attr, 0, len(s.attrs)+6),
 		sai.Attr{ID: sai.ACLEntryAttrTableID, Value: in.oid},
@@ -419,9 +420,8 @@ func entryAttrs(in *instance, s *spec, c *counter, ranges sai.OIDs, sampler sai.
 	return attrs
 }
 
-// diff returns the attributes to set to turn s into n, ranges not counted. It fails if something of s must be
-// removed, or it is to be sampled otherwise: then the entry is recreated, and holds the same as if it had been
-// created this way.
+// diff returns the attributes to set to turn s into n, except ranges. ok is false if a part of s must be removed or the
+// sampling differs. Then the entry is recreated. The result is the same as if it had been created with n.
 func (s *spec) diff(n *spec) (sets []sai.Attr, ok bool) {
 	if s.priority != n.priority {
 		sets = append(sets, sai.Attr{ID: sai.ACLEntryAttrPriority, Value: sai.Uint(n.priority)})
@@ -445,8 +445,8 @@ func (s *spec) diff(n *spec) (sets []sai.Attr, ok bool) {
 	return sets, true
 }
 
-// inOrder orders entries as they are created: those recreated first, whose room is their own, those of sessions last,
-// and otherwise as in SONiC the highest priority first.
+// inOrder orders entries for their creation: first those recreated, whose capacity is reserved, last those of sessions.
+// The others are ordered by priority, the highest first, as in SONiC.
 func inOrder(a, b *change) int {
 	group := func(c *change) int {
 		switch {

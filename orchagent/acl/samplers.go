@@ -9,14 +9,15 @@ import (
 	"tamtam/sai"
 )
 
-// A samplerKey is how an entry samples: the action, and the rate of its sampler, one packet in so many; 0: it does not.
+// A samplerKey is the sampling of an entry: the action, and the rate of its sampler. The sampler chooses one packet in
+// rate. A rate of 0 means that it does not sample.
 type samplerKey struct {
 	action sai.AttrID
 	rate   uint32
 }
 
-// acquireSampler returns the sampler of an entry, creating it for the first of its rate; none: it does not sample.
-// Entries share the object, and each samples by itself.
+// acquireSampler returns the sampler of an entry, creating it if it is the first of its rate. It returns the null
+// object id if the entry does not sample. Entries share the object, but each samples independently.
 func (b *objects) acquireSampler(ctx context.Context, k samplerKey) (sai.OID, error) {
 	if k.rate == 0 {
 		return sai.NullOID, nil
@@ -38,8 +39,8 @@ func (b *objects) acquireSampler(ctx context.Context, k samplerKey) (sai.OID, er
 	return s.oid, nil
 }
 
-// releaseSampler releases the sampler of an entry; those that nobody uses are removed. One that cannot be removed stays
-// until a rule needs it again, or until the next is released.
+// releaseSampler releases the sampler of an entry, and removes samplers that are not in use. A sampler that cannot be
+// removed stays until a rule needs it again, or until the next release.
 func (b *objects) releaseSampler(ctx context.Context, k samplerKey) {
 	if k.rate == 0 {
 		return
@@ -58,8 +59,8 @@ func (b *objects) releaseSampler(ctx context.Context, k samplerKey) {
 	}
 }
 
-// labelSampling labels the counter of an entry that is recreated and samples from now on, by which samples name the
-// rule. Without a label they are those of an unknown rule.
+// labelSampling sets the label of the counter of a recreated entry that begins to sample. Samples identify the rule by
+// this label. Without it, they belong to an unknown rule.
 func (b *objects) labelSampling(ctx context.Context, c *change) {
 	if b.labels || c.spec.sampler.rate == 0 || c.have.spec.sampler.rate > 0 {
 		return

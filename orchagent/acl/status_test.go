@@ -12,8 +12,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A table of type TAM and its rules are in the ASIC while a session uses them;
-// otherwise they say that they are not.
+// A table of type TAM and its rules are in the ASIC only while a session uses them. Otherwise their status reports
+// this.
 func TestStatusOfFlowGroups(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	b.table("TAM", "TAM", "")
@@ -39,7 +39,7 @@ func TestStatusOfFlowGroups(t *testing.T) {
 	want("Active: not in the ASIC: no TAM session uses its rules", "Active: not in the ASIC: no TAM session uses it")
 }
 
-// Ports that do not exist are named, a few of many.
+// The status names some of many ports that do not exist.
 func TestManyAbsentPorts(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	var names []string
@@ -53,8 +53,8 @@ func TestManyAbsentPorts(t *testing.T) {
 			"Ethernet1,Ethernet2,Ethernet3,Ethernet5,Ethernet6,Ethernet7,Ethernet9,Ethernet10 and 988 more")
 }
 
-// Rows of FLEX_COUNTER_TABLE and CRM that are not valid count for nothing, and
-// say so; of several rows of CRM the first valid one counts.
+// Invalid rows of FLEX_COUNTER_TABLE and CRM have no effect, and their status reports this. If there are several rows
+// of CRM, the first valid one counts.
 func TestConfigRows(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	config := b.Redis.DB(swss.ConfigDB)
@@ -102,8 +102,7 @@ func TestConfigRows(t *testing.T) {
 	b.WantStatus(schema.StateCRM, "Config", "")
 }
 
-// What the ASIC did not answer once is asked for again; what it does not have,
-// never.
+// An attribute that the ASIC did not answer once is read again. An attribute that it does not support is not.
 func TestCRMAsksAgain(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	b.table("T", "L3", "")

@@ -12,21 +12,21 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A table is an ACL table by name: it has a row, or rules that wait for one.
+// A table is an ACL table by name. It has a row, or rules that wait for one.
 type table struct {
 	name       string
-	configured bool // there is a row
+	configured bool // whether there is a row
 	row        schema.ACLTable
-	parseErr   error // what is wrong with the row itself
+	parseErr   error // the error in the row itself
 
 	typ     schema.ACLTableType // valid while err is nil
 	err     error               // why the table cannot be in the ASIC
-	keptOut bool                // a control plane table: valid, but not for the ASIC
+	keptOut bool                // whether it is a control plane table: valid, but not for the ASIC
 
 	rules     map[string]*rule
-	instances map[string]*instance // by TAM feature; "" is that of other tables
-	failed    map[string]error     // likewise: what SAI said to their creation
-	reported  string               // what was last reported
+	instances map[string]*instance // by TAM feature; the key is "" for other tables
+	failed    map[string]error     // errors of their creation by SAI, with the same keys
+	reported  string               // status that was last reported
 }
 
 // tam reports whether the table's rules are flow groups.
@@ -41,18 +41,18 @@ type instance struct {
 	bound   map[string]*bound // by port or LAG
 	refused map[string]error  // ports and LAGs that could not be bound
 	entries int
-	most    int  // entries that there may be, as far as the ASIC has shown it; 0: not known
-	doomed  bool // must be removed
-	fresh   bool // made in this pass
+	most    int  // maximum number of entries that the ASIC has shown; 0 if unknown
+	doomed  bool // whether it must be removed
+	fresh   bool // whether it was made in this pass
 }
 
-// A definition is what a table of the ASIC is created with. It cannot change.
+// A definition holds the properties with which a table of the ASIC is created. They cannot change.
 type definition struct {
 	typ     string
 	matches schema.MatchSet
 	stage   string
 	bind    []string  // bind points, sorted
-	actions sai.Enums // action types, sorted; none: not listed
+	actions sai.Enums // action types, sorted; empty if they are not listed
 }
 
 func (d definition) equal(e definition) bool {
@@ -60,7 +60,7 @@ func (d definition) equal(e definition) bool {
 		slices.Equal(d.bind, e.bind) && slices.Equal(d.actions, e.actions)
 }
 
-// standing is what the table's rules must know about it.
+// standing returns the state of the table that its rules depend on.
 func (t *table) standing() string {
 	if t.err != nil {
 		return orch.Explain(t.err)
@@ -68,7 +68,7 @@ func (t *table) standing() string {
 	return fmt.Sprint(t.typ.Name, t.typ.Matches, t.typ.Actions)
 }
 
-// judge finds out whether the table can be in the ASIC.
+// judge determines whether the table can be in the ASIC.
 func (x *terms) judge(t *table) {
 	t.keptOut = false
 	t.typ, t.err = x.usable(t)
@@ -109,8 +109,8 @@ func (x *terms) usable(t *table) (schema.ACLTableType, error) {
 	return typ, nil
 }
 
-// definition is what the instance for a feature must be created with. actions
-// are those of the entries, if the table type does not say.
+// definition returns the properties with which the instance for a feature must be created. The actions are those of the
+// entries for a feature, and otherwise those of the table type if it lists them.
 func (x *terms) definition(t *table, feature string) definition {
 	d := definition{typ: t.typ.Name, matches: t.typ.Matches, stage: x.stageOf(t, feature), bind: t.typ.BindPoints}
 	if d.stage == schema.StagePreIngress {
@@ -132,7 +132,7 @@ func (x *terms) definition(t *table, feature string) definition {
 	return d
 }
 
-// stageOf is where the instance for a feature is.
+// stageOf returns the stage of the instance for a feature.
 func (x *terms) stageOf(t *table, feature string) string {
 	if x.early[feature] {
 		return schema.StagePreIngress
@@ -140,14 +140,14 @@ func (x *terms) stageOf(t *table, feature string) string {
 	return t.row.Stage
 }
 
-// listActions reports whether the table is created with a list of its actions:
-// when its type is a row, which gives one, or when the ASIC wants it.
+// listActions reports whether the table is created with a list of its actions. This is so if its type is a row, which
+// contains one, or if the ASIC requires it.
 func (x *terms) listActions(t *table) bool {
 	_, builtin := schema.BuiltinACLType(t.typ.Name)
 	return !builtin || x.capability[t.row.Stage].ActionListMandatory
 }
 
-// attrs are the attributes to create the table with, in SONiC's order.
+// attrs returns the attributes for the creation of the table, in SONiC's order.
 func (d definition) attrs() []sai.Attr {
 	var points sai.Enums
 	for _, b := range d.bind {
@@ -184,8 +184,8 @@ func sortAttrs(attrs []sai.Attr) {
 	})
 }
 
-// createInstance creates a table in the ASIC and binds it to the existing ports. If a step fails,
-// all before it are undone.
+// createInstance creates a table in the ASIC and binds it to the existing ports. If a step fails, the steps before it
+// are undone.
 func (o *Orch) createInstance(ctx context.Context, t *table, feature string) (*instance, error) {
 	var undo orch.Undo
 	def := o.terms.definition(t, feature)
@@ -210,8 +210,7 @@ func (o *Orch) createInstance(ctx context.Context, t *table, feature string) (*i
 	return in, nil
 }
 
-// removeInstance unbinds a table that has no entries and removes it. If it fails, it can be tried
-// again.
+// removeInstance unbinds a table that has no entries and removes it. If it fails, it can be called again.
 func (b *objects) removeInstance(ctx context.Context, in *instance) error {
 	for _, name := range slices.SortedFunc(maps.Keys(in.bound), schema.CompareNames) {
 		if err := b.unbind(ctx, in, name); err != nil {
@@ -227,7 +226,7 @@ func (b *objects) removeInstance(ctx context.Context, in *instance) error {
 	return nil
 }
 
-// rolledBack undoes what was done before err, and adds to err if that failed.
+// rolledBack undoes the steps before err, and joins an error of the undoing to err.
 func rolledBack(ctx context.Context, undo *orch.Undo, err error) error {
 	if undoErr := undo.Rollback(ctx); undoErr != nil {
 		return errors.Join(err, undoErr)

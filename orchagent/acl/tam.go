@@ -10,9 +10,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// BindMany makes a TAM feature use flow groups: rules[i] for users[i], with these actions in their
-// entries. Users of one rule share its entry. Binding a user again is allowed: the new actions
-// replace the old ones.
+// BindMany makes a TAM feature use flow groups: rules[i] for users[i], with these actions in their entries. Users of
+// one rule share its entry. Binding a user again replaces its actions.
 //
 // It returns one error per rule: a wait for a rule that does not exist or is not usable, or SAI's
 // error. If binding failed, the user is not registered.
@@ -73,7 +72,7 @@ func (o *Orch) bindAll(
 	return errs
 }
 
-// bindable says why a rule cannot be used as a flow group.
+// bindable returns the reason why a rule cannot be used as a flow group, or nil if it can.
 func (o *Orch) bindable(k schema.ACLRuleKey, r *rule) error {
 	switch {
 	case r == nil || !r.configured:
@@ -87,11 +86,11 @@ func (o *Orch) bindable(k schema.ACLRuleKey, r *rule) error {
 	return nil
 }
 
-// Usable says why a rule cannot be used as a flow group; nil if it can.
+// Usable returns the reason why a rule cannot be used as a flow group, or nil if it can.
 func (o *Orch) Usable(k schema.ACLRuleKey) error { return o.bindable(k, o.rules[k]) }
 
-// UnbindMany ends uses of flow groups. The entry of a rule is removed with its last user. Unbinding
-// what is not bound does nothing.
+// UnbindMany ends uses of flow groups. The entry of a rule is removed with its last user. Unbinding a user that is not
+// bound does nothing.
 func (o *Orch) UnbindMany(ctx context.Context, feature string, rules []schema.ACLRuleKey, users []string) []error {
 	errs := make([]error, len(rules))
 	for i, k := range rules {
@@ -105,7 +104,7 @@ func (o *Orch) UnbindMany(ctx context.Context, feature string, rules []schema.AC
 			}
 			r.uses.drop(feature)
 		}
-		if r.has(feature) { // maybe from an attempt before
+		if r.has(feature) { // possibly from an earlier attempt
 			o.agenda.markRule(r)
 		}
 	}
@@ -120,21 +119,21 @@ func (o *Orch) UnbindMany(ctx context.Context, feature string, rules []schema.AC
 	return errs
 }
 
-// Counter returns the ACL counter of a flow group's entry for a feature, and its
-// label; false if there is none in the ASIC.
+// Counter returns the ACL counter of a flow group's entry for a feature, and its label. ok is false if the ASIC has
+// none.
 func (o *Orch) Counter(k schema.ACLRuleKey, feature string) (oid sai.OID, label string, ok bool) {
 	return o.VariantCounter(k, feature, "")
 }
 
-// PublicID is the id that a counter has in COUNTERS_DB.
+// PublicID returns the id of a counter in COUNTERS_DB.
 func (o *Orch) PublicID(counter sai.OID) sai.OID {
 	id, _ := orch.PublicID(o.asic.counters.poller, counter)
 	return id
 }
 
-// Watch publishes, with sorted keys, flow groups that came, went or changed their match, that lost bindings, or
-// that may have room now after being refused. Users then bind again what they want and lack.
+// Watch publishes the sorted keys of flow groups that were created, removed or changed their match, that lost bindings,
+// or that may fit now. Users then bind again the flow groups that they lack.
 func (o *Orch) Watch() *orch.Topic[[]schema.ACLRuleKey] { return &o.watch }
 
-// PollInterval is how often ACL counters are polled; 0 when they are not.
+// PollInterval returns the interval at which ACL counters are polled, or 0 if they are not polled.
 func (o *Orch) PollInterval() time.Duration { return o.asic.counters.group.Interval() }

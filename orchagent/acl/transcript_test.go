@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write the results into the transcripts")
 
-// The orch in transcripts. A bench may have rules with labels, and few entries in each table.
+// The transcripts hold. A bench may have rules with labels, and a limit on the entries of each table.
 func TestTranscripts(t *testing.T) {
 	orchtest.Transcript{
 		Start: func(t *testing.T, with []string) (*orchtest.Bench, func(string)) {
@@ -38,9 +38,9 @@ func TestTranscripts(t *testing.T) {
 	}.Run(t)
 }
 
-// line takes what is no row: "lag PortChannel1 Ethernet0" makes a LAG with members, "mirror+ s1" and "mirror- s1" a
-// mirror session or ends it, "hop- 10.0.0.9" ends a next hop, and after "actions NAME ..." rules have only these at
-// ingress.
+// line handles lines that are not rows. "lag PortChannel1 Ethernet0" makes a LAG with members. "mirror+ s1" makes a
+// mirror session, and "mirror- s1" ends it. "hop- 10.0.0.9" ends a next hop. After "actions NAME ..." rules have only
+// these actions at ingress.
 func (b *bench) line(line string) {
 	b.T.Helper()
 	words := strings.Fields(line)

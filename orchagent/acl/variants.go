@@ -11,17 +11,17 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A Variant is one of several entries that a TAM feature has of one flow group,
-// each with a counter of its own: see [Orch.BindVariants].
+// A Variant is one of several entries of a TAM feature for one flow group, each with its own counter: see
+// [Orch.BindVariants].
 type Variant = orch.ACLVariant
 
-// needs is what the table of a TAM feature must be created with.
+// needs holds what the table of a TAM feature must support when it is created.
 type needs struct {
-	matches schema.MatchSet // besides those of the table type
+	matches schema.MatchSet // in addition to those of the table type
 	actions []sai.Enum      // sorted
 }
 
-// needsOf is what entries of variants match and do.
+// needsOf returns the matches and actions of the entries of variants.
 func needsOf(variants []Variant) needs {
 	n := needs{actions: []sai.Enum{sai.ACLActionTypeCounter}}
 	for _, v := range variants {
@@ -50,8 +50,8 @@ func (n needs) equal(m needs) bool {
 	return n.matches == m.matches && slices.Equal(n.actions, m.actions)
 }
 
-// ReserveVariants says in advance what variants of a feature may match and do. If its table cannot
-// do something when they are bound, it is recreated, and counters begin at 0.
+// ReserveVariants declares in advance what variants of a feature may match and do. If variants are bound that its table
+// does not support, the table is recreated, and counters begin at 0.
 func (o *Orch) ReserveVariants(feature string, samples []Variant) {
 	want := o.terms.features[feature].and(needsOf(samples))
 	if want.equal(o.terms.features[feature]) {
@@ -71,19 +71,17 @@ func (o *Orch) ReserveVariants(feature string, samples []Variant) {
 	}
 }
 
-// PreIngress says in advance that the tables of a feature are at the pre-ingress stage: its entries see packets
-// before anything is decided about them. These tables are the switch's, and ports that the row of their table names
-// are in the match of each entry.
+// PreIngress declares in advance that the tables of a feature are at the pre-ingress stage, where its entries see
+// packets before any decision about them. These tables are bound to the switch, and the ports in the table's row are
+// part of the match of each entry.
 func (o *Orch) PreIngress(feature string) { o.terms.early[feature] = true }
 
-// BindVariants makes a TAM feature use flow groups, each with several entries: rules[i] for
-// users[i], as variants[i]. The entries of a rule come and go together: all or none. What a variant
-// matches replaces what the rule says of the same field. Variants have distinct, short names:
-// labels of counters have little room.
+// BindVariants makes a TAM feature use flow groups, each with several entries: rules[i] for users[i], as variants[i].
+// The ASIC has either all entries of a rule or none. The matches of a variant replace the rule's matches of the same
+// field. Variants have distinct, short names, since labels of counters are short.
 //
-// Like [Orch.BindMany] it returns one error per rule, and may bind a user again: the
-// new variants replace the old ones. Whether an entry is active is left as
-// [Orch.SetVariantActive] set it.
+// Like [Orch.BindMany] it returns one error per rule, and binding a user again replaces its variants. Entries stay
+// active or inactive as set by [Orch.SetVariantActive].
 func (o *Orch) BindVariants(
 	ctx context.Context, feature string, rules []schema.ACLRuleKey, users []string, variants [][]Variant,
 ) []error {
@@ -96,7 +94,7 @@ func (o *Orch) BindVariants(
 	return o.bindAll(ctx, feature, rules, users, sorted)
 }
 
-// checkRaise reports whether the switch has the priorities of variants.
+// checkRaise returns an error if the priority of a variant exceeds the maximum of the switch.
 func (o *Orch) checkRaise(r *rule, variants []Variant) error {
 	for _, v := range variants {
 		if r.spec == nil { // not examined yet
@@ -113,7 +111,7 @@ func (o *Orch) checkRaise(r *rule, variants []Variant) error {
 	return nil
 }
 
-// take replaces the variants of a use. New ones start active or inactive as they say.
+// take replaces the variants of a use. The Inactive field of a new variant gives its initial state.
 func (u *use) take(variants []Variant) {
 	off := make(assoc[string, bool], len(variants))
 	for i, v := range variants {
@@ -131,7 +129,7 @@ func (r *rule) varied(feature string) bool {
 	return u != nil && (len(u.variants) != 1 || u.variants[0].Name != "")
 }
 
-// same reports whether two rules in SAI's terms are equal; nil is only equal to nil.
+// same reports whether two specs are equal. nil is equal only to nil.
 func (s *spec) same(t *spec) bool {
 	if s == nil || t == nil {
 		return s == t
@@ -140,11 +138,10 @@ func (s *spec) same(t *spec) bool {
 	return ok && len(sets) == 0 && slices.Equal(s.ranges, t.ranges)
 }
 
-// SetVariantActive makes the entry of a variant match packets, or not: with one SAI call, or none
-// if it does so already. It is remembered until the flow group is unbound, also for an entry that
-// is recreated. If SAI fails, nothing has changed.
+// SetVariantActive enables or disables the entry of a variant, with one SAI call, or none if the state is the same. The
+// state is kept until the flow group is unbound, also for an entry that is recreated. If SAI fails, nothing changes.
 //
-// It is an error if the feature does not use the rule, or not with such a variant.
+// It returns an error if the feature does not use the rule with such a variant.
 func (o *Orch) SetVariantActive(ctx context.Context, k schema.ACLRuleKey, feature, variant string, on bool) error {
 	r := o.rules[k]
 	if r == nil || !r.uses.has(feature) {
@@ -168,8 +165,7 @@ func (o *Orch) SetVariantActive(ctx context.Context, k schema.ACLRuleKey, featur
 	return nil
 }
 
-// VariantCounter returns the ACL counter of the entry of a variant, and its
-// label; false if there is none in the ASIC.
+// VariantCounter returns the ACL counter of the entry of a variant, and its label. ok is false if the ASIC has none.
 func (o *Orch) VariantCounter(k schema.ACLRuleKey, feature, variant string) (oid sai.OID, label string, ok bool) {
 	r := o.rules[k]
 	if r == nil || !r.entries.has(entryKey{feature, variant}) {
@@ -179,8 +175,8 @@ func (o *Orch) VariantCounter(k schema.ACLRuleKey, feature, variant string) (oid
 	return c.oid, c.label, true
 }
 
-// MatchOf returns what a rule that can be used as a flow group matches in a field
-// of an entry; false if it matches all.
+// MatchOf returns the match of a usable flow group in a field of an entry. It returns false if the rule does not match
+// on the field.
 func (o *Orch) MatchOf(k schema.ACLRuleKey, field sai.AttrID) (sai.Field, bool) {
 	r := o.rules[k]
 	if r == nil || r.spec == nil {
@@ -191,7 +187,7 @@ func (o *Orch) MatchOf(k schema.ACLRuleKey, field sai.AttrID) (sai.Field, bool) 
 	return f, ok
 }
 
-// InForce returns what the ASIC's entries of a rule for a feature match. It is false if there are none.
+// InForce returns the matches of the ASIC's entries of a rule for a feature. ok is false if there are none.
 func (o *Orch) InForce(k schema.ACLRuleKey, feature string) (in orch.ACLInForce, ok bool) {
 	r := o.rules[k]
 	if r == nil {
@@ -228,8 +224,8 @@ func (o *Orch) InForce(k schema.ACLRuleKey, feature string) (in orch.ACLInForce,
 	return in, ok
 }
 
-// removeIncomplete removes the entries of rules whose variants are not all in the ASIC as they
-// should be. Entries that cannot be removed are tried again in later passes.
+// removeIncomplete removes the entries of rules whose variants are not all in the ASIC as intended. Entries that cannot
+// be removed are tried again in later passes.
 func (o *Orch) removeIncomplete(ctx context.Context, rules []*rule) {
 	w := &work{}
 	for _, r := range rules {
@@ -250,11 +246,11 @@ func (o *Orch) removeIncomplete(ctx context.Context, rules []*rule) {
 	for i, e := range w.drop {
 		why[i] = e.rule.failed.get(e.key.feature)
 		if !e.fresh {
-			o.agenda.news[e.rule.key] = true // whoever binds hears of it anyway
+			o.agenda.news[e.rule.key] = true // the user that is binding gets the error in any case
 		}
 	}
 	o.prog.removeEntries(ctx, w)
 	for i, e := range w.drop {
-		e.rule.failed.set(e.key.feature, why[i]) // not the error of the removal
+		e.rule.failed.set(e.key.feature, why[i]) // instead of the error of the removal
 	}
 }

@@ -17,7 +17,7 @@ const am = schema.FeatureAltMark
 
 var flow = schema.ACLRuleKey{Table: "TAM", Rule: "F1"}
 
-// colours are two variants that tell packets apart by metadata, and mark them.
+// colours returns two variants that distinguish packets by metadata, and mark them.
 func colours(index uint64) []Variant {
 	v := func(c uint64) Variant {
 		return Variant{
@@ -29,7 +29,7 @@ func colours(index uint64) []Variant {
 	return []Variant{v(0), v(1)}
 }
 
-// flowRow has the rule F1 in the table TAM.
+// flowRow writes the rule F1 of the table TAM.
 func (b *bench) flowRow(priority, from string) {
 	b.table("TAM", "TAM", "Ethernet0")
 	b.rule("TAM:F1", "PRIORITY", priority, "SRC_IP", from)
@@ -54,7 +54,7 @@ func (b *bench) names() swss.FieldValues {
 	return m
 }
 
-// states are ADMIN_STATE of all entries, in the order of their creation.
+// states returns ADMIN_STATE of all entries, in the order of their creation.
 func (b *bench) states() (on []bool) {
 	for _, k := range b.Rec.LiveOf(sai.ObjectTypeACLEntry) {
 		v, _ := sai.Find(b.Fake.Attrs(k), sai.ACLEntryAttrAdminState)
@@ -63,8 +63,8 @@ func (b *bench) states() (on []bool) {
 	return on
 }
 
-// The entries of variants are in one table that has what they match and do, each
-// with the rule's match, its own, and a counter of its own.
+// The entries of variants are in one table that supports their matches and actions. Each has the rule's match, the
+// variant's match, and its own counter.
 func TestVariantsCalls(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	b.flowRow("5", "10.0.0.0/8")
@@ -105,8 +105,7 @@ func TestVariantsCalls(t *testing.T) {
 	}
 }
 
-// Another feature of the same rule has its own entry; names of counters tell all
-// apart.
+// Another feature of the same rule has its own entry, and the names of the counters are distinct.
 func TestVariantsBesideAnotherFeature(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	b.flowRow("5", "10.0.0.0/8")
@@ -134,7 +133,7 @@ func TestVariantsBesideAnotherFeature(t *testing.T) {
 	}
 }
 
-// A variant's match takes the place of the rule's, and its priority may be above.
+// A variant's match replaces the rule's, and its priority may be higher.
 func TestVariantInstead(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	b.table("TAM", "TAM", "")
@@ -158,9 +157,8 @@ func TestVariantInstead(t *testing.T) {
 	}
 }
 
-// Whatever call of a binding fails, none of the variants is there and the next
-// attempt succeeds; and whatever call fails while they go, the next attempt
-// leaves nothing.
+// Whichever call of a binding fails, none of the variants is in the ASIC and the next attempt succeeds. Whichever call
+// of an unbinding fails, the next attempt leaves nothing behind.
 func TestVariantsEveryFailureIsUndone(t *testing.T) {
 	for n := 1; ; n++ {
 		b := newBench(t, saitest.Options{})
@@ -205,8 +203,8 @@ func TestVariantsEveryFailureIsUndone(t *testing.T) {
 	}
 }
 
-// A binding that fails, and whose undoing fails too, leaves an entry that goes at
-// the next occasion, although nobody asks for it again.
+// If a binding fails and its undoing fails too, the remaining entry is removed in a later pass, without another
+// request.
 func TestVariantThatStaysGoesLater(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	b.flowRow("5", "10.0.0.0/8")
@@ -232,8 +230,8 @@ func TestVariantThatStaysGoesLater(t *testing.T) {
 	}
 }
 
-// Whatever call of a change fails, the entries are both as the new row wants
-// them, or none is there: then the user hears of it.
+// Whichever call of a change fails, either both entries are as the new row requires, or neither exists. In the second
+// case the user is notified.
 func TestVariantsChangeTogether(t *testing.T) {
 	for _, change := range []struct{ name, priority, field, value string }{
 		{"in place", "6", "SRC_IP", "10.0.0.0/8"}, {"two attributes", "6", "SRC_IP", "11.0.0.0/8"},
@@ -246,7 +244,7 @@ func TestVariantsChangeTogether(t *testing.T) {
 				if err := b.bindVariants(colours(1)); err != nil {
 					t.Fatal(err)
 				}
-				b.told = nil
+				b.reported = nil
 				b.Rec.FailAt(n, sai.StatusFailure)
 				b.rule("TAM:F1", "PRIORITY", change.priority, change.field, change.value)
 				b.Step()
@@ -255,8 +253,8 @@ func TestVariantsChangeTogether(t *testing.T) {
 				if len(live) == 2 {
 					break
 				}
-				if len(live) != 0 || !slices.Contains(b.told, flow) {
-					t.Errorf("call %d failed: %v, told %v", n, live, b.told)
+				if len(live) != 0 || !slices.Contains(b.reported, flow) {
+					t.Errorf("call %d failed: %v, told %v", n, live, b.reported)
 				}
 				if err := b.bindVariants(colours(1)); err != nil || len(b.Rec.LiveOf(sai.ObjectTypeACLEntry)) != 2 {
 					t.Errorf("call %d failed; then: %v", n, err)
@@ -266,8 +264,8 @@ func TestVariantsChangeTogether(t *testing.T) {
 	}
 }
 
-// A table with room for one entry has none of two variants; one with room for
-// two has both, once the others have gone.
+// A table with capacity for one entry has neither of two variants. A table with capacity for two has both, once the
+// other entries are removed.
 func TestVariantsFitTogether(t *testing.T) {
 	b := newBench(t, saitest.Options{ACLEntries: 3})
 	b.flowRow("5", "10.0.0.0/8")
@@ -278,20 +276,19 @@ func TestVariantsFitTogether(t *testing.T) {
 	if errs[0] != nil || errs[1] == nil || len(b.Rec.LiveOf(sai.ObjectTypeACLEntry)) != 2 {
 		t.Fatalf("errors %v; entries %v", errs, b.Rec.LiveOf(sai.ObjectTypeACLEntry))
 	}
-	b.told = nil
+	b.reported = nil
 	if err := b.unbindVariants(); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Contains(b.told, keys[1]) {
-		t.Errorf("there is room for F2 now; told %v", b.told)
+	if !slices.Contains(b.reported, keys[1]) {
+		t.Errorf("there is room for F2 now; told %v", b.reported)
 	}
 	if err := b.orch.BindVariants(b.Ctx, am, keys[1:], []string{"t"}, [][]Variant{colours(2)})[0]; err != nil {
 		t.Error(err)
 	}
 }
 
-// A variant is set active and inactive with one call, and stays so when its entry is recreated or
-// bound again.
+// A variant is set active and inactive with one call, and stays so when its entry is recreated or bound again.
 func TestSetVariantActive(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	b.flowRow("5", "10.0.0.0/8")
@@ -352,8 +349,8 @@ func TestSetVariantActive(t *testing.T) {
 	want("bound by another", true, false)
 }
 
-// A table that has to be able to do more is recreated with its entries, and who uses them hears
-// that counters begin at 0. What was reserved needs no such thing.
+// A table that must support more is recreated with its entries, and their users are notified that counters begin at 0.
+// Reserved variants make this unnecessary.
 func TestReserveVariants(t *testing.T) {
 	marking := []Variant{{Name: "0", Actions: []sai.Attr{{ID: sai.ACLEntryAttrActionSetDSCP, Value: sai.Do(sai.Uint(8))}}}}
 	other := schema.ACLRuleKey{Table: "TAM", Rule: "F2"}
@@ -368,7 +365,7 @@ func TestReserveVariants(t *testing.T) {
 		if err := b.bindVariants(colours(1)); err != nil {
 			t.Fatal(err)
 		}
-		b.told = nil
+		b.reported = nil
 		table := b.Rec.LiveOf(sai.ObjectTypeACLTable)
 		if err := b.orch.BindVariants(b.Ctx, am, []schema.ACLRuleKey{other}, []string{"t"},
 			[][]Variant{marking})[0]; err != nil {
@@ -376,8 +373,8 @@ func TestReserveVariants(t *testing.T) {
 		}
 		same := slices.Equal(b.Rec.LiveOf(sai.ObjectTypeACLTable), table)
 		if n := len(b.Rec.LiveOf(sai.ObjectTypeACLEntry)); n != 3 || same != reserved ||
-			slices.Contains(b.told, flow) == reserved {
-			t.Errorf("reserved %v: %d entries, the same table %v, told %v", reserved, n, same, b.told)
+			slices.Contains(b.reported, flow) == reserved {
+			t.Errorf("reserved %v: %d entries, the same table %v, told %v", reserved, n, same, b.reported)
 		}
 	}
 }
@@ -400,8 +397,8 @@ func refuseAll(op string, keys []sai.Key) (errs []error) {
 	return errs
 }
 
-// What is in force of a rule follows each of its changes, which whoever uses it hears of: that of a range, and that of
-// the interfaces of its table, too.
+// The match in force follows each change of a rule, including that of a range and of the table's interfaces, and its
+// users are notified.
 func TestInForce(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	b.table("TAM", "TAM", "")
@@ -422,7 +419,7 @@ func TestInForce(t *testing.T) {
 		priority uint32
 		matches  string
 		at       string
-		ports    int // -1: any
+		ports    int // -1 means any
 	}{
 		{func() {}, false, 5, "SRC_IP 10.0.0.0/8", "", -1},
 		{func() { b.rule("TAM:F1", "PRIORITY", "5", "SRC_IP", "10.0.0.0/8", "L4_SRC_PORT_RANGE", "1-5") }, true, 5,
@@ -437,7 +434,7 @@ func TestInForce(t *testing.T) {
 		{func() { b.table("TAM", "TAM", "Ethernet8") }, true, 9, "SRC_IP 10.0.0.0/8, IN_PORTS Ethernet0,Ethernet4",
 			"Ethernet0,Ethernet4@Ethernet8", 0},
 	} {
-		b.told = nil
+		b.reported = nil
 		step.do()
 		b.Step()
 		in, ok := b.orch.InForce(flow, am)
@@ -454,7 +451,7 @@ func TestInForce(t *testing.T) {
 			in.Interfaces != step.at || ports != step.ports {
 			t.Errorf("in force: %+v, want %+v", in, step)
 		}
-		if told := slices.Contains(b.told, flow); told != step.told {
+		if told := slices.Contains(b.reported, flow); told != step.told {
 			t.Errorf("%s: told %v, want %v", step.matches, told, step.told)
 		}
 		if same := in.Changed == changed; same && step.at == "" {

@@ -11,11 +11,11 @@ import (
 	"tamtam/swss/schema"
 )
 
-// policerField is the field of FLEX_COUNTER_TABLE with the statistics.
+// policerField is the field of FLEX_COUNTER_TABLE that lists the statistics.
 const policerField = "POLICER_COUNTER_ID_LIST"
 
-// counters maintains what COUNTERS_DB says about which policer is which group's, and what is polled. Changes are
-// collected and written by flush.
+// counters maintains which group each policer in COUNTERS_DB belongs to, and which policers are polled. Changes are
+// collected until flush writes them.
 type counters struct {
 	poller orch.Poller
 	group  orch.FlexGroup
@@ -29,7 +29,7 @@ type counters struct {
 	gone   []string // rows to be deleted
 }
 
-// open reads what a previous run left in the map.
+// open reads the entries that a previous run left in the map.
 func (c *counters) open(ctx context.Context, cfg Config) error {
 	db := cfg.Redis.DB(swss.CountersDB)
 	c.poller, c.rows = cfg.Poller, swss.NewTable(db, schema.CountersTable)
@@ -42,14 +42,14 @@ func (c *counters) open(ctx context.Context, cfg Config) error {
 	}
 	has, err := cfg.SAI.StatsCapability(ctx, sai.ObjectTypePolicer)
 	for _, id := range wanted {
-		if err != nil || slices.Contains(has, id) { // reading one that it lacks would fail for all
+		if err != nil || slices.Contains(has, id) { // reading a statistic that the ASIC lacks would fail for all
 			c.ids = append(c.ids, id.String())
 		}
 	}
 	return c.names.Load(ctx)
 }
 
-// dropFormer removes names of a previous run, and rows of policers that nobody has any more.
+// dropFormer removes names of a previous run, and the rows of policers that are no longer in use.
 func (c *counters) dropFormer(ctx context.Context) error {
 	if err := c.flush(ctx); err != nil {
 		return err
@@ -58,7 +58,7 @@ func (c *counters) dropFormer(ctx context.Context) error {
 	return c.flush(ctx)
 }
 
-// set says which policer a group has; nil: none.
+// set records the policer of a group. nil means that the group has none.
 func (c *counters) set(name string, policer *object) {
 	if was, ok := c.has[name]; ok {
 		if i := slices.Index(c.start, was); i >= 0 {
@@ -77,7 +77,7 @@ func (c *counters) set(name string, policer *object) {
 	c.start = append(c.start, policer.key.OID)
 }
 
-// retry is when to flush again what could not be written.
+// retry returns the time until the next flush of changes that could not be written, or 0 if there are none.
 func (c *counters) retry() time.Duration {
 	waiting := len(c.put) + len(c.start) + len(c.stop) + len(c.gone) + c.names.Pending()
 	if waiting > 0 || !c.group.Sent() && c.poller != nil {
@@ -86,7 +86,7 @@ func (c *counters) retry() time.Duration {
 	return 0
 }
 
-// flush sends what has changed. Policers that go are forgotten first: syncd must not be asked to read an object that
+// flush sends the collected changes. Polling of removed policers stops first, since syncd must not read an object that
 // does not exist.
 func (c *counters) flush(ctx context.Context) error {
 	if c.poller != nil && len(c.stop) > 0 {
@@ -114,7 +114,8 @@ func (c *counters) flush(ctx context.Context) error {
 	}
 	c.start = nil
 	for name, oid := range c.put {
-		if id, ok := orch.PublicID(c.poller, oid); ok { // else it is made in a view that is not applied yet
+		// The id is unknown while the view of the policer is not applied yet.
+		if id, ok := orch.PublicID(c.poller, oid); ok {
 			c.names.Put(name, id.String())
 			delete(c.put, name)
 		}

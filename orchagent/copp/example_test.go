@@ -9,7 +9,7 @@ import (
 	"tamtam/sai/saitest"
 )
 
-// A trap group takes the traps of protocols; another names one that a group has already.
+// A trap group owns the traps of its protocols. A second group fails if it names one of these traps.
 func Example() {
 	orchtest.Example(saitest.NewFake(), func(ctx context.Context, a *orchtest.Agent) error {
 		of, err := ports.New(ctx, ports.Config{SAI: a.SAI, Daemon: a.Daemon, Redis: a.Redis})

@@ -12,7 +12,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// makeGroups makes the groups that rows ask for what they should be.
+// makeGroups brings the groups that have rows to their target state.
 func (o *Orch) makeGroups(ctx context.Context, p *plan) {
 	for _, name := range slices.Sorted(maps.Keys(p.groups)) {
 		g := p.groups[name]
@@ -22,7 +22,7 @@ func (o *Orch) makeGroups(ctx context.Context, p *plan) {
 	}
 }
 
-// makeGroup makes a group with its policer, or leaves both as they were.
+// makeGroup makes or changes a group with its policer. If a step fails, both stay as they were.
 func (o *Orch) makeGroup(ctx context.Context, name string, want *schema.COPPGroup) error {
 	have := o.groups[name]
 	if have == nil && name == schema.COPPDefault {
@@ -38,7 +38,7 @@ func (o *Orch) makeGroup(ctx context.Context, name string, want *schema.COPPGrou
 	}
 	if err := o.stepsOf(ctx, &undo, next, want); err != nil {
 		err = orch.Undone(ctx, &undo, err)
-		if have != nil { // what could not be undone is as it is
+		if have != nil { // a step that could not be undone stays as it is
 			have.attrs = next.attrs
 			o.groups[name] = have
 		}
@@ -54,7 +54,7 @@ func (o *Orch) makeGroup(ctx context.Context, name string, want *schema.COPPGrou
 	return nil
 }
 
-// stepsOf brings a group to what a row asks for, step by step; undo takes the steps back.
+// stepsOf brings a group to its target state step by step. undo reverts the steps.
 func (o *Orch) stepsOf(ctx context.Context, undo *orch.Undo, g *group, want *schema.COPPGroup) error {
 	if err := o.makePolicer(ctx, undo, g, policerAttrs(&want.COPPPolicer)); err != nil {
 		return fmt.Errorf("policer: %w", err)
@@ -77,8 +77,8 @@ func policerOf(g *group) *object {
 	return g.policer
 }
 
-// makePolicer gives a group that is being made the policer that it should have: its own, changed; or another, where SAI
-// has no way to change it; or none.
+// makePolicer gives a new or changed group its policer. This is its current one with other attributes, a new one if SAI
+// cannot change the attributes, or none if attrs is nil.
 func (o *Orch) makePolicer(ctx context.Context, undo *orch.Undo, g *group, attrs []sai.Attr) error {
 	if attrs == nil {
 		g.policer = nil
@@ -102,7 +102,7 @@ func (o *Orch) makePolicer(ctx context.Context, undo *orch.Undo, g *group, attrs
 	return nil
 }
 
-// canChange reports whether an object can become another by setting attributes.
+// canChange reports whether an object can be changed to have the attributes want.
 func canChange(have, want []sai.Attr) bool {
 	return slices.EqualFunc(have, want, func(a, b sai.Attr) bool {
 		return a.ID == b.ID && (a.Value == b.Value || sai.Meta(a.ID).Has(sai.CreateAndSet))
@@ -119,7 +119,7 @@ func groupAttrs(queue uint8, policer *object) []sai.Attr {
 	}
 }
 
-// removeGroups comes last: traps may have moved.
+// removeGroups removes groups without a row. It runs last, since traps may have moved to other groups.
 func (o *Orch) removeGroups(ctx context.Context, p *plan) {
 	for _, name := range slices.Sorted(maps.Keys(o.groups)) {
 		g := o.groups[name]
@@ -143,8 +143,8 @@ func (o *Orch) removeGroups(ctx context.Context, p *plan) {
 	}
 }
 
-// collect removes the policers that nothing has any more, and reports whether any went. syncd must not be asked to
-// read them; what fails is tried again in the next pass.
+// collect removes the policers that are no longer in use, and reports whether any was removed. It first flushes the
+// counters, since syncd must not read them any more. Failures are tried again in the next pass.
 func (o *Orch) collect(ctx context.Context) (removed bool) {
 	if len(o.garbage) == 0 {
 		return false

@@ -1,7 +1,7 @@
-// Package copp makes COPP_TABLE of APPL_DB into host interface traps: which
-// packets the CPU gets, whether they are forwarded too, in which queue they
-// come, and by policers how many. What a trap does without a row is the ASIC's own default;
-// the group named default is the switch's own, for what has no trap in another.
+// Package copp makes COPP_TABLE of APPL_DB into host interface traps. A trap defines which packets the CPU receives,
+// and whether they are forwarded too. Its group defines the CPU queue and, by a policer, the rate. Without a row, a
+// trap follows the ASIC's own default. The group named default is the switch's own, for traps that are in no other
+// group.
 //
 // What belongs here: traps, their groups, and the policers of groups.
 package copp
@@ -21,13 +21,13 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Config is what an [Orch] works with.
+// Config is the configuration of an [Orch].
 type Config struct {
 	SAI    sai.API
 	Daemon *orch.Daemon
 	Redis  *swss.Redis
 	Switch sai.OID
-	Poller orch.Poller // polls the policers' counters; nil: nobody does
+	Poller orch.Poller // polls the policers' counters; nil means that they are not polled
 }
 
 // An Orch owns the traps of the ASIC. All its methods run on the daemon's
@@ -36,36 +36,36 @@ type Orch struct {
 	api     sai.API
 	log     *slog.Logger
 	ledger  *orch.Ledger
-	applied bool // the view of the ASIC is complete
+	applied bool // whether the view of the ASIC is complete
 
-	own     sai.OID                  // the switch's default group; null: it has none
-	queues  uint32                   // of the CPU port; 0: not known
-	can     map[sai.AttrID]sai.Enums // what attributes of policers may be; none: not known
+	own     sai.OID                  // the switch's default group; null if it has none
+	queues  uint32                   // number of queues of the CPU port; 0 if unknown
+	can     map[sai.AttrID]sai.Enums // values of policer attributes that the ASIC supports; no entry if unknown
 	groups  map[string]*group
 	traps   map[string]*object // by SONiC's name
-	garbage []sai.Key          // policers that nothing has any more
+	garbage []sai.Key          // policers that are no longer in use
 	counts  counters
 }
 
-// An object is in the ASIC, with the attributes that it has.
+// An object is an object in the ASIC, with its attributes.
 type object struct {
 	key   sai.Key
 	attrs []sai.Attr
 }
 
-// A group is a trap group, maybe with a policer.
+// A group is a trap group, possibly with a policer.
 type group struct {
 	object
-	policer *object // nil: none
+	policer *object // nil if the group has none
 }
 
-// trapTypes has SAI's traps where their names are not SONiC's in capitals.
+// trapTypes contains SAI's traps whose names are not SONiC's in capitals.
 var trapTypes = map[string]sai.Enum{
 	"arp_req": sai.HostifTrapTypeArpRequest, "arp_resp": sai.HostifTrapTypeArpResponse,
 	"neigh_discovery": sai.HostifTrapTypeIPv6NeighborDiscovery, "sample_packet": sai.HostifTrapTypeSamplepacket,
 }
 
-// trapType returns SAI's trap of a name.
+// trapType returns SAI's trap for a name of SONiC.
 func trapType(name string) (sai.Enum, bool) {
 	if t, ok := trapTypes[name]; ok {
 		return t, true
@@ -83,7 +83,7 @@ var actions = map[string]sai.Enum{
 	"deny": sai.PacketActionDeny, "log": sai.PacketActionLog, "transit": sai.PacketActionTransit,
 }
 
-// New asks what the ASIC can do, and registers the handler on the daemon.
+// New reads the capabilities of the ASIC, and registers the handler on the daemon.
 func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o := &Orch{
 		api: cfg.SAI, log: cfg.Daemon.Logger(), can: map[sai.AttrID]sai.Enums{},
@@ -100,19 +100,19 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	return o, nil
 }
 
-// ViewApplied says that syncd has applied the view to the ASIC. Until then nothing is created:
-// anything that the ASIC does not support would fail the whole view.
+// ViewApplied notifies the orch that syncd has applied the view to the ASIC. Nothing is created earlier, because an
+// object that the ASIC does not support would fail the whole view.
 func (o *Orch) ViewApplied(ctx context.Context) error {
 	o.applied = true
-	return o.ledger.Settle(ctx)
+	return o.ledger.Reconcile(ctx)
 }
 
 func row(group string) orch.RowKey { return orch.Row(schema.AppCOPP, group) }
 
-// A plan is what the rows ask for.
+// A plan is the target state of the rows.
 type plan struct {
 	groups map[string]schema.COPPGroup
-	owner  map[string]string // group of a trap
+	owner  map[string]string // group of each trap
 }
 
 func (o *Orch) plan() *plan {
@@ -146,8 +146,8 @@ func (o *Orch) plan() *plan {
 	return p
 }
 
-// pass brings the ASIC to what the rows ask for. What it refuses changes the
-// plan, and what was removed may have made room.
+// pass brings the ASIC to the target state. A refusal changes the plan, and removals may have freed capacity, so there
+// may be several rounds.
 func (o *Orch) pass(ctx context.Context) error {
 	for range o.ledger.Passes {
 		p := o.plan()
@@ -162,7 +162,7 @@ func (o *Orch) pass(ctx context.Context) error {
 	return o.counts.flush(ctx)
 }
 
-// removeTraps removes traps; what fails is tried again in the next pass.
+// removeTraps removes traps without an owner. Failures are tried again in the next pass.
 func (o *Orch) removeTraps(ctx context.Context, p *plan) {
 	for _, name := range slices.Sorted(maps.Keys(o.traps)) {
 		if _, ok := p.owner[name]; !ok && o.remove(ctx, o.traps[name].key, "trap "+name) {
@@ -171,7 +171,7 @@ func (o *Orch) removeTraps(ctx context.Context, p *plan) {
 	}
 }
 
-// remove removes an object, and reports whether it is gone.
+// remove removes an object, and reports whether it no longer exists.
 func (o *Orch) remove(ctx context.Context, k sai.Key, what string) bool {
 	if err := o.api.Remove(ctx, k); err != nil && orch.Classify(err) != orch.Benign {
 		o.log.Error("an object stays in the ASIC", "object", k.OID.String(), "what", what, "err", err)
@@ -200,7 +200,7 @@ func (o *Orch) makeTraps(ctx context.Context, p *plan) {
 	}
 }
 
-// make creates an object, or sets what differs, all or nothing.
+// make creates an object or sets the attributes that differ. If a step fails, nothing changes.
 func (o *Orch) make(ctx context.Context, in map[string]*object, name string, t sai.ObjectType, attrs []sai.Attr) error {
 	if have := in[name]; have != nil {
 		var undo orch.Undo
@@ -216,7 +216,7 @@ func (o *Orch) make(ctx context.Context, in map[string]*object, name string, t s
 	return err
 }
 
-// create creates an object. Of attributes that are SAI's defaults nothing is said.
+// create creates an object. Attributes with SAI's default value are omitted.
 func (o *Orch) create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (*object, error) {
 	said := slices.DeleteFunc(slices.Clone(attrs), func(a sai.Attr) bool { return a.Value == sai.Meta(a.ID).Default })
 	oid, err := o.api.Create(ctx, t, said)
@@ -226,7 +226,7 @@ func (o *Orch) create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (
 	return &object{sai.Obj(t, oid), attrs}, nil
 }
 
-// change sets what differs of an object's attributes, step by step; undo takes the steps back.
+// change sets the attributes of an object that differ, step by step. undo reverts the steps.
 func (o *Orch) change(ctx context.Context, undo *orch.Undo, have *object, attrs []sai.Attr) error {
 	have.attrs = slices.Clone(have.attrs)
 	for i, a := range attrs {

@@ -35,7 +35,7 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// do takes lines "group field=value ..." and "-group".
+// do applies lines: "group field=value ..." sets a row, "-group" deletes it.
 func (b *bench) do(lines ...string) {
 	b.T.Helper()
 	for _, line := range lines {
@@ -50,7 +50,8 @@ func (b *bench) do(lines ...string) {
 
 func (b *bench) status(group string) string { return b.Status(schema.AppCOPP + "|" + group) }
 
-// asic is what is in the ASIC: groups by their queues and policers, traps with those of their groups.
+// asic returns the state of the ASIC: groups with their queues and policers, and traps with the queues and policers of
+// their groups.
 func (b *bench) asic() []string {
 	policer, group := map[sai.OID]string{}, map[sai.OID]string{}
 	var list []string
@@ -128,7 +129,7 @@ const twoRates = "CBS=2 CIR=1 COLOR_SOURCE=COLOR_SOURCE_BLIND METER_TYPE=SAI_MET
 	"PIR=3 " +
 	"RED_PACKET_ACTION=DROP YELLOW_PACKET_ACTION=DROP"
 
-// What the ASIC says that it cannot do is refused in words, and takes the row before it along.
+// A value that the ASIC reports as unsupported is refused with a clear reason, and the row's former state is removed.
 func TestUnsupported(t *testing.T) {
 	b := newBench(t)
 	b.orch.queues = 8
@@ -160,8 +161,7 @@ func TestTrapNames(t *testing.T) {
 	}
 }
 
-// Whichever SAI call fails, nothing is left over, and everything comes when the
-// rows are written again.
+// Whichever SAI call fails, nothing is left over, and everything is created when the rows are written again.
 func TestEveryCallFails(t *testing.T) {
 	for n := 1; ; n++ {
 		b := newBench(t)
@@ -177,7 +177,7 @@ func TestEveryCallFails(t *testing.T) {
 			t.Fatalf("call %d: %s", n, d)
 		}
 		b.do("-g1", "-g2", "-default")
-		b.do("-g1") // what could not be removed is tried again
+		b.do("-g1") // a failed removal is tried again
 		if got := b.asic(); len(got) > 0 {
 			t.Fatalf("call %d left %v", n, got)
 		}

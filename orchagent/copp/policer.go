@@ -15,14 +15,14 @@ var modes = map[string]sai.Enum{
 	schema.ModeStorm: sai.PolicerModeStormControl,
 }
 
-// policerActions are those of colours.
+// policerActions contains SAI's packet action for each action of a colour.
 var policerActions = map[string]sai.Enum{
 	"drop": sai.PacketActionDrop, "forward": sai.PacketActionForward, "copy": sai.PacketActionCopy,
 	"copy_cancel": sai.PacketActionCopyCancel, "trap": sai.PacketActionTrap, "log": sai.PacketActionLog,
 	"deny": sai.PacketActionDeny, "transit": sai.PacketActionTransit,
 }
 
-// policerAttrs are the attributes of a group's policer, nil if it has none.
+// policerAttrs returns the attributes of a group's policer, or nil if it has none.
 func policerAttrs(p *schema.COPPPolicer) []sai.Attr {
 	if !p.Policed() {
 		return nil
@@ -61,7 +61,7 @@ func policerAttrs(p *schema.COPPPolicer) []sai.Attr {
 	return attrs
 }
 
-// probe asks the ASIC for what rows may ask of it. What it does not say it has to refuse itself.
+// probe reads the capabilities that rows depend on. If the ASIC does not report one, refusing is left to the ASIC.
 func (o *Orch) probe(ctx context.Context, sw sai.OID) {
 	for _, id := range []sai.AttrID{sai.SwitchAttrDefaultTrapGroup, sai.SwitchAttrNumberOfCPUQueues} {
 		got, err := o.api.Get(ctx, sai.Obj(sai.ObjectTypeSwitch, sw), []sai.Attr{sai.Want(id, 0)})
@@ -85,7 +85,7 @@ func (o *Orch) probe(ctx context.Context, sw sai.OID) {
 	}
 }
 
-// supported says in words why the ASIC does not do what a row asks, if it is known not to.
+// supported returns the reason why the ASIC cannot do what a row requests. It returns nil if that is not known.
 func (o *Orch) supported(g *schema.COPPGroup) error {
 	if o.queues > 0 && uint32(g.Queue) >= o.queues {
 		return fmt.Errorf("queue %d: the CPU port of this switch has queues 0 to %d", g.Queue, o.queues-1)
@@ -99,7 +99,7 @@ func (o *Orch) supported(g *schema.COPPGroup) error {
 	return nil
 }
 
-// word is a value as SAI calls it.
+// word returns a value by SAI's name.
 func word(id sai.AttrID, v sai.Enum) string { return id.String() + " " + sai.EnumName(id, v) }
 
 func words(id sai.AttrID, list sai.Enums) string {

@@ -1,7 +1,8 @@
 // Package debugcounter makes DEBUG_COUNTER_TABLE and DEBUG_COUNTER_DROP_REASON_TABLE of APPL_DB into debug counters of
-// the ASIC, has syncd read them, and says in COUNTERS_DB which statistic each one is; in STATE_DB what there may be.
+// the ASIC, and makes syncd poll them. It writes to COUNTERS_DB which statistic each one is, and to STATE_DB which
+// counters are possible.
 //
-// What belongs here: debug counters. Why packets are dropped is the ASIC's.
+// What belongs here: debug counters. The reasons of drops belong to the ASIC.
 package debugcounter
 
 import (
@@ -19,24 +20,25 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Ports is what the orch needs to know about ports; portsorch implements it.
+// Ports is the view of ports that the orch needs. portsorch implements it.
 type Ports interface {
-	// Names are those of all ports and LAGs.
+	// Names returns the names of all ports and LAGs.
 	Names() []string
 	// Port returns a port's object.
 	Port(name string) (oid sai.OID, lag string, ok bool)
-	// Changes names ports that came or are about to go: those are no longer found and must be released at once.
+	// Changes publishes the names of ports that were created or are about to be removed. The latter are no longer found
+	// and must be released immediately.
 	Changes() *orch.Topic[[]string]
 }
 
-// Config is what an [Orch] works with.
+// Config is the configuration of an [Orch].
 type Config struct {
 	SAI    sai.API
 	Daemon *orch.Daemon
 	Redis  *swss.Redis
 	Ports  Ports
 	Switch sai.OID
-	Poller orch.Poller // nil: nobody reads the counters
+	Poller orch.Poller // polls the counters; nil means that they are not polled
 }
 
 // An Orch owns the debug counters of the ASIC. All its methods run on the daemon's goroutine.
@@ -44,27 +46,27 @@ type Orch struct {
 	api      sai.API
 	log      *slog.Logger
 	ledger   *orch.Ledger
-	applied  bool                    // the view of the ASIC is complete
-	can      map[sai.AttrID][]string // the reasons of a list; none: not known
-	state    *swss.Table             // what there may be
+	applied  bool                    // whether the view of the ASIC is complete
+	can      map[sai.AttrID][]string // the reasons that a list supports; no entry if unknown
+	state    *swss.Table             // possible counters and reasons
 	counters map[string]*counter
 	polls    polls
 }
 
-// A counter is in the ASIC.
+// A counter is a debug counter in the ASIC.
 type counter struct {
 	oid     sai.OID
 	kind    *kind
 	reasons []string // sorted
-	stat    string   // which statistic it is; "": not known yet
+	stat    string   // the statistic that it is; "" if not known yet
 }
 
-// A kind is a type of counters.
+// A kind is a type of counter.
 type kind struct {
-	name   string // of CONFIG_DB
+	name   string // name in CONFIG_DB
 	typ    sai.Enum
-	list   sai.AttrID // of reasons
-	prefix string     // of reasons in SAI
+	list   sai.AttrID // attribute with the list of reasons
+	prefix string     // prefix of reasons in SAI
 	base   sai.StatID
 	port   bool
 }
@@ -88,7 +90,7 @@ func kinds() map[string]*kind {
 	return all
 }
 
-// New asks what the ASIC can count, and registers the handler on the daemon.
+// New reads which reasons the ASIC can count, and registers the handler on the daemon.
 func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o := &Orch{
 		api: cfg.SAI, log: cfg.Daemon.Logger(), can: map[sai.AttrID][]string{}, counters: map[string]*counter{},
@@ -121,17 +123,17 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	return o, nil
 }
 
-// ViewApplied says that syncd has applied the view to the ASIC. Until then nothing is created: anything that the ASIC
-// does not support would fail the whole view.
+// ViewApplied notifies the orch that syncd has applied the view to the ASIC. Nothing is created earlier, because an
+// object that the ASIC does not support would fail the whole view.
 func (o *Orch) ViewApplied(ctx context.Context) error {
 	o.applied = true
-	if err := o.ledger.Settle(ctx); err != nil {
+	if err := o.ledger.Reconcile(ctx); err != nil {
 		return err
 	}
 	return o.publish(ctx)
 }
 
-// publish says what there may be. What the ASIC does not tell is not said.
+// publish writes to STATE_DB which counters and reasons are possible. What the ASIC does not report is omitted.
 func (o *Orch) publish(ctx context.Context) error {
 	rows, gone := map[string]swss.FieldValues{}, []string{}
 	for name, k := range kinds() {
@@ -156,13 +158,13 @@ func (o *Orch) publish(ctx context.Context) error {
 	return o.state.SetMany(ctx, rows)
 }
 
-// A wanted counter is one that the rows ask for.
+// A wanted counter is one that the rows request.
 type wanted struct {
 	kind    *kind
 	reasons []string
 }
 
-// plan computes the wanted counters and says of rows that are in none why.
+// plan computes the wanted counters, and records the reason for each row that contributes to none.
 func (o *Orch) plan() map[string]*wanted {
 	all, list := kinds(), map[string]*wanted{}
 	waits := orch.WaitView()
@@ -207,7 +209,7 @@ func (o *Orch) plan() map[string]*wanted {
 	return list
 }
 
-// countable says why a reason cannot be counted.
+// countable returns an error if a reason cannot be counted.
 func (o *Orch) countable(k *kind, reason string) error {
 	can := o.can[k.list]
 	_, named := sai.Meta(k.list).Enum.Value(k.prefix + reason)
@@ -221,7 +223,7 @@ func (o *Orch) countable(k *kind, reason string) error {
 		strings.Join(can, ", "))
 }
 
-// pass brings the ASIC to what the rows ask for. Nothing is read that is about to go.
+// pass brings the ASIC to the target state. Counters that are about to be removed are not polled.
 func (o *Orch) pass(ctx context.Context) error {
 	for range o.ledger.Passes {
 		list := o.plan()
@@ -246,7 +248,7 @@ func (o *Orch) pass(ctx context.Context) error {
 	return o.flush(ctx)
 }
 
-// removeOthers removes counters that are not wanted, or are of another type.
+// removeOthers removes counters that are not wanted or have another type.
 func (o *Orch) removeOthers(ctx context.Context, list map[string]*wanted) error {
 	var leaving []string
 	for name, c := range o.counters {
@@ -262,7 +264,7 @@ func (o *Orch) removeOthers(ctx context.Context, list map[string]*wanted) error 
 	for _, name := range leaving {
 		delete(o.counters, name)
 	}
-	if err := o.flush(ctx); err != nil { // before they go
+	if err := o.flush(ctx); err != nil { // before they are removed
 		o.counters = was
 		return err
 	}
@@ -278,7 +280,7 @@ func (o *Orch) removeOthers(ctx context.Context, list map[string]*wanted) error 
 	return nil
 }
 
-// make makes a counter, or gives one other reasons.
+// make creates a counter, or changes its reasons.
 func (o *Orch) make(ctx context.Context, name string, w *wanted) error {
 	have := o.counters[name]
 	if have != nil && slices.Equal(have.reasons, w.reasons) {
@@ -305,7 +307,7 @@ func (o *Orch) make(ctx context.Context, name string, w *wanted) error {
 	return nil
 }
 
-// number asks which statistic a counter is. While a view is being made nobody can say.
+// number reads which statistic a counter is. It is unknown while a view is being made.
 func (o *Orch) number(ctx context.Context, c *counter) {
 	want := []sai.Attr{sai.Want(sai.DebugCounterAttrIndex, 0)}
 	got, err := o.api.Get(ctx, sai.Obj(sai.ObjectTypeDebugCounter, c.oid), want)
@@ -317,7 +319,7 @@ func (o *Orch) number(ctx context.Context, c *counter) {
 	}
 }
 
-// retry is when to flush again what could not be written.
+// retry returns the time until the next flush of changes that could not be written, or 0 if there are none.
 func (o *Orch) retry() time.Duration {
 	for _, c := range o.counters {
 		if c.stat == "" {
@@ -330,7 +332,7 @@ func (o *Orch) retry() time.Duration {
 	return 0
 }
 
-// flush has syncd read what there is, and writes which counter is what.
+// flush makes syncd poll the existing counters, and writes which statistic each counter is.
 func (o *Orch) flush(ctx context.Context) error {
 	names := slices.Sorted(maps.Keys(o.counters))
 	for _, name := range names {

@@ -40,7 +40,8 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// do takes lines "counter TYPE REASON ..." and "-counter", and rows of reasons "counter:REASON" and "-counter:REASON".
+// do applies lines: "counter TYPE REASON ..." sets a counter, "counter:REASON" a row of a reason. A "-" in front
+// deletes the row.
 func (b *bench) do(lines ...string) {
 	b.T.Helper()
 	for _, line := range lines {
@@ -65,7 +66,7 @@ func (b *bench) do(lines ...string) {
 	b.Step()
 }
 
-// asic is what is in the ASIC: counters by type and reasons.
+// asic returns the debug counters in the ASIC, with type and reasons.
 func (b *bench) asic() (list []string) {
 	for _, k := range b.Rec.LiveOf(sai.ObjectTypeDebugCounter) {
 		text := ""
@@ -97,7 +98,7 @@ func (b *bench) want(polled int, want ...string) {
 
 func (b *bench) status(table, key string) string { return b.Status(table + "|" + key) }
 
-// What COUNTERS_DB says of counters is what there is, and of one that went nothing stays.
+// COUNTERS_DB contains the existing counters, and nothing remains of a removed one.
 func TestDebugCounterMaps(t *testing.T) {
 	b := newBench(t)
 	b.do("a PORT_INGRESS_DROPS TTL")
@@ -126,7 +127,7 @@ func TestDebugCounterMaps(t *testing.T) {
 	}
 }
 
-// Whichever call fails, what there is is what status rows say, and once the ASIC does as it is told all is there.
+// Whichever call fails, the status rows match the ASIC. Once calls succeed again, all counters exist.
 func TestDebugCountersFailing(t *testing.T) {
 	for n := 1; ; n++ {
 		b := newBench(t)
@@ -134,7 +135,7 @@ func TestDebugCountersFailing(t *testing.T) {
 		b.do("a PORT_INGRESS_DROPS TTL", "b SWITCH_INGRESS_DROPS TTL")
 		b.do("a:LPM_MISS", "b PORT_EGRESS_DROPS", "b:L2_ANY", "-b:TTL")
 		b.do("c SWITCH_EGRESS_DROPS L2_ANY")
-		b.do("c SWITCH_EGRESS_DROPS L2_ANY") // what there was no room for is tried again
+		b.do("c SWITCH_EGRESS_DROPS L2_ANY") // counters for which the ASIC lacked capacity are tried again
 		b.Pass(2 * time.Second)
 		b.want(3, "PORT_IN_DROP_REASONS 2:LPM_MISS,TTL", "PORT_OUT_DROP_REASONS 1:L2_ANY", "SWITCH_OUT_DROP_REASONS 1:L2_ANY")
 		for _, name := range []string{"a", "b", "c"} {

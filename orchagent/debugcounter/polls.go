@@ -12,41 +12,41 @@ import (
 	"tamtam/swss/schema"
 )
 
-// What syncd reads of an object: the field of FLEX_COUNTER_TABLE with the statistics.
+// Fields of FLEX_COUNTER_TABLE that list the statistics which syncd reads of an object.
 const (
 	portField   = "PORT_DEBUG_COUNTER_ID_LIST"
 	switchField = "SWITCH_DEBUG_COUNTER_ID_LIST"
 )
 
-// polls maintains what COUNTERS_DB says about which counter is which statistic, and what syncd reads. It is told what
-// there should be, and writes what differs.
+// polls maintains which statistic each counter in COUNTERS_DB is, and what syncd polls. It receives the target state,
+// and writes the differences.
 type polls struct {
-	poller  orch.Poller
-	group   orch.FlexGroup
-	ports   Ports
-	sw      sai.OID
-	rows    *swss.Table // COUNTERS
-	of      map[bool]*swss.Hash
-	oids    swss.Hash
-	told    map[string]told      // by name of the counter
-	polled  map[sai.OID][]string // statistics of an object, sorted
-	cleared []leftover           // fields of COUNTERS to be deleted
+	poller   orch.Poller
+	group    orch.FlexGroup
+	ports    Ports
+	sw       sai.OID
+	rows     *swss.Table // COUNTERS
+	of       map[bool]*swss.Hash
+	oids     swss.Hash
+	reported map[string]reported  // by name of the counter
+	polled   map[sai.OID][]string // statistics of an object, sorted
+	cleared  []leftover           // fields of COUNTERS to be deleted
 }
 
-// told is what COUNTERS_DB says of a counter.
-type told struct {
+// A reported is the entry of a counter in COUNTERS_DB.
+type reported struct {
 	port bool
 	stat string
 	oid  string
 }
 
-// A leftover is a statistic of an object that is not counted any more.
+// A leftover is a statistic of an object that is no longer counted.
 type leftover struct {
 	oid  sai.OID
 	stat string
 }
 
-// open reads what a previous run left.
+// open reads the entries that a previous run left.
 func (p *polls) open(ctx context.Context, cfg Config) error {
 	db := cfg.Redis.DB(swss.CountersDB)
 	p.poller, p.ports, p.sw = cfg.Poller, cfg.Ports, cfg.Switch
@@ -56,14 +56,14 @@ func (p *polls) open(ctx context.Context, cfg Config) error {
 		false: {Table: swss.NewTable(db, schema.CountersDebugSwitchMap)},
 	}
 	p.oids.Table = swss.NewTable(db, schema.CountersDebugOIDMap)
-	p.told, p.polled = map[string]told{}, map[sai.OID][]string{}
+	p.reported, p.polled = map[string]reported{}, map[sai.OID][]string{}
 	p.group = orch.FlexGroup{
 		Row: schema.FlexDebugCounter, Name: schema.FlexDebugCounter, Default: schema.DefaultPoll(schema.FlexDebugCounter),
 	}
 	return errors.Join(p.of[true].Load(ctx), p.of[false].Load(ctx), p.oids.Load(ctx))
 }
 
-// dropFormer removes what a previous run said of counters that are no more.
+// dropFormer removes the entries of a previous run for counters that no longer exist.
 func (p *polls) dropFormer(ctx context.Context, flush func(context.Context) error) error {
 	if err := flush(ctx); err != nil {
 		return err
@@ -88,10 +88,10 @@ func (p *polls) waits() bool {
 	return waiting > 0 || !p.group.Sent() && p.poller != nil
 }
 
-// flush has syncd read these counters, and no others.
+// flush makes syncd poll exactly these counters.
 func (p *polls) flush(ctx context.Context, names []string, counters map[string]*counter) error {
 	stats := map[bool][]string{} // of ports, and of the switch
-	is := map[string]told{}
+	is := map[string]reported{}
 	for _, name := range names {
 		c := counters[name]
 		id, known := orch.PublicID(p.poller, c.oid)
@@ -99,9 +99,9 @@ func (p *polls) flush(ctx context.Context, names []string, counters map[string]*
 			continue
 		}
 		stats[c.kind.port] = append(stats[c.kind.port], c.stat)
-		is[name] = told{c.kind.port, c.stat, id.String()}
+		is[name] = reported{c.kind.port, c.stat, id.String()}
 		if whole, _ := orch.PublicID(p.poller, p.sw); !c.kind.port {
-			is[name] = told{false, c.stat, id.String() + " " + whole.String()}
+			is[name] = reported{false, c.stat, id.String() + " " + whole.String()}
 		}
 	}
 	if err := p.group.Send(ctx, p.poller); err != nil {
@@ -110,28 +110,28 @@ func (p *polls) flush(ctx context.Context, names []string, counters map[string]*
 	if err := p.poll(ctx, stats); err != nil {
 		return err
 	}
-	p.tell(is)
+	p.report(is)
 	return errors.Join(p.of[true].Flush(ctx), p.of[false].Flush(ctx), p.oids.Flush(ctx))
 }
 
-// tell puts what COUNTERS_DB is to say of counters.
-func (p *polls) tell(is map[string]told) {
-	for name, t := range p.told {
+// report puts the entries of counters for COUNTERS_DB.
+func (p *polls) report(is map[string]reported) {
+	for name, t := range p.reported {
 		if is[name] != t {
 			p.of[t.port].Remove(name)
 			p.oids.Remove(name)
 		}
 	}
 	for name, t := range is {
-		if p.told[name] != t {
+		if p.reported[name] != t {
 			p.of[t.port].Put(name, t.stat)
 			p.oids.Put(name, t.oid)
 		}
 	}
-	p.told = is
+	p.reported = is
 }
 
-// poll has these statistics read of all ports, and of the switch.
+// poll makes syncd read these statistics of all ports and of the switch. The key true is for ports.
 func (p *polls) poll(ctx context.Context, stats map[bool][]string) error {
 	want := p.wanted(stats)
 	var stop []sai.OID
@@ -167,7 +167,7 @@ func (p *polls) poll(ctx context.Context, stats map[bool][]string) error {
 	return p.clear(ctx)
 }
 
-// wanted are the statistics that are read of each object, sorted.
+// wanted returns the statistics to be read of each object, sorted.
 func (p *polls) wanted(stats map[bool][]string) map[sai.OID][]string {
 	want := map[sai.OID][]string{}
 	slices.Sort(stats[true])
@@ -192,7 +192,7 @@ func (p *polls) start(ctx context.Context, ids []string, oids []sai.OID) error {
 	return p.poller.StartPoll(ctx, p.group.Name, field, ids, oids...)
 }
 
-// clear takes what is not counted any more out of COUNTERS_DB. The rest of the row is of others.
+// clear removes statistics that are no longer counted from COUNTERS_DB. The rest of the row belongs to others.
 func (p *polls) clear(ctx context.Context) error {
 	fields := map[string][]string{}
 	for _, l := range p.cleared {

@@ -13,8 +13,8 @@ import (
 // A destination is a collector of either table.
 type destination struct {
 	row      schema.TAMDestination
-	err      error  // what is wrong with the row
-	reported string // of those that orchagent reports
+	err      error  // error in the row
+	reported string // status that was last reported, for rows whose status orchagent reports
 }
 
 func (o *Orch) destinationRow(ctx context.Context, t orch.Task) {
@@ -39,8 +39,8 @@ func (o *Orch) collectorRow(ctx context.Context, t orch.Task) {
 	o.changed.Publish(ctx, struct{}{})
 }
 
-// destination finds a collector by its name; of two of the same name that of TAM_COLLECTOR, which says more: where they
-// differ, the manager lets only one through.
+// destination returns the collector of a name, or nil. If both tables have a row of that name, the row of TAM_COLLECTOR
+// is used, which contains more. If they differ, the manager lets only one through.
 func (o *Orch) destination(name string) *destination {
 	if d := o.destinations[name]; d != nil {
 		return d
@@ -48,7 +48,7 @@ func (o *Orch) destination(name string) *destination {
 	return o.collectors[name]
 }
 
-// all are the collectors whose ways are wanted: those of TAM_COLLECTOR, and those that sessions name.
+// all returns the collectors whose routes are watched: those of TAM_COLLECTOR, and those that sessions name.
 func (o *Orch) all() (list []*destination) {
 	for _, d := range o.destinations {
 		list = append(list, d)
@@ -63,16 +63,16 @@ func (o *Orch) all() (list []*destination) {
 	return list
 }
 
-// A target is a collector that can be reached, as SAI has it, without the objects that it refers to.
+// A target is a collector that can be reached, in SAI's terms, without the objects that it refers to.
 type target struct {
 	name      string
 	to        netip.AddrPort
 	from      netip.Addr
-	host      bool // reports go to the CPU, and the host sends them
+	host      bool // whether reports go to the CPU, and the host sends them
 	collector []sai.Attr
 }
 
-// reach returns how reports get to a collector; the error says why they do not.
+// reach returns how reports reach a collector. The error is the reason why they cannot.
 func (o *Orch) reach(d *destination) (t target, err error) {
 	if d.err != nil {
 		return t, d.err
@@ -99,8 +99,8 @@ func (o *Orch) reach(d *destination) (t target, err error) {
 	return t, nil
 }
 
-// throughHost returns how reports get to the host, which sends them. Without a source the host chooses one; the
-// loopback address stands for that.
+// throughHost returns the attributes for reports that the host sends. Without a source the host chooses one, for which
+// the loopback address stands.
 func throughHost(to netip.Addr, from *netip.Addr) []sai.Attr {
 	if !from.IsValid() {
 		if *from = netip.AddrFrom4([4]byte{127, 0, 0, 1}); to.Is6() {
@@ -110,7 +110,8 @@ func throughHost(to netip.Addr, from *netip.Addr) []sai.Attr {
 	return []sai.Attr{{ID: sai.TAMCollectorAttrLocalhost, Value: sai.Bool(true)}}
 }
 
-// leave returns how reports leave by a port that routes; from is their source, if it is not given that of the port.
+// leave returns the attributes for reports that leave by a routed port. from is their source. If it is not given, it
+// becomes that of the port.
 func (o *Orch) leave(to netip.Addr, from *netip.Addr) ([]sai.Attr, error) {
 	way, err := o.routes.Way(to)
 	if err != nil {
@@ -138,7 +139,8 @@ func (o *Orch) leave(to netip.Addr, from *netip.Addr) ([]sai.Attr, error) {
 	}, nil
 }
 
-// targets are the collectors of a session that can be reached; why says of the others why not.
+// targets returns the collectors of a session that can be reached. why contains the reasons for those that cannot be
+// reached.
 func (o *Orch) targets(names []string) (list []target, why []string) {
 	seen := map[netip.AddrPort]string{}
 	for _, name := range names {
@@ -160,7 +162,7 @@ func (o *Orch) targets(names []string) (list []target, why []string) {
 	return list, why
 }
 
-// reportDestinations says what became of the rows of TAM_COLLECTOR: whether reports can get there.
+// reportDestinations reports the status of the rows of TAM_COLLECTOR: whether reports can reach the collector.
 func (o *Orch) reportDestinations(ctx context.Context) {
 	for name, d := range o.destinations {
 		err := d.err

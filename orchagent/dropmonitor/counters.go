@@ -23,15 +23,15 @@ func (o *Orch) monitors() bool {
 	return false
 }
 
-// stream is what the chip calls the messages from a port to a collector.
+// stream returns the chip's name of the messages from a port to a collector.
 func stream(t target, port uint16) string {
 	return schema.DropStream(netip.AddrPortFrom(t.from, port), t.to)
 }
 
-// read reads what became of the sessions' drops.
+// read reads the counters of the sessions' drops.
 func (o *Orch) read(ctx context.Context) error {
 	var sessions []*session
-	news := false // of what the host makes of them
+	news := false // whether a problem with sending by the host has changed
 	for _, name := range slices.SortedFunc(maps.Keys(o.Sessions), schema.CompareNames) {
 		if s := o.Sessions[name]; s.InASIC != nil && !s.Leaving {
 			sessions = append(sessions, s)
@@ -64,17 +64,17 @@ func (o *Orch) read(ctx context.Context) error {
 	return nil
 }
 
-// count notes the counters of a session. Where they are less than before, they have begun anew: the session came into
-// the ASIC again, maybe while nobody was here to see it.
+// count records the counters of a session. If they are less than before, they have restarted. The session was then
+// created again, possibly while no orchagent was running.
 func (o *Orch) count(session string, c schema.Counters) {
 	was := o.counters.Get(session)
 	if !c.Resume(o.counters.Table, session, was, o.Daemon.TimeOfDay()) && was != nil {
-		o.counters.Anew(session)
+		o.counters.Restart(session)
 	}
 	o.counters.Put(session, c.Fields())
 }
 
-// ask returns the words of streams.
+// ask returns the counter words of streams.
 func (o *Orch) ask(ctx context.Context, streams []string) ([][]uint64, error) {
 	defer o.Windows.Close(ctx)
 	return o.Windows.Words(ctx, feature.Counted{
@@ -83,7 +83,7 @@ func (o *Orch) ask(ctx context.Context, streams []string) ([][]uint64, error) {
 	}, streams)
 }
 
-// countersOf adds up the streams of a session. What is of its event is the same in each.
+// countersOf returns the sum of the streams of a session. Counters of the event are the same in each stream.
 func countersOf(streams [][]uint64) schema.Counters {
 	event, c := streams[0], schema.Counters{Counts: map[string]uint64{}}
 	for _, f := range schema.CountersIn(schema.CountersDropMonitor) {

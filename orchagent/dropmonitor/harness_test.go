@@ -21,7 +21,7 @@ import (
 	"tamtam/tam/dropreport"
 )
 
-// world is the ways and the ids that tests change at will.
+// world contains the paths and the ids that tests can change at any time.
 type world struct {
 	orchagenttest.World
 	ways  map[netip.Addr]orch.Way
@@ -38,7 +38,7 @@ func (w *world) Way(to netip.Addr) (orch.Way, error) {
 	return way, nil
 }
 
-// A chip tells what it has counted of a stream: what tests say, else nothing.
+// A chip reports the counters that a test sets for a stream, and otherwise zeros.
 type chip struct {
 	featuretest.Extensions[struct{}]
 	words map[string][dropreport.NumWords]uint64
@@ -57,7 +57,7 @@ func (c *chip) read(x *featuretest.Extension[struct{}]) (sai.Bytes, error) {
 	return featuretest.Entry(map[string]any{dropreport.AttrCounters: all})
 }
 
-// bench is ports, ACLs and the drop monitor of an orchagent on a fake ASIC.
+// bench is an orchagent with ports, ACLs and the drop monitor on a fake ASIC.
 type bench struct {
 	*orchtest.Bench
 	chip  *chip
@@ -65,8 +65,8 @@ type bench struct {
 	orch  *Orch
 }
 
-// newBench makes a switch with two ports, ways by the second to 10.9.0.1 and 10.9.0.2, and the rules R1 and R2 of the
-// flow group G.
+// newBench makes a switch with two ports and the rules R1 and R2 of the flow group G. Paths to 10.9.0.1 and 10.9.0.2
+// lead through the second port.
 func newBench(t testing.TB, opts saitest.Options) *bench {
 	t.Helper()
 	opts.Ports, opts.Extensions = 2, append(opts.Extensions, dropreport.ObjectReports)
@@ -93,7 +93,7 @@ func newBench(t testing.TB, opts saitest.Options) *bench {
 	return b
 }
 
-// way has the way to a collector lead to a neighbour with that last byte.
+// way makes the path to a collector lead to a neighbour whose MAC address ends in that byte.
 func (b *bench) way(to string, mac byte) {
 	b.world.ways[netip.MustParseAddr(to)] = orch.Way{
 		Port: "Ethernet4", Source: sai.MAC{2, 0, 0, 0, 0, 1}, MAC: sai.MAC{2, 0, 0, 0, 0, mac},
@@ -107,7 +107,7 @@ func (b *bench) noWay(to string) {
 	b.world.Routed.Publish(b.Ctx, struct{}{})
 }
 
-// run starts an orchagent with a new ASIC on what is in Redis, until the first view is applied.
+// run starts an orchagent with a new ASIC on the rows in Redis, and applies the first view.
 func (b *bench) run() {
 	b.T.Helper()
 	a := orchagenttest.Start(b.Bench)
@@ -118,7 +118,7 @@ func (b *bench) run() {
 	a.Apply(b.orch)
 }
 
-// collector is a row of TAM_COLLECTOR_TABLE; later fields win.
+// collector writes a row of TAM_COLLECTOR_TABLE. Later fields override earlier ones.
 func (b *bench) collector(name, at string, fields ...string) {
 	b.Set(schema.AppTAMDestination, name, append([]string{"dst_ip", at, "dst_port", "4739"}, fields...)...)
 }
@@ -127,7 +127,7 @@ func (b *bench) session(name, collectors string, fields ...string) {
 	b.Set(schema.AppTAMSession, name, append([]string{"collector", collectors}, fields...)...)
 }
 
-// want checks how the status of a session begins, and that SONiC's field says the same.
+// want checks how the status of a session begins, and that SONiC's field agrees.
 func (b *bench) want(session, status string) {
 	b.T.Helper()
 	got, row := b.Status(schema.StateTAMDropMonitor+"|"+session), b.Row(swss.StateDB, schema.StateTAMDropMonitor, session)
@@ -136,7 +136,7 @@ func (b *bench) want(session, status string) {
 	}
 }
 
-// objects counts what is in the ASIC besides ports and the flow groups' tables, by type.
+// objects returns the number of objects in the ASIC by type, except ports and the flow groups' tables.
 func (b *bench) objects() string {
 	n := map[string]int{}
 	for _, k := range b.Fake.Created() {
@@ -152,13 +152,13 @@ func (b *bench) objects() string {
 	return strings.Join(list, " ")
 }
 
-// whole is what holds after every step.
+// whole checks the conditions that hold after every step.
 func (b *bench) whole() {
 	b.T.Helper()
 	featuretest.Whole(b.Bench, b.orch.Feature)
 }
 
-// empty wants nothing of any session to be left, in the ASIC and in the databases.
+// empty checks that nothing of any session is left in the ASIC and in the databases.
 func (b *bench) empty() {
 	b.T.Helper()
 	featuretest.Empty(b.Bench, b.orch.Feature)

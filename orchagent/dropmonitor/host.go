@@ -11,22 +11,22 @@ import (
 	"tamtam/tam/dropreport"
 )
 
-// Reports to collectors behind the management interface go to the CPU, and hostd or hostifd sends them. So that they
-// leave the CPU to others, there is a limit to how many do: as many a second as packets to the switch itself.
+// Limits of reports to collectors behind the management interface. These go to the CPU, and hostd or hostifd sends
+// them. The rate equals that of packets to the switch itself, so that others can use the CPU too.
 const (
 	hostRate  = 6000
-	hostBurst = 512 // of the frames that wait for the host
+	hostBurst = 512 // in frames that wait for the host
 	hostQueue = 1
 )
 
-// A hostTrap is the trap of reports that the host sends, with its group and policer: one for all sessions.
+// A hostTrap is the trap of reports that the host sends, with its group and policer. All sessions share it.
 type hostTrap struct {
 	made  feature.Steps
 	oid   sai.OID
 	users int
 }
 
-// take makes the trap, unless it is there, as a step of a session.
+// take adds a user of the trap as a step of a session, and makes the trap if it does not exist.
 func (o *Orch) take(ctx context.Context, steps *feature.Steps) (sai.OID, error) {
 	x := &o.trap
 	x.users++
@@ -55,14 +55,14 @@ func (o *Orch) take(ctx context.Context, steps *feature.Steps) (sai.OID, error) 
 	return x.oid, err
 }
 
-// leaveTrap takes a user of the trap away, and the trap with the last.
+// leaveTrap removes a user of the trap, and the trap with the last user.
 func (o *Orch) leaveTrap(ctx context.Context) error {
 	x := &o.trap
 	if x.users > 1 {
 		x.users--
 		return nil
 	}
-	x.oid = sai.NullOID // from here on it is not whole
+	x.oid = sai.NullOID // from here on it is incomplete
 	if err := x.made.Undo(ctx); err != nil {
 		return err
 	}
@@ -72,17 +72,17 @@ func (o *Orch) leaveTrap(ctx context.Context) error {
 
 // handed is a stream that the host sends.
 type handed struct {
-	chip, host uint64    // messages that the chip has handed over, and that the host knows of, when last asked
-	waits      time.Time // since when the host does not take what there is; zero: it does
-	wrong      string    // "": nothing
-	// gap says that the host began anew, or took nothing for a while: how many messages were lost then nobody knows.
+	chip, host uint64    // messages handed over by the chip, and handled by the host, at the last reading
+	waits      time.Time // time since which the host has made no progress; zero if it has
+	wrong      string    // the problem; "" if there is none
+	// gap is set if an unknown number of messages was lost, because the host restarted or made no progress for a while.
 	gap bool
 }
 
-// hostTime is how long the host may take to tell of a message.
+// hostTime is the time within which the host must count a message.
 const hostTime = 3 * time.Second
 
-// wrong says of which collectors the host sends nothing, and why.
+// wrong returns the collectors to which the host sends nothing, with the reasons.
 func (b *binding) wrong() (all []string) {
 	for _, t := range b.plan.targets {
 		if text := b.atHost[stream(t, b.plan.port)].wrong; text != "" {
@@ -92,7 +92,7 @@ func (b *binding) wrong() (all []string) {
 	return all
 }
 
-// gap reports whether the host may have lost messages of the session that nobody counted.
+// gap reports whether the host may have lost messages of the session without counting them.
 func (b *binding) gap() bool {
 	for _, h := range b.atHost {
 		if h.gap {
@@ -102,7 +102,7 @@ func (b *binding) gap() bool {
 	return false
 }
 
-// askHosts finds out what the host has made of the streams that it sends, and how many messages it could not send.
+// askHosts updates the state of the streams that the host sends. It returns how many messages the host could not send.
 func (o *Orch) askHosts(ctx context.Context, b *binding, streams []string, words [][]uint64) (
 	errors uint64, err error,
 ) {
@@ -122,7 +122,7 @@ func (o *Orch) askHosts(ctx context.Context, b *binding, streams []string, words
 	return errors, nil
 }
 
-// askHost finds out what the host has made of a stream, and how many messages it could not send.
+// askHost reads the state of a stream at the host. errors is the number of messages that the host could not send.
 func (o *Orch) askHost(ctx context.Context, name string, words []uint64, was handed) (
 	is handed, errors uint64, err error,
 ) {
@@ -132,7 +132,7 @@ func (o *Orch) askHost(ctx context.Context, name string, words []uint64, was han
 	}
 	row, err := schema.ParseManagementReports(name, fields)
 	if err != nil {
-		row = schema.ManagementReports{} // there is none, or it is somebody else's
+		row = schema.ManagementReports{} // there is no row, or it belongs to another writer
 	}
 	is = handed{
 		chip: words[dropreport.WordSent] + words[dropreport.WordTemplates] - words[dropreport.WordLost],
@@ -142,7 +142,7 @@ func (o *Orch) askHost(ctx context.Context, name string, words []uint64, was han
 	return is, row.Errors, nil
 }
 
-// judge finds out what is wrong with a stream, by what it was when last asked.
+// judge determines the problem of a stream by comparison with the previous reading.
 func (h *handed) judge(was handed, now time.Time, failed string) {
 	switch {
 	case h.host != was.host || h.chip < was.chip:

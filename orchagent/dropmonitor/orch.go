@@ -1,11 +1,13 @@
-// Package dropmonitor makes the sessions of the drop monitor, TAM_SESSION_TABLE of APPL_DB, into SAI's TAM objects: a
-// transport and a collector for each collector that can be reached, a report, an action, an event, and a TAM object
-// that is bound to the switch, or to the ACL entries of a flow group at the pre-ingress stage. The chip makes reports.
+// Package dropmonitor makes the sessions of the drop monitor, TAM_SESSION_TABLE of APPL_DB, into SAI's TAM objects. A
+// session has a transport and a collector for each collector that can be reached, a report, an action, an event, and a
+// TAM object. The TAM object is bound to the switch, or to the ACL entries of a flow group at the pre-ingress stage.
+// The chip makes the reports.
 //
-// A session is in the ASIC while one of its collectors can be reached. Where reports leave follows the routes: what
-// changes without the set of collectors is set in place, else the session is made anew, and its counters begin at zero.
+// A session is in the ASIC while at least one of its collectors can be reached. The path of reports follows the routes.
+// As long as the set of collectors stays the same, changes are made in place. Otherwise the session is recreated, and
+// its counters begin at zero.
 //
-// What belongs here: sessions and collectors of the drop monitor. What is dropped and reported is the chip's business.
+// What belongs here: sessions and collectors of the drop monitor. The chip decides which packets it drops and reports.
 package dropmonitor
 
 import (
@@ -25,28 +27,28 @@ import (
 
 const featureName = schema.FeatureDropMonitor
 
-// Rules is what the drop monitor needs of ACLs; aclorch has it.
+// Rules is the view of ACLs that the drop monitor needs. aclorch implements it.
 type Rules interface {
 	feature.VariantRules
-	// PreIngress says in advance that entries of a feature see packets before anything is decided about them.
+	// PreIngress declares in advance that entries of a feature see packets before any decision about them.
 	PreIngress(feature string)
 }
 
-// Ports is what the drop monitor needs to know of ports; portsorch has it.
+// Ports is the view of ports that the drop monitor needs. portsorch implements it.
 type Ports interface {
 	orch.ExitPorts
-	// Changes publishes ports and LAGs that came, joined or left, or are about to go.
+	// Changes publishes ports and LAGs that were created, changed their membership, or are about to be removed.
 	Changes() *orch.Topic[[]string]
 }
 
-// Config is what an [Orch] works with.
+// Config is the configuration of an [Orch].
 type Config struct {
 	feature.Config
 	Rules    Rules
 	Ports    Ports
 	Routes   orch.Ways
 	Identity feature.Identity
-	Whole    *feature.SwitchTAM // what is bound to the switch
+	Whole    *feature.SwitchTAM // TAM objects that are bound to the switch
 }
 
 // A session is a row of TAM_SESSION_TABLE.
@@ -61,20 +63,20 @@ type Orch struct {
 	identity feature.Identity
 	whole    *feature.SwitchTAM
 
-	counts   bool  // the switch tells what became of drops
-	noGroups error // why there are no sessions of flow groups; nil: there are
+	counts   bool  // whether the switch counts drops and reports
+	noGroups error // why sessions of flow groups are impossible; nil if they are possible
 
 	destinations map[string]*destination // rows of TAM_COLLECTOR_TABLE
 	collectors   map[string]*destination // rows of TAM_COLLECTORS_TABLE
-	domain       domain                  // the object with its id
-	others       map[string][]string     // collectors of other features' sessions
-	changed      orch.Topic[struct{}]    // rows of collectors
-	trap         hostTrap                // of reports that the host sends
-	sent         *swss.Table             // what it has sent
+	domain       domain                  // the object with the switch's id
+	others       map[string][]string     // collectors of other features' sessions, by session
+	changed      orch.Topic[struct{}]    // publishes changes of collectors' rows
+	trap         hostTrap                // for reports that the host sends
+	sent         *swss.Table             // what the host has sent
 	counters     feature.Rows            // of TAM_DROP_MONITOR_COUNTERS
 }
 
-// New asks the ASIC what it can do, notes the answer for APPL_DB SWITCH_TABLE, and registers the handlers on the
+// New reads the capabilities of the ASIC, records them for SWITCH_TABLE of APPL_DB, and registers the handlers on the
 // daemon, after those of the rules.
 func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o := &Orch{
@@ -111,7 +113,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	return o, nil
 }
 
-// probe asks the ASIC whether it can report drops.
+// probe reads whether the ASIC can report drops.
 func (o *Orch) probe(ctx context.Context, api sai.API) error {
 	types, err := api.EnumCapability(ctx, sai.TAMEventAttrType)
 	switch {
@@ -132,22 +134,22 @@ func (o *Orch) probe(ctx context.Context, api sai.API) error {
 	return err
 }
 
-// lookAgain settles all sessions: ways, ports or rules may have changed.
+// lookAgain reconciles all sessions, since routes, ports or rules may have changed.
 func (o *Orch) lookAgain(ctx context.Context) {
 	if len(o.Sessions)+len(o.destinations) == 0 {
 		return
 	}
 	o.MarkAll()
-	o.SettleNow(ctx)
+	o.ReconcileNow(ctx)
 }
 
-// ports of UDP from which sessions send, so that each collector sees a stream of its own from each session.
+// UDP ports from which sessions send, so that each collector can distinguish the streams of sessions.
 const (
 	firstPort = 49152
 	portCount = 1 << 14
 )
 
-// port is the port that a session sends from. It follows from the names of the sessions alone.
+// port returns the source port of a session. It depends only on the names of the sessions.
 func (o *Orch) port(name string) uint16 {
 	of := func(name string) uint32 {
 		h := fnv.New32a()
@@ -167,14 +169,14 @@ func (o *Orch) port(name string) uint16 {
 	return uint16(firstPort + of(name))
 }
 
-// names are those of all sessions that send reports.
+// names returns the names of all sessions that send reports.
 func (o *Orch) names() []string {
 	names := slices.AppendSeq(slices.Collect(maps.Keys(o.Sessions)), maps.Keys(o.others))
 	slices.SortFunc(names, schema.CompareNames)
 	return slices.Compact(names)
 }
 
-// Done says where collectors are wanted to be, and what became of them.
+// Done registers the addresses of the collectors at the routes, and reports the status of the collectors.
 func (o *Orch) Done(ctx context.Context) {
 	o.wantWays(ctx)
 	o.reportDestinations(ctx)

@@ -21,7 +21,7 @@ const (
 	byManagement = "HOSTIF_TRAP_GROUP=1 HOSTIF_USER_DEFINED_TRAP=1 POLICER=1 "
 )
 
-// pieces are all that a session of a flow group with two collectors takes: how each comes and goes.
+// pieces returns all parts of a session of a flow group with two collectors: how each is added and removed.
 func (b *bench) pieces() (come, gone []func()) {
 	rule := func(n int) (func(), func()) {
 		key := fmt.Sprint("TAM_FLOW_GROUP_G:R", n)
@@ -46,13 +46,14 @@ func (b *bench) pieces() (come, gone []func()) {
 	return come, gone
 }
 
-// Whatever comes last, the session is then in the ASIC as a whole; and whatever goes first, nothing is left in the end.
+// Whichever part is added last, the session is then complete in the ASIC. Whichever is removed first, nothing is left
+// at the end.
 func TestAnyOrder(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 30, Short: 10}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
 		b := newBench(t, saitest.Options{})
 		come, gone := b.pieces()
-		for _, i := range []int{2, 4, 5} { // which a bench has
+		for _, i := range []int{2, 4, 5} { // parts that a bench already has
 			gone[i]()
 		}
 		b.Step()
@@ -77,7 +78,7 @@ func TestAnyOrder(t *testing.T) {
 	})
 }
 
-// Rows that cannot be are refused with the field, its value, and what would be right; nothing comes into the ASIC.
+// Invalid rows are refused with the field, its value, and what would be valid. They create nothing in the ASIC.
 func TestBadRows(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	b.collector("c1", "10.9.0.1")
@@ -147,8 +148,8 @@ func TestBadRows(t *testing.T) {
 	b.empty()
 }
 
-// Each SAI call fails once, as a session comes and as it goes: nothing is half there, and the status says why. With its
-// row written again it is right; what could not be taken out is tried again by itself.
+// Each SAI call fails once, while a session is created and while it is removed. No session is partly there, and the
+// status contains the reason. It succeeds when its row is written again, and failed removals are repeated without it.
 func TestEveryCallFails(t *testing.T) {
 	const whole = byManagement +
 		"TAM=1 TAM_COLLECTOR=2 TAM_EVENT=1 TAM_EVENT_ACTION=1 TAM_EVENT_THRESHOLD=1 TAM_INT=1 TAM_REPORT=1 TAM_TRANSPORT=2"
@@ -162,7 +163,7 @@ func TestEveryCallFails(t *testing.T) {
 		b.Step()
 		failed := b.Rec.Changes() >= n
 		b.whole()
-		// The last calls are those that read counters: without these the session is as it should be.
+		// The last calls read counters. If one of these fails, the session is still complete.
 		if got, is := b.Status(schema.StateTAMDropMonitor+"|s"), b.objects(); is != "" && (got != "active" || is != whole) ||
 			is == "" && !strings.HasPrefix(got, "failed: create the ") && !strings.HasPrefix(got, "failed: bind the ") {
 			t.Errorf("call %d failed: %s, in the ASIC: %s", n, got, is)
@@ -194,7 +195,7 @@ func TestEveryCallFails(t *testing.T) {
 	}
 }
 
-// A way that changes is followed in place; sessions share what says the switch's id, and the trap of the host.
+// A path that changes is followed in place. Sessions share the object with the switch's id, and the trap for the host.
 func TestFollows(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	b.collector("c1", "10.9.0.1")
@@ -221,7 +222,7 @@ func TestFollows(t *testing.T) {
 		strings.ReplaceAll(oneCollector, "COLLECTOR=1", "COLLECTOR=2"), "TRANSPORT=1", "TRANSPORT=2") {
 		t.Errorf("after one has gone: %s", got)
 	}
-	b.collector("c2", "10.8.0.1") // behind ports now, where nothing leads
+	b.collector("c2", "10.8.0.1") // behind ports now, where no route leads to it
 	b.Step()
 	b.want("a", `active: collector "c2": no route to 10.8.0.1`)
 	if got := b.objects(); got != oneCollector {
@@ -232,7 +233,7 @@ func TestFollows(t *testing.T) {
 	}
 }
 
-// counters is the row of a session in COUNTERS_DB.
+// counters returns the row of a session in COUNTERS_DB.
 func (b *bench) counters(session string) swss.FieldValues {
 	b.T.Helper()
 	if err := b.orch.PollCounters(b.Ctx); err != nil {
@@ -245,15 +246,15 @@ func (b *bench) counters(session string) swss.FieldValues {
 	return row
 }
 
-// told has the chip count drops of the one stream that a session has.
-func (b *bench) told(session string, drops uint64) {
+// reported makes the chip count drops of a session's only stream.
+func (b *bench) reported(session string, drops uint64) {
 	s := b.orch.Sessions[session]
 	name := stream(s.InASIC.plan.targets[0], s.InASIC.plan.port)
 	w := [dropreport.NumWords]uint64{dropreport.WordDrops: drops, dropreport.WordSent: drops}
 	b.chip.words[name] = w
 }
 
-// Counters that begin anew are told as such: when the session is made again, and when the chip has lost them.
+// A restart of counters is recorded when the session is recreated, and when the chip has lost them.
 func TestCountersBegin(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	b.collector("c1", "10.9.0.1")
@@ -270,25 +271,25 @@ func TestCountersBegin(t *testing.T) {
 		b.Pass(time.Second)
 	}
 	want("at first", "0", true)
-	b.told("s", 5)
+	b.reported("s", 5)
 	want("counted", "5", false)
-	b.told("s", 9)
+	b.reported("s", 9)
 	want("more", "9", false)
 	b.session("s", "c1", "max_report_rate", "10")
 	b.Step()
-	b.told("s", 1)
+	b.reported("s", 1)
 	want("made again", "1", true)
-	b.told("s", 3)
+	b.reported("s", 3)
 	want("more of that", "3", false)
-	b.run() // orchagent was killed, and the session is where it was
-	b.told("s", 4)
+	b.run() // orchagent was killed, and the session is unchanged
+	b.reported("s", 4)
 	want("found again", "4", false)
-	b.run() // and so was syncd, with the chip
-	b.told("s", 2)
+	b.run() // syncd was killed too, with the chip
+	b.reported("s", 2)
 	want("lost", "2", true)
 }
 
-// What was lost while the host was not there is not known, nor is it later, until the counters begin anew.
+// The number of messages lost while the host was down is unknown, and stays so until the counters restart.
 func TestHostBeganAnew(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	b.collector("c1", "10.8.0.1", "vrf", "mgmt")
@@ -297,7 +298,7 @@ func TestHostBeganAnew(t *testing.T) {
 	sent := swss.NewTable(b.Redis.DB(swss.CountersDB), schema.CountersManagementReports)
 	tell := func(chip, host uint64) {
 		t.Helper()
-		b.told("s", chip)
+		b.reported("s", chip)
 		x := b.orch.Sessions["s"].InASIC
 		row := schema.ManagementReports{Messages: host}
 		if err := sent.Set(b.Ctx, stream(x.plan.targets[0], x.plan.port), row.Fields()); err != nil {
@@ -332,7 +333,7 @@ func TestHostBeganAnew(t *testing.T) {
 	want("a host that takes nothing", "")
 }
 
-// Of a chip that tells nothing, nothing is known.
+// If the chip reports no counters, none are written.
 func TestNothingTold(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	b.orch.counts = false
@@ -347,7 +348,7 @@ func TestNothingTold(t *testing.T) {
 	}
 }
 
-// A chip without SAI's events, or without a stage that sees packets as they come, says what it cannot.
+// If a chip lacks SAI's events or a pre-ingress stage, the status reports it.
 func TestUnsupported(t *testing.T) {
 	b := newBench(t, saitest.Options{Unsupported: []sai.AttrID{sai.SwitchAttrPreIngressACL}})
 	b.collector("c1", "10.9.0.1")
@@ -360,7 +361,7 @@ func TestUnsupported(t *testing.T) {
 	}
 }
 
-// Many sessions at one collector have sources of their own, which follow from their names alone.
+// Many sessions with one collector have different source ports, which depend only on their names.
 func TestSourcePorts(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	for i := range 200 {

@@ -14,22 +14,22 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A Sender is what another feature's reports leave by: a report and collectors in the ASIC, which follow the ways as
-// those of the drop monitor's own sessions do.
+// A Sender sends the reports of another feature. It holds a report and collectors in the ASIC, which follow the routes
+// like those of the drop monitor's own sessions.
 type Sender struct {
 	Report     sai.OID
 	Collectors sai.OIDs
-	Note       string // why some of the collectors get nothing
-	Idle       bool   // none of them gets anything, as far as is known
-	reach      string // which of them cannot be reached
+	Note       string // why some of the collectors receive nothing
+	Idle       bool   // whether none of them receives anything, as far as is known
+	reach      string // which of them cannot be reached, and why
 	names      []string
 	templates  uint32
 	b          binding
 	steps      feature.Steps
 }
 
-// SendTo says to which collectors sessions of other features want to send, by session, whose names are none of the drop
-// monitor's: ways to them are looked for.
+// SendTo sets the collectors of other features' sessions, by session, so that the routes to them are watched. The names
+// of these sessions must differ from those of the drop monitor.
 func (o *Orch) SendTo(ctx context.Context, collectors map[string][]string) {
 	if !reflect.DeepEqual(o.others, collectors) {
 		o.others = maps.Clone(collectors)
@@ -40,7 +40,8 @@ func (o *Orch) SendTo(ctx context.Context, collectors map[string][]string) {
 // CollectorChanges signals that rows of collectors may have changed.
 func (o *Orch) CollectorChanges() *orch.Topic[struct{}] { return &o.changed }
 
-// Reachable says why reports can get to none of some collectors; the note says that of the others.
+// Reachable returns an error if reports reach none of the collectors. The note contains the reasons for those that they
+// do not reach.
 func (o *Orch) Reachable(collectors []string) (note string, err error) {
 	_, note, err = o.senderPlan("", collectors, 1)
 	return note, err
@@ -61,7 +62,7 @@ func unreachable(names, why []string) error {
 	return orch.Wait("collector", names[0], "no collector can be reached: %s", strings.Join(why, "; "))
 }
 
-// Open makes the objects of a sender. If one cannot be made, those before it are removed.
+// Open makes the objects of a sender. A sender returned with an error has only some of them, and must be closed too.
 func (o *Orch) Open(ctx context.Context, session string, collectors []string, templates uint32) (*Sender, error) {
 	p, note, err := o.senderPlan(session, collectors, templates)
 	if err != nil {
@@ -78,7 +79,8 @@ func (o *Orch) Open(ctx context.Context, session string, collectors []string, te
 	return x, nil
 }
 
-// Follow has the collectors of a sender follow the ways to them; false: it must be made anew.
+// Follow updates the collectors of a sender in place when routes change. It returns false if the sender must be
+// recreated.
 func (o *Orch) Follow(ctx context.Context, session string, x *Sender) bool {
 	p, note, err := o.senderPlan(session, x.names, x.templates)
 	if err != nil || !reflect.DeepEqual(without(p), without(x.b.plan)) ||
@@ -94,7 +96,7 @@ func (o *Orch) Follow(ctx context.Context, session string, x *Sender) bool {
 	return true
 }
 
-// judge says what is known of the collectors now.
+// judge updates the state of the collectors.
 func (x *Sender) judge() {
 	wrong := x.b.wrong()
 	x.Idle = len(wrong) == len(x.b.plan.targets)
@@ -104,11 +106,11 @@ func (x *Sender) judge() {
 	x.Note = strings.Join(wrong, "; ")
 }
 
-// Close removes the objects of a sender. What fails is tried again from there.
+// Close removes the objects of a sender. If it fails, it can be called again to remove the rest.
 func (o *Orch) Close(ctx context.Context, x *Sender) error { return x.steps.Undo(ctx) }
 
-// Sent is what became of the messages of a sender, by the fields of a row of counters: sent, not sendable and lost, as
-// far as that is known. What the host makes of them may change the sender's note.
+// Sent returns the known counts of a sender's messages by the fields of a row of counters: sent, not sendable and lost.
+// The state of the host may change the sender's note.
 func (o *Orch) Sent(ctx context.Context, x *Sender) (map[string]uint64, error) {
 	if !o.counts {
 		return nil, nil
@@ -136,7 +138,7 @@ func (o *Orch) Sent(ctx context.Context, x *Sender) (map[string]uint64, error) {
 	return c.Counts, nil
 }
 
-// wantWays says to which collectors ways are wanted.
+// wantWays registers the addresses of the collectors at the routes.
 func (o *Orch) wantWays(ctx context.Context) {
 	var to []netip.Addr
 	want := func(d *destination) {

@@ -15,25 +15,25 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A plan is what a session is to have in the ASIC.
+// A plan is the target state of a session in the ASIC.
 type plan struct {
-	port      uint16 // that it sends from
+	port      uint16 // the source port
 	targets   []target
 	report    []sai.Attr
-	threshold []sai.Attr // nil: stateless
-	domain    uint32     // the switch's id; 0: it has none
+	threshold []sai.Attr // nil if the session is stateless
+	domain    uint32     // the switch's id; 0 if it has none
 	rules     []schema.ACLRuleKey
-	idle      bool // no report gets to any of the targets, as far as is known
+	idle      bool // whether no report reaches any target, as far as is known
 }
 
-// A binding is a session in the ASIC, or on its way in or out.
+// A binding is a session in the ASIC, or one that is being created or removed.
 type binding struct {
 	plan       plan
-	collectors []sai.OID         // of plan.targets
-	atHost     map[string]handed // what the host has sent of each stream, and what is wrong
+	collectors []sai.OID         // objects of plan.targets
+	atHost     map[string]handed // what the host has sent of each stream, and its problem
 }
 
-// plan computes what a session is to have.
+// plan computes the target state of a session.
 func (o *Orch) plan(s *session) (p plan, note string, err error) {
 	row := &s.Row
 	targets, why := o.targets(row.Collectors)
@@ -70,7 +70,7 @@ func (o *Orch) plan(s *session) (p plan, note string, err error) {
 	return p, strings.Join(why, "; "), nil
 }
 
-// rate is how many reports a session sends.
+// rate returns the attributes that limit the reports of a session.
 func rate(row *schema.DropFlow) []sai.Attr {
 	if row.Sampling > 1 {
 		return []sai.Attr{{ID: sai.TAMReportAttrReportMode, Value: sai.TAMReportModeSampling},
@@ -89,7 +89,7 @@ func (o *Orch) Parse(key string, row swss.FieldValues) (schema.DropFlow, error) 
 	return schema.ParseDropFlow(key, row)
 }
 
-// Wanted returns why a session must not be in the ASIC, and nil if it must be.
+// Wanted returns the reason why a session must not be in the ASIC, or nil if it must be.
 func (o *Orch) Wanted(_ context.Context, s *session) error {
 	if o.noGroups != nil && len(s.Row.Rules) > 0 {
 		return o.noGroups
@@ -102,7 +102,7 @@ func (o *Orch) Wanted(_ context.Context, s *session) error {
 	return err
 }
 
-// Stays reports whether a session can stay in the ASIC, and has its collectors follow the ways to them.
+// Stays reports whether a session can stay in the ASIC. It updates its collectors in place when routes change.
 func (o *Orch) Stays(ctx context.Context, s *session) bool {
 	b := s.InASIC
 	p, _, err := o.plan(s)
@@ -126,13 +126,13 @@ func without(p plan) plan {
 	return p
 }
 
-// near reports whether one target can be made the other by setting attributes of its collector. One with another source
-// would be another stream.
+// near reports whether a target can be changed to the other by setting attributes of its collector. A different source
+// would be a different stream.
 func (t target) near(u target) bool {
 	return t.name == u.name && t.to == u.to && t.from == u.from && t.host == u.host
 }
 
-// follow sets what has changed of the collectors, all or nothing.
+// follow sets the changed attributes of the collectors. If a call fails, nothing changes.
 func (o *Orch) follow(ctx context.Context, b *binding, targets []target) error {
 	var undo orch.Undo
 	for i, t := range targets {
@@ -151,7 +151,7 @@ func (o *Orch) follow(ctx context.Context, b *binding, targets []target) error {
 	return nil
 }
 
-// Deploy brings in the sessions that are missing.
+// Deploy creates the missing sessions.
 func (o *Orch) Deploy(ctx context.Context, wanted []*session) {
 	for _, s := range wanted {
 		if s.InASIC != nil {
@@ -199,7 +199,7 @@ func (o *Orch) makeCollectors(ctx context.Context, steps *feature.Steps, b *bind
 	return nil
 }
 
-// steps makes the objects of a session and binds them.
+// steps makes and binds the objects of a session.
 func (o *Orch) steps(ctx context.Context, s *session) error {
 	b := s.InASIC
 	if err := o.makeCollectors(ctx, &s.Steps, b); err != nil {
@@ -261,12 +261,12 @@ func (o *Orch) bind(ctx context.Context, s *session, event sai.OID) error {
 	return o.Attach(ctx, s, o.rules, b.plan.rules, monitored(tam))
 }
 
-// monitored is the entry of a flow group whose drops a TAM object reports.
+// monitored returns the entry of a flow group whose drops are reported by a TAM object.
 func monitored(tam sai.OID) []orch.ACLVariant {
 	return []orch.ACLVariant{{Actions: []sai.Attr{{ID: sai.ACLEntryAttrActionTAMObject, Value: sai.Do(tam)}}}}
 }
 
-// A domain are the objects that say the switch's id in reports, by the id: one for all sessions with that id.
+// A domain holds the objects that put the switch's id in reports, by id. All sessions with an id share its object.
 type domain map[uint32]*shared
 
 type shared struct {

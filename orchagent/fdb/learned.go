@@ -11,7 +11,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Notify takes a notification of the ASIC.
+// Notify handles a notification of the ASIC.
 func (o *Orch) Notify(ctx context.Context, n sai.Notification) error {
 	e, ok := n.(sai.FDBEvent)
 	if !ok {
@@ -30,7 +30,7 @@ func (o *Orch) Notify(ctx context.Context, n sai.Notification) error {
 	return nil
 }
 
-// learn records where an address is. Static entries are not learned.
+// learn records the location of an address. Static entries are not learned.
 func (o *Orch) learn(e sai.FDBEntry, bridgePort sai.OID) {
 	key, ok := o.stateKey(e)
 	port := o.ports.BridgePortName(bridgePort)
@@ -47,13 +47,13 @@ func (o *Orch) forget(e sai.FDBEntry) {
 		o.dirty[key] = struct{}{}
 	}
 	if key, ok := o.owner[e]; ok && o.entries[key].spec.kind == sai.FDBEntryTypeDynamic {
-		o.drop(key) // FDB_TABLE had it age
+		o.drop(key) // FDB_TABLE made it an entry that may age
 		delete(o.rows, key)
 		delete(o.ledger.Rows, rowKey(key))
 	}
 }
 
-// forgetAll forgets what was learned in a VLAN, at a port; "" is any.
+// forgetAll forgets the addresses learned in a VLAN and at a port. "" stands for any.
 func (o *Orch) forgetAll(vlan, port string) {
 	for key, f := range o.learned {
 		row, err := schema.ParseFDB(schema.ConfigKey(key), f)
@@ -64,8 +64,8 @@ func (o *Orch) forgetAll(vlan, port string) {
 	}
 }
 
-// flushed forgets one address or, as some ASICs report it, all of a VLAN, a bridge port or both at
-// once: then the address is zero, and so is the VLAN if any.
+// flushed forgets one address or, as some ASICs report it, all addresses of a VLAN, a bridge port or both. In that case
+// the address is zero, and the VLAN is zero if any VLAN is meant.
 func (o *Orch) flushed(e sai.FDBEntry, bridgePort sai.OID) {
 	if e.MAC != (sai.MAC{}) {
 		o.forget(e)
@@ -74,13 +74,13 @@ func (o *Orch) flushed(e sai.FDBEntry, bridgePort sai.OID) {
 	o.forgetAll(o.ports.VLANName(e.BV), o.ports.BridgePortName(bridgePort))
 }
 
-// stateKey is the key of an entry in STATE_DB.
+// stateKey returns the key of an entry in STATE_DB.
 func (o *Orch) stateKey(e sai.FDBEntry) (string, bool) {
 	vlan := o.ports.VLANName(e.BV)
 	return schema.FDBEntry{VLAN: vlan, MAC: schema.MAC(e.MAC)}.Key(), vlan != ""
 }
 
-// portDown flushes what was learned at a port or PortChannel that went down.
+// portDown flushes the addresses learned at a port or PortChannel that is now down.
 func (o *Orch) portDown(ctx context.Context, name string) {
 	if bp := o.ports.BridgePortOf(name); bp != 0 {
 		o.flushLearned(ctx, name, sai.Attr{ID: sai.FDBFlushAttrBridgePortID, Value: bp})
@@ -94,8 +94,8 @@ func (o *Orch) flushLearned(ctx context.Context, what string, attrs ...sai.Attr)
 	}
 }
 
-// flushRequest flushes what a message of [schema.FlushFDBChannel] asks for. Static entries stay, as in SONiC. A port or
-// VLAN without a member has learned nothing.
+// flushRequest flushes the addresses that a message of [schema.FlushFDBChannel] names. Static entries stay, as in
+// SONiC. A port or VLAN without a member has learned nothing.
 func (o *Orch) flushRequest(ctx context.Context, m swss.KeyOpFieldsValues) error {
 	port, vlan := "", ""
 	switch m.Op {
@@ -133,7 +133,7 @@ func (o *Orch) flushRequest(ctx context.Context, m swss.KeyOpFieldsValues) error
 	return nil
 }
 
-// vlanOID returns the VLAN of that name; 0 if it has no members.
+// vlanOID returns the VLAN of that name, or 0 if it has no members.
 func (o *Orch) vlanOID(name string) sai.OID {
 	for member, oids := range o.members {
 		if member[0] == name {
@@ -143,8 +143,8 @@ func (o *Orch) vlanOID(name string) sai.OID {
 	return 0
 }
 
-// layoutChanged flushes what was learned at members that are about to leave
-// their VLAN, and takes static entries away before their members go.
+// layoutChanged flushes the addresses learned at members that are about to leave their VLAN, and removes static entries
+// before their members leave.
 func (o *Orch) layoutChanged(ctx context.Context, _ struct{}) {
 	members := map[[2]string][2]sai.OID{}
 	changed := false
@@ -169,7 +169,7 @@ func (o *Orch) layoutChanged(ctx context.Context, _ struct{}) {
 		return
 	}
 	o.members = members
-	if err := o.ledger.Settle(ctx); err != nil {
+	if err := o.ledger.Reconcile(ctx); err != nil {
 		o.log.Error("static FDB entries are behind", "err", err)
 	}
 }
@@ -181,7 +181,7 @@ func compareMembers(a, b [2]string) int {
 	return schema.CompareNames(a[1], b[1])
 }
 
-// unwritten is the source of one task as long as rows of STATE_DB must be written.
+// unwritten is the source of one task while rows of STATE_DB must be written.
 type unwritten struct{ o *Orch }
 
 func (u unwritten) Name() string { return schema.StateFDB }
@@ -193,8 +193,7 @@ func (u unwritten) Pops(context.Context) ([]swss.KeyOpFieldsValues, error) {
 	return []swss.KeyOpFieldsValues{{Key: "learned", Op: swss.OpSet}}, nil
 }
 
-// flush writes the rows of STATE_DB's FDB_TABLE that changed: one for each entry
-// of the ASIC, as in SONiC.
+// flush writes the changed rows of STATE_DB's FDB_TABLE, one for each entry of the ASIC, as in SONiC.
 func (o *Orch) flush(ctx context.Context) error {
 	var gone []string
 	changed := map[string]swss.FieldValues{}

@@ -14,20 +14,20 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Ports is what the orch needs of ports, PortChannels and VLANs.
+// Ports is the view of ports, PortChannels and VLANs that the orch needs.
 type Ports interface {
-	// BridgePort returns the VLAN and the bridge port of a member that stays one; the error says
+	// BridgePort returns the VLAN and the bridge port of a member that is not about to leave. The error is the reason
 	// why there is none.
 	BridgePort(vlan, port string) (vlanOID, bridgePort sai.OID, err error)
-	BridgePortOf(port string) sai.OID  // 0: none
-	BridgePortName(oid sai.OID) string // "": none
-	VLANName(oid sai.OID) string       // "": none
-	VLANMembers() [][2]string          // VLAN and port of those that stay, sorted
-	Layout() *orch.Topic[struct{}]     // tells that one of these answers changed
-	Downs() *orch.Topic[string]        // tells of a port or PortChannel that went down
+	BridgePortOf(port string) sai.OID  // 0 if there is none
+	BridgePortName(oid sai.OID) string // "" if there is none
+	VLANName(oid sai.OID) string       // "" if there is none
+	VLANMembers() [][2]string          // VLAN and port of the members that are not about to leave, sorted
+	Layout() *orch.Topic[struct{}]     // publishes that one of these answers changed
+	Downs() *orch.Topic[string]        // publishes a port or PortChannel that went down
 }
 
-// Config is what an [Orch] works with.
+// Config is the configuration of an [Orch].
 type Config struct {
 	SAI    sai.API
 	Daemon *orch.Daemon
@@ -45,23 +45,23 @@ type Orch struct {
 	state    *swss.Table // of STATE_DB
 
 	ledger  *orch.Ledger
-	rows    map[string]row    // of FDB_TABLE, by key
+	rows    map[string]row    // rows of FDB_TABLE, by key
 	entries map[string]*entry // in the ASIC, by key of the row
 
-	learned map[string]swss.FieldValues // by key of STATE_DB: what the ASIC reported
-	fixed   map[string]swss.FieldValues // by key of STATE_DB: those of entries
-	owner   map[sai.FDBEntry]string     // key of the row whose entry it is
+	learned map[string]swss.FieldValues // entries reported by the ASIC, by key of STATE_DB
+	fixed   map[string]swss.FieldValues // rows of entries from FDB_TABLE, by key of STATE_DB
+	owner   map[sai.FDBEntry]string     // key of the row that an entry belongs to
 	dirty   map[string]struct{}         // rows of STATE_DB to be written
 	members map[[2]string][2]sai.OID    // VLAN and bridge port of members, to flush them when they leave
 }
 
-// A row is one of FDB_TABLE.
+// A row is a row of FDB_TABLE.
 type row struct {
 	entry schema.FDBEntry
 	err   error
 }
 
-// An entry is one in the ASIC.
+// An entry is an entry in the ASIC.
 type entry struct {
 	key   sai.FDBEntry
 	spec  entrySpec
@@ -103,7 +103,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	return o, nil
 }
 
-// Adopted says that the ASIC is as it was, with the addresses that it had learned.
+// Adopted notifies the orch that the ASIC is unchanged, with the addresses that it had learned.
 func (o *Orch) Adopted(learned []sai.FDBEvent) {
 	for _, e := range learned {
 		bp, _ := sai.Find(e.Attrs, sai.FDBEntryAttrBridgePortID)
@@ -112,8 +112,8 @@ func (o *Orch) Adopted(learned []sai.FDBEvent) {
 	}
 }
 
-// ViewApplied says that syncd has applied the view to the ASIC. What it learned for a previous
-// orchagent is flushed, since it is not known what is left of it.
+// ViewApplied notifies the orch that syncd has applied the view to the ASIC. Addresses learned for a previous orchagent
+// are flushed, since it is unknown which of them remain.
 func (o *Orch) ViewApplied(ctx context.Context) error {
 	learned := []sai.Attr{{ID: sai.FDBFlushAttrEntryType, Value: sai.FDBFlushEntryTypeDynamic}}
 	if err := o.api.FlushFDB(ctx, learned); err != nil {
@@ -122,7 +122,7 @@ func (o *Orch) ViewApplied(ctx context.Context) error {
 	return nil
 }
 
-// pass makes the static entries of the ASIC what the rows ask for.
+// pass brings the static entries of the ASIC to the target state.
 func (o *Orch) pass(ctx context.Context) error {
 	for _, k := range o.ledger.Changed {
 		delete(o.rows, k.Key)
@@ -140,8 +140,8 @@ func (o *Orch) pass(ctx context.Context) error {
 
 func rowKey(key string) orch.RowKey { return orch.Row(schema.AppFDB, key) }
 
-// plan says which entries the rows ask for, and why of some rows there are none.
-// Of two rows of one address the first wins.
+// plan returns the entries that the rows request, and records the reason for each row without one. If two rows have the
+// same address, the first one wins.
 func (o *Orch) plan() (wanted map[string]entry) {
 	wanted = map[string]entry{}
 	taken := map[string]string{}
@@ -195,7 +195,7 @@ func (o *Orch) remove(ctx context.Context, wanted map[string]entry) {
 	}
 }
 
-// put records that the entry of a row is in the ASIC. It replaces what was learned of the address.
+// put records that the entry of a row is in the ASIC. It replaces a learned entry of the address.
 func (o *Orch) put(key string, e entry) {
 	state, kind := o.rows[key].entry.Key(), schema.FDBStatic
 	e.state = state
@@ -218,7 +218,7 @@ func (o *Orch) drop(key string) {
 	o.dirty[e.state] = struct{}{}
 }
 
-// move sets what differs at entries that stay.
+// move sets the attributes that differ of entries that stay.
 func (o *Orch) move(ctx context.Context, wanted map[string]entry) {
 	for _, key := range slices.SortedFunc(maps.Keys(wanted), schema.CompareNames) {
 		have, want := o.entries[key], wanted[key].spec
@@ -270,8 +270,7 @@ func (o *Orch) create(ctx context.Context, wanted map[string]entry) {
 	}
 }
 
-// Used counts the entries in the ASIC, by the attribute of the switch that says
-// how many more there may be.
+// Used returns the number of entries in the ASIC, by the switch attribute that reports how many are left.
 func (o *Orch) Used() map[sai.AttrID]int {
 	return map[sai.AttrID]int{sai.SwitchAttrAvailableFDBEntry: len(o.entries) + len(o.learned)}
 }

@@ -18,7 +18,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// ports is a [Ports] whose members tests change at will.
+// ports is a [Ports] whose members tests can change at any time.
 type ports struct {
 	vlans   map[string]sai.OID
 	bridge  map[string]sai.OID
@@ -57,8 +57,7 @@ func nameOf(m map[string]sai.OID, oid sai.OID) string {
 	return ""
 }
 
-// bench is an Orch on a fake ASIC with its own Redis: Vlan10 and Vlan20, of
-// which Ethernet0 and Ethernet4 are members.
+// bench is an Orch on a fake ASIC with its own Redis. Ethernet0 and Ethernet4 are members of Vlan10 and Vlan20.
 type bench struct {
 	*orchtest.Bench
 	orch  *Orch
@@ -98,10 +97,9 @@ func newBench(t testing.TB) *bench {
 	return b
 }
 
-// do applies lines and then does a step: "VlanN:MAC port=X type=Y" is a row of
-// FDB_TABLE and "-VlanN:MAC" its end; "member VlanN X" and "-member VlanN X" are
-// what they say; "learned|move|aged|flushed VlanN:MAC port" is told by the ASIC,
-// "down X" that a port went down.
+// do applies lines and then does a step. "VlanN:MAC port=X type=Y" sets a row of FDB_TABLE, and "-VlanN:MAC" deletes
+// it. "member VlanN X" adds a member, and "-member VlanN X" removes it. "learned|move|aged|flushed VlanN:MAC port" is a
+// notification of the ASIC. "down X" reports that a port went down.
 func (b *bench) do(lines ...string) {
 	b.T.Helper()
 	for _, l := range lines {
@@ -146,7 +144,7 @@ func (b *bench) write(line string) {
 	b.Write(line, schema.FieldConfigKey, schema.ConfigKey(key))
 }
 
-// rows lists a table of STATE_DB.
+// rows returns the rows of a table of STATE_DB.
 func (b *bench) rows(table string) (list []string) {
 	b.T.Helper()
 	rows, err := swss.NewTable(b.Redis.DB(swss.StateDB), table).Dump(b.Ctx)
@@ -160,7 +158,7 @@ func (b *bench) rows(table string) (list []string) {
 	return list
 }
 
-// asic lists the FDB entries of the ASIC.
+// asic returns the FDB entries of the ASIC.
 func (b *bench) asic() (list []string) {
 	for _, k := range b.Fake.Keys() {
 		if e, ok := k.Entry.(sai.FDBEntry); ok {
@@ -188,7 +186,7 @@ const (
 	dash = "Vlan10:02-00-00-00-00-01"
 )
 
-// Whichever call fails, the row says so, and once it is written again all is as if nothing had
+// Whichever call fails, the status of the row reports it. Once the row is written again, the state is as if nothing had
 // failed.
 func TestEveryCallFails(t *testing.T) {
 	first := []string{one + " port=Ethernet0", two + " port=Ethernet0"}
@@ -215,8 +213,7 @@ func TestEveryCallFails(t *testing.T) {
 	}
 }
 
-// Whatever the order of rows and members, the ASIC and what is said are a
-// function of the last of them.
+// Whatever the order of rows and members, the ASIC and the status are a function of the last ones.
 func TestConvergence(t *testing.T) {
 	lines := []string{
 		one + " port=Ethernet0", one + " port=Ethernet4", one + " port=Ethernet0 type=dynamic", one + " port=x", "-" + one,
@@ -252,8 +249,8 @@ func TestConvergence(t *testing.T) {
 	})
 }
 
-// Requests of SONiC's fdbclear flush what was learned, as it publishes them; what names nothing that there is flushes
-// nothing.
+// Requests of SONiC's fdbclear, as it publishes them, flush learned addresses. Requests that name nothing existing
+// flush nothing.
 func TestFlushRequests(t *testing.T) {
 	b := newBench(t)
 	port, vlan := b.ports.bridge["Ethernet4"], b.ports.vlans["Vlan20"]

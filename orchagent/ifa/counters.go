@@ -10,7 +10,7 @@ import (
 	"tamtam/tam/ifa"
 )
 
-// counted reports whether there is something that the switch counts.
+// counted reports whether the switch counts anything for IFA.
 func (o *Orch) counted() bool {
 	if !o.Running || !o.counts {
 		return false
@@ -23,10 +23,10 @@ func (o *Orch) counted() bool {
 	return o.transit.there() || o.byDevice.Get(schema.TAMDeviceKey) != nil
 }
 
-// read reads what became of packets.
+// read reads the counters of packets.
 func (o *Orch) read(ctx context.Context) error {
 	defer o.Windows.Close(ctx)
-	news := false // of what the host makes of reports
+	news := false // whether a problem with sending reports by the host has changed
 	err := o.readTransit(ctx)
 	for _, name := range slices.SortedFunc(maps.Keys(o.Sessions), schema.CompareNames) {
 		if s := o.Sessions[name]; err == nil && s.InASIC != nil && !s.Leaving {
@@ -41,8 +41,8 @@ func (o *Orch) read(ctx context.Context) error {
 	return err
 }
 
-// readTransit reads the counters of the switch as transit, which the label "" stands for. A transit that has come into
-// the ASIC again counts from then on, though nothing may show that its counters have begun anew.
+// readTransit reads the counters of the switch as transit, for which the label "" stands. A transit that was created
+// again counts from then on, even if its counters do not show a restart.
 func (o *Orch) readTransit(ctx context.Context) error {
 	if o.transit.left || !o.transit.there() {
 		o.byDevice.Drop(schema.TAMDeviceKey)
@@ -85,17 +85,17 @@ func (o *Orch) readSession(ctx context.Context, s *session) error {
 	return nil
 }
 
-// count notes counters. Where they are less than before, they have begun anew: what counts came into the ASIC again,
-// maybe while nobody was here to see it.
+// count records counters. If they are less than before, they have restarted. Their object was then created again,
+// possibly while no orchagent was running.
 func (o *Orch) count(rows *feature.Rows, key string, c schema.Counters) {
 	was := rows.Get(key)
 	if !c.Resume(rows.Table, key, was, o.Daemon.TimeOfDay()) && was != nil {
-		rows.Anew(key)
+		rows.Restart(key)
 	}
 	rows.Put(key, c.Fields())
 }
 
-// ask returns what became of packets, of entries with these labels together.
+// ask returns the summed counters of the entries with these labels.
 func (o *Orch) ask(ctx context.Context, labels []string) (n [ifa.NumCounts]uint64, err error) {
 	slices.Sort(labels)
 	for some := range slices.Chunk(slices.Compact(labels), ifa.MaxLabels) {
@@ -114,7 +114,7 @@ func (o *Orch) ask(ctx context.Context, labels []string) (n [ifa.NumCounts]uint6
 	return n, nil
 }
 
-// countersOf are those that a role has.
+// countersOf returns the counters that apply to a role.
 func countersOf(role string, n *[ifa.NumCounts]uint64) schema.Counters {
 	c := schema.Counters{Counts: map[string]uint64{}}
 	for i, f := range schema.CountersIn(schema.CountersIFA)[:ifa.NumCounts] {

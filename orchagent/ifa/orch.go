@@ -1,9 +1,9 @@
-// Package ifa puts Inband Flow Analyzer into packets, adds to it and takes it out: sessions of TAM_IFA_SESSION_TABLE
-// are initiators and terminators of their flow groups, by TAM INT objects of type IFA2 in ACL entries, or have the
-// switch be transit, as TAM_TABLE:device does. A terminator's reports leave as those of the drop monitor do, who knows
-// the collectors.
+// Package ifa programs Inband Flow Analyzer (IFA): the switch inserts IFA headers into packets, adds its hop to them,
+// or removes them. Sessions of TAM_IFA_SESSION_TABLE make it an initiator or terminator for their flow groups, by TAM
+// INT objects of type IFA2 in ACL entries. They can also make it a transit, as TAM_TABLE:device does. A terminator's
+// reports are sent like those of the drop monitor, which owns the collectors.
 //
-// What belongs here: the roles of the switch. What becomes of packets is the chip's business.
+// What belongs here: the roles of the switch. The chip decides the fate of packets.
 package ifa
 
 import (
@@ -24,7 +24,7 @@ import (
 
 const featureName = schema.FeatureIFA
 
-// Reports sends reports to collectors; the drop monitor does.
+// Reports sends reports to collectors. The drop monitor implements it.
 type Reports interface {
 	SendTo(ctx context.Context, collectors map[string][]string)
 	CollectorChanges() *orch.Topic[struct{}]
@@ -35,14 +35,14 @@ type Reports interface {
 	Sent(ctx context.Context, x *dropmonitor.Sender) (map[string]uint64, error)
 }
 
-// Config is what an [Orch] works with.
+// Config is the configuration of an [Orch].
 type Config struct {
 	feature.Config
 	Identity feature.Identity
-	Whole    *feature.SwitchTAM // what is bound to the switch
+	Whole    *feature.SwitchTAM // TAM objects that are bound to the switch
 	Rules    feature.VariantRules
 	Reports  Reports
-	// Moved signal that ways to collectors, or ports, may have changed.
+	// Ways and Ports publish that paths to collectors, or ports, may have changed.
 	Ways  *orch.Topic[struct{}]
 	Ports *orch.Topic[[]string]
 }
@@ -59,13 +59,14 @@ type Orch struct {
 	transit  transit
 	ledger   *orch.Ledger // of TAM_TABLE
 
-	counts   bool // the switch tells what became of packets
+	counts   bool // whether the switch counts packets of IFA
 	counters feature.Rows
 	byDevice feature.Rows // of TAM_IFA_TRANSIT_COUNTERS
-	wants    uint32       // the device id that sessions were settled with
+	wants    uint32       // the device id of the last reconciliation of sessions
 }
 
-// New asks what the ASIC can do, and registers the handlers on the daemon, after those of the rules and of the reports.
+// New reads the capabilities of the ASIC, and registers the handlers on the daemon, after those of the rules and of the
+// reports.
 func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o := &Orch{
 		identity: cfg.Identity, rules: cfg.Rules, reports: cfg.Reports,
@@ -88,7 +89,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), o.pass,
 		orch.LedgerTable{Name: schema.AppTAMDevice, State: schema.StateTAMDevice})
 	o.ReadCounters(o.counted, o.read)
-	cfg.Identity.IDChanges().Subscribe(func(ctx context.Context, _ struct{}) { o.ledger.SettleNow(ctx) })
+	cfg.Identity.IDChanges().Subscribe(func(ctx context.Context, _ struct{}) { o.ledger.ReconcileNow(ctx) })
 	cfg.Ports.Subscribe(func(ctx context.Context, _ []string) { o.LookAgain(ctx) })
 	cfg.Ways.Subscribe(func(ctx context.Context, _ struct{}) { o.LookAgain(ctx) })
 	cfg.Reports.CollectorChanges().Subscribe(func(ctx context.Context, _ struct{}) { o.LookAgain(ctx) })
@@ -100,7 +101,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	return o, nil
 }
 
-// probe says why the chip cannot do IFA. What a chip does not say it can is not asked of it.
+// probe determines whether the chip can do IFA. A feature that the chip does not report is not used.
 func (o *Orch) probe(ctx context.Context, api sai.API) error {
 	types, err := api.EnumCapability(ctx, sai.TAMIntAttrType)
 	switch {
@@ -118,12 +119,12 @@ func (o *Orch) probe(ctx context.Context, api sai.API) error {
 	return err
 }
 
-// The manager knows what a hop has room for.
+// The manager's limit of the device id equals that of a hop.
 const _ = uint(ifa.MaxDevice-schema.MaxIFADevice) + uint(schema.MaxIFADevice-ifa.MaxDevice)
 
 func row() orch.RowKey { return orch.Row(schema.AppTAMDevice, schema.TAMDeviceKey) }
 
-// device is the id in the switch's hops: that of TAM|device, else the switch id in use.
+// device returns the id in the switch's hops: that of TAM|device, or else the switch id in use.
 func (o *Orch) device() (uint32, error) {
 	d, err := schema.ParseTAMDevice(schema.TAMDeviceKey, o.ledger.Rows[row()])
 	device, ids := d.DeviceID, o.identity.InUse()
@@ -142,8 +143,8 @@ func (o *Orch) device() (uint32, error) {
 	return device, nil
 }
 
-// wantedByRow says by which id TAM|device has the switch be a transit; false: it is to be none, or cannot, for the
-// error.
+// wantedByRow returns the device id with which TAM|device makes the switch a transit. ok is false if it should not be
+// one. It is also false with an error, which is the reason why it cannot be one.
 func (o *Orch) wantedByRow() (device uint32, ok bool, err error) {
 	fields, there := o.ledger.Rows[row()]
 	if !there {
@@ -160,7 +161,7 @@ func (o *Orch) wantedByRow() (device uint32, ok bool, err error) {
 	return device, err == nil, err
 }
 
-// pass brings the ASIC to what the row asks for. A session has a longer name than nothing.
+// pass brings the ASIC to the target state of the row. Names of sessions are never empty, so they differ from byRow.
 func (o *Orch) pass(ctx context.Context) error {
 	o.ledger.Restart(nil)
 	device, want, err := o.wantedByRow()
@@ -181,5 +182,5 @@ func (o *Orch) pass(ctx context.Context) error {
 	return nil
 }
 
-// byRow is what TAM|device is called among the users of the transit.
+// byRow is the name of TAM|device among the users of the transit.
 const byRow = ""

@@ -15,7 +15,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// sender makes a report and a collector for each session, without ways.
+// sender makes a report and a collector for each session, without routes.
 type sender struct {
 	api     sai.API
 	changes orch.Topic[struct{}]
@@ -49,7 +49,7 @@ func (x *sender) Sent(context.Context, *dropmonitor.Sender) (map[string]uint64, 
 	return nil, nil
 }
 
-// A bench is an orchagent of ports, ACLs and IFA, on a fake ASIC.
+// A bench is an orchagent with ports, ACLs and IFA, on a fake ASIC.
 type bench struct {
 	*orchtest.Bench
 	world  *orchagenttest.World
@@ -89,7 +89,8 @@ func (b *bench) device(fields ...string) {
 	b.Step()
 }
 
-// wantTransit wants the status to begin so, and the switch to be a transit of a device id; 0: none.
+// wantTransit checks how the status begins, and that the switch is a transit with that device id, or no transit if it
+// is 0.
 func (b *bench) wantTransit(status string, device uint64) {
 	b.T.Helper()
 	if got := b.Status(schema.StateTAMDevice + "|" + schema.TAMDeviceKey); !strings.HasPrefix(got, status) {
@@ -108,7 +109,7 @@ func (b *bench) wantTransit(status string, device uint64) {
 	}
 }
 
-// Whichever call fails, nothing is left behind, and the row that comes again is in force.
+// Whichever call fails, nothing is left behind, and the row is in force once it is written again.
 func TestEveryFailureIsUndone(t *testing.T) {
 	for n := 1; n <= 3; n++ {
 		b := newBench(t)
@@ -121,7 +122,7 @@ func TestEveryFailureIsUndone(t *testing.T) {
 	}
 }
 
-// older is a chip that has no IFA.
+// older is a chip without IFA.
 type older struct{ sai.API }
 
 func (o older) EnumCapability(ctx context.Context, id sai.AttrID) ([]sai.Enum, error) {
@@ -131,7 +132,7 @@ func (o older) EnumCapability(ctx context.Context, id sai.AttrID) ([]sai.Enum, e
 	return o.API.EnumCapability(ctx, id)
 }
 
-// A chip without IFA is told nothing, and the row says why.
+// A chip without IFA receives no calls, and the status contains the reason.
 func TestUnsupported(t *testing.T) {
 	b := newBenchOn(t, func(api sai.API) sai.API { return older{api} })
 	b.device("ifa", "true", "device-id", "5")
@@ -148,7 +149,7 @@ func (b *bench) session(role string, fields ...string) {
 	b.Step()
 }
 
-// wantSession wants the status of the session, and how many objects of some types there are.
+// wantSession checks how the status of the session begins, and how many objects of some types exist.
 func (b *bench) wantSession(status string, ints, samplers, reports, entries int) {
 	b.T.Helper()
 	if got := b.Status(schema.StateTAMIFA + "|s"); !strings.HasPrefix(got, status) || status == "" && got != "" {
@@ -164,8 +165,8 @@ func (b *bench) wantSession(status string, ints, samplers, reports, entries int)
 	}
 }
 
-// Whichever call fails as a session comes, nothing of it is left behind, and it is in force when nothing fails any
-// more; whichever fails as it goes, it is gone a little later.
+// Whichever call fails while a session is created, nothing of it is left behind, and it is in force once calls succeed.
+// Whichever fails while it is removed, it is removed a little later.
 func TestEveryFailureOfASessionIsUndone(t *testing.T) {
 	for n := 1; n <= 8; n++ {
 		b := newBench(t)

@@ -12,7 +12,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A plan is what a session is to have in the ASIC. What follows without that being made anew is not in it.
+// A plan is the target state of a session in the ASIC, except for what can change without recreating it.
 type plan struct {
 	device     uint32
 	role       string
@@ -23,13 +23,13 @@ type plan struct {
 	limits     [2]uint8 // hops, words
 }
 
-// A binding is a session in the ASIC, or on its way in or out.
+// A binding is a session in the ASIC, or one that is being created or removed.
 type binding struct {
 	plan   plan
-	sender *dropmonitor.Sender // of a terminator that reports
+	sender *dropmonitor.Sender // of a terminator with collectors
 }
 
-// plan computes what a session is to have.
+// plan computes the target state of a session.
 func (o *Orch) plan(row *schema.IFAFlow) (plan, error) {
 	device, err := o.device()
 	p := plan{
@@ -47,7 +47,7 @@ func (o *Orch) Parse(key string, row swss.FieldValues) (schema.IFAFlow, error) {
 	return schema.ParseIFAFlow(key, row)
 }
 
-// Wanted returns why a session must not be in the ASIC, and nil if it must be.
+// Wanted returns the reason why a session must not be in the ASIC, or nil if it must be.
 func (o *Orch) Wanted(_ context.Context, s *session) error {
 	if err := feature.Usable(o.rules, s.Row.Rules); err != nil {
 		return err
@@ -62,7 +62,7 @@ func (o *Orch) Wanted(_ context.Context, s *session) error {
 	return err
 }
 
-// Stays reports whether a session can stay in the ASIC, and has its collectors follow the ways to them.
+// Stays reports whether a session can stay in the ASIC. It updates its collectors in place when routes change.
 func (o *Orch) Stays(ctx context.Context, s *session) bool {
 	b := s.InASIC
 	p, err := o.plan(&s.Row)
@@ -79,7 +79,7 @@ func (o *Orch) Stays(ctx context.Context, s *session) bool {
 	return true
 }
 
-// Deploy brings in the sessions that are missing.
+// Deploy creates the missing sessions.
 func (o *Orch) Deploy(ctx context.Context, wanted []*session) {
 	for _, s := range wanted {
 		if s.InASIC != nil {
@@ -95,7 +95,7 @@ func (o *Orch) Deploy(ctx context.Context, wanted []*session) {
 	}
 }
 
-// steps makes the objects of a session and binds them.
+// steps makes and binds the objects of a session.
 func (o *Orch) steps(ctx context.Context, s *session) (err error) {
 	b, p := s.InASIC, &s.InASIC.plan
 	if p.role == schema.IFATransit {
@@ -140,7 +140,7 @@ func (o *Orch) steps(ctx context.Context, s *session) (err error) {
 // Left ends the counters of a session.
 func (o *Orch) Left(s *session) { o.counters.Drop(s.Name) }
 
-// entry is the entry of a flow group.
+// entry returns the entry of a flow group.
 func entry(role string, object sai.OID) []orch.ACLVariant {
 	does := sai.ACLEntryAttrActionIntInsert
 	if role == schema.IFATerminator {
@@ -151,7 +151,7 @@ func entry(role string, object sai.OID) []orch.ACLVariant {
 	}}}
 }
 
-// Done says where reports are wanted to go.
+// Done passes the collectors of the sessions to the sender of reports.
 func (o *Orch) Done(ctx context.Context) {
 	to := map[string][]string{}
 	for name, s := range o.Sessions {

@@ -11,7 +11,7 @@ import (
 
 var update = flag.Bool("update", false, "write the results into the transcripts")
 
-// The orch in transcripts: "switch-id 7" gives the switch that id, "no-way" ends the way to collectors, "way" is one.
+// The transcripts hold. "switch-id 7" sets the switch's id, "no-way" removes the path to collectors, "way" restores it.
 func TestTranscripts(t *testing.T) {
 	orchtest.Transcript{
 		Start: func(t *testing.T, _ []string) (*orchtest.Bench, func(string)) {

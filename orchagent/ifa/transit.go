@@ -12,22 +12,22 @@ import (
 	"tamtam/tam/ifa"
 )
 
-// A transit is what makes the switch add a hop to packets of IFA. Whoever wants that uses it.
+// A transit makes the switch add a hop to packets of IFA while it has users.
 type transit struct {
 	api   sai.API
 	log   *slog.Logger
 	whole *feature.SwitchTAM
 	users map[string]bool
-	// What is in the ASIC: both null, or both there.
+	// Objects in the ASIC: both are null, or both exist.
 	object, tam sai.OID
 	device      uint32
-	left        bool      // the ASIC since its counters were read last
-	garbage     []sai.Key // what could not be removed
+	left        bool      // whether it left the ASIC since its counters were last read
+	garbage     []sai.Key // objects that could not be removed
 }
 
 func (x *transit) there() bool { return x.tam != sai.NullOID }
 
-// take makes the switch a transit of this device id for a user.
+// take adds a user, and makes the switch a transit with this device id. user is a session's name, or byRow.
 func (x *transit) take(ctx context.Context, user string, device uint32) error {
 	if x.there() && x.device != device {
 		if err := x.leave(ctx); err != nil {
@@ -44,7 +44,7 @@ func (x *transit) take(ctx context.Context, user string, device uint32) error {
 	return nil
 }
 
-// drop ends that for a user, and for all with the last one.
+// drop removes a user. With the last one, the switch stops being a transit.
 func (x *transit) drop(ctx context.Context, user string) error {
 	x.collect(ctx)
 	if x.there() && x.users[user] && len(x.users) == 1 {
@@ -57,7 +57,7 @@ func (x *transit) drop(ctx context.Context, user string) error {
 	return nil
 }
 
-// enter makes the objects and binds them, or leaves nothing behind.
+// enter makes and binds the objects. If a step fails, it leaves nothing behind.
 func (x *transit) enter(ctx context.Context, device uint32) error {
 	var undo orch.Undo
 	object, err := x.make(ctx, &undo, sai.ObjectTypeTAMInt, objectOf(device))
@@ -78,7 +78,7 @@ func (x *transit) enter(ctx context.Context, device uint32) error {
 	return nil
 }
 
-// objectOf are the attributes that every object of IFA has.
+// objectOf returns the attributes that every object of IFA has.
 func objectOf(device uint32) []sai.Attr {
 	return []sai.Attr{
 		{ID: sai.TAMIntAttrType, Value: sai.TAMIntTypeIfa2},
@@ -89,7 +89,7 @@ func objectOf(device uint32) []sai.Attr {
 	}
 }
 
-// make creates an object; to undo that is to remove it, now or later.
+// make creates an object. Its undo step removes the object, or leaves the removal to collect.
 func (x *transit) make(ctx context.Context, undo *orch.Undo, t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
 	oid, err := x.api.Create(ctx, t, attrs)
 	if err != nil {
@@ -103,7 +103,7 @@ func (x *transit) make(ctx context.Context, undo *orch.Undo, t sai.ObjectType, a
 	return oid, nil
 }
 
-// leave takes the transit out of the ASIC.
+// leave removes the transit from the ASIC.
 func (x *transit) leave(ctx context.Context) error {
 	if err := x.whole.Remove(ctx, x.tam); err != nil {
 		return err
@@ -113,7 +113,8 @@ func (x *transit) leave(ctx context.Context) error {
 	return nil
 }
 
-// collect removes what nothing uses any more, in the order in which it was left; what stays is tried again.
+// collect removes objects that are no longer in use, in the order in which they were released. Failures are tried again
+// later.
 func (x *transit) collect(ctx context.Context) {
 	x.garbage = slices.DeleteFunc(x.garbage, func(k sai.Key) bool {
 		err := x.api.Remove(ctx, k)

@@ -14,8 +14,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// pass brings the ASIC to what the rows and the routes ask for. What the ASIC
-// refuses changes the plan.
+// pass brings the ASIC to the target state of rows and routes. A refusal of the ASIC changes the plan.
 func (o *Orch) pass(ctx context.Context) error {
 	var p *plan
 	for range o.ledger.Passes {
@@ -30,11 +29,10 @@ func (o *Orch) pass(ctx context.Context) error {
 	if o.routes != nil {
 		o.routes.Want(ctx, p.to)
 	}
-	return o.tell(ctx, p)
+	return o.report(ctx, p)
 }
 
-// settable are the attributes that follow the routes and the row without the session being
-// recreated.
+// settable contains the attributes that can follow the routes and the row without recreating the session.
 var settable = []sai.AttrID{
 	sai.MirrorSessionAttrMonitorPort, sai.MirrorSessionAttrTC,
 	sai.MirrorSessionAttrVLANHeaderValid, sai.MirrorSessionAttrVLANID,
@@ -43,8 +41,7 @@ var settable = []sai.AttrID{
 	sai.MirrorSessionAttrGREProtocolType,
 }
 
-// diff returns the attributes to set to turn have into want; false if the session has to be
-// recreated.
+// diff returns the attributes to set to turn have into want. ok is false if the session must be recreated.
 func diff(have, want []sai.Attr) (sets []sai.Attr, ok bool) {
 	if !slices.EqualFunc(have, want, func(a, b sai.Attr) bool { return a.ID == b.ID }) {
 		return nil, false
@@ -61,8 +58,8 @@ func diff(have, want []sai.Attr) (sets []sai.Attr, ok bool) {
 	return sets, true
 }
 
-// removeSessions removes the sessions that must go, after all users have released them. What cannot
-// be removed is tried again in the next pass.
+// removeSessions removes the sessions that must go, after all users have released them. Failures are tried again in the
+// next pass.
 func (o *Orch) removeSessions(ctx context.Context, p *plan) {
 	going, news := o.leaving(p)
 	if len(news) > 0 {
@@ -79,8 +76,8 @@ func (o *Orch) removeSessions(ctx context.Context, p *plan) {
 	}
 }
 
-// leaving marks the sessions that have to go. It returns their names, and those that others do not know
-// of yet.
+// leaving marks the sessions that must go. It returns their names, and the names of those whose users have not been
+// notified yet.
 func (o *Orch) leaving(p *plan) (going, news []string) {
 	for name, s := range o.sessions {
 		want, ok := p.sessions[name]
@@ -101,7 +98,7 @@ func (o *Orch) leaving(p *plan) (going, news []string) {
 	return going, news
 }
 
-// unbind takes from the ports the sessions that have to go, and those that a port no longer has.
+// unbind removes from ports the sessions that must go, and those that are no longer assigned to the port.
 func (o *Orch) unbind(ctx context.Context, p *plan) {
 	for _, s := range sortedAttrs(o.bound) {
 		name := p.binds[s]
@@ -117,7 +114,7 @@ func (o *Orch) unbind(ctx context.Context, p *plan) {
 	}
 }
 
-// makeSessions creates the sessions that are wanted and missing, and changes those that differ.
+// makeSessions creates the missing sessions, and changes those that differ.
 func (o *Orch) makeSessions(ctx context.Context, p *plan) (came []string) {
 	for _, name := range slices.SortedFunc(maps.Keys(p.sessions), schema.CompareNames) {
 		want, have := p.sessions[name], o.sessions[name]
@@ -142,7 +139,7 @@ func (o *Orch) makeSessions(ctx context.Context, p *plan) (came []string) {
 	return came
 }
 
-// change sets attributes of a session, all or none.
+// change sets attributes of a session. If a call fails, nothing changes.
 func (o *Orch) change(ctx context.Context, have *session, sets, want []sai.Attr) error {
 	var undo orch.Undo
 	k := sai.Obj(sai.ObjectTypeMirrorSession, have.oid)
@@ -157,7 +154,7 @@ func (o *Orch) change(ctx context.Context, have *session, sets, want []sai.Attr)
 	return nil
 }
 
-// bind makes the ports be mirrored that are not yet.
+// bind binds sessions to ports that should be mirrored and are not yet.
 func (o *Orch) bind(ctx context.Context, p *plan) {
 	for _, s := range sortedAttrs(p.binds) {
 		name := p.binds[s]
@@ -174,16 +171,16 @@ func (o *Orch) bind(ctx context.Context, p *plan) {
 	}
 }
 
-// extraFields are the fields of STATE_DB besides the status, as in SONiC.
+// extraFields lists the fields of STATE_DB besides the status, as in SONiC.
 var extraFields = []string{"monitor_port", "dst_mac", "next_hop_ip", "vlan_id"}
 
-// tell writes where the sessions lead to STATE_DB.
-func (o *Orch) tell(ctx context.Context, p *plan) error {
+// report writes the destinations of the sessions to STATE_DB.
+func (o *Orch) report(ctx context.Context, p *plan) error {
 	for name := range o.reported {
 		if o.ledger.Rows[row(name)] != nil {
 			continue
 		}
-		// The row may belong to the manager now, which then writes the status alone.
+		// The row may belong to the manager now, which then writes only the status.
 		if err := o.state.HDel(ctx, name, extraFields...); err != nil {
 			return err
 		}

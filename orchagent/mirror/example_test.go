@@ -9,7 +9,7 @@ import (
 	"tamtam/sai/saitest"
 )
 
-// A session copies to a port; one to a port that there is not is inactive, and says why.
+// A session copies to a port. A session to a port that does not exist is inactive, and its status contains the reason.
 func Example() {
 	orchtest.Example(saitest.NewFake(), func(ctx context.Context, a *orchtest.Agent) error {
 		of, err := ports.New(ctx, ports.Config{SAI: a.SAI, Daemon: a.Daemon, Redis: a.Redis})

@@ -1,11 +1,10 @@
-// Package mirror makes MIRROR_SESSION_TABLE of APPL_DB into mirror sessions
-// of the ASIC: SPAN sessions, whose copies leave at a port as they are, and
-// ERSPAN sessions, whose copies are tunnelled to an address. Where the tunnel
-// leaves the switch is what the routes say now; without a way the session is
-// inactive. Sessions copy what ACL rules name them for, and the traffic of ports.
+// Package mirror makes MIRROR_SESSION_TABLE of APPL_DB into mirror sessions of the ASIC. Copies of SPAN sessions leave
+// at a port unchanged, and copies of ERSPAN sessions are tunnelled to an address. The tunnel follows the routes.
+// Without a route the session is inactive. Sessions copy the packets of ACL rules that name them, and the traffic of
+// ports.
 //
-// What belongs here: mirror sessions and the ports that they copy. What rules do
-// with a session is aclorch's.
+// What belongs here: mirror sessions and the ports that they copy. The use of a session by rules belongs to package
+// acl.
 package mirror
 
 import (
@@ -21,27 +20,27 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Ports is what mirror sessions need to know about ports and LAGs; portsorch implements it.
+// Ports is the view of ports and LAGs that mirror sessions need. portsorch implements it.
 type Ports interface {
-	// Port returns a port's object and the LAG that it is a member of ("" none).
+	// Port returns a port's object and the LAG that it is a member of, or "" if it is not a member.
 	Port(name string) (oid sai.OID, lag string, ok bool)
 	// LAG returns a LAG's object and the names of its members, sorted.
 	LAG(name string) (oid sai.OID, members []string, ok bool)
-	// Changes names ports and LAGs that came, joined or left, or are about to go: those are no
-	// longer found and must be released at once.
+	// Changes publishes the names of ports and LAGs that were created, changed their membership, or are about to be
+	// removed. The latter are no longer found and must be released immediately.
 	Changes() *orch.Topic[[]string]
 }
 
 // A Way is how packets to an address leave the switch.
 type Way = orch.Way
 
-// Config is what an [Orch] works with.
+// Config is the configuration of an [Orch].
 type Config struct {
 	SAI    sai.API
 	Daemon *orch.Daemon
 	Redis  *swss.Redis
 	Ports  Ports
-	Routes orch.Ways // nil: there is no way anywhere
+	Routes orch.Ways // nil means that there is no route to any address
 }
 
 // An Orch owns the mirror sessions of the ASIC. All its methods run on the
@@ -53,20 +52,20 @@ type Orch struct {
 	routes orch.Ways
 
 	ledger   *orch.Ledger
-	applied  bool // the view of the ASIC is complete
+	applied  bool // whether the view of the ASIC is complete
 	sessions map[string]*session
-	bound    map[portAttr]sai.OID // the session of what a port receives or sends
+	bound    map[portAttr]sai.OID // the session that copies one direction of a port
 	changes  orch.Topic[[]string]
 	state    *swss.Table
 	reported map[string]swss.FieldValues // fields of STATE_DB, by session
-	encaps   []sai.Enum                  // how the ASIC can tunnel copies by name, besides GRE alone
+	encaps   []sai.Enum                  // encapsulations that the ASIC supports by name, besides plain GRE
 }
 
-// A session is in the ASIC, with the attributes that it has.
+// A session is a session in the ASIC, with its attributes.
 type session struct {
 	oid     sai.OID
 	attrs   []sai.Attr
-	leaving bool // has to go, or could not be removed
+	leaving bool // whether it must go, or could not be removed
 }
 
 // A portAttr is the attribute of a port that holds the session of one direction.
@@ -88,22 +87,21 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), o.pass, orch.LedgerTable{
 		Name: schema.AppMirrorSession, Words: orch.Words{Pending: schema.MirrorInactive, Failed: schema.MirrorInactive},
 	})
-	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) { o.ledger.SettleNow(ctx) })
+	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) { o.ledger.ReconcileNow(ctx) })
 	if o.routes != nil {
-		o.routes.Changes().Subscribe(func(ctx context.Context, _ struct{}) { o.ledger.SettleNow(ctx) })
+		o.routes.Changes().Subscribe(func(ctx context.Context, _ struct{}) { o.ledger.ReconcileNow(ctx) })
 	}
 	return o, nil
 }
 
-// ViewApplied says that syncd has applied the view to the ASIC. Until then nothing is created:
-// while a view is being made the ASIC is not asked whether it supports something, and anything
-// unsupported would fail the whole view.
+// ViewApplied notifies the orch that syncd has applied the view to the ASIC. Nothing is created earlier. While a view
+// is being made, capabilities cannot be read, and an unsupported object would fail the whole view.
 func (o *Orch) ViewApplied(ctx context.Context) error {
 	o.applied = true
-	return o.ledger.Settle(ctx)
+	return o.ledger.Reconcile(ctx)
 }
 
-// Session returns the object of a session that is active and not about to go.
+// Session returns the object of a session that is active and not about to be removed.
 func (o *Orch) Session(name string) (sai.OID, bool) {
 	s := o.sessions[name]
 	if s == nil || s.leaving {
@@ -112,22 +110,22 @@ func (o *Orch) Session(name string) (sai.OID, bool) {
 	return s.oid, true
 }
 
-// Changes tells, with their sorted names, that sessions came or are about to go. What is about to
-// go is no longer found; subscribers release it before they return.
+// Changes publishes the sorted names of sessions that were created or are about to be removed. The latter are no longer
+// found. Subscribers release them before they return.
 func (o *Orch) Changes() *orch.Topic[[]string] { return &o.changes }
 
-// A plan is what the rows ask for.
+// A plan is the target state of the rows.
 type plan struct {
 	sessions map[string][]sai.Attr
-	ways     map[string]Way      // of sessions; MAC is that of ERSPAN alone
-	to       []netip.Addr        // where sessions lead
-	binds    map[portAttr]string // session
-	names    map[portAttr]string // for errors
+	ways     map[string]Way      // by session; the MAC address is set only for ERSPAN
+	to       []netip.Addr        // addresses that sessions lead to
+	binds    map[portAttr]string // name of the session
+	names    map[portAttr]string // name of the port, for errors
 }
 
 func row(name string) orch.RowKey { return orch.Row(schema.AppMirrorSession, name) }
 
-// plan computes the wanted state and says of rows that are not in it why.
+// plan computes the target state, and records the reason for each row that is not in it.
 func (o *Orch) plan() *plan {
 	p := &plan{
 		sessions: map[string][]sai.Attr{}, ways: map[string]Way{}, binds: map[portAttr]string{}, names: map[portAttr]string{},
@@ -205,8 +203,8 @@ func (o *Orch) planSession(p *plan, m schema.MirrorSession) error {
 	return nil
 }
 
-// encapsulation returns how copies with a GRE type are tunnelled. SONiC knows GRE alone; where the ASIC has ERSPAN type
-// II by name, that is what GRE type 0x88be asks for. Type III is never sent without its header.
+// encapsulation returns the encapsulation of copies with a GRE type. SONiC has only plain GRE. If the ASIC lists ERSPAN
+// type II as supported, GRE type 0x88be selects it. Type III is never sent without its header.
 func (o *Orch) encapsulation(greType uint16) (sai.Enum, error) {
 	switch {
 	case greType == schema.DefaultGREType && slices.Contains(o.encaps, sai.ErspanEncapsulationTypeIi):
@@ -220,8 +218,8 @@ func (o *Orch) encapsulation(greType uint16) (sai.Enum, error) {
 		"want 0x88be or another type", greType)
 }
 
-// planSources adds the ports whose traffic the session copies: a PortChannel is its members. The
-// session copies the existing ones, and waits for the rest, or for a first one.
+// planSources adds the ports whose traffic the session copies. A PortChannel stands for its members. The session copies
+// the existing ports, and waits for the missing ones, or for a first one.
 func (o *Orch) planSources(p *plan, m schema.MirrorSession) (missing error) {
 	empty, copies := "", false
 	for _, src := range m.SrcPorts {
@@ -252,7 +250,7 @@ func (o *Orch) planSources(p *plan, m schema.MirrorSession) (missing error) {
 	return missing
 }
 
-// bind gives a direction of a port to a session, unless another has it.
+// bind assigns a direction of a port to a session. It returns an error if another session has it.
 func (p *plan) bind(s portAttr, session, port string, missing error) error {
 	if other, taken := p.binds[s]; taken && other != session {
 		return fmt.Errorf("%s is mirrored by session %s", port, other)

@@ -20,7 +20,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// ways are the routes that tests change at will.
+// ways are routes that tests can change at any time.
 type ways struct {
 	to      map[netip.Addr]Way
 	wants   []netip.Addr
@@ -41,10 +41,10 @@ func (w *ways) Changes() *orch.Topic[struct{}] { return &w.changed }
 
 type bench struct {
 	*orchtest.Bench
-	ports *orchtest.Ports
-	ways  *ways
-	orch  *Orch
-	told  []string
+	ports    *orchtest.Ports
+	ways     *ways
+	orch     *Orch
+	reported []string
 }
 
 func newBench(t testing.TB) *bench {
@@ -60,7 +60,7 @@ func newBench(t testing.TB) *bench {
 	b.orch.Changes().Subscribe(func(_ context.Context, names []string) {
 		for _, n := range names {
 			_, ok := b.orch.Session(n)
-			b.told = append(b.told, fmt.Sprint(n, " ", ok))
+			b.reported = append(b.reported, fmt.Sprint(n, " ", ok))
 		}
 	})
 	if err := b.orch.ViewApplied(b.Ctx); err != nil {
@@ -71,9 +71,9 @@ func newBench(t testing.TB) *bench {
 	return b
 }
 
-// do takes lines: "s field=value ..." is a session, "-s" its end, "port+ name",
-// "port- name", "lag members", "way port vlan" the way to 10.0.0.2, "way" none.
-// What follows a session is another step.
+// do applies lines. "s field=value ..." sets a session, and "-s" deletes it. "port+ name" and "port- name" add and
+// remove a port, and "lag members" sets a PortChannel. "way port vlan" sets the path to 10.0.0.2, and "way" removes it.
+// The lines that follow a session's line are a separate step.
 func (b *bench) do(lines ...string) {
 	b.T.Helper()
 	for _, line := range lines {
@@ -121,7 +121,7 @@ func (b *bench) do(lines ...string) {
 	b.Step()
 }
 
-// state is the row of a session in STATE_DB, "" if there is none.
+// state returns the row of a session in STATE_DB, or "" if there is none.
 func (b *bench) state(name string) string {
 	b.T.Helper()
 	f, ok, err := swss.NewTable(b.Redis.DB(swss.StateDB), schema.AppMirrorSession).Get(b.Ctx, name)
@@ -140,7 +140,7 @@ func (b *bench) state(name string) string {
 	return strings.Join(words, " ")
 }
 
-// asic is what is in the ASIC, in words that no object id is in.
+// asic returns the state of the ASIC as text without object ids.
 func (b *bench) asic() []string {
 	names := map[sai.OID]string{}
 	for n, oid := range b.ports.All {
@@ -182,19 +182,18 @@ const (
 	erspan = "e src_ip=10.0.0.1 dst_ip=10.0.0.2 dscp=8 ttl=64 src_port=Ethernet0 direction=TX"
 )
 
-// A session follows its way in place: who uses it hears of nothing. One that is recreated is let go
-// of first.
+// A session follows its path in place, without notifying its users. Users release a session before it is recreated.
 func TestFollowing(t *testing.T) {
 	b := newBench(t)
 	b.do("way Ethernet8 0", erspan)
-	b.told = nil
+	b.reported = nil
 	b.do("way Ethernet4 7")
-	if len(b.told) > 0 ||
+	if len(b.reported) > 0 ||
 		b.state("e") != "active monitor_port=Ethernet4 dst_mac=02:00:00:00:00:09 next_hop_ip=10.0.0.9 vlan_id=7" {
-		t.Errorf("told %v, state %s", b.told, b.state("e"))
+		t.Errorf("told %v, state %s", b.reported, b.state("e"))
 	}
 	b.do(strings.Replace(erspan, "src_ip=10.0.0.1", "src_ip=10.0.0.7", 1))
-	if d := cmp.Diff([]string{"e false", "e true"}, b.told); d != "" {
+	if d := cmp.Diff([]string{"e false", "e true"}, b.reported); d != "" {
 		t.Error(d)
 	}
 }
@@ -207,8 +206,7 @@ var lines = []string{
 	"port- Ethernet12", "port+ Ethernet12", "port- Ethernet0", "port+ Ethernet0", "port- Ethernet4", "port+ Ethernet4",
 }
 
-// Whatever came in whatever order, the ASIC is what the last rows and ways make
-// it.
+// Whatever the order of events, the ASIC is a function of the last rows and paths.
 func TestConvergence(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 20}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 5))
@@ -237,8 +235,7 @@ func TestConvergence(t *testing.T) {
 	})
 }
 
-// Whichever SAI call fails, nothing is left over, and everything comes when the
-// rows are written again.
+// Whichever SAI call fails, nothing is left over, and everything is created when the rows are written again.
 func TestEveryCallFails(t *testing.T) {
 	for n := 1; ; n++ {
 		b := newBench(t)
@@ -261,7 +258,7 @@ func TestEveryCallFails(t *testing.T) {
 	}
 }
 
-// The routes hear where sessions lead, so that a neighbour on the way can be asked for.
+// The routes are given the addresses that sessions lead to, so that neighbours on the path can be resolved.
 func TestWaysAreWanted(t *testing.T) {
 	b := newBench(t)
 	b.do("a type=ERSPAN src_ip=10.0.0.1 dst_ip=10.0.0.2", "b type=SPAN dst_port=Ethernet4")

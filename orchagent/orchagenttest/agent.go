@@ -1,7 +1,7 @@
-// Package orchagenttest has what an orchagent has below the orch of a TAM feature, for the tests of that orch: ports
-// and ACLs, on a fake ASIC.
+// Package orchagenttest provides the parts of an orchagent below the orch of a TAM feature: ports and ACLs, on a fake
+// ASIC. They are for the tests of that orch.
 //
-// What belongs here: how the orchs of such a test start. What a feature does belongs to its tests.
+// What belongs here: the start of the orchs of such a test. The rest belongs to the tests of the feature.
 package orchagenttest
 
 import (
@@ -16,7 +16,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// An Agent is the ports and ACLs of an orchagent.
+// An Agent holds the ports and ACLs of an orchagent.
 type Agent struct {
 	Ports  *portsorch.Orch
 	ACL    *aclorch.Orch
@@ -28,7 +28,7 @@ type Agent struct {
 // A Viewer is the orch of a feature.
 type Viewer interface{ ViewApplied() }
 
-// Start starts a bench anew, and makes ports and ACLs on what is in its Redis.
+// Start restarts a bench, and makes ports and ACLs from the rows in its Redis.
 func Start(b *orchtest.Bench) *Agent {
 	b.T.Helper()
 	b.Start()
@@ -47,7 +47,8 @@ func Start(b *orchtest.Bench) *Agent {
 	}}
 }
 
-// Make makes the orch of a feature with a config that contains that of the agent, and publishes what the switch can do.
+// Make makes the orch of a feature with a config that contains that of the agent, and publishes the capabilities of the
+// switch.
 func Make[C, O any](a *Agent, make func(context.Context, C) (O, error), cfg C) O {
 	a.bench.T.Helper()
 	o, err := make(a.bench.Ctx, cfg)
@@ -60,7 +61,7 @@ func Make[C, O any](a *Agent, make func(context.Context, C) (O, error), cfg C) O
 	return o
 }
 
-// Apply applies the first view: what is in APPL_DB by now.
+// Apply applies the first view, made from the current rows of APPL_DB.
 func (a *Agent) Apply(orchs ...Viewer) {
 	b := a.bench
 	b.T.Helper()
@@ -93,18 +94,19 @@ func WriteTAMTable(b *orchtest.Bench) {
 		"POLICY_DESC", "flow groups")
 }
 
-// A World is what other orchs know for that of a feature: ids and ways, which tests change at will.
+// A World provides the ids and routes that the orch of a feature gets from other orchs. Tests can change them at any
+// time.
 type World struct {
 	IDs     schema.TAMSwitchInUse
 	Renamed orch.Topic[struct{}]
 	Routed  orch.Topic[struct{}]
 }
 
-// InUse returns the ids.
+// InUse returns the ids in use.
 func (w *World) InUse() schema.TAMSwitchInUse { return w.IDs }
 
-// IDChanges is published by tests.
+// IDChanges returns a topic that tests publish.
 func (w *World) IDChanges() *orch.Topic[struct{}] { return &w.Renamed }
 
-// Changes is published by tests.
+// Changes returns a topic that tests publish.
 func (w *World) Changes() *orch.Topic[struct{}] { return &w.Routed }

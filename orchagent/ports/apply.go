@@ -9,15 +9,15 @@ import (
 	"tamtam/swss/schema"
 )
 
-// converge brings the ASIC in line with the rows. An object that fails leaves the error on its row
-// and does not hold up the others.
+// converge brings the ASIC in line with the rows. If an object fails, the error is recorded for its row, and the other
+// objects are still programmed.
 func (o *Orch) converge(ctx context.Context) {
 	for range o.ledger.Passes {
 		o.apply(ctx, makePlan(o.ledger))
 	}
 }
 
-// apply goes once through all that differs between the plan and the ASIC.
+// apply applies once all differences between the plan and the ASIC.
 func (o *Orch) apply(ctx context.Context, p *plan) {
 	o.plan = p
 	o.ledger.Restart(p.why)
@@ -40,10 +40,10 @@ func (o *Orch) apply(ctx context.Context, p *plan) {
 	o.createVLANMembers(ctx, p)
 	o.publish(ctx, changed)
 	o.layout.Publish(ctx, struct{}{})
-	o.turned.tell(ctx, o)
+	o.turned.report(ctx, o)
 }
 
-// publish tells the other orchs that these ports and LAGs have changed.
+// publish notifies the other orchs that these ports and LAGs have changed.
 func (o *Orch) publish(ctx context.Context, names []string) {
 	if len(names) == 0 {
 		return
@@ -55,15 +55,15 @@ func (o *Orch) publish(ctx context.Context, names []string) {
 	o.changes.Publish(ctx, slices.Compact(names))
 }
 
-// wait makes a row wait for an object that is planned and not in the ASIC.
+// wait makes a row wait for an object that is planned but not in the ASIC.
 func (o *Orch) wait(k orch.RowKey, kind, name string) {
 	if !o.ledger.Refused(k) {
 		o.ledger.Why[k] = orch.Wait(kind, name, "%s %s is not in the ASIC", kind, name)
 	}
 }
 
-// markLeaving marks the ports and LAGs that have to go, so that they are no
-// longer found, and returns the names of all that changed by this.
+// markLeaving marks the ports and LAGs that must be removed, so that they are no longer found. It returns the names of
+// all that this changed.
 func (o *Orch) markLeaving(p *plan) []string {
 	var names []string
 	for _, name := range sorted(o.asic.ports) {
@@ -71,7 +71,7 @@ func (o *Orch) markLeaving(p *plan) []string {
 			o.asic.ports[name].leaving = true
 			names = append(names, name)
 			if lag := o.asic.ports[name].lag; lag != "" {
-				names = append(names, lag) // has one member less
+				names = append(names, lag) // it loses a member
 			}
 		}
 	}
@@ -125,7 +125,7 @@ func (o *Orch) createLAGs(ctx context.Context, p *plan) (created []string) {
 				o.oper.touch(name)
 				o.turned.note(name, was, o.asic.lagUp(name))
 			}
-			if have.leaving { // its removal failed, and its row came back
+			if have.leaving { // its removal failed, and its row was written again
 				have.leaving = false
 				created = append(created, name)
 			}
@@ -146,7 +146,7 @@ func (o *Orch) createLAGs(ctx context.Context, p *plan) (created []string) {
 	return created
 }
 
-// join makes ports members of LAGs. Other orchs release the ports first.
+// join makes ports members of LAGs, after other orchs have released the ports.
 func (o *Orch) join(ctx context.Context, p *plan) (changed []string) {
 	var joining []member
 	for _, m := range sortedMembers(p.lagMembers) {
@@ -178,7 +178,8 @@ func (o *Orch) join(ctx context.Context, p *plan) (changed []string) {
 	return changed
 }
 
-// setMember has a member receive and send, or not: it receives before it sends, and ceases to send first.
+// setMember sets whether a member receives and sends. Receiving is enabled before sending, and sending is disabled
+// before receiving.
 func (o *Orch) setMember(ctx context.Context, m member, does traffic) {
 	have := o.asic.lagMembers[m]
 	k := orch.Row(schema.AppLAGMember, m.String())
@@ -206,7 +207,7 @@ func (o *Orch) setMember(ctx context.Context, m member, does traffic) {
 	o.turned.note(m.group, was, o.asic.lagUp(m.group))
 }
 
-// turns are LAGs that have gone up (true) or down in a pass with what their members do.
+// turns contains the LAGs whose state changed to up (true) or down (false) in a pass because of their members.
 type turns map[string]bool
 
 func (t turns) note(name string, was, is bool) {
@@ -215,8 +216,8 @@ func (t turns) note(name string, was, is bool) {
 	}
 }
 
-// tell tells the other orchs.
-func (t turns) tell(ctx context.Context, o *Orch) {
+// report notifies the other orchs of the LAGs that are now down.
+func (t turns) report(ctx context.Context, o *Orch) {
 	for _, name := range sorted(t) {
 		if !t[name] {
 			o.downs.Publish(ctx, name)

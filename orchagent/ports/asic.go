@@ -9,8 +9,7 @@ import (
 	"tamtam/sai"
 )
 
-// An asic holds the ports, LAGs and VLANs in the ASIC, and changes single objects of these. It
-// knows nothing about rows.
+// An asic holds the ports, LAGs and VLANs in the ASIC, and changes single objects of these. It is independent of rows.
 type asic struct {
 	api  sai.API
 	log  *slog.Logger
@@ -40,7 +39,7 @@ func (a *asic) set(ctx context.Context, t sai.ObjectType, oid sai.OID, id sai.At
 	return a.api.Set(ctx, sai.Obj(t, oid), sai.Attr{ID: id, Value: v})
 }
 
-// lagUp reports whether as many members of the LAG as it takes send and receive on ports that are up.
+// lagUp reports whether the LAG has at least its minimum number of sending members on ports that are up.
 func (a *asic) lagUp(name string) bool {
 	links := 0
 	for m, is := range a.lagMembers {
@@ -51,7 +50,8 @@ func (a *asic) lagUp(name string) bool {
 	return links > 0 && links >= a.lags[name].minLinks
 }
 
-// downWith lists what goes down with a port: itself, and its LAG if it was the last one up.
+// downWith returns the names that are down when a port is down. These are the port itself, and its LAG if the LAG is
+// not up without it.
 func (a *asic) downWith(name string) []string {
 	down := []string{name}
 	if lag := a.ports[name].lag; lag != "" && !a.lagUp(lag) {
@@ -60,8 +60,8 @@ func (a *asic) downWith(name string) []string {
 	return down
 }
 
-// removeFromASIC removes a port object, and before it the SerDes settings that the ASIC may have
-// brought along: while they are there, the port is in use. It is not an error if the ASIC has none.
+// removeFromASIC removes a port object. It first removes the port's SerDes settings that the ASIC may have created,
+// since the port is in use while they exist. It is not an error if there are none.
 func (a *asic) removeFromASIC(ctx context.Context, oid sai.OID) error {
 	got, err := a.api.Get(ctx, sai.Obj(sai.ObjectTypePort, oid), []sai.Attr{sai.Want(sai.PortAttrPortSerdesID, 0)})
 	if err == nil && got[0].Value != sai.NullOID {
@@ -75,8 +75,7 @@ func (a *asic) removeFromASIC(ctx context.Context, oid sai.OID) error {
 	return nil
 }
 
-// update sets speed, MTU and admin state where they differ from what was
-// programmed.
+// update sets speed, MTU and admin state if they differ from the programmed values.
 func (a *asic) update(ctx context.Context, have *port, want portSpec) error {
 	if have.spec.speed != want.speed {
 		if err := a.set(ctx, sai.ObjectTypePort, have.oid, sai.PortAttrSpeed, sai.Uint(want.speed)); err != nil {
@@ -99,8 +98,8 @@ func (a *asic) update(ctx context.Context, have *port, want portSpec) error {
 	return nil
 }
 
-// readOper reads the oper status. Not every ASIC knows it for a port that it has just created: then
-// it is unknown until a notification arrives.
+// readOper reads the oper status. Some ASICs do not report it for a new port. Then it is unknown until a notification
+// arrives.
 func (a *asic) readOper(ctx context.Context, p *port) error {
 	got, err := a.api.Get(ctx, sai.Obj(sai.ObjectTypePort, p.oid), []sai.Attr{sai.Want(sai.PortAttrOperStatus, 0)})
 	if status, answered := sai.StatusOf(err); err != nil && answered {
@@ -115,8 +114,8 @@ func (a *asic) readOper(ctx context.Context, p *port) error {
 	return nil
 }
 
-// bridgedOf finds the port or LAG of this name, with its object; nil if it is
-// not in the ASIC or has to go.
+// bridgedOf returns the port or LAG of this name, with its object. It returns nil if it is not in the ASIC or must be
+// removed.
 func (a *asic) bridgedOf(name string) (*bridged, sai.Key) {
 	if p := a.ports[name]; p != nil && !p.leaving {
 		return &p.bridged, sai.Obj(sai.ObjectTypePort, p.oid)
@@ -139,7 +138,7 @@ func (a *asic) setPVID(ctx context.Context, b *bridged, k sai.Key, vlan uint16) 
 	return nil
 }
 
-// tagHost reports whether frames to the host interface of a port keep their tag.
+// tagHost sets whether frames to the host interface of a port keep their tag.
 func (a *asic) tagHost(ctx context.Context, name string, how sai.Enum) error {
 	p := a.ports[name]
 	if p == nil || p.hostif == 0 {
@@ -148,7 +147,7 @@ func (a *asic) tagHost(ctx context.Context, name string, how sai.Enum) error {
 	return a.set(ctx, sai.ObjectTypeHostif, p.hostif, sai.HostifAttrVLANTag, how)
 }
 
-// addBridgePort puts a port or LAG on the bridge, unless it exists.
+// addBridgePort adds a port or LAG to the bridge, unless the bridge already has it.
 func (a *asic) addBridgePort(ctx context.Context, undo *orch.Undo, name string, b *bridged, oid sai.OID) error {
 	if b.bridgePort != 0 {
 		return nil
@@ -211,7 +210,7 @@ func (a *asic) createMember(ctx context.Context, m member, does traffic) error {
 	return nil
 }
 
-// replaced reports whether a port in the ASIC must go: its row is gone, or now names other lanes.
+// replaced reports whether a port must be removed from the ASIC, because its row was deleted or now names other lanes.
 func (a *asic) replaced(p *plan, name string) bool {
 	have := a.ports[name]
 	want, ok := p.ports[name]

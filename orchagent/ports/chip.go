@@ -14,7 +14,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A chip holds what the ASIC brings along.
+// A chip holds the objects that the ASIC has from the start.
 type chip struct {
 	switchID sai.OID
 	cpu      sai.OID
@@ -25,7 +25,7 @@ type chip struct {
 	limits   limits
 }
 
-// laneKey is the set of lanes as text: the same for every order of lanes.
+// laneKey returns the set of lanes as text, independent of their order.
 func laneKey(lanes []uint32) string {
 	sorted := slices.Sorted(slices.Values(lanes))
 	var b strings.Builder
@@ -38,9 +38,8 @@ func laneKey(lanes []uint32) string {
 	return b.String()
 }
 
-// createSwitch creates the switch object and takes away what the ASIC brings
-// along and SONiC does not want: the members of the default VLAN and the bridge
-// ports of all ports.
+// createSwitch creates the switch object and removes default objects that SONiC does not use. These are the members of
+// the default VLAN and the bridge ports of all ports.
 func createSwitch(ctx context.Context, cfg Config) (*chip, error) {
 	api := cfg.SAI
 	oid, err := api.Create(ctx, sai.ObjectTypeSwitch, []sai.Attr{
@@ -116,14 +115,14 @@ func (c *chip) readPorts(ctx context.Context, api sai.API) error {
 	return nil
 }
 
-// parts are the attributes of a port that name what came with it.
+// parts contains the attributes of a port that name the objects created with it.
 var parts = []sai.AttrID{
 	sai.PortAttrQoSQueueList, sai.PortAttrQoSSchedulerGroupList, sai.PortAttrIngressPriorityGroupList,
 	sai.PortAttrPortSerdesID,
 }
 
-// readParts reads the names of what came with a port. The names are not used: but SONiC's syncd
-// removes whatever of a port from a previous run nobody has asked for while the new view was made.
+// readParts reads the names of the objects created with a port, without using them. SONiC's syncd removes objects of a
+// port of a previous run that were not read while the new view was made.
 func readParts(ctx context.Context, api sai.API, port sai.OID) error {
 	for _, id := range parts {
 		_, err := getList(ctx, api, sai.Obj(sai.ObjectTypePort, port), id, 32)
@@ -134,7 +133,7 @@ func readParts(ctx context.Context, api sai.API, port sai.OID) error {
 	return nil
 }
 
-// leftBridgePorts adds those bridge ports of unused ports that no member of the default VLAN leads to any more.
+// leftBridgePorts adds the bridge ports of unused ports that no member of the default VLAN refers to any more.
 func (c *chip) leftBridgePorts(
 	ctx context.Context, api sai.API, found func(context.Context, sai.ObjectType) ([]sai.OID, error), known []sai.OID,
 ) ([]sai.OID, error) {
@@ -157,11 +156,10 @@ func (c *chip) leftBridgePorts(
 	return known, nil
 }
 
-// removeDefaults removes the members of the default VLAN and the bridge ports of all ports. These
-// are not read from the bridge: SONiC's virtual switch stops when its port list is asked for while a
-// LAG is on it, as after a restart. Those of members are found by them; of a previous run that ended
-// between the two, only who lists what came with the switch knows. Nothing is removed in bulk:
-// SONiC's syncd forgets bulk removals while a view is made.
+// removeDefaults removes the members of the default VLAN and the bridge ports of all ports. It does not read the
+// bridge's port list: SONiC's virtual switch stops at that while a LAG is on the bridge, as after a restart. Members
+// name their bridge ports. If a previous run ended between the two removals, found lists the remaining bridge ports.
+// Nothing is removed in bulk, since SONiC's syncd loses bulk removals while a view is made.
 func (c *chip) removeDefaults(
 	ctx context.Context, api sai.API, members []sai.OID,
 	found func(context.Context, sai.ObjectType) ([]sai.OID, error),
@@ -194,7 +192,7 @@ func (c *chip) removeDefaults(
 	return nil
 }
 
-// getOID reads the name of an object.
+// getOID reads an attribute that is an object id.
 func getOID(ctx context.Context, api sai.API, k sai.Key, id sai.AttrID) (sai.OID, error) {
 	got, err := api.Get(ctx, k, []sai.Attr{sai.Want(id, 0)})
 	if err != nil {
@@ -214,7 +212,7 @@ func getOIDs(ctx context.Context, api sai.API, k sai.Key, id sai.AttrID) ([]sai.
 	return list, nil
 }
 
-// getList reads a list, first with room for n items, then with as much as needed.
+// getList reads a list, first with a buffer for n items, then with a larger one if needed.
 func getList(ctx context.Context, api sai.API, k sai.Key, id sai.AttrID, n int) (sai.Value, error) {
 	got, err := api.Get(ctx, k, []sai.Attr{sai.Want(id, n)})
 	if errors.Is(err, sai.StatusBufferOverflow) && len(got) == 1 {

@@ -23,8 +23,7 @@ var wantedStats = []sai.StatID{
 	sai.PortStatEtherStatsJabbers, sai.PortStatEtherStatsFragments,
 }
 
-// portStats returns those of the wanted statistics that the ASIC has: reading one that it lacks
-// would fail for all.
+// portStats returns those of the wanted statistics that the ASIC has, since reading a missing one would fail for all.
 func portStats(ctx context.Context, api sai.API) []sai.StatID {
 	has, err := api.StatsCapability(ctx, sai.ObjectTypePort)
 	if err != nil {
@@ -33,8 +32,8 @@ func portStats(ctx context.Context, api sai.API) []sai.StatID {
 	return slices.DeleteFunc(slices.Clone(wantedStats), func(s sai.StatID) bool { return !slices.Contains(has, s) })
 }
 
-// counters maintains what COUNTERS_DB says about which object is which port, and what is polled.
-// Changes are collected and written by flush.
+// counters maintains which port each object in COUNTERS_DB is, and which ports are polled. Changes are collected until
+// flush writes them.
 type counters struct {
 	poller orch.Poller
 	group  orch.FlexGroup
@@ -42,14 +41,14 @@ type counters struct {
 	rows   *swss.Table // COUNTERS
 	ports  swss.Hash
 	lags   swss.Hash
-	named  map[string]sai.OID // LAGs whose names are to be written
+	named  map[string]sai.OID // LAGs whose names must be written
 	start  []sai.OID
 	stop   []sai.OID
 	polled map[sai.OID]bool
-	left   []string // rows of ports of a previous run that are gone
+	left   []string // rows of a previous run's ports that no longer exist
 }
 
-// open reads what a previous run left in the maps.
+// open reads the entries that a previous run left in the maps.
 func (c *counters) open(ctx context.Context, cfg Config, chip *chip) error {
 	db := cfg.Redis.DB(swss.CountersDB)
 	c.poller = cfg.Poller
@@ -64,7 +63,7 @@ func (c *counters) open(ctx context.Context, cfg Config, chip *chip) error {
 	return errors.Join(c.ports.Load(ctx), c.lags.Load(ctx))
 }
 
-// dropFormer removes names of a previous run, and rows of ports that are gone.
+// dropFormer removes names of a previous run, and the rows of ports that no longer exist.
 func (c *counters) dropFormer(ctx context.Context) error {
 	if err := c.flush(ctx); err != nil {
 		return err
@@ -97,8 +96,8 @@ func (c *counters) removePort(name string, oid sai.OID) {
 	}
 }
 
-// stopPolling makes syncd drop the ports that are about to be removed: it must not be asked to read
-// an object that does not exist.
+// stopPolling makes syncd stop polling ports that are about to be removed, since it must not read an object that does
+// not exist.
 func (c *counters) stopPolling(ctx context.Context) error {
 	if len(c.stop) == 0 {
 		return nil
@@ -120,16 +119,16 @@ func (c *counters) stopPolling(ctx context.Context) error {
 	return nil
 }
 
-// retryPeriod is how soon what could not be written or sent is tried again.
+// retryPeriod is the time after which failed writes and messages are tried again.
 const retryPeriod = time.Second
 
-// waits reports whether something was not written or sent yet.
+// waits reports whether something has not been written or sent yet.
 func (c *counters) waits() bool {
 	waiting := len(c.start) + len(c.stop) + len(c.named) + c.ports.Pending() + c.lags.Pending()
 	return waiting > 0 || !c.group.Sent() && c.poller != nil
 }
 
-// flush sends what has changed.
+// flush sends the collected changes.
 func (c *counters) flush(ctx context.Context) error {
 	if err := c.stopPolling(ctx); err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"tamtam/sai/saitest"
 )
 
-// A port is made, and joins a PortChannel; a member of a PortChannel that there is not waits.
+// A port is created and joins a PortChannel. A member of a PortChannel that does not exist waits.
 func Example() {
 	orchtest.Example(saitest.NewFake(), func(ctx context.Context, a *orchtest.Agent) error {
 		o, err := ports.New(ctx, ports.Config{SAI: a.SAI, Daemon: a.Daemon, Redis: a.Redis})

@@ -6,15 +6,15 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A RouterPort is what a router interface can be made on.
+// A RouterPort is an object on which a router interface can be made.
 type RouterPort struct {
 	Key sai.Key // port, LAG or VLAN
 	MTU uint32  // as configured, in bytes
 }
 
-// RouterPort returns what a router interface of this name is made on: a port or PortChannel that is
-// in no VLAN and no PortChannel, or a VLAN. Otherwise the error says why there can be none. The
-// answer follows the plan, so that an interface goes before its port is used otherwise.
+// RouterPort returns the object for a router interface of this name. This is a VLAN, or a port or PortChannel that is
+// in no VLAN and no PortChannel. If there can be none, the error is the reason. The answer follows the plan, so that an
+// interface is removed before its port gets another use.
 func (o *Orch) RouterPort(name string) (RouterPort, error) {
 	p := o.plan
 	if p == nil {
@@ -43,7 +43,7 @@ func (o *Orch) RouterPort(name string) (RouterPort, error) {
 	return RouterPort{key, p.mtu[name]}, nil
 }
 
-// vlanOf is the first VLAN that a port or LAG is a member of.
+// vlanOf returns the first VLAN that a port or LAG is a member of, or "".
 func (p *plan) vlanOf(name string) string {
 	for _, m := range sortedMembers(p.vlanMembers) {
 		if m.port == name {
@@ -53,8 +53,7 @@ func (p *plan) vlanOf(name string) string {
 	return ""
 }
 
-// BridgePort returns the VLAN and the bridge port of a port or PortChannel that
-// is, and will stay, a member of the VLAN.
+// BridgePort returns the VLAN and the bridge port of a port or PortChannel that is a member of the VLAN and stays one.
 func (o *Orch) BridgePort(vlan, port string) (vlanOID, bridgePort sai.OID, err error) {
 	m := member{vlan, port}
 	if p := o.plan; p == nil || o.asic.vlanMembers[m] == nil {
@@ -69,8 +68,7 @@ func (o *Orch) BridgePort(vlan, port string) (vlanOID, bridgePort sai.OID, err e
 	return o.asic.vlans[vlan], b.bridgePort, nil
 }
 
-// BridgePortOf returns the bridge port of a port or PortChannel, 0 if it has
-// none.
+// BridgePortOf returns the bridge port of a port or PortChannel, or 0 if it has none.
 func (o *Orch) BridgePortOf(name string) sai.OID {
 	if b, _ := o.asic.bridgedOf(name); b != nil {
 		return b.bridgePort
@@ -78,8 +76,7 @@ func (o *Orch) BridgePortOf(name string) sai.OID {
 	return 0
 }
 
-// BridgePortName returns the port or PortChannel with the bridge port, "" if
-// there is none.
+// BridgePortName returns the port or PortChannel with the bridge port, or "" if there is none.
 func (o *Orch) BridgePortName(oid sai.OID) string {
 	for name, p := range o.asic.ports {
 		if p.bridgePort == oid && oid != 0 {
@@ -94,7 +91,7 @@ func (o *Orch) BridgePortName(oid sai.OID) string {
 	return ""
 }
 
-// VLANName returns the name of a VLAN, "" if there is none.
+// VLANName returns the name of a VLAN, or "" if there is none.
 func (o *Orch) VLANName(oid sai.OID) string {
 	for name, v := range o.asic.vlans {
 		if v == oid {
@@ -104,8 +101,7 @@ func (o *Orch) VLANName(oid sai.OID) string {
 	return ""
 }
 
-// VLANMembers lists the VLAN members that are, and will stay, in the ASIC, as
-// pairs of VLAN and port, sorted.
+// VLANMembers returns the VLAN members that are in the ASIC and stay, as sorted pairs of VLAN and port.
 func (o *Orch) VLANMembers() (list [][2]string) {
 	for _, m := range sortedMembers(o.asic.vlanMembers) {
 		if _, planned := o.plan.vlanMembers[m]; planned && !o.asic.replaced(o.plan, m.port) {
@@ -129,13 +125,13 @@ func (o *Orch) MAC() sai.MAC { return o.mac }
 // CPU returns the CPU port.
 func (o *Orch) CPU() sai.OID { return o.asic.chip.cpu }
 
-// Layout tells that a port, PortChannel, VLAN or membership came or is about to go, or that the
-// switch's address changed. Subscribers check what they use, and release what is no longer found
+// Layout publishes that a port, PortChannel, VLAN or membership was created or is about to be removed, or that the
+// switch's address changed. Subscribers check the objects that they use, and release those that are no longer found
 // before they return.
 func (o *Orch) Layout() *orch.Topic[struct{}] { return &o.layout }
 
-// Downs publishes each port or PortChannel that has gone down.
+// Downs publishes each port or PortChannel whose state changes to down.
 func (o *Orch) Downs() *orch.Topic[string] { return &o.downs }
 
-// Opers signals that a port has gone up or down: an answer of Up may have changed.
+// Opers publishes that the state of a port has changed, so that an answer of Up may have changed.
 func (o *Orch) Opers() *orch.Topic[struct{}] { return &o.opers }

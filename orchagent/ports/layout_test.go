@@ -8,7 +8,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// What a router interface can be made on, and why not.
+// RouterPort returns the object for a router interface, or the reason why there is none.
 func TestRouterPort(t *testing.T) {
 	b := newSwitch(t)
 	says := func(name, want string) {
@@ -26,7 +26,7 @@ func TestRouterPort(t *testing.T) {
 	says("Ethernet8", "port Ethernet8 is not in the ASIC")
 	says("Vlan10", "VLAN Vlan10 is not in the ASIC")
 
-	// Who made something on the port hears of it before the bridge port comes.
+	// The user of an object on the port is notified before the bridge port is created.
 	first := -1
 	b.orch.Layout().Subscribe(func(context.Context, struct{}) {
 		if _, err := b.orch.RouterPort("Ethernet0"); err != nil && first < 0 {
@@ -53,7 +53,7 @@ func TestRouterPort(t *testing.T) {
 		t.Errorf("bridge port %s, %v", bp, err)
 	}
 
-	// An FDB entry is told to go while the member is still there.
+	// The user of an FDB entry is notified while the member still exists.
 	live := -1
 	b.orch.Layout().Subscribe(func(context.Context, struct{}) {
 		if _, _, err := b.orch.BridgePort("Vlan10", "Ethernet0"); err != nil && live < 0 {
@@ -68,7 +68,7 @@ func TestRouterPort(t *testing.T) {
 	}
 }
 
-// SWITCH_TABLE is what the switch has; what is said again is not set again.
+// SWITCH_TABLE is applied to the switch. Unchanged values are not set again.
 func TestSwitchSettings(t *testing.T) {
 	b := newSwitch(t)
 	set := func(fields ...string) string {

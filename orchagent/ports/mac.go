@@ -9,8 +9,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// setMAC gives the switch the address that DEVICE_METADATA has; without one it
-// has the fallback.
+// setMAC sets the switch's address to that of DEVICE_METADATA, or to the fallback if it has none.
 func (o *Orch) setMAC(ctx context.Context, t orch.Task) error {
 	if t.Key != "localhost" {
 		return nil

@@ -14,9 +14,9 @@ import (
 	"tamtam/swss/schema"
 )
 
-// writeOper sets oper_status of the row KEYS[1] to ARGV[1], unless the row is gone: its delete may be in the daemon's
-// hands already. If it was another one before, or ARGV[3] says that it has changed anyway, it did so at the time
-// ARGV[2]; if that is empty, or nothing is known of before, the time is not known.
+// writeOper sets oper_status of the row KEYS[1] to ARGV[1]. If the row does not exist, it does nothing, since the
+// daemon may be handling the row's deletion. If the status differs from the previous one, or ARGV[3] is not empty, the
+// time of the change is ARGV[2]. If ARGV[2] is empty or the previous status is unknown, the time is removed.
 const writeOper = `
 if redis.call('EXISTS', KEYS[1]) == 0 then
   return
@@ -32,7 +32,7 @@ else
   redis.call('HDEL', KEYS[1], 'last_change')
 end`
 
-// operNatively is writeOper for the embedded server.
+// operNatively does the same as writeOper for the embedded server.
 func operNatively(r *swss.ScriptRun) (reply string, ok bool) {
 	if len(r.Keys) != 1 || len(r.Args) != 3 {
 		return "", false
@@ -57,22 +57,22 @@ func operNatively(r *swss.ScriptRun) (reply string, ok bool) {
 	return "", true
 }
 
-// An operWriter maintains oper_status of ports, LAGs and their members in APPL_DB and STATE_DB, once the view of
-// the ASIC is complete: a LAG whose members are yet to be created is not down. In APPL_DB it also says when that
-// changed: what changed before the view was complete did so at a time that nobody knows.
+// An operWriter maintains oper_status of ports, LAGs and their members in APPL_DB and STATE_DB, once the view of the
+// ASIC is complete. Before that, a LAG whose members are yet to be created is not down. In APPL_DB it also writes the
+// time of the change, which is unknown for changes before the view was complete.
 type operWriter struct {
 	appl, state *swss.DB
 	ports       *swss.Table // of APPL_DB
 	script      swss.Script
 	now         func() time.Time
 	touched     map[string]touched // ports and LAGs to be written
-	initDone    bool               // PortInitDone was written
+	initDone    bool               // whether PortInitDone was written
 }
 
-// A touched port or LAG may have changed, at that time.
+// touched records that a port or LAG may have changed, and the time.
 type touched struct {
 	at     time.Time
-	turned bool // it has, even if it is what it was again
+	turned bool // whether it has certainly changed, even if it is back in its previous state
 }
 
 func (w *operWriter) open(ctx context.Context, r *swss.Redis, now func() time.Time) error {
@@ -84,13 +84,13 @@ func (w *operWriter) open(ctx context.Context, r *swss.Redis, now func() time.Ti
 	return w.ports.Del(ctx, schema.PortInitDone)
 }
 
-// operAdds reports whether a field of a port's or LAG's row is one that this orch writes.
+// operAdds reports whether this orch writes a field of a port's or LAG's row.
 func operAdds(key, field string) bool {
 	return key == schema.PortInitDone || field == schema.FieldOperStatus || field == schema.FieldLastChange
 }
 
-// Tell writes the state of all ports and LAGs anew, into the rows that there are.
-func (o *Orch) Tell(ctx context.Context) error {
+// Report writes the state of all ports, LAGs and LAG members again, into the existing rows.
+func (o *Orch) Report(ctx context.Context) error {
 	for k := range o.ledger.Rows {
 		if marker(k.Key) || k.Table != schema.AppPort && k.Table != schema.AppLAG && k.Table != schema.AppLAGMember {
 			continue
@@ -106,8 +106,8 @@ func (o *Orch) Tell(ctx context.Context) error {
 	return nil
 }
 
-// operOf returns the tables of a port, LAG or LAG member, its state, and whether it is in the ASIC: what is not is
-// down. A member's state is what it does of what its row asks for; it is told in APPL_DB alone.
+// operOf returns the tables of a port, LAG or LAG member, its state, and whether it is in the ASIC. If it is not, it is
+// down. A member is up while it does what its row requests, and its state is written only to APPL_DB.
 func (o *Orch) operOf(name string) (appl, state, word string, there bool) {
 	if group, port, ok := strings.Cut(name, ":"); ok {
 		is := o.asic.lagMembers[member{group, port}]
@@ -133,11 +133,10 @@ func (w *operWriter) touch(name string) {
 	}
 }
 
-// turn notes that a port was seen to change.
+// turn records that a port was seen to change.
 func (w *operWriter) turn(name string) { w.touched[name] = touched{w.now(), true} }
 
-// operChanged tells a port's host interface and marks the port, and the LAG it
-// is in, to be written.
+// operChanged updates a port's host interface, and marks the port and its LAG for writing.
 func (o *Orch) operChanged(ctx context.Context, name string) {
 	p := o.asic.ports[name]
 	up := sai.Bool(p.oper == sai.PortOperStatusUp)
@@ -153,13 +152,13 @@ func (o *Orch) operChanged(ctx context.Context, name string) {
 	o.asic.log.Info("port state", "port", name, "up", bool(up))
 }
 
-// waits reports whether something was not written yet.
+// waits reports whether something has not been written yet.
 func (w *operWriter) waits(o *Orch) bool {
 	return o.applied && (len(w.touched) > 0 || !w.initDone && o.ready)
 }
 
-// flush writes what changed, and PortInitDone once. What is not in the ASIC is
-// down, as long as its rows are there.
+// flush writes the changes, and PortInitDone once. A port or LAG that is not in the ASIC is down, as long as its rows
+// exist.
 func (w *operWriter) flush(ctx context.Context, o *Orch) error {
 	if !o.applied {
 		return nil
@@ -187,7 +186,7 @@ func (w *operWriter) flush(ctx context.Context, o *Orch) error {
 	return nil
 }
 
-// writeAppl writes the state, and when it became that if it is another one than it was.
+// writeAppl writes the state, and the time of the change if the state has changed.
 func (w *operWriter) writeAppl(ctx context.Context, table, name, word string, when touched) error {
 	at, turned := "", ""
 	if table != schema.AppLAGMember && !when.at.IsZero() {
@@ -200,8 +199,8 @@ func (w *operWriter) writeAppl(ctx context.Context, table, name, word string, wh
 	return err
 }
 
-// writeState writes the state of what is in the ASIC; for what is not, only into a row that says
-// why.
+// writeState writes the state of a port or LAG in the ASIC. If it is not there, the state is written only to a row that
+// contains the reason.
 func (w *operWriter) writeState(ctx context.Context, table, name, word string, there bool) error {
 	if table == "" {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// The embedded server does with a row what the script says.
+// The embedded server has the same effect on a row as the script.
 func TestOperNatively(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 3}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))

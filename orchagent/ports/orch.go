@@ -11,17 +11,16 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Config is what an [Orch] works with.
+// Config is the configuration of an [Orch].
 type Config struct {
 	SAI    sai.API
 	Daemon *orch.Daemon
 	Redis  *swss.Redis
-	Poller orch.Poller // polls the port counters; nil: nobody does
-	// MAC is the switch's own address at the start. Later it is what
-	// DEVICE_METADATA says, or Fallback.
+	Poller orch.Poller // polls the port counters; nil means that they are not polled
+	// MAC is the switch's own address at the start. Later it is that of DEVICE_METADATA, or Fallback.
 	MAC, Fallback sai.MAC
-	// Found lists the objects of a type that came with the switch and are still there, whoever knows of them; nil:
-	// nobody keeps a list.
+	// Found returns the objects of a type that were created with the switch and still exist. A nil function means that
+	// there is no such list.
 	Found func(ctx context.Context, t sai.ObjectType) ([]sai.OID, error)
 }
 
@@ -30,14 +29,14 @@ type Config struct {
 type Orch struct {
 	asic    asic
 	ledger  *orch.Ledger
-	ready   bool // all configured ports are in the ledger
-	applied bool // the view of the ASIC is complete
+	ready   bool // whether all configured ports are in the ledger
+	applied bool // whether the view of the ASIC is complete
 
 	mac, fallback sai.MAC // the switch's own address
 
-	plan     *plan // the last that was applied, or is being applied
+	plan     *plan // the plan that was last applied, or is being applied
 	turned   turns
-	stuck    map[string]error // why ports of the ASIC that no row names are still there, by laneKey
+	stuck    map[string]error // why ports of the ASIC without a row are still there, by laneKey
 	settings schema.Switch
 
 	changes  orch.Topic[[]string]
@@ -48,9 +47,8 @@ type Orch struct {
 	oper     operWriter
 }
 
-// New creates the switch, takes stock of what it brings along, and registers
-// the handlers of the five tables on the daemon. Ports are created when
-// PORT_TABLE:PortConfigDone says that all of them are known.
+// New creates the switch, reads its default objects, and registers the handlers of the five tables on the daemon. Ports
+// are created when PORT_TABLE:PortConfigDone signals that all of them are known.
 func New(ctx context.Context, cfg Config) (*Orch, error) {
 	chip, err := createSwitch(ctx, cfg)
 	if err != nil {
@@ -87,21 +85,21 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	return o, nil
 }
 
-// capabilityAdds reports whether a field of SWITCH_TABLE says what the ASIC can do.
+// capabilityAdds reports whether a field of SWITCH_TABLE describes a capability of the ASIC.
 func capabilityAdds(_, field string) bool { return schema.IsCapability(field) }
 
 // Switch returns the switch object.
 func (o *Orch) Switch() sai.OID { return o.asic.chip.switchID }
 
-// ViewApplied says that syncd has applied the view to the ASIC. Until then ports are taken as they
-// are: a syncd of SONiC stops when a port is created or removed while a view is being made.
+// ViewApplied notifies the orch that syncd has applied the view to the ASIC. Until then ports are used as they are,
+// because SONiC's syncd stops when a port is created or removed while a view is being made.
 func (o *Orch) ViewApplied(ctx context.Context) error {
 	o.applied = true
-	return o.ledger.Settle(ctx)
+	return o.ledger.Reconcile(ctx)
 }
 
-// pass makes the ASIC what the rows ask for, once all ports are known, and writes
-// everything that follows to the databases.
+// pass brings the ASIC to the target state of the rows, once all ports are known. It then writes the results to the
+// databases.
 func (o *Orch) pass(ctx context.Context) error {
 	for _, k := range o.ledger.Changed {
 		if !marker(k.Key) && (k.Table == schema.AppPort || k.Table == schema.AppLAG) {
@@ -123,12 +121,12 @@ func (o *Orch) pass(ctx context.Context) error {
 	return o.flush(ctx)
 }
 
-// flush writes and sends what has changed.
+// flush writes and sends the collected changes.
 func (o *Orch) flush(ctx context.Context) error {
 	return errors.Join(o.counters.flush(ctx), o.oper.flush(ctx, o))
 }
 
-// retry is the period of the timer that flushes again what could not be, 0 while nothing is due.
+// retry returns the period of the timer that repeats a failed flush, or 0 if nothing is due.
 func (o *Orch) retry() time.Duration {
 	if o.counters.waits() || o.oper.waits(o) {
 		return retryPeriod
@@ -136,7 +134,7 @@ func (o *Orch) retry() time.Duration {
 	return 0
 }
 
-// Notify takes a notification of the ASIC.
+// Notify handles a notification of the ASIC.
 func (o *Orch) Notify(ctx context.Context, n sai.Notification) error {
 	state, ok := n.(sai.PortState)
 	if !ok {

@@ -18,8 +18,8 @@ import (
 // bench is an Orch on a fake ASIC with four ports of four lanes.
 type bench struct {
 	*orchtest.Bench
-	orch *Orch
-	told [][]string
+	orch     *Orch
+	reported [][]string
 }
 
 func newBench(t *testing.T) *bench { return newBenchOn(t, nil) }
@@ -37,12 +37,11 @@ func newBenchOn(t *testing.T, layer func(sai.API) sai.API) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.orch.Changes().Subscribe(func(_ context.Context, names []string) { b.told = append(b.told, slices.Clone(names)) })
+	b.orch.Changes().Subscribe(func(_ context.Context, names []string) { b.reported = append(b.reported, slices.Clone(names)) })
 	return b
 }
 
-// newSwitch is a bench with Ethernet0 and Ethernet4 on the first eight lanes,
-// its start over.
+// newSwitch returns a bench with Ethernet0 and Ethernet4 on the first eight lanes, whose start is complete.
 func newSwitch(t *testing.T) *bench {
 	t.Helper()
 	b := newBench(t)
@@ -55,7 +54,7 @@ func newSwitch(t *testing.T) *bench {
 	}
 	b.Step()
 	b.Rec.Reset()
-	b.told = nil
+	b.reported = nil
 	return b
 }
 
@@ -63,10 +62,10 @@ func (b *bench) port(name, lanes string) {
 	b.Set(schema.AppPort, name, "lanes", lanes, "speed", "100000", "mtu", "9100", "admin_status", "up")
 }
 
-// numbered takes the types off objects in calls: what they are says the attribute.
+// numbered matches the types of objects in calls, which are clear from the attribute.
 var numbered = regexp.MustCompile(`[a-z_]+#|null`)
 
-// calls are those of [orchtest.Bench], with objects by number alone.
+// calls returns the calls of [orchtest.Bench], with objects only as numbers.
 func (b *bench) calls() []string {
 	lines := b.Calls()
 	for i, l := range lines {
@@ -80,9 +79,8 @@ func (b *bench) wantCalls(want ...string) {
 	b.Compare(b.calls(), want)
 }
 
-// The switch is created; what the ASIC puts into the default VLAN and bridge is
-// taken out; configured ports are named, set and brought up; the others go once
-// the first view is complete.
+// The switch is created, and the ASIC's members of the default VLAN and bridge are removed. Configured ports are named,
+// set and brought up. The other ports are removed once the first view is complete.
 func TestStart(t *testing.T) {
 	b := newBench(t)
 	b.wantCalls(
@@ -116,8 +114,8 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// A member receives before it sends, and ceases to send first; the PortChannel is up while as many members as it takes
-// send on ports that are up, and what each does is told in its row.
+// A member receives before it sends, and ceases to send first. The PortChannel is up while its minimum number of
+// members send on ports that are up. The row of each member contains its state.
 func TestMinLinks(t *testing.T) {
 	b := newSwitch(t)
 	downs := []string{}
@@ -182,14 +180,14 @@ func TestLAG(t *testing.T) {
 	b.Set(schema.AppLAGMember, "PortChannel1:Ethernet4", "status", "enabled")
 	b.Step()
 	b.wantCalls("s|LAG_MEMBER:#0|INGRESS_DISABLE=false", "s|LAG_MEMBER:#0|EGRESS_DISABLE=false")
-	b.told = nil
+	b.reported = nil
 	b.Del(schema.AppLAG, "PortChannel1")
 	b.Step()
 	b.wantCalls("r|LAG_MEMBER:#0", "r|LAG:#0")
 	b.WantStatus(schema.StateLAG, "PortChannel1", "")
 	b.WantStatus(schema.StateLAGMember, "PortChannel1|Ethernet4", "pending: no PortChannel PortChannel1")
-	if len(b.told) != 2 || !slices.Contains(b.told[0], "PortChannel1") {
-		t.Errorf("told %v", b.told)
+	if len(b.reported) != 2 || !slices.Contains(b.reported[0], "PortChannel1") {
+		t.Errorf("told %v", b.reported)
 	}
 }
 
@@ -219,8 +217,8 @@ func TestOperStatus(t *testing.T) {
 	}
 }
 
-// Whatever call fails: what was done for the object is undone, the row says why,
-// and writing it again succeeds.
+// Whichever call fails, the object is undone, the status of the row contains the reason, and the object succeeds when
+// the row is written again.
 func TestEveryFailureIsUndone(t *testing.T) {
 	rows := func(b *bench) {
 		b.port("Ethernet8", "9,10")
@@ -271,7 +269,7 @@ func TestEveryFailureIsUndone(t *testing.T) {
 	}
 }
 
-// What could not be written to COUNTERS_DB is written as soon as it can be, though nothing else changes.
+// Failed writes to COUNTERS_DB are repeated as soon as they can succeed, even if nothing else changes.
 func TestCountersAreWrittenLater(t *testing.T) {
 	b := newSwitch(t)
 	db := b.Redis.DB(swss.CountersDB).Client()

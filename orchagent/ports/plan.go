@@ -13,8 +13,7 @@ type member struct{ group, port string }
 
 func (m member) String() string { return m.group + ":" + m.port }
 
-// A portSpec is what the ASIC must know of a port. Speed is in Mbit/s, MTU as
-// in CONFIG_DB.
+// A portSpec is the target state of a port. Speed is in Mbit/s, MTU as in CONFIG_DB.
 type portSpec struct {
 	lanes []uint32
 	speed uint32
@@ -22,7 +21,7 @@ type portSpec struct {
 	up    bool
 }
 
-// A traffic is what a member of a LAG does: receive, and send.
+// A traffic is what a member of a LAG may do: receive and send.
 type traffic struct{ collects, distributes bool }
 
 func (t traffic) String() string {
@@ -35,8 +34,7 @@ func (t traffic) String() string {
 	return schema.OperDown
 }
 
-// A plan is the state of the ASIC that the rows ask for. It is a function of
-// the rows alone.
+// A plan is the target state of the ASIC. It is a function of the rows alone.
 type plan struct {
 	ports       map[string]portSpec
 	lags        map[string]bool
@@ -44,16 +42,15 @@ type plan struct {
 	lagMembers  map[member]traffic
 	lagOf       map[string]string
 	vlans       map[string]uint16
-	vlanMembers map[member]sai.Enum   // value: tagging mode
+	vlanMembers map[member]sai.Enum   // tagging mode of each member
 	pvid        map[string]uint16     // of ports and LAGs
 	mtu         map[string]uint32     // of ports, LAGs and VLANs
 	why         map[orch.RowKey]error // rows that are not in the plan
 }
 
-// makePlan computes the wanted state. Ports come first; of two that want the same lane, LAGs that
-// want the same port, and VLANs that want to be the untagged one of a port, the smaller name wins.
-// A member of a LAG is in no VLAN itself. A port that the ASIC has refused for good is not in the
-// plan: whether it existed before, with other settings, must not matter.
+// makePlan computes the target state. Ports are planned first. If two ports have the same lane, two LAGs the same port,
+// or two VLANs the same port as untagged member, the smaller name wins. A member of a LAG is in no VLAN itself. A port
+// that the ASIC has refused permanently is not in the plan, so that its previous settings do not matter.
 func makePlan(rows *orch.Ledger) *plan {
 	p := &plan{
 		ports: map[string]portSpec{}, lags: map[string]bool{}, minLinks: map[string]int{}, lagMembers: map[member]traffic{},
@@ -165,8 +162,7 @@ func (p *plan) hasPort(name string) bool {
 	return ok
 }
 
-// bridged reports whether a port or LAG is a member of any VLAN, and so needs a
-// bridge port.
+// bridged returns the ports and LAGs that are members of any VLAN, and so need a bridge port.
 func (p *plan) bridged() map[string]bool {
 	b := map[string]bool{}
 	for m := range p.vlanMembers {

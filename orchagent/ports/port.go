@@ -12,8 +12,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// overhead is what a frame has beside its MTU: Ethernet header, one VLAN tag
-// and FCS. SAI's MTU includes it.
+// overhead is the number of bytes of a frame besides its MTU: Ethernet header, one VLAN tag and FCS. SAI's MTU includes
+// it.
 const overhead = 14 + 4 + 4
 
 type (
@@ -22,13 +22,13 @@ type (
 		spec        portSpec // as programmed
 		lag         string   // the LAG that it is a member of
 		oper        sai.Enum
-		leaving     bool // has to go, or could not be removed
+		leaving     bool // whether it must go, or could not be removed
 		bridged
 	}
 	lag struct {
 		oid      sai.OID
 		leaving  bool
-		minLinks int // how many members that send it takes to be up
+		minLinks int // minimum number of sending members for the LAG to be up
 		bridged
 	}
 	lagMember struct {
@@ -42,8 +42,7 @@ type (
 	}
 )
 
-// createPorts claims or creates the ports that rows ask for, and sets what has
-// changed at those that are there.
+// createPorts claims or creates the ports of rows, and sets the changed attributes of existing ports.
 func (o *Orch) createPorts(ctx context.Context, p *plan) (created []string) {
 	for _, name := range sorted(p.ports) {
 		k := orch.Row(schema.AppPort, name)
@@ -69,8 +68,7 @@ func (o *Orch) createPorts(ctx context.Context, p *plan) (created []string) {
 	return created
 }
 
-// createPort takes the ASIC's port that has the lanes, or creates it, and gives
-// it a host interface, which carries its name.
+// createPort claims the ASIC's port with these lanes, or creates it, and creates its host interface with its name.
 func (o *Orch) createPort(ctx context.Context, name string, want portSpec) error {
 	var undo orch.Undo
 	have := &port{spec: portSpec{lanes: want.lanes}, bridged: bridged{pvid: defaultPVID}}
@@ -91,7 +89,7 @@ func (o *Orch) createPort(ctx context.Context, name string, want portSpec) error
 		undo.Push("port "+name, func(ctx context.Context) error {
 			err := o.asic.removeFromASIC(ctx, oid)
 			if err != nil {
-				o.asic.chip.unused[lanes] = oid // taken by the next port with these lanes
+				o.asic.chip.unused[lanes] = oid // claimed by the next port with these lanes
 			}
 			return err
 		})
@@ -130,7 +128,7 @@ func laneList(lanes []uint32) sai.Uints {
 	return list
 }
 
-// removePorts removes the ports that are leaving. What fails is tried again at the next change.
+// removePorts removes the ports that are leaving. Failures are tried again at the next change.
 func (o *Orch) removePorts(ctx context.Context) {
 	if !o.applied {
 		return
@@ -178,15 +176,16 @@ func (o *Orch) removePort(ctx context.Context, name string) error {
 	return nil
 }
 
-// removeUnused removes the ASIC's own ports that no row names, as SONiC does:
-// their lanes are free then.
+// removeUnused removes the ASIC's own ports without a row, as in SONiC. This frees their lanes.
 func (o *Orch) removeUnused(ctx context.Context, p *plan) {
 	if !o.applied {
 		return
 	}
 	for _, lanes := range o.unwanted(p) {
 		if err := o.asic.removeFromASIC(ctx, o.asic.chip.unused[lanes]); err != nil {
-			o.asic.log.Error("an unused port stays in the ASIC", "lanes", lanes, "err", err)
+			if was := o.stuck[lanes]; was == nil || was.Error() != err.Error() {
+				o.asic.log.Error("an unused port stays in the ASIC", "lanes", lanes, "err", err)
+			}
 			o.stuck[lanes] = err
 			continue
 		}
@@ -195,7 +194,7 @@ func (o *Orch) removeUnused(ctx context.Context, p *plan) {
 	}
 }
 
-// unwanted lists the lanes of the ASIC's own ports that no row names.
+// unwanted returns the lanes of the ASIC's own ports without a row.
 func (o *Orch) unwanted(p *plan) []string {
 	wanted := map[string]bool{}
 	for _, spec := range p.ports {
@@ -204,10 +203,10 @@ func (o *Orch) unwanted(p *plan) []string {
 	return slices.DeleteFunc(sorted(o.asic.chip.unused), func(lanes string) bool { return wanted[lanes] })
 }
 
-// leftover begins the key of a port that no row names.
+// leftover is the prefix of the key of a port without a row.
 const leftover = "port of lanes "
 
-// leftovers compares the ASIC's ports with the rows: no row's status can tell of a port that no row names.
+// leftovers compares the ASIC's ports with the rows. Such a port has no row whose status could report it.
 func (o *Orch) leftovers() drift.Stage {
 	list := func(context.Context) ([]string, error) {
 		if !o.applied || o.plan == nil {
@@ -229,19 +228,27 @@ func (o *Orch) leftovers() drift.Stage {
 			}
 			var found []drift.Finding
 			for _, key := range keys {
-				if slices.Contains(still, key) {
-					why := o.stuck[strings.TrimPrefix(key, leftover)]
-					found = append(found, drift.Finding{Key: key, What: fmt.Sprintf("is named by no row, and stays: %v", why)})
+				if !slices.Contains(still, key) {
+					continue
 				}
+				why := o.stuck[strings.TrimPrefix(key, leftover)]
+				status, _ := sai.StatusOf(why)
+				f := drift.Finding{Key: key, What: fmt.Sprintf("is named by no row, and stays: %v", why)}
+				// Possibly only syncd can remove the object that uses the port, and syncd waits until orchagent is
+				// healthy.
+				if f.Late = status == sai.StatusObjectInUse; f.Late {
+					o.ledger.Again()
+				}
+				found = append(found, f)
 			}
 			return found, nil
 		},
-		Heal: func(ctx context.Context, _ []drift.Finding) error { return o.ledger.Settle(ctx) },
+		Heal: func(ctx context.Context, _ []drift.Finding) error { return o.ledger.Reconcile(ctx) },
 	}
 }
 
-// Port returns the object of a port, and the LAG that it is a member of (""
-// for none). It does not find ports that are about to go.
+// Port returns the object of a port, and the LAG that it is a member of, or "" if it is not a member. It does not find
+// ports that are about to be removed.
 func (o *Orch) Port(name string) (oid sai.OID, lag string, ok bool) {
 	p := o.asic.ports[name]
 	if p == nil || p.leaving {
@@ -281,7 +288,6 @@ func (o *Orch) Names() []string {
 	return names
 }
 
-// Changes tells, with the sorted names of the ports and LAGs that changed, that one came, is about
-// to go, or joined or left a LAG. What is about to go is no longer found; subscribers release it
-// before they return.
+// Changes publishes the sorted names of ports and LAGs that were created, are about to be removed, or joined or left a
+// LAG. Those about to be removed are no longer found. Subscribers release them before they return.
 func (o *Orch) Changes() *orch.Topic[[]string] { return &o.changes }

@@ -14,20 +14,20 @@ import (
 	"tamtam/swss"
 )
 
-// limits are the lanes of the switch, and the speeds that a port of so many lanes supports. SAI reports both of ports
-// that exist only. So they are what the ports had that the switch began with, which STATE_DB remembers: after a restart
-// other ports exist, and the reason of a refusal must not change by that.
+// limits holds the lanes of the switch, and the speeds that a port of a number of lanes supports. SAI reports both only
+// for existing ports. So the limits are those of the ports at the start of the switch, and they are kept in STATE_DB.
+// After a restart other ports may exist, but the reason for a refusal must not change.
 type limits struct {
 	lanes  []uint32
-	speeds map[string]string // by field: of so many lanes
+	speeds map[string]string // by field, which contains the number of lanes
 }
 
 const lanesField = "lanes"
 
-// speedsField is the field of the speeds of ports of n lanes.
+// speedsField returns the field with the speeds of ports of n lanes.
 func speedsField(n int) string { return fmt.Sprintf("speeds_of_%d_lanes", n) }
 
-// see adds what a port has.
+// see adds the lanes and speeds of a port.
 func (l *limits) see(ctx context.Context, api sai.API, port sai.OID, lanes []uint32) error {
 	if l.speeds == nil {
 		l.speeds = map[string]string{}
@@ -50,7 +50,7 @@ func (l *limits) see(ctx context.Context, api sai.API, port sai.OID, lanes []uin
 	return nil
 }
 
-// remember writes the limits if the switch has just begun, or if there are none yet. Otherwise it reads them.
+// remember writes the limits if the switch has just started, or if none are stored. Otherwise it reads them.
 func (l *limits) remember(ctx context.Context, table *swss.Table, begun bool) error {
 	row, there, err := table.Get(ctx, "")
 	if err != nil {
@@ -70,9 +70,9 @@ func (l *limits) remember(ctx context.Context, table *swss.Table, begun bool) er
 	return table.Set(ctx, "", row)
 }
 
-// refused adds to an error which field of the row it is about, and the limit. id is the attribute at fault. If it is
-// zero, and the error does not name it, it is the one that exceeds a limit. The reason is the same whether the port is
-// created or changed, since a restart may do the one for the other.
+// refused adds to an error the field of the row at fault, and its limit. id is the attribute at fault. If it is zero
+// and the error does not name one, it is the attribute that exceeds a limit. The reason is the same for a creation and
+// a change, since a restart may turn one into the other.
 func (l *limits) refused(want portSpec, id sai.AttrID, err error) error {
 	var call *sai.CallError
 	if !errors.As(err, &call) || !orch.Refused(call.Status) {
@@ -106,7 +106,7 @@ func (l *limits) refused(want portSpec, id sai.AttrID, err error) error {
 	return &at
 }
 
-// ranges writes lanes as ranges: 0-127,256-259.
+// ranges formats lanes as ranges, for example 0-127,256-259.
 func ranges(lanes []uint32) string {
 	lanes = slices.Sorted(slices.Values(lanes))
 	var parts []string
@@ -124,7 +124,7 @@ func ranges(lanes []uint32) string {
 	return strings.Join(parts, ",")
 }
 
-// parseRanges reads what ranges has written; others may have changed it.
+// parseRanges parses the format of ranges. The text may have been changed by others.
 func parseRanges(text string) (lanes []uint32) {
 	for part := range strings.SplitSeq(text, ",") {
 		first, last, ok := strings.Cut(part, "-")

@@ -11,8 +11,8 @@ import (
 	"tamtam/sai"
 )
 
-// The field that is at fault is named with the limit, where the status numbers its attribute, as SAI has it, or where
-// it exceeds what the switch began with.
+// The field at fault is named with its limit. The status numbers its attribute, as in SAI, or the value exceeds the
+// initial limits of the switch.
 func TestRefusedPort(t *testing.T) {
 	const refused = "the switch refused a value (SAI_STATUS_INVALID_PARAMETER"
 	known := limits{lanes: []uint32{1, 2, 3, 4, 8}, speeds: map[string]string{speedsField(4): "40000, 100000"}}
@@ -48,7 +48,7 @@ func TestRefusedPort(t *testing.T) {
 	}
 }
 
-// Lanes are read as they were written.
+// Parsed lanes equal the formatted ones.
 func TestRanges(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 200, Short: 50}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))

@@ -11,8 +11,7 @@ import (
 // marker reports whether a key of PORT_TABLE is not a port's.
 func marker(key string) bool { return key == schema.PortConfigDone || key == schema.PortInitDone }
 
-// stateKey is a row's key as STATE_DB has it: that of CONFIG_DB, where the port
-// of a member may be an alias.
+// stateKey returns a row's key in STATE_DB. It is that of CONFIG_DB, in which the port of a member may be an alias.
 func stateKey(key string, fields swss.FieldValues) string {
 	if marker(key) {
 		return ""
@@ -30,8 +29,8 @@ func parsePort(key string, fv swss.FieldValues) (portSpec, error) {
 	return portSpec{lanes: p.Lanes, speed: p.Speed, mtu: uint32(p.MTU), up: p.AdminUp}, err
 }
 
-// parseLAGMember also returns whether the member receives and sends. One that is disabled may receive already, so that
-// its partner can begin to send.
+// parseLAGMember also returns whether the member receives and sends. A disabled member may already receive, so that its
+// partner can begin to send.
 func parseLAGMember(key string, fv swss.FieldValues) (member, traffic, error) {
 	m, err := schema.ParsePortChannelMember(schema.ConfigKey(key), fv)
 	enabled := !strings.EqualFold(fv["status"], schema.MemberDisabled)

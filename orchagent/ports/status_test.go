@@ -9,8 +9,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A member that CONFIG_DB writes by its alias is told about by that alias, and by
-// its name again when it is written so.
+// If CONFIG_DB names a member by its alias, the status is reported under that alias. When CONFIG_DB uses the name
+// again, the status is reported under the name.
 func TestStatusOfAliases(t *testing.T) {
 	b := newSwitch(t)
 	b.Set(schema.AppLAG, "PortChannel1", "admin_status", "up")
@@ -29,7 +29,7 @@ func TestStatusOfAliases(t *testing.T) {
 	b.WantStatus(schema.StateVLANMember, "Vlan10|Ethernet4", "active")
 }
 
-// What is not in the ASIC is not up, whatever it was before.
+// A port or PortChannel that is not in the ASIC is not up, whatever it was before.
 func TestOperStatusOfWhatIsGone(t *testing.T) {
 	b := newSwitch(t)
 	b.Set(schema.AppLAG, "PortChannel1", "admin_status", "up")
@@ -55,7 +55,7 @@ func TestOperStatusOfWhatIsGone(t *testing.T) {
 	b.Step()
 	want("down")
 
-	// The manager has withdrawn the row and says why in STATE_DB.
+	// The manager has withdrawn the row and writes the reason to STATE_DB.
 	state := swss.NewTable(b.Redis.DB(swss.StateDB), schema.StatePort)
 	b.port("Ethernet4", "5,6,7,8")
 	b.Step()
@@ -74,7 +74,7 @@ func TestOperStatusOfWhatIsGone(t *testing.T) {
 	}
 }
 
-// While orchagent makes its view anew, PortChannels do not go down and up.
+// PortChannels do not go down and up while orchagent makes its view again.
 func TestOperStatusWaitsForTheView(t *testing.T) {
 	b := newBench(t)
 	lags := swss.NewTable(b.Redis.DB(swss.StateDB), schema.StateLAG)
@@ -97,7 +97,7 @@ func TestOperStatusWaitsForTheView(t *testing.T) {
 	}
 }
 
-// A row of FLEX_COUNTER_TABLE that is not valid counts for nothing, and says so.
+// An invalid row of FLEX_COUNTER_TABLE has no effect, and its status reports this.
 func TestFlexCounterRow(t *testing.T) {
 	b := newSwitch(t)
 	flex := swss.NewTable(b.Redis.DB(swss.ConfigDB), schema.CfgFlexCounter)
@@ -128,7 +128,8 @@ func TestFlexCounterRow(t *testing.T) {
 	}
 }
 
-// When a port or PortChannel changed is in its row: not where it was not seen, and over a restart.
+// The row of a port or PortChannel contains the time of its last change, also after a restart, but not of an unseen
+// change.
 func TestLastChange(t *testing.T) {
 	b := newSwitch(t)
 	b.Set(schema.AppLAG, "PortChannel1", "admin_status", "up")
@@ -154,7 +155,7 @@ func TestLastChange(t *testing.T) {
 	at := turn(sai.PortOperStatusUp)
 	want("it came up", at)
 	b.Step()
-	if err := b.orch.Tell(b.Ctx); err != nil {
+	if err := b.orch.Report(b.Ctx); err != nil {
 		t.Fatal(err)
 	}
 	want("told anew", at)
@@ -166,7 +167,7 @@ func TestLastChange(t *testing.T) {
 			}
 		}
 	}
-	if err := b.orch.Tell(b.Ctx); err != nil {
+	if err := b.orch.Report(b.Ctx); err != nil {
 		t.Fatal(err)
 	}
 	want("it was not known what it is", "")

@@ -10,7 +10,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// setSwitch gives the switch what SWITCH_TABLE says.
+// setSwitch applies SWITCH_TABLE to the switch.
 func (o *Orch) setSwitch(ctx context.Context, t orch.Task) error {
 	if t.Key != schema.SwitchKey {
 		return nil

@@ -9,11 +9,10 @@ import (
 	"tamtam/swss/schema"
 )
 
-// defaultPVID is the VLAN of untagged frames at a port that is an untagged
-// member of none.
+// defaultPVID is the VLAN of untagged frames at a port that is an untagged member of no VLAN.
 const defaultPVID = 1
 
-// bridged is what ports and LAGs have when they are members of a VLAN.
+// bridged is the state of ports and LAGs that are members of a VLAN.
 type bridged struct {
 	bridgePort sai.OID
 	pvid       uint16 // VLAN of untagged frames
@@ -40,8 +39,8 @@ func (o *Orch) removeVLANMembers(ctx context.Context, p *plan) {
 	}
 }
 
-// removeBridgePorts takes those ports and LAGs off the bridge that are in no
-// VLAN any more, and forgets what was learned there.
+// removeBridgePorts removes from the bridge the ports and LAGs that are no longer in any VLAN, and flushes the
+// addresses learned there.
 func (o *Orch) removeBridgePorts(ctx context.Context, p *plan) {
 	wanted := p.bridged()
 	used := map[string]bool{}
@@ -117,7 +116,7 @@ func (o *Orch) createVLANMembers(ctx context.Context, p *plan) {
 	}
 }
 
-// addVLANMember makes a port or LAG a member, or changes how it is one.
+// addVLANMember makes a port or LAG a member, or changes its tagging mode.
 func (o *Orch) addVLANMember(ctx context.Context, undo *orch.Undo, m member, p *plan, b *bridged, port sai.Key) error {
 	mode, vlan := p.vlanMembers[m], p.vlans[m.group]
 	have := o.asic.vlanMembers[m]

@@ -10,15 +10,14 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A virtualSwitch answers as that of SONiC does: every port has SerDes settings,
-// and is in use as long as they are there; the oper status of a port that was
-// created is not told. It stops at the wrong question.
+// A virtualSwitch answers like that of SONiC. Every port has SerDes settings, and is in use as long as they exist. The
+// oper status of a created port is not reported. It stops at a request that SONiC's does not survive.
 type virtualSwitch struct {
 	sai.API
 	serdes  map[sai.OID]sai.OID // by port
 	created map[sai.OID]bool
-	asked   map[sai.OID]map[sai.AttrID]bool // what came with a port
-	stuck   bool                            // SerDes settings cannot be removed
+	asked   map[sai.OID]map[sai.AttrID]bool // reads of the objects created with a port
+	stuck   bool                            // whether SerDes settings cannot be removed
 }
 
 func (a *virtualSwitch) Create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
@@ -77,8 +76,7 @@ func (a *virtualSwitch) Remove(ctx context.Context, k sai.Key) error {
 	return a.API.Remove(ctx, k)
 }
 
-// newVirtualSwitch is a bench on a virtual switch that has one port configured,
-// Ethernet0 on the first four lanes.
+// newVirtualSwitch returns a bench on a virtual switch with one configured port, Ethernet0 on the first four lanes.
 func newVirtualSwitch(t *testing.T) (*bench, *virtualSwitch) {
 	t.Helper()
 	asic := &virtualSwitch{
@@ -103,8 +101,7 @@ func newVirtualSwitch(t *testing.T) (*bench, *virtualSwitch) {
 	return b, asic
 }
 
-// Ports that no row names, and ports whose row goes, leave the ASIC with their
-// SerDes settings.
+// Ports without a row, and ports whose row is deleted, leave the ASIC with their SerDes settings.
 func TestSerdesGoesBeforeItsPort(t *testing.T) {
 	b, asic := newVirtualSwitch(t)
 	if len(b.orch.asic.chip.unused) != 0 || len(asic.serdes) != 1 {
@@ -117,7 +114,7 @@ func TestSerdesGoesBeforeItsPort(t *testing.T) {
 	}
 }
 
-// A port whose oper status the ASIC does not tell works, and is not up.
+// A port whose oper status the ASIC does not report works, and is not up.
 func TestOperStatusNotTold(t *testing.T) {
 	b, _ := newVirtualSwitch(t)
 	b.port("Ethernet0", "1,2")
@@ -131,8 +128,7 @@ func TestOperStatusNotTold(t *testing.T) {
 	}
 }
 
-// A port that could not be made whole and could not be removed either is taken
-// when its row is tried again.
+// A port that could be neither completed nor removed is claimed when its row is tried again.
 func TestPortThatStayedIsTaken(t *testing.T) {
 	b, asic := newVirtualSwitch(t)
 	asic.stuck = true

@@ -13,7 +13,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// makeObjects creates the objects that are wanted and missing, and changes those that differ.
+// makeObjects creates the missing objects, and changes those that differ.
 func (o *Orch) makeObjects(ctx context.Context, p *plan) {
 	for _, table := range tables {
 		for _, key := range o.ledger.Keys(table.Name) {
@@ -25,7 +25,7 @@ func (o *Orch) makeObjects(ctx context.Context, p *plan) {
 			attrs := s.attrs
 			if s.pool != "" {
 				pool := o.target(p, orch.Row(schema.AppBufferPool, s.pool))
-				if pool == nil { // or it is about to be removed
+				if pool == nil { // or the pool is about to be removed
 					o.ledger.Why[k] = orch.Wait("buffer pool", s.pool, "no buffer pool %s", s.pool)
 					delete(p.objects, k)
 					continue
@@ -39,9 +39,9 @@ func (o *Orch) makeObjects(ctx context.Context, p *plan) {
 	}
 }
 
-// makeObject makes one object what it should be. What cannot be changed is recreated; the old one
-// is removed when nothing uses it any more. The same happens if the ASIC refuses an intermediate
-// combination of attributes, such as of two thresholds that both move.
+// makeObject brings one object to its target state. If it cannot be changed, it is recreated, and the old one is
+// removed when it is no longer in use. The same happens if the ASIC refuses an intermediate combination of attributes,
+// such as of two thresholds that both move.
 func (o *Orch) makeObject(ctx context.Context, k orch.RowKey, t sai.ObjectType, attrs []sai.Attr) error {
 	have := o.objects[k]
 	if have != nil {
@@ -61,8 +61,7 @@ func (o *Orch) makeObject(ctx context.Context, k orch.RowKey, t sai.ObjectType, 
 	return nil
 }
 
-// diff returns the attributes to set to turn have into want; false if that
-// cannot be.
+// diff returns the attributes to set to turn have into want. ok is false if that is impossible.
 func diff(have, want []sai.Attr) (sets []sai.Attr, ok bool) {
 	if !slices.EqualFunc(have, want, func(a, b sai.Attr) bool { return a.ID == b.ID }) {
 		return nil, false
@@ -79,7 +78,7 @@ func diff(have, want []sai.Attr) (sets []sai.Attr, ok bool) {
 	return sets, true
 }
 
-// change sets attributes of an object, all or none.
+// change sets attributes of an object. If a call fails, nothing changes.
 func (o *Orch) change(ctx context.Context, have *object, sets []sai.Attr) error {
 	var undo orch.Undo
 	attrs := slices.Clone(have.attrs)
@@ -96,8 +95,7 @@ func (o *Orch) change(ctx context.Context, have *object, sets []sai.Attr) error 
 	return nil
 }
 
-// bind sets the attributes of ports and queues that differ: first those that
-// nothing is put into any more.
+// bind sets the attributes of ports and queues that differ. It first resets those without a target.
 func (o *Orch) bind(ctx context.Context, p *plan) {
 	for _, s := range sortedAttrs(o.bound) {
 		b, wanted := p.binds[s]
@@ -128,7 +126,7 @@ func (o *Orch) bind(ctx context.Context, p *plan) {
 	}
 }
 
-// target is the object of a row to refer to, nil if it does not exist or is not wanted any more.
+// target returns the object of a row for references, or nil if it does not exist or is no longer wanted.
 func (o *Orch) target(p *plan, k orch.RowKey) *object {
 	if _, ok := p.objects[k]; !ok || o.ledger.Refused(k) {
 		return nil
@@ -136,7 +134,7 @@ func (o *Orch) target(p *plan, k orch.RowKey) *object {
 	return o.objects[k]
 }
 
-// discard has an object removed, profiles before the pools that they refer to.
+// discard queues an object for removal, profiles before the pools that they refer to.
 func (o *Orch) discard(k sai.Key) {
 	if k.Type == sai.ObjectTypeBufferPool {
 		o.garbage = append(o.garbage, k)
@@ -145,8 +143,8 @@ func (o *Orch) discard(k sai.Key) {
 	o.garbage = append([]sai.Key{k}, o.garbage...)
 }
 
-// collect removes the objects that nothing wants, and reports whether any went.
-// One that is still in use is tried again in the next pass.
+// collect removes the objects that are not wanted, and reports whether any was removed. One that is still in use is
+// tried again in the next pass.
 func (o *Orch) collect(ctx context.Context, p *plan) (removed bool) {
 	for k, obj := range o.objects {
 		if _, ok := p.objects[k]; !ok || o.ledger.Refused(k) && orch.Classify(o.ledger.Failed[k]) == orch.Permanent {

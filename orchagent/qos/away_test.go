@@ -11,7 +11,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// An away fails to create things, since Redis is away, so many times.
+// An away is a SAI API whose next creations fail, as if Redis were unavailable.
 type away struct {
 	sai.API
 	times int
@@ -24,7 +24,7 @@ func (a *away) Create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (
 	return a.API.Create(ctx, t, attrs)
 }
 
-// A row that Redis was away for is pending, and tried again each second though nothing changes.
+// A row for which Redis was unavailable is pending, and is tried again each second even if nothing changes.
 func TestRedisWasAway(t *testing.T) {
 	b := newBench(t)
 	b.orch.api = &away{API: b.orch.api, times: 3}

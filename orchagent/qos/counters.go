@@ -13,8 +13,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Flex counter groups of queues and how often they are read unless
-// FLEX_COUNTER_TABLE says otherwise; as in SONiC.
+// flexGroups contains the flex counter groups of queues and their default intervals, as in SONiC. FLEX_COUNTER_TABLE
+// overrides the intervals.
 var flexGroups = []flexGroup{
 	{FlexGroup: orch.FlexGroup{Row: "QUEUE", Name: "QUEUE_STAT_COUNTER", Default: schema.DefaultPoll("QUEUE")},
 		wanted: []sai.StatID{
@@ -30,18 +30,18 @@ var flexGroups = []flexGroup{
 		}},
 }
 
-// queueField is the field of FLEX_COUNTER_TABLE with the statistics.
+// queueField is the field of FLEX_COUNTER_TABLE that lists the statistics.
 const queueField = "QUEUE_COUNTER_ID_LIST"
 
-// A flexGroup is one group, and what it reads.
+// A flexGroup is a flex counter group with its statistics.
 type flexGroup struct {
 	orch.FlexGroup
 	wanted []sai.StatID
-	ids    []string // those of wanted that the ASIC has
+	ids    []string // those of wanted that the ASIC supports
 }
 
-// counters maintains what COUNTERS_DB says about queues, and what is polled. Changes are collected
-// and written by flush.
+// counters maintains the queue maps in COUNTERS_DB, and which queues are polled. Changes are collected until flush
+// writes them.
 type counters struct {
 	poller orch.Poller
 	groups []flexGroup
@@ -50,10 +50,10 @@ type counters struct {
 	start  []sai.OID
 	stop   []sai.OID
 	polled map[sai.OID]bool
-	left   []string // rows of queues of a previous run that are gone
+	left   []string // rows of a previous run's queues that no longer exist
 }
 
-// open reads what a previous run left in the maps.
+// open reads the entries that a previous run left in the maps.
 func (c *counters) open(ctx context.Context, cfg Config) error {
 	db := cfg.Redis.DB(swss.CountersDB)
 	c.poller, c.rows, c.polled = cfg.Poller, swss.NewTable(db, schema.CountersTable), map[sai.OID]bool{}
@@ -81,7 +81,7 @@ func (c *counters) open(ctx context.Context, cfg Config) error {
 	return nil
 }
 
-// dropFormer removes names of a previous run, and rows of queues that are gone.
+// dropFormer removes names of a previous run, and the rows of queues that no longer exist.
 func (c *counters) dropFormer(ctx context.Context) error {
 	if err := c.flush(ctx); err != nil {
 		return err
@@ -119,11 +119,10 @@ func (c *counters) remove(port string, q *portQueues) {
 	}
 }
 
-// retryPeriod is how soon a write to COUNTERS_DB that failed outside the
-// handling of a row is tried again.
+// retryPeriod is the time after which a write to COUNTERS_DB that failed outside the handling of a row is tried again.
 const retryPeriod = time.Second
 
-// retry is the period of the timer that tries again, 0 while nothing is due.
+// retry returns the period of the timer for retries, or 0 if nothing is due.
 func (c *counters) retry() time.Duration {
 	waiting := len(c.start) + len(c.stop)
 	for i := range c.maps {
@@ -135,8 +134,8 @@ func (c *counters) retry() time.Duration {
 	return retryPeriod
 }
 
-// flush sends what has changed. Queues that go are forgotten first: syncd must
-// not be asked to read an object that does not exist.
+// flush sends the collected changes. Polling of removed queues stops first, since syncd must not read an object that
+// does not exist.
 func (c *counters) flush(ctx context.Context) error {
 	if err := c.poll(ctx); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"tamtam/sai/saitest"
 )
 
-// A queue of a port takes a scheduler; one of a port that there is not waits.
+// A queue of a port uses a scheduler. A queue of a port that does not exist waits.
 func Example() {
 	orchtest.Example(saitest.New(saitest.Options{Queues: 8}), func(ctx context.Context, a *orchtest.Agent) error {
 		of, err := ports.New(ctx, ports.Config{SAI: a.SAI, Daemon: a.Daemon, Redis: a.Redis})

@@ -38,8 +38,8 @@ func newBench(t testing.TB) *bench {
 	return b
 }
 
-// do takes lines: "TABLE:key field=value ..." is a row of APPL_DB, "-TABLE:key"
-// its end, "port+ name" and "port- name" a port that comes or goes.
+// do applies lines. "TABLE:key field=value ..." sets a row of APPL_DB and "-TABLE:key" deletes it. "port+ name" adds a
+// port and "port- name" removes it.
 func (b *bench) do(lines ...string) {
 	b.T.Helper()
 	for _, line := range lines {
@@ -52,7 +52,7 @@ func (b *bench) do(lines ...string) {
 	b.Step()
 }
 
-// statuses are those of all rows that there are.
+// statuses returns the status of each existing row.
 func (b *bench) statuses() []string {
 	var list []string
 	for k := range b.orch.ledger.Rows {
@@ -63,7 +63,7 @@ func (b *bench) statuses() []string {
 	return list
 }
 
-// asic is what is in the ASIC, in words that no object id is in.
+// asic returns the state of the ASIC as text without object ids.
 func (b *bench) asic() []string {
 	var list []string
 	names := map[sai.OID]string{}

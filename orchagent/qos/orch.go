@@ -1,14 +1,11 @@
-// Package qos makes the QoS and buffer tables of APPL_DB into SAI objects:
-// maps, schedulers, WRED profiles, buffer pools and profiles, and what ports and
-// queues are set to use of them. It also has the counters of queues read into
-// COUNTERS_DB.
+// Package qos makes the QoS and buffer tables of APPL_DB into SAI objects: maps, schedulers, WRED profiles, buffer
+// pools and buffer profiles. It sets the attributes of ports and queues that refer to them. It also makes syncd poll
+// the counters of queues into COUNTERS_DB.
 //
-// What the ASIC holds is a function of the rows and of the existing ports. An object that must be
-// recreated is created and put to use before the old one is removed, so that no port is ever
-// without.
+// What the ASIC holds is a function of the rows and of the existing ports. If an object must be recreated, the new one
+// replaces the old one at all ports before the old one is removed. So no port is ever without it.
 //
-// What belongs here: the tables named in [tables] and queues. No scheduling
-// algorithm, which is the ASIC's.
+// What belongs here: the tables named in [tables], and queues. Scheduling algorithms belong to the ASIC.
 package qos
 
 import (
@@ -22,28 +19,28 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Ports is what QoS needs to know about ports; portsorch implements it.
+// Ports is the view of ports that QoS needs. portsorch implements it.
 type Ports interface {
-	// Port returns a port's object and the LAG that it is a member of ("" none).
+	// Port returns a port's object and the LAG that it is a member of, or "" if it is not a member.
 	Port(name string) (oid sai.OID, lag string, ok bool)
 	// Names returns the names of all ports and LAGs, sorted.
 	Names() []string
-	// Changes names ports and LAGs that came, joined or left, or are about to go: those are no
-	// longer found and must be released at once.
+	// Changes publishes the names of ports and LAGs that were created, changed their membership, or are about to be
+	// removed. The latter are no longer found and must be released immediately.
 	Changes() *orch.Topic[[]string]
 }
 
-// Config is what an [Orch] works with.
+// Config is the configuration of an [Orch].
 type Config struct {
 	SAI    sai.API
 	Daemon *orch.Daemon
 	Redis  *swss.Redis
 	Ports  Ports
-	Poller orch.Poller // polls the queue counters; nil: nobody does
-	Switch sai.OID     // is asked for the size of its memory where it refuses a pool
+	Poller orch.Poller // polls the queue counters; nil means that they are not polled
+	Switch sai.OID     // for reading the size of its memory when it refuses a pool
 }
 
-// tables are those of APPL_DB, each object after those that it refers to.
+// tables contains the tables of APPL_DB, each object after those that it refers to.
 var tables = []orch.LedgerTable{
 	{Name: schema.AppDSCPToTC}, {Name: schema.AppDot1pToTC}, {Name: schema.AppTCToQueue},
 	{Name: schema.AppScheduler}, {Name: schema.AppWRED}, {Name: schema.AppBufferPool}, {Name: schema.AppBufferProfile},
@@ -59,15 +56,15 @@ type Orch struct {
 	chip  sai.OID // the switch
 
 	ledger  *orch.Ledger
-	applied bool // the view of the ASIC is complete
+	applied bool // whether the view of the ASIC is complete
 	objects map[orch.RowKey]*object
 	garbage []sai.Key           // objects to be removed, each before those that it refers to
-	bound   map[attrKey]sai.OID // what attributes of ports and queues are set to
+	bound   map[attrKey]sai.OID // values of attributes of ports and queues
 	queues  map[string]*portQueues
 	counts  counters
 }
 
-// An object is a row's in the ASIC, with the attributes that it has.
+// An object is the object of a row in the ASIC, with its attributes.
 type object struct {
 	key   sai.Key
 	attrs []sai.Attr
@@ -107,20 +104,19 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	orch.ConsumeFlexGroups(cfg.Daemon, o.counts.flush, groups...)
 	cfg.Daemon.AfterHold(o.counts.dropFormer)
 	cfg.Daemon.Every(o.counts.retry, func(ctx context.Context, _ time.Time) error { return o.counts.flush(ctx) })
-	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) { o.ledger.SettleNow(ctx) })
+	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) { o.ledger.ReconcileNow(ctx) })
 	return o, nil
 }
 
-// ViewApplied says that syncd has applied the view to the ASIC. Until then nothing is created:
-// while a view is being made the ASIC is not asked whether it supports something, and anything
-// unsupported would fail the whole view.
+// ViewApplied notifies the orch that syncd has applied the view to the ASIC. Nothing is created earlier. While a view
+// is being made, capabilities cannot be read, and an unsupported object would fail the whole view.
 func (o *Orch) ViewApplied(ctx context.Context) error {
 	o.applied = true
-	return o.ledger.Settle(ctx)
+	return o.ledger.Reconcile(ctx)
 }
 
-// pass brings the ASIC to what the rows ask for. What the ASIC refuses changes
-// the plan, and what was removed may have made room.
+// pass brings the ASIC to the target state. A refusal changes the plan, and removals may have freed capacity, so there
+// may be several rounds.
 func (o *Orch) pass(ctx context.Context) error {
 	o.readQueues(ctx)
 	for range o.ledger.Passes {
@@ -134,8 +130,7 @@ func (o *Orch) pass(ctx context.Context) error {
 	return o.counts.flush(ctx)
 }
 
-// readQueues asks the ports that came for their queues, and forgets those of
-// ports that are gone or about to go.
+// readQueues reads the queues of new ports, and forgets those of ports that were or are about to be removed.
 func (o *Orch) readQueues(ctx context.Context) {
 	there := map[string]bool{}
 	for _, name := range o.ports.Names() {
@@ -166,7 +161,7 @@ func (o *Orch) readQueues(ctx context.Context) {
 	}
 }
 
-// maxQueues is the number of queues that the first query for a port's queues has room for.
+// maxQueues is the number of queues in the buffer of the first read of a port's queues.
 const maxQueues = 16
 
 func (o *Orch) queuesOf(ctx context.Context, port sai.OID) (*portQueues, error) {

@@ -15,7 +15,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// whole is a row of every table, used.
+// whole contains a used row of every table.
 var whole = []string{
 	"DSCP_TO_TC_MAP_TABLE:AZURE 0=0 46=5", "DOT1P_TO_TC_MAP_TABLE:AZURE 7=7", "TC_TO_QUEUE_MAP_TABLE:AZURE 5=3",
 	"PORT_QOS_MAP_TABLE:Ethernet0,Ethernet4 dscp_to_tc_map=AZURE dot1p_to_tc_map=AZURE tc_to_queue_map=AZURE pfc_enable=3",
@@ -60,7 +60,7 @@ var wholeASIC = []string{
 		"SAI_WRED_ATTR_ECN_MARK_MODE=SAI_ECN_MARK_MODE_ALL",
 }
 
-// plain says maps of the ASIC in few words.
+// plain abbreviates the maps in lines of the ASIC.
 func plain(lines []string) []string {
 	out := slices.Clone(lines)
 	for i, l := range out {
@@ -83,7 +83,7 @@ func plain(lines []string) []string {
 	return out
 }
 
-// emptyAll takes all rows away; nothing may stay.
+// emptyAll deletes all rows and checks that nothing stays.
 func (b *bench) emptyAll() {
 	b.T.Helper()
 	var lines []string
@@ -97,7 +97,7 @@ func (b *bench) emptyAll() {
 	}
 }
 
-// changes are lines that lead somewhere and back.
+// changes contains lines that change rows back and forth.
 var changes = append(slices.Clone(whole),
 	"DSCP_TO_TC_MAP_TABLE:AZURE 1=1", "-DSCP_TO_TC_MAP_TABLE:AZURE", "-TC_TO_QUEUE_MAP_TABLE:AZURE",
 	"-PORT_QOS_MAP_TABLE:Ethernet0,Ethernet4",
@@ -113,8 +113,7 @@ var changes = append(slices.Clone(whole),
 	"port- Ethernet0", "port+ Ethernet0", "port- Ethernet4", "port+ Ethernet4",
 )
 
-// Whatever came in whatever order, the ASIC and the statuses are what the last
-// rows make them when they are written once.
+// Whatever the order of changes, the ASIC and the statuses are the same as if only the last rows had been written.
 func TestConvergence(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 30}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 9))
@@ -152,8 +151,8 @@ func TestConvergence(t *testing.T) {
 	})
 }
 
-// Whichever SAI call fails, for good or for lack of room, nothing is left over and everything comes
-// when the rows are written again.
+// Whichever SAI call fails, permanently or for lack of capacity, nothing is left over, and everything is created when
+// the rows are written again.
 func TestEveryCallFails(t *testing.T) {
 	for _, status := range []sai.Status{sai.StatusFailure, sai.StatusTableFull} {
 		for n := 1; ; n++ {
@@ -174,7 +173,7 @@ func TestEveryCallFails(t *testing.T) {
 	}
 }
 
-// What could not be written to COUNTERS_DB is written as soon as it can be, though nothing else changes.
+// Failed writes to COUNTERS_DB are repeated as soon as they can succeed, even if nothing else changes.
 func TestCountersAreWrittenLater(t *testing.T) {
 	b := newBench(t)
 	db := b.Redis.DB(swss.CountersDB).Client()

@@ -11,25 +11,24 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A spec is an object that a row asks for. If pool is not empty, an attribute
-// with the id of that pool comes first.
+// A spec is an object that a row requests. If pool is not empty, the first attribute is the id of that pool.
 type spec struct {
 	typ   sai.ObjectType
 	attrs []sai.Attr
 	pool  string
 }
 
-// A bind sets an attribute to an object, on a row's account.
+// A bind sets an attribute to an object, for a row.
 type bind struct{ to, by orch.RowKey }
 
-// A plan is the state of the ASIC that the rows ask for.
+// A plan is the target state of the ASIC.
 type plan struct {
 	objects map[orch.RowKey]spec
 	binds   map[attrKey]bind
 }
 
-// plan computes the wanted state, and says of rows that are not in it why. A row that the ASIC has
-// refused for good is not in it: its previous version must not matter.
+// plan computes the target state, and records the reason for each row that is not in it. A row that the ASIC has
+// refused permanently is not in it, so that the result does not depend on its previous version.
 func (o *Orch) plan() *plan {
 	p := &plan{objects: map[orch.RowKey]spec{}, binds: map[attrKey]bind{}}
 	l := o.ledger
@@ -102,7 +101,7 @@ func (p *plan) object(k orch.RowKey, err error, s spec) {
 	}
 }
 
-// A use is an attribute and the row of the object that it is set to; "" none.
+// A use is an attribute and the row of the object that it is set to. An empty name means no object.
 type use struct {
 	attr        sai.AttrID
 	table, name string

@@ -9,8 +9,9 @@ import (
 	"tamtam/sai"
 )
 
-// refusedObject adds to the error of creating an object which attribute is at fault, and for the size of a pool the
-// size of the packet memory. A switch that does not number the attribute is asked for that, too.
+// refusedObject adds the attribute at fault to the error of creating an object. If that is the size of a pool, it also
+// adds the size of the packet memory. If the switch's error does not give the attribute, a pool larger than the memory
+// is at fault.
 func (o *Orch) refusedObject(ctx context.Context, t sai.ObjectType, attrs []sai.Attr, err error) error {
 	err = orch.AtAttr(err, t, attrs)
 	var call *sai.CallError
@@ -32,7 +33,7 @@ func (o *Orch) refusedObject(ctx context.Context, t sai.ObjectType, attrs []sai.
 	return &at
 }
 
-// memory returns the size of the packet memory in bytes; false if the switch does not tell.
+// memory returns the size of the packet memory in bytes. It returns false if the switch does not report it.
 func (o *Orch) memory(ctx context.Context) (uint64, bool) {
 	got, err := o.api.Get(ctx, sai.Obj(sai.ObjectTypeSwitch, o.chip), []sai.Attr{
 		sai.Want(sai.SwitchAttrTotalBufferSize, 0),
@@ -40,6 +41,6 @@ func (o *Orch) memory(ctx context.Context) (uint64, bool) {
 	if err != nil || len(got) != 1 {
 		return 0, false
 	}
-	kb, ok := got[0].Value.(sai.Uint) // SAI has it in KB
+	kb, ok := got[0].Value.(sai.Uint) // in KB in SAI
 	return uint64(kb) << 10, ok
 }

@@ -12,26 +12,26 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Want says to which addresses one of several users wants ways, in place of those before. A neighbour that one of them
-// leads to and that is not known is asked for, by a row of NEIGH_RESOLVE_TABLE as SONiC's neighorch writes it. The row
-// goes when the neighbour is known or nobody wants it any more. Next hops of routes are asked for without: their routes
+// Want sets the addresses to which one of several users needs routes, in place of the previous ones. If a route to one
+// leads to an unknown neighbour, a row of NEIGH_RESOLVE_TABLE requests its resolution, as in SONiC's neighorch. The row
+// is deleted when the neighbour is known or no longer needed. Next hops of routes need no such request: their routes
 // are in the ASIC only when they are known.
 func (o *Orch) Want(ctx context.Context, user string, to []netip.Addr) {
 	if !slices.Equal(o.asks.wants[user], to) {
 		o.asks.wants[user] = to
-		o.asks.settle(ctx, o.leads, o.hops)
+		o.asks.flush(ctx, o.leads, o.hops)
 	}
 }
 
-// An asker has neighbours asked for.
+// An asker requests the resolution of neighbours.
 type asker struct {
 	rows  *swss.ProducerState
 	log   *slog.Logger
-	wants map[string][]netip.Addr // of users: ways to
+	wants map[string][]netip.Addr // addresses that need a route, by user
 	asked map[hop]bool
 }
 
-// newAsker takes over what an orchagent before this one asked for.
+// newAsker returns an asker with the requests of a previous orchagent.
 func newAsker(ctx context.Context, appl *swss.DB, log *slog.Logger) (*asker, error) {
 	a := &asker{
 		rows: swss.NewProducerState(appl, schema.AppNeighResolve), log: log, wants: map[string][]netip.Addr{},
@@ -50,9 +50,9 @@ func newAsker(ctx context.Context, appl *swss.DB, log *slog.Logger) (*asker, err
 	return a, nil
 }
 
-// settle writes what differs between the neighbours that are missing and those that are asked for. What cannot be
-// written is tried again with the next change.
-func (a *asker) settle(ctx context.Context, leads func(netip.Addr) (hop, error), known map[hop]*nextHop) {
+// flush writes the difference between the missing neighbours and the requested ones. Failed writes are repeated with
+// the next change.
+func (a *asker) flush(ctx context.Context, leads func(netip.Addr) (hop, error), known map[hop]*nextHop) {
 	missing := map[hop]bool{}
 	for _, list := range a.wants {
 		for _, to := range list {
@@ -63,18 +63,18 @@ func (a *asker) settle(ctx context.Context, leads func(netip.Addr) (hop, error),
 	}
 	fields := swss.Pairs(swss.FieldValues{"mac": "00:00:00:00:00:00"})
 	for _, h := range sortedHops(missing) {
-		if !a.asked[h] && a.told(h, a.rows.Set(ctx, h.key(), fields)) {
+		if !a.asked[h] && a.reported(h, a.rows.Set(ctx, h.key(), fields)) {
 			a.asked[h] = true
 		}
 	}
 	for _, h := range sortedHops(a.asked) {
-		if !missing[h] && a.told(h, a.rows.Del(ctx, h.key())) {
+		if !missing[h] && a.reported(h, a.rows.Del(ctx, h.key())) {
 			delete(a.asked, h)
 		}
 	}
 }
 
-func (a *asker) told(h hop, err error) bool {
+func (a *asker) reported(h hop, err error) bool {
 	if err != nil && !errors.Is(err, context.Canceled) {
 		a.log.Error("a neighbour is not asked for as it should be", "neighbour", h.String(), "err", err)
 	}

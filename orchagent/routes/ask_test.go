@@ -11,8 +11,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// asks are the neighbours that others are told to ask for since the last time, "-" in front of those that need no
-// asking any more.
+// asks returns the neighbours whose resolution was requested since the last call, with "-" in front if the request has
+// ended.
 func (b *bench) asks() string {
 	b.T.Helper()
 	db := b.Redis.DB(swss.ApplDB).Client()
@@ -40,7 +40,7 @@ func (b *bench) asks() string {
 	return strings.Join(keys, " ")
 }
 
-// want says where a user wants ways to, and then which neighbours are asked for.
+// want sets the addresses that a user needs routes to, and then checks which neighbours are requested.
 func (b *bench) want(user, asks string, to ...string) {
 	b.T.Helper()
 	var list []netip.Addr
@@ -55,8 +55,8 @@ func (b *bench) want(user, asks string, to ...string) {
 	}
 }
 
-// Who wants a way to somewhere has its neighbour asked for, once, and again when it is lost, by whatever route and for
-// however many; not while it is known, nobody wants it, or there is no way.
+// The neighbour on a route that a user needs is requested once, and again when it is lost. The route and the number of
+// users do not matter. A neighbour is not requested while it is known, not needed, or without a route.
 func TestWantedNeighborsAreAskedFor(t *testing.T) {
 	b := newBench(t)
 	step := func(asks string, lines ...string) {
@@ -81,7 +81,7 @@ func TestWantedNeighborsAreAskedFor(t *testing.T) {
 	step("-Ethernet4:10.4.0.9", "-INTF_TABLE:Ethernet4:10.4.0.1/24", "-INTF_TABLE:Ethernet4")
 }
 
-// What an orchagent before has asked for is not asked for any more, if nobody wants it.
+// Requests of a previous orchagent are withdrawn if there is no need for them.
 func TestAsksOfBefore(t *testing.T) {
 	b := newBench(t)
 	table := swss.NewTable(b.Redis.DB(swss.ApplDB), schema.AppNeighResolve)

@@ -2,19 +2,15 @@
 // next hops, groups of next hops, and routes, from APPL_DB's INTF_TABLE,
 // NEIGH_TABLE and ROUTE_TABLE.
 //
-// At every change it computes from the rows what the ASIC should hold (plan) and brings it there
-// (converge): first new objects are created, then routes move, then unused objects are removed, so
-// a packet always finds either the old or the new way. What fails leaves the error on its row and
-// does not hold up others.
+// At every change it computes the target state from the rows (plan) and brings the ASIC to it (pass). It first creates
+// new objects, then moves routes, then removes unused objects. So a packet always finds either the old or the new
+// route. If an object fails, the error is recorded for its row, and the other objects are still programmed.
 //
-// As in SONiC: every address of an interface has a route to the CPU (IP2ME) and
-// its subnet one to the router interface; unknown destinations are dropped by
-// default routes, 0.0.0.0/0 and ::/0; fe80::/10 and the link-local address of the
-// switch's MAC lead to the CPU; each neighbour has one next hop; routes with the
-// same next hops share one group. A route is in the ASIC while at least one of
-// its next hops has a neighbour; a group has those that have. Loopbacks have no
-// router interface.
+// As in SONiC, every address of an interface has a route to the CPU (IP2ME), and its subnet has a route to the router
+// interface. Unknown destinations are dropped by the default routes 0.0.0.0/0 and ::/0. fe80::/10 and the link-local
+// address of the switch's MAC lead to the CPU. Each neighbour has one next hop, and routes with the same next hops
+// share one group. A route is in the ASIC while at least one of its next hops has a neighbour, and a group contains
+// those that have one. Loopbacks have no router interface.
 //
-// What belongs here: SAI calls for those objects. A neighbour's port, and what a redirect does with
-// a next hop, do not.
+// What belongs here: SAI calls for those objects. A neighbour's port, and the use of a next hop by a redirect, do not.
 package routes

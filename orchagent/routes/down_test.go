@@ -15,7 +15,7 @@ const twoWays = "ROUTE_TABLE:10.9.0.0/16 nexthop=10.0.0.2,10.4.0.2 ifname=Vlan10
 var twoNeighbors = append(slices.Clone(routed), "NEIGH_TABLE:Vlan10:10.0.0.2 neigh=02:00:00:00:00:02",
 	"NEIGH_TABLE:Ethernet4:10.4.0.2 neigh=02:00:00:00:00:04")
 
-// leads says where the route leads, by the addresses of its next hops.
+// leads returns the addresses of the next hops that the route leads to.
 func (b *bench) leads(prefix string) string {
 	var to []string
 	for _, line := range b.asic() {
@@ -60,8 +60,8 @@ func TestPortDown(t *testing.T) {
 	}
 }
 
-// Whichever call fails as a port goes down and up, the route leads to both next hops once its row
-// is written again, and nothing is left over.
+// Whichever call fails while the link of a port changes, the route leads to both next hops once its row is written
+// again. Nothing is left over.
 func TestEveryCallOfPortDownFails(t *testing.T) {
 	once := newBench(t)
 	once.do(append(slices.Clone(twoNeighbors), twoWays)...)

@@ -13,8 +13,8 @@ import (
 	"tamtam/sai"
 )
 
-// What a few changed rows of routes ask for is brought to the ASIC as if all rows were looked at, after every change,
-// whatever was refused, waits, or shares its prefix with another row; and what is said of all rows is the same.
+// A pass over the changed rows of routes has the same result as one over all rows, after every change. This holds for
+// refused rows, waiting rows, and rows that share a prefix. The statuses are the same too.
 func TestFewRoutesAsAll(t *testing.T) {
 	fixed, slow := randtest.Cases{Seed: 93_000_000, Count: 60, Short: 10}, 0
 	run := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
@@ -31,7 +31,7 @@ func TestFewRoutesAsAll(t *testing.T) {
 		}
 		for range 80 {
 			line := randomLine(rnd)
-			if rnd.IntN(20) == 0 { // the ASIC refuses something, once
+			if rnd.IntN(20) == 0 { // the ASIC refuses one call
 				n := 1 + rnd.IntN(3)
 				few.Rec.FailAt(n, sai.StatusFailure)
 				all.Rec.FailAt(n, sai.StatusFailure)
@@ -45,7 +45,7 @@ func TestFewRoutesAsAll(t *testing.T) {
 				t.Fatalf("statuses after %q: -all +few\n%s", line, d)
 			}
 		}
-		if quick == 0 { // what is refused at first and stays so has all looked at
+		if quick == 0 { // permanent refusals make every pass look at all rows
 			slow++
 		}
 	})
@@ -54,7 +54,7 @@ func TestFewRoutesAsAll(t *testing.T) {
 	}
 }
 
-// randomLine is a change, mostly of a route.
+// randomLine returns a random change, mostly of a route.
 func randomLine(rnd *rand.Rand) string {
 	pick := func(list ...string) string { return list[rnd.IntN(len(list))] }
 	name := pick("Vlan10", "Ethernet4", "Ethernet8", "Loopback0")

@@ -19,7 +19,7 @@ type group struct {
 	refs    int // routes that use it
 }
 
-// content identifies groups with the same next hops.
+// content returns a key that identifies groups with the same next hops.
 func content(hops []schema.Hop) string {
 	var b strings.Builder
 	for _, h := range hops {
@@ -28,8 +28,7 @@ func content(hops []schema.Hop) string {
 	return b.String()
 }
 
-// makeGroup returns the group of the next hops, which is created if it is not
-// there.
+// makeGroup returns the key of the group of the next hops, and creates the group if it does not exist.
 func (o *Orch) makeGroup(ctx context.Context, hops []schema.Hop) (string, error) {
 	name := content(hops)
 	if o.groups[name] != nil {
@@ -90,8 +89,8 @@ func (o *Orch) createGroup(ctx context.Context, undo *orch.Undo, hops []schema.H
 	return g, nil
 }
 
-// removeGroups removes the groups that no route uses and reports whether any went. A group that was
-// removed only in part is not used again.
+// removeGroups removes the groups that no route uses, and reports whether any was removed. A group that was removed
+// only in part is not used again.
 func (o *Orch) removeGroups(ctx context.Context) (freed bool) {
 	unused := map[string]*group{}
 	for name, g := range o.groups {

@@ -14,7 +14,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// ports is a [Ports] that tests change at will.
+// ports is a [Ports] that tests can change at any time.
 type ports struct {
 	on     map[string]sai.Key
 	mtu    uint32
@@ -46,7 +46,7 @@ type bench struct {
 	ports *ports
 }
 
-// newBench makes a switch with the ports Ethernet0, 4, 8 and 12 and Vlan10.
+// newBench makes a switch with the ports Ethernet0, Ethernet4, Ethernet8 and Ethernet12, and Vlan10.
 func newBench(t testing.TB) *bench {
 	t.Helper()
 	b := &bench{Bench: orchtest.New(t, saitest.Options{Ports: 4})}
@@ -54,7 +54,7 @@ func newBench(t testing.TB) *bench {
 	return b
 }
 
-// begin makes a new ASIC and a new process of orchagent, on what is in Redis.
+// begin makes a new ASIC and a new process of orchagent, on the rows in Redis.
 func (b *bench) begin() {
 	b.T.Helper()
 	b.Start()
@@ -80,9 +80,9 @@ func (b *bench) begin() {
 	b.Rec.Reset()
 }
 
-// do applies lines and then does a step: "TABLE:key field=value ..." is a row of
-// APPL_DB and "-TABLE:key" its end; "port NAME" and "-port NAME" are what a
-// router interface can be made on; "link NAME" and "-link NAME" are up and down.
+// do applies lines and then does a step. "TABLE:key field=value ..." sets a row of APPL_DB, and "-TABLE:key" deletes
+// it. "port NAME" and "-port NAME" set whether a router interface can be made on a port. "link NAME" and "-link NAME"
+// set it up and down.
 func (b *bench) do(lines ...string) {
 	b.T.Helper()
 	for _, line := range lines {
@@ -117,7 +117,7 @@ func (b *bench) write(line string) {
 	b.Write(line, schema.FieldConfigKey, config)
 }
 
-// setPort makes something fit for a router interface, or not.
+// setPort sets whether a router interface can be made on an object.
 func (b *bench) setPort(name string, fit bool) {
 	b.T.Helper()
 	const away = "away "
@@ -134,14 +134,14 @@ func (b *bench) setPort(name string, fit bool) {
 	}
 }
 
-// statuses lists all status rows.
+// statuses returns all status rows.
 func (b *bench) statuses() []string {
 	b.T.Helper()
 	return b.Statuses(schema.StateInterface, schema.StateNeigh, schema.StateStaticRoute)
 }
 
-// asic lists the routing objects of the ASIC, by what they say instead of by
-// object ids, without those that are always there.
+// asic returns the routing objects of the ASIC by their contents instead of object ids, without those that are always
+// there.
 func (b *bench) asic() (list []string) {
 	v := viewer{b, map[sai.OID]string{b.ports.cpu: "cpu", 0: "none"}}
 	for name, k := range b.ports.on {
@@ -201,7 +201,7 @@ func (v viewer) name(k sai.Key) string {
 	return "group{" + strings.Join(members, ",") + " }"
 }
 
-// attrs is what an object says, in short.
+// attrs returns the attributes of an object in short form.
 func (v viewer) attrs(k sai.Key) string {
 	out := ""
 	for _, a := range v.Fake.Attrs(k) {

@@ -8,8 +8,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Changes tells that next hops or routes may have changed. What is about to go is no longer found;
-// subscribers release it before they return.
+// Changes publishes that next hops or routes may have changed. Those about to be removed are no longer found.
+// Subscribers release them before they return.
 func (o *Orch) Changes() *orch.Topic[struct{}] { return &o.changes }
 
 // NextHop returns the next hop object of a neighbour.
@@ -25,13 +25,13 @@ func (o *Orch) NextHop(name string, addr netip.Addr) (sai.OID, bool) {
 type Path struct {
 	Interface string     // port, PortChannel or VLAN
 	NextHop   netip.Addr // the neighbour that they go to
-	MAC       sai.MAC    // the neighbour's
-	Source    sai.MAC    // the router interface's
-	Own       netip.Addr // its first address of the IP version; invalid: it has none
+	MAC       sai.MAC    // MAC address of the neighbour
+	Source    sai.MAC    // MAC address of the router interface
+	Own       netip.Addr // first address of the interface of the IP version; invalid if it has none
 }
 
-// Lookup returns how packets to an address leave the switch: by the longest prefix that leads to a
-// neighbour, and of a group by its first next hop. The error says why there is no way.
+// Lookup returns how packets to an address leave the switch. It uses the longest prefix that leads to a neighbour, and
+// the first next hop of a group. The error is the reason why there is no path.
 func (o *Orch) Lookup(to netip.Addr) (Path, error) {
 	h, err := o.leads(to)
 	if err != nil {
@@ -79,9 +79,9 @@ func (o *Orch) leads(to netip.Addr) (hop, error) {
 	return hop{}, orch.Wait("route", to.String(), "no route to %s", to)
 }
 
-// Address returns the address that the switch itself sends from to a neighbour by an
-// interface: of the same IP version that of a loopback, else of the interface, else of
-// any other, the first by name each.
+// Address returns the address from which the switch itself sends to a neighbour by an interface. The address has the IP
+// version of the neighbour. It is that of a loopback, else of the interface, else of any other interface, each the
+// first by name.
 func (o *Orch) Address(to netip.Addr, name string) (netip.Addr, bool) {
 	best, rank := netip.Addr{}, 3
 	for _, key := range sorted(o.rows.addresses) {
@@ -105,7 +105,7 @@ func (o *Orch) Address(to netip.Addr, name string) (netip.Addr, bool) {
 	return best, best.IsValid()
 }
 
-// Owns reports whether an address is one of the switch's own that is in force.
+// Owns reports whether an address is one of the switch's own and in force.
 func Owns(o *Orch, a netip.Addr) bool {
 	for key, x := range o.rows.addresses {
 		if x.row.Prefix.Addr() == a && o.ledger.Why[orch.Row(schema.AppInterface, key)] == nil {
@@ -115,8 +115,8 @@ func Owns(o *Orch, a netip.Addr) bool {
 	return false
 }
 
-// Exit returns the interface by which packets to an address leave the switch, of a group its first, and its MTU. The
-// error says why there is none. A neighbour need not be known.
+// Exit returns the interface by which packets to an address leave the switch, and its MTU. For a group it is the first
+// interface. The error is the reason why there is none. The neighbour need not be known.
 func Exit(o *Orch, to netip.Addr) (name string, mtu uint32, err error) {
 	h, err := o.leads(to)
 	if err != nil {
@@ -128,7 +128,7 @@ func Exit(o *Orch, to netip.Addr) (name string, mtu uint32, err error) {
 	return "", 0, orch.Wait("route", to.String(), "no route to %s", to)
 }
 
-// rifOf returns the name of a router interface, "" if oid is none.
+// rifOf returns the name of a router interface, or "" if oid is not one.
 func (o *Orch) rifOf(oid sai.OID) string {
 	for name, r := range o.rifs {
 		if r.oid == oid {
@@ -138,8 +138,7 @@ func (o *Orch) rifOf(oid sai.OID) string {
 	return ""
 }
 
-// Used counts what is in the ASIC, by the attribute of the switch that says how
-// many more there may be.
+// Used returns the number of objects in the ASIC, by the switch attribute that reports how many are left.
 func (o *Orch) Used() map[sai.AttrID]int {
 	used := map[sai.AttrID]int{
 		sai.SwitchAttrAvailableIPv4RouteEntry: 0, sai.SwitchAttrAvailableIPv6RouteEntry: 0,

@@ -14,14 +14,13 @@ type nextHop struct {
 	entry   sai.NeighborEntry
 	oid     sai.OID
 	mac     sai.MAC
-	refs    int  // routes and groups that use it
-	leaving bool // its row is gone, or its router interface
+	refs    int  // number of routes and groups that use it
+	leaving bool // whether its row or its router interface was deleted
 }
 
 func (n *nextHop) key() sai.Key { return sai.EntryKey(n.entry) }
 
-// makeNeighbors creates the neighbours that are planned and missing, with their next hops, in bulk,
-// and sets the addresses of those that have others.
+// makeNeighbors creates the missing neighbours with their next hops, in bulk, and sets the addresses that differ.
 func (o *Orch) makeNeighbors(ctx context.Context, p *plan) {
 	var missing []hop
 	for _, h := range sortedHops(p.neighbors) {
@@ -49,7 +48,7 @@ func (o *Orch) createNeighbors(ctx context.Context, p *plan, list []hop) {
 	for i, h := range list {
 		entries[i] = sai.NeighborEntry{Switch: o.switchID, RIF: o.rifs[h.name].oid, IP: h.addr}
 		attrs[i] = []sai.Attr{{ID: sai.NeighborEntryAttrDstMACAddress, Value: p.neighbors[h].mac}}
-		if h.addr.IsLinkLocalUnicast() { // the same address may be on every link
+		if h.addr.IsLinkLocalUnicast() { // the same address may exist on every link
 			attrs[i] = append(attrs[i], sai.Attr{ID: sai.NeighborEntryAttrNoHostRoute, Value: sai.Bool(true)})
 		}
 	}
@@ -79,12 +78,12 @@ func (o *Orch) createNeighbors(ctx context.Context, p *plan, list []hop) {
 			continue
 		}
 		o.ledger.Fail(p.neighbors[h].row, "create the next hop", errs[i])
-		o.hops[h].leaving = true // removeNeighbors takes the neighbour back
+		o.hops[h].leaving = true // removeNeighbors removes the neighbour again
 	}
 }
 
-// removeNeighbors removes the neighbours that are leaving and reports whether any
-// went. What is still used stays for the next time.
+// removeNeighbors removes the neighbours that are leaving, and reports whether any was removed. Those still in use stay
+// until a later call.
 func (o *Orch) removeNeighbors(ctx context.Context) (freed bool) {
 	unused := map[hop]bool{}
 	for h, n := range o.hops {

@@ -13,19 +13,19 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Ports is what the orch needs of ports, PortChannels and VLANs.
+// Ports is the view of ports, PortChannels and VLANs that the orch needs.
 type Ports interface {
-	// RouterPort returns what a router interface of this name is made on, and its MTU; the error
-	// says why there can be none.
+	// RouterPort returns the object for a router interface of this name, and its MTU. The error is the reason why there
+	// is none.
 	RouterPort(name string) (on sai.Key, mtu uint32, err error)
-	Layout() *orch.Topic[struct{}] // tells that an answer of RouterPort or MAC changed
-	Up(name string) bool           // whether packets can leave by an interface
-	Opers() *orch.Topic[struct{}]  // tells that an answer of Up changed
+	Layout() *orch.Topic[struct{}] // publishes that an answer of RouterPort or MAC changed
+	Up(name string) bool           // reports whether packets can leave by an interface
+	Opers() *orch.Topic[struct{}]  // publishes that an answer of Up changed
 	MAC() sai.MAC                  // the switch's own address
 	CPU() sai.OID                  // the CPU port
 }
 
-// Config is what an [Orch] works with.
+// Config is the configuration of an [Orch].
 type Config struct {
 	SAI    sai.API
 	Daemon *orch.Daemon
@@ -42,7 +42,7 @@ type Orch struct {
 	ports    Ports
 	switchID sai.OID
 	router   sai.OID // default virtual router
-	applied  bool    // the view of the ASIC is complete
+	applied  bool    // whether the view of the ASIC is complete
 
 	ledger *orch.Ledger
 	rows   store
@@ -51,8 +51,8 @@ type Orch struct {
 	hops   map[hop]*nextHop
 	groups map[string]*group // by content
 	routes map[netip.Prefix]target
-	// behind says that something that is not planned is still in the ASIC, or that something planned did not fit: the
-	// next pass, whatever for, looks at all.
+	// behind is set if something unplanned is still in the ASIC, or something planned did not fit. The next pass then
+	// looks at all rows.
 	behind bool
 
 	changes orch.Topic[struct{}]
@@ -60,8 +60,8 @@ type Orch struct {
 	single  singles
 }
 
-// New reads the default virtual router, makes the routes that are always there,
-// and registers the handlers of the three tables on the daemon.
+// New reads the default virtual router, creates the routes that always exist, and registers the handlers of the three
+// tables on the daemon.
 func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o := &Orch{
 		api: cfg.SAI, log: cfg.Daemon.Logger(), ports: cfg.Ports, switchID: cfg.Switch,
@@ -92,33 +92,32 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o.ledger.Few = o.passRoutes
 	o.ports.Layout().Subscribe(o.layoutChanged)
 	o.ports.Opers().Subscribe(o.layoutChanged)
-	return o, o.ledger.Settle(ctx)
+	return o, o.ledger.Reconcile(ctx)
 }
 
-// ViewApplied says that syncd has applied the view to the ASIC. Until then nothing is removed in
-// bulk: SONiC's syncd forgets it.
+// ViewApplied notifies the orch that syncd has applied the view to the ASIC. Nothing is removed in bulk earlier, since
+// SONiC's syncd loses such removals.
 func (o *Orch) ViewApplied(ctx context.Context) error {
 	o.applied = true
 	o.single.hash.DropFormer()
 	if len(o.single.lacks) == 0 {
 		return nil
 	}
-	return o.ledger.Settle(ctx)
+	return o.ledger.Reconcile(ctx)
 }
 
-// layoutChanged follows ports and VLANs: what is on one that goes, goes first, and groups of next
-// hops leave out those that are down.
+// layoutChanged follows ports and VLANs. Objects on a port that is about to be removed are removed first, and groups of
+// next hops omit those that are down.
 func (o *Orch) layoutChanged(ctx context.Context, _ struct{}) {
 	if o.plan != nil && o.sameLayout() {
 		return
 	}
-	if err := o.ledger.Settle(ctx); err != nil {
+	if err := o.ledger.Reconcile(ctx); err != nil {
 		o.log.Error("routes are behind", "err", err)
 	}
 }
 
-// pass brings the ASIC in line with the rows, and repeats that while it removed something that was
-// in the way, or a row was refused.
+// pass brings the ASIC in line with the rows. It repeats this as long as an obstacle was removed or a row was refused.
 func (o *Orch) pass(ctx context.Context) error {
 	o.takeRows()
 	const rounds = 8
@@ -132,7 +131,7 @@ func (o *Orch) pass(ctx context.Context) error {
 			o.ledger.Retry()
 		}
 	}
-	o.asks.settle(ctx, o.leads, o.hops)
+	o.asks.flush(ctx, o.leads, o.hops)
 	return o.single.hash.Flush(ctx)
 }
 
@@ -148,8 +147,8 @@ func (o *Orch) takeRows() {
 	}
 }
 
-// passRoutes is pass where nothing but rows of routes changed: the other routes lead where they did. What it does
-// not settle is for pass, which may come after it.
+// passRoutes does the work of pass if only rows of routes changed, so that all other routes stay. If it returns false,
+// pass must follow.
 func (o *Orch) passRoutes(ctx context.Context) (touched []orch.RowKey, ok bool) {
 	changed := o.ledger.Changed
 	if o.plan == nil || o.behind {
@@ -180,7 +179,7 @@ func (o *Orch) passRoutes(ctx context.Context) (touched []orch.RowKey, ok bool) 
 	o.changes.Publish(ctx, struct{}{})
 	freed := o.removeGroups(ctx)
 	freed = o.removeNeighbors(ctx) || freed
-	o.asks.settle(ctx, o.leads, o.hops)
+	o.asks.flush(ctx, o.leads, o.hops)
 	o.behind = o.behind || short
 	if err := o.single.hash.Flush(ctx); err != nil {
 		return touched, false
@@ -188,7 +187,7 @@ func (o *Orch) passRoutes(ctx context.Context) (touched []orch.RowKey, ok bool) 
 	return touched, !(freed && short) && len(o.ledger.Failed) == 0
 }
 
-// apply goes once through all that differs between the plan and the ASIC.
+// apply applies once all differences between the plan and the ASIC.
 func (o *Orch) apply(ctx context.Context, p *plan) (again bool) {
 	o.plan, o.behind = p, false
 	o.ledger.Restart(p.why)
@@ -204,14 +203,13 @@ func (o *Orch) apply(ctx context.Context, p *plan) (again bool) {
 	return freed && (short || o.unfinished(p))
 }
 
-// stays says that something could not be removed.
+// stays records that an object could not be removed.
 func (o *Orch) stays(what, name string, err error) {
 	o.behind = true
 	o.ledger.LogError(what+" stays in the ASIC", "name", name, "err", err)
 }
 
-// unfinished reports whether a planned router interface is missing, because one on another port was
-// in its place.
+// unfinished reports whether a planned router interface is missing, because one on another port had its name.
 func (o *Orch) unfinished(p *plan) bool {
 	for name := range p.rifs {
 		if o.rifs[name] == nil && !o.ledger.Refused(orch.Row(schema.AppInterface, name)) {
@@ -221,7 +219,7 @@ func (o *Orch) unfinished(p *plan) bool {
 	return false
 }
 
-// joined lists reasons, the first few of many.
+// joined joins reasons, at most the first four.
 func joined(reasons []string) string {
 	const few = 4
 	if len(reasons) > few {

@@ -21,8 +21,7 @@ var routed = []string{
 	"INTF_TABLE:Ethernet4:10.4.0.1/24",
 }
 
-// The calls are those of SONiC's orchagent, and routes move before what they
-// used goes.
+// The calls are those of SONiC's orchagent, and routes move before the objects that they used are removed.
 func TestCalls(t *testing.T) {
 	b := newBench(t)
 	b.Rec.Reset()
@@ -55,8 +54,8 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// Whichever call fails, what was done before is undone, the row that failed says so, and once it is
-// written again all is as if nothing had failed.
+// Whichever call fails, the steps before it are undone, and the status of the row contains the reason. Once the row is
+// written again, the state is as if nothing had failed.
 func TestEveryCallFails(t *testing.T) {
 	rows := append(slices.Clone(routed), "NEIGH_TABLE:Vlan10:10.0.0.2 neigh=02:00:00:00:00:02",
 		"NEIGH_TABLE:Ethernet4:10.4.0.2 neigh=02:00:00:00:00:04",
@@ -142,8 +141,8 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// What the switch itself sends comes from a loopback, or from the interface by which it
-// leaves, or from any other address.
+// The source of the switch's own packets is the address of a loopback, else of the outgoing interface, else of any
+// other interface.
 func TestOwnAddress(t *testing.T) {
 	b := newBench(t)
 	want := func(to, name, want string) {
@@ -165,7 +164,7 @@ func TestOwnAddress(t *testing.T) {
 	want("2001:db8::9", "Ethernet4", "2001:db8::1")
 }
 
-// Ten thousand routes are a few requests.
+// Ten thousand routes need only a small number of requests.
 func TestRoutesGoInBulk(t *testing.T) {
 	const routes = 10_000
 	b := newBench(t)
@@ -196,7 +195,7 @@ func TestRoutesGoInBulk(t *testing.T) {
 		if len(single) > 4 {
 			t.Errorf("%d calls for one object each, such as %s", len(single), single[0])
 		}
-		want := 4 + 4 // those always there, and those of two addresses
+		want := 4 + 4 // routes that are always there, and those of two addresses
 		if i < 2 {
 			want += routes
 		}
@@ -206,8 +205,7 @@ func TestRoutesGoInBulk(t *testing.T) {
 	}
 }
 
-// Whatever the order of rows and of ports that come and go, the ASIC and what
-// is said about the rows are a function of the last of them.
+// Whatever the order of rows and of ports, the ASIC and the statuses are a function of the last ones.
 func TestConvergence(t *testing.T) {
 	lines := []string{
 		"INTF_TABLE:Vlan10", "INTF_TABLE:Vlan10 mtu=1500", "INTF_TABLE:Vlan10 loopback_action=drop",

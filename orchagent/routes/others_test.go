@@ -19,7 +19,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// zebras writes a row of ROUTE_TABLE without a row of CONFIG_DB, as fpmsyncd does; without fields it deletes it.
+// zebras writes a row of ROUTE_TABLE without a row of CONFIG_DB, as fpmsyncd does. Without fields it deletes the row.
 func (b *bench) zebras(key string, fields ...string) {
 	b.T.Helper()
 	if len(fields) == 0 {
@@ -42,8 +42,8 @@ func (b *bench) listed() (list []string) {
 	return list
 }
 
-// A route of FRR whose next hop does not answer is pending for the same reason as one of STATIC_ROUTE, until the
-// neighbour is there; one that is wrong has failed.
+// A route of FRR whose next hop does not answer is pending until the neighbour is known. The reason is the same as for
+// a row of STATIC_ROUTE. An invalid route has failed.
 func TestZebrasRoutesHaveAStatus(t *testing.T) {
 	b := newBench(t)
 	b.do(routed...)
@@ -72,13 +72,13 @@ func TestZebrasRoutesHaveAStatus(t *testing.T) {
 	if got := b.listed(); len(got) != 2 {
 		t.Errorf("after the neighbour has gone: %q, want it listed again", got)
 	}
-	b.do("ROUTE_TABLE:10.9.0.0/16 nexthop=10.0.0.9 ifname=Vlan10") // becomes a row of CONFIG_DB
+	b.do("ROUTE_TABLE:10.9.0.0/16 nexthop=10.0.0.9 ifname=Vlan10") // the route gets a row of CONFIG_DB
 	if d := cmp.Diff(want[1:], b.listed()); d != "" {
 		t.Errorf("after an operator configured it: -want +got\n%s", d)
 	}
 }
 
-// The list has a limit, and counts what it leaves out; a new process removes what a former one left.
+// The list has a limit, and counts the routes that it omits. A new process removes the entries of a former one.
 func TestListOfZebrasRoutesIsLimited(t *testing.T) {
 	b := newBench(t)
 	b.do(routed...)
@@ -105,7 +105,7 @@ func TestListOfZebrasRoutesIsLimited(t *testing.T) {
 	}
 }
 
-// After any changes the list has the routes of others that are not in the ASIC, and no others.
+// After any changes the list contains exactly the routes of others that are not in the ASIC.
 func TestListedAreThoseThatLack(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 94_000_000, Count: 30, Short: 5}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
@@ -146,7 +146,7 @@ func TestListedAreThoseThatLack(t *testing.T) {
 	})
 }
 
-// leadsByOthers reports whether the route to a prefix in the ASIC is that of a row.
+// leadsByOthers reports whether the route to a prefix in the ASIC belongs to a row.
 func (b *bench) leadsByOthers(p string, key string) bool {
 	for prefix, spec := range b.orch.plan.routes {
 		if prefix.String() == p && spec.row == orch.Row(schema.AppRoute, key) {
@@ -171,7 +171,7 @@ func firstOf(errs ...error) error {
 	return nil
 }
 
-// A process that begins takes over the list of a former one.
+// A new process continues the list of a former one.
 func TestListOfAFormerProcess(t *testing.T) {
 	b := newBench(t)
 	state := swss.NewTable(b.Redis.DB(swss.StateDB), schema.StateRoute)
@@ -190,9 +190,9 @@ func TestListOfAFormerProcess(t *testing.T) {
 	}
 }
 
-// What is in the ASIC is published as SONiC's orchagent does, with the row's fields; a route that waits or has left is
-// published as unavailable, and one that is written once more is published again. Rows of STATIC_ROUTE are not asked
-// for.
+// Routes in the ASIC are published as in SONiC's orchagent, with the row's fields. A route that waits or was removed is
+// published as unavailable, and one that is written once more is published again. Rows of STATIC_ROUTE are not
+// published.
 func TestRoutesInTheASICArePublished(t *testing.T) {
 	b := newBench(t)
 	l := swss.NewListener(b.Redis)
@@ -244,7 +244,7 @@ func TestRoutesInTheASICArePublished(t *testing.T) {
 	want("refused by the ASIC", "SWSS_RC_UNAVAIL 10.11.0.0/16 err_str=SWSS_RC_UNAVAIL blackhole=true protocol=bgp")
 }
 
-// A gone is a syncd that has ended: no route is created or removed.
+// gone simulates a syncd that has ended, so no route can be created or removed.
 type gone struct {
 	sai.API
 	is *bool
@@ -264,7 +264,7 @@ func (g gone) BulkRemove(ctx context.Context, keys []sai.Key) []error {
 	return slices.Repeat([]error{errors.New("no answer from syncd")}, len(keys))
 }
 
-// A syncd that ends amid many routes costs a few lines of log, whatever the number of routes.
+// If syncd ends while it handles many routes, the number of log lines is small, whatever the number of routes.
 func TestErrorsOfManyRoutesAreBounded(t *testing.T) {
 	b := newBench(t)
 	ended := false

@@ -12,7 +12,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A hop names a next hop, and the neighbour that it is.
+// A hop identifies a next hop and its neighbour.
 type hop struct {
 	name string // interface
 	addr netip.Addr
@@ -20,10 +20,10 @@ type hop struct {
 
 func (h hop) String() string { return fmt.Sprintf("%s on %s", h.addr, h.name) }
 
-// key is what rows of neighbours are called.
+// key returns the key of the neighbour's row.
 func (h hop) key() string { return h.name + ":" + h.addr.String() }
 
-// in returns the neighbour if it is in the ASIC to stay, else nil.
+// in returns the neighbour if it is in the ASIC and stays, or nil.
 func (h hop) in(hops map[hop]*nextHop) *nextHop {
 	if n := hops[h]; n != nil && !n.leaving {
 		return n
@@ -35,20 +35,20 @@ func (h hop) compare(o hop) int {
 	return cmp.Or(schema.CompareNames(h.name, o.name), h.addr.Compare(o.addr))
 }
 
-// A plan is the state of the ASIC that the rows ask for.
+// A plan is the target state of the ASIC.
 type plan struct {
 	rifs      map[string]rifSpec
 	down      map[string]bool // router interfaces whose port is down
 	neighbors map[hop]neighborSpec
 	routes    map[netip.Prefix]routeSpec
-	base      map[netip.Prefix]routeSpec // without those of rows of routes
+	base      map[netip.Prefix]routeSpec // routes that do not come from rows of routes
 	why       map[orch.RowKey]error      // rows that are not in the plan
 }
 
-// A rifSpec is what the ASIC must know of a router interface.
+// A rifSpec is the target state of a router interface.
 type rifSpec struct {
 	on   sai.Key
-	drop bool // packets that would leave by the interface that they came by
+	drop bool // whether to drop packets that would leave by the interface by which they arrived
 	mac  sai.MAC
 	mtu  uint32
 }
@@ -61,14 +61,13 @@ type neighborSpec struct {
 // A routeSpec is a route: to the CPU, to the link of an interface, to next hops,
 // or to nowhere.
 type routeSpec struct {
-	row  orch.RowKey // without table: always there
+	row  orch.RowKey // a row without a table means that the route is always there
 	cpu  bool
 	link string
 	hops []schema.Hop
 }
 
-// makePlan computes the wanted state from the rows, and from what ports and
-// VLANs there are.
+// makePlan computes the target state from the rows and from the existing ports and VLANs.
 func (o *Orch) makePlan() *plan {
 	p := &plan{
 		rifs: map[string]rifSpec{}, down: map[string]bool{}, neighbors: map[hop]neighborSpec{},
@@ -80,13 +79,13 @@ func (o *Orch) makePlan() *plan {
 	}
 	o.planAddresses(p)
 	o.planNeighbors(p)
-	p.base = make(map[netip.Prefix]routeSpec, len(p.routes)) // a clone would have the room of all routes
+	p.base = make(map[netip.Prefix]routeSpec, len(p.routes)) // a clone would have the capacity for all routes
 	maps.Copy(p.base, p.routes)
 	o.planRoutes(p)
 	return p
 }
 
-// addDefaults plans the routes that are always there.
+// addDefaults plans the routes that always exist.
 func (p *plan) addDefaults(mac sai.MAC) {
 	for _, drop := range defaultRoutes {
 		p.routes[drop] = routeSpec{row: ownRow(drop)}
@@ -96,14 +95,13 @@ func (p *plan) addDefaults(mac sai.MAC) {
 	}
 }
 
-// defaultRoutes drop what has no better route.
+// defaultRoutes contains the routes that drop packets without a better route.
 var defaultRoutes = [2]netip.Prefix{netip.MustParsePrefix("0.0.0.0/0"), netip.MustParsePrefix("::/0")}
 
-// ownRow stands for the row of a route that is always there.
+// ownRow returns a placeholder for the row of a route that always exists.
 func ownRow(p netip.Prefix) orch.RowKey { return orch.Row("", p.String()) }
 
-// linkLocal is the IPv6 address that an interface with the MAC makes for itself
-// (RFC 4291, appendix A).
+// linkLocal returns the IPv6 address that an interface with the MAC address assigns to itself (RFC 4291, appendix A).
 func linkLocal(m sai.MAC) netip.Addr {
 	return netip.AddrFrom16([16]byte{0xfe, 0x80, 8: m[0] ^ 2, m[1], m[2], 0xff, 0xfe, m[3], m[4], m[5]})
 }
@@ -134,8 +132,8 @@ func (o *Orch) planRIF(p *plan, name string) {
 	}
 }
 
-// sameLayout reports whether ports and VLANs still give the same router interfaces, and the same
-// ones are down.
+// sameLayout reports whether ports and VLANs still result in the same router interfaces, of which the same ones are
+// down.
 func (o *Orch) sameLayout() bool {
 	p := &plan{
 		rifs: map[string]rifSpec{}, down: map[string]bool{}, routes: map[netip.Prefix]routeSpec{},
@@ -162,7 +160,7 @@ func (o *Orch) sameLayout() bool {
 	return len(p.rifs) == len(o.rifs) && maps.Equal(p.down, o.plan.down)
 }
 
-// routing says why an interface does not route; nil if it does.
+// routing returns the reason why an interface does not route, or nil if it does.
 func (p *plan) routing(o *Orch, name string) error {
 	if _, ok := p.rifs[name]; ok {
 		return nil
@@ -192,7 +190,7 @@ func (o *Orch) planAddresses(p *plan) {
 			continue
 		}
 		if a.Prefix.Addr().IsLinkLocalUnicast() {
-			continue // fe80::/10 leads to the CPU anyway
+			continue // fe80::/10 leads to the CPU in any case
 		}
 		own, subnet := netip.PrefixFrom(a.Prefix.Addr(), a.Prefix.Addr().BitLen()), a.Prefix.Masked()
 		if have, taken := p.routes[own]; taken && have.row.Table != "" {
@@ -236,7 +234,7 @@ func (o *Orch) planRoutes(p *plan) {
 	}
 }
 
-// planRoute plans a row of routes, behind those that win over it.
+// planRoute plans a row of routes, after the rows that have precedence over it.
 func (o *Orch) planRoute(p *plan, key string) {
 	k := orch.Row(schema.AppRoute, key)
 	row := o.rows.routes[key]
@@ -256,8 +254,8 @@ func (o *Orch) planRoute(p *plan, key string) {
 	switch have, taken := p.routes[r.Prefix]; {
 	case !taken || have.row.Table == "" && !have.cpu:
 		p.routes[r.Prefix] = spec
-	case have.link != "" && have.link == spec.link: // FRR says so, too
-	case have.cpu && spec.link != "": // and of a loopback's address
+	case have.link != "" && have.link == spec.link: // FRR has the same route
+	case have.cpu && spec.link != "": // as for a loopback's address
 	case have.link != "":
 		p.why[k] = orch.Wait("route", r.Prefix.String(), "%s is connected to %s, and that comes first", r.Prefix, have.link)
 	case have.cpu:
@@ -267,7 +265,7 @@ func (o *Orch) planRoute(p *plan, key string) {
 	}
 }
 
-// replan plans a changed row that is no route, and forgets what was wrong with it before.
+// replan replaces the recorded error of a changed row of routes.
 func (o *Orch) replan(k orch.RowKey) {
 	delete(o.plan.why, k)
 	if row, ok := o.rows.routes[k.Key]; ok && row.err != nil {
@@ -275,7 +273,7 @@ func (o *Orch) replan(k orch.RowKey) {
 	}
 }
 
-// replanPrefix plans the route to a prefix again, and returns the rows that ask for it.
+// replanPrefix plans the route to a prefix again, and returns the rows that request it.
 func (o *Orch) replanPrefix(prefix netip.Prefix) (rows []orch.RowKey) {
 	p := o.plan
 	delete(p.routes, prefix)
@@ -296,8 +294,8 @@ func (o *Orch) replanPrefix(prefix netip.Prefix) (rows []orch.RowKey) {
 	return rows
 }
 
-// usable returns those of a route's next hops that are in the ASIC and stay, and
-// why the others are not.
+// usable returns the route's next hops that are in the ASIC and stay, and the reasons why the other next hops are not
+// usable.
 func (o *Orch) usable(p *plan, spec routeSpec) (hops []schema.Hop, lacks []string) {
 	for _, h := range spec.hops {
 		key := hop{h.Interface, h.Addr}
@@ -314,8 +312,7 @@ func (o *Orch) usable(p *plan, spec routeSpec) (hops []schema.Hop, lacks []strin
 	return hops, lacks
 }
 
-// withoutDown leaves out those of several next hops whose port is down, unless
-// all are, and says so.
+// withoutDown omits next hops whose port is down, unless all ports are down. lacks contains the reasons.
 func (p *plan) withoutDown(hops []schema.Hop) (up []schema.Hop, lacks []string) {
 	for _, h := range hops {
 		if p.down[h.Interface] {
@@ -330,7 +327,7 @@ func (p *plan) withoutDown(hops []schema.Hop) (up []schema.Hop, lacks []string) 
 	return up, lacks
 }
 
-// lack says why a next hop is not in the ASIC.
+// lack returns the reason why a next hop is not in the ASIC.
 func (o *Orch) lack(p *plan, h hop) string {
 	if err := p.routing(o, h.name); err != nil {
 		return err.Error()
@@ -351,7 +348,7 @@ func (o *Orch) lack(p *plan, h hop) string {
 	return fmt.Sprintf("no neighbour %s: there is no row NEIGH|%s|%s", h, h.name, h.addr)
 }
 
-// sortedHops lists the keys of a map of next hops.
+// sortedHops returns the sorted keys of a map of next hops.
 func sortedHops[V any](m map[hop]V) []hop {
 	list := make([]hop, 0, len(m))
 	for h := range m {

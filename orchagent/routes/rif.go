@@ -13,14 +13,13 @@ import (
 type rif struct {
 	oid     sai.OID
 	spec    rifSpec
-	leaving bool // its row is gone, or its port
+	leaving bool // whether its row or its port was deleted
 }
 
-// replaced reports whether a router interface cannot become another by setting
-// attributes.
+// replaced reports whether a change of the router interface requires creating it again.
 func (s rifSpec) replaced(by rifSpec) bool { return s.on != by.on || s.drop != by.drop }
 
-// markLeaving marks what must go, so that nothing more is created on it.
+// markLeaving marks the objects that must be removed, so that nothing more is created on them.
 func (o *Orch) markLeaving(p *plan) {
 	for name, r := range o.rifs {
 		spec, ok := p.rifs[name]
@@ -32,8 +31,7 @@ func (o *Orch) markLeaving(p *plan) {
 	}
 }
 
-// makeRIFs creates the router interfaces that are planned and missing, and sets what has changed at
-// the others.
+// makeRIFs creates the missing router interfaces, and sets the changed attributes of existing ones.
 func (o *Orch) makeRIFs(ctx context.Context, p *plan) {
 	for _, name := range sorted(p.rifs) {
 		k := orch.Row(schema.AppInterface, name)
@@ -90,8 +88,7 @@ func (o *Orch) updateRIF(ctx context.Context, have *rif, want rifSpec) error {
 	return nil
 }
 
-// removeRIFs removes the router interfaces that are leaving and reports whether
-// any went.
+// removeRIFs removes the router interfaces that are leaving, and reports whether any was removed.
 func (o *Orch) removeRIFs(ctx context.Context) (freed bool) {
 	for _, name := range sorted(o.rifs) {
 		r := o.rifs[name]

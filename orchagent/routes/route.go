@@ -15,8 +15,8 @@ import (
 type target struct {
 	drop  bool
 	oid   sai.OID // CPU port, router interface, next hop or group
-	hop   hop     // the next hop, if it is one
-	group string  // the group, if it is one
+	hop   hop     // the next hop, if the target is one
+	group string  // the group, if the target is one
 }
 
 func (t target) attrs() []sai.Attr {
@@ -30,7 +30,7 @@ func (t target) attrs() []sai.Attr {
 	}
 }
 
-// use counts, or with n = -1 no longer counts, a route that leads there.
+// use adds n to the number of routes that lead to a target. n is 1 or -1.
 func (o *Orch) use(t target, n int) {
 	switch {
 	case t.group != "":
@@ -44,8 +44,8 @@ func (o *Orch) routeEntry(p netip.Prefix) sai.RouteEntry {
 	return sai.RouteEntry{Switch: o.switchID, VR: o.router, Dest: p}
 }
 
-// makeRoutes brings the routes to the plan: it removes, changes and creates routes. It reports
-// whether something did not fit that may fit once unused objects are gone.
+// makeRoutes removes, changes and creates routes to match the plan. It reports whether some did not fit but may fit
+// once unused objects are removed.
 func (o *Orch) makeRoutes(ctx context.Context, p *plan) (short bool) {
 	all := make(map[netip.Prefix]bool, len(p.routes))
 	for prefix := range p.routes {
@@ -60,7 +60,7 @@ func (o *Orch) makeRoutes(ctx context.Context, p *plan) (short bool) {
 	return o.bring(ctx, p, all)
 }
 
-// bring is makeRoutes for some prefixes.
+// bring does the work of makeRoutes for some prefixes.
 func (o *Orch) bring(ctx context.Context, p *plan, some map[netip.Prefix]bool) (short bool) {
 	list := slices.SortedFunc(maps.Keys(some), netip.Prefix.Compare)
 	wanted, short := o.targets(ctx, p, list)
@@ -81,7 +81,7 @@ func (o *Orch) bring(ctx context.Context, p *plan, some map[netip.Prefix]bool) (
 	return o.createRoutes(ctx, p, missing, wanted) || short
 }
 
-// targets says where the planned routes to a list of prefixes lead, as far as that is in the ASIC.
+// targets returns the targets of the planned routes to a list of prefixes, as far as they are in the ASIC.
 func (o *Orch) targets(
 	ctx context.Context, p *plan, list []netip.Prefix,
 ) (wanted map[netip.Prefix]target, short bool) {
@@ -109,7 +109,7 @@ func (o *Orch) targets(
 			short = short || lacks
 		}
 	}
-	for _, prefix := range list { // what the rows of default routes ask for may be missing
+	for _, prefix := range list { // the target of a default route's row may be missing
 		if _, ok := wanted[prefix]; !ok && slices.Contains(defaultRoutes[:], prefix) && !o.ledger.Refused(ownRow(prefix)) {
 			wanted[prefix] = target{drop: true}
 		}
@@ -117,8 +117,8 @@ func (o *Orch) targets(
 	return wanted, short
 }
 
-// way says where a route with next hops leads, and tells what it lacks. Where
-// there is no room for a group, its first next hop takes all.
+// way returns the target of a route with next hops, and records the reason if it has none. If there is no capacity for
+// a group, its first next hop is used for all packets.
 func (o *Orch) way(ctx context.Context, p *plan, spec routeSpec) (t target, ok, short bool) {
 	hops, lacks := o.usable(p, spec)
 	if len(spec.hops) > 1 {
@@ -174,9 +174,9 @@ func (o *Orch) removeRoutes(ctx context.Context, list []netip.Prefix) {
 	}
 }
 
-// moveRoutes sets what differs. A route that dropped gets its target before it stops dropping, and
-// one that will drop does so before it loses its target. A route that cannot be moved is removed:
-// its target may be about to go.
+// moveRoutes sets the attributes that differ. A route that dropped gets its target before it stops dropping, and one
+// that will drop does so before it loses its target. A route that cannot be moved is removed, since its target may be
+// about to be removed.
 func (o *Orch) moveRoutes(ctx context.Context, p *plan, list []netip.Prefix, wanted map[netip.Prefix]target) {
 	failed := map[netip.Prefix]bool{}
 	set := func(which func(have, want target) bool, attr int) {

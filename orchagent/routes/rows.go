@@ -9,13 +9,13 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A parsed is a row of APPL_DB.
+// A parsed is a parsed row of APPL_DB.
 type parsed[T any] struct {
 	row T
 	err error
 }
 
-// A store holds the rows of APPL_DB as they are now, parsed.
+// A store holds the current rows of APPL_DB, parsed.
 type store struct {
 	interfaces map[string]parsed[schema.Interface]
 	addresses  map[string]parsed[schema.InterfaceAddress]
@@ -77,7 +77,7 @@ func (s *store) remove(k orch.RowKey) {
 	}
 }
 
-// sorted lists keys in the order in which rows win.
+// sorted returns keys in order of precedence.
 func sorted[V any](m map[string]V) []string {
 	return slices.SortedFunc(maps.Keys(m), schema.CompareNames)
 }

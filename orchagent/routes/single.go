@@ -7,11 +7,12 @@ import (
 	"tamtam/swss/schema"
 )
 
-// singles are the routes that lead to one of their next hops, since there was no room for a group. STATE_DB remembers
-// them: while a view is made nothing lacks room, and a group more than the ASIC has room for would fail the view.
+// singles are the routes that lead to only one of their next hops, because there was no capacity for a group. They are
+// stored in STATE_DB. While a view is being made, the ASIC refuses nothing, and a group beyond the capacity would make
+// the view fail.
 type singles struct {
 	hash  swss.Hash
-	lacks map[string]string // why, by the key of the row
+	lacks map[string]string // reasons, by the key of the row
 }
 
 func (s *singles) open(ctx context.Context, state *swss.DB) error {
@@ -19,7 +20,8 @@ func (s *singles) open(ctx context.Context, state *swss.DB) error {
 	return s.hash.Load(ctx)
 }
 
-// former returns why a former process made no group for a route; "" if it did, or if the view is applied.
+// former returns why a former process made no group for a route. It returns "" if it made one, or if the view is
+// applied.
 func (s *singles) former(route string, applied bool) string {
 	if applied {
 		return ""
@@ -27,7 +29,7 @@ func (s *singles) former(route string, applied bool) string {
 	return s.hash.Former(route)
 }
 
-// note notes why there is no group for a route; "" if there is one, or needs to be none.
+// note records why there is no group for a route. lack is "" if there is one, or none is needed.
 func (s *singles) note(route, lack string) {
 	switch {
 	case s.lacks[route] == lack:

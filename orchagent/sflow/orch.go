@@ -1,7 +1,7 @@
-// Package sflow makes SFLOW_SESSION_TABLE of APPL_DB into samplers of the ASIC: a SAMPLEPACKET object for each rate
-// that is asked for, and the ports that have it. Where samples go is the trap sample_packet's, of package copp.
+// Package sflow makes SFLOW_SESSION_TABLE of APPL_DB into samplers of the ASIC: a SAMPLEPACKET object for each
+// requested rate, and the ports that use it. Samples go to the trap sample_packet of package copp.
 //
-// What belongs here: samplers, and the ports that they are of. Datagrams are sflowd's.
+// What belongs here: samplers and their ports. Datagrams belong to sflowd.
 package sflow
 
 import (
@@ -19,15 +19,16 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Ports is what the orch needs to know about ports; portsorch implements it.
+// Ports is the view of ports that the orch needs. portsorch implements it.
 type Ports interface {
 	// Port returns a port's object.
 	Port(name string) (oid sai.OID, lag string, ok bool)
-	// Changes names ports that came or are about to go: those are no longer found and must be released at once.
+	// Changes publishes the names of ports that were created or are about to be removed. The latter are no longer found
+	// and must be released immediately.
 	Changes() *orch.Topic[[]string]
 }
 
-// Config is what an [Orch] works with.
+// Config is the configuration of an [Orch].
 type Config struct {
 	SAI    sai.API
 	Daemon *orch.Daemon
@@ -41,13 +42,13 @@ type Orch struct {
 	log      *slog.Logger
 	ports    Ports
 	ledger   *orch.Ledger
-	applied  bool               // the view of the ASIC is complete
+	applied  bool               // whether the view of the ASIC is complete
 	samplers map[uint32]sai.OID // by rate
 	bound    map[portAttr]sai.OID
-	left     bool // the ASIC has something that is to go
+	left     bool // whether the ASIC has something that could not be removed
 }
 
-// tryAgain is how long after a failure the ASIC is asked again to let go of something.
+// tryAgain is the time after which a failed removal is repeated.
 const tryAgain = time.Second
 
 // A portAttr is the attribute of a port that holds the sampler of one direction.
@@ -64,20 +65,19 @@ func New(cfg Config) *Orch {
 	}
 	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), o.pass,
 		orch.LedgerTable{Name: schema.AppSFlowSession})
-	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) { o.ledger.SettleNow(ctx) })
-	cfg.Daemon.Every(o.retry, func(ctx context.Context, _ time.Time) error { return o.ledger.Settle(ctx) })
+	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) { o.ledger.ReconcileNow(ctx) })
+	cfg.Daemon.Every(o.retry, func(ctx context.Context, _ time.Time) error { return o.ledger.Reconcile(ctx) })
 	return o
 }
 
-// ViewApplied says that syncd has applied the view to the ASIC. Until then nothing is created: while a view is
-// being made the ASIC is not asked whether it supports something, and anything unsupported would fail the whole
-// view.
+// ViewApplied notifies the orch that syncd has applied the view to the ASIC. Nothing is created earlier. While a view
+// is being made, capabilities cannot be read, and an unsupported object would fail the whole view.
 func (o *Orch) ViewApplied(ctx context.Context) error {
 	o.applied = true
-	return o.ledger.Settle(ctx)
+	return o.ledger.Reconcile(ctx)
 }
 
-// retry is when to try again what the ASIC has not let go of.
+// retry returns the time until failed removals are repeated, or 0 if there are none.
 func (o *Orch) retry() time.Duration {
 	if o.left {
 		return tryAgain
@@ -85,15 +85,15 @@ func (o *Orch) retry() time.Duration {
 	return 0
 }
 
-// A plan is what the rows ask for.
+// A plan is the target state of the rows.
 type plan struct {
 	rates map[portAttr]uint32
-	rows  map[sai.OID]orch.RowKey // of ports that are there
+	rows  map[sai.OID]orch.RowKey // of existing ports
 }
 
 func row(port string) orch.RowKey { return orch.Row(schema.AppSFlowSession, port) }
 
-// plan computes the wanted state and says of rows that are not in it why.
+// plan computes the target state, and records the reason for each row that is not in it.
 func (o *Orch) plan() plan {
 	p := plan{map[portAttr]uint32{}, map[sai.OID]orch.RowKey{}}
 	waits := orch.WaitView()
@@ -128,7 +128,7 @@ func (o *Orch) plan() plan {
 	return p
 }
 
-// pass brings the ASIC to what the rows ask for. What the ASIC refuses changes the plan.
+// pass brings the ASIC to the target state. A refusal changes the plan.
 func (o *Orch) pass(ctx context.Context) error {
 	var p plan
 	for range o.ledger.Passes {
@@ -140,7 +140,7 @@ func (o *Orch) pass(ctx context.Context) error {
 	return nil
 }
 
-// unbind takes the sampler from ports that are to have none. Of one that keeps it the row says so.
+// unbind removes the sampler from ports that should have none. If it fails, the row of the port reports it.
 func (o *Orch) unbind(ctx context.Context, p *plan) {
 	for _, at := range sorted(o.bound) {
 		if _, wanted := p.rates[at]; wanted {
@@ -159,7 +159,7 @@ func (o *Orch) unbind(ctx context.Context, p *plan) {
 	}
 }
 
-// bind gives ports their samplers, which are made for the first.
+// bind sets the samplers of ports, and creates a sampler for the first port with its rate.
 func (o *Orch) bind(ctx context.Context, p *plan) {
 	for _, at := range sorted(p.rates) {
 		rate, k := p.rates[at], p.rows[at.port]
@@ -178,7 +178,7 @@ func (o *Orch) bind(ctx context.Context, p *plan) {
 	}
 }
 
-// sampler returns the object of a rate.
+// sampler returns the object of a rate, creating it if necessary.
 func (o *Orch) sampler(ctx context.Context, rate uint32) (sai.OID, error) {
 	if oid, ok := o.samplers[rate]; ok {
 		return oid, nil
@@ -196,7 +196,7 @@ func (o *Orch) sampler(ctx context.Context, rate uint32) (sai.OID, error) {
 	return oid, nil
 }
 
-// sweep removes the samplers that no port has any more. One that stays samples nothing.
+// sweep removes the samplers that no port uses. A sampler that cannot be removed samples nothing.
 func (o *Orch) sweep(ctx context.Context) {
 	used := slices.Collect(maps.Values(o.bound))
 	for _, rate := range slices.Sorted(maps.Keys(o.samplers)) {

@@ -16,7 +16,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// bench is the samplers of an orchagent on a fake ASIC with two ports.
+// bench is an orchagent's samplers on a fake ASIC with two ports.
 type bench struct {
 	*orchtest.Bench
 	ports *orchtest.Ports
@@ -31,7 +31,7 @@ func newBench(t testing.TB, opts saitest.Options) *bench {
 	return b
 }
 
-// start starts an orchagent with a new ASIC on what is in Redis; its first view is not applied.
+// start starts an orchagent with a new ASIC on the rows in Redis. Its first view is not applied.
 func (b *bench) start() {
 	b.T.Helper()
 	b.Start()
@@ -41,7 +41,7 @@ func (b *bench) start() {
 	b.Step()
 }
 
-// run is start, and applies the view.
+// run does the same as start, and applies the view.
 func (b *bench) run() {
 	b.T.Helper()
 	b.start()
@@ -58,7 +58,7 @@ func (b *bench) apply() {
 	b.Step()
 }
 
-// do writes rows of SFLOW_SESSION_TABLE, "Ethernet0 sample_rate=1000", or their end, "-Ethernet0".
+// do applies lines: "Ethernet0 sample_rate=1000" sets a row of SFLOW_SESSION_TABLE, and "-Ethernet0" deletes it.
 func (b *bench) do(lines ...string) {
 	b.T.Helper()
 	for _, line := range lines {
@@ -77,7 +77,7 @@ func (b *bench) want(port, status string) {
 	b.WantStatus(schema.AppSFlowSession, port, status)
 }
 
-// asic is what the ASIC samples, "Ethernet0 rx 1000", and whether a sampler is nobody's.
+// asic returns what the ASIC samples, for example "Ethernet0 rx 1000", and whether a sampler is unused.
 func (b *bench) asic() string {
 	b.T.Helper()
 	var is []string
@@ -116,13 +116,13 @@ func (b *bench) wantASIC(want string) {
 	}
 }
 
-// Whatever comes last, rows, ports or the end of the view, the ports are then sampled as the rows say; whatever goes
-// first, nothing is left in the end.
+// Rows, ports and the end of the view may arrive in any order. Afterwards the ports are sampled as the rows request.
+// Rows and ports may also be removed in any order, and no sampler is left.
 func TestAnyOrder(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 20, Short: 10}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
 		b := newBench(t, saitest.Options{})
-		b.start() // anew, without the view
+		b.start() // again, without the view
 		b.ports.Turn(b.Ctx, "Ethernet0", false)
 		come := []func(){
 			func() { b.do("Ethernet0 sample_rate=1000 sample_direction=both") },
@@ -157,7 +157,7 @@ func TestAnyOrder(t *testing.T) {
 	})
 }
 
-// Whatever came in whatever order, the ASIC is what the last rows and ports make it.
+// Whatever the order of events, the ASIC is a function of the last rows and ports.
 func TestConvergence(t *testing.T) {
 	lines := []string{
 		"sample_rate=1000", "sample_rate=256 sample_direction=tx", "sample_rate=256 sample_direction=both",
@@ -191,8 +191,8 @@ func TestConvergence(t *testing.T) {
 	})
 }
 
-// Each SAI call fails once. Rows then say so, and what the ASIC did not let go of goes a moment later; a row that was
-// refused is in force when it is written again.
+// Each SAI call fails once. The status of the rows reports it, and failed removals are repeated a moment later. A
+// refused row is in force when it is written again.
 func TestEveryCallFails(t *testing.T) {
 	for n := 1; ; n++ {
 		b := newBench(t, saitest.Options{})
@@ -226,8 +226,8 @@ func TestEveryCallFails(t *testing.T) {
 	}
 }
 
-// truth is what holds after every step: of a row that is active the port is sampled as it says, of any other not at
-// all, or that is what the row says and somebody tries.
+// truth checks what holds after every step. The port of an active row is sampled as requested, and any other port is
+// not sampled. Otherwise the row reports the failure, and the removal is repeated.
 func (b *bench) truth(n int) {
 	b.T.Helper()
 	is := b.asic()
@@ -254,7 +254,7 @@ func (b *bench) truth(n int) {
 	}
 }
 
-// An orchagent that starts anew makes what the rows say, in one go and only when its view is complete.
+// An orchagent that restarts makes the state of the rows in one pass, only when its view is complete.
 func TestRestart(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	b.do("Ethernet0 sample_rate=1000", "Ethernet4 sample_rate=0")
@@ -267,7 +267,7 @@ func TestRestart(t *testing.T) {
 	if got := b.Statuses(schema.AppSFlowSession); !slices.Equal(got, statuses) {
 		t.Errorf("statuses %q, before %q", got, statuses)
 	}
-	b.ports.Turn(b.Ctx, "Ethernet0", false) // and comes again
+	b.ports.Turn(b.Ctx, "Ethernet0", false) // and is added again
 	b.wantASIC("")
 	b.ports.Turn(b.Ctx, "Ethernet0", true)
 	b.wantASIC("Ethernet0 rx 1000")

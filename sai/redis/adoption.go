@@ -14,25 +14,25 @@ import (
 	"tamtam/swss"
 )
 
-// An adoption is a view that orchs make while the ASIC stays as it is.
-//
-// It is the SAI API of the orchs meanwhile: what changes objects is done in the view, all else is asked of the ASIC.
+// An adoption is a view that orchs build while the ASIC stays unchanged. Meanwhile it is the orchs' SAI API: changes
+// are made in the view, everything else is read from the ASIC.
 type adoption struct {
-	sai.API // of the ASIC as it is
+	sai.API // the unchanged ASIC
 	view    *view
-	current *asicview.Graph // what the ASIC has
-	next    int64           // of the ids of what is made in the view
-	// keepsGets says that syncd writes what it was asked for to ASIC_STATE, as SONiC's does: there it is as if set.
+	current *asicview.Graph // the current state of the ASIC
+	next    int64           // index of the next id in the view
+	// keepsGets means that syncd stores attributes that were read in ASIC_STATE, as SONiC's does, where they look
+	// like set ones.
 	keepsGets bool
-	// pollsAnew says that syncd may not know what stands in FLEX_COUNTER_DB: SONiC's does not read it.
-	pollsAnew bool
+	// repeatPolls means that syncd may lack the contents of FLEX_COUNTER_DB, because SONiC's does not read it.
+	repeatPolls bool
 }
 
-// privateIDs is where the ids begin that objects have only in a view: half of those that a type has. VIDCOUNTER would
-// have to count to there.
+// privateIDs is the first id of objects that exist only in a view: the upper half of a type's ids. VIDCOUNTER will
+// not reach it.
 const privateIDs = 1 << 38
 
-// adopt begins a view that adopts what is in the ASIC, or says why that is not safe.
+// adopt begins a view that adopts the state of the ASIC. If that is not safe, it returns the reason.
 func (a *Agent) adopt(ctx context.Context) (why string, err error) {
 	if a.record.failed >= maxAdoptions {
 		return fmt.Sprintf("adoption has failed %d times", a.record.failed), nil
@@ -43,7 +43,7 @@ func (a *Agent) adopt(ctx context.Context) (why string, err error) {
 	if err := resume(ctx, a.client); err != nil {
 		return "", err
 	}
-	// What the former client had asked for has been done by now, and a syncd that has begun has written the map of ids.
+	// The requests of the former client have now been executed, and a restarted syncd has written the map of ids.
 	if why, err := a.record.unsafe(ctx); err != nil || why != "" {
 		return why, err
 	}
@@ -61,35 +61,35 @@ func (a *Agent) adopt(ctx context.Context) (why string, err error) {
 		return fmt.Sprintf("%s and %s know different objects: %d", protocol.ASICState, protocol.KeyVIDToRID, cur.strays), nil
 	}
 	a.client.check.know(cur.graph)
-	a.wish, a.learned = newAdoption(a.client, cur.graph), cur.learned
-	a.API = a.wish
-	a.wish.keepsGets = a.client.syncd.nameless
-	a.wish.pollsAnew, err = a.client.syncd.meetAgain(ctx)
+	a.target, a.learned = newAdoption(a.client, cur.graph), cur.learned
+	a.API = a.target
+	a.target.keepsGets = a.client.syncd.nameless
+	a.target.repeatPolls, err = a.client.syncd.meetAgain(ctx)
 	return "", err
 }
 
-// resume is settle, for a client that makes no view.
+// resume does settle for a client that makes no view.
 func resume(ctx context.Context, c *Client) error {
 	if err := c.take(ctx); err != nil {
 		return err
 	}
 	defer c.give()
-	if err := c.settle(ctx); err != nil {
+	if err := c.resync(ctx); err != nil {
 		return err
 	}
 	c.question = switchQuestion()
 	return nil
 }
 
-// A stateNow is what ASIC_DB says that the ASIC does.
+// A stateNow is the state of the ASIC according to ASIC_DB.
 type stateNow struct {
 	graph   *asicview.Graph
 	learned []*asicview.Node // addresses
-	bad     []string         // rows that nobody can read
-	strays  int              // objects that only the rows have, or only the map of ids
+	bad     []string         // rows that cannot be parsed
+	strays  int              // objects that exist only in the rows, or only in the map of ids
 }
 
-// cameWith reads the ids of objects that came with the switch, of removed ones, too.
+// cameWith reads the ids of objects that came with the switch, including removed ones.
 func cameWith(ctx context.Context, asic *swss.DB) (map[sai.OID]bool, error) {
 	cold, err := asic.Client().HKeys(ctx, protocol.KeyColdVIDs).Result()
 	if err != nil {
@@ -104,7 +104,7 @@ func cameWith(ctx context.Context, asic *swss.DB) (map[sai.OID]bool, error) {
 	return own, nil
 }
 
-// readState reads what ASIC_DB says that the ASIC does, and which objects nobody created.
+// readState reads the state of the ASIC from ASIC_DB, and which objects came with the switch.
 func (c *Client) readState(ctx context.Context) (stateNow, error) {
 	own, err := cameWith(ctx, c.asic)
 	if err != nil {
@@ -136,7 +136,7 @@ func (c *Client) readState(ctx context.Context) (stateNow, error) {
 	return now, nil
 }
 
-// know tells the checks what is in the ASIC.
+// know records the state of the ASIC in the checks.
 func (g *guard) know(now *asicview.Graph) {
 	for _, n := range now.Sorted() {
 		if n.Own {
@@ -150,7 +150,8 @@ func (g *guard) know(now *asicview.Graph) {
 	}
 }
 
-// newAdoption begins a view that has what orchs find and do not make: what came with the switch, and its ports.
+// newAdoption begins a view with the objects that orchs find but do not create: those that came with the switch, and
+// its ports.
 func newAdoption(chip sai.API, cur *asicview.Graph) *adoption {
 	ids := objectids.NewMap()
 	for _, n := range cur.Nodes {
@@ -221,7 +222,7 @@ func (w *adoption) Set(ctx context.Context, k sai.Key, a sai.Attr) error {
 	return w.view.set(ctx, &protocol.Result{}, k, a, nil)
 }
 
-// Get reads from the ASIC, as it is. What an answer names is there, made by nobody in this view.
+// Get reads from the unchanged ASIC. The objects that an answer names exist, and were not created in this view.
 func (w *adoption) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.Attr, error) {
 	if err := w.view.checkGet(k); err != nil {
 		return nil, err
@@ -281,13 +282,13 @@ func each(n int, do func(i int) error) []error {
 	return errs
 }
 
-// FlushFDB implements [sai.API]: entries stay before the view is applied.
+// FlushFDB implements [sai.API]. The entries stay until the view is applied.
 func (w *adoption) FlushFDB(_ context.Context, attrs []sai.Attr) error {
 	return w.view.check.CheckFlush(attrs)
 }
 
-// lasting returns attributes that ASIC_STATE has and that cannot change while the object is there: with 32 ports the
-// types of queues alone are hundreds of questions. False if any has to be asked for.
+// lasting returns attributes that ASIC_STATE holds and that cannot change while the object exists. This saves
+// requests: with 32 ports the types of queues alone need hundreds. known is false if any must be read from the ASIC.
 func (w *adoption) lasting(k sai.Key, want []sai.Attr) (got []sai.Attr, known bool) {
 	n := w.current.Nodes[k]
 	if n == nil {
@@ -303,7 +304,7 @@ func (w *adoption) lasting(k sai.Key, want []sai.Attr) (got []sai.Attr, known bo
 	return got, len(got) > 0
 }
 
-// gotten leaves an attribute that was read as it is, if that is all that ASIC_STATE may mean by it.
+// gotten keeps the value of an attribute that was read, if ASIC_STATE may hold it only because of the read.
 func (w *adoption) gotten(k sai.Key, a sai.Attr) {
 	n := w.view.graph.Nodes[k]
 	if !w.keepsGets || n == nil || w.current.Nodes[k] == nil {
@@ -320,7 +321,7 @@ func (w *adoption) checkPolled(group, field string, ids []string, objs []sai.OID
 	return (&guard{Validator: w.view.check}).checkPolled(group, field, ids, objs)
 }
 
-// fulfil brings the ASIC to the view, and returns which objects of it were adopted, by the ids that orchs have of them.
+// fulfil brings the ASIC to the view. It returns the adopted objects, by the orchs' ids.
 func (w *adoption) fulfil(ctx context.Context, c *Client, log *slog.Logger) (*objectids.Map, error) {
 	cur, next := w.current, w.view.graph
 	cur.Link()

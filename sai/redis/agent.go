@@ -19,23 +19,23 @@ import (
 	"tamtam/swss/drift"
 )
 
-// An Agent is orchagent's side of the ASIC: the SAI API of a [Client], for one that may find the ASIC as a former
-// process left it. What an orch creates between [Agent.InitView] and [Agent.ApplyView] is then only a wish: at the end
-// it is compared with what is there, objects that are there already are adopted, and only the differences are sent.
-// Where that is not safe, syncd makes the comparison, as in SONiC.
+// An Agent is orchagent's side of the ASIC: the SAI API of a [Client], for a process that may find the ASIC as a
+// former process left it. Objects that an orch creates between [Agent.InitView] and [Agent.ApplyView] are only target
+// state. ApplyView compares this with the actual state, adopts objects that already exist, and sends only the
+// differences. If that is not safe, syncd makes the comparison, as in SONiC.
 //
-// An adopted object keeps the id that it has in ASIC_DB. Orchs know it by another, the one that Create returned: the
-// agent translates, and [Agent.Public] gives the id that others know.
+// An adopted object keeps its id in ASIC_DB. Orchs use another, the one that Create returned. The agent translates,
+// and [Agent.Public] returns the id in ASIC_DB.
 type Agent struct {
-	sai.API // names, or wish while there is one
+	sai.API // names, or wish while it is not nil
 
-	client *Client
-	log    *slog.Logger
-	record *viewRecord
-	names  *translation
-	wish   *adoption // nil: orchs work on the ASIC itself
-	anew   string    // why the view that is being made adopts nothing
-	polls  []heldPoll
+	client        *Client
+	log           *slog.Logger
+	record        *viewRecord
+	names         *translation
+	target        *adoption // nil means that orchs work on the ASIC itself
+	rebuildReason string    // why the current view adopts nothing
+	polls         []heldPoll
 
 	learned []*asicview.Node // addresses that the adopted ASIC had learned
 }
@@ -48,14 +48,14 @@ func NewAgent(r *swss.Redis, c *Client) *Agent {
 	return a
 }
 
-// work has orchs work on the ASIC itself, some of whose objects they know by other ids.
+// work makes orchs work on the ASIC itself. ids maps their ids to those of adopted objects.
 func (a *Agent) work(ids *objectids.Map) {
-	a.names, a.wish = &translation{API: a.client, ids: ids}, nil
+	a.names, a.target = &translation{API: a.client, ids: ids}, nil
 	a.API = a.names
 }
 
-// Close ends the client's connection. Syncd and the ASIC stay as they are. If others have made requests, what they
-// began is not to be adopted.
+// Close ends the client's connection. Syncd and the ASIC stay unchanged. If other clients have made requests, Close
+// prevents the adoption of the state.
 func (a *Agent) Close() error {
 	var err error
 	select {
@@ -70,8 +70,8 @@ func (a *Agent) Close() error {
 	return errors.Join(err, a.client.Close())
 }
 
-// Compared is the stage that compares what was made with ASIC_STATE. Where that differs, ASIC_DB does not tell what the
-// ASIC does: the next view is made anew. may is as of [Client.Compared].
+// Compared returns the stage that compares the created objects with ASIC_STATE. If these differ, ASIC_DB does not
+// describe the ASIC, so the next view adopts nothing. may is as for [Client.Compared].
 func (a *Agent) Compared(may func() bool) drift.Stage {
 	s := a.client.Compared(may)
 	heal := s.Heal
@@ -84,7 +84,7 @@ func (a *Agent) Compared(may func() bool) drift.Stage {
 	return s
 }
 
-// Notified reads one message of the source of [Client.Notifications].
+// Notified decodes one message of the source of [Client.Notifications].
 func (a *Agent) Notified(k swss.KeyOpFieldsValues) ([]sai.Notification, error) {
 	list, err := ParseNotification(k)
 	for i, n := range list {
@@ -101,7 +101,7 @@ func (a *Agent) Notified(k swss.KeyOpFieldsValues) ([]sai.Notification, error) {
 	return list, err
 }
 
-// InitView begins a new view of the ASIC's state. Objects known from before are forgotten.
+// InitView begins a new view of the ASIC's state. It forgets the objects known so far.
 func (a *Agent) InitView(ctx context.Context) error {
 	a.work(objectids.NewMap())
 	a.polls, a.learned = nil, nil
@@ -112,7 +112,7 @@ func (a *Agent) InitView(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.anew = why
+	a.rebuildReason = why
 	if why == "" {
 		return nil
 	}
@@ -123,14 +123,14 @@ func (a *Agent) InitView(ctx context.Context) error {
 	return a.client.InitView(ctx)
 }
 
-// ErrNotApplied is found in the error of [Agent.ApplyView] when the ASIC refused something of the view: another try
-// will hardly fare better soon.
+// ErrNotApplied is wrapped by the error of [Agent.ApplyView] if the ASIC refused a part of the view. A retry will
+// probably fail as well.
 var ErrNotApplied = errors.New("the ASIC does not take what is configured")
 
-// ApplyView brings the ASIC to the view made since InitView. What fails is noted in STATE_DB: what could not be adopted
-// twice is not tried so again, but syncd compares.
+// ApplyView brings the ASIC to the view made since InitView. It records failures in STATE_DB. After two failed
+// adoptions, syncd makes the comparison instead.
 func (a *Agent) ApplyView(ctx context.Context) error {
-	if a.wish == nil {
+	if a.target == nil {
 		err := a.client.ApplyView(ctx)
 		if err == nil {
 			return a.record.mark(ctx)
@@ -140,7 +140,7 @@ func (a *Agent) ApplyView(ctx context.Context) error {
 		}
 		return err
 	}
-	ids, err := a.wish.fulfil(ctx, a.client, a.log)
+	ids, err := a.target.fulfil(ctx, a.client, a.log)
 	if err != nil && !errors.Is(err, ErrUnknown) && !errors.Is(err, swss.ErrUnavailable) {
 		failed := strconv.Itoa(a.record.failed + 1)
 		return a.record.refused(ctx, err, swss.FieldValues{viewState: viewApplied, viewFailed: failed})
@@ -153,7 +153,7 @@ func (a *Agent) ApplyView(ctx context.Context) error {
 			return err
 		}
 	}
-	anew := a.wish.pollsAnew
+	anew := a.target.repeatPolls
 	a.work(ids)
 	polls := a.polls
 	a.polls = nil
@@ -163,23 +163,26 @@ func (a *Agent) ApplyView(ctx context.Context) error {
 	return a.client.pollOnly(ctx, polls, anew)
 }
 
-// Cautious reports whether the last view was refused: only what was in force before should be in this one.
+// Cautious reports whether the last view was refused. This one should then contain only the state that was in force
+// before.
 func (a *Agent) Cautious() bool { return a.record.cautious }
 
-// Adopting reports whether a view is being made that adopts what is in the ASIC.
-func (a *Agent) Adopting() bool { return a.wish != nil }
+// Adopting reports whether the current view adopts the state of the ASIC.
+func (a *Agent) Adopting() bool { return a.target != nil }
 
-// Anew says why ASIC_DB does not tell what the ASIC does, so that the view is made anew; "" if it does.
-func (a *Agent) Anew() string { return a.anew }
+// RebuildReason returns why ASIC_DB does not describe the ASIC, so that the view adopts nothing. It returns "" if it
+// does.
+func (a *Agent) RebuildReason() string { return a.rebuildReason }
 
-// Client returns the client: the ASIC as it is, also while a view is being made, for what is no part of any view.
+// Client returns the client of the unchanged ASIC, even while a view is being made, for calls that are not part of a
+// view.
 func (a *Agent) Client() *Client { return a.client }
 
-// Found lists the objects of a type that came with the switch and that nobody has removed.
+// Found returns the objects of a type that came with the switch and were not removed.
 func (a *Agent) Found(ctx context.Context, t sai.ObjectType) ([]sai.OID, error) {
 	var list []sai.OID
-	if a.wish != nil {
-		for _, n := range a.wish.view.graph.Sorted() {
+	if a.target != nil {
+		for _, n := range a.target.view.graph.Sorted() {
 			if n.Own && n.Key.Entry == nil && n.Key.Type == t {
 				list = append(list, n.Key.OID)
 			}
@@ -211,7 +214,7 @@ func (a *Agent) Found(ctx context.Context, t sai.ObjectType) ([]sai.OID, error) 
 	return list, nil
 }
 
-// Learned returns the addresses that the ASIC had learned when [Agent.InitView] adopted it, as if they came now.
+// Learned returns the addresses that the ASIC had learned when [Agent.InitView] adopted it, as new events.
 func (a *Agent) Learned() []sai.FDBEvent {
 	var list []sai.FDBEvent
 	for _, n := range a.learned {
@@ -221,22 +224,21 @@ func (a *Agent) Learned() []sai.FDBEvent {
 	return list
 }
 
-// Public returns the id that an object has in ASIC_DB. Before the view is applied, that of an object made in it is not
-// known: false.
+// Public returns an object's id in ASIC_DB. It returns false for an object made in a view that is not applied yet.
 func (a *Agent) Public(o sai.OID) (sai.OID, bool) {
-	if a.wish != nil && a.wish.made(o) {
+	if a.target != nil && a.target.made(o) {
 		return 0, false
 	}
 	return a.names.public(o), true
 }
 
-// StartPoll makes syncd read counters of objects, as [Client.StartPoll] says; before the view is applied, it is put
-// off.
+// StartPoll makes syncd poll counters of objects, see [Client.StartPoll]. In a view, the request is delayed until the
+// view is applied.
 func (a *Agent) StartPoll(ctx context.Context, group, field string, ids []string, objs ...sai.OID) error {
-	if a.wish == nil {
+	if a.target == nil {
 		return a.client.StartPoll(ctx, group, field, ids, a.names.publicOIDs(objs)...)
 	}
-	if err := a.wish.checkPolled(group, field, ids, objs); err != nil {
+	if err := a.target.checkPolled(group, field, ids, objs); err != nil {
 		return err
 	}
 	fields := []swss.Pair{{Field: field, Value: strings.Join(ids, ",")}}
@@ -244,9 +246,9 @@ func (a *Agent) StartPoll(ctx context.Context, group, field string, ids []string
 	return nil
 }
 
-// StopPoll ends what StartPoll began.
+// StopPoll ends a poll that StartPoll began.
 func (a *Agent) StopPoll(ctx context.Context, group string, objs ...sai.OID) error {
-	if a.wish == nil {
+	if a.target == nil {
 		return a.client.StopPoll(ctx, group, a.names.publicOIDs(objs)...)
 	}
 	if err := checkGroup(group); err != nil {

@@ -13,8 +13,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// adopted is a rig whose first view has two groups of next hops that are alike but for their members, and whose agent
-// has begun another. calls are those that change the backend.
+// adopted returns a rig whose first view has two next hop groups that differ only in their members, and whose agent
+// has begun another view. calls returns the calls that change the backend.
 func adopted(t *testing.T) (g *rig, calls func() []string) {
 	rec := saitest.NewRecorder(newFake())
 	g = newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
@@ -34,7 +34,7 @@ func adopted(t *testing.T) (g *rig, calls func() []string) {
 	}
 }
 
-// lags makes two LAGs that are alike, each with one of the ports.
+// lags creates two equal LAGs, each with one of the ports.
 func lags(g *rig, ports ...int) (made []sai.OID) {
 	g.createSwitch()
 	all := g.ports()
@@ -46,8 +46,8 @@ func lags(g *rig, ports ...int) (made []sai.OID) {
 	return made
 }
 
-// Objects that are alike are told apart by what refers to them, in whatever order they are made; nothing is sent, and
-// everybody else knows them by the ids that they had.
+// Equal objects are distinguished by the objects that refer to them, in whatever order they are created. Nothing is
+// sent, and all other programs know them by their former ids.
 func TestAdoptedObjectsAreThoseThatWere(t *testing.T) {
 	g, calls := adopted(t)
 	g.must("INIT_VIEW", g.agent.InitView(t.Context()))
@@ -76,7 +76,7 @@ func TestAdoptedObjectsAreThoseThatWere(t *testing.T) {
 	}
 }
 
-// member returns the LAG that ASIC_STATE says a port to be a member of.
+// member returns the LAG of a port according to ASIC_STATE.
 func (g *rig) member(port sai.OID) sai.OID {
 	now, err := g.client.readState(context.Background())
 	g.must("read ASIC_STATE", err)
@@ -88,7 +88,7 @@ func (g *rig) member(port sai.OID) sai.OID {
 	return 0
 }
 
-// removeLAG removes a LAG and its member, known to orchs alone.
+// removeLAG removes a LAG and its member, by the ids that only orchs use.
 func removeLAG(g *rig, lag sai.OID) error {
 	ctx := context.Background()
 	for o := range g.agent.names.ids.RIDs {
@@ -108,7 +108,7 @@ func removeLAG(g *rig, lag sai.OID) error {
 	return g.agent.Remove(ctx, sai.Obj(sai.ObjectTypeLAG, lag))
 }
 
-// What ASIC_DB may not tell is not adopted: then syncd makes the view anew.
+// State that ASIC_DB may not describe correctly is not adopted: then syncd makes the view again.
 func TestAdoptsOnlyWhatIsSafe(t *testing.T) {
 	for name, spoil := range map[string]func(g *rig){
 		"STATE_DB was emptied": func(g *rig) { g.redis.DB(swss.StateDB).Client().FlushDB(context.Background()) },
@@ -116,11 +116,11 @@ func TestAdoptsOnlyWhatIsSafe(t *testing.T) {
 			g.redis.DB(swss.ASICDB).Client().HSet(context.Background(),
 				"TEMP_ASIC_STATE:SAI_OBJECT_TYPE_LAG:oid:0x2000000000099", "NULL", "NULL")
 		},
-		"a view that others have begun": func(g *rig) { // and the one who would have noticed was killed
+		"a view that others have begun": func(g *rig) { // and the client that would have noticed was killed
 			forged := swss.Entry{Key: protocol.InitView, Body: "[]", Op: "S" + protocol.OpNotify}
 			g.must("forge", g.client.requests.Push(context.Background(), forged))
 		},
-		"a row was lost": func(g *rig) { // it has come again, with less in it
+		"a row was lost": func(g *rig) { // it has come back with fewer fields
 			row := protocol.ASICState + ":SAI_OBJECT_TYPE_SWITCH:" + protocol.SwitchVID.String()
 			db := g.redis.DB(swss.ASICDB).Client()
 			g.must("garbage", db.Set(context.Background(), row, "garbage", 0).Err())
@@ -154,7 +154,7 @@ func TestAdoptsOnlyWhatIsSafe(t *testing.T) {
 	}
 }
 
-// What a client asked for before it was killed is in what the next one adopts, though nobody has read the answer.
+// The next client adopts the result of the last request of a killed client, even if its answer was not read.
 func TestAdoptsWhatWasAskedForLast(t *testing.T) {
 	g, calls := adopted(t)
 	last := protocol.Message{Key: "SAI_OBJECT_TYPE_VLAN:oid:0x26000000000777", Op: protocol.OpCreate,
@@ -174,8 +174,8 @@ func TestAdoptsWhatWasAskedForLast(t *testing.T) {
 	}
 }
 
-// SONiC's syncd writes to ASIC_STATE what it was asked for, as if it had been set: what is asked for again stays as it
-// is. With ours, what nobody sets any more goes back to its default.
+// SONiC's syncd writes attributes that were read to ASIC_STATE as if they had been set. If they are read again, they
+// stay unchanged. With our syncd, an attribute that is no longer set returns to its default.
 func TestWhatWasReadIsNotReset(t *testing.T) {
 	for _, keeps := range []bool{false, true} {
 		g, _ := adopted(t)
@@ -186,7 +186,7 @@ func TestWhatWasReadIsNotReset(t *testing.T) {
 		g.must("APPLY_VIEW", g.agent.ApplyView(t.Context()))
 		g.restartAgent()
 		g.must("INIT_VIEW", g.agent.InitView(t.Context()))
-		g.agent.wish.keepsGets = keeps
+		g.agent.target.keepsGets = keeps
 		lags(g, 1, 2)
 		if mtu := g.get(port, sai.PortAttrMTU); mtu != sai.Value(sai.Uint(9000)) {
 			t.Fatalf("MTU %v", mtu)

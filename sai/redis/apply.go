@@ -13,9 +13,9 @@ import (
 	"tamtam/sai/redis/protocol"
 )
 
-// ApplyView brings the ASIC to the view that was made since INIT_VIEW. If a step fails, the others
-// are still done, ASIC_STATE says what the ASIC then has, and the answer is a failure. A view without a switch, which
-// nobody can mean, is not applied: the ASIC would have one that nobody knows, and could not get another.
+// applyView brings the ASIC to the view that was made since INIT_VIEW. If a step fails, the others are still
+// executed, ASIC_STATE gets the resulting state of the ASIC, and the answer is a failure. A view without a switch
+// must be a mistake and is refused: the ASIC would keep a switch without an id, and could not get another.
 func (vs *views) applyView(ctx context.Context) (*protocol.Result, error) {
 	if vs.making.graph.ByOID[protocol.SwitchVID] == nil {
 		return nil, fmt.Errorf("%s of a view without a switch: %w", protocol.ApplyView, sai.StatusFailure)
@@ -47,8 +47,8 @@ func (vs *views) applyView(ctx context.Context) (*protocol.Result, error) {
 	return res, err
 }
 
-// addWithoutRows adds to the current view the objects of the ASIC whose rows are gone: what they are is not known, so
-// that they must go.
+// addWithoutRows adds to the current view the objects of the ASIC whose rows are gone. Their attributes are unknown,
+// so they must be removed.
 func (vs *views) addWithoutRows(cur *asicview.Graph) {
 	for vid := range vs.objects.IDs.RIDs {
 		if t, ok := protocol.VIDType(vid); ok && cur.ByOID[vid] == nil {
@@ -57,7 +57,7 @@ func (vs *views) addWithoutRows(cur *asicview.Graph) {
 	}
 }
 
-// badRow logs a row that was left out.
+// badRow logs a row that was ignored.
 func (vs *views) badRow(err error) { vs.log.Error("syncd: row dropped", "error", err) }
 
 // finish makes the new view the current one, in memory and in ASIC_DB.
@@ -86,8 +86,7 @@ func (vs *views) finish(
 	return vs.rewrite(ctx, res, t, old, learned)
 }
 
-// rewrite replaces rows and maps of ASIC_DB by those of the new view, in the
-// transaction of the answer.
+// rewrite replaces rows and maps of ASIC_DB by those of the new view, in the transaction of the answer.
 func (vs *views) rewrite(
 	ctx context.Context,
 	res *protocol.Result,
@@ -133,12 +132,12 @@ func (vs *views) rewrite(
 	return nil
 }
 
-// movedRows returns the rows of what is neither of the new view nor gone, learned FDB entries and what could not be
-// removed, under the new virtual ids; those that named something that is gone went with it.
+// movedRows returns writes of the rows that are not in the new view but still exist: learned FDB entries and objects
+// that could not be removed. They get the new virtual ids. Rows that name a removed object are dropped.
 func (vs *views) movedRows(ctx context.Context, old *objectids.Map, list []*asicview.Node) []func(redis.Pipeliner) {
 	var rows []func(redis.Pipeliner)
 	for _, n := range list {
-		ok := !n.Unknown // it has no row, and gets none
+		ok := !n.Unknown // it has no row and gets none
 		k := sai.MapKey(n.Key, func(vid sai.OID) sai.OID {
 			rid, had := old.RID(vid)
 			now, has := vs.objects.IDs.VID(rid)

@@ -12,21 +12,21 @@ import (
 	"tamtam/swss/drift"
 )
 
-// What a client has made is compared in the background with ASIC_STATE. A row that is not what the client made of it
-// cannot be set right by a request, since that would change the ASIC as well: the client then counts as lost, and the
-// next makes its view again, which syncd brings ASIC_STATE and the ASIC to.
+// The objects that a client has made are compared in the background with ASIC_STATE. If a row differs, no request can
+// correct it without changing the ASIC as well. So the client counts as lost. The next client makes its view again,
+// and syncd brings ASIC_STATE and the ASIC to that view.
 
-// A given attribute is one that the client has set, by a digest of its value.
+// A given is an attribute that the client has set, with a digest of its value.
 type given struct {
 	attr sai.AttrID
 	sum  uint64
 }
 
-// believed are the objects that the client has made, and the attributes that it has set of these and of others.
-type believed map[sai.Key][]given
+// expected holds the objects that the client has made, and the attributes that it has set, also on other objects.
+type expected map[sai.Key][]given
 
-// set notes attributes. Addresses of callbacks mean nothing to others, and are not compared.
-func (b believed) set(k sai.Key, attrs ...sai.Attr) {
+// set records attributes. Addresses of callbacks are meaningless to other processes, and are not compared.
+func (b expected) set(k sai.Key, attrs ...sai.Attr) {
 	k = plain(k)
 	list := b[k]
 	for _, a := range attrs {
@@ -44,7 +44,7 @@ func (b believed) set(k sai.Key, attrs ...sai.Attr) {
 	b[k] = list
 }
 
-// plain is the one form of a key.
+// plain returns the canonical form of a key.
 func plain(k sai.Key) sai.Key {
 	if k.Entry != nil {
 		return sai.EntryKey(k.Entry)
@@ -55,17 +55,17 @@ func plain(k sai.Key) sai.Key {
 // Created records that an object was created.
 func (g *guard) Created(k sai.Key, attrs []sai.Attr) {
 	g.Validator.Created(k, attrs)
-	g.believed.set(k, attrs...)
+	g.expected.set(k, attrs...)
 }
 
 // Changed records that an attribute was set.
 func (g *guard) Changed(k sai.Key, a sai.Attr) {
 	g.Validator.Changed(k, a)
-	g.believed.set(k, a)
+	g.expected.set(k, a)
 }
 
-// Compared is the stage that compares what the client has made with ASIC_STATE. Where may, unless it is nil, returns
-// false, the view is not to be made again: what differs is told only.
+// Compared returns the stage that compares the objects that the client has made with ASIC_STATE. If may is not nil
+// and returns false, differences are only reported, and the view is not made again.
 func (c *Client) Compared(may func() bool) drift.Stage {
 	heal := func(ctx context.Context, drifted []drift.Finding) error {
 		if may != nil && !may() {
@@ -92,7 +92,7 @@ func (c *Client) listRows(ctx context.Context) ([]string, error) {
 	for _, name := range names {
 		there[name] = struct{}{}
 	}
-	for k := range c.check.believed {
+	for k := range c.check.expected {
 		name := protocol.ASICState + ":" + sai.FormatKey(k)
 		if _, ok := there[name]; !ok {
 			names = append(names, name)
@@ -110,7 +110,7 @@ func (c *Client) lookAtRows(ctx context.Context, names []string) (found []drift.
 	var strange []string // rows of objects that the client has not made
 	err = c.asic.ReadRows(ctx, names, func(i int, row swss.FieldValues, _ int64) {
 		k, err := keyOfRow(names[i])
-		list, made := c.check.believed[k]
+		list, made := c.check.expected[k]
 		switch {
 		case err == nil && made:
 			if f, differs := differing(list, row); differs {
@@ -131,7 +131,7 @@ func (c *Client) lookAtRows(ctx context.Context, names []string) (found []drift.
 	return found, err
 }
 
-// keyOfRow reads the key of a row of ASIC_STATE.
+// keyOfRow decodes the key of a row of ASIC_STATE.
 func keyOfRow(name string) (sai.Key, error) {
 	if len(name) <= len(protocol.ASICState) {
 		return sai.Key{}, fmt.Errorf("%.80q: want %s and a key", name, protocol.ASICState)
@@ -140,7 +140,7 @@ func keyOfRow(name string) (sai.Key, error) {
 	return plain(k), err
 }
 
-// differing compares a row with what was given.
+// differing compares a row with the attributes that were set.
 func differing(list []given, row swss.FieldValues) (f drift.Finding, differs bool) {
 	if row == nil {
 		return drift.Finding{What: "is gone"}, true
@@ -155,8 +155,8 @@ func differing(list []given, row swss.FieldValues) (f drift.Finding, differs boo
 	return f, false
 }
 
-// nobodys returns those of some rows that are of objects which neither the client nor the ASIC made: those that came
-// with the switch and learned addresses are not the client's.
+// nobodys returns the rows of objects that neither the client nor the ASIC made. Objects that came with the switch
+// and learned addresses are made by the ASIC.
 func (c *Client) nobodys(ctx context.Context, names []string) (list []string, err error) {
 	var vids, at []string
 	for _, name := range names {
@@ -183,7 +183,7 @@ func (c *Client) nobodys(ctx context.Context, names []string) (list []string, er
 	return list, nil
 }
 
-// healRows makes the next client make its view again.
+// healRows makes this client lost, so that the next client makes its view again.
 func (c *Client) healRows(ctx context.Context, drifted []drift.Finding) error {
 	if err := c.take(ctx); err != nil {
 		return err

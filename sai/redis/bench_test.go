@@ -51,7 +51,7 @@ func benchEntry(table sai.OID, i int) []sai.Attr {
 		sai.ACLEntryAttrActionPacketAction, sai.Do(sai.PacketActionForward))
 }
 
-// One synchronous create after the other.
+// One synchronous create after another.
 func BenchmarkCreate(b *testing.B) {
 	benchBoth(b, func(b *testing.B, r *swss.Redis) {
 		c, _, table := benchTable(b, r, 1<<30)
@@ -107,8 +107,7 @@ func BenchmarkPoll10000(b *testing.B) {
 	})
 }
 
-// INIT_VIEW, a view of 10,000 entries that did not change, APPLY_VIEW; the time
-// is that of APPLY_VIEW.
+// INIT_VIEW, a view of 10,000 unchanged entries, APPLY_VIEW. The time is that of APPLY_VIEW.
 func BenchmarkApplyView10000(b *testing.B) {
 	benchBoth(b, func(b *testing.B, r *swss.Redis) {
 		ctx, cancel := context.WithCancel(context.Background())

@@ -17,13 +17,12 @@ const bulkSize = 1000
 
 // A bulkItem is one object of a bulk request.
 type bulkItem struct {
-	index int // in the caller's list
+	index int // the index in the caller's list
 	key   sai.Key
 	value string // its attributes, joined
 }
 
-// BulkCreate implements [sai.API]. Objects whose values cannot travel in bulk
-// are created one by one.
+// BulkCreate implements [sai.API]. Objects whose values a bulk request cannot carry are created one by one.
 func (c *Client) BulkCreate(ctx context.Context, t sai.ObjectType, objs [][]sai.Attr) ([]sai.OID, []error) {
 	if err := c.take(ctx); err != nil {
 		return make([]sai.OID, len(objs)), slices.Repeat([]error{err}, len(objs))
@@ -66,8 +65,7 @@ func (c *Client) BulkCreate(ctx context.Context, t sai.ObjectType, objs [][]sai.
 	return oids, errs
 }
 
-// BulkCreateEntries implements [sai.API]. Entries whose values cannot travel in
-// bulk are created one by one.
+// BulkCreateEntries implements [sai.API]. Entries whose values a bulk request cannot carry are created one by one.
 func (c *Client) BulkCreateEntries(ctx context.Context, entries []sai.Entry, attrs [][]sai.Attr) []error {
 	var first sai.Entry
 	return c.inBulk(ctx, protocol.OpBulkCreate, len(entries), func(i int) (sai.Key, []sai.Attr, error) {
@@ -122,8 +120,8 @@ func (c *Client) BulkSet(ctx context.Context, keys []sai.Key, attrs []sai.Attr) 
 	}, func(i int) { c.check.Changed(keys[i], attrs[i]) })
 }
 
-// inBulk makes a bulk call for n items. prepare checks one, and returns its key and attributes; single makes the call
-// for one whose values cannot travel in bulk; done is called for each that has succeeded in bulk.
+// inBulk makes a bulk call for n items. prepare checks one, and returns its key and attributes. single makes the call
+// for one whose values a bulk request cannot carry. done is called for each that has succeeded in bulk.
 func (c *Client) inBulk(
 	ctx context.Context, op string, n int, prepare func(i int) (sai.Key, []sai.Attr, error), single func(i int) error,
 	done func(i int),
@@ -155,8 +153,7 @@ func (c *Client) inBulk(
 	return errs
 }
 
-// bulk sends items, bulkSize at a time, puts each item's error into errs and
-// calls done for each that succeeded.
+// bulk sends items, bulkSize at a time. It stores each item's error in errs and calls done for each that succeeded.
 func (c *Client) bulk(
 	ctx context.Context, op string, t sai.ObjectType, items []bulkItem, errs []error, done func(bulkItem),
 ) {

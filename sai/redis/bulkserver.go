@@ -11,8 +11,8 @@ import (
 	"tamtam/swss"
 )
 
-// bulk executes one bulk request. Its objects succeed or fail one by one; those that the backend
-// can take together go to it in one call.
+// bulk executes one bulk request. Its objects succeed or fail one by one. Objects that the backend can process
+// together are passed in one call.
 func (p *processor) bulk(ctx context.Context, m protocol.Message) (*protocol.Result, error) {
 	name, count, _ := strings.Cut(m.Key, ":")
 	t, ok := sai.LookupObjectType(name)
@@ -43,10 +43,10 @@ func (p *processor) bulk(ctx context.Context, m protocol.Message) (*protocol.Res
 	return res, nil
 }
 
-// A batch is the part of a bulk request that goes to the backend in one call.
+// A batch is the part of a bulk request that is passed to the backend in one call.
 type batch struct {
-	errs  []error // of all items of the request
-	index []int   // of the items of the batch
+	errs  []error // one for each item of the request
+	index []int   // the batch's items, by index in the request
 	keys  []sai.Key
 	real  []sai.Key
 	attrs [][]sai.Attr // real
@@ -103,7 +103,7 @@ func (p *processor) addToBatch(b *batch, i int, op string, k sai.Key, pairs []sw
 	return nil
 }
 
-// runBatch calls the backend and records what succeeded.
+// runBatch calls the backend and records the objects that succeeded.
 func (p *processor) runBatch(ctx context.Context, res *protocol.Result, b *batch, op string, t sai.ObjectType) {
 	if len(b.index) == 0 {
 		return

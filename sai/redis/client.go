@@ -18,45 +18,44 @@ import (
 
 // ClientOptions of a [Client].
 type ClientOptions struct {
-	Timeout  time.Duration // how long to wait for an answer; 0 means 60 s
-	View     time.Duration // the same for APPLY_VIEW, where syncd compares views, if there is no Sign; 0 means 10 min
-	Patience time.Duration // after which a request without an answer is asked about; 0 means 2 s
-	Late     time.Duration // after which it makes the state of the ASIC doubtful; 0 means 5 s
-	Idle     time.Duration // without an answer, after which a syncd that does not say how it is is asked; 0 means 2 s
-	// Sign says what can be seen of syncd. It is asked twice per second; that it is gone holds when that is so for as
-	// long as Patience. nil: nothing is to be seen.
+	Timeout  time.Duration // maximum time for an answer; 0 means 60 s
+	View     time.Duration // the same for APPLY_VIEW, in which syncd compares views, if Sign is nil; 0 means 10 min
+	Patience time.Duration // time after which the client queries the fate of a request; 0 means 2 s
+	Late     time.Duration // time after which the state of the ASIC counts as unknown; 0 means 5 s
+	Idle     time.Duration // time of silence after which a syncd that does not report its state is queried; 0 means 2 s
+	// Sign returns the visible state of syncd. It is called twice per second. syncd counts as gone after it was gone
+	// for the time Patience. nil means that no state is visible.
 	Sign func(context.Context) Sign
-	// Doubt is told why it is not known at the moment what the ASIC does, and "" when it is known again; nil: nobody
-	// wants to know. It must return at once.
-	Doubt    func(why string)
-	Recorder io.Writer        // every call as in SONiC's sairedis.rec; nil records nothing
-	Now      func() time.Time // the time in the recording; nil means wall time
-	Logger   *slog.Logger     // nil discards
+	// ASICUnknown is called with the reason when the state of the ASIC becomes unknown, and with "" when it is known
+	// again. It must return immediately. It may be nil.
+	ASICUnknown func(why string)
+	Recorder    io.Writer        // receives every call in the format of SONiC's sairedis.rec; nil records nothing
+	Now         func() time.Time // the time in the recording; nil means wall time
+	Logger      *slog.Logger     // nil discards messages
 }
 
-// A Client is the SAI API over ASIC_DB: it checks each call as libsairedis
-// does, so that nothing reaches syncd that would stop it, gives new objects
-// their virtual ids, and waits for syncd's answer. One request is outstanding
-// at a time; calls are safe for concurrent use.
+// A Client is the SAI API over ASIC_DB. It checks each call as libsairedis does, so that no request reaches syncd
+// that would stop it. It gives new objects their virtual ids, and waits for syncd's answer. One request is
+// outstanding at a time. Calls are safe for concurrent use.
 //
-// If no answer comes in time, if syncd answers a later question but not the request, or if somebody
-// else makes requests, it is not known what the ASIC did: that call and all later ones fail with
-// [ErrUnknown], an error without a [sai.Status], and orchagent has to start again with a new Client.
+// The state of the ASIC becomes unknown in three cases: no answer arrives in time, syncd answers a later query but
+// not the request, or another client makes requests. That call and all later ones then fail with [ErrUnknown], an
+// error without a [sai.Status]. orchagent must then restart with a new Client.
 type Client struct {
 	*channel
 	asic   *swss.DB
 	polled *swss.Table // what syncd polls, in FLEX_COUNTER_DB
 	rec    *recorder
 
-	check  *guard     // guarded by the turn, as is what follows
+	check  *guard     // guarded by the turn, like the following fields
 	inView bool       // between InitView and ApplyView
-	held   []heldPoll // start_poll put off until the view is applied
+	held   []heldPoll // start_poll requests, delayed until the view is applied
 	syncd  acquaintance
 }
 
 var _ sai.API = (*Client)(nil)
 
-// NewClient returns a client. It discards answers that an earlier client left unread.
+// NewClient returns a client. It discards answers that a former client left unread.
 func NewClient(ctx context.Context, r *swss.Redis, opts ClientOptions) (*Client, error) {
 	asic := r.DB(swss.ASICDB)
 	if opts.Timeout == 0 {
@@ -81,14 +80,14 @@ func NewClient(ctx context.Context, r *swss.Redis, opts ClientOptions) (*Client,
 	}, nil
 }
 
-// InitView tells syncd that a new view of the ASIC's state begins, when it has done what former clients asked for.
-// Objects known from before are forgotten, and no longer polled.
+// InitView begins a new view of the ASIC's state in syncd, after syncd has executed the requests of former clients.
+// It forgets the objects known so far, and stops their polls.
 func (c *Client) InitView(ctx context.Context) error {
 	if err := c.take(ctx); err != nil {
 		return err
 	}
 	defer c.give()
-	if err := c.settle(ctx); err != nil {
+	if err := c.resync(ctx); err != nil {
 		return err
 	}
 	if err := c.syncd.meet(ctx); err != nil {
@@ -101,7 +100,7 @@ func (c *Client) InitView(ctx context.Context) error {
 	if status != sai.StatusSuccess {
 		return c.lose(fmt.Errorf("sairedis: syncd answers %s to %s: %w", status.String(), protocol.InitView, ErrStopped))
 	}
-	c.alone = true // what was asked before has been answered
+	c.alone = true // all earlier requests have been answered
 	c.inView, c.held = true, nil
 	return c.stopFormer(ctx)
 }
@@ -146,7 +145,7 @@ func (c *Client) notify(ctx context.Context, what string) (sai.Status, error) {
 	return status, err
 }
 
-// statusError returns what syncd answered as an error.
+// statusError converts a status in syncd's answer to an error.
 func statusError(op string, t sai.ObjectType, s sai.Status) error {
 	if s == sai.StatusSuccess {
 		return nil
@@ -187,14 +186,14 @@ func (c *Client) create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr)
 	return vid, nil
 }
 
-// switchQuestion is one that syncd can answer while there is a switch.
+// switchQuestion returns a query that syncd can answer while there is a switch.
 func switchQuestion() *protocol.Message {
 	return &protocol.Message{Key: protocol.SwitchVID.String(), Op: protocol.OpAttrQuery, Fields: []swss.Pair{
 		typeField(sai.ObjectTypeSwitch), {Field: "ATTR_ID", Value: sai.SwitchAttrPortList.String()},
 	}}
 }
 
-// newVIDs takes n new virtual ids.
+// newVIDs allocates n virtual ids.
 func (c *Client) newVIDs(ctx context.Context, t sai.ObjectType, n int64) ([]sai.OID, error) {
 	last, err := interruptible(ctx, func() (int64, error) { return c.asic.Add(ctx, protocol.KeyVIDCounter, n) })
 	if err != nil {
@@ -226,7 +225,7 @@ func (c *Client) createKey(ctx context.Context, k sai.Key, attrs []sai.Attr) err
 	return nil
 }
 
-// change sends a request that is answered by a status only.
+// change sends a request whose answer is only a status.
 func (c *Client) change(ctx context.Context, req protocol.Message, t sai.ObjectType) error {
 	status, _, err := c.do(ctx, req, protocol.OpResponse)
 	if err != nil {
@@ -253,8 +252,7 @@ func (c *Client) CreateEntry(ctx context.Context, e sai.Entry, attrs []sai.Attr)
 	return c.createKey(ctx, sai.EntryKey(e), attrs)
 }
 
-// Remove implements [sai.API]. The switch cannot be removed: a stock syncd
-// stops when asked to.
+// Remove implements [sai.API]. The switch cannot be removed: a stock syncd stops when it receives that request.
 func (c *Client) Remove(ctx context.Context, k sai.Key) error {
 	if err := c.take(ctx); err != nil {
 		return err
@@ -337,8 +335,8 @@ func (c *Client) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.Att
 	return got, statusError(protocol.OpGet, k.Type, status)
 }
 
-// parseGot reads what a get returned, and records the objects in it. An answer that does not fit
-// may belong to another request: from then on answers cannot be assigned.
+// parseGot decodes the answer to a get, and records the objects in it. A mismatched answer may belong to another
+// request: from then on answers cannot be assigned, and the client is lost.
 func (c *Client) parseGot(
 	k sai.Key, want []sai.Attr, fields []swss.Pair, parse func(sai.AttrID, string) (sai.Value, error),
 ) ([]sai.Attr, error) {
@@ -360,7 +358,7 @@ func (c *Client) parseGot(
 	return got, nil
 }
 
-// noStatus hides the status of an error that did not come from the ASIC.
+// A noStatus hides the status of an error that did not come from the ASIC.
 type noStatus struct{ err error }
 
 func (n noStatus) Error() string { return n.err.Error() }

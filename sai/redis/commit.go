@@ -17,15 +17,15 @@ import (
 // commitRetry is the wait between attempts to write an outcome.
 const commitRetry = 200 * time.Millisecond
 
-// commit writes the rows, takes the request out of the queue and sends the answer, as one transaction.
-// As the backend has already changed, it tries until it succeeds. Where the reply to a transaction is
-// lost, the journal tells whether it was executed, so that nothing is lost or done twice.
+// commit writes the rows, removes the request from the queue and sends the answer, in one transaction. The backend
+// has already changed, so commit retries until it succeeds. If the reply to a transaction is lost, the journal
+// reveals whether it was executed. So nothing is lost or done twice.
 func (s *Server) commit(ctx context.Context, e swss.Peeked, r *protocol.Result) (err error) {
 	m := protocol.Message{Key: r.Status.String(), Op: r.Op, Fields: r.Fields}
 	failed := false
 	defer func() {
 		if failed && err == nil {
-			s.tell("")
+			s.report("")
 		}
 	}()
 	for {
@@ -41,7 +41,7 @@ func (s *Server) commit(ctx context.Context, e swss.Peeked, r *protocol.Result) 
 			return nil
 		})
 		if err == nil || swss.IsNoScript(push.Err()) || swss.IsMisuse(err) {
-			s.journal.outcomes++ // all that could be executed was
+			s.journal.outcomes++ // all commands that could be executed were
 			if err != nil {
 				err = s.mend(ctx, cmds)
 			}
@@ -49,12 +49,12 @@ func (s *Server) commit(ctx context.Context, e swss.Peeked, r *protocol.Result) 
 				err = s.answers.Push(ctx, m.Entry())
 			}
 			if err == nil {
-				s.tell("") // it may have failed before
+				s.report("") // there may have been a failure before
 			}
 			return err
 		}
 		failed = true
-		s.tell(swss.Why(fmt.Errorf("write of a request's outcome: %w", err)))
+		s.report(swss.Why(fmt.Errorf("write of a request's outcome: %w", err)))
 		for again := false; !again; {
 			select {
 			case <-ctx.Done():
@@ -66,7 +66,7 @@ func (s *Server) commit(ctx context.Context, e swss.Peeked, r *protocol.Result) 
 			case err == nil && written:
 				s.journal.outcomes++
 				return nil
-			case errors.Is(err, swss.ErrAnew):
+			case errors.Is(err, swss.ErrReset):
 				return err
 			case err == nil:
 				again = true
@@ -75,9 +75,9 @@ func (s *Server) commit(ctx context.Context, e swss.Peeked, r *protocol.Result) 
 	}
 }
 
-// mend deletes the keys that somebody has replaced by ones of another type, writes the maps of ids anew, and repeats
-// the commands of an executed transaction that met one. Attributes that were in a row are lost: orchagent, whose mark
-// is gone with them, makes its view again.
+// mend deletes the keys that another client has replaced by ones of another type. It writes the maps of ids again,
+// and repeats the commands of an executed transaction that failed on such a key. Attributes that were in a deleted
+// row are lost. orchagent detects that its mark is deleted too, and makes its view again.
 func (s *Server) mend(ctx context.Context, cmds []redis.Cmder) error {
 	cmds = slices.DeleteFunc(cmds, func(c redis.Cmder) bool { return !swss.IsMisuse(c.Err()) })
 	deleted, err := s.asic.Redis().Mend(ctx)
@@ -86,7 +86,7 @@ func (s *Server) mend(ctx context.Context, cmds []redis.Cmder) error {
 	}
 	s.log.Error("syncd: keys of another type were deleted", "keys", deleted)
 	if !s.begun {
-		return s.processor.views.clean(ctx) // what is left of an earlier run is not enough to replay it
+		return s.processor.views.clean(ctx) // the rest of an earlier run cannot be replayed
 	}
 	defaults := &protocol.Result{}
 	if sw, there := s.processor.objects.IDs.RID(protocol.SwitchVID); there {

@@ -16,29 +16,29 @@ import (
 	"tamtam/swss/drift"
 )
 
-// ASIC_STATE is compared in the background with what the ASIC says of its objects. While the server's lock is held no
-// request is under way, and a row says what the ASIC should be: a difference is drift of the one or the other. Of the
-// rows orchagent knows better, so it has to look first; then the ASIC is brought to what its rows say.
+// ASIC_STATE is compared in the background with the ASIC's objects. While the server holds its lock, no request is
+// under way, and each row is the target state of its object. So a difference is drift of the row or of the object.
+// orchagent is the author of the rows, so it looks first. Then the ASIC is brought to its rows.
 
-// A comparison is what the server compares.
+// A comparison implements the server's stage.
 type comparison struct {
 	*Server
-	renew func() bool // whether a fresh chip may be asked for; nil: it may
+	renew func() bool // whether a fresh chip may be requested; nil means always
 }
 
 func (c comparison) stage() drift.Stage {
 	return drift.Stage{Name: "ASIC", After: "orchagent", List: c.list, Look: c.look, Heal: c.heal}
 }
 
-// Refused reports whether the last view that orchagent asked for has failed. As long as it fails orchagent cannot look
-// at what differs, and what differs may be why: then it is this server's to heal.
+// Refused reports whether the last view that orchagent requested has failed. While it fails, orchagent cannot check
+// the differences, which may be the cause. Then this server heals them.
 func (s *Server) Refused() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.processor.views.refused
 }
 
-// Compare compares until ctx ends, or until the chip has to be replaced ([swss.ErrAnew]).
+// Compare compares until ctx ends, or until the chip must be replaced ([swss.ErrAnew]).
 func (s *Server) Compare(ctx context.Context) error {
 	tick := time.NewTicker(drift.Period)
 	defer tick.Stop()
@@ -54,8 +54,8 @@ func (s *Server) Compare(ctx context.Context) error {
 			if !ready {
 				continue
 			}
-			if err := s.Watch.Work(ctx, now); errors.Is(err, swss.ErrAnew) {
-				return err // others say that Redis is away, as the requests find, too
+			if err := s.Watch.Work(ctx, now); errors.Is(err, swss.ErrReset) {
+				return err // other parts report that Redis is away, as requests fail too
 			}
 			if now.Sub(said) >= sayAgain {
 				s.sayPorts(ctx)
@@ -87,7 +87,7 @@ func (c comparison) list(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// lockedFor is how many objects are looked at while requests wait.
+// lockedFor is the number of objects that are compared while requests wait.
 const lockedFor = 64
 
 func (c comparison) look(ctx context.Context, names []string) (found []drift.Finding, err error) {
@@ -103,12 +103,12 @@ func (c comparison) look(ctx context.Context, names []string) (found []drift.Fin
 	return found, nil
 }
 
-// A deviation is how a row and its object differ.
+// A deviation is a difference between a row and its object.
 type deviation struct {
 	drift.Finding
-	key   sai.Key    // with virtual ids
-	row   []sai.Attr // what the row says; nil: it is gone, or cannot be read
-	wrong []sai.Attr // of these the ones that the object does not have, with real ids
+	key   sai.Key    // the object's key with virtual ids
+	row   []sai.Attr // the row's attributes; nil if it is gone, or cannot be parsed
+	wrong []sai.Attr // those of row that the object does not have, with real ids
 	gone  bool       // the ASIC has no such object
 }
 
@@ -118,7 +118,7 @@ func (c comparison) lookAt(ctx context.Context, names []string) (list []deviatio
 	return c.deviations(ctx, names)
 }
 
-// deviations compares objects; the lock is held.
+// deviations compares objects. The caller holds the lock.
 func (c comparison) deviations(ctx context.Context, names []string) (list []deviation, err error) {
 	err = c.asic.ReadRows(ctx, names, func(i int, row swss.FieldValues, _ int64) {
 		k, err := keyOfRow(names[i])
@@ -136,12 +136,12 @@ func (c comparison) deviations(ctx context.Context, names []string) (list []devi
 	return list, err
 }
 
-// compare finds how an object differs from its row.
+// compare compares an object with its row.
 func (c comparison) compare(ctx context.Context, d *deviation, row swss.FieldValues) {
 	real, err := c.processor.objects.IDs.RealKey(d.key)
 	switch {
 	case err != nil && row == nil:
-		return // neither is there
+		return // neither exists
 	case err != nil:
 		d.What = "is the row of an object that the ASIC never had"
 		return
@@ -156,7 +156,7 @@ func (c comparison) compare(ctx context.Context, d *deviation, row swss.FieldVal
 		return
 	}
 	if slices.ContainsFunc(d.row, func(a sai.Attr) bool { return a == learned }) {
-		return // it comes and goes by itself
+		return // it comes and goes without requests
 	}
 	for _, a := range d.row {
 		if m := sai.Meta(a.ID); m.Kind == sai.KindPointer || m.Has(sai.ReadOnly) {
@@ -177,7 +177,7 @@ func (c comparison) compare(ctx context.Context, d *deviation, row swss.FieldVal
 	}
 }
 
-// lacks notes whether an answer says that the ASIC has no such object.
+// lacks records and reports whether an error means that the ASIC has no such object.
 func (c comparison) lacks(d *deviation, answer error) bool {
 	switch status, _ := sai.StatusOf(answer); status {
 	case sai.StatusItemNotFound, sai.StatusInvalidObjectID:
@@ -186,11 +186,11 @@ func (c comparison) lacks(d *deviation, answer error) bool {
 	return d.gone
 }
 
-// learned is the attribute of an FDB entry that the ASIC has learned.
+// learned is the attribute that marks an FDB entry as learned by the ASIC.
 var learned = sai.Attr{ID: sai.FDBEntryAttrType, Value: sai.FDBEntryTypeDynamic}
 
-// compareAttr finds whether an object has an attribute as its row says; an attribute that cannot be read is taken on
-// trust.
+// compareAttr compares an attribute of an object with its row. An attribute that cannot be read is assumed to be
+// equal.
 func (c comparison) compareAttr(ctx context.Context, d *deviation, real sai.Key, a sai.Attr) {
 	should, err := c.processor.objects.IDs.RealAttrs([]sai.Attr{a})
 	if err != nil {
@@ -215,7 +215,7 @@ func (c comparison) compareAttr(ctx context.Context, d *deviation, real sai.Key,
 	d.wrong = append(d.wrong, should[0])
 }
 
-// sorted is a value whose order says nothing in an order of its own.
+// sorted returns a value in canonical order, if the order of its elements has no meaning.
 func sorted(v sai.Value) sai.Value {
 	if list, ok := v.(sai.OIDs); ok {
 		list = slices.Clone(list)
@@ -225,7 +225,7 @@ func sorted(v sai.Value) sai.Value {
 	return v
 }
 
-// heal brings the ASIC to what its rows say. What cannot be brought there takes a fresh chip.
+// heal brings the ASIC to its rows. If that is impossible, it requests a fresh chip.
 func (c comparison) heal(ctx context.Context, drifted []drift.Finding) error {
 	names := make([]string, len(drifted))
 	for i, f := range drifted {
@@ -255,7 +255,7 @@ func (c comparison) heal(ctx context.Context, drifted []drift.Finding) error {
 			continue
 		}
 		if err != nil {
-			return fmt.Errorf("%s %s, which cannot be healed: %w: %w", d.Key, d.What, err, swss.ErrAnew)
+			return fmt.Errorf("%s %s, which cannot be healed: %w: %w", d.Key, d.What, err, swss.ErrReset)
 		}
 	}
 	return nil
@@ -267,15 +267,15 @@ func (c comparison) healOne(ctx context.Context, d deviation) error {
 		return c.create(ctx, d)
 	case len(d.wrong) > 0:
 		return c.set(ctx, d)
-	case d.row == nil && ids.Own[d.key.OID]: // nobody has set anything of it
+	case d.row == nil && ids.Own[d.key.OID]: // none of its attributes was set
 		return c.asic.Client().HSet(ctx, d.Key, "NULL", "NULL").Err()
 	case d.row == nil && !ids.Known(d.key.OID):
 		return c.asic.Client().Del(ctx, d.Key).Err()
 	}
-	return nil // only orchagent knows what it should be, and says so
+	return nil // only orchagent knows what it should be, and reports it
 }
 
-// set sets attributes anew; those that cannot be set take a new object.
+// set sets the wrong attributes again. If one cannot be set, the object is created again.
 func (c comparison) set(ctx context.Context, d deviation) error {
 	real, err := c.processor.objects.IDs.RealKey(d.key)
 	if err != nil {
@@ -297,7 +297,7 @@ func (c comparison) set(ctx context.Context, d deviation) error {
 	return nil
 }
 
-// create makes an object anew. Its virtual id stays.
+// create creates an object again. Its virtual id stays.
 func (c comparison) create(ctx context.Context, d deviation) error {
 	ids := c.processor.objects.IDs
 	if d.key.Entry == nil && (ids.Own[d.key.OID] || asicview.IsSwitch(d.key)) {
@@ -332,7 +332,7 @@ func (c comparison) create(ctx context.Context, d deviation) error {
 	return err
 }
 
-// recreate makes an object with an id anew, and notes which it is now.
+// recreate creates an object with an id again, and records its new real id.
 func (c comparison) recreate(ctx context.Context, k, was sai.Key, attrs []sai.Attr) (sai.Key, error) {
 	rid, err := c.processor.backend.Create(ctx, k.Type, attrs)
 	if err != nil {

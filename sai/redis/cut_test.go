@@ -17,15 +17,15 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// A scissors is a connection to Redis that, when told to, is cut after Redis
-// has carried out a command and before it is known that it has.
+// A scissors is a connection to Redis that can be cut after Redis has executed a command and before the client learns
+// of it.
 type scissors struct {
 	redis  string
-	word   atomic.Pointer[string] // the next command with it is the last
-	before atomic.Bool            // the cut is made before Redis has got the command
+	word   atomic.Pointer[string] // the next command that contains it is the last
+	before atomic.Bool            // the cut is made before Redis has received the command
 }
 
-// start returns where to connect to.
+// start returns the address to connect to.
 func (s *scissors) start(t *testing.T) string {
 	l := need(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { l.Close() })
@@ -56,7 +56,7 @@ func (s *scissors) forward(in, out net.Conn) {
 		for {
 			n, err := out.Read(b)
 			if err != nil || last.Load() {
-				return // what Redis has replied is lost
+				return // the reply of Redis is lost
 			}
 			if _, err := in.Write(b[:n]); err != nil {
 				return
@@ -78,7 +78,7 @@ func (s *scissors) forward(in, out net.Conn) {
 	}
 }
 
-// pass hands a command on to Redis, unless it is the last and cut off before.
+// pass forwards a command to Redis, unless it is the last and the cut is before it.
 func (s *scissors) pass(out io.Writer, b []byte, last bool) error {
 	if last && s.before.Load() {
 		return io.ErrClosedPipe
@@ -89,8 +89,8 @@ func (s *scissors) pass(out io.Writer, b []byte, last bool) error {
 
 func (s *scissors) cutAfter(word string) { s.word.Store(&word) }
 
-// The server does not learn whether its answer went out: it does not send it
-// again, so that the client never takes an old answer for a new one.
+// The server does not learn whether its answer was sent. It does not send it again, so that the client never mistakes
+// an old answer for a new one.
 func TestAnswerIsNotDoubled(t *testing.T) {
 	ctx := context.Background()
 	redis := swsstest.StartServer(t)
@@ -105,7 +105,7 @@ func TestAnswerIsNotDoubled(t *testing.T) {
 	for range 3 {
 		cut.cutAfter("exec")
 		table := g.create(sai.ObjectTypeACLTable, aTable)
-		// An answer too many would make this succeed.
+		// A surplus answer would make this succeed.
 		bad := sai.Attr{ID: sai.SwitchAttrDefaultVLANID, Value: table}
 		if _, err := g.client.Get(ctx, sw, []sai.Attr{sai.Want(sai.SwitchAttrPortList, 1), bad}); err == nil {
 			t.Fatal("a get without room succeeds")
@@ -121,8 +121,7 @@ func TestAnswerIsNotDoubled(t *testing.T) {
 	}
 }
 
-// The client does not learn whether its request went out: it does not send it
-// again, and is lost.
+// The client does not learn whether its request was sent. It does not send it again, and is lost.
 func TestRequestIsNotDoubled(t *testing.T) {
 	ctx := context.Background()
 	redis := swsstest.StartServer(t)
@@ -141,14 +140,14 @@ func TestRequestIsNotDoubled(t *testing.T) {
 	unknownState(t, "create", err)
 	lostBy(t, g.client)
 	g.restartClient()
-	g.must("INIT_VIEW", g.client.InitView(ctx)) // answered after what was asked before
+	g.must("INIT_VIEW", g.client.InitView(ctx)) // answered after the earlier request
 	if n := len(g.fake.Created()); n != 1 {
 		t.Errorf("%d objects in the backend, want 1", n)
 	}
 }
 
-// The server notices that the connection is dead on which it hears of requests, though nobody says so, and makes
-// another: else each request would wait for its next look.
+// The server detects that the connection that announces requests is dead, although nothing reports it, and opens
+// another. Otherwise each request would wait for the server's next look.
 func TestServerLeavesDeadConnection(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
@@ -160,7 +159,7 @@ func TestServerLeavesDeadConnection(t *testing.T) {
 	defer theirs.Close()
 	g := newRig(t, theirs, newFake(), ServerOptions{})
 	db := redis.Open().DB(swss.ASICDB)
-	listeners := func() (ids []string) { // the server has one, which listens to several channels
+	listeners := func() (ids []string) { // the server has one, subscribed to several channels
 		list := db.Client().ClientList(t.Context()).Val()
 		for _, found := range regexp.MustCompile(`\b(id=\d+) [^\n]*\bsub=([2-9]|\d\d)`).FindAllStringSubmatch(list, -1) {
 			ids = append(ids, found[1])

@@ -10,42 +10,44 @@ import (
 	"tamtam/sai/redis/protocol"
 )
 
-// ErrStopped is found in the error of a syncd that is there and does nothing any more: SONiC's waits so for its
-// shutdown after an error that it does not survive. Other clients will not fare better.
+// ErrStopped is wrapped by the error for a syncd that is running but does nothing any more. SONiC's syncd waits for
+// its shutdown in this way after a fatal error. Other clients will fail too.
 var ErrStopped = errors.New("it has stopped working, and has to be restarted")
 
-// A client that has heard nothing of syncd does not know what the ASIC does, and says so before it knows more: syncd
-// may be gone, may hang, or may be slow. Only what cannot come to a good end makes it lose its channel.
+// A client that has received no answer from syncd does not know the state of the ASIC, and reports this early. syncd
+// may be gone, hang, or be slow. The client gives up its channel only if no answer can arrive any more.
 
-// A Sign is what can be seen of syncd without asking it.
+// A Sign is the visible state of syncd, found without a query.
 type Sign struct {
-	Gone   string // why it will answer nothing any more; "": it may
-	Silent string // why it may not live; "": there is no such sign
-	// Replaced says that Gone is for good, since another syncd with a fresh chip is in its place: it is not waited for.
+	Gone   string // why it will answer nothing any more; "" if it may answer
+	Silent string // why it may be dead; "" if there is no such indication
+	// Replaced means that Gone is final, because another syncd with a fresh chip has replaced it. The client does not
+	// wait for it.
 	Replaced bool
-	// Says is set where syncd says by itself how it is: while it does, it need not be asked. SONiC's does not.
+	// Says means that syncd reports its state by itself, so that it need not be queried. SONiC's syncd does not.
 	Says bool
 }
 
-// Bounds of what is taken for normal.
+// Bounds of normal behaviour.
 const (
-	lateAfter   = 5 * time.Second       // without an answer, it is not known what the ASIC does
-	latePerItem = 10 * time.Millisecond // more for each object of a bulk request
-	askAfter    = 2 * time.Second       // without an answer, a syncd that does not say how it is is asked
+	lateAfter   = 5 * time.Second       // time without an answer after which the state of the ASIC is unknown
+	latePerItem = 10 * time.Millisecond // added for each object of a bulk request
+	askAfter    = 2 * time.Second       // time of silence after which a syncd that does not report its state is queried
 )
 
-// terms are how an answer is waited for.
+// terms are the rules for waiting for an answer.
 type terms struct {
-	late  time.Duration                           // without it for so long, it is not known what the ASIC does
-	why   func(d time.Duration, busy bool) string // the reason, after that time; busy: with what others asked for
-	limit time.Duration                           // then there will be none; 0: while there is a syncd, there may
-	given error                                   // the reason for that
-	// behind: syncd may be busy with what others asked for, so that limit is for when it has taken ours.
+	late  time.Duration                           // after this time the state of the ASIC is unknown
+	why   func(d time.Duration, busy bool) string // returns the reason; busy means with former requests
+	limit time.Duration                           // after this time there will be no answer; 0 means no limit
+	given error                                   // the error at the limit
+	// behind means that syncd may be busy with requests of other clients, so that limit counts from when it dequeues
+	// ours.
 	behind bool
 }
 
-// terms are those of a request. That a comparison of views takes long is no sign of anything: SONiC's syncd takes time
-// that grows with the square of the objects, and another request would only wait behind.
+// terms returns the terms of a request. A long comparison of views indicates nothing: the time of SONiC's syncd grows
+// with the square of the number of objects, and a query would only queue behind it.
 func (c *channel) terms(req protocol.Message) terms {
 	t := terms{
 		late: c.late, limit: c.timeout, given: fmt.Errorf("no answer from syncd within %s", c.timeout),
@@ -57,7 +59,7 @@ func (c *channel) terms(req protocol.Message) terms {
 		if t.limit = 0; c.sign == nil {
 			t.limit, t.given = c.viewed, fmt.Errorf("no answer from syncd within %s", c.viewed)
 		}
-	case c.settling:
+	case c.resyncing:
 		t.behind, t.limit = true, min(c.timeout, mutePatiences*c.patience)
 		t.given = fmt.Errorf("syncd takes requests and has answered none for %s: %w", t.limit, ErrStopped)
 		t.why = func(d time.Duration, busy bool) string {
@@ -77,10 +79,10 @@ func (c *channel) terms(req protocol.Message) terms {
 	return t
 }
 
-// mutePatiences is for how many times a client's patience a syncd may say nothing to a question that it has taken.
+// mutePatiences is the maximum silence of a syncd after it has dequeued a query, in units of the client's patience.
 const mutePatiences = 5
 
-// roughly is a duration that changes seldom: what is said with it is written to STATE_DB.
+// roughly formats a duration so that the text changes rarely, because each text is written to STATE_DB.
 func roughly(d time.Duration) string {
 	step := time.Second
 	for 2*step <= d {
@@ -89,14 +91,14 @@ func roughly(d time.Duration) string {
 	return "more than " + step.String()
 }
 
-// hasQueued reports whether there are requests that syncd has not taken.
+// hasQueued reports whether there are requests that syncd has not dequeued.
 func (c *channel) hasQueued(ctx context.Context) (bool, error) {
 	n, err := c.requests.Len(ctx)
 	return n > 0, err
 }
 
-// signs looks at what can be seen of syncd. It fails when nothing will answer any more. late says that the answer to a
-// request is, "" that it is not, or that there is no request; asked, that one has been waited for a while.
+// signs evaluates the visible state of syncd. It fails when no answer can arrive any more. late is the reason if the
+// answer to a request is late, else "". asked means that a request has waited for a while.
 func (c *channel) signs(ctx context.Context, late string, asked bool) (Sign, error) {
 	if c.sign == nil {
 		c.suspect(late)
@@ -117,15 +119,15 @@ func (c *channel) signs(ctx context.Context, late string, asked bool) (Sign, err
 	if !asked {
 		silent = ""
 	}
-	// Of a syncd that is not heard of, silence says more than that an answer is late or that it is busy.
+	// If syncd is silent, that is a better reason than a late answer or that it is busy.
 	if why := cmp.Or(s.Gone, silent, late); why != "" || !asked && s.Silent == "" {
 		c.suspect(why)
 	}
 	return s, nil
 }
 
-// suspect says why it is not known what the ASIC does, or with "" that it is known again. A call that was given up may
-// still come to it, beside who has the turn now; once the channel is lost, nothing is known again.
+// suspect reports why the state of the ASIC is unknown, or "" if it is known again. A cancelled call may still run
+// it, beside the holder of the turn. Once the channel is lost, the state stays unknown.
 func (c *channel) suspect(why string) {
 	c.saying.Lock()
 	defer c.saying.Unlock()
@@ -134,7 +136,7 @@ func (c *channel) suspect(why string) {
 	}
 }
 
-// despair is suspect for the last time.
+// despair does suspect for the last time.
 func (c *channel) despair(why string) {
 	c.saying.Lock()
 	defer c.saying.Unlock()
@@ -143,15 +145,15 @@ func (c *channel) despair(why string) {
 }
 
 func (c *channel) say(why string) {
-	if c.doubt != nil && c.doubted != why {
-		c.doubt(why)
+	if c.onUnknown != nil && c.reported != why {
+		c.onUnknown(why)
 	}
-	c.doubted = why
+	c.reported = why
 }
 
-// ask asks the question, if there is one and syncd has not answered anything for a while.
+// ask sends the query, if there is one and syncd has been silent for a while.
 func (c *channel) ask(ctx context.Context) error {
-	if c.question == nil || time.Since(c.heard) < c.idle {
+	if c.question == nil || time.Since(c.received) < c.idle {
 		return nil
 	}
 	_, _, err := c.do(ctx, *c.question, protocol.AnswerOp(protocol.OpAttrQuery))

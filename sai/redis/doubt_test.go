@@ -12,24 +12,24 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// An oddSyncd takes requests and answers them when the test says so.
+// An oddSyncd dequeues requests and answers them under the control of the test.
 type oddSyncd struct {
 	*testing.T
 	redis    *swss.Redis
 	client   *Client
 	requests <-chan swss.Entry
-	doubts   chan string // as the client tells them
-	sign     chan Sign   // what is to be seen of it
+	doubts   chan string // as reported by the client
+	sign     chan Sign   // its visible state
 }
 
-// startOdd returns it with a client that has made a switch, and looks at it all the time.
+// startOdd starts an oddSyncd with a client that has created a switch and checks for syncd continuously.
 func startOdd(t *testing.T, opts ClientOptions) *oddSyncd {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	o := &oddSyncd{T: t, redis: swsstest.Start(t), doubts: make(chan string, 100), sign: make(chan Sign, 1)}
 	o.sign <- Sign{Says: true}
 	opts.Timeout, opts.Patience = time.Hour, time.Hour
-	opts.Doubt = func(why string) { o.doubts <- why }
+	opts.ASICUnknown = func(why string) { o.doubts <- why }
 	opts.Sign = func(context.Context) Sign {
 		s := <-o.sign
 		o.sign <- s
@@ -58,7 +58,7 @@ func startOdd(t *testing.T, opts ClientOptions) *oddSyncd {
 	return o
 }
 
-// take waits for a request and returns what it asks for.
+// take waits for a request and returns its operation.
 func (o *oddSyncd) take() (op string) {
 	o.Helper()
 	select {
@@ -82,7 +82,7 @@ func (o *oddSyncd) give(op string) {
 	}
 }
 
-// answer waits for a request that asks for op, and answers it.
+// answer waits for a request of operation op, and answers it.
 func (o *oddSyncd) answer(op string) {
 	o.Helper()
 	if got := o.take(); got != op {
@@ -96,7 +96,7 @@ func (o *oddSyncd) see(s Sign) {
 	o.sign <- s
 }
 
-// says waits for the next doubt, which must hold those words; "" is its end.
+// says waits for the next reported reason, which must contain the words. "" means that the state is known again.
 func (o *oddSyncd) says(words string) {
 	o.Helper()
 	select {
@@ -109,7 +109,8 @@ func (o *oddSyncd) says(words string) {
 	}
 }
 
-// An answer that is late makes it doubtful what the ASIC does. It is waited for all the same, and ends the doubt.
+// When an answer is late, the state of the ASIC is unknown. The client still waits for it, and then the state is
+// known again.
 func TestLateAnswer(t *testing.T) {
 	o := startOdd(t, ClientOptions{Late: time.Nanosecond, Idle: time.Hour})
 	made := make(chan error, 1)
@@ -126,7 +127,8 @@ func TestLateAnswer(t *testing.T) {
 	}
 }
 
-// A syncd that never says how it is is asked while nobody else asks anything; that it does not answer is a doubt.
+// A syncd that never reports its state is queried while there are no other requests. If it does not answer, the state
+// of the ASIC is unknown.
 func TestMuteSyncdIsAsked(t *testing.T) {
 	o := startOdd(t, ClientOptions{Late: time.Nanosecond, Idle: time.Nanosecond})
 	o.see(Sign{})
@@ -138,7 +140,8 @@ func TestMuteSyncdIsAsked(t *testing.T) {
 	}
 }
 
-// A syncd that says nothing any more is asked. It is in doubt while it does not answer, and not lost.
+// A syncd that has become silent is queried. While it does not answer, the state of the ASIC is unknown, but the
+// client is not lost.
 func TestSilentSyncdIsAsked(t *testing.T) {
 	o := startOdd(t, ClientOptions{Late: time.Hour, Idle: time.Nanosecond})
 	o.see(Sign{Silent: "syncd is silent", Says: true})
@@ -149,7 +152,7 @@ func TestSilentSyncdIsAsked(t *testing.T) {
 	o.see(Sign{Says: true})
 }
 
-// A syncd that is gone is in doubt at once, and lost if that stays so.
+// When syncd is gone, the state of the ASIC is unknown immediately. The client is lost if syncd stays away.
 func TestGoneSyncdIsADoubtAtOnce(t *testing.T) {
 	o := startOdd(t, ClientOptions{})
 	o.see(Sign{Gone: "syncd is gone", Says: true})

@@ -29,10 +29,9 @@ type Notifier struct {
 	late []sai.Notification // about objects that were not yet known
 }
 
-// Notify passes on a notification of the backend, with real object ids: it is published on
-// NOTIFICATIONS with virtual ones, and learned FDB entries get their rows. It may be called from
-// within a call to the backend. A notification about an object that the server does not know yet is
-// kept until after the current request.
+// Notify publishes a notification of the backend on NOTIFICATIONS, with virtual instead of real object ids. It writes
+// the rows of learned FDB entries. It may be called from within a call to the backend. A notification about an object
+// that the server does not know yet is kept until after the current request.
 func (nt *Notifier) Notify(ctx context.Context, n sai.Notification) {
 	virtual, err := nt.virtual(n)
 	if err != nil {
@@ -46,7 +45,7 @@ func (nt *Notifier) Notify(ctx context.Context, n sai.Notification) {
 	nt.publish(ctx, virtual)
 }
 
-// notifyLate publishes what arrived during the request just processed.
+// notifyLate publishes the notifications that arrived during the last request.
 func (nt *Notifier) notifyLate(ctx context.Context) {
 	nt.mu.Lock()
 	late := nt.late
@@ -62,10 +61,10 @@ func (nt *Notifier) notifyLate(ctx context.Context) {
 	}
 }
 
-// sayAgain is how often it is said again how the ports are, since what is published may be lost.
+// sayAgain is the interval at which the states of the ports are published again, since a message may be lost.
 const sayAgain = 10 * time.Second
 
-// sayPorts publishes how each port is now.
+// sayPorts publishes the current state of each port.
 func (s *Server) sayPorts(ctx context.Context) {
 	var ports []sai.OID
 	s.mu.Lock()
@@ -81,8 +80,8 @@ func (s *Server) sayPorts(ctx context.Context) {
 	}
 }
 
-// sayPort publishes how a port is, and once more where that has changed meanwhile: the chip's own notification may have
-// been in front.
+// sayPort publishes the state of a port. It repeats this if the state has changed meanwhile, because the chip's own
+// notification may have been first.
 func (s *Server) sayPort(ctx context.Context, port sai.OID) {
 	want := []sai.Attr{sai.Want(sai.PortAttrOperStatus, 0), sai.Want(sai.PortAttrType, 0)}
 	for last := sai.Value(nil); ; {
@@ -130,7 +129,7 @@ func (nt *Notifier) virtual(n sai.Notification) (sai.Notification, error) {
 	return n, nil
 }
 
-// publish sends a notification; it is lost if Redis is away, as SONiC's are.
+// publish sends a notification. It is lost if Redis is away, as with SONiC.
 func (nt *Notifier) publish(ctx context.Context, n sai.Notification) {
 	op, data, err := formatNotification(n)
 	if err == nil {
@@ -147,7 +146,7 @@ func (nt *Notifier) publish(ctx context.Context, n sai.Notification) {
 	}
 }
 
-// learn keeps the row of a learned FDB entry.
+// learn stores or deletes the row of a learned FDB entry.
 func learn(ctx context.Context, p redis.Pipeliner, e sai.FDBEvent) error {
 	k := sai.EntryKey(e.Entry)
 	switch e.Event {

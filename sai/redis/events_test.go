@@ -13,8 +13,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// Notifications reach the client as SONiC's JSON, with virtual ids; learned FDB
-// entries have rows while they live, but are not configuration.
+// Notifications reach the client as SONiC's JSON, with virtual ids. Learned FDB entries have rows while they exist,
+// but are not configuration.
 func TestNotifications(t *testing.T) {
 	ctx := context.Background()
 	r := swsstest.Start(t)
@@ -75,7 +75,7 @@ func TestNotifications(t *testing.T) {
 	}
 }
 
-// How the ports are is said again: what was published may be lost.
+// The states of the ports are published again, because a message may be lost.
 func TestPortsAreSaidAgain(t *testing.T) {
 	ctx := context.Background()
 	r := swsstest.Start(t)
@@ -106,8 +106,7 @@ func TestPortsAreSaidAgain(t *testing.T) {
 	}
 }
 
-// A notification about an object that the request being processed creates is
-// kept until the object has its virtual id.
+// A notification about an object that the current request creates is kept until the object has its virtual id.
 func TestNotificationDuringCreate(t *testing.T) {
 	ctx := context.Background()
 	r := swsstest.Start(t)
@@ -133,7 +132,7 @@ func TestNotificationDuringCreate(t *testing.T) {
 	}
 }
 
-// A talkingFake tells of the state of a port while it creates it.
+// A talkingFake reports the state of a port while it creates it.
 type talkingFake struct {
 	*saitest.Fake
 	notify func(sai.Notification)
@@ -166,9 +165,8 @@ func TestRestartQuery(t *testing.T) {
 	}
 }
 
-// A syncd that is killed in the middle of a request, at any step, leaves an
-// ASIC_DB that its successor can replay; the request either has happened
-// whole or not at all.
+// A syncd that is killed at any step of a request leaves an ASIC_DB that its successor can replay. The request has
+// been executed completely or not at all.
 func TestKillInTheMiddle(t *testing.T) {
 	ctx := context.Background()
 	for n := 1; n <= 2; n++ {
@@ -201,8 +199,8 @@ func TestKillInTheMiddle(t *testing.T) {
 	}
 }
 
-// Redis going away and coming back with its data is survived by the server; a
-// client that was waiting then knows that it must start anew.
+// The server survives an absence of Redis that keeps its data. A client that was waiting then detects that it must
+// start again.
 func TestRedisRestarts(t *testing.T) {
 	ctx := context.Background()
 	redis := swsstest.StartServer(t)

@@ -11,7 +11,7 @@ import (
 	"tamtam/swss"
 )
 
-// orchagent's side creates a VLAN; syncd's side does it in the ASIC and writes it into ASIC_DB.
+// orchagent's side creates a VLAN. syncd's side creates it in the ASIC and writes it into ASIC_DB.
 func Example() {
 	r, err := swss.OpenEmbedded()
 	if err != nil {

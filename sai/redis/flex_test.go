@@ -42,7 +42,7 @@ func (g *rig) counter() (vid sai.OID, real sai.Key) {
 	return vid, sai.Obj(sai.ObjectTypeACLCounter, g.rid(vid))
 }
 
-// count makes the backend's counter stand at n packets.
+// count sets the backend's counter to n packets.
 func (g *rig) count(real sai.Key, n int) {
 	g.fake.Poke(real, sai.Attr{ID: sai.ACLCounterAttrPackets, Value: sai.Uint(n)})
 	g.fake.Poke(real, sai.Attr{ID: sai.ACLCounterAttrBytes, Value: sai.Uint(100 * n)})
@@ -58,7 +58,7 @@ func (g *rig) poll(after time.Duration) time.Duration {
 	return next.Sub(start)
 }
 
-// Counters of the ASIC queue: read when due, at the group's interval.
+// Counters of the ASIC queue are read when due, at the group's interval.
 func TestPollCounters(t *testing.T) {
 	ctx := context.Background()
 	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{})
@@ -86,8 +86,8 @@ func TestPollCounters(t *testing.T) {
 	g.must("group", g.client.SetCounterGroup(ctx, aclGroup, CounterGroup{Enabled: enable(true)}))
 	for _, step := range []struct {
 		at   time.Duration
-		n    int // what the ASIC has
-		want int // what the row has
+		n    int // in the ASIC
+		want int // in the row
 		next time.Duration
 	}{
 		{0, 1, 1, 10 * time.Second},
@@ -124,7 +124,7 @@ func TestPollCounters(t *testing.T) {
 	}
 }
 
-// The older way: rows queued in FLEX_COUNTER_DB.
+// Counters are also selected in the older way, by rows queued in FLEX_COUNTER_DB.
 func TestFlexCounterTable(t *testing.T) {
 	ctx := context.Background()
 	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{})
@@ -170,8 +170,7 @@ func TestFlexCounterTable(t *testing.T) {
 	}
 }
 
-// Counters survive a restart of syncd; those of objects that an applied view
-// does not have end.
+// Counters survive a restart of syncd. Those of objects that an applied view lacks end.
 func TestCountersOverRestartAndView(t *testing.T) {
 	ctx := context.Background()
 	opts := ServerOptions{TempView: true}
@@ -205,8 +204,8 @@ func TestCountersOverRestartAndView(t *testing.T) {
 	}
 }
 
-// What a previous run had polled is stopped when a view begins: a stock syncd would go on reading
-// objects that are gone.
+// The polls of a previous run are stopped when a view begins. A stock syncd would continue to read objects that are
+// gone.
 func TestViewStopsFormerPolls(t *testing.T) {
 	ctx := context.Background()
 	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})

@@ -18,7 +18,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// pollList sends a request for the counters of an object whose list is text, unchecked, as SONiC's orchagent does.
+// pollList sends a request for the counters of an object, whose list is the unchecked text, as SONiC's orchagent
+// does.
 func (g *rig) pollList(group, field, text string, vid sai.OID) error {
 	ctx := context.Background()
 	if err := g.client.take(ctx); err != nil {
@@ -28,7 +29,7 @@ func (g *rig) pollList(group, field, text string, vid sai.OID) error {
 	return g.client.poll(ctx, protocol.OpStartPoll, group, []swss.Pair{{Field: field, Value: text}}, []sai.OID{vid})
 }
 
-// A statistic that the chip does not count, and a comma behind the last one, cost an object none of its others.
+// Neither a statistic that the chip does not count, nor a trailing comma, affects the object's other statistics.
 func TestPollOfUnsupportedStatistic(t *testing.T) {
 	ctx := context.Background()
 	fake := saitest.New(saitest.Options{
@@ -62,8 +63,8 @@ func TestPollOfUnsupportedStatistic(t *testing.T) {
 	}
 }
 
-// Random lists of random statistics on backends that count some of them: the row has all that are counted, and none
-// of the others, read or read and cleared.
+// On backends that count some of random lists of statistics, the row has all that are counted and no others. This
+// holds with and without clearing.
 func TestRandomCounterLists(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 3, Count: 8}, func(t *testing.T, seed uint64) {
 		ctx := context.Background()
@@ -122,7 +123,7 @@ func TestRandomCounterLists(t *testing.T) {
 	})
 }
 
-// The entry of the host interface table is an object with an id, whatever its name: without it SONiC's orchagent ends.
+// The entry of the host interface table is an object with an id, despite its name. Otherwise SONiC's orchagent exits.
 func TestHostifTableEntryIsAnObject(t *testing.T) {
 	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{})
 	g.createSwitch()

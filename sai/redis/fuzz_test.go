@@ -12,8 +12,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// Whatever stands in the queue is answered with a status; the server neither
-// panics nor stops, and what it writes can be replayed.
+// Every entry of the queue is answered with a status. The server neither panics nor stops, and its output can be
+// replayed.
 func FuzzServer(f *testing.F) {
 	for _, q := range raws {
 		f.Add(q.key, q.body, q.code)
@@ -58,7 +58,7 @@ func FuzzServer(f *testing.F) {
 	})
 }
 
-// What is no notification is refused.
+// A text that is not a notification is refused.
 func FuzzParseNotification(f *testing.F) {
 	f.Add("port_state_change", `[{"port_error_status":"0x0","port_id":"oid:0x1","port_state":"SAI_PORT_OPER_STATUS_UP"}]`)
 	f.Add("fdb_event",

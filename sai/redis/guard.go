@@ -14,19 +14,19 @@ import (
 	"tamtam/sai/redis/protocol"
 )
 
-// A guard refuses what a validator refuses, and also what SAI's metadata library accepts but a
-// stock syncd cannot read or does not survive.
+// A guard refuses what a validator refuses, and also what SAI's metadata library accepts but a stock syncd cannot
+// parse or does not survive.
 type guard struct {
 	*sai.Validator
-	children map[sai.OID][]sai.Key // by port: what comes and goes with it, as far as known
-	believed believed
+	children map[sai.OID][]sai.Key // by port: the known objects that come and go with it
+	expected expected
 }
 
 func newGuard() *guard {
-	return &guard{Validator: sai.NewValidator(), children: map[sai.OID][]sai.Key{}, believed: believed{}}
+	return &guard{Validator: sai.NewValidator(), children: map[sai.OID][]sai.Key{}, expected: expected{}}
 }
 
-// CheckCreate refuses what is not an object.
+// CheckCreate refuses types that are not objects.
 func (g *guard) CheckCreate(t sai.ObjectType, attrs []sai.Attr) error {
 	if t == sai.ObjectTypeFDBFlush {
 		return refuse(protocol.OpCreate, t, sai.StatusNotSupported, "it is a request, there are no such objects")
@@ -72,7 +72,7 @@ func (c *Client) checkNamed(ctx context.Context, op string, t sai.ObjectType, at
 	return err
 }
 
-// checkEntry refuses entries whose addresses have no text that syncd reads.
+// checkEntry refuses entries whose addresses syncd cannot parse.
 func checkEntry(op string, e sai.Entry) error {
 	var addr netip.Addr
 	switch e := e.(type) {
@@ -92,8 +92,7 @@ func checkEntry(op string, e sai.Entry) error {
 	return nil
 }
 
-// sameType refuses a key that is not of the first one's type: a bulk request
-// has one type.
+// sameType refuses a key whose type differs from the first one's: a bulk request has one type.
 func sameType(op string, k, first sai.Key) error {
 	if t, want := protocol.KeyType(k), protocol.KeyType(first); t != want {
 		return refuse(op, t, sai.StatusInvalidParameter, "the others in the request are of type %s", want)
@@ -101,12 +100,10 @@ func sameType(op string, k, first sai.Key) error {
 	return nil
 }
 
-// fieldRoom is the number of items that a get of an ACL match or action with a
-// list has room for, if the caller's placeholder is a disabled one.
+// fieldRoom is the list capacity in a get of an ACL match or action, if the caller's placeholder is a disabled one.
 const fieldRoom = 128
 
-// placeholders turns the values of a get into ones that syncd can fill: they name no objects, and
-// every list has room.
+// placeholders returns values for a get that syncd can fill: they name no objects, and every list has capacity.
 func placeholders(want []sai.Attr) []sai.Attr {
 	out := make([]sai.Attr, len(want))
 	for i, a := range want {
@@ -133,7 +130,7 @@ func placeholders(want []sai.Attr) []sai.Attr {
 	return out
 }
 
-// emptyList returns a list of zeros, with the mask that it has in a match.
+// emptyList returns a list of zeros, with its mask if it is a match.
 func emptyList(k sai.Kind) (data, mask sai.Value) {
 	if k == sai.KindU8List {
 		return make(sai.Bytes, fieldRoom), make(sai.Bytes, fieldRoom)
@@ -198,7 +195,7 @@ func checkPoll(field string, ids []string, t sai.ObjectType) error {
 	return nil
 }
 
-// named records an object that an answer about k names.
+// named records an object that is named in an answer about k.
 func (g *guard) named(k sai.Key, vid sai.OID) {
 	t, ok := protocol.VIDType(vid)
 	if !ok {
@@ -211,27 +208,26 @@ func (g *guard) named(k sai.Key, vid sai.OID) {
 	g.Found(o)
 }
 
-// Removed records that an object is gone, and with a port what came with it.
+// Removed records that an object is gone. With a port, the objects that came with it are gone too.
 func (g *guard) Removed(k sai.Key) {
 	g.Validator.Removed(k)
-	delete(g.believed, plain(k))
+	delete(g.expected, plain(k))
 	if k.Entry == nil && k.Type == sai.ObjectTypePort {
 		for _, child := range g.children[k.OID] {
 			g.Validator.Removed(child)
-			delete(g.believed, child)
+			delete(g.expected, child)
 		}
 		delete(g.children, k.OID)
 	}
 }
 
-// lacks is the error that there is no such object.
+// lacks reports whether there is no such object.
 func (g *guard) lacks(o sai.OID) bool {
 	_, ok := g.TypeOf(o)
 	return !ok
 }
 
-// checkPolled refuses unknown objects and counters, which would stop a stock
-// syncd.
+// checkPolled refuses unknown objects and counters, which would stop a stock syncd.
 func (g *guard) checkPolled(group, field string, ids []string, objs []sai.OID) error {
 	if err := checkGroup(group); err != nil {
 		return err

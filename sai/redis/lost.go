@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// ErrUnknown is found in every error after which it is not known what the ASIC did: syncd did not
-// answer, or its answer was lost.
+// ErrUnknown is wrapped by every error after which the state of the ASIC is unknown: syncd did not answer, or its
+// answer was lost.
 var ErrUnknown = errors.New("the state of the ASIC is unknown, a restart is needed")
 
 // lose records why the state of the ASIC is unknown from now on.
@@ -16,15 +16,14 @@ func (c *channel) lose(why error) error {
 	c.broken = fmt.Errorf("%w: %w", why, ErrUnknown)
 	c.despair(why.Error())
 	close(c.lost)
-	go c.Close() // nobody will wait for an answer again; Redis may keep this waiting
+	go c.Close() // no call waits for an answer again; Redis may block this
 	return c.broken
 }
 
-// lookPeriod is how often a client looks what there is of syncd, and whether others make requests.
+// lookPeriod is how often a client checks for a syncd, and for requests of other clients.
 const lookPeriod = 500 * time.Millisecond
 
-// Lost returns when the state of the ASIC is unknown, with the reason, or when
-// ctx ends.
+// Lost returns the reason when the state of the ASIC becomes unknown. It also returns when ctx ends.
 func (c *channel) Lost(ctx context.Context) error {
 	tick := time.NewTicker(lookPeriod)
 	defer tick.Stop()
@@ -33,7 +32,7 @@ func (c *channel) Lost(ctx context.Context) error {
 		case <-c.lost:
 			return c.broken
 		case <-tick.C:
-			_ = c.look(ctx) // what it finds is seen in lost
+			_ = c.look(ctx) // its findings appear in lost
 		case <-ctx.Done():
 			return ctx.Err()
 		}

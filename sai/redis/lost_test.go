@@ -14,12 +14,12 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// soon is how long a call may take after its context has ended: it must not hang, however busy the machine is.
+// soon is the maximum time of a call after its context has ended: it must not hang, however busy the machine is.
 const soon = 30 * time.Second
 
 var aTable = attrs(sai.ACLTableAttrACLStage, sai.ACLStageIngress)
 
-// unknownState checks that an error says that nobody knows what the ASIC did.
+// unknownState checks that an error reports that the state of the ASIC is unknown.
 func unknownState(t *testing.T, what string, err error) {
 	t.Helper()
 	if _, ok := sai.StatusOf(err); ok || !errors.Is(err, ErrUnknown) {
@@ -27,8 +27,7 @@ func unknownState(t *testing.T, what string, err error) {
 	}
 }
 
-// lostBy checks that Lost returns now and tells why, and that nothing more is
-// asked of syncd.
+// lostBy checks that Lost returns now with a reason, and that no more requests are sent.
 func lostBy(t *testing.T, c *Client) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), soon)
@@ -53,8 +52,7 @@ func within(t *testing.T, d time.Duration, what string, f func()) {
 	}
 }
 
-// Syncd dies in the middle of a call: the call ends with its time, or with its
-// context, and the client is lost.
+// Syncd dies in the middle of a call. The call ends at its time limit, or with its context, and the client is lost.
 func TestSyncdDies(t *testing.T) {
 	redises(t, func(t *testing.T, r *swss.Redis) {
 		for _, how := range []string{"time-out", "cancelled", "deadline"} {
@@ -67,7 +65,7 @@ func TestSyncdDies(t *testing.T) {
 				g.createSwitch()
 				g.stop()
 				if how == "time-out" {
-					c.timeout = 50 * time.Millisecond // only now: what syncd answers may take its time
+					c.timeout = 50 * time.Millisecond // only now, since syncd's earlier answers may be slow
 				}
 				ctx, cancel := context.WithCancel(context.Background())
 				if how == "deadline" {
@@ -91,7 +89,7 @@ func TestSyncdDies(t *testing.T) {
 				within(t, soon, "Lost", func() { unknownState(t, "Lost", <-lost) })
 				lostBy(t, c)
 				g.fake = newFake()
-				g.restartServer(ServerOptions{TempView: true}) // answers what was asked; the next client does not mind
+				g.restartServer(ServerOptions{TempView: true}) // answers; the next client ignores it
 				g.restartClient()
 				g.must("INIT_VIEW", g.client.InitView(context.Background()))
 				g.createSwitch()
@@ -102,7 +100,7 @@ func TestSyncdDies(t *testing.T) {
 	})
 }
 
-// slowly is a syncd that never answers: it only takes requests, and tells.
+// slowly runs a syncd that only dequeues requests. It returns the requests and sends no answers.
 func slowly(ctx context.Context, r *swss.Redis) <-chan swss.Entry {
 	out := make(chan swss.Entry)
 	go func() {
@@ -117,8 +115,7 @@ func slowly(ctx context.Context, r *swss.Redis) <-chan swss.Entry {
 	return out
 }
 
-// Redis dies in the middle of a call, with its data or without: the call ends
-// at once, and the client is lost.
+// Redis dies in the middle of a call, with or without its data. The call ends immediately, and the client is lost.
 func TestRedisDies(t *testing.T) {
 	for _, how := range []string{"killed", "stopped"} {
 		t.Run(how, func(t *testing.T) {
@@ -145,9 +142,8 @@ func TestRedisDies(t *testing.T) {
 	}
 }
 
-// While Redis is away nothing is sent: the state of the ASIC is known, the
-// client is not lost, and works again when Redis is back. Scripts that Redis
-// has forgotten cost no request and double none.
+// While Redis is away nothing is sent. The state of the ASIC stays known, the client is not lost, and it works again
+// when Redis is back. If Redis has lost the scripts, no request is lost or doubled.
 func TestRedisComesBack(t *testing.T) {
 	ctx := context.Background()
 	redis := swsstest.StartServer(t)
@@ -169,8 +165,7 @@ func TestRedisComesBack(t *testing.T) {
 	}
 }
 
-// Scripts are forgotten all the time: each request is made once and answered
-// once.
+// Scripts are lost all the time, but each request is made once and answered once.
 func TestScriptsForgotten(t *testing.T) {
 	redis := swsstest.StartServer(t)
 	r := redis.Open()
@@ -203,8 +198,7 @@ func TestScriptsForgotten(t *testing.T) {
 	}
 }
 
-// A Redis that hangs holds up nobody whose context has ended, nor those who
-// wait for their turn.
+// When Redis hangs, calls whose context has ended still return, including those that wait for their turn.
 func TestRedisHangs(t *testing.T) {
 	redis := swsstest.StartServer(t)
 	r := redis.Open()
@@ -243,7 +237,7 @@ func TestRedisHangs(t *testing.T) {
 			ended <- name
 		}()
 	}
-	time.AfterFunc(50*time.Millisecond, cancel) // by then they wait for Redis
+	time.AfterFunc(50*time.Millisecond, cancel) // by then the calls wait for Redis
 	within(t, 50*time.Millisecond+soon, fmt.Sprint("one of ", len(calls), " calls"), func() {
 		for range calls {
 			if name := <-ended; calls[name] == nil {
@@ -253,8 +247,8 @@ func TestRedisHangs(t *testing.T) {
 	})
 }
 
-// An answer that does not fit its request may belong to another: the client is
-// lost. A bulk request that is refused as a whole is not such a case.
+// An answer that does not fit its request may belong to another: the client is lost. A bulk request that is refused
+// as a whole is not such a case.
 func TestMisfits(t *testing.T) {
 	ctx := context.Background()
 	sw := sai.Obj(sai.ObjectTypeSwitch, protocol.SwitchVID)
@@ -262,7 +256,7 @@ func TestMisfits(t *testing.T) {
 		name   string
 		answer [3]string
 		call   func(c *Client) error
-		status sai.Status // success: lost
+		status sai.Status // success means lost
 	}{
 		{"get: too many",
 			[3]string{"SAI_STATUS_SUCCESS", `["SAI_SWITCH_ATTR_PORT_LIST","0:null","SAI_SWITCH_ATTR_PORT_LIST","0:null"]`,

@@ -13,8 +13,7 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// protocolOf returns what carries requests and answers: every word of it, in
-// order.
+// protocolOf returns the commands that carry requests and answers, in order, with every word.
 func protocolOf(all []swsstest.Command) []string {
 	var out []string
 	for _, c := range all {
@@ -30,8 +29,8 @@ func protocolOf(all []swsstest.Command) []string {
 	return out
 }
 
-// changes returns what becomes of each row, field by field, as commands.
-// Real object ids are named after their virtual ids.
+// changes returns the history of each row, field by field, as commands. Real object ids are named after their virtual
+// ids.
 func changes(all []swsstest.Command) map[string][]string {
 	vid := map[string]string{}
 	rows := map[string][]string{}
@@ -65,14 +64,14 @@ func changes(all []swsstest.Command) map[string][]string {
 	return rows
 }
 
-// What our client and server send to Redis is what libsairedis and SONiC's
-// syncd send, word by word and in the same order, script digests aside, and how the server takes requests. The
-// rows that become of it are theirs too; where ours differ is said at [Server].
+// Our client and server send the same to Redis as libsairedis and SONiC's syncd, word by word and in the same order.
+// Script digests and the way of dequeuing differ. The resulting rows are the same too; [Server] lists the
+// differences.
 func TestCommandsAsSONiC(t *testing.T) {
 	redis := swsstest.StartServer(t)
 	monitor := redis.Monitor()
 	g := newRig(t, redis.Open(), saitest.NewFake(), ServerOptions{})
-	// The server looks at the queue once, and from then on when it is told to.
+	// The server looks at the queue once, and from then on when a message arrives.
 	looks := func(c swsstest.Command) bool { return c.Args[0] == "LRANGE" && c.Args[1] == requestList }
 	for !slices.ContainsFunc(monitor.Commands(), looks) {
 	}
@@ -84,9 +83,8 @@ func TestCommandsAsSONiC(t *testing.T) {
 			t.Errorf("%v: not by a script", c)
 		}
 	}
-	// The ids that the server took for what it found in the switch are not
-	// compared: those that the client takes begin where the test has set the
-	// counter.
+	// The ids that the server allocated for the objects of the switch are not compared. The client's ids begin where
+	// the test has set the counter.
 	preset := slices.IndexFunc(ours, func(c swsstest.Command) bool {
 		return c.Args[0] == "SET" && c.Args[1] == protocol.KeyVIDCounter
 	})

@@ -9,8 +9,7 @@ import (
 	"tamtam/swss"
 )
 
-// Notifications returns the source of syncd's notifications, to be read with
-// [ParseNotification].
+// Notifications returns the source of syncd's notifications. [ParseNotification] decodes them.
 func (c *Client) Notifications(l *swss.Listener) swss.Source {
 	return swss.NewNotificationConsumer(l, c.asic, protocol.Notifications)
 }
@@ -66,8 +65,7 @@ func formatNotification(n sai.Notification) (op, data string, err error) {
 	return op, string(b), err
 }
 
-// ParseNotification reads one message of the source of [Client.Notifications].
-// Kinds that tamtam does not know give none.
+// ParseNotification decodes one message of the source of [Client.Notifications]. It returns none for unknown kinds.
 func ParseNotification(k swss.KeyOpFieldsValues) ([]sai.Notification, error) {
 	bad := func(err error) error { return fmt.Errorf("sairedis: notification %s %.200q: %w", k.Op, k.Key, err) }
 	switch k.Op {

@@ -19,11 +19,11 @@ import (
 // pollSize is the number of objects in one start_poll or stop_poll.
 const pollSize = 1000
 
-// A CounterGroup says whether, and how often, the counters of a group are read.
+// A CounterGroup holds the settings of a group of counters. The zero value of a field leaves the setting unchanged.
 type CounterGroup struct {
-	Interval time.Duration // 0 leaves it as it is; whole milliseconds
-	Mode     string        // "" leaves it as it is
-	Enabled  *bool         // nil leaves it as it is
+	Interval time.Duration // whole milliseconds
+	Mode     string
+	Enabled  *bool
 }
 
 // SetCounterGroup creates or changes a flex counter group.
@@ -70,10 +70,9 @@ func (c *Client) DelCounterGroup(ctx context.Context, group string) error {
 	return c.flex(ctx, protocol.Message{Key: group, Op: protocol.OpDelGroup})
 }
 
-// StartPoll makes syncd read counters of objects into COUNTERS_DB at the group's interval. Before
-// ApplyView, when syncd does not know new objects yet, it is put off until then. field is one of
-// the ..._ID_LIST words; ids are the names of the statistics or, for a field of attributes, of the
-// attributes.
+// StartPoll makes syncd read counters of objects into COUNTERS_DB at the group's interval. Before ApplyView, when
+// syncd does not know new objects yet, the request is delayed until then. field is one of the ..._ID_LIST words. ids
+// are the names of the statistics or, for a field of attributes, of the attributes.
 func (c *Client) StartPoll(ctx context.Context, group, field string, ids []string, objs ...sai.OID) error {
 	if err := c.take(ctx); err != nil {
 		return err
@@ -90,7 +89,7 @@ func (c *Client) StartPoll(ctx context.Context, group, field string, ids []strin
 	return c.poll(ctx, protocol.OpStartPoll, group, fields, objs)
 }
 
-// StopPoll ends what StartPoll began. The rows of COUNTERS_DB stay: the caller must delete them.
+// StopPoll ends a poll that StartPoll began. The rows of COUNTERS_DB stay: the caller must delete them.
 func (c *Client) StopPoll(ctx context.Context, group string, objs ...sai.OID) error {
 	if err := checkGroup(group); err != nil {
 		return err
@@ -110,8 +109,8 @@ func (c *Client) StopPoll(ctx context.Context, group string, objs ...sai.OID) er
 	return c.poll(ctx, protocol.OpStopPoll, group, nil, objs)
 }
 
-// stopFormer ends the polls that a previous run left. Their objects may be gone in the new view, or
-// have other virtual ids: a stock syncd would try to read them for ever.
+// stopFormer ends the polls of a former run. Their objects may be gone in the new view, or have other virtual ids. A
+// stock syncd would try to read them for ever.
 func (c *Client) stopFormer(ctx context.Context) error {
 	former, err := c.polls(ctx)
 	if err != nil {
@@ -126,7 +125,7 @@ type polledObject struct {
 	oid   sai.OID
 }
 
-// polls returns what syncd polls, and of each object which counters.
+// polls returns the objects that syncd polls, with their counters.
 func (c *Client) polls(ctx context.Context) (map[polledObject]swss.FieldValues, error) {
 	rows, err := interruptible(ctx, func() (map[string]swss.FieldValues, error) { return c.polled.Dump(ctx) })
 	if err != nil {
@@ -142,7 +141,7 @@ func (c *Client) polls(ctx context.Context) (map[polledObject]swss.FieldValues, 
 	return all, nil
 }
 
-// stopPolls ends polls; the caller has the turn.
+// stopPolls ends polls. The caller holds the turn.
 func (c *Client) stopPolls(ctx context.Context, polls map[polledObject]swss.FieldValues) error {
 	groups := map[string][]sai.OID{}
 	for p := range polls {
@@ -157,8 +156,8 @@ func (c *Client) stopPolls(ctx context.Context, polls map[polledObject]swss.Fiel
 	return nil
 }
 
-// pollOnly has syncd poll what is wanted and nothing else. What it polls already is left as it is, so that it is read
-// on without a gap; unless it may not know of it: then it is asked for anew.
+// pollOnly makes syncd poll the wanted counters and no others. Polls that exist already continue without a gap. If the
+// last parameter is true, syncd may have lost them, so they are requested again.
 func (c *Client) pollOnly(ctx context.Context, wanted []heldPoll, anew bool) error {
 	if err := c.take(ctx); err != nil {
 		return err
@@ -187,8 +186,7 @@ func (c *Client) pollOnly(ctx context.Context, wanted []heldPoll, anew bool) err
 	return c.syncd.know(ctx)
 }
 
-// A heldPoll is a start_poll that waits for ApplyView. Objects that are gone by
-// then are left out.
+// A heldPoll is a start_poll that waits for ApplyView. Objects that are gone by then are omitted.
 type heldPoll struct {
 	group  string
 	fields []swss.Pair
@@ -209,7 +207,7 @@ func (c *Client) poll(ctx context.Context, op, group string, fields []swss.Pair,
 	return nil
 }
 
-// flex sends a request about flex counters; the caller has the turn.
+// flex sends a request about flex counters. The caller holds the turn.
 func (c *Client) flex(ctx context.Context, req protocol.Message) error {
 	c.rec.attrs("p", req.Op+"|"+req.Key, req.Fields)
 	return c.change(ctx, req, 0)

@@ -18,8 +18,8 @@ import (
 	"tamtam/swss"
 )
 
-// A processor executes the requests, each as a whole: it translates object ids, calls the backend, and
-// returns what changes in ASIC_DB. Between INIT_VIEW and APPLY_VIEW it is the view that changes.
+// A processor executes the requests, each as a whole. It translates object ids, calls the backend, and returns the
+// changes of ASIC_DB. Between INIT_VIEW and APPLY_VIEW it changes the view instead.
 type processor struct {
 	db       *swss.DB
 	backend  sai.API
@@ -80,7 +80,7 @@ func (p *processor) dispatch(ctx context.Context, m protocol.Message) (*protocol
 	return nil, fmt.Errorf("operation %.40q: %w", m.Op, sai.StatusNotSupported)
 }
 
-// parseKey reads the key of a request.
+// parseKey decodes the key of a request.
 func parseKey(text string) (sai.Key, error) {
 	k, err := sai.ParseKey(text)
 	if err == nil && sai.ObjectMeta(protocol.KeyType(k)) == nil {
@@ -133,7 +133,7 @@ func (p *processor) create(ctx context.Context, res *protocol.Result, k sai.Key,
 	return p.createObject(ctx, res, k, real, pairs)
 }
 
-// createEntry creates an object without an id; attrs have real ids.
+// createEntry creates an object without an id. attrs have real ids.
 func (p *processor) createEntry(
 	ctx context.Context, res *protocol.Result, k sai.Key, attrs []sai.Attr, pairs []swss.Pair,
 ) error {
@@ -148,7 +148,7 @@ func (p *processor) createEntry(
 	return nil
 }
 
-// createObject creates an object with an id; attrs have real ids.
+// createObject creates an object with an id. attrs have real ids.
 func (p *processor) createObject(
 	ctx context.Context, res *protocol.Result, k sai.Key, attrs []sai.Attr, pairs []swss.Pair,
 ) error {
@@ -166,8 +166,8 @@ func (p *processor) createObject(
 	return nil
 }
 
-// numbered returns the error of a create with SAI's status for the value of an attribute, which has the attribute's
-// number: nothing but the status reaches the client.
+// numbered adds the index of an invalid attribute to the error of a create, as SAI's status for that index. Only the
+// status reaches the client.
 func numbered(err error, attrs []sai.Attr) error {
 	var call *sai.CallError
 	if !errors.As(err, &call) || call.Status != sai.StatusInvalidParameter || call.Attr == 0 {
@@ -200,7 +200,7 @@ func (p *processor) remove(ctx context.Context, res *protocol.Result, k sai.Key)
 	return nil
 }
 
-// removed forgets an object, and with a port what came with it.
+// removed forgets an object. With a port it also forgets the objects that came with it.
 func (p *processor) removed(ctx context.Context, res *protocol.Result, k, real sai.Key) {
 	row := protocol.ASICState + ":" + sai.FormatKey(k)
 	res.Write(func(p redis.Pipeliner) { p.Del(ctx, row) })
@@ -293,7 +293,7 @@ func (p *processor) get(ctx context.Context, k sai.Key, pairs []swss.Pair) (*pro
 	return res, nil
 }
 
-// formatGot returns the backend's answer with virtual ids; on overflow lists are counts.
+// formatGot returns the backend's answer with virtual ids. On overflow lists become counts.
 func (p *processor) formatGot(
 	ctx context.Context,
 	res *protocol.Result,
@@ -310,7 +310,7 @@ func (p *processor) formatGot(
 	return sai.FormatValue(a.ID, v)
 }
 
-// flush executes an FDB flush, and deletes the rows of the entries that are gone.
+// flush executes an FDB flush, and deletes the rows of the removed entries.
 func (p *processor) flush(ctx context.Context, m protocol.Message) (*protocol.Result, error) {
 	_, err := parseKey(m.Key)
 	if err != nil {

@@ -75,8 +75,8 @@ func (c *Client) query(
 	return fields, statusError(req.Op, t, status)
 }
 
-// FlushFDB implements [sai.API]. Between InitView and ApplyView nothing is flushed: SONiC's syncd would stop, since
-// what the flush names is not in its ASIC yet, and what is learned goes with the view that it is of.
+// FlushFDB implements [sai.API]. Between InitView and ApplyView it does nothing. SONiC's syncd would stop, since its
+// ASIC lacks the objects that the flush names. Learned entries disappear with the old view.
 func (c *Client) FlushFDB(ctx context.Context, attrs []sai.Attr) error {
 	if err := c.take(ctx); err != nil {
 		return err
@@ -123,7 +123,7 @@ func (c *Client) ask(
 
 func typeField(t sai.ObjectType) swss.Pair { return swss.Pair{Field: "OBJECT_TYPE", Value: t.String()} }
 
-// known refuses queries about what stock metadata lacks: they would stop syncd.
+// known refuses queries about types and attributes that SAI's metadata lacks, because they would stop syncd.
 func known(op string, t sai.ObjectType, id sai.AttrID) error {
 	if sai.ObjectMeta(t) == nil || id != 0 && sai.Meta(id) == nil {
 		return &sai.CallError{
@@ -148,7 +148,7 @@ func (c *Client) AttrCapability(ctx context.Context, id sai.AttrID) (sai.Capabil
 	}, err
 }
 
-// maxEnumValues is the room offered in capability queries.
+// maxEnumValues is the list capacity in capability queries.
 const maxEnumValues = 512
 
 // EnumCapability implements [sai.API].
@@ -173,7 +173,7 @@ func (c *Client) EnumCapability(ctx context.Context, id sai.AttrID) ([]sai.Enum,
 	return list, nil
 }
 
-// numbers reads "1,2,3,"; SONiC leaves a comma at the end.
+// numbers decodes "1,2,3,". SONiC leaves a comma at the end.
 func numbers(text string) ([]int64, error) {
 	var list []int64
 	for w := range strings.SplitSeq(strings.TrimSuffix(text, ","), ",") {

@@ -12,7 +12,7 @@ import (
 	"tamtam/swss"
 )
 
-// queries executes the requests that change no object: statistics, and what the ASIC is capable of.
+// queries executes the requests that change no object: statistics and capabilities.
 type queries struct {
 	backend sai.API
 	objects *objectids.Translator
@@ -50,7 +50,7 @@ func (q queries) stats(ctx context.Context, m protocol.Message) (*protocol.Resul
 	return res, nil
 }
 
-// queried reads the OBJECT_TYPE of a query.
+// queried decodes the OBJECT_TYPE of a query.
 func queried(fields map[string]string) (sai.ObjectType, error) {
 	t, ok := sai.LookupObjectType(fields["OBJECT_TYPE"])
 	if !ok || sai.ObjectMeta(t) == nil {
@@ -95,7 +95,7 @@ func (q queries) capability(ctx context.Context, m protocol.Message) (*protocol.
 	return q.enumCapability(ctx, id, room)
 }
 
-// attrCapability says what may be done with an attribute.
+// attrCapability returns the operations that an attribute supports.
 func (q queries) attrCapability(ctx context.Context, id sai.AttrID) (*protocol.Result, error) {
 	c, err := q.backend.AttrCapability(ctx, id)
 	if err != nil {
@@ -108,7 +108,7 @@ func (q queries) attrCapability(ctx context.Context, id sai.AttrID) (*protocol.R
 	}}, nil
 }
 
-// enumCapability lists the values that an attribute may have, if there is room for them.
+// enumCapability returns the values that an attribute supports, if they fit into room.
 func (q queries) enumCapability(ctx context.Context, id sai.AttrID, room int) (*protocol.Result, error) {
 	values, err := q.backend.EnumCapability(ctx, id)
 	if err != nil {
@@ -152,8 +152,7 @@ func (q queries) checkSwitch(key string) error {
 	return nil
 }
 
-// availability does object_type_get_availability_query: attributes, then the
-// object type.
+// availability executes object_type_get_availability_query: attributes, then the object type.
 func (q queries) availability(ctx context.Context, m protocol.Message) (*protocol.Result, error) {
 	if err := q.checkSwitch(m.Key); err != nil {
 		return nil, err

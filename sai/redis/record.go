@@ -24,7 +24,7 @@ func newRecorder(out io.Writer, now func() time.Time) *recorder {
 	return &recorder{out, now}
 }
 
-// line writes time|letter|words. An error of the file does not stop the ASIC.
+// line writes time|letter|words. An error of the file is ignored, so that it does not stop the ASIC.
 func (r *recorder) line(letter string, words ...string) {
 	if r == nil {
 		return

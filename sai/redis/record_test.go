@@ -10,7 +10,7 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// The recording has a line per call and, where SONiC's has one, per answer.
+// The recording has a line per call and, as in SONiC, per answer.
 func TestRecording(t *testing.T) {
 	ctx := context.Background()
 	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{})

@@ -16,7 +16,7 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// memory sets how much room a real Redis has; none makes it refuse writes.
+// memory sets the memory limit of a real Redis. A tiny limit makes it refuse writes.
 func memory(t *testing.T, r *swss.Redis, room string) {
 	t.Helper()
 	noError(t, r.DB(swss.ASICDB).Client().ConfigSet(context.Background(), "maxmemory", room).Err())
@@ -33,8 +33,8 @@ func (f *filling) Create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr
 	return f.API.Create(ctx, t, attrs)
 }
 
-// Redis takes no writes when syncd starts: the chip is not touched, the reason is told in words, and syncd begins by
-// itself. If it is full only half-way, the same chip is not used again.
+// If Redis refuses writes when syncd starts, the chip stays unchanged, the reason is reported in words, and syncd
+// starts later by itself. If Redis becomes full half-way, the same chip is not used again.
 func TestReplayIntoFullRedis(t *testing.T) {
 	ctx := context.Background()
 	r := swsstest.StartServer(t).Open()
@@ -53,14 +53,14 @@ func TestReplayIntoFullRedis(t *testing.T) {
 		if !strings.HasPrefix(swss.Why(err), "Redis is out of memory") {
 			t.Fatalf("load into a full Redis: %v", err)
 		}
-		if errors.Is(err, swss.ErrAnew) || len(fresh.Created()) > 0 {
+		if errors.Is(err, swss.ErrReset) || len(fresh.Created()) > 0 {
 			t.Fatalf("load into a full Redis touches the chip: %v, %v", err, fresh.Created())
 		}
 	}
 	memory(t, r, "0")
 	half := NewServer(r, &filling{newFake(), func() { memory(t, r, "1") }}, ServerOptions{TempView: true})
 	for range 3 {
-		if err := half.Load(ctx); !errors.Is(err, swss.ErrAnew) {
+		if err := half.Load(ctx); !errors.Is(err, swss.ErrReset) {
 			t.Fatalf("after half a replay: %v, want that a fresh chip is needed", err)
 		}
 	}
@@ -76,18 +76,18 @@ func TestReplayIntoFullRedis(t *testing.T) {
 	}
 }
 
-// Redis takes no writes when the outcome of a request is to be written: that is told, and so is its end.
+// If Redis refuses writes when the outcome of a request is due, that is reported, and so is its end.
 func TestOutcomeIntoFullRedis(t *testing.T) {
 	ctx := context.Background()
 	r := swsstest.StartServer(t).Open()
 	var told []string
 	s := NewServer(r, &filling{newFake(), func() { memory(t, r, "1") }},
-		ServerOptions{TempView: true, Tell: func(why string) {
+		ServerOptions{TempView: true, Report: func(why string) {
 			told = append(told, why)
 			memory(t, r, "0")
 		}})
 	noError(t, s.Load(ctx))
-	s.tell("")
+	s.report("")
 	create := protocol.Message{Key: "SAI_OBJECT_TYPE_SWITCH:" + protocol.SwitchVID.String(), Op: protocol.OpCreate,
 		Fields: []swss.Pair{{Field: "SAI_SWITCH_ATTR_INIT_SWITCH", Value: "true"}}}
 	noError(t, swss.NewQueue(r.DB(swss.ASICDB), protocol.ASICState).Push(ctx, create.Entry()))
@@ -97,7 +97,7 @@ func TestOutcomeIntoFullRedis(t *testing.T) {
 	}
 }
 
-// ASIC_DB is no longer what the chip was made of: syncd does nothing more with this chip, and says why.
+// If ASIC_DB no longer matches the chip, syncd does nothing more with this chip, and reports the reason.
 func TestDatabaseIsNotTheChips(t *testing.T) {
 	for name, change := range map[string]func(ctx context.Context, r *swss.Redis) error{
 		"emptied": func(ctx context.Context, r *swss.Redis) error {
@@ -129,7 +129,7 @@ func TestDatabaseIsNotTheChips(t *testing.T) {
 			noError(t, s.drain(ctx))
 			noError(t, change(ctx, r))
 			push()
-			if err := s.drain(ctx); !errors.Is(err, swss.ErrAnew) {
+			if err := s.drain(ctx); !errors.Is(err, swss.ErrReset) {
 				t.Errorf("%v, want that syncd must start anew", err)
 			}
 			if n, err := queue.Len(ctx); n != 1 || err != nil {
@@ -143,7 +143,7 @@ func TestDatabaseIsNotTheChips(t *testing.T) {
 	}
 }
 
-// The connection is cut before Redis gets the outcome, and after: the answer comes, once.
+// If the connection is cut before or after Redis receives the outcome, the answer still arrives, once.
 func TestOutcomeIsNotLost(t *testing.T) {
 	ctx := context.Background()
 	redis := swsstest.StartServer(t)
@@ -170,8 +170,8 @@ func TestOutcomeIsNotLost(t *testing.T) {
 	}
 }
 
-// A syncd takes a request and never answers it, but answers what comes later: the client asks, and does not wait
-// for the end of its time.
+// A syncd dequeues a request and never answers it, but answers later ones. The client sends a query, and does not
+// wait for its time limit.
 func TestLostAnswerIsAskedAbout(t *testing.T) {
 	ctx := context.Background()
 	r := swsstest.Start(t)
@@ -181,7 +181,7 @@ func TestLostAnswerIsAskedAbout(t *testing.T) {
 	g.client = c
 	g.must("INIT_VIEW", c.InitView(ctx))
 	g.createSwitch()
-	g.must("APPLY_VIEW", c.ApplyView(ctx)) // asked about or not, what comes late is taken
+	g.must("APPLY_VIEW", c.ApplyView(ctx)) // late answers are accepted, with or without a query
 	g.stop()
 	g.stop = func() {}
 	answering, end := context.WithCancel(ctx)
@@ -201,7 +201,7 @@ func TestLostAnswerIsAskedAbout(t *testing.T) {
 	lostBy(t, c)
 }
 
-// A syncd that is gone is not waited for, neither with a request nor without one. One that may be there is.
+// The client does not wait for a syncd that is gone, with or without a request. It waits for one that may be there.
 func TestSyncdThatIsGoneIsNotWaitedFor(t *testing.T) {
 	ctx := t.Context()
 	var gone atomic.Bool
@@ -225,7 +225,7 @@ func TestSyncdThatIsGoneIsNotWaitedFor(t *testing.T) {
 		select {
 		case err := <-done:
 			t.Fatalf("%s: ended with %v while syncd may be there", name, err)
-		case <-time.After(5 * time.Millisecond): // if it ends later, it is found below
+		case <-time.After(5 * time.Millisecond): // if it ends later, the code below notices
 		}
 		gone.Store(true)
 		within(t, soon, name, func() { err = <-done })
@@ -236,7 +236,7 @@ func TestSyncdThatIsGoneIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// A syncd in whose place another one is will not come back: it is given up at once, however patient a client is.
+// A syncd that another one has replaced will not return: the client gives it up immediately, however patient it is.
 func TestReplacedSyncdIsGivenUpAtOnce(t *testing.T) {
 	ctx := t.Context()
 	for name, wait := range map[string]func(c *Client) error{
@@ -258,7 +258,7 @@ func TestReplacedSyncdIsGivenUpAtOnce(t *testing.T) {
 	}
 }
 
-// Somebody has a view applied that has no switch yet: the ASIC stays as it is, and the next view is made as ever.
+// If another client applies a view without a switch, the ASIC stays unchanged, and the next view works as usual.
 func TestViewWithoutASwitchIsNotApplied(t *testing.T) {
 	ctx := t.Context()
 	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
@@ -280,8 +280,8 @@ func TestViewWithoutASwitchIsNotApplied(t *testing.T) {
 	g.must("APPLY_VIEW", g.client.ApplyView(ctx))
 }
 
-// Somebody else makes a request in ASIC_DB, whatever it is: the client does not take what it knows for the truth any
-// longer. The next view removes what was forged.
+// If another client makes any request in ASIC_DB, the client no longer trusts its knowledge. The next view removes
+// the forged change.
 func TestForgedRequest(t *testing.T) {
 	for name, forged := range map[string]swss.Entry{
 		"an object": {Key: "SAI_OBJECT_TYPE_ACL_TABLE:oid:0x7000000009999",
@@ -306,7 +306,7 @@ func TestForgedRequest(t *testing.T) {
 			g.must("look", g.client.look(ctx))
 			g.must("forge", swss.NewQueue(r.DB(swss.ASICDB), protocol.ASICState).Push(ctx, forged))
 			var err error
-			within(t, soon, "the answer is noticed", func() { // once its message has come
+			within(t, soon, "the answer is noticed", func() { // once its message has arrived
 				for err == nil {
 					err = g.client.look(ctx)
 				}
@@ -322,8 +322,8 @@ func TestForgedRequest(t *testing.T) {
 	}
 }
 
-// Somebody replaces a key of ASIC_DB by one of another type, or by nonsense: syncd deletes it and goes on. The next
-// view makes good what was in it, and ids are not given twice.
+// If another client replaces a key of ASIC_DB by one of another type, or by garbage, syncd deletes it and continues.
+// The next view restores the contents, and no id is allocated twice.
 func TestGarbageKeys(t *testing.T) {
 	redises(t, func(t *testing.T, r *swss.Redis) {
 		for _, key := range []string{
@@ -361,7 +361,7 @@ func TestGarbageKeys(t *testing.T) {
 					name = db.Keys(ctx, protocol.ASICState+":SAI_OBJECT_TYPE_ROUTE_ENTRY:*").Val()[0]
 				}
 				g.must("garbage", db.Set(ctx, name, "garbage", 0).Err())
-				// What meets the garbage may fail; then orchagent starts anew.
+				// Calls that find the garbage may fail; then orchagent starts again.
 				for round := 0; ; round++ {
 					if round == 3 {
 						t.Fatalf("it does not heal: the chip is\n%s\nwant\n%s", backendText(g.fake), want)
@@ -390,7 +390,7 @@ func TestGarbageKeys(t *testing.T) {
 	})
 }
 
-// A map that nobody needs before the next start is looked at all the same, and written anew.
+// A map that is not used before the next start is checked nevertheless, and written again.
 func TestGarbageInAMapIsFound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
@@ -411,7 +411,7 @@ func TestGarbageInAMapIsFound(t *testing.T) {
 			}
 			g.must("garbage", db.Set(ctx, name, "garbage", 0).Err())
 			within(t, soon, name, func() {
-				for !maps.Equal(db.HGetAll(ctx, name).Val(), before) { // once syncd has looked, however much it is asked
+				for !maps.Equal(db.HGetAll(ctx, name).Val(), before) { // despite many requests
 					_, err := g.client.AttrCapability(ctx, sai.SwitchAttrPortList)
 					g.must("ask", err)
 				}

@@ -15,13 +15,13 @@ import (
 	"tamtam/swss"
 )
 
-// An earlierRun is what ASIC_DB holds of the ASIC of an earlier run.
+// An earlierRun is the content of ASIC_DB about the ASIC of an earlier run.
 type earlierRun struct {
 	ids  *oldIDs
 	view *asicview.Graph
 }
 
-// read reads what ASIC_DB holds. It changes nothing.
+// read reads the content of ASIC_DB. It changes nothing.
 func (vs *views) read(ctx context.Context) (*earlierRun, error) {
 	old, err := readOldIDs(ctx, vs.db)
 	if err != nil {
@@ -31,7 +31,7 @@ func (vs *views) read(ctx context.Context) (*earlierRun, error) {
 	return &earlierRun{old, next}, err
 }
 
-// clean deletes what an ASIC_DB without a switch still holds of one.
+// clean deletes the rest of an earlier switch from an ASIC_DB without a switch.
 func (vs *views) clean(ctx context.Context) error {
 	gone := []string{
 		protocol.KeyVIDToRID,
@@ -55,8 +55,8 @@ func (vs *views) clean(ctx context.Context) error {
 	return nil
 }
 
-// replay brings a backend without a switch to the state that ASIC_DB holds
-// from an earlier run (SONiC's hard reinit). Virtual ids stay.
+// replay brings a backend without a switch to the state that ASIC_DB holds from an earlier run (SONiC's hard reinit).
+// Virtual ids stay.
 func (vs *views) replay(ctx context.Context, run *earlierRun) error {
 	old, next := run.ids, run.view
 	asicview.TakeLearned(next)
@@ -97,8 +97,8 @@ func (vs *views) replay(ctx context.Context, run *earlierRun) error {
 	return err
 }
 
-// switchAttrs returns the attributes to create the switch with, and a view that holds the switch
-// with just these. At that point objects cannot be named.
+// switchAttrs returns the attributes for the creation of the switch, and a view that holds only the switch with these
+// attributes. At that point no other object can be named.
 func switchAttrs(sw *asicview.Node) ([]sai.Attr, *asicview.Graph) {
 	cur := asicview.NewGraph()
 	n := cur.Add(sw.Key, false)
@@ -112,7 +112,7 @@ func switchAttrs(sw *asicview.Node) ([]sai.Attr, *asicview.Graph) {
 	return attrs, cur
 }
 
-// oldIDs is what ASIC_DB says about the objects of an earlier run.
+// oldIDs holds the ids of an earlier run in ASIC_DB.
 type oldIDs struct {
 	vids map[sai.OID]sai.OID // by real id
 	own  map[sai.OID]sai.ObjectType
@@ -156,8 +156,7 @@ func readOldIDs(ctx context.Context, db *swss.DB) (*oldIDs, error) {
 	return o, nil
 }
 
-// claim returns the virtual id that a discovered object had in the earlier run. An id is used only
-// once.
+// claim returns the virtual id that a discovered object had in the earlier run. Each id is used only once.
 func (o *oldIDs) claim(k sai.Key) (sai.OID, bool) {
 	vid, ok := o.vids[k.OID]
 	if !ok || o.own[vid] != k.Type {
@@ -167,16 +166,15 @@ func (o *oldIDs) claim(k sai.Key) (sai.OID, bool) {
 	return vid, true
 }
 
-// A recognition finds the objects of an earlier run again.
+// A recognition maps objects to those of an earlier run.
 type recognition struct {
 	db      *swss.DB
 	objects *objectids.Translator
 	old     *oldIDs
 }
 
-// ofSwitch gives the objects that came with the switch the virtual ids that
-// they had, and adds them to the view cur. It returns those that were removed
-// in the earlier run.
+// ofSwitch gives the objects that came with the switch their former virtual ids, and adds them to the view cur. It
+// returns those that were removed in the earlier run.
 func (r recognition) ofSwitch(
 	ctx context.Context, res *protocol.Result, cur *asicview.Graph, sw sai.Key,
 ) (map[sai.OID]bool, error) {
@@ -205,7 +203,7 @@ func (r recognition) ofSwitch(
 			removed[vid] = true
 		}
 	}
-	// What must go, and what goes with it, gets no rows.
+	// Objects that must be removed get no rows, nor do their children.
 	going := map[sai.OID]bool{}
 	for vid := range removed {
 		rid, _ := r.objects.IDs.RID(vid)
@@ -222,8 +220,7 @@ func (r recognition) ofSwitch(
 	return removed, nil
 }
 
-// movePorts corrects the old map if a port with the same lanes has a different real id than in the
-// earlier run.
+// movePorts corrects the old map if the real id of the port with the same lanes has changed since the earlier run.
 func (r recognition) movePorts(ctx context.Context, sw sai.Key) error {
 	before, err := r.db.Client().HGetAll(ctx, protocol.KeyLanes).Result()
 	if err != nil {
@@ -250,8 +247,8 @@ func (r recognition) movePorts(ctx context.Context, sw sai.Key) error {
 	return nil
 }
 
-// ofPort gives the objects that came with a port which was created again the virtual ids that they had, so that their
-// settings are set as those of others.
+// ofPort gives the objects that came with a recreated port their former virtual ids, so that their settings are
+// restored like those of others.
 func (r recognition) ofPort(ctx context.Context, t *asicview.Transition, port *asicview.Node, rid sai.OID) {
 	for _, k := range r.objects.Walk(ctx, sai.Obj(sai.ObjectTypePort, rid)) {
 		if _, known := t.IDs.VID(k.OID); known {
@@ -270,11 +267,11 @@ func (r recognition) ofPort(ctx context.Context, t *asicview.Transition, port *a
 	}
 }
 
-// behind takes the virtual id that an object of a type had which came with a port. Real ids do not tell, since ports
-// may be created in another order; but syncd has chosen virtual ids in the order of the real ones, right behind the
-// port's.
+// behind returns the former virtual id of an object of a type that came with a port. Real ids do not help, since
+// ports may be created in another order. But syncd chooses virtual ids in the order of the real ones, directly after
+// the port's id.
 func (o *oldIDs) behind(view *asicview.Graph, port sai.OID, t sai.ObjectType) (sai.OID, bool) {
-	end := sai.OID(1<<39 - 1) // of what may have come with this port: where the next begins
+	end := sai.OID(1<<39 - 1) // upper bound for objects that came with this port: the id of the next port
 	for other, n := range view.ByOID {
 		if i := indexOf(other); n.Key.Type == sai.ObjectTypePort && i > indexOf(port) {
 			end = min(end, i)
@@ -291,5 +288,5 @@ func (o *oldIDs) behind(view *asicview.Graph, port sai.OID, t sai.ObjectType) (s
 	return first, first != 0
 }
 
-// indexOf is the part of a virtual id that tells the objects of a type apart.
+// indexOf returns the part of a virtual id that distinguishes the objects of a type.
 func indexOf(vid sai.OID) sai.OID { return vid & (1<<39 - 1) }

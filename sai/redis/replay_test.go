@@ -14,8 +14,7 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// A restarted syncd brings a new backend to the state in ASIC_DB; all virtual
-// ids stay, and work goes on.
+// A restarted syncd brings a new backend to the state in ASIC_DB. All virtual ids stay, and work continues.
 func TestReplay(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 6, Short: 3}, func(t *testing.T, seed uint64) {
 		ctx := context.Background()
@@ -51,8 +50,7 @@ func TestReplay(t *testing.T) {
 	})
 }
 
-// breakOut removes what came with the switch at its last port, and makes two
-// ports of its lanes.
+// breakOut removes the last port and what came with the switch there, and creates two ports of its lanes.
 func (g *rig) breakOut() {
 	g.Helper()
 	ctx := context.Background()
@@ -78,7 +76,7 @@ func (g *rig) breakOut() {
 	}
 }
 
-// What a port merely names stays when the port goes, also after a restart that created both anew.
+// An object that a port merely names stays when the port is removed, also after a restart that recreated both.
 func TestReplayedPortTakesOnlyItsOwn(t *testing.T) {
 	ctx := context.Background()
 	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
@@ -101,7 +99,7 @@ func TestReplayedPortTakesOnlyItsOwn(t *testing.T) {
 	g.must("remove the session", g.client.Remove(ctx, sai.Obj(sai.ObjectTypeMirrorSession, session)))
 }
 
-// The views of orchagent's first start, with an empty ASIC_DB, are made directly.
+// The objects of the first view, with an empty ASIC_DB, are created directly.
 func TestFirstViewIsDirect(t *testing.T) {
 	ctx := context.Background()
 	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
@@ -117,8 +115,7 @@ func TestFirstViewIsDirect(t *testing.T) {
 	}
 }
 
-// In a later view nothing reaches the ASIC before APPLY_VIEW; what is only in
-// the view cannot be read.
+// In a later view nothing reaches the ASIC before APPLY_VIEW. Objects that exist only in the view cannot be read.
 func TestLaterView(t *testing.T) {
 	ctx := context.Background()
 	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
@@ -146,7 +143,7 @@ func TestLaterView(t *testing.T) {
 	}
 }
 
-// newRecordedRig is a rig with a recorder between syncd and its backend, which has calls fail.
+// newRecordedRig returns a rig with a recorder between syncd and its backend, which can make calls fail.
 func newRecordedRig(t *testing.T) (*rig, *saitest.Recorder) {
 	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
 	rec := saitest.NewRecorder(g.fake)
@@ -158,7 +155,7 @@ func newRecordedRig(t *testing.T) (*rig, *saitest.Recorder) {
 	return g, rec
 }
 
-// What a view could not remove stays known, and the next view removes it.
+// Objects that a view could not remove stay known, and the next view removes them.
 func TestRemovalsOfAViewFail(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one call after the other: nothing for the race detector")
@@ -178,7 +175,7 @@ func TestRemovalsOfAViewFail(t *testing.T) {
 		for n := 1; ; n++ {
 			g.must("a view with objects", view(func() { build(g, cfg) }))
 			rec.FailAt(n, sai.StatusInsufficientResources)
-			_ = view(empty) // what fails first may be no removal, and is tried again
+			_ = view(empty) // the first failure may not be a removal, and is retried
 			calls := rec.Changes()
 			rec.FailAt(0, 0)
 			for _, k := range g.fake.Created() {
@@ -197,8 +194,7 @@ func TestRemovalsOfAViewFail(t *testing.T) {
 	})
 }
 
-// A step of APPLY_VIEW that fails makes it fail; ASIC_DB then tells what there
-// is, and the next view mends it.
+// A failed step of APPLY_VIEW makes it fail. ASIC_DB then describes the actual state, and the next view repairs it.
 func TestApplyViewFails(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 7}, func(t *testing.T, seed uint64) {
 		ctx := context.Background()
@@ -209,7 +205,7 @@ func TestApplyViewFails(t *testing.T) {
 		g.must("APPLY_VIEW", g.client.ApplyView(ctx))
 		step := 1
 		if testing.Short() {
-			step = 7 // the race detector needs not every call
+			step = 7 // the race detector does not need every call
 		}
 		for n := 1; ; n += step {
 			g.restartClient()
@@ -222,7 +218,7 @@ func TestApplyViewFails(t *testing.T) {
 			if calls < n {
 				break // every step has failed once
 			}
-			_ = err // a create that fails is tried once more, and then works
+			_ = err // a failed create is retried once, and then works
 			fresh := newRig(t, swsstest.Start(t), newFake(), ServerOptions{})
 			build(fresh, cfg)
 			g.restartClient()
@@ -235,7 +231,7 @@ func TestApplyViewFails(t *testing.T) {
 			if got, want := g.view(), fresh.view(); got != want {
 				t.Fatalf("call %d failed; then ASIC_STATE is\n%s\nwant\n%s", n, got, want)
 			}
-			// Back to nothing, for the next round.
+			// Return to an empty view for the next round.
 			g.restartClient()
 			g.must("INIT_VIEW", g.client.InitView(ctx))
 			g.createSwitch()

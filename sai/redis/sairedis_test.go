@@ -23,12 +23,12 @@ type rig struct {
 	redis  *swss.Redis
 	server *Server
 	client *Client
-	agent  *Agent // nil: what is done is done through the client
+	agent  *Agent // nil means that calls go through the client
 	fake   *saitest.Fake
 	stop   func()
 }
 
-// redises are the servers that tests run on.
+// redises runs a test on both kinds of servers.
 func redises(t *testing.T, f func(t *testing.T, r *swss.Redis)) {
 	t.Run("embedded", func(t *testing.T) { f(t, swsstest.Start(t)) })
 	t.Run("real", func(t *testing.T) { f(t, swsstest.StartServer(t).Open()) })
@@ -43,8 +43,7 @@ func newRig(t *testing.T, r *swss.Redis, fake *saitest.Fake, opts ServerOptions)
 	return g
 }
 
-// restartServer ends the server, if there is one, and starts one in front of
-// g.fake.
+// restartServer stops the server, if there is one, and starts one in front of g.fake.
 func (g *rig) restartServer(opts ServerOptions) {
 	if g.stop != nil {
 		g.stop()
@@ -73,7 +72,7 @@ func (g *rig) restartClient() {
 	g.client = c
 }
 
-// restartAgent is restartClient, with an agent.
+// restartAgent does restartClient, and adds an agent.
 func (g *rig) restartAgent() {
 	g.Helper()
 	g.restartClient()
@@ -87,7 +86,7 @@ func (g *rig) api() sai.API {
 	return g.client
 }
 
-// attrs makes a list of attributes from ids and values in turn.
+// attrs returns attributes built from alternating ids and values.
 func attrs(pairs ...any) []sai.Attr {
 	var l []sai.Attr
 	for i := 0; i < len(pairs); i += 2 {
@@ -129,8 +128,7 @@ func (g *rig) ports() sai.OIDs {
 	return g.get(sai.Obj(sai.ObjectTypeSwitch, protocol.SwitchVID), sai.SwitchAttrPortList).(sai.OIDs)
 }
 
-// A client, a server and the database between them are a backend like any
-// other.
+// A client, a server and the database between them form a backend like any other.
 func TestContract(t *testing.T) {
 	redises(t, func(t *testing.T, r *swss.Redis) {
 		stop := func() {}
@@ -144,7 +142,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// entry is an operation from its key, body and op.
+// entry returns an operation with the given key, body and op.
 func entry(words []string) swss.Entry { return swss.Entry{Key: words[0], Body: words[1], Op: words[2]} }
 
 // noError ends a test on an error.
@@ -155,7 +153,7 @@ func noError(t testing.TB, err error) {
 	}
 }
 
-// need returns what a call has returned for the test that it is given to, which ends on an error.
+// need returns a function that returns v, or ends the test if err is not nil.
 func need[T any](v T, err error) func(t testing.TB) T {
 	return func(t testing.TB) T {
 		t.Helper()

@@ -20,33 +20,31 @@ import (
 
 // ServerOptions of a [Server].
 type ServerOptions struct {
-	// TempView makes INIT_VIEW and APPLY_VIEW compare views, so that a restarted orchagent keeps
-	// the ASIC running; otherwise they are answered but ignored.
+	// TempView makes INIT_VIEW and APPLY_VIEW compare views, so that a restarted orchagent keeps the ASIC running.
+	// Otherwise they are answered but ignored.
 	TempView bool
-	// Run names the process, in the mark by which this syncd knows its database.
+	// Run names the process. It is part of the mark by which this syncd recognises its database.
 	Run    string
-	Logger *slog.Logger // nil discards
-	// Now is the time of day, as of when counters begin; nil: the wall clock.
+	Logger *slog.Logger // nil discards messages
+	// Now returns the time of day, for the times since when counters count. nil means the wall clock.
 	Now func() time.Time
-	// Renew, if set, says whether a fresh chip may be asked for where drift of the ASIC cannot be healed.
+	// Renew, if set, reports whether a fresh chip may be requested if drift of the ASIC cannot be healed.
 	Renew func() bool
-	// Tell, if set, is called with why the server does not work, and with "" when it does.
-	Tell func(reason string)
+	// Report, if set, is called with the reason when the server cannot work, and with "" when it works again.
+	Report func(reason string)
 }
 
-// A Server is syncd: it takes requests from ASIC_DB, translates virtual to
-// real object ids, calls the backend, and keeps in ASIC_DB what a restart
-// needs. No request stops it: what would stop SONiC's syncd is answered with
-// an error and logged.
+// A Server is syncd. It dequeues requests from ASIC_DB, translates virtual to real object ids, calls the backend, and
+// stores in ASIC_DB the state that a restart needs. No request stops it: a request that would stop SONiC's syncd is
+// answered with an error and logged.
 //
-// Three things differ from SONiC's syncd on purpose: rows are written before the answer, in the same
-// transaction; a request leaves the queue in that transaction too, so that none is lost or done twice
-// whatever happens to the connection; and a get does not write what it read into ASIC_STATE, which
-// therefore holds only configuration.
+// Three things differ from SONiC's syncd on purpose. Rows are written before the answer, in the same transaction. A
+// request leaves the queue in that transaction too, so that none is lost or executed twice whatever happens to the
+// connection. A get does not write its result into ASIC_STATE, which therefore holds only configuration.
 //
-// A server belongs to one chip, and the chip to what ASIC_DB says: see [swss.ErrAnew].
+// A server belongs to one chip, and the chip to the contents of ASIC_DB: see [swss.ErrAnew].
 type Server struct {
-	Counters *flex.Counters // what is read of the ASIC into COUNTERS_DB
+	Counters *flex.Counters // polls counters of the ASIC into COUNTERS_DB
 	Notifier *Notifier      // publishes the ASIC's notifications
 	Watch    *drift.Watch   // compares ASIC_STATE with the ASIC, see Compare
 
@@ -59,9 +57,9 @@ type Server struct {
 	processor *processor
 	journal   *journal
 	say       func(reason string)
-	why       string // as last said
+	why       string // the reason last reported
 	begun     bool   // the chip may have objects
-	ready     bool   // state was read from ASIC_DB
+	ready     bool   // the state was read from ASIC_DB
 }
 
 // NewServer returns a server in front of a backend that has no switch yet.
@@ -80,7 +78,7 @@ func NewServer(r *swss.Redis, chip sai.API, opts ServerOptions) *Server {
 		Watch: drift.NewWatch(), Counters: counters, Notifier: &Notifier{db: asic, log: log, objects: objects},
 		asic: asic, requests: swss.NewQueue(asic, protocol.ASICState),
 		answers: swss.NewQueue(asic, protocol.GetResponse), log: log,
-		mu: mu, journal: newJournal(asic, opts.Run), say: opts.Tell, why: "starting",
+		mu: mu, journal: newJournal(asic, opts.Run), say: opts.Report, why: "starting",
 		processor: &processor{
 			db: asic, backend: backend, log: log, objects: objects, counters: counters, views: vs,
 			queries: queries{backend, objects},
@@ -90,21 +88,20 @@ func NewServer(r *swss.Redis, chip sai.API, opts ServerOptions) *Server {
 	return s
 }
 
-// idle is how long the server waits for a message before it checks the queue anyway: a request
-// whose PUBLISH was lost waits at most this long.
+// idle is how long the server waits for a message before it checks the queue anyway. It bounds the delay of a request
+// whose PUBLISH was lost.
 const idle = time.Second
 
-// Serve answers requests until ctx ends (then it returns nil) or RESTARTQUERY
-// asks it to stop (then [ErrShutdown]), or until chip and database no longer belong together
-// ([swss.ErrAnew]). First it brings the backend to the state that ASIC_DB holds. While Redis is away, or
-// takes no writes, it waits.
+// Serve answers requests. It returns nil when ctx ends, [ErrShutdown] when RESTARTQUERY asks it to stop, and
+// [swss.ErrAnew] when chip and database no longer belong together. First it brings the backend to the state that
+// ASIC_DB holds. It waits while Redis is away or refuses writes.
 func (s *Server) Serve(ctx context.Context) error {
 	for ctx.Err() == nil {
 		err := s.serve(ctx)
 		if errors.Is(err, ErrShutdown) || ctx.Err() != nil {
 			break
 		}
-		if errors.Is(err, swss.ErrAnew) {
+		if errors.Is(err, swss.ErrReset) {
 			_, mendErr := s.asic.Redis().Mend(ctx)
 			return errors.Join(err, mendErr)
 		}
@@ -120,9 +117,9 @@ func (s *Server) Serve(ctx context.Context) error {
 	return ErrShutdown
 }
 
-// unwell tells why the server does not work, and mends what it can.
+// unwell reports why the server does not work, and repairs keys of the wrong type.
 func (s *Server) unwell(ctx context.Context, err error) {
-	s.tell(swss.Why(err))
+	s.report(swss.Why(err))
 	if !swss.IsMisuse(err) {
 		return
 	}
@@ -133,8 +130,8 @@ func (s *Server) unwell(ctx context.Context, err error) {
 	}
 }
 
-// tell logs and tells what has changed.
-func (s *Server) tell(reason string) {
+// report logs and reports a changed reason.
+func (s *Server) report(reason string) {
 	if reason == s.why {
 		return
 	}
@@ -165,7 +162,7 @@ func (s *Server) serve(ctx context.Context) error {
 			return err
 		}
 	}
-	s.tell("")
+	s.report("")
 	looked := time.Now()
 	for silent := 0; ; silent++ {
 		msg, err := conn.ReceiveTimeout(ctx, idle)
@@ -176,7 +173,7 @@ func (s *Server) serve(ctx context.Context) error {
 		case ctx.Err() == nil && swss.IsTimeout(err):
 			err = s.alive(ctx, conn, silent)
 		}
-		if err == nil && time.Since(looked) >= idle { // however many requests there are
+		if err == nil && time.Since(looked) >= idle { // regardless of the number of requests
 			err = s.look(ctx)
 			looked = time.Now()
 		}
@@ -186,28 +183,28 @@ func (s *Server) serve(ctx context.Context) error {
 	}
 }
 
-// quiet is for how many times idle the connection on which requests are announced may be silent, before it is tried and
-// then before it counts as dead.
+// quiet is the silence of the announcing connection, in units of idle, after which it is tested. After the same time
+// again it counts as dead.
 const quiet = 5
 
-// alive tries the connection when it has been silent for a while, and fails when it is dead.
+// alive tests the connection after a silence, and fails when it is dead.
 func (s *Server) alive(ctx context.Context, conn swss.Subscription, silent int) error {
 	switch silent {
 	case quiet:
 		return conn.Ping(ctx, "alive")
 	case 2 * quiet:
-		s.asic.Redis().Cut() // the others are no better
+		s.asic.Redis().Cut() // the other connections are no better
 		return fmt.Errorf("%w: the connection is silent for %s", swss.ErrUnavailable, 2*quiet*idle)
 	}
 	return nil
 }
 
-// hear acts on a message from Redis.
+// hear handles a message from Redis.
 func (s *Server) hear(ctx context.Context, msg any) error {
 	m, ok := msg.(*redis.Message)
 	switch {
 	case !ok:
-		return nil // of the subscription itself
+		return nil // about the subscription itself
 	case m.Channel == protocol.RestartQuery:
 		s.log.Info("syncd: asked to shut down", "query", m.Payload)
 		return ErrShutdown
@@ -217,7 +214,8 @@ func (s *Server) hear(ctx context.Context, msg any) error {
 	return s.Counters.TakeRows(ctx)
 }
 
-// look answers what is queued, announced or not, after mending what requests before have met.
+// look answers all queued requests, even if no message announced them. Before that it repairs keys of the wrong type
+// that earlier requests found.
 func (s *Server) look(ctx context.Context) error {
 	s.mu.Lock()
 	err := s.lookAtMaps(ctx)
@@ -234,8 +232,8 @@ func (s *Server) look(ctx context.Context) error {
 	return s.drain(ctx)
 }
 
-// lookAtMaps finds out which maps are no hashes any more: some are not needed before the next start, when it is too
-// late.
+// lookAtMaps finds maps that are no longer hashes. Some of them are not used before the next start, which would be
+// too late.
 func (s *Server) lookAtMaps(ctx context.Context) error {
 	_, err := s.asic.Client().Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, key := range []string{
@@ -246,25 +244,25 @@ func (s *Server) lookAtMaps(ctx context.Context) error {
 		return nil
 	})
 	if swss.IsMisuse(err) {
-		err = nil // it is noted, to be mended
+		err = nil // recorded for mend
 	}
 	return err
 }
 
-// Load brings the backend to the state of ASIC_DB; Serve does so first unless it is done. A
-// simulation calls it, so that the ASIC is complete before time advances.
+// Load brings the backend to the state of ASIC_DB. Serve calls it first if needed. A simulation calls it, so that the
+// ASIC is complete before time advances.
 func (s *Server) Load(ctx context.Context) error { return s.load(ctx) }
 
-// load reads ASIC_DB once and brings the backend to its state. The backend is not touched before the
-// database has been read and takes writes; a load that ends half-way is not repeated on the same chip.
+// load reads ASIC_DB once and brings the backend to its state. The backend stays unchanged until the database has
+// been read and accepts writes. A load that fails half-way is not repeated on the same chip.
 func (s *Server) load(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ready {
-		return nil // whether the database is still the chip's is asked with every look at the queue
+		return nil // each look at the queue checks that the database still belongs to the chip
 	}
 	if s.begun {
-		return fmt.Errorf("the chip has half of an earlier run: %w", swss.ErrAnew)
+		return fmt.Errorf("the chip has half of an earlier run: %w", swss.ErrReset)
 	}
 	earlier, err := s.processor.views.read(ctx)
 	if err != nil {
@@ -275,19 +273,19 @@ func (s *Server) load(ctx context.Context) error {
 	}
 	s.begun = true
 	if err := s.processor.views.replay(ctx, earlier); err != nil {
-		return fmt.Errorf("replay: %w: %w", err, swss.ErrAnew)
+		return fmt.Errorf("replay: %w: %w", err, swss.ErrReset)
 	}
 	if err := s.Counters.Load(ctx); err != nil {
-		return fmt.Errorf("counters of an earlier run: %w: %w", err, swss.ErrAnew)
+		return fmt.Errorf("counters of an earlier run: %w: %w", err, swss.ErrReset)
 	}
 	s.ready = true
 	return nil
 }
 
-// drain answers all queued requests. The journal is asked after they were looked at: what stands in a database that is
-// not the chip's is left to the next syncd. That needs no transaction, two commands more for each request: only this
-// syncd writes its name and counts its outcomes, and nothing in between, so that a database that is the chip's after
-// the look was so before.
+// drain answers all queued requests. The journal is read after the queue: requests in a database that does not belong
+// to the chip are left to the next syncd. This needs no transaction, which would cost two more commands per request.
+// Only this syncd writes its id and counts its outcomes, and it writes nothing in between. So a database that belongs
+// to the chip after the read did so before it.
 func (s *Server) drain(ctx context.Context) error {
 	for {
 		var mine *redis.SliceCmd

@@ -12,16 +12,16 @@ import (
 	"tamtam/swss"
 )
 
-// barrierGroup is a group of counters that nobody has: to remove it asks syncd for nothing.
+// barrierGroup is a group of counters that does not exist, so its removal changes nothing in syncd.
 const barrierGroup = "TAMTAM_BARRIER"
 
-// settle has syncd answer questions of different kinds. A former client has left one request without an answer at most,
-// and a question behind it, so that the last answer is behind all that it asked for. That may take as long as syncd
-// takes: another request would only wait behind.
-func (c *Client) settle(ctx context.Context) error {
+// resync makes syncd answer two queries of different kinds. A former client has left at most one request and one
+// query behind it without an answer. So the last answer comes after everything that it requested. This waits as long
+// as syncd needs, because another request would only queue behind.
+func (c *Client) resync(ctx context.Context) error {
 	c.check, c.question, c.inView, c.held = newGuard(), nil, false, nil
-	c.alone, c.settling = false, true
-	defer func() { c.settling = false }()
+	c.alone, c.resyncing = false, true
+	defer func() { c.resyncing = false }()
 	there, err := meetSwitch(ctx, c)
 	switch {
 	case err != nil:
@@ -29,7 +29,7 @@ func (c *Client) settle(ctx context.Context) error {
 	case there:
 		err = askBoth(ctx, c)
 	default:
-		err = settleEmpty(ctx, c)
+		err = resyncEmpty(ctx, c)
 	}
 	if err != nil {
 		return err
@@ -38,16 +38,16 @@ func (c *Client) settle(ctx context.Context) error {
 	return c.syncd.look(ctx)
 }
 
-// settleEmpty is settle where there is no switch. SONiC's syncd stops when asked about what does not exist, so that
-// nothing is asked that is of the kind of INIT_VIEW, which comes next.
-func settleEmpty(ctx context.Context, c *Client) error {
+// resyncEmpty does settle without a switch. SONiC's syncd stops when a query names something that does not exist. So it
+// uses no query of the kind of INIT_VIEW, which comes next.
+func resyncEmpty(ctx context.Context, c *Client) error {
 	if busy, err := c.hasQueued(ctx); err != nil || !busy {
 		return err
 	}
 	return barrier(ctx, c)
 }
 
-// barrier waits until syncd has done what was asked for before, with a request that any syncd can answer.
+// barrier waits until syncd has executed all earlier requests, by a request that any syncd can answer.
 func barrier(ctx context.Context, c *Client) error {
 	var refused *sai.CallError
 	err := c.flex(ctx, protocol.Message{Key: barrierGroup, Op: protocol.OpDelGroup})
@@ -57,8 +57,9 @@ func barrier(ctx context.Context, c *Client) error {
 	return err
 }
 
-// meetSwitch reports whether the ASIC has a switch. SONiC's syncd writes the map of ids id by id when it begins, before
-// it takes requests: where the map lacks the switch that ASIC_STATE has, it is looked at again when syncd has answered.
+// meetSwitch reports whether the ASIC has a switch. When SONiC's syncd starts, it writes the map of ids id by id,
+// before it accepts requests. If ASIC_STATE has the switch but the map lacks it, the map is read again after an
+// answer of syncd.
 func meetSwitch(ctx context.Context, c *Client) (bool, error) {
 	there, err := hasSwitch(ctx, c.asic)
 	if err != nil || there {
@@ -88,7 +89,7 @@ func hasSwitch(ctx context.Context, asic *swss.DB) (bool, error) {
 	return there, nil
 }
 
-// askBoth asks the two questions, which a syncd with a switch can answer, also while there is a view.
+// askBoth sends the two queries, which a syncd with a switch can answer even during a view.
 func askBoth(ctx context.Context, c *Client) error {
 	room := swss.Pair{Field: "LIST_SIZE", Value: fmt.Sprint(maxEnumValues)}
 	for _, q := range []protocol.Message{
@@ -101,19 +102,19 @@ func askBoth(ctx context.Context, c *Client) error {
 		q.Fields = append([]swss.Pair{typeField(sai.ObjectTypeSwitch)}, q.Fields...)
 		var refused *sai.CallError
 		_, err := c.query(ctx, q, protocol.AnswerOp(q.Op), sai.ObjectTypeSwitch)
-		if err != nil && !errors.As(err, &refused) { // that it does not know is an answer
+		if err != nil && !errors.As(err, &refused) { // an error answer of syncd is an answer too
 			return err
 		}
 	}
 	return nil
 }
 
-// SONiC's syncd has no name, and does not read what it polled before: one that begins must be told again. It deletes
-// the map of ids when it begins, or has applied a view, and writes it anew. A time to live on that key, so long that it
-// never comes, stays while objects come and go, and goes with the map: it is the mark of the syncd that has been met.
+// SONiC's syncd has no id, and does not load its former polls: a restarted one must receive them again. It deletes
+// the map of ids when it starts or has applied a view, and writes it again. The mark of a known syncd is a time to
+// live on that key, so long that it never expires. It stays while objects come and go, and disappears with the map.
 const (
-	lifeMet   = 1_000_000_000 * time.Second // polls are being asked for
-	lifeKnown = 2_000_000_000 * time.Second // what stands in FLEX_COUNTER_DB has been asked for
+	runSeen  = 1_000_000_000 * time.Second // polls are being requested
+	runKnown = 2_000_000_000 * time.Second // all polls in FLEX_COUNTER_DB have been requested
 )
 
 //go:embed prolong.lua
@@ -121,32 +122,32 @@ var prolongText string
 
 var prolong = swss.NewScript(prolongText)
 
-// An acquaintance is what a client knows of the syncd that it works with.
+// An acquaintance is the client's knowledge of its syncd.
 type acquaintance struct {
 	asic     *swss.DB
-	nameless bool // it is not ours but one like SONiC's
+	nameless bool // it has no id, like SONiC's
 	met      bool // it has a switch and our mark
 }
 
-// look finds out whether it is nameless.
+// look finds out whether syncd has an id.
 func (a *acquaintance) look(ctx context.Context) error {
 	run, err := Run(ctx, a.asic.Redis())
 	a.nameless = run == ""
 	return err
 }
 
-// meet marks a nameless syncd that has a switch.
+// meet marks a syncd without an id that has a switch.
 func (a *acquaintance) meet(ctx context.Context) (err error) {
 	if a.met = false; !a.nameless {
 		return nil
 	}
-	if a.met, err = a.asic.Client().Expire(ctx, protocol.KeyVIDToRID, lifeMet).Result(); err != nil {
+	if a.met, err = a.asic.Client().Expire(ctx, protocol.KeyVIDToRID, runSeen).Result(); err != nil {
 		return fmt.Errorf("sairedis: mark of syncd: %w", err)
 	}
 	return nil
 }
 
-// meetAgain marks a nameless syncd that may not know what to poll, and reports whether it is one.
+// meetAgain marks a syncd without an id that may have lost its polls, and reports whether it did.
 func (a *acquaintance) meetAgain(ctx context.Context) (anew bool, err error) {
 	knows, _, err := a.is(ctx)
 	if err != nil || knows || !a.nameless {
@@ -155,28 +156,28 @@ func (a *acquaintance) meetAgain(ctx context.Context) (anew bool, err error) {
 	return true, a.meet(ctx)
 }
 
-// know notes that the syncd that was met has been asked for all polls. Another stays unmarked.
+// know records that the marked syncd has received all polls. Another syncd stays unmarked.
 func (a *acquaintance) know(ctx context.Context) error {
 	if !a.nameless {
 		return nil
 	}
-	if _, err := a.asic.Run(ctx, prolong, []string{protocol.KeyVIDToRID}, lifeKnown.Milliseconds()); err != nil {
+	if _, err := a.asic.Run(ctx, prolong, []string{protocol.KeyVIDToRID}, runKnown.Milliseconds()); err != nil {
 		return fmt.Errorf("sairedis: mark of syncd: %w", err)
 	}
 	return nil
 }
 
-// is reports whether the syncd that there is has been met, and whether it knows what to poll.
+// is reports whether the current syncd is marked (met), and whether it has received all polls (knows).
 func (a *acquaintance) is(ctx context.Context) (knows, met bool, err error) {
 	left, err := a.asic.Client().PTTL(ctx, protocol.KeyVIDToRID).Result()
 	if err != nil {
 		return false, false, fmt.Errorf("sairedis: mark of syncd: %w", err)
 	}
-	return left > lifeMet, left > 0, nil
+	return left > runSeen, left > 0, nil
 }
 
-// Knows reports whether the syncd that there is has been asked to poll what stands in FLEX_COUNTER_DB. SONiC's does not
-// read that when it begins.
+// Knows reports whether the current syncd has received the polls in FLEX_COUNTER_DB. SONiC's does not read them at
+// start.
 func Knows(ctx context.Context, r *swss.Redis) (bool, error) {
 	knows, _, err := (&acquaintance{asic: r.DB(swss.ASICDB)}).is(ctx)
 	return knows, err

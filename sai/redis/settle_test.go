@@ -18,7 +18,7 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// foreign adds an object that came with the switch, as SONiC's syncd does, of a type that we know nothing of.
+// foreign adds an object of an unknown type that came with the switch, as SONiC's syncd does.
 func (g *rig) foreign(key string, cold bool) {
 	g.Helper()
 	asic := g.redis.DB(swss.ASICDB).Client()
@@ -30,7 +30,8 @@ func (g *rig) foreign(key string, cold bool) {
 	}
 }
 
-// Objects of types without metadata that came with the switch or with a port are part of what is adopted, and no drift.
+// Objects of types without metadata that came with the switch or with a port are adopted too, and do not count as
+// drift.
 func TestObjectsOfUnknownTypes(t *testing.T) {
 	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
 	g.restartAgent()
@@ -41,7 +42,7 @@ func TestObjectsOfUnknownTypes(t *testing.T) {
 	g.foreign("SAI_OBJECT_TYPE_PORT_SERDES:oid:0x5700000000000f", false)
 	g.restartAgent()
 	g.must("INIT_VIEW", g.agent.InitView(t.Context()))
-	if why := g.agent.Anew(); why != "" {
+	if why := g.agent.RebuildReason(); why != "" {
 		t.Fatalf("not adopted: %s", why)
 	}
 	g.createSwitch()
@@ -56,7 +57,7 @@ func TestObjectsOfUnknownTypes(t *testing.T) {
 	}
 }
 
-// What comes with a port goes with it, also if the port and it were adopted.
+// Objects that come with a port are removed with it, even if the port and they were adopted.
 func TestChildrenOfAdoptedPort(t *testing.T) {
 	port, queue := sai.Obj(sai.ObjectTypePort, 0x1000000000002), sai.Obj(sai.ObjectTypeQueue, 0x15000000000003)
 	now := asicview.NewGraph()
@@ -64,16 +65,16 @@ func TestChildrenOfAdoptedPort(t *testing.T) {
 	now.Add(queue, true).Attrs[sai.QueueAttrType] = sai.QueueTypeAll
 	g := newGuard()
 	g.know(now)
-	for range 2 { // it is asked for again and again
+	for range 2 { // it is read again and again
 		g.named(port, queue.OID)
 	}
 	g.Removed(port)
-	if _, left := g.believed[queue]; left || !g.lacks(queue.OID) {
-		t.Errorf("the queue is left: %v", g.believed)
+	if _, left := g.expected[queue]; left || !g.lacks(queue.OID) {
+		t.Errorf("the queue is left: %v", g.expected)
 	}
 }
 
-// begin has the client begin a view.
+// begin makes the client begin a view.
 func (o *oddSyncd) begin() (began chan error) {
 	began = make(chan error, 1)
 	go func() { began <- o.client.InitView(context.Background()) }()
@@ -99,8 +100,8 @@ func TestNoFlushInView(t *testing.T) {
 	})
 }
 
-// A comparison of views may take as long as it takes while there is a syncd. Meanwhile it is told, and nothing else
-// asked.
+// A comparison of views has no time limit while there is a syncd. Meanwhile the delay is reported, and no query is
+// sent.
 func TestLongComparison(t *testing.T) {
 	o := startOdd(t, ClientOptions{Late: time.Nanosecond, Idle: time.Hour, View: time.Nanosecond})
 	began := o.begin()
@@ -120,14 +121,14 @@ func TestLongComparison(t *testing.T) {
 	}
 }
 
-// drain forgets the doubts that were told.
+// drain discards the reported reasons.
 func (o *oddSyncd) drain() {
 	for len(o.doubts) > 0 {
 		<-o.doubts
 	}
 }
 
-// idleQueue is a client on an ASIC_DB with a switch, whose syncd takes nothing yet.
+// idleQueue returns a client on an ASIC_DB with a switch, whose syncd dequeues nothing yet.
 func idleQueue(t *testing.T) (q *swss.Queue, c *Client, doubts chan string) {
 	r := swsstest.Start(t)
 	asic := r.DB(swss.ASICDB)
@@ -138,7 +139,7 @@ func idleQueue(t *testing.T) (q *swss.Queue, c *Client, doubts chan string) {
 	doubts = make(chan string, 100)
 	c, err := NewClient(t.Context(), r, ClientOptions{
 		Patience: 10 * time.Millisecond, Late: time.Nanosecond,
-		Sign: func(context.Context) Sign { return Sign{Says: true} }, Doubt: func(why string) { doubts <- why },
+		Sign: func(context.Context) Sign { return Sign{Says: true} }, ASICUnknown: func(why string) { doubts <- why },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -146,8 +147,8 @@ func idleQueue(t *testing.T) (q *swss.Queue, c *Client, doubts chan string) {
 	return swss.NewQueue(asic, protocol.ASICState), c, doubts
 }
 
-// A client that begins waits for what a dead one has asked for, however long that takes, and does not take its answers
-// for its own.
+// A new client waits for the requests of a dead one, however long they need, and does not mistake their answers for
+// its own.
 func TestRequestsOfADeadClient(t *testing.T) {
 	q, c, doubts := idleQueue(t)
 	ctx := t.Context()
@@ -155,7 +156,7 @@ func TestRequestsOfADeadClient(t *testing.T) {
 	noError(t, q.Push(ctx, dead.Entry()))
 	began := make(chan error, 1)
 	go func() { began <- c.InitView(context.Background()) }()
-	for range 20 { // twenty times its patience, at least
+	for range 20 { // at least twenty times its patience
 		select {
 		case why := <-doubts:
 			if !strings.Contains(why, "syncd has been busy for") {
@@ -169,7 +170,7 @@ func TestRequestsOfADeadClient(t *testing.T) {
 	if n, err := q.Len(ctx); n != 2 || err != nil {
 		t.Fatalf("%d requests wait (%v), want the dead client's and one question", n, err)
 	}
-	// Each is answered before it leaves the queue, so that how long this takes does not matter.
+	// Each is answered before it leaves the queue, so that the duration does not matter.
 	answers, asked := swss.NewQueue(q.DB(), protocol.GetResponse), []string(nil)
 	for len(began) == 0 {
 		var peek swss.Peek
@@ -181,7 +182,7 @@ func TestRequestsOfADeadClient(t *testing.T) {
 			op := strings.TrimPrefix(e.Op, "S")
 			status := "SAI_STATUS_SUCCESS"
 			if asked = append(asked, op); len(asked) == 1 {
-				status = "SAI_STATUS_FAILURE" // what the dead client has asked for fails
+				status = "SAI_STATUS_FAILURE" // the dead client's request fails
 			}
 			err := answers.Push(ctx, swss.Entry{Key: status, Body: "[]", Op: "S" + protocol.AnswerOp(op)})
 			if err != nil {
@@ -202,7 +203,7 @@ func TestRequestsOfADeadClient(t *testing.T) {
 	}
 }
 
-// A syncd that takes requests and answers none has stopped, as has one that refuses every view.
+// A syncd that dequeues requests and answers none has stopped. So has one that refuses every view.
 func TestStoppedSyncd(t *testing.T) {
 	t.Run("mute", func(t *testing.T) {
 		q, c, _ := idleQueue(t)
@@ -234,8 +235,8 @@ func TestStoppedSyncd(t *testing.T) {
 	})
 }
 
-// A syncd without a name is marked in the map of ids. The mark stays while objects come and go, and is gone with the
-// map, which the next one writes anew: that one knows nothing of the view, nor what to poll.
+// A syncd without an id is marked in the map of ids. The mark stays while objects come and go, and disappears with
+// the map, which the next syncd writes again. That one knows neither the view nor the polls.
 func TestNamelessSyncdIsMarked(t *testing.T) {
 	redises(t, func(t *testing.T, r *swss.Redis) {
 		ctx := t.Context()
@@ -278,7 +279,7 @@ func TestNamelessSyncdIsMarked(t *testing.T) {
 	})
 }
 
-// What a syncd that may not read its polls polls is asked for again, also where it stands in FLEX_COUNTER_DB.
+// Polls of a syncd that may not load them are requested again, even if FLEX_COUNTER_DB contains them.
 func TestPollsAreAskedForAgain(t *testing.T) {
 	ctx := t.Context()
 	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{})
@@ -289,7 +290,7 @@ func TestPollsAreAskedForAgain(t *testing.T) {
 	g.must("first", g.client.pollOnly(ctx, wanted, false))
 	for _, anew := range []bool{false, true} {
 		g.server.mu.Lock()
-		g.server.Counters.Groups.Drop(vid) // as of a syncd that has begun again
+		g.server.Counters.Groups.Drop(vid) // as after a restart of syncd
 		g.server.mu.Unlock()
 		g.must("again", g.client.pollOnly(ctx, wanted, anew))
 		g.server.mu.Lock()
@@ -301,8 +302,8 @@ func TestPollsAreAskedForAgain(t *testing.T) {
 	}
 }
 
-// What only the ASIC changes stands in a row of SONiC's syncd as it was when somebody asked. An object is adopted all
-// the same, and it is no drift when it changes.
+// Attributes that only the ASIC changes are in a row of SONiC's syncd with the value at the time of a read. The
+// object is adopted nevertheless, and a change of the attribute is not drift.
 func TestReadOnlyAttributesInRows(t *testing.T) {
 	g := newRig(t, swsstest.Start(t), newFake(), ServerOptions{TempView: true})
 	make := func() sai.OID {
@@ -332,7 +333,7 @@ func TestReadOnlyAttributesInRows(t *testing.T) {
 	}
 }
 
-// SONiC's syncd writes the map of ids id by id when it begins, and takes requests when it is done. A client that begins
+// SONiC's syncd writes the map of ids id by id when it starts, and dequeues requests afterwards. A client that starts
 // meanwhile waits for that, and adopts.
 func TestMapIsBeingWritten(t *testing.T) {
 	ctx := t.Context()
@@ -361,14 +362,14 @@ func TestMapIsBeingWritten(t *testing.T) {
 	g.must("map", asic.HSet(ctx, protocol.KeyVIDToRID, ids).Err())
 	g.server.mu.Unlock()
 	g.must("INIT_VIEW", <-began)
-	if why := g.agent.Anew(); why != "" {
+	if why := g.agent.RebuildReason(); why != "" {
 		t.Errorf("not adopted: %s", why)
 	}
 
 	g.restartAgent()
 	g.must("map", asic.HDel(ctx, protocol.KeyVIDToRID, protocol.SwitchVID.String()).Err())
 	g.must("INIT_VIEW", g.agent.InitView(ctx))
-	if why := g.agent.Anew(); why != "the ASIC has no switch" {
+	if why := g.agent.RebuildReason(); why != "the ASIC has no switch" {
 		t.Errorf("where the map lacks the switch for good: %q", why)
 	}
 }

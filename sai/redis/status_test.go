@@ -13,7 +13,7 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// A raw is a request as anyone can put it into ASIC_DB.
+// A raw is a request that any client can write into ASIC_DB.
 type raw struct {
 	name            string
 	key, body, code string
@@ -30,8 +30,8 @@ const (
 		`"SAI_TAM_INT_ATTR_INT_PRESENCE_TYPE","SAI_TAM_INT_PRESENCE_TYPE_UNDEFINED","SAI_TAM_INT_ATTR_INLINE","true"`
 )
 
-// The answers to what a stock syncd with a virtual switch was asked, and to
-// what stopped it. They run in order, on one server.
+// raws holds the answers of a stock syncd with a virtual switch, and requests that stopped it. They run in order, on
+// one server.
 var raws = []raw{
 	{"nothing works before the switch", rawTable, `["SAI_ACL_TABLE_ATTR_ACL_STAGE","SAI_ACL_STAGE_INGRESS"]`, "Screate",
 		"SAI_STATUS_INVALID_PARAMETER"},
@@ -94,7 +94,7 @@ var raws = []raw{
 	{"bulk get", "SAI_OBJECT_TYPE_ACL_COUNTER:1", `["oid:0x9000000001002","SAI_ACL_COUNTER_ATTR_PACKETS=0"]`, "Sbulkget",
 		"SAI_STATUS_SUCCESS"},
 
-	// What stops SONiC's syncd.
+	// Requests that stop SONiC's syncd.
 	{"unknown attribute", rawTable, `["SAI_ACL_TABLE_ATTR_NO_SUCH","1"]`, "Sset", "SAI_STATUS_FAILURE"},
 	{"unknown object type", "SAI_OBJECT_TYPE_NO_SUCH:oid:0x1", `["NULL","NULL"]`, "Screate",
 		"SAI_STATUS_INVALID_OBJECT_TYPE"},
@@ -156,7 +156,7 @@ func TestServerStatuses(t *testing.T) {
 	}
 }
 
-// Half a request (a stray LPUSH) is answered, and the server goes on.
+// An incomplete request (a stray LPUSH) is answered, and the server continues.
 func TestServerHalfRequest(t *testing.T) {
 	ctx := context.Background()
 	r := swsstest.Start(t)
@@ -171,14 +171,14 @@ func TestServerHalfRequest(t *testing.T) {
 	}
 }
 
-// What would stop a stock syncd is refused by the client: nothing is sent.
+// The client refuses requests that would stop a stock syncd: nothing is sent.
 func TestClientSendsNothingFatal(t *testing.T) {
 	ctx := context.Background()
 	r := swsstest.Start(t)
 	g := newRig(t, r, saitest.NewFake(), ServerOptions{})
 	g.createSwitch()
 	table := g.create(sai.ObjectTypeACLTable, attrs(sai.ACLTableAttrACLStage, sai.ACLStageIngress))
-	g.stop() // whatever is sent now stays in the queue
+	g.stop() // all requests from now on stay in the queue
 	k := sai.Obj(sai.ObjectTypeACLTable, table)
 	entry := func(pairs ...any) error {
 		_, err := g.client.Create(ctx, sai.ObjectTypeACLEntry, attrs(append(pairs, sai.ACLEntryAttrTableID, table)...))
@@ -219,7 +219,7 @@ func TestClientSendsNothingFatal(t *testing.T) {
 	}
 }
 
-// An answer that stays out leaves the ASIC's state unknown, for good.
+// A missing answer leaves the state of the ASIC unknown, for good.
 func TestClientTimeout(t *testing.T) {
 	ctx := context.Background()
 	r := swsstest.Start(t)
@@ -240,7 +240,7 @@ func TestClientTimeout(t *testing.T) {
 	}
 }
 
-// Answers of another kind are skipped, and those that come with the right one.
+// Answers of another kind are skipped, and so are those that arrive with the right one.
 func TestClientSkipsForeignAnswers(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -262,7 +262,7 @@ func TestClientSkipsForeignAnswers(t *testing.T) {
 	}
 }
 
-// A key of another type in the place of a row costs that row alone.
+// A key of another type in the place of a row affects only that row.
 func TestServerStrangeKey(t *testing.T) {
 	ctx := context.Background()
 	r := swsstest.Start(t)

@@ -11,11 +11,11 @@ import (
 	"tamtam/swss"
 )
 
-// ErrStrangers says that requests of others were seen, who may have changed the ASIC, or begun a view.
+// ErrStrangers reports that requests of another client were seen. These may have changed the ASIC, or begun a view.
 var ErrStrangers = errors.New("another process makes requests in ASIC_DB")
 
-// Strangers counts the answers that wait in ASIC_DB, and takes them away: while there is no [Client], they are those to
-// requests of others.
+// Strangers removes the answers that wait in ASIC_DB, and returns their number. While there is no [Client], they are
+// answers to requests of others.
 func Strangers(ctx context.Context, r *swss.Redis) (int, error) {
 	answers := swss.NewQueue(r.DB(swss.ASICDB), protocol.GetResponse)
 	n, err := answers.Take(ctx)
@@ -25,11 +25,10 @@ func Strangers(ctx context.Context, r *swss.Redis) (int, error) {
 	return n, nil
 }
 
-// fieldView of [KeySyncd] is there from INIT_VIEW to APPLY_VIEW, whoever asks for them: meanwhile syncd does nothing
-// else with requests than to remember them.
+// fieldView of [KeySyncd] exists from INIT_VIEW to APPLY_VIEW of any client. Meanwhile syncd only records requests.
 const fieldView = "view"
 
-// noteView adds to a pipeline that a view is being made, or is no more.
+// noteView adds to a pipeline whether a view is being made.
 func noteView(ctx context.Context, p redis.Pipeliner, making bool) {
 	if making {
 		p.HSet(ctx, KeySyncd, fieldView, "begun")

@@ -19,8 +19,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// A brittle is a syncd that dies of what a stock one may die of: it answers at
-// random, and notes the first request that it could not have read.
+// A brittle is a syncd that stops at everything that may stop a stock one. It answers at random, and records the
+// first request that it could not have parsed.
 type brittle struct {
 	*sairedistest.Strict
 	rnd   *rand.Rand
@@ -67,7 +67,7 @@ func (b *brittle) status() sai.Status {
 	return sai.StatusSuccess
 }
 
-// answer makes up an answer, and does what it tells.
+// answer returns a random answer, and applies it.
 func (b *brittle) answer(ctx context.Context, p sairedistest.Parsed) swss.Entry {
 	status, op := b.status(), protocol.AnswerOp(p.Op)
 	var fields []swss.Pair
@@ -111,8 +111,8 @@ func (b *brittle) did(p sairedistest.Parsed, i int) {
 	}
 }
 
-// got makes up values: where objects are asked for, some that exist, and
-// sometimes some that the client has not heard of.
+// got returns random values. For object ids it returns some that exist, and sometimes some that are unknown to the
+// client.
 func (b *brittle) got(ctx context.Context, p sairedistest.Parsed) []swss.Pair {
 	var fields []swss.Pair
 	for _, f := range p.Pairs[0] {
@@ -152,8 +152,7 @@ func (b *brittle) existing1(ctx context.Context, m *sai.AttrMeta, of string) str
 	return "oid:0x0"
 }
 
-// Whatever is asked of the client, rightly or not, it sends nothing that could
-// stop a stock syncd.
+// Whether the calls are valid or not, the client sends nothing that could stop a stock syncd.
 func TestNothingStopsSyncd(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one goroutine asks and one answers, as in the other tests: nothing more for the race detector")

@@ -41,7 +41,7 @@ func readTrace(t testing.TB) []exchange {
 
 func address(s string) sai.IP { return sai.IP{Addr: netip.MustParseAddr(s)} }
 
-// sameCalls makes the calls that the trace's C program made.
+// sameCalls makes the same calls as the trace's C program.
 func sameCalls(ctx context.Context, c *Client) []error {
 	var errs []error
 	do := func(err error) { errs = append(errs, err) }
@@ -62,7 +62,7 @@ func sameCalls(ctx context.Context, c *Client) []error {
 	do(err)
 	_, err = c.Get(ctx, sw, []sai.Attr{sai.Want(sai.SwitchAttrAvailableACLTable, 16)})
 	do(err)
-	// By now the virtual switch had found 1480 objects of its own.
+	// At this point the virtual switch had found 1480 objects of its own.
 	do(c.asic.Client().Set(ctx, protocol.KeyVIDCounter, 0x5c8, 0).Err())
 	table := create(sai.ObjectTypeACLTable, attrs(
 		sai.ACLTableAttrACLStage, sai.ACLStageIngress,
@@ -131,8 +131,7 @@ func checkErrors(t *testing.T, errs []error) {
 	}
 }
 
-// The client sends byte for byte what libsairedis sends, and understands what
-// SONiC's syncd answers.
+// The client sends the same bytes as libsairedis, and decodes the answers of SONiC's syncd.
 func TestClientAsLibsairedis(t *testing.T) {
 	redises(t, func(t *testing.T, r *swss.Redis) {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -160,8 +159,7 @@ func TestClientAsLibsairedis(t *testing.T) {
 	})
 }
 
-// The server answers byte for byte what SONiC's syncd answers in front of its
-// virtual switch.
+// The server answers the same bytes as SONiC's syncd in front of its virtual switch.
 func TestServerAsSyncd(t *testing.T) {
 	redises(t, func(t *testing.T, r *swss.Redis) {
 		ctx := context.Background()
@@ -177,7 +175,7 @@ func TestServerAsSyncd(t *testing.T) {
 	})
 }
 
-// Client and server together do what the trace shows.
+// Client and server together do the same as the trace.
 func TestTraceEndToEnd(t *testing.T) {
 	redises(t, func(t *testing.T, r *swss.Redis) {
 		g := newRig(t, r, saitest.NewFake(), ServerOptions{TempView: true})

@@ -9,10 +9,10 @@ import (
 	"tamtam/sai/redis/objectids"
 )
 
-// A translation is the SAI API of a client for orchs that know adopted objects by other ids than ASIC_DB does.
+// A translation is the SAI API of a client for orchs that use other ids for adopted objects than ASIC_DB.
 type translation struct {
 	sai.API                // the client
-	ids     *objectids.Map // of adopted objects: from the orchs' ids to those of ASIC_DB
+	ids     *objectids.Map // adopted objects: from the orchs' ids to those of ASIC_DB
 }
 
 // public translates an orch's id.
@@ -53,7 +53,7 @@ func (tr *translation) publicAttrs(attrs []sai.Attr) []sai.Attr { return mapAttr
 
 func (tr *translation) privateAttrs(attrs []sai.Attr) []sai.Attr { return mapAttrs(attrs, tr.private) }
 
-// mapAttrs returns attributes that name other objects. Most name none.
+// mapAttrs returns attributes with translated object ids. Most attributes name no objects.
 func mapAttrs(attrs []sai.Attr, to func(sai.OID) sai.OID) []sai.Attr {
 	var list []sai.Attr
 	for i, x := range attrs {
@@ -71,7 +71,7 @@ func mapAttrs(attrs []sai.Attr, to func(sai.OID) sai.OID) []sai.Attr {
 	return list
 }
 
-// forget drops the translation of what was removed: its id is nobody's any more.
+// forget drops the translation of a removed object, whose id is no longer in use.
 func (tr *translation) forget(k sai.Key) {
 	if k.Entry != nil {
 		return

@@ -14,50 +14,50 @@ import (
 	"tamtam/swss"
 )
 
-// An unsent error says that no request has been sent: the ASIC is as it was.
+// An unsent error means that no request was sent: the ASIC is unchanged.
 type unsent struct{ error }
 
 func (u unsent) Unwrap() error { return u.error }
 
-// A channel takes requests to syncd and answers back, one at a time, until an answer is missing:
-// then it is lost for good.
+// A channel carries requests to syncd and answers back, one at a time, until an answer is missing. Then it is lost
+// for good.
 type channel struct {
-	requests *swss.Queue
-	answers  *swss.Inbox
-	timeout  time.Duration
-	viewed   time.Duration // how long a comparison of views may take where nothing is to be seen of syncd
-	patience time.Duration // after which a request without an answer is asked about
-	late     time.Duration // after which it is not known what the ASIC does
-	idle     time.Duration // after which a syncd that does not say how it is is asked
-	sign     func(context.Context) Sign
-	doubt    func(why string)
-	log      *slog.Logger
+	requests  *swss.Queue
+	answers   *swss.Inbox
+	timeout   time.Duration
+	viewed    time.Duration // maximum time of a comparison of views, if no state of syncd is visible
+	patience  time.Duration // time after which the fate of a request is queried
+	late      time.Duration // time after which the state of the ASIC is unknown
+	idle      time.Duration // time of silence after which a syncd that does not report its state is queried
+	sign      func(context.Context) Sign
+	onUnknown func(why string)
+	log       *slog.Logger
 
-	// What follows may only be used by who has the turn.
-	question *protocol.Message // to ask; nil: there is none yet that syncd can answer
-	asked    int               // questions whose answers have not come
-	alone    bool              // nobody else makes requests: answers that nobody waits for are those of others
-	strange  error             // there was one
-	goneFor  time.Time         // since when nothing answers; zero: something may
-	heard    time.Time         // when syncd last answered
-	settling bool              // what former clients asked for may be under way
+	// The following fields may only be used by the holder of the turn.
+	question  *protocol.Message // the query to send; nil if syncd cannot answer one yet
+	asked     int               // the number of queries without an answer yet
+	alone     bool              // no other client makes requests: an unexpected answer then reveals one
+	strange   error             // the error if there was one
+	goneFor   time.Time         // since when no answer is possible; zero if one is
+	received  time.Time         // when syncd last answered
+	resyncing bool              // requests of former clients may be under way
 
-	saying  sync.Mutex
-	doubted string // what was said last to be the reason why it is not known what the ASIC does
-	final   bool   // it is never known again
+	saying   sync.Mutex
+	reported string // the reason last reported for the unknown state of the ASIC
+	final    bool   // it stays unknown for ever
 
 	turn   chan struct{} // holds a value while a call is under way; guards broken
 	broken error         // why the ASIC's state is unknown
 	lost   chan struct{} // closed when broken is set
 }
 
-// openChannel discards answers that an earlier client left unread.
+// openChannel opens a channel. It discards answers that a former client left unread.
 func openChannel(ctx context.Context, asic *swss.DB, opts ClientOptions) (*channel, error) {
 	answers := swss.NewQueue(asic, protocol.GetResponse, swss.WithModify())
 	c := &channel{
 		requests: swss.NewQueue(asic, protocol.ASICState), answers: swss.NewInbox(answers),
 		timeout: opts.Timeout, viewed: opts.View, patience: opts.Patience, late: cmp.Or(opts.Late, lateAfter),
-		idle: cmp.Or(opts.Idle, askAfter), sign: opts.Sign, doubt: opts.Doubt, log: opts.Logger,
+		idle: cmp.Or(opts.Idle, askAfter), sign: opts.Sign, onUnknown: opts.ASICUnknown, log: opts.Logger,
 		turn: make(chan struct{}, 1), lost: make(chan struct{}),
 	}
 	_, err := interruptible(ctx, func() (struct{}, error) {
@@ -71,16 +71,16 @@ func openChannel(ctx context.Context, asic *swss.DB, opts ClientOptions) (*chann
 		return struct{}{}, err
 	})
 	if err != nil {
-		go c.Close() // Redis may keep this waiting
+		go c.Close() // Redis may block this
 		return nil, err
 	}
 	return c, nil
 }
 
-// Close ends the client's connection. Syncd and the ASIC stay as they are.
+// Close ends the client's connection. Syncd and the ASIC stay unchanged.
 func (c *channel) Close() error { return c.answers.Close() }
 
-// take waits for the caller's turn. It fails once the channel is lost.
+// take acquires the turn. It fails once the channel is lost.
 func (c *channel) take(ctx context.Context) error {
 	select {
 	case c.turn <- struct{}{}:
@@ -94,7 +94,7 @@ func (c *channel) take(ctx context.Context) error {
 	return nil
 }
 
-// give ends the caller's turn.
+// give releases the turn.
 func (c *channel) give() { <-c.turn }
 
 // A reply is the answer to a request.
@@ -103,17 +103,16 @@ type reply struct {
 	fields []swss.Pair
 }
 
-// do sends one request and waits for its answer. The answer's key, a status, is returned
-// separately. Any error means that the ASIC's state is unknown, except one that says that nothing
-// was sent.
+// do sends one request and waits for its answer. It returns the answer's key, a status, separately. Any error except
+// unsent means that the state of the ASIC is unknown.
 func (c *channel) do(ctx context.Context, req protocol.Message, answer string) (sai.Status, []swss.Pair, error) {
 	if c.broken != nil {
 		return 0, nil, c.broken
 	}
 	r, err := interruptible(ctx, func() (reply, error) { return c.exchange(ctx, req, answer) })
 	if err == nil {
-		c.heard = time.Now()
-		if c.goneFor.IsZero() { // else it is another that has answered
+		c.received = time.Now()
+		if c.goneFor.IsZero() { // else another syncd has answered
 			c.suspect("")
 		}
 	}
@@ -127,8 +126,8 @@ func (c *channel) do(ctx context.Context, req protocol.Message, answer string) (
 	return r.status, r.fields, err
 }
 
-// interruptible calls f and returns its error, or that ctx has ended: then f may still be running.
-// Redis may not answer, and go-redis only heeds deadlines.
+// interruptible calls f and returns its result, or an error if ctx ends first. Then f may still be running. It is
+// needed because Redis may not answer, and go-redis heeds only deadlines.
 func interruptible[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	var none T
 	if err := ctx.Err(); err != nil {
@@ -154,7 +153,7 @@ func interruptible[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	}
 }
 
-// exchange pushes the request and takes its answer.
+// exchange pushes the request and receives its answer.
 func (c *channel) exchange(ctx context.Context, req protocol.Message, answer string) (reply, error) {
 	stale, err := c.answers.Open(ctx)
 	if err != nil {
@@ -172,18 +171,18 @@ func (c *channel) exchange(ctx context.Context, req protocol.Message, answer str
 	return c.await(ctx, answer, c.terms(req))
 }
 
-// A waiting is a request that has been sent.
+// A waiting is the state of a request that has been sent.
 type waiting struct {
 	terms
-	answer string    // its kind
+	answer string    // the expected kind
 	begin  time.Time // when it was sent
-	since  time.Time // when the time for its limit began
-	asked  bool      // it has been asked about
+	since  time.Time // when the time for limit began
+	asked  bool      // its fate has been queried
 }
 
-// await waits for the answer to the request that was sent. A request that gets none for a while is asked about: syncd
-// answers in order, so that the answer to a later question says that there will be none. One that is late makes it
-// doubtful what the ASIC does.
+// await waits for the answer to the request that was sent. If there is none for a while, it sends a query. syncd
+// answers in order, so an answer to a later query proves that the request will get none. When an answer is late, the
+// state of the ASIC is unknown.
 func (c *channel) await(ctx context.Context, answer string, t terms) (reply, error) {
 	w := waiting{terms: t, answer: answer, begin: time.Now(), since: time.Now()}
 	for {
@@ -217,7 +216,7 @@ func (c *channel) await(ctx context.Context, answer string, t terms) (reply, err
 	}
 }
 
-// nothingYet does what is to be done while there is no answer. It fails when there will be none.
+// nothingYet does the checks that are due while there is no answer. It fails when there will be none.
 func (c *channel) nothingYet(ctx context.Context, w *waiting) (err error) {
 	busy := false
 	if w.behind {
@@ -244,7 +243,7 @@ func (c *channel) nothingYet(ctx context.Context, w *waiting) (err error) {
 	return err
 }
 
-// inquire asks a question behind a request without an answer, if there is one whose answer cannot be taken for the
+// inquire sends a query after a request without an answer, if there is a query whose answer differs from the
 // request's.
 func (c *channel) inquire(ctx context.Context, answer string) (asked bool, err error) {
 	if c.question == nil || answer == protocol.AnswerOp(protocol.OpAttrQuery) {
@@ -255,8 +254,8 @@ func (c *channel) inquire(ctx context.Context, answer string) (asked bool, err e
 	return true, c.requests.Push(ctx, c.question.Entry())
 }
 
-// skip ignores answers to questions, and those to requests that this client did not make. It fails if others make
-// requests, who may have changed the ASIC.
+// skip ignores answers to queries, and unexpected answers. It fails if other clients make requests, because these may
+// have changed the ASIC.
 func (c *channel) skip(entries []swss.Entry) error {
 	for _, e := range entries {
 		if c.asked > 0 && e.Op == "S"+protocol.AnswerOp(protocol.OpAttrQuery) {
@@ -271,8 +270,8 @@ func (c *channel) skip(entries []swss.Entry) error {
 	return nil
 }
 
-// look finds answers that nobody waits for, and a syncd that is gone: the channel is then lost. A syncd of which
-// nothing is known otherwise is asked a question.
+// look finds unexpected answers and a syncd that is gone: the channel is then lost. It sends a query to a syncd that
+// otherwise shows no sign.
 func (c *channel) look(ctx context.Context) error {
 	if err := c.take(ctx); err != nil {
 		return err
@@ -280,7 +279,7 @@ func (c *channel) look(ctx context.Context) error {
 	defer c.give()
 	stale, err := c.answers.Open(ctx)
 	if err != nil {
-		return nil // Redis is away: nothing can be told
+		return nil // Redis is away: nothing can be found out
 	}
 	s, err := c.signs(ctx, "", false)
 	if err = cmp.Or(c.strange, c.skip(stale), err); err != nil {
@@ -292,7 +291,7 @@ func (c *channel) look(ctx context.Context) error {
 	return nil
 }
 
-// GiveUp says from outside that the state of the ASIC is unknown, and why.
+// GiveUp declares the state of the ASIC unknown, with a reason from outside.
 func (c *channel) GiveUp(ctx context.Context, why error) error {
 	if err := c.take(ctx); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 	"tamtam/sai/redis/protocol"
 )
 
-// A user calls the client at random, rightly for the most part.
+// A user makes random calls of the client, most of them valid.
 type user struct {
 	*rand.Rand
 	c     *Client
@@ -32,7 +32,7 @@ func allTypes() []*sai.TypeMeta {
 
 func (u *user) anyType() *sai.TypeMeta { return u.types[u.IntN(len(u.types))] }
 
-// key returns an object that exists, or seldom one that does not.
+// key returns an object that exists, or rarely one that does not.
 func (u *user) key() sai.Key {
 	tm := u.anyType()
 	for range 50 {
@@ -59,7 +59,7 @@ func (u *user) oid(types []sai.ObjectType) sai.OID {
 	return sai.NullOID
 }
 
-// number returns a number of the width, often at its ends, seldom beyond.
+// number returns a number of the width, often at its ends, rarely beyond.
 func (u *user) number(bits int) uint64 {
 	most := uint64(1)<<(bits-1)<<1 - 1
 	switch u.IntN(8) {
@@ -218,7 +218,7 @@ func (u *user) plain(m *sai.AttrMeta) sai.Value {
 	return sai.ACLCapability{Actions: make([]sai.Enum, n)}
 }
 
-// attrs returns attributes to create an object with.
+// attrs returns attributes for the creation of an object.
 func (u *user) attrs(tm *sai.TypeMeta) []sai.Attr {
 	var list []sai.Attr
 	few := u.IntN(3) > 0
@@ -307,7 +307,7 @@ func (u *user) act(ctx context.Context) {
 	}
 }
 
-// createSwitch tries until there is one.
+// createSwitch retries until there is a switch.
 func (u *user) createSwitch(ctx context.Context) {
 	for len(u.live[sai.ObjectTypeSwitch]) == 0 && ctx.Err() == nil {
 		o, err := u.c.Create(ctx, sai.ObjectTypeSwitch, attrs(sai.SwitchAttrInitSwitch, sai.Bool(true)))
@@ -425,7 +425,7 @@ func (u *user) counters(ctx context.Context) {
 	}
 }
 
-// ask makes a query.
+// ask sends a query.
 func (u *user) ask(ctx context.Context) {
 	tm := u.anyType()
 	a := u.oneAttr(tm)

@@ -15,16 +15,16 @@ import (
 	"tamtam/swss"
 )
 
-// A view is what orchagent created since INIT_VIEW: it is only in TEMP_ASIC_STATE, and the ASIC
-// does not know of it yet.
+// A view holds the objects that orchagent created since INIT_VIEW. It exists only in TEMP_ASIC_STATE, not in the
+// ASIC.
 type view struct {
 	check   *sai.Validator
-	ids     *objectids.Map // of the current view
+	ids     *objectids.Map // the ids of the current view
 	graph   *asicview.Graph
-	removed map[sai.OID]bool // objects that nobody created and that must go
+	removed map[sai.OID]bool // objects that came with the switch or a port, and must be removed
 }
 
-// views bring the ASIC from one view to another: to what ASIC_DB held when syncd began, and to what
+// views brings the ASIC from one view to another: to the contents of ASIC_DB when syncd starts, and to the view that
 // orchagent made between INIT_VIEW and APPLY_VIEW.
 type views struct {
 	db       *swss.DB
@@ -36,11 +36,11 @@ type views struct {
 
 	making  *view // nil outside INIT_VIEW..APPLY_VIEW
 	refused bool  // the last APPLY_VIEW has failed
-	first   bool  // INIT_VIEW of an empty ASIC_DB: the view is made directly
+	first   bool  // INIT_VIEW of an empty ASIC_DB: objects are created directly
 }
 
-// notify executes INIT_VIEW and APPLY_VIEW, and notes in ASIC_DB whether a view is being made. Other words are answered
-// but ignored.
+// notify executes INIT_VIEW and APPLY_VIEW, and records in ASIC_DB whether a view is being made. Other words are
+// answered but ignored.
 func (vs *views) notify(ctx context.Context, m protocol.Message) (*protocol.Result, error) {
 	res, err := vs.heed(ctx, m)
 	if err == nil {
@@ -73,7 +73,7 @@ func (vs *views) heed(ctx context.Context, m protocol.Message) (*protocol.Result
 	return &protocol.Result{}, nil
 }
 
-// InitView begins a view. The first one of an empty ASIC_DB is made directly.
+// initView begins a view. The objects of the first view of an empty ASIC_DB are created directly.
 func (vs *views) initView(ctx context.Context) (*protocol.Result, error) {
 	if !vs.objects.IDs.Known(protocol.SwitchVID) {
 		vs.first = true
@@ -102,8 +102,8 @@ func (vs *views) initView(ctx context.Context) (*protocol.Result, error) {
 	return res, vs.inheritPorts(ctx, v, res)
 }
 
-// inheritPorts takes the ports that were created into the new view, without their settings: a
-// client does not create ports in a view, but learns from PORT_LIST which ones exist.
+// inheritPorts adds the created ports to the new view, without their settings. A client does not create ports in a
+// view, but reads the existing ones from PORT_LIST.
 func (vs *views) inheritPorts(ctx context.Context, v *view, res *protocol.Result) error {
 	cur, err := asicview.ReadView(ctx, vs.db, func(vid sai.OID) bool { return vs.objects.IDs.Own[vid] }, vs.badRow)
 	if err != nil {
@@ -126,7 +126,7 @@ func isCreatedPort(n *asicview.Node) bool {
 	return !n.Own && n.Key.Entry == nil && n.Key.Type == sai.ObjectTypePort
 }
 
-// inherit takes a port of the current view that was created into the new one, and returns what it was created with.
+// inherit adds a created port of the current view to the new one. It returns the attributes that it was created with.
 func (v *view) inherit(c *asicview.Node) []sai.Attr {
 	var attrs []sai.Attr
 	n := v.graph.Add(c.Key, false)
@@ -163,8 +163,8 @@ func (v *view) create(ctx context.Context, res *protocol.Result, k sai.Key, attr
 	return nil
 }
 
-// remove takes an object out of the view. Objects of the current view, which a get may have
-// returned, go anyway unless the new view has an equal one.
+// remove removes an object from the view. Objects of the current view, which a get may have returned, are removed
+// anyway unless the new view has an equal one.
 func (v *view) remove(ctx context.Context, res *protocol.Result, k sai.Key) error {
 	if !v.check.Exists(k) {
 		if k.Entry == nil && k.OID != sai.NullOID && v.ids.Known(k.OID) {
@@ -188,7 +188,7 @@ func (v *view) remove(ctx context.Context, res *protocol.Result, k sai.Key) erro
 
 func (v *view) set(ctx context.Context, res *protocol.Result, k sai.Key, a sai.Attr, pairs []swss.Pair) error {
 	if !v.check.Exists(k) && k.Entry == nil && k.OID != sai.NullOID && v.ids.Known(k.OID) {
-		return nil // of the current view: see remove
+		return nil // an object of the current view, see remove
 	}
 	if err := v.check.CheckSet(k, a); err != nil {
 		return err
@@ -199,7 +199,7 @@ func (v *view) set(ctx context.Context, res *protocol.Result, k sai.Key, a sai.A
 	return nil
 }
 
-// checkGet refuses to read what exists only in the view.
+// checkGet refuses to read objects that exist only in the view.
 func (v *view) checkGet(k sai.Key) error {
 	n := v.graph.Nodes[k]
 	if n != nil && !n.Own && !asicview.IsSwitch(k) && !v.ids.Known(k.OID) {
@@ -213,8 +213,8 @@ func (v *view) checkGet(k sai.Key) error {
 	return nil
 }
 
-// transition prepares the transition between two matched views, leaving out objects that came with the
-// switch and must go.
+// transition prepares the transition between two matched views. It omits objects that came with the switch and must
+// be removed.
 func (vs *views) transition(cur, next *asicview.Graph, removed map[sai.OID]bool) *asicview.Transition {
 	ids := vs.objects.IDs
 	return &asicview.Transition{

@@ -18,14 +18,14 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// A config says in which version each of a fixed set of objects is wanted; 0
-// is not at all. An object whose referents are missing is missing too.
+// A config holds the version of each object of a fixed set; 0 means that it is absent. An object whose referents are
+// missing is missing too.
 type config map[string]int
 
 const portCount = 8
 
-// kinds are the objects of a config, users last: how many of them, and how
-// one is made in a version. A missing referent gives nil.
+// kinds holds the kinds of objects of a config, users last: their number, and how one is created in a version. A
+// missing referent makes it nil.
 var kinds = []struct {
 	name     string
 	t        sai.ObjectType
@@ -95,7 +95,7 @@ var kinds = []struct {
 	}},
 }
 
-// A builder makes a config through a client.
+// A builder creates a config through a client.
 type builder struct {
 	*rig
 	cfg     config
@@ -114,7 +114,7 @@ func (b *builder) ref(kind string, i int) sai.OID {
 	return o
 }
 
-// build makes the switch and what cfg wants.
+// build creates the switch and the objects of cfg.
 func build(g *rig, cfg config) *builder {
 	g.createSwitch()
 	b := &builder{rig: g, cfg: cfg, ports: g.ports(), made: map[string]sai.OID{}, text: map[string]string{}}
@@ -149,8 +149,8 @@ func build(g *rig, cfg config) *builder {
 	return b
 }
 
-// lasting reports whether an object is the same as in an earlier config.
-// Groups are all alike: those bound to the same port are the same.
+// lasting reports whether an object is the same as in an earlier config. All groups are equal: those bound to the
+// same port are the same.
 func (b *builder) lasting(was *builder, name string) bool {
 	var i int
 	if _, err := fmt.Sscanf(name, "group%d", &i); err == nil && !b.bound(was, i) {
@@ -183,7 +183,7 @@ func randomConfig(rnd *rand.Rand) config {
 	return cfg
 }
 
-// mutate changes some of a config.
+// mutate returns a config with some random changes.
 func mutate(rnd *rand.Rand, cfg config) config {
 	out, other := maps.Clone(cfg), randomConfig(rnd)
 	for _, name := range slices.Sorted(maps.Keys(other)) {
@@ -237,9 +237,8 @@ func (g *rig) rid(vid sai.OID) sai.OID {
 	return rid
 }
 
-// After INIT_VIEW, a new configuration and APPLY_VIEW the backend and ASIC_DB
-// are as if the new configuration had been made on a fresh device; objects that
-// did not change kept their real ids, and nothing is left over.
+// After INIT_VIEW, a new configuration and APPLY_VIEW, the backend and ASIC_DB are as if the new configuration had
+// been made on a fresh device. Unchanged objects keep their real ids, and nothing is left over.
 func TestApplyView(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 15, Short: 2}, func(t *testing.T, seed uint64) {
 		newViews(t, seed, func(g *rig) (init, apply func(context.Context) error) {
@@ -249,7 +248,7 @@ func TestApplyView(t *testing.T) {
 	})
 }
 
-// The same holds where the client's side compares the views: what is there is adopted.
+// The same holds if the client's side compares the views: existing objects are adopted.
 func TestAdoptView(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 15, Short: 2}, func(t *testing.T, seed uint64) {
 		newViews(t, seed, func(g *rig) (init, apply func(context.Context) error) {
@@ -259,7 +258,7 @@ func TestAdoptView(t *testing.T) {
 	})
 }
 
-// newViews makes one view after the other, each with what restart gives to begin and to end it.
+// newViews makes one view after another, using the functions that restart returns to begin and to end each.
 func newViews(t *testing.T, seed uint64, restart func(*rig) (init, apply func(context.Context) error)) {
 	ctx := context.Background()
 	rnd := rand.New(rand.NewPCG(seed, 1))
@@ -299,7 +298,7 @@ func newViews(t *testing.T, seed uint64, restart func(*rig) (init, apply func(co
 		}
 		was = is
 	}
-	// All still works under the new virtual ids.
+	// All objects still work under the new virtual ids.
 	for _, k := range slices.Backward(kinds) {
 		for i := range k.count {
 			if vid, ok := was.made[fmt.Sprintf("%s%d", k.name, i)]; ok {

@@ -12,8 +12,9 @@ import (
 	"tamtam/swss"
 )
 
-// viewTable is where STATE_DB says that the ASIC's view was applied as a whole: what follows are single changes, so
-// that ASIC_DB tells what the ASIC does. ASIC_DB says the same among the marks, which go when anything of it is lost.
+// viewTable records in STATE_DB that a whole view was applied to the ASIC. Later changes are single requests, so
+// ASIC_DB then describes the ASIC. ASIC_DB holds the same record among its marks, which disappear when any of its
+// data is lost.
 const (
 	viewTable   = "TAMTAM_VIEW"
 	fieldViewed = "view"
@@ -21,25 +22,25 @@ const (
 	viewApplied = "applied"
 )
 
-// Fields of the row of STATE_DB, and what the state may be. Without a row nothing is known.
+// Fields of the row of STATE_DB, and values of the state. Without a row the state is unknown.
 const (
 	viewState   = "state"
 	viewRefused = "refused" // APPLY_VIEW has failed
-	viewFailed  = "failed"  // how often in a row adoption has
+	viewFailed  = "failed"  // the number of consecutive failed adoptions
 )
 
-// maxAdoptions is how often in a row adoption is tried.
+// maxAdoptions is the number of consecutive failures after which adoption is not tried any more.
 const maxAdoptions = 2
 
-// A viewRecord is what the databases say of how the ASIC's view was applied, for the next process.
+// A viewRecord is the record in the databases of how the ASIC's view was applied, for the next process.
 type viewRecord struct {
 	state    *swss.Table
 	asic     *swss.DB
-	failed   int  // how often in a row what was wished could not be adopted, by former processes, too
+	failed   int  // the number of consecutive failed adoptions, including those of former processes
 	cautious bool // the last view was not applied
 }
 
-// read reads how former views have fared.
+// read reads the outcome of former views.
 func (v *viewRecord) read(ctx context.Context) error {
 	row, _, err := v.state.Get(ctx, "asic")
 	if err != nil {
@@ -50,7 +51,7 @@ func (v *viewRecord) read(ctx context.Context) error {
 	return nil
 }
 
-// refused notes for the next process how a view has failed.
+// refused records for the next process how a view has failed.
 func (v *viewRecord) refused(ctx context.Context, why error, row swss.FieldValues) error {
 	if err := v.state.Set(ctx, "asic", row); err != nil {
 		return errors.Join(why, fmt.Errorf("sairedis: %w", err))
@@ -58,7 +59,7 @@ func (v *viewRecord) refused(ctx context.Context, why error, row swss.FieldValue
 	return fmt.Errorf("%w: %w", ErrNotApplied, why)
 }
 
-// unsafe says why ASIC_DB may not tell what the ASIC does.
+// unsafe returns why ASIC_DB may not describe the ASIC, or "" if it does.
 func (v *viewRecord) unsafe(ctx context.Context) (string, error) {
 	row, ok, err := v.state.Get(ctx, "asic")
 	if err != nil {
@@ -88,7 +89,7 @@ func (v *viewRecord) unsafe(ctx context.Context) (string, error) {
 	return "", nil
 }
 
-// begin says that a view is being made.
+// begin records that a view is being made.
 func (v *viewRecord) begin(ctx context.Context) error {
 	if err := v.unmark(ctx); err != nil {
 		return err
@@ -96,13 +97,13 @@ func (v *viewRecord) begin(ctx context.Context) error {
 	return sayView(ctx, v.asic, viewBegun)
 }
 
-// mark says that the view was applied, unless something of ASIC_DB has been lost since it began.
+// mark records that the view was applied. It fails if data of ASIC_DB has been lost since the view began.
 func (v *viewRecord) mark(ctx context.Context) error {
 	switch was, err := v.asic.Client().HGet(ctx, swss.KeyMark, fieldViewed).Result(); {
 	case err != nil && !errors.Is(err, redis.Nil):
 		return fmt.Errorf("sairedis: %w", err)
 	case was != viewBegun:
-		return fmt.Errorf("sairedis: something of ASIC_DB was lost while the view was made: %w", swss.ErrAnew)
+		return fmt.Errorf("sairedis: something of ASIC_DB was lost while the view was made: %w", swss.ErrReset)
 	}
 	if err := sayView(ctx, v.asic, viewApplied); err != nil {
 		return err
@@ -110,7 +111,7 @@ func (v *viewRecord) mark(ctx context.Context) error {
 	return v.fits(ctx)
 }
 
-// fits notes that what is configured is in the ASIC.
+// fits records that the target state is in the ASIC.
 func (v *viewRecord) fits(ctx context.Context) error {
 	v.failed = 0
 	err := v.state.Set(ctx, "asic", swss.FieldValues{viewState: viewApplied})

@@ -7,8 +7,8 @@ import (
 	"tamtam/sai"
 )
 
-// Contract runs the tests that every backend must pass. New returns a backend
-// without a switch; it must give at least four ports.
+// Contract runs the tests that every backend must pass. newAPI returns a backend without a switch. The switch must
+// get at least four ports.
 func Contract(t *testing.T, newAPI func() sai.API) {
 	for _, c := range contract {
 		t.Run(c.name, func(t *testing.T) {
@@ -26,7 +26,7 @@ type session struct {
 	sw  sai.OID
 }
 
-// attrs makes a list of attributes from ids and values in turn.
+// attrs returns attributes built from alternating ids and values.
 func attrs(pairs ...any) []sai.Attr {
 	var l []sai.Attr
 	for i := 0; i < len(pairs); i += 2 {

@@ -1,8 +1,8 @@
-// Package saitest has doubles of the SAI API for tests: [Fake], which stores objects and checks
-// each call as SAI's metadata library does; [Recorder], which records the calls to another API and
-// fails those that it is told to; and [Contract], the tests that every backend must pass.
+// Package saitest has doubles of the SAI API for tests. [Fake] stores objects and checks each call as SAI's metadata
+// library does. [Recorder] records the calls to another API and fails selected ones. [Contract] holds the tests that
+// every backend must pass.
 //
-// What does not belong here: anything that forwards packets.
+// Nothing in this package forwards packets.
 package saitest
 
 import (
@@ -15,21 +15,21 @@ import (
 	"tamtam/sai"
 )
 
-// Options shape a [Fake].
+// Options configure a [Fake].
 type Options struct {
 	Ports      int      // front panel ports of four lanes each; 0 means 32
-	ACLTables  int      // ACL tables per stage; 0 means any number
+	ACLTables  int      // ACL tables per stage; 0 means no limit
 	ACLEntries int      // entries per ACL table; 0 means 1000
 	Queues     int      // unicast queues of each port
-	Extensions []string // names of the generic programmable objects it has
+	Extensions []string // names of its generic programmable objects
 	// Unsupported lists attributes that cannot be created, set or read.
 	Unsupported []sai.AttrID
-	Uncounted   []sai.StatID           // statistics that it does not count
+	Uncounted   []sai.StatID           // statistics that are not counted
 	Notify      func(sai.Notification) // called by [Fake.Notify]; may be nil
 }
 
-// A Fake is a [sai.API] that stores objects. Creating the switch gives it the
-// default objects that SONiC expects. Object ids are type<<32 | number.
+// A Fake is a [sai.API] that stores objects. Creating the switch also creates the default objects that SONiC expects.
+// Object ids are type<<32 | number.
 type Fake struct {
 	mu      sync.Mutex
 	opts    Options
@@ -58,7 +58,7 @@ func New(o Options) *Fake {
 	return f
 }
 
-// NewFake returns a Fake of the usual shape: 32 ports.
+// NewFake returns a Fake with the default options: 32 ports.
 func NewFake() *Fake { return New(Options{}) }
 
 func (f *Fake) reset() {
@@ -115,7 +115,7 @@ func (f *Fake) create(t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
 	return o, nil
 }
 
-// tablesAt counts the ACL tables at a stage.
+// tablesAt returns the number of ACL tables at a stage.
 func (f *Fake) tablesAt(stage sai.Value) (n int) {
 	for k, attrs := range f.objects {
 		if k.Type == sai.ObjectTypeACLTable && attrs[sai.ACLTableAttrACLStage] == stage {
@@ -209,8 +209,7 @@ func (f *Fake) Set(_ context.Context, k sai.Key, a sai.Attr) error {
 	return nil
 }
 
-// Poke sets any attribute, also read-only ones, without checks, as if the ASIC had counted or
-// discovered it.
+// Poke sets any attribute, including read-only ones, without checks, as if the ASIC had counted or discovered it.
 func (f *Fake) Poke(k sai.Key, a sai.Attr) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -236,8 +235,8 @@ func (f *Fake) Notify(n sai.Notification) {
 	}
 }
 
-// Get implements [sai.API]: the value that was set, or that follows from other objects, or the default
-// of SAI's metadata.
+// Get implements [sai.API]. It returns the value that was set, that follows from other objects, or the default of
+// SAI's metadata.
 func (f *Fake) Get(_ context.Context, k sai.Key, want []sai.Attr) ([]sai.Attr, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -309,7 +308,7 @@ func (f *Fake) BulkSet(ctx context.Context, keys []sai.Key, attrs []sai.Attr) []
 	return errs
 }
 
-// Stats implements [sai.API]; statistics start at zero.
+// Stats implements [sai.API]. Statistics start at zero.
 func (f *Fake) Stats(_ context.Context, k sai.Key, ids []sai.StatID) ([]uint64, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -323,7 +322,7 @@ func (f *Fake) Stats(_ context.Context, k sai.Key, ids []sai.StatID) ([]uint64, 
 	return n, nil
 }
 
-// counts returns an error for an unknown object, and for statistics that it does not count.
+// counts returns an error for an unknown object or for statistics that are not counted.
 func (f *Fake) counts(k sai.Key, ids []sai.StatID) error {
 	if err := f.check.CheckStats(k, ids); err != nil {
 		return err
@@ -378,8 +377,7 @@ func sortKeys(keys []sai.Key) {
 	})
 }
 
-// Created returns the keys of the objects that did not come with the switch,
-// sorted.
+// Created returns the keys of the objects that did not come with the switch, sorted.
 func (f *Fake) Created() []sai.Key {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -392,8 +390,7 @@ func (f *Fake) Created() []sai.Key {
 	return keys
 }
 
-// Attrs returns the attributes that an object was given, sorted; nil if the
-// object does not exist.
+// Attrs returns the attributes of an object that were set, sorted, or nil if the object does not exist.
 func (f *Fake) Attrs(k sai.Key) []sai.Attr {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -10,14 +10,14 @@ import (
 	"tamtam/sai"
 )
 
-// A Recorder passes calls on to another API and records them as text, one line per call, like
-// sairedis.rec without the time:
+// A Recorder passes calls on to another API and records them as text, one line per call, like sairedis.rec without
+// the time:
 //
 //	c|TYPE:oid|ATTR=value|...	create	r|TYPE:oid	remove
-//	s|TYPE:oid|ATTR=value	set	g|TYPE:oid|ATTR=value|...	get (what was read)
+//	s|TYPE:oid|ATTR=value	set	g|TYPE:oid|ATTR=value|...	get (the values read)
 //	E|status	the call above failed
 //
-// Bulk calls are one line per item, in capitals.
+// A bulk call has one line per item, in capitals.
 type Recorder struct {
 	mu    sync.Mutex
 	next  sai.API
@@ -36,8 +36,8 @@ func NewRecorder(next sai.API) *Recorder {
 	return r
 }
 
-// FailAt makes the n-th changing call from now fail (1 is the next) without reaching the other API.
-// Each item of a bulk call counts as a call. It replaces any earlier FailAt.
+// FailAt makes the n-th changing call from now fail (1 is the next) without reaching the other API. Each item of a
+// bulk call counts as a call. FailAt replaces an earlier FailAt.
 func (r *Recorder) FailAt(n int, s sai.Status) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -55,7 +55,7 @@ func (r *Recorder) Changes() int {
 	return r.calls
 }
 
-// Lines returns what was recorded since the last Reset.
+// Lines returns the lines recorded since the last Reset.
 func (r *Recorder) Lines() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -72,8 +72,7 @@ func (r *Recorder) Reset() {
 	r.lines = nil
 }
 
-// Live returns the keys of the objects that were created through the recorder
-// and not removed, sorted.
+// Live returns the keys of the objects that were created through the recorder and not removed, sorted.
 func (r *Recorder) Live() []sai.Key {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -85,12 +84,12 @@ func (r *Recorder) Live() []sai.Key {
 	return keys
 }
 
-// LiveOf returns those of Live that are of type t.
+// LiveOf returns the keys of Live that are of type t.
 func (r *Recorder) LiveOf(t sai.ObjectType) []sai.Key {
 	return slices.DeleteFunc(r.Live(), func(k sai.Key) bool { return k.Type != t })
 }
 
-// due counts one changing call and returns the failure that FailAt ordered for it.
+// due counts one changing call and returns the failure that FailAt set for it.
 func (r *Recorder) due(_ context.Context, op sai.Op, _ sai.ObjectType) error {
 	if !op.Changes() {
 		return nil

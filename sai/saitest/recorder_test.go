@@ -7,8 +7,8 @@ import (
 	"tamtam/sai"
 )
 
-// The recorder records calls, fails those that it is told to, also one item of a bulk call, and knows
-// which objects are left.
+// The recorder records calls, fails selected ones, including one item of a bulk call, and returns the objects that
+// are left.
 func TestRecorder(t *testing.T) {
 	ctx := context.Background()
 	r := NewRecorder(NewFake())
@@ -55,7 +55,7 @@ r|SAI_OBJECT_TYPE_ACL_COUNTER:oid:0x900000000`
 	}
 }
 
-// The fake's tables are of finite size, and what is unsupported is refused.
+// The fake's tables have finite size, and it refuses unsupported attributes.
 func TestFakeLimits(t *testing.T) {
 	ctx := context.Background()
 	f := New(Options{Ports: 4, ACLEntries: 1, Extensions: []string{"x"},

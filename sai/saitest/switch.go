@@ -7,9 +7,8 @@ import (
 	"tamtam/sai"
 )
 
-// addDefaults gives the switch what it has after its creation: CPU port,
-// ports, default VLAN, bridge, router, trap group, and every port's bridge port
-// and VLAN membership.
+// addDefaults adds the objects that a switch has after its creation: CPU port, ports, default VLAN, bridge, router,
+// trap group, and every port's bridge port and VLAN membership.
 func (f *Fake) addDefaults() {
 	const speed = 100000
 	cpu := f.add(sai.ObjectTypePort, nil)
@@ -81,7 +80,7 @@ func (f *Fake) poke(o sai.OID, id sai.AttrID, v sai.Value) {
 	f.objects[sai.Obj(id.ObjectType(), o)][id] = v
 }
 
-// resources says that n are left at every stage and bind point.
+// resources returns resources with n available at every stage and bind point.
 func resources(n uint32) sai.ACLResources {
 	var l sai.ACLResources
 	for _, s := range []sai.Enum{sai.ACLStageIngress, sai.ACLStageEgress} {
@@ -92,14 +91,13 @@ func resources(n uint32) sai.ACLResources {
 	return l
 }
 
-// actions is a capability of all ACL actions.
+// actions returns a capability with all ACL actions.
 func actions() sai.ACLCapability {
 	e, _ := sai.LookupEnum("sai_acl_action_type_t")
 	return sai.ACLCapability{Actions: e.Values}
 }
 
-// lists are the read-only lists that other objects make up: the objects whose
-// attribute names this one.
+// lists holds the read-only lists that consist of the objects whose attribute names this one.
 var lists = map[sai.AttrID]struct {
 	t  sai.ObjectType
 	by sai.AttrID
@@ -110,7 +108,7 @@ var lists = map[sai.AttrID]struct {
 	sai.ACLTableGroupAttrMemberList: {sai.ObjectTypeACLTableGroupMember, sai.ACLTableGroupMemberAttrACLTableGroupID},
 }
 
-// computed returns the value of a read-only attribute, nil if there is none.
+// computed returns the value of a read-only attribute, or nil if there is none.
 func (f *Fake) computed(k sai.Key, id sai.AttrID) sai.Value {
 	if l, ok := lists[id]; ok {
 		return f.referrers(l.t, l.by, k.OID)
@@ -195,8 +193,7 @@ func (f *Fake) FlushFDB(_ context.Context, attrs []sai.Attr) error {
 	return nil
 }
 
-// AttrCapability implements [sai.API]: everything that SAI allows, less the
-// unsupported attributes.
+// AttrCapability implements [sai.API]. It returns everything that SAI allows, except for unsupported attributes.
 func (f *Fake) AttrCapability(_ context.Context, id sai.AttrID) (sai.Capability, error) {
 	m := sai.Meta(id)
 	if m == nil {
@@ -210,7 +207,7 @@ func (f *Fake) AttrCapability(_ context.Context, id sai.AttrID) (sai.Capability,
 	return sai.Capability{Create: !m.Has(sai.ReadOnly), Set: m.Has(sai.CreateAndSet), Get: true}, nil
 }
 
-// EnumCapability implements [sai.API]: all values.
+// EnumCapability implements [sai.API]. It returns all values.
 func (f *Fake) EnumCapability(_ context.Context, id sai.AttrID) ([]sai.Enum, error) {
 	m := sai.Meta(id)
 	if m == nil || m.Enum == nil {
@@ -219,7 +216,7 @@ func (f *Fake) EnumCapability(_ context.Context, id sai.AttrID) ([]sai.Enum, err
 	return m.Enum.Values, nil
 }
 
-// StatsCapability implements [sai.API]: all statistics.
+// StatsCapability implements [sai.API]. It returns all statistics.
 func (f *Fake) StatsCapability(_ context.Context, t sai.ObjectType) ([]sai.StatID, error) {
 	m := sai.ObjectMeta(t)
 	if m == nil || m.Stats == nil {
@@ -228,8 +225,8 @@ func (f *Fake) StatsCapability(_ context.Context, t sai.ObjectType) ([]sai.StatI
 	return m.Stats, nil
 }
 
-// Availability implements [sai.API]: 1000 of everything, and of generic
-// programmable objects those of the options.
+// Availability implements [sai.API]. It returns 1000 for every type, and for generic programmable objects those of
+// the options.
 func (f *Fake) Availability(_ context.Context, t sai.ObjectType, attrs []sai.Attr) (uint64, error) {
 	if t == sai.ObjectTypeGenericProgrammable {
 		name, ok := sai.Find(attrs, sai.GenericProgrammableAttrObjectName)

@@ -13,7 +13,7 @@ func (g *Groups) Apply(l flymon.Layout) error {
 	if err := g.Check(&l); err != nil {
 		return err
 	}
-	g.settle()
+	g.flush()
 	old := g.tasks[l.Task]
 	t := &task{layout: copyLayout(l)}
 	if old != nil {
@@ -39,7 +39,7 @@ func (g *Groups) Check(l *flymon.Layout) error {
 
 // Remove removes a task. It returns false if there is none.
 func (g *Groups) Remove(name string) bool {
-	g.settle()
+	g.flush()
 	t, ok := g.tasks[name]
 	if ok {
 		g.leave(t)

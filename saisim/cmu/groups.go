@@ -115,7 +115,7 @@ func (g *Groups) Tasks() int { return len(g.tasks) }
 
 // Status returns the state of a task. It returns false if there is none.
 func (g *Groups) Status(name string) (flymon.ChipStatus, bool) {
-	g.settle()
+	g.flush()
 	t, ok := g.tasks[name]
 	if !ok {
 		return flymon.ChipStatus{}, false

@@ -72,7 +72,7 @@ func (g *Groups) Digests(task string, bank, from, n int) ([]flymon.Vector, error
 }
 
 func (g *Groups) bank(task string, bank int) (*task, error) {
-	g.settle()
+	g.flush()
 	t, ok := g.tasks[task]
 	if !ok {
 		return nil, fmt.Errorf("task %q: there is none", task)

@@ -38,7 +38,7 @@ const (
 
 // SetLanes sets the maximum number of packets that run through the groups together: 1 to 64. It affects only the speed.
 func (g *Groups) SetLanes(n int) {
-	g.settle()
+	g.flush()
 	g.together = min(max(n, 1), Lanes)
 }
 
@@ -49,7 +49,7 @@ func (g *Groups) Run(p *Packet) (again bool) {
 	if g.stacked.tasks > 0 {
 		g.waiting[g.n&(Lanes-1)] = *p
 		if g.n++; g.n >= g.together {
-			g.settle()
+			g.flush()
 		}
 	}
 	return g.spliced.tasks > 0 && g.alone(p, ask)
@@ -67,9 +67,9 @@ func (g *Groups) alone(p *Packet, what pass) bool {
 	return g.pass(&g.spliced, g.single[:], what)
 }
 
-// settle runs the units of packets that wait. Every function that reads the stacked groups, or changes their tasks,
+// flush runs the units of packets that wait. Every function that reads the stacked groups, or changes their tasks,
 // calls it first.
-func (g *Groups) settle() {
+func (g *Groups) flush() {
 	if g.n > 0 {
 		g.pass(&g.stacked, g.waiting[:g.n], first)
 		g.n = 0

@@ -42,7 +42,7 @@ type epochSet struct {
 // SetOracle makes the chip keep exact values of up to maxFlows flows per task and bank. Zero turns the oracle off. Old
 // values are dropped.
 func (g *Groups) SetOracle(maxFlows int) {
-	g.settle()
+	g.flush()
 	g.maxFlows = max(0, maxFlows)
 	for _, t := range g.tasks {
 		t.truth, t.frozen.truth = nil, nil

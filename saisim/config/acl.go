@@ -14,7 +14,8 @@ type ACLEntry struct {
 	Matches   []ACLMatch
 	Actions   []ACLAction
 	// Content is the text of the entry, without ids. It decides between entries of equal priority: the smaller text
-	// takes precedence. If the texts are equal, because only their counters differ, the smaller ID does.
+	// takes precedence. If the texts are equal, because only the counters of the entries differ, the smaller ID takes
+	// precedence.
 	Content string
 }
 

@@ -8,8 +8,8 @@ import (
 )
 
 // A Table is one of the tables, in an order in which rows may be put: a row refers to rows of earlier tables. ACLs and
-// mirror sessions are an exception. They are bound by rows that may come first, and a binding takes effect once both
-// exist.
+// mirror sessions are an exception. They are bound by rows that may be put earlier, and a binding takes effect once
+// both exist.
 type Table uint8
 
 // The tables.

@@ -39,8 +39,7 @@ func inOrder() []config.Row {
 	}
 }
 
-// Whatever the order of changes, rows are returned in an order in which each comes after the rows to which it refers,
-// by table and by key.
+// Whatever the order of changes, rows are returned by table and by key. Each row follows the rows to which it refers.
 func TestRowsAreInOrder(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 20}, func(t *testing.T, seed uint64) {
 		rows, set := inOrder(), config.Set{}

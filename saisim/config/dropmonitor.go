@@ -14,7 +14,7 @@ const (
 	DropFlows = 1024
 	// ReportMessages is the number of messages of an event to a collector after which templates are sent again.
 	ReportMessages = 1000
-	// MinReportMTU leaves room for every template and description, and for a record without its frame.
+	// MinReportMTU is enough for every template and description, and for a record without its frame.
 	MinReportMTU, MaxReportMTU = 576, 9216
 	// MinAging and MaxAging are the limits for the interval of a threshold.
 	MinAging, MaxAging = time.Microsecond, 30 * 24 * time.Hour
@@ -28,8 +28,8 @@ type TAM struct {
 	IFA    ID     // TAM INT object of the transit of IFA; None if there is none
 }
 
-// A TAMEvent makes drops reported. Reports are limited in number, or one of Sample drops is reported. For flows with a
-// threshold, there are reports when they begin, after each Aging while they go on, and when they have ended.
+// A TAMEvent makes drops reported. Reports are limited in number, or one of Sample drops is reported. With a threshold,
+// a flow is reported when it begins, after each Aging while it continues, and when it has ended.
 type TAMEvent struct {
 	ID          ID
 	Index       int // its bit in the sets of events; the lowest that was free
@@ -56,7 +56,7 @@ const (
 	ReportIFA
 )
 
-// A TAMCollector is a receiver of reports, behind the CPU or a port.
+// A TAMCollector is a receiver of reports, reached through the CPU or a port.
 type TAMCollector struct {
 	ID         ID
 	Local      bool

@@ -17,8 +17,8 @@ func (m MAC) String() string {
 	return fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5])
 }
 
-// A PortID names a port on the chip: it is the port's first lane. So it depends on the port's position, not on when it
-// was made.
+// A PortID names a port on the chip: it is the port's first lane. So it depends on the port's position, not on the time
+// of its creation.
 type PortID uint16
 
 // CPUPort is the port to the CPU.
@@ -49,7 +49,7 @@ type Stage uint8
 const (
 	Ingress Stage = iota
 	Egress
-	PreIngress // behind the parser, before any decision
+	PreIngress // after the parser, before any decision
 	NumStages
 )
 

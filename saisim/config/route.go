@@ -80,7 +80,7 @@ type Mirror struct {
 // A MirrorTunnel holds the headers that ERSPAN adds before the frame. sFlow also uses the tag and the TTL.
 type MirrorTunnel struct {
 	Tagged   bool  // true if the outer frame has the tag
-	ERSPAN   uint8 // type of the header behind GRE, 2 or 3, with a sequence number; zero means only GRE
+	ERSPAN   uint8 // type of the header after GRE, 2 or 3, with a sequence number; zero means only GRE
 	Src, Dst netip.Addr
 	SMAC     MAC
 	DMAC     MAC
@@ -104,8 +104,8 @@ const (
 // A RecordPlan is a plan of table recording.
 type RecordPlan struct {
 	Object ID
-	// Idle is true if another plan has taken over its bits or a label. The plan then has no effect, but its sessions
-	// keep their counts.
+	// Idle is true if another plan now uses its bits or a label. The plan then has no effect, but its sessions keep
+	// their counts.
 	Idle       bool
 	ID, Switch uint32
 	PHV        record.Containers

@@ -11,8 +11,8 @@ import (
 
 // Tables is the complete configuration of a chip's fixed functions: the rows as configured, not their compiled form.
 //
-// The slices are sorted by ID, ports by PortID, VLANs by their number and the FDB by VLAN and address, profiles of
-// alternate marking by lane, unless a field's comment differs.
+// The slices are sorted by ID unless a field's comment differs. Ports are sorted by PortID, VLANs by number, the FDB by
+// VLAN and address, and profiles of alternate marking by lane.
 type Tables struct {
 	Switch      Switch
 	Ports       []Port // front-panel ports
@@ -204,7 +204,7 @@ type TrapRule struct {
 	ToCPU
 }
 
-// A ToCPU defines how packets go to the CPU.
+// A ToCPU holds the policer and the queue of packets for the CPU.
 type ToCPU struct {
 	Policer ID    // None means no limit
 	Queue   uint8 // queue of the CPU port, 0..NumCPUQueues-1
@@ -277,7 +277,7 @@ type Sampler struct {
 }
 
 // An MSSClamp lowers the MSS in TCP segments with SYN that match a filter as received. The segments limited by this MSS
-// leave by the port where the SYN arrived. They then have room for Records tail-stamp records.
+// leave by the port where the SYN arrived. They then leave space for Records tail-stamp records.
 type MSSClamp struct {
 	ID      ID
 	Label   string // name by which its counters are read

@@ -1,6 +1,6 @@
 package config
 
-// A Trap is the reason why the CPU gets a packet. Except for the first two, traps are SAI's trap types.
+// A Trap is the reason why the CPU receives a packet. Except for the first two, traps are SAI's trap types.
 type Trap uint8
 
 // The traps.

@@ -92,8 +92,8 @@ func Program(p *profile.Profile, program *pipe.Program) *record.Graph {
 	return g
 }
 
-// A way is an edge whose target is the next node.
-type way struct {
+// A branch is an edge whose target is the next node.
+type branch struct {
 	from, label string
 	facts       facts
 	drops       bool // a table of this stage may have set ctl.drop
@@ -109,14 +109,14 @@ type grapher struct {
 	asks    map[string]int // for each fact of the pipe, the last table whose gate depends on it
 }
 
-func (b *grapher) to(id string, ways ...way) {
+func (b *grapher) to(id string, ways ...branch) {
 	for _, w := range ways {
 		b.graph.Edges = append(b.graph.Edges, record.Edge{From: w.from, To: id, Label: w.label})
 	}
 }
 
 // ends ends the pipes for these ways, with the given kinds of end.
-func (b *grapher) ends(ways []way, how ...string) {
+func (b *grapher) ends(ways []branch, how ...string) {
 	b.to(record.Exit, ways...)
 	for _, w := range ways {
 		b.graph.Ends = append(b.graph.Ends, record.End{From: w.from, Label: w.label, How: how})
@@ -124,10 +124,10 @@ func (b *grapher) ends(ways []way, how ...string) {
 }
 
 // end ends the pipes for packets that are dropped for one of the reasons.
-func (b *grapher) end(ways []way, why ...drop.Reason) { b.ends(ways, reasonNames(why)...) }
+func (b *grapher) end(ways []branch, why ...drop.Reason) { b.ends(ways, reasonNames(why)...) }
 
 // endOrCPU ends the pipes for packets that are dropped unless the CPU gets a copy. A policer may drop that copy.
-func (b *grapher) endOrCPU(ways []way, why ...drop.Reason) {
+func (b *grapher) endOrCPU(ways []branch, why ...drop.Reason) {
 	b.ends(ways, append(reasonNames(append(slices.Clip(why), drop.Policer)), record.EndCPU)...)
 }
 
@@ -142,23 +142,23 @@ func reasonNames(why []drop.Reason) (names []string) {
 }
 
 // node adds a node after the ways, and returns a way out of it for each label.
-func (b *grapher) node(n record.Node, ways []way, labels ...string) []way {
+func (b *grapher) node(n record.Node, ways []branch, labels ...string) []branch {
 	b.to(n.ID, ways...)
 	b.graph.Nodes = append(b.graph.Nodes, n)
-	out := make([]way, len(labels))
+	out := make([]branch, len(labels))
 	for i, l := range labels {
-		out[i] = way{from: n.ID, label: l, facts: common(ways),
-			drops: slices.ContainsFunc(ways, func(w way) bool { return w.drops })}
+		out[i] = branch{from: n.ID, label: l, facts: common(ways),
+			drops: slices.ContainsFunc(ways, func(w branch) bool { return w.drops })}
 	}
 	return out
 }
 
-func (b *grapher) cond(id string, stage uint32, ways []way, labels ...string) []way {
+func (b *grapher) cond(id string, stage uint32, ways []branch, labels ...string) []branch {
 	return b.node(record.Node{ID: id, Kind: record.Condition, Stage: int(stage)}, ways, labels...)
 }
 
 // fixed adds a fixed function, with labels hit and miss if their targets differ.
-func (b *grapher) fixed(f Fixed, stage uint32, ways []way, labels ...string) []way {
+func (b *grapher) fixed(f Fixed, stage uint32, ways []branch, labels ...string) []branch {
 	if len(labels) == 0 {
 		labels = []string{""}
 	}
@@ -170,13 +170,13 @@ func (b *grapher) fixed(f Fixed, stage uint32, ways []way, labels ...string) []w
 }
 
 // ingress returns the ways of copies into queues.
-func (b *grapher) ingress() []way {
+func (b *grapher) ingress() []branch {
 	last, middle := max(b.prof.IngressStages, 1)-1, b.prof.IngressStages/2
 	p := &b.program.Ingress
 	b.asks = lastAsks(p)
 	port := b.fixed(Port, 0, nil, record.Hit, record.Miss)
 	source := b.cond("chip.port.group_source", 0, port[1:], "true", "false")
-	trap := b.fixed(Trap, 0, []way{port[0], source[1]})
+	trap := b.fixed(Trap, 0, []branch{port[0], source[1]})
 	barred := b.cond("chip.port.barred", 0, trap, "true", "false")
 	b.end(source[:1], drop.SourceAddress)
 	b.end(barred[:1], drop.TagFilter, drop.NoLAGMember, drop.NoVLAN, drop.NotMember)
@@ -195,7 +195,7 @@ func (b *grapher) ingress() []way {
 		drop.PortRemoved}
 	if slices.ContainsFunc(p.Tables, func(t pipe.Table) bool { return uint32(t.Stage) == last }) {
 		for _, w := range nowhere {
-			cpu := b.cond(w.from+".to_cpu", last, []way{w}, "true", "false")
+			cpu := b.cond(w.from+".to_cpu", last, []branch{w}, "true", "false")
 			b.end(cpu[1:], w.why...)
 			out = append(out, cpu[0])
 			why = append(why, w.why...) // the program may override the drop
@@ -203,7 +203,7 @@ func (b *grapher) ingress() []way {
 		out = b.stage("ingress", p, last, last, out)
 	} else {
 		for _, w := range nowhere {
-			b.endOrCPU([]way{w}, w.why...)
+			b.endOrCPU([]branch{w}, w.why...)
 		}
 	}
 	queued := b.cond("chip.queued", last, out, "true", "false")
@@ -212,7 +212,7 @@ func (b *grapher) ingress() []way {
 }
 
 // forward returns the ways of packets with a destination, and of those without one, which may still go to the CPU.
-func (b *grapher) forward(last uint32, ways []way) (out, nowhere []way) {
+func (b *grapher) forward(last uint32, ways []branch) (out, nowhere []branch) {
 	learning := b.cond("chip.learning.applies", last, ways, "true", "false")
 	ways = append(b.fixed(Learning, last, learning[:1]), learning[1])
 	decided := b.cond("chip.decided", last, ways, "address", "next-hop", "port", "drop")
@@ -227,12 +227,12 @@ func (b *grapher) forward(last uint32, ways []way) (out, nowhere []way) {
 	}
 	v4 := b.fixed(IPv4Route, last, routed[:1], record.Hit, record.Miss)
 	v6 := b.fixed(IPv6Route, last, routed[1:2], record.Hit, record.Miss)
-	route := b.cond("chip.route.leads", last, []way{v4[0], v6[0]}, "next-hop", "drop")
-	hop := b.fixed(NextHop, last, []way{route[0], decided[1]}, record.Hit, record.Miss)
+	route := b.cond("chip.route.leads", last, []branch{v4[0], v6[0]}, "next-hop", "drop")
+	hop := b.fixed(NextHop, last, []branch{route[0], decided[1]}, record.Hit, record.Miss)
 	leaves := b.cond("chip.next_hop.leads", last, hop[:1], "vlan", "port", "drop")
-	fdb := b.fixed(FDB, last, []way{bridged[0], leaves[0]})
+	fdb := b.fixed(FDB, last, []branch{bridged[0], leaves[0]})
 	to := b.cond("chip.fdb.leads", last, fdb, "port", "drop")
-	return []way{decided[2], bridged[1], leaves[1], to[0]}, []way{
+	return []branch{decided[2], bridged[1], leaves[1], to[0]}, []branch{
 		// NoDestination: the requested port does not exist. IPHeader after a route: for IPv6, by a link-local address.
 		decided[3].dropped(drop.ACL, drop.Trap, drop.Learning, drop.TTL, drop.NoDestination),
 		routed[2].dropped(drop.Trap, drop.RouterDown, drop.IPHeader),
@@ -247,20 +247,20 @@ func (b *grapher) forward(last uint32, ways []way) (out, nowhere []way) {
 }
 
 // only records that only packets of one class take this way.
-func (b *grapher) only(w way, c record.Classes) {
+func (b *grapher) only(w branch, c record.Classes) {
 	b.graph.Only = append(b.graph.Only, record.Only{From: w.from, Label: w.label, Class: record.ClassName(c)})
 }
 
 // writesAddress reports whether a table may write the address by which packets are bridged.
 func writesAddress(t pipe.Table) bool { return slices.Contains(actionWrites(&t), "eth.dst") }
 
-func (w way) dropped(why ...drop.Reason) way {
+func (w branch) dropped(why ...drop.Reason) branch {
 	w.why = why
 	return w
 }
 
 // egress continues the ways of copies that have left a queue.
-func (b *grapher) egress(ways []way) {
+func (b *grapher) egress(ways []branch) {
 	first, last := b.prof.IngressStages, max(b.prof.EgressStages, 1)-1
 	p := &b.program.Egress
 	b.asks = lastAsks(p)
@@ -280,13 +280,13 @@ func (b *grapher) egress(ways []way) {
 	dropped := b.cond("chip.egress_acl.drop", first+last, hit[:1], "true", "false")
 	b.end(mtu[1:], drop.EgressMTU)
 	b.end(dropped[:1], drop.EgressACL)
-	ways = b.stage("egress", p, last, first+last, []way{dropped[1], hit[1], acl[1]})
+	ways = b.stage("egress", p, last, first+last, []branch{dropped[1], hit[1], acl[1]})
 	stamp := b.cond("chip.tail_stamp.applies", first+last, ways, "true", "false")
 	b.ends(append(b.fixed(Stamp, first+last, stamp[:1]), stamp[1]), record.EndSent)
 }
 
 // stage adds the program's tables of a stage, and a condition after those that may drop.
-func (b *grapher) stage(name string, p *pipe.Pipe, s, at uint32, ways []way) []way {
+func (b *grapher) stage(name string, p *pipe.Pipe, s, at uint32, ways []branch) []branch {
 	var wrote []string
 	for i := range p.Tables {
 		if t := &p.Tables[i]; uint32(t.Stage) == s {
@@ -297,7 +297,7 @@ func (b *grapher) stage(name string, p *pipe.Pipe, s, at uint32, ways []way) []w
 			wrote = append(wrote, actionWrites(t)...)
 		}
 	}
-	var on, drops []way
+	var on, drops []branch
 	for _, w := range ways {
 		w.facts = w.facts.without(wrote)
 		if w.drops {
@@ -320,8 +320,8 @@ func (b *grapher) stage(name string, p *pipe.Pipe, s, at uint32, ways []way) []w
 }
 
 // table adds a table with its gate. Ways on which the gate's result is known bypass its condition.
-func (b *grapher) table(name string, p *pipe.Pipe, t *pipe.Table, at uint32, ways []way) []way {
-	var in, past, open []way
+func (b *grapher) table(name string, p *pipe.Pipe, t *pipe.Table, at uint32, ways []branch) []branch {
+	var in, past, open []branch
 	for _, w := range ways {
 		switch holds, known := w.facts.gate(t.Gate); {
 		case !known:

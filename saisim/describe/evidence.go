@@ -42,7 +42,7 @@ func (b *grapher) test(pipeName, from string, rows [][]pipe.Term) {
 		var terms []record.Term
 		for i := range row {
 			x := record.Term{}
-			if told(pipeName, row[i].Field) {
+			if reported(pipeName, row[i].Field) {
 				x = record.Term{Field: row[i].Field, Mask: row[i].Mask, Is: row[i].Is, Value: row[i].Value}
 				tells = true
 			}
@@ -57,8 +57,8 @@ func (b *grapher) test(pipeName, from string, rows [][]pipe.Term) {
 	}
 }
 
-// told reports whether records contain the value of a field in a pipe.
-func told(pipeName, field string) bool {
+// reported reports whether records contain the value of a field in a pipe.
+func reported(pipeName, field string) bool {
 	switch field {
 	case record.FieldIn, record.FieldLength:
 		return true

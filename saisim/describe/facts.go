@@ -21,7 +21,7 @@ const (
 )
 
 // common returns the facts that hold on all ways that join.
-func common(ways []way) facts {
+func common(ways []branch) facts {
 	if len(ways) == 0 {
 		return nil
 	}

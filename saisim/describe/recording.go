@@ -17,7 +17,7 @@ type Recording struct {
 	left   []uint64 // their bits, of each field
 }
 
-// Caveat says what the fields do not.
+// Caveat describes the limits of the fields.
 func (m *Recording) Caveat() string {
 	var bits []string
 	for i, f := range m.Fields {

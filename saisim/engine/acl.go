@@ -15,7 +15,7 @@ type acl struct {
 	ranges    rangeCheckers
 	vlanACLs  [2]bool // true if at least one VLAN has a table bound
 	switchACL [config.NumStages]config.ID
-	// preIngress holds the tables that every packet is looked up in right behind the parser.
+	// preIngress holds the tables in which every packet is looked up directly after the parser.
 	preIngress []lookup
 }
 
@@ -38,7 +38,7 @@ func (a *candidate) take(e *aclEntry, priority uint32) {
 }
 
 // hits is the combined result of all ACL tables for a packet. Packet actions combine: the stricter wins. Any other
-// action comes from the table with the highest priority in its group, then from the entry with the highest precedence.
+// action is that of the table with the highest priority in its group, then of the entry with the highest precedence.
 type hits struct {
 	act                   actions
 	noLearn, any          bool         // any: an entry matched
@@ -101,8 +101,8 @@ func (h *hits) addActions(e *aclEntry, priority uint32) {
 	}
 }
 
-// look looks a packet up in the given tables, except those in done. A packet is looked up in a table once, even if
-// several of its bind points lead there.
+// look looks a packet up in the given tables, except those in done. A packet is looked up in each table only once, even
+// if several of its bind points lead there.
 func (h *hits) look(tables, done []lookup, k *aclKey, x *crossing, bytes int, found func(*lookup, *aclEntry),
 	notes *packet, egress *looks,
 ) {
@@ -152,8 +152,8 @@ func (c *acl) noter(pk *packet) *packet {
 	return nil
 }
 
-// lookupPreIngress looks a packet up right behind the parser, before any decision about it. Its entries have no
-// influence on forwarding: they count the packet and choose what mirrors or records it.
+// lookupPreIngress looks a packet up directly after the parser, before any decision about it. The entries have no
+// effect on forwarding: they count the packet, and select its mirror sessions and recording.
 func (c *acl) lookupPreIngress(p *port, pk *packet) {
 	var k aclKey
 	was := pk.vid

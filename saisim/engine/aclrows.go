@@ -37,7 +37,7 @@ func (c *acl) applyGroup(r config.ACLGroup, gone bool) {
 }
 
 // applyEntry replaces an entry. The new entry joins its alternate-marking flow before the old one leaves its flow,
-// because a flow's state goes with its last entry. Packets that have already hit the entry keep the old one.
+// because a flow loses its state with its last entry. Packets that have already hit the entry keep the old one.
 func (c *acl) applyEntry(r *config.ACLEntry, gone bool) {
 	old := at[*aclEntry](c.core, r.ID)
 	var e *aclEntry
@@ -142,7 +142,7 @@ func (c *acl) redirect(e *aclEntry, to config.ID) {
 	case *hopGroup:
 		e.group = x
 	}
-	if e.redirect.kind != toNobody || e.hop != nil || e.group != nil {
+	if e.redirect.kind != noDestination || e.hop != nil || e.group != nil {
 		e.does |= doesRedirect
 	}
 }

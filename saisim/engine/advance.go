@@ -3,15 +3,15 @@ package engine
 // maxVector is the maximum number of packets that pass the ingress pipe together.
 const maxVector = 64
 
-// Apart from time itself, nothing flows backwards in the chip. The ingress pipe depends on received frames, the traffic
-// manager on the packets that left the ingress pipe, and the egress MACs on the packets that left the egress pipe.
-// Mirror copies and recirculated packets go back to the traffic manager, but not before it.
+// Apart from time itself, nothing flows backwards in the chip. The ingress pipe depends on received frames. The traffic
+// manager depends on the packets that left the ingress pipe. The egress MACs depend on the packets that left the egress
+// pipe. Mirror copies and recirculated packets return to the traffic manager, but not to an earlier part.
 //
 // So time advances in windows. First, everything due in a window up to the end of the ingress pipe happens, several
 // packets together. Then everything due in the traffic manager and the egress pipe happens, in the order of events.
-// Last comes everything due at the egress MACs. [core].now passes through the window in each of the three parts. A
-// control batch affects all three, so it ends a window. Frames for the CPU leave from the traffic manager. Before each
-// such frame the egress MACs catch up, so that frames come out in the order of time.
+// Finally, everything due at the egress MACs happens. [core].now passes through the window in each of the three parts.
+// A control batch affects all three, so it ends a window. Frames for the CPU leave from the traffic manager. Before
+// each such frame the egress MACs catch up, so that frames leave in the order of time.
 
 // A driver drives packets through the stations, in time.
 type driver struct {
@@ -31,8 +31,8 @@ type driver struct {
 
 // SetVector sets the maximum number of packets that pass the ingress pipe together, 1 to 64. With 0, all events are
 // handled one after another in the order of time, class and port, whatever part of the chip they belong to. An observer
-// then also gets all moments in the order of time, and no packet takes a shortcut. This is slower and makes no other
-// difference.
+// then also receives all moments in the order of time, and no packet takes a shortcut. This is slower and makes no
+// other difference.
 func (c *Engine) SetVector(n int) {
 	c.driver.vector = min(max(n, 0), maxVector)
 	c.stepping = c.driver.vector == 0
@@ -57,7 +57,7 @@ func (c *Engine) Advance(to Cycle) {
 	c.now = max(c.now, to)
 }
 
-// refresh updates everything derived from several rows. Changes come between events.
+// refresh updates everything derived from several rows. Rows change only between events.
 func (c *Engine) refresh() {
 	if c.stale {
 		c.derive()
@@ -134,7 +134,7 @@ func (c *driver) enterAll(to Cycle) {
 }
 
 // gather adds a packet to the n that will run the ingress pipe together, and returns the new number. A full vector runs
-// at once. Without a program a single packet is enough, because only programs gain from vectors.
+// immediately. Without a program a single packet is enough, because only programs gain from vectors.
 func (c *driver) gather(n int, at Cycle, pk *packet) int {
 	x := &c.together[n]
 	x.at, x.pk = at, pk

@@ -145,7 +145,7 @@ func (c *marking) mark(pk *packet, entry uint32, t markTime) {
 	}
 }
 
-// sumUp does step 7 for a packet that came at t, in the quarter q, and whose marks were read.
+// sumUp does step 7 for a packet that arrived at t, in the quarter q, and whose marks were read.
 func (c *marking) sumUp(p *markProfile, pk *packet, index int, q uint64, t markTime) {
 	colour := p.colour(pk, q)
 	if p.s.Method == altmark.Muxed && !p.s.SlotSync && p.s.Role != altmark.Initiator {
@@ -185,7 +185,7 @@ func (f *markFlow) initiate(p *markProfile, pk *packet, q uint64, t markTime, re
 	}
 }
 
-// followLate reads the marks of a packet that was presented late. It arrived at own.
+// followLate reads the marks of a packet that was given to the chip late. own is the time at which it really arrived.
 func (f *markFlow) followLate(p *markProfile, pk *packet, q uint64, t, own markTime) {
 	was := [2]uint64{f.of[0].captures, f.of[1].captures}
 	slots, pulse := p.s.Method != altmark.Muxed || p.s.SlotSync, false
@@ -282,8 +282,8 @@ func (f *markFlow) followSteps(p *markProfile, pk *packet, q uint64, t markTime)
 	f.window(p, f.colour, uint8(q>>2&1), t)
 }
 
-// window counts a packet that came where only packets of the other colour may come: too late for the previous period,
-// too early for the next one.
+// window counts a packet that arrived when only packets of the other colour may arrive. It is too late for the previous
+// period and too early for the next one.
 func (f *markFlow) window(p *markProfile, colour, timeBit uint8, t markTime) {
 	if colour != timeBit && p.s.Interval.Within(t.at, p.guard, p.early) {
 		f.of[colour].outside++
@@ -354,8 +354,8 @@ func (pk *packet) digest() uint32 {
 	return endHash(x)
 }
 
-// leaveOutMSS zeroes checksum and options of TCP in b, which holds the beginning of ip without IFA. before is the
-// offset of the IFA header in ip, 0 if there is none.
+// leaveOutMSS zeroes TCP's checksum and options in b. b holds the beginning of ip without IFA. before is the offset of
+// the IFA header in ip, 0 if there is none.
 func leaveOutMSS(b, ip []byte, before int, v4 bool) {
 	at, tcp := before, before+ifa.HeaderSize
 	if before == 0 {

@@ -10,7 +10,7 @@ import (
 )
 
 // New returns a packet path without any configuration. Its time of day at cycle 0 is start. oracle is the number of
-// flows of a sketch task and bank that are also counted exactly.
+// flows, per sketch task and bank, that are also counted exactly.
 func New(p profile.Profile, start time.Time, oracle int) *Engine {
 	c := &Engine{core: core{prof: p, spares: newSpares(), out: func(*Out) {}}}
 	c.clock.Store(newClock(p.ClockHz, start))

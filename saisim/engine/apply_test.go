@@ -75,7 +75,7 @@ func backwards(c config.Change) (gone config.Change) {
 	return gone
 }
 
-// Everything compiled of rows goes with them.
+// Removing all rows removes everything that was compiled from them.
 func TestNothingIsLeft(t *testing.T) {
 	e := New(profile.Small(), time.Unix(0, 0), 0)
 	rows := everyRow(e.Graph().Version)
@@ -117,7 +117,7 @@ func TestPoolsOfAnyIndex(t *testing.T) {
 	}
 }
 
-// An address ages when it has not been seen for the ageing time, even if its row comes long after it was seen.
+// An address ages when it has not been seen for the ageing time, even if its row is applied long after it was seen.
 func TestAgeOfARow(t *testing.T) {
 	p := profile.Small()
 	p.ClockHz, p.SpeedsMbps, p.Default[0].Mbps = 1000, []uint32{1}, 1
@@ -138,7 +138,7 @@ func TestAgeOfARow(t *testing.T) {
 
 // A survivor is everything that an engine has learned, counted and in flight.
 type survivor struct {
-	books   Books
+	books   FrameCounts
 	fdb     []FDBRow
 	acl     ACLCount
 	flow    altmark.ChipFlow
@@ -170,13 +170,13 @@ func survivorOf(t *testing.T, e *Engine) (s survivor) {
 	return s
 }
 
-// busy returns an engine with every row in which two ports send to one, so that frames are on wires, in the pipes and
-// in a queue.
+// busy returns an engine with every row. Two of its ports send to one, so that frames are on wires, in the pipes and in
+// a queue.
 func busy(t *testing.T) *Engine {
 	t.Helper()
 	p := profile.Small()
 	p.Buffer.Cells = 10_000
-	e := New(p, time.Unix(1, 0), 0) // a pulse comes immediately
+	e := New(p, time.Unix(1, 0), 0) // so that a pulse follows immediately
 	e.Apply(everyRow(e.Graph().Version))
 	for i := range 60 {
 		frame := make([]byte, 500)
@@ -189,8 +189,8 @@ func busy(t *testing.T) *Engine {
 	return e
 }
 
-// Whatever row changes while frames are on wires, in the pipes and in queues, learned addresses and counts stay, and
-// every frame leaves as it would have.
+// Rows change while frames are on wires, in the pipes and in queues. Learned addresses and counts stay, and every frame
+// leaves as if nothing had changed.
 func TestChangesLoseNothing(t *testing.T) {
 	quiet := busy(t)
 	was := survivorOf(t, quiet)

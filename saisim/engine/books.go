@@ -2,23 +2,23 @@ package engine
 
 import "tamtam/saisim/drop"
 
-// Books accounts for every frame:
+// FrameCounts accounts for every frame:
 //
 //	Received + Injected + Copies = Sent + ToCPU + sum(Dropped) + InFlight
 //
 // at every instant. The counts start when the chip is made and are never cleared.
-type Books struct {
+type FrameCounts struct {
 	Received, Injected uint64
 	Copies             uint64 // copies made of a frame beyond the first
 	Sent, ToCPU        uint64
 	Dropped            [drop.NumReasons]uint64
-	InFlight           uint64 // on ingress MACs, in the pipe, queued, on the way to egress MACs
+	InFlight           uint64 // at ingress MACs, in the pipes, in queues, or between pipe and egress MAC
 	Queued             uint64 // the part of InFlight that is in queues
 	QueuedBytes        uint64
 }
 
-// Balanced reports whether the equation of [Books] holds.
-func (b *Books) Balanced() bool {
+// Balanced reports whether the equation of [FrameCounts] holds.
+func (b *FrameCounts) Balanced() bool {
 	sum := b.Sent + b.ToCPU + b.InFlight
 	for _, n := range b.Dropped {
 		sum += n
@@ -35,10 +35,10 @@ type PortCounters struct {
 	Entered                 uint64 // frames that entered the ingress pipe or wait to enter it
 	Sent, SentBytes         uint64
 	Dropped                 [drop.NumReasons]uint64
-	// PolicedCopies is the part of Dropped[drop.Policer] that were copies of frames that also went elsewhere.
+	// PolicedCopies is the part of Dropped[drop.Policer] for frames that were also forwarded.
 	PolicedCopies uint64
 }
 
-// RecordCounts holds the counts of a plan's session: packets that matched, the part of them that sampling left out,
-// record copies made, and record copies lost on their way.
+// RecordCounts holds the counts of a plan's session. Matched counts the packets that matched, Unsampled those of them
+// that sampling left out. Made counts the record copies that were made, Lost those that were dropped.
 type RecordCounts struct{ Matched, Unsampled, Made, Lost uint64 }

@@ -6,7 +6,7 @@ import (
 	"tamtam/saisim/drop"
 )
 
-// bridge is the 802.1Q bridge: VLANs, LAGs, and the addresses behind their ports.
+// bridge is the 802.1Q bridge: VLANs, LAGs, and the addresses learned on their ports.
 type bridge struct {
 	*core
 	traps   *traps
@@ -30,7 +30,7 @@ func (c *bridge) member(l *lag, pk *packet) *port {
 	return l.active[flowHash(&pk.h, uint64(c.lagSeed)<<32|saltLAG)%n]
 }
 
-// forward decides by the destination address where a packet goes.
+// forward finds the destination of a packet by its destination address.
 func (c *bridge) forward(pk *packet) drop.Reason {
 	v := c.vlans[pk.vid]
 	if pk.h.dmac>>40&1 != 0 {
@@ -142,8 +142,8 @@ func (c *bridge) sweepBefore(at Cycle) {
 	}
 }
 
-// ageFDB removes the dynamic entries that have not been seen for the ageing time. They go at the first sweep after that
-// time.
+// ageFDB removes the dynamic entries that have not been seen for the ageing time. The first sweep after that time
+// removes them.
 func (c *bridge) ageFDB() {
 	c.fdb.sweepAt = never
 	if c.fdb.age == 0 {

@@ -6,9 +6,9 @@ import (
 	"tamtam/saisim/config"
 )
 
-// applyBridgePort compiles a bridge port. A removed bridge port takes the addresses learned there with it, including
-// those made static later. (An address created as static refers to its bridge port, which then cannot be removed.)
-// Packets on their way to it find it without a port.
+// applyBridgePort compiles a bridge port. Removing a bridge port also removes the addresses learned there, including
+// those made static later. An address created as static refers to its bridge port, which then cannot be removed.
+// Packets in flight to a removed bridge port find it without a port.
 func (c *bridge) applyBridgePort(r config.BridgePort, gone bool) {
 	c.stale = true
 	bp := at[*bridgePort](c.core, r.ID)
@@ -42,7 +42,7 @@ func (c *bridge) applyLAG(r config.LAG, gone bool) {
 	c.stale = true
 	l := at[*lag](c.core, r.ID)
 	if gone {
-		l.active = nil // packets on their way to the LAG find no member
+		l.active = nil // packets in flight to the LAG find no member
 		c.lags = slices.DeleteFunc(c.lags, func(x *lag) bool { return x == l })
 		delete(c.ids, r.ID)
 		return
@@ -96,7 +96,7 @@ func (c *bridge) applyVLAN(r config.VLAN, gone bool) {
 func (c *bridge) applyFDB(r config.FDBEntry, gone bool) {
 	v := at[*vlan](c.core, r.VLAN)
 	if v == nil {
-		return // the VLAN has taken its addresses with it
+		return // the VLAN's removal has removed its addresses
 	}
 	key := fdbKey(v.id, mac48(r.MAC[:]))
 	if gone {

@@ -1,23 +1,23 @@
 // # Clamps of the MSS
 //
-// A clamp looks at TCP segments with SYN and without IFA that have come in at a port. It runs behind the ingress ACL,
-// in the same stage and whatever the ACL decided. The segment must have a complete TCP header there and match the
-// clamp's filter as received. The clamp counts each such segment, and its outcome, which is the first of these that
+// A clamp examines TCP segments with SYN and without IFA that arrived at a port. It runs after the ingress ACL, in the
+// same stage and whatever the ACL decided. The segment must have a complete TCP header there and match the clamp's
+// filter as received. The clamp counts each such segment, and its outcome. The outcome is the first of these that
 // holds:
 //
 //   - cut: the frame was cut by a capture, or is a fragment. An IPv6 fragment header
 //     with offset 0 and no more fragments does not count as one
 //   - malformed: the header is shorter than 20 bytes or longer than the segment; an
-//     option is shorter than 2 bytes or ends behind the header; an MSS is not 4 bytes
-//     long, or comes twice. Options end at the header's end or with kind 0
+//     option is shorter than 2 bytes or ends after the header; an MSS is not 4 bytes
+//     long, or occurs twice. Options end at the header's end or with kind 0
 //   - without: there is no MSS (kind 2)
-//   - small: the MSS is at most the room. The room is the longest frame, with FCS, that the
-//     port accepts with a record, less 18 bytes, 4 for each tag that the parser knows, 40 or
+//   - small: the MSS is at most the limit. It is the length of the longest frame, with FCS, that the
+//     port accepts with a record, less 18 bytes, 4 for each tag that the parser found, 40 or
 //     with IPv6 60, and 32 for each of the clamp's records
-//   - no room: the room is less than 216
+//   - no room: the limit is less than 216
 //   - clamped
 //
-// A clamped segment leaves with the smallest room of all clamps that clamped it, in the copies that are forwarded.
+// In the copies that are forwarded, a clamped segment leaves with the smallest limit of all clamps that clamped it.
 // Egress programs and ACLs see the original segment. A change of the checksum keeps the sum of the segment's words (RFC
 // 1624).
 package engine
@@ -31,8 +31,8 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// clamping lowers the MSS in TCP segments with SYN, behind the ACL. Segments of the reverse direction leave by the port
-// that the SYN comes in at, and must have room for tail-stamp records there.
+// clamping lowers the MSS in TCP segments with SYN, after the ACL. Segments of the reverse direction leave by the port
+// where the SYN arrives, and must leave space for tail-stamp records there.
 type clamping struct {
 	*core
 	list []*mssClamp
@@ -64,12 +64,12 @@ func (c *clamping) apply(r config.MSSClamp, gone bool) {
 	}
 }
 
-// wants reports whether a frame that usualIPv4 accepted has to be passed to see.
+// wants reports whether a frame that usualIPv4 accepted must be passed to see.
 func (c *clamping) wants(data []byte) bool {
 	return len(c.list) > 0 && data[ethernetHeader+9] == protoTCP && data[ethernetHeader+20+13]&tcpSYN != 0
 }
 
-// see passes a packet to the clamps. If several match, the one with the least room applies. Each counts for itself.
+// see passes a packet to the clamps. If several match, the one with the lowest limit applies. Each has its own counts.
 func (c *clamping) see(p *port, pk *packet) {
 	h := &pk.h
 	if h.flags&flagTCP == 0 || h.tcpFlags&tcpSYN == 0 || h.ifa != 0 {
@@ -105,7 +105,7 @@ func (h *headers) mssRoom(limit, records int) int {
 	return limit - fcsLen - int(h.l3) - headers - records*tailstamp.Size
 }
 
-// lower lowers the MSS to the room, and returns the outcome.
+// lower lowers the MSS to room, and returns the outcome.
 func (pk *packet) lower(o *mssOption, room int) tailstamp.SYNCount {
 	switch {
 	case int(o.mss) <= room:

@@ -9,8 +9,8 @@ type qosClass struct {
 	queue     *[16]uint8 // queue of each traffic class
 }
 
-// trafficClass returns the traffic class of a received frame: by DSCP if it is IP and there is such a map, otherwise by
-// its tag if it has one and there is such a map, otherwise the default.
+// trafficClass returns the traffic class of a received frame. The DSCP map applies to IP packets, then the 802.1p map
+// to tagged frames. Without a map that applies, it is the default.
 func (q *qosClass) trafficClass(h *headers) uint8 {
 	switch {
 	case q.dscp != nil && h.flags&flagIP != 0:

@@ -2,7 +2,7 @@ package engine
 
 import "math/bits"
 
-// A Cycle is a number of cycles of the chip's clock since the chip was made.
+// A Cycle is a number of cycles of the chip's clock since the chip was created.
 type Cycle uint64
 
 const never = Cycle(1<<64 - 1)
@@ -37,8 +37,8 @@ func (a instant) ceil() Cycle {
 // A lineRate holds the exact duration of a byte on the wire: num/den cycles.
 type lineRate struct {
 	num, den uint64
-	// Spans that are used again and again: of the preamble, of everything between two frames, and of the last frame
-	// without and with the gap behind it.
+	// Precomputed spans: of the preamble, of everything between two frames, and of the last frame without and with the
+	// gap after it.
 	preamble, between, frame, frameGap span
 	frameBytes                         uint32
 }

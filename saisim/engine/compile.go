@@ -167,7 +167,7 @@ func (in *admission) vlan(vlans *[4096]*vlan) *vlan {
 func (c *Engine) applySwitch(r config.Switch, gone bool) {
 	c.stale = true
 	if gone {
-		return // everything of the switch is made again
+		return // everything of the switch is created again
 	}
 	c.egress.ifa.bind(r.TAMs)
 	c.switchMAC, c.router.cpu, c.bridge.noFlood = mac48(r.MAC[:]), r.CPU, r.NoFlood
@@ -182,7 +182,7 @@ func (c *Engine) applySwitch(r config.Switch, gone bool) {
 }
 
 // Reset returns the packet path to its state before the switch object is created. Frames in it are dropped. Time and
-// the frame counts of [Books] go on.
+// the frame counts of [FrameCounts] continue.
 func (c *Engine) Reset() {
 	c.clear()
 	c.agenda = &agenda{}

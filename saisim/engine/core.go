@@ -22,7 +22,7 @@ type core struct {
 	frames uint64 // number of frames received, injected and made as reports
 	spares spares
 	toReport
-	books Books
+	books FrameCounts
 	compiled
 
 	clock atomic.Pointer[Clock]
@@ -41,7 +41,7 @@ type schedule struct {
 	pipe     tm.Ring[timed]
 	// ended holds packets that end at the ingress pipe's entry and are to be noted in the order of time.
 	ended tm.Ring[timed]
-	// leaving holds packets to be copied when they are through the egress pipe, in order.
+	// leaving holds packets to be copied when they leave the egress pipe, in order.
 	leaving tm.Ring[mirroring]
 }
 
@@ -106,7 +106,7 @@ type slab struct {
 	packets [32]packet // each has three cache lines
 	passing [32]passing
 	rooms   [32][64]byte       // data of short frames: a full buffer holds many of them
-	came    [32][keptHead]byte // used as their met.outerCame, which only a small set of packets needs
+	came    [32][keptHead]byte // memory for met.outerCame, which only a small set of packets needs
 }
 
 // free gives a packet back to the pool. The packet's passing is empty there.
@@ -117,7 +117,7 @@ func (c *core) free(pk *packet) {
 	c.spares.packets = append(c.spares.packets, pk)
 }
 
-// newPacket takes a packet from the pool for a frame that is n bytes long before it is cut.
+// newPacket returns a packet from the pool, for a frame that is n bytes long before it is cut.
 func (c *core) newPacket(f *Frame, n int) *packet {
 	top := len(c.spares.packets) - 1
 	if top < 0 || len(f.Data) > cap(c.spares.packets[top].data) {
@@ -199,7 +199,8 @@ func at[T any](c *core, id config.ID) (x T) {
 	return x
 }
 
-// leave schedules copies of what enters the egress pipe now, for when it is through.
+// leave schedules the mirror copies of the copy that enters the egress pipe now. They are made when it leaves that
+// pipe.
 func (c *core) leave(m mirroring) {
 	m.copy.pk.refs++
 	m.at = c.now + c.egressCycles

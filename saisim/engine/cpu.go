@@ -7,7 +7,7 @@ import (
 	"tamtam/saisim/tailstamp"
 )
 
-// cpu is where frames from the CPU enter: at a port's egress, or in front of the ingress pipe.
+// cpu accepts frames from the CPU: at a port's egress, or before the ingress pipe.
 type cpu struct {
 	*core
 	watch    *watch
@@ -43,9 +43,9 @@ func (c *cpu) Inject(id PortID, f Frame) error {
 	return nil
 }
 
-// InjectVLAN makes a frame without a tag of its own enter the ingress pipe in a VLAN, as the CPU does at the VLAN's
-// router interface. It enters at the next cycle, or as soon after as the pipe is free. The bridge sends it to the port
-// of its address or to all ports, with the tags of each. No other part of the ingress pipe applies.
+// InjectVLAN lets an untagged frame enter the ingress pipe in a VLAN, as the CPU does at the VLAN's router interface.
+// It enters at the next cycle, or as soon after as the pipe is free. The bridge sends it to the port of its address or
+// to all ports, with the tags of each. No other part of the ingress pipe applies.
 func (c *cpu) InjectVLAN(vid uint16, f Frame) error {
 	if vid < 1 || vid > 4094 || c.vlans[vid] == nil {
 		return fmt.Errorf("inject: no VLAN %d", vid)

@@ -92,7 +92,7 @@ func underway(r *rand.Rand, sent []byte, at int) []byte {
 	return framed(r, ip)
 }
 
-// framed puts an Ethernet header with VLAN tags in front of a packet, and padding and tail-stamp records behind it.
+// framed puts an Ethernet header with VLAN tags before a packet, and padding and tail-stamp records after it.
 func framed(r *rand.Rand, ip []byte) []byte {
 	b := make([]byte, 12)
 	for i := range b {
@@ -111,9 +111,9 @@ func framed(r *rand.Rand, ip []byte) []byte {
 	return b
 }
 
-// A packet has the same digest at every switch, whatever switches have put into its frame, behind it and around it:
-// IFA, VLAN tags, tail-stamp records, marks, another MSS. Another packet has another digest, except for collisions of
-// 32 bits: 3 of some 126,000 pairs of a case are equal once in 10^14 cases.
+// A packet has the same digest at every switch, whatever switches have put into, after and around it: IFA, VLAN tags,
+// tail-stamp records, marks, another MSS. Another packet has another digest, except for collisions of 32 bits: 3 of
+// some 126,000 pairs of a case are equal once in 10^14 cases.
 func TestDigestAcrossHeaders(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 36_100, Count: 20}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 36))
@@ -131,7 +131,7 @@ func TestDigestAcrossHeaders(t *testing.T) {
 			}
 			seen[want] = true
 			other := slices.Clone(ip)
-			other[at+r.IntN(8)] ^= byte(1 << r.IntN(8)) // ports, and the bytes behind them
+			other[at+r.IntN(8)] ^= byte(1 << r.IntN(8)) // ports, and the bytes after them
 			if digested(framed(r, other)) == want {
 				alike++
 			}

@@ -5,20 +5,22 @@ import (
 	"tamtam/saisim/drop"
 )
 
-// A Drop is the end of a packet, or of one copy of it, that reaches no receiver, with everything known of it there. If
-// Punted is true it is no drop: the CPU has the packet, and Why is the reason why it goes nowhere else.
+// A Drop is the end of a packet, or of one copy of it, that reaches no receiver. It holds everything that is known
+// about the packet there. If Punted is true, the packet reached the CPU, and Why is the reason why it was not
+// forwarded.
 type Drop struct {
 	At     Cycle
-	ID     uint64 // the sender's name for the frame
+	ID     uint64 // the sender's id for the frame
 	Number uint64 // the chip's own number: 1 for the first frame received, injected or made
 	Copy   uint32 // number of the copy; zero for the frame itself
 	In     PortID // port where the frame arrived; CPUPort if it was injected
-	Port   PortID // port that counts the drop; CPUPort if only [Books] counts it
+	Port   PortID // port that counts the drop; CPUPort if only [FrameCounts] counts it
 	Why    drop.Reason
 	Punted bool
 	Trap   config.Trap // trap that moved it to the CPU or out of forwarding; also set for a copy that a policer dropped
 	Mirror bool        // true for a copy for a mirror session or of a record
-	// Queued is true if it asked Queue of Port for capacity. The queue then held Depth bytes.
+	// Queued is true if the packet reached Queue of Port, whether it was admitted or not. The queue then held Depth
+	// bytes.
 	Queued bool
 	Queue  uint8
 	Depth  uint32

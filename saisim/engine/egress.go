@@ -127,7 +127,7 @@ func (c *egressPipe) letThrough(p *port, cp *copyOf, fixed describe.Marks, runs 
 	}
 }
 
-// copiedAtEnd schedules mirroring and sampling of a copy for when it is through the egress pipe of a port.
+// copiedAtEnd schedules mirroring and sampling of a copy for the time when it leaves the egress pipe of a port.
 func (c *egressPipe) copiedAtEnd(m mirroring, p *port) {
 	cp := &m.copy
 	cp.head, cp.lane = c.programs.copyHeading(cp.head), p.id

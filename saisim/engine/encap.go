@@ -108,8 +108,8 @@ func (e *mirrorEncap) trailer() []byte {
 	return e.record.trailer[:e.record.n]
 }
 
-// wrap makes the copy of a frame of n bytes in dst. data is the available part of the frame. leaves is true if the
-// frame is mirrored as it leaves, false if as received at the given time.
+// wrap writes the copy of a frame of n bytes to dst. data is the available part of the frame. If leaves is true, the
+// frame is mirrored as it leaves; otherwise as received, at the given time.
 func (e *mirrorEncap) wrap(dst, data []byte, n int, received tailstamp.Timestamp, leaves bool) []byte {
 	cut := e.truncate != 0 && n > e.truncate
 	if cut {

@@ -7,7 +7,7 @@ import (
 	"tamtam/tam/record"
 )
 
-// fates is the only place where packets end, with the counts of how they ended.
+// fates ends all packets, and counts how they ended.
 type fates struct {
 	*core
 	watch     *watch
@@ -16,7 +16,7 @@ type fates struct {
 	endPath   path // path of the packet that is being kept
 }
 
-// drop ends a packet without copies. Port p counts the drop; if p is nil, only [Books] does.
+// drop ends a packet without copies. Port p counts the drop; if p is nil, only [FrameCounts] does.
 func (c *fates) drop(p *port, pk *packet, why drop.Reason) {
 	trail := Trail{}
 	if c.observer != nil {
@@ -35,7 +35,7 @@ func (c *fates) dropCopy(p *port, cp *copyOf, why drop.Reason) {
 	c.freeCopy(cp)
 }
 
-// dropSent ends a copy behind the egress pipe.
+// dropSent ends a copy after the egress pipe.
 func (c *fates) dropSent(p *port, cp *copyOf, why drop.Reason) {
 	if c.takers != nil {
 		c.takers.behind = true
@@ -55,7 +55,7 @@ func (c *fates) dropWith(p *port, cp *copyOf, why drop.Reason, trail Trail) {
 		c.watch.sawDrop(p, cp, why, trail)
 	}
 	if c.takers != nil {
-		c.tell(p, cp, why, false)
+		c.report(p, cp, why, false)
 	}
 	if cp.mirror != nil {
 		c.recording.lose(cp.mirror)
@@ -70,8 +70,8 @@ func (c *fates) dropWith(p *port, cp *copyOf, why drop.Reason, trail Trail) {
 	c.release(pk)
 }
 
-// tell reports a drop to all listeners. p is the port that counts it, nil if none does. There must be a listener.
-func (c *fates) tell(p *port, cp *copyOf, why drop.Reason, punted bool) {
+// report reports a drop to all listeners. p is the port that counts it, nil if none does. There must be a listener.
+func (c *fates) report(p *port, cp *copyOf, why drop.Reason, punted bool) {
 	t, pk := c.takers, cp.pk
 	d := &t.now
 	*d = Drop{
@@ -98,7 +98,7 @@ func (c *fates) tell(p *port, cp *copyOf, why drop.Reason, punted bool) {
 		d.Data, d.Len = data, length
 	}
 	t.inside, t.behind = false, false
-	for _, told := range t.told {
+	for _, told := range t.reported {
 		(*told)(d)
 	}
 	if t.reports {
@@ -120,8 +120,8 @@ func (c *fates) notePath(cp *copyOf, d *Drop) {
 	}
 }
 
-// keepEnd keeps a copy of a watched packet that leaves by port p, or goes to the CPU if p is nil. alone means that it
-// goes nowhere else, for the reason why.
+// keepEnd keeps the end of a watched packet's copy, which leaves by port p, or for the CPU if p is nil. alone means
+// that no other copy was forwarded, for the reason why.
 func (c *fates) keepEnd(p *port, cp *copyOf, alone bool, why drop.Reason) {
 	if c.watching == nil || cp.mirror != nil {
 		return

@@ -8,9 +8,9 @@ import (
 )
 
 // A fib finds the longest prefix that contains an address. It is a trie with 8 address bits per level. A node keeps the
-// prefixes that end within its 8 bits as a binary tree in a bit set: the prefix of n bits with value v is bit 1<<n | v.
-// So the parent of bit i is bit i/2, and the candidates for an octet are the bits on the path from 256 + octet to the
-// root. Only existing prefixes use memory.
+// prefixes that end within its 8 bits as a binary tree in a bit set. In it, the prefix of n bits with value v is bit
+// 1<<n | v, so the parent of bit i is bit i/2. The candidates for an octet are the bits on the path from 256 + octet to
+// the root. Only existing prefixes use memory.
 type fib struct {
 	root fibNode
 	n    int // number of prefixes

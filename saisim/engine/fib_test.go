@@ -122,8 +122,8 @@ func BenchmarkFIB(b *testing.B) {
 	}
 }
 
-// A flow's choice depends only on the flow and the seed, flows spread evenly, and the choice of a LAG member is
-// independent of the next hop.
+// A flow's next hop depends only on the flow and the seed. Flows spread evenly. The choice of a LAG member is
+// independent of that of the next hop.
 func TestFlowHash(t *testing.T) {
 	const flows, ways = 40_000, 4
 	var lag, ecmp [ways]int

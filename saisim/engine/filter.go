@@ -20,8 +20,8 @@ func (p *keyPart) hash(v uint64) uint64 {
 	return hi ^ lo
 }
 
-// Values per 64 bits of a filter: those that a new filter is made for, and those that it accepts before it must be made
-// again. With 8, it lets one absent value in 20 through.
+// filterFresh is the number of values per 64 bits for which a new filter is sized. filterFull is the number at which it
+// must be rebuilt. With 8, about one absent value in 20 passes the filter.
 const (
 	filterFresh = 6
 	filterFull  = 8

@@ -64,7 +64,7 @@ func (w *flowWatch) has(h *headers) bool {
 }
 
 // Has reports whether a frame, whose first bytes are in data, is of the flow by its headers. It returns false if the IP
-// header is incomplete. The packet may be cut behind it.
+// header is incomplete. The packet may be cut after it.
 func (f *Flow) Has(data []byte, length int) bool {
 	if len(data) < ethernetHeader {
 		return false
@@ -112,8 +112,8 @@ func (f *Flow) Damaged(data []byte, length int) bool {
 	return h.flags&flagIPv4 != 0 && checksum(ip[:size]) != 0
 }
 
-// May reports whether a frame, whose first bytes are in data, may be of the flow although [Flow.Has] returns false. Its
-// addresses are the flow's, and its protocol or its ports come after these bytes.
+// May reports whether a frame, whose first bytes are in data, may be of the flow although [Flow.Has] returns false.
+// Then its addresses are the flow's, and its protocol or its ports are beyond these bytes.
 func (f *Flow) May(data []byte, length int) bool {
 	if len(data) < ethernetHeader {
 		return false
@@ -154,7 +154,7 @@ func (h *headers) hasPorts() bool {
 }
 
 // FlowOf returns the flow of a frame, and false if the frame has none, because it is not IP. Ports are nil if there are
-// none. Proto is nil if the protocol comes after the bytes in data.
+// none. Proto is nil if the protocol is beyond the bytes in data.
 func FlowOf(data []byte, length int) (f Flow, ok bool) {
 	if len(data) < ethernetHeader {
 		return f, false

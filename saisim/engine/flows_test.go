@@ -87,8 +87,8 @@ func TestFlowOfFirstBytes(t *testing.T) {
 	}
 }
 
-// A frame that is cut behind its IP header is of the flow of that header. The flow of a frame with a damaged header is
-// unknown.
+// A frame that is cut after its IP header belongs to the flow of that header. The flow of a frame with a damaged header
+// is unknown.
 func TestFlowOfDamagedFrames(t *testing.T) {
 	src, dst, port := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2"), uint16(9)
 	whole := []byte{13: 0, 12: 8}

@@ -87,7 +87,7 @@ type recirculation struct {
 	ring tm.Ring[secondPass]
 }
 
-// A secondPass is a mirror copy on its way to the spliced groups.
+// A secondPass is a mirror copy that has not reached the spliced groups yet.
 type secondPass struct {
 	at     Cycle
 	packet cmu.Packet

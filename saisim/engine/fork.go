@@ -11,8 +11,8 @@ import (
 	"tamtam/tam/record"
 )
 
-// A Fork is a copy of a chip at an instant, with everything in it and on its way. Frames that arrive at one of the two
-// do not affect the other. A fork is not observable from outside: it has no output, observer or ledger, and results of
+// A Fork is a copy of a chip at an instant, with everything that it holds. Frames that arrive at either of the two do
+// not affect the other. A fork is not observable from outside: it has no output, observer or ledger, and results of
 // pending control batches are discarded.
 type Fork struct{ chip *Engine }
 

@@ -14,7 +14,7 @@ type Frame struct {
 	// Len is the frame's length before a capture cut it. It is at least len(Data) and at most 262144, or 0 for
 	// len(Data).
 	Len int
-	// ID is the sender's name for the frame. It is not on the wire, but accompanies every copy, so that a test or the
+	// ID is the sender's id for the frame. It is not on the wire, but accompanies every copy, so that a test or the
 	// truth oracle can identify the copy's origin.
 	ID uint64
 	// Late is the number of cycles by which the frame is received later than it arrived, because the chip's time was
@@ -31,7 +31,7 @@ func (f *Frame) length() int {
 	return f.Len
 }
 
-// An Arrival is a frame on its way to a port's ingress MAC, with the cycle of its timestamp point.
+// An Arrival is a frame that will arrive at a port's ingress MAC, with the cycle of its timestamp point.
 type Arrival struct {
 	Port PortID
 	At   Cycle

@@ -13,8 +13,8 @@ import (
 // A chipGraph is the graph of the chip with one program.
 type chipGraph struct {
 	graph *record.Graph
-	// tables holds the ids of the graph's tables in order. fixed holds the index of each fixed function in it, program
-	// that of each table of the program, numbered as in [pipe.PHV]'s Ran.
+	// tables holds the ids of the graph's tables in order. fixed holds the index of each fixed function in tables.
+	// program holds that of each table of the program, numbered as in [pipe.PHV]'s Ran.
 	tables  []string
 	fixed   [describe.NumFixed]int
 	program []int
@@ -76,7 +76,7 @@ func (g *chipGraph) tap(m record.Mark) tap {
 	}
 	t.of = new([4]uint64)
 	for _, a := range m.Of {
-		n := slices.Index(g.actions[i], a) + 1 // 0: no action
+		n := slices.Index(g.actions[i], a) + 1 // 0 is no action
 		t.of[n>>6&3] |= 1 << (n & 63)
 	}
 	return t

@@ -1,7 +1,7 @@
 package engine
 
-// Flow hashing. LAGs and next hop groups choose by one hash of the packet, with different salts, so that a LAG behind a
-// group spreads the packets that the group sent to it.
+// Flow hashing. LAGs and next hop groups choose by one hash of the packet, with different salts. So a LAG spreads the
+// packets that a next hop group sent to it.
 //
 //	x = seed<<32 | salt<<16, exclusive or the IP protocol (other frames: the EtherType)
 //	for each of the fields: x = (x ^ field) * 0x9e3779b97f4a7c15; x = x ^ x>>32
@@ -9,11 +9,11 @@ package engine
 //	x = (x ^ x>>33) * 0xc4ceb9fe1a85ec53
 //	hash = x>>32
 //
-// in 64 bits. The fields of an IP packet are the upper and lower 64 bits of the source address, and those of the
-// destination address (0 and the address for IPv4). Unless the packet is a fragment, there is also L4 source port<<16 |
-// L4 destination port, or 0 if the parser found none. So the fragments of a datagram stay together. The fields of other
-// frames are the destination and the source MAC address. The protocol is the one behind IPv6 extension headers. The
-// hash covers the packet as received, without rewrites.
+// in 64 bits. The fields of an IP packet are the upper and lower 64 bits of the source address, then of the destination
+// address. For IPv4 they are 0 and the address. Unless the packet is a fragment, there is also L4 source port<<16 | L4
+// destination port, or 0 if the parser found none. So the fragments of a datagram stay together. The fields of other
+// frames are the destination and the source MAC address. The protocol is the one after IPv6 extension headers. The hash
+// covers the packet as received, without rewrites.
 //
 // seed is SAI_SWITCH_ATTR_LAG_DEFAULT_HASH_SEED, or _ECMP_. salt is 0 for LAGs, 1 for next hop groups. A LAG chooses
 // member hash mod n of its n active members in the order of their ports.

@@ -1,21 +1,22 @@
 // # Inband Flow Analyzer
 //
 // The parser skips the IFA header of packets in which [ifa.Locate] finds the parts, within the captured part of the
-// datagram. Protocol, ports and TCP flags are those of the transport header behind it. The parser also does so on a
-// chip without any IFA object, so that a flow is the same flow at each switch, with or without IFA in its packets.
+// datagram. Protocol, ports and TCP flags are those of the transport header after it. The parser also does so on a chip
+// without any IFA object. So a flow is the same flow at each switch, with or without IFA in its packets.
 //
-// The deciding hit among the ingress tables whose entries initiate or terminate IFA counts the packet as matched. An
-// initiator skips packets in which the parser has found IFA (already). Of all packets that it has matched, it chooses
-// the first and each n-th behind it. All others are unsampled, even if they have IFA. A terminator skips packets in
-// which the parser has found no IFA (absent). A skipped packet is treated as if it had hit nothing. The values of the
-// object are those of that instant. A terminator takes over the mirror sessions of its entry.
+// Among the ingress tables whose entries initiate or terminate IFA, the deciding hit counts the packet as matched. An
+// initiator skips packets in which the parser has found IFA, and counts them as already. It chooses the first packet
+// that it has matched and each n-th after it. All other matched packets are unsampled, even if they have IFA. A
+// terminator skips packets in which the parser has found no IFA, and counts them as absent. A skipped packet is treated
+// as if it had hit nothing. The values of the object are those at that time. A terminator handles the mirror sessions
+// of its entry.
 //
 // In the egress pipe, before the MTU check, each copy that is not for the CPU or a mirror session gets at most one
-// operation. It is the one that the hit has begun or ended. Otherwise, it is one more hop, if the switch is transit and
-// the packet is of protocol 253 or has IFA. The result is the first of these that holds:
+// operation. The operation is the insertion or removal that the hit requires. Otherwise, it is one more hop, if the
+// switch is transit and the packet is of protocol 253 or has IFA. The result is the first of these that holds:
 //
 //   - cut: the frame was cut by a capture
-//   - unsupported: to initiate, the packet is no TCP or UDP with its complete header right behind that of IP, or a
+//   - unsupported: to initiate, the packet is no TCP or UDP with its complete header directly after that of IP, or a
 //     fragment; to add a hop, the parser has found no IFA, or the global name space is not 15
 //   - hop limit: it is 0
 //   - max length: the stack with 8 more words would be longer than the header allows
@@ -25,11 +26,11 @@
 //
 // The result is counted when the copy leaves, by the ACL counter of the entry, or for transit.
 //
-// A stripped copy is also copied for the entry's mirror sessions when it is through the egress pipe. These copies are
-// as it leaves, but with IFA. They have one more hop if hop limit and max length allow it, with the time at which the
-// stripped copy leaves. After these, if the object has collectors by then, it sends that frame to each of them. The
-// frame is in an IPFIX record, in a message of its own, as for TAM events, and is counted as reported. A hop has the
-// headers as they leave, the queue of the copy, and the queue's contents when the copy reached it.
+// A stripped copy is also copied for the entry's mirror sessions when it leaves the egress pipe. These copies are like
+// the frame that leaves, but with IFA. They have one more hop if hop limit and max length allow it, with the time at
+// which the stripped copy leaves. After these, if the object has collectors by then, it sends that frame to each of
+// them. The frame is in an IPFIX record, in a message of its own, as for TAM events, and is counted as reported. A hop
+// has the headers as they leave, the queue of the copy, and the queue's contents when the copy reached it.
 package engine
 
 import (
@@ -159,7 +160,7 @@ func (c *analysing) decideIFA(p *port, cp *copyOf) {
 	cp.ifa = w
 }
 
-// datagrams returns the maximum length of the packet behind its Ethernet header as it leaves.
+// datagrams returns the maximum length, in bytes, of the packet after its Ethernet header as it leaves.
 func (pk *packet) datagrams() uint32 {
 	if pk.ipMTU != 0 {
 		return min(pk.ipMTU, 1<<16-1)
@@ -180,7 +181,7 @@ func (w *ifaWork) begin(pk *packet) ifa.Count {
 	at := 40
 	if h.flags&flagIPv4 != 0 {
 		at = int(ip[0]&15) * 4
-	} else if ip[6] != h.proto { // the protocol is behind extension headers
+	} else if ip[6] != h.proto { // the protocol follows extension headers
 		return ifa.Unsupported
 	}
 	n, err := ifa.TransportSize(h.proto, ip[at:])
@@ -224,7 +225,7 @@ func (w *ifaWork) end(pk *packet) ifa.Count {
 	return ifa.Stripped
 }
 
-// timeIFA notes when a copy leaves. A stripped copy is also copied for collectors.
+// timeIFA notes the time at which a copy leaves. A stripped copy is also copied for collectors.
 func (c *analysing) timeIFA(cp *copyOf) {
 	w := cp.ifa
 	w.leaves = cp.at

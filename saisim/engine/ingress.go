@@ -23,7 +23,7 @@ type ingressPipe struct {
 	mirrors   *mirrors
 	samples   *samples
 	wires     *wires
-	told      Out // the frame that is being given to the CPU
+	reported  Out // frame that is being given to the CPU
 }
 
 // run runs the ingress pipe for packets, in the order of the cycles at which they enter. Without a program they run one
@@ -64,7 +64,7 @@ func (c *ingressPipe) run(vec []entering) {
 	}
 }
 
-// decide runs the part of the pipe behind ACL.
+// decide runs the part of the pipe after ACL.
 func (c *ingressPipe) decide(p *port, pk *packet) {
 	c.forward(pk, false)
 	pk.verdict.cpu = pk.act&(actCopy|actCancel) == actCopy
@@ -107,10 +107,10 @@ func (c *ingressPipe) lookup(x *entering) {
 	}
 }
 
-// finish ends the pipe: the packet goes on to the traffic manager, or is dropped.
+// finish ends the pipe: it passes the packet to the traffic manager, or drops it.
 func (c *ingressPipe) finish(p *port, pk *packet) {
 	v := &pk.verdict
-	if v.kind == toNobody && !v.cpu && !pk.accompanied() {
+	if v.kind == noDestination && !v.cpu && !pk.accompanied() {
 		c.goesNowhere(p, pk)
 		return
 	}
@@ -129,7 +129,7 @@ func (c *ingressPipe) goesNowhere(p *port, pk *packet) {
 	c.fates.drop(p, pk, pk.why)
 }
 
-// end drops a packet that goes nowhere and whose path is counted.
+// end drops a packet that has no destination and whose path is counted.
 func (c *ingressPipe) end(pk *packet) {
 	was := pk.sofar()
 	c.recording.countPath(pk, &was)
@@ -157,8 +157,7 @@ func (c *ingressPipe) bridgeCPU(pk *packet) {
 }
 
 // admit runs the first stage: the packet's VLAN or router interface, whether its port may send to it, and traps. It
-// returns false if the packet goes no further, for the reason pk.why. A trapped packet goes on even if the port may not
-// send.
+// returns false if the packet is dropped, for the reason pk.why. A trapped packet passes even if the port may not send.
 func (c *ingressPipe) admit(p *port, pk *packet) bool {
 	h := &pk.h
 	pk.inN = p.number
@@ -212,8 +211,8 @@ func (c *ingressPipe) foundAdmission(pk *packet) {
 	c.found(pk, f)
 }
 
-// classify finds the packet's VLAN or router interface, and whether the port may send to it. It returns false with the
-// reason if not.
+// classify finds the packet's VLAN or router interface, and whether the port may send to it. If it may not, classify
+// returns false and the reason.
 func (c *ingressPipe) classify(in *admission, pk *packet) (drop.Reason, bool) {
 	h := &pk.h
 	pk.vid = in.pvid
@@ -312,7 +311,7 @@ func (c *ingressPipe) redirected(pk *packet) (drop.Reason, bool) {
 	return c.router.toHop(pk, e.hop), true
 }
 
-// runProgram runs the ingress pipe behind admission if there is a program: stage after stage, each for all packets.
+// runProgram runs the ingress pipe after admission if there is a program: stage after stage, each for all packets.
 func (c *ingressPipe) runProgram(vec []entering) {
 	middle, last := c.prof.IngressStages/2, max(c.prof.IngressStages, 1)-1
 	began := c.programs.begin(vec)
@@ -382,7 +381,7 @@ func (c *ingressPipe) forwards(vec []entering, on pipe.Set) (somewhere pipe.Set)
 			c.forward(pk, c.programs.steered(i))
 			c.programs.steer(pk, i)
 		}
-		if pk.verdict.kind != toNobody || pk.act&(actCopy|actCancel) == actCopy || c.programs.punted(i) {
+		if pk.verdict.kind != noDestination || pk.act&(actCopy|actCancel) == actCopy || c.programs.punted(i) {
 			somewhere |= 1 << i
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// Time of day is start + floor(cycles * 10^9 / Hz) ns, with no drift over 2^60
-// cycles, and cycleAt is the first cycle that is not before.
+// Time of day is start + floor(cycles * 10^9 / Hz) ns, with no drift over 2^60 cycles. cycleAt returns the first cycle
+// that is not before a time.
 func TestTimeOfDay(t *testing.T) {
 	start := time.Date(2026, 12, 31, 23, 59, 59, 999_999_999, time.UTC)
 	randtest.Run(t, randtest.Cases{Seed: 1}, func(t *testing.T, seed uint64) {
@@ -104,7 +104,7 @@ func TestMACDoesNotDrift(t *testing.T) {
 	})
 }
 
-// An agenda returns events in the order of time, class and port, near and far ones, while time goes on.
+// An agenda returns near and far events in the order of time, class and port, while time advances.
 func TestAgenda(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")

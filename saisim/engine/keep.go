@@ -22,10 +22,10 @@ type keeping struct {
 func (c *keeping) OnDrop(f func(*Drop)) (stop func()) {
 	own := &f // functions cannot be compared
 	t := c.taking()
-	t.told = append(t.told, own)
+	t.reported = append(t.reported, own)
 	return func() {
 		t := c.taking()
-		t.told = slices.DeleteFunc(t.told, func(x *func(*Drop)) bool { return x == own })
+		t.reported = slices.DeleteFunc(t.reported, func(x *func(*Drop)) bool { return x == own })
 		c.taken()
 	}
 }
@@ -40,13 +40,13 @@ func (c *keeping) taking() *dropTakers {
 
 // taken releases the drop listeners once there are none.
 func (c *keeping) taken() {
-	if t := c.takers; len(t.told) == 0 && t.ring == nil && !t.reports {
+	if t := c.takers; len(t.reported) == 0 && t.ring == nil && !t.reports {
 		c.takers = nil
 	}
 }
 
-// WatchFlow keeps packets of a flow that arrive from now on, wherever they end, for a number of cycles. since is the
-// cycle from which on they are kept. It returns an error if [MostFlows] flows are watched.
+// WatchFlow keeps packets of a flow that arrive within the next cycles, wherever they end. since is the first cycle
+// whose packets are kept. It returns an error if [MostFlows] flows are watched.
 func (c *core) WatchFlow(f *Flow, cycles Cycle) (since Cycle, err error) {
 	w := c.watched()
 	if w.all {

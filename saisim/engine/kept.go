@@ -11,9 +11,9 @@ import (
 	"tamtam/saisim/drop"
 )
 
-// A Kept is the end of a packet, or of one copy of it, as the chip keeps it: one of the last drops, or of a watched
-// packet. The fields shared with [Drop] have the same meaning. Data is the first bytes of the frame and Len its length,
-// without a header that the chip added, or with one that it removed.
+// A Kept is the end of a packet, or of one copy of it, as the chip keeps it. The packet is one of those dropped last,
+// or was watched. The fields shared with [Drop] have the same meaning. Data is the first bytes of the frame and Len its
+// length, without a header that the chip added, or with one that it removed.
 type Kept struct {
 	Drop
 	What What // MomentDropped, MomentSent or MomentPunted; Why is valid if it is dropped or Punted
@@ -36,7 +36,7 @@ type Unkept uint8
 // Parts of a path.
 const (
 	UnkeptProgram Unkept = 1 << iota // some tables of a program, because the chip has seen too many names
-	UnkeptEgress                     // tables of the egress pipe, because the frame was dropped behind it
+	UnkeptEgress                     // tables of the egress pipe, because the frame was dropped after it
 	UnkeptMore                       // lookups after the first ones
 	UnkeptEntry                      // the entry of its source address
 )
@@ -270,7 +270,7 @@ func (p *path) noteLooks(table noteTable, all []aclLook, out PortID) {
 }
 
 // noteCopy adds the lookups of one copy: the CPU's policer, its queue, and the tables of the egress pipe. egress is nil
-// if there are none or they are unknown.
+// if there are no egress lookups, or if they are unknown.
 func (p *path) noteCopy(cp *copyOf, d *Drop, egress *egressMet, names *tableNames) {
 	pk := cp.pk
 	if pk.noted&notedPolicer != 0 && d.Why == drop.Policer {

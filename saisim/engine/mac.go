@@ -45,9 +45,9 @@ func (c *macs) receive(p *port, at Cycle, f *Frame, n int) {
 	c.arriving.push(&pk.own)
 }
 
-// late returns the number of cycles by which a timestamp point is later than if this frame and those before it had been
-// given in time. A late frame keeps the wire from those behind it. A frame that is late itself, and arrived before the
-// previously given frame, counts as having had the wire for itself.
+// late returns the number of cycles by which a timestamp point is delayed because this frame or earlier ones were given
+// late. A late frame delays the frames after it on the wire. A frame that is late itself, and arrived before the
+// previously given frame, counts as if the wire had been free.
 func (p *port) late(sfd instant, came Cycle, itself bool) Cycle {
 	if !p.behind {
 		p.own, p.behind = p.rxFree, true
@@ -65,7 +65,7 @@ func (p *port) late(sfd instant, came Cycle, itself bool) Cycle {
 	return sfd.ceil() - own.ceil()
 }
 
-// received accepts a complete frame from the ingress MAC. It returns false if the frame goes no further.
+// received accepts a complete frame from the ingress MAC. It returns false if the frame was dropped.
 func (c *macs) received(p *port, pk *packet) bool {
 	if !p.up || !wholeHeader(pk.data) {
 		c.refuse(p, pk)

@@ -1,9 +1,10 @@
 // # Alternate marking
 //
-// This implements AM-PM's tables 1 to 6 in the scalable form of section 3.5 of the paper: a few rules per profile, two
-// ACL entries per flow. All of it happens in the ingress ACL stage, in one step for each packet. T is the chip's time
-// of day at the packet's ingress timestamp point, in whole nanoseconds, as in a tail-stamp record. For an interval of
-// 2^n s, Q = floor(4 T / 2^n), the period is Q/4, the time bit its lowest bit, the slot Q mod 4.
+// This implements AM-PM's tables 1 to 6 in the scalable form of section 3.5 of the paper. It needs a constant number of
+// rules per profile, and two ACL entries per flow. All of it happens in the ingress ACL stage, in one step for each
+// packet. T is the chip's time of day at the packet's ingress timestamp point, in whole nanoseconds, as in a tail-stamp
+// record. For an interval of 2^n s, Q = floor(4 T / 2^n). The period is Q/4, the time bit is the lowest bit of the
+// period, and the slot is Q mod 4.
 //
 // A packet is eligible for a profile if it has all marks of the profile. dscpN is in IPv4 and IPv6 headers,
 // ipv4-reserved (bit 15 of the fragment field) in IPv4 headers, both well-formed. ipv6-altmark-l and -d are in the
@@ -26,7 +27,7 @@
 //     if the lane has no profile, the packet is not eligible, or the chip does not have
 //     the index. In the steps below, the colour is that of the time lookup, not the entry's.
 //
-//  3. Initiator: a packet that arrived with m or m2 = 1 has a foreign mark. It is counted
+//  3. Initiator: a packet that arrived with m or m2 = 1 has an unexpected mark. It is counted
 //     with its bytes (with FCS) under the time bit. If the profile drops such packets, it
 //     is dropped as by an ACL entry, and nothing more is done.
 //     Initiator: pulse and double: f = time bit; muxed: f = time bit xor (slot is
@@ -36,16 +37,16 @@
 //  4. Initiator: the mark becomes the time bit (step), the pulse (pulse), the time
 //     bit xor the pulse (muxed). For double the mark becomes the time bit, the second
 //     mark the pulse. A pulse is captured, with the time bit as colour.
-//     Elsewhere, these are captured, with the colour of 1: m = 1 for pulse, m2 = 1 for double,
+//     Elsewhere, these are captured, with the colour of step 1: m = 1 for pulse, m2 = 1 for double,
 //     m != time bit in slots 1 and 2 for muxed. Except for pulse, a packet is out of window
-//     if the colour is not the time bit, and T is in its period at least the guard behind the
+//     if the colour is not the time bit, and T is in its period at least the guard after the
 //     beginning and more than the early guard before the end.
 //     A terminator that clears writes 0 to the marks.
 //
 //  5. Muxed without slot synchronisation, elsewhere: Reg holds the flow's colour c, the time
 //     when it last stepped, and the time when the last packet arrived. At the first packet,
 //     c = m, both times are T, and it is a gap. At others it is a gap if T is before the last
-//     packet's time or more than L/8 behind it. If m != c: at 3L/4 or more behind the last
+//     packet's time or more than L/8 after it. If m != c: at 3L/4 or more after the last
 //     step, or at a time before it, it is a step: c = m, stepped at T. Otherwise it is a pulse
 //     of colour c: it is captured, and its bytes (with FCS) are added to the pulse bytes. The
 //     time of the last packet becomes T. A gap counts as out of window, with colour c. The
@@ -61,23 +62,22 @@
 //     k. For a muxed pulse with slots, this is also so if O is before slot 1 of k. Without
 //     slots, it is also so if T - O plus the guard less the early guard is L/8 or more, rounded
 //     down. Then the late periods of the index, from first to last, are extended by all from
-//     that of O less the guard (k if that is behind k) to k. Those that end more than two
+//     that of O less the guard (k if that is after k) to k. Those that end more than two
 //     before k are dropped. None of this applies to pulse marking.
 //
 //  7. If the profile requests the mean delay, these are kept for an index and colour: the
 //     number of packets, the sum of their T (of O of late ones) in ns since 1970, modulo 2^128,
 //     and the number of packets at which the clock was not synchronised. All packets count
 //     that steps 3 to 6 did not drop, by their colour in step 3, 4 or 5. Without slots that is
-//     the flow's colour behind the packet.
+//     the flow's colour after this packet.
 //
 // A capture sets the timestamp of the index and colour to T (to O of a late packet). It also stores whether the clock
 // was not synchronised then, and the packet's digest, and it counts. The digest is the same at every switch. It is the
-// hash of hash.go, with x = 0 at first, of the first 80 bytes of the IP packet as received, as ten words of 64 bits. If
-// the parser has found IFA, the digest is of the packet without IFA, with its own length and protocol. Bytes that the
-// packet does not have, or that a capture cut, count as 0. So do fields that change on the way: the traffic class
-// (IPv4: type of service), TTL or hop limit, the IPv4 header's checksum and reserved flag, L and D of the AltMark
-// option. In a complete TCP header with SYN, the checksum and the options are also 0, because a clamp may change the
-// MSS.
+// hash of hash.go, with x = 0 at first. It covers the first 80 bytes of the IP packet as received, as ten words of 64
+// bits. If the parser has found IFA, the digest is of the packet without IFA, with its own length and protocol. Bytes
+// that the packet does not have, or that a capture cut, count as 0. So do fields that routers change: the traffic class
+// (IPv4: type of service), TTL or hop limit, checksum and reserved flag of IPv4, L and D of the AltMark option. In a
+// complete TCP header with SYN, the checksum and the options are also 0, because a clamp may change the MSS.
 //
 // All state of an index begins at 0 when it gets its first entry, enabled or not. An entry that is set to another value
 // joins the new index before it leaves the old one. A change of the profile changes none of the state. A chip without
@@ -124,8 +124,8 @@ type markProfile struct {
 	s            altmark.Session
 	encap        bool          // true if it marks the header that it puts around packets
 	guard, early time.Duration // guard at the beginning, early at the end of a period
-	// Without slots: a gap precedes a packet that arrives later than gap after the previous one; a step comes at least
-	// step after the previous one.
+	// gap and step apply without slots. A packet follows a gap if it arrives more than gap after the previous one. Two
+	// steps are at least step apart.
 	gap, step time.Duration
 }
 

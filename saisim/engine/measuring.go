@@ -10,7 +10,7 @@
 // switch object was created, whether there are tasks or not.
 //
 //   - The candidate key is of the headers as received: addresses if the IP
-//     header is well-formed, the protocol behind IPv6 extension headers, ports if the
+//     header is well-formed, the protocol after IPv6 extension headers, ports if the
 //     parser has found them (TCP, UDP, UDP-Lite, SCTP, DCCP, no later fragments).
 //   - The time is the chip's time of day at the cycle in which the egress pipe accepts
 //     the copy, in whole nanoseconds since 1970, mod 2^64.
@@ -19,10 +19,11 @@
 //   - The queue length is the number of bytes in its queue when the copy reached it, without
 //     the copy. The delay is the cycles from then on, times 10^9 / ClockHz, rounded down to ns.
 //
-// All groups are passed in one step, in the cycle of entry. Spliced groups (Appendix E) are behind a recirculation
-// port. If a task with units there matches a copy, the copy is mirrored at the end of the egress pipe. The mirror copy
-// is the complete frame as it leaves, without a record, and 16 bytes of metadata: key, time, size and queue. With B the
-// exact time of a byte at RecirculationMbps and L the frame's length with FCS and metadata, at least 64:
+// All groups are passed in one step, in the cycle of entry. Spliced groups (Appendix E) are reached through a
+// recirculation port. If a task with units there matches a copy, the copy is mirrored at the end of the egress pipe.
+// The mirror copy is the complete frame as it leaves, without a record, and 16 bytes of metadata: key, time, size and
+// queue. With B the exact time of a byte at RecirculationMbps and L the frame's length with FCS and metadata, at least
+// 64:
 //
 //	at the port  a   = entry + EgressStages*StageCycles + Deparser
 //	sent         end = max(a, end') + (L+20) B            ': the mirror copy before
@@ -30,7 +31,7 @@
 //
 // It is lost if end' is later than a + 32768 B: the port's buffer is full. Within one cycle, these measurements come
 // after frames that waited for the egress pipe, and before packets that leave the ingress pipe. Mirror copies use no
-// cycle of the pipes and no space in the shared buffer, and [Books] does not count them, because no part of them ever
+// cycle of the pipes and no space in the shared buffer. [FrameCounts] does not count them, because no part of them ever
 // leaves.
 //
 // A control call takes effect, as always, at the cycle that the last Advance reached: copies that enter the egress pipe

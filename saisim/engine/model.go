@@ -32,7 +32,7 @@ type port struct {
 	rate    lineRate
 	rxFree  instant   // earliest timestamp point of the next frame
 	came    Cycle     // arrival of the last frame, except frames that others overtook
-	own     instant   // if behind: the value of rxFree if no frame had been late
+	own     instant   // valid if behind is true: the value of rxFree if no frame had been late
 	behind  bool      // own is before rxFree
 	in      admission // derived
 	class   qosClass
@@ -222,8 +222,8 @@ func (r *rif) order() int {
 
 func (r *rif) up(v4 bool) bool { return v4 && r.up4 || !v4 && r.up6 }
 
-// An adjacency is an address behind a router interface. A neighbour and the next hops that lead to it share one. It
-// exists until the neighbour and all next hops are gone.
+// An adjacency is an address that is reached through a router interface. A neighbour and the next hops that lead to it
+// share one. It exists until the neighbour and all next hops are gone.
 type adjacency struct {
 	rif   *rif
 	ip    netip.Addr
@@ -238,7 +238,7 @@ type adjacencyKey struct {
 	ip  netip.Addr
 }
 
-// A nextHop leads to an address behind a router interface.
+// A nextHop leads to an address that is reached through a router interface.
 type nextHop struct{ adj *adjacency }
 
 // A hopGroup spreads flows over next hops (ECMP), by weight.

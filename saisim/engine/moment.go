@@ -12,10 +12,10 @@ type What uint8
 
 // The history of a frame begins with MomentReceived or MomentInjected. The frame itself is copy 0. It ends in
 // MomentDropped or in MomentReplicated. The latter means that every copy for which the ingress pipe had a place has
-// begun. A frame may be dropped although mirror sessions have copies of it; the drop then comes after those. An egress
-// mirror copy begins when its original has left the egress pipe. A record copy also begins that much later, when the
-// frame and all other copies may have ended. Copies are numbered from 1 in the order in which they are made. Each ends
-// in one MomentSent, MomentPunted or MomentDropped.
+// begun. A frame may be dropped although mirror sessions have copies of it; the drop then follows those copies. An
+// egress mirror copy begins when its original has left the egress pipe. A record copy also begins that much later, when
+// the frame and all other copies may have ended. Copies are numbered from 1 in the order in which they are made. Each
+// ends in one MomentSent, MomentPunted or MomentDropped.
 const (
 	// MomentReceived is the timestamp point of the ingress MAC. It is reported when the frame is given to
 	// [Engine.Receive], so At may be later than that of the following moments.
@@ -28,7 +28,7 @@ const (
 	MomentDequeued        // leaves the queue and enters the egress pipe
 	MomentSent            // the timestamp point of the egress MAC
 	MomentPunted          // handed to the CPU
-	MomentDropped         // goes no further, because of Why
+	MomentDropped         // dropped, for the reason Why
 )
 
 var whatNames = [...]string{
@@ -52,7 +52,7 @@ type Moment struct {
 	Early uint64
 
 	Late   Cycle  // number of cycles by which the frame's ingress timestamp is later than its arrival: see [Frame]
-	ID     uint64 // the sender's name for the frame
+	ID     uint64 // the sender's id for the frame
 	Number uint64 // the chip's own number: 1 for the first frame received or injected, and so on
 	Copy   uint32 // number of the copy; zero for the frame itself
 	Copies uint32 // for MomentReplicated: number of copies
@@ -78,7 +78,7 @@ type Moment struct {
 	Trail Trail
 }
 
-// Because returns the reason why a frame goes no further, with the trap if there was one.
+// Because returns the reason why a frame was dropped or not forwarded, with the trap if there was one.
 func (m *Moment) Because() string { return m.Why.String() + m.ByTrap() }
 
 // ByTrap returns the trap in parentheses after a space, or "" if there is none.
@@ -89,15 +89,15 @@ func (m *Moment) ByTrap() string {
 	return " (" + m.Trap.String() + ")"
 }
 
-// A Ledger keeps account of frames by their ids. It is only called for frames that neither come from [Engine.Receive]
-// nor go to the function of [Engine.SetOutput]. So it costs very little, while an observer gets the history of every
+// A Ledger keeps account of frames by their ids. It is called only for frames that neither enter by [Engine.Receive]
+// nor leave to the function of [Engine.SetOutput]. So it costs very little, while an observer gets the history of every
 // frame. Its functions must not call the chip.
 type Ledger interface {
 	// Injected is called when a frame has been given to Inject.
 	Injected(id uint64)
 	// Copied is called when n more copies of the frame exist.
 	Copied(id uint64, n int)
-	// Dropped is called when one of them goes no further.
+	// Dropped is called when one of the copies is dropped.
 	Dropped(id uint64, why drop.Reason)
 }
 

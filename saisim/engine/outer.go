@@ -2,12 +2,12 @@
 //
 // A router does not insert an option into packets of others (RFC 8200, section 4). So an initiator puts an IPv6 header
 // of its own around them (RFC 9343, section 5, and RFC 2473), and a terminator removes it. An index may have such a
-// header ([config.AltMarkOuter]). All of it happens in the ingress ACL stage. Everything behind sees the packet in its
-// new form, with or without the header: routes and the MTU of interfaces, counters and copies.
+// header ([config.AltMarkOuter]). All of it happens in the ingress ACL stage. All later functions see the packet in its
+// new form, with or without the header: routes, the MTU of interfaces, counters and copies.
 //
 // A profile with Encap is for packets that the chip would route. No program runs, and no trap removes the packet at
-// admission. The packet is to the router's MAC address, its IP header is fit to be routed, its TTL is more than 1, and
-// its addresses are not link-local. It is at most 65527 bytes long, and the longest prefix of its destination leads
+// admission. The packet is to the router's MAC address and its IP header is fit to be routed. Its TTL is more than 1,
+// and its addresses are not link-local. It is at most 65527 bytes long, and the longest prefix of its destination leads
 // neither to the CPU nor nowhere. Its marks are 0 as received. If such a packet's index has a header that does not end
 // here:
 //
@@ -15,21 +15,21 @@
 //  2. In front of the IP header come 48 bytes. In the IPv6 header, these are the traffic class (the packet's own), flow
 //     label 0, the length, next header 60 (or 0, hop-by-hop), the hop limit and the addresses. The hop limit is the one
 //     that leaves plus the one that routing subtracts. In the options header, these are the next header, 4 or 41,
-//     length 0, and one AltMark option with the FlowMonID, L and D being 0. The frame's bytes behind the datagram stay.
+//     length 0, and one AltMark option with the FlowMonID, L and D being 0. The frame's bytes after the datagram stay.
 //  3. The packet is parsed again, and is then marked as in steps 3 and 4 of alternate marking. The digest is that of
 //     the packet with the header. The packet is routed by that header. One that is too long for the router interface or
 //     the port by which it is to leave is dropped as others are, and counted.
 //
 // If the index's header ends here, a terminator removes it after reading the marks, under these conditions. No program
 // runs, and no trap removes the packet. The packet is to the router's MAC address and has exactly these addresses. Its
-// next header is 0 or 60, with options that include the one that was read. The next header there is 4 or 41, and the
-// packet behind it has a complete header and ends where the outer one does. Congestion experienced outside becomes so
-// inside, and ECT(1) turns ECT(0) into ECT(1) (RFC 6040, section 4.2). If the inner header has no ECT and the outer one
-// has CE, the header is not removed. Marks are not written then.
+// next header is 0 or 60, with options that include the one that was read. The next header there is 4 or 41. The packet
+// after it has a complete header and ends where the outer one does. Congestion experienced outside becomes so inside,
+// and ECT(1) turns ECT(0) into ECT(1) (RFC 6040, section 4.2). If the inner header has no ECT and the outer one has CE,
+// the header is not removed. Marks are not written then.
 //
 // A packet whose route leads to the CPU may then still have an address where a header ends. It is dropped (decap) if
-// the parser has come to protocol 4 or 41, or not beyond a header of options. It counts as damaged if a terminator has
-// not removed its header.
+// the parser has reached protocol 4 or 41, or not got beyond a header of options. It counts as damaged if a terminator
+// has not removed its header.
 package engine
 
 import (
@@ -188,7 +188,7 @@ func roomFor(b []byte, n int) []byte {
 }
 
 // meetOuter notes the header that was added or removed, and parses the new packet. grew is the number of bytes by which
-// the packet grew, 0 if it did not change.
+// the packet grew; zero means that it did not change.
 func (m *outers) meetOuter(pk *packet, o *outer, counts *altmark.OuterCounts, grew int) {
 	done := grew != 0
 	pk.met.outerGrew += int16(grew)

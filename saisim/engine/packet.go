@@ -13,7 +13,7 @@ import (
 )
 
 // A packet is a frame in the chip. Copies of it (floods, punts) share it. It waits hundreds of cycles between two
-// places, and its memory is fetched again at each. So the data needed everywhere lies together, and data that usually
+// stations, and each has to fetch its memory again. So the data needed everywhere is contiguous, and data that usually
 // only the ingress pipe needs is elsewhere.
 type packet struct {
 	data []byte // as received, possibly cut
@@ -22,9 +22,9 @@ type packet struct {
 	lateBy Cycle // valid only if late; otherwise left over from another packet
 }
 
-// A flight is a packet's state on its way. It is empty for the next packet.
+// A flight is the state of a packet while it is in the chip. It is empty for the next packet.
 type flight struct {
-	id     uint64 // the sender's name for it
+	id     uint64 // the sender's id for it
 	number uint64 // the chip's own number
 	rx     Cycle  // ingress timestamp point
 	length int    // length before it was cut
@@ -37,7 +37,7 @@ type flight struct {
 	tc     uint8       // traffic class
 	why    drop.Reason // reason if it has no destination
 	edited bool        // true if edit changes something
-	// plain is true if it goes to one bridge port only, no program runs and no trail is kept.
+	// plain is true if its only destination is one bridge port, no program runs and no trail is kept.
 	plain bool
 	// usual is true if it is plain and no station of the ingress pipe has read its headers. passing is then empty.
 	// [packet.whole] must be called before its use.
@@ -88,12 +88,12 @@ type transit struct {
 	h        headers
 }
 
-// marked holds the fixed functions that a packet has run, and which parts of its [met] are valid.
+// marked holds the fixed functions that a packet has run, and the set of valid parts of its [met].
 type marked struct {
 	fixed             describe.Marks
 	noted             noted
-	looks, early      uint8 // number of lookups in ACL tables, and how many of them came before chip.port
-	traps, earlyTraps uint8 // number of traps, and how many of them came at admission
+	looks, early      uint8 // number of lookups in ACL tables, and how many of them were before chip.port
+	traps, earlyTraps uint8 // number of traps, and how many of them were at admission
 	moreLooks         bool  // there were more lookups than noted
 }
 
@@ -108,7 +108,7 @@ const (
 	notedRoute
 	notedPrefix // there is a prefix
 	notedHop
-	notedNeighbor // it is known
+	notedNeighbor // the neighbour is known
 	notedFDB
 	notedAddress // there is an FDB entry
 	notedProgram
@@ -119,9 +119,9 @@ const (
 	notedOuterDone // the header was added or removed
 )
 
-// A met holds a packet's lookups in the tables of the ingress pipe. It is as cheap to write as possible: it points to
-// objects whose names never change. It is read when the packet, or a copy of it, ends. The part that most packets write
-// is in one cache line, with the end of transit.
+// A met holds a packet's lookups in the tables of the ingress pipe. To be cheap to write, it points to objects whose
+// names never change. It is read when the packet, or a copy of it, ends. The part that most packets write is in one
+// cache line, with the end of transit.
 type met struct {
 	router         *rif // router interface at chip.port
 	dest           *dest
@@ -257,7 +257,7 @@ type entering struct {
 // A verdict is the ingress pipe's decision on a packet.
 type verdict struct {
 	kind destination
-	cpu  bool        // true if a copy also goes to the CPU
+	cpu  bool        // true if the CPU also receives a copy
 	to   *bridgePort // set for toBridgePort
 	port *port       // set for toPort: redirected
 	lag  *lag        // set for toLAG: redirected
@@ -267,15 +267,15 @@ type verdict struct {
 type destination uint8
 
 const (
-	toNobody     destination = iota
-	toBridgePort             // known unicast
-	toVLAN                   // flood
+	noDestination destination = iota
+	toBridgePort              // known unicast
+	toVLAN                    // flood
 	toPort
 	toLAG
 )
 
-// A copyOf is one copy of a packet on its way to one port. The first copy is in the packet itself. Before the packet
-// enters the ingress pipe, that copy stands for the packet on its way there.
+// A copyOf is one copy of a packet, for one port. The first copy is in the packet itself. Until the packet enters the
+// ingress pipe, that copy represents the packet.
 type copyOf struct {
 	pk *packet
 	// next is the link of the copy's list: in a wheel, those due at one cycle.
@@ -289,7 +289,7 @@ type copyOf struct {
 	tag     tagAction
 	queue   uint8
 	result  stampResult // result of the session
-	asked   bool        // true if queue was asked for capacity
+	asked   bool        // true if it has reached queue, admitted or not
 	raw     bool        // leaves as received
 	ce      bool        // to be marked with congestion experienced
 	watched bool        // the port has its trail, for an observer
@@ -297,14 +297,14 @@ type copyOf struct {
 
 	frac   uint64       // exact time is frac/den cycles after cycle at-1; zero means at
 	mirror *mirrorEncap // set if it is a copy for a mirror session
-	luggage
+	copyExtras
 }
 
-// luggage holds state that only a small set of copies needs.
-type luggage struct {
+// copyExtras holds the state that only a small set of copies needs.
+type copyExtras struct {
 	head *heading   // header fields as it leaves; nil means those of the packet with its edit
 	ifa  *ifaWork   // nil if there is no IFA work
-	met  *egressMet // set for a watched packet behind the egress pipe; nil if not kept
+	met  *egressMet // set for a watched packet after the egress pipe; nil if not kept
 }
 
 // taggedLen returns the length of a copy after its tag action.
@@ -330,8 +330,8 @@ func (cp *copyOf) leavingLen() int {
 	return n
 }
 
-// buffered returns the number of bytes that a copy occupies in the buffer: its length as received, or that of a mirror
-// copy as it leaves.
+// buffered returns the number of bytes that a copy occupies in the buffer. That is its length as received, or, for a
+// mirror copy, its length as it leaves.
 func (cp *copyOf) buffered() int {
 	if cp.mirror != nil {
 		return cp.leavingLen()
@@ -394,7 +394,7 @@ const (
 	NumStampResults   = tailstamp.CounterWords        // the last ones do not count copies
 )
 
-// A stampAction is the tail-stamping action of an ACL entry. It does not change once it is made. Packets in the chip
+// A stampAction is the tail-stamping action of an ACL entry. It does not change once it is created. Packets in the chip
 // keep the one that they hit.
 type stampAction struct {
 	switchID uint32
@@ -464,8 +464,8 @@ func (pk *packet) nowhere(why drop.Reason) taken {
 	}
 }
 
-// trapOf returns the trap of a drop with the given reason: the one that removed the packet from forwarding, or, for a
-// policer, the one that requested the CPU's copy.
+// trapOf returns the trap of a drop with the given reason. It is the one that removed the packet from forwarding. For a
+// policer it is the one that requested the CPU's copy.
 func (pk *packet) trapOf(why drop.Reason) config.Trap {
 	switch {
 	case why.OfTrap():
@@ -496,7 +496,7 @@ type passed struct {
 	ran, hit [pipe.TapWords]uint64
 }
 
-// sofar returns the tables that a packet, or a copy of it in a queue, has passed so far.
+// sofar returns the tables that a packet, or a copy of it in a queue, has run so far.
 func (pk *packet) sofar() passed {
 	p := passed{fixed: pk.fixed}
 	if pk.run != nil {
@@ -538,7 +538,7 @@ type ifaWork struct {
 	of      *ifaInt    // object of a stripped copy
 	counts  *IFACounts // nil if results are not counted
 	result  ifa.Count
-	place   ifa.Place // place of its parts; to initiate, that of the transport header and of the bytes behind it
+	place   ifa.Place // place of its parts; to initiate, that of the transport header and of the bytes after it
 	longer  int       // bytes by which the copy becomes longer
 	reports uint64    // mirror sessions that get it with the stack, by index
 	out     uint16    // number of the port out
@@ -548,8 +548,8 @@ type ifaWork struct {
 	leaves  Cycle
 }
 
-// cameIn returns the VLAN in which the packet arrived, 0 at a router interface of a port or LAG. vid alone does not
-// suffice, because routing changes it.
+// cameIn returns the VLAN in which the packet arrived, 0 at a router interface of a port or LAG. vid does not suffice,
+// because routing changes it.
 func (pk *packet) cameIn() uint16 {
 	switch {
 	case pk.router == nil:
@@ -574,7 +574,7 @@ func (pk *packet) tooLong() {
 	}
 }
 
-// An outer is a header of an index. It does not change once it is made.
+// An outer is a header of an index. It does not change once it is created.
 type outer struct {
 	ends     bool
 	src, dst [2]uint64

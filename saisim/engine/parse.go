@@ -52,14 +52,14 @@ type headers struct {
 	src, dst   [2]uint64
 	flags      uint32
 	flowLabel  uint32
-	etherType  uint16    // EtherType behind the tags; zero for 802.3
+	etherType  uint16    // EtherType after the tags; zero for 802.3
 	tci        [2]uint16 // outer, inner
 	ipLen      uint32    // length of the IP packet, its header included; with flagNoLength up to the frame's end
 	l4src      uint16
 	l4dst      uint16
 	ipID       uint16
-	l3         uint16 // offset of the first byte behind the tags and the EtherType
-	proto      uint8  // protocol behind IPv6 extension headers
+	l3         uint16 // offset of the first byte after the tags and the EtherType
+	proto      uint8  // protocol after IPv6 extension headers
 	tos        uint8  // traffic class
 	ttl        uint8  // hop limit
 	ipFlags    uint8  // IPv4: reserved, DF, MF
@@ -93,7 +93,7 @@ func (h *headers) addresses(data []byte) {
 	h.dmac, h.smac = binary.BigEndian.Uint64(data)>>16, binary.BigEndian.Uint64(data[6:])>>16
 }
 
-// walk does parse for any frame, behind the MAC addresses.
+// walk does parse for any frame, after the MAC addresses.
 func (h *headers) walk(data []byte, length int) {
 	typ := binary.BigEndian.Uint16(data[12:])
 	off := 14
@@ -138,8 +138,8 @@ func (h *headers) walk(data []byte, length int) {
 	}
 }
 
-// usualIPv4 reports whether a frame without a tag has a usual IPv4 packet: without options, not fragmented, TCP or UDP,
-// captured completely, with no room for a tail-stamp record behind.
+// usualIPv4 reports whether an untagged frame has a usual IPv4 packet: without options, not fragmented, TCP or UDP,
+// captured completely. The rest of the frame must be too short for a tail-stamp record.
 func usualIPv4(data []byte, length int) bool {
 	if len(data) < ethernetHeader+20+20 || binary.BigEndian.Uint16(data[12:]) != etherIPv4 {
 		return false
@@ -194,8 +194,8 @@ func (h *headers) parseIPv4(b []byte, left int) {
 	h.parseL4(b[head:min(total, len(b))])
 }
 
-// knowLength notes the length of the IP packet, and returns it. If the header's length is below least or beyond the
-// rest of the frame, the length is unknown, and the parser continues up to the frame's end. Captures of offloading
+// knowLength notes the length of the IP packet, and returns it. The length is unknown if the header contains one below
+// least or beyond the rest of the frame. Then the parser continues up to the frame's end. Captures of offloading
 // network cards have packets with length 0. So have jumbograms (RFC 2675), which are longer than any frame of this
 // chip.
 func (h *headers) knowLength(says, least, left int) int {
@@ -393,9 +393,8 @@ const (
 	outerSize            = outerIPv6 + outerOptions
 )
 
-// inner returns the offset of an inner IP packet and its protocol. The inner packet is behind one options header with
-// the AltMark option that was found. The offset is 0 if there is none with a complete header, or if its length is
-// wrong.
+// inner returns the offset of an inner IP packet and its protocol. The inner packet follows one options header with the
+// AltMark option that was found. The offset is 0 if there is none with a complete header, or if its length is wrong.
 func (h *headers) inner(data []byte) (off int, next byte) {
 	ip := h.datagram(data)
 	if ip[6] != hopByHop && ip[6] != destOptions || len(ip) < outerSize {

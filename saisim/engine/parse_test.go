@@ -28,7 +28,7 @@ func nearlyUsual(r *rand.Rand) (data []byte, length int) {
 	for len(b) < ethernetHeader+40+payload {
 		b = append(b, byte(r.Uint32()))
 	}
-	for r.IntN(3) == 0 { // bytes behind the packet
+	for r.IntN(3) == 0 { // bytes after the packet
 		if r.IntN(2) == 0 {
 			b = tailstamp.V1{}.Append(b, tailstamp.Record{SwitchID: r.Uint32(), InPort: 3})
 			continue

@@ -58,7 +58,7 @@ func (c *macs) setSpeed(p *port, mbps uint32) {
 
 func (c *macs) removePort(p *port) {
 	c.purge(p)
-	p.up, p.off = false, everyCut // packets on their way to it find it down
+	p.up, p.off = false, everyCut // packets in flight to it find it down
 	p.number = tailstamp.NoPort
 	c.byID[p.id] = nil
 	c.ports = slices.DeleteFunc(c.ports, func(q *port) bool { return q == p })

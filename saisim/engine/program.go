@@ -11,22 +11,22 @@ import (
 	"tamtam/saisim/tm"
 )
 
-// Programs in the pipes. The tables of a program's stage run right after the fixed function of that stage, if it has
+// Programs in the pipes. The tables of a program's stage run directly after the fixed function of that stage, if it has
 // one:
 //
 //	ingress  stage 0: admission; IngressStages/2: ACL; the last: learning and forwarding
 //	egress   the last stage: MTU, ACL, routing's and ACL's rewrite
 //
-// Values that a program writes are seen by later fixed functions (addresses, DSCP, TTL, ACL metadata, traffic class),
-// and changes by these are seen by the program in later stages. Header fields reach the bytes of a copy when it leaves,
-// with its IPv4 checksum adjusted. Frames for the CPU and mirror copies leave as received, and mirror copies do not run
-// the program of the egress pipe.
+// Later fixed functions see values that a program writes (addresses, DSCP, TTL, ACL metadata, traffic class). The
+// program sees their changes in later stages. Header fields reach the bytes of a copy when it leaves, with its IPv4
+// checksum adjusted. Frames for the CPU and mirror copies leave as received. Mirror copies do not run the program of
+// the egress pipe.
 //
-// ctl.drop at the end of a stage: the packet is dropped, for drop.Program, except for a copy to the CPU if ctl.punt or
-// a trap requests it. In the egress pipe the copy is dropped. ctl.punt at the end of the ingress pipe: a copy goes to
-// the CPU, whatever forwarding decides. ctl.port: it replaces the decision of forwarding, which is skipped unless
-// ctl.port is set in the last stage. A packet that ACLs, traps or the bridge drop is dropped all the same. If the port
-// does not exist, the reason is drop.NoDestination.
+// If ctl.drop is set at the end of a stage, the packet is dropped, for drop.Program. A copy for the CPU is still made
+// if ctl.punt or a trap requests it. In the egress pipe the copy is dropped. If ctl.punt is set at the end of the
+// ingress pipe, the CPU receives a copy, whatever forwarding decides. ctl.port replaces the decision of forwarding,
+// which is skipped unless ctl.port is set in the last stage. A packet that ACLs, traps or the bridge drop is dropped
+// nevertheless. If the port does not exist, the reason is drop.NoDestination.
 //
 // A packet runs the program that was loaded when it entered the ingress pipe, in the egress pipe too. For a packet
 // injected by the CPU, that is the cycle of the injection.
@@ -200,8 +200,8 @@ func (c *programs) steer(pk *packet, i int) {
 // A Batch is a change to the programs in the pipes at one cycle, with reads.
 type Batch struct {
 	pipe.Batch
-	// Done, if not nil, is called with the values read when the batch has taken effect. Like notifications, calls come
-	// with the chip unlocked and in order.
+	// Done, if not nil, is called with the values read when the batch has taken effect. Like notifications, calls are
+	// made in order and while the chip is unlocked.
 	Done func(BatchResult)
 }
 

@@ -2,7 +2,7 @@ package engine
 
 import "tamtam/saisim/pipe"
 
-// alone is the PHV index of a copy in the egress pipe. aloneSet is the set of just this copy.
+// Copies run the egress pipe one at a time. alone is the PHV index of the copy, and aloneSet the set of only this copy.
 const (
 	alone             = 0
 	aloneSet pipe.Set = 1 << alone
@@ -94,7 +94,7 @@ func (c *programs) copyHeading(h *heading) *heading {
 	return n
 }
 
-// freeHeading takes back the heading of a copy that has ended.
+// freeHeading frees the heading of a copy that has ended.
 func (c *programs) freeHeading(cp *copyOf) {
 	if cp.head != nil {
 		c.spareHeads = append(c.spareHeads, cp.head)

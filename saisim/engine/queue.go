@@ -125,7 +125,7 @@ func (c *queues) due(p *port) {
 	c.wait(p)
 }
 
-// serve runs the egress pipe for the next waiting port, in the order of numbers.
+// serve runs the egress pipe for the next waiting port, in the order of port numbers.
 func (c *queues) serve() {
 	p := c.byID[c.waiting.after(c.served)]
 	c.stopWaiting(p)

@@ -30,7 +30,7 @@ func (c *recording) reset() {
 	c.retrack()
 }
 
-// A recordPlan is a plan in effect. It does not change: packets keep those that existed at their entry.
+// A recordPlan is a plan in effect. It does not change: packets keep the plans that existed at their entry.
 type recordPlan struct {
 	row      config.RecordPlan
 	marks    []tap
@@ -93,7 +93,7 @@ func (c *recording) mirrorTo(pk *packet, set uint64) {
 	pk.mirrors |= set
 }
 
-// take schedules record copies of a copy, for when it is, or would be, through the egress pipe.
+// take schedules record copies of a copy. They are made when the copy leaves, or would leave, the egress pipe.
 func (c *recording) take(cp *copyOf, t taken) {
 	x := c.spareTaken.take()
 	c.fill(x, cp, t)
@@ -115,7 +115,7 @@ func (c *recording) fill(x *recorded, cp *copyOf, t taken) {
 	}
 }
 
-// word returns the record bits of the tables that a packet has passed.
+// word returns the record bits of the tables that a packet has run.
 func (p *recordPlan) word(was *passed, a *acted) (w uint64) {
 	for i := range p.marks {
 		m := &p.marks[i]
@@ -137,7 +137,7 @@ func (p *recordPlan) word(was *passed, a *acted) (w uint64) {
 	return w
 }
 
-// free takes back the encapsulation of a mirror copy that has ended, if it was a record copy.
+// free frees the encapsulation of a mirror copy that has ended, if it was a record copy.
 func (r *recording) free(e *mirrorEncap) {
 	if x := e.record; x != nil {
 		r.spareRecords.give(x)

@@ -1,8 +1,8 @@
 // # Table recording
 //
-// Huang et al. (ToN 2025): tables of the pipes set bits when a packet runs them, and mirror copies of chosen packets
-// carry these bits to a collector. [tamtam/saisim/describe.Program] returns the tables, their places and their possible
-// successors. Plans and windows are extension objects, docs/internals/extensions.md. The record is
+// This implements Huang et al. (ToN 2025). Tables of the pipes set bits when a packet runs them. Mirror copies of
+// chosen packets carry these bits to a collector. [tamtam/saisim/describe.Program] returns the tables, their places and
+// their possible successors. Plans and windows are extension objects, docs/internals/extensions.md. The record is
 // [tamtam/tam/record.Record].
 //
 // # Tables that ran and hit
@@ -39,31 +39,32 @@
 // # Plans
 //
 // A plan assigns marks to tables. A mark is a bit that a table sets when it ran or when it hit. For a table of a
-// program, it may also be set when the table hit an entry that has one of some actions. Every packet has record bits, 0
-// as it enters the ingress pipe. Each copy has its own in the egress pipe, which begin with the packet's last values. A
-// packet keeps the plans and sessions that existed as it entered. The bits of all plans are in the PHV besides the
-// program's fields.
+// program, it may also be set when the table hit an entry that has one of some actions. Every packet has record bits,
+// which are 0 when it enters the ingress pipe. In the egress pipe each copy has its own record bits, which begin with
+// the packet's last values. A packet keeps the plans and sessions that existed as it entered. The bits of all plans are
+// in the PHV besides the program's fields.
 //
-// A mirror session whose LABEL begins with "tr:" records. It makes no copies of its own, wherever it is named. Instead,
+// A mirror session whose LABEL begins with "tr:" records. By itself it makes no copies, whatever refers to it. Instead,
 // a pre-ingress entry that mirrors to it chooses packets, before any decision about them. Frames dropped by the ingress
-// MAC (port-down, runt, oversize) do not reach the parser. Each chosen packet is a match of the session if some plan
-// has the label, in the order in which packets enter. Matches of a label are counted from the creation of the plan, or
-// from the change of the plan that added the label. The first of each Sample is recorded: number 1, 1+Sample and so on.
-// A packet is not recorded if the graph differs from the plan's when it enters. It then counts as not sampled.
+// MAC (port-down, runt, oversize) do not reach the parser. Each chosen packet is a match of the session if a plan has
+// the label. Matches are in the order in which packets enter. Matches of a label are counted from the creation of the
+// plan, or from the change of the plan that added the label. The first of each Sample is recorded: number 1, 1+Sample
+// and so on. A packet is not recorded if the graph differs from the plan's when it enters. It then counts as not
+// sampled.
 //
-// Record copies are made of a recorded packet. Each is made by the mirror session in its state when the copy is queued,
-// if the session exists then and has that label:
+// Record copies are made of a recorded packet. Each is made by the mirror session in its state when the copy is queued.
+// The session must exist then and have that label. Copies are made:
 //
 //   - of every copy that the egress pipe lets through, or drops: EgressStages*StageCycles +
 //     Deparser after it entered that pipe
-//   - of every copy that is dropped before, at a port that is down, for lack of buffer space, by WRED,
+//   - of every copy that is dropped earlier, at a port that is down, for lack of buffer space, by WRED,
 //     or with its port: the same number of cycles after that
 //   - of the copy for the CPU, the same number of cycles after it left
 //   - of a packet that the ingress pipe drops, or that turns out to have no destination, at the
 //     cycle queue, where it is dropped, after ingress mirror copies
 //
 // All but the last kind are queued together with egress mirror copies, in the order of these decisions. For one copy,
-// its egress mirror copies come first, then records in the order of the index of their sessions. Mirror and record
+// its egress mirror copies are first, then records in the order of the index of their sessions. Mirror and record
 // copies, and packets that the CPU injects, are never recorded.
 //
 // A record copy is the frame as received, truncated by the session's setting, followed by the record, all in the
@@ -72,22 +73,23 @@
 // Ingress time is that of the ingress timestamp. The time of the record is that of the cycle in which the copy is
 // queued. Ports are N of EthernetN. The egress port is also set if the copy was dropped there. Ports are 65535 for the
 // CPU and for packets that the ingress pipe drops. The drop reason is its number, 0 if there is none. The record is
-// marked as not synchronised if the clock was not at one of both times.
+// marked as not synchronised if the clock was not synchronised at either of the two times.
 //
-// For the CPU's copy, policed or not, the trap is the first one that requested a copy. For a packet that the ingress
-// pipe drops for the reasons trap, learning, ttl, no-neighbor or l3-mtu, it is the first one that removed the packet
-// from forwarding. Otherwise the trap is 0. It may also be 0 for these reasons, because a trap need not remove the
-// packet, and other causes are no traps (such as an ACL entry). The queue is the one in which the copy was, or that
-// refused it. For the CPU's copy it is that of its trap group, if the copy gets there. Lanes are the ports' first
+// For the CPU's copy, policed or not, the trap is the first one that requested a copy. The ingress pipe may drop a
+// packet for the reasons trap, learning, ttl, no-neighbor or l3-mtu. Then the trap is the first one that removed the
+// packet from forwarding. Otherwise the trap is 0. It may also be 0 for these reasons: a trap need not remove the
+// packet, and the cause may be no trap, such as an ACL entry. The queue is the one in which the copy was, or that
+// refused it. For the CPU's copy it is that of its trap group, if the CPU receives the copy. Lanes are the ports' first
 // lanes, also where the copy was dropped. They are 65535 for the CPU and for packets that the ingress pipe drops.
 //
-// If the session requires identities, the record names the entries that the packet and the copy have hit. They come in
-// this order: entries of ingress ACL tables, the FDB entry of its source, the prefix, the next hop and its MAC address
-// if that is known, the FDB entry of its destination, the queue with the bytes before the copy if it reached one, and
-// entries of egress ACL tables. An ACL entry is named by its counter's label when the copy ends, or the last one that
-// it had. Without a label it is named by its id. The first five lookups in ACL tables count for each pipe, including
-// those in pre-ingress tables, which have no identity. Identities beyond 255 bytes are left out. A flag reports that
-// some may be missing.
+// If the session requires identities, the record names the entries that the packet and the copy have hit. They are in
+// the order of the pipes. In the ingress pipe, these are entries of ACL tables, the FDB entry of its source, the
+// prefix, the next hop, and the FDB entry of its destination. The next hop includes its MAC address if that is known.
+// If the copy reached a queue, the queue follows, with the bytes before the copy. Entries of egress ACL tables are
+// last. An ACL entry is named by its counter's label when the copy ends, or the last one that it had. Without a label
+// it is named by its id. In each pipe, only the first five lookups in ACL tables count. These include lookups in
+// pre-ingress tables, which have no identity. Identities beyond 255 bytes are left out. A flag reports that some may be
+// missing.
 //
 // A session of type SFLOW sends UDP: Ethernet, a tag if configured, IPv4 (identification 0, don't fragment) or IPv6,
 // UDP with UDP_SRC_PORT and UDP_DST_PORT and checksum 0. SAI has no addresses for it. They are those of the tunnel that
@@ -96,19 +98,20 @@
 //
 // # Counters, paths
 //
-// Each label of a plan has these counters: matches; matches that were not recorded; record copies made, including those
-// for which a LAG has no member; record copies dropped anywhere. They are kept when the plan is set again with the
-// label.
+// Each label of a plan has four counters. They count matches, matches that were not recorded, record copies that were
+// made, and record copies that were dropped anywhere. A copy for which a LAG has no member counts as made. They are
+// kept when the plan is set again with the label.
 //
-// While there are plans the chip counts paths. A path counts for every packet and copy when it ends: in the cycle in
-// which the egress pipe accepts the copy, or in which it is dropped before or handed to the CPU. Packets injected by
-// the CPU do not count, nor do those that entered with another graph or without a plan. The chip keeps 1024 paths, and
-// counts packets of others together. Counts begin at 0 when the first plan is added and when the graph changes.
+// While there are plans, the chip counts paths. A path counts for every packet and copy when it ends. That is the cycle
+// in which the egress pipe accepts the copy, or in which it is dropped earlier or handed to the CPU. Packets injected
+// by the CPU do not count, nor do those that entered with another graph or without a plan. The chip keeps 1024 paths,
+// and counts packets of all other paths together. Counts begin at 0 when the first plan is added and when the graph
+// changes.
 //
 // # Faults
 //
 // A batch can break the pipes as a bug in a compiler would, [pipe.Fault]. The graph stays that of the correct program.
-// Skipped fixed functions behave as if nothing were found: chip.trap finds no trap of ADMIT, chip.acl looks in no
-// table, chip.learning does not look or learn, chip.ipv4_route, chip.ipv6_route and chip.fdb find nothing. A skipped
-// function did not run. Packets keep the faults that existed when they entered.
+// Skipped fixed functions behave as if nothing were found. chip.trap finds no trap of ADMIT, chip.acl looks in no
+// table, and chip.learning neither looks nor learns. chip.ipv4_route, chip.ipv6_route and chip.fdb find nothing. A
+// skipped function did not run. Packets keep the faults that existed when they entered.
 package engine

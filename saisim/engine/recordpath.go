@@ -15,7 +15,7 @@ type pathTable struct {
 	words int        // number of words of passed.ran that the graph's tables need
 	slots []pathSlot // twice MaxPaths; a slot without packets is free
 	n     int
-	// All packets, and those whose path was beyond the limit.
+	// Numbers of all packets, and of those whose path was beyond the limit.
 	packets, other uint64
 }
 

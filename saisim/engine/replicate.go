@@ -120,8 +120,8 @@ func (bp *bridgePort) tagging(pk *packet) tagAction {
 	return tagAction{}
 }
 
-// toCPU hands a copy to the CPU, unless the policer of its trap drops it. alone means that the packet goes nowhere
-// else, for the reason why.
+// toCPU hands a copy to the CPU, unless the policer of its trap drops it. alone means that no other copy was forwarded,
+// for the reason why.
 func (c *ingressPipe) toCPU(cp *copyOf, alone bool, why drop.Reason) {
 	to := c.traps.cpu(cp.pk.trap)
 	passes := to.policer == nil || to.policer.passes(c.now, uint64(cp.pk.length+fcsLen))
@@ -136,7 +136,7 @@ func (c *ingressPipe) toCPU(cp *copyOf, alone bool, why drop.Reason) {
 		return
 	}
 	if alone && c.takers != nil {
-		c.fates.tell(nil, cp, why, true)
+		c.fates.report(nil, cp, why, true)
 	}
 	if cp.pk.chosen {
 		c.fates.keepEnd(nil, cp, alone, why)
@@ -145,7 +145,7 @@ func (c *ingressPipe) toCPU(cp *copyOf, alone bool, why drop.Reason) {
 }
 
 // punt hands a copy to the CPU. If a session matched it, it carries the ingress stamp. Frames that leave by ports up to
-// now come first.
+// now are output first.
 func (c *ingressPipe) punt(cp *copyOf, queue uint8) {
 	pk, now := cp.pk, c.now
 	c.wires.run(now)
@@ -168,11 +168,11 @@ func (c *ingressPipe) punt(cp *copyOf, queue uint8) {
 		m.Data, m.Len, m.Trail, m.Trap = data, length, c.recording.trailOf(cp), pk.trap
 		c.observer(m)
 	}
-	c.told = Out{
+	c.reported = Out{
 		Port: CPUPort, In: pk.in, At: c.now, Data: data, Len: length, Stamped: stamped, ID: pk.id, Trap: pk.trap,
 		Queue: queue, VLAN: pk.cameIn(),
 	}
-	c.out(&c.told)
+	c.out(&c.reported)
 	c.freeCopy(cp)
 	c.fates.release(pk)
 }

@@ -179,7 +179,7 @@ func (c *reporter) end(e *tamEvent, i int32) {
 	c.flows--
 }
 
-// intervalEnds ends a flow's interval. The flow goes on if there were drops in the interval, otherwise it ends.
+// intervalEnds ends a flow's interval. The flow continues if there were drops in the interval, otherwise it ends.
 func (c *reporter) intervalEnds(e *tamEvent, i int32) {
 	t := e.table
 	f := &t.flows[i]

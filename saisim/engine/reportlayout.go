@@ -91,7 +91,7 @@ func (l *reportLayout) infoTemplate(b []byte) []byte {
 		345>>8, 345&0xff, 0, 2, 341>>8, 341&0xff, 0xff, 0xff, 340>>8, 340&0xff, 0xff, 0xff)
 }
 
-// compose makes the headers of reports to a collector. Lengths and checksums are not set.
+// compose creates the headers of reports to a collector. Lengths and checksums are not set.
 func (t *sending) compose(own uint64, dscp uint8) {
 	r := &t.row
 	smac := r.SMAC
@@ -122,7 +122,7 @@ func (t *sending) compose(own uint64, dscp uint8) {
 // room returns the maximum number of bytes of a message.
 func (t *sending) room() int { return t.row.MTU - (len(t.head) - ethernetHeader) }
 
-// finish writes lengths and checksums into the headers in front of a message.
+// finish writes lengths and checksums into the headers of a message.
 func (t *sending) finish(b []byte) {
 	v4 := t.row.Src.Is4()
 	ip, udp := b[ethernetHeader:], b[len(t.head)-udpHeader:]

@@ -9,8 +9,8 @@ import (
 )
 
 // Drops are noted where packets end, and reported a fixed time later. Parts of the chip run ahead of each other by up
-// to half a wheel's span. After that time, and after the ingress pipe, all drops of a cycle are known. They are
-// reported in the order of the cycle's work, whichever part ran first.
+// to half a wheel's span. After that time and the time through the ingress pipe, all drops of a cycle are known. They
+// are reported in the order of the cycle's work, whichever part ran first.
 
 // An eventSet is a set of TAM events, by index.
 type eventSet uint16

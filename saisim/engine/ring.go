@@ -129,13 +129,13 @@ func (r *ring) state() RingState {
 // dropTakers holds the listeners of drops. Each field is empty if there is none of its kind. Listeners must not keep
 // pointers that they receive, must not allocate, and must not change the chip.
 type dropTakers struct {
-	told []*func(*Drop)
-	ring *ring
+	reported []*func(*Drop)
+	ring     *ring
 	// reports is true if drops are noted for reporting.
 	reports bool
 	now     Drop // the drop that is being reported, reused to avoid allocations
 	path    path // path of that drop
-	// inside and behind locate it: in the egress pipe, or behind it.
+	// inside is true if the drop is in the egress pipe, behind if it is after that pipe.
 	inside, behind bool
 	sample         bool // the next drop is the end of a sample
 }

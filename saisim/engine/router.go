@@ -14,7 +14,7 @@ func (c *router) route(pk *packet) drop.Reason {
 	_, n := pk.received()
 	n += fcsLen
 	why := c.routed(pk)
-	if pk.verdict.kind == toNobody && pk.act&actCopy == 0 && why != drop.L3MTU {
+	if pk.verdict.kind == noDestination && pk.act&actCopy == 0 && why != drop.L3MTU {
 		r.count(rifInError, n)
 	} else {
 		r.count(rifIn, n)
@@ -66,7 +66,7 @@ func (c *router) routed(pk *packet) drop.Reason {
 	return drop.Route
 }
 
-// local handles a packet for the switch itself.
+// local handles a packet to the switch itself.
 func (c *router) local(pk *packet) drop.Reason {
 	if len(c.decaps) > 0 && pk.h.encapsulated() && c.decaps[pk.h.dst] > 0 {
 		return drop.Decap
@@ -102,7 +102,7 @@ func (c *router) longestPrefix(pk *packet, v4 bool) (d *dest) {
 	return d
 }
 
-// noNeighbor traps or drops a packet to an address behind r whose MAC address is unknown.
+// noNeighbor traps or drops a packet to an address, reached through r, whose MAC address is unknown.
 func (c *router) noNeighbor(pk *packet, r *rif) drop.Reason {
 	pk.fixed |= describe.NextHop.Ran()
 	if c.traps.states[config.TrapNeighborMiss].set {
@@ -159,14 +159,14 @@ func (c *router) toHop(pk *packet, hop *adjacency) drop.Reason {
 	default:
 		pk.verdict.kind, pk.verdict.port = toPort, r.port
 	}
-	if pk.verdict.kind != toNobody {
+	if pk.verdict.kind != noDestination {
 		r.count(rifOut, pk.length+fcsLen)
 	}
 	return why
 }
 
-// fitToRoute reports whether the IP header and its addresses are fit to be routed. The header must be behind at most
-// one VLAN tag, and its length, version and, in IPv4, checksum must be right. No address may be a group, loopback or
+// fitToRoute reports whether the IP header and its addresses are fit to be routed. The frame may have at most one VLAN
+// tag. The header's length, version and, in IPv4, checksum must be right. No address may be a group, loopback or
 // unspecified address. In IPv4, network 0 and 255.255.255.255 are not allowed either (RFC 1812, 5.3.5.1 and 5.3.7; RFC
 // 4291, 2.5.2).
 func (h *headers) fitToRoute(pk *packet) bool {

@@ -28,8 +28,8 @@ func (c *router) applyRouting(row config.Row, gone bool) bool {
 	return true
 }
 
-// applyInterface adds a router interface to a port, a LAG or a VLAN, or removes it. Packets on their way out of a
-// removed interface go on.
+// applyInterface adds a router interface to a port, a LAG or a VLAN, or removes it. Packets that already leave by a
+// removed interface are still sent.
 func (c *router) applyInterface(r config.Interface, gone bool) {
 	x := at[*rif](c.core, r.ID)
 	if x == nil {

@@ -8,19 +8,19 @@ import (
 // samples chooses frames and hands them to the CPU.
 type samples struct {
 	*core
-	watch  *watch
-	fates  *fates
-	traps  *traps
-	egress *egressPipe
-	wires  *wires
-	told   Out
+	watch    *watch
+	fates    *fates
+	traps    *traps
+	egress   *egressPipe
+	wires    *wires
+	reported Out
 }
 
 // applySampler compiles a sampler.
 func (c *samples) applySampler(r config.Sampler, gone bool) {
 	s := at[*sampler](c.core, r.ID)
 	if gone {
-		delete(c.ids, r.ID) // no port or entry refers to it any more
+		delete(c.ids, r.ID) // no port or entry refers to it
 		return
 	}
 	if s == nil {
@@ -53,8 +53,8 @@ func (c *samples) enters(p *port, pk *packet) bool {
 	return true
 }
 
-// leavesPipe hands over the samples of a packet at the end of the ingress pipe. copies is the number of copies for
-// ports, out the port of the last one.
+// leavesPipe gives the CPU the samples of a packet at the end of the ingress pipe. copies is the number of copies for
+// ports, out the port of the last one. why is the reason if there are none.
 func (c *samples) leavesPipe(pk *packet, out *port, copies int, why drop.Reason) {
 	s := Sample{Copies: uint16(copies), Port: CPUPort, Dropped: copies == 0 && !pk.verdict.cpu}
 	if s.Dropped {
@@ -67,8 +67,8 @@ func (c *samples) leavesPipe(pk *packet, out *port, copies int, why drop.Reason)
 	for pk.due != nil {
 		d := pk.due
 		if cp, queue := c.passes(pk, d); cp != nil {
-			c.wires.run(c.told.At)
-			c.now = c.told.At
+			c.wires.run(c.reported.At)
+			c.now = c.reported.At
 			c.hand(cp, d, s, pk.data, pk.length, queue)
 		}
 		pk.due = d.next
@@ -76,7 +76,7 @@ func (c *samples) leavesPipe(pk *packet, out *port, copies int, why drop.Reason)
 	}
 }
 
-// leavesPort hands over the samples of a copy at the end of the egress pipe of its port. If the pipe has dropped the
+// leavesPort gives the CPU the samples of a copy at the end of the egress pipe of its port. If the pipe has dropped the
 // copy, the samples are as received.
 func (c *samples) leavesPort(m *mirroring) {
 	pk := m.copy.pk
@@ -88,8 +88,8 @@ func (c *samples) leavesPort(m *mirroring) {
 	}
 	for d := m.due; d != nil; {
 		if cp, queue := c.passes(pk, d); cp != nil {
-			c.wires.run(c.told.At)
-			c.now = c.told.At
+			c.wires.run(c.reported.At)
+			c.now = c.reported.At
 			data, length := pk.data, pk.length
 			if m.why == 0 {
 				data, length = c.egress.unwrapped(&m.copy, false)
@@ -121,7 +121,7 @@ func (c *samples) passes(pk *packet, x *sampleDue) (cp *copyOf, queue uint8) {
 	if c.observer != nil {
 		c.watch.saw(MomentMirrored, pk, cp.number, CPUPort)
 	}
-	c.told = Out{At: c.now}
+	c.reported = Out{At: c.now}
 	if to.policer == nil || to.policer.passes(c.now, uint64(pk.length+fcsLen)) {
 		return cp, to.queue
 	}
@@ -137,7 +137,7 @@ func (c *samples) passes(pk *packet, x *sampleDue) (cp *copyOf, queue uint8) {
 	if c.noting {
 		pk.met.policer, pk.noted = to.policer.ID, noted|notedPolicer
 	}
-	c.fates.dropWith(p, cp, drop.Policer, Trail{}) // the trail is that of the frame, which goes on
+	c.fates.dropWith(p, cp, drop.Policer, Trail{}) // the trail is that of the frame, which continues
 	if c.noting {
 		pk.met.policer, pk.noted = own, noted
 	}
@@ -158,11 +158,11 @@ func (c *samples) hand(cp *copyOf, x *sampleDue, s Sample, data []byte, length i
 		c.observer(m)
 	}
 	s.Rate, s.Pool, s.Lost, s.Entry, s.Rule = x.rate, x.pool, x.from.lost, x.entry, x.rule
-	c.told = Out{
+	c.reported = Out{
 		Port: CPUPort, In: pk.in, At: c.now, Data: data, Len: length, ID: pk.id, Trap: config.TrapSample, Queue: queue,
 		VLAN: pk.cameIn(), Sample: s,
 	}
-	c.out(&c.told)
+	c.out(&c.reported)
 	c.freeCopy(cp)
 	c.fates.release(pk)
 }

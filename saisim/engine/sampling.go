@@ -24,11 +24,11 @@ type Sample struct {
 	Port   config.PortID
 	VLAN   uint16 // VLAN in which it leaves; zero if there is none, or by a router interface of a port or LAG
 	// NextHop is the neighbour to which a routed frame leaves, the host itself in a connected subnet. It is not valid
-	// if the frame is not routed, or goes to no port. Prefix is the length of the route's prefix. It is also 0 if an
+	// if the frame is not routed, or leaves by no port. Prefix is the length of the route's prefix. It is also 0 if an
 	// ACL entry redirected the frame.
 	NextHop netip.Addr
 	Prefix  uint8
-	Dropped bool // it goes nowhere, not even to the CPU, for the reason Why
+	Dropped bool // neither a port nor the CPU receives it, for the reason Why
 	Why     drop.Reason
 }
 
@@ -134,7 +134,7 @@ func (x *sampling) draw() {
 	x.gap = 1 + (z^z>>31)%(2*uint64(x.rate)-1)
 }
 
-// A sampleDue is a sample that is to be handed over, linked to the next one of the same frame.
+// A sampleDue is a sample for the CPU that is pending, linked to the next one of the same frame.
 type sampleDue struct {
 	next     *sampleDue
 	from     *sampling

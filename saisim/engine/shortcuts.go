@@ -8,8 +8,8 @@ import (
 	"tamtam/saisim/tm"
 )
 
-// Most packets are untagged and between two hosts that the bridge knows, and only the bridge decides where they go.
-// Each part of the chip has a shortcut for them. This file has all shortcuts, and everything that closes them:
+// Most packets are untagged, between two hosts in the FDB, and only the bridge decides their destination. Each part of
+// the chip has a shortcut for them. This file has all shortcuts, and everything that closes them:
 //
 //   - to every packet: the table in [Engine.closed]
 //   - to packets that arrive or leave by a port: the table in [port.closed]
@@ -25,11 +25,11 @@ const (
 	cutIngress shortcuts = 1 << iota
 	// cutAdmission skips parser, traps and admission of the pipe with a program, and learning and forwarding.
 	cutAdmission
-	// cutPassage is for packets that do not need their program behind the ingress pipe.
+	// cutPassage is for packets that do not need their program after the ingress pipe.
 	cutPassage
 	// cutReplication makes no copies: the packet itself is the only one.
 	cutReplication
-	// cutEgress skips the queue, which must be empty, and goes through the egress pipe.
+	// cutEgress skips the queue, which must be empty, and runs the egress pipe immediately.
 	cutEgress
 	// cutMAC is for frames that leave as received.
 	cutMAC
@@ -58,7 +58,7 @@ func (c *Engine) closed() shortcuts {
 	program := c.programs.program
 	return sum(
 		closing{everyCut, c.stepping},
-		closing{cutReplication | cutMAC, c.observer != nil}, // it gets every step
+		closing{cutReplication | cutMAC, c.observer != nil}, // it receives every step
 		closing{cutIngress | cutAdmission | cutPassage, c.tracking},
 		closing{cutIngress | cutAdmission, c.choosing},
 		closing{cutIngress | cutAdmission, c.skips != 0},
@@ -130,7 +130,7 @@ func (c *ingressPipe) admitted(p *port, pk *packet) {
 	pk.vid, pk.inN, pk.tc, pk.pushPriority = p.in.pvid, p.number, p.class.defaultTC, p.in.priority
 }
 
-// unhindered runs ACL for a packet that is usual so far. If an entry affects where the packet goes, it forwards the
+// unhindered runs ACL for a packet that is usual so far. If an entry affects the packet's destination, it forwards the
 // packet and returns false.
 func (c *ingressPipe) unhindered(p *port, pk *packet, at Cycle) bool {
 	c.now = at
@@ -151,7 +151,7 @@ func (c *ingressPipe) unhindered(p *port, pk *packet, at Cycle) bool {
 	return false
 }
 
-// free reports whether no trap and no ACL entry affects where a packet goes.
+// free reports whether no trap and no ACL entry affects a packet's destination.
 func (p *packet) free() bool { return p.act == 0 && !p.aclDrop && !p.noLearn && p.redirect == nil }
 
 // accompanied reports whether mirror sessions, records or samplers need copies of a packet.
@@ -191,7 +191,7 @@ func (c *ingressPipe) toKnown(in *admission, pk *packet) bool {
 	return true
 }
 
-// single reports whether a packet at the end of the ingress pipe goes to one bridge port and nowhere else, without any
+// single reports whether a packet at the end of the ingress pipe has one bridge port as its only destination, and no
 // state that only copies have.
 func (p *packet) single() bool {
 	v := &p.verdict
@@ -199,7 +199,7 @@ func (p *packet) single() bool {
 		!p.chosen
 }
 
-// replicate makes the copies of a packet that leaves the ingress pipe. An only copy is in the packet itself.
+// replicate makes the copies of a packet that leaves the ingress pipe. A single copy is in the packet itself.
 func (c *ingressPipe) replicate(pk *packet) {
 	if !pk.plain || c.off&cutReplication != 0 || pk.to.port == nil {
 		c.copies(pk)
@@ -254,7 +254,7 @@ func (c *queues) straight(p *port, pk *packet) bool {
 	return true
 }
 
-// pass is the fast path of transmit for an unmodified, complete copy. A record may still be appended.
+// pass does transmit for an unmodified, complete copy, as a fast path. A record may still be appended.
 func (c *wires) pass(p *port, cp *copyOf) {
 	pk := cp.pk
 	data, length, stamped := pk.data, pk.length, false

@@ -24,8 +24,8 @@ func (c *core) applyTAMInt(r config.TAMInt, gone bool) {
 
 const minFrame = minWire - fcsLen
 
-// stampable decides whether a record can be appended to a copy of length bytes (without FCS, as it leaves). mtu is the
-// egress port's for such frames, with FCS, or 0 for the CPU.
+// stampable decides whether a record can be appended to a copy of length bytes, without FCS, as it leaves. mtu is the
+// egress port's MTU for such frames, with FCS, or 0 for the CPU.
 func stampable(pk *packet, length int, mtu uint32) stampResult {
 	switch {
 	case pk.endUnknown():
@@ -43,8 +43,8 @@ func stampable(pk *packet, length int, mtu uint32) stampResult {
 // stampedLen returns the length, without FCS, of a frame with one more record.
 func stampedLen(length int) int { return max(length, minFrame) + tailstamp.Size }
 
-// appendRecord pads the frame b, which is in c.spares.scratch, and appends the record. An egress cycle of 0 means that
-// the record has no egress time.
+// appendRecord pads the frame b, which is in c.spares.scratch, and appends the record. If the egress cycle is 0, the
+// record has no egress time.
 func (c *core) appendRecord(b []byte, a *stampAction, pk *packet, out uint16, egress Cycle) []byte {
 	for len(b) < minFrame {
 		b = append(b, 0)

@@ -15,8 +15,8 @@ type namedTable struct {
 	part uint8
 }
 
-// mostNames is the maximum number of table names that a chip keeps, from all programs that it ever had. It is itself no
-// name's number.
+// mostNames is the maximum number of table names that a chip keeps, from all programs that it ever had. It is not used
+// as the number of a name.
 const mostNames = 1<<16 - 1
 
 // tableNames holds the names of programs' tables, for rows that are kept longer than a program.

@@ -12,8 +12,8 @@ type Direction struct {
 	Sizes                         [NumSizes]uint64
 }
 
-// NumSizes is the number of size classes of frames with FCS: up to 64 (shorter frames are padded on the wire), 65-127,
-// 128-255, 256-511, 512-1023, 1024-1518, 1519-2047, 2048-4095, 4096-9216, 9217 and more.
+// NumSizes is the number of size classes of frames with FCS, in bytes: up to 64, 65-127, 128-255, 256-511, 512-1023,
+// 1024-1518, 1519-2047, 2048-4095, 4096-9216, 9217 and more. Shorter frames are padded to 64 on the wire.
 const NumSizes = 10
 
 func sizeClass(n int) int {

@@ -15,14 +15,14 @@ import (
 // not depend on it: cycles are exact and [Clock.True] is the time of an ideal clock. The clock may be wrong by a step,
 // by the oscillator's drift, and by the corrections of a servo.
 //
-// From one change to the next it is exactly linear. With S = 10^9 + drift + rate (both in parts per billion), it
-// advances by n * S / ClockHz nanoseconds in the n cycles after a change. The part below a nanosecond is kept from
+// From one change to the next it is exactly linear. Let S be 10^9 + drift + rate, both in parts per billion. In the n
+// cycles after a change, the clock advances by n * S / ClockHz nanoseconds. The part below a nanosecond is kept from
 // segment to segment as a fraction, so that changes do not add up an error. Readings are rounded down to nanoseconds.
 //
-// A change takes effect at the current cycle. It applies to the timestamps of that cycle and of later ones. Those of
-// earlier cycles keep the old values, even if they are read later: the ingress time of a frame is read when the frame
-// leaves. A rate never makes the clock go backwards. A step back does, and a frame that is in the chip at that time may
-// leave at a time of day before its arrival.
+// A change takes effect at the current cycle. It applies to the timestamps of that cycle and of later ones. Timestamps
+// of earlier cycles keep the old values, even if they are read later. For example, the ingress time of a frame is read
+// when the frame leaves. A rate never makes the clock go backwards. A step back does, and a frame that is in the chip
+// at that time may leave at a time of day before its arrival.
 
 // MaxClockRate is the maximum of drift and rate, in parts per billion: a tenth.
 const MaxClockRate = 100_000_000
@@ -31,7 +31,7 @@ const MaxClockRate = 100_000_000
 // the first.
 const maxSegments = 4096
 
-// A Clock is the time of day with its history. It does not change once it is made, so that it can be read without a
+// A Clock is the time of day with its history. It does not change once it is created, so that it can be read without a
 // lock.
 type Clock struct {
 	// Drift is the oscillator's deviation, Rate the additional correction. Both are in parts per billion and positive
@@ -183,7 +183,7 @@ func (t *Clock) CycleAt(d time.Duration) Cycle {
 	return Cycle(q)
 }
 
-// change returns the clock with its present drift, rate and unsync from cycle c on, set forward by step. c must not be
+// change returns the clock, set forward by step, with its present drift, rate and unsync from cycle c on. c must not be
 // before any earlier change.
 func (t Clock) change(c Cycle, step time.Duration) (*Clock, error) {
 	if step != 0 {

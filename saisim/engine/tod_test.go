@@ -14,7 +14,7 @@ import (
 func bigInt(n uint64) *big.Int { return new(big.Int).SetUint64(n) }
 
 // However often drift, rate and phase change over 2^60 cycles, the clock equals exact fractions, rounded down. Without
-// a step back it never goes back.
+// a step back it never runs backwards.
 func TestClockIsExact(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 5}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
@@ -60,9 +60,9 @@ func TestClockIsExact(t *testing.T) {
 	})
 }
 
-// The packet path's readings equal those by long division. This holds for every oscillator that a profile may have, at
-// cycles that mostly advance but sometimes go back a little, just when a second or a nanosecond has become full, and
-// while the clock is changed.
+// The packet path's readings equal those by long division. This holds for every oscillator that a profile may have.
+// Cycles mostly advance but sometimes step back a little, often just after a full second or nanosecond, and the clock
+// is changed meanwhile.
 func TestReaderIsTheClock(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 6, Count: 20}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 6))
@@ -109,8 +109,8 @@ func TestReaderIsTheClock(t *testing.T) {
 	})
 }
 
-// The clock keeps its history before a change: times of earlier cycles stay as they were, and so do those of a clock
-// that is still in use.
+// A change keeps the clock's history: times of earlier cycles stay as they were. A clock that is still in use does not
+// change either.
 func TestClockRemembers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")

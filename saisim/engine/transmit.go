@@ -10,7 +10,7 @@ type wires struct {
 	recording *recording
 	fates     *fates
 	egress    *egressPipe
-	leaving   wheel // copies on their way to an egress MAC, by timestamp point
+	leaving   wheel // copies that an egress MAC will send, by timestamp point
 	frame     Out   // the frame that leaves
 }
 

@@ -31,7 +31,7 @@ type trapState struct {
 	cpu      toCPU
 }
 
-// A toCPU defines how packets go to the CPU.
+// A toCPU holds the queue and the policer of packets for the CPU.
 type toCPU struct {
 	policer *policer // nil means no limit
 	queue   uint8
@@ -84,7 +84,7 @@ func (c *traps) applyTrap(r config.TrapRule, gone bool) {
 func (c *traps) applyPolicer(r config.Policer, gone bool) {
 	switch p := at[*policer](c.core, r.ID); {
 	case gone:
-		delete(c.ids, r.ID) // no trap refers to it any more
+		delete(c.ids, r.ID) // no trap refers to it
 	case p == nil:
 		c.ids[r.ID] = newPolicer(r, c.prof.ClockHz, c.now)
 	default:
@@ -97,7 +97,7 @@ func (c *core) PolicerCounts(id config.ID) [config.NumColours]Tally {
 	return at[*policer](c, id).counts
 }
 
-// applyDefault sets how packets that no rule traps go to the CPU.
+// applyDefault sets the queue and policer of packets for the CPU that no rule traps.
 func (c *traps) applyDefault(r config.TrapDefault, gone bool) {
 	if c.others = (toCPU{}); !gone {
 		c.others = c.toCPU(r.ToCPU)
@@ -106,7 +106,7 @@ func (c *traps) applyDefault(r config.TrapDefault, gone bool) {
 
 func (c *traps) toCPU(r config.ToCPU) toCPU { return toCPU{at[*policer](c.core, r.Policer), r.Queue} }
 
-// cpu returns how packets of a trap go to the CPU.
+// cpu returns the queue and policer of a trap's packets for the CPU.
 func (c *traps) cpu(t config.Trap) toCPU {
 	if s := &c.states[t]; s.set {
 		return s.cpu
@@ -133,8 +133,8 @@ func (c *traps) trapAs(pk *packet, t config.Trap, act actions) {
 	}
 }
 
-// better returns the one of two traps of a packet that counts: the one with a rule, then with the higher priority, then
-// the one later in the list.
+// better returns the trap that counts if a packet has two. A trap with a rule wins, then the higher priority, then the
+// one later in the list.
 func (c *traps) better(a, b config.Trap) config.Trap {
 	x, y := &c.states[a], &c.states[b]
 	switch {
@@ -209,8 +209,7 @@ func (c *traps) forSwitch(pk *packet) bool {
 	return pk.h.dmac == c.switchMAC && c.switchMAC != 0 && pk.router == nil && !pk.foreign()
 }
 
-// foreign reports whether a packet is barred because of the VLAN in its tag, or because the port requires a tag or
-// forbids one.
+// foreign reports whether a packet is barred by the VLAN in its tag, or because the port requires or forbids a tag.
 func (pk *packet) foreign() bool {
 	return pk.barred && (pk.why == drop.TagFilter || pk.tagged && pk.h.tci[0]&0xfff != 0)
 }
@@ -315,8 +314,8 @@ func isDHCP(p uint16) bool { return p == dhcpServer || p == dhcpClient }
 
 func isDHCPv6(p uint16) bool { return p == dhcp6Server || p == dhcp6Client }
 
-// trapLocal traps an IP packet for one of the switch's own addresses: as TrapIP2ME, or by the trap of its protocol if
-// that has a rule.
+// trapLocal traps an IP packet to one of the switch's own addresses. It uses the trap of the packet's protocol if that
+// has a rule, otherwise TrapIP2ME.
 func (c *traps) trapLocal(pk *packet) {
 	h := &pk.h
 	t := config.TrapIP2ME

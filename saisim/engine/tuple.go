@@ -71,7 +71,7 @@ const (
 
 // An entrySampling is the state by which an ACL entry samples the packets that hit it.
 type entrySampling struct {
-	by   *sampler  // nil if it has no sampler any more
+	by   *sampler  // nil if its sampler was removed
 	own  *sampling // exists as long as the entry
 	next *aclEntry // in samplingHits
 }
@@ -175,7 +175,7 @@ func (s *portSet) remove(p PortID) { s[p/64] &^= 1 << (p % 64) }
 
 func (s *portSet) has(p PortID) bool { return p < profile.MaxLanes && s[p/64]>>(p%64)&1 != 0 }
 
-// after returns the next port of the set behind p in the order of numbers, which wraps around. The set must not be
+// after returns the next port of the set after p, in the order of numbers, which wraps around. The set must not be
 // empty.
 func (s *portSet) after(p PortID) PortID {
 	i := int(p / 64)
@@ -237,7 +237,7 @@ func (e *aclEntry) places(x *crossing) bool {
 }
 
 // A tupleSpace finds the matching entry with the highest precedence. It has one hash table for each mask in use (a
-// tuple). In front of it is a sieve, which stops most packets that hit none of its entries.
+// tuple). A sieve is tested before it, and stops most packets that hit none of its entries.
 type tupleSpace struct {
 	sieves []sieve // sorted by top, descending
 	byMask map[aclKey]*tuple
@@ -351,7 +351,7 @@ func (s *tupleSpace) insert(e *aclEntry) {
 	if e.priority > t.top {
 		t.top = e.priority
 		s.sieves[i].rise(t)
-		s.settle(i)
+		s.reorder(i)
 	}
 }
 
@@ -433,7 +433,7 @@ type sieve struct {
 	filter          // may also hold values of removed entries
 }
 
-// hashOf returns the hash of an entry's value in the sieve's part. The entry is of a tuple behind the sieve.
+// hashOf returns the hash of an entry's value in the sieve's part. The entry must be in one of the sieve's tuples.
 func (s *sieve) hashOf(t *tuple, e *aclEntry) uint64 {
 	for i := range t.parts {
 		if t.parts[i].word == s.word {
@@ -443,7 +443,7 @@ func (s *sieve) hashOf(t *tuple, e *aclEntry) uint64 {
 	return 0 // the tuple that matches everything
 }
 
-// take adds the value of an entry to the filter. The entry must be in its tuple.
+// take adds the value of an entry to the sieve's filter. The entry must be in its tuple.
 func (s *sieve) take(t *tuple, e *aclEntry) {
 	if s.full() {
 		s.renew()
@@ -509,8 +509,8 @@ func (s *tupleSpace) index(p keyPart) int {
 	return slices.IndexFunc(s.sieves, func(v sieve) bool { return v.keyPart == p })
 }
 
-// settle moves a sieve to the place of its top.
-func (s *tupleSpace) settle(i int) {
+// reorder moves a sieve to its place in the order of tops.
+func (s *tupleSpace) reorder(i int) {
 	v := s.sieves
 	for ; i > 0 && v[i-1].top < v[i].top; i-- {
 		v[i-1], v[i] = v[i], v[i-1]
@@ -554,5 +554,5 @@ func (s *tupleSpace) drop(t *tuple) {
 		return
 	}
 	v.top = v.tuples[0].top
-	s.settle(i)
+	s.reorder(i)
 }

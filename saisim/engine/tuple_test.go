@@ -35,8 +35,8 @@ func (e *aclEntry) matches(k *aclKey, x *crossing) bool {
 	return e.places(x)
 }
 
-// checkSieves checks the invariants of lookups: each entry is behind the sieve of its tuple and passes it, and sieves
-// and tuples are sorted by priority.
+// checkSieves checks the invariants of lookups. Each entry passes the sieve of its tuple. Sieves and tuples are sorted
+// by priority.
 func (s *tupleSpace) checkSieves(t *testing.T) {
 	t.Helper()
 	tuples := 0
@@ -71,8 +71,8 @@ func (s *tupleSpace) checkSieves(t *testing.T) {
 	}
 }
 
-// The tuple space finds the same as a search through all rules, while rules are added and removed, with masks that
-// share words and with small and large sets of values.
+// The tuple space finds the same as a search through all rules, while rules are added and removed. The masks share
+// words, and sets of values are small and large.
 func TestTupleSpace(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 10}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 5))

@@ -9,7 +9,7 @@ const wheelSpan = 2048
 // next cycles: they are in a list for each cycle. The others are in a heap. The lists need no allocation: a copy is in
 // at most one wheel, and is itself the link.
 type wheel struct {
-	n      int   // number of copies in it; the caller of take must subtract those that it took
+	n      int   // number of copies in it; the caller of take must subtract those that take returned
 	at     Cycle // no copy is due before this cycle
 	used   [wheelSpan / 64]uint64
 	of     [wheelSpan]copies // list of a cycle, valid if its bit in used is set
@@ -116,7 +116,7 @@ func (w *wheel) due() *copyOf {
 }
 
 // take removes copies that are due at or before a cycle, including the first, and returns them. They are linked by
-// next, in the order of cycles and ports. nil means that there are none, and that w.at is now after the cycle.
+// next, in the order of cycles and ports. nil means that none are due; w.at is then after the cycle.
 func (w *wheel) take(to Cycle) *copyOf {
 	i := w.at % wheelSpan
 	u := w.used[i/64] >> (i % 64)

@@ -8,7 +8,7 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// A wheel returns copies in the order of time, lane and insertion, near and far ones, while time goes on and lanes are
+// A wheel returns near and far copies in the order of time, lane and insertion, while time advances and lanes are
 // cleared.
 func TestWheel(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 20}, func(t *testing.T, seed uint64) {

@@ -58,8 +58,8 @@ func bindPoints() []sai.Enum {
 		sai.ACLBindPointTypeSwitch}
 }
 
-// checkBinds rejects bindings that are not allowed at a bind point: a table or group of another stage than the
-// attribute's, or one that was created for other bind points. The attributes are in the order of stages.
+// checkBinds rejects bindings that are not allowed at a bind point. The table or group must be of the attribute's
+// stage, and must have been created for this kind of bind point. The attributes are in the order of stages.
 func (as *acls) checkBinds(o *object, point sai.Enum, attrs ...sai.AttrID) error {
 	for stage, id := range attrs {
 		a := sai.Attr{ID: id, Value: o.ref(id)}

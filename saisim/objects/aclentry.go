@@ -133,8 +133,8 @@ func (as *acls) entryRow(o *object, t *aclTable) (config.ACLEntry, error) {
 	return r, nil
 }
 
-// MatchAnew puts the rows of the entries of an index again. They have been put before, so they are valid.
-func (as *acls) MatchAnew(index uint32) {
+// Rematch puts the rows of the entries of an index again. They have been put before, so they are valid.
+func (as *acls) Rematch(index uint32) {
 	for _, oid := range as.marked.entries[index] {
 		o := as.objects[oid]
 		if r, err := as.entryRow(o, o.self.(*aclEntry).table); err == nil {

@@ -33,7 +33,7 @@ func (as *acls) matchFlow(r *config.ACLEntry) (says string) {
 	return "flow-mon-id=" + strconv.FormatUint(id, 10)
 }
 
-// followFlow records the index that an entry names, in place of the previous one.
+// followFlow records the index that an entry names, and forgets the previous one.
 func (as *acls) followFlow(e *aclEntry, oid sai.OID, r *config.ACLEntry) {
 	as.unfollowFlow(e, oid)
 	if e.index, e.marks = as.markIndex(r); e.marks {

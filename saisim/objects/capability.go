@@ -45,7 +45,7 @@ func (s *Store) StatsCapability(t sai.ObjectType) ([]sai.StatID, error) {
 	return nil, refuse("query", t, 0, sai.StatusNotSupported, "the chip counts nothing there")
 }
 
-// Availability returns how many more objects of a type with these attributes can be created.
+// Availability returns the number of further objects of a type with these attributes that can be created.
 func (s *Store) Availability(t sai.ObjectType, attrs []sai.Attr) (uint64, error) {
 	k := s.kinds[t]
 	if k == nil {

@@ -73,7 +73,7 @@ func (b *bridge) createFDB(o *object) error {
 }
 
 // fdbRow returns the row of an FDB entry's attributes. The bridge port is an argument, since learning may have changed
-// it. fresh is the cycle at which the entry was last learned, or made by control.
+// it. fresh is the cycle at which the entry was last learned or created.
 func (b *bridge) fdbRow(o *object, to config.ID, fresh engine.Cycle) config.FDBEntry {
 	k := o.key.Entry.(sai.FDBEntry)
 	r := config.FDBEntry{
@@ -168,7 +168,7 @@ func (b *bridge) flush(attrs []sai.Attr) error {
 	return nil
 }
 
-// fdbEvent is called when the packet path has learned, moved or removed an address. It sends a notification if enabled,
+// fdbEvent handles an address that the packet path has learned, moved or removed. It sends a notification if enabled,
 // and removes the object of an entry that is gone.
 func (b *bridge) fdbEvent(what engine.FDBEvent, e engine.FDBRow) {
 	k := sai.FDBEntry{Switch: b.sw.key.OID, MAC: sai.MAC(e.MAC), BV: b.vlanIDs[e.VLAN]}

@@ -72,8 +72,8 @@ func (ps *ports) hostifChanged(changed *object) {
 	ps.cfg.HostInterfaces(list)
 }
 
-// hostifTableKind returns the kind of the single entry that describes the chip. A trapped packet goes to the host
-// interface of its ingress port, regardless of its trap. The packet path does the same without the entry.
+// hostifTableKind returns the kind of the single entry that describes the chip. The host interface of its ingress port
+// receives a trapped packet, regardless of the trap. The packet path does the same without the entry.
 func (ps *ports) hostifTableKind() *kind {
 	return &kind{
 		attrs: []sai.AttrID{sai.HostifTableEntryAttrType, sai.HostifTableEntryAttrChannelType},

@@ -29,8 +29,8 @@ type kind struct {
 	gone   func(o *object)
 	// made is called with an object once it has been created.
 	made func(o *object)
-	// get returns the value of an attribute whose value is not simply the one that was set, and nil for the others.
-	// live has functions for single attributes.
+	// get returns the value of an attribute if it may differ from the one that was set, and otherwise nil. live has
+	// functions for single attributes.
 	get  func(o *object, id sai.AttrID) sai.Value
 	live map[sai.AttrID]func(o *object) sai.Value
 	// stats are the counters. stat returns a counter as counted from the start. The store subtracts the value at the
@@ -49,8 +49,8 @@ func (k *kind) counts(id sai.StatID) bool {
 	return slices.Contains(k.stats, id) || k.more != nil && slices.Contains(k.more(), id)
 }
 
-// implements rejects attributes that the chip does not have, unless the value is the default, and values that it does
-// not implement. i is the attribute's index in the call.
+// implements rejects values that the chip does not implement. For attributes that it does not have, it accepts only the
+// default. i is the attribute's index in the call.
 func (k *kind) implements(op string, a sai.Attr, i int) error {
 	if !k.has(a.ID) {
 		if m := sai.Meta(a.ID); m.Default != nil {
@@ -108,7 +108,8 @@ func badCreate(id sai.AttrID, s sai.Status, format string, args ...any) error {
 }
 
 // memberKind completes the kind of objects that are members of a group. The group's row contains them, so it is put
-// again after each change of a member. create may refuse a member. groupOf returns its group and the member list.
+// again after each change of a member. create may refuse a member. groupOf returns the group of a member and the
+// group's list.
 func (c *core) memberKind(k *kind, groupOf func(o *object) (group *object, members *[]*object)) *kind {
 	again := func(group *object) error { return c.putRow(c.kinds[group.key.Type], group) }
 	join := k.create

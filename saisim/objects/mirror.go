@@ -108,7 +108,7 @@ func mirrorTunnel(o *object) config.MirrorTunnel {
 	}
 }
 
-// checkTunnel rejects an ERSPAN session whose headers the chip cannot make.
+// checkTunnel rejects an ERSPAN session whose headers the chip cannot build.
 func checkTunnel(o *object, t *config.MirrorTunnel) error {
 	version := o.number(sai.MirrorSessionAttrIphdrVersion)
 	for _, ip := range []netip.Addr{t.Src, t.Dst} {

@@ -18,7 +18,7 @@ type object struct {
 	cleared map[sai.StatID]uint64 // values of counters at their last clear
 }
 
-// clear makes a counter whose value is n count from zero again.
+// clear resets a counter to zero. n is its current value.
 func (o *object) clear(id sai.StatID, n uint64) {
 	if o.cleared == nil {
 		o.cleared = map[sai.StatID]uint64{}
@@ -44,7 +44,7 @@ func (o *object) put(a sai.Attr) {
 	o.attrs = append(o.attrs, a)
 }
 
-// with returns the object as it will be when an attribute is set.
+// with returns the object as it will be after an attribute is set.
 func (o *object) with(a sai.Attr) *object {
 	next := &object{key: o.key, attrs: slices.Clone(o.attrs), self: o.self}
 	next.put(a)

@@ -5,7 +5,7 @@ import (
 	"tamtam/saisim/config"
 )
 
-// A router is the virtual router: its interfaces, the neighbours behind them, next hops and routes.
+// A router is the virtual router: its interfaces, their neighbours, next hops and routes.
 type router struct {
 	*core
 	used4, used6 uint32 // route entries

@@ -11,7 +11,7 @@ const (
 	maxRate     = 1 << 31
 )
 
-// samplerKind returns the kind of samplers for ports and ACL entries, whose samples go to the CPU by the trap
+// samplerKind returns the kind of samplers for ports and ACL entries. Their samples are sent to the CPU by the trap
 // SAMPLEPACKET. They also set the sampling rate of IFA initiators.
 func (ms *monitors) samplerKind() *kind {
 	return &kind{

@@ -81,8 +81,8 @@ func (ms *monitors) collectorRow(o *object) (config.Row, error) {
 	return r, nil
 }
 
-// wrongEnds reports whether reports can go from one address to another. If not, it returns the attribute of the wrong
-// address.
+// wrongEnds reports whether reports can be sent from one address to another. If not, it returns the attribute of the
+// wrong address.
 func wrongEnds(src, dst netip.Addr) (sai.AttrID, bool) {
 	host := func(a netip.Addr) bool { return a.IsValid() && !a.IsUnspecified() && !a.IsMulticast() && !a.Is4In6() }
 	switch {
@@ -94,7 +94,8 @@ func wrongEnds(src, dst netip.Addr) (sai.AttrID, bool) {
 	return 0, true
 }
 
-// toCPU returns how reports to a collector behind the CPU go there: by the group of its trap, or by the default group.
+// toCPU returns the queue and policer of reports to a collector that is reached through the CPU. They are those of its
+// trap's group, or of the default group.
 func (ms *monitors) toCPU(o *object) config.ToCPU {
 	if t := ms.objects[o.ref(sai.TAMCollectorAttrHostifTrap)]; t != nil {
 		if g := ms.objects[t.ref(sai.HostifUserDefinedTrapAttrTrapGroup)]; g != nil {

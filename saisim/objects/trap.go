@@ -83,7 +83,7 @@ func (ts *traps) groupOf(trap *object) *object {
 	return ts.defaultGroup
 }
 
-// toCPU returns how packets of a trap group go to the CPU.
+// toCPU returns the policer and the queue of a trap group's packets for the CPU.
 func (o *object) toCPU() config.ToCPU {
 	return config.ToCPU{
 		Policer: o.refID(sai.HostifTrapGroupAttrPolicer), Queue: uint8(o.number(sai.HostifTrapGroupAttrQueue)),

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// A Batch is a set of control operations at one cycle. If any of it is wrong, nothing of it is done. Its parts are done
-// in the order of its fields, and those of a list in the order of the list.
+// A Batch is a set of control operations at one cycle. If any of them is invalid, none is done. They are done in the
+// order of the fields, and those of a list in the order of the list.
 type Batch struct {
 	// Program replaces the current program. With Unload there is no program afterwards. Registers of the same pipe,
 	// stage, name, width and depth keep their content, and so do counters of the same pipe, stage, table and entry.

@@ -2,8 +2,8 @@ package pipe
 
 import "slices"
 
-// A Compiled program is the form that runs. It is made for one chip. Its tables do not change, its registers and
-// counters do. Only one goroutine at a time may use it.
+// A Compiled program is the form that runs. It is compiled for one chip. Its tables do not change, but its registers
+// and counters do. Only one goroutine at a time may use it.
 type Compiled struct {
 	program *Program
 	faults  []Fault
@@ -73,8 +73,8 @@ const (
 	opDrop
 )
 
-// Compile compiles a valid program for a chip with the limits. Matching registers and counters of old are taken over,
-// as [Batch] defines. old is nil if there is none. The program must not be changed afterwards.
+// Compile compiles a valid program for a chip with the limits. Matching registers and counters of old are kept, as
+// [Batch] defines. old is nil if there is none. The program must not be changed afterwards.
 func Compile(p *Program, l Limits, old *Compiled) (*Compiled, error) {
 	return compile(p, l, old, nil)
 }
@@ -136,7 +136,7 @@ func (c *code) table(name string) *table {
 // Program returns the source of the compiled program, with its current entries. It must not be changed.
 func (c *Compiled) Program() *Program { return c.program }
 
-// A compiler makes the code of one pipe.
+// A compiler generates the code of one pipe.
 type compiler struct {
 	*code
 	pipe   *Pipe

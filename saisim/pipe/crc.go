@@ -53,8 +53,8 @@ func (p polynomial) reversed() uint32 { return bits.Reverse32(p.poly) >> (32 - p
 // A crcTable holds a byte's contribution to the register, by the byte's value.
 type crcTable [256]uint32
 
-// tables returns n tables. Table d is for a byte that d bytes follow. The CRC is linear: the sum of the bytes'
-// contributions is the CRC of a message, except for a constant that depends on its length and the seed.
+// tables returns n tables. Table d is for a byte that d bytes follow. The CRC is linear: the CRC of a message is the
+// sum of the bytes' contributions and a constant. The constant depends on the message's length and the seed.
 func (p polynomial) tables(n int) []crcTable {
 	t := make([]crcTable, n)
 	rev := p.reversed()

@@ -12,10 +12,10 @@
 //
 // # PHV
 //
-// [Fixed] lists the fields of the chip. User fields are 0 when a pipe begins. Bridged ones are an exception: they are 0
-// when the ingress pipe begins, and every copy begins the egress pipe with their values at the end of the ingress pipe.
-// A program may write user fields, and fixed fields if their Access permits it. A header field that the frame does not
-// have can be written and read back, without an effect on the frame.
+// [Fixed] lists the fields of the chip. User fields are 0 when a pipe begins. Bridged fields are an exception. They are
+// 0 when the ingress pipe begins. Every copy begins the egress pipe with their values at the end of the ingress pipe. A
+// program may write user fields, and fixed fields if their Access permits it. A header field that the frame does not
+// have can be written and read, without an effect on the frame.
 //
 // # A stage
 //
@@ -24,20 +24,20 @@
 // must not write a field twice. The outcome of tables is an exception:
 //
 // Tables of a stage are processed in their order in Pipe.Tables. A table whose gate does not hold is skipped. Terms of
-// a gate read fields as they were when the stage began, and the outcome of tables of earlier stages or earlier in the
-// same stage. A table that runs looks up its key. A matching entry is a hit, and its action runs with its arguments.
-// Otherwise it is a miss, and the default action runs, if there is one. So the outcomes are: skipped, or ran with hit
-// or miss and the name of the action. A skipped table is neither hit nor miss. A table "always" has no key and no
-// entries: it always misses. Outcomes are not visible in the other pipe.
+// a gate read fields as they were when the stage began. They also read the outcome of earlier tables, of the same or of
+// earlier stages. A table that runs looks up its key. A matching entry is a hit, and its action runs with its
+// arguments. Otherwise it is a miss, and the default action runs, if there is one. So the outcomes are: skipped, or ran
+// with hit or miss and the name of the action. A skipped table is neither hit nor miss. A table "always" has no key and
+// no entries: it always misses. Outcomes are not visible in the other pipe.
 //
 // # Keys
 //
-// exact: every field, masked, equals the entry's value. ternary: every field, masked by the table's and the entry's
-// mask, equals the entry's value; the highest priority wins, then the lowest ID. lpm: the key is the concatenation of
-// the fields, first field first, most significant bit first, at most 128 bits; an entry matches when the first Prefix
-// bits are equal; the longest prefix wins. index: the only field is the index; an entry matches when the index equals
-// its value, which must be below the table's size. Bits of an entry's value outside its masks, or behind its prefix,
-// must be 0.
+// With exact, an entry matches if every field, masked, equals its value. With ternary, every field, masked by the
+// table's and the entry's mask, must equal the entry's value. The highest priority wins, then the lowest ID. With lpm,
+// the key is the concatenation of the fields, first field first, most significant bit first, at most 128 bits. An entry
+// matches if the first Prefix bits are equal, and the longest prefix wins. With index, the only field is the index. An
+// entry matches if the index equals its value, which must be below the table's size. Bits of an entry's value outside
+// its masks, or after its prefix, must be 0.
 //
 // # Hashes
 //
@@ -50,7 +50,7 @@
 //
 // where "poly reversed" is Poly with its Width bits in reverse order. With seed 0 this is CRC-32 (0x04c11db7), CRC-32C
 // (0x1edc6f41) and so on. If two hashes of one polynomial differ only in the seed, their results differ only by a
-// constant, so rows of a sketch need different polynomials. The result is cut to the low Bits bits.
+// constant. So rows of a sketch need different polynomials. The result is cut to the low Bits bits.
 //
 // # Registers
 //
@@ -78,16 +78,16 @@
 // stage. So each register still sees the packets in their order. If two actions of a table use one register, they
 // alternate in that order. A batch of one runs through the same code.
 //
-// A chip fills the fixed words of each lane, calls [Compiled.Begin] for all lanes, and then runs its stages piece by
+// A chip fills the fixed words of each lane and calls [Compiled.Begin] for all lanes. Then it runs its stages piece by
 // piece between its fixed functions. Run returns the lanes that ctl.drop has not ended, for use in the next piece.
 // Fixed functions may run lane by lane between two pieces. After the last piece, [Compiled.Bridge] saves the values
-// that the packet needs in the egress pipe. Control operations ([Prepare], Access) come between batches only, and all
+// that the packet needs in the egress pipe. Control operations ([Prepare], Access) happen only between batches, and all
 // packets of a batch run one program.
 //
 // # Counters
 //
-// A table with Counters counts, for each entry and for the default, the packets that ran its action, or that would have
-// run it if there is none. It adds pkt.length, as it was when the stage began, to its bytes.
+// A table with Counters counts packets for each entry and for the default: those that ran its action, or would have run
+// it if there is none. For each it adds pkt.length, as it was when the stage began, to the bytes.
 //
 // # Resources
 //

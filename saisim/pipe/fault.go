@@ -11,12 +11,12 @@ import (
 // Faults stay, whatever program is loaded, until they are healed. A fault that does not fit a program has no effect on
 // it.
 type Fault struct {
-	// Do is skip, misplace or heal. skip: the table never runs. misplace: it runs when the gate of Into holds instead
-	// of its own. heal, without tables: all faults are removed.
+	// Do is skip, misplace or heal. With skip, the table never runs. With misplace, it runs if the gate of Into holds,
+	// instead of its own. heal has no tables, and removes all faults.
 	Do string `json:"do"`
 	// Table is ingress.NAME or egress.NAME. Names that begin with "chip." are fixed functions, which the chip handles.
 	Table string `json:"table,omitempty"`
-	// Into is another table of the same pipe, for misplace. The tables that its gate refers to must come before Table.
+	// Into is another table of the same pipe, for misplace. The tables that its gate refers to must be before Table.
 	Into string `json:"into,omitempty"`
 }
 
@@ -78,7 +78,7 @@ func (f *Fault) check(p *Program) error {
 	return f.gateOpens(pp, i, j)
 }
 
-// gateOpens checks that the tables to which the gate of Tables[into] refers come before Tables[i].
+// gateOpens checks that the tables to which the gate of Tables[into] refers are before Tables[i].
 func (f *Fault) gateOpens(p *Pipe, i, into int) error {
 	for _, row := range p.Tables[into].Gate {
 		for _, x := range row {
@@ -96,7 +96,7 @@ func (p *Program) tableAt(name string) (*Pipe, int, error) {
 	return p.table(pipeName, table)
 }
 
-// before reports whether the table with a name comes before Tables[i].
+// before reports whether the table with a name precedes Tables[i].
 func (p *Pipe) before(name string, i int) bool {
 	j := slices.IndexFunc(p.Tables, func(t Table) bool { return t.Name == name })
 	return p.Tables[j].Stage < p.Tables[i].Stage || p.Tables[j].Stage == p.Tables[i].Stage && j < i

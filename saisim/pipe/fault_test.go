@@ -128,7 +128,7 @@ func TestFaultsThatAreRefused(t *testing.T) {
 	}
 }
 
-// Tables behind a drop do not count as having run.
+// Tables after a drop do not count as having run.
 func TestRanUpToADrop(t *testing.T) {
 	p := faulty()
 	p.Ingress.Tables[2].Actions[0].Ops[0].To = "ctl.drop"

@@ -30,22 +30,22 @@ type PHV struct {
 	// ran holds the outcome of tables to which gates refer: 0 skipped, 1 miss, 2 hit, each plus 4 times the action's
 	// number.
 	ran [256][Lanes]uint16
-	// Ran and Hit hold, for each lane, a bit for each table: those of the ingress pipe in their order, then those of
-	// the egress pipe. Tables set them as they run. A caller that uses them must clear them before, and add the tables
-	// of [Compiled.Always].
+	// Ran and Hit hold, for each lane, a bit for each table. Tables of the ingress pipe are first, in their order, then
+	// those of the egress pipe. Tables set them as they run. A caller that uses them must clear them before, and add
+	// the tables of [Compiled.Always].
 	Ran, Hit [Lanes][TapWords]uint64
-	// Acted holds, where Hit has a bit, the number of the entry's action, counted from 1, in a table of at most 255
-	// actions. It is 0 if the entry has none.
+	// Acted holds the number of the entry's action, counted from 1, for each table whose bit is set in Hit. It is valid
+	// for tables of at most 255 actions, and 0 if the entry has no action.
 	Acted [Lanes][64 * TapWords]uint8
-	// Looked holds, for each lane, where lookups of its packet are noted. nil means that they are not.
+	// Looked holds, for each lane, the notes of its packet's lookups. nil means that they are not noted.
 	Looked  [Lanes]*Looks
 	stopped [Lanes]uint32 // stage after which ctl.drop ended the run
-	// Found is called with each lookup in a table with a key, in the order in which tables run. entry is the entry's
-	// number, 0 if none hit. nil means that there is no observer.
+	// Found is called with each lookup in a table with a key, in the order in which tables run. entry is the number of
+	// the entry, 0 if none hit. A nil Found means that there is no observer.
 	Found func(lane uint8, table string, entry uint32, hit bool)
 
-	// Working memory of a run: its packets, those of a table, those of an action, where the code of their actions
-	// begins, and hashes.
+	// Working memory of a run: its packets, those of a table, those of an action, the starts of their actions' code,
+	// and hashes.
 	all, some, same [Lanes]uint8
 	pcs             [Lanes]int32
 	sums            [Lanes]uint32

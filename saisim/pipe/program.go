@@ -9,10 +9,10 @@ import (
 )
 
 // A Program is plain data: everything that runs in the stages of a chip's two pipes. The package comment defines the
-// meaning of each part. Names of programs, user fields, hashes, registers, instructions, tables, actions and parameters
-// consist of a letter or underscore and then letters, digits, underscores or hyphens, at most 64 characters. Each is
-// unique among its kind in its pipe. User fields are unique in the program, and instructions, actions and parameters in
-// the object that contains them.
+// meaning of each part. All names have at most 64 characters: a letter or underscore, followed by letters, digits,
+// underscores or hyphens. This applies to programs, user fields, hashes, registers, instructions, tables, actions and
+// parameters. Each name is unique among its kind in its pipe. User fields are unique in the program, and instructions,
+// actions and parameters in the object that contains them.
 type Program struct {
 	Name    string  `json:"name"`
 	Fields  []Field `json:"fields,omitempty"`
@@ -83,8 +83,8 @@ type Condition struct {
 
 // An Update sets the word to a new value when its guard holds.
 type Update struct {
-	// When is the guard: empty (always), 0 or 1 (the condition of that index holds), !0 or !1 (it does not hold), 0&1,
-	// 0&!1, !0&1, !0&!1, 0|1, 0|!1, !0|1 or !0|!1.
+	// When is the guard. Empty means always. 0 or 1 means that the condition of that index holds, !0 or !1 that it does
+	// not. Two are combined by & or |, the lower index first, as in 0&!1.
 	When string `json:"when,omitempty"`
 	// Do is set (to A), add, sub, adds, subs (the same, saturating), and, or, xor, andnot (A and not B), min or max.
 	Do string `json:"do"`
@@ -110,7 +110,7 @@ type Source struct {
 type Table struct {
 	Name  string `json:"name"`
 	Stage uint8  `json:"stage"`
-	// Gate defines when the table runs: when every term of one of its rows holds. Without rows it always runs.
+	// Gate defines when the table runs: when every term of one of its rows holds. Without rows the table always runs.
 	Gate  [][]Term `json:"gate,omitempty"`
 	Match string   `json:"match"` // always, exact, ternary, lpm or index
 	Key   []Input  `json:"key,omitempty"`
@@ -127,8 +127,8 @@ type Term struct {
 	Field string `json:"field,omitempty"`
 	Mask  uint64 `json:"mask,omitempty"` // zero means the whole field
 	Table string `json:"table,omitempty"`
-	// Is is, for a field: eq, ne, lt, le, gt or ge Value, unsigned. For a table it is ran, skipped, hit, miss, or
-	// action. The latter holds if the table ran Action.
+	// Is compares a field with Value, unsigned, by eq, ne, lt, le, gt or ge. For a table it is ran, skipped, hit, miss
+	// or action. action holds if the table ran Action.
 	Is     string `json:"is"`
 	Value  uint64 `json:"value,omitempty"`
 	Action string `json:"action,omitempty"`
@@ -160,8 +160,8 @@ type Call struct {
 
 // An Op writes a field.
 type Op struct {
-	// Do is set (to A), add, sub, and, or, xor, shl, shr (A shifted by B), min, max, or select (A if If is not 0, else
-	// B).
+	// Do is set, add, sub, and, or, xor, shl, shr, min, max or select. set returns A. shl and shr shift A by B. select
+	// returns A if If is not 0, else B.
 	Do string  `json:"do"`
 	To string  `json:"to"`
 	A  Operand `json:"a,omitzero"`
@@ -210,7 +210,7 @@ type Match struct {
 // maxJSON is the maximum number of bytes that Read accepts.
 const maxJSON = 16 << 20
 
-// Read reads a program as JSON. It refuses unknown fields by name, and any text behind the program. The result is not
+// Read reads a program as JSON. It refuses unknown fields by name, and any text after the program. The result is not
 // yet validated.
 func Read(r io.Reader) (*Program, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxJSON+1))

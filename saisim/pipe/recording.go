@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// A Mark is a bit of a field that a table sets when it ran, when it hit, or when it hit an entry with one of some
+// A Mark is a bit of a field that a table sets: when it ran, when it hit, or when it hit an entry with one of some
 // actions.
 type Mark struct {
 	Pipe, Table string
@@ -81,7 +81,7 @@ func (p *Program) clone() (*Program, error) {
 	return Read(strings.NewReader(string(text)))
 }
 
-// A setting holds the bits of fields that a table sets: when it ran, when it hit, and when it hit an entry with an
+// A setting holds the bits of fields that a table sets when it ran, when it hit, and when it hit an entry with an
 // action.
 type setting struct {
 	ran, hit map[string]uint64

@@ -70,7 +70,7 @@ func TestRecordingPrograms(t *testing.T) {
 		}
 		is, err := pipe.Compile(q, wide, nil)
 		if err != nil && strings.Contains(err.Error(), "bridged fields take") {
-			return // recorded fields are bridged, too: the program's own fields leave no room, which the error reports
+			return // recorded fields are bridged, too: the program's own fields leave no space, which the error reports
 		}
 		if err != nil {
 			t.Fatal(err)

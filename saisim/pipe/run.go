@@ -251,13 +251,13 @@ func (in *ins) set(p *PHV, list []uint8) {
 	}
 }
 
-// match looks packets up and runs their actions. It returns the start of the code behind the table's code.
+// match looks packets up and runs their actions. It returns the start of the code after the table's code.
 func (c *code) match(p *PHV, t *table, list []uint8) int32 {
 	if list = t.gated(p, list); len(list) == 0 {
 		return t.end
 	}
 	if p.Found != nil && len(t.parts) > 0 {
-		t.tell(p, list)
+		t.report(p, list)
 	}
 	one := true
 	pc := t.run(p, list[0])
@@ -276,8 +276,8 @@ func (c *code) match(p *PHV, t *table, list []uint8) int32 {
 	return t.end
 }
 
-// tell reports the results of the packets' next lookups to Found.
-func (t *table) tell(p *PHV, list []uint8) {
+// report reports the results of the packets' next lookups to Found.
+func (t *table) report(p *PHV, list []uint8) {
 	for _, l := range list {
 		r := t.lookup(p, l)
 		p.Found(l, t.name, uint32(r.look), r.outcome&outcomeHit != 0)
@@ -379,7 +379,7 @@ func (c *Compiled) Begin(p *PHV, in Set) {
 	}
 }
 
-// Bridge saves the values of a packet that go on to the egress pipe.
+// Bridge saves the values of a packet that the egress pipe needs.
 func (c *Compiled) Bridge(p *PHV, lane int, to *[BridgeWords]uint64) {
 	for i := range to[:c.first] {
 		to[i] = p.W[firstUser+i][lane]

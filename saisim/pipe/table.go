@@ -14,7 +14,7 @@ const (
 	outcomeBits = 2
 )
 
-// A table is a compiled table: the entries with one of four ways to find them.
+// A table is a compiled table: its entries in one of four forms for lookups.
 type table struct {
 	name    string
 	stage   uint8
@@ -23,7 +23,7 @@ type table struct {
 	tap     uint8
 	place   uint8 // place in Looks
 	counts  bool
-	end     int32   // start of the code behind the table's actions
+	end     int32   // start of the code after the table's actions
 	actions []int32 // start of the code of each action
 	ordered bool    // true if some actions use the same register
 	parts   []part

@@ -35,7 +35,7 @@ func (p place) mask() uint64 { return ones(p.width) }
 // ones returns a number with n one bits. n is at most 64.
 func ones(n uint8) uint64 { return 1<<n - 1 }
 
-// layout places the user fields besides the fixed ones. Bridged ones come first and large ones before small ones, so
+// layout places the user fields besides the fixed ones. Bridged fields are first, and large ones precede small ones, so
 // that no field crosses the end of a word. Fields that do not fit have no place.
 func (p *Program) layout() map[string]place {
 	all := make(map[string]place, len(fixed)+len(p.Fields))

@@ -11,7 +11,7 @@ import (
 // A snapshot holds the counts of all frames at a cycle.
 type snapshot struct {
 	at saisim.Cycle
-	*saisim.Books
+	*saisim.FrameCounts
 }
 
 // drop ends a frame, or a copy of one. Port p counts it; if p is nil, only Books does.
@@ -95,7 +95,7 @@ func (c *Chip) dropPacket(p *port, pk *packet, at saisim.Cycle, why drop.Reason,
 // Books returns the counts of all frames at this instant. A frame that the ingress pipe drops counts as dropped from
 // its entry on. The outcomes of frames in the pipe are filled in as they become known, so read the result when they
 // have left.
-func (c *Chip) Books() *saisim.Books {
+func (c *Chip) Books() *saisim.FrameCounts {
 	b := c.books
 	b.InFlight = uint64(len(c.arbiter))
 	for _, s := range c.ingress.slots {

@@ -73,7 +73,7 @@ type Chip struct {
 	// Found is called with each finding of received packets in tables. nil means that there is no observer. See
 	// [saisim.Finding].
 	Found func(id uint64, f saisim.Finding)
-	books saisim.Books
+	books saisim.FrameCounts
 	open  []*snapshot
 
 	choosings map[chooser]*choosing // for shared samplers and ACL entries

@@ -47,12 +47,12 @@ type pair struct {
 	clock            clockSetting
 	ref              *reference.Chip
 	fastOut, refOut  []sent
-	fastBook         []saisim.Books
-	refBook          []*saisim.Books
+	fastBook         []saisim.FrameCounts
+	refBook          []*saisim.FrameCounts
 	buf              []byte
 	packets, configs int
 	histories        *truth.Histories
-	told             drops
+	reported         drops
 	kept             ends
 	all              bool // all ends are kept, not only drops
 	ledger           ledger

@@ -151,9 +151,9 @@ func (p *pair) endsKeptDiffer() error {
 
 // tellDrops makes both report their drops.
 func (p *pair) tellDrops() {
-	p.told = drops{}
+	p.reported = drops{}
 	p.chip.OnDrop(func(d *saisim.Drop) {
-		p.told.add(*d, 1)
+		p.reported.add(*d, 1)
 		if d.Punted {
 			p.saw["to the CPU alone"]++
 		}
@@ -161,14 +161,14 @@ func (p *pair) tellDrops() {
 			p.saw["dropped behind the question for room"]++
 		}
 	})
-	p.ref.Dropped = func(d saisim.Drop) { p.told.add(d, -1) }
+	p.ref.Dropped = func(d saisim.Drop) { p.reported.add(d, -1) }
 }
 
 // dropsDiffer returns an error for a drop that the two report differently.
 func (p *pair) dropsDiffer() error {
-	for d, n := range p.told {
+	for d, n := range p.reported {
 		others := ""
-		for e, m := range p.told {
+		for e, m := range p.reported {
 			if e.id == d.id && e != d {
 				others += fmt.Sprintf("\n%+d %+v", m, e)
 			}

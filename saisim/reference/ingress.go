@@ -36,8 +36,8 @@ const (
 	toLAG
 )
 
-// admit is stage 0: the frame's VLAN or router interface, whether its port may send there, and traps. A trapped frame
-// goes on even if its port may not send.
+// admit runs stage 0. It finds the frame's VLAN or router interface, checks whether its port may send there, and traps.
+// A trapped frame continues even if its port may not send.
 func (c *Chip) admit(s *slot) {
 	pk := s.pk
 	pk.h = parse(pk.data, pk.length)

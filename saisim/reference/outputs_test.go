@@ -15,7 +15,7 @@ func logOutputs(t *testing.T, seed uint64, p *pair) {
 	if os.Getenv("TAMTAM_OUTPUTS") == "" {
 		return // it takes longer than the case
 	}
-	books := make([]saisim.Books, len(p.refBook))
+	books := make([]saisim.FrameCounts, len(p.refBook))
 	for i, b := range p.refBook {
 		books[i] = *b
 	}
@@ -23,7 +23,7 @@ func logOutputs(t *testing.T, seed uint64, p *pair) {
 	t.Logf("outputs of seed %d: fast %s, reference %s", seed, fast, ref)
 }
 
-func outputHash(frames []sent, books []saisim.Books) string {
+func outputHash(frames []sent, books []saisim.FrameCounts) string {
 	h := sha256.New()
 	for _, f := range frames {
 		fmt.Fprintln(h, f)

@@ -9,7 +9,7 @@
 //	bytes  field
 //	0-3    switch id
 //	4-13   ingress time: 48-bit seconds, 32-bit nanoseconds (IEEE 1588)
-//	14-23  egress time, likewise; all zero: not taken
+//	14-23  egress time, likewise; all zero if it was not taken
 //	24-25  ingress port: N of EthernetN; 65535 none
 //	26-27  egress port, likewise; 65535 CPU
 //	28-29  reserved, zero

@@ -1,5 +1,5 @@
-// Package tm is the chip's traffic manager: a packet memory of cells that all queues share, the queues of each port,
-// the admission of packets to queues, and the scheduling of queues. It handles bytes and cells, not frames: the type of
+// Package tm is the chip's traffic manager. It has a packet memory of cells that all queues share, and the queues of
+// each port. It admits packets to queues, and schedules the queues. It handles bytes and cells, not frames: the type of
 // a queued packet is a type parameter. It has no notion of time.
 //
 // This comment is normative: the packet path runs this package, and the reference chip is written from this text.
@@ -43,13 +43,13 @@
 // When a port can send, the strict queue with the highest index that holds a packet is served. If there is none, the
 // other queues are served by deficit round robin (Shreedhar and Varghese, SIGCOMM 1995). When a queue's turn begins, it
 // gets Weight times [Quantum] bytes of credit. It is served as long as its credit covers its first packet. Then the
-// turn goes to the next higher index (after the highest, to the lowest). An empty queue loses its credit, and its turn
-// if it has it.
+// turn passes to the next higher index, or from the highest to the lowest. A queue that becomes empty loses its credit,
+// and the turn if it has it.
 //
 // A packet costs its bytes with FCS, at least 64. In a queue that counts packets, it costs one byte of credit, and the
-// quantum is Weight. A turn that strict queues interrupt continues afterwards with the remaining credit. A turn that
-// reaches a queue that has become strict goes on to the next queue. At the start, the turn is about to begin at queue
-// 0.
+// quantum is Weight. A turn that strict queues interrupt continues afterwards with the remaining credit. If the turn
+// reaches a queue that has become strict, it passes to the next queue. At the start, the turn is about to begin at
+// queue 0.
 //
 // A port does not shape: it sends whenever it can.
 package tm

@@ -23,7 +23,7 @@ type Limit struct {
 	Alpha   int8 // if Dynamic, -16 .. 16: the limit is 2^Alpha times the free cells
 }
 
-// A WRED marks or drops before a queue is full. The zero value does nothing.
+// A WRED marks or drops packets before a queue is full. The zero value does nothing.
 type WRED struct {
 	ECN, Drop bool
 	Min, Max  uint64 // bytes, Min < Max < 2^40
@@ -61,7 +61,7 @@ type item[T any] struct {
 	bytes, cells uint32
 }
 
-// A Queue holds packets of one port. The fields for packets that pass straight through come first.
+// A Queue holds packets of one port. The fields for packets that pass straight through are first.
 type Queue[T any] struct {
 	open  bool // no limit and no WRED: every packet that fits into the pool is admitted
 	bytes uint64
@@ -89,7 +89,7 @@ type Port[T any] struct {
 	busy   uint32 // queues that hold packets
 	strict uint32
 	turn   int  // queue that has the turn
-	begun  bool // true if it has had its credit
+	begun  bool // true if that queue has received its credit
 	n      int
 	bytes  uint64
 }

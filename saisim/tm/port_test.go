@@ -26,8 +26,8 @@ func packets(w uint32) Settings {
 	return Settings{Discipline: Discipline{Weight: w, Packets: true}}
 }
 
-// TestSchedule checks the order of service when all queues always hold packets of 1020 bytes, 1024 with FCS: four
-// quanta of a queue of weight 1.
+// TestSchedule checks the order of service when all queues always hold packets of 1020 bytes. With FCS these are 1024
+// bytes: four quanta of a queue of weight 1.
 func TestSchedule(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

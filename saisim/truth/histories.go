@@ -10,7 +10,7 @@ import (
 // Histories checks every moment of a chip against the rules of [saisim.What]: every frame and every copy has one
 // complete history. It also keeps its own frame counts.
 type Histories struct {
-	books saisim.Books
+	books saisim.FrameCounts
 	live  map[uint64]*history
 	ended map[uint64]int // ended copies of each frame, including the frame itself
 	err   error
@@ -141,7 +141,7 @@ func (f *history) step(c *copyHistory, m *saisim.Moment) error {
 }
 
 // Check compares the counts with the chip's, and returns the first wrong moment if there was one.
-func (h *Histories) Check(b saisim.Books) error {
+func (h *Histories) Check(b saisim.FrameCounts) error {
 	if h.err != nil {
 		return h.err
 	}

@@ -211,7 +211,7 @@ func TestEveryFrameIsAccountedFor(t *testing.T) {
 	})
 }
 
-func accounted(t *testing.T, o *Oracle, b saisim.Books) {
+func accounted(t *testing.T, o *Oracle, b saisim.FrameCounts) {
 	t.Helper()
 	for name, r := range o.Reports() {
 		lost := uint64(0)

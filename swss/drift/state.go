@@ -13,16 +13,16 @@ const Table = "TAMTAM_CONSISTENCY"
 
 // Fields of its rows.
 const (
-	FieldState   = "state"   // one of the words below
+	FieldState   = "state"   // Consistent, Differs or Checking
 	FieldReason  = "reason"  // which objects of which stage differ, and how
-	FieldSince   = "since"   // when the first of them was seen
-	FieldObjects = "objects" // that the last whole pass has looked at
-	FieldBegan   = "began"   // when it began
-	FieldPass    = "pass"    // when it ended
-	FieldPasses  = "passes"  // that have ended, in this life of the daemon
-	FieldOpen    = "open"    // differences under observation, also those seen once; not what waits ([Finding.Late])
-	FieldDrift   = "drift"   // how often drift was seen by this process
-	FieldHealed  = "healed"  // how much of it was healed
+	FieldSince   = "since"   // when the first of them was found
+	FieldObjects = "objects" // the number of objects in the last whole pass
+	FieldBegan   = "began"   // when that pass began
+	FieldPass    = "pass"    // when that pass ended
+	FieldPasses  = "passes"  // the number of passes that have ended in this run of the daemon
+	FieldOpen    = "open"    // differences under observation, including those seen once; without [Finding.Late]
+	FieldDrift   = "drift"   // how often this process has found drift
+	FieldHealed  = "healed"  // how many of these it has healed
 )
 
 // Words of [FieldState].
@@ -32,21 +32,21 @@ const (
 	Checking   = "checking" // no whole pass has ended yet
 )
 
-// A State is how far a daemon is.
+// A State is the progress and result of a daemon's comparison.
 type State struct {
-	Reason       string // "": nothing differs
+	Reason       string // "" if nothing differs
 	Since        time.Time
-	Passes       int       // that have ended
-	Began, Ended time.Time // the last one
-	Objects      int       // that it looked at
+	Passes       int       // the number of passes that have ended
+	Began, Ended time.Time // times of the last whole pass
+	Objects      int       // the number of objects in the last pass
 	Open         int
-	Due          int // of them those that something was done about
+	Due          int // the number of differences that Heal was called for
 	Drift        uint64
 	Healed       uint64
 }
 
-// After is the state with what an earlier life of the daemon has counted. What that had begun to heal is healed, as
-// soon as nothing differs.
+// After adds the counts of an earlier run of the daemon to the state. What that run had begun to heal counts as
+// healed as soon as nothing differs.
 func (s State) After(earlier State) State {
 	s.Drift += earlier.Drift
 	s.Healed += earlier.Healed
@@ -58,7 +58,7 @@ func (s State) After(earlier State) State {
 	return s
 }
 
-// Word is one of the words of [FieldState].
+// Word returns one of the words of [FieldState].
 func (s State) Word() string {
 	switch {
 	case s.Reason != "":
@@ -69,7 +69,7 @@ func (s State) Word() string {
 	return Consistent
 }
 
-// Lacks says why the daemon is not ready; "": it is.
+// Lacks returns why the daemon is not ready, or "" if it is.
 func (s State) Lacks() string {
 	switch s.Word() {
 	case Checking:
@@ -80,7 +80,7 @@ func (s State) Lacks() string {
 	return ""
 }
 
-// Row is the state as a row of [Table].
+// Row returns the state as a row of [Table].
 func (s State) Row() swss.FieldValues {
 	when := func(t time.Time) string {
 		if t.IsZero() {
@@ -96,8 +96,8 @@ func (s State) Row() swss.FieldValues {
 	}
 }
 
-// Author says how many passes a daemon has ended, in its present life, and whether nothing differs; -1 where nothing
-// was heard of it.
+// Author returns the number of passes that a daemon has ended in its present run, and whether nothing differs. passes
+// is -1 if the daemon has reported nothing.
 func Author(ctx context.Context, r *swss.Redis, daemon string) (passes int, well bool) {
 	row, ok, err := swss.NewTable(r.DB(swss.StateDB), Table).Get(ctx, daemon)
 	if err != nil || !ok {
@@ -109,7 +109,7 @@ func Author(ctx context.Context, r *swss.Redis, daemon string) (passes int, well
 	return passes, row[FieldOpen] == "0"
 }
 
-// Sum is a digest of a row, whatever the order of its fields; that of no row is 0.
+// Sum returns a digest of a row, which does not depend on the order of its fields. The digest of no row is 0.
 func Sum(fields swss.FieldValues) uint64 {
 	sum := uint64(0)
 	for f, v := range fields {
@@ -121,7 +121,7 @@ func Sum(fields swss.FieldValues) uint64 {
 	return sum
 }
 
-// SumOf is a digest of texts in their order (FNV-1a, with the ends of the texts).
+// SumOf returns a digest of texts in their order (FNV-1a, including the ends of the texts).
 func SumOf(texts ...string) uint64 {
 	const offset, prime = 14695981039346656037, 1099511628211
 	h := uint64(offset)

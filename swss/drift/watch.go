@@ -11,49 +11,49 @@ import (
 
 // A Finding is an object that differs.
 type Finding struct {
-	Key  string // as the stage lists it
-	What string // how it differs, in words: "is missing"
-	Sum  uint64 // of what is there and of what should be: another one if either has changed
-	Busy bool   // something about it is in flight: it does not count
-	// Late says that nothing is wrong with the object but that it waits: the daemon is not ready, and nothing is healed.
-	// Other daemons, one of which it may wait for, heal what is theirs meanwhile.
+	Key  string // the object's name in the stage's list
+	What string // how the object differs, in words, such as "is missing"
+	Sum  uint64 // digest of the actual and the expected state: it changes if either changes
+	Busy bool   // the object is in flight, so the difference does not count
+	// Late means that the object is correct but waits: the daemon is not ready, and nothing is healed. Meanwhile
+	// other daemons, which it may wait for, heal their own objects.
 	Late bool
 }
 
-// A Stage is what is compared with what.
+// A Stage is one comparison.
 type Stage struct {
-	Name  string // where the objects are: "APPL_DB"
-	After string // the daemon whose word this is, that has to look first; "": it is this daemon's
-	// List lists the objects that there are and those that should be.
+	Name  string // where the objects are, such as "APPL_DB"
+	After string // the daemon that is the author of the expected state, and must look first; "" means this daemon
+	// List lists the existing objects and the expected ones.
 	List func(ctx context.Context) ([]string, error)
-	// Look returns those of some objects that differ.
+	// Look returns the differences of some objects.
 	Look func(ctx context.Context, keys []string) ([]Finding, error)
-	// Heal makes them what they should be; nil: nobody can.
+	// Heal makes objects what they should be. nil means that they cannot be healed.
 	Heal func(ctx context.Context, drifted []Finding) error
 }
 
-// How much is done at a time.
+// Bounds of the work.
 const (
 	Period    = 250 * time.Millisecond // between two calls of [Watch.Work]
 	usual     = 125                    // objects per call: 500 per second
-	hurried   = 2000                   // in the first pass of a life: nobody is ready before
-	mostOpen  = 4096                   // differences that are remembered; others are found by the next pass
+	hurried   = 2000                   // objects per call in the first pass, which delays readiness
+	mostOpen  = 4096                   // differences that are remembered; the next pass finds the others
 	twice     = time.Second            // between two looks at one difference, and between two passes
 	mostShown = 3
 )
 
-// A Watch walks through stages. Only its State may be asked for from any goroutine.
+// A Watch walks through stages. Only State may be called from any goroutine.
 type Watch struct {
 	stages []*Stage
-	// Author says how many passes another daemon has ended, in its present life, and whether nothing differs there; -1 if
-	// that is not known. It is set before the first Work; nil: it never is.
+	// Author returns the number of passes that another daemon has ended in its present run, and whether nothing
+	// differs there. passes is -1 if that is unknown. It is set before the first Work; nil means always unknown.
 	Author func(ctx context.Context, daemon string) (passes int, well bool)
 
 	open  map[place]*difference
-	began time.Time // the pass under way; zero: none
-	ended time.Time // the last one
+	began time.Time // the pass under way; zero if there is none
+	ended time.Time // the last pass
 	at    int       // stage of the pass
-	left  []string  // its objects; nil: they are not listed yet
+	left  []string  // its remaining objects; nil if not listed yet
 	count int       // objects of the pass
 
 	mu    sync.Mutex
@@ -66,23 +66,24 @@ type place struct {
 	key   string
 }
 
-// A difference is one that is under observation.
+// A difference is a difference under observation.
 type difference struct {
 	Finding
 	first, last time.Time
 	seen        int
-	author      int  // passes that its author had ended when it was first asked; -1: it was not
-	told        bool // it counts
-	healed      bool // something was done about it
+	author      int  // passes that the author had ended when first asked; -1 if not asked yet
+	reported    bool // counted as drift
+	healed      bool // Heal was called for it
 }
 
 // NewWatch returns a watch that has looked at nothing yet.
 func NewWatch() *Watch { return &Watch{open: map[place]*difference{}} }
 
-// Add adds a stage. It is done before the first Work.
+// Add adds a stage. It must be called before the first Work.
 func (w *Watch) Add(s Stage) { w.stages = append(w.stages, &s) }
 
-// Work looks again at what differed, heals what is due, and looks at the next objects. It is called once per [Period].
+// Work looks again at earlier differences, heals what is due, and looks at the next objects. It is called once per
+// [Period].
 func (w *Watch) Work(ctx context.Context, now time.Time) error {
 	defer w.publish()
 	if err := w.again(ctx, now); err != nil {
@@ -95,7 +96,7 @@ func (w *Watch) Work(ctx context.Context, now time.Time) error {
 	return w.walk(ctx, now, most)
 }
 
-// Pass looks at everything once, whatever the time.
+// Pass looks at all objects once, regardless of the time.
 func (w *Watch) Pass(ctx context.Context, now time.Time) error {
 	defer w.publish()
 	w.began, w.at, w.left, w.count = now, 0, nil, 0
@@ -107,7 +108,7 @@ func (w *Watch) Pass(ctx context.Context, now time.Time) error {
 	return w.again(ctx, now)
 }
 
-// walk looks at the next objects of the pass, at most so many.
+// walk looks at the next objects of the pass, at most most.
 func (w *Watch) walk(ctx context.Context, now time.Time, most int) error {
 	if w.began.IsZero() {
 		if now.Sub(w.ended) < twice {
@@ -161,7 +162,7 @@ func (w *Watch) finish(now time.Time) {
 	w.began, w.ended, w.at, w.left = time.Time{}, now, 0, nil
 }
 
-// again looks again at what differed a while ago.
+// again looks again at differences that were last seen a while ago.
 func (w *Watch) again(ctx context.Context, now time.Time) error {
 	for _, s := range w.stages {
 		var keys []string
@@ -185,7 +186,7 @@ func (w *Watch) again(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// compare notes what became of differences.
+// compare updates the differences of the given objects.
 func (w *Watch) compare(ctx context.Context, now time.Time, s *Stage, keys []string, found []Finding) error {
 	still := make(map[string]Finding, len(found))
 	for _, f := range found {
@@ -202,18 +203,18 @@ func (w *Watch) compare(ctx context.Context, now time.Time, s *Stage, keys []str
 			delete(w.open, place{s, key})
 		case f.Busy || f.Sum != d.Sum || d.Busy:
 			d.Finding, d.last, d.seen = f, now, 1
-			if d.author = passes; !d.told {
+			if d.author = passes; !d.reported {
 				d.first = now
 			}
 		default:
 			d.Finding, d.last = f, now
 			d.seen++
-			w.tell(d)
-			if s.Heal == nil || d.Late || d.seen&(d.seen-1) != 0 { // ever more rarely, where it does not help
+			w.report(d)
+			if s.Heal == nil || d.Late || d.seen&(d.seen-1) != 0 { // if healing does not help, the interval doubles
 				break
 			}
 			if s.After != "" && !d.left(passes, well) {
-				d.seen-- // it is tried again at the next look
+				d.seen-- // the next look tries again
 				break
 			}
 			due = append(due, d)
@@ -222,7 +223,7 @@ func (w *Watch) compare(ctx context.Context, now time.Time, s *Stage, keys []str
 	return heal(ctx, s, due)
 }
 
-// heal heals what is this daemon's to heal.
+// heal passes the differences that are due to the stage's Heal.
 func heal(ctx context.Context, s *Stage, due []*difference) error {
 	var list []Finding
 	for _, d := range due {
@@ -235,7 +236,7 @@ func heal(ctx context.Context, s *Stage, due []*difference) error {
 	return s.Heal(ctx, list)
 }
 
-// author asks how far the author of a stage is.
+// author asks for the progress of the stage's author.
 func (w *Watch) author(ctx context.Context, s *Stage) (passes int, well bool) {
 	if w.Author == nil || s.After == "" {
 		return -1, false
@@ -243,36 +244,37 @@ func (w *Watch) author(ctx context.Context, s *Stage) (passes int, well bool) {
 	return w.Author(ctx, s.After)
 }
 
-// left reports whether the difference's author has looked at everything since it was seen, and left it: one pass was
-// under way then, so that has ended, and another. Clocks are not asked: two daemons may not agree on the time of day.
+// left reports whether the difference's author has looked at everything since it was seen, and left it. The pass that
+// was under way then has ended, and another one. Clocks are not compared: two daemons may disagree on the time of
+// day.
 func (d *difference) left(passes int, well bool) bool {
 	if d.author < 0 || passes < d.author {
-		d.author = passes // or its author has begun anew
+		d.author = passes // or its author has restarted
 		return false
 	}
 	return well && passes >= d.author+2
 }
 
-// tell counts a difference as drift, once.
-func (w *Watch) tell(d *difference) {
-	if !d.told && !d.Late {
+// report counts a difference as drift, once.
+func (w *Watch) report(d *difference) {
+	if !d.reported && !d.Late {
 		w.mu.Lock()
 		w.state.Drift++
 		w.mu.Unlock()
 	}
-	d.told = true
+	d.reported = true
 }
 
-// over counts what was healed.
+// over counts a difference that was healed.
 func (w *Watch) over(d *difference) {
-	if d.told && d.healed {
+	if d.reported && d.healed {
 		w.mu.Lock()
 		w.state.Healed++
 		w.mu.Unlock()
 	}
 }
 
-// publish makes the state as it is now the one that is told.
+// publish updates the state that State returns.
 func (w *Watch) publish() {
 	var told []string
 	var since time.Time
@@ -281,7 +283,7 @@ func (w *Watch) publish() {
 		if !d.Late {
 			open++
 		}
-		if !d.told {
+		if !d.reported {
 			continue
 		}
 		if d.healed {
@@ -302,7 +304,7 @@ func (w *Watch) publish() {
 	w.state.Reason, w.state.Since, w.state.Open, w.state.Due = reason, since, open, due
 }
 
-// State returns how it stands.
+// State returns the current state.
 func (w *Watch) State() State {
 	w.mu.Lock()
 	defer w.mu.Unlock()

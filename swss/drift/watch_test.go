@@ -11,16 +11,16 @@ import (
 	"tamtam/swss"
 )
 
-// A shelf is a stage of objects with values: those that there are, and those that there should be.
-type shelf struct {
+// A objectStage is a stage of objects with values: the actual ones and the expected ones.
+type objectStage struct {
 	is, should map[string]string
 	busy, late bool
 	looked     []int // objects per look
-	stubborn   bool  // it cannot be healed
+	stubborn   bool  // Heal has no effect
 	healed     int
 }
 
-func (s *shelf) stage(after string) Stage {
+func (s *objectStage) stage(after string) Stage {
 	return Stage{Name: "SHELF", After: after,
 		List: func(context.Context) (keys []string, err error) {
 			for k := range s.should {
@@ -51,23 +51,23 @@ func (s *shelf) stage(after string) Stage {
 	}
 }
 
-// A bed is a watch of a shelf with the objects a and b, which a clock drives.
+// A bed is a watch of a shelf with the objects a and b, driven by a clock.
 type bed struct {
 	*testing.T
-	*shelf
+	*objectStage
 	watch *Watch
 	now   time.Time
 }
 
 func newBed(t *testing.T, after string) *bed {
-	b := &bed{T: t, watch: NewWatch(), now: time.Unix(1000, 0), shelf: &shelf{
+	b := &bed{T: t, watch: NewWatch(), now: time.Unix(1000, 0), objectStage: &objectStage{
 		is: map[string]string{"a": "1", "b": "2"}, should: map[string]string{"a": "1", "b": "2"},
 	}}
 	b.watch.Add(b.stage(after))
 	return b
 }
 
-// work lets a time pass, at whose every period the watch works.
+// work lets time pass, and calls Work in every period.
 func (b *bed) work(d time.Duration) State {
 	b.Helper()
 	for range int(d / Period) {
@@ -89,7 +89,7 @@ func (b *bed) expect(what string, d time.Duration, word string, drift, healed ui
 	return s
 }
 
-// Drift is what was seen twice: then it is told, healed, and over.
+// Drift that was seen twice is reported and healed, and ends.
 func TestDriftIsHealed(t *testing.T) {
 	b := newBed(t, "")
 	if s := b.watch.State(); s.Word() != Checking || s.Lacks() == "" {
@@ -111,7 +111,8 @@ func TestDriftIsHealed(t *testing.T) {
 	b.expect("it can be", 2*time.Minute, Consistent, 1, 1)
 }
 
-// What changes between two looks, or is in flight at one, is no drift; what only waits is told and not healed.
+// A change between two looks, or an object in flight, is not drift. An object that only waits is reported, not
+// healed.
 func TestInFlightIsNoDrift(t *testing.T) {
 	b := newBed(t, "")
 	b.work(3 * time.Second)
@@ -130,7 +131,7 @@ func TestInFlightIsNoDrift(t *testing.T) {
 	b.expect("it waits no more", 4*time.Second, Consistent, 0, 0)
 }
 
-// Somebody else's word is healed only when that one has looked at everything since.
+// Drift from another author's state is healed only when that author has looked at everything since.
 func TestAuthorHealsFirst(t *testing.T) {
 	b := newBed(t, "author")
 	passes, well := 7, true
@@ -169,7 +170,7 @@ func TestAuthorHealsFirst(t *testing.T) {
 	b.expect("the author has healed it", 5*time.Second, Consistent, 2, 1)
 }
 
-// However many objects there are, a look is at a bounded number, and so is what is remembered and told.
+// One look covers a bounded number of objects, and the remembered and reported differences are bounded.
 func TestWorkIsBounded(t *testing.T) {
 	b := newBed(t, "")
 	for i := range 5_000 {
@@ -195,7 +196,7 @@ func TestWorkIsBounded(t *testing.T) {
 	}
 }
 
-// What one life has begun to heal counts as healed when the next finds that nothing differs.
+// What one run has begun to heal counts as healed when the next run finds no difference.
 func TestCountsOfLives(t *testing.T) {
 	earlier := State{Drift: 3, Healed: 1, Due: 2, Reason: "SHELF b is 9"}
 	for _, tt := range []struct {
@@ -214,7 +215,7 @@ func TestCountsOfLives(t *testing.T) {
 	}
 }
 
-// A digest tells rows apart, and no row from an empty one, whatever the order of fields.
+// Different rows have different digests, and so do no row and an empty one. The order of fields does not matter.
 func TestSum(t *testing.T) {
 	rows := []swss.FieldValues{nil, {}, {"a": "b"}, {"a": "c"}, {"ab": ""}, {"": "ab"}, {"a": "b", "c": "d"},
 		{"a": "d", "c": "b"}}

@@ -11,12 +11,13 @@ import (
 // ActionField is an action of an ACL rule, named as in ACL_RULE.
 type ActionField uint8
 
-// The actions of SONiC's ACL rules, and two of tamtam's: SONiC has no word for what samples.
+// The actions of SONiC's ACL rules, and two of tamtam's own for sampling, for which SONiC has no word. Each comment
+// names the member of [ACLAction] that holds the value.
 const (
 	ActionPacket            ActionField = iota // Word: FORWARD, DROP, COPY
 	ActionRedirect                             // Redirect
-	ActionDoNotNAT                             // nothing more
-	ActionDisableTrim                          // nothing more
+	ActionDoNotNAT                             // no value
+	ActionDisableTrim                          // no value
 	ActionMirrorIngress                        // Name of a mirror session
 	ActionMirrorEgress                         // Name of a mirror session
 	ActionPolicer                              // Name of a policer
@@ -28,9 +29,9 @@ const (
 	ActionTailDropReport                       // Number 0 or 1
 	ActionFlowSamplePercent                    // Number 0..100
 	ActionReportAllPackets                     // Number 0 or 1
-	ActionSampleIngress                        // Number: one packet in so many
-	ActionSampleEgress                         // Number: one packet in so many
-	ActionCounter                              // in table types only
+	ActionSampleIngress                        // Number: the rate, one packet in Number
+	ActionSampleEgress                         // Number: the rate, one packet in Number
+	ActionCounter                              // only in table types
 	actionCount
 )
 
@@ -77,7 +78,7 @@ var actionByName = func() map[string]ActionField {
 	return m
 }()
 
-// String is the action's name in ACL_TABLE_TYPE.
+// String returns the action's name in ACL_TABLE_TYPE.
 func (a ActionField) String() string {
 	if a < actionCount {
 		return actionSpecs[a].name
@@ -88,7 +89,7 @@ func (a ActionField) String() string {
 // ActionSet is a set of actions.
 type ActionSet uint32
 
-// Actions makes a set.
+// Actions returns the set of the given actions.
 func Actions(fields ...ActionField) ActionSet {
 	var s ActionSet
 	for _, f := range fields {
@@ -100,7 +101,7 @@ func Actions(fields ...ActionField) ActionSet {
 // Has reports whether a is in the set.
 func (s ActionSet) Has(a ActionField) bool { return s>>a&1 == 1 }
 
-// Fields lists the set in order.
+// Fields returns the actions of the set in order.
 func (s ActionSet) Fields() []ActionField {
 	var out []ActionField
 	for ; s != 0; s &= s - 1 {
@@ -109,8 +110,7 @@ func (s ActionSet) Fields() []ActionField {
 	return out
 }
 
-// Words of PACKET_ACTION; REDIRECT:target, DO_NOT_NAT and DISABLE_TRIM become
-// actions of their own.
+// Words of PACKET_ACTION. REDIRECT:target, DO_NOT_NAT and DISABLE_TRIM become separate actions.
 const (
 	PacketForward = "FORWARD"
 	PacketDrop    = "DROP"
@@ -123,7 +123,7 @@ const (
 	FieldPacketActions = "ACL_ACTION|PACKET_ACTION"
 )
 
-// ACLAction is one action of a rule; see ActionField for which member holds it.
+// ACLAction is one action of a rule. See [ActionField] for the member that holds its value.
 type ACLAction struct {
 	Field    ActionField
 	Word     string
@@ -132,20 +132,19 @@ type ACLAction struct {
 	Redirect Redirect
 }
 
-// Redirect is where an ACL rule sends packets: a port or PortChannel (or what
-// else has a name), or next hops.
+// Redirect is where an ACL rule sends packets: a port, PortChannel or other named target, or next hops.
 type Redirect struct {
-	Name     string // port, PortChannel; in CONFIG_DB maybe an alias
+	Name     string // port, PortChannel; in CONFIG_DB possibly an alias
 	NextHops []NextHop
 }
 
-// NextHop is a neighbour and the interface or tunnel it is reached by.
+// NextHop is a neighbour and the interface or tunnel that leads to it.
 type NextHop struct {
 	Addr      netip.Addr
 	Interface string
 }
 
-// String is the target as in ACL_RULE.
+// String returns the target as in ACL_RULE.
 func (t Redirect) String() string {
 	if len(t.NextHops) == 0 {
 		return t.Name
@@ -175,8 +174,7 @@ func parseRedirect(v string) (Redirect, bool) {
 	return t, len(t.NextHops) > 0
 }
 
-// parseAction parses the value v of field f. want is what would be right, if
-// v is not.
+// parseAction parses the value v of field f. If v is invalid, want describes the valid form.
 func parseAction(f ActionField, v string) (a ACLAction, want string) {
 	a.Field = f
 	switch f {
@@ -216,7 +214,7 @@ func parseAction(f ActionField, v string) (a ACLAction, want string) {
 		default:
 			return a, "TRUE or FALSE"
 		}
-	default: // DO_NOT_NAT_ACTION, DISABLE_TRIM_ACTION, COUNTER are words of table types
+	default: // DO_NOT_NAT_ACTION, DISABLE_TRIM_ACTION, COUNTER occur only in table types
 		return a, "PACKET_ACTION " + strings.TrimSuffix(f.String(), "_ACTION") + " instead of this field"
 	}
 	return a, ""
@@ -260,7 +258,7 @@ func parsePacketAction(v string) (ACLAction, string) {
 	return ACLAction{}, "FORWARD, DROP, COPY, REDIRECT:target, DO_NOT_NAT or DISABLE_TRIM"
 }
 
-// format writes the action into the fields of a rule, in one canonical form.
+// format writes the action into the fields of a rule, in canonical form.
 func (a ACLAction) format(f map[string]string) {
 	name := a.Field.String()
 	switch a.Field {
@@ -284,7 +282,7 @@ func (a ACLAction) format(f map[string]string) {
 // Samples reports whether the action samples packets.
 func (a ActionField) Samples() bool { return a == ActionSampleIngress || a == ActionSampleEgress }
 
-// sortedActions yields the fields that hold actions, in a fixed order.
+// sortedActions iterates over the fields that hold actions, in a fixed order.
 func sortedActions() iter.Seq2[string, ActionField] {
 	return func(yield func(string, ActionField) bool) {
 		for f := range actionCount {

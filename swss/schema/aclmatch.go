@@ -12,8 +12,7 @@ import (
 // MatchField is a match of an ACL rule, named as in ACL_RULE.
 type MatchField uint8
 
-// The matches of SONiC's ACL rules; those marked TAM are known in tables of
-// type TAM only.
+// The matches of SONiC's ACL rules. Those marked TAM exist only in tables of type TAM.
 const (
 	MatchSrcMAC MatchField = iota // TAM
 	MatchDstMAC                   // TAM
@@ -27,7 +26,7 @@ const (
 	MatchIPProtocol
 	MatchNextHeader
 	MatchDSCP
-	MatchTTL           // TAM; hop limit too
+	MatchTTL           // TAM; also the hop limit
 	MatchIPv6FlowLabel // TAM
 	MatchICMPType
 	MatchICMPCode
@@ -64,8 +63,8 @@ const (
 	kindNumber     matchKind = iota // all bits of mask
 	kindMasked                      // v or v/m
 	kindMaskedOnly                  // v/m
-	kindIPv4                        // a.b.c.d, a.b.c.d/len, or with field _MASK
-	kindIPv6                        // likewise
+	kindIPv4                        // a.b.c.d, a.b.c.d/len, or with a second field _MASK
+	kindIPv6                        // the same for IPv6
 	kindMAC                         // one address
 	kindMaskedMAC                   // mac or mac/mask
 	kindRange                       // min-max
@@ -80,7 +79,7 @@ type matchSpec struct {
 	kind matchKind
 	min  uint64
 	mask uint64 // highest value and widest mask
-	tam  bool   // in tables of type TAM only
+	tam  bool   // only in tables of type TAM
 	hex  bool   // written as 0x and hex digits
 }
 
@@ -135,7 +134,7 @@ var matchByName = func() map[string]MatchField {
 	return m
 }()
 
-// String is the field's name in ACL_RULE.
+// String returns the field's name in ACL_RULE.
 func (f MatchField) String() string {
 	if f < matchCount {
 		return matchSpecs[f].name
@@ -146,7 +145,7 @@ func (f MatchField) String() string {
 // MatchSet is a set of match fields.
 type MatchSet uint64
 
-// Matches makes a set.
+// Matches returns the set of the given matches.
 func Matches(fields ...MatchField) MatchSet {
 	var s MatchSet
 	for _, f := range fields {
@@ -158,7 +157,7 @@ func Matches(fields ...MatchField) MatchSet {
 // Has reports whether f is in the set.
 func (s MatchSet) Has(f MatchField) bool { return s>>f&1 == 1 }
 
-// Fields lists the set in order.
+// Fields returns the matches of the set in order.
 func (s MatchSet) Fields() []MatchField {
 	var out []MatchField
 	for ; s != 0; s &= s - 1 {
@@ -183,7 +182,7 @@ const (
 
 var ipTypeNames = []string{"ANY", "IP", "NON_IP", "IPV4ANY", "NON_IPV4", "IPV6ANY", "NON_IPV6"}
 
-// String is the word in ACL_RULE.
+// String returns the word in ACL_RULE.
 func (t IPType) String() string {
 	if int(t) < len(ipTypeNames) {
 		return ipTypeNames[t]
@@ -191,21 +190,24 @@ func (t IPType) String() string {
 	return "IPType(" + utoa(t) + ")"
 }
 
-// ACLMatch is one match of a rule. Which members hold it depends on Field:
-// Value and Mask for numbers, IP_TYPE and booleans (bits outside Mask are
-// zero), Addr and AddrMask for IP addresses (likewise, both of one family),
-// MAC and MACMask, Min and Max for ranges, Ports for ports.
+// ACLMatch is one match of a rule. Field determines which members hold it:
+//
+//   - Value and Mask for numbers, IP_TYPE and booleans; bits outside Mask are zero
+//   - Addr and AddrMask for IP addresses, both of one family; bits outside AddrMask are zero
+//   - MAC and MACMask for MAC addresses
+//   - Min and Max for ranges
+//   - Ports for ports
 type ACLMatch struct {
 	Field          MatchField
 	Value, Mask    uint64
 	Addr, AddrMask netip.Addr
 	MAC, MACMask   MAC
 	Min, Max       uint16
-	Ports          []string // sorted; in CONFIG_DB maybe aliases
+	Ports          []string // sorted; in CONFIG_DB possibly aliases
 }
 
-// parseMatch parses the value v of field f; mask is that of the field's
-// _MASK, empty when there is none. want is what would be right, if v is not.
+// parseMatch parses the value v of field f. mask is the value of the field's _MASK, "" if there is none. If v is
+// invalid, want describes the valid form.
 func parseMatch(f MatchField, v, mask string) (m ACLMatch, want string) {
 	s := matchSpecs[f]
 	m.Field = f
@@ -365,7 +367,7 @@ func parseMACMatch(m ACLMatch, maskable bool, v string) (ACLMatch, string) {
 	return m, ""
 }
 
-// format writes the match into the fields of a rule, in one canonical form.
+// format writes the match into the fields of a rule, in canonical form.
 func (m ACLMatch) format(f map[string]string) {
 	name := matchSpecs[m.Field].name
 	text, mask := m.text()
@@ -375,7 +377,8 @@ func (m ACLMatch) format(f map[string]string) {
 	}
 }
 
-// text returns the value of the match's field and, if a mask cannot be part of it, that of its _MASK.
+// text returns the value of the match's field. mask is the value of its _MASK, if the mask cannot be part of the
+// value.
 func (m ACLMatch) text() (value, mask string) {
 	switch matchSpecs[m.Field].kind {
 	case kindNumber, kindMasked, kindMaskedOnly:
@@ -400,7 +403,7 @@ func (m ACLMatch) text() (value, mask string) {
 	return strconv.FormatBool(m.Value == 1), "" // kindBool
 }
 
-// numberText writes a number, with its mask if that does not cover all bits or is required.
+// numberText formats a number, with its mask if that does not cover all bits or is required.
 func (m ACLMatch) numberText() string {
 	s := matchSpecs[m.Field]
 	text := utoa(m.Value)
@@ -415,7 +418,7 @@ func (m ACLMatch) numberText() string {
 
 func hexNumber(n uint64) string { return "0x" + strconv.FormatUint(n, 16) }
 
-// maskLen is the prefix length of a mask, if it is one.
+// maskLen returns the prefix length of a mask, or false if the mask is not a prefix.
 func maskLen(mask netip.Addr) (int, bool) {
 	ones := 0
 	for _, b := range mask.AsSlice() {
@@ -427,7 +430,7 @@ func maskLen(mask netip.Addr) (int, bool) {
 	return ones, mask == prefixMask(ones, mask.Is4())
 }
 
-// String is the match as a field of a rule and its value.
+// String returns the match as a field of a rule and its value.
 func (m ACLMatch) String() string {
 	value, mask := m.text()
 	if mask != "" {

@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// ACLRuleKey names a rule.
+// ACLRuleKey identifies a rule.
 type ACLRuleKey struct{ Table, Rule string }
 
-// Config is the key in CONFIG_DB and STATE_DB.
+// Config returns the key in CONFIG_DB and STATE_DB.
 func (k ACLRuleKey) Config() string { return k.Table + "|" + k.Rule }
 
-// Appl is the key in APPL_DB and in ACL_COUNTER_RULE_MAP.
+// Appl returns the key in APPL_DB and in ACL_COUNTER_RULE_MAP.
 func (k ACLRuleKey) Appl() string { return k.Table + ":" + k.Rule }
 
-// String is Config.
+// String returns the same as Config.
 func (k ACLRuleKey) String() string { return k.Config() }
 
 // ParseACLRuleKey splits the key of a rule of CONFIG_DB.
@@ -27,12 +27,12 @@ func ParseACLRuleKey(key string) (ACLRuleKey, bool) {
 	return ACLRuleKey{Table: table, Rule: rule}, ok && ValidName(table) && ValidName(rule)
 }
 
-// MaxLabel is the longest label of an ACL counter in bytes: SAI has room for 31, but its metadata library accepts at
-// most 15.
+// MaxLabel is the maximum length of an ACL counter's label in bytes. SAI's label holds 31, but its metadata library
+// accepts at most 15.
 const MaxLabel = 15
 
-// Label is the label of the rule's counter, by which records know the rule: its key in CONFIG_DB, or of a longer one
-// the first six characters, # and 48 bits of its SHA-256 in base64url.
+// Label returns the label of the rule's counter, by which records identify the rule. It is the rule's key in
+// CONFIG_DB. For a longer key it is the first six characters, #, and 48 bits of the key's SHA-256 in base64url.
 func (k ACLRuleKey) Label() string {
 	name := k.Config()
 	if len(name) <= MaxLabel {
@@ -55,8 +55,8 @@ const (
 type ACLRule struct {
 	Key      ACLRuleKey
 	Priority uint32
-	Matches  []ACLMatch  // by Field, no field twice
-	Actions  []ACLAction // by Field, no field twice; none in tables of type TAM
+	Matches  []ACLMatch  // sorted by Field, which are unique
+	Actions  []ACLAction // sorted by Field, which are unique; empty in tables of type TAM
 }
 
 // Match returns the rule's match of that field.
@@ -69,11 +69,10 @@ func (r ACLRule) Match(f MatchField) (ACLMatch, bool) {
 	return r.Matches[i], true
 }
 
-// ParseACLRule reads ACL_RULE and ACL_RULE_TABLE for a table of type t. What
-// t does not allow is an error, and so is a field that is no match and no
-// action. It makes what SONiC makes of a rule: TCP_FLAGS without a protocol
-// adds protocol 6, IP_PROTOCOL of IPv6 rules becomes NEXT_HEADER, and
-// PACKET_ACTION REDIRECT:target becomes REDIRECT_ACTION.
+// ParseACLRule parses a row of ACL_RULE or ACL_RULE_TABLE for a table of type t. It fails if t does not allow the
+// row, or if a field is neither a match nor an action. It converts a rule as SONiC does: TCP_FLAGS without a protocol
+// adds protocol 6, IP_PROTOCOL of IPv6 rules becomes NEXT_HEADER, and PACKET_ACTION REDIRECT:target becomes
+// REDIRECT_ACTION.
 func ParseACLRule(t ACLTableType, key string, fields map[string]string) (ACLRule, error) {
 	r := newReader(CfgACLRule, key, fields, true)
 	k, ok := ParseACLRuleKey(key)
@@ -112,13 +111,13 @@ func (r *reader) takePriority(t ACLTableType, rule *ACLRule) {
 	rule.Priority = uint32(n)
 }
 
-// takeAliases maps other spellings of TAM matches to the one field.
+// takeAliases replaces alternative spellings of TAM matches by the canonical field.
 func (r *reader) takeAliases(t ACLTableType) {
 	if t.Name != ACLTypeTAM {
 		return
 	}
 	if r.fields["IN_PORTS"] == "" {
-		delete(r.fields, "IN_PORTS") // attached to none in particular
+		delete(r.fields, "IN_PORTS") // matches packets of any port
 	}
 	v, ok := r.fields["HOP_LIMIT"]
 	if !ok {
@@ -163,7 +162,7 @@ func (r *reader) takeMatches(t ACLTableType, rule *ACLRule) {
 	}
 }
 
-// matches counts the fields that are matches.
+// matches returns the number of fields that are matches.
 func (r *reader) matches() (n int) {
 	for f := range matchCount {
 		if _, ok := r.fields[matchSpecs[f].name]; ok {
@@ -204,14 +203,14 @@ func (r *reader) takeActions(t ACLTableType, rule *ACLRule) {
 	slices.SortFunc(rule.Actions, func(a, b ACLAction) int { return cmp.Compare(a.Field, b.Field) })
 }
 
-// customPacket reports whether a type that lists PACKET_ACTION also allows a:
-// the words of PACKET_ACTION are written into that field.
+// customPacket reports whether a type that lists PACKET_ACTION also allows a, because the words of PACKET_ACTION
+// include it.
 func (t ACLTableType) customPacket(a ActionField) bool {
 	return t.Actions.Has(ActionPacket) && (a == ActionRedirect || a == ActionDoNotNAT || a == ActionDisableTrim)
 }
 
-// checkTAMAction: the actions of flow groups come from sessions. FORWARD is the default, and
-// int_insert is what an earlier release required.
+// checkTAMAction refuses actions of flow groups, because sessions supply the actions. It accepts FORWARD, the
+// default, and int_insert, which an earlier release required.
 func (r *reader) checkTAMAction(name, v string) {
 	if name == "PACKET_ACTION" && (strings.EqualFold(v, PacketForward) || strings.EqualFold(v, "INT_INSERT")) {
 		return
@@ -219,7 +218,7 @@ func (r *reader) checkTAMAction(name, v string) {
 	r.bad(name, v, "no action but FORWARD in a table of type TAM: the sessions that use the flow group give it")
 }
 
-// protocols completes a rule's matches of the protocol over IP.
+// protocols completes a rule's matches of the IP protocol.
 func (rule *ACLRule) protocols(t ACLTableType) {
 	field := MatchIPProtocol
 	if rule.nextHeader(t) {
@@ -238,8 +237,8 @@ func (rule *ACLRule) protocols(t ACLTableType) {
 	}
 }
 
-// nextHeader reports whether the protocol of the rule is that of IPv6: in tables for IPv6 only, and
-// in TAM tables when another match is of IPv6.
+// nextHeader reports whether the protocol of the rule is that of IPv6. This is so in tables for IPv6 only, and in TAM
+// tables if another match is of IPv6.
 func (rule *ACLRule) nextHeader(t ACLTableType) bool {
 	if !t.Matches.Has(MatchIPProtocol) {
 		return t.Matches.Has(MatchNextHeader)
@@ -326,7 +325,8 @@ func (rule ACLRule) Fields() map[string]string {
 	return f
 }
 
-// unknownMatch is unknown with the matches of the table type, which is computed only when needed.
+// unknownMatch does the same as unknown, with the matches of the table type added. These are computed only when
+// needed.
 func (r *reader) unknownMatch(t ACLTableType) {
 	if r.strange() {
 		for _, m := range t.Matches.Fields() {
@@ -336,13 +336,13 @@ func (r *reader) unknownMatch(t ACLTableType) {
 	}
 }
 
-// aclRules completes the entry of [Tables] for rules. What a rule may hold depends on its table's type.
+// aclRules completes the entry of [Tables] for rules. The fields that a rule may have depend on its table's type.
 func aclRules(t Table) Table {
 	t.Key = "table|rule"
 	t.Fields = []Field{{Name: "PRIORITY", Form: rangeForm(0, MaxRulePriority), Default: "0", Words: fmt.Sprintf(
 		"Of several rules that match, the one with the largest counts. Of flow groups %d..%d, default %d.",
 		1, MaxFlowGroupPriority, DefaultFlowGroupPriority)}}
-	add := func(name, words, want string) { // what is wanted in place of nothing is what the field holds
+	add := func(name, words, want string) { // with an empty value, the error's text describes the field's form
 		t.Fields = append(t.Fields, Field{Name: name, Form: strings.TrimPrefix(want, "a number in "), Words: words})
 	}
 	for f := range matchCount {

@@ -10,11 +10,11 @@ import (
 const (
 	BindPort        = "PORT"
 	BindPortChannel = "PORTCHANNEL"
-	BindSwitch      = "SWITCH" // built-in types only
+	BindSwitch      = "SWITCH" // only in built-in types
 )
 
-// ACLTableType says what the rules of a table may match and do, and what the
-// table may be bound to: a row of ACL_TABLE_TYPE, or a built-in type.
+// ACLTableType defines the matches and actions of a table's rules, and the bind points of the table. It is a row of
+// ACL_TABLE_TYPE, or a built-in type.
 type ACLTableType struct {
 	Name       string
 	Matches    MatchSet
@@ -22,11 +22,11 @@ type ACLTableType struct {
 	BindPoints []string // sorted
 }
 
-// ACLTypeControlPlane is the type of the tables that protect the CPU in
-// software; they are kept out of the ASIC.
+// ACLTypeControlPlane is the type of the tables that protect the CPU in software. They are not programmed into the
+// ASIC.
 const ACLTypeControlPlane = "CTRLPLANE"
 
-// ACLTypeSample is the type of tables whose rules sample packets, which is tamtam's own.
+// ACLTypeSample is the type of tables whose rules sample packets. It is tamtam's own.
 const ACLTypeSample = "SAMPLE"
 
 func l4Matches() MatchSet {
@@ -41,7 +41,7 @@ func v6Matches() MatchSet {
 	return Matches(MatchSrcIPv6, MatchDstIPv6, MatchICMPv6Type, MatchICMPv6Code, MatchNextHeader)
 }
 
-// BuiltinACLTypes lists the table types that need no row.
+// BuiltinACLTypes returns the table types that need no row.
 func BuiltinACLTypes() []ACLTableType {
 	both := []string{BindPort, BindPortChannel}
 	port := []string{BindPort}
@@ -106,7 +106,7 @@ const (
 	wordsForm   = "a comma separated list"
 )
 
-// aclTypeRows: unknown words and unknown fields are errors, as in SONiC.
+// layout returns the layout of the row. Unknown words and unknown fields are errors, as in SONiC.
 func (t *ACLTableType) layout() layout {
 	return layout{
 		table: CfgACLTableType, upper: true,
@@ -169,7 +169,7 @@ func (t *ACLTableType) readBindPoints(r *reader) {
 	slices.Sort(t.BindPoints)
 }
 
-// joined writes the names of matches or actions.
+// joined returns the names of matches or actions, separated by commas.
 func joined[F fmt.Stringer](list []F) string {
 	names := make([]string, len(list))
 	for i, f := range list {
@@ -205,7 +205,7 @@ func actionNames() []string {
 const (
 	StageIngress = "INGRESS"
 	StageEgress  = "EGRESS"
-	// StagePreIngress is behind the parser, before anything is decided. No row of ACL_TABLE is there.
+	// StagePreIngress is the stage after the parser, before any forwarding decision. No row of ACL_TABLE uses it.
 	StagePreIngress = "PRE_INGRESS"
 )
 
@@ -215,10 +215,10 @@ type ACLTable struct {
 	Policy string // POLICY_DESC
 	Type   string
 	Stage  string   // StageIngress or StageEgress
-	Ports  []string // sorted; ports and PortChannels, in CONFIG_DB maybe aliases; none in a TAM table: all
+	Ports  []string // sorted ports and PortChannels, in CONFIG_DB possibly aliases; for a TAM table, none means all
 }
 
-// aclTableRows: unknown fields are errors, as in SONiC.
+// layout returns the layout of the row. Unknown fields are errors, as in SONiC.
 func (t *ACLTable) layout() layout {
 	return layout{
 		table: CfgACLTable, upper: true,
@@ -240,7 +240,7 @@ func (t *ACLTable) layout() layout {
 	}
 }
 
-// ImplicitTAMTable is the ACL table TAM that is used when it is needed and not configured.
+// ImplicitTAMTable returns the ACL table TAM that is used if none is configured.
 func ImplicitTAMTable() ACLTable {
 	return ACLTable{Name: TAMTable, Policy: "TAM flow groups", Type: ACLTypeTAM, Stage: StageIngress}
 }

@@ -18,11 +18,11 @@ const (
 	CfgTAMAltMark   = "TAM_ALTMARK_TABLE"
 	AppTAMAltMark   = "TAM_ALTMARK_TABLE"
 	StateTAMAltMark = "TAM_STATE_ALTMARK_TABLE"
-	// StateTAMAltMarkPlace remembers where in the chip sessions of alternate marking are.
+	// StateTAMAltMarkPlace stores where in the chip sessions of alternate marking are, for the next run.
 	StateTAMAltMarkPlace = "TAM_STATE_ALTMARK_PLACE_TABLE"
 	CountersAltMark      = "TAM_ALTMARK_COUNTERS" // :session -> see AltMarkCounters
 	CountersAltMarkPast  = "TAM_ALTMARK_HISTORY"  // :session -> period number -> see FormatAltMarkPeriod
-	CountersAltMarkPath  = "TAM_ALTMARK_RESULTS"  // :path:from:to -> see AltMarkResult; a collector's
+	CountersAltMarkPath  = "TAM_ALTMARK_RESULTS"  // :path:from:to -> see AltMarkResult; written by a collector
 )
 
 func altMarkTables() (configured, measured []Table) {
@@ -60,8 +60,7 @@ func (s *AltMarkSession) layout() layout {
 	}
 }
 
-// AltMarkFlow is a row of APPL_DB TAM_ALTMARK_TABLE: the session with its flow
-// group resolved to an ACL rule.
+// AltMarkFlow is a row of APPL_DB TAM_ALTMARK_TABLE: the session with its flow group resolved to an ACL rule.
 type AltMarkFlow struct {
 	Name string
 	Rule ACLRuleKey
@@ -80,7 +79,7 @@ func (s *AltMarkFlow) layout() layout {
 
 var intervalForm = fmt.Sprintf("n of 2^n seconds, %d to %d", altmark.MinInterval, altmark.MaxInterval)
 
-// altMarkFields are the fields that both rows have.
+// altMarkFields returns the fields that both rows have.
 func altMarkFields(s *altmark.Session) []field {
 	return []field{
 		enum("role", "", altmark.RoleWords(), altmark.ParseRole, &s.Role, "What the switch does on the path.").needed(),
@@ -117,7 +116,7 @@ func altMarkFields(s *altmark.Session) []field {
 	}
 }
 
-// flowMonID is one of a session, if it is given.
+// flowMonID returns an optional field with the FlowMonID of a session.
 func flowMonID(name string, at *altmark.FlowMonID, words string) field {
 	return within(name, 0, altmark.MaxFlowMonID, words, func(r *reader) {
 		if _, at.Given = r.fields[name]; at.Given {
@@ -128,7 +127,7 @@ func flowMonID(name string, at *altmark.FlowMonID, words string) field {
 
 const encapAddressForm = "an IPv6 address of one host that routers forward packets to"
 
-// encapAddress is an address of a header, if it is given.
+// encapAddress returns an optional field with an address of a header.
 func encapAddress(name string, at *netip.Addr, words string) field {
 	return own(name, encapAddressForm, words, func(r *reader) {
 		v, ok := r.take(name)
@@ -148,7 +147,7 @@ func encapAddress(name string, at *netip.Addr, words string) field {
 	})
 }
 
-// nanos is a time in ns, whose default depends on the fields before it.
+// nanos returns a field with a time in ns, whose default depends on the fields before it.
 func nanos(name string, at *time.Duration, def func() time.Duration, words string) field {
 	most := uint64(altmark.MaxInterval.Duration())
 	return within(name, 0, most, words,
@@ -171,7 +170,7 @@ func markField(name string, at *altmark.Mark, words string) field {
 	return f
 }
 
-// readInterval reads n of 2^n seconds.
+// readInterval reads n; the interval is 2^n seconds.
 func readInterval(r *reader, at *altmark.Interval) {
 	v, _ := r.take("interval")
 	n, err := strconv.ParseInt(v, 10, 8)
@@ -182,7 +181,7 @@ func readInterval(r *reader, at *altmark.Interval) {
 	*at = altmark.Interval(n)
 }
 
-// whole checks a row all of whose fields are valid by themselves.
+// whole checks a row as a whole, if all its fields are valid.
 func (r *reader) whole(check func() error) {
 	if len(r.errs) > 0 {
 		return
@@ -192,21 +191,22 @@ func (r *reader) whole(check func() error) {
 	}
 }
 
-// Engines of alternate marking: who switches the colour.
+// Engines of alternate marking: what changes the colour.
 const (
 	AltMarkByChip         = "chip"         // the chip matches time bits
 	AltMarkByOrchestrator = "orchestrator" // orchagent sets ACL entries on schedule
 )
 
-// AltMarkCounters is a row of COUNTERS_DB TAM_ALTMARK_COUNTERS: how a session is
-// measured, and its last whole period.
+// AltMarkCounters is a row of COUNTERS_DB TAM_ALTMARK_COUNTERS: how a session is measured, and its last complete
+// period.
 type AltMarkCounters struct {
 	Engine string        // AltMarkByChip or AltMarkByOrchestrator
 	Timing string        // how exact the marks are in time, in words
-	Guard  time.Duration // for this long after a period its packets may still come
-	Has    bool          // there is a period
+	Guard  time.Duration // time after the end of a period during which its packets may still arrive
+	Has    bool          // Period is valid
 	Period altmark.Period
-	// Of sessions with a header, since they came into the ASIC, when they were last read; nil: not known.
+	// For sessions with a header: counts since the session was added to the ASIC, as of the last read. nil means
+	// unknown.
 	Encapsulated, Decapsulated, TooLong, Damaged *uint64
 }
 
@@ -245,8 +245,8 @@ func (c *AltMarkCounters) layout() layout {
 
 const timeForm = "seconds since 1970, a point and nine digits"
 
-// periodLayout has the fields of a period. Its clock is included if something vouches for it, or says why
-// nothing does.
+// periodLayout returns the layout of a period. The clock is included if it is synchronised, or if the reason is known
+// why it is not.
 func periodLayout(p *altmark.Period) layout {
 	return layout{
 		open: true,
@@ -301,7 +301,7 @@ func periodLayout(p *altmark.Period) layout {
 			}
 			readArrivals(r, &p.Arrivals)
 			if p.Captures == 0 {
-				p.Timestamp, p.Digest = altmark.Time{}, 0 // they are those of a capture
+				p.Timestamp, p.Digest = altmark.Time{}, 0 // these fields belong to a capture
 				return
 			}
 			r.needs("TIMESTAMP", timeForm)
@@ -323,7 +323,7 @@ func periodLayout(p *altmark.Period) layout {
 	}
 }
 
-// readArrivals reads both fields, or none.
+// readArrivals reads both fields, or neither if both are empty.
 func readArrivals(r *reader, a *altmark.Arrivals) {
 	if r.fields["ARRIVALS"] == "" && r.fields["ARRIVAL_SUM"] == "" {
 		return
@@ -352,17 +352,17 @@ func periodTime(name string, at *altmark.Time, words string) field {
 	}, func() string { return at.String() })
 }
 
-// AltMarkHistory is how many periods TAM_ALTMARK_HISTORY keeps of a session.
+// AltMarkHistory is the number of periods per session that TAM_ALTMARK_HISTORY holds.
 const AltMarkHistory = 16
 
-// FormatAltMarkPeriod and ParseAltMarkPeriod are the fields of TAM_ALTMARK_HISTORY:
-// the number of the period, and JSON of what TAM_ALTMARK_COUNTERS has of it.
+// FormatAltMarkPeriod returns a field of TAM_ALTMARK_HISTORY: the number of the period, and as JSON its fields in
+// TAM_ALTMARK_COUNTERS. [ParseAltMarkPeriod] is the inverse.
 func FormatAltMarkPeriod(p altmark.Period) (field, value string) {
-	b, _ := json.Marshal(periodLayout(&p).row()) // of strings
+	b, _ := json.Marshal(periodLayout(&p).row()) // strings always encode
 	return utoa(p.Number), string(b)
 }
 
-// ParseAltMarkPeriod reads a field of TAM_ALTMARK_HISTORY.
+// ParseAltMarkPeriod parses a field of TAM_ALTMARK_HISTORY.
 func ParseAltMarkPeriod(session, field, value string) (altmark.Period, error) {
 	var fields map[string]string
 	if err := json.Unmarshal([]byte(value), &fields); err != nil {

@@ -7,7 +7,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A period of the history is what it was, and under its own number.
+// A period in the history keeps its contents and its own number.
 func TestAltMarkHistory(t *testing.T) {
 	p := altmark.Period{Number: 425000001, Colour: 1, Packets: 10, Bytes: 640, Captures: 1,
 		Timestamp: altmark.Time{Seconds: 1700000004, Nanoseconds: 7}, Digest: 1<<32 - 1,
@@ -43,8 +43,8 @@ func FuzzAltMarkPeriod(f *testing.F) {
 	})
 }
 
-// A side of a graph's result may be all of its switches, as many as a graph may have, and a switch may have a + in its
-// name; no one name is longer than names may be.
+// A side of a graph's result may contain all of its switches, as many as a graph may have. A switch may have a + in
+// its name. No single name is longer than allowed.
 func TestAltMarkResultSides(t *testing.T) {
 	row := func(to string) error {
 		r := AltMarkResult{Path: "web", From: "leaf1", To: to, Status: AltMarkComplete}

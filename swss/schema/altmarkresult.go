@@ -10,17 +10,16 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// AltMarkResult is a row of COUNTERS_DB TAM_ALTMARK_RESULTS:path:from:to: what a collector knows of
-// the last period of a path between two switches. The whole path has a row, and with more than two
-// points each of its segments; from is to for the way there and back. Of a graph from and to are the switches of
-// either side, with a + between them. A number that is nil is not
-// known, which is not the same as zero.
+// AltMarkResult is a row of COUNTERS_DB TAM_ALTMARK_RESULTS:path:from:to: a collector's result for the last period of
+// a path between two switches. The whole path has a row. With more than two points each of its segments has one too.
+// If from equals to, the row is for the round trip. For a graph, from and to are the switches of either side,
+// separated by +. A nil number is unknown, which differs from zero.
 type AltMarkResult struct {
 	Path, From, To string // the key
 	Period         uint64
 	Start          altmark.Time // when the period began
 	Status         string       // AltMarkComplete, AltMarkFlagged or AltMarkMissing
-	Reasons        string       // why it is not complete, separated by "; "
+	Reasons        string       // why Status is not AltMarkComplete, separated by "; "
 	Revised        bool         // this result replaces an earlier one for the period
 
 	Sent, Received, SentBytes, ReceivedBytes *uint64
@@ -28,17 +27,16 @@ type AltMarkResult struct {
 	Delay, RawDelay, Jitter                  *time.Duration
 	AltMarkWindow
 
-	// BlockDelay is the mean delay of all packets of the period, rounded to ns; DelaySum, if it is known,
-	// is the sum of the delays of all Received. Where sessions ask for it and it is not known,
-	// BlockUnknown says why.
+	// BlockDelay is the mean delay of all packets of the period, rounded to ns. DelaySum is the sum of the delays of
+	// all Received packets. If sessions ask for it and it is unknown, BlockUnknown holds the reason.
 	BlockDelay   *time.Duration
 	DelaySum     *altmark.Sum
 	BlockUnknown string
 }
 
-// AltMarkWindow is what the delays of the last periods were.
+// AltMarkWindow summarises the delays of the last periods.
 type AltMarkWindow struct {
-	Delays                        uint64 // how many there are
+	Delays                        uint64 // their number
 	MinDelay, MeanDelay, MaxDelay *time.Duration
 }
 
@@ -49,7 +47,7 @@ const (
 	AltMarkMissing  = "missing"
 )
 
-// Key is the row's key, path:from:to.
+// Key returns the row's key, path:from:to.
 func (a AltMarkResult) Key() string { return a.Path + ":" + a.From + ":" + a.To }
 
 func (a *AltMarkResult) layout() layout {
@@ -108,10 +106,10 @@ func (a *AltMarkResult) layout() layout {
 	}
 }
 
-// maxSides is how many switches may be on a side of a result.
+// maxSides is the maximum number of switches on one side of a result.
 const maxSides = 256
 
-// validEnds reports whether s can be a side of a result: a switch, or several of a graph.
+// validEnds reports whether s can be a side of a result: a switch, or several in a graph.
 func validEnds(s string) bool {
 	names := strings.Split(s, "+")
 	return ValidName(s) || len(names) <= maxSides &&
@@ -120,7 +118,7 @@ func validEnds(s string) bool {
 
 var altMarkStatuses = []string{AltMarkComplete, AltMarkFlagged, AltMarkMissing}
 
-// readSum reads a sum; it is not known if the field is absent.
+// readSum reads a sum. It leaves the sum unknown if the field is absent.
 func readSum(r *reader, field string, at **altmark.Sum) {
 	if _, ok := r.fields[field]; !ok {
 		return
@@ -134,7 +132,7 @@ func readSum(r *reader, field string, at **altmark.Sum) {
 	*at = &sum
 }
 
-// signed reads a signed decimal number of 64 bits; nil if the field is absent.
+// signed reads a signed decimal number of 64 bits. It returns nil if the field is absent.
 func (r *reader) signed(field string) *int64 {
 	if _, ok := r.fields[field]; !ok {
 		return nil

@@ -2,7 +2,7 @@ package schema
 
 import "testing"
 
-// BenchmarkParse reads a row and writes it again.
+// BenchmarkParse measures parsing and formatting of a row.
 func BenchmarkParse(b *testing.B) {
 	bench := func(name, key string, fields map[string]string, parse func(string, map[string]string) (Row, error)) {
 		b.Run(name, func(b *testing.B) {

@@ -6,24 +6,23 @@ import (
 	"unicode"
 )
 
-// Breakout is a row of BREAKOUT_CFG: into which ports a front panel port is
-// divided.
+// Breakout is a row of BREAKOUT_CFG: the ports into which a front panel port is divided.
 type Breakout struct {
 	Port   string // the first port
-	Mode   string // as written
+	Mode   string // the mode as written
 	Groups []BreakoutGroup
 }
 
-// BreakoutGroup is one term of a breakout mode: 2x50G, 4x25G[10G], 1x50G(2).
+// BreakoutGroup is one term of a breakout mode, such as 2x50G, 4x25G[10G] or 1x50G(2).
 type BreakoutGroup struct {
 	Count  int
 	Speeds []uint32 // Mb/s; the first is the default
-	Lanes  int      // lanes in all; 0: not given
+	Lanes  int      // total number of lanes; 0 if not given
 }
 
 const (
 	maxBreakout = 64   // ports of a term
-	maxGbps     = 1600 // of a port
+	maxGbps     = 1600 // maximum of a port
 )
 
 func (b *Breakout) layout() layout {
@@ -46,7 +45,7 @@ func (b *Breakout) read(r *reader) {
 	}
 }
 
-// Ports is how many ports the mode makes.
+// Ports returns the number of ports of the mode.
 func (b Breakout) Ports() int {
 	n := 0
 	for _, g := range b.Groups {
@@ -67,7 +66,7 @@ func parseBreakoutMode(mode string) ([]BreakoutGroup, bool) {
 	return out, true
 }
 
-// parseBreakoutGroup reads count x speeds, and in parentheses the lanes.
+// parseBreakoutGroup parses COUNTxSPEEDS, optionally followed by the lanes in parentheses.
 func parseBreakoutGroup(term string) (g BreakoutGroup, ok bool) {
 	count, rest, ok := strings.Cut(term, "x")
 	if !ok {
@@ -89,13 +88,13 @@ func parseBreakoutGroup(term string) (g BreakoutGroup, ok bool) {
 	return g, ok
 }
 
-// countUpTo reads a number from 1 to most.
+// countUpTo parses a number from 1 to most.
 func countUpTo(text string, most uint64) (int, bool) {
 	n, err := strconv.ParseUint(text, 10, 64)
 	return int(n), err == nil && n > 0 && n <= most
 }
 
-// parseSpeeds reads speed[alternative,alternative], each a number of Gb/s and a G.
+// parseSpeeds parses speed[alternative,alternative]. Each is a number of Gb/s followed by G.
 func parseSpeeds(text string) (speeds []uint32, ok bool) {
 	if first, others, given := strings.Cut(text, "["); given {
 		if others, ok = strings.CutSuffix(others, "]"); !ok {

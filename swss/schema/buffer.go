@@ -6,14 +6,14 @@ import "strconv"
 type BufferPool struct {
 	Name    string
 	Both    bool   // for ingress and egress
-	Dynamic bool   // thresholds are shares of what is free
+	Dynamic bool   // thresholds are fractions of the free memory
 	Size    uint64 // bytes
 }
 
 const maxBuffer = 1 << 40 // bytes
 
-// bufferPoolRows: pools of ingress are refused, as the buffer of this switch is shared by the
-// queues of its egress ports.
+// layout returns the layout of the row. It refuses ingress pools, because the queues of the egress ports share this
+// switch's buffer.
 func (p *BufferPool) layout() layout {
 	return layout{
 		table: CfgBufferPool,
@@ -47,14 +47,12 @@ func (p *BufferPool) readType(r *reader) {
 	}
 }
 
-// BufferProfile is a row of BUFFER_PROFILE and BUFFER_PROFILE_TABLE: how much of
-// a pool a queue may take.
+// BufferProfile is a row of BUFFER_PROFILE and BUFFER_PROFILE_TABLE: how much of a pool a queue may use.
 type BufferProfile struct {
 	Name     string
 	Pool     string // name of a BufferPool
 	Reserved uint64 // bytes
-	// Dynamic says that a queue may hold 2^Alpha times what is free, and not
-	// Static bytes.
+	// Dynamic means that a queue may hold 2^Alpha times the free memory. Otherwise it may hold Static bytes.
 	Dynamic bool
 	Alpha   int8   // -8..8
 	Static  uint64 // bytes
@@ -86,7 +84,7 @@ func (p *BufferProfile) layout() layout {
 	}
 }
 
-// readThreshold takes the one of two fields that is given.
+// readThreshold reads the one of two fields that is given. It is an error if both or neither are.
 func (p *BufferProfile) readThreshold(r *reader) {
 	dynamic, hasDynamic := r.take("dynamic_th")
 	_, hasStatic := r.take("static_th")

@@ -7,10 +7,10 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// ClampFilter is which TCP segments with SYN say how long those of a flow group may be: its match, the other
-// way round. Of a match that says nothing of the other way (ports of the switch, VLAN, TCP flags, TTL, DSCP),
-// and of a mask that is no prefix, it has less, and so more segments than it should. A flow group without TCP
-// is an error.
+// ClampFilter returns a filter for the TCP segments with SYN that limit the segments of a flow group: the group's
+// match in the reverse direction. It ignores matches without a meaning there (ports of the switch, VLAN, TCP flags,
+// TTL, DSCP), and masks that are not prefixes. So it may match more segments than needed. A flow group without TCP is
+// an error.
 func ClampFilter(rule ACLRule) (flymon.Filter, error) {
 	f := flymon.Filter{Protocol: protocolTCP, HasProtocol: true}
 	var errs []error
@@ -27,7 +27,7 @@ func ClampFilter(rule ACLRule) (flymon.Filter, error) {
 
 const protocolTCP = 6
 
-// clampMatch adds a match, the other way round. It says what would be right of one that no TCP segment can match.
+// clampMatch adds a match in the reverse direction. If no TCP segment can match, want describes a valid match.
 func clampMatch(f *flymon.Filter, m ACLMatch) (want string) {
 	const clamped = ": clamp-mss is for TCP"
 	switch m.Field {
@@ -57,12 +57,12 @@ func clampMatch(f *flymon.Filter, m ACLMatch) (want string) {
 	return ""
 }
 
-// clampIPTypes says which version a TCP segment of an IP_TYPE has; 0: any.
+// clampIPTypes maps an IP_TYPE to the IP version of its TCP segments; 0 means any.
 var clampIPTypes = map[IPType]uint8{
 	IPTypeAny: 0, IPTypeIP: 0, IPTypeIPv4Any: 4, IPTypeNonIPv6: 4, IPTypeIPv6Any: 6, IPTypeNonIPv4: 6,
 }
 
-// clampAddr adds the longest prefix that has all that an address under a mask has.
+// clampAddr adds the longest prefix that contains all addresses under the mask.
 func clampAddr(f *flymon.Filter, to *netip.Prefix, m ACLMatch) {
 	*to, _ = prefixOf(m.Addr, m.AddrMask)
 	if f.Version = 4; m.Addr.Is6() {

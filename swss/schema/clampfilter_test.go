@@ -2,7 +2,8 @@ package schema
 
 import "testing"
 
-// Which segments with SYN limit those of a flow group: those of the other way, and more where that cannot be said.
+// The filter matches the segments with SYN in the reverse direction that limit those of a flow group, and more if
+// that cannot be expressed.
 func TestClampFilter(t *testing.T) {
 	for _, tt := range []struct{ rule, want, wrong string }{
 		{rule: "", want: "protocol=6"},
@@ -13,7 +14,7 @@ func TestClampFilter(t *testing.T) {
 		{rule: "L4_SRC_PORT_RANGE=1-2 IP_TYPE=NON_IPV6", want: "dst-port=1-2,protocol=6,ip=4"},
 		{rule: "ETHER_TYPE=0x86dd IP_PROTOCOL=6", want: "protocol=6,ip=6"},
 		{rule: "IP_TYPE=IP", want: "protocol=6"},
-		// More than the other way round: the switch's port, the VLAN, flags, and what is no prefix.
+		// More than the reverse direction: the switch's port, the VLAN, flags, and masks that are no prefixes.
 		{rule: "IN_PORTS=Ethernet0 VLAN_ID=7 DSCP=8 TTL=64 TCP_FLAGS=0x10/0x10 SRC_MAC=02:00:00:00:00:01",
 			want: "protocol=6"},
 		{rule: "SRC_IP=10.7.0.1 SRC_IP_MASK=255.254.0.255", want: "dst-ip=10.6.0.0/15,protocol=6"},

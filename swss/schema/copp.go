@@ -5,29 +5,30 @@ import (
 	"strings"
 )
 
-// COPPDefault is the group of all packets for the CPU that are of no trap in another group. The switch has it itself.
+// COPPDefault is the group of all packets for the CPU that no trap of another group catches. The switch creates it.
 const COPPDefault = "default"
 
-// COPPGroup is a row of COPP_GROUP: what becomes of packets for the CPU that its
-// traps catch. In COPP_TABLE of APPL_DB it also has the traps.
+// COPPGroup is a row of COPP_GROUP: the treatment of packets for the CPU that its traps catch. In COPP_TABLE of
+// APPL_DB it also contains the traps.
 type COPPGroup struct {
 	Name     string
 	Action   string   // trap, copy, drop, forward, deny, log, transit
-	Priority uint32   // 0..65536; of several traps that catch a packet, the one with the largest counts
-	Queue    uint8    // to the CPU, 0..255
-	Traps    []string // of COPPTraps, sorted
+	Priority uint32   // 0..65536; if several traps catch a packet, the largest wins
+	Queue    uint8    // a queue to the CPU, 0..255
+	Traps    []string // elements of COPPTraps, sorted
 	COPPPolicer
 }
 
-// A COPPPolicer limits what a group lets pass to the CPU. There is none if it has no meter; then no other field
-// is given, except to be ignored.
+// COPPPolicer limits the packets that a group passes to the CPU. If Meter is "", there is no policer, and the other
+// fields are empty.
 type COPPPolicer struct {
 	Meter string // packets, bytes (of frames, with FCS), or ""
 	Mode  string // sr_tcm (RFC 2697), tr_tcm (RFC 2698) or storm
 	Color string // aware or blind
-	// Rates are per second; nil: not given, which is so of PIR but in tr_tcm, and may be so of PBS but there.
+	// Rates are per second; nil if not given. With tr_tcm PIR and PBS are required. Otherwise PIR is nil; PBS is
+	// optional with sr_tcm, and nil with storm.
 	CIR, CBS, PIR, PBS *uint64
-	// What becomes of a packet of a colour; "": it passes.
+	// The action for packets of each colour; "" means that they pass.
 	Green, Yellow, Red string
 }
 
@@ -45,7 +46,7 @@ const (
 // Policed reports whether the group has a policer.
 func (p *COPPPolicer) Policed() bool { return p.Meter != "" }
 
-// COPPTraps are the traps that SONiC and SAI both know, by SONiC's name.
+// COPPTraps returns the traps that both SONiC and SAI define, by SONiC's name.
 func COPPTraps() []string {
 	return []string{
 		"arp_req", "arp_resp", "bfd", "bfdv6", "bgp", "bgpv6", "cdp", "dhcp", "dhcpv6", "eapol", "ip2me",
@@ -55,7 +56,7 @@ func COPPTraps() []string {
 	}
 }
 
-// HostTrapGroups are the names of the rows of COPP_TABLE that are hostd's: traps that the switch needs as a host.
+// HostTrapGroups returns the names of hostd's rows of COPP_TABLE: traps that the switch needs as a host.
 func HostTrapGroups() []string { return []string{"host-arp", "host-ip2me", "host-error"} }
 
 func (g *COPPGroup) layout() layout {
@@ -97,7 +98,7 @@ var policerFields = []string{
 	"meter_type", "mode", "color", "cir", "cbs", "pir", "pbs", "green_action", "yellow_action", "red_action",
 }
 
-// check wants a policer whole, or none. What its mode has no use for has no effect.
+// check requires a complete policer, or none. Fields without a meaning in its mode have no effect.
 func (p *COPPPolicer) check(r *reader) {
 	i := slices.IndexFunc(policerFields, func(f string) bool { return r.fields[f] != "" })
 	if i < 0 {
@@ -142,11 +143,11 @@ func trapIDs(words string, at *[]string) field {
 	}, func() string { return strings.Join(*at, ",") })
 }
 
-// COPPTrap is a row of COPP_TRAP: traps, and the group that they belong to. They
-// count while the feature of the row's name is enabled in FEATURE, or always.
+// COPPTrap is a row of COPP_TRAP: traps and their group. They are active while the feature of the row's name is
+// enabled in FEATURE, or always.
 type COPPTrap struct {
 	Name   string
-	Traps  []string // of COPPTraps, sorted; not empty
+	Traps  []string // elements of COPPTraps, sorted; not empty
 	Group  string   // name of a COPPGroup
 	Always bool
 }

@@ -5,13 +5,12 @@ import (
 	"time"
 )
 
-// FlexCounter is a row of FLEX_COUNTER_TABLE: whether and how often a group
-// of counters is polled.
+// FlexCounter is a row of FLEX_COUNTER_TABLE: whether and how often a group of counters is polled.
 type FlexCounter struct {
 	Group    string        // ACL, PORT, ...
 	Enabled  bool          // false if not Given
 	Given    bool          // FLEX_COUNTER_STATUS is in the row
-	Interval time.Duration // whole milliseconds, 10 ms to 1 h; 0: the group's default
+	Interval time.Duration // whole milliseconds, 10 ms to 1 h; 0 means the group's default
 }
 
 // Bounds of POLL_INTERVAL, in milliseconds.
@@ -20,14 +19,14 @@ const (
 	maxPoll = 3_600_000
 )
 
-// FieldCountedSince begins the fields of COUNTERS that say since when what is polled as a group counts; the group
-// stands behind it.
+// FieldCountedSince is the prefix of the fields of COUNTERS that hold since when the counters of a group count. The
+// group's name follows.
 const FieldCountedSince = "COUNTED_SINCE_"
 
-// GroupPort is the group as which the counters of ports are polled.
+// GroupPort is the group in which the counters of ports are polled.
 const GroupPort = "PORT_STAT_COUNTER"
 
-// DefaultPoll is how often a group of counters is polled unless its row says otherwise, as in SONiC.
+// DefaultPoll returns the default interval of a group of counters, as in SONiC.
 func DefaultPoll(group string) time.Duration {
 	switch group {
 	case "PORT", FlexDebugCounter:
@@ -76,23 +75,22 @@ const (
 	CRMFree       = "free"
 )
 
-// CRMThreshold says when the use of a resource is worth a warning, and when
-// it no longer is.
+// CRMThreshold defines when the use of a resource triggers a warning, and when it clears.
 type CRMThreshold struct {
 	Type      string // CRMPercentage, CRMUsed or CRMFree
-	Low, High uint32 // percent (0..100) of CRMPercentage, else objects; Low is at most High
+	Low, High uint32 // percent (0..100) for CRMPercentage, else objects; Low is at most High
 }
 
 // CRM is the row CRM|Config.
 type CRM struct {
-	Interval   time.Duration           // whole seconds, 1..9999; 300 if not given
-	Thresholds map[string]CRMThreshold // by resource; what is absent has DefaultCRMThreshold
+	Interval   time.Duration           // whole seconds, 1..9999; default 300
+	Thresholds map[string]CRMThreshold // by resource; others have DefaultCRMThreshold
 }
 
-// DefaultCRMThreshold is that of resources that CRM|Config does not name.
+// DefaultCRMThreshold returns the threshold of resources that CRM|Config does not contain.
 func DefaultCRMThreshold() CRMThreshold { return CRMThreshold{Type: CRMPercentage, Low: 70, High: 85} }
 
-// CRMResources lists the resources that tamtam counts.
+// CRMResources returns the resources that tamtam counts.
 func CRMResources() []string {
 	return []string{
 		"acl_table", "acl_group", "acl_entry", "acl_counter", "ipv4_route", "ipv6_route", "ipv4_nexthop", "ipv6_nexthop",
@@ -100,10 +98,10 @@ func CRMResources() []string {
 	}
 }
 
-// DefaultCRM is what holds without a row.
+// DefaultCRM returns the settings that apply without a row.
 func DefaultCRM() CRM { return CRM{Interval: 300 * time.Second, Thresholds: map[string]CRMThreshold{}} }
 
-// crmRows: as in SONiC the key does not matter, and resources that are not counted are ignored.
+// layout returns the layout of the row. As in SONiC the key does not matter, and unknown resources are ignored.
 func (c *CRM) layout() layout {
 	return layout{
 		table: CfgCRM, open: true,

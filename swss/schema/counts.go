@@ -7,24 +7,24 @@ import (
 	"time"
 )
 
-// FieldSinceAll is the field of a row of counters that says since when all of them count.
+// FieldSinceAll is the field that holds since when all counters of a row count.
 const FieldSinceAll = "COUNTED_SINCE"
 
-// Counters is a row of COUNTERS_DB of a table whose fields are counters. Its table declares each of them once, see
-// [Field]: what orchs write, and what gNMI, shell, pages and reports show, follows from that.
+// Counters is a row of a table of counters in COUNTERS_DB. The table declares each counter once, see [Field]. All
+// writers and readers (orchs, gNMI, shell, pages, reports) use this declaration.
 type Counters struct {
-	Counts map[string]uint64 // by field; absent: not known
-	Since  time.Time         // since when all of them count; zero: not known
+	Counts map[string]uint64 // by field; absent if unknown
+	Since  time.Time         // since when all of them count; zero if unknown
 
 	declared []field
 }
 
-// counter is a counter of 64 bits. It is not known if the field is absent.
+// counter returns the field of a 64-bit counter, which is unknown if the field is absent.
 func counter(name, words string) field {
 	return field{Field: Field{Name: name, Words: words, kind: numberKind, hi: 1<<64 - 1, none: true}}
 }
 
-// sinceAll is the field with the time since when all counters of the row count.
+// sinceAll returns the field that holds since when all counters of the row count.
 func sinceAll(words string) field { return moment(FieldSinceAll, nil, words) }
 
 // counted completes an entry of [Tables] whose rows are counters.
@@ -35,14 +35,14 @@ func counted(t Table, key string, counters ...field) Table {
 	return t
 }
 
-// CountersIn lists the fields of a table of counters, in the order in which they are declared. A counter that the chip
-// keeps has the place in it that its number has among those that the chip tells.
+// CountersIn returns the fields of a table of counters, in the order of their declaration. The index of a chip's
+// counter is its index among the numbers that the chip reports.
 func CountersIn(table string) []Field {
 	all := tables()
 	return all[slices.IndexFunc(all, func(t Table) bool { return t.Counters == table })].Fields
 }
 
-// ParseCounters reads a row of a table of counters.
+// ParseCounters parses a row of a table of counters.
 func ParseCounters(table, key string, f map[string]string) (Counters, error) {
 	all := tables()
 	row, err := all[slices.IndexFunc(all, func(t Table) bool { return t.Counters == table })].Parse(key, f)
@@ -94,12 +94,12 @@ func (c Counters) Fields() map[string]string {
 	return row
 }
 
-// Equal reports whether two rows say the same.
+// Equal reports whether two rows are equal.
 func (c Counters) Equal(o Counters) bool {
 	return maps.Equal(c.Counts, o.Counts) && c.Since.Equal(o.Since)
 }
 
-// Of returns a counter; nil if it is not known.
+// Of returns a counter, or nil if it is unknown.
 func (c Counters) Of(field string) *uint64 {
 	if n, known := c.Counts[field]; known {
 		return &n
@@ -107,7 +107,7 @@ func (c Counters) Of(field string) *uint64 {
 	return nil
 }
 
-// Below returns the counters that are known whose leaves stand in a container, by the rest of their paths with
+// Below returns the known counters whose leaves are in a container. The keys are the rest of their paths, with
 // underscores.
 func (c Counters) Below(container string) map[string]uint64 {
 	out := map[string]uint64{}
@@ -120,9 +120,9 @@ func (c Counters) Below(container string) map[string]uint64 {
 	return out
 }
 
-// Resume has the counters, read now, count since the row before them does, and reports true, if they can be those of
-// that row, some time later: none of them is less, where both are known. What is not counted up, as the flows that
-// there are now, does not matter. Otherwise they count since now.
+// Resume makes the counters, read now, continue those of an earlier row, and returns true, if that is plausible: no
+// counter known in both has decreased. Gauges, such as the current number of flows, do not matter. Otherwise the
+// counters count since now.
 func (c *Counters) Resume(table, key string, row map[string]string, now time.Time) bool {
 	before, err := ParseCounters(table, key, row)
 	less := slices.ContainsFunc(before.declared, func(f field) bool {
@@ -135,13 +135,13 @@ func (c *Counters) Resume(table, key string, row map[string]string, now time.Tim
 	}
 	c.Since = before.Since
 	_, sent := before.Counts[CountMessages]
-	if _, known := before.Counts[CountLost]; sent && !known { // there was a gap, maybe unseen here
+	if _, known := before.Counts[CountLost]; sent && !known { // there was a gap, possibly unnoticed by this process
 		c.Gap()
 	}
 	return true
 }
 
-// Gap notes that nobody counted for a while what became of messages.
+// Gap records that for a while no process counted the fate of messages.
 func (c *Counters) Gap() {
 	delete(c.Counts, CountUnsendable)
 	delete(c.Counts, CountLost)

@@ -11,11 +11,12 @@ const (
 	StateDebugCapabilities = "DEBUG_COUNTER_CAPABILITIES"
 	CountersDebugPortMap   = "COUNTERS_DEBUG_NAME_PORT_STAT_MAP"
 	CountersDebugSwitchMap = "COUNTERS_DEBUG_NAME_SWITCH_STAT_MAP"
-	// CountersDebugOIDMap has the objects of counters: one that was made anew under its name is another.
+	// CountersDebugOIDMap maps counters to their objects. A counter that is created again under its name has a new
+	// object.
 	CountersDebugOIDMap = "COUNTERS_DEBUG_NAME_OID_MAP"
-	// CountersDebugSinceMap says since when the object of a counter counts.
+	// CountersDebugSinceMap holds since when the object of a counter counts.
 	CountersDebugSinceMap = "COUNTERS_DEBUG_OID_SINCE_MAP"
-	// CountersDebugCleared has what counters were when an operator cleared them, as JSON.
+	// CountersDebugCleared holds the values of counters when an operator cleared them, as JSON.
 	CountersDebugCleared    = "TAMTAM_CLEARED_DEBUG"
 	FlexDebugCounter        = "DEBUG_COUNTER" // the group, and its row of FLEX_COUNTER_TABLE
 	FieldDebugCount         = "count"
@@ -32,7 +33,7 @@ const (
 	SwitchEgressDrops  = "SWITCH_EGRESS_DROPS"
 )
 
-// DebugCounterTypes are all of them.
+// DebugCounterTypes returns all of them.
 func DebugCounterTypes() []string {
 	return []string{PortEgressDrops, PortIngressDrops, SwitchEgressDrops, SwitchIngressDrops}
 }
@@ -40,8 +41,8 @@ func DebugCounterTypes() []string {
 // DebugCounter is a row of DEBUG_COUNTER.
 type DebugCounter struct {
 	Name  string
-	Type  string // of DebugCounterTypes
-	Alias string // what it is called where it is shown; "": as it is named
+	Type  string // one of DebugCounterTypes
+	Alias string // the displayed name; "" means Name
 	Desc  string
 	Group string
 }
@@ -58,10 +59,10 @@ func (c *DebugCounter) layout() layout {
 	}}
 }
 
-// DebugReason is a row of DEBUG_COUNTER_DROP_REASON: that a counter counts a reason.
+// DebugReason is a row of DEBUG_COUNTER_DROP_REASON: one reason that a counter counts.
 type DebugReason struct {
 	Counter string
-	Reason  string // as SAI has it, behind SAI_IN_DROP_REASON_ or SAI_OUT_DROP_REASON_
+	Reason  string // SAI's name without SAI_IN_DROP_REASON_ or SAI_OUT_DROP_REASON_
 }
 
 func (d *DebugReason) layout() layout {
@@ -76,15 +77,15 @@ func (d *DebugReason) layout() layout {
 	}
 }
 
-// isReason reports whether a text may be the name of a reason.
+// isReason reports whether a text can be the name of a reason.
 func isReason(s string) bool {
 	return s != "" && len(s) <= 64 && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
 }
 
-// DebugReasonList writes reasons as DEBUG_COUNTER_CAPABILITIES has them.
+// DebugReasonList formats reasons as in DEBUG_COUNTER_CAPABILITIES.
 func DebugReasonList(reasons []string) string { return "[" + strings.Join(reasons, ",") + "]" }
 
-// ParseDebugReasonList reads what DebugReasonList writes.
+// ParseDebugReasonList parses the output of DebugReasonList.
 func ParseDebugReasonList(text string) []string {
 	text = strings.TrimSuffix(strings.TrimPrefix(text, "["), "]")
 	if text == "" {

@@ -13,7 +13,7 @@ const MetadataKey = "localhost"
 // DeviceMetadata is the row DEVICE_METADATA|localhost.
 type DeviceMetadata struct {
 	Hostname string
-	MAC      MAC // zero: not given
+	MAC      MAC // zero if not given
 	HWSKU    string
 	Platform string
 }
@@ -39,24 +39,24 @@ const (
 	maxMTU     = 9216
 )
 
-// PortConfigDone is the key of PORT_TABLE that says, with field count, that
-// all configured ports are in the table.
+// PortConfigDone is the key of PORT_TABLE which means that all configured ports, as many as its field count, are in
+// the table.
 const PortConfigDone = "PortConfigDone"
 
-// PortInitDone is the key of PORT_TABLE that says that all ports are in the ASIC. It is orchagent's.
+// PortInitDone is the key of PORT_TABLE which means that all ports are in the ASIC. orchagent writes it.
 const PortInitDone = "PortInitDone"
 
 // Port is a row of PORT and of APPL_DB PORT_TABLE.
 type Port struct {
 	Name        string
-	Lanes       []uint32 // in the order given; 1 to 64, no lane twice
+	Lanes       []uint32 // lanes in the order given; 1 to 64, no lane twice
 	Speed       uint32   // Mb/s
-	Alias       string   // the vendor's name; empty: not given
-	Index       int      // front panel index; -1: not given
+	Alias       string   // the vendor's name; empty if not given
+	Index       int      // front panel index; -1 if not given
 	MTU         uint16   // bytes
 	AdminUp     bool
-	FEC         string // empty: not given
-	Autoneg     string // empty: not given
+	FEC         string // empty if not given
+	Autoneg     string // empty if not given
 	Description string
 }
 
@@ -92,15 +92,15 @@ func adminStatus(def bool, at *bool) field {
 	return flag("admin_status", "up", "down", def, at, "Whether it is to be up.")
 }
 
-// validAlias is looser than ValidName: vendors' names have colons.
+// validAlias reports whether s is a valid alias. It is looser than ValidName, because vendors' names have colons.
 func validAlias(s string) bool { return ValidName(strings.ReplaceAll(s, ":", "_")) }
 
 const (
-	maxLanes  = 64 // of a port
+	maxLanes  = 64 // maximum of a port
 	lanesForm = "the port's hardware lanes, such as 0,1,2,3, none twice"
 )
 
-// portLanes are the hardware lanes of a port.
+// portLanes is the field with the hardware lanes of a port.
 type portLanes struct{ *Port }
 
 func (p portLanes) value() string { return numbers(p.Lanes) }
@@ -123,7 +123,7 @@ func (p portLanes) take(r *reader) {
 	p.Lanes = out
 }
 
-// portIndex is where a port is on the front panel.
+// portIndex is the field with the position of a port on the front panel.
 type portIndex struct{ *Port }
 
 func (p portIndex) value() string {
@@ -145,13 +145,13 @@ type PortChannel struct {
 	Name     string // PortChannelN, N in 0..9999
 	AdminUp  bool
 	MTU      uint16 // bytes
-	MinLinks uint16 // 1..1024: how many members that carry traffic it takes to be up
-	// Of LACP:
-	Static    bool   // it is not spoken
-	FastRate  bool   // the partner is asked to speak every second instead of every 30
-	Fallback  bool   // one member carries traffic while no partner is heard
-	Key       uint16 // 0: made of the name
-	SystemMAC MAC    // of the switch, in LACP; none: the switch's own
+	MinLinks uint16 // 1..1024: the minimum number of members that carry traffic for it to be up
+	// For LACP:
+	Static    bool   // LACP is not used
+	FastRate  bool   // the partner is asked to send every second instead of every 30
+	Fallback  bool   // one member carries traffic while no partner is detected
+	Key       uint16 // 0 means derived from the name
+	SystemMAC MAC    // the switch's address in LACP; zero means the switch's own
 }
 
 func (c *PortChannel) layout() layout {
@@ -182,15 +182,16 @@ func (c *PortChannel) layout() layout {
 	}
 }
 
-// The field of LAG_TABLE that says that LACP decides which members carry traffic.
+// FieldProtocol is the field of LAG_TABLE which means, with the value ProtocolLACP, that LACP decides which members
+// carry traffic.
 const (
 	FieldProtocol = "protocol"
 	ProtocolLACP  = "lacp"
 )
 
-// FieldIncarnation is the field with which rows of LAG_TABLE and LAG_MEMBER_TABLE say which negotiation they want:
-// that with what LACP is to be spoken, of which no row of before can know. LACP_TABLE and LACP_MEMBER_TABLE repeat it,
-// and what they say of another counts for nothing.
+// FieldIncarnation is the field that identifies a negotiation in rows of LAG_TABLE and LAG_MEMBER_TABLE. It contains
+// the LACP settings and a number that was never used before. LACP_TABLE and LACP_MEMBER_TABLE repeat it. Their rows
+// of another negotiation are ignored.
 const FieldIncarnation = "incarnation"
 
 func incarnation() field {
@@ -200,11 +201,11 @@ func incarnation() field {
 		nil, func() string { return "" })
 }
 
-// FeatureTeamd is the row of FEATURE that says whether PortChannels speak LACP: in SONiC teamd does it.
+// FeatureTeamd is the row of FEATURE that enables LACP on PortChannels, which teamd implements in SONiC.
 const FeatureTeamd = "teamd"
 
-// FieldMux is the field of LACP_MEMBER_TABLE that tammgrd follows, and the two words of it with which a member does
-// anything.
+// FieldMux is the field of LACP_MEMBER_TABLE that tammgrd follows. A member is used only with one of these two
+// values.
 const (
 	FieldMux        = "mux"
 	MuxCollecting   = "collecting"
@@ -224,8 +225,8 @@ func (c *PortChannel) takeKey(r *reader) {
 	c.Key = uint16(n)
 }
 
-// LACPKey is the key of the PortChannel's ports in LACP: where none is configured, 1 with the number in the name
-// behind it, as in SONiC.
+// LACPKey returns the key of the PortChannel's ports in LACP. Without a configured key it is 1 followed by the digits
+// of the name, as in SONiC.
 func (c PortChannel) LACPKey() uint16 {
 	if c.Key != 0 {
 		return c.Key
@@ -237,8 +238,8 @@ func (c PortChannel) LACPKey() uint16 {
 	return uint16(n)
 }
 
-// What LAG_MEMBER_TABLE says of a member: its status, whether one that is disabled receives already, and, in
-// oper_status, what it does in the ASIC: [OperUp] is both, [OperDown] is neither.
+// Values of LAG_MEMBER_TABLE: a member's status, and whether a disabled one receives already. oper_status is its
+// state in the ASIC: [OperUp] if it receives and sends, [OperDown] if neither.
 const (
 	MemberEnabled    = "enabled"
 	MemberDisabled   = "disabled"
@@ -246,14 +247,14 @@ const (
 	MemberCollecting = "collecting"
 )
 
-// FieldAlias is the field of LAG_MEMBER_TABLE and VLAN_MEMBER_TABLE of APPL_DB
-// with the port as the key in CONFIG_DB has it, where that is an alias.
+// FieldAlias is the field of LAG_MEMBER_TABLE and VLAN_MEMBER_TABLE of APPL_DB that holds the port as in the key in
+// CONFIG_DB, if that is an alias.
 const FieldAlias = "alias"
 
 // PortChannelMember is a row of PORTCHANNEL_MEMBER and of APPL_DB LAG_MEMBER_TABLE.
 type PortChannelMember struct {
 	PortChannel string
-	Port        string // in CONFIG_DB maybe an alias
+	Port        string // a port; in CONFIG_DB possibly an alias
 }
 
 func (m *PortChannelMember) layout() layout {
@@ -279,7 +280,7 @@ func (m *PortChannelMember) layout() layout {
 // VLAN is a row of VLAN and of APPL_DB VLAN_TABLE.
 type VLAN struct {
 	Name    string
-	ID      uint16 // 1..4094, that of the name
+	ID      uint16 // 1..4094, equal to the number in Name
 	AdminUp bool
 	MTU     uint16 // bytes
 }
@@ -318,7 +319,7 @@ const (
 // VLANMember is a row of VLAN_MEMBER and of APPL_DB VLAN_MEMBER_TABLE.
 type VLANMember struct {
 	VLAN    string // VlanN
-	Port    string // port or PortChannel; in CONFIG_DB maybe an alias
+	Port    string // port or PortChannel; in CONFIG_DB possibly an alias
 	Tagging string // Tagged, Untagged or PriorityTagged
 }
 

@@ -19,7 +19,7 @@ const (
 	AppTAMSession       = "TAM_SESSION_TABLE"
 	StateTAMDropMonitor = "TAM_DROP_MONITOR_SESSION_TABLE"
 	CountersDropMonitor = "TAM_DROP_MONITOR_COUNTERS" // :session -> see dropMonitorCounters
-	// CountersManagementReports has what the host has sent of reports for collectors of VRF mgmt, by DropStream.
+	// CountersManagementReports counts the reports that the host has sent for collectors of VRF mgmt, by DropStream.
 	CountersManagementReports = "TAM_MANAGEMENT_REPORT_COUNTERS"
 )
 
@@ -36,21 +36,21 @@ func dropMonitorTables() (configured, measured []Table) {
 	}
 	return []Table{session}, []Table{
 		counted(Table{Counters: CountersDropMonitor,
-			Words: "What became of the dropped packets of a session of the drop monitor."}, "the session's name",
+			Words: "Reports of dropped packets, by session of the drop monitor."}, "the session's name",
 			dropMonitorCounters()...),
 		of(Table{Counters: CountersManagementReports, Words: "What the host, hostd or hostifd, has sent of the reports " +
 			"that the switch has it send by the management interface."}, ManagementReports{}),
 	}
 }
 
-// TAMInactive is SONiC's status word for a session that is not in the ASIC, whatever the reason.
+// TAMInactive is SONiC's status word for a session that is not in the ASIC, for any reason.
 const TAMInactive = "inactive"
 
-// FieldState is the field of TAM_DROP_MONITOR_SESSION_TABLE that has the status in the words of other tables, which
-// tell a session that waits from one that is refused. SONiC's field status has two words, and calls both inactive.
+// FieldState is the field of TAM_DROP_MONITOR_SESSION_TABLE that holds the status in the words of other tables, which
+// distinguish waiting from refused sessions. SONiC's field status has only two words, and calls both inactive.
 const FieldState = "state"
 
-// Fields of TAM_DROP_MONITOR_SESSION_TABLE besides the status, as SONiC has them.
+// Fields of TAM_DROP_MONITOR_SESSION_TABLE besides the status, as in SONiC.
 const (
 	FieldReportType   = "report_type"
 	FieldEventType    = "event_type"
@@ -58,10 +58,10 @@ const (
 	FieldStatusDetail = "status_detail" // the same as the reason
 )
 
-// DropMonitorFields are the fields of TAM_DROP_MONITOR_SESSION_TABLE that say what the session is.
+// DropMonitorFields are the fields of TAM_DROP_MONITOR_SESSION_TABLE that describe the session.
 var DropMonitorFields = []string{FieldReportType, FieldEventType, FieldDropStages, "flow_group", "collectors"}
 
-// Described is what TAM_DROP_MONITOR_SESSION_TABLE says of what the session is, by DropMonitorFields.
+// Described returns the fields DropMonitorFields of the session's row of TAM_DROP_MONITOR_SESSION_TABLE.
 func (s *DropSession) Described() map[string]string {
 	event := "packet-drop-stateless"
 	if s.Stateful {
@@ -73,19 +73,19 @@ func (s *DropSession) Described() map[string]string {
 	}
 }
 
-// Layouts of what is reported.
+// Layouts of reports.
 const (
-	DropLayoutIPFIX = "ipfix" // any collector of IPFIX reads it
-	DropLayoutMOD   = "mod"   // one record to a message and the data first, as SONiC's tests of other chips have it
+	DropLayoutIPFIX = "ipfix" // any IPFIX collector decodes it
+	DropLayoutMOD   = "mod"   // one record per message, with the data first, as SONiC's tests of other chips expect
 )
 
-// DropSettings are what the rows of TAM_SESSION and TAM_SESSION_TABLE have in common.
+// DropSettings are the common fields of the rows of TAM_SESSION and TAM_SESSION_TABLE.
 type DropSettings struct {
-	Stateful  bool   // reports are of flows and reasons, with counts; else of each packet
+	Stateful  bool   // reports are per flow and reason, with counts; else per packet
 	Layout    string // DropLayoutIPFIX or DropLayoutMOD
-	MaxRate   uint32 // reports in a second; 0: any number
-	MaxBurst  uint32 // reports at once, of MaxRate
-	Templates uint32 // seconds until templates are sent again
+	MaxRate   uint32 // reports per second; 0 means no limit
+	MaxBurst  uint32 // size of a burst of reports, with MaxRate
+	Templates uint32 // interval of templates in seconds
 }
 
 const maxReportRate = 1_000_000_000
@@ -105,7 +105,7 @@ func dropFields(s *DropSettings) []field {
 	}
 }
 
-// check checks what several fields say.
+// check checks conditions on several fields.
 func (s *DropSettings) check(r *reader) {
 	if s.MaxBurst > 0 && s.MaxRate == 0 {
 		r.bad("max_report_burst", utoa(s.MaxBurst), "max_report_rate beside it")
@@ -118,21 +118,21 @@ func (s *DropSettings) check(r *reader) {
 // DropSession is a row of TAM_SESSION.
 type DropSession struct {
 	Name       string
-	FlowGroup  string   // "": the whole switch
+	FlowGroup  string   // "" means the whole switch
 	Collectors []string // sorted, at least one
-	Sampler    string   // "": every packet
-	Aging      uint32   // seconds; 0: as the flow group says, or DefaultAging
+	Sampler    string   // "" means every packet
+	Aging      uint32   // seconds; 0 means the flow group's aging, or DefaultAging
 	DropSettings
 }
 
-// DefaultAging is how long a stateful session counts before it reports again, in seconds, unless it or its flow group
-// says otherwise.
+// DefaultAging is the report interval of a stateful session in seconds, if neither the session nor its flow group
+// sets one.
 const DefaultAging = 60
 
-// MaxDropRules is how many rules the flow group of a session can have: as many as a list has room for.
+// MaxDropRules is the maximum number of rules in the flow group of a session, the maximum length of a list.
 const MaxDropRules = maxList
 
-// MaxDropCollectors is how many collectors a session can have.
+// MaxDropCollectors is the maximum number of collectors of a session.
 const MaxDropCollectors = 8
 
 func (s *DropSession) layout() layout {
@@ -165,14 +165,14 @@ func (s *DropSession) layout() layout {
 	}
 }
 
-// readDropType takes the type of a session, of which there are two.
+// readDropType reads the type of a session, which has two values.
 func readDropType(r *reader) {
 	if v, _ := r.take("type"); v != SessionDropMonitor {
 		r.bad("type", v, "drop-monitor or ifa")
 	}
 }
 
-// readGroup takes a flow group, which may be written as a list of one.
+// readGroup reads a flow group, which may be written as a list with one element.
 func readGroup(r *reader, at *string) {
 	switch names := r.list("flow_group"); {
 	case len(names) > 1:
@@ -187,13 +187,13 @@ func readGroup(r *reader, at *string) {
 // DropFlow is a row of TAM_SESSION_TABLE: the session with its flow group resolved to rules, and its sampler to a rate.
 type DropFlow struct {
 	Name       string
-	FlowGroup  string       // as the session names it
-	Rules      []ACLRuleKey // of the flow group, all in one table; none: the whole switch
+	FlowGroup  string       // the name in the session
+	Rules      []ACLRuleKey // the rules of the flow group, all in one table; empty means the whole switch
 	Collectors []string     // rows of TAM_COLLECTOR_TABLE or TAM_COLLECTORS_TABLE, sorted
-	Sampler    string       // as the session names it
-	Sampling   uint32       // one packet in so many; 1: all
-	OwnAging   uint32       // seconds, as the session has it; 0: it has none
-	Aging      uint32       // seconds, what applies; of a stateful session
+	Sampler    string       // the name in the session
+	Sampling   uint32       // one packet in Sampling; 1 means all
+	OwnAging   uint32       // seconds, as in the session; 0 if not given
+	Aging      uint32       // effective seconds, of a stateful session
 	DropSettings
 }
 
@@ -223,14 +223,14 @@ func (s *DropFlow) layout() layout {
 	}
 }
 
-// someCollectors refuses a list of collectors that is there and names none.
+// someCollectors refuses a list of collectors that is present but empty.
 func someCollectors(r *reader, names []string) {
 	if text, ok := r.fields["collector"]; ok && len(names) == 0 {
 		r.bad("collector", cmp.Or(text, empty), "the names of one to 8 collectors")
 	}
 }
 
-// rulesOf are the table and the names of rules, which are all in one table.
+// rulesOf returns the table and the names of rules, which are all in one table.
 func rulesOf(keys []ACLRuleKey) (table string, rules []string) {
 	for _, k := range keys {
 		table, rules = k.Table, append(rules, k.Rule)
@@ -238,7 +238,7 @@ func rulesOf(keys []ACLRuleKey) (table string, rules []string) {
 	return table, rules
 }
 
-// rulesIn are the rules with these names in a table.
+// rulesIn returns the rules with these names in a table.
 func rulesIn(r *reader, table string, rules []string) (keys []ACLRuleKey) {
 	for _, rule := range rules {
 		keys = append(keys, ACLRuleKey{Table: table, Rule: rule})
@@ -252,7 +252,7 @@ func rulesIn(r *reader, table string, rules []string) (keys []ACLRuleKey) {
 // CountFlows is the counter of the drop monitor that is the difference of two numbers of the chip.
 const CountFlows = "FLOWS"
 
-// dropMonitorCounters are those of a session, each with the word of [dropreport] that has it.
+// dropMonitorCounters returns the counters of a session, each with the index of its word in [dropreport].
 func dropMonitorCounters() []field {
 	flows := counter(CountFlows, "Flows of a stateful session that are counted now.")
 	flows.gauge = true
@@ -278,7 +278,7 @@ func dropMonitorCounters() []field {
 	}
 }
 
-// moment is a time that is not known if the field is absent.
+// moment returns a field with a time, which is unknown if the field is absent.
 func moment(name string, at *time.Time, words string) field {
 	const form = "a time as in RFC 3339"
 	return own(name, form, words, func(r *reader) {
@@ -300,10 +300,11 @@ func moment(name string, at *time.Time, words string) field {
 // ManagementReports is a row of TAM_MANAGEMENT_REPORT_COUNTERS.
 type ManagementReports struct {
 	Messages, Errors uint64
-	LastError        string // "": the last message was sent
+	LastError        string // "" if the last message was sent
 }
 
-// DropStream is the key of a stream of reports in TAM_MANAGEMENT_REPORT_COUNTERS, and what the chip calls it.
+// DropStream returns the key of a stream of reports in TAM_MANAGEMENT_REPORT_COUNTERS, which is also its name in the
+// chip.
 func DropStream(from, to netip.AddrPort) string { return from.String() + ">" + to.String() }
 
 func (c *ManagementReports) layout() layout {
@@ -318,7 +319,8 @@ func (c *ManagementReports) layout() layout {
 	}
 }
 
-// Fields formats the row, with the error though there is none: a field that is left out would stay as it was.
+// Fields formats the row. It includes the error even if there is none, since an omitted field would keep its old
+// value.
 func (c ManagementReports) Fields() map[string]string {
 	row := c.layout().row()
 	row["LAST_ERROR"] = c.LastError

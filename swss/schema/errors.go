@@ -7,24 +7,23 @@ import (
 	"strings"
 )
 
-// FieldError says which field of which row cannot be used, and what would be
-// right. It is permanent: the row must be changed.
+// FieldError reports a field of a row that is invalid, and the valid form. It is permanent: the row must be changed.
 type FieldError struct {
 	Object string // table and key, as in CONFIG_DB: "PORT|Ethernet0"
-	Field  string // empty when the key itself is wrong
-	Value  string // what was found; empty when the field is missing
-	Want   string // what would be right, in words
-	Whole  string // instead of the three: what is wrong with the row as a whole, and what would be right
+	Field  string // empty if the key itself is invalid
+	Value  string // the invalid value; empty if the field is missing
+	Want   string // the valid form, in words
+	Whole  string // instead of the three: the error of the whole row, and the valid form
 }
 
-// empty is the Value of a field that is present but empty.
+// empty is the Value for a field that is present but empty.
 const empty = " "
 
-// Error names object, field, value and what would be right.
+// Error returns object, field, value and the valid form.
 func (e *FieldError) Error() string { return plain(e.Object) + ": " + e.Reason() }
 
-// Reason is Error without the object, for a place that names it already. It is
-// one line of printable text and of bounded length, whatever the row holds.
+// Reason returns Error without the object, for a context that already contains it. It is one line of printable text
+// and of bounded length, whatever the row contains.
 func (e *FieldError) Reason() string {
 	switch {
 	case e.Whole != "":
@@ -40,10 +39,10 @@ func (e *FieldError) Reason() string {
 	}
 }
 
-// maxShown is how much of a name or value errors show, in bytes.
+// maxShown is the maximum length of a name or value in errors, in bytes.
 const maxShown = 80
 
-// quoted shows a value, cut if it is long.
+// quoted quotes a value, shortened if it is long.
 func quoted(v string) string {
 	if len(v) <= maxShown {
 		return strconv.Quote(v)
@@ -51,7 +50,7 @@ func quoted(v string) string {
 	return fmt.Sprintf("%q... (%d bytes)", v[:maxShown], len(v))
 }
 
-// plain shows a name without quotes, unless it is a strange one.
+// plain returns a name without quotes, unless it is long or has unusual characters.
 func plain(name string) string {
 	strange := func(c rune) bool { return c <= ' ' || c > '~' }
 	if len(name) > maxShown || strings.ContainsFunc(name, strange) {
@@ -63,8 +62,8 @@ func plain(name string) string {
 // InvalidField marks errors of this kind for packages that do not import schema.
 func (e *FieldError) InvalidField() {}
 
-// Reason renders an error of a Parse function for a status row: the reasons of all its field errors
-// without the object, in order.
+// Reason returns the text of a Parse function's error for a status row: the reasons of all its field errors without
+// the object, in order.
 func Reason(err error) string {
 	var parts []string
 	for _, e := range flatten(err) {
@@ -77,7 +76,7 @@ func Reason(err error) string {
 	return strings.Join(parts, "; ")
 }
 
-// flatten lists the leaves of errors made by errors.Join.
+// flatten returns the leaves of errors made by errors.Join.
 func flatten(err error) []error {
 	if err == nil {
 		return nil

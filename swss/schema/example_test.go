@@ -6,7 +6,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A row of CONFIG_DB becomes a typed one, with its defaults, and again a row.
+// A row of CONFIG_DB becomes a typed row with its defaults, and a row again.
 func ExampleParseCollector() {
 	c, err := schema.ParseCollector("c1", map[string]string{"ipaddress": "2001:DB8::1", "port": "9070"})
 	fmt.Println(c.Addr, c.Port, c.Protocol, err)
@@ -16,7 +16,7 @@ func ExampleParseCollector() {
 	// map[ipaddress:2001:db8::1 ipaddress-type:ipv6 port:9070 protocol:UDP]
 }
 
-// All that is wrong with a row is told at once: object, field, value, and what would be right.
+// All errors of a row are reported at once: object, field, value, and the valid form.
 func ExampleParseSampler() {
 	_, err := schema.ParseSampler("often", map[string]string{"sampling-rate": "0", "sample-rate": "64"})
 	fmt.Println(err)
@@ -25,7 +25,7 @@ func ExampleParseSampler() {
 	// TAM_SAMPLINGRATE_TABLE|often: sample-rate "64": want a field of the table; the nearest is sampling-rate
 }
 
-// What a table may hold, as docs/reference/databases.md has it.
+// The entry of a table describes its rows, as docs/reference/databases.md does.
 func ExampleTableOf() {
 	t := schema.TableOf(schema.CfgTAMCollector)
 	fmt.Println(t.Config, t.Appl, t.State, t.Status)

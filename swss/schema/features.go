@@ -1,13 +1,13 @@
 package schema
 
-// A tamFeature is a feature of TAM: its key in TAM_FEATURES_TABLE; its configured tables, in the order
-// in which an operator looks for problems, and those that only hold measurements.
+// A tamFeature is a feature of TAM: its key in TAM_FEATURES_TABLE, its configured tables in the order in which an
+// operator looks for problems, and the tables that only hold measurements.
 type tamFeature struct {
 	name   string
 	tables func() (configured, measured []Table)
 }
 
-// tamFeatures lists all features. Names, rows and tables of each are in a file of its own.
+// tamFeatures returns all features. Names, rows and tables of each are in its own file.
 func tamFeatures() []tamFeature {
 	return []tamFeature{
 		{FeatureTailStamping, tailStampTables},
@@ -19,7 +19,7 @@ func tamFeatures() []tamFeature {
 	}
 }
 
-// Features lists the features that TAM_FEATURES_TABLE may name.
+// Features returns the features that TAM_FEATURES_TABLE may contain.
 func Features() (names []string) {
 	for _, f := range tamFeatures() {
 		names = append(names, f.name)
@@ -27,7 +27,7 @@ func Features() (names []string) {
 	return names
 }
 
-// featureTables are the tables of all features.
+// featureTables returns the tables of all features.
 func featureTables() (configured, measured []Table) {
 	for _, f := range tamFeatures() {
 		c, m := f.tables()

@@ -13,15 +13,15 @@ import (
 type kind uint8
 
 const (
-	ownKind     kind = iota // read and written by functions of its own
-	textKind                // anything
+	ownKind     kind = iota // read and written by its own functions
+	textKind                // any text
 	numberKind              // lo..hi
-	wordKind                // one of words, in any case
-	withinKind              // lo..hi, read and written by functions of its own
-	nameKind                // of another row
-	refKind                 // of a row of table, also in SONiC's old form [TABLE|name]
-	macKind                 // of one host
-	ignoredKind             // no field: those without effect
+	wordKind                // one of words; case does not matter
+	withinKind              // lo..hi, read and written by its own functions
+	nameKind                // the name of another row
+	refKind                 // the name of a row of table, also in SONiC's old form [TABLE|name]
+	macKind                 // the address of one host
+	ignoredKind             // placeholder for fields without effect
 )
 
 var kindForms = [...]string{
@@ -32,7 +32,7 @@ type unsigned interface {
 	uint8 | uint16 | uint32 | uint64
 }
 
-// must makes the field mandatory; want is what would be right if it is missing, "" if reading it says so.
+// must makes the field mandatory. want describes the valid form if it is missing, "" if reading it reports that.
 func (f field) must(want string) field {
 	f.Must, f.want = true, want
 	return f
@@ -44,7 +44,7 @@ func (f field) needed() field {
 	return f
 }
 
-// or sets what applies if the field is not given.
+// or sets the default.
 func (f field) or(def string) field {
 	f.Default, f.none = def, true
 	return f
@@ -62,66 +62,66 @@ func (f field) ifSet() field {
 	return f
 }
 
-// leaf sets the path of the field's leaf, where that is not its name with dashes.
+// leaf sets the path of the field's leaf, if that is not its name with dashes.
 func (f field) leaf(path string) field {
 	f.Leaf = path
 	return f
 }
 
-// hidden says that no leaf has the field.
+// hidden makes the field have no leaf.
 func (f field) hidden() field { return f.leaf(noLeaf) }
 
-// labelled sets what an operator's tables call the field, where that is not the name of its leaf.
+// labelled sets the field's name in an operator's tables, if that differs from the name of its leaf.
 func (f field) labelled(label string) field {
 	f.Label = label
 	return f
 }
 
-// outcome has the metrics of sessions have the counter, under a name.
+// outcome adds the counter to the metrics of sessions, under a name.
 func (f field) outcome(name string) field {
 	f.Outcome = name
 	return f
 }
 
-// word sets the place of a counter among the numbers of the chip.
+// word sets the index of a counter among the numbers of the chip.
 func (f field) word(n int) field {
 	f.Word = n
 	return f
 }
 
-// of says that only some roles count it.
+// of restricts the counter to some roles.
 func (f field) of(roles ...string) field {
 	f.For = roles
 	return f
 }
 
-// parted says that the field is a list.
+// parted makes the field a list.
 func (f field) parted(separator string) field {
 	f.Parts = separator
 	return f
 }
 
-// number is a field with a number in lo..hi, def if it is not given.
+// number returns a field with a number in lo..hi, default def.
 func number[N unsigned](name string, lo, hi, def uint64, at *N, words string) field {
 	return field{Field: Field{Name: name, Words: words, kind: numberKind, lo: lo, hi: hi, def: def}, at: at}
 }
 
-// optional is a number that is 0, which is not in lo..hi, if the field is absent.
+// optional returns a field with a number that is 0, which is outside lo..hi, if the field is absent.
 func optional[N unsigned](name string, lo, hi uint64, at *N, words string) field {
 	return number(name, lo, hi, 0, at, words).or("")
 }
 
-// count is a number that was measured: if the field is absent, it is not known, which is not the same as 0.
+// count returns a field with a measured number. If the field is absent, the number is unknown, which differs from 0.
 func count[N unsigned](name string, at *N, words string) field {
 	return number(name, 0, uint64(^N(0)), 0, at, words).needed()
 }
 
-// known is a number of 64 bits that is not known if the field is absent.
+// known returns a field with a 64-bit number that is unknown if the field is absent.
 func known(name string, at **uint64, words string) field {
 	return field{Field: Field{Name: name, Words: words, kind: numberKind, hi: 1<<64 - 1, none: true}, at: at}
 }
 
-// signed is a signed number of 64 bits that is not known if the field is absent.
+// signed returns a field with a signed 64-bit number that is unknown if the field is absent.
 func signed[N ~int64](name string, at **N, words string) field {
 	return own(name, "a whole number", words, func(r *reader) {
 		if n := r.signed(name); n != nil {
@@ -136,7 +136,7 @@ func signed[N ~int64](name string, at **N, words string) field {
 	})
 }
 
-// rangeForm is a range in words.
+// rangeForm describes a range in words.
 func rangeForm(lo, hi uint64) string {
 	if lo == 0 && hi >= 1<<62 {
 		return "a number of " + strconv.Itoa(bits.Len64(hi)) + " bits"
@@ -144,7 +144,8 @@ func rangeForm(lo, hi uint64) string {
 	return utoa(lo) + ".." + utoa(hi)
 }
 
-// duration is a number of units of time; without a default, and 0 not in lo..hi, it is 0 if not given.
+// duration returns a field with a number of units of time. It is 0 if not given, if there is no default and 0 is
+// outside lo..hi.
 func duration(
 	name string, unit time.Duration, lo, hi uint64, def time.Duration, at *time.Duration, words string,
 ) field {
@@ -153,17 +154,17 @@ func duration(
 	return f
 }
 
-// text is a field that is taken as is.
+// text returns a field with arbitrary text.
 func text(name string, at *string, words string) field {
 	return field{Field: Field{Name: name, Words: words, kind: textKind}, at: at}
 }
 
-// word is a field with one of some words in any case, def if it is not given.
+// word returns a field with one of the options, default def. Case does not matter.
 func word(name, def string, options []string, at *string, words string) field {
 	return field{Field: Field{Name: name, Default: def, Words: words, kind: wordKind, words: options}, at: at}
 }
 
-// flag is a field with one of two words, the first of which means true.
+// flag returns a field with one of two words. The first means true.
 func flag(name, yes, no string, def bool, at *bool, words string) field {
 	f := word(name, no, []string{yes, no}, nil, words)
 	if f.at = at; def {
@@ -172,19 +173,19 @@ func flag(name, yes, no string, def bool, at *bool, words string) field {
 	return f
 }
 
-// either is a field with one of two words, the second of which means true; the first is the default.
+// either returns a field with one of two words. The second means true; the first is the default.
 func either(name, no, yes string, at *bool, words string) field {
 	f := word(name, no, []string{no, yes}, nil, words)
 	f.at, f.second = at, true
 	return f
 }
 
-// boolean is a flag of the words true and false.
+// boolean returns a flag with the words true and false.
 func boolean(name string, def bool, at *bool, words string) field {
 	return flag(name, "true", "false", def, at, words)
 }
 
-// enum is a field with one of some words, which another package reads and writes.
+// enum returns a field with one of some words, which another package parses and formats.
 func enum[E fmt.Stringer](
 	name, def string, options []string, parse func(string) (E, error), at *E, words string,
 ) field {
@@ -195,7 +196,7 @@ func enum[E fmt.Stringer](
 	}
 }
 
-// parsed is a field that another package reads and writes; form is what it holds, in words.
+// parsed returns a field that another package parses and formats. form describes its values, in words.
 func parsed[E fmt.Stringer](name, def, form string, parse func(string) (E, error), at *E, words string) field {
 	return field{
 		Field: Field{Name: name, Form: form, Default: def, Words: words, Must: def == ""},
@@ -217,22 +218,22 @@ func parsed[E fmt.Stringer](name, def, form string, parse func(string) (E, error
 	}
 }
 
-// name is a field with the name of another row.
+// name returns a field with the name of another row.
 func name(name, def string, at *string, words string) field {
 	return field{Field: Field{Name: name, Default: def, Words: words, kind: nameKind}, at: at}
 }
 
-// ref is a field with the name of a row of a table of CONFIG_DB, also in SONiC's old form [TABLE|name].
+// ref returns a field with the name of a row of a table of CONFIG_DB, also in SONiC's old form [TABLE|name].
 func ref(name, table string, at *string, words string) field {
 	return field{Field: Field{Name: name, Words: words, kind: refKind, Form: table}, at: at}
 }
 
-// hostMAC is a field with the MAC address of one host; zero if it is absent.
+// hostMAC returns a field with the MAC address of one host; zero if it is absent.
 func hostMAC(name string, at *MAC, words string) field {
 	return field{Field: Field{Name: name, Words: words, kind: macKind}, at: at}
 }
 
-// list is a field with elements separated by commas, which are kept in order.
+// list returns a field with elements separated by commas, which are sorted.
 func list(name, form string, at *[]string, valid func(string) bool, words string) field {
 	return own(name, form, words, func(r *reader) {
 		*at = r.list(name)
@@ -245,25 +246,25 @@ func list(name, form string, at *[]string, valid func(string) bool, words string
 	}, func() string { return strings.Join(*at, ",") }).parted(",")
 }
 
-// own is a field that is read and written by functions of its own.
+// own returns a field that is read and written by its own functions.
 func own(name, form, words string, read func(r *reader), write func() string) field {
 	return field{Field: Field{Name: name, Form: form, Words: words}, read: read, write: write}
 }
 
-// in binds the field to what reads and writes it.
+// in sets the type that reads and writes the field.
 func (f field) in(at special) field {
 	f.at = at
 	return f
 }
 
-// within is an own field with a number in lo..hi.
+// within returns an own field with a number in lo..hi.
 func within(name string, lo, hi uint64, words string, read func(r *reader), write func() string) field {
 	f := own(name, "", words, read, write)
 	f.kind, f.lo, f.hi = withinKind, lo, hi
 	return f
 }
 
-// unsupported is a field of SONiC that this switch cannot implement, with the only values that it accepts.
+// unsupported returns a field of SONiC that this switch cannot implement. It accepts only the value allowed.
 func unsupported(name, allowed, want, words string) field {
 	return own(name, cmp.Or(allowed, "not to be given"), words, func(r *reader) {
 		if v, ok := r.take(name); ok && v != allowed {
@@ -272,14 +273,14 @@ func unsupported(name, allowed, want, words string) field {
 	}, nil)
 }
 
-// ignored are fields of SONiC that have no effect in this switch: they are reported, see [UnappliedParts]. A value
-// behind "=" is what the switch does in any case.
+// ignored returns a placeholder for fields of SONiC that have no effect in this switch: they are reported, see
+// [UnappliedParts]. A value after "=" is the switch's fixed behaviour.
 func ignored(names ...string) field {
 	return field{Field: Field{kind: ignoredKind, words: names}}
 }
 
-// shown are fields of a part of a row as its table lists them, with their leaves in a container. Their reader decides
-// whether the part exists.
+// shown returns the fields of a part of a row for its table's list, with leaves in a container. The reader of the
+// fields decides whether the part exists.
 func shown(container string, fields []field) []field {
 	out := make([]field, len(fields))
 	for i, f := range fields {
@@ -290,10 +291,10 @@ func shown(container string, fields []field) []field {
 	return out
 }
 
-// named is the key of rows that have a name of their own.
+// named returns the key of rows that have names of their own.
 func named(at *string) key { return key{form: "a name", at: at, valid: ValidName, want: nameWords} }
 
-// only is the key of a table's only row.
+// only returns the key of a table's only row.
 func only(name string) key {
 	return key{form: name, read: func(r *reader, key string) {
 		if key != name {
@@ -302,15 +303,15 @@ func only(name string) key {
 	}}
 }
 
-// about is the key of rows that are about something of that name, and do not repeat it.
+// about returns the key of rows that describe the thing with that name, and do not store the name.
 func about(form string) key { return key{form: form, read: func(*reader, string) {}} }
 
-// called is the key of rows that have a name of a kind.
+// called returns the key of rows with names of a certain form.
 func called(form string, valid func(string) bool, at *string) key {
 	return key{form: form, at: at, valid: valid, want: form}
 }
 
-// numbers writes a list of numbers.
+// numbers formats a list of numbers.
 func numbers[N unsigned](list []N) string {
 	out := make([]byte, 0, 64)
 	for i, n := range list {

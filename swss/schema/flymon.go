@@ -22,7 +22,7 @@ const (
 	AppTAMFlyMonQuery   = "TAM_FLYMON_QUERY_TABLE"
 	StateTAMFlyMonTask  = "TAM_STATE_FLYMON_TASK_TABLE"
 	StateTAMFlyMonQuery = "TAM_STATE_FLYMON_QUERY_TABLE"
-	// StateTAMFlyMonPlace remembers where in the chip tasks are, and since when they count.
+	// StateTAMFlyMonPlace stores where in the chip tasks are, and since when they count, for the next run.
 	StateTAMFlyMonPlace  = "TAM_STATE_FLYMON_PLACE_TABLE"
 	CountersFlyMonPlace  = "TAM_FLYMON_PLACEMENT"    // :task -> see FlyMonPlacement
 	CountersFlyMonGroup  = "TAM_FLYMON_GROUPS"       // :group -> see FlyMonGroup
@@ -69,15 +69,15 @@ func flyMonTables() (configured, measured []Table) {
 	}
 }
 
-// FlyMonTask is a row of TAM_FLYMON_TASK_TABLE. In CONFIG_DB it may name a flow
-// group; in APPL_DB the group's match is the filter (FlyMonFlow).
+// FlyMonTask is a row of TAM_FLYMON_TASK_TABLE. In CONFIG_DB it may name a flow group. In APPL_DB the group's match
+// is the filter (FlyMonFlow).
 type FlyMonTask struct {
 	Name      string
-	FlowGroup string // "": Filter is given
+	FlowGroup string // "" if Filter is given
 	flymon.Task
 }
 
-// taskName is the key of tasks: a chip accepts only names of limited length.
+// taskName returns the key of tasks: a chip accepts only names of limited length.
 func taskName(at *string) key {
 	const form = "at most 64 characters"
 	name := named(at)
@@ -113,7 +113,7 @@ func (t *FlyMonTask) layout() layout {
 	}
 }
 
-// flyMonTaskFields are the fields that a task has in both databases.
+// flyMonTaskFields returns the fields that a task has in both databases.
 func flyMonTaskFields(t *flymon.Task) []field {
 	return []field{
 		parsed("filter", "any", flymon.FilterWords, flymon.ParseFilter, &t.Filter, "Which packets are measured."),
@@ -129,9 +129,9 @@ func flyMonTaskFields(t *flymon.Task) []field {
 		duration("epoch", time.Millisecond, 0, flymon.MaxEpoch/uint64(time.Millisecond), flymon.DefaultEpoch, &t.Epoch,
 			"How long it is counted, in ms; 0: until it is cleared."),
 		number("threshold", 0, 1<<32-1, 0, &t.Threshold,
-			"From which on a flow is heavy, or distinct values are too many; 0: none."),
+			"Lowest value at which a flow is heavy, or has too many distinct values; 0 if there is none."),
 		number("change-threshold", 0, 1<<32-1, 0, &t.ChangeThreshold,
-			"From which on the change of a flow's count from one epoch to the next is heavy; 0: none."),
+			"Lowest change of a flow's count between epochs that is heavy; 0 if there is none."),
 		either("readout", "banked", "live", &t.Live,
 			"Banked: of two banks one is read while the other counts; live: one is read while it counts."),
 		either("translation", "tcam", "shift", &t.Shifted, "How addresses are translated."),
@@ -173,11 +173,10 @@ func parseShare(s string) (uint8, bool) {
 	return 0, false
 }
 
-// FlyMonFlow is a row of APPL_DB TAM_FLYMON_TASK_TABLE: the task with the match of its
-// flow group as filter.
+// FlyMonFlow is a row of APPL_DB TAM_FLYMON_TASK_TABLE: the task with the match of its flow group as filter.
 type FlyMonFlow struct {
 	Name string
-	Of   string // the flow group that the filter is the match of; "": none
+	Of   string // the flow group whose match is the filter; "" if none
 	flymon.Task
 }
 
@@ -199,10 +198,10 @@ func (t *FlyMonFlow) layout() layout {
 	}
 }
 
-// FlyMonQuery is a row of TAM_FLYMON_QUERY_TABLE: a flow to be answered for each epoch.
+// FlyMonQuery is a row of TAM_FLYMON_QUERY_TABLE: a flow whose estimate is computed in each epoch.
 type FlyMonQuery struct {
 	Name, Task string
-	Flow       string // as flymon.Key.Flow reads it, of the task's key or, without one, of its attribute's
+	Flow       string // a flow in the syntax of flymon.Key.Flow, for the key of the task or else of its attribute
 }
 
 func (q *FlyMonQuery) layout() layout {
@@ -222,22 +221,22 @@ func (q *FlyMonQuery) layout() layout {
 
 const flowForm = "the values of the task's key, with commas between"
 
-// FlyMonPlacement is a row of COUNTERS_DB TAM_FLYMON_PLACEMENT: where a task is, or, of
-// a plan, would go, and what it takes.
+// FlyMonPlacement is a row of COUNTERS_DB TAM_FLYMON_PLACEMENT: the place and resources of a task. If Planned is set,
+// they are only planned.
 type FlyMonPlacement struct {
 	Planned   bool
 	Algorithm flymon.Algorithm
 	Rows      uint32
-	Buckets   uint32 // of one bank
+	Buckets   uint32 // the number of buckets of one bank
 	Banks     uint32
-	Bytes     uint64 // of all banks
+	Bytes     uint64 // the size of all banks
 	Groups    []int
 	Units     []string // group.cmu:base+size
 	Keys      []string // group.unit=key
 	Rules     uint32
 	Tcam      uint32 // entries of address translation and maps
-	Expected  string // what error to expect, in words
-	// Translation is how addresses are translated, and what that takes, in words.
+	Expected  string // the expected error, in words
+	// Translation describes the translation of addresses and its resources, in words.
 	Translation string
 }
 
@@ -263,7 +262,7 @@ func (p *FlyMonPlacement) layout() layout {
 	}
 }
 
-// A part says how an element of a list is read and written.
+// A part defines how an element of a list is parsed and formatted.
 type part[E any] struct {
 	parse  func(string) (E, error)
 	format func(E) string
@@ -278,7 +277,7 @@ var (
 	}, utoa[uint32]}
 )
 
-// parts is a field with a list, in order.
+// parts returns a field with a list, in order.
 func parts[E any](name, separator string, at *[]E, of part[E], words string) field {
 	form := "list, separated by " + separator
 	return own(name, form, words, func(r *reader) {
@@ -303,12 +302,12 @@ func parts[E any](name, separator string, at *[]E, of part[E], words string) fie
 	}).always().parted(separator)
 }
 
-// FlyMonGroup is a row of COUNTERS_DB TAM_FLYMON_GROUPS: how much of a CMU group is in use.
+// FlyMonGroup is a row of COUNTERS_DB TAM_FLYMON_GROUPS: the used and free resources of a CMU group.
 type FlyMonGroup struct {
 	Tasks uint32
-	Keys  []string // of the hash units; "" one that is free
-	Free  []uint32 // buckets, by CMU
-	Most  []uint32 // the largest partition that is free, by CMU
+	Keys  []string // the keys of the hash units; "" for a free one
+	Free  []uint32 // free buckets, by CMU
+	Most  []uint32 // the largest free partition, by CMU
 }
 
 func (g *FlyMonGroup) layout() layout {
@@ -327,22 +326,21 @@ func (g *FlyMonGroup) layout() layout {
 	}
 }
 
-// freeUnit is the key of a hash unit that is free.
+// freeUnit stands for the key of a free hash unit.
 const freeUnit = "free"
 
-// FlyMonResult is a row of COUNTERS_DB TAM_FLYMON_RESULTS: a task's last epoch. Without
-// epochs it is all that was counted so far.
+// FlyMonResult is a row of COUNTERS_DB TAM_FLYMON_RESULTS: a task's last epoch. Without epochs it covers everything
+// counted so far.
 type FlyMonResult struct {
 	Epoch      uint64 // floor(time of day / epoch)
 	Start, End int64  // nanoseconds since 1970, by the chip's clock
 	Flags      flymon.Flags
-	Load       float64 // share of the buckets that are not 0
-	Full       float64 // share of the buckets that are saturated
-	Flows      string  // where the keys of TAM_FLYMON_FLOWS are from: "digests", "queries" or ""
-	// DigestsLost counts the packets whose flow reached the threshold when the chip had no room for
-	// another key: of the heavy flows at most so many are missing. FlowsCut are the flows that
-	// TAM_FLYMON_FLOWS has no room for, the smallest.
-	// ChangesCut are the changes that TAM_FLYMON_CHANGES has no room for, the smallest.
+	Load       float64 // fraction of the buckets that are not 0
+	Full       float64 // fraction of the buckets that are saturated
+	Flows      string  // source of the keys of TAM_FLYMON_FLOWS: "digests", "queries" or ""
+	// DigestsLost counts the packets whose flow reached the threshold when the chip had no capacity for another key.
+	// It is an upper bound of the missing heavy flows. FlowsCut and ChangesCut count the flows and changes, the
+	// smallest ones, that exceed the capacity of TAM_FLYMON_FLOWS and TAM_FLYMON_CHANGES.
 	DigestsLost, FlowsCut, ChangesCut uint64
 	Metrics                           map[string]flymon.Estimate
 }
@@ -395,7 +393,7 @@ func (a *FlyMonResult) layout() layout {
 	}
 }
 
-// instant is a time in ns since 1970.
+// instant returns a field with a time in ns since 1970.
 func instant(name string, at *int64, words string) field {
 	f := within(name, 0, 1<<63-1, words, func(r *reader) { *at = int64(r.number(name, 0, 1<<63-1, 0)) },
 		func() string { return strconv.FormatInt(*at, 10) }).needed()
@@ -403,7 +401,7 @@ func instant(name string, at *int64, words string) field {
 	return f
 }
 
-// fraction is a number from 0 to 1.
+// fraction returns a field with a number from 0 to 1.
 func fraction(name string, at *float64, words string) field {
 	return own(name, "0 to 1", words, func(r *reader) {
 		v, err := strconv.ParseFloat(r.text(name), 64)
@@ -414,28 +412,27 @@ func fraction(name string, at *float64, words string) field {
 	}, func() string { return strconv.FormatFloat(*at, 'g', 6, 64) }).must("")
 }
 
-// FormatFlyMonEstimate and ParseFlyMonEstimate are the values of TAM_FLYMON_FLOWS
-// (:task, flow -> estimate), TAM_FLYMON_DISTRIBUTION (:task, least size -> estimate
-// of the number of flows from it to less than the double) and of the field ESTIMATE of
-// TAM_FLYMON_ANSWERS (:query; TASK, FLOW, EPOCH, START, END, FLAGS, ESTIMATE).
+// FormatFlyMonEstimate formats an estimate as JSON. It is the value in TAM_FLYMON_FLOWS (:task, flow -> estimate). In
+// TAM_FLYMON_DISTRIBUTION (:task, least size -> estimate) it is the number of flows from that size to less than the
+// double. In TAM_FLYMON_ANSWERS (:query; TASK, FLOW, EPOCH, START, END, FLAGS, ESTIMATE) it is the field ESTIMATE.
 func FormatFlyMonEstimate(e flymon.Estimate) string {
-	b, _ := json.Marshal(e) // of numbers, strings and a flag
+	b, _ := json.Marshal(e) // numbers, strings and a flag always encode
 	return string(b)
 }
 
-// ParseFlyMonEstimate is the counterpart of FormatFlyMonEstimate.
+// ParseFlyMonEstimate parses the output of FormatFlyMonEstimate.
 func ParseFlyMonEstimate(s string) (e flymon.Estimate, err error) {
 	err = json.Unmarshal([]byte(s), &e)
 	return e, err
 }
 
-// FormatFlyMonChange and ParseFlyMonChange are the values of TAM_FLYMON_CHANGES (:task, flow -> change).
+// FormatFlyMonChange formats a value of TAM_FLYMON_CHANGES (:task, flow -> change) as JSON.
 func FormatFlyMonChange(c flymon.Change) string {
-	b, _ := json.Marshal(c) // of numbers, strings and a flag
+	b, _ := json.Marshal(c) // numbers, strings and a flag always encode
 	return string(b)
 }
 
-// ParseFlyMonChange is the counterpart of FormatFlyMonChange.
+// ParseFlyMonChange parses the output of FormatFlyMonChange.
 func ParseFlyMonChange(s string) (c flymon.Change, err error) {
 	err = json.Unmarshal([]byte(s), &c)
 	return c, err

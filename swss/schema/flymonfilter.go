@@ -7,8 +7,8 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// FlyMonFilter is what a flow group's rule matches, as a task's filter. What a filter cannot
-// express is an error, and never silently dropped.
+// FlyMonFilter returns the match of a flow group's rule as a task's filter. It fails if a filter cannot express the
+// match.
 func FlyMonFilter(rule ACLRule) (flymon.Filter, error) {
 	var f flymon.Filter
 	var errs []error
@@ -23,7 +23,7 @@ func FlyMonFilter(rule ACLRule) (flymon.Filter, error) {
 	return f, errors.Join(errs...)
 }
 
-// filterMatch adds a match to a filter, and says what a filter could have in its place if it cannot have it.
+// filterMatch adds a match to a filter. If a filter cannot express it, want describes a match that it can.
 func filterMatch(f *flymon.Filter, m ACLMatch) (want string) {
 	switch m.Field {
 	case MatchSrcIP, MatchSrcIPv6:
@@ -51,7 +51,7 @@ func filterMatch(f *flymon.Filter, m ACLMatch) (want string) {
 	return ""
 }
 
-// filterAddr adds a match of a source or destination address, and the IP version that goes with it.
+// filterAddr adds a match of a source or destination address, and its IP version.
 func filterAddr(f *flymon.Filter, to *netip.Prefix, m ACLMatch) (want string) {
 	p, ok := prefixOf(m.Addr, m.AddrMask)
 	if !ok {
@@ -65,13 +65,13 @@ func filterAddr(f *flymon.Filter, to *netip.Prefix, m ACLMatch) (want string) {
 	return want
 }
 
-// What EtherType and IP_TYPE say of the IP version; 0: any.
+// IP versions of values of EtherType and IP_TYPE; 0 means any.
 var (
 	etherTypeVersions = map[uint64]uint8{0x0800: 4, 0x86dd: 6}
 	ipTypeVersions    = map[IPType]uint8{IPTypeAny: 0, IPTypeIPv4Any: 4, IPTypeIPv6Any: 6}
 )
 
-// filterVersion adds the IP version that a value stands for; it gives want back if it stands for none.
+// filterVersion adds the IP version that a value implies. It returns want if the value implies none.
 func filterVersion[T comparable](f *flymon.Filter, versions map[T]uint8, v T, want string) string {
 	version, ok := versions[v]
 	if !ok {
@@ -83,7 +83,7 @@ func filterVersion[T comparable](f *flymon.Filter, versions map[T]uint8, v T, wa
 	return ""
 }
 
-// prefixOf is an address under a mask as a prefix.
+// prefixOf returns an address under a mask as a prefix, or false if the mask is not a prefix.
 func prefixOf(a, mask netip.Addr) (netip.Prefix, bool) {
 	if !mask.IsValid() {
 		return netip.PrefixFrom(a, a.BitLen()), true

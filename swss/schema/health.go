@@ -2,16 +2,16 @@ package schema
 
 import "time"
 
-// Tables of STATE_DB in which the daemons say how they are: one row per daemon, and one per alarm.
+// Tables of STATE_DB in which the daemons report their state: one row per daemon, and one per alarm.
 const (
 	StateHealth = "TAMTAM_HEALTH"
 	StateAlarm  = "TAMTAM_ALARM"
 )
 
-// HealthLife is how long a row of StateHealth is there that its daemon does not renew.
+// HealthLife is the time to live of a row of StateHealth that its daemon does not renew.
 const HealthLife = 5 * time.Second
 
-// Fields of a row of StateHealth, and what a daemon that works says of its state.
+// Fields of a row of StateHealth, and the state of a daemon that works.
 const (
 	HealthState = "state"
 	HealthSince = "since"

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Inband Flow Analyzer in the databases. Its sessions are rows of TAM_SESSION, which SONiC has for several types.
+// Inband Flow Analyzer in the databases. Its sessions are rows of TAM_SESSION, which in SONiC holds several types.
 const (
 	FeatureIFA = "IFA"
 
@@ -41,7 +41,7 @@ func ifaTables() (configured, measured []Table) {
 	}
 }
 
-// SessionType is the type of a row of TAM_SESSION: that of IFA, or as if it were of the drop monitor.
+// SessionType returns the type of a row of TAM_SESSION: that of IFA, or for any other that of the drop monitor.
 func SessionType(f map[string]string) string {
 	for name, value := range f {
 		if strings.EqualFold(name, "type") && strings.TrimSpace(value) == SessionIFA {
@@ -51,15 +51,15 @@ func SessionType(f map[string]string) string {
 	return SessionDropMonitor
 }
 
-// IFASettings are what the rows of TAM_SESSION and TAM_IFA_SESSION_TABLE have in common.
+// IFASettings are the common fields of the rows of TAM_SESSION and TAM_IFA_SESSION_TABLE.
 type IFASettings struct {
 	Role      string // IFAInitiator, IFATransit or IFATerminator
-	HopLimit  uint8  // of an initiator: hops of others at most; 0: any number
-	MaxLength uint8  // of an initiator: words of 4 bytes that the stack has at most; 0: as many as it can say
-	Templates uint32 // of a terminator: seconds until templates are sent again; 0: DefaultIFATemplates
+	HopLimit  uint8  // for an initiator: the maximum number of further hops; 0 means no limit
+	MaxLength uint8  // for an initiator: the stack's maximum length in words of 4 bytes; 0 means no own limit
+	Templates uint32 // for a terminator: interval of templates in seconds; 0 means DefaultIFATemplates
 }
 
-// DefaultIFATemplates is after how many seconds templates are sent again where the row does not say it.
+// DefaultIFATemplates is the default interval of templates in seconds.
 const DefaultIFATemplates = 15
 
 func ifaFields(s *IFASettings) []field {
@@ -78,9 +78,9 @@ func ifaFields(s *IFASettings) []field {
 // IFASession is a row of TAM_SESSION of type ifa.
 type IFASession struct {
 	Name       string
-	FlowGroup  string   // of initiators and terminators
-	Sampler    string   // of an initiator; "": every packet
-	Collectors []string // of a terminator, sorted; none: it does not report
+	FlowGroup  string   // for initiators and terminators
+	Sampler    string   // for an initiator; "" means every packet
+	Collectors []string // for a terminator, sorted; if empty, it does not report
 	IFASettings
 }
 
@@ -105,7 +105,7 @@ func (s *IFASession) layout() layout {
 	}
 }
 
-// check refuses what the role has no use for, and wants what it needs.
+// check refuses fields without a meaning in the role, and requires those that it needs.
 func (s *IFASession) check(r *reader) {
 	only := func(field, role string) {
 		if value := r.fields[field]; value != "" && s.Role != role {
@@ -137,11 +137,11 @@ func (s *IFASession) check(r *reader) {
 // rate.
 type IFAFlow struct {
 	Name       string
-	FlowGroup  string       // as the session names it
-	Rules      []ACLRuleKey // of the flow group, all in one table; none: of a transit
+	FlowGroup  string       // the name in the session
+	Rules      []ACLRuleKey // the rules of the flow group, all in one table; empty for a transit
 	Collectors []string     // rows of TAM_COLLECTOR_TABLE or TAM_COLLECTORS_TABLE, sorted
-	Sampler    string       // as the session names it
-	Sampling   uint32       // one packet in so many; 1: all
+	Sampler    string       // the name in the session
+	Sampling   uint32       // one packet in Sampling; 1 means all
 	IFASettings
 }
 
@@ -165,14 +165,14 @@ func (s *IFAFlow) layout() layout {
 
 const ifaKey = "the session's name; of TAM_IFA_TRANSIT_COUNTERS, device"
 
-// Counters of what reports are sent in, which the switch's host may count, too.
+// Counters of the messages that carry reports, which the switch's host may count, too.
 const (
 	CountMessages   = "MESSAGES"
 	CountUnsendable = "UNSENDABLE"
 	CountLost       = "LOST"
 )
 
-// ifaCounters are those of a role: first those of the chip, in the order of [ifa.Count].
+// ifaCounters returns the counters of all roles, first those of the chip, in the order of [ifa.Count].
 func ifaCounters() []field {
 	const initiator, transit, terminator, host = IFAInitiator, IFATransit, IFATerminator, "host"
 	return []field{

@@ -6,16 +6,15 @@ import (
 	"strings"
 )
 
-// FieldConfigKey is the field of the rows of APPL_DB that routemgr wrote: the
-// key of the row of CONFIG_DB that they are made of. Rows of others (FRR's
-// fpmsyncd, neighsyncd, swssconfig) have no such field.
+// FieldConfigKey is the field that marks rows of APPL_DB that routemgr wrote. It holds the key of the row of
+// CONFIG_DB from which they are derived. Rows of other writers (FRR's fpmsyncd, neighsyncd, swssconfig) lack it.
 const FieldConfigKey = "config_key"
 
 // InterfaceTables are the tables of CONFIG_DB that make interfaces routed ones.
 var InterfaceTables = []string{CfgInterface, CfgVLANInterface, CfgPortChannelInterface, CfgLoopbackInterface}
 
-// InterfaceTable is the table of CONFIG_DB for a routed interface of this name;
-// "" if no interface is called so.
+// InterfaceTable returns the table of CONFIG_DB for a routed interface of this name. It returns "" if the name is not
+// that of an interface.
 func InterfaceTable(name string) string {
 	switch _, vlan := VLANNumber(name); {
 	case IsPortName(name):
@@ -30,10 +29,10 @@ func InterfaceTable(name string) string {
 	return ""
 }
 
-// IsLoopbackName reports whether name is that of a loopback interface, LoopbackN.
+// IsLoopbackName reports whether name has the form LoopbackN.
 func IsLoopbackName(name string) bool { _, ok := numbered(name, "Loopback"); return ok }
 
-// interfaceWords says what the keys of a table of interfaces begin with.
+// interfaceWords describes the beginning of the keys of a table of interfaces.
 func interfaceWords(table string) string {
 	switch table {
 	case CfgInterface:
@@ -52,12 +51,12 @@ func interfaceWords(table string) string {
 // PORTCHANNEL_INTERFACE, LOOPBACK_INTERFACE and in APPL_DB INTF_TABLE.
 type Interface struct {
 	Name string
-	MAC  MAC    // zero: the switch's own
-	MTU  uint16 // largest IP packet, in bytes; 0: that of the port, PortChannel or VLAN
-	// LinkLocal is ipv6_use_link_local_only: IPv6 without a configured address.
+	MAC  MAC    // zero means the switch's own
+	MTU  uint16 // largest IP packet, in bytes; 0 means that of the port, PortChannel or VLAN
+	// LinkLocal is ipv6_use_link_local_only: IPv6 works without a configured address.
 	LinkLocal bool
-	// LoopbackDrop is loopback_action=drop: packets that would leave by the
-	// interface that they came by are dropped.
+	// LoopbackDrop is loopback_action=drop: packets are dropped if they would leave by the interface by which they
+	// arrived.
 	LoopbackDrop bool
 }
 
@@ -83,12 +82,12 @@ func (i *Interface) layout() layout {
 	}
 }
 
-// ParseInterface reads the row without a prefix of a table of interfaces, or of INTF_TABLE.
+// ParseInterface parses the row without a prefix in a table of interfaces, or in INTF_TABLE.
 func ParseInterface(table, key string, fields map[string]string) (Interface, error) {
 	return parseIn[Interface](table, key, fields)
 }
 
-// MTUOn returns the MTU of the interface on a port, PortChannel or VLAN that has the MTU most: the smaller of both.
+// MTUOn returns the MTU of the interface on a port, PortChannel or VLAN with the MTU most: the smaller of both.
 func (i Interface) MTUOn(most int) int {
 	if i.MTU == 0 {
 		return most
@@ -104,7 +103,7 @@ func (r *reader) interfaceName(key, name string) {
 	}
 }
 
-// unicast takes an address that an interface or neighbour may have.
+// unicast reads a MAC address that an interface or neighbour may have.
 func (r *reader) unicast(field string) MAC {
 	v, ok := r.take(field)
 	if !ok {
@@ -118,11 +117,11 @@ func (r *reader) unicast(field string) MAC {
 	return m
 }
 
-// DefaultVRF is the only VRF that there is.
+// DefaultVRF is the only VRF.
 const DefaultVRF = "default"
 
-// InterfaceAddress is a row NAME|PREFIX of a table of interfaces, and of
-// INTF_TABLE: an address of the interface in its subnet.
+// InterfaceAddress is a row NAME|PREFIX of a table of interfaces, and of INTF_TABLE: an address of the interface with
+// its subnet.
 type InterfaceAddress struct {
 	Name   string
 	Prefix netip.Prefix // the address with the subnet's length
@@ -163,17 +162,15 @@ func (a *InterfaceAddress) readKey(r *reader, key string) {
 	}
 }
 
-// ParseInterfaceAddress reads a row with a prefix of a table of interfaces, and
-// of INTF_TABLE by its [ConfigKey].
+// ParseInterfaceAddress parses a row with a prefix in a table of interfaces, or in INTF_TABLE by its [ConfigKey].
 func ParseInterfaceAddress(table, key string, fields map[string]string) (InterfaceAddress, error) {
 	return parseIn[InterfaceAddress](table, key, fields)
 }
 
-// Key is the row's key in CONFIG_DB, with the address as it is usually written.
+// Key returns the row's key in CONFIG_DB, with the address in canonical form.
 func (a InterfaceAddress) Key() string { return a.Name + "|" + a.Prefix.String() }
 
-// IsAddressKey reports whether a key of a table of interfaces, in CONFIG_DB's form,
-// names an address.
+// IsAddressKey reports whether a key of a table of interfaces, in CONFIG_DB's form, contains an address.
 func IsAddressKey(key string) bool { return strings.Contains(key, "|") }
 
 func family(a netip.Addr) string {
@@ -183,8 +180,7 @@ func family(a netip.Addr) string {
 	return "IPv6"
 }
 
-// notHost says what would be right if a host in the subnet cannot have the
-// address; "" if it can.
+// notHost describes a valid address if a host in the subnet cannot have this one. It returns "" if it can.
 func notHost(p netip.Prefix) string {
 	a := p.Addr()
 	if want := notUnicast(a); want != "" {
@@ -202,7 +198,7 @@ func notHost(p netip.Prefix) string {
 	return ""
 }
 
-// lastIn is the last address of a prefix.
+// lastIn returns the last address of a prefix.
 func lastIn(p netip.Prefix) netip.Addr {
 	b := p.Addr().AsSlice()
 	for i := p.Bits(); i < 8*len(b); i++ {
@@ -212,7 +208,7 @@ func lastIn(p netip.Prefix) netip.Addr {
 	return a
 }
 
-// notUnicast says what would be right if no host can have the address.
+// notUnicast describes a valid address if no host can have this one. It returns "" if one can.
 func notUnicast(a netip.Addr) string {
 	switch {
 	case a.IsUnspecified(), a.IsLoopback(), a.IsMulticast(), a.Is4() && a.As4()[0] >= 240:

@@ -5,14 +5,15 @@ import (
 	"sync"
 )
 
-// MaxRows is how many rows of a table that is [Limited] are taken: more than any chip has room for, and little enough
-// to hold in memory. Of more, those first by name are taken.
+// MaxRows is the maximum number of rows that are read from a [Limited] table. It exceeds the capacity of any chip,
+// and still fits in memory. If there are more, the first by name are read.
 const MaxRows = 1 << 16
 
-// Limited reports whether of a table of CONFIG_DB only [MaxRows] rows are taken: those of features, and what they name.
+// Limited reports whether only [MaxRows] rows of a table of CONFIG_DB are read. This holds for the tables of
+// features, and for those that they refer to.
 func Limited(table string) bool { return slices.Contains(limited(), table) }
 
-// limited are the tables that are, collected once.
+// limited returns the limited tables, collected once.
 var limited = sync.OnceValue(func() []string {
 	list := []string{CfgTAMCollector, CfgTAMSampler, CfgACLTableType, CfgTAMDevice, CfgTAMDestination, CfgTAMGroup}
 	configured, _ := featureTables()
@@ -22,8 +23,9 @@ var limited = sync.OnceValue(func() []string {
 	return list
 })
 
-// CheckSize returns an error if a row of CONFIG_DB is one that no daemon reads: if its key is too long, or it has more
-// than most bytes of fields and values. Rows of tables that are not in [Tables] are nobody's, and are never refused.
+// CheckSize returns an error if no daemon reads a row of CONFIG_DB because of its size: its key is too long, or it
+// has more than most bytes of fields and values. It accepts all rows of tables that are not in [Tables], which no
+// daemon reads.
 func CheckSize(table, key string, fields map[string]string, most int64) error {
 	if !slices.ContainsFunc(tables(), func(t Table) bool { return t.Config == table }) {
 		return nil

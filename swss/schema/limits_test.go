@@ -5,12 +5,12 @@ import (
 	"testing"
 )
 
-// What no daemon reads is refused with the words that its status would have; a row at the limit is read.
+// A row that no daemon reads is refused with the text that its status would have. A row at the limit is read.
 func TestCheckSize(t *testing.T) {
 	const most = 100
 	for _, tt := range []struct {
 		name, table, key, value string
-		want                    string // "": it is read
+		want                    string // "" means that it is read
 	}{
 		{"at both limits", CfgTAMTailStamp, strings.Repeat("k", 255), strings.Repeat("v", most-len("f")), ""},
 		{"a byte too many", CfgTAMTailStamp, "s", strings.Repeat("v", most),

@@ -7,7 +7,7 @@ import (
 	"tamtam/tam/erspan"
 )
 
-// Directions of a mirror session that copies ports.
+// Directions of a mirror session that copies packets of ports.
 const (
 	MirrorRX   = "RX"
 	MirrorTX   = "TX"
@@ -20,19 +20,19 @@ const (
 	ERSPAN3GREType = erspan.GREType3
 )
 
-// MirrorSession is a row of MIRROR_SESSION and MIRROR_SESSION_TABLE. A SPAN
-// session has DstPort, an ERSPAN session the rest from SrcIP on.
+// MirrorSession is a row of MIRROR_SESSION and MIRROR_SESSION_TABLE. A SPAN session has DstPort. An ERSPAN session
+// has the fields from SrcIP on.
 type MirrorSession struct {
 	Name      string
-	DstPort   string   // EthernetN; "": the session is ERSPAN
-	SrcPorts  []string // ports and PortChannels whose packets are copied; nil: those of ACL rules alone
-	Direction string   // MirrorRX, MirrorTX or MirrorBoth: which packets of SrcPorts
+	DstPort   string   // EthernetN; "" for an ERSPAN session
+	SrcPorts  []string // ports and PortChannels whose packets are copied; nil means only those of ACL rules
+	Direction string   // MirrorRX, MirrorTX or MirrorBoth, for SrcPorts
 	Queue     uint8    // traffic class of the copies, 0..15
 
 	SrcIP, DstIP netip.Addr // unicast, of one family
-	GREType      uint16     // DefaultGREType if not given
-	DSCP         uint8      // 0..63; 8 if not given
-	TTL          uint8      // 1..255; 255 if not given
+	GREType      uint16     // default DefaultGREType
+	DSCP         uint8      // 0..63; default 8
+	TTL          uint8      // 1..255; default 255
 }
 
 const erspanOnly = " Of ERSPAN."
@@ -49,7 +49,7 @@ func (m *MirrorSession) layout() layout {
 			own("direction", "RX, TX or BOTH", "Which packets of src_port.", func(r *reader) {
 				m.Direction = r.word("direction", MirrorBoth, MirrorRX, MirrorTX, MirrorBoth)
 				if len(m.SrcPorts) == 0 {
-					m.Direction = MirrorBoth // it applies to the ports' packets: without ports it means nothing
+					m.Direction = MirrorBoth // the direction has no meaning without ports
 				}
 			}, func() string {
 				if len(m.SrcPorts) == 0 {
@@ -131,7 +131,7 @@ func (m *MirrorSession) format(f map[string]string) {
 	f["gre_type"], f["dscp"], f["ttl"] = utoa(m.GREType), utoa(m.DSCP), utoa(m.TTL)
 }
 
-// Status words of mirror sessions in STATE_DB, as SONiC has them.
+// Status words of mirror sessions in STATE_DB, as in SONiC.
 const (
 	MirrorActive   = "active"
 	MirrorInactive = "inactive"

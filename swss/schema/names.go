@@ -1,22 +1,19 @@
-// Package schema holds the names of SONiC's tables and fields and the typed
-// rows that tamtam's daemons exchange through them. It does no I/O.
+// Package schema holds the names of SONiC's tables and fields and the typed rows that tamtam's daemons exchange
+// through them. It does no I/O.
 //
-// Each kind of row is a struct with a layout: its key, and each of its fields with range,
-// default, words for an operator, its leaf, and where in the struct it stands. Its Parse function and its
-// method Fields are generated from that, unless they stand beside it. Fields writes one canonical form: what
-// Parse accepts, it reads again from Fields as the same row. [Tables] has all of them, with their names in each
-// database; docs/reference/databases.md is printed from it.
+// Each kind of row is a struct with a layout: its key, and for each field its range, default, description, leaf, and
+// place in the struct. Its Parse function and its method Fields are generated from the layout, unless they are
+// written by hand. Fields produces canonical form: Parse of the output of Fields returns the same row. [Tables] has
+// all kinds of rows, with their names in each database. docs/reference/databases.md is generated from it.
 //
-// The error of a Parse function joins all that is wrong with the row. Each part is a
-// [FieldError], which says row, field, value and what would be right; [Reason] puts
-// them into the words of a status row. Numbers are decimal, or 0x and hexadecimal
-// digits (in the matches of ACL rules a leading 0 means octal, as in SONiC); words may
-// be in any case.
+// The error of a Parse function joins all errors of the row. Each part is a [FieldError] with row, field, value and
+// the valid form. [Reason] returns the text for a status row. Numbers are decimal, or hexadecimal after 0x. In the
+// matches of ACL rules a leading 0 means octal, as in SONiC. The case of words does not matter.
 package schema
 
 //go:generate sh -c "go run ../../internal/rows . > zz_generated.go"
 
-// CONFIG_DB tables. Only users and the northbound write them.
+// CONFIG_DB tables. Only users and the northbound interfaces write them.
 const (
 	CfgDeviceMetadata = "DEVICE_METADATA"
 	CfgPort           = "PORT"
@@ -75,7 +72,7 @@ const (
 	AppRoute        = "ROUTE_TABLE"
 	AppNeigh        = "NEIGH_TABLE"
 	AppLLDPEntry    = "LLDP_ENTRY_TABLE"    // by port; hostd or hostifd writes it, as SONiC's lldp-syncd
-	AppNeighResolve = "NEIGH_RESOLVE_TABLE" // neighbours that somebody wants to be known
+	AppNeighResolve = "NEIGH_RESOLVE_TABLE" // neighbours that some daemon asks to be resolved
 	AppACLTable     = "ACL_TABLE_TABLE"
 	AppACLTableType = "ACL_TABLE_TYPE_TABLE"
 	AppACLRule      = "ACL_RULE_TABLE"
@@ -85,8 +82,7 @@ const (
 	AppTAMSampler   = "TAM_SAMPLINGRATE_TABLE"
 )
 
-// QoS, buffer, mirror and trap tables, of the same names in APPL_DB and
-// STATE_DB.
+// QoS, buffer, mirror and trap tables, with the same names in APPL_DB and STATE_DB.
 const (
 	AppDSCPToTC      = "DSCP_TO_TC_MAP_TABLE"
 	AppDot1pToTC     = "DOT1P_TO_TC_MAP_TABLE"
@@ -103,34 +99,36 @@ const (
 	StateCOPPTrap    = "COPP_TRAP_TABLE"
 )
 
-// STATE_DB tables: what became of each configured row.
+// STATE_DB tables: the status of each configured row.
 const (
 	StatePort         = "PORT_TABLE"
 	StateLAG          = "LAG_TABLE"
 	StateLAGMember    = "LAG_MEMBER_TABLE"
-	StateLACP         = "LACP_TABLE"        // PortChannels that negotiate, as LACP has them
+	StateLACP         = "LACP_TABLE"        // PortChannels that use LACP
 	StateLACPMember   = "LACP_MEMBER_TABLE" // their members: what each may do, and why not more
 	StateVLAN         = "VLAN_TABLE"
 	StateVLANMember   = "VLAN_MEMBER_TABLE"
 	StateBreakout     = "BREAKOUT_CFG"
 	StateSwitch       = "SWITCH_TABLE"
-	StateInterface    = "INTERFACE_TABLE" // of all kinds of interfaces
+	StateInterface    = "INTERFACE_TABLE" // for all kinds of interfaces
 	StateStaticRoute  = "STATIC_ROUTE_TABLE"
 	StateRoute        = "ROUTE_TABLE" // routes of FRR and others that are not in force
 	StateNeigh        = "NEIGH_TABLE"
-	StateHostNeigh    = "HOST_NEIGH_TABLE"   // neighbours that hostd has asked for
+	StateHostNeigh    = "HOST_NEIGH_TABLE"   // neighbours that hostd asks to be resolved
 	StateHostAddress  = "HOST_ADDRESS_TABLE" // addresses of the switch as a host
-	StateStaticFDB    = "STATIC_FDB_TABLE"   // of rows of FDB
-	StateFDB          = "FDB_TABLE"          // what is in the ASIC, as SONiC has it: VlanN:mac
+	StateStaticFDB    = "STATIC_FDB_TABLE"   // for rows of FDB
+	StateFDB          = "FDB_TABLE"          // entries in the ASIC, as in SONiC: VlanN:mac
 	StateACLTable     = "ACL_TABLE_TABLE"
 	StateACLTableType = "ACL_TABLE_TYPE_TABLE"
 	StateACLRule      = "ACL_RULE_TABLE"
 	StateACLStageCap  = "ACL_STAGE_CAPABILITY_TABLE"
-	// StateACLHolders remembers which rule has the room that an ACL rule waits for: one hash, of keys in CONFIG_DB.
+	// StateACLHolders stores which rule holds the resources that an ACL rule waits for, for the next run: one hash of
+	// keys in CONFIG_DB.
 	StateACLHolders = "TAMTAM_ACL_HOLDERS"
-	// StateSingleRoutes remembers which routes lead to one of several next hops, and why: one hash, of keys in APPL_DB.
+	// StateSingleRoutes stores which routes use only one of several next hops, and why, for the next run: one hash of
+	// keys in APPL_DB.
 	StateSingleRoutes = "TAMTAM_SINGLE_ROUTES"
-	// StatePortLimits remembers the lanes and speeds of the ports that the switch began with: one hash.
+	// StatePortLimits stores the initial lanes and speeds of the switch's ports: one hash.
 	StatePortLimits   = "TAMTAM_PORT_LIMITS"
 	StateSwitchCap    = "SWITCH_CAPABILITY"
 	StateFlexCounter  = "FLEX_COUNTER_TABLE"
@@ -153,53 +151,54 @@ const (
 	CountersQueueIndexMap = "COUNTERS_QUEUE_INDEX_MAP" // oid of a queue -> 3
 	CountersQueueTypeMap  = "COUNTERS_QUEUE_TYPE_MAP"  // oid of a queue -> SAI_QUEUE_TYPE_...
 	CountersACLRuleMap    = "ACL_COUNTER_RULE_MAP"     // TABLE:RULE -> oid of the ACL counter
-	CountersACLTableMap   = "ACL_TABLE_NAME_MAP"       // TABLE -> oid of the ACL table, TABLE:FEATURE of a feature's own
-	// CountersPolicerNameMap has policers by the names of what they are of: here, groups of COPP_GROUP.
+	CountersACLTableMap   = "ACL_TABLE_NAME_MAP"       // TABLE -> oid of the ACL table; a feature's is TABLE:FEATURE
+	// CountersPolicerNameMap maps names to policers; the names are those of groups of COPP_GROUP.
 	CountersPolicerNameMap = "COUNTERS_POLICER_NAME_MAP"
-	// CountersCleared is a hash with what counters were when an operator cleared them: by the key of their row, JSON of
-	// its fields. mgmtd takes it from what it tells of them. Who has a row count anew deletes its field.
+	// CountersCleared is a hash with the values of counters when an operator cleared them: the fields as JSON, by the
+	// key of their row. mgmtd subtracts them. A process that resets the counters of a row deletes the row's field.
 	CountersCleared = "TAMTAM_CLEARED"
-	// CountersRun is a table with the syncd whose chip counted the rows of another one, by the name of that.
+	// CountersRun is a table that maps the name of another table to the syncd whose chip counted its rows.
 	CountersRun  = "TAMTAM_RUN"
 	CountersCRM  = "CRM"
 	CountersHost = "HOST_COUNTERS"
 )
 
-// TAMTable is the ACL table that flow groups use unless they name another.
+// TAMTable is the default ACL table of flow groups.
 const TAMTable = "TAM"
 
 // ACLTypeTAM is the ACL table type of flow groups.
 const ACLTypeTAM = "TAM"
 
-// Status words of every STATE_DB row but those of ACLs, which use SONiC's.
+// Status words of all STATE_DB rows except those of ACLs, which use SONiC's.
 const (
 	StatusPending = "pending"
 	StatusActive  = "active"
 	StatusFailed  = "failed"
-	StatusUnknown = "unknown" // it was active when the state of the ASIC was known last
+	StatusUnknown = "unknown" // it was active when the state of the ASIC was last known
 )
 
-// Status words of ACL tables and rules in STATE_DB, as SONiC has them.
+// Status words of ACL tables and rules in STATE_DB, as in SONiC.
 const (
 	ACLActive          = "Active"
 	ACLInactive        = "Inactive"
 	ACLPendingCreation = "Pending creation"
 	ACLPendingRemoval  = "Pending removal"
-	ACLUnknown         = "Unknown" // as StatusUnknown; SONiC has no word for it
+	ACLUnknown         = "Unknown" // like StatusUnknown, for which SONiC has no word
 )
 
 // ResponseChannel returns the channel on which orchagent reports whether rows of a table of APPL_DB are in the ASIC.
 // Its name is that of SONiC's ResponsePublisher. A message has the op [ResponseSuccess] or [ResponseUnavailable], the
-// row's key, [FieldErrStr] with the op again, and the fields of the row; SONiC's has only protocol of these.
+// row's key, [FieldErrStr] with the op again, and the fields of the row. SONiC's messages contain only the field
+// protocol.
 func ResponseChannel(table string) string { return "APPL_DB_" + table + "_RESPONSE_CHANNEL" }
 
 // The op of a message on a [ResponseChannel] and the value of its first field.
 const (
 	ResponseSuccess     = "SWSS_RC_SUCCESS"
-	ResponseUnavailable = "SWSS_RC_UNAVAIL" // the row is not in the ASIC, or no longer
+	ResponseUnavailable = "SWSS_RC_UNAVAIL" // the row is not, or no longer, in the ASIC
 	FieldErrStr         = "err_str"
 )
 
-// FlushFDBChannel is the channel on which SONiC's utilities ask for learned addresses to be forgotten: ALL, PORT with
-// a port, VLAN with a number, PORTVLAN with port|number.
+// FlushFDBChannel is the channel on which SONiC's utilities request the flush of learned addresses: ALL, PORT with a
+// port, VLAN with a number, or PORTVLAN with port|number.
 const FlushFDBChannel = "FLUSHFDBREQUEST"

@@ -36,7 +36,7 @@ func (n *Neighbor) layout() layout {
 	}
 }
 
-// familyField is a field that repeats the family of the address in the key.
+// familyField returns a field that repeats the family of the address in the key.
 func familyField(of func() netip.Addr) field {
 	words := []string{"IPv4", "IPv6"}
 	return own("family", oneOf(words), "That of the address in the key.", func(r *reader) {
@@ -86,13 +86,13 @@ func (e *FDBEntry) layout() layout {
 	}
 }
 
-// ParseFDB reads FDB, and FDB_TABLE by its [ConfigKey].
+// ParseFDB parses a row of FDB, or of FDB_TABLE by its [ConfigKey].
 func ParseFDB(key string, f map[string]string) (FDBEntry, error) { return parse[FDBEntry](key, f) }
 
-// Key is the row's key in APPL_DB and STATE_DB.
+// Key returns the row's key in APPL_DB and STATE_DB.
 func (e FDBEntry) Key() string { return e.VLAN + ":" + e.MAC.String() }
 
-// FieldNeigh is the MAC address of a neighbour, or of the host that has an address of the switch too.
+// FieldNeigh holds the MAC address of a neighbour, or of a host that uses an address of the switch too.
 const FieldNeigh = "neigh"
 
 // States of an address of the switch as a host.

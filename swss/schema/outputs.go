@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Tables of CONFIG_DB that say where the switch sends by itself. mgmtd reads them, and says in TAMTAM_OUTPUT what
-// became of each row.
+// Tables of CONFIG_DB with the destinations to which the switch sends by itself. mgmtd reads them, and reports the
+// state of each row in TAMTAM_OUTPUT.
 const (
 	CfgSyslogServer    = "SYSLOG_SERVER"
 	CfgTelemetryClient = "TELEMETRY_CLIENT"
@@ -17,14 +17,14 @@ const (
 
 // SyslogServer is a row of SYSLOG_SERVER.
 type SyslogServer struct {
-	Address  string // an address, or a name
+	Address  string // an address or a host name
 	Port     uint16
 	Protocol string // udp or tcp
 	Source   string // an address, or ""
-	Severity string // what is less severe is not sent
+	Severity string // the least severity that is sent
 }
 
-// SyslogSeverities are the words for a severity, the most severe last; none means nothing at all.
+// SyslogSeverities returns the words for a severity, the most severe last. none means that nothing is sent.
 func SyslogSeverities() []string {
 	return []string{"debug", "info", "notice", "warn", "error", "crit", "none"}
 }
@@ -55,7 +55,7 @@ func (s *SyslogServer) layout() layout {
 
 const noFilter = "no filter: what is sent depends on severity alone"
 
-// isHost reports whether a text is an address, or may be a host's name.
+// isHost reports whether a text is an address, or can be a host's name.
 func isHost(s string) bool {
 	if _, err := netip.ParseAddr(s); err == nil {
 		return true
@@ -76,7 +76,7 @@ func isHost(s string) bool {
 	return true
 }
 
-// Keys of TELEMETRY_CLIENT: the one row of its kind, and what the others begin with.
+// Keys of TELEMETRY_CLIENT: that of the global row, and the prefixes of the others.
 const (
 	TelemetryGlobalKey    = "Global"
 	destinationPrefix     = "DestinationGroup_"
@@ -87,8 +87,8 @@ const (
 
 // TelemetryGlobal is the row TELEMETRY_CLIENT|Global.
 type TelemetryGlobal struct {
-	Source string        // what is called from, or ""
-	Retry  time.Duration // how long is waited before a collector is called again, at first
+	Source string        // source address, or ""
+	Retry  time.Duration // initial interval of attempts to connect to a collector
 }
 
 func (g *TelemetryGlobal) layout() layout {
@@ -106,7 +106,7 @@ func (g *TelemetryGlobal) layout() layout {
 type TelemetryDestinations struct {
 	Name      string
 	Addresses []string // HOST:PORT
-	Protocol  string   // the service that is called; with an s behind it, by TLS
+	Protocol  string   // the service to call; a suffix s means over TLS
 }
 
 func (d *TelemetryDestinations) layout() layout {
@@ -127,7 +127,7 @@ func (d *TelemetryDestinations) layout() layout {
 	}
 }
 
-// How a subscription is sent.
+// Report types of a subscription.
 const (
 	ReportPeriodic = "periodic"
 	ReportStream   = "stream"
@@ -137,10 +137,10 @@ const (
 // TelemetrySubscription is a row TELEMETRY_CLIENT|Subscription_NAME.
 type TelemetrySubscription struct {
 	Name     string
-	Group    string // of destinations
+	Group    string // a group of destinations
 	Report   string
 	Interval time.Duration
-	Database string // whose tables Paths are; "": Paths are gNMI's
+	Database string // the database whose tables Paths are; "" if Paths are gNMI paths
 	Paths    []string
 }
 
@@ -166,7 +166,7 @@ func (s *TelemetrySubscription) layout() layout {
 	}
 }
 
-// inOrder is a field with elements separated by commas, whose order means something.
+// inOrder returns a field with elements separated by commas, whose order matters.
 func inOrder(name, form string, at *[]string, valid func(string) bool, words string) field {
 	return own(name, form, words, func(r *reader) {
 		*at = r.list(name)
@@ -178,7 +178,7 @@ func inOrder(name, form string, at *[]string, valid func(string) bool, words str
 	}, func() string { return strings.Join(*at, ",") })
 }
 
-// prefixed is a key of a word and a name.
+// prefixed returns a key that consists of a prefix and a name.
 func prefixed(prefix string, at *string) key {
 	return key{
 		form: prefix + "NAME", want: prefix + " and a name",
@@ -198,8 +198,8 @@ func isHostPort(s string) bool {
 	return err == nil && bad == nil && n > 0 && isHost(host)
 }
 
-// ParseTelemetryClient reads a row of TELEMETRY_CLIENT: a [TelemetryGlobal], a [TelemetryDestinations] or a
-// [TelemetrySubscription], by its key.
+// ParseTelemetryClient parses a row of TELEMETRY_CLIENT: a [TelemetryGlobal], a [TelemetryDestinations] or a
+// [TelemetrySubscription], depending on its key.
 func ParseTelemetryClient(key string, f map[string]string) (Row, error) {
 	switch {
 	case strings.HasPrefix(key, destinationPrefix):
@@ -210,7 +210,7 @@ func ParseTelemetryClient(key string, f map[string]string) (Row, error) {
 	return parse[TelemetryGlobal](key, f)
 }
 
-// outputTables are those of outputs.
+// outputTables returns the tables of outputs.
 func outputTables() []Table {
 	var fields []Field
 	for _, l := range []layout{

@@ -2,12 +2,12 @@ package schema
 
 import "time"
 
-// What would become of a packet is asked of syncd by messages as SONiC's notifications: the operation, the channel
-// where the answer is waited for, and in a field the request as JSON. The answer is done, and then the row of STATE_DB
-// that has it, or refused and why.
+// The fate of a hypothetical packet is requested from syncd by messages in the form of SONiC's notifications: the
+// operation, the channel for the answer, and a field with the request as JSON. The answer is done with the row of
+// STATE_DB that holds the result, or refused with the reason.
 const (
 	PacketTraceChannel = "TAMTAM_PACKET_TRACE@syncd"
-	PacketTraceAnswers = "TAMTAM_PACKET_TRACE_ANSWER@" // and a name
+	PacketTraceAnswers = "TAMTAM_PACKET_TRACE_ANSWER@" // followed by a name
 
 	PacketTraceAsk     = "trace"
 	WhyFlowAsk         = "why-flow"
@@ -18,7 +18,8 @@ const (
 	PacketTraceRefused = "refused"
 )
 
-// StatePacketTrace is the table of STATE_DB with the answers, which stay for PacketTraceLife: one field, JSON.
+// StatePacketTrace is the table of STATE_DB with the answers, which expire after PacketTraceLife: one field with
+// JSON.
 const (
 	StatePacketTrace = "TAMTAM_PACKET_TRACE"
 	PacketTraceJSON  = "trace"

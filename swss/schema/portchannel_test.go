@@ -9,8 +9,8 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// A PortChannel has one to four digits, with zeros in front or without, in each table of its own; each has a key of
-// LACP of its own.
+// The name of a PortChannel has one to four digits, with or without leading zeros. Different names are different rows
+// in each table, and have different LACP keys.
 func TestPortChannelNames(t *testing.T) {
 	for _, name := range []string{
 		"PortChannel0001", "PortChannel01", "PortChannel0", "PortChannel9999", "PortChannel0000",

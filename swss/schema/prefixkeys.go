@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// PrefixKeys are the keys of rows by the prefix that they are of: mostly one, but a prefix can be written in several
-// ways. The zero value has none.
+// PrefixKeys maps prefixes to the keys of their rows: usually one, but a prefix can be written in several ways. The
+// zero value is empty.
 type PrefixKeys struct {
 	first  map[netip.Prefix]string
 	others map[netip.Prefix][]string
 }
 
-// Add notes a row, which must not be there.
+// Add adds a row, which must not exist.
 func (x *PrefixKeys) Add(p netip.Prefix, key string) {
 	if x.first == nil {
 		x.first, x.others = map[netip.Prefix]string{}, map[netip.Prefix][]string{}
@@ -24,7 +24,7 @@ func (x *PrefixKeys) Add(p netip.Prefix, key string) {
 	}
 }
 
-// Remove forgets a row.
+// Remove removes a row.
 func (x *PrefixKeys) Remove(p netip.Prefix, key string) {
 	left := slices.DeleteFunc(x.Keys(p), func(k string) bool { return k == key })
 	delete(x.first, p)
@@ -34,7 +34,7 @@ func (x *PrefixKeys) Remove(p netip.Prefix, key string) {
 	}
 }
 
-// Keys returns the keys of the rows of a prefix, in the order in which rows win.
+// Keys returns the keys of the rows of a prefix, in order of precedence.
 func (x *PrefixKeys) Keys(p netip.Prefix) []string {
 	first, ok := x.first[p]
 	if !ok {

@@ -15,19 +15,19 @@ const (
 	maxQueue = 15
 )
 
-// A QoSMap is a row of DSCP_TO_TC_MAP, DOT1P_TO_TC_MAP or TC_TO_QUEUE_MAP, and
-// of the tables of the same name in APPL_DB. What it does not name maps to 0.
+// A QoSMap is a row of DSCP_TO_TC_MAP, DOT1P_TO_TC_MAP or TC_TO_QUEUE_MAP, and of the tables of the same name in
+// APPL_DB. Values that it omits map to 0.
 type QoSMap struct {
-	Table string // of CONFIG_DB
+	Table string // the name of a table of CONFIG_DB
 	Name  string
-	Pairs []QoSPair // by From, none twice; not empty
+	Pairs []QoSPair // sorted by From, which are unique; not empty
 }
 
-// A QoSPair maps a DSCP, dot1p priority or traffic class to a traffic class or
-// queue: From is in 0..63, 0..7 or 0..15, To in 0..15.
+// A QoSPair maps a DSCP, dot1p priority or traffic class to a traffic class or queue. From is in 0..63, 0..7 or
+// 0..15, To in 0..15.
 type QoSPair struct{ From, To uint8 }
 
-// layout is that of the map's table: fields are numbers up to one bound, and hold numbers up to another.
+// layout returns the layout of the map's table: fields are numbers up to one bound, and hold numbers up to another.
 func (m *QoSMap) layout() layout {
 	from, to, words := uint64(maxDSCP), uint64(maxTC), "The traffic class of each DSCP."
 	switch m.Table {
@@ -70,14 +70,14 @@ func (r *reader) qosMap(m *QoSMap, from, to uint64) {
 	slices.SortFunc(m.Pairs, func(a, b QoSPair) int { return cmp.Compare(a.From, b.From) })
 }
 
-// ParseQoSMap reads a map; table is that of CONFIG_DB.
+// ParseQoSMap parses a map. table is that of CONFIG_DB.
 func ParseQoSMap(table, key string, fields map[string]string) (QoSMap, error) {
 	m := QoSMap{Table: table}
 	err := m.layout().parse(table, key, fields)
 	return m, err
 }
 
-// ref reads a field with the name of another row; SONiC's old form [TABLE|name] is accepted too.
+// ref reads a field with the name of another row. It also accepts SONiC's old form [TABLE|name].
 func (r *reader) ref(field, table string) string {
 	v, ok := r.take(field)
 	if !ok {
@@ -93,7 +93,7 @@ func (r *reader) ref(field, table string) string {
 	return name
 }
 
-// ignore reads fields that have no effect in this switch. A value behind "=" is what the switch does in any case.
+// ignore reads fields that have no effect in this switch. A value after "=" is the switch's fixed behaviour.
 func (r *reader) ignore(fields ...string) {
 	for _, f := range fields {
 		name, does, _ := strings.Cut(f, "=")
@@ -103,7 +103,7 @@ func (r *reader) ignore(fields ...string) {
 	}
 }
 
-// portKeys takes the ports of a key such as Ethernet0,Ethernet4.
+// portKeys parses the ports of a key such as Ethernet0,Ethernet4.
 func (r *reader) portKeys(key, text string) []string {
 	ports := splitList(text)
 	for _, p := range ports {
@@ -122,7 +122,7 @@ func (r *reader) portKeys(key, text string) []string {
 // PortQoS is a row of PORT_QOS_MAP and PORT_QOS_MAP_TABLE: the maps of ports.
 type PortQoS struct {
 	Ports     []string // sorted
-	DSCPToTC  string   // names of maps; "": none
+	DSCPToTC  string   // names of maps; "" if none
 	Dot1pToTC string
 	TCToQueue string
 }
@@ -155,8 +155,8 @@ const (
 // Scheduler is a row of SCHEDULER and SCHEDULER_TABLE.
 type Scheduler struct {
 	Name   string
-	Type   string // SchedulerStrict, SchedulerDWRR or SchedulerWRR; the last if not given
-	Weight uint8  // 1..100, of DWRR and WRR; 1 if not given
+	Type   string // SchedulerStrict, SchedulerDWRR or SchedulerWRR, which is the default
+	Weight uint8  // 1..100, of DWRR and WRR; default 1
 }
 
 func (s *Scheduler) layout() layout {
@@ -173,7 +173,7 @@ func (s *Scheduler) layout() layout {
 	}
 }
 
-// shaping is a field that would make the switch shape traffic.
+// shaping returns a field of SONiC that would configure traffic shaping.
 func shaping(name string) field {
 	return unsupported(name, "0", "0 or no such field: the switch does not shape",
 		"The switch does not shape.")
@@ -181,13 +181,13 @@ func shaping(name string) field {
 
 // QueueKey is the key of QUEUE and BUFFER_QUEUE: ports, and queues of each.
 type QueueKey struct {
-	Ports  []string // sorted, none twice; not empty
-	Queues []uint8  // 0..15, sorted, none twice; not empty
+	Ports  []string // sorted and unique; not empty
+	Queues []uint8  // 0..15, sorted and unique; not empty
 }
 
 const queueKeyWords = "ports and queues such as Ethernet0|3, Ethernet0|0-2 or Ethernet0,Ethernet4|0,3-5"
 
-// queuesKey is the key of rows about queues.
+// queuesKey returns the key of rows about queues.
 func queuesKey(at *QueueKey) key {
 	return key{form: "ports|queues, such as Ethernet0,Ethernet4|0,3-5", read: func(r *reader, key string) {
 		*at = r.queueKey(key)
@@ -228,8 +228,8 @@ func (r *reader) queueKey(key string) (k QueueKey) {
 // Queue is a row of QUEUE and QUEUE_TABLE.
 type Queue struct {
 	QueueKey
-	Scheduler string // name; "": the switch's own
-	WRED      string // name; "": tail drop alone
+	Scheduler string // name; "" means the switch's own
+	WRED      string // name; "" means only tail drop
 }
 
 func (q *Queue) layout() layout {
@@ -243,14 +243,13 @@ func (q *Queue) layout() layout {
 	}
 }
 
-// WRED is a row of WRED_PROFILE and WRED_PROFILE_TABLE. All packets of this
-// switch are green.
+// WRED is a row of WRED_PROFILE and WRED_PROFILE_TABLE. All packets of this switch are green.
 type WRED struct {
 	Name        string
-	Drop        bool   // packets that cannot be marked are dropped
-	ECN         bool   // packets that can be marked are
-	Min, Max    uint32 // of a queue, in bytes; Min is below Max if Drop or ECN
-	Probability uint8  // at Max, in percent, 0..100; 100 if not given
+	Drop        bool   // drop packets that cannot be marked
+	ECN         bool   // mark packets that can be marked
+	Min, Max    uint32 // queue lengths in bytes; Min is below Max if Drop or ECN
+	Probability uint8  // the probability at Max, in percent, 0..100; default 100
 }
 
 func (w *WRED) layout() layout {

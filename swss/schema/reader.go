@@ -9,28 +9,27 @@ import (
 	"strings"
 )
 
-// reader takes the fields of one row out of a hash and collects what is wrong
-// with them, so that a user sees all errors of a row at once.
+// A reader reads the fields of one row from a hash. It collects the errors, so that a user sees all of them at once.
 type reader struct {
 	table  string
 	key    string
-	fields map[string]string // the caller's, if nothing in it needs normalising
+	fields map[string]string // the caller's map, if nothing in it needs normalising
 	open   bool              // no field is unknown
-	known  []string          // fields asked for, for unknown; of open rows none
-	// examined says that fields asked for are noted of open rows, too.
+	known  []string          // fields read so far, for unknown; empty for open rows
+	// examined means that read fields are recorded for open rows, too.
 	examined bool
 	idle     []string // fields of the row that have no effect
 	asked    bool     // whether unknown was called
-	closed   bool     // the row is refused as a whole, whatever else is missing
+	closed   bool     // the whole row is refused, whatever else is missing
 	errs     []error
-	more     int // errors that are not in errs
+	more     int // number of errors that are not in errs
 }
 
-// maxErrors is how many errors of a row are reported.
+// maxErrors is the maximum number of errors that are reported for a row.
 const maxErrors = 12
 
-// newReader normalises the field names: a list suffix "@" and the placeholder field NULL of empty
-// rows are removed. upper is for the ACL tables, whose field names SONiC compares in upper case.
+// newReader normalises the field names: it removes a list suffix "@" and the placeholder field NULL of empty rows.
+// upper is for the ACL tables, whose field names SONiC compares in upper case.
 func newReader(table, key string, fields map[string]string, upper bool) *reader {
 	r := &reader{table: table, key: key}
 	why, closed := fields[tooLarge]
@@ -47,8 +46,8 @@ func newReader(table, key string, fields map[string]string, upper bool) *reader 
 	return r
 }
 
-// maxList is how many elements a list in a field may have: more than any switch has ports, queues or tables. Each may
-// become an object of many times its length.
+// maxList is the maximum number of elements of a list in a field. It exceeds the number of ports, queues or tables of
+// any switch. Each element may become an object of many times its length.
 const maxList = 4096
 
 // bound refuses a row with a list that has too many elements, whatever else is wrong with it.
@@ -67,7 +66,7 @@ func (r *reader) bound() {
 	r.closed, r.asked, r.fields = true, true, nil
 }
 
-// elements is how many elements a value has that may be a list; JSON is none.
+// elements returns the number of elements of a value that may be a list. JSON counts as one.
 func elements(v string) int {
 	if len(v) < maxList || v[0] == '{' || v[0] == '[' {
 		return 1
@@ -75,10 +74,11 @@ func elements(v string) int {
 	return 1 + max(strings.Count(v, ","), strings.Count(v, ";"), strings.Count(v, " "))
 }
 
-// maxKey is how long the key of a row may be, in bytes.
+// maxKey is the maximum length of a row's key, in bytes.
 const maxKey = 255
 
-// longestKey is how long the key of a row of a table may be: that of a graph's result has all switches of both sides.
+// longestKey returns the maximum length of a row's key in a table. The key of a graph's result contains all switches
+// of both sides.
 func longestKey(table string) int {
 	if table == CountersAltMarkPath {
 		return 2*maxSides*(maxKey+1) + maxKey
@@ -86,16 +86,17 @@ func longestKey(table string) int {
 	return maxKey
 }
 
-// tooLarge is the one field of a row that was not read.
+// tooLarge is the only field of a row that was not read.
 const tooLarge = "\x00too large"
 
-// TooLarge stands for a row that was not read, because it has more bytes of fields and values than most: no table
-// accepts it, and the error says why.
+// TooLarge returns the substitute for a row that was not read, because it has more than most bytes of fields and
+// values. No table accepts it, and the error contains the reason.
 func TooLarge(size, most int64) map[string]string {
 	return map[string]string{tooLarge: fmt.Sprintf("the row has %d bytes: want at most %d", size, most)}
 }
 
-// TooMany stands for a row that was not taken, because the table has more than so many rows or bytes.
+// TooMany returns the substitute for a row that was not read, because the table has more than rows rows or most
+// bytes.
 func TooMany(rows, most int64) map[string]string {
 	return map[string]string{tooLarge: fmt.Sprintf(
 		"the table has more than %d rows, or more than %d bytes: the first by name are taken", rows, most)}
@@ -115,12 +116,11 @@ func (r *reader) clean(fields map[string]string, upper bool) {
 		}
 	}
 	if twice {
-		r.settle(fields, upper)
+		r.oneSpelling(fields, upper)
 	}
 }
 
-// isClean reports whether nothing in the fields needs normalising, as in all rows that this package
-// wrote.
+// isClean reports whether the fields need no normalising, as for all rows that this package wrote.
 func isClean(fields map[string]string) bool {
 	for f, v := range fields {
 		if fieldName(f, false) != f || f == "" || len(strings.TrimSpace(v)) != len(v) {
@@ -130,8 +130,9 @@ func isClean(fields map[string]string) bool {
 	return true
 }
 
-// settle takes the first of several spellings of a field, and reports the others as errors.
-func (r *reader) settle(fields map[string]string, upper bool) {
+// oneSpelling normalises the fields. It uses the first of several spellings of a field, and reports the others as
+// errors.
+func (r *reader) oneSpelling(fields map[string]string, upper bool) {
 	written := make(map[string]string, len(fields))
 	for _, f := range slices.Sorted(maps.Keys(fields)) {
 		name, v := fieldName(f, upper), strings.TrimSpace(fields[f])
@@ -143,7 +144,7 @@ func (r *reader) settle(fields map[string]string, upper bool) {
 	}
 }
 
-// fieldName is what a field is called without its list suffix; "" of the placeholder.
+// fieldName returns a field's name without its list suffix, and "" for the placeholder.
 func fieldName(f string, upper bool) string {
 	name, _, _ := strings.Cut(f, "@")
 	if upper {
@@ -155,7 +156,7 @@ func fieldName(f string, upper bool) string {
 	return name
 }
 
-// take returns a field's value and remembers that the row may have it.
+// take returns a field's value and records that the row may have it.
 func (r *reader) take(field string) (string, bool) {
 	if !r.open {
 		r.known = append(r.known, field)
@@ -171,14 +172,14 @@ func (r *reader) bad(field, value, want string) {
 	r.errs = append(r.errs, &FieldError{Object: r.table + "|" + r.key, Field: field, Value: value, Want: want})
 }
 
-// needs reports a field that is missing, because of what others say.
+// needs reports an error if a field is missing that other fields require.
 func (r *reader) needs(field, want string) {
 	if r.fields[field] == "" {
 		r.bad(field, "", want)
 	}
 }
 
-// full reports whether enough errors were reported, and counts the current one.
+// full reports whether the maximum number of errors was reported, and then counts the current one.
 func (r *reader) full() bool {
 	if len(r.errs) < maxErrors {
 		return false
@@ -187,7 +188,7 @@ func (r *reader) full() bool {
 	return true
 }
 
-// err joins what was found wrong, in the order of finding.
+// err joins the errors, in the order of finding.
 func (r *reader) err() error {
 	if r.more == 0 {
 		return errors.Join(r.errs...)
@@ -195,8 +196,7 @@ func (r *reader) err() error {
 	return errors.Join(append(slices.Clip(r.errs), fmt.Errorf("and %d more", r.more))...)
 }
 
-// unknown reports every field that was not asked for, with the nearest that
-// the row may have.
+// unknown reports an error for every field that was not read, with the nearest known name.
 func (r *reader) unknown() {
 	if r.asked || !r.strange() {
 		return
@@ -212,7 +212,7 @@ func (r *reader) unknown() {
 	}
 }
 
-// strange reports whether there is a field that was not asked for.
+// strange reports whether there is a field that was not read.
 func (r *reader) strange() bool {
 	for f := range r.fields {
 		if !slices.Contains(r.known, f) {
@@ -222,15 +222,14 @@ func (r *reader) strange() bool {
 	return false
 }
 
-// badWord reports a word of a list that is not one of words.
+// badWord reports an error for a word of a list that is not one of words.
 func (r *reader) badWord(field, w, want string, words []string) {
 	if !r.full() {
 		r.bad(field, w, want+suggest(w, words))
 	}
 }
 
-// suggest names what may have been meant: the nearest word, or all if none is
-// near and they are few.
+// suggest returns what may have been meant: the nearest word, or all words if none is near and there are at most six.
 func suggest(s string, words []string) string {
 	const few = 6
 	near, d := nearest(s, words)
@@ -243,13 +242,13 @@ func suggest(s string, words []string) string {
 	return ""
 }
 
-// text takes a field as it is.
+// text reads a field as text.
 func (r *reader) text(field string) string {
 	v, _ := r.take(field)
 	return v
 }
 
-// number takes a decimal or 0x number in lo..hi; def when the field is absent.
+// number reads a decimal or 0x number in lo..hi. It returns def if the field is absent.
 func (r *reader) number(field string, lo, hi, def uint64) uint64 {
 	v, ok := r.take(field)
 	if !ok {
@@ -266,8 +265,7 @@ func (r *reader) number(field string, lo, hi, def uint64) uint64 {
 	return n
 }
 
-// word takes one of the given words in any case and returns it as it is
-// listed; def when the field is absent.
+// word reads one of the given words in any case and returns it as listed. It returns def if the field is absent.
 func (r *reader) word(field, def string, words ...string) string {
 	v, ok := r.take(field)
 	if !ok {
@@ -282,7 +280,7 @@ func (r *reader) word(field, def string, words ...string) string {
 	return def
 }
 
-// flag takes a field of two words and reports whether it is the first.
+// flag reads a field with two words and reports whether it is the first.
 func (r *reader) flag(field string, def bool, yes, no string) bool {
 	d := no
 	if def {
@@ -291,7 +289,7 @@ func (r *reader) flag(field string, def bool, yes, no string) bool {
 	return r.word(field, d, yes, no) == yes
 }
 
-// name takes a field that names another row.
+// name reads a field that names another row.
 func (r *reader) name(field, def string) string {
 	v, ok := r.take(field)
 	if !ok {
@@ -304,7 +302,7 @@ func (r *reader) name(field, def string) string {
 	return v
 }
 
-// list takes a comma separated list without empty and repeated elements.
+// list reads a comma-separated list, and drops empty and repeated elements.
 func (r *reader) list(field string) []string {
 	v, _ := r.take(field)
 	return splitList(v)
@@ -331,8 +329,7 @@ func oneOf(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// nearest returns the word with the smallest edit distance, the first of
-// equals, and that distance.
+// nearest returns the word with the smallest edit distance, the first if several have it, and that distance.
 func nearest(s string, words []string) (best string, distance int) {
 	distance = -1
 	for _, w := range words {
@@ -343,9 +340,9 @@ func nearest(s string, words []string) (best string, distance int) {
 	return best, distance
 }
 
-// edits is the Levenshtein distance of two short strings.
+// edits returns the Levenshtein distance of two short strings.
 func edits(a, b string) int {
-	if len(a) > 64 { // a field name of a user may be anything
+	if len(a) > 64 { // a user's field name may have any length
 		a = a[:64]
 	}
 	row := make([]int, len(b)+1)

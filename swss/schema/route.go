@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// maxHops is how many next hops a route may have, as in SONiC.
+// maxHops is the maximum number of next hops of a route, as in SONiC.
 const maxHops = 128
 
 // StaticRoute is a row of STATIC_ROUTE.
@@ -18,15 +18,15 @@ type StaticRoute struct {
 
 // A StaticHop is one next hop of a static route.
 type StaticHop struct {
-	Addr      netip.Addr // not valid: the destination is on the interface's own link
-	Interface string     // "": the one in whose subnet Addr is
-	Blackhole bool       // drops
-	Distance  uint8      // of the usable hops, those with the smallest are used; 0 is SONiC's default
+	Addr      netip.Addr // invalid if the destination is on the interface's own link
+	Interface string     // "" means the one whose subnet contains Addr
+	Blackhole bool       // packets are dropped
+	Distance  uint8      // the usable hops with the smallest distance are used; 0 is SONiC's default
 }
 
 const prefixWords = "a prefix such as 10.1.0.0/16, or default|10.1.0.0/16"
 
-// staticRouteRows: the fields are lists of equal length, of which some may be absent.
+// layout returns the layout of the row. The fields are lists of equal length, some of which may be absent.
 func (s *StaticRoute) layout() layout {
 	return layout{
 		table: CfgStaticRoute, open: true,
@@ -52,7 +52,7 @@ func (s *StaticRoute) layout() layout {
 	}
 }
 
-// lists is a field that is one of several lists of equal length, which are read together.
+// lists returns a field that is one of several lists of equal length, which are read together.
 func lists(name, form, words string) field {
 	return own(name, "list: "+form, words, nil, nil)
 }
@@ -86,7 +86,7 @@ func (s *StaticRoute) readHops(r *reader) {
 	}
 }
 
-// staticHop takes the i-th element of all lists.
+// staticHop reads the i-th element of all lists.
 func (r *reader) staticHop(p netip.Prefix, lists map[string][]string, i int) StaticHop {
 	at := func(f string) string {
 		if lists[f] == nil {
@@ -116,7 +116,7 @@ func (r *reader) staticHop(p netip.Prefix, lists map[string][]string, i int) Sta
 	return h
 }
 
-// distance parses the distance of a hop, 0 if it has none.
+// distance parses the distance of a hop. It returns 0 if there is none.
 func (r *reader) distance(text string) uint8 {
 	if text == "" {
 		return 0
@@ -128,7 +128,7 @@ func (r *reader) distance(text string) uint8 {
 	return uint8(d)
 }
 
-// blackhole parses whether a hop drops, false if the list does not say.
+// blackhole parses whether a hop drops packets. It returns false if the element is empty.
 func (r *reader) blackhole(text string) bool {
 	switch strings.ToLower(text) {
 	case "", "false":
@@ -140,7 +140,7 @@ func (r *reader) blackhole(text string) bool {
 	return false
 }
 
-// prefix parses a prefix of a route's key: all bits behind its length are zero.
+// prefix parses the prefix in a route's key. All bits after its length must be zero.
 func (r *reader) prefix(key, text, want string) netip.Prefix {
 	p, err := netip.ParsePrefix(text)
 	if err != nil || p.Addr().Is4In6() {
@@ -153,7 +153,7 @@ func (r *reader) prefix(key, text, want string) netip.Prefix {
 	return p
 }
 
-// hopAddr parses a next hop of the families that it may be of; 0.0.0.0 and :: are none.
+// hopAddr parses a next hop of an allowed family. 0.0.0.0 and :: mean none.
 func (r *reader) hopAddr(field, text string, v4, v6 bool) netip.Addr {
 	a, err := netip.ParseAddr(text)
 	switch {
@@ -203,19 +203,17 @@ type Route struct {
 	Prefix    netip.Prefix
 	Blackhole bool
 	Hops      []Hop  // 1 to 128; none if Blackhole
-	Protocol  string // that made the route, such as bgp; empty: not given
+	Protocol  string // origin of the route, such as bgp; empty if not given
 }
 
-// A Hop is a next hop: an address on the link of an interface, or the link
-// itself.
+// A Hop is a next hop: an address on the link of an interface, or the link itself.
 type Hop struct {
-	Addr      netip.Addr // not valid: the destination is on the link itself; of an IPv4 route also IPv6
+	Addr      netip.Addr // invalid if the destination is on the link itself; IPv6 is possible for an IPv4 route
 	Interface string
-	Weight    uint32 // 1 if not given
+	Weight    uint32 // default 1
 }
 
-// RouteKey is the key of ROUTE_TABLE for a prefix. FRR's fpmsyncd leaves out
-// the length of host routes, and so do we.
+// RouteKey returns the key of ROUTE_TABLE for a prefix. Like FRR's fpmsyncd it omits the length of host routes.
 func RouteKey(p netip.Prefix) string {
 	if p.IsSingleIP() {
 		return p.Addr().String()
@@ -223,7 +221,7 @@ func RouteKey(p netip.Prefix) string {
 	return p.String()
 }
 
-// routeRows: the fields are lists of equal length, of which some may be absent.
+// layout returns the layout of the row. The fields are lists of equal length, some of which may be absent.
 func (t *Route) layout() layout {
 	return layout{
 		table: AppRoute, open: true,
@@ -272,7 +270,7 @@ func (t *Route) readHops(r *reader) {
 func (r *reader) hop(p netip.Prefix, i int, hops, ifs, weights []string) Hop {
 	h := Hop{Interface: ifs[i], Weight: 1}
 	if hops != nil && hops[i] != "" {
-		// IPv4 packets go to next hops of IPv6 too (RFC 8950).
+		// IPv4 routes may have IPv6 next hops too (RFC 8950).
 		h.Addr = r.hopAddr("nexthop", hops[i], p.Addr().Is4(), true)
 	} else if ifs[i] == "" {
 		r.bad("ifname", strings.Join(ifs, ","), fmt.Sprintf("an interface in place %d, which has no next hop", i+1))
@@ -287,7 +285,7 @@ func (r *reader) hop(p netip.Prefix, i int, hops, ifs, weights []string) Hop {
 	return h
 }
 
-// splitFixed splits a list whose elements may be empty; nil for "".
+// splitFixed splits a list whose elements may be empty. It returns nil for "".
 func splitFixed(v string) []string {
 	if v == "" {
 		return nil
@@ -299,7 +297,7 @@ func splitFixed(v string) []string {
 	return list
 }
 
-// Compare orders next hops by interface and address.
+// Compare compares next hops by interface and address.
 func (h Hop) Compare(o Hop) int {
 	if c := CompareNames(h.Interface, o.Interface); c != 0 {
 		return c
@@ -307,7 +305,7 @@ func (h Hop) Compare(o Hop) int {
 	return h.Addr.Compare(o.Addr)
 }
 
-// uniqueHops sorts next hops and leaves out repeated ones.
+// uniqueHops sorts next hops and removes repeated ones.
 func uniqueHops(hops []Hop) []Hop {
 	slices.SortStableFunc(hops, Hop.Compare)
 	return slices.CompactFunc(hops, func(a, b Hop) bool { return a.Compare(b) == 0 })

@@ -19,7 +19,7 @@ import (
 
 type row interface{ Fields() map[string]string }
 
-// rowTypes parses each kind of row, for the tests that hold for all.
+// rowTypes holds the parser of each kind of row, for tests of all kinds.
 var rowTypes = map[string]func(key string, f map[string]string) (row, error){
 	"metadata":     func(k string, f map[string]string) (row, error) { return ParseDeviceMetadata(k, f) },
 	"port":         func(k string, f map[string]string) (row, error) { return ParsePort(k, f) },
@@ -86,7 +86,7 @@ func builtin(name string) ACLTableType {
 	return t
 }
 
-// fieldsOf reads "a=b c=d"; an underscore stands for an empty value.
+// fieldsOf parses "a=b c=d". An underscore stands for an empty value.
 func fieldsOf(s string) map[string]string {
 	f := map[string]string{}
 	for _, w := range strings.Fields(s) {
@@ -96,10 +96,10 @@ func fieldsOf(s string) map[string]string {
 	return f
 }
 
-// A rowTest is a good row, and what is written of it.
+// A rowTest is a valid row, with its formatted fields.
 type rowTest struct {
 	kind, key, in string
-	want          string // fields formatted; "=": as in
+	want          string // fields formatted; "=" means as in
 }
 
 var rowTests = []rowTest{
@@ -540,8 +540,8 @@ func TestInvalidRows(t *testing.T) {
 	}
 }
 
-// Whatever a row holds, what is said about it is short, printable, and said
-// quickly enough not to hold up the rows of others.
+// Whatever a row contains, its error is short, printable, and produced quickly enough not to delay the rows of
+// others.
 func TestReasonOfHugeRows(t *testing.T) {
 	many := func(word string) string {
 		var b strings.Builder
@@ -624,8 +624,8 @@ func TestBuiltinACLTypes(t *testing.T) {
 	}
 }
 
-// FuzzRows: no input makes a parser panic, every error names its row, and
-// what was parsed is formatted to fields that parse to the same row.
+// FuzzRows: no input makes a parser panic, every error names its row, and a parsed row is formatted to fields that
+// parse to the same row.
 func FuzzRows(f *testing.F) {
 	kinds := slices.Sorted(maps.Keys(rowTypes))
 	for i, s := range []string{
@@ -668,7 +668,7 @@ func FuzzRows(f *testing.F) {
 	})
 }
 
-// A list with more elements than any switch has objects is refused in short words, in whatever field it stands.
+// A list with more elements than any switch has objects is refused in a short text, whatever the field.
 func TestListsTooLong(t *testing.T) {
 	long := strings.Repeat("Ethernet0,", 20_000) + "Ethernet0"
 	for _, table := range Tables() {

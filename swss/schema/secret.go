@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// SecretMask stands for a secret wherever it is not shown.
+// SecretMask replaces a secret wherever it is not shown.
 const SecretMask = "********"
 
-// secretWords are found in the names of fields that hold a secret: SONiC's, and those of SAI's attributes.
+// secretWords are parts of the names of fields that hold a secret: SONiC's, and those of SAI's attributes.
 var secretWords = []string{
 	"passkey", "password", "passwd", "passphrase", "secret", "private_key", "privkey", "auth_key", "authkey", "auth_pass",
 	"psk", "_cak", "auth_token", "ssh_key",
 }
 
-// secretNames are whole names of such fields.
+// secretNames are complete names of such fields.
 var secretNames = []string{"sak", "cak", "sai_macsec_sa_attr_sak"}
 
-// SecretField reports whether a field of a table, in whichever database, holds a secret.
+// SecretField reports whether a field of a table, in any database, holds a secret.
 func SecretField(table, field string) bool {
 	name := strings.ToLower(strings.TrimSuffix(field, "@"))
 	if table == "NTP_KEY" && name == "value" || strings.HasPrefix(table, "SNMP") && name == "community" ||

@@ -13,25 +13,25 @@ const (
 	AppSFlow          = "SFLOW_TABLE"
 	AppSFlowCollector = "SFLOW_COLLECTOR_TABLE"
 	AppSFlowSession   = "SFLOW_SESSION_TABLE"
-	// CountersSFlow has what sflowd has sampled, in one row, and CountersSFlowCollector what it has sent.
+	// CountersSFlow has one row with sflowd's sampling counters, CountersSFlowCollector one row per collector.
 	CountersSFlow          = "SFLOW_COUNTERS"
 	CountersSFlowCollector = "SFLOW_COLLECTOR_COUNTERS"
-	// CountersSFlowRule has what ACL rules have sampled.
+	// CountersSFlowRule counts the samples of ACL rules.
 	CountersSFlowRule = "SFLOW_RULE_COUNTERS"
 )
 
 // SFlowAgent is the key of the one row of SFLOW_COUNTERS.
 const SFlowAgent = "sflowd"
 
-// Fields of what sflowd has counted.
+// Fields of sflowd's counters.
 const (
-	SFlowAddress   = "agent-address" // what it calls the switch by; "": nothing
-	SFlowDatagrams = "datagrams"     // that were sent to a collector
-	SFlowLastError = "last-error"    // why the last was not; "": it was
+	SFlowAddress   = "agent-address" // the agent address of the switch in datagrams; "" if none
+	SFlowDatagrams = "datagrams"     // datagrams sent to a collector
+	SFlowLastError = "last-error"    // error of the last datagram; "" if it was sent
 	SFlowSource    = "source"        // data source of a rule in datagrams: its class and index
 )
 
-// SFlowGlobal is the key of the one row of SFLOW, SFlowAll that of SFLOW_SESSION for all ports.
+// SFlowGlobal is the key of the only row of SFLOW. SFlowAll is the key of the row of SFLOW_SESSION for all ports.
 const (
 	SFlowGlobal = "global"
 	SFlowAll    = "all"
@@ -44,19 +44,19 @@ const (
 	SampleBoth = "both"
 )
 
-// MaxSFlowCollectors is how many collectors there are at most.
+// MaxSFlowCollectors is the maximum number of collectors.
 const MaxSFlowCollectors = 2
 
-// SFlowPort is the UDP port of a collector if none is given.
+// SFlowPort is the default UDP port of a collector.
 const SFlowPort = 6343
 
 // SFlow is the row of SFLOW and SFLOW_TABLE.
 type SFlow struct {
 	Up        bool
-	Polling   uint16 // seconds between two counter samples of a port; 0: none
-	Agent     string // interface whose address names the switch; "": chosen
+	Polling   uint16 // interval of a port's counter samples in seconds; 0 means none
+	Agent     string // interface whose address identifies the switch; "" means automatic
 	Direction string // SampleRX, SampleTX or SampleBoth
-	DropLimit uint16 // notifications of dropped packets per second; 0: none
+	DropLimit uint16 // notifications of dropped packets per second; 0 means none
 }
 
 func (s *SFlow) layout() layout {
@@ -66,7 +66,7 @@ func (s *SFlow) layout() layout {
 		fields: []field{
 			flag("admin_state", "up", "down", false, &s.Up, "Whether there is sFlow."),
 			own("polling_interval", "0 or 5..300",
-				"Seconds between two counter samples of a port; 0: none are sent.", func(r *reader) {
+				"Seconds between two counter samples of a port; 0 sends none.", func(r *reader) {
 					v, _ := r.take("polling_interval")
 					n := r.number("polling_interval", 0, 300, 20)
 					if n > 0 && n < 5 {
@@ -86,7 +86,7 @@ func (s *SFlow) layout() layout {
 				}, func() string { return s.Agent }),
 			sampleDirection(&s.Direction),
 			number("drop_monitor_limit", 0, 500, 0, &s.DropLimit,
-				"Notifications of dropped packets per second, at most; 0: none are sent."),
+				"Maximum notifications of dropped packets per second; 0 sends none."),
 		},
 	}
 }
@@ -124,15 +124,15 @@ func (c *SFlowCollector) layout() layout {
 	}
 }
 
-// SFlowSession is a row of SFLOW_SESSION; what is not given is as for all ports, or as the switch has it.
+// SFlowSession is a row of SFLOW_SESSION. Missing fields have the values for all ports, or the switch's defaults.
 type SFlowSession struct {
 	Port      string // EthernetN or SFlowAll
 	Admin     string // up, down or ""
-	Rate      uint32 // one in so many; 0: by the port's speed
-	Direction string // "": as for all ports
+	Rate      uint32 // one packet in Rate; 0 means by the port's speed
+	Direction string // "" means as for all ports
 }
 
-// The rates that a row may ask for.
+// Bounds of the sampling rate.
 const (
 	minSFlowRate = 256
 	maxSFlowRate = 8388608
@@ -178,10 +178,10 @@ func (s *SFlowSampling) layout() layout {
 	}
 }
 
-// Received and Sent say which packets of the port are sampled.
+// Received reports whether received packets of the port are sampled.
 func (s SFlowSampling) Received() bool { return s.Up && s.Direction != SampleTX }
 
-// Sent is Received for those that leave.
+// Sent reports whether sent packets of the port are sampled.
 func (s SFlowSampling) Sent() bool { return s.Up && s.Direction != SampleRX }
 
 func sflowTables() []Table {

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// The tables of TAM as SONiC's own design names them. What they hold is what TAM_SWITCH_TABLE,
-// TAM_COLLECTORS_TABLE and TAM_FLOWGROUP_TABLE hold, in other words: docs/reference/drops.md says how they stand
-// together.
+// The TAM tables in the names of SONiC's own design. Their contents correspond to TAM_SWITCH_TABLE,
+// TAM_COLLECTORS_TABLE and TAM_FLOWGROUP_TABLE; docs/reference/drops.md describes how they relate.
 const (
 	CfgTAMDevice      = "TAM" // key [TAMDeviceKey]
 	CfgTAMDestination = "TAM_COLLECTOR"
@@ -40,18 +39,18 @@ func sonicTAMTables() []Table {
 	}
 }
 
-// maxTAMID is the largest id of TAM|device, of 28 bits.
+// maxTAMID is the largest id of TAM|device, which has 28 bits.
 const maxTAMID = 1<<28 - 1
 
-// MaxIFADevice is the largest id of a switch that adds hops of IFA, of 20 bits.
+// MaxIFADevice is the largest id of a switch that adds IFA hops, which has 20 bits.
 const MaxIFADevice = 1<<20 - 1
 
-// TAMDevice is the row TAM|device. Ids that are not given are those of TAM_SWITCH_TABLE, or the last 16 bits of the
-// switch's MAC address.
+// TAMDevice is the row TAM|device. The default ids are those of TAM_SWITCH_TABLE, or the last 16 bits of the switch's
+// MAC address.
 type TAMDevice struct {
-	DeviceID     uint32 // 1..2^28-1; 0: not given
-	EnterpriseID uint32 // 1..2^28-1; 0: not given
-	IFA          bool   // the switch adds its metadata to packets of IFA
+	DeviceID     uint32 // 1..2^28-1; 0 if not given
+	EnterpriseID uint32 // 1..2^28-1; 0 if not given
+	IFA          bool   // the switch adds its metadata to IFA packets
 }
 
 func (d *TAMDevice) layout() layout {
@@ -68,7 +67,7 @@ func (d *TAMDevice) layout() layout {
 	}
 }
 
-// bothSpellings is an optional id that two fields may give, if they agree.
+// bothSpellings returns the fields of an optional id with two spellings. If both are given, they must agree.
 func bothSpellings(name, other string, at *uint32, words string) []field {
 	return []field{
 		optional(name, 1, maxTAMID, at, words),
@@ -82,22 +81,22 @@ func bothSpellings(name, other string, at *uint32, words string) []field {
 	}
 }
 
-// The two VRFs that there are, and the DSCP of reports unless another is asked for, which is CS4.
+// The two VRFs, and the default DSCP of reports, which is CS4.
 const (
 	VRFDefault        = "default"
-	VRFMgmt           = "mgmt" // behind the management interface
+	VRFMgmt           = "mgmt" // the VRF of the management interface
 	DefaultReportDSCP = 32
 )
 
 // TAMDestination is a row of TAM_COLLECTOR, in CONFIG_DB and APPL_DB.
 type TAMDestination struct {
 	Name     string
-	Source   netip.Addr // of the reports; invalid: the address of the interface that they leave by
+	Source   netip.Addr // source address of reports; invalid means that of the outgoing interface
 	Addr     netip.Addr // unicast, no zone
 	Port     uint16     // 1..65535
 	DSCP     uint8      // 0..63
-	VRF      string     // VRFDefault, VRFMgmt or the name of another
-	Truncate uint16     // bytes of a dropped frame in a report; 0: as many as a message has room for
+	VRF      string     // VRFDefault, VRFMgmt or another name
+	Truncate uint16     // bytes of a dropped frame in a report; 0 means as many as fit into a message
 }
 
 func (d *TAMDestination) layout() layout {
@@ -136,25 +135,25 @@ func (d *TAMDestination) layout() layout {
 	}
 }
 
-// Destination is a collector of TAM_COLLECTORS_TABLE as a row of TAM_COLLECTOR would say it.
+// Destination returns a collector of TAM_COLLECTORS_TABLE as a row of TAM_COLLECTOR.
 func (c Collector) Destination() TAMDestination {
 	return TAMDestination{Name: c.Name, Addr: c.Addr, Port: c.Port, DSCP: DefaultReportDSCP, VRF: VRFDefault}
 }
 
-// tamGroupTable is how the ACL table of a flow group of TAM_FLOW_GROUP begins, as in SONiC.
+// tamGroupTable is the prefix of the ACL table's name for a flow group of TAM_FLOW_GROUP, as in SONiC.
 const tamGroupTable = "TAM_FLOW_GROUP_"
 
-// maxAging is the longest interval of a stateful drop monitor, in seconds: 30 days.
+// maxAging is the longest report interval of a stateful drop monitor, in seconds: 30 days.
 const maxAging = 30 * 24 * 3600
 
 // TAMGroup is a row TAM_FLOW_GROUP|name. Its rules are rows [TAMGroupRule].
 type TAMGroup struct {
 	Name  string
-	Ports []string // sorted; ports and PortChannels, in CONFIG_DB maybe aliases; none: all
-	Aging uint32   // seconds, of stateful sessions; 0: not given
+	Ports []string // sorted ports and PortChannels, in CONFIG_DB possibly aliases; empty means all
+	Aging uint32   // seconds, for stateful sessions; 0 if not given
 }
 
-// groupName is the key of a flow group, whose ACL table has a name too.
+// groupName returns the key of a flow group. Its length is limited because the name of the ACL table contains it.
 func groupName(at *string) key {
 	form := "a name of at most " + utoa(uint16(maxKey-len(tamGroupTable))) + " characters"
 	k := named(at)
@@ -181,28 +180,28 @@ func aging(at *uint32, words string) field {
 	return optional("aging_interval", 1, maxAging, at, words+" In seconds.")
 }
 
-// Table is the ACL table that the group is: one of type TAM, of its ports and with its rules.
+// Table returns the ACL table of the group, of type TAM and with its ports.
 func (g TAMGroup) Table() ACLTable {
 	return ACLTable{
 		Name: tamGroupTable + g.Name, Policy: "TAM flow group", Type: ACLTypeTAM, Stage: StageIngress, Ports: g.Ports,
 	}
 }
 
-// TAMGroupOf is the flow group of TAM_FLOW_GROUP that an ACL table is; false if it is none.
+// TAMGroupOf returns the flow group of TAM_FLOW_GROUP of an ACL table, or false if it has none.
 func TAMGroupOf(aclTable string) (group string, ok bool) {
 	return strings.CutPrefix(aclTable, tamGroupTable)
 }
 
-// TAMGroupRule is a row TAM_FLOW_GROUP|name|rule: packets that match all of it.
+// TAMGroupRule is a row TAM_FLOW_GROUP|name|rule. It matches packets with all of its fields.
 type TAMGroupRule struct {
 	Group, Name string
-	Src, Dst    netip.Prefix // of one family, unless one of them is everything
-	Protocol    *uint64      // nil: any
-	SrcPort     *uint64      // of TCP and UDP; nil: any
+	Src, Dst    netip.Prefix // prefixes of one family, unless one of them contains all addresses
+	Protocol    *uint64      // nil means any
+	SrcPort     *uint64      // for TCP and UDP; nil means any
 	DstPort     *uint64
 }
 
-// ParseTAMGroupKey splits the key of a row of TAM_FLOW_GROUP; rule is "" for a group.
+// ParseTAMGroupKey splits the key of a row of TAM_FLOW_GROUP. rule is "" for a group.
 func ParseTAMGroupKey(key string) (group, rule string) {
 	group, rule, _ = strings.Cut(key, "|")
 	return group, rule
@@ -227,7 +226,8 @@ func (u *TAMGroupRule) layout() layout {
 	}
 }
 
-// prefixOfRule is a mandatory prefix; that of all addresses, of either family, is any packet's.
+// prefixOfRule returns a mandatory field with a prefix. The prefix of all addresses, of either family, matches any
+// packet.
 func prefixOfRule(name string, at *netip.Prefix, words string) field {
 	const form = "an IPv4 or IPv6 prefix, 0.0.0.0/0 or ::/0 for any"
 	return own(name, form, words+" "+strings.ToUpper(form[:1])+form[1:]+".", func(r *reader) {
@@ -241,13 +241,14 @@ func prefixOfRule(name string, at *netip.Prefix, words string) field {
 	}, func() string { return at.String() }).must("")
 }
 
-// upTo bounds a number.
+// upTo sets the maximum of a number.
 func upTo(most uint64, f field) field {
 	f.hi = most
 	return f
 }
 
-// check wants two prefixes of one family; that of all addresses goes with any prefix that is not of all.
+// check requires two prefixes of one family. The prefix of all addresses also fits a longer prefix of the other
+// family.
 func (u *TAMGroupRule) check(r *reader) {
 	if !u.Src.IsValid() || !u.Dst.IsValid() || u.Src.Addr().Is4() == u.Dst.Addr().Is4() {
 		return
@@ -257,10 +258,10 @@ func (u *TAMGroupRule) check(r *reader) {
 	}
 }
 
-// tamRulePriority is that of all rules of a group: a packet that matches several is the group's, once.
+// tamRulePriority is the priority of all rules of a group. A packet that matches several counts once for the group.
 const tamRulePriority = "100"
 
-// ACLRule is the rule of the group's ACL table that it is: its key in APPL_DB's terms, and its fields.
+// ACLRule returns the corresponding rule of the group's ACL table: its key, and its fields.
 func (u TAMGroupRule) ACLRule() (ACLRuleKey, map[string]string) {
 	f := map[string]string{"PRIORITY": tamRulePriority}
 	four := u.Src.Addr().Is4()

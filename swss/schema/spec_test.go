@@ -15,12 +15,12 @@ import (
 	"tamtam/tam/erspan"
 )
 
-// rowSpecs say what rows may hold. A line of holds is a field and its domain: lo..hi is a number, a|b one of
-// these words in any case, name that of another row, mac a unicast address. Behind it may stand: "=x", what
-// the row has without the field; "!", it must be there; "?", it is not written where it says nothing new.
+// rowSpecs specifies the valid contents of rows. A line of holds is a field and its domain: lo..hi is a number, a|b
+// one of these words in any case, name that of another row, mac a unicast address. It may be followed by "=x" (the
+// default), "!" (mandatory) or "?" (not written if it has the default).
 var rowSpecs = []struct {
 	kind, key string
-	with      string // fields that are there beside those of holds
+	with      string // fields that are present beside those of holds
 	holds     []string
 }{
 	{"metadata", "localhost", "", []string{"mac mac"}},
@@ -97,7 +97,7 @@ var rowSpecs = []struct {
 type column struct {
 	field, domain string
 	must, quiet   bool
-	without       string // what the row has if the field is absent
+	without       string // the row's value if the field is absent
 }
 
 func columns(lines []string) (list []column) {
@@ -115,7 +115,7 @@ func columns(lines []string) (list []column) {
 	return list
 }
 
-// bounds are those of a number, false if the column is none.
+// bounds returns the bounds of a number, or false if the column is not a number.
 func (c column) bounds() (lo, hi uint64, ok bool) {
 	from, to, ok := strings.Cut(c.domain, "..")
 	lo, err := strconv.ParseUint(from, 10, 64)
@@ -123,12 +123,12 @@ func (c column) bounds() (lo, hi uint64, ok bool) {
 	return lo, hi, ok && err == nil && err2 == nil
 }
 
-// value makes a value, often one at the edge of its domain, as it is written and as the row has it.
+// value returns a random value, often one at the edge of its domain, as written and as in the row.
 func (c column) value(r *rand.Rand) (written, has string) {
 	if lo, hi, ok := c.bounds(); ok {
 		n := []uint64{lo, hi, min(hi, lo+1), max(lo, hi-1), lo + r.Uint64()%max(1, hi-lo)}[r.IntN(5)]
 		if c.field == "gre_type" && erspan.Other(uint16(n)) != "" {
-			n = lo // another one is refused, as TestInvalidRows has it
+			n = lo // others are refused, see TestInvalidRows
 		}
 		if r.IntN(3) == 0 {
 			return "0x" + strconv.FormatUint(n, 16), utoa(n)
@@ -153,7 +153,7 @@ func (c column) value(r *rand.Rand) (written, has string) {
 	return []string{w, strings.ToUpper(w), strings.ToLower(w)}[r.IntN(3)], w
 }
 
-// least is the first value of the domain.
+// least returns the first value of the domain.
 func (c column) least() string {
 	if lo, _, ok := c.bounds(); ok {
 		return utoa(lo)
@@ -164,7 +164,7 @@ func (c column) least() string {
 	return strings.Split(c.domain, "|")[0]
 }
 
-// garbage are values outside of the domain.
+// garbage returns values outside of the domain.
 func (c column) garbage() []string {
 	if lo, hi, ok := c.bounds(); ok {
 		list := []string{"-1", "+1", "1.5", "many", "0x", "1e3", "18446744073709551616"}
@@ -185,7 +185,7 @@ func (c column) garbage() []string {
 	return []string{"other", strings.Split(c.domain, "|")[0] + "s", "1.5"}
 }
 
-// Rows hold what their specification says, and read what they have written as the same row.
+// Rows hold the values of their specification, and are parsed from their output as the same row.
 func TestSpecifiedRows(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 200, Short: 50}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 0))
@@ -217,7 +217,7 @@ func TestSpecifiedRows(t *testing.T) {
 	})
 }
 
-// What a row may not hold is refused, by object, field and value, with what would be right.
+// A value outside the specification is refused. The error contains object, field, value and the valid form.
 func TestSpecifiedRowsRefuseGarbage(t *testing.T) {
 	for _, spec := range rowSpecs {
 		list := columns(spec.holds)
@@ -239,7 +239,7 @@ func TestSpecifiedRowsRefuseGarbage(t *testing.T) {
 	}
 }
 
-// refused checks that a row is refused for the value of a field; "": because it is not there.
+// refused checks that a row is refused because of the value of a field. "" means because it is missing.
 func refused(t *testing.T, kind, key string, in map[string]string, field, value string) {
 	t.Helper()
 	_, err := rowTypes[kind](key, in)
@@ -254,8 +254,8 @@ func refused(t *testing.T, kind, key string, in map[string]string, field, value 
 		kind, in, field, value, err)
 }
 
-// Whatever fields of good rows come together: what is accepted is written and read as the same row, and what
-// is not is refused by an error that names the row.
+// Any combination of fields of valid rows is accepted or refused. An accepted row is formatted and parsed as the same
+// row. A refusal is an error that names the row.
 func TestMixedRows(t *testing.T) {
 	byKind := map[string][]rowTest{}
 	for _, tt := range rowTests {

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// A Statistic is a counter of a port in its row of [CountersTable]: gNMI, the switch's page and the metrics show it.
+// A Statistic is a counter of a port in its row of [CountersTable], shown by gNMI, the switch's page and the metrics.
 type Statistic struct {
 	Leaf      string   // name of OpenConfig's leaf
 	Direction string   // in or out
 	Name      string   // bytes, packets, discards or errors
-	Cast      string   // ucast, multicast or broadcast for packets that are sent so; otherwise empty
-	Of        []string // fields of SAI; the counter is their sum
+	Cast      string   // ucast, multicast or broadcast for counters of such packets, otherwise empty
+	Of        []string // fields of SAI whose sum is the counter
 }
 
 // PortStatistics returns the counters of a port.
@@ -34,7 +34,7 @@ func PortStatistics() (list []Statistic) {
 	return list
 }
 
-// Count returns the counter of a row. If a part of it is not known, it is not known either.
+// Count returns the counter of a row. It is unknown if a part of it is unknown.
 func (s Statistic) Count(row map[string]string) (n uint64, known bool) {
 	for _, field := range s.Of {
 		part, err := strconv.ParseUint(row[field], 10, 64)

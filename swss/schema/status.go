@@ -22,14 +22,16 @@ const (
 	FieldOperStatus = "oper_status"
 	OperUp          = "up"
 	OperDown        = "down"
-	OperUnknown     = "unknown" // so is the state of the ASIC
+	OperUnknown     = "unknown" // because the state of the ASIC is unknown
 
-	// FieldLastChange is when it became that, in ns since 1970, in APPL_DB. It is not there where nobody saw it.
+	// FieldLastChange holds the time of the last change, in ns since 1970, in APPL_DB. It is absent if no process saw
+	// the change.
 	FieldLastChange = "last_change"
 )
 
-// LastOper returns a row of a port or LAG with the oper_status of the row before, nil if there was none, while it is
-// unknown. A host stack that took unknown for down would lose neighbours and routing sessions to each restart of syncd.
+// LastOper returns a row of a port or LAG. If its oper_status is unknown, it returns that of was, the former row,
+// which may be nil. Otherwise a host stack would treat unknown as down, and lose neighbours and routing sessions at
+// each restart of syncd.
 func LastOper(was, row map[string]string) map[string]string {
 	if last, known := was[FieldOperStatus]; known && row[FieldOperStatus] == OperUnknown {
 		row = maps.Clone(row)
@@ -38,22 +40,22 @@ func LastOper(was, row map[string]string) map[string]string {
 	return row
 }
 
-// Processes that own a status row.
+// Processes that write status rows.
 const (
 	ByTAMMgr    = "tammgrd"
 	ByOrchAgent = "orchagent"
 )
 
-// MoreRows is the key of the row that stands for those that a limited table of statuses does not list.
+// MoreRows is the key of the row that stands for the rows that a limited table of statuses omits.
 const MoreRows = "more"
 
-// moreForm is the reason of a row MoreRows.
+// moreForm is the format of the reason of the row MoreRows.
 const moreForm = "%d more rows are not in force"
 
 // MoreReason returns the reason of the row [MoreRows] for n rows.
 func MoreReason(n int) string { return fmt.Sprintf(moreForm, n) }
 
-// MoreCount returns the number of rows in a reason that [MoreReason] made; 0 for another text.
+// MoreCount returns the number of rows in a reason from [MoreReason]. It returns 0 for other texts.
 func MoreCount(reason string) (n int) {
 	if _, err := fmt.Sscanf(reason, moreForm, &n); err != nil {
 		return 0
@@ -61,13 +63,12 @@ func MoreCount(reason string) (n int) {
 	return n
 }
 
-// IsDescription reports whether a field of a row holds text for people, which affects nothing but
-// displays.
+// IsDescription reports whether a field of a row holds text for people, which only displays use.
 func IsDescription(field string) bool {
 	return strings.EqualFold(field, "description") || strings.EqualFold(field, "POLICY_DESC")
 }
 
-// StatusField is the field of stateTable's rows that holds the status.
+// StatusField returns the field of stateTable's rows that holds the status.
 func StatusField(stateTable string) string {
 	switch stateTable {
 	case StateTAMFeature:
@@ -78,8 +79,9 @@ func StatusField(stateTable string) string {
 	return FieldStatus
 }
 
-// SONiCStatus is what the field status of a row of stateTable says besides its [StatusField], where SONiC has fewer
-// words for it; the field [FieldStatusDetail] has the reason then, while there is one. "": the table is not such a one.
+// SONiCStatus returns the value of SONiC's field status in a row of stateTable, if that table also has a
+// [StatusField] with more words. The field [FieldStatusDetail] then holds the reason, if there is one. It returns ""
+// for other tables.
 func SONiCStatus(stateTable, status string) string {
 	switch {
 	case stateTable != StateTAMDropMonitor:
@@ -90,21 +92,21 @@ func SONiCStatus(stateTable, status string) string {
 	return status
 }
 
-// StatusIn is the status of a row of stateTable. A row of the drop monitor by somebody who has SONiC's field alone says
-// that it is active, or not: then this is SONiC's word.
+// StatusIn returns the status of a row of stateTable. If another program wrote the row with only SONiC's field
+// status, it returns SONiC's word.
 func StatusIn(stateTable string, fields map[string]string) string {
 	return cmp.Or(fields[StatusField(stateTable)], fields[FieldStatus])
 }
 
-// Status is a row of STATE_DB: what became of a configured row.
+// Status is a row of STATE_DB: the status of a configured row.
 type Status struct {
 	Status string
-	Reason string    // in words; empty when there is nothing to say
-	Since  time.Time // when Status became what it is
-	By     string    // the process that decides it: ByTAMMgr, ByOrchAgent
+	Reason string    // in words; empty if there is none
+	Since  time.Time // time of the last change of Status
+	By     string    // the process that decides the status: ByTAMMgr, ByOrchAgent
 }
 
-// ParseStatus reads a status row of stateTable; other fields are ignored.
+// ParseStatus parses a status row of stateTable. It ignores other fields.
 func ParseStatus(stateTable, key string, fields map[string]string) (Status, error) {
 	r := newReader(stateTable, key, fields, false)
 	s := Status{Status: r.text(StatusField(stateTable)), Reason: r.text(FieldReason), By: r.text(FieldBy)}

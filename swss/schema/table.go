@@ -10,39 +10,41 @@ import (
 // A Field is a field of a table.
 type Field struct {
 	Name    string
-	Form    string // what it holds, in words
-	Default string // what applies if it is not given, as it would be written; "": see Words
-	Words   string // what it is for
+	Form    string // the form of its values, in words
+	Default string // the default, as it would be written; "" if Words describes it
+	Words   string // its purpose
 	Must    bool   // a row without it is refused
 
-	// Leaf is the path of its leaf, below the container for the table's leaves in the entry of a list; "": it has none.
+	// Leaf is the path of its leaf, below the container for the table's leaves in the entry of a list; "" if it has
+	// none.
 	Leaf string
-	// Label is what an operator's tables call it; "": they do not show it.
+	// Label is its name in an operator's tables; "" if they do not show it.
 	Label string
-	// Parts separates the elements of a list; "": it is none.
+	// Parts is the separator of a list's elements; "" if the field is not a list.
 	Parts string
-	// Outcome is what the metrics of sessions call a counter; "": they do not have it.
+	// Outcome is a counter's name in the metrics of sessions; "" if they omit it.
 	Outcome string
-	// Word is the place of a counter among the numbers of the chip, where that is not its place in the table.
+	// Word is the index of a counter among the numbers of the chip, if that differs from its index in the table.
 	Word int
-	// For are the roles of those that count it; none: all.
+	// For lists the roles that count it; empty means all.
 	For []string
 
 	kind     kind
-	required bool          // mandatory; Form is what would be right
+	required bool          // mandatory; Form describes the valid form
 	none     bool          // there is no default
 	keep     bool          // it is written even if it is empty
 	quiet    bool          // it is not written if it equals the default
-	second   bool          // of a flag: the second of words is true, not the first
-	lo, hi   uint64        // of a number
-	def      uint64        // of a number, where it is not given
-	unit     time.Duration // of a number that is a time
-	words    []string      // of a word; fields without effect
-	want     string        // what would be right, where the field is missing
-	gauge    bool          // of a counter: it may become less
+	second   bool          // for a flag: the second of words means true, not the first
+	lo, hi   uint64        // for a number
+	def      uint64        // for a number: the default
+	unit     time.Duration // for a number that is a time
+	words    []string      // for a word; or fields without effect
+	want     string        // the valid form, if the field is missing
+	gauge    bool          // for a counter: it may decrease
 }
 
-// leafName is the path of the field's leaf: by itself its name, with dashes; "" if it has none.
+// leafName returns the path of the field's leaf, by default its name with dashes. It returns "" if the field has
+// none.
 func (f *Field) leafName() string {
 	if f.Leaf == noLeaf {
 		return ""
@@ -50,16 +52,16 @@ func (f *Field) leafName() string {
 	return cmp.Or(f.Leaf, strings.ToLower(strings.ReplaceAll(f.Name, "_", "-")))
 }
 
-// The Leaf and the Label of a declared field that has none.
+// The Leaf and the Label of a declared field without one.
 const (
 	noLeaf  = "-"
 	noLabel = "-"
 )
 
-// Has reports whether something of the role counts it.
+// Has reports whether the role counts the field.
 func (f *Field) Has(role string) bool { return len(f.For) == 0 || slices.Contains(f.For, role) }
 
-// described completes a table's description of a field with what follows from its kind.
+// described completes a table's description of a field by the properties of its kind.
 func (f Field) described() Field {
 	switch f.kind {
 	case numberKind:
@@ -82,12 +84,12 @@ func (f Field) described() Field {
 	return f
 }
 
-// Range returns the least and the greatest number that the field can hold; false: it is no number.
+// Range returns the least and the greatest number that the field can hold. ok is false if it is not a number.
 func (f *Field) Range() (lo, hi uint64, ok bool) {
 	return f.lo, f.hi, f.kind == numberKind || f.kind == withinKind
 }
 
-// Choices returns the words of which the field has one; none: it is another kind of field.
+// Choices returns the words that the field can hold. It returns nil for other kinds of fields.
 func (f *Field) Choices() []string {
 	if f.kind != wordKind {
 		return nil
@@ -95,7 +97,7 @@ func (f *Field) Choices() []string {
 	return slices.Clone(f.words)
 }
 
-// labelOf makes a label of the last part of a leaf's path.
+// labelOf derives a label from the last part of a leaf's path.
 func labelOf(leaf string) string {
 	words := strings.Split(leaf[strings.LastIndex(leaf, "/")+1:], "-")
 	for i, w := range words {
@@ -106,7 +108,7 @@ func labelOf(leaf string) string {
 	return strings.Join(words, " ")
 }
 
-// withLeaves are fields of rows that have no type, with the leaves that they have by themselves.
+// withLeaves returns the fields of rows without a type, with their default leaves.
 func withLeaves(fields ...Field) []Field {
 	for i := range fields {
 		fields[i] = fields[i].described()
@@ -114,7 +116,7 @@ func withLeaves(fields ...Field) []Field {
 	return fields
 }
 
-// missing says what would be right if the field is absent; "": it may be.
+// missing returns the valid form if a mandatory field is absent. It returns "" for an optional field.
 func (f *Field) missing() string {
 	switch {
 	case !f.required:
@@ -125,16 +127,16 @@ func (f *Field) missing() string {
 	return oneOf(f.words)
 }
 
-// A field is a field of an actual row: where the row holds it, to be read and written by its kind,
-// or functions that read and write it instead.
+// A field is a field of an actual row: the place in the row, which its kind reads and writes, or functions that do
+// so.
 type field struct {
 	Field
 	at    any
 	read  func(r *reader)
-	write func() string // "": the row does not have the field
+	write func() string // returns "" if the row does not have the field
 }
 
-// special is a place that reads and writes its field itself, without memory for functions in every row.
+// A special is a place that reads and writes its field itself. It needs no memory for functions in every row.
 type special interface {
 	take(r *reader)
 	value() string
@@ -233,12 +235,12 @@ func (f *field) put(n uint64) string {
 	return utoa(n)
 }
 
-// A key is the key of an actual row: a valid string that the row holds, or what a function reads.
+// A key is the key of an actual row: a valid string that the row holds, or a function that reads it.
 type key struct {
-	form  string // what rows are called, in words
+	form  string // the form of the keys, in words
 	at    *string
 	valid func(string) bool
-	want  string // what would be right
+	want  string // the valid form
 	read  func(r *reader, key string)
 }
 
@@ -251,18 +253,18 @@ func (k *key) take(r *reader, text string) {
 	}
 }
 
-// A layout says how an actual row is stored in its table: how its key and each of its fields are
-// read and written. A new kind of rows is a struct with a layout, and its line in [Tables].
+// A layout defines how an actual row is stored in its table: how its key and each of its fields are read and written.
+// A new kind of rows is a struct with a layout, and a line in [Tables].
 type layout struct {
-	table  string // as errors name it
+	table  string // the name in errors
 	key    key
 	fields []field
-	// check checks what concerns several fields. It is called when all have been read.
+	// check checks conditions on several fields. It is called when all have been read.
 	check func(r *reader)
-	// format writes what no single field writes.
+	// format writes what is not in a single field.
 	format func(f map[string]string)
 	open   bool // fields that are not listed are ignored
-	upper  bool // the case of the names of fields does not matter
+	upper  bool // the case of field names does not matter
 }
 
 // laidOut is a row of type T.
@@ -271,19 +273,19 @@ type laidOut[T any] interface {
 	layout() layout
 }
 
-// parse reads a row of type T.
+// parse parses a row of type T.
 func parse[T any, P laidOut[T]](key string, fields map[string]string) (row T, err error) {
 	err = P(&row).layout().parse("", key, fields)
 	return row, err
 }
 
-// parseIn reads a row of another table of the same layout.
+// parseIn parses a row of another table with the same layout.
 func parseIn[T any, P laidOut[T]](table, key string, fields map[string]string) (row T, err error) {
 	err = P(&row).layout().parse(table, key, fields)
 	return row, err
 }
 
-// parse reads the row; table is its own if "". Errors come in the order of the fields.
+// parse parses the row. table overrides its own table if it is not "". Errors come in the order of the fields.
 func (l layout) parse(table, key string, fields map[string]string) error {
 	r := newReader(cmp.Or(table, l.table), key, fields, l.upper)
 	l.key.take(r, key)
@@ -291,7 +293,7 @@ func (l layout) parse(table, key string, fields map[string]string) error {
 	return r.err()
 }
 
-// examine reads the row like parse, and returns what was asked for also where other fields are ignored.
+// examine parses the row like parse. It returns the reader, which records the fields read even if others are ignored.
 func (l layout) examine(table, key string, fields map[string]string) *reader {
 	r := newReader(cmp.Or(table, l.table), key, fields, l.upper)
 	r.examined = true
@@ -314,7 +316,7 @@ func (l *layout) take(r *reader) {
 			continue
 		}
 		f.take(r)
-		if v, empty := r.fields[f.Name]; v == "" && !(empty && f.kind == numberKind) { // that was reported already
+		if v, empty := r.fields[f.Name]; v == "" && !(empty && f.kind == numberKind) { // reported already
 			if want := f.missing(); want != "" {
 				r.bad(f.Name, "", want)
 			}
@@ -328,10 +330,11 @@ func (l *layout) take(r *reader) {
 	}
 }
 
-// fewFields is the most that a map has room for before it is divided. Of many fields rows have few.
+// fewFields is the initial capacity of a row's map: the maximum before Go splits the map. Most rows use only some of
+// their fields.
 const fewFields = 8
 
-// row writes the row.
+// row formats the row.
 func (l layout) row() map[string]string {
 	out := make(map[string]string, min(len(l.fields), fewFields))
 	for i := range l.fields {

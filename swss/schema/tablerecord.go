@@ -17,7 +17,7 @@ const (
 	CfgTAMTableRecord   = "TAM_TABLERECORD_TABLE"
 	AppTAMTableRecord   = "TAM_TABLERECORD_TABLE"
 	StateTAMTableRecord = "TAM_STATE_TABLERECORD_TABLE"
-	// StateTAMTableRecordPlace remembers where in the chip's record word plans are, by their offsets.
+	// StateTAMTableRecordPlace stores where in the chip's record word plans are, by their offsets, for the next run.
 	StateTAMTableRecordPlace = "TAM_STATE_TABLERECORD_PLACE_TABLE"
 	CountersRecord           = "TAM_TABLERECORD_COUNTERS" // :session -> see recordCounters
 	CountersRecordPlan       = "TAM_TABLERECORD_PLANS"    // :session -> see RecordPlanFields
@@ -38,33 +38,32 @@ func recordTables() (configured, measured []Table) {
 	}
 }
 
-// Encapsulations of what a recording session sends.
+// Encapsulations of the packets that a recording session sends.
 const (
-	RecordUDP    = "udp"    // to the collector's port
-	RecordERSPAN = "erspan" // GRE, type II where the switch has it
+	RecordUDP    = "udp"    // UDP to the collector's port
+	RecordERSPAN = "erspan" // GRE, type II if the switch supports it
 )
 
-// Sources of the probabilities that a plan is made with.
+// Sources of the probabilities for making a plan.
 const (
-	ProbabilitiesUniform = "uniform" // all ways that leave a node are equally likely
-	ProbabilitiesCounted = "counted" // as the switch has counted until the plan is made
+	ProbabilitiesUniform = "uniform" // all branches that leave a node are equally likely
+	ProbabilitiesCounted = "counted" // the switch's counts until the plan is made
 )
 
-// DefaultTruncate is how many bytes of a frame a session sends.
+// DefaultTruncate is the default number of bytes of a frame that a session sends.
 const DefaultTruncate = 128
 
-// RecordSettings are what the rows of TAM_TABLERECORD_TABLE of both databases have
-// in common.
+// RecordSettings are the common fields of the rows of TAM_TABLERECORD_TABLE of both databases.
 type RecordSettings struct {
 	PHV           record.Containers
 	Mode          string     // record.ModeExecution, record.ModeHit or record.ModeAction
 	Algorithm     string     // record.Greedy, record.GreedyRestarts or record.BranchAndBound
-	MustRecord    []string   // names of tables, sorted, none twice
+	MustRecord    []string   // names of tables, sorted and unique
 	Probabilities string     // ProbabilitiesUniform or ProbabilitiesCounted
 	Encapsulation string     // RecordUDP or RecordERSPAN
-	Truncate      uint16     // bytes, 64..9216; 0: whole frames; DefaultTruncate if not given
-	Source        netip.Addr // of what is sent; invalid: the switch's own
-	Identities    bool       // records carry the entries that packets hit, and their queue
+	Truncate      uint16     // bytes, 64..9216; 0 means whole frames; default DefaultTruncate
+	Source        netip.Addr // source address; invalid means the switch's own
+	Identities    bool       // records contain the entries that packets hit, and their queue
 }
 
 // RecordSession is a row of CONFIG_DB TAM_TABLERECORD_TABLE.
@@ -72,7 +71,7 @@ type RecordSession struct {
 	Name      string
 	FlowGroup string
 	Collector string
-	Sampler   string // "": every packet
+	Sampler   string // "" means every packet
 	RecordSettings
 }
 
@@ -90,14 +89,13 @@ func (s *RecordSession) layout() layout {
 	}
 }
 
-// RecordFlow is a row of APPL_DB TAM_TABLERECORD_TABLE: the session with all names
-// resolved.
+// RecordFlow is a row of APPL_DB TAM_TABLERECORD_TABLE: the session with all names resolved.
 type RecordFlow struct {
 	Name      string
 	Rule      ACLRuleKey
 	Collector netip.AddrPort
-	Sampling  uint32 // one packet in this many, 1..2^32-1; 1: all
-	// CollectorName and SamplerName are the names in the session, for reporting: "" if it names no
+	Sampling  uint32 // one packet in Sampling, 1..2^32-1; 1 means all
+	// CollectorName and SamplerName are the names in the session, for reporting. SamplerName is "" if there is no
 	// sampler.
 	CollectorName, SamplerName string
 	RecordSettings
@@ -124,7 +122,7 @@ func (s *RecordFlow) layout() layout {
 	}
 }
 
-// recordFields are the fields that both rows have.
+// recordFields returns the fields that both rows have.
 func recordFields(s *RecordSettings) []field {
 	return []field{
 		parsed("phv", "16+16", record.ContainerWords, record.ParseContainers, &s.PHV,
@@ -171,7 +169,7 @@ func (r *reader) planner(s *RecordSettings) {
 	}
 }
 
-// recordCounters are what a session has recorded, in the chip's order. If several copies of a packet leave, or are
+// recordCounters returns the counters of a session, in the chip's order. If several copies of a packet leave, or are
 // dropped, each has a record.
 func recordCounters() []field {
 	return []field{
@@ -182,7 +180,7 @@ func recordCounters() []field {
 	}
 }
 
-// recordPlanFields are the fields of a plan.
+// recordPlanFields returns the fields of a plan.
 func recordPlanFields() []Field {
 	return withLeaves(
 		Field{Name: "ID", Form: rangeForm(0, 1<<32-1), Words: "What records call the plan."},
@@ -201,8 +199,8 @@ func recordPlanFields() []Field {
 	)
 }
 
-// RecordPlanFields formats a row of COUNTERS_DB TAM_TABLERECORD_PLANS: the plan that
-// a session records by. PLAN is the whole of it, as decoders take it.
+// RecordPlanFields formats a row of COUNTERS_DB TAM_TABLERECORD_PLANS: the plan by which a session records. PLAN is
+// the whole plan, in the form that decoders read.
 func RecordPlanFields(p *record.Plan) (map[string]string, error) {
 	text, err := json.Marshal(p)
 	if err != nil {

@@ -7,42 +7,42 @@ import (
 	"sync"
 )
 
-// A Table is an entry of the table of tables: a kind of rows, and what it is called in each
-// database. Managers, reports and docs/reference/databases.md know tables and their fields from [Tables].
+// A Table is an entry of the table of tables: a kind of rows, and its name in each database. Managers, reports and
+// docs/reference/databases.md get tables and their fields from [Tables].
 type Table struct {
-	Config, Appl, State, Counters string // its name in each database; "": it is not there
+	Config, Appl, State, Counters string // its name in each database; "" if it is not there
 	Words                         string // what a row is, in a sentence
 
-	Key    string  // what keys are, in words; "": the table has only one row
-	Fields []Field // of CONFIG_DB, or of the one database where the table is
-	// Idle are fields of CONFIG_DB that have no effect, see [WithoutEffect].
+	Key    string  // the form of the keys, in words; "" if the table has only one row
+	Fields []Field // the fields of CONFIG_DB, or of the one database that has the table
+	// Idle lists fields of CONFIG_DB that have no effect, see [Table.WithoutEffect].
 	Idle []string
-	// Applied are the fields of APPL_DB where they are not those of CONFIG_DB.
+	// Applied lists the fields of APPL_DB if they differ from those of CONFIG_DB.
 	Applied []Field
-	// Open says that fields which are not listed are ignored; otherwise they are refused.
+	// Open means that fields which are not listed are ignored; otherwise they are refused.
 	Open, AppliedOpen bool
 
-	// Where STATE_DB says what became of the rows of CONFIG_DB: the field with the status, the
-	// words for a row that is in force and for one that waits to be, and the word for a row that
-	// asks for nothing, where there is one. With a reason beside it, such a row asks for something
-	// and does not get it. Unknown is the word for a row that was in force when the state of the ASIC was known last.
+	// Status is the field of STATE_DB with the status of a row of CONFIG_DB. Good and Waiting are the words for a row
+	// that is in force and for one that waits. Off is the word for a row that configures nothing, if there is one.
+	// With a reason, such a row configures something that is not applied. Unknown is the word for a row that was in
+	// force when the state of the ASIC was last known.
 	Status, Good, Waiting, Off, Unknown string
 
 	keys knownKeys
-	// examine reads a row as Parse does, for [UnappliedParts]; nil: it has no layout of its own.
+	// examine reads a row like Parse, for [UnappliedParts]; nil if the table has no layout.
 	examine func(key string, fields map[string]string) *reader
 
-	// Parse reads a row of Fields, ParseApplied one of Applied; nil: nothing reads them as rows.
+	// Parse parses a row of Fields, ParseApplied one of Applied. They are nil if the rows are not parsed.
 	Parse, ParseApplied func(key string, fields map[string]string) (Row, error)
 }
 
-// knownKeys are the keys of a table where a daemon reads only some, if read is not nil, and others that SONiC has.
+// knownKeys lists the keys of a table. If read is not nil, a daemon reads only these; sonic lists others of SONiC.
 type knownKeys struct{ read, sonic []string }
 
 // A Row is a typed row of any table.
 type Row interface{ Fields() map[string]string }
 
-// of completes an entry of [Tables] with what is known of its rows from an example.
+// of completes an entry of [Tables] with the properties of its rows, from an example.
 func of[T Row, P laidOut[T]](t Table, like T) Table {
 	table, l := cmp.Or(t.Config, t.Appl, t.Counters, t.State), P(&like).layout()
 	t.Key, t.Fields, t.Idle, t.Open = l.key.form, l.described(), l.idle(), l.open
@@ -62,7 +62,7 @@ func of[T Row, P laidOut[T]](t Table, like T) Table {
 	return t
 }
 
-// ofBoth is of for a table whose rows in APPL_DB are like another one.
+// ofBoth does the same as of for a table whose rows in APPL_DB have a type of their own.
 func ofBoth[T Row, P laidOut[T], A Row, Q laidOut[A]](t Table, config T, appl A) Table {
 	both := of[T, P](t, config)
 	applied := of[A, Q](Table{Appl: t.Appl}, appl)
@@ -91,7 +91,7 @@ func (l layout) idle() (fields []string) {
 	return fields
 }
 
-// WithoutEffect describes [Table.Idle]: some fields have no effect only with other values than one.
+// WithoutEffect describes [Table.Idle]. Some fields have no effect only with other values than one.
 func (t Table) WithoutEffect() []string {
 	words := slices.Clone(t.Idle)
 	for i, f := range words {
@@ -102,11 +102,11 @@ func (t Table) WithoutEffect() []string {
 	return words
 }
 
-// Tables returns the table of tables, in the order in which an operator looks for problems: ports
-// and what is built on them, forwarding, QoS, ACLs, telemetry; then tables of measurements.
+// Tables returns the table of tables, in the order in which an operator looks for problems: ports and their
+// dependants, forwarding, QoS, ACLs, telemetry, then tables of measurements.
 func Tables() []Table { return slices.Clone(tables()) }
 
-// tables is built once, since that takes longer than reading thousands of rows; nobody changes an entry.
+// tables is built once, because that needs more time than reading thousands of rows. Entries are constant.
 var tables = sync.OnceValue(func() []Table {
 	configured, measured := featureTables()
 	return slices.Concat(switchTables(), interfaceTables(), qosTables(), sflowTables(), debugCounterTables(), aclTables(),
@@ -132,7 +132,7 @@ func switchTables() []Table {
 	}
 }
 
-// lacpTable is how a PortChannel that speaks LACP is.
+// lacpTable returns the table with the state of PortChannels that use LACP.
 func lacpTable() Table {
 	return Table{State: StateLACP, Words: "A PortChannel with LACP.", Key: "PortChannelN", Fields: []Field{
 		{Name: "links", Form: "a number", Words: "How many of its members carry traffic."},
@@ -147,7 +147,7 @@ func lacpTable() Table {
 	}}
 }
 
-// lacpMemberTable is how a member is.
+// lacpMemberTable returns the table with the state of their members.
 func lacpMemberTable() Table {
 	fields := []Field{
 		{Name: FieldMux, Form: "detached, waiting, attached, collecting or distributing",
@@ -177,7 +177,7 @@ func lacpMemberTable() Table {
 		Key:   "PortChannelN|port", Fields: fields}
 }
 
-// withCapabilities adds the fields in which orchagent says what the ASIC can do.
+// withCapabilities adds the fields in which orchagent reports the capabilities of the ASIC.
 func withCapabilities(t Table) Table {
 	t.Applied, t.AppliedOpen = append(slices.Clone(t.Fields),
 		Field{Name: "tam-FEATURE-capable", Form: "true or false", Words: "Whether the ASIC can do the feature."},
@@ -344,11 +344,11 @@ func measuredTables() []Table {
 	}
 }
 
-// StatusTables lists the tables of STATE_DB whose rows say what became of the rows of CONFIG_DB,
-// under the same keys. No daemon reports to another table (tests of package device check that).
+// StatusTables returns the tables of STATE_DB whose rows hold the status of the rows of CONFIG_DB, under the same
+// keys. No daemon reports to another table (tests of package device check that).
 func StatusTables() []Table { return slices.Clone(statusTables()) }
 
-// statusTables is built once, too: each part of each switch of a lab asks for it.
+// statusTables is built once, too, because each part of each switch of a lab reads it.
 var statusTables = sync.OnceValue(func() (list []Table) {
 	for _, t := range tables() {
 		if t.Status != "" && !slices.ContainsFunc(list, func(o Table) bool { return o.State == t.State }) {
@@ -374,7 +374,7 @@ func TableOf(config string) Table {
 	return all[slices.IndexFunc(all, func(t Table) bool { return t.Config == config })]
 }
 
-// TablesOf returns the entries of a table of CONFIG_DB: more than one where its rows are of several kinds.
+// TablesOf returns the entries of a table of CONFIG_DB: more than one if its rows are of several kinds.
 func TablesOf(config string) (list []Table) {
 	for _, t := range tables() {
 		if t.Config == config {
@@ -384,8 +384,8 @@ func TablesOf(config string) (list []Table) {
 	return list
 }
 
-// CheckerOf returns a function that checks a row of a table of CONFIG_DB; nil if there is no such
-// table, or if a row's validity depends on other rows.
+// CheckerOf returns a function that checks a row of a table of CONFIG_DB. It returns nil if there is no such table,
+// or if a row's validity depends on other rows.
 func CheckerOf(config string) func(key string, fields map[string]string) error {
 	if RowOf(config, "") == nil {
 		return nil
@@ -396,8 +396,8 @@ func CheckerOf(config string) func(key string, fields map[string]string) error {
 	}
 }
 
-// RowOf returns what reads the row with a key of a table of CONFIG_DB; nil if there is no such table, or if what a row
-// may say depends on other rows.
+// RowOf returns the parser for the row with a key of a table of CONFIG_DB. It returns nil if there is no such table,
+// or if a row's validity depends on other rows.
 func RowOf(config, key string) func(key string, fields map[string]string) (Row, error) {
 	var parse func(key string, fields map[string]string) (Row, error)
 	for _, t := range tables() {
@@ -405,13 +405,13 @@ func RowOf(config, key string) func(key string, fields map[string]string) (Row, 
 			parse = t.Parse
 			if !IsAddressKey(key) {
 				return parse
-			} // else the last: of interfaces, their addresses
+			} // else the last entry: for interfaces, their addresses
 		}
 	}
 	return parse
 }
 
-// FieldNames lists the names of the table's fields.
+// FieldNames returns the names of the table's fields.
 func (t Table) FieldNames() []string {
 	names := make([]string, len(t.Fields))
 	for i, f := range t.Fields {
@@ -420,9 +420,9 @@ func (t Table) FieldNames() []string {
 	return names
 }
 
-// Object names the configured row that a status row is about: TABLE|key.
+// Object returns the name TABLE|key of the configured row that a status row describes.
 func (t Table) Object(key string) string {
-	if t.State == StateInterface { // of interfaces there are four tables
+	if t.State == StateInterface { // interfaces have four tables
 		name, _, _ := strings.Cut(key, "|")
 		return InterfaceTable(name) + "|" + key
 	}
@@ -432,22 +432,22 @@ func (t Table) Object(key string) string {
 	return t.Rows() + "|" + key
 }
 
-// Rows returns the name of the table whose rows the statuses are about: that in CONFIG_DB, or that in STATE_DB of rows
-// which are not configured.
+// Rows returns the name of the table that the statuses describe: that in CONFIG_DB, or that in STATE_DB for rows that
+// are not configured.
 func (t Table) Rows() string { return cmp.Or(t.Config, t.State) }
 
 // Classes of rows that are not in force.
 const (
 	Failed  = "failed"
 	Pending = "pending"
-	Unknown = "unknown" // the state of the ASIC is
+	Unknown = "unknown" // because the state of the ASIC is unknown
 )
 
-// Class returns the class of a row by its status and reason; "" if nothing is wrong, or it has no status.
+// Class returns the class of a row by its status and reason. It returns "" if the row is well, or has no status.
 func (t Table) Class(status, reason string) string {
 	switch {
 	case status == "" || t.OK(status, reason):
-		return "" // without a status it may be another daemon's row in the same table
+		return "" // without a status the row may belong to another daemon
 	case strings.EqualFold(status, t.Waiting), strings.EqualFold(status, ACLPendingRemoval):
 		return Pending
 	case strings.EqualFold(status, t.Unknown):
@@ -456,8 +456,7 @@ func (t Table) Class(status, reason string) string {
 	return Failed
 }
 
-// OK reports whether status and reason of a row mean that nothing is wrong. SONiC's words come in
-// both cases.
+// OK reports whether status and reason of a row mean that it is well. SONiC's words occur in both cases.
 func (t Table) OK(status, reason string) bool {
 	return strings.EqualFold(status, t.Good) || t.Off != "" && status == t.Off && reason == ""
 }

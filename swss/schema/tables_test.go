@@ -15,7 +15,7 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// A rowSpec is a kind of rows of the table of tables, with a row that has no more than it must.
+// A rowSpec is a kind of rows of the table of tables, with a minimal row.
 type rowSpec struct {
 	name   string // table, or "table in APPL_DB", or "table address"
 	fields []Field
@@ -25,8 +25,8 @@ type rowSpec struct {
 	least  map[string]string
 }
 
-// leastRows are rows that have no more than they must: key and fields. Where the key is any name and each field that
-// must be there has a kind by which a value is known, there is none: see leastOf.
+// leastRows holds minimal rows: key and mandatory fields. There is none for a kind of rows for which leastOf can find
+// one: if the key is any name, and a value is known for each mandatory field.
 var leastRows = map[string]string{
 	"DEVICE_METADATA": "localhost", "SWITCH": "switch", "BREAKOUT_CFG": "Ethernet0 brkout_mode=4x25G",
 	"PORT": "Ethernet0 lanes=1 speed=1000", "PORTCHANNEL": "PortChannel1", "PORTCHANNEL_MEMBER": "PortChannel1|Ethernet0",
@@ -71,7 +71,8 @@ var leastRows = map[string]string{
 	"TAM_FLYMON_RESULTS":   "t EPOCH=5 START=1 END=2 DIGESTS_LOST=0 FLOWS_CUT=0 LOAD=0.5 FULL=0",
 }
 
-// heldTogether are fields whose values others of the row, or the key, allow: a good value may be refused.
+// heldTogether lists fields whose valid values depend on others of the row, or on the key. So a good value may be
+// refused.
 var heldTogether = map[string][]string{
 	"PORT": {"alias"}, "VLAN": {"vlanid"}, "TAM_COLLECTORS_TABLE": {"ipaddress-type"},
 	"WRED_PROFILE": {"green_max_threshold"}, "ACL_TABLE": {"STAGE"}, "TAM_FLYMON_TASK_TABLE": {"filter", ""},
@@ -88,7 +89,7 @@ var heldTogether = map[string][]string{
 	"TAM_ALTMARK_TABLE": {""}, "TAM_ALTMARK_TABLE in APPL_DB": {""}, "TAM_FLYMON_TASK_TABLE in APPL_DB": {"", "flowgroup"},
 }
 
-// specs are all kinds of rows that something reads.
+// specs returns all kinds of rows that are parsed.
 func specs(t *testing.T) (list []rowSpec) {
 	t.Helper()
 	found := 0 // in leastRows
@@ -124,7 +125,7 @@ func specs(t *testing.T) (list []rowSpec) {
 	return list
 }
 
-// leastOf makes a row that has no more than it must; false: it cannot.
+// leastOf returns a minimal row, or false if it cannot find one.
 func leastOf(fields []Field) (key string, row map[string]string, ok bool) {
 	row = map[string]string{}
 	for _, f := range fields {
@@ -143,7 +144,7 @@ func leastOf(fields []Field) (key string, row map[string]string, ok bool) {
 	return "s", row, true
 }
 
-// good makes a value that the field can have; false: it is read by functions of its own.
+// good returns a value that the field can have. It returns false if the field has its own functions.
 func (f Field) good(r *rand.Rand) (string, bool) {
 	switch f.kind {
 	case numberKind:
@@ -168,7 +169,7 @@ func (f Field) good(r *rand.Rand) (string, bool) {
 	return "", false
 }
 
-// bad are values that the field cannot have.
+// bad returns values that the field cannot have.
 func (f Field) bad() []string {
 	switch f.kind {
 	case numberKind:
@@ -190,8 +191,8 @@ func (f Field) bad() []string {
 	return nil
 }
 
-// Whatever a row of any table has of the values that its fields can have: it is read, written and read
-// again as the same row; what is not given is written with its default.
+// A row of any table with any valid values of its fields is parsed, formatted, and parsed again as the same row.
+// Missing fields are formatted with their defaults.
 func TestEveryTable(t *testing.T) {
 	all := specs(t)
 	read := map[string]int{}
@@ -231,7 +232,7 @@ func TestEveryTable(t *testing.T) {
 	}
 }
 
-// heldTogether checks that a row of good values is refused for what they say together, or with the key.
+// heldTogether checks that a row of good values is refused because of their combination, or because of the key.
 func (s rowSpec) heldTogether(t *testing.T, in map[string]string, err error) {
 	t.Helper()
 	for _, e := range flatten(err) {
@@ -242,9 +243,8 @@ func (s rowSpec) heldTogether(t *testing.T, in map[string]string, err error) {
 	}
 }
 
-// What a field cannot hold is refused by an error that names table, key, field, value and what would be right; so
-// is a row without a field that it must have, and where other fields are not ignored one with a field that
-// no row has.
+// An invalid value of a field is refused. The error contains table, key, field, value and the valid form. A row
+// without a mandatory field is refused too. So is an unknown field in a table that does not ignore them.
 func TestEveryTableRefuses(t *testing.T) {
 	for _, s := range specs(t) {
 		refuses := func(field, value string, in map[string]string) {
@@ -280,7 +280,7 @@ func TestEveryTableRefuses(t *testing.T) {
 	}
 }
 
-// Nothing that a row of any table may hold stops who reads it, and every error names the row.
+// Garbage in a row of any table never stops the parser, and every error names the row.
 func TestEveryTableTakesGarbage(t *testing.T) {
 	words := []string{"", " ", ",", "|", "-", "0", "1", "-1", "10.0.0.1", "::", "Ethernet0", "1,2,,3", "x=y", "{}", "[",
 		"\x00\xff",
@@ -303,7 +303,7 @@ func TestEveryTableTakesGarbage(t *testing.T) {
 			row, err := s.parse(key, in)
 			for i, e := range flatten(err) {
 				if i == maxErrors && strings.HasPrefix(e.Error(), "and ") {
-					continue // how many more there are
+					continue // the number of further errors
 				}
 				if fe := (*FieldError)(nil); !errors.As(e, &fe) || Reason(e) == "" || !strings.Contains(fe.Object, "|"+key) {
 					t.Errorf("%s|%s %v: %v does not name the row and what would be right", s.name, key, in, e)
@@ -319,7 +319,7 @@ func TestEveryTableTakesGarbage(t *testing.T) {
 	})
 }
 
-// Every entry says what its rows are and what each field holds.
+// Every entry describes its rows and each field.
 func TestEveryTableIsDescribed(t *testing.T) {
 	for _, tab := range Tables() {
 		name := cmp.Or(tab.Config, tab.Counters, tab.State)

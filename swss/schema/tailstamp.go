@@ -18,13 +18,14 @@ func tailStampTables() (configured, measured []Table) {
 			Words: "A session that stamps the packets of a flow group."}, TailStampSession{}, TailStampFlow{}),
 	}
 	return configured, []Table{
-		counted(Table{Counters: CountersTailStamp, Words: "What became of the packets of a session of tail-stamping."},
+		counted(Table{Counters: CountersTailStamp, Words: "Packets of a session of tail-stamping, by result."},
 			"the session's name", tailStampCounters()...),
 	}
 }
 
-// tailStampCounters are those of a session: of its ACL counter; what became of packets, in the chip's order; and, of a
-// session with clamp-mss, of segments with SYN the other way, and what became of their maximum segment size.
+// tailStampCounters returns the counters of a session. First come those of its ACL counter, then the fates of packets
+// in the chip's order. A session with clamp-mss also counts the segments with SYN in the reverse direction, and the
+// fate of their maximum segment size.
 func tailStampCounters() []field {
 	return []field{
 		counter("MATCHED_PACKETS", "Packets of the flow group.").labelled("Packet Count").outcome("matched"),
@@ -53,13 +54,13 @@ func tailStampCounters() []field {
 type TailStampSession struct {
 	Name      string
 	FlowGroup string
-	ClampMSS  uint8 // for how many records full segments of TCP keep room, 1..MaxTailStampRecords; 0: for none
+	ClampMSS  uint8 // number of records for which full TCP segments keep space, 1..MaxTailStampRecords; 0 means none
 }
 
-// MaxTailStampRecords is for how many records a session can keep room.
+// MaxTailStampRecords is the maximum number of records for which a session can keep space.
 const MaxTailStampRecords = 8
 
-// clampMSS is the field that both rows have.
+// clampMSS returns the field that both rows have.
 func clampMSS(at *uint8) field {
 	return optional("clamp-mss", 1, MaxTailStampRecords, at,
 		"For how many records, one of each switch on the path that stamps, full segments of TCP keep room: the maximum "+
@@ -74,13 +75,12 @@ func (s *TailStampSession) layout() layout {
 	}
 }
 
-// TailStampFlow is a row of APPL_DB TAM_TAILSTAMPING_TABLE: the session with
-// its flow group resolved to an ACL rule.
+// TailStampFlow is a row of APPL_DB TAM_TAILSTAMPING_TABLE: the session with its flow group resolved to an ACL rule.
 type TailStampFlow struct {
 	Name     string
 	Rule     ACLRuleKey
-	ClampMSS uint8         // as in the session
-	SYNs     flymon.Filter // of ClampMSS: which segments with SYN limit those of the flow group
+	ClampMSS uint8         // same meaning as in the session
+	SYNs     flymon.Filter // for ClampMSS: the segments with SYN that limit those of the flow group
 }
 
 func (s *TailStampFlow) layout() layout {

@@ -6,16 +6,14 @@ import (
 	"strings"
 )
 
-// TAMGlobalKey is the key of the only row of TAM_SWITCH_TABLE and of
-// TAM_APPL_SWITCH_TABLE.
+// TAMGlobalKey is the key of the only row of TAM_SWITCH_TABLE and of TAM_APPL_SWITCH_TABLE.
 const TAMGlobalKey = "global"
 
-// TAMSwitch is the row TAM_SWITCH_TABLE|global. Ids that are not given
-// default to the last 16 bits of the switch's MAC address.
+// TAMSwitch is the row TAM_SWITCH_TABLE|global. The default ids are the last 16 bits of the switch's MAC address.
 type TAMSwitch struct {
-	SwitchID     uint32 // 1..2^32-1; 0: not given
-	EnterpriseID uint32 // 1..2^32-1; 0: not given
-	KeepAll      bool   // all packets are kept for who asks why, not only those that are dropped
+	SwitchID     uint32 // 1..2^32-1; 0 if not given
+	EnterpriseID uint32 // 1..2^32-1; 0 if not given
+	KeepAll      bool   // all packets are kept for later queries, not only dropped ones
 }
 
 func (s *TAMSwitch) layout() layout {
@@ -32,10 +30,10 @@ func (s *TAMSwitch) layout() layout {
 	}
 }
 
-// Packets that the switch keeps for who asks why.
+// Packets that the switch keeps for later queries.
 const (
 	KeepField = "keep-packets"
-	KeepDrops = "drops" // and those of flows that were asked for
+	KeepDrops = "drops" // also those of flows that were requested
 	KeepAll   = "all"
 )
 
@@ -51,17 +49,17 @@ func keepPackets(all *bool) field {
 	})
 }
 
-// TAMSwitchInUse is the row TAM_APPL_SWITCH_TABLE:global: the ids in use now. An id that is neither
-// configured nor given by a MAC address is absent.
+// TAMSwitchInUse is the row TAM_APPL_SWITCH_TABLE:global: the ids in use now. An id is absent if it is neither
+// configured nor given by a MAC address.
 type TAMSwitchInUse struct {
 	SwitchID        uint32
 	HasSwitchID     bool
 	EnterpriseID    uint32
 	HasEnterpriseID bool
-	// SwitchIDGiven and EnterpriseIDGiven say that the id in use was configured, and does not come
-	// from the MAC address.
+	// SwitchIDGiven and EnterpriseIDGiven mean that the id in use was configured, and does not come from the MAC
+	// address.
 	SwitchIDGiven, EnterpriseIDGiven bool
-	KeepAll                          bool // as in [TAMSwitch]
+	KeepAll                          bool // same meaning as in [TAMSwitch]
 }
 
 func (s *TAMSwitchInUse) layout() layout {
@@ -74,7 +72,7 @@ func (s *TAMSwitchInUse) layout() layout {
 	}
 }
 
-// idInUse are the fields of an id: op-ID, which is in use, and ID beside it if that was configured.
+// idInUse returns the fields of an id: op-ID, which is in use, and ID in addition if that was configured.
 func idInUse(name string, id *uint32, has, given *bool) []field {
 	write := func(has *bool) func() string {
 		return func() string {
@@ -133,7 +131,7 @@ func (c *Collector) layout() layout {
 
 const unicastForm = "a unicast IPv4 or IPv6 address"
 
-// host reads the address of a host.
+// host parses the address of a host.
 func (r *reader) host(field, text string) netip.Addr {
 	a, err := netip.ParseAddr(text)
 	if err != nil || noHost(a) || a.Unmap() == broadcast() {
@@ -157,14 +155,14 @@ func (c Collector) addrType() string {
 	return "ipv6"
 }
 
-// CapabilityField is the field of SWITCH_TABLE:switch in which orchagent says
-// true or false, whether the switch can do the feature.
+// CapabilityField returns the field of SWITCH_TABLE:switch in which orchagent reports, as true or false, whether the
+// switch supports the feature.
 func CapabilityField(feature string) string {
 	return "tam-" + strings.ToLower(feature) + "-capable"
 }
 
-// CapabilityReasonField is the field of SWITCH_TABLE:switch with the reason
-// why the switch cannot do the feature.
+// CapabilityReasonField returns the field of SWITCH_TABLE:switch with the reason why the switch does not support the
+// feature.
 func CapabilityReasonField(feature string) string {
 	return "tam-" + strings.ToLower(feature) + "-reason"
 }
@@ -175,11 +173,10 @@ const (
 	FeatureInactive     = "INACTIVE"
 	FeatureUnsupported  = "UNSUPPORTED"
 	FeatureInsufficient = "INSUFFICIENT_RESOURCES"
-	FeatureUnknown      = "UNKNOWN" // it was active when the state of the ASIC was known last
+	FeatureUnknown      = "UNKNOWN" // it was active when the state of the ASIC was last known
 )
 
-// Feature is a row of TAM_FEATURES_TABLE and, while active, of APPL_DB
-// TAM_APPL_FEATURES_TABLE.
+// Feature is a row of TAM_FEATURES_TABLE and, while active, of APPL_DB TAM_APPL_FEATURES_TABLE.
 type Feature struct {
 	Name   string
 	Active bool
@@ -213,11 +210,10 @@ func (s *Sampler) layout() layout {
 	}
 }
 
-// FlowGroup is a row of TAM_FLOWGROUP_TABLE. Its match is the ACL rule of the
-// same name in its table.
+// FlowGroup is a row of TAM_FLOWGROUP_TABLE. Its match is the ACL rule of the same name in its table.
 type FlowGroup struct {
 	Name  string
-	ID    uint32 // unique; 0: not given
+	ID    uint32 // unique; 0 if not given
 	Table string // default TAMTable
 }
 
@@ -232,16 +228,16 @@ func (g *FlowGroup) layout() layout {
 	}
 }
 
-// Rule is the key of the ACL rule that is the group's match.
+// Rule returns the key of the ACL rule that is the group's match.
 func (g FlowGroup) Rule() ACLRuleKey { return ACLRuleKey{Table: g.Table, Rule: g.Name} }
 
-// flowGroupOf is the field of a session with its flow group.
+// flowGroupOf returns the field of a session with its flow group.
 func flowGroupOf(at *string) field {
 	return name("flowgroup", "", at,
 		"The flow group whose packets the session is about.").must("the name of a flow group")
 }
 
-// ruleOf are the fields of a session of APPL_DB with the ACL rule that is its match.
+// ruleOf returns the fields of a session of APPL_DB with the ACL rule that is its match.
 func ruleOf(k *ACLRuleKey) []field {
 	return []field{
 		name("acl-table-name", "", &k.Table, "The ACL table of the flow group's rule.").
@@ -250,7 +246,7 @@ func ruleOf(k *ACLRuleKey) []field {
 	}
 }
 
-// IsCapability reports whether a field of SWITCH_TABLE:switch is one of these two.
+// IsCapability reports whether a field of SWITCH_TABLE:switch is a [CapabilityField] or a [CapabilityReasonField].
 func IsCapability(field string) bool {
 	return strings.HasPrefix(field, "tam-") &&
 		(strings.HasSuffix(field, "-capable") || strings.HasSuffix(field, "-reason"))

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// StateUnapplied is the table of STATE_DB that lists what CONFIG_DB contains and no daemon applies, although the row
-// is accepted. Its keys are those of CONFIG_DB with the table in front, or the table alone. Its fields are the kinds
+// StateUnapplied is the table of STATE_DB that lists the parts of CONFIG_DB that no daemon applies, although the row
+// is accepted. Its keys are those of CONFIG_DB preceded by the table, or only the table. Its fields are the kinds
 // below; the values are the reasons.
 const StateUnapplied = "TAMTAM_UNAPPLIED"
 
@@ -34,7 +34,7 @@ func UnappliedTexts(row map[string]string) (texts []string) {
 	return texts
 }
 
-// unappliedTable is the table's entry.
+// unappliedTable returns the table's entry.
 func unappliedTable() Table {
 	return Table{State: StateUnapplied, Key: "table, or table|key",
 		Words: "What CONFIG_DB contains and no daemon applies, although the row is accepted.",
@@ -53,7 +53,8 @@ type Unapplied struct {
 	Reason string // in words, with the name of the field, key or table
 }
 
-// UnappliedTable reports why no row of a table of CONFIG_DB is applied; false if the switch implements the table.
+// UnappliedTable reports why no row of a table of CONFIG_DB is applied. It returns false if the switch implements the
+// table.
 func UnappliedTable(table string) (Unapplied, bool) {
 	names := configTables()
 	if _, found := slices.BinarySearch(names, table); found {
@@ -93,7 +94,7 @@ func UnappliedParts(table, key string, fields map[string]string) (parts []Unappl
 		if t.State == "" {
 			parts = append(parts, Unapplied{Kind: UnappliedInvalid, Reason: Reason(err)})
 		}
-		r.known = append(r.known, t.FieldNames()...) // a key that is not valid ends the reading early
+		r.known = append(r.known, t.FieldNames()...) // an invalid key ends the parsing early
 	}
 	if t.Open {
 		parts = append(parts, r.notAsked()...)
@@ -124,7 +125,7 @@ func (t Table) unappliedKey(key string) (why Unapplied, missing bool) {
 		Reason: "there is no key " + plain(key) + suggest(key, slices.Concat(t.keys.read, t.keys.sonic))}, true
 }
 
-// entryOf returns the entry of [Tables] for a row of CONFIG_DB. Of interfaces the last is that of addresses.
+// entryOf returns the entry of [Tables] for a row of CONFIG_DB. For interfaces the last entry is that of addresses.
 func entryOf(table, key string) (entry Table, found bool) {
 	for _, t := range tables() {
 		if t.Config != table || table == "" {
@@ -138,7 +139,8 @@ func entryOf(table, key string) (entry Table, found bool) {
 	return entry, found
 }
 
-// examined reads a row as its Parse does, and returns what was asked for. Without a layout, the listed fields are.
+// examined parses a row like Parse, and returns the reader with the fields read. Without a layout, these are the
+// listed fields.
 func (t Table) examined(key string, fields map[string]string) *reader {
 	if t.examine != nil {
 		return t.examine(key, fields)
@@ -154,7 +156,7 @@ func (t Table) examined(key string, fields map[string]string) *reader {
 	return r
 }
 
-// notAsked returns the fields that nothing has asked for. Words for people are never asked for.
+// notAsked returns the fields that were not read. Fields with text for people do not count.
 func (r *reader) notAsked() (parts []Unapplied) {
 	names := slices.Compact(slices.Sorted(slices.Values(r.known)))
 	for _, f := range slices.Sorted(maps.Keys(r.fields)) {
@@ -169,17 +171,17 @@ func (r *reader) notAsked() (parts []Unapplied) {
 	return parts
 }
 
-// flexKeys are the keys of FLEX_COUNTER_TABLE for which the switch has counters.
+// flexKeys returns the keys of FLEX_COUNTER_TABLE for which the switch has counters.
 func flexKeys() []string {
 	return []string{"ACL", "DEBUG_COUNTER", "POLICER", "PORT", "QUEUE", "QUEUE_WATERMARK"}
 }
 
-// featureKeys are the keys of FEATURE that this switch reads unless COPP_TRAP has more rows.
+// featureKeys returns the keys of FEATURE that this switch reads, in addition to those of rows of COPP_TRAP.
 func featureKeys() []string { return strings.Fields("bgp dhcp_relay lacp lldp macsec sflow teamd") }
 
 // Fields and keys of SONiC that tamtam accepts without effect, by table: those of the YANG modules of
-// sonic-buildimage (src/sonic-yang-models), and those that SONiC's managers, orchs and tools read beside them, as of
-// August 2026. A value behind "=" is what the switch does in any case, so that it is in force.
+// sonic-buildimage (src/sonic-yang-models), and those that SONiC's managers, orchs and tools read besides, as of
+// August 2026. A value after "=" is the switch's fixed behaviour, so it is in force.
 var (
 	sonicMetadata = strings.Fields(`
 		anchor_route_source asic_id asic_name bgp_adv_lo_prefix_as_128 bgp_asn bgp_router_id buffer_model
@@ -224,7 +226,7 @@ var (
 		srv6_my_sid_entry srv6_nexthop twamp_entry`)
 )
 
-// sonicCRM lists the fields of resources that tamtam does not count.
+// sonicCRM returns the fields of resources that tamtam does not count.
 func sonicCRM() (fields []string) {
 	for _, res := range sonicCRMResources {
 		fields = append(fields, res+"_threshold_type", res+"_low_threshold", res+"_high_threshold")
@@ -232,8 +234,8 @@ func sonicCRM() (fields []string) {
 	return fields
 }
 
-// sonicTables are the tables that SONiC has in CONFIG_DB and that tamtam does not implement, sorted: those of the YANG
-// modules, of schema.h in sonic-swss-common, of frrcfgd, and of the tools.
+// sonicTables lists the tables that SONiC has in CONFIG_DB and that tamtam does not implement, sorted: those of the
+// YANG modules, of schema.h in sonic-swss-common, of frrcfgd, and of the tools.
 var sonicTables = slices.Sorted(slices.Values(strings.Fields(`
 	AAA ASIC_SENSORS AS_PATH_SET AUTO_TECHSUPPORT AUTO_TECHSUPPORT_FEATURE BANNER_MESSAGE BFD_PEER BFD_PEER_MULTI_HOP
 	BFD_PEER_SINGLE_HOP BGP_AGGREGATE_ADDRESS BGP_ALLOWED_PREFIXES BGP_BBR BGP_DEVICE_GLOBAL BGP_GLOBALS

@@ -13,7 +13,7 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// What of a row is not applied, although the row is accepted.
+// UnappliedParts returns the parts of a row that are not applied, although the row is accepted.
 func TestUnapplied(t *testing.T) {
 	const no = " has no effect in this switch"
 	for _, tt := range []struct {

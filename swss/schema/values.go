@@ -11,8 +11,8 @@ import (
 
 const nameWords = "1 to 255 visible ASCII characters without | : and ,"
 
-// ValidName reports whether s can name a row: 1 to 255 visible ASCII characters,
-// none of them a separator of the databases or of lists.
+// ValidName reports whether s can name a row: 1 to 255 visible ASCII characters, none of them a separator of the
+// databases or of lists.
 func ValidName(s string) bool {
 	if len(s) == 0 || len(s) > 255 {
 		return false
@@ -27,7 +27,7 @@ func ValidName(s string) bool {
 
 func rangeWords(lo, hi uint64) string { return fmt.Sprintf("a number in %d..%d", lo, hi) }
 
-// decimal parses a decimal or 0x number; leading zeros mean nothing.
+// decimal parses a decimal or 0x number. Leading zeros have no meaning.
 func decimal(s string) (uint64, bool) {
 	if h, ok := cutHex(s); ok {
 		n, err := strconv.ParseUint(h, 16, 64)
@@ -37,8 +37,8 @@ func decimal(s string) (uint64, bool) {
 	return n, err == nil && s[0] != '+'
 }
 
-// cNumber parses as C's strtoull with base 0 does: 0x hexadecimal, leading 0 octal, else decimal.
-// It accepts no sign and nothing around the digits.
+// cNumber parses a number as C's strtoull with base 0 does: 0x means hexadecimal, a leading 0 octal. It accepts no
+// sign and nothing around the digits.
 func cNumber(s string) (uint64, bool) {
 	if h, ok := cutHex(s); ok {
 		n, err := strconv.ParseUint(h, 16, 64)
@@ -79,19 +79,19 @@ func ParseMAC(s string) (MAC, bool) {
 	return m, true
 }
 
-// String is the address in lower case with colons.
+// String returns the address in lower case with colons.
 func (m MAC) String() string {
 	return fmt.Sprintf("%02x:%02x:%02x:%02x:%02x:%02x", m[0], m[1], m[2], m[3], m[4], m[5])
 }
 
-// IsZero reports whether all bits are zero: no address.
+// IsZero reports whether all bits are zero, which means no address.
 func (m MAC) IsZero() bool { return m == MAC{} }
 
-// Low16 is the last two octets, from which SONiC's TAM takes its default ids.
+// Low16 returns the last two octets, from which SONiC's TAM derives its default ids.
 func (m MAC) Low16() uint16 { return uint16(m[4])<<8 | uint16(m[5]) }
 
-// CompareNames orders names as people do: numbers inside them by value, so
-// that Ethernet4 comes before Ethernet12. It is a total order.
+// CompareNames compares names as people do, with numbers inside them by value. For example, Ethernet4 comes before
+// Ethernet12. It is a total order.
 func CompareNames(a, b string) int {
 	i, j := 0, 0
 	for i < len(a) && j < len(b) {
@@ -125,7 +125,7 @@ func digits(s string) string {
 // SortNames sorts names by CompareNames.
 func SortNames(names []string) { slices.SortFunc(names, CompareNames) }
 
-// numbered returns N of prefixN; N has no leading zeros and at most 9 digits.
+// numbered returns N of prefixN. N must have no leading zeros and at most 9 digits.
 func numbered(name, prefix string) (uint32, bool) {
 	s, ok := strings.CutPrefix(name, prefix)
 	if !ok || s == "" || len(s) > 9 || digits(s) != s || len(s) > 1 && s[0] == '0' {
@@ -135,27 +135,26 @@ func numbered(name, prefix string) (uint32, bool) {
 	return uint32(n), err == nil
 }
 
-// PortNumber is N of EthernetN.
+// PortNumber returns N of EthernetN.
 func PortNumber(name string) (uint32, bool) { return numbered(name, "Ethernet") }
 
-// IsPortName reports whether name is that of a physical port, EthernetN.
+// IsPortName reports whether name has the form EthernetN of a physical port.
 func IsPortName(name string) bool { _, ok := PortNumber(name); return ok }
 
-// IsPortChannelName reports whether name is that of a LAG, PortChannelN. As in SONiC N has one to four digits, and
-// PortChannel1 and PortChannel01 are two.
+// IsPortChannelName reports whether name has the form PortChannelN of a LAG. As in SONiC N has one to four digits,
+// and PortChannel1 and PortChannel01 differ.
 func IsPortChannelName(name string) bool {
 	n, ok := strings.CutPrefix(name, "PortChannel")
 	return ok && n != "" && len(n) <= 4 && digits(n) == n
 }
 
-// VLANNumber is N of VlanN, 1..4094.
+// VLANNumber returns N of VlanN, 1..4094.
 func VLANNumber(name string) (uint16, bool) {
 	n, ok := numbered(name, "Vlan")
 	return uint16(n), ok && n >= 1 && n <= 4094
 }
 
-// ConfigKey turns a key of two parts of APPL_DB into that of CONFIG_DB and
-// STATE_DB.
+// ConfigKey converts a key of two parts of APPL_DB to that of CONFIG_DB and STATE_DB.
 func ConfigKey(applKey string) string { return strings.Replace(applKey, ":", "|", 1) }
 
 func utoa[T ~uint8 | ~uint16 | ~uint32 | ~uint64](n T) string {

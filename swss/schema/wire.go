@@ -1,24 +1,24 @@
 package schema
 
-// StateWire is the table of STATE_DB in which syncd says how the live interfaces are that its ports are wired to:
-// one row per port, which goes when syncd does.
+// StateWire is the table of STATE_DB in which syncd reports the state of the live interfaces that its ports are wired
+// to. It has one row per port, which disappears when syncd ends.
 const StateWire = "TAMTAM_WIRE"
 
-// Fields of its rows. Counts are since the chip's start, of frames as the chip sees them.
+// Fields of its rows. Counts are since the start of the chip, of frames in the chip's form.
 const (
 	WireInterface = "interface" // the host's name of it
 	WireStatus    = "status"    // one of the words below
 	WireReason    = "reason"    // why it is not up
-	WireMTU       = "mtu"       // of the interface, bytes of an IP packet
-	WireReceived  = "received"  // given to the chip
-	WireSent      = "sent"      // taken by the interface
-	WireCut       = "cut"       // came uncut, as long TCP segments that became several frames
-	WireSummed    = "summed"    // came with a checksum to be completed
-	WireJoined    = "joined"    // went out inside a longer one
-	WireLate      = "late-ns"   // the most by which a frame's time was before the chip's when it came in
-	WireLost      = "lost-"     // and a reason
-	// WireDropped and a reason is what the chip itself has dropped at the port, since the port was made; WireUnknown
-	// while the chip has no such port.
+	WireMTU       = "mtu"       // MTU of the interface, in bytes of an IP packet
+	WireReceived  = "received"  // frames passed to the chip
+	WireSent      = "sent"      // frames accepted by the interface
+	WireCut       = "cut"       // frames that arrived uncut, such as long TCP segments that became several frames
+	WireSummed    = "summed"    // frames that arrived with a checksum to be completed
+	WireJoined    = "joined"    // frames that were sent inside a longer one
+	WireLate      = "late-ns"   // the maximum by which a frame's arrival time was before the chip's time
+	WireLost      = "lost-"     // followed by a reason
+	// WireDropped followed by a reason counts the frames that the chip itself has dropped at the port, since the port
+	// was created. It is WireUnknown while the chip has no such port.
 	WireDropped = "dropped-"
 	WireUnknown = "N/A"
 )
@@ -26,7 +26,7 @@ const (
 // A WireLoss is a reason for which frames are lost at a wire.
 type WireLoss struct{ Name, Text string }
 
-// WireLosses are all of them, what came in first. Whoever lists them has them from here.
+// WireLosses lists all reasons, those of received frames first. It is the only list of them.
 var WireLosses = [...]WireLoss{
 	{"ring-full", "Received, but syncd did not read them in time."},
 	{"too-long", "Received, too long for the ring, and no room beside it."},
@@ -44,10 +44,10 @@ const (
 	WireUp      = "up"
 	WireDown    = "down"
 	WireMissing = "missing"
-	WireTaken   = "taken" // by another switch
+	WireTaken   = "taken" // used by another switch
 )
 
-// wireTable is how the interface of a port is, and what became of frames there.
+// wireTable returns the table with the state of the ports' interfaces and the fate of frames there.
 func wireTable() Table {
 	count := func(name, words string) Field { return Field{Name: name, Form: "a number", Words: words} }
 	return Table{State: StateWire, Key: "EthernetN",

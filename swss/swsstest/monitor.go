@@ -15,17 +15,17 @@ import (
 type Command struct {
 	DB   string
 	By   string   // "lua", or the address of the client
-	Args []string // the name in capitals, a script's digest as "digest"
+	Args []string // the name in upper case, a script's digest as "digest"
 }
 
-// A Monitor receives all commands that a server gets.
+// A Monitor receives all commands that reach a server.
 type Monitor struct {
 	s    *Server
 	conn net.Conn
 	r    *bufio.Reader
 }
 
-// Monitor begins to monitor the server.
+// Monitor starts monitoring the server.
 func (s *Server) Monitor() *Monitor {
 	s.t.Helper()
 	conn, err := net.Dial("tcp", s.Addr)
@@ -49,7 +49,7 @@ func (m *Monitor) line() string {
 	return line
 }
 
-// Commands returns what came in since Monitor or the last Commands.
+// Commands returns the commands since Monitor or the last Commands.
 func (m *Monitor) Commands() []Command {
 	m.s.t.Helper()
 	conn, err := net.Dial("tcp", m.s.Addr)
@@ -74,7 +74,7 @@ var (
 	monitorWord = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 )
 
-// ParseMonitor reads what MONITOR prints; other lines are skipped.
+// ParseMonitor decodes the output of MONITOR. It skips other lines.
 func ParseMonitor(t testing.TB, text string) []Command {
 	t.Helper()
 	var out []Command

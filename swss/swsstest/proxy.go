@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// A Proxy stands between clients and a server, as a network that may be parted: then connections are neither closed nor
-// answered.
+// A Proxy forwards between clients and a server. It simulates a network that may be partitioned: then connections are
+// neither closed nor answered.
 type Proxy struct {
-	Addr string // where clients reach the server, "127.0.0.1:port"
+	Addr string // the address for clients, "127.0.0.1:port"
 
 	server string
 	mu     sync.Mutex
@@ -20,10 +20,10 @@ type Proxy struct {
 	links  map[*link]struct{}
 }
 
-// A link is a connection of a client, and that to the server.
+// A link is a client's connection with its connection to the server.
 type link struct {
 	client, server net.Conn
-	dead           bool // for good
+	dead           bool // nothing passes any more
 }
 
 // StartProxy starts a proxy of the server at addr for the duration of the test.
@@ -66,7 +66,7 @@ func StartProxy(t testing.TB, addr string) *Proxy {
 	return p
 }
 
-// Part lets nothing through until Heal: what is sent waits.
+// Part blocks all data until Heal. Data that is sent waits.
 func (p *Proxy) Part() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -81,8 +81,7 @@ func (p *Proxy) Heal() {
 	p.open.Broadcast()
 }
 
-// Forget lets nothing through on the connections that there are, for good, as a firewall that has forgotten them. New
-// ones work.
+// Forget blocks the existing connections for good, as a firewall that has lost its state. New ones work.
 func (p *Proxy) Forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -91,7 +90,7 @@ func (p *Proxy) Forget() {
 	}
 }
 
-// serve passes on what comes, both ways, until a side closes.
+// serve forwards data in both directions until a side closes.
 func (p *Proxy) serve(client net.Conn) {
 	defer client.Close()
 	server, err := net.Dial("tcp", p.server)
@@ -119,7 +118,7 @@ func (p *Proxy) serve(client net.Conn) {
 	p.mu.Unlock()
 }
 
-// pass passes on what comes from one side to the other, and closes that when the one has closed.
+// pass forwards data from one side to the other, and closes the other when the one has closed.
 func (p *Proxy) pass(k *link, to, from net.Conn) {
 	defer to.Close()
 	data := make([]byte, 64<<10)
@@ -127,7 +126,7 @@ func (p *Proxy) pass(k *link, to, from net.Conn) {
 		n, err := from.Read(data)
 		if !p.wait(k) {
 			if err == nil {
-				_, _ = io.Copy(io.Discard, from) // into nothing, until it closes
+				_, _ = io.Copy(io.Discard, from) // discard until it closes
 			}
 			return
 		}
@@ -142,7 +141,7 @@ func (p *Proxy) pass(k *link, to, from net.Conn) {
 	}
 }
 
-// wait waits while the network is parted, and says whether the link is still there.
+// wait waits while the network is partitioned, and reports whether the link may still forward.
 func (p *Proxy) wait(k *link) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

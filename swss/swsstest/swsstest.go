@@ -1,6 +1,5 @@
-// Package swsstest starts Redis servers for tests: the embedded one, and a real
-// redis-server as a child process that tests can kill and start again. Nothing
-// but tests may import it.
+// Package swsstest starts Redis servers for tests: the embedded one, and a real redis-server as a child process that
+// tests can kill and restart. Only tests may import it.
 package swsstest
 
 import (
@@ -31,7 +30,7 @@ func Start(t testing.TB) *swss.Redis {
 	return r
 }
 
-// A Server is a real redis-server. Its data survives Stop and Start, and is lost with Kill.
+// A Server is a real redis-server. Its data survives Stop and Start. Kill loses it.
 type Server struct {
 	Addr string // "127.0.0.1:port"
 	Unix string // path of the unix socket
@@ -45,9 +44,9 @@ type Server struct {
 	out    bytes.Buffer
 }
 
-// StartServer starts a real redis-server on a free port and a temporary
-// directory for the duration of the test. The test is skipped where redis-server
-// is not installed. args say how it keeps its data; by default it does so only at Stop.
+// StartServer starts a real redis-server on a free port and a temporary directory for the duration of the test. The
+// test is skipped if redis-server is not installed. args configure persistence; by default the data is saved only at
+// Stop.
 func StartServer(t testing.TB, args ...string) *Server {
 	t.Helper()
 	if _, err := exec.LookPath("redis-server"); err != nil {
@@ -88,7 +87,7 @@ func (s *Server) Open() *swss.Redis {
 	return r
 }
 
-// Start starts the server again, at its port, and waits until it answers.
+// Start restarts the server at its port, and waits until it answers.
 func (s *Server) Start() {
 	s.t.Helper()
 	if err := s.start(); err != nil {
@@ -96,7 +95,7 @@ func (s *Server) Start() {
 	}
 }
 
-// start starts the server and waits until it answers at its socket, which it makes once it has its port.
+// start starts the server and waits until it answers at its socket, which it creates once it has its port.
 func (s *Server) start() error {
 	_, port, err := net.SplitHostPort(s.Addr)
 	if err != nil {
@@ -165,7 +164,7 @@ func (s *Server) shutdown() (string, error) {
 	return "", nil
 }
 
-// Kill ends the server at once; its data is lost, unless it was saved before.
+// Kill ends the server immediately. Its data is lost, unless it was saved before.
 func (s *Server) Kill() {
 	if s.cmd == nil {
 		return
@@ -175,7 +174,7 @@ func (s *Server) Kill() {
 	s.cmd = nil
 }
 
-// Signal sends a signal to the server: SIGSTOP makes it hang, until SIGCONT.
+// Signal sends a signal to the server. For example, SIGSTOP makes it hang until SIGCONT.
 func (s *Server) Signal(sig os.Signal) {
 	s.t.Helper()
 	if err := s.cmd.Process.Signal(sig); err != nil {
@@ -183,9 +182,9 @@ func (s *Server) Signal(sig os.Signal) {
 	}
 }
 
-// freeAddr returns an address where nobody listens, and what keeps its port from other servers of tests on this
-// machine, also while its own is killed: a name that goes with the process. The port is below those that the system
-// gives to clients, so that nobody has it by chance.
+// freeAddr returns a free address. held reserves its port against other test servers on this machine, even while its
+// own server is killed: it is a name that ends with the process. The port is below those that the system gives to
+// clients, so that no client gets it by chance.
 func freeAddr(t testing.TB) (addr string, held io.Closer) {
 	for range 100 {
 		port := 10_000 + rand.IntN(20_000)

@@ -8,7 +8,7 @@ import (
 )
 
 // The mean delay of RFC 9341: each point adds up the arrival times of a period's packets. If two points have added up
-// the same N packets, the difference of their sums divided by N is exactly the mean of the N delays.
+// the same N packets, the difference of their sums, divided by N, is the exact mean delay.
 
 // A Sum is a sum of times or delays in ns: a signed number of 128 bits, modulo 2^128.
 //
@@ -92,8 +92,9 @@ func (s Sum) Mean(n uint64) (time.Duration, bool) {
 	return time.Duration(mean.Int64()), mean.IsInt64()
 }
 
-// Arrivals holds the arrivals of a period's packets at a point: their number, and the sum of their times since the
-// period's begin ([Interval.Start]) by the point's clock. All fields are zero if the session does not measure arrivals.
+// Arrivals holds the arrivals of a period's packets at a point: their number, and the sum of their times. Times are
+// measured from the period's begin ([Interval.Start]) by the point's clock. All fields are zero if the session does not
+// measure arrivals.
 type Arrivals struct {
 	Summed  bool // the session measures arrivals
 	Packets uint64

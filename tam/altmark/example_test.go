@@ -18,7 +18,7 @@ func ExampleSession_Check() {
 	// interval of 1s is too short for muxed marking: A + Dmax = 15.625ms + 250ms = 265.625ms, want less than L/4 = 250ms
 }
 
-// The texts behind the flag unsynchronised, as docs/alternate-marking.md quotes them.
+// The texts that follow the flag unsynchronised, as docs/alternate-marking.md quotes them.
 func ExampleSession_Vouch() {
 	s := altmark.Session{ClockError: 15625 * time.Microsecond}
 	for _, k := range []altmark.KernelClock{

@@ -16,7 +16,7 @@ const (
 	Terminator                 // reads the mark, and may clear it
 )
 
-// A Method is a way to use the mark.
+// A Method defines how the mark is used.
 type Method uint8
 
 // The methods, section 2 of the paper.
@@ -129,10 +129,10 @@ const (
 
 var foreignWords = []string{"count", "clean", "drop"}
 
-// ForeignWords lists the words for the treatment of foreign marks, the default first.
+// ForeignWords lists the words for the treatment of unexpected marks, the default first.
 func ForeignWords() []string { return slices.Clone(foreignWords) }
 
-// ParseForeign parses the word for a treatment of foreign marks. An error lists the words.
+// ParseForeign parses the word for a treatment of unexpected marks. An error lists the words.
 func ParseForeign(s string) (ForeignMarks, error) {
 	if i := slices.Index(foreignWords, s); i >= 0 {
 		return ForeignMarks(i), nil

@@ -61,7 +61,7 @@ func (e *Estimate) json() jsonEstimate {
 	return j
 }
 
-// UnmarshalJSON is the counterpart of MarshalJSON. An omitted value is infinite, and so is an omitted upper bound if
+// UnmarshalJSON decodes the result of MarshalJSON. An omitted value is infinite, and so is an omitted upper bound if
 // there is a confidence. An omitted lower bound is 0.
 func (e *Estimate) UnmarshalJSON(text []byte) error {
 	var j jsonEstimate
@@ -110,7 +110,7 @@ func (c Change) MarshalJSON() ([]byte, error) {
 	return json.Marshal(jsonChange{c.json(), c.Before, c.After})
 }
 
-// UnmarshalJSON is the counterpart of MarshalJSON.
+// UnmarshalJSON decodes the result of MarshalJSON.
 func (c *Change) UnmarshalJSON(text []byte) error {
 	var j jsonChange
 	if err := json.Unmarshal(text, &j); err != nil {
@@ -180,7 +180,7 @@ func (f Flags) String() string {
 	return strings.Join(words, ",")
 }
 
-// ParseFlags is the counterpart of String. An error names the invalid word.
+// ParseFlags parses the result of String. An error names the invalid word.
 func ParseFlags(s string) (f Flags, err error) {
 next:
 	for w := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == ',' }) {

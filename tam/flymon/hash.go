@@ -13,9 +13,9 @@ func Poly(group, unit int) uint32 {
 // Compress returns the compressed key of a masked vector. It is the slow reference definition.
 func Compress(poly uint32, v Vector) uint32 { return mix(crc(poly, v)) }
 
-// mix is a bijection of 32 bits in which every bit depends on all (lowbias32, by C. Wellons). A CRC alone is linear:
-// consecutive addresses would hardly ever share a bucket. Where empty buckets are counted, the 3,000 addresses of a
-// network would count as 3,700. mix also makes parts of one compressed key practically independent.
+// mix applies a bijection of 32 bits in which every bit depends on all (lowbias32, by C. Wellons). A CRC alone is
+// linear: consecutive addresses would hardly ever share a bucket. Where empty buckets are counted, the 3,000 addresses
+// of a network would count as 3,700. mix also makes parts of one compressed key practically independent.
 func mix(x uint32) uint32 {
 	x ^= x >> 16
 	x *= 0x7feb352d

@@ -39,7 +39,7 @@ func Strip(b []byte) ([]byte, error) {
 	return p.Strip(b), nil
 }
 
-// Strip is the function [Strip] for a packet whose parts are known. It does not allocate.
+// Strip does the same as the function [Strip], for a packet whose parts are known. It does not allocate.
 func (p Place) Strip(b []byte) []byte {
 	relabel(b, b[p.Header+1], -p.Size())
 	copy(b[p.Header:], b[p.Transport:p.Metadata])

@@ -291,7 +291,7 @@ func appendTemplate(b []byte, k *Kind, id, known uint16, enterprise uint32) []by
 
 const enterpriseBit = 0x8000
 
-// typeInformation is the RFC 5610 description of an element, for collectors that do not know it.
+// typeInformation is the RFC 5610 description of an element, for collectors to which it is unknown.
 var typeInformation = &Kind{Name: "type information", Scope: 2, Fields: []Field{
 	{Element: Standard("privateEnterpriseNumber")}, {Element: Standard("informationElementId")},
 	{Element: Standard("informationElementDataType")}, {Element: Standard("informationElementSemantics")},

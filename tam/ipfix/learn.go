@@ -1,6 +1,6 @@
 package ipfix
 
-// Limits of what is learned about elements: their number, and the bytes of a name.
+// Limits of learned elements: their number, and the bytes of a name.
 const (
 	maxLearned = 1024
 	maxLabel   = 64

@@ -2,8 +2,8 @@ package record
 
 import "encoding/binary"
 
-// Classes is a set of packet classes. A class is a property that the parser sees, and that alone rules out certain
-// edges of a graph.
+// Classes is a set of packet classes. A class is a property that the parser finds, and that rules out certain edges of
+// a graph.
 type Classes uint8
 
 // The classes.
@@ -66,8 +66,8 @@ func NotOf(frame []byte) (not Classes) {
 	return not
 }
 
-// shut returns the labels, each with its node, that packets cannot take if they are in none of the classes not and have
-// these test outcomes.
+// shut returns the labels, each with its node, that packets cannot take. The packets are in none of the classes not,
+// and have these test outcomes.
 func (g *Graph) shut(not Classes, outcomes string) map[[2]string]bool {
 	labels := map[[2]string]bool{}
 	for i := range min(len(g.Tests), len(outcomes)) {

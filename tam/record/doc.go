@@ -1,4 +1,4 @@
-// Package record defines the formats of table recording: a pipeline as a graph of tables and conditions, the
+// Package record defines the formats of table recording. These are a pipeline as a graph of tables and conditions, the
 // probabilities of its edges, the plan that assigns tables to bits, and the record in a mirrored packet.
 //
 // It follows C. Huang et al., "Troubleshooting Programmable Data Planes via Real-Time Table Information Recording",

@@ -133,7 +133,7 @@ func (x *Term) of(r *Record) (holds, known bool) {
 }
 
 // field returns the value that a field had when a condition evaluated it. It returns false if the record does not
-// contain the value. A packet that reached no port or queue has met no condition on these.
+// contain the value. A packet that reached no port or queue has not evaluated a condition on these.
 func (r *Record) field(name string) (v uint64, known bool) {
 	switch name {
 	case FieldIn:

@@ -94,7 +94,7 @@ type Node struct {
 }
 
 // Acts returns the distinct actions of each table's entries. If all edges of a table except misses are labelled with
-// actions, these are its actions, otherwise the node's actions are added. In the graph of a chip "" precedes them,
+// actions, these are its actions. Otherwise the node's actions are added. In the graph of a chip "" precedes them,
 // because an entry may have no action. Acts omits tables with fewer than two actions, where a hit identifies the
 // action, and those with more than [MaxActs].
 func (g *Graph) Acts() map[string][]string {

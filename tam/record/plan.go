@@ -144,8 +144,8 @@ type Recorded struct {
 	Actions []ActionBit `json:"actions,omitempty"`
 }
 
-// An ActionBit is a bit, from 0 in the container, for a hit of an entry with one of some actions, in the names of
-// [Graph.Acts].
+// An ActionBit is a bit that the table sets when it hit an entry with one of some actions. Bits count from 0 in the
+// container. Actions have the names of [Graph.Acts].
 type ActionBit struct {
 	Bit int      `json:"bit"`
 	Of  []string `json:"of"`

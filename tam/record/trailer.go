@@ -55,8 +55,8 @@ type Record struct {
 	NoRoom          bool // identities were left out because they did not fit
 }
 
-// A Time is a time of day in the format of IEEE 1588: seconds since 1970, of which 48 bits are encoded, and nanoseconds
-// below 10^9.
+// A Time is a time of day in the format of IEEE 1588: seconds since 1970 and nanoseconds below 10^9. 48 bits of the
+// seconds are encoded.
 type Time struct {
 	Seconds     uint64
 	Nanoseconds uint32

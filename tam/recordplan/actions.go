@@ -10,9 +10,9 @@ import (
 	"tamtam/tam/recordplan/p4graph"
 )
 
-// Recording of the actions of hits. Where actions matter, a table is unfolded: asides, tables without a key, are
-// inserted behind its hits, where the paths of its actions separate. Running an aside stands for setting bits of the
-// record. So everything that holds for tables that run also holds for actions.
+// Recording of the actions of hits. Where actions matter, a table is unfolded: asides are inserted after its hits,
+// where the paths of its actions separate. An aside is a table without a key. Running an aside represents setting bits
+// of the record. So everything that holds for tables that run also holds for actions.
 
 // A share is the share of a node's packets that go to another node.
 type share struct {
@@ -28,7 +28,7 @@ type acted struct {
 	hit  [][]share
 }
 
-// An aside is a table behind the hits of another. Its shares are relative to the packets that reach it.
+// An aside is a table after the hits of another. Its shares are relative to the packets that reach it.
 type aside struct {
 	id string
 	to []share
@@ -41,7 +41,7 @@ type unfolding struct {
 	asides    []aside
 }
 
-// shareOf returns the share of packets that go from a node to another by edges of a label. "" means any label.
+// shareOf returns the share of a node's packets that go to another node by edges of a label. "" means any label.
 func shareOf(p record.Probabilities, from, to, label string) (sum float64) {
 	for _, e := range p.Edges {
 		if e.From == from && targetOf(e) == to && (label == "" || e.Label == label) {
@@ -80,8 +80,8 @@ func actedAt(g *record.Graph, node int, acts []string, p record.Probabilities) a
 	return a
 }
 
-// split separates hits from misses where edges do not. hits is the table's hit rate, and of returns the share of the
-// node's packets that go to a successor by a label. Edges labelled as misses are for misses only.
+// split separates hits from misses where edges do not. hits is the table's hit rate. of returns the share of the node's
+// packets that go to a successor by a label. Edges labelled as misses are for misses only.
 func (a *acted) split(edges []record.Edge, parallel map[string]int, hits float64, of func(to, label string) float64) {
 	bare := 0.0 // share of misses on edges for misses only
 	for _, e := range edges {

@@ -9,8 +9,8 @@ import (
 
 // A space is the solution space of recorded tables under the constraints of the paper's table I. A table is in a stage
 // of the pipeline (C1). Its bits are in one container (C2) with enough space (C3). The dependencies of the program hold
-// (C4). Two tables that one packet can run do not write the same container in the same stage (C5), unless they belong
-// to the same unit of the chip.
+// (C4). Two tables that one packet can run do not write the same container in the same stage (C5). Tables of the same
+// unit of the chip are exempt.
 type space struct {
 	stages      int
 	widths      []int
@@ -208,7 +208,7 @@ func (p *space) roomy(loads []load) bool {
 	return total >= 0
 }
 
-// list fills stage by stage. Loads with the earliest last stage come first.
+// list fills stage by stage. Loads with the earliest last stage are first.
 func (p *space) list(loads []load) ([]cell, bool) {
 	cells := make([]cell, len(loads))
 	room := slices.Clone(p.widths)
@@ -292,8 +292,8 @@ func (p *space) ready(loads []load, cells []cell, left []int, k, stage int) bool
 // maxCrowd is the maximum number of loads for the check of all ranges of stages.
 const maxCrowd = 128
 
-// crowded reports whether a range of stages is too small for the tables that must be in it. Of tables that one packet
-// can run, each container holds one per stage.
+// crowded reports whether a range of stages is too small for the tables that must be in it. In each stage, a container
+// holds only one of the tables that one packet can run.
 func (p *space) crowded(loads []load) bool {
 	if p.exempt || len(loads) > maxCrowd {
 		return false // left to the solver

@@ -50,10 +50,9 @@ type Likely struct {
 // that selects packets. The packet's end shows the edges by which its path can end.
 //
 // A path has a record if it runs all tables that the record requires, and none that it excludes. In a topological order
-// of the tables this can be checked for each step alone: a step must not lead to an excluded table, or skip a required
-// one. So the remaining steps of the graph form all possible paths and no others. They are counted, weighed and
-// searched without enumeration, in time that grows with the graph, not with its paths. A Decoder is not safe for
-// concurrent use.
+// of the tables this can be checked step by step. A step must not lead to an excluded table, or skip a required one. So
+// the remaining steps of the graph form all possible paths and no others. They are counted, weighed and searched
+// without enumeration, in time that grows with the graph, not with its paths. A Decoder is not safe for concurrent use.
 type Decoder struct {
 	plan       *record.Plan
 	given      record.Probabilities
@@ -93,7 +92,7 @@ type tableMark struct {
 }
 
 // NewDecoder returns a decoder of records of a plan. An error names the part of the plan that is missing or wrong: its
-// graph, its containers, or bits of tables that the graph does not have.
+// graph, its containers, or bits of unknown tables.
 func NewDecoder(p *record.Plan) (*Decoder, error) {
 	if p.Graph == nil {
 		return nil, fmt.Errorf("plan %d has no graph: want the plan as it was written, whole", p.ID)
@@ -213,7 +212,7 @@ func (d *Decoder) check(b []byte) error {
 	return nil
 }
 
-// Decode returns the paths that have a record. b holds the bytes of its containers, and told what else is known about
+// Decode returns the paths that have a record. b holds the bytes of its containers, and told the other knowledge about
 // the packet.
 func (d *Decoder) Decode(b []byte, told Told) (Answer, error) {
 	if err := d.check(b); err != nil {
@@ -358,8 +357,8 @@ func (w *weigher) index() {
 	}
 }
 
-// step reports whether a path with this record can take an edge from a table, and returns the edge's probability. from
-// is -1 for the start.
+// step returns the probability of an edge from a table, and whether a path with this record can take it. from is -1 for
+// the start.
 func (w *weigher) step(from int, e *chainEdge) (float64, bool) {
 	to := int(e.to)
 	if w.must[to] != w.must[from+1] || to < len(w.evidence) && w.evidence[to].ran == no {

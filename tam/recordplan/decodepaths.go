@@ -26,7 +26,7 @@ type wayOn struct {
 }
 
 // best returns the k cheapest paths, each as its edges from the start, and their costs. price returns the cost of an
-// edge, or false if it cannot be taken.
+// edge. It returns false if the edge cannot be taken.
 func (c *chain) best(k int, price func(from int, e *chainEdge) (float64, bool)) (paths [][]int32, costs []float64) {
 	end := len(c.tables)
 	on := make([][]wayOn, end+2)

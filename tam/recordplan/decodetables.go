@@ -19,7 +19,7 @@ type TableSays struct {
 
 // Tell returns for each table, in the order of [Decoder.Tables], whether the paths with a record run it. For an
 // impossible record, which has no paths, the set bits count for their tables, and nothing is known about others. Tell
-// returns nil if b is not a record of the plan. told is as for [Decoder.Decode].
+// returns nil if b is not a record of the plan. told has the same meaning as for [Decoder.Decode].
 func (d *Decoder) Tell(b []byte, told Told) []TableSays {
 	r, err := d.reader(told)
 	if err != nil || d.check(b) != nil || r.stray(b) >= 0 {
@@ -37,7 +37,7 @@ func (d *Decoder) Tell(b []byte, told Told) []TableSays {
 		if t.id == "" {
 			continue
 		}
-		says := TableSays{} // never: what is known about the packet leaves no path to it
+		says := TableSays{} // never: the knowledge about the packet leaves no path to it
 		if i, ok := r.chain.index[t.id]; ok {
 			says = all[i]
 		}

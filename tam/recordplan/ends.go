@@ -10,8 +10,8 @@ import (
 // runs it.
 const endedOtherwise = "\x00ended otherwise"
 
-// endings returns a graph, with complete probabilities, in which the exit edges that cannot end a packet in this way
-// lead to endedOtherwise instead. It returns nil if nothing is known about ends.
+// endings returns a graph with complete probabilities. Exit edges that cannot end a packet with this end lead to
+// endedOtherwise instead. It returns nil if nothing is known about ends.
 func endings(g *record.Graph, p record.Probabilities, end string) (*record.Graph, record.Probabilities) {
 	if end == "" || g.Ends == nil {
 		return nil, p

@@ -52,8 +52,8 @@ func (m *Model) Entropy(set []Choice) float64 {
 	return h
 }
 
-// Equation2 returns the result of the paper's equation 2: the entropy of the executions, plus that of each recorded hit
-// as if nothing depended on it.
+// Equation2 returns the result of the paper's equation 2. It is the entropy of the executions, plus that of each
+// recorded hit as if nothing depended on it.
 func (m *Model) Equation2(set []Choice) float64 {
 	h := 0.0
 	ran := make([]Choice, len(set))

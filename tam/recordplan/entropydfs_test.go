@@ -5,7 +5,7 @@ import "fmt"
 // maxDFS is the maximum number of paths of one segment that the depth-first search visits.
 const maxDFS = 2_000_000
 
-// entropyDFS returns the entropy by Algorithm 1 of the paper: a depth-first search through all paths of each segment
+// entropyDFS returns the entropy by Algorithm 1 of the paper. A depth-first search through all paths of each segment
 // adds up those with the same record. It is for comparison with [Model.Entropy]. A segment with more than maxDFS paths
 // is refused.
 func (m *Model) entropyDFS(set []Choice) (float64, error) {

@@ -13,9 +13,9 @@ func (x *search) greedy(start []bit) found {
 		return found{}
 	}
 	f.cells = cells
-	h := hopefuls{search: x, sc: x.newScorer(f.set), list: make([]hopeful, len(x.candidates))}
+	h := candidates{search: x, sc: x.newScorer(f.set), list: make([]candidate, len(x.candidates))}
 	for i, b := range x.candidates {
-		h.list[i] = hopeful{bit: b, gain: x.m.alone(b)}
+		h.list[i] = candidate{bit: b, gain: x.m.alone(b)}
 	}
 	h.pairs = map[int]bool{}
 	for len(f.set) < x.limit && !x.worn() {
@@ -36,26 +36,26 @@ func (x *search) greedy(start []bit) found {
 	return f
 }
 
-// hopefuls are the bits that may be added to a set. As entropy is submodular, the gain of a bit only shrinks. It is
+// candidates are the bits that may be added to a set. As entropy is submodular, the gain of a bit only shrinks. It is
 // computed again when the bit would be next.
-type hopefuls struct {
+type candidates struct {
 	*search
 	sc    *scorer
-	list  []hopeful
+	list  []candidate
 	pairs map[int]bool // tables both of whose bits were tried together
 }
 
-type hopeful struct {
+type candidate struct {
 	bit
 	gain  float64 // upper bound of the gain
 	fresh bool    // gain is exact
 	dead  bool
 }
 
-// next returns the bits to try next: the best bit, or both bits of the table whose hit adds most if no single bit adds
-// anything. The latter helps if a table's execution follows from other bits, since its hit requires it. No bits are
-// tried twice.
-func (h *hopefuls) next(set []bit) []bit {
+// next returns the bits to try next: the best bit. If no single bit adds anything, these are both bits of the table
+// whose hit adds most. The latter helps if a table's execution follows from other bits, since its hit requires it. No
+// bits are tried twice.
+func (h *candidates) next(set []bit) []bit {
 	if c := h.best(set); c != nil {
 		c.dead = true
 		return []bit{c.bit}
@@ -85,9 +85,9 @@ func (h *hopefuls) next(set []bit) []bit {
 
 // best returns the bit with the largest gain, or nil if none adds anything. Among equal bits it returns the one whose
 // table has the most possible stages.
-func (h *hopefuls) best(set []bit) *hopeful {
+func (h *candidates) best(set []bit) *candidate {
 	for {
-		var top *hopeful
+		var top *candidate
 		for i := range h.list {
 			c := &h.list[i]
 			if c.dead || c.gain <= alike || !h.allowed(set, c.bit) {
@@ -106,19 +106,19 @@ func (h *hopefuls) best(set []bit) *hopeful {
 }
 
 // before reports whether a bit is tried before another. Its gain must be larger. Between equal gains, the one that is
-// not exact comes first, then the one with more possible stages.
-func (h *hopefuls) before(c, top *hopeful) bool {
+// not exact is first, then the one with more possible stages.
+func (h *candidates) before(c, top *candidate) bool {
 	return c.gain > top.gain+alike ||
 		c.gain > top.gain-alike && (top.fresh && !c.fresh || top.fresh == c.fresh && h.slack(c) > h.slack(top))
 }
 
-func (h *hopefuls) slack(c *hopeful) int {
+func (h *candidates) slack(c *candidate) int {
 	t := h.m.writer(c.table)
 	return h.space.last[t] - h.space.first[t]
 }
 
 // take records a bit.
-func (h *hopefuls) take(b bit) {
+func (h *candidates) take(b bit) {
 	h.sc.set(b, true)
 	for i := range h.list {
 		if h.m.tables[h.list[i].table].seg == h.m.tables[b.table].seg {

@@ -124,8 +124,8 @@ func (m *Model) part(x *record.Index, w *ways) error {
 }
 
 // eliminate returns the segment of some nodes in topological order, of which the first is the cut. It also counts the
-// segment's paths, with different actions as different paths, and its arcs. The number of arcs is -1 if it exceeds
-// room.
+// segment's paths, with different actions as different paths, and its arcs. The number of arcs is -1 if it exceeds the
+// limit room.
 func (m *Model) eliminate(w *ways, nodes []int, place []int, room int) (segment, *big.Int, int) {
 	s, local := m.number(w, nodes)
 	x := elimination{
@@ -151,8 +151,8 @@ func (m *Model) eliminate(w *ways, nodes []int, place []int, room int) (segment,
 	return s, walks[0], x.arcs
 }
 
-// number creates the nodes of a segment, and returns the index of each graph node in it: -1 for a condition, except for
-// the first node.
+// number creates the nodes of a segment, and returns the index of each graph node in it. The index is -1 for a
+// condition, except for the first node.
 func (m *Model) number(w *ways, nodes []int) (s segment, local []int) {
 	local = make([]int, len(nodes))
 	for i, n := range nodes {
@@ -302,13 +302,14 @@ type ways struct {
 type way struct {
 	to     int
 	labels int
-	// outcomes contains the outcomes after which the way is taken: 0 is a miss, 1 a hit. p holds the shares of all
+	// outcomes contains the outcomes after which the edge is taken: 0 is a miss, 1 a hit. p holds the shares of all
 	// packets at the node. If the hit does not decide, p[0] is the whole share.
 	outcomes [2]bool
 	p        [2]float64
 }
 
-// given returns the share of all packets that take the way after an outcome. It is negative if the way does not exist.
+// given returns the share of all packets that take the edge after an outcome. It is negative if the edge does not exist
+// after it.
 func (e way) given(hit bool) float64 {
 	i := 0
 	if hit {
@@ -344,7 +345,7 @@ func newWays(g *record.Graph, x *record.Index, p record.Probabilities) *ways {
 	loose := w.share(at, p)
 	for i, n := range g.Nodes {
 		if n.Kind == record.Table {
-			w.settle(i, n, loose, p.Hits)
+			w.split(i, n, loose, p.Hits)
 		}
 	}
 	return w
@@ -371,8 +372,8 @@ func outcome(label string) int {
 	return 0
 }
 
-// share assigns a probability to each way. It returns, by way, the probabilities without a label of ways that are taken
-// after both hits and misses.
+// share assigns a probability to each edge. For edges that are taken after both hits and misses, it returns the
+// probabilities without a label.
 func (w *ways) share(at map[[2]int]int, p record.Probabilities) map[[2]int]float64 {
 	loose := map[[2]int]float64{}
 	for _, e := range p.Edges {
@@ -402,8 +403,8 @@ func (w *ways) share(at map[[2]int]int, p record.Probabilities) map[[2]int]float
 	return loose
 }
 
-// settle computes the hit rate of a table, and divides its unlabelled probabilities accordingly.
-func (w *ways) settle(i int, n record.Node, loose map[[2]int]float64, hits map[string]float64) {
+// split computes the hit rate of a table, and divides the table's unlabelled probabilities accordingly.
+func (w *ways) split(i int, n record.Node, loose map[[2]int]float64, hits map[string]float64) {
 	h, given := hits[n.ID]
 	if !given {
 		h = 0.5

@@ -73,7 +73,7 @@ func (p *packer) competesAny(t int, others []int) bool {
 	return false
 }
 
-// one is a price of 1 for each cell.
+// one returns the price 1 for each cell.
 func one(int, int) float64 { return 1 }
 
 // cellsFor returns the minimum number of cells for tables.

@@ -219,8 +219,8 @@ func TestHitsOfFigure4(t *testing.T) {
 	near(t, "equation 2", p.Equation2, p.Entropy)
 }
 
-// If fewer bits already show which tables ran, greedy continues with hits: both bits of a table together, because the
-// first alone adds nothing.
+// If fewer bits already show which tables ran, greedy continues with hits. It adds both bits of a table together,
+// because the first by itself adds nothing.
 func TestGreedyTakesBothBits(t *testing.T) {
 	m := figure2(t, 0.5)
 	p := planned(t, m, Settings{Containers: record.Containers{8}, Hits: true, Stages: 3}, record.Greedy)

@@ -5,7 +5,7 @@ import "math/big"
 // Recovery returns the path recovery rate of the paper's section VI-A, 0 to 1: the probability that only one path has a
 // packet's record. A path is a sequence of tables. Paths of probability 0 count, because the program has them.
 //
-// As in [Model.Entropy], nothing is enumerated. A record determines its path if there is only one way between each two
+// As in [Model.Entropy], nothing is enumerated. A record determines its path if there is only one path between each two
 // consecutive events.
 func (m *Model) Recovery(set []Choice) float64 {
 	rate := 1.0
@@ -39,7 +39,7 @@ func (w *walker) recovery(s *segment, v shown) float64 {
 	return good[3*end+either]
 }
 
-// ways counts the ways, up to two, from an event to each node through tables that show nothing. Ways with the same
+// ways counts the paths, up to two, from an event to each node through tables that show nothing. Paths with the same
 // tables count once.
 func (s *segment) ways(v shown, from, outcome int) []uint8 {
 	ways := make([]uint8, len(s.nodes)+1)

@@ -12,13 +12,13 @@ import (
 	"tamtam/tam/record"
 )
 
-// A Report is a plan with what a simulation of it found, if there was one.
+// A Report is a plan with the result of its simulation, if there was one.
 type Report struct {
 	*record.Plan
 	Simulation *Simulation `json:"simulation,omitempty"`
 }
 
-// WriteText writes the plan as a table, with what is to be known of it, and the simulation.
+// WriteText writes the plan as a table, with its properties and the simulation.
 func (r *Report) WriteText(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	bits := 0
@@ -73,7 +73,7 @@ func bitText(bit *int) string {
 	return fmt.Sprintf("bit %d", *bit)
 }
 
-// actionText says which bit is of which actions.
+// actionText describes the action bits: for each, the bit and its actions.
 func actionText(bits []record.ActionBit) string {
 	var list []string
 	for _, b := range bits {

@@ -35,7 +35,7 @@ func (s *scorer) weigh(seg int) float64 {
 	return h
 }
 
-// alone returns the entropy of a bit.
+// alone returns the entropy of a set with a single bit.
 func (m *Model) alone(b bit) float64 {
 	p := m.tables[b.table].ran
 	if l := m.tables[b.table].layer; l != nil {
@@ -91,7 +91,7 @@ func (s *scorer) set(b bit, on bool) {
 	s.parts[t.seg] = s.weigh(t.seg)
 }
 
-// all returns what the bits of a segment that are on add together.
+// all returns the entropy that the bits of a segment that are on add together.
 func (s *scorer) all(seg int, bits []bit, on []bool) float64 {
 	was := append(shown(nil), s.v[seg]...)
 	for i, b := range bits {

@@ -107,7 +107,7 @@ func (s simulated) is(tables []int32) bool {
 	return true
 }
 
-// simulated decodes a record as far as a simulation requires. A path is alone if no other path that packets take has
+// simulated decodes a record as far as a simulation requires. A path is unique if no other path that packets take has
 // its record. Paths of probability 0 do not count, as in a plan's recovery rate.
 func (r *reader) simulated(b []byte) simulated {
 	if r.stray(b) >= 0 || !r.observe(b) {

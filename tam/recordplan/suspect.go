@@ -68,14 +68,14 @@ type CountedRecord struct {
 }
 
 const (
-	// maxSuspects is the number of distinct records that are examined, those of most packets. maxOdd limits the
-	// impossible records that select suspects, and maxSuspicions the result.
+	// maxSuspects is the number of distinct records that are examined: those with most packets. maxOdd limits the
+	// impossible records that select suspects. maxSuspicions limits the result.
 	maxSuspects   = 256
 	maxOdd        = 8
 	maxSuspicions = 8
-	// leastShare is the minimum share of packets that must be expected to have a record, apart from the suspected
-	// table, for the record to count as evidence. Probabilities that a switch counted assign one in a hundred to events
-	// that never occurred, so below twice that they are guesses.
+	// leastShare is the minimum expected share of packets with a record, apart from the suspected table. Below it, the
+	// record does not count as evidence. Probabilities that a switch counted assign one in a hundred to events that
+	// never occurred, so below twice that they are guesses.
 	leastShare = 0.02
 )
 
@@ -106,7 +106,7 @@ func (d *Decoder) Suspect(records []CountedRecord, measured bool) []Suspicion {
 		}
 	}
 	marked := d.markedTables()
-	others := slices.Clone(marked) // tables that records show come first, so they win between equal explanations
+	others := slices.Clone(marked) // tables that records show are first, so they win between equal explanations
 	for _, t := range d.Tables() {
 		if !slices.Contains(marked, t) {
 			others = append(others, t)

@@ -51,13 +51,13 @@ func metBy(g *record.Graph, r *record.Record) string {
 	return strings.Join(says, "")
 }
 
-// A heeded is a table that a packet has run by other parts of its record than bits, with its hit.
+// A heeded is a table that a packet has run according to other parts of its record than bits, with its hit.
 type heeded struct {
 	table int
 	hit   fact
 }
 
-// trap makes a reader heed the table of a packet's trap.
+// trap makes a reader require the table of a packet's trap.
 func (r *reader) trap(g *record.Graph, number uint8) {
 	if number == 0 || int(number) >= len(g.Traps) || g.Traps[number].Table == "" {
 		return
@@ -90,7 +90,7 @@ func (r *reader) heed(table, outcome string) {
 	r.heeds = append(r.heeds, heeded{t, hit})
 }
 
-// met makes a reader heed the tables of identities.
+// met makes a reader require the tables that identities imply.
 func (r *reader) met(says string) {
 	for s := range strings.SplitSeq(says, ";") {
 		if table, outcome, ok := strings.Cut(s, " "); ok {

@@ -74,7 +74,7 @@ type FlowSample struct {
 	Packet
 }
 
-// A Packet holds what is known about a packet.
+// A Packet holds the known properties of a packet.
 type Packet struct {
 	Header *Header
 	Switch *Switch // nil if unknown

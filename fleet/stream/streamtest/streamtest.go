@@ -14,10 +14,10 @@ import (
 	"tamtam/fleet/stream"
 )
 
-// Open returns an empty log for a test, which keeps about so many bytes (0: enough for any test here).
+// Open returns an empty log for a test, with a capacity of about this many bytes; 0 means enough for any test here.
 type Open func(t *testing.T, most int64) stream.Log
 
-// Test holds the logs that open returns to what stream.Log says.
+// Test checks that the logs that open returns do what stream.Log documents.
 func Test(t *testing.T, open Open) {
 	for _, tt := range []struct {
 		name string
@@ -35,7 +35,7 @@ func Test(t *testing.T, open Open) {
 	}
 }
 
-// appendAll appends messages, and holds their sequences to those from first on.
+// appendAll appends messages, and checks that their sequences count up from first.
 func appendAll(t *testing.T, log stream.Log, topic string, first uint64, data ...string) {
 	t.Helper()
 	for i, d := range data {
@@ -46,7 +46,7 @@ func appendAll(t *testing.T, log stream.Log, topic string, first uint64, data ..
 	}
 }
 
-// readAll reads so many messages from a sequence on, which must follow each other.
+// readAll reads n messages from a sequence on, and checks that they follow each other.
 func readAll(t *testing.T, log stream.Log, topic string, from uint64, n int) (all []string) {
 	t.Helper()
 	for len(all) < n {
@@ -65,7 +65,7 @@ func readAll(t *testing.T, log stream.Log, topic string, from uint64, n int) (al
 	return all
 }
 
-// Messages are read as they were appended, in each topic by itself, from any sequence on, and again.
+// Messages are read in the order in which they were appended, per topic, from any sequence on, and again.
 func order(t *testing.T, log stream.Log) {
 	whole := bytes.Repeat([]byte{0, 0xff, '\n', '\r'}, stream.MaxData/4)
 	appendAll(t, log, "stamps-0", 1, "a", "b", "")
@@ -85,7 +85,7 @@ func order(t *testing.T, log stream.Log) {
 	}
 }
 
-// What cannot be a topic or a message is refused, by name.
+// Invalid topics and messages are refused by each method, with the name of the topic.
 func names(t *testing.T, log stream.Log) {
 	for _, topic := range []string{"", "A", "a.b", "a b", "a*", "a>", strings.Repeat("a", 65), "ä"} {
 		_, appended := log.Append(t.Context(), topic, "", nil)
@@ -104,7 +104,7 @@ func names(t *testing.T, log stream.Log) {
 	appendAll(t, log, strings.Repeat("z", 64), 1, "a name as long as may be")
 }
 
-// A message whose id was there is not appended again, and an empty id is never the same.
+// A message whose id was appended before is not appended again, and an empty id never matches.
 func ids(t *testing.T, log stream.Log) {
 	for i, tt := range []struct {
 		topic, id string
@@ -122,7 +122,7 @@ func ids(t *testing.T, log stream.Log) {
 	}
 }
 
-// Those who append at the same time get each a sequence of their own, without gaps.
+// Concurrent writers each get their own sequences, without gaps.
 func together(t *testing.T, log stream.Log) {
 	const writers, each = 8, 25
 	var wait sync.WaitGroup
@@ -150,7 +150,7 @@ func together(t *testing.T, log stream.Log) {
 	}
 }
 
-// Who reads what is not there yet waits for it, or until the context ends.
+// Reading a message that does not exist yet waits for it, or until the context ends.
 func waits(t *testing.T, log stream.Log) {
 	read := make(chan []stream.Entry)
 	for range 2 {
@@ -177,7 +177,7 @@ func waits(t *testing.T, log stream.Log) {
 	}
 }
 
-// What was acknowledged is gone, who asks for it is told where the topic begins, and sequences go on.
+// Acknowledged messages are gone, the error contains the first sequence of the topic, and sequences continue.
 func acknowledged(t *testing.T, log stream.Log) {
 	gone := func(from, first uint64) {
 		t.Helper()
@@ -215,11 +215,11 @@ func acknowledged(t *testing.T, log stream.Log) {
 	}
 }
 
-// full is how much the log of fills keeps, in bytes.
+// full is the capacity of the log of fills in bytes.
 const full = 64 << 10
 
-// A full log takes nothing more, and who appends waits until something is acknowledged. Nothing that was appended is
-// dropped for what comes.
+// A full log accepts no more messages, and Append waits until something is acknowledged. No appended message is dropped
+// in favour of a later one.
 func fills(t *testing.T, log stream.Log) {
 	data := make([]byte, 1000)
 	n := uint64(0)

@@ -19,7 +19,7 @@ func take(t *testing.T, log stream.Log) stream.Work {
 	return w
 }
 
-// Each message is given to one of those who take, once.
+// Each message is given to exactly one of the workers.
 func shared(t *testing.T, log stream.Log) {
 	const jobs, workers = 40, 4
 	var mu sync.Mutex
@@ -60,7 +60,7 @@ func shared(t *testing.T, log stream.Log) {
 	}
 }
 
-// Work that is returned is given to the next at once.
+// Returned work is given to the next worker at once.
 func returned(t *testing.T, log stream.Log) {
 	appendAll(t, log, "jobs", 1, "one")
 	first := take(t, log)
@@ -86,7 +86,7 @@ func returned(t *testing.T, log stream.Log) {
 	}
 }
 
-// Work that is done is given to nobody, though what came before it is still held.
+// Finished work is not given again, though earlier work is still held.
 func once(t *testing.T, log stream.Log) {
 	appendAll(t, log, "jobs", 1, "one", "two", "three")
 	first, second := take(t, log), take(t, log)
@@ -109,7 +109,7 @@ func once(t *testing.T, log stream.Log) {
 	}
 }
 
-// A topic is read in order or shared out, and never both.
+// A topic is either read in order or shared out, never both.
 func either(t *testing.T, log stream.Log) {
 	appendAll(t, log, "jobs", 1, "a")
 	appendAll(t, log, "read", 1, "a")

@@ -1,6 +1,4 @@
-// Package netnstest has tests run in a network of their own.
-//
-// What belongs here: that.
+// Package netnstest runs tests in a separate network namespace. It holds only that.
 package netnstest
 
 import (
@@ -12,13 +10,13 @@ import (
 	"testing"
 )
 
-// variable is set in the process that has a network of its own.
+// variable is set in the process that runs in a separate network.
 const variable = "TAMTAM_TEST_OWN_NETWORK"
 
-// Own reports whether the process has a network namespace of its own, with no interface in it but lo, which is down.
-// If not, it runs the test, or the case of one, again in a process that has, beside other tests that are parallel; then
-// the caller has nothing more to do.
-// The test is skipped where no such process may be, or where it is skipped there. Whoever is not root has it in a user
+// Own reports whether the process has a separate network namespace, whose only interface is lo, which is down. If not,
+// it runs the test, or the subtest, again in a process that has one, in parallel with other parallel tests. The caller
+// must then return.
+// The test is skipped if no such process can run, or if it is skipped there. Without root the process runs in a user
 // namespace.
 func Own(t *testing.T) bool {
 	t.Helper()
@@ -28,9 +26,9 @@ func Own(t *testing.T) bool {
 	if _, err := exec.LookPath("ip"); err != nil {
 		t.Skip("ip is not installed")
 	}
-	t.Parallel() // the other process disturbs nobody
+	t.Parallel() // the other process does not affect other tests
 
-	name := "^" + strings.ReplaceAll(t.Name(), "/", "$/^") + "$" // of a case, it and no other
+	name := "^" + strings.ReplaceAll(t.Name(), "/", "$/^") + "$" // for a subtest, this matches only that subtest
 	cmd := exec.Command(os.Args[0], "-test.run="+name, "-test.v")
 	cmd.Env = append(os.Environ(), variable+"=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}

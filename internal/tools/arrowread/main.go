@@ -1,5 +1,5 @@
-// Command arrowread prints Parquet files as Arrow's Go library reads them: for each row a line of JSON. It stands in a
-// module of its own, since that library takes a minute and a half to compile.
+// Command arrowread prints Parquet files as Arrow's Go library reads them, as a line of JSON for each row. It is in a
+// separate module, since that library takes a minute and a half to compile.
 package main
 
 import (

@@ -1,6 +1,6 @@
-// Command duckread prints what DuckDB answers to a query: for each row a line of JSON. DuckDB reads Parquet files by
-// itself, so the query may be SELECT * FROM 'store/hops/*.parquet'. It stands in a module of its own, since it brings a
-// database of 60 megabytes, in C++.
+// Command duckread prints DuckDB's result of a query, as a line of JSON for each row. DuckDB can read Parquet files
+// directly, so the query may be SELECT * FROM 'store/hops/*.parquet'. It is in a separate module, since DuckDB adds 60
+// megabytes of C++.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command manifests reads Kubernetes manifests strictly into the API's types: a field that is not there, or is of
-// another type, is an error. "-" is standard input. It is a module of its own, for the API's types are large:
+// Command manifests reads Kubernetes manifests strictly into the API's types. An unknown field, or one of another type,
+// is an error. "-" is standard input. It is a separate module, since the API's types are large:
 //
 //	go run -C internal/tools/manifests . ../../../docker/kubernetes/tamtam.yaml
 package main
@@ -81,8 +81,8 @@ func checkOne(document []byte) error {
 	return nil
 }
 
-// checkSet says what the API server would refuse that types do not: a selector that does not select the pods, a mount
-// without a volume.
+// checkSet returns an error that the API server would find but the types do not: a selector that does not select the
+// pods, or a mount without a volume.
 func checkSet(set *apps.StatefulSet) error {
 	if set.Spec.Selector == nil {
 		return errors.New("there is no selector")

@@ -1,4 +1,4 @@
-// Command openapi checks a description of OpenAPI 3.0 by the rules of kin-openapi: openapi FILE.
+// Command openapi checks an OpenAPI 3.0 description by the rules of kin-openapi. Usage: openapi FILE.
 package main
 
 import (

@@ -1,8 +1,7 @@
-// Command otelcol is an OpenTelemetry collector of its core alone, for `make northbound-test`: what comes in as OTLP
-// goes to the exporters that its configuration names, otlp, otlphttp or debug, and each of them to where a test
-// listens.
+// Command otelcol is a minimal OpenTelemetry collector for `make northbound-test`. It forwards received OTLP to the
+// exporters in its configuration: otlp, otlphttp or debug. Each sends to an address at which a test listens.
 //
-// It stands in a module of its own, for the collector brings a hundred others.
+// It is in a separate module, since the collector has a hundred dependencies.
 package main
 
 import (

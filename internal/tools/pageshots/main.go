@@ -1,8 +1,8 @@
-// Command pageshots clicks through the page of a lab in a real browser, at two sizes, in light and in dark, walks it by
-// the keyboard alone, and writes pictures of it for docs/page.md. What the browser complains of, a page that scrolls
-// sideways, a view that cannot be reached, and a focus that cannot be seen are errors.
+// Command pageshots clicks through the page of a lab in a real browser, at two sizes, in light and in dark. It also
+// walks the page with only the keyboard, and takes pictures for docs/page.md. It reports errors of the browser, a page
+// that scrolls sideways, a view that cannot be reached, and an invisible focus.
 //
-// It is a module of its own, so that tamtam is not linked with what drives a browser. `make screenshots` runs it.
+// It is a separate module, so that tamtam does not link the library that drives a browser. `make screenshots` runs it.
 package main
 
 import (
@@ -68,10 +68,10 @@ func run(ctx context.Context, tamtam, browser, out, all string) error {
 	return errors.Join(append(errs, err, weigh(out))...)
 }
 
-// mostBytes is what the pictures may weigh together.
+// mostBytes is the maximum total size of the pictures.
 const mostBytes = 600_000
 
-// weigh says what the pictures weigh, and refuses too much.
+// weigh prints the total size of the pictures, and returns an error if it is too large.
 func weigh(dir string) error {
 	names, err := filepath.Glob(filepath.Join(dir, "*.png"))
 	var sum int64
@@ -89,10 +89,10 @@ func weigh(dir string) error {
 	return err
 }
 
-// served is the line that says where the page is.
+// served matches the line with the page's address.
 var served = regexp.MustCompile(`the page is at (http://\S+/)`)
 
-// serve starts the lab's page, and returns where it is and what waits for its end.
+// serve starts the lab's page. It returns the address, and a function that waits for its end.
 func serve(ctx context.Context, tamtam string) (url string, wait func(), err error) {
 	c := exec.CommandContext(ctx, tamtam, "lab", "serve", "--http", "127.0.0.1:0")
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }

@@ -11,7 +11,8 @@ import (
 	"slices"
 )
 
-// smaller is the picture with the 256 colours that it has most of: pages have few, but for the edges of letters.
+// smaller returns the picture with its 256 most frequent colours. Pages have few colours, except at the edges of
+// letters.
 func smaller(picture []byte) ([]byte, error) {
 	img, err := png.Decode(bytes.NewReader(picture))
 	if err != nil {

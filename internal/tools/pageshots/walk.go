@@ -22,7 +22,7 @@ type setting struct {
 	scheme        string
 }
 
-// String is "360x740 dark".
+// String returns the setting in the form "360x740 dark".
 func (s setting) String() string { return fmt.Sprintf("%dx%d %s", s.width, s.height, s.scheme) }
 
 // Sizes of a telephone and of a small screen.
@@ -35,13 +35,13 @@ var (
 	settings = []setting{wideLight, wideDark, narrowLight, narrowDark}
 )
 
-// A view is a page: what is clicked on the one before to come there, its title, and how it is pictured in docs.
+// A view is a page: the link to it on the previous page, its title, and the setting of its picture in docs.
 type view struct {
 	name, click, title string
 	shown              setting
 }
 
-// views are all of them, in the order of the walk.
+// views lists all views, in the order of the walk.
 var views = []view{
 	{"network", `nav a[href="/"]`, "Network", wideLight},
 	{"flows", `nav a[href^="/flows"]`, "Flows", wideDark},
@@ -57,17 +57,17 @@ var views = []view{
 	{"sources", `nav a[href^="/sources"]`, "Sources", narrowLight},
 }
 
-// patience is how long a page may take.
+// patience is the maximum time for a page.
 const patience = 20 * time.Second
 
-// tab opens a page in a setting; errs has afterwards what the browser complained of.
+// tab opens a page in a setting. errs receives the complaints of the browser.
 func tab(ctx context.Context, s setting) (of context.Context, errs *[]error, end func(), err error) {
 	ctx, end = chromedp.NewContext(ctx)
 	errs = new([]error)
 	complain := func(format string, args ...any) {
 		*errs = append(*errs, fmt.Errorf("%v: "+format, append([]any{s}, args...)...))
 	}
-	chromedp.ListenTarget(ctx, func(event any) { // one at a time
+	chromedp.ListenTarget(ctx, func(event any) { // called for one event at a time
 		switch e := event.(type) {
 		case *log.EventEntryAdded:
 			if e.Entry.Level == log.LevelError || e.Entry.Level == log.LevelWarning {
@@ -110,7 +110,7 @@ func walk(ctx context.Context, url string, s setting, out, all string) (n int, e
 	return n, errors.Join(*errs...)
 }
 
-// visit clicks to a view, looks at it and takes its picture.
+// visit clicks to a view, checks it and takes its picture.
 func (v view) visit(ctx context.Context, s setting, out, all string) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -119,7 +119,7 @@ func (v view) visit(ctx context.Context, s setting, out, all string) error {
 	}
 	err := click()
 	for try := 0; err != nil && strings.Contains(err.Error(), "node with given id") && try < 3; try++ {
-		err = click() // the page was renewed in between
+		err = click() // the page was refreshed in between
 	}
 	if err != nil {
 		return fmt.Errorf("a click at %s: %w", v.click, err)
@@ -146,7 +146,7 @@ func (v view) visit(ctx context.Context, s setting, out, all string) error {
 	return picture(ctx, filepath.Join(out, v.name+".png"), false)
 }
 
-// tooWide names what makes a page wider than the window; "": nothing does.
+// tooWide returns what makes a page wider than the window, or "" if it fits.
 const tooWide = `(() => {
 	const most = document.documentElement.clientWidth;
 	if (document.documentElement.scrollWidth <= most) return "";
@@ -159,8 +159,8 @@ const tooWide = `(() => {
 // left marks a page that is about to be left, which may have the title of the next.
 const left = `void (document.documentElement.dataset.left = "1")`
 
-// titled waits for another page than the one that was left, of a title. The page never has loaded to its
-// end, for it listens to what changes.
+// titled waits for a page with a title that is not the page that was left. The page never finishes loading, since it
+// listens for changes.
 func titled(ctx context.Context, title string) error {
 	var is string
 	for {
@@ -197,7 +197,7 @@ func picture(ctx context.Context, name string, whole bool) error {
 	return os.WriteFile(name, png, 0o644)
 }
 
-// A stop is what has the focus.
+// A stop is the element with the focus.
 type stop struct {
 	Tag, Href, Text string
 	Ring, Seen      bool // there is a ring around it, and it is within the window
@@ -210,7 +210,7 @@ const focused = `(() => {
 		Seen: r.right > 0 && r.bottom > 0 && r.left < innerWidth && r.top < innerHeight };
 })()`
 
-// mostStops is how often Tab may be pressed on the way to something.
+// mostStops is the maximum number of Tab presses on the way to a link.
 const mostStops = 60
 
 // keyboard walks through all views by Tab and Enter.
@@ -251,7 +251,7 @@ func next(ctx context.Context) (s stop, err error) {
 	return s, nil
 }
 
-// press goes to a view: Tab until its link has the focus, and Enter.
+// press goes to a view: it presses Tab until the view's link has the focus, and then Enter.
 func press(ctx context.Context, v view) (n int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -41,8 +41,8 @@ func (s *calls) get(k sai.Key, id sai.AttrID) sai.Value {
 	return got[0].Value
 }
 
-// rules creates a table with entries that the packets do not hit and, if asked, one below them that
-// stamps them all.
+// rules creates a table with entries that the packets do not hit. If the load has Stamp, a lower entry stamps all
+// packets.
 func (s *calls) rules(sw sai.Key, l Load) {
 	yes := sai.Bool(true)
 	table := s.create(sai.ObjectTypeACLTable,
@@ -87,7 +87,7 @@ func (s *calls) rules(sw sai.Key, l Load) {
 	s.set(sw, sai.SwitchAttrIngressACL, table)
 }
 
-// egressRule makes an egress ACL with one entry, which all packets hit.
+// egressRule creates an egress ACL with one entry, which all packets hit.
 func (s *calls) egressRule(sw sai.Key, drop bool) {
 	action := sai.PacketActionForward
 	if drop {

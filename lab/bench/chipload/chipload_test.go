@@ -6,14 +6,14 @@ import (
 	"tamtam/saisim"
 )
 
-// feed makes a load's chip, and runs it until nothing grows any more.
+// feed creates a load's chip, and runs it until no memory grows any more.
 func feed(t *testing.T, l Load) *Feed {
 	t.Helper()
 	f, err := New(t.Context(), l)
 	if err == nil {
 		err = f.Send(20_000)
 	}
-	for before := uint64(0); err == nil && f.kept() > before; { // drops that are kept take memory until it is full
+	for before := uint64(0); err == nil && f.kept() > before; { // memory for kept drops grows until it is full
 		before = f.kept()
 		err = f.Send(1000)
 	}
@@ -23,14 +23,14 @@ func feed(t *testing.T, l Load) *Feed {
 	return f
 }
 
-// kept is for how many drops the chip has had memory.
+// kept returns the number of drops for which the chip has allocated memory.
 func (f *Feed) kept() (n uint64) {
 	f.chip.Why(func(v *saisim.WhyView) { n = v.Drops.Kept - v.Drops.Forgotten })
 	return n
 }
 
-// Every load forwards, or drops, what it says, and allocates nothing for a packet: nothing is
-// measured of packets that went elsewhere.
+// Every load forwards or drops what it should, and allocates nothing for a packet. So no measurement includes packets
+// that took another path.
 func TestLoads(t *testing.T) {
 	if testing.Short() {
 		t.Skip("allocations are counted without the race detector")
@@ -68,7 +68,7 @@ func TestLoads(t *testing.T) {
 	}
 }
 
-// A frame is as long as the load says, and its header is one that a router takes.
+// A frame has the length of the load, and its header is valid for a router.
 func TestFrames(t *testing.T) {
 	for size, want := range map[int]int{0: 60, 64: 60, 1500: 1496} {
 		f := Load{Size: size, Routes: 1}.Frame(1, 2)
@@ -81,7 +81,7 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// What changes in a filled chip changes.
+// Each kind of change takes effect in a filled chip.
 func TestChanges(t *testing.T) {
 	c, err := NewFilled(t.Context(), 10)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ProcessorTime returns what this process has used, on all cores together.
+// ProcessorTime returns the processor time that this process has used, on all cores together.
 func ProcessorTime() (time.Duration, error) {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -1,7 +1,7 @@
-// Package chipload has the loads of the benchmarks of the simulated chip: each is a chip that is told by
-// SAI what it does, and packets that it gets as fast as it is asked to ([Load], [Feed]). [Parts] are the steps of a
-// packet's way.
+// Package chipload holds the loads of the benchmarks of the simulated chip. Each is a chip that is configured through
+// SAI, with packets that arrive as fast as the load requires ([Load], [Feed]). [Parts] are the steps of a packet's
+// path.
 //
-// What belongs here: what is measured. What measures has clocks, and belongs to those who use it: package
-// bench, for "tamtam bench asic".
+// This package holds only the measured code. The clocks belong to its users, such as package bench for "tamtam bench
+// asic".
 package chipload

@@ -17,15 +17,15 @@ type Feed struct {
 	chip   *saisim.Chip
 	ports  []saisim.PortID
 	frames [][]byte
-	bad    [][]byte // the same frames, which are dropped
+	bad    [][]byte // the same frames, but tagged so that they are dropped
 	next   int
 	sent   uint64
-	// How many samples and drops there were for who asked.
-	sampled, told uint64
-	batch         [64]saisim.Arrival
+	// Numbers of samples and drops that the listeners received.
+	sampled, reported uint64
+	batch             [64]saisim.Arrival
 }
 
-// New makes the chip of a load, and tells it what it needs to know.
+// New creates the chip of a load, and configures it.
 func New(ctx context.Context, l Load) (*Feed, error) {
 	p := profile.Default()
 	p.ACL.Entries, p.ACL.TableEntries, p.ACL.Counters, p.FDB = 1<<17+1, 1<<17+1, 1<<17, 1<<18
@@ -40,7 +40,8 @@ func New(ctx context.Context, l Load) (*Feed, error) {
 			t.sampled++
 			return
 		}
-		if l.Sample == 0 && l.Monitor == NoMonitor || len(o.Data) == l.octets() { // only packets, not records and reports
+		// only packets, not records and reports
+		if l.Sample == 0 && l.Monitor == NoMonitor || len(o.Data) == l.octets() {
 			t.sent++
 		}
 	})
@@ -65,7 +66,7 @@ func New(ctx context.Context, l Load) (*Feed, error) {
 	return t, s.err
 }
 
-// configure tells the chip what it does with packets, once it knows all hosts.
+// configure sets what the chip does with packets, once it has learned all hosts.
 func (t *Feed) configure(s *calls, sw sai.OID, ports []sai.OID) {
 	l, key := t.load, sai.Obj(sai.ObjectTypeSwitch, sw)
 	if l.NoLearning {
@@ -94,8 +95,8 @@ func (t *Feed) configure(s *calls, sw sai.OID, ports []sai.OID) {
 	if l.OneIn > 0 {
 		s.sample(ports, l.OneIn)
 	}
-	if l.Told {
-		t.tell()
+	if l.Reported {
+		t.report()
 	}
 	s.addTasks(l)
 	if l.Sketch && s.err == nil {
@@ -103,8 +104,8 @@ func (t *Feed) configure(s *calls, sw sai.OID, ports []sai.OID) {
 	}
 }
 
-// makeFrames makes a frame from each host to the next one, or for each route. Host i is at port i, or
-// the remainder if there are more hosts than ports.
+// makeFrames makes a frame from each host to the next one, or for each route. Host i is at port i, modulo the number of
+// ports.
 func (t *Feed) makeFrames() {
 	hosts := max(t.load.Flows, t.load.Routes)
 	if hosts == 0 {
@@ -124,7 +125,7 @@ func (t *Feed) makeFrames() {
 	}
 }
 
-// learn lets every host announce where it is.
+// learn makes every host announce its port.
 func (t *Feed) learn() error {
 	if t.load.Routes > 0 {
 		return nil // there is no bridge
@@ -142,7 +143,7 @@ func (t *Feed) learn() error {
 	return nil
 }
 
-// Send sends n packets, one a cycle unless the load pauses, in batches of 64.
+// Send sends n packets in batches of 64. There is one packet per cycle, unless the load pauses.
 func (t *Feed) Send(n int) error {
 	for n > 0 {
 		now := t.chip.Now()
@@ -165,10 +166,10 @@ func (t *Feed) Send(n int) error {
 	return nil
 }
 
-// Sent is how many packets were sent.
+// Sent returns the number of packets sent.
 func (t *Feed) Sent() int { return t.next }
 
-// Check returns an error unless the packets went where the load says.
+// Check returns an error unless the packets went where the load requires.
 func (t *Feed) Check() error {
 	t.chip.Advance(t.chip.Now() + 100_000)
 	want := uint64(t.next)

@@ -11,14 +11,14 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// A Filled is a chip with many ACL entries, routes and addresses, and a LAG: of each one changes.
+// A Filled is a chip with many ACL entries, routes and addresses, and a LAG. One object of each kind changes.
 type Filled struct {
 	calls
-	entry, route, address, member sai.Key // that change
+	entry, route, address, member sai.Key // the objects that change
 	frame                         saisim.Frame
 }
 
-// NewFilled makes a chip with n of each.
+// NewFilled returns a chip with n of each.
 func NewFilled(ctx context.Context, n int) (*Filled, error) {
 	p := profile.Default()
 	p.ACL.Entries, p.ACL.TableEntries, p.FDB, p.IPv4Routes = 1<<17, 1<<17, 1<<18, 1<<18
@@ -40,7 +40,7 @@ func NewFilled(ctx context.Context, n int) (*Filled, error) {
 	return c, c.err
 }
 
-// makeEntry makes the ACL entry that changes.
+// makeEntry creates the ACL entry that changes.
 func (c *Filled) makeEntry() {
 	yes := sai.Bool(true)
 	table := c.create(sai.ObjectTypeACLTable, sai.Attr{ID: sai.ACLTableAttrACLStage, Value: sai.ACLStageIngress},
@@ -49,7 +49,7 @@ func (c *Filled) makeEntry() {
 		sai.Attr{ID: sai.ACLEntryAttrTableID, Value: table}, sai.Attr{ID: sai.ACLEntryAttrPriority, Value: sai.Uint(1)}))
 }
 
-// makeRoutes makes routes, of which the first one changes.
+// makeRoutes creates routes, of which the first one changes.
 func (c *Filled) makeRoutes(sw sai.OID, n int) {
 	router, _ := c.get(sai.Obj(sai.ObjectTypeSwitch, sw), sai.SwitchAttrDefaultVirtualRouterID).(sai.OID)
 	var entries []sai.Entry
@@ -63,7 +63,7 @@ func (c *Filled) makeRoutes(sw sai.OID, n int) {
 	c.route = sai.EntryKey(entries[0])
 }
 
-// makeAddresses makes addresses, of which the first one changes.
+// makeAddresses creates addresses, of which the first one changes.
 func (c *Filled) makeAddresses(sw sai.OID, n int) {
 	key := sai.Obj(sai.ObjectTypeSwitch, sw)
 	vlan, _ := c.get(key, sai.SwitchAttrDefaultVLANID).(sai.OID)
@@ -85,7 +85,7 @@ func (c *Filled) makeAddresses(sw sai.OID, n int) {
 	c.makeLAG(vlan, ports[len(ports)-1])
 }
 
-// makeLAG makes a LAG of a port that leaves the bridge.
+// makeLAG creates a LAG of a port that leaves the bridge.
 func (c *Filled) makeLAG(vlan, bridgePort sai.OID) {
 	port, _ := c.get(sai.Obj(sai.ObjectTypeBridgePort, bridgePort), sai.BridgePortAttrPortID).(sai.OID)
 	members, _ := c.get(sai.Obj(sai.ObjectTypeVLAN, vlan), sai.VLANAttrMemberList).(sai.OIDs)
@@ -100,10 +100,10 @@ func (c *Filled) makeLAG(vlan, bridgePort sai.OID) {
 		sai.Attr{ID: sai.LAGMemberAttrLAGID, Value: lag}, sai.Attr{ID: sai.LAGMemberAttrPortID, Value: port}))
 }
 
-// Changes are what can change in a [Filled] chip.
+// Changes are the kinds of changes in a [Filled] chip.
 var Changes = []string{"ACL entry", "route", "FDB entry", "LAG member"}
 
-// Change makes the n-th change of a kind, and lets a packet through.
+// Change makes the n-th change of a kind, and sends a packet through the chip.
 func (c *Filled) Change(what string, n int) error {
 	action := []sai.Value{sai.PacketActionForward, sai.PacketActionDrop}[n%2]
 	switch what {

@@ -10,12 +10,12 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// countMin is a task for packets of a filter that is known to be right.
+// CountMin returns a task for packets of a filter, which must be valid.
 func CountMin(filter string) flymon.Task {
 	f, err := flymon.ParseFilter(filter)
 	k, err2 := flymon.ParseKey("5-tuple")
 	if err != nil || err2 != nil {
-		return flymon.Task{} // which is refused
+		return flymon.Task{} // the chip refuses an empty task
 	}
 	return flymon.Task{
 		Filter: f, Key: k, Attribute: flymon.Attribute{Kind: flymon.Packets},
@@ -23,8 +23,8 @@ func CountMin(filter string) flymon.Task {
 	}
 }
 
-// addTasks fills groups: each with a task of three rows that sees all packets, or
-// group 0 with tasks of one row, three for each of 32 hosts.
+// addTasks adds tasks to groups. Each group gets a task of three rows that counts all packets, or group 0 gets tasks of
+// one row, three for each of 32 hosts.
 func (s *calls) addTasks(l Load) {
 	p := profile.Default()
 	geo := p.FlyMon.Geometry()
@@ -54,7 +54,7 @@ func (s *calls) addTasks(l Load) {
 }
 
 func keyOf(s string) flymon.Key {
-	k, _ := flymon.ParseKey(s) // if the words are wrong, no key, which a task refuses
+	k, _ := flymon.ParseKey(s) // if the words are wrong, an empty key, which a task refuses
 	return k
 }
 

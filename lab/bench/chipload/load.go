@@ -2,41 +2,41 @@ package chipload
 
 import "encoding/binary"
 
-// A Load is a chip and the traffic through it. Zero is VLAN forwarding between
-// 32 hosts, of frames of 64 bytes on the wire.
+// A Load is a chip and the traffic through it. The zero value is VLAN forwarding between 32 hosts, of frames of 64
+// bytes on the wire.
 type Load struct {
 	Rules  int // ACL entries that no packet hits, of four masks
 	Stamp  bool
 	Sketch bool // three count-min rows of a match-action program
-	Flows  int  // hosts; 0: one a port
-	Size   int  // of a frame, with FCS; 0: 64
+	Flows  int  // number of hosts; zero means one per port
+	Size   int  // bytes per frame, with FCS; zero means 64
 	Pause  int  // extra cycles between two packets
 
-	Routes int  // the ports are router interfaces, with so many routes, and packets to each of them
+	Routes int  // number of routes; the ports are then router interfaces, and packets go to each route
 	ECMP   bool // the routes lead to all ports
 
 	PortDown   bool
 	BadVLAN    bool // tagged with a VLAN that does not exist
-	SamePort   bool // to a host at the port that the packet came from
-	NoLearning bool // of source addresses, once all are known
-	NotIP      bool // nothing behind the Ethernet header that the chip knows
-	Options    bool // in the IPv4 header: so packets take no short way through the ingress pipe
+	SamePort   bool // packets go to a host at the port where they came in
+	NoLearning bool // source addresses are not learned, once all are known
+	NotIP      bool // the protocol behind the Ethernet header is unknown to the chip
+	Options    bool // IPv4 options, which disable the shortcut through the ingress pipe
 	EgressACL  bool // matches all packets
-	EgressDrop bool // and drops them
+	EgressDrop bool // drops them too
 
-	Dropped int     // one packet in so many is tagged with a VLAN that does not exist; 0: none
-	Monitor Monitor // of drops; reports leave by the last port
+	Dropped int     // one packet in this many is tagged with a VLAN that does not exist; zero means none
+	Monitor Monitor // mode of the drop monitor; reports leave by the last port
 
-	OneIn uint32 // of so many packets one is sampled as it comes in; 0: no port is sampled
-	Told  bool   // somebody is told of each drop, as sFlow is
+	OneIn    uint32 // one packet in this many is sampled as it comes in; zero means no port is sampled
+	Reported bool   // a listener receives each drop, as with sFlow
 
 	Marked  bool   // each flow has a session of muxed marking
 	Table   bool   // an ACL table matches all packets
-	Plan    bool   // of table recording
-	Sample  uint32 // one packet in this many is recorded, in another queue of the first port; 0: none
-	Groups  int    // CMU groups with a task of three rows for all packets
-	Coupons bool   // which count distinct values instead of packets
-	Tasks   int    // in one CMU group, of one row, three for each of 32 hosts
+	Plan    bool   // the chip has a plan of table recording
+	Sample  uint32 // one packet in this many is recorded, in another queue of the first port; zero means none
+	Groups  int    // number of CMU groups, each with a task of three rows for all packets
+	Coupons bool   // these tasks count distinct values instead of packets
+	Tasks   int    // number of tasks of one row in one CMU group, three for each of 32 hosts
 }
 
 // dropped reports whether no packet leaves the chip.
@@ -44,7 +44,7 @@ func (l Load) dropped() bool {
 	return l.PortDown || l.BadVLAN || l.SamePort || l.EgressDrop
 }
 
-// octets is the size of frames without FCS.
+// octets returns the size of frames without FCS.
 func (l Load) octets() int {
 	if l.Size == 0 {
 		return 60
@@ -52,7 +52,7 @@ func (l Load) octets() int {
 	return l.Size - 4
 }
 
-// Frame is a packet, UDP over IPv4, from one host to another.
+// Frame returns a packet, UDP over IPv4, from one host to another.
 func (l Load) Frame(from, to int) []byte {
 	f := append(make([]byte, 0, l.octets()), 2, 0)
 	dst := 10<<24 | uint32(to)
@@ -91,7 +91,7 @@ func (l Load) Frame(from, to int) []byte {
 	return f[:l.octets()]
 }
 
-// checksum is that of an IPv4 header in which it is 0.
+// checksum returns the checksum of an IPv4 header whose checksum field is 0.
 func checksum(header []byte) uint16 {
 	sum := uint32(0)
 	for i := 0; i < len(header); i += 2 {

@@ -9,8 +9,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// markAll creates a session of muxed marking for each host's flow: one profile, two entries per
-// flow.
+// markAll creates a session of muxed marking for each host's flow, with one profile and two entries per flow.
 func (s *calls) markAll(sw sai.Key, flows int) {
 	yes := sai.Bool(true)
 	s.create(sai.ObjectTypeGenericProgrammable,

@@ -1,19 +1,18 @@
 package chipload
 
-// everything is what the chip can do at once: rules, stamps and a sketch.
+// everything is the load with all features that can be combined: rules, stamps and a sketch.
 var everything = Load{Rules: 1000, Stamp: true, Sketch: true}
 
-// A Part is a part of the way of a packet: what Load costs more than Than.
+// A Part is a part of a packet's path: the cost of Load beyond that of Than.
 type Part struct {
 	Name       string
 	Than, Load Load
-	First      bool // there is none before it
+	First      bool // true if there is no part before it
 }
 
-// Parts are what a packet costs on its way, as differences of two loads: each lets packets get one step
-// further than the other, or gives them one thing to do more. Where one of them takes no short way through the
-// ingress pipe the other does not, either: packets that are dropped, routed or not of IP do not, nor do those with
-// options.
+// Parts are the costs along a packet's path, as differences of two loads. One load gets packets one step further than
+// the other, or adds one more action. Both loads take the shortcut through the ingress pipe, or neither does. Packets
+// that are dropped, routed, not IP, or have options do not take it.
 var Parts = []Part{
 	{Name: "receiving MAC", Load: Load{PortDown: true}, First: true},
 	{Name: "parser, arbitration, admission", Than: Load{PortDown: true}, Load: Load{BadVLAN: true}},

@@ -10,10 +10,10 @@ import (
 	"tamtam/tam/record"
 )
 
-// recordLabel is one of mirror sessions that record.
+// recordLabel is the label of a recording mirror session.
 const recordLabel = record.LabelPrefix + "bench"
 
-// record makes an ACL table that selects all packets, and a plan for them.
+// record creates an ACL table that selects all packets, and a plan for them.
 func (s *calls) record(sw, monitor sai.OID, l Load) {
 	ip := func(last byte) sai.Value { return sai.IP{Addr: netip.AddrFrom4([4]byte{10, 255, 0, last})} }
 	session := s.create(sai.ObjectTypeMirrorSession,
@@ -44,7 +44,7 @@ func (s *calls) record(sw, monitor sai.OID, l Load) {
 	}
 }
 
-// applyPlan gives the chip a plan of 7 tables.
+// applyPlan applies a plan of 7 tables to the chip.
 func (s *calls) applyPlan(sample uint32) {
 	profile := profile.Default()
 	p := record.ChipPlan{

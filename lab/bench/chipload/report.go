@@ -6,17 +6,17 @@ import (
 	"tamtam/sai"
 )
 
-// A Monitor is what a drop monitor of the whole switch does.
+// A Monitor is the mode of a drop monitor of the whole switch.
 type Monitor uint8
 
 // Drop monitors.
 const (
 	NoMonitor Monitor = iota
-	Stateless         // a report of each drop
-	Stateful          // of each flow and reason, each second
+	Stateless         // reports each drop
+	Stateful          // reports each flow and reason, every second
 )
 
-// monitor makes a drop monitor whose reports leave by a port.
+// monitor creates a drop monitor whose reports leave by a port.
 func (s *calls) monitor(sw sai.Key, port sai.OID, m Monitor) {
 	ip := func(last byte) sai.Value { return sai.IP{Addr: netip.AddrFrom4([4]byte{10, 255, 0, last})} }
 	transport := s.create(sai.ObjectTypeTAMTransport,

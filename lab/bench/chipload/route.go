@@ -8,14 +8,14 @@ import (
 	"tamtam/sai"
 )
 
-// routerMAC is the address of all router interfaces. Its first two bytes are those of the hosts.
+// routerMAC is the address of all router interfaces. Its first two bytes are the same as those of the hosts.
 var routerMAC = sai.MAC{2, 0, 0xff, 0, 0, 1}
 
-// routedTo is an address of the n-th route.
+// routedTo returns an address of the n-th route.
 func routedTo(n int) uint32 { return 20<<24 | uint32(n)<<8 | 1 }
 
-// routes makes each port a router interface with a neighbour, and routes of 24 bits: the n-th leads to the
-// neighbour at port n, or the remainder; with ECMP all to a group of all neighbours.
+// routes makes each port a router interface with a neighbour, and adds n routes of 24 bits. The i-th route leads to the
+// neighbour at port i, modulo the number of ports. With ECMP all lead to a group of all neighbours.
 func (s *calls) routes(sw sai.OID, ports []sai.OID, n int, l Load) {
 	key := sai.Obj(sai.ObjectTypeSwitch, sw)
 	router, _ := s.get(key, sai.SwitchAttrDefaultVirtualRouterID).(sai.OID)
@@ -55,7 +55,7 @@ func (s *calls) routes(sw sai.OID, ports []sai.OID, n int, l Load) {
 	s.createEntries(entries, with)
 }
 
-// clearBridge takes all ports out of the bridge.
+// clearBridge removes all ports from the bridge.
 func (s *calls) clearBridge(sw sai.Key) {
 	vlan, _ := s.get(sw, sai.SwitchAttrDefaultVLANID).(sai.OID)
 	members, _ := s.get(sai.Obj(sai.ObjectTypeVLAN, vlan), sai.VLANAttrMemberList).(sai.OIDs)
@@ -67,7 +67,7 @@ func (s *calls) clearBridge(sw sai.Key) {
 	}
 }
 
-// stopLearning makes the bridge know no further addresses.
+// stopLearning makes the bridge learn no more addresses.
 func (s *calls) stopLearning(sw sai.Key) {
 	for _, port := range s.bridgePorts(sw) {
 		s.set(sai.Obj(sai.ObjectTypeBridgePort, port), sai.BridgePortAttrFDBLearningMode,

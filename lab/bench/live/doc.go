@@ -1,8 +1,8 @@
-// Package live measures a switch with wires beside the kernel's own bridge: frames per second, TCP, latency and
-// processor time between two hosts, which are network namespaces of this machine, over the same pairs of virtual
-// interfaces with the same sizes and offloads, by turns in one run.
+// Package live compares a switch on live interfaces with the kernel's own bridge. It measures frames per second, TCP,
+// latency and processor time between two hosts, which are network namespaces of this machine. Both switches use the
+// same pairs of virtual interfaces, with the same sizes and offloads. They alternate within one run.
 //
-// What belongs here: hosts, loads, and the two switches' starts. It needs root and iproute2.
+// This package holds the hosts, the loads, and the start of both switches. It needs root and iproute2.
 package live
 
 import (
@@ -12,31 +12,33 @@ import (
 	"tamtam/lab/bench"
 )
 
-// Config says what is measured.
+// Config configures the measurement.
 type Config struct {
-	// Switch is a command that wires the interfaces eth1 and eth2 as ports of one VLAN and ends with its context.
+	// Switch is a command that connects the interfaces eth1 and eth2 as ports of one VLAN. It ends when its context
+	// does.
 	Switch []string
-	Rounds int           // of each load on each switch
-	Load   time.Duration // of one load
+	Rounds int           // number of runs of each load on each switch
+	Load   time.Duration // duration of one load
 	Log    func(format string, args ...any)
 }
 
-// A Figure is what one load on one switch gave.
+// A Figure is the result of one load on one switch.
 type Figure struct {
 	Load, Switch string
-	Value        float64 // Unit
+	Value        float64 // in Unit
 	Unit         string
-	// CPU is the processor time of the whole machine per frame that arrived, hosts included; 0: not measured.
+	// CPU is the processor time of the whole machine per received frame, hosts included. It is zero if it was not
+	// measured.
 	CPU time.Duration
-	// Own is the switch's process's part of it; 0 for the bridge, which has none.
+	// Own is the part of CPU that the switch's process used. It is 0 for the bridge, which has no process.
 	Own time.Duration
-	// Retransmits of TCP; the longest of 100 round trips.
+	// Retransmits counts TCP segments. P99 is the 99th percentile of the round-trip times.
 	Retransmits uint32
 	P99         time.Duration
-	Sent, Got   uint64 // frames, by the hosts' interfaces
+	Sent, Got   uint64 // frames, as counted by the hosts' interfaces
 }
 
-// The loads.
+// Loads.
 const (
 	Flood64   = "frames of 64 bytes"
 	Flood1518 = "frames of 1518 bytes"
@@ -45,16 +47,16 @@ const (
 	RoundTrip = "round trip"
 )
 
-// The switches.
+// Switches.
 const (
 	Bridge = "kernel bridge"
 	Tamtam = "tamtam"
 )
 
-// aims are what the switch is to reach of the bridge's figure.
+// aims are the targets for the switch, as a share of the bridge's figure.
 var aims = map[string]float64{Flood64: 0.5, TCP: 0.7, TCPPlain: 0.7}
 
-// Results are the medians of figures, and how the switches compare in a round.
+// Results returns the medians of figures, and the comparison of the switches within a round.
 func Results(figures []Figure) (list []bench.Result) {
 	for _, load := range []string{Flood64, Flood1518, TCP, TCPPlain, RoundTrip} {
 		of := map[string][]Figure{}

@@ -18,7 +18,7 @@ import (
 
 const hostAddress = "10.9.0."
 
-// A setup is two hosts and the place of the switch between them.
+// A setup is two hosts and the namespace of the switch between them.
 type setup struct {
 	Config
 	hosts   [2]*netns.Namespace
@@ -27,7 +27,7 @@ type setup struct {
 	process *exec.Cmd
 }
 
-// Run measures each load on the bridge and on the switch by turns.
+// Run measures each load on the bridge and on the switch alternately.
 func Run(ctx context.Context, cfg Config) ([]Figure, error) {
 	b := &setup{Config: cfg}
 	defer b.close()
@@ -62,7 +62,7 @@ func (b *setup) close() {
 	}
 }
 
-// connect makes the hosts and their wires.
+// connect creates the hosts and their wires.
 func (b *setup) connect() (err error) {
 	if b.place, err = netns.New(); err != nil {
 		return err
@@ -93,10 +93,10 @@ func (b *setup) connect() (err error) {
 	return nil
 }
 
-// bridge puts the kernel's bridge between the hosts.
+// bridge starts the kernel's bridge between the hosts.
 func (b *setup) bridge(context.Context) (func() error, error) {
 	end := func() error { return b.place.IP("link del br0") }
-	_ = b.place.Do(func() error { // where Docker is, the bridge asks its filters, which is not what is measured
+	_ = b.place.Do(func() error { // with Docker, the bridge calls netfilter, which must not be measured
 		return os.WriteFile("/proc/sys/net/bridge/bridge-nf-call-iptables", []byte("0"), 0)
 	})
 	err := b.place.IP("link add br0 type bridge", "link set eth1 master br0", "link set eth2 master br0",
@@ -104,7 +104,7 @@ func (b *setup) bridge(context.Context) (func() error, error) {
 	return end, errors.Join(err, b.reach())
 }
 
-// tamtam puts the switch between them.
+// tamtam starts the switch between the hosts.
 func (b *setup) tamtam(ctx context.Context) (func() error, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	cmd := exec.CommandContext(ctx, b.Switch[0], b.Switch[1:]...)
@@ -119,7 +119,7 @@ func (b *setup) tamtam(ctx context.Context) (func() error, error) {
 	b.process = cmd
 	end := func() error {
 		cancel()
-		_ = cmd.Wait() // it says that it was asked to end
+		_ = cmd.Wait() // it reports that it was interrupted
 		b.process = nil
 		return nil
 	}
@@ -185,7 +185,7 @@ func (b *setup) measure(name string) (list []Figure, err error) {
 	return list, nil
 }
 
-// while measures what f costs and moves.
+// while measures the processor time and the frames while load runs.
 func (b *setup) while(f *Figure, load func() error) (time.Duration, error) {
 	_, sent, err := b.hosts[0].Counts("host")
 	if err != nil {
@@ -200,7 +200,7 @@ func (b *setup) while(f *Figure, load func() error) (time.Duration, error) {
 		return 0, err
 	}
 	took := time.Since(began)
-	for last := uint64(0); ; { // what is still on its way
+	for last := uint64(0); ; { // frames that are still under way
 		now, _, err := b.hosts[1].Counts("host")
 		if err != nil {
 			return 0, err
@@ -224,21 +224,21 @@ func (b *setup) while(f *Figure, load func() error) (time.Duration, error) {
 	return took, err
 }
 
-// machineTime is how long the processors of the machine were busy.
+// machineTime returns how long the processors of the machine were busy.
 func machineTime() time.Duration {
 	text, _ := os.ReadFile("/proc/stat")
 	line, _, _ := bufio.NewReader(bytes.NewReader(text)).ReadLine()
 	var ticks int64
 	for i, field := range strings.Fields(string(line)) {
 		n, _ := strconv.ParseInt(field, 10, 64)
-		if i >= 1 && i != 4 && i != 5 && i < 9 { // not idle, not waiting for a disk, guests are in user
+		if i >= 1 && i != 4 && i != 5 && i < 9 { // not idle, not waiting for a disk; guests are included in user
 			ticks += n
 		}
 	}
 	return time.Duration(ticks) * (time.Second / 100) // USER_HZ
 }
 
-// ownTime is the processor time of the switch's process.
+// ownTime returns the processor time of the switch's process, or 0 for the bridge.
 func (b *setup) ownTime() time.Duration {
 	if b.process == nil {
 		return 0

@@ -8,7 +8,7 @@ import (
 	"runtime"
 )
 
-// Run needs Linux.
+// Run returns an error, since it needs Linux.
 func Run(context.Context, Config) ([]Figure, error) {
 	return nil, fmt.Errorf("live interfaces need Linux, this is %s", runtime.GOOS)
 }

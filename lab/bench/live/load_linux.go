@@ -15,7 +15,7 @@ import (
 	"tamtam/internal/netns"
 )
 
-// flood sends frames of a size from one interface to a MAC address as fast as one thread can, for a time.
+// flood sends frames of a size from one interface to a MAC address for a time, as fast as one thread can.
 func flood(n *netns.Namespace, name string, from, to net.HardwareAddr, size int, d time.Duration) error {
 	fd, err := n.Socket(name, 0)
 	if err != nil {
@@ -45,13 +45,13 @@ func flood(n *netns.Namespace, name string, from, to net.HardwareAddr, size int,
 	return nil
 }
 
-// floodFrame is a frame of UDP with so many bytes, FCS included.
+// floodFrame returns a UDP frame with size bytes, FCS included.
 func floodFrame(from, to net.HardwareAddr, size int) []byte {
 	b := append(append(make([]byte, 0, size), to...), from...)
 	b = append(b, 0x08, 0)
 	b = append(b, 0x45, 0)
 	b = binary.BigEndian.AppendUint16(b, uint16(size-4-14))
-	b = append(b, 0, 0, 0, 0, 64, 17, 0, 0, 10, 9, 0, 1, 10, 9, 0, 99) // an address of nobody: its host drops it
+	b = append(b, 0, 0, 0, 0, 64, 17, 0, 0, 10, 9, 0, 1, 10, 9, 0, 99) // an unused address, so the host drops it
 	sum := uint32(0)
 	for ip := b[14:]; len(ip) > 0; ip = ip[2:] {
 		sum += uint32(binary.BigEndian.Uint16(ip))
@@ -62,7 +62,7 @@ func floodFrame(from, to net.HardwareAddr, size int) []byte {
 	return b[:size-4]
 }
 
-// offloads switches on or off what a network card would do for an interface: checksums, cutting and joining segments.
+// offloads enables or disables the offloads of an interface: checksums, segmentation and receive coalescing.
 func offloads(n *netns.Namespace, name string, on bool) error {
 	return n.Do(func() error {
 		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
@@ -93,7 +93,7 @@ func offloads(n *netns.Namespace, name string, on bool) error {
 	})
 }
 
-// A stream is what one TCP connection has moved.
+// A stream holds the bytes and retransmits of one TCP connection.
 type stream struct {
 	bytes       int64
 	retransmits uint32
@@ -153,7 +153,8 @@ func tcp(from, to *netns.Namespace, address string, d time.Duration) (s stream, 
 	return s, nil
 }
 
-// rounds has a datagram of 18 bytes, a frame of 64, go there and back so often, and returns the times in order.
+// rounds sends a datagram of 18 bytes, a frame of 64, there and back count times. It returns the times in ascending
+// order.
 func rounds(from, to *netns.Namespace, address string, count int) ([]time.Duration, error) {
 	var echo, c net.PacketConn
 	err := to.Do(func() (err error) { echo, err = net.ListenPacket("udp4", address+":0"); return err })

@@ -15,7 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// path makes a path of names; one that is behind "[]" is the key name of the list before it.
+// path returns the path with the given element names.
 func path(names ...string) *gpb.Path {
 	p := &gpb.Path{}
 	for _, n := range names {
@@ -24,7 +24,7 @@ func path(names ...string) *gpb.Path {
 	return p
 }
 
-// Leaves and containers of sessions.
+// ofSessions returns the path of leaves or containers of all sessions.
 func ofSessions(names ...string) *gpb.Path {
 	return path(append([]string{"tam", "tailstamping-sessions", "tailstamping-session"}, names...)...)
 }
@@ -35,21 +35,21 @@ func ofFlowGroup(name string, names ...string) *gpb.Path {
 	return p
 }
 
-// A counter is a subscriber that counts what it gets, and does not look at it: it is to cost little.
+// A counter is a subscriber that counts what it receives without decoding it, since it must cost little.
 type counter struct {
 	updates, bytes, syncs, messages atomic.Int64
 	stop                            context.CancelFunc
 	done                            chan error
 }
 
-// counting is a codec that counts the updates in what it is to decode.
+// counting is a codec that counts the updates in the messages instead of decoding them.
 type counting struct{ c *counter }
 
 func (counting) Name() string { return "proto" }
 
 func (counting) Marshal(v any) ([]byte, error) { return proto.Marshal(v.(proto.Message)) }
 
-// Numbers of fields of SubscribeResponse and Notification.
+// Field numbers of SubscribeResponse and Notification.
 const (
 	responseUpdate     = 1
 	responseSync       = 3
@@ -75,7 +75,7 @@ func (x counting) Unmarshal(data []byte, _ any) error {
 	})
 }
 
-// eachField passes the fields of a message, those of bytes with their value.
+// eachField calls f for the fields of a message. Fields of type bytes have their value.
 func eachField(data []byte, f func(protowire.Number, []byte) error) error {
 	for len(data) > 0 {
 		num, kind, n := protowire.ConsumeTag(data)
@@ -100,8 +100,8 @@ func eachField(data []byte, f func(protowire.Number, []byte) error) error {
 	return nil
 }
 
-// subscribe begins a subscription over a connection of its own, from an address of its own: one address may not have so
-// many.
+// subscribe begins a subscription over its own connection, from its own address, since the number per address is
+// limited.
 func (m *process) subscribe(ctx context.Context, host byte, sub *gpb.Subscription) (*counter, error) {
 	c := &counter{done: make(chan error, 1)}
 	from := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1, host)}}
@@ -132,7 +132,7 @@ func (m *process) subscribe(ctx context.Context, host byte, sub *gpb.Subscriptio
 	return c, nil
 }
 
-// until waits until what is counted is there, by all of them.
+// until waits until there is true for all counters.
 func until(ctx context.Context, what string, counters []*counter, there func(*counter) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
@@ -150,8 +150,8 @@ func until(ctx context.Context, what string, counters []*counter, there func(*co
 	return nil
 }
 
-// subscribers begins n subscriptions, and waits until they have all that there is. Where the machine is so busy that
-// mgmtd is not ready, it tries again.
+// subscribers begins n subscriptions, and waits until they have received everything that exists. If the machine is so
+// busy that mgmtd is not ready, it tries again.
 func (m *process) subscribers(ctx context.Context, n int, sub *gpb.Subscription) ([]*counter, func(), error) {
 	for tries := 1; ; tries++ {
 		all, end, err := m.trySubscribers(ctx, n, sub)

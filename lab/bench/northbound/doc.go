@@ -1,9 +1,9 @@
-// Package northbound measures mgmtd for "tamtam bench gnmi": what it costs to tell many clients of many changes, to be
-// asked for all that there is, and to be told ten thousand changes at once.
+// Package northbound measures mgmtd for "tamtam bench gnmi": the cost of reporting many changes to many clients, of
+// reading everything, and of a Set with ten thousand changes.
 //
-// mgmtd runs in a process of its own, whose processor time the kernel tells. The databases are redis-server's, or in
-// this process where there is none; who writes in them, and the clients, are in this one. So the costs are mgmtd's
-// alone, those of its connections to clients and to Redis included.
+// mgmtd runs in its own process, whose processor time the kernel reports. The databases are those of redis-server, or
+// embedded in this process if that program does not exist. The process that writes to them, and the clients, are this
+// one. So the measured costs are only those of mgmtd, including its connections to clients and to Redis.
 package northbound
 
 import (
@@ -24,19 +24,19 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A Config says what is measured.
+// A Config configures the measurement.
 type Config struct {
 	Mgmtd    []string // the command that runs mgmtd, to which --redis, --gnmi, --data and --insecure are added
-	Shell    []string // that of the shell, to which --data and -c are added; nil: no shell is measured
-	Sessions int      // flow groups with a tail-stamping session each
-	Few      int      // of these, those that change while there are many subscribers
-	Events   int      // of the chip, one by one
+	Shell    []string // the command of the shell, to which --data and -c are added; nil means that no shell is measured
+	Sessions int      // number of flow groups with a tail-stamping session each
+	Few      int      // how many of these change while there are many subscribers
+	Events   int      // number of link events of the chip, one by one
 }
 
-// many is how many subscribers there are where there are many.
+// many is the number of subscribers in measurements with many.
 const many = 100
 
-// Run measures all.
+// Run runs all measurements.
 func Run(ctx context.Context, cfg Config) ([]bench.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Minute)
 	defer cancel()
@@ -48,7 +48,7 @@ func Run(ctx context.Context, cfg Config) ([]bench.Result, error) {
 	return append(results, events...), err
 }
 
-// sessions measures mgmtd on databases with many sessions, which nobody else works on.
+// sessions measures mgmtd on databases with many sessions. No other process uses these databases.
 func (cfg Config) sessions(ctx context.Context) ([]bench.Result, error) {
 	r, end, err := databases(ctx)
 	if err != nil {
@@ -76,8 +76,8 @@ func (cfg Config) sessions(ctx context.Context) ([]bench.Result, error) {
 	return all, errors.Join(silent(), m.stop())
 }
 
-// vouch says in place of orchagent and syncd that they live, until its end: else mgmtd would soon write to all rows
-// that nobody knows whether they are in force.
+// vouch reports in place of orchagent and syncd that they run, until end is called. Otherwise mgmtd would soon set the
+// status of all rows to unknown.
 func vouch(ctx context.Context, r *swss.Redis) (end func() error) {
 	ctx, stop := context.WithCancel(ctx)
 	done := make(chan error, 1)
@@ -102,7 +102,7 @@ func vouch(ctx context.Context, r *swss.Redis) (end func() error) {
 	return func() error { stop(); return <-done }
 }
 
-// databases are those of a switch, empty, which other processes reach.
+// databases returns the empty databases of a switch, which other processes can reach.
 func databases(ctx context.Context) (r *swss.Redis, end func(), err error) {
 	addr, stop, err := bench.StartRedisServer(ctx)
 	if errors.Is(err, exec.ErrNotFound) {
@@ -123,14 +123,14 @@ func databases(ctx context.Context) (r *swss.Redis, end func(), err error) {
 	return r, func() { r.Close(); stop() }, nil
 }
 
-// fill writes n flow groups with a session each, in force, as all daemons leave them.
+// fill writes n flow groups with an active session each, as all daemons leave them.
 func fill(ctx context.Context, r *swss.Redis, n int) error {
 	type rows = map[string]swss.FieldValues
 	tables := map[swss.DBName]map[string]rows{
 		swss.ConfigDB: {
 			schema.CfgTAMFlowGroup: {}, schema.CfgACLRule: {}, schema.CfgTAMTailStamp: {},
 			schema.CfgTAMFeature: {schema.FeatureTailStamping: {"status": "ACTIVE"}},
-			// Else counters are sampled each 10 s only.
+			// Otherwise counters are sampled only every 10 s.
 			schema.CfgFlexCounter: {"ACL": {"POLL_INTERVAL": "1000"}},
 		},
 		swss.ApplDB:     {schema.AppACLRule: {}, schema.AppTAMTailStamp: {}},
@@ -169,7 +169,7 @@ func fill(ctx context.Context, r *swss.Redis, n int) error {
 
 func session(i int) string { return fmt.Sprintf("s%05d", i) }
 
-// counted is a row of counters of a session.
+// counted returns a row of counters of a session.
 func counted(n int) swss.FieldValues {
 	packets := fmt.Sprint(n)
 	return swss.FieldValues{"MATCHED_PACKETS": packets, "MATCHED_BYTES": fmt.Sprint(64 * n), "STAMPED_PACKETS": packets,
@@ -186,13 +186,13 @@ func write(ctx context.Context, r *swss.Redis, db swss.DBName, table string, n i
 	return swss.NewTable(r.DB(db), table).SetMany(ctx, rows)
 }
 
-// A cost is what was spent on how many.
+// A cost is the processor time for n operations.
 type cost struct {
 	cpu time.Duration
 	n   int
 }
 
-// of measures the processor time that mgmtd spends until f returns how many it did.
+// of measures the processor time that mgmtd uses while f runs. f returns how many operations it did.
 func (m *process) of(f func() (int, error)) (cost, error) {
 	before, err := m.processorTime()
 	if err != nil {
@@ -208,11 +208,11 @@ func (m *process) of(f func() (int, error)) (cost, error) {
 
 func (c cost) perSecond() float64 { return float64(c.n) / max(c.cpu.Seconds(), 1e-6) }
 
-// percentile is that of durations, in ms.
+// percentile returns a percentile of durations, in ms.
 func percentile(took []time.Duration, percent int) float64 {
 	slices.Sort(took)
 	return float64(took[(len(took)-1)*percent/100].Microseconds()) / 1000
 }
 
-// tempDir makes a directory for mgmtd: short, since there will be a socket in it.
+// tempDir creates a directory for mgmtd. Its path is short, since it will contain a socket.
 func tempDir() (string, error) { return os.MkdirTemp(cmp.Or(os.Getenv("TMPDIR"), "/tmp"), "tamtam") }

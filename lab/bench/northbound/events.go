@@ -20,13 +20,12 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// A links is a chip whose ports lose and get their links.
+// A links is a chip whose links can be set.
 type links interface {
 	SetLink(id saisim.PortID, up bool) bool
 }
 
-// events measures how long it takes from a link that comes and goes in the chip to a client, through syncd, orchagent
-// and mgmtd.
+// events measures the time from a link change in the chip to a client, through syncd, orchagent and mgmtd.
 func (cfg Config) events(ctx context.Context) ([]bench.Result, error) {
 	r, end, err := databases(ctx)
 	if err != nil {
@@ -65,7 +64,7 @@ func (cfg Config) events(ctx context.Context) ([]bench.Result, error) {
 	}, g.Wait()
 }
 
-// flap lets a link go and come, and waits each time until a client knows.
+// flap sets a link down and up, and waits each time until a client has received the change.
 func (m *process) flap(ctx context.Context, set func(up bool), n int) ([]time.Duration, error) {
 	conn, err := m.dial()
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// The aims, for an AMD EPYC of 2 cores.
+// Targets for an AMD EPYC of 2 cores.
 const (
-	aimOnChange = 100_000 // a second
+	aimOnChange = 100_000 // per second
 	aimSample   = 200_000
 	aimJSON     = 0.3 // s
 	aimProto    = 0.6
@@ -28,7 +28,8 @@ const (
 	aimEvent    = 10  // ms
 )
 
-// onChange measures what it costs to tell subscribers of changes: of one leaf each, so that each is a message.
+// onChange measures the cost of reporting changes to subscribers. Each change affects one leaf, so that each is a
+// message.
 func (cfg Config) onChange(ctx context.Context, m *process, r *swss.Redis) ([]bench.Result, error) {
 	var all []bench.Result
 	words := []string{"pending", "active"}
@@ -77,7 +78,7 @@ func (cfg Config) onChange(ctx context.Context, m *process, r *swss.Redis) ([]be
 	return all, nil
 }
 
-// sample measures samples of counters that have changed since the last.
+// sample measures samples of counters that have changed since the last sample.
 func (cfg Config) sample(ctx context.Context, m *process, r *swss.Redis) ([]bench.Result, error) {
 	sub := &gpb.Subscription{Path: ofSessions("state", "counters"), Mode: gpb.SubscriptionMode_SAMPLE,
 		SampleInterval: uint64(time.Second)}
@@ -105,8 +106,8 @@ func (cfg Config) sample(ctx context.Context, m *process, r *swss.Redis) ([]benc
 		Aim: aimSample}}, err
 }
 
-// get measures Gets of all sessions, flow groups and what there is of them. The first reads from the databases what is
-// kept from then on.
+// get measures Gets of all sessions and flow groups, including their state. The first reads from the databases, and the
+// next ones from the cache.
 func (cfg Config) get(ctx context.Context, m *process, _ *swss.Redis) ([]bench.Result, error) {
 	conn, err := m.dial()
 	if err != nil {
@@ -161,7 +162,7 @@ func (cfg Config) set(ctx context.Context, m *process, _ *swss.Redis) ([]bench.R
 		Unit: "s", Aim: aimSet}}, err
 }
 
-// shell measures the shell's list of all sessions: both the shell and mgmtd work for it.
+// shell measures the shell's list of all sessions. Both the shell and mgmtd work for it.
 func (cfg Config) shell(ctx context.Context, m *process, _ *swss.Redis) ([]bench.Result, error) {
 	if len(cfg.Shell) == 0 {
 		return nil, nil
@@ -176,7 +177,7 @@ func (cfg Config) shell(ctx context.Context, m *process, _ *swss.Redis) ([]bench
 		}
 		return cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), out, nil
 	}
-	if _, _, err := run("show tam summary"); err != nil { // from then on mgmtd knows how many are in force
+	if _, _, err := run("show tam summary"); err != nil { // from then on mgmtd knows how many are active
 		return nil, err
 	}
 	start, _, err := run("show tam switch")

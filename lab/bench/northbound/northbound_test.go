@@ -14,7 +14,7 @@ import (
 	"tamtam/swss"
 )
 
-// TestMain is mgmtd too, for the test that runs it as a process.
+// TestMain also runs as mgmtd, for the test that starts it as a process.
 func TestMain(m *testing.M) {
 	if len(os.Args) < 2 || os.Args[1] != "mgmtd" {
 		os.Exit(m.Run())
@@ -46,7 +46,7 @@ func mgmtd(args []string) error {
 	return daemons.RunMgmt(ctx, cfg, daemons.Addresses{}, daemons.Common{})
 }
 
-// All figures are there, and none is 0.
+// All figures exist, and none is 0.
 func TestRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")

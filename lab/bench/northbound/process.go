@@ -28,14 +28,14 @@ type process struct {
 	log       *bytes.Buffer
 }
 
-// start runs mgmtd on databases until it answers.
+// start runs mgmtd on databases, and returns once it answers.
 func start(ctx context.Context, command []string, r *swss.Redis) (*process, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
 	m := &process{addr: l.Addr().String(), log: &bytes.Buffer{}}
-	l.Close() // mgmtd takes the port
+	l.Close() // mgmtd uses the port
 	if m.dir, err = tempDir(); err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (m *process) dial(opts ...grpc.DialOption) (*grpc.ClientConn, error) {
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(1<<28), grpc.MaxCallSendMsgSize(1<<28)))...)
 }
 
-// processorTime is what all threads of the process have spent.
+// processorTime returns the processor time of all threads of the process.
 func (m *process) processorTime() (time.Duration, error) {
 	threads := fmt.Sprintf("/proc/%d/task", m.cmd.Process.Pid)
 	ids, err := os.ReadDir(threads)
@@ -114,7 +114,7 @@ func (m *process) processorTime() (time.Duration, error) {
 	return sum, nil
 }
 
-// memory is what the process has of the machine's, in bytes.
+// memory returns the resident memory of the process, in bytes.
 func (m *process) memory() (float64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", m.cmd.Process.Pid))
 	if err != nil {

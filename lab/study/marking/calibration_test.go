@@ -17,14 +17,14 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// The answers of alternate marking, end to end: rows of CONFIG_DB, orchs, chips that mark and count,
-// COUNTERS_DB (which in one case of twenty is read by gNMI too, and says the same), the collector's
-// join. On random networks, with faults of many kinds, rules that change, and other features on the same packets, each
-// answer is compared with the lab's truth, and that with independent books of every packet.
+// TestAltMarkCalibration checks alternate marking end to end: rows of CONFIG_DB, orchs, chips that mark and count,
+// COUNTERS_DB, and the collector's join. In one case of twenty it also reads by gNMI, which must give the same. It uses
+// random networks with faults of many kinds, rules that change, and other features on the same packets. Each result is
+// compared with the lab's truth, and the truth with an independent ledger of every packet.
 //
-// Inside the domain that docs/research/alternate-marking.md states no period is ok and wrong: loss and
-// packets are exact, a delay is within A of the truth. Outside of it, wrong periods are counted.
-// And where there is no fault, hardly a period is flagged.
+// Inside the domain that docs/research/alternate-marking.md states, no period is both ok and wrong. Loss and packets
+// are exact, and a delay is within A of the truth. Outside the domain, wrong periods are counted. Without a fault,
+// hardly any period is flagged.
 func TestAltMarkCalibration(t *testing.T) {
 	fixed := randtest.Cases{Seed: 11, Count: 10, Short: 5}
 	sum := newTally()
@@ -47,7 +47,7 @@ func TestAltMarkCalibration(t *testing.T) {
 		sum.fabric(t, f, r, seen)
 	})
 	t.Logf("%v", sum)
-	// With few networks a share means nothing: one of them may have all its periods flagged.
+	// With a small number of networks a share means nothing: one of them may have all its periods flagged.
 	const enough = 5000
 	if clean := sum.clean; clean.periods >= enough && 100*clean.flagged > clean.periods {
 		t.Errorf("nothing is the matter, and %d of %d periods are flagged, want at most 1 %%: %v", clean.flagged,
@@ -55,28 +55,28 @@ func TestAltMarkCalibration(t *testing.T) {
 	}
 }
 
-// A tally is what calibration has seen.
+// A tally counts the results of the calibration.
 type tally struct {
 	mu                            sync.Mutex
 	fabrics, networks, paths      int
 	periods, ok, flagged, missing int
 	reasons                       map[string]int
-	inside                        map[string]*rows // of periods inside the domain, by what the network has
+	inside                        map[string]*rows // periods inside the domain, by property of the network
 	violations                    int
 	violated                      map[string]int // by fault
 	outside                       map[string]*rate
 	clean, sparse                 share
-	means                         int // mean delays that were known
-	graphs, sure                  int // periods of parts of graphs, and those of them that are ok
+	means                         int // number of known mean delays
+	graphs, sure                  int // periods of parts of graphs, and the number of those that are ok
 }
 
-// A rate is how many ok periods were wrong.
+// A rate counts ok periods, and how many of them were wrong.
 type rate struct{ networks, ok, losses, delays int }
 
-// rows is how many periods networks with something have, by their status, and how many that are ok are wrong.
+// rows counts the periods of networks with a property, by their status, and the wrong ones among those that are ok.
 type rows struct{ networks, ok, wrong, flagged, missing int }
 
-// A share is how many periods were flagged, or missing, and why.
+// A share counts the periods that were flagged or missing, by reason.
 type share struct {
 	periods, flagged int
 	reasons          map[string]int
@@ -89,7 +89,7 @@ func newTally() *tally {
 	}
 }
 
-// outsideOf says why a network is outside of the domain; "": it is inside.
+// outsideOf returns the reason why a network is outside of the domain, or "" if it is inside.
 func (f *fabric) outsideOf(n *network) string {
 	guard, latest := lab.Time(n.session.Guard())*lab.Nanosecond, n.books.latest
 	if !f.asSaid() {
@@ -106,8 +106,8 @@ func (f *fabric) outsideOf(n *network) string {
 	return ""
 }
 
-// delaysOutsideOf says why the delays of a network that is in the domain are outside of it: clocks
-// that are further apart than the sessions say. Losses do not depend on that.
+// delaysOutsideOf returns the reason why the delays of a network inside the domain are outside of it: clocks that are
+// further apart than the sessions claim. Losses do not depend on that.
 func (f *fabric) delaysOutsideOf() string {
 	if f.clocks == clocksBeyond || f.clocks == clocksStep {
 		return f.clocks
@@ -115,13 +115,13 @@ func (f *fabric) delaysOutsideOf() string {
 	return ""
 }
 
-// asSaid reports whether the clocks are as the sessions say. If they are, what is measured in flagged
-// periods must be right too; else only what is ok.
+// asSaid reports whether the clocks are within the error of the sessions. If they are, measurements in flagged periods
+// must be right too; otherwise only those that are ok.
 func (f *fabric) asSaid() bool { return f.clocks == clocksExact || f.clocks == clocksVouched }
 
-// isClean reports whether a network has no fault: all is as its sessions say, and nothing that is
-// reported must be doubted, as that of a clock that drifts and that nothing disciplines. A session of another network
-// that comes or goes above it, or whose rule changes, may change which packets its own get.
+// isClean reports whether a network has no fault. Everything is as its sessions claim, and no report is unreliable,
+// such as one of a clock that drifts without discipline. A session of another network above it may change which packets
+// its own sessions match, if it comes, goes or changes its rule.
 func (f *fabric) isClean(n *network) bool {
 	if slices.ContainsFunc(f.nets, func(o *network) bool { return o.change != changeNothing && !o.remarks() }) {
 		return false
@@ -133,7 +133,7 @@ func (f *fabric) isClean(n *network) bool {
 		b.least >= low && b.most <= high
 }
 
-// has lists what a network has, as rows of the result.
+// has lists the properties of a network, as rows of the result.
 func (f *fabric) has(n *network) []string {
 	list := []string{"network: " + n.kind, "clocks: " + f.clocks, "change: " + n.change,
 		"features: " + strings.Join(n.features, ", ")}
@@ -143,7 +143,7 @@ func (f *fabric) has(n *network) []string {
 	return list
 }
 
-// fabric judges all answers of a fabric.
+// fabric judges all results of a fabric.
 func (s *tally) fabric(t *testing.T, f *fabric, r *lab.Result, seen *marking) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,7 +167,7 @@ func (s *tally) fabric(t *testing.T, f *fabric, r *lab.Result, seen *marking) {
 			s.paths++
 			outside, graph := why, strings.HasSuffix(path.name, "-graph")
 			if graph && why == wayInside {
-				outside = "" // that is what graphs are for
+				outside = "" // graphs are for that
 			}
 			for i, segment := range reportOf(r)[path.name].Segments {
 				before := s.ok
@@ -196,7 +196,7 @@ func (s *tally) insideAs(name string) *rows {
 	return s.inside[name]
 }
 
-// outsideAs is the rate of what is outside of the domain as kind.
+// outsideAs returns the rate for networks that are outside the domain because of kind.
 func (s *tally) outsideAs(kind string) *rate {
 	if s.outside[kind] == nil {
 		s.outside[kind] = &rate{}
@@ -204,7 +204,7 @@ func (s *tally) outsideAs(kind string) *rate {
 	return s.outside[kind]
 }
 
-// A judged is what is reported of the periods between two points, and what is true.
+// judged holds the reports of the periods between two points, and the truth.
 type judged struct {
 	f     *fabric
 	n     *network
@@ -215,7 +215,7 @@ type judged struct {
 	views []view
 }
 
-// A view is what the books say of the packets that points match at some time of the run.
+// A view is the ledger's account of the packets that points match at some time of the run.
 type view struct {
 	from, to []int
 	sources  map[int]bool
@@ -231,14 +231,14 @@ func (n *network) views(g *Segment) (list []view) {
 	return list
 }
 
-// remarkHidden is outside of the domain: marks are written in transit, and no count of the period and those beside it
-// shows it. The same reports come from a network that lost the packets.
+// remarkHidden is outside of the domain: marks are overwritten in transit, and no count of the period or its neighbours
+// shows it. A network that lost the packets would give the same reports.
 const remarkHidden = "marks written in transit, all within the guards, and as many packets lost"
 
 func (n *network) remarks() bool { return n.change == changeRemark || n.change == changeRemarkPart }
 
-// hidden reports whether marks may be written in transit, and no point of the path has, in period k or beside it, more
-// packets than one before it, or packets out of window.
+// hidden reports whether marks may be overwritten in transit without a trace. That is so unless, in period k or its
+// neighbours, a point has more packets than one before it, or packets out of window.
 func (j *judged) hidden(k uint64) bool {
 	own := func(reason string) bool {
 		return strings.Contains(reason, "out-of-window") && !strings.Contains(reason, " in period ")
@@ -313,7 +313,8 @@ func (s *tally) row(names []string, status string, wrong bool) {
 	}
 }
 
-// check compares the lab's truth with the books. They differ where a packet passes a switch beside the path's points.
+// check compares the lab's truth with the ledger. They differ if a packet passes a switch that is not among the path's
+// points.
 func (j *judged) check(t *testing.T, k uint64) {
 	if j.n.kind == wayInside || j.n.books.doubled {
 		return
@@ -335,21 +336,21 @@ func (j *judged) check(t *testing.T, k uint64) {
 	}
 }
 
-// switchesOf are the numbers of switches s0+s1.
+// switchesOf returns the numbers of the switches in names, such as s0+s1.
 func switchesOf(names string) (list []int) {
 	for name := range strings.SplitSeq(names, "+") {
 		n, err := strconv.Atoi(strings.TrimPrefix(name, "s"))
 		if err != nil {
-			panic(err) // they are fabric's
+			panic(err) // the names are those of fabric
 		}
 		list = append(list, n)
 	}
 	return list
 }
 
-// wrong says what is wrong with the numbers of a period; "": nothing. Where the clock was set the
-// number may have come twice, and an answer is right if it is of either time; where the rules changed, if it is of what
-// the points matched at any time.
+// wrong describes the errors in the numbers of a period, or returns "" if there are none. Where the clock was set, the
+// number may occur twice, and a result is right if it is right for either time. Where the rules changed, it is right if
+// it is right for the packets that the points matched at any time.
 func (j *judged) wrong(p Period) (what string) {
 	for era := range uint64(j.truth.path.eras()) {
 		for i := range j.views {
@@ -358,7 +359,8 @@ func (j *judged) wrong(p Period) (what string) {
 			if w == "" {
 				return ""
 			}
-			if what == "" || i == 0 && j.truth.periods[k] != nil || strings.Contains(w, "delay") { // then the loss is right
+			// then the loss is right
+			if what == "" || i == 0 && j.truth.periods[k] != nil || strings.Contains(w, "delay") {
 				what = w
 			}
 		}
@@ -403,8 +405,8 @@ func (j *judged) wrongOf(p Period, k period, v *view) string {
 	return ""
 }
 
-// wrongMean says what is wrong with the mean delay of all packets. By the switches' clocks it is exact, to the ns of
-// the sum; truly it is within A.
+// wrongMean describes the error of the mean delay of all packets. By the switches' clocks it must be exact, to the ns
+// of the sum; by the true time it must be within A.
 func wrongMean(n *network, p Period, a *account) string {
 	switch {
 	case p.MeanDelay == nil && !n.session.MeanDelay:
@@ -437,8 +439,8 @@ func wrongMean(n *network, p Period, a *account) string {
 	return ""
 }
 
-// lacksPulse reports whether a pulse that muxed counts need did not come to a point: then it is not
-// known whether it was lost or late. It is that of the period, or of the previous one.
+// lacksPulse reports whether a pulse that muxed counts need did not come to a point. Then it is unknown whether it was
+// lost or late. It is the pulse of the period, or of the previous one.
 func (j *judged) lacksPulse(k uint64) bool {
 	if j.n.session.Method != altmark.Muxed {
 		return false
@@ -451,7 +453,7 @@ func (j *judged) lacksPulse(k uint64) bool {
 	return false
 }
 
-// count counts a period by its status; inner: it is not one of the first or last.
+// count counts a period by its status. inner is false for the first and last periods.
 func (s *tally) count(p Period, inner bool, f *fabric, n *network) {
 	var of *share
 	if inner && f.isClean(n) {
@@ -486,7 +488,7 @@ func (s *tally) count(p Period, inner bool, f *fabric, n *network) {
 
 var anyNumber = regexp.MustCompile(`-?[0-9.]+(ns|us|µs|ms|s)?\b`)
 
-// reasonWord is a reason without names and numbers.
+// reasonWord returns a reason without names and numbers.
 func reasonWord(reason string) string {
 	if _, rest, ok := strings.Cut(reason, ": "); ok && strings.HasPrefix(reason, "s") && len(reason) > 2 &&
 		reason[2] == ':' {

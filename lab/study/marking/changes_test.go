@@ -10,7 +10,7 @@ import (
 	"tamtam/swss"
 )
 
-// What becomes of the rules and marks of a network, beside its fault.
+// Changes to the rules and marks of a network, in addition to its fault.
 const (
 	changeNothing    = "no change"
 	changeRuleSame   = "a rule edited in place, of the same packets"
@@ -27,10 +27,10 @@ const (
 	changeDSCP       = "a rule matches the bit of the mark"
 )
 
-// The source ports of the packets of a flow group, by traffic source: those of one are apart from the others.
+// apartPort is the source port of those traffic sources of a flow group that are apart from the others.
 const apartPort = 3000
 
-// A variant is a rule that may take the place of that of a network's flow group.
+// A variant is a rule that may replace that of a network's flow group.
 type variant struct {
 	row swss.FieldValues
 	has func(s *sender) bool // whether the packets of a traffic source match
@@ -38,12 +38,12 @@ type variant struct {
 
 // A sender is a traffic source that may be measured.
 type sender struct {
-	number int // of the traffic
+	number int // number of the traffic source
 	apart  bool
-	other  bool // not of the flow group
+	other  bool // not in the flow group
 }
 
-// rule is that of the network's flow group, with some fields changed; none: without that.
+// rule returns the row of the network's flow group with some fields changed. The value none removes a field.
 func (n *network) rule(fields ...string) swss.FieldValues {
 	row := swss.FieldValues{"PRIORITY": fmt.Sprint(10 + n.nth),
 		map[string]string{"4": "IP_PROTOCOL", "6": "NEXT_HEADER"}[n.family]: "17", "L4_DST_PORT": fmt.Sprint(5000 + n.nth)}
@@ -55,7 +55,7 @@ func (n *network) rule(fields ...string) swss.FieldValues {
 	return row
 }
 
-// variants are rules of other packets.
+// variants returns rules that match other packets.
 func (n *network) variants() []variant {
 	address := map[string]string{"4": "DST_IP", "6": "DST_IPV6"}[n.family]
 	return []variant{
@@ -70,12 +70,13 @@ func (n *network) variants() []variant {
 func flowGroup(s *sender) bool { return !s.other }
 func notApart(s *sender) bool  { return !s.other && !s.apart }
 
-// addressOf is the address of one of the network's hosts.
+// addressOf returns the address of one of the network's hosts.
 func (n *network) addressOf(host int) string {
 	return fmt.Sprintf(map[string]string{"4": "10.0.%d.%d", "6": "2001:db8:%x::%d"}[n.family], n.nth, host)
 }
 
-// counts are the traffic sources whose packets the points may have counted, by what they were configured to match.
+// counts returns the traffic sources whose packets the points may have counted, by the match that they were configured
+// with.
 func (n *network) counts(has func(*sender) bool) map[int]bool {
 	set := map[int]bool{}
 	for i := range n.senders {
@@ -84,10 +85,10 @@ func (n *network) counts(has func(*sender) bool) map[int]bool {
 	return set
 }
 
-// switches are those that a network's packets pass.
+// switches returns the switches that a network's packets pass.
 func (n *network) switches() []int { return slices.Concat(n.way...) }
 
-// points are the switches with a session.
+// points returns the switches with a session.
 func (f *fabric) points(n *network) (list []int) {
 	for _, sw := range n.switches() {
 		if f.top.Switches[sw].Config.Tables["TAM_ALTMARK_TABLE"][n.name] != nil {
@@ -97,7 +98,7 @@ func (f *fabric) points(n *network) (list []int) {
 	return list
 }
 
-// set writes a row at the start, or at some time of the run in the place of what is there.
+// set writes a row at the start, or replaces the row at some time of the run.
 func (f *fabric) set(sw int, at lab.Time, table, key string, row swss.FieldValues) {
 	if at == 0 {
 		t := f.top.Switches[sw].Config.Tables
@@ -115,12 +116,12 @@ func (f *fabric) delete(sw int, at lab.Time, rows ...string) {
 	f.top.Events = append(f.top.Events, lab.Event{At: at, Do: "config", Switch: f.top.Switches[sw].Name, Delete: rows})
 }
 
-// sometime is in the middle of the run.
+// sometime returns a random time in the middle half of the run.
 func (f *fabric) sometime() lab.Time {
 	return f.top.Duration/4 + lab.Time(f.rnd.Int64N(int64(f.top.Duration/2)))
 }
 
-// randomChange draws what becomes of a network's rules.
+// randomChange draws the change to a network's rules.
 func randomChange(rnd *rand.Rand) string {
 	return pick(rnd, []weighted{{changeNothing, 50}, {changeRuleSame, 3}, {changeRuleOne, 5}, {changeRuleBack, 5},
 		{changeRuleAll, 6},
@@ -129,7 +130,7 @@ func randomChange(rnd *rand.Rand) string {
 		{changeRemarkPart, 5}, {changeDSCP, 3}})
 }
 
-// change configures it.
+// change configures the change.
 func (f *fabric) change(n *network) {
 	rnd, points := f.rnd, f.points(n)
 	v := n.variants()[rnd.IntN(5)]
@@ -181,7 +182,7 @@ func (f *fabric) change(n *network) {
 	}
 }
 
-// overlap adds sessions that take the packets of one traffic source away.
+// overlap adds sessions that match the packets of one traffic source instead.
 func (f *fabric) overlap(n *network, points []int) {
 	for i, sw := range points {
 		if i > 0 && n.change == changeOverlapOne {
@@ -204,7 +205,7 @@ func (f *fabric) overlap(n *network, points []int) {
 	}
 }
 
-// remark has a switch behind the first write the DSCP of all of the network's packets, or of some.
+// remark makes a switch behind the first rewrite the DSCP of all of the network's packets, or of some.
 func (f *fabric) remark(n *network) {
 	sw := n.way[1+f.rnd.IntN(n.hops())][0]
 	name, at := "Q"+n.name, lab.Time(0)
@@ -226,7 +227,7 @@ func (f *fabric) remark(n *network) {
 	}
 }
 
-// What else the switches do with a network's packets.
+// Other features of the switches that act on a network's packets.
 const (
 	featureStamps = "tail stamps"
 	featureIFA    = "IFA"
@@ -234,7 +235,7 @@ const (
 	featureTags   = "VLAN tags"
 )
 
-// randomFeatures draws them.
+// randomFeatures draws the other features of a network.
 func randomFeatures(rnd *rand.Rand) (list []string) {
 	if rnd.IntN(2) == 0 {
 		return nil
@@ -269,7 +270,7 @@ func (f *fabric) combine(n *network) {
 	}
 }
 
-// measureInband has packets get an IFA header at one switch of the way, and lose it at a later one.
+// measureInband makes packets get an IFA header at one switch of the path, and lose it at a later one.
 func (f *fabric) measureInband(n *network) {
 	from := f.rnd.IntN(n.hops())
 	to := from + 1 + f.rnd.IntN(n.hops()-from)

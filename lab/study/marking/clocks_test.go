@@ -8,8 +8,7 @@ import (
 	"tamtam/lab"
 )
 
-// lossyPair is a marked pair whose link loses one packet in twenty, of 50 in a period of
-// 1/128 s.
+// lossyPair returns a marked pair whose link loses one packet in twenty. There are 50 packets in a period of 1/128 s.
 func lossyPair(t *testing.T, method, more string) *lab.Topology {
 	t.Helper()
 	top := markedPair(t, method, -7, `
@@ -20,8 +19,8 @@ traffic:
 	return top
 }
 
-// Delays cannot be measured by a clock that drifts undisciplined, from the beginning or since some
-// time: they are flagged. For losses it need only be within A.
+// Delays cannot be measured by a clock that drifts undisciplined, from the beginning or since some time. They are
+// flagged. For losses the clock need only be within A.
 func TestFreeRunningClock(t *testing.T) {
 	for _, event := range []bool{false, true} {
 		events, free := "", uint64(0)
@@ -32,7 +31,7 @@ func TestFreeRunningClock(t *testing.T) {
 		if !event {
 			top.Switches[1].Clock.Drift = 2_000_000
 		}
-		_, r := runTruth(t, top, 20*lab.Second/128) // A is 122 us; the drift takes 61 ms to it
+		_, r := runTruth(t, top, 20*lab.Second/128) // A is 122 us; the drift takes 61 ms to reach it
 		for i, p := range reportOf(r)["p"].Segments[0].Periods {
 			drifts := !event || p.Start >= 79*lab.Millisecond
 			if p.Lost != nil && *p.Lost != p.TrueLost {
@@ -51,17 +50,17 @@ func TestFreeRunningClock(t *testing.T) {
 	}
 }
 
-// Clocks that are a multiple of 2L apart, from the beginning or since one of them was set, agree
-// about every colour. Their periods cannot be compared, and the path says so once.
+// Clocks that are a multiple of 2L apart agree about every colour, whether from the beginning or since one was set.
+// Their periods cannot be compared, and the path reports that once.
 func TestClocksTwoPeriodsApart(t *testing.T) {
 	const two = 2 * lab.Second / 128
-	// Of 30 periods the first two are flagged as such, the last is not read, and the two before it lack
-	// a report that would show late packets. The clock is set in period 15, before 14 is read: 14 and
-	// 15 are not reported, or wrongly, and so the two before 14 are not complete either.
+	// There are 30 periods. The first two are flagged as such, the last is not read, and the two before it lack a
+	// report that would show late packets. The clock is set in period 15, before 14 is read. So 14 and 15 are missing
+	// or wrong, and the two before 14 are not complete either.
 	const all, untilSet = 30 - 2 - 3, 12 - 2
 	for _, tt := range []struct {
 		offset, step lab.Time
-		good         int64 // how many periods are complete
+		good         int64 // number of complete periods
 		methods      []string
 	}{
 		{0, 0, all, []string{"double"}},

@@ -22,10 +22,10 @@ import (
 	"tamtam/saisim/tailstamp"
 )
 
-// whatActs are the features that may act on a flow besides alternate marking.
+// whatActs lists the features that may act on a flow besides alternate marking.
 var whatActs = []string{"stamps", "ifa", "encap", "mirror", "tags", "flymon", "record", "sampling", "drops", "clock"}
 
-// combinations are all of one, two and three features.
+// combinations returns all sets of one, two and three features.
 func combinations() (all [][]string) {
 	n := len(whatActs)
 	for i := range n {
@@ -43,26 +43,26 @@ func combinations() (all [][]string) {
 // A table holds the rows of a table of CONFIG_DB, by key.
 type table map[string]map[string]any
 
-// A combined is a row of switches between two hosts, with one flow on which several features act.
+// combined is a row of switches between two hosts, with one flow on which several features act.
 type combined struct {
 	rnd      *rand.Rand
 	features []string
 	switches int
 	routed   bool
-	v6       bool // the flow is
+	v6       bool // the flow is IPv6
 	protocol string
-	session  map[string]any // what all points have
-	delays   bool           // the method measures them
-	sloted   bool           // muxed
+	session  map[string]any // the fields common to all points
+	delays   bool           // the method measures delays
+	sloted   bool           // the method is muxed
 	configs  []map[string]table
 	stamps   []bool // by switch
-	marks    []bool // whether the switch is a point
+	marks    []bool // whether each switch is a point
 	set      lab.Time
 }
 
 func (c *combined) has(feature string) bool { return slices.Contains(c.features, feature) }
 
-// some reports true with a chance of one in n.
+// some returns true with probability 1/n.
 func (c *combined) some(n int) bool { return c.rnd.IntN(n) == 0 }
 
 // put sets a row of a switch.
@@ -77,7 +77,7 @@ func (c *combined) put(sw int, name, key string, pairs ...string) {
 	c.configs[sw][name][key] = row
 }
 
-// newCombined makes a case with some features.
+// newCombined returns a random case with the given features.
 func newCombined(rnd *rand.Rand, features []string) *combined {
 	c := &combined{rnd: rnd, features: features, switches: 3 + rnd.IntN(2), protocol: []string{"udp", "tcp"}[rnd.IntN(2)]}
 	c.routed = c.has("encap") || c.has("record") || c.has("drops") || c.some(2)
@@ -98,12 +98,12 @@ func newCombined(rnd *rand.Rand, features []string) *combined {
 	return c
 }
 
-// address is that of the link behind a switch, at this switch or at the next.
+// address returns the address of the link behind a switch, at this switch (end 0) or at the next (end 1).
 func address(sw, end int) string { return fmt.Sprintf("172.16.%d.%d", sw, end+1) }
 
 func mac(sw int) string { return fmt.Sprintf("02:00:00:00:01:%02x", sw+1) }
 
-// ports has the flow pass a switch from Ethernet0 to Ethernet4. Behind Ethernet8 is a collector.
+// ports makes the flow pass a switch from Ethernet0 to Ethernet4. A collector is behind Ethernet8.
 func (c *combined) ports(sw int) {
 	for i := range 3 {
 		c.put(sw, "PORT", fmt.Sprintf("Ethernet%d", 4*i), "lanes", fmt.Sprint(4*i), "speed", "40000", "admin_status", "up")
@@ -176,7 +176,7 @@ func (c *combined) route(sw int, west, east string) {
 	c.put(sw, "NEIGH", fmt.Sprintf("Ethernet8|10.9.%d.2", sw), "neigh", fmt.Sprintf("02:00:00:00:cc:%02x", sw+1))
 }
 
-// destination is where the flow goes.
+// destination returns the destination of the flow.
 func (c *combined) destination() string {
 	switch {
 	case c.routed:
@@ -242,7 +242,7 @@ func (c *combined) marking() {
 	}
 }
 
-// tailStamping has some switches stamp the flow.
+// tailStamping makes some switches stamp the flow.
 func (c *combined) tailStamping() {
 	for sw := range c.switches {
 		if c.stamps[sw] = !c.some(4); !c.stamps[sw] {
@@ -254,7 +254,7 @@ func (c *combined) tailStamping() {
 	}
 }
 
-// analyser has IFA begin at a switch and end at another; those between may be transits, or have no role in it.
+// analyser makes IFA begin at a switch and end at another. Switches between them may be transits, or have no IFA role.
 func (c *combined) analyser() {
 	begin := c.rnd.IntN(c.switches - 1)
 	end := begin + 1 + c.rnd.IntN(c.switches-1-begin)
@@ -291,7 +291,7 @@ func (c *combined) analyser() {
 	}
 }
 
-// mirroring copies what comes to a switch, or leaves it, to the collector.
+// mirroring copies the flow to the collector, as it enters or leaves a switch.
 func (c *combined) mirroring() {
 	sw := c.rnd.IntN(c.switches)
 	side := [][]string{{"src_port", "Ethernet0", "direction", "RX"},
@@ -311,7 +311,7 @@ func (c *combined) sketch() {
 	c.put(sw, "TAM_FLYMON_TASK_TABLE", "t", "filter", "any", "key", "5-tuple", "attribute", "frequency", "epoch", "10")
 }
 
-// recording has a switch record the tables that the flow runs.
+// recording makes a switch record the tables that the flow runs.
 func (c *combined) recording() {
 	sw := c.rnd.IntN(c.switches)
 	c.put(sw, "TAM_FEATURES_TABLE", "TABLERECORD", "status", "ACTIVE")
@@ -322,7 +322,7 @@ func (c *combined) recording() {
 	c.put(sw, "TAM_TABLERECORD_TABLE", "r", "flowgroup", "rec", "collector", "k", "phv", "32", "mode", "exec+hit")
 }
 
-// sampling takes samples of the flow for the CPU.
+// sampling samples the flow for the CPU.
 func (c *combined) sampling() {
 	sw := c.rnd.IntN(c.switches)
 	c.put(sw, "SFLOW", "global", "admin_state", "up")
@@ -342,7 +342,7 @@ func (c *combined) dropMonitor() {
 	c.put(sw, "TAM_SESSION", "drops", "type", "drop-monitor", "report_type", "ipfix", "flow_group", "d", "collector", "k")
 }
 
-// topology is the case as it is read from a file.
+// topology returns the case as read from a file.
 func (c *combined) topology(t *testing.T) *lab.Topology {
 	t.Helper()
 	type object = map[string]any
@@ -397,8 +397,8 @@ func (c *combined) topology(t *testing.T) *lab.Topology {
 	return parsed
 }
 
-// judge holds the answers of alternate marking to the truth. Where no clock is set most periods are complete, and have
-// a delay where the method measures one and its packet came.
+// judge compares the results of alternate marking with the truth. If no clock is set, most periods are complete. They
+// have a delay if the method measures one and its packet arrived.
 func (c *combined) judge(t *testing.T, r *lab.Result) (complete int) {
 	t.Helper()
 	for _, s := range reportOf(r)["p"].Segments {
@@ -424,7 +424,7 @@ func (c *combined) judge(t *testing.T, r *lab.Result) (complete int) {
 				t.Errorf("%s: delay %v, truly %v", where, *p.Delay, *p.TrueDelay)
 			}
 		}
-		// The first two periods, and the last two, cannot be complete; a pulse that is lost flags three muxed ones.
+		// The first two periods, and the last two, cannot be complete. A lost pulse flags three muxed periods.
 		least := len(s.Periods) - 6
 		if c.sloted {
 			least = len(s.Periods) / 3
@@ -462,8 +462,8 @@ func framesOf(t *testing.T, file string) (list [][]byte) {
 	}
 }
 
-// arrived holds what the receiver got to what the sender sent: each packet came as it was sent, but for what switches
-// change on its way, with the stamps of the switches that stamp, in their order, whose times can be right.
+// arrived compares the received packets with the sent ones. Each packet arrived as it was sent, except for the fields
+// that switches change. It has the stamps of the stamping switches, in their order, with plausible times.
 func (c *combined) arrived(t *testing.T, dir string, r *lab.Result) {
 	t.Helper()
 	sent := map[journey.Key]int{}
@@ -500,8 +500,8 @@ func (c *combined) arrived(t *testing.T, dir string, r *lab.Result) {
 	}
 }
 
-// With any two or three features on one flow what alternate marking says is true, it says it as without them, and the
-// packets come as they were sent, with their stamps.
+// With any two or three features on one flow, alternate marking reports the truth, as it does without them. The packets
+// arrive as they were sent, with their stamps.
 func TestFeaturesTogether(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing new for the race detector")
@@ -511,12 +511,13 @@ func TestFeaturesTogether(t *testing.T) {
 	run := randtest.Run(t, randtest.Cases{Seed: 36_400, Count: 5}, func(t *testing.T, seed uint64) {
 		t.Parallel()
 		rnd := rand.New(rand.NewPCG(seed, 36))
-		complete.Add(int64(together(t, rnd, all[seed*61%uint64(len(all))]))) // seeds in a row have all, in mixed order
+		// consecutive seeds have all combinations, in mixed order
+		complete.Add(int64(together(t, rnd, all[seed*61%uint64(len(all))])))
 	})
 	t.Logf("%d complete periods in %d cases of %d combinations", complete.Load(), run.Count, len(all))
 }
 
-// Alternate marking by each method on a flow with IFA and stamps, where a switch between has no role in IFA.
+// Alternate marking by each method works on a flow with IFA and stamps, where a switch between has no IFA role.
 func TestMarkingWithIFA(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing new for the race detector")

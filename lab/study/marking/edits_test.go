@@ -13,9 +13,9 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// Rules are edited at any time at any point, and sessions come and go beside the one that is measured. Every period
-// that is ok is right: what was sent and lost is that of some of the flows, by books of every packet. They know neither
-// rules nor marks.
+// Rules are edited at any time at any point, and other sessions come and go beside the measured one. Every period that
+// is ok is right: its sent and lost packets are those of some of the flows. The reference is a ledger of every packet,
+// which uses neither rules nor marks.
 func TestAnyRuleEdit(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing new for the race detector")
@@ -38,7 +38,7 @@ func TestAnyRuleEdit(t *testing.T) {
 	}
 }
 
-// The cases of which it was reported that an edit at one switch gave periods that were ok and wrong.
+// These cases were reported because an edit at one switch gave periods that were ok and wrong.
 func TestRuleEdits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing new for the race detector")
@@ -88,7 +88,7 @@ func TestRuleEdits(t *testing.T) {
 	}
 }
 
-// edits is one flow group of four flows, that is measured at all switches of a row, and what changes meanwhile.
+// edits is one flow group of four flows, measured at all switches of a row, with changes during the run.
 type edits struct {
 	session  altmark.Session
 	switches int
@@ -102,7 +102,7 @@ const (
 
 var editedRule = []string{"PRIORITY", "100", "DST_IP", "10.0.0.2/32", "IP_PROTOCOL", "17"}
 
-// editAt replaces the rule at a switch by the usual one with more fields, or others.
+// editAt returns an event that replaces the rule at a switch by the usual one with some fields added or changed.
 func editAt(at lab.Time, sw int, fields ...string) lab.Event {
 	row := map[string]string{}
 	for list := append(editedRule[:len(editedRule):len(editedRule)], fields...); len(list) > 0; list = list[2:] {
@@ -114,7 +114,7 @@ func editAt(at lab.Time, sw int, fields ...string) lab.Event {
 		Set: map[string]map[string]string{"ACL_RULE|TAM|web": row}}
 }
 
-// beside are the rows of another session, of one of the flows.
+// beside returns the rows of another session, which matches one of the flows.
 func beside(name, role string, priority, flow int, m altmark.Method) map[string]map[string]string {
 	row := map[string]string{"flowgroup": name, "role": role, "method": m.String(), "interval": "-7", "mark": "dscp0"}
 	if m == altmark.Double {
@@ -146,7 +146,7 @@ func randomEdits(rnd *rand.Rand) edits {
 		case 1:
 			c.events = append(c.events, editAt(at(), sw, "L4_SRC_PORT_RANGE", port+"-5003"))
 		case 2:
-			c.events = append(c.events, editAt(at(), sw)) // as it was
+			c.events = append(c.events, editAt(at(), sw)) // restore the usual rule
 		case 3:
 			c.events = append(c.events, editAt(at(), sw, "PRIORITY", fmt.Sprint(1+rnd.IntN(1000))))
 		case 4:
@@ -158,7 +158,7 @@ func randomEdits(rnd *rand.Rand) edits {
 			c.events = append(c.events, editAt(at(), sw, "DSCP", []string{"0", "0/0x3e", "0/0x3c", "8", "0/0x30"}[rnd.IntN(5)]))
 		case 7:
 			c.events = append(c.events, editAt(at(), sw, "TTL", "64", "ETHER_TYPE", []string{"0x0800", "0x86dd"}[rnd.IntN(2)]))
-		case 8: // gone, and perhaps back
+		case 8: // deleted, and perhaps restored
 			c.events = append(c.events, lab.Event{At: at(), Do: "config", Switch: fmt.Sprint("s", sw),
 				Delete: []string{"ACL_RULE|TAM|web"}})
 			if rnd.IntN(2) == 0 {
@@ -174,7 +174,7 @@ func randomEdits(rnd *rand.Rand) edits {
 			for i := range c.switches {
 				c.events = append(c.events, editAt(at(), i, fields...))
 			}
-		default: // another session, that perhaps goes again, or comes everywhere
+		default: // another session, which may go again, or come everywhere
 			name, priority, flow := "voice", 1+rnd.IntN(200), rnd.IntN(editedFlows)
 			if rnd.IntN(3) == 0 {
 				priority = 100
@@ -205,7 +205,7 @@ func roleAt(i, of int) string {
 	return "transit"
 }
 
-// judge runs the case. It returns how many periods are ok, of how many.
+// judge runs the case. It returns how many periods are ok, and how many there are.
 func (c edits) judge(t *testing.T, chance uint64) (ok, all int) {
 	t.Helper()
 	var b, links, points strings.Builder
@@ -280,7 +280,7 @@ switches:
 	return ok, all
 }
 
-// ofSomeFlows reports whether what a period says is true of some of the flows together.
+// ofSomeFlows reports whether the numbers of a period are true for some subset of the flows.
 func ofSomeFlows(truth *truePeriod, of segment, p Period) bool {
 	if truth == nil {
 		return *p.Sent == 0 && *p.Lost == 0

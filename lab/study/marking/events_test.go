@@ -12,8 +12,8 @@ import (
 	"tamtam/lab"
 )
 
-// An event that upsets a measurement makes flagged or missing periods, never wrong numbers; and the
-// measurement goes on after it where the clocks are right.
+// An event that upsets a measurement causes flagged or missing periods, never wrong numbers. The measurement continues
+// after it if the clocks are right.
 func TestMarkingUpset(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
@@ -37,7 +37,8 @@ func TestMarkingUpset(t *testing.T) {
 				l := length(c.session.Interval)
 				c.traffic.Kind, c.traffic.Burst, c.traffic.PPS = "", lab.OnOff{}, uint64(100*lab.Second/l)
 				at := 8*l + l*3/10
-				// A step back by 3 L in period 8 gives periods 4 to 8 a second report; those before stay as they were.
+				// A step back by 3 L in period 8 gives periods 4 to 8 a second report; earlier periods stay as they
+				// were.
 				what := strings.Replace(events, "-3L", fmt.Sprint(-3*l), 1)
 				top := c.topology(t, "events: ["+strings.Replace(what, "{", fmt.Sprintf("{at: %v, ", at), 1)+"]\n")
 				r, err := lab.Run(t.Context(), withTime(top, 20*l), lab.Options{Seed: seed})
@@ -55,8 +56,7 @@ func TestMarkingUpset(t *testing.T) {
 					t.Error("nothing is flagged")
 				}
 				for i, p := range reportOf(r)["p"].Segments[0].Periods {
-					// The clocks stay apart; and where one is set back, period 4 and later ones come
-					// twice.
+					// The clocks stay apart. If one is set back, periods from 4 on occur twice.
 					stepped := i >= 4 && strings.Contains(events, "step-clock")
 					if undisturbed(i) && !stepped && p.Status != "ok" && slices.ContainsFunc(p.Reasons, notOfTraffic) {
 						t.Errorf("period %d is %s: %q", i, p.Status, p.Reasons)
@@ -68,15 +68,14 @@ func TestMarkingUpset(t *testing.T) {
 	})
 }
 
-// undisturbed reports whether only the fate of packets can flag a period of TestMarkingUpset. The first
-// two are flagged as such, and two at the end lack a report that would show late packets; so do the two
-// before the one that is not reported because of the event, in period 8, and it may take two to start
-// over.
+// undisturbed reports whether only the fate of packets can flag a period of TestMarkingUpset. The first two are flagged
+// as such, and two at the end lack a report that would show late packets. The event in period 8 makes one period
+// missing, which also affects the two before it. The restart may take two more.
 func undisturbed(i int) bool { return i >= 2 && i < 5 || i > 9 && i < 17 }
 
-// notOfTraffic reports whether a reason has another cause than packets that were lost, late or
-// duplicated: muxed marking without a pulse, or with packets out of its slots, cannot know, and every
-// method reports more packets than were sent.
+// notOfTraffic reports whether a reason has another cause than lost, late or duplicated packets. Muxed marking without
+// a pulse, or with packets out of its slots, cannot distinguish these. Every method reports more packets than were
+// sent.
 func notOfTraffic(reason string) bool {
 	words := []string{marks.Pulses, marks.Split, "out-of-window", "late-pulse", "many-pulses"}
 	return !slices.ContainsFunc(words, func(word string) bool { return strings.Contains(reason, word) })

@@ -8,7 +8,7 @@ import (
 	"tamtam/lab/study/marking"
 )
 
-// A link that takes 5 µs: two switches mark, count and report, and the study joins what they say.
+// Example measures a link that takes 5 µs. Two switches mark, count and report, and the study joins their reports.
 func Example() {
 	t, err := lab.Parse("example.yaml", []byte(`
 experiment: link

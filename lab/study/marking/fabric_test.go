@@ -17,28 +17,27 @@ import (
 
 const (
 	maxFabric    = 4 // switches of a fabric
-	fabricPorts  = 8 // of a switch, see the profile "small"
-	maxNetworks  = 4 // of a fabric
+	fabricPorts  = 8 // per switch, see the profile "small"
+	maxNetworks  = 4 // per fabric
 	calibPeriods = 16
 )
 
-// A fabric is a case of the calibration: two to four switches, and on them up to four networks.
-// A network has hosts, links, a VLAN, a flow group and settings of its own; it shares the switches
-// with others, and so their clocks and restarts.
+// A fabric is a case of the calibration: two to four switches with up to four networks. A network has its own hosts,
+// links, VLAN, flow group and settings. It shares the switches with others, and so their clocks and restarts.
 type fabric struct {
 	rnd      *rand.Rand
 	interval altmark.Interval
 	l        lab.Time
 	switches int
-	clocks   string   // their fault
-	restart  string   // what is restarted in mid-run; "": nothing
-	bound    lab.Time // on the difference of any two clocks, if they have no fault
-	ports    []int    // used, by switch
+	clocks   string   // the fault of the clocks
+	restart  string   // the part that is restarted in mid-run; empty means none
+	bound    lab.Time // limit of the difference of any two clocks, if they have no fault
+	ports    []int    // number of used ports, by switch
 	nets     []*network
 	top      *lab.Topology
 }
 
-// What may be the matter with the clocks of a fabric.
+// Faults of the clocks of a fabric.
 const (
 	clocksExact    = "clocks within A"
 	clocksStep     = "a clock steps"
@@ -50,7 +49,7 @@ const (
 	restartOfPoint = "a point restarts"
 )
 
-// randomFabric makes one.
+// randomFabric returns a random fabric.
 func randomFabric(seed uint64) *fabric {
 	rnd := rand.New(rand.NewPCG(seed, 0xca11b))
 	f := &fabric{rnd: rnd, interval: altmark.Interval(rnd.IntN(7) - 10), switches: 2 + min(rnd.IntN(4), 2),
@@ -71,7 +70,8 @@ func randomFabric(seed uint64) *fabric {
 		f.ports = append(f.ports, 0)
 	}
 	f.top.Duration = calibPeriods * f.l
-	for range maxNetworks - rnd.IntN(2) { // as many as there are ports for: what a fabric costs is mostly its switches
+	// up to the number of available ports, since the cost of a fabric is mostly its switches
+	for range maxNetworks - rnd.IntN(2) {
 		f.addNetwork()
 	}
 	f.setClocks()
@@ -101,7 +101,7 @@ func pick(rnd *rand.Rand, list []weighted) string {
 	return ""
 }
 
-// event happens in the middle of the run at some switch.
+// event schedules an event in the middle of the run, at a random switch unless it names one.
 func (f *fabric) event(e lab.Event) {
 	e.At = f.top.Duration/4 + lab.Time(f.rnd.Int64N(int64(f.top.Duration/2)))
 	if e.Switch == "" {
@@ -151,29 +151,30 @@ func (f *fabric) within(d lab.Time) lab.Time {
 	return (lab.Time(f.rnd.Int64N(int64(2*d/lab.Nanosecond)+1)) - d/lab.Nanosecond) * lab.Nanosecond
 }
 
-// A network is one path through a fabric and what is measured on it.
+// A network is one path through a fabric and the measurement on it.
 type network struct {
-	name    string
-	way     [][]int  // switches in the order of the packets; two: some packets take the one, some the other
-	paths   [][]int  // listed ones: the switches that are points
-	flows   []uint64 // numbers of the traffic that is measured
+	name string
+	// switches in the order of the packets; with two at a step, some packets take the first and some the other
+	way     [][]int
+	paths   [][]int  // the listed paths: the switches that are points
+	flows   []uint64 // numbers of the measured traffic sources
 	session altmark.Session
-	kind    string // its fault
+	kind    string // the network's fault
 	family  string
-	rate    float64 // packets of a period, on average
+	rate    float64 // packets per period, on average
 	sparse  bool    // the method needs packets that periods may lack, or an order that packets may not have
 
 	nth      int
-	change   string // of its rules
+	change   string // change of its rules
 	features []string
 	senders  []sender
-	matched  []func(*sender) bool // what the points match, at some time of the run
-	ports    map[int][]string     // of each switch, in use
+	matched  []func(*sender) bool // the match of the points, at each time of the run
+	ports    map[int][]string     // ports in use, by switch
 
 	books *books
 }
 
-// What may be the matter with a network.
+// Faults of a network.
 const (
 	wayPlain     = "nothing"
 	wayLate      = "packets later than Dmax"
@@ -193,7 +194,7 @@ func (n *network) rank(sw int) int {
 	return slices.IndexFunc(n.way, func(at []int) bool { return slices.Contains(at, sw) })
 }
 
-// hops are the links between switches that a packet takes.
+// hops returns the number of links between switches that a packet passes.
 func (n *network) hops() int { return len(n.way) - 1 }
 
 func (f *fabric) addNetwork() {
@@ -218,7 +219,7 @@ func (f *fabric) addNetwork() {
 		n.way = [][]int{{order[0]}, {order[1], order[2]}, {order[3]}}
 	}
 	n.setPaths(rnd)
-	lag := -1 // after which switch of the way
+	lag := -1 // after which switch of the path; -1 means no LAG
 	if n.kind == wayLAG {
 		lag = rnd.IntN(n.hops())
 	}
@@ -236,7 +237,7 @@ func (f *fabric) addNetwork() {
 	f.follow(n)
 }
 
-// setPaths lists the paths: all points, and sometimes fewer of them.
+// setPaths lists the paths: all points, and sometimes only some of them.
 func (n *network) setPaths(rnd *rand.Rand) {
 	var all []int
 	for _, at := range n.way {
@@ -253,7 +254,7 @@ func (n *network) setPaths(rnd *rand.Rand) {
 	}
 }
 
-// room reports whether there are ports left for the network.
+// room reports whether there are enough free ports for the network.
 func (f *fabric) room(n *network, lag int) bool {
 	need := make([]int, f.switches)
 	for r, at := range n.way {
@@ -272,7 +273,7 @@ func (f *fabric) room(n *network, lag int) bool {
 	return true
 }
 
-// setSession draws the settings; they fit the interval, sometimes only just.
+// setSession draws the settings. They fit the interval, sometimes only just.
 func (n *network) setSession(f *fabric) {
 	rnd, l := f.rnd, f.l
 	s, family := randomMarks(rnd, f.interval)
@@ -327,7 +328,7 @@ func (f *fabric) configure(n *network) {
 	}
 }
 
-// splits reports whether packets take one of two ways over switches.
+// splits reports whether packets take one of two paths over switches.
 func (n *network) splits() bool { return n.kind == waySplit || n.kind == wayInside }
 
 // addGraph measures on all switches that a network's packets pass.
@@ -366,7 +367,7 @@ func (n *network) row(role string, clear bool) swss.FieldValues {
 	return row
 }
 
-// port takes the next port of a switch into the network, or into a LAG of it.
+// port allocates the next port of a switch for the network, or for a LAG of it.
 func (f *fabric) port(n *network, sw int, lag, hop bool) string {
 	t := f.top.Switches[sw].Config.Tables
 	i := f.ports[sw]
@@ -391,7 +392,7 @@ func (f *fabric) port(n *network, sw int, lag, hop bool) string {
 	return fmt.Sprintf("s%d:%s", sw, name)
 }
 
-// connect makes hosts and links.
+// connect adds hosts and links.
 func (f *fabric) connect(n *network, lag int) {
 	for i, end := range []int{n.first(), n.way[n.hops()][0]} {
 		h := lab.Host{Name: n.name + string("ab"[i]), IPs: []netip.Prefix{
@@ -403,7 +404,7 @@ func (f *fabric) connect(n *network, lag int) {
 		}
 		f.top.Links = append(f.top.Links, lab.Link{A: h.Name, B: f.port(n, end, false, false), Impairment: near})
 	}
-	held := f.rnd.IntN(n.hops()) // where packets are held back, or doubled
+	held := f.rnd.IntN(n.hops()) // the link where packets are held back, or doubled
 	for r := range n.hops() {
 		both := r == lag
 		for _, a := range n.way[r] {
@@ -425,10 +426,10 @@ func (f *fabric) connect(n *network, lag int) {
 	}
 }
 
-// impairment divides what the sessions allow among the links; to that of one it adds the fault of the
+// impairment divides the allowance of the sessions among the links. At one link (here) it adds the fault of the
 // network.
 func (f *fabric) impairment(n *network, r int, here bool) (m lab.Impairment) {
-	const chip = 3 * lab.Microsecond // more than any switch takes
+	const chip = 3 * lab.Microsecond // more than any switch needs
 	rnd, hops := f.rnd, lab.Time(n.hops())
 	least, most := lab.Time(n.session.MinDelay)*lab.Nanosecond, lab.Time(n.session.MaxDelay)*lab.Nanosecond-hops*chip
 	room := (most - least) / hops
@@ -445,7 +446,7 @@ func (f *fabric) impairment(n *network, r int, here bool) (m lab.Impairment) {
 	m.Loss = lab.Probability(rnd.IntN(3) * rnd.IntN(1_000_000_000/8))
 	if rnd.IntN(2) == 0 {
 		m.Reorder = lab.Reorder{Probability: 1_000_000_000 / 50, Delay: room/8 + 1}
-		n.sparse = n.sparse || !n.session.SlotSync // what is overtaken by a step is taken for a pulse
+		n.sparse = n.sparse || !n.session.SlotSync // a packet overtaken by a step is mistaken for a pulse
 	}
 	if rnd.IntN(8) == 0 {
 		m.Corrupt = 1_000_000_000 / 50
@@ -468,7 +469,7 @@ func (f *fabric) impairment(n *network, r int, here bool) (m lab.Impairment) {
 	return m
 }
 
-// lateHost has the host of a switch be late with some frames, and the switch know it.
+// lateHost makes the host of a switch delay some frames, with the switch aware of it.
 func (f *fabric) lateHost() lab.Reorder {
 	late := []lab.Time{f.l / 16, f.l, 6 * f.l}[f.rnd.IntN(3)]
 	return lab.Reorder{Probability: lab.Probability(1_000_000_000 / []int{500, 100, 20}[f.rnd.IntN(3)]),
@@ -498,7 +499,7 @@ func (f *fabric) addTraffic(n *network) {
 		t.Stop = f.top.Duration * 3 / 4
 	}
 	n.sparse = n.sparse || !n.session.SlotSync && n.kind != wayPlain || t.Kind == "onoff" || t.Stop > 0 || !n.dense(l)
-	if n.kind == wayForeign && n.change != changeDSCP { // a match on the DSCP is of packets without one
+	if n.kind == wayForeign && n.change != changeDSCP { // a match on the DSCP only matches packets without marks
 		t.DSCP = uint8(rnd.IntN(64))
 	}
 	f.send(n, t, false, false)
@@ -518,15 +519,15 @@ func (f *fabric) addTraffic(n *network) {
 	}
 }
 
-// send adds a traffic source. Packets of others are not of the flow group; those that are apart have a source port of
-// their own.
+// send adds a traffic source. other means that its packets are not in the flow group; apart means that they have their
+// own source port.
 func (f *fabric) send(n *network, t lab.Traffic, apart, other bool) {
 	f.top.Traffic = append(f.top.Traffic, t)
 	n.flows = append(n.flows, uint64(len(f.top.Traffic)))
 	n.senders = append(n.senders, sender{len(f.top.Traffic), apart, other})
 }
 
-// follow has the truth count all traffic sources of the network.
+// follow makes the truth count all traffic sources of the network.
 func (f *fabric) follow(n *network) {
 	var names []string
 	for _, s := range n.senders {
@@ -545,9 +546,8 @@ func (f *fabric) follow(n *network) {
 	}
 }
 
-// dense reports whether nearly every period has the packets that the method needs. A muxed
-// pulse must leave in the third quarter, early enough for its slots at the other end; without slots
-// no gap may be as long as an eighth.
+// dense reports whether nearly every period has the packets that the method needs. A muxed pulse must leave in the
+// third quarter, early enough for its slots at the other end. Without slots no gap may be as long as an eighth.
 func (n *network) dense(l lab.Time) bool {
 	s := n.session
 	if s.Method != altmark.Muxed {

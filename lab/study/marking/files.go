@@ -13,7 +13,7 @@ import (
 	"tamtam/lab/figure"
 )
 
-// segments returns those of all paths, in the order of their names.
+// segments returns the segments of all paths, in the order of the paths' names.
 func (r Report) segments() (list []*Segment) {
 	for _, name := range slices.Sorted(maps.Keys(r)) {
 		list = append(list, r[name].Segments...)
@@ -21,7 +21,7 @@ func (r Report) segments() (list []*Segment) {
 	return list
 }
 
-// Metrics says which metrics there are.
+// Metrics returns a text that lists the metrics.
 func (r Report) Metrics() string {
 	return "PATH.FROM.TO.(periods complete flagged flagged.WORD missing sent received lost (sent lost " +
 		"delay).at.TIME loss.max " +
@@ -42,7 +42,7 @@ func (r Report) Notices() (all []string) {
 // WriteTable prints nothing: the lab prints flow groups.
 func (r Report) WriteTable(io.Writer) error { return nil }
 
-// CSV returns, for each segment of each path, what was measured and what was true in each period.
+// CSV returns, for each segment of each path, the measured and true values of each period.
 func (r Report) CSV() map[string][]byte {
 	files := map[string][]byte{}
 	for _, s := range r.segments() {
@@ -51,7 +51,7 @@ func (r Report) CSV() map[string][]byte {
 	return files
 }
 
-// Figures returns one for each segment.
+// Figures returns a figure for each segment.
 func (r Report) Figures(string) (list []*figure.Figure) {
 	for _, s := range r.segments() {
 		list = append(list, s.figure())
@@ -79,8 +79,7 @@ func cell[T ~int64 | ~uint64](v *T) string {
 	return fmt.Sprintf("%d", *v)
 }
 
-// figure draws loss above delay, as in figure 6 of the paper, and the true values as crosses over the
-// measured ones.
+// figure draws loss above delay, as in figure 6 of the paper. True values are crosses over the measured ones.
 func (s *Segment) figure() *figure.Figure {
 	loss, delay := figure.Curve{Name: "measured"}, figure.Curve{Name: "measured"}
 	const red = 1

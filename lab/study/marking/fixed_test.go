@@ -6,9 +6,9 @@ import (
 	"tamtam/lab"
 )
 
-// On a chip that cannot match time every point counts by the whole DSCP, the flow's own with the mark
-// or without. The packets of the flow are the same along the whole path, marked or not: the truth does
-// not depend on how they are counted.
+// On a chip that cannot match time, every point counts by the whole DSCP: the flow's own, with the mark or without. The
+// packets of the flow are the same along the whole path, marked or not. The truth does not depend on how they are
+// counted.
 func TestTruthOfMarkedDSCP(t *testing.T) {
 	top := markedPair(t, "step", -7, `
 traffic:

@@ -11,8 +11,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// sameByGNMI checks that what a collector reads of all points by gNMI, settings and periods, is what is
-// joined in the lab.
+// sameByGNMI checks that gNMI gives a collector the same settings and periods of all points as those joined in the lab.
 func sameByGNMI(t *testing.T, m *marking) {
 	t.Helper()
 	points := map[*markSwitch][]*markPoint{}
@@ -44,13 +43,13 @@ func sameByGNMI(t *testing.T, m *marking) {
 	}
 }
 
-// A gnmiSession is what gNMI says of a session.
+// A gnmiSession holds what gNMI reports of a session.
 type gnmiSession struct {
 	settings altmark.Session
 	periods  map[uint64]altmark.Period
 }
 
-// askSwitch subscribes as tamtam collect does, until everything that exists has been sent.
+// askSwitch subscribes as tamtam collect does, and returns once everything that exists has been sent.
 func askSwitch(t *testing.T, n *markSwitch, list []*markPoint) map[string]*gnmiSession {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "gnmi")

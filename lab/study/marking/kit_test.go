@@ -23,7 +23,7 @@ func (s *spy) Observe(l *lab.Lab) (lab.Observer, error) {
 	return o, err
 }
 
-// newLab builds a lab, and returns the observer of its switches too.
+// newLab builds a lab, and also returns the observer of its switches.
 func newLab(t *testing.T, top *lab.Topology, opts lab.Options) (*lab.Lab, *marking) {
 	t.Helper()
 	s := &spy{Study: studyOf(top)}
@@ -36,8 +36,8 @@ func newLab(t *testing.T, top *lab.Topology, opts lab.Options) (*lab.Lab, *marki
 	return l, s.seen
 }
 
-// parse reads a topology that may ask for the study. Its switches have the three ports that the tests use: the others
-// of a profile would be most of what a switch takes to start.
+// parse reads a topology that may contain the study. Its switches have only the three ports that the tests use, since
+// the others of a profile would dominate a switch's start time.
 func parse(name, text string) (*lab.Topology, error) {
 	top, err := lab.Parse(name, []byte(text), nil, new(Study))
 	if err != nil {

@@ -8,44 +8,44 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A bookkeeper keeps the books of the packets of all networks of a fabric: which came to which switch,
-// and when. It knows a packet by the name that its sender gave it, looks at no mark and no counter, and
-// shares nothing with the measurement.
+// A bookkeeper keeps a ledger of the packets of all networks of a fabric: when each came to which switch. It identifies
+// a packet by the name that its sender gave it. It uses no mark and no counter, and shares nothing with the
+// measurement.
 type bookkeeper struct {
 	lab   *lab.Lab
-	byID  []*books // by number of the flow group; nil: not measured
+	byID  []*books // by number of the flow group; nil if the group is not measured
 	wires []map[uint64]onWire
 	taps  []*lab.Tap
 }
 
-// onWire is a packet of which the MAC has received the beginning.
+// onWire is a packet whose beginning the MAC has received.
 type onWire struct {
 	at    lab.Time
 	cycle saisim.Cycle
-	late  lab.Time // of at
-	clock *big.Int // what the switch's clock read at it, less late: ns since 1970
+	late  lab.Time // part of at
+	clock *big.Int // the switch's clock at that time, minus late: ns since 1970
 }
 
-// books are the books of one network.
+// books are the ledger of one network.
 type books struct {
 	net     *network
 	packets map[uint64]*booked
-	order   []uint64 // names of packets, as they came to the first point
-	// latest is how long after the beginning of its period any packet came to a point, by the
-	// clock of the point; latestTruly by that of the first point. least and most are the delays
-	// from the first point to any other.
+	order   []uint64 // names of packets, in the order of arrival at the first point
+	// latest is the maximum time from the beginning of its period to a packet's arrival at a point, by the clock of the
+	// point. latestTruly is the same by the clock of the first point. least and most are the delays from the first
+	// point to any other.
 	latest, latestTruly lab.Time
 	least, most         lab.Time
 	doubled             bool // a packet came twice to a point
 }
 
-// A booked packet. Times are -1 where it was not seen.
+// booked is the ledger entry of a packet. A time is -1 if the switch did not see it.
 type booked struct {
 	period
 	pulse bool     // it may be the packet whose delay is measured
-	phase lab.Time // in its period, at the first point
+	phase lab.Time // time since the start of its period, at the first point
 	at    [maxFabric]lab.Time
-	clock [maxFabric]*big.Int // of the switch, at that time
+	clock [maxFabric]*big.Int // reading of the switch's clock at that time
 }
 
 func keepBooks(l *lab.Lab, nets []*network) *bookkeeper {
@@ -73,7 +73,7 @@ type bookWatch struct {
 func (w *bookWatch) Saw(m saisim.Moment) { w.books.saw(w.i, m) }
 func (w *bookWatch) Restarted()          {}
 
-// setUntil is how often a switch's clock was set, or lost, until some time of the run.
+// setUntil returns how often a switch's clock was set, or lost, until some time of the run.
 func setUntil(l *lab.Lab, name string, now lab.Time) (times uint64) {
 	for _, e := range l.Topology().Events {
 		if e.Switch == name && e.At <= now && (e.Do == "step-clock" || e.What == "syncd") {
@@ -83,8 +83,8 @@ func setUntil(l *lab.Lab, name string, now lab.Time) (times uint64) {
 	return times
 }
 
-// saw takes a moment of a chip. A packet has come to a point when it enters the pipe: before
-// that the MAC may drop it.
+// saw processes a moment of a chip. A packet has come to a point when it enters the pipe; before that the MAC may drop
+// it.
 func (k *bookkeeper) saw(i int, m saisim.Moment) {
 	b := k.byID[lab.FlowOf(m.ID)]
 	if b == nil {
@@ -106,8 +106,9 @@ func (k *bookkeeper) saw(i int, m saisim.Moment) {
 	}
 }
 
-// came books a packet at switch i, whose clock read now when the chip was given it, in an era of that clock. One that
-// was given late counts in the period in which it was marked, and is no pulse; its delay is to when it came.
+// came records a packet at switch i. now is the clock's time when the chip received it, in an era of that clock. A
+// packet that was delivered late counts in the period in which it was marked, and cannot be the pulse. Its delay ends
+// when it came.
 func (b *books) came(i int, id uint64, w onWire, now altmark.Time, era uint64) {
 	p := b.packets[id]
 	if p == nil {
@@ -146,24 +147,25 @@ func periodOf(n altmark.Interval, t altmark.Time) (k uint64, phase lab.Time) {
 	return q.Uint64(), lab.Time(r.Int64())
 }
 
-// sinceEpoch is a time in ns since 1970.
+// sinceEpoch returns a time in ns since 1970.
 func sinceEpoch(seconds uint64, nanoseconds uint32) *big.Int {
 	ns := new(big.Int).Mul(new(big.Int).SetUint64(seconds), big.NewInt(1e9))
 	return ns.Add(ns, big.NewInt(int64(nanoseconds)))
 }
 
-// An account is what the books say of one period between two points.
+// An account is the ledger's result for one period between two points.
 type account struct {
 	sent, lost int64
-	// delays are the sum of those of packets that came to both sides, by the clocks of the switches in ns; truly in ps.
+	// delays is the sum of the delays of packets that came to both sides, by the clocks of the switches, in ns. truly
+	// is the same by true time, in ps.
 	came          int64
 	delays, truly *big.Int
-	pulse         *booked // the packet whose delay is measured; nil: there is none
+	pulse         *booked // the packet whose delay is measured; nil if there is none
 }
 
-// between accounts for all periods between switches of the path that are beside each other, of the packets of some
-// traffic sources. A packet is lost between them if it was at one of the first, and neither at one of the second nor at
-// any switch that is as far or further.
+// between returns the accounts of all periods between groups of parallel switches of the path, for the packets of some
+// traffic sources. A packet that was at one of the first group is lost if it was at none of the second, nor at any
+// switch beyond.
 func (b *books) between(from, to []int, sources map[int]bool) map[period]*account {
 	list := map[period]*account{}
 	for _, id := range b.order {
@@ -204,7 +206,7 @@ func (b *books) beyond(p *booked, to int) bool {
 	return false
 }
 
-// delay is that of the packet which is measured.
+// delay returns the delay of the measured packet. ok is false if it did not come to both sides.
 func (a *account) delay(from, to []int) (d lab.Time, ok bool) {
 	p := a.pulse
 	if p == nil || p.came(from) < 0 || p.came(to) < 0 {
@@ -213,7 +215,8 @@ func (a *account) delay(from, to []int) (d lab.Time, ok bool) {
 	return p.came(to) - p.came(from), true
 }
 
-// read is what the clock of the one of some switches that a packet passed read then; nil: it passed none.
+// read returns the clock reading of the switch that the packet passed, among some switches. It returns nil if it passed
+// none of them.
 func (p *booked) read(switches []int) *big.Int {
 	for _, i := range switches {
 		if p.at[i] >= 0 {
@@ -223,7 +226,7 @@ func (p *booked) read(switches []int) *big.Int {
 	return nil
 }
 
-// came is when a packet came to the one of some switches that it passed; -1: to none.
+// came returns when a packet came to the switch that it passed, among some switches, or -1 if it passed none of them.
 func (p *booked) came(switches []int) lab.Time {
 	for _, i := range switches {
 		if p.at[i] >= 0 {

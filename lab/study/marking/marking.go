@@ -1,5 +1,5 @@
-// Package marking is the study of alternate marking (RFC 9341): what switches and the collector say of
-// loss and delay in each period, beside the truth.
+// Package marking is the study of alternate marking (RFC 9341). It compares the loss and delay that switches and the
+// collector report for each period with the truth.
 package marking
 
 import (
@@ -25,7 +25,7 @@ type Study struct {
 	AltMark Settings `yaml:"altmark"`
 }
 
-// Settings say what alternate marking is measured on.
+// Settings list the paths and graphs that are measured.
 type Settings struct {
 	Paths  []Path  `yaml:"paths"`
 	Graphs []Graph `yaml:"graphs"`
@@ -37,22 +37,24 @@ func (s *Study) Name() string { return "altmark" }
 // Asked reports whether the file has a path or a graph.
 func (s *Study) Asked() bool { return len(s.AltMark.Paths)+len(s.AltMark.Graphs) > 0 }
 
-// A Path is the path of a flow group: measurement points in the order in which its packets come to
-// them. The first is the initiator.
+// A Path is the path of a flow group: measurement points in the order in which packets pass them. The first is the
+// initiator.
 type Path struct {
 	Name   string   `yaml:"name"`
 	Points []string `yaml:"points"` // SWITCH:SESSION
-	// Traffic names the traffic sources whose packets the truth counts. None: the packets that the first point's flow
-	// group matches, as it is configured at the start, when they come to that point.
+	// Traffic names the traffic sources whose packets the truth counts. If it is empty, the truth counts the packets
+	// that match the first point's flow group when they come to that point. The match is the one configured at the
+	// start.
 	Traffic []string `yaml:"traffic"`
 }
 
-// A Graph is where the packets of a flow group go if each takes one of several ways. The first point is an initiator.
+// A Graph is the set of paths of a flow group whose packets each take one of several paths. The first point is an
+// initiator.
 type Graph struct {
 	Name   string     `yaml:"name"`
 	Points []string   `yaml:"points"` // SWITCH:SESSION
 	Links  [][]string `yaml:"links"`  // each from the switch of one point to that of another
-	// Traffic is as that of a Path.
+	// Traffic has the same meaning as that of a Path.
 	Traffic []string `yaml:"traffic"`
 }
 
@@ -60,12 +62,11 @@ type Graph struct {
 // joined.
 const drainPeriods = schema.AltMarkHistory / 4
 
-// A marking reads what switches publish of alternate marking, and knows what they should have
-// published.
+// A marking reads the results that switches publish, and collects the true ones.
 type marking struct {
 	paths    []*markPath
-	switches map[string]*markSwitch // all of the lab, since mirror copies come from anywhere
-	every    lab.Time               // how often the collector reads
+	switches map[string]*markSwitch // all of the lab, since mirror copies may come from anywhere
+	every    lab.Time               // interval at which the collector reads
 }
 
 // A markSwitch is a switch with its measurement points.
@@ -75,19 +76,19 @@ type markSwitch struct {
 	points  []*markPoint
 }
 
-// A markPath is a Path or a Graph in a run.
+// A markPath is a Path or a Graph during a run.
 type markPath struct {
 	name     string
 	points   []*markPoint
-	begins   []int // the points where packets enter,
-	ends     []int // and leave
+	begins   []int // the points where packets enter
+	ends     []int // the points where packets leave
 	segments []segment
 	truth    *markTruth
 	join     *markJoin
 }
 
-// A segment is a part of a path between two points, or of a graph between points: their indices. Points behind it are
-// those that packets come to later.
+// A segment is a part of a path between two points, or of a graph between groups of points. It holds their indices.
+// Points behind it are those that packets reach later.
 type segment struct{ from, to, behind []int }
 
 // A markPoint is a measurement point: a session of a switch.
@@ -95,13 +96,13 @@ type markPoint struct {
 	node    *markSwitch
 	session schema.AltMarkSession
 	watch   *markWatch
-	sets    []lab.Time // when the switch's clock is set or lost, in order
+	sets    []lab.Time // times at which the switch's clock is set or lost, in order
 
 	fields  swss.FieldValues // as last read
 	periods []published
 }
 
-// A published is a period as a switch has published it.
+// published is a period as a switch has published it.
 type published struct {
 	altmark.Period
 	at time.Time // by a true clock
@@ -113,7 +114,7 @@ func (p *markPoint) era(at lab.Time) uint64 {
 	return uint64(n)
 }
 
-// eras returns a number above that of any era of a first point.
+// eras returns a number above the era of any first point.
 func (path *markPath) eras() (n int) {
 	for _, i := range path.begins {
 		n = max(n, len(path.points[i].sets)+1)
@@ -126,7 +127,7 @@ func (p *markPoint) String() string { return p.node.Name() + ":" + p.session.Nam
 // Observe finds the sessions of all points in the configuration.
 func (s *Study) Observe(l *lab.Lab) (lab.Observer, error) {
 	m := &marking{switches: map[string]*markSwitch{}, every: math.MaxInt64}
-	watchMirrors(l, func(tap *lab.Tap) *mirrors { // before the points' watches, which ask it
+	watchMirrors(l, func(tap *lab.Tap) *mirrors { // before the points' watches, which query it
 		n := &markSwitch{Tap: tap}
 		m.switches[tap.Name()] = n
 		return &n.mirrors
@@ -154,7 +155,8 @@ func (s *Study) Observe(l *lab.Lab) (lab.Observer, error) {
 	return m, nil
 }
 
-// follows has the truth count the packets of some traffic sources, and at later points those that passed a first one.
+// follows makes the truth count the packets of some traffic sources. At later points it counts those that passed a
+// first point.
 func (path *markPath) follows(t *lab.Topology, traffic []string) {
 	var numbers map[int]bool
 	for i := range t.Traffic {
@@ -189,7 +191,7 @@ func (m *marking) observe(l *lab.Lab, path *markPath, at string, points []string
 	return nil
 }
 
-// Every is how often the collector reads.
+// Every returns the interval at which the collector reads.
 func (m *marking) Every() lab.Time { return m.every }
 
 // length returns the exact length of an interval.
@@ -200,7 +202,7 @@ func length(n altmark.Interval) lab.Time {
 	return lab.Second << n
 }
 
-// point finds the session of a point, SWITCH:SESSION.
+// point returns the session of a point, SWITCH:SESSION.
 func (m *marking) point(l *lab.Lab, text string) (*markPoint, error) {
 	name, session, _ := strings.Cut(text, ":")
 	config, err := l.Config(name)
@@ -210,7 +212,7 @@ func (m *marking) point(l *lab.Lab, text string) (*markPoint, error) {
 	fields, ok := config[schema.CfgTAMAltMark][session]
 	if !ok {
 		return nil, fmt.Errorf("the switch's configuration has no %s|%s; it has %s", schema.CfgTAMAltMark, session,
-			lab.Few(device.SortedKeys(config[schema.CfgTAMAltMark])))
+			lab.Summary(device.SortedKeys(config[schema.CfgTAMAltMark])))
 	}
 	n := m.switches[name]
 	p := &markPoint{node: n}
@@ -239,11 +241,11 @@ func (m *marking) point(l *lab.Lab, text string) (*markPoint, error) {
 	}
 	slices.Sort(p.sets)
 	n.points = append(n.points, p)
-	n.Sim().Settled = n.listen
+	n.Sim().AfterWork = n.listen
 	return p, nil
 }
 
-// impairments returns all that links have during the run.
+// impairments returns all impairments that links have during the run.
 func impairments(t *lab.Topology) (all []*lab.Impairment) {
 	for i := range t.Links {
 		all = append(all, &t.Links[i].Impairment)
@@ -256,14 +258,15 @@ func impairments(t *lab.Topology) (all []*lab.Impairment) {
 	return all
 }
 
-// Gather joins what all switches have published since the last time.
+// Gather joins what all switches have published since the last call.
 func (m *marking) Gather() {
 	for _, path := range m.paths {
 		path.join.feed(path.points)
 	}
 }
 
-// listen is called when a switch publishes: collectors know when a report came.
+// listen collects the reports of the switch's points. It is called when the switch publishes, because collectors need
+// the arrival time of each report.
 func (n *markSwitch) listen(ctx context.Context) error {
 	for _, p := range n.points {
 		if err := p.listen(ctx); err != nil {
@@ -296,7 +299,7 @@ func (p *markPoint) listen(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Follow takes what all points have seen in a window that ended now.
+// Follow processes what all points have seen in the window that ends now.
 func (m *marking) Follow(now lab.Time) {
 	for _, path := range m.paths {
 		path.truth.follow(now)
@@ -315,7 +318,7 @@ func sortPeriods(list []published) {
 	slices.SortFunc(list, func(a, b published) int { return cmp.Compare(a.Number, b.Number) })
 }
 
-// Validate says what is wrong with it.
+// Validate records the errors of the settings.
 func (s *Study) Validate(v *lab.Validator) {
 	const maxPaths = 4096
 	seen := map[string]bool{}

@@ -10,18 +10,18 @@ import (
 	"tamtam/saisim"
 )
 
-// mirrors knows the copies of mirror sessions that come to a switch. They keep the name that the sender gave to the
-// packet, but a copy that comes to a measurement point is not the packet.
+// mirrors tracks the mirror copies that come to a switch. They keep the name that the sender gave to the packet, but a
+// copy that comes to a measurement point is not the packet.
 type mirrors struct {
 	tap    *lab.Tap
 	seed   maphash.Seed
-	beside map[string]*mirrors // at the far end of the link, by the name of the port
+	beside map[string]*mirrors // the mirrors at the far end of the link, by the name of the port
 
 	made    map[uint64][]uint32 // mirror copies in the chip, by the chip's number of the packet
-	passing map[uint64]bool     // what is in the chip and came as such a copy, by number
+	passing map[uint64]bool     // frames in the chip that arrived as mirror copies, by number
 	newest  uint64              // number of the last packet received
 	sent    []sentCopy          // since the last window
-	coming  map[copyName]int    // copies on their way to here, and those that a link lost
+	coming  map[copyName]int    // copies on their way here, and those that a link lost
 }
 
 // A copyName distinguishes a copy from the packet of the same name by its bytes.
@@ -53,7 +53,7 @@ func watchMirrors(l *lab.Lab, of func(*lab.Tap) *mirrors) {
 	}
 }
 
-// Saw takes a moment of the chip.
+// Saw processes a moment of the chip.
 func (c *mirrors) Saw(m saisim.Moment) {
 	switch m.What {
 	case saisim.MomentReceived:
@@ -70,7 +70,7 @@ func (c *mirrors) Saw(m saisim.Moment) {
 	}
 }
 
-// receive notes a packet that comes as the copy of another one.
+// receive records that a packet arrived as the copy of another one.
 func (c *mirrors) receive(m saisim.Moment) {
 	name := c.name(m)
 	switch n := c.coming[name]; {
@@ -88,16 +88,16 @@ func (c *mirrors) name(m saisim.Moment) copyName {
 	return copyName{m.ID, maphash.Bytes(c.seed, m.Data)}
 }
 
-// Restarted forgets what was in the chip.
+// Restarted forgets the chip's contents.
 func (c *mirrors) Restarted() {
 	clear(c.made)
 	clear(c.passing)
 }
 
-// inChip is more packets than a chip holds at a time: earlier numbers have left it.
+// inChip is a number of packets that no chip holds at a time. Packets with numbers older than this have left it.
 const inChip = 1 << 20
 
-// follow hands on what was sent in a window.
+// follow passes on the copies that were sent in a window.
 func (c *mirrors) follow() {
 	if len(c.made)+len(c.passing) > inChip {
 		gone := func(number uint64) bool { return number+inChip < c.newest }

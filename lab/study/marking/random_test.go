@@ -13,21 +13,21 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A markCase is an experiment of alternate marking made at random: two or three
-// switches in a row, one flow group, marked and measured.
+// A markCase is a random experiment of alternate marking: two or three switches in a row, with one flow group that is
+// marked and measured.
 type markCase struct {
 	session altmark.Session
 	points  int
 	link    [2]lab.Impairment
-	offset  [3]lab.Time // of the clocks
+	offset  [3]lab.Time // offsets of the clocks
 	traffic lab.Traffic
-	holds   bool // packets and clocks are as the sessions say
+	holds   bool // packets and clocks are as the sessions claim
 	periods int
 	family  string
 }
 
-// randomCase makes one. Delays, held-back packets and clocks are within what the sessions say, except
-// in one case in five.
+// randomCase returns a random case. In four of five cases, delays, held-back packets and clocks are within the limits
+// of the sessions.
 func randomCase(rnd *rand.Rand) markCase {
 	n := altmark.Interval(rnd.IntN(13) - 10)
 	l := length(n)
@@ -77,16 +77,16 @@ func randomMarks(rnd *rand.Rand, n altmark.Interval) (s altmark.Session, family 
 	return s, family
 }
 
-// impair divides what the sessions allow among the links: half of it to each.
+// impair divides the allowance of the sessions among the links, half of it for each.
 func (c *markCase) impair(rnd *rand.Rand) {
-	const chips = 3 * lab.Microsecond // more than the switches take
+	const chips = 3 * lab.Microsecond // more than the switches need
 	least, most := lab.Time(c.session.MinDelay)*lab.Nanosecond,
 		lab.Time(c.session.MaxDelay)*lab.Nanosecond-lab.Time(c.points-1)*chips
 	for i := range c.points - 1 {
 		m := &c.link[i]
 		parts := lab.Time(c.points - 1)
 		room := (most - least) / parts
-		m.Delay = least + room/8 + lab.Time(rnd.Int64N(int64(room/4))) // the first point has MinDelay, as all have
+		m.Delay = least + room/8 + lab.Time(rnd.Int64N(int64(room/4))) // the first point has MinDelay, like all points
 		if i > 0 {
 			m.Delay = lab.Time(rnd.Int64N(int64(room/4))) + lab.Nanosecond
 		}
@@ -195,8 +195,8 @@ switches:
 	return top
 }
 
-// judge compares every period of every segment with the truth: what is measured is true, and where
-// nothing is measured there is a reason. It returns how many are complete.
+// judge compares every period of every segment with the truth. Measured values must be true, and missing values must
+// have a reason. It returns the number of complete periods.
 func (c *markCase) judge(t *testing.T, r *lab.Result) (complete int) {
 	t.Helper()
 	for _, s := range reportOf(r)["p"].Segments {
@@ -233,14 +233,14 @@ func (c *markCase) judge(t *testing.T, r *lab.Result) (complete int) {
 	return complete
 }
 
-// lostByCopies is the loss where each copy of a packet counts as a packet, as it does for a point.
+// lostByCopies returns the loss if each copy of a packet counts as a packet, as it does for a point.
 func (p *Period) lostByCopies() int64 {
 	return p.TrueLost + int64(p.TrueDoubled[0]) - int64(p.TrueDoubled[1])
 }
 
-// With any traffic, even sparse, any method, interval and mark, loss, reordering and duplicates on the
-// links, and clocks that differ, a complete period says what happened in it, to the packet and to the
-// clock cycle, and every other period says why it is not complete.
+// A complete period reports the truth, to the packet and to the clock cycle. Every other period reports why it is not
+// complete. This holds for any traffic, even sparse, any method, interval and mark, any loss, reordering and duplicates
+// on the links, and clocks that differ.
 func TestAnyMarkedTraffic(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing new for the race detector")
@@ -257,7 +257,7 @@ func TestAnyMarkedTraffic(t *testing.T) {
 	}
 }
 
-// Cases that once gave wrong numbers.
+// These cases once gave wrong numbers.
 func TestMarkedTrafficAgain(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing new for the race detector")
@@ -276,7 +276,7 @@ func TestMarkedTrafficAgain(t *testing.T) {
 	}
 }
 
-// anyMarkedTraffic runs and judges a case. It returns how many periods are complete.
+// anyMarkedTraffic runs and judges a case. It returns the number of complete periods.
 func anyMarkedTraffic(t *testing.T, stream, n uint64) int {
 	t.Helper()
 	rnd := rand.New(rand.NewPCG(stream, n))

@@ -13,11 +13,10 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A Report has the report of each path, by name.
+// A Report holds the report of each path, by name.
 type Report map[string]*PathReport
 
-// PathReport is what was measured on a path, and what was true: from each point
-// to the next, and from the first to the last.
+// PathReport holds the measured and true values of a path: from each point to the next, and from the first to the last.
 type PathReport struct {
 	Points   []string   `json:"points"` // SWITCH:SESSION
 	Segments []*Segment `json:"segments"`
@@ -32,37 +31,38 @@ type Segment struct {
 	Periods []Period         `json:"periods"`
 
 	path   string
-	length lab.Time // of a period
+	length lab.Time // length of a period
 }
 
-// Period is one period. What was not measured is nil.
+// Period is one period. A value that was not measured is nil.
 type Period struct {
 	Period   uint64         `json:"period"`
-	Start    lab.Time       `json:"start_ps"` // in the run, by a true clock
-	Status   string         `json:"status"`   // ok, flagged, missing
+	Start    lab.Time       `json:"start_ps"` // start time in the run, by a true clock
+	Status   string         `json:"status"`   // ok, flagged or missing
 	Reasons  []string       `json:"reasons"`
 	Sent     *uint64        `json:"sent"`
 	Received *uint64        `json:"received"`
 	Lost     *int64         `json:"lost"`
 	Delay    *time.Duration `json:"delay_ns"`
 	Jitter   *time.Duration `json:"jitter_ns"`
-	// MeanDelay is that of all packets, rounded, and DelaySum the sum of their delays, in ns: of sessions that ask for it.
+	// MeanDelay is the rounded mean delay of all packets, and DelaySum the sum of their delays in ns. They exist only
+	// for sessions that request them.
 	MeanDelay   *time.Duration `json:"mean_delay_ns,omitempty"`
 	DelaySum    *altmark.Sum   `json:"delay_sum_ns,omitempty"`
 	MeanUnknown string         `json:"mean_delay_unknown,omitempty"`
 
 	TrueSent uint64 `json:"true_sent"`
 	TrueLost int64  `json:"true_lost"`
-	// TrueDoubled is how often packets that were there before came again, to both sides.
+	// TrueDoubled counts the packets that came again to each side.
 	TrueDoubled [2]uint64 `json:"true_doubled"`
-	TrueDelay   *lab.Time `json:"true_delay_ps"` // nil: there was no packet to measure, or it was lost
+	TrueDelay   *lab.Time `json:"true_delay_ps"` // nil if there was no packet to measure, or it was lost
 }
 
 // A markJoin is the collector of one path or graph in the lab.
 type markJoin struct {
 	marks   altMarkJoin
 	results map[resultKey]marks.Result
-	fed     []int // how many periods of each point it was given
+	fed     []int // number of periods received from each point
 }
 
 type resultKey struct {
@@ -77,7 +77,7 @@ type altMarkJoin interface {
 	Notices() []string
 }
 
-// joinPath makes the collector of a path; it compares points that follow each other, and the first with the last.
+// joinPath creates the collector of a path. It compares consecutive points, and the first with the last.
 func (path *markPath) joinPath() error {
 	m, err := marks.NewJoiner(marks.Path{Name: path.name, Points: path.settings()})
 	if err != nil {
@@ -99,7 +99,7 @@ func (path *markPath) joinPath() error {
 	return nil
 }
 
-// joinGraph makes the collector of a graph; it compares the ends of clusters, and those of the whole.
+// joinGraph creates the collector of a graph. It compares the ends of clusters, and those of the whole graph.
 func (path *markPath) joinGraph(links [][]string) error {
 	g := marks.Graph{Name: path.name, Points: path.settings()}
 	for _, l := range links {
@@ -133,7 +133,7 @@ func (path *markPath) settings() (points []marks.Point) {
 	return points
 }
 
-// behind are the points that packets may pass after some switches.
+// behind returns the points that packets may pass after some switches.
 func (path *markPath) behind(switches []string, links [][]string) []int {
 	var found []string
 	for next := slices.Clone(switches); len(next) > 0; next = next[1:] {
@@ -146,7 +146,7 @@ func (path *markPath) behind(switches []string, links [][]string) []int {
 	return path.indices(found)
 }
 
-// indices are those of the points of switches.
+// indices returns the indices of the points on the given switches.
 func (path *markPath) indices(switches []string) (list []int) {
 	for i, p := range path.points {
 		if slices.Contains(switches, p.node.Name()) {
@@ -156,7 +156,7 @@ func (path *markPath) indices(switches []string) (list []int) {
 	return list
 }
 
-// names are the switches of some points, as results have them.
+// names returns the switches of some points, in the format of results.
 func (path *markPath) names(points []int) string {
 	var names []string
 	for _, i := range points {
@@ -166,8 +166,7 @@ func (path *markPath) names(points []int) string {
 	return strings.Join(names, "+")
 }
 
-// feed gives the collector what points have published since the last time, in the
-// order of time.
+// feed passes to the collector the periods that points have published since the last call, in the order of time.
 func (j *markJoin) feed(points []*markPoint) {
 	type report struct {
 		point int
@@ -194,7 +193,7 @@ func (j *markJoin) keep(results []marks.Result) {
 	}
 }
 
-// Report returns what was measured on all paths.
+// Report returns the measurements of all paths.
 func (m *marking) Report() lab.Report {
 	all := Report{}
 	for _, path := range m.paths {
@@ -266,10 +265,10 @@ func (path *markPath) period(r marks.Result, n altmark.Interval, of segment) Per
 	return p
 }
 
-// name is that of the segment's files.
+// name returns the base name of the segment's files.
 func (s *Segment) name() string { return "altmark-" + s.path + "-" + s.From + "-" + s.To }
 
-// count makes the metrics.
+// count computes the metrics.
 func (s *Segment) count() {
 	n := map[string]int64{}
 	s.Numbers = n
@@ -323,7 +322,7 @@ func (s *Segment) count() {
 
 func abs(v int64) int64 { return max(v, -v) }
 
-// A spread is the least, the mean and the most of some numbers.
+// A spread holds the minimum, the mean and the maximum of some numbers.
 type spread struct{ samples, least, most, sum int64 }
 
 func newSpread() *spread { return &spread{least: math.MaxInt64, most: math.MinInt64} }
@@ -333,7 +332,7 @@ func (s *spread) add(v int64) {
 	s.least, s.most = min(s.least, v), max(s.most, v)
 }
 
-// into has the mean in parts, of which one has so many: that of packets need not be whole.
+// into writes the spread into n. The mean is in units of 1/parts, since a mean of packets is fractional.
 func (s *spread) into(n map[string]int64, name string, parts int64) {
 	if n[name+".samples"] = s.samples; s.samples > 0 {
 		sum := new(big.Int).Mul(big.NewInt(s.sum), big.NewInt(parts))
@@ -341,8 +340,8 @@ func (s *spread) into(n map[string]int64, name string, parts int64) {
 	}
 }
 
-// A correlation is Pearson's, of pairs of numbers. Its sums are exact: of numbers that are alike the difference of two
-// large ones is 0, and not what rounding leaves.
+// A correlation is Pearson's correlation of pairs of numbers. Its sums are exact. For equal numbers the difference of
+// two large sums is therefore 0, without a rounding error.
 type correlation struct {
 	n                int64
 	x, y, xx, yy, xy big.Int
@@ -358,9 +357,9 @@ func (c *correlation) add(x, y int64) {
 	}
 }
 
-// perMille returns the coefficient times 1000; false where there is none.
+// perMille returns the coefficient times 1000, and false if there is none.
 func (c *correlation) perMille() (int64, bool) {
-	// together is n times the sum of products, less the product of the sums.
+	// together returns n times the sum of products, minus the product of the sums.
 	together := func(sum, a, b *big.Int) float64 {
 		n := new(big.Int).Mul(big.NewInt(c.n), sum)
 		f, _ := new(big.Float).SetInt(n.Sub(n, new(big.Int).Mul(a, b))).Float64()
@@ -373,7 +372,7 @@ func (c *correlation) perMille() (int64, bool) {
 	return int64(math.Round(1000 * together(&c.xy, &c.x, &c.y) / math.Sqrt(xx) / math.Sqrt(yy))), true
 }
 
-// sometimes are the numbers that a segment has only where something was measured.
+// sometimes lists the numbers that a segment has only if something was measured.
 var sometimes = func() []string {
 	names := []string{"sent", "received", "lost", "correlation"}
 	for _, of := range []string{"loss", "loss_error", "delay", "true_delay", "delay_error", "jitter"} {
@@ -400,8 +399,8 @@ func altMarkUnit(name string) string {
 	return "packets"
 }
 
-// Metric finds PATH.FROM.TO.NUMBER; PATH.FROM.TO.flagged.WORD, the number of periods with the word in a
-// reason; PATH.FROM.TO.lost.at.TIME, that of one period.
+// Metric returns PATH.FROM.TO.NUMBER. PATH.FROM.TO.flagged.WORD is the number of periods with the word in a reason.
+// PATH.FROM.TO.lost.at.TIME is the value of one period.
 func (r Report) Metric(name string) (lab.Metric, bool) {
 	part := strings.SplitN(name, ".", 4)
 	if len(part) < 4 || r[part[0]] == nil {

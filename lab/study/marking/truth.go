@@ -10,24 +10,24 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A markWatch sees packets come to a measurement point. It looks at no mark and, except where packets enter the path,
-// at no rule: it identifies a packet by the name that its sender gave it, which no packet carries and no header hides,
-// and periods by the clock of the switch.
+// A markWatch observes packets at a measurement point. It uses no mark, and a rule only where packets enter the path.
+// It identifies a packet by the name that its sender gave it, which no packet carries and no header hides. It
+// identifies periods by the clock of the switch.
 type markWatch struct {
 	node     *markSwitch
-	flow     *markFlow // of the path, where its packets enter; nil at later points
+	flow     *markFlow // flow of the path, where its packets enter; nil at later points
 	interval altmark.Interval
 
 	received [saisim.CPUPort]arrived // by port: on the wire, not yet in the pipe
 	passed   []passage               // since the last window
-	last     uint64                  // number, in the chip, of the last of passed
+	last     uint64                  // the chip's number of the last packet in passed
 }
 
-// A markFlow selects the packets whose loss is measured when they come to the first point: those of some traffic
-// sources, or those that the flow group of that point matches as it is configured at the start. What becomes of the
-// rule later changes nothing.
+// A markFlow selects the packets whose loss is measured when they come to the first point. These are the packets of
+// some traffic sources, or those that match that point's flow group as configured at the start. Later changes of the
+// rule have no effect.
 type markFlow struct {
-	traffic map[int]bool // numbers of traffic sources; nil: filter selects
+	traffic map[int]bool // numbers of traffic sources; if nil, filter selects
 	filter  truth.Filter
 }
 
@@ -38,7 +38,7 @@ func (f *markFlow) has(m *saisim.Moment, in string) bool {
 	return f.filter.Match(m.Data, m.Len, in, 0)
 }
 
-// arrived are packets of which the MAC has received the beginning, in order.
+// arrived holds packets whose beginning the MAC has received, in order.
 type arrived struct {
 	list []passage
 	head int
@@ -46,15 +46,15 @@ type arrived struct {
 
 // A passage is a packet at a measurement point.
 type passage struct {
-	id      uint64   // the sender's name of it
-	number  uint64   // the chip's
-	at      lab.Time // of its start-of-frame delimiter, exactly
+	id      uint64   // the name that the sender gave it
+	number  uint64   // the number that the chip gave it
+	at      lab.Time // exact time of its start-of-frame delimiter
 	cycle   saisim.Cycle
-	quarter uint64 // of periods, by the switch's clock
+	quarter uint64 // number of quarter periods, by the switch's clock
 }
 
-// Saw takes a moment of the chip. A packet counts where it comes to
-// the ingress ACLs: the MAC and the first stage have let it in.
+// Saw processes a moment of the chip. A packet counts when it comes to the ingress ACLs, after the MAC and the first
+// stage have accepted it.
 func (w *markWatch) Saw(m saisim.Moment) {
 	switch m.What {
 	case saisim.MomentReceived:
@@ -106,26 +106,26 @@ func (w *markWatch) enter(m saisim.Moment) {
 	w.passed, w.last = append(w.passed, p), m.Number
 }
 
-// Restarted forgets what was in the chip.
+// Restarted forgets the chip's contents.
 func (w *markWatch) Restarted() {
 	w.last = 0
 	clear(w.received[:])
 }
 
-// A markTruth is what became of the packets of one path. Each packet counts once at each point, however often it comes.
+// A markTruth is the fate of the packets of one path. Each packet counts once at each point, however often it comes.
 type markTruth struct {
 	path *markPath
-	// seen are the packets that have passed a first point, by name; older ones are forgotten when no packet can still be
-	// on its way.
+	// seen holds the packets that have passed a first point, by name. Older ones are forgotten once no packet can still
+	// be on its way.
 	seen, older map[uint64]*markedPacket
 	turn, turns lab.Time
-	double      bool // links may duplicate packets: one may come again after the last point
+	double      bool // links may duplicate packets, so one may come again after the last point
 	periods     map[period]*truePeriod
 	current     *truePeriod
 }
 
-// A period has a number, by the clock of the first point. Where that clock is set back a number is used
-// again, for another time: era is how often the clock was set.
+// A period is identified by its number, by the clock of the first point. If that clock is set back, a number is used
+// again for another time. era counts how often the clock was set.
 type period struct{ number, era uint64 }
 
 // A markedPacket is a packet on the path.
@@ -134,10 +134,10 @@ type markedPacket struct {
 	marked
 }
 
-// marked is what packets of a period have in common.
+// marked holds the properties by which the packets of a period are counted.
 type marked struct {
 	flow int       // number of the traffic source
-	came pointsSet // the points to which they came
+	came pointsSet // the points that they reached
 }
 
 // A pointsSet is a set of points of a path, by index.
@@ -165,10 +165,10 @@ func (s *pointsSet) meets(o *pointsSet) bool {
 // A truePeriod is one period of the initiator's clock.
 type truePeriod struct {
 	period
-	packets map[marked]uint64 // that the initiator saw in this period
-	doubled []uint64          // how often one of them came again, by point
-	pulse   uint64            // the packet whose delay is measured, 0: there was none
-	at      []lab.Time        // of it, by point; -1: it has not come
+	packets map[marked]uint64 // packets that the initiator saw in this period
+	doubled []uint64          // number of repeated arrivals, by point
+	pulse   uint64            // the packet whose delay is measured; 0 if there was none
+	at      []lab.Time        // its arrival, by point; -1 until it arrives
 }
 
 func newMarkTruth(path *markPath, links []*lab.Impairment) *markTruth {
@@ -183,8 +183,8 @@ func newMarkTruth(path *markPath, links []*lab.Impairment) *markTruth {
 	return t
 }
 
-// follow takes what the points have seen in a window. No packet comes to two points in one window: the
-// way between them takes longer.
+// follow processes what the points have seen in a window. No packet comes to two points in one window, since the path
+// between them takes longer.
 func (t *markTruth) follow(now lab.Time) {
 	for _, i := range t.path.begins {
 		for _, x := range t.path.points[i].watch.passed {
@@ -206,8 +206,8 @@ func (t *markTruth) follow(now lab.Time) {
 	}
 }
 
-// begin handles a packet at the initiator. That of which the delay is measured is the
-// first of its period, for muxed marking the first of its third quarter.
+// begin handles a packet at the initiator. The delay is measured with the first packet of a period; for muxed marking
+// with the first of its third quarter.
 func (t *markTruth) begin(i int, x passage) {
 	if p := t.find(x.id); p != nil {
 		t.pass(p, i)
@@ -247,7 +247,7 @@ func (t *markTruth) find(id uint64) *markedPacket {
 	return t.older[id]
 }
 
-// pass counts a packet at a point; one that was there before is a duplicate.
+// pass counts a packet at a point. If it was there before, it is a duplicate.
 func (t *markTruth) pass(one *markedPacket, i int) {
 	p := one.period
 	if one.came.has(i) {
@@ -276,8 +276,8 @@ func (t *markTruth) period(k period) *truePeriod {
 	return p
 }
 
-// numbered returns a period by its number. Where a clock was set back so that there are several, it is the one in which
-// the first points saw as many packets as was measured; nil if there is none.
+// numbered returns a period by its number, or nil if there is none. If a clock was set back there may be several. Then
+// it returns the one in which the first points saw as many packets as was measured.
 func (t *markTruth) numbered(k uint64, of segment, measured *uint64) (found *truePeriod) {
 	for era := range uint64(t.path.eras()) {
 		p := t.periods[period{k, era}]
@@ -295,8 +295,9 @@ func (t *markTruth) numbered(k uint64, of segment, measured *uint64) (found *tru
 // anySource selects all traffic sources.
 func anySource(int) bool { return true }
 
-// account returns what became, between two points, of the packets of some traffic sources: how many came to the first
-// of them, were lost, and came to the second. A packet that is seen at a point behind the second is not lost.
+// account returns the fate of the packets of some traffic sources between two points. sent counts those that came to
+// the first, lost those that were lost, and received those that came to the second. A packet that is seen at a point
+// behind the second is not lost.
 func (p *truePeriod) account(of segment, source func(flow int) bool) (sent uint64, lost int64, received uint64) {
 	from, to, reached := pointsOf(of.from), pointsOf(of.to), pointsOf(slices.Concat(of.to, of.behind))
 	for m, n := range p.packets {
@@ -316,7 +317,7 @@ func (p *truePeriod) account(of segment, source func(flow int) bool) (sent uint6
 	return sent, lost, received
 }
 
-// again is how often packets of a period came again to some points.
+// again returns how often packets of a period came again to some points.
 func (p *truePeriod) again(points []int) (n uint64) {
 	for _, i := range points {
 		n += p.doubled[i]
@@ -324,7 +325,8 @@ func (p *truePeriod) again(points []int) (n uint64) {
 	return n
 }
 
-// delay returns how long the measured packet took from one point to another; false: there is none, or it did not come.
+// delay returns the time of the measured packet from one point to another. It returns false if there is no such packet,
+// or it did not arrive.
 func (p *truePeriod) delay(of segment) (lab.Time, bool) {
 	if p.pulse == 0 {
 		return 0, false
@@ -333,7 +335,8 @@ func (p *truePeriod) delay(of segment) (lab.Time, bool) {
 	return to - from, from >= 0 && to >= 0
 }
 
-// came is when the measured packet came to the one of some points that it passed; -1: to none, or not to a single one.
+// came returns when the measured packet came to the point that it passed, among some points. It returns -1 if it passed
+// none of them, or more than one.
 func (p *truePeriod) came(points []int) lab.Time {
 	at := lab.Time(-1)
 	for _, i := range points {

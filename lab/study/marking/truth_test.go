@@ -10,8 +10,8 @@ import (
 	"tamtam/swss"
 )
 
-// markedPair is two switches and a session on each, with a method and an interval. Only the oracle is
-// checked here.
+// markedPair returns a topology of two switches with a session on each, with a method and an interval. Only the oracle
+// is checked here.
 func markedPair(t *testing.T, method string, interval int, more string) *lab.Topology {
 	t.Helper()
 	mark2 := ""
@@ -55,7 +55,7 @@ altmark:
 	return top
 }
 
-// runTruth runs a topology and returns what the oracle says of its first path.
+// runTruth runs a topology and returns the oracle's result for its first path.
 func runTruth(t *testing.T, top *lab.Topology, d lab.Time) (*markTruth, *lab.Result) {
 	t.Helper()
 	l, seen := newLab(t, top, lab.Options{Workers: 1})
@@ -70,9 +70,8 @@ func runTruth(t *testing.T, top *lab.Topology, d lab.Time) (*markTruth, *lab.Res
 	return seen.paths[0].truth, r
 }
 
-// 1000 frames a second in periods of 1/1024 s: the oracle's count of each period is
-// what falls into it, and what it says was lost is what the link lost, of the
-// flow group and not of others.
+// 1000 frames a second are sent in periods of 1/1024 s. The oracle's count of each period equals the frames sent in it.
+// Its losses equal those of the link, for the flow group only.
 func TestTruthOfPeriods(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing new for the race detector")
@@ -108,8 +107,8 @@ traffic:
 	}
 }
 
-// The oracle knows packets by their names: neither the rules of points behind the first, nor headers that switches add,
-// nor duplicates and mirror copies change what it counts.
+// The oracle identifies packets by their names. Its counts do not depend on rules of points behind the first, headers
+// that switches add, duplicates or mirror copies.
 func TestTruthIsIndependent(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing new for the race detector")
@@ -182,7 +181,7 @@ traffic:
 	}
 }
 
-// The truth of a path can be that of a part of the traffic, whatever the flow group matches.
+// The truth of a path can cover a part of the traffic, whatever the flow group matches.
 func TestTruthOfTraffic(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing new for the race detector")
@@ -205,8 +204,8 @@ traffic:
 	}
 }
 
-// The measured packet is the first of its period, for muxed marking the first of its
-// third quarter; its delay is exact to the picosecond.
+// The measured packet is the first of its period; for muxed marking, the first of its third quarter. Its delay is exact
+// to the picosecond.
 func TestTruthOfDelays(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing new for the race detector")
@@ -218,7 +217,7 @@ traffic:
 `)
 		truth, r := runTruth(t, top, 20*lab.Millisecond)
 		first := uint64(lab.Epoch().Unix()) << 10
-		const timeBits = 48 // of a frame's name: when it was sent
+		const timeBits = 48 // the low bits of a frame's name hold the time when it was sent
 		for k := first; k < first+10; k++ {
 			p := truth.periods[period{k, 0}]
 			id := p.pulse
@@ -227,8 +226,7 @@ traffic:
 				t.Errorf("%s: the measured packet of period %d is number %d of it, want %d", method, k-first, n, want)
 			}
 			d, ok := p.delay(truth.path.segments[0])
-			// All frames are alike, and alone: host to host is the same as point to point,
-			// two switches later.
+			// All frames are alike and do not queue. So host to host is the same as point to point, two switches later.
 			if least := r.Flows["marked"].Delay.Min; !ok || d <= 500*lab.Nanosecond || d >= least {
 				t.Errorf("%s: true delay %v, want more than the link and less than %v from host to host", method, d, least)
 			}
@@ -259,7 +257,7 @@ func TestAltMarkPathsRefused(t *testing.T) {
 	}
 }
 
-// A segment without a period that is certain has no loss, no error of it and no delay: they are not 0.
+// A segment without an ok period has no loss, no loss error and no delay. They are not 0.
 func TestMetricsOfNothing(t *testing.T) {
 	s := &Segment{From: "a", To: "b", Periods: []Period{{Status: "flagged"}}}
 	s.count()
@@ -280,8 +278,8 @@ func TestMetricsOfNothing(t *testing.T) {
 	}
 }
 
-// A mean of packets need not be whole, and what is alike in all periods correlates with nothing, whatever rounding
-// makes of it.
+// A mean of packets may be fractional. A value that is the same in all periods correlates with nothing, whatever the
+// rounding.
 func TestMetricsOfPackets(t *testing.T) {
 	s := &Segment{From: "a", To: "b"}
 	for i := range 1000 {

@@ -10,7 +10,7 @@ import (
 	"tamtam/tam/recordplan"
 )
 
-// A measured has the metrics of a plan: its value, and the effort of finding it.
+// measured holds the metrics of a plan: its value, and the effort of finding it.
 type measured map[string]float64
 
 // curveOf makes the plans of a curve with the probabilities of a seed, one for each number of bits.
@@ -57,7 +57,7 @@ func (s *run) worth(c *Curve, p bench.TimedPlan) measured {
 
 // curves measures all curves with all seeds.
 func (s *run) curves(ctx context.Context) (map[string][][]measured, error) {
-	all := map[string][][]measured{} // by seed, then bits
+	all := map[string][][]measured{} // by curve; the first index is the seed, the second the number of bits
 	for i := range s.Curves {
 		c := &s.Curves[i]
 		p, err := s.load(c.Program)
@@ -66,7 +66,7 @@ func (s *run) curves(ctx context.Context) (map[string][][]measured, error) {
 		}
 		g, err := p.Pipeline(c.Pipeline)
 		if err != nil && s.program != "" {
-			g, err = p.Pipeline("") // a file may have one pipeline only
+			g, err = p.Pipeline("") // a file may have only one pipeline
 		}
 		if err != nil {
 			return nil, err
@@ -95,7 +95,7 @@ func (s *run) curves(ctx context.Context) (map[string][][]measured, error) {
 	return all, nil
 }
 
-// rounding is the difference of entropies up to which they count as equal.
+// rounding is the maximum difference of entropies that count as equal.
 const rounding = 1e-9
 
 // entropies makes figure 9: entropy against bits, and how pairs of curves compare.
@@ -108,7 +108,7 @@ func (s *run) entropies(ctx context.Context) error {
 		a, b := all[pair[0]], all[pair[1]]
 		bits := s.common(pair)
 		var below, equal, points float64
-		short := make([]float64, len(s.Work.Seeds)) // by seed, the most
+		short := make([]float64, len(s.Work.Seeds)) // by seed, the maximum
 		for seed := range s.Work.Seeds {
 			for _, at := range bits {
 				x, y := a[seed][at[0]]["entropy"], b[seed][at[1]]["entropy"]
@@ -151,8 +151,8 @@ func (s *Settings) common(pair []string) (list [][2]int) {
 	return list
 }
 
-// effort makes figure 10: the time and the number of sets of each algorithm against bits. One plan is
-// made at a time, so that its time is not that of others too.
+// effort makes figure 10: the time and the number of sets of each algorithm against bits. One plan is made at a time,
+// so that others do not affect its time.
 func (s *run) effort(ctx context.Context) error {
 	s.OneByOne()
 	s.results.Notes = []string{

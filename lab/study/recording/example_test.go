@@ -8,7 +8,7 @@ import (
 	"tamtam/lab/study/recording"
 )
 
-// What recording adds to a program, if it is to tell every path apart.
+// Example shows the cost of a recording that distinguishes every path of a program.
 func Example() {
 	t, err := lab.Parse("example.yaml", []byte(`
 experiment: resources

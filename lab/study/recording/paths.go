@@ -10,17 +10,17 @@ import (
 	"tamtam/tam/recordplan"
 )
 
-// A recoveryCurve says for 0, 1, 2 ... bits what a greedy plan gives. Its last point tells all paths
-// apart, or more bits add nothing.
+// A recoveryCurve holds the results of a greedy plan for 0, 1, 2 ... bits. At its last point all paths are
+// distinguished, or more bits add nothing.
 type recoveryCurve []recovery
 
 type recovery struct{ rate, entropy float64 }
 
-// complete is the rate from which on every path is told apart: rounding takes the rest.
+// complete is the rate from which on every path is distinguished. The difference to 1 allows for rounding.
 const complete = 1 - 1e-9
 
-// pathsOf makes the greedy plans of one pipeline: for 1 to 8 bits with one 8-bit container, for 9 to 16 with
-// two, and so on. A greedy plan with fewer bits is the beginning of one with more.
+// pathsOf makes the greedy plans of one pipeline. For 1 to 8 bits they use one 8-bit container, for 9 to 16 two, and so
+// on. A greedy plan with fewer bits is the beginning of one with more.
 func (s *run) pathsOf(ctx context.Context, g *record.Graph, seed uint64) (recoveryCurve, error) {
 	m, err := s.model(g, seed)
 	if err != nil {
@@ -46,8 +46,8 @@ func (s *run) pathsOf(ctx context.Context, g *record.Graph, seed uint64) (recove
 	return curve, nil
 }
 
-// beside divides bits between two pipelines, which have containers of their own, so that they say most.
-// Paths of one are assumed to be independent of those of the other.
+// beside divides bits between two pipelines with separate containers, so that the entropy is maximal. Paths of one are
+// assumed to be independent of those of the other.
 func (a recoveryCurve) beside(b recoveryCurve) recoveryCurve {
 	both := make(recoveryCurve, len(a)+len(b)-1)
 	for n := range both {
@@ -63,7 +63,7 @@ func (a recoveryCurve) beside(b recoveryCurve) recoveryCurve {
 	return both
 }
 
-// full is the least number of bits with which every path is told apart, -1 if there is none.
+// full returns the smallest number of bits that distinguishes every path, or -1 if there is none.
 func (c recoveryCurve) full() int {
 	for n, r := range c {
 		if r.rate >= complete {
@@ -73,7 +73,7 @@ func (c recoveryCurve) full() int {
 	return -1
 }
 
-// at returns the curve at n bits: beyond its end more bits change nothing.
+// at returns the curve at n bits. Beyond its end more bits change nothing.
 func (c recoveryCurve) at(n int) recovery { return c[min(n, len(c)-1)] }
 
 // paths makes figure 8: the path recovery rate against bits.
@@ -90,7 +90,8 @@ func (s *run) paths(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		curves := make([][]recoveryCurve, len(p.Pipelines)+1) // by pipeline, then of all; by seed
+		// by pipeline, then for all together; the second index is the seed
+		curves := make([][]recoveryCurve, len(p.Pipelines)+1)
 		for i := range curves {
 			curves[i] = make([]recoveryCurve, len(s.Work.Seeds))
 		}
@@ -127,12 +128,12 @@ func (s *run) paths(ctx context.Context) error {
 	return nil
 }
 
-// A coding has what the other methods need, and the best that recording can do.
+// A coding holds the numbers of bits for other methods, and the best that recording can achieve.
 type coding struct {
 	sequences, walks *big.Int
 	tables           int
-	// least is the fewest bits that branch-and-bound needs; proven: no set of tables needs fewer,
-	// however it is placed.
+	// least is the smallest number of bits that branch-and-bound needs. If proven is true, no set of tables needs
+	// fewer, however it is placed.
 	least  int
 	proven bool
 }
@@ -177,7 +178,7 @@ func (c *coding) join(o coding) {
 	c.proven = c.proven && o.proven
 }
 
-// bitsFor returns the least width of numbers for n things.
+// bitsFor returns the width of numbers for n things, in bits.
 func bitsFor(n *big.Int) int { return new(big.Int).Sub(n, big.NewInt(1)).BitLen() }
 
 // figure8 puts a program's curves into the report.

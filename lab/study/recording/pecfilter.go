@@ -1,24 +1,24 @@
 package recording
 
-// A pecFilter finds packets whose equivalence class is new, as KeySight's queue of Bloom filters does (Zhou et
-// al., ICNP 2018): one filter for each of the last windows of so many packets, the oldest of which is emptied
-// as a window begins. A class is known if one of them has it. The filters' bits for an index stand beside
-// each other, so that one access to each array asks all of them.
+// A pecFilter finds packets whose equivalence class is new, as KeySight's queue of Bloom filters does (Zhou et al.,
+// ICNP 2018). It has one filter for each of the last windows. A window is a number of packets. The oldest filter is
+// emptied when a window begins. A class is known if one of the filters contains it. The filters' bits for an index are
+// adjacent, so that one access to each array queries all filters.
 type pecFilter struct {
-	cells   []uint64 // of all arrays; bit w: that of window w
+	cells   []uint64 // cells of all arrays; bit w belongs to window w
 	arrays  int
 	width   int // cells of an array
 	windows int
-	packets int // of a window
-	window  int // now, from 0 on
-	left    int // packets until the next
+	packets int // per window
+	window  int // current window, from 0 on
+	left    int // packets until the next window
 	seed    uint64
 }
 
-// maxWindows are as many as a cell has bits.
+// maxWindows is the number of bits of a cell.
 const maxWindows, maxArrays = 64, 16
 
-// newPECFilter makes one of so many bytes, which its arrays share: a cell takes a bit for each window.
+// newPECFilter returns a filter with the given memory, which its arrays share. A cell needs a bit for each window.
 func newPECFilter(bytes, arrays, windows, packets int, seed uint64) *pecFilter {
 	f := &pecFilter{
 		arrays: arrays, width: max(1, 8*bytes/arrays/windows), windows: windows, packets: packets, left: packets,
@@ -28,7 +28,7 @@ func newPECFilter(bytes, arrays, windows, packets int, seed uint64) *pecFilter {
 	return f
 }
 
-// see reports whether a packet's class is known, and remembers it.
+// see reports whether a packet's class is known, and adds it.
 func (f *pecFilter) see(class uint64) bool {
 	if f.left == 0 {
 		f.window++
@@ -51,7 +51,7 @@ func (f *pecFilter) see(class uint64) bool {
 	return known != 0
 }
 
-// mix is the finalizer of splitmix64.
+// mix applies the finalizer of splitmix64.
 func mix(x uint64) uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb

@@ -14,18 +14,18 @@ import (
 	"tamtam/tam/recordplan/p4graph"
 )
 
-// PostcardSettings are those of the study of postcards: the traffic, the filter that finds packets of classes
-// which are new, and what is sent of a packet.
+// PostcardSettings configure the study of postcards: the traffic, the filter that finds packets of new classes, and the
+// data that is sent of a packet.
 type PostcardSettings struct {
 	Packets int             `yaml:"packets"`
-	Flows   int             `yaml:"flows"` // each takes one way, drawn by the program's probabilities
+	Flows   int             `yaml:"flows"` // each follows one path, drawn by the program's probabilities
 	Zipf    lab.Thousandths `yaml:"zipf"`  // exponent of their sizes
 	Window  int             `yaml:"window"`
 	Windows int             `yaml:"windows"`
 	Arrays  int             `yaml:"arrays"`
 	Memory  []int           `yaml:"memory"` // KiB of the whole filter
 	Frame   int             `yaml:"frame"`  // bytes of a packet
-	Keep    int             `yaml:"keep"`   // bytes of it in a copy
+	Keep    int             `yaml:"keep"`   // bytes of the packet in a copy
 	Tunnel  int             `yaml:"tunnel"` // bytes around a copy
 	Fields  int             `yaml:"fields"` // bytes of a class in a postcard
 }
@@ -47,7 +47,7 @@ func (p *PostcardSettings) validate(v *lab.Validator) {
 	room := 0
 	for _, n := range p.Memory {
 		between("memory", n, 1, maxKiB)
-		room += 2 * 64 * n / max(1, p.Windows) // two filters, in which a bit of each window has a word
+		room += 2 * 64 * n / max(1, p.Windows) // two filters, in which each bit of a window uses a word
 	}
 	v.Want(room <= maxRoomKiB, "tablerecord.postcards.memory", p.Memory,
 		"sizes that take at most %d KiB here, or more windows: these take %d", maxRoomKiB, room)
@@ -57,13 +57,13 @@ func (p *PostcardSettings) validate(v *lab.Validator) {
 	between("fields", p.Fields, 0, 255)
 }
 
-// sent is how many bytes leave the switch for a copy with so many bytes of its own.
+// sent returns how many bytes leave the switch for a copy with own bytes of its own.
 func (p *PostcardSettings) sent(own int) float64 {
 	return float64(p.Tunnel + p.Keep + record.Len(own))
 }
 
-// pathsOfFlows draws the way of each flow through all pipelines of a program. Flows that ran the same tables have
-// the same number; there are so many.
+// pathsOfFlows draws the path of each flow through all pipelines of a program. Flows that ran the same tables have the
+// same number; paths is the number of different ones.
 func (s *run) pathsOfFlows(p *programs.Program, seed uint64) (flows []int, paths int, err error) {
 	r := rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15))
 	keys := make([][]byte, s.Postcards.Flows)
@@ -88,15 +88,15 @@ func (s *run) pathsOfFlows(p *programs.Program, seed uint64) (flows []int, paths
 	return flows, len(numbers), nil
 }
 
-// A mailbox is what KeySight sent of the packets, beside what it should have.
+// A mailbox compares the postcards that KeySight sent with those that were due.
 type mailbox struct {
 	of        *pecFilter
-	last      []int32 // by class, the window in which it was last seen, from 1; 0: never
+	last      []int32 // by class, the window in which it was last seen, from 1; 0 means never
 	packets   []int32 // by class
 	mailed    []bool  // by class: a postcard was sent
-	postcards int     // sent
-	due       int     // that a filter without errors had sent
-	missed    int     // due, and not sent
+	postcards int     // number of sent postcards
+	due       int     // postcards that a filter without errors would send
+	missed    int     // number of postcards that were due, but not sent
 }
 
 func newMailbox(classes int, f *pecFilter) *mailbox {
@@ -124,7 +124,7 @@ func (m *mailbox) take(class int) {
 	}
 }
 
-// silent counts the classes that were there, those of which no postcard tells, and the packets of these.
+// silent returns the number of classes that occurred, of those without a postcard, and of the packets of the latter.
 func (m *mailbox) silent() (classes, silent, packets int) {
 	for i, n := range m.packets {
 		if n == 0 {
@@ -139,10 +139,11 @@ func (m *mailbox) silent() (classes, silent, packets int) {
 	return classes, silent, packets
 }
 
-// Classes of packets that KeySight may take as equivalent.
+// Classes of packets that KeySight may treat as equivalent.
 const (
-	byPath = "keysight-paths" // that ran the same tables: the fewest that a record tells apart
-	byFlow = "keysight-flows" // of one flow: the fields that tables read are those of the flow
+	// packets that ran the same tables: the smallest number of classes that a record distinguishes
+	byPath = "keysight-paths"
+	byFlow = "keysight-flows" // packets of one flow: tables read fields of the flow
 )
 
 // mailOf runs the traffic of a seed through filters of all sizes.
@@ -172,7 +173,8 @@ func (s *run) mailOf(p *programs.Program, seed uint64) (map[string][]*mailbox, e
 	return mail, nil
 }
 
-// recordOf returns the fewest bits of a plan that tells all paths apart, and the bytes of their containers.
+// recordOf returns the smallest number of bits of a plan that distinguishes all paths, and the bytes of their
+// containers.
 func (s *run) recordOf(ctx context.Context, p *programs.Program) (bits, bytes int, err error) {
 	for _, g := range p.Pipelines {
 		c, err := s.pathsOf(ctx, g, s.Work.Seeds[0])
@@ -189,8 +191,8 @@ func (s *run) recordOf(ctx context.Context, p *programs.Program) (bits, bytes in
 	return bits, bytes, nil
 }
 
-// postcards compares what leaves the switch: a postcard for every packet, as NetSight has it; one for each class
-// of packets, as KeySight has it; and the copies of table recording, of every packet.
+// postcards compares the data that leaves the switch. NetSight sends a postcard for every packet, KeySight one for each
+// class of packets, and table recording copies of every packet.
 func (s *run) postcards(ctx context.Context) error {
 	s.results.X = "KiB"
 	s.results.Notes = []string{
@@ -227,7 +229,7 @@ func (s *run) postcards(ctx context.Context) error {
 	return nil
 }
 
-// mailCurve puts KeySight's curve of a program into the report.
+// mailCurve adds KeySight's curve of a program to the report.
 func (s *run) mailCurve(program, kind string, list []map[string][]*mailbox) {
 	c := s.Postcards
 	for i, kib := range c.Memory {
@@ -251,7 +253,7 @@ func (s *run) mailCurve(program, kind string, list []map[string][]*mailbox) {
 	}
 }
 
-// constants puts into the report what does not depend on a filter.
+// constants adds the values that do not depend on a filter to the report.
 func (s *run) constants(program string, bits, bytes int) {
 	c := s.Postcards
 	for _, kib := range c.Memory {

@@ -8,14 +8,14 @@ import (
 	"tamtam/lab/chance"
 )
 
-// With room for all the filter sends a postcard when a class comes for the first time, or has not been there for all of
-// the windows that are remembered, and at no other time.
+// With enough memory the filter sends a postcard only when a class is new. A class is new if it comes for the first
+// time, or was absent during all remembered windows.
 func TestPostcardsDue(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 910000001}, func(t *testing.T, seed uint64) {
 		const classes, window, windows = 50, 20, 3
 		r := chance.New(seed, "due")
 		m := newMailbox(classes, newPECFilter(1<<20, 4, windows, window, seed))
-		seen := map[int]int{} // class to the window in which it was last
+		seen := map[int]int{} // class to the last window in which it was seen
 		want := 0
 		for i := range 2000 {
 			class := int(r.Next()>>1) % classes
@@ -34,8 +34,8 @@ func TestPostcardsDue(t *testing.T) {
 	})
 }
 
-// Once n classes are in a filter of one window, another is taken as known as often as a Bloom filter's theory says:
-// (1 - (1-1/m)^n)^k.
+// Once n classes are in a filter of one window, another class counts as known as often as the theory of Bloom filters
+// predicts: (1 - (1-1/m)^n)^k.
 func TestPostcardsMissed(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 910000002}, func(t *testing.T, seed uint64) {
 		const n, more, arrays = 2000, 20000, 3
@@ -51,14 +51,14 @@ func TestPostcardsMissed(t *testing.T) {
 			known += asked(&g, uint64(n+i))
 		}
 		got, dev := float64(known)/more, math.Sqrt(want*(1-want)/more)
-		// How full the filter is varies too: by less than 2 percent of the rate.
+		// The fill level of the filter varies too, by less than 2 percent of the rate.
 		if math.Abs(got-want) > 5*dev+0.1*want {
 			t.Errorf("%.4f of new classes are taken as known, want %.4f", got, want)
 		}
 	})
 }
 
-// asked is see that leaves the filter as it was; 1: known.
+// asked queries see but leaves the filter as it was. It returns 1 if the class is known.
 func asked(f *pecFilter, class uint64) int {
 	before := append([]uint64(nil), f.cells...)
 	defer copy(f.cells, before)

@@ -1,6 +1,5 @@
-// Package recording is the study of table record plans, after the paper that package tam/record names:
-// path recovery and entropy by the number of bits, the effort of finding plans, and the containers and
-// stages that they need.
+// Package recording is the study of table record plans, after the paper that package tam/record names. It measures path
+// recovery and entropy by the number of bits, the effort of finding plans, and their containers and stages.
 package recording
 
 import (
@@ -15,8 +14,8 @@ import (
 // A Study is the field tablerecord of a topology's file.
 type Study struct {
 	TableRecord Settings `yaml:"tablerecord"`
-	// Program replaces all programs: a BMv2 JSON or a graph. Checks, which are about the others, are
-	// then left out.
+	// Program replaces all programs by a BMv2 JSON or a graph. Checks, which apply to the original programs, are then
+	// left out.
 	Program string `yaml:"program"`
 }
 
@@ -26,24 +25,24 @@ func (s *Study) Name() string { return "tablerecord" }
 // Asked reports whether the file has the study.
 func (s *Study) Asked() bool { return s.TableRecord.Study != "" }
 
-// Judged reports whether checks are about what runs.
+// Judged reports whether the checks apply to the program that runs.
 func (s *Study) Judged() bool { return s.Program == "" }
 
-// Settings are those of the study. It has no switches: programs are graphs, and the planner works on them for
-// many seeds, each of which gives other probabilities.
+// Settings configure the study. It has no switches. Programs are graphs, and the planner works on them for many seeds,
+// each of which gives other probabilities.
 type Settings struct {
-	// Study is what is studied, one of the constants below; "": nothing.
+	// Study is one of the constants below. Empty means that there is no study.
 	Study string `yaml:"study"`
-	Seeds int    `yaml:"seeds"` // how many; 0: 1
-	// Programs of the study of paths or resources, of package programs or files.
+	Seeds int    `yaml:"seeds"` // number of seeds; zero means 1
+	// Programs of the study of paths or resources: names in package programs, or files.
 	Programs []string `yaml:"programs"`
-	// Stages that a switch has. A program that does not fit gets as many as it needs.
+	// Stages is the number of stages of a switch. A program that does not fit gets as many as it needs.
 	Stages int     `yaml:"stages"`
-	Budget uint64  `yaml:"budget"` // sets that one search may weigh; 0: the planner's own
-	Curves []Curve `yaml:"curves"` // of the studies of entropy and effort
-	// Compare has pairs of curves: how often and by how much the first is below the second.
+	Budget uint64  `yaml:"budget"` // maximum number of sets that one search may weigh; zero means the planner's default
+	Curves []Curve `yaml:"curves"` // for the studies of entropy and effort
+	// Compare lists pairs of curves. The report contains how often and by how much the first is below the second.
 	Compare [][]string `yaml:"compare"`
-	// Postcards are of the study of postcards.
+	// Postcards configures the study of postcards.
 	Postcards PostcardSettings `yaml:"postcards"`
 }
 
@@ -64,14 +63,14 @@ func studies() []string {
 type Curve struct {
 	Name      string `yaml:"name"`
 	Figure    string `yaml:"figure"`   // curves of one figure are drawn together
-	Program   string `yaml:"program"`  // of package programs, or a file
+	Program   string `yaml:"program"`  // name in package programs, or a file
 	Pipeline  string `yaml:"pipeline"` // ingress or egress
-	PHV       string `yaml:"phv"`      // containers, as 16+16
+	PHV       string `yaml:"phv"`      // containers, such as 16+16
 	Algorithm string `yaml:"algorithm"`
-	Hits      bool   `yaml:"hits"`   // records hits too
-	Paper     bool   `yaml:"paper"`  // branch-and-bound with the paper's bound alone
-	Budget    uint64 `yaml:"budget"` // sets that a search may weigh; 0: that of the study
-	// Bits for which there is a plan; none: 1 to all that the containers have.
+	Hits      bool   `yaml:"hits"`   // record hits too
+	Paper     bool   `yaml:"paper"`  // branch-and-bound with only the paper's bound
+	Budget    uint64 `yaml:"budget"` // maximum number of sets that a search may weigh; zero means that of the study
+	// Bits lists the numbers of bits for which plans are made. Empty means 1 to all bits of the containers.
 	Bits []int `yaml:"bits"`
 }
 
@@ -91,7 +90,7 @@ func (r *Settings) seeds() int { return max(1, r.Seeds) }
 
 const maxCurves, maxRecordSeeds, maxRecordStages = 32, 1000, 256
 
-// Validate says what is wrong with the settings.
+// Validate records the errors of the settings.
 func (s *Study) Validate(v *lab.Validator) {
 	r := &s.TableRecord
 	if r.Study == "" {

@@ -12,7 +12,7 @@ import (
 	"tamtam/lab/study"
 )
 
-// Numbers for n paths: one path needs none.
+// bitsFor returns the width of numbers for n paths. One path needs none.
 func TestBitsForPaths(t *testing.T) {
 	for n, want := range map[int64]int{1: 0, 2: 1, 3: 2, 4: 2, 5: 3, 2048: 11, 2049: 12, 104976: 17} {
 		if got := bitsFor(big.NewInt(n)); got != want {
@@ -21,7 +21,7 @@ func TestBitsForPaths(t *testing.T) {
 	}
 }
 
-// Two pipelines get bits where they say most; a path through both is known when both parts are.
+// Two pipelines get bits where they add the most entropy. A path through both is known when both parts are.
 func TestJoinedPipelines(t *testing.T) {
 	a := recoveryCurve{{0, 0}, {0.5, 1}, {1, 1.5}}
 	b := recoveryCurve{{0.25, 0}, {1, 0.75}}
@@ -67,7 +67,7 @@ func TestTableRecordMetrics(t *testing.T) {
 	}
 }
 
-// A program with one path needs no bits by any method: none are fewer than none, and the report has numbers only.
+// A program with one path needs no bits by any method. The report then has numbers only.
 func TestProgramOfOnePath(t *testing.T) {
 	s := &run{results: &Report{}}
 	s.figure8("p", []recoveryCurve{{{rate: 1}}}, coding{sequences: big.NewInt(1), walks: big.NewInt(1), proven: true})
@@ -82,8 +82,8 @@ func TestProgramOfOnePath(t *testing.T) {
 	}
 }
 
-// Curves that have no plans of equally many bits cannot be compared: of no points none is below. And filters have a
-// bound in what they take here, which depends on their windows too.
+// Curves without a common number of bits cannot be compared, and are rejected. Filters that would need too much memory
+// here are rejected as well; the limit depends on their windows.
 func TestSettingsRefused(t *testing.T) {
 	const text = `experiment: x
 duration: 1s

@@ -16,13 +16,13 @@ import (
 type Report struct {
 	study.Head
 	Notes []string `json:"notes,omitempty"`
-	// Plans is how many were made; all were checked against the constraints.
+	// Plans is the number of plans made. All were checked against the constraints.
 	Plans    int     `json:"plans"`
 	Programs []Scale `json:"programs"`
 	study.Curves
 }
 
-// A Scale says how large a pipeline is.
+// A Scale describes the size of a pipeline.
 type Scale struct {
 	Program   string `json:"program"`
 	Pipeline  string `json:"pipeline"`
@@ -39,7 +39,7 @@ func (r *Report) add(curve, figure, at string, x float64, name string, values ..
 	r.Add(curve, figure, at, x, name, study.Quartered(values...))
 }
 
-// Metrics says which metrics there are.
+// Metrics returns a text that lists the metrics.
 func (r *Report) Metrics() string {
 	return "(plans CURVE.AT.METRIC.(min q1 median q3 max) PROGRAM.PIPELINE.(tables non_cut_tables least_stages))"
 }
@@ -47,8 +47,8 @@ func (r *Report) Metrics() string {
 // Notices returns none.
 func (r *Report) Notices() []string { return nil }
 
-// Metric finds CURVE.AT.METRIC.(min q1 median q3 max), PROGRAM.PIPELINE.(tables non_cut_tables least_stages),
-// and plans.
+// Metric returns CURVE.AT.METRIC.(min q1 median q3 max), PROGRAM.PIPELINE.(tables non_cut_tables least_stages), or
+// plans.
 func (r *Report) Metric(name string) (lab.Metric, bool) {
 	if name == "plans" {
 		return lab.Metric{Value: int64(r.Plans), Unit: "plans"}, true
@@ -88,7 +88,7 @@ func (r *Report) WriteTable(out io.Writer) error {
 	return r.WriteColumns(out, r.X, "curve", "at", "metric", "min", "median", "max")
 }
 
-// Figures returns one for each figure and metric that is plotted; the other metrics are numbers only.
+// Figures returns a figure for each figure and metric that is plotted. The other metrics are numbers only.
 func (r *Report) Figures(title string) (list []*figure.Figure) {
 	drawn := []string{"recovery", "entropy"}
 	if r.Study == Effort {

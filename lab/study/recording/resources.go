@@ -11,15 +11,14 @@ import (
 	"tamtam/tam/recordplan/p4graph"
 )
 
-// needs says, by the number of 8-bit containers, how many stages a pipeline has to have so that a
-// greedy plan tells all paths apart; 0: that number of containers is too small.
+// needs holds the number of stages with which a greedy plan distinguishes all paths, by the number of 8-bit containers.
+// It is 0 where that number of containers is too small.
 type needs []int
 
-// maxContainers of table II, and stages beyond those of the program.
+// maxContainers is the limit of table II. moreStages is the limit of stages beyond those of the program.
 const maxContainers, moreStages = 16, 24
 
-// needsOf finds the needs of one pipeline. It ends with the number of containers that needs no
-// additional stage.
+// needsOf finds the needs of one pipeline. It ends with the first number of containers that needs no additional stage.
 func (s *run) needsOf(ctx context.Context, g *record.Graph, seed uint64) (needs, error) {
 	m, err := s.model(g, seed)
 	if err != nil {
@@ -30,7 +29,7 @@ func (s *run) needsOf(ctx context.Context, g *record.Graph, seed uint64) (needs,
 		return needs{least}, nil
 	}
 	n := needs{0}
-	most := least + moreStages // the stages that fewer containers needed: more containers need no more
+	most := least + moreStages // the stages that fewer containers needed; more containers never need more stages
 	for phv := (record.Containers{8}); len(phv) <= maxContainers; phv = append(phv, 8) {
 		stages := 0
 		for st := most; st >= least; st-- {
@@ -57,10 +56,10 @@ func (s *run) needsOf(ctx context.Context, g *record.Graph, seed uint64) (needs,
 	return n, nil
 }
 
-// at returns the need of a number of containers; more than the last need no less.
+// at returns the stages for a number of containers. Beyond the last, the number of stages remains the same.
 func (n needs) at(containers int) int { return n[min(containers, len(n)-1)] }
 
-// together gives containers to two pipelines, which share stages.
+// together distributes containers over two pipelines, which share stages.
 func (n needs) together(o needs) needs {
 	all := make(needs, len(n)+len(o)-1)
 	for k := range all {
@@ -73,7 +72,7 @@ func (n needs) together(o needs) needs {
 	return all
 }
 
-// resources makes table II: 8-bit containers and stages that plans add which tell all paths apart.
+// resources makes table II: the 8-bit containers and stages that are added by plans that distinguish all paths.
 func (s *run) resources(ctx context.Context) error {
 	s.results.X = "containers"
 	s.results.Notes = []string{
@@ -107,8 +106,8 @@ func (s *run) resources(ctx context.Context) error {
 	return nil
 }
 
-// tableII adds a program to the report: what the least number of containers needs, and what more of
-// them save.
+// tableII adds a program to the report: the needs of the smallest number of containers, and the stages that more
+// containers save.
 func (s *run) tableII(p *programs.Program, list []needs) {
 	before := 1
 	for _, g := range p.Pipelines {

@@ -20,7 +20,7 @@ import (
 type run struct {
 	*Settings
 	*study.Work
-	program string // replaces all others; "": those of the study
+	program string // replaces all others; empty means those of the study
 	t       *lab.Topology
 	plans   atomic.Int64 // made and checked
 	loaded  map[string]*programs.Program
@@ -43,7 +43,7 @@ func (s *Study) Run(ctx context.Context, t *lab.Topology, opts lab.Options) (lab
 	return r.results, err
 }
 
-// load loads a program, once; --set program=FILE replaces all by that file.
+// load loads a program, once. --set program=FILE replaces all programs by that file.
 func (s *run) load(name string) (*programs.Program, error) {
 	if s.program != "" {
 		name = s.program
@@ -99,8 +99,7 @@ func (s *run) model(g *record.Graph, seed uint64) (*recordplan.Model, error) {
 	return recordplan.NewModel(g, p4graph.Random(g, seed))
 }
 
-// stagesFor returns how many stages plans of a pipeline have: those of the switch, or as many as the
-// program needs.
+// stagesFor returns how many stages the plans of a pipeline have: those of the switch, or as many as the program needs.
 func (s *run) stagesFor(g *record.Graph) int {
 	least, _ := p4graph.MinStages(g)
 	return max(s.Stages, least)

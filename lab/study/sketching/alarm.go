@@ -5,25 +5,25 @@ import (
 	"math"
 )
 
-// falseAlarm is the probability with which any value of a whole run is outside of its bounds though all is as theory
-// assumes.
+// falseAlarm is the probability that any value of a whole run is outside of its bounds although all assumptions of the
+// theory hold.
 const falseAlarm = 1e-6
 
-// An alarm is -ln of the probability with which a value may cross a bound. Every bound of a run has the same.
+// An alarm is -ln of the probability with which a value may cross a bound. It is the same for every bound of a run.
 type alarm float64
 
-// alarmOf shares falseAlarm among a number of values, each with a bound on both sides.
+// alarmOf divides falseAlarm among a number of values, each with a bound on both sides.
 func alarmOf(values int) alarm { return alarm(math.Log(2 * float64(max(1, values)) / falseAlarm)) }
 
-// words say how often a run crosses a bound by chance.
+// words returns a text about how often a run crosses a bound by chance.
 func (l alarm) words() string {
 	return fmt.Sprintf("bounds are crossed by chance in at most one of %.0f runs: each with a probability of %.1g",
 		1/falseAlarm, math.Exp(-float64(l)))
 }
 
-// deviation bounds how far a sum is from its mean by Bernstein's inequality, given its variance and how far each of
-// the independent summands is from its mean at most. Unlike a number of standard deviations this holds for sums of
-// few and rare events too.
+// deviation returns a bound on the distance of a sum from its mean, by Bernstein's inequality. It needs the variance,
+// and the maximum distance of each independent summand from its mean. Unlike a number of standard deviations this also
+// holds for sums of a small number of rare events.
 func (l alarm) deviation(variance, most float64) float64 {
 	if variance <= 1e-6 {
 		return 0
@@ -32,9 +32,9 @@ func (l alarm) deviation(variance, most float64) float64 {
 	return a + math.Sqrt(a*a+2*float64(l)*variance)
 }
 
-// above returns a number that a variable exceeds with a probability of at most e^-l: Chernoff's bound, by the
-// logarithm of the variable's moment generating function. The bound holds for each rate; the least of all is
-// searched for, which has no other minimum.
+// above returns a number that a variable exceeds with a probability of at most e^-l. It is Chernoff's bound, from the
+// logarithm of the variable's moment generating function. The bound holds for each rate. The function searches the rate
+// with the smallest bound, which is the only minimum.
 func (l alarm) above(logMoment func(rate float64) float64) float64 {
 	at := func(exponent float64) float64 {
 		rate := math.Exp2(exponent)
@@ -55,15 +55,16 @@ func (l alarm) above(logMoment func(rate float64) float64) float64 {
 	return at((from + to) / 2)
 }
 
-// below is the counterpart of above: a number that the variable is less than with a probability of at most e^-l.
+// below returns a number that the variable falls below with a probability of at most e^-l. It is the counterpart of
+// above.
 func (l alarm) below(logMoment func(rate float64) float64) float64 {
 	return -l.above(func(rate float64) float64 { return logMoment(-rate) })
 }
 
-// A weighted is a value of a variable with its probability.
+// weighted is a value of a variable with its probability.
 type weighted struct{ value, chance float64 }
 
-// logMoments returns ln E e^(rate X) of the sum of n variables that have these values.
+// logMoments returns ln E e^(rate X) for the sum of n variables that have these values.
 func logMoments(n float64, values []weighted) func(rate float64) float64 {
 	return func(rate float64) float64 {
 		most := math.Inf(-1)
@@ -80,13 +81,14 @@ func logMoments(n float64, values []weighted) func(rate float64) float64 {
 	}
 }
 
-// hyperLogLog bounds the estimate of n elements by HyperLogLog with m buckets that keep strings of width bits, by
-// Ertl's estimator m^2 / (2 ln 2 Z). Z is a sum over the buckets: 2^-rank, besides what empty and full ones add.
+// hyperLogLog returns bounds of the estimate of n elements by HyperLogLog. It has m buckets that keep strings of width
+// bits, and Ertl's estimator m^2 / (2 ln 2 Z). Z is a sum over the buckets: 2^-rank, and additional terms for empty and
+// full ones.
 //
-// How many elements buckets have is negatively associated, and what a bucket adds falls with its elements. So the
-// moments of Z are at most those of independent buckets, each with a binomial number of elements.
+// The numbers of elements in the buckets are negatively associated, and the term of a bucket decreases with its
+// elements. So the moments of Z are at most those of independent buckets, each with a binomial number of elements.
 func (l alarm) hyperLogLog(n, m float64, width int) (lower, upper float64) {
-	atMost := func(rank int) float64 { // the chance that a bucket has no greater rank
+	atMost := func(rank int) float64 { // the probability that a bucket has at most this rank
 		above := math.Exp2(-float64(rank))
 		switch {
 		case rank == 0: // a string of zeros leaves no rank
@@ -108,7 +110,8 @@ func (l alarm) hyperLogLog(n, m float64, width int) (lower, upper float64) {
 	if z := l.below(logMoments(m, buckets(1, 0))); z > 0 {
 		upper = estimate(z)
 	}
-	// Of x empty buckets of m, sigma(x/m) m is added, which is convex; of full ones at most a third of 2^-width each.
+	// The term for x empty buckets of m is sigma(x/m) m, which is convex. Each full bucket adds at most a third of
+	// 2^-width.
 	half := l + math.Ln2 // there are two ways to be too low
 	empty := half.above(logMoments(m, []weighted{{0, 1 - atMost(0)}, {1, atMost(0)}})) / m
 	if empty >= 1 {
@@ -123,7 +126,7 @@ func (l alarm) hyperLogLog(n, m float64, width int) (lower, upper float64) {
 	return estimate(half.above(logMoments(m, buckets(sigma/empty, math.Exp2(-float64(width))/3)))), upper
 }
 
-// linearCounting bounds the estimate of n elements in m bits. Whether bits are empty is negatively associated, so the
+// linearCounting returns bounds of the estimate of n elements in m bits. Empty bits are negatively associated, so the
 // moments of their number are at most those of independent bits.
 func (l alarm) linearCounting(n, m float64) (lower, upper float64) {
 	empty := math.Exp(n * math.Log1p(-1/m))

@@ -10,8 +10,8 @@ import (
 	"tamtam/tam/sketch"
 )
 
-// A random HyperLogLog with ideal hashes is outside of its bounds no more often than these say, however few buckets it
-// has; and they are not wider than a much rarer event would need.
+// A random HyperLogLog with ideal hashes is outside of its bounds no more often than they claim, even with a small
+// number of buckets. The bounds are not wider than a much rarer event would need.
 func TestHyperLogLogBounds(t *testing.T) {
 	var chances []float64
 	missed, many, tight := 0, 0, 0
@@ -30,7 +30,7 @@ func TestHyperLogLogBounds(t *testing.T) {
 		if lower > float64(n) || upper < float64(n) {
 			t.Fatalf("%d elements in %d buckets of %d bits: %v to %v", n, m, width, lower, upper)
 		}
-		// With many buckets the estimate is about normal, of which e^-l is the tail of sqrt(2l) deviations.
+		// With many buckets the estimate is about normal, and e^-l is the tail at sqrt(2l) deviations.
 		if normal := math.Sqrt(2*float64(l)) * 1.04 / math.Sqrt(float64(m)); m >= 256 && n > 4*m && n < m<<(width-3) {
 			if many++; max(upper/float64(n)-1, 1-lower/float64(n)) < 1.5*normal {
 				tight++
@@ -57,8 +57,8 @@ func TestHyperLogLogBounds(t *testing.T) {
 	}
 }
 
-// 480 values of HyperLogLog, 40 of them with 16 buckets, had one with a relative error of 1.978. The logarithm of such
-// few buckets is not normal: the bound by it was 1.829.
+// One of 480 values of HyperLogLog, of which 40 had 16 buckets, had a relative error of 1.978. The logarithm of an
+// estimate with so small a number of buckets is not normal. A bound that assumed so was 1.829.
 func TestFewBucketsHaveAHeavyTail(t *testing.T) {
 	_, upper := alarmOf(480).hyperLogLog(120_000, 16, 16)
 	if re := upper/120_000 - 1; re < 1.978 || re > 20 {
@@ -70,7 +70,7 @@ func TestFewBucketsHaveAHeavyTail(t *testing.T) {
 	}
 }
 
-// A number of bits that random elements leave empty is within the bounds as often as these say.
+// The number of bits that random elements leave empty is within the bounds as often as they claim.
 func TestLinearCountingBounds(t *testing.T) {
 	var chances []float64
 	missed := 0
@@ -103,11 +103,11 @@ func TestLinearCountingBounds(t *testing.T) {
 func TestDeviationOfRareEvents(t *testing.T) {
 	const n, p = 1000, 0.0005
 	l := alarm(math.Log(1e4))
-	// The chance of k or more of n events of chance p.
+	// tail returns the probability of k or more of n events of probability p.
 	tail := func(k int) float64 { return randtest.Tail(slices.Repeat([]float64{p}, n), k) }
 	k := int(math.Floor(n*p + l.deviation(n*p*(1-p), 1)))
 	c := int(math.Floor(l.above(logMoments(n, []weighted{{0, 1 - p}, {1, p}}))))
-	sigmas := int(math.Floor(n*p + 3.7*math.Sqrt(n*p))) // a normal one is above in one of 10,000
+	sigmas := int(math.Floor(n*p + 3.7*math.Sqrt(n*p))) // a normal variable is above in one of 10,000 cases
 	if tail(k+1) > 1e-4 || tail(c+1) > 1e-4 || tail(sigmas+1) < 1e-4 || c > k || tail(c/2) < 1e-4 {
 		t.Errorf("more than %d have a chance of %.2g, more than %d of %.2g; more than %d of %.2g", k, tail(k+1), c, tail(c+1),
 			sigmas, tail(sigmas+1))

@@ -8,8 +8,7 @@ import (
 	"tamtam/tam/sketch"
 )
 
-// baseline returns the meter of an algorithm in software. Its hash functions depend on
-// the seed.
+// baseline returns the meter of a software algorithm. Its hash functions depend on the seed.
 func (s *run) baseline(p *planned, seed uint64) (meter, error) {
 	key, element, err := s.keys()
 	if err != nil {
@@ -39,7 +38,7 @@ func (s *run) baseline(p *planned, seed uint64) (meter, error) {
 	return &univMonMeter{key: key, sketch: u}, err
 }
 
-// baselineBytes returns the memory that a baseline uses of what it asks for.
+// baselineBytes returns how much of the requested memory a baseline uses.
 func baselineBytes(c *Curve, at Bytes) (uint64, error) {
 	if c.Algorithm == OriginalBeauCoup {
 		return max(1, uint64(at)/sketch.BeauCoupEntry) * sketch.BeauCoupEntry, nil
@@ -91,8 +90,8 @@ type univMonMeter struct {
 	sketch *sketch.UnivMon
 }
 
-// A univMonShape is how memory is divided. The UnivMon paper has 14 levels of 5 rows; here
-// a third of the memory is for the flows that levels keep.
+// A univMonShape describes how memory is divided. The UnivMon paper has 14 levels of 5 rows; here a third of the memory
+// is for the flows that levels keep.
 type univMonShape struct{ levels, rows, width, most int }
 
 func univMonOf(bytes uint64) (univMonShape, error) {

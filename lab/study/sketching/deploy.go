@@ -9,7 +9,7 @@ import (
 	"tamtam/lab/study"
 )
 
-// deployments measures, in real time and on this machine, how soon tasks count.
+// deployments measures how soon tasks count, in real time and on this machine.
 func (s *run) deployments(ctx context.Context) (*Report, error) {
 	all, err := bench.Deployments(ctx, max(1, s.Deployments))
 	if err != nil {

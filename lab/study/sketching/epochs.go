@@ -19,12 +19,12 @@ const (
 	taskB, filterB = "B", "src-ip=128.0.0.0/1"
 )
 
-// A chip of a study of epochs has task A, and now and then task B.
+// An epochChip is a chip of a study of epochs. It has task A, and sometimes task B.
 type epochChip struct {
 	pool   *plan.Pool
 	groups *cmu.Groups
 	geo    flymon.Geometry
-	task   flymon.Task // A, as it is now
+	task   flymon.Task // the current task A
 }
 
 func (s *run) newEpochChip() (*epochChip, error) {
@@ -58,8 +58,8 @@ func (c *epochChip) add(name string, t flymon.Task) error {
 	return c.groups.Apply(p.Layout)
 }
 
-// resize moves task A to a partition of another size, as in section 6: it starts over there, and the
-// old partition is freed.
+// resize moves task A to a partition of another size, as in section 6. The task starts again there, and the old
+// partition is freed.
 func (c *epochChip) resize(memory Bytes) error {
 	c.task.Memory = uint32(uint64(memory) * 8 / uint64(c.geo.Width))
 	p, err := c.pool.Change(taskA, c.task)
@@ -93,7 +93,7 @@ func (c *epochChip) read() (*answer.Reading, [][]uint32, error) {
 	return r, rows, c.groups.Clear(taskA, 0)
 }
 
-// An epochRun is one seed: a chip that is changed as the study says, and one that is not.
+// An epochRun is one seed: a chip that the study changes, and one that it does not.
 type epochRun struct {
 	s              *run
 	seed           uint64
@@ -102,7 +102,7 @@ type epochRun struct {
 	are            [2][]float64 // by chip and epoch
 	predicted      [2][]study.Prediction
 	known          map[[2]int]study.Prediction // by flows and buckets of a row
-	same           []float64                   // by epoch: both have the same registers
+	same           []float64                   // by epoch: 1 if both have the same registers
 }
 
 func (s *run) epochs(ctx context.Context) (*Report, error) {
@@ -184,7 +184,7 @@ func (r *epochRun) epoch(ctx context.Context, e int) error {
 	if err := r.pass(ctx, sources); err != nil {
 		return err
 	}
-	if len(spike.vectors) > 0 { // task A sees it
+	if len(spike.vectors) > 0 { // task A counts it
 		a.vectors, a.packets = append(a.vectors, spike.vectors...), append(a.packets, spike.packets...)
 	}
 	return r.compare(a)
@@ -247,8 +247,8 @@ func (r *epochRun) compare(truth *flyTruth) error {
 	return nil
 }
 
-// predict returns what theory says of the error of a task in an epoch. Epochs with the same number of
-// flows have flows of the same sizes.
+// predict returns the prediction of the error of a task in an epoch. Epochs with the same number of flows have flows of
+// the same sizes.
 func (r *epochRun) predict(placed *plan.Placed, sizes []uint32) study.Prediction {
 	p := planned{geo: r.flymon.geo, placed: placed}
 	at := [2]int{len(sizes), int(p.rowSize(0))}
@@ -293,8 +293,8 @@ func (s *run) composeEpochs(runs []*epochRun) *Report {
 	return report
 }
 
-// ratio returns the error of the static task divided by that of the other, in an epoch, of the seeds in which that has
-// one; nil: it has none.
+// ratio returns the error of the static task divided by that of the other, in an epoch. It covers the seeds whose
+// divisor is not 0, and is nil if there are none.
 func ratio(runs []*epochRun, e int) *study.Metric {
 	var list []float64
 	for _, r := range runs {
@@ -310,7 +310,7 @@ func ratio(runs []*epochRun, e int) *study.Metric {
 		if y > 0 {
 			return x / y
 		}
-		return math.NaN() // theory says nothing
+		return math.NaN() // theory has no prediction
 	}
 	return study.Predicted(list, study.Prediction{
 		Expected: over(b.Expected, a.Expected), Lower: over(b.Lower, a.Upper), Upper: over(b.Upper, a.Lower),

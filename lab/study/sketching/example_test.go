@@ -8,7 +8,7 @@ import (
 	"tamtam/lab/study/sketching"
 )
 
-// The share of a stage that address translation takes, by the number of partitions of a CMU.
+// Example computes the share of a stage that address translation uses, by the number of partitions of a CMU.
 func Example() {
 	t, err := lab.Parse("example.yaml", []byte(`
 experiment: translation

@@ -10,10 +10,10 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A meter measures: a task on CMU groups, or a baseline.
+// A meter measures traffic: a task on CMU groups, or a baseline.
 type meter interface {
 	see([]cmu.Packet)
-	// read compares what it has measured with the truth, as metrics by name.
+	// read compares its measurements with the truth, and returns metrics by name.
 	read(*Settings, *flyTruth) (map[string]float64, error)
 }
 
@@ -21,9 +21,9 @@ type meter interface {
 type taskMeter struct {
 	p      *planned
 	groups *cmu.Groups
-	half   uint64          // when the second epoch begins; 0: there is one, or it has begun
-	before *answer.Reading // of the first epoch
-	failed error           // to read that
+	half   uint64          // start of the second epoch; zero if there is only one, or it has begun
+	before *answer.Reading // reading of the first epoch
+	failed error           // error of reading before
 }
 
 func newTaskMeter(p *planned, half uint64) (*taskMeter, error) {
@@ -85,7 +85,7 @@ func (m *taskMeter) read(f *Settings, truth *flyTruth) (map[string]float64, erro
 		}
 		return reports(r.Heavy(vectors, f.Threshold), vectors, packets, f.Threshold), nil
 	case Changers:
-		if m.half > 0 { // no packet came in the second
+		if m.half > 0 { // no packet came in the second epoch
 			m.endEpoch()
 			if r, err = reading(m.groups, m.p); err != nil {
 				return nil, err
@@ -106,8 +106,8 @@ func (m *taskMeter) read(f *Settings, truth *flyTruth) (map[string]float64, erro
 	return nil, fmt.Errorf("flymon.study %q measures nothing", f.Study)
 }
 
-// changes compares the listed heavy changers with those that there are, and the bounds of the listed ones with their
-// changes: wrong is the part that is not within them.
+// changes compares the listed heavy changers with the true ones, and the bounds of the listed ones with their changes.
+// wrong is the share of changes outside their bounds.
 func (m *taskMeter) changes(r *answer.Reading, truth *flyTruth, threshold uint64) map[string]float64 {
 	if m.failed != nil {
 		return nil
@@ -166,8 +166,8 @@ func reports(list []answer.FlowEstimate, vectors []flymon.Vector, values []uint3
 	return scoreReports(right, len(list)-right, len(actual))
 }
 
-// intervals returns the average relative error of the longest interval of flows that have one, and the
-// share that is right to a unit of time.
+// intervals returns the average relative error of the longest interval, over the flows that have one, and the share
+// that is right to a unit of time.
 func intervals(r *answer.Reading, truth *flyTruth, scale uint8) map[string]float64 {
 	var are, exact, flows float64
 	for i, v := range truth.vectors {
@@ -187,7 +187,7 @@ func intervals(r *answer.Reading, truth *flyTruth, scale uint8) map[string]float
 	return map[string]float64{"are": are / flows, "exact": exact / flows}
 }
 
-// membership asks for all flows: the first were inserted, the others were not.
+// membership queries all flows. Only the first f.Members of them were inserted.
 func membership(f *Settings, truth *flyTruth, has func(flymon.Vector) bool) map[string]float64 {
 	var missed, wrong float64
 	for i, v := range truth.vectors {
@@ -199,7 +199,7 @@ func membership(f *Settings, truth *flyTruth, has func(flymon.Vector) bool) map[
 		}
 	}
 	m := map[string]float64{}
-	if others := len(truth.vectors) - f.Members; others > 0 { // else there was nothing to be wrong about
+	if others := len(truth.vectors) - f.Members; others > 0 { // otherwise there is no possible error
 		m["fp"] = wrong / float64(others)
 	}
 	if f.Members > 0 {

@@ -12,8 +12,8 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// Where all flows are members nothing can be a false positive, and where none is none is missed: neither is a rate of
-// 0.
+// If all flows are members there can be no false positive, and if none is, none can be missed. Then these rates are
+// absent, not 0.
 func TestMembershipOfNothing(t *testing.T) {
 	truth := &flyTruth{vectors: make([]flymon.Vector, 4)}
 	has := func(flymon.Vector) bool { return true }
@@ -30,7 +30,7 @@ func TestMembershipOfNothing(t *testing.T) {
 	}
 }
 
-// The ratio of errors is of seeds in which there is one to divide by.
+// The ratio of errors covers only the seeds whose divisor is not 0.
 func TestRatioOfErrors(t *testing.T) {
 	one := []study.Prediction{{Expected: 2, Lower: 0, Upper: 4}}
 	exact := &epochRun{are: [2][]float64{{0}, {3}}, predicted: [2][]study.Prediction{one, one}}
@@ -47,7 +47,7 @@ func TestRatioOfErrors(t *testing.T) {
 	}
 }
 
-// A capture without packets of IP is an error: every estimate of nothing is exact.
+// A capture without IP packets is an error, since every estimate of nothing would be exact.
 func TestNothingInTheCapture(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "none.pcap")
 	header := "\xd4\xc3\xb2\xa1\x02\x00\x04\x00" + strings.Repeat("\x00", 8) + "\xff\xff\x00\x00\x01\x00\x00\x00"

@@ -11,10 +11,10 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// maxCaptureFlows bounds the flows of a capture.
+// maxCaptureFlows is the maximum number of flows of a capture.
 const maxCaptureFlows = 8_000_000
 
-// A replayed capture gives its IP packets, in the order of their times.
+// A replayed returns the IP packets of a capture, in the order of their times.
 type replayed struct {
 	path    string
 	reader  *capture.Reader
@@ -61,9 +61,9 @@ func (r *replayed) next(p *sighting) (bool, error) {
 	}
 }
 
-// fiveTuple reads addresses, protocol and ports of a frame; false: it is not IP. Fragments after the
-// first have no ports, nor have protocols other than TCP, UDP and SCTP. Ports behind extension headers
-// of IPv6 are not read.
+// fiveTuple reads addresses, protocol and ports of a frame. It returns false if the frame is not IP. Fragments after
+// the first have no ports, nor have protocols other than TCP, UDP and SCTP. Ports behind extension headers of IPv6 are
+// not read.
 func fiveTuple(frame []byte) (flymon.Vector, bool) {
 	if len(frame) < 14 {
 		return flymon.Vector{}, false

@@ -9,17 +9,17 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A planned is a curve at one size of memory: its task, and where the task is placed.
+// planned is a curve at one size of memory: its task, and where the task is placed.
 type planned struct {
 	curve  *Curve
 	at     Bytes
 	geo    flymon.Geometry
 	task   flymon.Task
-	placed *plan.Placed // nil: a baseline in software
-	bytes  uint64       // memory that it has
+	placed *plan.Placed // nil for a baseline in software
+	bytes  uint64       // memory that it uses
 }
 
-// keys are the keys of a study: of the tasks, of what is counted for each flow.
+// keys returns the keys of a study: the key of the tasks, and the element that is counted for each flow.
 func (f *Settings) keys() (key, element flymon.Key, err error) {
 	text := f.Key
 	if text == "" {
@@ -56,7 +56,7 @@ func (f *Settings) task(c *Curve) (flymon.Task, error) {
 	case Cardinality:
 		t.Threshold, t.Key, t.Attribute = f.Threshold, flymon.Key{}, flymon.Attribute{Kind: flymon.Distinct, Of: key}
 	case Interval:
-		// One bank, with a unit of time in which a bucket holds all of the time.
+		// One bank, with a unit of time in which a bucket can hold the whole time.
 		t.Attribute.Kind, t.Epoch, t.Live = flymon.MaxInterval, nanoseconds(f.Traffic.Time), true
 	case Members:
 		t.Key, t.Attribute = flymon.Key{}, flymon.Attribute{Kind: flymon.Existence, Of: key}
@@ -64,7 +64,7 @@ func (f *Settings) task(c *Curve) (flymon.Task, error) {
 	return t, err
 }
 
-// plan finds a place for a curve's task, on a chip of its own.
+// plan places a curve's task, on a chip of its own.
 func (f *Settings) plan(c *Curve, at Bytes) (*planned, error) {
 	p := &planned{curve: c, at: at, geo: f.geometry(), bytes: uint64(at)}
 	var err error
@@ -87,9 +87,9 @@ func (f *Settings) plan(c *Curve, at Bytes) (*planned, error) {
 	return p, nil
 }
 
-// shorten gives the chip CMUs as long as the whole task needs, and all partitions that there can be.
-// Buckets are the same as on the configured chip, if that has partitions as small: an address is a hash
-// modulo the size of the partition.
+// shorten gives the chip CMUs as long as the whole task needs, and the maximum number of partitions. Buckets are the
+// same as on the configured chip, if that has partitions as small. The reason is that an address is a hash modulo the
+// size of the partition.
 func (p *planned) shorten() {
 	p.geo.Depth = min(p.geo.Depth, max(32, 1<<bits.Len32(p.task.Memory-1)))
 	p.geo.Partitions = min(1024, p.geo.Depth/2)

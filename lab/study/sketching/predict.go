@@ -9,7 +9,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// predictions returns what theory says of each point, from the sizes of the flows.
+// predictions returns the predictions of each point, from the sizes of the flows.
 func (s *run) predictions(truth *flyTruth) []map[string]study.Prediction {
 	_, packets := truth.seen()
 	sizes := packets
@@ -32,7 +32,7 @@ func (s *run) predict(p *planned, sizes []uint32) map[string]study.Prediction {
 		if d := s.detector(p, sizes); d != nil {
 			rows, load := len(p.placed.Sketch.Rows), 0.0
 			switch p.placed.Sketch.Algorithm {
-			case flymon.Tower: // the others of its rows are full
+			case flymon.Tower: // the counters in its other rows are full
 				rows, load = 1, float64(len(sizes))/p.rowSize(0)
 			case flymon.CMS:
 				load = float64(len(sizes)) / p.rowSize(0)
@@ -75,7 +75,7 @@ func (p *planned) rowSize(row int) float64 {
 	return float64(p.placed.Layout.Units[p.placed.Sketch.Rows[row][0]].Size)
 }
 
-// detector returns the theory of a task that reports flows; nil: there is none.
+// detector returns the theory of a task that reports flows, or nil if there is none.
 func (s *run) detector(p *planned, sizes []uint32) detector {
 	rows, share := len(p.placed.Sketch.Rows), math.Exp2(-float64(p.curve.Share))
 	most := int(math.Ceil(float64(s.Threshold)*share)) + 1
@@ -94,10 +94,10 @@ func (s *run) detector(p *planned, sizes []uint32) detector {
 	return nil
 }
 
-// alarm is that of the values of a run: all of its points with each seed, some with two metrics.
+// alarm returns the alarm for the values of a run: all of its points with each seed, some with two metrics.
 func (s *run) alarm() alarm { return alarmOf(2 * s.seeds() * max(len(s.plans), s.Epochs)) }
 
-// cardinality predicts the relative error of a number of n distinct flows; false: there is no theory.
+// cardinality predicts the relative error of the estimate of n distinct flows. It returns false if there is no theory.
 func (s *run) cardinality(p *planned, n float64) (study.Prediction, bool) {
 	m := p.rowSize(0)
 	switch p.placed.Sketch.Algorithm {
@@ -116,7 +116,7 @@ func (s *run) cardinality(p *planned, n float64) (study.Prediction, bool) {
 	return study.Prediction{}, false
 }
 
-// assumptions returns those of the theory, in words.
+// assumptions returns the assumptions of the theory as text.
 func (s *run) assumptions() []string {
 	hashes := "hashes are uniform and independent of each other, but for rows that take their addresses from one " +
 		"compressed key"

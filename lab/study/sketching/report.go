@@ -19,7 +19,7 @@ type Report struct {
 	study.Curves
 }
 
-// Metrics says which metrics there are.
+// Metrics returns a text that lists the metrics.
 func (r *Report) Metrics() string {
 	return "CURVE.AT.METRIC.(min median max theory lower upper), flymon.CURVE.METRIC.(outside bounded)"
 }
@@ -46,7 +46,7 @@ func (r *Report) WriteTable(out io.Writer) error {
 	return r.WriteColumns(out, r.X, "curve", "at", "metric", "min", "median", "max", "theory", "bounds")
 }
 
-// Figures returns one for each metric that has curves.
+// Figures returns a figure for each metric that has curves.
 func (r *Report) Figures(title string) (list []*figure.Figure) {
 	for _, name := range r.MetricNames() {
 		if f := r.Plot("", r.axes(name, title)); f != nil {

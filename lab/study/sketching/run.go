@@ -13,8 +13,8 @@ import (
 type run struct {
 	*Settings
 	*study.Work
-	seed  uint64 // of the run
-	path  string // of the capture
+	seed  uint64 // the run's seed
+	path  string // path of the capture
 	plans []*planned
 }
 
@@ -64,7 +64,7 @@ func (s *run) accuracy(ctx context.Context) (*Report, error) {
 
 const batchSize = 1024
 
-// measure shows the packets of one seed to all meters.
+// measure passes the packets of one seed to all meters.
 func (s *run) measure(ctx context.Context, seed uint64) ([]map[string]float64, *flyTruth, error) {
 	var meters []meter
 	for _, p := range s.plans {
@@ -110,7 +110,7 @@ func (s *run) measure(ctx context.Context, seed uint64) ([]map[string]float64, *
 			}
 		}
 	}
-	if number == 0 { // an estimate of nothing that is 0 would be exact
+	if number == 0 { // an estimate of 0 would be exact without any flow
 		return nil, nil, fmt.Errorf("flymon.traffic: %v has no packets of IP: want some, to measure them", &s.Traffic)
 	}
 	values := make([]map[string]float64, len(meters))
@@ -152,7 +152,7 @@ func (s *run) meter(p *planned, seed uint64) (meter, error) {
 	return newTaskMeter(p, s.half())
 }
 
-// compose makes the report of what was measured and what theory says.
+// compose makes the report of measurements and predictions.
 func (s *run) compose(values [][]map[string]float64, predicted []map[string]study.Prediction) *Report {
 	r := &Report{Head: s.head("memory, bytes"), Assumptions: s.assumptions()}
 	r.Traffic = s.Traffic.String()

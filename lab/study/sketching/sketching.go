@@ -1,6 +1,6 @@
-// Package sketching is the study of measurement tasks on CMU groups, after the FlyMon paper (SIGCOMM
-// 2022): how accurate tasks are for their memory, compared with theory and with algorithms in software,
-// what resources they take, and how soon they count.
+// Package sketching is the study of measurement tasks on CMU groups, after the FlyMon paper (SIGCOMM 2022). It measures
+// how accurate tasks are for their memory, compared with theory and with software algorithms. It also measures the
+// resources of tasks, and how soon they count.
 package sketching
 
 import (
@@ -24,31 +24,30 @@ func (s *Study) Name() string { return "flymon" }
 // Asked reports whether the file has the study.
 func (s *Study) Asked() bool { return s.FlyMon.Study != "" }
 
-// Judged reports that the checks of a file are about what runs.
+// Judged returns true, since the checks of a file always apply.
 func (s *Study) Judged() bool { return true }
 
-// Settings are those of a study of measurement tasks on CMU groups, after the FlyMon paper
-// (SIGCOMM 2022). It has no switches: tasks that the planner has compiled run on the
-// groups alone, packet by packet, many memory sizes and seeds at once.
+// Settings configure a study of measurement tasks on CMU groups, after the FlyMon paper (SIGCOMM 2022). It has no
+// switches. Tasks that the planner has compiled run on separate groups, packet by packet, for many memory sizes and
+// seeds in parallel.
 type Settings struct {
-	// Study is what is studied, one of the constants below; "": nothing.
+	// Study is one of the constants below. Empty means that there is no study.
 	Study    string  `yaml:"study"`
-	Seeds    int     `yaml:"seeds"` // how many; 0: 1
+	Seeds    int     `yaml:"seeds"` // number of seeds; zero means 1
 	Traffic  Traffic `yaml:"traffic"`
-	Key      string  `yaml:"key"` // of the tasks; "": 5-tuple, for victims dst-ip
+	Key      string  `yaml:"key"` // key of the tasks; empty means 5-tuple, or dst-ip for victims
 	Geometry Chip    `yaml:"geometry"`
 	Curves   []Curve `yaml:"curves"`
-	Memory   []Bytes `yaml:"memory"` // that tasks ask for; the x axis
-	// Threshold of heavy hitters and of changes in packets, of victims in sources.
+	Memory   []Bytes `yaml:"memory"` // requested by tasks; the x axis
+	// Threshold of heavy hitters and changes in packets, or of victims in sources.
 	Threshold uint64 `yaml:"threshold"`
-	Members   int    `yaml:"members"` // of the set: flows that are inserted; the others are not
-	// Epochs, for the study of that name.
+	Members   int    `yaml:"members"` // number of flows that are inserted into the set; the others are not
+	// Epochs is the number of epochs, for the study of that name.
 	Epochs int   `yaml:"epochs"`
 	Spike  Spike `yaml:"spike"`
-	// Deployments of each algorithm, for the study of that name.
+	// Deployments is the number of deployments of each algorithm, for the study of that name.
 	Deployments int `yaml:"deployments"`
-	// Usage of the switch program that groups are added to, in percent of each resource: an
-	// input.
+	// Usage is an input: the usage of the switch program that groups are added to, in percent of each resource.
 	Usage map[string]lab.Thousandths `yaml:"usage"`
 }
 
@@ -77,8 +76,8 @@ func studies() []string {
 	return append(accuracyStudies(), Epochs, Translation, Program, Stacking, Keys, Deployment)
 }
 
-// A Chip is the geometry of the CMU groups; 0: that of profile rmt12. A task that asks for less than
-// the smallest partition gets a chip with shorter CMUs: its buckets are the same.
+// A Chip is the geometry of the CMU groups. Zero fields have the values of profile rmt12. A task that requests less
+// than the smallest partition gets a chip with shorter CMUs. Its buckets are the same.
 type Chip struct {
 	Groups     int `yaml:"groups"`
 	Width      int `yaml:"width"`
@@ -89,11 +88,11 @@ type Chip struct {
 // A Curve is an algorithm at all memory sizes.
 type Curve struct {
 	Name      string  `yaml:"name"`
-	Algorithm string  `yaml:"algorithm"` // of flymon, or one of the baselines
-	Rows      uint8   `yaml:"rows"`      // 0: as many as the algorithm has
-	Share     uint8   `yaml:"share"`     // runs for 2^-n of the packets
+	Algorithm string  `yaml:"algorithm"` // algorithm of flymon, or one of the baselines
+	Rows      uint8   `yaml:"rows"`      // zero means the default of the algorithm
+	Share     uint8   `yaml:"share"`     // the task samples 2^-n of the packets
 	OneBit    bool    `yaml:"one_bit"`   // bloom: a bucket is one bit
-	Memory    []Bytes `yaml:"memory"`    // none: that of the study
+	Memory    []Bytes `yaml:"memory"`    // empty means that of the study
 }
 
 // Baselines in software, without CMUs.
@@ -102,15 +101,15 @@ const (
 	UnivMon          = "univmon"
 )
 
-// A Spike is a time with more flows in a study of epochs, and what is done to the tasks.
+// A Spike is a period with more flows in a study of epochs, and the changes to the tasks.
 type Spike struct {
 	First   int    `yaml:"first"` // epochs
 	Last    int    `yaml:"last"`
-	Flows   int    `yaml:"flows"` // more
+	Flows   int    `yaml:"flows"` // additional flows
 	Packets uint64 `yaml:"packets"`
 	Other   Span   `yaml:"other"`   // task B is added at the first of these epochs and removed at the second
-	Enlarge Span   `yaml:"enlarge"` // task A has more memory from the first on until the second
-	To      Bytes  `yaml:"to"`      // how much
+	Enlarge Span   `yaml:"enlarge"` // task A has more memory from the first until the second
+	To      Bytes  `yaml:"to"`      // the larger memory
 }
 
 // A Span goes from one epoch to the one before another.
@@ -148,7 +147,7 @@ func (b *Bytes) Parse(s string) error {
 	return fmt.Errorf("want a whole number with its unit (B, KB, MB, KiB, MiB), such as 96KiB, of at most 64MiB")
 }
 
-// String writes the size as Parse reads it.
+// String formats the size as Parse reads it.
 func (b Bytes) String() string {
 	for _, u := range byteUnits() {
 		if b > 0 && uint64(b)%u.unit == 0 && (u.unit < 1<<10 || u.unit%1000 != 0 || uint64(b)/u.unit < 1000) {
@@ -176,13 +175,13 @@ func (f *Settings) geometry() flymon.Geometry {
 
 func (f *Settings) seeds() int {
 	if f.Traffic.Pcap != "" {
-		return 1 // hash functions are the chip's: a capture has one outcome
+		return 1 // hash functions are the chip's, so a capture has one outcome
 	}
 	return max(1, f.Seeds)
 }
 
 // half returns when the second epoch of a study of changes begins, in ns of the time of day: in the middle of the
-// traffic. Of other studies it is 0.
+// traffic. It returns 0 for other studies.
 func (f *Settings) half() uint64 {
 	if f.Study != Changers {
 		return 0
@@ -194,7 +193,7 @@ func (c *Curve) baseline() bool {
 	return c.Algorithm == OriginalBeauCoup || c.Algorithm == UnivMon
 }
 
-// memory returns the sizes that a curve asks for.
+// memory returns the sizes that a curve requests.
 func (f *Settings) memory(c *Curve) []Bytes {
 	if len(c.Memory) > 0 {
 		return c.Memory
@@ -204,7 +203,7 @@ func (f *Settings) memory(c *Curve) []Bytes {
 
 const maxCurves, maxSizes, maxSeeds = 32, 64, 100
 
-// Validate says what is wrong with the settings.
+// Validate records the errors of the settings.
 func (s *Study) Validate(v *lab.Validator) {
 	f := &s.FlyMon
 	if f.Study == "" {

@@ -10,11 +10,11 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A population says how many flows there are of each size, as far as theory needs it. Sizes of most and
-// more are large: they are not distinguished.
+// A population holds the number of flows of each size, as far as theory needs it. Sizes from most on are large: they
+// are not distinguished.
 type population struct {
-	count []float64 // by size, 1 to most-1; in a sample not whole numbers
-	sizes []int     // those that occur, ascending
+	count []float64 // by size, 1 to most-1; fractional in a sample
+	sizes []int     // sizes that occur, ascending
 	large float64
 }
 
@@ -48,7 +48,7 @@ func (p *population) flows() float64 {
 	return sum
 }
 
-// sampled returns the population that is left when each packet is taken with chance q.
+// sampled returns the population that remains if each packet is sampled with probability q.
 func sampled(sizes []uint32, q float64, most int) *population {
 	p := &population{count: make([]float64, most)}
 	for _, h := range histogram(sizes) {
@@ -66,13 +66,13 @@ func sampled(sizes []uint32, q float64, most int) *population {
 	return p
 }
 
-// A sizeCount says how many flows have a size.
+// A sizeCount holds how many flows have a size.
 type sizeCount struct {
 	size  uint32
 	count int
 }
 
-// histogram counts the sizes, ascending: sums over them are the same to the last bit each time.
+// histogram counts the sizes, ascending. So sums over them are the same to the last bit each time.
 func histogram(sizes []uint32) (list []sizeCount) {
 	for _, s := range slices.Sorted(slices.Values(sizes)) {
 		if last := len(list) - 1; last >= 0 && list[last].size == s {
@@ -99,12 +99,11 @@ func binomial(n int, q float64, f func(k int, chance float64)) {
 	}
 }
 
-// beyond returns, for y from 0 to most, the chance that what other flows add to a bucket
-// is y or more. A flow hits the bucket with chance 1/buckets, so the sum is compound
-// Poisson; its probabilities follow by Panjer's recursion.
+// beyond returns, for y from 0 to most, the probability that other flows add y or more to a bucket. A flow hits the
+// bucket with probability 1/buckets, so the sum is compound Poisson. Its probabilities follow by Panjer's recursion.
 func (p *population) beyond(buckets float64) []float64 {
 	most := len(p.count)
-	// e^-rate must be a number: the noise of a fraction of the flows is folded with itself.
+	// e^-rate must not underflow, so the noise of a fraction of the flows is folded with itself.
 	folds := 0
 	for rate := p.flows() / buckets; rate > 500; rate /= 2 {
 		folds++
@@ -147,15 +146,14 @@ func folded(at []float64) []float64 {
 	return sum
 }
 
-// least returns the chance that the noise is y or more in all rows, of which each takes its address
-// from the same compressed key, turned by a shift of its own (section 3.2); shifts nil: the keys are
-// independent of each other. Addresses overlap where they have more bits than the shifts differ: a flow
-// that meets another in two rows then does so more often than by chance. That is taken into account to
-// first order: one such flow at most.
+// least returns the probability that the noise is y or more in all rows. Each row derives its address from the same
+// compressed key, rotated by a shift of its own (section 3.2). If shifts is nil, the keys are independent of each
+// other. Addresses overlap if they have more bits than the shifts differ. A flow that meets another in two rows then
+// does so more often than by chance. The result includes that to first order: one such flow at most.
 func (p *population) least(buckets float64, rows int, shifts []uint8) []float64 {
 	power := float64(rows)
 	both, all := meetings(int(math.Log2(buckets)), shifts)
-	// So fewer flows meet in one row only.
+	// So fewer flows meet in only one row.
 	t := p.beyond(1 / max(1/buckets-2*both/power-all, 1e-3/buckets))
 	q := make([]float64, len(t))
 	for y := range t {
@@ -184,8 +182,8 @@ func (p *population) least(buckets float64, rows int, shifts []uint8) []float64 
 	return corrected
 }
 
-// meetings returns how likely it is, beyond chance, that two flows have the same bucket in
-// exactly two of the rows (the sum over all pairs), and in all.
+// meetings returns the probability, beyond chance, that two flows have the same bucket: in exactly two of the rows (the
+// sum over all pairs), and in all.
 func meetings(bits int, shifts []uint8) (both, all float64) {
 	window := func(s uint8) uint32 { return mathbits.RotateLeft32(uint32(1<<bits-1), int(s)) }
 	var union uint32
@@ -202,17 +200,17 @@ func meetings(bits int, shifts []uint8) (both, all float64) {
 	return both, all
 }
 
-// A detector says with what chance a flow of each size is reported: at least, as
-// expected, and at most.
+// A detector returns the probability that a flow of each size is reported: a lower bound, the expected value, and an
+// upper bound.
 type detector func(size uint32) (low, mid, high float64)
 
-// f1 predicts the F1 of reports of flows at or above a threshold. Those below it are reported because
-// of others in their buckets, in a number of rows with load flows per bucket each, and so not
-// independently of each other. Load 0: independently.
+// f1 predicts the F1 of reports of flows at or above a threshold. Flows below it are reported because of others in
+// their buckets. So they are not independent of each other. load is the number of flows per bucket in each of the rows.
+// If it is 0, flows are reported independently.
 //
-// With t as the chance that a bucket is as full, a flow is reported with q = t^d by d rows, and each of the load others
-// in one of its buckets with t^(d-1) then: these come with it, d load t^(d-1) (1-t) on average. Such groups come as
-// Poisson has it, and so does what comes with the first of a group.
+// Let t be the probability that a bucket is that full. A flow is reported by d rows with q = t^d. Then each of the load
+// others in one of its buckets is reported with t^(d-1). So on average d load t^(d-1) (1-t) others are reported with
+// it. The number of such groups has a Poisson distribution, and so has the number of flows beside the first of a group.
 func (l alarm) f1(sizes []uint32, threshold uint64, rows int, load float64, report detector) study.Prediction {
 	var actual, others float64
 	var hit, miss [3][]reported
@@ -239,8 +237,8 @@ func (l alarm) f1(sizes []uint32, threshold uint64, rows int, load float64, repo
 		}
 		return 2 * hit / (hit + miss + actual)
 	}
-	half := l + math.Ln2 // either may be too few or too many
-	// Flows are whole; what is certain may come out a little less or more.
+	half := l + math.Ln2 // either may be too small or too large
+	// Flows are whole; a certain value may come out a little smaller or larger.
 	least := func(moments func(float64) float64) float64 { return math.Ceil(half.below(moments) - 1e-6) }
 	most := func(moments func(float64) float64) float64 { return math.Floor(half.above(moments) + 1e-6) }
 	return study.Prediction{
@@ -250,7 +248,7 @@ func (l alarm) f1(sizes []uint32, threshold uint64, rows int, load float64, repo
 	}
 }
 
-// reported are n flows of which each is reported with a chance, and others with it.
+// reported describes n flows, each of which is reported with probability chance, together with others.
 type reported struct{ n, chance, with float64 }
 
 func meanOf(flows []reported) (mean float64) {
@@ -289,8 +287,7 @@ func boolean(b bool) float64 {
 	return 0
 }
 
-// counting detects flows by the least counter of their rows, each packet counted with
-// chance share.
+// counting detects flows by the smallest counter of their rows. Each packet is counted with probability share.
 func counting(least []float64, threshold uint64, share float64) detector {
 	want := int(math.Ceil(float64(threshold) * share))
 	return func(size uint32) (low, mid, high float64) {
@@ -306,7 +303,7 @@ func counting(least []float64, threshold uint64, share float64) detector {
 	}
 }
 
-// towering detects flows by counters of different width: a full one says nothing.
+// towering detects flows by counters of different width. A full counter gives no information.
 func towering(beyond []float64, widths []uint8, threshold uint64) detector {
 	return func(size uint32) (low, mid, high float64) {
 		mid = 1
@@ -319,8 +316,7 @@ func towering(beyond []float64, widths []uint8, threshold uint64) detector {
 	}
 }
 
-// naiveEntropy is the entropy of the counts of buckets, where each flow has a random bucket: the mean
-// of 8 draws.
+// naiveEntropy returns the entropy of the counts of buckets, if each flow has a random bucket: the mean of 8 draws.
 func naiveEntropy(sizes []uint32, buckets, seed uint64) float64 {
 	const draws = 8
 	r := chance.New(seed, "theory/entropy")
@@ -348,8 +344,8 @@ func conservative(least []float64, threshold uint64) detector {
 	}
 }
 
-// collected is the chance that all m coupons are collected after n draws, each of which draws each
-// coupon with chance q.
+// collected returns the probability that all m coupons are collected after n draws, each of which draws each coupon
+// with probability q.
 func collected(m int, q float64, n int) float64 {
 	sum, choose := 0.0, 1.0
 	for j := 0; j <= m; j++ {
@@ -359,9 +355,9 @@ func collected(m int, q float64, n int) float64 {
 	return min(1, max(0, sum))
 }
 
-// collecting detects flows by their coupons in all tables. What other flows add can only complete a
-// table: without them the chance is least. A flow is not reported before the table to which others add
-// the least is complete.
+// collecting detects flows by their coupons in all tables. Coupons of other flows can only help to complete a table.
+// Without them the probability is the lower bound. A flow is not reported before the table with the smallest noise is
+// complete.
 func collecting(m int, q float64, least []float64) detector {
 	most := 64 << 10
 	chance := make([]float64, 0, most)
@@ -376,7 +372,7 @@ func collecting(m int, q float64, least []float64) detector {
 	return func(size uint32) (low, mid, high float64) {
 		low = at(int(size))
 		high = low
-		for y := 1; y < len(least); y++ { // sum of the chance of y or more times what the y-th adds
+		for y := 1; y < len(least); y++ { // sum of the probability of y or more times the increment of the y-th
 			high += least[y] * (at(int(size)+y) - at(int(size)+y-1))
 		}
 		// Noise beyond the distinguished values completes it for certain.
@@ -385,11 +381,11 @@ func collecting(m int, q float64, least []float64) detector {
 	}
 }
 
-// countError predicts the average relative error of a Count-Min Sketch: the mean of the least noise
-// times the mean of 1/size. Its bounds are Chernoff's of the same number of independent flows.
+// countError predicts the average relative error of a Count-Min Sketch: the mean of the least noise times the mean of
+// 1/size. Its bounds are Chernoff's for the same number of independent flows.
 func (l alarm) countError(sizes []uint32, least []float64) study.Prediction {
 	var mean, inverse float64
-	for _, q := range least[1:] { // the sum of the chances of y or more is the mean
+	for _, q := range least[1:] { // the sum of the probabilities of y or more is the mean
 		mean += q
 	}
 	list := histogram(sizes)
@@ -413,8 +409,8 @@ func (l alarm) countError(sizes []uint32, least []float64) study.Prediction {
 	}
 }
 
-// ranges returns a distribution, given as the chances of each value or more, by ranges of at most an eighth: once
-// with the least value of each range and once with the greatest.
+// ranges approximates a distribution, given as the probabilities of each value or more, by ranges of at most an eighth.
+// It returns one with the smallest value of each range and one with the largest.
 func ranges(least []float64) (low, high []weighted) {
 	for from := 0; from < len(least); {
 		to := from + 1 + from/8
@@ -429,15 +425,15 @@ func ranges(least []float64) (low, high []weighted) {
 	return low, high
 }
 
-// relativeError is the relative error of an estimate of n: its median, by the standard error, and its bound, by
-// those of the estimate.
+// relativeError returns the prediction of the relative error of an estimate of n. The median follows from the standard
+// error, and the bound from those of the estimate.
 func relativeError(n, deviation, lower, upper float64) study.Prediction {
 	return study.Prediction{Expected: 0.6745 * deviation, Lower: math.NaN(), Upper: max(upper/n-1, 1-lower/n)}
 }
 
-// falsePositives predicts how many of n elements that were not inserted a Bloom filter contains
-// nevertheless, given the bits of each row: those whose bits are set in all rows. The number of bits
-// set in a row varies too: it is a sum of variables that are negatively associated.
+// falsePositives predicts the false positives of a Bloom filter among n elements that were not inserted, given the bits
+// of each row. These are elements whose bits are set in all rows. The number of bits set in a row varies too: it is a
+// sum of negatively associated variables.
 func (l alarm) falsePositives(members int, bits []float64, n float64) study.Prediction {
 	p, loads := 1.0, 0.0
 	for _, m := range bits {
@@ -450,17 +446,17 @@ func (l alarm) falsePositives(members int, bits []float64, n float64) study.Pred
 	return study.Prediction{Expected: p, Lower: max(0, p*math.Exp(-loads)-off), Upper: min(1, above+off)}
 }
 
-// exactIntervals is a lower bound of the share of flows whose longest interval is right: in no instance
-// does another flow share the bucket of their last arrival, which makes intervals too short, and too
-// long if the Bloom filter takes a new flow for known; and in one instance none shares that of the
-// longest interval, which makes it too long.
+// exactIntervals returns a lower bound of the share of flows whose longest interval is right. Two conditions must hold.
+// In no instance may another flow share the bucket of their last arrival. That makes intervals too short, or too long
+// if the Bloom filter mistakes a new flow for a known one. In at least one instance, no other flow may share the bucket
+// of the longest interval, which makes it too long.
 func exactIntervals(flows int, buckets float64, instances int) float64 {
 	alone := math.Exp(-float64(flows) / buckets)
 	return math.Pow(alone, float64(instances)) * (1 - math.Pow(1-alone, float64(instances)))
 }
 
-// rowShifts returns the shifts of the rows of a sketch that take their addresses from one compressed
-// key; nil: each has its own.
+// rowShifts returns the shifts of the rows of a sketch that derive their addresses from one compressed key. It returns
+// nil if each row has its own key.
 func rowShifts(l *flymon.Layout, s *flymon.Sketch) (shifts []uint8) {
 	first := &l.Units[s.Rows[0][0]]
 	for _, row := range s.Rows {

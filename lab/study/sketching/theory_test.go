@@ -9,8 +9,8 @@ import (
 	"tamtam/lab/chance"
 )
 
-// What other flows add to a bucket, and how often flows meet in two rows and in three, agrees with
-// drawing buckets at random.
+// The predicted noise in a bucket, and the frequency with which flows meet in two and in three rows, agree with random
+// draws of buckets.
 func TestNoise(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
@@ -49,8 +49,8 @@ func TestNoise(t *testing.T) {
 				name      string
 				got, want float64
 			}{{"one row", rows[y] / draws, one[y]}, {"the least of three rows", least[y] / draws, all[y]}} {
-				// Bernstein's inequality: draws deviate further once in 10^10 cases. Theory takes rows
-				// that meet into account to first order only.
+				// Bernstein's inequality: draws deviate further once in 10^10 cases. Theory includes rows that meet
+				// only to first order.
 				const l = 23.7 // ln(2 * 10^10)
 				off := (l/3+math.Sqrt(l*l/9+2*l*draws*x.want*(1-x.want)))/draws + 0.05*x.want
 				if math.Abs(x.got-x.want) > off {
@@ -86,8 +86,7 @@ func TestCollected(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
 	}
-	// The mean number of draws until all are collected is the sum over n of the chance that some
-	// are missing.
+	// The mean number of draws until all are collected is the sum over n of the probability that some are missing.
 	for _, tt := range []struct {
 		m     int
 		shift float64
@@ -135,7 +134,7 @@ func TestF1(t *testing.T) {
 	}
 }
 
-// Sampled sizes have the expected mean; chances add up to 1.
+// Sampled sizes have the expected mean, and probabilities add up to 1.
 func TestBinomial(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
@@ -159,15 +158,15 @@ func TestFalsePositives(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
 	}
-	// 40 KB in three rows and 20000 members: what the paper states beats this.
+	// 40 KB in three rows and 20000 members: the paper's number beats this.
 	m := 40_000.0 * 8 / 3
 	if p := alarmOf(1).falsePositives(20_000, []float64{m, m, m}, 75_000); p.Expected < 0.0046 || p.Expected > 0.0051 {
 		t.Errorf("%+v, want 0.5 %%", p)
 	}
 }
 
-// Flows that share buckets are reported together. Bounds of F1 allow for that: otherwise many runs of a
-// Count-Min Sketch with ideal hashes would be outside.
+// Flows that share buckets are reported together. Bounds of F1 allow for that. Otherwise many runs of a Count-Min
+// Sketch with ideal hashes would be outside.
 func TestReportsGoTogether(t *testing.T) {
 	const flows, buckets, rows, threshold = 40000, 512, 3, 74
 	sizes := make([]uint32, flows)
@@ -209,7 +208,7 @@ func TestReportsGoTogether(t *testing.T) {
 	}
 }
 
-// The sums are taken in one order, so that they are the same to the last bit in every run.
+// Sums are computed in a fixed order, so that they are the same to the last bit in every run.
 func TestTheoryIsTheSameInEveryRun(t *testing.T) {
 	sizes := make([]uint32, 500)
 	for i := range sizes {

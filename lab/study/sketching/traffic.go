@@ -10,30 +10,30 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A Traffic says what packets a study has: generated ones, or those of a capture.
+// A Traffic describes the packets of a study: generated ones, or those of a capture.
 type Traffic struct {
-	// Packets and Flows of an epoch, both exactly. The k-th largest flow has a share proportional to
-	// 1/k^Zipf, and at least one packet.
+	// Packets and Flows of an epoch, both exact. The k-th largest flow has a share proportional to 1/k^Zipf, and at
+	// least one packet.
 	Packets uint64          `yaml:"packets"`
 	Flows   int             `yaml:"flows"`
 	Zipf    lab.Thousandths `yaml:"zipf"`
-	Time    lab.Time        `yaml:"time"` // that the packets are spread over
-	// Lifetime is how long a flow sends on average (exponential, cut at Time): its packets come at
-	// random times in it. 0: all of Time.
+	Time    lab.Time        `yaml:"time"` // duration over which the packets are spread
+	// Lifetime is the average time during which a flow sends (exponential, cut at Time). Its packets come at random
+	// times in it. Zero means all of Time.
 	Lifetime lab.Time `yaml:"lifetime"`
-	// Destinations of the flows, each of which has its own source. None: every flow has its own
-	// destination too.
+	// Destinations of the flows, each of which has its own source. If it is zero, every flow also has its own
+	// destination.
 	Destinations Shares `yaml:"destinations"`
 	Pcap         string `yaml:"pcap"` // a capture instead: its IP packets, with their times
 }
 
-// Shares are things of which the k-th has a share proportional to 1/k^Zipf.
+// Shares describe things of which the k-th has a share proportional to 1/k^Zipf.
 type Shares struct {
 	Count int             `yaml:"count"`
 	Zipf  lab.Thousandths `yaml:"zipf"`
 }
 
-// A sighting is a packet that a study sees.
+// A sighting is a packet of the traffic.
 type sighting struct {
 	flow int32  // index of the flow in its traffic
 	at   uint64 // ns of the time of day
@@ -44,12 +44,12 @@ type sighting struct {
 type sightings interface {
 	// next returns false at the end, or with an error.
 	next(*sighting) (bool, error)
-	// keys are the 5-tuples of the flows seen so far, by index.
+	// keys returns the 5-tuples of the flows seen so far, by index.
 	keys() []flymon.Vector
 }
 
-// shares divides total among n things, each at least 1, as 1/k^s: the largest first.
-// The first gets what rounding leaves.
+// shares divides total among n things, each at least 1, proportional to 1/k^s: the largest first. The first gets the
+// remainder of the rounding.
 func shares(total uint64, n int, s lab.Thousandths) []uint32 {
 	weights := make([]float64, n)
 	var sum float64
@@ -79,29 +79,29 @@ func shares(total uint64, n int, s lab.Thousandths) []uint32 {
 	return sizes
 }
 
-// A crowd makes the packets of many flows. It holds flows, never packets: for each flow the packets
-// left to send, and the time of the next.
+// A crowd generates the packets of many flows. It holds flows, not packets: for each flow the number of packets left to
+// send, and the time of the next.
 type crowd struct {
 	vectors []flymon.Vector
 	chance  chance.Source
 	waiting []flowState // by the time of their first packet, descending
-	active  []flowState // a heap: the earliest first
+	active  []flowState // a heap with the earliest first
 }
 
-// A flowState is a flow that has packets to send at random times before its end.
+// A flowState is a flow with packets to send at random times before its end.
 type flowState struct {
 	at, end uint64 // ns since the start: of the next packet, and the flow's end
 	flow    int32
-	left    uint32 // packets left to send, with the next
+	left    uint32 // number of packets left to send, including the next
 }
 
-// newCrowd makes the flows of a traffic. Sizes are the same for each seed; addresses,
-// ports and times are not, nor are they for another name.
+// newCrowd generates the flows of a traffic. Sizes are the same for each seed. Addresses, ports and times depend on the
+// seed and the name.
 func newCrowd(t *Traffic, seed uint64, name string) *crowd {
 	return newSidedCrowd(t, seed, name, anySide)
 }
 
-// anySide is for sources of all addresses; sides 0 and 1 are for those with that first bit.
+// anySide allows sources of all addresses; sides 0 and 1 require that first bit.
 const anySide = 2
 
 func newSidedCrowd(t *Traffic, seed uint64, name string, side uint32) *crowd {
@@ -109,7 +109,7 @@ func newSidedCrowd(t *Traffic, seed uint64, name string, side uint32) *crowd {
 	c := &crowd{vectors: makeFlows(t, seed, name, side), chance: chance.New(seed, name+"/times"),
 		waiting: make([]flowState, t.Flows)}
 	for i, n := range sizes {
-		start, end := c.life(t)
+		start, end := c.span(t)
 		s := &c.waiting[i]
 		*s = flowState{at: start, end: end, flow: int32(i), left: n}
 		s.advance(&c.chance)
@@ -123,8 +123,8 @@ func newSidedCrowd(t *Traffic, seed uint64, name string, side uint32) *crowd {
 	return c
 }
 
-// life draws when a flow begins and ends.
-func (c *crowd) life(t *Traffic) (start, end uint64) {
+// span draws when a flow begins and ends.
+func (c *crowd) span(t *Traffic) (start, end uint64) {
 	whole := uint64(t.Time / lab.Nanosecond)
 	if t.Lifetime == 0 {
 		return 0, whole
@@ -134,8 +134,8 @@ func (c *crowd) life(t *Traffic) (start, end uint64) {
 	return start, start + length
 }
 
-// advance moves the time to that of the next packet: the first of the remaining packets' uniform times
-// between now and the end.
+// advance moves the time to that of the next packet: the first of the remaining packets' uniform times between now and
+// the end.
 func (s *flowState) advance(r *chance.Source) {
 	u := (float64(r.Next()>>11) + 0.5) / (1 << 53)
 	gap := -math.Expm1(math.Log(u) / float64(s.left))
@@ -189,7 +189,7 @@ func (c *crowd) push(s flowState) {
 	}
 }
 
-// sink restores the heap after its first flow has got a later time.
+// sink restores the heap after the time of its first flow has increased.
 func (c *crowd) sink() {
 	for i := 0; ; {
 		least := i
@@ -206,8 +206,7 @@ func (c *crowd) sink() {
 	}
 }
 
-// makeFlows makes 5-tuples of IPv4 at random. All sources differ, and without Destinations all
-// destinations too.
+// makeFlows generates random IPv4 5-tuples. All sources differ, and without Destinations all destinations too.
 func makeFlows(t *Traffic, seed uint64, name string, side uint32) []flymon.Vector {
 	r := chance.New(seed, name+"/flows")
 	from, to := newScatter(&r), newScatter(&r)
@@ -263,7 +262,7 @@ func (s *scatter) of(x uint32) uint32 {
 	return uint32(a)<<16 | uint32(b)
 }
 
-// validate says what is wrong with the traffic.
+// validate records the errors of the traffic.
 func (t *Traffic) validate(v *lab.Validator, p string) {
 	if t.Pcap != "" {
 		return

@@ -9,8 +9,8 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A traffic has exactly the packets that its settings say, in the order of time, the same for each run
-// of a seed; flows of another seed have other addresses and the same sizes.
+// A traffic has exactly the configured packets, in the order of time, and is the same for each run of a seed. Flows of
+// another seed have other addresses and the same sizes.
 func TestFlyMonTraffic(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
@@ -90,7 +90,7 @@ func seeAll(t *testing.T, traffic *Traffic, seed uint64) (sizes []uint32, hash u
 		t.Errorf("%v: seed %d: %d sources and %d destinations, want %d and %d", traffic, seed, len(sources),
 			len(destinations), traffic.Flows, want)
 	}
-	// A flow with many packets goes from one end of its time to the other.
+	// A flow with many packets extends over almost all of its time.
 	if span := last[0] - first[0]; traffic.Lifetime == 0 && sizes[0] > 1000 &&
 		span < uint64(traffic.Time/lab.Nanosecond)*9/10 {
 		t.Errorf("%v: seed %d: the largest flow sends for %d ns", traffic, seed, span)
@@ -98,7 +98,7 @@ func seeAll(t *testing.T, traffic *Traffic, seed uint64) (sizes []uint32, hash u
 	return sizes, hash
 }
 
-// The 5-tuple of a frame, and which frames have none.
+// fiveTuple returns the 5-tuple of a frame, or false for frames that have none.
 func TestFiveTuple(t *testing.T) {
 	ethernet := func(kind ...byte) []byte { return append(make([]byte, 12), kind...) }
 	ip4 := func(first, fragment, protocol byte) []byte {

@@ -7,19 +7,18 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A flyTruth is what the traffic really was. It is kept by number of flow, independently of what CMU
-// groups see.
+// A flyTruth holds the true traffic. It is kept by number of flow, independently of what CMU groups see.
 type flyTruth struct {
-	key     flymon.Key // of the tasks
-	element flymon.Key // of victims: what is counted for each
+	key     flymon.Key // key of the tasks
+	element flymon.Key // for victims: the element that is counted for each
 	source  sightings
-	whole   bool // the key tells all flows apart
+	whole   bool // the key distinguishes all flows
 	index   map[flymon.Vector]int32
-	group   []int32         // flow of the traffic: flow of the key
+	group   []int32         // flow of the traffic to flow of the key
 	vectors []flymon.Vector // flows of the key
-	packets []uint32        // of each
-	half    uint64          // when the second epoch begins; 0: there is one
-	early   []uint32        // packets of each before that
+	packets []uint32        // number of packets of each
+	half    uint64          // start of the second epoch; zero if there is only one
+	early   []uint32        // packets of each before half
 	last    []uint64        // arrival
 	longest []uint64        // interval, ns
 }
@@ -68,8 +67,8 @@ func (x *flyTruth) meet(n int) {
 	}
 }
 
-// seen returns the flows of the key that had packets, and how many. In generated traffic all have some
-// at the end.
+// seen returns the flows of the key that had packets, and their packet counts. In generated traffic all have some at
+// the end.
 func (x *flyTruth) seen() ([]flymon.Vector, []uint32) {
 	if !slices.Contains(x.packets, 0) {
 		return x.vectors, x.packets
@@ -84,7 +83,7 @@ func (x *flyTruth) seen() ([]flymon.Vector, []uint32) {
 	return v, n
 }
 
-// elements counts distinct elements of each flow of the key.
+// elements returns the number of distinct elements of each flow of the key.
 func (x *flyTruth) elements() []uint32 {
 	type pair struct {
 		flow    int32
@@ -101,8 +100,7 @@ func (x *flyTruth) elements() []uint32 {
 	return n
 }
 
-// entropyOf is the entropy of flow sizes in bits: - sum p log2 p, where p is a flow's share of the
-// packets.
+// entropyOf returns the entropy of flow sizes in bits: - sum p log2 p, where p is a flow's share of the packets.
 func entropyOf(sizes []uint32) float64 {
 	var all, sum float64
 	for _, n := range sizes {
@@ -138,8 +136,7 @@ func scoreReports(right, wrong, actual int) map[string]float64 {
 // worst is the error of an infinite estimate.
 const worst = 1e6
 
-// relative returns the relative error of an estimate, at most worst; for a truth of 0 it is the
-// absolute one.
+// relative returns the relative error of an estimate, at most worst. For a truth of 0 it returns the absolute error.
 func relative(estimate, truth float64) float64 {
 	off := math.Abs(estimate - truth)
 	if truth > 0 {

@@ -9,8 +9,8 @@ import (
 	"tamtam/lab/study"
 )
 
-// usage makes the figures of resources. They are computed: what the chip's stages have and what CMU
-// groups take of them.
+// usage makes the figures of resources. They are computed from the resources of the chip's stages and the needs of CMU
+// groups.
 func (s *run) usage() (*Report, error) {
 	r := &Report{Head: study.Head{Study: s.Study, Seeds: []uint64{}}}
 	g, p := s.geometry(), plan.RMT12()

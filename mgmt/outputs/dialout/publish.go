@@ -1,12 +1,12 @@
-// Package dialout sends the messages of a gNMI Subscribe to a collector that the switch connects to. It does so like
-// SONiC's gNMIDialOut, and in the form that gnmic accepts when it listens.
+// Package dialout sends the messages of a gNMI Subscribe to a collector that the switch connects to. It speaks SONiC's
+// gNMIDialOut, and the protocol that gnmic accepts when it listens.
 //
-// What belongs here: the subscriptions of TELEMETRY_CLIENT as gNMI lists, and the stream to a collector. The values
-// come from the gNMI server, whose Subscribe is called as if by a client.
+// What belongs here: the subscriptions of TELEMETRY_CLIENT as gNMI lists, and the stream to a collector. The values are
+// those of the gNMI server, whose Subscribe is called as if by a client.
 //
-// A collector that reads slowly slows its own subscription down, which then sends the newest values and not all. An
-// unavailable collector loses the messages that do not fit into the spool; they are counted. When it is back, the
-// subscription restarts and sends all values again. So the collector's values are right whatever it has missed.
+// A slow collector delays only its own subscription, which then sends the newest values instead of all. If a collector
+// is unavailable, messages that do not fit into the spool are lost and counted. When it is available again, the
+// subscription restarts and sends all values. So the collector's values are correct whatever it has missed.
 package dialout
 
 import (
@@ -31,8 +31,8 @@ type Publisher struct {
 	From Subscriber
 	List *gpb.SubscriptionList
 	Out  *outputs.Output
-	// Room is how many bytes of the spool may be filled before the subscription waits for a slow collector; 0 means no
-	// limit.
+	// Room is the number of bytes that may wait in the spool before the subscription waits for a slow collector. 0
+	// means no limit.
 	Room int
 
 	// Fails is called with the reason if the subscription fails, and with nil when it works. It may be nil.
@@ -106,8 +106,8 @@ type sending struct {
 	began bool
 }
 
-// send puts a message into the spool. While the collector accepts messages, it waits for room. Meanwhile the
-// subscription keeps only the newest values.
+// send puts a message into the spool. If the spool is full and the collector accepts messages, it waits for space.
+// Meanwhile the subscription keeps only the newest values.
 func (r *sending) send(m *gpb.SubscribeResponse) error {
 	data, err := proto.Marshal(m)
 	if err != nil {
@@ -130,7 +130,7 @@ func (r *sending) send(m *gpb.SubscribeResponse) error {
 	}
 }
 
-// look is the interval at which send checks for room.
+// look is the interval at which send checks for space in the spool.
 const look = 50 * time.Millisecond
 
 func (r *sending) wait() bool {

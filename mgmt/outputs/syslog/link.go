@@ -1,5 +1,5 @@
-// Package syslog sends events of a switch to syslog servers: RFC 5424 over UDP (RFC 5426), TCP (RFC 6587, with octet
-// counting) and TLS (RFC 5425).
+// Package syslog sends events of a switch to syslog servers (RFC 5424). It uses UDP (RFC 5426), TCP (RFC 6587, with
+// octet counting) or TLS (RFC 5425).
 //
 // What belongs here: the format of a line, and its transport. Receivers send no response: package outputs defines when
 // a message counts as sent.

@@ -30,8 +30,8 @@ func (s *Sink) Call(sender Sender) {
 // mostSequence is the last sequenceId of RFC 5424, 7.3.1.
 const mostSequence = 1<<31 - 1
 
-// Tell puts a message into the spool. It never blocks.
-func (s *Sink) Tell(m Message) {
+// Report puts a message into the spool. It never blocks.
+func (s *Sink) Report(m Message) {
 	if s.None || m.Severity > s.Least {
 		return
 	}
@@ -45,13 +45,13 @@ func (s *Sink) Tell(m Message) {
 
 // Handler converts the records of the audit log to messages.
 type Handler struct {
-	tell   func(Message)
+	report func(Message)
 	prefix string // of names
 	params []Param
 }
 
 // NewHandler returns a handler that passes messages to a function, which must not block.
-func NewHandler(tell func(Message)) *Handler { return &Handler{tell: tell} }
+func NewHandler(tell func(Message)) *Handler { return &Handler{report: tell} }
 
 // Enabled implements slog.Handler.
 func (h *Handler) Enabled(context.Context, slog.Level) bool { return true }
@@ -64,7 +64,7 @@ func (h *Handler) Handle(_ context.Context, r slog.Record) error {
 		m.Params = params(m.Params, h.prefix, a)
 		return len(m.Params) < mostParams
 	})
-	h.tell(m)
+	h.report(m)
 	return nil
 }
 

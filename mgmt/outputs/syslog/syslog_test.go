@@ -85,7 +85,7 @@ func TestHandler(t *testing.T) {
 func TestSink(t *testing.T) {
 	s := &Sink{Out: outputs.New(nil, outputs.DefaultBounds()), Least: Warning, sequence: mostSequence}
 	for _, sev := range []Severity{Warning, Info, Error} {
-		s.Tell(Message{Severity: sev, ID: "X", Text: "t"})
+		s.Report(Message{Severity: sev, ID: "X", Text: "t"})
 	}
 	for _, want := range []string{"1", "2"} {
 		m, _ := s.Out.Take(time.Now())

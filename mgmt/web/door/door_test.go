@@ -107,7 +107,7 @@ func (h *house) ask(name, password, host, trust string, with ...tls.Certificate)
 	return r.StatusCode, string(body)
 }
 
-// Only users of the file whose role may read what is shown are admitted, by TLS; a removed user is refused.
+// Only users of the file whose role may read the data of the page are admitted, by TLS. A removed user is refused.
 func TestUsers(t *testing.T) {
 	h := newHouse(t)
 	h.open(h.config())
@@ -139,7 +139,7 @@ func TestUsers(t *testing.T) {
 	}
 }
 
-// A configured certificate is the one that clients see, and so is one that replaces it later.
+// Clients see the configured certificate, and later the one that replaces it.
 func TestCertificateReread(t *testing.T) {
 	h := newHouse(t)
 	make := func(name string) { // as another server makes it

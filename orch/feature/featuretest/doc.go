@@ -1,8 +1,7 @@
-// Package featuretest checks for the tests of every TAM feature what a [feature.Feature] keeps: [Whole]
-// after any step, [Empty] at the end.
+// Package featuretest checks the invariants of a [feature.Feature] in the tests of every TAM feature: [Whole] after
+// any step, [Empty] at the end.
 //
-// [Extensions] is what the chips of these tests have in common: the calls on extensions, without their
-// meaning.
+// [Extensions] is the common part of the chips in these tests: the calls on extensions, without their meaning.
 //
-// What belongs here: what is true of any feature. What one feature keeps belongs to its tests.
+// This package contains what is true of any feature. Properties of one feature belong to its tests.
 package featuretest

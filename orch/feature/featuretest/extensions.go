@@ -8,18 +8,17 @@ import (
 	"tamtam/sai"
 )
 
-// Extensions is an ASIC with extensions of SAI, in front of one that only stores their objects: the
-// chip of a test gives them their meaning. M is what it keeps for an object.
+// Extensions is an ASIC with extensions of SAI, in front of one that only stores their objects. The chip of a test
+// defines their meaning. M is the chip's data for an object.
 type Extensions[M any] struct {
 	sai.API
-	Room    map[string]uint64 // objects that there is room for, by extension; nil: as API says
+	Room    map[string]uint64 // capacity in objects, by extension; nil means that of API
 	Objects map[sai.OID]*Extension[M]
 	Reads   int
 
-	// Accept checks the entry of an object that is created or set; nil accepts all. A refused entry
-	// changes nothing.
+	// Accept checks the entry of an object that is created or set. nil accepts all. A refused entry changes nothing.
 	Accept func(x *Extension[M], entry feature.Values) error
-	// Removed is called when an object was removed; may be nil.
+	// Removed is called after an object was removed. It may be nil.
 	Removed func(x *Extension[M])
 	// Read returns the ENTRY of an object that is read.
 	Read func(x *Extension[M]) (sai.Bytes, error)
@@ -28,7 +27,7 @@ type Extensions[M any] struct {
 // An Extension is an object of an extension.
 type Extension[M any] struct {
 	Name  string
-	Entry feature.Values // as it was set last
+	Entry feature.Values // the entry as last set
 	State M
 }
 
@@ -126,7 +125,7 @@ func (e *Extensions[M]) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]
 	return got, nil
 }
 
-// object returns the object of a key; nil: it is not one of an extension.
+// object returns the object of a key, or nil if it is not an extension object.
 func (e *Extensions[M]) object(k sai.Key) *Extension[M] {
 	if k.Type != sai.ObjectTypeGenericProgrammable {
 		return nil

@@ -11,9 +11,9 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Whole checks what is true after every step: all that was marked has been settled, the index by flow
-// group has exactly the sessions that have a row, every session whose failure may be temporary is tried
-// again, and COUNTERS_DB has exactly the rows that are kept.
+// Whole checks the invariants after every step. No session is dirty. The index by flow group has exactly the sessions
+// with a row. Every session whose failure may be temporary is retried. COUNTERS_DB has exactly the rows of the
+// feature.
 func Whole[R, B any](b *orchtest.Bench, f *feature.Feature[R, B]) {
 	b.T.Helper()
 	s := f.Snapshot()
@@ -62,7 +62,7 @@ func wantRules[R, B any](b *orchtest.Bench, f *feature.Feature[R, B], got map[sc
 	}
 }
 
-// wantRows checks that COUNTERS_DB, or STATE_DB of places, has exactly these rows of the feature's tables.
+// wantRows checks that COUNTERS_DB, or STATE_DB for places, has exactly these rows of the feature's tables.
 func wantRows[R, B any](b *orchtest.Bench, f *feature.Feature[R, B], rows []feature.Row) {
 	b.T.Helper()
 	for _, of := range f.Counters {
@@ -86,8 +86,8 @@ func wantRows[R, B any](b *orchtest.Bench, f *feature.Feature[R, B], rows []feat
 	}
 }
 
-// Empty is Whole, and checks that nothing is left of any session: none in the index, none to be tried
-// again, no window, and no row of COUNTERS_DB except in tables about the switch.
+// Empty does the checks of Whole, and checks that no session left anything: none in the index, none to be retried, no
+// open window, and no row of COUNTERS_DB except in tables about the switch.
 func Empty[R, B any](b *orchtest.Bench, f *feature.Feature[R, B], ofSwitch ...string) {
 	b.T.Helper()
 	Whole(b, f)

@@ -1,6 +1,5 @@
-// Package forwardtest steps a manager by hand in tests: rows go into CONFIG_DB
-// as lines of text, and what came of them is read from APPL_DB and STATE_DB as
-// lines of text.
+// Package forwardtest steps a manager by hand in tests. Rows are written to CONFIG_DB as lines of text, and the
+// outcome is read from APPL_DB and STATE_DB as lines of text.
 package forwardtest
 
 import (
@@ -17,7 +16,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A Bench has managers on their daemon, and an orchagent that takes what they forward.
+// A Bench has managers on their daemon, and an orchagent that consumes the rows that they forward.
 type Bench struct {
 	t        testing.TB
 	ctx      context.Context
@@ -26,7 +25,7 @@ type Bench struct {
 	managers func(*orch.Daemon, *swss.Redis)
 	now      time.Time
 	listener *swss.Listener
-	taken    map[string]*swss.ConsumerState // orchagent, as far as it takes rows
+	taken    map[string]*swss.ConsumerState // the part of orchagent that consumes rows
 }
 
 // New starts managers on a server for the length of the test.
@@ -59,14 +58,14 @@ func (b *Bench) Restart() {
 	b.start()
 }
 
-// Step does a step. A connection that broke in an outage of Redis is noticed only when it is used:
-// the step is then repeated, as the live daemon does.
+// Step does a step. A connection that broke in an outage of Redis is noticed only when it is used. Then the step is
+// repeated, as in the live daemon.
 func (b *Bench) Step() {
 	b.t.Helper()
 	b.WaitUp()
 }
 
-// TryStep is a Step that may fail.
+// TryStep does a Step that may fail.
 func (b *Bench) TryStep() error {
 	b.now = b.now.Add(time.Second)
 	_, err := b.d.Step(b.ctx, b.now)
@@ -87,9 +86,9 @@ func (b *Bench) WaitUp() {
 	}
 }
 
-// Do applies lines and then does a step: "TABLE|key field=value ..." is a whole row of CONFIG_DB
-// and "-TABLE|key" deletes it, "appl:TABLE:key ..." a row of APPL_DB, "counters:..." one of COUNTERS_DB, "appl+:..."
-// fields added to one of APPL_DB; "restart" and "step" do what they say.
+// Do applies lines and then does a step. "TABLE|key field=value ..." is a whole row of CONFIG_DB, and "-TABLE|key"
+// deletes it. "appl:TABLE:key ..." is a row of APPL_DB, and "counters:..." one of COUNTERS_DB. "appl+:..." adds
+// fields to a row of APPL_DB. "restart" and "step" do what their names say.
 func (b *Bench) Do(lines ...string) {
 	b.t.Helper()
 	for _, line := range lines {
@@ -138,7 +137,7 @@ func write(ctx context.Context, r *swss.Redis, line string) error {
 	return err
 }
 
-// Fields reads "a=b c=d".
+// Fields parses "a=b c=d".
 func Fields(s string) swss.FieldValues {
 	f := swss.FieldValues{}
 	for _, w := range strings.Fields(s) {
@@ -148,8 +147,8 @@ func Fields(s string) swss.FieldValues {
 	return f
 }
 
-// Appl lists APPL_DB after orchagent took what was forwarded, as lines
-// "TABLE:key field=value ...", sorted.
+// Appl returns the rows of APPL_DB after orchagent has consumed the forwarded rows, as sorted lines "TABLE:key
+// field=value ...".
 func (b *Bench) Appl(tables ...string) []string {
 	b.t.Helper()
 	b.take(tables...)
@@ -166,7 +165,7 @@ func (b *Bench) take(tables ...string) {
 	if b.listener == nil {
 		b.listener = swss.NewListener(b.r)
 	}
-	// Redis may have been restarted since, which the listener's connection learns of here.
+	// Redis may have been restarted since; the listener's connection detects that here.
 	for err := b.listener.Sync(b.ctx); err != nil; err = b.listener.Sync(b.ctx) {
 		if !errors.Is(err, swss.ErrUnavailable) || b.ctx.Err() != nil {
 			b.t.Fatal(err)
@@ -192,7 +191,7 @@ func dump(b *Bench, name swss.DBName, table string) []string {
 	for _, key := range slices.Sorted(maps.Keys(rows)) {
 		line := table + b.r.DB(name).Separator() + key
 		for _, p := range swss.Pairs(rows[key]) {
-			if p.Field == schema.FieldIncarnation { // its number is of what was before
+			if p.Field == schema.FieldIncarnation { // its number depends on the history
 				_, about, _ := strings.Cut(p.Value, "/")
 				p.Value = "N/" + about
 			}
@@ -205,7 +204,7 @@ func dump(b *Bench, name swss.DBName, table string) []string {
 	return out
 }
 
-// ApplOf is Appl of one table, without the table's name.
+// ApplOf does the same as Appl for one table, without the table's name.
 func (b *Bench) ApplOf(table string) []string {
 	b.t.Helper()
 	var out []string
@@ -217,7 +216,7 @@ func (b *Bench) ApplOf(table string) []string {
 	return out
 }
 
-// Status is "status: reason (by)" of a state row, without what is empty.
+// Status returns "status: reason (by)" of a state row, without empty parts.
 func (b *Bench) Status(row string) string {
 	b.t.Helper()
 	table, key, _ := strings.Cut(row, "|")
@@ -235,7 +234,7 @@ func (b *Bench) Status(row string) string {
 	return s + " (" + f["by"] + ")"
 }
 
-// States lists tables of STATE_DB, without the times.
+// States returns the rows of tables of STATE_DB, without the times.
 func (b *Bench) States(tables ...string) []string {
 	var out []string
 	for _, t := range tables {
@@ -244,7 +243,7 @@ func (b *Bench) States(tables ...string) []string {
 	return out
 }
 
-// Pending counts the rows that were forwarded and not yet taken.
+// Pending returns the number of rows that were forwarded and not yet consumed.
 func (b *Bench) Pending(tables ...string) int {
 	b.t.Helper()
 	total := int64(0)

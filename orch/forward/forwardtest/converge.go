@@ -7,10 +7,9 @@ import (
 	"testing"
 )
 
-// Converge applies n random lines (see [Bench.Do]), and compares the resulting tables with those of
-// fresh managers that are given the last version of each row, all at once and in another order.
-// fresh starts managers on an empty server of their own; always are lines that are applied first in
-// both.
+// Converge applies n random lines (see [Bench.Do]). It compares the resulting tables with those of fresh managers
+// that receive the last version of each row, all at once and in another order. fresh starts managers on an empty
+// server of their own. always are lines that are applied first in both.
 func Converge(
 	t *testing.T, rnd *rand.Rand, fresh func(*testing.T) *Bench, lines []string, n int, appl, state []string,
 	always ...string,
@@ -26,7 +25,7 @@ func Converge(
 		line := lines[rnd.IntN(len(lines))]
 		done = append(done, line)
 		if b.write(line); rnd.IntN(4) == 0 {
-			b.take(appl...) // orchagent takes rows now and then
+			b.take(appl...) // orchagent consumes rows now and then
 		}
 		row, _, _ := strings.Cut(line, " ")
 		if row != "restart" && row != "step" {
@@ -60,7 +59,7 @@ func Converge(
 	}
 }
 
-// diff lists the lines that only one of two has.
+// diff returns the lines that only one of the lists has.
 func diff(want, got []string) string {
 	var out strings.Builder
 	for _, l := range want {

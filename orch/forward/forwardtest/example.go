@@ -10,8 +10,8 @@ import (
 	"tamtam/swss"
 )
 
-// Example prints what managers make of rows, which are lines as those of [Bench.Do] that write rows; states are rows
-// "TABLE|key" of STATE_DB.
+// Example prints the rows that managers derive from rows. rows are lines of [Bench.Do] that write rows. states are
+// rows "TABLE|key" of STATE_DB.
 func Example(managers func(*orch.Daemon, *swss.Redis), rows []string, states ...string) {
 	if err := example(context.Background(), managers, rows, states); err != nil {
 		fmt.Println(err)

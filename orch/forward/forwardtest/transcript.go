@@ -15,16 +15,16 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// A Transcript runs the cases in testdata/*.rows. A case begins with comments ("# ..."), has lines as [Bench.Do] takes
-// them, and then all rows of APPL_DB ("-> TABLE:key field=value") and statuses in STATE_DB ("-> TABLE|key status:
-// reason (by)") that they lead to. A restart changes none of these.
+// A Transcript runs the cases in testdata/*.rows. A case begins with comments ("# ..."), followed by lines for
+// [Bench.Do]. Then come all resulting rows of APPL_DB ("-> TABLE:key field=value") and statuses in STATE_DB ("->
+// TABLE|key status: reason (by)"). A restart changes none of these.
 type Transcript struct {
 	Managers    func(*orch.Daemon, *swss.Redis)
 	Appl, State []string // tables
 	Update      bool     // write the results into the files
 }
 
-// Run runs the cases, each on databases of its own.
+// Run runs the cases, each on separate databases.
 func (x Transcript) Run(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.rows")
 	if err != nil || len(files) == 0 {
@@ -71,7 +71,7 @@ func cases(text string) (list [][]string) {
 	return list
 }
 
-// results applies the lines of a case, and returns what they lead to.
+// results applies the lines of a case, and returns the results.
 func (x Transcript) results(t *testing.T, c []string) []string {
 	t.Helper()
 	b := New(t, swsstest.Start(t), x.Managers)

@@ -1,5 +1,4 @@
-// Command metagen turns sai/metadata.txt, a list of facts about SAI's objects,
-// into Go constants and metadata tables.
+// Command metagen converts sai/metadata.txt, a list of facts about SAI's objects, to Go constants and metadata tables.
 package main
 
 import (
@@ -94,7 +93,7 @@ func read(path string) (*model, error) {
 	return m, sc.Err()
 }
 
-// Words that Go writes in capitals, or otherwise differently.
+// Words whose Go spelling has capitals or differs otherwise.
 var words = map[string]string{
 	"ACL": "ACL", "IP": "IP", "TAM": "TAM", "VLAN": "VLAN", "LAG": "LAG", "MAC": "MAC", "FDB": "FDB",
 	"MTU": "MTU", "ID": "ID", "CPU": "CPU", "TTL": "TTL", "DSCP": "DSCP", "ECN": "ECN", "TCP": "TCP",
@@ -103,7 +102,7 @@ var words = map[string]string{
 	"IPV4ANY": "IPv4Any", "IPV6ANY": "IPv6Any",
 }
 
-// camel turns SAI_ACL_ENTRY_ATTR_PRIORITY into ACLEntryAttrPriority.
+// camel converts a name: SAI_ACL_ENTRY_ATTR_PRIORITY becomes ACLEntryAttrPriority.
 func camel(name string) string {
 	var b strings.Builder
 	for _, w := range strings.Split(strings.TrimPrefix(name, "SAI_"), "_") {
@@ -119,10 +118,10 @@ func camel(name string) string {
 	return b.String()
 }
 
-// source is Go source being written.
+// A source is a buffer for Go source.
 type source struct{ bytes.Buffer }
 
-// line adds a line.
+// line appends a line.
 func (b *source) line(f string, a ...any) { fmt.Fprintf(b, f+"\n", a...) }
 
 func (m *model) generate() []byte {
@@ -148,7 +147,7 @@ func (m *model) statusConsts(b *source) {
 	b.line("}\n")
 }
 
-// enumConsts writes the values of enums: object types and statistics have Go types of their own.
+// enumConsts writes the values of enums. Object types and statistics have Go types of their own.
 func (m *model) enumConsts(b *source) {
 	stats := map[string]*object{}
 	for _, o := range m.objects {
@@ -208,7 +207,7 @@ func (m *model) objectFacts(b *source) {
 	b.line("}")
 }
 
-// optionFields are the fields of an attribute's facts that metadata.txt may leave out.
+// optionFields returns the fields of an attribute that metadata.txt may omit.
 func optionFields(options map[string]string) string {
 	var b strings.Builder
 	for _, k := range []string{"enum", "objects", "default", "cond", "validonly"} {

@@ -13,30 +13,29 @@ import (
 	"tamtam/swss"
 )
 
-// A Transition brings the backend from one view to another, whose objects have been matched. First
-// attributes are set that refer to what must go; then what is surplus is removed, what is missing
-// created, and the rest set.
+// A Transition brings the backend from one view to another. The objects of both have been matched. First it sets
+// attributes that refer to surplus objects. Then it removes surplus objects, creates missing ones, and sets the rest.
 type Transition struct {
 	Backend       sai.API
 	Log           *slog.Logger
 	Current, Next *Graph
-	Order         []*Node          // of Next, as [Graph.Sorted] has it
-	From          *objectids.Map   // of the current view
-	IDs           *objectids.Map   // of the new view, filled as it is created
-	Removed       map[sai.OID]bool // objects that nobody created and that must go
-	surplus       []*Node          // of Current
-	Stays         []*Node          // of those, what could not be removed
-	missing       []*Node          // of next
+	Order         []*Node          // the nodes of Next, as [Graph.Sorted] returns them
+	From          *objectids.Map   // the ids of the current view
+	IDs           *objectids.Map   // the ids of the new view, filled as it is created
+	Removed       map[sai.OID]bool // objects that came with the switch or a port, and must be removed
+	surplus       []*Node          // nodes of Current
+	Stays         []*Node          // those of surplus that could not be removed
+	missing       []*Node          // nodes of Next
 	done          map[*Node]map[sai.AttrID]bool
 	postponed     map[*Node]map[sai.AttrID]bool // attributes to set after all has been created
 	failed        map[*Node]map[sai.AttrID]bool // sets that failed, by new node
 	Errors        []error
-	// Grown, if set, is told of every port that was created: others came with it.
+	// Grown, if set, is called for every created port, because other objects came with it.
 	Grown func(ctx context.Context, t *Transition, port *Node, rid sai.OID)
 }
 
-// Bring executes the transition. On return t.IDs translates the new view; nodes of missing that are
-// not in it could not be created.
+// Bring executes the transition. On return t.IDs translates the new view. Nodes of missing that are not in it could
+// not be created.
 func (t *Transition) Bring(ctx context.Context) {
 	t.done = map[*Node]map[sai.AttrID]bool{}
 	t.failed = map[*Node]map[sai.AttrID]bool{}
@@ -70,7 +69,7 @@ func (t *Transition) Bring(ctx context.Context) {
 	t.keepStays()
 }
 
-// keepStays keeps the ids of what could not be removed: the next view finds it, and removes it then.
+// keepStays keeps the ids of objects that could not be removed, so that the next view finds and removes them.
 func (t *Transition) keepStays() {
 	for _, c := range t.Stays {
 		if c.Key.Entry != nil {
@@ -87,7 +86,7 @@ func (t *Transition) keepStays() {
 	}
 }
 
-// IsSurplus reports whether an object of the current view must go.
+// IsSurplus reports whether an object of the current view must be removed.
 func (t *Transition) IsSurplus(c *Node) bool {
 	if c.Own {
 		return t.Removed[c.Key.OID]
@@ -95,8 +94,7 @@ func (t *Transition) IsSurplus(c *Node) bool {
 	return c.Match == nil && !IsSwitch(c.Key)
 }
 
-// real translates a value of the new view; false while it names an object that
-// does not exist yet.
+// real translates a value of the new view. It returns false while the value names an object that does not exist yet.
 func (t *Transition) real(v sai.Value) (sai.Value, bool) {
 	ok := true
 	r := sai.MapOIDs(v, func(o sai.OID) sai.OID {
@@ -113,8 +111,8 @@ func (t *Transition) realKey(n *Node) (sai.Key, bool) {
 	return k, err == nil
 }
 
-// setAll brings the attributes of matched objects to the new values. With detach, only those that
-// name an object that must go.
+// setAll sets the attributes of matched objects to the new values. With detach it sets only those that name a surplus
+// object.
 func (t *Transition) setAll(ctx context.Context, detach bool) {
 	for _, n := range t.Order {
 		if n.Match == nil {
@@ -155,14 +153,14 @@ func changed(n *Node) []sai.AttrID {
 	return list
 }
 
-// wanted returns the value (real) that an attribute must get; false if it has
-// it, or cannot get it now.
+// wanted returns the real value to set for an attribute. It returns false if the attribute already has the value, or
+// cannot get it now.
 func (t *Transition) wanted(n *Node, id sai.AttrID, detach bool) (sai.Value, bool) {
 	old, had := n.Match.Attrs[id]
 	v, given := n.Attrs[id]
 	if !given {
 		if v = sai.Meta(id).Default; v == nil {
-			return nil, false // no default to go back to
+			return nil, false // there is no default to restore
 		}
 	}
 	real, ok := t.real(v)
@@ -182,16 +180,14 @@ func (t *Transition) wanted(n *Node, id sai.AttrID, detach bool) (sai.Value, boo
 	return real, !EqualValues(id, oldReal, real)
 }
 
-// placeholder reports whether the attribute's new value names an object that
-// does not exist yet.
+// placeholder reports whether the attribute's new value names an object that does not exist yet.
 func (t *Transition) placeholder(n *Node, id sai.AttrID) bool {
 	v, given := n.Attrs[id]
 	_, ok := t.real(v)
 	return given && !ok
 }
 
-// empty returns the value that names no object; false if the attribute must
-// name one.
+// empty returns the value that names no object. It returns false if the attribute must name one.
 func empty(id sai.AttrID) (sai.Value, bool) {
 	m := sai.Meta(id)
 	switch {
@@ -214,7 +210,7 @@ func (t *Transition) namesSurplus(v sai.Value) bool {
 	return found
 }
 
-// set sets one attribute; final says that this is its new value.
+// set sets one attribute. final means that this is its new value.
 func (t *Transition) set(ctx context.Context, n *Node, k sai.Key, a sai.Attr, final bool) {
 	err := t.Backend.Set(ctx, k, a)
 	if err != nil {
@@ -240,12 +236,12 @@ func (t *Transition) fail(err error) {
 	t.Log.Error("syncd: the ASIC refuses", "error", err)
 }
 
-// removeAll removes what is surplus, users first. What is still in use is left for the last call.
+// removeAll removes surplus objects, users first. Objects that are still in use are left for the last call.
 func (t *Transition) removeAll(ctx context.Context, last bool) {
 	var left []*Node
 	for _, c := range t.surplus {
 		k, err := t.From.RealKey(c.Key)
-		if err != nil { // somebody else wrote its row: the ASIC never had it
+		if err != nil { // another client wrote the row: the ASIC never had the object
 			t.Log.Warn("syncd: a row of no object is dropped", "error", err)
 			continue
 		}
@@ -264,10 +260,9 @@ func (t *Transition) removeAll(ctx context.Context, last bool) {
 	t.surplus = left
 }
 
-// createAll creates what is missing, users last; objects of one type and depth in one call.
-// Attributes that name what does not exist yet are set later. What fails the first time is tried
-// again after everything surplus is gone, and then as long as any succeeds: objects that name each
-// other have no order, and one may have waited for room.
+// createAll creates missing objects, users last. It creates objects of one type and depth in one call. Attributes
+// that name missing objects are set later. Failed creations are retried after all surplus objects are gone, and then
+// as long as any succeeds. Objects that name each other have no order, and one may have waited for capacity.
 func (t *Transition) createAll(ctx context.Context, last bool) {
 	for {
 		before := len(t.missing)
@@ -284,7 +279,7 @@ func (t *Transition) createAll(ctx context.Context, last bool) {
 	}
 }
 
-// createOnce leaves in missing what it could not create, and returns why.
+// createOnce tries each missing object once. It leaves failed ones in missing and returns their errors.
 func (t *Transition) createOnce(ctx context.Context) (why []error) {
 	var left []*Node
 	for from := 0; from < len(t.missing); {
@@ -341,7 +336,7 @@ func (t *Transition) createLevel(ctx context.Context, nodes []*Node) []error {
 	return errs
 }
 
-// createEntry creates an entry, also where the ASIC has one of that key whose row was lost.
+// createEntry creates an entry. If the ASIC already has one with that key, whose row was lost, it replaces it.
 func (t *Transition) createEntry(ctx context.Context, k sai.Key, attrs []sai.Attr) error {
 	err := t.Backend.CreateEntry(ctx, k.Entry, attrs)
 	if errors.Is(err, sai.StatusItemAlreadyExists) && t.Backend.Remove(ctx, k) == nil {
@@ -350,7 +345,7 @@ func (t *Transition) createEntry(ctx context.Context, k sai.Key, attrs []sai.Att
 	return err
 }
 
-// realAttrs translates the attributes to create a node with.
+// realAttrs returns the translated attributes for the creation of a node.
 func (t *Transition) realAttrs(n *Node) ([]sai.Attr, error) {
 	var attrs []sai.Attr
 	delete(t.postponed, n)
@@ -369,8 +364,7 @@ func (t *Transition) realAttrs(n *Node) ([]sai.Attr, error) {
 	return attrs, nil
 }
 
-// setPostponed sets, on created objects, the attributes that named objects
-// created after them.
+// setPostponed sets the attributes of created objects that name objects created after them.
 func (t *Transition) setPostponed(ctx context.Context) {
 	for _, n := range t.Order {
 		k, ok := t.realKey(n)
@@ -392,7 +386,7 @@ func (t *Transition) setPostponed(ctx context.Context) {
 	}
 }
 
-// ForgetChildren drops what disappeared with a removed port.
+// ForgetChildren drops the objects that disappeared with a removed port.
 func (t *Transition) ForgetChildren(port *Node) {
 	rid, ok := t.From.RID(port.Key.OID)
 	if !ok {
@@ -406,7 +400,7 @@ func (t *Transition) ForgetChildren(port *Node) {
 	delete(t.IDs.Children, rid)
 }
 
-// Row returns the attributes that an object has now.
+// Row returns the current attributes of an object.
 func (t *Transition) Row(n *Node) ([]swss.Pair, error) {
 	var attrs []sai.Attr
 	for _, a := range n.SortedAttrs() {
@@ -421,7 +415,7 @@ func (t *Transition) Row(n *Node) ([]swss.Pair, error) {
 			}
 			a.Value = moved
 		} else if _, ok := t.real(a.Value); !ok {
-			continue // it names what could not be created
+			continue // it names an object that could not be created
 		}
 		attrs = append(attrs, a)
 	}
@@ -432,9 +426,9 @@ func (t *Transition) Row(n *Node) ([]swss.Pair, error) {
 			}
 			moved, ok := MoveValue(a.Value, t.From, t.IDs)
 			switch {
-			case t.failed[n][a.ID] && ok: // it could not be undone
+			case t.failed[n][a.ID] && ok: // the set failed, so the old value stays
 				attrs = append(attrs, sai.Attr{ID: a.ID, Value: moved})
-			case sai.Meta(a.ID).Default == nil && !NamesObjects(a.Value): // it cannot be undone
+			case sai.Meta(a.ID).Default == nil && !NamesObjects(a.Value): // the attribute cannot be reset
 				attrs = append(attrs, a)
 			}
 		}
@@ -442,7 +436,7 @@ func (t *Transition) Row(n *Node) ([]swss.Pair, error) {
 	return protocol.FormatAttrs(attrs)
 }
 
-// MoveValue replaces virtual ids by those that the same objects have now; false if one is gone.
+// MoveValue replaces virtual ids by the current virtual ids of the same objects. ok is false if one is gone.
 func MoveValue(v sai.Value, from, to *objectids.Map) (moved sai.Value, ok bool) {
 	ok = true
 	moved = sai.MapOIDs(v, func(vid sai.OID) sai.OID {

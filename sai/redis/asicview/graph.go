@@ -15,25 +15,25 @@ import (
 
 // A Node is an object of a view.
 type Node struct {
-	Key     sai.Key // with virtual ids
-	text    string  // of an entry, to sort by; "" where there is an id
+	Key     sai.Key // the key with virtual ids
+	text    string  // sort key of an entry; "" for an object with an id
 	Attrs   map[sai.AttrID]sai.Value
-	Own     bool // nobody created it
-	Unknown bool // what it is like is not known: it equals nothing
-	depth   int  // longest path along references to an object without any
+	Own     bool // it came with the switch or a port
+	Unknown bool // its attributes are unknown: it equals no other object
+	depth   int  // longest path along references, ending at an object without references
 
-	refs   []edge                  // to objects of the view
-	colors [colorRounds + 1]uint64 // digests of the content and of ever more of the neighbourhood
+	refs   []edge                  // references to objects of the view
+	colors [colorRounds + 1]uint64 // digests of the content, then of growing neighbourhoods
 	Match  *Node                   // the same object in the other view
 }
 
 type edge struct {
-	attr sai.AttrID // 0: the key of an entry
+	attr sai.AttrID // 0 for a reference in the key of an entry
 	to   *Node
-	back bool // to refers to this node
+	back bool // the reference goes from to to this node
 }
 
-// A Graph is a view: objects and their references.
+// A Graph is a view: its objects and their references.
 type Graph struct {
 	Nodes map[sai.Key]*Node
 	ByOID map[sai.OID]*Node
@@ -42,7 +42,8 @@ type Graph struct {
 // NewGraph returns a view without objects.
 func NewGraph() *Graph { return &Graph{Nodes: map[sai.Key]*Node{}, ByOID: map[sai.OID]*Node{}} }
 
-// Add returns the object with a key, and adds it if there is none. own marks an object that nobody created.
+// Add returns the object with a key. It adds the object if it is missing. own marks an object that came with the
+// switch or a port.
 func (g *Graph) Add(k sai.Key, own bool) *Node {
 	n := g.Nodes[k]
 	if n == nil {
@@ -75,7 +76,7 @@ func compareNodes(a, b *Node) int {
 		cmp.Compare(a.Key.OID, b.Key.OID), strings.Compare(a.text, b.text))
 }
 
-// SortedAttrs returns the attributes of a node by id.
+// SortedAttrs returns the attributes of a node, sorted by id.
 func (n *Node) SortedAttrs() []sai.Attr {
 	list := make([]sai.Attr, 0, len(n.Attrs))
 	for id, v := range n.Attrs {
@@ -85,10 +86,10 @@ func (n *Node) SortedAttrs() []sai.Attr {
 	return list
 }
 
-// ReadView returns the objects of ASIC_STATE. Rows that cannot be parsed, which somebody else must
-// have written, are passed to bad and left out. An object that nobody created may be of a type that we know nothing of:
-// it is there, without attributes. What only the ASIC changes is in a row of SONiC's syncd if somebody asked for it;
-// it is no part of what an object was made to be.
+// ReadView returns the objects of ASIC_STATE. It passes rows that cannot be parsed to bad and skips them; other
+// clients must have written them. An object that came with the switch may be of an unknown type: it is added without
+// attributes. ReadView ignores attributes that only the ASIC changes. SONiC's syncd stores them when a client reads
+// them, but they are not configuration.
 func ReadView(ctx context.Context, db *swss.DB, own func(sai.OID) bool, bad func(error)) (*Graph, error) {
 	g := NewGraph()
 	rows, err := protocol.ReadRows(ctx, db, protocol.ASICState)
@@ -120,7 +121,7 @@ func ReadView(ctx context.Context, db *swss.DB, own func(sai.OID) bool, bad func
 	return g, nil
 }
 
-// Link finds the references and depths.
+// Link computes the references and depths.
 func (g *Graph) Link() {
 	for _, n := range g.Nodes {
 		n.refs = n.refs[:0]
@@ -147,8 +148,8 @@ func (g *Graph) Link() {
 	}
 }
 
-// measure sets the depth. Objects that nobody created always exist, so they have depth 0 and end
-// the path; so does the second visit of a cycle.
+// measure computes the depth. Objects that came with the switch always exist, so they have depth 0 and end the path.
+// The second visit of a cycle ends it too.
 func (n *Node) measure(seen map[*Node]bool) int {
 	if n.Own || IsSwitch(n.Key) || seen[n] {
 		return n.depth
@@ -167,11 +168,11 @@ func (n *Node) measure(seen map[*Node]bool) int {
 // IsSwitch reports whether a key is that of a switch.
 func IsSwitch(k sai.Key) bool { return k.Entry == nil && k.Type == sai.ObjectTypeSwitch }
 
-// colorRounds is how far, in references, colours look.
+// colorRounds is the maximum distance, in references, that a colour covers.
 const colorRounds = 5
 
-// Paint gives each node a colour: a digest of its content and of its neighbourhood, in which object
-// ids do not appear. name gives nodes that can be identified by themselves a colour of their own.
+// Paint gives each node a colour: a digest of its content and of its neighbourhood that does not depend on object
+// ids. name returns a text for nodes that have an identity of their own, which becomes part of the colour.
 func (g *Graph) Paint(name func(*Node) string) {
 	nodes := g.Sorted()
 	for _, n := range nodes {
@@ -207,10 +208,10 @@ func (g *Graph) Paint(name func(*Node) string) {
 	}
 }
 
-// Color returns the digest that takes the most into account.
+// Color returns the digest of the largest neighbourhood.
 func (n *Node) Color() uint64 { return n.colors[colorRounds] }
 
-// IsDefault reports whether giving the attribute is the same as not giving it.
+// IsDefault reports whether the attribute has its default value.
 func IsDefault(a sai.Attr) bool {
 	d := sai.Meta(a.ID).Default
 	if d == nil {
@@ -221,18 +222,16 @@ func IsDefault(a sai.Attr) bool {
 	return err == nil && err2 == nil && x == y
 }
 
-// withoutOIDs returns the text of a value in which every object but the null
-// object is the same.
+// withoutOIDs returns the text of a value in which all objects except the null object look the same.
 func withoutOIDs(a sai.Attr) string {
 	s, _ := sai.FormatValue(a.ID, sai.MapOIDs(a.Value, func(o sai.OID) sai.OID { return min(o, 1) }))
 	return s
 }
 
-// NoMetadata refuses an object of a type that we know nothing of.
+// NoMetadata returns the error for an object of an unknown type.
 func NoMetadata(k sai.Key) error { return fmt.Errorf("%s: no metadata: %w", k, sai.StatusNotSupported) }
 
-// TakeLearned removes the FDB entries that the ASIC learned from a view: they are not
-// configuration.
+// TakeLearned removes the learned FDB entries from a view, because they are not configuration, and returns them.
 func TakeLearned(g *Graph) []*Node {
 	var list []*Node
 	for k, n := range g.Nodes {

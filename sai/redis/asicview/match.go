@@ -11,10 +11,9 @@ import (
 	"tamtam/sai/redis/protocol"
 )
 
-// Match finds for each object of the new view the object of the current one that can become
-// it: objects that nobody created are known by their virtual id; others must be equal in what
-// cannot be changed. Objects that are equal in everything are preferred, and among them those that
-// also play the same role.
+// Match finds for each object of the new view the object of the current one that can become it. Objects that came
+// with the switch are identified by their virtual id. Others must be equal in their unchangeable attributes. Objects
+// that are equal in all attributes are preferred, and among them those that also play the same role.
 func Match(cur, next *Graph) {
 	name := func(n *Node) string {
 		if n.Own || IsSwitch(n.Key) {
@@ -34,7 +33,7 @@ func Match(cur, next *Graph) {
 		}
 	}
 	m := &matcher{next: next, free: free}
-	// Most objects have no like: to tell those apart that have costs more.
+	// Most objects are unique. Choosing between similar ones costs more.
 	for _, l := range m.levels() {
 		m.onlyEquals(l)
 	}
@@ -47,17 +46,16 @@ func Match(cur, next *Graph) {
 	for _, l := range levels {
 		m.equals(l)
 	}
-	// An object that must be changed must not take the match of one that is already equal; but once
-	// it has been matched, its users may be equal again.
+	// An object that must be changed must not take the match of one that is already equal. But once it is matched,
+	// its users may be equal again.
 	for _, l := range levels {
 		m.equals(l)
 		m.similar(l)
 	}
 }
 
-// levels returns the objects of the new view that may still be matched, those of one depth and type together,
-// referents first. It leaves out types of which the current view has none, such as all when a fresh chip is brought to
-// an old view.
+// levels returns the objects of the new view that may still be matched, grouped by depth and type, referents first.
+// It omits types that the current view lacks. These are all types when a fresh chip is brought to an old view.
 func (m *matcher) levels() [][]*Node {
 	var levels [][]*Node
 	for _, n := range m.next.Sorted() {
@@ -79,8 +77,7 @@ type matcher struct {
 	free map[sai.ObjectType][]*Node // unmatched objects of the current view, sorted
 }
 
-// onlyEquals matches each new object with the current one that is equal in all attributes, where either is the only one
-// of its kind.
+// onlyEquals matches each new object with the current one that is equal in all attributes, if either is unique.
 func (m *matcher) onlyEquals(nodes []*Node) {
 	t := protocol.KeyType(nodes[0].Key)
 	byText := make(map[string][2]*Node, len(nodes))
@@ -102,9 +99,8 @@ func (m *matcher) onlyEquals(nodes []*Node) {
 	m.free[t] = slices.DeleteFunc(m.free[t], func(c *Node) bool { return c.Match != nil })
 }
 
-// equals matches new objects with current ones that are equal in all attributes. If there are
-// several, the one with the more similar neighbourhood is taken, or the one that the same port or
-// switch names.
+// equals matches new objects with current ones that are equal in all attributes. If there are several, it chooses the
+// one with the more similar neighbourhood, or the one that the same port or switch names.
 func (m *matcher) equals(nodes []*Node) {
 	t := protocol.KeyType(nodes[0].Key)
 	for round := colorRounds; round > 0; round-- {
@@ -119,8 +115,7 @@ func (m *matcher) equals(nodes []*Node) {
 // maxVotes bounds the pairs of equal objects that are compared more closely.
 const maxVotes = 1 << 12
 
-// vote matches new objects with current ones of equal text, those with the
-// most neighbours in common first.
+// vote matches new objects with current ones of equal text. Those with the most common neighbours are matched first.
 func (m *matcher) vote(t sai.ObjectType, nodes []*Node) {
 	byText := map[string][]*Node{}
 	for _, c := range m.free[t] {
@@ -144,7 +139,7 @@ func (m *matcher) vote(t sai.ObjectType, nodes []*Node) {
 	}
 }
 
-// elect matches nodes with candidates that are equal in text.
+// elect matches nodes with candidates of equal text.
 func elect(nodes, candidates []*Node) {
 	if len(nodes)*len(candidates) > maxVotes {
 		for i := range min(len(nodes), len(candidates)) {
@@ -175,7 +170,7 @@ func elect(nodes, candidates []*Node) {
 	}
 }
 
-// around are the neighbours of a node, in terms that nodes of different views share, sorted.
+// around returns digests of a node's neighbours that are comparable between views, sorted.
 func (n *Node) around() []uint64 {
 	list := make([]uint64, len(n.refs))
 	for i, e := range n.refs {
@@ -187,7 +182,7 @@ func (n *Node) around() []uint64 {
 	return list
 }
 
-// shared counts what two sorted lists have in common.
+// shared returns the number of common elements of two sorted lists.
 func shared(a, b []uint64) (n int) {
 	for len(a) > 0 && len(b) > 0 {
 		switch cmp.Compare(a[0], b[0]) {
@@ -202,8 +197,8 @@ func shared(a, b []uint64) (n int) {
 	return n
 }
 
-// similar matches new objects with current ones that sets can turn into them. Not so extension objects: what one says
-// may need what another one still has, so that they are all removed before one is made.
+// similar matches new objects with current ones that sets can turn into them. It skips extension objects: the content
+// of one may need a resource that another still holds. So all of them are removed before one is created.
 func (m *matcher) similar(nodes []*Node) {
 	t := protocol.KeyType(nodes[0].Key)
 	if t == sai.ObjectTypeGenericProgrammable {
@@ -212,7 +207,7 @@ func (m *matcher) similar(nodes []*Node) {
 	if !slices.ContainsFunc(nodes, func(n *Node) bool { return n.Match == nil }) {
 		return
 	}
-	groups, shelves := map[string][]*Node{}, map[string]*shelf{}
+	groups, shelves := map[string][]*Node{}, map[string]*candidates{}
 	for _, c := range m.free[t] {
 		s := m.text(c, true, false)
 		groups[s] = append(groups[s], c)
@@ -226,7 +221,7 @@ func (m *matcher) similar(nodes []*Node) {
 			continue
 		}
 		if shelves[s] == nil {
-			shelves[s] = newShelf(groups[s])
+			shelves[s] = newCandidates(groups[s])
 		}
 		if best := shelves[s].nearest(n, func(v sai.Value) sai.Value { return m.value(v, false) }); best != nil {
 			n.Match, best.Match = best, n
@@ -235,7 +230,7 @@ func (m *matcher) similar(nodes []*Node) {
 	m.free[t] = slices.DeleteFunc(m.free[t], func(c *Node) bool { return c.Match != nil })
 }
 
-// equal matches those with equal signs, in order.
+// equal matches objects with equal signs, in order.
 func (m *matcher) equal(t sai.ObjectType, nodes []*Node, sign func(*Node, bool) string) {
 	if !slices.ContainsFunc(nodes, func(n *Node) bool { return n.Match == nil }) {
 		return
@@ -259,8 +254,8 @@ func (m *matcher) equal(t sai.ObjectType, nodes []*Node, sign func(*Node, bool) 
 	}
 }
 
-// text returns key and attributes of a node (without all: those that cannot be
-// changed) in terms of the current view.
+// text returns key and attributes of a node in terms of the current view. Without all, it omits changeable
+// attributes.
 func (m *matcher) text(n *Node, cur, all bool) string {
 	var b strings.Builder
 	if n.Key.Entry != nil {
@@ -280,8 +275,8 @@ func (m *matcher) value(v sai.Value, cur bool) sai.Value {
 	return sai.MapOIDs(v, func(o sai.OID) sai.OID { return m.current(o, cur) })
 }
 
-// current returns the virtual id that a referred object has in the current view; one that has none
-// keeps its new id, which differs from all others.
+// current returns the virtual id of a referenced object in the current view. An object without one keeps its new id,
+// which differs from all others.
 func (m *matcher) current(o sai.OID, cur bool) sai.OID {
 	if cur {
 		return o

@@ -15,7 +15,7 @@ import (
 	"tamtam/sai/redis/protocol"
 )
 
-// similarSlowly is what [matcher.similar] does by a look at each candidate for each object.
+// similarSlowly does the same as [matcher.similar], by comparing each candidate with each object.
 func (m *matcher) similarSlowly(nodes []*Node) {
 	t := protocol.KeyType(nodes[0].Key)
 	groups := map[string][]*Node{}
@@ -44,7 +44,7 @@ func (m *matcher) nearestSlowly(n *Node, list []*Node) *Node {
 			w, given := n.Attrs[id]
 			switch {
 			case !given && sai.Meta(id).Default == nil && sai.Meta(id).Has(sai.CreateAndSet):
-				s = -1 << 20 // cannot be undone
+				s = -1 << 20 // cannot be reset
 			case given && EqualValues(id, v, m.value(w, false)):
 				s++
 			}
@@ -56,7 +56,8 @@ func (m *matcher) nearestSlowly(n *Node, list []*Node) *Node {
 	return best
 }
 
-// alike are objects of one type with random values, few different ones of some attributes and many of others.
+// alike returns objects of one type with random values: some attributes have a small number of different values,
+// others many.
 func alike(r *rand.Rand, n int, first int64) (list []*Node) {
 	type field struct {
 		id     sai.AttrID
@@ -87,7 +88,7 @@ func alike(r *rand.Rand, n int, first int64) (list []*Node) {
 	return list
 }
 
-// The nearest candidates are found as by a look at each of them for each object.
+// The nearest candidates are the same as those found by comparing each candidate with each object.
 func TestSimilarAsSlowly(t *testing.T) {
 	matched, left := 0, 0
 	fixed := randtest.Cases{Count: 60, Short: 10}
@@ -126,8 +127,8 @@ func TestSimilarAsSlowly(t *testing.T) {
 	}
 }
 
-// entries is a view of n ACL entries in one table, each with a counter: the entries differ in one field, whose values
-// begin at from, and the counters only by who names them.
+// entries returns a view of n ACL entries in one table, each with a counter. The entries differ in one field, whose
+// values begin at from. The counters differ only in the entries that name them.
 func entries(n, from int, first int64) *Graph {
 	g := NewGraph()
 	add := func(t sai.ObjectType, attrs ...sai.Attr) sai.OID {
@@ -149,7 +150,7 @@ func entries(n, from int, first int64) *Graph {
 	return g
 }
 
-// cpuTime is the time that this process has had of all cores.
+// cpuTime returns the CPU time of this process on all cores.
 func cpuTime(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -158,8 +159,8 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// Objects that are alike: none has changed, each has, or all are equal and nobody names them. The ratio is that of the
-// processor times of 10,000 and of 1,000.
+// Similar objects: none has changed, each has changed, or all are equal and not referenced. The ratio is that of the
+// CPU times of 10,000 and of 1,000.
 func BenchmarkMatchAlike(b *testing.B) {
 	equal := func(n int, first int64) *Graph {
 		g := NewGraph()
@@ -195,7 +196,7 @@ func BenchmarkMatchAlike(b *testing.B) {
 	}
 }
 
-// rule is an ACL entry with a match of its own.
+// rule returns an ACL entry with a unique match.
 func rule(table sai.OID, i int) []sai.Attr {
 	return []sai.Attr{
 		{ID: sai.ACLEntryAttrTableID, Value: table}, {ID: sai.ACLEntryAttrPriority, Value: sai.Uint(i%16000 + 1)},

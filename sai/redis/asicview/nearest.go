@@ -8,22 +8,23 @@ import (
 	"tamtam/sai"
 )
 
-// A value of an attribute that more candidates have than rarely counts as common: those that have only such values in
-// common with an object are looked at by kind, not one by one.
+// A value of an attribute is common if more than rarely candidates have it. Candidates that share only common values
+// with an object are compared by kind, not one by one.
 const rarely = 16
 
-// maxKinds bounds how many kinds of candidates an object is compared with. Where there are more, its match is the
-// nearest of the most frequent ones and of those that have something rare in common with it: more may have to be set.
+// maxKinds bounds the number of kinds of candidates that an object is compared with. If there are more, its match is
+// the nearest candidate of the most frequent kinds and of those that share a rare value with it. Then more attributes
+// may have to be set.
 const maxKinds = 256
 
-// A shelf is the candidates of which sets can make any object of a group, in their order, sorted so that the nearest to
-// an object is found without a look at all of them.
-type shelf struct {
+// A candidates holds the candidates that sets can turn into an object of a group, in order. It is indexed so that the
+// nearest candidate is found without a look at all of them.
+type candidates struct {
 	nodes []*Node
 	said  []map[sai.AttrID]string // the texts of their attributes
-	is    []*kind                 // what kind each is
-	rare  map[said][]int          // who has a rare value
-	kinds []*kind                 // those of which some are left
+	is    []*kind                 // the kind of each candidate
+	rare  map[said][]int          // the candidates that have a rare value
+	kinds []*kind                 // the kinds that have candidates left
 }
 
 // said is an attribute with its value as text.
@@ -32,17 +33,17 @@ type said struct {
 	text string
 }
 
-// A kind is candidates that have the same common values, and the same attributes that cannot be undone.
+// A kind is a group of candidates with the same common values, and the same attributes that cannot be reset.
 type kind struct {
 	common map[sai.AttrID]string
 	stays  []sai.AttrID
-	nodes  []int // those before first are matched
+	nodes  []int // those before index first are matched
 	first  int
 }
 
-// newShelf sorts candidates.
-func newShelf(nodes []*Node) *shelf {
-	s := &shelf{nodes: nodes, rare: map[said][]int{}}
+// newCandidates indexes candidates.
+func newCandidates(nodes []*Node) *candidates {
+	s := &candidates{nodes: nodes, rare: map[said][]int{}}
 	for i, c := range nodes {
 		texts := texts(c, func(v sai.Value) sai.Value { return v })
 		s.said = append(s.said, texts)
@@ -74,7 +75,7 @@ func newShelf(nodes []*Node) *shelf {
 	return s
 }
 
-// texts are the values of a node, as EqualValues compares them.
+// texts returns the values of a node as texts, which EqualValues compares too.
 func texts(n *Node, as func(sai.Value) sai.Value) map[sai.AttrID]string {
 	list := make(map[sai.AttrID]string, len(n.Attrs))
 	for id, v := range n.Attrs {
@@ -101,14 +102,14 @@ func kindOf(c *Node, texts map[sai.AttrID]string, common map[said]bool) *kind {
 	return k
 }
 
-// cannotBeUndone reports whether an attribute that was given once has no value that is as if it were not.
+// cannotBeUndone reports whether an attribute, once set, has no value that equals not being set.
 func cannotBeUndone(id sai.AttrID) bool {
 	return sai.Meta(id).Default == nil && sai.Meta(id).Has(sai.CreateAndSet)
 }
 
-// nearest returns the candidate without a match that has the most values in common with an object, of equals the first;
-// nil if sets can turn none into it. as translates the object's values.
-func (s *shelf) nearest(n *Node, as func(sai.Value) sai.Value) *Node {
+// nearest returns the unmatched candidate that shares the most values with an object, the first if several do. It
+// returns nil if sets can turn none into it. as translates the object's values.
+func (s *candidates) nearest(n *Node, as func(sai.Value) sai.Value) *Node {
 	want := texts(n, as)
 	best, score := -1, -1
 	offer := func(i, common int) {
@@ -141,8 +142,8 @@ func (s *shelf) nearest(n *Node, as func(sai.Value) sai.Value) *Node {
 	return s.nodes[best]
 }
 
-// left are the candidates with a rare value that are still there.
-func (s *shelf) left(x said) []int {
+// left returns the unmatched candidates with a rare value.
+func (s *candidates) left(x said) []int {
 	who := slices.DeleteFunc(s.rare[x], func(i int) bool { return s.nodes[i].Match != nil })
 	if len(who) > 0 {
 		s.rare[x] = who
@@ -150,7 +151,7 @@ func (s *shelf) left(x said) []int {
 	return who
 }
 
-// possible reports whether sets can make a candidate of a kind an object.
+// possible reports whether sets can turn a candidate of a kind into an object.
 func possible(n *Node, k *kind) bool {
 	for _, id := range k.stays {
 		if _, given := n.Attrs[id]; !given {

@@ -17,9 +17,8 @@ import (
 	"tamtam/sai/redis/protocol"
 )
 
-// Poll reads the counters of the groups that are due at now into
-// COUNTERS_DB. A group is due when it is enabled, and then at its interval. It
-// returns when the next one will be due; the zero time if none is enabled.
+// Poll reads the counters of the groups that are due at now into COUNTERS_DB. A group is due when it is enabled, and
+// then at its interval. Poll returns the time when the next one is due; it is zero if none is enabled.
 func (c *Counters) Poll(ctx context.Context, now time.Time) (next time.Time, err error) {
 	if err := c.TakeRows(ctx); err != nil {
 		return time.Time{}, err
@@ -52,7 +51,7 @@ func (c *Counters) PollAll(ctx context.Context) error {
 	return errors.Join(err, c.tellDebug(ctx))
 }
 
-// leastPause is between two polls, however long one takes: half of the shortest interval, so that it can be kept.
+// leastPause is the minimum time between two polls: half of the shortest interval, so that this can be kept.
 const leastPause = 5 * time.Millisecond
 
 // Run calls Poll at wall time until ctx ends.
@@ -80,7 +79,7 @@ func (c *Counters) groupNames() []string {
 	return slices.Sorted(maps.Keys(c.Groups))
 }
 
-// pollIfDue reads a group if it is due, and returns when it will be next.
+// pollIfDue reads a group if it is due, and returns the time when it is due next.
 func (c *Counters) pollIfDue(ctx context.Context, name string, now time.Time) (time.Time, error) {
 	c.mu.Lock()
 	g := c.Groups[name]
@@ -102,7 +101,7 @@ func (c *Counters) pollIfDue(ctx context.Context, name string, now time.Time) (t
 	return next, c.pollGroup(ctx, name)
 }
 
-// pollSlice is the number of objects read before other requests get their turn.
+// pollSlice is the number of objects that are read before other requests are served.
 const pollSlice = 1000
 
 func (c *Counters) pollGroup(ctx context.Context, name string) error {
@@ -135,7 +134,7 @@ func (c *Counters) pollSome(ctx context.Context, name string, vids []sai.OID) er
 				continue
 			}
 			args, gone, err := c.read(ctx, name, vid, p, g.clear)
-			if len(gone) > 0 { // a value of an earlier run would look like one of now
+			if len(gone) > 0 { // a value of an earlier run would look like a current one
 				to.HDel(ctx, "COUNTERS:"+vid.String(), gone...)
 				if text := strings.Join(gone, ","); text != g.leftOut {
 					g.leftOut = text
@@ -149,7 +148,7 @@ func (c *Counters) pollSome(ctx context.Context, name string, vids []sai.OID) er
 			if len(args) > 0 {
 				to.HSet(ctx, "COUNTERS:"+vid.String(), args...)
 			}
-			if g.clear { // it counts from one reading to the next
+			if g.clear { // the counter is reset by each reading
 				to.HDel(ctx, "COUNTERS:"+vid.String(), FieldCountedSince+name)
 			}
 		}
@@ -158,8 +157,8 @@ func (c *Counters) pollSome(ctx context.Context, name string, vids []sai.OID) er
 	return err
 }
 
-// read returns the fields of one object's row, and the fields that no longer belong there: an attribute or statistic
-// that the backend does not support costs the object no others. It is not asked for again.
+// read returns the fields of one object's row, and the fields that no longer belong there. If the backend does not
+// support an attribute or statistic, only that one is missing, and it is not read again.
 func (c *Counters) read(
 	ctx context.Context, group string, vid sai.OID, p *polled, clear bool,
 ) (args []any, gone []string, err error) {
@@ -206,8 +205,8 @@ func (c *Counters) read(
 	return append(args, c.countedSince(group, k)...), gone, nil
 }
 
-// readSupported reads all ids at once. If the backend does not support that, it drops from ids those that cannot be
-// read alone, appends their names to gone, and reads the others.
+// readSupported reads all ids together. If the backend does not support that, it removes those from ids that cannot
+// be read alone, and appends their names to gone. Then it reads the others together.
 func readSupported[T fmt.Stringer](gone []string, ids *[]T, read func([]T) error) ([]string, error) {
 	if len(*ids) == 0 {
 		return gone, nil
@@ -228,7 +227,7 @@ func readSupported[T fmt.Stringer](gone []string, ids *[]T, read func([]T) error
 		}
 	}
 	if len(can) == len(*ids) {
-		return gone, err // each alone, but not together
+		return gone, err // each works alone, but not together
 	}
 	if *ids = can; len(can) == 0 {
 		return gone, nil

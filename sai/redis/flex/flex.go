@@ -18,21 +18,21 @@ import (
 	"tamtam/swss"
 )
 
-// Counters are the counters that are read at intervals into COUNTERS_DB: orchagent asks for them,
-// by requests or in FLEX_COUNTER_DB itself.
+// Counters polls the counters at intervals and writes them to COUNTERS_DB. orchagent selects them by requests, or in
+// FLEX_COUNTER_DB itself.
 type Counters struct {
 	db      *swss.DB      // FLEX_COUNTER_DB
-	Queues  []*swss.Queue // of groups, of objects
+	Queues  []*swss.Queue // the queues of groups and of objects
 	out     *swss.DB      // COUNTERS_DB
 	backend sai.API
-	births  *Births // the same, with since when objects count
+	births  *Births // the same backend, which records since when objects count
 	log     *slog.Logger
 
-	mu      *sync.Mutex // the server's: no request comes between reading an object and writing its row
+	mu      *sync.Mutex // the server's lock: no request is executed between reading an object and writing its row
 	objects *objectids.Translator
 	Groups  Groups
-	loaded  bool              // what an earlier run read is known
-	debug   map[string]string // since when debug counters count, as told; nil: this run has not told
+	loaded  bool              // the polls of an earlier run have been loaded
+	debug   map[string]string // since when debug counters count, as last written; nil if this run has not written it
 }
 
 // New returns counters without groups. mu is the server's lock.
@@ -47,26 +47,26 @@ func New(
 	}
 }
 
-// Groups are the groups of counters, by name.
+// Groups holds the groups of counters, by name.
 type Groups map[string]*Group
 
-// A Group is a group of counters, which are read together.
+// A Group is a set of counters that are read together.
 type Group struct {
-	interval time.Duration // 0: not given
+	interval time.Duration // 0 if not set
 	enabled  bool
 	clear    bool // counters are reset after each reading
 	next     time.Time
 	Counters map[sai.OID]*polled // by virtual id
-	leftOut  string              // what was logged last as not supported
+	leftOut  string              // the unsupported counters that were logged last
 }
 
-// polled is what is read of one object. What the backend does not support is left out of it by the first reading.
+// polled lists what is read of one object. The first reading removes what the backend does not support.
 type polled struct {
 	attrs []sai.AttrID
 	stats []sai.StatID
 }
 
-// Group returns the group with a name, and adds it if there is none.
+// Group returns the group with a name, and adds it if it is missing.
 func (all Groups) Group(name string) *Group {
 	g := all[name]
 	if g == nil {
@@ -83,14 +83,14 @@ func (all Groups) Drop(vid sai.OID) {
 	}
 }
 
-// Keep stops reading objects that are not known.
+// Keep stops reading objects that are unknown.
 func (all Groups) Keep(known func(sai.OID) bool) {
 	for _, g := range all {
 		maps.DeleteFunc(g.Counters, func(vid sai.OID, _ *polled) bool { return !known(vid) })
 	}
 }
 
-// set takes the fields of a group; unknown ones are ignored.
+// set sets the fields of a group. It ignores unknown fields.
 func (all Groups) set(name string, fields []swss.Pair) error {
 	g := all.Group(name)
 	for _, p := range fields {
@@ -119,7 +119,7 @@ func (all Groups) set(name string, fields []swss.Pair) error {
 	return nil
 }
 
-// parsePolled reads which counters of an object of type t are wanted.
+// parsePolled decodes which counters of an object of type t are to be polled.
 func parsePolled(t sai.ObjectType, fields []swss.Pair) (*polled, error) {
 	c := &polled{}
 	for _, p := range fields {
@@ -166,7 +166,7 @@ func (c *Counters) Request(ctx context.Context, m protocol.Message) (*protocol.R
 	return &protocol.Result{}, c.write(ctx, writes)
 }
 
-// write writes into FLEX_COUNTER_DB.
+// write writes to FLEX_COUNTER_DB.
 func (c *Counters) write(ctx context.Context, writes []func(redis.Pipeliner)) error {
 	if len(writes) == 0 {
 		return nil
@@ -257,8 +257,8 @@ func (c *Counters) stopPoll(ctx context.Context, group string, vid sai.OID) func
 	return func(p redis.Pipeliner) { p.Del(ctx, Table+":"+group+":"+vid.String()) }
 }
 
-// TakeRows takes what was queued in FLEX_COUNTER_DB itself, the older way to ask for counters.
-// Nobody waits for an answer; errors are logged.
+// TakeRows consumes the operations that were queued in FLEX_COUNTER_DB itself, the older way to select counters.
+// There is no answer; errors are logged.
 func (c *Counters) TakeRows(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -319,7 +319,7 @@ func (c *Counters) takeRow(ctx context.Context, table string, e swss.Entry) ([]f
 	return []func(redis.Pipeliner){w}, err
 }
 
-// Load reads the counters of an earlier run.
+// Load reads the polls of an earlier run.
 func (c *Counters) Load(ctx context.Context) error {
 	groups, err := protocol.ReadRows(ctx, c.db, groupTable)
 	if err != nil {

@@ -10,20 +10,20 @@ import (
 	"tamtam/sai"
 )
 
-// Since when counters count is told in COUNTERS_DB: of what is polled of a port or the switch in a field of its row,
-// which is written with the counts, so that both are of one chip; of debug counters, whose counts stand in these rows,
-// in a hash. A time that is not known is empty.
+// COUNTERS_DB contains since when counters count. The row of a port or the switch has a field for each group of
+// polled counters, written together with the counts, so that both are of one chip. Debug counters have a hash, since
+// their counts are in the same rows. An unknown time is empty.
 const (
-	FieldCountedSince = "COUNTED_SINCE_" // and the group
+	FieldCountedSince = "COUNTED_SINCE_" // followed by the group
 	debugSince        = "COUNTERS_DEBUG_OID_SINCE_MAP"
 )
 
-// Births is a backend that notes since when objects count. All of it is done while the server's lock is held.
+// Births is a backend that records since when objects count. All its methods need the server's lock.
 type Births struct {
 	sai.API
 	now  func() time.Time
-	chip time.Time             // the switch was made, and what came with it
-	of   map[sai.OID]time.Time // by real id, of those that were made later; zero: they were cleared, not all at once
+	chip time.Time             // when the switch was created, and what came with it
+	of   map[sai.OID]time.Time // by real id, of objects created later; zero if some but not all counters were cleared
 	kind map[sai.OID]sai.ObjectType
 }
 
@@ -91,7 +91,8 @@ func (b *Births) forget(k sai.Key) {
 	delete(b.kind, k.OID)
 }
 
-// ClearStats implements [sai.API]. The others of the object count on: of all together there is no time any more.
+// ClearStats implements [sai.API]. The object's other counters keep counting, so the object no longer has a single
+// time.
 func (b *Births) ClearStats(ctx context.Context, k sai.Key, ids []sai.StatID) error {
 	err := b.API.ClearStats(ctx, k, ids)
 	if k.Type == sai.ObjectTypePort || k.Type == sai.ObjectTypeSwitch {
@@ -100,7 +101,7 @@ func (b *Births) ClearStats(ctx context.Context, k sai.Key, ids []sai.StatID) er
 	return err
 }
 
-// since is the text of when an object began to count.
+// since returns the time since when an object counts, as text.
 func (b *Births) since(rid sai.OID) string {
 	at, ok := b.of[rid]
 	if !ok {
@@ -112,7 +113,7 @@ func (b *Births) since(rid sai.OID) string {
 	return at.UTC().Format(time.RFC3339Nano)
 }
 
-// countedSince are the fields that say since when what a group reads of an object counts.
+// countedSince returns the field that holds since when the counters of a group count.
 func (c *Counters) countedSince(group string, k sai.Key) []any {
 	if k.Type != sai.ObjectTypePort && k.Type != sai.ObjectTypeSwitch {
 		return nil

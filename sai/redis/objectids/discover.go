@@ -6,14 +6,13 @@ import (
 	"tamtam/sai"
 )
 
-// listRoom is the room offered for lists of objects in a first get.
+// listRoom is the capacity of lists of objects in a first get.
 const listRoom = 16
 
-// A Discovery asks the ASIC which objects it has. All ids are real.
+// A Discovery finds the objects of the ASIC. All ids are real.
 type Discovery struct{ backend sai.API }
 
-// oids returns the objects that an attribute names; none if the backend does
-// not have the attribute.
+// oids returns the objects that an attribute names; none if the backend lacks the attribute.
 func (d Discovery) oids(ctx context.Context, k sai.Key, id sai.AttrID) []sai.OID {
 	got, err := d.backend.Get(ctx, k, []sai.Attr{sai.Want(id, listRoom)})
 	if status, _ := sai.StatusOf(err); status == sai.StatusBufferOverflow && len(got) == 1 {
@@ -49,7 +48,7 @@ func (d Discovery) typeOf(ctx context.Context, id sai.AttrID, rid sai.OID) (sai.
 	return 0, false
 }
 
-// A PortLane is a lane, and the port that has it.
+// A PortLane is a lane and its port.
 type PortLane struct {
 	Lane uint64
 	Port sai.OID

@@ -8,8 +8,7 @@ import (
 	"tamtam/sai"
 )
 
-// A Map translates virtual and real object ids. Reading is safe at any
-// time; all else is done while the server's lock is held.
+// A Map translates virtual and real object ids. Reading is safe at any time. Everything else needs the server's lock.
 type Map struct {
 	mu       sync.RWMutex
 	RIDs     map[sai.OID]sai.OID // by virtual id
@@ -43,10 +42,10 @@ func (m *Map) Remove(vid, rid sai.OID) {
 	delete(m.Children, rid)
 }
 
-// Known reports whether there is an object with a virtual id.
+// Known reports whether an object with a virtual id exists.
 func (m *Map) Known(vid sai.OID) bool { _, ok := m.RID(vid); return ok }
 
-// RID returns the real id; the null object is itself.
+// RID returns the real id. The null object maps to itself.
 func (m *Map) RID(vid sai.OID) (sai.OID, bool) {
 	if vid == sai.NullOID {
 		return vid, true
@@ -57,7 +56,7 @@ func (m *Map) RID(vid sai.OID) (sai.OID, bool) {
 	return rid, ok
 }
 
-// VID returns the virtual id; the null object is itself.
+// VID returns the virtual id. The null object maps to itself.
 func (m *Map) VID(rid sai.OID) (sai.OID, bool) {
 	if rid == sai.NullOID {
 		return rid, true
@@ -68,7 +67,7 @@ func (m *Map) VID(rid sai.OID) (sai.OID, bool) {
 	return vid, ok
 }
 
-// OwnVIDs returns the virtual ids of the objects that nobody created, sorted.
+// OwnVIDs returns the virtual ids of the objects that came with the switch or a port, sorted.
 func (m *Map) OwnVIDs() []sai.OID {
 	var l []sai.OID
 	for vid := range m.Own {
@@ -116,7 +115,7 @@ func (m *Map) RealAttrs(attrs []sai.Attr) ([]sai.Attr, error) {
 	return real, nil
 }
 
-// OwnCopy returns a map of the objects that nobody created, without some.
+// OwnCopy returns a map of the objects that came with the switch or a port, except those in without.
 func (m *Map) OwnCopy(without map[sai.OID]bool) *Map {
 	c := NewMap()
 	c.Children = m.Children

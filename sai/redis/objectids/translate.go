@@ -14,16 +14,16 @@ import (
 	"tamtam/swss"
 )
 
-// A Translator knows every object of the ASIC by its virtual and its real id, and gives a virtual id
-// to those that nobody created. Everything except current is done while the server's lock is held.
+// A Translator maps the virtual to the real id of every object of the ASIC. It gives virtual ids to objects that
+// came with the switch or a port. Everything except Current needs the server's lock.
 type Translator struct {
 	db   *swss.DB // the counter of virtual ids
 	ASIC Discovery
 	IDs  *Map
-	mu   sync.Mutex // guards ids, the pointer, where the server's lock is not held
+	mu   sync.Mutex // guards IDs, the pointer, if the server's lock is not held
 }
 
-// NewTranslator returns a translator that knows no object yet.
+// NewTranslator returns a translator without objects.
 func NewTranslator(db *swss.DB, backend sai.API) *Translator {
 	return &Translator{db: db, ASIC: Discovery{backend}, IDs: NewMap()}
 }
@@ -35,14 +35,14 @@ func (t *Translator) Replace(ids *Map) {
 	t.IDs = ids
 }
 
-// Current returns the ids; the server's lock need not be held.
+// Current returns the ids. It does not need the server's lock.
 func (t *Translator) Current() *Map {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.IDs
 }
 
-// Rewrite writes the maps of ids as they are.
+// Rewrite writes the current maps of ids.
 func (t *Translator) Rewrite(ctx context.Context, p redis.Pipeliner) {
 	res := &protocol.Result{}
 	for vid, rid := range t.IDs.RIDs {
@@ -56,7 +56,7 @@ func (t *Translator) Rewrite(ctx context.Context, p redis.Pipeliner) {
 	}
 }
 
-// Count makes sure that the counter of virtual ids is beyond all that are in use, also in a database that has lost it.
+// Count makes sure that the counter of virtual ids exceeds all ids in use, even if the database has lost it.
 func (t *Translator) Count(ctx context.Context) error {
 	last := int64(0)
 	for vid := range t.IDs.RIDs {
@@ -71,7 +71,7 @@ func (t *Translator) Count(ctx context.Context) error {
 	return err
 }
 
-// ToVirtual translates the backend's values. Objects that are new to the server get a virtual id.
+// ToVirtual translates a value of the backend. New objects get a virtual id.
 func (t *Translator) ToVirtual(ctx context.Context, res *protocol.Result, a sai.Attr) (sai.Value, error) {
 	var fresh []sai.Key
 	sai.References(a.Value, func(rid sai.OID) {
@@ -99,8 +99,8 @@ func (t *Translator) ToVirtual(ctx context.Context, res *protocol.Result, a sai.
 	return v, nil
 }
 
-// Discover finds the objects that came with root (a real key), gives them virtual ids in the order
-// of their real ids, and writes them to ASIC_DB.
+// Discover finds the objects that came with root (a real key). It gives them virtual ids in the order of their real
+// ids, and writes them to ASIC_DB.
 func (t *Translator) Discover(ctx context.Context, res *protocol.Result, root sai.Key) error {
 	fresh := slices.DeleteFunc(t.Walk(ctx, root), func(k sai.Key) bool { _, ok := t.IDs.VID(k.OID); return ok })
 	if err := t.Adopt(ctx, res, fresh); err != nil {
@@ -112,7 +112,7 @@ func (t *Translator) Discover(ctx context.Context, res *protocol.Result, root sa
 	return nil
 }
 
-// Adopt gives virtual ids to objects (real keys) that nobody created.
+// Adopt gives virtual ids to objects (real keys) that came with the switch or a port.
 func (t *Translator) Adopt(ctx context.Context, res *protocol.Result, fresh []sai.Key) error {
 	if len(fresh) == 0 {
 		return nil
@@ -131,7 +131,7 @@ func (t *Translator) Adopt(ctx context.Context, res *protocol.Result, fresh []sa
 	return nil
 }
 
-// Own records a real object that nobody created under its virtual id.
+// Own records a real object that came with the switch or a port under its virtual id.
 func (t *Translator) Own(ctx context.Context, res *protocol.Result, k sai.Key, vid sai.OID) {
 	t.Created(ctx, res, sai.Obj(k.Type, vid), k.OID, nil)
 	t.IDs.Own[vid] = true
@@ -145,9 +145,9 @@ func (t *Translator) Created(ctx context.Context, res *protocol.Result, k sai.Ke
 	res.Mapped = append(res.Mapped, k.OID.String(), rid.String())
 }
 
-// Walk returns all objects that can be reached from root through attributes, without root, sorted
-// by real id. What comes with a port (queues) is recorded as its children, which disappear with it;
-// not what it merely names, such as a mirror session.
+// Walk returns all objects that can be reached from root through attributes, without root, sorted by real id. Objects
+// that come with a port, such as queues, are recorded as its children, because they disappear with it. Objects that
+// it merely names, such as a mirror session, are not.
 func (t *Translator) Walk(ctx context.Context, root sai.Key) []sai.Key {
 	seen := map[sai.OID]bool{root.OID: true}
 	var found []sai.Key
@@ -178,7 +178,7 @@ func (t *Translator) Walk(ctx context.Context, root sai.Key) []sai.Key {
 	return found
 }
 
-// CompareOIDs orders object ids by their number.
+// CompareOIDs compares object ids by their number.
 func CompareOIDs(a, b sai.OID) int {
 	switch {
 	case a < b:
@@ -189,8 +189,8 @@ func CompareOIDs(a, b sai.OID) int {
 	return 0
 }
 
-// NoteDefaults writes the keys HIDDEN (the switch's default objects) and LANES
-// (which port has a lane), with real ids.
+// NoteDefaults writes the keys HIDDEN (the switch's default objects) and LANES (the port of each lane), with real
+// ids.
 func (t *Translator) NoteDefaults(ctx context.Context, res *protocol.Result, sw sai.Key) {
 	for _, id := range []sai.AttrID{
 		sai.SwitchAttrCPUPort, sai.SwitchAttrDefaultVLANID, sai.SwitchAttrDefaultVirtualRouterID,

@@ -9,10 +9,10 @@ import (
 	"tamtam/swss"
 )
 
-// A Result is the outcome of a request: what to write, and the answer.
+// A Result is the outcome of a request: the writes and the answer.
 type Result struct {
 	Status sai.Status
-	Op     string // of the answer
+	Op     string // the op of the answer
 	Fields []swss.Pair
 	Writes []func(redis.Pipeliner)
 	Mapped []any // virtual id, real id, ...: new entries of VIDTORID

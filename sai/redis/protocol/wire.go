@@ -30,7 +30,7 @@ func (m *Message) Entry() swss.Entry {
 	return swss.Entry{Key: m.Key, Body: swss.EncodeFields(m.Fields), Op: "S" + m.Op}
 }
 
-// Decode reads one entry of a queue.
+// Decode decodes one entry of a queue.
 func Decode(e swss.Entry) (Message, error) {
 	m := Message{Key: e.Key}
 	if len(e.Op) < 2 || e.Op[0] != 'S' && e.Op[0] != 'D' {
@@ -47,7 +47,7 @@ func Decode(e swss.Entry) (Message, error) {
 	return m, nil
 }
 
-// NullPair stands in for no attributes.
+// NullPair stands for an empty list of attributes.
 var NullPair = []swss.Pair{{Field: "NULL", Value: "NULL"}}
 
 // FormatAttrs returns attributes as pairs.
@@ -63,7 +63,7 @@ func FormatAttrs(attrs []sai.Attr) ([]swss.Pair, error) {
 	return pairs, nil
 }
 
-// ParseAttrs reads the attributes of an object of type t.
+// ParseAttrs decodes the attributes of an object of type t.
 func ParseAttrs(t sai.ObjectType, pairs []swss.Pair) ([]sai.Attr, error) {
 	attrs := make([]sai.Attr, 0, len(pairs))
 	for _, p := range pairs {
@@ -79,7 +79,7 @@ func ParseAttrs(t sai.ObjectType, pairs []swss.Pair) ([]sai.Attr, error) {
 	return attrs, nil
 }
 
-// ParseAttr reads one attribute of an object of type t; parse reads its value.
+// ParseAttr decodes one attribute of an object of type t. parse decodes its value.
 func ParseAttr(t sai.ObjectType, p swss.Pair, parse func(sai.AttrID, string) (sai.Value, error)) (sai.Attr, error) {
 	id, ok := sai.LookupAttr(p.Field)
 	if !ok || id.ObjectType() != t {
@@ -112,7 +112,7 @@ func JoinAttrs(pairs []swss.Pair) (string, bool) {
 	return b.String(), true
 }
 
-// SplitAttrs is the reverse of JoinAttrs.
+// SplitAttrs parses the output of JoinAttrs.
 func SplitAttrs(text string) ([]swss.Pair, error) {
 	var pairs []swss.Pair
 	if text == "" {
@@ -128,7 +128,7 @@ func SplitAttrs(text string) ([]swss.Pair, error) {
 	return pairs, nil
 }
 
-// PutRow writes attributes into the row of an object.
+// PutRow returns a write of attributes into the row of an object.
 func PutRow(ctx context.Context, view string, k sai.Key, pairs []swss.Pair) func(redis.Pipeliner) {
 	if len(pairs) == 0 {
 		pairs = NullPair

@@ -22,8 +22,7 @@ const (
 	RestartQuery  = "RESTARTQUERY"
 )
 
-// KeyVIDToRID is the hash of ASIC_DB with the real id of each object. It is
-// there as long as syncd has a switch.
+// KeyVIDToRID is the hash of ASIC_DB with the real id of each object. It exists as long as syncd has a switch.
 const KeyVIDToRID = "VIDTORID"
 
 // Operations, without their letter.
@@ -58,8 +57,7 @@ const (
 // SwitchVID is the virtual id of the switch: type 0x21, index 0.
 const SwitchVID sai.OID = 0x21000000000000
 
-// VIDType returns the object type in a virtual object id, false if it has none
-// that tamtam knows.
+// VIDType returns the object type in a virtual object id, or false if it is unknown.
 func VIDType(vid sai.OID) (sai.ObjectType, bool) {
 	if vid>>39&1 != 0 {
 		return 0, false // an extension type

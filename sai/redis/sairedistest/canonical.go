@@ -15,11 +15,10 @@ import (
 	"tamtam/swss"
 )
 
-// CanonicalView returns the content of ASIC_STATE as text, in which an object is named by its
-// content and its neighbourhood instead of its id, and values equal to SAI's defaults are left out:
-// equal configurations have equal texts, however they came about. Learned FDB entries and callback
-// pointers are not configuration. If alike is given, it replaces the value of each attribute:
-// values handed out in turn, such as indices, are not part of the configuration.
+// CanonicalView returns the content of ASIC_STATE as text, in which an object is named by its content and its
+// neighbourhood instead of its id. It omits values equal to SAI's defaults. So equal configurations have equal texts,
+// whatever their history. Learned FDB entries and callback pointers are not configuration. alike, if given, replaces
+// the value of each attribute, because values assigned in order, such as indices, are not part of the configuration.
 func CanonicalView(ctx context.Context, r *swss.Redis, alike ...func(sai.Attr) sai.Value) (string, error) {
 	db := r.DB(swss.ASICDB)
 	cold, err := db.Client().HGetAll(ctx, protocol.KeyColdVIDs).Result()
@@ -88,8 +87,8 @@ func compareNumbers(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// CanonicalGraph writes one line per attribute under one line per object, and the
-// number of objects of a type that came with the switch and were left alone.
+// CanonicalGraph writes one line per object, followed by one line per attribute. It also writes the number of
+// unchanged objects of each type that came with the switch.
 func CanonicalGraph(g *asicview.Graph, names map[sai.OID]string) string {
 	name := func(o sai.OID) string {
 		n := g.ByOID[o]

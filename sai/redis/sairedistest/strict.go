@@ -1,5 +1,5 @@
-// Package sairedistest reads what a client of ASIC_DB asks for as narrowly as SONiC's syncd does, and writes views as
-// text that is equal for equal configurations. It is a test kit: only tests may import it.
+// Package sairedistest parses the requests of a client of ASIC_DB as strictly as SONiC's syncd does. It also writes
+// views as text that is equal for equal configurations. It is a test kit: only tests may import it.
 package sairedistest
 
 import (
@@ -17,18 +17,17 @@ import (
 	"tamtam/swss"
 )
 
-// errForm is what is wrong with JSON that can be read.
+// errForm is the error of valid JSON in a wrong form.
 var errForm = errors.New("not of the form that syncd wants")
 
-// A Strict reads requests as narrowly as the documentation of SONiC's syncd
-// allows: an error is what could stop it. Apart from names and their types it
-// shares nothing with the code under test.
+// A Strict parses requests as strictly as the documentation of SONiC's syncd allows: an error reports something that
+// could stop it. Except for names and their types it shares no code with the code under test.
 type Strict struct {
 	VIDs     map[string]bool     // objects that exist, as text
-	Children map[string][]string // by port: what goes with it
+	Children map[string][]string // by port: the objects that are removed with it
 }
 
-// NewStrict knows no objects.
+// NewStrict returns a parser without objects.
 func NewStrict() *Strict { return &Strict{VIDs: map[string]bool{}, Children: map[string][]string{}} }
 
 var (
@@ -43,15 +42,15 @@ var (
 	entryText   = regexp.MustCompile(`^\{("[a-z_]+":"[^"\\ ]*",)*"[a-z_]+":"[^"\\ ]*"\}$`)
 )
 
-// A Parsed is a request as syncd sees it.
+// A Parsed is a decoded request.
 type Parsed struct {
 	Op    string
-	Type  string        // of the objects
+	Type  string        // the type of the objects
 	IDs   []string      // objects of the request
-	Pairs [][][2]string // attributes, of each object
+	Pairs [][][2]string // attributes of each object
 }
 
-// Request reads one request.
+// Request decodes one request.
 func (s *Strict) Request(e swss.Entry) (Parsed, error) {
 	p := Parsed{Op: strings.TrimPrefix(strings.TrimPrefix(e.Op, "S"), "D")}
 	if letter := e.Op[:1]; (letter == "D") != (p.Op == "remove") || letter != "D" && letter != "S" {
@@ -97,7 +96,7 @@ func (s *Strict) Request(e swss.Entry) (Parsed, error) {
 	return p, s.query(p.Op, e.Key, pairs)
 }
 
-// body reads a list of fields and values.
+// body decodes a list of fields and values.
 func body(text string) ([][2]string, error) {
 	var words []string
 	if err := json.Unmarshal([]byte(text), &words); err != nil || !strings.HasPrefix(text, "[") || len(words)%2 != 0 {
@@ -118,14 +117,14 @@ func objectType(name string) (*sai.TypeMeta, error) {
 	return sai.ObjectMeta(t), nil
 }
 
-// one reads a request for one object.
+// one decodes a request for one object.
 func (s *Strict) one(p *Parsed, key string, pairs [][2]string) error {
 	t, id, _ := strings.Cut(key, ":")
 	p.Type, p.IDs, p.Pairs = t, []string{id}, [][][2]string{pairs}
 	return s.object(p.Op, t, id, pairs)
 }
 
-// object checks what is asked for one object.
+// object checks a request for one object.
 func (s *Strict) object(op, t, id string, pairs [][2]string) error {
 	tm, err := objectType(t)
 	if err != nil {
@@ -220,7 +219,7 @@ func (s *Strict) entry(tm *sai.TypeMeta, id string) error {
 	return nil
 }
 
-// bulk reads a request for several objects.
+// bulk decodes a request for several objects.
 func (s *Strict) bulk(p *Parsed, key string, pairs [][2]string) error {
 	t, count, _ := strings.Cut(key, ":")
 	p.Type = t
@@ -314,7 +313,7 @@ func (s *Strict) poll(op, key string, pairs [][2]string) error {
 	return nil
 }
 
-// statLists are the fields that list statistics to be polled, and whose.
+// statLists maps the fields that list statistics to be polled to their object types.
 var statLists = map[string]sai.ObjectType{
 	"PORT_COUNTER_ID_LIST":    sai.ObjectTypePort,
 	"QUEUE_COUNTER_ID_LIST":   sai.ObjectTypeQueue,
@@ -343,7 +342,7 @@ func group(op, key string, pairs [][2]string) error {
 	return nil
 }
 
-// query reads a capability query.
+// query decodes a capability query.
 func (s *Strict) query(op, key string, pairs [][2]string) error {
 	if !s.VIDs[key] {
 		return fmt.Errorf("%s of %s, which does not exist", op, key)
@@ -385,7 +384,7 @@ func (s *Strict) query(op, key string, pairs [][2]string) error {
 	return nil
 }
 
-// Answered notes what a request has changed that succeeded, for its i-th object.
+// Answered records the changes of a successful request for its i-th object.
 func (s *Strict) Answered(p Parsed, i int) {
 	switch strings.TrimPrefix(p.Op, "bulk") {
 	case "create":

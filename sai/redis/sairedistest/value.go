@@ -12,7 +12,7 @@ import (
 	"tamtam/sai"
 )
 
-// attrs checks attributes; those of a get are placeholders.
+// attrs checks attributes. Those of a get are placeholders.
 func (s *Strict) attrs(t string, pairs [][2]string, get bool) error {
 	seen := map[string]bool{}
 	for _, p := range pairs {
@@ -128,13 +128,13 @@ func (s *Strict) plain(m *sai.AttrMeta, text string, get bool) error {
 	return fmt.Errorf("values of kind %s are not known", m.Kind)
 }
 
-// itemsOf is what the items of a list of one kind are.
+// itemsOf maps the kind of a list to the kind of its items.
 var itemsOf = map[sai.Kind]sai.Kind{
 	sai.KindU8List: sai.KindU8, sai.KindS8List: sai.KindS8, sai.KindU16List: sai.KindU16, sai.KindU32List: sai.KindU32,
 	sai.KindS32List: sai.KindEnum, sai.KindEnumList: sai.KindEnum, sai.KindOIDList: sai.KindOID,
 }
 
-// single is what checks one value of a kind, nil if values of the kind are not single ones.
+// single returns the check of one value of a kind, or nil if values of the kind are lists or compound.
 func (s *Strict) single(m *sai.AttrMeta, kind sai.Kind) func(string) error {
 	switch kind {
 	case sai.KindEnum:
@@ -145,7 +145,7 @@ func (s *Strict) single(m *sai.AttrMeta, kind sai.Kind) func(string) error {
 	return singles[kind]
 }
 
-// singles check the kinds whose values nothing else has a say in.
+// singles holds the checks of the kinds that depend on nothing else.
 var singles = map[sai.Kind]func(string) error{
 	sai.KindBool:     boolean,
 	sai.KindU8:       within("0", mostU8),
@@ -193,7 +193,7 @@ func chardata(text string) error {
 	return matches(charText, text)
 }
 
-// list checks count:item,item; a placeholder has at least one item.
+// list checks count:item,item. A placeholder has at least one item.
 func list(text string, get bool, item func(string) error) error {
 	count, rest, ok := strings.Cut(text, ":")
 	if !ok || matches(decimalText, count) != nil {
@@ -217,7 +217,7 @@ func list(text string, get bool, item func(string) error) error {
 	return nil
 }
 
-// rangeList checks a list whose items have a comma.
+// rangeList checks a list whose items contain a comma.
 func rangeList(text string, get bool, item func(string) error) error {
 	_, rest, _ := strings.Cut(text, ":")
 	words := strings.Split(rest, ",")
@@ -257,8 +257,8 @@ func resources(text string) error {
 	return nil
 }
 
-// qosMap checks a QoS map: every parameter is there, as SONiC's parser wants
-// it; a placeholder has at least one entry.
+// qosMap checks a QoS map: every parameter must be there, as SONiC's parser requires. A placeholder has at least one
+// entry.
 func qosMap(text string, get bool) error {
 	var j struct {
 		Count int                         `json:"count"`
@@ -282,7 +282,7 @@ func qosMap(text string, get bool) error {
 	return nil
 }
 
-// enumWord checks an enum: a name of it, or a number; flags are joined with |.
+// enumWord checks an enum: one of its names, or a number. Flags are joined with |.
 func enumWord(e *sai.EnumMeta, text string) error {
 	if signedText.MatchString(text) {
 		return number(text, "-2147483648", "2147483647")
@@ -305,7 +305,7 @@ func enumWord(e *sai.EnumMeta, text string) error {
 	return nil
 }
 
-// existing checks the id of an object that exists, or of none.
+// existing checks the id of an existing object, or of the null object if null is set.
 func (s *Strict) existing(text string, null bool) error {
 	if err := matches(oidText, text); err != nil {
 		return err

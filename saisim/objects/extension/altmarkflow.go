@@ -43,16 +43,16 @@ func (f *markFlow) Apply(text []byte) error {
 		f.of.Drop(config.AltMarkOuter{Index: next.Index})
 	}
 	if had && before != next.Index {
-		f.acls.MatchAnew(before)
+		f.acls.Rematch(before)
 	}
-	f.acls.MatchAnew(next.Index)
+	f.acls.Rematch(next.Index)
 	return nil
 }
 
 func (f *markFlow) Leave() {
 	if f.has {
 		f.release()
-		f.acls.MatchAnew(f.Index)
+		f.acls.Rematch(f.Index)
 	}
 }
 

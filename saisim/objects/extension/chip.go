@@ -33,8 +33,8 @@ type ACLs interface {
 	// entries.
 	SetFlow(f altmark.ChipFlowOf)
 	ForgetFlow(index uint32)
-	// MatchAnew updates the matches of the entries that name an index.
-	MatchAnew(index uint32)
+	// Rematch updates the matches of the entries that name an index.
+	Rematch(index uint32)
 }
 
 // An Object is the chip's implementation of a GENERIC_PROGRAMMABLE object. Names and JSON are in
