@@ -644,7 +644,7 @@ func TestConfigRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(got.GetNotification()[0].GetUpdate()[0].GetVal().GetJsonIetfVal())
-	for _, want := range []string{`"field":["plain=one\ntwo"]`, `which cannot be told`} {
+	for _, want := range []string{`"field":["plain=one\ntwo"]`, `which no leaf can show`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("a row with odd names: no %s in %s", want, text)
 		}

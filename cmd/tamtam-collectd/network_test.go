@@ -77,7 +77,7 @@ func TestTopologyRefused(t *testing.T) {
 		"--log=d --store=d --paths=" + paths + " --topology=" +
 			good: `path way: point 1: switch is "spine1" and target is "10.0.0.1:8080", which is the target of leaf1`,
 		"--role=serve --store=d --paths=" + paths + " --topology=" + bad: `"10.0.0.1", want`,
-		"--log=d --store=d --graphs --paths=" + paths:                    "both say what is measured",
+		"--log=d --store=d --graphs --paths=" + paths:                    "both define what is measured",
 		"--log=d --store=d --graphs":                                     "--topology is not given, whose switches are asked",
 		"--role=join --log=d --store=d --graphs --topology=" + good:      "which tamtam collect graphs prints",
 		"--log=d --store=d --graphs --insecure --topology=" +

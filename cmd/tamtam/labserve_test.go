@@ -121,7 +121,7 @@ func TestPageDoor(t *testing.T) {
 // `lab run --serve` refuses what `lab serve` refuses, and before the run.
 func TestLabRunServe(t *testing.T) {
 	for addr, want := range map[string]string{"8088": `--serve "8088": want HOST:PORT`,
-		":8088": "--serve :8088 can be reached by others"} {
+		":8088": "--serve :8088 can be reached by other hosts"} {
 		c := newLabRun()
 		c.SetArgs([]string{shownExperiment, "--serve", addr, "--users", ""})
 		c.SilenceErrors, c.SilenceUsage = true, true

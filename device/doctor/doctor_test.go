@@ -138,7 +138,7 @@ func TestFaultsOfRedis(t *testing.T) {
 	if _, err := desk.Receive(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	p.ask(t, "faults on purpose").is(t, "one takes faults", Warning, "can inject them into tammgrd")
+	p.ask(t, "faults on purpose").is(t, "one takes faults", Warning, "can inject faults into tammgrd")
 	desk.Close()
 	p.Now = func() time.Time { return time.Now().Add(-time.Hour - 30*time.Second) }
 	p.ask(t, "clock").is(t, "an hour apart", Warning, "1h0m")
@@ -439,7 +439,7 @@ func TestCertificates(t *testing.T) {
 		{begin.AddDate(2, 0, 0), text, Failed, "expired on 2027-01-01"},
 		{begin.AddDate(0, 1, 0), other, Failed, "unknown authority"},
 		{begin.AddDate(0, 1, 0), []byte("x"), Failed, "no certificate"},
-		{begin.AddDate(0, 1, 0), nil, NotKnown, "not looked at"},
+		{begin.AddDate(0, 1, 0), nil, NotKnown, "not checked"},
 	} {
 		if err := os.WriteFile(p.CA, tt.ca, 0o600); err != nil {
 			t.Fatal(err)

@@ -193,7 +193,7 @@ func TestGraphsUnknown(t *testing.T) {
 	n := networkOf("a-b")
 	n.LeftOut = 1
 	if _, _, err := Monitored(t.Context(), n, Options{}); err == nil ||
-		!strings.Contains(err.Error(), "lacks links of which the ends do not say the same") {
+		!strings.Contains(err.Error(), "lacks links whose ends report different neighbours") {
 		t.Error(err)
 	}
 }

@@ -126,7 +126,7 @@ func TestDamaged(t *testing.T) {
 		{"more events", batch(sealed(func(b []byte) { b[atEvents+3] = 3 })), "declares 3 events"},
 		{"fewer events", batch(sealed(func(b []byte) { b[atEvents+3] = 1 })), "bytes behind"},
 		{"times", batch(sealed(func(b []byte) { b[atTo+7]-- })), "from 7 to 6"},
-		{"other times", batch(sealed(func(b []byte) { b[atFrom+7]-- })), "from 7 to 7, and says from 6 to 7"},
+		{"other times", batch(sealed(func(b []byte) { b[atFrom+7]-- })), "from 7 to 7, and declares 6 to 7"},
 	} {
 		var r Reader
 		err := r.Open(tt.data)

@@ -69,8 +69,9 @@ var sampleTexts = []any{
 	"1.5", "2026-01-01T00:00:00Z",
 }
 
-// exampleOf returns an example of a container or of a list entry, or nil if no leaf has one. It has the leaves of the
-// node and of its container config. If only is set, it has only leaves that a client may write.
+// exampleOf returns an example of a container or of a list entry. It has the leaves of the node and of its container
+// config. If only is set, it has only leaves that a client may write. It is nil if no leaf has an example, or if a
+// mandatory leaf has none.
 func exampleOf(n *tree.Node, only bool) object {
 	out := object{}
 	for _, k := range n.Kids {
@@ -86,6 +87,8 @@ func exampleOf(n *tree.Node, only bool) object {
 		case k.Type != nil && (!only || k.IsListKey() || k.Writable()):
 			if v := leafExample(k); v != nil {
 				out[name] = v
+			} else if k.Mandatory {
+				return nil
 			}
 		}
 	}
@@ -101,15 +104,15 @@ func exampleOf(n *tree.Node, only bool) object {
 func leafExample(n *tree.Node) any {
 	var samples []any
 	for _, text := range n.Default {
-		samples = append(samples, json.Number(text), text == "true", text)
+		samples = append(samples, text, json.Number(text), text == "true")
 	}
 	for _, word := range n.Words() {
 		samples = append(samples, word)
 	}
 	free := n.Type.Kind == goyang.Ystring && len(n.Type.Pattern) == 0
-	if len(n.Type.Range) > 0 {
+	if len(n.Type.Range) > 0 { // numbers of 64 bits are strings in JSON (RFC 7951, section 6.1)
 		least := n.Type.Range[0].Min.String()
-		samples = append(samples, json.Number("1"), json.Number(least), "1", least)
+		samples = append(samples, "1", least, json.Number("1"), json.Number(least))
 	}
 	samples = append(samples, true)
 	if !free || n.KeyIndex >= 0 {

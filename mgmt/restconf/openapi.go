@@ -67,22 +67,25 @@ type describer struct {
 	paths, schemas object
 }
 
-// text returns the description of a node. If it has none, the text is its part of the parent, with the parent's text.
+// text returns the description of a node. The text of the node above follows if that of the node is missing, or is
+// general: that of a list entry, and of its configuration and state.
 func (d *describer) text(n *tree.Node) string {
 	if n.Parent == nil {
 		return "All data of the switch."
 	}
-	if text := d.texts[n.Path]; text != "" {
+	text := d.texts[n.Path]
+	switch part := n.Name == "config" || n.Name == "state"; {
+	case text == "" && part:
+		text = strings.ToUpper(n.Name[:1]) + n.Name[1:] + "."
+	case text == "":
+		text = "Group " + n.Name + "."
+	case !part && !n.IsList:
 		return text
 	}
-	switch above := d.text(n.Parent); n.Name {
-	case "config":
-		return "Configuration. " + above
-	case "state":
-		return "State. " + above
-	default:
-		return "Group " + n.Name + ". " + above
+	if n.Parent.Parent == nil {
+		return text
 	}
+	return text + " " + d.text(n.Parent)
 }
 
 // walk describes a node that is no leaf, and all below it. keys are the parameters of the path so far.

@@ -197,8 +197,7 @@ const FieldIncarnation = "incarnation"
 func incarnation() field {
 	return own(FieldIncarnation, "number/key or number/key/MAC address",
 		"In APPL_DB: the current negotiation. It is present if LACP is enabled and the PortChannel is not shut down; "+
-			"each time that the PortChannel is created again, or its key or system_mac changes, the negotiation gets a new "+
-			"number.",
+			"each time that the PortChannel is created again, or its key or system_mac changes, it gets a new number.",
 		nil, func() string { return "" })
 }
 
