@@ -21,7 +21,7 @@ func TestAnyRuleEdit(t *testing.T) {
 		t.Skip("nothing new for the race detector")
 	}
 	var ok, periods atomic.Int64
-	fixed := randtest.Cases{Seed: 7, Count: 4}
+	fixed := randtest.Cases{Seed: 7, Count: 6}
 	run := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
 		t.Parallel()
 		c := randomEdits(rand.New(rand.NewPCG(seed, 0xed17)))
