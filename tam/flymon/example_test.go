@@ -35,7 +35,7 @@ func ExampleTask_Check() {
 	fmt.Println(strings.ReplaceAll(task.Check().Error(), ", want", "\nwant"))
 	// Output:
 	// key is none
-	// want the fields that tell flows apart: frequency is measured for each flow
+	// want the fields that identify a flow: frequency is measured for each flow
 	// algorithm bloom does not measure frequency with the key none
 	// want auto or one of [cms sumax-sum mrac tower counter-braids]
 	// epoch is 2h0m0s
