@@ -65,7 +65,7 @@ func ParsePipes(s *Session, line string, parts [][]Token) ([]Pipe, error) {
 	return out, nil
 }
 
-// filter returns the part of the text that the pipe passes on.
+// filter returns the text that results when the pipe is applied.
 func (p Pipe) filter(text []byte) []byte {
 	if p.Word == "no-more" || p.Word == "json" || p.Word == "yaml" {
 		return text

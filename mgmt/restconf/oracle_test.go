@@ -122,7 +122,7 @@ func (o oracle) some(path []*gpb.PathElem, want int) bool {
 	})
 }
 
-// all reports whether a Set may write everything at and below a path that is writable for some role.
+// all reports whether the role may write every node at and below a path that a Set can write.
 func (o oracle) all(path []*gpb.PathElem) bool {
 	return !slices.ContainsFunc(o.concrete(path), func(p []*gpb.PathElem) bool {
 		n := o.node(p)

@@ -189,7 +189,7 @@ func (e *txEntry) configured() [][]string {
 func (t *teller) allowed(e *txEntry, values [][]string, claims map[string]int) bool {
 	g := e.List
 	if !t.there[tree.EntryID(g, e.Keys)] && g.Parent != nil || len(g.Makes) > 0 {
-		return false // Finish creates other rows from the entry, and would fail once these exist
+		return false // an entry that creates other rows cannot be repeated once these rows exist
 	}
 	if p := g.Parent; p != nil && p.Parent != nil && !t.there[tree.EntryID(p, e.Keys[:len(p.Keys)])] {
 		return false

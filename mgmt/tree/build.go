@@ -346,7 +346,7 @@ func (b *builder) addRow(g *List, r Row) error {
 func (b *builder) complete() {
 	b.Root.findPlain()
 	for _, g := range b.Lists {
-		g.Refs = slices.DeleteFunc(g.Refs, func(n *Node) bool { // a reference of our own leaf is not checked
+		g.Refs = slices.DeleteFunc(g.Refs, func(n *Node) bool { // such references are written elsewhere, or never
 			return n.Elsewhere() || n.List.ReadOnly()
 		})
 	}
