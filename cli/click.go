@@ -13,8 +13,8 @@ import (
 // SONiC has a second set of commands, its Click commands: "config tam collector add c1 ...", "show interfaces
 // counters". In exec mode the shell accepts them besides its own commands. Help and TAB offer only the shell's own.
 
-// A click is a command of SONiC, with the equivalent lines of the shell from exec mode. In both, {x} stands for one
-// word, and {*} for any remaining words.
+// A click is a command of SONiC's Click set, with the equivalent lines that the shell runs in exec mode. In both, {x}
+// stands for one word, and {*} for any remaining words.
 type click struct{ theirs, ours string }
 
 func clicks() []click {
@@ -86,8 +86,8 @@ func clicks() []click {
 	return list
 }
 
-// translated returns the equivalent lines of a command of SONiC, or nil if it is not one. The error is the reason why
-// there is no equivalent.
+// translated returns the shell's lines for a command of SONiC, or nil if tokens are no such command. The error is the
+// reason why there is no equivalent.
 func translated(tokens []kit.Token, all []click) ([]string, error) {
 	for _, f := range clickForms() {
 		words := strings.Fields(f.theirs)
@@ -119,7 +119,7 @@ func texts(tokens []kit.Token) (list []string) {
 	return list
 }
 
-// matched returns the values of a pattern's parameters, as they are typed.
+// matched returns the values of a pattern's parameters, as they were typed.
 func matched(tokens []kit.Token, pattern []string) (map[string]string, bool) {
 	values := map[string]string{}
 	for i, p := range pattern {
@@ -153,7 +153,7 @@ func typed(t kit.Token) string {
 	return t.Text
 }
 
-// runTranslated runs lines from exec mode, and returns to it.
+// runTranslated runs the lines in exec mode, and then returns to the present mode.
 func (s *Shell) runTranslated(ctx context.Context, lines []string, pipes string) error {
 	defer func() { s.session.Mode, s.session.Interface = kit.ModeExec, "" }()
 	for i, line := range lines {

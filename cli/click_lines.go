@@ -10,8 +10,8 @@ import (
 	"tamtam/cli/kit"
 )
 
-// A clickForm is a command of SONiC whose equivalent lines are computed from the words after its own. The error is the
-// reason why there are none.
+// A clickForm is a command of SONiC whose equivalent lines are computed from the words after its own words. The error
+// is the reason why no lines are equivalent.
 type clickForm struct {
 	theirs string
 	lines  func(words []string) ([]string, error)
@@ -40,8 +40,8 @@ const (
 )
 
 // clickedRoute returns "ip route" lines for SONiC's "config route", which handles both families and several next hops
-// at once. All next hops are checked before any line is returned, since otherwise the first line may have been run when
-// the second is refused.
+// at once. All next hops are checked before any line is returned. Otherwise the first line could have been run when the
+// second one is refused.
 func clickedRoute(no, form string) func([]string) ([]string, error) {
 	return func(words []string) ([]string, error) {
 		route, ways, err := routeWords(words, no == "")
@@ -59,9 +59,9 @@ func clickedRoute(no, form string) func([]string) ([]string, error) {
 	}
 }
 
-// routeWords parses prefix [vrf default] PREFIX nexthop [vrf default] WAYS. It returns "ip route PREFIX" and the words
-// after it for each next hop. If need is false and there is no next hop, it returns one empty text, which stands for
-// all of them.
+// routeWords parses prefix [vrf default] PREFIX nexthop [vrf default] WAYS. It returns "ip route PREFIX" and, for each
+// next hop, the words after it. If need is false and there is no next hop, it returns one empty text, which stands for
+// all next hops.
 func routeWords(words []string, need bool) (route string, ways []string, err error) {
 	if len(words) > 0 && words[0] == "prefix" {
 		words, err = skipVRF(words[1:])
@@ -196,7 +196,7 @@ func clickedMirror(form []mirrorWord) func([]string) ([]string, error) {
 	}
 }
 
-// clickedCollector returns the "sflow collector" line for SONiC's words, whose options may be anywhere.
+// clickedCollector returns the "sflow collector" line for SONiC's words. Their options may be anywhere in the line.
 func clickedCollector(words []string) ([]string, error) {
 	const form = "want config sflow collector add <name> <ip> [--port N] [--vrf default|mgmt]"
 	line, places := "", []string{}

@@ -41,7 +41,7 @@ func TestClicksAreCommands(t *testing.T) {
 	}
 }
 
-// The configuration by SONiC's words is in CONFIG_DB, and the shell is in its previous mode.
+// The configuration in SONiC's words is in CONFIG_DB, and the shell is in its previous mode.
 func TestClicksConfigure(t *testing.T) {
 	s, r := newSwitch(t)
 	for _, line := range []string{

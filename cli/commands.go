@@ -7,7 +7,7 @@ import (
 	"tamtam/cli/tam"
 )
 
-// Roots of the tree.
+// Roots of the paths in the tree that commands use.
 const (
 	aclRoot   = "openconfig-acl:acl"
 	vlansRoot = "tamtam-interfaces:vlans"

@@ -174,7 +174,7 @@ func onlyFor(s *kit.Session, what string, kinds ...string) error {
 	return nil
 }
 
-// attachFlowGroup adds the interface to those of a flow group, or removes it.
+// attachFlowGroup adds the interface to the interfaces of a flow group, or removes it from them.
 func attachFlowGroup(ctx context.Context, c *kit.Call) error {
 	if err := onlyFor(c.Session, "flow-group", "Ethernet", "PortChannel"); err != nil {
 		return err
@@ -202,7 +202,7 @@ func attachFlowGroup(ctx context.Context, c *kit.Call) error {
 	return nil
 }
 
-// setBreakout splits the cage of a port, or makes it one port again.
+// setBreakout splits a front-panel port into several ports, or makes it one port again.
 func setBreakout(ctx context.Context, c *kit.Call) error {
 	port, err := resolveInterface(ctx, c.Session, c.Args["port"])
 	if err != nil {
@@ -218,7 +218,7 @@ func setBreakout(ctx context.Context, c *kit.Call) error {
 		Value: tree.ListEntry("tamtam-interfaces", map[string]any{"index": 1}, config)})
 }
 
-// setChannelGroup makes the port a member of a port channel, or of none.
+// setChannelGroup makes the port a member of a port channel, or removes it from its port channel.
 func setChannelGroup(ctx context.Context, c *kit.Call) error {
 	if err := onlyFor(c.Session, "channel-group", "Ethernet"); err != nil {
 		return err
@@ -256,7 +256,7 @@ func setVLANMember(tagging string) func(context.Context, *kit.Call) error {
 		member := tree.In("member", "interface", c.Session.Interface)
 		if !c.No {
 			if _, err := c.Session.Existing(ctx, "VLAN "+c.Args["value"], vlanPath(c.Args["value"])); err != nil {
-				return err // a Set would create it
+				return err // a Set would create the VLAN
 			}
 			keys, config := map[string]any{"interface": c.Session.Interface}, map[string]any{"tagging-mode": tagging}
 			value := tree.ListEntry("tamtam-interfaces", keys, config)

@@ -15,14 +15,14 @@ import (
 	"tamtam/cli/tree"
 )
 
-// Roots of the tree.
+// Roots of the paths in the tree that commands use.
 const (
 	routingModule = "tamtam-routing"
 	routingRoot   = routingModule + ":routing"
 	fdbRoot       = routingModule + ":fdb"
 )
 
-// ipWords contains the differences between the commands of the two families.
+// ipWords contains the words that differ between the commands of IPv4 and IPv6.
 var ipWords = map[string]struct{ family, address, prefix, neighbor string }{
 	"ip":   {"ip", "<A.B.C.D>", "<A.B.C.D/length>", "arp"},
 	"ipv6": {"ipv6", "<X:X::X>", "<X:X::X/length>", "neighbor"},
@@ -131,8 +131,8 @@ func setLoopback(ctx context.Context, c *kit.Call) error {
 	return nil
 }
 
-// setAddress adds an address to the interface, which makes it a routed one. When its last address is removed, it stops
-// routing, as in SONiC.
+// setAddress adds an address to the interface, which makes it a routed interface. When its last address is removed, the
+// interface stops routing, as in SONiC.
 func setAddress(ctx context.Context, c *kit.Call) error {
 	prefix := c.Args["prefix"]
 	path := routedPath(c.Session.Interface, "addresses", tree.In("address", "prefix", prefix))
@@ -195,8 +195,8 @@ func setRoute(ctx context.Context, c *kit.Call) error {
 		Value: tree.ListEntry(routingModule, map[string]any{"prefix": prefix}, config)})
 }
 
-// removeWay removes one next hop from a route, with the given distance if there is one. With its last next hop the
-// route is removed.
+// removeWay removes one next hop from a route. A given distance must match too. With the last next hop, the route is
+// removed.
 func removeWay(ctx context.Context, s *kit.Session, prefix, way, distance string) error {
 	found, err := s.Existing(ctx, "route "+prefix, routePath(prefix))
 	if err != nil {

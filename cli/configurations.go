@@ -26,7 +26,7 @@ func operate(ctx context.Context, s *kit.Session, name string, input map[string]
 	return s.Client.Set(ctx, kit.Change{Path: tree.Path(operations, name), Value: input})
 }
 
-// configurationNumber is the kind of the number of an earlier configuration.
+// configurationNumber is the kind of a parameter: the number of an earlier configuration.
 var configurationNumber = &kit.Kind{
 	Label: "<0-19>", Parse: kit.Number(0, 19).Parse, Live: func(ctx context.Context, s *kit.Session) ([]string, error) {
 		found, err := s.Client.All(ctx, tree.Path(keptRoot))
@@ -40,7 +40,7 @@ var configurationNumber = &kit.Kind{
 	},
 }
 
-// comment returns the option with a text to store with a configuration.
+// comment returns the option whose text is stored with a configuration.
 func comment() []kit.Element {
 	text := &kit.Kind{Label: "<text>", Parse: parseDescription}
 	return kit.Opt(kit.Keyword("comment", "Words to keep with it"),
@@ -102,8 +102,8 @@ func configurationCommands() []*kit.Command {
 	return out
 }
 
-// commitConfirmed puts the current and later configuration on trial, and warns to which configuration the switch would
-// return.
+// commitConfirmed starts a trial of the current and later configuration. It warns to which configuration the switch
+// will return without a confirmation.
 func commitConfirmed(ctx context.Context, c *kit.Call) error {
 	minutes := uint64(10)
 	if text := c.Args["minutes"]; text != "" {
@@ -116,7 +116,7 @@ func commitConfirmed(ctx context.Context, c *kit.Call) error {
 	return warnUnconfirmed(ctx, c, "without commit the switch goes back,")
 }
 
-// warnUnconfirmed warns when and to which configuration the switch returns, if it will.
+// warnUnconfirmed warns when the switch returns to an earlier configuration, and to which one, if a trial is running.
 func warnUnconfirmed(ctx context.Context, c *kit.Call, words string) error {
 	found, err := c.Session.Client.All(ctx, tree.Path(keptRoot))
 	if err != nil {
@@ -140,7 +140,7 @@ func when(text string) string {
 	return t.UTC().Format("2006-01-02 15:04:05 UTC")
 }
 
-// showHistory lists the configurations that the switch keeps.
+// showHistory lists the configurations that the switch has stored.
 func showHistory(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	found, err := c.Session.Client.All(ctx, tree.Path(keptRoot))
 	if err != nil {
@@ -162,7 +162,7 @@ func showHistory(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	return kit.TableView(kit.One(keptRoot, found), columns, rows, below), nil
 }
 
-// showDiff shows the changes since a configuration was kept. This is the last saved one if no other is named.
+// showDiff shows the changes since a stored configuration. Without an argument this is the last saved one.
 func showDiff(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	name := "startup"
 	if n := c.Args["number"]; n != "" {

@@ -11,7 +11,7 @@ import (
 )
 
 // sinces collects the start times of the counters in a printout.
-type sinces struct{ of map[string][]string } // descriptions of counters by start time; "" is an unknown time
+type sinces struct{ of map[string][]string } // descriptions of counters by start time; the key "" is an unknown time
 
 // add records the start times of a counter at places, as one entry if they are all equal.
 func (s *sinces) add(what string, places []string, since map[string]string) {
@@ -35,7 +35,8 @@ func (s *sinces) add(what string, places []string, since map[string]string) {
 	}
 }
 
-// wholeSecond returns a time rounded down to a second, since a starting switch creates its ports one after another.
+// wholeSecond returns a time rounded down to a second. Ports have slightly different times, since a starting switch
+// creates them one after another.
 func wholeSecond(text string) string {
 	at, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
@@ -44,7 +45,7 @@ func wholeSecond(text string) string {
 	return at.UTC().Format(time.RFC3339)
 }
 
-// addPorts records the start times of a counter at ports, where it has a value.
+// addPorts records the start times of a counter for the ports where it has a value.
 func (s *sinces) addPorts(what string, ports []tree.Node, read func(tree.Node) (count, since string)) {
 	var places []string
 	times := map[string]string{}
@@ -59,8 +60,8 @@ func (s *sinces) addPorts(what string, ports []tree.Node, read func(tree.Node) (
 	}
 }
 
-// lines returns the start times, the oldest first. If there is only one, it does not list the counters. It returns
-// nothing if no time is known.
+// lines returns the start times, the oldest first. If all counters have the same start time, it does not list the
+// counters. It returns nothing if no time is known.
 func (s *sinces) lines() (list []string) {
 	for _, at := range slices.Sorted(maps.Keys(s.of)) {
 		what := ": " + strings.Join(s.of[at], ", ")

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// The start of counting is shown once if it is the same for all counters, and otherwise per counter. It is not shown if
-// it is unknown.
+// The start time is shown once if all counters share it, and otherwise per counter. It is not shown if it is unknown.
 func TestSinces(t *testing.T) {
 	const early, late = "2026-01-01T00:00:00.25Z", "2026-01-01T00:00:01Z"
 	for _, c := range []struct {

@@ -23,8 +23,8 @@ import (
 	"tamtam/cli/tree"
 )
 
-// fakeServer is a gNMI server that keeps a JSON tree. From the schema it has only the keys of lists. Names are stored
-// without module prefix.
+// fakeServer is a gNMI server that stores a JSON tree. All that it has of the schema is the keys of lists. Names are
+// stored without module prefix.
 type fakeServer struct {
 	gpb.UnimplementedGNMIServer
 
@@ -32,12 +32,12 @@ type fakeServer struct {
 	tree     map[string]any
 	sets     []*gpb.SetRequest
 	user     string                      // user of the latest request
-	onSet    func(*gpb.SetRequest) error // refuses a Set
-	password string                      // required if set
-	frozen   bool                        // whether a Set is recorded without changing anything
+	onSet    func(*gpb.SetRequest) error // called before a Set; an error refuses the Set
+	password string                      // password that requests must have; empty means none
+	frozen   bool                        // true if a Set is recorded without changing anything
 }
 
-// listKeys contains the keys of lists whose key is not name.
+// listKeys contains the names of list keys, for lists whose key is not "name".
 var listKeys = map[string]string{
 	"period": "number", "alt-mark-result": "path", "feature": "feature-ref", "flymon-group": "number",
 	"metric": "quantity", "capability": "type",

@@ -19,11 +19,11 @@ type candidate struct {
 	text  string // text that TAB inserts; empty for a parameter without known values
 	label string // text that ? shows
 	help  string
-	value bool // whether it is a value of the parameter listed above it
+	value bool // true if this is a value of the parameter listed above it
 }
 
-// candidates returns what may follow the text before the cursor. partial is the unfinished word under the cursor, which
-// every candidate continues.
+// candidates returns the words that may follow the text before the cursor. partial is the unfinished word under the
+// cursor, which every candidate continues.
 func (s *Shell) candidates(ctx context.Context, before string) (list []candidate, partial kit.Token) {
 	tokens := kit.Split(before)
 	partial = kit.Token{Col: len(before), End: len(before)}
@@ -132,7 +132,7 @@ func dedupe(in []candidate) []candidate {
 // mostValues is the maximum number of values of a parameter that ? lists.
 const mostValues = 40
 
-// help writes what may follow the text before the cursor.
+// help writes the words that may follow the text before the cursor.
 func (s *Shell) help(ctx context.Context, w io.Writer, before string) {
 	list, partial := s.candidates(ctx, before)
 	if len(list) == 0 {
@@ -160,8 +160,8 @@ func (s *Shell) help(ctx context.Context, w io.Writer, before string) {
 	}
 }
 
-// completion extends the text before the cursor as far as all candidates agree. If it can add nothing, choices contains
-// the candidates.
+// completion extends the text before the cursor as far as all candidates agree. If it cannot extend the text, choices
+// contains the candidates.
 func (s *Shell) completion(ctx context.Context, before string) (extended string, choices []string) {
 	list, partial := s.candidates(ctx, before)
 	var texts []string

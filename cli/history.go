@@ -15,7 +15,7 @@ type history struct {
 	lines []string
 	file  *os.File
 
-	wanted, shown string // the text searched for, and the line found last
+	wanted, shown string // the text searched for, and the last line found
 	at            int    // index of that line in lines
 }
 

@@ -9,9 +9,9 @@ import (
 	"tamtam/swss"
 )
 
-// After a change, all objects of the features without a report are shown as Pending, and so are those active with an
-// older configuration. Rows of APPL_DB are as the managers write them. A test of package device checks that every leaf
-// is reported.
+// After a change, all objects of the features without a report are shown as Pending. So are objects that are active
+// with an older configuration. Rows of APPL_DB are as the managers write them. A test of package device checks that
+// every leaf is reported.
 func TestShowAllKindsRightAfterAChange(t *testing.T) {
 	s, r := newSwitch(t)
 	for _, g := range []string{"f1", "f2"} {
@@ -26,7 +26,7 @@ func TestShowAllKindsRightAfterAChange(t *testing.T) {
 	for _, c := range []struct {
 		table, key string
 		Configured string
-		appl       string // without table if it has the same name and key
+		appl       string // row of APPL_DB; without table if table and key are those of CONFIG_DB
 		change     string // fields with new values; - removes a field
 		command    string
 		says       string
@@ -166,8 +166,8 @@ func fieldsOf(text string) swss.FieldValues {
 	return f
 }
 
-// The list of all sessions also shows that a session's flow group is not in force. The switch's own count shows whether
-// any is not.
+// The list of all sessions also shows that a session's flow group is not in force. The switch's own counters show
+// whether any flow group is not in force.
 func TestSessionsOfGroupsNotInForce(t *testing.T) {
 	s, r := newSwitch(t)
 	fill(t, r, 3)

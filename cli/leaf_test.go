@@ -60,8 +60,9 @@ type leafCommand struct {
 	said, written string
 }
 
-// randomCommands returns some of the leaves with values. It always includes the leaves that a command requires or that
-// the switch would give a value. It includes each other leaf with a probability of two thirds.
+// randomCommands returns a random selection of the leaves, with values. It always includes leaves that a command
+// requires, and leaves to which the switch would give a value. It includes each other leaf with a probability of two
+// thirds.
 func randomCommands(t *testing.T, rnd *rand.Rand, leaves []kit.Leaf, defaults bool) (out []leafCommand) {
 	for _, l := range leaves {
 		must := l.Need || l.Fill != "" || l.Word == tam.GroupID.Word
@@ -122,7 +123,7 @@ func modeOf(o tam.Object) kit.Mode {
 	return kit.ModeTAM
 }
 
-// leafPlaces contains the leaves outside of lists, and the words before theirs.
+// leafPlaces contains the leaves outside of lists, and the words that precede their own words.
 var leafPlaces = []struct {
 	mode   kit.Mode
 	prefix string
@@ -142,7 +143,7 @@ func TestLeaves(t *testing.T) {
 		s.server.load(t, onePort)
 		defaults := rnd.IntN(2) == 0
 		want := map[string]bool{}      // lines of the running configuration
-		taken := map[string]kit.Mode{} // commands that remove everything
+		taken := map[string]kit.Mode{} // commands that remove everything, with their modes
 		do := func(m kit.Mode, line string) { s.session.Mode, s.session.Interface = m, "Ethernet0"; s.do(t, line) }
 		for _, at := range leafPlaces {
 			for _, c := range randomCommands(t, rnd, at.leaves, defaults) {

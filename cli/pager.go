@@ -13,7 +13,7 @@ type pager struct {
 	out  io.Writer // destination of the text
 }
 
-// more is the text below a screen if more text follows.
+// more is the prompt below a screen if more text follows.
 const more = "--More--"
 
 // show writes text, and waits for a key after each screen. Blank or f shows the next screen, enter or j a line, and G

@@ -6,7 +6,7 @@ import (
 	"tamtam/cli/kit"
 )
 
-// names returns fields with a generic help text from their names.
+// names returns fields whose help is a generic text with their name.
 func names(list string) (out []rowField) {
 	for name := range strings.FieldsSeq(list) {
 		out = append(out, rowField{name: name, help: "Field " + strings.TrimSuffix(name, "@"), kind: anything})

@@ -31,8 +31,8 @@ type rowKind struct {
 	keys   []kit.Element
 	fields []rowField
 	pairs  *rowField // set if the fields are a map, written as one list of FROM:TO
-	parts  string    // table whose rows KEY|... are parts of the row, and are removed with it
-	update bool      // whether a command keeps the fields that it does not name
+	parts  string    // table with rows KEY|... that belong to this row, and are removed with it
+	update bool      // true if a command keeps the fields that it does not mention
 }
 
 // A rowField is a field and its form in the command.
@@ -190,7 +190,7 @@ func liveConfigTables(ctx context.Context, s *kit.Session) ([]string, error) {
 	return tree.SortNaturally(found.Texts()), nil
 }
 
-// setRow writes a row of CONFIG_DB. If whole is set, its other fields are removed.
+// setRow writes a row of CONFIG_DB. If whole is set, the row's fields that are not given are removed.
 func setRow(ctx context.Context, s *kit.Session, table, key string, fields []string, whole bool) error {
 	if key == "" {
 		return errors.New("the key is empty")
@@ -203,7 +203,8 @@ func setRow(ctx context.Context, s *kit.Session, table, key string, fields []str
 	return s.Client.Set(ctx, kit.Change{Path: rowPath(table, key), Value: value, Replace: whole})
 }
 
-// removeRow deletes a row, and the rows of the table parts that belong to it. parts may be "".
+// removeRow deletes a row, and the rows of table parts that belong to it. An empty parts means that there is no such
+// table.
 func removeRow(ctx context.Context, s *kit.Session, table, key, parts string) error {
 	path := rowPath(table, key)
 	if parts == "" {

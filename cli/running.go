@@ -15,15 +15,14 @@ import (
 )
 
 // The running configuration consists of the commands that restore it. Most rows of CONFIG_DB are nodes of the tree, and
-// appear as the commands of their modes. The switch reports which rows these commands reproduce (told). Rows that they
-// do not reproduce, or only in part, are written first, as row commands. So they exist when later commands refer to
-// them or add fields to them.
+// appear as the commands of their modes. The switch reports which rows these commands reproduce. Any other row, or part
+// of a row, is written first, as a row command. So the row exists when later commands refer to it or add fields to it.
 
 // A running is the running configuration while it is being written.
 type running struct {
 	kit.Printout
-	lost []string            // comments on what no command can express
-	rows map[rowID]tree.Node // all rows of CONFIG_DB; empty if the switch does not report them
+	lost []string            // comments about configuration that no command can express
+	rows map[rowID]tree.Node // all rows of CONFIG_DB; empty if the switch does not report rows
 	said map[rowID]bool      // rows that commands restore
 }
 
@@ -63,8 +62,8 @@ func readRunning(ctx context.Context, s *kit.Session, roots ...string) (*running
 	return r, found, data, nil
 }
 
-// hidden records that a part is omitted because the user may not see it, so that the output is not mistaken for the
-// whole configuration.
+// hidden records that a part is omitted because the user may not see it. So the output is not mistaken for the whole
+// configuration.
 func (r *running) hidden(root string, err error) {
 	if err != nil {
 		r.lost = append(r.lost, fmt.Sprintf("! /%s is left out: the user may not see it", root))
@@ -254,8 +253,8 @@ func (r *running) objects(p *kit.Printout, indent string, o tam.Object, entries 
 	}
 }
 
-// saysGroup does the work of says for a flow group. The same commands write its row and that of its rule. One of them
-// would choose an id if the row had none.
+// saysGroup does the work of says for a flow group. The same commands write the row of the group and that of its rule.
+// If the group's row had no id, a command would choose one.
 func (r *running) saysGroup(e tree.Node) bool {
 	rows := []rowID{{tam.FlowGroup.Table, e.Name()}, {aclRule, "TAM|" + e.Name()}}
 	for _, id := range rows {
@@ -394,7 +393,7 @@ func routedTable(name string) string {
 	return "INTERFACE"
 }
 
-// routing writes the addresses and neighbours of interfaces, and routes.
+// routing writes the addresses and neighbours of interfaces, and the routes.
 func (r *running) routing(routing tree.Node) {
 	neighbors := map[string][]tree.Node{}
 	for _, n := range routing.SortedBy("address", "neighbors", "neighbor") {
@@ -422,7 +421,7 @@ func (r *running) routing(routing tree.Node) {
 	}
 }
 
-// there reports whether an interface exists. Then entering its mode does not create it.
+// there reports whether an interface exists. If so, entering its mode does not create it.
 func (r *running) there(name string) bool {
 	if strings.HasPrefix(name, "Loopback") || len(r.rows) == 0 {
 		return true
@@ -435,8 +434,9 @@ func (r *running) there(name string) bool {
 	return false
 }
 
-// routed writes the mode of an interface that routes. Commands create its row with its first address, and the row of a
-// loopback in any case. Otherwise, and for its own MTU or MAC address, it remains a row command.
+// routed writes the mode of an interface that routes. The command of its first address creates its row; a loopback's
+// row is created in any case. An interface without an address, or with its own MTU or MAC address, remains a row
+// command.
 func (r *running) routed(i tree.Node, neighbors []tree.Node) {
 	table, name := routedTable(i.Name()), i.Name()
 	if !r.there(name) {
@@ -481,8 +481,8 @@ func (r *running) fdb(fdb tree.Node) {
 	}
 }
 
-// features writes the modes of features, after everything that their objects name. A feature is enabled last, so that
-// nothing is measured before everything is configured.
+// features writes the modes of features, after everything that their objects refer to. A feature is enabled last, so
+// that nothing is measured before everything is configured.
 func (r *running) features(root tree.Node) {
 	for _, f := range tam.Features() {
 		var lines kit.Printout

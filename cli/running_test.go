@@ -57,7 +57,7 @@ func reads(table, key string) func(string, map[string]string) (schema.Row, error
 	return func(key string, f map[string]string) (schema.Row, error) { return schema.ParseACLRule(t, key, f) }
 }
 
-// of returns one of some words. "" stands for none.
+// of returns one of the words at random. "" stands for a missing value.
 func (c *configRoll) of(words ...string) string { return words[c.IntN(len(words))] }
 
 func (c *configRoll) n(least, most int) string { return fmt.Sprint(least + c.IntN(most-least+1)) }

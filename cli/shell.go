@@ -76,7 +76,7 @@ func (s *Shell) Exec(ctx context.Context, line string) error {
 	return commandError{err}
 }
 
-// commandError is the error of a command that was parsed but failed.
+// commandError is the error of a command that failed after it was parsed.
 type commandError struct{ err error }
 
 func (e commandError) Error() string { return kit.ErrorText(e.err.Error()) }
@@ -162,7 +162,7 @@ func (s *Shell) show(ctx context.Context, cmd *kit.Command, c *kit.Call, pipes [
 	return err
 }
 
-// ExecEvery runs lines, and repeats them at each interval of every until ctx ends or one fails. If every is 0, it runs
+// ExecEvery runs lines, and repeats them at the interval every until ctx ends or a line fails. If every is 0, it runs
 // them once.
 func (s *Shell) ExecEvery(ctx context.Context, lines []string, every time.Duration) error {
 	var ticks <-chan time.Time
@@ -193,7 +193,7 @@ func (s *Shell) ExecEvery(ctx context.Context, lines []string, every time.Durati
 }
 
 // ExecFile runs the commands in a file, and stops at the first that fails. The error contains the file and the line.
-// "-" is the Config's In.
+// The name "-" stands for the Config's In.
 func (s *Shell) ExecFile(ctx context.Context, name string) error {
 	if name == "-" {
 		return s.ExecScript(ctx, "standard input", s.session.Config.In)

@@ -140,7 +140,7 @@ func TestRunningConfigurationRoundTrip(t *testing.T) {
 	if got := second.Prompt(); got != "sonic# " {
 		t.Errorf("the prompt after it is %q", got)
 	}
-	// On the original switch it changes nothing.
+	// On the original switch, the running configuration changes nothing.
 	before := first.server.snapshot(t)
 	if err := first.ExecFile(t.Context(), file); err != nil {
 		t.Fatal(err)

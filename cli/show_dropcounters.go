@@ -188,8 +188,9 @@ func showDropCapabilities(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	}), nil
 }
 
-// clickedDropCounter returns the lines for SONiC's "config dropcounters". With install its words are NAME TYPE REASONS
-// and options, which create a counter. Otherwise they are NAME REASONS, and the text no precedes each drop-reason.
+// clickedDropCounter returns the lines for SONiC's "config dropcounters". If install is set, its words are NAME TYPE
+// REASONS and options, which create a counter. Otherwise the words are NAME REASONS, and no is the text before each
+// drop-reason.
 func clickedDropCounter(install bool, no string) func([]string) ([]string, error) {
 	form := "NAME [REASON,REASON]"
 	if install {
@@ -224,8 +225,7 @@ func clickedDropCounter(install bool, no string) func([]string) ([]string, error
 	}
 }
 
-// clickedOptions separates positional words from options with a value, and returns the options in the form of the
-// shell.
+// clickedOptions separates positional words from options with a value. It returns the options in the form of the shell.
 func clickedOptions(words []string, known map[string]string) (places []string, options string, err error) {
 	for i := 0; i < len(words); i++ {
 		if !strings.HasPrefix(words[i], "-") {

@@ -9,8 +9,8 @@ import (
 	"tamtam/cli/tree"
 )
 
-// showPortChannels shows PortChannels and their members in the form of SONiC's teamshow, and the reasons why members
-// carry no traffic.
+// showPortChannels shows PortChannels and their members in the form of SONiC's teamshow. It also shows why a member
+// carries no traffic.
 func showPortChannels(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	found, err := c.Session.Client.All(ctx, tree.Path(kit.InterfacesRoot))
 	if err != nil {

@@ -33,7 +33,8 @@ func readNotInForce(ctx context.Context, s *kit.Session) (list []tree.Node, name
 	return list, names, nil
 }
 
-// showNotInForce shows the objects with a status and its reason, or the line none if there are none.
+// showNotInForce shows the objects with a given status, and the reason of each. If there are none, it shows the line
+// none.
 func showNotInForce(status, none string) func(context.Context, *kit.Call) (*kit.View, error) {
 	return func(ctx context.Context, c *kit.Call) (*kit.View, error) {
 		all, names, err := readNotInForce(ctx, c.Session)

@@ -121,7 +121,7 @@ func TestJSONIsTheOnlyThingOnStandardOutput(t *testing.T) {
 		if g[i].Cmd.Show == nil || slices.ContainsFunc(g[i].Fixed, func(e kit.Element) bool {
 			return e.Word == "packet-trace" || e.Word == "why" || e.Word == "drops"
 		}) {
-			continue // these need a chip; device has their test
+			continue // the output needs a chip; package device has the test
 		}
 		var line []string
 		for _, e := range g[i].Fixed {

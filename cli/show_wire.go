@@ -10,7 +10,7 @@ import (
 	"tamtam/cli/tree"
 )
 
-// showWires shows the live interfaces behind ports, and the losses there and in the chip, by reason.
+// showWires shows the live interfaces of ports, and how many frames were lost there and in the chip, by reason.
 func showWires(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	entries, data, err := readInterfaces(ctx, c.Session, c)
 	if err != nil {

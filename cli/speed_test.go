@@ -53,9 +53,9 @@ func fill(t testing.TB, r *swss.Redis, n int) {
 	}
 }
 
-// With ten thousand sessions a single object and the summary are cheap in CPU time. This includes shell, server and
-// databases, which all run here. The limit is several times the expected time, so a busy machine does not exceed it,
-// but reading a whole table does.
+// With ten thousand sessions, showing a single object or the summary needs little CPU time. The measured time includes
+// shell, server and databases, which all run in this process. A busy machine does not exceed the limit, since it is
+// several times the expected time. Reading a whole table does exceed it.
 func TestTenThousandSessions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it measures")

@@ -23,7 +23,7 @@ type Subscription struct {
 }
 
 // Subscribe prints the values at paths and their changes: a line with path and JSON value for each update, and a line
-// for each delete. It uses only the fields of conf for the server.
+// for each delete. Of conf it uses only the fields about the server.
 func Subscribe(ctx context.Context, conf kit.Config, sub Subscription) error {
 	list := &gpb.SubscriptionList{
 		Mode: gpb.SubscriptionList_STREAM, Encoding: gpb.Encoding_JSON_IETF, UpdatesOnly: sub.UpdatesOnly,
@@ -71,7 +71,7 @@ func Subscribe(ctx context.Context, conf kit.Config, sub Subscription) error {
 	}
 }
 
-// notificationLines returns the lines of a notification. Deletes are first, because they have effect before updates.
+// notificationLines returns the lines of a notification. Deletes precede updates, because they take effect first.
 func notificationLines(n *gpb.Notification) []string {
 	var lines []string
 	at := func(p *gpb.Path) string {

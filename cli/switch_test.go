@@ -130,8 +130,8 @@ func (s *session) runScript(t *testing.T, text string) {
 	}
 }
 
-// The configuration by the shell is in CONFIG_DB in SONiC's form. Its running configuration restores the same rows on
-// another switch, and changes none here.
+// The configuration by the shell is in CONFIG_DB in SONiC's form. The running configuration restores the same rows on
+// another switch, and changes no row on this switch.
 func TestSwitchRoundTrip(t *testing.T) {
 	s, r := newSwitch(t)
 	s.runScript(t, testFile(t, "switch.script"))
@@ -281,7 +281,7 @@ tam
  no enterprise-id
 end
 `)
-	// Rows of the switch and of the feature stay, without content.
+	// The rows of the switch and of the feature stay, without content.
 	got := strings.NewReplacer("TAM_FEATURES_TABLE|TAILSTAMPING map[status:INACTIVE]\n", "",
 		"TAM_FEATURES_TABLE|ALTMARK map[status:INACTIVE]\n", "", "TAM_FEATURES_TABLE|FLYMON map[status:INACTIVE]\n", "",
 		"TAM_FEATURES_TABLE|TABLERECORD map[status:INACTIVE]\n", "", "TAM_SWITCH_TABLE|global map[]\n", "",

@@ -13,13 +13,13 @@ import (
 	"tamtam/cli/tree"
 )
 
-// Paths of the switch as a whole, and of the machine that runs its mgmtd.
+// Paths of the data about the whole switch, and about the machine that runs its mgmtd.
 const (
 	systemRoot     = "openconfig-system:system"
 	componentsRoot = "openconfig-platform:components"
 )
 
-// hostname is the only leaf of the switch as a whole.
+// hostname is the only leaf that configures the switch as a whole.
 var hostname = kit.Leaf{
 	Word: "hostname", Help: "The switch's name", Undo: "It has none", Value: "A name as in DNS",
 	Kind: &kit.Kind{Label: "<name>", Parse: kit.ParseName},

@@ -19,7 +19,7 @@ import (
 // console is the terminal of an interactive session, for keys and output.
 type console interface {
 	io.ReadWriter
-	raw() (restore func(), err error) // from now on keys are read one by one
+	raw() (restore func(), err error) // from then on, keys are read one by one until restore is called
 	size() (width, height int)
 }
 
@@ -56,7 +56,7 @@ const (
 	keyCtrlC = 0x03
 	keyCtrlR = 0x12
 	keyTab   = '\t'
-	abandon  = "\x05\x15\r" // end of line, erase it, enter
+	abandon  = "\x05\x15\r" // goes to the end of the line, erases it, and presses enter
 )
 
 // keyReader passes on keys from the console. Ctrl-C abandons the line instead of ending the session, and ctx ends the
@@ -66,7 +66,7 @@ type keyReader struct {
 	keys <-chan []byte
 	rest []byte
 
-	plain bool // whether Ctrl-C is passed on like any other key
+	plain bool // true if Ctrl-C is passed on like any other key
 }
 
 func (r *keyReader) Read(b []byte) (int, error) {

@@ -63,9 +63,9 @@ type transcript struct {
 	out   strings.Builder
 }
 
-// run runs the commands of a session, and returns the session with the new answers in place of the former ones.
+// run runs the commands of a session, and returns the session with the new answers in place of the old ones.
 func (r *transcript) run(text string) string {
-	explained := false // whether the line before is a comment
+	explained := false // true if the previous line is a comment
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
 		mode, command, is := r.command(line)

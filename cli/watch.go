@@ -10,16 +10,16 @@ import (
 	"tamtam/cli/kit"
 )
 
-// Bounds of the interval.
+// Bounds of the interval at which a show command is repeated.
 const (
 	leastWatch = 100 * time.Millisecond
 	mostWatch  = 24 * time.Hour
 )
 
-// usualWatch is the default interval.
+// usualWatch is the default interval of repeated show commands.
 const usualWatch = time.Second
 
-// every is the kind of the interval.
+// every is the kind of that interval as a parameter.
 var every = &kit.Kind{Label: "<time>", Parse: func(text string) (string, error) {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < leastWatch || d > mostWatch {
@@ -28,7 +28,7 @@ var every = &kit.Kind{Label: "<time>", Parse: func(text string) (string, error) 
 	return d.String(), nil
 }}
 
-// withWatch adds an option to all show commands that repeats them.
+// withWatch adds an option to all show commands that repeats the command.
 func withWatch(table []*kit.Command) []*kit.Command {
 	for _, c := range table {
 		if c.Show != nil {

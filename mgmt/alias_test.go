@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// everyOutput returns all that a user is shown by Get, Subscribe, origin sonic-db and operations.
+// everyOutput returns all output that a user receives by Get, Subscribe, origin sonic-db and operations.
 func (b *bed) everyOutput(name string) map[string]string {
 	b.t.Helper()
 	out := map[string]string{}
@@ -79,7 +79,7 @@ func TestAliases(t *testing.T) {
 	secrets := []string{"t4", "t5", "t6", "t7"}
 	for _, tt := range []struct {
 		line string
-		gone []string // texts that are hidden besides the secrets
+		gone []string // texts that are hidden in addition to the secrets
 		stay string
 	}{
 		{"", nil, "10.7.7.8"},
@@ -169,8 +169,8 @@ func containsWord(text, word string) bool {
 	}
 }
 
-// A line that removes write access to a node also removes it for the rows behind it. The mask of a secret is not
-// written in place of the secret.
+// A line that removes write access to a node also removes it for the database rows of the node. If a client writes back
+// the mask of a secret, the secret stays.
 func TestAliasesWrite(t *testing.T) {
 	b := staffed(t, "r write /config-rows\nr read /tam/collectors\n")
 	b.rows(aliasRows())

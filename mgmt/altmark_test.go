@@ -38,7 +38,7 @@ func altMarked() map[string]string {
 	return rows
 }
 
-// period returns a period whose counts follow from its number.
+// period returns a period whose counts are derived from its number.
 func period(k uint64, flags altmark.Flags) altmark.Period {
 	return altmark.Period{Number: k, Colour: uint8(k & 1), Packets: k, Bytes: 64 * k, Captures: 1,
 		Timestamp: altmark.Time{Seconds: k, Nanoseconds: 5},

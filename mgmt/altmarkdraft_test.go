@@ -94,8 +94,8 @@ func draftOf(s schema.AltMarkSession) map[string]any {
 	return want
 }
 
-// Ports and the feature have their nodes, and absent fields are omitted. A Set is refused with the path to write
-// instead.
+// Ports and the feature have their nodes, and absent fields are omitted. A refused Set reports the path at which the
+// data can be written instead.
 func TestAltMarkDraft(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(altMarked())
@@ -140,7 +140,7 @@ func TestAltMarkDraft(t *testing.T) {
 	wantErr(t, err, "InvalidArgument", "read-only")
 }
 
-// A subscriber to the draft's nodes is notified of a change under our names.
+// A subscriber to the draft's nodes is notified of a change under the names of tamtam-altmark.
 func TestAltMarkDraftOnChange(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(altMarked())

@@ -27,7 +27,7 @@ type taker struct {
 	began atomic.Bool
 }
 
-// take makes a client subscribe whose gate is open or shut.
+// take makes a client subscribe. If open is false, its gate stays shut.
 func (b *bed) take(ctx context.Context, list *gpb.SubscriptionList, open bool) *taker {
 	c := &taker{
 		ctx: ctx, list: list, gate: make(chan struct{}), first: make(chan struct{}), got: make(chan []string, 16),

@@ -92,7 +92,7 @@ var errCannotAsk = fmt.Errorf("this client cannot ask that")
 // said matches the status in a program's error output.
 var said = regexp.MustCompile(`(?s)code = (\w+) desc = (.*)`)
 
-// ask runs the program; the stubs send requests that it cannot express.
+// ask runs the program. A request that the program cannot express is sent by the stubs.
 func ask[R, A proto.Message](
 	ctx context.Context, c *commandClient, what string, req R, answer A,
 	stub func(context.Context, R, ...grpc.CallOption) (A, error),
@@ -148,7 +148,8 @@ func TestSubscribeThroughGnmiCLI(t *testing.T) {
 	query := []string{"-address", b.server.Addr(), "-insecure", "-dt", "single", "-q",
 		"/tam/samplers/sampler[name=*]/config/sampling-rate"}
 	for mode, more := range map[string][]string{
-		"once": nil, "polling": {"-pi", "10ms", "-count", "2"}, "streaming": {"-sd", "1s"}, // which ends with an error
+		// the last one ends with an error
+		"once": nil, "polling": {"-pi", "10ms", "-count", "2"}, "streaming": {"-sd", "1s"},
 	} {
 		out, err := exec.CommandContext(b.ctx, program, append(append(query, "-qt", mode), more...)...).CombinedOutput()
 		one, two := strings.Contains(string(out), "/a/config/sampling-rate"),

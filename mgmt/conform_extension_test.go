@@ -114,7 +114,7 @@ func checkCommit(b *bed) {
 	}
 	k.clock.pass(time.Minute)
 	k.eventually("undone", func() bool { return k.rate("a") == "sampling-rate=1" })
-	k.server.setting.Lock() // the undo is over then
+	k.server.setting.Lock() // the undo is over once the lock is free
 	defer k.server.setting.Unlock()
 }
 
@@ -127,7 +127,7 @@ func checkArbitration(b *bed) {
 	b.mustSet(&gpb.SetRequest{Extension: ofMaster("arbiter", 1, 0)}) // 2^64; a new master announces itself
 	b.refusedSet(as(ofMaster("arbiter", 0, 8), "3"), "PermissionDenied", `"arbiter"`, "election id 8", "1*2^64+0")
 	b.mustSet(as(ofMaster("another role", 0, 1), "4"))
-	b.mustSet(as(ofMaster("", 0, 1), "5")) // the default role
+	b.mustSet(as(ofMaster("", 0, 1), "5")) // the empty name is the default role
 	b.mustSet(as(nil, "6"))
 	none := ofMaster("arbiter", 0, 0)
 	none[0].GetMasterArbitration().ElectionId = nil

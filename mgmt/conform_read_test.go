@@ -195,7 +195,7 @@ func checkPrefix(b *bed) {
 	}
 }
 
-// checkPrefixAlone requests a prefix without a path behind it.
+// checkPrefixAlone requests a prefix without a path.
 func checkPrefixAlone(b *bed) {
 	whole := path(portE0 + "/state/counters")
 	want := answerText(b.mustGet(&gpb.GetRequest{Path: []*gpb.Path{whole}}))

@@ -32,8 +32,8 @@ func streamingChecks() map[string]func(*bed) {
 			s.want("U "+rateA+" 1", "U "+rateB+" 2", "S")
 			b.rows(samplers("1", ""))
 			b.rows(samplers("1", "3"))
-			// There is no update of a, which is unchanged. The stream may have seen b without its row, which may be one
-			// more update.
+			// There is no update of a, which is unchanged. The stream may have read b while its row was missing, which
+			// causes one more update.
 			got := s.next()
 			if got[0] == "D "+rateB {
 				got = s.next()

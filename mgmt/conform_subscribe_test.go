@@ -234,8 +234,8 @@ func checkNoPathTwice(b *bed) {
 	}
 }
 
-// checkSlowClient checks that only a small number of messages waits for a stalled client, and that an update counts its
-// duplicates.
+// checkSlowClient checks that the number of messages that wait for a stalled client is small. It also checks that an
+// update counts its duplicates.
 func checkSlowClient(b *bed) {
 	b.rows(samplers("1", ""))
 	ctx, cancel := context.WithCancel(b.ctx)

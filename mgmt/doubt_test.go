@@ -11,7 +11,8 @@ import (
 	"tamtam/yang/tamyang"
 )
 
-// While the state of the ASIC is unknown, every status and every port's state reports that, in values of the models.
+// While the state of the ASIC is unknown, every status and every port's state reports that, in values that the models
+// have.
 func TestUnknownStateOfTheASIC(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(brokenOut())

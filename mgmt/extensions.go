@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// checkExtensions refuses extensions that would change the meaning of a request and are not implemented. Unknown ones
-// are ignored. deep reports whether depth has a meaning in the request.
+// checkExtensions refuses extensions that would change the meaning of a request and are not implemented. It ignores
+// unknown extensions. deep is true if the extension depth has a meaning in the request.
 func checkExtensions(exts []*gnmi_ext.Extension, deep bool) error {
 	depths := 0
 	for _, e := range exts {

@@ -16,9 +16,9 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// The minimum sample interval of a subscription follows from its leaves. Counters are read from the chip at the
-// POLL_INTERVAL of their group in FLEX_COUNTER_TABLE, and sampling faster only repeats values. So a subscription to
-// polled counters alone has the interval of its fastest group. Any other subscription has minSample.
+// The minimum sample interval of a subscription depends on its leaves. Counters are read from the chip at the
+// POLL_INTERVAL of their group in FLEX_COUNTER_TABLE, and faster sampling only repeats values. So a subscription that
+// has only polled counters gets the interval of its fastest group. Any other subscription gets minSample.
 
 // A floor is the minimum sample interval of a subscription.
 type floor struct {
@@ -26,7 +26,7 @@ type floor struct {
 	why   string // the setting that determines it
 }
 
-// pace gives each sampling feed its interval, or refuses one that is too short. The interval holds for the whole
+// pace sets the interval of each sampling feed, or refuses one that is too short. The interval holds for the whole
 // stream: if a group is polled more slowly later, values repeat.
 func pace(ctx context.Context, r fetch.Reader, feeds []*feed) error {
 	polls := map[string]floor{}
@@ -38,7 +38,7 @@ func pace(ctx context.Context, r fetch.Reader, feeds []*feed) error {
 		switch {
 		case err != nil:
 			return err
-		case f.defined: // the client gives a hint, the target decides
+		case f.defined: // the interval is only a hint, since the target decides
 			f.sample = max(cmp.Or(f.sample, definedSample), fl.least)
 		case f.sample == 0:
 			f.sample = fl.least

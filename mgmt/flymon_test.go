@@ -19,7 +19,7 @@ const (
 	flyMonQ1    = "/tam/flymon-queries/flymon-query[name=q1]"
 )
 
-// flyMonitored returns the rows of a switch with an active task, a query of it, a pending task, and a plan.
+// flyMonitored returns the rows of a switch with an active task, a query of this task, a pending task, and a plan.
 func flyMonitored() map[string]string {
 	rows := someSwitch()
 	maps.Copy(rows, map[string]string{

@@ -24,7 +24,7 @@ func offline(f testing.TB) *tree.Model {
 	return m
 }
 
-// Any path is either refused, or resolved to nodes whose own path resolves to them.
+// Any path is either refused, or resolved to nodes. The path of such a node resolves to the same node.
 func FuzzPath(f *testing.F) {
 	for _, s := range []string{
 		"", "elem{name:'tam'}", "elem{name:'...'} elem{name:'config'}", "elem{name:'*'} elem{name:'*'}", "elem{}",
@@ -54,7 +54,7 @@ func FuzzPath(f *testing.F) {
 	})
 }
 
-// Any row is shown as valid JSON, and the values shown can be written back.
+// Any row is shown as valid JSON, and the shown values can be written back.
 func FuzzRow(f *testing.F) {
 	f.Add("SRC_IP", "1.2.3.4/32", "TCP_FLAGS", "0x12/0x3f")
 	f.Add("L4_SRC_PORT_RANGE", "5-6", "DSCP", "010")

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// streamPatience is how long a subscriber may stay without updates. Then its RPC ends with the reason. If the databases
-// become readable before, the values that it holds are corrected.
+// streamPatience is how long a subscriber may stay without updates. After that its RPC ends with the reason. If the
+// databases become readable earlier, the values that the subscriber holds are corrected.
 const streamPatience = 5 * time.Second
 
 // A gate admits RPCs while the databases are readable and claimed by this server.

@@ -49,7 +49,7 @@ func dataType(t gpb.GetRequest_DataType) (func(*tree.Node) bool, error) {
 	switch t {
 	case gpb.GetRequest_ALL:
 		return func(*tree.Node) bool { return true }, nil
-	case gpb.GetRequest_CONFIG: // what a Set accepts at this place
+	case gpb.GetRequest_CONFIG: // configuration that a Set accepts at this path
 		return (*tree.Node).Writable, nil
 	case gpb.GetRequest_STATE:
 		return func(n *tree.Node) bool { return !n.Config }, nil
@@ -89,7 +89,7 @@ func (s *Server) get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse
 	for _, p := range pathsAsked(req) {
 		n, err := s.getPath(ctx, req, p, filter)
 		if status.Code(err) == codes.NotFound {
-			// The data may be missing because CONFIG_DB was emptied or claimed by another server.
+			// If data is missing, CONFIG_DB may have been emptied, or claimed by another server.
 			if err := s.mine(ctx); err != nil {
 				return nil, s.dbError(ctx, err)
 			}
@@ -131,7 +131,7 @@ func once(filter func(*tree.Node) bool, req *gpb.GetRequest, at *tree.Node) func
 	return func(n *tree.Node) bool { return filter(n) && !n.Elsewhere() }
 }
 
-// getPath returns the data of one path of a GetRequest. The caller holds the snapshot.
+// getPath returns the data for one path of a GetRequest. The caller holds the snapshot.
 func (s *Server) getPath(
 	ctx context.Context, req *gpb.GetRequest, p *gpb.Path, filter func(*tree.Node) bool,
 ) (*gpb.Notification, error) {
@@ -224,7 +224,7 @@ func (s *Server) getTarget(
 		return nil
 	}
 	g := t.Node.List
-	if sel[g] == nil { // its entries are needed anyway
+	if sel[g] == nil { // the entries are needed even if no leaf was selected
 		sel[g] = &tree.Selected{Rows: make([]bool, len(g.Rows))}
 	}
 	r, err := s.reader.Cached(ctx, s.hub, s.model, sel, t.Keys)

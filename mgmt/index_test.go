@@ -11,7 +11,7 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// Rows that other programs write into CONFIG_DB count in the very next Set.
+// Rows that other programs write into CONFIG_DB are visible to the very next Set.
 func TestSetSeesRowsOfOthers(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(someSwitch())
@@ -38,7 +38,7 @@ func TestSetSeesRowsOfOthers(t *testing.T) {
 	drop("OK")
 }
 
-// An index names every entry that has the value, as reading all rows does.
+// An index returns every entry that has the value, as reading all rows does.
 func TestIndexAgainstReadingAll(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1}, indexAgainstReadingAll)
 }
@@ -54,7 +54,7 @@ func indexAgainstReadingAll(t *testing.T, seed uint64) {
 			rows[fmt.Sprintf("CONFIG_DB ACL_RULE|%s|f%d", []string{"TAM", "T"}[rnd.IntN(2)], rnd.IntN(8))] =
 				[]string{"", "IN_PORTS=Ethernet0", "IN_PORTS=Ethernet0,Ethernet4", "PRIORITY=7"}[rnd.IntN(4)]
 		}
-		for key := range rows { // HSET adds fields to a row, so each is deleted first
+		for key := range rows { // HSET adds fields to a row, so each row is deleted first
 			b.rows(map[string]string{key: ""})
 		}
 		b.rows(rows)

@@ -49,7 +49,7 @@ func TestNetworkInstance(t *testing.T) {
 	})
 }
 
-// Routes share next hops and groups of them. Their number depends only on their content, not on other routes.
+// Routes share next hops and groups of next hops. Their numbers depend only on their content, not on other routes.
 func TestForwardingTable(t *testing.T) {
 	const afts = "/network-instances/network-instance[name=default]/afts"
 	routes := map[string]string{

@@ -24,13 +24,14 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Saved configurations are files: the startup configuration, and an archive of configurations that were in force at a
-// start, save, commit or replacement. They are whole config_db.json files, so that they hold all of CONFIG_DB.
+// Saved configurations are files: the startup configuration, and an archive of configurations. The archive holds those
+// that were in force at a start, save, commit or replacement. Each file is a complete config_db.json, with all of
+// CONFIG_DB.
 
 // mostKept is how many earlier configurations are kept.
 const mostKept = 20
 
-// Names of configurations. Those of the archive are numbers, 0 the newest.
+// Names of configurations. Names in the archive are numbers, and 0 is the newest.
 const (
 	runningName = "running"
 	startupName = "startup"
@@ -38,10 +39,10 @@ const (
 
 // Kinds of configurations in the archive.
 const (
-	keptStart  = "start"  // the switch was started with it
+	keptStart  = "start"  // the switch started with it
 	keptSave   = "save"   // saved as the startup configuration
 	keptCommit = "commit" // committed
-	keptBefore = "before" // was in force without having been committed, and was replaced by another
+	keptBefore = "before" // it was in force without a commit, and was replaced by another configuration
 )
 
 // settled lists the kinds that an unconfirmed commit can be undone to.
@@ -153,8 +154,8 @@ func (s *archiver) save(who string, rows configfile.Rows, comment string) error 
 	return nil
 }
 
-// keep adds a configuration to the archive. Without a comment, it does nothing if the newest one there is equal and
-// either that one's kind is in settled or kind is keptBefore.
+// keep adds a configuration to the archive. Without a comment, it does nothing if the newest archived one is equal and
+// a further condition holds: that one's kind is in settled, or kind is keptBefore.
 func (s *archiver) keep(who, kind, comment string, rows configfile.Rows) error {
 	a := s.archive()
 	notes, err := a.List()
@@ -171,9 +172,9 @@ func (s *archiver) keep(who, kind, comment string, rows configfile.Rows) error {
 	return err
 }
 
-// restore makes a configuration the running one. It first archives the running one if it is not archived yet, and
-// changes nothing if that fails. It ends an unconfirmed commit if the caller may do so, because the change that the
-// commit protected no longer exists.
+// restore makes a configuration the running one. It first archives the running one if needed, and changes nothing if
+// that fails. It ends an unconfirmed commit if the caller may do so, because the change that the commit protected no
+// longer exists.
 func (s *archiver) restore(ctx context.Context, who string, rows configfile.Rows, why string) error {
 	err := s.replaceRows(ctx, rows, func(was configfile.Rows) error {
 		if err := s.keep(who, keptBefore, why, was); err != nil {
@@ -216,8 +217,8 @@ func (s *archiver) replaceRows(ctx context.Context, want configfile.Rows, keep f
 	return err
 }
 
-// rewrite replaces CONFIG_DB by what plan returns for its present content, as a whole, or changes nothing. The caller
-// holds setting.
+// rewrite replaces CONFIG_DB as a whole, or changes nothing. plan receives the present content and returns the new one.
+// The caller holds setting.
 func (s *archiver) rewrite(ctx context.Context, plan func(was configfile.Rows) (configfile.Rows, error)) error {
 	for range commitTries {
 		if err := s.tryRewrite(ctx, plan); !errors.Is(err, set.ErrConflict) {
@@ -253,7 +254,7 @@ func (s *archiver) tryRewrite(ctx context.Context, plan func(was configfile.Rows
 }
 
 // Begin continues or undoes a commit that was not confirmed. It is called once CONFIG_DB holds the configuration that
-// the switch starts with. source describes the origin of that configuration. fresh means that it replaced any former
+// the switch starts with. source describes the origin of this configuration. fresh is true if it replaced any former
 // one. found is the former content of CONFIG_DB. If found differs, it is archived and logged.
 func (s *Server) Begin(ctx context.Context, source string, fresh bool, found configfile.Rows) error {
 	return s.kept.begin(ctx, source, fresh, found)

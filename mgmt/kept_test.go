@@ -158,8 +158,8 @@ func TestSave(t *testing.T) {
 	}
 }
 
-// A saved or committed configuration can be restored by its number. The running one is archived first, so that going
-// back loses nothing.
+// A saved or committed configuration can be restored by its number. The running one is archived first, so that it can
+// be restored later.
 func TestRollback(t *testing.T) {
 	k := newKeeper(t)
 	k.sampler("a", 1)
@@ -266,7 +266,7 @@ func TestUnconfirmedOutlivesTheServer(t *testing.T) {
 	}
 }
 
-// If the archive cannot be written, a rollback loses no configuration, and a save reports which files it wrote. An
+// If the archive cannot be written, a rollback loses no configuration, and a save reports the files that it wrote. An
 // unconfirmed commit is still undone, and the switch starts.
 func TestNoRoomInTheHistory(t *testing.T) {
 	k := newKeeper(t)
@@ -275,7 +275,7 @@ func TestNoRoomInTheHistory(t *testing.T) {
 	k.must("commit", `{"confirmed": 60}`)
 	k.sampler("a", 2)
 	archive := k.server.kept.archive()
-	// Where the next one would go.
+	// This is the name of the next archive file.
 	if err := os.Mkdir(filepath.Join(archive.Dir, "000000000001.config"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -297,8 +297,8 @@ func TestNoRoomInTheHistory(t *testing.T) {
 	k.eventually("the undone configuration", func() bool { return k.rate("a") == "sampling-rate=1" })
 }
 
-// A server starts even if the file of a trial is damaged, or the configuration to go back to is missing. A client that
-// cancels the trial is informed that it is not undone.
+// A server starts even if the file of a trial is damaged, or the configuration to return to is missing. A client that
+// cancels such a trial is informed that it is not undone.
 func TestNoWayBack(t *testing.T) {
 	k := newKeeper(t)
 	k.sampler("a", 1)

@@ -7,7 +7,7 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// For a Set, a deleted entry does not exist, in force or not.
+// For a Set, a deleted entry does not exist, even if it is still in force.
 func TestSetOfWhatIsDeletedAndInForce(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(someSwitch())
@@ -49,8 +49,8 @@ func TestSubscribeToWhatIsDeletedAndInForce(t *testing.T) {
 	once := b.subscribe(listOf(gpb.SubscriptionList_ONCE, subOf(onChange, matched)))
 	once.want("U "+matched+` "7656"`, "S")
 	b.rows(map[string]string{"APPL_DB TAM_TAILSTAMPING_TABLE:s1": ""})
-	// The subscriptions read one after the other. The second may have seen the deletion already in its pass for the
-	// previous change.
+	// The two subscriptions read one after the other. When the second one handles the previous change, it may already
+	// see the deletion.
 	s.wantInAnyOrder("D "+sessionS+"/state/not-in-force", "D "+sessionS+"/state/flowgroup")
 	once = b.subscribe(listOf(gpb.SubscriptionList_ONCE, subOf(onChange, matched)))
 	once.want("S")

@@ -8,7 +8,7 @@ import (
 	"tamtam/swss"
 )
 
-// How often the server checks that the databases are those that it claimed, and how long it waits for the response.
+// How often the server checks that the databases are still the claimed ones, and how long it waits for the response.
 const (
 	lookPeriod = time.Second
 	lookLimit  = 3 * time.Second
@@ -24,7 +24,7 @@ func Databases() []swss.DBName {
 // call all are admitted. Open streams stay for a few seconds, and then end with the reason.
 func (s *Server) Refuse(reason string) { s.gate.set(reason) }
 
-// Live watches the databases until they are no longer those of the claim, and then returns the cause, which wraps
+// Live watches the databases until they are no longer those of the claim. It then returns the cause, which wraps
 // [swss.ErrAnew]. It returns nil when ctx ends. Rows that were read before the call are read again. When the served
 // data may differ from the databases, it calls tell with the reason. When they agree again, it calls tell with "".
 func (s *Server) Live(ctx context.Context, claim *swss.Claim, tell func(reason string)) error {
@@ -53,8 +53,8 @@ func (s *Server) Live(ctx context.Context, claim *swss.Claim, tell func(reason s
 	}
 }
 
-// look fails if the databases are not those of the claim, cannot be read, or if subscribers have not been notified of
-// all earlier writes.
+// look returns an error if the databases are not those of the claim, or cannot be read. It also returns one if
+// subscribers have not been notified of all earlier writes.
 func (s *Server) look(ctx context.Context, claim *swss.Claim) error {
 	ctx, cancel := context.WithTimeout(ctx, lookLimit)
 	defer cancel()
@@ -64,8 +64,8 @@ func (s *Server) look(ctx context.Context, claim *swss.Claim) error {
 	return s.hub.Step(ctx)
 }
 
-// mine fails if CONFIG_DB was emptied or claimed by another server since this server claimed it. Data read meanwhile is
-// then inconsistent.
+// mine returns an error if CONFIG_DB was emptied or claimed by another server after this server claimed it. Data read
+// meanwhile is then inconsistent.
 func (s *Server) mine(ctx context.Context) error {
 	claim := s.claim.Load()
 	if claim == nil {

@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// A page is read once for all its viewers, repeatedly while it is open. So this file only checks what a caller may see
-// of it, and reading leaves no entry in the audit trail.
+// A page is read once for all its viewers, repeatedly while it is open. So this file only checks which parts of the
+// page a caller may see. Reading leaves no entry in the audit trail.
 
 // Looks is the interface of read-only viewers, such as the page, to a server.
 type Looks struct{ of *Server }
@@ -29,7 +29,7 @@ func (s Looks) Enter(r *http.Request, lasts bool) (ctx context.Context, leave fu
 	return s.of.guard.Look(r, lasts)
 }
 
-// Listen listens at an address for a server that admits the same callers as Enter does. It uses TLS where they log in.
+// Listen listens at an address for a server that admits the same callers as Enter does. It uses TLS if callers log in.
 // open admits every client that can connect. Connections pass through a [auth.Door].
 func (s Looks) Listen(addr string, open bool, server *http.Server) (*auth.Web, error) {
 	server.ErrorLog = slog.NewLogLogger(s.of.log.Handler(), slog.LevelDebug)

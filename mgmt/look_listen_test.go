@@ -12,8 +12,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// Idle connections lose their places, and clients are still served. If there are users, a client must be one of them
-// and use TLS.
+// Idle connections are closed when they are too many, and clients are still served. If there are users, a client must
+// be a user and must use TLS.
 func TestLooksListen(t *testing.T) {
 	r := swsstest.Start(t)
 	engine, err := NewServer(Config{Redis: r, Dir: t.TempDir(),
@@ -39,11 +39,11 @@ func TestLooksListen(t *testing.T) {
 			}
 			defer c.Close()
 			go func() {
-				_, _ = c.Read(make([]byte, 1)) // nothing arrives but the end
+				_, _ = c.Read(make([]byte, 1)) // the connection receives no data, only its end
 				shut <- struct{}{}
 			}()
 		}
-		for range 100 - 16 { // of one source
+		for range 100 - 16 { // connections of one source
 			<-shut
 		}
 		ask := func(name, password string) int {

@@ -146,7 +146,7 @@ func TestSubscribersOfLostDatabases(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		do   func(g *guarded)
-		says string // why it is not ready meanwhile; empty if no report is required
+		says string // reason why the server is not ready meanwhile; empty if no report is required
 		want last   // the values of a subscriber afterwards
 	}{
 		{"all emptied", func(g *guarded) { g.conf().FlushAll(g.ctx) }, "_DB was emptied", gone},
@@ -154,7 +154,7 @@ func TestSubscribersOfLostDatabases(t *testing.T) {
 			last{inForce: status}},
 		{"STATE_DB emptied", func(g *guarded) { g.redis.DB(swss.StateDB).Client().FlushDB(g.ctx) },
 			"STATE_DB was emptied", last{configured: rate}},
-		{"exchanged", func(g *guarded) { // by one without these rows
+		{"exchanged", func(g *guarded) { // exchanged for a database without these rows
 			if err := redis.NewClient(&redis.Options{Addr: g.real.Addr}).Do(g.ctx, "swapdb", 4, 40).Err(); err != nil {
 				g.t.Fatal(err)
 			}
@@ -363,7 +363,7 @@ func (h atCommit) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// A Set whose commit gets no answer is done as a whole or not at all, and the client gets the true outcome. A delayed
+// A Set whose commit gets no response is done as a whole or not at all, and the client gets the true outcome. A delayed
 // request is not executed later.
 func TestSetCut(t *testing.T) {
 	t.Parallel()
@@ -437,8 +437,8 @@ func TestSetCut(t *testing.T) {
 	}
 }
 
-// Sets of two servers have the same effect as if one server had executed them in order. A flow group that the other
-// server begins to use at the last moment is not deleted.
+// Sets of two servers have the same effect as if one server had executed them in order. A flow group is not deleted if
+// the other server begins to use it at the last moment.
 func TestSetsOfTwoServers(t *testing.T) {
 	real := swsstest.StartServer(t)
 	a, b := newBedOn(t, real.Open(), nil), newBedOn(t, real.Open(), nil)

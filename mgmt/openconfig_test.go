@@ -53,7 +53,7 @@ func TestMembersOnChange(t *testing.T) {
 	s.want("D " + at)
 }
 
-// A rule that changes to something OpenConfig cannot express leaves its access list.
+// If a rule changes to one that OpenConfig cannot express, it disappears from its access list.
 func TestAccessListsOnChange(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(map[string]string{"CONFIG_DB ACL_TABLE|A": "TYPE=L3"})
@@ -123,8 +123,8 @@ func TestConfigRestores(t *testing.T) {
 	}
 }
 
-// A row is represented by the list in which a Set can write it, never by a view of it. A replace of the root keeps data
-// that only views show.
+// A row is represented by the list in which a Set can write it, never by a view of that list. A replace of the root
+// keeps data that only views show.
 func TestViewsTellNoRow(t *testing.T) {
 	b := newBed(t, nil)
 	rows := map[string]string{
@@ -159,8 +159,8 @@ func TestViewsTellNoRow(t *testing.T) {
 	}
 }
 
-// LACP state of a PortChannel, or a member, that was created again since is not shown for the new one. Until LACP has
-// reported, that is shown as the reason.
+// If a PortChannel or a member was deleted and created again, its former LACP state is not shown. Until LACP has
+// reported, the reason states that it has not.
 func TestLACPOfBefore(t *testing.T) {
 	const lag = "/interfaces/interface[name=PortChannel1]/aggregation/"
 	const member = lag + "members/member[interface=Ethernet0]/state/"

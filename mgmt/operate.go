@@ -21,17 +21,17 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Operations are actions that a client can request besides writing configuration: the rpcs of tamtam-operations. All
-// enter by [Server.Operate], with the rpc's input as RFC 7951 encodes it. RESTCONF requests one by a POST to
-// /operations/tamtam-operations:NAME (RFC 8040). gNMI has no such request. There an operation is a Set with a single
-// update: its path is /operations/NAME, and its value is the input. Results are read in the tree. RESTCONF also returns
-// the output of an operation that has one.
+// Operations are actions that a client can request besides writing configuration: the rpcs of tamtam-operations. All of
+// them go through [Server.Operate], with the rpc's input as RFC 7951 encodes it. RESTCONF requests an operation by a
+// POST to /operations/tamtam-operations:NAME (RFC 8040). gNMI has no such request. There an operation is a Set with a
+// single update: its path is /operations/NAME, and its value is the input. Results are read in the tree. RESTCONF also
+// returns the output of an operation that has one.
 
 // An operation is one rpc. do parses the input and performs the operation. It returns the output as RFC 7951 encodes
 // it, or nil if there is none.
 type operation struct {
 	do    func(s *archiver, ctx context.Context, who string, input []byte) (output []byte, err error)
-	looks bool // it changes nothing, and so need not wait for operations that do
+	looks bool // true if it changes nothing, and so need not wait for operations that change something
 }
 
 func operations() map[string]operation {
@@ -135,7 +135,7 @@ func (s *Server) Operate(ctx context.Context, name string, input []byte) (output
 }
 
 // allowed refuses a caller whose role may not perform an operation. The output of a read-only operation may mix all
-// kinds of data, so a role with any line that hides data may not perform it.
+// kinds of data. So a role with a line that hides any data may not perform it.
 func (o operation) allowed(ctx context.Context, name string) error {
 	v := auth.ViewOf(ctx)
 	if err := v.May(name); err != nil {

@@ -100,8 +100,8 @@ func (s *archiver) noteOwn(t *unconfirmedCommit, changes []set.RowChange) {
 	}
 }
 
-// left returns the digests of a row as the trial's user left it. If the user did not write it, that is the row in the
-// configuration to go back to.
+// left returns the digests of a row as the trial's user left it. If the user did not write the row, its content is the
+// one in the configuration to return to.
 func (s *archiver) left(t *unconfirmedCommit, key string) []string {
 	if own := t.Own[key]; own != nil {
 		return own
@@ -126,7 +126,7 @@ func (s *archiver) noteOthers(t *unconfirmedCommit, name string, changes []set.R
 	}
 }
 
-// rowSeen returns the key of a row as far as a caller may read it.
+// rowSeen returns the key of a row. Parts that a caller may not read are hidden.
 func (s *archiver) rowSeen(c *auth.Caller, key string) string {
 	table, k, _ := strings.Cut(key, "|")
 	if c.View != nil && !(c.View.Some(s.model.Find(rights.RowsPath), []string{table, k}, access.Read) &&
@@ -136,7 +136,7 @@ func (s *archiver) rowSeen(c *auth.Caller, key string) string {
 	return key
 }
 
-// tellsApart reports whether callers are users with names of their own.
+// tellsApart reports whether users are configured. Only then do callers have names that distinguish them.
 func (s *Server) tellsApart() bool { return s.guard.TellsApart() }
 
 // reverted returns the content of CONFIG_DB after a trial is undone. A row returns to its content in back if the

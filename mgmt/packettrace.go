@@ -17,8 +17,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Requests about the fate of packets are sent to syncd, which asks its chip. The answer stays in STATE_DB for a while.
-// gNMI clients read it with origin sonic-db, at STATE_DB/localhost/TAMTAM_PACKET_TRACE/ID.
+// Requests about the fate of packets are sent to syncd, which queries its chip. The answer stays in STATE_DB for a
+// while. gNMI clients read it with origin sonic-db, at STATE_DB/localhost/TAMTAM_PACKET_TRACE/ID.
 
 // traceWait bounds the time until syncd responds.
 const traceWait = 20 * time.Second

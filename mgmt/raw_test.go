@@ -120,7 +120,7 @@ func TestRawModes(t *testing.T) {
 	sampled.want("U "+names+` {"Ethernet0":"oid:0x1"}`, "S")
 }
 
-// Any path of this origin is either valid, or refused with an error that explains the fault.
+// Any path of origin sonic-db is either valid, or refused with an error that explains the fault.
 func FuzzRawPath(f *testing.F) {
 	r := fetch.Reader{Redis: swsstest.Start(f)}
 	f.Add("CONFIG_DB", "localhost", "PORT", "Ethernet0", "mtu")

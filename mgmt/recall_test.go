@@ -20,8 +20,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// rowsToWrite are rows, N a number, with possible values of the fields that the modules read. Some values are invalid
-// in YANG, and some names differ only in case.
+// rowsToWrite are rows with possible values of the fields that the modules read. N stands for a number. Some values are
+// invalid in YANG, and some names differ only in case.
 var rowsToWrite = []struct {
 	db   swss.DBName
 	key  string
@@ -115,7 +115,7 @@ func (b *bed) readUncached(v *rights.View, req *gpb.GetRequest) ([]*gpb.Update, 
 	return out.GetUpdate(), err
 }
 
-// Whatever is written, a Get returns the same as without any cache, for every role and path.
+// Whatever is written, a Get returns the same data as without any cache, for every role and path.
 func TestRecalledGets(t *testing.T) {
 	roles, err := access.ParseRoles(strings.NewReader(`some read /tam
 some none /tam/flowgroups/flowgroup[name=f1]

@@ -59,7 +59,7 @@ func (f *filed) login(name, password string) error {
 	return err
 }
 
-// Changed files are in force at the next request. Wrong ones are not, and that is reported.
+// Changed files are in force at the next request. An invalid file is not in force, and the server reports that.
 func TestFilesReadAgain(t *testing.T) {
 	racetest.Stepped(t)
 	t.Parallel()
@@ -229,7 +229,7 @@ func TestClientCAReadAgain(t *testing.T) {
 	if err := capabilities(b, b.dial(grpc.WithTransportCredentials(credentials.NewTLS(conf)))); err != nil {
 		t.Error(err)
 	}
-	// A certificate without its key is not served.
+	// A certificate is not served without its key.
 	shown := func() []byte {
 		t.Helper()
 		conn, err := tls.Dial("tcp", b.server.Addr(), conf)

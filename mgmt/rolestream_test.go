@@ -15,8 +15,8 @@ func (b *bed) rateOf(name string, rate int) {
 	b.rows(map[string]string{"CONFIG_DB TAM_SAMPLINGRATE_TABLE|" + name: fmt.Sprintf("sampling-rate=%d", rate)})
 }
 
-// A role that may read one entry is not notified of changes of others while it subscribes. This holds even though their
-// updates are encoded already, for clients that may read them.
+// A role that may read one entry is not notified of changes of other entries while it subscribes. This also holds for
+// updates that are already encoded, because other clients may read them.
 func TestRolesOfStreams(t *testing.T) {
 	clock := newHandClock()
 	b := staffed(t, "r read /tam/samplers/sampler[name=a]\nr read /tam/samplers/sampler[name=c]/config/name\n",
@@ -30,7 +30,8 @@ func TestRolesOfStreams(t *testing.T) {
 		list.Subscription[0].SampleInterval = uint64(time.Second)
 		return list
 	}
-	all := b.take(b.as("root"), streamOf(subOf(onChange, configs)), true) // its updates are made first
+	// so that the updates are encoded for root first
+	all := b.take(b.as("root"), streamOf(subOf(onChange, configs)), true)
 	allSampled := b.take(b.as("root"), sampled(rates), true)
 	b.want("the administrator", allSampled, "U "+rateA+" 1", "U "+rateB+" 1", "S")
 	b.wantLines("the administrator", all, 5, "S")

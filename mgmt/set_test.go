@@ -138,7 +138,7 @@ func TestForeignWriter(t *testing.T) {
 	}
 }
 
-// One error lists all that is missing, referenced but absent, in use, or already used.
+// One error lists all faults: data that is missing, absent although referenced, in use, or already used.
 func TestAllErrorsOfASet(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(someSwitch())

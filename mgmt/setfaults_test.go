@@ -112,7 +112,7 @@ func TestAllFaults(t *testing.T) {
 	)
 }
 
-// An error that the rest of the Set would prevent, if it were right, is not reported.
+// An error that would disappear if the rest of the Set were correct is not reported.
 func TestNoFalseFaults(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one request after the other: nothing for the race detector")
@@ -304,7 +304,7 @@ func TestSetCancelled(t *testing.T) {
 	}
 }
 
-// The port that a member of a port channel or VLAN refers to must exist, even though it is the key, too.
+// The port to which a member of a port channel or VLAN refers must exist, although it is also the member's key.
 func TestMissingMember(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(someSwitch())

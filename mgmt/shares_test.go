@@ -10,7 +10,7 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// A client with 90 subscriptions to everything delays another's Get by one piece of its work, not by 90.
+// A client with 90 subscriptions to everything delays another client's Get by one piece of work, not by 90.
 func TestFairShares(t *testing.T) {
 	b := staffed(t, "")
 	s := b.server.reading

@@ -121,8 +121,8 @@ func TestGetOfOneInstant(t *testing.T) {
 	}
 }
 
-// A ONCE, and a Get, returns one instant, while another client repeatedly sets two leaves of two lists to the same
-// number.
+// While a client repeatedly sets two leaves of two lists to the same number, each ONCE and each Get returns equal
+// numbers.
 func TestOnceOfOneInstant(t *testing.T) {
 	b := newBed(t, nil)
 	set := func(n int) *gpb.SetRequest {

@@ -32,7 +32,7 @@ type stream struct {
 	feeds  []*feed
 	view   *rights.View // what the caller may see; nil means everything
 	client string       // the client whose share of the server's work it uses
-	works  bool         // it holds a place to work
+	works  bool         // true while it holds a place to work
 	count  uint64       // number of passes
 
 	outbox
@@ -43,22 +43,22 @@ type stream struct {
 
 	mu      sync.Mutex
 	dirty   map[fetch.ChangedRow]mark
-	lost    bool // too much changed to remember; everything must be read
-	suspect bool // the databases may be unreadable; the next pass must check
+	lost    bool // true if too many rows changed to record them; everything must be read again
+	suspect bool // true if the databases may be unreadable; the next pass must check
 	wake    chan struct{}
 }
 
-// An outbox holds what waits for the sender of a stream.
+// An outbox holds the messages that wait for the sender of a stream.
 type outbox struct {
 	prefix []byte // the prefix of Notifications, encoded
 	batch  []*gpb.SubscribeResponse
 
-	held    bool // queued messages wait
-	weighed int  // how many waiting messages are counted in size
+	held    bool // true if queued messages wait
+	weighed int  // number of waiting messages that size includes
 	size    int  // bytes
 }
 
-// A mark is a changed row, and how often it changed.
+// A mark is a changed row, with the number of its changes.
 type mark struct {
 	n   uint32
 	row *fetch.Touched
@@ -187,8 +187,8 @@ func (st *stream) run(ctx context.Context) error {
 	return st.changes(ctx, requests, listener)
 }
 
-// atOnce calls f, whose messages are of one instant: no Set is written from the first row that f reads to the last. The
-// client gets them afterwards, so that a slow client does not delay writers.
+// atOnce calls f, whose messages show the data of one instant: no Set is written from the first row that f reads to the
+// last. The client gets the messages afterwards, so that a slow client does not delay writers.
 func (st *stream) atOnce(ctx context.Context, f func() error) error {
 	err := st.work(ctx, func() error {
 		st.s.snapshot.RLock()
@@ -266,7 +266,7 @@ func (st *stream) everything(ctx context.Context, only, remember bool) error {
 // fresh returns when all earlier writes to the tables of the feeds are known to the hub.
 func (st *stream) fresh(ctx context.Context, feeds []*feed, load bool) error {
 	if feeds[0].raw != nil {
-		return nil // they are read when they are sent
+		return nil // the rows are read when they are sent
 	}
 	seen := map[tree.TableID]bool{}
 	for _, f := range feeds {
@@ -477,7 +477,7 @@ func (st *stream) changedIn(ctx context.Context, w *watch, dirty map[fetch.Chang
 	return st.passKeys(ctx, w, single, touched)
 }
 
-// A concerned is the entries that a changed row may affect, and how often the row changed.
+// A concerned is the set of entries that a changed row may affect, with the number of changes of the row.
 type concerned struct {
 	pattern []string
 	n       uint32

@@ -81,7 +81,7 @@ func (f *follower) Send(m *gpb.SubscribeResponse) error { return f.send(m) }
 func (f *follower) Recv() (*gpb.SubscribeRequest, error) {
 	list := f.list
 	if f.list = nil; list == nil {
-		return nil, io.EOF // it sends nothing more, but still receives
+		return nil, io.EOF // the client sends nothing more, but still receives
 	}
 	return &gpb.SubscribeRequest{Request: &gpb.SubscribeRequest_Subscribe{Subscribe: list}}, nil
 }
@@ -299,8 +299,8 @@ func (f *feed) due() (time.Time, bool) {
 	return at, !at.IsZero() && (len(f.watches) > 0 || f.raw != nil)
 }
 
-// beats reports whether the heartbeat has an effect. A feed that sends everything at every sample needs none unless the
-// heartbeat is shorter.
+// beats reports whether the heartbeat has an effect. A feed that sends everything at every sample needs no heartbeat,
+// unless the heartbeat interval is shorter than the sample interval.
 func (f *feed) beats() bool { return f.beat > 0 && (f.sample == 0 || f.suppress || f.beat < f.sample) }
 
 // start sets the first deadlines.

@@ -19,7 +19,7 @@ func oneField(table, key, field string) *gpb.Update {
 		fmt.Sprintf(`{"field":[%q]}`, field))
 }
 
-// A twin is a change in OpenConfig's nodes, and the same change in ours, which may need several Sets.
+// A twin is a change of OpenConfig's nodes, and the same change of our nodes, which may need several Sets.
 type twin struct {
 	theirs *gpb.SetRequest
 	ours   []*gpb.SetRequest
@@ -200,7 +200,7 @@ func (s *routed) any(r *rand.Rand) twin {
 	return s.whole(r, port)
 }
 
-// withoutMark returns CONFIG_DB without the row that each Set rewrites.
+// withoutMark returns CONFIG_DB without the row that every Set rewrites.
 func (b *bed) withoutMark() string {
 	var out strings.Builder
 	for line := range strings.Lines(b.config()) {
@@ -222,8 +222,8 @@ func (b *bed) settable(p string) string {
 	return string(resp.GetNotification()[0].GetUpdate()[0].GetVal().GetJsonIetfVal())
 }
 
-// A write to OpenConfig's nodes makes the same rows as a write to ours, and both show the same data. A complete
-// configuration that is read and set again, or set on an empty switch, is the same.
+// A write to OpenConfig's nodes makes the same rows as a write to our nodes, and both show the same data. A complete
+// configuration stays the same when it is read and set again, also on an empty switch.
 func TestThroughIsTheSame(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 6, Short: 1}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 7))

@@ -36,7 +36,7 @@ type unconfirmedCommit struct {
 	ID    string      `json:"id"` // the client's id; empty for the operation commit
 	Began time.Time   `json:"began"`
 	Until time.Time   `json:"until"`
-	Back  uint64      `json:"back"` // the archive number of the configuration to go back to
+	Back  uint64      `json:"back"` // archive number of the configuration to return to
 	User  string      `json:"user"`
 	Role  access.Role `json:"role"`
 
@@ -62,13 +62,13 @@ func (t *unconfirmedCommit) holds() uint64 {
 
 // Bounds of the time to confirm.
 const (
-	trialDefault = 10 * time.Minute // gNMI's default
+	trialDefault = 10 * time.Minute // default of gNMI
 	trialLeast   = time.Second
-	trialMost    = 24 * time.Hour // for an admin
-	trialOfRoles = time.Hour      // for other roles, in total, however often it is extended
+	trialMost    = 24 * time.Hour // maximum for an admin
+	trialOfRoles = time.Hour      // maximum for other roles, in total, however often the trial is extended
 )
 
-// trialFor checks the time to confirm that a caller requests, for a trial that began the duration ago before.
+// trialFor checks the time to confirm that a caller requests. ago is the time since the trial began.
 func trialFor(ctx context.Context, d, ago time.Duration) (time.Duration, error) {
 	c, most := auth.CallerOf(ctx), trialMost
 	if c.View != nil {
@@ -191,7 +191,7 @@ func (t *unconfirmedCommit) waits() string {
 	return fmt.Sprintf("%s of %s waits to be confirmed until %s", name, t.User, t.Until.UTC().Format(time.RFC3339))
 }
 
-// mayEnd refuses a caller that is neither the trial's user nor an admin. The caller holds setting.
+// mayEnd refuses a caller that is neither the trial's user nor an admin. The caller of mayEnd holds setting.
 func (s *archiver) mayEnd(ctx context.Context) error {
 	t := s.trial
 	if t == nil || auth.ViewOf(ctx) == nil || auth.UserOf(ctx) == t.User {

@@ -114,7 +114,7 @@ func TestExpiryWithinRights(t *testing.T) {
 	}
 }
 
-// Only its user and an admin may end a commit on trial, within the time that the role has.
+// Only its user and an admin may end a commit on trial, within the time that the role permits.
 func TestWhoEndsATrial(t *testing.T) {
 	k := newTrialBed(t, "r write /tam/samplers\nr write /operations/commit\nr write /operations/cancel-commit\n")
 	k.mustDo("root", "commit", `{}`)
@@ -148,7 +148,7 @@ func TestWhoEndsATrial(t *testing.T) {
 	}
 }
 
-// Whatever is written while a commit waits, its end changes no row that its user may not write, and none that another
+// Whatever is written while a commit waits, its end changes no row that its user may not write, and no row that another
 // user has changed. All other rows return to their former content.
 func TestRandomTrials(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 12, Short: 4}, func(t *testing.T, seed uint64) {
@@ -185,7 +185,7 @@ func TestRandomTrials(t *testing.T) {
 		for i := range rng.IntN(12) {
 			by := users[rng.IntN(len(users))]
 			row, done := "", true
-			if rng.IntN(5) == 0 { // directly in the database, with a content that no row had before
+			if rng.IntN(5) == 0 { // written directly in the database, with a content that no row had before
 				table := names[rng.IntN(len(names))]
 				row, by = table+"|"+string(rune('a'+rng.IntN(3))), ""
 				k.rows(map[string]string{"CONFIG_DB " + row: fmt.Sprint(tables[table], 100+i)})

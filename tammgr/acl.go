@@ -10,7 +10,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// tableType returns a table type, or the reason why there is none.
+// tableType returns a table type, or the reason why it cannot be used.
 func (m *Manager) tableType(name string) (typ schema.ACLTableType, reason string) {
 	if typ, ok := schema.BuiltinACLType(name); ok {
 		return typ, ""
@@ -86,7 +86,7 @@ func (m *Manager) decideTable(key string) {
 		m.out.Drop(appl)
 		m.out.Report(state, schema.ACLActive, "a control plane ACL is kept out of the ASIC")
 	default:
-		// A port that does not exist is bound when it appears, as in SONiC.
+		// A port that does not exist yet is bound when it appears, as in SONiC.
 		t := row.table
 		t.Ports, _ = m.ports.resolveAll(t.Ports)
 		m.out.Forward(appl, t.Fields(), state)
@@ -114,8 +114,8 @@ type ruleRow struct {
 	key    schema.ACLRuleKey
 	fields []swss.Pair
 	ports  []string // as written
-	usable bool     // whether it is forwarded
-	reason string   // why it is not forwarded
+	usable bool     // true if the rule is forwarded
+	reason string   // why the rule is not forwarded
 }
 
 func (m *Manager) aclRule(key string, fields swss.FieldValues) {

@@ -15,8 +15,8 @@ type altMark struct{ schema.AltMarkSession }
 
 func (s altMark) refs() refs { return refs{group: s.FlowGroup} }
 
-// check finds marks that QoS uses. A conflict matters where marks are written. It also matters where the flow group
-// matches the traffic class, because the mark may then decide whether a packet matches.
+// check finds marks that QoS uses. A conflict matters where the session writes marks. It also matters where the flow
+// group matches the traffic class, because the mark may then decide whether a packet matches.
 func (s altMark) check(m *Manager) (wrong string, lacks []string) {
 	of := "want a mark on which no queue depends"
 	if rule := m.ruleOf(s.FlowGroup); rule != nil && slices.ContainsFunc(rule.fields, isTC) {
@@ -43,11 +43,11 @@ func (s altMark) appl(_ *Manager, rule schema.ACLRuleKey) map[string]string {
 	return schema.AltMarkFlow{Name: s.Name, Rule: rule, Session: s.Session}.Fields()
 }
 
-// qos determines which bits of the DSCP affect traffic classes.
+// qos determines which bits of the DSCP affect the traffic class.
 type qos struct {
 	maps    map[string]*[64]uint8 // valid rows of DSCP_TO_TC_MAP: the class of each DSCP
 	ports   map[string]schema.PortQoS
-	known   map[uint8]string // results of conflict, by bit
+	known   map[uint8]string // remembered results of conflict, by bit
 	changed bool
 }
 
@@ -111,7 +111,8 @@ func (q *qos) conflict(bit uint8) string {
 	return reason
 }
 
-// differ returns a text with the first two DSCPs that differ only in a bit and have different traffic classes, or "".
+// differ returns a text with the first two DSCPs that differ only in the given bit and have different traffic classes.
+// It returns "" if there are none.
 func differ(classes *[64]uint8, bit uint8) string {
 	for d := range uint8(len(classes)) {
 		if e := d | bit; d != e && classes[d] != classes[e] {
@@ -121,7 +122,7 @@ func differ(classes *[64]uint8, bit uint8) string {
 	return ""
 }
 
-// portsInWords returns a text with the first port and the number of the others.
+// portsInWords returns a text with the first port and the number of further ports.
 func portsInWords(ports []string) string {
 	if len(ports) == 1 {
 		return "port " + ports[0]

@@ -113,7 +113,7 @@ func TestConvergence(t *testing.T) {
 		lines  []string
 		always []string
 	}{
-		// The ids in use may depend on the past while a feature is active.
+		// The ids in use may depend on earlier rows while a feature is active.
 		{"features", slices.Concat(lines, featureLines), []string{metadata}},
 		{"switch", slices.Concat(lines, switchLines), nil},
 		{"alternate marking", altMarkLines, []string{metadata}},

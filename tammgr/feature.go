@@ -133,7 +133,7 @@ func (m *Manager) decideSwitch() {
 	m.out.Report(state, status, reason)
 }
 
-// wantedIDs returns the ids to use while no feature is active, and a reason if one is missing.
+// wantedIDs returns the ids to use while no feature is active, and a reason if an id is missing.
 func (m *Manager) wantedIDs() (want schema.TAMSwitchInUse, reason string, err error) {
 	var s schema.TAMSwitch
 	if m.sw != nil {
@@ -162,7 +162,7 @@ func (m *Manager) wantedIDs() (want schema.TAMSwitchInUse, reason string, err er
 	return want, reason, err
 }
 
-// latching returns the sorted features that were active before and stay active. The drop monitor is not among them: its
+// latching returns the sorted features that were active before and stay active. It omits the drop monitor, whose
 // sessions use new ids immediately, as in SONiC's own design.
 func (m *Manager) latching() []string {
 	var out []string

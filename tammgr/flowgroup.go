@@ -13,8 +13,8 @@ import (
 type groupRow struct {
 	group  schema.FlowGroup
 	err    error
-	valid  bool   // whether sessions may use it
-	reason string // why they may not use it
+	valid  bool   // true if sessions may use the group
+	reason string // why sessions may not use the group
 }
 
 func (m *Manager) flowGroup(key string, fields swss.FieldValues) {
@@ -35,11 +35,11 @@ func (m *Manager) flowGroup(key string, fields swss.FieldValues) {
 	m.markIfThere(kindTAMGroup, key)
 }
 
-// ids contains the ids that flow groups request, and their owners.
+// ids contains the ids that flow groups request, and the owner of each id.
 type ids struct {
 	wanted  map[uint32]orch.SmallSet[string]
 	changed map[uint32]struct{}
-	winner  map[uint32]string // owners that are known in this pass
+	winner  map[uint32]string // the owners found in this pass
 }
 
 // claim records that a valid row requests an id.
@@ -89,7 +89,7 @@ func (m *Manager) decideGroup(key string) {
 	if status == "" {
 		status, reason = m.groupRule(row.group)
 		// Sessions may exist before the rule. If the rule cannot be applied, they need not wait until orchagent reports
-		// it missing.
+		// that it is missing.
 		if rule := m.rules[row.group.Rule().Config()]; rule != nil && !rule.usable {
 			row.valid, row.reason = false, reason
 		}
@@ -116,7 +116,8 @@ func (m *Manager) checkGroup(key string, row *groupRow) (status, reason string) 
 	return "", ""
 }
 
-// groupRule returns the status of a valid group by its rule: active if the rule is usable, otherwise pending.
+// groupRule returns the status of a valid group, which depends on its rule: active if the rule is usable, otherwise
+// pending.
 func (m *Manager) groupRule(g schema.FlowGroup) (status, reason string) {
 	row := m.rules[g.Rule().Config()]
 	switch {

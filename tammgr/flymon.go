@@ -7,8 +7,8 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// task is a row of TAM_FLYMON_TASK_TABLE. It is forwarded with the match of its flow group as filter and uses no ACL
-// entry. So flow groups of higher priority do not hide packets from it.
+// task is a row of TAM_FLYMON_TASK_TABLE. It is forwarded with the match of its flow group as filter, and uses no ACL
+// entry. So a flow group of higher priority does not hide packets from the task.
 type task struct {
 	schema.FlyMonTask
 	key string

@@ -49,7 +49,8 @@ func TestTooManySessions(t *testing.T) {
 	check("room for all", 2, 4)
 }
 
-// The limited tables are those of the schema, by which a configuration is refused before it is loaded.
+// The limited tables are those of the schema. The schema's limits decide whether a configuration is refused before it
+// is loaded.
 func TestLimitedTables(t *testing.T) {
 	for _, table := range schema.Tables() {
 		limited := false

@@ -18,8 +18,8 @@ type Manager struct {
 	// FallbackMAC is the source of the default ids if DEVICE_METADATA has no mac. If it is zero, there are no default
 	// ids. It is set before the daemon's first step.
 	FallbackMAC schema.MAC
-	// MostRows is the maximum number of rows accepted in a table of sessions, of tasks, or of the objects that these
-	// name. If there are more, the first by name are accepted. It is set before the daemon's first step.
+	// MostRows is the maximum number of rows accepted in each table of sessions, of tasks, or of objects that they
+	// refer to. If there are more rows, the first by name are accepted. It is set before the daemon's first step.
 	MostRows int
 
 	out     *forward.Output
@@ -33,13 +33,13 @@ type Manager struct {
 	ports    ports
 	features map[string]swss.FieldValues
 	active   set                        // features that should be in APPL_DB
-	rows     [kindCount]map[string]*row // rows of the kinds that kinds contains
-	over     [kindCount]set             // those of them beyond the maximum
-	tableOf  [kindCount]schema.Table    // the tables of these kinds, with their outputs
+	rows     [kindCount]map[string]*row // rows of each kind in the variable kinds, by key
+	over     [kindCount]set             // keys of the rows beyond the maximum
+	tableOf  [kindCount]schema.Table    // the table of each kind, with its outputs
 	tables   map[string]*tableRow
 	rules    map[string]*ruleRow // by CONFIG_DB key
 	groups   map[string]*groupRow
-	ids      ids // of flow groups
+	ids      ids // ids of flow groups
 	qos      qos
 	users    users
 	idsWait  string // why configured ids are not in use yet
@@ -142,7 +142,7 @@ func (m *Manager) due() bool {
 	return slices.ContainsFunc(m.dirty[:], func(s set) bool { return len(s) > 0 })
 }
 
-// flush decides on every row that changed or depends on one that did, and writes the results.
+// flush decides on every row that changed or depends on a changed row, and writes the results.
 func (m *Manager) flush(ctx context.Context) error {
 	if err := m.out.Load(ctx); err != nil {
 		return err

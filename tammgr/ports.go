@@ -12,12 +12,12 @@ type ports struct {
 	alias map[string]string // alias of each port, or ""
 	named map[string]set    // ports by alias
 	lags  set
-	// changed is called with a name that may now stand for another port, or for none.
+	// changed is called with a name that now may stand for another port, or for no port.
 	changed func(name string)
 }
 
-// resolve returns the name of the port or PortChannel that is given as name or alias. A port's name has precedence over
-// any alias. If several ports have the same alias, it stands for the first of them.
+// resolve returns the name of the port or PortChannel with the given name or alias. A port's name has precedence over
+// any alias. If several ports have the same alias, it stands for the first of these ports.
 func (p ports) resolve(name string) (string, bool) {
 	if _, ok := p.alias[name]; ok {
 		return name, true
@@ -35,7 +35,7 @@ func (p ports) resolve(name string) (string, bool) {
 	return slices.MinFunc(found, schema.CompareNames), true
 }
 
-// resolveAll returns the resolved names and those that do not exist, both sorted.
+// resolveAll returns the resolved names, and the names that do not exist, both sorted.
 func (p ports) resolveAll(names []string) (resolved, missing []string) {
 	seen := set{}
 	for _, n := range names {

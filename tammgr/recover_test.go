@@ -27,7 +27,8 @@ func TestPendingRemoval(t *testing.T) {
 	}
 }
 
-// orchagent's status of a row stays over a restart of tammgrd. If the status is lost, orchagent is asked for it again.
+// orchagent's status of a row stays over a restart of tammgrd. If the status is lost, tammgrd requests it from
+// orchagent again.
 func TestStatusOverRestart(t *testing.T) {
 	b := newBench(t, swsstest.Start(t))
 	b.Do(rule1)
@@ -56,7 +57,7 @@ func TestStatusOverRestart(t *testing.T) {
 	}
 }
 
-// When Redis restarts with its old content or with less, the managers restore the rest.
+// When Redis restarts with its old content or with less, the managers restore the missing rows.
 func TestRedisRestart(t *testing.T) {
 	for _, kept := range []bool{true, false} {
 		server := swsstest.StartServer(t)

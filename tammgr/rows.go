@@ -33,7 +33,7 @@ const (
 	kindRecord
 	kindDrop
 	kindIFA
-	kindPort // names in ACLs, without a decision
+	kindPort // names of ports in ACLs, which need no decision
 	kindCount
 )
 
@@ -46,7 +46,7 @@ func tables() []forward.Table {
 				list = append(list, schema.TableOf(config))
 			}
 		}
-		if what != nil && kind(k) != kindTAMRule { // its table is that of the groups
+		if what != nil && kind(k) != kindTAMRule { // a rule shares the table of the flow groups
 			list = append(list, what.table())
 		}
 	}
@@ -66,26 +66,26 @@ func tables() []forward.Table {
 // group and the other rows that it names, and is then written to APPL_DB.
 type kindOfRow struct {
 	config  string // table of CONFIG_DB
-	state   string // table of STATE_DB if several kinds share the table of CONFIG_DB; "" means that of the schema
+	state   string // table of STATE_DB if several kinds share the table of CONFIG_DB; "" means the schema's table
 	feature string // feature that must be active; "" if there is none
 	// parse returns a row. If there is an error, the row contains the fields that could be read.
 	parse func(key string, fields swss.FieldValues) (content, error)
-	// taken is set if a flow group can have only one row of the kind. The first valid row by name has it. taken is the
-	// reason for refusing the others, with %q for the name of the first.
+	// taken is set if a flow group can have only one row of the kind. The first valid row by name gets the flow group.
+	// taken is the reason for refusing other rows, with %q for the name of the first.
 	taken string
-	// group is the requirement of the rows on their flow group.
+	// group describes the flow group that the rows need.
 	group groupUse
-	// alone is set if the row is in force without a report of orchagent.
+	// alone is true if the row is in force without a report of orchagent.
 	alone bool
 }
 
-// A groupUse is the requirement of rows of a kind on their flow group.
+// A groupUse describes the flow group that rows of a kind need.
 type groupUse uint8
 
 const (
-	anyRules groupUse = iota // none; the row may have a flow group, and determines its rules itself
-	oneRule                  // each row has a flow group with one rule, which may come later
-	// oneMatch means that the row may have a flow group whose single rule must exist. Its match is part of the row.
+	anyRules groupUse = iota // no requirement; the row may have a flow group, and determines its rules itself
+	oneRule                  // each row has a flow group with one rule, which may appear later
+	// oneMatch means that the row may have a flow group. Its single rule must exist, and its match is part of the row.
 	oneMatch
 )
 
@@ -101,19 +101,19 @@ func (what *kindOfRow) table() schema.Table {
 type content interface {
 	// refs returns the rows that the row names.
 	refs() refs
-	// check returns an error that no other row can remove, and what the row waits for besides its feature and flow
-	// group.
+	// check returns an error that a change of other rows cannot remove, and the things that the row waits for besides
+	// its feature and flow group.
 	check(m *Manager) (wrong string, lacks []string)
-	// appl returns the row for APPL_DB, once nothing is wrong or missing. rule is that of the flow group.
+	// appl returns the row for APPL_DB, once nothing is wrong or missing. rule is the rule of the flow group.
 	appl(m *Manager, rule schema.ACLRuleKey) map[string]string
 }
 
-// refs contains the names of other rows in a row, or "" where there is none. Collectors and flow groups may be in
-// either of two tables.
+// refs contains the names of other rows in a row, or "" for a missing one. Collectors and flow groups may be in either
+// of two tables.
 type refs struct {
 	group, sampler    string
 	collectors, ports []string
-	within            string // the group, for a rule
+	within            string // for a rule: its group
 }
 
 // kinds contains the kinds of rows that are decided by the same steps.
@@ -219,8 +219,8 @@ func (m *Manager) take(k kind) func(key string, fields swss.FieldValues) {
 	}
 }
 
-// markTwin marks dirty the row with the same meaning in another table, and rows that depend on the existence of rows of
-// a kind.
+// markTwin marks two sorts of rows dirty: the row with the same meaning in another table, and rows that depend on
+// whether rows of a kind exist.
 func markTwin(m *Manager, k kind, key string) {
 	switch k {
 	case kindDevice:
@@ -389,7 +389,7 @@ func (m *Manager) lacks(group string, match bool) []string {
 	return nil
 }
 
-// missing returns the reasons why a row that another names cannot be used, or nil if it can.
+// missing returns the reasons why a row that another row names cannot be used, or nil if it can be used.
 func (m *Manager) missing(k kind, what, name string) []string {
 	switch r := m.rows[k][name]; {
 	case r == nil:

@@ -48,7 +48,7 @@ func TestOneChangeAmongMany(t *testing.T) {
 	}
 }
 
-// Deciding on a row allocates only its result, and nothing that all rows of a kind share.
+// Deciding on a row allocates memory only for its result, and nothing that all rows of a kind share.
 func TestDecidingMakesLittle(t *testing.T) {
 	r := swsstest.Start(t)
 	d := orch.NewDaemon(orch.Manager, r, orch.Options{})
@@ -96,7 +96,7 @@ func BenchmarkFill(b *testing.B) {
 	})
 }
 
-// BenchmarkRestart measures a start of tammgrd on those rows.
+// BenchmarkRestart measures a start of tammgrd on the rows of BenchmarkFill.
 func BenchmarkRestart(b *testing.B) {
 	benchServers(b, func(b *testing.B, r *swss.Redis) {
 		m := filled(b, r)
@@ -107,7 +107,7 @@ func BenchmarkRestart(b *testing.B) {
 	})
 }
 
-// BenchmarkChange measures one HSET among those rows.
+// BenchmarkChange measures one HSET among the rows of BenchmarkFill.
 func BenchmarkChange(b *testing.B) {
 	benchServers(b, func(b *testing.B, r *swss.Redis) {
 		m := filled(b, r)

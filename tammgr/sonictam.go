@@ -11,9 +11,9 @@ import (
 	"tamtam/swss/schema"
 )
 
-// SONiC's own design of TAM has tables for objects that have other tables here too. Both tables of such a pair define
+// SONiC's own design of TAM has tables for objects that also have a table of ours. Both tables of such a pair define
 // the same objects, and names are looked up in both. If both have a name with different contents, the row of SONiC's
-// own design is refused. Which one applies thus depends on the existing rows, not on their order.
+// own design is refused. So the result depends on the existing rows, not on their order.
 
 // tamDevice is the row TAM|device.
 type tamDevice struct{ schema.TAMDevice }
@@ -45,7 +45,8 @@ func (d tamDevice) check(m *Manager) (wrong string, lacks []string) {
 	return "", lacks
 }
 
-// meanwhile returns the row for APPL_DB while its ids wait. The rest of it applies, with the ids in use.
+// meanwhile returns the row for APPL_DB while its configured ids wait. The other fields apply, together with the ids in
+// use.
 func (d tamDevice) meanwhile() map[string]string {
 	d.DeviceID, d.EnterpriseID = 0, 0
 	return d.Fields()
@@ -98,7 +99,7 @@ func (d destination) check(m *Manager) (wrong string, lacks []string) {
 
 func (d destination) appl(*Manager, schema.ACLRuleKey) map[string]string { return d.Fields() }
 
-// collector returns a collector of either table that can receive reports, or the reasons why there is none.
+// collector returns a collector of either table that can receive reports, or the reasons why it cannot.
 func (m *Manager) collector(name string) (c schema.Collector, missing []string) {
 	if row, ok := m.valid(kindCollector, name).(plain[schema.Collector]); ok {
 		return row.row, nil
@@ -153,8 +154,8 @@ func (u tamRule) check(m *Manager) (wrong string, lacks []string) {
 
 func (u tamRule) appl(*Manager, schema.ACLRuleKey) map[string]string { return u.Fields() }
 
-// becomeACL creates or removes the ACL table or the rule that a row of TAM_FLOW_GROUP defines. Users of flow groups
-// find it as if it were configured.
+// becomeACL creates or removes the ACL table or the rule that a row of TAM_FLOW_GROUP defines. Rows that use flow
+// groups find it as if it were configured.
 func becomeACL(m *Manager, key string, c content) {
 	group, rule := schema.ParseTAMGroupKey(key)
 	table := schema.TAMGroup{Name: group}.Table().Name
@@ -186,7 +187,8 @@ func tamGroupRow(m *Manager) func(string, swss.FieldValues) {
 	}
 }
 
-// configuredACL returns the handler of rows of ACL_TABLE or ACL_RULE. It refuses names of tables that are flow groups.
+// configuredACL returns the handler of rows of ACL_TABLE or ACL_RULE. It refuses table names that are names of flow
+// groups.
 func configuredACL(
 	m *Manager, state string, take func(string, swss.FieldValues),
 ) func(string, swss.FieldValues) {

@@ -19,7 +19,7 @@ func (s recording) collector(m *Manager) (schema.Collector, bool) {
 	return c, missing == nil
 }
 
-// check requires a collector that accepts records in the form in which they are mirrored, and the sampler.
+// check requires the sampler, and a collector that accepts records in the form in which they are mirrored.
 func (s recording) check(m *Manager) (wrong string, lacks []string) {
 	if c, ok := s.collector(m); ok && c.Protocol != schema.ProtocolUDP {
 		return fmt.Sprintf("collector %q: protocol %q: want %s: records are sent as they are mirrored",

@@ -15,9 +15,9 @@ const oneVLAN = `{
 
 // A frame of 60 bytes from one host to another.
 var frame = append([]byte{
-	2, 0, 0, 0, 0, 0x22, // to
-	2, 0, 0, 0, 0, 0x11, // from
-	0x08, 0x00, // IPv4
+	2, 0, 0, 0, 0, 0x22, // destination
+	2, 0, 0, 0, 0, 0x11, // source
+	0x08, 0x00, // EtherType of IPv4
 	0x45, 0, 0, 46, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2,
 }, make([]byte, 26)...)
 
@@ -42,6 +42,6 @@ func framesAreStamped(t testing.TB) {
 
 // One line starts a switch, rows configure it, and a frame passes through it.
 func Example() {
-	var t testing.TB // the one of your test
+	var t testing.TB // the t of your test
 	framesAreStamped(t)
 }

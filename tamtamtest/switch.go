@@ -36,7 +36,7 @@ type Switch struct {
 	left map[string][][]byte // frames by the port by which they left
 	// shell is nil until the first line of CLI.
 	shell  *cli.Shell
-	output bytes.Buffer // of the shell
+	output bytes.Buffer // output of the shell
 }
 
 // Start starts a switch with a chip of 8 ports of 10 Gb/s, Ethernet0 to Ethernet7, and stops it at the end of the
@@ -47,7 +47,7 @@ func Start(t testing.TB, configDB ...string) *Switch {
 	return StartOn(t, profile.Small(), configDB...)
 }
 
-// StartOn acts like [Start], with another chip.
+// StartOn acts like [Start], but with the given chip.
 func StartOn(t testing.TB, profile profile.Profile, configDB ...string) *Switch {
 	t.Helper()
 	config := device.ConfigDB{"DEVICE_METADATA": {"localhost": {"mac": "02:00:00:00:00:01"}}}
@@ -175,7 +175,7 @@ func (s *Switch) Problems() []device.Problem {
 	return problems
 }
 
-// Send makes frames (without FCS) enter at a port, back to back from now on. They are on the wire when it returns;
+// Send makes frames (without FCS) enter at a port, back to back from now on. Send returns before they have arrived;
 // [Switch.Advance] lets time pass.
 func (s *Switch) Send(port string, frames ...[]byte) {
 	s.t.Helper()

@@ -74,7 +74,7 @@ func TestARestartKeepsTheFrames(t *testing.T) {
 	}
 }
 
-// A witness is a test that is expected to fail.
+// A witness is the testing.TB of a test that is expected to fail.
 type witness struct {
 	testing.TB
 	failure string

@@ -31,8 +31,8 @@ func (d *decision) decideBreakouts(breakouts forward.Rows) {
 	}
 }
 
-// checkBreakout returns the difference between a mode and the ports that begin with its first one. Ports from end on
-// belong to the next mode.
+// checkBreakout returns the difference between a mode and the ports of its breakout, which begin with the first port of
+// the mode. Ports from end on belong to the next mode.
 func (d *decision) checkBreakout(b schema.Breakout, end string) string {
 	at, ok := slices.BinarySearchFunc(d.order, b.Port, schema.CompareNames)
 	if !ok {

@@ -9,26 +9,27 @@ import (
 	"tamtam/swss/schema"
 )
 
-// lacp holds what LACP reports of members, and the incarnation that each report refers to.
+// lacp holds LACP's reports on members, and the incarnation that each report refers to.
 //
 // The rows of LACP outlive their writer. They remain valid while no LACP daemon runs, so that a restart changes
-// nothing. They are not valid for a member that was meanwhile deleted and recreated, or has a new key. No negotiation
-// has used that key. So tammgrd gives each member an incarnation, a text that none of its rows can have had before. It
-// keeps the text while the member is in APPL_DB with the same key and system address. A row of LACP is valid if it
-// repeats the text. The text is only in the member's row in APPL_DB, so a daemon may be killed between any two writes.
+// nothing. They are invalid for a member that was meanwhile deleted and recreated, or has a new key, because no
+// negotiation has used that key. So tammgrd gives each member an incarnation, a text that no earlier row of the member
+// can have had. It keeps the text while the member is in APPL_DB with the same key and system address. A row of LACP is
+// valid if it repeats the text. The text is only in the member's row in APPL_DB, so a daemon may be killed between any
+// two writes.
 type lacp struct {
 	said map[string]lacpState // by "PortChannel1|Ethernet0"
 	last uint64               // the largest number that was seen or assigned
 
-	given map[forward.Row]string // incarnations of the last pass; nil means that those in APPL_DB count
+	given map[forward.Row]string // incarnations of the last pass; nil means that the incarnations in APPL_DB apply
 	next  map[forward.Row]string // incarnations of the current pass
 }
 
 // lacpState is the content of a row of LACP.
 type lacpState struct{ mux, incarnation string }
 
-// says records what LACP reports of a member, with nil fields if it reports nothing more. It returns whether that has
-// changed.
+// says records LACP's report on a member. Nil fields mean that the report was deleted. It returns true if the report
+// has changed.
 func (l *lacp) says(key string, fields swss.FieldValues) (news bool) {
 	is := lacpState{fields[schema.FieldMux], fields[schema.FieldIncarnation]}
 	news = is != l.said[key]
@@ -39,7 +40,7 @@ func (l *lacp) says(key string, fields swss.FieldValues) (news bool) {
 	return news
 }
 
-// saw records that a number is in use.
+// saw records that the number of an incarnation is in use.
 func (l *lacp) saw(incarnation string) {
 	n, _, _ := numberOf(incarnation)
 	l.last = max(l.last, n)
@@ -86,7 +87,7 @@ func (m *Manager) speaksLACP() bool {
 	return m.LACP && state != "disabled" && state != "always_disabled"
 }
 
-// incarnate writes the current incarnation into a row, or none while the PortChannel is set down.
+// incarnate writes the current incarnation into a row. While the PortChannel is set down, it writes no incarnation.
 func (d *decision) incarnate(fields map[string]string, appl forward.Row, lag schema.PortChannel) {
 	if lag.AdminUp {
 		fields[schema.FieldIncarnation] = d.lacp.incarnation(appl, lag, d.out.Written(appl))

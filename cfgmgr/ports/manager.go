@@ -103,14 +103,14 @@ type decision struct {
 	vlansOf  map[string][]string // by member
 }
 
-// A request is a row of APPL_DB that was accepted, with the row of STATE_DB for its outcome.
+// A request is an accepted row of APPL_DB, with the row of STATE_DB for its outcome.
 type request struct {
 	fields map[string]string
 	state  forward.Row
 }
 
-// accept forwards a row, or reports the reason for not doing so. err is the error in the row. missing names what the
-// row waits for.
+// accept forwards a row, or reports the reason for not doing so. err is the error in the row. missing lists the things
+// that the row waits for.
 func (d *decision) accept(appl, state forward.Row, fields func() map[string]string, err error, missing string) bool {
 	switch {
 	case err != nil:
@@ -267,8 +267,8 @@ func (d *decision) decideVLANMembers(members forward.Rows) {
 	}
 }
 
-// aliased adds the port of a member as written in CONFIG_DB, if that is not its name. orchagent reports on the row
-// under that name.
+// aliased adds the port of a member as written in CONFIG_DB, if that is not the port's name. orchagent reports on the
+// row under the written name.
 func aliased(fields map[string]string, port, written string) map[string]string {
 	if port != written {
 		fields[schema.FieldAlias] = written

@@ -38,8 +38,8 @@ const (
 	vlan2 = "VLAN|Vlan20 vlanid=20"
 )
 
-// The configuration decides whether a PortChannel speaks LACP. If it does, its members do what LACP reports, and
-// nothing while LACP reports nothing. A restart of tammgrd changes none of that.
+// The configuration decides whether a PortChannel speaks LACP. If it does, a member carries traffic only if LACP
+// reports so. A restart of tammgrd changes none of that.
 func TestLACP(t *testing.T) {
 	const on, off = "FEATURE|teamd state=enabled", "FEATURE|teamd state=disabled"
 	one := []string{port0, port4, "PORTCHANNEL_MEMBER|PortChannel1|Eth1 NULL=NULL",
@@ -111,7 +111,7 @@ func TestLACP(t *testing.T) {
 	}
 }
 
-// Fields that orchagent writes into the rows of ports stay.
+// Fields that orchagent writes into the rows of ports are not deleted.
 func TestForeignFields(t *testing.T) {
 	b := newBench(t, swsstest.Start(t))
 	b.Do(port0)
@@ -123,7 +123,7 @@ func TestForeignFields(t *testing.T) {
 	}
 }
 
-// Any sequence of rows and restarts has the same result as applying the last rows once.
+// Any sequence of rows and restarts has the same result as applying the last version of each row once.
 func TestConvergence(t *testing.T) {
 	lines := []string{
 		port0, port4, "PORT|Ethernet4 lanes=0 speed=1000", "PORT|Ethernet0 lanes=4,0 speed=1000",

@@ -15,8 +15,8 @@ const leastMTU = 68
 // fieldMTU is the field with the MTU of ports, PortChannels and VLANs.
 const fieldMTU = "mtu"
 
-// sawWire records the MTU of a port's live interface. The limit is removed by a row without one, and when the row is
-// deleted as syncd ends.
+// sawWire records the MTU of a port's live interface. A row without an MTU removes the limit. So does the deletion of
+// the row, when syncd ends.
 func (m *Manager) sawWire(_ context.Context, k swss.KeyOpFieldsValues) error {
 	// A number that is too large becomes the maximum.
 	mtu, _ := strconv.ParseUint(swss.ToFieldValues(k.Fields)[schema.WireMTU], 10, 16)
@@ -29,9 +29,9 @@ func (m *Manager) sawWire(_ context.Context, k swss.KeyOpFieldsValues) error {
 	return nil
 }
 
-// fitWires lowers MTUs to those of the live interfaces behind ports, since longer frames are lost there without a
-// notice to their sender. A PortChannel and its members have the smallest MTU of all members. So does a VLAN, as a
-// Linux bridge. The router interface follows, and the CPU notifies senders of packets that do not fit.
+// fitWires lowers MTUs to those of the live interfaces of ports. Longer frames would be lost there, and their sender
+// would not be notified. A PortChannel and its members get the smallest MTU of all members. So does a VLAN, as a Linux
+// bridge does. The router interface gets the same MTU, and the CPU notifies senders of packets that do not fit.
 func (d *decision) fitWires(wires map[string]uint16) {
 	least := map[string]uint16{} // by PortChannel, or by port if it has none
 	for _, port := range d.order {

@@ -12,8 +12,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// Whatever ports are members of, and however their wires change, the MTU of a row of APPL_DB is the configured one. If
-// that of a wire that its frames may leave by is less, it is the smallest of these.
+// However memberships and wires change, the MTU of a row of APPL_DB is the smaller of two values. The first is the
+// configured MTU, the second is the smallest MTU of the wires by which its frames may leave.
 func TestRandomWires(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 381_000, Count: 40, Short: 12}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
@@ -22,7 +22,7 @@ func TestRandomWires(t *testing.T) {
 		defer d.Close()
 		New(d, r)
 		pick := func() int { return []int{0, 67, 68, 1400, 1500, 9000, 65_535, 70_000}[rnd.IntN(8)] }
-		least := map[string]int{} // of the wires behind a row, by its name; no entry means no limit
+		least := map[string]int{} // smallest MTU of the wires below a row, by the row's name; no entry means no limit
 		configured := map[string]int{}
 		put := func(db swss.DBName, table, key string, fields swss.FieldValues) {
 			t.Helper()
@@ -42,7 +42,7 @@ func TestRandomWires(t *testing.T) {
 			row("PORTCHANNEL", fmt.Sprint("PortChannel", i), swss.FieldValues{"admin_status": "up"})
 			row("VLAN", fmt.Sprint("Vlan", i+10), swss.FieldValues{"vlanid": strconv.Itoa(i + 10)})
 		}
-		of := map[string]string{} // the row above a name
+		of := map[string]string{} // name of the PortChannel or VLAN above a name
 		member := func(table, group, name string) {
 			of[name] = group
 			put(swss.ConfigDB, table, group+"|"+name, map[string]swss.FieldValues{

@@ -11,11 +11,11 @@ import (
 	"tamtam/swss/schema"
 )
 
-// disabled is the reason of a row whose only effect is to disable the default of its name.
+// disabled is the reason of a row whose only effect is to disable the default row of the same name.
 const disabled = "the default of this name is disabled"
 
-// copp forwards the groups of traps, each with its traps whose feature is enabled, and reports on groups and traps.
-// SONiC's defaults apply to what CONFIG_DB does not have, once there are ports.
+// copp forwards the groups of traps, and reports on groups and traps. A forwarded group has the traps whose feature is
+// enabled. Once there are ports, SONiC's defaults apply where CONFIG_DB has no row.
 func (d *decision) copp() {
 	groupDefaults, trapDefaults := forward.Rows{}, forward.Rows{}
 	if len(d.rows[schema.CfgPort]) > 0 {
@@ -97,8 +97,8 @@ func (d *decision) trap(
 	return schema.StatusActive, ""
 }
 
-// defaultTrap adds the traps of a default row that no row of CONFIG_DB has. It reports whether there are any. The
-// others were not requested.
+// defaultTrap adds the traps of a default row, except those that a row of CONFIG_DB has. It reports whether it added
+// any. Traps that it omits were not requested.
 func (d *decision) defaultTrap(key string, fields swss.FieldValues, groups map[string]schema.COPPGroup) (any bool) {
 	t, err := schema.ParseCOPPTrap(key, fields)
 	g, ok := groups[t.Group]

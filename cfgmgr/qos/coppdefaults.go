@@ -8,9 +8,9 @@ import (
 	"tamtam/swss/schema"
 )
 
-// coppDefaults returns the rows of COPP_GROUP and COPP_TRAP that SONiC ships beside CONFIG_DB (copp_cfg.json), without
-// those of NAT and IGMP, whose traps this switch lacks. A row of CONFIG_DB adds fields to the default of its name, and
-// its fields override those of the default. A row without fields disables the default.
+// coppDefaults returns the rows of COPP_GROUP and COPP_TRAP that SONiC ships in copp_cfg.json. It omits the rows for
+// NAT and IGMP, whose traps this switch lacks. A row of CONFIG_DB adds fields to the default row of the same name, and
+// overrides its fields. A row without fields disables the default.
 func coppDefaults() (groups, traps forward.Rows) {
 	group := func(action, priority, queue, rate string) swss.FieldValues {
 		return swss.FieldValues{
@@ -46,8 +46,8 @@ func coppDefaults() (groups, traps forward.Rows) {
 	return groups, traps
 }
 
-// over returns a row merged over the default of its name. off reports whether the row disables the default. If a row
-// has only the field NULL, given is empty.
+// over returns a row merged over the default row of its name. off is true if the row disables the default. given is
+// empty for a row whose only field is NULL.
 func over(def, given swss.FieldValues) (row swss.FieldValues, off bool) {
 	if def == nil || given == nil {
 		return given, false

@@ -19,8 +19,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// tables contains the tables of CONFIG_DB that the manager forwards, each after those that its rows name. In APPL_DB
-// and STATE_DB their names end in _TABLE.
+// tables contains the tables of CONFIG_DB that the manager forwards. Each comes after the tables that its rows refer
+// to. In APPL_DB and STATE_DB their names end in _TABLE.
 var tables = []string{
 	schema.CfgDSCPToTC, schema.CfgDot1pToTC, schema.CfgTCToQueue, schema.CfgScheduler, schema.CfgWRED,
 	schema.CfgBufferPool, schema.CfgBufferProfile,
@@ -84,7 +84,7 @@ type decision struct {
 	out   *forward.Output
 	rows  forward.Tables
 	there map[string]map[string]bool // rows that were accepted, by table
-	owner map[string]string          // the row that owns something which only one row can own
+	owner map[string]string          // owner of each thing that only one row can own, such as a queue
 }
 
 // A verdict is the status of a row that cannot be forwarded.
@@ -121,7 +121,7 @@ func applKey(key string) string {
 	return key
 }
 
-// parse parses a row, and returns the remaining check.
+// parse parses a row, and returns the check that remains once the rows that it names exist.
 func (d *decision) parse(
 	table, key string, fields swss.FieldValues,
 ) (row interface{ Fields() map[string]string }, check func() verdict, err error) {

@@ -33,7 +33,7 @@ const (
 	pool  = "BUFFER_POOL|p type=egress size=100000"
 )
 
-// Any sequence of rows and restarts has the same result as applying the last rows once.
+// Any sequence of rows and restarts has the same result as applying the last version of each row once.
 func TestConvergence(t *testing.T) {
 	lines := []string{
 		port0, port4, "-PORT|Ethernet0", "-PORT|Ethernet4", "PORTCHANNEL|PortChannel1 admin_status=up",

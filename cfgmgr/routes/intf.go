@@ -10,8 +10,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// inTable returns the key under which a row of a table of interfaces is kept. This is its own key, or a key that equals
-// no name if the row is in the wrong table.
+// inTable returns the key under which a row of a table of interfaces is stored. This is the row's own key. For a row in
+// the wrong table it is a key that equals no name.
 func inTable(table, key string) string {
 	name, _, _ := strings.Cut(key, "|")
 	if schema.InterfaceTable(name) == table {
@@ -115,7 +115,8 @@ func (d *decision) unrouted(name string) string {
 	return fmt.Sprintf("%s does not route", name)
 }
 
-// overlap returns a reason that names the accepted address with which an address conflicts, or "".
+// overlap returns a reason that names the accepted address whose subnet overlaps that of a. It returns "" if there is
+// none.
 func (d *decision) overlap(a schema.InterfaceAddress) string {
 	if a.Prefix.Addr().IsLinkLocalUnicast() {
 		return ""

@@ -42,8 +42,8 @@ func (r rows[T]) sorted() []string { return slices.SortedFunc(maps.Keys(r), sche
 type Manager struct {
 	out *forward.Output
 	due bool
-	// changed holds the static routes that changed since all rows were decided, and prefixes their prefixes. last is
-	// that decision.
+	// changed holds the static routes that changed since all rows were decided, and prefixes holds the prefix of each.
+	// last is the decision on all rows.
 	changed  map[string]bool
 	prefixes map[netip.Prefix]bool
 	byPrefix schema.PrefixKeys
@@ -96,14 +96,14 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	return m
 }
 
-// marked returns a table in which other daemons own rows too.
+// marked returns a table in which other daemons own rows too. Our rows are marked.
 func marked(config string) forward.Table {
 	t := forward.TableOf(config)
 	t.Mark = schema.FieldConfigKey
 	return t
 }
 
-// consume keeps the parsed rows of a table in to.
+// consume stores the parsed rows of a table in to.
 func consume[T any](
 	m *Manager, d *orch.Daemon, db *swss.DB, table string, to rows[T],
 	parse func(string, map[string]string) (T, error),
@@ -119,8 +119,8 @@ func consume[T any](
 	})
 }
 
-// consumeInterfaces keeps the rows of a table of interfaces: those of interfaces by name, those of addresses by key. A
-// row in the wrong table is kept under the table's name and its key, where no other row looks for it.
+// consumeInterfaces stores the rows of a table of interfaces. Rows of interfaces are stored by name, and rows of
+// addresses by key. A row in the wrong table is stored under the table's name and its key, which equals no name.
 func (m *Manager) consumeInterfaces(d *orch.Daemon, db *swss.DB, table string) {
 	forward.Consume(d, db, table, func(key string, fields swss.FieldValues) {
 		m.due = true
@@ -142,7 +142,7 @@ func keep[T any](to rows[T], key string, fields swss.FieldValues, row T, err err
 	to[key] = parsed[T]{row, err}
 }
 
-// takeRoute keeps a parsed row of static routes.
+// takeRoute stores a parsed row of static routes.
 func (m *Manager) takeRoute(key string, fields swss.FieldValues) {
 	m.changed[key] = true
 	if old, ok := m.routes[key]; ok && old.err == nil {
@@ -208,8 +208,8 @@ type subnet struct {
 	first netip.Prefix // the address that is configured first
 }
 
-// accept forwards a row, or reports the reason for not doing so. err is the error in the row. missing names what the
-// row waits for. key is the row's key in CONFIG_DB.
+// accept forwards a row, or reports the reason for not doing so. err is the error in the row. missing lists the things
+// that the row waits for. key is the row's key in CONFIG_DB.
 func (d *decision) accept(
 	appl, state forward.Row, key string, fields func() map[string]string, err error, missing string,
 ) bool {

@@ -33,7 +33,7 @@ const (
 	if4IP  = "INTERFACE|Ethernet4|10.4.0.1/24 NULL=NULL"
 )
 
-// Any sequence of rows and restarts has the same result as applying the last rows once.
+// Any sequence of rows and restarts has the same result as applying the last version of each row once.
 func TestConvergence(t *testing.T) {
 	lines := []string{
 		port0, port4, vlan10, "-PORT|Ethernet4", "-VLAN|Vlan10", "PORTCHANNEL|PortChannel1 mtu=9100",
@@ -64,8 +64,8 @@ func TestConvergence(t *testing.T) {
 	})
 }
 
-// The same holds for static routes, which can be decided without the other rows. Most changes here are static routes,
-// and most are followed by a step.
+// The same holds for static routes, which can be decided without the other rows. Most changes here are changes of
+// static routes, and most are followed by a step.
 func TestStaticRoutesConverge(t *testing.T) {
 	lines := []string{port0, port4, vlan10, svi, sviIP, if4, if4IP, "-INTERFACE|Ethernet4",
 		"-VLAN_INTERFACE|Vlan10|10.0.0.1/24", "restart"}

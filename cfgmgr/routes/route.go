@@ -22,8 +22,8 @@ func (d *decision) decideRoutes() {
 	}
 }
 
-// decideRoute decides on a static route, after those that have precedence over it. taken maps their prefixes to their
-// keys.
+// decideRoute decides on a static route, after the routes that have precedence over it. taken maps the prefixes of
+// decided routes to their keys.
 func (d *decision) decideRoute(key string, taken map[netip.Prefix]string) {
 	row, state := d.routes[key], stateRoute(key)
 	var route schema.Route
@@ -39,8 +39,8 @@ func (d *decision) decideRoute(key string, taken map[netip.Prefix]string) {
 	d.accept(applRoute(row.row.Prefix), state, key, func() map[string]string { return route.Fields() }, row.err, missing)
 }
 
-// decideChanged decides on the changed static routes, and on those of the same prefixes. Nothing else may have changed
-// since the last decision on all rows.
+// decideChanged decides on the changed static routes, and on all static routes with the same prefixes. No other rows
+// may have changed since the last decision on all rows.
 func (d *decision) decideChanged() {
 	for key := range d.changed {
 		d.out.Unreport(stateRoute(key))
@@ -90,7 +90,7 @@ func (d *decision) resolve(s schema.StaticRoute) (schema.Route, string) {
 	if best < 0 {
 		return route, strings.Join(slices.Compact(lacks), "; ")
 	}
-	if len(route.Hops) > 0 { // a hop that drops is ignored beside one that does not
+	if len(route.Hops) > 0 { // a hop that drops packets is ignored if there is another hop
 		route.Blackhole = false
 	}
 	slices.SortFunc(route.Hops, schema.Hop.Compare)

@@ -1,9 +1,8 @@
 // Package sflow is the manager of sFlow. It copies SFLOW, SFLOW_COLLECTOR and SFLOW_SESSION of CONFIG_DB to APPL_DB,
 // and reports the outcome of every row in STATE_DB. In APPL_DB each port has its own row with its sampling.
 //
-// APPL_DB is a function of the current rows of CONFIG_DB, never of their order. A value that a port's row lacks is that
-// of the row of all ports, or else that of SFLOW. The default rate is a millionth of the port's speed in bit/s, as in
-// SONiC.
+// APPL_DB is a function of the current rows of CONFIG_DB, never of their order. If a port's row lacks a value, the row
+// of all ports provides it, or else SFLOW. The default rate is a millionth of the port's speed in bit/s, as in SONiC.
 //
 // What belongs here: decisions about those tables of CONFIG_DB. SAI calls and datagrams do not.
 package sflow
@@ -36,16 +35,16 @@ type Manager struct {
 
 // An Agent is the state of sflowd as text. A field is "" if there is no problem.
 type Agent struct {
-	Away  string // why it sends nothing
-	Lacks string // why it lacks a part of what it should send
+	Away  string // why sflowd sends nothing
+	Lacks string // why sflowd lacks a part of the data that it should send
 }
 
 // A sent is the known state of sflowd.
 type sent struct {
 	Agent
 	agent  string            // address by which it identifies the switch; "" if it has none
-	takes  bool              // whether it has reported
-	unsent map[string]string // why nothing is known to have been sent to a collector; "" if something was
+	takes  bool              // true if sflowd has reported
+	unsent map[string]string // why it is unknown whether anything was sent to a collector; "" if something was sent
 }
 
 func (s sent) equal(o sent) bool {
@@ -112,8 +111,8 @@ func (m *Manager) ask(ctx context.Context) (s sent, err error) {
 
 const untaken = "sflowd has not taken it yet"
 
-// unsent returns why nothing is known to have been sent to a collector, or "". row contains the counters of the
-// collector.
+// unsent returns why it is unknown whether anything was sent to a collector, or "" if something was sent. row contains
+// the counters of the collector.
 func unsent(row swss.FieldValues) string {
 	switch {
 	case len(row) == 0:
@@ -158,7 +157,7 @@ func (m *Manager) global() (s schema.SFlow) {
 	return s
 }
 
-// inForce returns whether sflowd does what SFLOW requests, as status and reason.
+// inForce returns whether sflowd acts as SFLOW requests, as status and reason.
 func (m *Manager) inForce(s schema.SFlow) (status, reason string) {
 	switch {
 	case !s.Up:

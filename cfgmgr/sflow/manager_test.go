@@ -14,7 +14,7 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// appl contains the tables of APPL_DB, which are those of STATE_DB too.
+// appl contains the tables of APPL_DB. STATE_DB has tables of the same names.
 var appl = []string{schema.AppSFlow, schema.AppSFlowCollector, schema.AppSFlowSession}
 
 // newBench starts the manager with an sflowd whose state is *is.
@@ -34,7 +34,7 @@ const (
 	sent1 = "counters:SFLOW_COLLECTOR_COUNTERS:c1 datagrams=1 last-error="
 )
 
-// The status follows the reports of sflowd within a second, and nothing is active without sflowd.
+// The status follows the reports of sflowd within a second. Without sflowd, no row is active.
 func TestSent(t *testing.T) {
 	var is Agent
 	b := newBench(t, &is)
@@ -70,7 +70,7 @@ func TestSent(t *testing.T) {
 	}
 }
 
-// Any sequence of rows and restarts has the same result as applying the last rows once.
+// Any sequence of rows and restarts has the same result as applying the last version of each row once.
 func TestConvergence(t *testing.T) {
 	lines := []string{
 		port0, port4, "-PORT|Ethernet0", "PORT|Ethernet4 lanes=x", up, "SFLOW|global admin_state=down",

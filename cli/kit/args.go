@@ -182,7 +182,7 @@ var (
 		FromTree: func(text string) string { return strings.ToLower(strings.ReplaceAll(text, "TCP_", "")) },
 	}
 
-	// BreakoutMode is how a cage is split into ports.
+	// BreakoutMode is how a front-panel port is split into ports.
 	BreakoutMode = &Kind{Label: "<NxSPEED>", Parse: func(text string) (string, error) {
 		m := breakoutForm.FindStringSubmatch(strings.ToUpper(text))
 		if m == nil {
@@ -250,7 +250,7 @@ func parsePorts(text string) (string, error) {
 	return fmt.Sprintf("%d-%d", l, h), nil
 }
 
-// parseFlags parses names of TCP flags with commas, in any order.
+// parseFlags parses names of TCP flags, separated by commas, in any order.
 func parseFlags(text string) (string, error) {
 	named := strings.Split(strings.ToLower(text), ",")
 	var out []string

@@ -99,7 +99,8 @@ func (c *Client) UpTo(
 	return decodeReply(path, reply)
 }
 
-// getOne requests one path. A path without data makes a server refuse the whole request, so each path has its own.
+// getOne requests one path. Each path has its own request, since a server refuses a whole request if one of its paths
+// has no data.
 func (c *Client) getOne(
 	ctx context.Context, levels uint32, kind gpb.GetRequest_DataType, p *gpb.Path,
 ) (*gpb.GetResponse, error) {
@@ -117,7 +118,7 @@ func (c *Client) getOne(
 	return reply, c.Explain(err)
 }
 
-// decodeReply joins the updates of a reply: one at the path itself, or one for each instance of a list below it.
+// decodeReply joins the updates of a reply: a single update at the requested path, or one for each list entry below it.
 func decodeReply(asked *gpb.Path, reply *gpb.GetResponse) (tree.Node, error) {
 	var parts []any
 	for _, n := range reply.GetNotification() {
@@ -202,7 +203,7 @@ func (c *Client) Explain(err error) error {
 	for i := range lines {
 		lines[i] = tree.Printable(lines[i])
 	}
-	text := strings.Join(lines, "\n        ") // under the first, behind "%Error: "
+	text := strings.Join(lines, "\n        ") // aligned with the first line, which follows "%Error: "
 	switch st.Code() {
 	case codes.Unavailable:
 		if errors.As(err, new(answeredError)) {
@@ -236,7 +237,7 @@ func (e answeredError) Unwrap() error { return e.error }
 // GRPCStatus returns the server's status. Without it, status.FromError would wrap it in a client's text.
 func (e answeredError) GRPCStatus() *status.Status { return status.Convert(e.error) }
 
-// received intercepts calls and marks errors that the server returned. It recognises these errors by the headers of the
+// received intercepts calls and marks errors that the server returned. It recognises such errors by the headers of the
 // response.
 func received(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, call grpc.UnaryInvoker,
 	opts ...grpc.CallOption) error {

@@ -22,12 +22,12 @@ type Config struct {
 	// Target is HOST:PORT of the gNMI server, or unix:/PATH of its socket.
 	Target string
 
-	// Insecure selects cleartext. It excludes every TLS field below. A unix socket is cleartext unless one of them is
+	// Insecure selects cleartext. It excludes every TLS field below. A unix socket uses cleartext unless a TLS field is
 	// set.
 	Insecure bool
 	// SkipVerify selects TLS without verifying the server.
 	SkipVerify bool
-	// CAFile contains the PEM certificates that may sign the server's. Empty means the system's certificates.
+	// CAFile contains PEM certificates of CAs that may sign the server's certificate. Empty means the system's CAs.
 	CAFile string
 	// CertFile and KeyFile are the client's own PEM certificate and key.
 	CertFile, KeyFile string
@@ -40,7 +40,7 @@ type Config struct {
 	// Timeout bounds each request; 0 means 10 s.
 	Timeout time.Duration
 
-	// In is read by Run. When it is a terminal, Run edits lines.
+	// In is the input that Run reads. When it is a terminal, Run edits lines.
 	In io.Reader
 	// Out receives the output of show commands. Err receives warnings and, from Run, errors.
 	Out, Err io.Writer
@@ -53,7 +53,7 @@ type Config struct {
 	// is not the switch.
 	TechSupport func(ctx context.Context) (string, error)
 
-	// HistoryFile contains the interactive lines of earlier sessions. Empty means that they are not kept.
+	// HistoryFile contains the interactive lines of earlier sessions. Empty means that lines are not stored.
 	HistoryFile string
 	// Hostname is the beginning of the prompt. Empty means "sonic".
 	Hostname string

@@ -34,7 +34,7 @@ type Submode struct {
 	Prompt       string
 }
 
-// Below returns the place of a mode. It returns false for exec mode.
+// Below returns the submode with its parent and prompt. It returns false for exec mode.
 func (g Grammar) Below(m Mode) (Submode, bool) {
 	if i := slices.IndexFunc(g.modes, func(p Submode) bool { return p.Mode == m }); i >= 0 {
 		return g.modes[i], true
@@ -54,10 +54,10 @@ type Element struct {
 	Name    string // name of a parameter's value in Call.Args
 	ArgKind *Kind
 	Help    string
-	// whole means that the keyword is not abbreviated, so that it does not make abbreviations of others ambiguous.
+	// whole means that the keyword cannot be abbreviated, so that abbreviations of other keywords stay unambiguous.
 	whole bool
-	Many  bool // last parameter, with zero or more values, which are joined by ManySeparator
-	Spare bool // last parameter of an option, which may be omitted
+	Many  bool // true for a last parameter with zero or more values, which are joined by ManySeparator
+	Spare bool // true for the last parameter of an option if it may be omitted
 }
 
 // ManySeparator never occurs in a word of a line.
@@ -69,7 +69,8 @@ type Kind struct {
 	Parse   func(text string) (string, error)                       // returns the canonical text, or an error
 	Choices []Choice                                                // fixed values, which may be abbreviated
 	Live    func(ctx context.Context, s *Session) ([]string, error) // existing values, for TAB and ?
-	List    bool                                                    // whether several values with commas are allowed
+	// true if several values, separated by commas, are allowed
+	List bool
 
 	// ToTree returns the canonical text in the form of the tree, or nil to omit it. A nil function means a string.
 	ToTree   func(text string) any
@@ -117,10 +118,10 @@ type Command struct {
 // Call is one use of a command.
 type Call struct {
 	Session *Session
-	Args    map[string]string // by parameter name; a keyword of an option has the value ""
+	Args    map[string]string // values by parameter name; the keyword of an option has the value ""
 	No      bool
 
-	Brief bool // whether the output is a text, which shows less of a list than all its data
+	Brief bool // true if the output is text, which needs only a part of a list's data
 }
 
 // Has reports whether an option's keyword or a parameter was given.
@@ -166,7 +167,7 @@ func Seq(parts ...any) Form {
 	return f
 }
 
-// Same returns a command that "no" with the same words undoes.
+// Same returns a command whose "no" form has the same words, and undoes it.
 func Same(modes []Mode, do func(context.Context, *Call) error, parts ...any) *Command {
 	f := Seq(parts...)
 	return &Command{Modes: modes, Form: f, No: &f, Do: do}
@@ -181,7 +182,7 @@ func NoForm(parts ...any) *Form {
 // Opt returns an option of some elements.
 func Opt(elements ...Element) []Element { return elements }
 
-// path is a compiled form of one command, with or without "no" or "do" in front.
+// path is a compiled form of one command, with or without a leading "no" or "do".
 type path struct {
 	Cmd *Command
 	No  bool

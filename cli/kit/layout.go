@@ -10,7 +10,7 @@ import (
 // Maybe returns an optional name.
 func Maybe(kind *Kind, help string) []Element { return Opt(Arg("name", kind, help)) }
 
-// Only returns the optional name of a single object to show.
+// Only returns an optional name, which restricts a show command to a single object.
 func Only(kind *Kind) []Element { return Maybe(kind, "Only this one") }
 
 // One returns a view's data for a container. The name includes its module.

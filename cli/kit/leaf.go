@@ -11,31 +11,31 @@ import (
 	"tamtam/cli/tree"
 )
 
-// Leaf describes a leaf of the configuration: its words in a command, its place in the tree, and its display. It
-// defines the commands that set and remove it, the running configuration, and the show command of one object.
+// Leaf describes a leaf of the configuration: its words in a command, its path in the tree, and its display. It defines
+// the commands that set and remove the leaf, the running configuration, and the show command of one object.
 type Leaf struct {
 	Word  string // keyword of the command; empty if the leaf is only shown
 	Help  string // help of the keyword
 	Kind  *Kind  // kind of the value; nil means that the keyword alone stands for true
-	Value string // help of the value; empty means the keyword's
-	Undo  string // help of the keyword after "no"; empty means the keyword's
+	Value string // help of the value; empty means the help of the keyword
+	Undo  string // help of the keyword after "no"; empty means the help of the keyword
 
 	Name string // name in the tree; empty means the keyword
 	From string // module that adds the leaf to the entry's module; empty if it is the entry's own
 	Box  string // container of the leaf below the entry; "ip" stands for ipv4 or ipv6
-	Mask string // leaf with the mask that follows the value after "/"
+	Mask string // name of the leaf that holds the mask, which follows the value after "/"
 
-	Need    bool   // whether the command requires it
+	Need    bool   // true if the command requires the leaf
 	Default string // default value, which the running configuration omits
-	Fill    string // value that a command without the leaf writes
-	Alias   bool   // whether this is another word for a leaf that has one
-	Inverse bool   // whether the keyword alone means false, and "no" means true
+	Fill    string // value that a command writes if it omits the leaf
+	Alias   bool   // true if this is a second keyword for a leaf that has another one
+	Inverse bool   // true if the keyword alone means false, and "no" means true
 	Means   string // value of the keyword alone, if that is not true
 
 	Label  string                   // label in show commands; empty if it is not shown
 	Show   func(e tree.Node) string // returns the displayed value; nil means the form of the command
-	Always bool                     // whether the default is shown too
-	Cell   Column                   // column in the table of all entries; an empty heading means none
+	Always bool                     // true if the default is shown too
+	Cell   Column                   // column in the table of all entries; none if its heading is empty
 }
 
 // wholeMask is the mask of a MAC address in which all bits are significant.
@@ -140,8 +140,8 @@ func (l Leaf) Put(d Draft, text string) {
 	}
 }
 
-// Single returns the command of a leaf outside of lists. at returns the path of its container, or an error if the call
-// has none. before contains the words that precede its own.
+// Single returns the command of a leaf outside of lists. at returns the path of the leaf's container, or an error if
+// there is no such path for the call. before contains the words that precede the leaf's own words.
 func (l Leaf) Single(modes []Mode, at func(c *Call) (*gpb.Path, error), before ...Element) *Command {
 	form := Form{Fixed: append(slices.Clone(before), Keyword(l.Word, l.Help))}
 	no := form

@@ -13,7 +13,7 @@ import (
 // SyntaxError describes an error in a line and its position.
 type SyntaxError struct {
 	Line   string
-	Col    int // byte of Line that the mark points at
+	Col    int // index of the byte of Line that the error mark points at
 	Reason string
 
 	ambiguous bool
@@ -69,8 +69,8 @@ type Position struct {
 	*path
 	at     int    // index in fixed
 	option int    // option being read, or -1
-	within int    // index in that option
-	used   uint64 // bit set of options that were begun
+	within int    // index in the elements of that option
+	used   uint64 // bit set of the options whose first element was read
 	Args   map[string]string
 }
 
@@ -155,8 +155,8 @@ func Expected(at []Position) []next {
 	return out
 }
 
-// step reads one token at all positions. A complete keyword has precedence over an abbreviation, and both over a
-// parameter.
+// step reads one token at all positions. A complete keyword has precedence over an abbreviation. Both have precedence
+// over a parameter.
 func step(at []Position, t Token) ([]Position, error) {
 	nexts := Expected(at)
 	exact, prefix, full := matchWords(nexts, t)
@@ -192,8 +192,8 @@ func step(at []Position, t Token) ([]Position, error) {
 	return nil, errors.New(`invalid input detected at "^" marker`)
 }
 
-// matchWords returns the matches of keywords equal to t, those of keywords that t abbreviates, and the names of the
-// latter.
+// matchWords returns the matches of keywords that equal t, the matches of keywords that t abbreviates, and the names of
+// the abbreviated keywords.
 func matchWords(nexts []next, t Token) (exact, prefix []Position, full []string) {
 	if t.Quoted {
 		return nil, nil, nil
@@ -248,7 +248,7 @@ func (k *Kind) Read(text string) (string, error) {
 }
 
 // Walk reads tokens from the start of mode m. On error, at contains the positions before the refused token, and i is
-// its index.
+// the index of that token.
 func (g Grammar) Walk(m Mode, tokens []Token) (at []Position, i int, err error) {
 	at = g.start(m)
 	for i, t := range tokens {
@@ -262,7 +262,7 @@ func (g Grammar) Walk(m Mode, tokens []Token) (at []Position, i int, err error) 
 }
 
 // Parse returns the command for the tokens in mode m. If m does not have the command, it tries the parents of m. in is
-// the mode that has it.
+// the mode that has the command.
 func (g Grammar) Parse(m Mode, line string, tokens []Token) (found Position, in Mode, err error) {
 	var deepest *SyntaxError
 	for in, more := m, true; more; in, more = g.Parent(in) {

@@ -65,7 +65,7 @@ func ParsePipes(s *Session, line string, parts [][]Token) ([]Pipe, error) {
 	return out, nil
 }
 
-// filter returns text after the filter of the pipe.
+// filter returns the text that results when the pipe is applied.
 func (p Pipe) filter(text []byte) []byte {
 	if p.Word == "no-more" || p.Word == "json" || p.Word == "yaml" {
 		return text

@@ -50,7 +50,7 @@ func Split(line string) []Token {
 }
 
 // Stages cuts tokens at each "|" that is a word of its own or begins a word. A "|" inside a word belongs to that word.
-// bars holds the tokens at which a new part begins.
+// bars holds the tokens at which the second and later parts begin.
 func Stages(tokens []Token) (parts [][]Token, bars []Token) {
 	parts = [][]Token{nil}
 	for _, t := range tokens {

@@ -160,7 +160,8 @@ var altMarkSession = Object{
 	}),
 }
 
-// inEffect returns a function for the time in effect, which may be a default, or else the configured one.
+// inEffect returns a function for the value in effect, which may be a default. Without one, the function returns the
+// configured value.
 func inEffect(leaf string) func(tree.Node) string {
 	return func(e tree.Node) string {
 		v := e.Text("state", leaf)

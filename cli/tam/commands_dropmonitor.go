@@ -25,14 +25,14 @@ func dropMonitor() Feature {
 	}
 }
 
-// Lists of the drop monitor.
+// Lists of the tree that belong to the drop monitor.
 var (
 	dropSessions     = List{"drop monitor session", "tamtam-dropmonitor:drop-monitor-sessions", "drop-monitor-session"}
 	reportCollectors = List{"report collector", "tamtam-dropmonitor:report-collectors", "report-collector"}
 	matchGroups      = List{"match group", "tamtam-dropmonitor:match-groups", "match-group"}
 )
 
-// nameList returns the kind of a list of names with commas.
+// nameList returns the kind of a list of names, separated by commas.
 func nameList(what string, live func() *kit.Kind) *kit.Kind {
 	k := &kit.Kind{Label: "<NAME[,NAME]>", List: true, ToTree: func(text string) any { return strings.Split(text, ",") }}
 	k.Parse = func(text string) (string, error) {

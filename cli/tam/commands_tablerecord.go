@@ -51,7 +51,7 @@ var truncation = &kit.Kind{Label: "<0 | 64-9216>", ToTree: kit.Decimal, Parse: f
 	return text, nil
 }}
 
-// tableNames is the kind of a list of tables of the pipeline.
+// tableNames is the kind of a list of tables in the pipeline.
 var tableNames = &kit.Kind{Label: "<TABLE,...>", List: true, Live: liveTables, ToTree: func(text string) any {
 	return strings.Split(text, ",")
 }, Parse: func(text string) (string, error) {

@@ -10,7 +10,7 @@ import (
 // GroupName is the kind of the name of a flow group.
 var GroupName = FlowGroups.Names()
 
-// SwitchLeaves are the attributes of the whole switch.
+// SwitchLeaves are the leaves of the switch as a whole.
 var SwitchLeaves = declaredIn("TAM_SWITCH_TABLE", []kit.Leaf{
 	{Word: "switch-id", Help: kit.WordHelp["switch-id"], Value: "Identifier"},
 	{Word: "enterprise-id", Help: kit.WordHelp["enterprise-id"], Value: "Identifier"},

@@ -15,15 +15,15 @@ type field struct {
 	leaf   string   // name of the leaf; for a counter, its path below the container of all counters
 	label  string   // name of a counter in output; empty if output does not show it
 	def    string   // value that applies if the field is absent
-	number bool     // the value is a number from lo to hi
+	number bool     // true if the value is a number from lo to hi
 	lo, hi uint64   // range of a number
-	words  []string // the values that are valid; empty if the value is not one of a list of words
+	words  []string // the valid words; empty if the value is not one of a fixed set of words
 }
 
-// noDefault is the default of a leaf that the running configuration always shows, though the switch has one.
+// noDefault marks a leaf that the running configuration always shows, although the switch has a default for it.
 const noDefault = "-"
 
-// declaredIn sets the ranges and defaults of leaves to those that the schema declares for a table.
+// declaredIn sets the ranges and defaults of leaves to the values that the schema declares for a table.
 func declaredIn(table string, leaves []kit.Leaf) []kit.Leaf {
 	for i := range leaves {
 		l := &leaves[i]
@@ -53,8 +53,8 @@ func fieldOf(table, leaf string) (f field, ok bool) {
 // A counter is a counter of an entry: its leaf, and its name in output.
 type counter struct{ leaf, label string }
 
-// countersIn returns the counters of a table whose leaves are in a container. The empty name is the container of all
-// counters.
+// countersIn returns the counters of a table whose leaves are in the named container. The empty name stands for the
+// container of all counters.
 func countersIn(table, container string) (list []counter) {
 	for _, f := range declared[table] {
 		at, name := "", f.leaf
@@ -68,8 +68,8 @@ func countersIn(table, container string) (list []counter) {
 	return list
 }
 
-// writeCounters writes all counters of an entry. A counter without a value is shown as not known if missing is set, and
-// left out otherwise.
+// writeCounters writes all counters of an entry. A counter without a value is shown as "not known" if missing is set,
+// and is omitted otherwise.
 func writeCounters(p *kit.Printout, table string, counters tree.Node, missing bool) {
 	for _, c := range countersIn(table, "") {
 		if missing || counters.Text(c.leaf) != "" {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The words that a command offers are those of the field in the switch's schema.
+// A command offers exactly the words of the field in the switch's schema.
 func TestWordsAreDeclared(t *testing.T) {
 	compared := 0
 	for _, o := range objects() {
@@ -32,7 +32,7 @@ func TestWordsAreDeclared(t *testing.T) {
 	}
 }
 
-// If a leaf's help contains its default, it is the default in the schema.
+// If a leaf's help states a default, it is the default in the schema.
 func TestHelpNamesTheDefault(t *testing.T) {
 	for _, o := range objects() {
 		for _, l := range o.Leaves {

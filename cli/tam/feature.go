@@ -19,8 +19,8 @@ type Feature struct {
 	about   string // help of the keyword
 	Prompt  string // suffix of its mode's prompt, after config-tam-
 	Objects []Object
-	implied bool // whether it is active without a request while an object of it is configured
-	inline  bool // whether the objects' commands also exist as one line, for scripts that add and remove objects
+	implied bool // true if a configured object activates the feature without a request
+	inline  bool // true if the objects' commands also exist in one line, for scripts that add and remove objects
 	// Shows adds the commands after show tam and the keyword.
 	Shows func(add addShow)
 }
@@ -92,13 +92,14 @@ func setFeature(name string) func(context.Context, *kit.Call) error {
 	}
 }
 
-// The switch decides on a feature a moment after the request. refusal checks the answer this often, at this interval.
+// The switch decides on a feature a moment after the request. refusal reads the decision up to this number of times, at
+// this interval.
 const (
 	refusalLooks = 5
 	refusalEvery = 6 * time.Millisecond
 )
 
-// refusal returns the switch's reason if it cannot activate a feature. A missing answer is not a refusal, since the
+// refusal returns the switch's reason if it cannot activate a feature. A missing decision is not a refusal, since the
 // state will show the outcome later.
 func refusal(ctx context.Context, s *kit.Session, ref string) error {
 	path := tree.Path(TamRoot, "features-state", tree.In("feature", "feature-ref", ref), "state")

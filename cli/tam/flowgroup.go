@@ -81,8 +81,8 @@ var FlowGroup = Object{
 	Leaves: slices.Concat([]kit.Leaf{GroupID, groupVersion}, groupMatches, []kit.Leaf{groupPriority}),
 }
 
-// flowGroupCommand returns the command of flow groups. It is like that of other objects, but after "no" it can name
-// fields to remove.
+// flowGroupCommand returns the command of flow groups. It is like the command of other objects, but its "no" form can
+// list fields to remove.
 func flowGroupCommand() *kit.Command {
 	cmd := FlowGroup.Command(kit.InTAM)
 	for _, l := range FlowGroup.Leaves {
@@ -101,7 +101,7 @@ func flowGroupCommand() *kit.Command {
 }
 
 // familyOf returns the container for the IP fields of a command. The family follows from the addresses and the
-// ip-version of the command, or else from the existing flow group. The default is ipv4.
+// ip-version in the command, or else from the existing flow group. The default is ipv4.
 func familyOf(args map[string]string, group tree.Node) (string, error) {
 	family := args["ip-version"]
 	if args["flow-label"] != "" {
@@ -150,8 +150,8 @@ func setFlowGroup(ctx context.Context, c *kit.Call, ids *idPool) error {
 	return ids.put(ctx, c.Session.Client, name, d, id, !found.Exists())
 }
 
-// put writes the entry. A new flow group without id gets the lowest unused one. If another client uses it meanwhile,
-// put tries again with a different one.
+// put writes the entry. A new flow group without id gets the lowest unused id. If another client uses this id
+// meanwhile, put tries again with a different one.
 func (p *idPool) put(ctx context.Context, c *kit.Client, name string, d kit.Draft, id uint64, isNew bool) error {
 	picks := isNew && id == 0
 	for {
@@ -171,19 +171,19 @@ func (p *idPool) put(ctx context.Context, c *kit.Client, name string, d kit.Draf
 		}
 		p.used = nil
 		if free, again := p.lowest(ctx, c); again != nil || free == id {
-			return err // the error has another cause than the id
+			return err // the error is not about the id
 		}
 	}
 }
 
-// idPool contains the used ids of flow groups. All ids below free are used.
+// idPool contains the used ids of flow groups. All ids below the field free are used.
 type idPool struct {
 	used map[uint64]bool // nil if not read yet
 	free uint64
 }
 
-// lowest returns the lowest unused flow group id. The used ids are read once. If another client uses one meanwhile, the
-// write fails, and they are read again.
+// lowest returns the lowest unused flow group id. The used ids are read once. If another client uses an id meanwhile,
+// the write fails, and the ids are read again.
 func (p *idPool) lowest(ctx context.Context, c *kit.Client) (uint64, error) {
 	if p.used == nil {
 		found, err := c.Configured(ctx, FlowGroups.Path("*", "config", "id"))

@@ -18,7 +18,7 @@ const notYet = "the switch has not reported its status yet"
 // outdated contains the leaves of a state that are invalid once the configuration has changed.
 var outdated = []string{"status", "reason", "since"}
 
-// InForce returns an entry with its current state. After a change the switch may not have reported yet, or its report
+// InForce returns an entry with its current state. After a change, the switch may not have reported yet, or its report
 // may still refer to the previous configuration.
 func InForce(e tree.Node) tree.Node {
 	state := e.At("state")
@@ -59,8 +59,8 @@ func asConfigured(e tree.Node) tree.Node {
 	return tree.Of(out)
 }
 
-// withLingering joins config and state of a server. It returns the configured entries and the lingering ones, each with
-// its name and the parts that are known so far.
+// withLingering joins the config and the state that a server returned. It returns the configured and the lingering
+// entries, each with its name and the containers read so far.
 func withLingering(configs, states []tree.Node) []map[string]any {
 	var out []map[string]any
 	seen := map[string]bool{}
@@ -118,8 +118,8 @@ func groupsInForce(ctx context.Context, s *kit.Session) bool {
 	return true
 }
 
-// groupStates sets the states of the given flow groups. A single group is read by itself. For several groups, all
-// groups are read. If all flow groups are in force, it clears the map.
+// groupStates fills the map with the states of its flow groups. It reads a single group by itself, and all groups if
+// the map has several. If all flow groups are in force, it clears the map.
 func groupStates(ctx context.Context, s *kit.Session, of map[string]tree.Node) error {
 	if len(of) == 1 {
 		name := slices.Collect(maps.Keys(of))[0]
@@ -138,7 +138,7 @@ func groupStates(ctx context.Context, s *kit.Session, of map[string]tree.Node) e
 	return err
 }
 
-// withGroups sets sessions to pending whose flow group is not in force.
+// withGroups sets the status of sessions to pending if their flow group is not in force.
 func withGroups(ctx context.Context, s *kit.Session, sessions []tree.Node) ([]tree.Node, error) {
 	groups := map[string]tree.Node{}
 	for _, e := range sessions {

@@ -17,11 +17,11 @@ import (
 // TamRoot is the path of telemetry and monitoring in the tree.
 const TamRoot = "openconfig-tam:tam"
 
-// List is a list of the tree whose entries have a name. It is below tam, or below another root given before the
-// container's name.
+// List is a list of the tree whose entries have a name. Its container is below tam, or below another root, which then
+// precedes the container's name.
 type List struct{ what, Container, list string }
 
-// NewList returns a list whose entries are called what in messages. container may begin with a root other than tam and
+// NewList returns a list whose entries messages call what. container may begin with a root other than tam, followed by
 // "/".
 func NewList(what, container, list string) List { return List{what, container, list} }
 
@@ -140,7 +140,7 @@ func (o Object) Set(ctx context.Context, c *kit.Call) error {
 }
 
 // Exact reports whether the command in the running configuration restores an entry exactly. Every parameter must read
-// back to the value in the tree, and the tree must contain nothing else.
+// back to the value in the tree, and the entry must contain nothing else.
 func (o Object) Exact(e tree.Node) bool {
 	d := o.draft(e.Name())
 	var put []kit.Leaf
@@ -180,7 +180,7 @@ func asTree(v any) (tree.Node, bool) {
 }
 
 // read returns the entries of a TAM list, or only the entry that the call names, with their current state. data is the
-// switch's answer. levels is the number of levels that a text of all entries needs. 0 means all levels.
+// switch's answer. levels is the number of tree levels that the text of all entries needs; 0 means all.
 func (l List) read(ctx context.Context, c *kit.Call, levels uint32) (entries []tree.Node, data map[string]any,
 	err error) {
 	if name := c.Args["name"]; name != "" {

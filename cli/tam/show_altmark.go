@@ -38,7 +38,7 @@ func writeAltMarkState(p *kit.Printout, e tree.Node) {
 		"   Flags", last.Text("flags"), "   Clock", last.Text("clock"))
 }
 
-// periodColumns are the columns of a period, in the order of cells.
+// periodColumns are the columns for a period of alternate marking, in the order of cells.
 var periodColumns = []kit.Column{
 	kit.Col("Period", 10, 2), kit.Col("Colour", 6, 2), kit.Col("Packets", 10, 2), kit.Col("Bytes", 12, 2),
 	kit.Col("Captures", 8, 2),
@@ -87,7 +87,7 @@ func showAltMarkPeriods(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	return kit.TableView(kit.One("tamtam-altmark:periods", found[1]), periodColumns, rows, nil), nil
 }
 
-// showAltMarkResults shows the results that a collector wrote, of all paths or of one.
+// showAltMarkResults shows the results that a collector wrote, for all paths or for one.
 func showAltMarkResults(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	found, err := c.Session.Client.All(ctx, tree.Path(TamRoot, altMarkResults))
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"tamtam/cli/tree"
 )
 
-// writeEstimates writes a table of estimates, and below it the theories of their bounds. further contains additional
-// columns between key and estimate, each with a heading and a leaf.
+// writeEstimates writes a table of estimates, and below it the theories behind their bounds. further contains
+// additional columns between key and estimate, each with a heading and a leaf.
 func writeEstimates(p *kit.Printout, head, leaf string, entries []tree.Node, further ...string) {
 	columns := []kit.Column{kit.Col(head, 12, 2)}
 	for i := 0; i < len(further); i += 2 {
@@ -94,8 +94,8 @@ func withFlags(columns []kit.Column) []kit.Column {
 	return append(columns, kit.Col("Flags", 5, 0))
 }
 
-// estimateCells returns the cells of an estimate: the estimate, its bounds as distances, the exact value if the chip
-// reports it, and the error.
+// estimateCells returns the cells of an estimate. They hold the estimate, the distances to its bounds, the exact value
+// if the chip reports one, and the error.
 func estimateCells(s tree.Node) []string {
 	v, ok := number64(s, "estimate")
 	if !ok {
@@ -119,7 +119,7 @@ const (
 	noBound    = "no bound"
 )
 
-// rounding is the maximum difference of two equal distances after the rounding of numbers in the tree.
+// rounding is the largest difference at which two distances count as equal, since the tree rounds numbers.
 const rounding = 0.0003
 
 // boundText returns a bound such as "± 3 (95 %)", or with two sides "-3 +0 (95 %)".
@@ -152,7 +152,7 @@ func boundText(s tree.Node, v float64) string {
 	return fmt.Sprintf("-%s +%s%s", plain(below), plain(above), sure)
 }
 
-// number64 returns a decimal number of the tree. It returns false if there is none.
+// number64 returns a decimal number of the tree, or false if there is none.
 func number64(t tree.Node, leaf string) (float64, bool) {
 	v, err := strconv.ParseFloat(t.Text(leaf), 64)
 	return v, err == nil

@@ -12,7 +12,7 @@ import (
 	"tamtam/cli/tree"
 )
 
-// readFeature returns the current state of a feature, and the switch's report of it as data of a view.
+// readFeature returns the current state of a feature, and the switch's report of it as the data of a view.
 func readFeature(ctx context.Context, s *kit.Session, ref string) (state tree.Node, reported map[string]any,
 	err error) {
 	features, states, err := readFeatures(ctx, s)
@@ -59,7 +59,7 @@ func featureStatus(state tree.Node) string {
 }
 
 // readFeatures returns all features with their state. A feature that the switch does not report is not configured, or
-// was configured just now. states contains the reports of the switch.
+// was configured just now. states contains the switch's reports.
 func readFeatures(ctx context.Context, s *kit.Session) (features []tree.Node, states tree.Node, err error) {
 	found, err := s.Client.Get(ctx, gpb.GetRequest_ALL, tree.Path(TamRoot, "features"),
 		tree.Path(TamRoot, "features-state"))
@@ -101,7 +101,8 @@ func allFeatures(configured, states tree.Node) []tree.Node {
 	return out
 }
 
-// answers reports whether a feature's state can be the answer to its activation, and is not from before.
+// answers reports whether a feature's state can be the result of its activation. A state from before the activation
+// cannot.
 func answers(state tree.Node) bool {
 	status := state.Word("op-status")
 	return status != "" && (status != "INACTIVE" || state.Text("reason") != "")
@@ -142,7 +143,7 @@ func featureView(features []tree.Node, name string) (*kit.View, error) {
 	return nil, fmt.Errorf("the switch does not report the feature %s", name)
 }
 
-// writeFeatures writes the table of features, and the reasons why any is not as configured.
+// writeFeatures writes the table of features, and the reason for each feature that is not as configured.
 func writeFeatures(p *kit.Printout, features []tree.Node) {
 	var rows [][]string
 	var why []string

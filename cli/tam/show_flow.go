@@ -96,7 +96,7 @@ const talliesRoot = "tamtam-status:tallies"
 // local returns a name without its module.
 func local(name string) string { return name[strings.LastIndex(name, ":")+1:] }
 
-// writeCounted writes the switch's own count of entries, and of those that are not in effect.
+// writeCounted writes the switch's own count of entries, and how many of them are not in effect.
 func writeCounted(p *kit.Printout, label string, state tree.Node) {
 	text := kit.OrDash(state.Text("entries"))
 	for _, word := range []string{"pending", "failed", "unknown"} {
@@ -107,7 +107,7 @@ func writeCounted(p *kit.Printout, label string, state tree.Node) {
 	p.Field(flowWidth, label, text)
 }
 
-// writeTally writes the number of entries, and of those that are not in effect.
+// writeTally writes the number of entries, and how many of them are not in effect.
 func writeTally(p *kit.Printout, label string, entries []tree.Node) {
 	by := map[string]int{}
 	for _, e := range allInForce(entries) {

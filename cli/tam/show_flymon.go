@@ -191,7 +191,7 @@ func showFlyMonQueries(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	}), nil
 }
 
-// answerOfAnother returns a line for a query whose last answer belongs to another flow, because the query was changed
+// answerOfAnother returns a line for a query whose last answer is about another flow, because the query was changed
 // after the epoch ended.
 func answerOfAnother(query, answer tree.Node) []string {
 	task, flow := answer.Text("task"), answer.Text("flow")
@@ -201,7 +201,7 @@ func answerOfAnother(query, answer tree.Node) []string {
 	return []string{fmt.Sprintf("%s: the answer is of flow %s of task %s", query.Name(), flow, task)}
 }
 
-// showFlyMonGroups shows the CMU groups, a line for each CMU or hash unit.
+// showFlyMonGroups shows the CMU groups, with a line for each CMU or hash unit.
 func showFlyMonGroups(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	const container = "tamtam-flymon:flymon-groups"
 	found, err := c.Session.Client.All(ctx, tree.Path(TamRoot, container))

@@ -12,7 +12,7 @@ import (
 // A sessionTable shows the status of a feature and a line for each session, or the details of the session that is
 // named.
 type sessionTable struct {
-	ref     string // of the feature
+	ref     string // name of the feature in the tree
 	object  Object
 	columns []sessionColumn                // columns after the name
 	whole   func(*kit.Printout, tree.Node) // writes the state of one session besides its leaves
@@ -24,8 +24,7 @@ type sessionColumn struct {
 	text func(session tree.Node) string
 }
 
-// configured returns a function for the text of a leaf of config, or of the elements of a leaf-list. It is a dash if
-// there is none.
+// configured returns a function for the text of a leaf or leaf-list of config. The text is a dash if there is no value.
 func configured(leaf string) func(tree.Node) string {
 	return func(e tree.Node) string {
 		if texts := e.Texts("config", leaf); len(texts) > 0 {
@@ -35,7 +34,7 @@ func configured(leaf string) func(tree.Node) string {
 	}
 }
 
-// countedAs returns a function for the text of a counter.
+// countedAs returns a function for the text of the given counter.
 func countedAs(leaf string) func(tree.Node) string {
 	return func(e tree.Node) string { return kit.Counted(e.At("state", "counters"), leaf) }
 }

@@ -59,7 +59,7 @@ func sessionView(ctx context.Context, c *kit.Call, session tree.Node, data map[s
 }
 
 // writeNotStamped writes how many packets left without a record, and the reasons that occurred. If one count is
-// unknown, so is the sum, and its reason is shown too.
+// unknown, the sum is unknown too, and the reason with the unknown count is also shown.
 func writeNotStamped(p *kit.Printout, reasons tree.Node) {
 	labels := countersIn("TAM_TAILSTAMPING_COUNTERS", "not-stamped")
 	var sum uint64
@@ -82,7 +82,8 @@ func writeNotStamped(p *kit.Printout, reasons tree.Node) {
 	}
 }
 
-// writeSyns writes how many segments with SYN a clamp saw, and their outcomes if their count is unknown or not 0.
+// writeSyns writes how many segments with SYN an MSS clamp saw. It also writes each of their outcomes whose count is
+// unknown or not 0.
 func writeSyns(p *kit.Printout, counts tree.Node) {
 	syns := countersIn("TAM_TAILSTAMPING_COUNTERS", "syns")
 	p.Field(flowWidth, syns[0].label, kit.Counted(counts, syns[0].leaf))

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Most of the cost of a list of ten thousand entries is decoding its JSON. encoding/json copies each string, and reads
-// the text twice. A decoder shares the text, and leaves anything unusual, and so all errors, to encoding/json.
+// Decoding JSON is most of the cost of a list of ten thousand entries. encoding/json copies each string, and reads the
+// text twice. A decoder shares the text instead. It leaves unusual texts, and so all errors, to encoding/json.
 
 // DecodeJSON decodes the first value of a text, with numbers as json.Number.
 func DecodeJSON(text string) (any, error) {

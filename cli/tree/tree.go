@@ -41,7 +41,7 @@ func (t Node) At(names ...string) Node {
 }
 
 // Text returns a scalar in the form of RFC 7951, a leaf-list as its values with commas, and "" for anything else.
-// Control characters are replaced, so that text of a server can neither steer a terminal nor add a line to a
+// Control characters are replaced. So text from a server can neither control a terminal nor add a line to a
 // configuration.
 func (t Node) Text(names ...string) string {
 	switch v := t.At(names...).Value.(type) {
@@ -124,7 +124,7 @@ func (t Node) Sorted(names ...string) []Node {
 	return SortNodes(t.Items(names...), Node.Name)
 }
 
-// SortNodes sorts entries by the natural order of a text of each.
+// SortNodes sorts entries by the natural order of the text that the function returns for each.
 func SortNodes(entries []Node, text func(Node) string) []Node {
 	type named struct {
 		Node
@@ -262,11 +262,11 @@ func ElemsText(elems []*gpb.PathElem) string {
 	return b.String()
 }
 
-// Of returns a node with RFC 7951 data as decoded by encoding/json.
+// Of returns a node that holds v, which is RFC 7951 data as decoded by encoding/json.
 func Of(v any) Node { return Node{v} }
 
-// In returns a list entry for a path.
+// In returns the path element of an entry in a list.
 func In(list, key, value string) Entry { return Entry{list, key, value} }
 
-// In2 returns a list entry with two keys for a path.
+// In2 returns the path element of an entry in a list with two keys.
 func In2(list, key, value, key2, value2 string) Entry2 { return Entry2{list, key, value, key2, value2} }

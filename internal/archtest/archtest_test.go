@@ -161,7 +161,7 @@ func TestOffencesAreFound(t *testing.T) {
 		name    string
 		from    string
 		imports []string
-		want    string // part of the only offence, or empty if there is none
+		want    string // text in the only offence; empty if there is no offence
 	}{
 		{"down", "tamtam/tsorch", []string{"tamtam/orch", "tamtam/sai", "fmt"}, ""},
 		{"own sub-package", "tamtam/mgmt", []string{"tamtam/mgmt/tree"}, ""},
@@ -198,8 +198,8 @@ func TestOffencesAreFound(t *testing.T) {
 // clockCalls are the functions that make code depend on the wall clock.
 var clockCalls = []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}
 
-// In a simulation the chip's clock is the only one, and daemons receive the time from it. Tests may not sleep, because
-// the result would depend on the machine's speed.
+// In a simulation the chip's clock is the only clock, and daemons receive the time from it. Tests may not sleep,
+// because the result would depend on the machine's speed.
 func TestNobodyAsksTheWallClock(t *testing.T) {
 	for _, p := range list(t) {
 		from, _ := roomOf(rules, p.ImportPath)

@@ -10,7 +10,7 @@ import (
 // heavy are modules that only the fleet's collector may link: they take longer to compile than tamtam's own code.
 var heavy = []string{natsServer, natsClient, parquetgo}
 
-// heavyMain is the one program that links them.
+// heavyMain is the only program that links the heavy modules.
 const heavyMain = module + "/cmd/tamtam-collectd"
 
 // Every developer builds tamtam, so it stays light, and so do all programs except one.
@@ -40,7 +40,7 @@ func TestOneProgramIsHeavy(t *testing.T) {
 }
 
 // linked lists the modules that tamtam may link, directly or indirectly. Each further module makes every build larger
-// and slower, so it must be worth that.
+// and slower, so it must justify this cost.
 var linked = rooms(`
 	codeberg.org/go-fonts/liberation codeberg.org/go-latex/latex codeberg.org/go-pdf/fpdf git.sr.ht/~sbinet/gg
 	github.com/DataDog/sketches-go github.com/ajstarks/svgo github.com/alicebob/miniredis/v2 github.com/beorn7/perks
@@ -75,10 +75,10 @@ func TestModulesOfTamtam(t *testing.T) {
 	}
 }
 
-// An external test beside internal tests makes Go compile their package again, and also the packages between the two
-// that import it. For a switch this takes long, and only test kits are small enough. Tests of the whole switch are
-// therefore in device and in packages below it that have only tests. These use the kit device/devicetest, compile no
-// other package again, and cost one link each.
+// An external test beside internal tests makes Go compile their package again. Go then also compiles the packages
+// between this package and the external test. For a switch this takes long, and only test kits are small enough. Tests
+// of the whole switch are therefore in device and in packages below it that have only tests. These packages use the kit
+// device/devicetest, compile no other package again, and cost one link each.
 func TestTestsAreLight(t *testing.T) {
 	out, err := exec.Command("go", "list", "-test", "-deps", "-f",
 		`{{with .ForTest}}{{$.ImportPath}} {{.}}{{end}}`, module+"/...").Output()
@@ -87,7 +87,7 @@ func TestTestsAreLight(t *testing.T) {
 	}
 	tests := 0
 	for line := range strings.Lines(string(out)) {
-		words := strings.Fields(line) // a package, [whose tests it is compiled for], and these again
+		words := strings.Fields(line) // a package, [whose tests it is compiled for], and the packages compiled again
 		compiled, tested := words[0], words[len(words)-1]
 		switch {
 		case compiled == tested || compiled == tested+"_test":

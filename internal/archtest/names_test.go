@@ -73,8 +73,8 @@ func (tr *tree) pages(t *testing.T) map[string]string {
 	return all
 }
 
-// inPage returns the words between backticks of a page that are paths to nothing. It checks paths of Go files and paths
-// that begin with a top-level folder. A Go file that is named without its folder may be in any folder.
+// inPage returns the words between backticks of a page that are paths to missing files. It checks paths of Go files and
+// paths that begin with a top-level folder. A Go file that is named without its folder may be in any folder.
 func (tr *tree) inPage(text string) (lost []string) {
 	for _, quoted := range regexp.MustCompile("`[^`\n]+`").FindAllString(text, -1) {
 		for _, word := range strings.Fields(strings.Trim(quoted, "`")) {
@@ -222,8 +222,8 @@ func TestLostNamesAreFound(t *testing.T) {
 // quotedTest matches a command of a page that runs a test or benchmark, with the package and the name.
 var quotedTest = regexp.MustCompile(`go test (\./[\w/]+)[^|\n]*? -(run|bench) '?\^?([A-Z]\w*)`)
 
-// lostTests returns the commands of a page that run a test or benchmark that the package does not have. Such a command
-// succeeds and does nothing.
+// lostTests returns the commands of a page that run a test or benchmark which the package does not have. Such a command
+// succeeds without running a test.
 func (tr *tree) lostTests(text string) (lost []string) {
 	for _, m := range quotedTest.FindAllStringSubmatch(text, -1) {
 		kind := map[string]string{"run": "Test", "bench": "Benchmark"}[m[2]]

@@ -18,8 +18,8 @@ var racedElsewhere = []string{"internal",
 	"cmd/tamtam-collectd", "fleet/collectd", "fleet/jetstream", "fleet/parquet", "fleet/stream/streamtest",
 	"fleet/synthetic"}
 
-// A package that starts goroutines is tested by the gate under the race detector, or linked by such tests, which then
-// may run these goroutines.
+// A package that starts goroutines must run under the race detector. Either the gate tests it there, or a package that
+// the gate tests there links it.
 func TestGoroutinesRunUnderTheRaceDetector(t *testing.T) {
 	script, err := os.ReadFile(filepath.Join("..", "..", "scripts", "test.sh"))
 	if err != nil {
@@ -77,7 +77,7 @@ func TestGoroutinesRunUnderTheRaceDetector(t *testing.T) {
 	}
 }
 
-// skipsInShort reports whether tests of a package depend on -short, except for their number of random cases.
+// skipsInShort reports whether tests of a package depend on -short. A smaller number of random cases does not count.
 func skipsInShort(t *testing.T, p pkg) bool {
 	t.Helper()
 	for _, name := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {

@@ -81,7 +81,7 @@ func (h *hunt) note(n ast.Node, what string) {
 	h.found = append(h.found, fmt.Sprintf("%s: %s", h.files.Position(n.Pos()), what))
 }
 
-// ofPackage notes constants and variables of the package that are named seed or seeds.
+// ofPackage records constants and variables of the package that are named seed or seeds.
 func (h *hunt) ofPackage(d *ast.GenDecl) {
 	for _, s := range d.Specs {
 		if v, ok := s.(*ast.ValueSpec); ok && hasSeed(v.Names) {
@@ -90,8 +90,8 @@ func (h *hunt) ofPackage(d *ast.GenDecl) {
 	}
 }
 
-// function checks a function. In a Test function it notes everything that chooses seeds, and in a helper it notes
-// sources with a literal seed. Benchmarks and fuzz targets may have both.
+// function checks a function. In a Test function it records all code that chooses seeds. In a helper it records sources
+// with a literal seed. Benchmarks and fuzz targets may have both.
 func (h *hunt) function(f *ast.FuncDecl, generators string) {
 	name := f.Name.Name
 	switch {

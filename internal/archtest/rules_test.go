@@ -3,7 +3,7 @@ package archtest
 import "strings"
 
 // room is a top-level folder, or a folder inside one that has its own rules. A package belongs to the room with the
-// longest name that is a prefix of its path.
+// longest name that is a prefix of the package's path.
 type room struct {
 	// name may end in "/*". Then each folder there is a room with these rules, unless it has its own.
 	name string

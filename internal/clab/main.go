@@ -128,7 +128,7 @@ func (f *file) interfaces(name string) (n int) {
 	return n
 }
 
-// join creates a pair of veths and moves its ends to the two nodes.
+// join creates a pair of veths and moves one end to each of the two nodes.
 func (f *file) join(number int, l link) error {
 	nodes, interfaces := l.ends()
 	var temporary [2]string

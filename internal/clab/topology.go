@@ -35,7 +35,7 @@ type node struct {
 	Env   map[string]string `yaml:"env"`
 	Exec  []string          `yaml:"exec"`
 
-	// Fields of a kind, about capabilities. They have no effect here, since all containers get the same.
+	// These fields of a kind set capabilities. They have no effect here, since all containers get the same ones.
 	Privileged *bool    `yaml:"privileged"`
 	CapAdd     []string `yaml:"cap-add"`
 }
@@ -112,7 +112,7 @@ func (f *file) check() error {
 		}
 		for _, line := range n.Exec {
 			if strings.TrimSpace(line) == "" {
-				bad("node %s: exec: %q: want a command", name, line) // otherwise a shell would wait for one
+				bad("node %s: exec: %q: want a command", name, line) // without a command, a shell would wait for input
 			}
 		}
 		for _, b := range n.Binds {

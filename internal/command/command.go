@@ -46,7 +46,7 @@ func Main(run func(ctx context.Context, args []string, in io.Reader, out, errOut
 func Root(name, short string, commands ...*cobra.Command) *cobra.Command {
 	root := &cobra.Command{
 		Use: name, Short: short, SilenceUsage: true, SilenceErrors: true,
-		// Arguments that are not a command end up here.
+		// Cobra passes words here that are no subcommand.
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {

@@ -17,8 +17,8 @@ func Small(t *testing.T, kib int) string {
 	return dir
 }
 
-// Mount mounts a file system of the given size in KiB at a folder until the test ends. It skips the test without
-// permission to mount.
+// Mount mounts a file system of the given size in KiB at a folder until the test ends. Without permission to mount, it
+// skips the test.
 func Mount(t *testing.T, dir string, kib int) {
 	t.Helper()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dk", kib)); err != nil {
@@ -31,7 +31,8 @@ func Mount(t *testing.T, dir string, kib int) {
 	})
 }
 
-// Fill fills a file system except for the given number of bytes, in whole pages. The returned function frees the space.
+// Fill fills a file system, in whole pages, until the given number of bytes is free. The returned function frees the
+// space.
 func Fill(t *testing.T, dir string, but int64) (free func()) {
 	t.Helper()
 	var at syscall.Statfs_t
@@ -39,7 +40,7 @@ func Fill(t *testing.T, dir string, but int64) (free func()) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "filler")
-	more := int64(at.Blocks+1) * at.Bsize // more than can exist
+	more := int64(at.Blocks+1) * at.Bsize // more pages than the file system has
 	if err := os.WriteFile(path, make([]byte, more), 0o600); !errors.Is(err, syscall.ENOSPC) {
 		t.Fatalf("the disk is not full: %v", err)
 	}

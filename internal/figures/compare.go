@@ -25,7 +25,7 @@ func tidy(lines []string) []string {
 // same reports whether a command printed the page's text.
 func (o *options) same(want, got []string) bool {
 	want, got = tidy(want), tidy(got)
-	pos, loose := 0, false // loose: lines may be left out here
+	pos, loose := 0, false // loose is true if lines may be omitted at this position
 	for i := 0; i <= len(want); {
 		n := slices.IndexFunc(want[i:], elided)
 		last := n < 0
@@ -63,7 +63,7 @@ func (o *options) sameLines(a, b []string) bool {
 // number matches a separate number: not the 4 of Ethernet4.
 var number = regexp.MustCompile(`(^|[^\w.])([+-]?\d+(?:,\d{3})*(?:\.\d+)?(?:e[+-]?\d+)?)`)
 
-// blanks matches blanks and rules of tables, which are as wide as the numbers beside them.
+// blanks matches blanks and the dashed lines of tables, which are as wide as the numbers beside them.
 var blanks = regexp.MustCompile(`[ \t]+|-{2,}`)
 
 // skeleton returns a line without its numbers.
@@ -86,8 +86,8 @@ func (o *options) sameLine(want, got string) bool {
 	return o.masked(want) == o.masked(got)
 }
 
-// rewrite returns the text that the page should have instead of want: the command's output, without the lines that the
-// page leaves out.
+// rewrite returns the text that should replace want on the page: the command's output, without the lines that the page
+// omits.
 func (o *options) rewrite(want, got []string) ([]string, error) {
 	got = tidy(got)
 	trailing := want[len(tidy(want)):]

@@ -32,7 +32,7 @@ func TestSame(t *testing.T) {
 		{"", "a\n...\nc\n...\ne", "a\nb\nc\nd\ne", true},
 		{"", "a\n...\nc\nd\n...\ne", "a\nc\nx\nc\nd\ne", true},
 		{"", "a\n...\nd\n...\nc", "a\nc\nd", false},
-		{"", "a\n  ...\na", "a", false}, // no line is two
+		{"", "a\n  ...\na", "a", false}, // "..." without an end of line is not two lines
 		{": machine", "chip  5.7 Mpps", "chip   12.25 Mpps", true},
 		{": machine", "chip  5.7 Mpps", "chips  5.7 Mpps", false},
 		{": machine", "p50  1.2\n---  ----", "p99  1.2\n---  ----", false},
@@ -172,7 +172,7 @@ cat fig1.txt
 	}
 }
 
-// A block with a requirement is left out on machines that do not meet it, with a message.
+// A block with a requirement is omitted, with a message, on machines that do not meet it.
 func TestWithSomething(t *testing.T) {
 	const variable = "FIGURES_TEST_PROGRAM"
 	page := strings.ReplaceAll(`
@@ -265,7 +265,7 @@ func TestUpdate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A line shown beside left-out lines cannot be found again if it has changed.
+	// A shown line beside omitted lines cannot be found again if it has changed.
 	if want := strings.Replace(example, "tool bad", "...\ntool bat\n", 1); good || string(text) != want ||
 		!strings.Contains(told, "no counterpart") {
 		t.Errorf("%s\n%s", told, text)
@@ -372,7 +372,8 @@ sonic(config-tam-fm)# query y
 	}
 }
 
-// A switch with wired ports has separate interfaces, which commands beside it see. tamtam's commands find its Redis.
+// A switch with wired ports has separate interfaces, which commands beside it see. The commands of tamtam find the
+// Redis of this switch.
 func TestWires(t *testing.T) {
 	if err := mayWire(t.Context()); err != nil {
 		t.Skipf("no interfaces can be made here: %v", err)
@@ -441,7 +442,7 @@ func TestSubfolder(t *testing.T) {
 	}
 }
 
-// -only runs one page, or one block with the blocks that it needs.
+// -only runs one page, or one block and the blocks that it needs.
 func TestOnly(t *testing.T) {
 	for only, blocks := range map[string]int{"page": 6, "docs/page.md": 6, "page.md:24": 4, "page:32": 5, "page:36": 6,
 		"page:2": 0, "README": 0,

@@ -49,7 +49,7 @@ type checker struct {
 	only, update string
 	out          io.Writer
 	blocks, bad  int
-	short, later int // number of long blocks: run in short form, and left out
+	short, later int // number of long blocks that ran in short form, and of those that were omitted
 	cpu          time.Duration
 }
 
@@ -202,7 +202,7 @@ func (c *checker) page(ctx context.Context, p *page) error {
 			return ctx.Err()
 		}
 	}
-	s.stopSwitch() // its processor time counts too
+	s.stopSwitch() // end the switch, so that its processor time does not affect the block
 	c.blocks, c.cpu = c.blocks+len(list), c.cpu+s.cpu
 	if bad == c.bad {
 		fmt.Fprintf(c.out, "ok  %s: %d blocks, %.1f s, %.1f s of processor time\n",

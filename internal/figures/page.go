@@ -65,7 +65,7 @@ func twice(pages []*page) []problem {
 type block struct {
 	options
 	line   int    // line of the comment, from 1
-	before []step // commands of the comment, if they do not make the block
+	before []step // commands of the annotation, if they do not produce the block's content
 	steps  []step
 	body   []string // content of a file
 	image  string   // path of the page's picture, relative to the page
@@ -73,17 +73,17 @@ type block struct {
 	inShort bool
 }
 
-// inShortToo matches commands that have a short form. needsMore matches commands for which a block is left out: they
-// need a running switch or a program that is not built in short, or run in a test. lab/experiments runs all lab run
-// commands.
+// inShortToo matches commands that have a short form. needsMore matches commands whose block is omitted in short form.
+// They need a running switch or a program that is not built in short, or a test runs them. lab/experiments runs all lab
+// run commands.
 var (
 	inShortToo = regexp.MustCompile(`\btamtam bench\b`)
 	needsMore  = regexp.MustCompile(`\btamtam (cli|up|config|subscribe|trace|collectd?|health|lab run)\b|` +
 		`\bredis-cli\b|\bgo (test|run)\b`)
 )
 
-// hasShort reports whether the commands of a long block have a short form: they measure, or (behind) read the output of
-// such a block.
+// hasShort reports whether the commands of a long block have a short form. They have one if they measure. With behind
+// set they also have one if they read the output of an earlier block in short form.
 func (b *block) hasShort(behind bool) bool {
 	for _, st := range slices.Concat(b.before, b.steps) {
 		if needsMore.MatchString(st.command) {
@@ -97,17 +97,18 @@ func (b *block) hasShort(behind bool) bool {
 // A step is a command with the page's output: lines at and following.
 type step struct {
 	command string
-	skip    int  // number of printed lines before those of the page
-	strict  bool // for a comment: it fails if any of its commands does; others run as a reader types them
-	want    []string
-	at      int // index of the first line of want
+	skip    int // number of printed lines before the lines of the page
+	// true for a comment, whose step fails if any of its commands fails; other commands run as a reader types them
+	strict bool
+	want   []string
+	at     int // index of the first line of want
 }
 
 type options struct {
 	long, machine, fails, tree, setup bool
 	file                              string
-	with                              string // an environment variable that the commands need
-	picture                           string // a file that the commands make
+	with                              string // environment variable that the commands need
+	picture                           string // file that the commands create
 	masks                             []*regexp.Regexp
 }
 
@@ -307,7 +308,7 @@ var (
 	klish = regexp.MustCompile(`^(sonic|s\d+)[\w-]*(\([\w-]+\))?# `)
 )
 
-// prompts reports whether a block shows commands behind prompts.
+// prompts reports whether a block shows commands after prompts.
 func prompts(body []string) bool {
 	return slices.ContainsFunc(body, func(line string) bool { return shell.MatchString(line) || klish.MatchString(line) })
 }
@@ -322,8 +323,8 @@ var modes = map[string]string{
 	"config-tam-tr": "configure terminal\ntam\ntable-record",
 }
 
-// steps splits a block with commands. Lines typed at tamtam's own shell are one step, since a command there depends on
-// those before it.
+// steps splits a block into its commands. Lines typed at tamtam's own shell are one step, since each of them depends on
+// the lines before it.
 func steps(body []string, at int) []step {
 	if first := klish.FindStringSubmatch(body[0]); first != nil {
 		script, skip := []string{"tamtam cli --echo <<'END'"}, 0
@@ -354,11 +355,11 @@ func steps(body []string, at int) []step {
 	return list
 }
 
-// scripts splits the lines of an annotation. The start of a switch is a separate script, and so are the lines between
-// two starts.
+// scripts splits the lines of an annotation. A line that starts a switch is a separate script. So are the lines between
+// two such lines.
 func scripts(lines []string) []step {
 	var list []step
-	more := false // the line belongs to the script before it
+	more := false // true if the line continues the previous script
 	for _, line := range lines {
 		if more && !up.MatchString(line) {
 			list[len(list)-1].command += "\n" + line

@@ -23,7 +23,7 @@ type session struct {
 	dir  string // holds bin, data and page
 	sw   *liveSwitch
 	cpu  time.Duration
-	told bool // the switch received a command since the last query
+	told bool // true if the switch received a command since the last query
 }
 
 // openSession creates the page's folder.
@@ -65,7 +65,7 @@ func (s *session) point(port string) error {
 	if port == "" {
 		return nil
 	}
-	if path, err := exec.LookPath("redis-cli"); err == nil { // a page that needs it is skipped without
+	if path, err := exec.LookPath("redis-cli"); err == nil { // without redis-cli, pages that need it are skipped
 		if err := s.wrap("redis-cli", "exec '"+path+"' -p "+port+` "$@"`); err != nil {
 			return err
 		}
@@ -168,7 +168,7 @@ func (s *session) run(ctx context.Context, st step, b *block) (lines []string, o
 	return lines[min(st.skip, len(lines)):], status == nil, err
 }
 
-// reads matches commands that may be repeated.
+// reads matches commands that only read, so that they may be repeated.
 var reads = regexp.MustCompile(
 	`(?i)^redis-cli( -n \d+)? (hget|hmget|hgetall|hkeys|get|keys|exists|smembers|lrange|zrange|type) |` +
 		`^tamtam cli( -c '(do )?show [^']*')+( \||$)|^tamtam cli --echo <<'END'\n` +
@@ -181,7 +181,7 @@ const (
 	patience = 10 * time.Second
 )
 
-// ask runs a command. If it only reads from a live switch, it repeats it until the output is as wanted.
+// ask runs a command. If the command only reads from a live switch, ask repeats it until the output is as expected.
 func (s *session) ask(
 	ctx context.Context, st step, b *block, wanted func([]string) bool,
 ) (lines []string, ok bool, err error) {
@@ -204,7 +204,7 @@ func (s *session) ask(
 // A liveSwitch is a `tamtam up` in the background.
 type liveSwitch struct {
 	cmd   *exec.Cmd
-	wired bool // its ports have interfaces, in a separate network
+	wired bool // true if its ports have interfaces in a separate network
 	mu    sync.Mutex
 	out   bytes.Buffer // its output so far
 	done  chan struct{}

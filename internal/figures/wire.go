@@ -15,15 +15,15 @@ var wires = regexp.MustCompile(` --port \w+=(\w+)`)
 // own runs a command in a private network, in which any user may create interfaces.
 const own = "unshare --user --map-root-user --net "
 
-// wire makes a switch run in a separate network if its ports are wired to interfaces. It creates these there. eth1's
-// other end is host-eth1, from which other commands send.
+// wire makes a switch run in a separate network if its ports are wired to interfaces, and creates these interfaces
+// there. The other end of eth1 is host-eth1, from which other commands send.
 func wire(script string) string {
 	var lines []string
 	for _, m := range wires.FindAllStringSubmatch(script, -1) {
 		name, peer := m[1], "host-"+m[1]
 		lines = append(lines, fmt.Sprintf("ip link add %s type veth peer name %s", name, peer))
 		for _, end := range []string{name, peer} {
-			// No automatic address, so that only commands send.
+			// Without automatic addresses, only commands send frames.
 			lines = append(lines, fmt.Sprintf("ip link set %s addrgenmode none up", end))
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// After returns a context with the values of ctx that ends limit after ctx. The returned function releases it, and must
-// be called in any case.
+// After returns a context with the values of ctx. It ends when limit has passed after the end of ctx. The returned
+// function releases it, and must always be called.
 func After(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	out, end := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

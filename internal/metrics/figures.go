@@ -68,7 +68,7 @@ func (f figure) goalText() string {
 	return f.goal + " " + f.text(f.want)
 }
 
-// misses reports whether the figure, as printed, misses its goal: 0.546 is 0.55.
+// misses reports whether the figure misses its goal after rounding as it is printed, for example 0.546 as 0.55.
 func (f figure) misses() bool {
 	v, _ := strconv.ParseFloat(f.text(f.value), 64)
 	return f.goal == "<=" && v > f.want || f.goal == ">=" && v < f.want
@@ -88,7 +88,7 @@ func (t *tree) figures() []figure {
 		for _, to := range sorted(r.imports) {
 			arrows = append(arrows, finding{r.name, "-> " + to, 1})
 		}
-		if r.lines[code] > 0 { // the worst room is the one that lacks most lines of tests
+		if r.lines[code] > 0 { // the worst room has the largest shortage of test lines
 			lacking = append(lacking, finding{r.name, "room, tests : code " + r.ratio(), r.lines[code] - r.lines[test]})
 		}
 	}
@@ -136,7 +136,8 @@ func worst(list []finding) []finding {
 	})
 }
 
-// quantile returns the smallest size that the given share of findings does not exceed; 0 if there are none.
+// quantile returns the smallest size such that the given share of findings is not larger. It returns 0 if there are no
+// findings.
 func quantile(list []finding, share float64) int {
 	if len(list) == 0 {
 		return 0
@@ -206,8 +207,8 @@ func (t *tree) packages() (all, tooLarge []finding) {
 	return all, tooLarge
 }
 
-// functions returns the lengths and complexities of the functions in the tree's code, and of the function literals
-// outside functions.
+// functions returns the lengths and complexities of the functions in the tree's code, and of function literals outside
+// functions.
 func (t *tree) functions() (lengths, complexities []finding) {
 	for _, f := range t.of(code) {
 		ast.Inspect(f.syntax, func(n ast.Node) bool {

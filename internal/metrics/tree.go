@@ -79,7 +79,7 @@ func read(root fs.FS) (*tree, error) {
 	return t, t.parse(root)
 }
 
-// passedOver reports whether Go ignores a folder when it looks for packages of the module.
+// passedOver reports whether Go ignores a folder when it searches for packages of the module.
 func passedOver(root fs.FS, dir string) bool {
 	base := path.Base(dir)
 	if base == "testdata" || strings.ContainsAny(base[:1], "._") {
@@ -121,7 +121,7 @@ func (f *file) parse(root fs.FS, set *token.FileSet) (err error) {
 	return nil
 }
 
-// lines returns the number of lines, including a last line without an end.
+// lines returns the number of lines. A last line without a line end counts too.
 func (f *file) lines() int {
 	n := bytes.Count(f.text, []byte("\n"))
 	if len(f.text) > 0 && f.text[len(f.text)-1] != '\n' {

@@ -17,7 +17,7 @@ func (k typeKey) String() string { return k.dir + "." + k.name }
 type typeOf struct {
 	where   string // FILE:LINE of the declaration, or "" if no code declares it
 	methods map[string]bool
-	fields  int // -1 if it is no struct
+	fields  int // number of fields; -1 if the type is no struct
 	embeds  []typeKey
 }
 
@@ -77,7 +77,7 @@ func (t *tree) declare(f *file, s *ast.TypeSpec, of *typeOf) {
 	}
 }
 
-// embedded returns the type of an embedded field, if it may be of the module.
+// embedded returns the type of an embedded field, if the module may define it.
 func (t *tree) embedded(f *file, x ast.Expr) (typeKey, bool) {
 	switch x := x.(type) {
 	case *ast.StarExpr:
@@ -174,7 +174,7 @@ func (t *tree) undocumented() (list []finding) {
 	return list
 }
 
-// bare returns the names of a declaration if it has no comment.
+// bare returns the names in a declaration if the declaration has no comment.
 func bare(d *ast.GenDecl, s ast.Spec) []*ast.Ident {
 	var names []*ast.Ident
 	var comments []*ast.CommentGroup

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// wrong lists phrases that are wrong in every comment and page, each with the reason. CONTRIBUTING.md has the rules
-// behind them. A phrase that is right in some sentence does not belong here.
+// wrong lists phrases that are wrong in every comment and page, each with the reason. CONTRIBUTING.md has the rules. A
+// phrase that is right in some sentence does not belong here.
 var wrong = []struct{ pattern, why string }{
 	{`\b([Nn]obody|[Ss]omebody|[Ww]hoever)\b`, "programs are not persons: name the process or the client"},
 	{`\b(is|are|was|were|be|been|being) told\b`, "programs are not persons: it is reported, or receives"},

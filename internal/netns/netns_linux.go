@@ -1,5 +1,5 @@
-// Package netns creates network namespaces as hosts on this machine, with virtual interfaces between them. They serve
-// tests and benchmarks of a switch with live interfaces. It needs root and iproute2.
+// Package netns creates network namespaces that serve as hosts on this machine, with virtual interfaces between them.
+// Tests and benchmarks of a switch with live interfaces use them. It needs root and iproute2.
 //
 // This package holds namespaces and their interfaces.
 package netns
@@ -35,7 +35,7 @@ func New() (*Namespace, error) {
 	})
 }
 
-// elsewhere calls f on a thread that is in this process's own network namespace before and after.
+// elsewhere calls f on a separate thread, which is in this process's own network namespace before and after the call.
 func elsewhere(f func() error) error {
 	runtime.LockOSThread()
 	own, err := unix.Open("/proc/thread-self/ns/net", unix.O_RDONLY|unix.O_CLOEXEC, 0)
@@ -62,8 +62,8 @@ func (n *Namespace) Do(f func() error) error {
 	})
 }
 
-// Socket opens a raw socket on an interface in the namespace. It sends frames by the interface. It receives frames of a
-// protocol, in the machine's byte order (unix.ETH_P_ALL for all), and none if that is 0.
+// Socket opens a raw socket on an interface in the namespace. It sends frames out of the interface. It receives the
+// frames of a protocol, given in the machine's byte order: unix.ETH_P_ALL means all frames, 0 means none.
 func (n *Namespace) Socket(name string, protocol uint16) (fd int, err error) {
 	err = n.Do(func() error {
 		ifi, err := net.InterfaceByName(name)

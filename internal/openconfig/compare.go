@@ -24,9 +24,9 @@ type model struct {
 type comparison struct {
 	ours, theirs model
 	shared       []string            // our modules that are published
-	found        map[string][]string // deviations, by path with prefixes
+	found        map[string][]string // deviations found, by path with prefixes
 	order        []string
-	uses         map[string]string // prefix to module, of these paths
+	uses         map[string]string // module of each prefix in these paths
 }
 
 // searchDirs returns the directories with modules.
@@ -229,7 +229,7 @@ func (c *comparison) leaf(ours, theirs *yang.Entry, at string) []string {
 	return problems
 }
 
-// signature returns a type as values see it: without names of typedefs, and with the types that leafrefs refer to.
+// signature returns a type as it affects values: without names of typedefs, and with the types that leafrefs refer to.
 func signature(t *yang.YangType, e *yang.Entry, m model) string {
 	switch t.Kind {
 	case yang.Yleafref:
@@ -297,7 +297,7 @@ func target(e *yang.Entry, path string, m model) (*yang.Entry, error) {
 	return at, nil
 }
 
-// identities returns our identities that are not published, or not with these bases.
+// identities returns our identities that are not published, or are published with other bases.
 func (c *comparison) identities() []string {
 	var problems []string
 	for _, name := range c.shared {

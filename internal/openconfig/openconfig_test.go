@@ -38,7 +38,7 @@ const extensions = `module openconfig-extensions {
   extension openconfig-version { argument "semver"; }
 }`
 
-// own is a shortened form of that module, without errors.
+// own is a shortened form of the published module, without errors.
 const own = `module openconfig-x {
   yang-version "1"; namespace "http://openconfig.net/yang/x"; prefix "oc-x";
   import openconfig-extensions { prefix oc-ext; }

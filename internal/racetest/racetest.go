@@ -19,7 +19,7 @@ func Stepped(t testing.TB) {
 }
 
 // Live skips a test of live daemons in the gate's run without the race detector, which sets TAMTAM_RACED. The same test
-// runs under the race detector, where -short leaves out nothing of it.
+// runs in full under the race detector, even with -short.
 func Live(t testing.TB) {
 	t.Helper()
 	if os.Getenv("TAMTAM_RACED") != "" {

@@ -22,8 +22,8 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// Chernoff's bound is above the binomial's tail, but not by much. The probability of more events than the bound is
-// below Never. The probability of more than half-way from the mean to the bound is greater.
+// Chernoff's bound is slightly above the binomial's tail. More events than the bound have a probability below Never.
+// More events than half-way from the mean to the bound have a probability above Never.
 func TestAtMost(t *testing.T) {
 	for _, mean := range []float64{0.01, 1, 10, 100} {
 		chances := make([]float64, 1000)

@@ -54,8 +54,8 @@ func Run(t *testing.T, fixed Cases, f func(t *testing.T, seed uint64)) Cases {
 // Report is the format that Run prints: the first seed, the cases and how many of them failed.
 const Report = "randtest: seed %d, cases %d, failed %d"
 
-// Whole reports whether c has at least as many cases as the test states. Checks of how often something must occur
-// require that.
+// Whole reports whether c has at least as many cases as the test defines by itself. Only then can a test check how
+// often something occurs.
 func (c Cases) Whole(fixed Cases) bool { return c.Count >= max(fixed.Count, 1) }
 
 func chosen(t *testing.T, fixed Cases) Cases {

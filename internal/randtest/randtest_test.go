@@ -10,7 +10,7 @@ import (
 func seedsOf(t *testing.T, fixed Cases) (seeds []uint64, c Cases) {
 	var mu sync.Mutex
 	c = Run(t, fixed, func(t *testing.T, seed uint64) {
-		t.Parallel() // Run waits for these too
+		t.Parallel() // Run also waits for parallel subtests
 		mu.Lock()
 		defer mu.Unlock()
 		seeds = append(seeds, seed)

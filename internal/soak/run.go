@@ -22,13 +22,13 @@ import (
 type outcome struct {
 	took    time.Duration
 	cases   int // number of cases that ran, or inputs of a fuzz target
-	seeds   int // number of used seeds; a test may make more than one case from a seed
+	seeds   int // number of used seeds; a test may create several cases from a seed
 	failed  int
 	repeat  []string // commands that repeat the failures
 	log     string   // file with the output of a failed slice
-	lines   []string // the first lines of it
+	lines   []string // the first lines of that output
 	problem string   // reason why it could not run
-	cut     bool     // cut off by the end of the time
+	cut     bool     // true if the end of the soak stopped the slice
 }
 
 // A runner compiles test binaries, each once, and runs slices.
@@ -49,8 +49,8 @@ func (r *runner) binary(t *target) string {
 	return file
 }
 
-// compileAll compiles the test binaries of all targets, a number of them at the same time, and returns how many there
-// are. An error of a compilation is kept in built. compileAll stops when ctx is done.
+// compileAll compiles the test binaries of all targets, up to jobs at the same time, and returns how many there are.
+// The field built stores the error of each compilation. compileAll stops when ctx is done.
 func (r *runner) compileAll(ctx context.Context, all []*target, jobs int) int {
 	r.built = map[string]error{}
 	queue := make(chan *target, len(all))
@@ -95,7 +95,7 @@ func (r *runner) compile(ctx context.Context, t *target) error {
 	return nil
 }
 
-// run runs a slice. A slice that the end of ctx cuts off counts neither as run nor as failed.
+// run runs a slice. A slice that is stopped because ctx ends counts neither as run nor as failed.
 func (r *runner) run(ctx context.Context, s *slice) outcome {
 	file := r.binary(s.t)
 	if err := r.built[file]; err != nil {
@@ -138,7 +138,7 @@ func (r *runner) args(s *slice) []string {
 	return append(args, "-test.v", "-test.run=^"+s.t.name+"$")
 }
 
-// keep writes the output of a slice that failed to a file.
+// keep writes the output of a failed slice to a file, and returns the file's name.
 func (r *runner) keep(t *target, out *output) string {
 	r.mu.Lock()
 	r.logs++
@@ -150,12 +150,12 @@ func (r *runner) keep(t *target, out *output) string {
 	return file
 }
 
-// output is the output of a test binary, without passed tests. If there is too much, the middle is left out.
+// output is the output of a test binary, without the lines of passed tests. If it is too long, the middle is omitted.
 type output struct {
 	head, tail []string
 	dropped    int
 	started    int      // number of cases
-	running    uint64   // greatest seed of them
+	running    uint64   // greatest seed of the started cases
 	seeds      []uint64 // seeds of the failed cases
 	reports    int
 	cases      int // number of cases that randtest reports
@@ -246,7 +246,7 @@ func (o *output) outcome(s *slice, err error) outcome {
 	if err == nil {
 		return res
 	}
-	if o.reports == 0 { // it did not reach its end
+	if o.reports == 0 { // the test ended before it reported its result
 		res.cases = o.started
 		if o.started > 0 {
 			res.seeds = int(o.running - s.seed + 1)
@@ -258,7 +258,7 @@ func (o *output) outcome(s *slice, err error) outcome {
 	for _, seed := range o.seeds[:min(len(o.seeds), mostRepeat)] {
 		res.repeat = append(res.repeat, s.command(seed, 1))
 	}
-	if len(o.seeds) == 0 { // no single case, or a failure outside the cases
+	if len(o.seeds) == 0 { // no case is known, or the failure was outside the cases
 		res.repeat = []string{s.command(s.seed, s.cases)}
 	}
 	res.failed = max(len(o.seeds), 1)
@@ -282,7 +282,7 @@ func (o *output) fuzzed(s *slice, err error) outcome {
 		return res
 	case errors.As(err, &exit) && strings.Contains(text, "\n    context deadline exceeded\n") &&
 		!strings.Contains(text, "Failing input") && !strings.Contains(text, "panic") && !strings.Contains(text, "_test.go:"):
-		return res // the time was up while a worker was busy with an input
+		return res // the time was over while a worker still processed an input
 	}
 	res.failed = 1
 	res.repeat = []string{fmt.Sprintf("go test -run '^$' -fuzz '^%s$' %s", s.t.name, s.t.path)}

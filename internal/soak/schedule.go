@@ -27,7 +27,7 @@ type target struct {
 // maxBad is the number of failed slices after which a test gets no more time, since it shows nothing new.
 const maxBad = 3
 
-// A slice is the work that a target is given at a time.
+// A slice is one run of a target, with a part of the time.
 type slice struct {
 	t     *target
 	seed  uint64
@@ -98,7 +98,7 @@ func spent(group []*target) (sum time.Duration) {
 	return sum
 }
 
-// least returns the target that had the least time so far, among those that can run now.
+// least returns the target that has had the least time so far, among the targets that can run now.
 func least(group []*target, left time.Duration) (best *target) {
 	for _, t := range group {
 		over := t.bad >= maxBad || t.skips > 0 || len(t.problems) > 0
@@ -120,8 +120,9 @@ func (t *target) shortest() time.Duration {
 	return t.each
 }
 
-// slice returns the next slice of t, in the time given. A test starts with one case and grows up to eightfold from
-// slice to slice. Small cases cost less than it first appears, since each slice starts a process.
+// slice returns the next slice of t that fits into the given time. A test starts with one case. Later slices may have
+// up to eight times as many cases as the previous slice. The cost per case falls as slices grow, since each slice
+// starts a process.
 func (t *target) slice(length time.Duration) *slice {
 	if t.fuzz {
 		return &slice{t: t, time: max(length, shortestFuzz)}

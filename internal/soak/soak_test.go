@@ -150,7 +150,8 @@ func TestTimeIsSharedFairly(t *testing.T) {
 	}
 }
 
-// A test that fails in slice after slice leaves its time to the others. So does one that has nothing to do here.
+// A test that fails in slice after slice gets no more time, and leaves it to other targets. So does a test that cannot
+// run on this machine.
 func TestNoTimeForWhatIsKnown(t *testing.T) {
 	broken, idle, good := &target{name: "TestA"}, &target{name: "TestB"}, &target{name: "TestC"}
 	s := plan([]*target{broken, idle, good}, 1, time.Hour, 1)

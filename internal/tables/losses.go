@@ -41,7 +41,7 @@ func reasons(w io.Writer, list []reason) {
 	}
 }
 
-// countable prints which drops debug counters may count.
+// countable prints the drops that debug counters can count.
 func countable(w io.Writer) {
 	fmt.Fprint(w, "| of SAI | of the chip |\n| --- | --- |\n")
 	for _, way := range []struct {

@@ -87,7 +87,7 @@ func fields(w io.Writer, separator, must string, tables []schema.Table, name fun
 	}
 }
 
-// applied prints the tables of APPL_DB: the tables they are made from, and their fields if they differ.
+// applied prints the tables of APPL_DB: the tables from which their rows are made, and their fields if these differ.
 func applied(w io.Writer, tables []schema.Table) {
 	fmt.Fprint(w, "| table, key | field | holds | default | |\n| --- | --- | --- | --- | --- |\n")
 	done := map[string]bool{}

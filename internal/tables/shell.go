@@ -21,7 +21,7 @@ func shell(w io.Writer) {
 		switch {
 		case name == "" && counts(t):
 			name = t.Counters
-		case done[name]: // further rows of one table
+		case done[name]: // the table has rows of several kinds, and was printed for the first kind
 			name = t.Appl
 		}
 		if !strings.HasPrefix(name, "TAM_") {

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// hashCost is the bcrypt cost of new hashes: some 50 ms.
+// hashCost is the bcrypt cost of new hashes. Computing a hash takes about 50 ms.
 const hashCost = 10
 
 // NewUser returns a user with the hash of a password.
@@ -35,8 +35,9 @@ func NewUser(name, password string, role Role) (User, error) {
 	return User{Name: name, Password: string(hash), Role: role}, nil
 }
 
-// Edit changes the file of users. keep is called for each user, and returns the changed user, or false to remove it.
-// The users in more are appended. Comments stay. The file is replaced atomically, and only its owner can read it.
+// Edit changes the file of users. It calls keep for each user. keep returns the changed user, or false to remove the
+// user. Edit then appends the users in more. Comments stay. The file is replaced atomically, and only its owner can
+// read it.
 func Edit(file string, keep func(User) (User, bool), more ...User) error {
 	text, err := os.ReadFile(file)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -73,8 +74,8 @@ func Users(file string) ([]User, error) {
 	return users, nil
 }
 
-// Set writes a user into the file, and replaces one of the same name. If defaultRole is set, an existing user keeps its
-// role.
+// Set writes a user into the file, in place of any user of the same name. If defaultRole is set, an existing user keeps
+// its role.
 func Set(file string, u User, defaultRole bool) error {
 	more := []User{u}
 	old, err := Users(file)

@@ -7,7 +7,7 @@ import (
 	"tamtam/mgmt/access"
 )
 
-// A file of users has one on each line. A server with users accepts only these.
+// A file of users has one user per line. A server with users accepts only these users.
 func ExampleReadUsers() {
 	users, err := access.ReadUsers(strings.NewReader("# who may\nada:with:colons:admin\nbob:guess:read-only\n"))
 	if err != nil {

@@ -19,7 +19,7 @@ type Path struct {
 // An Elem is one name of a path.
 type Elem struct {
 	Name string
-	Keys map[string]string // the given keys
+	Keys map[string]string // values of the keys that the path contains, by key name
 }
 
 // keys returns how many keys are given.

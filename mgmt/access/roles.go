@@ -13,7 +13,7 @@ import (
 // A Level is the right of a role for a node.
 type Level uint8
 
-// The levels; each includes those before it.
+// The levels. Each level includes the rights of the levels before it.
 const (
 	None Level = iota
 	Read
@@ -37,10 +37,10 @@ type Rule struct {
 	Role  Role
 	Level Level
 	Path  Path
-	Line  int // of the file; 0 if the rule is built in
+	Line  int // line number in the file; 0 if the rule is built in
 }
 
-// String returns the line of the file.
+// String returns the rule as a line of the file.
 func (r Rule) String() string { return fmt.Sprintf("%s %s %s", r.Role, r.Level, r.Path) }
 
 // Roles holds all roles, with their rules.

@@ -88,7 +88,7 @@ func TestOwnLinesOfBuiltIn(t *testing.T) {
 	}
 }
 
-// Any text is refused, or parsed to lines that are the same when they are written again.
+// Any text is refused, or parsed to lines that stay the same when they are written and parsed again.
 func FuzzRoles(f *testing.F) {
 	for _, s := range []string{
 		"r read /", "r write /a[b=c]/d\nr none sonic-db:/X/Y", `r read /a[b=\]\\]`, "operator none /a:b", "# x", "r none a:/",
@@ -143,7 +143,8 @@ func FuzzUsers(f *testing.F) {
 	})
 }
 
-// The first login is made once, hashed, readable by its owner only. Comments and other users stay when one is changed.
+// The first login is made once, hashed, and readable by its owner only. Comments and other users stay when one user is
+// changed.
 func TestFirstAndEdit(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "data", "users")
 	password, err := First(file)

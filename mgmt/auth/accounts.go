@@ -104,11 +104,11 @@ func within(file string, err error) error {
 	return fmt.Errorf("%s: %w", file, err)
 }
 
-// TellsApart reports whether users are configured, so that callers have different names.
+// TellsApart reports whether users are configured. Only then do callers have names that distinguish them.
 func (g *Guard) TellsApart() bool { return len(g.accounts.get().list) > 0 }
 
 // RightsOf returns a user's present rights and role. If the user no longer exists, it returns the rights of the role
-// had. A nil view has all rights. known is false if the role no longer exists.
+// had. A nil view has all rights. known is false if that role no longer exists either.
 func (g *Guard) RightsOf(name string, had access.Role) (v *rights.View, role access.Role, known bool) {
 	a := g.accounts.get()
 	if u, ok := a.users[name]; ok {
@@ -118,7 +118,8 @@ func (g *Guard) RightsOf(name string, had access.Role) (v *rights.View, role acc
 	return v, had, known || len(a.list) == 0
 }
 
-// Troubles returns, for files that are read while the server runs, why their present content is not in force.
+// Troubles returns a message for each file that is read while the server runs and whose present content is not in
+// force.
 func (g *Guard) Troubles() []string {
 	var all []string
 	doubts := []func() string{g.accounts.problem, g.Trail.problem}

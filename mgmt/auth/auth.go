@@ -25,8 +25,8 @@ import (
 // overGNMI is the protocol of callers by gRPC.
 const overGNMI = "gNMI"
 
-// Tap checks an RPC when only its header has been read. It authenticates the caller, and refuses the RPC if its source
-// has too many calls. So the server holds no messages of unauthenticated clients.
+// Tap checks an RPC when only its header has arrived. It authenticates the caller, and refuses the RPC if its source
+// has too many calls. So the server stores no messages of unauthenticated clients.
 func (g *Guard) Tap(ctx context.Context, info *tap.Info) (context.Context, error) {
 	p, _ := peer.FromContext(ctx)
 	leave := func() {}
@@ -41,7 +41,7 @@ func (g *Guard) Tap(ctx context.Context, info *tap.Info) (context.Context, error
 		leave()
 		return ctx, err
 	}
-	context.AfterFunc(ctx, leave) // the place is freed with the RPC
+	context.AfterFunc(ctx, leave) // the call is counted until the RPC ends
 	return WithCaller(ctx, c), nil
 }
 
@@ -65,11 +65,11 @@ func (g *Guard) authenticate(md metadata.MD, p *peer.Peer, method string) (Calle
 	return g.Login(cred)
 }
 
-// loginLocal returns the caller at the unix socket. Root and the server's own user are admin, or any user that they
-// name. Others of this machine are the users of their names.
+// loginLocal returns the caller at the unix socket. Root and the server's own user are admin, or any user whose name
+// they give. Any other local process acts as the user with the name of its Unix user.
 func (g *Guard) loginLocal(p unixPeer, cred Credentials) (Caller, error) {
 	own, a := p.own(), g.accounts.get()
-	cred.Given = cred.Given && cred.Password != "" // clients send an empty one with the name
+	cred.Given = cred.Given && cred.Password != "" // clients send an empty password with the name
 	cred.From, cred.Transport = p.String(), "unix socket"
 	if own && len(a.list) == 0 {
 		cred.Name, cred.Given = "", false // every client is admin anyway
@@ -103,9 +103,9 @@ func (p unixPeer) name() string {
 // Credentials holds a caller's claimed identity, and its proof.
 type Credentials struct {
 	Name, Password string
-	Given          bool                 // there is a password
-	TLS            *tls.ConnectionState // of the connection; nil without TLS
-	From           string               // address
+	Given          bool                 // true if there is a password
+	TLS            *tls.ConnectionState // TLS state of the connection; nil without TLS
+	From           string               // source address
 	Transport      string               // the protocol, for example gNMI
 	Asks           string               // the requested method
 }
@@ -180,7 +180,7 @@ type passwords struct {
 	good    map[access.User][sha256.Size]byte
 }
 
-// right reports whether got is the user's password. For an unknown user the check lasts as long.
+// right reports whether got is the user's password. For an unknown user the check takes as long as for a known one.
 func (a *accounts) right(u access.User, known bool, got string) bool {
 	if !known {
 		u = a.list[0]
@@ -205,7 +205,8 @@ func (p *passwords) same(u access.User, got string) bool {
 	p.mu.Lock()
 	good, ok := p.good[u]
 	p.mu.Unlock()
-	if ok && subtle.ConstantTimeCompare(good[:], sum[:]) == 1 { // it does not wait for guessing clients
+	// a known password need not wait while other clients guess
+	if ok && subtle.ConstantTimeCompare(good[:], sum[:]) == 1 {
 		return true
 	}
 	p.hashing.Lock()

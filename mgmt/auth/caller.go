@@ -19,13 +19,13 @@ import (
 type Caller struct {
 	Name      string
 	Role      access.Role
-	From      string // address
+	From      string // source address
 	Transport string // the protocol, for example gNMI
 
 	View   *rights.View        // the role's rights; nil means everything
 	stored string              // the password as stored in the file, if the caller has given it
 	chain  []*x509.Certificate // the client's verified certificate chain, leaf first; nil if it is not used
-	user   bool                // it is one of the users
+	user   bool                // true if the caller is one of the configured users
 }
 
 // callerKey is the context key of a request's caller.
@@ -55,7 +55,7 @@ func UserOf(ctx context.Context) string { return CallerOf(ctx).Name }
 // ViewOf returns the rights of a request's caller.
 func ViewOf(ctx context.Context) *rights.View { return CallerOf(ctx).View }
 
-// still refuses a caller that could no longer log in, or whose rights have changed.
+// still returns an error if a caller could no longer log in, or if the caller's rights have changed.
 func (g *Guard) still(c *Caller) error {
 	if c.chain != nil {
 		if err := g.verify(c.chain); err != nil {
@@ -78,8 +78,8 @@ func (g *Guard) still(c *Caller) error {
 	return nil
 }
 
-// attended holds long-lived requests, such as subscriptions, each with the function that ends it. While there are some,
-// accounts and certificates are checked again periodically.
+// attended holds long-lived requests, such as subscriptions, each with the function that ends it. While there are such
+// requests, accounts and certificates are checked again periodically.
 type attended struct {
 	mu       sync.Mutex
 	open     map[*session]struct{}

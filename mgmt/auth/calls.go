@@ -9,10 +9,10 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Bounds on the concurrent calls of one source, over all of its connections.
+// Bounds on the concurrent calls of one source, summed over all of its connections.
 const (
-	maxCallsOf     = 64 // RPCs and requests that do not last
-	maxSubscribeOf = 96 // calls that last, of 128 for all sources
+	maxCallsOf     = 64 // number of short RPCs and requests
+	maxSubscribeOf = 96 // number of long-lived calls; all sources together may have 128
 )
 
 // calls counts the concurrent calls of each source.
@@ -21,8 +21,8 @@ type calls struct {
 	of map[netip.Addr]*[2]int
 }
 
-// enter counts a call from an address, until leave is called. It refuses the call if its source has too many. Clients
-// of the unix socket are not counted.
+// enter counts a call from an address until leave is called. It refuses the call if the source has too many calls.
+// Clients of the unix socket are not counted.
 func (c *calls) enter(from net.Addr, lasts bool) (leave func(), err error) {
 	source := sourceOf(from)
 	if !source.IsValid() {

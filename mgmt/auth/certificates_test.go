@@ -48,7 +48,7 @@ func TestMakeCertificates(t *testing.T) {
 	}
 }
 
-// A local process whose user is not a user of the server may not act as another user.
+// A local process whose Unix user is not a user of the server may not act as another user.
 func TestSocketOfStranger(t *testing.T) {
 	g := New(Config{Users: []access.User{{Name: "root", Password: "p", Role: access.Admin}}},
 		func(*access.Roles) (map[access.Role]*rights.View, error) { return nil, nil })

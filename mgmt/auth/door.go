@@ -12,14 +12,14 @@ const (
 	maxConnections = 256 // known connections of all sources
 	maxOfSource    = 128 // known connections of one address
 	maxStrangers   = 64  // connections that have not identified themselves; the oldest is closed for a new one
-	maxStrangersOf = 16  // such connections of one address
+	maxStrangersOf = 16  // connections of one address that have not identified themselves
 )
 
-// A Door is a listener that bounds its connections, which are of two kinds. A known connection has shown that it is a
-// client's, by a TLS handshake or a request ([Door.Know]). A stranger has not done so yet. The number of connections of
-// each kind is bounded, in total and per source. A stranger above the bound displaces the oldest stranger, of the same
-// source if that has too many. So idle connections do not block clients. A connection that becomes known above the
-// bound is closed.
+// A Door is a listener that bounds its connections, which are of two kinds. A known connection has identified itself as
+// a client's, by a TLS handshake or a request ([Door.Know]). A stranger has not done so yet. The number of connections
+// of each kind is bounded, in total and per source. If there are too many strangers, the oldest is closed. If one
+// source has too many, its oldest is closed. So idle connections do not block clients. A connection that becomes known
+// above the bound is closed.
 type Door struct {
 	net.Listener
 
@@ -79,7 +79,7 @@ func (d *Door) visitors(source netip.Addr) *visitors {
 	return d.of[source]
 }
 
-// tooMany returns the stranger to close after a new one of a source, or nil if the bounds permit one more.
+// tooMany returns the stranger to close after a source has added one, or nil if the bounds permit another stranger.
 func (d *Door) tooMany(source netip.Addr) *guest {
 	ofSource := d.of[source].strangers > maxStrangersOf
 	if !ofSource && len(d.strangers) <= maxStrangers {
@@ -87,7 +87,7 @@ func (d *Door) tooMany(source netip.Addr) *guest {
 	}
 	d.refused++
 	i := slices.IndexFunc(d.strangers, func(g *guest) bool { return !ofSource || g.source == source })
-	return d.strangers[i] // it may be the new one
+	return d.strangers[i] // this may be the new stranger itself
 }
 
 // Know marks a connection of Accept as a client's. It returns false if there are too many known connections.
@@ -149,7 +149,8 @@ func (g *guest) leave() {
 	}
 }
 
-// sourceOf returns the source address of a peer. For IPv6 it is the first 64 bits, since one host may own all of these.
+// sourceOf returns the source address of a peer. For IPv6 this is the first 64 bits, since one host may own the whole
+// /64.
 func sourceOf(a net.Addr) netip.Addr {
 	tcp, ok := a.(*net.TCPAddr)
 	if !ok {
@@ -158,7 +159,7 @@ func sourceOf(a net.Addr) netip.Addr {
 	return oneSource(tcp.AddrPort().Addr())
 }
 
-// oneSource returns the source that an address counts for: itself, or the /64 of an IPv6 address.
+// oneSource returns the source that an address belongs to: the address itself, or the /64 of an IPv6 address.
 func oneSource(addr netip.Addr) netip.Addr {
 	addr = addr.Unmap().WithZone("")
 	if addr.Is6() {

@@ -84,7 +84,7 @@ func TestDoor(t *testing.T) {
 	})
 }
 
-// After any sequence of connections, the door's counts are exact, and it keeps no other source.
+// After any sequence of connections, the door's counts are exact, and it stores no sources without connections.
 func TestDoorAtRandom(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 20}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))

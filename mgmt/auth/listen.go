@@ -14,8 +14,8 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// ListenUnix listens on a socket for this user only, or for all. It replaces a socket that is no longer served, and
-// creates the directory if needed.
+// ListenUnix listens on a socket for this user only, or for all users. It replaces a socket that is no longer served,
+// and creates the directory if needed.
 func ListenUnix(path string, all bool) (net.Listener, error) {
 	if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
 		c.Close()
@@ -91,7 +91,8 @@ func (u unixCredentials) Clone() credentials.TransportCredentials { return u }
 // OverrideServerName implements credentials.TransportCredentials.
 func (unixCredentials) OverrideServerName(string) error { return nil }
 
-// knownBy are credentials of a listener that is a door. A connection that has shown them becomes known at the door.
+// knownBy are the credentials of a listener that is a door. A connection whose handshake succeeds becomes known at the
+// door.
 type knownBy struct {
 	credentials.TransportCredentials
 	door *Door

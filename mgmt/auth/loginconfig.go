@@ -11,7 +11,7 @@ import (
 
 // A Config configures authentication and authorisation.
 type Config struct {
-	// NoLogin serves Addr and RESTCONF without a login, even if other machines can reach them.
+	// NoLogin serves Addr and RESTCONF without a login, even if other machines can reach these addresses.
 	NoLogin bool
 	// Dir is the directory of a CA (ca.pem) and a server certificate that it signs. They are created if CertFile is
 	// empty.
@@ -26,11 +26,11 @@ type Config struct {
 	Insecure bool
 	// Users may log in; if there are none, every client that can connect is admin.
 	Users []access.User
-	// UsersFile holds the users instead, in the format of access.ReadUsers.
+	// UsersFile holds the users instead of Users, in the format of access.ReadUsers.
 	UsersFile string
 	// Roles holds the rights of roles, in the format of access.ParseRoles. Built-in roles always exist.
 	Roles string
-	// RolesFile holds the roles instead.
+	// RolesFile holds the rights of roles instead of Roles.
 	RolesFile string
 	// Audit receives the audit trail: see AuditUser and the constants after it. The default discards it.
 	Audit slog.Handler

@@ -7,7 +7,7 @@ import (
 )
 
 // Logins authenticates the viewers of a page that no switch serves. Users, roles and certificates are files as for a
-// switch, read by the same code, and read again when they change.
+// switch. The same code reads them, also again when they change.
 type Logins struct{ guard *Guard }
 
 // NewLogins reads the users, roles, certificates and client certificates of a configuration; views are the rights of

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// pageDatabases returns the databases whose tables, or a collector's results of them, a page shows.
+// pageDatabases returns the databases whose tables a page shows, directly or as a collector's results.
 func pageDatabases() []swss.DBName { return []swss.DBName{swss.StateDB, swss.CountersDB, swss.ApplDB} }
 
 // LookStatus returns the HTTP status for an error of [mgmt.Looks.Enter].

@@ -34,7 +34,7 @@ type reread[T any] struct {
 	looked  time.Time
 	sum     [sha256.Size]byte
 	value   T
-	since   time.Time // when value came into force
+	since   time.Time // time when value came into force
 	trouble string    // why the present content of the files is not in force; empty if it is
 }
 

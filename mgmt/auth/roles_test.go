@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// One source has a bounded number of places, whatever it does with them. Other sources have their own.
+// The number of concurrent calls of one source is bounded, whatever their kind. Other sources are not affected.
 func TestCallsOfOneSource(t *testing.T) {
 	var c calls
 	var leaves []func()

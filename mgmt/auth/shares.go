@@ -10,9 +10,9 @@ import (
 )
 
 // Reading and encoding for clients uses processors. Shares admits as many pieces of work at the same time as there are
-// processors. It calls that number places. A free place is given to the client with the fewest places, or among several
-// to the client served least recently. So a client with many subscriptions delays another by one piece of work, not by
-// all of its own. For a stream, a piece is a chunk of entries.
+// processors. Each admitted piece holds a place. A free place is given to the client with the fewest places, or among
+// several to the client served least recently. So a client with many subscriptions delays another client by one piece
+// of work, not by all of its own. For a stream, a piece is a chunk of entries.
 
 // maxReading bounds the places, however many processors there are.
 const maxReading = 8
@@ -21,15 +21,15 @@ const maxReading = 8
 type Shares struct {
 	mu      sync.Mutex
 	free    int
-	clients map[string]*share // those that have a place, or wait
+	clients map[string]*share // clients that have a place or wait for one, by name
 	turns   uint64            // number of places that were given
 }
 
 // A share is a client's places.
 type share struct {
 	held    int
-	last    uint64          // value of turns when it was last given a place
-	waiting []chan struct{} // closed when it has a place; in order of arrival
+	last    uint64          // value of turns when the client was last given a place
+	waiting []chan struct{} // channels of waiting requests, in order of arrival; each is closed when it gets a place
 }
 
 // NewShares returns shares of that many places, all free.
@@ -60,7 +60,7 @@ func (s *Shares) Enter(ctx context.Context, client string) error {
 	if i := slices.Index(c.waiting, turn); i >= 0 {
 		c.waiting = slices.Delete(c.waiting, i, i+1)
 		s.forget(client)
-	} else { // it was given one just now
+	} else { // the client was given a place just before ctx ended
 		s.back(client)
 	}
 	return context.Cause(ctx)
@@ -119,7 +119,7 @@ func (s *Shares) give() {
 	}
 }
 
-// before reports whether a client gets a place before another.
+// before reports whether c gets a place before o.
 func (c *share) before(o *share) bool {
 	return c.held < o.held || c.held == o.held && c.last < o.last
 }

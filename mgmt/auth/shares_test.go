@@ -10,8 +10,8 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// While a client waits, no client with more places gets one, and each client with as many gets at most one. No place is
-// lost, and none stays free while a client waits.
+// While a client waits, no client with more places gets a place, and each client with as many places gets at most one.
+// No place is lost, and none stays free while a client waits.
 func TestRandomShares(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 200, Short: 50}, func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 0))
@@ -31,7 +31,7 @@ func TestRandomShares(t *testing.T) {
 			}
 			return n
 		}
-		given := func() { // notes which clients were given a place
+		given := func() { // records which clients were given a place
 			for i := 0; i < len(waiting); i++ {
 				w := waiting[i]
 				select {

@@ -64,7 +64,7 @@ func (g *Guard) TLS() (*tls.Config, error) {
 		certFile, keyFile = filepath.Join(g.cfg.Dir, serverFile), filepath.Join(g.cfg.Dir, serverKeyFile)
 		g.log.Info("a certificate is generated", "ca", filepath.Join(g.cfg.Dir, caFile))
 	}
-	if g.pair == nil { // else another protocol has loaded it already
+	if g.pair == nil { // otherwise another protocol has loaded the certificate already
 		pair := &reread[*tls.Certificate]{what: "certificate", now: g.now, log: g.log, reported: g.auditReread,
 			files: []string{certFile, keyFile}, parse: parsePair}
 		if err := pair.begin(); err != nil {
@@ -89,15 +89,15 @@ func parsePair(texts [][]byte) (*tls.Certificate, error) {
 	return &cert, err
 }
 
-// A clientCA is the CAs of client certificates.
+// A clientCA holds the CAs of client certificates.
 type clientCA struct {
 	pool *x509.CertPool
 
 	mu   sync.Mutex
-	good map[[sha256.Size]byte]bool // certificates that were verified, by their hash
+	good map[[sha256.Size]byte]bool // verified certificates, by their hash
 }
 
-// mostVerified bounds the certificates that are remembered.
+// mostVerified bounds the number of certificates that are remembered.
 const mostVerified = 4096
 
 // openClientCA reads the CAs of client certificates.

@@ -21,18 +21,18 @@ import (
 // paths and result. Values are omitted, since they may be secrets. Config.Audit is the destination. Each record has the
 // message "audit" and the non-empty ones of the attributes below.
 
-// Attributes of a record of the audit trail.
+// Names of the attributes in a record of the audit trail.
 const (
 	AuditUser      = "user"
 	AuditRole      = "role"
 	AuditFrom      = "from"      // the address, or the local user
 	AuditTransport = "transport" // gNMI, RESTCONF, unix socket, process
 	AuditOperation = "operation" // set, get, subscribe, login, reload, copy, commit, ...
-	AuditPaths     = "paths"     // that are changed, or were refused; the prefix - means deleted, = replaced
-	AuditInput     = "input"     // of an operation
-	AuditResult    = "result"    // code of gRPC
+	AuditPaths     = "paths"     // paths that were changed or refused; the prefix - means deleted, = means replaced
+	AuditInput     = "input"     // input of an operation
+	AuditResult    = "result"    // gRPC code of the result
 	AuditReason    = "reason"    // why it failed
-	AuditMore      = "more"      // records of this kind that were omitted before this one
+	AuditMore      = "more"      // number of records of this kind that were omitted before this one
 )
 
 // Bounds of a record.
@@ -112,7 +112,7 @@ func (t *Trail) write(code codes.Code, attrs ...slog.Attr) {
 	t.note(t.to.Handle(context.Background(), r))
 }
 
-// note logs when records begin to be lost, and when they are written again.
+// note logs when records begin to be lost, and when they can be written again.
 func (t *Trail) note(err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 
 func rowsOf(rate string) Rows { return Rows{"T": {"k": {"f": rate}}} }
 
-// An archive keeps the configured number, the newest first, and also one that is still needed.
+// An archive stores the configured number of files, the newest first. It also stores an older one that is still needed.
 func TestArchive(t *testing.T) {
 	a := Archive{Dir: filepath.Join(t.TempDir(), "not", "there", "yet"), Most: 3}
 	if notes, err := a.List(); err != nil || len(notes) > 0 {

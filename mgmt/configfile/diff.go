@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// A Difference is a row that differs between two configurations. Was and Is are the differing fields as FIELD=VALUE, or
-// all fields of a row that only one has.
+// A Difference is a row that differs between two configurations. Was and Is are the differing fields as FIELD=VALUE.
+// For a row that only one configuration has, they are all of its fields.
 type Difference struct {
 	Table, Key string
 	Kind       string // ADDED, REMOVED or CHANGED

@@ -12,7 +12,7 @@ import (
 	"tamtam/swss"
 )
 
-// Rows of tables that a list or a subscriber asks for are read once. The hub caches them, and Redis' keyspace events
+// Rows of tables that a list or a subscriber requests are read once. The hub caches them, and Redis' keyspace events
 // name the rows to read again. Before a request reads cached rows, all earlier writes must have been received
 // ([Hub.Fresh]). If that cannot be confirmed, the request fails as if the database were unreadable. Rows of counters
 // are not cached, because they change all the time.
@@ -27,7 +27,7 @@ const maxWords = 1000
 type keptRow struct {
 	fields  map[string]string // nil if the row is too large to be cached; it is then read on request
 	version uint64            // unique among all cached rows
-	at      time.Time         // when these fields were first read
+	at      time.Time         // time at which these fields were first read
 }
 
 // A keptTable is a table whose rows are cached. Readers hold the hub's lock for reading.
@@ -43,7 +43,7 @@ type keptTable struct {
 // A matching selects keys of entries that are found in the table.
 type matching struct {
 	row   *tree.ListRow
-	trace bool // keys of entries of which the row may be a trace
+	trace bool // true for keys of entries whose trace the row may be
 }
 
 // take stores rows that were read from the table. It returns the rows that have changed.
@@ -54,7 +54,7 @@ func (w *watched) take(rows []swss.KeyOpFieldsValues, now time.Time, version *ui
 	if w.kept == nil {
 		w.kept = &keptTable{rows: make(map[string]*keptRow, len(rows)), words: map[string]string{}}
 	}
-	t, others := w.kept, false // whether the set of keys has changed
+	t, others := w.kept, false // t is the cached table; others is true if the set of keys has changed
 	changed := rows[:0]
 	for _, row := range rows {
 		old := t.rows[row.Key]
@@ -109,8 +109,8 @@ func (t *keptTable) named(row map[string]string) map[string]string {
 	return out
 }
 
-// keys returns, sorted, the keys of the entries of a group whose row is in the table, or of which it may be a trace.
-// The result must not be changed.
+// keys returns the sorted keys of the entries of a group that have a row in the table, or a possible trace. Callers
+// must not change the result.
 func (t *keptTable) keys(g *tree.List, of matching) [][]string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -171,11 +171,11 @@ func (h *Hub) Fresh(ctx context.Context, ids []tree.TableID, load bool) error {
 	return nil
 }
 
-// synced waits until all writes before the time asked have been received. The caller has the turn.
+// synced waits until all writes before the time asked have been received. The caller must have the turn.
 func (h *Hub) synced(ctx context.Context, asked time.Time) error {
 	l := h.listening()
 	if h.newest.After(asked) && l.Down() == nil {
-		return nil // a later caller that went first has waited for it
+		return nil // a caller that had the turn before has waited for these writes
 	}
 	began := time.Now()
 	if claim := h.claim(); claim != nil {
@@ -193,7 +193,7 @@ func (h *Hub) synced(ctx context.Context, asked time.Time) error {
 	return nil
 }
 
-// pop stores the rows that were written to a table, and marks them for subscribers. The caller has the turn.
+// pop stores the rows that were written to a table, and marks them for subscribers. The caller must have the turn.
 func (h *Hub) pop(ctx context.Context, w *watched) error {
 	rows, err := w.source.Pops(ctx)
 	if err != nil || len(rows) == 0 && (w.kept != nil || w.large) {
@@ -239,8 +239,8 @@ func (r Reader) lock() (unlock func()) {
 	return r.Hub.mu.RUnlock
 }
 
-// Cached returns the reader with the hub's cache. It includes all earlier writes to the rows that a selection reads.
-// From then on a list that is read as a whole is cached. A pattern without wildcards is read from the database unless
+// Cached returns the reader with the hub's cache, which includes all earlier writes to the rows that a selection reads.
+// From then on a list that is read completely is cached. A pattern without wildcards is read from the database unless
 // its table is cached.
 func (r Reader) Cached(
 	ctx context.Context, h *Hub, m *tree.Model, sel tree.Selection, pattern []string,

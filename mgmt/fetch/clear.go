@@ -17,9 +17,10 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Cleared counters continue in the chip and in COUNTERS_DB, where other programs read them too. Their values at the
-// clearing are saved in COUNTERS_DB, and this server returns the difference. Nothing is subtracted after syncd has
-// started with another chip, because its counters restart. The same holds for a statistic below its saved value.
+// Cleared counters continue to count in the chip and in COUNTERS_DB, where other programs read them too. The values at
+// the time of clearing are saved in COUNTERS_DB, and this server returns the difference. Nothing is subtracted after
+// syncd has started with another chip, because the new chip counts from zero. Nothing is subtracted either from a
+// statistic that is below its saved value.
 
 // Names of the saved values of cleared counters.
 const (
@@ -86,7 +87,7 @@ func later(a, b string) string {
 	return b
 }
 
-// since returns a row of counters less their saved values. A statistic below its saved value has restarted, while the
+// since returns a row of counters minus their saved values. A statistic below its saved value has restarted, while the
 // object's other statistics continue. If the counting-since time of a group differs from the saved one, the whole group
 // has restarted.
 func since(was string, is map[string]string) map[string]string {
@@ -95,7 +96,7 @@ func since(was string, is map[string]string) map[string]string {
 		return is
 	}
 	out := maps.Clone(is)
-	anew := map[bool]bool{} // by isDebug
+	anew := map[bool]bool{} // true for a kind of statistics that has restarted, by isDebug
 	for f, v := range base {
 		group, ok := strings.CutPrefix(f, schema.FieldCountedSince)
 		switch {
@@ -120,7 +121,7 @@ func since(was string, is map[string]string) map[string]string {
 		if isDebug(f) {
 			group = schema.FlexDebugCounter
 		}
-		delete(out, schema.FieldCountedSince+group) // others of the group continue, so there is no single time
+		delete(out, schema.FieldCountedSince+group) // the group's other statistics continue, so there is no single time
 	}
 	return out
 }

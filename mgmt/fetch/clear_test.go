@@ -55,7 +55,7 @@ func TestOneStatisticCountsAnew(t *testing.T) {
 	}
 }
 
-// Whichever statistics restart, each shows its count since the clearing, or since the restart.
+// Whichever statistics restart, each shows its count since the clearing, or since its restart.
 func TestRandomStatisticsCountAnew(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 300, Short: 50}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0xc1ea))

@@ -19,13 +19,13 @@ type debugCount struct {
 	// Object is the counter's SAI object. Values of another object of the same name are ignored.
 	Object string            `json:"object"`
 	Run    string            `json:"life"`   // the mark of the syncd run that counted
-	Counts map[string]uint64 `json:"counts"` // by port; the switch's is at ""
+	Counts map[string]uint64 `json:"counts"` // counts by port; the switch's own count is at ""
 	Since  map[string]string `json:"since"`  // when each of Counts began; "" if unknown
 	At     string            `json:"at"`     // when the counter was cleared; "" for present values
 	stat   string
 }
 
-// DebugCounts returns the values of one counter, or of all (the wildcard), since their creation.
+// DebugCounts returns the values of one counter, or of all counters (the wildcard), since their creation.
 func (r Reader) DebugCounts(ctx context.Context, only string) (map[string]*debugCount, error) {
 	t := r.Redis.Reading(ctx)
 	hash := func(table string) swss.FieldValues { return t.Row(swss.CountersDB, table, "") }
@@ -82,7 +82,7 @@ func (r Reader) DebugRows(ctx context.Context, first string) (map[string]map[str
 		out[name] = map[string]string{"statistic": c.stat}
 		for of, n := range c.Counts {
 			since := c.Since[of]
-			// Otherwise it has restarted.
+			// Otherwise the counter has restarted.
 			if from, cleared := base.Counts[of]; cleared && from <= n && base.Since[of] == since {
 				n -= from
 				if since != "" {

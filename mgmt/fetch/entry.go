@@ -17,8 +17,8 @@ import (
 // A Reader reads entries from the databases.
 type Reader struct {
 	Redis *swss.Redis
-	Hub   *Hub         // the cache of rows; nil means that all are read from the databases
-	Left  bool         // include deleted entries that may still be in force
+	Hub   *Hub         // the cache of rows; nil means that all rows are read from the databases
+	Left  bool         // true to include deleted entries that may still be in force
 	view  *rights.View // what the caller may read; nil means everything
 
 	Sources map[string]Source
@@ -45,7 +45,7 @@ func (r Reader) With(s *tree.Selected) Reader {
 const Chunk = 500
 
 // Read passes the entries of a group whose keys match the pattern to visit, in order of their keys, a chunk at a time.
-// It reads only the rows that make up entries, and those in need.
+// It reads only the rows that make up entries, and the rows set in need.
 func (r Reader) Read(
 	ctx context.Context, g *tree.List, pattern []string, need []bool, visit func([]*tree.Entry) error,
 ) error {
@@ -60,7 +60,7 @@ func (r Reader) Read(
 	})
 }
 
-// Shows reports whether something of an entry may be read, and hides the rest.
+// Shows reports whether any part of an entry may be read, and hides the other parts.
 func (r Reader) Shows(ctx context.Context, e *tree.Entry) bool {
 	if r.view == nil {
 		return true
@@ -75,7 +75,7 @@ func (r Reader) Shows(ctx context.Context, e *tree.Entry) bool {
 	if !r.view.Shade(e) {
 		return false
 	}
-	if !r.view.Keyed[e.List] { // otherwise the selection of leaves has decided it
+	if !r.view.Keyed[e.List] { // otherwise the selection already contains only readable leaves
 		return true
 	}
 	e.Limits = r.view
@@ -134,7 +134,7 @@ func (r Reader) candidates(ctx context.Context, g *tree.List, pattern []string) 
 	return tree.Union(found, left), nil
 }
 
-// rowEntries returns the keys of the entries that a row may make up.
+// rowEntries returns the keys of the entries to which a row may belong.
 func (r Reader) rowEntries(
 	ctx context.Context, g *tree.List, row *tree.ListRow, pattern []string,
 ) (keys [][]string, err error) {
@@ -204,7 +204,7 @@ func (r Reader) keysOf(ctx context.Context, row *tree.ListRow, glob string) (key
 	return tableKeys(ctx, db, row.Hash(db.Separator(), ""), glob)
 }
 
-// tableKeys returns the part behind a prefix of those keys of a database that match a Redis pattern.
+// tableKeys finds the keys of a database that match a Redis pattern, and returns them without the prefix.
 func tableKeys(ctx context.Context, db *swss.DB, prefix, glob string) ([]string, error) {
 	keys, err := db.Client().Keys(ctx, tree.GlobEscape(prefix)+glob).Result()
 	if err != nil {
@@ -237,7 +237,8 @@ func Hashes(ctx context.Context, db *swss.DB, keys []string) ([]map[string]strin
 	return rows, nil
 }
 
-// fieldKeys returns the entries that are fields of rows. Fields that the key's type does not allow are omitted.
+// fieldKeys returns the keys of the entries that are fields of rows. Fields that the key's type does not allow are
+// omitted.
 func (r Reader) fieldKeys(ctx context.Context, g *tree.List, row *tree.ListRow, keys [][]string) ([][]string, error) {
 	var found [][]string
 	for c := range slices.Chunk(keys, Chunk) {

@@ -12,8 +12,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// fetch reads rows of the entries. It first reads the rows that make up the entries, which determine keys and counter
-// maps, and then the other needed ones.
+// fetch reads rows of the entries. It first reads the rows that make up the entries, because they determine keys and
+// counter maps. Then it reads the other rows that are needed.
 func (r Reader) fetch(ctx context.Context, g *tree.List, entries []*tree.Entry, need []bool) error {
 	first := make([]bool, len(g.Rows))
 	rest := make([]bool, len(g.Rows))
@@ -170,8 +170,8 @@ func (r Reader) fetchDB(ctx context.Context, db *swss.DB, g *tree.List, wants []
 	return r.fetchCleared(ctx, db, g, wants)
 }
 
-// A Source makes rows that are in no database: fields by row key. It makes the rows of entries whose first key is
-// first, or all rows for the wildcard. It may return additional rows.
+// A Source makes rows that are in no database, and returns their fields by row key. It makes the rows of entries whose
+// first key is first, or all rows for the wildcard. It may return additional rows.
 type Source func(ctx context.Context, first string) (map[string]map[string]string, error)
 
 // from returns the rows of a source, which is called once per request.

@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A gathered is one of the rows that are combined to one.
+// A gathered is one of several rows that are combined into one row.
 type gathered struct {
 	key, id, part string
 	values        *redis.SliceCmd // nil if none of its fields is needed

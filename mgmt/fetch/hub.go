@@ -14,16 +14,17 @@ import (
 	"tamtam/swss"
 )
 
-// A Hub watches tables for all requests and subscribers: each table once, from its first use on. It caches their rows.
+// A Hub watches tables for all requests and subscribers, and caches their rows. It watches each table once, from its
+// first use on.
 type Hub struct {
 	redis *swss.Redis
 	log   *slog.Logger
 	now   func() time.Time
-	claim func() *swss.Claim // to the databases; nil means that no other process has them
+	claim func() *swss.Claim // returns the claim to the databases; nil means that no other process has them
 
 	reading chan struct{} // holds a value while the turn to read the sources is free
 	Memos   *Memos
-	newest  time.Time // when the last complete sync began: all earlier writes have been received; guarded by the turn
+	newest  time.Time // start of the last complete sync: all earlier writes have been received; guarded by the turn
 
 	mu       sync.RWMutex
 	listener *swss.Listener // nil until the first subscriber
@@ -32,7 +33,7 @@ type Hub struct {
 	tables   map[tree.TableID]*watched
 	order    []tree.TableID
 	version  uint64 // the newest row's version
-	changes  uint64 // how often rows of some table have changed
+	changes  uint64 // number of times that rows of some table have changed
 	troubled bool
 }
 
@@ -48,13 +49,13 @@ type watched struct {
 	id     tree.TableID
 	source *swss.Subscriber
 	users  map[Subscriber]struct{}
-	kept   *keptTable // nil until it is read, or if it is too large
+	kept   *keptTable // cached rows; nil until they are read, or if the table is too large
 	large  bool
 	change uint64 // the hub's change count at the last change of this table
 }
 
-// NewHub returns a hub that watches nothing yet. claim returns the claim to the databases, or nil if no other process
-// has them.
+// NewHub returns a hub that does not watch any table yet. claim returns the claim to the databases, or nil if no other
+// process has them.
 func NewHub(r *swss.Redis, log *slog.Logger, now func() time.Time, claim func() *swss.Claim) *Hub {
 	h := &Hub{redis: r, log: log, now: now, claim: claim, tables: map[tree.TableID]*watched{},
 		Memos: newMemos(), reading: make(chan struct{}, 1)}
@@ -259,7 +260,7 @@ type ChangedRow struct {
 	Key   string
 }
 
-// A Touched is a row that changed, shared by all streams that are notified of it.
+// A Touched is a changed row, shared by all streams that are notified of the change.
 type Touched struct {
 	ChangedRow
 

@@ -13,15 +13,15 @@ type index struct {
 	row    *tree.ListRow
 	known  map[string]indexed // by the row's key
 	values map[string]map[string]bool
-	large  map[string][]string // keys of the entries whose rows are too large to be cached, and may have any value
+	large  map[string][]string // keys of the entries whose rows are too large to be cached; they may have any value
 }
 
 // An indexed row holds the keys of its entry, and the values of the leaf.
 type indexed struct{ keys, values []string }
 
-// Find returns, sorted, the keys of the entries whose leaf has one of the values. It may return further entries, and
-// includes all earlier writes. ok is false if the leaf has no index, because it follows from more than one row or the
-// table is too large to be cached.
+// Find returns the sorted keys of the entries whose leaf has one of the values. It may return further entries. The
+// result includes all earlier writes. ok is false if the leaf has no index, because its value depends on several rows
+// or the table is too large to be cached.
 func (h *Hub) Find(ctx context.Context, leaf *tree.Node, values []string) (found [][]string, ok bool, err error) {
 	if !leaf.Indexable() {
 		return nil, false, nil

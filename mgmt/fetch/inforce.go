@@ -37,8 +37,8 @@ func (r Reader) resolvePorts(ctx context.Context, g *tree.List, entries []*tree.
 	return nil
 }
 
-// portNames returns the ports by alias. A port's own name has precedence over any alias. If ports share an alias, it
-// stands for the first of them.
+// portNames returns the ports by alias. A port's own name has precedence over any alias. If several ports share an
+// alias, it stands for the first of these ports.
 func (r Reader) portNames(ctx context.Context) (map[string]string, error) {
 	t := r.Redis.Reading(ctx)
 	rows, lags := t.Dump(swss.ConfigDB, schema.CfgPort), t.Keys(swss.ConfigDB, schema.CfgPortChannel)

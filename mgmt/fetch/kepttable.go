@@ -8,9 +8,9 @@ import (
 	"tamtam/mgmt/tree"
 )
 
-// Reads from cached tables, in place of reads from the database.
+// These methods read from cached tables, in place of reads from the database.
 
-// fetchKept sets a row of the entries if it is cached, and returns the entries for which it is not.
+// fetchKept sets a row of the entries if the row is cached, and returns the entries for which it is not cached.
 func (r Reader) fetchKept(row *tree.ListRow, entries []*tree.Entry) []*tree.Entry {
 	defer r.lock()()
 	t := r.kept(row)
@@ -40,8 +40,8 @@ func (r Reader) fetchKept(row *tree.ListRow, entries []*tree.Entry) []*tree.Entr
 	return large
 }
 
-// keptKeys returns, sorted, the keys of the entries that a row may make up, or be a trace of. It returns false if the
-// table is not cached.
+// keptKeys returns the sorted keys of the entries to which a row may belong, or whose trace it may be. It returns false
+// if the table is not cached.
 func (r Reader) keptKeys(g *tree.List, of matching, pattern []string) ([][]string, bool) {
 	defer r.lock()()
 	t := r.kept(of.row)

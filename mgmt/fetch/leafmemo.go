@@ -10,14 +10,15 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// The value of a leaf depends on a small number of rows. While these do not change, its value and its encoded updates
-// are computed once for all subscribers.
+// The value of a leaf depends on a small number of rows. While these rows do not change, the value and its encoded
+// updates are computed once for all subscribers.
 
-// maxMemos bounds the remembered entries of a group. Beyond it all are dropped, and recomputed on request. This bounds
-// memory for entries read only by Get, ONCE and Poll, for which there is no notice when they are deleted.
+// maxMemos bounds the remembered entries of a group. Beyond it all memos are dropped, and recomputed on request. The
+// bound limits memory for entries that are read only by Get, ONCE and Poll, because the deletion of such an entry is
+// not noticed.
 const maxMemos = 50_000
 
-// Memos holds memos of entries that were sent to subscribers, or that were in a list that a Get asked for.
+// Memos holds memos of entries that were sent to subscribers, or that were in a list that a Get requested.
 type Memos struct {
 	seed maphash.Seed // for the hashes of values
 
@@ -36,9 +37,9 @@ type Memo struct {
 
 // A LeafMemo is a leaf's value. The value is immutable.
 type LeafMemo struct {
-	stamp uint64 // of the rows that it depends on
+	stamp uint64 // hash of the versions of the rows that the value depends on
 	Value []string
-	Hash  uint64 // 0 if there is no value
+	Hash  uint64 // hash of the value; 0 if there is no value
 
 	mu    sync.Mutex
 	coded [gpb.Encoding_JSON_IETF + 1][]byte // the update, by encoding
@@ -94,7 +95,7 @@ func (m *Memos) Forget(g *tree.List, id string) {
 
 // Leaf returns the value of a leaf of an entry, from the memo of the entry if that is still valid.
 func (m *Memos) Leaf(e *tree.Entry, x *Memo, n *tree.Node) *LeafMemo {
-	if e.Hides(n) { // hidden from this subscriber only; the memo keeps the value for others
+	if e.Hides(n) { // hidden from this subscriber only; the memo stays for others
 		return &LeafMemo{}
 	}
 	stamp, ok := e.Stamp(n)

@@ -39,7 +39,7 @@ func (r Reader) tracedKeys(ctx context.Context, g *tree.List, pattern []string) 
 	return found, nil
 }
 
-// fetchLeft reads the traces of entries that are not configured. For those that may be in force, it also reads the
+// fetchLeft reads the traces of entries that are not configured. For entries that may be in force, it also reads the
 // other needed rows.
 func (r Reader) fetchLeft(ctx context.Context, g *tree.List, gone []*tree.Entry, rest []bool) error {
 	if !r.Left || len(g.Traces) == 0 {

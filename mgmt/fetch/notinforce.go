@@ -15,16 +15,16 @@ import (
 // An Object is a row of CONFIG_DB that is not, or only partly, in force, or a table that the switch does not have.
 type Object struct {
 	Name   string // TABLE|key, or the table's name
-	Word   string // the status as STATE_DB contains it; "" if nothing but Unapplied is to be reported
-	Status string // one of [schema.Failed], [schema.Pending] and [schema.Unknown]; "" if Word is
+	Word   string // the status as STATE_DB contains it; "" if only Unapplied is to be reported
+	Status string // one of [schema.Failed], [schema.Pending] and [schema.Unknown]; "" if Word is ""
 	Reason string
-	Since  string // as in RFC 3339; "" if Word is
+	Since  string // in the format of RFC 3339; "" if Word is ""
 	// Unapplied are the parts that no daemon applies, as KIND: REASON.
 	Unapplied []string
 }
 
-// NotInForce returns all configuration that is not in force, by STATE_DB. Tables are in the order of
-// [schema.StatusTables]. Objects that only have parts that no daemon applies follow.
+// NotInForce returns all configuration that is not in force according to STATE_DB. Tables are in the order of
+// [schema.StatusTables]. Objects whose only fault is that no daemon applies some of their parts come last.
 func NotInForce(ctx context.Context, r *swss.Redis) (list []Object, err error) {
 	from := r.Reading(ctx)
 	parts := from.Dump(swss.StateDB, schema.StateUnapplied)
@@ -51,7 +51,7 @@ func NotInForce(ctx context.Context, r *swss.Redis) (list []Object, err error) {
 	return list, nil
 }
 
-// NotInForceRows returns the rows of that list.
+// NotInForceRows returns the objects of NotInForce as rows.
 func (r Reader) NotInForceRows(ctx context.Context, _ string) (map[string]map[string]string, error) {
 	list, err := NotInForce(ctx, r.Redis)
 	if err != nil {

@@ -22,7 +22,7 @@ type RawPath struct {
 	Elems             []*gpb.PathElem
 	DB                *swss.DB
 	Table, Key, Field string // empty if not given
-	Hash              bool   // the table is one hash, as the read has found
+	Hash              bool   // true if the read has found that the table is one hash
 }
 
 // ParseRaw parses a path of origin sonic-db; the error has a code.
@@ -61,7 +61,7 @@ func (r Reader) ParseRaw(prefix, path *gpb.Path) (p RawPath, err error) {
 }
 
 // ReadRaw reads the rows that a path names, by key, and returns the resolved path. A table that is one hash, such as
-// COUNTERS_PORT_NAME_MAP, is a row without key. The path element behind it is then a field.
+// COUNTERS_PORT_NAME_MAP, is a row without key. The path element after the table is then a field.
 func (r Reader) ReadRaw(ctx context.Context, p RawPath) (map[string]map[string]string, RawPath, error) {
 	whole, err := p.DB.Client().HGetAll(ctx, p.Table).Result()
 	if err != nil && !redis.HasErrorPrefix(err, "WRONGTYPE") {
@@ -77,7 +77,7 @@ func (r Reader) ReadRaw(ctx context.Context, p RawPath) (map[string]map[string]s
 	return rows, p, err
 }
 
-// rawTable reads one row of a table, or all.
+// rawTable reads one row of a table, or all rows.
 func (r Reader) rawTable(ctx context.Context, p RawPath) (rows map[string]map[string]string, err error) {
 	prefix := p.Table + p.DB.Separator()
 	keys := []string{p.Key}
@@ -136,8 +136,8 @@ func RawTyped(v any, enc gpb.Encoding) (*gpb.TypedValue, error) {
 	return nil, status.Error(codes.Unimplemented, "sonic-db: rows are JSON or JSON_IETF; a field is PROTO too")
 }
 
-// Shown returns those of the rows that the role may read, without secrets. It returns an error if the role may read
-// none of them.
+// Shown returns the rows that the role may read, without secrets. It returns an error if the role may not read any of
+// them.
 func (p RawPath) Shown(
 	ctx context.Context, v *rights.View, r *swss.Redis, rows map[string]map[string]string,
 ) (map[string]map[string]string, error) {
@@ -170,7 +170,7 @@ func (p RawPath) Shown(
 	return out, nil
 }
 
-// Row returns the path of a row, or of a field of it, within a path.
+// Row returns the path of a row that the path p covers, or of a field of that row.
 func (p RawPath) Row(key string) *gpb.Path {
 	if p.Key != "" || key == "" {
 		return &gpb.Path{Elem: p.Elems}

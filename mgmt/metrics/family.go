@@ -14,7 +14,7 @@ const (
 	Counter             // only grows, until it restarts
 )
 
-// A Family is a metric with one name, help, unit and kind. Prometheus and OpenTelemetry get the same.
+// A Family is a metric with one name, help, unit and kind. Prometheus and OpenTelemetry get the same families.
 type Family struct {
 	Name   string // for Prometheus: counters end in _total
 	Help   string
@@ -34,7 +34,7 @@ type Point struct {
 	epoch string // identifies the process that counts
 }
 
-// starts holds since when counters count, by series.
+// starts holds, by series, the time since when a counter counts.
 type starts map[string]begun
 
 // A begun is the last observation of a counter.
@@ -44,8 +44,8 @@ type begun struct {
 	epoch       string
 }
 
-// date sets since when each counter counts. A counter seen for the first time counts since now. If it is lower than
-// before, or has another epoch, it has restarted after it was last seen. Vanished counters are forgotten.
+// date sets the time since when each counter counts. A counter seen for the first time counts since now. A counter that
+// is lower than before, or has another epoch, has restarted after it was last seen. Vanished counters are forgotten.
 func (s starts) date(all []Family, now time.Time) {
 	var key strings.Builder
 	for i := range all {

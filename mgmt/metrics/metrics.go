@@ -22,10 +22,10 @@ import (
 // Bounds on one read of the databases.
 const (
 	lookLimit  = 8 * time.Second
-	mostSeries = 1000 // for one table's rows
-	mostWords  = 8    // distinct statuses of one table's rows
+	mostSeries = 1000 // number of series for one table's rows
+	mostWords  = 8    // number of distinct statuses of one table's rows
 
-	mostReasons = 100 // distinct reasons for which frames of one port are lost
+	mostReasons = 100 // number of distinct reasons for which frames of one port are lost
 )
 
 // chip is the daemon whose restart restarts the chip's counters.
@@ -64,10 +64,10 @@ func (c *Collector) Read(ctx context.Context, now time.Time) []Family {
 // A look is one read of the databases. Unreadable rows are omitted.
 type look struct {
 	ctx     context.Context
-	redis   *swss.Redis // nil if Redis does not answer; there are only empty families
+	redis   *swss.Redis // nil if Redis does not answer; the families are then empty
 	all     []*Family   // in the order in which they are declared
 	leftOut *Family
-	epochs  map[string]string // by daemon, identifies its process
+	epochs  map[string]string // identifies the process of each daemon
 }
 
 // look returns all families, with the values in the databases.
@@ -139,7 +139,7 @@ func (l *look) dump(db swss.DBName, table string) map[string]swss.FieldValues {
 	return rows
 }
 
-// some returns at most as many rows as may have series, and records how many are omitted.
+// some returns as many rows as may have series, and records how many rows it omits.
 func some[V any](l *look, table string, rows map[string]V) map[string]V {
 	some := make(map[string]V, min(len(rows), mostSeries))
 	for _, key := range sortedKeys(rows) {
@@ -213,7 +213,7 @@ func (l *look) ports() {
 		row := l.row(swss.CountersDB, schema.CountersTable, oid)
 		for _, s := range schema.PortStatistics() {
 			labels := []string{name, s.Direction, s.Cast}[:len(families[s.Name].Labels)]
-			if len(s.Of) == 1 { // a sum is exported by its parts
+			if len(s.Of) == 1 { // a sum is exported as its parts
 				l.counter(families[s.Name], l.epochs[chip]+oid, row[s.Of[0]], labels...)
 			}
 		}

@@ -66,7 +66,7 @@ var rows = map[string]string{
 	"COUNTERS_DB TAM_TAILSTAMPING_COUNTERS:\xff\xfe_x": "MATCHED_PACKETS=5",
 }
 
-// Known values are exported, and no others: an uncounted or unreadable value is not exported as 0.
+// Known values are exported, and no others: a missing or unreadable value is not exported as 0.
 func TestMetrics(t *testing.T) {
 	r := swsstest.Start(t)
 	put(t, r, rows)
@@ -153,8 +153,8 @@ func TestPromtoolAgrees(t *testing.T) {
 	}
 }
 
-// A counter counts since it was first seen. If it falls, or another process counts, it counts since it was last seen
-// before. Vanished counters are forgotten.
+// A counter counts since it was first seen. If it falls, or another process counts, it has counted since it was last
+// seen. Vanished counters are forgotten.
 func TestStarts(t *testing.T) {
 	s := starts{}
 	at := func(seconds int64) time.Time { return time.Unix(seconds, 0) }

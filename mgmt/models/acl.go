@@ -50,7 +50,7 @@ func tablesModule() tree.Module {
 	}}
 }
 
-// inTables is the reason why access lists are read-only, with the place where they are written.
+// inTables is the reason why access lists are read-only. It states where they are written.
 const inTables = "access lists are written in CONFIG_DB"
 
 // aclModule returns the mapping of openconfig-acl, read-only. It shows only tables and rules that OpenConfig can
@@ -73,7 +73,7 @@ func aclModule() tree.Module {
 			{DB: swss.ApplDB, Table: schema.AppACLRule, Key: "{name}:RULE_{sequence-id}", Leaves: entryLeaves("state")},
 			{
 				DB: swss.ConfigDB, Table: schema.CfgACLRule, Key: "{name}|RULE_{sequence-id}", Entry: true,
-				// The action is mandatory, even if the rule is not in APPL_DB.
+				// The action is mandatory, even if APPL_DB does not have the rule.
 				Leaves: append(entryLeaves("config"), leaf("actions/state/forwarding-action", forwardingAction())),
 			},
 			table, order,
@@ -183,8 +183,8 @@ func whereFlags(word string) tree.Codec {
 // inOrderMark is the prefix of the numbers of the rules that are in order.
 const inOrderMark = "in order: "
 
-// inOrder returns a field for each rule whose priority is smaller than that of every smaller number. priorities maps
-// rule numbers to priorities.
+// inOrder returns a field for each rule whose priority is smaller than the priorities of all rules with smaller
+// numbers. priorities maps rule numbers to priorities.
 func inOrder(priorities map[string]string) map[string]string {
 	type rule struct{ number, priority uint64 }
 	var rules []rule
@@ -207,7 +207,7 @@ func inOrder(priorities map[string]string) map[string]string {
 	return out
 }
 
-// sequence returns the number of a rule's entry, or nil if OpenConfig cannot express the rule, or not in this order.
+// sequence returns the number of a rule's entry. It returns nil if OpenConfig cannot express the rule, or its position.
 func sequence(r tree.Record) []string {
 	number := r.Keys[len(r.Keys)-1]
 	if r.Fields[inOrderMark+number] == "" || !entrySays(tree.Record{Keys: r.Keys, Fields: r.Own}) {

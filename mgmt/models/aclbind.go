@@ -8,8 +8,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// bindings returns the interfaces to which access lists are bound, as far as OpenConfig can express these. It reads the
-// rows that are in force.
+// bindings returns the groups that show to which interfaces access lists are bound, as far as OpenConfig can express
+// this. They are read from the rows that are in force.
 func bindings() []tree.Group {
 	const interfaces = "/acl/interfaces/interface"
 	bound := func(each, stage string, leaves ...tree.Leaf) []tree.Row {

@@ -12,7 +12,7 @@ import (
 // routedPath is the list in which routed interfaces are written.
 const routedPath = "/routing/interfaces/interface"
 
-// inRouting is the reason why routed data is read-only, with the place where it is written.
+// inRouting is the reason why routed data is read-only. It states where the data is written.
 const inRouting = "it is written in /routing"
 
 // routedKind maps tables of routed interfaces to the prefix of their interfaces' names.
@@ -40,8 +40,8 @@ func addressesModule() tree.Module {
 	return m
 }
 
-// ofInterface returns a function that accepts the keys of entries below an interface: that of a VLAN, or another. The
-// last key must be an address of the family.
+// ofInterface returns a function that accepts the keys of entries below a VLAN interface, or below any other interface.
+// The last key must be an address of the family.
 func ofInterface(vlan bool, family string) func(keys []string) bool {
 	return func(keys []string) bool {
 		name, ip := keys[0], keys[len(keys)-1]
@@ -67,7 +67,7 @@ func addressRows(vlan bool, family string) (rows []tree.Row) {
 	inForce := tree.Row{DB: swss.ApplDB, Table: schema.AppInterface, Key: "{name}:{ip}/{*}", Fits: fits,
 		Leaves: []tree.Leaf{leaf("state/prefix-length", length)}}
 	rows = append(rows, inForce)
-	if family == "ipv6" { // mandatory, even if it is not in force
+	if family == "ipv6" { // mandatory, even if the address is not in force
 		for i := range rows[:len(rows)-1] {
 			rows[i].Leaves = append(rows[i].Leaves, inForce.Leaves...)
 		}

@@ -59,7 +59,7 @@ func aftModules() []tree.Module {
 	return []tree.Module{m, to}
 }
 
-// ofFamilyOf returns a function that accepts keys whose last is a network of a family.
+// ofFamilyOf returns a function that accepts keys whose last key is a network of a family.
 func ofFamilyOf(family string) func(keys []string) bool {
 	return func(keys []string) bool {
 		last := keys[len(keys)-1]
@@ -75,10 +75,10 @@ type hop struct {
 	Weight    string `json:"weight"`
 }
 
-// index returns the number of a next hop, whatever its weight in a group.
+// index returns the number of a next hop. Its weight in a group does not matter.
 func (h hop) index() string { return number64(h.Address + "@" + h.Interface) }
 
-// hopGroup returns the number of a group of next hops, in whatever order.
+// hopGroup returns the number of a group of next hops. Their order does not matter.
 func hopGroup(hops []hop) string {
 	var texts []string
 	for _, h := range hops {
@@ -94,8 +94,8 @@ func number64(text string) string {
 	return strconv.FormatUint(h.Sum64(), 10)
 }
 
-// routeHops returns the next hops of a route by its fields, which are lists of equal length. A route that drops has
-// none.
+// routeHops returns the next hops of a route from its fields, which are lists of equal length. A route that drops
+// packets has none.
 func routeHops(addresses, interfaces, weights, blackhole string) (hops []hop) {
 	if strings.EqualFold(blackhole, "true") || addresses+interfaces == "" {
 		return nil

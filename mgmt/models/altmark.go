@@ -10,8 +10,8 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// altMarkModule returns the mapping of tamtam-altmark. Periods and results are events, one per period, and no counters.
-// They are sent on change.
+// altMarkModule returns the mapping of tamtam-altmark. Periods and results are not counters but events, one per period,
+// sent on change.
 func altMarkModule() tree.Module {
 	session := schema.TableOf(schema.CfgTAMAltMark)
 	result := measuredRow(schema.CountersAltMarkPath, "{path}:{from}:{to}", "state", map[string]tree.Codec{

@@ -16,7 +16,8 @@ import (
 // interfacesPath is the list of ports.
 const interfacesPath = "/interfaces/interface"
 
-// A cage is the ports at one place of the front panel: those with the same index as the first, or the first only.
+// A cage is a group of ports at one place of the front panel. They have the same index as the first port. Without an
+// index, the cage has only the first port.
 type cage struct {
 	ports  []string // in order of their numbers
 	lanes  []string

@@ -104,7 +104,7 @@ func list(field string) tree.Codec {
 }
 
 // words returns the codec of a field whose words differ from YANG's. pairs alternates between YANG's word and the
-// field's word. absent is YANG's word for a missing field. If it is empty, the leaf then has no value.
+// field's word. absent is YANG's word for a missing field. If absent is empty, the leaf then has no value.
 func words(field, absent string, pairs ...string) tree.Codec {
 	return tree.Codec{
 		Get: func(r tree.Record) []string {
@@ -129,8 +129,8 @@ func words(field, absent string, pairs ...string) tree.Codec {
 	}
 }
 
-// number returns the codec of a field that holds a number as SONiC's ACL rules do: 0x is hexadecimal, a leading 0
-// octal. Numbers are written with the given format.
+// number returns the codec of a field that holds a number as SONiC's ACL rules do: 0x means hexadecimal, a leading 0
+// means octal. Numbers are written with the given format.
 func number(field, format string) tree.Codec {
 	return tree.Codec{
 		Get: func(r tree.Record) []string {
@@ -177,7 +177,7 @@ func statistic(s schema.Statistic) tree.Codec {
 	}}
 }
 
-// prefix returns the codec of an IP prefix; a single host is written without length. A mask in a field of its own is
+// prefix returns the codec of an IP prefix. A single host is written without length. A mask in a separate field is
 // accepted if it is contiguous.
 func prefix(field string) tree.Codec {
 	return tree.Codec{

@@ -124,5 +124,5 @@ func wantedDrops(c tree.Configured) (map[string]string, error) {
 	}.Fields(), nil
 }
 
-// noRule reports whether a key of APPL_DB belongs to a flow group; a rule's is GROUP:RULE.
+// noRule reports whether a key of APPL_DB belongs to a flow group. The key of a rule has the form GROUP:RULE.
 func noRule(keys []string) bool { return !strings.Contains(keys[0], ":") }

@@ -8,7 +8,7 @@ import (
 )
 
 // healthModule returns the mapping of tamtam-health. The rows of daemons are written once per second, even if
-// unchanged, and vanish with the daemon. Those of alarms are written on change.
+// unchanged, and vanish with the daemon. The rows of alarms are written on change.
 func healthModule() tree.Module {
 	state := func(name, field string) tree.Leaf { return leaf("state/"+name, readOnly(text(field))) }
 	return tree.Module{Name: "tamtam-health", Groups: []tree.Group{

@@ -11,8 +11,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// instanceModule returns the mapping of openconfig-network-instance. There is one instance, whose content is written
-// elsewhere. VLANs are written through.
+// instanceModule returns the mapping of openconfig-network-instance. There is one instance, whose content is written at
+// other paths. A Set of its VLANs is executed at those paths.
 func instanceModule() tree.Module {
 	const (
 		instance = "/network-instances/network-instance"

@@ -268,7 +268,8 @@ func parts(r tree.Record, values ...string) []string {
 	return out
 }
 
-// switchedLeaves returns the leaves for the VLANs of an interface: those of tagged frames, and that of untagged frames.
+// switchedLeaves returns the leaves for the VLANs of an interface: the VLANs of tagged frames, and the VLAN of untagged
+// frames.
 func switchedLeaves(at string) []tree.Leaf {
 	tagged := func(r tree.Record) []string { return parts(r, schema.Tagged) }
 	plain := func(r tree.Record) []string { return parts(r, schema.Untagged) }

@@ -9,7 +9,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// writtenInAggregation is the reason why openconfig-lacp is read-only, with the place where it is written.
+// writtenInAggregation is the reason why openconfig-lacp is read-only. It states where the data is written.
 const writtenInAggregation = "it is written in /interfaces/interface/aggregation"
 
 const lacpPath = "/lacp/interfaces/interface"

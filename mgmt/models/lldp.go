@@ -12,7 +12,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// lldpModule returns the mapping of openconfig-lldp: what hostd announces for the switch, and receives from neighbours.
+// lldpModule returns the mapping of openconfig-lldp: the data that hostd announces for the switch and receives from
+// neighbours.
 func lldpModule() tree.Module {
 	const fixed = "LLDP is spoken at each port"
 	mac := tree.Codec{Get: func(r tree.Record) []string { return tree.One(strings.ToLower(r.Field("mac"))) }}
@@ -59,8 +60,8 @@ func lldpModule() tree.Module {
 var systemCapabilities = [...]string{"OTHER", "REPEATER", "MAC_BRIDGE", "WLAN_ACCESS_POINT", "ROUTER", "TELEPHONE",
 	"DOCSIS_CABLE_DEVICE", "STATION_ONLY"}
 
-// neighborCan returns the capabilities that a neighbour announces, by name. Each has the index that the row has for the
-// neighbour.
+// neighborCan returns the capabilities that a neighbour announces, by name. The index of each is the number that the
+// row has for the neighbour.
 func neighborCan(row map[string]string) map[string]string {
 	supported, ok := firstOctet(row["lldp_rem_sys_cap_supported"])
 	if !ok {
@@ -95,7 +96,7 @@ func firstOctet(text string) (uint8, bool) {
 // neighborIndex is the field with the number that hostd has given a neighbour.
 const neighborIndex = "lldp_rem_index"
 
-// neighborID returns the number that the row has for a neighbour, or else the port at which it is.
+// neighborID returns the number that the row has for a neighbour. Without a number, it returns the neighbour's port.
 func neighborID(r tree.Record) []string { return tree.One(cmp.Or(r.Field(neighborIndex), r.Keys[0])) }
 
 // subtype returns the codec of a number, counted from 1 as in IEEE 802.1AB, as a word.

@@ -33,7 +33,7 @@ func lagGroup() tree.Group {
 // neverSaid is the reason why a member carries no traffic before LACP has reported on it.
 const neverSaid = "LACP has not reported on it since it was configured: hostd, or hostifd, runs LACP"
 
-// unsaid returns a codec with the value then while LACP's row is missing, or belongs to an earlier object of that name.
+// unsaid returns a codec whose value is then while LACP's row is missing, or belongs to an earlier object of that name.
 func unsaid(c tree.Codec, then string) tree.Codec {
 	return tree.Codec{Get: func(r tree.Record) []string {
 		if r.Outdated {

@@ -63,8 +63,8 @@ func isPrefix(text string, v6 bool) bool {
 	return a.Is6() == v6 && a.Zone() == ""
 }
 
-// otherFields returns the codec of the fields of a rule that no other leaf can express, as FIELD=VALUE. So no part of a
-// match is silently omitted.
+// otherFields returns the codec of all fields of a rule that no other leaf can express, as FIELD=VALUE. So a client
+// always sees the complete match.
 func otherFields() tree.Codec {
 	get := func(r tree.Record) []string {
 		var out []string

@@ -5,7 +5,8 @@ import (
 	"tamtam/swss"
 )
 
-// SourceTallies is the source of the tallies: the number of entries of a list, and of those that are not in force.
+// SourceTallies is the source of the tallies. A tally holds the number of entries of a list, and how many of them are
+// not in force.
 const SourceTallies = "tallies"
 
 // talliesModule returns the mapping of the tallies of tamtam-status.

@@ -12,7 +12,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// This file writes OpenConfig's nodes in those lists of ours that hold the configuration.
+// This file maps OpenConfig's nodes that a Set writes to our lists, which hold the configuration.
 
 // ours returns the keys of the entries of one of our lists that match a pattern and a condition.
 func ours(
@@ -67,7 +67,7 @@ func addressThrough(path string, vlan bool, family string) *tree.Through {
 					return nil
 				}
 			}
-			for _, k := range there { // the same address with another length
+			for _, k := range there { // the same address with a different prefix length
 				if err := s.Erase(ctx, addressPath, k...); err != nil {
 					return err
 				}

@@ -59,7 +59,7 @@ type State uint8
 const (
 	Connecting State = iota // for the first time
 	Active
-	Failed // and is tried again
+	Failed // the output will try again
 )
 
 // A Status is the state of an output, and its counts since it began.
@@ -153,7 +153,7 @@ func (o *Output) send(ctx context.Context, waits *waits) error {
 	if b, ok := o.link.(Broken); ok {
 		gone = b.Gone()
 		o.report(Active, "")
-	} // otherwise a connection proves nothing until a message is sent
+	} // without Connected, a connection proves nothing until a message is sent
 	for {
 		m, ok := o.Take(time.Now())
 		if !ok {
@@ -227,8 +227,8 @@ func (o *Output) rest(ctx context.Context) {
 	}
 }
 
-// waits computes the waits between attempts. Each is twice the last, varied by a quarter, so that many switches do not
-// reconnect simultaneously.
+// waits computes the waits between attempts. Each wait is twice the previous one, varied by a quarter, so that many
+// switches do not reconnect simultaneously.
 type waits struct {
 	least time.Duration // 0 means firstWait
 	tries int

@@ -54,7 +54,7 @@ func (r *receiver) Gone() <-chan struct{} { return r.gone }
 
 func (r *receiver) Close() {}
 
-// set changes its behaviour.
+// set changes the receiver's behaviour.
 func (r *receiver) set(f func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -108,7 +108,7 @@ func TestReceiverIsAway(t *testing.T) {
 	})
 }
 
-// Each wait between attempts is twice the last, varied by a quarter, up to a minute.
+// Each wait between attempts is twice the previous one, varied by a quarter, up to a minute.
 func TestWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &receiver{down: true}
@@ -226,8 +226,8 @@ func FuzzParseTarget(f *testing.F) {
 	})
 }
 
-// endingLink ends a context at some call. A message whose context ends meanwhile is sent incompletely, which corrupts
-// the connection.
+// endingLink ends a context at the call with number at. If the context of a message ends, the message is sent
+// incompletely, which corrupts the connection.
 type endingLink struct {
 	receiver
 	end   context.CancelFunc

@@ -7,8 +7,8 @@ import (
 
 // Bounds are the limits of a spool. Messages beyond them are dropped, the oldest first, and counted.
 type Bounds struct {
-	Bytes int           // of all messages
-	Age   time.Duration // for which a message may wait
+	Bytes int           // number of bytes of all messages
+	Age   time.Duration // maximum time for which a message may wait
 }
 
 // DefaultBounds returns the default bounds of an output.
@@ -35,7 +35,7 @@ type Spool struct {
 	bounds Bounds
 	list   []Message // the oldest first
 	bytes  int
-	taken  bool // the first is being sent
+	taken  bool // true while the first message is being sent
 	losses Losses
 	ready  chan struct{}
 }
@@ -56,7 +56,7 @@ func (s *Spool) Put(now time.Time, data []byte) {
 	for s.bytes+size > s.bounds.Bytes && s.drop() {
 		s.losses.Full++
 	}
-	if s.bytes+size > s.bounds.Bytes { // it does not fit beside the message that is being sent
+	if s.bytes+size > s.bounds.Bytes { // the message does not fit beside the one that is being sent
 		s.losses.Full++
 		return
 	}

@@ -12,7 +12,8 @@ import (
 	goyang "github.com/openconfig/goyang/pkg/yang"
 )
 
-// deviations is the module that describes the differences from the published modules. It does not fit the served ones.
+// deviations is the module that describes the differences from the published modules. It cannot be applied to the
+// served modules.
 const deviations = "tamtam-deviations.yang"
 
 // descriptions returns the YANG description of each node, in one line, by the node's path without keys.
@@ -63,7 +64,8 @@ func collect(e *goyang.Entry, at string, all map[string]string) {
 	}
 }
 
-// sampleTexts are values of restricted strings. An example of a leaf is the first that the leaf's type accepts.
+// sampleTexts are values of restricted strings. The example of a leaf is the first of them that the leaf's type
+// accepts.
 var sampleTexts = []any{
 	"example", "192.0.2.1", "192.0.2.0/24", "2001:db8::1", "02:00:00:00:00:01", "Ethernet0", "Vlan10", "PortChannel1", "1",
 	"1.5", "2026-01-01T00:00:00Z",
@@ -99,8 +101,8 @@ func exampleOf(n *tree.Node, only bool) object {
 }
 
 // leafExample returns a value that the leaf's type accepts: its default if it has one, otherwise a sample. It returns
-// nil if there is none, and for strings without a pattern that are no key: their values have a form that the type does
-// not describe.
+// nil if there is none. It also returns nil for a string without a pattern that is no key, because the type does not
+// describe the form of its values.
 func leafExample(n *tree.Node) any {
 	var samples []any
 	for _, text := range n.Default {

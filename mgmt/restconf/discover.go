@@ -114,7 +114,7 @@ func yangLibrary(all []module) map[string]any {
 			implement = append(implement, entry)
 			continue
 		}
-		entry["revision"] = m.revision // it is a key there
+		entry["revision"] = m.revision // here the revision is a key, so it must be present
 		use = append(use, entry)
 	}
 	set := map[string]any{"name": "all", "module": implement}
@@ -132,7 +132,7 @@ func yangLibrary(all []module) map[string]any {
 	}
 }
 
-// modulesState returns the same for clients of RFC 7895.
+// modulesState returns the same data as yangLibrary, for clients of RFC 7895.
 func modulesState(all []module) map[string]any {
 	entries := make([]any, len(all))
 	for i, m := range all {

@@ -17,7 +17,7 @@
 // # Choices where RFC 8040 leaves one
 //
 //   - Defaults are reported in config (basic mode report-all); with-defaults accepts that mode.
-//   - The entries of a list that depth cuts off are shown by their keys.
-//   - A value "*" of a key names nothing: it is a wildcard in gNMI, but not here.
+//   - If depth cuts off the entries of a list, they are shown by their keys.
+//   - A key value "*" matches no entry: it is a wildcard in gNMI, but not here.
 //   - There is no Last-Modified, no XML, no fields, and no insert and point: no list is ordered by the user.
 package restconf

@@ -23,12 +23,12 @@ const maxBody = 16 << 20
 
 // An edit is the change that a PUT, POST, PATCH or DELETE makes to one node.
 type edit struct {
-	target          // what is changed
+	target          // the node that is changed
 	named    target // the target of the URI; a POST creates a child of it
 	request  gpb.SetRequest
-	must     bool // the target must exist
-	mustNot  bool // the target must not exist
-	existed  bool // the target existed before the edit
+	must     bool // true if the target must exist
+	mustNot  bool // true if the target must not exist
+	existed  bool // true if the target existed before the edit
 	matching http.Header
 }
 
@@ -91,7 +91,7 @@ func (e *edit) prepare(w http.ResponseWriter, r *http.Request) *problem {
 		return p
 	}
 	u := []*gpb.Update{{Path: e.path, Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: value}}}}
-	// An item is added to a leaf-list, as is an entry that is posted to a list.
+	// An item is added to a leaf-list. So is an entry that is posted to a list.
 	if e.must = r.Method == http.MethodPatch && e.node.IsList; e.item == nil && r.Method != http.MethodPatch {
 		e.request.Replace = u
 	} else {
@@ -264,7 +264,7 @@ func (e *edit) keysFrom(el *gpb.PathElem, members map[string]json.RawMessage) *p
 	return nil
 }
 
-// first returns the first argument that is not nil.
+// first returns the first argument that is not nil, or nil if there is none.
 func first(some ...json.RawMessage) json.RawMessage {
 	for _, raw := range some {
 		if raw != nil {
@@ -295,7 +295,7 @@ func qualified(n *tree.Node) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// permit returns an error unless an edit may be executed. No other Set runs at the same time.
+// permit returns an error unless an edit may be executed. The caller ensures that no other Set runs at the same time.
 func (s *Server) permit(ctx context.Context, e *edit) error {
 	raw, err := s.read(ctx, e.target, gpb.GetRequest_CONFIG)
 	if err != nil {

@@ -91,7 +91,7 @@ type eventStream struct {
 	w     http.ResponseWriter
 	out   *http.ResponseController
 	begun bool
-	ended bool // nothing may be written any more
+	ended bool // true if nothing may be written any more
 }
 
 // end waits for the write in progress, and refuses later ones. It reports whether anything was written. The engine's
@@ -170,14 +170,14 @@ func event(b *bytes.Buffer, at string, change map[string]any) {
 		"eventTime": at, "tamtam-restconf:change": change,
 	}})
 	if err != nil {
-		return // only for a value that is no JSON, which the engine does not send
+		return // fails only for a value that is no JSON, and the engine sends no such value
 	}
 	b.WriteString("data: ")
 	b.Write(body)
 	b.WriteString("\n\n")
 }
 
-// joined returns the path behind a prefix.
+// joined returns a path with its prefix in front.
 func joined(prefix, p *gpb.Path) *gpb.Path {
 	return &gpb.Path{Elem: append(append([]*gpb.PathElem(nil), prefix.GetElem()...), p.GetElem()...)}
 }

@@ -20,8 +20,8 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// kindsOfRows are rows of one object each, in any databases. TN is a word, AN an address, MN a MAC address, SN a
-// secret, each unique for every object; # is a number.
+// kindsOfRows are the rows of one object of each kind, in any databases. TN is a word, AN an address, MN a MAC address,
+// and SN a secret, each unique for every object. # is a number.
 var kindsOfRows = []map[string]string{
 	{
 		"CONFIG_DB PORT|Ethernet#":                "lanes=# speed=100000 alias=T1 description=T2 mtu=9100",
@@ -187,8 +187,8 @@ func anyTable(r *rand.Rand) map[string]string {
 	return rows
 }
 
-// talk returns rows in which daemons report about the object of these rows: in the status of another object, an alarm,
-// or a list.
+// talk returns rows in which daemons report about the object of the given rows: in the status of another object, an
+// alarm, or a list.
 func talk(r *rand.Rand, rows map[string]string, n int) map[string]string {
 	said := map[string]string{}
 	names := slices.Sorted(maps.Keys(rows))
@@ -234,7 +234,7 @@ func (f *feed) Send(m *gpb.SubscribeResponse) error {
 	}
 }
 
-// fed returns what a subscriber to everything receives until the sync_response, and while rows change.
+// fed returns the data that a subscriber to everything receives until the sync_response, and while rows change.
 func (g *guarded) fed(name string, change func()) string {
 	g.t.Helper()
 	ctx, end := context.WithCancel(g.as(name))
@@ -312,8 +312,8 @@ func readable(m *gpb.GetResponse) string {
 	return b.String()
 }
 
-// everywhere returns the paths of all lists that must be requested by name, of the root, of some nodes, and of all raw
-// tables.
+// everywhere returns the paths of the root, of some nodes, of all raw tables, and of all lists that are returned only
+// if requested by name.
 func (g *guarded) everywhere(r *rand.Rand) []*gpb.Path {
 	g.t.Helper()
 	paths := []*gpb.Path{{}}
@@ -342,19 +342,19 @@ func (g *guarded) everywhere(r *rand.Rand) []*gpb.Path {
 	return paths
 }
 
-// asItIs reports whether a top node shows raw rows or summaries, so that a line about it concerns no other list.
+// asItIs reports whether a top node shows raw rows or summaries. A line about such a node has no effect on other lists.
 func asItIs(top string) bool {
 	return slices.Contains([]string{"config-rows", "configurations", "tallies", "not-in-force"}, top)
 }
 
-// hide chooses a list, an entry, or a node above lists. It returns its path with the tokens that the administrator sees
+// hide chooses a list, an entry, or a node above lists. It returns the path, and the tokens that the administrator sees
 // there.
 func (g *guarded) hide(r *rand.Rand) (path []*gpb.PathElem, gone map[string]bool) {
 	g.t.Helper()
 	for tries := 0; len(gone) == 0 && tries < 1000; tries++ {
 		texts := slices.Sorted(maps.Keys(g.all))
 		whole := g.all[texts[r.IntN(len(texts))]].path
-		var ends []int // positions behind lists, and at the top
+		var ends []int // positions after lists, and at the top
 		for i, el := range whole {
 			if len(el.GetKey()) > 0 || i == 0 && len(whole) > 1 {
 				ends = append(ends, i+1)
@@ -383,7 +383,7 @@ func (g *guarded) hide(r *rand.Rand) (path []*gpb.PathElem, gone map[string]bool
 		for _, token := range rowTokens(elemsText(path[:len(path)-1])) {
 			delete(gone, token)
 		}
-		for _, leaf := range g.all { // the rule of a flow group has its name
+		for _, leaf := range g.all { // a flow group and its rule have the same name
 			if len(leaf.path) > 2 && leaf.path[1].GetName() == "flowgroups" && path[0].GetName() == "acl" {
 				delete(gone, leaf.path[2].GetKey()["name"])
 			}
@@ -400,8 +400,8 @@ func withoutAsked(asked, answer string) string {
 	return answer
 }
 
-// No answer contains data that a line hides at one path, in whatever row of whatever table it is. Only the
-// administrator is shown secrets.
+// No answer contains data that a line hides at one path, in any row of any table. Only the administrator is shown
+// secrets.
 func TestHiddenRows(t *testing.T) {
 	g := emptyGuarded(t)
 	if _, err := g.engine.Operate(g.as("root"), "commit", []byte(`{}`)); err != nil {

@@ -131,7 +131,7 @@ func TestEvents(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	b.do("DELETE "+c1, "")
-	for e := read(); ; e = read() { // the end of not-in-force may come first
+	for e := read(); ; e = read() { // the delete of not-in-force may come first
 		if e.N.Change.Deleted != nil && strings.HasPrefix(e.N.Change.Path, entry) {
 			break
 		}
@@ -328,7 +328,7 @@ func FuzzURI(f *testing.F) {
 			t.Fatal(err)
 		}
 		if r.URL, err = r.URL.Parse("http://x" + path); err != nil || strings.Contains(path, "/streams/") {
-			return // no server gets such a URI; streams have no end
+			return // no server gets such a URI, or the URI is that of a stream, which has no end
 		}
 		r.URL.RawQuery = query
 		w := httptest.NewRecorder()

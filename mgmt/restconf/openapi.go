@@ -67,8 +67,8 @@ type describer struct {
 	paths, schemas object
 }
 
-// text returns the description of a node. The text of the node above follows if that of the node is missing, or is
-// general: that of a list entry, and of its configuration and state.
+// text returns the description of a node. If it is missing or general, the description of the parent node follows.
+// General descriptions are those of a list entry and of its containers config and state.
 func (d *describer) text(n *tree.Node) string {
 	if n.Parent == nil {
 		return "All data of the switch."
@@ -213,7 +213,7 @@ func (d *describer) schema(n *tree.Node) string {
 	return name
 }
 
-// leaf adds a leaf's description to its schema, and whether it is only read.
+// leaf adds a leaf's description to its schema, and readOnly if a Set cannot write the leaf.
 func (d *describer) leaf(n *tree.Node, schema object) object {
 	if text := d.texts[n.Path]; text != "" {
 		schema["description"] = text

@@ -31,7 +31,7 @@ func TestOperationWithOutput(t *testing.T) {
 		words: []string{"there is no such port"}})
 }
 
-// answerTraces answers requests as syncd does; it has one port.
+// answerTraces answers requests as syncd does, for a chip with one port.
 func answerTraces(ctx context.Context, r *swss.Redis) error {
 	l := swss.NewListener(r)
 	defer l.Close()

@@ -10,8 +10,8 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// An oracle computes the rights of a role by evaluating every rule for every node. It uses only the names of nodes from
-// the server.
+// An oracle computes the rights of a role by evaluating every rule for every node. The only data that it takes from the
+// server are the names of nodes.
 type oracle struct {
 	root   *tree.Node
 	rules  []ruling
@@ -36,7 +36,8 @@ func (o oracle) takes(path []*gpb.PathElem) bool {
 	return level == 0 && long > 0
 }
 
-// ruled returns the level of a path, and the length of the path of the line that determines it; -1 if there is none.
+// ruled returns the level of a path, and the length of the path of the line that determines it. The length is -1 if no
+// line does.
 func (o oracle) ruled(path []*gpb.PathElem) (best, long int) {
 	best, long, keyed := 0, -1, -1
 	for _, r := range o.rules {
@@ -71,8 +72,8 @@ func (o oracle) node(path []*gpb.PathElem) *tree.Node {
 	return n
 }
 
-// concrete returns paths with all keys for a path without some. A missing key is replaced by each key that a rule names
-// there, and by one that no rule names.
+// concrete returns paths with all keys for a path that may lack keys. A missing key is replaced by each key that a rule
+// names there, and by one key that no rule names.
 func (o oracle) concrete(path []*gpb.PathElem) [][]*gpb.PathElem {
 	out := [][]*gpb.PathElem{nil}
 	for i, el := range path {
@@ -121,7 +122,7 @@ func (o oracle) some(path []*gpb.PathElem, want int) bool {
 	})
 }
 
-// all reports whether all that a Set can write at and below a path may be written.
+// all reports whether the role may write every node at and below a path that a Set can write.
 func (o oracle) all(path []*gpb.PathElem) bool {
 	return !slices.ContainsFunc(o.concrete(path), func(p []*gpb.PathElem) bool {
 		n := o.node(p)
@@ -198,7 +199,7 @@ func withKeys(n *tree.Node, path []*gpb.PathElem, entry any) []*gpb.PathElem {
 	return append(slices.Clone(path[:len(path)-1]), &gpb.PathElem{Name: n.Name, Key: keys})
 }
 
-// apart reports whether a path is returned only if it is requested by name.
+// apart reports whether the data at a path is returned only if it is requested by name.
 func apart(path string) bool {
 	top, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	return slices.Contains([]string{"config-rows", "configurations", "tallies"}, top)

@@ -12,7 +12,7 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// maxDepth bounds the elements of a path; the modules' deepest node is far above it.
+// maxDepth bounds the number of elements of a path. The deepest node of the modules is far above this depth.
 const maxDepth = 64
 
 // A target is the node that the path of a URI names.
@@ -20,7 +20,7 @@ type target struct {
 	root *tree.Node
 	node *tree.Node
 	path *gpb.Path
-	// all means a list without its keys.
+	// all is true for a list without its keys.
 	all bool
 	// item is one value of a leaf-list; nil if the target is not one.
 	item *string
@@ -142,7 +142,7 @@ func names(n *tree.Node) []string {
 	return all
 }
 
-// location returns the path of a node in a URI, below /restconf/data.
+// location returns the path of a node in a URI, without /restconf/data.
 func location(root *tree.Node, p *gpb.Path) string {
 	return written(root, p, func(list *tree.Node, keys map[string]string) string {
 		values := make([]string, len(list.Keys()))

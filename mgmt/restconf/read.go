@@ -25,15 +25,15 @@ func (s *Server) get(w http.ResponseWriter, r *http.Request, t target) *problem 
 		return p
 	}
 	if t.node.Writable() {
-		// The tag is read first: if the resource changes in between, the client has an old tag, and its change is
-		// refused.
+		// The tag is read first. If the resource changes in between, the client gets the old tag, and a change with
+		// that tag is refused.
 		config, err := s.read(r.Context(), t, gpb.GetRequest_CONFIG)
 		if err != nil {
 			return explain(s.root, err)
 		}
 		tag := tagOf(config)
 		w.Header().Set("ETag", tag)
-		// The tag does not cover state, so a client's copy of state may be outdated.
+		// The tag does not cover state, so a client's copy of the state may be outdated even if the tag matches.
 		fresh := v.content == gpb.GetRequest_CONFIG || stateless(t.node)
 		if given := header(r.Header, "If-None-Match"); fresh && given != "" && matches(given, tag) {
 			w.WriteHeader(http.StatusNotModified)
@@ -104,7 +104,7 @@ func within(n *tree.Node, raw []byte) ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// itemOf returns the value of a leaf-list that has only one item, or nil if it does not have the item.
+// itemOf returns one item of a leaf-list as the only item, or nil if the leaf-list does not have it.
 func itemOf(raw []byte, item string) ([]byte, error) {
 	var all []json.RawMessage
 	if err := json.Unmarshal(raw, &all); err != nil {
@@ -132,7 +132,7 @@ func header(h http.Header, name string) string {
 	return strings.TrimSpace(strings.Join(h.Values(name), ","))
 }
 
-// tagOf returns the entity-tag of a resource with such a configuration; nil means no configuration.
+// tagOf returns the entity-tag of a resource with this configuration; nil means no configuration.
 func tagOf(config []byte) string {
 	sum := sha256.Sum256(config)
 	return fmt.Sprintf(`"%x"`, sum[:16])

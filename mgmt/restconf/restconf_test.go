@@ -29,8 +29,8 @@ type step struct {
 	headers []string
 	code    int
 	want    string   // the response's body as JSON
-	tag     string   // or the error-tag of its error
-	words   []string // in its body or, as "Name: text", its headers
+	tag     string   // error-tag of the expected error, instead of a body
+	words   []string // texts in the body; with the form "Name: text" they are in a header
 }
 
 const (
@@ -245,7 +245,7 @@ func TestEntityTags(t *testing.T) {
 		{request: "GET " + c1 + "/config", headers: []string{"If-None-Match: " + was}, code: 304},
 		{request: "GET " + c1 + "/config", headers: []string{`If-None-Match: "x"`, "If-None-Match: " + was}, code: 304},
 		{request: "GET " + c1 + "?content=config", headers: []string{"If-None-Match: " + tag(c1)}, code: 304},
-		{request: "GET " + c1, headers: []string{"If-None-Match: " + tag(c1)}, code: 200}, // its state may differ
+		{request: "GET " + c1, headers: []string{"If-None-Match: " + tag(c1)}, code: 200}, // the state may differ
 		{request: "PATCH " + c1 + "/config", body: patch(1), headers: []string{"If-Match: " + was}, code: 204},
 		{request: "GET " + c1 + "/config", headers: []string{"If-None-Match: " + was}, code: 200},
 		{request: "PATCH " + c1 + "/config", body: patch(2), headers: []string{"If-Match: " + was}, code: 412,

@@ -57,18 +57,18 @@ var tokenRows = map[string]string{
 	"STATE_DB TAM_STATE_FEATURES_TABLE|TAILSTAMPING": "op-status=ACTIVE reason= since=2026-01-02T03:04:05Z by=orchagent",
 }
 
-// A guarded is a server with users, whose roles change.
+// A guarded is a server with users, whose roles change during the test.
 type guarded struct {
 	*bed
 	engine *mgmt.Server
 	clock  *atomic.Int64        // in s since 1970
-	roles  string               // the file
+	roles  string               // content of the file of roles
 	all    map[string]*leafSeen // all existing leaves, by path
 
-	fields map[string]map[string]bool // by path, what the leaf depends on: DATABASE TABLE|key, and that with a field
+	fields map[string]map[string]bool // by path, the rows (DATABASE TABLE|key) and fields that the leaf depends on
 
-	shown map[string]string // shown to the role, by path
-	seen  map[string]bool   // tokens in these
+	shown map[string]string // leaves that are shown to the role, by path
+	seen  map[string]bool   // tokens in the shown leaves
 }
 
 // A leafSeen is a leaf that has a value.
@@ -89,7 +89,7 @@ func newGuarded(t *testing.T) *guarded {
 	return g
 }
 
-// emptyGuarded returns such a server without rows.
+// emptyGuarded returns a server with users but without rows.
 func emptyGuarded(t *testing.T) *guarded {
 	t.Helper()
 	dir, r := t.TempDir(), swsstest.Start(t)
@@ -156,7 +156,7 @@ func (g *guarded) follow() {
 			}
 			now := g.leaves("root")
 			for path, leaf := range g.all {
-				// A status word about a row, or a number of entries.
+				// true for a status word about a row, or a number of entries
 				said := apart(path) && !strings.HasSuffix(path, "/config/field")
 				if is := now[path]; (is == nil || is.val != leaf.val) && !said {
 					note(path, row)
@@ -216,7 +216,8 @@ func entryOf(path []*gpb.PathElem) []*gpb.PathElem {
 	return path
 }
 
-// shares reports whether two leaves are in different lists and depend on the same field, or (rows) on the same row.
+// shares reports whether two leaves are in different lists and depend on the same field. If rows is set, the same row
+// is sufficient.
 func (g *guarded) shares(a, b string, rows bool) bool {
 	if listOf(g.all[a].path) == listOf(g.all[b].path) {
 		return false
@@ -238,8 +239,8 @@ func (g *guarded) shares(a, b string, rows bool) bool {
 	return false
 }
 
-// alsoAt holds further top nodes for rows of a list that the experiment cannot find. These are entries made from many
-// rows, and a row that has entries whatever its content.
+// alsoAt holds further top nodes for rows of a list. The experiment cannot find them: either an entry is made from many
+// rows, or a row makes an entry whatever its content.
 var alsoAt = map[string][]string{
 	"/components/component[name=port-":                       {"interfaces", "lldp", "qos", "altmark"},
 	"/config-rows/row[key=localhost][table=DEVICE_METADATA]": {"network-instances", "components", "system", "lldp"},
@@ -258,7 +259,7 @@ func (g *guarded) covered(o oracle, text string) bool {
 			}
 		}
 		entry := r.elems
-		for i := range r.elems { // up to the last list
+		for i := range r.elems { // the pattern ends at the last list
 			if o.node(r.elems[:i+1]).IsList {
 				entry = r.elems[:i+1]
 			}

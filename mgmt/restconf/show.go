@@ -24,7 +24,7 @@ func (v view) show(n *tree.Node, raw []byte) ([]byte, error) {
 	return json.Marshal(cut(n, value, v.depth))
 }
 
-// cut removes all that is deeper than levels; the value itself is the first level.
+// cut removes all levels below the given number of levels. The value itself is the first level.
 func cut(n *tree.Node, value any, levels int) any {
 	switch value := value.(type) {
 	case []any:
@@ -38,7 +38,7 @@ func cut(n *tree.Node, value any, levels int) any {
 		for name, below := range value {
 			k := child(n, name)
 			switch {
-			case k != nil && slices.Contains(n.Keys(), k.Name): // an entry has its keys
+			case k != nil && slices.Contains(n.Keys(), k.Name): // an entry always has its keys
 			case levels <= 1:
 				delete(value, name)
 			default:

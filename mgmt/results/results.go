@@ -15,10 +15,10 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Rows stores the last result of each segment in COUNTERS_DB. A nil one stores nothing.
+// Rows stores the last result of each segment in COUNTERS_DB. A nil *Rows stores nothing.
 type Rows struct {
 	redis *swss.Redis
-	last  map[string]uint64 // the period of each row
+	last  map[string]uint64 // last stored period, by row
 }
 
 // New returns a store of results in Redis.
@@ -44,7 +44,7 @@ func (w *Rows) Write(ctx context.Context, results []marks.Result) error {
 		pipe.Del(ctx, name)
 		pipe.HSet(ctx, name, row.Fields())
 	}
-	whole, done := grace.After(ctx, time.Second) // the last results come after ctx has ended
+	whole, done := grace.After(ctx, time.Second) // the last results arrive after ctx has ended
 	defer done()
 	if _, err := pipe.Exec(whole); err != nil {
 		return fmt.Errorf("results to %s of COUNTERS_DB: %w", schema.CountersAltMarkPath, err)
@@ -59,7 +59,7 @@ func (w *Rows) Close() {
 	}
 }
 
-// maxRowReasons bounds the reasons of a row: a wide graph may have several for each of its switches.
+// maxRowReasons bounds the number of reasons in a row. A wide graph may have several reasons for each of its switches.
 const maxRowReasons = 32
 
 func rowReasons(all []string) string {

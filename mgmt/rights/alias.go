@@ -11,7 +11,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// most returns the highest level allowed for a raw row, by the lines about entries that have it.
+// most returns the highest level that the lines about entries allow for a raw row of these entries.
 func (v *View) most(db swss.DBName, table, key string) access.Level {
 	least := access.Write
 	if !v.lines {
@@ -85,7 +85,7 @@ func (v *View) MayReadRow(in *tree.List, db swss.DBName, table, key string) bool
 	return v.most(db, table, key) >= access.Read
 }
 
-// hiddenAsIs reports whether a line hides a raw row of CONFIG_DB, at another path than that of the list in.
+// hiddenAsIs reports whether a line hides a raw row of CONFIG_DB, at a path other than that of the list in.
 func (v *View) hiddenAsIs(in *tree.List, table, key string) bool {
 	row, change := v.model.Find(RowsPath+"/config/field"), v.model.Find(changesPath+"/state/is")
 	return in != row.List && v.limit(row, []string{table, key}) < access.Read ||

@@ -10,9 +10,9 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Reasons and alarms name rows. A role that may not read a row is not shown a text that names it.
+// Reasons and alarms name rows. If a role may not read a row, texts that name the row are not shown to the role.
 
-// hiddenText is shown instead of such a text.
+// hiddenText is shown in place of such a text.
 const hiddenText = "not shown: it names what the role may not read"
 
 // textFields returns the fields of STATE_DB, and of rows made from it, that contain such texts.
@@ -23,7 +23,7 @@ func textFields() []string {
 // A Censor hides texts from a role during one request.
 type Censor struct {
 	hidden map[string]bool // names of rows that the role may not read; nil until looked up
-	long   []string        // those of hidden that a text may contain in several words
+	long   []string        // names in hidden that consist of several words
 	failed bool            // CONFIG_DB could not be read, so that all texts are hidden
 }
 
@@ -62,7 +62,7 @@ func (c *Censor) lookUp(ctx context.Context, v *View, config *swss.DB) {
 func namesIn(key string) []string {
 	names := []string{key, strings.ReplaceAll(key, "|", ":")} // as in CONFIG_DB and in APPL_DB
 	for _, part := range strings.FieldsFunc(key, func(r rune) bool { return r == '|' || r == ',' }) {
-		if strings.Trim(part, "0123456789-") != "" { // a number alone is not a name
+		if strings.Trim(part, "0123456789-") != "" { // a number by itself is not a name
 			names = append(names, part)
 		}
 	}

@@ -12,14 +12,14 @@ import (
 
 // Data that a line hides in one list often appears in another, too. For example, a rule is an entry of OpenConfig's ACL
 // and of the raw tables. These correspondences are not declared, but found by trial. If the role may not read a leaf,
-// the row's fields that can change the leaf's value are hidden. Leaves of the other list that depend on these fields
-// are hidden, too.
+// all fields that can change the leaf's value are hidden. Leaves of other lists that depend on these fields are hidden,
+// too.
 
-// A shadow is a row of a group that another group has too, in which lines hide something.
+// A shadow is a row of one group that another group also has. In the other group, lines hide something.
 type shadow struct {
 	row  int // index in the group
 	of   tree.Bound
-	made bool // it is the row of APPL_DB that is made from the other's row of CONFIG_DB
+	made bool // true if the row is the row of APPL_DB that is made from the other group's row of CONFIG_DB
 }
 
 // findShadows finds the groups with rows in which lines hide something at another path.

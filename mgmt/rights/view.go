@@ -18,17 +18,18 @@ import (
 // is consulted where every request passes: when a path of a Get or Subscribe is resolved (See, Reads), and when an
 // entry is read (tree.Entry.Value). It is also consulted when a Set (set.Tx) or an operation is executed.
 type View struct {
-	Role    access.Role
-	rules   string                 // the text that it was made from
-	grants  map[*tree.Node][]grant // in order of precedence; the last applies to all keys
-	below   map[*tree.Node]reach
-	Keyed   map[*tree.List]bool // lists in which the right to read depends on keys
-	ops     map[string]access.Level
-	raw     []access.Rule // for origin sonic-db
-	model   *tree.Model
-	lines   bool                    // the file has lines, except that for all, that hold wherever their data appears
-	Blind   bool                    // one of them hides something
-	shadows map[*tree.List][]shadow // what they hide of other lists
+	Role   access.Role
+	rules  string                 // the text of the rules from which the view was made
+	grants map[*tree.Node][]grant // in order of precedence; the last applies to all keys
+	below  map[*tree.Node]reach
+	Keyed  map[*tree.List]bool // lists in which the right to read depends on keys
+	ops    map[string]access.Level
+	raw    []access.Rule // for origin sonic-db
+	model  *tree.Model
+	// true if the file has lines, apart from the line for all paths, that hold wherever their data appears
+	lines   bool
+	Blind   bool                    // true if one of these lines hides something
+	shadows map[*tree.List][]shadow // rows of each list that these lines hide at other paths
 }
 
 // A grant is a level for entries with some keys.
@@ -42,10 +43,10 @@ type grant struct {
 
 // A reach sums up the rights for a node and all below.
 type reach struct {
-	most       access.Level // for any of its leaves
-	least      access.Level // for all that a Set can write
-	leastKnown bool         // there is something that a Set can write
-	keyed      bool         // both depend on keys
+	most       access.Level // the highest level for any of its leaves
+	least      access.Level // the lowest level for anything that a Set can write
+	leastKnown bool         // true if there is something that a Set can write
+	keyed      bool         // true if both levels depend on keys
 }
 
 // OperationsNode is the top-level node of operations in paths.
@@ -150,7 +151,7 @@ func ruled(m *tree.Model, r access.Rule) (*tree.Node, []string, error) {
 	return ts[0].Node, ts[0].Keys, nil
 }
 
-// spread sets the grants of a node and all below, and sums them up. above holds those of the parent.
+// spread sets the grants of a node and of all nodes below, and sums them up. above holds the grants of the parent.
 func (v *View) spread(n *tree.Node, above []grant, of map[*tree.Node][]grant) reach {
 	own := of[n]
 	grants := above
@@ -204,7 +205,8 @@ func (g grant) always() bool {
 	return !slices.ContainsFunc(g.keys, func(k string) bool { return k != tree.Wildcard })
 }
 
-// fits reports whether the grant holds for some of the keys that a pattern matches, and whether for all.
+// fits reports whether the grant holds for some of the keys that a pattern matches, and whether it holds for all of
+// them.
 func (g grant) fits(keys []string) (some, all bool) {
 	all = true
 	for i, k := range g.keys {
@@ -219,8 +221,8 @@ func (g grant) fits(keys []string) (some, all bool) {
 	return true, all
 }
 
-// level returns the level for a node, all keys given. Keys of a list's entry are shown with anything that may be seen
-// in it.
+// level returns the level for a node with all keys given. The keys of an entry are shown together with any readable
+// part of the entry.
 func (v *View) level(n *tree.Node, keys []string) access.Level {
 	for _, g := range v.grants[n] {
 		if _, all := g.fits(keys); all {
@@ -296,7 +298,7 @@ func (v *View) Everywhere(n *tree.Node, keys []string) bool {
 	return false
 }
 
-// Filter returns a filter that omits nodes of which the role may read nothing.
+// Filter returns a filter that omits a node if the role may not read any part of it.
 func (v *View) Filter(of func(*tree.Node) bool) func(*tree.Node) bool {
 	if v == nil {
 		return of
@@ -312,8 +314,8 @@ func (v *View) leaf(n *tree.Node) bool {
 	return v.below[n].most >= access.Read
 }
 
-// See returns the targets of a path of which the role may read at least a part. A path without wildcards that has none
-// is refused.
+// See returns the targets of a path of which the role may read at least a part. If there are none, a path without
+// wildcards is refused.
 func (v *View) See(ts []tree.Target, paths ...*gpb.Path) ([]tree.Target, error) {
 	if v == nil {
 		return ts, nil
@@ -406,7 +408,7 @@ func NewViews(m *tree.Model, operations []string, roles *access.Roles) (map[acce
 	return out, nil
 }
 
-// Same reports whether two views allow the same.
+// Same reports whether two views grant the same rights.
 func (v *View) Same(o *View) bool {
 	return v == o || v != nil && o != nil && v.rules == o.rules
 }

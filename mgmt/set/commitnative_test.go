@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// The embedded server commits, or refuses, the same as commit.lua, whatever the rows are and whatever was read of them.
+// The embedded server commits or refuses exactly as commit.lua does, whatever the rows are and whatever was read.
 func TestCommitNatively(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 4, Short: 1}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 3))
@@ -104,7 +104,7 @@ func allHashes(t *testing.T, db *swss.DB) map[string]map[string]string {
 	return out
 }
 
-// No argument makes the server fail: an argument that is not packed rows is passed to Lua.
+// No argument makes the server fail. An argument that is not packed rows is passed to Lua.
 func FuzzCommit(f *testing.F) {
 	f.Add("4:MARK0:2:t13:T|a1:01:11:f1:v1:0")
 	f.Add("4:MARK0:2:t13:T|a1:02:-11:0")

@@ -9,13 +9,13 @@ import (
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
-// unknowns records which results are uncertain while a Set has errors: those of entries that failed steps name. An
-// error that such an entry may explain is not reported, since it may disappear when the step is corrected.
+// unknowns records which results are uncertain while a Set has errors: the results of entries that failed steps name.
+// An error that such an entry may explain is not reported, since it may disappear when the step is corrected.
 type unknowns struct {
 	// at has, by entry, the nodes below which everything is uncertain; true includes the lists below.
 	at map[string]map[*tree.Node]bool
-	// names holds the keys in what could not be resolved, such as an unknown path. An entry whose keys are all among
-	// them may have been meant.
+	// names holds the keys in paths that could not be resolved, such as an unknown path. An entry whose keys are all in
+	// names may have been meant.
 	names map[string]bool
 }
 

@@ -22,11 +22,12 @@ const (
 
 // Faults holds the errors of a Set: the first ones in the order of the request, and their total number.
 type Faults struct {
-	made  unknowns // what failed steps would have created or changed
-	gone  unknowns // what they would have deleted; this does not excuse errors in what the Set writes
-	first []fault  // by step
+	made unknowns // data that failed steps would have created or changed
+	// data that failed steps would have deleted; this does not excuse errors in the data that the Set writes
+	gone  unknowns
+	first []fault // by step
 	count int
-	code  codes.Code // common to all of them
+	code  codes.Code // common to all faults
 }
 
 // A fault is one error, and the step that it belongs to.

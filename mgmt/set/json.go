@@ -160,7 +160,7 @@ func membersOf(v any) (n int) {
 func (f *flattener) touch(n *tree.Node, keys []string) {
 	g := n.List
 	if n.IsList && len(keys) > 0 && slices.Contains(keys[len(keys)-len(g.OwnKeys()):], tree.Wildcard) {
-		g = g.Parent // a whole list
+		g = g.Parent // the node is a whole list
 	}
 	var chain []*tree.List
 	for ; g.Parent != nil; g = g.Parent {

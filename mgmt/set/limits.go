@@ -11,7 +11,7 @@ import (
 
 // checkSizes refuses rows that are too large for the daemons, and new rows of a table that is full.
 func (t *Tx) checkSizes(ctx context.Context, touched []*txEntry) error {
-	more := map[string]int{} // by limited table, added rows less deleted ones
+	more := map[string]int{} // number of added rows minus number of deleted rows, by limited table
 	last := map[string]*txEntry{}
 	for _, e := range touched {
 		for i, r := range e.List.Rows {

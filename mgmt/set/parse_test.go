@@ -36,7 +36,8 @@ func named(names ...string) *gpb.Path {
 	return p
 }
 
-// Paths with wildcards cost a Set a bounded amount of work in total, and those without are resolved even then.
+// Paths with wildcards cost a Set a bounded amount of work in total. Paths without wildcards are resolved even beyond
+// this bound.
 func TestWildcardsOfASet(t *testing.T) {
 	p := &setParser{model: offline(t), faults: &Faults{}, wildcards: tree.MaxSteps + tree.MaxSteps/2}
 	for i, want := range []int{tree.MaxSteps / 2, 0, 0} {

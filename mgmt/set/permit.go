@@ -13,10 +13,10 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// The rights to a Set are decided by its paths alone, before anything is read, so that a refusal reveals nothing. The
-// caller must be allowed to write all that a delete or replace names, and all that a value names. For a list, that
-// includes all entries that the path may match. Only the creation of entries, and effects in other lists such as
-// breakout, depend on the present rows.
+// A Set's permissions are decided by its paths alone, before any data is read, so that a refusal reveals nothing. The
+// caller must be allowed to write everything that a delete, replace or value names. For a list, that includes all
+// entries that the path may match. Only the creation of entries, and effects in other lists such as breakout, depend on
+// the present rows.
 
 // denied holds the paths that a Set would change without permission, as texts.
 type denied []string
@@ -40,7 +40,7 @@ func (d denied) err() error {
 	return f.err()
 }
 
-// MayDo refuses steps that a role may not do, as far as their paths and values determine that.
+// MayDo refuses steps that a role may not execute, as far as their paths and values determine that.
 func MayDo(v *rights.View, steps []Step) error {
 	var d denied
 	for _, st := range steps {
@@ -77,7 +77,7 @@ func (t *Tx) must(e *txEntry) {
 func (t *Tx) sees(e *tree.Entry, n *tree.Node) bool { return t.View == nil || t.View.Reads(n, e.Keys) }
 
 // MayReplace refuses to replace one configuration by another unless the caller may write the raw rows in which they
-// differ, because that is the effect.
+// differ. These are the rows that the replacement changes.
 func MayReplace(v *rights.View, diffs []configfile.Difference) error {
 	if v == nil {
 		return nil

@@ -61,7 +61,7 @@ type setParser struct {
 	prefix    *gpb.Path
 	steps     []Step
 	faults    *Faults
-	wildcards int // the remaining bound on steps for paths with wildcards
+	wildcards int // the number of steps that paths with wildcards may still cost
 }
 
 // fail records an error of the step that is being parsed.
@@ -101,7 +101,8 @@ func (p *setParser) resolve(op gpb.UpdateResult_Operation, path *gpb.Path, val *
 	return nil
 }
 
-// candidates returns the targets that a refused path may have meant. Any name may replace the name that does not exist.
+// candidates returns the targets that the client may have meant by a refused path. Any name may replace the name that
+// does not exist.
 func (p *setParser) candidates(w tree.Resolver, reached tree.Target) []tree.Target {
 	if w.Lost.Node == nil || reached.Node != w.Lost.Node || w.LostAt >= len(w.Elems) {
 		return []tree.Target{reached}
@@ -157,7 +158,7 @@ func (p *setParser) update(op gpb.UpdateResult_Operation, u *gpb.Update) ([]tree
 	readable := f.value(ts[0], u.GetVal())
 	good, bad := p.keysAllowed(f.out)
 	if !readable || bad.has(ts[0].Node.List, ts[0].Keys) {
-		ts = nil // nothing to replace the removed content with
+		ts = nil // there is nothing that could replace the removed content
 	}
 	return ts, good
 }
@@ -181,7 +182,7 @@ func settable(ts []tree.Target, u *gpb.Update) error {
 // badKeys holds entries whose keys are invalid.
 type badKeys map[string]bool
 
-// has reports whether the entry is one, or below one.
+// has reports whether the entry, or an entry that encloses it, has invalid keys.
 func (b badKeys) has(g *tree.List, keys []string) bool {
 	for ; len(b) > 0 && g.Parent != nil; g = g.Parent {
 		if b[tree.EntryID(g, keys[:len(g.Keys)])] {
@@ -298,7 +299,7 @@ func (t *Tx) execute(ctx context.Context, st Step) error {
 	return nil
 }
 
-// did records which step changed a node of an entry. If that failed, the node becomes uncertain.
+// did records which step changed a node of an entry. If the change failed, the node becomes uncertain.
 func (t *Tx) did(e *txEntry, n *tree.Node, err error, d *unknowns) {
 	e.step = t.step
 	if n.Type != nil {
@@ -316,7 +317,7 @@ func (t *Tx) did(e *txEntry, n *tree.Node, err error, d *unknowns) {
 // assign executes one assignment. An update of a leaf-list adds to it.
 func (t *Tx) assign(e *txEntry, a assignment, update bool) error {
 	if e.refused {
-		return nil // it was reported already
+		return nil // the fault was reported already
 	}
 	if a.leaf == nil {
 		if !e.present && t.View != nil && !t.View.Everywhere(e.List.Node, e.Keys) {

@@ -9,9 +9,9 @@ import (
 	"tamtam/mgmt/tree"
 )
 
-// putThrough executes an assignment at the path where the data is configured. It returns false if that is the
-// assignment's own path. The error is that of a database. If an enclosing list is read-only, the path must name an
-// entry of it.
+// putThrough executes an assignment at the path where the data is configured. It returns false if the assignment
+// already has that path. The error is an error of a database. If an enclosing list is read-only, the path must name an
+// entry of that list.
 func (t *Tx) putThrough(ctx context.Context, a assignment) (bool, error) {
 	n, leaf := a.group.Node, ""
 	if a.leaf == nil && a.group.ReadOnly() {
@@ -147,7 +147,7 @@ type need struct {
 	leaf *tree.Node
 	keys []string
 	step int
-	of   tree.Finder // finds the entries that exist once it has the leaf
+	of   tree.Finder // finds the entries that exist once the entry has the leaf
 }
 
 // Needs implements [tree.Setting].
@@ -164,7 +164,7 @@ func (t *Tx) Forgo(list string, keys []string) {
 	delete(t.needed, tree.EntryID(t.Model.Find(list).List, keys))
 }
 
-// checkNeeds checks that these entries have their leaf.
+// checkNeeds checks that the entries recorded by Needs have their leaf.
 func (t *Tx) checkNeeds(ctx context.Context) error {
 	for _, id := range tree.SortedKeys(t.needed) {
 		n := t.needed[id]

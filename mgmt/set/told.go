@@ -133,7 +133,7 @@ func (t *teller) entries(g *tree.List) (out []*txEntry, err error) {
 
 // report tries the entries of a list, and records whether their rows are represented.
 func (t *teller) report(es []*txEntry) error {
-	claims := map[string]int{} // of values that only one entry may have
+	claims := map[string]int{} // number of entries that have a value which only one entry may have
 	for _, e := range es {
 		for _, n := range e.List.Unique {
 			for _, v := range e.Value(n) {
@@ -184,12 +184,12 @@ func (e *txEntry) configured() [][]string {
 	return values
 }
 
-// allowed reports whether a Set would accept the entry, apart from Finish. The rows must be valid, mandatory leaves
+// allowed reports whether a Set would accept the entry, apart from Finish. Its rows must be valid, mandatory leaves
 // present, and references resolved.
 func (t *teller) allowed(e *txEntry, values [][]string, claims map[string]int) bool {
 	g := e.List
 	if !t.there[tree.EntryID(g, e.Keys)] && g.Parent != nil || len(g.Makes) > 0 {
-		return false // entries that create other rows cannot be repeated once these exist
+		return false // an entry that creates other rows cannot be repeated once these rows exist
 	}
 	if p := g.Parent; p != nil && p.Parent != nil && !t.there[tree.EntryID(p, e.Keys[:len(p.Keys)])] {
 		return false
@@ -238,8 +238,8 @@ func (t *teller) copyOf(e *txEntry, recs []map[string]string) *txEntry {
 	return x
 }
 
-// write writes the values of the entry's leaves onto given rows, or onto none. It returns the resulting rows, or nil if
-// that is refused.
+// write writes the values of the entry's leaves onto given rows, or onto no rows. It returns the resulting rows, or nil
+// if a value is refused.
 func (t *teller) write(tx *Tx, e *txEntry, values [][]string, onto []map[string]string) ([]map[string]string, error) {
 	g := e.List
 	x := t.copyOf(e, onto)

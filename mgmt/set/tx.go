@@ -34,9 +34,9 @@ type Tx struct {
 	faults  *Faults
 	step    int          // the step that is being executed
 	View    *rights.View // the caller's rights; nil means everything
-	denied  denied       // what the Set would do without permission
-	// Claim is called with the rows to be written, and may refuse that. Its result is called with whether they were
-	// written.
+	denied  denied       // changes of the Set that the caller may not make
+	// Claim is called with the rows to be written, and may refuse the write. The function that it returns is called
+	// with true if they were written.
 	Claim  func([]RowChange) (func(done bool), error)
 	needed map[string]need
 }
@@ -47,14 +47,14 @@ type RowChange struct {
 	Before, After map[string]string
 }
 
-// A txEntry is an entry with its rows before and after.
+// A txEntry is an entry with its rows before and after the Set.
 type txEntry struct {
 	*tree.Entry
 	before   []map[string]string
-	present  bool // exists after the steps so far
+	present  bool // true if the entry exists after the steps so far
 	touched  bool
-	refused  bool               // cannot be created
-	promised *tree.ListRow      // the row by which another list of the same Set must create it; nil if none
+	refused  bool               // true if the entry cannot be created
+	promised *tree.ListRow      // row that another list must create in the same Set; nil if none
 	problems []string           // errors of finishing it
 	step     int                // the last step that changed it
 	wrote    map[*tree.Node]int // the last step that wrote a leaf
@@ -162,7 +162,7 @@ func (e *txEntry) create() error {
 	return e.clear(e.List.Node)
 }
 
-// mayCreate returns the reason why a missing row of an entry cannot be created.
+// mayCreate returns an error with the reason if a missing row of an entry cannot be created.
 func (e *txEntry) mayCreate(r *tree.ListRow, i int) error {
 	switch {
 	case r.Entry && r.Fixed != "" && e.before[i] == nil:
@@ -234,7 +234,7 @@ func (e *txEntry) put(n *tree.Node, v []string) error {
 	return fmt.Errorf("%s has no such leaf", tree.PathText(tree.PathTo(e.List.Node, e.Keys)))
 }
 
-// fill adds the mandatory fields of new rows, and of rows that lost them.
+// fill adds the mandatory fields of new rows, and of rows that have lost these fields.
 func (e *txEntry) fill() {
 	for i, r := range e.List.Rows {
 		if e.Rows[i] == nil || !r.Written() {
@@ -260,8 +260,8 @@ func (e *txEntry) changed(i int) bool {
 // ErrConflict means that another client wrote a row, or committed a Set, during a Set.
 var ErrConflict = errors.New("a row was written by another")
 
-// commitLimit is how long a Set waits for the response to its commit. It does not end with the RPC: a commit that was
-// sent has an outcome, and the next Set waits for it.
+// commitLimit is how long a Set waits for the response to its commit. The wait does not end with the RPC: a commit that
+// was sent has an outcome, and the next Set must wait for this outcome.
 const commitLimit = 30 * time.Second
 
 // outcomeLimit is how long the outcome of a commit without response is queried.

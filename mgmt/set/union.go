@@ -18,7 +18,7 @@ import (
 
 const unionReplace = gpb.UpdateResult_UNION_REPLACE
 
-// CheckUnion refuses a union_replace besides other operations.
+// CheckUnion refuses a union_replace that is combined with other operations.
 func CheckUnion(req *gpb.SetRequest) error {
 	if len(req.GetUnionReplace()) > 0 && len(req.GetDelete())+len(req.GetReplace())+len(req.GetUpdate()) > 0 {
 		return status.Error(codes.InvalidArgument, "union_replace goes with no delete, replace or update in one request")

@@ -132,7 +132,7 @@ func at(n *tree.Node, keys []string, err error) error {
 	return errors.Join(errs...)
 }
 
-// writes reports whether the Set gives the leaf a value.
+// writes reports whether the Set writes a value of the leaf.
 func (e *txEntry) writes(n *tree.Node) bool {
 	_, ok := e.wrote[n]
 	return ok
@@ -146,7 +146,7 @@ func (e *txEntry) stepOf(n *tree.Node) int {
 	return e.step
 }
 
-// was returns the value of a leaf before the Set. A key has none if its entry did not exist.
+// was returns the value of a leaf before the Set. A key has no value if its entry did not exist.
 func (e *txEntry) was(n *tree.Node) []string {
 	x := tree.Entry{List: e.List, Keys: e.Keys, Rows: e.before}
 	if n.KeyIndex >= 0 && !x.Exists() {
@@ -208,8 +208,8 @@ func (t *Tx) checkEnclosed(ctx context.Context, e *txEntry) (bool, error) {
 	return false, nil
 }
 
-// checkRefs checks that new references of changed entries exist. Other programs may have written references that are
-// missing or name an alias; these are not checked.
+// checkRefs checks that new references of changed entries exist. It does not check references that other programs have
+// written, which may be missing or name an alias.
 func (t *Tx) checkRefs(ctx context.Context, touched []*txEntry) error {
 	type use struct {
 		e    *txEntry
@@ -255,8 +255,8 @@ func (t *Tx) checkRefs(ctx context.Context, touched []*txEntry) error {
 	return nil
 }
 
-// checkInUse checks that no entry refers to a deleted one, and names the user. An entry that only now refers to it gets
-// the error that it does not exist.
+// checkInUse checks that no entry refers to a deleted one. Its error names the referring entry. If the Set itself adds
+// the reference, the error is that the deleted entry does not exist.
 func (t *Tx) checkInUse(ctx context.Context, touched []*txEntry) error {
 	gone := map[*tree.List]map[string]*txEntry{}
 	for _, e := range touched {
@@ -294,7 +294,7 @@ func (t *Tx) checkInUse(ctx context.Context, touched []*txEntry) error {
 	return nil
 }
 
-// stays reports whether an entry had this value before, and certainly keeps it.
+// stays reports whether an entry had this value before the Set, and certainly keeps it.
 func (t *Tx) stays(e *tree.Entry, n *tree.Node, v string) bool {
 	if t.faults.made.leafUnknown(n, e.Keys) || t.faults.gone.leafUnknown(n, e.Keys) {
 		return false
@@ -337,7 +337,7 @@ func (t *Tx) checkUnique(ctx context.Context, touched []*txEntry) error {
 	return nil
 }
 
-// A claim is an entry's claim to a value of such a leaf.
+// A claim is an entry's claim to a value of a leaf that must be unique.
 type claim struct {
 	by   string // the first entry that has the value
 	step int    // the step of the last entry that was given it
@@ -358,7 +358,7 @@ func (t *Tx) claims(touched []*txEntry, n *tree.Node) map[string]*claim {
 	return mine
 }
 
-// checkShared checks one of these leaves.
+// checkShared checks that no two entries share a value of one such leaf.
 func (t *Tx) checkShared(ctx context.Context, touched []*txEntry, n *tree.Node) error {
 	g := n.List
 	mine := t.claims(touched, n)

@@ -11,8 +11,8 @@ import (
 
 // A row of a database often appears at several paths. It may be in OpenConfig's list, in a list of ours, and among raw
 // rows (config-rows, differences of configurations, origin sonic-db). A line of a role applies to the data, whatever
-// its path: data hidden at one path is hidden at all its paths. As an exception, the line for all, "/", and built-in
-// lines hide nothing that another line permits.
+// its path: data hidden at one path is hidden at all its paths. There is an exception: the line for all paths, "/", and
+// built-in lines hide no data that another line permits.
 
 // An Alias is an entry of a list that has a row.
 type Alias struct {
@@ -55,7 +55,7 @@ func (m *Model) Aliases(db swss.DBName, table, key string) (out []Alias) {
 // entries returns a pattern of the entries that have a row with a key.
 func (b Bound) entries(key string) (keys []string, ok bool) {
 	keys = Extend(nil, b.List)
-	if b.Row.Map == "" { // else the key is an object id of the chip
+	if b.Row.Map == "" { // otherwise the key is an object id of the chip
 		if keys, ok = b.Row.Template.Match(key, len(b.List.Keys)); !ok {
 			return nil, false
 		}
@@ -76,7 +76,7 @@ func (m *Model) Everywhere(db swss.DBName, table, key string) []Alias {
 		out = append(out, Alias{b.List, b.Row, Extend(nil, b.List)})
 	}
 	if db == swss.ConfigDB {
-		if len(out) == 0 { // an object that is not in force may be of another database
+		if len(out) == 0 { // the row of an object that is not in force may be in another database
 			out = m.Aliases(swss.StateDB, table, key)
 			out = append(out, m.Aliases(swss.ApplDB, table, strings.ReplaceAll(key, "|", ":"))...)
 		}
@@ -93,7 +93,7 @@ func (m *Model) Everywhere(db swss.DBName, table, key string) []Alias {
 	return out
 }
 
-// AsIs returns the row of CONFIG_DB that a raw entry is. ok is false for entries of other lists.
+// AsIs returns the row of CONFIG_DB that a raw entry represents. ok is false for entries of other lists.
 func (g *List) AsIs(keys []string) (table, key string, ok bool) {
 	if !slices.ContainsFunc(g.Rows, func(r *ListRow) bool { return r.Table == AnyTable }) {
 		return "", "", false
@@ -147,7 +147,7 @@ func (e *Entry) Mask(table string) {
 				made[f] = maskedTexts(table, made[f])
 			}
 		}
-		for _, secret := range secrets { // the error of an invalid row quotes it
+		for _, secret := range secrets { // the error of an invalid row may quote the secret
 			made["invalid"] = strings.ReplaceAll(made["invalid"], secret, schema.SecretMask)
 		}
 		if made["invalid"] == "" {

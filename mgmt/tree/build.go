@@ -292,7 +292,7 @@ func (b *builder) bindRow(module, path string, g *List, r Row) {
 			continue
 		}
 		n.Binds = append(n.Binds, Bind{i, l.Codec})
-		if g.Rows[i].repeats != "" { // the value of the leaf follows from both rows
+		if g.Rows[i].repeats != "" { // the value of the leaf depends on both rows
 			n.Binds = append(n.Binds, Bind{g.Rows[i].repeated, silent()})
 		}
 		n.Kept = n.Kept || l.Codec.Kept || l.Codec.Through != nil
@@ -346,7 +346,7 @@ func (b *builder) addRow(g *List, r Row) error {
 func (b *builder) complete() {
 	b.Root.findPlain()
 	for _, g := range b.Lists {
-		g.Refs = slices.DeleteFunc(g.Refs, func(n *Node) bool { // our own leaf refers to it
+		g.Refs = slices.DeleteFunc(g.Refs, func(n *Node) bool { // such references are written elsewhere, or never
 			return n.Elsewhere() || n.List.ReadOnly()
 		})
 	}
@@ -368,7 +368,7 @@ func (b *builder) complete() {
 			if !n.behind {
 				continue
 			}
-			for i, r := range g.Rows { // it follows from the configuration, too
+			for i, r := range g.Rows { // the leaf also depends on the configuration
 				if r.DB == swss.ConfigDB {
 					n.Binds = append(n.Binds, Bind{Row: i})
 				}

@@ -51,7 +51,7 @@ type Through struct {
 	Remove func(ctx context.Context, s Setting, pattern []string, n *Node, whole bool) error
 }
 
-// A Setting is a Set, as a Through sees it. Lists are named by their paths.
+// A Setting is a Set as a Through uses it. Lists are named by their paths.
 type Setting interface {
 	// Match returns the keys of the present entries of a list that match a pattern.
 	Match(ctx context.Context, list string, pattern ...string) ([][]string, error)

@@ -21,10 +21,10 @@ type Entry struct {
 	Left     bool                // it is deleted, but may still be in force
 	Limits   Limits              // which leaves may be read; nil means all
 	shaded   map[*Node]bool      // leaves that are hidden because the view hides their data at another path
-	Other    bool                // its row is an entry of another list
+	Other    bool                // true if its row is an entry of another list
 
 	Recalled *Recall // the values of its leaves at an earlier time
-	Same     uint64  // a bit for each row that has not changed since
+	Same     uint64  // bit set of the rows that have not changed since then
 }
 
 // Limits restricts what may be read of entries.

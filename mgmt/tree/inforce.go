@@ -9,10 +9,11 @@ import (
 	"tamtam/swss/schema"
 )
 
-// The difference between an object's configuration and its state in force follows from two rows. One is the row that
-// the managers will make of the configuration, computed here by the same parsers. The other is the row in APPL_DB. Both
-// have the same canonical form and defaults, so a leaf differs only if its value in force differs. The schema
-// determines the leaves to compare: all of state that repeat a leaf of config and are in that row.
+// The difference between an object's configuration and its state in force is found by comparing two rows. One is the
+// row that the managers will make of the configuration, computed here by the same parsers. The other is the row in
+// APPL_DB. Both have the same canonical form and defaults, so a leaf differs only if its value in force differs. The
+// schema determines the leaves to compare: all leaves of state that repeat a leaf of config and are in the row of
+// APPL_DB.
 
 // A Configured is the configuration of an entry, for a Row.Wanted.
 type Configured struct {
@@ -52,7 +53,7 @@ func (e *Entry) behind(n *Node) []string {
 	case e.Left:
 		return One(e.leftBehind())
 	case !e.Exists():
-		return nil // it exists only because of the entries below it
+		return nil // the entry exists only because of the entries below it
 	}
 	at := n.Binds[0].Row
 	is := e.Rows[at]
@@ -69,7 +70,7 @@ func (e *Entry) behind(n *Node) []string {
 	}
 	out := e.notActive(n.Binds[1:])
 	if maps.Equal(want, is) {
-		return out // and no leaf differs
+		return out // no leaf differs either
 	}
 	for _, leaf := range e.List.Leaves {
 		i := slices.IndexFunc(leaf.Binds, func(b Bind) bool { return b.Row == at })

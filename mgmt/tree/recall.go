@@ -45,7 +45,7 @@ func (g *List) Recallable() bool {
 // versioned reports whether the version of the row is known if its table is cached.
 func (r *ListRow) versioned() bool { return r.Cacheable() && r.Template.Gather < 0 }
 
-// followed returns the rows of the group on which a leaf's value depends, a bit for each.
+// followed returns the rows of the group on which a leaf's value depends, as a bit set.
 func (g *List) followed(n *Node) (rows uint64) {
 	for i, r := range g.Rows {
 		if r.Entry || n.behind && r.DB != swss.CountersDB { // see Entry.behind
@@ -66,7 +66,7 @@ func (e *Entry) version(row int) uint64 {
 	return Absent
 }
 
-// Follows returns the rows that have the same versions as in a recall, a bit for each. stale reports whether some known
+// Follows returns, as a bit set, the rows that have the same versions as in a recall. stale reports whether some known
 // versions differ.
 func (e *Entry) Follows(c *Recall) (same uint64, stale bool) {
 	if c == nil {
@@ -95,7 +95,7 @@ func (e *Entry) Whole() bool {
 }
 
 // Remembered returns the recall of an entry, or nil if it has too many values. It uses buf, and returns it for the next
-// call. The caller's rights make no difference.
+// call. The recall does not depend on the caller's rights.
 func (e *Entry) Remembered(buf []string) (*Recall, []string) {
 	c := &Recall{vers: make([]uint64, len(e.Versions)), ends: make([]uint16, len(e.List.Leaves))}
 	known := uint64(0)

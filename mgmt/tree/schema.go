@@ -28,9 +28,9 @@ type Node struct {
 	IsList       bool
 	Config       bool
 	Mandatory    bool
-	Plain        bool  // it is or contains a node that a Set writes here, other than a Kept one
-	Apart        bool  // it is only in answers to requests for it or for nodes below
-	List         *List // the nearest list; a list's own
+	Plain        bool  // true if the node is or contains a node, other than a Kept one, that a Set writes at this path
+	Apart        bool  // true if the node is only in answers to requests for it or for nodes below it
+	List         *List // the nearest enclosing list; for a list, the list itself
 	leaf
 }
 
@@ -40,7 +40,7 @@ type leaf struct {
 	LeafList bool
 	Enum     map[string]string // words of an enumeration or identities -> module of the identity
 	Default  []string
-	Index    int     // in List.Leaves
+	Index    int     // index in List.Leaves
 	KeyIndex int     // which of the list's keys this leaf repeats; -1 if none
 	Targets  []*List // lists whose key a leafref names; if several, any of them
 	Binds    []Bind
@@ -54,7 +54,7 @@ type leaf struct {
 
 // A Bind binds a leaf to a row of its list.
 type Bind struct {
-	Row   int // in List.Rows
+	Row   int // index in List.Rows
 	Codec Codec
 }
 
@@ -70,7 +70,7 @@ type List struct {
 	Derive map[int]Codec // key index -> field it follows from
 	Unique []*Node
 	is     func(map[string]string) bool // accepts the rows of the list's entries; nil accepts all
-	View   string                       // where it is written; empty if here
+	View   string                       // reason why the list is not written at this path; empty if it is
 	// Through writes a Set of a view at the path where it is written. If it is nil, a Set cannot write it.
 	Through *Through
 	Finish  []func(Change) error

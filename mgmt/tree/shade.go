@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// IsOf reports whether a leaf represents data of a row of its group. The leaf that lists differences of rows does not.
+// IsOf reports whether a leaf represents data of a row of its group. It is false for the leaf that lists differences of
+// rows.
 func (n *Node) IsOf(row int) bool {
 	return !n.behind && slices.ContainsFunc(n.Binds, func(b Bind) bool { return b.Row == row })
 }

@@ -33,7 +33,8 @@ func GlobEscape(s string) string {
 // A row with {*} in its key is all matching rows combined. Examples are the VLANs of a port, and the members of a port
 // channel.
 
-// Shared returns the entry's keys that the row's key contains, as one text. Entries with equal ones share the row.
+// Shared returns the keys of the entry that the row's key contains, as one text. Entries with equal texts share the
+// row.
 func (t Template) Shared(keys []string) string {
 	var b strings.Builder
 	for _, k := range t.Keys {
@@ -208,8 +209,8 @@ func (t Template) Complete(pattern []string) bool {
 	return true
 }
 
-// Match returns the list keys in a row's key; those that are not in it are wildcards. A key that is not UTF-8 does not
-// match, because gNMI cannot name it.
+// Match returns the list keys in a row's key. List keys that the row's key does not contain are wildcards. A key that
+// is not UTF-8 does not match, because gNMI cannot name it.
 func (t Template) Match(rowKey string, n int) ([]string, bool) {
 	keys, _, ok := t.Parse(rowKey, n)
 	return keys, ok

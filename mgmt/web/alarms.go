@@ -41,8 +41,8 @@ func (s *snapshot) judge(rules *alarm.Rules, now time.Time) []alarm.Graph {
 // mostAhead bounds how much later than now a period may begin to count for alarms: TAI is 37 s ahead of UTC.
 const mostAhead = time.Minute
 
-// losses returns all rows of alternate marking except those later than now. As the newest rows these would determine
-// the state of a graph.
+// losses returns all rows of alternate marking except rows that are later than now. Such rows would be the newest, and
+// so determine the state of a graph.
 func (s *snapshot) losses() iter.Seq[*result.Loss] {
 	return func(yield func(*result.Loss) bool) {
 		for _, x := range s.series {
@@ -58,10 +58,10 @@ func (s *snapshot) losses() iter.Seq[*result.Loss] {
 type alarmsData struct {
 	Percent string
 	Raised  int
-	Unknown int // graphs of unknown state
+	Unknown int // number of graphs of unknown state
 	Rows    []alarmRow
 	Cleared []clearedRow
-	Before  int // cleared alarms that are not shown
+	Before  int // number of cleared alarms that are not shown
 }
 
 // An alarmRow is the state of a graph; Alarm is nil if it has none.
@@ -75,7 +75,7 @@ type alarmRow struct {
 
 type alarmDetail struct {
 	*alarm.Alarm
-	Before   bool // it may have been raised before this time
+	Before   bool // true if the alarm may have been raised before this time
 	Lost     string
 	Clusters []alarmCluster
 	Suspects []string
@@ -99,7 +99,7 @@ type clearedRow struct {
 	Worth []string
 }
 
-// mostCleared is how many past alarms are shown, the latest.
+// mostCleared is the number of cleared alarms that are shown, the latest ones.
 const mostCleared = 100
 
 // alarms returns the view of all graphs, those with an alarm first.

@@ -123,7 +123,7 @@ func TestAlarms(t *testing.T) {
 	}
 }
 
-// Alarms reports that rows of a clock that is ahead are omitted.
+// Alarms reports that rows are omitted whose clock is ahead.
 func TestAlarmsAhead(t *testing.T) {
 	rules := rulesOf(t, 0.01, alarmGraphs)
 	for ago, want := range map[int]string{8: "", -37: "", -3600: "rows of times later than now are left out"} {
@@ -135,7 +135,7 @@ func TestAlarmsAhead(t *testing.T) {
 	}
 }
 
-// Amendments of rows also apply to alarms that follow from these.
+// Amendments of rows also apply to alarms that follow from these rows.
 func TestAlarmsAmended(t *testing.T) {
 	b := &result.Batch{Losses: alarmRows(8, 0, 0, 9, 9)}
 	at := b.Losses[0].Window.Start

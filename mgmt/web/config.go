@@ -78,7 +78,7 @@ type Node struct {
 	Name    string
 	Host    bool
 	Unknown bool   // the kind is unknown
-	ID      uint32 // of a switch, as in stamps; 0 if unknown
+	ID      uint32 // id of a switch, as in stamps; 0 if unknown
 }
 
 func (n Node) isSwitch() bool { return !n.Host && !n.Unknown }
@@ -89,7 +89,7 @@ type Link struct {
 	A, B End
 	Mbps int64  // 0 if unknown
 	Oper string // up or down; empty if unknown
-	// AB is the traffic from A to B, and BA that from B to A.
+	// AB is the traffic from A to B, and BA is the traffic from B to A.
 	AB, BA Traffic
 }
 
@@ -102,7 +102,7 @@ type End struct {
 
 // Traffic describes the packets that one direction of a link carried.
 type Traffic struct {
-	Counted bool // Frames and Load are known
+	Counted bool // true if Frames and Load are known
 	Frames  int64
 	Load    float64 // fraction of the rate, from 0 to 1
 	// Within holds bounds of the load if counters give only these; nil if they give none.
@@ -137,7 +137,7 @@ type Switch struct {
 // A Standing is the outcome of a configured object.
 type Standing string
 
-// These are all values. The switch's own word is Object.Status.
+// These are all values. The status word of the switch itself is Object.Status.
 const (
 	InForce    Standing = "in force"
 	Waiting    Standing = "waiting"

@@ -49,11 +49,11 @@ const (
 	nodeGapDense       = 92
 	layerGap           = 118
 	drawMargin         = 12
-	mostDrawn          = 400 // nodes
+	mostDrawn          = 400 // number of nodes
 	mostLines          = 2000
 	leastSpan          = 4 * nodeGap
-	mostLabelled       = 24 // links; with more, labels would cover each other
-	mostNameDrawn      = 12 // characters
+	mostLabelled       = 24 // number of links; with more, labels would cover each other
+	mostNameDrawn      = 12 // number of characters
 )
 
 // draw lays a network out. It returns nil if there are no nodes, or too many.
@@ -121,7 +121,7 @@ func (d *drawing) line(x *direction, a, b *drawnNode) {
 	})
 }
 
-// labels writes labels, unless there are too many links. Links with losses are placed first.
+// labels writes labels, unless there are too many links. Labels of links with losses are placed first.
 func (d *drawing) labels(all []*direction, at map[string]*drawnNode) {
 	if len(all) > 2*mostLabelled {
 		return
@@ -146,8 +146,8 @@ func (d *drawing) labels(all []*direction, at map[string]*drawnNode) {
 // lost returns how many packets were lost, as far as known.
 func (d *direction) lost() int64 { return max(d.loss.Lost, d.traffic.Lost) }
 
-// label writes load, delay and loss beside the line of the upward direction, or the loss of the downward one if that
-// alone lost packets. Without a free place it writes nothing.
+// label writes load, delay and loss beside the line of the upward direction. If only the downward direction lost
+// packets, it writes that loss. Without a free place it writes nothing.
 func (d *drawing) label(x, back *direction, a, b *drawnNode) {
 	if a.CY < b.CY || a.CY == b.CY && a.CX >= b.CX {
 		return

@@ -15,7 +15,7 @@ type tally struct {
 	Name    string
 	Href    string
 	On      bool
-	Counts  []int64 // by source, in the order of the view; -1 if that source does not report it
+	Counts  []int64 // number of packets by source, in the order of the view; -1 if a source does not report it
 	Bars    []bar
 	most    int64
 	Inexact bool
@@ -26,12 +26,12 @@ type tallies struct {
 	By      string
 	Sources []string
 	List    []tally
-	More    int // lines that are not shown
+	More    int // number of lines that are not shown
 }
 
 type dropRow struct {
 	Switch, Port, Queue, Reason, Rule, Flow, Source string
-	NoRule                                          string // why there is none
+	NoRule                                          string // why there are no rules
 	Packets                                         int64
 	First, Last                                     int64
 	Reasons                                         []string

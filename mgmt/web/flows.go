@@ -94,8 +94,8 @@ func (n *net) flowRow(q *request, w *way) flowRow {
 	return r
 }
 
-// lacks returns for how many packets of a hop, the i-th of its path, times are unknown. Means then cover only the
-// remaining packets.
+// lacks describes for how many packets of the i-th hop of a path times are unknown. Means then cover only the remaining
+// packets.
 func (h *hopSum) lacks(i int) (words []string) {
 	for _, x := range []struct {
 		of    bool
@@ -140,7 +140,7 @@ type flowData struct {
 	Reasons   []string
 	From, To  int64
 	Others    []flowRow // other paths of the flow, up to a bound
-	More      int       // how many further ones there are
+	More      int       // number of further paths
 	Packet    string    // link to its packets
 }
 
@@ -274,7 +274,7 @@ type endCount struct {
 type packetsData struct {
 	Query string
 	Ends  []endCount
-	More  int // further ends, which cannot be chosen
+	More  int // number of further ends, which cannot be chosen
 	Rows  []packetRow
 }
 

@@ -16,7 +16,7 @@ import (
 
 // Bounds on requests.
 const (
-	mostRequests = 16 // concurrent ones, without listeners
+	mostRequests = 16 // number of concurrent requests, without listeners
 	mostURL      = 4096
 	renderTime   = 20 * time.Second
 )

@@ -94,7 +94,7 @@ func (l *broadcaster) report(version uint64) {
 		case <-c:
 		default:
 		}
-		c <- version // there is room, since there is no other sender
+		c <- version // never blocks: the channel is empty, and there is no other sender
 	}
 }
 

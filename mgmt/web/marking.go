@@ -28,7 +28,7 @@ type markingData struct {
 	Query string
 	Rows  []seriesRow
 	Own   []ownMarkingRow
-	More  int // further ones, which are not shown
+	More  int // number of further series, which are not shown
 }
 
 // marking returns the view of all series of alternate marking.
@@ -59,7 +59,7 @@ func (p *Page) marking(q *request) (any, error) {
 	return d, nil
 }
 
-// mostStrip is how many periods a strip shows, the latest. Templates contain this number.
+// mostStrip is the number of periods that a strip shows, the latest ones. Templates contain this number.
 const mostStrip = 100
 
 func (p *Page) seriesRow(q *request, x *series) seriesRow {
@@ -119,7 +119,7 @@ func (p *Page) strip(periods []result.Loss) (marks []mark) {
 type periodRow struct {
 	result.Loss
 	Class   string
-	Trouble string // why it may be inexact
+	Trouble string // why the result may be inexact
 }
 
 type periodsData struct {

@@ -25,7 +25,7 @@ type direction struct {
 	traffic  Traffic
 	loss     marked
 	delay    delays
-	stamped  int64 // packets with stamps
+	stamped  int64 // number of packets with stamps
 	hasStamp bool
 }
 
@@ -34,9 +34,9 @@ type net struct {
 	nodes      []Node
 	directions []*direction
 	source     string
-	derived    bool // from stamps, without a given topology
+	derived    bool // true if the network is derived from stamps, without a given topology
 	ids        map[uint32]string
-	into       map[portKey]*direction // by the port where it ends
+	into       map[portKey]*direction // directions by the port where they end
 	outOf      map[portKey]*direction
 }
 

@@ -10,9 +10,9 @@ import (
 
 // A marked is the loss of a link by alternate marking.
 type marked struct {
-	Periods, Unknown int   // of them, Unknown have no numbers
-	Inexact          int   // of the others, those whose numbers may be inexact
-	Older            int64 // further periods that were omitted because of a bound
+	Periods, Unknown int   // number of periods, and of periods without numbers
+	Inexact          int   // number of periods whose numbers may be inexact
+	Older            int64 // number of further periods that were omitted because of a bound
 	Sent, Lost       int64
 }
 
@@ -25,7 +25,7 @@ func (m *marked) whole() bool {
 type delays struct {
 	Dist  result.Distribution
 	Flags result.Flags
-	Lacks int64 // packets whose delay is unknown
+	Lacks int64 // number of packets whose delay is unknown
 }
 
 // Reasons returns why delays may be inexact.
@@ -40,7 +40,7 @@ func (d delays) Reasons() []string {
 // A linkRow is a direction of a link.
 type linkRow struct {
 	Name, From, To string
-	State          string // up, down, not known
+	State          string // state: up, down or not known
 	Mbps           int64
 	Load           string
 	Traffic        Traffic
@@ -56,12 +56,12 @@ type networkData struct {
 	Derived bool
 	Drawing *drawing
 	Links   []linkRow
-	// Nodes and Directions (two of each link) are their numbers.
+	// Nodes and Directions are their numbers. Each link has two directions.
 	Nodes, Directions int
 	// Troubles is the number of links with losses, by any measure.
 	Troubles int
-	// Strange holds links that stamped packets passed and that the given topology lacks. Unnamed holds switch ids in
-	// stamps that it lacks.
+	// Strange holds links that stamped packets passed but that the given topology lacks. Unnamed holds switch ids in
+	// stamps that the topology lacks.
 	Strange, Unnamed firstOf
 }
 

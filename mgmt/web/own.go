@@ -20,8 +20,8 @@ type DropAccount struct {
 	// Since is the time since which all drops are counted.
 	Since time.Time
 	Total uint64
-	// Kept counts the last drops, for which all is known. Forgotten counts earlier drops, for which the rule and the
-	// packet are unknown.
+	// Kept is the number of the last drops, whose rule and packet are known. Forgotten is the number of earlier drops,
+	// whose rule and packet are unknown.
 	Kept, Forgotten uint64
 	Reasons, Ports  []Count         // of all drops
 	Rules           []Count         // of the kept drops
@@ -65,9 +65,9 @@ type MarkingPeriod struct {
 	Colour      uint8
 	Packets     uint64
 	Bytes       uint64
-	OutOfWindow uint64 // packets where the guard allows none
-	Foreign     uint64 // packets that arrived with a mark
-	Captures    uint32 // pulses whose time was captured
+	OutOfWindow uint64 // number of packets at times at which the guard allows none
+	Foreign     uint64 // number of packets that arrived with a mark
+	Captures    uint32 // number of pulses whose time was captured
 	Read        string // time of the read, in s since 1970
 	Clock       string // the source of synchronisation; empty if not reported
 	Flags       []string

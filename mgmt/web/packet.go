@@ -14,7 +14,7 @@ import (
 // copies of the packet.
 type tree struct {
 	hops  []result.JourneyHop
-	exits map[int][]int // by the hop before them; -1 holds those at the place where it was first seen
+	exits map[int][]int // exits by the previous hop; -1 holds the exits at the place where the packet was first seen
 }
 
 func treeOf(j *result.Journey) tree {
@@ -25,7 +25,7 @@ func treeOf(j *result.Journey) tree {
 	return t
 }
 
-// by returns the hop before one, or -1.
+// by returns the previous hop of a hop, or -1.
 func (t tree) by(i int) int {
 	if by := t.hops[i].Parent; by < i {
 		return max(by, -1)
@@ -121,14 +121,14 @@ func packetRowOf(q *request, j *result.Journey) packetRow {
 type visitRow struct {
 	result.JourneyHop
 	Copy, Copies int    // number of the copy that the switch made, and how many there are
-	From         string // switch and port of the hop before
+	From         string // switch and port of the previous hop
 	Bars         []bar
 	Words        string
-	Waited       int64 // from the departure before to the arrival here
+	Waited       int64 // time from the previous departure to the arrival here
 	WaitOK       bool
 	Rested       int64 // from arrival to departure
 	RestOK       bool
-	After        int64    // from its first sight to the arrival here
+	After        int64    // time from the first sight of the packet to the arrival here
 	Records      []string // the tables
 	Became       string   // the outcome, shown if neither Dropped nor Perhaps is set
 }
@@ -137,7 +137,7 @@ type packetData struct {
 	packetRow
 	Key        string
 	Visits     []visitRow
-	More       int // visits that are not shown
+	More       int // number of visits that are not shown
 	Ends       int // number of copies' ends
 	From, Took int64
 	Timed      bool
@@ -146,7 +146,7 @@ type packetData struct {
 	AlikeMore int
 }
 
-// mostVisits bounds the exits of switches in a packet's view, mostAlike the equal packets.
+// mostVisits bounds the number of exits in a packet's view, mostAlike the number of equal packets.
 const (
 	mostVisits = 500
 	mostAlike  = 20

@@ -144,7 +144,7 @@ func TestAge(t *testing.T) {
 	if _, text := get(t, p, "/packets"); !strings.Contains(text, "Newest data: 5.500 ms") {
 		t.Error("a simulation's times are not told from its beginning")
 	}
-	// A window may end later than its events, and than now.
+	// A window may end later than its events, and later than now.
 	w := result.Window{Start: at, Length: 10_000_000_000}
 	for want, b := range map[string]*result.Batch{
 		"Newest data: 5.600 ms": {Drops: []result.Drop{{Window: w, Reason: "acl", Packets: 1, First: at,
@@ -182,7 +182,7 @@ func TestFlaggedViews(t *testing.T) {
 	}
 }
 
-// A request for something unknown is answered with what exists.
+// A request for something unknown is answered with a list of valid values.
 func TestBadRequests(t *testing.T) {
 	p := put(t, &result.Batch{}, nil)
 	for _, tt := range []struct {

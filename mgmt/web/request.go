@@ -23,7 +23,7 @@ var spans = []span{
 	{"1d", "last day", 24 * time.Hour}, {"all", "all that is kept", 0},
 }
 
-// rowsOfPage is how many rows of a table one page has.
+// rowsOfPage is the number of rows of a table that one page shows.
 const rowsOfPage = 50
 
 // A request is a parsed request, with the rows of its time range.
@@ -154,8 +154,8 @@ type frame struct {
 	Age    string
 	Stale  bool
 	Latest int64
-	Ahead  bool // all rows are ahead of now
-	Others bool // there are only rows of other times
+	Ahead  bool // true if all rows are ahead of now
+	Others bool // true if there are only rows of other times
 	Left   []string
 
 	Troubles []string // of the store, or of the page's own switch

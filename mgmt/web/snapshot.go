@@ -16,15 +16,15 @@ import (
 
 // Bounds of a snapshot. Rows beyond them are counted, and the page reports that.
 const (
-	mostRows       = 2_000_000 // that are read
-	mostFlows      = 5_000     // flows and paths
-	mostHops       = 32        // of a path
+	mostRows       = 2_000_000 // number of rows that are read
+	mostFlows      = 5_000     // number of flows and paths
+	mostHops       = 32        // number of hops of a path
 	mostDrops      = 5_000
-	mostSeries     = 1_000 // of alternate marking
-	mostPeriods    = 500   // of a series, the latest
-	mostJourneys   = 2_000 // the latest, and as many of those that were dropped
+	mostSeries     = 1_000 // number of series of alternate marking
+	mostPeriods    = 500   // number of periods of a series, the latest ones
+	mostJourneys   = 2_000 // number of journeys, the latest ones, and the same number of journeys of dropped packets
 	mostSketches   = 10_000
-	mostSources    = 2_000 // of a partition
+	mostSources    = 2_000 // number of sources of a partition
 	mostPartitions = 256
 	mostAmends     = 1_000
 )
@@ -44,8 +44,8 @@ const (
 type snapshot struct {
 	from, to int64
 	rows     int
-	unread   string // why rows of the store are missing; empty if none is
-	stopped  bool   // there are more rows, which were not read
+	unread   string // why rows of the store are missing; empty if no row is missing
+	stopped  bool   // true if there are more rows, which were not read
 	newest
 	flags [rowKinds]result.Flags
 	left  map[string]int64 // by kind, number of rows that were omitted because of a bound
@@ -54,7 +54,7 @@ type snapshot struct {
 	drops    map[dropKey]*dropSum
 	series   map[seriesKey]*series
 	journeys []result.Journey // the latest last
-	died     []result.Journey // likewise, of those that were dropped
+	died     []result.Journey // journeys of dropped packets, the latest last
 	sketches map[sketchKey]result.Sketch
 	amends   []amended
 	sources  map[string]map[sourceKey]result.Source // by partition
@@ -87,7 +87,7 @@ type way struct {
 
 // A hopSum is a hop of a path, summed over all windows.
 type hopSum struct {
-	known            bool // there was a row for it
+	known            bool // true if there was a row for the hop
 	sw               uint32
 	in, out          uint16
 	packets, unknown int64
@@ -104,7 +104,7 @@ type dropSum struct {
 	dropKey
 	packets     int64
 	first, last int64
-	from, to    int64 // of the windows
+	from, to    int64 // start and end of the windows
 	flags       result.Flags
 }
 

@@ -24,12 +24,12 @@ type switchRow struct {
 	Counts     []standingCount
 	Worst      *Object
 	Up, Ports  int
-	Untold     int // ports of unknown state
+	Untold     int // number of ports of unknown state
 	Class      string
 }
 
 type switchesData struct {
-	None bool // there is no source of switches
+	None bool // true if there is no source of switches
 	Rows []switchRow
 }
 
@@ -140,9 +140,9 @@ type switchData struct {
 	All     string
 	Objects []objectRow
 	Ports   []portRow
-	NoPorts int // how many further ports there are
+	NoPorts int // number of further ports
 	Columns []string
-	Loads   bool // some port has a load
+	Loads   bool // true if some port has a load
 	Drops   string
 
 	Stamping []StampingSession

@@ -92,7 +92,8 @@ func TestLostDownwards(t *testing.T) {
 	}
 }
 
-// A load between two bounds is shown with these, in the table and at the line. The line is as thick as the upper bound.
+// A load with two bounds is shown with these bounds, in the table and at the line. The line is as thick as the upper
+// bound.
 func TestLoadWithin(t *testing.T) {
 	n := reported{&Network{Nodes: []Node{{Name: "a"}, {Name: "b"}}, Links: []Link{{A: End{Node: "a", Port: "Ethernet0"},
 		B: End{Node: "b", Port: "p"}, Oper: "up", AB: Traffic{Within: &Load{Low: 0.25, High: 0.5}}}}}}

@@ -111,7 +111,7 @@ func TestNothingLost(t *testing.T) {
 	reports(t, p, "/marking", "1 not exact", "lost 0, not exact<")
 }
 
-// Rows of a clock that is ahead do not make others look new, and their own age is unknown.
+// Rows whose clock is ahead do not make other rows look new, and their own age is unknown.
 func TestAhead(t *testing.T) {
 	old, ahead := testNow.Add(-time.Minute).UnixNano(), testNow.Add(time.Hour).UnixNano()
 	j := func(at int64) result.Journey { return result.Journey{Time: at, Key: fmt.Sprint(at)} }
@@ -169,7 +169,7 @@ func TestPortsUp(t *testing.T) {
 	reports(t, p, "/switches", "1 of 2<")
 }
 
-// An amendment of a window applies to all drops in it, whenever in it they were.
+// An amendment of a window applies to all drops in the window, whatever their time.
 func TestAmendedDrops(t *testing.T) {
 	w := recent()
 	for _, tt := range []struct {
@@ -186,8 +186,8 @@ func TestAmendedDrops(t *testing.T) {
 	}
 }
 
-// A packet is reported again when more of it arrives late, and is shown once. Equal packets elsewhere at that time are
-// others.
+// A packet is reported again when more of its path arrives late, and is shown once. Equal packets that were seen
+// elsewhere at that time are different packets.
 func TestToldAgain(t *testing.T) {
 	at := recent().Start
 	way := func(port, end string, flags result.Flags) result.Journey {

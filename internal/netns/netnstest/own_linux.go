@@ -1,4 +1,4 @@
-// Package netnstest runs tests in a separate network namespace. It holds only that.
+// Package netnstest runs tests in a separate network namespace. It holds only the code for that.
 package netnstest
 
 import (

@@ -108,7 +108,7 @@ func serve(ctx context.Context, tamtam string) (url string, wait func(), err err
 		fmt.Println(lines.Text())
 		if m := served.FindStringSubmatch(lines.Text()); m != nil {
 			go io.Copy(io.Discard, said)
-			return m[1], func() { _ = c.Wait() }, nil // it was interrupted
+			return m[1], func() { _ = c.Wait() }, nil // the interrupt ends the program with an error
 		}
 	}
 	err = errors.Join(errors.New("ended"), c.Wait())

@@ -119,7 +119,7 @@ func (v view) visit(ctx context.Context, s setting, out, all string) error {
 	}
 	err := click()
 	for try := 0; err != nil && strings.Contains(err.Error(), "node with given id") && try < 3; try++ {
-		err = click() // the page was refreshed in between
+		err = click() // the page was refreshed between the search and the click
 	}
 	if err != nil {
 		return fmt.Errorf("a click at %s: %w", v.click, err)
@@ -159,7 +159,7 @@ const tooWide = `(() => {
 // left marks a page that is about to be left, which may have the title of the next.
 const left = `void (document.documentElement.dataset.left = "1")`
 
-// titled waits for a page with a title that is not the page that was left. The page never finishes loading, since it
+// titled waits for a page that has a title and is not the page that was left. The page never finishes loading, since it
 // listens for changes.
 func titled(ctx context.Context, title string) error {
 	var is string
@@ -200,7 +200,7 @@ func picture(ctx context.Context, name string, whole bool) error {
 // A stop is the element with the focus.
 type stop struct {
 	Tag, Href, Text string
-	Ring, Seen      bool // there is a ring around it, and it is within the window
+	Ring, Seen      bool // true if the focus ring is visible, and if the element is within the window
 }
 
 const focused = `(() => {
@@ -251,7 +251,7 @@ func next(ctx context.Context) (s stop, err error) {
 	return s, nil
 }
 
-// press goes to a view: it presses Tab until the view's link has the focus, and then Enter.
+// press visits a view: it presses Tab until the view's link has the focus, and then Enter.
 func press(ctx context.Context, v view) (n int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

@@ -76,7 +76,7 @@ type source struct {
 	change chan struct{}
 	begun  int
 	refuse error
-	last   bool // it sends a value when its context ends, like one that was being sent
+	last   bool // true if it sends one more value when its context ends, like a value that was being sent
 }
 
 func (s *source) set(v int) {
@@ -159,7 +159,7 @@ func publish(t *testing.T, from Subscriber, scheme string, addrs ...string) (*Pu
 	}
 }
 
-// A message that a subscription was sending when the switch ended is still sent: the output ends later.
+// A message that a subscription was sending when the switch ended is still sent, since the output ends later.
 func TestLastOfASubscription(t *testing.T) {
 	c := listen(t, "localhost:0", "sonic")
 	defer c.stop()
@@ -171,8 +171,8 @@ func TestLastOfASubscription(t *testing.T) {
 	c.want(t, "0")
 }
 
-// Both services get the messages of a subscription. A collector that reconnects gets all values again. If the first of
-// two does not answer, the second is used.
+// A collector of either service gets the messages of a subscription. A collector that reconnects gets all values again.
+// If the first of two collectors does not answer, the second is used.
 func TestPublish(t *testing.T) {
 	for service := range methods {
 		c := listen(t, "127.0.0.1:0", service)

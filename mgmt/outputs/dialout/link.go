@@ -22,7 +22,8 @@ var methods = map[string]string{
 	"nokia": "/Nokia.SROS.DialoutTelemetry/Publish",
 }
 
-// Schemes returns the services of collectors: SONiC's, and Nokia's, which gnmic has. The suffix s means TLS.
+// Schemes returns the services that collectors offer: SONiC's, and Nokia's, which gnmic implements. The suffix s means
+// TLS.
 func Schemes() map[string]outputs.Scheme {
 	return map[string]outputs.Scheme{"sonic": {}, "sonics": {}, "nokia": {}, "nokias": {}}
 }
@@ -30,7 +31,7 @@ func Schemes() map[string]outputs.Scheme {
 // A Link is the connection to one of several collectors: if one does not answer, the next is tried.
 type Link struct {
 	to   []outputs.Target
-	name string // of the subscription
+	name string // name of the subscription
 	conf *tls.Config
 	next int
 
@@ -41,7 +42,7 @@ type Link struct {
 	why    error // valid once gone is closed
 }
 
-// NewLink returns a link to the first of the collectors that answers. conf is for those with TLS.
+// NewLink returns a link to the first of the collectors that answers. conf is used for collectors with TLS.
 func NewLink(to []outputs.Target, name string, conf *tls.Config) *Link {
 	return &Link{to: to, name: name, conf: conf}
 }

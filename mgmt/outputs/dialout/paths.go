@@ -13,7 +13,7 @@ import (
 // A Subscription is the content of a row of TELEMETRY_CLIENT.
 type Subscription struct {
 	Target   string // the target in the prefix of all messages
-	Database string // whose tables the paths name; empty if they are gNMI paths
+	Database string // database whose tables the paths name; empty if the paths are gNMI paths
 	Paths    []string
 	Once     bool
 	Sampled  bool // sample all leaves; otherwise only counters are sampled, and the rest is sent on change

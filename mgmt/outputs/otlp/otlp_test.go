@@ -152,7 +152,7 @@ func TestGRPC(t *testing.T) {
 	}
 }
 
-// The same holds over HTTP.
+// Each HTTP response is handled as OTLP's specification requires.
 func TestHTTP(t *testing.T) {
 	code, header := 0, ""
 	var got string
