@@ -18,7 +18,7 @@ const KeyMark = "TAMTAM_MARK"
 type Claim struct {
 	name, owner string
 	dbs         []*DB
-	server      string // Redis' run id
+	server      string // run id of the Redis server at the time of the claim
 }
 
 // An EmptiedError reports that a database was emptied, or replaced by an empty one.

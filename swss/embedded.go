@@ -51,24 +51,24 @@ type server struct {
 	pause pause
 
 	mu       sync.Mutex
-	params   map[string]string // set by CONFIG
-	full     bool              // writes are refused with OOM
+	params   map[string]string // settings that clients changed by CONFIG SET
+	full     bool              // true if writes are refused with the error OOM
 	flags    eventFlags
 	pubsub   pubsub
-	shadows  [2]shadow // by depth: 0 for a script or command, 1 for a command of a script
+	shadows  [2]shadow // buffers for replies: 0 for a client's script or command, 1 for a command inside a script
 	depth    int
-	scriptDB int // database of the script that runs
+	scriptDB int // database of the script that is running
 	packed   rowStore
-	natives  map[string]Native // by digest
+	natives  map[string]Native // native versions of scripts, by digest
 }
 
 // A session is one connection. It belongs to the connection's goroutine.
 type session struct {
 	peer          *mini.Peer
 	db            int
-	pass          bool         // the hook passes the command to miniredis
+	pass          bool         // true while the hook passes a command on to miniredis
 	tx            *transaction // nil outside a transaction
-	subscriptions int          // their number; changed under server.mu
+	subscriptions int          // number of subscriptions; changed under server.mu
 }
 
 // A shadow is a peer whose replies are kept instead of sent.

@@ -34,10 +34,10 @@ type Listener struct {
 	times   func(channel string) int
 	conn    Subscription  // nil while there is no connection
 	change  chan struct{} // closed when conn changes
-	lastErr error         // why there is no connection; nil if none was tried yet
+	lastErr error         // why there is no connection; nil if no attempt was made yet
 	waiting map[string]chan error
 	pings   int
-	conns   int // the number of connections made
+	conns   int // number of connections made so far
 }
 
 type subscription struct {
@@ -331,7 +331,7 @@ func (l *Listener) hear(ctx context.Context, conn Subscription) (any, error) {
 			return msg, err
 		}
 		if patience == answerTimeout {
-			l.db.redis.Cut() // the other connections are no better
+			l.db.redis.Cut() // the other connections to this server are probably dead too
 			return nil, fmt.Errorf("%w: the connection gives no answer for %s", ErrUnavailable, answerTimeout)
 		}
 		if err := conn.Ping(ctx, "alive"); err != nil {

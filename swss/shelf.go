@@ -15,7 +15,7 @@ import (
 // Before any other command that names a row, the row moves to miniredis, and stays there.
 type rowStore struct {
 	dbs    map[int]map[string]packed
-	shapes map[string]*shape // by their fields
+	shapes map[string]*shape // shapes in use, by their joined field names
 	// off means that everything stays in miniredis, because a client watches keys there.
 	off  bool
 	text []byte // buffer for packing

@@ -22,11 +22,11 @@ type Subscriber struct {
 	prefix string // prefix of the events' channels
 	l      *Listener
 	known  map[string]int64 // rows delivered and not deleted, with their weights
-	total  int64            // weight of the rows within capacity
-	most   int64            // upper bound of total
-	stored bool             // rows are delivered in stored form
-	first  string           // the first row, by name, beyond capacity; "" if all fit
-	brief  bool             // rows that were created and deleted between two Pops count too
+	total  int64            // weight in bytes of the delivered rows within the capacity
+	most   int64            // maximum of total in bytes
+	stored bool             // true if rows are delivered in stored form
+	first  string           // key of the first row, by name, that exceeds the capacity; "" if all rows fit
+	brief  bool             // true if a DEL is delivered for rows that were created and deleted between two Pops
 
 	mu      sync.Mutex
 	changed map[string]struct{}
@@ -183,7 +183,7 @@ func (s *Subscriber) popAll(ctx context.Context, changed map[string]struct{}) ([
 			}
 			continue
 		}
-		for _, key := range chunk { // it is enough to deliver their existence
+		for _, key := range chunk { // a row that does not fit is delivered without its fields
 			take(key, nil, TooMany)
 		}
 	}
@@ -224,7 +224,7 @@ func (s *Subscriber) gone(known map[string]int64, changed map[string]struct{}) (
 const (
 	MaxTable  = 32 << 20
 	MaxRows   = 1 << 16
-	minWeight = MaxTable / MaxRows // least weight of a row
+	minWeight = MaxTable / MaxRows // least weight of a row, in bytes
 )
 
 // TooMany is the Size of a row that was not read because the rows before it, by name, exhaust the capacity.

@@ -191,7 +191,7 @@ func (d *DB) pipeline(ctx context.Context, op string, n int, add func(p redis.Pi
 // globEscape quotes characters that are special in Redis' patterns.
 func globEscape(s string) string {
 	if !strings.ContainsAny(s, `\*?[`) {
-		return s // most are plain names, and a Replacer needs some kB
+		return s // most names contain no special character, and a Replacer needs several kB
 	}
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
 }

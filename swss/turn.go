@@ -63,7 +63,7 @@ return 0`
 // Bounds of [DB.ConfirmTurn].
 const (
 	confirmPause = 100 * time.Millisecond
-	confirmAsk   = 2 * time.Second // one query
+	confirmAsk   = 2 * time.Second // maximum time of one query
 )
 
 // ConfirmTurn reports whether a revision whose answer was lost was written. It asks until Redis answers or ctx ends. If

@@ -68,7 +68,7 @@ type stepwise struct {
 	counters *feature.Rows
 	feature  *feature.Feature[flow, sai.OID]
 	reads    int
-	failing  error // error of a read
+	failing  error // error that reads return
 }
 
 type stepped = feature.Session[flow, sai.OID]
@@ -232,7 +232,7 @@ func TestStepwiseEveryCallFails(t *testing.T) {
 				t.Errorf("call %d: %d sessions are active", n, whole)
 			}
 		}
-		b.Set(schema.AppTAMIFA, "s1", "rule", "web", "note", "another row") // leaves, and returns
+		b.Set(schema.AppTAMIFA, "s1", "rule", "web", "note", "another row") // the session leaves the ASIC and returns
 		b.Set(schema.AppTAMIFA, "s2", "rule", "dns", "note", "another row")
 		b.Step()
 		failed = b.Rec.Changes() >= n

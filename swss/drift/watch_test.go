@@ -15,8 +15,8 @@ import (
 type objectStage struct {
 	is, should map[string]string
 	busy, late bool
-	looked     []int // objects per look
-	stubborn   bool  // Heal has no effect
+	looked     []int // number of objects of each look
+	stubborn   bool  // true if Heal has no effect
 	healed     int
 }
 

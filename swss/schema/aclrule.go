@@ -55,8 +55,8 @@ const (
 type ACLRule struct {
 	Key      ACLRuleKey
 	Priority uint32
-	Matches  []ACLMatch  // sorted by Field, which are unique
-	Actions  []ACLAction // sorted by Field, which are unique; empty in tables of type TAM
+	Matches  []ACLMatch  // sorted by Field; no Field occurs twice
+	Actions  []ACLAction // sorted by Field; no Field occurs twice; empty in tables of type TAM
 }
 
 // Match returns the rule's match of that field.
@@ -117,7 +117,7 @@ func (r *reader) takeAliases(t ACLTableType) {
 		return
 	}
 	if r.fields["IN_PORTS"] == "" {
-		delete(r.fields, "IN_PORTS") // matches packets of any port
+		delete(r.fields, "IN_PORTS") // without IN_PORTS the rule matches packets of any port
 	}
 	v, ok := r.fields["HOP_LIMIT"]
 	if !ok {

@@ -201,9 +201,9 @@ const (
 // period.
 type AltMarkCounters struct {
 	Engine string        // AltMarkByChip or AltMarkByOrchestrator
-	Timing string        // how exact the marks are in time, in words
+	Timing string        // precision of the colour changes in time, in words
 	Guard  time.Duration // time after the end of a period during which its packets may still arrive
-	Has    bool          // Period is valid
+	Has    bool          // true if Period holds a complete period
 	Period altmark.Period
 	// For sessions with a header: counts since the session was added to the ASIC, as of the last read. nil means
 	// unknown.

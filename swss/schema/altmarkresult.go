@@ -17,10 +17,10 @@ import (
 type AltMarkResult struct {
 	Path, From, To string // the key
 	Period         uint64
-	Start          altmark.Time // when the period began
+	Start          altmark.Time // start of the period
 	Status         string       // AltMarkComplete, AltMarkFlagged or AltMarkMissing
-	Reasons        string       // why Status is not AltMarkComplete, separated by "; "
-	Revised        bool         // this result replaces an earlier one for the period
+	Reasons        string       // reasons why Status is not AltMarkComplete, separated by "; "
+	Revised        bool         // true if this result replaces an earlier one for the period
 
 	Sent, Received, SentBytes, ReceivedBytes *uint64
 	Lost                                     *int64 // below zero when packets were duplicated
@@ -36,7 +36,7 @@ type AltMarkResult struct {
 
 // AltMarkWindow summarises the delays of the last periods.
 type AltMarkWindow struct {
-	Delays                        uint64 // their number
+	Delays                        uint64 // number of delays
 	MinDelay, MeanDelay, MaxDelay *time.Duration
 }
 

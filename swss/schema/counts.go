@@ -13,8 +13,8 @@ const FieldSinceAll = "COUNTED_SINCE"
 // Counters is a row of a table of counters in COUNTERS_DB. The table declares each counter once, see [Field]. All
 // writers and readers (orchs, gNMI, shell, pages, reports) use this declaration.
 type Counters struct {
-	Counts map[string]uint64 // by field; absent if unknown
-	Since  time.Time         // since when all of them count; zero if unknown
+	Counts map[string]uint64 // value of each counter, by field; unknown counters are absent
+	Since  time.Time         // time since which all counters count; zero if unknown
 
 	declared []field
 }
@@ -135,7 +135,7 @@ func (c *Counters) Resume(table, key string, row map[string]string, now time.Tim
 	}
 	c.Since = before.Since
 	_, sent := before.Counts[CountMessages]
-	if _, known := before.Counts[CountLost]; sent && !known { // there was a gap, possibly unnoticed by this process
+	if _, known := before.Counts[CountLost]; sent && !known { // there was a gap that this process may have missed
 		c.Gap()
 	}
 	return true

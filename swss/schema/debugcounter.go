@@ -18,7 +18,7 @@ const (
 	CountersDebugSinceMap = "COUNTERS_DEBUG_OID_SINCE_MAP"
 	// CountersDebugCleared holds the values of counters when an operator cleared them, as JSON.
 	CountersDebugCleared    = "TAMTAM_CLEARED_DEBUG"
-	FlexDebugCounter        = "DEBUG_COUNTER" // the group, and its row of FLEX_COUNTER_TABLE
+	FlexDebugCounter        = "DEBUG_COUNTER" // name of the group, and key of its row in FLEX_COUNTER_TABLE
 	FieldDebugCount         = "count"
 	FieldDebugReasons       = "reasons"
 	debugReasonKey          = "counter|reason"

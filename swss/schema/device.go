@@ -96,7 +96,7 @@ func adminStatus(def bool, at *bool) field {
 func validAlias(s string) bool { return ValidName(strings.ReplaceAll(s, ":", "_")) }
 
 const (
-	maxLanes  = 64 // maximum of a port
+	maxLanes  = 64 // maximum number of lanes of a port
 	lanesForm = "the port's hardware lanes, such as 0,1,2,3, none twice"
 )
 
@@ -147,10 +147,10 @@ type PortChannel struct {
 	MTU      uint16 // bytes
 	MinLinks uint16 // 1..1024: the minimum number of members that carry traffic for it to be up
 	// For LACP:
-	Static    bool   // LACP is not used
-	FastRate  bool   // the partner is asked to send every second instead of every 30
-	Fallback  bool   // one member carries traffic while no partner is detected
-	Key       uint16 // 0 means derived from the name
+	Static    bool   // true if LACP is not used
+	FastRate  bool   // true if the partner is asked to send every second instead of every 30
+	Fallback  bool   // true if one member carries traffic while no partner is detected
+	Key       uint16 // key of the ports in LACP; 0 means that it is derived from the name
 	SystemMAC MAC    // the switch's address in LACP; zero means the switch's own
 }
 

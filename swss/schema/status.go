@@ -22,7 +22,7 @@ const (
 	FieldOperStatus = "oper_status"
 	OperUp          = "up"
 	OperDown        = "down"
-	OperUnknown     = "unknown" // because the state of the ASIC is unknown
+	OperUnknown     = "unknown" // the state of the ASIC is unknown
 
 	// FieldLastChange holds the time of the last change, in ns since 1970, in APPL_DB. It is absent if no process saw
 	// the change.
@@ -101,7 +101,7 @@ func StatusIn(stateTable string, fields map[string]string) string {
 // Status is a row of STATE_DB: the status of a configured row.
 type Status struct {
 	Status string
-	Reason string    // in words; empty if there is none
+	Reason string    // reason in words; empty if there is none
 	Since  time.Time // time of the last change of Status
 	By     string    // the process that decides the status: ByTAMMgr, ByOrchAgent
 }

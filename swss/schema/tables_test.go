@@ -92,7 +92,7 @@ var heldTogether = map[string][]string{
 // specs returns all kinds of rows that are parsed.
 func specs(t *testing.T) (list []rowSpec) {
 	t.Helper()
-	found := 0 // in leastRows
+	found := 0 // number of entries of leastRows that were used
 	add := func(name string, s rowSpec) {
 		if slices.ContainsFunc(list, func(o rowSpec) bool { return o.name == name }) {
 			name += cmp.Or(map[string]string{CfgTAMGroup: " rule", CfgTAMSession: " of IFA"}[name], " address")

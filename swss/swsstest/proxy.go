@@ -23,7 +23,7 @@ type Proxy struct {
 // A link is a client's connection with its connection to the server.
 type link struct {
 	client, server net.Conn
-	dead           bool // nothing passes any more
+	dead           bool // true if no data passes any more
 }
 
 // StartProxy starts a proxy of the server at addr for the duration of the test.

@@ -64,7 +64,7 @@ func StartServer(t testing.TB, args ...string) *Server {
 		s.Kill()
 		os.RemoveAll(dir)
 	})
-	for range 20 { // between the choice of a port and its use, others may take it
+	for range 20 { // between the choice of a port and its use, another process may occupy it
 		addr, held := freeAddr(t)
 		t.Cleanup(func() { held.Close() })
 		s.Addr = addr
