@@ -151,7 +151,7 @@ func (s *server) emit(db int, events ...event) {
 	}
 }
 
-// An outcome is an executed command: its raw reply, and its effect on its first key.
+// An outcome describes an executed command: its raw reply, and the effect on its first key.
 type outcome struct {
 	cmd   string
 	args  []string
@@ -168,7 +168,7 @@ type plan struct {
 	// shrinks means that the command may remove the key, which is an event of its own. trims means the same for
 	// commands whose reply does not reveal whether the key existed.
 	shrinks, trims bool
-	// all replaces the fields above.
+	// all returns the events; if it is set, the fields above are not used.
 	all func(outcome) []event
 }
 

@@ -11,8 +11,8 @@ import (
 // Simulated faults of the embedded server, by the commands that cause them in a real one: CLIENT PAUSE and CONFIG SET
 // maxmemory.
 
-// A pause blocks the commands of all connections, including CLIENT UNPAUSE, as Redis does. It may end early, never
-// late.
+// A pause blocks the commands of all connections, including CLIENT UNPAUSE, as Redis does. A pause can end early, but
+// never late.
 type pause struct{ now atomic.Pointer[gate] }
 
 // A gate is one pause.
@@ -46,7 +46,7 @@ func (p *pause) wait() {
 	}
 }
 
-// client handles the CLIENT commands that are not left to miniredis. It reports whether it did.
+// client handles some CLIENT commands. It returns false if miniredis must handle the command.
 func (s *server) client(args []string) (reply string, ok bool) {
 	switch {
 	case pauses("CLIENT", args):

@@ -10,7 +10,7 @@ import (
 // payload is the message that SONiC's tables publish: one letter, which only wakes consumers.
 const payload = "G"
 
-// How many rows one script moves: SONiC's default, and the number that a consumer requests after a full batch.
+// Numbers of rows that one script moves: SONiC's default, and the number that a consumer requests after a full batch.
 const (
 	batchSize = 128
 	bigBatch  = 1024

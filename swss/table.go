@@ -131,7 +131,7 @@ func (t *Table) AtLeast(ctx context.Context, n int) (bool, error) {
 	return len(keys) >= n, err
 }
 
-// Dump returns all rows. It is not atomic: a row that is deleted meanwhile is left out.
+// Dump returns all rows. It is not atomic: a row that is deleted during the call is omitted.
 func (t *Table) Dump(ctx context.Context) (map[string]FieldValues, error) {
 	keys, err := t.Keys(ctx)
 	if err != nil {

@@ -26,7 +26,7 @@ func golden(t *testing.T) []swsstest.Command {
 	return swsstest.ParseMonitor(t, string(text))
 }
 
-// relevant leaves out the commands of our own way of connecting and reading.
+// relevant omits the commands by which our client connects and reads, because SONiC's library uses others.
 func relevant(all []swsstest.Command) []string {
 	var out []string
 	for _, c := range all {
@@ -130,7 +130,7 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// loadScripts loads our scripts into the server, so that none is sent twice.
+// loadScripts loads our scripts into the server, so that no call has to be repeated with the text of its script.
 func loadScripts(t *testing.T, r *swss.Redis) {
 	t.Helper()
 	ctx := t.Context()

@@ -11,7 +11,7 @@ import (
 // Table is the table of STATE_DB with one row per daemon.
 const Table = "TAMTAM_CONSISTENCY"
 
-// Fields of its rows.
+// Fields of the rows of [Table].
 const (
 	FieldState   = "state"   // Consistent, Differs or Checking
 	FieldReason  = "reason"  // which objects of which stage differ, and how
@@ -45,8 +45,8 @@ type State struct {
 	Healed       uint64
 }
 
-// After adds the counts of an earlier run of the daemon to the state. What that run had begun to heal counts as
-// healed as soon as nothing differs.
+// After adds the counts of an earlier run of the daemon to the state. Drift that the earlier run had begun to heal
+// counts as healed as soon as nothing differs.
 func (s State) After(earlier State) State {
 	s.Drift += earlier.Drift
 	s.Healed += earlier.Healed
@@ -69,7 +69,7 @@ func (s State) Word() string {
 	return Consistent
 }
 
-// Lacks returns why the daemon is not ready, or "" if it is.
+// Lacks returns the reason why the daemon is not ready, or "" if it is ready.
 func (s State) Lacks() string {
 	switch s.Word() {
 	case Checking:

@@ -15,8 +15,8 @@ type Finding struct {
 	What string // how the object differs, in words, such as "is missing"
 	Sum  uint64 // digest of the actual and the expected state: it changes if either changes
 	Busy bool   // true if the object is in flight, so that the difference does not count
-	// Late means that the object is correct but waits: the daemon is not ready, and nothing is healed. Meanwhile
-	// other daemons, which it may wait for, heal their own objects.
+	// Late means that the object is correct but waits for something, perhaps for another daemon. The daemon is then not
+	// ready, and does not heal the object. Other daemons continue to heal their own objects.
 	Late bool
 }
 
@@ -82,7 +82,7 @@ func NewWatch() *Watch { return &Watch{open: map[place]*difference{}} }
 // Add adds a stage. It must be called before the first Work.
 func (w *Watch) Add(s Stage) { w.stages = append(w.stages, &s) }
 
-// Work looks again at earlier differences, heals what is due, and looks at the next objects. It is called once per
+// Work checks earlier differences again, heals those that are due, and checks the next objects. It is called once per
 // [Period].
 func (w *Watch) Work(ctx context.Context, now time.Time) error {
 	defer w.publish()
@@ -244,9 +244,9 @@ func (w *Watch) author(ctx context.Context, s *Stage) (passes int, well bool) {
 	return w.Author(ctx, s.After)
 }
 
-// left reports whether the difference's author has looked at everything since it was seen, and left it. The pass that
-// was under way then has ended, and another one. Clocks are not compared: two daemons may disagree on the time of
-// day.
+// left reports whether the author has checked all its objects since the difference was seen, and has not removed it.
+// That is so if two of its passes have ended since: the one then under way, and a whole one. Times are not compared,
+// because the clocks of two daemons may differ.
 func (d *difference) left(passes int, well bool) bool {
 	if d.author < 0 || passes < d.author {
 		d.author = passes // the author's passes count from this one if it has restarted

@@ -377,8 +377,8 @@ func (m ACLMatch) format(f map[string]string) {
 	}
 }
 
-// text returns the value of the match's field. mask is the value of its _MASK, if the mask cannot be part of the
-// value.
+// text returns the value of the match's field. mask is the value of the field's _MASK, if the mask cannot be part of
+// the value.
 func (m ACLMatch) text() (value, mask string) {
 	switch matchSpecs[m.Field].kind {
 	case kindNumber, kindMasked, kindMaskedOnly:

@@ -84,7 +84,7 @@ func (p *BufferProfile) layout() layout {
 	}
 }
 
-// readThreshold reads the one of two fields that is given. It is an error if both or neither are.
+// readThreshold reads the threshold, which is in one of two fields. It is an error if both fields are given, or none.
 func (p *BufferProfile) readThreshold(r *reader) {
 	dynamic, hasDynamic := r.take("dynamic_th")
 	_, hasStatic := r.take("static_th")

@@ -19,8 +19,8 @@ const (
 	maxPoll = 3_600_000
 )
 
-// FieldCountedSince is the prefix of the fields of COUNTERS that hold since when the counters of a group count. The
-// group's name follows.
+// FieldCountedSince is the prefix of the fields of COUNTERS with the time since which the counters of a group count.
+// The group's name follows.
 const FieldCountedSince = "COUNTED_SINCE_"
 
 // GroupPort is the group in which the counters of ports are polled.

@@ -204,7 +204,7 @@ func incarnation() field {
 // FeatureTeamd is the row of FEATURE that enables LACP on PortChannels, which teamd implements in SONiC.
 const FeatureTeamd = "teamd"
 
-// FieldMux is the field of LACP_MEMBER_TABLE that tammgrd follows. A member is used only with one of these two
+// FieldMux is the field of LACP_MEMBER_TABLE that determines whether tammgrd uses a member: only with one of these two
 // values.
 const (
 	FieldMux        = "mux"
@@ -247,8 +247,8 @@ const (
 	MemberCollecting = "collecting"
 )
 
-// FieldAlias is the field of LAG_MEMBER_TABLE and VLAN_MEMBER_TABLE of APPL_DB that holds the port as in the key in
-// CONFIG_DB, if that is an alias.
+// FieldAlias is the field of LAG_MEMBER_TABLE and VLAN_MEMBER_TABLE of APPL_DB that holds the alias of the port, if the
+// key in CONFIG_DB contains the alias.
 const FieldAlias = "alias"
 
 // PortChannelMember is a row of PORTCHANNEL_MEMBER and of APPL_DB LAG_MEMBER_TABLE.

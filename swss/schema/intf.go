@@ -55,8 +55,8 @@ type Interface struct {
 	MTU  uint16 // largest IP packet, in bytes; 0 means that of the port, PortChannel or VLAN
 	// LinkLocal is ipv6_use_link_local_only: IPv6 works without a configured address.
 	LinkLocal bool
-	// LoopbackDrop is loopback_action=drop: packets are dropped if they would leave by the interface by which they
-	// arrived.
+	// LoopbackDrop is loopback_action=drop: packets are dropped if they would leave through the interface through which
+	// they arrived.
 	LoopbackDrop bool
 }
 

@@ -1,10 +1,10 @@
-// Package schema holds the names of SONiC's tables and fields and the typed rows that tamtam's daemons exchange
-// through them. It does no I/O.
+// Package schema holds the names of SONiC's tables and fields and the typed rows that tamtam's daemons exchange through
+// them. It does not read or write databases.
 //
 // Each kind of row is a struct with a layout: its key, and for each field its range, default, description, leaf, and
-// place in the struct. Its Parse function and its method Fields are generated from the layout, unless they are
-// written by hand. Fields produces canonical form: Parse of the output of Fields returns the same row. [Tables] has
-// all kinds of rows, with their names in each database. docs/reference/databases.md is generated from it.
+// place in the struct. Its Parse function and its method Fields are generated from the layout, unless they are written
+// by hand. Fields produces canonical form: Parse of the output of Fields returns the same row. [Tables] lists all kinds
+// of rows, with the name of their table in each database. docs/reference/databases.md is generated from it.
 //
 // The error of a Parse function joins all errors of the row. Each part is a [FieldError] with row, field, value and
 // the valid form. [Reason] returns the text for a status row. Numbers are decimal, or hexadecimal after 0x. In the

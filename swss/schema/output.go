@@ -4,7 +4,7 @@ package schema
 // per output, which expires a few seconds after mgmtd ends.
 const StateOutput = "TAMTAM_OUTPUT"
 
-// Fields of its rows. Counts are since the start of the output.
+// Fields of the rows of [StateOutput]. Counts are since the start of the output.
 const (
 	OutputKind         = "kind"   // otlp, syslog or dial-out
 	OutputTo           = "to"     // destination of the output
@@ -32,7 +32,7 @@ const (
 // An OutputLoss is a reason for which a message was never sent.
 type OutputLoss struct{ Name, Text string }
 
-// OutputLosses are all of them.
+// OutputLosses lists all reasons.
 var OutputLosses = [...]OutputLoss{
 	{"full", "The spool was full; the oldest goes first."},
 	{"old", "It had waited too long."},

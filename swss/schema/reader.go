@@ -188,7 +188,7 @@ func (r *reader) full() bool {
 	return true
 }
 
-// err joins the errors, in the order of finding.
+// err joins the errors, in the order in which they were found.
 func (r *reader) err() error {
 	if r.more == 0 {
 		return errors.Join(r.errs...)
@@ -229,7 +229,8 @@ func (r *reader) badWord(field, w, want string, words []string) {
 	}
 }
 
-// suggest returns what may have been meant: the nearest word, or all words if none is near and there are at most six.
+// suggest returns the word that the user may have meant: the nearest word, or all words if none is near and there are
+// at most six.
 func suggest(s string, words []string) string {
 	const few = 6
 	near, d := nearest(s, words)

@@ -29,9 +29,9 @@ const (
 	FieldLastChange = "last_change"
 )
 
-// LastOper returns a row of a port or LAG. If its oper_status is unknown, it returns that of was, the former row,
-// which may be nil. Otherwise a host stack would treat unknown as down, and lose neighbours and routing sessions at
-// each restart of syncd.
+// LastOper returns a row of a port or LAG. If its oper_status is unknown, it replaces it by the oper_status of was, the
+// former row, which may be nil. Otherwise a host stack would treat unknown as down, and lose neighbours and routing
+// sessions at each restart of syncd.
 func LastOper(was, row map[string]string) map[string]string {
 	if last, known := was[FieldOperStatus]; known && row[FieldOperStatus] == OperUnknown {
 		row = maps.Clone(row)

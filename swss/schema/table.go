@@ -15,10 +15,10 @@ type Field struct {
 	Words   string // purpose of the field, in words
 	Must    bool   // true if a row without the field is refused
 
-	// Leaf is the path of its leaf, below the container for the table's leaves in the entry of a list; "" if it has
-	// none.
+	// Leaf is the path of the field's leaf below the container for the table's leaves in a list's entry; "" if it has
+	// no leaf.
 	Leaf string
-	// Label is its name in an operator's tables; "" if they do not show it.
+	// Label is the field's name in an operator's tables; "" if they do not show the field.
 	Label string
 	// Parts is the separator of a list's elements; "" if the field is not a list.
 	Parts string
@@ -26,7 +26,7 @@ type Field struct {
 	Outcome string
 	// Word is the index of a counter among the numbers of the chip, if that differs from its index in the table.
 	Word int
-	// For lists the roles that count it; empty means all.
+	// For lists the roles of a session that count the field; empty means all roles.
 	For []string
 
 	kind     kind
@@ -52,7 +52,7 @@ func (f *Field) leafName() string {
 	return cmp.Or(f.Leaf, strings.ToLower(strings.ReplaceAll(f.Name, "_", "-")))
 }
 
-// The Leaf and the Label of a declared field without one.
+// Values of Leaf and Label in the declaration of a field that has no leaf or no label.
 const (
 	noLeaf  = "-"
 	noLabel = "-"

@@ -62,7 +62,7 @@ func of[T Row, P laidOut[T]](t Table, like T) Table {
 	return t
 }
 
-// ofBoth does the same as of for a table whose rows in APPL_DB have a type of their own.
+// ofBoth does the same as the function of, for a table whose rows in APPL_DB have another type.
 func ofBoth[T Row, P laidOut[T], A Row, Q laidOut[A]](t Table, config T, appl A) Table {
 	both := of[T, P](t, config)
 	applied := of[A, Q](Table{Appl: t.Appl}, appl)
@@ -147,7 +147,7 @@ func lacpTable() Table {
 	}}
 }
 
-// lacpMemberTable returns the table with the state of their members.
+// lacpMemberTable returns the table with the state of the members of such PortChannels.
 func lacpMemberTable() Table {
 	fields := []Field{
 		{Name: FieldMux, Form: "detached, waiting, attached, collecting or distributing",

@@ -80,7 +80,7 @@ func configTables() (names []string) {
 
 // UnappliedParts returns the parts of a row of CONFIG_DB that no daemon applies, although the row is accepted. It
 // returns nothing for a table that is not implemented, see [UnappliedTable], and nothing for a row whose status row
-// contains the fault.
+// already reports the error.
 func UnappliedParts(table, key string, fields map[string]string) (parts []Unapplied) {
 	t, found := entryOf(table, key)
 	if !found {

@@ -4,7 +4,8 @@ package schema
 // to. It has one row per port, which disappears when syncd ends.
 const StateWire = "TAMTAM_WIRE"
 
-// Fields of its rows. Counts are since the start of the chip, of frames in the chip's form.
+// Fields of the rows of [StateWire]. Counts are since the start of the chip. They count frames in the form in which the
+// chip processes them.
 const (
 	WireInterface = "interface" // name of the interface on the host
 	WireStatus    = "status"    // one of the words for a status below
