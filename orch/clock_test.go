@@ -52,7 +52,7 @@ func TestTimeOfDayIsSet(t *testing.T) {
 				fired <- "at a time"
 				return nil
 			})
-			var step time.Time // time of the current step; zero means none
+			var step time.Time // time at which the timer of At is due; zero means never
 			stepped := make(chan struct{})
 			d.At(func() time.Time { return step }, func(context.Context, time.Time) error {
 				step = time.Time{}

@@ -78,7 +78,7 @@ func parsePause(args []string) (d time.Duration, refusal string) {
 	case err != nil || ms > most:
 		return 0, "ERR timeout is not an integer or out of range"
 	case len(args) == 3 && !strings.EqualFold(args[2], "ALL"):
-		return 0, "ERR CLIENT PAUSE mode must be ALL" // no client of the embedded server uses WRITE
+		return 0, "ERR CLIENT PAUSE mode must be ALL" // mode WRITE is not implemented
 	}
 	return time.Duration(ms) * time.Millisecond, ""
 }

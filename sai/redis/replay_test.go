@@ -205,7 +205,7 @@ func TestApplyViewFails(t *testing.T) {
 		g.must("APPLY_VIEW", g.client.ApplyView(ctx))
 		step := 1
 		if testing.Short() {
-			step = 7 // with the race detector, which is slow, only every seventh call fails
+			step = 7 // with the race detector every seventh call is enough
 		}
 		for n := 1; ; n += step {
 			g.restartClient()

@@ -116,7 +116,7 @@ func (r *reader) takeAliases(t ACLTableType) {
 		return
 	}
 	if r.fields["IN_PORTS"] == "" {
-		delete(r.fields, "IN_PORTS") // without IN_PORTS the rule matches packets of any port
+		delete(r.fields, "IN_PORTS") // an empty IN_PORTS matches packets of any port
 	}
 	v, ok := r.fields["HOP_LIMIT"]
 	if !ok {

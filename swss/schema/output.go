@@ -32,7 +32,7 @@ const (
 // An OutputLoss is a reason for which a message was never sent.
 type OutputLoss struct{ Name, Text string }
 
-// OutputLosses lists all reasons.
+// OutputLosses are all of them.
 var OutputLosses = [...]OutputLoss{
 	{"full", "The spool was full; the oldest goes first."},
 	{"old", "It had waited too long."},

@@ -7,7 +7,7 @@ import "time"
 // STATE_DB that holds the result, or refused with the reason.
 const (
 	PacketTraceChannel = "TAMTAM_PACKET_TRACE@syncd"
-	PacketTraceAnswers = "TAMTAM_PACKET_TRACE_ANSWER@" // prefix of a channel; the name of the client follows
+	PacketTraceAnswers = "TAMTAM_PACKET_TRACE_ANSWER@" // prefix of a channel; an id of the request follows
 
 	PacketTraceAsk     = "trace"
 	WhyFlowAsk         = "why-flow"
