@@ -117,7 +117,7 @@ func TestDoGivesUp(t *testing.T) {
 }
 
 // TestRunSurvivesRedis: Redis is killed and returns with other data. The daemon reports the outage once, and then
-// receives all rows and the deletes of those that are gone.
+// receives all rows, and a delete for each row that no longer exists.
 func TestRunSurvivesRedis(t *testing.T) {
 	server := swsstest.StartServer(t)
 	r := server.Open()

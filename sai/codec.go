@@ -1,6 +1,6 @@
 package sai
 
-// A codec holds what differs between the kinds: the zero value, and the conversion from and to ASIC_DB text.
+// A codec holds the parts that differ between kinds: the zero value, and the conversion from and to ASIC_DB text.
 type codec struct {
 	zero  func(n int) Value // returns the zero value; a list has n items
 	parse func(m *AttrMeta, text string) (Value, error)

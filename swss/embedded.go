@@ -71,7 +71,7 @@ type session struct {
 	subscriptions int          // number of subscriptions; changed under server.mu
 }
 
-// A shadow is a peer whose replies are kept instead of sent.
+// A shadow is a peer whose replies are stored in memory instead of sent.
 type shadow struct {
 	peer *mini.Peer
 	w    *bufio.Writer

@@ -16,8 +16,8 @@ const (
 	bigBatch  = 1024
 )
 
-// A ProducerState hands rows of a table to its consumer (APPL_DB). A row becomes visible in the table when the
-// consumer accepts it. The order of rows is not kept. Several writes of a pending row are merged.
+// A ProducerState hands rows of a table to its consumer (APPL_DB). A row becomes visible in the table when the consumer
+// accepts it. Rows may be delivered in another order. Several writes of a pending row are merged.
 type ProducerState struct {
 	db    *DB
 	table string

@@ -146,8 +146,8 @@ func newClient(r *Redis, db Database) *redis.Client {
 		opts.CredentialsProviderContext = func(context.Context) (string, string, error) { return inst.login() }
 	}
 	if r.embedded != nil {
-		// A switch has forty connections, most of them of subscribers, and a lab a thousand switches. Long buffers
-		// gain nothing if they save no system call.
+		// A switch has forty connections, mostly of subscribers, and a lab has a thousand switches. Long buffers would
+		// not save system calls.
 		opts.ReadBufferSize, opts.WriteBufferSize = 1024, 1024
 		opts.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) { return r.embedded.dial() }
 	}

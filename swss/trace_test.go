@@ -189,8 +189,8 @@ func TestScriptEffects(t *testing.T) {
 	}
 }
 
-// scriptDigests loads our scripts. It returns a function that maps a call of theirs to our script, by the shape of
-// its arguments.
+// scriptDigests loads our scripts. It returns a function that maps a call by SONiC's library to our script, by the form
+// of the arguments.
 func scriptDigests(t *testing.T, c *rawConn) func(args []string) string {
 	t.Helper()
 	load := func(name string) string {

@@ -1,5 +1,5 @@
-// Package feature is what the orchs of TAM features share. A [Feature] is one value; besides it a feature needs only
-// its own logic.
+// Package feature contains the code that the orchs of TAM features share. A [Feature] is one value. Each feature adds
+// only its own logic.
 //
 // # Sessions
 //
@@ -22,5 +22,5 @@
 // If SAI has no object for a configuration, it is an [Object] of GENERIC_PROGRAMMABLE. Measurements without a SAI
 // object are read through [Windows]. [Rows] of COUNTERS_DB are written as differences.
 //
-// This package contains what two features need in the same way. The measurements of a single feature stay with it.
+// This package contains code that at least two features need. The measurements of a single feature stay with it.
 package feature

@@ -210,8 +210,8 @@ func TestStepwise(t *testing.T) {
 }
 
 // Whichever call fails, when a session is added or removed, the session is in the ASIC completely or not at all.
-// Otherwise it reports what is left, and is retried. When its row comes again everything is there, and nothing when
-// it goes.
+// Otherwise its status reports the remaining steps, and it is retried. If its row is written again, the session is
+// there completely. If the row is deleted, nothing is left.
 func TestStepwiseEveryCallFails(t *testing.T) {
 	for n := 1; ; n++ {
 		b := newStepwise(t)

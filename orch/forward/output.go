@@ -2,7 +2,7 @@
 // manager requests its target rows, and the Output writes only the differences from the actual rows. It reads the
 // actual rows at the start and whenever Redis was away. So neither the order of changes nor restarts matter.
 //
-// This package contains what all managers share. It interprets no table.
+// This package contains the code that all managers share. It interprets no table.
 package forward
 
 import (

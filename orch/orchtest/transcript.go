@@ -312,8 +312,8 @@ func (c *transcribed) calls() (lines []string) {
 	return lines
 }
 
-// follows reports whether a call must come after an earlier one. That is so if one of them concerns an object that
-// the other's object names or has named. It is also so for different operations on objects of one type.
+// follows reports whether a call must come after an earlier call. That is so if the object of one call names or has
+// named the object of the other. It is also so for different operations on objects of one type.
 func (x call) follows(earlier call) bool {
 	return slices.Contains(x.oids, earlier.object) || slices.Contains(earlier.oids, x.object) ||
 		x.object == earlier.object || x.typ == earlier.typ && x.op != earlier.op

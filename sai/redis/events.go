@@ -16,7 +16,7 @@ import (
 	"tamtam/swss"
 )
 
-// maxLate bounds the notifications kept for later.
+// maxLate is the maximum number of notifications that are delayed.
 const maxLate = 1024
 
 // A Notifier publishes the ASIC's notifications.

@@ -28,7 +28,7 @@ type Stage struct {
 	List func(ctx context.Context) ([]string, error)
 	// Look returns the differences of some objects.
 	Look func(ctx context.Context, keys []string) ([]Finding, error)
-	// Heal makes objects what they should be. nil means that they cannot be healed.
+	// Heal brings objects to their expected state. nil means that they cannot be healed.
 	Heal func(ctx context.Context, drifted []Finding) error
 }
 

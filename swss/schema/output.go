@@ -29,7 +29,7 @@ const (
 	OutputInvalid    = "invalid"    // the row of CONFIG_DB is not valid
 )
 
-// An OutputLoss is a reason for which a message was never sent.
+// An OutputLoss is a reason why messages were never sent.
 type OutputLoss struct{ Name, Text string }
 
 // OutputLosses are all of them.

@@ -261,7 +261,7 @@ type layout struct {
 	fields []field
 	// check checks conditions on several fields. It is called when all have been read.
 	check func(r *reader)
-	// format writes what is not in a single field.
+	// format writes the parts of the row that are not in a single field.
 	format func(f map[string]string)
 	open   bool // true if unknown fields are ignored
 	upper  bool // true if the case of field names does not matter

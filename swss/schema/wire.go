@@ -24,7 +24,7 @@ const (
 	WireUnknown = "N/A"
 )
 
-// A WireLoss is a reason for which frames are lost at a wire.
+// A WireLoss is a reason why frames are lost at a wire.
 type WireLoss struct{ Name, Text string }
 
 // WireLosses lists all reasons, those of received frames first. It is the only list of them.

@@ -197,8 +197,8 @@ func shared(a, b []uint64) (n int) {
 	return n
 }
 
-// similar matches new objects with current ones that sets can turn into them. It skips extension objects: the content
-// of one may need a resource that another still holds. So all of them are removed before one is created.
+// similar matches new objects with current ones that sets can turn into them. It skips extension objects: a new object
+// may need a resource that another extension object still holds. So all surplus ones are removed before any is created.
 func (m *matcher) similar(nodes []*Node) {
 	t := protocol.KeyType(nodes[0].Key)
 	if t == sai.ObjectTypeGenericProgrammable {

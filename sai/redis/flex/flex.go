@@ -60,8 +60,8 @@ type Group struct {
 	leftOut  string              // the unsupported counters that were logged last
 }
 
-// polled lists what is read of one object. The first reading removes attributes and statistics that the backend does
-// not support.
+// polled lists the attributes and statistics that are read from one object. The first reading removes those that the
+// backend does not support.
 type polled struct {
 	attrs []sai.AttrID
 	stats []sai.StatID
