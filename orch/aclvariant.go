@@ -8,11 +8,11 @@ import (
 // An ACLVariant is one of several ACL entries that a TAM feature has for one flow group. The feature's orch requests
 // it, the ACL orch creates it.
 type ACLVariant struct {
-	Name     string     // short, and unique within the flow group
+	Name     string     // short name, unique within the flow group
 	Match    []sai.Attr // fields of the entry that extend or replace those of the flow group
-	Actions  []sai.Attr // the actions besides the counter
-	Raise    uint32     // added to the flow group's priority, to take precedence over another variant
-	Inactive bool       // matches nothing until it is set active
+	Actions  []sai.Attr // actions of the entry besides the counter
+	Raise    uint32     // added to the flow group's priority, so that the entry takes precedence over another variant
+	Inactive bool       // true if the entry matches nothing until it is set active
 }
 
 // An ACLInForce describes the ACL entries in the ASIC of one flow group for a TAM feature.

@@ -2,13 +2,13 @@ package orch
 
 import "time"
 
-// A clock is the daemon's time. In [Daemon.Run] it begins with the time of day and advances steadily. When the time
-// of day is set, for example by NTP, nothing becomes due early or late.
+// A clock is the daemon's time. In [Daemon.Run] it begins with the time of day and advances steadily. So no timer is
+// early or late after the time of day was set, for example by NTP.
 type clock struct {
 	now   time.Time
-	live  bool // Run runs
+	live  bool // true while Run runs
 	time  func() (day time.Time, since time.Duration)
-	begun time.Time // by the time of day
+	begun time.Time // start of the clock, as a time of day
 	after time.Duration
 }
 
@@ -23,8 +23,8 @@ func newClock(tell func() (time.Time, time.Duration)) *clock {
 	return c
 }
 
-// Now returns the daemon's time: that of the current step or call of Do. Only handlers, observers and timers may call
-// it.
+// Now returns the daemon's time, which is the time of the current step or call of Do. Only handlers, observers and
+// timers may call it.
 func (c *clock) Now() time.Time { return c.now }
 
 // Clock returns the current time. In [Daemon.Run] it has advanced since the step began. Otherwise it is the time of the

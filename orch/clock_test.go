@@ -52,7 +52,7 @@ func TestTimeOfDayIsSet(t *testing.T) {
 				fired <- "at a time"
 				return nil
 			})
-			var step time.Time // zero means none
+			var step time.Time // time at which the timer of At is due; zero means never
 			stepped := make(chan struct{})
 			d.At(func() time.Time { return step }, func(context.Context, time.Time) error {
 				step = time.Time{}
@@ -67,7 +67,7 @@ func TestTimeOfDayIsSet(t *testing.T) {
 				if err := d.Do(ctx, func() { step = then }); err != nil {
 					t.Fatal(err)
 				}
-				<-stepped // by then all due work is done
+				<-stepped // all due work is done before this signal
 				for _, w := range want {
 					select {
 					case got := <-fired:
@@ -92,7 +92,7 @@ func TestTimeOfDayIsSet(t *testing.T) {
 			}
 			c.pass(time.Minute, 0)
 			steps("every minute")
-			steps() // reported statuses are written by now
+			steps() // by now the reported statuses are written
 			cancel()
 			if err := <-ended; err != nil {
 				t.Fatal(err)

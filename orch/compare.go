@@ -12,8 +12,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Rows that the daemon consumes are compared in the background with those that its handlers received. This is needed
-// because an event may be lost, and a row may change without one. The daemon stores a digest of each row.
+// The daemon compares in the background the rows of its tables with the rows that its handlers received. This is needed
+// because an event may be lost, and a row may change without an event. The daemon stores a digest of each row.
 
 // Watch returns the comparisons of the running daemon. More stages may be added before the first Run or Step.
 func (d *Daemon) Watch() *drift.Watch { return d.watch }
@@ -26,7 +26,7 @@ func (d *Daemon) comparePeriod() time.Duration {
 	return drift.Period
 }
 
-// Compare compares everything once, at simulated time now, and heals the rows that are due for it.
+// Compare compares everything once, at simulated time now, and heals the rows that have differed long enough.
 func (d *Daemon) Compare(ctx context.Context, now time.Time) error {
 	if err := d.take(ctx); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (in *input) digest(key string, row swss.FieldValues) uint64 {
 	return drift.Sum(row)
 }
 
-// compareRows adds the rows of an input to the comparison, if they are those of a table.
+// compareRows adds an input to the comparison, if its source is a table.
 func (d *Daemon) compareRows(in *input) {
 	switch in.source.(type) {
 	case *rows, *swss.ConsumerState:
@@ -184,7 +184,7 @@ func (c consumed) look(ctx context.Context, names []string) (found []drift.Findi
 	return found, err
 }
 
-// words describes how a row differs, by its former and current digest.
+// words describes how a row differs. It compares the row's former and current digest.
 func words(was, is uint64) string {
 	switch {
 	case is == 0:

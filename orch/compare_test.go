@@ -19,7 +19,7 @@ type comparing struct {
 	d     *orch.Daemon
 	r     *swss.Redis
 	now   time.Time
-	tasks []string // since the last check
+	tasks []string // tasks handled since the last check
 }
 
 func newComparing(t *testing.T, r *swss.Redis) *comparing {
@@ -99,8 +99,8 @@ func TestLostEventIsDrift(t *testing.T) {
 	}
 }
 
-// Fields that the daemon itself adds, and rows in flight, are not drift. A row that differs from its author's version
-// is handled if the author has compared all rows and not changed it back.
+// Fields that the daemon itself adds, and rows in flight, are not drift. Another daemon is the author of some rows. A
+// changed row is handled if its author has compared all rows and left the change.
 func TestRowsOfAnotherDaemon(t *testing.T) {
 	c := newComparing(t, swsstest.Start(t))
 	appl := c.r.DB(swss.ApplDB)

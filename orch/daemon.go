@@ -21,7 +21,7 @@ import (
 type Options struct {
 	Logger   *slog.Logger // nil discards messages
 	Recorder io.Writer    // receives every task in the format of SONiC's swss.rec; nil records nothing
-	// Check returns [swss.ErrAnew] if the daemon must read its databases again from the start, for example after a
+	// Check returns [swss.ErrReset] if the daemon must read its databases again from the start, for example after a
 	// restart of Redis. Run then ends. Check is called at the start, after every failure, and once per second. It may
 	// be nil.
 	Check func(context.Context) error
@@ -33,8 +33,8 @@ type Options struct {
 	// Report is called by Run with the reason when the daemon cannot work, and with "" when it works again. It may be
 	// nil.
 	Report func(reason string)
-	// ASICUnknown reports whether the state of the ASIC is currently unknown. Outcomes are then kept back. nil means
-	// never.
+	// ASICUnknown reports whether the state of the ASIC is currently unknown. Outcomes are then not written. nil means
+	// that the state is always known.
 	ASICUnknown func() bool
 }
 
@@ -56,12 +56,12 @@ type Daemon struct {
 	afterRows []*afterRows
 	timers    []*timer
 	parked    map[Dep]map[*pending]struct{}
-	former    *former // the outcomes of the former process; nil if they do not matter
+	former    *former // outcomes of the former process; nil if they do not matter
 	onRelease []func()
-	resolved  map[Dep]struct{} // since the handler was last called
+	resolved  map[Dep]struct{} // dependencies resolved since the handler was last called
 
 	watch      *drift.Watch
-	compared   map[*swss.DB]bool // databases with consumed tables
+	compared   map[*swss.DB]bool // databases from which the daemon consumes tables
 	flushCount string            // counts of the commands that empty databases, as text; "" before the first look
 	onFlush    []func()
 }
@@ -103,8 +103,8 @@ func (d *Daemon) Redis() *swss.Redis { return d.redis }
 // Logger returns the daemon's logger.
 func (d *Daemon) Logger() *slog.Logger { return d.log }
 
-// Consume passes the rows of a source to a handler. table is their name in tasks. Tables are handled in the order of
-// their registration. Rows that exist at the start are delivered as Set.
+// Consume passes the rows of a source to a handler. table is the name of the rows' table in tasks. Tables are handled
+// in the order of their registration. Rows that exist at the start are delivered as Set.
 func (d *Daemon) Consume(src func(*swss.Listener) swss.Source, table string, h Handler, rep Reporting) {
 	source := src(d.listener)
 	if s, ok := source.(*swss.Subscriber); ok {
@@ -138,7 +138,7 @@ func (d *Daemon) Receive(src func(*swss.Listener) swss.Source, f func(context.Co
 // An afterRows is a registration of [Daemon.AfterRows].
 type afterRows struct {
 	due     func() bool
-	emptied bool // a database was emptied since the last success of f
+	emptied bool // true if a database was emptied since the last success of f
 	f       func(context.Context) error
 }
 
@@ -165,16 +165,17 @@ func (d *Daemon) concludeRows(ctx context.Context) (worked bool, err error) {
 	return worked, nil
 }
 
-// Step does all pending work at simulated time now and reports whether there was any. It neither sleeps nor waits for
-// anything to arrive.
+// Step does all pending work at simulated time now and reports whether there was any. It never sleeps, and does not
+// wait for input.
 //
-// An error means that Redis is not available or that a timer or receiver failed. The next step does the rest.
+// An error means that Redis is not available or that a timer or receiver failed. The next step continues with the
+// remaining work.
 func (d *Daemon) Step(ctx context.Context, now time.Time) (worked bool, err error) {
 	return d.step(ctx, now, true)
 }
 
-// step acquires the turn and works until nothing is left. With barrier, it first waits for everything that was
-// published before.
+// step acquires the turn and works until nothing is left. With barrier, it first waits until all messages published so
+// far have arrived.
 func (d *Daemon) step(ctx context.Context, now time.Time, barrier bool) (worked bool, err error) {
 	if err := d.take(ctx); err != nil {
 		return false, err
@@ -263,7 +264,8 @@ func (d *Daemon) Do(ctx context.Context, f func()) error {
 	return nil
 }
 
-// Hears returns an error if ctx ends before the connection that reports changes to the daemon has answered.
+// Hears tests the connection that reports changes to the daemon. It returns an error if ctx ends before the connection
+// answers.
 func (d *Daemon) Hears(ctx context.Context) error { return d.listener.Sync(ctx) }
 
 func (d *Daemon) take(ctx context.Context) error {
@@ -283,7 +285,7 @@ func (d *Daemon) Close() error { return d.listener.Close() }
 // A Dump lists the pending work of a daemon.
 type Dump struct {
 	Pending []string         // "TABLE key SET", sorted
-	Parked  map[Dep][]string // the same, by their dependency
+	Parked  map[Dep][]string // keys of parked tasks in the same form, by their dependency
 }
 
 // Dump returns the pending work of the daemon. A handler must not call it.

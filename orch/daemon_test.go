@@ -26,7 +26,7 @@ type bench struct {
 	d      *orch.Daemon
 	a, b   *swss.ProducerState
 	log    []string
-	answer func(orch.Task) error // nil means that all are done
+	answer func(orch.Task) error // result of a task; nil means that all tasks are done
 	now    time.Time
 }
 
@@ -152,7 +152,7 @@ func TestParkedRow(t *testing.T) {
 	}
 	x.set(x.a, "k", "f", "1")
 	x.want(x.step(), "SET A:k f=1")
-	x.want(x.step()) // it is not retried by itself
+	x.want(x.step()) // the task is not retried by itself
 	if diff := cmp.Diff(map[orch.Dep][]string{{Kind: "port", Name: "p"}: {"A k SET"}}, x.d.Dump().Parked); diff != "" {
 		t.Errorf("parked: %s", diff)
 	}
@@ -173,7 +173,7 @@ func TestResolvedInSameBatch(t *testing.T) {
 	have := false
 	x.answer = func(task orch.Task) error {
 		switch {
-		case task.Key == "b": // handled after a
+		case task.Key == "b": // b is handled after a
 			have = true
 			x.d.Resolve(orch.Dep{Kind: "thing", Name: "b"})
 		case !have:
@@ -199,7 +199,7 @@ func TestDeleteThatWaitsHoldsBackTheSet(t *testing.T) {
 	x.step()
 	x.del(x.a, "k")
 	x.want(x.step(), "DEL A:k")
-	x.set(x.a, "k", "f", "2") // wakes the delete, which waits again
+	x.set(x.a, "k", "f", "2") // a new set wakes the delete, which waits again
 	x.want(x.step(), "DEL A:k")
 	free = true
 	x.resolve("users of", "k")
@@ -224,10 +224,10 @@ func TestMerge(t *testing.T) {
 	x.set(x.a, "k", "f", "1")
 	x.set(x.a, "k", "g", "2")
 	x.want(x.step(), "SET A:k f=1 g=2")
-	x.set(x.a, "k", "f", "3") // a set merges; the handler receives the whole row
+	x.set(x.a, "k", "f", "3") // the set is merged, and the handler receives the whole row
 	x.want(x.step(), "SET A:k f=3 g=2")
 	x.del(x.a, "k")
-	x.set(x.a, "k", "h", "4") // after a delete it is the whole row
+	x.set(x.a, "k", "h", "4") // after a delete the set is the whole row
 	x.want(x.step(), "SET A:k h=4")
 	x.set(x.a, "k", "h", "5")
 	x.del(x.a, "k")
@@ -242,7 +242,7 @@ func TestRestartDeliversExistingRows(t *testing.T) {
 	x.set(x.a, "k2", "f", "2")
 	x.step()
 	x.d.Close()
-	x.del(x.a, "k1") // while it is away
+	x.del(x.a, "k1") // the row is deleted while the daemon is away
 	x.set(x.a, "k3", "f", "3")
 	y := newBenchOn(t, x.r, "orchagent")
 	y.want(y.step(), "DEL A:k1", "SET A:k2 f=2", "SET A:k3 f=3")
@@ -253,7 +253,7 @@ func TestOutcomes(t *testing.T) {
 		name string
 		err  error
 		want string // status and reason
-		held bool   // the task is kept
+		held bool   // true if the task is not finished
 	}{
 		{"done", nil, "active|", false},
 		{"waits", orch.Wait("port", "p", "why %d", 1), "pending|why 1", true},

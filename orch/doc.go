@@ -10,5 +10,5 @@
 // A daemon runs on wall time ([Daemon.Run]) or is stepped at simulated times ([Daemon.Step]). A step does all pending
 // work and never sleeps.
 //
-// This package contains what all daemons share. It interprets no table and creates no SAI object.
+// This package contains the code that all daemons share. It interprets no table and creates no SAI object.
 package orch

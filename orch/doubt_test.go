@@ -179,7 +179,7 @@ func TestDoubtedOutcomes(t *testing.T) {
 	}
 }
 
-// BenchmarkDoubt calls Doubt and Believe for 10,000 sessions on a real Redis that has as many rows of other kinds.
+// BenchmarkDoubt calls MarkUnknown and Restore for 10,000 sessions, on a real Redis with 10,000 rows of other kinds.
 func BenchmarkDoubt(b *testing.B) {
 	r := swsstest.StartServer(b).Open()
 	sessions, others := map[string]swss.FieldValues{}, map[string]swss.FieldValues{}

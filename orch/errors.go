@@ -76,9 +76,9 @@ type Class uint8
 // The classes.
 const (
 	Done      Class = iota // no error
-	Benign                 // the target state exists anyway
-	Retry                  // can succeed once something is removed
-	Permanent              // will not succeed by itself
+	Benign                 // the target state exists already
+	Retry                  // can succeed after something was removed
+	Permanent              // cannot succeed by itself
 )
 
 func (c Class) String() string {

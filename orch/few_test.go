@@ -8,7 +8,7 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// A Few is equal to a set after any additions and removals.
+// A SmallSet has the same members as a map after any additions and removals.
 func TestFew(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 20}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))

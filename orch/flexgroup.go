@@ -34,9 +34,9 @@ type FlexGroup struct {
 	Name    string        // syncd's name of the group
 	Default time.Duration // the default interval, as in SONiC
 
-	interval time.Duration // 0 means Default
+	interval time.Duration // configured interval; 0 means Default
 	disabled bool
-	sent     bool // syncd has these settings
+	sent     bool // true if syncd has these settings
 }
 
 // Interval returns the interval at which the counters are read, or 0 if they are not read.

@@ -11,8 +11,8 @@ import (
 
 // A former holds the outcomes of a former process: the statuses in STATE_DB when a daemon begins.
 type former struct {
-	inForce bool // rows that were not tried yet are kept back, too
-	known   bool // rows without a status are kept back, too
+	inForce bool // true if rows that were not tried yet are delayed too
+	known   bool // true if rows without a status are delayed too
 	status  map[string]map[string]verdict
 }
 
@@ -21,22 +21,22 @@ type verdict int
 
 const (
 	inForce verdict = iota
-	untried         // handed over to this daemon, but not tried yet
-	refused         // refused, or waiting for capacity or another row
+	untried         // the row was handed over to this daemon, but not tried yet
+	refused         // the row was refused, or waits for capacity or another row
 )
 
-// formerDep is the dependency of rows that are kept back.
+// formerDep is the dependency of rows that are delayed until the view is applied.
 var formerDep = Dep{Kind: "view", Name: "applied"}
 
-// Hold begins a view of the ASIC. Until [Daemon.Release], outcomes are kept back, because only the future state of the
-// ASIC is known, not the actual one. Rows that a former process could not bring in force are not handled. With inForce,
-// rows that it has not tried are not handled either.
+// Hold begins a view of the ASIC. Until [Daemon.Release], outcomes are not written, because only the future state of
+// the ASIC is known, not the actual one. Rows that a former process could not bring in force are not handled. With
+// inForce, rows that it has not tried are not handled either.
 func (d *Daemon) Hold(ctx context.Context, inForce bool) error {
 	return d.hold(ctx, &former{inForce: inForce})
 }
 
-// HoldUnknown does the same as Hold for all rows except those that a former process had in force. Rows without a
-// status are kept back, too.
+// HoldUnknown does the same as Hold, for all rows that a former process did not have in force. Rows without a status
+// are delayed too.
 func (d *Daemon) HoldUnknown(ctx context.Context) error {
 	return d.hold(ctx, &former{inForce: true, known: true})
 }
@@ -80,8 +80,8 @@ func (d *Daemon) wordsOf(rep Reporting) Words {
 	return words.withDefaults()
 }
 
-// Release ends a Hold. The next step writes the outcomes and handles the rows that were kept back. Then it calls the
-// functions of AfterHold.
+// Release ends a Hold. The next step writes the outcomes and handles the delayed rows. Then it calls the functions of
+// AfterHold.
 func (d *Daemon) Release() {
 	d.held, d.former = false, nil
 	d.Resolve(formerDep)
@@ -90,8 +90,8 @@ func (d *Daemon) Release() {
 	}
 }
 
-// AfterHold registers f for the step after a Hold has ended. It is called after the rows that were kept back were
-// handled, and again until it succeeds. Objects of a former process that were not claimed by then are surplus.
+// AfterHold registers f for the step after a Hold has ended. It is called after the delayed rows were handled, and
+// again until it succeeds. Objects of a former process that are not claimed when f is called are surplus.
 func (d *Daemon) AfterHold(f func(context.Context) error) {
 	due := false
 	d.onRelease = append(d.onRelease, func() { due = true })
@@ -109,7 +109,7 @@ func (d *Daemon) AfterHold(f func(context.Context) error) {
 }
 
 // keepsBack reports whether a row waits until the view is applied. Markers, which never have a status, do not wait.
-// Nor do features: they are reported as lacking resources if one of their sessions does, but the others are in force.
+// Features do not wait either: a feature lacks resources if one session does, but its other sessions are in force.
 func (f *former) keepsBack(in *input, t Task) bool {
 	if f == nil || in.rep.StateTable == "" || in.rep.StateTable == schema.StateTAMFeature {
 		return false

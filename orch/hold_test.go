@@ -10,8 +10,8 @@ import (
 )
 
 // While a view is built, rows that were refused or waited before are omitted. If only rows in force are allowed, rows
-// that were never tried are omitted too. All are added when the view is applied. If a manager refused a row, its
-// earlier valid version may be in force. A row without a status is unknown.
+// that were never tried are omitted too. All omitted rows are added when the view is applied. If a manager refused a
+// row, its earlier valid version may be in force. A row without a status is unknown.
 func TestHoldKeepsRowsBack(t *testing.T) {
 	rows := map[string]swss.FieldValues{
 		"refused":        {"status": "failed", "by": "orchagent"},

@@ -9,7 +9,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// Two handlers of one table received the same rows. Their sum exceeds the rows of the database, but it was not emptied.
+// Two handlers of one table received the same rows. Together they received more rows than the database has, but that
+// does not mean that it was emptied.
 func TestTwoHandlersOfOneTable(t *testing.T) {
 	r := swsstest.Start(t)
 	rows := swss.NewTable(r.DB(swss.ConfigDB), "T")

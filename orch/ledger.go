@@ -34,8 +34,8 @@ type LedgerTable struct {
 	// Others is the table of STATE_DB that lists a limited number of the rows without StateKey that are not in force.
 	// "" means that there is none.
 	Others string
-	// Responds means that rows of other programs are reported on [schema.ResponseChannel]: whenever it changes whether
-	// they are in the ASIC.
+	// Responds means that rows of other programs are reported on [schema.ResponseChannel]: each time when a row is
+	// added to the ASIC or removed from it.
 	Responds bool
 	// Adds has the meaning of Adds in [Reporting].
 	Adds func(key, field string) bool
@@ -47,7 +47,7 @@ type Ledger struct {
 	Rows map[RowKey]swss.FieldValues
 	// Changed lists the rows that were added, changed or removed since the last pass.
 	Changed []RowKey
-	// Why holds the reasons why rows are not in the ASIC as they are. It is empty when a pass begins.
+	// Why holds, for each row that does not match the ASIC, the reason. It is empty when a pass begins.
 	Why map[RowKey]error
 	// Failed holds SAI's errors for rows until the row changes. Errors that may be temporary are dropped when the
 	// next pass begins.
@@ -65,17 +65,17 @@ type Ledger struct {
 	others   map[string]*others // by table of APPL_DB
 	pass     func(context.Context) error
 	reported map[RowKey]string // status and reason as last reported
-	clean    bool              // the last pass succeeded
-	again    bool              // a pass must be repeated without a change, because Redis was away
-	freed    bool              // capacity may have become available since this pass began
-	errors   int               // the number of errors, logged or not, since the last outcomes were reported
+	clean    bool              // true if the last pass succeeded
+	again    bool              // true if a pass must be repeated without a change, because Redis was away
+	freed    bool              // true if capacity may have become available since this pass began
+	errors   int               // number of errors, logged or not, since the last outcomes were reported
 }
 
 // loggedErrors is the maximum number of logged errors per pass: when syncd ends, all rows fail.
 const loggedErrors = 3
 
-// LogError logs an error of a pass. If there are many, it logs only the first ones, and later the number of the
-// others.
+// LogError logs an error of a pass. If there are many errors, it logs the first ones, and at the end the number of
+// further errors.
 func (l *Ledger) LogError(message string, args ...any) {
 	if l.errors++; l.errors <= loggedErrors {
 		l.daemon.log.Error(message, args...)
@@ -90,7 +90,7 @@ func (l *Ledger) logLeftOut() {
 	l.errors = 0
 }
 
-// tryAgain is the delay before a pass is repeated that failed because Redis was away.
+// tryAgain is the delay before a pass is repeated, if it failed because Redis was away.
 const tryAgain = time.Second
 
 // NewLedger registers the tables on the daemon, in their order. pass brings the ASIC to the target state of the rows.
@@ -131,7 +131,7 @@ func NewLedger(d *Daemon, db *swss.DB, pass func(context.Context) error, tables 
 func (l *Ledger) handle(ctx context.Context, tasks []Task) []error {
 	for _, t := range tasks {
 		k := RowKey{t.Table, t.Key}
-		delete(l.reported, k) // STATE_DB may now hold another process' status
+		delete(l.reported, k) // STATE_DB may contain the status of another process
 		delete(l.Failed, k)
 		table, was := l.stateKey(k)
 		if delete(l.Rows, k); t.Op == Set {
@@ -158,7 +158,7 @@ func (l *Ledger) handle(ctx context.Context, tasks []Task) []error {
 	return errs
 }
 
-// Restart restarts a pass with the reasons of a plan.
+// Restart starts a pass again with the reasons that a plan has found.
 func (l *Ledger) Restart(why map[RowKey]error) {
 	clear(l.Why)
 	clear(l.Notes)
@@ -183,8 +183,8 @@ func (l *Ledger) ReconcileNow(ctx context.Context) {
 	}
 }
 
-// Passes calls yield, which brings the ASIC to the target state of the rows, until the ASIC refuses nothing more. It
-// repeats because the refusal of one row may make others possible. Why and Notes are empty when yield begins.
+// Passes calls yield, which brings the ASIC to the target state of the rows, until the ASIC refuses no further row. It
+// repeats because other rows may succeed after one was refused. Why and Notes are empty when yield begins.
 func (l *Ledger) Passes(yield func() bool) {
 	retried := false
 	for refused := -1; refused != len(l.Failed); {
@@ -206,7 +206,7 @@ func (l *Ledger) Again() { l.again = true }
 // once.
 func (l *Ledger) Freed() { l.freed = true }
 
-// reconcileFew does an incremental pass if possible. It returns false if Settle is still needed.
+// reconcileFew does an incremental pass if possible. It returns false if a full pass is still needed.
 func (l *Ledger) reconcileFew(ctx context.Context) bool {
 	if l.Few == nil || !l.clean || len(l.Failed) > 0 {
 		return false
@@ -305,7 +305,7 @@ func (l *Ledger) Retry() bool {
 	return any
 }
 
-// away reports whether Redis was away for a row: no other event may trigger a pass.
+// away reports whether a row failed because Redis was away. Without another event, nothing would trigger a pass.
 func (l *Ledger) away() bool {
 	for _, err := range l.Failed {
 		if errors.Is(err, swss.ErrUnavailable) {
@@ -315,7 +315,7 @@ func (l *Ledger) away() bool {
 	return false
 }
 
-// Refused reports whether a row must not be retried as it is.
+// Refused reports whether SAI refused a row. Such a row must not be retried unless it changes.
 func (l *Ledger) Refused(k RowKey) bool { return l.Failed[k] != nil }
 
 // Keys returns the keys of a table, sorted.
@@ -341,7 +341,7 @@ func (l *Ledger) Fail(k RowKey, what string, err error) {
 	l.LogError("SAI failed", "row", k.String(), "err", l.Failed[k])
 }
 
-// Undone undoes the steps that preceded err, and extends err if that failed.
+// Undone undoes the steps that preceded err. If an undo step fails, it adds that error to err.
 func Undone(ctx context.Context, undo *Undo, err error) error {
 	if undoErr := undo.Rollback(ctx); undoErr != nil {
 		return fmt.Errorf("%w; and undoing the steps before it failed: %w", err, undoErr)

@@ -9,7 +9,8 @@ import (
 	"tamtam/swss"
 )
 
-// A LAG member needs its LAG. Whichever row arrives first, one pass over all rows decides.
+// A LAG member needs its LAG. The result does not depend on the order of the two rows, because one pass looks at all
+// rows.
 func ExampleLedger() {
 	ctx := context.Background()
 	r, err := swss.OpenEmbedded()

@@ -15,12 +15,12 @@ const mostOthers = 1000
 
 // others are the rows of a table of APPL_DB that have no row in CONFIG_DB and are not in force.
 type others struct {
-	state   string             // the table of STATE_DB that lists them
-	lacking map[string]outcome // all of them, by key
-	listed  map[string]outcome // the rows that the table lists; zero for a former process' row
-	more    int                // rows that the table does not list; -1 if a former process may have left the row
-	read    bool               // the rows of a former process are in listed
-	changed bool               // lacking has changed since it was last listed
+	state   string             // the table of STATE_DB that lists such rows
+	lacking map[string]outcome // all such rows, by key
+	listed  map[string]outcome // the rows that the table lists, by key; zero for a row listed by a former process
+	more    int                // number of unlisted rows; -1 if a former process may have left the row MoreRows
+	read    bool               // true if listed contains the rows of a former process
+	changed bool               // true if lacking has changed since it was last listed
 }
 
 // An outcome is the status of a row and its reason.
@@ -36,7 +36,7 @@ func (o *others) note(key, status, reason string) bool {
 	return true
 }
 
-// drop records that a row is in force, gone, or a row of CONFIG_DB.
+// drop forgets a row that is now in force, deleted, or a row of CONFIG_DB.
 func (o *others) drop(key string) {
 	if _, is := o.lacking[key]; is {
 		delete(o.lacking, key)
@@ -44,8 +44,8 @@ func (o *others) drop(key string) {
 	}
 }
 
-// list brings the table of STATE_DB in line with the rows that are not in force. A listed row stays listed. The first
-// of the others, by key, fill the free places.
+// list brings the table of STATE_DB in line with the rows that are not in force. A listed row stays listed. If the list
+// has capacity left, the first unlisted rows by key are added.
 func (o *others) list(ctx context.Context, d *Daemon) error {
 	if err := o.readFormer(ctx, d); err != nil {
 		return err

@@ -30,7 +30,7 @@ type pending struct {
 	in       *input
 	key      string
 	del, set *Task
-	on       Dep // its dependency if it is parked; zero if it is ready
+	on       Dep // dependency of a parked row; zero if the row is ready
 }
 
 // push merges new work into the pending work on a row, and wakes the row.
@@ -64,8 +64,8 @@ func (d *Daemon) wakeUp(p *pending) {
 	p.in.ready[p.key] = struct{}{}
 }
 
-// park sets a row aside until its dependency is resolved. If that happened while the batch was handled, the row is
-// ready again.
+// park sets a row aside until its dependency is resolved. If the dependency was resolved while the batch was handled,
+// the row is ready again.
 func (d *Daemon) park(p *pending, on Dep) {
 	if _, ok := d.resolved[on]; ok {
 		d.wakeUp(p)

@@ -14,8 +14,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Manager is the daemon whose reports on a row take precedence. While the field "by" of a STATE_DB row is Manager, the
-// writes and deletes of other daemons are ignored.
+// Manager is the name of the daemon whose reports on a row take precedence. While the field "by" of a STATE_DB row is
+// Manager, the writes and deletes of other daemons are ignored.
 const Manager = "tammgrd"
 
 // Orchagent is the daemon that programs rows. Managers set it as author when they hand a row over.
@@ -24,16 +24,16 @@ const Orchagent = "orchagent"
 // HandedOver is the reason of a row's status until orchagent reports on the row.
 const HandedOver = "waiting for " + Orchagent
 
-// Words are the status words of a STATE_DB table and the field that holds them. Empty ones default to tamtam's: field
+// Words are the status words of a STATE_DB table and the field that holds them. Empty members have defaults: field
 // "status", words "active", "pending", "failed", "unknown".
 type Words struct {
 	Field    string
 	Active   string
-	Pending  string // waits to be applied
-	Removing string // waits to be removed
+	Pending  string // the row waits to be applied
+	Removing string // the row waits to be removed
 	Failed   string
 	Invalid  string
-	Unknown  string // was in force when the state of the ASIC was last known
+	Unknown  string // the row was in force when the state of the ASIC was last known
 	// Again describes when rows without capacity are retried, as part of the reason; "" omits it.
 	Again string
 }
@@ -53,7 +53,7 @@ func (w Words) withDefaults() Words {
 type Reporting struct {
 	StateTable string
 	Words      Words
-	By         string // the author in the rows; "" means the daemon's name
+	By         string // author in the state rows; "" means the daemon's name
 	// Key converts a task's key to the state row's. nil replaces the separator of the task's database by "|".
 	Key func(string) string
 	// Forwards means that a finished Set was handed to another daemon (see [Daemon.Handover]), which then reports the
@@ -61,8 +61,7 @@ type Reporting struct {
 	Forwards bool
 	// None means that nothing is reported.
 	None bool
-	// Adds reports whether the daemon itself adds a field to the table's rows, beside those that it consumes. nil
-	// means none.
+	// Adds reports whether the daemon itself adds a field to the rows that it consumes. nil means that it adds none.
 	Adds func(key, field string) bool
 	// RowKey, if not nil, replaces Key if the state row's key depends on the row. It returns "" if there is no state
 	// row.
@@ -78,7 +77,7 @@ var reportScript = swss.NewScript(reportText).Natively(reportNatively)
 type stateRow struct {
 	table, key, by, field, status, reason string
 	del                                   bool
-	leaving                               bool // the row's removal waits: its author may delete the status meanwhile
+	leaving                               bool // true if the removal waits; its author may delete the status
 }
 
 type stateKey struct{ table, key string }
@@ -91,7 +90,7 @@ type outcomes struct {
 	reports     map[string]Reporting  // by table of STATE_DB
 	rows        map[stateKey]stateRow // outcomes not yet written
 	written     map[stateKey]stateRow // target rows of STATE_DB; nil if the daemon does not compare them
-	held        bool                  // they must not be written yet
+	held        bool                  // true while outcomes must not be written
 	asicUnknown func() bool           // reports whether the state of the ASIC is unknown; nil means never
 	// responses are unpublished messages, by table of APPL_DB, that report whether rows are in the ASIC.
 	responses map[string][]swss.KeyOpFieldsValues
@@ -155,7 +154,7 @@ func (o *outcomes) Handover(ctx context.Context, stateTable string, keys ...stri
 	return o.flushState(ctx)
 }
 
-// report queues an outcome. If there are several for one row, the last wins.
+// report queues an outcome. If a row has several queued outcomes, the last is written.
 func (o *outcomes) report(row stateRow) { o.rows[stateKey{row.table, row.key}] = row }
 
 // Respond queues the message that reports whether a row of APPL_DB is in the ASIC as it is.

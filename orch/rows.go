@@ -77,7 +77,7 @@ func (d *Daemon) flushPeriod() time.Duration {
 	return flushPeriod
 }
 
-// OnFlush calls f when a database may have been emptied under the daemon.
+// OnFlush calls f when a database may have been emptied while the daemon runs.
 func (d *Daemon) OnFlush(f func()) { d.onFlush = append(d.onFlush, f) }
 
 // watchFlush checks whether a database was emptied since the last call.
@@ -122,8 +122,8 @@ func (d *Daemon) flushes(ctx context.Context) (string, error) {
 }
 
 // lacksRows reports whether a database lacks rows without an event for their deletion. It checks this only if the
-// database holds fewer keys than the daemon has received rows. The numbers prove nothing: rows may have been deleted
-// one by one, and the daemon has not handled that yet.
+// database holds fewer keys than the daemon has received rows. Fewer keys prove nothing: rows may have been deleted one
+// by one, by events that the daemon has not handled yet.
 func (d *Daemon) lacksRows(ctx context.Context) (bool, error) {
 	type table struct {
 		db   *swss.DB
@@ -133,7 +133,7 @@ func (d *Daemon) lacksRows(ctx context.Context) (bool, error) {
 	for _, in := range d.inputs {
 		r, ok := in.source.(*rows)
 		if !ok || r.look || seen[table{r.DB(), r.Name()}] {
-			continue // two handlers of one table count the same rows
+			continue // if a table has two handlers, both count the same rows
 		}
 		seen[table{r.DB(), r.Name()}] = true
 		known[r.DB()] += int64(len(r.known))
@@ -170,7 +170,7 @@ func lacksUnheard(ctx context.Context, d *Daemon, db *swss.DB) (bool, error) {
 			left[r][key] = struct{}{}
 		}
 	}
-	if err := d.listener.Sync(ctx); err != nil { // the events of rows that were gone by then have arrived
+	if err := d.listener.Sync(ctx); err != nil { // after Sync the events of all rows deleted so far have arrived
 		return false, err
 	}
 	for r, there := range left {

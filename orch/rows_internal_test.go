@@ -10,8 +10,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// Deleting many rows one by one does not count as emptying the database, although fewer are left than the daemon has
-// handled. Emptying it does, even on a server that does not count commands.
+// If many rows are deleted one by one, the database does not count as emptied, although fewer rows are left than the
+// daemon has handled. An emptied database is detected even on a server that does not count commands.
 func TestManyDeletesEmptyNoDatabase(t *testing.T) {
 	r := swsstest.Start(t)
 	db := r.DB(swss.ConfigDB)

@@ -16,7 +16,7 @@ const (
 )
 
 // Run works on wall time until ctx ends, and then returns nil. It returns the error of Check in [Options] if that is
-// [swss.ErrAnew]. It waits while Redis is away or refuses writes.
+// [swss.ErrReset]. It waits while Redis is away or refuses writes.
 func (d *Daemon) Run(ctx context.Context) error {
 	defer d.Close()
 	// Read before the first rows, or later if Redis is away.
@@ -74,12 +74,12 @@ const checkPeriod = time.Second
 // checks schedules the calls of Check in [Options].
 type checks struct {
 	daemon  *Daemon
-	trouble bool // the last step failed
+	trouble bool // true if the last step failed
 	next    time.Time
-	conns   int // connections that the listener had made at the last check
+	conns   int // number of connections of the listener at the last check
 }
 
-// due calls Check if it is due. It holds the turn: a daemon that waits for an answer does nothing else.
+// due calls Check if it is due. It holds the turn, so the daemon does nothing else while Check waits for an answer.
 func (c *checks) due(ctx context.Context) error {
 	if err := c.daemon.take(ctx); err != nil {
 		return err
@@ -93,7 +93,7 @@ func (c *checks) due(ctx context.Context) error {
 	return c.daemon.opts.Check(ctx)
 }
 
-// wait returns when there may be work; after an error only when retry fires. It returns false when ctx ends.
+// wait returns true when there may be work. After an error it waits until retry fires. It returns false when ctx ends.
 func (d *Daemon) wait(ctx context.Context, retry <-chan time.Time) bool {
 	if retry != nil {
 		select {
@@ -124,7 +124,7 @@ type timer struct {
 	period func() time.Duration
 	at     func() time.Time // replaces period, see At
 	f      func(context.Context, time.Time) error
-	last   time.Time // when it was last due; zero before the first step
+	last   time.Time // time when the timer was last due; zero before the first step
 }
 
 // next returns when the timer is due, or false if it is off.
@@ -137,9 +137,9 @@ func (t *timer) next() (time.Time, bool) {
 	return t.last.Add(p), p > 0 && !t.last.IsZero()
 }
 
-// Every calls f once per period, for the first time one period after the first step. While the period is 0 or less,
-// the timer is off. Missed periods are not repeated. f runs on the daemon's goroutine. An error is logged (Run) or
-// returned (Step).
+// Every calls f once per period. The first call is one period after the first step. While the period is 0 or less, the
+// timer is off. Missed periods are not repeated. f runs on the daemon's goroutine. An error is logged (Run) or returned
+// (Step).
 func (d *Daemon) Every(period func() time.Duration, f func(ctx context.Context, now time.Time) error) {
 	d.timers = append(d.timers, &timer{period: period, f: f})
 }
@@ -182,7 +182,7 @@ func (d *Daemon) fire(ctx context.Context) (worked bool, err error) {
 		next, on := t.next()
 		if !on || d.now.Before(next) {
 			if !on {
-				t.last = d.now // a timer that is switched on again starts from there
+				t.last = d.now // a timer that is switched on again starts from this time
 			}
 			continue
 		}

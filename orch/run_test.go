@@ -117,7 +117,7 @@ func TestDoGivesUp(t *testing.T) {
 }
 
 // TestRunSurvivesRedis: Redis is killed and returns with other data. The daemon reports the outage once, and then
-// receives all rows and the deletes of those that are gone.
+// receives all rows, and a delete for each row that no longer exists.
 func TestRunSurvivesRedis(t *testing.T) {
 	server := swsstest.StartServer(t)
 	r := server.Open()
@@ -131,7 +131,7 @@ func TestRunSurvivesRedis(t *testing.T) {
 	}
 	set("kept")
 	_, tasks := live(t, r, orch.Options{Logger: slog.New(slog.NewTextHandler(&logs, nil))})
-	expect(t, tasks, "SET kept") // it is subscribed by then
+	expect(t, tasks, "SET kept") // when the row arrives, the daemon is subscribed
 	set("lost")
 	expect(t, tasks, "SET lost")
 	server.Kill()
@@ -140,7 +140,7 @@ func TestRunSurvivesRedis(t *testing.T) {
 	if err := raw.SetMany(ctx, map[string]swss.FieldValues{"kept": {"f": "1"}, "new": {"f": "1"}}); err != nil {
 		t.Fatal(err)
 	}
-	// It may find the server empty, before the rows are there.
+	// The daemon may find the server empty before the rows are written.
 	got := map[string]string{}
 	deadline := time.After(20 * time.Second)
 	for got["kept"] != "SET" || got["new"] != "SET" || got["lost"] != "DEL" {
@@ -261,7 +261,7 @@ func BenchmarkReport(b *testing.B) {
 	b.ReportMetric(float64(n*b.N)/b.Elapsed().Seconds(), "rows/s")
 }
 
-// A daemon that waits for the result of its database check is busy, and is not mistaken for one that works.
+// A daemon is busy while it waits for the result of its database check, so it does not count as working.
 func TestBusyWhileItChecks(t *testing.T) {
 	asked, answer := make(chan struct{}), make(chan struct{})
 	var once sync.Once

@@ -84,7 +84,7 @@ func TestReporting(t *testing.T) {
 		name string
 		rep  orch.Reporting
 		err  error
-		del  bool // delete the row after it was set
+		del  bool // true if the row is deleted after it was set
 		want map[string]swss.FieldValues
 	}{
 		{"ACL rule", orch.Reporting{StateTable: "S", Words: acl}, nil, false, row("T|R", "status", "Active", "")},

@@ -42,7 +42,7 @@ func TestTimers(t *testing.T) {
 		{4 * time.Second, []string{"fast@4s"}, 8 * time.Second},
 		{4 * time.Second, nil, 8 * time.Second},
 		{8 * time.Second, []string{"fast@8s"}, 10 * time.Second},
-		{12 * time.Second, []string{"slow@12s", "fast@12s"}, 16 * time.Second}, // slow keeps its pace: 20 s
+		{12 * time.Second, []string{"slow@12s", "fast@12s"}, 16 * time.Second}, // slow is due next at 20 s
 		{60 * time.Second, []string{"slow@1m0s", "fast@1m0s"}, 64 * time.Second},
 	}
 	for _, s := range steps {

@@ -7,14 +7,14 @@ import (
 	"tamtam/sai"
 )
 
-// A Way is the path on which packets that the switch itself sends leave it towards an address.
+// A Way is the path to an address for packets that the switch itself sends.
 type Way struct {
 	Port        string     // port or PortChannel
-	VLAN        uint16     // their tag there; 0 means none
-	NextHop     netip.Addr // the neighbour that receives them
-	Source, MAC sai.MAC    // the switch's and the neighbour's
-	Address     netip.Addr // the switch's source address, a loopback's if there is one; invalid if there is none
-	AtPort      netip.Addr // the switch's address at the interface, else Address
+	VLAN        uint16     // VLAN tag of the packets at the port; 0 means none
+	NextHop     netip.Addr // address of the neighbour that receives the packets
+	Source, MAC sai.MAC    // MAC addresses of the switch and of the neighbour
+	Address     netip.Addr // source address of the switch, preferably a loopback's; invalid if there is none
+	AtPort      netip.Addr // address of the switch at the interface; the same as Address if it has none
 }
 
 // Ways provides the paths; routeorch implements it, through device.
@@ -27,7 +27,7 @@ type Ways interface {
 	Changes() *Topic[struct{}]
 }
 
-// ExitPorts finds the ports by which paths leave; portsorch implements it.
+// ExitPorts finds the ports at which paths leave the switch. portsorch implements it.
 type ExitPorts interface {
 	// Port returns a port's object and the LAG that it is a member of ("" if none).
 	Port(name string) (oid sai.OID, lag string, ok bool)
@@ -35,7 +35,7 @@ type ExitPorts interface {
 	LAG(name string) (oid sai.OID, members []string, ok bool)
 }
 
-// Exit returns the port by which the path leaves the switch. For a PortChannel it is the first member, as in SONiC.
+// Exit returns the port at which the path leaves the switch. For a PortChannel it is the first member, as in SONiC.
 func (w Way) Exit(ports ExitPorts) (name string, oid sai.OID, err error) {
 	name = w.Port
 	if _, members, ok := ports.LAG(name); ok {

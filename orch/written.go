@@ -10,8 +10,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Status rows that the daemon has written are compared in the background with the actual ones. Rows that another
-// process has deleted or changed are written again.
+// The daemon compares the status rows that it has written with the actual rows, in the background. If another process
+// has deleted or changed a row, it is written again.
 
 // compareOutcomes adds the outcomes that the daemon has written to its comparison.
 func compareOutcomes(d *Daemon) {
@@ -37,7 +37,7 @@ func (w writtenRows) list(context.Context) ([]string, error) {
 	return names, nil
 }
 
-// keyOf returns the key of a row by its name in STATE_DB.
+// keyOf converts the name of a row in STATE_DB to its key.
 func (w writtenRows) keyOf(name string) stateKey {
 	table, key, _ := w.db.Split(name)
 	return stateKey{table, key}

@@ -53,11 +53,11 @@ type (
 	// PortState is one element of port_state_change.
 	PortState struct {
 		Port OID
-		Oper Enum // PortOperStatus...
+		Oper Enum // a value PortOperStatus...
 	}
 	// FDBEvent is one element of fdb_event.
 	FDBEvent struct {
-		Event Enum // FDBEvent...
+		Event Enum // a value FDBEvent...
 		Entry FDBEntry
 		Attrs []Attr
 	}

@@ -43,7 +43,7 @@ func (v *Validator) CheckGet(k Key, want []Attr) error {
 		}
 		some := a.Value
 		if b, ok := some.(Bytes); ok {
-			some = b[:min(len(b), 1)] // all bytes are equal, and a register read has many
+			some = b[:min(len(b), 1)] // all bytes of a placeholder are equal, and a register read has many
 		}
 		text, err := m.append(v.scratch[:0], some)
 		if err != nil {

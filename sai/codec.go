@@ -1,8 +1,8 @@
 package sai
 
-// A codec holds what differs between the kinds: the zero value, and the conversion from and to ASIC_DB text.
+// A codec holds the parts that differ between kinds: the zero value, and the conversion from and to ASIC_DB text.
 type codec struct {
-	zero  func(n int) Value // lists have n items
+	zero  func(n int) Value // returns the zero value; a list has n items
 	parse func(m *AttrMeta, text string) (Value, error)
 	// append appends the text of a value. It fails if the value is of another kind or out of range.
 	append func(m *AttrMeta, b []byte, v Value) ([]byte, error)

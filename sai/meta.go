@@ -91,7 +91,7 @@ const (
 	CreateOnly
 	CreateAndSet
 	ReadOnly
-	KeyAttr // identifies the object among those of its type
+	KeyAttr // the attribute identifies the object among the objects of its type
 	SetOnly
 )
 
@@ -104,7 +104,7 @@ var flagLetters = map[rune]Flags{
 type EnumMeta struct {
 	Name   string
 	Values []Enum // values in the order of SAI's header, without aliases
-	Strict bool   // values are flags, combined with |
+	Strict bool   // true if values are flags, combined with |
 	names  map[Enum]string
 	values map[string]Enum
 }
@@ -136,12 +136,12 @@ type AttrMeta struct {
 	Flags     Flags
 	Enum      *EnumMeta    // nil unless Kind is an enum or enum list
 	Objects   []ObjectType // allowed types of object ids; nil means any
-	AllowNull bool         // the value may be SAI_NULL_OBJECT_ID
-	Default   Value        // nil if there is none, or if it depends on the vendor or switch
+	AllowNull bool         // true if the value may be SAI_NULL_OBJECT_ID
+	Default   Value        // default value; nil if there is none, or if it depends on the vendor or switch
 	// Condition, if not nil, makes the attribute mandatory on create if it holds, and forbidden if not.
 	Condition *Condition
-	ValidOnly *Condition // the attribute has effect only if it holds; not enforced on create
-	Resource  bool       // selects resources in an availability query
+	ValidOnly *Condition // condition under which the attribute has an effect; not enforced on create
+	Resource  bool       // true if the attribute selects resources in an availability query
 	codec     *codec     // the codec of the Kind; nil if the Kind is unknown
 }
 
@@ -154,7 +154,7 @@ type TypeMeta struct {
 	Name  string
 	Attrs []*AttrMeta // attributes in the order of SAI's header
 	Stats []StatID    // nil if there are none
-	IsOID bool        // objects have an object id instead of an entry as key
+	IsOID bool        // true if the key of objects is an object id instead of an entry
 }
 
 type (
@@ -249,7 +249,7 @@ func buildEnum(name string, facts enumFacts) *EnumMeta {
 
 func (t *tables) addType(o *objectFacts) {
 	tm := &TypeMeta{Type: o.id, Name: o.name, IsOID: !strings.HasSuffix(o.name, "_ENTRY")}
-	if o.id == ObjectTypeACLEntry || o.id == ObjectTypeHostifTableEntry { // has an id despite its name
+	if o.id == ObjectTypeACLEntry || o.id == ObjectTypeHostifTableEntry { // objects of the type have an id
 		tm.IsOID = true
 	}
 	t.types[o.id] = tm

@@ -16,11 +16,11 @@ func (s Status) Error() string { return s.String() }
 
 // A CallError is a failed SAI call with its details. It unwraps to its [Status].
 type CallError struct {
-	Op     string // create, remove, set, get, ...
+	Op     string // name of the call, such as create, remove, set, get
 	Type   ObjectType
-	Attr   AttrID // the invalid attribute, 0 if none
+	Attr   AttrID // the invalid attribute; 0 if there is none
 	Status Status
-	Reason string // in words, "" if there is nothing to add
+	Reason string // reason in words; "" if there is nothing to add
 }
 
 func (e *CallError) Error() string {

@@ -20,7 +20,7 @@ const maxListItems = 1 << 16
 // A TextError is an attribute value that cannot be parsed from ASIC_DB text, or formatted as such.
 type TextError struct {
 	Attr AttrID
-	Text string // the text, or the Go value
+	Text string // the text, or the Go value that cannot be formatted
 	Want string // the valid form
 }
 

@@ -137,8 +137,8 @@ func Match(data, mask Value) Field { return Field{Enabled: true, Data: data, Mas
 // Do returns an enabled ACL action.
 func Do(param Value) Action { return Action{Enabled: true, Param: param} }
 
-// A Key identifies one object of any kind: one with an object id by Type and OID, another by its Entry, from which
-// Type follows.
+// A Key identifies one object of any kind. An object with an object id is identified by Type and OID. Any other object
+// is identified by its Entry, which determines Type.
 type Key struct {
 	Type  ObjectType
 	OID   OID
@@ -154,7 +154,7 @@ type (
 	FDBEntry struct {
 		Switch OID
 		MAC    MAC
-		BV     OID // bridge or VLAN
+		BV     OID // object id of the bridge or VLAN
 	}
 	// NeighborEntry is a sai_neighbor_entry_t.
 	NeighborEntry struct {

@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// A Validator makes the checks of SAI's metadata library. It records which objects exist, their types, and which
-// refer to which. Callers report each success by Created, Changed, Removed and Found. It is not safe for concurrent
-// use.
+// A Validator checks calls as SAI's metadata library does. It records the existing objects, their types, and their
+// references to each other. Callers report each success by Created, Changed, Removed and Found. It is not safe for
+// concurrent use.
 type Validator struct {
 	objects map[Key]*record
 	types   map[OID]ObjectType
 	refs    map[OID]int         // number of references by existing objects
 	unique  map[string]struct{} // values of key attributes in use
-	sw      OID                 // the switch, NullOID before it is created
+	sw      OID                 // the switch; NullOID before it is created
 	scratch []byte
 	rules   map[ObjectType]*createRules
 }
 
 // createRules holds the attributes of a type that a create checks even if they are absent.
 type createRules struct {
-	presence []*AttrMeta // mandatory, or with a condition
+	presence []*AttrMeta // attributes that are mandatory or have a condition
 	keys     []*AttrMeta
 }
 
@@ -45,7 +45,7 @@ func (v *Validator) rulesOf(tm *TypeMeta) *createRules {
 
 // A record is the state of one object.
 type record struct {
-	key  string // key attributes, "" if it has none
+	key  string // text of the key attributes; "" if there are none
 	refs []reference
 	// holds means that the key of an entry counts as references. An entry that was found has no counted references.
 	holds bool

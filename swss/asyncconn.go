@@ -10,7 +10,7 @@ import (
 const (
 	maxUnsent    = 256 << 20
 	flushTimeout = 2 * time.Second
-	keptUnsent   = 64 << 10 // the capacity that an empty buffer keeps
+	keptUnsent   = 64 << 10 // capacity in bytes that an emptied buffer may keep
 )
 
 // An asyncConn is a connection whose writes never wait for the other side, as in Redis. A client may send a long

@@ -13,12 +13,12 @@ import (
 // process that runs it. In CONFIG_DB it also holds the revision (see [DB.TakeTurn]).
 const KeyMark = "TAMTAM_MARK"
 
-// A Claim is a daemon's mark in the databases that it works on. By its mark the daemon detects that a database was
+// A Claim is a daemon's mark in the databases that it uses. The mark lets the daemon detect that a database was
 // emptied, restored from an earlier time, or claimed by another process.
 type Claim struct {
 	name, owner string
 	dbs         []*DB
-	server      string // Redis' run id
+	server      string // run id of the Redis server at the time of the claim
 }
 
 // An EmptiedError reports that a database was emptied, or replaced by an empty one.
@@ -45,7 +45,7 @@ func (e *TakenError) Error() string {
 // Unwrap returns [ErrReset].
 func (e *TakenError) Unwrap() error { return ErrReset }
 
-// Claim marks databases as those on which the process owner works as daemon name. It fails while one of them refuses
+// Claim marks databases as used by the daemon name, whose process is owner. It fails while one of the databases refuses
 // writes.
 func (r *Redis) Claim(ctx context.Context, name, owner string, dbs ...DBName) (*Claim, error) {
 	c := &Claim{name: name, owner: owner}
@@ -64,8 +64,8 @@ func (r *Redis) Claim(ctx context.Context, name, owner string, dbs ...DBName) (*
 	return c, nil
 }
 
-// Check returns nil while the databases are unchanged since they were claimed. Otherwise it fails with [ErrReset]. It
-// fails with [ErrUnavailable] if it cannot find out.
+// Check returns nil if, since the claim, Redis was not restarted and no database was emptied or claimed by another
+// process. Otherwise it fails with [ErrReset]. It fails with [ErrUnavailable] if Redis does not answer.
 func (c *Claim) Check(ctx context.Context) error {
 	r := c.dbs[0].redis
 	if _, err := r.Mend(ctx); err != nil {
@@ -81,7 +81,7 @@ func (c *Claim) Check(ctx context.Context) error {
 	return c.Ours(ctx)
 }
 
-// Ours does a part of Check. It fails with [ErrReset] if one of the databases was emptied, or claimed by another
+// Ours does a part of the work of Check. It fails with [ErrReset] if a database was emptied, or claimed by another
 // process.
 func (c *Claim) Ours(ctx context.Context) error {
 	for _, d := range c.dbs {

@@ -67,7 +67,7 @@ func TestClaimOfRestartedRedis(t *testing.T) {
 }
 
 // Keys of the wrong type that commands and scripts found are deleted, and their daemons start again. Keys that no
-// command found stay, and so do those of CONFIG_DB.
+// command found stay, and so do the keys of CONFIG_DB.
 func TestMend(t *testing.T) {
 	eachServer(t, func(t *testing.T, r *swss.Redis) {
 		ctx := t.Context()

@@ -164,7 +164,7 @@ func LoadConfig(path string) (Config, error) {
 	return cfg, nil
 }
 
-// ParseConfig decodes the text of a database_config.json. Databases that the text omits get SONiC's default id and
+// ParseConfig decodes the text of a database_config.json. A database that the text omits gets SONiC's default id and
 // separator, in the instance "redis".
 func ParseConfig(text []byte) (Config, error) {
 	var file struct {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// connections holds all connections to a server. If the network is partitioned or has lost their state, they are
-// neither closed nor answered. Without Cut, each command would discover that by itself, one connection after another.
+// connections holds all connections to a server. After a partition of the network they may be neither closed nor
+// answered. Without Cut, each command would have to discover that for its own connection.
 type connections struct {
 	mu   sync.Mutex
 	open map[*connection]struct{}
@@ -60,7 +60,7 @@ func (c *connections) dial(ctx context.Context, network, addr string) (net.Conn,
 }
 
 // Cut closes all connections. Commands that wait for an answer fail, and later ones open new connections. A caller
-// that finds one connection dead calls it.
+// calls Cut when it finds that one connection is dead.
 func (r *Redis) Cut() {
 	r.conns.mu.Lock()
 	defer r.conns.mu.Unlock()

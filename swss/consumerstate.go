@@ -11,9 +11,8 @@ import (
 
 // A ConsumerState consumes the rows that a [ProducerState] hands over. There is one per table.
 //
-// Every SET carries the whole current row. The first Pops also returns the rows that were consumed before, by a
-// daemon that has since restarted. After Redis was away, all rows are returned again, with a DEL for each that is
-// gone.
+// Every SET carries the whole current row. The first Pops also returns the rows that a former run of the daemon has
+// consumed. After Redis was away, all rows are returned again, with a DEL for each deleted row.
 type ConsumerState struct {
 	flag
 	db    *DB
@@ -87,7 +86,7 @@ func (c *ConsumerState) pops(ctx context.Context, resync bool) ([]KeyOpFieldsVal
 // KeySet returns the name of the set of keys whose rows are pending.
 func (c *ConsumerState) KeySet() string { return c.table + "_KEY_SET" }
 
-// Look makes the next Pops look for rows without a message, which may have been lost.
+// Look makes the next Pops look for pending rows, even if no message has announced them.
 func (c *ConsumerState) Look() { c.message("", "") }
 
 // Waiting reports whether a row has been handed over and not yet consumed.
@@ -135,7 +134,7 @@ func kfv(key string, fields []any) KeyOpFieldsValues {
 	return KeyOpFieldsValues{Key: key, Op: OpSet, Fields: Pairs(fv)}
 }
 
-// resyncRows adds every row of the table as SET, and known rows that are gone as DEL.
+// resyncRows adds a SET for every row of the table, and a DEL for every known row that no longer exists.
 func resyncRows(ctx context.Context, t *Table, known map[string]struct{}, rows map[string]KeyOpFieldsValues) error {
 	now, err := t.Dump(ctx)
 	if err != nil {

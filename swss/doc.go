@@ -12,6 +12,6 @@
 // Everything that a daemon consumes is a [Source] on its one [Listener]. Redis is either an external server or the
 // embedded one (see [Open]), which keeps its data in this process and also accepts other clients.
 //
-// This package contains what every user of SONiC's databases needs, whatever the tables mean. Table and field names
-// belong to package schema.
+// This package contains the functions that every user of SONiC's databases needs, whatever the tables mean. Table and
+// field names belong to package schema.
 package swss

@@ -20,9 +20,9 @@ import (
 // socket. Without any it listens at 127.0.0.1 and a free port.
 //
 // It is miniredis with the additions that SONiC needs: keyspace events for every writer (clients, transactions,
-// scripts), CONFIG, CLIENT PAUSE, unix sockets, and 64 databases. Rows are stored packed, and the scripts of tables
-// run without Lua. It differs from Redis: it stores nothing on disk, it is full only if maxmemory is below 1 MiB, and
-// times to live do not elapse. Blocking pops cause no events, and may receive what a transaction pushes before the
+// scripts), CONFIG, CLIENT PAUSE, unix sockets, and 64 databases. Rows are stored packed, and the scripts of tables run
+// without Lua. It differs from Redis: it stores nothing on disk, it is full only if maxmemory is below 1 MiB, and times
+// to live do not elapse. Blocking pops cause no events. They may receive a value that a transaction pushes before the
 // transaction ends.
 func OpenEmbedded(listen ...string) (*Redis, error) {
 	cfg, err := DefaultConfig("")
@@ -51,27 +51,27 @@ type server struct {
 	pause pause
 
 	mu       sync.Mutex
-	params   map[string]string // set by CONFIG
-	full     bool              // writes are refused with OOM
+	params   map[string]string // settings that clients changed by CONFIG SET
+	full     bool              // true if writes are refused with the error OOM
 	flags    eventFlags
 	pubsub   pubsub
-	shadows  [2]shadow // by depth: 0 for a script or command, 1 for a command of a script
+	shadows  [2]shadow // buffers for replies: 0 for a client's script or command, 1 for a command inside a script
 	depth    int
-	scriptDB int // database of the script that runs
+	scriptDB int // database of the script that is running
 	packed   rowStore
-	natives  map[string]Native // by digest
+	natives  map[string]Native // native versions of scripts, by digest
 }
 
 // A session is one connection. It belongs to the connection's goroutine.
 type session struct {
 	peer          *mini.Peer
 	db            int
-	pass          bool         // the hook passes the command to miniredis
+	pass          bool         // true while the hook passes a command on to miniredis
 	tx            *transaction // nil outside a transaction
-	subscriptions int          // their number; changed under server.mu
+	subscriptions int          // number of subscriptions; changed under server.mu
 }
 
-// A shadow is a peer whose replies are kept instead of sent.
+// A shadow is a peer whose replies are stored in memory instead of sent.
 type shadow struct {
 	peer *mini.Peer
 	w    *bufio.Writer
@@ -241,7 +241,7 @@ func (s *server) hook(c *mini.Peer, cmd string, args ...string) bool {
 	return true
 }
 
-// plain handles a command outside of a transaction, unless it is left to miniredis. It reports whether it did.
+// plain handles a command outside of a transaction. It returns false if miniredis must handle the command.
 func (s *server) plain(ss *session, cmd string, args []string) bool {
 	s.mu.Lock() // no client sees a script half done
 	defer s.mu.Unlock()
@@ -277,8 +277,8 @@ func (s *server) plain(ss *session, cmd string, args []string) bool {
 	return true
 }
 
-// here runs a command that does not concern data, in a transaction or outside, and returns the raw reply. ok is false
-// if the server does not implement the command itself.
+// here runs a command that does not concern data, inside or outside of a transaction, and returns the raw reply. ok is
+// false if the server does not implement the command itself.
 func (s *server) here(ss *session, cmd string, args []string) (reply string, ok bool) {
 	switch cmd {
 	case "PUBLISH":
@@ -300,8 +300,8 @@ func (s *server) here(ss *session, cmd string, args []string) (reply string, ok 
 	return "", false
 }
 
-// waits reports whether a command may block until another writes. None of our scripts writes the types that these
-// read.
+// waits reports whether a command can block until another command writes. None of our scripts writes a type that such
+// commands read.
 func waits(cmd string) bool {
 	switch cmd {
 	case "BLPOP", "BRPOP", "BRPOPLPUSH", "BLMOVE", "BZMPOP", "BZPOPMIN", "BZPOPMAX", "XREAD", "XREADGROUP":

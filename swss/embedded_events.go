@@ -151,24 +151,24 @@ func (s *server) emit(db int, events ...event) {
 	}
 }
 
-// An outcome is an executed command: its raw reply, and its effect on its first key.
+// An outcome describes an executed command: its raw reply, and the effect on its first key.
 type outcome struct {
 	cmd   string
 	args  []string
 	reply string
-	was   bool // the key existed before; set only for commands that trim
-	gone  bool // the key no longer exists; set only for commands that shrink or trim
+	was   bool // true if the key existed before; set only for commands that trim
+	gone  bool // true if the key no longer exists; set only for commands that shrink or trim
 }
 
 // A plan describes the events of a command.
 type plan struct {
 	class byte
 	name  string
-	when  func(outcome) bool // whether the first key was changed
+	when  func(outcome) bool // reports whether the command changed the first key
 	// shrinks means that the command may remove the key, which is an event of its own. trims means the same for
 	// commands whose reply does not reveal whether the key existed.
 	shrinks, trims bool
-	// all replaces the fields above.
+	// all returns the events; if it is set, the fields above are not used.
 	all func(outcome) []event
 }
 

@@ -17,7 +17,7 @@ type subscribed struct {
 	ss     *session
 	name   string
 	prefix string // the common prefix of all matches of a pattern
-	plain  bool   // the pattern is prefix followed by "*"
+	plain  bool   // true if the pattern is prefix followed by "*"
 }
 
 // of returns the list of channel or of pattern subscriptions.

@@ -12,7 +12,7 @@ func queuePush(r *ScriptRun) (reply string, ok bool) {
 	return rawNumber(':', r.s.pubsub.publish(r.Keys[1], r.Args[3])), true
 }
 
-// queuePop dequeues operations, unless one of them must be applied to hashes, which is left to Lua.
+// queuePop dequeues operations. If one of them must be applied to hashes, it returns false, and the script runs in Lua.
 func queuePop(r *ScriptRun) (reply string, ok bool) {
 	if len(r.Keys) != 2 || len(r.Args) != 2 {
 		return "", false

@@ -120,8 +120,8 @@ func statePop(r *ScriptRun) (reply string, ok bool) {
 	return out.String(), true
 }
 
-// popSet implements SPOP, which may choose any members: here the first by name, in one step. miniredis moves all
-// others for each.
+// popSet implements SPOP, which may choose any members. It removes the first members by name, in one step. miniredis
+// would move all other members for each removed one.
 func (r *ScriptRun) popSet(set string, most int) []string {
 	members := r.list("SMEMBERS", set)
 	members = members[:min(most, len(members))]

@@ -12,8 +12,8 @@ import (
 // A transaction holds the commands that EXEC runs consecutively, without other commands in between.
 type transaction struct {
 	commands []queued
-	check    mini.Peer // is always in a transaction: miniredis' reply to a command reports whether the command is valid
-	dirty    bool      // EXEC will be refused
+	check    mini.Peer // always in a transaction, so that miniredis' reply shows whether a command is valid
+	dirty    bool      // true if EXEC will be refused
 }
 
 // A queued command of a transaction.

@@ -11,8 +11,8 @@ import (
 // Simulated faults of the embedded server, by the commands that cause them in a real one: CLIENT PAUSE and CONFIG SET
 // maxmemory.
 
-// A pause blocks the commands of all connections, including CLIENT UNPAUSE, as Redis does. It may end early, never
-// late.
+// A pause blocks the commands of all connections, including CLIENT UNPAUSE, as Redis does. A pause can end early, but
+// never late.
 type pause struct{ now atomic.Pointer[gate] }
 
 // A gate is one pause.
@@ -46,7 +46,7 @@ func (p *pause) wait() {
 	}
 }
 
-// client handles the CLIENT commands that are not left to miniredis. It reports whether it did.
+// client handles some CLIENT commands. It returns false if miniredis must handle the command.
 func (s *server) client(args []string) (reply string, ok bool) {
 	switch {
 	case pauses("CLIENT", args):
@@ -78,7 +78,7 @@ func parsePause(args []string) (d time.Duration, refusal string) {
 	case err != nil || ms > most:
 		return 0, "ERR timeout is not an integer or out of range"
 	case len(args) == 3 && !strings.EqualFold(args[2], "ALL"):
-		return 0, "ERR CLIENT PAUSE mode must be ALL" // WRITE is not needed here
+		return 0, "ERR CLIENT PAUSE mode must be ALL" // mode WRITE is not implemented
 	}
 	return time.Duration(ms) * time.Millisecond, ""
 }

@@ -13,8 +13,8 @@ import (
 )
 
 // ErrUnavailable is matched by errors.Is for every error that means that Redis did not answer because it is away,
-// restarting, or still loading its data. The same call can succeed later. Whether the failed call took effect is
-// unknown.
+// restarting, or still loading its data. The same call can succeed later. It is unknown whether the failed call took
+// effect.
 var ErrUnavailable = errors.New("redis is not available")
 
 // An Error is a database operation that failed.
@@ -34,8 +34,8 @@ func (e *Error) Unwrap() []error {
 	return []error{e.Err}
 }
 
-// NothingSent reports whether a command's error means that Redis has not executed it: Redis was unreachable, or it
-// refused. After other errors that is unknown.
+// NothingSent reports whether a command's error proves that Redis has not executed the command: Redis was unreachable,
+// or refused it. After other errors the command may have been executed.
 func NothingSent(err error) bool {
 	var op *net.OpError
 	var refused redis.Error
@@ -111,9 +111,9 @@ func condition(err error) string {
 	return ""
 }
 
-// ofNetwork reports whether an error comes from a connection. A bare error number also implements net.Error, and
-// other descriptors return it too, such as a socket that may not be opened. But go-redis removes the connection's
-// name from the kernel's error. So a number that only connections return counts.
+// ofNetwork reports whether an error comes from a connection. go-redis removes the connection's name from the kernel's
+// error, so that only an error number is left. A number counts if only connections return it. Other numbers can also
+// come from other descriptors, such as a socket that may not be opened.
 func ofNetwork(err error) bool {
 	var netErr net.Error
 	if !errors.As(err, &netErr) {

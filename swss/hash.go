@@ -13,8 +13,8 @@ type Hash struct {
 	set   FieldValues
 	del   map[string]bool
 
-	// These are set between Load and DropFormer: the fields of a former process, those in the table, and those that
-	// this process has put.
+	// These are set between Load and DropFormer: the fields of a former process, the fields in the table, and the
+	// fields that this process has put.
 	former, has, put FieldValues
 }
 
@@ -32,8 +32,8 @@ func (h *Hash) Load(ctx context.Context) error {
 // Former returns the value that a former process left in a field. It returns "" after [Hash.DropFormer].
 func (h *Hash) Former(field string) string { return h.former[field] }
 
-// DropFormer removes the fields of a former process that this one has not put, at the next Flush. It returns the
-// former values that no field holds any more, sorted.
+// DropFormer makes the next Flush remove the fields of a former process that this process has not put. It returns,
+// sorted, the former values that no field holds any more.
 func (h *Hash) DropFormer() []string {
 	gone := map[string]bool{}
 	for field, value := range h.former {
@@ -48,7 +48,7 @@ func (h *Hash) DropFormer() []string {
 	return slices.Sorted(maps.Keys(gone))
 }
 
-// Put sets a field at the next Flush.
+// Put makes the next Flush set a field.
 func (h *Hash) Put(field, value string) {
 	delete(h.del, field)
 	if h.put != nil {
@@ -64,7 +64,7 @@ func (h *Hash) Put(field, value string) {
 	h.set[field] = value
 }
 
-// Remove deletes a field at the next Flush.
+// Remove makes the next Flush delete a field.
 func (h *Hash) Remove(field string) {
 	delete(h.put, field)
 	if h.del == nil {
@@ -77,7 +77,7 @@ func (h *Hash) Remove(field string) {
 // Pending returns the number of changes that wait for Flush.
 func (h *Hash) Pending() int { return len(h.set) + len(h.del) }
 
-// Flush writes the changes. Those that cannot be written are kept for the next Flush.
+// Flush writes the changes. Changes that cannot be written are tried again by the next Flush.
 func (h *Hash) Flush(ctx context.Context) error {
 	if len(h.del) > 0 {
 		if err := h.Table.HDel(ctx, "", slices.Sorted(maps.Keys(h.del))...); err != nil {

@@ -42,14 +42,15 @@ func (in *Inbox) Open(ctx context.Context) ([]Entry, error) {
 	return in.queue.Pop(ctx)
 }
 
-// lookAnyway is how long Wait relies on messages. It bounds the delay of an entry whose message was lost.
+// lookAnyway is the interval at which Wait checks the queue without a message. It bounds the delay of an entry whose
+// message was lost.
 const lookAnyway = time.Second
 
 // Look dequeues the available entries, even if no message announced them.
 func (in *Inbox) Look(ctx context.Context) ([]Entry, error) { return in.queue.Pop(ctx) }
 
-// Wait waits for entries and dequeues them. After patience it returns none. It fails with [ErrUnavailable] when the
-// connection was lost since Open, and when ctx ends.
+// Wait waits for entries and dequeues them. If none arrives within the time patience, it returns none. It fails with
+// [ErrUnavailable] when the connection was lost since Open, and when ctx ends.
 func (in *Inbox) Wait(ctx context.Context, patience time.Duration) ([]Entry, error) {
 	look := time.NewTimer(lookAnyway)
 	defer look.Stop()

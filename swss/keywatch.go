@@ -64,7 +64,8 @@ func (w *KeyWatch) Pops(ctx context.Context) ([]KeyOpFieldsValues, error) {
 	return []KeyOpFieldsValues{{Key: "changes", Op: OpSet}}, nil
 }
 
-// Take returns the names that changed since the last call, sorted. all reports that any key may have changed.
+// Take returns, sorted, the names of the keys that changed since the last call. all is true if any key may have
+// changed.
 func (w *KeyWatch) Take() (names []string, all bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

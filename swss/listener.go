@@ -21,7 +21,7 @@ const (
 )
 
 // A Listener is the one pub/sub connection of a daemon, and feeds all of its sources. It reconnects by itself when
-// Redis goes away. The sources then look for what they missed.
+// Redis goes away. The sources then look for changes that they missed.
 type Listener struct {
 	db     *DB
 	ready  chan struct{}
@@ -34,10 +34,10 @@ type Listener struct {
 	times   func(channel string) int
 	conn    Subscription  // nil while there is no connection
 	change  chan struct{} // closed when conn changes
-	lastErr error         // why there is no connection; nil if none was tried yet
+	lastErr error         // why there is no connection; nil if no attempt was made yet
 	waiting map[string]chan error
 	pings   int
-	conns   int // the number of connections made
+	conns   int // number of connections made so far
 }
 
 type subscription struct {
@@ -74,8 +74,8 @@ func NewListener(r *Redis) *Listener {
 // Ready returns a channel that holds a value when something has arrived since it was last read.
 func (l *Listener) Ready() <-chan struct{} { return l.ready }
 
-// Connections returns the number of connections made so far. After a new one, earlier knowledge may be about another
-// server.
+// Connections returns the number of connections made so far. A new connection may lead to another server, with other
+// data.
 func (l *Listener) Connections() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -122,7 +122,8 @@ func (l *Listener) Close() error {
 	return nil
 }
 
-// Disturb injects a fault: messages are lost or duplicated. times returns how often each is delivered.
+// Disturb injects a fault: messages are lost or duplicated. times returns the number of times that each message is
+// delivered.
 func (l *Listener) Disturb(times func(channel string) int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -316,8 +317,8 @@ func (l *Listener) disconnected(err error) {
 	l.wake()
 }
 
-// silence is how long a connection may be silent before it is tested. If the test gets no answer within
-// answerTimeout, the connection counts as dead. In a partitioned network nothing else would reveal that.
+// silence is how long a connection may be silent before it is tested. If the test gets no answer within answerTimeout,
+// the connection counts as dead. In a partitioned network nothing else would reveal the fault.
 const silence = 5 * time.Second
 
 // hear returns the next message of the connection. It fails when the connection is dead.
@@ -331,7 +332,7 @@ func (l *Listener) hear(ctx context.Context, conn Subscription) (any, error) {
 			return msg, err
 		}
 		if patience == answerTimeout {
-			l.db.redis.Cut() // the other connections are no better
+			l.db.redis.Cut() // the other connections to this server are probably dead too
 			return nil, fmt.Errorf("%w: the connection gives no answer for %s", ErrUnavailable, answerTimeout)
 		}
 		if err := conn.Ping(ctx, "alive"); err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// IsMisuse reports whether a command found a key of the wrong type, which some other client must have written.
+// IsMisuse reports whether a command failed because a key has the wrong type. Another client must have written the key.
 func IsMisuse(err error) bool {
 	return err != nil && (hasCode(err, "WRONGTYPE") || strings.Contains(err.Error(), "value is not an integer"))
 }
@@ -73,7 +73,7 @@ func (m *misuses) take() map[DBName]map[string]struct{} {
 }
 
 // A watcher notes misuses of a database's keys, and finds the failed command of a refused transaction. It closes all
-// connections when one is dead.
+// connections when one connection is dead.
 type watcher struct {
 	db    DBName
 	redis *Redis
@@ -155,8 +155,8 @@ func (r *Redis) Mend(ctx context.Context) (deleted []string, err error) {
 	return deleted, errors.Join(errs...)
 }
 
-// misused finds the keys of the wrong type, and describes the error. A key that ends with the separator stands for a
-// table: misused checks all its rows, and those being handed over.
+// misused finds the keys of the wrong type, and describes the error of each. A key that ends with the separator stands
+// for a table: misused checks all its rows, including the rows being handed over.
 func (d *DB) misused(ctx context.Context, keys []string) (map[string]string, error) {
 	var all []string
 	for _, key := range keys {

@@ -4,9 +4,9 @@ import (
 	"strconv"
 )
 
-// A Native does the work of a script by the same commands, and returns the raw reply, "" for null. It returns false,
-// having done nothing, if it does not support the arguments. In Lua a command costs 8 kB of buffers, and a row needs
-// ten commands.
+// A Native does the work of a script by the same commands, and returns the raw reply, "" for null. If it does not
+// support the arguments, it does nothing and returns false. In Lua a command costs 8 kB of buffers, and a row needs ten
+// commands.
 type Native func(r *ScriptRun) (reply string, ok bool)
 
 // Natively returns the script with a native version, which an embedded server runs instead.

@@ -10,14 +10,14 @@ import (
 // payload is the message that SONiC's tables publish: one letter, which only wakes consumers.
 const payload = "G"
 
-// How many rows one script moves: SONiC's default, and the number that a consumer requests after a full batch.
+// Numbers of rows that one script moves: SONiC's default, and the number that a consumer requests after a full batch.
 const (
 	batchSize = 128
 	bigBatch  = 1024
 )
 
-// A ProducerState hands rows of a table to its consumer (APPL_DB). A row becomes visible in the table when the
-// consumer accepts it. The order of rows is not kept. Several writes of a pending row are merged.
+// A ProducerState hands rows of a table to its consumer (APPL_DB). A row becomes visible in the table when the consumer
+// accepts it. Rows may be delivered in another order. Several writes of a pending row are merged.
 type ProducerState struct {
 	db    *DB
 	table string

@@ -12,7 +12,7 @@ import (
 type Entry struct {
 	Key  string
 	Body string // the fields, see [EncodeFields]; "{}" if the operation cannot have any
-	Op   string // followed by its letter, S or D
+	Op   string // the operation followed by its letter: S with fields, D without
 }
 
 // A Queue is the list of a table's operations (ASIC_DB, GETRESPONSE, FLEX_COUNTER_DB) with the
@@ -120,7 +120,7 @@ func (q *Queue) PeekIn(ctx context.Context, p redis.Pipeliner) Peek {
 // A Peeked is an entry that is still in its queue.
 type Peeked struct {
 	Entry
-	words int // its number of words in the list
+	words int // number of words that the entry occupies in the list
 }
 
 // Entries returns the entries, oldest first, once the pipeline has been executed. The last may be incomplete.

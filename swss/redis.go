@@ -12,7 +12,8 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// Redis is the server that holds SONiC's databases; in a chassis, the servers. It is safe for concurrent use.
+// Redis is the server that holds SONiC's databases. In a chassis there are several servers. It is safe for concurrent
+// use.
 type Redis struct {
 	cfg      Config
 	embedded *server // nil for an external server
@@ -48,8 +49,8 @@ func IsEmbedded(addr string) bool {
 	return ok && (rest == "" || rest[0] == ':')
 }
 
-// Connect connects to the servers of cfg. It fails with [ErrUnavailable] if that of CONFIG_DB does not answer. It
-// enables keyspace events there. Everything that a [Listener] feeds must be on that server.
+// Connect connects to the servers of cfg. It fails with [ErrUnavailable] if the server of CONFIG_DB does not answer. It
+// enables keyspace events on that server. All sources of a [Listener] must be on it too.
 func Connect(ctx context.Context, cfg Config) (*Redis, error) {
 	r := &Redis{cfg: cfg, dbs: map[DBName]*DB{}}
 	if err := r.DB(ConfigDB).enableEvents(ctx); err != nil {
@@ -145,16 +146,16 @@ func newClient(r *Redis, db Database) *redis.Client {
 		opts.CredentialsProviderContext = func(context.Context) (string, string, error) { return inst.login() }
 	}
 	if r.embedded != nil {
-		// A switch has forty connections, most of them of subscribers, and a lab a thousand switches. Long buffers
-		// gain nothing if they save no system call.
+		// A switch has forty connections, mostly of subscribers, and a lab has a thousand switches. Long buffers would
+		// not save system calls.
 		opts.ReadBufferSize, opts.WriteBufferSize = 1024, 1024
 		opts.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) { return r.embedded.dial() }
 	}
 	return redis.NewClient(opts)
 }
 
-// A Client is the part of go-redis's client that is used here. A package that sees the type itself, as a field of a
-// field, compiles the maps in it again.
+// A Client is the part of go-redis's client that is used here. It keeps the client's own type out of other packages:
+// each package that sees it must compile the maps in it again.
 type Client interface {
 	redis.Cmdable
 	AddHook(hook redis.Hook)
@@ -217,8 +218,8 @@ func (d *DB) Add(ctx context.Context, counter string, n int64) (sum int64, err e
 // channel returns the name of the channel of a table's consumers.
 func (d *DB) channel(table string) string { return fmt.Sprintf("%s_CHANNEL@%d", table, d.id) }
 
-// rowKey returns the Redis key of a row that a caller names. If key is empty it is the table's name, as in SONiC:
-// some tables are a single row. A key that was listed belongs to a row even if it is empty.
+// rowKey returns the Redis key of a row that a caller names. If key is empty it is the table's name, as in SONiC: some
+// tables are a single row. This does not apply to keys that were listed: a listed key can be empty.
 func (d *DB) rowKey(table, key string) string {
 	if key == "" {
 		return table

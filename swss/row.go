@@ -28,7 +28,7 @@ const (
 // KeyOpFieldsValues is one change that a [Source] delivers.
 type KeyOpFieldsValues struct {
 	Key    string
-	Op     string // OpSet, OpDel, or the queue's own op without its letter
+	Op     string // OpSet or OpDel; for a queue, its own operation without the letter
 	Fields []Pair
 	// Size is not 0 if the row was not read. It is then the row's size in bytes, if that exceeds [MaxRow], or
 	// [TooMany].

@@ -59,8 +59,8 @@ func (d *DB) Run(ctx context.Context, s Script, keys []string, args ...any) (any
 }
 
 // RunMany calls a script many times, in order, in a small number of round trips. It returns the result of each call,
-// nil for a failed one. It tries all calls, then returns the first error. If Redis has lost the script in a restart,
-// the calls are repeated with its text; each takes effect once.
+// nil for a failed one. It makes all calls even if some fail, and then returns the first error. If Redis has lost the
+// script in a restart, the calls are repeated with its text; each takes effect once.
 func (d *DB) RunMany(ctx context.Context, s Script, calls []Call) ([]any, error) {
 	if d.redis.embedded != nil {
 		d.redis.embedded.learn(s)

@@ -12,7 +12,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// confirmLimit is how long SetAll tries to find out the outcome when the answer is lost.
+// confirmLimit is the maximum time that SetAll spends on finding out the outcome of a transaction whose answer was
+// lost.
 const confirmLimit = 10 * time.Second
 
 // SetAll merges fields into rows of many tables, by table and key, as [Table.Set] does. It writes all of them in one

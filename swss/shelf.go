@@ -15,7 +15,7 @@ import (
 // Before any other command that names a row, the row moves to miniredis, and stays there.
 type rowStore struct {
 	dbs    map[int]map[string]packed
-	shapes map[string]*shape // by their fields
+	shapes map[string]*shape // shapes in use, by their joined field names
 	// off means that everything stays in miniredis, because a client watches keys there.
 	off  bool
 	text []byte // buffer for packing
@@ -30,8 +30,8 @@ type packed struct {
 // A shape is a sorted list of fields that many rows share.
 type shape struct{ fields []string }
 
-// Larger hashes are not packed, because each change packs the hash again. Nor are hashes with further shapes once
-// there are maxShapes.
+// Larger hashes are not packed, because each change packs the hash again. Once there are maxShapes shapes, hashes with
+// other shapes are not packed either.
 const (
 	maxPacked = 128
 	maxShapes = 4096
@@ -131,7 +131,7 @@ func inRow(row []Pair, field string) (at int, found bool) {
 	return slices.BinarySearchFunc(row, field, func(p Pair, f string) int { return strings.Compare(p.Field, f) })
 }
 
-// do runs a command on the shelf or in miniredis, and returns the raw reply. The caller holds mu.
+// do runs a command on the row store or in miniredis, and returns the raw reply. The caller holds mu.
 func (s *server) do(c *mini.Peer, db int, cmd string, args []string) string {
 	if reply, ok := s.runPacked(c, db, cmd, args); ok {
 		return reply
@@ -140,7 +140,7 @@ func (s *server) do(c *mini.Peer, db int, cmd string, args []string) string {
 	return s.run(c, cmd, args...)
 }
 
-// runPacked runs a command on the shelf. ok is false if the command does not suit the shelf.
+// runPacked runs a command on the row store. ok is false if the command must run in miniredis.
 func (s *server) runPacked(c *mini.Peer, db int, cmd string, args []string) (reply string, ok bool) {
 	if s.packed.off {
 		return "", false
@@ -316,7 +316,7 @@ func rawNumber(kind byte, n int) string {
 	return string(append(strconv.AppendInt(append(text[:0], kind), int64(n), 10), '\r', '\n'))
 }
 
-// unpack moves the rows to miniredis that a command there may name or count.
+// unpack moves rows to miniredis before a command runs there: all rows that the command may name or count.
 func (s *server) unpack(c *mini.Peer, db int, cmd string, args []string) {
 	x := &s.packed
 	switch cmd {

@@ -41,8 +41,8 @@ func TestDeadConnection(t *testing.T) {
 	}
 }
 
-// If the network has forgotten the connections of all databases, they are found dead together. A command that waited
-// on one of them does not wait for the others.
+// If the network has lost the state of all connections, they are found dead together: once one command has waited in
+// vain, no command waits on another dead connection.
 func TestDeadConnectionsAreFoundTogether(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for a silence: nothing for the race detector")

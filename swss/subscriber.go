@@ -10,23 +10,23 @@ import (
 	"sync"
 )
 
-// A Subscriber watches the rows of a table through Redis' keyspace events (CONFIG_DB, STATE_DB). There may be any
-// number per table, and they see the writes of all clients.
+// A Subscriber watches the rows of a table through Redis' keyspace events (CONFIG_DB, STATE_DB). A table can have any
+// number of subscribers, and they see the writes of all clients.
 //
 // Every SET carries the whole current row, unless it is too large. Several changes of a row between two calls of Pops
-// are delivered as one. The first Pops returns all rows. After Redis was away, all rows are returned again, with a
-// DEL for each that is gone.
+// are delivered as one. The first Pops returns all rows. After Redis was away, all rows are returned again, with a DEL
+// for each deleted row.
 type Subscriber struct {
 	db     *DB
 	table  string
 	prefix string // prefix of the events' channels
 	l      *Listener
 	known  map[string]int64 // rows delivered and not deleted, with their weights
-	total  int64            // weight of the rows within capacity
-	most   int64            // upper bound of total
-	stored bool             // rows are delivered in stored form
-	first  string           // the first row, by name, beyond capacity; "" if all fit
-	brief  bool             // rows that were created and deleted between two Pops count too
+	total  int64            // weight in bytes of the delivered rows within the capacity
+	most   int64            // maximum of total in bytes
+	stored bool             // true if rows are delivered in stored form
+	first  string           // key of the first row, by name, that exceeds the capacity; "" if all rows fit
+	brief  bool             // true if a DEL is delivered for rows that were created and deleted between two Pops
 
 	mu      sync.Mutex
 	changed map[string]struct{}
@@ -103,7 +103,8 @@ func (s *Subscriber) Pops(ctx context.Context) ([]KeyOpFieldsValues, error) {
 	return out, nil
 }
 
-// pops reads the changed rows. It reads all rows after a reconnect, and if changes shift which rows fit.
+// pops reads the changed rows. It reads all rows after a reconnect, and if a change affects which rows fit into the
+// capacity.
 func (s *Subscriber) pops(ctx context.Context, changed map[string]struct{}, resync bool) ([]KeyOpFieldsValues, error) {
 	if !resync {
 		out, fits, err := s.popChanged(ctx, slices.Sorted(maps.Keys(changed)))
@@ -114,7 +115,8 @@ func (s *Subscriber) pops(ctx context.Context, changed map[string]struct{}, resy
 	return s.popAll(ctx, changed)
 }
 
-// popChanged reads some rows. If they shift which rows fit, it does nothing and returns false.
+// popChanged reads the rows with the given keys. If the changes affect which rows fit into the capacity, it does
+// nothing and returns false.
 func (s *Subscriber) popChanged(ctx context.Context, keys []string) (out []KeyOpFieldsValues, fits bool, err error) {
 	next, total, fits := map[string]int64{}, s.total, true
 	err = NewTable(s.db, s.table).readRows(ctx, keys, s.rowOf(), func(key string, row FieldValues, size int64) {
@@ -151,7 +153,7 @@ func (s *Subscriber) popChanged(ctx context.Context, keys []string) (out []KeyOp
 	return out, true, nil
 }
 
-// popAll reads all rows that fit. changed are those for which an event arrived.
+// popAll reads all rows that fit into the capacity. changed holds the keys for which an event arrived.
 func (s *Subscriber) popAll(ctx context.Context, changed map[string]struct{}) ([]KeyOpFieldsValues, error) {
 	t := NewTable(s.db, s.table)
 	keys, err := t.Keys(ctx)
@@ -183,7 +185,7 @@ func (s *Subscriber) popAll(ctx context.Context, changed map[string]struct{}) ([
 			}
 			continue
 		}
-		for _, key := range chunk { // it is enough to deliver their existence
+		for _, key := range chunk { // a row that does not fit is delivered without its fields
 			take(key, nil, TooMany)
 		}
 	}
@@ -224,7 +226,7 @@ func (s *Subscriber) gone(known map[string]int64, changed map[string]struct{}) (
 const (
 	MaxTable  = 32 << 20
 	MaxRows   = 1 << 16
-	minWeight = MaxTable / MaxRows // least weight of a row
+	minWeight = MaxTable / MaxRows // least weight of a row, in bytes
 )
 
 // TooMany is the Size of a row that was not read because the rows before it, by name, exhaust the capacity.
@@ -239,8 +241,8 @@ func weight(key string, row FieldValues) int64 {
 	return int64(max(n, minWeight))
 }
 
-// Bound limits the subscriber to [MaxTable]: it delivers the first rows by name, and for the others only that there
-// are too many. It must be called before the first Pops.
+// Bound limits the subscriber to [MaxTable]: it delivers the first rows by name. For each further row it delivers only
+// that there are too many. It must be called before the first Pops.
 func (s *Subscriber) Bound() *Subscriber {
 	s.most = MaxTable
 	return s
@@ -268,8 +270,8 @@ func (s *Subscriber) set(key string, row FieldValues, size int64) KeyOpFieldsVal
 	return KeyOpFieldsValues{Key: key, Op: OpSet, Fields: Pairs(row), Size: size}
 }
 
-// Brief makes the subscriber also deliver a DEL for rows that were created and deleted between two calls of Pops. It
-// is for callers that also read rows in another way, and may have seen them.
+// Brief makes the subscriber also deliver a DEL for rows that were created and deleted between two calls of Pops. It is
+// for callers that also read rows directly, and may have seen such a row.
 func (s *Subscriber) Brief() *Subscriber {
 	s.brief = true
 	return s

@@ -12,8 +12,8 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// Whatever happened to the rows of a table that has too many, a subscriber has delivered the same as one that starts
-// now: the first rows by name that fit, and for the others that there are too many.
+// A table has too many rows, which change. A subscriber has then delivered the same as a subscriber that starts now:
+// the first rows by name that fit, and for each further row that there are too many.
 func TestBoundedTable(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 20}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))

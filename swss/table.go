@@ -131,7 +131,7 @@ func (t *Table) AtLeast(ctx context.Context, n int) (bool, error) {
 	return len(keys) >= n, err
 }
 
-// Dump returns all rows. It is not atomic: a row that is deleted meanwhile is left out.
+// Dump returns all rows. It is not atomic: a row that is deleted during the call is omitted.
 func (t *Table) Dump(ctx context.Context) (map[string]FieldValues, error) {
 	keys, err := t.Keys(ctx)
 	if err != nil {
@@ -191,7 +191,7 @@ func (d *DB) pipeline(ctx context.Context, op string, n int, add func(p redis.Pi
 // globEscape quotes characters that are special in Redis' patterns.
 func globEscape(s string) string {
 	if !strings.ContainsAny(s, `\*?[`) {
-		return s // most are plain names, and a Replacer needs some kB
+		return s // most names contain no special character, and a Replacer needs several kB
 	}
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(s)
 }

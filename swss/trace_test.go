@@ -26,7 +26,7 @@ func golden(t *testing.T) []swsstest.Command {
 	return swsstest.ParseMonitor(t, string(text))
 }
 
-// relevant leaves out the commands of our own way of connecting and reading.
+// relevant omits the commands by which our client connects and reads, because SONiC's library uses others.
 func relevant(all []swsstest.Command) []string {
 	var out []string
 	for _, c := range all {
@@ -130,7 +130,7 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// loadScripts loads our scripts into the server, so that none is sent twice.
+// loadScripts loads our scripts into the server, so that no call has to be repeated with the text of its script.
 func loadScripts(t *testing.T, r *swss.Redis) {
 	t.Helper()
 	ctx := t.Context()
@@ -189,8 +189,8 @@ func TestScriptEffects(t *testing.T) {
 	}
 }
 
-// scriptDigests loads our scripts. It returns a function that maps a call of theirs to our script, by the shape of
-// its arguments.
+// scriptDigests loads our scripts. It returns a function that maps a call by SONiC's library to our script, by the form
+// of the arguments.
 func scriptDigests(t *testing.T, c *rawConn) func(args []string) string {
 	t.Helper()
 	load := func(name string) string {

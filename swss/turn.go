@@ -14,8 +14,8 @@ const fieldTurn = "turn"
 
 // A client that writes many rows at once to CONFIG_DB creates a revision, called a turn: the transaction of the rows
 // also sets the field "turn" of [KeyMark] to a unique word. If the connection breaks before the answer, the field
-// reveals whether the rows were written. A client that began under an earlier revision can refuse to overwrite unseen
-// rows.
+// reveals whether the rows were written. A client that began its work under an earlier revision can detect this, and
+// refuse to overwrite rows that it has not read.
 
 // NewTurn returns a unique word for a revision.
 func NewTurn() string { return rand.Text() }
@@ -29,7 +29,7 @@ func (d *DB) Turn(ctx context.Context) (string, error) {
 	return turn, d.wrap(err, "read the turn")
 }
 
-// TakeTurn adds the command to a transaction that makes it a revision.
+// TakeTurn adds to a transaction the command that makes the transaction a revision.
 func TakeTurn(ctx context.Context, p redis.Pipeliner, turn string) {
 	p.HSet(ctx, KeyMark, fieldTurn, turn)
 }
@@ -63,12 +63,12 @@ return 0`
 // Bounds of [DB.ConfirmTurn].
 const (
 	confirmPause = 100 * time.Millisecond
-	confirmAsk   = 2 * time.Second // one query
+	confirmAsk   = 2 * time.Second // maximum time of one query
 )
 
-// ConfirmTurn reports whether a revision whose answer was lost was written. It asks until Redis answers or ctx ends. If
-// it was not written, no client that checks the revision before can write it later. For an emptied database it returns
-// false, which is correct.
+// ConfirmTurn reports whether a revision was written, if the answer of its transaction was lost. It asks until Redis
+// answers or ctx ends. If the revision was not written, a client that checks the revision first cannot write it later.
+// For an emptied database it returns false, which is correct.
 func (d *DB) ConfirmTurn(ctx context.Context, turn string) (taken bool, err error) {
 	script, other := NewScript(confirmText), NewTurn()
 	for {

@@ -52,9 +52,9 @@ func Remove(ctx context.Context, api sai.API, k sai.Key) error {
 // not in the ASIC.
 type Object struct {
 	Name, Attr string
-	What       string // name in errors; "" means Attr
+	What       string // name of the object in errors; "" means Attr
 	oid        sai.OID
-	entry      sai.Bytes // the entry in the ASIC
+	entry      sai.Bytes // content of ENTRY in the ASIC
 }
 
 // There reports whether the object is in the ASIC.

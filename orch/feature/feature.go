@@ -25,18 +25,18 @@ type Config struct {
 	Features *orch.Features
 }
 
-// Rules is the part of ACLs that every feature with flow groups needs; aclorch implements it.
+// Rules are the methods of ACLs that every feature with flow groups needs. aclorch implements them.
 type Rules interface {
 	// Usable returns why a rule cannot be used as a flow group, or nil if it can.
 	Usable(rule schema.ACLRuleKey) error
 	// UnbindMany ends the use of rules[i] by users[i]. Ending a use that does not exist is not an error.
 	UnbindMany(ctx context.Context, feature string, rules []schema.ACLRuleKey, users []string) []error
-	// Watch publishes rules that were added, removed, or changed their match, that lost their entries, or for which
-	// there may be capacity now.
+	// Watch publishes rules that were added, removed, or given another match. It also publishes rules that lost their
+	// entries, or that may now get capacity.
 	Watch() *orch.Topic[[]schema.ACLRuleKey]
 }
 
-// VariantRules is the part of ACLs that a feature needs whose entries are variants; aclorch implements it.
+// VariantRules are the methods of ACLs for a feature whose entries are variants. aclorch implements them.
 type VariantRules interface {
 	Rules
 	// ReserveVariants announces the matches and actions that entries of a feature may have.
@@ -54,7 +54,7 @@ type VariantRules interface {
 type Identity interface {
 	// InUse returns the ids in use.
 	InUse() schema.TAMSwitchInUse
-	// IDChanges signals that they may have changed.
+	// IDChanges signals that the ids may have changed.
 	IDChanges() *orch.Topic[struct{}]
 }
 
@@ -62,24 +62,24 @@ type Identity interface {
 // session in the ASIC.
 type Session[R, B any] struct {
 	Name       string
-	Configured bool  // there is a row; a session without one remains until it is removed from the ASIC
+	Configured bool  // true if there is a row; a session without a row remains until it is removed from the ASIC
 	Row        R     // the parsed row
-	ParseErr   error // the error of the row
+	ParseErr   error // error of parsing the row
 
 	InASIC    *B    // the session's data in the ASIC; nil if it is not there
 	RowInASIC R     // the row that is in the ASIC, if InASIC is not nil
-	Err       error // why the ASIC does not have the session according to the row
+	Err       error // reason why the session in the ASIC does not match the row
 
 	Note  string // a remark that is not an error; cleared by a new row
-	Idle  bool   // the session is in the ASIC but has no effect, for the reason in Note; cleared likewise
-	Draft bool   // it does not ask for capacity, so a lack of capacity does not degrade the feature
+	Idle  bool   // true if the session has no effect in the ASIC, for the reason in Note; cleared likewise
+	Draft bool   // true if a lack of capacity for the session does not degrade the feature
 
-	Steps   Steps // the steps by which [Feature.BringUp] created it
-	Leaving bool  // some steps were undone: it is to be removed
+	Steps   Steps // steps by which [Feature.BringUp] created the session
+	Leaving bool  // true if some steps were undone and the session must be removed
 
-	stepwise bool // created by steps
+	stepwise bool // true if the session was created by steps
 	reported string
-	later    bool // [Feature.Later] was called since the session was last handled
+	later    bool // true if [Feature.Later] was called since the session was last handled
 }
 
 // Compare orders sessions by name.
@@ -89,16 +89,16 @@ func (s *Session[R, B]) Compare(other *Session[R, B]) int {
 
 // A Kind holds the names of a feature.
 type Kind struct {
-	Name         string // its row of TAM_APPL_FEATURES_TABLE
-	Table, State string // the tables of its sessions, in APPL_DB and in STATE_DB
-	What         string // what its sessions are called, such as sessions or tasks
+	Name         string // key of the feature's row in TAM_APPL_FEATURES_TABLE
+	Table, State string // tables of the feature's sessions, in APPL_DB and in STATE_DB
+	What         string // word for sessions in texts, such as sessions or tasks
 	Again        string // when sessions without capacity are retried, in words
-	OnePerRule   string // what a flow group has at most one session of; "" means no limit
+	OnePerRule   string // name of the feature in errors if a flow group can have one session; "" means no limit
 	Meanwhile    string // appended to the reason why a session cannot be changed
 }
 
-// Logic is the part that only the feature knows. It may also implement [Grouped], [Preparing], [Losing],
-// [Withdrawing], [Leaving], [AfterEach] and [Concluding].
+// Logic is the part of a feature that differs from other features. It may also implement [Grouped], [Preparing],
+// [Losing], [Withdrawing], [Leaving], [AfterEach] and [Concluding].
 type Logic[R, B any] interface {
 	// Parse parses a row of the feature's table.
 	Parse(key string, row swss.FieldValues) (R, error)
@@ -107,8 +107,8 @@ type Logic[R, B any] interface {
 	Wanted(ctx context.Context, s *Session[R, B]) error
 	// Stays reports whether a wanted session can stay in the ASIC. It may change the session there.
 	Stays(ctx context.Context, s *Session[R, B]) bool
-	// Deploy brings those wanted sessions into the ASIC that are missing or out of date. It sets Err of a session
-	// that it cannot bring in. It is called in every pass, even without sessions.
+	// Deploy creates wanted sessions in the ASIC if they are missing, and updates them if they are out of date. It sets
+	// Err of a session if that fails. It is called in every pass, even without sessions.
 	Deploy(ctx context.Context, wanted []*Session[R, B])
 }
 
@@ -133,8 +133,8 @@ type Losing[R, B any] interface {
 // Withdrawing is the [Logic] of a feature that removes its sessions itself. Without it, sessions that
 // [Feature.BringUp] created are removed by undoing their steps, and others by ending the uses of their rules.
 type Withdrawing[R, B any] interface {
-	// Withdraw removes sessions from the ASIC. It sets Err of a session that it cannot remove, and clears InASIC of
-	// others.
+	// Withdraw removes sessions from the ASIC. It clears InASIC of each removed session, and sets Err of a session that
+	// it cannot remove.
 	Withdraw(ctx context.Context, sessions []*Session[R, B])
 }
 
@@ -144,13 +144,13 @@ type Leaving[R, B any] interface {
 	Left(s *Session[R, B])
 }
 
-// AfterEach is the [Logic] of a feature that keeps account of handled sessions.
+// AfterEach is the [Logic] of a feature that acts after each handled session.
 type AfterEach[R, B any] interface {
 	// Handled is called for every session that was handled.
 	Handled(s *Session[R, B])
 }
 
-// Concluding is the [Logic] of a feature that acts after each Settle.
+// Concluding is the [Logic] of a feature that acts after each Reconcile.
 type Concluding interface {
 	// Done is called when all sessions have been handled.
 	Done(ctx context.Context)
@@ -165,7 +165,7 @@ type Feature[R, B any] struct {
 	Logic       Logic[R, B]
 	Rules       Rules   // nil for a feature without flow groups
 	Counters    []*Rows // the tables in the order in which they are written
-	Unsupported string  // why the switch does not support it; "" if it does
+	Unsupported string  // reason why the switch does not support the feature; "" if it does
 
 	// These fields are set by Start.
 	SAI     sai.API
@@ -176,14 +176,14 @@ type Feature[R, B any] struct {
 	// These fields may be read by the orch.
 	Sessions map[string]*Session[R, B]
 	Active   bool
-	Asked    bool // there is a chip that can be queried
-	Running  bool // the first view was applied: the target state is in the chip
+	Asked    bool // true if there is a chip that can be queried
+	Running  bool // true if the first view was applied, so that the target state is in the chip
 
 	reading  reading
 	byRule   map[schema.ACLRuleKey]map[string]*Session[R, B]
 	work     worklist[R, B]
-	busy     bool   // Settle is running
-	reported string // the last reported status of the feature
+	busy     bool   // true while Reconcile is running
+	reported string // op-status of the feature as last reported
 }
 
 // Start reports to the managers whether the switch supports the feature, and reads the rows of a previous run from
@@ -208,8 +208,8 @@ func (f *Feature[R, B]) Start(ctx context.Context, cfg Config) error {
 	return nil
 }
 
-// Consume passes the rows of a table of APPL_DB to each, and calls Settle. state is the table of STATE_DB for
-// the outcomes; "" means none.
+// Consume passes the rows of a table of APPL_DB to each, and calls Reconcile. state is the table of STATE_DB for the
+// outcomes; "" means none.
 func (f *Feature[R, B]) Consume(cfg Config, table, state string, each func(context.Context, orch.Task)) {
 	source := func(l *swss.Listener) swss.Source {
 		return swss.NewConsumerState(l, cfg.Redis.DB(swss.ApplDB), table)
@@ -282,8 +282,8 @@ func (f *Feature[R, B]) sessionRow(ctx context.Context, t orch.Task) {
 	f.work.marked[s.Name] = s
 }
 
-// index adds a session to those of its rule, or removes it. If a rule can have only one session, others may have
-// waited for the change.
+// index adds a session to the sessions of its rule, or removes it. If a rule can have only one session, other sessions
+// may have waited for the change.
 func (f *Feature[R, B]) index(s *Session[R, B], in bool) {
 	g, ok := f.Logic.(Grouped[R])
 	if !ok {

@@ -24,7 +24,7 @@ type flow struct {
 	rule  schema.ACLRuleKey
 	note  string
 	draft bool
-	later bool // it is to be handled again once it is in the ASIC
+	later bool // true if the session must be handled again once it is in the ASIC
 }
 
 type session = feature.Session[flow, struct{}]
@@ -33,9 +33,9 @@ type session = feature.Session[flow, struct{}]
 type rules struct {
 	watch  orch.Topic[[]schema.ACLRuleKey]
 	there  map[string]bool
-	room   int               // the number of sessions that can use any
-	users  map[string]string // the flow groups in use, by session
-	sticky map[string]bool   // the sessions whose use cannot be ended
+	room   int               // number of sessions for which the flow groups have capacity
+	users  map[string]string // name of the flow group that each session uses
+	sticky map[string]bool   // sessions whose use of a flow group cannot be ended
 	calls  []string          // "bind s1", "unbind s1"
 
 	refusal error // the switch's error for the sessions in refused
@@ -214,7 +214,7 @@ func TestSession(t *testing.T) {
 	featuretest.Empty(b.Bench, b.feature)
 }
 
-// A session that leaves frees capacity for another in the same Settle, without another event.
+// A removed session frees capacity for another in the same Reconcile, without another event.
 func TestRoom(t *testing.T) {
 	b := newBench(t, "")
 	b.session("s1", "web")
@@ -325,7 +325,7 @@ func TestStuck(t *testing.T) {
 	b.wantCalls("unbind s1")
 	for range 3 {
 		b.Pass(feature.TryAgain / 2)
-		b.session("s4", "") // calls Settle
+		b.session("s4", "") // an added session causes a Reconcile
 		b.Pass(feature.TryAgain/2 - time.Millisecond)
 		b.wantCalls()
 		b.Pass(time.Millisecond)
@@ -347,7 +347,7 @@ func TestStuck(t *testing.T) {
 	featuretest.Empty(b.Bench, b.feature)
 }
 
-// A session that could not be removed, and is wanted again as it is in the ASIC, stays there.
+// A session that could not be removed stays in the ASIC if the same row is written again.
 func TestStuckAndBack(t *testing.T) {
 	b := newBench(t, "")
 	b.session("s1", "web")

@@ -8,12 +8,11 @@ import (
 	"tamtam/swss"
 )
 
-// A reading is the periodic reading of a feature's counters: once per [TryAgain], while there is something that
-// counts.
+// A reading is the periodic reading of a feature's counters: once per [TryAgain], while there are counters.
 type reading struct {
 	there func() bool
 	read  func(context.Context) error
-	at    time.Time // next time; zero means immediately
+	at    time.Time // time of the next reading; zero means immediately
 }
 
 // ReadCounters makes read be called once per [TryAgain] while there reports that something counts. It must be called

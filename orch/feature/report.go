@@ -79,8 +79,8 @@ func (f *Feature[R, B]) outcome() (status, reason string) {
 	return schema.FeatureActive, why
 }
 
-// without describes how many of some sessions are not in the ASIC, and why the first one is not. It returns "" if
-// there are none.
+// without describes how many of the given sessions are not in the ASIC, with the reason of the first. It returns "" if
+// all are in the ASIC.
 func (f *Feature[R, B]) without(of map[string]*Session[R, B], count func(*Session[R, B]) bool, how string) string {
 	n := 0
 	var first *Session[R, B]

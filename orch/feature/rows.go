@@ -107,7 +107,7 @@ func (r *Rows) lost() {
 	clear(r.has)
 }
 
-// list returns the names of the rows in the table and of those that were written.
+// list returns the names of the rows that the table contains or that were written.
 func (r *Rows) list(ctx context.Context) ([]string, error) {
 	keys, err := r.table.Keys(ctx)
 	if err != nil {
@@ -147,7 +147,7 @@ func (r *Rows) look(ctx context.Context, names []string) (found []drift.Finding,
 	return found, err
 }
 
-// heal writes rows again that another client deleted or changed, and deletes those that it created.
+// heal corrects the changes of other clients: it writes deleted and changed rows again, and deletes created rows.
 func (r *Rows) heal(ctx context.Context, drifted []drift.Finding) error {
 	for _, f := range drifted {
 		_, key, _ := r.db.Split(f.Key)
@@ -251,7 +251,7 @@ func (r *Rows) Flush(ctx context.Context) error {
 	return nil
 }
 
-// forgetCleared makes readers subtract nothing more from the counters of rows that restart.
+// forgetCleared deletes the cleared values of rows whose counters restart, so that readers no longer subtract them.
 func (r *Rows) forgetCleared(ctx context.Context) error {
 	var keys []string
 	for key := range r.restarted {
@@ -264,7 +264,7 @@ func (r *Rows) forgetCleared(ctx context.Context) error {
 	return nil
 }
 
-// difference returns the fields to set and those to delete to turn one row into another.
+// difference compares two versions of a row. It returns the fields to set, and the names of the fields to delete.
 func difference(was, row swss.FieldValues) (changed swss.FieldValues, stale []string) {
 	changed = swss.FieldValues{}
 	for field, value := range row {

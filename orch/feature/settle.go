@@ -10,8 +10,8 @@ import (
 	"tamtam/orch"
 )
 
-// Reconcile brings the dirty sessions to their target state. Changes while it runs only mark sessions dirty. An error
-// comes from COUNTERS_DB.
+// Reconcile brings the dirty sessions to their target state. Changes while it runs only mark sessions dirty. It fails
+// only if COUNTERS_DB cannot be written.
 func (f *Feature[R, B]) Reconcile(ctx context.Context) error {
 	if f.busy {
 		return nil
@@ -54,8 +54,8 @@ func (f *Feature[R, B]) Flush(ctx context.Context) error {
 	return nil
 }
 
-// pass removes those sessions from the ASIC that must not be there as they are, and then brings in those that must
-// be. If that freed capacity, the sessions without capacity are handled in the next pass.
+// pass removes sessions from the ASIC if they are not wanted there in their present form. Then it adds wanted sessions.
+// If a removal freed capacity, the next pass handles the sessions without capacity.
 func (f *Feature[R, B]) pass(ctx context.Context, sessions []*Session[R, B]) {
 	before := inASIC(sessions)
 	f.takeOut(ctx, sessions)
@@ -84,7 +84,8 @@ func inASIC[R, B any](sessions []*Session[R, B]) (n int) {
 	return n
 }
 
-// takeOut determines which sessions are wanted, and removes those that must not be in the ASIC as they are.
+// takeOut determines which sessions are wanted. It removes a session that must not stay in the ASIC in its present
+// form.
 func (f *Feature[R, B]) takeOut(ctx context.Context, sessions []*Session[R, B]) {
 	var out []*Session[R, B]
 	for _, s := range sessions {

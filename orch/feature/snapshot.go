@@ -12,14 +12,14 @@ import (
 // A Snapshot is a feature's data besides its sessions. Tests compare it with the sessions, and check at the end that
 // nothing is left.
 type Snapshot struct {
-	Rules  map[schema.ACLRuleKey][]string // the sessions that name a flow group
-	Marked []string                       // sessions that the next Settle handles
+	Rules  map[schema.ACLRuleKey][]string // names of the sessions that name a flow group, by rule
+	Marked []string                       // sessions that the next Reconcile handles
 	Again  []string                       // refused sessions that are retried when something changes
 	Stuck  []string                       // sessions that could not be removed from the ASIC
 	Open   []string                       // windows that are in the ASIC
 	Rows   []Row                          // target rows of COUNTERS_DB
 
-	RetriesStuck, RetriesOpen bool // a retry is scheduled for these
+	RetriesStuck, RetriesOpen bool // true if a retry is scheduled for stuck sessions, or for open windows
 }
 
 // A Row is a row of a table of COUNTERS_DB.

@@ -68,7 +68,7 @@ type stepwise struct {
 	counters *feature.Rows
 	feature  *feature.Feature[flow, sai.OID]
 	reads    int
-	failing  error // error of a read
+	failing  error // error that reads return
 }
 
 type stepped = feature.Session[flow, sai.OID]
@@ -210,8 +210,8 @@ func TestStepwise(t *testing.T) {
 }
 
 // Whichever call fails, when a session is added or removed, the session is in the ASIC completely or not at all.
-// Otherwise it reports what is left, and is retried. When its row comes again everything is there, and nothing when
-// it goes.
+// Otherwise its status reports the remaining steps, and it is retried. If its row is written again, the session is
+// there completely. If the row is deleted, nothing is left.
 func TestStepwiseEveryCallFails(t *testing.T) {
 	for n := 1; ; n++ {
 		b := newStepwise(t)
@@ -232,7 +232,7 @@ func TestStepwiseEveryCallFails(t *testing.T) {
 				t.Errorf("call %d: %d sessions are active", n, whole)
 			}
 		}
-		b.Set(schema.AppTAMIFA, "s1", "rule", "web", "note", "another row") // leaves, and returns
+		b.Set(schema.AppTAMIFA, "s1", "rule", "web", "note", "another row") // the session leaves the ASIC and returns
 		b.Set(schema.AppTAMIFA, "s2", "rule", "dns", "note", "another row")
 		b.Step()
 		failed = b.Rec.Changes() >= n

@@ -13,22 +13,22 @@ import (
 	"tamtam/sai"
 )
 
-// TryAgain is the delay after which a failed request to the ASIC is repeated: the removal of a session or a window,
-// or the description of the chip.
+// TryAgain is the delay after which a failed request to the ASIC is repeated: the removal of a session or a window, or
+// the query for the description of the chip.
 const TryAgain = time.Second
 
 // Windows are extension objects through which an orch reads the chip. One exists during a read, and [Windows.Close]
 // removes it.
 //
-// A result is valid whether or not the window can be removed: its numbers are of one instant, and later events do not
-// change them. A window that stays uses one of the chip's small number of windows, so it is not forgotten. The next
+// A result is valid whether or not the window can be removed: its numbers were read at one time, and later events do
+// not change them. A window that stays uses one of the chip's small number of windows, so it is not forgotten. The next
 // read of its kind uses and removes it. Without such a read it is removed a second later.
 type Windows struct {
 	api    sai.API
 	daemon *orch.Daemon
 	log    *slog.Logger
-	open   map[string]sai.OID // by the extension's name
-	dropAt time.Time          // time of the next attempt to remove those that stay; zero if none stays
+	open   map[string]sai.OID // object ids of open windows, by the name of the extension
+	dropAt time.Time          // time of the next attempt to remove windows that stay; zero if none stays
 }
 
 // NewWindows returns the windows of a configuration. It registers a timer with the daemon that removes windows that
@@ -46,8 +46,8 @@ func NewWindows(cfg Config) *Windows {
 	return w
 }
 
-// Report opens a window with a request, or passes the request to one that is open. If the window is a command, that is
-// all.
+// Report opens a window with a request, or passes the request to one that is open. If the window is a command, nothing
+// has to be read.
 func (w *Windows) Report(ctx context.Context, name, attr string, value any) error {
 	_, err := w.report(ctx, name, attr, value)
 	return err
@@ -66,7 +66,7 @@ func (w *Windows) report(ctx context.Context, name, attr string, value any) (sai
 			}
 			return oid, err
 		}
-		delete(w.open, name) // it was removed after all
+		delete(w.open, name) // the window no longer exists
 	}
 	oid, err := create(ctx, w.api, name, entry)
 	if err != nil {
@@ -95,14 +95,14 @@ func (w *Windows) Ask(ctx context.Context, name, attr string, value any, room in
 
 // Counted describes windows that return the same number of words for each requested label.
 type Counted struct {
-	Name             string // the name of the extension
-	Labels, Counters string // attributes
-	Words            int    // for each label
+	Name             string // name of the extension
+	Labels, Counters string // names of the attributes with the request and the answer
+	Words            int    // number of words for each label
 }
 
 // Words returns the words of labels, in their order.
 func (w *Windows) Words(ctx context.Context, of Counted, labels []string) ([][]uint64, error) {
-	const digits = 12 // of a number, as a first guess
+	const digits = 12 // estimated number of digits of a number
 	values, err := w.Ask(ctx, of.Name, of.Labels, labels, 512+(digits*of.Words+20)*len(labels))
 	if err != nil {
 		return nil, err

@@ -10,10 +10,10 @@ import (
 
 // A worklist holds the sessions of a feature that will be handled, by the time of handling.
 type worklist[R, B any] struct {
-	marked  map[string]*Session[R, B] // sessions for the next Settle
+	marked  map[string]*Session[R, B] // sessions for the next Reconcile
 	again   map[string]*Session[R, B] // sessions that are retried when something changes
 	stuck   map[string]*Session[R, B] // sessions for retryAt: they could not be removed from the ASIC
-	retryAt time.Time                 // zero if none is stuck
+	retryAt time.Time                 // time of the next attempt to remove stuck sessions; zero if none is stuck
 
 	refused map[string]*Session[R, B] // sessions whose objects the switch has refused for another reason than capacity
 }
@@ -25,7 +25,7 @@ func newWorklist[R, B any]() worklist[R, B] {
 	}
 }
 
-// Mark marks sessions dirty: the next Settle handles them.
+// Mark marks sessions dirty: the next Reconcile handles them.
 func (f *Feature[R, B]) Mark(sessions map[string]*Session[R, B]) { maps.Copy(f.work.marked, sessions) }
 
 // MarkAll marks all sessions dirty.
@@ -39,11 +39,11 @@ func (f *Feature[R, B]) LookAgain(ctx context.Context) {
 	}
 }
 
-// MarkRefused marks the sessions dirty that may succeed now that something has changed.
+// MarkRefused marks refused sessions dirty, because they may succeed after a change.
 func (f *Feature[R, B]) MarkRefused() { f.Mark(f.work.again) }
 
 // Later makes a session be handled again when something changes, although it has no error. It may be called for any
-// session, including one of this pass that is still to be reported.
+// session, including a session of this pass that is not reported yet.
 func (f *Feature[R, B]) Later(s *Session[R, B]) {
 	s.later = true
 	f.work.again[s.Name] = s
@@ -52,7 +52,7 @@ func (f *Feature[R, B]) Later(s *Session[R, B]) {
 // Stuck makes a session be handled again after [TryAgain], because a part of it in the ASIC could not be undone.
 func (f *Feature[R, B]) Stuck(s *Session[R, B]) { f.work.stuck[s.Name] = s }
 
-// retry handles the sessions again that could not be removed from the ASIC.
+// retry tries again to remove the sessions that could not be removed from the ASIC.
 func (f *Feature[R, B]) retry(ctx context.Context, _ time.Time) error {
 	f.work.retryAt = time.Time{}
 	f.Mark(f.work.stuck)

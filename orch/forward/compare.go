@@ -34,7 +34,7 @@ func (o *Output) compare() {
 	})
 }
 
-// list returns the rows in an output's tables of a database, and those that should be there.
+// list returns the rows that an output's tables of a database contain, and the rows that they should contain.
 func list[E any](
 	ctx context.Context, db *swss.DB, wanted map[Row]E, name func(Table) string, tables []Table,
 ) ([]string, error) {
@@ -192,8 +192,8 @@ func (o *Output) lookState(ctx context.Context, names []string) (found []drift.F
 	return found, err
 }
 
-// healState writes the statuses again that the output is the author of. If orchagent is the author, the row is handed
-// over to it again.
+// healState writes a status again if the output is its author. If orchagent is the author, the row is handed over
+// again.
 func (o *Output) healState(ctx context.Context, drifted []drift.Finding) error {
 	lost := map[Row]bool{}
 	for _, f := range drifted {

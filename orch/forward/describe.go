@@ -14,8 +14,8 @@ import (
 // A saidRow holds the descriptive fields of a status row; nil means none.
 type saidRow struct{ have, want swss.FieldValues }
 
-// Describe requests fields, of the Says of the row's table, in a status row; nil requests none. They are removed with
-// the status row.
+// Describe requests descriptive fields in a status row. Each must be in [Table.Says]. nil requests none. They are
+// removed with the status row.
 func (o *Output) Describe(state Row, fields swss.FieldValues) {
 	if o.said[state] == nil {
 		o.said[state] = &saidRow{}
@@ -101,7 +101,7 @@ func (o *Output) saysRight(r Row, row swss.FieldValues) bool {
 	return len(set) == 0 && len(del) == 0
 }
 
-// forgetSaid makes the descriptive fields of a row be written again.
+// forgetSaid makes the next flush write the descriptive fields of a row again.
 func (o *Output) forgetSaid(r Row) {
 	e := o.said[r]
 	if e == nil {

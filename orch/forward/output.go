@@ -1,8 +1,8 @@
 // Package forward brings a manager's decisions into the databases: rows of APPL_DB and the status rows of STATE_DB. A
-// manager requests its target rows, and the Output writes only the differences from the actual rows. It reads these
-// at the start and whenever Redis was away. So neither the order of changes nor restarts matter.
+// manager requests its target rows, and the Output writes only the differences from the actual rows. It reads the
+// actual rows at the start and whenever Redis was away. So neither the order of changes nor restarts matter.
 //
-// This package contains what all managers share. It interprets no table.
+// This package contains the code that all managers share. It interprets no table.
 package forward
 
 import (
@@ -48,7 +48,7 @@ type Output struct {
 	r      *swss.Redis
 	tables []Table
 	loaded bool
-	server string // Redis' run id when it was loaded
+	server string // run id of the Redis server when the rows were loaded
 	appl   map[Row]*applRow
 	state  map[Row]*stateRow
 	dirtyA map[Row]struct{}
@@ -59,7 +59,7 @@ type Output struct {
 
 type applRow struct {
 	have, want []swss.Pair // sorted, which needs a third of a map's memory; nil if there is no row
-	state      Row         // where orchagent reports the outcome; zero if nowhere
+	state      Row         // status row in which orchagent reports the outcome; zero if there is none
 }
 
 type stateRow struct {
@@ -69,7 +69,7 @@ type stateRow struct {
 // An outcome is the content of a status row. Without by it stands for a row that does not exist.
 type outcome struct{ status, reason, by string }
 
-// New returns an output of the tables. They are written in their order and emptied in reverse.
+// New returns an output of the tables. Tables are written in the given order and emptied in reverse order.
 func New(d *orch.Daemon, r *swss.Redis, tables ...Table) *Output {
 	o := &Output{
 		d: d, r: r, tables: tables,
@@ -266,7 +266,7 @@ func (o *Output) Flush(ctx context.Context) error {
 	if err := o.Load(ctx); err != nil {
 		return err
 	}
-	o.loaded = false // until all is written
+	o.loaded = false // the rows count as unknown until all is written
 	dels, sets := o.changes()
 	if err := o.flushState(ctx); err != nil {
 		return err
@@ -302,7 +302,7 @@ func (o *Output) changes() (dels, sets map[string][]string) {
 		case e.want == nil && e.have == nil:
 		case e.want == nil:
 			dels[r.Table] = append(dels[r.Table], r.Key)
-		case e.have == nil || !slices.Equal(e.want, e.have): // a row without fields is a row
+		case e.have == nil || !slices.Equal(e.want, e.have): // a row without fields is also a row
 			if !sameButWords(e.want, e.have) {
 				o.handOver(e)
 			}
@@ -319,8 +319,8 @@ func (o *Output) changes() (dels, sets map[string][]string) {
 	return dels, sets
 }
 
-// sameButWords reports whether two versions of a row differ only in descriptions. Then the row stays in force, and
-// there is nothing to wait for.
+// sameButWords reports whether two versions of a row differ only in descriptions. Then the row stays in force, and its
+// status does not become pending.
 func sameButWords(a, b []swss.Pair) bool {
 	if a == nil || b == nil {
 		return false
@@ -347,7 +347,7 @@ func rowOf(pairs []swss.Pair) swss.FieldValues {
 	return swss.ToFieldValues(pairs)
 }
 
-// handOver makes flushState write the row as pending, whatever its status is now.
+// handOver makes flushState write the status of the row as pending, whatever the status is now.
 func (o *Output) handOver(e *applRow) {
 	if e.state != (Row{}) {
 		o.stateRow(e.state).have.by = ""

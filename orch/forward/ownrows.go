@@ -20,7 +20,7 @@ type OwnRows struct {
 	d     *orch.Daemon
 	table *swss.Table
 	there map[string]swss.FieldValues // rows in the database; nil if they have not been read
-	read  time.Time                   // the time of the last read
+	read  time.Time                   // time of the last read
 }
 
 // NewOwnRows returns the rows of a table. They are read at the first write.

@@ -17,8 +17,8 @@ var updateText string
 const updateBatch = 128
 
 // set hands rows to the table's consumer. Rows that only gain or change fields are sent as SONiC's producers do. Rows
-// that lose fields need a script. So do new rows in a table with rows of other daemons, where such a row may have the
-// same key.
+// that lose fields need a script. New rows need the script too if other daemons write into the table, since another
+// daemon's row may have the same key.
 func (o *Output) set(ctx context.Context, table string, keys []string) error {
 	db := o.r.DB(swss.ApplDB)
 	shared := o.tableOf(table).Mark != ""

@@ -59,7 +59,7 @@ func (t reported) look(ctx context.Context, names []string) (found []drift.Findi
 			rows, places = append(rows, table.State+t.state.Separator()+r.Key), append(places, place{i, table})
 		}
 	}
-	said := make([]string, len(names)) // what is missing
+	said := make([]string, len(names)) // description of the missing status of each row; "" if the row has a status
 	for i := range said {
 		said[i] = "has no status: whether it is in force is not reported"
 	}
@@ -85,7 +85,7 @@ func (t reported) look(ctx context.Context, names []string) (found []drift.Findi
 		return nil, nil
 	}
 	err = t.config.ReadRows(ctx, without, func(i int, row swss.FieldValues, size int64) {
-		if row != nil || size > 0 { // else it is gone by now
+		if row != nil || size > 0 { // a row that is gone by now needs no status
 			found = append(found, drift.Finding{Key: without[i], What: what[i], Sum: drift.Sum(row), Late: true})
 		}
 	})

@@ -11,7 +11,8 @@ import (
 )
 
 // ReportUnapplied makes the daemon list in STATE_DB the contents of CONFIG_DB that no daemon applies, see
-// [schema.StateUnapplied]. A table that the switch lacks has one row, other tables have their rows.
+// [schema.StateUnapplied]. A table that the switch lacks has one row in the list. For other tables the list has one row
+// for each row with unapplied parts.
 func ReportUnapplied(d *orch.Daemon, r *swss.Redis) {
 	u := &unapplied{
 		config: r.DB(swss.ConfigDB), out: swss.NewTable(r.DB(swss.StateDB), schema.StateUnapplied),
@@ -120,7 +121,7 @@ func (u *unapplied) write(ctx context.Context, want map[string]swss.FieldValues)
 		if have := u.have[name]; maps.Equal(have, fields) {
 			continue
 		} else if have != nil {
-			gone = append(gone, name) // its fields are replaced
+			gone = append(gone, name) // all fields of the entry are replaced
 		}
 		if fields != nil {
 			set[name] = fields

@@ -123,7 +123,7 @@ func (b *Bench) Step() {
 	}
 }
 
-// Pass lets time pass, with every timer at its own time.
+// Pass lets time pass, and steps the daemon at the time of each timer.
 func (b *Bench) Pass(d time.Duration) {
 	b.T.Helper()
 	for end := b.Now.Add(d); ; {
@@ -147,7 +147,7 @@ func (b *Bench) Set(table, key string, fields ...string) {
 	for i := 0; i < len(fields); i += 2 {
 		row[fields[i]] = fields[i+1]
 	}
-	b.Del(table, key) // without fields of the old row
+	b.Del(table, key) // delete the fields of the old row
 	if err := swss.NewProducerState(b.Redis.DB(swss.ApplDB), table).Set(b.Ctx, key, swss.Pairs(row)); err != nil {
 		b.T.Fatal(err)
 	}

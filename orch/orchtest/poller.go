@@ -13,8 +13,8 @@ import (
 // A Poller stands for syncd, which reads counters of objects into COUNTERS_DB. A step fails after a wrong request: to
 // read an object that is not in the ASIC or that is read already, or to stop reading one that is not read.
 type Poller struct {
-	Groups map[string]Group // settings, by name
-	Lax    bool             // accepts everything, because the ASIC is not the fake one
+	Groups map[string]Group // settings of each group, by name
+	Lax    bool             // true if all requests are accepted, because the ASIC is not the fake one
 
 	fake     *saitest.Fake
 	polled   map[polled]bool

@@ -15,9 +15,9 @@ import (
 // Ports are the ports and LAGs of an orch, which a test can change.
 type Ports struct {
 	All     map[string]sai.OID // all ports that may exist
-	OIDs    map[string]sai.OID // those that exist
+	OIDs    map[string]sai.OID // ports that exist now
 	LAGs    map[string]sai.OID
-	LAGOf   map[string]string // LAG of a port
+	LAGOf   map[string]string // name of the LAG of each port
 	changes orch.Topic[[]string]
 }
 

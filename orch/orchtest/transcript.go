@@ -34,7 +34,7 @@ type Transcript struct {
 	// Start returns a bench for these words. do applies the lines that the transcript does not interpret.
 	Start           func(t *testing.T, with []string) (b *Bench, do func(line string))
 	State, Counters []string // tables whose rows are listed
-	Update          bool     // write the results into the files
+	Update          bool     // true if the results are written into the files
 }
 
 // Run runs the cases, each on a separate bench.
@@ -89,15 +89,15 @@ type transcribed struct {
 	Transcript
 	*Bench
 	do    func(line string)
-	names map[sai.OID]string // names of objects, by type and order of appearance
+	names map[sai.OID]string // names of objects by type and number, in order of appearance
 	next  map[sai.ObjectType]int
-	refs  map[string][]string // the ids of objects that an object named, by its id
-	rows  map[string]string   // as listed, by "TABLE|key"
+	refs  map[string][]string // ids of the objects that an object has named, by its id
+	rows  map[string]string   // rows as last listed, by "TABLE|key"
 	polls map[polled]bool
-	every map[string]Group // settings of counters, as listed
+	every map[string]Group // settings of counter groups as last listed, by group
 }
 
-// begin starts a case, and returns its other lines.
+// begin starts a case, and returns the lines after the header.
 func (x Transcript) begin(t *testing.T, lines []string) (*transcribed, []string) {
 	t.Helper()
 	var with []string
@@ -312,8 +312,8 @@ func (c *transcribed) calls() (lines []string) {
 	return lines
 }
 
-// follows reports whether a call must come after an earlier one. That is so if one of them concerns an object that
-// the other's object names or has named. It is also so for different operations on objects of one type.
+// follows reports whether a call must come after an earlier call. That is so if the object of one call names or has
+// named the object of the other. It is also so for different operations on objects of one type.
 func (x call) follows(earlier call) bool {
 	return slices.Contains(x.oids, earlier.object) || slices.Contains(earlier.oids, x.object) ||
 		x.object == earlier.object || x.typ == earlier.typ && x.op != earlier.op

@@ -20,7 +20,7 @@ type adoption struct {
 	sai.API // the unchanged ASIC
 	view    *view
 	current *asicview.Graph // the current state of the ASIC
-	next    int64           // index of the next id in the view
+	next    int64           // index of the next object id in the view
 	// keepsGets means that syncd stores attributes that were read in ASIC_STATE, as SONiC's does, where they look
 	// like set ones.
 	keepsGets bool
@@ -68,7 +68,7 @@ func (a *Agent) adopt(ctx context.Context) (why string, err error) {
 	return "", err
 }
 
-// resume does settle for a client that makes no view.
+// resume does the work of resync for a client that makes no view.
 func resume(ctx context.Context, c *Client) error {
 	if err := c.take(ctx); err != nil {
 		return err
@@ -84,9 +84,9 @@ func resume(ctx context.Context, c *Client) error {
 // A stateNow is the state of the ASIC according to ASIC_DB.
 type stateNow struct {
 	graph   *asicview.Graph
-	learned []*asicview.Node // addresses
+	learned []*asicview.Node // addresses learned by the ASIC
 	bad     []string         // rows that cannot be parsed
-	strays  int              // objects that exist only in the rows, or only in the map of ids
+	strays  int              // number of objects that exist only in the rows, or only in the map of ids
 }
 
 // cameWith reads the ids of objects that came with the switch, including removed ones.
@@ -150,8 +150,8 @@ func (g *guard) know(now *asicview.Graph) {
 	}
 }
 
-// newAdoption begins a view with the objects that orchs find but do not create: those that came with the switch, and
-// its ports.
+// newAdoption begins a view with the objects that orchs find but do not create: the ports, and other objects that came
+// with the switch.
 func newAdoption(chip sai.API, cur *asicview.Graph) *adoption {
 	ids := objectids.NewMap()
 	for _, n := range cur.Nodes {
@@ -304,7 +304,7 @@ func (w *adoption) lasting(k sai.Key, want []sai.Attr) (got []sai.Attr, known bo
 	return got, len(got) > 0
 }
 
-// gotten keeps the value of an attribute that was read, if ASIC_STATE may hold it only because of the read.
+// gotten copies an attribute that was read into the view, if ASIC_STATE may hold the attribute only because of a read.
 func (w *adoption) gotten(k sai.Key, a sai.Attr) {
 	n := w.view.graph.Nodes[k]
 	if !w.keepsGets || n == nil || w.current.Nodes[k] == nil {

@@ -24,17 +24,17 @@ import (
 // state. ApplyView compares this with the actual state, adopts objects that already exist, and sends only the
 // differences. If that is not safe, syncd makes the comparison, as in SONiC.
 //
-// An adopted object keeps its id in ASIC_DB. Orchs use another, the one that Create returned. The agent translates,
-// and [Agent.Public] returns the id in ASIC_DB.
+// An adopted object keeps its id in ASIC_DB. Orchs use the id that Create returned. The agent translates between the
+// two ids, and [Agent.Public] returns the id in ASIC_DB.
 type Agent struct {
-	sai.API // names, or wish while it is not nil
+	sai.API // target during a view, otherwise names
 
 	client        *Client
 	log           *slog.Logger
 	record        *viewRecord
 	names         *translation
 	target        *adoption // nil means that orchs work on the ASIC itself
-	rebuildReason string    // why the current view adopts nothing
+	rebuildReason string    // reason why the current view adopts nothing; "" if it adopts
 	polls         []heldPoll
 
 	learned []*asicview.Node // addresses that the adopted ASIC had learned
@@ -70,8 +70,8 @@ func (a *Agent) Close() error {
 	return errors.Join(err, a.client.Close())
 }
 
-// Compared returns the stage that compares the created objects with ASIC_STATE. If these differ, ASIC_DB does not
-// describe the ASIC, so the next view adopts nothing. may is as for [Client.Compared].
+// Compared returns the stage that compares the created objects with ASIC_STATE. If they differ, ASIC_DB does not
+// describe the ASIC, so the next view adopts nothing. may has the same meaning as for [Client.Compared].
 func (a *Agent) Compared(may func() bool) drift.Stage {
 	s := a.client.Compared(may)
 	heal := s.Heal
@@ -124,7 +124,7 @@ func (a *Agent) InitView(ctx context.Context) error {
 }
 
 // ErrNotApplied is wrapped by the error of [Agent.ApplyView] if the ASIC refused a part of the view. A retry will
-// probably fail as well.
+// probably fail too.
 var ErrNotApplied = errors.New("the ASIC does not take what is configured")
 
 // ApplyView brings the ASIC to the view made since InitView. It records failures in STATE_DB. After two failed
@@ -163,7 +163,7 @@ func (a *Agent) ApplyView(ctx context.Context) error {
 	return a.client.pollOnly(ctx, polls, anew)
 }
 
-// Cautious reports whether the last view was refused. This one should then contain only the state that was in force
+// Cautious reports whether the last view was refused. The current view should then contain only state that was in force
 // before.
 func (a *Agent) Cautious() bool { return a.record.cautious }
 

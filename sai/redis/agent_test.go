@@ -47,7 +47,7 @@ func lags(g *rig, ports ...int) (made []sai.OID) {
 }
 
 // Equal objects are distinguished by the objects that refer to them, in whatever order they are created. Nothing is
-// sent, and all other programs know them by their former ids.
+// sent, and the objects keep their former ids in ASIC_DB.
 func TestAdoptedObjectsAreThoseThatWere(t *testing.T) {
 	g, calls := adopted(t)
 	g.must("INIT_VIEW", g.agent.InitView(t.Context()))
@@ -108,7 +108,7 @@ func removeLAG(g *rig, lag sai.OID) error {
 	return g.agent.Remove(ctx, sai.Obj(sai.ObjectTypeLAG, lag))
 }
 
-// State that ASIC_DB may not describe correctly is not adopted: then syncd makes the view again.
+// If ASIC_DB may not describe the ASIC correctly, nothing is adopted, and syncd compares the views.
 func TestAdoptsOnlyWhatIsSafe(t *testing.T) {
 	for name, spoil := range map[string]func(g *rig){
 		"STATE_DB was emptied": func(g *rig) { g.redis.DB(swss.StateDB).Client().FlushDB(context.Background()) },
@@ -120,7 +120,7 @@ func TestAdoptsOnlyWhatIsSafe(t *testing.T) {
 			forged := swss.Entry{Key: protocol.InitView, Body: "[]", Op: "S" + protocol.OpNotify}
 			g.must("forge", g.client.requests.Push(context.Background(), forged))
 		},
-		"a row was lost": func(g *rig) { // it has come back with fewer fields
+		"a row was lost": func(g *rig) { // the row is written again with fewer fields
 			row := protocol.ASICState + ":SAI_OBJECT_TYPE_SWITCH:" + protocol.SwitchVID.String()
 			db := g.redis.DB(swss.ASICDB).Client()
 			g.must("garbage", db.Set(context.Background(), row, "garbage", 0).Err())
@@ -174,8 +174,8 @@ func TestAdoptsWhatWasAskedForLast(t *testing.T) {
 	}
 }
 
-// SONiC's syncd writes attributes that were read to ASIC_STATE as if they had been set. If they are read again, they
-// stay unchanged. With our syncd, an attribute that is no longer set returns to its default.
+// When an attribute is read, SONiC's syncd writes it to ASIC_STATE as if it had been set. If the next run reads the
+// attribute again, it stays unchanged. With our syncd, an attribute that is no longer set returns to its default.
 func TestWhatWasReadIsNotReset(t *testing.T) {
 	for _, keeps := range []bool{false, true} {
 		g, _ := adopted(t)

@@ -132,8 +132,9 @@ func (vs *views) rewrite(
 	return nil
 }
 
-// movedRows returns writes of the rows that are not in the new view but still exist: learned FDB entries and objects
-// that could not be removed. They get the new virtual ids. Rows that name a removed object are dropped.
+// movedRows returns writes of the rows of objects that are not in the new view but still exist: learned FDB entries,
+// and objects that could not be removed. Ids in the rows become the new virtual ids. Rows that name a removed object
+// are dropped.
 func (vs *views) movedRows(ctx context.Context, old *objectids.Map, list []*asicview.Node) []func(redis.Pipeliner) {
 	var rows []func(redis.Pipeliner)
 	for _, n := range list {

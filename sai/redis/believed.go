@@ -13,8 +13,8 @@ import (
 )
 
 // The objects that a client has made are compared in the background with ASIC_STATE. If a row differs, no request can
-// correct it without changing the ASIC as well. So the client counts as lost. The next client makes its view again,
-// and syncd brings ASIC_STATE and the ASIC to that view.
+// correct it without a change of the ASIC. So the client counts as lost. The next client makes a new view, and syncd
+// brings ASIC_STATE and the ASIC to that view.
 
 // A given is an attribute that the client has set, with a digest of its value.
 type given struct {
@@ -64,8 +64,8 @@ func (g *guard) Changed(k sai.Key, a sai.Attr) {
 	g.expected.set(k, a)
 }
 
-// Compared returns the stage that compares the objects that the client has made with ASIC_STATE. If may is not nil
-// and returns false, differences are only reported, and the view is not made again.
+// Compared returns the stage that compares the objects that the client has made with ASIC_STATE. If may is not nil and
+// returns false, differences are only reported, and the client is not lost.
 func (c *Client) Compared(may func() bool) drift.Stage {
 	heal := func(ctx context.Context, drifted []drift.Finding) error {
 		if may != nil && !may() {
@@ -183,7 +183,7 @@ func (c *Client) nobodys(ctx context.Context, names []string) (list []string, er
 	return list, nil
 }
 
-// healRows makes this client lost, so that the next client makes its view again.
+// healRows makes this client lost, so that the next client makes a new view.
 func (c *Client) healRows(ctx context.Context, drifted []drift.Finding) error {
 	if err := c.take(ctx); err != nil {
 		return err

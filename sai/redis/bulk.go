@@ -17,9 +17,9 @@ const bulkSize = 1000
 
 // A bulkItem is one object of a bulk request.
 type bulkItem struct {
-	index int // the index in the caller's list
+	index int // index of the object in the caller's list
 	key   sai.Key
-	value string // its attributes, joined
+	value string // text of its attributes, joined
 }
 
 // BulkCreate implements [sai.API]. Objects whose values a bulk request cannot carry are created one by one.
@@ -120,8 +120,9 @@ func (c *Client) BulkSet(ctx context.Context, keys []sai.Key, attrs []sai.Attr) 
 	}, func(i int) { c.check.Changed(keys[i], attrs[i]) })
 }
 
-// inBulk makes a bulk call for n items. prepare checks one, and returns its key and attributes. single makes the call
-// for one whose values a bulk request cannot carry. done is called for each that has succeeded in bulk.
+// inBulk makes a bulk call for n items. prepare checks an item, and returns its key and attributes. single makes a
+// separate call for an item whose values a bulk request cannot carry. done is called for each item that has succeeded
+// in bulk.
 func (c *Client) inBulk(
 	ctx context.Context, op string, n int, prepare func(i int) (sai.Key, []sai.Attr, error), single func(i int) error,
 	done func(i int),
@@ -177,7 +178,7 @@ func (c *Client) bulkOne(
 	status, answers, err := c.do(ctx, m, protocol.OpResponse)
 	switch {
 	case err != nil:
-	case len(answers) == 0 && status != sai.StatusSuccess: // refused as a whole
+	case len(answers) == 0 && status != sai.StatusSuccess: // the request was refused as a whole
 		err = statusError(op, t, status)
 	case len(answers) != len(items):
 		err = c.lose(fmt.Errorf("sairedis: answer to %s of %s has %d statuses, want %d", op, t, len(answers), len(items)))

@@ -45,11 +45,11 @@ func (p *processor) bulk(ctx context.Context, m protocol.Message) (*protocol.Res
 
 // A batch is the part of a bulk request that is passed to the backend in one call.
 type batch struct {
-	errs  []error // one for each item of the request
-	index []int   // the batch's items, by index in the request
+	errs  []error // one error for each item of the request
+	index []int   // for each item of the batch, its index in the request
 	keys  []sai.Key
 	real  []sai.Key
-	attrs [][]sai.Attr // real
+	attrs [][]sai.Attr // attributes with real ids
 	pairs [][]swss.Pair
 }
 

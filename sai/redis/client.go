@@ -16,7 +16,7 @@ import (
 	"tamtam/swss"
 )
 
-// ClientOptions of a [Client].
+// ClientOptions configure a [Client].
 type ClientOptions struct {
 	Timeout  time.Duration // maximum time for an answer; 0 means 60 s
 	View     time.Duration // the same for APPLY_VIEW, in which syncd compares views, if Sign is nil; 0 means 10 min
@@ -44,11 +44,11 @@ type ClientOptions struct {
 type Client struct {
 	*channel
 	asic   *swss.DB
-	polled *swss.Table // what syncd polls, in FLEX_COUNTER_DB
+	polled *swss.Table // the table of FLEX_COUNTER_DB with the objects that syncd polls
 	rec    *recorder
 
 	check  *guard     // guarded by the turn, like the following fields
-	inView bool       // between InitView and ApplyView
+	inView bool       // true between InitView and ApplyView
 	held   []heldPoll // start_poll requests, delayed until the view is applied
 	syncd  acquaintance
 }
@@ -111,7 +111,7 @@ func (c *Client) ApplyView(ctx context.Context) error {
 		return err
 	}
 	defer c.give()
-	if c.syncd.met { // else there was no switch
+	if c.syncd.met { // if this is false, there was no switch to mark
 		if _, same, err := c.syncd.is(ctx); err != nil || !same {
 			return cmp.Or(err, c.lose(errors.New("sairedis: another syncd has begun, which knows nothing of the view")))
 		}
@@ -336,7 +336,7 @@ func (c *Client) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.Att
 }
 
 // parseGot decodes the answer to a get, and records the objects in it. A mismatched answer may belong to another
-// request: from then on answers cannot be assigned, and the client is lost.
+// request. Then no answer can be assigned to a request any more, and the client is lost.
 func (c *Client) parseGot(
 	k sai.Key, want []sai.Attr, fields []swss.Pair, parse func(sai.AttrID, string) (sai.Value, error),
 ) ([]sai.Attr, error) {

@@ -41,7 +41,7 @@ func (s *Server) commit(ctx context.Context, e swss.Peeked, r *protocol.Result) 
 			return nil
 		})
 		if err == nil || swss.IsNoScript(push.Err()) || swss.IsMisuse(err) {
-			s.journal.outcomes++ // all commands that could be executed were
+			s.journal.outcomes++ // all commands that could be executed have been executed
 			if err != nil {
 				err = s.mend(ctx, cmds)
 			}
@@ -49,7 +49,7 @@ func (s *Server) commit(ctx context.Context, e swss.Peeked, r *protocol.Result) 
 				err = s.answers.Push(ctx, m.Entry())
 			}
 			if err == nil {
-				s.report("") // there may have been a failure before
+				s.report("") // end the report of an earlier failure
 			}
 			return err
 		}
@@ -75,9 +75,9 @@ func (s *Server) commit(ctx context.Context, e swss.Peeked, r *protocol.Result) 
 	}
 }
 
-// mend deletes the keys that another client has replaced by ones of another type. It writes the maps of ids again,
-// and repeats the commands of an executed transaction that failed on such a key. Attributes that were in a deleted
-// row are lost. orchagent detects that its mark is deleted too, and makes its view again.
+// mend deletes keys of a wrong type, which another client must have written. It writes the maps of ids again. If
+// commands of an executed transaction failed on such a key, it repeats them. Attributes that were in a deleted row are
+// lost. orchagent detects that its mark is deleted too, and makes its view again.
 func (s *Server) mend(ctx context.Context, cmds []redis.Cmder) error {
 	cmds = slices.DeleteFunc(cmds, func(c redis.Cmder) bool { return !swss.IsMisuse(c.Err()) })
 	deleted, err := s.asic.Redis().Mend(ctx)

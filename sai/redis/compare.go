@@ -18,27 +18,27 @@ import (
 
 // ASIC_STATE is compared in the background with the ASIC's objects. While the server holds its lock, no request is
 // under way, and each row is the target state of its object. So a difference is drift of the row or of the object.
-// orchagent is the author of the rows, so it looks first. Then the ASIC is brought to its rows.
+// orchagent is the author of the rows, so it compares first. Then the server brings the ASIC to the rows.
 
 // A comparison implements the server's stage.
 type comparison struct {
 	*Server
-	renew func() bool // whether a fresh chip may be requested; nil means always
+	renew func() bool // reports whether a fresh chip may be requested; nil means always
 }
 
 func (c comparison) stage() drift.Stage {
 	return drift.Stage{Name: "ASIC", After: "orchagent", List: c.list, Look: c.look, Heal: c.heal}
 }
 
-// Refused reports whether the last view that orchagent requested has failed. While it fails, orchagent cannot check
-// the differences, which may be the cause. Then this server heals them.
+// Refused reports whether the last view that orchagent requested has failed. Until a view succeeds, orchagent cannot
+// check the differences, which may be the cause of the failure. So the server heals them itself.
 func (s *Server) Refused() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.processor.views.refused
 }
 
-// Compare compares until ctx ends, or until the chip must be replaced ([swss.ErrAnew]).
+// Compare compares rows and objects until ctx ends, or until the chip must be replaced ([swss.ErrReset]).
 func (s *Server) Compare(ctx context.Context) error {
 	tick := time.NewTicker(drift.Period)
 	defer tick.Stop()
@@ -107,9 +107,9 @@ func (c comparison) look(ctx context.Context, names []string) (found []drift.Fin
 type deviation struct {
 	drift.Finding
 	key   sai.Key    // the object's key with virtual ids
-	row   []sai.Attr // the row's attributes; nil if it is gone, or cannot be parsed
-	wrong []sai.Attr // those of row that the object does not have, with real ids
-	gone  bool       // the ASIC has no such object
+	row   []sai.Attr // attributes of the row; nil if the row is gone, or cannot be parsed
+	wrong []sai.Attr // attributes of the row that the object does not have, with real ids
+	gone  bool       // true if the ASIC has no such object
 }
 
 func (c comparison) lookAt(ctx context.Context, names []string) (list []deviation, err error) {
@@ -141,7 +141,7 @@ func (c comparison) compare(ctx context.Context, d *deviation, row swss.FieldVal
 	real, err := c.processor.objects.IDs.RealKey(d.key)
 	switch {
 	case err != nil && row == nil:
-		return // neither exists
+		return // neither the row nor the object exists
 	case err != nil:
 		d.What = "is the row of an object that the ASIC never had"
 		return
@@ -156,7 +156,7 @@ func (c comparison) compare(ctx context.Context, d *deviation, row swss.FieldVal
 		return
 	}
 	if slices.ContainsFunc(d.row, func(a sai.Attr) bool { return a == learned }) {
-		return // it comes and goes without requests
+		return // a learned entry comes and goes without requests
 	}
 	for _, a := range d.row {
 		if m := sai.Meta(a.ID); m.Kind == sai.KindPointer || m.Has(sai.ReadOnly) {
@@ -267,12 +267,12 @@ func (c comparison) healOne(ctx context.Context, d deviation) error {
 		return c.create(ctx, d)
 	case len(d.wrong) > 0:
 		return c.set(ctx, d)
-	case d.row == nil && ids.Own[d.key.OID]: // none of its attributes was set
+	case d.row == nil && ids.Own[d.key.OID]: // none of the object's attributes was set
 		return c.asic.Client().HSet(ctx, d.Key, "NULL", "NULL").Err()
 	case d.row == nil && !ids.Known(d.key.OID):
 		return c.asic.Client().Del(ctx, d.Key).Err()
 	}
-	return nil // only orchagent knows what it should be, and reports it
+	return nil // only orchagent can restore the row, and it reports the difference
 }
 
 // set sets the wrong attributes again. If one cannot be set, the object is created again.

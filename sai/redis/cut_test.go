@@ -17,12 +17,12 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// A scissors is a connection to Redis that can be cut after Redis has executed a command and before the client learns
-// of it.
+// A scissors is a connection to Redis. It can be cut after Redis has executed a command and before the client receives
+// the reply.
 type scissors struct {
 	redis  string
-	word   atomic.Pointer[string] // the next command that contains it is the last
-	before atomic.Bool            // the cut is made before Redis has received the command
+	word   atomic.Pointer[string] // a text; the next command that contains it is the last one to pass
+	before atomic.Bool            // true if the cut is made before Redis has received the command
 }
 
 // start returns the address to connect to.
@@ -89,8 +89,8 @@ func (s *scissors) pass(out io.Writer, b []byte, last bool) error {
 
 func (s *scissors) cutAfter(word string) { s.word.Store(&word) }
 
-// The server does not learn whether its answer was sent. It does not send it again, so that the client never mistakes
-// an old answer for a new one.
+// The server cannot find out whether its answer was sent. It does not repeat the answer, so that the client never
+// mistakes an old answer for a new one.
 func TestAnswerIsNotDoubled(t *testing.T) {
 	ctx := context.Background()
 	redis := swsstest.StartServer(t)
@@ -121,7 +121,7 @@ func TestAnswerIsNotDoubled(t *testing.T) {
 	}
 }
 
-// The client does not learn whether its request was sent. It does not send it again, and is lost.
+// The client cannot find out whether its request was sent. It does not repeat the request, and is lost.
 func TestRequestIsNotDoubled(t *testing.T) {
 	ctx := context.Background()
 	redis := swsstest.StartServer(t)

@@ -10,8 +10,8 @@ import (
 	"tamtam/sai/redis/protocol"
 )
 
-// ErrStopped is wrapped by the error for a syncd that is running but does nothing any more. SONiC's syncd waits for
-// its shutdown in this way after a fatal error. Other clients will fail too.
+// ErrStopped is wrapped by the error for a syncd that is running but does nothing any more. SONiC's syncd waits for its
+// shutdown in this way after a fatal error. A new client would fail too.
 var ErrStopped = errors.New("it has stopped working, and has to be restarted")
 
 // A client that has received no answer from syncd does not know the state of the ASIC, and reports this early. syncd
@@ -19,8 +19,8 @@ var ErrStopped = errors.New("it has stopped working, and has to be restarted")
 
 // A Sign is the visible state of syncd, found without a query.
 type Sign struct {
-	Gone   string // why it will answer nothing any more; "" if it may answer
-	Silent string // why it may be dead; "" if there is no such indication
+	Gone   string // reason why syncd will answer nothing any more; "" if it may answer
+	Silent string // reason why syncd may be dead; "" if there is no such indication
 	// Replaced means that Gone is final, because another syncd with a fresh chip has replaced it. The client does not
 	// wait for it.
 	Replaced bool
@@ -38,16 +38,16 @@ const (
 // terms are the rules for waiting for an answer.
 type terms struct {
 	late  time.Duration                           // after this time the state of the ASIC is unknown
-	why   func(d time.Duration, busy bool) string // returns the reason; busy means with former requests
+	why   func(d time.Duration, busy bool) string // returns the reason; busy means busy with former requests
 	limit time.Duration                           // after this time there will be no answer; 0 means no limit
-	given error                                   // the error at the limit
-	// behind means that syncd may be busy with requests of other clients, so that limit counts from when it dequeues
-	// ours.
+	given error                                   // error that is returned at the limit
+	// behind means that syncd may be busy with requests of other clients. So limit counts from the time when syncd
+	// dequeues our request.
 	behind bool
 }
 
-// terms returns the terms of a request. A long comparison of views indicates nothing: the time of SONiC's syncd grows
-// with the square of the number of objects, and a query would only queue behind it.
+// terms returns the terms of a request. A long comparison of views is no sign of a fault: its time in SONiC's syncd
+// grows with the square of the number of objects. A query would only wait in the queue.
 func (c *channel) terms(req protocol.Message) terms {
 	t := terms{
 		late: c.late, limit: c.timeout, given: fmt.Errorf("no answer from syncd within %s", c.timeout),
@@ -98,7 +98,7 @@ func (c *channel) hasQueued(ctx context.Context) (bool, error) {
 }
 
 // signs evaluates the visible state of syncd. It fails when no answer can arrive any more. late is the reason if the
-// answer to a request is late, else "". asked means that a request has waited for a while.
+// answer to a request is late, else "". asked means that a request has waited longer than the client's patience.
 func (c *channel) signs(ctx context.Context, late string, asked bool) (Sign, error) {
 	if c.sign == nil {
 		c.suspect(late)
@@ -119,15 +119,15 @@ func (c *channel) signs(ctx context.Context, late string, asked bool) (Sign, err
 	if !asked {
 		silent = ""
 	}
-	// If syncd is silent, that is a better reason than a late answer or that it is busy.
+	// If syncd is silent, that is a better reason than a late answer or a busy syncd.
 	if why := cmp.Or(s.Gone, silent, late); why != "" || !asked && s.Silent == "" {
 		c.suspect(why)
 	}
 	return s, nil
 }
 
-// suspect reports why the state of the ASIC is unknown, or "" if it is known again. A cancelled call may still run
-// it, beside the holder of the turn. Once the channel is lost, the state stays unknown.
+// suspect reports why the state of the ASIC is unknown, or "" if it is known again. After a call was cancelled, suspect
+// may still run, concurrently with the holder of the turn. Once the channel is lost, the state stays unknown.
 func (c *channel) suspect(why string) {
 	c.saying.Lock()
 	defer c.saying.Unlock()
@@ -136,7 +136,7 @@ func (c *channel) suspect(why string) {
 	}
 }
 
-// despair does suspect for the last time.
+// despair reports the reason like suspect, and makes it final.
 func (c *channel) despair(why string) {
 	c.saying.Lock()
 	defer c.saying.Unlock()

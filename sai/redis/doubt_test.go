@@ -18,8 +18,8 @@ type oddSyncd struct {
 	redis    *swss.Redis
 	client   *Client
 	requests <-chan swss.Entry
-	doubts   chan string // as reported by the client
-	sign     chan Sign   // its visible state
+	doubts   chan string // reasons for an unknown state, as reported by the client
+	sign     chan Sign   // visible state of this syncd
 }
 
 // startOdd starts an oddSyncd with a client that has created a switch and checks for syncd continuously.

@@ -16,7 +16,7 @@ import (
 	"tamtam/swss"
 )
 
-// maxLate bounds the notifications kept for later.
+// maxLate is the maximum number of notifications that are delayed.
 const maxLate = 1024
 
 // A Notifier publishes the ASIC's notifications.
@@ -26,7 +26,7 @@ type Notifier struct {
 	objects *objectids.Translator
 
 	mu   sync.Mutex         // guards late
-	late []sai.Notification // about objects that were not yet known
+	late []sai.Notification // notifications about objects that are not known yet
 }
 
 // Notify publishes a notification of the backend on NOTIFICATIONS, with virtual instead of real object ids. It writes
@@ -80,8 +80,8 @@ func (s *Server) sayPorts(ctx context.Context) {
 	}
 }
 
-// sayPort publishes the state of a port. It repeats this if the state has changed meanwhile, because the chip's own
-// notification may have been first.
+// sayPort publishes the state of a port. If the state has changed meanwhile, it publishes again, because the chip's own
+// notification may have come before the outdated one.
 func (s *Server) sayPort(ctx context.Context, port sai.OID) {
 	want := []sai.Attr{sai.Want(sai.PortAttrOperStatus, 0), sai.Want(sai.PortAttrType, 0)}
 	for last := sai.Value(nil); ; {

@@ -42,7 +42,7 @@ func TestPollOfUnsupportedStatistic(t *testing.T) {
 	acl, real := g.counter()
 	g.fake.Poke(real, sai.Attr{ID: sai.ACLCounterAttrPackets, Value: sai.Uint(5)})
 	g.fake.PokeStat(sai.Obj(sai.ObjectTypePort, g.rid(port)), sai.PortStatIfOutOctets, 7)
-	stale := map[string]any{"SAI_PORT_STAT_IF_IN_DISCARDS": 9} // an earlier run's
+	stale := map[string]any{"SAI_PORT_STAT_IF_IN_DISCARDS": 9} // value that an earlier run has left
 	g.must("HSet", g.redis.DB(swss.CountersDB).Client().HSet(ctx, "COUNTERS:"+port.String(), stale).Err())
 	g.must("group", g.client.SetCounterGroup(ctx, "G", CounterGroup{Interval: time.Second, Enabled: enable(true)}))
 	list := "SAI_PORT_STAT_IF_IN_OCTETS,SAI_PORT_STAT_IF_IN_DISCARDS,SAI_PORT_STAT_IF_OUT_OCTETS,"

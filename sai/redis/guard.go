@@ -14,8 +14,8 @@ import (
 	"tamtam/sai/redis/protocol"
 )
 
-// A guard refuses what a validator refuses, and also what SAI's metadata library accepts but a stock syncd cannot
-// parse or does not survive.
+// A guard refuses the calls that a validator refuses. It also refuses calls that SAI's metadata library accepts, but
+// that a stock syncd cannot parse or does not survive.
 type guard struct {
 	*sai.Validator
 	children map[sai.OID][]sai.Key // by port: the known objects that come and go with it

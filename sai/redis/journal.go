@@ -33,15 +33,16 @@ func Run(ctx context.Context, r *swss.Redis) (string, error) {
 	return run, err
 }
 
-// Listens reports whether a syncd, ours or SONiC's, is subscribed to requests. A dead one is not.
+// Listens reports whether a syncd, ours or SONiC's, is subscribed to requests. The subscription of a dead syncd has
+// ended.
 func Listens(ctx context.Context, r *swss.Redis) (bool, error) {
 	channel := swss.NewQueue(r.DB(swss.ASICDB), protocol.ASICState).Channel()
 	n, err := r.DB(swss.ASICDB).Client().PubSubNumSub(ctx, channel).Result()
 	return n[channel] > 0, err
 }
 
-// A journal records the outcomes that a syncd has written: the transaction of each outcome increments a count. So it
-// can always be found out whether an outcome has been written. The database of another chip, or an older copy, is
+// A journal records the outcomes that a syncd has written: the transaction of each outcome increments a count. So the
+// server can always find out whether an outcome was written. The database of another chip, or an older copy, is
 // detected.
 type journal struct {
 	db       *swss.DB
@@ -79,7 +80,7 @@ func (j *journal) ask(ctx context.Context, p redis.Pipeliner) *redis.SliceCmd {
 	return p.HMGet(ctx, KeySyncd, fieldRun, fieldOutcomes)
 }
 
-// has returns the number of this syncd's outcomes in the database. It fails with [swss.ErrAnew] if the database
+// has returns the number of this syncd's outcomes in the database. It fails with [swss.ErrReset] if the database
 // belongs to another syncd.
 func (j *journal) has(answer *redis.SliceCmd) (int64, error) {
 	words, err := answer.Result()
@@ -102,7 +103,7 @@ func (j *journal) has(answer *redis.SliceCmd) (int64, error) {
 	return n, nil
 }
 
-// fits returns an error unless the database has exactly the outcomes that this syncd has written.
+// fits returns nil if the database has exactly the outcomes that this syncd has written, otherwise an error.
 func (j *journal) fits(answer *redis.SliceCmd) error {
 	n, err := j.has(answer)
 	if err == nil && n != j.outcomes {

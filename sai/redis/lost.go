@@ -16,7 +16,7 @@ func (c *channel) lose(why error) error {
 	c.broken = fmt.Errorf("%w: %w", why, ErrUnknown)
 	c.despair(why.Error())
 	close(c.lost)
-	go c.Close() // no call waits for an answer again; Redis may block this
+	go c.Close() // no further call waits for an answer; Redis may block Close
 	return c.broken
 }
 

@@ -76,7 +76,7 @@ func TestSyncdDies(t *testing.T) {
 				go func() { lost <- c.Lost(context.Background()) }()
 				if how == "cancelled" {
 					go func() {
-						for q := swss.NewQueue(r.DB(swss.ASICDB), protocol.ASICState); ; { // until it has been sent
+						for q := swss.NewQueue(r.DB(swss.ASICDB), protocol.ASICState); ; { // until the request was sent
 							if n, _ := q.Len(context.Background()); n > 0 {
 								break
 							}
@@ -89,7 +89,7 @@ func TestSyncdDies(t *testing.T) {
 				within(t, soon, "Lost", func() { unknownState(t, "Lost", <-lost) })
 				lostBy(t, c)
 				g.fake = newFake()
-				g.restartServer(ServerOptions{TempView: true}) // answers; the next client ignores it
+				g.restartServer(ServerOptions{TempView: true}) // its answer is ignored by the next client
 				g.restartClient()
 				g.must("INIT_VIEW", g.client.InitView(context.Background()))
 				g.createSwitch()
@@ -237,7 +237,7 @@ func TestRedisHangs(t *testing.T) {
 			ended <- name
 		}()
 	}
-	time.AfterFunc(50*time.Millisecond, cancel) // by then the calls wait for Redis
+	time.AfterFunc(50*time.Millisecond, cancel) // the calls wait for Redis when their context ends
 	within(t, 50*time.Millisecond+soon, fmt.Sprint("one of ", len(calls), " calls"), func() {
 		for range calls {
 			if name := <-ended; calls[name] == nil {

@@ -21,7 +21,7 @@ const pollSize = 1000
 
 // A CounterGroup holds the settings of a group of counters. The zero value of a field leaves the setting unchanged.
 type CounterGroup struct {
-	Interval time.Duration // whole milliseconds
+	Interval time.Duration // polling interval in whole milliseconds
 	Mode     string
 	Enabled  *bool
 }
@@ -46,7 +46,7 @@ func (c *Client) SetCounterGroup(ctx context.Context, group string, g CounterGro
 		fields = append(fields, swss.Pair{Field: flex.FieldStatus, Value: word})
 	}
 	if len(fields) == 0 {
-		return nil // no fields would mean removal
+		return nil // a request without fields would remove the group
 	}
 	if err := errors.Join(checkGroup(group), g.check()); err != nil {
 		return err
@@ -110,7 +110,7 @@ func (c *Client) StopPoll(ctx context.Context, group string, objs ...sai.OID) er
 }
 
 // stopFormer ends the polls of a former run. Their objects may be gone in the new view, or have other virtual ids. A
-// stock syncd would try to read them for ever.
+// stock syncd would try to read such objects for ever.
 func (c *Client) stopFormer(ctx context.Context) error {
 	former, err := c.polls(ctx)
 	if err != nil {
@@ -156,8 +156,8 @@ func (c *Client) stopPolls(ctx context.Context, polls map[polledObject]swss.Fiel
 	return nil
 }
 
-// pollOnly makes syncd poll the wanted counters and no others. Polls that exist already continue without a gap. If the
-// last parameter is true, syncd may have lost them, so they are requested again.
+// pollOnly makes syncd poll the wanted counters and no others. Existing polls continue without a gap. If the last
+// parameter is true, syncd may have lost its polls, so they are requested again.
 func (c *Client) pollOnly(ctx context.Context, wanted []heldPoll, anew bool) error {
 	if err := c.take(ctx); err != nil {
 		return err

@@ -133,7 +133,7 @@ func statsResult(ids []sai.StatID, room int) *protocol.Result {
 	var list, modes strings.Builder
 	for _, id := range ids {
 		fmt.Fprintf(&list, "%d,", int32(uint32(id)))
-		modes.WriteString("1,") // read
+		modes.WriteString("1,") // mode in which counters are only read
 	}
 	return &protocol.Result{Fields: []swss.Pair{
 		{Field: "STAT_ENUM", Value: list.String()}, {Field: "STAT_MODES", Value: modes.String()}, count,

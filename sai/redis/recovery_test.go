@@ -76,7 +76,7 @@ func TestReplayIntoFullRedis(t *testing.T) {
 	}
 }
 
-// If Redis refuses writes when the outcome of a request is due, that is reported, and so is its end.
+// If Redis refuses writes when the outcome of a request is due, the fault and its end are reported.
 func TestOutcomeIntoFullRedis(t *testing.T) {
 	ctx := context.Background()
 	r := swsstest.StartServer(t).Open()
@@ -181,7 +181,7 @@ func TestLostAnswerIsAskedAbout(t *testing.T) {
 	g.client = c
 	g.must("INIT_VIEW", c.InitView(ctx))
 	g.createSwitch()
-	g.must("APPLY_VIEW", c.ApplyView(ctx)) // late answers are accepted, with or without a query
+	g.must("APPLY_VIEW", c.ApplyView(ctx)) // late answers are accepted, whether or not a query was sent
 	g.stop()
 	g.stop = func() {}
 	answering, end := context.WithCancel(ctx)
@@ -201,7 +201,8 @@ func TestLostAnswerIsAskedAbout(t *testing.T) {
 	lostBy(t, c)
 }
 
-// The client does not wait for a syncd that is gone, with or without a request. It waits for one that may be there.
+// With or without a request, the client does not wait for a syncd that is gone. It waits for a syncd that may be
+// running.
 func TestSyncdThatIsGoneIsNotWaitedFor(t *testing.T) {
 	ctx := t.Context()
 	var gone atomic.Bool
@@ -306,7 +307,7 @@ func TestForgedRequest(t *testing.T) {
 			g.must("look", g.client.look(ctx))
 			g.must("forge", swss.NewQueue(r.DB(swss.ASICDB), protocol.ASICState).Push(ctx, forged))
 			var err error
-			within(t, soon, "the answer is noticed", func() { // once its message has arrived
+			within(t, soon, "the answer is noticed", func() { // after its message has arrived
 				for err == nil {
 					err = g.client.look(ctx)
 				}

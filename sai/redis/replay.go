@@ -97,8 +97,8 @@ func (vs *views) replay(ctx context.Context, run *earlierRun) error {
 	return err
 }
 
-// switchAttrs returns the attributes for the creation of the switch, and a view that holds only the switch with these
-// attributes. At that point no other object can be named.
+// switchAttrs returns the attributes for the creation of the switch, and a view that holds only this switch. No
+// attribute may name another object, because none exists yet.
 func switchAttrs(sw *asicview.Node) ([]sai.Attr, *asicview.Graph) {
 	cur := asicview.NewGraph()
 	n := cur.Add(sw.Key, false)
@@ -114,7 +114,7 @@ func switchAttrs(sw *asicview.Node) ([]sai.Attr, *asicview.Graph) {
 
 // oldIDs holds the ids of an earlier run in ASIC_DB.
 type oldIDs struct {
-	vids map[sai.OID]sai.OID // by real id
+	vids map[sai.OID]sai.OID // virtual ids by real id
 	own  map[sai.OID]sai.ObjectType
 }
 
@@ -130,7 +130,7 @@ func readOldIDs(ctx context.Context, db *swss.DB) (*oldIDs, error) {
 	}
 	for _, key := range []string{protocol.KeyRIDToVID, protocol.KeyHidden, protocol.KeyLanes} {
 		if err := db.Client().HLen(ctx, key).Err(); err != nil {
-			return nil, err // it will be written
+			return nil, err // a map of the wrong type is written again later
 		}
 	}
 	for v, r := range vids {
@@ -174,7 +174,7 @@ type recognition struct {
 }
 
 // ofSwitch gives the objects that came with the switch their former virtual ids, and adds them to the view cur. It
-// returns those that were removed in the earlier run.
+// returns the objects that were removed in the earlier run.
 func (r recognition) ofSwitch(
 	ctx context.Context, res *protocol.Result, cur *asicview.Graph, sw sai.Key,
 ) (map[sai.OID]bool, error) {
@@ -248,7 +248,7 @@ func (r recognition) movePorts(ctx context.Context, sw sai.Key) error {
 }
 
 // ofPort gives the objects that came with a recreated port their former virtual ids, so that their settings are
-// restored like those of others.
+// restored too.
 func (r recognition) ofPort(ctx context.Context, t *asicview.Transition, port *asicview.Node, rid sai.OID) {
 	for _, k := range r.objects.Walk(ctx, sai.Obj(sai.ObjectTypePort, rid)) {
 		if _, known := t.IDs.VID(k.OID); known {
@@ -267,9 +267,9 @@ func (r recognition) ofPort(ctx context.Context, t *asicview.Transition, port *a
 	}
 }
 
-// behind returns the former virtual id of an object of a type that came with a port. Real ids do not help, since
-// ports may be created in another order. But syncd chooses virtual ids in the order of the real ones, directly after
-// the port's id.
+// behind returns the former virtual id of an object of a type that came with a port. Real ids do not identify the
+// object, since ports may be created in another order. But syncd chooses virtual ids in the order of the real ones,
+// directly after the port's id.
 func (o *oldIDs) behind(view *asicview.Graph, port sai.OID, t sai.ObjectType) (sai.OID, bool) {
 	end := sai.OID(1<<39 - 1) // upper bound for objects that came with this port: the id of the next port
 	for other, n := range view.ByOID {

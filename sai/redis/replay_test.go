@@ -27,7 +27,7 @@ func TestReplay(t *testing.T) {
 		for range 2 {
 			g.fake = newFake()
 			g.restartServer(ServerOptions{TempView: true})
-			g.ports() // answered when the replay is over
+			g.ports() // the query is answered when the replay is over
 			if got := backendText(g.fake); got != before {
 				t.Fatalf("after the restart the backend is\n%s\nwant\n%s", got, before)
 			}
@@ -50,7 +50,7 @@ func TestReplay(t *testing.T) {
 	})
 }
 
-// breakOut removes the last port and what came with the switch there, and creates two ports of its lanes.
+// breakOut removes the last port with the objects that came with it, and creates two ports from its lanes.
 func (g *rig) breakOut() {
 	g.Helper()
 	ctx := context.Background()
@@ -205,7 +205,7 @@ func TestApplyViewFails(t *testing.T) {
 		g.must("APPLY_VIEW", g.client.ApplyView(ctx))
 		step := 1
 		if testing.Short() {
-			step = 7 // the race detector does not need every call
+			step = 7 // with the race detector every seventh call is enough
 		}
 		for n := 1; ; n += step {
 			g.restartClient()
@@ -218,7 +218,7 @@ func TestApplyViewFails(t *testing.T) {
 			if calls < n {
 				break // every step has failed once
 			}
-			_ = err // a failed create is retried once, and then works
+			_ = err // a failed create is retried once, and then succeeds
 			fresh := newRig(t, swsstest.Start(t), newFake(), ServerOptions{})
 			build(fresh, cfg)
 			g.restartClient()

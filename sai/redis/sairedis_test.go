@@ -17,7 +17,7 @@ const (
 	responseList = "GETRESPONSE_KEY_VALUE_OP_QUEUE"
 )
 
-// A rig is a client and a server with a Fake behind it, over one Redis.
+// A rig is a client and a server over one Redis. The backend of the server is a Fake.
 type rig struct {
 	*testing.T
 	redis  *swss.Redis

@@ -18,7 +18,7 @@ import (
 	"tamtam/swss/drift"
 )
 
-// ServerOptions of a [Server].
+// ServerOptions configure a [Server].
 type ServerOptions struct {
 	// TempView makes INIT_VIEW and APPLY_VIEW compare views, so that a restarted orchagent keeps the ASIC running.
 	// Otherwise they are answered but ignored.
@@ -26,7 +26,7 @@ type ServerOptions struct {
 	// Run names the process. It is part of the mark by which this syncd recognises its database.
 	Run    string
 	Logger *slog.Logger // nil discards messages
-	// Now returns the time of day, for the times since when counters count. nil means the wall clock.
+	// Now returns the time of day, which is stored as the time since which a counter counts. nil means the wall clock.
 	Now func() time.Time
 	// Renew, if set, reports whether a fresh chip may be requested if drift of the ASIC cannot be healed.
 	Renew func() bool
@@ -42,7 +42,7 @@ type ServerOptions struct {
 // request leaves the queue in that transaction too, so that none is lost or executed twice whatever happens to the
 // connection. A get does not write its result into ASIC_STATE, which therefore holds only configuration.
 //
-// A server belongs to one chip, and the chip to the contents of ASIC_DB: see [swss.ErrAnew].
+// A server belongs to one chip, and the chip to the contents of ASIC_DB: see [swss.ErrReset].
 type Server struct {
 	Counters *flex.Counters // polls counters of the ASIC into COUNTERS_DB
 	Notifier *Notifier      // publishes the ASIC's notifications
@@ -57,9 +57,9 @@ type Server struct {
 	processor *processor
 	journal   *journal
 	say       func(reason string)
-	why       string // the reason last reported
-	begun     bool   // the chip may have objects
-	ready     bool   // the state was read from ASIC_DB
+	why       string // reason reported last; "" if the server works
+	begun     bool   // true if the chip may have objects
+	ready     bool   // true if the state was read from ASIC_DB
 }
 
 // NewServer returns a server in front of a backend that has no switch yet.
@@ -93,7 +93,7 @@ func NewServer(r *swss.Redis, chip sai.API, opts ServerOptions) *Server {
 const idle = time.Second
 
 // Serve answers requests. It returns nil when ctx ends, [ErrShutdown] when RESTARTQUERY asks it to stop, and
-// [swss.ErrAnew] when chip and database no longer belong together. First it brings the backend to the state that
+// [swss.ErrReset] when chip and database no longer belong together. First it brings the backend to the state that
 // ASIC_DB holds. It waits while Redis is away or refuses writes.
 func (s *Server) Serve(ctx context.Context) error {
 	for ctx.Err() == nil {
@@ -183,8 +183,8 @@ func (s *Server) serve(ctx context.Context) error {
 	}
 }
 
-// quiet is the silence of the announcing connection, in units of idle, after which it is tested. After the same time
-// again it counts as dead.
+// quiet is a time in units of idle. If the connection that announces requests is silent for that time, it is tested. If
+// it stays silent for the same time again, it counts as dead.
 const quiet = 5
 
 // alive tests the connection after a silence, and fails when it is dead.
@@ -193,7 +193,7 @@ func (s *Server) alive(ctx context.Context, conn swss.Subscription, silent int) 
 	case quiet:
 		return conn.Ping(ctx, "alive")
 	case 2 * quiet:
-		s.asic.Redis().Cut() // the other connections are no better
+		s.asic.Redis().Cut() // the other connections are probably dead too
 		return fmt.Errorf("%w: the connection is silent for %s", swss.ErrUnavailable, 2*quiet*idle)
 	}
 	return nil
@@ -204,7 +204,7 @@ func (s *Server) hear(ctx context.Context, msg any) error {
 	m, ok := msg.(*redis.Message)
 	switch {
 	case !ok:
-		return nil // about the subscription itself
+		return nil // the message is about the subscription itself
 	case m.Channel == protocol.RestartQuery:
 		s.log.Info("syncd: asked to shut down", "query", m.Payload)
 		return ErrShutdown
@@ -232,8 +232,8 @@ func (s *Server) look(ctx context.Context) error {
 	return s.drain(ctx)
 }
 
-// lookAtMaps finds maps that are no longer hashes. Some of them are not used before the next start, which would be
-// too late.
+// lookAtMaps finds maps of ids that are no longer hashes. Some maps are used only at the next start, which would be too
+// late to find the fault.
 func (s *Server) lookAtMaps(ctx context.Context) error {
 	_, err := s.asic.Client().Pipelined(ctx, func(p redis.Pipeliner) error {
 		for _, key := range []string{
@@ -244,13 +244,13 @@ func (s *Server) lookAtMaps(ctx context.Context) error {
 		return nil
 	})
 	if swss.IsMisuse(err) {
-		err = nil // recorded for mend
+		err = nil // the error is recorded, and mend repairs the key
 	}
 	return err
 }
 
-// Load brings the backend to the state of ASIC_DB. Serve calls it first if needed. A simulation calls it, so that the
-// ASIC is complete before time advances.
+// Load brings the backend to the state of ASIC_DB. Serve does the same at its start. A simulation calls Load, so that
+// the ASIC is complete before time advances.
 func (s *Server) Load(ctx context.Context) error { return s.load(ctx) }
 
 // load reads ASIC_DB once and brings the backend to its state. The backend stays unchanged until the database has
@@ -284,8 +284,8 @@ func (s *Server) load(ctx context.Context) error {
 
 // drain answers all queued requests. The journal is read after the queue: requests in a database that does not belong
 // to the chip are left to the next syncd. This needs no transaction, which would cost two more commands per request.
-// Only this syncd writes its id and counts its outcomes, and it writes nothing in between. So a database that belongs
-// to the chip after the read did so before it.
+// Only this syncd writes its id and counts its outcomes, and it writes nothing in between. So if the database belongs
+// to the chip when the journal is read, it did when the queue was read.
 func (s *Server) drain(ctx context.Context) error {
 	for {
 		var mine *redis.SliceCmd

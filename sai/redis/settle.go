@@ -15,9 +15,9 @@ import (
 // barrierGroup is a group of counters that does not exist, so its removal changes nothing in syncd.
 const barrierGroup = "TAMTAM_BARRIER"
 
-// resync makes syncd answer two queries of different kinds. A former client has left at most one request and one
-// query behind it without an answer. So the last answer comes after everything that it requested. This waits as long
-// as syncd needs, because another request would only queue behind.
+// resync makes syncd answer two queries of different kinds. A former client has left at most one request, and one query
+// after it, without an answer. So the last answer arrives after all its requests were executed. resync has no time
+// limit, because another request would only wait in the same queue.
 func (c *Client) resync(ctx context.Context) error {
 	c.check, c.question, c.inView, c.held = newGuard(), nil, false, nil
 	c.alone, c.resyncing = false, true
@@ -38,8 +38,8 @@ func (c *Client) resync(ctx context.Context) error {
 	return c.syncd.look(ctx)
 }
 
-// resyncEmpty does settle without a switch. SONiC's syncd stops when a query names something that does not exist. So it
-// uses no query of the kind of INIT_VIEW, which comes next.
+// resyncEmpty does the work of resync without a switch. SONiC's syncd stops when a query names something that does not
+// exist. So its request is of another kind than INIT_VIEW, which comes next.
 func resyncEmpty(ctx context.Context, c *Client) error {
 	if busy, err := c.hasQueued(ctx); err != nil || !busy {
 		return err
@@ -47,7 +47,7 @@ func resyncEmpty(ctx context.Context, c *Client) error {
 	return barrier(ctx, c)
 }
 
-// barrier waits until syncd has executed all earlier requests, by a request that any syncd can answer.
+// barrier waits until syncd has executed all earlier requests. It sends a request that any syncd can answer.
 func barrier(ctx context.Context, c *Client) error {
 	var refused *sai.CallError
 	err := c.flex(ctx, protocol.Message{Key: barrierGroup, Op: protocol.OpDelGroup})
@@ -113,7 +113,7 @@ func askBoth(ctx context.Context, c *Client) error {
 // the map of ids when it starts or has applied a view, and writes it again. The mark of a known syncd is a time to
 // live on that key, so long that it never expires. It stays while objects come and go, and disappears with the map.
 const (
-	runSeen  = 1_000_000_000 * time.Second // polls are being requested
+	runSeen  = 1_000_000_000 * time.Second // polls are being requested from syncd
 	runKnown = 2_000_000_000 * time.Second // all polls in FLEX_COUNTER_DB have been requested
 )
 
@@ -125,8 +125,8 @@ var prolong = swss.NewScript(prolongText)
 // An acquaintance is the client's knowledge of its syncd.
 type acquaintance struct {
 	asic     *swss.DB
-	nameless bool // it has no id, like SONiC's
-	met      bool // it has a switch and our mark
+	nameless bool // true if this syncd has no id, like SONiC's
+	met      bool // true if this syncd has a switch and our mark
 }
 
 // look finds out whether syncd has an id.
@@ -147,7 +147,7 @@ func (a *acquaintance) meet(ctx context.Context) (err error) {
 	return nil
 }
 
-// meetAgain marks a syncd without an id that may have lost its polls, and reports whether it did.
+// meetAgain marks a syncd without an id if it may have lost its polls, and reports whether it may have.
 func (a *acquaintance) meetAgain(ctx context.Context) (anew bool, err error) {
 	knows, _, err := a.is(ctx)
 	if err != nil || knows || !a.nameless {
@@ -176,8 +176,8 @@ func (a *acquaintance) is(ctx context.Context) (knows, met bool, err error) {
 	return left > runSeen, left > 0, nil
 }
 
-// Knows reports whether the current syncd has received the polls in FLEX_COUNTER_DB. SONiC's does not read them at
-// start.
+// Knows reports whether the current syncd has received the polls in FLEX_COUNTER_DB. SONiC's syncd does not read them
+// at its start.
 func Knows(ctx context.Context, r *swss.Redis) (bool, error) {
 	knows, _, err := (&acquaintance{asic: r.DB(swss.ASICDB)}).is(ctx)
 	return knows, err

@@ -65,7 +65,7 @@ func TestChildrenOfAdoptedPort(t *testing.T) {
 	now.Add(queue, true).Attrs[sai.QueueAttrType] = sai.QueueTypeAll
 	g := newGuard()
 	g.know(now)
-	for range 2 { // it is read again and again
+	for range 2 { // the attribute is read repeatedly
 		g.named(port, queue.OID)
 	}
 	g.Removed(port)
@@ -156,7 +156,7 @@ func TestRequestsOfADeadClient(t *testing.T) {
 	noError(t, q.Push(ctx, dead.Entry()))
 	began := make(chan error, 1)
 	go func() { began <- c.InitView(context.Background()) }()
-	for range 20 { // at least twenty times its patience
+	for range 20 { // wait at least twenty times as long as the client's patience
 		select {
 		case why := <-doubts:
 			if !strings.Contains(why, "syncd has been busy for") {
@@ -170,7 +170,7 @@ func TestRequestsOfADeadClient(t *testing.T) {
 	if n, err := q.Len(ctx); n != 2 || err != nil {
 		t.Fatalf("%d requests wait (%v), want the dead client's and one question", n, err)
 	}
-	// Each is answered before it leaves the queue, so that the duration does not matter.
+	// Each request is answered before it leaves the queue, so that the duration does not matter.
 	answers, asked := swss.NewQueue(q.DB(), protocol.GetResponse), []string(nil)
 	for len(began) == 0 {
 		var peek swss.Peek
@@ -182,7 +182,7 @@ func TestRequestsOfADeadClient(t *testing.T) {
 			op := strings.TrimPrefix(e.Op, "S")
 			status := "SAI_STATUS_SUCCESS"
 			if asked = append(asked, op); len(asked) == 1 {
-				status = "SAI_STATUS_FAILURE" // the dead client's request fails
+				status = "SAI_STATUS_FAILURE" // the request of the dead client fails
 			}
 			err := answers.Push(ctx, swss.Entry{Key: status, Body: "[]", Op: "S" + protocol.AnswerOp(op)})
 			if err != nil {
@@ -235,8 +235,8 @@ func TestStoppedSyncd(t *testing.T) {
 	})
 }
 
-// A syncd without an id is marked in the map of ids. The mark stays while objects come and go, and disappears with
-// the map, which the next syncd writes again. That one knows neither the view nor the polls.
+// A syncd without an id is marked in the map of ids. The mark stays while objects come and go, and disappears with the
+// map, which the next syncd writes again. The next syncd has neither the view nor the polls.
 func TestNamelessSyncdIsMarked(t *testing.T) {
 	redises(t, func(t *testing.T, r *swss.Redis) {
 		ctx := t.Context()
@@ -349,7 +349,7 @@ func TestMapIsBeingWritten(t *testing.T) {
 	ids, err := asic.HGetAll(ctx, protocol.KeyVIDToRID).Result()
 	g.must("map", err)
 	g.must("map", asic.Del(ctx, protocol.KeyVIDToRID).Err())
-	g.server.mu.Lock() // it does not answer yet
+	g.server.mu.Lock() // the server does not answer yet
 	requests := swss.NewQueue(g.redis.DB(swss.ASICDB), protocol.ASICState)
 	heard := g.redis.DB(swss.ASICDB).Subscribe(ctx, requests.Channel())
 	defer heard.Close()

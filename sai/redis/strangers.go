@@ -11,11 +11,12 @@ import (
 	"tamtam/swss"
 )
 
-// ErrStrangers reports that requests of another client were seen. These may have changed the ASIC, or begun a view.
+// ErrStrangers reports that requests of another client were seen. The requests may have changed the ASIC, or begun a
+// view.
 var ErrStrangers = errors.New("another process makes requests in ASIC_DB")
 
 // Strangers removes the answers that wait in ASIC_DB, and returns their number. While there is no [Client], they are
-// answers to requests of others.
+// answers to requests of other clients.
 func Strangers(ctx context.Context, r *swss.Redis) (int, error) {
 	answers := swss.NewQueue(r.DB(swss.ASICDB), protocol.GetResponse)
 	n, err := answers.Take(ctx)

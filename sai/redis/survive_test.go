@@ -26,10 +26,10 @@ type brittle struct {
 	rnd   *rand.Rand
 	db    *swss.DB
 	own   map[string]bool // objects that came with the switch
-	made  map[string]bool // since INIT_VIEW
+	made  map[string]bool // objects that were created since INIT_VIEW
 	view  bool
 	died  error
-	count map[string]int // requests by op, and by op and type
+	count map[string]int // number of requests by op, and by op and type
 }
 
 // serve answers until ctx ends.

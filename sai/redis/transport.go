@@ -35,19 +35,19 @@ type channel struct {
 
 	// The following fields may only be used by the holder of the turn.
 	question  *protocol.Message // the query to send; nil if syncd cannot answer one yet
-	asked     int               // the number of queries without an answer yet
-	alone     bool              // no other client makes requests: an unexpected answer then reveals one
-	strange   error             // the error if there was one
-	goneFor   time.Time         // since when no answer is possible; zero if one is
-	received  time.Time         // when syncd last answered
-	resyncing bool              // requests of former clients may be under way
+	asked     int               // number of queries without an answer yet
+	alone     bool              // true if no other client makes requests, so that an unexpected answer reveals one
+	strange   error             // error if another client has made requests; else nil
+	goneFor   time.Time         // time since which no answer is possible; zero if one is possible
+	received  time.Time         // time at which syncd last answered
+	resyncing bool              // true if requests of former clients may be under way
 
 	saying   sync.Mutex
-	reported string // the reason last reported for the unknown state of the ASIC
-	final    bool   // it stays unknown for ever
+	reported string // last reported reason why the state of the ASIC is unknown
+	final    bool   // true if the state stays unknown for ever
 
 	turn   chan struct{} // holds a value while a call is under way; guards broken
-	broken error         // why the ASIC's state is unknown
+	broken error         // reason why the state of the ASIC is unknown; nil if it is known
 	lost   chan struct{} // closed when broken is set
 }
 
@@ -103,8 +103,8 @@ type reply struct {
 	fields []swss.Pair
 }
 
-// do sends one request and waits for its answer. It returns the answer's key, a status, separately. Any error except
-// unsent means that the state of the ASIC is unknown.
+// do sends one request and waits for its answer. It returns the answer's key, a status, separately. An error of another
+// type than unsent means that the state of the ASIC is unknown.
 func (c *channel) do(ctx context.Context, req protocol.Message, answer string) (sai.Status, []swss.Pair, error) {
 	if c.broken != nil {
 		return 0, nil, c.broken
@@ -112,7 +112,7 @@ func (c *channel) do(ctx context.Context, req protocol.Message, answer string) (
 	r, err := interruptible(ctx, func() (reply, error) { return c.exchange(ctx, req, answer) })
 	if err == nil {
 		c.received = time.Now()
-		if c.goneFor.IsZero() { // else another syncd has answered
+		if c.goneFor.IsZero() { // if syncd was gone, another one has answered
 			c.suspect("")
 		}
 	}
@@ -174,15 +174,15 @@ func (c *channel) exchange(ctx context.Context, req protocol.Message, answer str
 // A waiting is the state of a request that has been sent.
 type waiting struct {
 	terms
-	answer string    // the expected kind
-	begin  time.Time // when it was sent
-	since  time.Time // when the time for limit began
-	asked  bool      // its fate has been queried
+	answer string    // expected kind of answer
+	begin  time.Time // time at which the request was sent
+	since  time.Time // time from which limit counts
+	asked  bool      // true if a query about the request was sent
 }
 
-// await waits for the answer to the request that was sent. If there is none for a while, it sends a query. syncd
-// answers in order, so an answer to a later query proves that the request will get none. When an answer is late, the
-// state of the ASIC is unknown.
+// await waits for the answer to the request that was sent. If no answer arrives for a while, it sends a query. syncd
+// answers in order, so an answer to a later query proves that the request will get no answer. When an answer is late,
+// the state of the ASIC is unknown.
 func (c *channel) await(ctx context.Context, answer string, t terms) (reply, error) {
 	w := waiting{terms: t, answer: answer, begin: time.Now(), since: time.Now()}
 	for {
@@ -216,7 +216,7 @@ func (c *channel) await(ctx context.Context, answer string, t terms) (reply, err
 	}
 }
 
-// nothingYet does the checks that are due while there is no answer. It fails when there will be none.
+// nothingYet does the checks that are due while there is no answer. It fails if no answer can arrive any more.
 func (c *channel) nothingYet(ctx context.Context, w *waiting) (err error) {
 	busy := false
 	if w.behind {
@@ -243,8 +243,8 @@ func (c *channel) nothingYet(ctx context.Context, w *waiting) (err error) {
 	return err
 }
 
-// inquire sends a query after a request without an answer, if there is a query whose answer differs from the
-// request's.
+// inquire sends a query after a request without an answer. It does nothing if no query has an answer of another kind
+// than the request.
 func (c *channel) inquire(ctx context.Context, answer string) (asked bool, err error) {
 	if c.question == nil || answer == protocol.AnswerOp(protocol.OpAttrQuery) {
 		return false, nil
@@ -270,8 +270,8 @@ func (c *channel) skip(entries []swss.Entry) error {
 	return nil
 }
 
-// look finds unexpected answers and a syncd that is gone: the channel is then lost. It sends a query to a syncd that
-// otherwise shows no sign.
+// look checks for unexpected answers, and for a syncd that is gone. In both cases the channel is lost. It sends a query
+// to a syncd that does not report its state.
 func (c *channel) look(ctx context.Context) error {
 	if err := c.take(ctx); err != nil {
 		return err
@@ -279,7 +279,7 @@ func (c *channel) look(ctx context.Context) error {
 	defer c.give()
 	stale, err := c.answers.Open(ctx)
 	if err != nil {
-		return nil // Redis is away: nothing can be found out
+		return nil // while Redis is away nothing can be found out
 	}
 	s, err := c.signs(ctx, "", false)
 	if err = cmp.Or(c.strange, c.skip(stale), err); err != nil {

@@ -59,7 +59,7 @@ func (u *user) oid(types []sai.ObjectType) sai.OID {
 	return sai.NullOID
 }
 
-// number returns a number of the width, often at its ends, rarely beyond.
+// number returns a number of the given width, often the smallest or largest, rarely one out of range.
 func (u *user) number(bits int) uint64 {
 	most := uint64(1)<<(bits-1)<<1 - 1
 	switch u.IntN(8) {

@@ -32,11 +32,11 @@ type views struct {
 	log      *slog.Logger
 	objects  *objectids.Translator
 	polled   flex.Groups
-	compares bool // else INIT_VIEW and APPLY_VIEW are answered but ignored
+	compares bool // true if views are compared; otherwise INIT_VIEW and APPLY_VIEW are answered but ignored
 
-	making  *view // nil outside INIT_VIEW..APPLY_VIEW
-	refused bool  // the last APPLY_VIEW has failed
-	first   bool  // INIT_VIEW of an empty ASIC_DB: objects are created directly
+	making  *view // the view being made; nil outside INIT_VIEW..APPLY_VIEW
+	refused bool  // true if the last APPLY_VIEW has failed
+	first   bool  // true after INIT_VIEW of an empty ASIC_DB: objects are created directly
 }
 
 // notify executes INIT_VIEW and APPLY_VIEW, and records in ASIC_DB whether a view is being made. Other words are
@@ -164,7 +164,7 @@ func (v *view) create(ctx context.Context, res *protocol.Result, k sai.Key, attr
 }
 
 // remove removes an object from the view. Objects of the current view, which a get may have returned, are removed
-// anyway unless the new view has an equal one.
+// anyway, unless the new view has an equal object.
 func (v *view) remove(ctx context.Context, res *protocol.Result, k sai.Key) error {
 	if !v.check.Exists(k) {
 		if k.Entry == nil && k.OID != sai.NullOID && v.ids.Known(k.OID) {

@@ -25,7 +25,7 @@ type config map[string]int
 const portCount = 8
 
 // kinds holds the kinds of objects of a config, users last: their number, and how one is created in a version. A
-// missing referent makes it nil.
+// missing referent makes the object nil.
 var kinds = []struct {
 	name     string
 	t        sai.ObjectType
@@ -101,8 +101,8 @@ type builder struct {
 	cfg     config
 	ports   sai.OIDs
 	made    map[string]sai.OID
-	text    map[string]string // content, in terms of names
-	missing bool              // a referent of the object being made is missing
+	text    map[string]string // content of each object, with names instead of ids
+	missing bool              // true if a referent of the object being made is missing
 	refs    []string
 }
 

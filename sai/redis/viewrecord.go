@@ -36,8 +36,8 @@ const maxAdoptions = 2
 type viewRecord struct {
 	state    *swss.Table
 	asic     *swss.DB
-	failed   int  // the number of consecutive failed adoptions, including those of former processes
-	cautious bool // the last view was not applied
+	failed   int  // number of consecutive failed adoptions, including those of former processes
+	cautious bool // true if the last view was not applied
 }
 
 // read reads the outcome of former views.
@@ -51,7 +51,7 @@ func (v *viewRecord) read(ctx context.Context) error {
 	return nil
 }
 
-// refused records for the next process how a view has failed.
+// refused records, for the next process, that a view has failed and why.
 func (v *viewRecord) refused(ctx context.Context, why error, row swss.FieldValues) error {
 	if err := v.state.Set(ctx, "asic", row); err != nil {
 		return errors.Join(why, fmt.Errorf("sairedis: %w", err))
@@ -111,7 +111,7 @@ func (v *viewRecord) mark(ctx context.Context) error {
 	return v.fits(ctx)
 }
 
-// fits records that the target state is in the ASIC.
+// fits records that the ASIC has the target state.
 func (v *viewRecord) fits(ctx context.Context) error {
 	v.failed = 0
 	err := v.state.Set(ctx, "asic", swss.FieldValues{viewState: viewApplied})

@@ -17,11 +17,11 @@ import (
 
 // Options configure a [Fake].
 type Options struct {
-	Ports      int      // front panel ports of four lanes each; 0 means 32
-	ACLTables  int      // ACL tables per stage; 0 means no limit
-	ACLEntries int      // entries per ACL table; 0 means 1000
-	Queues     int      // unicast queues of each port
-	Extensions []string // names of its generic programmable objects
+	Ports      int      // number of front panel ports of four lanes each; 0 means 32
+	ACLTables  int      // maximum number of ACL tables per stage; 0 means no limit
+	ACLEntries int      // maximum number of entries per ACL table; 0 means 1000
+	Queues     int      // number of unicast queues of each port
+	Extensions []string // names of the generic programmable objects that the switch has
 	// Unsupported lists attributes that cannot be created, set or read.
 	Unsupported []sai.AttrID
 	Uncounted   []sai.StatID           // statistics that are not counted
@@ -40,7 +40,7 @@ type Fake struct {
 	sw      sai.Key
 	fixed   map[sai.AttrID]sai.Value // read-only attributes of the switch
 	own     map[sai.Key]bool         // objects that came with the switch
-	entries map[sai.Value]int        // ACL entries per table
+	entries map[sai.Value]int        // number of ACL entries of each table
 }
 
 var _ sai.API = (*Fake)(nil)
@@ -235,7 +235,7 @@ func (f *Fake) Notify(n sai.Notification) {
 	}
 }
 
-// Get implements [sai.API]. It returns the value that was set, that follows from other objects, or the default of
+// Get implements [sai.API]. It returns the value that was set, a value computed from other objects, or the default of
 // SAI's metadata.
 func (f *Fake) Get(_ context.Context, k sai.Key, want []sai.Attr) ([]sai.Attr, error) {
 	f.mu.Lock()

@@ -22,7 +22,7 @@ type Recorder struct {
 	mu    sync.Mutex
 	next  sai.API
 	lines []string
-	calls int // changing calls since FailAt
+	calls int // number of changing calls since FailAt
 	fail  map[int]sai.Status
 	live  map[sai.Key]bool
 }

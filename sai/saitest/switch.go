@@ -97,7 +97,7 @@ func actions() sai.ACLCapability {
 	return sai.ACLCapability{Actions: e.Values}
 }
 
-// lists holds the read-only lists that consist of the objects whose attribute names this one.
+// lists describes read-only list attributes. Such a list consists of the objects that name this object in an attribute.
 var lists = map[sai.AttrID]struct {
 	t  sai.ObjectType
 	by sai.AttrID

@@ -11,18 +11,18 @@ import (
 // Table is the table of STATE_DB with one row per daemon.
 const Table = "TAMTAM_CONSISTENCY"
 
-// Fields of its rows.
+// Fields of the rows of [Table].
 const (
 	FieldState   = "state"   // Consistent, Differs or Checking
 	FieldReason  = "reason"  // which objects of which stage differ, and how
-	FieldSince   = "since"   // when the first of them was found
-	FieldObjects = "objects" // the number of objects in the last whole pass
-	FieldBegan   = "began"   // when that pass began
-	FieldPass    = "pass"    // when that pass ended
-	FieldPasses  = "passes"  // the number of passes that have ended in this run of the daemon
-	FieldOpen    = "open"    // differences under observation, including those seen once; without [Finding.Late]
-	FieldDrift   = "drift"   // how often this process has found drift
-	FieldHealed  = "healed"  // how many of these it has healed
+	FieldSince   = "since"   // time at which the first of the present differences was found
+	FieldObjects = "objects" // number of objects in the last whole pass
+	FieldBegan   = "began"   // time at which the last whole pass began
+	FieldPass    = "pass"    // time at which the last whole pass ended
+	FieldPasses  = "passes"  // number of passes that have ended in this run of the daemon
+	FieldOpen    = "open"    // number of differences under observation, also those seen once; without [Finding.Late]
+	FieldDrift   = "drift"   // number of times that this process has found drift
+	FieldHealed  = "healed"  // number of drifts that this process has healed
 )
 
 // Words of [FieldState].
@@ -40,13 +40,13 @@ type State struct {
 	Began, Ended time.Time // times of the last whole pass
 	Objects      int       // the number of objects in the last pass
 	Open         int
-	Due          int // the number of differences that Heal was called for
+	Due          int // number of differences for which Heal was called
 	Drift        uint64
 	Healed       uint64
 }
 
-// After adds the counts of an earlier run of the daemon to the state. What that run had begun to heal counts as
-// healed as soon as nothing differs.
+// After adds the counts of an earlier run of the daemon to the state. Drift that the earlier run had begun to heal
+// counts as healed as soon as nothing differs.
 func (s State) After(earlier State) State {
 	s.Drift += earlier.Drift
 	s.Healed += earlier.Healed
@@ -69,7 +69,7 @@ func (s State) Word() string {
 	return Consistent
 }
 
-// Lacks returns why the daemon is not ready, or "" if it is.
+// Lacks returns the reason why the daemon is not ready, or "" if it is ready.
 func (s State) Lacks() string {
 	switch s.Word() {
 	case Checking:

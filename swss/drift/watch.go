@@ -14,31 +14,31 @@ type Finding struct {
 	Key  string // the object's name in the stage's list
 	What string // how the object differs, in words, such as "is missing"
 	Sum  uint64 // digest of the actual and the expected state: it changes if either changes
-	Busy bool   // the object is in flight, so the difference does not count
-	// Late means that the object is correct but waits: the daemon is not ready, and nothing is healed. Meanwhile
-	// other daemons, which it may wait for, heal their own objects.
+	Busy bool   // true if the object is in flight, so that the difference does not count
+	// Late means that the object is correct but waits for something, perhaps for another daemon. The daemon is then not
+	// ready, and does not heal the object. Other daemons continue to heal their own objects.
 	Late bool
 }
 
 // A Stage is one comparison.
 type Stage struct {
 	Name  string // where the objects are, such as "APPL_DB"
-	After string // the daemon that is the author of the expected state, and must look first; "" means this daemon
+	After string // daemon that is the author of the expected state and must compare first; "" means this daemon
 	// List lists the existing objects and the expected ones.
 	List func(ctx context.Context) ([]string, error)
 	// Look returns the differences of some objects.
 	Look func(ctx context.Context, keys []string) ([]Finding, error)
-	// Heal makes objects what they should be. nil means that they cannot be healed.
+	// Heal brings objects to their expected state. nil means that they cannot be healed.
 	Heal func(ctx context.Context, drifted []Finding) error
 }
 
 // Bounds of the work.
 const (
-	Period    = 250 * time.Millisecond // between two calls of [Watch.Work]
-	usual     = 125                    // objects per call: 500 per second
-	hurried   = 2000                   // objects per call in the first pass, which delays readiness
-	mostOpen  = 4096                   // differences that are remembered; the next pass finds the others
-	twice     = time.Second            // between two looks at one difference, and between two passes
+	Period    = 250 * time.Millisecond // time between two calls of [Watch.Work]
+	usual     = 125                    // number of objects per call: 500 per second
+	hurried   = 2000                   // number of objects per call in the first pass, which delays readiness
+	mostOpen  = 4096                   // maximum number of remembered differences; the next pass finds further ones
+	twice     = time.Second            // time between two looks at one difference, and between two passes
 	mostShown = 3
 )
 
@@ -50,11 +50,11 @@ type Watch struct {
 	Author func(ctx context.Context, daemon string) (passes int, well bool)
 
 	open  map[place]*difference
-	began time.Time // the pass under way; zero if there is none
-	ended time.Time // the last pass
-	at    int       // stage of the pass
-	left  []string  // its remaining objects; nil if not listed yet
-	count int       // objects of the pass
+	began time.Time // start of the current pass; zero if none is under way
+	ended time.Time // end of the last pass
+	at    int       // index of the stage that the pass has reached
+	left  []string  // objects of this stage that remain; nil if not listed yet
+	count int       // number of objects of the pass so far
 
 	mu    sync.Mutex
 	state State
@@ -71,9 +71,9 @@ type difference struct {
 	Finding
 	first, last time.Time
 	seen        int
-	author      int  // passes that the author had ended when first asked; -1 if not asked yet
-	reported    bool // counted as drift
-	healed      bool // Heal was called for it
+	author      int  // number of passes that the author had ended when first asked; -1 if not asked yet
+	reported    bool // true if the difference was counted as drift
+	healed      bool // true if Heal was called for the difference
 }
 
 // NewWatch returns a watch that has looked at nothing yet.
@@ -82,7 +82,7 @@ func NewWatch() *Watch { return &Watch{open: map[place]*difference{}} }
 // Add adds a stage. It must be called before the first Work.
 func (w *Watch) Add(s Stage) { w.stages = append(w.stages, &s) }
 
-// Work looks again at earlier differences, heals what is due, and looks at the next objects. It is called once per
+// Work checks earlier differences again, heals those that are due, and checks the next objects. It is called once per
 // [Period].
 func (w *Watch) Work(ctx context.Context, now time.Time) error {
 	defer w.publish()
@@ -244,12 +244,12 @@ func (w *Watch) author(ctx context.Context, s *Stage) (passes int, well bool) {
 	return w.Author(ctx, s.After)
 }
 
-// left reports whether the difference's author has looked at everything since it was seen, and left it. The pass that
-// was under way then has ended, and another one. Clocks are not compared: two daemons may disagree on the time of
-// day.
+// left reports whether the author has checked all its objects since the difference was seen, and has not removed it.
+// That is so if two of its passes have ended since: the one then under way, and a whole one. Times are not compared,
+// because the clocks of two daemons may differ.
 func (d *difference) left(passes int, well bool) bool {
 	if d.author < 0 || passes < d.author {
-		d.author = passes // or its author has restarted
+		d.author = passes // the author's passes count from this one if it has restarted
 		return false
 	}
 	return well && passes >= d.author+2

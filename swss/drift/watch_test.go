@@ -15,8 +15,8 @@ import (
 type objectStage struct {
 	is, should map[string]string
 	busy, late bool
-	looked     []int // objects per look
-	stubborn   bool  // Heal has no effect
+	looked     []int // number of objects of each look
+	stubborn   bool  // true if Heal has no effect
 	healed     int
 }
 
@@ -131,7 +131,8 @@ func TestInFlightIsNoDrift(t *testing.T) {
 	b.expect("it waits no more", 4*time.Second, Consistent, 0, 0)
 }
 
-// Drift from another author's state is healed only when that author has looked at everything since.
+// If another daemon is the author of the expected state, drift is healed only after that author has checked all its
+// objects.
 func TestAuthorHealsFirst(t *testing.T) {
 	b := newBed(t, "author")
 	passes, well := 7, true
@@ -196,7 +197,7 @@ func TestWorkIsBounded(t *testing.T) {
 	}
 }
 
-// What one run has begun to heal counts as healed when the next run finds no difference.
+// Drift that one run has begun to heal counts as healed when the next run finds no difference.
 func TestCountsOfLives(t *testing.T) {
 	earlier := State{Drift: 3, Healed: 1, Due: 2, Reason: "SHELF b is 9"}
 	for _, tt := range []struct {

@@ -60,11 +60,11 @@ const (
 type matchKind uint8
 
 const (
-	kindNumber     matchKind = iota // all bits of mask
-	kindMasked                      // v or v/m
-	kindMaskedOnly                  // v/m
+	kindNumber     matchKind = iota // a number that is compared with all bits of mask
+	kindMasked                      // a value v, or a value and a mask v/m
+	kindMaskedOnly                  // a value and a mask v/m
 	kindIPv4                        // a.b.c.d, a.b.c.d/len, or with a second field _MASK
-	kindIPv6                        // the same for IPv6
+	kindIPv6                        // as kindIPv4, with an IPv6 address
 	kindMAC                         // one address
 	kindMaskedMAC                   // mac or mac/mask
 	kindRange                       // min-max
@@ -79,8 +79,8 @@ type matchSpec struct {
 	kind matchKind
 	min  uint64
 	mask uint64 // highest value and widest mask
-	tam  bool   // only in tables of type TAM
-	hex  bool   // written as 0x and hex digits
+	tam  bool   // true if the field exists only in tables of type TAM
+	hex  bool   // true if the value is written as 0x and hex digits
 }
 
 var matchSpecs = [matchCount]matchSpec{
@@ -203,7 +203,7 @@ type ACLMatch struct {
 	Addr, AddrMask netip.Addr
 	MAC, MACMask   MAC
 	Min, Max       uint16
-	Ports          []string // sorted; in CONFIG_DB possibly aliases
+	Ports          []string // sorted names; in CONFIG_DB possibly aliases
 }
 
 // parseMatch parses the value v of field f. mask is the value of the field's _MASK, "" if there is none. If v is
@@ -377,8 +377,8 @@ func (m ACLMatch) format(f map[string]string) {
 	}
 }
 
-// text returns the value of the match's field. mask is the value of its _MASK, if the mask cannot be part of the
-// value.
+// text returns the value of the match's field. mask is the value of the field's _MASK, if the mask cannot be part of
+// the value.
 func (m ACLMatch) text() (value, mask string) {
 	switch matchSpecs[m.Field].kind {
 	case kindNumber, kindMasked, kindMaskedOnly:

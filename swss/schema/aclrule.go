@@ -44,7 +44,7 @@ func (k ACLRuleKey) Label() string {
 	return name[:MaxLabel-1-len(hash)] + "#" + hash
 }
 
-// Priorities of rules: of flow groups, and of all others.
+// Default priorities of rules: those of flow groups, and those of all other rules.
 const (
 	DefaultFlowGroupPriority = 100
 	MaxFlowGroupPriority     = 1024
@@ -55,8 +55,8 @@ const (
 type ACLRule struct {
 	Key      ACLRuleKey
 	Priority uint32
-	Matches  []ACLMatch  // sorted by Field, which are unique
-	Actions  []ACLAction // sorted by Field, which are unique; empty in tables of type TAM
+	Matches  []ACLMatch  // sorted by Field; no Field occurs twice
+	Actions  []ACLAction // sorted by Field; no Field occurs twice; empty in tables of type TAM
 }
 
 // Match returns the rule's match of that field.
@@ -69,10 +69,9 @@ func (r ACLRule) Match(f MatchField) (ACLMatch, bool) {
 	return r.Matches[i], true
 }
 
-// ParseACLRule parses a row of ACL_RULE or ACL_RULE_TABLE for a table of type t. It fails if t does not allow the
-// row, or if a field is neither a match nor an action. It converts a rule as SONiC does: TCP_FLAGS without a protocol
-// adds protocol 6, IP_PROTOCOL of IPv6 rules becomes NEXT_HEADER, and PACKET_ACTION REDIRECT:target becomes
-// REDIRECT_ACTION.
+// ParseACLRule parses a row of ACL_RULE or ACL_RULE_TABLE for a table of type t. It fails if t does not allow the row,
+// or if a field is neither a match nor an action. It normalises a rule as SONiC does: TCP_FLAGS without a protocol adds
+// protocol 6, IP_PROTOCOL of IPv6 rules becomes NEXT_HEADER, and PACKET_ACTION REDIRECT:target becomes REDIRECT_ACTION.
 func ParseACLRule(t ACLTableType, key string, fields map[string]string) (ACLRule, error) {
 	r := newReader(CfgACLRule, key, fields, true)
 	k, ok := ParseACLRuleKey(key)
@@ -117,7 +116,7 @@ func (r *reader) takeAliases(t ACLTableType) {
 		return
 	}
 	if r.fields["IN_PORTS"] == "" {
-		delete(r.fields, "IN_PORTS") // matches packets of any port
+		delete(r.fields, "IN_PORTS") // an empty IN_PORTS matches packets of any port
 	}
 	v, ok := r.fields["HOP_LIMIT"]
 	if !ok {
@@ -237,8 +236,8 @@ func (rule *ACLRule) protocols(t ACLTableType) {
 	}
 }
 
-// nextHeader reports whether the protocol of the rule is that of IPv6. This is so in tables for IPv6 only, and in TAM
-// tables if another match is of IPv6.
+// nextHeader reports whether the rule's protocol is matched as the next header of IPv6. That is so in tables for IPv6
+// only, and in TAM tables if another match is for IPv6.
 func (rule *ACLRule) nextHeader(t ACLTableType) bool {
 	if !t.Matches.Has(MatchIPProtocol) {
 		return t.Matches.Has(MatchNextHeader)
@@ -325,7 +324,7 @@ func (rule ACLRule) Fields() map[string]string {
 	return f
 }
 
-// unknownMatch does the same as unknown, with the matches of the table type added. These are computed only when
+// unknownMatch does the same as unknown, but also suggests the matches of the table type. They are computed only when
 // needed.
 func (r *reader) unknownMatch(t ACLTableType) {
 	if r.strange() {

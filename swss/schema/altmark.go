@@ -191,7 +191,7 @@ func (r *reader) whole(check func() error) {
 	}
 }
 
-// Engines of alternate marking: what changes the colour.
+// Engines of alternate marking. The engine changes the colour of packets.
 const (
 	AltMarkByChip         = "chip"         // the chip matches time bits
 	AltMarkByOrchestrator = "orchestrator" // orchagent sets ACL entries on schedule
@@ -201,9 +201,9 @@ const (
 // period.
 type AltMarkCounters struct {
 	Engine string        // AltMarkByChip or AltMarkByOrchestrator
-	Timing string        // how exact the marks are in time, in words
+	Timing string        // precision of the colour changes in time, in words
 	Guard  time.Duration // time after the end of a period during which its packets may still arrive
-	Has    bool          // Period is valid
+	Has    bool          // true if Period holds a complete period
 	Period altmark.Period
 	// For sessions with a header: counts since the session was added to the ASIC, as of the last read. nil means
 	// unknown.
@@ -245,8 +245,8 @@ func (c *AltMarkCounters) layout() layout {
 
 const timeForm = "seconds since 1970, a point and nine digits"
 
-// periodLayout returns the layout of a period. The clock is included if it is synchronised, or if the reason is known
-// why it is not.
+// periodLayout returns the layout of a period. The state of the clock is included if the clock is synchronised, or if
+// the reason why it is not is known.
 func periodLayout(p *altmark.Period) layout {
 	return layout{
 		open: true,

@@ -43,8 +43,8 @@ func FuzzAltMarkPeriod(f *testing.F) {
 	})
 }
 
-// A side of a graph's result may contain all of its switches, as many as a graph may have. A switch may have a + in
-// its name. No single name is longer than allowed.
+// One side of a graph's result can contain all switches of the graph, up to the maximum number. A switch can have a +
+// in its name. Each name is limited in length.
 func TestAltMarkResultSides(t *testing.T) {
 	row := func(to string) error {
 		r := AltMarkResult{Path: "web", From: "leaf1", To: to, Status: AltMarkComplete}

@@ -10,17 +10,17 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// AltMarkResult is a row of COUNTERS_DB TAM_ALTMARK_RESULTS:path:from:to: a collector's result for the last period of
-// a path between two switches. The whole path has a row. With more than two points each of its segments has one too.
-// If from equals to, the row is for the round trip. For a graph, from and to are the switches of either side,
+// AltMarkResult is a row of COUNTERS_DB TAM_ALTMARK_RESULTS:path:from:to: a collector's result for the last period of a
+// path between two switches. The whole path has a row. If the path has more than two points, each of its segments has a
+// row too. If from equals to, the row is for the round trip. For a graph, from and to are the switches of either side,
 // separated by +. A nil number is unknown, which differs from zero.
 type AltMarkResult struct {
 	Path, From, To string // the key
 	Period         uint64
-	Start          altmark.Time // when the period began
+	Start          altmark.Time // start of the period
 	Status         string       // AltMarkComplete, AltMarkFlagged or AltMarkMissing
-	Reasons        string       // why Status is not AltMarkComplete, separated by "; "
-	Revised        bool         // this result replaces an earlier one for the period
+	Reasons        string       // reasons why Status is not AltMarkComplete, separated by "; "
+	Revised        bool         // true if this result replaces an earlier one for the period
 
 	Sent, Received, SentBytes, ReceivedBytes *uint64
 	Lost                                     *int64 // below zero when packets were duplicated
@@ -28,7 +28,7 @@ type AltMarkResult struct {
 	AltMarkWindow
 
 	// BlockDelay is the mean delay of all packets of the period, rounded to ns. DelaySum is the sum of the delays of
-	// all Received packets. If sessions ask for it and it is unknown, BlockUnknown holds the reason.
+	// all Received packets. If sessions request the mean delay and it is unknown, BlockUnknown holds the reason.
 	BlockDelay   *time.Duration
 	DelaySum     *altmark.Sum
 	BlockUnknown string
@@ -36,7 +36,7 @@ type AltMarkResult struct {
 
 // AltMarkWindow summarises the delays of the last periods.
 type AltMarkWindow struct {
-	Delays                        uint64 // their number
+	Delays                        uint64 // number of delays
 	MinDelay, MeanDelay, MaxDelay *time.Duration
 }
 

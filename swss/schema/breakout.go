@@ -8,8 +8,8 @@ import (
 
 // Breakout is a row of BREAKOUT_CFG: the ports into which a front panel port is divided.
 type Breakout struct {
-	Port   string // the first port
-	Mode   string // the mode as written
+	Port   string // name of the first port
+	Mode   string // the mode as written in the row
 	Groups []BreakoutGroup
 }
 
@@ -17,12 +17,12 @@ type Breakout struct {
 type BreakoutGroup struct {
 	Count  int
 	Speeds []uint32 // Mb/s; the first is the default
-	Lanes  int      // total number of lanes; 0 if not given
+	Lanes  int      // total number of lanes of the group; 0 if not given
 }
 
 const (
-	maxBreakout = 64   // ports of a term
-	maxGbps     = 1600 // maximum of a port
+	maxBreakout = 64   // maximum number of ports of a term
+	maxGbps     = 1600 // maximum speed of a port in Gb/s
 )
 
 func (b *Breakout) layout() layout {

@@ -5,9 +5,9 @@ import "strconv"
 // BufferPool is a row of BUFFER_POOL and BUFFER_POOL_TABLE.
 type BufferPool struct {
 	Name    string
-	Both    bool   // for ingress and egress
-	Dynamic bool   // thresholds are fractions of the free memory
-	Size    uint64 // bytes
+	Both    bool   // true if the pool is for ingress and egress
+	Dynamic bool   // true if thresholds are fractions of the free memory
+	Size    uint64 // size of the pool in bytes
 }
 
 const maxBuffer = 1 << 40 // bytes
@@ -51,11 +51,11 @@ func (p *BufferPool) readType(r *reader) {
 type BufferProfile struct {
 	Name     string
 	Pool     string // name of a BufferPool
-	Reserved uint64 // bytes
+	Reserved uint64 // memory reserved for the queue, in bytes
 	// Dynamic means that a queue may hold 2^Alpha times the free memory. Otherwise it may hold Static bytes.
 	Dynamic bool
-	Alpha   int8   // -8..8
-	Static  uint64 // bytes
+	Alpha   int8   // exponent of the threshold, -8..8
+	Static  uint64 // threshold in bytes
 }
 
 func (p *BufferProfile) layout() layout {
@@ -84,7 +84,7 @@ func (p *BufferProfile) layout() layout {
 	}
 }
 
-// readThreshold reads the one of two fields that is given. It is an error if both or neither are.
+// readThreshold reads the threshold, which is in one of two fields. It is an error if both fields are given, or none.
 func (p *BufferProfile) readThreshold(r *reader) {
 	dynamic, hasDynamic := r.take("dynamic_th")
 	_, hasStatic := r.take("static_th")

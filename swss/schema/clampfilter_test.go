@@ -2,8 +2,8 @@ package schema
 
 import "testing"
 
-// The filter matches the segments with SYN in the reverse direction that limit those of a flow group, and more if
-// that cannot be expressed.
+// The filter matches the segments with SYN in the reverse direction that limit the segments of a flow group. If a
+// filter cannot express that exactly, it matches more segments.
 func TestClampFilter(t *testing.T) {
 	for _, tt := range []struct{ rule, want, wrong string }{
 		{rule: "", want: "protocol=6"},
@@ -14,7 +14,7 @@ func TestClampFilter(t *testing.T) {
 		{rule: "L4_SRC_PORT_RANGE=1-2 IP_TYPE=NON_IPV6", want: "dst-port=1-2,protocol=6,ip=4"},
 		{rule: "ETHER_TYPE=0x86dd IP_PROTOCOL=6", want: "protocol=6,ip=6"},
 		{rule: "IP_TYPE=IP", want: "protocol=6"},
-		// More than the reverse direction: the switch's port, the VLAN, flags, and masks that are no prefixes.
+		// The filter matches more if the rule has a port of the switch, a VLAN, flags, or a mask that is not a prefix.
 		{rule: "IN_PORTS=Ethernet0 VLAN_ID=7 DSCP=8 TTL=64 TCP_FLAGS=0x10/0x10 SRC_MAC=02:00:00:00:00:01",
 			want: "protocol=6"},
 		{rule: "SRC_IP=10.7.0.1 SRC_IP_MASK=255.254.0.255", want: "dst-ip=10.6.0.0/15,protocol=6"},

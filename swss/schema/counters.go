@@ -9,7 +9,7 @@ import (
 type FlexCounter struct {
 	Group    string        // ACL, PORT, ...
 	Enabled  bool          // false if not Given
-	Given    bool          // FLEX_COUNTER_STATUS is in the row
+	Given    bool          // true if the row has the field FLEX_COUNTER_STATUS
 	Interval time.Duration // whole milliseconds, 10 ms to 1 h; 0 means the group's default
 }
 
@@ -19,8 +19,8 @@ const (
 	maxPoll = 3_600_000
 )
 
-// FieldCountedSince is the prefix of the fields of COUNTERS that hold since when the counters of a group count. The
-// group's name follows.
+// FieldCountedSince is the prefix of the fields of COUNTERS with the time since which the counters of a group count.
+// The group's name follows.
 const FieldCountedSince = "COUNTED_SINCE_"
 
 // GroupPort is the group in which the counters of ports are polled.
@@ -78,13 +78,13 @@ const (
 // CRMThreshold defines when the use of a resource triggers a warning, and when it clears.
 type CRMThreshold struct {
 	Type      string // CRMPercentage, CRMUsed or CRMFree
-	Low, High uint32 // percent (0..100) for CRMPercentage, else objects; Low is at most High
+	Low, High uint32 // percent (0..100) for CRMPercentage, else number of objects; Low is at most High
 }
 
 // CRM is the row CRM|Config.
 type CRM struct {
 	Interval   time.Duration           // whole seconds, 1..9999; default 300
-	Thresholds map[string]CRMThreshold // by resource; others have DefaultCRMThreshold
+	Thresholds map[string]CRMThreshold // by resource; resources without an entry have DefaultCRMThreshold
 }
 
 // DefaultCRMThreshold returns the threshold of resources that CRM|Config does not contain.

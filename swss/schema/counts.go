@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// FieldSinceAll is the field that holds since when all counters of a row count.
+// FieldSinceAll is the field with the time since which all counters of a row count.
 const FieldSinceAll = "COUNTED_SINCE"
 
 // Counters is a row of a table of counters in COUNTERS_DB. The table declares each counter once, see [Field]. All
 // writers and readers (orchs, gNMI, shell, pages, reports) use this declaration.
 type Counters struct {
-	Counts map[string]uint64 // by field; absent if unknown
-	Since  time.Time         // since when all of them count; zero if unknown
+	Counts map[string]uint64 // value of each counter, by field; unknown counters are absent
+	Since  time.Time         // time since which all counters count; zero if unknown
 
 	declared []field
 }
@@ -24,7 +24,7 @@ func counter(name, words string) field {
 	return field{Field: Field{Name: name, Words: words, kind: numberKind, hi: 1<<64 - 1, none: true}}
 }
 
-// sinceAll returns the field that holds since when all counters of the row count.
+// sinceAll returns the field with the time since which all counters of the row count.
 func sinceAll(words string) field { return moment(FieldSinceAll, nil, words) }
 
 // counted completes an entry of [Tables] whose rows are counters.
@@ -107,8 +107,8 @@ func (c Counters) Of(field string) *uint64 {
 	return nil
 }
 
-// Below returns the known counters whose leaves are in a container. The keys are the rest of their paths, with
-// underscores.
+// Below returns the known counters whose leaves are in a container. The key of a counter is the part of its leaf's path
+// below the container, with underscores.
 func (c Counters) Below(container string) map[string]uint64 {
 	out := map[string]uint64{}
 	for _, f := range c.declared {
@@ -120,9 +120,9 @@ func (c Counters) Below(container string) map[string]uint64 {
 	return out
 }
 
-// Resume makes the counters, read now, continue those of an earlier row, and returns true, if that is plausible: no
-// counter known in both has decreased. Gauges, such as the current number of flows, do not matter. Otherwise the
-// counters count since now.
+// Resume compares the counters, which were read now, with those of an earlier row. If no counter known in both has
+// decreased, they continue the earlier row, and Resume returns true. Gauges, such as the current number of flows, may
+// decrease. Otherwise the counters count since now.
 func (c *Counters) Resume(table, key string, row map[string]string, now time.Time) bool {
 	before, err := ParseCounters(table, key, row)
 	less := slices.ContainsFunc(before.declared, func(f field) bool {
@@ -135,7 +135,7 @@ func (c *Counters) Resume(table, key string, row map[string]string, now time.Tim
 	}
 	c.Since = before.Since
 	_, sent := before.Counts[CountMessages]
-	if _, known := before.Counts[CountLost]; sent && !known { // there was a gap, possibly unnoticed by this process
+	if _, known := before.Counts[CountLost]; sent && !known { // there was a gap that this process may have missed
 		c.Gap()
 	}
 	return true

@@ -14,11 +14,11 @@ const (
 	// CountersDebugOIDMap maps counters to their objects. A counter that is created again under its name has a new
 	// object.
 	CountersDebugOIDMap = "COUNTERS_DEBUG_NAME_OID_MAP"
-	// CountersDebugSinceMap holds since when the object of a counter counts.
+	// CountersDebugSinceMap maps the object of a counter to the time since which it counts.
 	CountersDebugSinceMap = "COUNTERS_DEBUG_OID_SINCE_MAP"
 	// CountersDebugCleared holds the values of counters when an operator cleared them, as JSON.
 	CountersDebugCleared    = "TAMTAM_CLEARED_DEBUG"
-	FlexDebugCounter        = "DEBUG_COUNTER" // the group, and its row of FLEX_COUNTER_TABLE
+	FlexDebugCounter        = "DEBUG_COUNTER" // name of the group, and key of its row in FLEX_COUNTER_TABLE
 	FieldDebugCount         = "count"
 	FieldDebugReasons       = "reasons"
 	debugReasonKey          = "counter|reason"
@@ -33,7 +33,7 @@ const (
 	SwitchEgressDrops  = "SWITCH_EGRESS_DROPS"
 )
 
-// DebugCounterTypes returns all of them.
+// DebugCounterTypes returns all types of debug counters.
 func DebugCounterTypes() []string {
 	return []string{PortEgressDrops, PortIngressDrops, SwitchEgressDrops, SwitchIngressDrops}
 }

@@ -96,7 +96,7 @@ func adminStatus(def bool, at *bool) field {
 func validAlias(s string) bool { return ValidName(strings.ReplaceAll(s, ":", "_")) }
 
 const (
-	maxLanes  = 64 // maximum of a port
+	maxLanes  = 64 // maximum number of lanes of a port
 	lanesForm = "the port's hardware lanes, such as 0,1,2,3, none twice"
 )
 
@@ -147,10 +147,10 @@ type PortChannel struct {
 	MTU      uint16 // bytes
 	MinLinks uint16 // 1..1024: the minimum number of members that carry traffic for it to be up
 	// For LACP:
-	Static    bool   // LACP is not used
-	FastRate  bool   // the partner is asked to send every second instead of every 30
-	Fallback  bool   // one member carries traffic while no partner is detected
-	Key       uint16 // 0 means derived from the name
+	Static    bool   // true if LACP is not used
+	FastRate  bool   // true if the partner is asked to send every second instead of every 30
+	Fallback  bool   // true if one member carries traffic while no partner is detected
+	Key       uint16 // key of the ports in LACP; 0 means that it is derived from the name
 	SystemMAC MAC    // the switch's address in LACP; zero means the switch's own
 }
 
@@ -204,7 +204,7 @@ func incarnation() field {
 // FeatureTeamd is the row of FEATURE that enables LACP on PortChannels, which teamd implements in SONiC.
 const FeatureTeamd = "teamd"
 
-// FieldMux is the field of LACP_MEMBER_TABLE that tammgrd follows. A member is used only with one of these two
+// FieldMux is the field of LACP_MEMBER_TABLE that determines whether tammgrd uses a member: only with one of these two
 // values.
 const (
 	FieldMux        = "mux"
@@ -247,8 +247,8 @@ const (
 	MemberCollecting = "collecting"
 )
 
-// FieldAlias is the field of LAG_MEMBER_TABLE and VLAN_MEMBER_TABLE of APPL_DB that holds the port as in the key in
-// CONFIG_DB, if that is an alias.
+// FieldAlias is the field of LAG_MEMBER_TABLE and VLAN_MEMBER_TABLE of APPL_DB that holds the alias of the port, if the
+// key in CONFIG_DB contains the alias.
 const FieldAlias = "alias"
 
 // PortChannelMember is a row of PORTCHANNEL_MEMBER and of APPL_DB LAG_MEMBER_TABLE.

@@ -55,7 +55,7 @@ const (
 	FieldReportType   = "report_type"
 	FieldEventType    = "event_type"
 	FieldDropStages   = "drop_stages"
-	FieldStatusDetail = "status_detail" // the same as the reason
+	FieldStatusDetail = "status_detail" // has the same value as the reason
 )
 
 // DropMonitorFields are the fields of TAM_DROP_MONITOR_SESSION_TABLE that describe the session.
@@ -81,10 +81,10 @@ const (
 
 // DropSettings are the common fields of the rows of TAM_SESSION and TAM_SESSION_TABLE.
 type DropSettings struct {
-	Stateful  bool   // reports are per flow and reason, with counts; else per packet
+	Stateful  bool   // true if reports are per flow and reason, with counts; false if they are per packet
 	Layout    string // DropLayoutIPFIX or DropLayoutMOD
-	MaxRate   uint32 // reports per second; 0 means no limit
-	MaxBurst  uint32 // size of a burst of reports, with MaxRate
+	MaxRate   uint32 // maximum number of reports per second; 0 means no limit
+	MaxBurst  uint32 // maximum number of reports in a burst, used with MaxRate
 	Templates uint32 // interval of templates in seconds
 }
 
@@ -121,7 +121,7 @@ type DropSession struct {
 	FlowGroup  string   // "" means the whole switch
 	Collectors []string // sorted, at least one
 	Sampler    string   // "" means every packet
-	Aging      uint32   // seconds; 0 means the flow group's aging, or DefaultAging
+	Aging      uint32   // report interval in seconds; 0 means the flow group's aging, or DefaultAging
 	DropSettings
 }
 
@@ -187,13 +187,13 @@ func readGroup(r *reader, at *string) {
 // DropFlow is a row of TAM_SESSION_TABLE: the session with its flow group resolved to rules, and its sampler to a rate.
 type DropFlow struct {
 	Name       string
-	FlowGroup  string       // the name in the session
+	FlowGroup  string       // name of the flow group in the session
 	Rules      []ACLRuleKey // the rules of the flow group, all in one table; empty means the whole switch
 	Collectors []string     // rows of TAM_COLLECTOR_TABLE or TAM_COLLECTORS_TABLE, sorted
-	Sampler    string       // the name in the session
-	Sampling   uint32       // one packet in Sampling; 1 means all
-	OwnAging   uint32       // seconds, as in the session; 0 if not given
-	Aging      uint32       // effective seconds, of a stateful session
+	Sampler    string       // name of the sampler in the session
+	Sampling   uint32       // one packet in Sampling packets; 1 means all packets
+	OwnAging   uint32       // report interval of the session itself, in seconds; 0 if not given
+	Aging      uint32       // report interval in effect for a stateful session, in seconds
 	DropSettings
 }
 

@@ -13,7 +13,7 @@ type FieldError struct {
 	Field  string // empty if the key itself is invalid
 	Value  string // the invalid value; empty if the field is missing
 	Want   string // the valid form, in words
-	Whole  string // instead of the three: the error of the whole row, and the valid form
+	Whole  string // replaces Field, Value and Want: the error of the whole row, and the valid form
 }
 
 // empty is the Value for a field that is present but empty.

@@ -32,7 +32,8 @@ type unsigned interface {
 	uint8 | uint16 | uint32 | uint64
 }
 
-// must makes the field mandatory. want describes the valid form if it is missing, "" if reading it reports that.
+// must makes the field mandatory. want describes the valid form, for the error if the field is missing. It is "" if the
+// field's own function reports that error.
 func (f field) must(want string) field {
 	f.Must, f.want = true, want
 	return f
@@ -279,8 +280,8 @@ func ignored(names ...string) field {
 	return field{Field: Field{kind: ignoredKind, words: names}}
 }
 
-// shown returns the fields of a part of a row for its table's list, with leaves in a container. The reader of the
-// fields decides whether the part exists.
+// shown returns the fields of a part of a row for its table's list, with leaves in a container. The function that reads
+// the fields decides whether the row has the part.
 func shown(container string, fields []field) []field {
 	out := make([]field, len(fields))
 	for i, f := range fields {

@@ -176,7 +176,7 @@ func parseShare(s string) (uint8, bool) {
 // FlyMonFlow is a row of APPL_DB TAM_FLYMON_TASK_TABLE: the task with the match of its flow group as filter.
 type FlyMonFlow struct {
 	Name string
-	Of   string // the flow group whose match is the filter; "" if none
+	Of   string // name of the flow group whose match is the filter; "" if there is none
 	flymon.Task
 }
 
@@ -227,14 +227,14 @@ type FlyMonPlacement struct {
 	Planned   bool
 	Algorithm flymon.Algorithm
 	Rows      uint32
-	Buckets   uint32 // the number of buckets of one bank
+	Buckets   uint32 // number of buckets that the task uses in one bank
 	Banks     uint32
-	Bytes     uint64 // the size of all banks
+	Bytes     uint64 // size of all banks in bytes
 	Groups    []int
 	Units     []string // group.cmu:base+size
 	Keys      []string // group.unit=key
 	Rules     uint32
-	Tcam      uint32 // entries of address translation and maps
+	Tcam      uint32 // number of TCAM entries for address translation and maps
 	Expected  string // the expected error, in words
 	// Translation describes the translation of addresses and its resources, in words.
 	Translation string
@@ -305,9 +305,9 @@ func parts[E any](name, separator string, at *[]E, of part[E], words string) fie
 // FlyMonGroup is a row of COUNTERS_DB TAM_FLYMON_GROUPS: the used and free resources of a CMU group.
 type FlyMonGroup struct {
 	Tasks uint32
-	Keys  []string // the keys of the hash units; "" for a free one
-	Free  []uint32 // free buckets, by CMU
-	Most  []uint32 // the largest free partition, by CMU
+	Keys  []string // keys of the hash units; "" for a free unit
+	Free  []uint32 // number of free buckets of each CMU
+	Most  []uint32 // size of the largest free partition of each CMU, in buckets
 }
 
 func (g *FlyMonGroup) layout() layout {
@@ -332,7 +332,7 @@ const freeUnit = "free"
 // FlyMonResult is a row of COUNTERS_DB TAM_FLYMON_RESULTS: a task's last epoch. Without epochs it covers everything
 // counted so far.
 type FlyMonResult struct {
-	Epoch      uint64 // floor(time of day / epoch)
+	Epoch      uint64 // number of the epoch: floor(time of day / length of an epoch)
 	Start, End int64  // nanoseconds since 1970, by the chip's clock
 	Flags      flymon.Flags
 	Load       float64 // fraction of the buckets that are not 0

@@ -15,7 +15,7 @@ const HealthLife = 5 * time.Second
 const (
 	HealthState = "state"
 	HealthSince = "since"
-	HealthOwner = "owner" // the process
+	HealthOwner = "owner" // identifies the daemon's process
 	HealthReady = "ready"
 )
 
@@ -23,9 +23,9 @@ const (
 const (
 	AlarmResource = "resource"
 	AlarmText     = "text"
-	AlarmCreated  = "time-created" // nanoseconds since 1970
-	AlarmSeverity = "severity"     // one of the words below
-	AlarmType     = "type-id"      // one of the words below
+	AlarmCreated  = "time-created" // time at which the alarm was raised, in nanoseconds since 1970
+	AlarmSeverity = "severity"     // one of the severities below
+	AlarmType     = "type-id"      // one of the kinds below
 )
 
 // Severities of alarms.

@@ -54,8 +54,8 @@ func SessionType(f map[string]string) string {
 // IFASettings are the common fields of the rows of TAM_SESSION and TAM_IFA_SESSION_TABLE.
 type IFASettings struct {
 	Role      string // IFAInitiator, IFATransit or IFATerminator
-	HopLimit  uint8  // for an initiator: the maximum number of further hops; 0 means no limit
-	MaxLength uint8  // for an initiator: the stack's maximum length in words of 4 bytes; 0 means no own limit
+	HopLimit  uint8  // for an initiator: maximum number of further hops; 0 means no limit
+	MaxLength uint8  // for an initiator: maximum length of the stack in words of 4 bytes; 0 means no limit
 	Templates uint32 // for a terminator: interval of templates in seconds; 0 means DefaultIFATemplates
 }
 
@@ -123,7 +123,7 @@ func (s *IFASession) check(r *reader) {
 	case (s.Role == IFAInitiator || s.Role == IFATerminator) && s.FlowGroup == "":
 		want := "the name of a flow group: whose packets the " + s.Role + " takes"
 		if text, ok := r.fields["flow_group"]; ok {
-			r.bad("flow_group", cmp.Or(text, empty), want) // blanks and commas name none
+			r.bad("flow_group", cmp.Or(text, empty), want) // a text of only blanks and commas names no rule
 		} else {
 			r.needs("flow_group", want)
 		}
@@ -137,11 +137,11 @@ func (s *IFASession) check(r *reader) {
 // rate.
 type IFAFlow struct {
 	Name       string
-	FlowGroup  string       // the name in the session
+	FlowGroup  string       // name of the flow group in the session
 	Rules      []ACLRuleKey // the rules of the flow group, all in one table; empty for a transit
 	Collectors []string     // rows of TAM_COLLECTOR_TABLE or TAM_COLLECTORS_TABLE, sorted
-	Sampler    string       // the name in the session
-	Sampling   uint32       // one packet in Sampling; 1 means all
+	Sampler    string       // name of the sampler in the session
+	Sampling   uint32       // one packet in Sampling packets; 1 means all packets
 	IFASettings
 }
 

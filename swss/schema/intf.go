@@ -51,12 +51,12 @@ func interfaceWords(table string) string {
 // PORTCHANNEL_INTERFACE, LOOPBACK_INTERFACE and in APPL_DB INTF_TABLE.
 type Interface struct {
 	Name string
-	MAC  MAC    // zero means the switch's own
+	MAC  MAC    // MAC address of the interface; zero means the switch's own
 	MTU  uint16 // largest IP packet, in bytes; 0 means that of the port, PortChannel or VLAN
 	// LinkLocal is ipv6_use_link_local_only: IPv6 works without a configured address.
 	LinkLocal bool
-	// LoopbackDrop is loopback_action=drop: packets are dropped if they would leave by the interface by which they
-	// arrived.
+	// LoopbackDrop is loopback_action=drop: packets are dropped if they would leave through the interface through which
+	// they arrived.
 	LoopbackDrop bool
 }
 
@@ -124,7 +124,7 @@ const DefaultVRF = "default"
 // its subnet.
 type InterfaceAddress struct {
 	Name   string
-	Prefix netip.Prefix // the address with the subnet's length
+	Prefix netip.Prefix // the address with the prefix length of its subnet
 }
 
 func (a *InterfaceAddress) layout() layout {

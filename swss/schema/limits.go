@@ -9,8 +9,8 @@ import (
 // and still fits in memory. If there are more, the first by name are read.
 const MaxRows = 1 << 16
 
-// Limited reports whether only [MaxRows] rows of a table of CONFIG_DB are read. This holds for the tables of
-// features, and for those that they refer to.
+// Limited reports whether only [MaxRows] rows of a table of CONFIG_DB are read. This holds for the tables of features,
+// and for the tables that their rows refer to.
 func Limited(table string) bool { return slices.Contains(limited(), table) }
 
 // limited returns the limited tables, collected once.

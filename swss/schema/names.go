@@ -1,10 +1,10 @@
-// Package schema holds the names of SONiC's tables and fields and the typed rows that tamtam's daemons exchange
-// through them. It does no I/O.
+// Package schema holds the names of SONiC's tables and fields and the typed rows that tamtam's daemons exchange through
+// them. It does not read or write databases.
 //
 // Each kind of row is a struct with a layout: its key, and for each field its range, default, description, leaf, and
-// place in the struct. Its Parse function and its method Fields are generated from the layout, unless they are
-// written by hand. Fields produces canonical form: Parse of the output of Fields returns the same row. [Tables] has
-// all kinds of rows, with their names in each database. docs/reference/databases.md is generated from it.
+// place in the struct. Its Parse function and its method Fields are generated from the layout, unless they are written
+// by hand. Fields produces canonical form: Parse of the output of Fields returns the same row. [Tables] lists all kinds
+// of rows, with the name of their table in each database. docs/reference/databases.md is generated from it.
 //
 // The error of a Parse function joins all errors of the row. Each part is a [FieldError] with row, field, value and
 // the valid form. [Reason] returns the text for a status row. Numbers are decimal, or hexadecimal after 0x. In the
@@ -105,14 +105,14 @@ const (
 	StateLAG          = "LAG_TABLE"
 	StateLAGMember    = "LAG_MEMBER_TABLE"
 	StateLACP         = "LACP_TABLE"        // PortChannels that use LACP
-	StateLACPMember   = "LACP_MEMBER_TABLE" // their members: what each may do, and why not more
+	StateLACPMember   = "LACP_MEMBER_TABLE" // members of such PortChannels: the permitted states of each, and why
 	StateVLAN         = "VLAN_TABLE"
 	StateVLANMember   = "VLAN_MEMBER_TABLE"
 	StateBreakout     = "BREAKOUT_CFG"
 	StateSwitch       = "SWITCH_TABLE"
 	StateInterface    = "INTERFACE_TABLE" // for all kinds of interfaces
 	StateStaticRoute  = "STATIC_ROUTE_TABLE"
-	StateRoute        = "ROUTE_TABLE" // routes of FRR and others that are not in force
+	StateRoute        = "ROUTE_TABLE" // routes of FRR and other programs that are not in force
 	StateNeigh        = "NEIGH_TABLE"
 	StateHostNeigh    = "HOST_NEIGH_TABLE"   // neighbours that hostd asks to be resolved
 	StateHostAddress  = "HOST_ADDRESS_TABLE" // addresses of the switch as a host
@@ -174,7 +174,7 @@ const (
 	StatusPending = "pending"
 	StatusActive  = "active"
 	StatusFailed  = "failed"
-	StatusUnknown = "unknown" // it was active when the state of the ASIC was last known
+	StatusUnknown = "unknown" // the row was active when the state of the ASIC was last known
 )
 
 // Status words of ACL tables and rules in STATE_DB, as in SONiC.
@@ -195,7 +195,7 @@ func ResponseChannel(table string) string { return "APPL_DB_" + table + "_RESPON
 // The op of a message on a [ResponseChannel] and the value of its first field.
 const (
 	ResponseSuccess     = "SWSS_RC_SUCCESS"
-	ResponseUnavailable = "SWSS_RC_UNAVAIL" // the row is not, or no longer, in the ASIC
+	ResponseUnavailable = "SWSS_RC_UNAVAIL" // the row is not in the ASIC, or no longer there
 	FieldErrStr         = "err_str"
 )
 

@@ -4,32 +4,32 @@ package schema
 // per output, which expires a few seconds after mgmtd ends.
 const StateOutput = "TAMTAM_OUTPUT"
 
-// Fields of its rows. Counts are since the start of the output.
+// Fields of the rows of [StateOutput]. Counts are since the start of the output.
 const (
 	OutputKind         = "kind"   // otlp, syslog or dial-out
-	OutputTo           = "to"     // its destination
-	OutputStatus       = "status" // one of the words below
-	OutputReason       = "reason" // why it is not active
-	OutputSince        = "since"  // since when the status holds
-	OutputBegan        = "began"  // when the output started
-	OutputSent         = "sent"   // messages
+	OutputTo           = "to"     // destination of the output
+	OutputStatus       = "status" // one of the words for a status below
+	OutputReason       = "reason" // reason why the output is not active
+	OutputSince        = "since"  // time since which the output has this status
+	OutputBegan        = "began"  // time at which the output started
+	OutputSent         = "sent"   // number of messages sent
 	OutputSentBytes    = "sent-bytes"
-	OutputFailures     = "failures" // attempts to connect or to send that failed
-	OutputWaiting      = "waiting"  // messages in the spool
+	OutputFailures     = "failures" // number of failed attempts to connect or to send
+	OutputWaiting      = "waiting"  // number of messages in the spool
 	OutputWaitingBytes = "waiting-bytes"
-	OutputOldest       = "oldest"   // since when the oldest of them has waited
-	OutputDropped      = "dropped-" // followed by a reason
+	OutputOldest       = "oldest"   // time since which the oldest message in the spool has waited
+	OutputDropped      = "dropped-" // prefix of the counts of dropped messages; a reason follows
 )
 
 // Words for an output's status.
 const (
 	OutputActive     = "active"
-	OutputConnecting = "connecting" // for the first time
-	OutputFailed     = "failed"     // and is retried
+	OutputConnecting = "connecting" // the output connects for the first time
+	OutputFailed     = "failed"     // the last attempt failed and is retried
 	OutputInvalid    = "invalid"    // the row of CONFIG_DB is not valid
 )
 
-// An OutputLoss is a reason for which a message was never sent.
+// An OutputLoss is a reason why messages were never sent.
 type OutputLoss struct{ Name, Text string }
 
 // OutputLosses are all of them.

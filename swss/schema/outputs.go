@@ -17,10 +17,10 @@ const (
 
 // SyslogServer is a row of SYSLOG_SERVER.
 type SyslogServer struct {
-	Address  string // an address or a host name
+	Address  string // IP address or host name of the server
 	Port     uint16
 	Protocol string // udp or tcp
-	Source   string // an address, or ""
+	Source   string // source address of messages; "" if not given
 	Severity string // the least severity that is sent
 }
 
@@ -87,7 +87,7 @@ const (
 
 // TelemetryGlobal is the row TELEMETRY_CLIENT|Global.
 type TelemetryGlobal struct {
-	Source string        // source address, or ""
+	Source string        // source address of connections; "" if not given
 	Retry  time.Duration // initial interval of attempts to connect to a collector
 }
 
@@ -106,7 +106,7 @@ func (g *TelemetryGlobal) layout() layout {
 type TelemetryDestinations struct {
 	Name      string
 	Addresses []string // HOST:PORT
-	Protocol  string   // the service to call; a suffix s means over TLS
+	Protocol  string   // name of the called service; a suffix s means over TLS
 }
 
 func (d *TelemetryDestinations) layout() layout {
@@ -140,7 +140,7 @@ type TelemetrySubscription struct {
 	Group    string // a group of destinations
 	Report   string
 	Interval time.Duration
-	Database string // the database whose tables Paths are; "" if Paths are gNMI paths
+	Database string // database that contains the tables in Paths; "" if Paths are gNMI paths
 	Paths    []string
 }
 

@@ -7,12 +7,12 @@ import "time"
 // STATE_DB that holds the result, or refused with the reason.
 const (
 	PacketTraceChannel = "TAMTAM_PACKET_TRACE@syncd"
-	PacketTraceAnswers = "TAMTAM_PACKET_TRACE_ANSWER@" // followed by a name
+	PacketTraceAnswers = "TAMTAM_PACKET_TRACE_ANSWER@" // prefix of a channel; an id of the request follows
 
 	PacketTraceAsk     = "trace"
 	WhyFlowAsk         = "why-flow"
 	DropsAsk           = "list-drops"
-	PacketTraceRequest = "request" // field
+	PacketTraceRequest = "request" // field of a message with the request
 
 	PacketTraceDone    = "done"
 	PacketTraceRefused = "refused"

@@ -20,7 +20,7 @@ const (
 type QoSMap struct {
 	Table string // the name of a table of CONFIG_DB
 	Name  string
-	Pairs []QoSPair // sorted by From, which are unique; not empty
+	Pairs []QoSPair // sorted by From, in which no value occurs twice; not empty
 }
 
 // A QoSPair maps a DSCP, dot1p priority or traffic class to a traffic class or queue. From is in 0..63, 0..7 or
@@ -122,7 +122,7 @@ func (r *reader) portKeys(key, text string) []string {
 // PortQoS is a row of PORT_QOS_MAP and PORT_QOS_MAP_TABLE: the maps of ports.
 type PortQoS struct {
 	Ports     []string // sorted
-	DSCPToTC  string   // names of maps; "" if none
+	DSCPToTC  string   // names of maps; "" means that there is none
 	Dot1pToTC string
 	TCToQueue string
 }
@@ -156,7 +156,7 @@ const (
 type Scheduler struct {
 	Name   string
 	Type   string // SchedulerStrict, SchedulerDWRR or SchedulerWRR, which is the default
-	Weight uint8  // 1..100, of DWRR and WRR; default 1
+	Weight uint8  // weight for DWRR and WRR, 1..100; default 1
 }
 
 func (s *Scheduler) layout() layout {
@@ -228,8 +228,8 @@ func (r *reader) queueKey(key string) (k QueueKey) {
 // Queue is a row of QUEUE and QUEUE_TABLE.
 type Queue struct {
 	QueueKey
-	Scheduler string // name; "" means the switch's own
-	WRED      string // name; "" means only tail drop
+	Scheduler string // name of a scheduler; "" means the switch's default scheduler
+	WRED      string // name of a WRED profile; "" means only tail drop
 }
 
 func (q *Queue) layout() layout {
@@ -246,8 +246,8 @@ func (q *Queue) layout() layout {
 // WRED is a row of WRED_PROFILE and WRED_PROFILE_TABLE. All packets of this switch are green.
 type WRED struct {
 	Name        string
-	Drop        bool   // drop packets that cannot be marked
-	ECN         bool   // mark packets that can be marked
+	Drop        bool   // true if packets that cannot be marked are dropped
+	ECN         bool   // true if packets that can be marked are marked
 	Min, Max    uint32 // queue lengths in bytes; Min is below Max if Drop or ECN
 	Probability uint8  // the probability at Max, in percent, 0..100; default 100
 }

@@ -14,15 +14,15 @@ type reader struct {
 	table  string
 	key    string
 	fields map[string]string // the caller's map, if nothing in it needs normalising
-	open   bool              // no field is unknown
-	known  []string          // fields read so far, for unknown; empty for open rows
+	open   bool              // true if unknown fields are accepted
+	known  []string          // names of fields read so far, for unknown; empty for open rows
 	// examined means that read fields are recorded for open rows, too.
 	examined bool
-	idle     []string // fields of the row that have no effect
-	asked    bool     // whether unknown was called
-	closed   bool     // the whole row is refused, whatever else is missing
+	idle     []string // names of fields of the row that have no effect
+	asked    bool     // true if unknown was called
+	closed   bool     // true if the whole row is refused, whatever else is missing
 	errs     []error
-	more     int // number of errors that are not in errs
+	more     int // number of errors that were found but are not in errs
 }
 
 // maxErrors is the maximum number of errors that are reported for a row.
@@ -188,7 +188,7 @@ func (r *reader) full() bool {
 	return true
 }
 
-// err joins the errors, in the order of finding.
+// err joins the errors, in the order in which they were found.
 func (r *reader) err() error {
 	if r.more == 0 {
 		return errors.Join(r.errs...)
@@ -229,7 +229,8 @@ func (r *reader) badWord(field, w, want string, words []string) {
 	}
 }
 
-// suggest returns what may have been meant: the nearest word, or all words if none is near and there are at most six.
+// suggest returns the word that the user may have meant: the nearest word, or all words if none is near and there are
+// at most six.
 func suggest(s string, words []string) string {
 	const few = 6
 	near, d := nearest(s, words)

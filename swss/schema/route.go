@@ -18,10 +18,10 @@ type StaticRoute struct {
 
 // A StaticHop is one next hop of a static route.
 type StaticHop struct {
-	Addr      netip.Addr // invalid if the destination is on the interface's own link
-	Interface string     // "" means the one whose subnet contains Addr
-	Blackhole bool       // packets are dropped
-	Distance  uint8      // the usable hops with the smallest distance are used; 0 is SONiC's default
+	Addr      netip.Addr // address of the next hop; invalid if the destination is on the interface's own link
+	Interface string     // name of the interface; "" means the interface whose subnet contains Addr
+	Blackhole bool       // true if packets are dropped
+	Distance  uint8      // of the usable hops, only those with the smallest distance are used; 0 is SONiC's default
 }
 
 const prefixWords = "a prefix such as 10.1.0.0/16, or default|10.1.0.0/16"
@@ -202,7 +202,7 @@ func (s *StaticRoute) format(f map[string]string) {
 type Route struct {
 	Prefix    netip.Prefix
 	Blackhole bool
-	Hops      []Hop  // 1 to 128; none if Blackhole
+	Hops      []Hop  // 1 to 128 next hops; empty if Blackhole is true
 	Protocol  string // origin of the route, such as bgp; empty if not given
 }
 

@@ -25,8 +25,8 @@ const SFlowAgent = "sflowd"
 
 // Fields of sflowd's counters.
 const (
-	SFlowAddress   = "agent-address" // the agent address of the switch in datagrams; "" if none
-	SFlowDatagrams = "datagrams"     // datagrams sent to a collector
+	SFlowAddress   = "agent-address" // agent address of the switch in datagrams; "" if there is none
+	SFlowDatagrams = "datagrams"     // number of datagrams sent to a collector
 	SFlowLastError = "last-error"    // error of the last datagram; "" if it was sent
 	SFlowSource    = "source"        // data source of a rule in datagrams: its class and index
 )
@@ -54,9 +54,9 @@ const SFlowPort = 6343
 type SFlow struct {
 	Up        bool
 	Polling   uint16 // interval of a port's counter samples in seconds; 0 means none
-	Agent     string // interface whose address identifies the switch; "" means automatic
+	Agent     string // name of the interface whose address identifies the switch; "" means automatic
 	Direction string // SampleRX, SampleTX or SampleBoth
-	DropLimit uint16 // notifications of dropped packets per second; 0 means none
+	DropLimit uint16 // maximum notifications of dropped packets per second; 0 means none
 }
 
 func (s *SFlow) layout() layout {
@@ -128,8 +128,8 @@ func (c *SFlowCollector) layout() layout {
 type SFlowSession struct {
 	Port      string // EthernetN or SFlowAll
 	Admin     string // up, down or ""
-	Rate      uint32 // one packet in Rate; 0 means by the port's speed
-	Direction string // "" means as for all ports
+	Rate      uint32 // one packet in Rate packets; 0 means that the port's speed determines the rate
+	Direction string // direction of sampling; "" means the direction of the row for all ports
 }
 
 // Bounds of the sampling rate.

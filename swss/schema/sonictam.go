@@ -12,11 +12,11 @@ import (
 const (
 	CfgTAMDevice      = "TAM" // key [TAMDeviceKey]
 	CfgTAMDestination = "TAM_COLLECTOR"
-	CfgTAMGroup       = "TAM_FLOW_GROUP" // name, and name|rule
+	CfgTAMGroup       = "TAM_FLOW_GROUP" // keys are name for a group, and name|rule for a rule
 
 	AppTAMDevice      = "TAM_TABLE"
 	AppTAMDestination = "TAM_COLLECTOR_TABLE"
-	AppTAMGroup       = "TAM_FLOW_GROUP_TABLE" // name, and name:rule
+	AppTAMGroup       = "TAM_FLOW_GROUP_TABLE" // keys are name for a group, and name:rule for a rule
 
 	StateTAMDevice      = "TAM_STATE_DEVICE_TABLE"
 	StateTAMDestination = "TAM_STATE_COLLECTOR_TABLE"
@@ -50,7 +50,7 @@ const MaxIFADevice = 1<<20 - 1
 type TAMDevice struct {
 	DeviceID     uint32 // 1..2^28-1; 0 if not given
 	EnterpriseID uint32 // 1..2^28-1; 0 if not given
-	IFA          bool   // the switch adds its metadata to IFA packets
+	IFA          bool   // true if the switch adds its metadata to IFA packets
 }
 
 func (d *TAMDevice) layout() layout {
@@ -91,12 +91,12 @@ const (
 // TAMDestination is a row of TAM_COLLECTOR, in CONFIG_DB and APPL_DB.
 type TAMDestination struct {
 	Name     string
-	Source   netip.Addr // source address of reports; invalid means that of the outgoing interface
-	Addr     netip.Addr // unicast, no zone
+	Source   netip.Addr // source address of reports; invalid means the address of the outgoing interface
+	Addr     netip.Addr // unicast address without a zone
 	Port     uint16     // 1..65535
 	DSCP     uint8      // 0..63
 	VRF      string     // VRFDefault, VRFMgmt or another name
-	Truncate uint16     // bytes of a dropped frame in a report; 0 means as many as fit into a message
+	Truncate uint16     // maximum bytes of a dropped frame in a report; 0 means as many as fit into a message
 }
 
 func (d *TAMDestination) layout() layout {
@@ -150,7 +150,7 @@ const maxAging = 30 * 24 * 3600
 type TAMGroup struct {
 	Name  string
 	Ports []string // sorted ports and PortChannels, in CONFIG_DB possibly aliases; empty means all
-	Aging uint32   // seconds, for stateful sessions; 0 if not given
+	Aging uint32   // report interval of stateful sessions in seconds; 0 if not given
 }
 
 // groupName returns the key of a flow group. Its length is limited because the name of the ACL table contains it.
@@ -196,8 +196,8 @@ func TAMGroupOf(aclTable string) (group string, ok bool) {
 type TAMGroupRule struct {
 	Group, Name string
 	Src, Dst    netip.Prefix // prefixes of one family, unless one of them contains all addresses
-	Protocol    *uint64      // nil means any
-	SrcPort     *uint64      // for TCP and UDP; nil means any
+	Protocol    *uint64      // IP protocol; nil means any
+	SrcPort     *uint64      // source port of TCP and UDP; nil means any
 	DstPort     *uint64
 }
 

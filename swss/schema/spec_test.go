@@ -123,7 +123,7 @@ func (c column) bounds() (lo, hi uint64, ok bool) {
 	return lo, hi, ok && err == nil && err2 == nil
 }
 
-// value returns a random value, often one at the edge of its domain, as written and as in the row.
+// value returns a random value, often the smallest or largest of its domain, as written and as in the row.
 func (c column) value(r *rand.Rand) (written, has string) {
 	if lo, hi, ok := c.bounds(); ok {
 		n := []uint64{lo, hi, min(hi, lo+1), max(lo, hi-1), lo + r.Uint64()%max(1, hi-lo)}[r.IntN(5)]

@@ -10,7 +10,7 @@ type Statistic struct {
 	Leaf      string   // name of OpenConfig's leaf
 	Direction string   // in or out
 	Name      string   // bytes, packets, discards or errors
-	Cast      string   // ucast, multicast or broadcast for counters of such packets, otherwise empty
+	Cast      string   // ucast, multicast or broadcast if the counter is limited to such packets; otherwise empty
 	Of        []string // fields of SAI whose sum is the counter
 }
 

@@ -22,16 +22,16 @@ const (
 	FieldOperStatus = "oper_status"
 	OperUp          = "up"
 	OperDown        = "down"
-	OperUnknown     = "unknown" // because the state of the ASIC is unknown
+	OperUnknown     = "unknown" // the state of the ASIC is unknown
 
 	// FieldLastChange holds the time of the last change, in ns since 1970, in APPL_DB. It is absent if no process saw
 	// the change.
 	FieldLastChange = "last_change"
 )
 
-// LastOper returns a row of a port or LAG. If its oper_status is unknown, it returns that of was, the former row,
-// which may be nil. Otherwise a host stack would treat unknown as down, and lose neighbours and routing sessions at
-// each restart of syncd.
+// LastOper returns a row of a port or LAG. If its oper_status is unknown, it replaces it by the oper_status of was, the
+// former row, which may be nil. Otherwise a host stack would treat unknown as down, and lose neighbours and routing
+// sessions at each restart of syncd.
 func LastOper(was, row map[string]string) map[string]string {
 	if last, known := was[FieldOperStatus]; known && row[FieldOperStatus] == OperUnknown {
 		row = maps.Clone(row)
@@ -101,7 +101,7 @@ func StatusIn(stateTable string, fields map[string]string) string {
 // Status is a row of STATE_DB: the status of a configured row.
 type Status struct {
 	Status string
-	Reason string    // in words; empty if there is none
+	Reason string    // reason in words; empty if there is none
 	Since  time.Time // time of the last change of Status
 	By     string    // the process that decides the status: ByTAMMgr, ByOrchAgent
 }

@@ -8,7 +8,7 @@ const DefaultFDBAging = 600
 
 // Switch is the row SWITCH|switch, and the configuration part of APPL_DB's SWITCH_TABLE:switch.
 type Switch struct {
-	FDBAging uint32 // seconds; 0 means that learned addresses stay
+	FDBAging uint32 // ageing time in seconds; 0 means that learned addresses do not age
 	ECMPSeed uint32
 	LAGSeed  uint32
 }

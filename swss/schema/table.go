@@ -10,15 +10,15 @@ import (
 // A Field is a field of a table.
 type Field struct {
 	Name    string
-	Form    string // the form of its values, in words
+	Form    string // form of the field's values, in words
 	Default string // the default, as it would be written; "" if Words describes it
-	Words   string // its purpose
-	Must    bool   // a row without it is refused
+	Words   string // purpose of the field, in words
+	Must    bool   // true if a row without the field is refused
 
-	// Leaf is the path of its leaf, below the container for the table's leaves in the entry of a list; "" if it has
-	// none.
+	// Leaf is the path of the field's leaf below the container for the table's leaves in a list's entry; "" if it has
+	// no leaf.
 	Leaf string
-	// Label is its name in an operator's tables; "" if they do not show it.
+	// Label is the field's name in an operator's tables; "" if they do not show the field.
 	Label string
 	// Parts is the separator of a list's elements; "" if the field is not a list.
 	Parts string
@@ -26,21 +26,21 @@ type Field struct {
 	Outcome string
 	// Word is the index of a counter among the numbers of the chip, if that differs from its index in the table.
 	Word int
-	// For lists the roles that count it; empty means all.
+	// For lists the roles of a session that count the field; empty means all roles.
 	For []string
 
 	kind     kind
-	required bool          // mandatory; Form describes the valid form
-	none     bool          // there is no default
-	keep     bool          // it is written even if it is empty
-	quiet    bool          // it is not written if it equals the default
-	second   bool          // for a flag: the second of words means true, not the first
-	lo, hi   uint64        // for a number
+	required bool          // true if the field is mandatory; Form then describes the valid form
+	none     bool          // true if there is no default
+	keep     bool          // true if the field is written even if it is empty
+	quiet    bool          // true if the field is not written while it equals the default
+	second   bool          // for a flag: true if the second word means true, instead of the first
+	lo, hi   uint64        // for a number: bounds, both included
 	def      uint64        // for a number: the default
-	unit     time.Duration // for a number that is a time
-	words    []string      // for a word; or fields without effect
-	want     string        // the valid form, if the field is missing
-	gauge    bool          // for a counter: it may decrease
+	unit     time.Duration // for a number that is a time: the unit of the number
+	words    []string      // for a word: the valid words; otherwise names of fields without effect
+	want     string        // valid form, for the error if the field is missing
+	gauge    bool          // for a counter: true if it may decrease
 }
 
 // leafName returns the path of the field's leaf, by default its name with dashes. It returns "" if the field has
@@ -52,7 +52,7 @@ func (f *Field) leafName() string {
 	return cmp.Or(f.Leaf, strings.ToLower(strings.ReplaceAll(f.Name, "_", "-")))
 }
 
-// The Leaf and the Label of a declared field without one.
+// Values of Leaf and Label in the declaration of a field that has no leaf or no label.
 const (
 	noLeaf  = "-"
 	noLabel = "-"
@@ -237,10 +237,10 @@ func (f *field) put(n uint64) string {
 
 // A key is the key of an actual row: a valid string that the row holds, or a function that reads it.
 type key struct {
-	form  string // the form of the keys, in words
+	form  string // form of the keys, in words
 	at    *string
 	valid func(string) bool
-	want  string // the valid form
+	want  string // valid form, for errors
 	read  func(r *reader, key string)
 }
 
@@ -256,15 +256,15 @@ func (k *key) take(r *reader, text string) {
 // A layout defines how an actual row is stored in its table: how its key and each of its fields are read and written.
 // A new kind of rows is a struct with a layout, and a line in [Tables].
 type layout struct {
-	table  string // the name in errors
+	table  string // name of the table in errors
 	key    key
 	fields []field
 	// check checks conditions on several fields. It is called when all have been read.
 	check func(r *reader)
-	// format writes what is not in a single field.
+	// format writes the parts of the row that are not in a single field.
 	format func(f map[string]string)
-	open   bool // fields that are not listed are ignored
-	upper  bool // the case of field names does not matter
+	open   bool // true if unknown fields are ignored
+	upper  bool // true if the case of field names does not matter
 }
 
 // laidOut is a row of type T.

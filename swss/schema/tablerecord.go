@@ -47,7 +47,7 @@ const (
 // Sources of the probabilities for making a plan.
 const (
 	ProbabilitiesUniform = "uniform" // all branches that leave a node are equally likely
-	ProbabilitiesCounted = "counted" // the switch's counts until the plan is made
+	ProbabilitiesCounted = "counted" // the counts of the switch at the time when the plan is made
 )
 
 // DefaultTruncate is the default number of bytes of a frame that a session sends.
@@ -58,12 +58,12 @@ type RecordSettings struct {
 	PHV           record.Containers
 	Mode          string     // record.ModeExecution, record.ModeHit or record.ModeAction
 	Algorithm     string     // record.Greedy, record.GreedyRestarts or record.BranchAndBound
-	MustRecord    []string   // names of tables, sorted and unique
+	MustRecord    []string   // names of tables, sorted; no name occurs twice
 	Probabilities string     // ProbabilitiesUniform or ProbabilitiesCounted
 	Encapsulation string     // RecordUDP or RecordERSPAN
-	Truncate      uint16     // bytes, 64..9216; 0 means whole frames; default DefaultTruncate
+	Truncate      uint16     // bytes sent of a frame, 64..9216; 0 means whole frames; default DefaultTruncate
 	Source        netip.Addr // source address; invalid means the switch's own
-	Identities    bool       // records contain the entries that packets hit, and their queue
+	Identities    bool       // true if records contain the entries that packets hit, and their queue
 }
 
 // RecordSession is a row of CONFIG_DB TAM_TABLERECORD_TABLE.
@@ -94,7 +94,7 @@ type RecordFlow struct {
 	Name      string
 	Rule      ACLRuleKey
 	Collector netip.AddrPort
-	Sampling  uint32 // one packet in Sampling, 1..2^32-1; 1 means all
+	Sampling  uint32 // one packet in Sampling packets, 1..2^32-1; 1 means all packets
 	// CollectorName and SamplerName are the names in the session, for reporting. SamplerName is "" if there is no
 	// sampler.
 	CollectorName, SamplerName string

@@ -10,11 +10,11 @@ import (
 // A Table is an entry of the table of tables: a kind of rows, and its name in each database. Managers, reports and
 // docs/reference/databases.md get tables and their fields from [Tables].
 type Table struct {
-	Config, Appl, State, Counters string // its name in each database; "" if it is not there
-	Words                         string // what a row is, in a sentence
+	Config, Appl, State, Counters string // name of the table in each database; "" if the database does not have it
+	Words                         string // description of a row, in a sentence
 
 	Key    string  // the form of the keys, in words; "" if the table has only one row
-	Fields []Field // the fields of CONFIG_DB, or of the one database that has the table
+	Fields []Field // the fields in CONFIG_DB, or in the only database that has the table
 	// Idle lists fields of CONFIG_DB that have no effect, see [Table.WithoutEffect].
 	Idle []string
 	// Applied lists the fields of APPL_DB if they differ from those of CONFIG_DB.
@@ -62,7 +62,7 @@ func of[T Row, P laidOut[T]](t Table, like T) Table {
 	return t
 }
 
-// ofBoth does the same as of for a table whose rows in APPL_DB have a type of their own.
+// ofBoth does the same as the function of, for a table whose rows in APPL_DB have another type.
 func ofBoth[T Row, P laidOut[T], A Row, Q laidOut[A]](t Table, config T, appl A) Table {
 	both := of[T, P](t, config)
 	applied := of[A, Q](Table{Appl: t.Appl}, appl)
@@ -147,7 +147,7 @@ func lacpTable() Table {
 	}}
 }
 
-// lacpMemberTable returns the table with the state of their members.
+// lacpMemberTable returns the table with the state of the members of such PortChannels.
 func lacpMemberTable() Table {
 	fields := []Field{
 		{Name: FieldMux, Form: "detached, waiting, attached, collecting or distributing",
@@ -440,7 +440,7 @@ func (t Table) Rows() string { return cmp.Or(t.Config, t.State) }
 const (
 	Failed  = "failed"
 	Pending = "pending"
-	Unknown = "unknown" // because the state of the ASIC is unknown
+	Unknown = "unknown" // the state of the ASIC is unknown
 )
 
 // Class returns the class of a row by its status and reason. It returns "" if the row is well, or has no status.

@@ -25,8 +25,8 @@ type rowSpec struct {
 	least  map[string]string
 }
 
-// leastRows holds minimal rows: key and mandatory fields. There is none for a kind of rows for which leastOf can find
-// one: if the key is any name, and a value is known for each mandatory field.
+// leastRows holds minimal rows: key and mandatory fields. A kind of rows is omitted if leastOf can find a minimal row:
+// its key is any name, and a valid value is known for each mandatory field.
 var leastRows = map[string]string{
 	"DEVICE_METADATA": "localhost", "SWITCH": "switch", "BREAKOUT_CFG": "Ethernet0 brkout_mode=4x25G",
 	"PORT": "Ethernet0 lanes=1 speed=1000", "PORTCHANNEL": "PortChannel1", "PORTCHANNEL_MEMBER": "PortChannel1|Ethernet0",
@@ -71,8 +71,8 @@ var leastRows = map[string]string{
 	"TAM_FLYMON_RESULTS":   "t EPOCH=5 START=1 END=2 DIGESTS_LOST=0 FLOWS_CUT=0 LOAD=0.5 FULL=0",
 }
 
-// heldTogether lists fields whose valid values depend on others of the row, or on the key. So a good value may be
-// refused.
+// heldTogether lists fields whose valid values depend on other fields of the row, or on the key. So a value that is
+// valid by itself can be refused.
 var heldTogether = map[string][]string{
 	"PORT": {"alias"}, "VLAN": {"vlanid"}, "TAM_COLLECTORS_TABLE": {"ipaddress-type"},
 	"WRED_PROFILE": {"green_max_threshold"}, "ACL_TABLE": {"STAGE"}, "TAM_FLYMON_TASK_TABLE": {"filter", ""},
@@ -85,14 +85,14 @@ var heldTogether = map[string][]string{
 	"TAM_SESSION of IFA":    {"flow_group", "sampler", "hop_limit", "max_length", "collector", "template_interval"},
 	"SYSLOG_SERVER":         {"filter", "filter_type", "vrf"},
 	"TELEMETRY_CLIENT":      {"retry_interval", "protocol", "src_ip", "encoding", "unidirectional", "dst_addr"},
-	// as a whole
+	// The empty name means that the row is checked as a whole.
 	"TAM_ALTMARK_TABLE": {""}, "TAM_ALTMARK_TABLE in APPL_DB": {""}, "TAM_FLYMON_TASK_TABLE in APPL_DB": {"", "flowgroup"},
 }
 
 // specs returns all kinds of rows that are parsed.
 func specs(t *testing.T) (list []rowSpec) {
 	t.Helper()
-	found := 0 // in leastRows
+	found := 0 // number of entries of leastRows that were used
 	add := func(name string, s rowSpec) {
 		if slices.ContainsFunc(list, func(o rowSpec) bool { return o.name == name }) {
 			name += cmp.Or(map[string]string{CfgTAMGroup: " rule", CfgTAMSession: " of IFA"}[name], " address")

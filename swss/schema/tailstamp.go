@@ -79,8 +79,8 @@ func (s *TailStampSession) layout() layout {
 type TailStampFlow struct {
 	Name     string
 	Rule     ACLRuleKey
-	ClampMSS uint8         // same meaning as in the session
-	SYNs     flymon.Filter // for ClampMSS: the segments with SYN that limit those of the flow group
+	ClampMSS uint8         // has the same meaning as in the session
+	SYNs     flymon.Filter // for ClampMSS: matches the segments with SYN that limit the segments of the flow group
 }
 
 func (s *TailStampFlow) layout() layout {

@@ -13,7 +13,7 @@ const TAMGlobalKey = "global"
 type TAMSwitch struct {
 	SwitchID     uint32 // 1..2^32-1; 0 if not given
 	EnterpriseID uint32 // 1..2^32-1; 0 if not given
-	KeepAll      bool   // all packets are kept for later queries, not only dropped ones
+	KeepAll      bool   // true if all packets are kept for later queries, not only dropped ones
 }
 
 func (s *TAMSwitch) layout() layout {
@@ -33,7 +33,7 @@ func (s *TAMSwitch) layout() layout {
 // Packets that the switch keeps for later queries.
 const (
 	KeepField = "keep-packets"
-	KeepDrops = "drops" // also those of flows that were requested
+	KeepDrops = "drops" // dropped packets, and packets of flows that were requested
 	KeepAll   = "all"
 )
 
@@ -59,7 +59,7 @@ type TAMSwitchInUse struct {
 	// SwitchIDGiven and EnterpriseIDGiven mean that the id in use was configured, and does not come from the MAC
 	// address.
 	SwitchIDGiven, EnterpriseIDGiven bool
-	KeepAll                          bool // same meaning as in [TAMSwitch]
+	KeepAll                          bool // has the same meaning as in [TAMSwitch]
 }
 
 func (s *TAMSwitchInUse) layout() layout {
@@ -102,7 +102,7 @@ const (
 // Collector is a row of TAM_COLLECTORS_TABLE, in CONFIG_DB and APPL_DB.
 type Collector struct {
 	Name     string
-	Addr     netip.Addr // unicast, no zone
+	Addr     netip.Addr // unicast address without a zone
 	Port     uint16     // 1..65535
 	Protocol string     // ProtocolUDP or ProtocolTCP
 }
@@ -173,7 +173,7 @@ const (
 	FeatureInactive     = "INACTIVE"
 	FeatureUnsupported  = "UNSUPPORTED"
 	FeatureInsufficient = "INSUFFICIENT_RESOURCES"
-	FeatureUnknown      = "UNKNOWN" // it was active when the state of the ASIC was last known
+	FeatureUnknown      = "UNKNOWN" // the feature was active when the state of the ASIC was last known
 )
 
 // Feature is a row of TAM_FEATURES_TABLE and, while active, of APPL_DB TAM_APPL_FEATURES_TABLE.
@@ -196,7 +196,7 @@ func (f *Feature) layout() layout {
 // Sampler is a row of TAM_SAMPLINGRATE_TABLE: one in Rate packets.
 type Sampler struct {
 	Name string
-	Rate uint32 // 1..2^24
+	Rate uint32 // one packet in Rate packets is sampled, 1..2^24
 }
 
 func (s *Sampler) layout() layout {

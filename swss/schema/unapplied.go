@@ -14,9 +14,9 @@ const StateUnapplied = "TAMTAM_UNAPPLIED"
 // Kinds of [Unapplied], in the order in which they are listed.
 const (
 	UnappliedInvalid        = "invalid"         // the row has no status row, and is not valid
-	UnappliedUnknown        = "unknown"         // neither SONiC nor tamtam has the name
-	UnappliedNotImplemented = "not-implemented" // SONiC has the table or the key, this switch does not
-	UnappliedNoEffect       = "no-effect"       // SONiC has the field, and it changes nothing in this switch
+	UnappliedUnknown        = "unknown"         // the name is unknown to SONiC and to tamtam
+	UnappliedNotImplemented = "not-implemented" // SONiC has the table or the key, but this switch does not implement it
+	UnappliedNoEffect       = "no-effect"       // SONiC has the field, but it changes nothing in this switch
 )
 
 // UnappliedKinds lists the kinds.
@@ -49,7 +49,7 @@ func unappliedTable() Table {
 // An Unapplied is a part of CONFIG_DB that no daemon applies.
 type Unapplied struct {
 	Kind   string
-	Field  string // the field; "" if the whole row or table is meant
+	Field  string // name of the field; "" if the whole row or table is not applied
 	Reason string // in words, with the name of the field, key or table
 }
 
@@ -80,7 +80,7 @@ func configTables() (names []string) {
 
 // UnappliedParts returns the parts of a row of CONFIG_DB that no daemon applies, although the row is accepted. It
 // returns nothing for a table that is not implemented, see [UnappliedTable], and nothing for a row whose status row
-// contains the fault.
+// already reports the error.
 func UnappliedParts(table, key string, fields map[string]string) (parts []Unapplied) {
 	t, found := entryOf(table, key)
 	if !found {

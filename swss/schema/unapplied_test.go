@@ -168,7 +168,7 @@ func TestMisspeltIsReported(t *testing.T) {
 			asked := entry.examined(s.key, in).known
 			if slices.ContainsFunc(slices.Concat(asked, names), func(f string) bool { return strings.EqualFold(f, clean) }) ||
 				clean == "" {
-				continue // it is another field of the table
+				continue // the misspelt name is another field of the table
 			}
 			if why := reported(s, table, in, clean); why != "" {
 				t.Errorf("%s|%s %v: %s, a misspelling of %s, is not reported: %s", table, s.key, in, wrong, name, why)

@@ -4,26 +4,27 @@ package schema
 // to. It has one row per port, which disappears when syncd ends.
 const StateWire = "TAMTAM_WIRE"
 
-// Fields of its rows. Counts are since the start of the chip, of frames in the chip's form.
+// Fields of the rows of [StateWire]. Counts are since the start of the chip. They count frames in the form in which the
+// chip processes them.
 const (
-	WireInterface = "interface" // the host's name of it
-	WireStatus    = "status"    // one of the words below
-	WireReason    = "reason"    // why it is not up
+	WireInterface = "interface" // name of the interface on the host
+	WireStatus    = "status"    // one of the words for a status below
+	WireReason    = "reason"    // reason why the wire is not up
 	WireMTU       = "mtu"       // MTU of the interface, in bytes of an IP packet
-	WireReceived  = "received"  // frames passed to the chip
-	WireSent      = "sent"      // frames accepted by the interface
+	WireReceived  = "received"  // number of frames passed to the chip
+	WireSent      = "sent"      // number of frames accepted by the interface
 	WireCut       = "cut"       // frames that arrived uncut, such as long TCP segments that became several frames
-	WireSummed    = "summed"    // frames that arrived with a checksum to be completed
-	WireJoined    = "joined"    // frames that were sent inside a longer one
-	WireLate      = "late-ns"   // the maximum by which a frame's arrival time was before the chip's time
-	WireLost      = "lost-"     // followed by a reason
+	WireSummed    = "summed"    // number of frames that arrived with a checksum to be completed
+	WireJoined    = "joined"    // number of frames that were sent inside a longer one
+	WireLate      = "late-ns"   // maximum time in ns by which a frame's arrival time was before the chip's time
+	WireLost      = "lost-"     // prefix of the counts of lost frames; a reason follows
 	// WireDropped followed by a reason counts the frames that the chip itself has dropped at the port, since the port
 	// was created. It is WireUnknown while the chip has no such port.
 	WireDropped = "dropped-"
 	WireUnknown = "N/A"
 )
 
-// A WireLoss is a reason for which frames are lost at a wire.
+// A WireLoss is a reason why frames are lost at a wire.
 type WireLoss struct{ Name, Text string }
 
 // WireLosses lists all reasons, those of received frames first. It is the only list of them.
@@ -44,7 +45,7 @@ const (
 	WireUp      = "up"
 	WireDown    = "down"
 	WireMissing = "missing"
-	WireTaken   = "taken" // used by another switch
+	WireTaken   = "taken" // another switch uses the interface
 )
 
 // wireTable returns the table with the state of the ports' interfaces and the fate of frames there.

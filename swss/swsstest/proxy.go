@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A Proxy forwards between clients and a server. It simulates a network that may be partitioned: then connections are
+// A Proxy forwards data between clients and a server. It can simulate a partitioned network, in which connections are
 // neither closed nor answered.
 type Proxy struct {
 	Addr string // the address for clients, "127.0.0.1:port"
@@ -23,7 +23,7 @@ type Proxy struct {
 // A link is a client's connection with its connection to the server.
 type link struct {
 	client, server net.Conn
-	dead           bool // nothing passes any more
+	dead           bool // true if no data passes any more
 }
 
 // StartProxy starts a proxy of the server at addr for the duration of the test.
@@ -81,7 +81,7 @@ func (p *Proxy) Heal() {
 	p.open.Broadcast()
 }
 
-// Forget blocks the existing connections for good, as a firewall that has lost its state. New ones work.
+// Forget blocks the existing connections for ever, as a firewall does that has lost its state. New connections work.
 func (p *Proxy) Forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -118,7 +118,7 @@ func (p *Proxy) serve(client net.Conn) {
 	p.mu.Unlock()
 }
 
-// pass forwards data from one side to the other, and closes the other when the one has closed.
+// pass forwards data from the side from to the side to. It closes to when from has closed.
 func (p *Proxy) pass(k *link, to, from net.Conn) {
 	defer to.Close()
 	data := make([]byte, 64<<10)

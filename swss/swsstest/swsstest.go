@@ -64,7 +64,7 @@ func StartServer(t testing.TB, args ...string) *Server {
 		s.Kill()
 		os.RemoveAll(dir)
 	})
-	for range 20 { // between the choice of a port and its use, others may take it
+	for range 20 { // between the choice of a port and its use, another process may occupy it
 		addr, held := freeAddr(t)
 		t.Cleanup(func() { held.Close() })
 		s.Addr = addr
@@ -182,9 +182,9 @@ func (s *Server) Signal(sig os.Signal) {
 	}
 }
 
-// freeAddr returns a free address. held reserves its port against other test servers on this machine, even while its
-// own server is killed: it is a name that ends with the process. The port is below those that the system gives to
-// clients, so that no client gets it by chance.
+// freeAddr returns a free address. held reserves the port for this process among all test servers on this machine, even
+// while the server is killed. It is a name that disappears with the process. The port is below the range of ports that
+// the system assigns to clients.
 func freeAddr(t testing.TB) (addr string, held io.Closer) {
 	for range 100 {
 		port := 10_000 + rand.IntN(20_000)

@@ -3,5 +3,5 @@
 //
 // [Extensions] is the common part of the chips in these tests: the calls on extensions, without their meaning.
 //
-// This package contains what is true of any feature. Properties of one feature belong to its tests.
+// This package checks properties that all features have. Properties of one feature belong to its tests.
 package featuretest

@@ -8,11 +8,11 @@ import (
 	"tamtam/sai"
 )
 
-// Extensions is an ASIC with extensions of SAI, in front of one that only stores their objects. The chip of a test
-// defines their meaning. M is the chip's data for an object.
+// Extensions is an ASIC with extensions of SAI. It passes other calls to an ASIC that only stores objects. The chip of
+// a test defines the meaning of the extensions. M is the chip's data for an object.
 type Extensions[M any] struct {
 	sai.API
-	Room    map[string]uint64 // capacity in objects, by extension; nil means that of API
+	Room    map[string]uint64 // capacity in objects, by extension; nil means the capacity of API
 	Objects map[sai.OID]*Extension[M]
 	Reads   int
 

@@ -25,7 +25,7 @@ type Bench struct {
 	managers func(*orch.Daemon, *swss.Redis)
 	now      time.Time
 	listener *swss.Listener
-	taken    map[string]*swss.ConsumerState // the part of orchagent that consumes rows
+	taken    map[string]*swss.ConsumerState // consumers of the tables, which stand for orchagent
 }
 
 // New starts managers on a server for the length of the test.
@@ -191,7 +191,7 @@ func dump(b *Bench, name swss.DBName, table string) []string {
 	for _, key := range slices.Sorted(maps.Keys(rows)) {
 		line := table + b.r.DB(name).Separator() + key
 		for _, p := range swss.Pairs(rows[key]) {
-			if p.Field == schema.FieldIncarnation { // its number depends on the history
+			if p.Field == schema.FieldIncarnation { // the number in it depends on the history
 				_, about, _ := strings.Cut(p.Value, "/")
 				p.Value = "N/" + about
 			}

@@ -21,7 +21,7 @@ import (
 type Transcript struct {
 	Managers    func(*orch.Daemon, *swss.Redis)
 	Appl, State []string // tables
-	Update      bool     // write the results into the files
+	Update      bool     // true if the results are written into the files
 }
 
 // Run runs the cases, each on separate databases.

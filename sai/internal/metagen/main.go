@@ -45,7 +45,7 @@ type enum struct {
 type object struct {
 	name, id string
 	attrs    []attr
-	stats    string // enum name
+	stats    string // name of the enum of the type's statistics
 }
 
 type attr struct {

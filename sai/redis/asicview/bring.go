@@ -24,18 +24,18 @@ type Transition struct {
 	IDs           *objectids.Map   // the ids of the new view, filled as it is created
 	Removed       map[sai.OID]bool // objects that came with the switch or a port, and must be removed
 	surplus       []*Node          // nodes of Current
-	Stays         []*Node          // those of surplus that could not be removed
+	Stays         []*Node          // objects of surplus that could not be removed
 	missing       []*Node          // nodes of Next
 	done          map[*Node]map[sai.AttrID]bool
-	postponed     map[*Node]map[sai.AttrID]bool // attributes to set after all has been created
-	failed        map[*Node]map[sai.AttrID]bool // sets that failed, by new node
+	postponed     map[*Node]map[sai.AttrID]bool // attributes to set after all objects have been created
+	failed        map[*Node]map[sai.AttrID]bool // attributes that could not be set, by node of the new view
 	Errors        []error
 	// Grown, if set, is called for every created port, because other objects came with it.
 	Grown func(ctx context.Context, t *Transition, port *Node, rid sai.OID)
 }
 
-// Bring executes the transition. On return t.IDs translates the new view. Nodes of missing that are not in it could
-// not be created.
+// Bring executes the transition. On return t.IDs translates the new view. If a node of missing is not in t.IDs, it
+// could not be created.
 func (t *Transition) Bring(ctx context.Context) {
 	t.done = map[*Node]map[sai.AttrID]bool{}
 	t.failed = map[*Node]map[sai.AttrID]bool{}
@@ -160,7 +160,7 @@ func (t *Transition) wanted(n *Node, id sai.AttrID, detach bool) (sai.Value, boo
 	v, given := n.Attrs[id]
 	if !given {
 		if v = sai.Meta(id).Default; v == nil {
-			return nil, false // there is no default to restore
+			return nil, false // the attribute has no default that could be restored
 		}
 	}
 	real, ok := t.real(v)
@@ -210,7 +210,7 @@ func (t *Transition) namesSurplus(v sai.Value) bool {
 	return found
 }
 
-// set sets one attribute. final means that this is its new value.
+// set sets one attribute. final means that the value is that of the new view, not a temporary one.
 func (t *Transition) set(ctx context.Context, n *Node, k sai.Key, a sai.Attr, final bool) {
 	err := t.Backend.Set(ctx, k, a)
 	if err != nil {
@@ -241,7 +241,7 @@ func (t *Transition) removeAll(ctx context.Context, last bool) {
 	var left []*Node
 	for _, c := range t.surplus {
 		k, err := t.From.RealKey(c.Key)
-		if err != nil { // another client wrote the row: the ASIC never had the object
+		if err != nil { // another client wrote the row, and the ASIC never had the object
 			t.Log.Warn("syncd: a row of no object is dropped", "error", err)
 			continue
 		}
@@ -260,9 +260,10 @@ func (t *Transition) removeAll(ctx context.Context, last bool) {
 	t.surplus = left
 }
 
-// createAll creates missing objects, users last. It creates objects of one type and depth in one call. Attributes
-// that name missing objects are set later. Failed creations are retried after all surplus objects are gone, and then
-// as long as any succeeds. Objects that name each other have no order, and one may have waited for capacity.
+// createAll creates missing objects, users last. It creates objects of one type and depth in one call. Attributes that
+// name missing objects are set later. Failed creations are retried after all surplus objects are gone, and then as long
+// as any succeeds. Retries are needed because objects that name each other have no order, and because an object may
+// have waited for capacity.
 func (t *Transition) createAll(ctx context.Context, last bool) {
 	for {
 		before := len(t.missing)
@@ -336,7 +337,8 @@ func (t *Transition) createLevel(ctx context.Context, nodes []*Node) []error {
 	return errs
 }
 
-// createEntry creates an entry. If the ASIC already has one with that key, whose row was lost, it replaces it.
+// createEntry creates an entry. If the ASIC already has an entry with that key, whose row was lost, createEntry
+// replaces it.
 func (t *Transition) createEntry(ctx context.Context, k sai.Key, attrs []sai.Attr) error {
 	err := t.Backend.CreateEntry(ctx, k.Entry, attrs)
 	if errors.Is(err, sai.StatusItemAlreadyExists) && t.Backend.Remove(ctx, k) == nil {
@@ -415,7 +417,7 @@ func (t *Transition) Row(n *Node) ([]swss.Pair, error) {
 			}
 			a.Value = moved
 		} else if _, ok := t.real(a.Value); !ok {
-			continue // it names an object that could not be created
+			continue // the value names an object that could not be created
 		}
 		attrs = append(attrs, a)
 	}

@@ -18,9 +18,9 @@ type Node struct {
 	Key     sai.Key // the key with virtual ids
 	text    string  // sort key of an entry; "" for an object with an id
 	Attrs   map[sai.AttrID]sai.Value
-	Own     bool // it came with the switch or a port
-	Unknown bool // its attributes are unknown: it equals no other object
-	depth   int  // longest path along references, ending at an object without references
+	Own     bool // true if the object came with the switch or a port
+	Unknown bool // true if the attributes are unknown: the object equals no other
+	depth   int  // length of the longest path along references that ends at an object without references
 
 	refs   []edge                  // references to objects of the view
 	colors [colorRounds + 1]uint64 // digests of the content, then of growing neighbourhoods
@@ -30,7 +30,7 @@ type Node struct {
 type edge struct {
 	attr sai.AttrID // 0 for a reference in the key of an entry
 	to   *Node
-	back bool // the reference goes from to to this node
+	back bool // true if the reference goes from the other node to this one
 }
 
 // A Graph is a view: its objects and their references.

@@ -11,9 +11,9 @@ import (
 	"tamtam/sai/redis/protocol"
 )
 
-// Match finds for each object of the new view the object of the current one that can become it. Objects that came
-// with the switch are identified by their virtual id. Others must be equal in their unchangeable attributes. Objects
-// that are equal in all attributes are preferred, and among them those that also play the same role.
+// Match finds for each object of the new view the object of the current one that can become it. Objects that came with
+// the switch are identified by their virtual id. Others must be equal in their unchangeable attributes. Objects that
+// are equal in all attributes are preferred, above all if the same objects refer to them.
 func Match(cur, next *Graph) {
 	name := func(n *Node) string {
 		if n.Own || IsSwitch(n.Key) {
@@ -46,16 +46,16 @@ func Match(cur, next *Graph) {
 	for _, l := range levels {
 		m.equals(l)
 	}
-	// An object that must be changed must not take the match of one that is already equal. But once it is matched,
-	// its users may be equal again.
+	// An object that must be changed must not get the match of an object that is already equal. But once the changed
+	// object is matched, its users may be equal again.
 	for _, l := range levels {
 		m.equals(l)
 		m.similar(l)
 	}
 }
 
-// levels returns the objects of the new view that may still be matched, grouped by depth and type, referents first.
-// It omits types that the current view lacks. These are all types when a fresh chip is brought to an old view.
+// levels returns the objects of the new view that may still be matched, grouped by depth and type, referents first. It
+// omits types that the current view lacks. If a fresh chip is brought to an old view, these are all types.
 func (m *matcher) levels() [][]*Node {
 	var levels [][]*Node
 	for _, n := range m.next.Sorted() {
@@ -197,8 +197,8 @@ func shared(a, b []uint64) (n int) {
 	return n
 }
 
-// similar matches new objects with current ones that sets can turn into them. It skips extension objects: the content
-// of one may need a resource that another still holds. So all of them are removed before one is created.
+// similar matches new objects with current ones that sets can turn into them. It skips extension objects: a new object
+// may need a resource that another extension object still holds. So all surplus ones are removed before any is created.
 func (m *matcher) similar(nodes []*Node) {
 	t := protocol.KeyType(nodes[0].Key)
 	if t == sai.ObjectTypeGenericProgrammable {

@@ -159,8 +159,8 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// Similar objects: none has changed, each has changed, or all are equal and not referenced. The ratio is that of the
-// CPU times of 10,000 and of 1,000.
+// Similar objects: none has changed, each has changed, or all are equal and not referenced. The ratio compares the CPU
+// times for 10,000 and for 1,000 objects.
 func BenchmarkMatchAlike(b *testing.B) {
 	equal := func(n int, first int64) *Graph {
 		g := NewGraph()

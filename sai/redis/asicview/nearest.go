@@ -21,7 +21,7 @@ const maxKinds = 256
 // nearest candidate is found without a look at all of them.
 type candidates struct {
 	nodes []*Node
-	said  []map[sai.AttrID]string // the texts of their attributes
+	said  []map[sai.AttrID]string // texts of the attributes of each candidate
 	is    []*kind                 // the kind of each candidate
 	rare  map[said][]int          // the candidates that have a rare value
 	kinds []*kind                 // the kinds that have candidates left
@@ -37,7 +37,7 @@ type said struct {
 type kind struct {
 	common map[sai.AttrID]string
 	stays  []sai.AttrID
-	nodes  []int // those before index first are matched
+	nodes  []int // indexes of candidates; those before index first are matched
 	first  int
 }
 

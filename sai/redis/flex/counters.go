@@ -18,7 +18,7 @@ import (
 )
 
 // Poll reads the counters of the groups that are due at now into COUNTERS_DB. A group is due when it is enabled, and
-// then at its interval. Poll returns the time when the next one is due; it is zero if none is enabled.
+// then at its interval. Poll returns the time when the next group is due. It is zero if no group is enabled.
 func (c *Counters) Poll(ctx context.Context, now time.Time) (next time.Time, err error) {
 	if err := c.TakeRows(ctx); err != nil {
 		return time.Time{}, err
@@ -51,7 +51,7 @@ func (c *Counters) PollAll(ctx context.Context) error {
 	return errors.Join(err, c.tellDebug(ctx))
 }
 
-// leastPause is the minimum time between two polls: half of the shortest interval, so that this can be kept.
+// leastPause is the minimum time between two polls: half of the shortest interval, so that every interval can be met.
 const leastPause = 5 * time.Millisecond
 
 // Run calls Poll at wall time until ctx ends.
@@ -62,7 +62,7 @@ func (c *Counters) Run(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			c.log.Error("syncd: counters", "error", err)
 		}
-		wait := time.Second // a group may be created or enabled meanwhile
+		wait := time.Second // maximum wait, because a group may be created or enabled meanwhile
 		if !next.IsZero() {
 			wait = min(wait, max(time.Until(next), leastPause))
 		}
@@ -134,7 +134,7 @@ func (c *Counters) pollSome(ctx context.Context, name string, vids []sai.OID) er
 				continue
 			}
 			args, gone, err := c.read(ctx, name, vid, p, g.clear)
-			if len(gone) > 0 { // a value of an earlier run would look like a current one
+			if len(gone) > 0 { // otherwise a value of an earlier run would look like a current one
 				to.HDel(ctx, "COUNTERS:"+vid.String(), gone...)
 				if text := strings.Join(gone, ","); text != g.leftOut {
 					g.leftOut = text
@@ -148,7 +148,7 @@ func (c *Counters) pollSome(ctx context.Context, name string, vids []sai.OID) er
 			if len(args) > 0 {
 				to.HSet(ctx, "COUNTERS:"+vid.String(), args...)
 			}
-			if g.clear { // the counter is reset by each reading
+			if g.clear { // each reading resets the counter
 				to.HDel(ctx, "COUNTERS:"+vid.String(), FieldCountedSince+name)
 			}
 		}
@@ -227,7 +227,7 @@ func readSupported[T fmt.Stringer](gone []string, ids *[]T, read func([]T) error
 		}
 	}
 	if len(can) == len(*ids) {
-		return gone, err // each works alone, but not together
+		return gone, err // each id can be read alone, but not all together
 	}
 	if *ids = can; len(can) == 0 {
 		return gone, nil

@@ -31,7 +31,7 @@ type Counters struct {
 	mu      *sync.Mutex // the server's lock: no request is executed between reading an object and writing its row
 	objects *objectids.Translator
 	Groups  Groups
-	loaded  bool              // the polls of an earlier run have been loaded
+	loaded  bool              // true if the polls of an earlier run have been loaded
 	debug   map[string]string // since when debug counters count, as last written; nil if this run has not written it
 }
 
@@ -52,15 +52,16 @@ type Groups map[string]*Group
 
 // A Group is a set of counters that are read together.
 type Group struct {
-	interval time.Duration // 0 if not set
+	interval time.Duration // polling interval; 0 if not set
 	enabled  bool
-	clear    bool // counters are reset after each reading
+	clear    bool // true if counters are reset after each reading
 	next     time.Time
-	Counters map[sai.OID]*polled // by virtual id
+	Counters map[sai.OID]*polled // counters of each object, by virtual id
 	leftOut  string              // the unsupported counters that were logged last
 }
 
-// polled lists what is read of one object. The first reading removes what the backend does not support.
+// polled lists the attributes and statistics that are read from one object. The first reading removes those that the
+// backend does not support.
 type polled struct {
 	attrs []sai.AttrID
 	stats []sai.StatID
@@ -83,7 +84,7 @@ func (all Groups) Drop(vid sai.OID) {
 	}
 }
 
-// Keep stops reading objects that are unknown.
+// Keep stops reading the objects for which known returns false.
 func (all Groups) Keep(known func(sai.OID) bool) {
 	for _, g := range all {
 		maps.DeleteFunc(g.Counters, func(vid sai.OID, _ *polled) bool { return !known(vid) })

@@ -10,9 +10,9 @@ import (
 	"tamtam/sai"
 )
 
-// COUNTERS_DB contains since when counters count. The row of a port or the switch has a field for each group of
-// polled counters, written together with the counts, so that both are of one chip. Debug counters have a hash, since
-// their counts are in the same rows. An unknown time is empty.
+// COUNTERS_DB contains since when counters count. The row of a port or the switch has a field for each group of polled
+// counters, written together with the counts, so that both are of one chip. The times of debug counters are in a
+// separate hash, since their counts are in the same rows as those of ports. An unknown time is empty.
 const (
 	FieldCountedSince = "COUNTED_SINCE_" // followed by the group
 	debugSince        = "COUNTERS_DEBUG_OID_SINCE_MAP"
@@ -22,7 +22,7 @@ const (
 type Births struct {
 	sai.API
 	now  func() time.Time
-	chip time.Time             // when the switch was created, and what came with it
+	chip time.Time             // time at which the switch, with its own objects, was created
 	of   map[sai.OID]time.Time // by real id, of objects created later; zero if some but not all counters were cleared
 	kind map[sai.OID]sai.ObjectType
 }
@@ -101,7 +101,7 @@ func (b *Births) ClearStats(ctx context.Context, k sai.Key, ids []sai.StatID) er
 	return err
 }
 
-// since returns the time since when an object counts, as text.
+// since returns, as text, the time since which an object counts.
 func (b *Births) since(rid sai.OID) string {
 	at, ok := b.of[rid]
 	if !ok {

@@ -17,10 +17,10 @@ import (
 // A Translator maps the virtual to the real id of every object of the ASIC. It gives virtual ids to objects that
 // came with the switch or a port. Everything except Current needs the server's lock.
 type Translator struct {
-	db   *swss.DB // the counter of virtual ids
+	db   *swss.DB // the database with the counter of virtual ids
 	ASIC Discovery
 	IDs  *Map
-	mu   sync.Mutex // guards IDs, the pointer, if the server's lock is not held
+	mu   sync.Mutex // guards the pointer IDs for readers without the server's lock
 }
 
 // NewTranslator returns a translator without objects.

@@ -15,7 +15,7 @@ type Result struct {
 	Op     string // the op of the answer
 	Fields []swss.Pair
 	Writes []func(redis.Pipeliner)
-	Mapped []any // virtual id, real id, ...: new entries of VIDTORID
+	Mapped []any // new entries of VIDTORID, alternating virtual id and real id
 }
 
 func (r *Result) Write(f func(redis.Pipeliner)) { r.Writes = append(r.Writes, f) }

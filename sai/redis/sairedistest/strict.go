@@ -24,7 +24,7 @@ var errForm = errors.New("not of the form that syncd wants")
 // could stop it. Except for names and their types it shares no code with the code under test.
 type Strict struct {
 	VIDs     map[string]bool     // objects that exist, as text
-	Children map[string][]string // by port: the objects that are removed with it
+	Children map[string][]string // objects that are removed with a port, by port
 }
 
 // NewStrict returns a parser without objects.
@@ -46,7 +46,7 @@ var (
 type Parsed struct {
 	Op    string
 	Type  string        // the type of the objects
-	IDs   []string      // objects of the request
+	IDs   []string      // ids of the objects in the request
 	Pairs [][][2]string // attributes of each object
 }
 
