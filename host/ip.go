@@ -32,8 +32,8 @@ type ipPacket struct {
 	// it.
 	fragmented, later bool
 	dontFragment      bool
-	more              bool   // fragments follow this one
-	offset            int    // of a fragment, in the payload of the whole packet
+	more              bool   // true if fragments follow this one
+	offset            int    // offset of a fragment in the payload of the whole packet
 	ident             uint32 // identification of the fragmented packet
 	plain             int    // length of the headers that each fragment has, without a fragment header
 	part              []byte // payload after these headers

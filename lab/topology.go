@@ -78,8 +78,8 @@ type Host struct {
 	Gateway MAC            `yaml:"gateway_mac"` // for addresses outside IPs' subnets; if zero, the MAC of its switch
 	// Capture writes sent and received frames to NAME.sent.pcap and NAME.received.pcap.
 	Capture bool `yaml:"capture"`
-	Stamps  bool `yaml:"stamps"` // read the tail-stamp records of received frames
-	Silent  bool `yaml:"silent"` // do not announce its addresses at the start (gratuitous ARP)
+	Stamps  bool `yaml:"stamps"` // true if the host reads the tail-stamp records of received frames
+	Silent  bool `yaml:"silent"` // true if the host does not announce its addresses at the start (gratuitous ARP)
 }
 
 // A Link joins two ports. A host's end is its name alone.
@@ -184,7 +184,7 @@ type Flows struct {
 type OnOff struct {
 	On     Time `yaml:"on"`
 	Off    Time `yaml:"off"`
-	Random bool `yaml:"random"` // exponentially distributed, with these means
+	Random bool `yaml:"random"` // true if bursts and gaps are exponentially distributed, with these means
 }
 
 // An Event happens once.

@@ -51,8 +51,8 @@ type feed struct {
 
 type opener struct {
 	Sources
-	paths      dial.File // whose switches are read by gNMI
-	version    string    // of this program
+	paths      dial.File // file whose switches are read by gNMI
+	version    string    // version of this program
 	log        stream.Log
 	books      stream.Log // records what was read; its messages do not expire
 	started    time.Time
@@ -125,7 +125,8 @@ func (o *opener) sender(name string, kind result.Kind, live, stamped bool, start
 // start time follow.
 const longestHost = event.MaxSource - 1 - 15 - 1 - 13
 
-// sourceName returns the name of a source of this host: other hosts have interfaces of the same name.
+// sourceName puts this host's name in front of the name of a source, since other hosts have interfaces of the same
+// name.
 func (s *Sources) sourceName(name string) string {
 	return s.Host[:min(len(s.Host), longestHost)] + ":" + name
 }

@@ -23,7 +23,7 @@ import (
 type clocked struct {
 	at      netip.AddrPort
 	off     time.Duration
-	jumps   time.Time // zero means never
+	jumps   time.Time // time of the jump; zero means that the clock never jumps
 	jumped  time.Duration
 	starts  time.Time
 	delay   time.Duration // maximum transit time of a message
@@ -44,7 +44,7 @@ type dropped struct {
 	of       int       // index of the exporter
 	observed time.Time // by its clock
 	true     time.Time
-	lost     bool // the message was lost
+	lost     bool // true if the message was lost
 }
 
 // A clocksTest is a host with an accurate clock that receives messages of some exporters.
@@ -228,9 +228,9 @@ func (x *clocksTest) hear(t *testing.T) (batches []*result.Batch) {
 }
 
 // Whatever the clocks of the switches that report to one socket, each drop counts once. It is in the window of its
-// switch's time or has a flag, as everything has that arrives when a clock was set back. A lost report flags the window
-// in which it is missing. Reports of switches with accurate clocks have no flag, except when an exporter starts, a
-// clock jumps or something is lost.
+// switch's time, or has a flag. Everything that arrives when a clock was set back has a flag. A lost report flags the
+// window in which it is missing. Reports of switches with accurate clocks have no flag, except when an exporter starts,
+// a clock jumps or something is lost.
 func TestIPFIXClocks(t *testing.T) {
 	fixed := randtest.Cases{Seed: 1, Count: 300, Short: 40}
 	flagged, moved, exact := 0, 0, 0

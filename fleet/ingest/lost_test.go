@@ -40,7 +40,7 @@ func (x *agentSaid) give(t *testing.T, r *Reports) {
 	}
 }
 
-// everySecond calls give each second, and joins what the source sends meanwhile.
+// everySecond calls give each second, and joins the events that the source sends meanwhile.
 func everySecond(t *testing.T, kind result.Kind, begin func(*Sender), give func(second int)) (all result.Batch) {
 	t.Helper()
 	log, now := stream.NewMemory(0), start

@@ -16,16 +16,16 @@ type window struct {
 // windows holds the windows of a partition that have rows.
 type windows struct {
 	length int64
-	most   int // maximum of rows
+	most   int // maximum number of rows
 	rows   int
 	open   map[window]*openWindow
 	gaps   []result.Amend
 	amends []result.Amend // gaps that affect rows made before
 	// The rows of a joiner may depend on events that are this much earlier than their windows, or later.
 	back, ahead int64
-	// The following fields are of the current message.
+	// The following fields describe the current message.
 	closed int64 // windows that end by then are closed
-	again  bool  // its rows of closed windows are in batches
+	again  bool  // true if its rows of closed windows are in batches already
 	until  int64 // end of the last window of its events
 	late   int64 // number of events that came late
 	// leftOut is the number of events that cannot be joined.

@@ -18,9 +18,9 @@ import (
 type Result struct {
 	Frames, Stamps int64
 	Messages       int64
-	Bytes          int64 // of the messages
+	Bytes          int64 // number of bytes of the messages
 	Rows           int64
-	Flagged        int64 // rows with flags
+	Flagged        int64 // number of rows with flags
 	Took           time.Duration
 }
 

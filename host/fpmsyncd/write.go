@@ -132,7 +132,7 @@ func (s *Sync) written(dest netip.Prefix, tammgrs bool) {
 	}
 }
 
-// Intervals at which it is checked whether tammgrd's rows still block zebra's: usually, and for a while after a
+// Intervals of the check whether tammgrd's rows still block zebra's: the usual one, and the one for a while after a
 // configuration change.
 const (
 	checkPeriod = time.Second
@@ -161,8 +161,8 @@ func (s *Sync) takeStatic(key string, fields swss.FieldValues) {
 	}
 }
 
-// checkContested checks the rows of prefixes that tammgrd may have, or may have had, and writes those of zebra's that
-// are missing.
+// checkContested checks the rows of prefixes for which tammgrd has, or may have had, a row. It writes the missing rows
+// of zebra's routes.
 func (s *Sync) checkContested(ctx context.Context, _ time.Time) error {
 	if !s.loaded {
 		return nil

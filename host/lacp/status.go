@@ -15,7 +15,7 @@ type Status struct {
 	Receiver        Receiver
 	Mux             Mux
 	Selected        bool
-	Fallback        bool // it carries traffic without a partner
+	Fallback        bool // true if it carries traffic without a partner
 	Up              bool
 	// ActorChurned and PartnerChurned report that the actor, or the partner, has been out of sync for a minute, 6.4.17.
 	ActorChurned, PartnerChurned bool

@@ -68,7 +68,7 @@ type Neighbor struct {
 	Management                  netip.Addr
 	Received                    time.Time // time of the last announcement
 	Expires                     time.Time
-	Index                       uint32 // counts new neighbours
+	Index                       uint32 // number of the neighbour, in the order in which new ones came
 }
 
 // A Frame is an outgoing Ethernet frame, without FCS.

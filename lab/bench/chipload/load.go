@@ -19,10 +19,10 @@ type Load struct {
 	BadVLAN    bool // tagged with a VLAN that does not exist
 	SamePort   bool // packets go to a host at the port where they came in
 	NoLearning bool // source addresses are not learned, once all are known
-	NotIP      bool // the protocol behind the Ethernet header is unknown to the chip
+	NotIP      bool // the protocol after the Ethernet header is unknown to the chip
 	Options    bool // IPv4 options, which disable the shortcut through the ingress pipe
-	EgressACL  bool // matches all packets
-	EgressDrop bool // drops them too
+	EgressACL  bool // an egress ACL matches all packets
+	EgressDrop bool // the egress ACL also drops all packets
 
 	Dropped int     // one packet in this many is tagged with a VLAN that does not exist; zero means none
 	Monitor Monitor // mode of the drop monitor; reports leave by the last port

@@ -40,7 +40,7 @@ type variant struct {
 type sender struct {
 	number int // number of the traffic source
 	apart  bool
-	other  bool // not in the flow group
+	other  bool // true if it is not in the flow group
 }
 
 // rule returns the row of the network's flow group with some fields changed. The value none removes a field.

@@ -49,14 +49,14 @@ type combined struct {
 	features []string
 	switches int
 	routed   bool
-	v6       bool // the flow is IPv6
+	v6       bool // true if the flow is IPv6
 	protocol string
 	session  map[string]any // the fields common to all points
-	delays   bool           // the method measures delays
-	sloted   bool           // the method is muxed
+	delays   bool           // true if the method measures delays
+	sloted   bool           // true if the method is muxed
 	configs  []map[string]table
-	stamps   []bool // by switch
-	marks    []bool // whether each switch is a point
+	stamps   []bool // true for switches that stamp, by switch
+	marks    []bool // true for switches that are points, by switch
 	set      lab.Time
 }
 

@@ -80,15 +80,15 @@ type markSwitch struct {
 type markPath struct {
 	name     string
 	points   []*markPoint
-	begins   []int // the points where packets enter
-	ends     []int // the points where packets leave
+	begins   []int // indices of the points where packets enter
+	ends     []int // indices of the points where packets leave
 	segments []segment
 	truth    *markTruth
 	join     *markJoin
 }
 
-// A segment is a part of a path between two points, or of a graph between groups of points. It holds their indices.
-// Points behind it are those that packets reach later.
+// A segment is a part of a path between two points, or of a graph between groups of points. It holds the indices of
+// these points. behind holds the indices of the points that packets reach after them.
 type segment struct{ from, to, behind []int }
 
 // A markPoint is a measurement point: a session of a switch.

@@ -119,7 +119,7 @@ type markTruth struct {
 	// be on its way.
 	seen, older map[uint64]*markedPacket
 	turn, turns lab.Time
-	double      bool // links may duplicate packets, so one may come again after the last point
+	double      bool // true if links may duplicate packets, so that one may come again after the last point
 	periods     map[period]*truePeriod
 	current     *truePeriod
 }
