@@ -19,7 +19,7 @@ const (
 type datagramKey struct {
 	src, dst netip.Addr
 	ident    uint32
-	proto    byte // for IPv4
+	proto    byte // protocol for IPv4
 }
 
 // A datagram is a packet of which some fragments have come.

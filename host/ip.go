@@ -27,7 +27,7 @@ type ipPacket struct {
 	v4       bool
 	src, dst netip.Addr
 	ttl      byte
-	proto    byte // of the payload, after IPv6's extension headers
+	proto    byte // protocol of the payload, after IPv6's extension headers
 	// fragmented means that it is a fragment; later means that it is not the first, so that proto's header is not in
 	// it.
 	fragmented, later bool

@@ -72,9 +72,9 @@ type Interface struct {
 	Name  string
 	MAC   MAC
 	Also  MAC // MAC address of the router, if frames may be sent to it, too; zero means none
-	MTU   int // of IP packets, in bytes
+	MTU   int // maximum length of IP packets, in bytes
 	Up    bool
-	Addrs []netip.Prefix // with the length of the subnet; link-local ones are optional
+	Addrs []netip.Prefix // addresses with the length of their subnet; link-local ones are optional
 	// LinkLocal enables IPv6 without a configured address.
 	LinkLocal bool
 }
@@ -308,7 +308,7 @@ func DuplicateProbe(from MAC, addr netip.Addr) []byte {
 type AddressState struct {
 	Interface string
 	Prefix    netip.Prefix
-	MAC       MAC  // of the interface; zero for a loopback
+	MAC       MAC  // MAC address of the interface; zero for a loopback
 	Tentative bool // true while duplicate address detection is running
 	Duplicate bool // true if another host has the address: it is not used
 }

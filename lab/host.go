@@ -38,7 +38,7 @@ type station struct {
 	scratch []byte
 
 	truth           *truth.Node // nil if there is no oracle
-	flows           []*arrivals // by flow group; nil if the group is not for this host
+	flows           []*arrivals // arrivals by flow group; nil if the group is not for this host
 	sent, received  uint64
 	stray           uint64   // number of frames for other hosts, received because they were flooded
 	strays          []uint64 // strays by flow group

@@ -41,7 +41,7 @@ type passage struct {
 	out      [2][]flight // not yet seen by the receiver, in the order of sending
 	spare    [][]byte
 	earliest Time // earliest arrival of the frames in out
-	posted   bool // set between switches once the sender has listed the wire for post
+	posted   bool // set between switches, true once the sender has listed the wire for post
 
 	flying []flight // seen by the receiver, in the order of arrival; the first is at head
 	head   int

@@ -44,7 +44,7 @@ type Flow struct {
 	Punted   uint64            `json:"punted"`
 	InFlight int64             `json:"in_flight"`
 	Lost     uint64            `json:"lost"`           // the sum of LostBy
-	LostBy   map[string]uint64 `json:"lost_by"`        // by "place: reason"
+	LostBy   map[string]uint64 `json:"lost_by"`        // number of lost frames, by "place: reason"
 	Delay    Delay             `json:"delay,omitzero"` // zero if no frame arrived
 	// Reordered counts frames that were sent before one that arrived earlier.
 	Reordered uint64 `json:"reordered"`

@@ -15,7 +15,7 @@ type source struct {
 	t      *Traffic
 	header header
 	shares []uint64 // shares of the flows; nil if there is one flow
-	file   *replay  // for pcap
+	file   *replay  // capture to replay, for kind pcap
 
 	gaps, sizes, flows chance.Source
 	stop               Time

@@ -61,7 +61,7 @@ type Writer struct {
 	header Header
 	buf    []byte
 	last   int64 // time of the previous event
-	sent   bool  // buf has a finished batch
+	sent   bool  // true if buf has a finished batch
 }
 
 // NewWriter returns a writer whose first batch has the number 1.

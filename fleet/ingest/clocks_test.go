@@ -42,7 +42,7 @@ func (c *clocked) clock(t time.Time) time.Time {
 // A dropped is a packet whose drop is reported: each has its own flow.
 type dropped struct {
 	of       int       // index of the exporter
-	observed time.Time // by its clock
+	observed time.Time // time of the drop, by the exporter's clock
 	true     time.Time
 	lost     bool // true if the message was lost
 }

@@ -40,7 +40,7 @@ type ReportCounts struct {
 	Datagrams int64
 	Twice     int64 // repeated datagrams, which are not read again
 	Bad       int64 // violations of RFC 7011 or sFlow version 5; the intact part was read
-	Beyond    int64 // from exporters or agents beyond the first MaxExporters
+	Beyond    int64 // number of datagrams from exporters or agents beyond the first MaxExporters
 	Others    int64 // records and samples other than drops
 	Undecoded int64 // records and sets of IPFIX, and samples of sFlow, that could not be read
 }
@@ -48,7 +48,7 @@ type ReportCounts struct {
 type exporter struct {
 	decoder *ipfix.Decoder
 	before  ipfix.Counts
-	gaps    map[uint32]*gap // by observation domain
+	gaps    map[uint32]*gap // gaps by observation domain
 }
 
 // An agent is identified by the source of its datagrams, too: several may claim the same address, or none.

@@ -99,7 +99,7 @@ type Partition struct {
 	started time.Time
 
 	sources map[sourceKey]*source
-	order   []*source // in the order of their first messages
+	order   []*source // sources in the order of their first messages
 	pending []pending // messages with events of open windows, in order
 	windows windows
 	joiners [result.Kinds]joiner

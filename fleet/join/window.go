@@ -133,8 +133,8 @@ func (w *windows) hold(t, until int64) (late bool) {
 	return late
 }
 
-// due returns the windows that end by a time, and those whose rows come late, in order of time, with the flags of all
-// their rows. Call it once for them.
+// due returns the windows that end by a time, and those whose rows come late. They are in order of time, each with the
+// flags of all its rows. Call it once for each window.
 func (w *windows) due(closed int64) []*openWindow {
 	var due []*openWindow
 	for _, o := range w.open {

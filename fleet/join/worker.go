@@ -129,7 +129,7 @@ func (w *Worker) skip(p *Partition, gone *stream.Gone) {
 	switch {
 	case gone.Damaged:
 		why = "the log is damaged: messages that were not joined cannot be read, and their content is lost"
-	case gone.Deleted: // at least one; how many is unknown
+	case gone.Deleted: // at least one message; the number is unknown
 		why, last = "the log was deleted: messages that were not joined are lost, and it is not known how many", gone.Seq
 	}
 	in := p.Skip(gone.First)

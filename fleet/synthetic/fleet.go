@@ -55,7 +55,7 @@ type Total struct {
 
 type sent struct {
 	frames int64
-	totals []Total // by switch
+	totals []Total // totals by switch
 }
 
 // mix returns a random number from a seed and a number (splitmix64's finish).

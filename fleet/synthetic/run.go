@@ -109,7 +109,7 @@ func joined(ctx context.Context, s Shape, store result.Store) error {
 
 // A sender appends the batches of one leaf, in order.
 type sender struct {
-	writers  []*event.Writer // by partition
+	writers  []*event.Writer // writers by partition
 	queue    chan message
 	messages int64
 	bytes    int64

@@ -313,7 +313,7 @@ type Line struct {
 	who    string
 	closed chan struct{}
 	more   chan struct{} // wakes the receiver
-	holds  bool          // it receives the files of host interface devices
+	holds  bool          // true if it receives the files of host interface devices
 
 	// The following fields are guarded by hub.mu.
 	refused    []string

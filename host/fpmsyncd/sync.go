@@ -55,7 +55,7 @@ type Sync struct {
 	dirty  map[netip.Prefix]bool   // prefixes whose row must be written
 	static map[string]netip.Prefix // prefixes of STATIC_ROUTE, by key
 	check  map[netip.Prefix]bool   // prefixes whose row's owner must be checked
-	hurry  time.Time               // until then tammgrd may be about to act on STATIC_ROUTE
+	hurry  time.Time               // time until which tammgrd may be about to act on STATIC_ROUTE
 
 	sweep time.Time // when routes that were not sent again are removed; zero means never
 	owes  owes
@@ -82,7 +82,7 @@ type route struct {
 	want, have *shared // target row and existing row; nil means no row
 	reported   bool    // true if the connected zebra has sent it
 	group      uint32  // ID of the next hop; 0 if there is none
-	protocol   uint8   // as zebra sent it
+	protocol   uint8   // protocol number as zebra sent it
 	answered   bool    // true if zebra was notified that it is in the ASIC
 }
 

@@ -78,7 +78,7 @@ func (s *Sync) flush(ctx context.Context) error {
 	}
 	s.decideGroups()
 	list := slices.SortedFunc(maps.Keys(s.dirty), netip.Prefix.Compare)
-	s.loaded = false // until all is written
+	s.loaded = false // set again when everything is written
 	for batch := range slices.Chunk(list, batchRows) {
 		if err := s.put(ctx, batch); err != nil {
 			return err

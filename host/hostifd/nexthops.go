@@ -16,7 +16,7 @@ import (
 type nextHops struct {
 	of    map[string][]string // neighbours by route, or by the request of orchagent
 	uses  map[string]int      // number of entries in of, by neighbour
-	wait  map[string]wait     // by neighbour that is being resolved
+	wait  map[string]wait     // waits by neighbour that is being resolved
 	moved func(key string)    // called for a neighbour that becomes wanted or unwanted
 }
 

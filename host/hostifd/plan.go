@@ -14,7 +14,7 @@ import (
 type Device struct {
 	MAC     schema.MAC
 	MTU     int  // in bytes
-	Up      bool // administrative state
+	Up      bool // administrative state: true if up
 	Carrier bool
 	// true if the interface routes; otherwise it only carries frames, and has no automatic IPv6 address
 	Routed bool

@@ -47,7 +47,7 @@ type Aggregate struct {
 	Fast   bool // true if the partner is asked to send every second; it then expires after 3 seconds instead of 90
 	// Fallback means that while no port has a partner, the first port that is up carries traffic.
 	Fallback bool
-	Up       bool // administrative state
+	Up       bool // administrative state: true if up
 	Members  []Member
 }
 
@@ -101,7 +101,7 @@ func New() *Agent {
 
 type aggregate struct {
 	Aggregate
-	ports []*port // by number
+	ports []*port // ports sorted by number
 	// partner is the system and key of the selected ports; zero if there is none.
 	partner group
 }

@@ -159,7 +159,7 @@ func (p *port) expired(now time.Time) {
 func (p *port) defaulted(now time.Time) {
 	p.receiver, p.currentUntil = ReceiverDefaulted, time.Time{}
 	p.partner, p.selected = Info{}, false
-	if p.of.Fast { // for a partner that comes late
+	if p.of.Fast { // fast transmission, for a partner that comes late
 		p.partner.State = ShortTimeout
 	}
 	p.counts.Defaulted++

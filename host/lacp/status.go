@@ -10,7 +10,7 @@ import (
 // A Status is the state of a port of an aggregation.
 type Status struct {
 	Aggregate, Name string
-	Incarnation     string // of the member, as configured
+	Incarnation     string // incarnation of the member, as configured
 	Actor, Partner  Info
 	Receiver        Receiver
 	Mux             Mux

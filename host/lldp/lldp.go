@@ -96,7 +96,7 @@ type Agent struct {
 }
 
 type id struct {
-	port, chassis, portID string // with their subtypes
+	port, chassis, portID string // identity of the neighbour; chassis and portID begin with their subtypes
 }
 
 // New returns an agent without ports.

@@ -68,8 +68,8 @@ func (k *fakeKernel) carriers() map[string]bool {
 type fakeTap struct {
 	kernel  *fakeKernel
 	name    string
-	sent    chan []byte // by Linux
-	got     [][]byte    // received by Linux
+	sent    chan []byte // frames that Linux sends
+	got     [][]byte    // frames that Linux received
 	closed  chan struct{}
 	lost    chan struct{} // closed when another program has removed the device
 	carrier bool

@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	maxFabric    = 4 // switches of a fabric
-	fabricPorts  = 8 // per switch, see the profile "small"
-	maxNetworks  = 4 // per fabric
+	maxFabric    = 4 // maximum number of switches of a fabric
+	fabricPorts  = 8 // number of ports per switch, see the profile "small"
+	maxNetworks  = 4 // maximum number of networks per fabric
 	calibPeriods = 16
 )
 

@@ -13,7 +13,7 @@ import (
 // measurement.
 type bookkeeper struct {
 	lab   *lab.Lab
-	byID  []*books // by number of the flow group; nil if the group is not measured
+	byID  []*books // ledgers by number of the flow group; nil if the group is not measured
 	wires []map[uint64]onWire
 	taps  []*lab.Tap
 }

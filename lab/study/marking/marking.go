@@ -98,14 +98,14 @@ type markPoint struct {
 	watch   *markWatch
 	sets    []lab.Time // times at which the switch's clock is set or lost, in order
 
-	fields  swss.FieldValues // as last read
+	fields  swss.FieldValues // fields of the session's row, as last read
 	periods []published
 }
 
 // published is a period as a switch has published it.
 type published struct {
 	altmark.Period
-	at time.Time // by a true clock
+	at time.Time // time of the publication, by a true clock
 }
 
 // era returns how often the clock was set until some time of the run.

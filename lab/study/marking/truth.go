@@ -18,8 +18,8 @@ type markWatch struct {
 	flow     *markFlow // flow of the path, where its packets enter; nil at later points
 	interval altmark.Interval
 
-	received [saisim.CPUPort]arrived // by port: on the wire, not yet in the pipe
-	passed   []passage               // since the last window
+	received [saisim.CPUPort]arrived // packets on the wire and not yet in the pipe, by port
+	passed   []passage               // packets that came to the point since the last window
 	last     uint64                  // the chip's number of the last packet in passed
 }
 

@@ -39,7 +39,7 @@ type Settings struct {
 	// Stages is the number of stages of a switch. A program that does not fit gets as many as it needs.
 	Stages int     `yaml:"stages"`
 	Budget uint64  `yaml:"budget"` // maximum number of sets that one search may weigh; zero means the planner's default
-	Curves []Curve `yaml:"curves"` // for the studies of entropy and effort
+	Curves []Curve `yaml:"curves"` // curves for the studies of entropy and effort
 	// Compare lists pairs of curves. The report contains how often and by how much the first is below the second.
 	Compare [][]string `yaml:"compare"`
 	// Postcards configures the study of postcards.

@@ -10,7 +10,7 @@ import (
 // A flyTruth holds the true traffic. It is kept by number of flow, independently of what CMU groups see.
 type flyTruth struct {
 	key     flymon.Key // key of the tasks
-	element flymon.Key // for victims: the element that is counted for each
+	element flymon.Key // for victims: the element that is counted for each flow of the key
 	source  sightings
 	whole   bool // true if the key distinguishes all flows
 	index   map[flymon.Vector]int32
