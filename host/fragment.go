@@ -22,7 +22,7 @@ type datagramKey struct {
 	proto    byte // protocol for IPv4
 }
 
-// A datagram is a packet of which some fragments have come.
+// A datagram is a packet of which at least one fragment has come.
 type datagram struct {
 	parts  []ipPacket // copies, which own their payloads
 	end    int        // end of the payload; 0 if unknown

@@ -21,8 +21,8 @@ type Join struct {
 	users   map[[2]string][]pathAt // points of paths by target and session
 	targets map[string][]string    // sessions by target
 
-	// Events are held back until all targets have sent their history, so that the history of one does not make reports
-	// of the others appear missing.
+	// Events are held back until all targets have sent their history. Otherwise the history of one target would make
+	// reports of other targets appear missing.
 	waiting map[string]bool
 	held    []Event
 	since   time.Time

@@ -372,8 +372,8 @@ func (x *flowRows) incomplete(window int64) bool {
 	return cmp.Or(x.amended(window), x.flags[window]) != 0
 }
 
-// Reports lost when a clock is set back may be of the time before that by the old clock, or of the time after it by the
-// new clock: both are flagged.
+// Reports that are lost when a clock is set back may be from the time before that, by the old clock, or from the time
+// after it, by the new clock. Both times are flagged.
 func TestIPFIXSetBack(t *testing.T) {
 	second := func(n float64) time.Time { return start.Add(time.Duration(n * float64(time.Second))) }
 	c := &clocked{at: exporterAt, jumps: second(31), jumped: -20 * time.Second}

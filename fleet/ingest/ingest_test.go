@@ -149,8 +149,8 @@ func TestWaits(t *testing.T) {
 	})
 }
 
-// Events of several sources over a failing log are joined once, complete, and without a flag, and a flow on a path is
-// in one partition.
+// Events of several sources over a failing log are joined once, completely and without a flag. A flow on a path is in
+// one partition.
 func TestSender(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 40, Short: 10}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 3))

@@ -199,9 +199,9 @@ func (s *Sender) Begin(ctx context.Context, since time.Time) error {
 	return s.miss(ctx, span{at - 1, at - 1}, at)
 }
 
-// Unheard reports to all partitions that reports of a switch from a time span, both ends included, may have come before
-// a live source listened. It does nothing if the source is not live: a capture is complete, since it is not expected to
-// contain earlier events.
+// Unheard reports to all partitions that reports of a switch may have come before a live source listened. from and to
+// bound their times, both ends included. It does nothing if the source is not live: a capture is complete, since it is
+// not expected to contain earlier events.
 func (s *Sender) Unheard(ctx context.Context, from, to int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -399,8 +399,8 @@ func (s *Sender) suspect(since, upTo time.Time) {
 	s.lose(since.UnixNano(), upTo.UnixNano(), 0)
 }
 
-// lose reports that events between two times may be missing, or from the last watermark on if that is earlier, and
-// skips the given number of batch numbers. The batch that reports it is buffered.
+// lose reports that events between two times may be missing, or from the last watermark on if that is earlier. It skips
+// the given number of batch numbers. The batch that reports the loss is buffered.
 func (s *Sender) lose(since, upTo int64, numbers int) {
 	upTo = min(max(upTo, 1), event.MaxTime)
 	since = min(max(since, 0), upTo)

@@ -106,7 +106,7 @@ func TestFollowSilent(t *testing.T) {
 	}
 }
 
-// Ended sources make room for others, so that a source may be restarted any number of times.
+// Ended sources free capacity for others, so that a source may be restarted any number of times.
 func TestManyStarts(t *testing.T) {
 	x := &reported{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
 	for i := range int64(maxSources + 10) {

@@ -51,8 +51,8 @@ func Run(ctx context.Context, s Shape, log stream.Log, store result.Store, o joi
 	return res, err
 }
 
-// Send sends a fleet's stamps through a log that other processes join, waits until they have joined all into a store,
-// and compares as Run does. These processes must expect the sources of the fleet.
+// Send sends a fleet's stamps through a log that other processes join. It waits until they have joined all stamps into
+// a store, and compares as Run does. These processes must expect the sources of the fleet.
 func Send(ctx context.Context, s Shape, log stream.Log, store result.Store) (Result, error) {
 	if err := s.Check(); err != nil {
 		return Result{}, err

@@ -40,7 +40,8 @@ type Kernel interface {
 	Advice() []string
 }
 
-// A Keeper creates and holds devices: it is syncd, behind the chip's CPU port. It creates those of ports by itself.
+// A Keeper creates and holds devices: it is syncd, reached through the chip's CPU port. It creates those of ports by
+// itself.
 type Keeper interface{ Set(cpuport.Interface) error }
 
 // A Host holds the target state of the devices in Linux. It survives restarts of the daemon.

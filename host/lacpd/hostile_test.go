@@ -127,8 +127,8 @@ func TestForgedRows(t *testing.T) {
 	}
 }
 
-// Whatever the rows contain that LACP reads and continues from, it does not stop, reports only existing members, and
-// recovers when the rows are right.
+// Whatever the rows contain from which LACP continues, it does not stop, reports only existing members, and recovers
+// when the rows are right.
 func TestHostileRows(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 6, Short: 2}, func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 1))

@@ -213,7 +213,7 @@ type prepared struct {
 	topology *lab.Topology
 	what     string       // description of the job for messages
 	name     string       // name of its result
-	same     func() error // fails if the inputs behind the name have changed since
+	same     func() error // fails if the inputs that determine the name have changed since
 }
 
 func (f *File) prepare(o Options, j Job) (*prepared, error) {

@@ -296,8 +296,8 @@ func (t *markTruth) numbered(k uint64, of segment, measured *uint64) (found *tru
 func anySource(int) bool { return true }
 
 // account returns the fate of the packets of some traffic sources between two points. sent counts those that came to
-// the first, lost those that were lost, and received those that came to the second. A packet that is seen at a point
-// behind the second is not lost.
+// the first point, lost those that were lost, and received those that came to the second. A packet that is seen at a
+// point after the second is not lost.
 func (p *truePeriod) account(of segment, source func(flow int) bool) (sent uint64, lost int64, received uint64) {
 	from, to, reached := pointsOf(of.from), pointsOf(of.to), pointsOf(slices.Concat(of.to, of.behind))
 	for m, n := range p.packets {
