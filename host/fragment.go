@@ -19,10 +19,10 @@ const (
 type datagramKey struct {
 	src, dst netip.Addr
 	ident    uint32
-	proto    byte // for IPv4
+	proto    byte // protocol for IPv4
 }
 
-// A datagram is a packet of which some fragments have come.
+// A datagram is a packet of which at least one fragment has come.
 type datagram struct {
 	parts  []ipPacket // copies, which own their payloads
 	end    int        // end of the payload; 0 if unknown
@@ -74,7 +74,7 @@ func (s *Stack) dropOld() {
 }
 
 // add adds a fragment. It returns false if the packet is invalid: fragments overlap (RFC 5722), are too many or too
-// long, or one that is not the last has a length that is no multiple of eight.
+// long, or a fragment other than the last has a length that is no multiple of eight.
 func (d *datagram) add(p *ipPacket) bool {
 	part := *p
 	part.packet, part.part = clone(p.packet), clone(p.part)
@@ -133,8 +133,9 @@ func linkTo(b []byte, at int) int {
 	return link
 }
 
-// split fragments a packet to fit an MTU. IPv4 fragments all have the header; options that only the first needs are in
-// all of them. IPv6 fragments have a fragment header after the first header; that is for packets of the stack's own.
+// split fragments a packet to fit an MTU. Each IPv4 fragment has the whole header, including options that only the
+// first one needs. IPv6 fragments have a fragment header after the first header. Only the stack's own IPv6 packets are
+// split.
 func (s *Stack) split(packet []byte, mtu int) (parts [][]byte) {
 	v4 := packet[0]>>4 == 4
 	head, extra := 40, 8

@@ -148,8 +148,8 @@ func mayTell(p *ipPacket) bool {
 	return true
 }
 
-// errorSource returns the source address of an error. It is the packet's destination, if that is the stack's, or else
-// an address of the ingress interface, preferably in the sender's subnet.
+// errorSource returns the source address of an error. It is the packet's destination if that is an address of the
+// stack. Otherwise it is an address of the ingress interface, preferably in the sender's subnet.
 func (s *Stack) errorSource(x *iface, p *ipPacket) (netip.Addr, bool) {
 	own := s.own[p.dst]
 	if own == nil {

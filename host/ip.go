@@ -27,13 +27,13 @@ type ipPacket struct {
 	v4       bool
 	src, dst netip.Addr
 	ttl      byte
-	proto    byte // of the payload, after IPv6's extension headers
+	proto    byte // protocol of the payload, after IPv6's extension headers
 	// fragmented means that it is a fragment; later means that it is not the first, so that proto's header is not in
 	// it.
 	fragmented, later bool
 	dontFragment      bool
-	more              bool   // fragments follow this one
-	offset            int    // of a fragment, in the payload of the whole packet
+	more              bool   // true if fragments follow this one
+	offset            int    // offset of a fragment in the payload of the whole packet
 	ident             uint32 // identification of the fragmented packet
 	plain             int    // length of the headers that each fragment has, without a fragment header
 	part              []byte // payload after these headers

@@ -402,8 +402,8 @@ func (s *Stack) flush(n *neighbor) {
 	}
 }
 
-// fail handles a neighbour that does not answer, or, if asked is false, removes one that is no longer possible, without
-// errors to senders.
+// fail handles a neighbour that does not answer. If asked is false, it removes a neighbour that is no longer possible,
+// without errors to senders.
 func (s *Stack) fail(n *neighbor, asked bool) {
 	held, knew, mac := n.waiting, n.state.known(), n.mac
 	n.waiting = nil

@@ -42,8 +42,8 @@ type Timers struct {
 
 // Limits bound the state and the errors of the stack.
 type Limits struct {
-	Neighbors int // in the table
-	Asked     int // neighbours that have not answered yet
+	Neighbors int // maximum number of neighbours in the table
+	Asked     int // maximum number of neighbours that have not answered yet
 	// ErrorRate is the long-term limit of errors per second, ErrorBurst the maximum burst.
 	ErrorRate, ErrorBurst int
 }
@@ -72,9 +72,9 @@ type Interface struct {
 	Name  string
 	MAC   MAC
 	Also  MAC // MAC address of the router, if frames may be sent to it, too; zero means none
-	MTU   int // of IP packets, in bytes
+	MTU   int // maximum length of IP packets, in bytes
 	Up    bool
-	Addrs []netip.Prefix // with the length of the subnet; link-local ones are optional
+	Addrs []netip.Prefix // addresses with the length of their subnet; link-local ones are optional
 	// LinkLocal enables IPv6 without a configured address.
 	LinkLocal bool
 }
@@ -89,7 +89,7 @@ type Frame struct {
 type Stack struct {
 	sender
 	ifs    map[string]*iface
-	own    map[netip.Addr]*address // of all interfaces that are up, except link-local ones
+	own    map[netip.Addr]*address // addresses of all interfaces that are up, except link-local ones
 	neighs map[neighKey]*neighbor
 	asked  int // number of neighbours that have not answered
 	static map[neighKey]MAC
@@ -123,8 +123,8 @@ func (x *iface) mine(dst MAC) bool { return dst == x.MAC || dst == x.Also && dst
 type address struct {
 	netip.Prefix
 	on        *iface
-	tentative bool // duplicate address detection is running
-	duplicate bool // another host has it: not used
+	tentative bool // true while duplicate address detection is running
+	duplicate bool // true if another host has the address: it is not used
 	announces int  // number of remaining announcements
 	due       time.Time
 	defended  time.Time // time of the last defence
@@ -308,9 +308,9 @@ func DuplicateProbe(from MAC, addr netip.Addr) []byte {
 type AddressState struct {
 	Interface string
 	Prefix    netip.Prefix
-	MAC       MAC  // of the interface; zero for a loopback
-	Tentative bool // duplicate address detection is running
-	Duplicate bool // another host has it: not used
+	MAC       MAC  // MAC address of the interface; zero for a loopback
+	Tentative bool // true while duplicate address detection is running
+	Duplicate bool // true if another host has the address: it is not used
 }
 
 // Addresses returns the stack's own addresses, sorted.
@@ -388,7 +388,8 @@ func (s *Stack) Next() (time.Time, bool) {
 	return s.timers[0].at, true
 }
 
-// A timer is for an address or a neighbour; it stands as long as its time is the one for which that waits.
+// A timer is for an address or a neighbour. It is valid only as long as that address or neighbour waits for the timer's
+// time.
 type timer struct {
 	at       time.Time
 	order    uint64

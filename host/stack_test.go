@@ -46,7 +46,7 @@ func TestARP(t *testing.T) {
 		name  string
 		frame []byte
 		want  string // sent
-		state string // of 10.0.0.5
+		state string // state of neighbour 10.0.0.5
 	}{
 		{"a question for us, which tells of the asker", arp(arpRequest, broadcast, hostMAC(5), "10.0.0.5", MAC{}, "10.0.0.1"),
 			answer, "STALE 02:00:00:00:00:05"},
@@ -183,7 +183,7 @@ func TestRestore(t *testing.T) {
 	for _, n := range []byte{5, 6} {
 		r.Restore(r.at, "Vlan10", ip(fmt.Sprintf("10.0.0.%d", n)), hostMAC(n))
 	}
-	r.Restore(r.at, "Vlan10", ip("10.7.0.1"), hostMAC(1)) // in no subnet any more
+	r.Restore(r.at, "Vlan10", ip("10.7.0.1"), hostMAC(1)) // the address is in no subnet any more
 	r.want(r.sent(), "Vlan10 to 02:00:00:00:00:05: ARP 1 10.0.0.1 is at "+own+", 10.0.0.5 at 00:00:00:00:00:00; "+
 		"Vlan10 to 02:00:00:00:00:06: ARP 1 10.0.0.1 is at "+own+", 10.0.0.6 at 00:00:00:00:00:00")
 	r.got(arp(arpReply, ownMAC, hostMAC(5), "10.0.0.5", ownMAC, "10.0.0.1"))
@@ -279,7 +279,7 @@ func TestNeighborDiscovery(t *testing.T) {
 	question := nd(typeSolicitation, 0, "2001:db8::1", optionSource, hostMAC(5))
 	broken := append(nd(typeSolicitation, 0, "2001:db8::1", 0, MAC{}), optionSource, 0, 0, 0, 0, 0, 0, 0)
 	for _, tt := range []struct {
-		name, want, state string // of 2001:db8::5
+		name, want, state string // state is that of neighbour 2001:db8::5
 		frame             []byte
 	}{
 		{"asked by one that says who it is",

@@ -12,9 +12,9 @@ const subBits = 7
 
 // arrivals count the frames of one flow group that one host received.
 type arrivals struct {
-	any           bool // accept any destination address
+	any           bool // true if any destination address is accepted
 	frames, bytes uint64
-	reordered     uint64 // sent before a frame that arrived earlier
+	reordered     uint64 // number of frames that were sent before a frame that arrived earlier
 	min, max      Time   // delays, start-of-frame delimiter to start-of-frame delimiter
 	sumHi, sumLo  uint64
 	lastSent      Time

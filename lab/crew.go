@@ -11,9 +11,9 @@ import (
 type pool struct {
 	ctx context.Context
 
-	// Written before number is.
+	// The following fields are written before number.
 	nodes  []*node
-	home   bool // there is no further window
+	home   bool // true if there is no further window
 	window struct {
 		end  Time
 		side int
@@ -21,7 +21,7 @@ type pool struct {
 	shares []share // first the caller's, then the workers'
 
 	number   atomic.Uint64 // number of the window
-	finished atomic.Int64  // workers that found no more nodes
+	finished atomic.Int64  // number of workers that found no more nodes
 	workers  []*worker
 	all      int // number of nodes in the lab
 }

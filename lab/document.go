@@ -25,8 +25,8 @@ type document struct {
 	name  string // the file's name, for messages
 	dir   string // directory to which paths in the file are relative
 	root  *yaml.Node
-	lines map[string]int // by path: links[a-b].delay
-	sets  []setting      // in the order of assignment
+	lines map[string]int // line numbers by path: links[a-b].delay
+	sets  []setting      // settings in the order of assignment
 }
 
 // A setting is one assignment. at holds the path as indexes into the content of each node.

@@ -15,12 +15,12 @@ import (
 // uplinks (ECMP). Each switch has its own hash seed, so that the layers choose independently.
 type Fabric struct {
 	Kind   string `yaml:"kind"`   // leaf-spine or fat-tree
-	Leaves int    `yaml:"leaves"` // for leaf-spine; each leaf has a link to each spine
+	Leaves int    `yaml:"leaves"` // number of leaves of a leaf-spine; each leaf has a link to each spine
 	Spines int    `yaml:"spines"`
 	// Arity of a fat-tree is the number of ports per switch, half of them up. It is also the number of pods. Each pod
 	// has Arity/2 edge and Arity/2 aggregation switches, and the core has Arity*Arity/4 switches.
 	Arity int  `yaml:"arity"`
-	Hosts int  `yaml:"hosts"` // at each leaf or edge switch; zero means 1
+	Hosts int  `yaml:"hosts"` // number of hosts at each leaf or edge switch; zero means 1
 	Delay Time `yaml:"delay"` // delay of links between switches; zero means 1 us
 	// Traffic is sent by each host to the host half-way round. Without rate and pps there is none.
 	Traffic Traffic `yaml:"traffic"`
@@ -94,7 +94,7 @@ type builder struct {
 	t        *Topology
 	f        *Fabric
 	delay    Time
-	hosts    int // per leaf
+	hosts    int // number of hosts per leaf
 	switches []Switch
 	names    []string // names of the hosts
 	ports    []int    // number of used ports, by switch

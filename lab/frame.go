@@ -10,7 +10,7 @@ const (
 	fcsLen         = 4
 	preambleSFD    = 8
 	gap            = 12
-	minFrame       = 64 // with FCS
+	minFrame       = 64 // minimum length of a frame with FCS, in bytes
 	maxFrameSize   = 9416
 
 	typeIPv4 = 0x0800
@@ -38,7 +38,7 @@ type header struct {
 	proto            uint8
 	srcPort, dstPort uint16
 	tos, ttl         uint8
-	altMark          bool   // IPv6 with an AltMark option
+	altMark          bool   // true if the frames are IPv6 with an AltMark option
 	flowMonID        uint32 // FlowMonID of that option
 }
 

@@ -30,18 +30,18 @@ type station struct {
 	mac      MAC
 	gateway  MAC
 	up, down *wire // to its switch, and from it
-	byte     Time  // time of one byte on the wire
-	free     Time  // when the next preamble may begin
+	byte     Time  // duration of one byte on the wire
+	free     Time  // time when the next preamble may begin
 
 	sources []*source
 	replies []reply // sorted by time
 	scratch []byte
 
 	truth           *truth.Node // nil if there is no oracle
-	flows           []*arrivals // by flow group; nil if the group is not for this host
+	flows           []*arrivals // arrivals by flow group; nil if the group is not for this host
 	sent, received  uint64
-	stray           uint64   // frames for other hosts, received because they were flooded
-	strays          []uint64 // by flow group
+	stray           uint64   // number of frames for other hosts, received because they were flooded
+	strays          []uint64 // strays by flow group
 	answered        uint64
 	sentCap, recCap *capture.Writer
 	err             error

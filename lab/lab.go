@@ -43,7 +43,7 @@ type Options struct {
 type Lab struct {
 	t         *Topology
 	opts      Options
-	nodes     []*node // in the topology's order
+	nodes     []*node // nodes in the topology's order
 	byName    map[string]*node
 	stations  []*station
 	hosts     map[string]*station

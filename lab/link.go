@@ -10,7 +10,7 @@ type flight struct {
 	at   Time // arrival of its start-of-frame delimiter at the far end
 	id   uint64
 	data []byte // without FCS; the buffer belongs to the wire
-	len  int    // before a capture cut it
+	len  int    // length before a capture cut it
 	late Time   // the part of the delay that is visible to the far end
 }
 
@@ -23,7 +23,7 @@ type wire struct {
 	Impairment
 	down               bool
 	loss, jitter, more chance.Source // more is for reordering and duplicates
-	inBurst            bool          // Burst is in its bad state
+	inBurst            bool          // true if Burst is in its bad state
 	last               Time          // arrival of the frame before; jitter never lets a frame overtake it
 
 	oracle    *truth.Oracle // nil if there is no oracle
@@ -41,7 +41,7 @@ type passage struct {
 	out      [2][]flight // not yet seen by the receiver, in the order of sending
 	spare    [][]byte
 	earliest Time // earliest arrival of the frames in out
-	posted   bool // set between switches once the sender has listed the wire for post
+	posted   bool // set between switches, true once the sender has listed the wire for post
 
 	flying []flight // seen by the receiver, in the order of arrival; the first is at head
 	head   int

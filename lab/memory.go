@@ -14,8 +14,8 @@ const (
 
 // A gcLimit bounds the garbage of a large lab. By default Go lets garbage grow to the size of the memory in use, so a
 // process would need twice the memory of its switches. That happens at the end of their start; at first little is in
-// use. A thrift gives all switches, from the first to the last, the same room for garbage. That costs no time at first,
-// and limits memory in the end.
+// use. A gcLimit gives all switches, from the first to the last, the same amount of garbage. That costs no time at
+// first, and limits memory in the end.
 type gcLimit struct {
 	switches int // zero if the lab is not large, or the process sets its own GC percentage
 	started  atomic.Int64

@@ -33,7 +33,7 @@ type node struct {
 	hz    uint64
 	now   Time    // everything before has been simulated
 	side  int     // side of the window, 0 or 1
-	out   []*wire // by PortID, as far as there are ports
+	out   []*wire // wires by PortID, as far as there are ports
 	in    int     // number of ends at which frames arrive
 	hosts []*station
 
@@ -57,10 +57,10 @@ type node struct {
 // An observer tracks the fate of frames in the chip. It uses the frames that enter and leave the chip, and the chip's
 // ledger. With an oracle or a study it receives every detail.
 type observer struct {
-	blind    bool // no accounts are kept
+	blind    bool // true if no accounts are kept
 	ports    []portInfo
 	port     []int16     // index into ports by PortID; -1 for other ports, which may also lie beyond the end
-	accounts []*account  // by flow group; nil until its first frame arrives
+	accounts []*account  // accounts by flow group; nil until its first frame arrives
 	truth    *truth.Node // nil if there is no oracle
 	watchers []Watcher
 }
@@ -73,7 +73,7 @@ type portInfo struct {
 
 // An end is one end of a link: a port of a switch, or a host.
 type end struct {
-	text string // as in the topology
+	text string // name of the end, as in the topology
 	node *node
 	port portInfo // the node's port
 	host *station // nil if the end is the port

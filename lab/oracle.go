@@ -13,7 +13,7 @@ import (
 type TruthGroup struct {
 	Name  string            `yaml:"name"`
 	Match map[string]string `yaml:"match"` // fields of an ACL rule; empty matches every frame
-	Flows bool              `yaml:"flows"` // count by 5-tuple
+	Flows bool              `yaml:"flows"` // true if frames are also counted by 5-tuple
 }
 
 func truthTime(t Time) truth.Time {

@@ -35,15 +35,16 @@ type Result struct {
 
 // A Flow holds the exact fate of a flow group. Copies are additional frames that switches or links made from one.
 type Flow struct {
-	Sent     uint64            `json:"sent"`
-	Received uint64            `json:"received"`
-	Bytes    uint64            `json:"received_bytes"` // with FCS
-	Copies   int64             `json:"copies"`
-	Stray    uint64            `json:"stray"` // flooded to other hosts, or sent by ports without a link
+	Sent     uint64 `json:"sent"`
+	Received uint64 `json:"received"`
+	Bytes    uint64 `json:"received_bytes"` // bytes received, with FCS
+	Copies   int64  `json:"copies"`
+	// number of frames that were flooded to other hosts, or sent by ports without a link
+	Stray    uint64            `json:"stray"`
 	Punted   uint64            `json:"punted"`
 	InFlight int64             `json:"in_flight"`
 	Lost     uint64            `json:"lost"`           // the sum of LostBy
-	LostBy   map[string]uint64 `json:"lost_by"`        // by "place: reason"
+	LostBy   map[string]uint64 `json:"lost_by"`        // number of lost frames, by "place: reason"
 	Delay    Delay             `json:"delay,omitzero"` // zero if no frame arrived
 	// Reordered counts frames that were sent before one that arrived earlier.
 	Reordered uint64 `json:"reordered"`
@@ -52,7 +53,7 @@ type Flow struct {
 	// Stamps is present if a host that reads them received any.
 	Stamps *Stamps `json:"stamps,omitempty"`
 
-	unread bool // no host reads stamps, or a host that does not read them received frames
+	unread bool // true if no host reads stamps, or if a host that does not read them received frames
 }
 
 // Stamps summarise the tail-stamp records of a flow group. Rest is the one-way delay minus the times in the records:

@@ -8,10 +8,10 @@ import (
 // maxWindow is the longest window if no link limits it, so that progress can be reported.
 const maxWindow = 100 * Microsecond
 
-// Run advances simulated time by d. It works in windows. Each begins with the first thing that any node has to do, and
-// lasts as long as a frame needs over the shortest link between two switches. Within a window no switch can affect
-// another, so each can run on any core. At its end each switch has the others' frames in its wires. An event ends a
-// window. So the topology determines the order of all work, and the number of cores changes nothing.
+// Run advances simulated time by d. It works in windows. Each window begins with the first thing that any node has to
+// do, and lasts as long as a frame needs over the shortest link between two switches. Within a window no switch can
+// affect another, so each can run on any core. At the end of a window each switch has the others' frames in its wires.
+// An event ends a window. So the topology determines the order of all work, and the number of cores changes nothing.
 func (l *Lab) Run(ctx context.Context, d Time) error {
 	if err := l.pass(ctx, d); err != nil {
 		return err

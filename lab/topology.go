@@ -54,7 +54,7 @@ type Config struct {
 
 // A Clock is the time-of-day clock of a switch. Simulated time does not depend on it.
 type Clock struct {
-	Offset Time  `yaml:"offset"`    // at the start of the run
+	Offset Time  `yaml:"offset"`    // offset of the clock at the start of the run
 	Drift  int64 `yaml:"drift_ppb"` // drift of the oscillator; positive means fast
 	PTP    PTP   `yaml:"ptp"`
 }
@@ -72,14 +72,15 @@ type PTP struct {
 // A Host sends and receives at the rate of its one link. It answers ARP, IPv6
 // neighbour solicitations and echo requests for its addresses.
 type Host struct {
-	Name    string         `yaml:"name"`
-	MAC     MAC            `yaml:"mac"` // if zero, one is made from the name
-	IPs     []netip.Prefix `yaml:"ips"`
-	Gateway MAC            `yaml:"gateway_mac"` // for addresses outside IPs' subnets; if zero, the MAC of its switch
+	Name string         `yaml:"name"`
+	MAC  MAC            `yaml:"mac"` // if zero, one is made from the name
+	IPs  []netip.Prefix `yaml:"ips"`
+	// destination MAC address for addresses outside IPs' subnets; if zero, the MAC of its switch
+	Gateway MAC `yaml:"gateway_mac"`
 	// Capture writes sent and received frames to NAME.sent.pcap and NAME.received.pcap.
 	Capture bool `yaml:"capture"`
-	Stamps  bool `yaml:"stamps"` // read the tail-stamp records of received frames
-	Silent  bool `yaml:"silent"` // do not announce its addresses at the start (gratuitous ARP)
+	Stamps  bool `yaml:"stamps"` // true if the host reads the tail-stamp records of received frames
+	Silent  bool `yaml:"silent"` // true if the host does not announce its addresses at the start (gratuitous ARP)
 }
 
 // A Link joins two ports. A host's end is its name alone.
@@ -143,7 +144,7 @@ type Traffic struct {
 	PPS   uint64 `yaml:"pps"`  // number of frames per second, instead of Rate
 	Size  Sizes  `yaml:"size"` // frame sizes with FCS; empty means 64
 	Flows Flows  `yaml:"flows"`
-	Burst OnOff  `yaml:"bursts"` // for onoff
+	Burst OnOff  `yaml:"bursts"` // bursts, for kind onoff
 
 	Start Time   `yaml:"start"`
 	Stop  Time   `yaml:"stop"`  // zero means the end of the run
@@ -151,7 +152,7 @@ type Traffic struct {
 
 	Headers `yaml:",inline"`
 
-	File string `yaml:"file"` // for pcap: sent as captured, at the times of the capture
+	File string `yaml:"file"` // capture file, for kind pcap: sent as captured, at the times of the capture
 	Loop uint32 `yaml:"loop"` // number of repetitions; zero means once
 }
 
@@ -184,22 +185,22 @@ type Flows struct {
 type OnOff struct {
 	On     Time `yaml:"on"`
 	Off    Time `yaml:"off"`
-	Random bool `yaml:"random"` // exponentially distributed, with these means
+	Random bool `yaml:"random"` // true if bursts and gaps are exponentially distributed, with these means
 }
 
 // An Event happens once.
 type Event struct {
 	At     Time   `yaml:"at"`
 	Do     string `yaml:"do"`   // down, up, impair, restart, config, step-clock or drift
-	Link   string `yaml:"link"` // for down, up, impair
+	Link   string `yaml:"link"` // name of the link, for down, up and impair
 	Switch string `yaml:"switch"`
 	// Impair is the link's impairment from now on.
 	Impair *Impairment                  `yaml:"impair"`
-	What   string                       `yaml:"what"`      // for restart: syncd, orchagent or managers
-	Set    map[string]map[string]string `yaml:"set"`       // for config: rows of CONFIG_DB, TABLE|key
+	What   string                       `yaml:"what"`      // part to restart: syncd, orchagent or managers
+	Set    map[string]map[string]string `yaml:"set"`       // for config: rows of CONFIG_DB, by TABLE|key
 	Delete []string                     `yaml:"delete"`    // for config: rows to delete
-	By     Time                         `yaml:"by"`        // for step-clock
-	PPB    int64                        `yaml:"drift_ppb"` // for drift
+	By     Time                         `yaml:"by"`        // for step-clock: size of the step
+	PPB    int64                        `yaml:"drift_ppb"` // for drift: the new drift
 }
 
 // A Measurement describes a series: a number of a switch at regular times.
@@ -219,6 +220,6 @@ type Check struct {
 	Want      string `yaml:"want"`      // a value, a metric or a sum
 	Min       string `yaml:"min"`       // lower bound, inclusive
 	Max       string `yaml:"max"`       // upper bound, inclusive
-	Tolerance string `yaml:"tolerance"` // with Want: the accepted deviation
+	Tolerance string `yaml:"tolerance"` // with Want: the accepted deviation from it
 	Paper     string `yaml:"paper"`     // the number that the paper reports, if not Want
 }

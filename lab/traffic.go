@@ -15,20 +15,20 @@ type source struct {
 	t      *Traffic
 	header header
 	shares []uint64 // shares of the flows; nil if there is one flow
-	file   *replay  // for pcap
+	file   *replay  // capture to replay, for kind pcap
 
 	gaps, sizes, flows chance.Source
 	stop               Time
-	bits               uint64 // bits on the wire of the frames so far; so their time at Rate is exact
-	active             Time   // onoff and poisson: time without the gaps
-	burstEnd, paused   Time   // onoff
+	bits               uint64 // number of bits of the frames so far, as on the wire; so their time at Rate is exact
+	active             Time   // for onoff and poisson: time without the gaps
+	burstEnd, paused   Time   // for onoff: end of the burst as a value of active, and sum of the gaps so far
 
 	made uint64
 	// The next frame: when its preamble may begin, and its length without FCS.
 	at   Time
 	size int
 
-	sent, bytes uint64 // bytes with FCS
+	sent, bytes uint64 // number of frames and of bytes with FCS that were sent
 }
 
 func newSource(flow int, t *Traffic, h header, seed uint64, end Time, path string) (*source, error) {

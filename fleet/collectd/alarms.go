@@ -14,10 +14,10 @@ import (
 
 // Bounds of the metrics of alarms.
 const (
-	alarmRows         = 2 * time.Hour // the rows of this time are used, by the clock of this host
+	alarmRows         = 2 * time.Hour // rows of this time span, up to now by the clock of this host, are used
 	alarmFresh        = 5 * time.Second
 	mostAlarmGraphs   = 1000
-	mostAlarmClusters = 16 // per graph: the ones that lost the most
+	mostAlarmClusters = 16 // maximum number of clusters per graph: the ones that lost the most
 )
 
 // alarmMetrics exports the alarms of the rows of a store, as on the page.
@@ -65,7 +65,7 @@ func (m *alarmMetrics) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// read returns the alarms of the rows, and reads them again if that was some time ago.
+// read returns the alarms of the rows. It reads the rows again if the last read was some time ago.
 func (m *alarmMetrics) read() ([]alarm.Graph, string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

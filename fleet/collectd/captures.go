@@ -33,12 +33,12 @@ type captureRun struct {
 	// Done is true if the whole run is in the log.
 	Done bool `json:"done,omitempty"`
 
-	paths []string // of the files
+	paths []string // paths of the files
 }
 
-// captures returns the feeds of captures, which are read one after the other. First come interrupted runs, which
-// continue where they were, then one of the captures that are in no run yet. All captures of a feed are read together,
-// in order of time.
+// captures returns the feeds of captures, which are read one after the other. Interrupted runs come first, and continue
+// where they stopped. Then comes one run of the captures that are in no run yet. All captures of a feed are read
+// together, in order of time.
 func (o *opener) captures(ctx context.Context, paths []string) (feeds []*feed, err error) {
 	for _, path := range paths { // unreadable files are reported at once
 		in, err := capture.Open(path)
@@ -87,9 +87,9 @@ func (o *opener) note(ctx context.Context, run *captureRun) (uint64, error) {
 	return o.books.Append(ctx, topicCaptures, "", data)
 }
 
-// unread records the given captures, and returns the runs to read: interrupted ones, if all of their files are given,
-// and one of the captures that are in no run yet. A capture that is in the log is left out, since its rows would be
-// doubled.
+// unread records the given captures, and returns the runs to read. These are the interrupted runs whose files are all
+// given, and one run of the captures that are in no run yet. A capture that is in the log is left out, since its rows
+// would be doubled.
 func (o *opener) unread(ctx context.Context, paths []string) (todo []*captureRun, err error) {
 	start := &captureRun{Started: o.started.UnixNano(), Options: o.captureOptions()}
 	given := map[string]string{} // path by sum
@@ -136,8 +136,8 @@ func (o *opener) unread(ctx context.Context, paths []string) (todo []*captureRun
 	return todo, nil
 }
 
-// captureRuns returns the runs that follow from the messages up to one, in the order of their starts. A start begins a
-// run with those of its captures that are in no earlier run.
+// captureRuns returns the runs that follow from the messages up to the last one, in the order of their starts. A start
+// begins a run with those of its captures that are in no earlier run.
 func (o *opener) captureRuns(ctx context.Context, last uint64) (runs []*captureRun, err error) {
 	for next := uint64(1); next <= last; {
 		entries, err := o.books.Read(ctx, topicCaptures, next, 64)
@@ -184,7 +184,7 @@ func (r *captureRun) same(o *captureRun) bool {
 	return r.Started == o.Started && slices.Equal(r.Sums, o.Sums)
 }
 
-// captureOptions returns a digest of all on which the batches of captures depend, besides the captures.
+// captureOptions returns a digest of everything, besides the captures themselves, on which their batches depend.
 func (o *opener) captureOptions() string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q %v %v %v", o.version, o.Host, o.Records, o.Names, o.partitions)

@@ -45,13 +45,14 @@ func TestCapturesOnce(t *testing.T) {
 	for i, step := range []struct {
 		host  string
 		paths []string
-		runs  [][]string // that are read
+		runs  [][]string // runs that are read
 		since []int      // start of each, in seconds after the first start
 		done  int        // number of runs that are read to their end
 		said  string
 	}{
 		{"h", []string{a, b, again}, [][]string{{a, b}}, []int{1}, 0, "two captures have the same bytes"},
-		{"h", []string{b, again}, [][]string{{again, b}}, []int{1}, 0, ""}, // killed: it continues, in its first order
+		// the run was killed, and continues in its first order
+		{"h", []string{b, again}, [][]string{{again, b}}, []int{1}, 0, ""},
 		{"h", []string{a}, nil, nil, 0, "cut off, and goes on only with the same captures"},
 		{"other", []string{a, b}, nil, nil, 0, "cut off, and goes on only with the same captures, --host"},
 		{"h", []string{a, b, c}, [][]string{{a, b}, {c}}, []int{1, 5}, 1, ""},

@@ -42,20 +42,20 @@ func Roles() []string { return []string{RoleLog, RoleIngest, RoleJoin, RoleServe
 // A Config configures one process.
 type Config struct {
 	Roles  []string
-	Server jetstream.ServerOptions // of the server in this process, if there is one: see [Config.Serves]
+	Server jetstream.ServerOptions // options of the server in this process, if there is one: see [Config.Serves]
 	// Log is the log; without URLs it is in this process. Partitions is the number of partitions of each kind of event.
 	// It is the same in all processes, and never changes for a log.
 	Log        jetstream.Options
 	Partitions int
 	Store      parquet.Options
-	Join       join.Options // with the paths and the topology, also for other roles
-	Most       int          // maximum of partitions that this process joins at once; 0 means no limit
+	Join       join.Options // options of the join; other roles use its paths and topology, too
+	Most       int          // maximum number of partitions that this process joins at once; 0 means no limit
 	Sources
-	Graphs   bool         // the graphs to join along are read from the switches of the topology
+	Graphs   bool         // true if the graphs to join along are read from the switches of the topology
 	Topology string       // the name of the file of Join.Topology
-	Alarm    float64      // as for [alarm.New]; negative means no alarms
-	HTTP     *door.Config // of page and metrics; nil means neither
-	Version  string       // of this program
+	Alarm    float64      // argument of [alarm.New]; negative means no alarms
+	HTTP     *door.Config // server of page and metrics; nil means neither
+	Version  string       // version of this program
 	Logger   *slog.Logger
 }
 
@@ -90,7 +90,7 @@ type daemon struct {
 
 	server *jetstream.Server // nil if there is none in this process
 
-	messages *jetstream.Log // of events; nil without the roles ingest and join
+	messages *jetstream.Log // log of events; nil without the roles ingest and join
 	work     *jetstream.Log // assigns partitions to workers; its messages do not expire
 	files    *parquet.Store
 	counted  *countedStore
@@ -171,7 +171,7 @@ func (d *daemon) open(ctx context.Context) (stop func(), err error) {
 			closers[i]()
 		}
 	}
-	var name string // of the log
+	var name string // name of the log
 	if d.Serves() {
 		if d.server, err = jetstream.StartServer(d.Config.Server); err != nil {
 			return stop, err

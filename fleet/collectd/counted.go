@@ -20,15 +20,15 @@ type countedStore struct {
 	logger *slog.Logger
 
 	mu         sync.Mutex
-	waiting    map[string]bool // partitions that wait, as the store is away
-	reason     string          // of the last failure
+	waiting    map[string]bool // partitions whose worker waits, as the store is away
+	reason     string          // reason of the last failure
 	failures   float64
-	batches    [2]float64 // kept, and not kept
+	batches    [2]float64 // number of batches that were kept, and that were not
 	rows       map[string]float64
 	flagged    map[string]float64
-	packets    float64 // at hops
-	timed      float64 // packets whose time in the switch is known
-	resident   float64 // seconds
+	packets    float64 // number of packets at hops
+	timed      float64 // number of packets whose time in the switch is known
+	resident   float64 // sum of the times of packets in the switch, in seconds
 	drops      map[dropsOf]float64
 	partitions map[string]standing
 }

@@ -18,7 +18,7 @@ import (
 	"tamtam/fleet/join"
 )
 
-// flip inverts the byte at an offset from a text in each file of a topic that contains the text.
+// flip inverts one byte in each file of a topic that contains a text: the byte at an offset from that text.
 func flip(t *testing.T, dir, topic string, text []byte, behind int) {
 	t.Helper()
 	blocks, err := filepath.Glob(filepath.Join(dir, "jetstream", "*", "streams", "tamtam-"+topic, "msgs", "*.blk"))
@@ -63,7 +63,7 @@ func (d *damagedLog) with(do func(log *jetstream.Log)) {
 	do(log)
 }
 
-// join joins the log until the first partition is joined up to a message, and another one is held.
+// join joins the log until the first partition is joined up to a message, and the pool holds another partition.
 func (d *damagedLog) join(log *jetstream.Log, last uint64) {
 	d.t.Helper()
 	ctx, stop := context.WithTimeout(d.t.Context(), time.Minute)
@@ -115,7 +115,7 @@ func (d *damagedLog) teller(name string) *stampSource {
 	return &stampSource{d, w}
 }
 
-// send sends a frame, of the flow from a port, at a second.
+// send sends a frame of the flow with a source port, at a second.
 func (s *stampSource) send(log *jetstream.Log, second int64, port byte) {
 	at := second * testSecond
 	s.writer.Stamped(&event.Frame{Time: at,
@@ -130,7 +130,8 @@ func (s *stampSource) finish(log *jetstream.Log, promise int64) {
 	}
 }
 
-// rows returns the seconds that have rows without the flag, those with it, and those that are amended, up to a time.
+// rows returns, up to a time, the seconds whose rows lack the flag, those whose rows have it, and those that are
+// amended.
 func (d *damagedLog) rows(until int64) (whole, flagged, doubted []int64) {
 	_ = d.store.Each(d.t.Context(), 0, 1<<62, func(b *result.Batch) bool {
 		for _, h := range b.Hops {
@@ -153,8 +154,8 @@ func (d *damagedLog) rows(until int64) (whole, flagged, doubted []int64) {
 }
 
 // The files of a log are damaged while it is stopped. Unreadable messages are reported with their partition, and only
-// the rows of their time are flagged. Each partition is joined, though the topic that shares them out cannot be read
-// any more.
+// the rows of their time are flagged. Each partition is joined, though the topic that assigns partitions to workers
+// cannot be read any more.
 func TestDamagedLog(t *testing.T) {
 	d := &damagedLog{t: t, dir: t.TempDir(), store: result.NewMemory(0)}
 	d.with(func(log *jetstream.Log) {
@@ -210,7 +211,7 @@ const recordLeft = 11 + 8 + 2
 // that lost its end does not confuse new messages with the lost ones. The same holds while the log runs.
 func TestDamagedOpenWindows(t *testing.T) {
 	for name, c := range map[string]struct {
-		port   byte // of leaf1's frame
+		port   byte // source port of leaf1's frame
 		behind int
 		runs   bool
 	}{

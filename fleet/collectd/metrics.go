@@ -94,7 +94,7 @@ type sayFunc func(name string, value float64, labels ...string)
 func sayer(to chan<- prometheus.Metric, list []family) sayFunc {
 	return func(name string, value float64, labels ...string) {
 		f := list[slices.IndexFunc(list, func(f family) bool { return f.name == name })]
-		for i := range labels { // some come from the network
+		for i := range labels { // some label values come from the network
 			labels[i] = strings.ToValidUTF8(labels[i], "?")
 		}
 		m, err := prometheus.NewConstMetric(f.desc(), f.kind, value, labels...)

@@ -23,18 +23,19 @@ import (
 
 // Sources are the inputs that a process reads into the log.
 type Sources struct {
-	Interfaces []string // of this host
+	Interfaces []string // interfaces of this host
 	Captures   []string // files, which are read together, and only once into a log
 	// IPFIX and SFlow receive reports of drops, and RecordUDP receives copies of records, each as HOST:PORT; "" means
 	// no socket. Sockets are the addresses of all of them.
 	IPFIX, SFlow, RecordUDP string
 	Sockets                 []netip.AddrPort
-	Records                 bool                  // copies of records are read from Interfaces and Captures, too
-	Names                   map[netip.Addr]string // of switches, by the source addresses of their reports
+	// true if copies of records are also read from Interfaces and Captures
+	Records bool
+	Names   map[netip.Addr]string // names of switches, by the source addresses of their reports
 	// name of this host in the names of its sources; "" means the system's
 	Host     string
 	Sketches map[string]string // gNMI targets whose sketch tasks are read, by switch name
-	Dial     dial.Options      // for switches that are read by gNMI
+	Dial     dial.Options      // options for switches that are read by gNMI
 }
 
 // A feed reads one input, for one or more sources of the log.
@@ -51,8 +52,8 @@ type feed struct {
 
 type opener struct {
 	Sources
-	paths      dial.File // whose switches are read by gNMI
-	version    string    // of this program
+	paths      dial.File // file whose switches are read by gNMI
+	version    string    // version of this program
 	log        stream.Log
 	books      stream.Log // records what was read; its messages do not expire
 	started    time.Time
@@ -86,7 +87,7 @@ func (o *opener) open(ctx context.Context) ([]*feed, error) {
 	for _, socket := range []struct {
 		name, address string
 		kind          result.Kind
-		stamped       bool // arrival times are used
+		stamped       bool // true if arrival times are used
 		take          func(*ingest.Sender) ingest.Datagram
 	}{
 		{"ipfix", o.IPFIX, result.Drops, false,
@@ -125,7 +126,8 @@ func (o *opener) sender(name string, kind result.Kind, live, stamped bool, start
 // start time follow.
 const longestHost = event.MaxSource - 1 - 15 - 1 - 13
 
-// sourceName returns the name of a source of this host: other hosts have interfaces of the same name.
+// sourceName puts this host's name in front of the name of a source, since other hosts have interfaces of the same
+// name.
 func (s *Sources) sourceName(name string) string {
 	return s.Host[:min(len(s.Host), longestHost)] + ":" + name
 }

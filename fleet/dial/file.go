@@ -54,7 +54,7 @@ type Graph struct {
 	Links  [][2]string `yaml:"links,flow"`
 	From   []string    `yaml:"from,omitempty"`
 	To     []string    `yaml:"to,omitempty"`
-	// Watched are on no link.
+	// Watched are the points that are on no link.
 	Watched []Point `yaml:"watched,omitempty"`
 }
 

@@ -17,12 +17,12 @@ import (
 type Join struct {
 	paths   []*joined
 	twoWays []*marks.TwoWay
-	backs   [][2]*marks.Joiner     // the pair of paths of each of twoWays
+	backs   [][2]*marks.Joiner     // pairs of opposite paths, one for each of twoWays
 	users   map[[2]string][]pathAt // points of paths by target and session
 	targets map[string][]string    // sessions by target
 
-	// Events are held back until all targets have sent their history, so that the history of one does not make reports
-	// of the others appear missing.
+	// Events are held back until all targets have sent their history. Otherwise the history of one target would make
+	// reports of other targets appear missing.
 	waiting map[string]bool
 	held    []Event
 	since   time.Time
@@ -164,8 +164,8 @@ func (j *Join) release(now time.Time) (out []marks.Result) {
 	return out
 }
 
-// ofLastSettings drops the periods that were measured by other settings than the session's last. The caller applies
-// settings first, and by these the number of such a period would mean another time.
+// ofLastSettings drops the periods that were measured with other settings than the session's last ones. The caller
+// applies the last settings first, and with them the number of such a period would stand for another time.
 func ofLastSettings(held []Event) (out []Event) {
 	type session struct{ target, name string }
 	from, last := map[session]int{}, map[session]altmark.Session{}

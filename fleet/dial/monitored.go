@@ -201,7 +201,7 @@ func (g *Graph) place(sessions []Session) error {
 	return nil
 }
 
-// onward returns the points that packets reach from one, without another point in between.
+// onward returns the points that packets from one point reach without another point in between.
 func onward(on map[string][]string, points map[string]bool, from string) (all []string) {
 	seen := map[string]bool{}
 	for todo := slices.Clone(on[from]); len(todo) > 0; todo = todo[1:] {

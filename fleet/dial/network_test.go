@@ -261,8 +261,8 @@ func TestMonitored(t *testing.T) {
 	}
 }
 
-// On random networks every path with the fewest links, walked link by link, is a path of the graph when the switches
-// without a session are left out. And every link of the graph is on such a path.
+// On random networks, each path with the fewest links is a path of the graph, once the switches without a session are
+// left out. Every link of the graph is on such a path.
 func TestGraphsRandom(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 200, Short: 60}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 11))

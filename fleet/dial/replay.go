@@ -33,7 +33,7 @@ func (r Report) Start() (int64, bool) {
 
 // Groups returns the parts of a file that are joined separately, by name: a graph, or a path with its opposite paths.
 func (f File) Groups() map[string]File {
-	of := map[string]string{} // path to another one of its group, or to itself
+	of := map[string]string{} // maps a path to another path of its group, or to itself
 	root := func(name string) string {
 		for of[name] != name {
 			name = of[name]

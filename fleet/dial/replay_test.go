@@ -107,7 +107,7 @@ func TestEndedContextJoinsAll(t *testing.T) {
 	})
 }
 
-// lasting returns the part of a result that Replay has.
+// lasting returns a result with only the fields that Replay fills in.
 func lasting(r marks.Result) marks.Result {
 	r.Jitter, r.JitterValid, r.Window, r.Revised = 0, false, marks.Delays{}, false
 	return r
@@ -196,7 +196,7 @@ func randomReports(r *rand.Rand) (reports []Report) {
 	return reports
 }
 
-// troubled returns the reports that arrive for a report.
+// troubled returns what arrives in place of a report: nothing, the report with or without a change, or both.
 func troubled(r *rand.Rand, trouble int, one Report) []Report {
 	again := one
 	switch r.IntN(8 * trouble) {

@@ -15,7 +15,7 @@ type Session struct {
 	Point
 	FlowGroup, Role string
 	FlowMonID       string // "" means none
-	Encap           bool   // it adds or removes headers
+	Encap           bool   // true if the session adds or removes headers
 	// Match describes the packets that its flow group matches, in gNMI terms and sorted. It excludes the DSCP, which
 	// marks change, and the ingress interfaces.
 	Match string

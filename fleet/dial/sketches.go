@@ -19,7 +19,7 @@ import (
 type Answer struct {
 	Task, Key    string // Key is the quantity, or the flow
 	Epoch        uint64
-	Start, End   int64    // of the epoch, in nanoseconds since 1970 by the chip's clock
+	Start, End   int64    // times of the epoch's start and end, in nanoseconds since 1970 by the chip's clock
 	Flags        []string // defects of the epoch; and saturated
 	Estimate     float64
 	Lower, Upper *float64 // bounds; nil if unknown
@@ -88,8 +88,8 @@ type leafValues map[string][]string
 type sketchTask struct {
 	epoch      leafValues
 	metrics    map[string]leafValues
-	seen       bool // the start of the epoch was seen, so its quantities are complete
-	incomplete bool // the target has left something out since
+	seen       bool // true if the start of the epoch was seen, so its quantities are complete
+	incomplete bool // true if the target has left something out since
 }
 
 // Bounds of the state kept for a target.

@@ -70,9 +70,9 @@ func TestSketchWatch(t *testing.T) {
 	}
 	w.apply()
 	w.synced = true
-	w.take(metricNote(2, `{"estimate":"9.0"}`)) // of the next epoch
+	w.take(metricNote(2, `{"estimate":"9.0"}`)) // a value of the next epoch
 	w.take(epochNote(2, 2, `,"flags":["first"]`))
-	w.take(epochNote(3, 3, `,"flags":[]`)) // same number of packets
+	w.take(epochNote(3, 3, `,"flags":[]`)) // the number of packets has not changed
 	gone := metricNote(4, `{}`)
 	gone.Update, gone.Delete = nil, []*gpb.Path{gone.Update[0].Path}
 	gone.Delete[0].Elem = append(gone.Delete[0].Elem, &gpb.PathElem{Name: "upper"})

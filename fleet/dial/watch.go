@@ -25,7 +25,7 @@ type Event struct {
 	Period   altmark.Period
 	Arrived  time.Time // arrival of Period, by the clock of this host; zero if it was reported before the subscription
 	Err      error     // set for Lost and Bad
-	Notice   string    // of a path, whose name is in Target
+	Notice   string    // remark about a path, whose name is in Target
 }
 
 // News describes the event of the target or the session in words, and reports whether it is a problem.

@@ -261,8 +261,8 @@ func TestSettingsRefused(t *testing.T) {
 	}
 }
 
-// While one switch is waited for, another may get other settings. By these, the numbers of the periods that it measured
-// before mean other times.
+// While the join waits for one switch, another may get other settings. With these, the numbers of the periods that it
+// measured before stand for other times.
 func TestSettingsWhileWaiting(t *testing.T) {
 	f, err := ReadFile(strings.NewReader(twoPaths))
 	if err != nil {
@@ -348,9 +348,9 @@ func FuzzLeaves(f *testing.F) {
 	})
 }
 
-// Two switches are disconnected for some periods. No report is lost that the switch remembers, and others are missing.
-// A remembered report counts only if a later one shows that the clock still agrees with the other switch's, and no
-// report is missing in between.
+// Two switches are disconnected for some periods. No report that a switch remembers is lost; the other reports are
+// missing. A remembered report counts only if a later one shows that the clock still agrees with the other switch's,
+// and no report is missing in between.
 func TestRun(t *testing.T) {
 	a, b := startSwitch(t, "127.0.0.1:0"), startSwitch(t, "127.0.0.1:0")
 	a.say(configNote("initiator"))
@@ -415,7 +415,7 @@ func TestRun(t *testing.T) {
 		a.say(periodNote(k, 100))
 		b.say(periodNote(k, 90))
 	}
-	// The report of 16 would have shown late packets of 14.
+	// The report of period 16 would have shown late packets of period 14.
 	all := map[uint64]marks.Status{14: marks.Flagged, 15: marks.Flagged, 16: marks.Missing}
 	for _, k := range []uint64{10, 11, 12, 13, 17, 18, 19, 20, 21, 22, 23, 24, 25} {
 		all[k] = ok

@@ -14,8 +14,8 @@ import (
 // MaxTime is the latest time of an event, in nanoseconds since 1970: in the year 2116. Times are not below 0.
 const MaxTime = 1 << 62
 
-// MaxAhead is how far the events of a batch may be ahead of its watermark, in nanoseconds, if it has one: windows so
-// far off would hold the log.
+// MaxAhead is the maximum time, in nanoseconds, by which the events of a batch may be ahead of its watermark, if it has
+// one. Windows farther ahead would hold the log.
 const MaxAhead = 3600 * 1_000_000_000
 
 // MaxSource is the maximum length of a source's name.
@@ -47,9 +47,9 @@ type Header struct {
 	// Promise is the watermark of the source: no event from before this time comes any more, in nanoseconds since 1970.
 	// 0 means unknown, Ended that no event comes at all.
 	Promise int64
-	// From and To are the times of the earliest and latest event. In a batch without events they are the times, both
-	// included, from which events may be missing, since the source did not receive them or lost them. They are 0 and 0
-	// if there are none.
+	// From and To are the times of the earliest and latest event. In a batch without events they are the first and the
+	// last time from which events may be missing, since the source did not receive them or lost them. Both are 0 if no
+	// events are missing.
 	From, To int64
 	// High is the latest time of any event so far, of this batch or those before. It bounds the times of a lost batch.
 	High   int64
@@ -61,7 +61,7 @@ type Writer struct {
 	header Header
 	buf    []byte
 	last   int64 // time of the previous event
-	sent   bool  // buf has a finished batch
+	sent   bool  // true if buf has a finished batch
 }
 
 // NewWriter returns a writer whose first batch has the number 1.

@@ -8,9 +8,10 @@ import (
 
 // A Drop is a report of packets that were dropped: an event of a batch of Drops.
 type Drop struct {
-	Switch  string `json:"switch"`
-	Port    string `json:"port,omitempty"` // empty if dropped before or without a port
-	Queue   int    `json:"queue"`          // -1 if in no queue, or unknown
+	Switch string `json:"switch"`
+	Port   string `json:"port,omitempty"` // empty if dropped before or without a port
+	// number of the queue; -1 if the packet was in no queue, or in an unknown one
+	Queue   int    `json:"queue"`
 	Reason  string `json:"reason"`
 	Rule    string `json:"rule,omitempty"`
 	Flow    string `json:"flow,omitempty"`

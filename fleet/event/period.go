@@ -18,7 +18,7 @@ type Period struct {
 	Session string          `json:"session"`
 	By      altmark.Session `json:"by"` // settings that it was measured by
 	Period  altmark.Period  `json:"period"`
-	Arrived int64           `json:"arrived,omitempty"` // by the clock of its reader; 0 if unknown
+	Arrived int64           `json:"arrived,omitempty"` // time of arrival by the clock of its reader; 0 if unknown
 }
 
 // PeriodOf returns a report as an event of a group.

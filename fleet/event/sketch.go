@@ -16,7 +16,7 @@ type Sketch struct {
 	// Low and High are its bounds; nil means that there is none on that side.
 	Low   *float64 `json:"low,omitempty"`
 	High  *float64 `json:"high,omitempty"`
-	Flags string   `json:"flags,omitempty"` // in words, for example that it is saturated
+	Flags string   `json:"flags,omitempty"` // flags in words, for example that the answer is saturated
 }
 
 // AddSketch adds an answer at a time. It returns false if the batch is full.

@@ -45,7 +45,7 @@ func ReadCaptures(ctx context.Context, t *Tap, paths ...string) (err error) {
 	for n := 1; len(left) > 0 && ctx.Err() == nil; n++ {
 		first := earliest(left)
 		r := left[first]
-		if err != nil { // of a capture that is damaged
+		if err != nil { // an error of a damaged capture
 			t.suspect(r.next.Time)
 		}
 		failed := t.Frame(ctx, r.next.Data, r.next.Len, r.next.Time)

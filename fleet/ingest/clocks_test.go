@@ -23,7 +23,7 @@ import (
 type clocked struct {
 	at      netip.AddrPort
 	off     time.Duration
-	jumps   time.Time // zero means never
+	jumps   time.Time // time of the jump; zero means that the clock never jumps
 	jumped  time.Duration
 	starts  time.Time
 	delay   time.Duration // maximum transit time of a message
@@ -42,9 +42,9 @@ func (c *clocked) clock(t time.Time) time.Time {
 // A dropped is a packet whose drop is reported: each has its own flow.
 type dropped struct {
 	of       int       // index of the exporter
-	observed time.Time // by its clock
+	observed time.Time // time of the drop, by the exporter's clock
 	true     time.Time
-	lost     bool // the message was lost
+	lost     bool // true if the message was lost
 }
 
 // A clocksTest is a host with an accurate clock that receives messages of some exporters.
@@ -228,9 +228,9 @@ func (x *clocksTest) hear(t *testing.T) (batches []*result.Batch) {
 }
 
 // Whatever the clocks of the switches that report to one socket, each drop counts once. It is in the window of its
-// switch's time or has a flag, as everything has that arrives when a clock was set back. A lost report flags the window
-// in which it is missing. Reports of switches with accurate clocks have no flag, except when an exporter starts, a
-// clock jumps or something is lost.
+// switch's time, or has a flag. Everything that arrives when a clock was set back has a flag. A lost report flags the
+// window in which it is missing. Reports of switches with accurate clocks have no flag, except when an exporter starts,
+// a clock jumps or something is lost.
 func TestIPFIXClocks(t *testing.T) {
 	fixed := randtest.Cases{Seed: 1, Count: 300, Short: 40}
 	flagged, moved, exact := 0, 0, 0
@@ -372,8 +372,8 @@ func (x *flowRows) incomplete(window int64) bool {
 	return cmp.Or(x.amended(window), x.flags[window]) != 0
 }
 
-// Reports lost when a clock is set back may be of the time before that by the old clock, or of the time after it by the
-// new clock: both are flagged.
+// Reports that are lost when a clock is set back may be from the time before that, by the old clock, or from the time
+// after it, by the new clock. Both times are flagged.
 func TestIPFIXSetBack(t *testing.T) {
 	second := func(n float64) time.Time { return start.Add(time.Duration(n * float64(time.Second))) }
 	c := &clocked{at: exporterAt, jumps: second(31), jumped: -20 * time.Second}

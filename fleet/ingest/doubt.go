@@ -13,7 +13,7 @@ import (
 type gap struct {
 	until    time.Time // observations before this time may be missing
 	from     time.Time // start of the missing time that was reported to the partitions
-	received received  // of the last message
+	received received  // description of the last message
 	latest   time.Time // maximum heard.until of all messages
 }
 

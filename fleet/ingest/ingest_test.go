@@ -54,7 +54,7 @@ func (*away) Append(ctx context.Context, _, _ string, _ []byte) (uint64, error) 
 	return 0, ctx.Err()
 }
 
-// take feeds a partition with at most this many messages of a log, at a time, and reports whether there were any.
+// take feeds a partition with a limited number of messages of a log, at a time, and reports whether there were any.
 func take(t *testing.T, log *stream.Memory, topic string, p *join.Partition, most int, now time.Time) bool {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -149,8 +149,8 @@ func TestWaits(t *testing.T) {
 	})
 }
 
-// Events of several sources over a failing log are joined once, complete, and without a flag, and a flow on a path is
-// in one partition.
+// Events of several sources over a failing log are joined once, completely and without a flag. A flow on a path is in
+// one partition.
 func TestSender(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 40, Short: 10}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 3))

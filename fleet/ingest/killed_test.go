@@ -345,7 +345,7 @@ func TestKilledIPFIX(t *testing.T) {
 		}
 		var lives []presence
 		stopped := false
-		// windows in which it was stopped, by the collector's clock, which is all that it has
+		// windows in which the listener was stopped, by the collector's clock, since it has no other
 		atStop := map[int64]bool{}
 		for range 1 + r.IntN(4) {
 			for down := time.Duration(r.Int64N(int64(100*time.Second))) >> r.IntN(12); down > 0; down -= tick {

@@ -40,7 +40,7 @@ func (x *agentSaid) give(t *testing.T, r *Reports) {
 	}
 }
 
-// everySecond calls give each second, and joins what the source sends meanwhile.
+// everySecond calls give each second, and joins the events that the source sends meanwhile.
 func everySecond(t *testing.T, kind result.Kind, begin func(*Sender), give func(second int)) (all result.Batch) {
 	t.Helper()
 	log, now := stream.NewMemory(0), start
@@ -65,9 +65,10 @@ func everySecond(t *testing.T, kind result.Kind, begin func(*Sender), give func(
 	return all
 }
 
-// A datagram that is missing by the numbers of a rarely sending agent was sent after its last one, though other agents
-// continue and the watermark has advanced: all windows since then are flagged. The same holds if an agent reports that
-// it left notifications out, if it restarts without its uptime, and if several agents have one address.
+// If the numbers of a rarely sending agent show that a datagram is missing, it was sent after the agent's last one. All
+// windows since then are flagged, though other agents continue and the watermark has advanced. The same holds if an
+// agent reports that it left notifications out, if it restarts without its uptime, and if several agents have one
+// address.
 func TestLostSince(t *testing.T) {
 	const host, agent = "192.0.2.1:5000", "192.0.2.1"
 	for name, said := range map[string][]agentSaid{

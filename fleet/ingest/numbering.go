@@ -6,28 +6,28 @@ import "time"
 type numbering struct {
 	begun bool
 	next  uint32    // expected number
-	late  int       // consecutive numbers that were late
-	last  time.Time // arrival time of the last one
+	late  int       // number of consecutive late numbers
+	last  time.Time // arrival time of the last number
 }
 
 // A hole describes the missing numbers before one that came.
 type hole struct {
-	lost      int64     // minimum number of missing ones
-	uncertain bool      // more may be missing
-	since     time.Time // they were sent after this time
-	restarted bool      // the sender restarted
+	lost      int64     // minimum count of missing numbers
+	uncertain bool      // true if more numbers may be missing
+	since     time.Time // the missing numbers were sent after this time
+	restarted bool      // true if the sender restarted
 }
 
-// A sender whose number is this far behind, or behind this many times in a row, has restarted.
+// A sender has restarted if its number is at least this far behind, or if this many numbers in a row are late.
 const (
 	restartBehind = 1 << 10
 	restartInRow  = 8
 )
 
-// came processes a number that came at a time. The last parameter is true if other information shows that a number
-// behind is due to a restart. A late number was counted as missing, and stays so. It may also be of a restarted sender:
-// until that is certain its losses are unknown, so the whole time is uncertain. If the first number of a restarted
-// sender is not there, at least one is missing.
+// came processes a number that came at a time. The last parameter is true if other information shows that a lower
+// number is due to a restart. A late number was counted as missing, and stays so. It may also come from a restarted
+// sender: until that is certain its losses are unknown, so the whole time is uncertain. If the first number of a
+// restarted sender does not come, at least one is missing.
 func (n *numbering) came(number uint32, at time.Time, anew bool) hole {
 	gap, h := int32(number-n.next), hole{since: n.last, uncertain: n.late > 0}
 	n.last = at

@@ -40,7 +40,7 @@ type ReportCounts struct {
 	Datagrams int64
 	Twice     int64 // repeated datagrams, which are not read again
 	Bad       int64 // violations of RFC 7011 or sFlow version 5; the intact part was read
-	Beyond    int64 // from exporters or agents beyond the first MaxExporters
+	Beyond    int64 // number of datagrams from exporters or agents beyond the first MaxExporters
 	Others    int64 // records and samples other than drops
 	Undecoded int64 // records and sets of IPFIX, and samples of sFlow, that could not be read
 }
@@ -48,7 +48,7 @@ type ReportCounts struct {
 type exporter struct {
 	decoder *ipfix.Decoder
 	before  ipfix.Counts
-	gaps    map[uint32]*gap // by observation domain
+	gaps    map[uint32]*gap // gaps by observation domain
 }
 
 // An agent is identified by the source of its datagrams, too: several may claim the same address, or none.
@@ -173,9 +173,9 @@ type report struct {
 	flow    collector.Flow
 	out     string // egress port
 	flags   uint64
-	reasons bool // a reason is present
-	// These are set for values that cannot be read (see [ipfix.FieldSpec.Raw]): one required for a report, the ingress
-	// port, the flow.
+	reasons bool // true if the record has a reason
+	// These are true if a value cannot be read (see [ipfix.FieldSpec.Raw]): one that a report requires, the ingress
+	// port, or the flow.
 	unread, noPort, noFlow bool
 }
 
@@ -279,7 +279,7 @@ func reasonOf(n uint64) string {
 	return drop.Reason(n).String()
 }
 
-// portOf returns the name of a port by the number of its interface, which is one more than that of the port.
+// portOf returns the name of a port by the number of its interface, which is the port's number plus one.
 func portOf(ifIndex uint64) string {
 	if ifIndex == 0 || ifIndex > 1<<16 {
 		return ""
@@ -297,7 +297,7 @@ func (r *Reports) SFlow(ctx context.Context, from netip.AddrPort, datagram []byt
 	d, err := sflow.Decode(datagram)
 	if err != nil {
 		r.counts.bad.Add(1)
-		lost := int64(1) // how many samples the bytes after the last one hold is unknown
+		lost := int64(1) // the bytes after the last sample hold an unknown number of samples
 		if d != nil {
 			lost = max(lost, int64(d.Unread))
 			r.counts.undecoded.Add(int64(d.Unread))

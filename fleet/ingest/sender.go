@@ -17,7 +17,8 @@ import (
 
 // Options configure a sender.
 type Options struct {
-	// Source is its name in the log. It must change with each restart, since its numbers restart: see [event.Name].
+	// Source is the sender's name in the log. It must change with each restart, since the batch numbers begin again:
+	// see [event.Name].
 	Source string
 	// Partitions is the number of partitions of a kind, equal for all sources; 0 means 1.
 	Partitions int
@@ -57,9 +58,9 @@ type Stats struct {
 	Events  int64
 	Batches int64
 	Bytes   int64
-	Refused int64         // invalid events
-	Lost    int64         // detected by sequence numbers or by the kernel
-	Retried int64         // failed appends
+	Refused int64         // number of invalid events
+	Lost    int64         // number of losses, detected by sequence numbers or by the kernel
+	Retried int64         // number of failed appends
 	Waited  time.Duration // time spent waiting for the log
 }
 
@@ -74,7 +75,7 @@ type Sender struct {
 	parts    []part
 	high     int64     // latest time of any event
 	received time.Time // arrival of the event with time high; zero if none came
-	held     bool      // the watermark does not advance: see Hold
+	held     bool      // true if the watermark does not advance: see Hold
 	asked    time.Time // time up to which losses are known; zero if they are not checked
 	reported span      // last span reported by Unheard
 
@@ -85,13 +86,13 @@ type Sender struct {
 
 type part struct {
 	topic    string
-	writer   *event.Writer // nil if nothing is sent there
+	writer   *event.Writer // nil if nothing is sent to the partition
 	begun    time.Time     // arrival of the first buffered event
 	reported time.Time     // time of the last batch
 	promised int64
 	finished []batch // batches that the log has not confirmed, in the order of their numbers
 	missing  []span  // spans to be reported as missing
-	losses   int     // how many of them count as a lost number
+	losses   int     // number of batch numbers to skip, so that the reader counts lost batches
 }
 
 // A batch is a finished message of the log. Its id lets the log keep it once, however often it is appended.
@@ -168,8 +169,8 @@ func (s *Sender) Hold(held bool) {
 	s.held = held
 }
 
-// Announce announces the source to all partitions before it has events, so that they wait for it. An exception are
-// reports of drops: partitions wait for them from the first one on.
+// Announce announces the source to all partitions before it has events, so that they wait for it. Reports of drops are
+// the exception: partitions wait for them from the first one on.
 func (s *Sender) Announce(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,9 +199,9 @@ func (s *Sender) Begin(ctx context.Context, since time.Time) error {
 	return s.miss(ctx, span{at - 1, at - 1}, at)
 }
 
-// Unheard reports to all partitions that reports of a switch from a time span, both ends included, may have come before
-// a live source listened. It does nothing if the source is not live: a capture is complete, since it is not expected to
-// contain earlier events.
+// Unheard reports to all partitions that reports of a switch may have come before a live source listened. from and to
+// bound their times, both ends included. It does nothing if the source is not live: a capture is complete, since it is
+// not expected to contain earlier events.
 func (s *Sender) Unheard(ctx context.Context, from, to int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -253,7 +254,7 @@ func (s *Sender) Disorder(d time.Duration) {
 	s.options.Disorder = d
 }
 
-// Kind returns the kind of its events.
+// Kind returns the kind of the sender's events.
 func (s *Sender) Kind() result.Kind { return s.kind }
 
 // Frame sends the stamps of a frame. It returns an error only if ctx ended while the log was full.
@@ -367,11 +368,11 @@ func (s *Sender) added(p *part, at int64) {
 }
 
 // Lose reports that n items never reached the source, and the latest time that they may have. Their partitions are
-// unknown, so all are notified.
+// unknown, so all partitions are notified.
 func (s *Sender) Lose(n int64, upTo time.Time) { s.LoseSince(n, upTo, upTo) }
 
-// LoseSince reports losses like Lose, but with an earliest time, which may be before the watermark: they were sent
-// after the last one that came.
+// LoseSince reports losses like Lose, but with an earliest time, which may be before the watermark. The lost items were
+// sent after the last one that came.
 func (s *Sender) LoseSince(n int64, since, upTo time.Time) {
 	if n <= 0 {
 		return
@@ -391,15 +392,15 @@ func (s *Sender) LostBy(n int64, asked time.Time) {
 	s.asked = asked
 }
 
-// suspect reports losses like LoseSince, if they are counted already, or uncertain.
+// suspect works like LoseSince, for losses whose number is counted already, or uncertain.
 func (s *Sender) suspect(since, upTo time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lose(since.UnixNano(), upTo.UnixNano(), 0)
 }
 
-// lose reports that events between two times may be missing, or from the last watermark on if that is earlier, and
-// skips the given number of batch numbers. The batch that reports it is buffered.
+// lose reports that events between two times may be missing, or from the last watermark on if that is earlier. It skips
+// the given number of batch numbers. The batch that reports the loss is buffered.
 func (s *Sender) lose(since, upTo int64, numbers int) {
 	upTo = min(max(upTo, 1), event.MaxTime)
 	since = min(max(since, 0), upTo)

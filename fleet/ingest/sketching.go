@@ -38,8 +38,8 @@ type answerKey struct{ task, key string }
 // maxAnswers is the number of answers that are remembered, so that none is sent twice.
 const maxAnswers = 1 << 14
 
-// answersApart is how much earlier the epoch of an answer may end than that of an answer before it, in addition to the
-// length of its epoch.
+// answersApart is the maximum time by which the epoch of an answer may end before that of an earlier answer, in
+// addition to the length of its epoch.
 const answersApart = 2 * time.Second
 
 func (r *sketchingReader) take(ctx context.Context, e dial.SketchEvent) error {
@@ -78,7 +78,7 @@ func checkEpoch(a *dial.Answer, now time.Time) error {
 
 func (r *sketchingReader) answer(ctx context.Context, a dial.Answer) error {
 	key := answerKey{a.Task, a.Key}
-	if r.reported[key] == a.End { // from another query, or before the connection was lost
+	if r.reported[key] == a.End { // the answer came from another query, or before the connection was lost
 		return nil
 	}
 	if err := checkEpoch(&a, r.To.options.Now()); err != nil {

@@ -22,8 +22,8 @@ type Tap struct {
 	// Reports reads datagrams to the ports IPFIX and SFlow. nil means that they are ignored.
 	Reports      *Reports
 	IPFIX, SFlow uint16
-	// Sockets are addresses of this host that are read elsewhere: datagrams to them are ignored. One without an address
-	// stands for all of its port.
+	// Sockets are addresses of this host that are read elsewhere: datagrams to them are ignored. A port without an IP
+	// address stands for all addresses with this port.
 	Sockets []netip.AddrPort
 	// Ahead is the maximum time by which a frame of a capture may be ahead of this host's clock, so that its window
 	// does not hold the log. A capture is read up to the first frame that is farther ahead. 0 means no limit.
@@ -232,7 +232,7 @@ func (t *Tap) lose(n int64, upTo time.Time) {
 	}
 }
 
-// suspect reports that frames up to a time may be missing, which are counted already.
+// suspect reports that frames up to a time may be missing. These frames are counted already.
 func (t *Tap) suspect(upTo time.Time) {
 	for _, s := range t.senders() {
 		s.suspect(upTo, upTo)

@@ -12,8 +12,7 @@ import (
 	"tamtam/tam/sflow"
 )
 
-// Datagrams that the network delivers twice are counted once, however late, also if exporter and agent send the same
-// again to others.
+// A datagram that the network delivers twice is counted once, however late the second copy comes.
 func TestTwice(t *testing.T) {
 	rows, stats, counts := reported(t, func(r *Reports) {
 		messages := drops(t, 6)
@@ -101,8 +100,8 @@ func TestSockets(t *testing.T) {
 	}
 }
 
-// If the clock of one switch is years ahead, nothing of others becomes late: its reports get a time before their
-// arrival.
+// If the clock of one switch is years ahead, no report of another switch becomes late. Its own reports get a time
+// before their arrival.
 func TestClockAhead(t *testing.T) {
 	other := netip.MustParseAddrPort("192.0.2.2:5000")
 	rows, _, _ := reported(t, func(r *Reports) {

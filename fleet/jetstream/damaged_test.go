@@ -11,8 +11,8 @@ import (
 	"tamtam/fleet/stream"
 )
 
-// damage inverts a byte in the files of a topic, at an offset after the start of each of some data. Within the data
-// that makes the checksum of the record wrong.
+// damage inverts one byte for each of some data in the files of a topic, at an offset after the start of the data. An
+// offset within the data makes the checksum of its record wrong.
 func damage(t *testing.T, dir, topic string, behind int, data ...string) {
 	t.Helper()
 	blocks, err := filepath.Glob(filepath.Join(dir, "jetstream", "*", "streams", "tamtam-"+topic, "msgs", "*.blk"))

@@ -15,8 +15,8 @@ import (
 const (
 	lookAtServer  = time.Second
 	longestBroken = 16 * time.Second
-	quiet         = time.Minute // this long after the last start the pauses begin again
-	enough        = 4 << 20     // bytes of free space
+	quiet         = time.Minute // after a run of this length, the pauses begin with the shortest again
+	enough        = 4 << 20     // bytes of free space that must exist
 )
 
 // Trouble returns the reason why the folder cannot be written, or "" if none is known.
@@ -92,7 +92,7 @@ func (s *Server) again() bool {
 		old.WaitForShutdown()
 	}
 	select {
-	case <-s.broken: // from the old one
+	case <-s.broken: // a message of the old server
 	default:
 	}
 	started, err := s.start()

@@ -18,12 +18,12 @@ import (
 
 // Options configure where messages are kept, and how many.
 type Options struct {
-	Server   *Server  // inside this process
-	URLs     []string // or elsewhere
-	Replicas int      // 1 (also if 0), or 3 in a cluster
-	MaxBytes int64    // per topic; 0 means DefaultBytes
+	Server   *Server  // server inside this process
+	URLs     []string // addresses of servers elsewhere, if Server is nil
+	Replicas int      // number of replicas: 1 (also if 0), or 3 in a cluster
+	MaxBytes int64    // maximum number of bytes per topic; 0 means DefaultBytes
 	MaxAge   time.Duration
-	HoldTime time.Duration // 0 means DefaultHold
+	HoldTime time.Duration // time for which work is held; 0 means DefaultHold
 	Access   Access        // as configured at the servers
 	Logger   *slog.Logger  // nil discards the messages
 }
@@ -36,7 +36,7 @@ const (
 
 const (
 	oneTry     = 5 * time.Second // time limit of one request to the server
-	duplicates = 2 * time.Minute // how long ids are remembered
+	duplicates = 2 * time.Minute // time for which ids are remembered
 )
 
 // A Log is a stream.Log in JetStream.

@@ -22,7 +22,7 @@ import (
 // ServerOptions configure a server.
 type ServerOptions struct {
 	Dir  string // folder of the messages
-	Name string // within its cluster
+	Name string // name of the server within its cluster
 	// Listen is HOST:PORT for clients. "" means that only this process is served.
 	Listen string
 	// Cluster is HOST:PORT for the other servers of a cluster, and Routes are the addresses of these. "" means a single
@@ -33,7 +33,7 @@ type ServerOptions struct {
 	// synced before it is acknowledged. A process that dies loses nothing either way; a power failure loses the
 	// messages of that time.
 	Sync   time.Duration
-	Access Access // for clients and the other servers
+	Access Access // access for clients and the other servers
 	Logger *slog.Logger
 }
 

@@ -19,7 +19,7 @@ import (
 )
 
 // Whichever workers end and whatever is delivered twice, the alarms of the rows equal those that `tamtam collect
-// --alarm` prints for the same reports, word for word, each once. Their periods raise and clear them.
+// --alarm` prints for the same reports, word for word. Each alarm appears once. Their periods raise and clear them.
 func TestPeriodsAlarms(t *testing.T) {
 	racetest.Stepped(t)
 	alarms, cleared := 0, 0

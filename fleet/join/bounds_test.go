@@ -54,7 +54,7 @@ func TestOverflowWithoutRows(t *testing.T) {
 	}
 }
 
-// Paths that no window uses any more make room for others, also while windows are open.
+// Paths that no window uses any more free capacity for others, also while windows are open.
 func TestWaysMakeRoom(t *testing.T) {
 	x := &reported{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
 	w, number := x.writer("leaf1"), uint32(0)

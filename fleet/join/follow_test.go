@@ -49,8 +49,8 @@ func (x *reported) cut() (windows map[int64]result.Flags, amends []result.Amend)
 	return windows, b.Amends
 }
 
-// A source that was killed is not waited for once it was started again. Its windows have the flag gap from its last
-// watermark to the time when it captures again. Those before and after have no flag, and no source counts as silent.
+// Once a killed source is started again, its earlier run is not waited for. Its windows have the flag gap from its last
+// watermark to the time when it captures again. Earlier and later windows have no flag, and no source counts as silent.
 func TestFollow(t *testing.T) {
 	const window = 10 * second
 	x := &reported{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
@@ -87,7 +87,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// If windows were closed while a source was silent, they are amended when it returns, and no others are.
+// Windows that were closed while a source was silent are amended when it returns; other windows are not.
 func TestFollowSilent(t *testing.T) {
 	x := &reported{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
 	before, after := x.writer(event.Name("eth1", time.Unix(50, 0))), x.writer(event.Name("eth1", time.Unix(130, 0)))
@@ -106,7 +106,7 @@ func TestFollowSilent(t *testing.T) {
 	}
 }
 
-// Ended sources make room for others, so that a source may be restarted any number of times.
+// Ended sources free capacity for others, so that a source may be restarted any number of times.
 func TestManyStarts(t *testing.T) {
 	x := &reported{t: t, now: time.Unix(100, 0), p: New("stamps-0", Options{}, result.Position{}, time.Unix(100, 0))}
 	for i := range int64(maxSources + 10) {

@@ -42,7 +42,7 @@ type copied struct {
 	collector.RecordCopy
 	said journey.Record // contents, decoded by the plans
 	at   int64
-	late bool // arrived after its window was closed, and is not yet reported
+	late bool // true if it arrived after its window was closed, and is not yet reported
 }
 
 // newJourneys returns nil if records cannot be joined, for example without switch ids.

@@ -25,7 +25,7 @@ import (
 type recording struct {
 	r      *rand.Rand
 	net    topology.Topology
-	copies []copied // in the order of capture
+	copies []copied // copies in the order of capture
 }
 
 // wire connects each of n switches with all others and with a host.

@@ -20,7 +20,7 @@ type loss struct {
 	since       time.Time
 	from        time.Time
 	damaged     bool
-	deleted     bool // by another client: more messages may be lost
+	deleted     bool // true if another client deleted the topic: more messages may be lost
 }
 
 // Add adds messages that a worker could not join.

@@ -94,12 +94,12 @@ type Partition struct {
 	resumed result.Position // position from which it was resumed
 	last    uint64          // last message consumed
 	cut     uint64          // last message in a batch
-	skipped bool            // the messages before the next one were lost
+	skipped bool            // true if the messages before the next one were lost
 	closed  int64
 	started time.Time
 
 	sources map[sourceKey]*source
-	order   []*source // in the order of their first messages
+	order   []*source // sources in the order of their first messages
 	pending []pending // messages with events of open windows, in order
 	windows windows
 	joiners [result.Kinds]joiner
@@ -119,10 +119,11 @@ type source struct {
 	low      uint64 // number and promise before message Low
 	lowSays  int64
 	received time.Time // time of its last message; zero if none came
-	over     bool      // a successor was started: see follow
+	over     bool      // true if a successor was started: see follow
 	after    int64     // time up to which its predecessor reported; 0 if there is none or this source has covered it
 
-	// of is the name of the source without the start time, begun that time. named reports whether the name has both.
+	// of is the name of the source without the start time, and begun is the start time. named reports whether the name
+	// has both.
 	of    string
 	begun int64
 	named bool

@@ -43,7 +43,7 @@ type group struct {
 type report struct {
 	dial.Report
 	start, length int64
-	late          bool // it came after others of its time were closed, and is not yet reported
+	late          bool // true if it came after others of its time were closed, and is not yet reported
 }
 
 // Bounds of the kept reports, in periods. Older reports are not needed, since the join remembers fewer periods. The
@@ -51,8 +51,8 @@ type report struct {
 const (
 	periodsKept    = 34
 	periodsLacking = 4
-	periodsBefore  = 3  // on which the result of a period depends
-	periodsEarly   = 16 // that a switch holds when it is first read
+	periodsBefore  = 3  // number of earlier periods on which the result of a period depends
+	periodsEarly   = 16 // number of periods that a switch holds when it is first read
 )
 
 func newPeriods(f dial.File) *periods {

@@ -44,7 +44,7 @@ type marking struct {
 	network
 	file  dial.File
 	truth map[lossKey]result.Loss
-	means int // results with a mean delay
+	means int // number of results with a mean delay
 	// recolour means that a device in front of l2 sets all marks to 0.
 	recolour bool
 	send     func(marks.Result)

@@ -22,8 +22,8 @@ import (
 type Pool struct {
 	Worker     Worker // configuration of each partition's worker
 	Work       stream.Log
-	Partitions []string // the same in the same order everywhere, for as long as the log lasts
-	Most       int      // maximum number joined here at once; 0 means all
+	Partitions []string // names of the partitions, the same in the same order everywhere, for as long as the log lasts
+	Most       int      // maximum number of partitions that are joined here at once; 0 means all
 	// Hold is the interval at which a worker extends its hold on a partition, well within the log's hold time; 0 means
 	// DefaultHold.
 	Hold time.Duration

@@ -27,7 +27,8 @@ func heldBy(pools []*Pool, names []string) (total int, twice bool) {
 	return total, twice
 }
 
-// Three pools hold five partitions, each once. When pools end, the others hold as many as they have places for.
+// Three pools hold five partitions, each once. When pools end, the others hold as many partitions as their limits
+// allow.
 func TestPool(t *testing.T) {
 	names := []string{"p-0", "p-1", "p-2", "p-3", "p-4"}
 	log, store := stream.NewMemory(0), result.NewMemory(0)

@@ -16,7 +16,7 @@ type stamps struct {
 	windows *windows
 	paths   map[string]uint32
 	ways    []way
-	places  int // on all paths
+	places  int // number of places on all paths
 	open    map[window]*stampWindow
 	key     []byte
 }
@@ -48,7 +48,7 @@ type stampWindow struct {
 type hopCount struct {
 	packets, unknown uint32
 	unsynchronised   bool
-	searched         bool  // a record was found by search
+	searched         bool  // true if a record was found by search
 	twice            bool  // in a row's first hop: see sawTwice
 	left             int64 // in a row's first hop: time at which the last of its frames left the last hop
 	resident, link   spread

@@ -15,7 +15,7 @@ import (
 
 type tapped struct {
 	event.Frame
-	id int // the frame
+	id int // number of the frame
 }
 
 // A rowKey is the key of the first row of a flow and path in a window.

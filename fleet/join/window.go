@@ -16,16 +16,16 @@ type window struct {
 // windows holds the windows of a partition that have rows.
 type windows struct {
 	length int64
-	most   int // maximum of rows
+	most   int // maximum number of rows
 	rows   int
 	open   map[window]*openWindow
 	gaps   []result.Amend
 	amends []result.Amend // gaps that affect rows made before
 	// The rows of a joiner may depend on events that are this much earlier than their windows, or later.
 	back, ahead int64
-	// The following fields are of the current message.
+	// The following fields describe the current message.
 	closed int64 // windows that end by then are closed
-	again  bool  // its rows of closed windows are in batches
+	again  bool  // true if its rows of closed windows are in batches already
 	until  int64 // end of the last window of its events
 	late   int64 // number of events that came late
 	// leftOut is the number of events that cannot be joined.
@@ -133,8 +133,8 @@ func (w *windows) hold(t, until int64) (late bool) {
 	return late
 }
 
-// due returns the windows that end by a time, and those whose rows come late, in order of time, with the flags of all
-// their rows. Call it once for them.
+// due returns the windows that end by a time, and those whose rows come late. They are in order of time, each with the
+// flags of all its rows. Call it once for each window.
 func (w *windows) due(closed int64) []*openWindow {
 	var due []*openWindow
 	for _, o := range w.open {

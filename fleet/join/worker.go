@@ -129,7 +129,7 @@ func (w *Worker) skip(p *Partition, gone *stream.Gone) {
 	switch {
 	case gone.Damaged:
 		why = "the log is damaged: messages that were not joined cannot be read, and their content is lost"
-	case gone.Deleted: // at least one; how many is unknown
+	case gone.Deleted: // at least one message; the number is unknown
 		why, last = "the log was deleted: messages that were not joined are lost, and it is not known how many", gone.Seq
 	}
 	in := p.Skip(gone.First)
@@ -145,8 +145,8 @@ func (w *Worker) skip(p *Partition, gone *stream.Gone) {
 type Lost struct {
 	Partition   string
 	First, Last uint64
-	Damaged     bool // the log's files are damaged; if neither is set, the messages were too old
-	Deleted     bool // the topic was deleted: more than these may be lost
+	Damaged     bool // true if the log's files are damaged; if neither is set, the messages were too old
+	Deleted     bool // true if the topic was deleted: more than these messages may be lost
 	At          time.Time
 	From        time.Time // rows from then on are flagged: they may lack the events of the messages
 }

@@ -115,7 +115,7 @@ func (k *Collector) tap(name string) (*ingest.Tap, []*ingest.Sender, error) {
 	return t, []*ingest.Sender{stamps, drops, copies}, nil
 }
 
-// ReadCaptures reads captures to their ends, or to where they are damaged, as one source with a name, and waits until
+// ReadCaptures reads captures as one source with a name, to their ends or to where they are damaged. It waits until
 // their events are joined. Events of times that are closed already have rows with a flag.
 func (k *Collector) ReadCaptures(ctx context.Context, name string, paths ...string) error {
 	tap, senders, err := k.tap(name)

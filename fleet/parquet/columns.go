@@ -31,9 +31,9 @@ var (
 	}
 )
 
-// check compares the columns of a file with those of rows F, since the library reads a missing column as 0, and
-// converts one of another type silently. It returns the functions for the groups of columns that the file lacks.
-// Additional columns are ignored.
+// check compares the columns of a file with those of rows F. The library would read a missing column as 0, and silently
+// convert one of another type. check returns the functions for the groups of columns that the file lacks. Additional
+// columns are ignored.
 func check[F any](file *parquet.Schema, came []later[F]) (absent []func(*F), err error) {
 	want := parquet.SchemaOf(new(F))
 	older := map[string]bool{}

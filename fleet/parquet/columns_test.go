@@ -57,8 +57,8 @@ func foreign(t *testing.T, s *Store, kind string, b *result.Batch, columns []ref
 	return path
 }
 
-// The error of a file with a missing column, or one of another type, contains that column, and none of its rows is read
-// as 0. All other files are read.
+// If a file lacks a column, or has one of another type, the error contains that column, and no row of the file is read
+// with 0 in it. All other files are read.
 func TestForeignColumns(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir()})
 	put(t, s, batch("q", 1, 1, 0), true)

@@ -66,7 +66,7 @@ func (s *Store) list() ([]*files, error) {
 	return all, nil
 }
 
-// Each implements result.Store. Of batches that expire in the meantime the caller may get only a part, or nothing.
+// Each implements result.Store. If a batch expires in the meantime, the caller may get only a part of it, or nothing.
 // Batches without rows are left out, and so are the gaps of each batch's position, which Last returns.
 func (s *Store) Each(ctx context.Context, from, to int64, yield func(*result.Batch) bool) error {
 	all, err := s.list()

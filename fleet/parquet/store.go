@@ -23,7 +23,7 @@ import (
 type Options struct {
 	Dir   string
 	Bytes int64         // size limit; 0 means DefaultBytes
-	Age   time.Duration // since a file was written; 0 means no limit
+	Age   time.Duration // maximum time since a file was written; 0 means no limit
 }
 
 // DefaultBytes is the default size limit of a store.
@@ -45,8 +45,8 @@ type Store struct {
 	looks looks
 
 	mu        sync.Mutex
-	puts      int               // batches since the last tidy
-	failed    bool              // a Put has failed since the last tidy
+	puts      int               // number of batches since the last tidy
+	failed    bool              // true if a Put has failed since the last tidy
 	tidied    time.Time         // time of the last tidy
 	tried     map[string]string // batch by partition whose mark the last Put tried to link
 	forgotten Forgotten

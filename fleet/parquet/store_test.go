@@ -270,8 +270,8 @@ func randomBatch(r *rand.Rand) *result.Batch {
 	return b
 }
 
-// A file that is truncated, claims more rows than it has, or has other contents is named in the error, and none counts
-// as empty. All others are read.
+// The error names a file that is truncated, claims more rows than it has, or has other contents. No such file counts as
+// empty. All other files are read.
 func TestBrokenFiles(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Options{Dir: dir})

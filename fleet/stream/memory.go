@@ -27,8 +27,8 @@ type Memory struct {
 type memoryTopic struct {
 	entries []memoryEntry
 	next    uint64 // sequence of the next message
-	shared  bool   // Take was called
-	read    bool   // Read was called
+	shared  bool   // true once Take was called
+	read    bool   // true once Read was called
 	ids     map[string]uint64
 	order   []string // ids in a ring; the oldest is at index at once the ring is full
 	at      int
@@ -232,7 +232,7 @@ type memoryWork struct {
 	log   *Memory
 	topic *memoryTopic
 	entry Entry
-	ended bool // done or returned
+	ended bool // true if the work is done or was returned
 }
 
 func (w *memoryWork) Entry() Entry { return w.entry }

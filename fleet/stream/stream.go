@@ -56,8 +56,8 @@ type Gone struct {
 	Topic   string
 	Seq     uint64 // requested sequence
 	First   uint64 // first sequence that is kept or will be
-	Damaged bool   // the message should be kept but cannot be read
-	Deleted bool   // the topic was deleted and created again: how many messages it had is unknown
+	Damaged bool   // true if the message should be kept but cannot be read
+	Deleted bool   // true if the topic was deleted and created again: the number of messages that it had is unknown
 }
 
 func (e *Gone) Error() string {

@@ -13,14 +13,14 @@ import (
 // A Shape is the size of a fleet, and its traffic.
 type Shape struct {
 	Leaves, Spines int
-	Flows          int           // in total
+	Flows          int           // number of flows in total
 	Alive          time.Duration // duration of a flow
-	Stamps         int64         // three for each frame: leaf, spine, leaf
+	Stamps         int64         // number of stamps: three for each frame, from leaf, spine and leaf
 	Time           time.Duration // total duration, in event time
 	Every          time.Duration // interval at which a source sends its batches
 	Partitions     int
 	Seed           uint64
-	Pace           int64 // maximum of stamps per second of wall-clock time; 0 means no limit
+	Pace           int64 // maximum number of stamps per second of wall-clock time; 0 means no limit
 }
 
 // Check returns an error that explains why a shape is invalid.
@@ -55,7 +55,7 @@ type Total struct {
 
 type sent struct {
 	frames int64
-	totals []Total // by switch
+	totals []Total // totals by switch
 }
 
 // mix returns a random number from a seed and a number (splitmix64's finish).

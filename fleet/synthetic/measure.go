@@ -19,9 +19,9 @@ type Measurement struct {
 	Dir string // folder of the store, and of the log if it is in this process
 	// Log is the log; without URLs it is in this process, in as many servers as it has replicas.
 	Log       jetstream.Options
-	Sync      time.Duration // of these servers
+	Sync      time.Duration // Sync of the servers in this process, see [jetstream.ServerOptions]
 	Join      join.Options
-	Elsewhere bool // other processes join
+	Elsewhere bool // true if other processes join the partitions
 }
 
 // Run runs the measurement, and prints its resource use.

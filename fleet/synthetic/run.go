@@ -18,9 +18,9 @@ import (
 type Result struct {
 	Frames, Stamps int64
 	Messages       int64
-	Bytes          int64 // of the messages
+	Bytes          int64 // number of bytes of the messages
 	Rows           int64
-	Flagged        int64 // rows with flags
+	Flagged        int64 // number of rows with flags
 	Took           time.Duration
 }
 
@@ -51,8 +51,8 @@ func Run(ctx context.Context, s Shape, log stream.Log, store result.Store, o joi
 	return res, err
 }
 
-// Send sends a fleet's stamps through a log that other processes join, waits until they have joined all into a store,
-// and compares as Run does. These processes must expect the sources of the fleet.
+// Send sends a fleet's stamps through a log that other processes join. It waits until they have joined all stamps into
+// a store, and compares as Run does. These processes must expect the sources of the fleet.
 func Send(ctx context.Context, s Shape, log stream.Log, store result.Store) (Result, error) {
 	if err := s.Check(); err != nil {
 		return Result{}, err
@@ -109,7 +109,7 @@ func joined(ctx context.Context, s Shape, store result.Store) error {
 
 // A sender appends the batches of one leaf, in order.
 type sender struct {
-	writers  []*event.Writer // by partition
+	writers  []*event.Writer // writers by partition
 	queue    chan message
 	messages int64
 	bytes    int64

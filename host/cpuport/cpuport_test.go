@@ -206,7 +206,7 @@ func TestQueuesAreBoundedAndCounted(t *testing.T) {
 	}
 	punt(Queue + 5)
 	for range SendQueue + 7 {
-		_ = l.Send(Frame{VLAN: 1, Data: frameOfBytes(60, 1)}) // of which 7 fail
+		_ = l.Send(Frame{VLAN: 1, Data: frameOfBytes(60, 1)}) // 7 of these calls fail
 	}
 	if _, err := l.Receive(t.Context()); err != nil {
 		t.Fatal(err)
@@ -241,7 +241,7 @@ func TestOneClientAtATime(t *testing.T) {
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for { // until the hub has detected it
+	for { // wait until the hub has detected it
 		l, err := h.Attach("in the process")
 		if err == nil {
 			if _, err := Dial(path, "the third"); !errors.As(err, &refused) {
@@ -385,7 +385,7 @@ func TestPuntAllocatesNothing(t *testing.T) {
 		h.Punt(p, 0)
 	}
 	h.mu.Lock()
-	l.first, l.len = 0, 0 // as if received
+	l.first, l.len = 0, 0 // as if the samples had been received
 	h.mu.Unlock()
 	if n := testing.AllocsPerRun(Queue/2, func() { h.Punt(p, 0) }); n != 0 {
 		t.Errorf("%v allocations, want none", n)

@@ -45,9 +45,9 @@ type Sample struct {
 	// Rule is the label of the ACL rule whose sampler has chosen it, to which Pool and Lost then refer; "" for the
 	// sampler of a port.
 	Rule   string
-	Egress bool // sampled at egress by Out; otherwise at ingress
-	// Pool is the number of packets that could be sampled at its port and in its direction, up to this one. Lost is the
-	// number of earlier samples of these, or of earlier drops, that were lost.
+	Egress bool // true if Out sampled it at egress; otherwise it was sampled at ingress
+	// Pool is the number of packets, up to this one, that could have been sampled at its port and in its direction.
+	// Lost is the number of earlier samples of this pool, or of earlier drops, that were lost.
 	Pool, Lost uint64
 	Copies     uint16 // number of copies to ports, the last of them to Out
 	Out        string // "" if there is none, or its port has no name any more
@@ -57,7 +57,7 @@ type Sample struct {
 	NextHop netip.Addr
 	Prefix  uint8
 	Why     string // reason of the drop, as in reports; "" if it was not dropped
-	Queued  bool   // it was to enter Queue of Out, where Depth bytes were before it
+	Queued  bool   // true if its destination was Queue of Out, in which Depth bytes were before it
 	Queue   uint8
 	Depth   uint32
 }
@@ -109,18 +109,18 @@ var ErrClosed = errors.New("the line to the CPU port is closed")
 
 // Counts are the counters of a CPU port since its start, in frames.
 type Counts struct {
-	Punted   uint64 `json:"punted"`    // by the chip
-	NoClient uint64 `json:"no-client"` // of these, without a client
-	// of these, the queue was full, or its client disconnected before it received them
+	Punted   uint64 `json:"punted"`    // frames that the chip has punted
+	NoClient uint64 `json:"no-client"` // punted frames that came while there was no client
+	// punted frames that found the queue full, or whose client disconnected before it received them
 	Full     uint64 `json:"full"`
-	Sent     uint64 `json:"sent"`      // passed to the chip
-	SendFull uint64 `json:"send-full"` // of a client, dropped because too many waited for the chip
-	Refused  uint64 `json:"refused"`   // of a client, refused by Check or by the chip
+	Sent     uint64 `json:"sent"`      // frames of a client that were passed to the chip
+	SendFull uint64 `json:"send-full"` // frames of a client that were dropped because too many waited for the chip
+	Refused  uint64 `json:"refused"`   // frames of a client that were refused by Check or by the chip
 }
 
 type punted struct {
 	Packet
-	in, out uint16 // numbers of its ports
+	in, out uint16 // numbers of its ingress and egress port
 }
 
 // noPort is the port number for none.
@@ -132,9 +132,9 @@ type Hub struct {
 
 	mu     sync.Mutex
 	counts Counts
-	line   *Line  // of the client; nil if there is none
-	host   *Line  // of the host interfaces, which receive all frames while they exist; nil if there are none
-	keeper Keeper // of host interfaces; nil if they are not supported
+	line   *Line  // line of the client; nil if there is none
+	host   *Line  // line of the host interfaces, which receive all frames while they exist; nil if there are none
+	keeper Keeper // keeper of host interfaces; nil if they are not supported
 	name   func(port uint16) string
 	lost   map[sampledAt]uint64 // number of samples that found the queue full, by sampler
 	holds  holds
@@ -313,7 +313,7 @@ type Line struct {
 	who    string
 	closed chan struct{}
 	more   chan struct{} // wakes the receiver
-	holds  bool          // it receives the files of host interface devices
+	holds  bool          // true if it receives the files of host interface devices
 
 	// The following fields are guarded by hub.mu.
 	refused    []string

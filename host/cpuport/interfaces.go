@@ -28,7 +28,7 @@ type Interface struct {
 	LAG bool `json:"lag,omitempty"`
 	// LACP is true if the client runs LACP at the members: it receives their frames of the slow protocols.
 	LACP bool `json:"lacp,omitempty"`
-	Up   bool `json:"up,omitempty"` // it has a carrier, as far as the client can decide
+	Up   bool `json:"up,omitempty"` // true if it has a carrier, as far as the client can decide
 }
 
 // maxDevice is the maximum length of a device name in Linux, in bytes.

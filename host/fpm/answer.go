@@ -20,7 +20,7 @@ const (
 // RTM_F_OFFLOAD, which means that the route is in the ASIC.
 func Offloaded(raw []byte) []byte { return answer(raw, offloaded) }
 
-// OffloadFailed returns the frame that retracts this, with the flag RTM_F_OFFLOAD_FAILED.
+// OffloadFailed returns the frame that retracts an answer of [Offloaded]. It has the flag RTM_F_OFFLOAD_FAILED instead.
 func OffloadFailed(raw []byte) []byte { return answer(raw, offloadFailed) }
 
 func answer(raw []byte, flag uint32) []byte {

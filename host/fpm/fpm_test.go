@@ -200,7 +200,7 @@ func TestHostileMessages(t *testing.T) {
 	for _, tt := range []struct {
 		name, want string
 		in         []byte
-		next       bool // the message after it is read
+		next       bool // true if the message after it is read
 	}{
 		{"a short message", "3 bytes behind the last message", good[:3], false},
 		{"a message that is too long", "a message of 1000 bytes, want 16 to ", build(uint32(1000), good[4:]), false},

@@ -35,9 +35,9 @@ type Route struct {
 // A Hop is a next hop: an address on the link of an interface, or the link itself.
 type Hop struct {
 	Gateway netip.Addr // invalid if the destination is on the link
-	Index   uint32     // of the interface; 0 if there is none
+	Index   uint32     // index of the interface; 0 if there is none
 	Weight  uint16     // 1 to 256
-	Encap   bool       // packets would have to be encapsulated or labelled
+	Encap   bool       // true if packets would have to be encapsulated or labelled
 }
 
 // A NextHop is a next hop to which routes refer by its ID, or a group of those.

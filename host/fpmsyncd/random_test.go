@@ -23,8 +23,8 @@ type world struct {
 	rnd    *rand.Rand
 	zebra  map[string]string // next hop by prefix
 	config map[string]bool   // configured routes by prefix
-	subnet bool              // their next hop has an interface
-	peer   bool              // zebra is connected
+	subnet bool              // true if the next hop of configured routes has an interface
+	peer   bool              // true if zebra is connected
 }
 
 // change changes a route of zebra, and sends the change if zebra is connected.
@@ -36,7 +36,7 @@ func (w *world) change(prefix string) {
 	} else {
 		w.zebra[prefix] = hop
 		if w.rnd.IntN(2) == 0 {
-			frames = append(frames, reported(prefix, "", 0)) // an update is both, in one frame
+			frames = append(frames, reported(prefix, "", 0)) // an update is a deletion and an addition, in one frame
 		}
 		frames = append(frames, reported(prefix, hop, 3))
 	}

@@ -52,10 +52,10 @@ type Sync struct {
 	room   int // bytes used by the rows
 	hops   map[uint32]*fpm.NextHop
 	moved  map[uint32]bool         // next hops that changed since routes were last checked
-	dirty  map[netip.Prefix]bool   // to be written
+	dirty  map[netip.Prefix]bool   // prefixes whose row must be written
 	static map[string]netip.Prefix // prefixes of STATIC_ROUTE, by key
 	check  map[netip.Prefix]bool   // prefixes whose row's owner must be checked
-	hurry  time.Time               // until then tammgrd may be about to act on STATIC_ROUTE
+	hurry  time.Time               // time until which tammgrd may be about to act on STATIC_ROUTE
 
 	sweep time.Time // when routes that were not sent again are removed; zero means never
 	owes  owes
@@ -68,22 +68,22 @@ type Sync struct {
 // standing is the state of the connection with zebra.
 type standing struct {
 	peer     string       // address of zebra; "" if it is not connected
-	received bool         // it has sent something since it connected
+	received bool         // true if zebra has sent something since it connected
 	count    int          // number of routes
-	before   int          // number of routes that it has not sent again
-	lost     int          // messages of this connection that could not be read
-	lostWhy  string       // reason of the first
+	before   int          // number of routes that zebra has not sent again
+	lost     int          // number of messages of this connection that could not be read
+	lostWhy  string       // reason why the first of these could not be read
 	full     int          // number of routes of this connection beyond the limits
 	encap    netip.Prefix // a route of this connection whose packets would have to be encapsulated
 }
 
 // A route as zebra sent it, or as it was found.
 type route struct {
-	want, have *shared // nil means no row
-	reported   bool    // by the zebra that is connected
+	want, have *shared // target row and existing row; nil means no row
+	reported   bool    // true if the connected zebra has sent it
 	group      uint32  // ID of the next hop; 0 if there is none
-	protocol   uint8   // as zebra sent it
-	answered   bool    // zebra was notified that it is in the ASIC
+	protocol   uint8   // protocol number as zebra sent it
+	answered   bool    // true if zebra was notified that it is in the ASIC
 }
 
 // A shared row is used by all routes that look alike.

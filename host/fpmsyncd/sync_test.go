@@ -220,7 +220,7 @@ func reported(dest, gateway string, index uint32) []byte {
 }
 
 // The routes of a zebra 8.4.4 without next-hop groups become rows with the fields of SONiC's fpmsyncd. Routes by eth0
-// and link-local ones are not the switch's; those that drop with an error drop.
+// and link-local routes are not the switch's. Routes that drop with an error become rows that drop.
 func TestZebraTells(t *testing.T) {
 	const walk = 17 // frames with the initial routes; then come changes
 	b := newBench(t)
@@ -287,8 +287,8 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// A configured prefix is tammgrd's while it has a row for it. zebra's row is written when that is deleted, in whichever
-// order the two write.
+// A configured prefix is tammgrd's while tammgrd has a row for it. When that row is deleted, zebra's is written, in
+// whichever order the two daemons write.
 func TestStaticRoutesAreTammgrds(t *testing.T) {
 	b := newBench(t)
 	b.config("PORT|Ethernet0", "lanes=0", "speed=1000")
@@ -299,7 +299,7 @@ func TestStaticRoutesAreTammgrds(t *testing.T) {
 		static = "10.7.0.0/16 config_key=10.7.0.0/16 ifname=Ethernet0 nexthop=10.0.0.9 protocol=static"
 		zebra  = "10.7.0.0/16 ifname=Ethernet0,Ethernet4 nexthop=10.0.0.2,10.0.4.2 protocol=static weight=1,1"
 	)
-	multi := bytes.Clone(recorded(t, "zebra-8.4.4.bin")[4]) // 10.9.1.0/24 by two
+	multi := bytes.Clone(recorded(t, "zebra-8.4.4.bin")[4]) // 10.9.1.0/24 by two next hops
 	multi[17] = 16
 	copy(multi[32:], []byte{10, 7, 0, 0})
 	b.say(multi)

@@ -78,7 +78,7 @@ func (s *Sync) flush(ctx context.Context) error {
 	}
 	s.decideGroups()
 	list := slices.SortedFunc(maps.Keys(s.dirty), netip.Prefix.Compare)
-	s.loaded = false // until all is written
+	s.loaded = false // set again when everything is written
 	for batch := range slices.Chunk(list, batchRows) {
 		if err := s.put(ctx, batch); err != nil {
 			return err
@@ -132,7 +132,7 @@ func (s *Sync) written(dest netip.Prefix, tammgrs bool) {
 	}
 }
 
-// Intervals at which it is checked whether tammgrd's rows still block zebra's: usually, and for a while after a
+// Intervals of the check whether tammgrd's rows still block zebra's: the usual one, and the one for a while after a
 // configuration change.
 const (
 	checkPeriod = time.Second
@@ -161,8 +161,8 @@ func (s *Sync) takeStatic(key string, fields swss.FieldValues) {
 	}
 }
 
-// checkContested checks the rows of prefixes that tammgrd may have, or may have had, and writes those of zebra's that
-// are missing.
+// checkContested checks the rows of prefixes for which tammgrd has, or may have had, a row. It writes the missing rows
+// of zebra's routes.
 func (s *Sync) checkContested(ctx context.Context, _ time.Time) error {
 	if !s.loaded {
 		return nil

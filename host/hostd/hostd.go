@@ -27,7 +27,7 @@ type Config struct {
 	Daemon *orch.Daemon
 	Redis  *swss.Redis
 	Stack  host.Config
-	MAC    host.MAC // of router interfaces without their own
+	MAC    host.MAC // MAC address of router interfaces without their own
 	// Name and Description are the switch's name and description in LLDP.
 	Name, Description string
 }
@@ -43,25 +43,25 @@ type Host struct {
 	lacp  *lacpd.Speaker
 	line  Sender // nil while the CPU port is not connected
 
-	begun  bool      // the CPU port has been connected
+	begun  bool      // true once the CPU port has been connected
 	paused time.Time // time since when it is not connected
 
 	rows       map[string]map[string]swss.FieldValues // rows of APPL_DB, by table
-	configured bool                                   // the stack has the current interfaces
+	configured bool                                   // true if the stack has the current interfaces
 	interfaces map[string]intf
 	members    map[string][]string // ports that are up, by PortChannel
 	lagOf      map[string]string
 
 	own    map[key]host.MAC // MAC addresses by the keys of the stack's rows in NEIGH_TABLE
-	loaded bool             // own includes the rows of an earlier hostd
+	loaded bool             // true if own includes the rows of an earlier hostd
 	unsure map[key]bool     // keys of rows that may have to be written or removed
 	wanted map[key]int      // number of routes by next hop
-	asked  map[key]bool     // by NEIGH_RESOLVE_TABLE
+	asked  map[key]bool     // neighbours that NEIGH_RESOLVE_TABLE requests
 
 	neighs *swss.ProducerState
 	addrs  *hostrows.Addresses
-	states *forward.OwnRows // of HOST_NEIGH_TABLE
-	counts *forward.OwnRows // of HOST_COUNTERS
+	states *forward.OwnRows // rows of HOST_NEIGH_TABLE
+	counts *forward.OwnRows // rows of HOST_COUNTERS
 	lost   uint64           // number of frames that the CPU port refused
 	cpu    func() (cpuport.Counts, bool)
 }
@@ -168,7 +168,7 @@ func (h *Host) take(table, name string, fields swss.FieldValues) {
 	}
 }
 
-// due reports whether settle has work.
+// due reports whether reconcile has work.
 func (h *Host) due() bool {
 	return h.begun && (!h.loaded || !h.configured || len(h.unsure) > 0)
 }

@@ -19,7 +19,7 @@ type neighbourhood struct {
 	*rand.Rand
 	lives  [5]bool
 	static [5]string // its MAC address; "" if there is none
-	config [5]bool   // the static row is tammgrd's
+	config [5]bool   // true if the static row is tammgrd's
 }
 
 func (s *neighbourhood) addr(i int) string { return fmt.Sprintf("10.0.0.%d", 10+i) }

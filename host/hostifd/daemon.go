@@ -35,19 +35,19 @@ type Sync struct {
 	neighborhood
 	nextHops
 	sweep time.Time // time at which earlier neighbours that Linux lacks are removed; zero if that is done
-	began bool      // the first rows were handed out
+	began bool      // true once the first rows were handed out
 
 	addrs *hostrows.Addresses
 	line  Sender // nil while the CPU port is not connected
-	lined bool   // it has been connected
+	lined bool   // true once the CPU port has been connected
 
 	lineAt time.Time           // time of the last call of SetLine
 	lost   map[string]Neighbor // neighbours that Linux dropped while syncd restarted, by key
 }
 
-// restartTime is the time after syncd's end or start for which neighbours stay that Linux drops. The devices lose their
-// carrier then, Linux flushes neighbours, and FRR adds its own ones again when the carrier is back. Without them, all
-// routes that lead there would leave the chip and return.
+// restartTime is the time after syncd's end or start during which neighbours stay though Linux drops them. The devices
+// lose their carrier then, Linux flushes neighbours, and FRR adds its own ones again when the carrier is back. Without
+// these neighbours, all routes that lead there would leave the chip and return.
 const restartTime = 10 * time.Second
 
 // retryAfter is the wait between attempts to configure Linux.

@@ -40,7 +40,8 @@ type Kernel interface {
 	Advice() []string
 }
 
-// A Keeper creates and holds devices: it is syncd, behind the chip's CPU port. It creates those of ports by itself.
+// A Keeper creates and holds devices: it is syncd, reached through the chip's CPU port. It creates those of ports by
+// itself.
 type Keeper interface{ Set(cpuport.Interface) error }
 
 // A Host holds the target state of the devices in Linux. It survives restarts of the daemon.
@@ -53,7 +54,7 @@ type Host struct {
 	reported map[string]cpuport.Interface
 	plan     plan
 	are      map[string]Device
-	index    map[string]int   // of the devices that exist in Linux
+	index    map[string]int   // index of each device that exists in Linux, by name
 	errs     map[string]error // failed operations, by device
 	held     map[string]*os.File
 }
@@ -214,7 +215,7 @@ type Neighbor struct {
 	Interface string
 	Addr      netip.Addr
 	MAC       schema.MAC
-	Gone      bool // it no longer exists, or has not answered
+	Gone      bool // true if the neighbour no longer exists, or has not answered
 	// State is Linux' state of it, such as REACHABLE or FAILED; "" if Linux has no entry any more.
 	State string
 	// Permanent neighbours are never probed. Some are configured, and zebra creates 169.254.0.1 for the next hops of

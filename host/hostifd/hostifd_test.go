@@ -33,7 +33,7 @@ type fakeKernel struct {
 	whole   []string                     // devices whose addresses were all set again
 	static  map[string]bool
 	asked   map[string]bool
-	fails   bool // neighbours and routes cannot be set now
+	fails   bool // true if neighbours and routes cannot be set now
 	routes  []schema.Route
 	wanted  []string
 }

@@ -24,15 +24,15 @@ const mostNeighbors = 1 << 16
 type neighborhood struct {
 	table  beside.Table
 	kernel Kernel
-	known  map[string]Neighbor         // in Linux, by key
+	known  map[string]Neighbor         // neighbours in Linux, by key
 	seen   map[string]swss.FieldValues // rows of NEIGH_TABLE
 	put    map[string]bool             // rows that were written, and may not have been seen yet
 	before map[string]bool             // rows that existed before Linux reported its neighbours
-	static map[string]Neighbor         // permanent in Linux
-	dirty  map[string]bool             // to be written
+	static map[string]Neighbor         // permanent neighbours in Linux, by key
+	dirty  map[string]bool             // keys of rows to be written
 	states states
-	next   map[string]time.Time  // when a known neighbour is probed again
-	ask    bool                  // before and static must be written to Linux
+	next   map[string]time.Time  // time when a known neighbour is probed again, by key
+	ask    bool                  // true if before and static must be written to Linux
 	routed func(key string) bool // reports whether a neighbour is a next hop of a route, or orchagent waits for it
 }
 

@@ -11,12 +11,12 @@ import (
 )
 
 // nextHops holds the next hops of all routes, and neighbours that orchagent requests. A route is not in the chip before
-// one of its next hops is resolved, and Linux has no packet for them that would trigger that: so it is triggered, as by
-// SONiC's nbrmgrd. It belongs to the daemon's goroutine.
+// one of its next hops is resolved, and Linux has no packets for them that would trigger this. So nextHops triggers it,
+// as SONiC's nbrmgrd does. It belongs to the daemon's goroutine.
 type nextHops struct {
 	of    map[string][]string // neighbours by route, or by the request of orchagent
 	uses  map[string]int      // number of entries in of, by neighbour
-	wait  map[string]wait     // by neighbour that is being resolved
+	wait  map[string]wait     // waits by neighbour that is being resolved
 	moved func(key string)    // called for a neighbour that becomes wanted or unwanted
 }
 
@@ -62,7 +62,7 @@ func (h *nextHops) resolve(t orch.Task) {
 	}
 }
 
-// want replaces the neighbours that something needs.
+// want replaces the neighbours that a route, or a request of orchagent, needs.
 func (h *nextHops) want(what string, neighbors []string) {
 	for _, n := range neighbors {
 		if h.uses[n]++; h.uses[n] == 1 {
@@ -81,7 +81,7 @@ func (h *nextHops) want(what string, neighbors []string) {
 	}
 }
 
-// ask makes Linux resolve the unknown ones, with growing pauses.
+// ask makes Linux resolve the unknown next hops, with growing pauses.
 func (h *nextHops) ask(b *neighborhood, p plan, now time.Time) {
 	asked := 0
 	for _, key := range slices.Sorted(maps.Keys(h.uses)) {

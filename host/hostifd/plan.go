@@ -14,10 +14,11 @@ import (
 type Device struct {
 	MAC     schema.MAC
 	MTU     int  // in bytes
-	Up      bool // administrative state
+	Up      bool // administrative state: true if up
 	Carrier bool
-	Routed  bool           // otherwise it only carries frames, and has no automatic IPv6 address
-	Addrs   []netip.Prefix // sorted
+	// true if the interface routes; otherwise it only carries frames, and has no automatic IPv6 address
+	Routed bool
+	Addrs  []netip.Prefix // sorted
 }
 
 // equal reports whether two devices have the same settings in Linux; the carrier is syncd's.
@@ -31,8 +32,8 @@ type plan struct {
 	beside  map[string]cpuport.Interface // devices that are not for ports
 	lagOf   map[string]string            // PortChannel by port
 	local   map[string]bool              // interfaces whose neighbours may have link-local addresses
-	routes  []schema.Route               // of the configuration, by devices that are up; sorted by prefix
-	// all configured ports are known: devices that are not in the plan are to be removed
+	routes  []schema.Route               // routes of the configuration, by devices that are up; sorted by prefix
+	// true if all configured ports are known: devices that are not in the plan are to be removed
 	whole bool
 }
 

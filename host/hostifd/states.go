@@ -21,9 +21,9 @@ type states struct {
 	rows  *forward.OwnRows
 	want  map[string]swss.FieldValues // rows of Linux' neighbours, by interface|address
 	dirty bool
-	read  bool // former has the rows of an earlier process
-	// former holds the rows of an earlier process, and those from before Linux began to report again, that Linux has
-	// not reported. They are removed after neighborTime; then former is nil.
+	read  bool // true if former has the rows of an earlier process
+	// former holds the rows that Linux has not reported: those of an earlier process, and those from before Linux began
+	// to report again. They are removed after neighborTime; then former is nil.
 	former map[string]swss.FieldValues
 }
 

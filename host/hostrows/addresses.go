@@ -17,7 +17,7 @@ import (
 type Address struct {
 	Interface string
 	Prefix    netip.Prefix
-	MAC       schema.MAC // of the interface; zero for a loopback
+	MAC       schema.MAC // MAC address of the interface; zero for a loopback
 	State     string     // schema.AddressUsable, AddressTentative or AddressDuplicate
 }
 

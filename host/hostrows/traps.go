@@ -32,7 +32,7 @@ type traps struct {
 	table   *swss.ProducerState
 	rows    map[string]swss.FieldValues
 	claimed map[string][]string
-	look    bool // the rows must be checked again
+	look    bool // true if the rows must be checked again
 }
 
 // Trap makes the chip send the CPU the packets that a host needs, unless a group of CONFIG_DB configures these traps.

@@ -44,20 +44,20 @@ type Aggregate struct {
 	Name   string
 	System System
 	Key    uint16
-	Fast   bool // the partner is asked to send every second, and expires after 3 seconds instead of 90
+	Fast   bool // true if the partner is asked to send every second; it then expires after 3 seconds instead of 90
 	// Fallback means that while no port has a partner, the first port that is up carries traffic.
 	Fallback bool
-	Up       bool // administrative state
+	Up       bool // administrative state: true if up
 	Members  []Member
 }
 
 // A Member is a port of an aggregation.
 type Member struct {
 	Name   string
-	Number uint16 // of the port, from 1
+	Number uint16 // number of the port, from 1
 	MAC    [6]byte
 	Up     bool
-	Speed  uint32 // of the link, in Mb/s: ports of different speeds are not aggregated
+	Speed  uint32 // speed of the link, in Mb/s: ports of different speeds are not aggregated
 	// Incarnation is any text: when it changes, the port starts again.
 	Incarnation string
 	// Before is the state in which an earlier agent left the port. The port continues from there if it is up. It is nil
@@ -82,7 +82,7 @@ type Counts struct {
 	Sent, Received             uint64 // LACPDUs
 	Markers, Answered, Answers uint64 // markers received, marker responses sent and received
 	Discarded                  map[Discarded]uint64
-	// transitions of the receive machine, and changes of whether the port carries traffic
+	// number of transitions of the receive machine, and of times when the port began or stopped carrying traffic
 	Expired, Defaulted, Changed uint64
 }
 
@@ -101,7 +101,7 @@ func New() *Agent {
 
 type aggregate struct {
 	Aggregate
-	ports []*port // by number
+	ports []*port // ports sorted by number
 	// partner is the system and key of the selected ports; zero if there is none.
 	partner group
 }

@@ -237,7 +237,8 @@ func TestPeriodicTransmission(t *testing.T) {
 	b.wantSpoke("0 0")
 }
 
-// 6.4.9, update_NTT: a partner with wrong information receives a LACPDU at once, but 6.4.16: three in a second at most.
+// A partner with wrong information receives a LACPDU at once (6.4.9, update_NTT), but at most three in a second
+// (6.4.16).
 func TestTransmitLimit(t *testing.T) {
 	b := negotiated(t)
 	for range 10 {
@@ -250,7 +251,7 @@ func TestTransmitLimit(t *testing.T) {
 	b.wantSpoke("1 0")
 }
 
-// 6.4.9, recordPDU: a partner is in sync if it announces that for the link with this port, and one side is active.
+// A partner is in sync if it announces that for the link with this port, and one side is active (6.4.9, recordPDU).
 func TestWhoIsInSync(t *testing.T) {
 	passive := func(i *Info) { i.State &^= Activity }
 	for _, tt := range []struct {

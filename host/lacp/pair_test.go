@@ -23,7 +23,7 @@ type network struct {
 	fly      []flight
 	received [2]map[string]State // state in the last LACPDU at a port
 	stale    [2]map[string]time.Time
-	asked    [2]map[string]bool // collecting was requested
+	asked    [2]map[string]bool // true if collecting was requested, by port
 	lag      time.Duration      // delay until states are in force
 }
 
@@ -32,7 +32,7 @@ type flight struct {
 	to    int
 	port  string
 	data  []byte
-	force bool // not a frame: a change of whether collecting is in force
+	force bool // true if it is not a frame, but a change of whether collecting is in force
 	on    bool
 }
 

@@ -19,7 +19,7 @@ const (
 
 	header     = 14
 	pduLength  = header + 110
-	infoLength = 20 // of a TLV with the information of an actor or partner
+	infoLength = 20 // length of a TLV with the information of an actor or partner
 )
 
 // A System is the identity of a switch in LACP: priority, then address, where lower is better.
@@ -68,9 +68,10 @@ type Discarded string
 
 // Reasons for which frames are discarded.
 const (
-	NoPort      Discarded = "no-port"      // not a port of an aggregation that is up
-	Short       Discarded = "short"        // truncated
-	BadAddress  Discarded = "bad-address"  // from a group, or not to the address of slow protocols
+	NoPort Discarded = "no-port" // not a port of an aggregation that is up
+	Short  Discarded = "short"   // truncated
+	// the source is a group, or the destination is not the address of slow protocols
+	BadAddress  Discarded = "bad-address"
 	BadType     Discarded = "bad-type"     // not a slow protocol
 	BadSubtype  Discarded = "bad-subtype"  // another slow protocol
 	BadVersion  Discarded = "bad-version"  // version 0
@@ -114,7 +115,7 @@ func format(from [6]byte, actor, partner Info) []byte {
 	b = append(b, EtherType>>8, EtherType&0xff, subtypeLACP, 1)
 	b = appendInfo(b, 1, actor)
 	b = appendInfo(b, 2, partner)
-	b = append(b, 3, 16) // of the collector: it delays nothing
+	b = append(b, 3, 16) // TLV of the collector: it delays nothing
 	return b[:pduLength] // the rest is zero: delay, reserved fields, terminator
 }
 

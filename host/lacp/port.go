@@ -61,12 +61,12 @@ type port struct {
 	partner  Info
 	mux      Mux
 	selected bool
-	fallback bool // it carries traffic without a partner
-	collects bool // in force
-	ntt      bool // need to transmit
+	fallback bool // true if it carries traffic without a partner
+	collects bool // true if collecting is in force
+	ntt      bool // true if the port needs to transmit
 
 	currentUntil, waitUntil, periodicAt time.Time // zero if not running
-	slow                                bool      // periodic transmission
+	slow                                bool      // true if the interval of periodic transmission is the slow one
 	sent                                []time.Time
 	markers                             []time.Time // times of answered markers
 	taken                               []time.Time // times of accepted LACPDUs
@@ -89,7 +89,7 @@ func newPort(now time.Time, g *aggregate, m Member) *port {
 	return p
 }
 
-// The new port replaces another. It keeps the counters and rate limits if it was in the same aggregation.
+// renew returns a port that replaces another. It keeps the counters and rate limits if it was in the same aggregation.
 func renew(now time.Time, g *aggregate, m Member, was *port) *port {
 	p := newPort(now, g, m)
 	if was != nil && was.of.Name == g.Name {
@@ -159,7 +159,7 @@ func (p *port) expired(now time.Time) {
 func (p *port) defaulted(now time.Time) {
 	p.receiver, p.currentUntil = ReceiverDefaulted, time.Time{}
 	p.partner, p.selected = Info{}, false
-	if p.of.Fast { // for a partner that comes late
+	if p.of.Fast { // fast transmission, for a partner that comes late
 		p.partner.State = ShortTimeout
 	}
 	p.counts.Defaulted++

@@ -10,12 +10,12 @@ import (
 // A Status is the state of a port of an aggregation.
 type Status struct {
 	Aggregate, Name string
-	Incarnation     string // of the member, as configured
+	Incarnation     string // incarnation of the member, as configured
 	Actor, Partner  Info
 	Receiver        Receiver
 	Mux             Mux
 	Selected        bool
-	Fallback        bool // it carries traffic without a partner
+	Fallback        bool // true if it carries traffic without a partner
 	Up              bool
 	// ActorChurned and PartnerChurned report that the actor, or the partner, has been out of sync for a minute, 6.4.17.
 	ActorChurned, PartnerChurned bool

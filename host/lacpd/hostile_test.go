@@ -46,11 +46,11 @@ func TestFlood(t *testing.T) {
 	for i := range 1000 {
 		switch i % 3 {
 		case 0:
-			frame[20], frame[21] = byte(i>>8), byte(i) // of the actor's system
+			frame[20], frame[21] = byte(i>>8), byte(i) // bytes of the actor's system
 		case 1:
-			frame[26]++ // of its key
+			frame[26]++ // byte of the actor's key
 		default:
-			frame[32] ^= byte(i) // its state
+			frame[32] ^= byte(i) // the actor's state
 		}
 		if err := s.d.Do(t.Context(), func() { s.lacp.Receive("Ethernet0", frame) }); err != nil {
 			t.Fatal(err)
@@ -127,8 +127,8 @@ func TestForgedRows(t *testing.T) {
 	}
 }
 
-// Whatever the rows contain that LACP reads and continues from, it does not stop, reports only existing members, and
-// recovers when the rows are right.
+// Whatever the rows contain from which LACP continues, it does not stop, reports only existing members, and recovers
+// when the rows are right.
 func TestHostileRows(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 6, Short: 2}, func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 1))

@@ -21,8 +21,8 @@ func (s *side) remove(table, key string) {
 	}
 }
 
-// renewals are changes after which a member is another one than the negotiated, though in the end the configuration is
-// as before.
+// renewals are changes that replace the negotiated member by another one, though in the end the configuration is as
+// before.
 var renewals = []struct {
 	name   string
 	change func(s *side)

@@ -38,17 +38,17 @@ type Speaker struct {
 	agent *lacp.Agent
 	line  Sender // nil while the CPU port is not connected
 
-	begun  bool      // the CPU port has been connected
+	begun  bool      // true once the CPU port has been connected
 	paused time.Time // time since when it is not connected
 
 	rows       map[string]map[string]swss.FieldValues // rows of APPL_DB, by table
-	configured bool                                   // the agent has the current rows
+	configured bool                                   // true if the agent has the current rows
 	before     map[string]before                      // state left by an earlier speaker, by PortChannel|port
-	loaded     bool                                   // before is known
-	unsure     bool                                   // rows may have to be written
-	written    map[string]*forward.OwnRows            // by table of STATE_DB and COUNTERS_DB
-	up         map[string]bool                        // last known state of ports
-	was        map[string]lacp.Mux                    // last logged state
+	loaded     bool                                   // true if before is known
+	unsure     bool                                   // true if rows may have to be written
+	written    map[string]*forward.OwnRows            // own rows, by table of STATE_DB and COUNTERS_DB
+	up         map[string]bool                        // last known state of ports: true if up
+	was        map[string]lacp.Mux                    // last logged state, by PortChannel|port
 	lost       map[string]uint64                      // number of frames that the CPU port refused, by port
 }
 

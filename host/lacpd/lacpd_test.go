@@ -33,7 +33,7 @@ type side struct {
 	d     *orch.Daemon
 	lacp  *Speaker
 	sent  []cpuport.Frame
-	away  bool     // the CPU port is not connected
+	away  bool     // true if the CPU port is not connected
 	asic  []string // what was put into force, in order
 
 	listener *swss.Listener

@@ -68,7 +68,7 @@ type Neighbor struct {
 	Management                  netip.Addr
 	Received                    time.Time // time of the last announcement
 	Expires                     time.Time
-	Index                       uint32 // counts new neighbours
+	Index                       uint32 // number of the neighbour, in the order in which new ones came
 }
 
 // A Frame is an outgoing Ethernet frame, without FCS.
@@ -96,7 +96,7 @@ type Agent struct {
 }
 
 type id struct {
-	port, chassis, portID string // with their subtypes
+	port, chassis, portID string // identity of the neighbour; chassis and portID begin with their subtypes
 }
 
 // New returns an agent without ports.

@@ -31,17 +31,17 @@ type Config struct {
 // or [orch.Daemon.Do].
 type Speaker struct {
 	d      *orch.Daemon
-	rows   *forward.OwnRows // of LLDP_ENTRY_TABLE
+	rows   *forward.OwnRows // rows of LLDP_ENTRY_TABLE
 	log    *slog.Logger
 	agent  *lldp.Agent
 	system lldp.System
 	line   Sender // nil while the CPU port is not connected
 
-	begun  bool      // the CPU port has been connected
+	begun  bool      // true once the CPU port has been connected
 	paused time.Time // time since when it is not connected
 
 	ports      map[string]swss.FieldValues // rows of PORT_TABLE
-	configured bool                        // the agent has the current ports
+	configured bool                        // true if the agent has the current ports
 	// before holds the rows of an earlier speaker, which count until their neighbours must have sent again. It is nil
 	// until they are read.
 	before map[string]swss.FieldValues

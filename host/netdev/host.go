@@ -62,7 +62,7 @@ type Host struct {
 	ports  map[string]Port
 	others map[string]cpuport.Interface
 	taps   map[string]Tap
-	up     map[string]bool  // carriers, as set
+	up     map[string]bool  // carriers as set: true if on
 	errs   map[string]error // failed operations, by device
 	closed bool
 	reader sync.WaitGroup
@@ -83,7 +83,7 @@ type view struct {
 
 // Counts are frames.
 type Counts struct {
-	ToHost, FromHost atomic.Uint64 // that reached the other side
+	ToHost, FromHost atomic.Uint64 // number of frames that reached the other side
 	// Frames from the chip that were lost: truncated ones, those for no device, and those for a device that is down.
 	Cut, NoDevice, DeviceDown atomic.Uint64
 	// Frames from Linux that were lost: without a chip, with all members down, and those that the CPU port refused.

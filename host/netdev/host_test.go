@@ -68,8 +68,8 @@ func (k *fakeKernel) carriers() map[string]bool {
 type fakeTap struct {
 	kernel  *fakeKernel
 	name    string
-	sent    chan []byte // by Linux
-	got     [][]byte    // received by Linux
+	sent    chan []byte // frames that Linux sends
+	got     [][]byte    // frames that Linux received
 	closed  chan struct{}
 	lost    chan struct{} // closed when another program has removed the device
 	carrier bool
@@ -151,8 +151,9 @@ func (l fakeLine) Send(f cpuport.Frame) error {
 	return nil
 }
 
-// Frames of the chip go to the device of their port, PortChannel or VLAN. Frames of link protocols go to the port's,
-// and those that hostifd needs also to it. Frames from Linux leave there, for a PortChannel by a member that is up.
+// Frames of the chip go to the device of their port, PortChannel or VLAN. Frames of link protocols go to the device of
+// the port, and hostifd also receives those that it needs. Frames from Linux leave by the port, PortChannel or VLAN of
+// their device, from a PortChannel by a member that is up.
 func TestFrames(t *testing.T) {
 	h, k := newHost(t)
 	ports := []Port{{"Ethernet0", true}, {"Ethernet4", true}, {"Ethernet8", true}}
@@ -250,9 +251,9 @@ type holding struct {
 	t      *testing.T
 	h      *Host
 	k      *fakeKernel
-	ports  map[string]bool              // HOSTIF objects, and whether they are up
-	stale  map[string]bool              // devices of an earlier chip, and whether they have a carrier
-	beside map[string]cpuport.Interface // of hostifd
+	ports  map[string]bool              // HOSTIF objects: true if up
+	stale  map[string]bool              // devices of an earlier chip: true if they have a carrier
+	beside map[string]cpuport.Interface // interfaces that hostifd requests
 }
 
 func (x *holding) look(fresh bool) {

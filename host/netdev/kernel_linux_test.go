@@ -66,8 +66,8 @@ func (h *holders) act(r *rand.Rand, runs *bool) string {
 	return "hostifd begins"
 }
 
-// A device keeps its carrier while syncd runs, or a hostifd with a file of the device, in whatever order they are
-// killed and started. Only one syncd gets its frames.
+// A device keeps its carrier while syncd runs, or a hostifd that has a file of the device. The order in which these
+// processes are killed and started does not matter. Only one syncd gets the device's frames.
 func TestRandomHolders(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("TAP devices are root's")

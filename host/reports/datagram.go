@@ -1,6 +1,7 @@
-// Package reports sends the reports that the chip passes to the switch's host: reports of drops for collectors behind
-// the management interface (VRF mgmt). The chip makes them as complete frames, trap "tam". The host sends their UDP
-// payload in its own datagrams, since the addresses, routes and neighbours of that interface are the host's.
+// Package reports sends the reports that the chip passes to the switch's host: reports of drops for collectors that are
+// reached through the management interface (VRF mgmt). The chip makes them as complete frames, trap "tam". The host
+// sends their UDP payload in its own datagrams, since the addresses, routes and neighbours of that interface are the
+// host's.
 //
 // What belongs here: the parsing of such frames, and the counters of sent datagrams by destination. Not: sockets, which
 // are the caller's, and the contents of reports.

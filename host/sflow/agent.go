@@ -45,9 +45,9 @@ type Agent struct {
 // A source is the state of an interface or of an ACL rule.
 type source struct {
 	sequence   uint32
-	samples    uint64    // of a rule
-	pool, lost [2]uint64 // by direction: ingress, egress; a rule uses only the first
-	suppressed uint64    // notifications that were not sent
+	samples    uint64    // number of samples of a rule
+	pool, lost [2]uint64 // counts by direction, ingress and egress; a rule uses only the first
+	suppressed uint64    // number of notifications that were not sent
 }
 
 // Counts are the counters of an agent since its start.

@@ -13,11 +13,11 @@ type collector struct {
 	name   string
 	to     netip.AddrPort
 	socket Socket // nil if there is none
-	gone   bool   // removed from the configuration
+	gone   bool   // true if it was removed from the configuration
 
 	datagrams, bytes, errors uint64
 	failed                   time.Time // time of the last failure
-	last                     string    // its reason; "" if there is none
+	last                     string    // reason of the last failure; "" if there is none
 }
 
 // errorHolds is the minimum time for which an error is shown, since a collector that refuses datagrams does not report

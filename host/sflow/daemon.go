@@ -60,7 +60,7 @@ type Daemon struct {
 	names      *swss.Table
 	rules      rules
 
-	own, each, ruled *forward.OwnRows // of COUNTERS_DB: for the agent, its collectors and its rules
+	own, each, ruled *forward.OwnRows // rows of COUNTERS_DB: for the agent, its collectors and its rules
 }
 
 // tables holds the tables of APPL_DB that the daemon follows.

@@ -15,8 +15,8 @@ import (
 
 // rules holds the ACL rules that sample, with the indexes of their sources.
 type rules struct {
-	sampling map[string]bool   // by key
-	index    map[string]uint32 // by key; 0 if there is none left
+	sampling map[string]bool   // rules that sample, by key
+	index    map[string]uint32 // indexes by key; 0 if there is none left
 }
 
 // follow updates the rules, and calls changed after each change.

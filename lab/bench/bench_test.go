@@ -13,7 +13,7 @@ func TestBenchmarks(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		run     func(context.Context, Options) ([]Result, error)
-		daemons bool // daemons run, not only the chip, for which the race detector finds nothing
+		daemons bool // true if daemons run; the race detector finds nothing in a benchmark of the chip alone
 		units   map[string]int
 		values  map[string]float64
 	}{

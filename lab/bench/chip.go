@@ -124,14 +124,14 @@ type chipBench struct {
 type rate struct {
 	name string
 	load chipload.Load
-	aim  float64 // target, in million; zero means that there is none
+	aim  float64 // target, in million packets per second; zero means that there is none
 }
 
 func (b *chipBench) add(name string, value float64, unit string) {
 	b.results = append(b.results, Result{Name: name, Value: value, Unit: unit})
 }
 
-// rates measures loads. In profiles they have their names.
+// rates measures loads. Profiles label the work of each load with its name.
 func (b *chipBench) rates(list ...rate) {
 	ctx := b.ctx
 	defer func() { b.ctx = ctx }()
@@ -279,7 +279,7 @@ func (b *chipBench) feed(l chipload.Load, packets int) *chipload.Feed {
 }
 
 // fastest repeats turn for a time, in five parts. It returns the most work per nanosecond, of processor time and of the
-// clock, since other programs can only slow it down. turn returns how much it did.
+// clock, since other programs can only slow it down. turn returns the amount of its work.
 func fastest(d time.Duration, turn func() (int, error)) (busy, clock float64, err error) {
 	for range 5 {
 		start, stop, n := time.Now(), stopwatch(), 0

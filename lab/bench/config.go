@@ -19,7 +19,7 @@ import (
 // session in the ASIC.
 type configLoad struct {
 	feature  string
-	sessions string // table
+	sessions string // table of the sessions
 	session  swss.FieldValues
 	rules    int
 }

@@ -29,9 +29,9 @@ func TimePlan(ctx context.Context, m *recordplan.Model, s recordplan.Settings) (
 }
 
 // TableRecord measures table recording: the time to make plans of real programs, the number of records decoded per
-// second, and the cost of recording for the simulated chip, as [ASIC] does. For the latter, packets match an ACL table.
-// They run without a plan, with one that sets its bits but has no session, and with one packet of a hundred and every
-// packet recorded. Packets come as fast as one port can send their records.
+// second, and the cost of recording for the simulated chip, as [ASIC] does. For the cost, packets match an ACL table.
+// They run without a plan, with a plan that sets its bits but has no session, and with plans that record one packet of
+// a hundred and every packet. Packets come as fast as one port can send their records.
 func TableRecord(ctx context.Context, o Options) ([]Result, error) {
 	b := recordBench{chipBench{ctx: ctx, d: o.Duration}}
 	b.planning()

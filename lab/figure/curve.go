@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	mostMarkers = 40 // per curve; more would hide it, so some are left out
+	mostMarkers = 40 // maximum number of markers per curve; more would hide it, so some are left out
 	mostBars    = 24 // maximum number of error bars of a curve; more are drawn as a band
 )
 

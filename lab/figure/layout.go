@@ -16,7 +16,7 @@ const (
 	panelWidth, panelHeight = 450, 280
 	lowHeight               = 190 // height of one panel among several
 	margin                  = 6   // margin of the picture, and inside a legend
-	clearance               = 4   // between legend and curves, for the size of markers
+	clearance               = 4   // distance between legend and curves, for the size of markers
 )
 
 // A layout is a figure with the positions of all its parts.

@@ -15,7 +15,7 @@ import (
 
 const (
 	titleSize, labelSize, tickSize = 11, 10, 9
-	padding                        = 5 // between text and the thing it belongs to
+	padding                        = 5 // distance between text and the thing it belongs to
 )
 
 // A graph is a panel as gonum draws it. Its legend is drawn afterwards, where there is space.

@@ -33,14 +33,14 @@ type Curve struct {
 
 // A Point is one point of a curve.
 type Point struct {
-	At      string             `json:"at"` // as configured: 96KiB, an epoch
+	At      string             `json:"at"` // position as configured: 96KiB, an epoch
 	X       float64            `json:"x"`  // actual value, such as the bytes that the task received
 	Metrics map[string]*Metric `json:"metrics"`
 }
 
 // A Metric is a number of one point: the values measured with each seed, their spread, and the prediction.
 type Metric struct {
-	Values []float64 `json:"values"` // by seed; only one if it depends on none
+	Values []float64 `json:"values"` // values by seed; only one value if it does not depend on the seed
 	Min    float64   `json:"min"`
 	Q1     *float64  `json:"q1,omitempty"` // quartiles; nil if they are not part of the report
 	Median float64   `json:"median"`

@@ -114,7 +114,7 @@ type reply struct {
 	Job      string `json:"job,omitempty"`    // the name of the result
 	Result   string `json:"result,omitempty"` // the text of its file
 	Failed   string `json:"failed,omitempty"` // the reason why there is no result
-	Reported string `json:"told,omitempty"`   // for no job: a message for the user
+	Reported string `json:"told,omitempty"`   // in a reply about no job: a message for the user
 }
 
 // maxWhy is the maximum length of a reason in a reply.

@@ -211,9 +211,9 @@ func (f *File) result(ctx context.Context, o Options, dir string, j Job) (*Outco
 type prepared struct {
 	Job
 	topology *lab.Topology
-	what     string       // for messages
+	what     string       // description of the job for messages
 	name     string       // name of its result
-	same     func() error // fails if the inputs behind the name have changed since
+	same     func() error // fails if the inputs that determine the name have changed since
 }
 
 func (f *File) prepare(o Options, j Job) (*prepared, error) {

@@ -15,7 +15,7 @@ var errDead = errors.New("the process is dead")
 type dyingLog struct {
 	stream.Log
 	die    context.CancelFunc // cancels what the process waits for
-	behind bool               // the last operation takes effect, but the process does not learn of it
+	behind bool               // true if the last operation takes effect, but the process does not learn of it
 
 	mu    sync.Mutex
 	left  int // number of operations left; negative means no limit

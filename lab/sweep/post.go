@@ -20,9 +20,9 @@ type poster struct {
 	*Board
 	*running
 	names    []string       // names of the results, by job
-	index    map[string]int // by the name of the result
+	index    map[string]int // index of the job, by the name of its result
 	left     int            // number of jobs without outcome or failure
-	waits    map[int]bool   // the jobs of these that have been posted
+	waits    map[int]bool   // indices of jobs that were posted and have neither outcome nor failure
 	reported map[string]bool
 	posted   Posted
 }

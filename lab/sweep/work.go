@@ -26,10 +26,10 @@ func (d damage) Error() string { return d.what }
 type worker struct {
 	*Board
 	o   Options
-	dir string // for files
+	dir string // directory for files
 
 	mu     sync.Mutex
-	sweeps map[string]*unpacked // by the sum of the bundle
+	sweeps map[string]*unpacked // sweeps by the checksum of their bundle
 }
 
 // Work runs jobs that sweeps post on a board, o.Workers in parallel, until ctx ends. Then it returns its unfinished

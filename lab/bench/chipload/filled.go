@@ -18,7 +18,7 @@ type Filled struct {
 	frame                         saisim.Frame
 }
 
-// NewFilled returns a chip with n of each.
+// NewFilled returns a chip with n ACL entries, routes and addresses each.
 func NewFilled(ctx context.Context, n int) (*Filled, error) {
 	p := profile.Default()
 	p.ACL.Entries, p.ACL.TableEntries, p.FDB, p.IPv4Routes = 1<<17, 1<<17, 1<<18, 1<<18

@@ -7,7 +7,7 @@ import "encoding/binary"
 type Load struct {
 	Rules  int // ACL entries that no packet hits, of four masks
 	Stamp  bool
-	Sketch bool // three count-min rows of a match-action program
+	Sketch bool // the chip has three count-min rows of a match-action program
 	Flows  int  // number of hosts; zero means one per port
 	Size   int  // bytes per frame, with FCS; zero means 64
 	Pause  int  // extra cycles between two packets
@@ -16,13 +16,13 @@ type Load struct {
 	ECMP   bool // the routes lead to all ports
 
 	PortDown   bool
-	BadVLAN    bool // tagged with a VLAN that does not exist
+	BadVLAN    bool // packets are tagged with a VLAN that does not exist
 	SamePort   bool // packets go to a host at the port where they came in
 	NoLearning bool // source addresses are not learned, once all are known
-	NotIP      bool // the protocol behind the Ethernet header is unknown to the chip
-	Options    bool // IPv4 options, which disable the shortcut through the ingress pipe
-	EgressACL  bool // matches all packets
-	EgressDrop bool // drops them too
+	NotIP      bool // the protocol after the Ethernet header is unknown to the chip
+	Options    bool // packets have IPv4 options, which disable the shortcut through the ingress pipe
+	EgressACL  bool // an egress ACL matches all packets
+	EgressDrop bool // the egress ACL also drops all packets
 
 	Dropped int     // one packet in this many is tagged with a VLAN that does not exist; zero means none
 	Monitor Monitor // mode of the drop monitor; reports leave by the last port
@@ -35,7 +35,7 @@ type Load struct {
 	Plan    bool   // the chip has a plan of table recording
 	Sample  uint32 // one packet in this many is recorded, in another queue of the first port; zero means none
 	Groups  int    // number of CMU groups, each with a task of three rows for all packets
-	Coupons bool   // these tasks count distinct values instead of packets
+	Coupons bool   // the tasks of Groups count distinct values instead of packets
 	Tasks   int    // number of tasks of one row in one CMU group, three for each of 32 hosts
 }
 

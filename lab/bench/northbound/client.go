@@ -132,7 +132,7 @@ func (m *process) subscribe(ctx context.Context, host byte, sub *gpb.Subscriptio
 	return c, nil
 }
 
-// until waits until there is true for all counters.
+// until waits until there returns true for all counters.
 func until(ctx context.Context, what string, counters []*counter, there func(*counter) bool) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()

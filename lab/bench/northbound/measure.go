@@ -18,7 +18,7 @@ import (
 
 // Targets for an AMD EPYC of 2 cores.
 const (
-	aimOnChange = 100_000 // per second
+	aimOnChange = 100_000 // changes per second
 	aimSample   = 200_000
 	aimJSON     = 0.3 // s
 	aimProto    = 0.6

@@ -14,7 +14,7 @@ import (
 	"tamtam/swss"
 )
 
-// TestMain also runs as mgmtd, for the test that starts it as a process.
+// TestMain can also run as mgmtd, for the test that starts it as a process.
 func TestMain(m *testing.M) {
 	if len(os.Args) < 2 || os.Args[1] != "mgmtd" {
 		os.Exit(m.Run())

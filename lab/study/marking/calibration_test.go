@@ -63,11 +63,11 @@ type tally struct {
 	reasons                       map[string]int
 	inside                        map[string]*rows // periods inside the domain, by property of the network
 	violations                    int
-	violated                      map[string]int // by fault
+	violated                      map[string]int // number of violations, by fault
 	outside                       map[string]*rate
 	clean, sparse                 share
 	means                         int // number of known mean delays
-	graphs, sure                  int // periods of parts of graphs, and the number of those that are ok
+	graphs, sure                  int // number of periods of parts of graphs, and of those that are ok
 }
 
 // A rate counts ok periods, and how many of them were wrong.
@@ -115,8 +115,8 @@ func (f *fabric) delaysOutsideOf() string {
 	return ""
 }
 
-// asSaid reports whether the clocks are within the error of the sessions. If they are, measurements in flagged periods
-// must be right too; otherwise only those that are ok.
+// asSaid reports whether the clocks are within the error of the sessions. If they are, the measurements of flagged
+// periods must be right, too; otherwise only those of ok periods.
 func (f *fabric) asSaid() bool { return f.clocks == clocksExact || f.clocks == clocksVouched }
 
 // isClean reports whether a network has no fault. Everything is as its sessions claim, and no report is unreliable,

@@ -40,7 +40,7 @@ type variant struct {
 type sender struct {
 	number int // number of the traffic source
 	apart  bool
-	other  bool // not in the flow group
+	other  bool // true if it is not in the flow group
 }
 
 // rule returns the row of the network's flow group with some fields changed. The value none removes a field.
@@ -205,7 +205,7 @@ func (f *fabric) overlap(n *network, points []int) {
 	}
 }
 
-// remark makes a switch behind the first rewrite the DSCP of all of the network's packets, or of some.
+// remark makes a switch after the first rewrite the DSCP of all of the network's packets, or of some.
 func (f *fabric) remark(n *network) {
 	sw := n.way[1+f.rnd.IntN(n.hops())][0]
 	name, at := "Q"+n.name, lab.Time(0)

@@ -54,9 +54,9 @@ func TestFreeRunningClock(t *testing.T) {
 // Their periods cannot be compared, and the path reports that once.
 func TestClocksTwoPeriodsApart(t *testing.T) {
 	const two = 2 * lab.Second / 128
-	// There are 30 periods. The first two are flagged as such, the last is not read, and the two before it lack a
-	// report that would show late packets. The clock is set in period 15, before 14 is read. So 14 and 15 are missing
-	// or wrong, and the two before 14 are not complete either.
+	// There are 30 periods. The first two are flagged as first periods, the last is not read, and the two before it
+	// lack a report that would show late packets. The clock is set in period 15, before 14 is read. So 14 and 15 are
+	// missing or wrong, and the two before 14 are not complete either.
 	const all, untilSet = 30 - 2 - 3, 12 - 2
 	for _, tt := range []struct {
 		offset, step lab.Time

@@ -49,14 +49,14 @@ type combined struct {
 	features []string
 	switches int
 	routed   bool
-	v6       bool // the flow is IPv6
+	v6       bool // true if the flow is IPv6
 	protocol string
 	session  map[string]any // the fields common to all points
-	delays   bool           // the method measures delays
-	sloted   bool           // the method is muxed
+	delays   bool           // true if the method measures delays
+	sloted   bool           // true if the method is muxed
 	configs  []map[string]table
-	stamps   []bool // by switch
-	marks    []bool // whether each switch is a point
+	stamps   []bool // true for switches that stamp, by switch
+	marks    []bool // true for switches that are points, by switch
 	set      lab.Time
 }
 
@@ -98,12 +98,12 @@ func newCombined(rnd *rand.Rand, features []string) *combined {
 	return c
 }
 
-// address returns the address of the link behind a switch, at this switch (end 0) or at the next (end 1).
+// address returns the address of the link after a switch, at this switch (end 0) or at the next (end 1).
 func address(sw, end int) string { return fmt.Sprintf("172.16.%d.%d", sw, end+1) }
 
 func mac(sw int) string { return fmt.Sprintf("02:00:00:00:01:%02x", sw+1) }
 
-// ports makes the flow pass a switch from Ethernet0 to Ethernet4. A collector is behind Ethernet8.
+// ports makes the flow pass a switch from Ethernet0 to Ethernet4. A collector is at Ethernet8.
 func (c *combined) ports(sw int) {
 	for i := range 3 {
 		c.put(sw, "PORT", fmt.Sprintf("Ethernet%d", 4*i), "lanes", fmt.Sprint(4*i), "speed", "40000", "admin_status", "up")

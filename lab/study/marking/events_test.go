@@ -69,8 +69,8 @@ func TestMarkingUpset(t *testing.T) {
 }
 
 // undisturbed reports whether only the fate of packets can flag a period of TestMarkingUpset. The first two are flagged
-// as such, and two at the end lack a report that would show late packets. The event in period 8 makes one period
-// missing, which also affects the two before it. The restart may take two more.
+// as first periods, and two at the end lack a report that would show late packets. The event in period 8 makes one
+// period missing, which also affects the two before it. The restart may make two more missing.
 func undisturbed(i int) bool { return i >= 2 && i < 5 || i > 9 && i < 17 }
 
 // notOfTraffic reports whether a reason has another cause than lost, late or duplicated packets. Muxed marking without

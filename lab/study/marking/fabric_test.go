@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	maxFabric    = 4 // switches of a fabric
-	fabricPorts  = 8 // per switch, see the profile "small"
-	maxNetworks  = 4 // per fabric
+	maxFabric    = 4 // maximum number of switches of a fabric
+	fabricPorts  = 8 // number of ports per switch, see the profile "small"
+	maxNetworks  = 4 // maximum number of networks per fabric
 	calibPeriods = 16
 )
 
@@ -31,7 +31,7 @@ type fabric struct {
 	switches int
 	clocks   string   // the fault of the clocks
 	restart  string   // the part that is restarted in mid-run; empty means none
-	bound    lab.Time // limit of the difference of any two clocks, if they have no fault
+	bound    lab.Time // maximum difference of any two clocks, if they have no fault
 	ports    []int    // number of used ports, by switch
 	nets     []*network
 	top      *lab.Topology
@@ -162,7 +162,7 @@ type network struct {
 	kind    string // the network's fault
 	family  string
 	rate    float64 // packets per period, on average
-	sparse  bool    // the method needs packets that periods may lack, or an order that packets may not have
+	sparse  bool    // true if the method needs packets that periods may lack, or an order that packets may not have
 
 	nth      int
 	change   string // change of its rules
@@ -219,7 +219,7 @@ func (f *fabric) addNetwork() {
 		n.way = [][]int{{order[0]}, {order[1], order[2]}, {order[3]}}
 	}
 	n.setPaths(rnd)
-	lag := -1 // after which switch of the path; -1 means no LAG
+	lag := -1 // position on the path of the switch before the LAG; -1 means no LAG
 	if n.kind == wayLAG {
 		lag = rnd.IntN(n.hops())
 	}

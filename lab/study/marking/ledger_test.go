@@ -13,7 +13,7 @@ import (
 // measurement.
 type bookkeeper struct {
 	lab   *lab.Lab
-	byID  []*books // by number of the flow group; nil if the group is not measured
+	byID  []*books // ledgers by number of the flow group; nil if the group is not measured
 	wires []map[uint64]onWire
 	taps  []*lab.Tap
 }
@@ -22,7 +22,7 @@ type bookkeeper struct {
 type onWire struct {
 	at    lab.Time
 	cycle saisim.Cycle
-	late  lab.Time // part of at
+	late  lab.Time // the late part of at, which the switch is aware of
 	clock *big.Int // the switch's clock at that time, minus late: ns since 1970
 }
 
@@ -36,13 +36,13 @@ type books struct {
 	// point to any other.
 	latest, latestTruly lab.Time
 	least, most         lab.Time
-	doubled             bool // a packet came twice to a point
+	doubled             bool // true if a packet came twice to a point
 }
 
 // booked is the ledger entry of a packet. A time is -1 if the switch did not see it.
 type booked struct {
 	period
-	pulse bool     // it may be the packet whose delay is measured
+	pulse bool     // true if it may be the packet whose delay is measured
 	phase lab.Time // time since the start of its period, at the first point
 	at    [maxFabric]lab.Time
 	clock [maxFabric]*big.Int // reading of the switch's clock at that time

@@ -80,15 +80,15 @@ type markSwitch struct {
 type markPath struct {
 	name     string
 	points   []*markPoint
-	begins   []int // the points where packets enter
-	ends     []int // the points where packets leave
+	begins   []int // indices of the points where packets enter
+	ends     []int // indices of the points where packets leave
 	segments []segment
 	truth    *markTruth
 	join     *markJoin
 }
 
-// A segment is a part of a path between two points, or of a graph between groups of points. It holds their indices.
-// Points behind it are those that packets reach later.
+// A segment is a part of a path between two points, or of a graph between groups of points. It holds the indices of
+// these points. behind holds the indices of the points that packets reach after them.
 type segment struct{ from, to, behind []int }
 
 // A markPoint is a measurement point: a session of a switch.
@@ -98,14 +98,14 @@ type markPoint struct {
 	watch   *markWatch
 	sets    []lab.Time // times at which the switch's clock is set or lost, in order
 
-	fields  swss.FieldValues // as last read
+	fields  swss.FieldValues // fields of the session's row, as last read
 	periods []published
 }
 
 // published is a period as a switch has published it.
 type published struct {
 	altmark.Period
-	at time.Time // by a true clock
+	at time.Time // time of the publication, by a true clock
 }
 
 // era returns how often the clock was set until some time of the run.

@@ -20,7 +20,7 @@ type mirrors struct {
 	made    map[uint64][]uint32 // mirror copies in the chip, by the chip's number of the packet
 	passing map[uint64]bool     // frames in the chip that arrived as mirror copies, by number
 	newest  uint64              // number of the last packet received
-	sent    []sentCopy          // since the last window
+	sent    []sentCopy          // copies sent since the last window
 	coming  map[copyName]int    // copies on their way here, and those that a link lost
 }
 

@@ -21,7 +21,7 @@ type markCase struct {
 	link    [2]lab.Impairment
 	offset  [3]lab.Time // offsets of the clocks
 	traffic lab.Traffic
-	holds   bool // packets and clocks are as the sessions claim
+	holds   bool // true if packets and clocks are as the sessions claim
 	periods int
 	family  string
 }

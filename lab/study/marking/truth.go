@@ -18,8 +18,8 @@ type markWatch struct {
 	flow     *markFlow // flow of the path, where its packets enter; nil at later points
 	interval altmark.Interval
 
-	received [saisim.CPUPort]arrived // by port: on the wire, not yet in the pipe
-	passed   []passage               // since the last window
+	received [saisim.CPUPort]arrived // packets on the wire and not yet in the pipe, by port
+	passed   []passage               // packets that came to the point since the last window
 	last     uint64                  // the chip's number of the last packet in passed
 }
 
@@ -119,7 +119,7 @@ type markTruth struct {
 	// be on its way.
 	seen, older map[uint64]*markedPacket
 	turn, turns lab.Time
-	double      bool // links may duplicate packets, so one may come again after the last point
+	double      bool // true if links may duplicate packets, so that one may come again after the last point
 	periods     map[period]*truePeriod
 	current     *truePeriod
 }
@@ -296,8 +296,8 @@ func (t *markTruth) numbered(k uint64, of segment, measured *uint64) (found *tru
 func anySource(int) bool { return true }
 
 // account returns the fate of the packets of some traffic sources between two points. sent counts those that came to
-// the first, lost those that were lost, and received those that came to the second. A packet that is seen at a point
-// behind the second is not lost.
+// the first point, lost those that were lost, and received those that came to the second. A packet that is seen at a
+// point after the second is not lost.
 func (p *truePeriod) account(of segment, source func(flow int) bool) (sent uint64, lost int64, received uint64) {
 	from, to, reached := pointsOf(of.from), pointsOf(of.to), pointsOf(slices.Concat(of.to, of.behind))
 	for m, n := range p.packets {

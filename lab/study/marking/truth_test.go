@@ -107,7 +107,7 @@ traffic:
 	}
 }
 
-// The oracle identifies packets by their names. Its counts do not depend on rules of points behind the first, headers
+// The oracle identifies packets by their names. Its counts do not depend on rules of points after the first, headers
 // that switches add, duplicates or mirror copies.
 func TestTruthIsIndependent(t *testing.T) {
 	if testing.Short() {

@@ -57,7 +57,7 @@ func (s *run) worth(c *Curve, p bench.TimedPlan) measured {
 
 // curves measures all curves with all seeds.
 func (s *run) curves(ctx context.Context) (map[string][][]measured, error) {
-	all := map[string][][]measured{} // by curve; the first index is the seed, the second the number of bits
+	all := map[string][][]measured{} // results by curve; the first index is the seed, the second the number of bits
 	for i := range s.Curves {
 		c := &s.Curves[i]
 		p, err := s.load(c.Program)
@@ -108,7 +108,7 @@ func (s *run) entropies(ctx context.Context) error {
 		a, b := all[pair[0]], all[pair[1]]
 		bits := s.common(pair)
 		var below, equal, points float64
-		short := make([]float64, len(s.Work.Seeds)) // by seed, the maximum
+		short := make([]float64, len(s.Work.Seeds)) // maximum by seed
 		for seed := range s.Work.Seeds {
 			for _, at := range bits {
 				x, y := a[seed][at[0]]["entropy"], b[seed][at[1]]["entropy"]

@@ -7,11 +7,11 @@ package recording
 type pecFilter struct {
 	cells   []uint64 // cells of all arrays; bit w belongs to window w
 	arrays  int
-	width   int // cells of an array
+	width   int // number of cells of an array
 	windows int
-	packets int // per window
+	packets int // number of packets per window
 	window  int // current window, from 0 on
-	left    int // packets until the next window
+	left    int // number of packets until the next window
 	seed    uint64
 }
 

@@ -17,9 +17,10 @@ import (
 // PostcardSettings configure the study of postcards: the traffic, the filter that finds packets of new classes, and the
 // data that is sent of a packet.
 type PostcardSettings struct {
-	Packets int             `yaml:"packets"`
-	Flows   int             `yaml:"flows"` // each follows one path, drawn by the program's probabilities
-	Zipf    lab.Thousandths `yaml:"zipf"`  // exponent of their sizes
+	Packets int `yaml:"packets"`
+	// number of flows; each follows one path, drawn by the program's probabilities
+	Flows   int             `yaml:"flows"`
+	Zipf    lab.Thousandths `yaml:"zipf"` // exponent of the flows' sizes
 	Window  int             `yaml:"window"`
 	Windows int             `yaml:"windows"`
 	Arrays  int             `yaml:"arrays"`
@@ -92,10 +93,10 @@ func (s *run) pathsOfFlows(p *programs.Program, seed uint64) (flows []int, paths
 type mailbox struct {
 	of        *pecFilter
 	last      []int32 // by class, the window in which it was last seen, from 1; 0 means never
-	packets   []int32 // by class
-	mailed    []bool  // by class: a postcard was sent
+	packets   []int32 // number of packets, by class
+	mailed    []bool  // true if a postcard was sent, by class
 	postcards int     // number of sent postcards
-	due       int     // postcards that a filter without errors would send
+	due       int     // number of postcards that a filter without errors would send
 	missed    int     // number of postcards that were due, but not sent
 }
 

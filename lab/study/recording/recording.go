@@ -39,7 +39,7 @@ type Settings struct {
 	// Stages is the number of stages of a switch. A program that does not fit gets as many as it needs.
 	Stages int     `yaml:"stages"`
 	Budget uint64  `yaml:"budget"` // maximum number of sets that one search may weigh; zero means the planner's default
-	Curves []Curve `yaml:"curves"` // for the studies of entropy and effort
+	Curves []Curve `yaml:"curves"` // curves for the studies of entropy and effort
 	// Compare lists pairs of curves. The report contains how often and by how much the first is below the second.
 	Compare [][]string `yaml:"compare"`
 	// Postcards configures the study of postcards.
@@ -67,8 +67,8 @@ type Curve struct {
 	Pipeline  string `yaml:"pipeline"` // ingress or egress
 	PHV       string `yaml:"phv"`      // containers, such as 16+16
 	Algorithm string `yaml:"algorithm"`
-	Hits      bool   `yaml:"hits"`   // record hits too
-	Paper     bool   `yaml:"paper"`  // branch-and-bound with only the paper's bound
+	Hits      bool   `yaml:"hits"`   // true if hits are recorded, too
+	Paper     bool   `yaml:"paper"`  // true for branch-and-bound with only the paper's bound
 	Budget    uint64 `yaml:"budget"` // maximum number of sets that a search may weigh; zero means that of the study
 	// Bits lists the numbers of bits for which plans are made. Empty means 1 to all bits of the containers.
 	Bits []int `yaml:"bits"`

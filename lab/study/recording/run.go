@@ -22,7 +22,7 @@ type run struct {
 	*study.Work
 	program string // replaces all others; empty means those of the study
 	t       *lab.Topology
-	plans   atomic.Int64 // made and checked
+	plans   atomic.Int64 // number of plans made and checked
 	loaded  map[string]*programs.Program
 	results *Report
 }

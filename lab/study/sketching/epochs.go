@@ -99,10 +99,11 @@ type epochRun struct {
 	seed           uint64
 	flymon, static *epochChip
 	packets        uint64
-	are            [2][]float64 // by chip and epoch
+	are            [2][]float64 // relative errors by chip and epoch
 	predicted      [2][]study.Prediction
-	known          map[[2]int]study.Prediction // by flows and buckets of a row
-	same           []float64                   // by epoch: 1 if both have the same registers
+	known          map[[2]int]study.Prediction // predictions by number of flows and of buckets of a row
+	// 1 for each epoch at whose end both chips have the same registers, otherwise 0
+	same []float64
 }
 
 func (s *run) epochs(ctx context.Context) (*Report, error) {

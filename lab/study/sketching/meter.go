@@ -166,8 +166,8 @@ func reports(list []answer.FlowEstimate, vectors []flymon.Vector, values []uint3
 	return scoreReports(right, len(list)-right, len(actual))
 }
 
-// intervals returns the average relative error of the longest interval, over the flows that have one, and the share
-// that is right to a unit of time.
+// intervals returns two metrics of the longest interval, over the flows that have one: the average relative error, and
+// the share that is right to a unit of time.
 func intervals(r *answer.Reading, truth *flyTruth, scale uint8) map[string]float64 {
 	var are, exact, flows float64
 	for i, v := range truth.vectors {

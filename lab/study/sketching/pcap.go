@@ -62,7 +62,7 @@ func (r *replayed) next(p *sighting) (bool, error) {
 }
 
 // fiveTuple reads addresses, protocol and ports of a frame. It returns false if the frame is not IP. Fragments after
-// the first have no ports, nor have protocols other than TCP, UDP and SCTP. Ports behind extension headers of IPv6 are
+// the first have no ports, nor have protocols other than TCP, UDP and SCTP. Ports after extension headers of IPv6 are
 // not read.
 func fiveTuple(frame []byte) (flymon.Vector, bool) {
 	if len(frame) < 14 {

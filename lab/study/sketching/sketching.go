@@ -91,7 +91,7 @@ type Curve struct {
 	Algorithm string  `yaml:"algorithm"` // algorithm of flymon, or one of the baselines
 	Rows      uint8   `yaml:"rows"`      // zero means the default of the algorithm
 	Share     uint8   `yaml:"share"`     // the task samples 2^-n of the packets
-	OneBit    bool    `yaml:"one_bit"`   // bloom: a bucket is one bit
+	OneBit    bool    `yaml:"one_bit"`   // for bloom: true if a bucket is one bit
 	Memory    []Bytes `yaml:"memory"`    // empty means that of the study
 }
 

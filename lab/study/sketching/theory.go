@@ -13,7 +13,7 @@ import (
 // A population holds the number of flows of each size, as far as theory needs it. Sizes from most on are large: they
 // are not distinguished.
 type population struct {
-	count []float64 // by size, 1 to most-1; fractional in a sample
+	count []float64 // number of flows by size, 1 to most-1; fractional in a sample
 	sizes []int     // sizes that occur, ascending
 	large float64
 }

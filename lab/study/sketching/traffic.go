@@ -84,7 +84,7 @@ func shares(total uint64, n int, s lab.Thousandths) []uint32 {
 type crowd struct {
 	vectors []flymon.Vector
 	chance  chance.Source
-	waiting []flowState // by the time of their first packet, descending
+	waiting []flowState // flows sorted by the time of their first packet, descending
 	active  []flowState // a heap with the earliest first
 }
 

@@ -10,17 +10,17 @@ import (
 // A flyTruth holds the true traffic. It is kept by number of flow, independently of what CMU groups see.
 type flyTruth struct {
 	key     flymon.Key // key of the tasks
-	element flymon.Key // for victims: the element that is counted for each
+	element flymon.Key // for victims: the element that is counted for each flow of the key
 	source  sightings
-	whole   bool // the key distinguishes all flows
+	whole   bool // true if the key distinguishes all flows
 	index   map[flymon.Vector]int32
-	group   []int32         // flow of the traffic to flow of the key
+	group   []int32         // index of the flow of the key, by flow of the traffic
 	vectors []flymon.Vector // flows of the key
-	packets []uint32        // number of packets of each
+	packets []uint32        // number of packets of each flow of the key
 	half    uint64          // start of the second epoch; zero if there is only one
-	early   []uint32        // packets of each before half
-	last    []uint64        // arrival
-	longest []uint64        // interval, ns
+	early   []uint32        // number of packets of each flow before half
+	last    []uint64        // time of the last packet of each flow
+	longest []uint64        // longest interval of each flow, in ns
 }
 
 func newFlyTruth(source sightings, key, element flymon.Key) *flyTruth {
