@@ -18,7 +18,7 @@ type RecordReport struct {
 	Frames  int64  `json:"frames"`
 	Records int64  `json:"records"`        // number of records of the plans below
 	Other   int64  `json:"without_record"` // number of frames without a record
-	Cut     int64  `json:"cut"`            // number of frames truncated by the snap length, which lack the record at their end
+	Cut     int64  `json:"cut"`            // number of truncated frames, whose record at the end is missing
 	// Fragments counts fragments that could not be reassembled, so the content of their packets is unknown.
 	Fragments int64 `json:"fragments_unjoined,omitempty"`
 	Wrong     int64 `json:"wrong,omitempty"`    // number of records whose length differs from their plan's
@@ -328,7 +328,7 @@ func (c *planRecords) drops() []FlowDrops {
 	}
 	joined := map[whole]*FlowDrops{}
 	for k, n := range c.flows {
-		answer, _ := c.decoder.Decode([]byte(k.record.bits), c.asked(k.record.reported)) // has no error, because the record was decoded before
+		answer, _ := c.decoder.Decode([]byte(k.record.bits), c.asked(k.record.reported)) // no error: it was decoded before
 		t := pathOf(&answer)
 		w := whole{k.flow, k.isFlow, k.record.reported.End, k.trap, "", t.key, k.by}
 		if k.port != record.NoPort {

@@ -52,7 +52,7 @@ func listen(name string) (*Live, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open a raw socket: %w", err)
 	}
-	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, liveBuffer) != nil { // needs CAP_NET_ADMIN, otherwise fails
+	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, liveBuffer) != nil { // fails without CAP_NET_ADMIN
 		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, liveBuffer) // buffer as large as the kernel grants
 	}
 	err = errors.Join(
