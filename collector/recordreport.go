@@ -328,7 +328,7 @@ func (c *planRecords) drops() []FlowDrops {
 	}
 	joined := map[whole]*FlowDrops{}
 	for k, n := range c.flows {
-		answer, _ := c.decoder.Decode([]byte(k.record.bits), c.asked(k.record.reported)) // no error: it was decoded before
+		answer, _ := c.decoder.Decode([]byte(k.record.bits), c.asked(k.record.reported)) // no error: decoded before
 		t := pathOf(&answer)
 		w := whole{k.flow, k.isFlow, k.record.reported.End, k.trap, "", t.key, k.by}
 		if k.port != record.NoPort {

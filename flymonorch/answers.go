@@ -68,7 +68,7 @@ func (rd *reader) take(r *round, t *task, p *plan.Placed, behind int, e *epoch) 
 	return got, rd.read(r, t, p, behind == 0, got, e)
 }
 
-// read evaluates the registers, and queries the oracle, unless the bank has new content by then.
+// read evaluates the registers. It queries the oracle while the bank still has the same content.
 func (rd *reader) read(r *round, t *task, p *plan.Placed, exact bool, got *taken, e *epoch) (err error) {
 	got.reading, err = answer.New(answer.Dump{
 		Geometry: rd.geo, Task: p.Task, Layout: p.Layout, Sketch: p.Sketch, Registers: got.registers,

@@ -412,7 +412,8 @@ func (m *Mesh) whole() Cluster {
 // Points returns the points of the graph, followed by the watched ones, with the current settings.
 func (m *Mesh) Points() []Point { return slices.Concat(m.graph.Points, m.graph.Watched) }
 
-// Kept returns the number of reports kept per period: that of a point is kept in each cluster after it.
+// Kept returns the number of reports that are stored per period. The report of a point is stored in each cluster after
+// it.
 func (m *Mesh) Kept() (n int) {
 	for _, users := range m.users {
 		n += len(users)
