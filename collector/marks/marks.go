@@ -104,7 +104,7 @@ func (r *Result) Segment() Segment { return Segment{r.Path, r.From, r.To} }
 // Counts holds the counts of two points in a period.
 type Counts struct {
 	Sent, Received           uint64 // number of packets at From and at To
-	SentBytes, ReceivedBytes uint64 // number of bytes of frames with FCS; they differ if a switch adds or removes headers
+	SentBytes, ReceivedBytes uint64 // numbers of bytes of frames with FCS; they differ if a switch changes headers
 	Excess                   bool   // true if the loss is uncertain only because of excess packets somewhere
 }
 

@@ -37,7 +37,7 @@ func summed(k, packets uint64, ns int64) altmark.Period {
 // The mean delay of period 10 is known, or has the expected reason.
 func TestAltMarkMean(t *testing.T) {
 	const packets = 1000
-	fine := func() []altmark.Period { // packets reach mp2 3 ms after mp1, and mp3 10 ms after mp1; one packet reaches mp3 1 ns later
+	fine := func() []altmark.Period { // delays after mp1: mp2 3 ms, mp3 10 ms, one packet 1 ns more
 		return []altmark.Period{summed(10, packets, -packets*1000), summed(10, packets, 3e9-packets*1000),
 			summed(10, packets, 10e9-packets*1000+1)}
 	}
@@ -178,7 +178,7 @@ func TestAltMarkMeanTwoWay(t *testing.T) {
 			}
 		}
 	}
-	if len(got) != 1 || !got[0].Mean.Valid || got[0].Mean.Delay != 16*ms || got[0].Mean.RawValid { // the sum includes 0.3 ns more
+	if len(got) != 1 || !got[0].Mean.Valid || got[0].Mean.Delay != 16*ms || got[0].Mean.RawValid { // 0.3 ns more
 		t.Fatalf("%+v", got)
 	}
 	if text, err := got[0].MarshalJSON(); err != nil || !strings.Contains(string(text), `"mean_delay_ns":16000000`) ||

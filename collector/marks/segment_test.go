@@ -69,7 +69,7 @@ func TestAltMarkNeighbours(t *testing.T) {
 		}
 	})[1:4], "11 mp1>mp3 flagged: pulses-differ: mp3 had 1 pulses in period 11, and mp1 0",
 		"12 mp1>mp3 flagged: pulses-differ: mp3 had 1 pulses in period 11, and mp1 0", "13 mp1>mp3 ok lost 0")
-	wantLines(t, run(altmark.Double, func(i int, p *altmark.Period) { // a period with a lost pulse contributes no sample
+	wantLines(t, run(altmark.Double, func(i int, p *altmark.Period) { // a lost pulse gives no sample
 		if i == 1 {
 			p.Captures, p.Packets = 0, 8
 		}
@@ -279,7 +279,7 @@ func TestAltMarkGapsWithoutSlots(t *testing.T) {
 
 // Pulses are matched by time: the pulse of period 11 leaves at the end of 11 and arrives in 12.
 func TestAltMarkPulses(t *testing.T) {
-	type pulse struct{ sent, received time.Duration } // times since the begin of the period; negative if there is no pulse
+	type pulse struct{ sent, received time.Duration } // since the begin of the period; negative if there is none
 	run := func(pulses ...pulse) (got []Result) {
 		m := newTestJoiner(t, twoPoints(altmark.Pulse))
 		reports := map[uint64][2]*altmark.Period{}
@@ -309,7 +309,7 @@ func TestAltMarkPulses(t *testing.T) {
 		return got[1 : 1+len(pulses)]
 	}
 	wantLines(t, run(pulse{0, 6 * ms}, pulse{995 * ms, 1003 * ms}, pulse{500 * ms, 510 * ms}),
-		"10 mp1>mp3 ok delay 6ms", "11 mp1>mp3 ok", "12 mp1>mp3 ok") // period 12 has two captures: its time is that of the last one
+		"10 mp1>mp3 ok delay 6ms", "11 mp1>mp3 ok", "12 mp1>mp3 ok") // 12 has two captures: the last counts
 	wantLines(t, run(pulse{0, 6 * ms}, pulse{995 * ms, 1003 * ms}), "10 mp1>mp3 ok delay 6ms",
 		"11 mp1>mp3 ok delay 8ms jitter 2ms")
 	// The capture at 1010 ms may belong to 11 or 12.

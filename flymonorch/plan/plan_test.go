@@ -199,7 +199,7 @@ func TestShares(t *testing.T) {
 		x := task(t, "any", key, "frequency", flymon.CMS, 3*2048, 0)
 		x.Share = 2
 		placed, err := p.Add(key, x)
-		if want := [4]int{3, 3, 3, 5}[i]; err != nil || placed.Layout.Units[0].Group != want { // three hash units limit the number of keys
+		if want := [4]int{3, 3, 3, 5}[i]; err != nil || placed.Layout.Units[0].Group != want { // 3 hash units per group
 			t.Errorf("%s: %+v, %v, want group %d", key, placed, err, want)
 		}
 	}

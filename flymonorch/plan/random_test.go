@@ -53,8 +53,8 @@ func randomTask(t *testing.T, r *rand.Rand) flymon.Task {
 	return x
 }
 
-// books holds the placed tasks as a test tracks them, from which uses computes an owner for each bucket independently
-// of the pool.
+// books holds the placed tasks as a test tracks them. From these, uses computes the owner of each bucket without the
+// pool.
 type books struct {
 	geo   flymon.Geometry
 	tasks map[string]*plan.Placed
