@@ -122,7 +122,7 @@ type Memory struct {
 	mu      sync.Mutex
 	most    int
 	rows    int
-	batches []*Batch // in order of arrival
+	batches []*Batch // batches in order of arrival
 	last    map[string]Position
 	forgot  int64
 }

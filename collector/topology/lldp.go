@@ -12,7 +12,7 @@ import (
 type View struct {
 	Name      string // name of the switch; "" means System
 	Target    string
-	ID        uint32 // see [Node]
+	ID        uint32 // switch id, see [Node]
 	System    string // system name
 	Chassis   string // chassis id; "" if unknown
 	Ports     []string
@@ -35,8 +35,8 @@ type says struct {
 // join is the state of joining views.
 type join struct {
 	t       *Topology
-	views   map[string]*View // by name
-	system  map[string]*View // nil if several switches have it
+	views   map[string]*View // views by switch name
+	system  map[string]*View // views by system name; nil if several switches have the name
 	chassis map[string]*View
 	ids     map[uint32]int
 	others  map[string]string // chassis ids, or else system names, of nodes that were not queried, by node name
@@ -66,7 +66,7 @@ func Join(views []View) (*Topology, error) {
 		maps.Copy(all, j.ports(name, j.views[name]))
 	}
 	ends := slices.SortedFunc(maps.Keys(all), End.compare)
-	claims := map[End][]End{} // ends at nodes that were not queried
+	claims := map[End][]End{} // claimed links of ends at nodes that were not queried
 	for _, e := range ends {
 		s := all[e]
 		back, heard := all[s.far]
