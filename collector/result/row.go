@@ -17,7 +17,7 @@ const (
 	// observe all of this time, for example because it started, ended or was killed.
 	Gap Flags = 1 << iota
 	// Late means that the row contains events that arrived after its window was closed. Rows of the same window, flow
-	// and place add up. Earlier ones were incomplete.
+	// and place add up. The earlier rows were incomplete.
 	Late
 	// Silent means that the window was closed although the watermark of a source had not passed it.
 	Silent
@@ -28,8 +28,8 @@ const (
 	// Unsynchronised means that clocks of two switches are compared without evidence of their accuracy, or that a time
 	// is from a clock that proved wrong.
 	Unsynchronised
-	// Missing means that a switch that a packet must have come from, or gone to, has no record of it. The packet was
-	// lost on the wire or not recorded there, or that record was lost.
+	// Missing means that a switch that a packet must have come from, or gone to, has no record of it. Either the packet
+	// was lost on the wire, or the switch did not record it, or the record was lost.
 	Missing
 	// Edge means that a packet's path reaches the edge of the joined time range, so it may be incomplete.
 	Edge
@@ -37,8 +37,8 @@ const (
 	// place, or at several places on their path. Repeated captures at the same place are detected by the order in which
 	// frames left the last switch.
 	Twice
-	// Searched means that tail-stamp records were found by search, behind or between bytes that belong to none, such as
-	// an undeclared FCS. With a small probability one is not a record.
+	// Searched means that tail-stamp records were found by search, after or between bytes that belong to no record,
+	// such as an undeclared FCS. With a small probability, such a find is not a record.
 	Searched
 )
 
@@ -72,8 +72,8 @@ type Drop struct {
 	Flags       Flags
 }
 
-// A Loss is a result of alternate marking for one period between two places. Of several with the same flow, places,
-// start and period, the last one holds: earlier ones contain less.
+// A Loss is a result of alternate marking for one period between two places. If several have the same flow, places,
+// start and period, the last one is valid: it contains the most.
 type Loss struct {
 	Flow     string // flow, or the name of the path or graph
 	Cluster  string // cluster of the graph, or "" for a whole path
@@ -110,8 +110,8 @@ type Journey struct {
 	Hops []JourneyHop
 	// forwarded out of the network, dropped: REASON, not seen again; the ends of all copies, separated by "; "
 	End string
-	// several equal packets exist, so it may have come from, or continued as, more than one; the row has the certain
-	// part
+	// several equal packets exist, so the packet may have come from, or continued as, more than one; the row contains
+	// only the certain hops
 	Ambiguous bool
 	Candidate int // 1 if Ambiguous
 	Of        int // lower bound of the greatest number of equal packets at one place
@@ -129,7 +129,7 @@ type JourneyHop struct {
 	Depth     int64 // number of bytes in the queue; -1 if unknown
 	Tables    string
 	Dropped   string // drop reason, or "" if the packet continued
-	// Perhaps lists the visits of which one is the next, if that is not certain.
+	// Perhaps lists the possible next visits, if the next one is not certain.
 	Perhaps string
 }
 
@@ -161,7 +161,7 @@ type Source struct {
 	Late    int64 // number of events that arrived after the watermark had passed them
 	LeftOut int64 // number of events that could not be joined, such as those of unknown switches; -1 if unknown
 	Latest  int64 // latest event time; 0 if there was none
-	// time up to which it reported that all is there, or that something is missing; 0 if it has not reported
+	// time up to which the source reported its data as complete or as lost; 0 if it has not reported
 	Told    int64
 	Silent  bool // true if the source was left out of the watermark
 	Number  uint64

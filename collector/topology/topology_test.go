@@ -300,7 +300,7 @@ func TestJoinOthers(t *testing.T) {
 	}
 }
 
-// A node that was not queried is never mistaken for a queried one, or for another one that was not. This holds even if
+// A node that was not queried is never mistaken for a queried one, or for another node that was not. This holds even if
 // the names made from their LLDP data are equal.
 func TestJoinStrangers(t *testing.T) {
 	n, err := Join([]View{
