@@ -24,7 +24,7 @@ func (o *Orch) Lost(s *session) bool {
 	return !ok
 }
 
-// Stays reports whether a session can remain in the ASIC.
+// Stays reports whether a session can remain in the ASIC unchanged.
 func (o *Orch) Stays(_ context.Context, s *session) bool {
 	return s.RowInASIC == s.Row && (s.InASIC.flip == nil || s.InASIC.flip.base == o.base(s.Row.Rule))
 }
@@ -66,7 +66,8 @@ func (o *Orch) Deploy(ctx context.Context, wanted []*session) {
 	}
 }
 
-// allocate allocates a lane and an index for a session: those of the previous run, if possible.
+// allocate allocates a lane and an index for a session. If possible, these are the lane and the index of the previous
+// run.
 func (o *Orch) allocate(ctx context.Context, s *session) (*binding, error) {
 	if o.engine == schema.AltMarkByOrchestrator {
 		return &binding{flip: &flip{base: o.base(s.Row.Rule)}}, nil
@@ -95,8 +96,8 @@ func (o *Orch) allocate(ctx context.Context, s *session) (*binding, error) {
 	return b, nil
 }
 
-// profile returns the profile with these settings. If it does not exist, profile creates it: in the former lane (-1:
-// unknown) if that is free, else preferably in a lane that is not reserved.
+// profile returns the profile with these settings. If it does not exist, profile creates it in the lane former, if that
+// is free. Otherwise profile prefers a lane that is not reserved. former is -1 if the former lane is unknown.
 func (o *Orch) profile(ctx context.Context, want altmark.ChipProfile, former int) (*profile, error) {
 	free := -1
 	for lane, p := range o.lanes {
@@ -162,7 +163,7 @@ func (o *Orch) variants(row schema.AltMarkFlow, b *binding) []orch.ACLVariant {
 	return list
 }
 
-// samples returns examples of the entries of sessions. The rules reserve space for such entries.
+// samples returns example entries for sessions. The rules use them to reserve space for entries.
 func (o *Orch) samples() []orch.ACLVariant {
 	if o.engine == schema.AltMarkByOrchestrator {
 		marks := altmark.Session{Role: altmark.Initiator, Mark: altmark.DSCP0}

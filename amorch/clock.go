@@ -2,13 +2,14 @@ package amorch
 
 import "tamtam/tam/altmark"
 
-// clockState is the state of the switch's clock at a reading: the source that it follows, and whether it is trusted.
+// clockState is the state of the switch's clock at a reading of the counters: the clock that it follows, and whether it
+// is trusted.
 type clockState struct {
 	clock   altmark.Clock
 	trusted bool
 }
 
-// clockStates contains the states at the last readings, in order of time.
+// clockStates contains the states at the last three readings, the oldest first.
 type clockStates [3]clockState
 
 // add records the state of the clock at a reading. If the chip's clock does not follow a kernel clock, the chip alone
@@ -26,8 +27,9 @@ func (v *clockStates) add(s altmark.Session, t altmark.ChipClock) {
 }
 
 // period sets the accuracy of the clock for the period that the last reading completed. The packets of that period
-// arrived after the last reading but two, so the clock must be trusted at all three readings. Methods without delays do
-// not need a trusted clock. If the chip itself does not trust its clock, nothing can compensate for that.
+// arrived between the first and the third of the last three readings. So the clock must be trusted at all three
+// readings. Methods without delays do not need a trusted clock. A clock that the chip itself does not trust is never
+// trusted.
 func (v *clockStates) period(p *altmark.Period, s altmark.Session) {
 	if !s.Delay() || p.Flags&altmark.Unsynchronised != 0 {
 		return
@@ -42,7 +44,7 @@ func (v *clockStates) period(p *altmark.Period, s altmark.Session) {
 			p.Clock.Says, p.Clock.Error = at.clock.Says, 0
 		}
 		if at.clock.Kernel != p.Clock.Kernel {
-			p.Clock.Kernel = "" // may have followed either clock
+			p.Clock.Kernel = "" // the chip's clock may have followed either kernel's clock
 		}
 	}
 }

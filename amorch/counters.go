@@ -16,7 +16,7 @@ import (
 // reader that sees a new period also finds it in the history.
 type counters struct {
 	last, past feature.Rows
-	periods    map[string][]string // fields of the history of each session, the oldest first
+	periods    map[string][]string // history of each session as fields, the oldest first
 }
 
 func newCounters() counters {
@@ -30,7 +30,7 @@ func newCounters() counters {
 func (b *counters) track(name string, c schema.AltMarkCounters) {
 	f := c.Fields()
 	if f["TIMESTAMP"] == "" {
-		f["TIMESTAMP"], f["DIGEST"] = "", "" // remains of the previous period
+		f["TIMESTAMP"], f["DIGEST"] = "", "" // remove the values of the previous period
 	}
 	if _, ok := f["CLOCK"]; !ok {
 		if _, had := b.last.Get(name)["CLOCK"]; had {
@@ -66,7 +66,7 @@ func isPeriod(field string) bool {
 	return err == nil && strconv.FormatUint(n, 10) == field
 }
 
-// byNumber orders numbers without leading zeros.
+// byNumber orders decimal numbers without leading zeros.
 func byNumber(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 
 // untrack deletes the rows of a session.

@@ -39,7 +39,7 @@ func (o *Orch) canEncap(s altmark.Session) error {
 	return nil
 }
 
-// lookAgain reconciles sessions with headers, because addresses, routes or an MTU may have changed.
+// lookAgain reconciles sessions with encapsulation again, because addresses, routes or an MTU may have changed.
 func (o *Orch) lookAgain(ctx context.Context) {
 	for _, s := range o.Sessions {
 		if s.Row.Encap.Given() || s.RowInASIC.Encap.Given() {

@@ -12,10 +12,10 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// ways holds the switch's addresses, and how packets leave.
+// ways holds a test's values for the switch's addresses and its route.
 type ways struct {
 	own     map[netip.Addr]bool
-	mtu     uint32 // 0 if there is no route
+	mtu     uint32 // MTU of the route; 0 if there is no route
 	changes orch.Topic[struct{}]
 }
 
@@ -31,7 +31,7 @@ func (w *ways) Exit(to netip.Addr) (string, uint32, error) {
 func (w *ways) Changes() *orch.Topic[struct{}] { return &w.changes }
 
 // A session with a header waits for its source or destination address, for a route, and for an MTU with space for the
-// header. Its status reports this, and it leaves the ASIC when one of them is gone.
+// header. Its status reports this, and it leaves the ASIC when one of these is gone.
 func TestEncapWaits(t *testing.T) {
 	from, to := netip.MustParseAddr("2001:db8:ff::1"), netip.MustParseAddr("2001:db8:ff::3")
 	s := initiator()
@@ -76,8 +76,8 @@ func TestEncapWaits(t *testing.T) {
 	}
 }
 
-// While a program runs on the switch, headers are neither added nor removed. Only the status of sessions with a header
-// reports this.
+// While a program runs on the switch, outer headers are neither added nor removed. Only the status of sessions with a
+// header reports this.
 func TestEncapBesideAProgram(t *testing.T) {
 	from, to := netip.MustParseAddr("2001:db8:ff::1"), netip.MustParseAddr("2001:db8:ff::3")
 	s := initiator()

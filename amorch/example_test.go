@@ -10,7 +10,7 @@ import (
 // Counters of both colours, read in the middle of each second, become periods. The first period is incomplete and has a
 // flag.
 func Example() {
-	s := altmark.Session{Role: altmark.Transit, Method: altmark.Step, Mark: altmark.DSCP0} // of a second
+	s := altmark.Session{Role: altmark.Transit, Method: altmark.Step, Mark: altmark.DSCP0} // periods of a second
 	var m meter
 	for _, read := range []struct{ second, colour0, colour1 uint64 }{{10, 5, 0}, {11, 9, 3}, {12, 10, 8}, {13, 20, 8}} {
 		clock := altmark.ChipClock{

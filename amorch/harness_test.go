@@ -20,20 +20,20 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A chip is a fake ASIC with register reads of flows. It counts what a test sets.
+// A chip is a fake ASIC with register reads of flows. Tests set its counters.
 type chip struct {
 	*featuretest.Extensions[struct{}]
 	most    int              // largest number of flows in one read
-	now     func() time.Time // its time of day
+	now     func() time.Time // time of day of the chip
 	steps   uint64
 	started uint64
-	program bool     // whether a program runs
-	kernel  []uint64 // state of its kernel's clock; nil if it does not follow one
+	program bool     // true if a program runs
+	kernel  []uint64 // state of the kernel's clock that the chip follows; nil if it follows none
 	flows   map[uint32]*[2]altmark.ChipCounts
-	born    map[uint32]uint64 // generations
+	born    map[uint32]uint64 // generations of the flows, by index
 	late    []uint64          // periods of the first and the last late packet of every flow; nil if there are none
-	dumb    bool              // whether its ingress ACLs can only count
-	// uncounted is set if its ACL counters cannot be read.
+	dumb    bool              // true if the ingress ACLs can only count
+	// uncounted is true if the ACL counters cannot be read.
 	uncounted bool
 }
 
@@ -56,7 +56,7 @@ func (c *chip) Get(ctx context.Context, k sai.Key, want []sai.Attr) ([]sai.Attr,
 	return c.Extensions.Get(ctx, k, want)
 }
 
-// window returns the content of a register read of flows.
+// window returns the content of a register read for the requested flows.
 func (c *chip) window(x *featuretest.Extension[struct{}]) (sai.Bytes, error) {
 	list, err := feature.Value[[]uint32](x.Entry, altmark.AttrFlows)
 	if err != nil {
@@ -108,14 +108,14 @@ type bench struct {
 	chip  *chip
 	acl   *aclorch.Orch
 	am    *Orch
-	ahead time.Duration // by how much the chip's time of day is ahead of the daemon's
+	ahead time.Duration // time by which the chip's time of day is ahead of the daemon's
 }
 
 // start is the middle of period 1700000000 of one second.
 var start = time.Unix(1700000000, 500_000_000)
 
-// newBench makes a switch with the given numbers of lanes and flows of alternate marking, which may be 0. The feature
-// is active and there is a table of flow groups.
+// newBench makes a switch with the given numbers of lanes and flows of alternate marking, either of which may be 0. The
+// feature is active and there is a table of flow groups.
 func newBench(t testing.TB, lanes, flows uint64, changes ...func(*bench)) *bench {
 	t.Helper()
 	extensions := []string{altmark.ObjectProfile, altmark.ObjectFlows, altmark.ObjectFlow}
@@ -200,7 +200,7 @@ func (b *bench) wantLast(session, want string) {
 	}
 }
 
-// calls returns the changing calls since the last time, except those of tables and ports.
+// calls returns the calls that changed the ASIC since the last call of calls, without those of tables and ports.
 func (b *bench) calls() []string {
 	return slices.DeleteFunc(b.Calls(), func(l string) bool {
 		return strings.Contains(l, "|ACL_TABLE") || strings.HasPrefix(l, "s|PORT")

@@ -10,8 +10,8 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// Late packets that the chip reports flag the last period, and the earlier ones that they may belong to. After a
-// restart they do so again, and after a missed reading they flag all earlier periods.
+// If the chip reports late packets, the last period is flagged, and the earlier periods that they may belong to. The
+// flags are set again after a restart. After a missed reading, all earlier periods are flagged.
 func TestLatePackets(t *testing.T) {
 	s := initiator()
 	s.Role = altmark.Transit
@@ -19,7 +19,7 @@ func TestLatePackets(t *testing.T) {
 		name    string
 		missed  time.Duration
 		restart bool
-		want    int // number of flagged periods before the last late one
+		want    int // number of flagged periods before the last period with late packets
 	}{
 		{"read in time", 0, false, 2},
 		{"after a restart", 0, true, 5},

@@ -22,14 +22,14 @@ type matched struct {
 	region
 	in    orch.ACLInForce
 	marks uint8  // bits of the DSCP that the session changes
-	hash  uint64 // of all data that other sessions depend on
+	hash  uint64 // hash of all data that other sessions depend on
 	shape string
-	bits  []field // see indexed
+	bits  []field // fields by which the session is indexed, see indexed
 }
 
 // matches contains the sessions in the ASIC by the packets that they match.
 type matches struct {
-	of     map[string]*matched // by session name
+	of     map[string]*matched // matches by session name
 	shapes map[string]*shape
 	marked map[string]*session // sessions that changed; the next refresh looks at them
 }
@@ -44,7 +44,7 @@ func newMatches() matches {
 type shape struct {
 	masks   []field
 	members map[*matched]bool
-	by      map[string]*cut // by the masks of the common bits
+	by      map[string]*cut // cuts by the masks of the common bits
 }
 
 // A cut contains the sessions of a shape by the values of some of their bits.
@@ -77,7 +77,7 @@ func masksOf(fields []field) []field {
 	return masks
 }
 
-// commonOf returns the bits that both shapes match.
+// commonOf returns the bits that both lists of fields match.
 func commonOf(a, b []field) (common []field) {
 	for _, f := range a {
 		i := slices.IndexFunc(b, func(o field) bool { return o.name == f.name })
@@ -92,7 +92,7 @@ func commonOf(a, b []field) (common []field) {
 	return common
 }
 
-// key returns the bits of fields in the given masks, as a map key.
+// key returns a map key: the values of the fields at the bits in masks.
 func key(fields, masks []field) string {
 	var b []byte
 	for _, m := range masks {
@@ -132,7 +132,7 @@ func (x *matches) remove(m *matched) {
 	}
 }
 
-// overlapping calls each for the sessions whose packets may be in a region.
+// overlapping calls each for the sessions whose region may overlap with the region r.
 func (x *matches) overlapping(r region, each func(*matched, region)) {
 	bits := r.indexed()
 	masks := masksOf(bits)
@@ -176,7 +176,7 @@ func (x *matches) look(s *session, rules Rules) (before, now *matched) {
 	return before, now
 }
 
-// refreshMatches updates the effects of the sessions after the marked ones were reconciled.
+// refreshMatches updates the effects of the sessions after the changed sessions were reconciled.
 func (o *Orch) refreshMatches() {
 	x := &o.matched
 	if len(x.marked) == 0 {
@@ -209,19 +209,19 @@ func (o *Orch) refreshMatches() {
 
 // An effect describes the packets that a session gets.
 type effect struct {
-	text       string // in words, without the bits of its marks and the interfaces; equal at all points of a path
-	hash       uint64 // of all data that the effect depends on
-	shadowed   bool   // it is uncertain which of two sessions gets a packet, or it depends on marks
-	interfaces string // by which packets arrive; "" if any
-	perLink    bool   // depends on fields that routers and bridges change, such as the TTL
+	text       string // the packets in words, without mark bits and interfaces; equal at all points of a path
+	hash       uint64 // hash of all data that the effect depends on
+	shadowed   bool   // true if it is uncertain which of two sessions gets a packet, or if that depends on marks
+	interfaces string // interfaces where the packets arrive; "" if any
+	perLink    bool   // true if the packets depend on fields that routers and bridges change, such as the TTL
 }
 
-// mostAbove is the maximum number of listed sessions above a session. If there are more, the text contains a hash of
-// them.
+// mostAbove is the maximum number of sessions with a higher priority that the text of a session lists. If there are
+// more, the text contains a hash of them.
 const mostAbove = 64
 
-// effective returns the packets that a session gets: those that it matches, except those that sessions above it also
-// match.
+// effective returns the packets that a session gets: the packets that it matches, except those that sessions of higher
+// priority also match.
 func (x *matches) effective(m *matched) effect {
 	e := effect{interfaces: m.in.Interfaces, hash: m.hash, perLink: m.region.perLink()}
 	var above []*matched
@@ -254,8 +254,8 @@ func (x *matches) effective(m *matched) effect {
 	return e
 }
 
-// takenFrom returns a canonical text about the packets that other sessions get instead of m. It omits a region that is
-// part of another one.
+// takenFrom returns a canonical text about the packets that other sessions get instead of m. It omits a region that
+// another region contains.
 func takenFrom(m *matched, shared []region) string {
 	var parts []string
 	for i, r := range shared {
@@ -304,8 +304,8 @@ func (o *Orch) gets(s *session, e effect) {
 	b.effect = &e
 }
 
-// noteMatch adds to a period which packets it is about, and flags it if these may differ from the packets of other
-// points.
+// noteMatch adds to a period the text that describes its packets, and flags it if the packets may differ from the
+// packets of other points.
 func (b *binding) noteMatch(p *altmark.Period, s altmark.Session) {
 	if b.effect == nil {
 		return

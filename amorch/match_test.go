@@ -40,7 +40,7 @@ func TestMatchOfMarksRefused(t *testing.T) {
 		b.session("s1", "web", tt.session)
 		b.Step()
 		b.wantSession("s1", tt.want)
-		b.Del(schema.AppACLRule, "TAM:web") // the rule may also change
+		b.Del(schema.AppACLRule, "TAM:web") // an edit of the rule can cause the same conflict
 		b.Step()
 		b.rule("web", append(web, "DSCP", "0/0x30")...)
 		b.Step()
@@ -53,8 +53,8 @@ func (b *bench) match(session string) string {
 	return b.Row(swss.CountersDB, schema.CountersAltMark, session)["MATCH"]
 }
 
-// When the packets of a session change, its account begins again. The cause may be an edit of its rule, or other
-// sessions above it. Changes that do not affect its packets have no effect.
+// When the packets of a session change, its measurement begins again. The cause may be an edit of its rule, or other
+// sessions of higher priority. Changes that do not affect its packets have no effect.
 func TestMatchChanges(t *testing.T) {
 	const all, udp = "DST_IP 10.0.0.2/32", "IP_PROTOCOL 17"
 	voice := []string{"DST_IP", "10.0.0.2", "IP_PROTOCOL", "17", "L4_SRC_PORT", "5001"}
@@ -69,7 +69,7 @@ func TestMatchChanges(t *testing.T) {
 		before, change func(b *bench)
 		match          string
 		first          bool
-		flags          string // flags that remain
+		flags          string // flags that remain in later periods
 	}{
 		"nothing": {change: func(*bench) {}, match: all + ", " + udp},
 		"narrower": {change: func(b *bench) { web(b, "L4_SRC_PORT", "5001") },
@@ -156,8 +156,8 @@ func TestMatchChanges(t *testing.T) {
 	}
 }
 
-// If no packet matches a flow group with interfaces or values of this link, packets may come by other interfaces or
-// with other values. The periods of a transit are then flagged.
+// A flow group can be limited to interfaces, or match fields that differ from link to link. If no packet matches it,
+// its packets may arrive elsewhere or with other values. The periods of a transit are then flagged.
 func TestNothingOfALink(t *testing.T) {
 	for field, value := range map[string]string{"IN_PORTS": "Ethernet0", "TTL": "64", "SRC_MAC": "02:00:00:00:00:01",
 		"DST_MAC": "02:00:00:00:00:01", "VLAN_ID": "10", "TC": "3"} {
@@ -260,9 +260,9 @@ func randomMatches(t *testing.T, rnd *rand.Rand) []schema.ACLMatch {
 	return rule.Matches
 }
 
-// Sessions of random rules and priorities are at two switches. If a flow group has the same match text at both and
-// nothing is uncertain, it gets the same packets, by a search of all rules. Regions equal the matches that they are
-// made from.
+// Two switches have sessions with random rules and priorities. If a flow group has the same match text at both, and no
+// flag, it gets the same packets at both. The test finds these packets by a search of all rules. A region contains
+// exactly the packets of the matches that it is made from.
 func TestEqualMatchesAreOfTheSamePackets(t *testing.T) {
 	var same, differ int
 	fixed := randtest.Cases{Count: 400}
@@ -353,7 +353,8 @@ func TestEqualMatchesAreOfTheSamePackets(t *testing.T) {
 	}
 }
 
-// Flow groups of some interfaces overlap only if they have one in common. FlowMonIDs and marks separate packets too.
+// Flow groups of some interfaces overlap only if they have an interface in common. FlowMonIDs and marks separate
+// packets too.
 func TestRegions(t *testing.T) {
 	one, two, both := []sai.OID{1}, []sai.OID{2}, []sai.OID{1, 2}
 	plain := initiator()
@@ -364,7 +365,7 @@ func TestRegions(t *testing.T) {
 	v4 := altmark.Session{Mark: altmark.IPv4Reserved}
 	for _, tt := range []struct {
 		a, b         region
-		some, ab, ba bool // they have packets in common; a contains all of b; b contains all of a
+		some, ab, ba bool // a and b overlap; a contains b; b contains a
 	}{
 		{regionOf(nil, one, plain), regionOf(nil, two, plain), false, false, false},
 		{regionOf(nil, both, plain), regionOf(nil, two, plain), true, true, false},
@@ -384,7 +385,8 @@ func TestRegions(t *testing.T) {
 	}
 }
 
-// The text of many flow groups has a maximum length, and is the same for the same flow groups.
+// With many flow groups of higher priority, the match text has a limited length, and is the same for the same flow
+// groups.
 func TestManyAbove(t *testing.T) {
 	texts := map[string]bool{}
 	for _, n := range []int{3, 3, 60, 60, 61, 500, 500, 501} {

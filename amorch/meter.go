@@ -15,26 +15,26 @@ import (
 // again, and flags the periods that it reports until it has a new base.
 type meter struct {
 	begun       bool
-	again       bool // the flow has contained other packets since the last reading
+	again       bool // true if the flow has contained other packets since the last reading
 	base        [2]base
 	generation  uint64
 	steps       uint64
 	started     uint64
-	unclean     uint64        // the last period that is flagged with why
-	why         altmark.Flags // First, ClockStep or CounterReset
-	reported    uint64        // the last reported period
-	hasReported bool          // there is a reported period
-	read        uint64        // the period of the last reading
+	unclean     uint64        // last period that is flagged with why
+	why         altmark.Flags // flags of unclean periods: First, ClockStep or CounterReset
+	reported    uint64        // number of the last reported period
+	hasReported bool          // true if there is a reported period
+	read        uint64        // period of the last reading
 	late        altmark.LatePeriods
 }
 
-// A base is a reading of a colour that includes its packets up to a period.
+// A base is a reading of a colour's counters. It includes all packets up to the end of a period.
 type base struct {
 	period uint64
 	counts altmark.ChipCounts
 }
 
-// take returns the period that a reading completes. It returns false if the reading completes none.
+// take adds a reading and returns the period that it completes. It returns false if it completes no period.
 func (m *meter) take(s altmark.Session, t altmark.ChipClock, r altmark.ChipFlow) (p altmark.Period, ok bool) {
 	now := s.Interval.Period(t.At)
 	guard, early := readingGuards(s)
@@ -76,7 +76,7 @@ func (m *meter) lateIn(now uint64, late altmark.LatePeriods) altmark.LatePeriods
 }
 
 // touched returns the reason why a reading does not continue the previous one: First, CounterReset or ClockStep. It
-// returns 0 if the reading does.
+// returns 0 if the reading continues it.
 func (m *meter) touched(t altmark.ChipClock, r altmark.ChipFlow) altmark.Flags {
 	switch {
 	case !m.begun:
@@ -92,7 +92,7 @@ func (m *meter) touched(t altmark.ChipClock, r altmark.ChipFlow) altmark.Flags {
 }
 
 // complete makes a reading the base of period k's colour. It returns the period since the previous base, if that base
-// is at least one period of the colour older. After a clock step, the clock may be in any period.
+// is from an earlier period of the colour. After a clock step, the clock may be in any period.
 func (m *meter) complete(
 	s altmark.Session, t altmark.ChipClock, k uint64, r altmark.ChipFlow, why altmark.Flags,
 ) (p altmark.Period, ok bool) {
@@ -106,9 +106,9 @@ func (m *meter) complete(
 	return p, false
 }
 
-// readingGuards returns the minimum distances of a reading from the begin and the end of its period. A point of pulse
-// marking counts by its own clock, so no packet is in a different period. Its guard, which may be longer than a period,
-// applies to pulses only.
+// readingGuards returns the minimum distances of a reading from the begin and the end of its period. With pulse
+// marking, a point counts by its own clock, so it counts every packet in its own period. The guard then applies to
+// pulses only, and may be longer than a period.
 func readingGuards(s altmark.Session) (guard, early time.Duration) {
 	if s.Method == altmark.Pulse {
 		return 0, 0
@@ -123,7 +123,7 @@ func (m *meter) begin(now uint64, t altmark.ChipClock, r altmark.ChipFlow, why a
 	m.base[now&1^1] = base{now - min(now, 1), r.Of[now&1^1]}
 	m.unclean, m.why = now, why
 	if m.begun {
-		m.unclean++ // packets in flight may carry either colour, or count only here
+		m.unclean++ // packets in flight may have either colour, or be counted here only
 	}
 	m.begun, m.again, m.generation, m.steps, m.started = true, false, r.Generation, t.Steps, t.Started
 	if m.hasReported && m.reported > now { // the clock was set back
@@ -154,7 +154,7 @@ func (m *meter) period(s altmark.Session, t altmark.ChipClock, k uint64, old bas
 	if p.Captures > 0 {
 		p.Timestamp, p.Digest = c.Captured, c.Digest
 	}
-	if p.Foreign = c.Foreign - b.Foreign; s.Foreign == altmark.DropForeign { // the entry's counter includes them
+	if p.Foreign = c.Foreign - b.Foreign; s.Foreign == altmark.DropForeign { // the entry counts dropped packets too
 		p.Packets -= p.Foreign
 		p.Bytes -= c.ForeignBytes - b.ForeignBytes
 	}

@@ -16,7 +16,7 @@ func at(period uint64, d time.Duration) altmark.ChipClock {
 	return altmark.ChipClock{At: altmark.Time{Seconds: period, Nanoseconds: uint32(d)}, Synchronised: true}
 }
 
-// read returns counters with these numbers of packets of colour 0 and colour 1.
+// read returns the counters of a flow with c0 packets of colour 0 and c1 of colour 1.
 func read(c0, c1 uint64) altmark.ChipFlow {
 	var r altmark.ChipFlow
 	r.Of[0] = altmark.ChipCounts{Packets: c0, Bytes: 64 * c0}
@@ -24,8 +24,8 @@ func read(c0, c1 uint64) altmark.ChipFlow {
 	return r
 }
 
-// The meter reports a period after each reading. The session's interval is 1 s. Its packets come up to 100 ms late and
-// up to 20 ms early.
+// The meter reports a period after each reading. The session's interval is 1 s. Its packets arrive up to 100 ms late
+// and up to 20 ms early.
 func TestMeter(t *testing.T) {
 	const mid, early, late = 500 * time.Millisecond, 50 * time.Millisecond, 980 * time.Millisecond
 	s := altmark.Session{Role: altmark.Transit, Method: altmark.Step, Mark: altmark.DSCP0, SlotSync: true,
@@ -33,7 +33,7 @@ func TestMeter(t *testing.T) {
 	type step struct {
 		t    altmark.ChipClock
 		r    altmark.ChipFlow
-		want string // period: packets flags; "" if there is none
+		want string // expected period as "number: packets flags"; "" if there is none
 	}
 	stepped := func(t altmark.ChipClock) altmark.ChipClock { t.Steps = 1; return t }
 	other := func(t altmark.ChipClock) altmark.ChipClock { t.Started = 7; return t }
@@ -117,8 +117,8 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// Arrival times are relative to the beginning of their own period, whatever the chip summed up before. A clock that was
-// not synchronised at one of the arrivals flags the period.
+// Arrival times are relative to the beginning of their own period, regardless of earlier sums of the chip. A clock that
+// was not synchronised at one of the arrivals flags the period.
 func TestMeterOfArrivals(t *testing.T) {
 	const mid = 500 * time.Millisecond
 	s := altmark.Session{Role: altmark.Transit, Method: altmark.Step, Mark: altmark.DSCP0, SlotSync: true, MeanDelay: true,
@@ -139,7 +139,7 @@ func TestMeterOfArrivals(t *testing.T) {
 			got = append(got, fmt.Sprintf("%d: %d of %d at %v %s", p.Number, p.Arrivals.Packets, p.Packets, p.Arrivals.Sum,
 				p.Flags))
 		}
-		switch k { // the packets of period k+1: one is early, one comes late
+		switch k { // of the packets of period k+1, one arrives early and one late
 		case 11:
 			come(0, false, 12*time.Second-10, 12*time.Second+3, 13*time.Second+1)
 		case 12:
@@ -161,7 +161,8 @@ func TestMeterOfArrivals(t *testing.T) {
 	}
 }
 
-// A pulse of muxed marking without slots is counted with the other colour. It is corrected whenever it came.
+// A pulse of muxed marking without slots is counted with the other colour. The meter corrects this, whenever in the
+// period the pulse arrived.
 func TestBySteps(t *testing.T) {
 	r := read(10, 21)
 	r.Of[0].Captures, r.Of[0].PulseBytes = 1, 64

@@ -39,7 +39,7 @@ type Config struct {
 type Routes interface {
 	// Owns reports whether an address is one of the switch's own addresses.
 	Owns(a netip.Addr) bool
-	// Exit returns the interface by which packets to an address leave, and its MTU. If there is none, the error
+	// Exit returns the interface through which packets to an address leave, and its MTU. If there is none, the error
 	// contains the reason.
 	Exit(to netip.Addr) (name string, mtu uint32, err error)
 	// Changes signals that routes or addresses may have changed.
@@ -52,18 +52,18 @@ type Orch struct {
 	rules  Rules
 	routes Routes
 
-	engine  string     // schema.AltMarkByChip, schema.AltMarkByOrchestrator, or "" if unsupported
-	lanes   []*profile // by lane; nil if free
+	engine  string     // the engine: schema.AltMarkByChip, schema.AltMarkByOrchestrator, or "" if unsupported
+	lanes   []*profile // profiles by lane; nil if the lane is free
 	indices indices
 	matched matches
-	matches bool   // the chip matches FlowMonIDs
-	leaving []want // of removed sessions
+	matches bool   // true if the chip matches FlowMonIDs
+	leaving []want // FlowMonID matches of removed sessions that must still be removed
 	places  feature.Rows
-	// reserved marks the lanes of a previous run, until the first view is applied.
+	// reserved is true for the lanes that the previous run used, until the first view is applied.
 	reserved []bool
 
 	classes  map[altmark.Interval]*class
-	skew     time.Duration // of the chip's time of day: how far it is ahead of the daemon's
+	skew     time.Duration // time by which the chip's time of day is ahead of the daemon's
 	counters counters
 }
 
@@ -74,7 +74,7 @@ type session = feature.Session[schema.AltMarkFlow, binding]
 type binding struct {
 	profile *profile // nil if the orchestrator switches the colour
 	index   uint32
-	want    feature.Object // additional match of the chip, for sessions with a FlowMonID
+	want    feature.Object // additional object that makes the chip match the FlowMonID, if the session has one
 	meter   meter
 	clock   clockStates
 	flip    *flip   // nil if the chip switches the colour
@@ -119,13 +119,13 @@ func (o *Orch) Parse(key string, row swss.FieldValues) (schema.AltMarkFlow, erro
 // Rule implements [feature.Grouped].
 func (o *Orch) Rule(row *schema.AltMarkFlow) schema.ACLRuleKey { return row.Rule }
 
-// Handled marks a session: its matches are looked at again.
+// Handled marks a session as changed, so that Done updates its matches.
 func (o *Orch) Handled(s *session) { o.matched.marked[s.Name] = s }
 
 // Done updates the matches of sessions.
 func (o *Orch) Done(context.Context) { o.refreshMatches() }
 
-// Wanted returns the reason why a session must not be bound, and nil if it must be bound.
+// Wanted returns nil if a session must be bound, and otherwise the reason why it must not.
 func (o *Orch) Wanted(_ context.Context, s *session) error {
 	if o.engine == schema.AltMarkByOrchestrator {
 		if err := o.canSchedule(s.Row); err != nil {
@@ -140,8 +140,8 @@ func (o *Orch) Wanted(_ context.Context, s *session) error {
 	return o.FlowGroup(s)
 }
 
-// canMark returns an error if the flow group of a session depends on the bits that the session changes. In that case,
-// packets that one point marks would not match at the next point.
+// canMark returns an error if the flow group of a session depends on the bits that the session changes. The next point
+// would not match the packets that this point has marked.
 func (o *Orch) canMark(row schema.AltMarkFlow) error {
 	f, ok := o.rules.MatchOf(row.Rule, sai.ACLEntryAttrFieldDSCP)
 	value, isValue := f.Data.(sai.Uint)

@@ -22,7 +22,7 @@ var web = []string{"SRC_IP", "10.0.0.1", "L4_DST_PORT", "80"}
 // A session consists of a profile, and two entries that distinguish its lane's colours.
 func TestCalls(t *testing.T) {
 	b := newBench(t, 8, 100)
-	b.am.Running = false // without readings
+	b.am.Running = false // no readings take place
 	b.rule("web", web...)
 	b.session("s1", "web", initiator())
 	b.Step()
@@ -54,7 +54,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// The status of a session contains what it lacks. The session is active once that exists.
+// The status of a session contains what it lacks. The session is active once nothing is lacking.
 func TestWithdrawnAndBack(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -108,8 +108,8 @@ func variation(n int) altmark.Session {
 	return s
 }
 
-// Sessions with equal settings share one profile. The ninth kind of settings waits for a lane, its status reports this,
-// and it uses the first lane that becomes free.
+// Sessions with equal settings share one profile. A session with a ninth kind of settings waits for a lane, its status
+// reports this, and it uses the first lane that becomes free.
 func TestLanes(t *testing.T) {
 	b := newBench(t, 8, 100)
 	for i := range 9 {
@@ -142,7 +142,7 @@ func TestLanes(t *testing.T) {
 	}
 }
 
-// A switch with two flows marks two. The third session gets the index of a removed one.
+// A switch with two flows has indices for two sessions. The third session gets the index of a removed session.
 func TestIndices(t *testing.T) {
 	b := newBench(t, 8, 2)
 	for i := range 3 {
@@ -187,7 +187,7 @@ func TestEveryFailureIsUndone(t *testing.T) {
 		for _, status := range []sai.Status{sai.StatusFailure, sai.StatusTableFull} {
 			for n := 1; ; n++ {
 				b := newBench(t, engine.lanes, engine.flows)
-				b.am.Running = false // without readings
+				b.am.Running = false // no readings take place
 				b.rule("web", append(web, "DSCP", engine.dscp)...)
 				b.Step()
 				b.Rec.FailAt(n, status)
@@ -214,8 +214,8 @@ func TestEveryFailureIsUndone(t *testing.T) {
 	}
 }
 
-// Whichever call of a change or a removal fails, no object is lost from the records. Once calls succeed, everything is
-// removed.
+// Whichever call of a change or a removal fails, the orch still has a record of every object. Once calls succeed,
+// everything is removed.
 func TestEveryFailureOfChangesAndRemovals(t *testing.T) {
 	for n := 1; ; n++ {
 		b := newBench(t, 8, 100)
@@ -266,8 +266,8 @@ func TestStuckSession(t *testing.T) {
 	}
 }
 
-// Rows are random, and some SAI calls fail. Profiles match the sessions that are bound, indices are unique, and nothing
-// is left at the end.
+// With random rows and some failing SAI calls, profiles match the sessions that are bound, indices are unique, and
+// nothing is left at the end.
 func TestRandomSessions(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 8}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 4))
@@ -286,7 +286,7 @@ func TestRandomSessions(t *testing.T) {
 			case 7:
 				b.Pass(time.Duration(r.IntN(3_000_000_000)))
 			case 8:
-				b.am.Running = false // a failure during a reading would be an error of the step
+				b.am.Running = false // a failed reading would be reported as an error of the step
 				b.Rec.FailAt(1+r.IntN(8), []sai.Status{sai.StatusFailure, sai.StatusTableFull}[r.IntN(2)])
 			default:
 				b.session(name, rule, variation(r.IntN(5)))
@@ -318,7 +318,7 @@ func TestRandomSessions(t *testing.T) {
 	})
 }
 
-// consistent checks that the records are consistent with each other and with the ASIC.
+// consistent checks that the data of the orch is consistent in itself and with the ASIC.
 func (b *bench) consistent() {
 	b.T.Helper()
 	featuretest.Whole(b.Bench, b.am.Feature)
@@ -392,7 +392,7 @@ func TestFlowMonIDs(t *testing.T) {
 		b.Step()
 		objects("none", 0)
 	}
-	// After a change it has the object of its new FlowMonID, and without one it has none.
+	// After a change of the FlowMonID, the session has the object of the new one. Without a FlowMonID it has none.
 	b.session("s1", "web", s)
 	b.Step()
 	s.FlowMonID.ID = 7

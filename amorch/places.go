@@ -20,8 +20,8 @@ const (
 	fieldLane    = "lane"
 	fieldIndex   = "index"
 	fieldSession = "session" // checksum of the session's row
-	// fieldInterfaces contains the interfaces of the flow group at the begin of the measurement. It is absent if there
-	// is no restriction to interfaces.
+	// fieldInterfaces contains the interfaces of the flow group at the begin of the measurement. It is absent if the
+	// flow group is not limited to interfaces.
 	fieldInterfaces = "interfaces"
 )
 
@@ -86,13 +86,13 @@ func (o *Orch) ViewApplied() {
 	o.indices.release()
 }
 
-// indices allocates the numbers of flows.
+// indices allocates the indices of flows.
 type indices struct {
 	most  uint32
-	next  uint32 // numbers from here on are free, except those in ahead
+	next  uint32 // all numbers from next on are free, except those in ahead
 	free  []uint32
-	kept  map[uint32]bool // reserved for their users in the previous run
-	ahead map[uint32]bool // allocated to these users again
+	kept  map[uint32]bool // numbers that are reserved for their users in the previous run
+	ahead map[uint32]bool // reserved numbers at or above next that were allocated again
 }
 
 func (x *indices) take() (uint32, bool) {
@@ -128,7 +128,7 @@ func (x *indices) reserve(i uint32) {
 	x.kept[i] = true
 }
 
-// again allocates a reserved number. It returns false if the number is not reserved.
+// again allocates a reserved number to its former user. It returns false if the number is not reserved.
 func (x *indices) again(i uint32) bool {
 	if !x.kept[i] {
 		return false

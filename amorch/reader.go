@@ -14,13 +14,13 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A class contains the sessions of one interval, which are read together.
+// A class contains the sessions with the same interval, which are read together.
 type class struct {
 	interval altmark.Interval
 	sessions map[string]*session
-	due      time.Time  // by the daemon's clock; zero if due at once
-	fresh    []*session // not read yet; due as soon as possible
-	failing  string     // error of the last read, as logged; "" if it succeeded
+	due      time.Time  // time of the next reading by the daemon's clock; zero if it is due at once
+	fresh    []*session // sessions that were not read yet and are due as soon as possible
+	failing  string     // last logged error of a reading; "" if the last reading succeeded
 }
 
 // startReading adds a bound session to a class.
@@ -55,7 +55,7 @@ func (o *Orch) stopReading(s *session) {
 	o.counters.untrack(s.Name)
 }
 
-// howMeasured returns the counters row of a session before its first period.
+// howMeasured returns the initial counters row of a session, which contains no period yet.
 func (o *Orch) howMeasured(s *session) schema.AltMarkCounters {
 	c := schema.AltMarkCounters{Engine: o.engine, Guard: s.RowInASIC.Guard(), Timing: "the chip's ingress timestamp"}
 	if s.InASIC.flip != nil {
@@ -87,7 +87,7 @@ func (o *Orch) nextTimer() (next time.Time) {
 	return next
 }
 
-// timers does everything that is due.
+// timers performs the readings and the switch-overs that are due.
 func (o *Orch) timers(ctx context.Context, now time.Time) error {
 	var errs []error
 	o.flipDue(ctx, now)
@@ -104,7 +104,7 @@ func (o *Orch) timers(ctx context.Context, now time.Time) error {
 		switch err := o.read(ctx, now, c, sessions); {
 		case errors.Is(err, swss.ErrUnavailable):
 			return err
-		case err != nil: // the switch failed; missed periods are flagged
+		case err != nil: // the switch returned an error; missed periods are flagged later
 			if c.failing != err.Error() {
 				o.Log.Error("alternate marking is not read", "interval", c.interval.String(), "err", err)
 			}
@@ -152,8 +152,8 @@ func (o *Orch) read(ctx context.Context, now time.Time, c *class, sessions []*se
 }
 
 // noteRead updates the note of a session in STATE_DB: whether its counters can be read, and, if it has a header,
-// whether the switch encapsulates or decapsulates packets. An error that is not an answer of the switch does not change
-// the note.
+// whether the switch encapsulates or decapsulates packets. An error that did not come from the switch leaves the note
+// unchanged.
 func (o *Orch) noteRead(ctx context.Context, s *session, t altmark.ChipClock, err error) {
 	why, idle := "", false
 	if err != nil {
@@ -198,8 +198,8 @@ func (o *Orch) addReading(s *session, t altmark.ChipClock, r altmark.ChipFlow) {
 	}
 }
 
-// aim returns the time of the next reading by the daemon's clock: the middle of this period, or of the next one if that
-// is past.
+// aim returns the time of the next reading by the daemon's clock: the middle of this period, or of the next period if
+// this middle has passed.
 func (o *Orch) aim(n altmark.Interval, at altmark.Time) time.Time {
 	k := n.Period(at)
 	if n.Slot(at) >= 2 {

@@ -25,8 +25,8 @@ func withSession(t testing.TB, s altmark.Session, changes ...func(*bench)) *benc
 	return b
 }
 
-// Each period is read in the middle of the next one, by the chip's clock, and contains what was counted in it. Late
-// packets that come at the beginning of the next period still count in their own.
+// The counters of a period are read in the middle of the next period, by the chip's clock. Late packets that arrive at
+// the beginning of the next period still count in their own period.
 func TestPeriods(t *testing.T) {
 	for _, ahead := range []time.Duration{0, 300 * time.Millisecond, -37 * time.Second, 1000 * time.Hour} {
 		t.Run(fmt.Sprint("chip ahead by ", ahead), func(t *testing.T) {
@@ -69,7 +69,8 @@ func TestPeriods(t *testing.T) {
 	}
 }
 
-// The period in which a session begins is incomplete. So is the next, if the session begins in the guard.
+// The period in which a session begins is incomplete. The next period is incomplete too if the session begins within
+// the guard.
 func TestFirstPeriods(t *testing.T) {
 	b := withSession(t, initiator())
 	b.Pass(time.Second)
@@ -83,7 +84,8 @@ func TestFirstPeriods(t *testing.T) {
 	b.wantLast("s1", "1700000002: 0")
 }
 
-// A new orchagent starts again. The last period of the previous one stays until there is a new one.
+// A restarted orchagent begins to measure again. The last period of the previous run stays visible until a new period
+// is complete.
 func TestRestart(t *testing.T) {
 	b := withSession(t, initiator())
 	b.Pass(3 * time.Second)
@@ -120,8 +122,8 @@ func TestCounterReset(t *testing.T) {
 	}
 }
 
-// When the chip's clock is set, the periods around the change are flagged, and the next ones are read in the middle by
-// the new clock.
+// When the chip's clock is set, the periods around the change are flagged, and later periods are read in the middle of
+// a period of the new clock.
 func TestClockStep(t *testing.T) {
 	b := withSession(t, initiator())
 	b.Pass(3 * time.Second)
@@ -143,8 +145,8 @@ func TestClockStep(t *testing.T) {
 	}
 }
 
-// A register read has at most 128 flows. All sessions of an interval are read together, those of another interval at
-// their own time.
+// A register read has at most 128 flows. All sessions of an interval are read together, but sessions of another
+// interval at another time.
 func TestManySessions(t *testing.T) {
 	b := newBench(t, 8, 2000, func(b *bench) { b.Options.ACLEntries = 4000 })
 	for i := range 1100 {
@@ -161,7 +163,7 @@ func TestManySessions(t *testing.T) {
 	b.count("f1", 1, 3)
 	b.chip.Reads = 0
 	b.Pass(time.Second)
-	if b.chip.most != altmark.MaxChipFlows || b.chip.Reads != 8 { // 1,000 flows
+	if b.chip.most != altmark.MaxChipFlows || b.chip.Reads != 8 { // for 1,000 flows
 		t.Errorf("%d reads of up to %d flows", b.chip.Reads, b.chip.most)
 	}
 	b.wantLast("f1", "1700000002: 0")
@@ -169,13 +171,12 @@ func TestManySessions(t *testing.T) {
 	b.wantLast("f1098", "1700000002: 0")
 	b.Pass(3 * time.Second)
 	b.wantLast("f11", "425000000: 0 first")
-	if live := b.Rec.LiveOf(sai.ObjectTypeGenericProgrammable); len(live) != 2 { // the profiles
+	if live := b.Rec.LiveOf(sai.ObjectTypeGenericProgrammable); len(live) != 2 { // the live objects are the profiles
 		t.Errorf("windows stay: %v", live)
 	}
 }
 
-// If arrivals are summed up, a register read has fewer flows. Each period has its own sum, from the switch to
-// COUNTERS_DB.
+// If arrivals are summed up, a register read has fewer flows. The sum of each period reaches COUNTERS_DB.
 func TestArrivalsRead(t *testing.T) {
 	s := initiator()
 	s.MeanDelay = true
@@ -228,13 +229,14 @@ func TestPulses(t *testing.T) {
 	}
 }
 
-// A failed reading leaves no register read behind. The next one follows soon, and is flagged as late only if it is.
+// A failed reading leaves no register read behind. The next reading follows soon. Its period is flagged as late only if
+// the reading is late.
 func TestReadingFails(t *testing.T) {
 	b := withSession(t, initiator())
 	b.Pass(999 * time.Millisecond)
 	b.Rec.FailAt(1, sai.StatusFailure)
 	b.Now = start.Add(time.Second)
-	b.Step() // the failure is in the log
+	b.Step() // the failure is only logged
 	b.Rec.FailAt(0, 0)
 	b.Pass(300 * time.Millisecond)
 	b.wantLast("s1", "1700000000: 0 first")
@@ -247,7 +249,7 @@ func TestReadingFails(t *testing.T) {
 func TestWindowStays(t *testing.T) {
 	b := withSession(t, initiator())
 	b.Pass(999 * time.Millisecond)
-	b.Rec.FailAt(2, sai.StatusFailure) // after its creation
+	b.Rec.FailAt(2, sai.StatusFailure) // fails after the creation of the object
 	b.Now = start.Add(time.Second)
 	b.Step()
 	b.wantLast("s1", "1700000000: 0 first")

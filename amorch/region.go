@@ -36,12 +36,12 @@ const (
 // A ternary is a number of up to 128 bits in a packet. The bits in the mask are given.
 type ternary struct{ value, mask [2]uint64 }
 
-// meets reports whether some number is in both.
+// meets reports whether some number matches both ternaries.
 func (t ternary) meets(u ternary) bool {
 	return (t.value[0]^u.value[0])&t.mask[0]&u.mask[0] == 0 && (t.value[1]^u.value[1])&t.mask[1]&u.mask[1] == 0
 }
 
-// holds reports whether all numbers of u are in t.
+// holds reports whether all numbers that match u also match t.
 func (t ternary) holds(u ternary) bool {
 	return t.mask[0]&^u.mask[0] == 0 && t.mask[1]&^u.mask[1] == 0 && t.meets(u)
 }
@@ -56,7 +56,7 @@ func (t ternary) and(u ternary) ternary {
 // number returns a ternary of at most 64 bits.
 func number(value, mask uint64) ternary { return ternary{[2]uint64{0, value}, [2]uint64{0, mask}} }
 
-// A field is the part of a region that is about one field of packets.
+// A field is the condition of a region on one field of packets.
 type field struct {
 	name schema.MatchField
 	ternary
@@ -71,11 +71,11 @@ var allPorts = span{0, 65535}
 
 // A region is a set of packets: those that match all its fields.
 type region struct {
-	fields   []field // sorted by name, each name once; without IP_TYPE, NEXT_HEADER and L4 ports
+	fields   []field // conditions by name, each name once; IP_TYPE, NEXT_HEADER and L4 ports are separate
 	src, dst span
 	kinds    kinds
-	ports    []sai.OID // ports where packets arrive; nil if any
-	option   bool      // packets have an AltMark option
+	ports    []sai.OID // ports where the packets arrive; nil if any
+	option   bool      // true if the packets have an AltMark option
 	monID    altmark.FlowMonID
 }
 
@@ -87,7 +87,7 @@ func regionOf(matches []schema.ACLMatch, ports []sai.OID, s altmark.Session) reg
 		r.want(m, s.Mark.DSCPBit()|s.Mark2.DSCPBit())
 	}
 	switch {
-	case s.Role == altmark.Initiator && s.Encap.Given(): // marks headers that packets do not have yet
+	case s.Role == altmark.Initiator && s.Encap.Given(): // the packets do not yet have the header with the mark
 	case s.Mark == altmark.IPv4Reserved || s.Mark2 == altmark.IPv4Reserved:
 		r.kinds &= kindsIPv4
 	case s.Mark.DSCPBit() != 0:
@@ -103,7 +103,7 @@ func regionOf(matches []schema.ACLMatch, ports []sai.OID, s altmark.Session) reg
 	return r
 }
 
-// want adds a match of a rule, without some bits of the DSCP.
+// want adds a match of a rule to the region. It ignores the bits of the DSCP in marks.
 func (r *region) want(m schema.ACLMatch, marks uint8) {
 	switch m.Field {
 	case schema.MatchInPorts: // r.ports contains them
@@ -143,7 +143,7 @@ func (r *region) wantField(f field) {
 	}
 }
 
-// fieldOf converts a match to a field, without some bits of the DSCP.
+// fieldOf converts a match to a field, without the bits of the DSCP in marks.
 func fieldOf(m schema.ACLMatch, marks uint8) field {
 	switch {
 	case m.Field == schema.MatchDSCP:
@@ -176,7 +176,7 @@ func fieldsOf(a, b []field) (both []field, some bool) {
 
 const portKinds = kindTCP4 | kindUDP4 | kindOther4 | kindTCP6 | kindUDP6 | kindOther6
 
-// narrowPorts makes a region empty if it has no ports.
+// narrowPorts makes a region empty if it is limited to an empty list of ports.
 func (r *region) narrowPorts() {
 	if r.src.min > r.src.max || r.dst.min > r.dst.max || r.ports != nil && len(r.ports) == 0 {
 		r.kinds = 0
@@ -299,7 +299,7 @@ func (r region) and(o region) (both region, some bool) {
 	return both, some
 }
 
-// holds reports whether all packets of o are in r.
+// holds reports whether r contains all packets of o.
 func (r region) holds(o region) bool {
 	if o.kinds&^r.kinds != 0 || r.src.and(o.src) != o.src || r.dst.and(o.dst) != o.dst || r.option && !o.option ||
 		r.monID.Given && r.monID != o.monID || !r.comesBy(o.ports) {
@@ -313,13 +313,13 @@ func (r region) holds(o region) bool {
 	return true
 }
 
-// comesBy reports whether the region includes packets of all these ports; nil if any.
+// comesBy reports whether the region includes packets that arrive at all these ports. nil means any port.
 func (r region) comesBy(ports []sai.OID) bool {
 	return r.ports == nil || ports != nil &&
 		!slices.ContainsFunc(ports, func(p sai.OID) bool { return !slices.Contains(r.ports, p) })
 }
 
-// field returns the part of a region that is about a field.
+// field returns the condition of a region on a field of packets.
 func (r region) field(name schema.MatchField) field {
 	for _, f := range r.fields {
 		if f.name == name {
@@ -341,7 +341,7 @@ func (r region) perLink() bool {
 	})
 }
 
-// wants reports whether all numbers in f are also in o.
+// wants reports whether all numbers that match f also match o.
 func (f field) wants(o field) bool { return o.ternary.holds(f.ternary) }
 
 // without returns the region with any value of some bits of the DSCP.
@@ -436,7 +436,7 @@ func (r region) kindsText(but *region) string {
 	return fmt.Sprintf("kinds %#x", uint16(r.kinds))
 }
 
-// match converts a field to a match of a rule for packets of some kinds.
+// match converts a field to a match of a rule for packets of the given kinds.
 func (f field) match(of kinds) schema.ACLMatch {
 	m := schema.ACLMatch{Field: f.name, Value: f.value[1], Mask: f.mask[1]}
 	switch f.name {

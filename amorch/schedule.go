@@ -19,11 +19,11 @@ import (
 // the upper entry. So every packet is marked and counted with the same colour, but the change of colour is as late as
 // orchagent is. The other points distinguish the colours by DSCP, and switch nothing.
 type flip struct {
-	base  uint8     // DSCP of the flow, without the mark
+	base  uint8     // DSCP of the flow's packets, without the mark
 	due   time.Time // time of the next switch-over; zero if there is none yet
-	next  uint64    // period that begins with it
+	next  uint64    // number of the period that begins with the next switch-over
 	late  [4]time.Duration
-	lates [4]uint64 // the periods that began so late
+	lates [4]uint64 // number of the period of each value in late
 	worst time.Duration
 	n     int // number of switch-overs
 }
@@ -39,8 +39,7 @@ func (f *flip) timing(role altmark.Role) string {
 	return fmt.Sprintf("switched by orchestrator, at most %v late so far; packets that come marked are not seen", f.worst)
 }
 
-// note records that the colour is that of period k from now on. k is the last period that should have begun with a
-// switch-over so far.
+// note records that the colour is that of period k from now on. k is the last period whose switch-over was due.
 func (f *flip) note(n altmark.Interval, k uint64, now time.Time) {
 	first := f.next
 	if ring := uint64(len(f.late)); k >= ring {
@@ -99,7 +98,7 @@ func (o *Orch) canSchedule(row schema.AltMarkFlow) error {
 	return nil
 }
 
-// dscp returns the DSCP of a rule that matches only one.
+// dscp returns the DSCP that a rule matches. It returns false if the rule does not match exactly one DSCP.
 func (o *Orch) dscp(rule schema.ACLRuleKey) (uint8, bool) {
 	f, ok := o.rules.MatchOf(rule, sai.ACLEntryAttrFieldDSCP)
 	data, isData := f.Data.(sai.Uint)
@@ -168,7 +167,7 @@ func (o *Orch) nextFlip() (next time.Time) {
 	return next
 }
 
-// flipDue switches the sessions whose period has begun to its colour.
+// flipDue changes the colour of the sessions for which a new period has begun.
 func (o *Orch) flipDue(ctx context.Context, now time.Time) {
 	for _, s := range o.flipping() {
 		f, n := s.InASIC.flip, s.RowInASIC.Interval
@@ -180,7 +179,7 @@ func (o *Orch) flipDue(ctx context.Context, now time.Time) {
 		done := o.Daemon.Clock()
 		if err != nil {
 			o.Log.Error("a colour was not switched", "session", s.Name, "period", k, "err", err)
-			done = n.Start(k + 1).Std() // the whole period had the colour of the previous one
+			done = n.Start(k + 1).Std() // the whole period had the colour of the previous period
 		}
 		if !f.due.IsZero() {
 			f.note(n, k, done)
@@ -190,7 +189,7 @@ func (o *Orch) flipDue(ctx context.Context, now time.Time) {
 	}
 }
 
-// readScheduled reads the ACL counters of sessions. Those of the last period's colour do not change.
+// readScheduled reads the ACL counters of sessions. The counters of the last period's colour no longer change.
 func (o *Orch) readScheduled(ctx context.Context, c *class, sessions []*session) error {
 	var errs []error
 	for _, s := range sessions {

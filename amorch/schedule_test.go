@@ -12,7 +12,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// without makes a switch that cannot match time, with the flow group dscp8.
+// without makes a switch that cannot match time, with the session s on the flow group dscp8.
 func without(t *testing.T, s altmark.Session) *bench {
 	t.Helper()
 	b := newBench(t, 0, 0)
@@ -36,7 +36,7 @@ func (b *bench) counters(c0, c1 uint64) {
 	}
 }
 
-// Step marking with standard SAI: two entries, and one call for each period.
+// With standard SAI, step marking uses two entries, and one call for each period.
 func TestScheduledCalls(t *testing.T) {
 	b := without(t, initiator())
 	b.wantSession("s1", "active")
@@ -73,7 +73,7 @@ func TestScheduledCalls(t *testing.T) {
 }
 
 // Periods are the differences of the ACL counters. A change of colour that is later than the guard invalidates the
-// periods before and after it, and the one after that.
+// period before it and the two periods after it.
 func TestScheduledPeriods(t *testing.T) {
 	b := without(t, initiator())
 	for _, tt := range []struct {
@@ -85,7 +85,7 @@ func TestScheduledPeriods(t *testing.T) {
 		{time.Second, 10, 0, "1700000000: 10 first", "0s"},
 		{time.Second, 10, 7, "1700000001: 7", "0s"},
 		{time.Second, 15, 7, "1700000002: 5", "0s"},
-		{0, 0, 0, "", ""}, // see below
+		{0, 0, 0, "", ""}, // its period is checked below
 		{time.Second, 15, 9, "1700000003: 2 out-of-window", "300ms"},
 		{time.Second, 21, 9, "1700000004: 6 out-of-window", "300ms"},
 		{time.Second, 21, 10, "1700000005: 1 out-of-window", "300ms"},
@@ -107,7 +107,7 @@ func TestScheduledPeriods(t *testing.T) {
 	}
 }
 
-// Periods that passed without a change of colour have no colour of their own.
+// Periods that passed without a change of colour are flagged, because they had the colour of another period.
 func TestMissedSwitchOvers(t *testing.T) {
 	f := &flip{due: start, next: 11}
 	f.note(0, 11, time.Unix(11, 0))
@@ -173,7 +173,7 @@ func TestScheduledRefusals(t *testing.T) {
 	}
 }
 
-// If the switch supports neither way of marking, the status reports this.
+// If the switch supports neither method of marking, by the chip or by orchagent, the status reports this.
 func TestUnsupported(t *testing.T) {
 	b := newBench(t, 0, 0, func(b *bench) { b.chip.dumb = true })
 	const reason = "the switch has no profiles of alternate marking, and its ingress ACLs do not have both actions " +
@@ -190,7 +190,7 @@ func TestUnsupported(t *testing.T) {
 }
 
 // A switch whose ACL counters cannot be read marks and measures nothing. The status of the session reports this until
-// they can be read. It is logged once, not in every period.
+// the counters can be read. It is logged once, not in every period.
 func TestUnreadableCounters(t *testing.T) {
 	b := newBench(t, 0, 0, func(b *bench) { b.chip.uncounted = true })
 	b.rule("dscp8", "DSCP", "8", "SRC_IP", "10.0.0.1")

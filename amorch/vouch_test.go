@@ -9,9 +9,9 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// If the switch's clock follows its kernel's, it can measure delays while the kernel reports the clock as synchronised,
-// or the operator vouches for it. Otherwise its periods are flagged with the reason, and their counts stay valid. A
-// session that measures no delay needs no such clock.
+// A switch whose clock follows the kernel's can measure delays while the kernel reports the clock as synchronised, or
+// while the operator declares it accurate. Otherwise its periods are flagged with the reason, and their counts stay
+// valid. A session that measures no delay needs no synchronised clock.
 func TestKernelClock(t *testing.T) {
 	const ms = uint64(time.Millisecond)
 	const boot = "01234567-89ab-cdef-0000-000000000002"
@@ -59,8 +59,9 @@ func TestKernelClock(t *testing.T) {
 	}
 }
 
-// A pulse may come up to two readings before the one that reports it. If the clock was not trusted at one of these, it
-// is not trusted for the period. If it belonged to another kernel, it is not trusted for any.
+// A pulse can arrive up to two readings before the reading that reports it. If the clock was not trusted at one of
+// these readings, it is not trusted for the period. If it followed different kernels at these readings, the period
+// names no kernel.
 func TestKernelClockChanges(t *testing.T) {
 	s := initiator()
 	s.Method = altmark.Pulse

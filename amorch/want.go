@@ -8,8 +8,8 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A want is the object of a removed session, with its index. The index is not free before the object is removed,
-// because the object applies to it.
+// A want is the object of a removed session, with its index. The index is free only after the object was removed,
+// because the object applies to the index.
 type want struct {
 	object feature.Object
 	index  uint32

@@ -12,7 +12,7 @@ import (
 // readFlows reads flows with a read object that exists only during the call. All values are from the same instant.
 func (o *Orch) readFlows(ctx context.Context, flows []uint32) (altmark.ChipClock, []altmark.ChipFlow, error) {
 	defer o.Windows.Close(ctx)
-	room := 1024 + 192*len(flows) // initial estimate
+	room := 1024 + 192*len(flows) // initial estimate in bytes
 	values, err := o.Windows.Ask(ctx, altmark.ObjectFlows, altmark.AttrFlows, flows, room)
 	if err != nil {
 		return altmark.ChipClock{}, nil, err

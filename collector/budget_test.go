@@ -41,7 +41,7 @@ func TestDistributionsShareABudget(t *testing.T) {
 		before := heapInUse()
 		c := NewTailStamp(0, memory, exact)
 		hostile(c, paths, frames)
-		const eachPath = 2048 // without its distributions
+		const eachPath = 2048 // memory of a path in bytes, without its distributions
 		took := int64(heapInUse() - before)
 		if took > memory+paths*eachPath {
 			t.Errorf("exact %v: took %d bytes, and %d are allowed", exact, took, memory+paths*eachPath)

@@ -12,9 +12,9 @@ import (
 	"tamtam/tam/record"
 )
 
-// If the clock was set between the times of a record, neither time counts. That excludes its latency, the links on both
-// sides, and the end-to-end figure if it is at an end. The record itself is counted for its hop. All other figures are
-// unaffected.
+// If the clock was set between the times of a record, neither time counts. Its latency and the delays of the links on
+// both sides are then unknown. If the hop is at an end of the path, so is the end-to-end figure. The record itself is
+// counted for its hop. All other figures are unaffected.
 func TestClockSetIsLeftOut(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 36_200, Count: 50}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 36))
@@ -68,7 +68,7 @@ func TestClockSetIsLeftOut(t *testing.T) {
 	})
 }
 
-// The text of such frames.
+// The text output shows such frames.
 func TestClockSetText(t *testing.T) {
 	c := NewTailStamp(0, 0, false)
 	frame := stamped(web, hop(1, 0, 4, 900, 100, tailstamp.ClockSet))

@@ -87,8 +87,8 @@ func (d *datagram) udp() (UDP, bool) {
 	}, true
 }
 
-// A MirrorCopy is a frame that a mirror session sent in GRE. It is ERSPAN of type I, II or III, or has another protocol
-// type that is not assigned to another protocol, as SONiC's sessions allow. The other fields describe the copy.
+// A MirrorCopy is a frame that a mirror session sent in GRE. It is ERSPAN of type I, II or III, or has a protocol type
+// that is not assigned to another protocol, as SONiC's sessions allow. The other fields describe the copy.
 type MirrorCopy struct {
 	Frame []byte // without FCS; shares memory with the outer frame
 	From  netip.Addr

@@ -9,10 +9,10 @@ import (
 	"tamtam/collector/capture"
 )
 
-// A DatagramPrinter prints what datagrams have. Its errors are those of the output.
+// A DatagramPrinter prints the content of datagrams. Its errors are those of the output.
 type DatagramPrinter interface {
 	Datagram(from netip.AddrPort, payload []byte) error
-	Records() int64 // that were printed
+	Records() int64 // number of printed records
 	Report() error
 }
 
@@ -28,12 +28,12 @@ type Datagrams struct {
 	join       *Joiner
 }
 
-// more reports whether more is wanted.
+// more reports whether further records must be printed.
 func (d *Datagrams) more(ctx context.Context) bool {
 	return ctx.Err() == nil && (d.Count == 0 || d.Records() < d.Count)
 }
 
-// packet prints the datagrams that are complete with a packet, if they are meant.
+// packet prints the datagrams that this packet completes, if they are for the requested port.
 func (d *Datagrams) packet(p capture.Packet) error {
 	if p.From.IsValid() {
 		return d.Datagram(p.From, p.Data)
@@ -44,7 +44,7 @@ func (d *Datagrams) packet(p capture.Packet) error {
 	return d.joined(d.join.Add(p.Data, p.Time))
 }
 
-// joined prints the datagrams of frames. Of those of which fragments are missing the beginning is read.
+// joined prints the datagrams of frames. If fragments are missing, it prints the beginning of the datagram.
 func (d *Datagrams) joined(list []Joined) error {
 	for _, x := range list {
 		u, ok := ParseUDP(x.Frame)
@@ -76,7 +76,7 @@ func (d *Datagrams) end(from string) error {
 	return errors.Join(err, d.Report())
 }
 
-// Read prints what a capture has.
+// Read prints the datagrams of a capture.
 func (d *Datagrams) Read(ctx context.Context, path string) error {
 	in, err := capture.Open(path)
 	if err != nil {
@@ -99,7 +99,7 @@ func (d *Datagrams) Read(ctx context.Context, path string) error {
 	return d.end(path)
 }
 
-// Watch prints what the frames of a source have, until ctx ends. name stands for the source.
+// Watch prints the datagrams in the frames of a source, until ctx ends. name is the name of the source in messages.
 func (d *Datagrams) Watch(ctx context.Context, name string, in Source) error {
 	d.join = NewJoiner(LiveWait)
 	if err := d.take(ctx, in); err != nil {

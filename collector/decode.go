@@ -19,11 +19,11 @@ import (
 
 // DecodeOptions control the output of DecodeTailStamp.
 type DecodeOptions struct {
-	JSON    bool // JSON instead of text
-	Packets bool // print each stamped packet before the report
+	JSON    bool // true for JSON output instead of text
+	Packets bool // true to print each stamped packet before the report
 	Paths   int  // maximum number of flows and paths that are distinguished; zero means DefaultPaths
-	Exact   bool // keep every distinct latency, while memory allows
-	IFA     bool // decode hops of Inband Flow Analyzer instead of tail-stamp records
+	Exact   bool // true to keep every distinct latency, while memory allows
+	IFA     bool // true to decode hops of Inband Flow Analyzer instead of tail-stamp records
 	// Memory is the maximum memory of all latency distributions together in bytes. Zero means DefaultMemory.
 	Memory int64
 	// Each, if set, is called for each stamped frame, and Reported after each report.
@@ -102,14 +102,14 @@ type recordJSON struct {
 	Ingress        string `json:"ingress"`          // seconds.nanoseconds since 1970
 	Egress         string `json:"egress,omitempty"` // absent if not measured
 	Unsynchronised bool   `json:"clock_not_synchronised,omitempty"`
-	ClockSet       bool   `json:"clock_set,omitempty"`       // the clock was set between the two times
-	Searched       bool   `json:"found_by_search,omitempty"` // the record was not at its expected place
+	ClockSet       bool   `json:"clock_set,omitempty"`       // true if the clock was set between the two times
+	Searched       bool   `json:"found_by_search,omitempty"` // true if the record was not at its expected place
 	// Queue and QueueBytes belong to hops of IFA. Nil means unknown.
 	Queue      *uint8  `json:"queue,omitempty"`
 	QueueBytes *uint32 `json:"queue_bytes,omitempty"`
 }
 
-// packetPrinter returns a function that prints one packet and passes it on, as the options require.
+// packetPrinter returns a function that prints one packet and calls Each, as the options require.
 func packetPrinter(out io.Writer, opts DecodeOptions) func(int64, capture.Packet, []tailstamp.Record) error {
 	encoder := json.NewEncoder(out)
 	return func(number int64, p capture.Packet, records []tailstamp.Record) error {

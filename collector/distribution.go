@@ -24,15 +24,15 @@ const sketchWithin = 0.01
 // becomes a sketch early. If the sketch does not fit either, it drops the data for percentiles, returns its memory, and
 // reports the percentiles as unknown.
 type distribution struct {
-	exact    bool // keep all values, whatever their number
-	unranked bool // percentiles are unknown for lack of memory
+	exact    bool // true to keep all values, whatever their number
+	unranked bool // true if percentiles are unknown for lack of memory
 	count    int64
 	min, max int64
 	sum      int128
-	values   map[int64]int64 // frequency of each value; nil if the sketch has them or there are none
+	values   map[int64]int64 // frequency of each value; nil if there are no values or the sketch holds them
 	sketch   *sketch
 	room     *budget // nil if memory is unlimited
-	taken    int64   // bytes reserved from room
+	taken    int64   // number of bytes reserved from room
 }
 
 func (d *distribution) add(ns int64) { d.addTimes(ns, 1) }
@@ -72,7 +72,7 @@ func (d *distribution) fit() {
 	}
 }
 
-// take changes the reservation to this number of bytes. It returns false if the budget is too small.
+// take changes the reservation to the given number of bytes. It returns false if the budget is too small.
 func (d *distribution) take(bytes int64) bool {
 	if d.room == nil {
 		return true
@@ -100,8 +100,8 @@ func (d *distribution) forget() {
 	d.take(0)
 }
 
-// merge adds all values of another distribution. If either is a sketch, so is the sum, even if d is meant to be exact.
-// If the percentiles of either are unknown, so are those of the sum.
+// merge adds all values of another distribution. If either uses a sketch, the sum uses a sketch, even if d is exact. If
+// the percentiles of either are unknown, they are unknown for the sum.
 func (d *distribution) merge(o *distribution) {
 	if o.sketch == nil && !o.unranked {
 		for ns, n := range o.values {

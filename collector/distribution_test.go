@@ -70,21 +70,21 @@ func randomDurations(r *rand.Rand) []int64 {
 	values := make([]int64, n)
 	for i := range values {
 		switch kind {
-		case 0: // a small range around one latency
+		case 0: // values in a small range around one latency
 			values[i] = center + r.Int64N(300)
-		case 1: // of any magnitude
+		case 1: // values of any magnitude
 			values[i] = r.Int64() >> r.IntN(64)
-		case 2: // of any magnitude and sign
+		case 2: // values of any magnitude and sign
 			values[i] = int64(r.Uint64()) >> r.IntN(64)
-		case 3: // of one magnitude, both signs
+		case 3: // values of one magnitude and both signs
 			values[i] = r.Int64N(2<<bits-1|1) - 1<<bits
 		}
 	}
 	return append(values, [][]int64{nil, {math.MinInt64}, {math.MaxInt64, math.MinInt64, 0}}[r.IntN(3)]...)
 }
 
-// An exact distribution with a merged sketch reports that it is not exact. An exact one merged into a sketch is the
-// same as adding its values to the sketch.
+// An exact distribution with a merged sketch reports that it is not exact. Merging an exact distribution into a sketch
+// has the same result as adding its values to the sketch.
 func TestMergeOfExactAndSketch(t *testing.T) {
 	fill := func(d *distribution, from, to int64) {
 		for v := from; v < to; v++ {

@@ -59,8 +59,8 @@ const (
 )
 
 // ParseFlow parses the five-tuple of an Ethernet II frame, after VLAN tags and IPv6 extension headers. It returns false
-// if the frame is not IP or ends before the addresses. gopacket decodes no ports in first fragments, although these
-// contain them. A packet with IFA has the same flow as without it.
+// if the frame is not IP or ends before the addresses. gopacket decodes no ports in first fragments, although first
+// fragments contain them. A packet with IFA has the same flow as without it.
 func ParseFlow(frame []byte) (Flow, bool) {
 	if end, ok := tailstamp.DatagramEnd(frame); ok {
 		frame = frame[:end] // without padding and records
@@ -81,7 +81,7 @@ func ParseFlow(frame []byte) (Flow, bool) {
 	return Flow{}, false
 }
 
-// throughIFA returns the flow of an IFA packet, with the ports behind IFA.
+// throughIFA returns the flow of an IFA packet, with the ports that follow IFA.
 func (f Flow) throughIFA(ip []byte) Flow {
 	if f.Protocol != ifa.Protocol {
 		return f

@@ -23,7 +23,7 @@ var (
 	macs = make([]byte, 12)
 	tag  = []byte{0x81, 0x00, 0x00, 0x64}
 	stag = []byte{0x88, 0xa8, 0x00, 0x65}
-	tcp  = cat([]byte{0x30, 0x39, 0x00, 0x50}, make([]byte, 16)) // 12345 > 80
+	tcp  = cat([]byte{0x30, 0x39, 0x00, 0x50}, make([]byte, 16)) // ports 12345 > 80
 )
 
 // ipv4 returns a frame's part from the EtherType on. fragment is the field of flags and offset.
@@ -51,10 +51,10 @@ func TestParseFlow(t *testing.T) {
 		return &f
 	}
 	later := func(f *Flow) *Flow { f.LaterFragment = true; return f }
-	hop := cat([]byte{43, 0}, make([]byte, 6))            // hop-by-hop, then routing
-	routing := cat([]byte{60, 1}, make([]byte, 14))       // of 16 bytes, then destination options
-	destination := cat([]byte{51, 0}, make([]byte, 6))    // then authentication
-	authentication := cat([]byte{6, 4}, make([]byte, 22)) // of 24 bytes, then TCP
+	hop := cat([]byte{43, 0}, make([]byte, 6))            // hop-by-hop options; a routing header follows
+	routing := cat([]byte{60, 1}, make([]byte, 14))       // 16 bytes of routing header; destination options follow
+	destination := cat([]byte{51, 0}, make([]byte, 6))    // destination options; an authentication header follows
+	authentication := cat([]byte{6, 4}, make([]byte, 22)) // 24 bytes of authentication header; TCP follows
 	fragment := func(offset byte) []byte { return []byte{17, 0, 0, offset, 0, 0, 0, 7} }
 	tests := []struct {
 		name  string

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// The time for which a [Joiner] waits for fragments. It also delays live frames behind an incomplete packet.
+// The time for which a [Joiner] waits for fragments. Live frames after an incomplete packet are delayed by up to this
+// time.
 const (
 	CaptureWait = 30 * time.Second
 	LiveWait    = 2 * time.Second
@@ -16,8 +17,8 @@ const (
 
 // Limits of the state of a [Joiner].
 const (
-	maxAssemblies  = 1024     // packets with missing fragments
-	maxHeld        = 16 << 20 // bytes of fragments and of frames that wait behind them
+	maxAssemblies  = 1024     // maximum number of packets with missing fragments
+	maxHeld        = 16 << 20 // maximum bytes of fragments and of frames that wait for earlier packets
 	fragmentUnit   = 8        // offsets count units of 8 bytes
 	maxIPv4        = 65535    // maximum bytes of a packet
 	ipv4Header     = 20
@@ -32,9 +33,9 @@ const (
 type Joiner struct {
 	wait    time.Duration
 	packets map[fragmentKey]*assembly
-	order   []*assembly // by arrival of their first fragments; finished ones are removed at the front
+	order   []*assembly // assemblies by arrival of their first fragments; finished ones are removed at the front
 	queues  map[ends][]held
-	held    int // bytes
+	held    int // number of held bytes
 	counts  JoinCounts
 	out     []Joined
 
@@ -43,8 +44,8 @@ type Joiner struct {
 
 // JoinCounts counts frames that were fragments.
 type JoinCounts struct {
-	Fragments int64 // all fragments
-	Packets   int64 // packets that were reassembled
+	Fragments int64 // number of all fragments
+	Packets   int64 // number of reassembled packets
 	// Unjoined counts the fragments of packets that could not be reassembled, and Incomplete these packets. Fragments
 	// are missing, overlap with different bytes, or exceed the maximum length of a packet.
 	Unjoined, Incomplete int64
@@ -59,10 +60,10 @@ type Joined struct {
 	Incomplete bool
 }
 
-// ends holds a sender and a receiver.
+// ends holds the addresses of a sender and a receiver.
 type ends struct{ from, to netip.Addr }
 
-// A fragmentKey is equal for all fragments of a packet.
+// A fragmentKey identifies the packet to which a fragment belongs.
 type fragmentKey struct {
 	ends
 	protocol uint8 // zero for IPv6
@@ -81,12 +82,12 @@ type assembly struct {
 	end       int       // length of body, or -1 if unknown
 	size      int       // bytes of head, body and have
 	fragments int64
-	bad       bool // it cannot be reassembled
+	bad       bool // true if the packet cannot be reassembled
 	done      bool
 	result    []byte // nil if there is no result
 }
 
-// held is a frame that waits, or the place of a packet in reassembly.
+// held is an entry in the queue of a sender and receiver: a waiting frame, or a packet in reassembly.
 type held struct {
 	frame  []byte
 	at     time.Time
@@ -137,14 +138,15 @@ func (j *Joiner) age(now time.Time) {
 	}
 }
 
-// hold queues a frame or a packet for its sender and receiver. It gives up the oldest packets if too much is held.
+// hold queues a frame or a packet for its sender and receiver. It gives up the oldest packets if the held frames exceed
+// the limits.
 func (j *Joiner) hold(pair ends, h held) {
 	j.queues[pair] = append(j.queues[pair], h)
 	j.held += len(h.frame) + heldOverhead
 	j.shrink()
 }
 
-// shrink gives up the oldest packets while too much is held.
+// shrink gives up the oldest packets while the held frames exceed the limits.
 func (j *Joiner) shrink() {
 	for len(j.order) > 0 && (len(j.order) > maxAssemblies || j.held > maxHeld) {
 		j.giveUp(j.order[0])
@@ -154,10 +156,10 @@ func (j *Joiner) shrink() {
 // fragment holds the fields of a fragment's IP header.
 type fragment struct {
 	key     fragmentKey
-	network int    // offset of the IP header
+	network int    // offset of the IP header in the frame
 	head    int    // bytes before the fragmentable part, without a fragment header
 	offset  int    // offset of the data in the packet
-	last    bool   // no more fragments follow
+	last    bool   // true if no more fragments follow
 	data    []byte // data up to the end of the packet
 	next    int    // IPv6 only: offset of the field with the number of the fragment header
 	kind    uint8  // IPv6 only: protocol after the fragment header
@@ -246,7 +248,7 @@ func (j *Joiner) piece(f *fragment, frame []byte, at time.Time) {
 		j.order = append(j.order, a)
 		j.hold(f.key.ends, held{packet: a})
 	}
-	if a.done { // given up because of the limits
+	if a.done { // the packet was given up because of the limits
 		j.counts.Unjoined++
 		return
 	}
@@ -310,7 +312,7 @@ func (f *fragment) sound() bool {
 	return len(f.data) > 0 && len(f.data)%fragmentUnit == 0
 }
 
-// beyond reports whether a fragment contradicts earlier ones about the end of the packet.
+// beyond reports whether a fragment contradicts earlier fragments about the end of the packet.
 func (a *assembly) beyond(f *fragment, end int) bool {
 	if f.last && (len(a.body) > end || a.end >= 0 && a.end != end) {
 		return true

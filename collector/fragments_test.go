@@ -15,7 +15,7 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// A sentPacket is a UDP datagram in one frame, and in fragments.
+// A sentPacket is a UDP datagram as one frame, and as its fragments.
 type sentPacket struct {
 	payload []byte
 	number  byte // number of the sender
@@ -34,7 +34,7 @@ func serialized(t testing.TB, all ...gopacket.SerializableLayer) []byte {
 	return bytes.Clone(b.Bytes())
 }
 
-// somePacket returns a packet of this size, fragmented at random places.
+// somePacket returns a packet of the given size, fragmented at random places.
 func somePacket(t testing.TB, r *rand.Rand, id uint32, size int) (p sentPacket) {
 	p.payload, p.number = make([]byte, size), byte(r.IntN(3))
 	for i := range p.payload {
@@ -109,8 +109,8 @@ func somePacket(t testing.TB, r *rand.Rand, id uint32, size int) (p sentPacket) 
 	return p
 }
 
-// Packets that are fragmented at any offsets are reassembled in the order of their begin, even if fragments of several
-// packets arrive interleaved in any order. Incomplete ones are counted, and returned as far as they arrived.
+// Packets that are fragmented at any offsets are returned in the order in which they began, even if fragments of
+// several packets arrive interleaved in any order. Incomplete packets are counted, and their beginning is returned.
 func TestFragments(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 150}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 36))
@@ -120,8 +120,8 @@ func TestFragments(t *testing.T) {
 		}
 		var packets []sentPacket
 		var events []event
-		missing := map[int]bool{} // a packet lacks a fragment
-		front := map[int]int{}    // bytes before the first missing one
+		missing := map[int]bool{} // packets of which a fragment is missing
+		front := map[int]int{}    // number of bytes before the first missing fragment
 		var want JoinCounts
 		for i := range 1 + r.IntN(30) {
 			p := somePacket(t, r, uint32(i), r.IntN(3000))
@@ -140,7 +140,7 @@ func TestFragments(t *testing.T) {
 			order := r.Perm(len(p.pieces))
 			for k, piece := range p.pieces {
 				var f fragment
-				if !parseFragment(piece, &f) { // a single piece of IPv4
+				if !parseFragment(piece, &f) { // a single piece of IPv4 is not a fragment
 					break
 				}
 				if k == gone {
@@ -168,12 +168,12 @@ func TestFragments(t *testing.T) {
 				want.Packets++
 			}
 		}
-		for i := range events { // some disorder
+		for i := range events { // create some disorder
 			if k := i + r.IntN(4); k < len(events) {
 				events[i], events[k] = events[k], events[i]
 			}
 		}
-		began := map[int]int{} // by sender and packet
+		began := map[int]int{} // packets that began, by sender and packet
 		var got []Joined
 		j := NewJoiner(time.Minute)
 		take := func(list []Joined) {
@@ -223,7 +223,7 @@ func TestFragments(t *testing.T) {
 			case !bytes.HasPrefix(x.Frame, packets[i].whole), len(packets[i].pieces) > 1 && len(x.Frame) > len(packets[i].whole):
 				t.Errorf("packet %d: %x\nwant %x", i, x.Frame, packets[i].whole)
 			}
-			if len(packets[i].payload) < 8 { // not unique
+			if len(packets[i].payload) < 8 { // the payload is too short to be unique
 				seen[i] = true
 				continue
 			}
@@ -248,7 +248,7 @@ func TestFragments(t *testing.T) {
 	})
 }
 
-// Contradictory fragments are no packet, and are counted.
+// Contradictory fragments do not become a packet. They are counted.
 func TestFragmentsRefused(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 20}, fragmentsRefused)
 }
@@ -256,7 +256,7 @@ func TestFragmentsRefused(t *testing.T) {
 func fragmentsRefused(t *testing.T, seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	var p sentPacket
-	for len(p.pieces) < 3 || p.whole[12] != 8 { // IPv4 without a tag
+	for len(p.pieces) < 3 || p.whole[12] != 8 { // requires IPv4 without a tag
 		p = somePacket(t, r, 7, 500)
 	}
 	change := func(i int, do func(ip []byte)) [][]byte {
@@ -266,7 +266,7 @@ func fragmentsRefused(t *testing.T, seed uint64) {
 		return all
 	}
 	middle := bytes.Clone(p.pieces[1])
-	middle[14+4*int(middle[14]&15)] ^= 1 // the first byte after the IP header
+	middle[14+4*int(middle[14]&15)] ^= 1 // changes the first byte after the IP header
 	for name, frames := range map[string][][]byte{
 		"other bytes in one place":    append([][]byte{p.pieces[0], middle}, p.pieces[1:]...),
 		"two ends":                    append(change(1, func(ip []byte) { ip[6] &^= 0x20 })[1:], p.pieces[0]),
@@ -338,7 +338,7 @@ func fragmentsBounds(t *testing.T, seed uint64) {
 	}
 }
 
-// After the end nothing is kept, for any input.
+// After the end the joiner holds nothing, for any input.
 func FuzzFragments(f *testing.F) {
 	r := rand.New(rand.NewPCG(3, 3))
 	for i := range uint32(4) {

@@ -152,8 +152,8 @@ func TestOtherLayout(t *testing.T) {
 	}
 }
 
-// A report, or a datagram that resembles one, gives a part of the datagram or nothing. Hops found in it are those of
-// the frame.
+// A report, or a datagram that resembles one, is read as a part of the datagram or not at all. The hops found in it are
+// those of the frame.
 func FuzzReported(f *testing.F) {
 	set := append([]byte{0xff, 0, 0, 0}, make([]byte, 8)...)
 	set = append(set, 64, 0, 0, 0, 1, 0, 0, 0, 3, 0, 4, 0xff, 0, 4, 1, 2, 3, 4)

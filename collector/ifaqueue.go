@@ -11,7 +11,7 @@ import (
 
 // queueSeen summarises the queues in a switch's IFA hops, in constant memory.
 type queueSeen struct {
-	queues     uint64 // a bit per queue
+	queues     uint64 // bit set of queues
 	frames     int64  // frames whose hop contains the queue depth
 	least, max uint32
 	sum        float64 // sum of the depths in bytes; exact below 2^53

@@ -33,9 +33,9 @@ type Journeys struct {
 // DefaultJourneyRecords is the default maximum number of records in a Journeys.
 const DefaultJourneyRecords = 1_000_000
 
-// NewJourneys returns a Journeys. It takes the plans of the records and the names of switches by switch id. flow is a
-// text that the flows must contain, where "" means all. most is the maximum number of records, where zero means
-// [DefaultJourneyRecords].
+// NewJourneys returns a Journeys. Its parameters include the plans of the records, and the names of switches by switch
+// id. flow is a text that the flows must contain, where "" means all. most is the maximum number of records, where zero
+// means [DefaultJourneyRecords].
 func NewJourneys(plans []*record.Plan, switches map[uint32]string, flow string, most int) (*Journeys, error) {
 	reader, err := NewJourneyReader(plans, switches)
 	return &Journeys{
@@ -111,7 +111,7 @@ func (j *Journeys) unusable(c *RecordCopy, whole bool) string {
 	return ""
 }
 
-// latestSecond is in the year 2242. Nanoseconds since 1970 overflow slightly later.
+// latestSecond is the greatest accepted second, in the year 2242. Nanoseconds since 1970 overflow slightly later.
 const latestSecond = 1 << 33
 
 // maxUnnamed is the maximum number of unknown switch ids that are named.

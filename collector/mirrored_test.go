@@ -10,7 +10,7 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// Stamps are read from ERSPAN copies of each type. A truncated copy is reported as cut.
+// Stamps are read from ERSPAN copies of each type. A truncated copy counts as cut.
 func TestStampsInERSPAN(t *testing.T) {
 	frame := stamped(web, hop(1, 0, 4, 100, 600, 0), hop(2, 8, 12, 1600, 2000, 0))
 	records := NewTailStamp(0, 0, false).Add(frame, time.Unix(1000, 0), len(frame))

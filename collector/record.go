@@ -53,7 +53,7 @@ func (p RecordedPacket) read(payload []byte) (RecordedPacket, bool) {
 // Latency returns the time from the packet's arrival in the switch until the record was made. It returns false if the
 // times cannot be compared.
 func (p *RecordedPacket) Latency() (time.Duration, bool) {
-	const most = 1 << 32 // seconds
+	const most = 1 << 32 // limit in seconds
 	in, at := p.In, p.At
 	if p.ClockSet || in == (record.Time{}) || at == (record.Time{}) ||
 		max(in.Seconds, at.Seconds)-min(in.Seconds, at.Seconds) >= most {
@@ -77,7 +77,7 @@ type DecodedPacket struct {
 	// record them, or that they are invalid.
 	Found    []record.Identity
 	reported recordplan.Told
-	names    map[string]string // names of ACL labels
+	names    map[string]string // names of ACL rules by their labels
 	trap     string            // trap of the packet, or "" if there is none or it is unknown
 }
 

@@ -17,8 +17,8 @@ import (
 )
 
 // recordPlan returns the plan of a small switch. Every packet runs port, and ends there if it may not enter. Some
-// packets run acl, which may end them on a hit. The others run fdb. The bits from the lowest are: acl ran, acl hit, fdb
-// ran, fdb hit.
+// packets run acl, where a hit may drop them. The other packets run fdb. The bits from the lowest are: acl ran, acl
+// hit, fdb ran, fdb hit.
 func recordPlan() *record.Plan {
 	bit := func(i int) *int { return &i }
 	g := &record.Graph{Program: "small", Pipeline: "switch", Init: "port", Reasons: []string{"none", "barred", "acl"},
@@ -61,7 +61,7 @@ func inGRE(flags, protocol uint16, headers int, payload []byte) []byte {
 	return cat(b, make([]byte, headers), payload)
 }
 
-// FindRecord finds records in all supported places, and nowhere else.
+// FindRecord finds records in all supported positions, and in no other.
 func TestFindRecord(t *testing.T) {
 	p := recordPlan()
 	payload := recorded(p, aclHit, record.NoPort, 2, 40)
@@ -243,7 +243,7 @@ func TestSkippedTableIsFound(t *testing.T) {
 	p := recordPlan()
 	var frames [][]byte
 	for i := range 30 {
-		bits := []byte{0, aclMiss, aclMiss}[i%3] // fdb is skipped
+		bits := []byte{0, aclMiss, aclMiss}[i%3] // the chip skips fdb
 		frames = append(frames, cat(macs, ipv4(17, 0, inUDP(recorded(p, bits, 4, 0, 10)))))
 	}
 	wantParts(t, decoded(t, frames, RecordOptions{Plans: []*record.Plan{p}}),
@@ -302,8 +302,8 @@ func TestCompareRecords(t *testing.T) {
 		"no difference to ")
 }
 
-// missingRun returns a capture of packets of the small switch to a server. acl of them run acl, and past of them go
-// past it. Half of all packets end before it.
+// missingRun returns a capture of packets of the small switch to a server. acl packets run the table acl, and past
+// packets skip it. Half of all packets end before it.
 func missingRun(p *record.Plan, server byte, acl, past int) (frames [][]byte) {
 	add := func(n int, bits byte, out uint16, why uint8) {
 		r := record.Record{Bits: []byte{bits}, Plan: p.ID, InPort: 1, OutPort: out, OutLane: out, Why: why}
@@ -370,7 +370,7 @@ func endingPlan() *record.Plan {
 	return p
 }
 
-// The end of a packet excludes the paths that cannot have it. A record without a remaining path is impossible.
+// The end of a packet excludes the paths that cannot have this end. A record without a remaining path is impossible.
 func TestRecordsSayHowPacketsEnded(t *testing.T) {
 	p := endingPlan()
 	for _, tt := range []struct {
@@ -440,7 +440,7 @@ func TestReadPlan(t *testing.T) {
 	}
 }
 
-// For any input there is no panic, results are within the frame, and the counters add up.
+// For any input there is no panic, the results are parts of the frame, and the counters add up.
 func FuzzFindRecord(f *testing.F) {
 	p := recordPlan()
 	payload := recorded(p, aclHit, 4, 0, 1)

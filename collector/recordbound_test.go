@@ -63,7 +63,7 @@ func TestRecordedLatenciesShareABudget(t *testing.T) {
 		unrankedNote)
 }
 
-// Packets of kinds and plans beyond the limits are counted as such.
+// Packets of kinds and plans beyond the limits are counted as beyond the limits.
 func TestKindsAndPlansBeyondTheBoundAreCounted(t *testing.T) {
 	p := recordPlan()
 	c, err := NewRecords(p)

@@ -12,13 +12,13 @@ import (
 // RecordDifference is the difference between the records of two captures, for example of the same switch earlier or
 // with another configuration.
 type RecordDifference struct {
-	With string `json:"with"` // the other capture
+	With string `json:"with"` // name of the other capture
 	// New lists the paths that the other capture lacks, and Gone those that only it has. Changed lists common paths
 	// whose shares differ significantly. The largest difference is first.
 	New     []PathDifference  `json:"new"`
 	Gone    []PathDifference  `json:"gone"`
 	Changed []PathDifference  `json:"changed"`
-	Tables  []TableDifference `json:"tables"` // tables that ran, or hit, in only one of the two
+	Tables  []TableDifference `json:"tables"` // tables that ran, or hit, in only one of the two captures
 	// Suspicions lists tables that no longer run although many packets ran them before.
 	Suspicions []recordplan.Suspicion `json:"suspicions,omitempty"`
 }
@@ -84,8 +84,8 @@ func (r *RecordReport) Compare(with *RecordReport) RecordDifference {
 	return d
 }
 
-// missing returns tables that ran in another capture, while here packets of the same kinds reached their place without
-// running them.
+// missing returns tables that ran in another capture, while here packets of the same kinds reached the position of
+// these tables without running them.
 func (r *RecordReport) missing(with *RecordReport) (list []recordplan.Suspicion) {
 	totals := sumTables(r)
 	now, before := r.atTables(), with.atTables()
@@ -167,7 +167,7 @@ func sumPaths(r *RecordReport, plain bool) (map[string]PathDifference, int64) {
 	return sums, all
 }
 
-// compareTables returns the tables that only one of the two ran, or hit.
+// compareTables returns the tables that ran, or hit, in only one of the two captures.
 func compareTables(r, with *RecordReport) []TableDifference {
 	here, there := sumTables(r), sumTables(with)
 	list := []TableDifference{}

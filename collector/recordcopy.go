@@ -8,7 +8,7 @@ import (
 	"tamtam/tam/record"
 )
 
-// A RecordCopy is a recorded packet without its frame, but with the fields of it that [JourneyReader] needs.
+// A RecordCopy is a recorded packet without its frame, but with the fields of the frame that [JourneyReader] needs.
 type RecordCopy struct {
 	record.Record
 	Key journey.Key
@@ -17,7 +17,7 @@ type RecordCopy struct {
 	Flow   Flow
 	IsFlow bool
 	TTL    int            // TTL or hop limit, or -1 if it has none
-	Not    record.Classes // see [record.NotOf]
+	Not    record.Classes // classes that the packet does not have, see [record.NotOf]
 }
 
 // CopyOf returns the copy of a recorded packet. It returns false if its frame is too short for a key.

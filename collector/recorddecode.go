@@ -16,12 +16,12 @@ import (
 // RecordOptions control the output of DecodeRecords.
 type RecordOptions struct {
 	Plans   []*record.Plan
-	JSON    bool              // JSON instead of text
-	Packets bool              // print each recorded packet before the report
-	Compare string            // capture to compare with, or ""
+	JSON    bool              // true for JSON output instead of text
+	Packets bool              // true to print each recorded packet before the report
+	Compare string            // path of the capture to compare with, or ""
 	Flow    string            // only flows whose text contains this, see [Records.Only]
 	Alone   bool              // see [Records.BitsAlone]
-	Exact   bool              // keep every distinct latency, while memory allows
+	Exact   bool              // true to keep every distinct latency, while memory allows
 	Ports   int               // see [Records.Bound]
 	Memory  int64             // see [Records.Bound]
 	Names   map[string]string // see [Records.Name]
@@ -205,8 +205,8 @@ type recordedJSON struct {
 	Bits  string   `json:"bits"`
 }
 
-// RecordPrinter returns a function that prints one packet with its number in a capture, or 0 if it is not from a
-// capture.
+// RecordPrinter returns a function that prints one packet with its number in a capture, or 0 if the packet is not from
+// a capture.
 func RecordPrinter(out io.Writer, asJSON bool) func(int64, *DecodedPacket) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)

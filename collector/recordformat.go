@@ -89,7 +89,7 @@ func (r *RecordPlanReport) writeText(out io.Writer, memory int64) error {
 	return nil
 }
 
-// writeBeyond writes what exceeded the limits.
+// writeBeyond writes the counts of data that exceeded the limits.
 func (r *RecordPlanReport) writeBeyond(out io.Writer, memory int64) {
 	if r.BeyondPorts > 0 {
 		fmt.Fprintf(out, "%s of arrival or fates of packets not separated (--ports)\n", plural(r.BeyondPorts, "port"))

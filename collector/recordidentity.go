@@ -42,7 +42,7 @@ func (p *DecodedPacket) identities() (list []identityJSON) {
 	return list
 }
 
-// by lists the identities of some kinds, or of all if kinds is nil.
+// by returns a text of the identities of some kinds, or of all if kinds is nil.
 func (p *DecodedPacket) by(kinds []record.IdentityKind) string {
 	var list []string
 	for _, x := range p.Found {

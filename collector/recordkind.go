@@ -13,12 +13,12 @@ import (
 // senders may differ.
 type packetKind struct {
 	in        uint16
-	mac       [6]byte // destination
+	mac       [6]byte // destination MAC address
 	vlan      uint16  // VLAN of the outermost tag, plus 1
 	etherType uint16
-	ip        netip.Addr // destination
+	ip        netip.Addr // destination IP address
 	protocol  uint8
-	port      uint16 // port of the service: the lower of both
+	port      uint16 // lower of the two ports, which is the port of the service
 }
 
 // kind returns the kind of a recorded packet, as far as its frame was kept.
@@ -103,7 +103,7 @@ func lastRun(says []recordplan.TableSays) int {
 // probability of that, if chance decides which packets of a kind run the table (Fisher's exact test per kind), and the
 // expected number of such packets.
 func unlike(now, before map[packetKind]atTable) (expected, chance float64) {
-	choose := func(n, k int64) float64 { // the logarithm
+	choose := func(n, k int64) float64 { // the logarithm of the binomial coefficient
 		a, _ := math.Lgamma(float64(n + 1))
 		b, _ := math.Lgamma(float64(k + 1))
 		c, _ := math.Lgamma(float64(n - k + 1))

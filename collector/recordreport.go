@@ -16,19 +16,19 @@ import (
 type RecordReport struct {
 	File    string `json:"file,omitempty"`
 	Frames  int64  `json:"frames"`
-	Records int64  `json:"records"`        // records of the plans below
-	Other   int64  `json:"without_record"` // frames without a record
-	Cut     int64  `json:"cut"`            // frames truncated by the snap length, which lack the record at their end
+	Records int64  `json:"records"`        // number of records of the plans below
+	Other   int64  `json:"without_record"` // number of frames without a record
+	Cut     int64  `json:"cut"`            // number of truncated frames, whose record at the end is missing
 	// Fragments counts fragments that could not be reassembled, so the content of their packets is unknown.
 	Fragments int64 `json:"fragments_unjoined,omitempty"`
-	Wrong     int64 `json:"wrong,omitempty"`    // records whose length differs from their plan's
-	LeftOut   int64 `json:"left_out,omitempty"` // records of flows that the filter excluded
+	Wrong     int64 `json:"wrong,omitempty"`    // number of records whose length differs from their plan's
+	LeftOut   int64 `json:"left_out,omitempty"` // number of records of flows that the filter excluded
 	// Missed counts frames or datagrams that were lost before they could be read.
 	Missed  uint64        `json:"lost_before_read,omitempty"`
 	Unknown []UnknownPlan `json:"unknown,omitempty"` // records of plans that were not given
 	// Further counts records of further such plans that did not fit in Unknown.
 	Further int64              `json:"unknown_beyond,omitempty"`
-	Memory  int64              `json:"memory_bytes"` // maximum memory of all latencies
+	Memory  int64              `json:"memory_bytes"` // maximum memory of all latencies together in bytes
 	Plans   []RecordPlanReport `json:"plans"`
 	Error   string             `json:"error,omitempty"` // reason why the file could not be read to its end
 }
@@ -51,7 +51,7 @@ type RecordPlanReport struct {
 	Exact      int64 `json:"exact"`
 	Ambiguous  int64 `json:"ambiguous"`
 	Impossible int64 `json:"impossible"`
-	Beyond     int64 `json:"beyond,omitempty"` // packets whose records exceeded the limit
+	Beyond     int64 `json:"beyond,omitempty"` // number of packets whose records exceeded the limit
 
 	// BeyondPorts counts ingress ports and fates of packets that exceeded the limit. BeyondKinds counts packets of
 	// kinds that [RecordReport.Compare] leaves out. Unranked counts paths with unknown percentiles, for lack of memory.
@@ -71,7 +71,7 @@ type RecordPlanReport struct {
 
 // PathTotal is the total of the packets of one path, or of one set of possible paths.
 type PathTotal struct {
-	Path string `json:"path"` // as text; of a set the likeliest
+	Path string `json:"path"` // path as text; for a set of paths, the likeliest
 	// number of paths that fit the record: 1, the size of the set, or 0 if it is impossible
 	Paths   string  `json:"paths"`
 	P       float64 `json:"p"` // probability of Path
@@ -87,13 +87,13 @@ type PathTotal struct {
 	BeyondInputs int64 `json:"inputs_beyond,omitempty"`
 
 	key   string
-	plain string // key without hits, which plans with other bits share
+	plain string // key without hits, which is the same for plans with other bits
 }
 
 // RecordCoverage is the part of the graph that packets have taken.
 type RecordCoverage struct {
-	Seen  int      `json:"seen"`  // paths that were certainly taken
-	All   string   `json:"all"`   // paths of the graph
+	Seen  int      `json:"seen"`  // number of paths that were certainly taken
+	All   string   `json:"all"`   // number of paths of the graph, in decimal
 	Share float64  `json:"share"` // Seen divided by All
 	Never []string `json:"never"` // tables that no recorded packet can have run
 	NoHit []string `json:"no_hit"`
@@ -102,26 +102,27 @@ type RecordCoverage struct {
 // TableTotal counts the packets that ran a table, and hit there.
 type TableTotal struct {
 	Table string `json:"table"`
-	Ran   int64  `json:"ran"` // certain
+	Ran   int64  `json:"ran"` // number of packets that certainly ran the table
 	Hit   int64  `json:"hit"`
-	// RanExpected and HitExpected include packets whose record leaves it open, with the plan's probability.
+	// RanExpected and HitExpected also include packets whose record leaves this open, weighted with the plan's
+	// probability.
 	RanExpected float64 `json:"ran_expected"`
 	HitExpected float64 `json:"hit_expected"`
-	MayRun      int64   `json:"may_have_run"` // packets whose record allows it
+	MayRun      int64   `json:"may_have_run"` // number of packets whose record allows that they ran the table
 	MayHit      int64   `json:"may_have_hit"`
-	// Passed counts packets that reached the table's place, whether they ran it or not. They ran it or a later table,
-	// or left through a port. Others give no evidence.
+	// Passed counts packets that reached the table's position, whether they ran it or not: they ran the table or a
+	// later one, or left through a port. Other packets give no evidence.
 	Passed  int64 `json:"passed"`
 	keyless bool
 }
 
 // FlowDrops describes the dropped packets of a flow.
 type FlowDrops struct {
-	Flow    string `json:"flow"` // "" if not IP
+	Flow    string `json:"flow"` // five-tuple; "" if the packets are not IP
 	Reason  string `json:"reason"`
 	Trap    string `json:"trap,omitempty"`     // trap of the packets
 	OutPort string `json:"out_port,omitempty"` // egress port, if they were dropped there
-	By      string `json:"by,omitempty"`       // entries that they had hit, by their identities
+	By      string `json:"by,omitempty"`       // entries that the packets hit, by their identities
 	Packets int64  `json:"packets"`
 	// Path is the path of the packets, with Paths and P as in a [PathTotal]. Last is its end, where the packets were
 	// dropped.
@@ -181,8 +182,8 @@ func (c *planRecords) report() RecordPlanReport {
 	return r
 }
 
-// measured reports whether the probabilities of a plan were measured. Only then is it suspicious if packets are not
-// where they are expected.
+// measured reports whether the probabilities of a plan were measured. Only then is it suspicious if packets do not run
+// the expected tables.
 func measured(p *record.Plan) bool {
 	from := p.ProbabilitiesFrom
 	return from != "" && from != "uniform" && !strings.HasPrefix(from, "seed")
@@ -244,7 +245,7 @@ func pathOf(a *recordplan.Answer) PathTotal {
 	}
 	t.key = t.Paths + " " + t.Path + " " + t.Why
 	if !a.Exact && !a.Impossible {
-		t.key += " " + strconv.FormatFloat(t.P, 'g', 6, 64) // other sets may have the same likeliest path
+		t.key += " " + strconv.FormatFloat(t.P, 'g', 6, 64) // sets of paths can have the same likeliest path
 	}
 	return t
 }
@@ -327,7 +328,7 @@ func (c *planRecords) drops() []FlowDrops {
 	}
 	joined := map[whole]*FlowDrops{}
 	for k, n := range c.flows {
-		answer, _ := c.decoder.Decode([]byte(k.record.bits), c.asked(k.record.reported)) // it has been decoded before
+		answer, _ := c.decoder.Decode([]byte(k.record.bits), c.asked(k.record.reported)) // no error: decoded before
 		t := pathOf(&answer)
 		w := whole{k.flow, k.isFlow, k.record.reported.End, k.trap, "", t.key, k.by}
 		if k.port != record.NoPort {

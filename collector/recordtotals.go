@@ -13,8 +13,8 @@ import (
 
 // Limits of the state of a Records. Anything beyond is counted without detail.
 const (
-	maxRecordGroups = 1 << 16 // distinct records of a plan
-	maxRecordFlows  = 1 << 16 // flows of a plan that had drops
+	maxRecordGroups = 1 << 16 // maximum number of distinct records of a plan
+	maxRecordFlows  = 1 << 16 // maximum number of flows of a plan that had drops
 	maxUnknownPlans = 256
 )
 
@@ -24,8 +24,8 @@ const DefaultPorts = 1 << 18
 
 // recordRoom is the remaining capacity of all plans together.
 type recordRoom struct {
-	ports     int    // counted ingress ports and fates of records
-	latencies budget // bytes of distributions
+	ports     int    // number of ingress ports and fates of records that can still be counted
+	latencies budget // remaining bytes of distributions
 	memory    int64  // initial value of latencies in bytes
 }
 
@@ -48,14 +48,14 @@ type Records struct {
 	plans   map[uint32]*planRecords
 	order   []uint32 // plan ids in the given order
 	unknown map[uint32]int64
-	further int64 // records of further unknown plans
+	further int64 // number of records of further unknown plans
 	room    *recordRoom
 	names   map[string]string // names of ACL rules by label
 	frames  int64
 	cut     int64
 	other   int64
-	wrong   int64 // records that do not fit their plan
-	// only selects packets of flows whose text contains it. leftOut counts the others.
+	wrong   int64 // number of records that do not fit their plan
+	// only is a text that the flows of evaluated packets contain. leftOut counts the packets of other flows.
 	only    string
 	leftOut int64
 }
@@ -66,9 +66,9 @@ type planRecords struct {
 	groups  map[recordKey]*recordGroup
 	flows   map[dropKey]int64
 	kinds   map[kindKey]int64
-	known   map[string]bool // paths that are not new
-	exact   bool            // keep all latencies
-	// alone makes decoding use only the bits of records.
+	known   map[string]bool // paths that do not count as new
+	exact   bool            // true to keep all latencies
+	// alone means that decoding uses only the bits of records.
 	alone   bool
 	room    *recordRoom
 	packets int64
@@ -96,7 +96,7 @@ type dropKey struct {
 	record recordKey
 	trap   string
 	port   uint16 // egress port
-	by     string // entries, by its identities
+	by     string // entries that the packet hit, by its identities
 }
 
 // NewRecords returns a Records for some plans. Duplicate ids are ignored.
@@ -105,7 +105,7 @@ func NewRecords(plans ...*record.Plan) (*Records, error) {
 	c.Bound(0, 0)
 	for _, p := range plans {
 		if c.plans[p.ID] != nil {
-			continue // the same plan, because its id is a checksum
+			continue // the plan is the same, because its id is a checksum
 		}
 		d, err := recordplan.NewDecoder(p)
 		if err != nil {
@@ -223,7 +223,7 @@ func (c *Records) add(p RecordedPacket) (DecodedPacket, bool) {
 	return d, true
 }
 
-// decode decodes a record, of a packet that has none of the classes not. It returns false if the record does not fit
+// decode decodes a record, of a packet that has none of the classes in not. It returns false if the record does not fit
 // its plan, or has no plan.
 func (c *Records) decode(p RecordedPacket, not record.Classes) (DecodedPacket, bool) {
 	plan := c.plans[p.Plan]

@@ -14,7 +14,8 @@ import (
 	"tamtam/tam/sflow"
 )
 
-// MaxSFlowAgents is the maximum number of agents that an [SFlow] distinguishes. Datagrams of others are only counted.
+// MaxSFlowAgents is the maximum number of agents that an [SFlow] distinguishes. Datagrams of other agents are only
+// counted.
 const MaxSFlowAgents = 256
 
 // An SFlow prints the samples of sFlow datagrams as they arrive, and their faults. Missing and unknown values are not
@@ -50,7 +51,7 @@ type sflowCounts struct {
 	Unread  uint64 `json:"samples_unread,omitempty"`
 	Behind  uint64 `json:"bytes_behind,omitempty"`
 
-	last, uptime uint32 // of the last datagram
+	last, uptime uint32 // sequence number and uptime of the last datagram
 }
 
 // NewSFlow returns a printer to out.

@@ -82,12 +82,12 @@ func TestSFlowLines(t *testing.T) {
 	}
 }
 
-// Missing datagrams are counted by their numbers, also across the wrap of these. A late datagram is no longer missing,
-// and an agent that restarts has lost nothing.
+// Missing datagrams are counted by their numbers, also when these wrap. A late datagram no longer counts as missing. A
+// restart of an agent does not count as a loss.
 func TestSFlowLost(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
-		numbers [][2]uint32 // numbers and uptimes
+		numbers [][2]uint32 // sequence numbers and uptimes
 		want    string
 	}{
 		{"none", [][2]uint32{{7, 1}, {8, 2}, {9, 3}}, "3 datagrams, 0 lost:"},
@@ -110,7 +110,7 @@ func TestSFlowLost(t *testing.T) {
 	}
 }
 
-// The intact samples of a damaged datagram are lines. The loss is reported and counted.
+// The intact samples of a damaged datagram are printed. The loss is reported and counted.
 func TestSFlowDamaged(t *testing.T) {
 	whole := sflowDatagram(1, 1)
 	cut, longer := whole[:len(whole)-9], append(sflowDatagram(2, 2), 1, 2, 3, 4)

@@ -9,7 +9,7 @@ import (
 	"github.com/DataDog/sketches-go/ddsketch/store"
 )
 
-// A budget is the number of bytes left for all distributions that share it.
+// A budget is the number of bytes that remain for all distributions that share it.
 type budget struct{ left int64 }
 
 // DefaultMemory is the default maximum memory of all latency distributions together in bytes.
@@ -38,7 +38,7 @@ type sketch struct {
 // bins holds the bins of one sign.
 type bins struct {
 	store       *store.DenseStore
-	least, most uint64 // range of magnitudes so far; least exceeds most before the first
+	least, most uint64 // range of magnitudes so far; least exceeds most before the first value
 }
 
 func newSketch() *sketch {

@@ -13,28 +13,29 @@ import (
 // TailStamp evaluates the tail-stamp records of frames by flow.
 type TailStamp struct {
 	frames, cut, stamped, records int64
-	mirrored                      int64 // frames in ERSPAN copies
-	reported                      int64 // frames in reports
+	mirrored                      int64 // number of frames in ERSPAN copies
+	reported                      int64 // number of frames in reports
 	flows                         map[Flow]*flowStamps
 	exact                         bool
 	room                          budget // remaining memory of the distributions
 	memory                        int64  // initial value of room in bytes
 	most, paths, hops             int    // maximum number of paths, and the number of paths and of their hops
-	beyond                        int64  // frames with records of further paths
+	beyond                        int64  // number of frames with records of further paths
 	passed                        []byte // path of the current frame
 	odd                           oddities
-	// read returns the records of a frame, the IFA hops behind them, if any, and the inner frame without IFA.
+	// read returns the records of a frame, the IFA hops from which they were made, if any, and the inner frame without
+	// IFA.
 	read func(frame []byte, captured time.Time) (tailstamp.Tail, []ifa.Hop, []byte)
-	// reports means that frames may be in reports of a terminator.
+	// reports means that frames in reports of a terminator are also read.
 	reports bool
 }
 
-// oddities counts unusual bytes behind datagrams: other than padding and records at their expected place.
+// oddities counts unusual bytes after datagrams: other than padding and records at their expected place.
 type oddities struct {
-	skipped   int64 // bytes that belong to no record
-	skippedIn int64 // frames with such bytes
-	searched  int64 // records found by search
-	noLength  int64 // IP frames with an unknown end
+	skipped   int64 // number of bytes that belong to no record
+	skippedIn int64 // number of frames with such bytes
+	searched  int64 // number of records found by search
+	noLength  int64 // number of IP frames with an unknown end
 }
 
 // add counts the oddities of a frame.
@@ -52,8 +53,8 @@ func (o *oddities) add(t *tailstamp.Tail) {
 
 // flowStamps is the state of one flow. A flow whose frames took several routes has several paths.
 type flowStamps struct {
-	frames      int64 // frames of all its paths
-	beyond      int64 // frames of paths that exceeded the limit
+	frames      int64 // number of frames of all paths of the flow
+	beyond      int64 // number of frames of paths that exceeded the limit
 	first, last time.Time
 	paths       map[string]*pathStamps
 }
@@ -69,9 +70,9 @@ type hopStamps struct {
 	record                             tailstamp.Record // for its switch and ports
 	latency                            distribution
 	noEgress, unsynchronised, unusable int64
-	clockSet                           int64     // records without usable times
-	searched                           int64     // records found by search
-	queue                              queueSeen // for IFA
+	clockSet                           int64     // number of records without usable times
+	searched                           int64     // number of records found by search
+	queue                              queueSeen // queues of the switch, for IFA
 }
 
 // DefaultPaths is the default maximum number of paths in a TailStamp. A path with eight hops needs about 3 kB, in
@@ -79,7 +80,8 @@ type hopStamps struct {
 const DefaultPaths = 1 << 16
 
 // hopsEach is the average number of hops per path that the limit allows. The capacity for leastPaths paths always
-// exists. A real packet's TTL allows no more hops than these have, while an invented one may have thousands of records.
+// exists. The TTL of a real packet allows no more hops than leastPaths paths have on average. A forged packet may have
+// thousands of records.
 const (
 	hopsEach   = 8
 	leastPaths = 256 / hopsEach
@@ -124,7 +126,7 @@ func (c *TailStamp) Add(frame []byte, captured time.Time, length int) []tailstam
 	c.odd.add(&tail)
 	c.stamped++
 	c.records += int64(len(records))
-	key, _ := ParseFlow(frame) // records are found only behind IP
+	key, _ := ParseFlow(frame) // records are only found after an IP packet
 	flow, path := c.find(key, records, captured)
 	if flow != nil {
 		flow.add(captured)
@@ -146,7 +148,7 @@ type StampedFrame struct {
 	Time    time.Time
 	Flow    Flow
 	Records []tailstamp.Record // oldest first
-	Skipped int                // bytes behind the datagram that belong to no record
+	Skipped int                // bytes after the datagram that belong to no record
 	hops    []ifa.Hop          // IFA hops of these records, or nil
 }
 
@@ -177,8 +179,8 @@ func wholeDelay(records []tailstamp.Record) (int64, bool) {
 	return difference(ingress(first), egress(last))
 }
 
-// clockSet reports whether the clock was set between the times of a record. Then neither counts, because the correct
-// one is unknown.
+// clockSet reports whether the clock was set between the times of a record. Then neither time counts, because it is
+// unknown which one is correct.
 func clockSet(r tailstamp.Record) bool { return r.Flags&tailstamp.ClockSet != 0 }
 
 // EgressTime returns the time at which a frame left a hop. It returns false if there is no timestamp.
@@ -225,7 +227,7 @@ func (f *flowStamps) add(captured time.Time) {
 	}
 }
 
-// appendPath appends the switches and ports of records.
+// appendPath appends the encoded switches and ports of records, which identify the path.
 func appendPath(b []byte, records []tailstamp.Record) []byte {
 	for _, r := range records {
 		for _, n := range [...]uint64{uint64(r.SwitchID), uint64(r.InPort), uint64(r.OutPort)} {
@@ -277,7 +279,7 @@ func (p *pathStamps) add(records []tailstamp.Record, hops []ifa.Hop) {
 		}
 	}
 	if len(records) == 1 {
-		return // the hop is the whole path
+		return // a path of one hop has no end-to-end distribution
 	}
 	if whole, ok := wholeDelay(records); ok {
 		p.endToEnd.add(whole)
@@ -309,12 +311,12 @@ func difference(from, to tailstamp.Timestamp) (int64, bool) {
 type Report struct {
 	File    string `json:"file,omitempty"`
 	Frames  int64  `json:"frames"`
-	Stamped int64  `json:"stamped"` // frames with at least one record
+	Stamped int64  `json:"stamped"` // number of frames with at least one record
 	Records int64  `json:"records"`
 	Plain   int64  `json:"without_record"`
 	// Missed counts frames of a live interface that were lost before they could be read.
 	Missed uint64 `json:"lost_before_read,omitempty"`
-	// frames truncated by the snap length or a mirror session, so that records may be missing
+	// number of frames truncated by the snap length or a mirror session, so that records may be missing
 	Cut int64 `json:"cut"`
 	// Mirrored counts frames in ERSPAN copies.
 	Mirrored int64 `json:"mirrored,omitempty"`
@@ -346,9 +348,9 @@ type FlowReport struct {
 	Destination string `json:"destination"`
 	SourcePort  uint16 `json:"source_port"`
 	DestPort    uint16 `json:"destination_port"`
-	Later       bool   `json:"later_fragments,omitempty"` // ports are unknown
+	Later       bool   `json:"later_fragments,omitempty"` // true for later fragments, whose ports are unknown
 	Frames      int64  `json:"frames"`
-	Beyond      int64  `json:"beyond,omitempty"` // frames of paths that exceeded the limit
+	Beyond      int64  `json:"beyond,omitempty"` // number of frames of paths that exceeded the limit
 	// First and Last are the times of the first and the last captured frame. They are zero if the capture has no times.
 	First time.Time    `json:"first,omitzero"`
 	Last  time.Time    `json:"last,omitzero"`
@@ -370,13 +372,13 @@ type HopReport struct {
 	Latency  Summary `json:"latency"` // departure minus arrival
 	// arrival minus departure at the previous hop; null at hop 1
 	Delay    *Summary `json:"delay_from_previous"`
-	NoEgress int64    `json:"no_egress_time"` // frames without a latency, because they went to the CPU
-	// frames whose times are unreliable, because the switch's clock was not synchronised
+	NoEgress int64    `json:"no_egress_time"` // number of frames without a latency, because they went to the CPU
+	// number of frames whose times are unreliable, because the switch's clock was not synchronised
 	Unsynchronised int64 `json:"clock_not_synchronised"`
 	// ClockSet counts frames that were in this switch when its clock was set. Their times here are not used.
 	ClockSet int64 `json:"clock_set,omitempty"`
 	Unusable int64 `json:"unusable_times,omitempty"`
-	Searched int64 `json:"found_by_search,omitempty"` // frames whose record was not at its expected place
+	Searched int64 `json:"found_by_search,omitempty"` // number of frames whose record was not at its expected place
 	// Queues lists the queues in IFA hops. QueueBytes summarises the bytes in them when frames arrived, and is nil if
 	// unknown.
 	Queues     []int        `json:"queues,omitempty"`

@@ -29,7 +29,7 @@ func hop(id uint32, in, out uint16, ingress, egress uint32, flags tailstamp.Flag
 	return tailstamp.Record{SwitchID: id, InPort: in, OutPort: out, Ingress: at(ingress), Egress: at(egress), Flags: flags}
 }
 
-// stamped returns frame padded to the minimum, with records behind it.
+// stamped returns frame padded to the minimum, with records after it.
 func stamped(frame []byte, records ...tailstamp.Record) []byte {
 	b := append([]byte(nil), frame...)
 	for len(b) < 60 {
@@ -95,7 +95,7 @@ UDP [2001:db8::1]:12345 > [2001:db8::2]:80: 1 frame stamped
 	}
 }
 
-// Bytes behind a datagram that belong to no record are counted and shown. So are records that were found by search, and
+// Bytes after a datagram that belong to no record are counted and shown. So are records that were found by search, and
 // frames with an unknown end.
 func TestSkippedBytes(t *testing.T) {
 	c := NewTailStamp(0, 0, false)
@@ -277,7 +277,7 @@ func TestDecodeTailStamp(t *testing.T) {
 		t.Errorf("packet %+v, report %+v", packet, report)
 	}
 
-	// Damage: the frames before it are reported, and the error contains its position.
+	// If a capture is damaged, the frames before the damage are reported, and the error contains its position.
 	if err := os.Truncate(path, 24+16+int64(len(frame))+10); err != nil {
 		t.Fatal(err)
 	}
@@ -368,7 +368,7 @@ func TestHopsAreBounded(t *testing.T) {
 	}
 }
 
-// Percentiles of many distinct latencies are marked, in text and JSON. With exact they are not.
+// Percentiles of many distinct latencies are marked, in text and JSON. With exact they are not marked.
 func TestSketchedPercentilesAreMarked(t *testing.T) {
 	for _, exact := range []bool{false, true} {
 		c := NewTailStamp(0, 0, exact)

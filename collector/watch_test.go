@@ -94,7 +94,7 @@ func (s *endingScript) Next(ctx context.Context) (capture.Packet, error) {
 	return capture.Packet{Time: time.Unix(1000, 0), Data: s.data, Len: len(s.data)}, nil
 }
 
-// A context that ends during any call of the source loses no frame that was read: the last report covers all.
+// A context that ends during any call of the source loses no frame that was read: the last report covers all frames.
 func TestWatchReportsAllThatWasRead(t *testing.T) {
 	frame := stamped(web, hop(7, 0, 4, 100, 600, 0))
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 60}, func(t *testing.T, seed uint64) {
@@ -162,7 +162,7 @@ func TestWatchRecords(t *testing.T) {
 	for i, f := range frames {
 		s.packets <- capture.Packet{Data: f, Len: len(f)}
 		if i == len(frames)-2 {
-			<-out.said // so that the report is not empty
+			<-out.said // waits for a write, so that the report is not empty
 			ticks <- time.Time{}
 		}
 	}
@@ -195,7 +195,7 @@ func TestWatchRecordsInDoubt(t *testing.T) {
 	}
 }
 
-// A lossy source reports its losses in turn.
+// A lossy is a source that reports the losses in its list, one per call.
 type lossy struct {
 	script
 	losses []uint64

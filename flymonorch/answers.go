@@ -19,31 +19,31 @@ import (
 // maxFlows is the maximum number of flows in one row of TAM_FLYMON_FLOWS.
 const maxFlows = 4096
 
-// An epoch describes a reported epoch, apart from its registers.
+// An epoch describes a reported epoch, without its registers.
 type epoch struct {
 	number     uint64
-	which      int    // index of the bank
-	start, end uint64 // ns since 1970
+	which      int    // index of the epoch's bank
+	start, end uint64 // begin and end in ns since 1970
 	flags      flymon.Flags
 	bank       flymon.ChipBank
 }
 
-// taken holds the chip's data of a task in an epoch.
+// taken holds the data that was read from the chip for a task and an epoch.
 type taken struct {
-	registers [][]uint32 // by unit
+	registers [][]uint32 // registers by unit
 	digests   []flymon.Vector
 	truth     *truth                   // nil if the chip has no oracle
 	exact     map[flymon.Vector]uint64 // the oracle's values of the requested flows
 	reading   *answer.Reading
-	asked     []flymon.Vector // the flows of queries
+	asked     []flymon.Vector // flows of queries
 	flows     []answer.FlowEstimate
 	changes   []answer.FlowChange
 	heavy     int // number of flows that reach the threshold, including those that do not fit in flows
 	from      string
 }
 
-// take reads the chip's data of an epoch: the units of a layout. behind is the number of units before them. A bank
-// without packets is not read.
+// take reads the data of an epoch from the chip: the registers of a layout's units. behind is the number of the task's
+// units before these. A bank without packets is not read.
 func (rd *reader) take(r *round, t *task, p *plan.Placed, behind int, e *epoch) (*taken, error) {
 	got := &taken{registers: make([][]uint32, len(p.Layout.Units))}
 	for i := range got.registers {
@@ -58,7 +58,7 @@ func (rd *reader) take(r *round, t *task, p *plan.Placed, behind int, e *epoch) 
 		}
 		got.registers[i] = words
 	}
-	if most := min(e.bank.Digests, rd.geo.Digests); most > 0 { // those of frozen units come first
+	if most := min(e.bank.Digests, rd.geo.Digests); most > 0 { // digests of frozen units come first
 		keys, err := r.digests(t.Name, e.which, most)
 		if err != nil {
 			return nil, err
@@ -68,7 +68,7 @@ func (rd *reader) take(r *round, t *task, p *plan.Placed, behind int, e *epoch) 
 	return got, rd.read(r, t, p, behind == 0, got, e)
 }
 
-// read evaluates the registers, and queries the oracle while the bank still has the same content.
+// read evaluates the registers. It queries the oracle while the bank still has the same content.
 func (rd *reader) read(r *round, t *task, p *plan.Placed, exact bool, got *taken, e *epoch) (err error) {
 	got.reading, err = answer.New(answer.Dump{
 		Geometry: rd.geo, Task: p.Task, Layout: p.Layout, Sketch: p.Sketch, Registers: got.registers,
@@ -86,7 +86,7 @@ func (rd *reader) read(r *round, t *task, p *plan.Placed, exact bool, got *taken
 			e.flags |= f.flag
 		}
 	}
-	if e.flags&(flymon.FlagDigests|flymon.FlagLive) == 0 { // during a live read, digests may belong to other sweeps
+	if e.flags&(flymon.FlagDigests|flymon.FlagLive) == 0 { // digests of a live read may belong to other sweeps
 		got.reading.Know(got.digests)
 	}
 	asked := rd.queries.asked(t, p.Task)
@@ -97,7 +97,7 @@ func (rd *reader) read(r *round, t *task, p *plan.Placed, exact bool, got *taken
 		got.heavy = len(got.flows)
 		got.flows = got.flows[:min(got.heavy, maxFlows)]
 	}
-	if exact && p.Task.Share == 0 && rd.oracle(r.ctx) { // with a share the oracle covers only that share
+	if exact && p.Task.Share == 0 && rd.oracle(r.ctx) { // for a task with a share, the oracle covers only that share
 		flows := allOf(asked, got.flows)
 		if last := t.InASIC.last; p.Task.ChangeThreshold > 0 && last != nil {
 			flows = allOf(slices.Concat(flows, got.digests, last.digests), nil)
@@ -128,7 +128,7 @@ func sources(digests, asked []flymon.Vector) string {
 	return ""
 }
 
-// allOf returns the requested flows and those of a list, without duplicates.
+// allOf returns the requested flows and the flows of a list, without duplicates.
 func allOf(asked []flymon.Vector, flows []answer.FlowEstimate) []flymon.Vector {
 	var list []flymon.Vector
 	seen := map[flymon.Vector]bool{}
@@ -215,8 +215,8 @@ func (d *deployment) similar(got *taken, metrics map[string]flymon.Estimate) {
 	maps.Copy(metrics, similar)
 }
 
-// changes adds the heavy changers. Candidates are the requested flows, and those that the chip reported in either
-// epoch. The latter are all flows that reached the threshold, unless digests were lost.
+// changes adds the heavy changers. Candidates are the requested flows, and the flows that the chip reported in either
+// epoch. The chip reports all flows that reached the threshold, unless digests were lost.
 func (d *deployment) changes(e epoch, got *taken, row *schema.FlyMonResult) {
 	if d.row.ChangeThreshold == 0 {
 		return
@@ -242,7 +242,7 @@ func (d *deployment) changes(e epoch, got *taken, row *schema.FlyMonResult) {
 	}
 }
 
-// compare returns the exact similarity of the sets of two consecutive epochs, and false if the oracle does not have it.
+// compare returns the exact similarity of the sets of two consecutive epochs, or false if the oracle does not have it.
 func (tr *truth) compare(last *truth) (jaccard, difference float64, known bool) {
 	if tr == nil || last == nil || tr.Elements > 0 && tr.Before != last.Elements {
 		return 0, 0, false
@@ -278,7 +278,7 @@ func (g *taken) addExact(row flymon.Task, metrics map[string]flymon.Estimate) {
 	put(flymon.MetricPackets, float64(tr.Packets))
 	put(flymon.MetricEntropy, tr.Entropy)
 	if row.Key.IsZero() && tr.Flows > 0 {
-		put(flymon.MetricMaximum, float64(tr.Largest)) // of the only flow
+		put(flymon.MetricMaximum, float64(tr.Largest)) // the maximum of the only flow
 	}
 	put(flymon.MetricMembers, float64(tr.Elements))
 	if row.Key.IsZero() {
@@ -308,7 +308,7 @@ func sizes(classes map[uint64]flymon.Estimate, flags flymon.Flags) swss.FieldVal
 	return row
 }
 
-// oracle reports whether the chip has an oracle that is switched on.
+// oracle reports whether the chip has an active oracle.
 func (rd *reader) oracle(ctx context.Context) bool {
 	n, err := feature.Room(ctx, rd.api, flymon.ObjectTruth)
 	return err == nil && n > 0

@@ -43,8 +43,8 @@ func (b *bench) epoch(sent map[string]int) {
 	b.Pass(b.Now.Truncate(time.Second).Add(1010 * time.Millisecond).Sub(b.Now))
 }
 
-// The flows whose counts differ by the threshold are listed, including new and disappeared flows. The chip reports the
-// candidates.
+// Flows whose counts differ by at least the threshold are listed, including new and disappeared flows. The chip reports
+// the candidates.
 func TestHeavyChangers(t *testing.T) {
 	b := newBench(t)
 	b.task("t1", "change-threshold", "10", "threshold", "100", "memory", "1536")
@@ -79,7 +79,7 @@ func TestHeavyChangers(t *testing.T) {
 	}
 }
 
-// Digests that were lost in either epoch flag the changes between them.
+// If digests were lost in either of two epochs, the changes between the epochs are flagged.
 func TestChangesInheritFlags(t *testing.T) {
 	b := newBench(t, func(b *bench) { b.geo.Digests = 2 })
 	b.task("t1", "change-threshold", "10", "memory", "1536")
@@ -99,7 +99,8 @@ func TestChangesInheritFlags(t *testing.T) {
 	}
 }
 
-// Whatever changes in a task and in others, exactly the pairs of complete epochs are compared, and the list is correct.
+// Whatever changes in a task and in other tasks, two epochs are compared exactly if both are complete, and the list is
+// correct.
 func TestChangesAmidRandomChanges(t *testing.T) {
 	compared, moved := 0, 0
 	fixed := randtest.Cases{Seed: 1, Count: 8, Short: 2}
@@ -151,7 +152,7 @@ func TestChangesAmidRandomChanges(t *testing.T) {
 					want = append(want, fmt.Sprintf("%s: %d > %d", src, was, n))
 				}
 			}
-			if slices.Sort(want); !slices.Equal(list, want) { // six flows in 256 buckets, thrice
+			if slices.Sort(want); !slices.Equal(list, want) { // six flows in 256 buckets, in three rows
 				t.Errorf("epoch %d: %v, want %v", r.Epoch, list, want)
 			}
 		}
@@ -162,8 +163,8 @@ func TestChangesAmidRandomChanges(t *testing.T) {
 	}
 }
 
-// A move that splits an epoch is flagged everywhere. The flag is at the epoch, at each of its quantities, flows and
-// sizes, and at the answers to queries.
+// A move that splits an epoch is flagged everywhere. The epoch, its metrics, flows and sizes, and the answers to
+// queries have the flag.
 func TestMovedIsFlaggedInEveryAnswer(t *testing.T) {
 	b := full(t, 0, 3, 8)
 	moved := b.names["4"]

@@ -20,11 +20,11 @@ type chip struct {
 	*featuretest.Extensions[string] // the state of an object is its task
 
 	groups  *cmu.Groups
-	now     func() time.Time // its time of day
+	now     func() time.Time // time of day of the chip
 	steps   uint64
 	started uint64
 	packets uint64
-	onRead  func() // before registers are read
+	onRead  func() // called before registers are read
 }
 
 type extension = featuretest.Extension[string]

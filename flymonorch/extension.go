@@ -32,7 +32,7 @@ func (r *round) ask(name, attr string, value any, room int) (feature.Values, err
 type clock struct {
 	now     uint64 // time of day, ns since 1970
 	steps   uint64 // number of times that the clock was set
-	started uint64 // start of the chip in ns since 1970, which differs for another chip
+	started uint64 // start of the chip in ns since 1970, which shows whether the chip was replaced
 }
 
 // mostSeconds is the limit beyond which nanoseconds since 1970 overflow an int64, in the year 2262.
@@ -123,12 +123,12 @@ func (r *round) clear(task string, bank int) error {
 	return r.windows.Report(r.ctx, flymon.ObjectClear, flymon.AttrClear, flymon.ChipRange{Task: task, Bank: bank})
 }
 
-// clearPart zeroes only these words of a bank.
+// clearPart zeroes only the words of a part.
 func (r *round) clearPart(p part) error {
 	return r.windows.Report(r.ctx, flymon.ObjectClear, flymon.AttrClear, p.chip())
 }
 
-// digests reads at most most keys that the chip has kept of a bank.
+// digests reads at most most of the keys that the chip has stored for a bank.
 func (r *round) digests(task string, bank, most int) ([]flymon.Vector, error) {
 	var keys []flymon.Vector
 	for len(keys) < most {

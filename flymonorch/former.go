@@ -27,12 +27,13 @@ const (
 const maxPlace = 64 << 10
 
 // A count identifies an uninterrupted count of a task on the chip. As long as the chip reports the same identity, the
-// stored data about its begin are valid, for any process.
+// stored data about its begin remain valid, even for another process.
 type count struct {
 	chip       uint64 // start of the chip in ns since 1970
 	generation uint64 // the chip's generation of the task
 	steps      uint64 // number of times that the clock was set, as last observed
-	// The next epoch to read, and its flags, when this was stored. Earlier epochs were read, or not counted.
+	// Number of the next epoch to read, and its flags, at the time of storing. Earlier epochs were read, or not
+	// counted.
 	epoch uint64
 	began uint64
 	flags flymon.Flags
@@ -82,9 +83,9 @@ func parsePlace(text string) (at plan.Place, err error) {
 	return at, nil
 }
 
-// deployFormer deploys the tasks with a place of a previous run to that place, before others can use it. Otherwise
-// places would depend on the order of tasks, and a moved task would restart its count. Pinned tasks are first, because
-// the changed filter of another task may overlap theirs.
+// deployFormer deploys the tasks with a place of a previous run to that place, before other tasks can use it. Otherwise
+// places would depend on the order of tasks, and a moved task would restart its count. Pinned tasks come first, because
+// the changed filter of another task may overlap with theirs.
 func (o *Orch) deployFormer(ctx context.Context, wanted []*task) {
 	wanted = slices.Clone(wanted)
 	slices.SortStableFunc(wanted, func(a, b *task) int {
@@ -128,7 +129,7 @@ func (rd *reader) remember(t *task) {
 	if d.known {
 		now = &count{d.at.started, d.generation, d.at.steps, d.next, d.began, d.flags}
 		if was := d.noted; was != nil && now.flags|was.flags == 0 && now.began|was.began == 0 {
-			now.epoch = was.epoch // an epoch without flags does not justify a write
+			now.epoch = was.epoch // an epoch without flags is not worth a write
 		}
 	}
 	if d.place != "" && (now == d.noted || now != nil && d.noted != nil && *now == *d.noted) {

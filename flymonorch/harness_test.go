@@ -23,7 +23,7 @@ type bench struct {
 	*orchtest.Bench
 	chip  *chip
 	fm    *Orch
-	ahead time.Duration // by how much the chip's time of day is ahead of the daemon's
+	ahead time.Duration // time by which the chip's time of day is ahead of the daemon's
 	geo   flymon.Geometry
 	exact int               // maximum number of flows in the chip's oracle
 	names map[string]string // names of tasks by group, in some tests
@@ -53,7 +53,7 @@ func newBench(t testing.TB, changes ...func(*bench)) *bench {
 	return b
 }
 
-// begin restarts the chip, and returns an ASIC that uses it and otherwise api.
+// begin restarts the chip, and returns an ASIC that uses it for extensions, and api for everything else.
 func (b *bench) begin(api sai.API) sai.API {
 	b.T.Helper()
 	g, err := cmu.New(b.geo)

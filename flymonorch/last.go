@@ -7,9 +7,9 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// readLast reports the counts of a task at a place that it has left, or is about to leave. These are the current epoch
-// so far, and the previous one if it was not read. behind is the number of units before them: if its units are frozen,
-// they follow those of its current layout.
+// readLast reports the counts of a task at a place that it has left, or is about to leave. It reports the current epoch
+// so far, and the previous epoch if that was not read. behind is the number of units before the units of this place:
+// frozen units follow the units of the current layout.
 func (rd *reader) readLast(ctx context.Context, t *task, old *deployment, behind int, frozen bool) {
 	if !old.known {
 		return

@@ -19,13 +19,13 @@ const wordTime = 500 * time.Nanosecond
 // Each is cleared when it has arrived, and packets counted in between are lost. So the rows of one sketch are of
 // different times, and each lacks some packets. Two banks avoid this error.
 type sweep struct {
-	due   time.Time // by the daemon's clock; zero means immediately
-	began uint64    // end of the previous sweep, ns since 1970
-	on    bool      // parts are being read
+	due   time.Time // time of the next sweep by the daemon's clock; zero means immediately
+	began uint64    // end of the previous sweep in ns since 1970
+	on    bool      // true while parts are being read
 	unit  int
 	from  uint32
 	clear part       // part that was read and must be cleared; count 0 means none
-	words [][]uint32 // by unit
+	words [][]uint32 // registers read so far, by unit
 
 	packets, bytes, lost, digestsLost uint64                   // at the end of the previous sweep
 	exact                             map[flymon.Vector]uint64 // the oracle's values of the requested flows
@@ -102,7 +102,7 @@ func (rd *reader) sweepWait(r *round, t *task) error {
 	}
 	every := uint64(d.row.Epoch)
 	if !d.counts(at, st) {
-		if d.found || d.known { // the parts that were read are unknown
+		if d.found || d.known { // the content of the parts that were read is unknown
 			if at, st, err = rd.beginAgain(r, t); err != nil {
 				return err
 			}
@@ -160,8 +160,8 @@ func (s *sweep) newIn(b flymon.ChipBank) flymon.ChipBank {
 }
 
 // since subtracts the oracle's values at the end of the previous sweep, because the oracle counts from the begin. A
-// flow that was not requested then has no value. Only packets and bytes can be subtracted, not maxima or distinct
-// elements.
+// flow that was not requested at that time has no value. Only packets and bytes can be subtracted, not maxima or
+// distinct elements.
 func (s *sweep) since(got *taken, kind flymon.Kind) {
 	last := s.exact
 	s.exact, got.truth = got.exact, nil

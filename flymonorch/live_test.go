@@ -64,7 +64,7 @@ func TestLiveTaskIsChanged(t *testing.T) {
 		b.send("10.0.0.1", 1)
 		b.Pass(time.Millisecond)
 	}
-	b.wantAnswer("q", "1700000001: 998 of 1000") // a part takes a millisecond to read
+	b.wantAnswer("q", "1700000001: 998 of 1000") // reading a part takes a millisecond
 	b.task("live", append(live, "memory", "2048")...)
 	b.Step()
 	row, err := schema.ParseFlyMonResult("live", b.Row(swss.CountersDB, schema.CountersFlyMonResult, "live"))
@@ -103,7 +103,7 @@ func TestHeavyFlowsOfMRAC(t *testing.T) {
 	b.Pass(time.Second)
 	row, err := schema.ParseFlyMonResult("t", b.Row(swss.CountersDB, schema.CountersFlyMonResult, "t"))
 	n := row.Metrics[flymon.MetricHeavy]
-	if err != nil || math.Round(n.Value) != 40 { // 40 flows in 4096 counters, none together
+	if err != nil || math.Round(n.Value) != 40 { // 40 flows in 4096 counters, none in the same counter
 		t.Errorf("%+v, %v, want 40 heavy flows", n, err)
 	}
 }
@@ -111,7 +111,7 @@ func TestHeavyFlowsOfMRAC(t *testing.T) {
 // A sweep that takes longer than an epoch omits epochs.
 func TestSweepLongerThanAnEpoch(t *testing.T) {
 	b := newBench(t, oracle)
-	b.task("live", "readout", "live", "memory", "49152", "epoch", "10") // 24.6 ms
+	b.task("live", "readout", "live", "memory", "49152", "epoch", "10") // a sweep takes 24.6 ms
 	b.Step()
 	var numbers []string
 	for range 100 {
@@ -126,7 +126,7 @@ func TestSweepLongerThanAnEpoch(t *testing.T) {
 	}
 }
 
-// The rows of a task have a maximum size, whatever the chip reports.
+// The rows of a task have a maximum size, regardless of the chip's reports.
 func TestBounded(t *testing.T) {
 	b := newBench(t, oracle, func(b *bench) { b.geo.Digests, b.exact = 1<<13, 5000 })
 	b.task("t1", "memory", "49152", "threshold", "1")
@@ -145,7 +145,7 @@ func TestBounded(t *testing.T) {
 	b.wantAnswer("q9", "1700000000: 0 of 0")
 	// the oracle is queried 17 times
 	b.wantAnswer("q299", "1700000000: 0 of 0")
-	// two of those share their buckets with others
+	// two of these flows share their buckets with others
 	if cut := b.Row(swss.CountersDB, schema.CountersFlyMonResult, "t1")["FLOWS_CUT"]; cut != "106" {
 		t.Errorf("%s flows are cut, want 4200 and 2 less %d", cut, maxFlows)
 	}

@@ -11,8 +11,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// full returns a bench with tasks a0, a1 ... that count all packets. They use all of the nine groups except the given
-// ones.
+// full returns a bench with tasks a0, a1 ... that count all packets. They use all nine groups except the given ones.
 func full(t *testing.T, free ...int) *bench {
 	t.Helper()
 	b := newBench(t, func(b *bench) { b.geo.Groups = 9 })
@@ -66,7 +65,7 @@ func TestMovedForAnother(t *testing.T) {
 	b.send("10.0.0.1", 7)
 	b.Pass(time.Second)
 	b.wantResult(moved, "1700000002: 7")
-	for g, name := range b.names { // the others are unaffected
+	for g, name := range b.names { // the other tasks are unaffected
 		if name != moved {
 			b.wantResult(name, "1700000002: 7")
 			b.wantTask(name, "active")
@@ -97,7 +96,7 @@ func TestPlanWouldMove(t *testing.T) {
 	}
 }
 
-// If no task can move, the refusal names the tasks that occupy the place.
+// If no task can move, the refusal names the tasks in the way.
 func TestNobodyMoves(t *testing.T) {
 	b := full(t, 0, 8)
 	b.chain("chain")
@@ -146,7 +145,7 @@ func TestPinnedIsNotMoved(t *testing.T) {
 	b.wantTask(pinned, "active: moved to group 3 to make room for task chain")
 }
 
-// A pinned task keeps its old filter if the new one overlaps that of another task in its CMUs, until the other is
+// A pinned task keeps its old filter if the new one overlaps that of another task in its CMUs, until that task is
 // removed.
 func TestPinnedWithAnotherFilter(t *testing.T) {
 	b := newBench(t)
@@ -168,7 +167,7 @@ func TestPinnedWithAnotherFilter(t *testing.T) {
 	}
 }
 
-// Whichever call fails while others move, the new task waits or fails with a reason, and no task is lost.
+// Whichever call fails while other tasks move, the new task waits or fails with a reason, and no task is lost.
 func TestMoveFails(t *testing.T) {
 	for call := 1; ; call++ {
 		b := full(t, 0, 3, 8)

@@ -24,10 +24,10 @@ type Orch struct {
 
 	pool      *plan.Pool // nil while the geometry is unknown
 	unlearned error      // reason why the geometry is unknown
-	askAt     time.Time  // time of the next attempt to read it
+	askAt     time.Time  // time of the next attempt to read the geometry
 
-	plans   map[string]*task // tasks in plan mode, whose placement depends on all others
-	changed bool             // tasks were added or removed in this pass
+	plans   map[string]*task // tasks in plan mode, whose placement depends on all other tasks
+	changed bool             // true if tasks were added or removed in this pass
 
 	queries  *queries
 	reader   *reader
@@ -156,7 +156,7 @@ func (o *Orch) timers(ctx context.Context, now time.Time) error {
 		}
 	}
 	if !learned {
-		if len(o.counters.groups.AllFormer()) > 0 { // even if there are no tasks any more
+		if len(o.counters.groups.AllFormer()) > 0 { // groups rows remain even if there are no tasks any more
 			o.tellGroups()
 		}
 		o.MarkAll()

@@ -79,7 +79,7 @@ func TestTaskComesAndGoes(t *testing.T) {
 	}
 }
 
-// The status contains what a switch lacks, and no call is made for it.
+// The status contains the capability that a switch lacks, and no call is made for it.
 func TestUnsupported(t *testing.T) {
 	for _, name := range []string{flymon.ObjectGroups, flymon.ObjectTask, flymon.ObjectStatus, flymon.ObjectRegisters,
 		flymon.ObjectClear} {
@@ -311,8 +311,8 @@ func TestEveryCallFails(t *testing.T) {
 	}
 }
 
-// A task whose new size does not fit keeps counting with the old one, and its status reports this. It changes when
-// another task is removed.
+// A task whose new size does not fit keeps counting with the old one, and its status reports this. The task gets its
+// new size when another task is removed.
 func TestResizeWithoutRoom(t *testing.T) {
 	b := newBench(t, func(b *bench) { b.geo.Groups = 1 })
 	b.task("t1", "memory", "768", "filter", "protocol=17")

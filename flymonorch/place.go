@@ -18,20 +18,20 @@ type deployment struct {
 	row    flymon.Task
 	placed plan.Placed // without frozen units
 	object feature.Object
-	frozen bool // the ASIC has frozen partitions that must be freed
+	frozen bool // true if the ASIC has frozen partitions that must be freed
 
-	found  bool   // the task may have been in the ASIC before this run
+	found  bool   // true if the task may have been in the ASIC before this run
 	former *count // state of its count in a previous run, or nil
-	noted  *count // state of its count in STATE_DB
-	place  string // its place in STATE_DB
+	noted  *count // state of its count as stored in STATE_DB
+	place  string // place as stored in STATE_DB
 
-	known bool // the chip was queried for the task since it began
+	known bool // true if the chip was queried for the task since it began
 	// State of its count, while the chip reports the same identity.
 	generation uint64
 	next       uint64
 	flags      flymon.Flags // flags of epoch next
 	began      uint64       // time when its registers began to count, ns since 1970; zero means the begin of the epoch
-	at         clock        // at the last read of the chip
+	at         clock        // clock at the last read of the chip
 	last       *taken       // the last complete epoch, for tasks that compare consecutive epochs
 	lastEpoch  epoch
 	sweep      sweep // for readout live
@@ -113,7 +113,7 @@ func (o *Orch) deploy(ctx context.Context, t *task) error {
 	return o.enter(ctx, t, placed, func() (*plan.Placed, error) { return o.pool.Add(t.Name, t.Row) })
 }
 
-// enter puts a task at its place. take makes the planner allocate.
+// enter puts a task at its place. take is the function that allocates in the planner.
 func (o *Orch) enter(ctx context.Context, t *task, placed *plan.Placed, take func() (*plan.Placed, error)) error {
 	object := feature.Object{Name: flymon.ObjectTask, Attr: flymon.AttrTask}
 	if err := object.Put(ctx, o.SAI, placed.Layout); err != nil {
@@ -145,12 +145,12 @@ func (o *Orch) change(ctx context.Context, t *task) error {
 	if err := o.thaw(ctx, t); err != nil || t.InASIC.row == t.Row {
 		return err
 	}
-	if pin := t.InASIC.row; pin.Pinned != t.Row.Pinned { // this concerns the planner only: the chip's count continues
+	if pin := t.InASIC.row; pin.Pinned != t.Row.Pinned { // only the planner uses the pin: the chip's count continues
 		pin.Pinned = t.Row.Pinned
 		o.pool.Pin(t.Name, pin.Pinned)
 		t.InASIC.row, t.InASIC.placed.Task = pin, pin
 		if !pin.Pinned {
-			o.MarkRefused() // the task may now be moved for them
+			o.MarkRefused() // other tasks that were refused may now fit
 		}
 		if pin == t.Row {
 			return nil
@@ -171,7 +171,7 @@ func (o *Orch) divert(
 	object := t.InASIC.object
 	moved := !reflect.DeepEqual(placed.Layout.Units, t.InASIC.placed.Layout.Units) ||
 		placed.Layout.Epoch != t.InASIC.placed.Layout.Epoch
-	if moved && len(placed.Layout.Frozen) == 0 { // nothing will be left to read
+	if moved && len(placed.Layout.Frozen) == 0 { // no unread units will remain
 		o.reader.readLast(ctx, t, t.InASIC, 0, false)
 	}
 	if err := object.Put(ctx, o.SAI, placed.Layout); err != nil {
@@ -211,7 +211,7 @@ func (o *Orch) room(ctx context.Context, t *task) (*plan.Placed, error) {
 			return nil, fmt.Errorf("move task %s to make room: %w", to.Name, err)
 		}
 	}
-	if len(moves) > 0 { // plans made before are stale
+	if len(moves) > 0 { // plans from before the moves are stale
 		return o.pool.Try(t.Name, t.Row)
 	}
 	return placed, nil
@@ -222,7 +222,7 @@ func (o *Orch) room(ctx context.Context, t *task) (*plan.Placed, error) {
 func (o *Orch) moveFor(ctx context.Context, t *task, to *plan.Placed, another *task) error {
 	moving := o.pool.Moved(to)
 	err := o.divert(ctx, t, moving, t.InASIC.row, func() (*plan.Placed, error) { return moving, o.pool.Move(to) })
-	if t.InASIC.frozen { // freed in a later pass
+	if t.InASIC.frozen { // frozen units are freed in a later pass
 		o.Later(t)
 	}
 	if err == nil {
@@ -257,7 +257,7 @@ func (o *Orch) thaw(ctx context.Context, t *task) error {
 	}
 	o.pool.Thaw(t.Name)
 	t.InASIC.frozen = false
-	o.MarkRefused() // there is space now
+	o.MarkRefused() // there is free space now
 	return nil
 }
 

@@ -22,10 +22,10 @@ type query struct {
 	reported string
 }
 
-// queries holds all queries, and those that are dirty.
+// queries holds all queries, and the names of dirty queries.
 type queries struct {
 	daemon *orch.Daemon
-	rows   *feature.Rows // the answers
+	rows   *feature.Rows // rows of the answers
 	all    map[string]*query
 	byTask map[string]map[string]*query
 	dirty  map[string]*query
@@ -88,7 +88,7 @@ func (qs *queries) report(ctx context.Context, tasks map[string]*task) {
 	clear(qs.dirty)
 }
 
-// answerable returns the reason why a query has no answers, or nil if it has.
+// answerable returns the reason why a query has no answers, or nil if it has answers.
 func (qs *queries) answerable(q *query, tasks map[string]*task) error {
 	if q.parseErr != nil {
 		return q.parseErr

@@ -17,7 +17,7 @@ import (
 )
 
 // Whatever the order of events, with occasional failures of SAI calls, the chip has exactly the tasks that are reported
-// to count. It refuses none of them. When all are deleted, nothing is left.
+// to count. The chip refuses no task. When all tasks are deleted, nothing is left.
 func TestRandomSequences(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 6}, func(t *testing.T, seed uint64) {
 		b := newBench(t, func(b *bench) { b.geo.Groups, b.geo.Spliced = 5, 2 })
@@ -93,7 +93,7 @@ func (b *bench) wantConsistent() {
 	}
 	slices.Sort(want)
 	got := slices.DeleteFunc(b.objects(), func(s string) bool { return !strings.HasPrefix(s, flymon.ObjectTask) })
-	for name, t := range b.fm.Sessions { // deleted ones that could not be removed yet
+	for name, t := range b.fm.Sessions { // deleted tasks that could not be removed yet
 		if !t.Configured {
 			got = slices.DeleteFunc(got, func(s string) bool { return s == flymon.ObjectTask+" "+name })
 		}

@@ -23,26 +23,27 @@ const unboundedPeriod = 10 * time.Second
 // daemon's estimate of the chip's time. For short epochs it is an eighth of the epoch.
 const registerDelay = 5 * time.Millisecond
 
-// readAtOnce is the number of registers that are read before orchagent handles other work: a few dozen milliseconds.
+// readAtOnce is the number of registers that are read before orchagent handles other work. Reading them takes some
+// dozen milliseconds.
 const readAtOnce = 1 << 16
 
-// A class is the tasks with the same length of epochs, which are read together.
+// A class holds the tasks with the same length of epochs. They are read together.
 type class struct {
-	every time.Duration // zero means without epochs
+	every time.Duration // length of the epochs; zero means tasks without epochs
 	tasks map[string]*task
-	due   time.Time // by the daemon's clock; zero means immediately
-	fresh []*task   // to be read as soon as possible, for the first time
+	due   time.Time // time of the next read by the daemon's clock; zero means immediately
+	fresh []*task   // tasks that must be read for the first time, as soon as possible
 
 	queue  []*task   // tasks that are being read
-	whole  bool      // queue contains all tasks
-	then   time.Time // next due time of all tasks; zero while unknown
-	failed bool      // some tasks could not be read
+	whole  bool      // true if queue contains all tasks
+	then   time.Time // next due time of all tasks; zero if unknown
+	failed bool      // true if some tasks could not be read
 }
 
 // period returns the class of a task.
 func period(row flymon.Task) time.Duration {
 	if row.Live {
-		return -1 // it has its own timer
+		return -1 // a task with live readout has its own timer
 	}
 	return row.Epoch
 }
@@ -138,7 +139,7 @@ func (rd *reader) readDue(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// readAll reads all classes, due or not.
+// readAll reads all classes, whether they are due or not.
 func (rd *reader) readAll(ctx context.Context) error {
 	for _, e := range slices.Sorted(maps.Keys(rd.classes)) {
 		c := rd.classes[e]
@@ -275,14 +276,14 @@ func (rd *reader) readEpoch(r *round, t *task, at clock, s *flymon.ChipStatus) e
 	}
 	n := cur - 1
 	e := epoch{number: n, which: int(n % 2), start: n * every, end: cur * every, flags: d.flags}
-	if n > d.next { // older ones are lost
+	if n > d.next { // epochs before n are lost
 		e.flags &^= flymon.FlagFirst | flymon.FlagPartial
 	} else if d.began > e.start {
 		e.start = d.began
 	}
 	e.bank = s.Banks[n%2]
 	if e.bank.Epoch != n {
-		e.bank = flymon.ChipBank{} // of another epoch, or of none: no packet arrived in this one
+		e.bank = flymon.ChipBank{} // the bank is of another epoch or of none: no packet arrived in this one
 	}
 	got, err := rd.take(r, t, &d.placed, 0, &e)
 	if err != nil {
@@ -297,7 +298,7 @@ func (rd *reader) readEpoch(r *round, t *task, at clock, s *flymon.ChipStatus) e
 		e.flags |= flymon.FlagLate
 	}
 	d.next, d.began, d.flags = cur, 0, 0
-	if stepped { // in this epoch or in the current one
+	if stepped { // the clock was set in this epoch or in the current one
 		d.flags = flymon.FlagClockStep
 	}
 	rd.remember(t)
@@ -373,7 +374,7 @@ func (rd *reader) beginUnbounded(
 		if d.began, d.flags = was.began, was.flags; at.steps != was.steps {
 			d.timesDiffer()
 		}
-	case d.known && at.started != d.at.started: // syncd has put the task into another chip
+	case d.known && at.started != d.at.started: // syncd has added the task to another chip
 		d.began = at.started
 	default:
 		if d.found || d.known {

@@ -8,8 +8,8 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// Epochs of tasks with different lengths are reported when they end by the chip's time of day, however far that is from
-// the daemon's.
+// Epochs of tasks with different lengths are reported when they end by the chip's time of day, however much it differs
+// from the daemon's.
 func TestEpochs(t *testing.T) {
 	for _, ahead := range []time.Duration{0, 3700 * time.Millisecond, -12345 * time.Millisecond,
 		time.Unix(0, 0).Sub(start)} {
@@ -124,7 +124,7 @@ func TestClockStepWithoutEpochs(t *testing.T) {
 	}
 }
 
-// A task that is added between the end of an epoch and its reading does not prevent the others from being read.
+// A task that is added between the end of an epoch and its reading does not prevent the reading of other tasks.
 func TestNewTaskAtTheEndOfAnEpoch(t *testing.T) {
 	b := newBench(t)
 	b.task("t1", "filter", "protocol=17")
@@ -155,7 +155,7 @@ func TestManyTasks(t *testing.T) {
 				reads++
 			}
 		}
-		// A status for every two tasks, and six parts of each task.
+		// There is a status read for every two tasks, and there are six parts of each task.
 		if want := (n+1)/2 + 6*n; reads != want {
 			t.Errorf("epoch %d: %d windows read, want %d", e, reads, want)
 		}
@@ -172,7 +172,7 @@ func TestLateReading(t *testing.T) {
 	b.task("t1")
 	b.Step()
 	b.to(1.5)
-	b.chip.onRead = func() { b.fm.reader.skew += 400 * time.Millisecond } // of three units: 1.2 s
+	b.chip.onRead = func() { b.fm.reader.skew += 400 * time.Millisecond } // 400 ms for each of three units: 1.2 s
 	b.to(2.01)
 	b.wantResult("t1", "1700000001: 3 late-read")
 	b.chip.onRead = func() {}

@@ -44,8 +44,8 @@ func (b *bench) same(d time.Duration) {
 	}
 }
 
-// The sources of every epoch are the same. An epoch that the task saw only in part is compared neither with the epoch
-// before nor with the next. The task may have begun, changed, or moved for another task during the epoch.
+// The sources of every epoch are the same. An epoch that the task saw only in part is not compared with the previous or
+// the next epoch. The task may have begun, changed, or moved for another task during the epoch.
 func TestNoSimilarityOfPartOfAnEpoch(t *testing.T) {
 	for name, change := range map[string]func(b *bench){
 		"nothing": func(b *bench) {},
@@ -94,7 +94,7 @@ func TestNoSimilarityOfPartOfAnEpoch(t *testing.T) {
 }
 
 // A task and others change at random times. A reported similarity is always that of all packets of two epochs, as sent
-// by the test. If both epochs are complete, there is one.
+// by the test. If both epochs are complete, a similarity is reported.
 func TestSimilarityAmidRandomChanges(t *testing.T) {
 	var chances []float64
 	missed, moved, compared := 0, 0, 0
@@ -113,7 +113,7 @@ func TestSimilarityAmidRandomChanges(t *testing.T) {
 		for range 20 {
 			before, now = now, map[string]bool{}
 			from, n := rnd.IntN(60), 60+rnd.IntN(60)
-			changeAt := rnd.IntN(4 * n) // in one epoch of four
+			changeAt := rnd.IntN(4 * n) // a change happens in one of four epochs
 			for i := range n {
 				host := uint32(from+i) ^ pool
 				name := fmt.Sprintf("10.%d.%d.%d", byte(host>>16), byte(host>>8), byte(host))
@@ -121,7 +121,7 @@ func TestSimilarityAmidRandomChanges(t *testing.T) {
 				if i == changeAt {
 					row := sim
 					switch rnd.IntN(8) {
-					case 0: // the set of its packets stays
+					case 0: // the set of its packets stays the same
 						row = append(row, "filter", pick("any", "protocol=17", "dst-port=80"))
 					case 1:
 						row = append(row, "attribute", pick("similarity(src-ip)", "similarity(5-tuple)", "similarity(ip-pair)"))

@@ -21,11 +21,11 @@ const (
 	tunnelTTL  = 255
 )
 
-// A binding is a session in the ASIC, or one that is being added or removed.
+// A binding is the state in the ASIC of a session that exists there, or that is being added or removed.
 type binding struct {
 	scheme    *scheme
 	label     record.ChipSession
-	attrs     []sai.Attr // of the mirror session
+	attrs     []sai.Attr // attributes of the mirror session
 	mirror    sai.OID
 	announced *record.Plan
 }
@@ -105,7 +105,7 @@ func mirrorTo(session sai.OID) []orch.ACLVariant {
 	return []orch.ACLVariant{{Actions: []sai.Attr{mirror}}}
 }
 
-// Wanted returns the reason why a session must not be bound, and nil if it must be bound.
+// Wanted returns nil if a session must be bound, and otherwise the reason why it must not.
 func (o *Orch) Wanted(_ context.Context, s *session) error {
 	if s.Row.Encapsulation == schema.RecordUDP && o.noUDP {
 		return &schema.FieldError{
@@ -166,14 +166,14 @@ func (o *Orch) want(ctx context.Context, row schema.RecordFlow) (t tunnel, c *sc
 	return t, c, err
 }
 
-// settable contains the attributes that can follow the path without recreation of the session.
+// settable contains the attributes of a mirror session that can be set when its path changes, without recreating it.
 var settable = []sai.AttrID{
 	sai.MirrorSessionAttrMonitorPort, sai.MirrorSessionAttrSrcIPAddress, sai.MirrorSessionAttrSrcMACAddress,
 	sai.MirrorSessionAttrDstMACAddress,
 }
 
-// change updates a session for a new path to its collector: all steps or none. It returns false if that failed and the
-// session must be recreated.
+// change updates a session for a new path to its collector: it performs all steps or none. It returns false if the
+// session must be recreated because a step failed.
 func (o *Orch) change(ctx context.Context, s *session, t tunnel) bool {
 	b := s.InASIC
 	var undo orch.Undo
@@ -219,7 +219,7 @@ func (o *Orch) bringUp(ctx context.Context, s *session) error {
 	return nil
 }
 
-// remark returns a note about the requested parts that a plan does not contain.
+// remark returns a note about the requested information that a plan does not record.
 func (o *Orch) remark(p *record.Plan) string {
 	told := func(r record.Recorded) bool { return len(r.Actions) > 0 }
 	switch {

@@ -32,7 +32,7 @@ func (o *Orch) probe(ctx context.Context, api sai.API) error {
 			sai.SwitchAttrPreIngressACL.String()
 		return nil
 	}
-	// If an ASIC does not answer here, the creation of a session reveals the missing capability.
+	// If the ASIC does not answer this query, the creation of a session reveals the missing capability.
 	types, err := api.EnumCapability(ctx, sai.MirrorSessionAttrType)
 	if errors.Is(err, swss.ErrUnavailable) {
 		return err

@@ -16,8 +16,8 @@ type chip struct {
 	graph    *record.Graph
 	counted  uint64
 	paths    []record.PathCount
-	counters map[string][record.CounterWords]uint64 // by label
-	says     []byte                                 // content of register reads instead of the true one
+	counters map[string][record.CounterWords]uint64 // counters by label
+	says     []byte                                 // content of register reads, instead of the true content
 }
 
 type extension = featuretest.Extension[record.ChipPlan]
@@ -31,7 +31,7 @@ func newChip() *chip {
 }
 
 // take accepts or refuses an entry. A plan must be for the current graph, and must not share bits or labels with
-// another.
+// another plan.
 func (c *chip) take(x *extension, entry feature.Values) error {
 	if x.Name != record.ObjectPlan {
 		return nil
@@ -97,7 +97,7 @@ func (c *chip) answer(x *extension) (sai.Bytes, error) {
 	return featuretest.Entry(values)
 }
 
-// graphOf returns a pipeline in which b and c exclude each other and d follows some of them, with further tables.
+// graphOf returns a pipeline with tables a, b, c, d and more. b and c exclude each other, and d can follow either.
 func graphOf(version uint64, more ...string) *record.Graph {
 	g := &record.Graph{Program: "test", Pipeline: "switch", Init: "a", Placed: true, Stages: 4, Version: version,
 		Reasons: []string{"none"}}

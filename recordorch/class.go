@@ -15,7 +15,7 @@ func (o *Orch) notOf(rule schema.ACLRuleKey) (not record.Classes) {
 	const both = record.ClassIPv4 | record.ClassIPv6
 	f, _ := o.rules.MatchOf(rule, sai.ACLEntryAttrFieldEtherType)
 	value, _ := f.Data.(sai.Uint)
-	mask, _ := f.Mask.(sai.Uint) // 0 matches all
+	mask, _ := f.Mask.(sai.Uint) // matches all packets
 	if mask&0x0800 != value&mask {
 		not |= record.ClassIPv4
 	}
@@ -91,7 +91,7 @@ func (o *Orch) fitMatches(ctx context.Context) {
 			continue
 		}
 		if o.replan(ctx, c, c.paths); c.plan != nil && !c.current() {
-			if err := o.write(ctx, c, c.labels); err != nil { // its sessions are recreated
+			if err := o.write(ctx, c, c.labels); err != nil { // the sessions of the scheme are recreated
 				o.Log.Error("table recording", "err", err)
 			}
 		}

@@ -10,7 +10,8 @@ import (
 	"tamtam/tam/record"
 )
 
-// A plan is made for the paths that the matches of all its sessions leave possible. It is made again when these change.
+// A plan is made for the paths that the matches of all its sessions leave possible. It is made again when the matches
+// change.
 func TestPlansFitMatches(t *testing.T) {
 	var asked []record.Classes
 	b := newBench(t)
@@ -18,7 +19,7 @@ func TestPlansFitMatches(t *testing.T) {
 		s schema.RecordSettings) (*record.Plan, error) {
 		p, err := planAll(ctx, g, paths, not, s)
 		asked = append(asked, not)
-		p.ID += uint32(not) // planners make another plan from other probabilities
+		p.ID += uint32(not) // like a planner, the test makes another plan for other classes
 		return p, err
 	}
 	b.rule("F2", "SRC_IPV6", "2001:db8::/32", "DST_MAC", "02:00:00:00:00:09")
@@ -42,7 +43,7 @@ func TestPlansFitMatches(t *testing.T) {
 	b.Del(schema.AppTAMTableRecord, "s1")
 	b.Step()
 	asked = nil
-	if err := b.rr.PollCounters(b.Ctx); err != nil { // a removed object is no reason to hurry
+	if err := b.rr.PollCounters(b.Ctx); err != nil { // a removed object does not cause an immediate poll
 		t.Fatal(err)
 	}
 	if want := []record.Classes{record.ClassIPv4 | record.ClassGroup}; !slices.Equal(asked, want) {

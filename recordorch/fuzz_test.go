@@ -34,8 +34,8 @@ func (b *babbler) Get(context.Context, sai.Key, []sai.Attr) ([]sai.Attr, error) 
 	return []sai.Attr{{ID: sai.GenericProgrammableAttrEntry, Value: sai.Bytes(b.text)}}, nil
 }
 
-// Whatever register reads return, the result is an error or the requested data. The graph can be planned for, the
-// number of paths is limited, and there are as many counters as labels.
+// Whatever register reads return, the result is an error or the requested data. A plan can be made for a returned
+// graph, the number of paths is limited, and each label has its counters.
 func FuzzWindows(f *testing.F) {
 	graph, err := json.Marshal(graphOf(7))
 	if err != nil {

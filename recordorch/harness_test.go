@@ -38,7 +38,7 @@ func (w *world) setID(id uint32) { w.IDs = schema.TAMSwitchInUse{SwitchID: id, H
 
 func (w *world) address() netip.Addr { return netip.MustParseAddr("10.0.0.1") }
 
-// settings returns the settings of a session whose row has none.
+// settings returns the settings of a session whose row contains no settings.
 func settings() schema.RecordSettings {
 	return schema.RecordSettings{PHV: record.Containers{16}, Mode: record.ModeExecution, Algorithm: record.Greedy}
 }
@@ -180,7 +180,7 @@ func (b *bench) wantObjects(want ...string) {
 	}
 }
 
-// calls returns the changing calls since the last time, except those of register reads.
+// calls returns the calls that changed the ASIC since the last call of calls, without those of register reads.
 func (b *bench) calls() []string {
 	lines, windows := b.Calls(), map[string]bool{}
 	for _, l := range lines {

@@ -32,8 +32,8 @@ type Ports interface {
 	Port(name string) (oid sai.OID, lag string, ok bool)
 	// LAG returns a LAG's object and the names of its members, sorted.
 	LAG(name string) (oid sai.OID, members []string, ok bool)
-	// Changes publishes the ports and LAGs that were added, that joined or left, or that will be removed. The latter
-	// can no longer be found, and must be released at once.
+	// Changes publishes the ports and LAGs that were added, that joined or left, or that will be removed. A port or LAG
+	// that will be removed can no longer be found, and must be released at once.
 	Changes() *orch.Topic[[]string]
 }
 
@@ -58,21 +58,21 @@ type Orch struct {
 	identity feature.Identity
 	plan     planner
 
-	noUDP     bool     // the switch has no mirror sessions over UDP
-	erspan    sai.Enum // encapsulation of other copies
+	noUDP     bool     // true if the switch has no mirror sessions over UDP
+	erspan    sai.Enum // encapsulation of mirror sessions over GRE
 	graph     *record.Graph
 	unlearned error     // reason why graph is nil
 	pollAt    time.Time // time of the next poll of the chip
 
 	schemes  map[schemeKey]*scheme
-	plans    feature.Rows               // of TAM_TABLERECORD_PLANS
-	counters feature.Rows               // of TAM_TABLERECORD_COUNTERS
-	places   feature.Rows               // of STATE_DB: the bits of the plans
-	former   map[schemeKey]formerScheme // until the first view is applied
+	plans    feature.Rows               // rows of TAM_TABLERECORD_PLANS
+	counters feature.Rows               // rows of TAM_TABLERECORD_COUNTERS
+	places   feature.Rows               // rows of STATE_DB with the bits of the plans
+	former   map[schemeKey]formerScheme // plans of the previous run; used until the first view is applied
 	planned  orch.Topic[Planned]
 }
 
-// Planned is the event that a session records by a plan from now on.
+// Planned is the event that a session starts to record by a plan.
 type Planned struct {
 	Session string
 	Plan    *record.Plan
@@ -158,7 +158,7 @@ func (o *Orch) idChanged(ctx context.Context) {
 	o.LookAgain(ctx)
 }
 
-// Ready reads the graph for the plans of sessions, once there is a chip to ask.
+// Ready reads the graph for the plans of sessions, once there is a chip from which to read it.
 func (o *Orch) Ready(ctx context.Context) bool {
 	if o.graph == nil && o.unlearned == nil && o.asked() {
 		o.learn(ctx)
@@ -167,7 +167,7 @@ func (o *Orch) Ready(ctx context.Context) bool {
 	return true
 }
 
-// asked reports whether there is a chip that may have to record.
+// asked reports whether the feature is active, the chip can record, and there are sessions.
 func (o *Orch) asked() bool {
 	return o.Asked && o.Active && o.Unsupported == "" && len(o.Sessions) > 0
 }

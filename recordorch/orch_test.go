@@ -118,7 +118,7 @@ func TestSharedPlans(t *testing.T) {
 		"entry", "entry")
 }
 
-// The status contains what a session lacks. The session is active once that exists.
+// The status contains what a session lacks. The session is active once nothing is lacking.
 func TestReasons(t *testing.T) {
 	const refused = "failed: "
 	for _, c := range []struct {
@@ -126,7 +126,7 @@ func TestReasons(t *testing.T) {
 		before func(b *bench)
 		do     func(b *bench)
 		want   string
-		then   func(b *bench) // makes it active
+		then   func(b *bench) // adds the missing object, so that the session becomes active
 	}{
 		{
 			name: "no feature", do: func(b *bench) { b.Set(schema.AppTAMFeature, featureName, "status", "INACTIVE") },
@@ -252,7 +252,7 @@ func TestWayChanges(t *testing.T) {
 				if x := b.planOf("s1").Sessions[0].Tunnel; x.SrcMAC != "02:00:00:00:00:03" || x.DstMAC != "02:00:00:00:00:04" {
 					t.Errorf("the tunnel is %+v", x)
 				}
-				got = got[1:] // the plan
+				got = got[1:] // the first call sets the plan
 			}
 			if !slices.Equal(got, want) {
 				t.Errorf("calls %v, want %v", got, want)
@@ -261,7 +261,7 @@ func TestWayChanges(t *testing.T) {
 	}
 }
 
-// A new graph requires a new plan. The chip receives it after the next reading.
+// A new graph requires a new plan. The chip receives it after the next poll.
 func TestGraphChanges(t *testing.T) {
 	b := newBench(t)
 	b.session("s1", "F1")
@@ -319,7 +319,7 @@ func TestNoActions(t *testing.T) {
 	}
 }
 
-// A plan by counted probabilities is made once more, when enough packets have been counted.
+// A plan that requires counted probabilities is made again when enough packets have been counted, but only once.
 func TestCountedProbabilities(t *testing.T) {
 	b := newBench(t)
 	b.session("s1", "F1", "probabilities", "counted")
@@ -350,7 +350,7 @@ func TestCountedProbabilities(t *testing.T) {
 	b.chip.paths = nil
 	before := b.chip.Reads
 	b.Pass(3 * time.Second)
-	if n := b.chip.Reads - before; n != 6 { // counted and counters
+	if n := b.chip.Reads - before; n != 6 { // register reads of the graph's version and of the counters
 		t.Errorf("%d looks at the chip in three seconds, want 6", n)
 	}
 }
@@ -369,7 +369,7 @@ func TestPlanByCountedPaths(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if math.Abs(uniform.Entropy-2.5) > 1e-9 || math.Abs(counted.Entropy-0.53) > 0.05 { // of 9 to 1: 0.469
+	if math.Abs(uniform.Entropy-2.5) > 1e-9 || math.Abs(counted.Entropy-0.53) > 0.05 { // entropy of shares 0.9 and 0.1
 		t.Errorf("entropies %v and %v, want 2.5 and little more than that of 9 to 1", uniform.Entropy, counted.Entropy)
 	}
 	if !slices.ContainsFunc(counted.Recorded, func(r record.Recorded) bool { return r.Table == "e" }) {
@@ -398,7 +398,7 @@ func TestCounters(t *testing.T) {
 		t.Fatal(err)
 	}
 	want("map[LOST:1 MATCHED:11 NOT_SAMPLED:2 RECORDED:10]")
-	b.wantObjects("plan tr:s1: a.ran b.ran c.ran d.ran", "mirror tr:s1", "entry") // and no register read
+	b.wantObjects("plan tr:s1: a.ran b.ran c.ran d.ran", "mirror tr:s1", "entry") // there is no register read
 }
 
 // Deactivation removes everything from the ASIC, and the chip is no longer read.
@@ -449,7 +449,7 @@ func TestRestart(t *testing.T) {
 }
 
 // Whichever call fails while a session is created or changed, or its path or plan changes, sessions are complete in the
-// ASIC or not there at all. After the next reading everything is correct.
+// ASIC or not there at all. After the next poll everything is correct.
 func TestEveryCallFails(t *testing.T) {
 	for _, status := range []sai.Status{sai.StatusFailure, sai.StatusInsufficientResources} {
 		for _, c := range []struct {

@@ -26,11 +26,11 @@ const (
 // maxPathsText is the maximum length of stored paths, in bytes.
 const maxPathsText = 4 << 20
 
-// A formerScheme contains the data of a previous run about a plan in the chip.
+// A formerScheme contains the data that the previous run stored about a plan in the chip.
 type formerScheme struct {
 	offset, bits int
 	version      uint64
-	paths        []record.PathCount // nil if by uniform probabilities
+	paths        []record.PathCount // counted paths; nil if the plan was made from uniform probabilities
 }
 
 // remember stores the place of a scheme's plan for a later process.

@@ -10,14 +10,14 @@ import (
 	"tamtam/tam/recordplan/p4graph"
 )
 
-// A planner finds a plan for a graph. It uses the paths of counted packets; without paths it uses uniform
-// probabilities. No packet has the classes in not. The result depends only on the arguments.
+// A planner finds a plan for a graph. It uses the counts in paths; without paths it uses uniform probabilities. Packets
+// have none of the classes in not. The result depends only on the arguments.
 type planner func(
 	ctx context.Context, g *record.Graph, paths []record.PathCount, not record.Classes, s schema.RecordSettings,
 ) (*record.Plan, error)
 
 // budget is the maximum number of sets that a search may evaluate here, while other rows wait for it. Branch and bound
-// needs about a second for it, and greedy search needs far fewer sets on a chip's graph.
+// needs about a second for that number. Greedy search needs far fewer sets on a chip's graph.
 const budget = 50_000
 
 // makePlan computes a plan with recordplan.
@@ -48,11 +48,11 @@ func makePlan(
 }
 
 // unseen is the share of uniform probabilities in the mix with counted ones. The purpose of recording is to detect
-// behaviour that no packet has shown yet. Without the share, a plan would omit the tables of such packets even if it
+// behaviour that no packet has shown yet. Without this share, a plan would omit the tables of such packets even if it
 // had bits for them.
 const unseen = 0.01
 
-// mix adds that share of b to a.
+// mix returns a mixture of a and b in which b has the share unseen.
 func mix(a, b record.Probabilities) record.Probabilities {
 	type edge struct{ from, to, label string }
 	key := func(e record.EdgeProbability) edge {

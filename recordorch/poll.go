@@ -17,7 +17,8 @@ import (
 // pollPeriod is the interval between polls of the chip.
 const pollPeriod = feature.TryAgain
 
-// enough is the minimum number of counted packets before plans are made by their paths.
+// enough is the number of packets that must be counted before the plans are made again with the counted path
+// probabilities.
 const enough = 10_000
 
 // nextTimer returns the time of the next poll; zero if there is none.
@@ -31,7 +32,7 @@ func (o *Orch) nextTimer() time.Time {
 	return o.pollAt
 }
 
-// timers polls the chip when that is due.
+// timers polls the chip if a poll is due.
 func (o *Orch) timers(ctx context.Context, now time.Time) error {
 	if now.Before(o.pollAt) {
 		return nil
@@ -84,16 +85,16 @@ func (o *Orch) learn(ctx context.Context) {
 	o.graph, o.unlearned = p.graph, nil
 	for _, c := range o.sortedSchemes() {
 		if o.replan(ctx, c, nil); c.plan == nil {
-			continue // its sessions report why
+			continue // the status of its sessions contains the reason
 		}
-		if err := o.write(ctx, c, c.labels); err != nil { // they are recreated
+		if err := o.write(ctx, c, c.labels); err != nil { // the sessions of the scheme are recreated
 			o.Log.Error("table recording", "err", err)
 		}
 	}
 	o.MarkAll()
 }
 
-// planCounted makes all plans that wait for counted probabilities, once each.
+// planCounted makes all plans that wait for counted probabilities, each of them once.
 func (o *Orch) planCounted(ctx context.Context) error {
 	var due []*scheme
 	for _, c := range o.sortedSchemes() {
@@ -109,7 +110,7 @@ func (o *Orch) planCounted(ctx context.Context) error {
 		return err
 	}
 	if p.version != o.graph.Version || len(p.paths) == 0 {
-		return nil // the next poll detects it
+		return nil // the next poll detects the new graph
 	}
 	for _, c := range due {
 		o.planByCounts(ctx, c, p.paths)
@@ -117,7 +118,7 @@ func (o *Orch) planCounted(ctx context.Context) error {
 	return nil
 }
 
-// planByCounts makes a plan by the counted paths. If that fails, or the chip does not accept the plan, the previous
+// planByCounts makes a plan from the counted paths. If that fails, or the chip does not accept the plan, the previous
 // plan remains.
 func (o *Orch) planByCounts(ctx context.Context, c *scheme, paths []record.PathCount) {
 	was := c.plan

@@ -15,7 +15,7 @@ import (
 )
 
 // Whatever the order of events, with occasional failures of SAI calls, the ASIC has exactly the sessions that are
-// reported as active. The chip refuses nothing permanently. When all are deleted, nothing is left.
+// reported as active. The chip refuses nothing permanently. When all sessions are deleted, nothing is left.
 func TestRandomSequences(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 0, Count: 8}, func(t *testing.T, seed uint64) {
 		b := newBench(t)
@@ -51,7 +51,7 @@ func TestRandomSequences(t *testing.T) {
 }
 
 // wantItsFlowGroup checks the outcome of a session. The first session that names a flow group may lack only capacity.
-// The others wait for the first.
+// Other sessions of that flow group wait for the first.
 func (b *bench) wantItsFlowGroup(s *session) {
 	b.T.Helper()
 	first := b.rr.Snapshot().Rules[s.Row.Rule][0]

@@ -35,17 +35,17 @@ type scheme struct {
 	settings schema.RecordSettings
 
 	// The plan for a version of the graph, or the reason why there is none.
-	version uint64 // 0 if not planned yet
+	version uint64 // version of the graph for which the plan was made; 0 if not planned yet
 	plan    *record.Plan
 	err     error
-	counted bool               // by counted probabilities
+	counted bool               // true if the plan was made from counted probabilities
 	not     record.Classes     // classes that were excluded for the plan
-	paths   []record.PathCount // that determined the plan; nil if by uniform probabilities
+	paths   []record.PathCount // counted paths from which the plan was made; nil for uniform probabilities
 
 	object feature.Object
-	offset int // of its bits in the record word
+	offset int // first bit of the plan in the record word
 	labels map[string]record.ChipSession
-	planID uint32 // of the plan in the chip
+	planID uint32 // id of the plan that the chip has
 }
 
 // scheme returns the scheme for some settings, planned for the current graph.
@@ -72,7 +72,8 @@ func (o *Orch) scheme(ctx context.Context, s schema.RecordSettings) (*scheme, er
 	return c, c.err
 }
 
-// replan makes the plan of a scheme for the current graph, by counted paths or by uniform probabilities.
+// replan makes the plan of a scheme for the current graph, from counted paths, or from uniform probabilities if paths
+// is nil.
 func (o *Orch) replan(ctx context.Context, c *scheme, paths []record.PathCount) {
 	c.version, c.counted, c.paths, c.not = o.graph.Version, paths != nil, paths, o.notOfAny(keyOf(c.settings))
 	var err error
@@ -86,12 +87,13 @@ func (o *Orch) replan(ctx context.Context, c *scheme, paths []record.PathCount) 
 // current reports whether the chip records by the current plan.
 func (c *scheme) current() bool { return c.plan != nil && c.planID == c.plan.ID }
 
-// awaits reports whether the plan must still be made by counted probabilities.
+// awaits reports whether the plan must still be made from counted probabilities.
 func (c *scheme) awaits() bool {
 	return c.settings.Probabilities == schema.ProbabilitiesCounted && c.current() && !c.counted
 }
 
-// write creates or sets the object of a scheme with these sessions. If that fails, the object has not changed.
+// write creates or sets the object of a scheme in the chip, with these sessions. If that fails, the object has not
+// changed.
 func (o *Orch) write(ctx context.Context, c *scheme, labels map[string]record.ChipSession) error {
 	offset := c.offset
 	if was, ok := o.former[keyOf(c.settings)]; !c.object.There() && ok {
@@ -127,7 +129,8 @@ func (o *Orch) join(ctx context.Context, c *scheme, s record.ChipSession) error 
 	return o.write(ctx, c, labels)
 }
 
-// part undoes join. It removes the object with the last session.
+// part removes a session from the plan: it undoes join. Together with the last session it removes the object from the
+// chip.
 func (o *Orch) part(ctx context.Context, c *scheme, label string) error {
 	labels := maps.Clone(c.labels)
 	delete(labels, label)
@@ -145,7 +148,8 @@ func (o *Orch) part(ctx context.Context, c *scheme, label string) error {
 	return nil
 }
 
-// room finds bits of the record word that no plan uses or has reserved from the previous run.
+// room finds free space in the record word: bits that no plan uses, and that are not reserved for a plan of the
+// previous run.
 func (o *Orch) room(bits int) (offset int, err error) {
 	used := [recordBits]bool{}
 	left := recordBits

@@ -9,12 +9,12 @@ import (
 	"tamtam/tam/recordplan/p4graph"
 )
 
-// maxPaths is the number of paths that a chip counts.
+// maxPaths is the maximum number of paths that a chip counts.
 const maxPaths = 1024
 
 // A pipeline is the chip's description of its pipeline.
 type pipeline struct {
-	version uint64 // of its graph
+	version uint64 // version of the graph
 	counted uint64 // number of packets since the first plan or the last change of the graph
 	graph   *record.Graph
 	paths   []record.PathCount

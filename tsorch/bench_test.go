@@ -11,8 +11,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// quick answers for ACL entries and counters without checks, and counts calls. So it shows the cost of the orchs
-// without that of the fake.
+// quick answers calls for ACL entries and counters without checks, and counts calls. So a benchmark measures the orchs
+// and not the fake ASIC.
 type quick struct {
 	sai.API
 	next  sai.OID
@@ -66,7 +66,7 @@ func (q *quick) BulkRemove(ctx context.Context, keys []sai.Key) []error {
 // bulk is the number of objects that aclorch creates in one call.
 const bulk = 1000
 
-// many writes n flow groups and sessions on them.
+// many writes n flow groups and one session on each.
 func (b *bench) many(n int) {
 	b.T.Helper()
 	rules, sessions := make([]swss.Row, n), make([]swss.Row, n)

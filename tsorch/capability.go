@@ -9,7 +9,7 @@ import (
 	"tamtam/sai"
 )
 
-// needed contains the attributes that the ASIC must support at the creation of objects.
+// needed contains the attributes that the ASIC must support when objects are created.
 var needed = []sai.AttrID{
 	sai.TAMIntAttrType,
 	sai.TAMIntAttrDeviceID,

@@ -31,7 +31,7 @@ func (o *Orch) noClamp(s *session) error {
 	}
 }
 
-// clampMSS updates a bound session's clamp to its row. On error nothing has changed.
+// clampMSS changes a bound session's clamp to match its row. On error nothing has changed.
 func (o *Orch) clampMSS(ctx context.Context, s *session) error {
 	x := &s.InASIC.clamp
 	if s.Row.ClampMSS == 0 {

@@ -18,7 +18,7 @@ import (
 
 const synsOfWeb = "dst-ip=10.0.0.1/32,src-port=80,protocol=6"
 
-// clampSession writes a session of a rule that clamps, in the form of tammgrd.
+// clampSession writes a session with a clamp on a rule, as tammgrd writes it.
 func (b *bench) clampSession(name, rule, records, filter string) {
 	b.Set(schema.AppTAMTailStamp, name, "acl-table-name", "TAM", "acl-rule-name", rule, "clamp-mss", records,
 		"clamp-filter", filter)
@@ -52,7 +52,7 @@ func clampBench(t testing.TB) *bench {
 	return b
 }
 
-// calls returns the calls on extension objects, and whether there were any others.
+// calls returns the calls on extension objects, and whether there were any other calls.
 func (b *bench) calls() (all []string) {
 	others := false
 	for _, c := range b.Rec.Lines() {
@@ -76,7 +76,8 @@ func (b *bench) wantClamps(calls []string, entries ...string) {
 	}
 }
 
-// A clamp is made after everything else that a session needs, changed in place with its row, and removed first.
+// A clamp is created after everything else that a session needs. It is changed in place when its row changes, and
+// removed first.
 func TestClampFollowsItsRow(t *testing.T) {
 	b := clampBench(t)
 	const clamp = "SAI_OBJECT_TYPE_GENERIC_PROGRAMMABLE:oid:0x660000000"
@@ -87,7 +88,7 @@ func TestClampFollowsItsRow(t *testing.T) {
 	b.clampSession("s1", "web", "3", synsOfWeb)
 	b.Step()
 	b.wantClamps([]string{"s|" + clamp + "0"}, clampCall("s1", 3, synsOfWeb))
-	b.session("s1", "web") // without
+	b.session("s1", "web") // session without a clamp
 	b.Step()
 	b.wantSession("s1", "active")
 	b.wantClamps([]string{"r|" + clamp + "0"})
@@ -130,8 +131,8 @@ func TestEveryFailureWithAClampIsUndone(t *testing.T) {
 	}
 }
 
-// Whichever call of a change or a removal fails, no object is lost from the records. Once calls succeed, everything is
-// removed, and the clamp without another event.
+// Whichever call of a change or a removal fails, the orch still has a record of every object. Once calls succeed,
+// everything is removed. The clamp is removed even without another event.
 func TestEveryFailureOfChangesOfClamps(t *testing.T) {
 	for n := 1; ; n++ {
 		b := clampBench(t)
@@ -155,7 +156,7 @@ func TestEveryFailureOfChangesOfClamps(t *testing.T) {
 		if got := b.clampEntries(); len(got) > 0 {
 			t.Errorf("call %d failed, and a second later there are %q", n, got)
 		}
-		b.session("s1", "web") // objects that all sessions share are removed with the next one
+		b.session("s1", "web") // objects that all sessions share are removed when the next session is removed
 		b.Step()
 		b.Del(schema.AppTAMTailStamp, "s1")
 		b.Step()
@@ -202,7 +203,7 @@ func TestClampThatCannotBeUndone(t *testing.T) {
 	}
 }
 
-// A restarted orchagent requests the existing objects of the chip.
+// A restarted orchagent requests the same clamp objects that exist in the chip.
 func TestRestartWithClamps(t *testing.T) {
 	b := clampBench(t)
 	long := strings.Repeat("s", 65)
@@ -216,7 +217,8 @@ func TestRestartWithClamps(t *testing.T) {
 	compare(t, "ASIC", b.Content(), before)
 }
 
-// The row of a session that clamps contains the counts of segments with SYN since it was cleared. Other rows do not.
+// The row of a session that clamps contains the counts of SYN segments since the counters were cleared. Other rows do
+// not.
 func TestClampCounters(t *testing.T) {
 	var w *featuretest.Extensions[int]
 	b := newBenchOn(t, saitest.Options{Extensions: []string{tailstamp.ObjectClamp, tailstamp.ObjectSYNs}},
@@ -263,7 +265,7 @@ func TestClampCounters(t *testing.T) {
 	if got := b.Row(swss.CountersDB, schema.CountersTailStamp, "s1"); got["SYNS"] != "7" || got["SYNS_CLAMPED"] != "0" {
 		t.Errorf("cleared: %v", got)
 	}
-	b.session("s1", "web") // a new clamp counts from zero, whatever was cleared
+	b.session("s1", "web") // a new clamp counts from zero, regardless of earlier clears
 	b.Step()
 	poll()
 	b.wantCounters("s1", swss.FieldValues{"MATCHED_PACKETS": "0", "MATCHED_BYTES": "0"})

@@ -20,9 +20,9 @@ const ClearChannel = "TAM_CLEAR_COUNTERS"
 
 // Indices of a sample. The numbers have the same order as the fields of TAM_TAILSTAMPING_COUNTERS.
 const (
-	fromACL    = 0 // packets and bytes of the ACL counter, or of the read object if there is one
+	fromACL    = 0 // packets and bytes, from the ACL counter or from the read object if there is one
 	fromWindow = 2
-	fromClamp  = fromWindow + tailstamp.WordMatched // of the session's clamp, in the order of tailstamp.SYNCount
+	fromClamp  = fromWindow + tailstamp.WordMatched // counters of the session's clamp, in the order of SYNCount
 	sampleSize = fromClamp + int(tailstamp.NumSYNCounts)
 )
 
@@ -34,11 +34,11 @@ type counters struct {
 	acl       *swss.DB // COUNTERS_DB
 	rows      feature.Rows
 	hasWindow bool
-	hasSYNs   bool              // the chip has the read object of clamps
-	cleared   map[string]sample // the counters when they were last cleared
+	hasSYNs   bool              // true if the chip has the read object of clamps
+	cleared   map[string]sample // values of the counters when they were last cleared
 }
 
-// open checks for the read objects.
+// open finds out whether the chip has the read objects.
 func (c *counters) open(ctx context.Context, cfg Config) error {
 	c.acl = cfg.Redis.DB(swss.CountersDB)
 	c.rows.Table, c.rows.Clears, c.cleared = schema.CountersTailStamp, true, map[string]sample{}
@@ -128,7 +128,7 @@ func (o *Orch) sample(ctx context.Context, names []string) ([]sample, error) {
 	return samples, nil
 }
 
-// sampleSYNs reads the counters of sessions' clamps, at an instant of its own.
+// sampleSYNs reads the counters of sessions' clamps, at an instant that differs from that of other counters.
 func (o *Orch) sampleSYNs(ctx context.Context, names []string, samples []sample) error {
 	var labels []string
 	for _, name := range names {
@@ -146,7 +146,7 @@ func (o *Orch) sampleSYNs(ctx context.Context, names []string, samples []sample)
 	return nil
 }
 
-// beginSYNs lets a session's new clamp count from zero.
+// beginSYNs makes the SYN counters of a session's new clamp start from zero.
 func (c *counters) beginSYNs(name string) {
 	if base, ok := c.cleared[name]; ok {
 		clear(base[fromClamp:])
@@ -207,7 +207,7 @@ func (c *counters) readMatched(ctx context.Context, oids []sai.OID, samples []sa
 	return nil
 }
 
-// Clear restarts the counters of a session from zero; "" clears all.
+// Clear restarts the counters of a session from zero; "" means all sessions.
 func (o *Orch) Clear(ctx context.Context, name string) error {
 	names := o.bound()
 	if name != "" {

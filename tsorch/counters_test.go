@@ -17,7 +17,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// windows answers register reads of counters. Every label counts its own length in each word, times 10^word.
+// windows answers register reads of counters. Word w of a label is the length of the label times 10^w.
 type windows struct {
 	featuretest.Extensions[struct{}]
 	asked, most int // number of reads, and largest number of labels in one read
@@ -98,7 +98,7 @@ func TestCounters(t *testing.T) {
 	if live := b.Rec.LiveOf(sai.ObjectTypeGenericProgrammable); len(live) > 0 {
 		t.Errorf("windows stay: %v", live)
 	}
-	b.session("s2", "web") // shares the flow group, and so its counts
+	b.session("s2", "web") // session that shares the flow group, and so its counts
 	b.Step()
 	if err := b.ts.PollCounters(b.Ctx); err != nil {
 		t.Fatal(err)
@@ -109,7 +109,8 @@ func TestCounters(t *testing.T) {
 	b.wantCounters("s1", swss.FieldValues{})
 }
 
-// The daemon writes rows again that another client deleted or changed, and deletes those that it made.
+// If another client deletes or changes rows, the daemon writes them again. Rows that another client created are
+// deleted.
 func TestChangedRowsReturn(t *testing.T) {
 	b, _ := newCounterBench(t, saitest.Options{Extensions: []string{tailstamp.ObjectCounters}})
 	b.session("s2", "web")
@@ -141,7 +142,7 @@ func TestChangedRowsReturn(t *testing.T) {
 // later.
 func TestWindowStays(t *testing.T) {
 	b, _ := newCounterBench(t, saitest.Options{Extensions: []string{tailstamp.ObjectCounters}})
-	b.Rec.FailAt(2, sai.StatusFailure) // after its creation
+	b.Rec.FailAt(2, sai.StatusFailure) // fails after the creation of the object
 	if err := b.ts.PollCounters(b.Ctx); err != nil {
 		t.Error(err)
 	}
@@ -187,8 +188,8 @@ func TestClear(t *testing.T) {
 	}
 }
 
-// A clear by an operator stays valid over a restart, for the same counted object. It does not apply to a session of
-// another rule, or one that is deleted and created again.
+// A clear by an operator stays valid across a restart, for the same counted object. It does not apply to a session of
+// another rule, or to a session that is deleted and created again.
 func TestClearedOnceOnly(t *testing.T) {
 	b, _ := newCounterBench(t, saitest.Options{})
 	b.rule("other", "L4_DST_PORT", "1")
@@ -234,7 +235,7 @@ func TestManyLabels(t *testing.T) {
 	if err := b.ts.PollCounters(b.Ctx); err != nil {
 		t.Fatal(err)
 	}
-	if got := b.Row(swss.CountersDB, schema.CountersTailStamp, "f299")["STAMPED_PACKETS"]; got != "10" { // ts:flow299
+	if got := b.Row(swss.CountersDB, schema.CountersTailStamp, "f299")["STAMPED_PACKETS"]; got != "10" { // session f299
 		t.Errorf("stamped %s", got)
 	}
 	if w.most != tailstamp.MaxLabels || w.asked != 3 {

@@ -3,7 +3,7 @@ package tsorch
 import "fmt"
 
 // The row of a session contains the counts since it was cleared. Without the register read of tail-stamping it contains
-// only those of ACL counters.
+// only the counts of ACL counters.
 func Example() {
 	c := counters{cleared: map[string]sample{"web": {100, 6400}}}
 	fmt.Println(c.row("web", sample{121, 7744}, false))

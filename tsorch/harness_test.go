@@ -25,7 +25,7 @@ type bench struct {
 // newBench makes a switch of four ports with the switch id 7.
 func newBench(t testing.TB, opts saitest.Options) *bench { return newBenchOn(t, opts, nil) }
 
-// newBenchOn puts a layer between the recorder and the fake.
+// newBenchOn makes a switch as newBench does, with a layer between the call recorder and the fake ASIC.
 func newBenchOn(t testing.TB, opts saitest.Options, layer func(sai.API) sai.API) *bench {
 	t.Helper()
 	opts.Ports = 4

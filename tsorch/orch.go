@@ -17,8 +17,8 @@ const featureName = schema.FeatureTailStamping
 // Rules contains the functions of the ACLs that tail-stamping needs. aclorch implements it.
 type Rules interface {
 	feature.Rules
-	// BindMany makes the feature use rules[i] for users[i], with entries that have the actions. It may be called
-	// repeatedly. It returns one error per rule.
+	// BindMany makes the feature use rules[i] for users[i], with entries that have the actions. It may be called again
+	// for the same rules. It returns one error per rule.
 	BindMany(ctx context.Context, feature string, actions []sai.Attr, rules []schema.ACLRuleKey, users []string) []error
 	// Counter returns the counter of the rule's entry for the feature, and its label. It returns false if there is no
 	// entry.
@@ -39,7 +39,7 @@ type Config struct {
 type Orch struct {
 	*feature.Feature[schema.TailStampFlow, binding]
 	rules    Rules
-	canClamp bool // the chip can lower the MSS
+	canClamp bool // true if the chip can lower the MSS
 
 	inUse     schema.TAMSwitchInUse
 	idChanges orch.Topic[struct{}]
@@ -50,7 +50,7 @@ type Orch struct {
 // A session is a row of TAM_TAILSTAMPING_TABLE. In the ASIC it uses the TAM INT object.
 type session = feature.Session[schema.TailStampFlow, binding]
 
-// tamInt is the object that entries refer to, with the number of its users.
+// tamInt is the object that entries refer to, with the number of sessions that use it.
 type tamInt struct {
 	oid      sai.OID
 	switchID uint32

@@ -64,8 +64,8 @@ func TestEveryFailureIsUndone(t *testing.T) {
 	}
 }
 
-// Whichever call of a change or a removal fails, no object is lost from the records. Once calls succeed, everything is
-// removed.
+// Whichever call of a change or a removal fails, the orch still has a record of every object. Once calls succeed,
+// everything is removed.
 func TestEveryFailureOfChangesAndRemovals(t *testing.T) {
 	for n := 1; ; n++ {
 		b := activeBench(t)

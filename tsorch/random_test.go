@@ -18,10 +18,10 @@ import (
 // A world contains the rows of APPL_DB after a random sequence.
 type world map[[2]string][]string
 
-// pick returns one of a list.
+// pick returns a random element of a list.
 func pick[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
 
-// some returns a random part of a list, joined with commas.
+// some returns a random subset of a list, joined with commas.
 func some(r *rand.Rand, list ...string) string {
 	var out []string
 	for _, s := range list {
@@ -215,7 +215,7 @@ func (b *bench) cleared(w world) {
 			b.T.Errorf("%s was left behind", k)
 		}
 	}
-	if b.Poller.Count("") > 5 { // the ports
+	if b.Poller.Count("") > 5 { // the ports are still polled
 		b.T.Errorf("%d objects are still polled", b.Poller.Count(""))
 	}
 	if names := b.counterNames(); len(names) > 0 {

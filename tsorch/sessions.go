@@ -23,10 +23,10 @@ func (o *Orch) entryThere(s *session) bool {
 	return ok
 }
 
-// Lost reports whether all parts of a session are gone. A remaining clamp must still be removed.
+// Lost reports whether all objects of a session are gone. A remaining clamp must still be removed.
 func (o *Orch) Lost(s *session) bool { return !o.entryThere(s) && !s.InASIC.clamp.There() }
 
-// Stays reports whether a session can remain in the ASIC. It also updates the session's clamp to the row.
+// Stays reports whether a session can remain in the ASIC. It also changes the session's clamp to match the row.
 func (o *Orch) Stays(ctx context.Context, s *session) bool {
 	b := s.InASIC
 	if !o.entryThere(s) || s.RowInASIC.Rule != s.Row.Rule || b.tamInt != o.tamInt ||
@@ -57,8 +57,8 @@ func (o *Orch) Withdraw(ctx context.Context, sessions []*session) {
 	o.Unbind(ctx, out)
 }
 
-// Deploy binds sessions and adds their clamps. It removes the TAM INT object if no session is bound, also if all
-// bindings failed.
+// Deploy binds sessions and adds their clamps. It removes the TAM INT object if no session is bound, for example
+// because all bindings failed.
 func (o *Orch) Deploy(ctx context.Context, wanted []*session) {
 	defer o.dropTAMInt(ctx)
 	wanted = slices.DeleteFunc(wanted, func(s *session) bool { return s.InASIC != nil })
@@ -74,7 +74,7 @@ func (o *Orch) Deploy(ctx context.Context, wanted []*session) {
 	for _, s := range wanted {
 		s.InASIC = o.newBinding()
 		o.tamInt.sessions++
-		if o.counters.rows.Former(s.Name) == nil { // of another rule than before, or new
+		if o.counters.rows.Former(s.Name) == nil { // the session is new, or its rule has changed
 			o.counters.rows.Restart(s.Name)
 		}
 	}

@@ -14,7 +14,8 @@ import (
 
 var update = flag.Bool("update", false, "write the results into the transcripts")
 
-// The transcripts hold. A switch may have a limit on the entries of each table, and the extension that clamps.
+// Each transcript reproduces its recorded output. A switch may have a limit on the entries of each table, and the
+// extension that clamps.
 func TestTranscripts(t *testing.T) {
 	orchtest.Transcript{
 		Start: func(t *testing.T, with []string) (*orchtest.Bench, func(string)) {

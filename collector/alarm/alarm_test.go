@@ -161,7 +161,7 @@ func TestJudgeRandom(t *testing.T) {
 			if m.take(period, kind); len(rows) == 0 {
 				continue
 			}
-			if rnd.IntN(4) == 0 { // an earlier version of these rows
+			if rnd.IntN(4) == 0 { // replaces an earlier version of these rows
 				before := slices.Clone(rows)
 				for i, l := range before {
 					before[i] = row(l.Flow, l.From, l.To, period, rnd.Int64N(9)-1, result.Flags(rnd.IntN(2)))
@@ -204,8 +204,8 @@ func randomPeriod(rnd *rand.Rand, period int64) ([]result.Loss, string) {
 
 // A machine processes the outcome of each period, in order.
 type machine struct {
-	newest    int64 // last period with a row
-	none      int64 // periods without a row since then
+	newest    int64 // number of the last period with a row
+	none      int64 // number of periods without a row since then
 	state     State
 	uncertain Uncertain
 	alarms    []Alarm
@@ -213,7 +213,7 @@ type machine struct {
 
 func (m *machine) take(period int64, kind string) {
 	if kind == "none" {
-		m.none++ // noticed when a later period arrives
+		m.none++ // the gap is noticed when a later period arrives
 		return
 	}
 	if m.none > 0 && m.newest > 0 {

@@ -37,9 +37,9 @@ type Graph struct {
 	Newest int64
 	// Stale means that Newest is so long ago that a newer row should exist.
 	Stale bool
-	// Doubt counts the newest periods that neither raise nor clear.
+	// Doubt counts the newest periods that neither raise nor clear an alarm.
 	Doubt Uncertain
-	// Periods lists those with a row, the earliest first.
+	// Periods lists the periods with a row, the earliest first.
 	Periods []Period
 	// Alarms lists the alarms within the time range, the earliest first. The last is raised if State is Raised, all
 	// others are cleared.
@@ -52,9 +52,9 @@ type Period struct {
 	Length  int64
 	Number  uint64
 	Verdict marks.Verdict
-	Alarm   marks.Alarm  // for the Verdict AltMarkAbove
+	Alarm   marks.Alarm  // alarm for the Verdict AltMarkAbove
 	Flags   result.Flags // union over all its rows
-	Missing [][2]string  // ends of parts without a row
+	Missing [][2]string  // ends of the parts of the graph without a row
 }
 
 // An Alarm is raised by the first period that lost more than accepted.
@@ -64,22 +64,22 @@ type Alarm struct {
 	Above   int   // number of periods above the threshold
 	Inexact int   // number of these whose rows may be inexact
 	Last    Period
-	// Suspects holds the links that may have lost packets in the last of these periods, if several graphs lost some.
-	// Nil means that only this graph did, or that the alarm is cleared.
+	// Suspects holds the links that may have lost packets in the last of these periods, if several graphs lost packets.
+	// Nil means that only this graph lost packets, or that the alarm is cleared.
 	Suspects *marks.Suspects
-	// Doubt counts the periods since the alarm that neither raise nor clear.
+	// Doubt counts the periods since the alarm that neither raise nor clear it.
 	Doubt Uncertain
 }
 
 // A Uncertain counts periods that neither raise nor clear an alarm.
 type Uncertain struct {
-	Missing int64 // periods with missing rows
-	Unknown int64 // periods with an unknown loss
-	Inexact int64 // periods that lost no more than accepted, by rows that may be inexact
+	Missing int64 // number of periods with missing rows
+	Unknown int64 // number of periods with an unknown loss
+	Inexact int64 // number of periods that lost no more than accepted, by rows that may be inexact
 }
 
-// Judge returns the alarms of each graph for the given rows. Of several rows for the same period and place the last one
-// holds. The flags of a row must include those of later amendments.
+// Judge returns the alarms of each graph for the given rows. If several rows have the same period and place, the last
+// one is valid. The flags of a row must include those of later amendments.
 func (r *Rules) Judge(rows iter.Seq[*result.Loss], now time.Time) []Graph {
 	of := map[string]map[periodKey]map[[2]string]*result.Loss{}
 	for name := range r.drills {
@@ -87,7 +87,7 @@ func (r *Rules) Judge(rows iter.Seq[*result.Loss], now time.Time) []Graph {
 	}
 	for l := range rows {
 		if of[l.Flow] == nil {
-			continue // a path, or a name that the configuration does not contain
+			continue // the row is for a path, or its name is not in the configuration
 		}
 		key := periodKey{l.Window.Start, l.Period}
 		if of[l.Flow][key] == nil {
@@ -183,7 +183,7 @@ func (g *Graph) without(p *Period) int64 {
 	last := &g.Periods[len(g.Periods)-1]
 	between := p.Start - (last.Start + last.Length)
 	switch {
-	case between <= 1: // the shortest periods begin in the middle of a nanosecond
+	case between <= 1: // without a gap: the shortest periods begin in the middle of a nanosecond
 		return 0
 	case last.Length != p.Length:
 		return 1
@@ -208,7 +208,7 @@ func (d *Uncertain) add(o Uncertain) {
 }
 
 // suspects returns the links that may have lost packets in a period of several graphs. It returns nil if fewer than two
-// graphs lost some.
+// graphs lost packets.
 func (r *Rules) suspects(key periodKey, of map[string]map[periodKey]map[[2]string]*result.Loss,
 ) *marks.Suspects {
 	blame, err := r.graphs.Blame()

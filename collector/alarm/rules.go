@@ -24,7 +24,7 @@ type Graphs interface {
 	Names() []string
 	// Drills returns a Drill per graph, which finds the clusters that lost more than a fraction of the packets.
 	Drills(threshold float64) (map[string]*marks.Drill, error)
-	// Clusters returns the names of the graphs' parts in rows.
+	// Clusters returns the names that rows use for the parts of the graphs.
 	Clusters() (map[marks.Segment]string, error)
 	// Blame returns a comparison of the losses of all graphs.
 	Blame() (*marks.Blame, error)
@@ -53,7 +53,7 @@ func (r *Rules) Threshold() float64 { return r.threshold }
 // Graphs returns the names of the graphs, in the order of the file.
 func (r *Rules) Graphs() []string { return r.graphs.Names() }
 
-// Cluster returns the name in rows of a part of a graph, or "" for the whole graph.
+// Cluster returns the name that rows use for a part of a graph, or "" for the whole graph.
 func (r *Rules) Cluster(graph, from, to string) string {
 	return r.clusters[marks.Segment{Path: graph, From: from, To: to}]
 }
@@ -71,7 +71,7 @@ const (
 	untold        = 2 * time.Minute
 )
 
-// resultOf returns the join's result behind a row, as far as alarms need it.
+// resultOf returns the join's result from which a row was made, with the fields that alarms need.
 func resultOf(l *result.Loss) marks.Result {
 	r := marks.Result{Path: l.Flow, From: l.From, To: l.To, Period: l.Period,
 		Start: altmark.At(time.Unix(0, l.Window.Start)), Lost: l.Lost, LossValid: l.Known}

@@ -59,8 +59,8 @@ const (
 )
 
 // toEthernet converts a packet of a link type to an Ethernet frame. The packet follows ethernetHeader unused bytes in
-// b, and had length bytes on the wire. The sender's Ethernet address is kept if the link type has it. Unknown addresses
-// are zero.
+// b, and had length bytes on the wire. The sender's Ethernet address is copied if the link type has it. Unknown
+// addresses are zero.
 func toEthernet(b []byte, link uint32, length int) (frame []byte, wire int) {
 	if link == ethernet {
 		return b[ethernetHeader:], length

@@ -136,7 +136,7 @@ func TestUncommonCooked(t *testing.T) {
 		packet []byte
 		want   string
 	}{
-		// A frame of IEEE 802.3 with LLC, and a device without addresses.
+		// The test has a frame of IEEE 802.3 with LLC, and a device without addresses.
 		{[]byte{0, 0, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0, 0, 4, 0x42, 0x42, 3}, "000000000000 020000000001 0003 424203"},
 		{[]byte{0, 0, 0xff, 0xfe, 0, 0, 9, 9, 9, 9, 9, 9, 9, 9, 8, 0, 0x45}, "000000000000 000000000000 0800 45"},
 		// Netlink, whose protocol numbers are different.

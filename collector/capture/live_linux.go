@@ -18,8 +18,8 @@ const (
 	// liveBuffer is the size in bytes of the buffer for frames that arrive during processing. A dozen jumbo frames fill
 	// Linux's default buffer.
 	liveBuffer = 16 << 20
-	// liveLength is the maximum length of a frame that is kept complete. The kernel delivers merged frames of 64 kB and
-	// more.
+	// liveLength is the maximum length of a frame that is read completely. The kernel delivers merged frames of 64 kB
+	// and more.
 	liveLength = 256 << 10
 )
 
@@ -53,7 +53,7 @@ func listen(name string) (*Live, error) {
 		return nil, fmt.Errorf("open a raw socket: %w", err)
 	}
 	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, liveBuffer) != nil { // fails without CAP_NET_ADMIN
-		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, liveBuffer) // as much as is granted
+		_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_RCVBUF, liveBuffer) // buffer as large as the kernel grants
 	}
 	err = errors.Join(
 		unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1),

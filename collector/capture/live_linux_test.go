@@ -50,7 +50,7 @@ func TestListen(t *testing.T) {
 		t.Skip(err)
 	}
 	defer in.Close()
-	const sent = 20000 // exceeds the buffer; each frame appears once outgoing and once incoming
+	const sent = 20000 // number of frames; they exceed the buffer, and each appears once outgoing and once incoming
 	send(t, conn, sent, 1000)
 	ctx, end := context.WithCancel(t.Context())
 	read, last := uint64(0), 0

@@ -22,7 +22,7 @@ const (
 	optResolution = 9  // of an interface: units of its times
 	optFCSLength  = 13 // of an interface
 	optOffset     = 14 // of an interface: seconds to add to its times
-	optFlags      = 2  // of a packet: bits 5-8 are the length of its frame check sequence
+	optFlags      = 2  // option of a packet: bits 5-8 are the length of its frame check sequence
 )
 
 // maxInterfaces limits the memory of a section.
@@ -194,7 +194,7 @@ func (g *pcapng) iface(s *source, b block) error {
 			in.offset = int64(g.order.Uint64(value))
 		case code == optFCSLength && len(value) == 1:
 			in.fcs = int(value[0])
-			if in.fcs == 32 { // some write it in bits, most in bytes
+			if in.fcs == 32 { // some writers state it in bits, most in bytes
 				in.fcs = 4
 			}
 		}

@@ -109,7 +109,7 @@ func TestAgreesWithGopacket(t *testing.T) {
 		}
 		r, err := NewReader(bytes.NewReader(content), file)
 		if err != nil {
-			continue // other tests cover refused files
+			continue // other tests cover files that are refused
 		}
 		ours, err := readAll(t, r.Next)
 		if err != nil {

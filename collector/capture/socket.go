@@ -13,10 +13,10 @@ import (
 type Socket struct {
 	conn *net.UDPConn
 	data []byte
-	lost uint64 // up to when it was asked last
+	lost uint64 // number of datagrams lost up to the last call of Lost
 }
 
-// socketBuffer is room for datagrams that come while others are read, in bytes.
+// socketBuffer is the size in bytes of the buffer for datagrams that arrive while others are read.
 const socketBuffer = 8 << 20
 
 // ListenUDP listens at an address, HOST:PORT.
@@ -25,8 +25,8 @@ func ListenUDP(ctx context.Context, address string) (*Socket, error) {
 	if err != nil {
 		return nil, err
 	}
-	udp := conn.(*net.UDPConn)          // as of every network that is called udp
-	_ = udp.SetReadBuffer(socketBuffer) // as much of it as the kernel grants
+	udp := conn.(*net.UDPConn)          // every network that is called udp has this type of connection
+	_ = udp.SetReadBuffer(socketBuffer) // buffer as large as the kernel grants
 	return &Socket{conn: udp, data: make([]byte, 1<<16)}, nil
 }
 
@@ -58,5 +58,5 @@ func (s *Socket) Lost() (uint64, error) {
 	return n, nil
 }
 
-// Close ends the reading.
+// Close closes the socket.
 func (s *Socket) Close() error { return s.conn.Close() }

@@ -12,11 +12,11 @@ const lookAhead = 256
 // Sorted returns the packets of a capture in time order. Packets of the same time are in file order.
 type Sorted struct {
 	reader *Reader
-	ahead  []*Packet // packets read ahead, earliest first, from head on
+	ahead  []*Packet // packets read ahead, the earliest first, from index head on
 	head   int
 	last   time.Time // time of the packet returned last
 	lent   *Packet   // packet returned last, whose data the caller may still read
-	free   []*Packet // for reuse
+	free   []*Packet // packets for reuse
 	end    error     // error that ended reading, io.EOF or another one
 	err    error     // error that Next returns from now on
 }
@@ -51,7 +51,7 @@ func (s *Sorted) Next() (Packet, error) {
 	return *p, nil
 }
 
-// fill reads ahead. It inserts a packet after all those that are not later.
+// fill reads ahead. It inserts a packet after all packets that are not later.
 func (s *Sorted) fill() {
 	if s.head == lookAhead { // moves them to the front only occasionally
 		s.ahead = s.ahead[:copy(s.ahead, s.ahead[s.head:])]

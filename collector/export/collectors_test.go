@@ -29,8 +29,8 @@ const collectorsVariable = "TAMTAM_IPFIX"
 // A reading is a record as text, by element. Times are milliseconds or nanoseconds since 1970, octets are hexadecimal.
 type reading map[string]string
 
-// key returns a key that is unique among the test's records: no two begin in the same millisecond, or, without a begin,
-// have the same source port.
+// key returns a key that is unique among the test's records: no two records with a begin have the same begin in
+// milliseconds, and no two others have the same source port.
 func (r reading) key() string {
 	return cmp.Or(r["flowStartMilliseconds"], "port "+r["sourceTransportPort"])
 }
@@ -45,7 +45,7 @@ type relay struct {
 	port    uint16 // source port of the exporter in the capture
 	lose    int    // number of the data message to lose; zero means none
 	data    int
-	passed  uint64 // number of received messages
+	passed  uint64 // number of messages received so far
 }
 
 func (l *lineup) relay(lose int) *relay {
@@ -121,14 +121,14 @@ type lineup struct {
 	capture    *capture.Writer
 	collectors []*program
 	port       uint16
-	ms         uint64 // of the last record
+	ms         uint64 // time of the last record in milliseconds
 	want       []reading
 	never      []string // keys of records that cannot be read, because their template is lost
 }
 
 func number[T int | int64 | uint8 | uint16 | uint32 | uint64](v T) string { return fmt.Sprint(v) }
 
-// hops exports frames, equal ones or with all variations, and stores the expected records.
+// hops exports frames, which are either all equal or cover all variations. It stores the expected records.
 func (l *lineup) hops(x *Exporter, frames int, alike bool, after func()) {
 	for n := range frames {
 		f := collector.StampedFrame{Number: int64(n + 1), Time: epoch.Add(5 * time.Millisecond), Flow: flow}
@@ -319,8 +319,9 @@ func (l *lineup) chipDrops(give func([]byte)) {
 	}
 }
 
-// TestCollectors checks that third-party collectors read the exported data. Each supported element is equal in every
-// record. Records behind a lost template are read once it is repeated. No collector finds a gap in the sequence.
+// TestCollectors checks that third-party collectors read the exported data. Each supported element has the exported
+// value in every record. Records after a lost template are read once the template is repeated. No collector finds a gap
+// in the sequence.
 func TestCollectors(t *testing.T) {
 	if os.Getenv(collectorsVariable) == "" {
 		t.Skip(collectorsVariable + " is not set: make ipfix-test")
@@ -420,7 +421,7 @@ func (l *lineup) elements() (names []string) {
 }
 
 // judge returns for each element how a collector has read it. A collector that does not distinguish absent values may
-// have nothing in place of 0.
+// omit a 0.
 func (l *lineup) judge(who string, got, want []reading, tells bool) map[string]string {
 	verdict := map[string]string{"records read": fmt.Sprintf("%d of %d", len(got), len(l.want)),
 		"a template that was lost came again": "no"}
@@ -464,7 +465,7 @@ func (l *lineup) judge(who string, got, want []reading, tells bool) map[string]s
 			}
 		}
 	}
-	if last := l.want[len(l.want)-1]; byKey[last.key()] != nil { // after the lost template
+	if last := l.want[len(l.want)-1]; byKey[last.key()] != nil { // the record after the lost template was read
 		verdict["a template that was lost came again"] = "yes"
 	}
 	equal := 0
@@ -473,7 +474,7 @@ func (l *lineup) judge(who string, got, want []reading, tells bool) map[string]s
 			equal++
 		}
 	}
-	const least = 12 // flow key, ports, times and packets, which every collector supports
+	const least = 12 // number of elements that every collector supports: flow key, ports, times and packets
 	if equal < least {
 		l.Errorf("%s: %d standard elements were read, want %d and more", who, equal, least)
 	}
@@ -503,7 +504,7 @@ func (l *lineup) gaps(who string) string {
 		}
 	}
 	if who == "tshark" || who == "tamtam" {
-		return "0" // readTshark and readTamtam have checked
+		return "0" // readTshark and readTamtam have checked the sequence
 	}
 	return "-"
 }

@@ -45,8 +45,8 @@ func reportOf(frame []byte) []byte {
 	return ethernet(false, false, 17, udp(4739, append(message, set...)))
 }
 
-// The dissector reads the same hops as tamtam: in packets of either protocol, in copies and in reports. For frames
-// without IFA, or truncated ones, it shows nothing.
+// The dissector reads the same hops as tamtam: in TCP and UDP packets, in copies and in reports. For frames without
+// IFA, or truncated ones, it shows nothing.
 func TestDissectIFA(t *testing.T) {
 	hasTshark(t)
 	at := uint32(epoch.Unix())

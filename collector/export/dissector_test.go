@@ -73,7 +73,7 @@ func erspan(v6 bool, frame []byte) []byte {
 	return ethernet(v6, false, 47, append([]byte{0x10, 0, 0x88, 0xbe, 0, 0, 0, 1, 0x10, 0, 0, 0, 0, 0, 0, 0}, frame...))
 }
 
-// stampedFrames returns frames with stamps, plain and as copies, and frames without.
+// stampedFrames returns frames with stamps, plain and in copies, and frames without stamps.
 func stampedFrames() (all [][]byte) {
 	at := func(ns uint32) tailstamp.Timestamp { return tailstamp.Timestamp{Seconds: 1700000000, Nanoseconds: ns} }
 	for n := range 16 {
@@ -212,7 +212,7 @@ func TestDissectIdentities(t *testing.T) {
 	}
 }
 
-// The dissector finds table records in UDP and ERSPAN, and mistakes nothing else for one.
+// The dissector finds table records in UDP and ERSPAN, and mistakes no other frame for one.
 func TestDissectRecords(t *testing.T) {
 	hasTshark(t)
 	r := record.Record{Bits: []byte{1, 0xab}, Switch: 7, Plan: 99, In: record.Time{Seconds: 1700000000, Nanoseconds: 5},

@@ -56,11 +56,11 @@ type destination struct {
 // sequence numbers.
 type Sent struct {
 	To       string
-	Records  uint64 // data records, including options records
+	Records  uint64 // number of data records, including options records
 	Messages uint64
-	NotSent  uint64 // records that were not sent
-	Why      string // reason why the first of these was not sent
-	Refused  uint64 // number of refusals, because no process listened; earlier messages are lost
+	NotSent  uint64 // number of records that were not sent
+	Why      string // reason why the first such record was not sent
+	Refused  uint64 // number of messages refused because no process listened; earlier messages are lost
 }
 
 // String returns the counters in one line.
@@ -119,8 +119,8 @@ func (x *Exporter) dial(ctx context.Context, to string, data, about ipfix.Config
 	return nil
 }
 
-// send writes a message to the socket. A refusal concerns an earlier message, so this one is sent again. Templates
-// follow, because the new listener may be another collector.
+// send writes a message to the socket. If the socket reports a refusal, this concerns an earlier message, so the
+// message is sent again. The templates are then sent again too, because a new listener may be another collector.
 func (d *destination) send(m ipfix.Message) {
 	_, err := d.conn.Write(m.Bytes)
 	if errors.Is(err, syscall.ECONNREFUSED) {

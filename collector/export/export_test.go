@@ -253,7 +253,7 @@ func TestNobodyListens(t *testing.T) {
 	}
 	again, err := net.ListenPacket("udp", to)
 	if err != nil {
-		t.Skip(err) // another process has the port now
+		t.Skip(err) // another process now uses the port
 	}
 	defer again.Close()
 	before := x.Sent()[0]
@@ -284,7 +284,7 @@ func TestNobodyListens(t *testing.T) {
 func TestSent(t *testing.T) {
 	conn := listen(t)
 	x := dial(t, conn.LocalAddr().String())
-	x.to[0].conn.Close() // nothing can be sent any more
+	x.to[0].conn.Close() // makes every further message fail
 	x.TailStamp(epoch, collector.StampedFrame{Flow: flow, Time: epoch, Records: make([]tailstamp.Record, 3)})
 	x.Flush(epoch)
 	s := x.Sent()[0]
@@ -399,7 +399,7 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// Drop reasons have the chip's names beside their numbers, in both layouts. A number without a name has none.
+// Drop reasons have the chip's names beside their numbers, in both layouts. A number without a name is shown alone.
 func TestReasonsAreNamed(t *testing.T) {
 	k := &ipfix.Kind{Name: "drops"}
 	for _, name := range []string{"tamtamDropReason", "tamtamDropReasonIngress", "tamtamDropReasonEgress"} {

@@ -17,7 +17,7 @@ const (
 	noEgress       = 1 << iota // the departure has no timestamp
 	unsynchronised             // the switch's clock was not synchronised
 	noResidence                // the times of the hop cannot be compared
-	noLinkDelay                // the times of this hop and the one before cannot be compared
+	noLinkDelay                // the times of this hop and of the previous hop cannot be compared
 	badIngress                 // IPFIX cannot represent the time of arrival
 	badEgress                  // IPFIX cannot represent the time of departure
 	clockSet                   // the clock was set while the frame was in the switch

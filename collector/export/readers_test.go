@@ -173,7 +173,7 @@ func (l *lineup) lines(text string) (all []map[string]any) {
 		d.UseNumber()
 		err := d.Decode(&m)
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return all // an incomplete line is read the next time
+			return all // an incomplete line is read at the next call
 		}
 		if err != nil {
 			l.Fatalf("%v in %s", err, text)
@@ -315,7 +315,7 @@ func (l *lineup) startPmacct() {
 func (l *lineup) fromPmacct(r reading, signed map[string]bool) reading {
 	for name, v := range r {
 		switch {
-		case strings.HasSuffix(name, "Milliseconds") && strings.HasSuffix(v, "000"): // seconds and microseconds
+		case strings.HasSuffix(name, "Milliseconds") && strings.HasSuffix(v, "000"): // also seconds, microseconds
 			r[name] = strings.Replace(strings.TrimSuffix(v, "000"), ".", "", 1)
 		case strings.HasSuffix(name, "Nanoseconds"): // NTP's 64 bits as a number
 			at, _ := ipfix.FromNTP(l.parsed(v))
@@ -323,7 +323,7 @@ func (l *lineup) fromPmacct(r reading, signed map[string]bool) reading {
 		}
 	}
 	byNumber(r)
-	for name := range signed { // pmacct treats all as unsigned
+	for name := range signed { // pmacct treats all integers as unsigned
 		if v, err := strconv.ParseUint(r[name], 10, 64); err == nil && signed[name] {
 			r[name] = number(int64(v))
 		}

@@ -15,8 +15,8 @@ import (
 	"tamtam/tam/ipfix"
 )
 
-// MaxExporters is the maximum number of addresses and ports that a [Printer] distinguishes. Datagrams of others are
-// only counted.
+// MaxExporters is the maximum number of addresses and ports that a [Printer] distinguishes. Datagrams of other
+// exporters are only counted.
 const MaxExporters = 256
 
 // A Printer prints the records of IPFIX messages as they arrive, and their faults.

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Way returns the path of a journey without times. Packets with the same way behaved equally. Copies are in
+// Way returns the path of a journey without times. Packets with the same text behaved equally. Copies are in
 // parentheses.
 func (j Journey) Way() string {
 	var b strings.Builder
@@ -70,8 +70,8 @@ func Ways(all []Journey) (ways []Count) {
 }
 
 // Packets returns bounds of the number of packets behind journeys. Each journey that began at a host or CPU is a packet
-// of its own. Any other may be one, or may continue a journey that ended at a missing record, an unknown wire, or equal
-// packets.
+// of its own. Any other journey may be a packet of its own, or may continue a journey that ended at a missing record,
+// an unknown wire, or equal packets.
 func Packets(all []Journey) (least, most int) {
 	for _, j := range all {
 		if j.Origin == Began {
@@ -87,7 +87,7 @@ type Count struct {
 	Packets int    `json:"packets"`
 }
 
-// Write prints a journey, one line per visit and exit. Times are relative to the first sighting. Those of clocks that
+// Write prints a journey, one line per visit and exit. Times are relative to the first sighting. Times of clocks that
 // are not synchronised have a question mark.
 func (j Journey) Write(w io.Writer) error {
 	var b strings.Builder

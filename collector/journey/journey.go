@@ -15,7 +15,7 @@ func (p Port) String() string { return p.Switch + ":" + p.Port }
 
 // Wiring describes the other end of each port's wire.
 type Wiring struct {
-	Ports map[Port]Port   // both directions
+	Ports map[Port]Port   // both ends of each wire map to the other
 	Hosts map[Port]string // hosts at ports without a switch
 }
 
@@ -26,15 +26,15 @@ type Record struct {
 	Switch       string
 	In           string // ingress port; "" if the packet came from the CPU
 	Out          string // egress port; "" if the packet did not leave, as in End
-	End          string // how it ended in the switch, such as "dropped: no-route" or "CPU (lldp)"
+	End          string // how the packet ended in the switch
 	Arrived      time.Duration
 	Left         time.Duration // time of the record; both times are since 1970, by the switch's clock
 	TTL          int           // TTL or hop limit on arrival, or -1 if it has none
-	ClockSuspect bool          // the clock was not synchronised, or was set while the packet was in the switch
+	ClockSuspect bool          // true if the clock was not synchronised, or was set while the packet was in the switch
 	Ended        Ended         // End as a number, to recognise records of one exit; zero if only the words are known
-	Path         string        // the tables that it ran
-	Known        bool          // Path and End were decoded with the record's plan
-	Notes        []string      // identities
+	Path         string        // tables that the packet ran
+	Known        bool          // true if Path and End were decoded with the record's plan
+	Notes        []string      // identities of entries, as text
 }
 
 // Ended is the end of a packet in a switch as a number that does not depend on the plan: see [DroppedFor].
@@ -57,15 +57,15 @@ type Visit struct {
 	key     Key
 	flow    string
 	ttl     int
-	from    []*Exit // exits that it may have come from; at most two are kept
-	joined  bool    // it came from the only exit in from
-	strange bool    // it came from no exit, and an unfollowed exit would match except for its time
-	reached bool    // reachable from the start of a journey
+	from    []*Exit // exits from which the packet may have come; at most two are stored
+	joined  bool    // true if the packet came from the only exit in from
+	strange bool    // true if the packet came from no exit, and an unfollowed exit would match except for its time
+	reached bool    // true if the visit is reachable from the start of a journey
 }
 
 // An Exit is the departure of a packet or a copy from a switch, or its end there.
 type Exit struct {
-	Out   string // egress port; "" if it ended here
+	Out   string // egress port; "" if the packet ended here
 	Left  time.Duration
 	Path  string
 	Notes []string
@@ -81,7 +81,7 @@ type Exit struct {
 
 	at      *Visit
 	known   bool // see [Record]
-	strange bool // nothing follows, and a visit without a predecessor would match except for its time
+	strange bool // true if nothing follows, and a visit without a predecessor would match except for its time
 }
 
 // MaxCandidates is the maximum number of candidates of an exit.
@@ -91,9 +91,9 @@ const MaxCandidates = 16
 // made.
 type Journey struct {
 	Flow   string
-	From   string // the host or port from which it came
+	From   string // host or port from which the packet came
 	Origin Origin
-	Visits []*Visit // the first is the start; each precedes those that follow it
+	Visits []*Visit // visits; the first is the start, and each precedes the visits that follow it
 }
 
 // Origin describes the knowledge about the origin of a journey.
@@ -101,10 +101,10 @@ type Origin uint8
 
 // The origins.
 const (
-	Began   Origin = iota // it began at a host or a CPU
-	Unseen                // it came from a switch that has no record of it
-	Alike                 // it may have come from several exits, or is one of several equal packets
-	Unwired               // it came over an unknown wire
+	Began   Origin = iota // the journey began at a host or a CPU
+	Unseen                // the packet came from a switch that has no record of it
+	Alike                 // the packet may have come from several exits, or is one of several equal packets
+	Unwired               // the packet came over an unknown wire
 )
 
 // Options control which visits may follow each other.
@@ -144,7 +144,7 @@ func Join(records []Record, w Wiring, o Options) []Journey {
 		}
 	}
 	for _, v := range visits {
-		if !v.reached { // it follows itself, by the times of clocks that cannot be compared
+		if !v.reached { // the visit follows itself, by the times of clocks that cannot be compared
 			v.joined = false
 			v.from[0].Next, v.from[0].Candidates, v.from[0].Alike = nil, []*Visit{v}, 1
 			all = append(all, v.journey(w))

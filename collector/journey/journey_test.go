@@ -117,8 +117,8 @@ func TestJoinTimesThatDoNotFit(t *testing.T) {
 		"a:2, which has no record of it: 1 a 2 not seen at a:1: lost on the wire, or not recorded there")
 }
 
-// If a record or a wire is missing, one packet has two ways, but is not counted as two packets. Equal packets are not
-// counted twice either.
+// If a record or a wire is missing, one packet has two journeys, but is not counted as two packets. Equal packets are
+// not counted twice either.
 func TestPackets(t *testing.T) {
 	a := []Record{r("a", "l1", "1", "2", 1*ms, 64), r("a", "s1", "1", "2", 2*ms, 63), r("a", "l2", "2", "1", 3*ms, 62)}
 	for name, x := range map[string]struct {
@@ -168,7 +168,7 @@ func TestJoinSessions(t *testing.T) {
 }
 
 // For very many equal packets, as from a generator without sequence numbers, the first possible successors are shown
-// and the others counted. Time and memory do not grow with the square of their number.
+// and the others are only counted. Time and memory do not grow with the square of their number.
 func TestJoinManyAlike(t *testing.T) {
 	const n = 20_000
 	var records []Record
@@ -216,10 +216,10 @@ func TestJoinAlike(t *testing.T) {
 type truth struct {
 	wiring  Wiring
 	records []Record
-	next    map[string]string // from visit and exit to the next visit, by name
-	came    map[string]int    // how often a key was sent to a port
-	alike   map[Key]bool      // the key was sent to a port more than once
-	silent  map[Key]bool      // a visit of the key has no records
+	next    map[string]string // name of the next visit, by the names of visit and exit
+	came    map[string]int    // number of times that a key was sent to a port
+	alike   map[Key]bool      // true if the key was sent to a port more than once
+	silent  map[Key]bool      // true if a visit of the key has no records
 }
 
 func nameOf(v *Visit) string           { return fmt.Sprint(v.key, " ", v.Switch, ":", v.In, "@", v.Arrived) }
@@ -279,7 +279,7 @@ func randomTruth(rnd *rand.Rand) truth {
 			x.came[place]++
 			x.alike[key] = x.alike[key] || x.came[place] > 1
 			if rnd.IntN(10) == 0 {
-				continue // lost
+				continue // the packet is lost
 			}
 			var to int
 			fmt.Sscanf(far.Switch, "s%d", &to)

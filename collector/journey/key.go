@@ -141,7 +141,7 @@ func transport(k []byte, protocol byte, b []byte, later, whole bool) (Key, bool)
 	switch {
 	case later:
 	case protocol == udp && len(b) >= 8:
-		k = append(k, b[:4]...) // not the checksum
+		k = append(k, b[:4]...) // all but the checksum
 		b = b[8:]
 	case protocol == tcp && len(b) >= 20:
 		k = append(k, b[:12]...) // not options, which may be clamped, nor window and checksum

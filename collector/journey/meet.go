@@ -13,7 +13,7 @@ type arrival struct {
 	ttl int
 }
 
-// A timeline holds entries in time order, and those with incomparable times.
+// A timeline holds entries in time order, and separately the entries with incomparable times.
 type timeline[T any] struct{ sure, suspect []T }
 
 // meetings indexes visits and exits by key, port and TTL, to avoid the comparison of all pairs among equal packets.
@@ -85,7 +85,7 @@ func (m *meetings) follow(e *Exit, far arrival) {
 			e.candidates(list)
 		}
 		if far == v.arrival() && (v.ClockSuspect || order(v) == 0) {
-			e.Alike-- // e's own visit is among them
+			e.Alike-- // e's own visit is one of the candidates
 		}
 	}
 }
@@ -117,7 +117,7 @@ func (m *meetings) strangers(visits []*Visit) {
 				continue
 			}
 			e.strange = missed(comes, v, far)
-			if far == at { // it leads to the port at which the packet arrived
+			if far == at { // the exit leads to the port at which the packet arrived
 				n--
 			}
 		}
@@ -147,7 +147,7 @@ func missed(comes map[arrival]int, v *Visit, far arrival) bool {
 	behind.ttl--
 	n := comes[far] + comes[behind]
 	if far == v.arrival() && len(v.from) == 0 {
-		n-- // v itself
+		n-- // v itself does not count
 	}
 	return n > 0
 }

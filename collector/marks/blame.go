@@ -8,14 +8,14 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// Blame compares the losses of several flow groups in one period. If the cluster of one group has several links, that
-// of another may contain fewer of them. Links between the same two switches count as equal, so graphs must use the same
-// switch names. Only periods with the same begin and number are compared, which have the same length.
+// Blame compares the losses of several flow groups in one period. If the cluster of one group has several links, the
+// cluster of another group may contain only some of them. Links between the same two switches count as equal, so graphs
+// must use the same switch names. Only periods with the same begin and number are compared, which have the same length.
 //
 // It reports only conclusions that follow from the counts. A link is not cleared because a flow group lost nothing on
 // it: it may have lost packets of other groups.
 type Blame struct {
-	clusters map[string]map[[2]string][]Link // links of each cluster, by graph and ends
+	clusters map[string]map[[2]string][]Link // links of each cluster, by graph and by both ends
 	order    []blamedPeriod
 	periods  map[blamedPeriod]*blamed
 }
@@ -27,7 +27,7 @@ type blamedPeriod struct {
 
 // blamed is the state of a period.
 type blamed struct {
-	lost    map[blamedCluster]bool // clusters that certainly lost packets
+	lost    map[blamedCluster]bool // true for clusters that certainly lost packets
 	alarmed bool
 	said    string
 }
@@ -43,8 +43,8 @@ type Suspects struct {
 	Graphs []string // graphs that lost packets, sorted
 	// Guilty lists links that certainly lost packets: each has a cluster without any other possible link.
 	Guilty []Link
-	// Alone lists links that would each explain all losses without the others. If exactly one link lost packets, it is
-	// one of these. If Alone is empty, two or more links did.
+	// Alone lists links each of which would explain all losses by itself. If exactly one link lost packets, it is in
+	// this list. If Alone is empty, two or more links did.
 	Alone []Link
 	// Open lists the links of each cluster without a guilty link. In each cluster one or more of them lost packets.
 	Open [][]Link

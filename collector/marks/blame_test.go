@@ -27,7 +27,7 @@ func TestAltMarkBlameRandom(t *testing.T) {
 		flows := randomFlows(t, rnd, network)
 		b := NewBlame(slices.Collect(maps.Values(flows))...)
 		lost := map[uint64]map[Link]bool{}
-		sets := map[uint64][][]Link{} // links of lossy clusters, by period
+		sets := map[uint64][][]Link{} // links of each lossy cluster, by period
 		said := map[uint64]Suspects{}
 		for _, name := range slices.Sorted(maps.Keys(flows)) {
 			m := flows[name]

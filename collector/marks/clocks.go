@@ -15,17 +15,17 @@ import (
 
 // clockSuspect describes why the counts of a period may be of different times at different points.
 type clockSuspect struct {
-	reason string // "" if they are of the same time
+	reason string // reason; "" if the counts are of the same time
 	notice string // text for the path if its reports are known to arrive apart
-	open   bool   // undecided so far
+	open   bool   // true if this is undecided so far
 }
 
 // restarts holds the flags of a period after which a point's clock may differ.
 const restarts = altmark.First | altmark.LateRead | altmark.ClockStep | altmark.CounterReset
 
-// checkClocks reports whether the points' reports of period k may be of different times, by their arrival times. These
-// are unknown for reports from before the collector's start. Then the next periods that all points reported in time
-// decide.
+// checkClocks reports whether the points' reports of period k may be of different times, by their arrival times.
+// Arrival times are unknown for reports from before the collector's start. The next periods that all points reported in
+// time are then decisive.
 func (m *Joiner) checkClocks(k uint64, points ...int) clockSuspect {
 	n := m.path.Points[0].Settings.Interval
 	for q := k; ; q++ {
@@ -66,7 +66,7 @@ func (m *Joiner) checkClocks(k uint64, points ...int) clockSuspect {
 }
 
 // timely reports whether a report arrived when it was created, as far as that can be determined. It did not if it
-// arrived together with the next one, as after a stalled connection.
+// arrived together with the next report, as after a stalled connection.
 func (m *Joiner) timely(k uint64, point int) bool {
 	r, next := m.report(k, point), m.report(k+1, point)
 	if r.arrived.IsZero() {

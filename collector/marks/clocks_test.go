@@ -72,7 +72,7 @@ func TestAltMarkReportsLate(t *testing.T) {
 }
 
 // The clock of the second of three points is set two periods ahead during the run. From then on the segments to and
-// from it are flagged, and the segment past it is not.
+// from it are flagged, and the segment that skips it is not.
 func TestAltMarkClockStepsByTwoPeriods(t *testing.T) {
 	m := newTestJoiner(t, threePoints(altmark.Double))
 	results := map[string]Result{}
@@ -97,7 +97,7 @@ func TestAltMarkClockStepsByTwoPeriods(t *testing.T) {
 	for k := uint64(10); k < 28; k++ {
 		for _, way := range []string{"mp1>mp2", "mp2>mp3"} {
 			r := results[fmt.Sprintf("%d %s", k, way)]
-			if (r.Status == OK) != (k < 18) { // 20 and 21 reveal their late packets
+			if (r.Status == OK) != (k < 18) { // periods 20 and 21 reveal the late packets
 				t.Errorf("%s", line(r))
 			}
 			if k >= 24 && !strings.Contains(strings.Join(r.Reasons, ";"), "clocks-apart") {
@@ -115,8 +115,8 @@ func TestAltMarkClockStepsByTwoPeriods(t *testing.T) {
 func TestAltMarkHistory(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		ahead uint64 // offset of the second point's clock, in periods
-		step  bool   // the clock was set in between
+		ahead uint64 // number of periods by which the second point's clock is ahead
+		step  bool   // true if the clock was set in between
 		want  string
 	}{
 		{"clocks agree", 0, false, "ok"},
@@ -160,7 +160,7 @@ func TestAltMarkHistory(t *testing.T) {
 }
 
 // A connection stalls for as long as its switch's clock is ahead, so that reports of different times arrive together.
-// They arrive together with the next ones, which reveals it.
+// The stalled reports arrive together with later ones, which reveals the difference.
 func TestAltMarkHeldUp(t *testing.T) {
 	m := newTestJoiner(t, twoPoints(altmark.Step))
 	last := map[uint64]Result{}

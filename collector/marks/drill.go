@@ -25,10 +25,10 @@ type Drill struct {
 }
 
 // An Alarm is a period that lost more packets than accepted. If the loss of the whole graph is unknown, one of its
-// clusters did, relative to the packets that reached it.
+// clusters lost more than accepted of the packets that reached it.
 type Alarm struct {
 	Whole    Result
-	Clusters []Loss // clusters with a loss, or an unknown one; the greatest loss first
+	Clusters []Loss // clusters with a loss, or with an unknown loss; the greatest loss first
 	// Withdrawn means that earlier results of the period caused an alarm, and the current ones do not.
 	Withdrawn bool
 }
@@ -39,7 +39,7 @@ type Loss struct {
 	Result
 }
 
-// drillPeriods is the number of periods that are kept, the same as in the joins.
+// drillPeriods is the number of periods that a Drill stores, the same as in the joins.
 const drillPeriods = keptPeriods
 
 // NewDrill returns a Drill with alarms for periods that lost more than this fraction of the packets, from 0 to less
@@ -59,7 +59,7 @@ func (d *Drill) Add(r Result) (Alarm, bool) {
 	return d.say(r.Period)
 }
 
-// Take adds the results of one report, and returns the alarms after all of them.
+// Take adds the results of one report, and then returns the resulting alarms.
 func (d *Drill) Take(results ...Result) (alarms []Alarm) {
 	var periods []uint64
 	for _, r := range results {
@@ -186,8 +186,8 @@ func (b Bounds) String() string {
 	return fmt.Sprintf("%d to %d", b.Least, b.Most)
 }
 
-// Bounds returns the bounds of the cluster's loss. They are equal if it is known. Otherwise Most is the loss of the
-// whole graph minus that of the other clusters, if it is known.
+// Bounds returns the bounds of the cluster's loss. They are equal if the loss is known. Otherwise Most is the loss of
+// the whole graph minus the losses of the other clusters, if these are known.
 func (l Loss) Bounds(a Alarm) Bounds {
 	if l.LossValid {
 		return Bounds{l.Lost, l.Lost}
@@ -203,7 +203,7 @@ func (l Loss) Bounds(a Alarm) Bounds {
 			unknown++
 		}
 	}
-	if unknown == 1 { // each packet is lost in one cluster
+	if unknown == 1 { // a packet can be lost in one cluster only
 		return Bounds{rest, rest}
 	}
 	return Bounds{0, rest}

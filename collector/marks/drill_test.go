@@ -11,9 +11,9 @@ import (
 )
 
 // On random graphs with splits and random lossy links, an alarm is raised exactly if the loss of the whole graph
-// exceeds the threshold. If that loss is unknown, the loss of a cluster must. The alarm names each lossy cluster with
-// its exact loss, and each lossy link within its bounds. For a cluster of one link, it names the link with the exact
-// loss.
+// exceeds the threshold. If that loss is unknown, the loss of a cluster must exceed it. The alarm names each lossy
+// cluster with its exact loss, and each lossy link within its bounds. For a cluster of one link, it names the link with
+// the exact loss.
 func TestAltMarkDrillRandom(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 200, Short: 20}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 17))
@@ -30,7 +30,7 @@ func TestAltMarkDrillRandom(t *testing.T) {
 		}
 		walks, alarms, whole := map[uint64]walk{}, map[uint64]Alarm{}, map[uint64]Result{}
 		parts := map[uint64]map[[2]string]Result{}
-		silent := rnd.IntN(3*len(g.Points) + 1) // a point without a report in one period
+		silent := rnd.IntN(3*len(g.Points) + 1) // index of a point without a report in one period
 		take := func(results []Result) {
 			for _, r := range results {
 				if m.Whole() == [2]string{r.From, r.To} {

@@ -7,9 +7,9 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A countExcess is a period in which more packets, or more pulses, reached a stage than an earlier one.
+// A countExcess is a period in which more packets, or more pulses, reached a stage than an earlier stage.
 type countExcess struct {
-	packets bool // excess of packets, otherwise of pulses
+	packets bool // true for an excess of packets, false for an excess of pulses
 	text    string
 }
 
@@ -109,13 +109,13 @@ func changedColour(m *Joiner, k uint64, i, j int) (reasons []string) {
 	}
 	for _, q := range near {
 		for _, x := range anyExcess(m, q) {
-			if x.packets && q != k { // an excess in k itself is a split
+			if x.packets && q != k { // an excess in period k itself is a split
 				reasons = append(reasons, fmt.Sprintf("%s: in period %d %s", Recoloured, q, x.text))
 			}
 		}
 		for p := 1; p <= j; p++ { // an earlier point may have counted it, with the packet lost after that point
 			if q == k && (p == i || p == j) {
-				continue // covered by the flag of its own report
+				continue // the flag of the period's own report covers this
 			}
 			if m.report(q, p).Flags&altmark.OutOfWindow != 0 {
 				reasons = append(reasons, fmt.Sprintf("%s: %s counted packets out of window in period %d", Recoloured,

@@ -55,12 +55,12 @@ func TestAltMarkRecolouredFew(t *testing.T) {
 // time. The later stage counts by mark and reads a colour in the middle of the next period.
 type recoloured struct {
 	points  int
-	at      int // the stage before which packets are re-marked
-	share   int // percentage of packets
+	at      int // stage before which packets are re-marked
+	share   int // percentage of packets that are re-marked
 	colour  uint64
-	lose    int // percentage of packets
-	packets int // packets per period
-	guard   int // packets within the guard at an edge, by the point's settings
+	lose    int // percentage of packets that are lost
+	packets int // number of packets per period
+	guard   int // number of packets within the guard at an edge, by the point's settings
 	rnd     *rand.Rand
 }
 
@@ -130,7 +130,7 @@ func TestAltMarkRecolouredRandom(t *testing.T) {
 		if rnd.IntN(2) == 0 {
 			m := newTestJoiner(t, threePoints(altmark.Step))
 			feed, flush = func(i int, p altmark.Period) []Result { return add(m, i, p) }, m.Flush
-		} else { // two spines, each with half of the packets
+		} else { // two spines, each of which gets half of the packets
 			m := newMesh(t, graphOf(altmark.Step, "l1>s1", "l1>s2", "s1>l2", "s2>l2"))
 			names = map[string]int{"l1": 0, "s1+s2": 1, "l2": 2}
 			flush = m.Flush
@@ -167,7 +167,7 @@ func TestAltMarkRecolouredRandom(t *testing.T) {
 			want := lost[to][r.Period] - lost[from][r.Period]
 			sent := int64(c.packets) - lost[from][r.Period]
 			switch {
-			case r.Period == 0 || r.Period+3 > periods: // its neighbours are not reported
+			case r.Period == 0 || r.Period+3 > periods: // the neighbours of the period are not reported
 			case r.Status != OK:
 				flagged++
 			case r.Lost == want && int64(r.Sent) == sent:

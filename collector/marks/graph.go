@@ -33,7 +33,7 @@ func (l Link) String() string { return l.From + ">" + l.To }
 // Cluster is a part of a graph in which the packets at the points From are those at the points To, except for losses.
 // It contains no smaller such part.
 type Cluster struct {
-	From, To []string // switches, sorted; a switch may be in both
+	From, To []string // sorted names of switches; a switch may be in both
 	Links    []Link
 }
 
@@ -45,7 +45,7 @@ func (c Cluster) Ends() [2]string {
 // Clusters returns the smallest clusters of a graph, in packet order, by the algorithm of RFC 9342, section 6.1. Links
 // with the same start belong together, and so do links with the same end.
 func (g Graph) Clusters() []Cluster {
-	of := make([]int, len(g.Links)) // link to the first link of its cluster
+	of := make([]int, len(g.Links)) // first link of the cluster of each link
 	for i := range of {
 		of[i] = i
 	}
@@ -137,7 +137,7 @@ func ShortestWays(cables []Link, from, to []string) []Link {
 	for _, c := range cables {
 		beside[c.From], beside[c.To] = append(beside[c.From], c.To), append(beside[c.To], c.From)
 	}
-	far := map[string]int{} // distance of each switch to the nearest of to, in links
+	far := map[string]int{} // number of links from each switch to the nearest of to
 	next := slices.Clone(to)
 	for _, name := range to {
 		far[name] = 0
@@ -188,7 +188,7 @@ func (g Graph) ends(far func(Link) string) (names []string) {
 	return unique(names)
 }
 
-// before returns the points that packets may have passed on their path to the given points, without these.
+// before returns the points that packets may have passed on their path to the given points, excluding the given points.
 func (g Graph) before(points []string) map[string]bool {
 	back := map[string][]string{}
 	for _, l := range g.Links {
@@ -225,9 +225,9 @@ func (g Graph) once(points []string) bool {
 type Mesh struct {
 	graph    Graph
 	clusters []Cluster
-	points   map[string]int // of the graph, by switch
+	points   map[string]int // points of the graph, by switch
 	roles    map[string]altmark.Role
-	joins    []*Joiner // the whole graph, then its clusters
+	joins    []*Joiner // join of the whole graph, followed by those of its clusters
 	users    [][]meshUse
 }
 
@@ -412,7 +412,8 @@ func (m *Mesh) whole() Cluster {
 // Points returns the points of the graph, followed by the watched ones, with the current settings.
 func (m *Mesh) Points() []Point { return slices.Concat(m.graph.Points, m.graph.Watched) }
 
-// Kept returns the number of reports kept per period: that of a point is kept in each cluster after it.
+// Kept returns the number of reports that are stored per period. The report of a point is stored in each cluster after
+// it.
 func (m *Mesh) Kept() (n int) {
 	for _, users := range m.users {
 		n += len(users)

@@ -13,7 +13,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// graphOf returns a graph of links such as a>b, whose sessions have the roles of their places.
+// graphOf returns a graph of links such as a>b, whose sessions have the roles that follow from their positions.
 func graphOf(method altmark.Method, links ...string) Graph {
 	g := Graph{Name: "g"}
 	for _, text := range links {
@@ -53,7 +53,7 @@ func TestAltMarkClusters(t *testing.T) {
 		{"l1>s1 l1>s2 s1>l2 s2>l2", "l1:s1+s2 s1+s2:l2"},
 		{"l1>s1 l1>s2 l3>s2 s1>l2 s2>l2 s2>l4", "l1+l3:s1+s2 s1+s2:l2+l4"},
 		{"a>b a>c b>d c>e d>f e>f", "a:b+c b:d c:e d+e:f"},
-		{"a>b a>c b>c", "a+b:b+c"}, // packets of b count on both sides
+		{"a>b a>c b>c", "a+b:b+c"}, // packets of b count on both sides of the cluster
 	} {
 		var got []string
 		for _, k := range graphOf(altmark.Step, strings.Fields(c.links)...).Clusters() {
@@ -65,7 +65,7 @@ func TestAltMarkClusters(t *testing.T) {
 	}
 }
 
-// In a leaf-spine network the loss of a path through one spine is meaningless. That of the clusters is exact.
+// In a leaf-spine network the loss of a path through one spine is meaningless. The loss of the clusters is exact.
 func TestAltMarkLeafSpine(t *testing.T) {
 	m := newMesh(t, graphOf(altmark.Double, "l1>s1", "l1>s2", "s1>l2", "s2>l2"))
 	var got []Result
@@ -177,7 +177,7 @@ func TestAltMarkMuxedInitiators(t *testing.T) {
 				r = report(k, 100, time.Millisecond)
 			}
 			if r.Digest = uint32(k)<<8 + uint32(strings.Index("abcd", p.Switch)&1); k == 13 && p.Switch == "c" {
-				r.Digest = 99 // a late packet of period 12, in place of the lost pulse
+				r.Digest = 99 // a late packet of period 12 replaces the lost pulse
 			}
 			if k == 12 && p.Switch == "c" {
 				r.Packets--
@@ -307,8 +307,8 @@ func walkOf(rnd *rand.Rand, g Graph, lossy map[Link]int) walk {
 	return w
 }
 
-// On random graphs with splits and random lossy links, the loss of each cluster, and of the whole graph, is exactly
-// that of its links. If a report is missing, no loss is reported. Every link is in one cluster, which is the smallest
+// On random graphs with splits and random lossy links, the loss of each cluster, and of the whole graph, is exactly the
+// loss of its links. If a report is missing, no loss is reported. Every link is in one cluster, which is the smallest
 // that links with common ends form.
 func TestAltMarkGraphRandom(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 200, Short: 20}, func(t *testing.T, seed uint64) {
@@ -366,13 +366,13 @@ func TestAltMarkGraphRandom(t *testing.T) {
 				t.Fatalf("%s: no loss, and no reason", line(r))
 			}
 		}
-		if len(silent) == 0 && sure < 10*len(of) { // the last two wait for reports that reveal late packets
+		if len(silent) == 0 && sure < 10*len(of) { // the last two periods wait for reports that reveal late packets
 			t.Fatalf("%d losses are sure of %d results", sure, len(results))
 		}
 	})
 }
 
-// reached returns the links of a cluster, found from one of them.
+// reached returns the links of the cluster that contains a given link.
 func reached(g Graph, from Link) []Link {
 	all := []Link{from}
 	for i := 0; i < len(all); i++ {
@@ -427,7 +427,7 @@ func TestAltMarkGraphBypassed(t *testing.T) {
 			p := report(k, n, 0)
 			p.Captures, p.Timestamp = 0, altmark.Time{}
 			if i == 3 && k == 11 {
-				continue // added after the others
+				continue // added after the other reports
 			}
 			for _, r := range m.Add(i, p, p.ReadAt.Std()) {
 				last[fmt.Sprint(r.Period, " ", r.From)] = r

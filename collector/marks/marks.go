@@ -35,7 +35,7 @@ type Status uint8
 
 // The statuses.
 const (
-	OK      Status = iota + 1 // complete
+	OK      Status = iota + 1 // the result is complete
 	Flagged                   // the reasons name the unreliable parts
 	Missing                   // a report is missing, so nothing is known
 )
@@ -70,20 +70,20 @@ type Result struct {
 	Period         uint64 // floor(time of day / interval)
 	Start          altmark.Time
 	Status         Status
-	Reasons        []string // reasons why it is not OK
+	Reasons        []string // reasons why the status is not OK
 
-	Counted bool // both points reported, and the counts are valid
+	Counted bool // true if both points reported and the counts are valid
 	Counts
 	Lost      int64 // Sent - Received
 	LossValid bool
 
 	Delay      time.Duration // delay of the marked packet, by the clocks of both points
 	DelayValid bool
-	// RawDelay is the delay without trust in the clocks. It includes their difference, which cancels out over two
+	// RawDelay is the delay if the clocks are not trusted. It includes their difference, which cancels out over two
 	// opposite paths, see [TwoWay].
 	RawDelay      time.Duration
 	RawDelayValid bool
-	// Jitter is this delay minus that of the previous period (the delay variation of RFC 3393).
+	// Jitter is the delay of this period minus the delay of the previous period (the delay variation of RFC 3393).
 	Jitter      time.Duration
 	JitterValid bool
 	// Mean is the mean delay of all packets of the period, if the sessions measure it.
@@ -95,7 +95,7 @@ type Result struct {
 	Revised bool
 }
 
-// A Segment is the part of a path or graph that a result covers, from one or more points to others.
+// A Segment is the part of a path or graph that a result covers, from one or more points to one or more other points.
 type Segment struct{ Path, From, To string }
 
 // Segment returns the segment of the result.
@@ -103,9 +103,9 @@ func (r *Result) Segment() Segment { return Segment{r.Path, r.From, r.To} }
 
 // Counts holds the counts of two points in a period.
 type Counts struct {
-	Sent, Received           uint64 // packets at From and To
-	SentBytes, ReceivedBytes uint64 // bytes of frames with FCS; they differ if a switch adds or removes headers
-	Excess                   bool   // the loss is uncertain only because of excess packets somewhere
+	Sent, Received           uint64 // number of packets at From and at To
+	SentBytes, ReceivedBytes uint64 // numbers of bytes of frames with FCS; they differ if a switch changes headers
+	Excess                   bool   // true if the loss is uncertain only because of excess packets somewhere
 }
 
 // Window is the number of periods in [Result.Window].
@@ -120,15 +120,15 @@ type Delays struct {
 
 // Stats counts the reports added to a [Joiner].
 type Stats struct {
-	Reports    uint64 // all reports
-	Duplicates uint64 // equal to an earlier one
-	Amended    uint64 // equal to an earlier one, with the new flag late-frames
-	Conflicts  uint64 // different from an earlier one of the same period, which is flagged
-	Late       uint64 // after the period was emitted as missing, or was dropped
-	Refused    uint64 // invalid for any period
+	Reports    uint64 // number of all reports
+	Duplicates uint64 // number of reports that equal an earlier one
+	Amended    uint64 // number of reports that equal an earlier one, except for the new flag late-frames
+	Conflicts  uint64 // number of reports that differ from an earlier one of the same period, which is flagged
+	Late       uint64 // number of reports for periods that were already emitted as missing, or dropped
+	Refused    uint64 // number of reports that are invalid for any period
 }
 
-// keptPeriods is the number of periods of a path that are kept.
+// keptPeriods is the number of periods of a path that a join stores.
 const keptPeriods = 32
 
 // periodsBefore is the number of earlier periods that may make a period uncertain. If one of them was dropped, a result
@@ -153,20 +153,20 @@ const lastPeriod = 1 << 60
 type Joiner struct {
 	path    Path // each point is a stage
 	stages  []pointStage
-	graph   bool // packets need not pass all stages; those of cluster are compared
+	graph   bool // true if packets need not pass all stages; only the stages of cluster are compared
 	cluster [2]int
-	once    [2]bool   // no packet passes two points of that stage of the cluster
-	brief   bool      // results have no jitter and no window
-	watched int       // the stage of watched points, plus 1; zero if there is none
+	once    [2]bool   // for each stage of the cluster, true if no packet passes two of its points
+	brief   bool      // true if results have no jitter and no window
+	watched int       // index of the stage of watched points, plus 1; zero if there is none
 	beside  []*Joiner // for a graph, the joins of its clusters, which may include this one
 	faults  []string  // faults of the settings
 	entries []*periodEntry
 	last    [][]uint64 // last reported period of each point of a stage, plus 1; zero if there is none
 	due     uint64     // the period given to Advance, plus 1
-	base    uint64     // the latest period for which reports are due
-	gone    []uint64   // the latest periods that were emitted and dropped
+	base    uint64     // latest period for which reports are due
+	gone    []uint64   // latest periods that were emitted and dropped
 	begun   bool
-	history uint64 // the latest period with a report of unknown arrival time
+	history uint64 // latest period with a report of unknown arrival time
 	notices []string
 	stats   Stats
 }
@@ -174,15 +174,15 @@ type Joiner struct {
 // periodEntry holds the reports and results of one period.
 type periodEntry struct {
 	number  uint64
-	parts   [][]pointReading // by stage, reports of its points
-	reports []pointReading   // by stage, the sum of these
-	emitted []Result         // by segment; nil before the first emission
+	parts   [][]pointReading // reports of the points, by stage
+	reports []pointReading   // sum of the reports, by stage
+	emitted []Result         // results by segment; nil before the first emission
 }
 
 type pointReading struct {
 	altmark.Period
-	arrived       time.Time // zero if unknown
-	until         time.Time // for a sum, the arrival of its last report
+	arrived       time.Time // arrival time of the report; zero if unknown
+	until         time.Time // for a sum, the arrival time of its last report
 	has, conflict bool
 }
 
@@ -269,7 +269,7 @@ func (m *Joiner) Add(point int, p altmark.Period, arrived time.Time) []Result {
 func (m *Joiner) add(stage, point int, p altmark.Period, arrived time.Time) (out []Result) {
 	if m.take(stage, point, p, arrived, &out) {
 		m.revise(p.Number, &out)
-		m.flush(&out) // first results need no revision
+		m.flush(&out) // the first results of periods need no revision
 	}
 	return sortResults(out)
 }
@@ -311,8 +311,8 @@ func (m *Joiner) take(stage, point int, p altmark.Period, arrived time.Time, out
 	return true
 }
 
-// Advance declares that reports of period k are due. Without it only reports advance time, so without any report
-// nothing would ever be missing.
+// Advance declares that reports of period k are due. Otherwise only reports advance time: without any report, no period
+// would ever count as missing.
 func (m *Joiner) Advance(k uint64) []Result {
 	if k >= lastPeriod || !m.begun {
 		return nil
@@ -358,7 +358,7 @@ func (m *Joiner) rebase(out *[]Result) {
 	if m.begun && base > m.base && base-m.base <= keptPeriods/2 {
 		for k := m.base; k < base; k++ {
 			if !slices.Contains(m.gone, k) {
-				m.entry(k, out) // if no point ever reports it, it is missing
+				m.entry(k, out) // if no point ever reports the period, it is missing
 			}
 		}
 	}
@@ -431,7 +431,7 @@ func (e *periodEntry) early() bool {
 	return slices.ContainsFunc(e.reports, func(r pointReading) bool { return r.has && r.arrived.IsZero() })
 }
 
-// untimely reports whether only later periods can decide about the clocks of this one.
+// untimely reports whether only later periods can decide whether the clocks were right in this period.
 func (m *Joiner) untimely(e *periodEntry) bool {
 	return slices.ContainsFunc(everywhere(&m.path), func(p int) bool { return e.reports[p].has && !m.timely(e.number, p) })
 }

@@ -114,7 +114,7 @@ func TestAltMarkPath(t *testing.T) {
 }
 
 // A missing report is neither a loss of zero nor of everything. When it arrives late, the result is returned again, and
-// that of the next jitter.
+// so is the result with the next jitter.
 func TestAltMarkMissing(t *testing.T) {
 	m := newTestJoiner(t, twoPoints(altmark.Double))
 	var got []Result

@@ -12,15 +12,15 @@ import (
 // begin at To, minus that at From, divided by their number. It is valid only for the same packets at both points. A
 // lost packet would count at one point only, and change the mean by up to L divided by the number of packets.
 type Mean struct {
-	Asked bool // a session measures it
+	Asked bool // true if a session measures the mean
 	Valid bool
-	Delay time.Duration // rounded to the nearest ns
-	// Sum / Packets is the exact mean. RawValid means that they are known, but without trust in the clocks. A round
-	// trip has no such sum, because its paths have different packets.
+	Delay time.Duration // mean delay, rounded to the nearest ns
+	// Sum / Packets is the exact mean. RawValid means that both are known, but that the clocks may not be trusted. A
+	// round trip has no such sum, because its paths have different packets.
 	Sum      altmark.Sum
 	Packets  uint64
 	RawValid bool
-	Unknown  string // reason why it is not valid, if a session measures it
+	Unknown  string // reason why the mean is not valid, if a session measures it
 }
 
 // A meanOf computes the mean delay of a result between two stages.
@@ -125,8 +125,8 @@ func (x meanOf) clocksApart() string {
 	return ""
 }
 
-// and returns the mean of the round trip, which is the sum of both. low and high are the bounds of both paths together.
-// If the sum exceeds them, reason is set.
+// and returns the mean of the round trip, which is the sum of the means of both directions. low and high are the bounds
+// of both paths together. If the sum exceeds them, reason is set.
 func (d Mean) and(back Mean, low, high time.Duration) (sum Mean, reason string) {
 	if sum.Asked = d.Asked || back.Asked; !sum.Asked {
 		return sum, ""

@@ -37,14 +37,14 @@ func summed(k, packets uint64, ns int64) altmark.Period {
 // The mean delay of period 10 is known, or has the expected reason.
 func TestAltMarkMean(t *testing.T) {
 	const packets = 1000
-	fine := func() []altmark.Period { // packets reach mp2 3 ms and mp3 10 ms after mp1, one packet of mp3 1 ns later
+	fine := func() []altmark.Period { // delays after mp1: mp2 3 ms, mp3 10 ms, one packet 1 ns more
 		return []altmark.Period{summed(10, packets, -packets*1000), summed(10, packets, 3e9-packets*1000),
 			summed(10, packets, 10e9-packets*1000+1)}
 	}
 	for _, tt := range []struct {
 		name   string
 		change func(path *Path, of []altmark.Period)
-		want   [3]string // mp1>mp2, mp2>mp3, mp1>mp3
+		want   [3]string // results for mp1>mp2, mp2>mp3 and mp1>mp3
 	}{
 		{"all is well", func(*Path, []altmark.Period) {}, [3]string{
 			"ok 3ms of 3000000000", "ok 7ms of 7000000001", "ok 10ms of 10000000001"}},
@@ -156,7 +156,7 @@ func TestAltMarkMeanMissing(t *testing.T) {
 // In a round trip the difference of the clocks cancels out, even without evidence for their accuracy. The two paths may
 // have different numbers of packets.
 func TestAltMarkMeanTwoWay(t *testing.T) {
-	ahead := 700 * time.Microsecond // within A, by which the guard is measured
+	ahead := 700 * time.Microsecond // within A, on which the guard is based
 	forward, back := asking(twoPoints(altmark.Step)), asking(twoPoints(altmark.Step))
 	back.Name = "q"
 	back.Points[0].Switch, back.Points[1].Switch = back.Points[1].Switch, back.Points[0].Switch

@@ -73,7 +73,7 @@ func lastResults(t *testing.T, path Path, reports []pointReport) map[string]Resu
 }
 
 // For any reports in any order, losses are differences of unflagged reports of one period. Periods without a report are
-// missing, none is left out, and order changes nothing.
+// missing, no period is left out, and the order of reports does not matter.
 func TestAltMarkRandom(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 300, Short: 20}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
@@ -90,12 +90,13 @@ func TestAltMarkRandom(t *testing.T) {
 				reports[i], reports[j] = reports[j], reports[i]
 			}
 		})
-		// If two reports differ, the first is shown. Results with such reports are compared without numbers.
+		// If two reports differ, the first is shown. Results that depend on such reports are compared without their
+		// numbers.
 		again := lastResults(t, path, reports)
 		for key, r := range again {
 			was, ok := results[key]
 			if !ok {
-				continue // the first and last period reported first or last decide the periods in between
+				continue // the first and the last period decide the periods in between, so their order matters
 			}
 			if strings.Contains(strings.Join(r.Reasons, ""), "differ") {
 				continue
@@ -138,7 +139,7 @@ func checkRandom(t *testing.T, path Path, reports []pointReport, results map[str
 			of[r.Number] = append(of[r.Number], r.Period)
 		}
 	}
-	segments := len(path.Points)*2 - 3 // for two or three points
+	segments := len(path.Points)*2 - 3 // number of segments for two or three points
 	if want := int(high-low+1) * segments; len(results) != want {
 		t.Fatalf("%d results of periods %d to %d, want %d", len(results), low, high, want)
 	}

@@ -11,7 +11,7 @@ import (
 // everything else.
 type Replay struct {
 	joins []*Joiner
-	users [][]meshUse // indexed by point
+	users [][]meshUse // uses of reports, by point
 }
 
 // NewReplay returns a Replay for a path. Meanwhile the join must only be used for settings and at the end.

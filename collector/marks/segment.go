@@ -42,7 +42,7 @@ func pathFaults(stages []pointStage) (faults []string) {
 		if p.Settings.Mark != first.Settings.Mark || p.Settings.Mark2 != first.Settings.Mark2 {
 			fault("%s: marks are %s, and %s at %s", p.Switch, marksOf(p.Settings), marksOf(first.Settings), first.Switch)
 		}
-		if p.Settings.FlowMonID != first.Settings.FlowMonID { // with different IDs they count different packets
+		if p.Settings.FlowMonID != first.Settings.FlowMonID { // sessions with different IDs count different packets
 			fault("%s: flow-mon-id is %s, and %s at %s", p.Switch, cmp.Or(p.Settings.FlowMonID.String(), "none"),
 				cmp.Or(first.Settings.FlowMonID.String(), "none"), first.Switch)
 		}
@@ -66,8 +66,8 @@ func (m *Joiner) results(e *periodEntry) []Result {
 	return out
 }
 
-// segments returns the pairs of stages that are compared. For a graph this is only the pair of the cluster, or of the
-// whole.
+// segments returns the pairs of stages that are compared. For a graph this is only the pair of the cluster, or that of
+// the whole graph.
 func (m *Joiner) segments() (all [][2]int) {
 	last := len(m.stages) - 1
 	if m.graph {
@@ -116,7 +116,7 @@ func (m *Joiner) compare(r *Result, i, j int) {
 	r.Counted = true
 	r.Sent, r.Received, r.SentBytes, r.ReceivedBytes = a.Packets, b.Packets, a.Bytes, b.Bytes
 	if a.Packets == 0 && b.Packets == 0 && a.Flags&altmark.Interfaces == 0 {
-		b.Flags &^= altmark.Interfaces // no packet was sent that could have arrived elsewhere
+		b.Flags &^= altmark.Interfaces // no packet was sent, so none arrived elsewhere
 	}
 	r.Reasons = append(r.Reasons, m.flagged(r.Period, i, a, b)...)
 	r.Reasons = append(r.Reasons, m.flagged(r.Period, j, b, a)...)
@@ -147,19 +147,19 @@ func lossReasons(m *Joiner, k uint64, i, j int, splits []string) []string {
 	parts := m.find(k).parts
 	var stages []pointStage
 	var counted [][]pointReading
-	// including the first point, because packets that it does not mark belong to no period
+	// includes the first point, because packets that it does not mark belong to no period
 	for _, p := range segment(i, j) {
 		stages, counted = append(stages, m.stages[p]), append(counted, parts[p])
 	}
 	others := otherMatches(stages, counted)
 	others = slices.Concat(m.elsewhere(k), others, splits)
-	if len(splits) == 0 { // otherwise the counts of this period are void anyway
+	if len(splits) == 0 { // with splits, the counts of this period are void anyway
 		others = append(others, changedColour(m, k, i, j)...)
 	}
 	others = append(others, m.neighbours(k, i, j)...)
 	others = append(others, m.pulses(k, i, j)...)
 	concerned := segment(i, j)
-	if m.watched > 0 && m.report(k, m.watched-1).has { // otherwise its missing report is a reason already
+	if m.watched > 0 && m.report(k, m.watched-1).has { // without this report, its absence is a reason already
 		concerned = append(concerned, m.watched-1)
 	}
 	if doubt := m.checkClocks(k, concerned...); doubt.reason != "" {
@@ -285,7 +285,7 @@ func (m *Joiner) pulses(k uint64, i, j int) (reasons []string) {
 			say("%s: no report of period %d, which shows its pulse", first, q)
 			continue
 		}
-		if len(m.stages[0]) > 1 && sent.Captures > 1 { // a lost pulse and a late packet would compensate each other
+		if len(m.stages[0]) > 1 && sent.Captures > 1 { // a lost pulse and a late packet could compensate each other
 			say("%s: %s had %d pulses in period %d, which cannot be told apart", Pulses, first, sent.Captures, q)
 			continue
 		}
@@ -311,7 +311,7 @@ func (m *Joiner) pulses(k uint64, i, j int) (reasons []string) {
 type pairDelay struct {
 	raw             time.Duration
 	rawValid, valid bool
-	guard           bool // the guard condition is violated
+	guard           bool // true if the guard condition is violated
 	reason          string
 }
 
@@ -390,8 +390,8 @@ func (m *Joiner) captured(k uint64, j int) pointReading {
 	return m.report(k, j)
 }
 
-// voidsRawDelay holds the flags that void even the raw difference of two timestamps. The other flags of VoidsDelay only
-// add the difference of the clocks, or the possibility that other packets arrived marked.
+// voidsRawDelay contains the flags that invalidate even the raw difference of two timestamps. The other flags of
+// VoidsDelay only add the difference of the clocks, or the possibility that other packets arrived marked.
 const voidsRawDelay = altmark.First | altmark.LateRead | altmark.ClockStep | altmark.ManyPulses | altmark.LatePulse |
 	altmark.CounterReset
 
@@ -418,7 +418,7 @@ func (m *Joiner) pulseAt(k uint64, j int) pointReading {
 }
 
 // explained returns the only capture at point j, in k or an adjacent period, that the first point's pulse of period k
-// explains. It returns that of k if there is none, and nothing if there are several.
+// explains. If no capture is explained, it returns the capture of k. If several are explained, it returns none.
 func (m *Joiner) explained(k uint64, j int) (capture pointReading) {
 	pulse := m.report(k, 0)
 	for _, q := range []uint64{k - 1, k, k + 1} {
@@ -480,7 +480,7 @@ func (m *Joiner) window(k uint64, i, j int) (w delayWindow) {
 	return w
 }
 
-// delayWindow accumulates the delays of consecutive periods. jitter is that of the last one.
+// delayWindow accumulates the delays of consecutive periods. jitter is the jitter of the last period.
 type delayWindow struct {
 	Delays
 	sum         big.Int

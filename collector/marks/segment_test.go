@@ -69,7 +69,7 @@ func TestAltMarkNeighbours(t *testing.T) {
 		}
 	})[1:4], "11 mp1>mp3 flagged: pulses-differ: mp3 had 1 pulses in period 11, and mp1 0",
 		"12 mp1>mp3 flagged: pulses-differ: mp3 had 1 pulses in period 11, and mp1 0", "13 mp1>mp3 ok lost 0")
-	wantLines(t, run(altmark.Double, func(i int, p *altmark.Period) { // a lost pulse is not a sample
+	wantLines(t, run(altmark.Double, func(i int, p *altmark.Period) { // a lost pulse gives no sample
 		if i == 1 {
 			p.Captures, p.Packets = 0, 8
 		}
@@ -110,9 +110,9 @@ func TestAltMarkBegunAnew(t *testing.T) {
 	}
 }
 
-// A late muxed pulse is counted in the next period: its own lacks one packet, and the next has one too many. A packet
-// that is so late that it arrives among the pulses of the next period is counted there, too. Both periods are flagged.
-// It is unknown whether a missing pulse was lost or late.
+// A late muxed pulse is counted in the next period: its own period lacks one packet, and the next period has one too
+// many. A packet that is so late that it arrives among the pulses of the next period is counted there, too. Both
+// periods are flagged. It is unknown whether a missing pulse was lost or late.
 func TestAltMarkMuxedLate(t *testing.T) {
 	run := func(late func(k uint64, p *altmark.Period)) (got []Result) {
 		m := newTestJoiner(t, threePoints(altmark.Muxed))
@@ -146,7 +146,7 @@ func TestAltMarkMuxedLate(t *testing.T) {
 		switch k {
 		case 11:
 			p.Packets = 8
-		case 12: // a packet was lost as well
+		case 12: // one packet was lost as well
 			p.Captures, p.Flags = 2, altmark.ManyPulses
 		}
 	}), "10 mp1>mp3 ok lost 0 delay 8ms jitter 0s", "11 mp1>mp3 flagged delay 8ms jitter 0s: "+taken,
@@ -163,7 +163,7 @@ func TestAltMarkAnotherPacket(t *testing.T) {
 			for i := range 3 {
 				p := report(k, 9, 4*ms*time.Duration(i))
 				if p.Digest = uint32(k); i > 0 && k == 11 {
-					p.Digest = 7 // both points have it
+					p.Digest = 7 // both points have the same digest
 				}
 				got = append(got, add(m, i, p)...)
 			}
@@ -206,7 +206,7 @@ func TestAltMarkSplit(t *testing.T) {
 		"11 mp1>mp2"+split, "11 mp2>mp3"+split, "11 mp1>mp3"+split)
 	m = newTestJoiner(t, twoPoints(altmark.Double))
 	got = nil
-	for k := uint64(10); k < 13; k++ { // two pulses where one was sent: duplicates, which hide losses
+	for k := uint64(10); k < 13; k++ { // two pulses arrive where one was sent: duplicates, which hide losses
 		add(m, 0, report(k, 16, 0))
 		p := report(k, 12, 8*ms)
 		if p.Captures = 2; k == 11 {
@@ -277,9 +277,9 @@ func TestAltMarkGapsWithoutSlots(t *testing.T) {
 	}
 }
 
-// Pulses are matched by time: the one of period 11 leaves at its end and arrives in 12.
+// Pulses are matched by time: the pulse of period 11 leaves at the end of 11 and arrives in 12.
 func TestAltMarkPulses(t *testing.T) {
-	type pulse struct{ sent, received time.Duration } // since the begin of the period; negative for none
+	type pulse struct{ sent, received time.Duration } // since the begin of the period; negative if there is none
 	run := func(pulses ...pulse) (got []Result) {
 		m := newTestJoiner(t, twoPoints(altmark.Pulse))
 		reports := map[uint64][2]*altmark.Period{}
@@ -309,13 +309,13 @@ func TestAltMarkPulses(t *testing.T) {
 		return got[1 : 1+len(pulses)]
 	}
 	wantLines(t, run(pulse{0, 6 * ms}, pulse{995 * ms, 1003 * ms}, pulse{500 * ms, 510 * ms}),
-		"10 mp1>mp3 ok delay 6ms", "11 mp1>mp3 ok", "12 mp1>mp3 ok") // two captures in 12: the time is that of the last
+		"10 mp1>mp3 ok delay 6ms", "11 mp1>mp3 ok", "12 mp1>mp3 ok") // 12 has two captures: the last counts
 	wantLines(t, run(pulse{0, 6 * ms}, pulse{995 * ms, 1003 * ms}), "10 mp1>mp3 ok delay 6ms",
 		"11 mp1>mp3 ok delay 8ms jitter 2ms")
 	// The capture at 1010 ms may belong to 11 or 12.
 	wantLines(t, run(pulse{0, 6 * ms}, pulse{995 * ms, -1}, pulse{2 * ms, 10 * ms}), "10 mp1>mp3 ok delay 6ms",
 		"11 mp1>mp3 ok", "12 mp1>mp3 ok")
-	// A capture that no pulse explains.
+	// No pulse explains this capture.
 	wantLines(t, run(pulse{0, 300 * ms}),
 		"10 mp1>mp3 flagged: sync-margin-low: delay 300ms from mp1 to mp3, want 4ms to 21ms: the guard condition does not "+
 			"hold")
@@ -399,8 +399,8 @@ func TestAltMarkUnlike(t *testing.T) {
 	}
 }
 
-// If no packet arrived through the interfaces of a flow group, packets may have arrived through others, unless none was
-// sent.
+// If no packet arrived through the interfaces of a flow group, packets may have arrived through others, unless no
+// packet was sent.
 func TestAltMarkInterfaces(t *testing.T) {
 	for sent, want := range map[uint64]string{0: "ok lost 0", 9: "flagged: mp3: interfaces"} {
 		m := newTestJoiner(t, twoPoints(altmark.Step))

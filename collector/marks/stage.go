@@ -52,8 +52,8 @@ func (s pointStage) sum() Point {
 	return sum
 }
 
-// sumOf adds up the reports of a stage's points for one period. The sum has a report only if all of them exist, and the
-// time of a pulse only if there was a single one.
+// sumOf adds up the reports of a stage's points for one period. The sum has a report only if the reports of all points
+// exist, and the time of a pulse only if there was a single pulse.
 func sumOf(parts []pointReading) pointReading {
 	if len(parts) == 1 {
 		return parts[0]
@@ -80,7 +80,7 @@ func sumOf(parts []pointReading) pointReading {
 		case r.Captures > 0:
 			sum.Timestamp, sum.Digest, sum.Clock = r.Timestamp, r.Digest, r.Clock
 		case sum.Captures == 0 && sum.Clock != r.Clock:
-			sum.Clock = altmark.Clock{} // no single clock
+			sum.Clock = altmark.Clock{} // the sum has no single clock
 		}
 		sum.Captures += r.Captures
 	}
@@ -107,8 +107,8 @@ func arrivals(parts []pointReading) (first, last time.Time) {
 	return first, last
 }
 
-// elsewhere returns reasons for the points that counted packets outside the graph, or may have. Late ones are in the
-// report of the next period of the colour, as packets out of window.
+// elsewhere returns reasons for the points that counted packets outside the graph, or may have counted some. Late
+// packets are in the report of the next period of the colour, as packets out of window.
 func (m *Joiner) elsewhere(k uint64) (reasons []string) {
 	if m.watched == 0 {
 		return nil

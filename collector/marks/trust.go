@@ -27,7 +27,7 @@ func (m *Joiner) oneKernel(a, b pointReading) bool {
 	return a.Clock.Kernel != "" && a.Clock.Kernel == b.Clock.Kernel && (a.Clock.Ahead-b.Clock.Ahead).Abs() <= least
 }
 
-// flags returns the flags of a report in words, without those that the other point compensates.
+// flags returns the flags of a report in words, without the flags that the other point compensates.
 func (m *Joiner) flags(of, other pointReading) string {
 	if !m.oneKernel(of, other) || of.Flags&altmark.Unsynchronised == 0 {
 		if says := of.Clock.Says; of.Flags&altmark.Unsynchronised != 0 && says != "" {

@@ -8,8 +8,8 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// Delays are measured by clocks with evidence for their accuracy: of the same kernel, or each by itself. Losses are
-// measured by any clock.
+// Delays are measured by clocks with evidence for their accuracy: either because they follow the same kernel, or by
+// evidence for each clock. Losses are measured by any clock.
 func TestAltMarkClockTrust(t *testing.T) {
 	const us = time.Microsecond
 	said := func(kernel string, ahead, most time.Duration) altmark.Clock {

@@ -14,13 +14,13 @@ import (
 type TwoWay struct {
 	name          string
 	forward, back Path
-	entries       []twoWayEntry // last periods, in order of arrival
+	entries       []twoWayEntry // entries of the last periods, in order of arrival
 }
 
 type twoWayEntry struct {
 	number  uint64
 	has     [2]bool
-	ends    [2]Result // forward, back
+	ends    [2]Result // results of the two directions: forward and back
 	emitted *Result
 }
 

@@ -15,7 +15,7 @@ type Distribution struct {
 	Buckets []uint32
 }
 
-// Bucket returns the bucket of a latency. There are four in each octave. Negative latencies are in bucket 0.
+// Bucket returns the bucket of a latency. There are four buckets in each octave. Negative latencies are in bucket 0.
 func Bucket(ns int64) uint8 {
 	if ns < 4 {
 		return uint8(max(ns, 0))

@@ -10,11 +10,11 @@ type Kind uint8
 
 // The kinds of sources.
 const (
-	Stamps   Kind = 1 + iota // frames with tail-stamps
-	Records                  // copies of table records
-	Drops                    // drop reports
-	Periods                  // periods of alternate marking
-	Sketches                 // answers of sketch tasks
+	Stamps   Kind = 1 + iota // rows about frames with tail-stamps
+	Records                  // rows about copies of table records
+	Drops                    // rows about drop reports
+	Periods                  // rows about periods of alternate marking
+	Sketches                 // rows about answers of sketch tasks
 	Kinds                    // one more than the greatest kind
 )
 

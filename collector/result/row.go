@@ -17,7 +17,7 @@ const (
 	// observe all of this time, for example because it started, ended or was killed.
 	Gap Flags = 1 << iota
 	// Late means that the row contains events that arrived after its window was closed. Rows of the same window, flow
-	// and place add up. Earlier ones were incomplete.
+	// and place add up. The earlier rows were incomplete.
 	Late
 	// Silent means that the window was closed although the watermark of a source had not passed it.
 	Silent
@@ -28,8 +28,8 @@ const (
 	// Unsynchronised means that clocks of two switches are compared without evidence of their accuracy, or that a time
 	// is from a clock that proved wrong.
 	Unsynchronised
-	// Missing means that a switch that a packet must have come from, or gone to, has no record of it. The packet was
-	// lost on the wire or not recorded there, or that record was lost.
+	// Missing means that a switch that a packet must have come from, or gone to, has no record of it. Either the packet
+	// was lost on the wire, or the switch did not record it, or the record was lost.
 	Missing
 	// Edge means that a packet's path reaches the edge of the joined time range, so it may be incomplete.
 	Edge
@@ -37,8 +37,8 @@ const (
 	// place, or at several places on their path. Repeated captures at the same place are detected by the order in which
 	// frames left the last switch.
 	Twice
-	// Searched means that tail-stamp records were found by search, behind or between bytes that belong to none, such as
-	// an undeclared FCS. With a small probability one is not a record.
+	// Searched means that tail-stamp records were found by search, after or between bytes that belong to no record,
+	// such as an undeclared FCS. With a small probability, such a find is not a record.
 	Searched
 )
 
@@ -48,10 +48,10 @@ type Hop struct {
 	Flow     string // as collector.Flow prints it
 	Path     string // switches and ports of the whole path, equal for all its hops
 	Index    int    // position on the path, from 0
-	Switch   uint32 // id
-	In, Out  uint16 // ports as in the stamps
+	Switch   uint32 // id of the switch
+	In, Out  uint16 // ingress and egress port as in the stamps
 	Packets  int64
-	Unknown  int64        // packets with an unknown residence, because a stamp is missing or not synchronised
+	Unknown  int64        // number of packets with an unknown residence, because a stamp is missing or not synchronised
 	Resident Distribution // departure minus arrival
 	Link     Distribution // arrival minus departure at the previous hop; empty for hop 0
 	Flags    Flags
@@ -62,9 +62,9 @@ type Drop struct {
 	Window      Window
 	Switch      string
 	Port        string // "" if the packet was dropped before it had a port, or without one
-	Queue       int    // -1 if in no queue, or unknown
-	Reason      string // SAI's or ours, as `show drops` prints it
-	Rule        string // ACL rule, or "" if none decided
+	Queue       int    // -1 if the packet was in no queue, or if the queue is unknown
+	Reason      string // name of SAI or of tamtam, as `show drops` prints it
+	Rule        string // ACL rule that decided, or "" if none did
 	Flow        string
 	Packets     int64
 	First, Last int64
@@ -72,46 +72,46 @@ type Drop struct {
 	Flags       Flags
 }
 
-// A Loss is a result of alternate marking for one period between two places. Of several with the same flow, places,
-// start and period, the last one holds: earlier ones contain less.
+// A Loss is a result of alternate marking for one period between two places. If several have the same flow, places,
+// start and period, the last one is valid: it contains the most.
 type Loss struct {
 	Flow     string // flow, or the name of the path or graph
 	Cluster  string // cluster of the graph, or "" for a whole path
 	From, To string
 	Period   uint64
-	Window   Window // of the period
-	Status   string // ok, or the reason why it is not
-	Known    bool   // Sent, Received and Lost are valid
+	Window   Window // window of the period
+	Status   string // ok, or the reason why the result is not ok
+	Known    bool   // true if Sent, Received and Lost are valid
 	// Lost is not valid because more packets arrived somewhere than were sent; Sent and Received are as counted
 	Excess   bool
 	Sent     int64
 	Received int64
 	Lost     int64
-	Delay    Distribution // of single packets
+	Delay    Distribution // delays of single packets
 	Mean     MeanDelay
-	Detail   string // flags of the period in words
+	Detail   string // flags of the period as text
 	Flags    Flags  // in addition to Status
 }
 
 // A MeanDelay is the mean delay of all packets of a period (RFC 9341), if switches measure it.
 type MeanDelay struct {
 	Known   bool
-	Delay   int64  // rounded to the nearest ns
+	Delay   int64  // mean delay, rounded to the nearest ns
 	Sum     string // decimal, up to 128 bits; Sum / Received is the exact mean; "" for a round trip
-	Unknown string // reason why it is unknown; "" if it is known or no switch measures it
+	Unknown string // reason why the mean is unknown; "" if it is known or no switch measures it
 }
 
 // A Journey is one packet's path through the network, from its first sighting.
 type Journey struct {
-	Time int64 // first arrival, by that switch's clock
+	Time int64 // time of the first arrival, by that switch's clock
 	Flow string
 	Key  string // equal for equal packets
-	From string // the host or other known origin; "" if unknown
+	From string // host or other known origin; "" if unknown
 	Hops []JourneyHop
 	// forwarded out of the network, dropped: REASON, not seen again; the ends of all copies, separated by "; "
 	End string
-	// several equal packets exist, so it may have come from, or continued as, more than one; the row has the certain
-	// part
+	// several equal packets exist, so the packet may have come from, or continued as, more than one; the row contains
+	// only the certain hops
 	Ambiguous bool
 	Candidate int // 1 if Ambiguous
 	Of        int // lower bound of the greatest number of equal packets at one place
@@ -123,13 +123,13 @@ type JourneyHop struct {
 	Parent    int
 	Switch    string
 	In, Out   string
-	Arrival   int64 // zero if unknown
-	Departure int64 // zero if unknown
-	Queue     int   // -1 if unknown
-	Depth     int64 // bytes; -1 if unknown
+	Arrival   int64 // time of arrival; zero if unknown
+	Departure int64 // time of departure; zero if unknown
+	Queue     int   // number of the queue; -1 if unknown
+	Depth     int64 // number of bytes in the queue; -1 if unknown
 	Tables    string
-	Dropped   string // drop reason, or "" if it continued
-	// Perhaps lists the visits of which one is the next, if that is not certain.
+	Dropped   string // drop reason, or "" if the packet continued
+	// Perhaps lists the possible next visits, if the next one is not certain.
 	Perhaps string
 }
 
@@ -144,7 +144,7 @@ type Sketch struct {
 	High     float64
 	Bounded  bool
 	Truth    float64
-	Known    bool // Truth is known, as in simulations
+	Known    bool // true if Truth is known, as in simulations
 	Flags    string
 }
 
@@ -155,22 +155,22 @@ type Source struct {
 	Kind    string // tailstamp, record, drop, altmark, sketch
 	Batches int64
 	Events  int64
-	Lost    int64 // batches lost, by gaps in numbers
-	Twice   int64 // repeated batches, which were dropped
-	Bad     int64 // batches that could not be decoded
-	Late    int64 // events that arrived behind the watermark
-	LeftOut int64 // events that could not be joined, such as those of unknown switches; -1 if unknown
+	Lost    int64 // number of lost batches, by gaps in numbers
+	Twice   int64 // number of repeated batches, which were dropped
+	Bad     int64 // number of batches that could not be decoded
+	Late    int64 // number of events that arrived after the watermark had passed them
+	LeftOut int64 // number of events that could not be joined, such as those of unknown switches; -1 if unknown
 	Latest  int64 // latest event time; 0 if there was none
-	// time up to which it reported that all is there, or that something is missing; 0 if it has not reported
+	// time up to which the source reported its data as complete or as lost; 0 if it has not reported
 	Told    int64
-	Silent  bool // it was left out of the watermark
+	Silent  bool // true if the source was left out of the watermark
 	Number  uint64
 	Promise int64
 }
 
 // A Position is the state of a partition: all that a worker needs to continue as if it had never stopped.
 type Position struct {
-	Last uint64 // last message in a batch; 0 if there is none
+	Last uint64 // number of the last message in a batch; 0 if there is none
 	// Closed is the watermark. All windows that end by then are closed, and their events in messages up to Last are in
 	// batches.
 	Closed int64
@@ -184,7 +184,7 @@ type Position struct {
 // A Batch is the result of some messages of a partition: closed windows, and events that arrived late.
 type Batch struct {
 	Partition string
-	First     uint64 // first message of the batch; the last one is Position.Last
+	First     uint64 // number of the first message of the batch; the last one is Position.Last
 	Position
 	Hops     []Hop
 	Drops    []Drop

@@ -26,7 +26,7 @@ type Store interface {
 // The same call may succeed later.
 var ErrAway = errors.New("cannot be used for now")
 
-// Unread is the error of Each if some stored files cannot be read. Everything else was returned.
+// Unread is the error of Each if some stored files cannot be read. All other batches were returned.
 type Unread struct {
 	Files int
 	First error
@@ -122,7 +122,7 @@ type Memory struct {
 	mu      sync.Mutex
 	most    int
 	rows    int
-	batches []*Batch // in order of arrival
+	batches []*Batch // batches in order of arrival
 	last    map[string]Position
 	forgot  int64
 }

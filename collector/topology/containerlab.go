@@ -22,9 +22,9 @@ import (
 // On switches eth1, eth2, eth3 are Ethernet0, Ethernet4, Ethernet8: the ports in order, with Step lanes each. Other
 // names are unchanged.
 type Containerlab struct {
-	Step int                         // lanes per port; zero means 4
+	Step int                         // number of lanes per port; zero means 4
 	Port int                         // port of the switches' gNMI servers; zero means 8080
-	Env  func(string) (string, bool) // variables; nil means that there are none
+	Env  func(string) (string, bool) // lookup of variables; nil means that there are none
 }
 
 type clabFile struct {
@@ -51,7 +51,7 @@ type clabNode struct {
 	Binds  []string          `yaml:"binds"`
 	IPv4   string            `yaml:"mgmt-ipv4"`
 
-	starts bool // the binds include a startup configuration of tamtam
+	starts bool // true if the binds include a startup configuration of tamtam
 }
 
 // variable matches ${NAME}, ${NAME:=DEFAULT} and ${NAME:-DEFAULT}.

@@ -12,7 +12,7 @@ import (
 type View struct {
 	Name      string // name of the switch; "" means System
 	Target    string
-	ID        uint32 // see [Node]
+	ID        uint32 // switch id, see [Node]
 	System    string // system name
 	Chassis   string // chassis id; "" if unknown
 	Ports     []string
@@ -35,8 +35,8 @@ type says struct {
 // join is the state of joining views.
 type join struct {
 	t       *Topology
-	views   map[string]*View // by name
-	system  map[string]*View // nil if several switches have it
+	views   map[string]*View // views by switch name
+	system  map[string]*View // views by system name; nil if several switches have the name
 	chassis map[string]*View
 	ids     map[uint32]int
 	others  map[string]string // chassis ids, or else system names, of nodes that were not queried, by node name
@@ -50,9 +50,9 @@ func (j *join) leaveOut(format string, args ...any) {
 	j.note(format, args...)
 }
 
-// Join returns the topology of the views of several switches. It contains a link if both ends report it, or if one does
-// and the other was not queried. In the latter case, the other node is of unknown kind, with a note. All other
-// information in the views becomes notes.
+// Join returns the topology of the views of several switches. It contains a link if both ends report it, or if one end
+// reports it and the other was not queried. In the latter case, the other node is of unknown kind, with a note. All
+// other information in the views becomes notes.
 func Join(views []View) (*Topology, error) {
 	j := &join{&Topology{}, map[string]*View{}, map[string]*View{}, map[string]*View{}, map[uint32]int{},
 		map[string]string{}}
@@ -66,7 +66,7 @@ func Join(views []View) (*Topology, error) {
 		maps.Copy(all, j.ports(name, j.views[name]))
 	}
 	ends := slices.SortedFunc(maps.Keys(all), End.compare)
-	claims := map[End][]End{} // ends at nodes that were not queried
+	claims := map[End][]End{} // ends that report each end at a node that was not queried
 	for _, e := range ends {
 		s := all[e]
 		back, heard := all[s.far]
@@ -219,7 +219,7 @@ func (j *join) stranger(n Neighbor) string {
 	return name
 }
 
-// unasked adds a node that was not queried. It adds the link to it if only one switch reports it.
+// unasked adds a node that was not queried. It adds the link to this node if only one switch reports the link.
 func (j *join) unasked(far End, from []End) {
 	if _, there := j.t.Node(far.Node); !there {
 		j.t.Nodes = append(j.t.Nodes, Node{Name: far.Node})

@@ -235,7 +235,7 @@ func validTarget(s string) bool {
 type file struct {
 	Switches []fileNode `yaml:"switches"`
 	Hosts    []fileNode `yaml:"hosts"`
-	Unknown  []fileNode `yaml:"unknown"` // nodes known only by LLDP
+	Unknown  []fileNode `yaml:"unknown"` // nodes that are known only by LLDP
 	Links    []fileLink `yaml:"links"`
 }
 

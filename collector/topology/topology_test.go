@@ -238,15 +238,15 @@ func TestJoinRandom(t *testing.T) {
 		k := rnd.IntN(len(v.Neighbors))
 		bad := map[End]bool{{v.System, v.Neighbors[k].At}: true, {v.Neighbors[k].System, v.Neighbors[k].PortID}: true}
 		switch rnd.IntN(5) {
-		case 0: // no LLDP received there
+		case 0: // no LLDP is received there
 			v.Neighbors = slices.Delete(v.Neighbors, k, k+1)
-		case 1: // another port
+		case 1: // the neighbour reports another port
 			v.Neighbors[k].PortID = "Ethernet999"
-		case 2: // another name
+		case 2: // the neighbour reports another name
 			v.Neighbors[k].System = "who"
-		case 3: // two at a port
+		case 3: // two neighbours at a port
 			v.Neighbors = append(v.Neighbors, Neighbor{At: v.Neighbors[k].At, System: "hub", Chassis: "x", PortID: "1"})
-		case 4: // receives itself
+		case 4: // a port receives its own LLDP
 			v.Neighbors[k].System, v.Neighbors[k].Chassis, v.Neighbors[k].PortID = v.System, v.Chassis, v.Neighbors[k].At
 		}
 		got, err = Join(views)
@@ -300,7 +300,7 @@ func TestJoinOthers(t *testing.T) {
 	}
 }
 
-// A node that was not queried is never mistaken for a queried one, or for another one that was not. This holds even if
+// A node that was not queried is never mistaken for a queried one, or for another node that was not. This holds even if
 // the names made from their LLDP data are equal.
 func TestJoinStrangers(t *testing.T) {
 	n, err := Join([]View{

@@ -21,7 +21,7 @@ type run struct {
 	groups *cmu.Groups
 	placed *plan.Placed
 	exact  *cmu.Truth
-	ran    uint64 // duration in ns, as reported in the dump
+	ran    uint64 // duration of the count in ns, as in the dump
 }
 
 func parse[T any](t testing.TB, f func(string) (T, error), s string) T {
@@ -89,8 +89,8 @@ func (r *run) reading() *answer.Reading {
 	return r.bank(0)
 }
 
-// Sketches that never underestimate a flow do not, and their answer never exceeds the joined value of the flow's
-// buckets. Flows with a bucket of their own are within their bounds.
+// The sketches that promise not to underestimate a flow keep this promise. Their answer never exceeds the sum of the
+// values in the flow's buckets. Flows with a bucket of their own are within their bounds.
 func TestFlows(t *testing.T) {
 	const memory = 3 * 2048 * 3
 	all := []struct {
@@ -133,7 +133,7 @@ func (r *run) judgeFlows() {
 	}
 	allowed := sharers(n, r.size(0), rows)
 	switch algorithm {
-	case flymon.Tower, flymon.CounterBraids: // a counter of its own may be full
+	case flymon.Tower, flymon.CounterBraids: // the flow's own counter may be full
 		allowed += r.reach(r.least())
 	case flymon.MaxInterArr: // the last arrival must be alone in all rows, and the longest interval in one
 		pairs := float64(n) * float64(n) / 2
@@ -176,7 +176,7 @@ func TestFullMaximum(t *testing.T) {
 	}
 }
 
-// Metrics of all flows are within their bounds as often as their confidence promises.
+// Metrics of all flows are within their bounds at least as often as their confidence states.
 func TestMetrics(t *testing.T) {
 	metrics := []struct {
 		algorithm      flymon.Algorithm

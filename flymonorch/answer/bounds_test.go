@@ -40,7 +40,7 @@ func TestVictims(t *testing.T) {
 	n := uint64(0)
 	for dst := range uint32(300) {
 		for src := range 1 + dst*dst/75 {
-			for range 1 + src%2 { // a source that comes again does not count
+			for range 1 + src%2 { // a second packet of a source does not count
 				n++
 				r.send(src, dst, n)
 			}
@@ -144,7 +144,7 @@ func TestShare(t *testing.T) {
 			}
 			// Each of n packets is counted with chance 1/8 and stands for eight. By Bernstein's inequality, the error
 			// of a flow exceeds off once in 10^11 cases. The flows are the same in all cases.
-			const l = 26. // ln(2 * 10^11)
+			const l = 26. // logarithm of 2 * 10^11
 			if off := 8 * (l/3 + math.Sqrt(l*l/9+2*l*n*7/64)); math.Abs(e.Value-n) > off {
 				t.Errorf("%v packets, want %v +- %.0f", e.Value, n, off)
 			}
@@ -170,7 +170,7 @@ func TestFullTower(t *testing.T) {
 		r.send(1, 1, n+1)
 	}
 	e := r.reading().Flow(v)
-	// one row of counters so wide
+	// one row of counters as wide as this
 	if lower, upper := e.Bounds(); e.Value != 65_535 || !e.Saturated || upper || !lower || e.Lower > 70_000 ||
 		e.Confidence != 0.5 {
 		t.Errorf("%+v", e)

@@ -9,7 +9,7 @@ import (
 // buckets finds the registers of a vector and their values.
 type buckets struct {
 	Dump
-	hashes []*flymon.Compressor // by group * units + unit; nil if the unit has no mask
+	hashes []*flymon.Compressor // compressors by group * units + unit; nil if the unit has no mask
 }
 
 // compressed returns a compressed key of a vector in a group.
@@ -46,7 +46,7 @@ func (b *buckets) bit(unit int, v flymon.Vector) uint32 {
 	return 0
 }
 
-// bitsIn returns the number of bits of a unit from which elements choose.
+// bitsIn returns the number of bits of a unit from which an element selects one.
 func (b *buckets) bitsIn(unit int) float64 {
 	n := len(b.Layout.Units[unit].Map)
 	if n == 0 {

@@ -11,7 +11,7 @@ import (
 // The layout determines which flows share buckets, so the flows determine the registers' values. Only the number of
 // flows that share a bucket depends on chance.
 
-// sums returns the joined values of the flows in each bucket of a unit.
+// sums returns the summed values of the flows in each bucket of a unit.
 func (r *run) sums(unit int, join func(a, b uint64) uint64) map[uint32]uint64 {
 	g, all := r.groups.Geometry(), map[uint32]uint64{}
 	for v, n := range r.exact.Flows {

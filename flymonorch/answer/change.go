@@ -62,7 +62,7 @@ func changed(before, after flymon.Estimate) flymon.Change {
 	c := flymon.Change{Before: before.Value, After: after.Value}
 	c.Value, c.Saturated = math.Abs(after.Value-before.Value), before.Saturated || after.Saturated
 	c.Confidence = before.Confidence + after.Confidence - 1
-	if c.Confidence < leastChance { // also if either confidence is 0
+	if c.Confidence < leastChance { // also true if either confidence is 0
 		c.Estimate = unknown(c.Estimate, fmt.Sprintf(
 			"the bounds of the count before hold with %.3g, those of the count after with %.3g, which says nothing of both",
 			before.Confidence, after.Confidence))

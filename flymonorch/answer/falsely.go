@@ -49,7 +49,7 @@ type collectors struct {
 	falsely float64 // expected number of flows with all coupons and fewer elements than the threshold
 	few     float64 // expected number of flows with fewer elements than the threshold and without all coupons
 	full    float64 // fraction of flows whose buckets are all completed by other flows
-	shared  float64 // fraction of flows that share all of their buckets
+	shared  float64 // fraction of flows that share all of their buckets with other flows
 }
 
 // mostShared is the maximum of shared. Above it, the coupons of a bucket are little evidence about a single flow.
@@ -61,7 +61,7 @@ const fewCoupons = 3
 // collectors estimates the flows from the coupons in buckets. The result is an average of all rows.
 func (r *Reading) collectors() collectors {
 	m, shift := int(r.Sketch.Coupons), r.Sketch.CouponShift
-	buckets := make([]float64, m+1) // number of buckets by number of coupons
+	buckets := make([]float64, m+1) // number of buckets for each number of coupons
 	f := collectors{full: 1, shared: 1}
 	for _, row := range r.Sketch.Rows {
 		full, used, words := 0.0, 0.0, r.Registers[row[0]]
@@ -80,12 +80,12 @@ func (r *Reading) collectors() collectors {
 	}
 	sizes := couponSizes(r.Task.Threshold)
 	chances := make([][]float64, len(sizes))
-	some := make([]float64, len(sizes)) // probability that a flow of a size has a coupon
+	some := make([]float64, len(sizes)) // probability that a flow has a coupon, for each size
 	count := make([]float64, len(sizes))
 	for i, n := range sizes {
 		chances[i] = flymon.Collected(uint8(m), shift, n)
 		some[i] = 1 - chances[i][0]
-		count[i] = some[i] / float64(n) // as many flows with n to 2n elements as with 2n to 4n
+		count[i] = some[i] / float64(n) // assumes as many flows with n to 2n elements as with 2n to 4n
 	}
 	const rounds = 30 // more rounds do not change the result
 	for range rounds {
@@ -98,7 +98,7 @@ func (r *Reading) collectors() collectors {
 			for i := range sizes {
 				all += count[i] * chances[i][c] / some[i]
 			}
-			if all == 0 { // no size has so many coupons
+			if all == 0 { // no size results in this many coupons
 				continue
 			}
 			for i := range sizes {

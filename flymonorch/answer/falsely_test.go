@@ -34,7 +34,7 @@ func TestFalseVictims(t *testing.T) {
 		base := random.Uint32()
 		typical := float64(threshold) * math.Pow(random.Float64(), 2) * 2
 		for f := range uint32(flows) {
-			if n > 1<<18 { // the oracle's capacity in pairs
+			if n > 1<<18 { // limit of the oracle, in pairs
 				break
 			}
 			for e := range 1 + uint32(min(typical*math.Pow(random.Float64(), -skew), 4*float64(threshold))) {

@@ -169,7 +169,7 @@ func (r *Reading) collected(n int) flymon.Estimate {
 	e.Lower, e.Upper = math.Min(e.Lower, e.Value), math.Max(e.Upper, e.Value)
 	e.Bound = fmt.Sprintf("%d of %d coupons, each drawn with probability 2^-%d: two standard deviations of their number",
 		n, m, r.Sketch.CouponShift)
-	if n == m { // this is how a flow is found to have reached the threshold
+	if n == m { // all coupons show that a flow reached the threshold
 		e.Value = math.Max(e.Value, float64(r.Task.Threshold))
 		e.Upper, e.Saturated, e.Bound = math.Inf(1), true, e.Bound+"; as many or more"
 	}

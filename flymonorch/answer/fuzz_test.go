@@ -28,7 +28,7 @@ func tasks(t testing.TB) []flymon.Task {
 			task := flymon.Task{Key: parse(t, flymon.ParseKey, key), Attribute: parse(t, flymon.ParseAttribute, attribute),
 				Memory: 300, Threshold: 100}
 			if task.Attribute.Kind == flymon.MaxQueue || task.Attribute.Kind == flymon.MaxDelay {
-				task.Threshold = 1 << 8 // a step of buckets of 16 bits
+				task.Threshold = 1 << 8 // one step of a bucket of 16 bits
 			}
 			for _, task.Algorithm = range flymon.AlgorithmsOf(task.Attribute, key == "none") {
 				if task.Check() == nil {

@@ -68,7 +68,7 @@ func TestLongestIntervals(t *testing.T) {
 			if e.Saturated || e.Value > float64(task.Epoch) {
 				t.Fatalf("%s: %+v in an epoch of 1 s", task.Key.Format(v), e)
 			}
-			if e.Confidence == 0 { // nearly all buckets have other flows
+			if e.Confidence == 0 { // nearly all buckets are shared with other flows
 				if !strings.HasPrefix(e.Bound, "no bound is known") || e.Lower != 0 || e.Upper != 0 {
 					t.Fatalf("%s: %+v, without confidence", task.Key.Format(v), e)
 				}
@@ -134,7 +134,7 @@ func TestImpossibleInterval(t *testing.T) {
 		Epoch:     time.Second, Memory: 3 * 96, Accurate: true,
 	}
 	r := newRunOn(t, small(32), task)
-	for i, at := range []uint64{7_900_000_000, 7_100_000_000} { // the clock was set back
+	for i, at := range []uint64{7_900_000_000, 7_100_000_000} { // the clock was set back between the two times
 		v := flymon.Make(ip(1), netip.Addr{}, 0, 0, 0, at)
 		r.groups.Run(&cmu.Packet{Vector: v, Size: 100, Number: uint64(i) + 1})
 	}
@@ -185,7 +185,7 @@ func TestIntervalsInNarrowBuckets(t *testing.T) {
 		unit := uint64(1) << r.placed.Sketch.Scale
 		start := uint64(task.Epoch) * (1 + 2*random.Uint64N(1e6))
 		first := start + random.Uint64N(uint64(task.Epoch))
-		if random.IntN(2) == 0 { // near the wrap of the clock
+		if random.IntN(2) == 0 { // times near the wrap of the clock
 			if turn := (start/(256*unit)+1)*256*unit - 8*unit; turn >= start && turn+8*unit < start+uint64(task.Epoch) {
 				first = turn + random.Uint64N(8*unit)
 			}

@@ -34,7 +34,7 @@ func (r *Reading) Metrics() map[string]flymon.Estimate {
 			put(flymon.MetricMaximum, r.maximum())
 			break
 		}
-		if r.Task.Attribute.Kind == flymon.MaxSize { // for other kinds a flow may have the value 0
+		if r.Task.Attribute.Kind == flymon.MaxSize { // a flow of another kind can have the value 0
 			put(flymon.MetricCardinality, r.cardinalityOfCounters())
 		}
 	case flymon.HyperLogLog:
@@ -142,7 +142,7 @@ func (r *Reading) hyperLogLog() flymon.Estimate {
 	ranks := sketch.Ranks(words, width)
 	v := sketch.HyperLogLog(ranks, width+1)
 	full := math.IsInf(v, 0)
-	if full { // all strings are ones; estimate as if one string were not, as a lower bound
+	if full { // all strings are ones; the estimate assumes that one string is not, so it is a lower bound
 		ranks[0]--
 		v = sketch.HyperLogLog(ranks, width+1)
 	}

@@ -15,11 +15,11 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A doubt describes an answer that can be compared with the exact value.
+// A doubt is a test case for an answer that can be compared with the exact value.
 type doubt struct {
 	algorithm      flymon.Algorithm
 	key, attribute string
-	metric         string // the metric's name, or empty for the answer of a flow
+	metric         string // name of the metric, or "" for the answer of a flow
 	threshold      uint64
 }
 
@@ -51,7 +51,7 @@ func TestNarrowBuckets(t *testing.T) {
 		for i := range narrows {
 			tt := &narrows[i]
 			width, wide := 8+random.IntN(9), newRunOn(t, small(32), tt.task(t, random))
-			if tt.metric == flymon.MetricEntropy { // in wider counters hardly any would be full
+			if tt.metric == flymon.MetricEntropy { // wider counters would hardly ever be full
 				width = 8 + random.IntN(2)
 			}
 			r := newRunOn(t, small(width), wide.placed.Task)

@@ -14,19 +14,19 @@ type Dump struct {
 	Task           flymon.Task
 	Layout         flymon.Layout
 	Sketch         flymon.Sketch
-	Registers      [][]uint32 // by unit of Layout.Units
-	Packets, Bytes uint64     // packets and bytes that the task counted
-	Ran            uint64     // time for which it counted, in ns
+	Registers      [][]uint32 // registers by unit of Layout.Units
+	Packets, Bytes uint64     // numbers of packets and bytes that the task counted
+	Ran            uint64     // time for which the task counted, in ns
 }
 
 // A Reading computes answers from a dump.
 type Reading struct {
 	buckets
-	distribution sketch.Distribution               // of MRAC
-	counted      bool                              // distribution is valid
+	distribution sketch.Distribution               // distribution by MRAC
+	counted      bool                              // true if distribution is valid
 	inUse        float64                           // result of used
-	full0        bool                              // a bucket of the first row is full
-	decoded      map[flymon.Vector]flymon.Estimate // of Counter Braids, if all flows are known
+	full0        bool                              // true if a bucket of the first row is full
+	decoded      map[flymon.Vector]flymon.Estimate // decoded flows of Counter Braids, if all flows are known
 	loads        []float64                         // for sets, the fraction of set bits by row
 }
 

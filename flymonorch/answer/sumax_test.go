@@ -13,8 +13,8 @@ func TestSuMaxBehindAFullRow(t *testing.T) {
 	const flows = 3000
 	for _, tt := range []struct {
 		attribute string
-		each      uint64 // value of a packet
-		large     uint64 // packets of the large flow: more than two counters hold
+		each      uint64 // value of each packet
+		large     uint64 // number of packets of the large flow, more than two counters can hold
 	}{{"frequency", 1, 140_000}, {"frequency(bytes)", 100, 1400}} {
 		t.Run(tt.attribute, func(t *testing.T) {
 			r := newRunOn(t, small(16), flymon.Task{

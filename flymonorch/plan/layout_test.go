@@ -248,7 +248,8 @@ func TestOddSketchOfLayouts(t *testing.T) {
 	})
 }
 
-// The longest interval is exact for flows that share no buckets. Another flow in a bucket may change it either way.
+// The longest interval is exact for flows that share no buckets. Another flow in a bucket may make it longer or
+// shorter.
 func TestIntervalsOfLayouts(t *testing.T) {
 	geo := geometry()
 	x := task(t, "any", "ip-pair", "max(interval)", flymon.MaxInterArr, 9*8192, 0)
@@ -261,7 +262,7 @@ func TestIntervalsOfLayouts(t *testing.T) {
 		packets := flows(seed, 3000)
 		got := run(t, geo, p, packets)
 		last, longest := map[flymon.Vector]uint64{}, map[flymon.Vector]uint64{}
-		in := map[[2]uint32]int{} // flows by unit and bucket
+		in := map[[2]uint32]int{} // number of flows by unit and bucket
 		for _, v := range packets {
 			f := v.And(x.Key)
 			at, seen := last[f]
@@ -313,7 +314,7 @@ func TestSizes(t *testing.T) {
 		{flymon.CMS, 3*16384 + 1, 3 * 32768, 3 * 16384},
 		{flymon.CounterBraids, 3 * 5 * 4096, 3 * 5 * 4096, 3 * 5 * 4096},
 		{flymon.CounterBraids, 3*5*4096 + 1, 3 * 5 * 8192, 3 * 5 * 4096},
-		{flymon.CounterBraids, 3 * 2048, 3 * 4096, 3 * 4096}, // the second layer cannot be smaller
+		{flymon.CounterBraids, 3 * 2048, 3 * 4096, 3 * 4096}, // the second layer cannot be smaller than this
 	} {
 		x := task(t, "any", "src-ip", "frequency", tt.algorithm, tt.memory, 0)
 		for _, x.Accurate = range []bool{true, false} {
@@ -349,10 +350,10 @@ func TestWhereTasksGo(t *testing.T) {
 	at("c", "any", "5-tuple", "frequency", flymon.CMS, 3*2048, 3)                    //
 	at("d", "any", "protocol", "frequency", flymon.CMS, 3*2048, 0)                   //
 	at("e", "any", "src-ip", "max(size)", flymon.SuMaxMax, 3*2048, 4)                //
-	at("f", "any", "src-ip,dst-port", "frequency", flymon.MRAC, 65536, 5)            // spliced
+	at("f", "any", "src-ip,dst-port", "frequency", flymon.MRAC, 65536, 5)            // in a spliced group
 	at("g", "dst-port=53", "dst-ip", "distinct(src-ip)", flymon.BeauCoup, 3*2048, 6) //
-	at("h", "dst-port=54", "none", "existence(src-ip)", flymon.Bloom, 3*2048, 6)     // which makes src-ip
-	at("i", "dst-port=55", "ip-pair", "frequency", flymon.MRAC, 2048, 6)             // by XOR
+	at("h", "dst-port=54", "none", "existence(src-ip)", flymon.Bloom, 3*2048, 6)     // the group makes the key src-ip
+	at("i", "dst-port=55", "ip-pair", "frequency", flymon.MRAC, 2048, 6)             // the group makes the key by XOR
 	if _, err := p.Add("j", task(t, "dst-port=56", "ip-pair", "frequency", flymon.CounterBraids, 49152, 0)); err == nil {
 		t.Error("a chain has a place")
 	}

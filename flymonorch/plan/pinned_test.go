@@ -16,7 +16,7 @@ import (
 )
 
 // A pinned task keeps its place while its measurement is unchanged, regardless of other tasks. A task that is refused
-// because of pinned ones fits once these are not pinned.
+// because of pinned tasks fits once these are no longer pinned.
 func TestPinnedAtRandom(t *testing.T) {
 	var stayed, moves, refused, met int
 	fixed := randtest.Cases{Seed: 1, Count: 8, Short: 1}
@@ -40,7 +40,7 @@ func TestPinnedAtRandom(t *testing.T) {
 				p.chip.Remove(name)
 				delete(tasks, name)
 				continue
-			case there && r.IntN(2) == 0: // only another filter
+			case there && r.IntN(2) == 0: // change only the filter
 				was.Filter, was.Pinned = x.Filter, was.Pinned || x.Pinned
 				x = was
 			}

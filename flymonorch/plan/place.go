@@ -28,7 +28,7 @@ func (p *Pool) place(name string, t flymon.Task) (*Placed, error) {
 	return placed, nil
 }
 
-// search looks for places in all groups.
+// search looks for a place in all groups.
 func (p *Pool) search(name string, r *recipe, t *flymon.Task) *search {
 	s := &search{view: p.view(name), recipe: r, task: t, strain: strain(&p.geo, len(r.steps))}
 	s.run()
@@ -42,7 +42,7 @@ func (p *Pool) searchIn(name string, r *recipe, t *flymon.Task, groups []int) *s
 	return s
 }
 
-// run looks for places. For a task with a share of the packets it tries each coin.
+// run looks for places. For a task that counts a share of the packets it tries each coin.
 func (s *search) run() {
 	t, geo := s.task, &s.view.geo
 	shares := 1 << t.Share
@@ -62,10 +62,10 @@ func (s *search) run() {
 }
 
 // strain returns for each group the number of longer chains through it that a task of this many steps would obstruct.
-// Chains of three steps outweigh those of two. So the groups that chains do not need fill up first.
+// Chains of three steps outweigh chains of two. So the groups that chains do not need fill up first.
 func strain(g *flymon.Geometry, steps int) []int {
 	all := make([]int, g.All())
-	const most = 1 << 16 // exceeds the number of chains of two steps
+	const most = 1 << 16 // weight of a chain of three steps; exceeds the number of chains of two steps
 	for a := range g.Groups {
 		for b := a + flymon.Apart; b < g.Groups; b++ {
 			if steps < 2 {
@@ -82,34 +82,34 @@ func strain(g *flymon.Geometry, steps int) []int {
 	return all
 }
 
-// A search looks for groups.
+// A search looks for the groups of a task.
 type search struct {
 	view     *view
 	recipe   *recipe
 	task     *flymon.Task
-	from, to uint16 // the current coin
+	from, to uint16 // current coin of the search
 	spliced  bool
-	strain   []int // by group
-	only     []int // groups, one for each step; nil means any
+	strain   []int // strain of each group
+	only     []int // groups that are allowed, one for each step; nil means any
 	best     []choice
-	cost     [2]int    // strain, and number of hash units that get a mask
-	coin     [2]uint16 // coin of best
+	cost     [2]int    // strain, and number of hash units that get a new mask
+	coin     [2]uint16 // coin of the best choice
 	why      map[string][]int
 }
 
 // A choice is the place of one step in one group.
 type choice struct {
 	group int
-	refs  []partRefs // of the parts
+	refs  []partRefs // refs of the parts
 	cmus  []int
 	bases []uint32
 	masks []flymon.MaskRule
-	cost  int // number of hash units that get a mask
+	cost  int // number of hash units that get a new mask
 }
 
 type partRefs struct{ key, element flymon.Ref }
 
-// step tries all groups from from on for step i, after the choices before it.
+// step tries the group from and all later groups for step i, after the choices before it.
 func (s *search) step(i, from int, before []choice) {
 	if i == len(s.recipe.steps) {
 		var cost [2]int
@@ -244,7 +244,7 @@ type hashing struct {
 	units  []hashView
 }
 
-// find returns units that already make a key, or else a free one.
+// find returns the hash units that already make a key, or a free one if there are none.
 func (h *hashing) find(k flymon.Key, only int) (flymon.Ref, bool) {
 	for i := range h.units {
 		if u := &h.units[i]; u.used && !u.two && u.key == k && (only < 0 || only == i) {

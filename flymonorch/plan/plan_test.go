@@ -193,13 +193,13 @@ func TestShares(t *testing.T) {
 			coins[u.From] = true
 		}
 	}
-	// A task uses a shared CMU before it uses a CMU of its own.
+	// A task gets a CMU that it can share rather than an unused one.
 	p = plan.New(geometry())
 	for i, key := range []string{"src-ip", "dst-ip", "protocol", "src-port"} {
 		x := task(t, "any", key, "frequency", flymon.CMS, 3*2048, 0)
 		x.Share = 2
 		placed, err := p.Add(key, x)
-		if want := [4]int{3, 3, 3, 5}[i]; err != nil || placed.Layout.Units[0].Group != want { // three hash units
+		if want := [4]int{3, 3, 3, 5}[i]; err != nil || placed.Layout.Units[0].Group != want { // 3 hash units per group
 			t.Errorf("%s: %+v, %v, want group %d", key, placed, err, want)
 		}
 	}

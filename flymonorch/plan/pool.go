@@ -11,10 +11,10 @@ import (
 // A Pool is the usage of a chip's CMU groups.
 type Pool struct {
 	geo   flymon.Geometry
-	tasks []*Placed // sorted by name
+	tasks []*Placed // tasks sorted by name
 	// reserved holds places for tasks that move there after others have left. Nothing else is placed there.
 	reserved []*Placed
-	seen     *view // view of all these; nil after a change
+	seen     *view // view of the tasks and reserved places; nil after a change
 }
 
 // Placed is a task with its place.
@@ -23,8 +23,8 @@ type Placed struct {
 	Task     flymon.Task
 	Layout   flymon.Layout
 	Sketch   flymon.Sketch
-	Buckets  uint32 // buckets of one bank, in all rows
-	Expected string // expected error, in words
+	Buckets  uint32 // number of buckets of one bank, in all rows
+	Expected string // expected error as text
 	// Translation describes the address translation and its cost.
 	Translation string
 }
@@ -132,12 +132,12 @@ func (p *Pool) Pin(name string, pinned bool) {
 }
 
 // stay returns the task with its current units, or nil if these do not suit the new task. It also returns the tasks in
-// the same CMUs whose filters meet the new one, beside which it cannot stay.
+// the same CMUs whose filters meet the new one, which prevent it from staying.
 func (p *Pool) stay(old *Placed, t flymon.Task) (stay *Placed, others []string) {
 	a, b := old.Task, t
 	a.Filter, b.Filter = flymon.Filter{}, flymon.Filter{}
 	a.Plan, b.Plan, a.Pinned, b.Pinned = false, false, false, false
-	if a.Attribute.Kind != flymon.Distinct { // its coupons depend on the threshold
+	if a.Attribute.Kind != flymon.Distinct { // the coupons of Distinct depend on the threshold
 		a.Threshold, b.Threshold, a.ChangeThreshold, b.ChangeThreshold = 0, 0, 0, 0
 	}
 	if a != b {
@@ -181,9 +181,9 @@ func (p *Pool) Remove(name string) {
 // Use is the usage of a group.
 type Use struct {
 	Tasks         int
-	Keys          []flymon.Key // keys of the hash units; zero for an unused unit
-	Used          []bool       // hash units in use, because a key in use may be none
-	Free, Largest []uint32     // buckets by CMU: all free ones, and the largest free partition
+	Keys          []flymon.Key // key of each hash unit; zero for an unused unit
+	Used          []bool       // true for each hash unit in use, because a key in use may be none
+	Free, Largest []uint32     // number of free buckets of each CMU, and size of its largest free partition
 }
 
 // Group returns the usage of a group, or an empty one if the group does not exist.
@@ -219,12 +219,12 @@ type groupView struct {
 type hashView struct {
 	key  flymon.Key
 	used bool
-	two  bool // a key other than its current one is reserved, so no new task can use it
+	two  bool // true if a key other than the current one is reserved, so no new task can use the unit
 }
 
 type cmuView struct {
-	taken   []bool // by smallest partition
-	entries int    // of maps
+	taken   []bool // for each smallest partition, true if it is in use
+	entries int    // number of map entries in use
 	users   []user
 }
 
@@ -268,7 +268,7 @@ func (v *view) enter(t *Placed, counts bool) {
 		h := &v.groups[m.Group].hash[m.Unit]
 		*h = hashView{m.Key, true, h.two || h.used && h.key != m.Key}
 	}
-	in := 0 // groups, as a bit set
+	in := 0 // bit set of groups
 	for i := range l.Units {
 		u := &l.Units[i]
 		g := &v.groups[u.Group]
@@ -325,8 +325,8 @@ func (c *cmuView) blocks(yield func(at, size int) bool) {
 	}
 }
 
-// find returns the place of a block of n smallest partitions, a power of two: the smallest free buddy that holds it,
-// the first among equals. It returns -1 if there is none.
+// find returns the place of a block of n smallest partitions, a power of two: in the smallest free buddy that is large
+// enough, and the first of several such buddies. It returns -1 if there is none.
 func (c *cmuView) find(n int) int {
 	best, smallest := -1, 0
 	for at, size := range c.blocks {

@@ -53,7 +53,8 @@ func randomTask(t *testing.T, r *rand.Rand) flymon.Task {
 	return x
 }
 
-// books holds the placed tasks, from which uses computes an owner for each bucket independently of the pool.
+// books holds the placed tasks as a test tracks them. From these, uses computes the owner of each bucket without the
+// pool.
 type books struct {
 	geo   flymon.Geometry
 	tasks map[string]*plan.Placed
@@ -62,7 +63,7 @@ type books struct {
 // uses returns the expected result of Pool.Group for all groups, or an error if tasks overlap.
 func (b *books) uses() (all []plan.Use, err error) {
 	step, parts := b.geo.MinSize(), b.geo.Partitions
-	owner := make([]string, b.geo.All()*b.geo.CMUs*parts) // of the smallest partitions
+	owner := make([]string, b.geo.All()*b.geo.CMUs*parts) // owner of each smallest partition
 	first := func(group, cmu int) int { return (group*b.geo.CMUs + cmu) * parts }
 	keys := map[[2]int]flymon.Key{}
 	tasks := make([]int, b.geo.All())
@@ -157,7 +158,7 @@ func TestRandomSequences(t *testing.T) {
 			switch n := r.IntN(10); {
 			case old == nil || n < 5:
 				x := randomTask(t, r)
-				if old != nil && r.IntN(3) == 0 { // only another filter
+				if old != nil && r.IntN(3) == 0 { // change only the filter
 					filter := x.Filter
 					x = old.Task
 					x.Filter = filter

@@ -12,12 +12,12 @@ type Resource int
 
 // Resources, in the order of figure 13a.
 const (
-	HashUnits Resource = iota // hash distribution units
-	SALUs                     // stateful ALUs
-	SRAM                      // blocks
-	TCAM                      // blocks
-	VLIW                      // instruction words
-	PHV                       // bits of the packet header vector, per pipeline instead of per stage
+	HashUnits Resource = iota // number of hash distribution units
+	SALUs                     // number of stateful ALUs
+	SRAM                      // number of SRAM blocks
+	TCAM                      // number of TCAM blocks
+	VLIW                      // number of instruction words
+	PHV                       // number of bits of the packet header vector, per pipeline instead of per stage
 	resources
 )
 
@@ -55,10 +55,10 @@ func (a Amounts) plus(b Amounts) Amounts {
 // A Pipeline holds the resources of match-action stages.
 type Pipeline struct {
 	Stages      int
-	Stage       Amounts // per stage, except PHV, which is per pipeline
-	SRAMBits    int     // per block
-	TCAMEntries int     // per block
-	TCAMWidth   int     // bits of an entry
+	Stage       Amounts // amounts per stage, except PHV, which is per pipeline
+	SRAMBits    int     // number of bits per SRAM block
+	TCAMEntries int     // number of entries per TCAM block
+	TCAMWidth   int     // width of a TCAM entry in bits
 }
 
 // RMT12 returns the pipeline of the paper's chip. The hash units and SALUs per stage follow from the paper: nine groups
@@ -95,17 +95,17 @@ func (p *Pipeline) percent(a Amounts, stages int) Amounts {
 
 // Assumed widths in bits, and the number of stages of a group.
 const (
-	taskBits   = 8   // a task's number, found once by its filter (section 6)
+	taskBits   = 8   // number of a task, which its filter determines once (section 6)
 	tupleBits  = 104 // the 5-tuple of IPv4 that filters match
-	hashedBits = 32  // a compressed key
-	stagesOf   = 4   // stages per group
+	hashedBits = 32  // compressed key
+	stagesOf   = 4   // number of stages per group
 )
 
 // A GroupStage is one of a group's four stages: a row of table 2, with the stage's resources.
 type GroupStage struct {
 	Letter, Name, Function string
-	Key                    []Resource // resources that it mainly needs
-	Use                    Amounts    // PHV is what it writes
+	Key                    []Resource // resources that the stage mainly needs
+	Use                    Amounts    // amounts that the stage uses; PHV is the number of bits that it writes
 }
 
 // GroupStages returns the resources of each stage of a group. Instructions are counted as follows. A CMU's key is
@@ -151,7 +151,7 @@ func GroupUse(g flymon.Geometry, p Pipeline) Amounts {
 
 func ceil(a, b int) int { return (a + b - 1) / b }
 
-// tcam returns the number of blocks of a table.
+// tcam returns the number of TCAM blocks of a table.
 func (p *Pipeline) tcam(entries, width int) int {
 	return ceil(entries, p.TCAMEntries) * ceil(width, p.TCAMWidth)
 }
@@ -169,7 +169,7 @@ func (p *Pipeline) mapping(g flymon.Geometry) int { return p.tcam(g.MapEntries, 
 // the program with all groups that fit.
 type Share struct {
 	Resource                Resource
-	Program, Group, Average float64 // Average is that of the group over all resources
+	Program, Group, Average float64 // percentages; Average is that of the group over all resources
 	With                    []float64
 }
 

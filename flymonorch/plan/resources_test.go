@@ -34,7 +34,7 @@ func TestStagesOfGroup(t *testing.T) {
 		resource plan.Resource
 		in       []float64
 	}{
-		{plan.HashUnits, []float64{3, 0, 0, 3}}, // half in the compression, half in the operation stage
+		{plan.HashUnits, []float64{3, 0, 0, 3}}, // half in the compression stage, half in the operation stage
 		{plan.SALUs, []float64{0, 0, 0, 3}},
 		{plan.SRAM, []float64{1, 3, 0, 27}}, // 3 * 65536 * 16 bits are 24 blocks
 		{plan.TCAM, []float64{3, 0, 9, 0}},
@@ -60,7 +60,7 @@ func TestStacking(t *testing.T) {
 		geo := paperGroup()
 		geo.Width = width
 		stages := plan.GroupStages(geo, p)
-		var sum plan.Amounts // use of a stage in the middle of the stack, which has all four parts
+		var sum plan.Amounts // use of a stage in the middle of the stack, which contains all four parts of a group
 		for _, s := range stages {
 			for r := range sum {
 				sum[r] += s.Use[r]

@@ -57,7 +57,7 @@ func (p *Pool) Move(to *Placed) error {
 	return nil
 }
 
-// Moved returns the task in the state during its move, which Move sets.
+// Moved returns the task in its state during the move, which Move sets.
 func (p *Pool) Moved(to *Placed) *Placed { return moved(p.Get(to.Name), to) }
 
 func moved(old, to *Placed) *Placed {
@@ -88,7 +88,7 @@ func (p *Pool) aside(name string, t flymon.Task) *Pool {
 	return c
 }
 
-// roomy reports whether there are enough free buckets for a task, regardless of their place.
+// roomy reports whether there are enough free buckets for a task, regardless of their position.
 func (p *Pool) roomy(name string, t flymon.Task) bool {
 	r, err := p.compile(t)
 	if err != nil {

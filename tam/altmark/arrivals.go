@@ -96,7 +96,7 @@ func (s Sum) Mean(n uint64) (time.Duration, bool) {
 // measured from the period's begin ([Interval.Start]) by the point's clock. All fields are zero if the session does not
 // measure arrivals.
 type Arrivals struct {
-	Summed  bool // the session measures arrivals
+	Summed  bool // true if the session measures arrivals
 	Packets uint64
 	Sum     Sum
 }
@@ -120,7 +120,7 @@ func (a *ChipArrivals) Add(t Time, unsynchronised bool) {
 // arrivalWords is the number of words that encode a ChipArrivals.
 const arrivalWords = 4
 
-// Words appends the words to a list.
+// Words appends the encoded arrivals to a list of words.
 func (a ChipArrivals) Words(list []uint64) []uint64 {
 	return append(list, a.Packets, a.Sum.Hi, a.Sum.Lo, a.Unsynchronised)
 }

@@ -81,7 +81,7 @@ func TestSumWords(t *testing.T) {
 	}
 }
 
-// The longest words of a read of flows fit in a SAI list on the wire, with 2 kB left for names and the clock.
+// The longest answer to a read of flows fits in a SAI list on the wire. It leaves 2 kB for names and the clock.
 func TestWindowsFit(t *testing.T) {
 	const most = 1<<64 - 1
 	all := altmark.ChipCounts{Packets: most, Bytes: most, Captures: most,

@@ -35,7 +35,7 @@ const (
 // 65536 bytes.
 const MaxChipFlows = 128
 
-// MaxChipArrivals is this maximum for flows with arrivals.
+// MaxChipArrivals is the maximum number of flows in one read if they have arrivals.
 const MaxChipArrivals = 96
 
 // A ChipProfile holds the settings that the sessions of a lane share.
@@ -108,7 +108,7 @@ type ChipClock struct {
 	Synchronised bool
 	Steps        uint64       // number of times that the clock was set
 	Started      uint64       // start of the chip in ns since 1970; it changes if the chip is replaced
-	Kernel       *KernelClock // the kernel clock that it follows, or nil if there is none; not part of Words
+	Kernel       *KernelClock // kernel clock that the chip's clock follows, or nil if there is none; not part of Words
 	// Programmed means that a program runs on the chip, which then neither encapsulates nor decapsulates. It is not
 	// part of Words.
 	Programmed bool
@@ -181,7 +181,7 @@ type OuterCounts struct {
 // outerWords is the number of words that encode an OuterCounts.
 const outerWords = 4
 
-// Words appends the counts to a list of words.
+// Words appends the encoded counts to a list of words.
 func (c OuterCounts) Words(list []uint64) []uint64 {
 	return append(list, c.Encapsulated, c.Decapsulated, c.TooLong, c.Damaged)
 }
@@ -209,7 +209,7 @@ func (l LatePeriods) Has(k uint64) bool { return l != LatePeriods{} && l.First <
 type ChipCounts struct {
 	Packets, Bytes, Captures uint64
 	Captured                 Time // time of the last capture
-	Unsynchronised           bool // the clock was not synchronised at that time
+	Unsynchronised           bool // true if the clock was not synchronised at that time
 	Outside                  uint64
 	PulseBytes               uint64 // bytes of the captured packets, for muxed marking without slots only
 	Foreign, ForeignBytes    uint64 // packets that arrived with a mark, and their bytes
@@ -220,14 +220,14 @@ type ChipCounts struct {
 // countWords is the number of words that encode a ChipCounts.
 const countWords = 11
 
-// Words appends the counters to a list of words, without the arrivals.
+// Words appends the encoded counters to a list of words, without the arrivals.
 func (c ChipCounts) Words(list []uint64) []uint64 {
 	return append(list, c.Packets, c.Bytes, c.Captures, c.Captured.Seconds, uint64(c.Captured.Nanoseconds),
 		word(c.Unsynchronised), c.Outside, c.PulseBytes, c.Foreign, c.ForeignBytes, uint64(c.Digest))
 }
 
-// ParseChipFlows decodes the generations, counters, periods of late packets and encapsulation counters of this number
-// of flows. late and outer may be nil.
+// ParseChipFlows decodes the generations, counters, periods of late packets and encapsulation counters of the given
+// number of flows. late and outer may be nil.
 func ParseChipFlows(flows int, generations, counters, late, outer []uint64) ([]ChipFlow, error) {
 	if len(generations) != flows {
 		return nil, fmt.Errorf("%d numbers as %s, want %d for %d flows", len(generations), AttrGenerations, flows, flows)

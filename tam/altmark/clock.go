@@ -13,7 +13,7 @@ type ClockTrust uint8
 // The kinds of evidence.
 const (
 	CheckedClock  ClockTrust = iota // the state of the chip, and of the kernel whose clock it follows
-	DeclaredClock                   // the operator's declaration that it is within A of the other points' clocks
+	DeclaredClock                   // the operator's declaration that the clock is accurate within A
 )
 
 var trustWords = []string{"checked", "declared"}
@@ -36,10 +36,10 @@ func (t ClockTrust) String() string { return wordAt(trustWords, int(t)) }
 // is known.
 type KernelClock struct {
 	Boot         [2]uint64     // the kernel's boot ID, which is equal for all that share its clock; zero if unknown
-	Known        bool          // the fields below are valid
-	Synchronised bool          // NTP, or PTP by phc2sys or similar, disciplines the clock
+	Known        bool          // true if the fields below are valid
+	Synchronised bool          // true if NTP, or PTP by phc2sys or similar, disciplines the clock
 	MaxError     time.Duration // maximum error against true time
-	// chip's clock minus the kernel's; it differs if the kernel's clock was set, which the chip's does not follow
+	// time by which the chip's clock is ahead of the kernel's; it changes when the kernel's clock is set
 	Ahead time.Duration
 }
 
@@ -55,8 +55,8 @@ func (k KernelClock) ID() string {
 // A Clock is the evidence for the accuracy of a measurement point's clock. The zero value means the chip itself.
 type Clock struct {
 	Says   string        // the evidence in words, or the reason why there is none
-	Kernel string        // ID of the kernel whose clock it follows, or "" if unknown
-	Ahead  time.Duration // amount by which it is ahead of the kernel's clock
+	Kernel string        // ID of the kernel whose clock this clock follows, or "" if unknown
+	Ahead  time.Duration // time by which this clock is ahead of the kernel's clock
 	Error  time.Duration // maximum error against true time, or zero if unknown
 }
 

@@ -22,8 +22,8 @@ type OptionsHeader uint8
 
 // The extension headers. They determine the nodes that read the option (RFC 9343, section 4).
 const (
-	DestinationOptions OptionsHeader = iota // the far end, and nodes on the path that look for it
-	HopByHopOptions                         // all nodes on the path
+	DestinationOptions OptionsHeader = iota // read by the far end, and by nodes on the path that look for it
+	HopByHopOptions                         // read by all nodes on the path
 )
 
 var optionsWords = []string{"destination", "hop-by-hop"}

@@ -13,7 +13,7 @@ type Session struct {
 	Method      Method
 	Interval    Interval
 	Mark, Mark2 Mark // Mark2 is the pulse bit of Double
-	Clear       bool // the terminator clears the marks
+	Clear       bool // true if the terminator clears the marks
 	Foreign     ForeignMarks
 	Trust       ClockTrust // required evidence for the accuracy of this switch's clock
 	// FlowMonID restricts the flow group to packets with this ID in their AltMark option. With Encap it is the ID in
@@ -168,7 +168,7 @@ type Period struct {
 	OutOfWindow uint64 // packets that arrived when the guard condition allows none
 	Foreign     uint64 // packets that reached an initiator with a mark; if it drops them, Packets excludes them
 	Arrivals    Arrivals
-	ReadAt      Time // time of the read of the counters, by the switch's clock
+	ReadAt      Time // time at which the counters were read, by the switch's clock
 	Flags       Flags
 	Clock       Clock // evidence for the accuracy of the switch's clock
 	// Match describes the packets of the session in words: those that its flow group matches, minus those of sessions

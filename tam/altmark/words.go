@@ -21,7 +21,7 @@ type Method uint8
 
 // The methods, section 2 of the paper.
 const (
-	Step   Method = iota + 1 // the mark alternates, to measure loss
+	Step   Method = iota + 1 // the mark changes with each period, to measure loss
 	Pulse                    // one packet per period is marked, to measure delay
 	Double                   // steps in one bit, pulses in another
 	Muxed                    // the XOR of step and pulse in one bit
@@ -149,7 +149,7 @@ type Flags uint16
 // The flags.
 const (
 	First          Flags = 1 << iota // the measurement began (again) in this period or the previous one of its colour
-	LateRead                         // the counters were not read while they were stable
+	LateRead                         // the counters were read when they were no longer stable
 	ClockStep                        // the clock was set in this period
 	Unsynchronised                   // the clock was not synchronised
 	OutOfWindow                      // packets arrived when the guard condition allows none

@@ -2,17 +2,17 @@ package dropreport
 
 import "tamtam/tam/ipfix"
 
-// A Group is a group of fields that are known together. A record has the fields of a set of groups. The number of its
-// template encodes the set: bit n is group n.
+// A Group is a set of fields that are either all known or all unknown. A record has the fields of a set of groups. The
+// number of its template encodes the set: bit n is group n.
 type Group uint8
 
 // The groups. A group keeps its number, because a collector may keep a template longer than a chip keeps its version. A
 // new group gets the next number.
 const (
 	In    Group = 0 // ingress port
-	Out   Group = 1 // egress port that was chosen
+	Out   Group = 1 // chosen egress port
 	Queue Group = 2 // queue that rejected the packet
-	Flow  Group = 3 // flow with a threshold
+	Flow  Group = 3 // number of the flow and its drops
 	Frame Group = 4 // frame as received
 	IPv4  Group = 5 // addresses and protocol
 	IPv6  Group = 6 // addresses and protocol
@@ -28,13 +28,13 @@ const Masks = 1 << NumGroups
 // InfoMask is a set that no record has. Its template number is used for type information (RFC 5610).
 const InfoMask = 1<<IPv4 | 1<<IPv6
 
-// FirstTemplate is the template number of the first event without groups. Each event has Masks numbers.
+// FirstTemplate is the template number of the first event without groups. Each event has Masks template numbers.
 const FirstTemplate = 256
 
 // IFATemplate is the template number of [IFA], after those of all events.
 const IFATemplate = 0xff00
 
-// Fillers is the number of ports that a record lists as those that fill a queue.
+// Fillers is the maximum number of ports that a record lists as those that fill a queue.
 const Fillers = 3
 
 // Always returns the fields of every record, in wire order.

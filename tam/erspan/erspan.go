@@ -24,7 +24,7 @@ const (
 // MaxSession is the greatest session id of ERSPAN.
 const MaxSession = 1<<10 - 1
 
-// other holds protocol types of GRE whose payload is not an Ethernet frame.
+// other maps each GRE protocol type whose payload is known not to be an Ethernet frame to the payload's name.
 var other = map[uint16]string{
 	0x0800: "an IPv4 packet", 0x0806: "a packet of ARP", 0x86dd: "an IPv6 packet", 0x8847: "a packet of MPLS",
 	0x8848: "a packet of MPLS", 0x880b: "a frame of PPP", 0x883e: "a packet of WCCP",
@@ -40,8 +40,8 @@ type Copy struct {
 	Session  uint16
 	VLAN     uint16 // tag control information of the frame's C-tag, valid if Tagged
 	Tagged   bool
-	Cut      bool   // the copy is truncated
-	Egress   bool   // type III only: the frame was mirrored at egress
+	Cut      bool   // true if the copy is truncated
+	Egress   bool   // type III only: true if the frame was mirrored at egress
 	Received uint32 // type III only: time of arrival in units of 100 ns, modulo 2^32
 }
 
@@ -68,7 +68,7 @@ func (c *Copy) PutIII(b *[SizeIII]byte) {
 	binary.BigEndian.PutUint32(b[8:], word)
 }
 
-// common returns the bits of the first word that both types share.
+// common returns the bits of the header's first word that types II and III share.
 func (c *Copy) common() uint32 {
 	word := uint32(c.Session & MaxSession)
 	if c.Tagged {

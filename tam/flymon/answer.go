@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// An Estimate is the answer of a sketch, with its certainty. Its JSON has only the bounds that exist.
+// An Estimate is a value that a sketch returned, with its confidence bounds. Its JSON has only the bounds that exist.
 type Estimate struct {
 	Value float64
 	// Lower and Upper bound the true value with probability Confidence, by the theory that Bound names. Upper is
@@ -131,18 +131,18 @@ func (e *Estimate) Error() (float64, bool) {
 
 // Metrics of a whole task.
 const (
-	MetricPackets     = "packets"     // packets that match the filter; exact without a share
-	MetricBytes       = "bytes"       // bytes of these packets, including the FCS
-	MetricCardinality = "cardinality" // distinct flows, or values of a single-key task
-	MetricEntropy     = "entropy"     // of flow sizes, in bits
+	MetricPackets     = "packets"     // number of packets that match the filter; exact without a share
+	MetricBytes       = "bytes"       // number of bytes of these packets, including the FCS
+	MetricCardinality = "cardinality" // number of distinct flows, or of distinct values of a single-key task
+	MetricEntropy     = "entropy"     // entropy of flow sizes, in bits
 	MetricMaximum     = "maximum"     // maximum over all packets
-	MetricHeavy       = "heavy-flows" // flows at or above the threshold
+	MetricHeavy       = "heavy-flows" // number of flows at or above the threshold
 	MetricFalse       = "false-flows" // expected number of listed flows below the threshold, for coupons
-	// flows whose counts in this epoch and the last one differ by the change threshold
+	// number of flows whose counts in this epoch and the last one differ by the change threshold
 	MetricChangers   = "heavy-changers"
-	MetricMembers    = "members"    // elements of a set, estimated from its load
+	MetricMembers    = "members"    // number of elements of a set, estimated from its load
 	MetricJaccard    = "similarity" // Jaccard similarity of the last two epochs' sets
-	MetricDifference = "difference" // elements in exactly one of the two sets
+	MetricDifference = "difference" // number of elements that are in exactly one of the two sets
 )
 
 // Flags describe problems of an epoch's answers.
@@ -155,7 +155,7 @@ const (
 	FlagLate                        // the bank was read after it had started to count again
 	FlagDirty                       // the bank was not cleared before it counted
 	FlagClockStep                   // the clock was set
-	FlagLive                        // read while it counted
+	FlagLive                        // the registers were read while the bank counted
 	FlagDigests                     // there were more digests than the chip keeps, so flows may be missing
 	FlagRecirc                      // packets did not fit in the recirculation port
 )

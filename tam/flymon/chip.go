@@ -21,7 +21,7 @@ func Objects() []string {
 
 // Attributes of their entries. The first group belongs to requests, the second is returned by a get.
 const (
-	AttrGroups = "groups" // no value
+	AttrGroups = "groups" // an entry without a value
 	AttrTask   = "task"   // a Layout
 	AttrTasks  = "tasks"  // task names, at most MaxChipTasks
 	AttrRead   = "read"   // a ChipRange of registers or digests, or a TruthQuestion
@@ -60,13 +60,13 @@ type ChipStatus struct {
 	Banks      [2]ChipBank `json:"banks"`
 	// Frozen is the value that Banks had when the frozen partitions still counted.
 	Frozen [2]ChipBank `json:"frozen"`
-	// FrozenAt is the time of day of the last packet that they counted, in ns since 1970.
+	// FrozenAt is the time of day of the last packet that the frozen partitions counted, in ns since 1970.
 	FrozenAt uint64 `json:"frozen-at"`
 }
 
 // A ChipBank is the state of one bank of a task since its last clear.
 type ChipBank struct {
-	Epoch uint64 `json:"epoch"` // the last epoch that it counted; valid if Used
+	Epoch uint64 `json:"epoch"` // last epoch that the bank counted; valid if Used
 	Used  bool   `json:"used"`
 	// Dirty means that the bank began to count an epoch without a clear after another one.
 	Dirty   bool   `json:"dirty"`
@@ -90,7 +90,7 @@ type TruthQuestion struct {
 	Flows [][]byte `json:"flows"` // vectors, at most MaxChipTruths
 	// Heavy is the requested number of largest flows. Nil means as many as fit in an answer.
 	Heavy     *int   `json:"heavy"`
-	Threshold uint64 `json:"threshold"` // the answer counts flows at or above it
+	Threshold uint64 `json:"threshold"` // the answer counts the flows whose value is at or above Threshold
 }
 
 // A TruthAnswer is the exact answer of the oracle.
@@ -98,7 +98,7 @@ type TruthAnswer struct {
 	Flows    uint64      `json:"flows"`    // number of distinct flows
 	Elements uint64      `json:"elements"` // number of distinct elements, if the task measures a set
 	Packets  uint64      `json:"packets"`
-	Overflow bool        `json:"overflow"` // there was more than the oracle keeps, so the answer is not exact
+	Overflow bool        `json:"overflow"` // true if the oracle's memory did not suffice, so the answer is not exact
 	Entropy  float64     `json:"entropy"`  // entropy of the values, in bits
 	Values   []uint64    `json:"values"`   // values of the flows in the question; for a set, 1 for its elements
 	Heavy    []TruthFlow `json:"heavy"`    // the largest flows, ordered by value and then by key

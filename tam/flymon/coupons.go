@@ -53,9 +53,9 @@ func Collector(coupons, shift uint8) (mean, variance float64) {
 	return mean, variance
 }
 
-// Collected returns the probabilities that this number of distinct elements collects 0, 1, ... or all coupons. An
-// element draws each coupon with probability 2^-shift. For many elements the coupons are treated as independent, which
-// they nearly are.
+// Collected returns the probability distribution of the number of coupons, from 0 to all, that distinct elements
+// collect. elements is their number. An element draws each coupon with probability 2^-shift. For many elements the
+// coupons are treated as independent, which they nearly are.
 func Collected(coupons, shift uint8, elements uint64) []float64 {
 	m, p := int(coupons), math.Ldexp(1, -int(shift))
 	chances := make([]float64, m+1)
@@ -97,8 +97,8 @@ func noise(threshold uint64, most uint8) float64 {
 	return Collected(coupons, shift, max(1, threshold/4))[coupons]
 }
 
-// CheckCoupons returns an error if the threshold has so few coupons that most listed flows would have few elements. A
-// flow is listed when it has all coupons.
+// CheckCoupons returns an error if the coupons for the threshold are too few: most listed flows would then be far below
+// it. A flow is listed when it has all coupons.
 func CheckCoupons(threshold uint64, most uint8) error {
 	p := noise(threshold, most)
 	if p <= mostNoise {

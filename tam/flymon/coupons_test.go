@@ -40,8 +40,8 @@ func TestCoupons(t *testing.T) {
 	}
 }
 
-// The probabilities of Collected are those of drawing coupons. The mean number of elements that collect all is that of
-// Collector.
+// Collected returns the frequencies that drawing coupons produces. Collector returns the mean number of elements that
+// collect all coupons.
 func TestCollected(t *testing.T) {
 	for _, tt := range []struct{ coupons, shift uint8 }{{1, 0}, {1, 3}, {2, 1}, {5, 4}, {16, 8}, {32, 7}} {
 		mean, missing := 0.0, 0.0

@@ -204,7 +204,7 @@ func (f *Filter) Entries() int { return len(f.SrcPort.Prefixes()) * len(f.DstPor
 // A PortPrefix matches the ports that equal Value under Mask.
 type PortPrefix struct{ Value, Mask uint16 }
 
-// Prefixes returns the prefixes of a range. For all ports, that is one without a mask.
+// Prefixes returns the prefixes of a range. The range of all ports has one prefix, whose mask is 0.
 func (p Ports) Prefixes() []PortPrefix {
 	if !p.Has {
 		return []PortPrefix{{}}

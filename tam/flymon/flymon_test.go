@@ -120,7 +120,7 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-// Filters meet exactly if a packet matches both.
+// Meets reports true exactly if a packet exists that matches both filters.
 func TestFiltersMeet(t *testing.T) {
 	fixed, met := randtest.Cases{Seed: 11}, 0
 	c := randtest.Run(t, fixed, func(t *testing.T, seed uint64) {
@@ -177,7 +177,7 @@ func TestFiltersMeet(t *testing.T) {
 	}
 }
 
-// The fast form equals the slow definition.
+// The fast form of the compression returns the same as its slow definition.
 func TestCompress(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 5}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -211,8 +211,8 @@ func TestCompress(t *testing.T) {
 	}
 }
 
-// Consecutive addresses fill buckets like random ones: of m buckets m e^(-n/m) stay empty, within four standard
-// deviations.
+// Consecutive addresses fill buckets as random ones do. With n addresses in m buckets, m e^(-n/m) buckets stay empty,
+// within four standard deviations.
 func TestSequentialAddresses(t *testing.T) {
 	const n, m = 3000, 8192
 	c := flymon.NewCompressor(flymon.Poly(0, 0), key(t, "src-ip"))

@@ -8,8 +8,8 @@ import (
 
 // Geometry is the number and size of a chip's CMU groups.
 type Geometry struct {
-	Groups  int `json:"groups"`  // cross-stacked groups; group g is in egress stages g to g+3
-	Spliced int `json:"spliced"` // groups after those, reached through the recirculation port (Appendix E)
+	Groups  int `json:"groups"`  // number of cross-stacked groups; group g is in egress stages g to g+3
+	Spliced int `json:"spliced"` // number of further groups, reached through the recirculation port (Appendix E)
 	Units   int `json:"units"`   // hash units per group that compress, 3
 	CMUs    int `json:"cmus"`    // CMUs per group, 3
 	Width   int `json:"width"`   // bits per bucket, 8 to 32
@@ -19,7 +19,7 @@ type Geometry struct {
 	Partitions int `json:"partitions"`
 	// MapEntries is the number of TCAM entries per CMU for mapping parameters.
 	MapEntries int `json:"map-entries"`
-	// Digests is the maximum number of keys per task and bank that the chip keeps until they are fetched.
+	// Digests is the maximum number of keys per task and bank that the chip stores until the controller fetches them.
 	Digests int `json:"digests"`
 }
 
@@ -29,8 +29,8 @@ const (
 	MaxUnits  = 3
 	MaxCMUs   = 4
 	MaxTasks  = 96 // per group
-	// Apart is the minimum distance in groups between a unit and one that uses its result, which must have been written
-	// by then.
+	// Apart is the minimum number of groups from a unit to a later unit that uses its result. The result is written by
+	// then.
 	Apart = 4
 )
 
@@ -97,7 +97,7 @@ type MaskRule struct {
 	Key   Key `json:"key"`
 }
 
-// A Digest is made when a unit leaves Threshold or more in its bucket, even if the counter was full before. For max it
+// A Digest is made when a unit leaves Threshold or more in its bucket, even if the counter was already full. For max it
 // is made when the unit's P1 is that large. It contains the packet's vector under Key. A bank has one digest per key.
 type Digest struct {
 	Unit      int    `json:"unit"` // index in Layout.Units
@@ -105,7 +105,7 @@ type Digest struct {
 	Key       Key    `json:"key"`
 }
 
-// A Unit is the part of a task in one CMU.
+// A Unit is the share of a task that one CMU runs.
 type Unit struct {
 	Group int `json:"group"`
 	CMU   int `json:"cmu"`
@@ -189,8 +189,8 @@ const (
 	Result      Source = "result"      // result of unit Of[0]
 	// Least is the smallest of Value and the nonzero results of Of. If all of these are zero, it is all ones.
 	Least Source = "least"
-	// Since is the timestamp minus the result of Of[0], mod 2^Width. It is 0 if the result of Of[0] is 0 or that of
-	// Of[1] is not: there was no earlier packet.
+	// Since is the timestamp minus the result of Of[0], mod 2^Width. It is 0 if there was no earlier packet. That is so
+	// if the result of Of[0] is 0, or the result of Of[1] is not.
 	Since Source = "since"
 )
 
@@ -430,7 +430,7 @@ func (u *Unit) Translate(c, depth uint32) uint32 {
 }
 
 // Rules returns the number of the task's runtime rules, counted as in table 3 of the paper. They are the filter, hash
-// masks, and for each unit the selection of key, parameters and operation, address translation, and the map.
+// masks, and for each unit its selection of key, parameters and operation, address translation, and the map.
 func (l *Layout) Rules(g *Geometry) int {
 	groups := map[int]bool{}
 	n := len(l.Masks)
@@ -442,8 +442,8 @@ func (l *Layout) Rules(g *Geometry) int {
 	return n + len(groups)*l.Filter.Entries()
 }
 
-// Translation returns the number of entries of a unit's address translation. With TCAM there is one for each range of
-// the address outside the partition (figure 9), and a default. By shift there is one.
+// Translation returns the number of entries of a unit's address translation. Translation by TCAM has an entry for each
+// range of addresses outside the partition (figure 9), and a default entry. Translation by shift has one entry.
 func (u *Unit) Translation(g *Geometry) int {
 	if u.Shifted {
 		return 1

@@ -16,7 +16,7 @@ type Task struct {
 	Algorithm Algorithm // Auto lets the planner choose
 	Memory    uint32    // buckets of one bank, of all rows together
 	Rows      uint8     // zero means the algorithm's default
-	// Accurate allocates at least Memory. Otherwise the nearest size is used.
+	// Accurate means that at least Memory buckets are allocated. If it is false, the nearest size is used.
 	Accurate bool
 	Epoch    time.Duration // zero means that the task counts until it is cleared
 	// Threshold defines heavy hitters, or is the number of distinct values to report. Zero means none.
@@ -24,23 +24,23 @@ type Task struct {
 	// ChangeThreshold defines heavy changers: flows whose counts in two adjacent epochs differ by this much. Zero means
 	// none.
 	ChangeThreshold uint64
-	// Live reads the counting bank instead of the frozen one of two, to show the error of such reads.
+	// Live means that the bank that counts is read, instead of the frozen bank. It shows the error of such reads.
 	Live bool
 	// Share n restricts the task to 2^-n of the packets, so that tasks with overlapping filters can share a CMU
 	// (section 5.3). Zero means all packets.
 	Share uint8
-	// Shifted translates addresses by shift instead of by TCAM (section 3.3).
+	// Shifted means that addresses are translated by shift instead of by TCAM (section 3.3).
 	Shifted bool
-	// Pinned keeps the planner from moving the task. Only a change of what it measures moves it.
+	// Pinned prevents the planner from moving the task. The task moves only if its key, filter or attribute changes.
 	Pinned bool
-	// Plan only reports the task's cost and placement, without installing it.
+	// Plan means that the task's cost and placement are only reported, and the task is not installed.
 	Plan bool
 }
 
 // Attribute is the property that is measured per flow, or over all packets if the key is none.
 type Attribute struct {
 	Kind Kind
-	Of   Key // key of Distinct, Existence and Similarity
+	Of   Key // key whose values Distinct, Existence and Similarity count or store
 }
 
 // Kind is a kind of attribute.
@@ -113,7 +113,7 @@ const (
 	BeauCoup       Algorithm = "beaucoup"        // 3 coupon tables
 	Bloom          Algorithm = "bloom"           // 3 rows of bits
 	MaxInterArr    Algorithm = "max-interval"    // 3 instances of 3 CMUs in 3 groups
-	OddSketch      Algorithm = "odd-sketch"      // 1 row of bits behind a Bloom filter, in 2 groups
+	OddSketch      Algorithm = "odd-sketch"      // 1 row of bits after a Bloom filter, in 2 groups
 )
 
 // AlgorithmsOf returns the algorithms for an attribute. The first one is the choice of Auto. Distinct has other

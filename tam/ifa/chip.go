@@ -4,7 +4,7 @@ package ifa
 // docs/internals/extensions.md.
 const ObjectCounters = "tamtam.ifa.counters"
 
-// Attributes of its entry: the first is given by the caller, the second is added by a get.
+// Attributes of its entry: the caller sets the first, and a get adds the second.
 const (
 	AttrLabels   = "labels"   // at most MaxLabels
 	AttrCounters = "counters" // NumCounts numbers for each label
@@ -25,11 +25,11 @@ const (
 	Absent                   // matched packets in which a terminator found no IFA
 	Inserted                 // copies that left with a hop of this switch
 	Stripped                 // copies that left without IFA
-	Cut                      // unchanged: truncated by a capture
-	Unsupported              // unchanged: no TCP or UDP directly after the IP header, or an unsupported form of IFA
-	HopLimit                 // unchanged: the hop limit is 0
-	MaxLength                // unchanged: the stack has its maximum length
-	MTU                      // unchanged: with the hop, the packet would exceed the egress port's MTU
+	Cut                      // copies left unchanged because a capture truncated them
+	Unsupported              // copies left unchanged: no TCP or UDP directly after the IP header, or another form of IFA
+	HopLimit                 // copies left unchanged: the hop limit is 0
+	MaxLength                // copies left unchanged: the stack has its maximum length
+	MTU                      // copies left unchanged: with the hop, the packet would exceed the egress port's MTU
 	Reported                 // stripped copies whose stack was reported to collectors
 	NumCounts
 )

@@ -53,16 +53,16 @@ const (
 
 // A Hop is the record of one node about a packet.
 type Hop struct {
-	LNS             uint8 // 4 bits
+	LNS             uint8 // layout of the hop (local name space), 4 bits
 	Device          uint32
 	TTL             uint8
 	Speed           Speed
 	Congestion      uint8  // 2 bits
 	Queue           uint8  // 6 bits
-	Seconds         uint32 // of arrival, low 20 bits of Unix time
-	Nanoseconds     uint32 // of arrival
+	Seconds         uint32 // time of arrival: the low 20 bits of the Unix time in seconds
+	Nanoseconds     uint32 // nanoseconds of the time of arrival
 	OutPort, InPort uint16
-	Residence       uint32 // ns
+	Residence       uint32 // time in the switch, in ns
 	QueueBytes      uint32
 	Trust           Trust
 }

@@ -46,7 +46,7 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// Decode returns the inserted hops, and Strip restores the packet byte for byte, including the bytes behind it.
+// Decode returns the inserted hops, and Strip restores the packet byte for byte, including the bytes after it.
 func TestRoundTrip(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 901000100, Count: 200}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -87,7 +87,7 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// datagram returns a TCP or UDP packet with bytes behind it, the offset of its transport header, and that header's
+// datagram returns a TCP or UDP packet with bytes after it, the offset of its transport header, and that header's
 // length.
 func datagram(r *rand.Rand) (b []byte, at, n int, proto uint8) {
 	proto, n = 17, 8

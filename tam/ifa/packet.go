@@ -30,7 +30,7 @@ func Decode(ip []byte) (p Packet, err error) {
 }
 
 // Strip removes IFA from the IP packet at the beginning of b, in place, and returns b without it. The result is the
-// packet of the initiating node, except for what forwarding changes. Bytes behind the packet are kept.
+// packet of the initiating node, except for what forwarding changes. Bytes after the packet are preserved.
 func Strip(b []byte) ([]byte, error) {
 	p, err := Locate(b)
 	if err != nil {
@@ -39,7 +39,7 @@ func Strip(b []byte) ([]byte, error) {
 	return p.Strip(b), nil
 }
 
-// Strip does the same as the function [Strip], for a packet whose parts are known. It does not allocate.
+// Strip does the same as the function [Strip], for a packet whose offsets are known. It does not allocate.
 func (p Place) Strip(b []byte) []byte {
 	relabel(b, b[p.Header+1], -p.Size())
 	copy(b[p.Header:], b[p.Transport:p.Metadata])

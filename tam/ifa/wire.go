@@ -36,7 +36,7 @@ type Flags uint8
 const (
 	Checksummed Flags = 1 << iota // a checksum header follows the metadata header
 	TurnAround                    // the receiver must send the packet back
-	Inband                        // the packet is not a copy, but continues to its receiver
+	Inband                        // the packet is the original, which continues to its receiver
 	TailStamp                     // the metadata is at the packet's end
 	Fragmented                    // the metadata comes in fragments
 )

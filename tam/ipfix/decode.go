@@ -52,7 +52,7 @@ type Template struct {
 	ID     uint16
 	Scope  int // the number of leading fields that are scope fields
 	Fields []FieldSpec
-	least  int // minimum size of a record in bytes
+	least  int // minimum size of a record of this template, in bytes
 	types  *typeSpec
 }
 
@@ -68,15 +68,15 @@ type DataRecord struct {
 type Counts struct {
 	Messages uint64 `json:"messages"`
 	Records  uint64 `json:"records"`
-	Bad      uint64 `json:"bad_messages"` // messages that violate RFC 7011; their intact sets were read
+	Bad      uint64 `json:"bad_messages"` // number of messages that violate RFC 7011; their intact sets were read
 	// Reserved counts skipped sets whose ids RFC 7011 reserves.
 	Reserved uint64 `json:"sets_reserved"`
 	// Raw counts values that their elements cannot have, by length or content: see [FieldSpec.Raw].
 	Raw uint64 `json:"values_raw"`
 	// WithoutTemplate counts sets whose template was not received or was refused.
 	WithoutTemplate uint64 `json:"sets_without_template"`
-	// Undecoded counts records in such sets, in bad messages, or lost in between. The next message's sequence number
-	// reveals them.
+	// Undecoded counts records that were not decoded: in sets without a template, in bad messages, or lost between such
+	// messages. The next message's sequence number reveals them.
 	Undecoded uint64 `json:"records_undecoded"`
 	// Lost counts records that are missing by sequence number. A message that arrives after its successor counts both
 	// here and in Late.
@@ -113,7 +113,7 @@ type Decoder struct {
 type domain struct {
 	templates map[uint16]*Template
 	begun     bool
-	sound     bool   // all records of the last message were counted
+	sound     bool   // true if all records of the last message were counted
 	next      uint32 // expected sequence number
 	late      int    // number of consecutive messages that arrived after their successor
 }
@@ -288,7 +288,7 @@ func (d *Decoder) readTemplates(r *reader, dom *domain, id uint32, options bool)
 		if d.faults == before {
 			d.keep(dom, t, start)
 		} else {
-			d.forget(dom, t.ID) // otherwise the previous template of this id would decode the records that follow
+			d.forget(dom, t.ID) // or the previous template of this id would decode the records that follow
 		}
 		if !whole {
 			return

@@ -95,7 +95,7 @@ const (
 // An Element is an information element.
 type Element struct {
 	ID        uint16 // without the enterprise bit
-	Own       bool   // one of tamtam's elements, in the enterprise number that encoder and decoder are given
+	Own       bool   // true for tamtam's elements, whose enterprise number is a parameter of encoder and decoder
 	Name      string
 	Type      Type
 	Semantics Semantics

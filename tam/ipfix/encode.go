@@ -18,7 +18,7 @@ const (
 
 	// MinSize is the lowest size limit of messages: the one of RFC 7011 for paths of unknown MTU.
 	MinSize = 512
-	// MaxSize is the highest one: the length field of a message has no greater value.
+	// MaxSize is the highest size limit of messages, because the length field of a message has no greater value.
 	MaxSize = 65535
 )
 
@@ -57,7 +57,7 @@ type Encoder struct {
 
 	refreshed time.Time // time of the last refresh of templates
 	messages  int       // number of messages since the last refresh
-	stale     bool      // the next step refreshes templates, whatever the time
+	stale     bool      // true if the next step refreshes templates even if that is not due
 
 	types []Record // type information of own elements (RFC 5610)
 	err   error

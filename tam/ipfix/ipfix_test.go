@@ -173,8 +173,8 @@ func randomRecord(r *rand.Rand) (*Record, map[string]any) {
 	return rec, want
 }
 
-// The decoder returns what was encoded, whichever groups are known and however records are split into messages, also
-// when templates are repeated. No message exceeds its size, and no sequence number is missing.
+// The decoder returns what was encoded, for every set of known groups and every split of records into messages, even if
+// templates are repeated. No message exceeds its size, and no sequence number is missing.
 func TestRoundTrip(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 20}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -228,7 +228,7 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// exchange passes n messages of one record each to a decoder, except those that lost names.
+// exchange passes n messages of one record each to a decoder, except those whose numbers are in lost.
 func exchange(t *testing.T, c Config, n int, every time.Duration, lost ...int) (*Decoder, []int) {
 	d, number := NewDecoder(0), 0
 	var got []int

@@ -32,7 +32,7 @@ func read(t *testing.T, d *Decoder, messages ...[]byte) (records []string, errs 
 	return records, errs
 }
 
-// A fault affects only what it makes unreadable.
+// A fault loses only the values that it makes unreadable.
 func TestFaultsAreConfined(t *testing.T) {
 	const port = "0002 000c 0100 0001 0007 0002" // template 256: sourceTransportPort
 	const data = "0100 0006 0050"
@@ -157,8 +157,8 @@ func (f *anyField) raw(v []byte) bool {
 	return false
 }
 
-// Each record is decoded to its bytes, whatever the lengths of its fields and the sets beside it. Exactly those values
-// are raw that RFC 7011 does not allow for their type.
+// Each record is decoded to its bytes, whatever the lengths of its fields and the sets beside it. A value is raw
+// exactly if RFC 7011 does not allow it for its type.
 func TestAnyFieldsAndSets(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 300}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 36))

@@ -51,8 +51,8 @@ func Signed(b []byte) (int64, bool) {
 }
 
 // Value returns the value of a field for people and JSON: a number, a bool, or a string. Octets and values of unknown
-// elements are hexadecimal digits. A [FieldSpec.Raw] value has "0x" in front of these. A time is in RFC 3339 format, or
-// nil if it is absent.
+// elements are hexadecimal digits. A [FieldSpec.Raw] value is written as "0x" and hexadecimal digits. A time is in RFC
+// 3339 format, or nil if it is absent.
 func (f *FieldSpec) Value(b []byte) any {
 	switch {
 	case f.Element == nil:

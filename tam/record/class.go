@@ -66,8 +66,8 @@ func NotOf(frame []byte) (not Classes) {
 	return not
 }
 
-// shut returns the labels, each with its node, that packets cannot take. The packets are in none of the classes not,
-// and have these test outcomes.
+// shut returns the edge labels, each with its node, that a packet cannot take. The packet is in none of the classes in
+// not, and has these test outcomes.
 func (g *Graph) shut(not Classes, outcomes string) map[[2]string]bool {
 	labels := map[[2]string]bool{}
 	for i := range min(len(g.Tests), len(outcomes)) {
@@ -88,8 +88,8 @@ func (g *Graph) shut(not Classes, outcomes string) map[[2]string]bool {
 	return labels
 }
 
-// barred returns the edges, by both ends, that packets cannot take if they are in none of the classes not and have
-// these test outcomes. An edge is barred if no other label leads from its node to the next.
+// barred returns the edges that a packet cannot take, as pairs of nodes. The packet is in none of the classes in not,
+// and has these test outcomes. An edge is not barred if another label also leads from its node to the next.
 func (g *Graph) barred(not Classes, outcomes string) map[[2]string]bool {
 	labels := g.shut(not, outcomes)
 	if len(labels) == 0 {
@@ -113,9 +113,9 @@ func (g *Graph) barred(not Classes, outcomes string) map[[2]string]bool {
 	return set
 }
 
-// Without returns the graph and its complete probabilities for packets that are in none of the classes not and have
-// these test outcomes ([Graph.Outcomes]). It removes the edges that they cannot take, and gives their probability to
-// the other edges of the node. A node keeps its edges if none would be left.
+// Without returns the graph and its complete probabilities for packets that are in none of the classes in not. The
+// packets have these test outcomes ([Graph.Outcomes]). It removes the edges that the packets cannot take, and gives
+// their probability to the other edges of the node. A node keeps its edges if none would be left.
 func (g *Graph) Without(not Classes, outcomes string, p Probabilities) (*Graph, Probabilities) {
 	barred := g.barred(not, outcomes)
 	if len(barred) == 0 {
@@ -146,8 +146,8 @@ func (g *Graph) Without(not Classes, outcomes string, p Probabilities) (*Graph, 
 	return &cut, p
 }
 
-// Unlikely returns complete probabilities in which edges that packets of none of the classes not cannot take have
-// probability zero.
+// Unlikely returns complete probabilities in which an edge has probability zero if packets in none of the classes in
+// not cannot take it.
 func (g *Graph) Unlikely(not Classes, p Probabilities) Probabilities {
 	return p.without(g.barred(not, ""))
 }

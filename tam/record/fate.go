@@ -12,8 +12,8 @@ type Trap struct {
 	Outcome string `json:"outcome,omitempty"`
 }
 
-// End returns how the packet of a record ended, in the words of [End]. It describes one copy: of the same packet, some
-// copies may be sent and another dropped.
+// End returns how the packet of a record ended, in the words of [End]. It describes one copy: other copies of the same
+// packet may end differently.
 func (g *Graph) End(r *Record) string {
 	switch {
 	case r.Why != 0 && int(r.Why) < len(g.Reasons) && g.Reasons[r.Why] != "":
@@ -133,7 +133,7 @@ func (x *Term) of(r *Record) (holds, known bool) {
 }
 
 // field returns the value that a field had when a condition evaluated it. It returns false if the record does not
-// contain the value. A packet that reached no port or queue has not evaluated a condition on these.
+// contain the value. A packet that reached no port or queue has evaluated no condition on a port or queue.
 func (r *Record) field(name string) (v uint64, known bool) {
 	switch name {
 	case FieldIn:

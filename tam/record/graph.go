@@ -38,21 +38,21 @@ type Graph struct {
 	Init     string `json:"init"`     // [Exit] if the pipeline is empty
 	Nodes    []Node `json:"nodes"`
 	Edges    []Edge `json:"edges"`
-	// Deps are the dependencies between tables. Nil means that they are not computed yet. They follow from the reads
-	// and writes of nodes.
+	// Deps are the dependencies between tables. Nil means that they are not computed yet. They can be computed from the
+	// reads and writes of nodes.
 	Deps []Dep `json:"deps,omitempty"`
 	// Placed means that the graph describes a chip: its tables are fixed in their Stage. Otherwise a planner places
 	// them.
 	Placed bool `json:"placed,omitempty"`
 	Stages int  `json:"stages,omitempty"` // number of stages of the pipeline, if Placed
-	// Only lists edges that only packets of one class take. Nil means that nothing is known.
+	// Only lists the edges that are restricted to packets of one class. Nil means that nothing is known.
 	Only []Only `json:"only,omitempty"`
 	// Version differs between different graphs of one chip.
 	Version uint64 `json:"version,omitempty"`
 	// Reasons names the drop reasons of records, by number. 0 means no drop.
 	Reasons []string `json:"reasons,omitempty"`
-	// Ends lists how packets end that take an edge to [Exit]. An unlisted edge may end any packet. Nil means that
-	// nothing is known.
+	// Ends lists, for edges to [Exit], how the packets that take them end. An unlisted edge may end any packet. Nil
+	// means that nothing is known.
 	Ends []End `json:"ends,omitempty"`
 	// Traps lists the traps by their number in records. 0 means no trap.
 	Traps []Trap `json:"traps,omitempty"`
@@ -60,14 +60,14 @@ type Graph struct {
 	Tests []Test `json:"tests,omitempty"`
 }
 
-// How a packet or a copy may end, in addition to the drop Reasons.
+// Ways in which a packet or a copy ends, in addition to the drop Reasons.
 const (
 	EndSent = "sent" // sent through a front-panel port
 	EndCPU  = "cpu"  // handed to the CPU
 )
 
-// An End describes how packets end that leave a node for [Exit] by the edge of a label: [EndSent], [EndCPU], or drop
-// reasons.
+// An End lists the possible ends of packets that take the edge of a label from a node to [Exit]: [EndSent], [EndCPU],
+// or drop reasons.
 type End struct {
 	From  string   `json:"from"`
 	Label string   `json:"label,omitempty"`
@@ -94,9 +94,9 @@ type Node struct {
 }
 
 // Acts returns the distinct actions of each table's entries. If all edges of a table except misses are labelled with
-// actions, these are its actions. Otherwise the node's actions are added. In the graph of a chip "" precedes them,
-// because an entry may have no action. Acts omits tables with fewer than two actions, where a hit identifies the
-// action, and those with more than [MaxActs].
+// actions, these are its actions. Otherwise the actions that the node lists are added. In the graph of a chip ""
+// precedes them, because an entry may have no action. Acts omits tables with fewer than two actions, where a hit
+// identifies the action, and those with more than [MaxActs].
 func (g *Graph) Acts() map[string][]string {
 	labels, open := map[string][]string{}, map[string]bool{}
 	for _, e := range g.Edges {
@@ -173,12 +173,12 @@ func (e *Edge) UnmarshalJSON(b []byte) error {
 // Kinds of dependencies between two tables, in the order of the program (Jose et al., NSDI 2015). Strict ones require
 // the first table in an earlier stage. The others only forbid it in a later stage.
 const (
-	DepMatch    = "match"          // the first writes what the second's key reads; strict
-	DepViaCond  = "match_via_cond" // a condition that decides the second reads what the first writes; strict
-	DepActionRW = "action_rw"      // the first's actions write what the second's read; strict
-	DepWrite    = "action_ww"      // both write the same; strict
+	DepMatch    = "match"          // the first writes a field that the second's key reads; strict
+	DepViaCond  = "match_via_cond" // a condition that decides the second reads a field that the first writes; strict
+	DepActionRW = "action_rw"      // the first's actions write a field that the second's actions read; strict
+	DepWrite    = "action_ww"      // both write the same field; strict
 	DepControl  = "control"        // an outcome of the first decides whether the second runs
-	DepAnti     = "anti"           // the first reads what the second writes
+	DepAnti     = "anti"           // the first reads a field that the second writes
 )
 
 // A Dep is a dependency of table To on table From.
@@ -230,7 +230,7 @@ func clip(b []byte) string {
 	return string(b)
 }
 
-// Probabilities describe the distribution of packets over edges. Readers fill in missing ones.
+// Probabilities describe the distribution of packets over edges. Readers of the input compute missing ones.
 type Probabilities struct {
 	// Edges holds the share of packets at From that go to To, over all edges between the two.
 	Edges []EdgeProbability `json:"edges"`
@@ -245,6 +245,6 @@ type EdgeProbability struct {
 	To   *string `json:"to"` // null means the end
 	P    float64 `json:"p"`
 	// Label distinguishes edges between the same two nodes, such as hit and miss of a table that branches by them.
-	// Empty means all of them.
+	// Empty means all edges between the two nodes.
 	Label string `json:"label,omitempty"`
 }

@@ -18,8 +18,8 @@ type IdentityKind uint8
 const (
 	IdentityRule        IdentityKind = iota + 1 // ingress ACL: the label of the rule's counter, text
 	IdentityEntry                               // ingress ACL, without a label: the entry's id in the chip, 8 bytes
-	IdentityEgressRule                          // as IdentityRule, of the egress ACL
-	IdentityEgressEntry                         // as IdentityEntry, of the egress ACL
+	IdentityEgressRule                          // as IdentityRule, but for the egress ACL
+	IdentityEgressEntry                         // as IdentityEntry, but for the egress ACL
 	IdentitySource                              // FDB entry of the source: VLAN, 2 bytes, and MAC address
 	IdentityRoute                               // length of the prefix, 1 byte, and its address, 4 or 16 bytes
 	IdentityNextHop                             // the neighbour's address, 4 or 16 bytes, whether or not it is resolved
@@ -138,7 +138,7 @@ func (x Identity) Text() string {
 // is empty.
 type Identities struct {
 	n    uint8
-	Left bool // some were left out
+	Left bool // true if some identities were left out
 	of   [MaxIdentities]byte
 }
 

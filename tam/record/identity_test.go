@@ -40,7 +40,7 @@ func TestIdentities(t *testing.T) {
 	}
 }
 
-// An identity that does not fit is left out, and Left reports that. A smaller one that follows may still fit.
+// An identity that does not fit is left out, and Left reports that. A smaller identity after it may still fit.
 func TestIdentitiesWithoutRoom(t *testing.T) {
 	var x Identities
 	for range 8 {

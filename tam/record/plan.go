@@ -97,9 +97,9 @@ type Plan struct {
 	// Placement assigns a stage, from 0, to every table, and satisfies all constraints.
 	Placement map[string]int `json:"placement,omitempty"`
 
-	// Entropy is the exact joint entropy, in bits, of everything that is recorded.
+	// Entropy is the exact joint entropy, in bits, of all recorded bits.
 	Entropy float64 `json:"entropy"`
-	// Equation2 is the result of the paper's equation 2. It counts the hit of a table that branches by it twice.
+	// Equation2 is the result of the paper's equation 2. It counts the hit twice for a table that branches by its hit.
 	Equation2 float64 `json:"entropy_equation2"`
 	// Bound is an upper bound of the entropy under these constraints. Optimal means that this plan provably reaches the
 	// maximum.
@@ -117,7 +117,7 @@ type Plan struct {
 
 // Effort is the work of the search for a plan.
 type Effort struct {
-	// Sets counts the evaluated sets, and Solves those that were checked against the constraints.
+	// Sets counts the evaluated sets, and Solves counts the sets that were checked against the constraints.
 	Sets    uint64  `json:"sets"`
 	Solves  uint64  `json:"solves"`
 	Seconds float64 `json:"seconds"`
@@ -140,7 +140,7 @@ type Recorded struct {
 	// that it sets none. A table that every packet runs has only Hit.
 	Ran *int `json:"ran,omitempty"`
 	Hit *int `json:"hit,omitempty"`
-	// Actions are further bits. The table sets each when it hit an entry with one of the bit's actions.
+	// Actions are further bits. The table sets such a bit when it hits an entry with one of the bit's actions.
 	Actions []ActionBit `json:"actions,omitempty"`
 }
 
@@ -154,8 +154,8 @@ type ActionBit struct {
 // Containers parses PHV. Its error is that of ParseContainers.
 func (p *Plan) Containers() (Containers, error) { return ParseContainers(p.PHV) }
 
-// Seal sets the plan's ID, by which records of another plan are recognised. The ID is a checksum of what readers of
-// records need: the meaning of the bits, and the graph. It is never 0.
+// Seal sets the plan's ID, so that readers can recognise records of another plan. The ID is a checksum of what readers
+// of records need: the meaning of the bits, and the graph. It is never 0.
 func (p *Plan) Seal() {
 	key := struct {
 		PHV, Mode string
@@ -174,8 +174,8 @@ type Mark struct {
 	Table string
 	Hit   bool // if false, the table sets the bit when it runs
 	Bit   int  // bit in the whole record, where container 0 begins at 0
-	// Of lists actions: the table sets the bit only if it hit an entry with one of them. Nil means any action. Only a
-	// mark of a hit has actions.
+	// Of lists actions. The table sets the bit only if it hit an entry with one of these actions. Nil means any action.
+	// Only a mark of a hit has actions.
 	Of []string
 }
 

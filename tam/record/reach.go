@@ -2,7 +2,8 @@ package record
 
 import "fmt"
 
-// MaxReach is the maximum number of nodes of a graph for a Reach, whose memory is the square of it in bits.
+// MaxReach is the maximum number of nodes of a graph for a Reach, which needs the square of that number of bits of
+// memory.
 const MaxReach = 16_384
 
 // A Reach holds the order of a graph's nodes and their mutual exclusion. Nodes are numbered as in [Index].
@@ -58,7 +59,7 @@ func (r *Reach) Exclusive(a, b int) bool {
 
 // Cuts returns the nodes that are on every path, in path order.
 func (r *Reach) Cuts() []int {
-	// In topological order, a node can be bypassed if an edge leads from before it to after it.
+	// A node can be bypassed if an edge leads from a node before it to a node after it, in topological order.
 	place := make([]int, len(r.x.Next)+1)
 	for i, a := range r.x.Order {
 		place[a] = i

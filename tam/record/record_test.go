@@ -196,7 +196,7 @@ func TestPlanRefused(t *testing.T) {
 	}
 }
 
-// Any plan is either refused, or its bits each belong to one table and fit in the record.
+// A plan is either refused or valid: each bit belongs to one table and fits in the record.
 func FuzzPlan(f *testing.F) {
 	f.Add([]byte(
 		`{"id":7,"phv":"8+16","mode":"exec+action","recorded":[{"table":"t","bits":4,"container":1,"stage":2,"ran":0,` +

@@ -35,8 +35,8 @@ import (
 //
 // IP and transport lengths of the mirrored frame do not cover it. Those of the tunnel do.
 type Record struct {
-	Bits       []byte // the n bytes of the containers
-	Identities []byte // the m bytes
+	Bits       []byte // bytes of the containers, n in the layout above
+	Identities []byte // encoded identities, m bytes in the layout above
 	Switch     uint32
 	Plan       uint32
 	// Times since 1970, in seconds and nanoseconds.
@@ -46,13 +46,13 @@ type Record struct {
 	Length         uint32
 	Why            uint8
 	Unsynchronised bool
-	ClockSet       bool // the clock was set between In and At, so these cannot be compared
+	ClockSet       bool // true if the clock was set between In and At, so the two cannot be compared
 	// Old means version 1, in which the following fields are unknown.
 	Old             bool
 	Trap            uint8
 	Queue           uint8
 	InLane, OutLane uint16
-	NoRoom          bool // identities were left out because they did not fit
+	NoRoom          bool // true if identities were left out because they did not fit
 }
 
 // A Time is a time of day in the format of IEEE 1588: seconds since 1970 and nanoseconds below 10^9. 48 bits of the

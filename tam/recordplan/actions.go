@@ -10,9 +10,9 @@ import (
 	"tamtam/tam/recordplan/p4graph"
 )
 
-// Recording of the actions of hits. Where actions matter, a table is unfolded: asides are inserted after its hits,
-// where the paths of its actions separate. An aside is a table without a key. Running an aside represents setting bits
-// of the record. So everything that holds for tables that run also holds for actions.
+// Recording of the actions of hits. Where actions matter, a table is unfolded: after its hits, the paths of its actions
+// separate, and artificial tables are inserted on them, the asides. An aside has no key. A packet that runs an aside
+// sets bits of the record. So the rules for tables that run also hold for actions.
 
 // A share is the share of a node's packets that go to another node.
 type share struct {
@@ -80,10 +80,10 @@ func actedAt(g *record.Graph, node int, acts []string, p record.Probabilities) a
 	return a
 }
 
-// split separates hits from misses where edges do not. hits is the table's hit rate. of returns the share of the node's
-// packets that go to a successor by a label. Edges labelled as misses are for misses only.
+// split separates hits from misses if the labels of the edges do not. hits is the table's hit rate. of returns the
+// share of the node's packets that go to a successor by a label. Edges labelled as misses are for misses only.
 func (a *acted) split(edges []record.Edge, parallel map[string]int, hits float64, of func(to, label string) float64) {
-	bare := 0.0 // share of misses on edges for misses only
+	bare := 0.0 // share of packets on edges that only misses take
 	for _, e := range edges {
 		if e.Label == record.Miss {
 			bare += of(e.To, "") / float64(parallel[e.To])
@@ -104,7 +104,7 @@ func (a *acted) split(edges []record.Edge, parallel map[string]int, hits float64
 	}
 }
 
-// each gives the share of an edge to the action of its label, or equally to all actions if the label is no action.
+// each assigns the share of an edge to the action of its label, or equally to all actions if the label is no action.
 func (a *acted) each(to string, s float64, label *string) {
 	if label != nil && *label != "" {
 		if i := slices.Index(a.acts, *label); i >= 0 {
@@ -259,8 +259,8 @@ func unfold(g *record.Graph, p record.Probabilities, list []unfolding) (*record.
 type layer struct {
 	table int      // the table of the actions
 	prior int      // the table for the digit below, or -1 if there is none
-	also  []int    // the other asides of the digit
-	of    []string // the actions with this digit
+	also  []int    // other asides of the same digit
+	of    []string // actions whose number has a 1 in this digit
 }
 
 // withActions returns the model of the same program with actions distinguished.
@@ -316,7 +316,7 @@ func (m *Model) own() *Model {
 	return m
 }
 
-// aside reports whether a table of the model does not belong to the program.
+// aside reports whether a table of the model is an aside, which the program does not contain.
 func (m *Model) aside(t int) bool { return t >= len(m.own().tables) }
 
 // nodesOf calls f with the segment index of each node whose execution is shown by a bit of table t.
@@ -350,7 +350,8 @@ func recovery(p *record.Plan, given record.Probabilities) (float64, error) {
 	return m.Recovery(set), nil
 }
 
-// A codeClass holds the actions for which a table sets the same action bits. Bit i of code is the i-th of them.
+// A codeClass holds the actions for which a table sets the same action bits. Bit i of code represents the table's
+// action bit i.
 type codeClass struct {
 	code    uint64
 	actions []string

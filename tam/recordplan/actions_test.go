@@ -135,8 +135,8 @@ func TestActions(t *testing.T) {
 	}
 }
 
-// reads compares the decoded paths of a record with the packet. It counts the actions that are known and those that are
-// open.
+// reads compares the decoded paths of a record with the packet. It returns the number of known actions and the number
+// of open ones.
 func reads(t *testing.T, d *Decoder, x run) (said, open int) {
 	t.Helper()
 	a, err := d.Decode(x.bits, Told{})

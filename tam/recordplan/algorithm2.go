@@ -22,7 +22,7 @@ type paperSearch struct {
 	tables []bit
 	alone  []float64
 	sc     *scorer
-	cut    bool // the budget ended the search
+	cut    bool // true if the budget ended the search
 	trace  func(set []bit, entropy, bound float64, pruned bool)
 }
 

@@ -52,7 +52,7 @@ func (x *search) improve() {
 			}
 			rest := slices.Delete(slices.Clone(x.best.set), i, i+1)
 			if slices.ContainsFunc(rest, func(o bit) bool { return o.table == b.table }) && !b.hit {
-				continue // the hit requires it
+				continue // the recorded hit requires this bit
 			}
 			was := x.best.entropy
 			x.banned = b.table
@@ -72,7 +72,7 @@ func (x *search) spent() bool {
 	return x.exhausted() || x.sets+10*x.fitted+300*x.space.solves > x.settings.Budget
 }
 
-// arcsForSet is the number of arcs that the evaluation of a set may cost in a typical program.
+// arcsForSet is the number of arcs that a typical program needs for the evaluation of one set.
 const arcsForSet = 1000
 
 // exhausted reports whether no further set may be evaluated. In a large program, or with many recorded tables, even a
@@ -81,7 +81,7 @@ func (x *search) exhausted() bool { return x.ctx.Err() != nil || x.arcs > x.enou
 
 func (x *search) enough() uint64 { return arcsForSet * max(x.settings.Budget, DefaultBudget) }
 
-// worn reports whether even greedy must end, which continues with known gains after exhausted.
+// worn reports whether even greedy must end. Greedy continues with the known gains after exhausted has returned true.
 func (x *search) worn() bool { return x.ctx.Err() != nil || x.arcs > 2*x.enough() }
 
 // fit checks a set against the constraints.
@@ -98,7 +98,8 @@ type branching struct {
 	open float64 // maximum entropy of the sets that were not examined
 }
 
-// A partial set is decided for the pieces so far. It contains the must-record tables of the other pieces.
+// A partial is a set in which the pieces so far are decided. It contains only the must-record tables of the other
+// pieces.
 type partial struct {
 	set   []bit
 	bits  int     // bits left for the following pieces
@@ -106,7 +107,7 @@ type partial struct {
 	value float64 // entropy of the decided pieces minus prices, plus the income of all cells
 	loads []load
 	at    []cell
-	fit   bool // loads and at belong to set
+	fit   bool // true if loads and at belong to set
 }
 
 // hopeless reports whether sets with this bound cannot improve on the best set. If the budget is spent, it also returns
@@ -287,7 +288,7 @@ func (w *bitwise) without(c bit, on []bool) (off []int) {
 	return off
 }
 
-// boundOf bounds all sets that contain the bits chosen so far and no bit of the piece that is off.
+// boundOf returns a bound for all sets that contain the bits chosen so far and no bit of the piece that is turned off.
 func (w *bitwise) boundOf(f partial, own []bit, on []bool, gains []float64) float64 {
 	long := w.cellsFor(w.tablesOf(own))
 	o := outlook{own: own, on: on, gains: gains, has: w.sc.parts[w.p.seg], most: w.sc.all(w.p.seg, w.p.bits, on)}

@@ -15,12 +15,12 @@ import (
 type relaxation struct {
 	x      *search
 	pieces []piece
-	cells  int // number of cells; zero means that cells are not counted
+	cells  int // number of cells of the containers; zero means that cells are not counted
 	price  []float64
 	earned float64 // the price of all cells
 	// rest[i][b][q] bounds the contribution of the pieces from i on, with b bits and q cells.
 	rest  [][][]float64
-	steps [][]portion // of each piece
+	steps [][]portion // portions that are worth choosing, for each piece
 }
 
 // A piece is a segment that can be recorded.
@@ -28,11 +28,11 @@ type piece struct {
 	seg     int
 	bits    []bit
 	must    []bit
-	class   []int    // bits of one class determine each other
+	class   []int    // class of each bit; the bits of one class determine each other
 	options []option // all useful options, or nil if the segment is too large to list them
 	heavy   []bool   // for a large piece, the bits whose tables are on one chain
 	start   outlook  // for a large piece, its state with its must-record tables
-	most    int      // number of bits that it can use, including must-record ones
+	most    int      // maximum number of bits that the piece can use, including must-record ones
 }
 
 // An option is a set of bits of a small piece.
@@ -40,15 +40,15 @@ type option struct {
 	set    []bit
 	tables []int // in the order of the program
 	h      float64
-	long   int // number of cells that it needs
+	long   int // number of cells that the option needs
 	cost   float64
 }
 
 // maxClassified is the maximum number of bits of a piece for pairwise comparison.
 const maxClassified = 300
 
-// maxWork limits the work of one solution of the relaxation: total bits and cells times those of the pieces. Above it,
-// cells are not counted.
+// maxWork limits the work of one solution of the relaxation: the product of all bits and cells with those of each
+// piece. Above it, cells are not counted.
 const maxWork = 4_000_000
 
 // maxOptions limits the number of options of all pieces together.
@@ -170,7 +170,7 @@ func (r *relaxation) listFrom(p *piece, sc *scorer, i int, set []bit) {
 	}
 }
 
-// needed reports whether a hit can only be recorded together with this bit.
+// needed reports whether the hit of the bit's table can only be recorded together with this bit.
 func (x *search) needed(b bit) bool {
 	return !b.hit && x.settings.Hits && !x.m.tables[b.table].keyless
 }
@@ -188,7 +188,7 @@ func (x *search) tablesOf(set []bit) []int {
 }
 
 // dearest returns the chain with the greatest sum of prices, or the longest such chain. The tables of a chain can all
-// run for one packet, so each needs its own cell. If units are exempt, the chain is a single table.
+// run for one packet, so each needs its own cell. If tables of one unit are exempt, the chain is a single table.
 func (x *search) dearest(tables []int, price func(table int) float64) []int {
 	const little = 1e-9 // added per table, to prefer longer chains
 	upto, from := make([]float64, len(tables)), make([]int, len(tables))

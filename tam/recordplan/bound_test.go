@@ -9,8 +9,8 @@ import (
 	"tamtam/tam/record"
 )
 
-// Tables that determine each other are in one class: those that always run together, and one that runs when they do
-// not.
+// Tables that determine each other are in one class: tables that always run together, and a table that runs exactly
+// when these do not.
 func TestClassesOfBits(t *testing.T) {
 	m := chainOf(t, "A", []string{"A", "B", "C", "D", "E", "F", "G"}, nil, map[string]float64{
 		"A>B": 0.5, "A>F": 0.5, "B>C": 1, "C>D": 0.3, "C>G": 0.7, "D>E": 1, "E>G": 1, "F>G": 1, "G>": 1,
@@ -39,8 +39,8 @@ func TestClassesOfBits(t *testing.T) {
 	}
 }
 
-// Tables that exclude each other share a cell and pay once. The first of two stages is for the six tables that
-// distinguish seven paths, or for w.
+// Tables that exclude each other share a cell and pay once. The first of two stages can hold either the six tables that
+// distinguish seven paths, or table w.
 func TestPricesOfTablesThatExcludeEachOther(t *testing.T) {
 	g := exclusive(7)
 	two := optional(t, "wd", "w<d") // d, which always runs, is for the second stage

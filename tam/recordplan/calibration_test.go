@@ -126,7 +126,7 @@ func randomlyPlanned(t *testing.T, r *rand.Rand) plannedProgram {
 	return plannedProgram{plan}
 }
 
-// randomEnds sets the ends of packets at most exit edges, and restricts edges of some conditions to classes.
+// randomEnds sets the possible ends of packets for most exit edges, and restricts edges of some conditions to classes.
 func randomEnds(r *rand.Rand, g *record.Graph) {
 	g.Ends = []record.End{}
 	for _, e := range g.Edges {
@@ -207,7 +207,7 @@ type sentOne struct {
 	path   []record.Step
 	labels map[string]string // labels taken at conditions
 	end    string
-	not    record.Classes // classes that it does not have
+	not    record.Classes // classes that the packet does not have
 }
 
 // sendOne sends a packet through a graph, node by node.
@@ -223,7 +223,7 @@ func sendOne(r *rand.Rand, g *record.Graph) (k sentOne) {
 	k.not, k.labels = record.Classes(r.IntN(16)), map[string]string{}
 	for at := g.Init; at != record.Exit; {
 		e := edges[at][r.IntN(len(edges[at]))]
-		for _, o := range g.Only { // it has taken this edge, so it is of the class
+		for _, o := range g.Only { // the packet has taken this edge, so it is of the class
 			for c := record.ClassIPv4; o.From == at && o.Label == e.Label && c <= record.ClassGroup; c <<= 1 {
 				if record.ClassName(c) == o.Class {
 					k.not &^= c

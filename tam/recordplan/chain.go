@@ -9,7 +9,7 @@ import (
 // tables correspond one to one.
 type chain struct {
 	tables []chainTable // in topological order
-	start  []chainEdge  // edges from the start, whose hits have no meaning
+	start  []chainEdge  // edges from the start to the first tables; their hit and miss have no meaning
 	index  map[string]int
 }
 
@@ -84,7 +84,7 @@ func chainEdges(n *node, base int, keyed bool) []chainEdge {
 type program struct {
 	*ways
 	first int
-	table []int // index of each node in the chain, or -1 for a condition
+	table []int // index in the chain of each node of the graph, or -1 for a condition
 }
 
 func newProgram(g *record.Graph, p record.Probabilities, c *chain) (*program, error) {

@@ -14,13 +14,13 @@ import (
 type space struct {
 	stages      int
 	widths      []int
-	first, last []int // the stages that C1 and C4 allow for each table
-	// before and after are the dependencies: a table and the distance in stages.
+	first, last []int // first and last stage that C1 and C4 allow for each table
+	// before and after hold each table's dependencies on earlier and later tables, with the distance in stages.
 	before, after [][]lag
 	order         []int   // the tables, each after those that it depends on
 	gaps          [][]int // computed rows of gap
-	rank          []int   // positions of the tables in the program
-	exempt        bool    // whether there are units
+	rank          []int   // position of each table in the program
+	exempt        bool    // true if any table belongs to a unit
 	competes      func(a, b int) bool
 	placed        bool
 	solves        uint64
@@ -46,7 +46,7 @@ type verdict int
 const (
 	fits verdict = iota
 	fitsNot
-	unknown // the solver was stopped
+	unknown // the solver was stopped before it found a result
 )
 
 // newSpace returns the space of a model with this number of stages. Zero means as many as the program needs.
@@ -250,7 +250,8 @@ func (p *space) list(loads []load) ([]cell, bool) {
 	return cells, len(left) == 0
 }
 
-// take returns the container with the most space that load k of left can use in a stage, or -1 if the load must wait.
+// take returns the container with the most free space that load left[k] can use in a stage, or -1 if the load must
+// wait.
 func (p *space) take(loads []load, cells []cell, here, left []int, k, stage int, room []int) int {
 	t := loads[left[k]].table
 	if !p.ready(loads, cells, left, k, stage) {
@@ -269,8 +270,8 @@ func (p *space) take(loads []load, cells []cell, here, left []int, k, stage int,
 	return best
 }
 
-// ready reports whether the table of load k of left may be in a stage: its predecessors are placed, at sufficient
-// distance.
+// ready reports whether the table of load left[k] may be in a stage: its predecessors are already placed at a
+// sufficient distance.
 func (p *space) ready(loads []load, cells []cell, left []int, k, stage int) bool {
 	t := loads[left[k]].table
 	if p.first[t] > stage {
@@ -301,7 +302,7 @@ func (p *space) crowded(loads []load) bool {
 	sorted := slices.Clone(loads)
 	slices.SortFunc(sorted, func(a, b load) int { return p.rank[a.table] - p.rank[b.table] })
 	chain := make([]int, len(loads))
-	// Only ranges that begin and end with those of tables can be the tightest.
+	// The tightest range begins with the first stage of a table and ends with the last stage of a table.
 	var from, to []int
 	for _, l := range loads {
 		from, to = append(from, p.first[l.table]), append(to, p.last[l.table])

@@ -113,7 +113,7 @@ func TestStagesFor(t *testing.T) {
 		}
 		got := m.StagesFor(p)
 		if phv == "8+8+8+8" && got >= 2 && got <= 4 {
-			continue // depends on the use of the containers
+			continue // the result depends on how the containers are used
 		}
 		if got != want {
 			t.Errorf("%s: %d stages, want %d", phv, got, want)
@@ -134,7 +134,7 @@ func TestFitIsEnumeration(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range p.widths {
-				p.widths[i] = 1 + r.IntN(3) // narrower than any real container
+				p.widths[i] = 1 + r.IntN(3) // in bits, narrower than any real container
 			}
 			var loads []load
 			for i := range m.tables {

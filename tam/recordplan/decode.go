@@ -21,12 +21,12 @@ const maxAnswers = 1 << 14
 type Answer struct {
 	// Exact means that only one path has this record.
 	Exact bool
-	// Paths lists paths that have it, most likely first, at most MaxLikely.
+	// Paths lists at most MaxLikely paths that have this record, the most likely first.
 	Paths []Likely
-	// Total is the number of paths that have it, in decimal, of any size.
+	// Total is the number of all paths that have this record, in decimal.
 	Total string
-	// Impossible means that no path of the graph has it. Either the chip does not match the graph, or the record does
-	// not belong to this plan.
+	// Impossible means that no path of the graph has this record. Either the chip does not match the graph, or the
+	// record does not belong to this plan.
 	Impossible bool
 	// Why explains an impossible record: its difference from the closest path, which is the only one in Paths.
 	Why string
@@ -39,15 +39,15 @@ type Likely struct {
 	// leads along this path.
 	HitKnown []bool
 	// Actions lists the possible actions of each step that is known to have hit, if its table's actions are recorded.
-	// The names are those of [record.Graph.Acts]. With one action the action is known. Nil means that nothing is known.
+	// The names are those of [record.Graph.Acts]. A single action is certain. Nil means that nothing is known.
 	Actions [][]string
 	P       float64
 }
 
 // A Decoder derives paths from records.
 //
-// Each bit shows whether a packet ran a table, or whether it hit. The existence of a record shows a hit in the table
-// that selects packets. The packet's end shows the edges by which its path can end.
+// Each bit shows whether a packet ran a table, or whether it hit. The record itself shows a hit in the table that
+// selects packets for recording. The packet's end shows the edges by which its path can end.
 //
 // A path has a record if it runs all tables that the record requires, and none that it excludes. In a topological order
 // of the tables this can be checked step by step. A step must not lead to an excluded table, or skip a required one. So
@@ -81,11 +81,12 @@ type reader struct {
 	acts       []readActions
 	oddActions int // table whose action bits match no action, or -1 if there is none
 	heeds      []heeded
-	contrary   bool // no packet satisfies all of heeds
+	contrary   bool // true if no packet satisfies all of heeds
 	w          weigher
 }
 
-// A tableMark is a bit of the record, with its table in the chain. table is -1 if no packet can reach it.
+// A tableMark is a bit of the record, with the index of its table in the chain. table is -1 if no packet can reach the
+// table.
 type tableMark struct {
 	record.Mark
 	table int
@@ -149,7 +150,7 @@ func (d *Decoder) newReader(g *record.Graph, p record.Probabilities, end string)
 	return r, nil
 }
 
-// reader returns the reader for packets with this further knowledge.
+// reader returns the reader for packets with the further knowledge in told.
 func (d *Decoder) reader(told Told) (*reader, error) {
 	if r := d.told[told]; r != nil {
 		return r, nil
@@ -194,7 +195,7 @@ func (r *reader) tables() []string {
 	return ids
 }
 
-// AllPaths returns the number of the graph's paths that can have a record, in decimal.
+// AllPaths returns the number of the graph's paths that a packet can take, in decimal.
 func (d *Decoder) AllPaths() string {
 	r := d.all
 	r.unknown()
@@ -270,7 +271,7 @@ func (r *reader) stray(b []byte) int {
 	return -1
 }
 
-// A fact is the knowledge of a record about one outcome at a table.
+// A fact states whether a record shows that a table ran, or that it hit.
 type fact uint8
 
 const (
@@ -279,7 +280,7 @@ const (
 	yes
 )
 
-// unknown resets the evidence to what holds for all packets of the reader.
+// unknown resets the evidence to the facts that hold for all packets of the reader.
 func (r *reader) unknown() {
 	r.w.unknown(r.chain)
 	if r.otherwise >= 0 {
@@ -325,17 +326,17 @@ func (r *reader) observe(b []byte) bool {
 // A weigher counts and weighs the paths that have a record.
 type weigher struct {
 	evidence []evidence
-	// must[i] is the number of tables before i that the record shows as run.
+	// must[i] is the number of tables before i that must have run according to the record.
 	must []int32
 
 	// paths and sums hold the number and the probability of the paths from each table on. The last index is the start.
 	paths []uint64
 	sums  []float64
-	some  bool // at least one path exists
-	over  bool // the number overflows paths
+	some  bool // true if at least one path exists
+	over  bool // true if the number of paths overflows an element of paths
 }
 
-// evidence is the knowledge of a record about a table.
+// evidence holds the facts about a table that follow from a record.
 type evidence struct{ ran, hit fact }
 
 func (w *weigher) unknown(c *chain) {

@@ -43,7 +43,7 @@ func decodePlan(recorded ...record.Recorded) *record.Plan {
 	return plan
 }
 
-// Records of {B, C} have the expected paths. Their third value has two.
+// Records of {B, C} have the expected paths. The third value of the record has two paths.
 func TestDecodeFigure4(t *testing.T) {
 	d, err := NewDecoder(decodePlan(record.Recorded{Table: "B", Bits: 1, Ran: atBit(0)},
 		record.Recorded{Table: "C", Bits: 1, Ran: atBit(1)}))
@@ -56,7 +56,7 @@ func TestDecodeFigure4(t *testing.T) {
 	for _, tt := range []struct {
 		bits  byte
 		total string
-		paths string // with probabilities
+		paths string // and their probabilities
 		why   string
 	}{
 		{0b01, "1", "A > B > D > E 1.000", ""},
@@ -186,7 +186,7 @@ type listedWalk struct {
 	p      float64
 }
 
-// listRecords walks all paths through the graph, and returns those of each record.
+// listRecords walks all paths through the graph, and returns the paths by record.
 func listRecords(t *testing.T, d *Decoder) map[string][]listedWalk {
 	t.Helper()
 	records := map[string][]listedWalk{}
@@ -238,7 +238,7 @@ func joinWalks(walks []listedWalk) (paths map[string]float64, sum float64) {
 	return paths, sum
 }
 
-// checkTell compares a record's result for its tables with all walks that have it.
+// checkTell compares a record's result for its tables with all walks that have this record.
 func checkTell(t *testing.T, d *Decoder, bits string, walks []listedWalk, sum float64) {
 	t.Helper()
 	said := d.Tell([]byte(bits), Told{})

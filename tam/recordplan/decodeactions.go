@@ -9,15 +9,15 @@ import (
 
 // readActions holds the action bits of a table for a reader.
 type readActions struct {
-	table   int   // table of the chain, or -1 if it is unreachable
-	bits    []int // bits of the record
+	table   int   // index of the table in the chain, or -1 if it is unreachable
+	bits    []int // indices of the bits in the record
 	classes []readClass
 }
 
 // A readClass holds the actions for which the table sets the same bits: code, in the order of readActions.bits.
 type readClass struct {
 	codeClass
-	aside int // their table in the chain, or -1 if it is unreachable or the code is 0, which has none
+	aside int // index of the code's aside in the chain; -1 if it is unreachable, or if the code is 0, without aside
 }
 
 // An asideTable is the table and the actions of an aside.
@@ -26,7 +26,7 @@ type asideTable struct {
 	actions []string
 }
 
-// readActions finds the action bits, and the asides of the chain. classes are by node of the graph.
+// readActions finds the action bits, and the asides of the chain. classes holds the classes of each node of the graph.
 func (r *reader) readActions(g *record.Graph, classes map[int][]codeClass) {
 	for i := range r.plan.Recorded {
 		t := &r.plan.Recorded[i]
@@ -58,7 +58,7 @@ func (r *reader) readActions(g *record.Graph, classes map[int][]codeClass) {
 	}
 }
 
-// observeActions applies the action bits of a record. It returns false if no packet has this combination.
+// observeActions applies the action bits of a record. It returns false if no packet can set this combination of bits.
 func (r *reader) observeActions(b []byte) bool {
 	fine := true
 	r.oddActions = -1
@@ -120,7 +120,7 @@ func (l *Likely) act(actions []string) {
 // maxActionWords is the maximum number of alternative actions that are named.
 const maxActionWords = 4
 
-// actionWords returns a text for one of these actions.
+// actionWords returns a text that names alternative actions.
 func actionWords(actions []string) string {
 	if len(actions) > maxActionWords {
 		return "one of " + strconv.Itoa(len(actions)) + " actions"

@@ -19,7 +19,8 @@ func cost(p float64) float64 {
 	return -math.Log(p)
 }
 
-// A wayOn is a path from a table to the end: its first edge, and the rank of the rest among the paths from there.
+// A wayOn is a path from a table to the end: its first edge, and the rank of the remaining path among the paths from
+// the edge's target.
 type wayOn struct {
 	cost       float64
 	edge, rank int32
@@ -101,7 +102,7 @@ func (r *reader) likely() []Likely {
 			list[i].P = 1
 		case all > 0:
 			list[i].P = min(1, math.Exp(-costs[i])/all)
-		case r.w.over: // P stays 0: one of very many improbable paths
+		case r.w.over: // P stays 0, because this is one of very many improbable paths
 		default:
 			list[i].P = 1 / float64(r.w.paths[len(r.w.paths)-1])
 		}
@@ -165,7 +166,7 @@ func (r *reader) impossible(b []byte) Answer {
 		if int(e.to) == r.otherwise {
 			differs++ // a wrong end counts twice as much as a wrong table
 		}
-		const apart = 1e7 // probability only decides between paths with equal differences
+		const apart = 1e7 // so large that probability only decides between paths with the same differences
 		return float64(differs)*apart + cost(e.hit+e.miss), true
 	})
 	a := Answer{Impossible: true, Total: "0"}

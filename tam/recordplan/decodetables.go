@@ -5,12 +5,12 @@ type Certainty uint8
 
 // The certainties.
 const (
-	Never  Certainty = iota // none of them
-	Maybe                   // some of them
-	Always                  // all of them
+	Never  Certainty = iota // no path contains it
+	Maybe                   // some paths contain it
+	Always                  // all paths contain it
 )
 
-// A TableSays is the result of a record for one table.
+// A TableSays is the conclusion from a record about one table.
 type TableSays struct {
 	Ran, Hit Certainty
 	// RanP and HitP are the probabilities that it ran and that it hit, by the plan's probabilities.
@@ -37,7 +37,7 @@ func (d *Decoder) Tell(b []byte, told Told) []TableSays {
 		if t.id == "" {
 			continue
 		}
-		says := TableSays{} // never: the knowledge about the packet leaves no path to it
+		says := TableSays{} // Never, because the knowledge about the packet leaves no path to this table
 		if i, ok := r.chain.index[t.id]; ok {
 			says = all[i]
 		}
@@ -105,7 +105,7 @@ func (r *reader) tell() []TableSays {
 // index len(tables)+1, after the end.
 type course struct {
 	reach  []bool
-	before []float64 // probability that a packet gets there
+	before []float64 // probability that a packet reaches the table
 	passed []int32   // difference of the number of edges that skip a table, between this table and the previous one
 	// For each table, whether its lookup can have hit or missed, and the probability of a hit.
 	canHit, canMiss []bool

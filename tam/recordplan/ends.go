@@ -10,7 +10,7 @@ import (
 // runs it.
 const endedOtherwise = "\x00ended otherwise"
 
-// endings returns a graph with complete probabilities. Exit edges that cannot end a packet with this end lead to
+// endings returns a graph with complete probabilities. Exit edges that packets with this end cannot take lead to
 // endedOtherwise instead. It returns nil if nothing is known about ends.
 func endings(g *record.Graph, p record.Probabilities, end string) (*record.Graph, record.Probabilities) {
 	if end == "" || g.Ends == nil {
@@ -47,7 +47,7 @@ func endings(g *record.Graph, p record.Probabilities, end string) (*record.Graph
 // An exit is an edge to the end.
 type exit struct{ from, label string }
 
-// endsOtherwise returns the exits with known ends that do not include this one.
+// endsOtherwise returns the exits with known ends that do not include the given end.
 func endsOtherwise(g *record.Graph, end string) map[exit]bool {
 	otherwise := map[exit]bool{}
 	for _, e := range g.Ends {
@@ -58,10 +58,10 @@ func endsOtherwise(g *record.Graph, end string) map[exit]bool {
 	return otherwise
 }
 
-// nodeExits holds the labels of a node's exit edges: of those that stay, and of those that now lead to endedOtherwise.
+// nodeExits holds the labels of a node's exit edges: those that it keeps, and those that now lead to endedOtherwise.
 type nodeExits struct{ kept, cut []string }
 
-// part distributes a share of a node's packets to its changed edges.
+// part splits a node's share between the exit edges that it keeps and those that now lead to endedOtherwise.
 func (w nodeExits) part(s record.EdgeProbability) []record.EdgeProbability {
 	other := endedOtherwise
 	otherwise := record.EdgeProbability{From: s.From, To: &other, P: s.P, Label: s.Label}

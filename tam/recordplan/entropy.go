@@ -7,7 +7,7 @@ type Choice struct {
 	Ran, Hit bool
 }
 
-// The bits that a table has in a record.
+// Bits that a table can have in a record.
 const (
 	showsRan = 1 << iota
 	showsHit
@@ -16,7 +16,7 @@ const (
 // shown holds the recorded bits of each table of a segment, by node.
 type shown []uint8
 
-// shownBy sorts choices by segment. It omits the execution of cuts, which is always known.
+// shownBy sorts choices by segment. It omits the execution of tables that every packet runs, which is always known.
 func (m *Model) shownBy(set []Choice) []shown {
 	all := make([]shown, len(m.segments))
 	for i := range all {
@@ -25,7 +25,7 @@ func (m *Model) shownBy(set []Choice) []shown {
 	for _, c := range set {
 		t := &m.tables[c.Table]
 		if t.seg < 0 {
-			continue // no packet reaches it
+			continue // no packet reaches the table
 		}
 		if c.Ran && !t.cut {
 			m.nodesOf(c.Table, func(at int) { all[t.seg][at] |= showsRan })
@@ -52,8 +52,8 @@ func (m *Model) Entropy(set []Choice) float64 {
 	return h
 }
 
-// Equation2 returns the result of the paper's equation 2. It is the entropy of the executions, plus that of each
-// recorded hit as if nothing depended on it.
+// Equation2 returns the result of the paper's equation 2. It is the entropy of the executions, plus the entropy of each
+// recorded hit, as if no other event depended on the hit.
 func (m *Model) Equation2(set []Choice) float64 {
 	h := 0.0
 	ran := make([]Choice, len(set))
@@ -67,7 +67,7 @@ func (m *Model) Equation2(set []Choice) float64 {
 	return h + m.Entropy(ran)
 }
 
-// Full returns the entropy in bits of a record of everything in the mode.
+// Full returns the entropy in bits of a record that contains every choice of the mode.
 func (m *Model) Full(hits bool) float64 { return m.Entropy(m.Everything(hits)) }
 
 // Everything returns all choices of the mode.
@@ -86,7 +86,7 @@ func (m *Model) Everything(hits bool) []Choice {
 const (
 	missed = iota
 	didHit
-	either // not recorded
+	either // the outcome is not recorded
 )
 
 // An event is a possible next event of a record, with its probability. At the segment's end node is len(nodes).
@@ -136,7 +136,7 @@ func (w *walker) entropy(s *segment, v shown) float64 {
 	return h
 }
 
-// branching returns the entropy of the event after this one.
+// branching returns the entropy of the event that follows this one.
 func (w *walker) branching(s *segment, v shown, from, outcome int) float64 {
 	h := 0.0
 	for _, e := range w.after(s, v, from, outcome) {

@@ -27,7 +27,7 @@ type dfs struct {
 	s        *segment
 	v        shown
 	recorded []byte
-	paths    map[string]float64 // probability per record
+	paths    map[string]float64 // probability of each record
 	seen     int
 }
 

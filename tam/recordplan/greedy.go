@@ -5,7 +5,7 @@ import (
 )
 
 // greedy starts with a set that fits, and repeatedly adds the bit with the largest gain that fits. A bit that does not
-// fit is dropped for good, because the set only grows.
+// fit is never tried again, because the set only grows.
 func (x *search) greedy(start []bit) found {
 	f := found{set: slices.Clone(start), loads: x.loads(start)}
 	cells, v := x.fit(f.loads)
@@ -42,19 +42,19 @@ type candidates struct {
 	*search
 	sc    *scorer
 	list  []candidate
-	pairs map[int]bool // tables both of whose bits were tried together
+	pairs map[int]bool // tables whose two bits were tried together
 }
 
 type candidate struct {
 	bit
 	gain  float64 // upper bound of the gain
-	fresh bool    // gain is exact
+	fresh bool    // true if gain is exact, not only an upper bound
 	dead  bool
 }
 
 // next returns the bits to try next: the best bit. If no single bit adds anything, these are both bits of the table
-// whose hit adds most. The latter helps if a table's execution follows from other bits, since its hit requires it. No
-// bits are tried twice.
+// whose hit adds most. The latter helps if a table's execution follows from other bits, since its hit requires it. The
+// same bits are not tried twice.
 func (h *candidates) next(set []bit) []bit {
 	if c := h.best(set); c != nil {
 		c.dead = true
@@ -69,7 +69,7 @@ func (h *candidates) next(set []bit) []bit {
 		if c.dead || c.hit || !h.needed(c.bit) || h.pairs[c.table] || !h.allowed(set, c.bit) || h.exhausted() {
 			continue
 		}
-		// Execution adds nothing by itself, so the hit's gain is the gain of both.
+		// The execution bit adds nothing by itself, so the gain of both bits is that of the hit.
 		h.sets++
 		if g := h.sc.gain(hit); g > most {
 			best, most = i, g
@@ -105,8 +105,8 @@ func (h *candidates) best(set []bit) *candidate {
 	}
 }
 
-// before reports whether a bit is tried before another. Its gain must be larger. Between equal gains, the one that is
-// not exact is first, then the one with more possible stages.
+// before reports whether a bit is tried before another. Its gain must be larger. Among equal gains, an inexact gain
+// precedes an exact one, and then a bit with more possible stages precedes others.
 func (h *candidates) before(c, top *candidate) bool {
 	return c.gain > top.gain+alike ||
 		c.gain > top.gain-alike && (top.fresh && !c.fresh || top.fresh == c.fresh && h.slack(c) > h.slack(top))
@@ -117,7 +117,7 @@ func (h *candidates) slack(c *candidate) int {
 	return h.space.last[t] - h.space.first[t]
 }
 
-// take records a bit.
+// take adds a bit to the set.
 func (h *candidates) take(b bit) {
 	h.sc.set(b, true)
 	for i := range h.list {

@@ -29,7 +29,7 @@ type Model struct {
 	index    map[string]int
 	segments []segment
 	walks    *big.Int
-	plain    *Model // model of the same program without actions, whose tables are the first here; nil if this is it
+	plain    *Model // same model without actions, whose tables are the first ones here; nil if this model has none
 }
 
 // A table holds what a planner needs about a table, except for its edges.
@@ -38,9 +38,9 @@ type table struct {
 	node    int // index in the graph
 	cut     bool
 	keyless bool
-	hit     float64 // hit rate of the packets that run it
-	ran     float64 // share of all packets that run it
-	seg, at int     // its segment, or -1 if no packet reaches it, and its node in the segment
+	hit     float64 // hit rate of the packets that run the table
+	ran     float64 // share of all packets that run the table
+	seg, at int     // segment of the table, or -1 if no packet reaches it; node in the segment
 	layer   *layer  // the digit of an action's number that it represents, or nil for a table of the program
 }
 
@@ -51,10 +51,10 @@ type segment struct {
 }
 
 type node struct {
-	table int // -1 for a condition, which only node 0 can be
+	table int // index of the table; -1 for a condition, which only node 0 can be
 	ran   float64
 	hit   float64
-	// next holds the arcs after a miss and after a hit. They share memory if the hit does not decide.
+	// next holds the arcs after a miss and after a hit. They share memory if the edges do not depend on the hit.
 	next   [2][]arc
 	decide bool
 }
@@ -123,9 +123,9 @@ func (m *Model) part(x *record.Index, w *ways) error {
 	return nil
 }
 
-// eliminate returns the segment of some nodes in topological order, of which the first is the cut. It also counts the
-// segment's paths, with different actions as different paths, and its arcs. The number of arcs is -1 if it exceeds the
-// limit room.
+// eliminate returns the segment that consists of the given nodes. They are in topological order, and the first is the
+// cut. It also counts the segment's paths, with different actions as different paths, and its arcs. The number of arcs
+// is -1 if it exceeds the limit room.
 func (m *Model) eliminate(w *ways, nodes []int, place []int, room int) (segment, *big.Int, int) {
 	s, local := m.number(w, nodes)
 	x := elimination{
@@ -177,9 +177,9 @@ func (m *Model) number(w *ways, nodes []int) (s segment, local []int) {
 type elimination struct {
 	*ways
 	nodes  []int
-	place  []int   // of the graph's nodes, in topological order
+	place  []int   // positions of the graph's nodes in topological order
 	local  []int   // index of each node in the segment, or -1 for a condition
-	silent [][]arc // targets of conditions
+	silent [][]arc // arcs that replace each condition
 	end    int     // end of the segment
 	arcs   int     // number of arcs so far
 	sum    []float64
@@ -194,7 +194,7 @@ func (x *elimination) index(e way) int {
 	return min(x.place[e.to]-x.place[x.nodes[0]], len(x.nodes))
 }
 
-// walks returns the number of paths from a node to the end of the segment, given those of the nodes after it.
+// walks returns the number of paths from a node to the end of the segment, given the numbers of the nodes after it.
 func (x *elimination) walks(n int, behind []*big.Int) *big.Int {
 	sum := new(big.Int)
 	for _, e := range x.out[n] {
@@ -219,7 +219,8 @@ func (x *elimination) next(n int) (next [2][]arc) {
 	return next
 }
 
-// collect adds up the targets of the edges of one outcome. A negative share means that an edge does not belong to it.
+// collect adds up the targets of the edges of one outcome. A negative share means that an edge does not belong to the
+// outcome.
 func (x *elimination) collect(n int, share func(way) float64) []arc {
 	var touched []int
 	add := func(to int, p float64) {
@@ -255,7 +256,7 @@ func (x *elimination) collect(n int, share func(way) float64) []arc {
 	return list
 }
 
-// normalise scales shares of all packets at a node to shares of those with the outcome.
+// normalise scales shares of all packets at a node to shares of the packets with the outcome.
 func normalise(next [2][]arc, decide bool, hit float64) {
 	if !decide {
 		return
@@ -295,21 +296,21 @@ type ways struct {
 	of     map[string]int
 	exit   int
 	out    [][]way
-	decide []bool    // the node is a table that branches by its hit
-	hit    []float64 // hit rate of the packets that run the table
+	decide []bool    // for each node, true if it is a table that branches by its hit
+	hit    []float64 // hit rate of the packets that run each table
 }
 
 type way struct {
 	to     int
 	labels int
 	// outcomes contains the outcomes after which the edge is taken: 0 is a miss, 1 a hit. p holds the shares of all
-	// packets at the node. If the hit does not decide, p[0] is the whole share.
+	// packets at the node. If the edges do not depend on the hit, p[0] is the whole share.
 	outcomes [2]bool
 	p        [2]float64
 }
 
-// given returns the share of all packets that take the edge after an outcome. It is negative if the edge does not exist
-// after it.
+// given returns the share of all packets that take the edge after an outcome. It is negative if packets with this
+// outcome cannot take the edge.
 func (e way) given(hit bool) float64 {
 	i := 0
 	if hit {
@@ -451,7 +452,7 @@ func surprise(p float64) float64 {
 var errNoTables = errors.New("a graph without tables: there is nothing to record")
 
 // OneBitPerTable returns the number of tables that not every packet runs. A record of all executions needs one bit for
-// each.
+// each of these tables.
 func (m *Model) OneBitPerTable() int {
 	n := 0
 	for _, t := range m.tables {

@@ -11,7 +11,7 @@ func (m *Model) nearest(id string) string {
 	return best
 }
 
-// distance returns the number of bytes that must be inserted, removed or changed to turn a into b.
+// distance returns the minimum number of bytes that must be inserted, removed or changed to turn a into b.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

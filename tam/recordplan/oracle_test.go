@@ -13,8 +13,8 @@ import (
 	"tamtam/tam/recordplan/p4graph"
 )
 
-// oracle holds the figures from README.md in the folder TAMTAM_P4 for its programs. These are real programs, counted by
-// other means. They are not part of the project.
+// oracle holds the figures from README.md in the folder TAMTAM_P4 for its programs. The programs are real, and their
+// figures were computed by other software. They are not part of the project.
 const oracle = `
 file pipe tables conds edges longest paths sequences walks cut strict/other needed stages
 bm-l2_switch ingress 2/0 0 4/2 2/2 1 1 4 2/2 0/0 0 1
@@ -40,16 +40,17 @@ switch-p4_14-egress egress 43/2 22 264/89 61/39 374547 111170 124787064802133623
 ontas-p4_14-ingress ingress 22/0 17 75/56 33/16 6400 2048 5734400 13/6 98/0 72 4
 `
 
-// ours holds the figures in which we differ from the oracle, with the reasons.
+// ours holds the figures in which tamtam differs from the oracle, with the reasons.
 var ours = map[string]string{
-	// The direct meter of host_meter_table writes a field when the table hits. So one more table writes it, and two
-	// follow a condition that reads it.
+	// The direct meter of host_meter_table writes a field when the table hits. So there is one more table that writes
+	// it. Two tables follow a condition that reads it.
 	"onos-basic/ingress strict/other": "19/0",
 	// mark_to_drop writes mcast_grp of its header argument, as behavioral-model does. multicast writes it too.
 	"onos-fabric/ingress strict/other":     "82/5",
 	"onos-fabric/ingress needed":           "45",
 	"onos-fabric-int/ingress strict/other": "85/5",
-	// A dependency is not needed if a chain of any length implies it. The oracle searched for chains of two.
+	// A dependency is not needed if a chain of other dependencies implies it. The oracle searched only for chains of
+	// two.
 	"switch-p4_14-ingress/ingress needed": "194",
 	"switch-p4_14-egress/egress needed":   "76",
 }
@@ -109,7 +110,8 @@ func TestOracle(t *testing.T) {
 	}
 }
 
-// The plain graphs list the dependencies with their kinds. Those that we derive from reads and writes are the same.
+// The plain graphs list the dependencies with their kinds. The dependencies that tamtam derives from reads and writes
+// are the same.
 func TestOracleDependencies(t *testing.T) {
 	for _, file := range []string{"switch-p4_14-ingress", "switch-p4_14-egress", "ontas-p4_14-ingress"} {
 		g := readFile(t, p4(t, file), "")

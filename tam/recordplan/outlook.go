@@ -24,17 +24,17 @@ func (r *relaxation) begin(p *piece) outlook {
 	return o
 }
 
-// An outlook is a large piece that has some bits, and may still get those that are on.
+// An outlook is the state of a large piece: the bits that it has, and the bits that may still be added, which are on.
 type outlook struct {
 	own   []bit
 	on    []bool
-	gains []float64 // upper bound of what each bit adds to own
-	has   float64   // the entropy of own
-	most  float64   // what all bits that are on add together
+	gains []float64 // upper bound of the entropy that each bit adds to own
+	has   float64   // entropy of own
+	most  float64   // entropy that all bits that are on add together
 }
 
 // worth bounds the piece's entropy minus prices, for 0, 1, ... n further bits. A set pays at least for its tables on
-// the heavy chain. It also pays at least for the bits that it has, or for the cheapest bit that it may get.
+// the heavy chain. It also pays at least for the bits that it has, or for the cheapest bit that may be added.
 func (r *relaxation) worth(p *piece, o outlook, n int) []float64 {
 	heavy, any := 0.0, r.costOf(r.x.tablesOf(o.own))
 	for i, b := range p.bits {
@@ -71,8 +71,9 @@ func (r *relaxation) cheapestOf(p *piece, o outlook) float64 {
 	return least
 }
 
-// sums bounds what 0, 1, ... n further bits add, minus the prices of those on the heavy chain if paying. Of each class
-// one bit counts. Since entropy is submodular, bits together add at most the sum of their gains.
+// sums returns bounds of the entropy that 0, 1, ... n further bits add. If paying, it subtracts the prices of the bits
+// on the heavy chain. Only one bit of each class counts. Since entropy is submodular, bits together add at most the sum
+// of their gains.
 func (r *relaxation) sums(p *piece, o outlook, n int, paying bool) []float64 {
 	best := make(map[int]float64)
 	for i, b := range p.bits {

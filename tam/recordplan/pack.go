@@ -5,14 +5,16 @@ import "math"
 // maxPacked is the maximum number of tables for which pack is exact.
 const maxPacked = 6
 
-// A cellGroup is a group of tables that share a cell: they exclude each other, and have the stages lo to hi in common.
+// A cellGroup is a group of tables that share a cell: they exclude each other, and all of them can be in the stages lo
+// to hi.
 type cellGroup struct {
 	lo, hi int
 	tables []int
 }
 
 // pack puts tables into the cheapest cells. The tables of a cell exclude each other and have a common stage. No
-// placement is cheaper. For more than maxPacked tables it uses those of the dearest chain, which need a cell each.
+// placement is cheaper. For more than maxPacked tables it considers only the tables of the dearest chain, which need a
+// cell each.
 func (x *search) pack(tables []int, price func(lo, hi int) float64) ([]cellGroup, float64) {
 	if x.space.exempt || len(tables) > maxPacked {
 		chain := x.dearest(tables, func(t int) float64 { return price(x.space.first[t], x.space.last[t]) })

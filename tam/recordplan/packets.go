@@ -12,7 +12,7 @@ import (
 type Packets struct {
 	ways  *ways
 	first int
-	table []bool // indexed by node
+	table []bool // true for tables; indexed by node
 	path  []byte
 }
 

@@ -49,14 +49,14 @@ func mapKeys(m map[string]float64) func(func(string) bool) {
 	}
 }
 
-// figure2 returns A, then B with probability p or C, then D.
+// figure2 returns a program that runs A, then B with probability p or else C, then D.
 func figure2(t *testing.T, p float64) *Model {
 	return chainOf(t, "A", []string{"A", "B", "C", "D"}, nil, map[string]float64{"A>B": p, "A>C": 1 - p, "B>D": 1,
 		"C>D": 1, "D>": 1})
 }
 
-// figure4 returns the paths A-X-B-D-E, A-X-Y-C-D-E, A-X-Y-D-E and A-E. Of their probabilities the paper gives those of
-// B, 0.2, and C, 0.5, and the entropy of D.
+// figure4 returns the paths A-X-B-D-E, A-X-Y-C-D-E, A-X-Y-D-E and A-E. The paper gives the probabilities of B, 0.2, and
+// C, 0.5, and the entropy of D.
 func figure4(t *testing.T) *Model {
 	return chainOf(t, "A", []string{"A", "B", "C", "D", "E"}, []string{"X", "Y"}, map[string]float64{
 		"A>X": 0.9, "A>E": 0.1, "X>B": 2. / 9, "X>Y": 7. / 9, "Y>C": 5. / 7, "Y>D": 2. / 7,
@@ -87,7 +87,7 @@ func entropyNear(t *testing.T, m *Model, tables string, want, within float64) {
 	}
 }
 
-// Figure 2: A and D carry no information, B and C the same.
+// Figure 2: A and D carry no information, B and C carry the same information.
 func TestFigure2(t *testing.T) {
 	const p = 0.3
 	one := surprise(p) + surprise(1-p)
@@ -201,7 +201,7 @@ func TestFigure7(t *testing.T) {
 	}
 }
 
-// Section V: a cut has one bit, its hit, and another table two.
+// Section V: a table that every packet runs has one bit, its hit; any other table has two bits.
 func TestHitsOfFigure4(t *testing.T) {
 	m := figure4(t)
 	p := planned(t, m, Settings{Containers: record.Containers{8}, Hits: true, Stages: 5}, record.BranchAndBound)
@@ -214,7 +214,7 @@ func TestHitsOfFigure4(t *testing.T) {
 			t.Errorf("table %s has %d bits, want %d", id, bits[id], want)
 		}
 	}
-	// Half of the packets that run a table hit it, which is one bit for each that runs.
+	// Half of the packets that run a table hit it, so the hit has an entropy of one bit per packet that runs the table.
 	near(t, "entropy", p.Entropy, m.Entropy(ran(m, "BCD"))+1+0.2+0.5+0.9+1)
 	near(t, "equation 2", p.Equation2, p.Entropy)
 }

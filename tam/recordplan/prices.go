@@ -77,7 +77,7 @@ func (r *relaxation) payers(p *piece, b, q int, v float64) []cellGroup {
 	for i := range p.options {
 		o := &p.options[i]
 		if len(o.set) <= b && r.cellsOf(o.long) <= q && math.Abs(o.h-o.cost-v) < alike {
-			// Where stages are free, cells have a tiny price.
+			// In stages with price zero, cells have a tiny price, to break ties.
 			cells, _ := r.x.pack(o.tables, func(lo, hi int) float64 { return r.cheapest(lo, hi) + 1e-9 })
 			return cells
 		}
@@ -93,7 +93,7 @@ func (r *relaxation) payers(p *piece, b, q int, v float64) []cellGroup {
 }
 
 // largePayers returns the tables that pay in a large piece with b bits: the best on its heavy chain, or a single table.
-// The choice is that of the tighter bound.
+// The tighter bound determines the choice.
 func (r *relaxation) largePayers(p *piece, b int) []int {
 	type paying struct {
 		table       int

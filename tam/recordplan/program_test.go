@@ -10,9 +10,9 @@ import (
 // shape limits random programs.
 type shape struct {
 	tables, conditions int
-	parts              int // number of consecutive parts, with cuts between them
+	parts              int // number of consecutive parts of a program, with cuts between them
 	deps               float64
-	placed             bool // as on a chip, with some tables in units
+	placed             bool // true if tables are placed as on a chip, some of them in units
 }
 
 // randomProgram returns a random graph with its probabilities and dependencies.
@@ -61,7 +61,7 @@ func (b *programBuilder) node(table bool) string {
 	return n.ID
 }
 
-// edges adds edges from a node to the next one, and to some of those after it, mostly near ones.
+// edges adds edges from a node to the next one, and to some later nodes, mostly near ones.
 func (b *programBuilder) edges(id string, after []string) {
 	n := b.g.Nodes[len(b.g.Nodes)-1]
 	for _, o := range b.g.Nodes {

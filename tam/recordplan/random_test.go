@@ -130,7 +130,7 @@ func branchAndBoundIsBruteForce(t *testing.T, r *rand.Rand, m *Model) {
 }
 
 // plannedFromNothing returns a plan by branch and bound without a start from greedy, so that it must find everything
-// that its bounds allow. Segments with more bits than listed are large.
+// that its bounds allow. Segments with more than listed bits count as large.
 func plannedFromNothing(t *testing.T, m *Model, s Settings, listed int) *record.Plan {
 	t.Helper()
 	s.Algorithm, s.Paper = record.BranchAndBound, false
@@ -150,7 +150,7 @@ func plannedFromNothing(t *testing.T, m *Model, s Settings, listed int) *record.
 	return p
 }
 
-// randomMust returns a table that can be required.
+// randomMust returns a table that can be a must-record table.
 func randomMust(r *rand.Rand, m *Model, s Settings) []string {
 	t := m.tables[r.IntN(len(m.tables))]
 	if t.cut && (!s.Hits || t.keyless) {

@@ -18,7 +18,7 @@ func (m *Model) Recovery(set []Choice) float64 {
 
 func (w *walker) recovery(s *segment, v shown) float64 {
 	end := len(s.nodes)
-	good := make([]float64, 3*(end+1)) // by event
+	good := make([]float64, 3*(end+1)) // probability of each event with a unique path so far
 	n := &s.nodes[0]
 	if v[0]&showsHit != 0 {
 		good[didHit], good[missed] = n.hit, 1-n.hit
@@ -39,8 +39,8 @@ func (w *walker) recovery(s *segment, v shown) float64 {
 	return good[3*end+either]
 }
 
-// ways counts the paths, up to two, from an event to each node through tables that show nothing. Paths with the same
-// tables count once.
+// ways counts the paths, up to two, from an event to each node through tables of which the record shows nothing. Paths
+// with the same tables count once.
 func (s *segment) ways(v shown, from, outcome int) []uint8 {
 	ways := make([]uint8, len(s.nodes)+1)
 	ways[from] = 1

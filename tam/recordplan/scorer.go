@@ -1,13 +1,13 @@
 package recordplan
 
-// A scorer maintains the entropy of a set while bits are added and removed. Segments are independent, so only that of
-// the bit is evaluated again.
+// A scorer maintains the entropy of a set while bits are added and removed. Segments are independent, so only the
+// segment of the bit is evaluated again.
 type scorer struct {
 	m     *Model
 	w     walker
 	v     []shown
-	parts []float64 // the entropy of each segment
-	spend *uint64   // counts the visited arcs; nil means that they are not counted
+	parts []float64 // entropy of each segment
+	spend *uint64   // number of visited arcs; nil means that they are not counted
 }
 
 func (m *Model) newScorer(set []bit) *scorer {
@@ -91,7 +91,7 @@ func (s *scorer) set(b bit, on bool) {
 	s.parts[t.seg] = s.weigh(t.seg)
 }
 
-// all returns the entropy that the bits of a segment that are on add together.
+// all returns the entropy that all enabled bits of a segment add together.
 func (s *scorer) all(seg int, bits []bit, on []bool) float64 {
 	was := append(shown(nil), s.v[seg]...)
 	for i, b := range bits {

@@ -18,13 +18,13 @@ type Settings struct {
 	// Stages is the number of stages of the pipeline. Zero means as many as the program's dependencies require, or
 	// those of a graph that is Placed.
 	Stages    int
-	Hits      bool     // also records hits (section V)
-	Actions   bool     // also records the actions of hits; greedy algorithms only
+	Hits      bool     // true if hits are also recorded (section V)
+	Actions   bool     // true if the actions of hits are also recorded; for greedy algorithms only
 	Algorithm string   // record.BranchAndBound and so on; "" means record.Greedy
-	Must      []string // tables that must be recorded
+	Must      []string // names of the must-record tables
 	Starts    int      // number of first tables for record.GreedyRestarts; zero means all
-	// Budget is the number of sets that a search may evaluate. Zero means [DefaultBudget]. A search that has spent it
-	// returns its best set and a bound. It is not a time limit: the same input gives the same plan.
+	// Budget is the number of sets that a search may evaluate. Zero means [DefaultBudget]. A search that has spent its
+	// budget returns its best set and a bound. It is not a time limit: the same input gives the same plan.
 	Budget uint64
 	// Paper restricts record.BranchAndBound to the paper's bound: Algorithm 2 as printed, plus the check for the end of
 	// the array that is missing there.
@@ -50,14 +50,14 @@ type search struct {
 	settings   Settings
 	space      *space
 	limit      int   // maximum number of bits
-	must       []bit // the minimum that must-record tables record
+	must       []bit // minimum set of bits of the must-record tables
 	candidates []bit
 	best       found
 	sets       uint64
-	arcs       uint64 // visited in evaluations, and similar work
+	arcs       uint64 // number of arcs visited in evaluations, and of similar steps
 	fitted     uint64 // number of sets checked against the constraints
-	listed     int    // maximum number of bits of a piece of the relaxation that is listed
-	banned     int    // a table that greedy leaves out, or -1
+	listed     int    // maximum number of bits of a piece whose sets are listed
+	banned     int    // index of a table that greedy leaves out, or -1
 }
 
 // found is a set with its placement.
@@ -275,7 +275,7 @@ func (x *search) bound() {
 	x.relax()
 }
 
-// offer keeps a set that is better than the best so far.
+// offer stores a set as the best one if it is better than the best so far.
 func (x *search) offer(f found) {
 	if f.entropy > x.best.entropy+alike {
 		bound := x.best.bound

@@ -13,8 +13,8 @@ import (
 type Simulation struct {
 	Packets uint64 `json:"packets"`
 	Seed    uint64 `json:"seed"`
-	// Recovered counts the packets whose record no other path has, so that their path is known. Ambiguous counts those
-	// whose record other paths have too.
+	// Recovered counts the packets whose record belongs to a single path, so that the path is known. Ambiguous counts
+	// the packets whose record belongs to several paths.
 	Recovered uint64 `json:"recovered"`
 	Ambiguous uint64 `json:"ambiguous"`
 	// Likeliest counts the ambiguous packets whose path is the likeliest with their record.
@@ -62,7 +62,7 @@ func Simulate(ctx context.Context, p *record.Plan, n, seed uint64) (*Simulation,
 		known, ok := distinct[string(walk.bits)]
 		if !ok {
 			known = d.all.simulated(walk.bits)
-			if len(distinct) < 1<<20 { // enough to make it fast, and bounded
+			if len(distinct) < 1<<20 { // a limited number of results is cached, to save time
 				distinct[string(walk.bits)] = known
 				s.Records++
 			}
@@ -91,7 +91,7 @@ func Simulate(ctx context.Context, p *record.Plan, n, seed uint64) (*Simulation,
 // simulated is the result of decoding a record.
 type simulated struct {
 	alone, impossible bool
-	likeliest         []int32 // edges of the likeliest path
+	likeliest         []int32 // edges of the likeliest path with the record
 }
 
 // is reports whether the likeliest path has these tables.
@@ -134,10 +134,10 @@ func (r *reader) simulated(b []byte) simulated {
 // elimination.
 type walk struct {
 	program *program
-	ran     [][]int // bits that a table sets when it runs
+	ran     [][]int // for each node, the bits that the table sets when it runs
 	hit     [][]int
-	own     []bool  // the table belongs to the program
-	path    []int32 // tables
+	own     []bool  // true for tables of the program
+	path    []int32 // tables of the current packet's path
 	bits    []byte
 	at      []bitAt
 }

@@ -37,7 +37,7 @@ func (p *space) solve(loads []load) ([]cell, verdict) {
 }
 
 // runSolver limits the solver by its number of conflicts. The library has no such limit, but writes the proof of each
-// conflict to a channel. runSolver closes this channel after enough of them. The race detector reports that as an
+// conflict to a channel. runSolver closes this channel after maxConflicts proofs. The race detector reports that as an
 // error, so there is no limit in race builds.
 func runSolver(problem *solver.Problem, conflicts int) (status solver.Status, model []bool) {
 	if problem.Status == solver.Unsat {
@@ -65,7 +65,7 @@ func runSolver(problem *solver.Problem, conflicts int) (status solver.Status, mo
 	defer func() {
 		close(done)
 		<-stopped
-		if recover() != nil { // the solver wrote to the closed channel
+		if recover() != nil { // the solver panicked because it wrote to the closed channel
 			status, model = solver.Indet, nil
 		}
 	}()
@@ -194,7 +194,7 @@ func (e *encoder) imply(a, b int) {
 
 // exclusion encodes C5.
 func (e *encoder) exclusion() {
-	use := map[[3]int]int{} // variables for the place of a load
+	use := map[[3]int]int{} // variables for the cell of a load
 	where := func(i, c, s int) int {
 		k := [3]int{i, c, s}
 		if v, ok := use[k]; ok {

@@ -68,8 +68,8 @@ type CountedRecord struct {
 }
 
 const (
-	// maxSuspects is the number of distinct records that are examined: those with most packets. maxOdd limits the
-	// impossible records that select suspects. maxSuspicions limits the result.
+	// maxSuspects is the number of distinct records that are examined: the records with the most packets. maxOdd limits
+	// the impossible records that select suspects. maxSuspicions limits the result.
 	maxSuspects   = 256
 	maxOdd        = 8
 	maxSuspicions = 8
@@ -87,12 +87,12 @@ const Chance = 1e-6
 type seenRecord struct {
 	CountedRecord
 	*reader
-	possible bool // at least one path has it
+	possible bool // true if at least one path has this record
 }
 
 // Suspect returns the faults that explain records which no path has. The first one explains most and contradicts least.
 // measured means that the plan's probabilities were measured. Then tables are also suspected if no record shows them
-// though many should.
+// although many packets should have run them.
 func (d *Decoder) Suspect(records []CountedRecord, measured bool) []Suspicion {
 	seen := d.heaviest(records)
 	if len(seen) == 0 {
@@ -106,7 +106,7 @@ func (d *Decoder) Suspect(records []CountedRecord, measured bool) []Suspicion {
 		}
 	}
 	marked := d.markedTables()
-	others := slices.Clone(marked) // tables that records show are first, so they win between equal explanations
+	others := slices.Clone(marked) // tables that records show come first, so they win between equal explanations
 	for _, t := range d.Tables() {
 		if !slices.Contains(marked, t) {
 			others = append(others, t)
@@ -124,8 +124,7 @@ func (d *Decoder) Suspect(records []CountedRecord, measured bool) []Suspicion {
 	return rank(list)
 }
 
-// misplacements returns suspicions that a table runs when another one does, for those that explain any of the odd
-// records.
+// misplacements returns suspicions that a table runs when another one does, if this explains any of the odd records.
 func (d *Decoder) misplacements(id string, others []string, odd, seen []seenRecord) (list []Suspicion) {
 	if d.fixed(id) {
 		return nil
@@ -144,8 +143,8 @@ func (d *Decoder) fixed(id string) bool {
 }
 
 // rank sorts suspicions, the best first. It removes those that contradict at least as much as they explain. It also
-// removes those with contradictions if another explains records without any, and misplacements of tables whose skipping
-// explains as much.
+// removes suspicions with contradictions if another suspicion explains records without any, and misplacements of tables
+// whose skipping explains as much.
 func rank(list []Suspicion) []Suspicion {
 	clean := slices.ContainsFunc(list, func(s Suspicion) bool { return s.Explains > 0 && s.Contradicts == 0 })
 	skipped := map[string]uint64{}
@@ -166,7 +165,7 @@ func rank(list []Suspicion) []Suspicion {
 	return list[:min(len(list), maxSuspicions)]
 }
 
-// heaviest returns the records of most packets, without those of a wrong length.
+// heaviest returns the records with the most packets, without records of a wrong length.
 func (d *Decoder) heaviest(records []CountedRecord) []seenRecord {
 	records = slices.DeleteFunc(slices.Clone(records), func(r CountedRecord) bool {
 		return d.check(r.Bits) != nil || d.all.stray(r.Bits) >= 0
@@ -200,7 +199,7 @@ func (r *reader) feasible() bool {
 }
 
 // skipped evaluates the suspicion that a table is never run: the record never shows it, and the packet continues as
-// after a miss. It also returns the probability that none of the packets ran it, by the plan's probabilities.
+// after a miss. It also returns the probability that none of the packets ran the table, by the plan's probabilities.
 func (d *Decoder) skipped(id string, records []seenRecord) (s Suspicion, chance float64) {
 	s = Suspicion{Do: FaultSkip, Table: id}
 	var expected, log float64

@@ -7,14 +7,15 @@ import (
 	"tamtam/tam/record"
 )
 
-// A Told is the knowledge about a packet in addition to the bits of its record. The zero value means none.
+// A Told is the knowledge about a packet in addition to the bits of its record. The zero value means that nothing more
+// is known.
 type Told struct {
 	End      string         // end by [record.Graph.End]; "" if unknown
-	Not      record.Classes // classes that it does not have, see [record.NotOf]
-	Trap     uint8          // number of its trap in the graph; zero if there is none or it is unknown
+	Not      record.Classes // classes that the packet does not have, see [record.NotOf]
+	Trap     uint8          // number of the packet's trap in the graph; zero if there is none or it is unknown
 	Outcomes string         // outcomes of the graph's tests, see [record.Graph.Outcomes]; "" if none is known
-	// Met lists tables that it has run, by its identities, each as "TABLE OUTCOME;". The outcome is "hit", or "" if it
-	// is unknown.
+	// Met lists the tables that the packet has run, according to its identities, each as "TABLE OUTCOME;". The outcome
+	// is "hit", or "" if it is unknown.
 	Met string
 }
 
@@ -51,7 +52,8 @@ func metBy(g *record.Graph, r *record.Record) string {
 	return strings.Join(says, "")
 }
 
-// A heeded is a table that a packet has run according to other parts of its record than bits, with its hit.
+// A heeded is a table that a packet must have run, with the result of its lookup. This follows from parts of the record
+// other than its bits.
 type heeded struct {
 	table int
 	hit   fact
@@ -69,7 +71,7 @@ func (r *reader) trap(g *record.Graph, number uint8) {
 func (r *reader) heed(table, outcome string) {
 	t, ok := r.chain.index[table]
 	if !ok {
-		r.contrary = true // no packet with this end reaches it
+		r.contrary = true // no packet with this end reaches the table
 		return
 	}
 	hit := unsaid

@@ -88,7 +88,7 @@ type Packet struct {
 type Header struct {
 	Protocol uint32 // usually EthernetHeader
 	Length   uint32 // length of the frame in bytes, including the FCS
-	Stripped uint32 // number of these bytes that were removed, including the FCS
+	Stripped uint32 // number of the frame's bytes that were removed, including the FCS
 	Bytes    []byte
 }
 

@@ -13,7 +13,7 @@ const MaxDatagram = 65535
 type reader struct {
 	all []byte // the datagram
 	at  int
-	end int // end of the current structure
+	end int // offset of the end of the current structure
 	err error
 }
 
@@ -112,7 +112,7 @@ func (r *reader) rest(number uint32) Other {
 	return Other{Enterprise: number >> 12, Format: number & 0xfff, Bytes: r.take("structure", r.end-r.at)}
 }
 
-// Decode decodes a datagram. The result refers to b. For a damaged datagram it returns an error, and the intact samples
+// Decode decodes a datagram. The result refers to b. For a damaged datagram it returns an error and the intact samples
 // before the damage. The datagram is nil if the damage is before the samples. If only the inside of a sample is
 // damaged, the samples after it are still decoded.
 func Decode(b []byte) (*Datagram, error) {

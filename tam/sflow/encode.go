@@ -67,7 +67,7 @@ func structure(b []byte, number uint32, body func([]byte) []byte) []byte {
 	return b
 }
 
-// opaque appends data with its length in front and zeros up to a multiple of four behind.
+// opaque appends data with its length before it, and zeros after it up to a multiple of four bytes.
 func opaque(b []byte, data []byte) []byte {
 	b = append(u32(b, uint32(len(data))), data...)
 	return append(b, make([]byte, -len(data)&3)...)

@@ -15,7 +15,7 @@ const (
 )
 
 // A Collection is a coupon collector that may stop before it has all coupons. An element draws each of Coupons with
-// probability 2^-Shift, at most one. Wanted distinct coupons are enough.
+// probability 2^-Shift, and at most one. The collector stops when it has Wanted distinct coupons.
 type Collection struct {
 	Coupons, Wanted, Shift uint8
 }
@@ -46,7 +46,7 @@ func Collect(threshold uint64) (Collection, error) {
 	return best, nil
 }
 
-// wait returns mean and variance of the number of elements until one of this number of coupons is drawn.
+// wait returns mean and variance of the number of elements until one of the given number of coupons is drawn.
 func wait(coupons, shift uint8) (mean, variance float64) {
 	p := math.Ldexp(float64(coupons), -int(shift))
 	return 1 / p, (1 - p) / (p * p)
@@ -79,13 +79,13 @@ type BeauCoup struct {
 	window  uint64
 	seed    uint64
 	entries []couponEntry
-	Dropped uint64 // coupons that were dropped because the entry belongs to another flow
+	Dropped uint64 // number of coupons that were dropped because the entry belongs to another flow
 }
 
 type couponEntry struct {
 	checksum uint32
-	coupons  uint32 // zero if the entry is free
-	last     uint64 // time of its last coupon
+	coupons  uint32 // bit set of collected coupons; zero if the entry is free
+	last     uint64 // time of the entry's last coupon
 }
 
 // BeauCoupEntry is the size of an entry on a switch in bytes: checksum, coupons and time of 32 bits each.
@@ -105,7 +105,7 @@ func NewBeauCoup(entries int, threshold, window, seed uint64) (*BeauCoup, error)
 // Bytes returns the memory of the table on a switch in bytes.
 func (b *BeauCoup) Bytes() int { return len(b.entries) * BeauCoupEntry }
 
-// Add lets a flow draw a coupon for an element at a time. It reports whether that was the last wanted one.
+// Add lets a flow draw a coupon for an element at a time. It reports whether that was the last wanted coupon.
 func (b *BeauCoup) Add(flow, element flymon.Vector, now uint64) bool {
 	coupon := b.draw(hash(&element, b.seed))
 	if coupon == 0 {

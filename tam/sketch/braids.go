@@ -58,7 +58,7 @@ func Decode(rows []Braid, counters [][]uint32, limit int) (low, high []uint64) {
 			for f, at := range counters {
 				c := at[r]
 				most, least := rows[r].High[c], less(rows[r].Low[c], highs[c]-high[f])
-				if most < Endless { // infinity minus the others is still infinity
+				if most < Endless { // infinity minus the other flows is still infinity
 					most = less(most, lows[c]-low[f])
 				}
 				if most < high[f] && most >= low[f] {

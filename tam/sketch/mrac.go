@@ -48,7 +48,7 @@ func (d Distribution) Entropy() float64 {
 // Limits of MRAC. Sizes above maxDense are distinguished only where a counter shows them.
 const (
 	maxDense = 1024
-	maxGuess = 64 // sizes up to this are considered even if no counter has them
+	maxGuess = 64 // sizes up to maxGuess are considered even if no counter has them
 	rounds   = 30
 )
 

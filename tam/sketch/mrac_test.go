@@ -60,7 +60,7 @@ type array struct {
 	sizes      []int // sizes of all flows
 	ones       float64
 	sums       []int       // values of the counters in use
-	zero, once float64     // number of counters of that value
+	zero, once float64     // number of counters with value 0, and with value 1
 	of         map[int]int // number of flows of each size
 }
 

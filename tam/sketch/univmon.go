@@ -22,7 +22,7 @@ type UnivMon struct {
 
 type level struct {
 	counters []int32 // counters of all rows
-	great    []sized // a heap, the smallest first
+	great    []sized // heap of the largest flows, the smallest first
 	at       map[flymon.Vector]int
 }
 
@@ -31,7 +31,7 @@ type sized struct {
 	size int64
 }
 
-// UnivMonEntry is the size in bytes of a kept flow on a switch or its controller: a 5-tuple and a counter.
+// UnivMonEntry is the size in bytes of a stored flow on a switch or its controller: a 5-tuple and a counter.
 const UnivMonEntry = 17
 
 // NewUnivMon returns a sketch of 1 to 32 levels. Each has rows (odd, 1 to 15) of width counters (1 to 2^26), and keeps

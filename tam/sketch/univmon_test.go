@@ -92,9 +92,9 @@ func TestUnivMon(t *testing.T) {
 				}
 			}
 		}
-		// The last of them has 200. It is missing if it is counted as less than 150. That needs, in three rows of five,
-		// one of the 40 flows above 50 in its counter with the other sign. The probability is 10 (40/1024/2)^3 = 7e-5,
-		// and below 2e-3 for all ten in all runs. For three missing flows it is 1e-9.
+		// The last of these flows has size 200. It is missing if it is counted as less than 150. That needs, in three
+		// rows of five, one of the 40 flows above 50 in its counter with the other sign. The probability is 10
+		// (40/1024/2)^3 = 7e-5, and below 2e-3 for all ten in all runs. For three missing flows it is 1e-9.
 		if missing > 2 {
 			t.Errorf("%d heavy flows are missing", missing)
 		}

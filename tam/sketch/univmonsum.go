@@ -28,9 +28,9 @@ const (
 
 // A solvedLevel holds the sizes of the flows that a level keeps, solved together.
 type solvedLevel struct {
-	flows  []flymon.Vector // in a fixed order
+	flows  []flymon.Vector // flows in a fixed order
 	sizes  []float64
-	spread float64 // the standard deviation of a size, infinite if there are too few counters
+	spread float64 // standard deviation of a size; infinite if there are too few counters
 }
 
 // solve returns the sizes of the kept flows that explain the counters best, by least squares. A small flow may share

@@ -82,7 +82,7 @@ func TestUnivMonPosing(t *testing.T) {
 	})
 }
 
-// If the error has no bound, the answer contains the reason.
+// An answer without an error bound contains the reason.
 func TestUnivMonUnbounded(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1}, func(t *testing.T, seed uint64) {
 		for _, tt := range []struct {

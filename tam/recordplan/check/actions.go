@@ -34,17 +34,17 @@ func (c *checker) actions(r record.Recorded) {
 	}
 }
 
-// An outcome is a possible result of a packet at a table.
+// An outcome is a possible result of a packet's lookup in a table.
 type outcome struct {
 	hit bool
-	act string // action of a hit
+	act string // action of the entry, after a hit
 	to  string
 	p   float64
 }
 
 // acted returns the outcomes at a table whose entries have some actions. If the table branches by its hit, all actions
-// have equal shares. Otherwise an edge belongs to the action of its label, or to all actions. Its packets hit at the
-// table's rate, unless the label is a miss.
+// have equal shares. Otherwise an edge belongs to the action of its label, or to all actions. Packets on such an edge
+// hit at the table's rate, unless the label is a miss.
 func (w *weigher) acted(at string, acts []string) (list []outcome) {
 	var edges []record.Edge
 	labels := map[string]int{}

@@ -37,7 +37,7 @@ type checker struct {
 	plan   *record.Plan
 	nodes  map[string]*record.Node
 	next   map[string][]record.Edge
-	behind map[string]map[string]bool // the nodes that a packet can reach from each node
+	behind map[string]map[string]bool // nodes that a packet can reach from each node
 	wrong  []error
 }
 
@@ -66,7 +66,7 @@ func (c *checker) explore() {
 	visit(c.plan.Graph.Init)
 }
 
-// always reports whether every path passes a node, so that no path remains without it.
+// always reports whether every path passes through a node.
 func (c *checker) always(id string) bool {
 	seen := map[string]bool{id: true}
 	var escapes func(at string) bool

@@ -70,15 +70,15 @@ func bits(of map[string]float64) float64 {
 // A weigher walks all paths of a graph.
 type weigher struct {
 	*checker
-	ran, hit   map[string]bool // the tables that record their execution and their hit
+	ran, hit   map[string]bool // tables that record their execution, and tables that record their hit
 	bits       map[string][]record.ActionBit
 	acts       map[string][]string        // actions of tables whose actions are distinguished
 	share      map[string]map[way]float64 // share of each edge among the node's packets
 	hits       map[string]float64         // hit rate of each table
 	branches   map[string]bool            // tables that branch by their hit
-	records    map[string]float64         // probability per record
-	everything map[string]float64         // probability per complete record
-	paths      map[string]map[string]bool // sequences of tables per record
+	records    map[string]float64         // probability of each record
+	everything map[string]float64         // probability of each complete record
+	paths      map[string]map[string]bool // sequences of tables of each record
 	ways       int
 }
 
@@ -121,8 +121,8 @@ func (w *weigher) shares() {
 	}
 }
 
-// edgeShares adds up the probabilities of edges. It returns, by node and successor, those without a label where both
-// hit and miss lead there.
+// edgeShares adds up the probabilities of edges. It returns the unlabelled probabilities of successors to which both
+// hit and miss lead, by node and successor.
 func (w *weigher) edgeShares() map[string]map[string]float64 {
 	loose := map[string]map[string]float64{}
 	for _, e := range w.plan.Probabilities.Edges {
@@ -156,7 +156,7 @@ func (w *weigher) wayOf(e record.Edge) way {
 	return way{to: e.To}
 }
 
-// part divides unlabelled probabilities between hit and miss so that the table has its hit rate.
+// part splits unlabelled probabilities between hit and miss so that the table has its hit rate.
 func (w *weigher) part(id string, loose map[string]float64) {
 	hit, open := 0.0, 0.0
 	for v, p := range w.share[id] {

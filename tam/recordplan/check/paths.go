@@ -6,7 +6,7 @@ import (
 	"tamtam/tam/record"
 )
 
-// Paths returns the paths that have a record. b holds the bytes of its containers, and told what else is known about
+// Paths returns the paths that have a record. b holds the bytes of its containers, and told the other knowledge about
 // the packet. Paths walks the plan's graph, which must be present, and shares no code with the decoders of records. It
 // returns false if the walk needs more than steps steps.
 func Paths(p *record.Plan, b []byte, told Known, steps int) (paths [][]string, ok bool) {
@@ -33,8 +33,8 @@ func Paths(p *record.Plan, b []byte, told Known, steps int) (paths [][]string, o
 type Known struct {
 	End    string            // end of the packet by [record.Graph.End]; "" if unknown
 	Not    record.Classes    // classes that the packet does not have
-	Met    []record.Trap     // tables that it ran, with outcomes, implied by its trap or its identities
-	Labels map[string]string // label of the edge that it takes at each condition, if it gets there
+	Met    []record.Trap     // tables that the packet ran, with outcomes, implied by its trap or its identities
+	Labels map[string]string // label of the edge that the packet takes at each condition, if it gets there
 }
 
 // A fact is the value of a bit for one outcome at a table.
@@ -48,8 +48,8 @@ const (
 
 type marked struct {
 	ran, hit fact
-	coded    bool     // the table records actions
-	acts     []string // actions that match the bits
+	coded    bool     // true if the table records actions
+	acts     []string // actions that match the set bits
 }
 
 type pathWalker struct {
@@ -58,9 +58,9 @@ type pathWalker struct {
 	nodes map[string]*record.Node
 	marks map[string]marked
 	told  Known
-	left  int // remaining steps
+	left  int // remaining number of steps
 	paths [][]string
-	acted map[string][]string // actions of the tables
+	acted map[string][]string // actions of each table
 }
 
 // bitsSet returns the set bits of a record, by container and bit.
@@ -182,7 +182,7 @@ func (w *pathWalker) follow(e record.Edge) []string {
 	return w.after(e.To)
 }
 
-// ofOthers reports whether only packets of a class that the packet does not have take an edge.
+// ofOthers reports whether an edge is restricted to a class that the packet does not have.
 func (w *pathWalker) ofOthers(e record.Edge) bool {
 	return slices.ContainsFunc(w.graph.Only, func(x record.Only) bool {
 		for c := record.ClassIPv4; c <= record.ClassGroup; c <<= 1 {
@@ -194,7 +194,7 @@ func (w *pathWalker) ofOthers(e record.Edge) bool {
 	})
 }
 
-// walk extends a path by each of its next tables. demanded more tables must run.
+// walk extends a path by each of its next tables. demanded is the number of tables that must still run.
 func (w *pathWalker) walk(next, path []string, demanded int) {
 	for _, t := range next {
 		if w.left--; w.left < 0 {
@@ -238,7 +238,7 @@ func (w *pathWalker) may(table string, e record.Edge, hit fact) bool {
 	return hit != demandedBit || !w.nodes[table].Keyless
 }
 
-// readActions evaluates the action bits of a table. It returns false if no packet has this combination.
+// readActions evaluates the action bits of a table. It returns false if no packet can set this combination of bits.
 func (w *pathWalker) readActions(r *record.Recorded, m *marked, set map[[2]int]bool) bool {
 	if len(r.Actions) == 0 {
 		return true

@@ -74,7 +74,7 @@ const (
 type bmReader struct {
 	*bmProgram
 	g         *record.Graph
-	selectors map[string][]string // for each action profile, the fields that select a member
+	selectors map[string][]string // for each action profile, fields that select a member
 }
 
 func readBMv2(b []byte, pipeline string) (*record.Graph, error) {
@@ -230,7 +230,7 @@ func (r *bmReader) resolve(t *bmTable) ([]*bmAction, error) {
 	return actions, nil
 }
 
-// bmRuns holds the actions that a table may run, in the order of its list: in any case, and after a miss.
+// bmRuns holds the actions that a table may run, in the order of its list: after any lookup, and after a miss.
 type bmRuns struct{ any, misses []*bmAction }
 
 // runs returns the actions that a table may run. A table without a key never hits. A hit runs any action. A miss runs
@@ -254,7 +254,7 @@ func (r *bmReader) runs(t *bmTable, actions []*bmAction) (bmRuns, error) {
 	return run, nil
 }
 
-// oneOf returns an action that stands for one of several.
+// oneOf returns an action that represents one of several actions.
 func oneOf(list []*bmAction) *bmAction {
 	one := &bmAction{}
 	for _, a := range list {
@@ -306,7 +306,8 @@ func (r *bmReader) ways(t *bmTable, actions []*bmAction, run bmRuns) error {
 		r.edge(t.Name, label, next(way), a)
 		to[next(way)] = true
 	}
-	// A miss without a default action runs none. It gets its own edge only if no action leads to the same node.
+	// A miss without a default action runs none. The miss gets an edge of its own only if no action leads to the same
+	// node.
 	if base := next(t.BaseNext); t.Default == nil && !to[base] {
 		r.edge(t.Name, record.Miss, base, nil)
 	}

@@ -15,7 +15,7 @@ func TestWaysOfBMv2(t *testing.T) {
 	for file, want := range map[string][]string{
 		"exit": {
 			"a go b",
-			"a stop EXIT",               // whatever the next table is, and although the action continues
+			"a stop EXIT",               // the action's exit wins over the next table, although the action continues
 			"a maybe b", "a maybe EXIT", // exit after _jump_if_zero
 			"a either b", "a either EXIT", // after any jump
 			"a never b", "a never EXIT",
@@ -32,7 +32,7 @@ func TestWaysOfBMv2(t *testing.T) {
 		},
 		"default": {
 			"without go with", "without on with", "without miss same",
-			"with go same", // it has a default entry
+			"with go same", // the table has a default entry
 			"same go absent",
 			"absent go last", "absent miss EXIT", // a missing base_default_next is null
 			"last go EXIT",
@@ -88,7 +88,7 @@ func TestFieldsOfBMv2(t *testing.T) {
 		{"assign", "h.k", "m.b m.d m.e", "m.a"},
 		{"headers", "h.k", "inner.*", "ip.* mpls.$valid$ vlan.*"},
 		{"registers", "h.k", "m.i m.j m.k reg:q reg:r", "m.a reg:w"},
-		{"counts", "h.k", "m.i", "m.colour m.tag"}, // the tag by its direct meter
+		{"counts", "h.k", "m.i", "m.colour m.tag"}, // the direct meter writes the tag
 		{"hash", "h.k ip.dst ip.src", "ip.src tcp.*", "m.a"},
 		{"stacks", "h.k", "m.i m.v", "tags[0].* tags[1].*"},
 		{"drop", "h.k", "ip.ttl", "ip.ttl standard_metadata.egress_spec standard_metadata.mcast_grp"},

@@ -58,7 +58,7 @@ func (a *bmAction) label() string {
 type bmProgram struct {
 	byID map[int]*bmAction
 	// groups holds the headers of stacks and unions. A write to a member with an unknown index counts as a write to all
-	// of them.
+	// members.
 	groups map[string][]string
 	// inputs holds the inputs of hash calculations.
 	inputs map[string]set

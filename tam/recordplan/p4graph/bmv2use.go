@@ -106,7 +106,7 @@ func (p *bmProgram) fieldsOf(value any) []string {
 	return fields
 }
 
-// wholes returns the all-fields names of the headers of a name.
+// wholes returns, for each header that a name stands for, the name for all its fields.
 func (p *bmProgram) wholes(value any) []string {
 	name, ok := value.(string)
 	if !ok {
@@ -192,7 +192,7 @@ func (p *bmProgram) primitive(u use, q bmPrimitive) error {
 	case "execute_meter":
 		p.read(u, value(1))
 		p.write(u, value(2))
-	default: // specific to a target: it may read and write all its parameters
+	default: // a target's own primitive, which may read and write all its parameters
 		for _, v := range values {
 			p.write(u, v)
 		}

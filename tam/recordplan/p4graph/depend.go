@@ -70,7 +70,7 @@ func Dependencies(g *record.Graph) []record.Dep {
 type depender struct {
 	g *record.Graph
 	x *record.Index
-	// after holds the nodes behind each node, and decided those that it decides.
+	// after holds the nodes that can follow each node, and decided the nodes whose execution it decides.
 	after, decided []bitset
 	// The nodes that use a field.
 	keys, reads, writes, conditions *users
@@ -91,8 +91,8 @@ func newDepender(g *record.Graph, x *record.Index) *depender {
 	return d
 }
 
-// decide computes for every node the nodes behind it, and those that its outcome decides. A node is decided if one
-// successor leads to it and one can avoid it.
+// decide computes for every node the nodes that can follow it, and the nodes whose execution its outcome decides. A
+// node is decided if one successor leads to it and one can avoid it.
 func (d *depender) decide() {
 	n := len(d.g.Nodes)
 	d.after, d.decided = make([]bitset, n+1), make([]bitset, n+1)

@@ -92,7 +92,7 @@ func TestGivenDependencies(t *testing.T) {
 	}
 }
 
-// Strict dependencies require a stage each, the others none.
+// Each strict dependency on a chain requires a further stage. Other dependencies require none.
 func TestMinStages(t *testing.T) {
 	g := graphOf([]string{"a >1.x", "b >2.x 1.x", "c > 2.x", "d >3.y", "e > 3.y"}, "a b", "b c", "c d", "c EXIT", "d e",
 		"e EXIT")
@@ -110,7 +110,7 @@ func TestMinStages(t *testing.T) {
 	}
 }
 
-// Dependencies that follow from others are not needed, through any number of tables.
+// A dependency that follows from a chain of others is not counted as needed, for any length of the chain.
 func TestNeededDependencies(t *testing.T) {
 	g := graphOf([]string{"a >1.x,4.x", "b >2.x 1.x", "c >3.x 2.x", "d > 3.x,4.x"}, "a b", "b c", "c d", "d EXIT")
 	f, err := Measure(g)
@@ -133,7 +133,7 @@ func TestMeasure(t *testing.T) {
 		!reflect.DeepEqual(f.Unreached, []string{"U"}) {
 		t.Errorf("%+v", f)
 	}
-	// Two conditions between two tables are one way for a record.
+	// Paths that differ only in their conditions between two tables are one path of a record.
 	f, err = Measure(graphOf([]string{"?X", "?Y", "A", "B"}, "X Y", "X A", "Y A", "Y B", "A B", "B EXIT"))
 	if err != nil || f.NodePaths.Int64() != 3 || f.Paths.Int64() != 2 {
 		t.Errorf("%+v %v", f, err)

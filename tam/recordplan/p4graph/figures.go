@@ -32,12 +32,13 @@ type Figures struct {
 	// Cuts is the number of nodes that every packet passes.
 	Cuts      int `json:"cuts"`
 	CutTables int `json:"cut_tables"`
-	// Strict dependencies require different stages, the others do not. Needed is the number of strict ones that other
-	// strict ones do not imply.
+	// Strict dependencies require different stages, the others do not. Needed is the number of strict dependencies that
+	// other strict ones do not imply.
 	Strict    int `json:"dependencies_strict"`
 	NonStrict int `json:"dependencies_other"`
 	Needed    int `json:"dependencies_needed"`
-	// MinStages is the number of stages that the dependencies require, and Chain lists tables that require them.
+	// MinStages is the number of stages that the dependencies require, and Chain lists the tables of a chain that
+	// requires so many.
 	MinStages int      `json:"min_stages"`
 	Chain     []string `json:"chain"`
 	// Unreached lists the nodes that no packet reaches.
@@ -171,7 +172,7 @@ func (f *Figures) tableWays(g *record.Graph, x *record.Index) {
 	f.Paths = count(first[x.Init])
 }
 
-// dependencies counts the dependencies, and the strict ones that are needed.
+// dependencies counts the dependencies, and the needed strict dependencies.
 func (f *Figures) dependencies(g *record.Graph, x *record.Index) {
 	n := len(g.Nodes)
 	strict := make([]bitset, n)

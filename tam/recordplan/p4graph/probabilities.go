@@ -97,8 +97,8 @@ func Complete(g *record.Graph, p record.Probabilities) (record.Probabilities, er
 // A split is the distribution of packets at one node.
 type split struct {
 	node *record.Node
-	// decides means that the hit of the node's lookup decides the way. Then each way has a share for hits and one for
-	// misses.
+	// decides means that the successor depends on the hit of the node's lookup. Then each splitWay has a share for hits
+	// and one for misses.
 	decides   bool
 	ways      []splitWay
 	hits      float64
@@ -109,8 +109,8 @@ type split struct {
 type splitWay struct {
 	to     string
 	labels map[string]bool
-	// can reports whether the way is taken after a miss and after a hit, and by holds the shares. For nodes whose hit
-	// does not decide, the first one covers all. given marks the known shares.
+	// can reports whether the way is taken after a miss and after a hit, and by holds the shares. If the successor does
+	// not depend on the hit, the first element covers all packets. given marks the known shares.
 	can, given [2]bool
 	by         [2]float64
 	parts      map[string]bool // labels that were given separately
@@ -167,8 +167,8 @@ func (s *split) give(e record.EdgeProbability) error {
 	return nil
 }
 
-// wayOf returns the way of an edge with a given probability. It returns an error if the probability is not possible
-// there.
+// wayOf returns the splitWay of an edge with a given probability. It returns an error if the probability is not
+// possible there.
 func (s *split) wayOf(e record.EdgeProbability) (*splitWay, error) {
 	to := record.Exit
 	if e.To != nil {
@@ -222,7 +222,7 @@ func (s *split) fill() error {
 	return nil
 }
 
-// isOpen reports whether a share exists and is not given.
+// isOpen reports whether a share is possible and was not given.
 func (w *splitWay) isOpen(outcome int) bool { return w.can[outcome] && !w.given[outcome] }
 
 func (w *splitWay) open() (n int) {
@@ -234,8 +234,8 @@ func (w *splitWay) open() (n int) {
 	return n
 }
 
-// fillByHits fills the ways if the hit rate is given: the ways after a hit add up to it, and those after a miss to the
-// rest.
+// fillByHits fills the ways if the hit rate is given: the shares after a hit add up to it, and the shares after a miss
+// to the rest.
 func (s *split) fillByHits() error {
 	for o, left := range [2]float64{1 - s.hits, s.hits} {
 		open := 0

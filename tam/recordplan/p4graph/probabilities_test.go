@@ -158,7 +158,7 @@ func TestFromPaths(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Of the packets from c, the 12 are divided equally between the direct edge to the end and the one over x.
+	// The 12 packets from c are divided equally between the direct edge to the end and the one over x.
 	want := "a>b hit 0.2, a>c miss 0.8, b>c hit 0.25, b>EXIT miss 0.25, b>EXIT hit 0.5, c>x 0.6471, c>EXIT 0.3529, x>k " +
 		"0.4545, x>EXIT 0.5455, k>EXIT 1, a:0.2, b:0.75, c:0.7647"
 	if got := text(p); got != want {

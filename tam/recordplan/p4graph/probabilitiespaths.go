@@ -35,10 +35,10 @@ type pathCounter struct {
 	g      *record.Graph
 	x      *record.Index
 	splits []*split
-	place  []int // position in topological order
+	place  []int // position of each node in topological order
 	// viable holds, for a table or the end, the conditions from which conditions alone lead there.
 	viable    map[int]bitset
-	came, hit []float64 // number of packets at each node, and of those that hit
+	came, hit []float64 // number of packets at each node, and number of these that hit
 }
 
 // A hop is the step from one table of a path to the next.

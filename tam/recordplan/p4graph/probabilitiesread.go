@@ -14,7 +14,7 @@ import (
 const maxProbabilities = 8 << 20
 
 // ReadProbabilities reads {"edges": [{"from", "to", "p"}], "hits": {table: p}}, where to is null for the end, and
-// completes them with [Complete]. It refuses names that the graph does not have.
+// completes them with [Complete]. It refuses unknown names.
 func ReadProbabilities(r io.Reader, g *record.Graph) (record.Probabilities, error) {
 	var p record.Probabilities
 	b, err := readSmall(r, "probabilities")

@@ -26,7 +26,7 @@ const (
 type form struct {
 	Nodes     json.RawMessage `json:"nodes"`
 	Pipelines json.RawMessage `json:"pipelines"`
-	Graph     json.RawMessage `json:"graph"` // present in a plan, and in a chip's description of its paths
+	Graph     json.RawMessage `json:"graph"` // graph; present in a plan, and in a chip's description of its paths
 }
 
 // Read reads one pipeline of a program: BMv2 JSON of any version, the plain form of a graph, a chip's description of

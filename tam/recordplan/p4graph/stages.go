@@ -6,9 +6,9 @@ import (
 	"tamtam/tam/record"
 )
 
-// MinStages returns the minimum number of stages of a program by its dependencies alone. It is that of the longest
-// chain of strict ones, in which each table must be in a later stage than the one before. chain is such a chain.
-// Dependencies that are not strict may connect its parts, at no cost.
+// MinStages returns the minimum number of stages of a program by its dependencies alone. It is the length of the
+// longest chain of strict dependencies, in which each table must be in a later stage than the previous table. chain is
+// such a chain. Dependencies that are not strict may connect its parts, at no cost.
 func MinStages(g *record.Graph) (n int, chain []string) {
 	x, err := record.NewIndex(g)
 	if err != nil || len(g.Nodes) == 0 {
