@@ -11,8 +11,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A chip with four ingress ACL tables is too small for three rows and two features. The last one waits, its reason
-// names the existing tables, and it gets a table once one is free. Table recording has its own table at another
+// A chip with four ingress ACL tables is too small for three rows and two features. The last feature waits, and its
+// reason names the existing tables. It gets a table once a table is free. Table recording has its own table at another
 // stage.
 func TestWhoHasTheACLTables(t *testing.T) {
 	rows := []struct {

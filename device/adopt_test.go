@@ -15,8 +15,8 @@ import (
 	"tamtam/swss"
 )
 
-// An orchagent that restarts on an ASIC in its target state makes no call that changes it, whatever the order of the
-// configuration was. Where a row is only partly in force, the rest is created again, and positions may change.
+// An orchagent that restarts on an ASIC in its target state makes no call that changes the ASIC, whatever the order of
+// the configuration was. If a row is only partly in force, its other parts are created again, and positions may change.
 func TestRestartOfOrchagentChangesNothing(t *testing.T) {
 	racetest.Stepped(t)
 	t.Parallel()
@@ -76,7 +76,7 @@ func withoutFailedStep(rows map[string]map[string]string) map[string]map[string]
 	return rows
 }
 
-// refusedInPart reports whether the switch has rejected a row: other parts of it may be in force.
+// refusedInPart reports whether the switch has rejected a row. Other parts of such a row may be in force.
 func refusedInPart(rows map[string]map[string]string) bool {
 	for _, row := range rows {
 		if row["by"] == "orchagent" && row["status"] == "failed" {

@@ -18,7 +18,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A foundRow is a row as it may be found in a database: blank, without fields, without a key.
+// A foundRow is a row that a daemon may find in a database, possibly blank, without fields or without a key.
 type foundRow struct {
 	db     swss.DBName
 	name   string

@@ -7,7 +7,7 @@ import (
 	"tamtam/saisim/drop"
 )
 
-// A AccountsReport accounts for every frame that was in the chip:
+// An AccountsReport accounts for every frame that was in the chip:
 //
 //	received + injected + copies = sent + to_cpu + dropped + in_flight
 type AccountsReport struct {

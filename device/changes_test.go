@@ -21,7 +21,7 @@ import (
 )
 
 // variedConfig returns wideConfig in notations that the switch normalises: an alias, numbers of other bases, masks,
-// other forms of IPv6, lists in another order. It adds a recording session.
+// other forms of IPv6, and lists in another order. It adds a recording session.
 func variedConfig(t *testing.T) device.ConfigDB {
 	t.Helper()
 	c, err := device.ParseConfigDB([]byte(wideConfig))
@@ -133,7 +133,7 @@ func (b inForceBed) below(path string) map[string]string {
 	})
 }
 
-// settled steps the daemons until all is in force, and fails if the northbound reports otherwise.
+// settled steps the daemons until the whole configuration is in force, and fails if the northbound reports otherwise.
 func (b inForceBed) settled(after string) {
 	b.Helper()
 	devicetest.RunUntilIdle(b.T, b.sim)
@@ -187,8 +187,8 @@ func (b inForceBed) config(entry string) string {
 }
 
 // Whichever leaf of TAM's configuration changes, the switch immediately reports that it is not in force, with the old
-// and the new value. When the daemons have done their work, the report ends, in whichever notation the configuration
-// is.
+// and the new value. When the daemons have done their work, the report ends, whatever the notation of the
+// configuration.
 func TestEveryChangeIsTold(t *testing.T) {
 	racetest.Stepped(t)
 	t.Parallel()

@@ -19,8 +19,8 @@ var syn = append([]byte{
 	0, 80, 3, 0xe8, 0, 0, 0, 1, 0, 0, 0, 1, 0x60, 18, 0xff, 0xff, 0, 0, 0, 0, 2, 4, 1460 >> 8, 1460 & 0xff,
 }, 0, 0)
 
-// A clamp is configured by the shell, changes the MSS of a segment, and is shown by the shell. It survives a restart
-// of orchagent, which finds it in the ASIC, and one of syncd, with which the chip starts again.
+// A clamp is configured by the shell, changes the MSS of a segment, and is shown by the shell. It survives a restart of
+// orchagent, which finds it in the ASIC. It also survives a restart of syncd, with which the chip starts again.
 func TestClampedSession(t *testing.T) {
 	const vlan = `{
 		"PORT": {"Ethernet0": {"lanes": "0", "speed": "10000", "admin_status": "up", "mtu": "1500"},

@@ -139,8 +139,8 @@ type contest struct {
 
 var itsPlace = regexp.MustCompile(`; ACL rule (\S+) \(priority (\d+)\) has its place; tried again when something`)
 
-// whatIsRefused matches the resource for which a switch rejected a rule. It depends on the free capacity at that
-// time.
+// whatIsRefused matches the resource for which a switch rejected a rule. The resource depends on the free capacity at
+// that time.
 var whatIsRefused = regexp.MustCompile(`^(create|change) .*: (the switch has no room for it \()[A-Z_]*`)
 
 // status returns the status rows of a table, without the time and the rejected resource.
@@ -280,7 +280,7 @@ func (c *contest) step(rnd *rand.Rand) {
 	more := max(0, rnd.IntN(8)-4)
 	for s := range maps.Values(c.sessions) {
 		if !s {
-			more = 0 // otherwise it would get the free resources between two rules
+			more = 0 // otherwise a session would get the free resources between two rules
 		}
 	}
 	for range more {
@@ -294,9 +294,9 @@ func (c *contest) step(rnd *rand.Rand) {
 		}
 	}
 	if more > 0 || before[by.key()] || !c.inForce[by.key()] || len(gone) != 1 || len(c.inForce) != len(before) {
-		gone = nil // it also freed resources for others
+		gone = nil // the rule also freed resources for other rules
 	}
-	for _, r := range c.ranked() { // others may have displaced it in vain, and returned before it
+	for _, r := range c.ranked() { // other rules may have displaced it without success, and returned before it
 		if gone != nil && !c.inForce[r.key()] && compareCompetitors(r, c.rules[gone[0]]) < 0 {
 			gone = nil
 		}
@@ -318,8 +318,8 @@ func (c *contest) restart(which func(context.Context) error) {
 	c.check(competitor{}, nil)
 }
 
-// The reason for which one claim was rejected has no meaning for another claim. Resources that a claim frees may
-// serve a claim that had failed.
+// The reason why one claim was rejected does not apply to other claims. Resources that a claim frees may serve a claim
+// that had failed.
 func TestRulesThatLackTwoThings(t *testing.T) {
 	t.Parallel()
 	rule := func(table, name string, priority int, ranges ...string) competitor {

@@ -17,8 +17,8 @@ import (
 	"tamtam/swss"
 )
 
-// For any order of writes, and any restarts of daemons in between, the ASIC is what the final configuration makes it
-// when applied once.
+// For any order of writes, and any restarts of daemons in between, the ASIC is the same as if the final configuration
+// had been applied once.
 func TestConfigurationConverges(t *testing.T) {
 	racetest.Stepped(t)
 	t.Parallel()
@@ -49,7 +49,7 @@ func converge(t *testing.T, seed uint64) {
 		devicetest.NoError(t, disturb(ctx, rnd, s))
 	}
 	devicetest.RunUntilIdle(t, s)
-	if seed%4 == 1 { // it needs as much time as all others together
+	if seed%4 == 1 { // this step needs as much time as all other steps together
 		consistent(t, s)
 	}
 	once := devicetest.NewSim(t, device.SimConfig{Config: device.ConfigDB{"DEVICE_METADATA": devicetest.Metadata},
@@ -94,8 +94,8 @@ func disturb(ctx context.Context, rnd devicetest.RandomConfig, s *device.Sim) er
 	return nil
 }
 
-// A mirror session that sends to the port that it mirrors survives a restart of syncd, wherever the port's lanes
-// were. The two refer to each other, and which is tried first is random, so the test repeats this several times.
+// A mirror session that sends to the port that it mirrors survives a restart of syncd, whatever the port's lanes.
+// Session and port refer to each other. Which one is tried first is random, so the test repeats this.
 func TestObjectsThatNameEachOtherComeBack(t *testing.T) {
 	for range 8 {
 		s := devicetest.NewSim(t, device.SimConfig{Config: device.ConfigDB{

@@ -12,8 +12,8 @@ import (
 )
 
 // Counters of ports and debug counters are reported with their start time. A restart of orchagent or of the managers
-// leaves it. One of syncd with its chip moves it to the chip's start, clearing to the time of clearing. A counter
-// that is created again counts from then.
+// does not change it. A restart of syncd with its chip moves it to the chip's start, and clearing moves it to the time
+// of clearing. A counter that is created again counts from then.
 func TestCountedSince(t *testing.T) {
 	racetest.Stepped(t)
 	sw := tamtamtest.Start(t, `{"PORT": {"Ethernet0": {"lanes": "0", "speed": "10000", "admin_status": "up"},

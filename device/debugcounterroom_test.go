@@ -10,7 +10,8 @@ import (
 	"tamtam/tamtamtest"
 )
 
-// If the chip cannot count a reason, the status names those that it can. Counters that do not fit wait for capacity.
+// If the chip cannot count a reason, the status names the reasons that it can count. Counters that do not fit wait for
+// capacity.
 func TestDebugCountersOfChip(t *testing.T) {
 	counters, reasons := []string{}, []string{`"c00|IP_HEADER_ERROR": {}`, `"c01|NO_SUCH": {}`}
 	for i := range 17 {

@@ -78,7 +78,7 @@ func (b inForceBed) remove(keys []string) (restore func()) {
 	}
 }
 
-// left fails unless a deleted entry is reported as still in force, or if it is reported as configured.
+// left fails unless a deleted entry is reported as still in force and not as configured.
 func (b inForceBed) left(l tamList, want string) {
 	b.Helper()
 	entry := l.at()

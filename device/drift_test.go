@@ -57,7 +57,7 @@ func consistent(t *testing.T, s *device.Sim) {
 	}
 }
 
-// A change in the databases behind the daemons' back is reported, healed and counted. Afterwards the switch matches
+// A change that another client makes in the databases is reported, healed and counted. Afterwards the switch matches
 // its configuration.
 func TestDriftInDatabases(t *testing.T) {
 	const appl, state = swss.ApplDB, swss.StateDB
@@ -68,7 +68,7 @@ func TestDriftInDatabases(t *testing.T) {
 		set  swss.FieldValues // written into the row; nil means that the row is deleted
 		by   string           // the daemon that reports
 		told string
-		// healed is the daemon that heals the change; "" means that none has to.
+		// healed is the daemon that heals the change; "" means that no daemon has to.
 		healed string
 	}{
 		{"a rule is gone", appl, "ACL_RULE_TABLE:TAM:all", nil, "tammgrd", "APPL_DB ACL_RULE_TABLE:TAM:all is missing",
@@ -310,7 +310,7 @@ func TestDriftInASICState(t *testing.T) {
 	}
 }
 
-// A change in the chip behind syncd's back is reported, and healed from the rows of ASIC_STATE.
+// A change in the chip that syncd did not make is reported, and healed from the rows of ASIC_STATE.
 func TestDriftInChip(t *testing.T) {
 	s := devicetest.NewSim(t, device.SimConfig{Config: devicetest.TwoPorts()})
 	devicetest.RunUntilIdle(t, s)
@@ -418,7 +418,7 @@ func TestDriftThatTakesFreshChip(t *testing.T) {
 	}
 }
 
-// If that does not help, the drift stays, and is reported.
+// If a new chip does not help, the drift stays, and is reported.
 func TestDriftThatStays(t *testing.T) {
 	faults := fault.NewRules(time.Now)
 	s := devicetest.NewSim(t, device.SimConfig{Config: devicetest.TwoPorts(), Common: daemons.Common{Backend: faults.SAI,

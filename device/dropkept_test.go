@@ -35,9 +35,9 @@ func (m *monitored) six(sport uint16) []byte {
 	return b.Bytes()
 }
 
-// The reports kept for tests of collectors are those that a chip makes. Packets are dropped for lack of a route, by a
-// queue that three ports have filled, and by a blackhole. One is received only by the CPU. They have both IP versions
-// and different source ports.
+// The stored reports for tests of collectors equal the reports that a chip makes. Packets are dropped for lack of a
+// route, by a queue that three ports have filled, and by a blackhole. One packet is received only by the CPU. The
+// packets have both IP versions and different source ports.
 func TestKeptDropReports(t *testing.T) {
 	m := newMonitored(t, false)
 	m.Set("TAM_COLLECTOR|COLLECTOR1", "dst_ip", "10.20.30.40", "dst_port", "10000")

@@ -20,7 +20,7 @@ import (
 	"tamtam/tam/ipfix"
 )
 
-// A behindHost is a switch whose collector is behind the management interface.
+// A behindHost is a switch whose collector is reached by the management interface.
 type behindHost struct {
 	*testing.T
 	*device.Sim
@@ -84,8 +84,8 @@ func (x *behindHost) detail() string {
 	return strings.TrimSpace(row["status"] + " " + row["status_detail"])
 }
 
-// The host sends reports to a collector of VRF mgmt as the chip made them: each dropped frame once, in sequence.
-// Reports that the host cannot send are counted and reported, and so is a host that sends nothing.
+// The host sends reports to a collector of VRF mgmt unchanged: each dropped frame once, in sequence. Reports that the
+// host cannot send are counted and reported. If the host sends nothing, that is reported too.
 func TestReportsByManagement(t *testing.T) {
 	for _, tt := range []struct{ src, dst, from string }{
 		{"", "192.0.2.7", "127.0.0.1"}, {"192.0.2.1", "192.0.2.7", "192.0.2.1"}, {"", "2001:db8::7", "::1"},

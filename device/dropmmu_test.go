@@ -15,7 +15,7 @@ import (
 	"tamtam/tam/ipfix"
 )
 
-// numbered returns a frame of a flow, longer by more bytes, with a number in its last bytes.
+// numbered returns a frame of a flow, extended by more bytes, with the number n in its last bytes.
 func (m *monitored) numbered(src string, n, more int) []byte {
 	f := append(m.packet(src, "20.2.2.8", 1000, 80), make([]byte, more)...)
 	binary.BigEndian.PutUint32(f[len(f)-4:], uint32(n))
@@ -25,9 +25,9 @@ func (m *monitored) numbered(src string, n, more int) []byte {
 func numberOf(frame []byte) int { return int(binary.BigEndian.Uint32(frame[len(frame)-4:])) }
 
 // This is a strict form of sonic-mgmt's test of drops in the MMU. Two ports send at line rate to a third one, whose
-// queue holds 40 cells of 64 bytes. Each frame either leaves or is reported, never both. Each report has the queue
-// and its depth, which leaves no space for the frame. It also has the ports of the queue's content: whole frames of
-// each, of 2 and 3 cells.
+// queue holds 40 cells of 64 bytes. Each frame either leaves or is reported, never both. Each report contains the queue
+// and its depth, which leaves no space for the frame. It also contains the queue's cells by ingress port: whole frames
+// of 2 and 3 cells.
 func TestDropMonitorMMU(t *testing.T) {
 	for _, flowAware := range []bool{false, true} {
 		m := newMonitored(t, flowAware)

@@ -47,7 +47,7 @@ type monitored struct {
 func newMonitored(t *testing.T, six bool) *monitored {
 	t.Helper()
 	p := profile.Small()
-	p.TableRecord = profile.Default().TableRecord // it has the stage that selects ingress packets
+	p.TableRecord = profile.Default().TableRecord // this profile has the pre-ingress stage, which selects packets
 	racetest.Stepped(t)
 	m := &monitored{T: t, Switch: tamtamtest.StartOn(t, p, dropsConfig), src: "11.22.33.44", dst: "10.20.30.40"}
 	if six {
@@ -268,13 +268,13 @@ func (m *monitored) counted(dropped, reports, messages string) {
 }
 
 // This is a strict form of sonic-mgmt's test of the drop monitor with packets. Each dropped packet of the monitored
-// flows is reported once, with its frame, to a collector of IPv4 or IPv6. Other packets and forwarded ones are not.
-// Reports stop while the collector is blackholed, and resume when it is back.
+// flows is reported once, with its frame, to a collector of IPv4 or IPv6. Packets of other flows and forwarded packets
+// are not reported. Reports stop while the collector is blackholed, and resume when it is back.
 func TestDropMonitorReports(t *testing.T) {
 	for _, tt := range []struct{ six, flowAware bool }{{false, false}, {true, true}} {
 		m := newMonitored(t, tt.six)
 		m.configure(tt.flowAware)
-		noRoute := m.packet("10.1.1.7", "30.3.3.3", 1000, 80) // not of a monitored flow
+		noRoute := m.packet("10.1.1.7", "30.3.3.3", 1000, 80) // a packet of no monitored flow
 		watched := m.packet("10.1.1.7", "20.2.2.9", 1000, 80)
 		forwarded := m.packet("10.1.1.7", "20.2.2.8", 1000, 80)
 		m.Set("STATIC_ROUTE|20.2.2.9/32", "blackhole", "true")
@@ -313,7 +313,8 @@ func TestDropMonitorReports(t *testing.T) {
 	}
 }
 
-// judgeReports checks that the reports match the wanted frames, including duplicates, and checks all their fields.
+// judgeReports checks that the reports match the wanted frames, including duplicates, and checks all fields of the
+// reports.
 func (m *monitored) judgeReports(got []dropReport, want []string, frames map[string][]byte) {
 	m.Helper()
 	reasons := map[string]drop.Reason{"20.2.2.9": drop.Blackhole, "30.3.3.3": drop.NoRoute}

@@ -29,8 +29,8 @@ func (m *monitored) tams() map[string]bool {
 }
 
 // A restart of orchagent or of the managers finds the session's objects and leaves them. The sequence of reports and
-// the counters continue. After one of syncd with its chip, the new chip has the session. Its counters start again,
-// which is reported.
+// the counters continue. After a restart of syncd with its chip, the new chip has the session. Its counters start
+// again, which is reported.
 func TestDropMonitorRestarts(t *testing.T) {
 	m := newMonitored(t, false)
 	m.configure(true)
@@ -118,7 +118,7 @@ func TestDropMonitorHostile(t *testing.T) {
 	m.Send("Ethernet0", m.packet("10.1.1.7", "20.2.2.9", 1000, 80))
 	m.Advance(50 * time.Millisecond)
 	d := ipfix.NewDecoder(0)
-	if n := len(m.reports(d, "Ethernet1")); n != 2 { // those of B and C
+	if n := len(m.reports(d, "Ethernet1")); n != 2 { // the reports of the sessions B and C
 		t.Errorf("%d reports, want one of each of two sessions", n)
 	}
 }

@@ -55,8 +55,8 @@ func hostAddress(name string) schema.MAC {
 	return schema.MAC{2, sum[0], sum[1], sum[2], sum[3], sum[4]}
 }
 
-// factoryPorts returns the rows of a chip's default ports. If more are requested, it adds ports of the last kind, as
-// long as there are lanes. As in SONiC, a port is named by its first lane.
+// factoryPorts returns the rows of a chip's default ports. If more are requested, it adds ports of the last kind, while
+// lanes remain. As in SONiC, a port is named by its first lane.
 func factoryPorts(p profile.Profile, ports int) (map[string]swss.FieldValues, error) {
 	kinds := slices.Clone(p.Default)
 	if len(kinds) == 0 {
@@ -128,7 +128,7 @@ func inOrder(ports []string) []string {
 	}
 	parse := func(s string) named {
 		stem := strings.TrimRight(s, "0123456789")
-		n, _ := strconv.ParseUint(s[len(stem):], 10, 64) // a name without one, or with a longer one, is the first
+		n, _ := strconv.ParseUint(s[len(stem):], 10, 64) // 0 if the number is missing or too large
 		return named{stem, n}
 	}
 	return slices.SortedFunc(slices.Values(ports), func(a, b string) int {

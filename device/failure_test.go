@@ -14,10 +14,10 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A tamCase is a session of a TAM feature, with the rows that it needs and whose steps can fail. All other rows are
-// configured before.
+// A tamCase is a session of a TAM feature, with the rows that it needs. Creating these rows can fail at each step. All
+// other rows are configured before.
 type tamCase struct {
-	feature, table, state string // of its sessions
+	feature, table, state string // name of the feature, and the tables of its sessions
 	session               swss.FieldValues
 }
 
@@ -46,7 +46,7 @@ func (c tamCase) rows() device.ConfigDB {
 // and the chip.
 func recorded(t *testing.T) (*device.Sim, *saitest.Recorder) {
 	var rec *saitest.Recorder
-	config := devicetest.RecordedPorts() // with a route to a collector
+	config := devicetest.RecordedPorts() // includes a route to a collector
 	for _, table := range []string{schema.CfgTAMFeature, schema.CfgTAMFlowGroup, schema.CfgACLRule, schema.CfgTAMTailStamp,
 		schema.CfgTAMTableRecord} {
 		delete(config, table)

@@ -20,14 +20,14 @@ import (
 	"tamtam/swss/schema"
 )
 
-// full is an ASIC without further capacity: of each type it holds as many objects as there were when it was filled.
-// While it is stubborn, it rejects changes of the priorities of ACL entries.
+// full is an ASIC without further capacity. For each type, the capacity is the number of objects that existed when it
+// was filled. While it is stubborn, it rejects changes of the priorities of ACL entries.
 type full struct {
 	sai.API
 	live     map[string]sai.ObjectType
-	room     map[sai.ObjectType]int // capacity by type; without an entry unlimited
+	room     map[sai.ObjectType]int // capacity by type; no entry means no limit
 	stubborn bool
-	removed  int // objects of limited types
+	removed  int // number of removed objects of limited types
 }
 
 // limited lists the types whose tables can be full.
@@ -36,7 +36,7 @@ var limited = []sai.ObjectType{
 	sai.ObjectTypePolicer, sai.ObjectTypeScheduler, sai.ObjectTypeQoSMap, sai.ObjectTypeWRED, sai.ObjectTypeLAG,
 }
 
-// filled returns such an ASIC, and the configuration of a switch with it.
+// filled returns a full ASIC, and the configuration of a switch with it.
 func filled(cfg device.SimConfig) (*full, device.SimConfig) {
 	chip := &full{live: map[string]sai.ObjectType{}}
 	cfg.Backend = func(c sai.API) sai.API { chip.API = c; return chip }
@@ -102,7 +102,7 @@ func (f *full) BulkCreateEntries(ctx context.Context, entries []sai.Entry, attrs
 	return errs
 }
 
-// name returns the key of an object in live.
+// name returns the key of an object in the map live.
 func name(k sai.Key) string {
 	if k.Entry != nil {
 		return sai.FormatKey(k)
@@ -144,8 +144,8 @@ func (f *full) Set(ctx context.Context, k sai.Key, a sai.Attr) error {
 	return f.API.Set(ctx, k, a)
 }
 
-// An ASIC that rejects a change of an object in force fails the adoption of the rest. It does so in each run,
-// although nothing else is changed. After two failed runs syncd compares. Once the ASIC accepts the change, it
+// If an ASIC rejects a change of an object in force, the adoption of all other objects fails too. This happens in each
+// run, although nothing else changes. After two failed runs syncd compares. Once the ASIC accepts the change, it
 // reaches its target state.
 func TestAdoptionIsNotTriedForEver(t *testing.T) {
 	var log strings.Builder
@@ -184,7 +184,7 @@ func TestAdoptionIsNotTriedForEver(t *testing.T) {
 	if got := devicetest.View(t, s); !strings.Contains(got, "PRIORITY=77\n") {
 		t.Errorf("the change is not in force:\n%s", got)
 	}
-	if err := s.RestartManagers(t.Context()); err != nil { // writes the row as it was
+	if err := s.RestartManagers(t.Context()); err != nil { // the managers write the row again
 		t.Fatal(err)
 	}
 	devicetest.RunUntilIdle(t, s)
@@ -264,7 +264,7 @@ func TestMoreThanFitsLosesNothing(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		while func(t *testing.T, s *device.Sim)
-		lost  bool // the mark of the view is lost
+		lost  bool // whether the mark of the view is lost
 	}{
 		"found before": {found, false}, "found before, mark lost": {found, true},
 		"came meanwhile": {came, false}, "came meanwhile, mark lost": {came, true},

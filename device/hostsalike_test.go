@@ -30,8 +30,8 @@ import (
 
 var gatewayMAC = schema.MAC{2, 0, 0, 0, 0, 0xaa}
 
-// A street is a set of hosts at Ethernet0, LLDP neighbours there and at Ethernet4, and the switch as a host. The host
-// is hostd, or hostifd with a Linux that has the neighbours' answers. Time is simulated.
+// A street holds hosts at Ethernet0, LLDP neighbours at Ethernet0 and Ethernet4, and the switch as a host. The host is
+// hostd, or hostifd with a Linux that has the neighbours' answers. Time is simulated.
 type street struct {
 	*testing.T
 	r        *swss.Redis
@@ -39,13 +39,13 @@ type street struct {
 	now      time.Time
 	hosts    map[string]*host.Stack // by address and MAC address
 	peers    map[string]*lldp.Agent // by port
-	frames   []cpuport.Frame        // that the switch has sent
+	frames   []cpuport.Frame        // frames that the switch has sent
 	asked    []hostifd.Neighbor     // neighbours that Linux was asked to resolve
 	receive  func(cpuport.Packet)
 	learned  func(hostifd.Neighbor)
 }
 
-// hostKinds holds the daemons that can be the switch as a host.
+// hostKinds holds the daemons that make the switch act as a host, by name.
 var hostKinds = map[string]func(*street) func(){
 	"hostd": func(s *street) func() {
 		h := hostd.New(hostd.Config{
@@ -125,7 +125,8 @@ func (s *street) step() {
 	}
 }
 
-// exchange delivers frames to hosts, and theirs to the switch. It reports whether there were any.
+// exchange delivers the switch's frames to hosts, and the hosts' frames to the switch. It reports whether there were
+// any frames.
 func (s *street) exchange() bool {
 	s.Helper()
 	var in []cpuport.Packet
@@ -262,7 +263,7 @@ func (s *street) peer(port, name string, last byte) {
 }
 
 // hostd and hostifd behave alike. They write the same rows for neighbours, which they resolve again, for LLDP, for
-// addresses that a host has too, and for traps.
+// addresses that another host uses too, and for traps.
 func TestHostsAlike(t *testing.T) {
 	for _, kind := range slices.Sorted(maps.Keys(hostKinds)) {
 		t.Run(kind, func(t *testing.T) {
@@ -321,14 +322,14 @@ func TestHostsAlike(t *testing.T) {
 	}
 }
 
-// A streetEvent records whether something is present, and since when. The switch's rows must follow.
+// A streetEvent records whether a host or neighbour is present, and since when. The switch's rows must follow.
 type streetEvent struct {
 	is    bool
 	since time.Time
 }
 
-// Hosts with the gateway's address and LLDP neighbours appear and disappear at random. With both daemons, the
-// matching rows appear soon, stay as long as the neighbour, and do not outlast it for long.
+// Hosts with the gateway's address and LLDP neighbours appear and disappear at random. With each daemon, the matching
+// rows appear soon, stay while the neighbour is present, and disappear soon after it.
 func TestRandomStreet(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 381_200, Count: 4, Short: 3}, func(t *testing.T, seed uint64) {
 		for _, kind := range slices.Sorted(maps.Keys(hostKinds)) {

@@ -12,8 +12,8 @@ import (
 	"tamtam/tamtamtest"
 )
 
-// A switch adds its hop to packets of IFA while TAM|device requests it, and to no others. Its id is that of the row,
-// or else the switch's own.
+// A switch adds its hop to IFA packets while TAM|device requests it, and changes no other packets. The device id is
+// that of the row, or else the switch's own id.
 func TestTransitOfIFA(t *testing.T) {
 	racetest.Stepped(t)
 	sw := tamtamtest.Start(t, `{
@@ -58,7 +58,7 @@ func TestTransitOfIFA(t *testing.T) {
 		return sw.Row(swss.CountersDB, "TAM_IFA_TRANSIT_COUNTERS:device")["COUNTED_SINCE"]
 	}
 	counts := []string{since()}
-	for _, id := range []string{"4710", "4711"} { // after the first, no packet shows that the counters start again
+	for _, id := range []string{"4710", "4711"} { // with the second id, no packet shows that the counters start again
 		sw.Set("TAM|device", "ifa", "true", "device-id", id)
 		counts = append(counts, since())
 	}

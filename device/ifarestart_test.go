@@ -26,8 +26,8 @@ func newEdges(t *testing.T) (begin, end *analyst) {
 	return begin, end
 }
 
-// A restart of orchagent or of the managers finds the objects of sessions and leaves them: counters and the sequence
-// of reports continue. After one of syncd with its chip, the new chip has the sessions. They count from zero, which
+// A restart of orchagent or of the managers finds the objects of sessions and leaves them: counters and the sequence of
+// reports continue. After a restart of syncd with its chip, the new chip has the sessions. They count from zero, which
 // is reported.
 func TestIFARestarts(t *testing.T) {
 	begin, end := newEdges(t)
@@ -158,7 +158,7 @@ func TestIFAHostileAtTheEdges(t *testing.T) {
 	for _, c := range []struct {
 		what   string
 		frame  []byte
-		longer int // bytes more than the packet had before IFA
+		longer int // number of bytes by which IFA made the packet longer
 		told   string
 	}{
 		{"of another global name space", with(header, 2<<4|3), 0, "0 hops, no hops of name space 15"},

@@ -15,7 +15,7 @@ import (
 	"tamtam/tamtamtest"
 )
 
-// An analyst is a switch on a path of IFA: frames enter at Ethernet0 and leave by Ethernet2; a collector is behind
+// An analyst is a switch on a path of IFA: frames enter at Ethernet0 and leave by Ethernet2. The collector is at
 // Ethernet1.
 type analyst struct {
 	*testing.T
@@ -37,7 +37,7 @@ func newAnalyst(t *testing.T, device string) *analyst {
 func (a *analyst) through(frame []byte) []byte {
 	a.Helper()
 	f := bytes.Clone(frame)
-	copy(f, []byte{2, 0, 0, 0, 7, 0xe4}) // to the router
+	copy(f, []byte{2, 0, 0, 0, 7, 0xe4}) // MAC address of the router
 	a.Send("Ethernet0", f)
 	a.Advance(time.Millisecond)
 	left := a.Left("Ethernet2")
@@ -93,7 +93,7 @@ func udpFrameFor(dst byte, size int) []byte {
 }
 
 // Three switches have a session of each role. The initiator samples, each switch on the path adds a hop, and the
-// terminator removes all and reports it by IPFIX to its own collector. All counters are exact.
+// terminator removes all IFA data and reports it by IPFIX to its own collector. All counters are exact.
 func TestIFASessions(t *testing.T) {
 	begin, middle, end := newAnalyst(t, "1"), newAnalyst(t, "2"), newAnalyst(t, "3")
 	begin.Set("TAM_SAMPLINGRATE_TABLE|third", "sampling-rate", "3")

@@ -18,7 +18,7 @@ import (
 )
 
 // CONFIG_DB_INITIALIZED, for which each of SONiC's utilities waits, is set once, after the last row of the start
-// configuration. That holds for every form, also without rows, and no daemon sets it.
+// configuration. This holds for every form of configuration, also without rows. No daemon sets it.
 func TestInitializedBehindTheLastRow(t *testing.T) {
 	for name, start := range map[string]device.Startup{
 		"rows": {Rows: device.ConfigDB{

@@ -28,8 +28,8 @@ type input struct {
 	sorted *capture.Sorted
 	port   saisim.PortID
 	head   capture.Packet
-	due    saisim.Cycle // the cycle of the head's time
-	ended  bool         // there is no head any more
+	due    saisim.Cycle // cycle at which the head enters
+	ended  bool         // true after the last packet; there is no head then
 }
 
 func openInputs(list []Input) (inputs, error) {

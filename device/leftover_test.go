@@ -15,7 +15,7 @@ import (
 )
 
 // halfTaken is a chip whose former orchagent died while it removed default objects. The members of the default VLAN are
-// removed, but not yet their bridge ports.
+// removed, but their bridge ports still exist.
 type halfTaken struct{ sai.API }
 
 func (h halfTaken) Create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {
@@ -56,9 +56,9 @@ func TestBridgePortsWithoutMembers(t *testing.T) {
 	}
 }
 
-// A port without a row that the chip does not remove is reported with the reason, since no row has a status for it.
-// The removal is retried. While another object uses the port, other daemons may heal: the object may be one that only
-// syncd can remove.
+// A port without a row that the chip does not remove is reported with the reason, since no row has a status for it. The
+// removal is retried. While another object uses the port, other daemons may heal, since possibly only syncd can remove
+// that object.
 func TestPortsThatStay(t *testing.T) {
 	faults := fault.NewRules(time.Now)
 	addFault(t, faults, fault.Fault{

@@ -12,8 +12,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// A row that is far too large is not read, in any table. Its status reports that, and it costs no memory. Once
-// smaller, it is applied.
+// A row that is far too large is not read, in any table. Its status reports that, and it costs no memory. Once the row
+// is smaller, it is applied.
 func TestRowsTooLarge(t *testing.T) {
 	server := swsstest.StartServer(t)
 	config := devicetest.TwoPorts()

@@ -26,7 +26,7 @@ type UpConfig struct {
 	Redis string // "embedded", HOST:PORT, or unix:PATH
 	// Databases is used instead of Redis if it lists Redis instances.
 	Databases swss.Config
-	// Startup is the configuration that is loaded before all daemons but mgmtd run.
+	// Startup is the configuration that is loaded before any daemon except mgmtd runs.
 	Startup Startup
 	// Source describes the origin of Startup. If IfNone is set, Startup is loaded only if CONFIG_DB is empty.
 	Source string

@@ -125,20 +125,20 @@ func (m machine) processes() map[string]map[string]string {
 	return rows
 }
 
-// processRow parses a line of /proc/PID/stat (proc(5)): a name in parentheses, which may itself contain some, and
-// numbers.
+// processRow parses a line of /proc/PID/stat (proc(5)). It has a name in parentheses, which can itself contain
+// parentheses, and numbers.
 func processRow(line string) (row map[string]string, started time.Duration, ok bool) {
 	from, to := strings.IndexByte(line, '('), strings.LastIndexByte(line, ')')
 	if from < 0 || to < from {
 		return nil, 0, false
 	}
-	words := strings.Fields(line[to+1:]) // from the third field on
+	words := strings.Fields(line[to+1:]) // the third and later fields
 	const user, system, start, resident = 14 - 3, 15 - 3, 22 - 3, 24 - 3
 	if len(words) <= resident {
 		return nil, 0, false
 	}
 	number := func(i int) uint64 {
-		n, err := strconv.ParseUint(words[i], 10, 40) // in ns, or for pages in bytes, it fits in 64 bits
+		n, err := strconv.ParseUint(words[i], 10, 40) // also fits in 64 bits as ns or as bytes of pages
 		ok = ok && err == nil
 		return n
 	}

@@ -92,8 +92,8 @@ func TestPacketTraceByShell(t *testing.T) {
 	}
 }
 
-// If the longest route to a packet's destination is not in the chip, configured or FRR's, the answer contains the
-// reason. If the chip has it, the answer does not.
+// If the longest route to a packet's destination, configured or from FRR, is not in the chip, the answer contains the
+// reason. If the chip has the route, there is no such text.
 func TestPacketTraceNamesPendingRoute(t *testing.T) {
 	config := devicetest.RoutedPorts()
 	config["STATIC_ROUTE"]["10.9.1.0/24"] = swss.FieldValues{"nexthop": "10.2.0.99", "ifname": "Ethernet1"}
@@ -275,8 +275,8 @@ func TestWhyByShell(t *testing.T) {
 	send(8, 64)
 	want("show tam why flow 10.1.0.7 10.2.0.8", "sent      Ethernet1   1  ")
 
-	// A packet that is longer than its frame belongs to the flow in its header. One with a wrong checksum may belong
-	// to any other flow, too.
+	// A packet whose IP length exceeds its frame belongs to the flow in its header. A packet with a wrong checksum may
+	// belong to any flow.
 	src, longer = 8, 1
 	send(8, 64)
 	want("show tam why flow 10.1.0.8 10.2.0.8 src-port 7", "dropped: ip-header  Ethernet0   1  ")

@@ -114,8 +114,8 @@ const (
 	ect0, ce              = 2, 3
 )
 
-// Packets of the strict queue leave before all others. At most one other frame precedes them, which was being sent when
-// the first arrived.
+// Packets of the strict queue leave before all others. At most one other frame precedes them: the frame that was being
+// sent when the first strict packet arrived.
 func TestStrictPriority(t *testing.T) {
 	q := newQoS(t)
 	out := q.race(60, dscp8, dscp46)
@@ -152,7 +152,7 @@ func TestECN(t *testing.T) {
 		t.Errorf("%d frames left, %d marked; the chip says %d", len(out), marked, s.Marked)
 	}
 	// Two frames arrive for each that leaves, so the queue exceeds 8000 bytes from about the 17th frame on. At the end
-	// it drains without new ones.
+	// it drains without new frames.
 	if marked < 100 || marked > 106 {
 		t.Errorf("%d of 120 are marked", marked)
 	}
@@ -179,8 +179,8 @@ func TestECN(t *testing.T) {
 	}
 }
 
-// A rule mirrors frames from Ethernet3 to a collector behind a route. The copy is the frame as it arrived, in GRE and
-// ERSPAN type II. Without the neighbour, the session and the rule wait, and report the cause.
+// A rule mirrors frames from Ethernet3 to a collector that a route leads to. The copy is the frame as it arrived, in
+// GRE and ERSPAN type II. Without the neighbour, the session and the rule wait, and report the cause.
 func TestERSPAN(t *testing.T) {
 	r := newRouted(t)
 	r.config("MIRROR_SESSION|far", swss.FieldValues{"src_ip": "10.255.0.1", "dst_ip": "10.9.0.5", "dscp": "8",
@@ -195,7 +195,7 @@ func TestERSPAN(t *testing.T) {
 		t.Errorf("rule %v", f)
 	}
 	in := ipFrame(t, devicetest.HostMAC(0x33), "10.3.0.2", "10.7.0.1", 64,
-		9) // dropped by the route, but still mirrored
+		9) // the route drops the frame, but it is still mirrored
 	got := r.send(3, in)
 	if len(got) != 1 || got[0].Port != 2 {
 		t.Fatalf("%d frames left", len(got))

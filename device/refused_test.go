@@ -51,7 +51,7 @@ func oneOfEach(variant uint64) device.ConfigDB {
 
 // A createGate rejects the creation of objects of a type, and counts the objects that are created and stay.
 type createGate struct {
-	refused sai.ObjectType // none if zero
+	refused sai.ObjectType // rejected type; zero means that no type is rejected
 	status  sai.Status
 	stay    map[sai.ObjectType]int
 }
@@ -80,8 +80,8 @@ func (g *createGate) made() (types []sai.ObjectType) {
 	return types
 }
 
-// The activation of a feature is answered with the object that the switch rejects, whichever that is and however it
-// is rejected. When the switch makes it after all, the feature is active.
+// The response to activating a feature names the object that the switch rejects, for any object and any kind of
+// rejection. When the switch creates the object later, the feature is active.
 func TestActivationIsAnsweredWithRefusal(t *testing.T) {
 	racetest.Stepped(t)
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 3, Short: 1}, func(t *testing.T, seed uint64) {

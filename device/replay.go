@@ -101,7 +101,7 @@ func (r Replay) replay(ctx context.Context, s *Sim, in inputs, origin time.Time,
 	if err := prog.start(&r, s.Chip); err != nil {
 		return nil, err
 	}
-	if r.Program != nil { // table recording makes plans for it before the first packet
+	if r.Program != nil { // table recording makes plans for the program before the first packet
 		if err := errors.Join(s.Orchagent.PollRecording(ctx), s.RunUntilIdle(ctx)); err != nil {
 			return nil, err
 		}
@@ -190,10 +190,10 @@ func (o observers) finish(report *Report) error {
 	return nil
 }
 
-// longest is the limit for the length of a run, well within the range of cycles and Durations.
+// longest is the maximum simulated duration of a run, well within the range of cycles and Durations.
 const longest = 150 * 365 * 24 * time.Hour
 
-// lastTime is a minute before the seconds of a pcap file overflow, in 2106.
+// lastTime is one minute before the seconds in a pcap file overflow, in 2106.
 var lastTime = time.Unix(1<<32-60, 0).UTC()
 
 // feed hands every frame of the inputs to the chip at its time. It calls failed after each frame and ends with its
@@ -338,8 +338,8 @@ func (o *outputs) commit(report *Report) error {
 	return nil
 }
 
-// forget removes obsolete captures and plans. These are listed in the report of an earlier run in the directory, but
-// this run lacks them because its switch has other ports.
+// forget removes obsolete captures and plans. The report of an earlier run in the directory lists them. This run did
+// not write them, for example because its switch has other ports.
 func (o *outputs) forget() {
 	var old struct {
 		Ports       map[string]json.RawMessage

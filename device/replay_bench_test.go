@@ -83,7 +83,7 @@ func (s *stream) pipe(t testing.TB) string {
 	return path
 }
 
-// The memory of a switch does not grow with the capture: the heap after 196,000 frames is that after 65,000.
+// The memory of a switch does not grow with the capture: the heap is the same after 196,000 frames as after 65,000.
 func TestReplayInConstantMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")

@@ -35,7 +35,8 @@ func ip6(next layers.IPProtocol) *layers.IPv6 {
 		DstIP: net.ParseIP("2001:db8::2")}
 }
 
-// Frames get a record by the trailer section of the design and the limits of the HLD, one row each.
+// Frames get a record according to the design's trailer section and the HLD's limits. Each row of the table is one
+// rule.
 func TestEligibility(t *testing.T) {
 	racetest.Stepped(t)
 	udp := func() *layers.UDP { return &layers.UDP{SrcPort: 5000, DstPort: 6000} }
@@ -176,7 +177,7 @@ func TestTwoHops(t *testing.T) {
 	}
 }
 
-// The same input gives the same bytes.
+// The same input gives the same output bytes.
 func TestReplayIsDeterministic(t *testing.T) {
 	var first map[string][]byte
 	for range 2 {

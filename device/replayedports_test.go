@@ -37,8 +37,8 @@ func queuesOf(t *testing.T, s *device.Sim) map[string]string {
 	return all
 }
 
-// Objects that were created with a port stay its own when syncd restarts, with their settings. The order in which ports
-// are created in the new chip does not matter. Those without references are created first.
+// Objects that were created with a port still belong to it after a restart of syncd, with their settings. The order in
+// which the new chip creates ports does not matter. Ports without references are created first.
 func TestReplayedPortsKeepTheirQueues(t *testing.T) {
 	s := devicetest.NewSim(t, device.SimConfig{Profile: profile.Default(), Config: devicetest.FullSwitch(t, 0)})
 	devicetest.RunUntilIdle(t, s)

@@ -116,8 +116,8 @@ func fileName(session string) string {
 	return name
 }
 
-// Files returns the recording plans as files. record-SESSION.plan.json is the last one of a session,
-// record-SESSION.N.plan.json the N-th of those before.
+// Files returns the recording plans as files. record-SESSION.plan.json contains the last plan of a session, and
+// record-SESSION.N.plan.json its N-th earlier plan.
 func (p RecordPlans) Files() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	for session, list := range p {

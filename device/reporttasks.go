@@ -6,17 +6,17 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A TaskReport holds the measurements of a FlyMon task, as in COUNTERS_DB. They are those of its last epoch, or of the
-// whole run if it has no epochs.
+// A TaskReport holds the measurements of a FlyMon task, as in COUNTERS_DB. They cover its last epoch, or the whole run
+// if it has no epochs.
 type TaskReport struct {
 	Status    string `json:"status"`
 	Reason    string `json:"reason,omitempty"`
 	Algorithm string `json:"algorithm,omitempty"`
 	Units     string `json:"units,omitempty"` // group.cmu:base+size
-	// Epoch is nil if none was read.
+	// Epoch is nil if no epoch was read.
 	Epoch *EpochReport `json:"epoch,omitempty"`
-	// Flows holds the heavy flows and those of queries. Sizes holds the number of flows by the smallest size of their
-	// class.
+	// Flows holds the estimates of heavy flows and of queried flows. Sizes holds the number of flows per size class;
+	// the key is the smallest size of the class.
 	Flows map[string]flymon.Estimate `json:"flows,omitempty"`
 	Sizes map[string]flymon.Estimate `json:"sizes,omitempty"`
 	// Changes holds the heavy changers.
@@ -32,9 +32,9 @@ type EpochReport struct {
 	Load    float64                    `json:"load"`
 	Full    float64                    `json:"full"`
 	Metrics map[string]flymon.Estimate `json:"metrics"`
-	// FlowsCut is the number of flows, the smallest ones, that are missing for lack of space.
+	// FlowsCut is the number of flows that are missing for lack of space. The smallest flows are missing.
 	FlowsCut uint64 `json:"flows_cut,omitempty"`
-	// ChangesCut is the number of changes, the smallest ones, that are missing for lack of space.
+	// ChangesCut is the number of changes that are missing for lack of space. The smallest changes are missing.
 	ChangesCut uint64 `json:"changes_cut,omitempty"`
 }
 

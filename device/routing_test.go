@@ -215,8 +215,8 @@ func (r *routed) spread(dst string) map[saisim.PortID]int {
 	return n
 }
 
-// Flows spread over the next hops of a route. Those of a neighbour that disappears use the other next hop, and a
-// restart of a daemon moves no flow.
+// Flows spread over the next hops of a route. If a neighbour disappears, its flows use the other next hop. A restart of
+// a daemon moves no flow.
 func TestECMP(t *testing.T) {
 	r := newRouted(t)
 	if n := r.spread("10.8.0.1"); n[2] < 60 || n[3] < 60 || n[2]+n[3] != 200 {

@@ -71,7 +71,7 @@ func TestServedTreeIsValid(t *testing.T) {
 	}
 	args := []string{"-p", "../yang", "-t", "data"}
 	for _, m := range modules {
-		if !strings.Contains(m, "tamtam-deviations") { // those come with OpenConfig's whole modules
+		if !strings.Contains(m, "tamtam-deviations") { // the deviations come with OpenConfig's complete modules
 			args = append(args, m)
 		}
 	}

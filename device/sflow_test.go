@@ -16,7 +16,7 @@ import (
 	wire "tamtam/tam/sflow"
 )
 
-// Each reason of the chip maps to one in the registry, and there are no others.
+// Each drop reason of the chip maps to a reason in the sFlow registry, and there are no other mappings.
 func TestSFlowReasons(t *testing.T) {
 	all := sflow.Mappings()
 	for i, m := range all {
@@ -87,8 +87,8 @@ func TestSFlow(t *testing.T) {
 	}
 }
 
-// Rules sample independently of ports. Each rule is a source of its own, whose pool is the packets that it has
-// matched.
+// Rules sample independently of ports. Each rule is a separate source. Its sample pool is the number of packets that it
+// has matched.
 func TestSFlowRules(t *testing.T) {
 	config := devicetest.SFlowConfig()
 	config[schema.CfgACLTable] = map[string]swss.FieldValues{
@@ -146,8 +146,8 @@ func TestSFlowRules(t *testing.T) {
 	}
 }
 
-// Samples of routed packets contain their next hop and its prefix length. Those with a VLAN on one side contain that
-// the other has none. Packets that are bridged or dropped have no next hop.
+// Samples of routed packets contain their next hop and its prefix length. If only one side has a VLAN, the sample
+// contains that the other side has none. Packets that are bridged or dropped have no next hop.
 func TestSFlowRouted(t *testing.T) {
 	c := devicetest.SFlowConfig()
 	delete(c[schema.CfgVLANMember], "Vlan10|Ethernet0")

@@ -37,7 +37,7 @@ type Sim struct {
 	attach    func(*saisim.Chip)
 	notes     []sai.Notification
 	nextPoll  time.Time
-	calm      saisim.Cycle // no timer is due before this cycle; 0 means unknown
+	calm      saisim.Cycle // cycle before which no timer is due; 0 means unknown
 	handed    uint64       // number of frames received from captures
 	stopSyncd func() error
 	ownRedis  bool
@@ -197,22 +197,22 @@ func (s *Sim) notify(ctx context.Context) (worked bool) {
 	return len(notes) > 0
 }
 
-// quiet is how long the daemons' timers keep running in a chip without frames. After that they would only read
+// quiet is how long the daemons' timers keep running while the chip has no frames. After that they would only read
 // unchanged state. Time then jumps to the next frame, so that a day without traffic is simulated quickly.
 const quiet = 10 * time.Minute
 
 // Advance lets time pass until the cycle. The chip works in the meantime. Every timer of a daemon runs at its own time,
-// during which the chip stands still. In a long period without frames, timers are skipped; those that are due at its
+// during which the chip stands still. In a long period without frames, timers are skipped. Timers that are due at its
 // end run once.
 func (s *Sim) Advance(ctx context.Context, to saisim.Cycle) error {
-	if s.host == nil && to < s.calm { // short steps, as between frames: no daemon has work
+	if s.host == nil && to < s.calm { // a short step, as between frames, in which no daemon has work
 		s.Chip.Advance(to)
 		if len(s.notes) > 0 {
 			return s.RunUntilIdle(ctx)
 		}
 		return nil
 	}
-	var idle time.Time // when the chip was first seen without frames
+	var idle time.Time // time since which the chip has had no frames
 	for {
 		next, timer := s.nextTimer()
 		at := to

@@ -114,8 +114,8 @@ func (h *simHost) step(ctx context.Context, now time.Time) (worked bool, err err
 // cpuTick is the longest time that the chip advances before hostd receives the punted frames.
 const cpuTick = 10 * time.Microsecond
 
-// until returns the cycle up to which the chip may advance without hostd: at most to, and one tick if it holds
-// frames.
+// until returns the cycle up to which the chip may advance without hostd. This is the chip's next event, or a tick from
+// now if that is later, but at most to.
 func (h *simHost) until(to saisim.Cycle) saisim.Cycle {
 	c := h.sim.Chip
 	next, ok := c.NextEvent()

@@ -13,8 +13,8 @@ import (
 	"tamtam/tamtamtest"
 )
 
-// In a storm of ARP requests, a switch with SONiC's defaults forwards all of it. The CPU receives the share that the
-// group's policer passes. The policer's counters, in the shell, and its drops, in the accounting, are the rest.
+// In a storm of ARP requests, a switch with SONiC's defaults forwards all requests. The CPU receives the share that the
+// group's policer passes. The policer's counters in the shell, and its drops in the accounting, match the rest.
 func TestStorm(t *testing.T) {
 	racetest.Stepped(t)
 	sw := tamtamtest.Start(t, `{
@@ -26,7 +26,7 @@ func TestStorm(t *testing.T) {
 	}
 	request := append([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 0x11, 8, 6, 0, 1, 8, 0, 6, 4, 0, 1},
 		make([]byte, 38)...)
-	storm := func(n int) (cpu, flooded int) { // 2000 per second
+	storm := func(n int) (cpu, flooded int) { // at 2000 packets per second
 		for range n {
 			sw.Send("Ethernet0", request)
 			sw.Advance(500 * time.Microsecond)
@@ -70,7 +70,7 @@ func TestStorm(t *testing.T) {
 	}
 	shows("queue4_group2 arp_req,arp_resp,neigh_discovery copy 4 10 packets/s, burst 20 1219 981 cbs=20 cir=10 active")
 
-	// Without a policer all of it arrives; without the default nothing does.
+	// Without a policer, the CPU receives all requests. Without the default trap, it receives none.
 	sw.Set("COPP_TRAP|arp", "trap_group", "mine")
 	sw.Set("COPP_GROUP|mine", "trap_action", "copy")
 	if cpu, _ := storm(200); cpu != 200 {

@@ -14,9 +14,9 @@ type tamList struct {
 	path   string
 	entry  string                // the entry's name; "" means that path is a container
 	config string                // JSON of its rows in CONFIG_DB, in addition to wideConfig
-	show   string                // the command that shows it, after show tam and before the name
+	show   string                // part of the show command between "show tam" and the name
 	rows   []string              // rows of CONFIG_DB that make the entry; if empty, it cannot be deleted
-	line   string                // output while it is in force, with single blanks
+	line   string                // output of show while the entry is in force, with single blanks
 	leaves map[string]leafChange // other values of all of its config leaves
 	broken string                // JSON of an invalid row of CONFIG_DB for such an entry
 }

@@ -26,8 +26,8 @@ type Estimate struct {
 	Error    int64  `json:"error"`
 }
 
-// watch attaches an oracle to the chip that follows every configured flow group. Flow groups that it cannot follow
-// are left out, and returned as problems.
+// watch attaches an oracle to the chip. The oracle follows every configured flow group. Flow groups that it cannot
+// follow are returned as problems.
 func (s *Sim) watch(ctx context.Context) (*truth.Oracle, func(saisim.Moment), []Problem, error) {
 	t := s.Redis.Reading(ctx)
 	rules := flowGroupRules(t)

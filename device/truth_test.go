@@ -55,8 +55,8 @@ func TestTruthInTheReport(t *testing.T) {
 		t.Errorf("queue of Ethernet1 %+v", q)
 	}
 	all, vlan := report.Truth["all"], report.Truth["vlan"]
-	// Frames have 150 or 64 bytes with FCS, plus 32 of the record, at 0.8 ns per byte. The SFD leaves 28 + 8 cycles
-	// after the last byte has arrived.
+	// Frames have 150 or 64 bytes with FCS, plus 32 of the record, at 0.8 ns per byte. The SFD of the output leaves 28
+	// + 8 cycles after the last byte has arrived.
 	if all.Frames != 5 || all.Delivered != 3 || len(all.Lost) != 2 || all.Lost[0].Port != "Ethernet0" ||
 		all.Delay.MaxPs != (146+36)*800 || all.Delay.MinPs != (64+36)*800 {
 		t.Errorf("all: %+v", all.Report)

@@ -9,7 +9,7 @@ import (
 	"tamtam/fleet/jetstream"
 )
 
-// accessFlags hold how processes of the log authenticate each other.
+// accessFlags hold the flags by which processes of the log authenticate each other.
 type accessFlags struct{ access jetstream.Access }
 
 func (f *accessFlags) flags(c *cobra.Command) {

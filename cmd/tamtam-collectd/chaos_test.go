@@ -137,10 +137,10 @@ func (c *chaos) start(args ...string) *process {
 	return p
 }
 
-// kill kills nodes and workers, and starts them again, until the fleet is done.
+// kill kills nodes and workers, and starts them again, until the fleet has sent everything.
 func (c *chaos) kill(sent *process) {
 	const between = 4 * time.Second
-	var nodeBack time.Time // until then the other nodes are not killed
+	var nodeBack time.Time // time until which the other nodes are not killed
 	for {
 		select {
 		case err := <-sent.ended:
@@ -154,7 +154,7 @@ func (c *chaos) kill(sent *process) {
 			i := c.r.IntN(len(c.nodes))
 			c.again(&c.nodes[i], c.nodeArgs(i))
 			c.nodeKills++
-			nodeBack = time.Now().Add(3 * between) // it reads what it has missed
+			nodeBack = time.Now().Add(3 * between) // the restarted node reads the missed messages
 			continue
 		}
 		c.again(&c.workers[c.r.IntN(len(c.workers))], c.workerArgs())

@@ -145,7 +145,7 @@ func (f *daemonFlags) checkNATS() error {
 	return nil
 }
 
-// checkLimits checks how much data the log keeps, and how safely.
+// checkLimits checks the flags for the size and the safety of the log.
 func (f *daemonFlags) checkLimits() error {
 	switch {
 	case f.Server.Sync < 0:

@@ -84,7 +84,7 @@ func TestDisksWithoutRoom(t *testing.T) {
 	})
 }
 
-// fill fills one disk or both for a while, and frees them again, until the fleet is done.
+// fill fills one disk or both for a while, and frees them again, until the fleet has sent everything.
 func (c *chaos) fill(sent *process, disks []*disk) {
 	for turn := c.r.IntN(3); ; turn = c.r.IntN(3) {
 		var full []*disk

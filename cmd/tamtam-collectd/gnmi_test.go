@@ -105,7 +105,7 @@ func startDaemon(t *testing.T, args ...string) *collecting {
 	return c
 }
 
-// until reads the rows of a store until they are enough.
+// until reads the rows of a store until enough returns true.
 func (c *collecting) until(dir string, enough func(*result.Batch) bool) {
 	c.t.Helper()
 	store, err := parquet.Open(parquet.Options{Dir: dir})

@@ -1,5 +1,6 @@
 // Command tamtam-collectd is the fleet's collector with persistent results: its log is NATS JetStream, its store
-// Parquet files. It is a separate program because these take longer to build than all of tamtam, which starts it.
+// Parquet files. It is a separate program because JetStream and Parquet take longer to build than all of tamtam. tamtam
+// starts it.
 package main
 
 import (

@@ -67,5 +67,5 @@ func (f *daemonFlags) readPlans() error {
 	return nil
 }
 
-// maxWithin limits how long rows wait, and so how many records are kept.
+// maxWithin is the maximum time for which rows wait. It also limits the number of stored records.
 const maxWithin = time.Hour

@@ -30,8 +30,8 @@ func write(t *testing.T, name, text string) string {
 	return path
 }
 
-// The page of a store has the links of the topology, with the data of the rows. What the topology does not contain is
-// logged.
+// The page of a store has the links of the topology, with the data of the rows. Rows that the topology does not contain
+// are logged.
 func TestServeTopology(t *testing.T) {
 	dir := t.TempDir()
 	store, err := parquet.Open(parquet.Options{Dir: dir})
@@ -61,7 +61,7 @@ func TestServeTopology(t *testing.T) {
 	}
 }
 
-// An invalid file of --topology is refused with its errors, and so is one that contradicts the paths.
+// A file of --topology is refused, with its errors, if it is invalid or contradicts the paths.
 func TestTopologyRefused(t *testing.T) {
 	paths := write(t, "paths.yaml",
 		"paths:\n- name: way\n  points:\n  - {switch: spine1, target: \"10.0.0.1:8080\", session: web}\n"+
@@ -90,7 +90,8 @@ func TestTopologyRefused(t *testing.T) {
 	}
 }
 
-// With a file of users only these users may access page and metrics, by TLS. An invalid file is refused.
+// With a file of users, only these users can access the page and the metrics, and only by TLS. An invalid file is
+// refused.
 func TestServeUsers(t *testing.T) {
 	users, data := write(t, "users", "rita:r:read-only\ncarl:c:nothing\n"), t.TempDir()
 	roles := write(t, "roles", "nothing none /\n")

@@ -195,7 +195,7 @@ func (s *sweepChaos) run() {
 			return
 		case <-time.After(time.Duration(s.r.Int64N(int64(time.Second)))):
 		}
-		whom := round // each once, and then at random
+		whom := round // first each process once, then a random process
 		if round > 2 {
 			whom = s.r.IntN(6)
 		}
@@ -204,7 +204,7 @@ func (s *sweepChaos) run() {
 			s.again(&s.log, s.logArgs)
 			s.kills[0]++
 		case 1:
-			_ = s.sweep.cmd.Process.Kill() // it may have ended
+			_ = s.sweep.cmd.Process.Kill() // the sweep may have ended already
 			if <-s.sweep.ended; s.sweep.cmd.ProcessState.Exited() {
 				return
 			}

@@ -32,9 +32,9 @@ import (
 const (
 	liveInterval = altmark.Interval(-1) // half a second
 	liveMaxDelay = 100 * time.Millisecond
-	liveGap      = 2 * time.Millisecond // between packets
+	liveGap      = 2 * time.Millisecond // time between packets of a flow
 	livePeriods  = 8                    // the number of periods that must be complete
-	liveDeadline = 3 * time.Minute      // for these periods
+	liveDeadline = 3 * time.Minute      // time limit for these periods
 )
 
 // Two switches in separate processes are connected by a relay that loses packets and counts the losses. A third process
@@ -239,18 +239,18 @@ type liveWire struct {
 	rnd *rand.Rand // used only by the relay
 
 	mu      sync.Mutex
-	seen    map[uint64]*livePeriod // at the relay, by period
-	sent    map[uint64]time.Time   // when a packet left its host
-	periods map[uint64]uint64      // packets that the relay forwarded, with their periods
+	seen    map[uint64]*livePeriod // packets at the relay, by period
+	sent    map[uint64]time.Time   // time at which each packet left its host, by number
+	periods map[uint64]uint64      // period of each forwarded packet, by packet number
 }
 
 // A livePeriod holds the packets that came to the relay with the mark of a period.
 type livePeriod struct {
 	seen, dropped uint64
-	arrived       uint64 // at the other host, of the forwarded packets
-	first, last   uint64 // numbers of packets
-	gaps          bool   // packets were lost before the relay
-	late          bool   // a packet took longer than the session allows
+	arrived       uint64 // number of forwarded packets that arrived at the other host
+	first, last   uint64 // lowest and highest number of the packets
+	gaps          bool   // true if packets were lost before the relay
+	late          bool   // true if a packet took longer than the session allows
 }
 
 // send sends numbered packets, one every liveGap.
@@ -347,7 +347,7 @@ func (w *liveWire) relay(in, out *host, stop <-chan struct{}) {
 	}
 }
 
-// receive records the packets that arrive, and when.
+// receive records the arriving packets with their times.
 func (w *liveWire) receive(h *host, stop <-chan struct{}) {
 	setTimeout(w.t, h)
 	buf := make([]byte, 2048)
@@ -377,7 +377,7 @@ func (w *liveWire) check(r liveResult) bool {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for k := r.Period - 2; k <= r.Period+1; k++ { // a packet that is late for one period is in another
+	for k := r.Period - 2; k <= r.Period+1; k++ { // a packet that is late for one period counts in another
 		p := w.seen[k]
 		if p == nil || p.gaps || p.late || k <= r.Period && p.arrived != p.seen-p.dropped {
 			w.t.Logf("period %d cannot be checked: %d is %+v", r.Period, k, p)

@@ -190,7 +190,7 @@ func (c *collect) run(cmd *cobra.Command) error {
 		return err
 	}
 	last := map[string]string{}
-	tell := func(e dial.Event) { // reports each state once
+	tell := func(e dial.Event) { // prints each new state once
 		what := e.Target
 		if e.Session != "" {
 			what += ", session " + e.Session
@@ -214,7 +214,7 @@ func (c *collect) run(cmd *cobra.Command) error {
 	}
 }
 
-// again reads the graphs repeatedly until there are some, or ctx ends.
+// again reads the graphs repeatedly until there is at least one graph, or ctx ends.
 func (c *collect) again(ctx context.Context, cmd *cobra.Command) (dial.File, *topology.Topology) {
 	for {
 		paths, network, err := c.measured(cmd)

@@ -14,7 +14,7 @@ import (
 // collectd is the name of the fleet collector's program.
 const collectd = "tamtam-collectd"
 
-// A findCollectd finds that program.
+// A findCollectd finds the fleet collector's program.
 type findCollectd struct {
 	self     func() (string, error)
 	lookPath func(string) (string, error)

@@ -18,7 +18,7 @@ func TestFindCollectd(t *testing.T) {
 	if _, err := f.find(); err == nil || !strings.Contains(err.Error(), "go build ./cmd/tamtam-collectd") {
 		t.Errorf("%v: want how it is built", err)
 	}
-	for _, dir := range []string{path, beside} { // the second is preferred
+	for _, dir := range []string{path, beside} { // the program in the second directory is preferred
 		want := filepath.Join(dir, collectd)
 		if err := os.WriteFile(want, []byte("#!/bin/sh\n"), 0o755); err != nil {
 			t.Fatal(err)

@@ -154,8 +154,8 @@ func overlap(a, b string) bool {
 	return b == "localhost" && slices.Contains(local, a)
 }
 
-// printFirstLogin creates the file of users if it does not exist, and prints the password of its one user. It cannot be
-// read later.
+// printFirstLogin creates the file of users if it does not exist, and prints the password of its one user. The password
+// cannot be read later.
 func printFirstLogin(cmd *cobra.Command, file string) error {
 	password, err := access.First(file)
 	if err != nil {
@@ -284,8 +284,8 @@ func newRunSFlowd() *cobra.Command {
 		"what the chip samples or drops", daemons.RunSFlowd)
 }
 
-// newAttached returns the command of a daemon that is the client of one of syncd's sockets. Both use the same flag for
-// it.
+// newAttached returns the command of a daemon that is the client of one of syncd's sockets. syncd and the daemon use
+// the same flag for the socket.
 func newAttached(
 	name, short, flag, what string,
 	run func(context.Context, *swss.Redis, func() (daemons.CPULine, error), daemons.Common) error,

@@ -18,7 +18,7 @@ type datagramsIn struct {
 	count                       int64
 }
 
-// command completes a command. what names the datagrams, and record one item that is printed of them.
+// command completes a command. what is the name of the datagrams, and record that of an item printed from a datagram.
 func (c *datagramsIn) command(
 	cmd *cobra.Command, what, record string, printer func(io.Writer, bool) (collector.DatagramPrinter, error),
 ) *cobra.Command {

@@ -12,8 +12,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// ecmpStreams is the number of TCP connections for each family. By chance all of them are on one link less than once in
-// 10^9 runs. ecmpRate is the rate of each.
+// ecmpStreams is the number of TCP connections for each family. By chance all connections use one link less than once
+// in 10^9 runs. ecmpRate is the rate of each connection.
 const ecmpStreams, ecmpRate = "16", "1M"
 
 // ecmpZebra makes zebra install routes in Linux without next hop objects. Linux removes the objects of a link that goes
@@ -78,7 +78,7 @@ func TestFRRLinkCutECMP(t *testing.T) {
 	t.Logf("the hosts sent %d frames, and %d came; lost: %s", all.sum("h1 sent", "h2 sent"),
 		all.sum("h1 received", "h2 received"), all.losses())
 	for name, f := range flows {
-		f.compare(results[name]) // a flow may lose nothing in a cut
+		f.compare(results[name]) // possibly a flow loses no packet in a cut
 	}
 }
 
@@ -147,7 +147,8 @@ func ecmpConfig(c device.ConfigDB, n int) device.ConfigDB {
 	return c
 }
 
-// ecmpBGP returns a BGP configuration with a session of each family over each link, which uses the routes of both.
+// ecmpBGP returns a BGP configuration with a session of each family over each link, which uses the routes of both
+// links.
 func ecmpBGP(n int) string {
 	return fmt.Sprintf(`router bgp %d
  bgp router-id 10.255.0.%d

@@ -114,7 +114,7 @@ func startIn(t *testing.T, ns string, env string, args ...string) (kill func(), 
 	})
 	kill = func() {
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // until then it has its sockets and devices
+		_ = cmd.Wait() // until its end the process has its sockets and devices
 	}
 	return kill, log
 }
@@ -189,7 +189,8 @@ func (s *frrSwitch) restart(name string) {
 	})
 }
 
-// frrConfig returns the configuration of switch n. The first routes at the port of its host, the second in a VLAN.
+// frrConfig returns the configuration of switch n. The first switch routes at the port of its host, the second switch
+// in a VLAN.
 func frrConfig(n int) device.ConfigDB {
 	empty := swss.FieldValues{"NULL": "NULL"}
 	trap := func(ids, group string) swss.FieldValues {
@@ -230,7 +231,7 @@ func frrConfig(n int) device.ConfigDB {
 func (s *frrSwitch) startFRR(n int) {
 	peer4, peer6 := fmt.Sprintf("10.0.0.%d", 2-n), fmt.Sprintf("2001:db8::%d", 3-n)
 	zebra := "fpm address 127.0.0.1 port 2620\n"
-	if n == 2 { // as in SONiC; the first uses FRR's default
+	if n == 2 { // as in SONiC; the first switch uses FRR's default
 		zebra = "no fpm use-next-hop-groups\n" + zebra
 	}
 	bgp := fmt.Sprintf(`router bgp %d
@@ -318,7 +319,7 @@ func (s *frrSwitch) route(prefix string) swss.FieldValues {
 	return row
 }
 
-// byBGP waits until routes to the other's host exist, or have gone, in ROUTE_TABLE and in the ASIC.
+// byBGP waits until routes to the other switch's host exist, or no longer exist, in ROUTE_TABLE and in the ASIC.
 func (s *frrSwitch) byBGP(n int, there bool) time.Duration {
 	s.t.Helper()
 	v4, v6 := fmt.Sprintf("10.%d.0.0/24", 3-n), fmt.Sprintf("2001:db8:%d::/64", 3-n)
@@ -358,7 +359,7 @@ func (s *frrSwitch) received() (sum int) {
 
 // Two switches run FRR on their host interfaces, with a host at each. Routes that they exchange by BGP get into their
 // chips, and the hosts reach each other through both chips. The link between them is cut and restored. A configured
-// route replaces BGP's, and BGP's returns when it is removed.
+// route replaces BGP's route. When it is removed, BGP's route returns.
 func TestFRR(t *testing.T) {
 	needFRR(t)
 	sides := map[int]string{1: namespace(t, "s1"), 2: namespace(t, "s2")}

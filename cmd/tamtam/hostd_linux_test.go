@@ -125,7 +125,8 @@ func (h *linuxHost) run(command string) (string, error) {
 	return string(out), err
 }
 
-// ping requires n answers from an address within a minute. The program itself ends early if a neighbour is not found.
+// ping requires n answers from an address within a minute. The ping program itself ends early if a neighbour is not
+// found.
 func (h *linuxHost) ping(n int, to string) {
 	h.t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; {

@@ -31,7 +31,7 @@ type hostifSwitch struct {
 	t *testing.T
 }
 
-// hostifConfig returns a configuration with a host at Ethernet0, one in a VLAN, and a loopback.
+// hostifConfig returns a configuration with a host at Ethernet0, a host in a VLAN, and a loopback.
 func hostifConfig() device.ConfigDB {
 	empty := swss.FieldValues{"NULL": "NULL"}
 	return device.ConfigDB{
@@ -104,7 +104,7 @@ type watch struct {
 	text bytes.Buffer
 	more chan struct{}
 
-	carriers map[string]int // their state when the watch began
+	carriers map[string]int // number of carrier changes per interface when the watch began
 }
 
 // carrierChanges returns how often the carrier of each host interface has changed.
@@ -165,7 +165,7 @@ func startWatch(t *testing.T) *watch {
 		ip(t, fmt.Sprintf("addr add 127.1.1.%d/32 dev lo label lo:begin", n+1))
 		select {
 		case <-w.more:
-		case <-time.After(100 * time.Millisecond): // it has not subscribed yet
+		case <-time.After(100 * time.Millisecond): // "ip monitor" has not subscribed yet
 		}
 	}
 	return w
@@ -226,7 +226,7 @@ func (w *watch) costNothing(what, mark string) {
 }
 
 // killSyncd kills and starts syncd twice, and hostifd between the two. It checks that no device loses its carrier,
-// since the running hostifd holds a queue of each, and that frames pass again.
+// since the running hostifd holds a queue of each device. It also checks that frames pass again.
 func (s *hostifSwitch) killSyncd(w *watch, a, b *linuxHost) {
 	s.t.Helper()
 	for i, mark := range []string{"127.1.2.2", "127.1.2.3"} {

@@ -27,8 +27,9 @@ type hopOf struct {
 	}
 }
 
-// A live switch is the IFA initiator for UDP. The command reads the inserted data where frames leave the switch, and
-// from ERSPAN copies of them. Frames of other flows, which the switch does not change, are counted as without IFA.
+// A live switch is the IFA initiator for UDP. The command reads the inserted data from frames that leave the switch,
+// and from their ERSPAN copies. Frames of other flows, which the switch does not change, are counted as frames without
+// IFA.
 func TestCollectIFA(t *testing.T) {
 	if !netnstest.Own(t) {
 		return

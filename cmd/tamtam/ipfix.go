@@ -60,7 +60,7 @@ func (o *ipfixOut) dial(cmd *cobra.Command) error {
 	return nil
 }
 
-// flush sends the pending records. It reports once per collector that the collector does not receive everything.
+// flush sends the pending records. If a collector does not receive everything, it reports that once.
 func (o *ipfixOut) flush() error {
 	if o.Exporter == nil {
 		return nil

@@ -98,7 +98,7 @@ func TestReadIPFIX(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Template 256, sourceTransportPort, and a record of it; then one that has no template.
+	// Template 256 with sourceTransportPort, a record of it, and then a record without a template.
 	const template = "\x00\x0a\x00\x22\x65\x53\xf1\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x02\x00\x0c\x01\x00\x00\x01" +
 		"\x00\x07\x00\x02\x01\x00\x00\x06\x00\x50"
 	const other = "\x00\x0a\x00\x16\x65\x53\xf1\x00\x00\x00\x00\x01\x00\x00\x00\x01\x01\x01\x00\x06\x00\x50"
@@ -145,7 +145,7 @@ func TestReadIPFIX(t *testing.T) {
 // Fragmented messages are reassembled, and none of them is lost. A missing fragment is reported. The gap in the
 // sequence numbers belongs to the message that could not be read.
 func TestReadFragments(t *testing.T) {
-	message := func(number byte) string { // template 256, sourceTransportPort, and four records of it
+	message := func(number byte) string { // template 256 with sourceTransportPort, and four records of it
 		return "\x00\x0a\x00\x28\x65\x53\xf1\x00\x00\x00\x00" + string([]byte{number}) +
 			"\x00\x00\x00\x01\x00\x02\x00\x0c\x01\x00\x00\x01" +
 			"\x00\x07\x00\x02\x01\x00\x00\x0c\x00\x50\x00\x51\x00\x52\x00\x53"
@@ -182,7 +182,7 @@ func TestReadFragments(t *testing.T) {
 		code := run(t.Context(), []string{"collect", "ipfix", "--read", path}, nil, &out, &errOut)
 		want := map[int]string{
 			-1: "12 records in 3 messages, 0 lost\n",
-			0:  "8 records in 2 messages, 4 lost\n", // the message is in the missing fragment
+			0:  "8 records in 2 messages, 4 lost\n", // the missing fragment contains the message
 			1: "8 records in 3 messages, 0 lost, 1 messages that are wrong, " +
 				"4 records that could not be read, or were lost beside them\n",
 		}[missing]

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A line is a command line without the words that several have in common. code is its expected exit code, and want a
-// part of its expected output.
+// A line is a command line without the common first words. code is its expected exit code, and want a part of its
+// expected output.
 type line struct {
 	args string
 	code int

@@ -49,7 +49,7 @@ func TestLabServe(t *testing.T) {
 			}
 		}
 	}
-	told := map[string]int64{} // by drop reports and by records, for the rule's drops
+	told := map[string]int64{} // counts of the rule's drops, by drop reports and by records
 	err = shown.Rows.Each(t.Context(), 0, math.MaxInt64, func(b *result.Batch) bool {
 		for _, d := range b.Drops {
 			if d.Switch == "spine2" && d.Reason == "acl" && d.Flags == 0 {
@@ -118,7 +118,7 @@ func TestPageDoor(t *testing.T) {
 	}
 }
 
-// `lab run --serve` refuses what `lab serve` refuses, and before the run.
+// `lab run --serve` refuses the same flags as `lab serve`, and does so before the run.
 func TestLabRunServe(t *testing.T) {
 	for addr, want := range map[string]string{"8088": `--serve "8088": want HOST:PORT`,
 		":8088": "--serve :8088 can be reached by other hosts"} {

@@ -17,7 +17,7 @@ import (
 const cutLAG = "PortChannel1"
 
 // Two switches have two links between them that LACP aggregates, with BGP over the PortChannel. Linux hosts communicate
-// through both, with TCP, and a flow of numbered packets with alternate marking. One link, or the other, is cut and
+// through both switches, with TCP, and a flow of numbered packets with alternate marking. Each link is cut and
 // restored, in three ways. The other link carries all traffic meanwhile, and BGP is not affected. Each frame that a
 // host sent is received by the other, or counted as lost by a counter of a switch. The periods of alternate marking
 // match the packet numbers exactly, or are flagged. At last both links are cut, which affects BGP.
@@ -33,7 +33,7 @@ func TestFRRLACP(t *testing.T) {
 
 	for i, what := range []string{"set down at the first switch", "set down at the second switch",
 		"set down at the second switch", "deleted"} {
-		port, link := n.busier(i == 2) // TCP uses one link, and the flow the same or the other
+		port, link := n.busier(i == 2) // TCP uses one link, and the flow uses the same or the other link
 		sessions := n.sessions()
 		down := map[string]func(){
 			"set down at the first switch": n.sets(0, link+" down"), "set down at the second switch": n.sets(1, link+" down"),
@@ -54,7 +54,7 @@ func TestFRRLACP(t *testing.T) {
 		took = n.member(port, schema.OperUp)
 		flow.await(cutPeriods)
 		lost := flow.missing() - missing
-		for began := time.Now(); lost > 0 && time.Since(began) < time.Second; { // one may be under way
+		for began := time.Now(); lost > 0 && time.Since(began) < time.Second; { // a packet may still be under way
 			<-time.After(10 * time.Millisecond)
 			lost = flow.missing() - missing
 		}
@@ -173,7 +173,8 @@ func (n *cutNet) member(port, does string) time.Duration {
 	return took
 }
 
-// busier returns the member, and its link, on which the first switch sends most, or the other one.
+// busier returns the member on which the first switch sends most, and its link. If other is true, it returns the other
+// member and link.
 func (n *cutNet) busier(other bool) (port, link string) {
 	n.t.Helper()
 	sent := func(port string) int64 {

@@ -36,8 +36,8 @@ func needLACP(t *testing.T, tools ...string) {
 // An otherLACP is another implementation, in a namespace, with the links o1 and o2.
 type otherLACP struct {
 	ns string
-	// sees returns its view of its partner at a link: the number of the port there, and whether it sends to it. mute
-	// makes it stop LACP while its links stay up.
+	// sees returns the implementation's view of its partner at a link: the partner's port number, and whether it sends
+	// to the partner. mute makes the implementation stop LACP while its links stay up.
 	sees func(link int) (port string, sends bool)
 	mute func()
 }
@@ -229,7 +229,7 @@ func lacpWith(t *testing.T, ns string, other otherLACP) {
 	})
 	both("syncd was killed", schema.OperUp, schema.OperUp)
 	answers("syncd was killed")
-	for _, port := range []string{"Ethernet0", "Ethernet4"} { // as hostd counts since it was killed
+	for _, port := range []string{"Ethernet0", "Ethernet4"} { // hostd's counters start again after it was killed
 		if n := s.row(swss.CountersDB, schema.CountersLACP, cutLAG+":"+port)["changed"]; n != "0" {
 			t.Errorf("%s began or ceased to carry traffic %s times when daemons were killed", port, n)
 		}

@@ -25,7 +25,7 @@ const (
 	spineRoutes = 20_000
 	// spineAgain is the maximum time until traffic is complete again after syncd was killed while routes are added.
 	spineAgain = 5 * time.Second
-	// spineLines is the maximum number of lines that a daemon may log meanwhile.
+	// spineLines is the maximum number of lines that a daemon logs during that time.
 	spineLines = 50
 )
 
@@ -475,7 +475,7 @@ func (n *leafSpine) links() {
 	}
 }
 
-// linkLocal makes BIRD announce routes with a next hop on the link, and with one that does not answer.
+// linkLocal makes BIRD announce routes with a next hop on the link, and with a next hop that does not answer.
 func (n *leafSpine) linkLocal() {
 	leaf := n.switches["leaf2"]
 	n.reach(n.hosts["h1"], "2001:db8:60::1")

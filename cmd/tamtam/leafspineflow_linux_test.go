@@ -123,7 +123,7 @@ func (tr *spineTraffic) since(began time.Time) (lost int, longest time.Duration,
 	late := time.Now().Add(-spineLate)
 	whole = late.Add(-spineWhole).After(began)
 	for _, f := range tr.flows {
-		before := began // when the last received packet was sent
+		before := began // time at which the last received packet was sent
 		for i, at := range f.sent {
 			switch {
 			case at.Before(began) || at.After(late):

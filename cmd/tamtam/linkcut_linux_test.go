@@ -33,10 +33,11 @@ const (
 	cutRest, cutCounts = 11 * time.Second, 15 * time.Second
 )
 
-// Two switches have two links between them, of which BGP prefers the first. Linux hosts communicate through both, with
-// TCP, and a flow of numbered packets with alternate marking. The first link is cut and restored: at this switch, at
-// the other, and by deletion of its interfaces. Each frame that a host sent is received by the other, or counted as
-// lost by a counter of a switch. The periods of alternate marking match the packet numbers exactly, or are flagged.
+// Two switches have two links between them, of which BGP prefers the first. Linux hosts communicate through both
+// switches, with TCP, and a flow of numbered packets with alternate marking. The first link is cut and restored: at
+// this switch, at the other, and by deletion of its interfaces. Each frame that a host sent is received by the other,
+// or counted as lost by a counter of a switch. The periods of alternate marking match the packet numbers exactly, or
+// are flagged.
 func TestFRRLinkCut(t *testing.T) {
 	needFRR(t)
 	n := newCutNet(t, false)
@@ -89,13 +90,13 @@ type cutNet struct {
 	sides    [2]string
 	hosts    [2]*netns.Namespace
 	switches [2]*frrSwitch
-	both     bool  // IPv6 too, and over both links equally
-	lag      bool  // the links are one PortChannel, which is down at first
+	both     bool  // true if IPv6 is used too, and both links equally
+	lag      bool  // true if the links are one PortChannel, which is down at first
 	began    books // counters before BGP started
 }
 
-// newCutNet creates the namespaces and links. eth1 of a switch leads to its host, and eth2 and eth3 to the other
-// switch. So does mgmt, for gNMI.
+// newCutNet creates the namespaces and links. eth1 of a switch leads to its host. eth2, eth3 and, for gNMI, mgmt lead
+// to the other switch.
 func newCutNet(t *testing.T, both bool) *cutNet {
 	n := &cutNet{t: t, both: both, sides: [2]string{namespace(t, "s1"), namespace(t, "s2")}}
 	for i, side := range n.sides {
@@ -194,7 +195,7 @@ func (n *cutNet) start() {
 	}
 }
 
-// over waits until the chips of both switches reach the other's host by a port, and returns how long that took.
+// over waits until the chip of each switch reaches the other switch's host by a port, and returns how long that took.
 func (n *cutNet) over(port string) time.Duration {
 	n.t.Helper()
 	var took time.Duration
@@ -399,7 +400,7 @@ func (s *frrSwitch) row(db swss.DBName, table, key string) swss.FieldValues {
 	return row
 }
 
-// counts reports whether all counters of a port exist, which is so once the chip has the port.
+// counts reports whether all counters of a port exist. They do once the chip has the port.
 func (s *frrSwitch) counts(port string) bool {
 	runts := s.wireRow(port)[schema.WireDropped+drop.Runt.String()]
 	return runts != "" && runts != schema.WireUnknown && s.portStats(port) != nil
@@ -513,7 +514,7 @@ type account struct {
 	in, outs []string
 }
 
-// accounts returns the accounts of hosts, links and switches. Side by side they lead from host to host.
+// accounts returns the accounts of hosts, links and switches. Together they cover the whole path from host to host.
 func accounts() (list []account) {
 	for i := 1; i <= 2; i++ {
 		s, h := fmt.Sprintf("s%d ", i), fmt.Sprintf("h%d ", i)

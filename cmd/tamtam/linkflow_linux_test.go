@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	flowGap = 2 * time.Millisecond // between packets
+	flowGap = 2 * time.Millisecond // time between packets of a flow
 	// flowPause is the time before and after the end of a period in which nothing is sent. So the period of each
 	// packet, lost or not, is certain.
 	flowPause = 50 * time.Millisecond
@@ -34,9 +34,9 @@ type cutFlow struct {
 
 	mu       sync.Mutex
 	sent     []uint64          // the period of each packet
-	received map[uint64]string // error of its mark by number; empty means that the mark is right
+	received map[uint64]string // error of each packet's mark, by number; "" means that the mark is right
 	twice    int
-	doubtful map[uint64]bool // periods in which the sender was not on time
+	doubtful map[uint64]bool // set of periods in which the sender was not on time
 }
 
 // startFlow sends from the first host to the second.
@@ -87,7 +87,7 @@ func prepareReceiver(c *net.UDPConn, v6 bool) error {
 	return failed
 }
 
-// send sends a packet every flowGap, but none near the end of a period.
+// send sends a packet every flowGap, but no packet near the end of a period.
 func (f *cutFlow) send(c *net.UDPConn) {
 	tick := time.NewTicker(flowGap)
 	defer tick.Stop()
@@ -120,7 +120,7 @@ func (f *cutFlow) send(c *net.UDPConn) {
 	}
 }
 
-// quiet returns the period of a time, and whether it is far from its ends.
+// quiet returns the period of t, and whether t is far from both ends of the period.
 func quiet(t time.Time) (uint64, bool) {
 	k := cutInterval.Period(altmark.At(t))
 	before, after := cutInterval.Period(altmark.At(t.Add(-flowPause))), cutInterval.Period(altmark.At(t.Add(flowPause)))
@@ -239,8 +239,8 @@ func (f *cutFlow) byPeriod() map[uint64]*flowPeriod {
 	return all
 }
 
-// compare compares the collector's periods with the numbers: an ok period must be exact. It returns in how many of
-// these packets were lost.
+// compare compares the collector's periods with the numbers: an ok period must be exact. It returns the number of ok
+// periods in which packets were lost.
 func (f *cutFlow) compare(results <-chan liveResult) (lossy int) {
 	f.t.Helper()
 	truth := f.byPeriod()

@@ -26,9 +26,9 @@ import (
 )
 
 // TCP between two hosts, whose interfaces have Linux's default offloads, passes the switch without loss. This also
-// holds if a session stamps it. Segments without space for a record leave without one and are counted; with clamp-mss
-// there are none. Each frame that a host sent was received by the switch, or counted as lost. An interface that appears
-// later is also used.
+// holds if a session stamps it. Segments without space for a record leave without a record and are counted. With
+// clamp-mss there are no such segments. Each frame that a host sent was received by the switch, or counted as lost. An
+// interface that appears later is also used.
 func TestLiveTraffic(t *testing.T) {
 	racetest.Live(t)
 	if !netnstest.Own(t) {
@@ -128,7 +128,8 @@ func newHost(t *testing.T, n int) *netns.Namespace {
 	return h
 }
 
-// watchStamps reads stamps that come to a host. The returned function stops it and returns how many frames had one.
+// watchStamps reads the stamps of frames that arrive at a host. The returned function ends this and returns the number
+// of stamped frames.
 func watchStamps(t *testing.T, host *netns.Namespace) func() int64 {
 	t.Helper()
 	var in *capture.Live
@@ -187,7 +188,7 @@ func sendTCP(t *testing.T, hosts [2]*netns.Namespace) {
 }
 
 // clampLive makes the session reserve space for its record. Then every segment between two hosts with the MTU of the
-// switch's interfaces leaves with one.
+// switch's interfaces leaves with a record.
 func clampLive(t *testing.T, f *fleet, hosts [2]*netns.Namespace) {
 	t.Helper()
 	row := swss.FieldValues{"flowgroup": "tcp", "clamp-mss": "1"}
@@ -234,7 +235,7 @@ func countAll(t *testing.T, f *fleet) {
 		switch err := unix.Sendto(fd, data, 0, to); err {
 		case nil:
 			i++
-		case unix.ENOBUFS, unix.EINTR: // it has not left the host
+		case unix.ENOBUFS, unix.EINTR: // the frame has not left the host
 		default:
 			t.Fatal(err)
 		}

@@ -14,7 +14,7 @@ import (
 	"tamtam/mgmt/web/door"
 )
 
-// A pageFlags holds the address of a page that no switch serves, and its access flags.
+// A pageFlags holds the address of a page that is not a switch's own page, and its access flags.
 type pageFlags struct {
 	flag                     string
 	addr, users, roles, data string

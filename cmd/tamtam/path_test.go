@@ -10,8 +10,8 @@ import (
 	"tamtam/lab"
 )
 
-// The paths derived from the records of four switches are the true ones. They include the packets received by the
-// server, dropped by a rule, and lost on a wire, each to the packet.
+// The paths derived from the records of four switches are the true ones. The numbers of packets received by the server,
+// dropped by a rule, and lost on a wire are exact.
 func TestPath(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")

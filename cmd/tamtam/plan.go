@@ -85,7 +85,7 @@ what a chip says of its own pipes. Packets take each way from a node alike unles
 	return c
 }
 
-// sources counts the flags that give probabilities. Beside a file, a seed is that of the simulation.
+// sources counts the flags that give probabilities. With a file of probabilities, the seed is that of the simulation.
 func (p *planFlags) sources() int {
 	n := 0
 	for _, is := range []bool{p.probabilities != "", p.paths != "", p.seedGiven && !p.simulateGiven} {

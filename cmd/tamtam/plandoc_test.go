@@ -14,7 +14,7 @@ func TestPlanPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir("../..")
-	// The page does not cover the time, or how the search found its plan.
+	// The comparison ignores times and the details of the search.
 	other := regexp.MustCompile(`plan [0-9a-f]{8}|\d+ sets weighed|\d+ held|\d+\.\d\d s`)
 	shown := regexp.MustCompile("(?s)```\n\\$ tamtam (plan [^\n]*)\n(.*?)```").FindAllStringSubmatch(string(page), -1)
 	if len(shown) < 2 {

@@ -124,7 +124,7 @@ func readPlans(files []string) ([]*record.Plan, error) {
 type collectRecord struct {
 	listen, format, baseline string
 	config                   string // file with the names of ACL rules
-	iface                    string // reads frames of this interface instead of datagrams
+	iface                    string // interface from which frames are read instead of datagrams
 	plans                    []string
 	packets                  bool
 	count                    int64

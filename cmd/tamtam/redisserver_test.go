@@ -14,8 +14,8 @@ import (
 	"tamtam/swss"
 )
 
-// Data of a server that kept only a dump still exist when `tamtam run redis` uses them, and so do later writes. A
-// server that only sets appendonly would start empty.
+// `tamtam run redis` keeps the data of a server that stored only a dump, and later writes. A server that only sets
+// appendonly would start empty.
 func TestOldDataStaysInCompose(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("redis-server"); err != nil {

@@ -13,7 +13,7 @@ import (
 )
 
 // sFlow datagrams that pass an interface to the sFlow port of another host are read there. Datagrams to other ports are
-// not.
+// not read.
 func TestCollectSFlowFromInterface(t *testing.T) {
 	if !netnstest.Own(t) {
 		return

@@ -13,8 +13,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// If another switch has its interface, a switch reports that, and which one, in the row of its wire, in its health and
-// in its log. When the other is killed, it uses the interface.
+// If another switch uses its interface, a switch names the other switch in the row of its wire, in its health and in
+// its log. When the other switch is killed, it uses the interface.
 func TestTwoSwitchesAtOneInterface(t *testing.T) {
 	racetest.Live(t)
 	if !netnstest.Own(t) {

@@ -104,7 +104,7 @@ func techSupportOf(conf cli.Config, data string) func(context.Context) (string, 
 	}
 }
 
-// showAll runs commands in the shell, and returns their output, up to the second that fails. So an unreachable server
+// showAll runs commands in the shell, up to the second that fails, and returns their output. So an unreachable server
 // costs at most two timeouts.
 func showAll(ctx context.Context, conf cli.Config, lines []string) ([]byte, string, error) {
 	var out bytes.Buffer

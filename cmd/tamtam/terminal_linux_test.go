@@ -27,7 +27,7 @@ type screen struct {
 	mu   sync.Mutex
 	text string
 	more chan struct{} // receives a value when there is more text
-	at   int           // the position up to which the test has read
+	at   int           // number of bytes of the output that the test has read
 }
 
 // startTerminal starts the shell of a switch with some configuration, in a window.
@@ -202,7 +202,7 @@ func TestTerminalPages(t *testing.T) {
 	s.press("show tam samplers\r")
 	s.expect("Sample Rate")
 	first := s.expect("--More--")
-	if n := strings.Count(first, "\n"); n != 8 { // the heading is above it; one row is for the question
+	if n := strings.Count(first, "\n"); n != 8 { // the heading is above the page, and one row contains the question
 		t.Errorf("%d lines in front of the question: %q", n, first)
 	}
 	s.press("\r")

@@ -23,7 +23,7 @@ type topologyFlags struct {
 	clab         topology.Containerlab
 }
 
-// flags adds the flags of a place. what describes what the command uses it for.
+// flags adds the flags of the topology's source. what describes the use of the topology by the command.
 func (p *topologyFlags) flags(cmd *cobra.Command, what string) {
 	f := cmd.Flags()
 	f.StringVar(&p.file, "topology", "", what+"a topology file, its own, of containerlab or the lab; or an experiment")

@@ -126,9 +126,9 @@ func (u *upCommand) startup(cmd *cobra.Command, cfg *device.UpConfig) (err error
 	}
 	cfg.Mgmt.Startup, cfg.Source = saved, path
 	if u.config != "" && cfg.Startup.Rows != nil && !u.keep {
-		cfg.Mgmt.Startup = path // one file is both, as in SONiC
+		cfg.Mgmt.Startup = path // one file is startup and saved configuration, as in SONiC
 	} else if _, err := os.Stat(saved); err == nil {
-		// The saved configuration has precedence over the one given at first.
+		// The saved configuration has precedence over the given startup configuration.
 		path = saved
 		cfg.Source, cfg.IfNone = saved+", where it was saved", u.config == ""
 		if cfg.Startup, err = device.ReadStartup(path); err != nil {

@@ -17,7 +17,7 @@ import (
 	"tamtam/swss"
 )
 
-// Each form of a startup configuration configures a switch. The switch ends cleanly on SIGTERM. The next one has the
+// Each form of a startup configuration configures a switch. The switch ends cleanly on SIGTERM. The next switch has the
 // kept configuration, whatever startup configuration it is given.
 func TestUpStartsAndEnds(t *testing.T) {
 	t.Parallel()

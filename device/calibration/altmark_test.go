@@ -123,12 +123,13 @@ func markFrame(t *testing.T, tos uint8) []byte {
 	return buf.Bytes()
 }
 
-// markParts lists the parts of a period at which frames are sent: none in the guard, and a first one in the third
-// quarter.
+// markParts lists the parts of a period at which frames are sent: no frame in the guard time, and one early in the
+// third quarter.
 var markParts = []float64{0.2, 0.3, 0.4, 0.55, 0.6, 0.7, 0.9}
 
-// Two switches in a row report the same frames, with each method: the first marks them, the second reads and clears
-// the marks. Every fifth frame is lost between them in period 1003. The delay is that of the first switch and 800 ns.
+// Two switches in a row report the same frames, with each method: the first marks them, the second reads and clears the
+// marks. Every fifth frame is lost between them in period 1003. The measured delay is the delay of the first switch
+// plus 800 ns.
 func TestAltMarkTwoSwitches(t *testing.T) {
 	racetest.Stepped(t)
 	for _, tt := range []struct {
@@ -191,7 +192,7 @@ func TestAltMarkTwoSwitches(t *testing.T) {
 	}
 }
 
-// On a switch without time matching, orchagent switches the colours. Step marking measures the same, and the row
+// On a switch without time matching, orchagent switches the colours. Step marking measures the same values, and the row
 // names orchagent.
 func TestAltMarkByOrchestrator(t *testing.T) {
 	small := profile.Small()
@@ -236,7 +237,7 @@ func TestAltMarkByOrchestrator(t *testing.T) {
 	}
 }
 
-// Such a switch reports the settings that it does not support.
+// A switch without time matching reports the settings that it does not support.
 func TestAltMarkRefused(t *testing.T) {
 	bare := profile.Small()
 	bare.AltMark = profile.AltMarkCapacity{}

@@ -17,7 +17,7 @@ import (
 
 // A clock steps during measurements, forward or back, or roles do not match. The affected periods are flagged or
 // missing, and the numbers of all others are right. One frame in five is lost between the switches. A report is
-// distrusted if another with its number differs, as after a step back.
+// distrusted if another report with the same number differs, as after a step back.
 func TestAltMarkJoined(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing new for the race detector")
@@ -27,7 +27,7 @@ func TestAltMarkJoined(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		role  string                   // role of the second switch
-		steps map[uint64]time.Duration // steps of its clock, in the middle of a period
+		steps map[uint64]time.Duration // steps of the second switch's clock in the middle of a period, by period
 		good  []uint64                 // periods that must be complete
 		bad   []uint64                 // periods that must not be complete
 	}{
@@ -65,7 +65,7 @@ func TestAltMarkJoined(t *testing.T) {
 				}
 				for _, k := range tt.good {
 					if fields[1] == "muxed" && (pulses[k] || pulses[k-1]) {
-						// lost, or late and among the packets of the next period: that cannot be distinguished
+						// a lost packet cannot be distinguished from a late packet in the next period
 						continue
 					}
 					if r := results[k]; r.Status != marks.OK || !r.LossValid {
@@ -119,7 +119,7 @@ func (m *marked) handOn(next *marked) (lost map[uint64]int64, pulses map[uint64]
 		if i%5 == 4 {
 			k := markInterval.Period(altmark.At(m.Chip.TrueTime(o.At)))
 			lost[k]++
-			pulses[k] = pulses[k] || i%len(markParts) == 3 // the first after the middle
+			pulses[k] = pulses[k] || i%len(markParts) == 3 // the first frame after the middle
 			continue
 		}
 		devicetest.NoError(m.T, next.Chip.Receive(0, o.At+1000, saisim.Frame{Data: bytes.Clone(o.Data)}))

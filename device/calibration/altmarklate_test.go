@@ -20,8 +20,8 @@ func (m *marked) give(k uint64, part, late float64, tos uint8) {
 	devicetest.NoError(m.T, m.Chip.Receive(0, at, f))
 }
 
-// A late frame flags all periods from the first to which it may belong to the period in which it counts, including
-// reported ones. It flags nothing if it counts in its own period.
+// A late frame flags all periods to which it may belong, up to the period in which it counts. This includes reported
+// periods. It flags nothing if it counts in its own period.
 func TestLateFramesFlagPeriods(t *testing.T) {
 	for _, tt := range []struct {
 		name       string
@@ -73,8 +73,8 @@ func TestLateFramesFlagLastPeriod(t *testing.T) {
 	}
 }
 
-// The time of a pulse is when it arrived, not when the chip received it; an initiator chooses a packet that is not
-// late.
+// The time of a pulse is its arrival time, not the time at which the chip received it. An initiator chooses a packet
+// that is not late.
 func TestPulsesOfLateFrames(t *testing.T) {
 	for _, tt := range []struct {
 		role string

@@ -39,7 +39,7 @@ func (m *marked) wantHistory(want map[uint64]string) {
 }
 
 // A new orchagent starts in the middle of a period with the chip's counters. Packets sent before are not in that
-// period, and the period is flagged as the first. Earlier periods of the former one stay.
+// period, and the period is flagged as the first. Earlier periods of the former orchagent stay.
 func TestAltMarkOrchagentRestarts(t *testing.T) {
 	m := newMarked(t, profile.Small(), "method", "step", "mark", "dscp0", "role", "initiator")
 	m.send(markPeriod+1, markPeriod+6)

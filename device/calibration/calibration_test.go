@@ -24,19 +24,19 @@ import (
 // A measure is a kind of calibrated answer: for a flow, or a metric of all packets.
 type measure struct {
 	name, attribute, algorithm string
-	keys                       []string // keys of flows, one is drawn
-	of                         []string // keys of elements, one is drawn
+	keys                       []string // possible keys of flows, of which one is drawn
+	of                         []string // possible keys of elements, of which one is drawn
 	metric                     string   // "" means the answer to a query
 	absent                     float64  // share of the queries for flows without packets
-	memory                     [2]int   // minimum and maximum
-	// width returns the distance of theory's bounds; nil means that there is no theory.
+	memory                     [2]int   // minimum and maximum memory
+	// width returns the distance between the bounds that theory predicts; nil means that there is no theory.
 	width func(in *instance) float64
 
 	share, live bool
 	changes     uint64   // the threshold of heavy changers; 0 means that none are searched
 	flags       []string // flags that the epoch may have, since the answer reports them
-	silent      bool     // it never claims a bound
-	rarely      bool     // it usually claims no bound
+	silent      bool     // true if the answer never claims a bound
+	rarely      bool     // true if the answer usually claims no bound
 }
 
 var anyKey = []string{"src-ip", "dst-ip", "ip-pair", "5-tuple", "src-ip,dst-port"}
@@ -104,12 +104,12 @@ type instance struct {
 	measure
 	task, query, key, element string
 	class                     int
-	epoch                     time.Duration    // 0 means none
-	window                    [2]time.Duration // of a live answer: since 1970
-	seen                      float64          // one in this many packets is seen
+	epoch                     time.Duration    // 0 means no epochs
+	window                    [2]time.Duration // start and end of a live answer's window, since 1970
+	seen                      float64          // the task sees one in this many packets
 
-	buckets, rows, bits    float64 // bits of a bucket
-	total, flows, elements float64 // packets or bytes; of the epoch
+	buckets, rows, bits    float64 // numbers of buckets and rows, and bits of a bucket
+	total, flows, elements float64 // numbers of packets or bytes, flows and elements in the epoch
 	packets                float64
 	second                 float64 // counters of the second layer of braids
 	exact                  float64
@@ -121,7 +121,7 @@ type tally struct {
 	n, unbounded, flagged   int
 	silent, rarely          bool
 	missed                  int
-	chances                 []float64 // of a miss, as claimed
+	chances                 []float64 // claimed probabilities of a miss
 	ratios                  []float64 // widths relative to theory's
 	theory                  bool
 	disagree, withoutOracle int
@@ -138,7 +138,7 @@ func TestFlyMonCalibration(t *testing.T) {
 	judge(t, tallies, ran.Whole(fixed))
 }
 
-// This repeats TestFlyMonCalibration for answers that lack something.
+// The same holds for partial answers: see partialMeasures.
 func TestFlyMonCalibrationPartial(t *testing.T) {
 	racetest.Stepped(t)
 	t.Parallel()
@@ -166,9 +166,9 @@ func judge(t *testing.T, tallies []*tally, whole bool) {
 		float64(len(tallies))*falseAlarm)
 }
 
-// falseAlarm is the probability below which a measure's misses are an error, if each instance were as certain as it
-// claims. The number of misses has the distribution of independent events with different probabilities, which Tail
-// sums up exactly.
+// falseAlarm is a limit of probability. The test fails if a measure's number of misses is less probable than this, if
+// all claims were right. The number of misses has the distribution of independent events with different probabilities,
+// which Tail sums up exactly.
 const falseAlarm = 1e-6
 
 // judge compares claims with results.
@@ -260,7 +260,7 @@ func newCalibration(t *testing.T, seed uint64, list []measure) *calibration {
 	return c
 }
 
-// config returns the switch's configuration: two ports into one.
+// config returns the configuration of a switch that forwards from two ports to one.
 func (c *calibration) config() device.ConfigDB {
 	config, err := device.ParseConfigDB([]byte(sketchConfig))
 	if err != nil {
@@ -323,8 +323,8 @@ func (c *calibration) filter(class int) string {
 	return fmt.Sprintf("dst-port=%d-%d", 1000*(class+1), 1000*(class+1)+999)
 }
 
-// draw draws the flow of a query before anything is counted: one without packets, or one with packets, either
-// uniformly or by packet.
+// draw draws the flow of a query before anything is counted. The flow has no packets, or is drawn among the flows with
+// packets, uniformly or by packet.
 func (c *calibration) draw(in *instance) string {
 	field := in.key
 	if field == "" {
@@ -359,7 +359,7 @@ func (c *calibration) run(tallies []*tally) {
 }
 
 // play sends the traffic through a chip that keeps a number of digests. It returns the switch's answers in the middle
-// of the second epoch and after it, and the number of the first.
+// of the second epoch and after it, and the number of the first epoch.
 func (c *calibration) play(digests int) (early, late state, first uint64) {
 	t := c.t
 	profile := profile.Small()
@@ -397,7 +397,7 @@ func (c *calibration) read() state {
 	return state{list(c.t, server, "flymon-task", "flymon-tasks"), list(c.t, server, "flymon-query", "flymon-queries")}
 }
 
-// width returns the number of bits of the chip's buckets: half as many in one case of five.
+// width returns the number of bits of the chip's buckets. In one case of five, it is half the usual number.
 func (c *calibration) width() uint32 {
 	if len(c.traffic.packets)%5 == 0 {
 		return 16

@@ -34,20 +34,20 @@ func changers() []measure {
 type changeTally struct {
 	measure
 	tasks, lost, full   int
-	listed, real, found int // of tasks without lost digests and full counters
+	listed, real, found int // sums over tasks without lost digests and full counters
 	bounded             []float64
 	outside             int
-	missable            []float64 // chances to miss the real changer that was drawn
+	missable            []float64 // probabilities to miss the real changer that was drawn
 	missed              int
 	disagree            int
 }
 
 // Heavy changers of random tasks over random traffic, from CONFIG_DB to gNMI, are compared with the test's counts of
-// the frames that left. Precision is the share of listed changers that are real, recall the share of real ones that
-// are listed. For each task, one listed change is drawn, which lies within its bounds as often as these claim, and
-// one real changer. With count-min, the latter is missed only if the excess of the epoch in which it was smaller
-// exceeds its margin over the threshold. With n packets in rows of w counters, the chance is in each of d rows at
-// most n/(w margin), by Markov's inequality.
+// the frames that left. Precision is the share of listed changers that are real, recall the share of real changers that
+// are listed. For each task, the test draws one listed change and one real changer. The listed change lies within its
+// bounds as often as the bounds claim. With count-min, the changer is missed only if an excess is larger than its
+// margin over the threshold. This is the excess of the epoch in which the changer was smaller. With n packets in rows
+// of w counters, the probability in each of d rows is at most n/(w margin), by Markov's inequality.
 func TestFlyMonCalibrationChanges(t *testing.T) {
 	racetest.Stepped(t)
 	t.Parallel()

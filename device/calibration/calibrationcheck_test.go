@@ -90,7 +90,7 @@ func (c *calibration) check(in *instance, tally *tally, task, query map[string]a
 		_, size, _ := strings.Cut(fmt.Sprint(units[1]), "+")
 		in.second, _ = number(size)
 	}
-	if in.algorithm == "odd-sketch" { // bits are in the second
+	if in.algorithm == "odd-sketch" { // the second epoch has the bits
 		in.buckets = in.second
 	}
 	if c.count(in); in.live {
@@ -108,7 +108,7 @@ func flagsOf(last any) (names []string) {
 	return names
 }
 
-// checkEpoch checks the time of an answer, and that it has no other flags.
+// checkEpoch checks the time of an answer, and that it has only expected flags.
 func (c *calibration) checkEpoch(in *instance, last any, epoch uint64) {
 	flags := flagsOf(last)
 	for _, name := range flags {
@@ -181,8 +181,8 @@ func (c *tally) take(t *testing.T, in *instance, answer any) {
 	c.ratios = append(c.ratios, ratio)
 }
 
-// oracleSlack returns how far the oracle may differ from the test. The oracle's intervals are between times at which
-// copies enter the egress pipe, those of the test between times at which frames leave.
+// oracleSlack returns how far the oracle may differ from the test. The oracle measures intervals between times at which
+// copies enter the egress pipe. The test measures them between times at which frames leave.
 func oracleSlack(in *instance) float64 {
 	switch in.attribute {
 	case "max(interval)":

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// partialMeasures returns measures whose answers lack something. They cover a share of the packets, are read during
-// counting, lack flows that the chip could not report, or have no theory of their error.
+// partialMeasures returns measures whose answers lack something. Such an answer covers a share of the packets, is read
+// during counting, lacks flows that the chip could not report, or has no theory of its error.
 func partialMeasures() []measure {
 	counters := [2]int{192, 1536}
 	countMin := func(in *instance) float64 { return 2 * in.total / (in.buckets / in.rows) }
@@ -57,7 +57,7 @@ func partialMeasures() []measure {
 			share: true, width: totals(1)},
 		{name: "share bytes", attribute: "frequency(bytes)", algorithm: "cms", keys: anyKey, metric: "bytes",
 			memory: counters, share: true, width: totals(1522)},
-		// At least as many, or as much, as were seen.
+		// The lower bound is the number, or sum, that was seen.
 		{name: "share hll", attribute: "distinct", algorithm: "hll", of: anyKey, metric: "cardinality",
 			memory: [2]int{64, 512}, share: true},
 		{name: "share beaucoup", attribute: "distinct", algorithm: "beaucoup", keys: []string{"src-ip", "dst-ip"},
@@ -122,8 +122,8 @@ func (in *instance) during(at, width time.Duration) bool {
 	return at >= in.window[0]-width && at < in.window[1]+width
 }
 
-// countWindow counts the packets of a live answer: those that left near the window's ends may be in it or not. An
-// exact answer of the switch must be in between.
+// countWindow counts the packets of a live answer. Packets that left near the window's ends may be in it or not, so an
+// exact answer lies between two counts.
 func (c *calibration) countWindow(in *instance, answer any) {
 	most, least := 0.0, 0.0
 	for _, p := range c.left {
@@ -139,7 +139,7 @@ func (c *calibration) countWindow(in *instance, answer any) {
 	}
 	leaf := "exact"
 	if in.metric == "packets" {
-		leaf = "estimate" // it is reported as exact
+		leaf = "estimate" // the value is reported as exact
 	} else if in.metric != "" || in.attribute != "frequency" {
 		if within(answer, leaf) != nil {
 			c.t.Errorf("%s: the oracle does not know what it was since the last answer: %v", in.name, answer)

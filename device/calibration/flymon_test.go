@@ -75,7 +75,7 @@ func (s *sketched) config(table, key string, fields swss.FieldValues) {
 }
 
 // task configures a task that counts packets by source in 3 * 64 buckets and epochs of 100 ms. The given fields
-// override these.
+// override these values.
 func (s *sketched) task(name string, fields ...string) {
 	s.Helper()
 	row := swss.FieldValues{"key": "src-ip", "attribute": "frequency", "memory": "192", "epoch": "100"}
@@ -268,8 +268,8 @@ func TestFlyMonWholePath(t *testing.T) {
 	}
 }
 
-// Each algorithm answers, for a flow or for all together. The oracle's value is within twice the bounds, where there
-// are any: of so many at 95 %, some are beyond.
+// Each algorithm answers, for one flow or for all flows together. If an answer has bounds, the oracle's value is within
+// twice their distance. Of so many 95 % bounds, some are missed.
 func TestFlyMonEachAlgorithm(t *testing.T) {
 	racetest.Stepped(t)
 	s := newSketched(t, func(c *device.SimConfig) { c.Profile.FlyMon.Groups = 14 })
@@ -377,8 +377,7 @@ func TestFlyMonOtherTasksUntouched(t *testing.T) {
 	}
 }
 
-// A pinned task keeps its place over a restart in which another task has become larger, or has a filter that overlaps
-// its own.
+// A pinned task keeps its position over a restart, even if another task became larger or got an overlapping filter.
 func TestPinnedOverRestart(t *testing.T) {
 	racetest.Stepped(t)
 	for name, fields := range map[string][]string{
@@ -423,7 +422,7 @@ func TestFlyMonRestarts(t *testing.T) {
 		name    string
 		restart func(s *sketched) error
 		want    []string
-		since   float64 // packets of t2, which has no epochs
+		since   float64 // number of packets of t2, which has no epochs
 	}{
 		{"orchagent", func(s *sketched) error { return s.RestartOrchagent(s.Context()) }, []string{"1003: 100", "1004: 100"},
 			430},

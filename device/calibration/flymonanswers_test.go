@@ -53,7 +53,7 @@ func TestCounterBraidsOnASwitch(t *testing.T) {
 	}
 }
 
-// The oracle's value is next to every answer: to each query, however many there are, and to the similarity of two
+// Every answer is reported with the oracle's value. This includes each of many queries, and the similarity of two
 // epochs.
 func TestEveryAnswerHasItsExactValue(t *testing.T) {
 	s := newSketched(t, func(c *device.SimConfig) { c.Profile.FlyMon.Groups = 9 })

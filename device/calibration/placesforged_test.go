@@ -110,7 +110,7 @@ func replaced(was, is string) func(*sketched, swss.FieldValues) swss.FieldValues
 	}
 }
 
-// A plan from counted probabilities stays the same over a restart, although other ones are counted by then.
+// A plan from counted probabilities stays the same over a restart, although the counts have changed.
 func TestCountedPlanSurvivesARestart(t *testing.T) {
 	racetest.Stepped(t)
 	w := &twins{T: t, counts: map[string]int{}}

@@ -27,7 +27,7 @@ type twins struct {
 	*testing.T
 	*rand.Rand
 	both   [2]*sketched
-	inChip *saitest.Recorder // of the second switch
+	inChip *saitest.Recorder // records calls to the chip of the second switch
 	epoch  int
 	live   map[string]bool // tasks that are read while they count
 	rows   map[string]map[string]bool
@@ -159,7 +159,7 @@ func (w *twins) answers(s *sketched) map[string]map[string]string {
 		measured := slices.Contains([]string{schema.CountersFlyMonResult, schema.CountersFlyMonFlows,
 			schema.CountersFlyMonAnswer}, table)
 		if measured && w.live[strings.TrimPrefix(name, "Q")] {
-			continue // flagged as the first: which of its registers were read is unknown
+			continue // the first epoch is flagged: it is unknown which of its registers were read
 		}
 		row := db.HGetAll(w.Context(), key).Val()
 		if table == schema.CountersRecordPlan {

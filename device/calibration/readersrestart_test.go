@@ -19,8 +19,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A watcher reads COUNTERS_DB after every command of a daemon in it. It checks that no initial row and no initial
-// field is ever missing, and that no counter decreases.
+// A watcher reads COUNTERS_DB after every command that a daemon executes there. It checks that no initial row and no
+// initial field is ever missing, and that no counter decreases.
 type watcher struct {
 	t     *testing.T
 	db    *swss.DB

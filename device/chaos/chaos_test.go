@@ -29,7 +29,7 @@ import (
 const (
 	daemonVariable = "TAMTAM_TEST_DAEMON"
 	redisVariable  = "TAMTAM_TEST_REDIS"
-	dirVariable    = "TAMTAM_TEST_DIR" // where it records
+	dirVariable    = "TAMTAM_TEST_DIR" // directory for the process's record
 	// wiresVariable has PORT=INTERFACE for each wired port of a chip. Without it, the chip is driven by its process.
 	wiresVariable = "TAMTAM_TEST_WIRES"
 	// cpuVariable is the socket of the CPU port, for a chip that receives only frames that it drops.
@@ -96,7 +96,8 @@ type chaos struct {
 	procs  map[string]*exec.Cmd // nil means killed
 	frozen map[string]bool
 	ways   map[string]*swsstest.Proxy // connection of each daemon to Redis
-	// failed is the end of the last fault that makes SAI calls fail. It is zero if orchagent started after it.
+	// failed is the time at which the last fault that makes SAI calls fail ends. It is zero if orchagent started after
+	// the fault.
 	failed time.Time
 }
 
@@ -213,7 +214,7 @@ func (c *chaos) happens() string {
 		_ = swss.NewQueue(c.redis.DB(swss.ASICDB), "ASIC_STATE").Push(ctx, e)
 		return "somebody asks syncd for " + e.Key
 	}
-	c.pass(time.Duration(c.IntN(int(time.Second)))) // how much of it is done before the next fault is random
+	c.pass(time.Duration(c.IntN(int(time.Second)))) // a random part of the fault's effect happens before the next fault
 	return "time passes"
 }
 
@@ -297,7 +298,7 @@ func (c *chaos) mend() {
 		ctx, cancel := context.WithTimeout(c.Context(), time.Second)
 		defer cancel()
 		all, _, err := fault.Reported(ctx, c.redis)
-		return err == nil && len(all) == 0 && time.Now().After(c.failed) // its row may be lost with the database
+		return err == nil && len(all) == 0 && time.Now().After(c.failed) // the row may be lost with the database
 	})
 	c.kill("orchagent")
 	c.launch("orchagent")
@@ -317,7 +318,7 @@ func TestChaos(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 1}, func(t *testing.T, seed uint64) {
 		t.Parallel()
 		c := startChaos(t, swsstest.StartServer(t), rand.New(rand.NewPCG(seed, 6)))
-		// how much of a fault is done before the next one
+		// longest time between two faults
 		pace := []time.Duration{0, 50 * time.Millisecond, time.Second}[c.IntN(3)]
 		for range 2 {
 			for range 12 {

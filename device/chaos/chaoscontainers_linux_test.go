@@ -18,7 +18,7 @@ import (
 )
 
 // calm is the quiet time after which a container that is not ready must be reported as unhealthy. A daemon counts as
-// silent after five seconds. The next check starts within five more, and lasts six at most.
+// silent after five seconds. The next check starts within five more seconds, and lasts at most six seconds.
 const calm = 18 * time.Second
 
 // A containerSwitch is a switch of containers that suffers arbitrary faults.
@@ -26,10 +26,10 @@ type containerSwitch struct {
 	*turmoil
 	composition *composition
 	ids         map[string]string // containers, by service
-	ailing      map[string]string // the fault of each: "killed", "paused", "cut"
+	ailing      map[string]string // fault of each container: "killed", "paused" or "cut"
 	network     string
 	at          string // address of Redis
-	ready, not  int    // how often all were healthy in a storm, and how often not
+	ready, not  int    // number of storms after which all containers were healthy, and after which not
 }
 
 func startHarbour(t *testing.T, seed uint64) *containerSwitch {
@@ -154,7 +154,7 @@ func (h *containerSwitch) reported() (healthy []string) {
 }
 
 // honest waits without faults until every container must have noticed its state. Containers that are then reported as
-// healthy must be. If all are, the switch must match the current CONFIG_DB.
+// healthy must be healthy. If all containers are, the switch must match the current CONFIG_DB.
 func (h *containerSwitch) honest() string {
 	h.pass(calm)
 	healthy := h.reported()
@@ -164,7 +164,7 @@ func (h *containerSwitch) honest() string {
 		}
 	}
 	for name, ail := range h.ailing {
-		// a paused one cannot be checked; Redis depends on no other
+		// a paused container cannot be checked, and Redis depends on no other container
 		if ail == "paused" || name == "redis" && ail == "cut" {
 			continue
 		}
@@ -226,7 +226,7 @@ func (h *containerSwitch) goroutines(name string) int {
 	}
 }
 
-// left checks that a daemon after the storms holds no more resources than one that has just started.
+// left checks that, after the storms, a daemon holds no more resources than a daemon that has just started.
 func (h *containerSwitch) left() {
 	h.composition.allHealthy(h.ids)
 	old := map[string][3]int{}
@@ -252,8 +252,8 @@ func (h *containerSwitch) left() {
 }
 
 // While the configuration changes, containers crash, and are killed, paused, restarted and cut off from other
-// containers. This includes that of Redis. No unhealthy one is reported as healthy. When all are repaired and healthy,
-// the switch equals a new one with the same configuration. "make chaos" runs this.
+// containers. Redis' container is included. No unhealthy container is reported as healthy. When all are repaired and
+// healthy, the switch equals a new one with the same configuration. "make chaos" runs this.
 func TestChaosOfContainers(t *testing.T) {
 	if os.Getenv(containersVariable) == "" {
 		t.Skip("containers take minutes: see make chaos")

@@ -36,7 +36,7 @@ type liveTraffic struct {
 	hosts [2]*netns.Namespace
 
 	mu   sync.Mutex
-	sent uint64 // frames, of both sessions
+	sent uint64 // number of frames sent for both sessions
 	traffic
 }
 
@@ -53,7 +53,7 @@ func newLiveTraffic(t *testing.T, dir string) *liveTraffic {
 		}
 		t.Cleanup(l.hosts[i].Close)
 		name := fmt.Sprintf("tt%d-%d", os.Getpid()%1_000_000, i)
-		_ = l.hosts[i].Do(func() error { // without IPv6 it is quiet anyway
+		_ = l.hosts[i].Do(func() error { // an error means no IPv6, and then the host is quiet anyway
 			return os.WriteFile("/proc/sys/net/ipv6/conf/default/disable_ipv6", []byte("1"), 0)
 		})
 		ip := func(args string) {

@@ -31,8 +31,8 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// Vitals are written by a daemon's process beside its record, several times per second. They contain its resources,
-// and for syncd the fates of the frames that it sent through its chips.
+// A daemon's process writes its vitals beside its record, several times per second. They contain its resources, and for
+// syncd the fates of the frames that it sent through its chips.
 type vitals struct {
 	Goroutines int
 	Heap       uint64 // bytes
@@ -43,8 +43,8 @@ type vitals struct {
 type traffic struct {
 	Kept    uint64 // frames that left
 	Stamped uint64
-	Bare    uint64 // left without a stamp after the first one that had one
-	BareAt  string // when the first and the last of these left
+	Bare    uint64 // number of frames that left without a stamp after the first stamped frame
+	BareAt  string // times at which the first and the last of these frames left
 	Marked  map[uint64]uint64
 }
 
@@ -85,7 +85,7 @@ func (g *generator) writeVitals(name string) {
 // Settings of the sessions that are never touched.
 const (
 	keptInterval = altmark.Interval(-2) // a quarter of a second
-	keptID       = 1                    // of frames of the session "kept"
+	keptID       = 1                    // id of the frames of the session "kept"
 	markedID     = 2
 )
 
@@ -176,7 +176,7 @@ func (g *generator) drive(ctx context.Context, chip *saisim.Chip, start time.Tim
 		at := altmark.At(chip.TimeOfDay(now))
 		k := keptInterval.Period(at)
 		if edge := altmark.At(chip.TimeOfDay(now).Add(time.Millisecond)); keptInterval.Period(edge) != k {
-			continue // nanoseconds would decide the period of the frame's delimiter
+			continue // too close to the end of a period to be certain of the frame's period
 		}
 		if chip.Receive(in, now+200, saisim.Frame{Data: marked, ID: markedID}) == nil {
 			g.mu.Lock()
@@ -193,7 +193,7 @@ type trafficChaos struct {
 	hosts trafficHosts // nil means syncd
 }
 
-// TrafficHosts count the fates of the frames that they sent.
+// A trafficHosts counts the fates of the frames that its hosts sent.
 type trafficHosts interface {
 	now() traffic
 	// account reports frames that are missing.

@@ -62,7 +62,7 @@ type collecting struct {
 	mu     sync.Mutex
 	points map[string]otelPoint // received through the collector, by name and attributes
 	dialed map[string]string    // values that the switch has published, by path
-	why    []string             // errors in them
+	why    []string             // errors in the messages
 }
 
 type otelPoint struct {

@@ -10,8 +10,9 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// The Redis of the containers, killed after a configuration was loaded, still has all of it. While the disk is busy
-// with earlier writes, Redis answers before it has written, for two seconds at most. The test waits that long.
+// If the containers' Redis is killed after a configuration was loaded, it still has the whole configuration. While the
+// disk is busy with earlier writes, Redis answers before it has written, for two seconds at most. The test waits that
+// long.
 func TestComposeSurvivesKill(t *testing.T) {
 	t.Parallel()
 	server := swsstest.StartServer(t, device.RedisArgs()...)

@@ -11,8 +11,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// If Redis cannot write to its disk, it rejects writes. Every daemon reports that, and continues when there is space
-// again. Meanwhile the ASIC stays as it was.
+// If Redis cannot write to its disk, it rejects writes. Every daemon reports that, and continues when the disk has
+// space again. Meanwhile the ASIC stays as it was.
 func TestDiskFull(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes that wait for each other: nothing for the race detector")

@@ -26,7 +26,7 @@ func (p *liveSwitch) doubted(reason string) {
 	p.none("in force", func(status string) bool { return strings.EqualFold(status, schema.StatusActive) })
 }
 
-// none checks that no row of orchagent has such a status.
+// none checks that no row of orchagent has a status for which is returns true.
 func (p *liveSwitch) none(what string, is func(status string) bool) {
 	p.Helper()
 	for _, t := range schema.StatusTables() {
@@ -65,8 +65,8 @@ func startLoaded(t *testing.T) *liveSwitch {
 	return p
 }
 
-// When syncd dies, STATE_DB reports the state of the ASIC as unknown, for a running orchagent and for one that starts
-// then. When there is a syncd again, the rows are restored.
+// When syncd dies, STATE_DB reports the state of the ASIC as unknown, whether orchagent runs or starts then. When a
+// syncd runs again, the rows are restored.
 func TestSyncdDies(t *testing.T) {
 	p := startLoaded(t)
 	p.stops["syncd"]()
@@ -101,7 +101,7 @@ func TestNobodyIsLeft(t *testing.T) {
 	p.same(devicetest.TwoPorts())
 }
 
-// A hangingChip is a chip that may hang, and continue.
+// A hangingChip is a chip that tests can make hang and continue.
 type hangingChip struct {
 	sai.API
 	mu *sync.Mutex // held while it hangs

@@ -21,7 +21,8 @@ import (
 	"tamtam/tam/ipfix"
 )
 
-// dropping makes a chip, whose CPU port is served, drop a frame every 5 ms. Each has a greater number.
+// dropping makes a chip, whose CPU port is served, drop a frame every 5 ms. Each frame has a higher number than the one
+// before.
 func dropping(
 	r *swss.Redis, hub *cpuport.Hub, c daemons.Common,
 ) func(ctx context.Context, chip *saisim.Chip, start time.Time) error {
@@ -45,10 +46,10 @@ func dropping(
 	}
 }
 
-// A dropListener is a collector of reports of such frames.
+// A dropListener is a collector that receives reports of the frames of dropping.
 type dropListener struct {
 	mu     sync.Mutex
-	newest uint64 // number of a frame
+	newest uint64 // highest number of a reported frame
 }
 
 func (l *dropListener) listen(conn *net.UDPConn) {
@@ -77,9 +78,9 @@ func (l *dropListener) since(t time.Time) bool {
 	return l.newest > uint64(t.UnixNano())
 }
 
-// Each daemon is killed while reports pass through the management interface. If reports do not need it, they
-// continue. If they do, STATE_DB does not report the session as in force. When the daemon is back, all is as it was,
-// and counters that had to start again report that.
+// Each daemon is killed while reports pass through the management interface. If reports do not need the daemon, they
+// continue. If they need it, STATE_DB does not report the session as in force. When the daemon is back, all is as it
+// was, and counters that had to start again report that.
 func TestDropMonitorKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes that wait for each other: nothing for the race detector")
@@ -102,7 +103,7 @@ func TestDropMonitorKilled(t *testing.T) {
 		"TAM_COLLECTOR": {"c1": {
 			"dst_ip": "127.0.0.1", "dst_port": fmt.Sprint(conn.LocalAddr().(*net.UDPAddr).Port), "vrf": "mgmt",
 		}},
-		// No trap is left that only a host requires.
+		// This configuration has no trap that only a host requires.
 		"COPP_GROUP": {"errors": {"queue": "1", "trap_action": "trap", "trap_priority": "1"}},
 		"COPP_TRAP": {"errors": {
 			"trap_ids": "l3_mtu_error,neighbor_miss,ttl_error", "trap_group": "errors", "always_enabled": "true",
@@ -131,8 +132,8 @@ func TestDropMonitorKilled(t *testing.T) {
 	c.until("the session", is("active"))
 	for _, tt := range []struct {
 		name  string
-		dead  string // the session's status then; "" means that reports continue
-		fresh bool   // counters start again
+		dead  string // the session's status while the daemon is dead; "" means that reports continue
+		fresh bool   // whether counters start again
 	}{
 		{"orchagent", "", false}, {"tammgrd", "", false}, {"syncd", "unknown the state of the ASIC is unknown", true},
 		{"hostifd", `inactive collector "c1": the host does not send its reports`, false},

@@ -17,7 +17,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// startFaulty starts a plant that accepts faults, with a configuration, and a synchronised clock.
+// startFaulty starts a liveSwitch that accepts faults, with a configuration and a synchronised clock.
 func startFaulty(t *testing.T, config device.ConfigDB) *liveSwitch {
 	trusted := altmark.KernelClock{Boot: [2]uint64{1, 2}, Known: true, Synchronised: true, MaxError: time.Microsecond}
 	p := bareplant(t)
@@ -143,7 +143,7 @@ func TestInjectedNotifications(t *testing.T) {
 				p.until("that it was met is told", func() bool { return p.hits(at) > 0 })
 				config["PORT"]["Ethernet1"]["admin_status"] = "down"
 				p.load(config)
-				if at == "orchagent" { // it does not receive a repetition either
+				if at == "orchagent" { // orchagent does not receive a repetition either
 					p.until("that it was met is told", func() bool { return p.hits(at) > 2 })
 					p.clear()
 				}
@@ -271,8 +271,8 @@ func TestInjectedClockStep(t *testing.T) {
 	}
 }
 
-// A daemon without --allow-faults accepts none, and continues. Faults end with the process that has them, including
-// those of Redis.
+// A daemon without --allow-faults accepts no faults, and continues. Faults end with the process that injects them,
+// including faults of Redis.
 func TestFaultsNeedLeaveAndEndWithTheDaemon(t *testing.T) {
 	skipShort(t)
 	t.Parallel()

@@ -23,7 +23,7 @@ type zebra struct {
 	listening <-chan net.Addr // its address at each start
 }
 
-// startFPMSyncd starts fpmsyncd beside the other daemons, if any, of a plant.
+// startFPMSyncd starts fpmsyncd beside the other daemons, if any, of a liveSwitch.
 func startFPMSyncd(p *liveSwitch) (z *zebra, stop func()) {
 	r, listening := p.server.Open(), make(chan net.Addr, 16)
 	z = &zebra{liveSwitch: p, listening: listening}
@@ -101,7 +101,7 @@ func TestFPMSyncd(t *testing.T) {
 		})
 	}
 	p.until("the routes are in the ASIC", func() bool { return inASIC("1") && inASIC("2") })
-	for range 2 { // zebra gets both back, with NLM_F_REQUEST and RTM_F_OFFLOAD
+	for range 2 { // fpmsyncd returns both routes to zebra, with NLM_F_REQUEST and RTM_F_OFFLOAD
 		answer := make([]byte, len(fpmFrame(1, false)))
 		if _, err := io.ReadFull(conn, answer); err != nil {
 			t.Fatal(err)
@@ -151,7 +151,7 @@ func TestFPMSyncd(t *testing.T) {
 	}
 }
 
-// zebra's routes are not lost with the database: it connects again and sends all.
+// zebra's routes are not lost with the database: zebra connects again and sends all routes.
 func TestFPMSyncdBeginsAnew(t *testing.T) {
 	racetest.Live(t)
 	p := bareplant(t)

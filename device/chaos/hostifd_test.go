@@ -19,7 +19,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// noKernel is a Linux without interfaces, on which none can be made.
+// noKernel is a Linux without interfaces, on which no interface can be made.
 type noKernel struct{}
 
 var errNoKernel = errors.New("there is no Linux")

@@ -21,7 +21,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A front is an mgmtd of a plant, with a client.
+// A front is an mgmtd of a liveSwitch, with a client.
 type front struct {
 	plant  *liveSwitch
 	addr   string
@@ -114,8 +114,8 @@ func (p *liveSwitch) sampler(rate string) {
 	p.load(device.ConfigDB{schema.CfgTAMSampler: {"a": {"sampling-rate": rate}}})
 }
 
-// After any fault of the databases, mgmtd reports it, raises an alarm if the alarm can be written, and becomes ready
-// again by itself. It then serves the content of the databases.
+// mgmtd reports any fault of the databases, and raises an alarm if the alarm can be written. It becomes ready again by
+// itself. It then serves the content of the databases.
 func TestMgmtdLosesDatabases(t *testing.T) {
 	racetest.Live(t)
 	t.Parallel()

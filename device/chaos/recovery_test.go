@@ -25,15 +25,15 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A liveSwitch is the daemons of a switch on a real Redis. Each runs independently, but in this process.
+// A liveSwitch is the daemons of a switch on a real Redis. Each daemon runs independently, but in this process.
 type liveSwitch struct {
 	*testing.T
 	server *swsstest.Server
-	redis  *swss.Redis // of the test; every daemon has its own
+	redis  *swss.Redis // the test's connection; every daemon has its own
 	stops  map[string]func()
 	chips  atomic.Int32 // number of syncd's chips so far
 	chip   atomic.Pointer[saisim.Chip]
-	faults bool // its daemons accept faults
+	faults bool // whether the daemons accept faults
 	kernel func() altmark.KernelClock
 	// backend, if set, wraps syncd's chip.
 	backend atomic.Pointer[func(sai.API) sai.API]
@@ -41,10 +41,10 @@ type liveSwitch struct {
 	via     map[string]*swsstest.Proxy // proxy to Redis, by daemon
 }
 
-// patience is the time limit for the recovery of a plant, for a switch that never recovers.
+// patience is the time after which a switch counts as never recovering.
 const patience = 3 * time.Minute
 
-// bareplant returns the Redis of a plant without daemons.
+// bareplant returns a liveSwitch that has a Redis but no daemons.
 func bareplant(t *testing.T) *liveSwitch { return barePlantOn(t, swsstest.StartServer(t)) }
 
 func barePlantOn(t *testing.T, server *swsstest.Server) *liveSwitch {
@@ -53,7 +53,7 @@ func barePlantOn(t *testing.T, server *swsstest.Server) *liveSwitch {
 
 func startPlant(t *testing.T) *liveSwitch { return bareplant(t).started() }
 
-// startPlantOn starts a plant on a server, some daemons behind a proxy.
+// startPlantOn starts a liveSwitch on a server. Some daemons reach Redis through a proxy.
 func startPlantOn(t *testing.T, server *swsstest.Server, via map[string]*swsstest.Proxy) *liveSwitch {
 	p := barePlantOn(t, server)
 	p.via = via
@@ -102,7 +102,7 @@ func (p *liveSwitch) start(name string) (stop func()) {
 		"tammgrd": func(ctx context.Context) error {
 			return daemons.RunManagers(ctx, r, daemons.Common{AllowFaults: p.faults, StaticLAGs: true})
 		},
-		"mgmtd": daemons.NewAlarms(r).Run, // the part that watches the others
+		"mgmtd": daemons.NewAlarms(r).Run, // the part of mgmtd that watches the other daemons
 	}[name]
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -271,12 +271,12 @@ func more(name string) device.ConfigDB {
 // a further session.
 type mishap struct {
 	name  string
-	fresh bool // it requires a new chip; otherwise traffic continues
+	fresh bool // whether it requires a new chip; otherwise traffic continues
 	f     func(p *liveSwitch)
 }
 
-// heal applies mishaps to one switch, one after the other. After each, with its configuration loaded again, the
-// switch matches the configuration without any restart, and every daemon reports that it is ready.
+// heal applies mishaps to one switch, one after the other. After each mishap, the configuration is loaded again.
+// Without any restart, the switch then matches it, and every daemon reports that it is ready.
 func heal(t *testing.T, mishaps []mishap) {
 	t.Parallel()
 	p := startPlant(t)

@@ -77,7 +77,7 @@ func sflowWanted(samples []wire.Sample) sflowReadings {
 }
 
 // TestSFlowCollectors checks that external collectors read sflowd's datagrams. For each field that a collector
-// supports, every value must be right, and their number must match.
+// supports, every value must be right, and the number of values must match.
 func TestSFlowCollectors(t *testing.T) {
 	if os.Getenv(sflowVariable) == "" {
 		t.Skip(sflowVariable + " is not set: make sflow-test")

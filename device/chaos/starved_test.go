@@ -15,8 +15,8 @@ import (
 // starved is how long processes get little or no processor time: longer than any beat.
 const starved = 7 * time.Second
 
-// Processes that get no processor time for a while are late, but nothing else happens. When they have it again, none
-// starts again, and all is as it was.
+// Processes that get no processor time for a while are late, but nothing else happens. Afterwards no process starts
+// again, and the state is the same as before.
 func TestStarvedProcesses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("processes that wait for each other: nothing for the race detector")
@@ -58,7 +58,7 @@ func TestStarvedProcesses(t *testing.T) {
 			c.pass(starved * 4 / 5) // after the full time, connections would count as dead
 			c.server.Signal(syscall.SIGCONT)
 		}},
-		{"all of them, nearly", func() { // they get a twentieth of the time
+		{"all of them, nearly", func() { // the processes get a twentieth of the processor time
 			c.load(more("new"))
 			config = devicetest.Merge(config, more("new"))
 			for end := time.Now().Add(starved); time.Now().Before(end); {
@@ -81,8 +81,8 @@ func TestStarvedProcesses(t *testing.T) {
 	}
 }
 
-// claims counts from now on how often a run of a daemon has started, by its marks in STATE_DB. It returns a function
-// for the number since its last call.
+// claims counts from now on the starts of daemon runs, by the daemons' marks in STATE_DB. It returns a function that
+// returns the number of starts since its last call.
 func (c *chaos) claims() func() int {
 	c.Helper()
 	conn := c.redis.DB(swss.StateDB).Subscribe(c.Context(), "__keyspace@6__:"+swss.KeyMark)

@@ -28,18 +28,18 @@ import (
 // ASIC_STATE. Objects that were created with the switch have no values, and some types are unknown to us. It has no
 // name and no journal, reports no state, and does not restore its old polls. At its start, the map of ids is missing
 // until it has written it again, before it accepts requests. It dequeues many requests at once, and loses them when it
-// is killed. To compare views, it compares every object of one with each of the other.
+// is killed. To compare views, it compares every object of one view with each object of the other view.
 //
 // Behind it, our own syncd performs the requests on its own database.
 type strictSyncd struct {
 	*testing.T
-	asic    *swss.DB // where it receives requests
+	asic    *swss.DB // database in which it receives requests
 	flex    *swss.DB
 	inner   *swss.Redis
 	profile profile.Profile
 
 	strict  *sairedistest.Strict
-	view    bool              // requests change TEMP_ASIC_STATE only
+	view    bool              // true while requests change TEMP_ASIC_STATE only
 	made    map[string]bool   // objects created in the view
 	wished  []swss.Entry      // requests since INIT_VIEW
 	foreign map[string]string // objects of types unknown to us, by key, with their real ids
@@ -54,7 +54,7 @@ type strictSyncd struct {
 	inits    int        // number of views begun
 	compared int        // comparisons of two objects
 	gate     chan struct{}
-	waits    bool // at the gate
+	waits    bool // true while a comparison waits until the test releases it
 }
 
 func newStrictSyncd(t *testing.T, r *swss.Redis, p profile.Profile) *strictSyncd {

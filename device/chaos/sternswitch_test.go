@@ -15,7 +15,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A strictSwitch is a plant whose syncd is as strict to its clients as SONiC's.
+// A strictSwitch is a liveSwitch whose syncd is as strict to its clients as SONiC's.
 type strictSwitch struct {
 	*liveSwitch
 	stern *strictSyncd
@@ -98,7 +98,7 @@ func (s *strictSwitch) forgetView() {
 	devicetest.NoError(s.T, s.redis.DB(swss.StateDB).Client().Del(s.Context(), "TAMTAM_VIEW|asic").Err())
 }
 
-// startFull starts a sternSwitch with a full configuration.
+// startFull starts a strictSwitch with a full configuration.
 func startFull(t *testing.T) *strictSwitch {
 	t.Helper()
 	s := startStrictSwitch(t, profile.Default(), devicetest.FullSwitch(t, 20))

@@ -25,8 +25,8 @@ import (
 )
 
 const (
-	// stockVariable names a program that is SONiC's syncd with a virtual SAI of 32 ports of four lanes. It is called
-	// with HOST:PORT of a Redis, runs in the foreground, and obeys SAI_VS_RESOURCE_LIMITER_FILE.
+	// stockVariable names a program that is SONiC's syncd with a virtual SAI of 32 ports of four lanes. It is started
+	// with HOST:PORT of a Redis as argument, runs in the foreground, and obeys SAI_VS_RESOURCE_LIMITER_FILE.
 	stockVariable = "SONIC_SYNCD"
 	// groupsVariable is the number of flow groups.
 	groupsVariable = "TAMTAM_GROUPS"
@@ -40,7 +40,7 @@ type stockSwitch struct {
 	*liveSwitch
 	*rand.Rand
 	syncd string
-	env   []string // of syncd
+	env   []string // environment of syncd
 	dir   string   // directory for the processes' records
 	procs map[string]*exec.Cmd
 	seen  int // bytes of orchagent's record that were already read
@@ -63,7 +63,7 @@ func startStock(t *testing.T, rnd *rand.Rand, config device.ConfigDB, env ...str
 	s.adopted("the first start", begin)
 	s.steady()
 	s.want, s.objects = s.statuses(), s.asicKeys()
-	s.changes() // skips those of the start
+	s.changes() // skips the requests of the start
 	return s
 }
 
@@ -188,7 +188,7 @@ func (s *stockSwitch) changes() []string {
 	return devicetest.Changes(lines)
 }
 
-// unchanged checks that nothing was changed, that all that was in force still is, and that counters are read. It
+// unchanged checks that nothing was changed, that rows in force are still in force, and that counters are read. It
 // returns the number of requests that have changed the ASIC.
 func (s *stockSwitch) unchanged(what string) (changed int) {
 	s.Helper()
@@ -234,7 +234,7 @@ func (p *liveSwitch) inForce() (list []string) {
 	return list
 }
 
-// pause waits for a random time up to most: a process that is killed then is at a random point of its work.
+// pause waits for a random time up to most. A process that is killed afterwards is at a random point of its work.
 func (s *stockSwitch) pause(most time.Duration) {
 	select {
 	case <-s.Context().Done():
@@ -364,7 +364,7 @@ func TestStockRestarts(t *testing.T) {
 	})
 }
 
-// watch continuously checks the statuses in STATE_DB: rows that were in force are that or unknown, and no row is
+// watch continuously checks the statuses in STATE_DB. Rows that were in force are in force or unknown, and no row is
 // missing.
 func (s *stockSwitch) watch() (stop func()) {
 	end, ended := make(chan struct{}), make(chan struct{})
@@ -392,8 +392,8 @@ func (s *stockSwitch) watch() (stop func()) {
 	return func() { close(end); <-ended }
 }
 
-// On SONiC's syncd, orchagent is killed at a random moment while it makes a view, and another client requests one.
-// The configuration is in force again each time, with other ids.
+// On SONiC's syncd, orchagent is killed at a random moment while it makes a view, and another client requests a view.
+// Each time the configuration is in force again, with other ids.
 func TestStockViews(t *testing.T) {
 	skipWithoutStock(t)
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 1}, func(t *testing.T, seed uint64) {

@@ -29,8 +29,8 @@ func as(name, password string) func(*http.Request) {
 	return func(r *http.Request) { r.SetBasicAuth(name, password) }
 }
 
-// pagePlant returns a plant with a page: routes, a rule that drops, and every feature that a page of one switch
-// shows.
+// pagePlant returns a liveSwitch with a page. It has routes, a rule that drops, and every feature that a page of one
+// switch shows.
 func pagePlant(t *testing.T, now func() time.Time) (*liveSwitch, *switchpage.Server, string) {
 	t.Helper()
 	p := startPlant(t)
@@ -293,6 +293,6 @@ func TestSwitchPageAlone(t *testing.T) {
 		r, text := webtest.Get(t, s, "/drops", func(q *http.Request) { q.Host = "localhost" })
 		return r.StatusCode == http.StatusOK && strings.Contains(text, "syncd has not answered") &&
 			strings.Contains(text, "orchagent has not reported for 5s") &&
-			!strings.Contains(text, "syncd has not been heard of") // for which there is an alarm here
+			!strings.Contains(text, "syncd has not been heard of") // this switch has an alarm for it
 	})
 }

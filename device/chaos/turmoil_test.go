@@ -27,7 +27,7 @@ type turmoil struct {
 	devicetest.RandomConfig
 	want map[string]swss.FieldValues // the configuration, by key of CONFIG_DB
 	log  []string                    // the events so far
-	done map[string]int              // their numbers by kind
+	done map[string]int              // number of events by kind
 	heal time.Duration               // the longest time from the end of mending until all daemons were ready
 }
 
@@ -112,7 +112,7 @@ func (c *turmoil) pass(d time.Duration) {
 // change changes the configuration, and writes it if Redis accepts it.
 func (c *turmoil) change() string {
 	key, row := c.RandomConfig.Row()
-	// a new switch id waits until no feature is active, so history counts
+	// a new switch id waits until no feature is active, so the result depends on history
 	for strings.HasPrefix(key, schema.CfgTAMSwitch) {
 		key, row = c.RandomConfig.Row()
 	}
@@ -166,8 +166,8 @@ func (c *turmoil) reload() {
 	})
 }
 
-// freeSwitchID acts like an operator: a switch id that is set while a feature is active waits until none is. After
-// the loss of a configuration, the order in which its rows return is random.
+// freeSwitchID acts like an operator. A switch id that is set while a feature is active waits until no feature is.
+// After the loss of a configuration, its rows return in random order.
 func (c *turmoil) freeSwitchID() {
 	status := func() string {
 		return c.liveSwitch.row(swss.StateDB, schema.StateTAMSwitch, schema.TAMGlobalKey)["status"]
@@ -189,8 +189,8 @@ func (c *turmoil) freeSwitchID() {
 	c.steady()
 }
 
-// steady waits until all daemons have been ready for longer than they need to notice a fault. It returns the start of
-// that time.
+// steady waits until all daemons have been ready for longer than they need to notice a fault. It returns the time since
+// which they are ready.
 func (c *turmoil) steady() (from time.Time) {
 	for from = time.Now(); time.Since(from) < 3*time.Second; {
 		for _, name := range killable {

@@ -21,7 +21,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A numberedStream sends numbered frames into one interface, 500 per second, and records those that leave by another.
+// A numberedStream sends 500 numbered frames per second into one interface, and records the frames that leave by
+// another.
 type numberedStream struct {
 	t        *testing.T
 	in, out  *rawPort
@@ -29,11 +30,11 @@ type numberedStream struct {
 
 	mu      sync.Mutex
 	sent    int
-	got     []bool // by number
+	got     []bool // true if the frame arrived, by number
 	twice   int
 	last    time.Time     // when the last frame arrived
-	silence time.Duration // the longest since the counters were reset
-	plain   int           // frames without a stamp since the counters were reset
+	silence time.Duration // longest time without a frame since the counters were reset
+	plain   int           // number of frames without a stamp since the counters were reset
 }
 
 // numbered precedes a frame's number.
@@ -124,7 +125,7 @@ func (s *numberedStream) came(n, size int) {
 	}
 }
 
-// flows waits until a frame has arrived that is sent from now on.
+// flows waits until a frame that is sent after the call has arrived.
 func (s *numberedStream) flows() {
 	s.t.Helper()
 	s.mu.Lock()
@@ -167,7 +168,7 @@ func (s *numberedStream) during(f func()) (c toll) {
 	s.mu.Lock()
 	to := s.sent
 	s.mu.Unlock()
-	s.flows() // so all earlier frames have arrived, or never will
+	s.flows() // all earlier frames have then arrived or are lost
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, got := range s.got[from:to] {

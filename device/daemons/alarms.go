@@ -30,28 +30,28 @@ const silentAfter = 2 * beatLife
 type Alarms struct {
 	redis    *swss.Redis
 	rows     *swss.Table
-	received map[string]time.Time // time of a daemon's last beat, or of the first look if there was none
+	received map[string]time.Time // time of each daemon's last beat, or of the first look if there was none
 	drift    map[string]driftSeen
-	since    map[string]string           // when an alarm was raised, as text, by id
-	odd      map[string]bool             // daemons whose row seemed to be another process' at the last look
+	since    map[string]string           // time at which each alarm was raised, as text, by alarm id
+	odd      map[string]bool             // daemons whose row, at the last look, seemed to be from another process
 	up       map[string]swss.FieldValues // raised alarms by id; nil means that the content of the table is unknown
 	// standby reports whether another mgmtd keeps the table; nil means that none does.
 	standby func() bool
 	// troubles returns why files do not match the configuration in force; nil means that there are no such files.
 	troubles func() []string
-	// objects holds the objects that failed or wait; nil means that they are not checked.
+	// objects holds the configured objects that failed or wait; nil means that objects are not checked.
 	objects *badObjects
-	// warn logs, once at the start, the configuration that is not in force. nil means that it was logged already, or
-	// must not be.
+	// warn logs, once at the start, the configuration that is not in force. It is nil if the configuration was logged
+	// already or must not be logged.
 	warn  func(text string)
 	began time.Time       // time of the first look
 	ready map[string]bool // daemons that were ready at the last look
-	// unknown is set after the state of the ASIC was reported as unknown because no beat arrived.
+	// unknown is true after the state of the ASIC was reported as unknown because no beat arrived.
 	unknown bool
 
 	mu        sync.Mutex
 	incidents map[string]incident // alarms that stay for a limited time, by id
-	rewrite   bool                // the table may have been emptied
+	rewrite   bool                // true if the table may have been emptied and must be written again
 }
 
 // An incident is an alarm about the databases that ends at a fixed time.
@@ -77,7 +77,7 @@ func NewAlarms(r *swss.Redis) *Alarms {
 	}
 }
 
-// lost records the cause for which mgmtd must start again.
+// lost records the reason why mgmtd must start again.
 func (a *Alarms) lost(why error) { a.lostAt(time.Now(), why) }
 
 func (a *Alarms) lostAt(now time.Time, why error) {
@@ -132,7 +132,7 @@ func (a *Alarms) Run(ctx context.Context) error {
 	}
 }
 
-// turn checks, unless another mgmtd does.
+// turn checks the alarms, unless another mgmtd does.
 func (a *Alarms) turn(ctx context.Context) error {
 	if a.standby != nil && a.standby() {
 		a.up = nil
@@ -259,8 +259,7 @@ func (a *Alarms) ask(ctx context.Context, now time.Time, name string, want map[s
 	}
 	a.ready[name] = heard && state.State == StateReady
 	if !heard {
-		// A row from before Redis' clock was set back would stay for all its readers until that time is reached
-		// again.
+		// If Redis' clock was set back, an older row would stay until the clock reaches the row's time again.
 		row := a.redis.DB(swss.StateDB)
 		return row.Client().PExpire(ctx, healthTable+row.Separator()+name, beatLife).Err()
 	}
@@ -307,8 +306,8 @@ func (a *Alarms) stranger(
 	return nil
 }
 
-// databases adds the alarms that the databases contain: of one without a configuration, and of an ASIC whose state
-// orchagent reports as unknown.
+// databases adds alarms about the databases: CONFIG_DB has no configuration, or orchagent reports the state of the ASIC
+// as unknown.
 func (a *Alarms) databases(ctx context.Context, want map[string]swss.FieldValues) error {
 	empty, err := a.redis.DB(swss.ConfigDB).Empty(ctx)
 	if err != nil {
@@ -331,7 +330,7 @@ func (a *Alarms) databases(ctx context.Context, want map[string]swss.FieldValues
 	return a.wires(ctx, want)
 }
 
-// conflicts adds an alarm for each interface with an address that a host has too.
+// conflicts adds an alarm for each interface whose address another host uses too.
 func (a *Alarms) conflicts(ctx context.Context, want map[string]swss.FieldValues) error {
 	rows, err := swss.NewTable(a.redis.DB(swss.StateDB), schema.StateHostAddress).Dump(ctx)
 	if err != nil && !swss.IsMisuse(err) {

@@ -22,8 +22,8 @@ import (
 )
 
 // An alarm is raised when a daemon has ended, is not ready, has detected drift, or is not the process that owns the
-// databases. Others are raised when databases are emptied, Redis is replaced, or the state of the ASIC is unknown. An
-// alarm is cleared when its cause ends. Its time is when it was raised.
+// databases. Further alarms are raised when databases are emptied, Redis is replaced, or the state of the ASIC is
+// unknown. An alarm is cleared when its cause ends. Its time is the time at which it was raised.
 func TestAlarms(t *testing.T) {
 	r := swsstest.Start(t)
 	state := r.DB(swss.StateDB)
@@ -193,7 +193,7 @@ type alarmsTold struct {
 	t     *testing.T
 	rpc   gpb.GNMI_SubscribeClient
 	rows  map[string]swss.FieldValues
-	first bool // the sync_response has arrived
+	first bool // true after the sync_response has arrived
 }
 
 // subscribeAlarms subscribes to alarms of a server on the databases, on change.

@@ -8,14 +8,14 @@ import (
 	"tamtam/swss"
 )
 
-// optional lists the optional daemons. hostd is the switch as a host, and sflowd its sFlow agent. fpmsyncd and hostifd
-// replace hostd if FRR and other daemons of Linux run.
+// optional lists the optional daemons. hostd makes the switch act as a host, and sflowd is its sFlow agent. fpmsyncd
+// and hostifd replace hostd if FRR and other Linux daemons run.
 var optional = []string{"hostd", "sflowd", "fpmsyncd", "hostifd"}
 
 // Beside returns the names of the optional daemons.
 func Beside() []string { return slices.Clone(optional) }
 
-// BesideHere returns the optional daemons that work on the databases, or ended there unexpectedly.
+// BesideHere returns the optional daemons that work on the databases, or did so and ended unexpectedly.
 func BesideHere(ctx context.Context, r *swss.Redis) ([]string, error) {
 	marks, err := r.DB(swss.StateDB).Client().HGetAll(ctx, swss.KeyMark).Result()
 	if err != nil && !swss.IsMisuse(err) {

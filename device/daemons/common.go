@@ -47,7 +47,7 @@ func (c Common) of(h *health, claim *swss.Claim) Common {
 	return c
 }
 
-// Layered returns the chip as syncd sees it, behind the layers that inject faults.
+// Layered returns the chip as syncd sees it, through the layers that inject faults.
 func (c Common) Layered(chip sai.API) sai.API {
 	if c.Backend != nil {
 		chip = c.Backend(chip)

@@ -49,7 +49,7 @@ func (c cpuSide) sampled(o *saisim.Out) {
 	c.samples.PuntSample(p, uint16(o.In), uint16(o.Sample.Port))
 }
 
-// mostOfFrame is the number of bytes of a frame that go with a sample. It exceeds what datagrams contain.
+// mostOfFrame is the number of bytes of a frame that a sample contains. It exceeds the number that datagrams contain.
 const mostOfFrame = 256
 
 // SamplePacket returns a sample as clients of a CPU port receive it, but without names of ports.
@@ -63,7 +63,7 @@ func SamplePacket(chip *saisim.Chip, o *saisim.Out) cpuport.Packet {
 			NextHop: s.NextHop, Prefix: s.Prefix, Rule: s.Rule,
 		},
 	}
-	if s.Entry != 0 && s.Rule == "" { // that rule is unknown, but the sample is not one of the port's sampler
+	if s.Entry != 0 && s.Rule == "" { // the rule is unknown, but the sample does not come from the port's sampler
 		p.Sample.Rule = s.Entry.String()
 	}
 	if s.Dropped {
@@ -72,8 +72,7 @@ func SamplePacket(chip *saisim.Chip, o *saisim.Out) cpuport.Packet {
 	return p
 }
 
-// A droppedSide reports packets that the chip drops. Per second of the chip's time, it reports at most as many as a
-// collector can be notified of.
+// A droppedSide reports packets that the chip drops. Per second of the chip's time, it reports at most mostDrops drops.
 type droppedSide struct {
 	cpuSide
 	second int64

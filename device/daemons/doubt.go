@@ -22,8 +22,8 @@ type asicState struct {
 	mu      sync.Mutex
 	reason  string
 	reports func(why string) // receives the reason while sure is false; nil means that nothing receives it
-	// sure means that rows that were in force will be in force again when the state is known. If it is false, that is
-	// unknown.
+	// sure is true if rows that were in force will be in force again when the state is known. It is false if this is
+	// not certain.
 	sure   bool
 	change chan struct{} // holds a value when reason or sure has changed
 }
@@ -89,13 +89,13 @@ func (d *asicState) lacks(context.Context) string {
 	return why
 }
 
-// lookAgain is the wait after which rows are marked as unknown again, in case others were written meanwhile.
+// lookAgain is the time after which rows are marked as unknown again, in case further rows were written meanwhile.
 const lookAgain = time.Second
 
 // run keeps STATE_DB in line with the reason until ctx ends. When the state is known again and the ASIC matches the
 // configuration, it calls tellPorts, which reports the state of ports.
 func (d *asicState) run(ctx context.Context, tellPorts func(context.Context) error) {
-	rows, ports := false, false // are reported as unknown
+	rows, ports := false, false // whether rows, or ports, are reported as unknown
 	for {
 		var again <-chan time.Time
 		switch why := d.why(); {
@@ -106,7 +106,7 @@ func (d *asicState) run(ctx context.Context, tellPorts func(context.Context) err
 				again = time.After(lookAgain)
 			}
 		case !d.isSure():
-			rows = false // their results are still to be reported
+			rows = false // the results of the rows are still to be reported
 		case ports:
 			if err := errors.Join(d.restore(ctx, rows), tellPorts(ctx)); err != nil {
 				again = time.After(lookAgain)
@@ -150,7 +150,7 @@ type signs struct {
 	redis    *swss.Redis
 	claim    *swss.Claim
 	run      string // name of the syncd run that this run of orchagent works with; "" if unknown, or if it has no name
-	reported bool   // a syncd without a name has received what to poll
+	reported bool   // true if a syncd without a name has received the polls
 }
 
 // look observes syncd. If Redis cannot be read, it reports nothing.

@@ -16,7 +16,7 @@ func newFaultController(h *health, r *swss.Redis, c Common) *fault.Controller {
 	return h.faults
 }
 
-// disturbed returns the kernel's clock state plus the offset of the chip's clock that faults have set.
+// disturbed returns a function that returns the kernel's clock state plus the clock offset that faults have set.
 func disturbed(desk *fault.Controller, kernel func() altmark.KernelClock) func() altmark.KernelClock {
 	return func() altmark.KernelClock {
 		k := kernel()

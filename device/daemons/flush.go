@@ -11,7 +11,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Row in STATE_DB by which SONiC requests a warm restart, which keeps the content of the databases.
+// Names of the row in STATE_DB by which SONiC requests a warm restart, which keeps the content of the databases.
 const (
 	warmTable = "WARM_RESTART_ENABLE_TABLE"
 	warmField = "enable"
@@ -62,8 +62,8 @@ func Flush(ctx context.Context, r *swss.Redis, now bool) (string, error) {
 	return fmt.Sprintf("emptied %v, and %d rows of %s", derived, n, swss.StateDB), nil
 }
 
-// heardOf returns the name of a running daemon, "" if none runs. It waits until all rows that were written before
-// must have expired. That also gives a daemon time to reconnect to a Redis that was started just now.
+// heardOf returns the name of a running daemon, "" if none runs. It waits until all older rows have expired. So a
+// daemon also has time to reconnect to a Redis that has just started.
 func heardOf(ctx context.Context, r *swss.Redis) (string, error) {
 	select {
 	case <-ctx.Done():

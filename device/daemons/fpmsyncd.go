@@ -17,7 +17,7 @@ import (
 // FPMConfig configures how fpmsyncd listens to zebra.
 type FPMConfig struct {
 	Listen  string        // HOST:PORT; "" means fpmsyncd.Address
-	Restart time.Duration // how long routes stay that zebra does not send again; 0 means fpmsyncd.RestartTime
+	Restart time.Duration // time for which routes stay if zebra does not send them again; 0 means fpmsyncd.RestartTime
 	// Listening, if set, is called with the address whenever zebra can connect.
 	Listening func(net.Addr)
 }

@@ -62,8 +62,7 @@ type DaemonState struct {
 // ReadState returns the state that a daemon reports. It returns false if the daemon sent no beat for some seconds.
 func ReadState(ctx context.Context, r *swss.Redis, name string) (DaemonState, bool, error) {
 	row, left, err := swss.NewTable(r.DB(swss.StateDB), healthTable).GetFor(ctx, name)
-	// A row with a longer time to live is from before the clock of Redis' host was set back, and was not renewed
-	// since.
+	// If the time to live is longer, the clock of Redis' host was set back, and the row was not renewed since.
 	if err != nil || len(row) == 0 || left > beatLife {
 		return DaemonState{}, false, err
 	}
@@ -79,16 +78,17 @@ type health struct {
 
 	mu     sync.Mutex
 	state  DaemonState
-	silent bool                            // another process of that name runs, and owns the row
-	ping   func(ctx context.Context) error // fails when the daemon hangs; nil means that it cannot hang
-	// receives returns an error if the daemon receives no change events. nil means that it receives them.
+	silent bool                            // true if another process of that name runs and owns the row
+	ping   func(ctx context.Context) error // returns an error if the daemon hangs; nil means that it cannot hang
+	// receives returns an error if the daemon receives no change events. If receives is nil, it always receives them.
 	receives func(ctx context.Context) error
-	lacks    func(ctx context.Context) (r string) // returns what else it waits for; nil means nothing
-	watch    *drift.Watch                         // what the current run compares; nil means nothing
+	lacks    func(ctx context.Context) (r string) // reason why the daemon waits; nil means no further reason
+	watch    *drift.Watch                         // comparison by the current run; nil means that it compares nothing
 	lacked   DaemonState                          // the last reported reason why a running daemon is not ready
-	before   drift.State                          // what earlier runs compared
+	before   drift.State                          // results of comparisons by earlier runs
 	heed     func(reason string)                  // receives each reason; nil means that nothing receives it
-	// upset is why the daemon did not work, until it has worked again for settleTime. It is zero if it always worked.
+	// upset is the state in which the daemon did not work. It is kept until the daemon has worked again for
+	// debounceTime. It is zero if the daemon always worked.
 	upset DaemonState
 	news  chan struct{} // holds a value when the state has changed since the last beat
 }
@@ -119,7 +119,7 @@ func (h *health) report(reason string) {
 	}
 }
 
-// attach sets the checks of the daemon's current run, and what that compares.
+// attach sets the checks of the daemon's current run, and the run's comparison.
 func (h *health) attach(alive, hears func(context.Context) error, watch *drift.Watch) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -160,7 +160,7 @@ func (h *health) beat(ctx context.Context, r *swss.Redis, log *slog.Logger) erro
 	}
 }
 
-// hurry triggers the next beat now, since a change should be visible at once.
+// hurry triggers the next beat now, so that a change is visible at once.
 func (h *health) hurry() {
 	select {
 	case h.news <- struct{}{}:
@@ -168,8 +168,8 @@ func (h *health) hurry() {
 	}
 }
 
-// debounceTime is how long a daemon must have worked again before it reports that. One that fails every second does
-// not.
+// debounceTime is how long a daemon must have worked again before it reports that. A daemon that fails every second
+// never does.
 const debounceTime = 2 * beatPeriod
 
 // debounced returns the state to report. The caller holds mu.
@@ -272,8 +272,9 @@ type Question struct {
 	Addr  string      // address of Redis
 	Redis swss.Config // used instead of Addr if it lists Redis instances
 	GNMI  string      // mgmtd's address: HOST:PORT or unix:PATH
-	// Live asks only whether the process works, so that a restart would not help. Otherwise the question is whether,
-	// as far as this daemon can determine, the configuration is in force, or reported as pending or failed.
+	// Live asks only whether the process works, so that a restart would not help. Otherwise the question is whether the
+	// daemon is ready. It is if, as far as it can determine, the configuration is in force, or reported as pending or
+	// failed.
 	Live    bool
 	Timeout time.Duration
 }
@@ -326,7 +327,7 @@ func stateOf(ctx context.Context, r *swss.Redis, q Question) (DaemonState, error
 	if err == nil && heard {
 		strange, err = lasting(ctx, r, name)
 	}
-	if err == nil && strange == "" && !q.Live { // a process without its mark is live, and will set it again
+	if err == nil && strange == "" && !q.Live { // a process whose mark is missing is live, and will set the mark again
 		strange, err = otherOwner(ctx, r, name, state)
 	}
 	switch {

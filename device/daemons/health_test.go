@@ -14,7 +14,7 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// A daemon is ready if the rows that it compares are consistent. It is live whatever it waits for.
+// A daemon is ready if the rows that it compares are consistent. It is live even while it waits for something.
 func TestReadyAndLive(t *testing.T) {
 	server := swsstest.StartServer(t)
 	r := server.Open()
@@ -99,7 +99,7 @@ func TestForgedHealth(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
 		do          func() error
-		ready, live string // part of the error; "" means ok
+		ready, live string // part of the error of Ready and Live; "" means ok
 	}{
 		{"it is there", func() error { return nil }, "", ""},
 		{"a row by hand", func() error {
@@ -157,8 +157,8 @@ func TestFlappingIsNotReady(t *testing.T) {
 	says("ready ")
 }
 
-// A daemon is healthy while it reports so; mgmtd must also answer gNMI. The answer contains what the daemon waits
-// for, and Redis' error if no client can write.
+// A daemon is healthy while it reports so; mgmtd must also answer gNMI. The answer contains the reason why the daemon
+// waits, and Redis' error if no client can write.
 func TestHealth(t *testing.T) {
 	server := swsstest.StartServer(t)
 	l, err := mgmt.NewServer(mgmt.Config{Redis: server.Open(), Addr: "127.0.0.1:0", Dir: t.TempDir()})
@@ -264,7 +264,7 @@ func TestHealthOfRedis(t *testing.T) {
 }
 
 // The clock of Redis' host was set back by an hour, so a row that is not renewed would live that long. The daemon
-// counts as silent until it renews its row. If it never does, the row expires as soon as any.
+// counts as silent until it renews its row. If it never does, the row expires as soon as any other row.
 func TestClockOfRedisIsSetBack(t *testing.T) {
 	r := swsstest.Start(t)
 	h := newHealth("orchagent")

@@ -16,8 +16,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// RunHostd runs the daemon hostd until ctx ends: the switch as a host at its router interfaces. It waits for a CPU
-// port, and attaches again after it was lost.
+// RunHostd runs the daemon hostd until ctx ends. It makes the switch act as a host at its router interfaces. It waits
+// for a CPU port, and attaches again after it was lost.
 func RunHostd(ctx context.Context, r *swss.Redis, line func() (CPULine, error), c Common) error {
 	return runBeside(ctx, "hostd", r, c, func(ctx context.Context, c Common) error {
 		return hostdLife(ctx, r, line, c)

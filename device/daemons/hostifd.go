@@ -34,7 +34,7 @@ func RunHostIfd(ctx context.Context, r *swss.Redis, socket string, c Common) err
 	return RunHostIfdOn(ctx, r, kernel, socket, c)
 }
 
-// RunHostIfdOn acts like [RunHostIfd], for the interfaces of another Linux.
+// RunHostIfdOn acts like [RunHostIfd], but uses the given kernel for the host interfaces.
 func RunHostIfdOn(ctx context.Context, r *swss.Redis, kernel hostifd.Kernel, socket string, c Common) error {
 	log := logOf(c)
 	h, host := newHealth("hostifd"), hostifd.NewHost(kernel, log)
@@ -223,7 +223,7 @@ func (l *runLine) connect(ctx context.Context, conn *cpuport.Conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.conn = conn
-	_ = l.report(ctx) // a run that has ended does not need it
+	_ = l.report(ctx) // an ended run does not need the report
 }
 
 func (l *runLine) report(ctx context.Context) error {

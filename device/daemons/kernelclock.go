@@ -10,7 +10,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// bootID is the same for all processes that share a kernel's time of day.
+// bootID is the path of a file whose content is the same for all processes that share a kernel's time of day.
 const bootID = "/proc/sys/kernel/random/boot_id"
 
 // A follower compares the kernel's clocks with that of a chip that started at a given time.

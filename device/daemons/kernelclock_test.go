@@ -37,8 +37,8 @@ func TestKernelClock(t *testing.T) {
 	}
 }
 
-// A chip's clock is ahead of the kernel's by as much as that was set back since the chip started. The comparison with
-// the shortest duration counts, and adds it to the error. Unknown values stay unknown.
+// If the kernel's clock was set back since the chip started, the chip's clock is ahead by that time. The comparison
+// with the shortest duration counts, and this duration is added to the error. Unknown values stay unknown.
 func TestFollowedClock(t *testing.T) {
 	said := altmark.KernelClock{Known: true, Synchronised: true, MaxError: time.Second}
 	for _, set := range []time.Duration{0, time.Hour, -time.Hour} {

@@ -16,17 +16,17 @@ import (
 const (
 	minRest  = 100 * time.Millisecond
 	maxRest  = 2 * time.Second
-	maxPause = 15 * time.Second // after the ASIC rejected a view: each try costs it much
-	goodRun  = 10 * time.Second // after a run as long as this, the next one starts soon
+	maxPause = 15 * time.Second // longest wait after the ASIC rejected a view, since each try costs it much
+	goodRun  = 10 * time.Second // after a run of at least this duration, the next run starts soon
 )
 
-// A daemonRun is one run of a daemon, from start to end. It keeps no state of an earlier run. claim is the daemon's
-// mark in the databases.
+// A daemonRun runs a daemon once, from start to end. It keeps no state of an earlier run. claim is the daemon's mark in
+// the databases.
 type daemonRun func(ctx context.Context, h *health, claim *swss.Claim) error
 
 // runRepeatedly runs a daemon until ctx ends, one run after the other. A run starts when its databases accept writes.
 // It ends when a database was emptied, replaced, or claimed by another process, or when the ASIC's state is unknown. It
-// also ends when the connection to Redis was lost before it had begun.
+// also ends when the connection to Redis was lost before the run had begun.
 func runRepeatedly(
 	ctx context.Context,
 	r *swss.Redis,
@@ -84,7 +84,8 @@ func oneLife(ctx context.Context, r *swss.Redis, h *health, live daemonRun, dbs 
 	return live(ctx, h, claim)
 }
 
-// Waits between runs that end to heal drift. Drift that a new run does not heal must not end the next one soon.
+// Waits between runs that end to heal drift. If a new run does not heal the drift, the next run must not end soon for
+// the same reason.
 const (
 	minRestart = time.Minute
 	maxRestart = time.Hour
@@ -115,7 +116,7 @@ func mayHeal(err error) bool {
 }
 
 // standBack waits while another process of the same daemon works, if err reports that it has claimed a database. If two
-// processes run, the later one works.
+// processes of a daemon run, the one started later works.
 func (h *health) standBack(ctx context.Context, r *swss.Redis, log *slog.Logger, err error) error {
 	var taken *swss.TakenError
 	if !errors.As(err, &taken) {
@@ -124,7 +125,7 @@ func (h *health) standBack(ctx context.Context, r *swss.Redis, log *slog.Logger,
 	h.setSilent(true)
 	defer h.setSilent(false)
 	for told := false; ; told = true {
-		for range 2 { // by then the other has written its row
+		for range 2 { // after two beats the other process has written its row
 			select {
 			case <-ctx.Done():
 				return ctx.Err()

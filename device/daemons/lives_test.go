@@ -47,8 +47,8 @@ func TestRefusedViewsAreTriedSeldom(t *testing.T) {
 	}
 }
 
-// Drift that a new run does not heal ends the next run only after a while, at growing intervals. An ASIC that reads
-// back something else than was set must not be rebuilt for ever.
+// If a new run does not heal the drift, the next run ends only after a while, at growing intervals. An ASIC that reads
+// back other values than were set must not be rebuilt for ever.
 func TestLivesEndSeldom(t *testing.T) {
 	now := time.Unix(1000, 0)
 	may := backoff(func() time.Time { return now })

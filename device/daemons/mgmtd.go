@@ -14,8 +14,8 @@ import (
 	"tamtam/swss"
 )
 
-// Addresses holds the addresses besides gNMI's at which mgmtd listens, HOST:PORT, and those to which it sends. ""
-// means that it does not listen.
+// Addresses holds the addresses, HOST:PORT, at which mgmtd listens besides that of gNMI, and the outputs to which it
+// sends. "" means that mgmtd does not listen.
 type Addresses struct {
 	Metrics string // for Prometheus
 	// MetricsOpen opens the metrics to every client, even if users are configured.
@@ -114,7 +114,7 @@ func ServeMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server, own *switchpa
 		g.Go(func() error { return own.Serve(ctx) })
 	}
 	g.Go(func() error {
-		// mgmtd does not read the last two, but raises an alarm when they are emptied.
+		// mgmtd does not read ASIC_DB and FLEX_COUNTER_DB, but raises an alarm when they are emptied.
 		return runRepeatedly(ctx, r, h, logOf(c), live, append(mgmt.Databases(), swss.ASICDB, swss.FlexCounterDB)...)
 	})
 	return ended(g.Wait())

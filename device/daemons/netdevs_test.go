@@ -11,10 +11,10 @@ import (
 	"tamtam/saisim"
 )
 
-// A carrierKernel is a Linux whose devices have a carrier or not.
+// A carrierKernel is a Linux that records, by name, whether each device has a carrier.
 type carrierKernel struct{ up map[string]bool }
 
-// A carrierTap is one of its devices, which receives no frames.
+// A carrierTap is a device of a carrierKernel, which receives no frames.
 type carrierTap struct {
 	io.ReadWriteCloser
 	k    carrierKernel

@@ -19,8 +19,7 @@ import (
 const (
 	// pendingLimit is how long an object may wait before an alarm is raised.
 	pendingLimit = time.Minute
-	// startLimit is the time after which the objects that are not in force are logged, even if the daemons are still
-	// starting.
+	// startLimit is the time after which objects that are not in force are logged, even if daemons are still starting.
 	startLimit = 30 * time.Second
 	// maxCauses is the largest number of alarms of a table and kind; the rarest causes share the last.
 	maxCauses = 8
@@ -108,7 +107,7 @@ func (o *badObjects) raise(now time.Time, want map[string]swss.FieldValues) {
 			found[c] = append(found[c], b)
 		}
 	}
-	count := map[cause]int{} // of alarms, by table and class
+	count := map[cause]int{} // number of alarms by table and class
 	for _, c := range slices.SortedFunc(maps.Keys(found), func(a, b cause) int {
 		return cmp.Or(len(found[b])-len(found[a]), cmp.Compare(a.table, b.table), cmp.Compare(a.class, b.class),
 			cmp.Compare(a.text, b.text))

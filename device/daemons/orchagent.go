@@ -47,16 +47,16 @@ type Orchagent struct {
 	samples   *sfloworch.Orch
 	drops     *debugcounter.Orch
 	tam       []tamOrch  // the orchs of all TAM features
-	rec       planOrch   // the one of tam for table recording
-	asicState *asicState // that the ASIC's state is unknown; nil means that this is not reported
+	rec       planOrch   // the orch in tam for table recording
+	asicState *asicState // reports that the ASIC's state is unknown; nil means that this is not reported
 }
 
 // A tamOrch is the orch of a TAM feature. It is an interface to save compile time. A package that uses the concrete
 // type, even as a field of a field, compiles all of feature.Feature again.
 type tamOrch interface {
-	// ChipThere reports that the chip can be queried.
+	// ChipThere notifies the orch that the chip can be queried.
 	ChipThere()
-	// ViewApplied reports that the target state is in the chip, which can be read.
+	// ViewApplied notifies the orch that the target state is in the chip, which can now be read.
 	ViewApplied()
 	// PollCounters reads the counters of its sessions now.
 	PollCounters(ctx context.Context) error
@@ -242,8 +242,8 @@ func (o *Orchagent) assembleTAM(ctx context.Context, r *swss.Redis, acl *aclorch
 }
 
 // Start creates the objects of all rows in APPL_DB, then makes syncd bring the ASIC to this view. Until then it reports
-// nothing as active. Rows that are not in force according to STATE_DB are left out of the view. They are applied
-// afterwards as changes, since they may not fit, and would fail the whole view.
+// nothing as active. Rows that are not in force according to STATE_DB are left out of the view. If they did not fit,
+// the whole view would fail. So they are applied afterwards as changes.
 func (o *Orchagent) Start(ctx context.Context, now time.Time) error {
 	adopts := o.asic.Adopting()
 	hold := func(ctx context.Context) error { return o.Daemon.Hold(ctx, adopts) }
@@ -337,7 +337,7 @@ func (p routerPorts) RouterPort(name string) (sai.Key, uint32, error) {
 	return on.Key, on.MTU, err
 }
 
-// Up reports whether an interface is up. It is always true for a VLAN, whose neighbours may be behind any member.
+// Up reports whether an interface is up. It is always true for a VLAN, because its neighbours may be at any member.
 func (p routerPorts) Up(name string) bool {
 	_, vlan := schema.VLANNumber(name)
 	return vlan || p.Orch.Up(name)

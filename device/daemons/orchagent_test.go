@@ -44,7 +44,8 @@ func TestDoubtBeforeTheViewIsApplied(t *testing.T) {
 	}
 }
 
-// Clients that return soon are waited for longer, up to a minute; others are forgotten.
+// If other clients soon make requests again, orchagent waits longer, up to a minute. Otherwise the earlier requests are
+// forgotten.
 func TestStrangersAreWaitedForLonger(t *testing.T) {
 	var s strangers
 	for _, tt := range []struct {

@@ -7,10 +7,10 @@ import (
 	"tamtam/swss"
 )
 
-// Stranger returns the reason why a daemon's row was not written by the process that owns its databases. It returns ""
-// if it seems that it was. A daemon's row expires, and is renewed by the process whose mark is in the databases. A row
-// written by hand does not expire, or has another owner. A row that copies both cannot be distinguished from the
-// daemon's.
+// Stranger returns the reason why a daemon's row cannot be from the process that owns the databases. It returns "" if
+// the row seems to be from that process. A daemon's row expires, and is renewed by the process whose mark is in the
+// databases. A row written by hand does not expire, or has another owner. If a row by hand copies both, it cannot be
+// distinguished from the daemon's row.
 func Stranger(ctx context.Context, r *swss.Redis, name string, state DaemonState) (string, error) {
 	if why, err := lasting(ctx, r, name); why != "" || err != nil {
 		return why, err

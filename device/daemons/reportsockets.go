@@ -13,8 +13,8 @@ import (
 	"tamtam/host/reports"
 )
 
-// reportSockets holds the host's sockets for reports to collectors behind its management interface: one for each
-// stream, so that each has its own source. The host chooses the port.
+// reportSockets holds the host's sockets for reports to collectors that are reached by its management interface. Each
+// stream has a socket, and so its own source. The host chooses the port.
 type reportSockets struct {
 	open map[reportSocket]*net.UDPConn
 }
@@ -30,7 +30,7 @@ func (s *reportSockets) send(d reports.Datagram) error {
 	c := s.open[k]
 	if c == nil {
 		if len(s.open) == reports.MaxStreams {
-			s.close() // those that are needed are opened again
+			s.close() // needed sockets are opened again
 		}
 		var err error
 		if c, err = openReports(k); err != nil {

@@ -10,7 +10,7 @@ import (
 	"tamtam/swss"
 )
 
-// Bounds of how long ASIC_DB must receive no requests of other clients before orchagent starts again.
+// Minimum and maximum time for which ASIC_DB must receive no requests of other clients before orchagent starts again.
 const (
 	minQuiet = 2 * time.Second
 	maxQuiet = time.Minute
@@ -21,12 +21,12 @@ const (
 type strangers struct {
 	redis *swss.Redis
 	log   *slog.Logger
-	there bool          // the last run has met such clients
-	quiet time.Duration // how long they must be quiet before the next run
+	there bool          // true if the last run detected requests of such clients
+	quiet time.Duration // time for which such clients must be quiet before the next run
 }
 
 // met records whether a run of orchagent, which lasted for the given time, has detected requests of other clients. If
-// so, and soon after the last time, the next run waits longer.
+// it has, soon after an earlier detection, the next run waits longer.
 func (s *strangers) met(them bool, lasted time.Duration) {
 	if lasted > maxQuiet {
 		s.quiet = 0

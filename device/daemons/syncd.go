@@ -98,7 +98,7 @@ func syncdLife(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) err
 	notify := func(n sai.Notification) {
 		select {
 		case notes <- n:
-		default: // a flood of events while Redis is slow: the oldest are enough
+		default: // too many events while Redis is slow: the oldest suffice
 		}
 	}
 	chip, err := saisim.New(saisim.Config{
@@ -114,7 +114,7 @@ func syncdLife(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) err
 	}
 	defer cfg.netdevs.reset()
 	syncd := NewSyncd(r, c.Layered(chip), c)
-	alive := func(context.Context) error { chip.Now(); return nil } // blocks while a call hangs in the chip
+	alive := func(context.Context) error { chip.Now(); return nil } // chip.Now blocks while a call hangs in the chip
 	c.health.attach(alive, nil, syncd.Watch)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return serve(ctx, syncd) })
@@ -180,7 +180,7 @@ func NewSyncd(r *swss.Redis, asic sai.API, c Common) *sairedis.Server {
 		if !s.Refused() {
 			return drift.Author(ctx, r, daemon)
 		}
-		alone += 2 // objects that orchagent reports were rejected, so they are not waited for
+		alone += 2 // orchagent's objects were rejected, so syncd does not wait for orchagent
 		return alone, true
 	}
 	return s

@@ -91,7 +91,7 @@ func RunUnwired(
 	return runWires(ctx, r, chip, start, ChipConfig{}, newCPUSide(chip, hub, nil), c)
 }
 
-// takenPorts returns which ports have interfaces that another switch uses, nil if there are none.
+// takenPorts returns a text about the ports whose interfaces another switch uses, nil if there are none.
 func takenPorts(ports []wire.Port) *string {
 	var why []string
 	for _, p := range ports {

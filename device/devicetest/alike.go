@@ -10,9 +10,9 @@ import (
 	"tamtam/tam/record"
 )
 
-// A marksAlike makes the ASICs of two switches comparable that assigned resources in different orders. These are lanes
-// and indices of alternate marking, partitions of CMU groups, and record bits. It names lanes by their profiles, and
-// omits the other resources. It must first be given the whole ASIC once.
+// A marksAlike makes the ASICs of two switches comparable that assigned resources in different orders. These resources
+// are lanes and indices of alternate marking, partitions of CMU groups, and record bits. It names lanes by their
+// profiles, and omits the other resources. Before use, it must be given the whole ASIC once.
 type marksAlike struct {
 	lanes map[int]string // contents of the profiles without the lane
 }

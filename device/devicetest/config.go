@@ -48,7 +48,7 @@ func Merge(a, b device.ConfigDB) device.ConfigDB {
 }
 
 // RecordedPorts returns a switch that bridges between two ports. It sends records of packets that enter by the first
-// to a collector behind a third.
+// port to a collector at a third port.
 func RecordedPorts(fields ...string) device.ConfigDB {
 	c := TwoPorts()
 	session := swss.FieldValues{"flowgroup": "all", "collector": "c"}

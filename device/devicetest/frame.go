@@ -59,7 +59,7 @@ func Payload(n int) gopacket.Payload { return bytes.Repeat([]byte{0xab}, n) }
 type Packet struct {
 	At     time.Time
 	Data   []byte
-	Length int // on the wire
+	Length int // length on the wire in bytes
 }
 
 // PacketAt returns a packet that is captured completely.
@@ -92,8 +92,8 @@ type SentFrame struct {
 	Data []byte
 }
 
-// RouterMAC is the address of the switches.
+// RouterMAC is the MAC address of the switches.
 var RouterMAC = net.HardwareAddr{2, 0, 0, 0, 7, 0xe4}
 
-// HostMAC returns the address of a host.
+// HostMAC returns the MAC address of host n.
 func HostMAC(n byte) net.HardwareAddr { return net.HardwareAddr{2, 0, 0, 0, 0, n} }

@@ -13,7 +13,7 @@ import (
 // exclude each other, and are deleted while in use.
 type RandomConfig struct{ *rand.Rand }
 
-// Pick returns one of some words.
+// Pick returns a random one of the given words.
 func (r RandomConfig) Pick(of ...string) string { return of[r.IntN(len(of))] }
 
 // Row returns a random row of a random table: its key in CONFIG_DB and its
@@ -187,7 +187,7 @@ func (r RandomConfig) Ground() map[string]swss.FieldValues {
 	return rows
 }
 
-// toCollector returns a random row of those that lead to the collector C9.
+// toCollector returns a random row among the rows that make the collector C9 reachable.
 func (r RandomConfig) toCollector() (string, swss.FieldValues) {
 	switch r.IntN(6) {
 	case 0:

@@ -88,7 +88,7 @@ func (x *SFlowTest) Pass(d time.Duration) {
 	NoError(x.T, x.Advance(x.Context(), x.Chip.Now()+x.Chip.CycleAt(d)))
 }
 
-// Send makes Ethernet0 receive frames. Good ones go to Ethernet1, bad ones are dropped for their source.
+// Send makes Ethernet0 receive frames. Good frames leave by Ethernet1, bad frames are dropped for their source address.
 func (x *SFlowTest) Send(good, bad int) {
 	x.Helper()
 	in, _ := x.Chip.PortByName("Ethernet0")
@@ -132,7 +132,7 @@ func (x *SFlowTest) WantFlows(flows map[uint32][]*wire.FlowSample, good, bad int
 	}
 }
 
-// WantTold checks the status and the start of the reason in rows of STATE_DB.
+// WantTold checks, in rows of STATE_DB, the status and the beginning of the reason.
 func (x *SFlowTest) WantTold(want map[string]string) {
 	x.Helper()
 	for key, told := range want {

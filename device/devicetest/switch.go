@@ -66,7 +66,7 @@ func Row(t testing.TB, r *swss.Redis, db swss.DBName, table, key string) swss.Fi
 	return row
 }
 
-// RunUntilIdle steps the daemons until none has work left.
+// RunUntilIdle steps the daemons until no daemon has work left.
 func RunUntilIdle(t *testing.T, s *device.Sim) {
 	t.Helper()
 	NoError(t, s.RunUntilIdle(t.Context()))

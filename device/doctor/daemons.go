@@ -25,7 +25,7 @@ func daemonChecks() []check {
 	return append(list, check{"faults on purpose", true, faults})
 }
 
-// daemon checks the state that a daemon reports, and whether its mark belongs to another process.
+// daemon checks the state that a daemon reports, and whether another process has replaced its mark.
 func daemon(ctx context.Context, p *installation, name string) answer {
 	state, heard, err := daemons.ReadState(ctx, p.r, name)
 	start := fmt.Sprintf("tamtam run %s, or read its log with --verbose", name)

@@ -35,7 +35,7 @@ func marks(ctx context.Context, p *installation) answer {
 	var foreign []string
 	for _, name := range used {
 		if name == swss.ConfigDB {
-			continue // the user's: no daemon marks it
+			continue // the user owns this database: no daemon marks it
 		}
 		d := p.r.DB(name)
 		got, err := d.Client().HGetAll(ctx, swss.KeyMark).Result()
@@ -47,7 +47,7 @@ func marks(ctx context.Context, p *installation) answer {
 		}
 		for daemon, owner := range got {
 			if !slices.Contains(daemons.Daemons(), daemon) {
-				continue // other entries beside the marks
+				continue // the entry is not a mark
 			}
 			if other, ok := owners[daemon]; ok && other != owner {
 				return warn("stop one of the two; if there is one only, look again in a few seconds",
@@ -99,7 +99,7 @@ func metadata(ctx context.Context, p *installation) answer {
 	return well("mac %s", row["mac"])
 }
 
-// firstProblems is the number of reasons in the finding.
+// firstProblems is the maximum number of reasons in the finding.
 const firstProblems = 5
 
 func rows(ctx context.Context, p *installation) answer {
@@ -204,7 +204,8 @@ func journal(ctx context.Context, p *installation) answer {
 	return well("%s outcomes", row["outcomes"])
 }
 
-// counters compares the map of ports with the rows. Rows have no time, so it cannot detect whether they are renewed.
+// counters compares the map of ports with the rows. Rows contain no time, so it cannot detect whether they are still
+// updated.
 func counters(ctx context.Context, p *installation) answer {
 	d := p.r.DB(swss.CountersDB)
 	ports, err := d.Client().HGetAll(ctx, schema.CountersPortNameMap).Result()

@@ -52,7 +52,7 @@ type Config struct {
 	Now     func() time.Time
 }
 
-// A installation is an installation, with the facts learnt so far.
+// An installation holds the facts that the checks have found so far.
 type installation struct {
 	Config
 	r    *swss.Redis
@@ -107,7 +107,7 @@ func Run(ctx context.Context, cfg Config) Report {
 	p := &installation{Config: cfg, r: swss.Look(cfg.Redis), proc: "/proc"}
 	defer p.r.Close()
 	list := checks()
-	others, _ := daemons.BesideHere(ctx, p.r) // if this fails, other checks report it
+	others, _ := daemons.BesideHere(ctx, p.r) // other checks report a failure
 	for _, name := range others {
 		list = append(
 			list,
@@ -135,7 +135,7 @@ func (p *installation) examine(ctx context.Context, list []check) Report {
 	return report
 }
 
-// longest is the largest length of a finding's text.
+// longest is the maximum length of a finding's text in bytes.
 const longest = 2000
 
 // printable returns text that is safe for a terminal, since rows may contain anything.
@@ -157,7 +157,7 @@ func (p *installation) bounded(ctx context.Context, c check) answer {
 	ctx, cancel := context.WithTimeout(ctx, p.Timeout)
 	defer cancel()
 	done := make(chan answer, 1)
-	seen := *p // an abandoned check writes into a copy
+	seen := *p // a copy, so that an abandoned check can still write to it
 	go func() { done <- c.run(ctx, &seen) }()
 	late := time.NewTimer(p.Timeout + p.Timeout/4)
 	defer late.Stop()

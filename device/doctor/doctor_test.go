@@ -26,7 +26,7 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// newPatient returns an installation of which only Redis exists.
+// newPatient returns an installation that consists only of Redis.
 func newPatient(t *testing.T, addr string) *installation {
 	t.Helper()
 	conf, err := swss.DefaultConfig(addr)
@@ -40,7 +40,7 @@ func newPatient(t *testing.T, addr string) *installation {
 	return p
 }
 
-// ask makes one check by its name, after that of Redis.
+// ask runs the check of Redis, and then the check with the name.
 func (p *installation) ask(t *testing.T, name string) answer {
 	t.Helper()
 	list := checks()
@@ -261,7 +261,7 @@ func TestWithoutRedis(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	if report.Count[OK] != 2 { // the data directory and its free space
+	if report.Count[OK] != 2 { // the checks of the data directory and of its free space
 		t.Errorf("%+v", report)
 	}
 }
@@ -389,8 +389,8 @@ func TestFaultsOfTheMachine(t *testing.T) {
 	p.ask(t, "live ports").is(t, "none", OK, "none is wired")
 	process(8, "2048", "0", "tamtam", "run", "syncd", "--redis", "a:1")
 	p.ask(t, "processes").is(t, "two", Failed, "7 and 8 are both syncd on a:1")
-	// In a container of its own a daemon may do the same: a:1 is another host there. A process that only holds
-	// interfaces is not a daemon.
+	// A daemon in another container may have the same arguments, because a:1 is another host there. A process that only
+	// holds interfaces is not a daemon.
 	network := filepath.Join(p.proc, "8", "ns", "net")
 	if err := errors.Join(os.MkdirAll(filepath.Dir(network), 0o700), os.Symlink("net:[8]", network)); err != nil {
 		t.Fatal(err)

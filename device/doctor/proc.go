@@ -13,7 +13,7 @@ import (
 type process struct {
 	pid  int
 	dir  string
-	name string // of the daemon; "up" means all
+	name string // name of the daemon; "up" means all daemons
 	args []string
 }
 
@@ -50,7 +50,7 @@ func daemonOf(args []string) string {
 	switch {
 	case args[1] == "up":
 		return "up"
-	case args[1] == "run" && len(args) > 2 && args[2] != "ports": // "ports" only holds interfaces
+	case args[1] == "run" && len(args) > 2 && args[2] != "ports": // "run ports" only holds interfaces
 		return args[2]
 	}
 	return ""
@@ -69,7 +69,8 @@ func (o process) flag(name string) string {
 	return ""
 }
 
-// works returns what the process does and where. Two processes with the same result are one too many.
+// works returns the daemon that the process runs and its location. Two processes with the same result must not both
+// run.
 func (o process) works() string {
 	redis := o.flag("--redis") + o.flag("--database-config")
 	if o.name == "up" && (redis == "" || redis == "embedded") {
@@ -112,7 +113,7 @@ func (o process) files() (open, limit uint64, err error) {
 	return uint64(len(list)), limit, err
 }
 
-// runsThis reports whether the process runs the same executable file as this one. After an upgrade it does not.
+// runsThis reports whether the process runs the same executable file as this process. After an upgrade it does not.
 func (o process) runsThis() (bool, error) {
 	theirs, err := os.Stat(filepath.Join(o.dir, "exe"))
 	if err != nil {

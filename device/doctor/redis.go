@@ -13,10 +13,10 @@ import (
 // leastRedis is the oldest version whose scripts may write after a pop, as those of ProducerState do.
 const leastRedis = 5
 
-// nearlyFull is the share of a limit above which there is no reserve.
+// nearlyFull is the share of a limit, between 0 and 1, above which the doctor warns.
 const nearlyFull = 0.9
 
-// maxSkew is the largest accepted difference between the clocks of Redis' machine and of this one.
+// maxSkew is the largest accepted difference between the clocks of Redis' machine and of this machine.
 const maxSkew = time.Second
 
 func redisChecks() []check {

@@ -13,8 +13,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// debugConfig adds debug counters to a configuration: one for each reason of SAI that the chip counts, and some for
-// several reasons.
+// debugConfig adds debug counters to a configuration: one for each SAI reason that the chip counts, and some counters
+// for several reasons.
 func debugConfig(c device.ConfigDB) (reasons map[string][]drop.Reason) {
 	reasons = map[string][]drop.Reason{}
 	c[schema.CfgDebugCounter], c[schema.CfgDebugReason] = map[string]swss.FieldValues{}, map[string]swss.FieldValues{}

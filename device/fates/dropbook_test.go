@@ -15,9 +15,10 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// The account of drops balances at any time, with packets in flight and after more drops than are kept. Frames that
-// were received, sent by the CPU or copied have left, are with the CPU, were dropped, or are in flight. By reason and
-// port the account has all drops, like the ports' counters, and by rule and flow those that are kept.
+// The account of drops balances at any time, with packets in flight and after more drops than are kept. Each frame that
+// was received, sent by the CPU or copied has left, reached the CPU, was dropped, or is in flight. By reason and port,
+// the account contains all drops, like the ports' counters. By rule and flow, it contains only the drops that are still
+// kept.
 func TestDropBookBalances(t *testing.T) {
 	racetest.Stepped(t)
 	t.Parallel()

@@ -263,7 +263,8 @@ func (f *fated) act() {
 	}
 	full("20000", "64", drop.QueueLimit.String())
 	full("64", "20000", drop.Buffer.String())
-	// Three at once: the first is sent, the second finds the queue empty, the third does not.
+	// Three frames arrive at once. The first is sent, the second finds the queue empty, and the third finds it
+	// occupied.
 	f.set("WRED_PROFILE|W", swss.FieldValues{"wred_green_enable": "true", "green_min_threshold": "1",
 		"green_max_threshold": "2", "green_drop_probability": "100"})
 	f.set("QUEUE|Ethernet3|0", swss.FieldValues{"wred_profile": "W"})
@@ -274,7 +275,7 @@ func (f *fated) act() {
 	f.model.queueFull["Ethernet3"] = ""
 	f.wait(20_000)
 	f.set("PORT|Ethernet2", swss.FieldValues{"lanes": "2", "speed": "10000", "admin_status": "up", "mtu": "500"})
-	for _, n := range []int{522 - 4, 522 - 3} { // the largest that passes, and one byte more
+	for _, n := range []int{522 - 4, 522 - 3} { // the largest length that passes, and one byte more
 		f.come("Ethernet0", f.plain(0, 2, n, 1))
 		f.come("Ethernet2", f.plain(2, 1, n, 1))
 	}
@@ -297,7 +298,7 @@ func (f *fated) act() {
 	alone := f.plain(1, 3, 100, 1)
 	f.come("Ethernet1", slices.Concat(alone[:12], []byte{0x81, 0, 0, 30}, alone[12:]))
 	f.programs()
-	// The first is on the wire, and the second waits for it when the port is removed.
+	// When the port is removed, the first frame is on the wire and the second waits.
 	f.begin("Ethernet0", f.plain(0, 3, 1000, 1))
 	f.model.queueFull["Ethernet3"] = drop.PortRemoved.String()
 	f.begin("Ethernet1", f.plain(1, 3, 1000, 1))
@@ -310,7 +311,7 @@ func (f *fated) act() {
 	devicetest.RunUntilIdle(f.T, f.Sim)
 }
 
-// fateProgram drops by UDP port in both pipes.
+// fateProgram is a program that drops frames by UDP port in both pipes.
 const fateProgram = `{"name": "filters",
 	"ingress": {"tables": [{"name": "filter", "stage": 0, "match": "exact", "size": 4, "key": [{"field": "l4.dst"}],
 		"actions": [{"name": "drop", "ops": [{"do": "set", "to": "ctl.drop", "a": {"const": 1}}]}], "entries": [{"id": 1,

@@ -27,8 +27,8 @@ type modelPacket struct {
 	etherType uint16
 	l3        []byte
 	whole     bool // the IP header is whole
-	// sized means that its length is plausible. Otherwise the packet is matched up to the end of the frame, and not
-	// routed.
+	// sized is true if the length in the IP header is plausible. Otherwise the packet is matched up to the end of the
+	// frame, and not routed.
 	sized      bool
 	to, from   netip.Addr
 	ttl, proto uint8
@@ -151,7 +151,7 @@ func (m *fateModel) fates(in string, frame []byte) (all [][]modelEnd) {
 		return [][]modelEnd{{{what: "oversize"}}}
 	}
 	a := *m.admit(x)
-	var script, of []int // choices of hashes, one after the other
+	var script, of []int // choices of the hashes, and their numbers of alternatives, in order
 	for {
 		i := 0
 		d := &modelDecision{fateModel: m, modelPacket: x, admission: a}
@@ -186,8 +186,8 @@ type admission struct {
 	copies  bool   // there are copies for the CPU
 	path    modelSteps
 	by      []string // matched entries, as records name them
-	// learns means that its source address is looked up, known that it was found. unlearnable means that the frame is
-	// dropped for it.
+	// learns is true if the source address is looked up, and known if it was found. unlearnable is true if the frame is
+	// dropped because of its source address.
 	learns, known, unlearnable bool
 }
 
@@ -472,7 +472,7 @@ func (d *modelDecision) route() {
 	}
 	if d.path = d.path.and(table, r != nil); r != nil {
 		prefix := r.prefix
-		if _, known := d.hosts[modelHop{r.link, d.to}]; known { // a neighbour in a connected subnet has its own route
+		if _, known := d.hosts[modelHop{r.link, d.to}]; known { // a neighbour in a connected subnet has a host route
 			prefix = netip.PrefixFrom(d.to, d.to.BitLen())
 		}
 		d.meets("route", prefix.String())
@@ -519,7 +519,7 @@ func (d *modelDecision) nextHop(h modelHop) {
 	if known {
 		d.meets("next_hop", h.addr.String())
 		d.meets("neighbor", mac)
-	} else if h.addr != d.to { // next hop of a route; a connected subnet has none
+	} else if h.addr != d.to { // the route has a next hop, unlike a connected subnet
 		d.meets("next_hop", h.addr.String())
 	}
 	if !known {

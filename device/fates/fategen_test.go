@@ -17,8 +17,8 @@ import (
 type fateGenerator struct {
 	*rand.Rand
 	config device.ConfigDB
-	macs   []string // of hosts
-	to     []string // addresses
+	macs   []string // MAC addresses of hosts
+	to     []string // destination IP addresses
 	good   bool     // the current frame must have no defects
 }
 
@@ -26,7 +26,7 @@ func (g *fateGenerator) pick(s ...string) string { return s[g.IntN(len(s))] }
 
 func (g *fateGenerator) often(n int) bool { return g.IntN(n) == 0 }
 
-// some returns a number below n, or 0 for good frames; rare is never true for good frames.
+// some returns a random number below n, or 0 for good frames. rare is never true for good frames.
 func (g *fateGenerator) some(n int) int {
 	if i := g.IntN(n); !g.good {
 		return i

@@ -13,11 +13,11 @@ import (
 
 // A fateModel predicts the fate of a frame, only from the rows of CONFIG_DB and the bytes of its headers. It is written
 // from docs/forwarding.md, SAI and the RFCs, and shares no code with the chip's engines. It does not compute the chip's
-// hashes: where a hash decides, it has all outcomes.
+// hashes: where a hash decides, it predicts all outcomes.
 type fateModel struct {
 	mac    string
 	places map[string]*modelPlace // ports and PortChannels, by name
-	lagOf  map[string]string      // of members
+	lagOf  map[string]string      // PortChannel of each member port
 	vlans  map[uint16]*modelInterface
 	rows   []modelRoute
 	hosts  map[modelHop]string // MAC addresses of neighbours
@@ -38,8 +38,8 @@ type fateBeyond struct {
 	down4       map[string]bool   // router interfaces that are down for IPv4
 	down6       map[string]bool
 	routes      []modelRoute
-	queueFull   map[string]string // reasons, by ports whose queue accepts nothing
-	tokens      map[string]int    // of policers, by trap; without an entry unlimited
+	queueFull   map[string]string // drop reasons of ports whose queue accepts nothing, by port
+	tokens      map[string]int    // number of packets that each trap's policer still passes; no entry means no limit
 	early, late uint16            // UDP ports that programs of the two pipes drop
 }
 
@@ -71,14 +71,14 @@ type (
 		link    string // interface of a connected subnet
 		hops    []modelHop
 		drop    bool
-		nowhere bool // neither drops nor has a next hop
+		nowhere bool // true if the route neither drops nor has a next hop
 	}
 )
 
 // A modelPlace is a port or a PortChannel.
 type modelPlace struct {
 	up      bool
-	mtu     int      // of a frame with FCS
+	mtu     int      // maximum length of a frame with FCS, in bytes
 	members []string // members of a PortChannel that are up
 	native  uint16
 	tagging map[uint16]string // tagging by VLAN
@@ -94,9 +94,9 @@ type modelInterface struct {
 	loopDrops bool
 }
 
-type modelACL struct{ rules []swss.FieldValues } // the one with the largest priority first
+type modelACL struct{ rules []swss.FieldValues } // sorted by priority, the largest first
 
-// modelOverhead is how many bytes a frame may have beyond the port's MTU: Ethernet header, tag and FCS.
+// modelOverhead is the number of bytes by which a frame can exceed the port's MTU: Ethernet header, tag and FCS.
 const modelOverhead = 14 + 4 + 4
 
 func newFateModel(c device.ConfigDB) *fateModel {
@@ -125,7 +125,7 @@ func newFateModel(c device.ConfigDB) *fateModel {
 			m.places[lag].members = append(m.places[lag].members, port)
 		}
 	}
-	for name, f := range c["PORTCHANNEL"] { // with fewer members it is down, but they stay up
+	for name, f := range c["PORTCHANNEL"] { // with too few members the PortChannel is down, but its members stay up
 		m.places[name].up = len(m.places[name].members) >= modelNumber(f["min_links"], 1)
 	}
 	for name := range c["VLAN"] {

@@ -151,7 +151,7 @@ func (f *fated) printed() {
 	for k, n := range f.drops {
 		total += n
 		reasons[k[1]] += n
-		if k[0] == f.removed { // its counters were removed with it
+		if k[0] == f.removed { // the counters were removed with the port
 			k[0] = "no port that is there now"
 		}
 		ports[k[0]] += n
@@ -251,7 +251,7 @@ func (f *fated) printedFlow(flow [2]netip.Addr) {
 		}
 		if from, to, bad := p.believed(); from != flow[0] || to != flow[1] {
 			if bad && p.etherType == map[bool]uint16{true: 0x0800, false: 0x86dd}[flow[1].Is4()] {
-				if slices.Contains(f.flows, [2]netip.Addr{from, to}) { // it is kept wherever it ends
+				if slices.Contains(f.flows, [2]netip.Addr{from, to}) { // packets of watched flows are always kept
 					damaged += max(len(x.ends), 1)
 				} else {
 					damaged += x.dropped()

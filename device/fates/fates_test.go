@@ -35,23 +35,24 @@ type fated struct {
 	model  *fateModel
 	plans  map[uint32]*record.Plan
 	oracle *truth.Oracle
-	sent   map[string]*fatedFrame // by the part of a frame that a record contains
+	sent   map[string]*fatedFrame // sent frames by the part of a frame that a record contains
 	order  []*fatedFrame
 	drops  fateCounts // by the model
 	left   uint64
 	toCPU  uint64
 	saw    map[string]int
-	// Drops reported by the chip, and the reasons for which frames that only the CPU receives go nowhere else.
+	// told counts the drops that the chip reported. It includes frames that only the CPU receives, with the reason why
+	// no port sends them.
 	told fateCounts
-	why  map[string]string // by the part that a record contains
-	// Drops reported by sFlow, and the requested flows.
+	why  map[string]string // reason by the part of a frame that a record contains
+	// discards counts the drops that sFlow reported.
 	discards  fateCounts // by sFlow
 	datagrams uint32
 	shows     func(line string) string
 	flows     [][2]netip.Addr
 
 	removed string                   // the removed port
-	reasons map[string][]drop.Reason // of debug counters
+	reasons map[string][]drop.Reason // reasons of the debug counters, by name
 }
 
 // A fatedFrame is a sent frame with the model's prediction.
@@ -59,7 +60,7 @@ type fatedFrame struct {
 	in    string
 	data  []byte
 	fates [][]modelEnd
-	ends  []modelEnd // ends by records
+	ends  []modelEnd // fates of its copies, as records report them
 }
 
 // fateCollector is the port towards the collector, which is not part of the test.
@@ -80,7 +81,7 @@ func newFated(t *testing.T, c device.ConfigDB, ports string, saw map[string]int)
 	fateReaders(c)
 	reasons := debugConfig(c)
 	prof := profile.Small()
-	// Sufficient capacity, so that it does not matter.
+	// The capacity is sufficient, so that no table is full.
 	prof.FDB, prof.Neighbors, prof.IPv4Routes, prof.IPv6Routes, prof.ACL.Tables = 128, 64, 64, 64, 8
 	f := &fated{config: c, model: newFateModel(c), plans: map[uint32]*record.Plan{}, sent: map[string]*fatedFrame{},
 		drops: fateCounts{}, discards: fateCounts{}, saw: saw, reasons: reasons}
@@ -186,7 +187,7 @@ func (f *fated) wait(cycles saisim.Cycle) {
 func (f *fated) judge() {
 	f.Helper()
 	devicetest.Drain(f.T, f.Sim)
-	f.wait(f.Chip.CycleAt(time.Second)) // by then sFlow has sent everything
+	f.wait(f.Chip.CycleAt(time.Second)) // sFlow has then sent everything
 	f.planned()
 	_, packets := f.records(slices.Collect(maps.Values(f.plans))...)
 	for i := range packets {
@@ -225,7 +226,7 @@ func (f *fated) read(plan *record.Plan, p *collector.DecodedPacket) modelEnd {
 	switch {
 	case p.OutPort != record.NoPort:
 		e.port = fmt.Sprint("Ethernet", p.OutPort)
-	case e.what == drop.PortRemoved.String(): // the host interface that names it was removed first
+	case e.what == drop.PortRemoved.String(): // the host interface that gives the port its name was removed first
 		e.port = f.removed
 	}
 	if !p.Answer.Exact {

@@ -42,7 +42,7 @@ func TestRecordedActionsAreTheTruth(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 4}, func(t *testing.T, seed uint64) {
 		for _, tt := range []struct {
 			phv  string
-			told bool // there are bits for every action
+			told bool // whether the record has bits for every action
 		}{{"32", true}, {"8", false}} {
 			r := newRecording(t, profile.Small(), dscpClasses(), swss.FieldValues{"mode": record.ModeAction, "phv": tt.phv,
 				"must-record": "ingress.class"})

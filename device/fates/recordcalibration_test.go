@@ -96,7 +96,7 @@ func newRandomRecording(t *testing.T, rnd *rand.Rand) *randomRecording {
 		c[schema.CfgACLTable]["OUT"] = swss.FieldValues{"type": "L3", "stage": "egress",
 			"ports@": pick("Ethernet3", "Ethernet1", "Ethernet1,Ethernet3")}
 		c[schema.CfgACLRule]["OUT|quic"] = swss.FieldValues{"PRIORITY": "9", "L4_DST_PORT": "5201", "PACKET_ACTION": "DROP"}
-		if rnd.IntN(2) == 0 { // queues soon are full, except for the collector's
+		if rnd.IntN(2) == 0 { // all queues are full soon, except the queue to the collector
 			c["BUFFER_POOL"] = map[string]swss.FieldValues{"P": {"type": "egress", "mode": "static", "size": "20000"}}
 			c["BUFFER_PROFILE"] = map[string]swss.FieldValues{"F": {"pool": "P", "size": "0", "static_th": "200"}}
 			c["BUFFER_QUEUE"] = map[string]swss.FieldValues{"Ethernet0,Ethernet1,Ethernet3|0": {"profile": "F"}}

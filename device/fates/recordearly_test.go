@@ -38,7 +38,7 @@ func TestRecordsOfEarlyDrops(t *testing.T) {
 	good, dropped := frame(80), frame(7777)
 	fromGroup, noVLAN := slices.Clone(good), slices.Concat(good[:12], []byte{0x81, 0, 0x0f, 0xa0}, good[12:])
 	fromGroup[6] |= 1
-	noVLAN[5] ^= 1 // not to the router, which would trap it
+	noVLAN[5] ^= 1 // another destination than the router, which would trap the packet
 	var frames []devicetest.SentFrame
 	for i := range 300 {
 		frames = append(frames, devicetest.SentFrame{Port: 0, Data: [][]byte{good, dropped, good, fromGroup, dropped,
@@ -60,7 +60,7 @@ func TestRecordsOfEarlyDrops(t *testing.T) {
 	if ended["program"] != 100 || ended["source-address"] != 50 || ended["no-vlan"] != 50 || ended["none"] != 100 {
 		t.Errorf("records of %v", ended)
 	}
-	// None of them matches the only rule of the operator's ACL, telnet.
+	// No packet matches the only rule of the operator's ACL, telnet.
 	if report := c.Report(); hit != 0 || slices.Contains(report.Plans[0].Coverage.Never, "chip.acl") {
 		t.Errorf("%d records have a hit in chip.acl; never run: %v", hit, report.Plans[0].Coverage.Never)
 	}

@@ -27,7 +27,7 @@ const byQueue = `{"name": "by-queue",
 			"gate": [[{"field": "in.port", "is": "eq", "value": 0}, {"field": "pkt.length", "is": "ge", "value": 100}]]}]}}`
 
 // A record contains port, queue, length and trap of its packet. These determine which gates were open, and what the
-// packet has matched before the trap. Where a plan's bits alone leave several paths, one is left.
+// packet has matched before the trap. If a plan's bits alone leave several possible paths, these facts leave one.
 func TestRecordsToldByWhereTheyEnded(t *testing.T) {
 	program, err := pipe.Read(strings.NewReader(byQueue))
 	if err != nil {

@@ -16,9 +16,8 @@ import (
 	"tamtam/tam/record"
 )
 
-// Copies for mirror sessions run no tables. With them, the same packets have the same paths, counts and records, and
-// no mirror copy has its own record. There is one copy of each packet that enters the mirrored port, and of each that
-// leaves by it.
+// Copies for mirror sessions run no tables. With mirror sessions, packets have the same paths, counts and records as
+// without, and no mirror copy has its own record. Each packet that enters or leaves the mirrored port is copied once.
 func TestMirroredCopiesHaveNoPath(t *testing.T) {
 	t.Parallel()
 	randtest.Run(t, randtest.Cases{Seed: 3, Count: 1}, func(t *testing.T, seed uint64) {

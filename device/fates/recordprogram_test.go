@@ -11,8 +11,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A new program gives another graph: the session's plan is created again. When the chip is restarted without it, the
-// plan that syncd restores is for a graph that no longer exists, and is created again too.
+// A new program gives another graph: the session's plan is created again. When the chip restarts without the program,
+// syncd restores a plan for a graph that no longer exists. That plan is created again too.
 func TestRecordingOfAProgram(t *testing.T) {
 	s := devicetest.NewSim(t, device.SimConfig{Config: devicetest.RecordedPorts("mode", "exec+hit", "phv", "32")})
 	devicetest.RunUntilIdle(t, s)

@@ -45,7 +45,7 @@ func TestRecordingSession(t *testing.T) {
 		{"one in eight", []string{"sampler", "eighth"}, 3, map[string]int64{bridged: 3}},
 		{"hits", []string{"mode", "exec+hit", "phv", "32", "truncate", "64"}, 20, map[string]int64{
 			"chip.port hit > chip.trap miss > chip.learning miss > chip.router_mac miss > chip.fdb miss > chip.mtu hit": 1,
-			// learned from the first
+			// the address was learned from the first packet
 			"chip.port hit > chip.trap miss > chip.learning hit > chip.router_mac miss > chip.fdb miss > chip.mtu hit": 19,
 		}},
 	} {

@@ -378,8 +378,8 @@ const branches = `{"name": "branches", "fields": [{"name": "seen", "width": 8}, 
 		"actions": [{"name": "mark", "ops": [{"do": "set", "to": "left", "a": {"const": 2}}]}],
 		 "default": {"action": "mark"}}]}}`
 
-// A fault in a program, such as a compiler bug, is found from the records. With 100 frames, one case in 20 had none
-// that shows some fault. With 800, eight times as many, that is one in 10^10.
+// A fault in a program, such as a compiler bug, is found from the records. With 100 frames, one case in 20 has no frame
+// that shows the fault. With 800 frames, this is one case in 10^10.
 func TestRecordsFindFaults(t *testing.T) {
 	racetest.Stepped(t)
 	marking, err := os.ReadFile("../../docs/programs/marking.json")
@@ -403,7 +403,7 @@ func TestRecordsFindFaults(t *testing.T) {
 			// The graph has paths past the FDB: only earlier tables reveal the fault.
 			{branches, "chip.fdb,chip.router_mac", pipe.Fault{Do: "skip", Table: "chip.fdb"},
 				"chip.fdb is skipped, or the switch is configured otherwise: no packet ran it, about "},
-			// Routed packets end there for lack of a route, which is not a path without the lookup.
+			// Without the lookup, routed packets end for lack of a route, and no path of the graph does so.
 			{branches, "chip.ipv4_route,chip.router_mac", pipe.Fault{Do: "skip", Table: "chip.ipv4_route"},
 				"chip.ipv4_route is skipped: explains "},
 		} {

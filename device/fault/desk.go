@@ -18,7 +18,7 @@ import (
 	"tamtam/swss"
 )
 
-// Timeouts and intervals of a desk.
+// Timeouts and intervals of a Controller.
 const (
 	beat     = time.Second     // interval between writes of the row
 	life     = 5 * time.Second // time until the row expires
@@ -26,7 +26,7 @@ const (
 )
 
 // A Controller is the fault controller of one daemon. It handles requests to inject faults, and reports the injected
-// ones. A nil Desk accepts no requests and has no faults.
+// ones. A nil Controller accepts no requests and has no faults.
 type Controller struct {
 	*Rules
 	redis    *swss.Redis
@@ -44,7 +44,7 @@ func NewController(daemon string, r *swss.Redis, allowed bool, log *slog.Logger)
 	return d
 }
 
-// Takes reports whether the daemon accepts faults. A nil Desk does not.
+// Takes reports whether the daemon accepts faults. A nil Controller accepts none.
 func (d *Controller) Takes() bool { return d != nil && d.allowed }
 
 // SAI returns the chip behind a layer that injects the faults.
@@ -128,7 +128,7 @@ func (d *Controller) mended(ctx context.Context) bool {
 
 // work answers requests, undoes expired faults, and reports.
 func (d *Controller) work(ctx context.Context, requests *swss.NotificationConsumer) {
-	asked, _ := requests.Pops(ctx) // it never fails
+	asked, _ := requests.Pops(ctx) // Pops never fails here
 	for _, q := range asked {
 		d.answer(ctx, q)
 	}
@@ -285,7 +285,7 @@ type clocks struct {
 	hostsAhead time.Duration
 }
 
-// Drive sets the chip whose clock the desk controls. It sets that clock like the former chip's.
+// Drive sets the chip whose clock the controller controls. It steps the new chip's clock as far as the former chip's.
 func (d *Controller) Drive(chip Clock) error {
 	if !d.Takes() {
 		return nil

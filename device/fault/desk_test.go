@@ -22,7 +22,7 @@ func servers(t *testing.T, f func(t *testing.T, r *swss.Redis)) {
 	t.Run("redis-server", func(t *testing.T) { f(t, swsstest.StartServer(t).Open()) })
 }
 
-// open opens the desk of a daemon, as the daemon does, and returns a function that ends it.
+// open starts the controller of a daemon, as the daemon does, and returns a function that ends it.
 func open(t *testing.T, r *swss.Redis, daemon string, allowed bool) (*Controller, func()) {
 	t.Helper()
 	d := NewController(daemon, r, allowed, slog.New(slog.DiscardHandler))
@@ -149,7 +149,7 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// After any request, the desk continues to answer clients.
+// After any request, the controller continues to answer clients.
 func TestHostileRequests(t *testing.T) {
 	servers(t, func(t *testing.T, r *swss.Redis) {
 		open(t, r, "syncd", true)
@@ -220,7 +220,7 @@ func TestRedisFull(t *testing.T) {
 	})
 }
 
-// A full Redis also ends by itself.
+// The fault of a full Redis also ends by itself.
 func TestRedisFullEnds(t *testing.T) {
 	servers(t, func(t *testing.T, r *swss.Redis) {
 		open(t, r, "syncd", true)
@@ -229,8 +229,8 @@ func TestRedisFullEnds(t *testing.T) {
 	})
 }
 
-// A process that is killed leaves Redis full. The next one of the same name mends that, allowed or not. One of
-// another name that accepts faults does so after the fault's end.
+// A process that is killed leaves Redis full. The next process of the same daemon restores the limit, whether it
+// accepts faults or not. A process of another daemon that accepts faults restores it after the fault's end.
 func TestRedisLeftFull(t *testing.T) {
 	servers(t, func(t *testing.T, r *swss.Redis) {
 		for _, tt := range []struct {
@@ -358,7 +358,8 @@ func (f *face) is(t *testing.T, ahead time.Duration, synced bool) {
 	}
 }
 
-// A clock is set, and set back when the fault ends. Meanwhile it is not synchronised. A new chip is set too.
+// A clock is set, and set back when the fault ends. Meanwhile it is not synchronised. The clock of a new chip is set
+// too.
 func TestClockStep(t *testing.T) {
 	r := swsstest.Start(t)
 	d, stop := open(t, r, "syncd", true)
@@ -392,7 +393,7 @@ func TestClockStep(t *testing.T) {
 	}
 }
 
-// A nil desk, or a desk that accepts no faults, has no effect.
+// A nil controller, or a controller that accepts no faults, has no effect.
 func TestNoDesk(t *testing.T) {
 	var none *Controller
 	for _, d := range []*Controller{none, NewController("syncd", swsstest.Start(t), false, nil)} {

@@ -29,7 +29,7 @@ const (
 
 // The clocks that can be set.
 const (
-	ChipClock = "chip" // the chip's time of day, by which it marks and stamps
+	ChipClock = "chip" // the chip's time of day, used for marks and stamps
 	HostClock = "host" // the kernel's clock, as the chip reads it to rate its own
 )
 
@@ -41,11 +41,11 @@ var databases = []swss.DBName{
 	swss.ConfigDB, swss.ApplDB, swss.ASICDB, swss.StateDB, swss.CountersDB, swss.FlexCounterDB,
 }
 
-// Limits of faults. That of a pause of Redis is short, since nothing can end a pause.
+// Limits of faults. The limit for a pause of Redis is short, since nothing can end a pause early.
 const (
 	MostFor   = time.Hour
 	MostPause = time.Minute
-	MostDelay = 30 * time.Second // of a SAI call: orchagent waits for a minute
+	MostDelay = 30 * time.Second // maximum delay of a SAI call, since orchagent waits only for a minute
 	MostSlow  = 2 * time.Second
 	MostStep  = 24 * time.Hour
 	most      = 1_000_000 // limit for counts
@@ -58,15 +58,15 @@ const UsualFor = time.Minute
 type Fault struct {
 	Kind   Kind
 	For    time.Duration  // the fault ends after this time
-	Count  int            // it also ends after so many hits; 0 means no limit
+	Count  int            // number of affected calls or messages after which the fault ends; 0 means no limit
 	Every  int            // it affects every n-th call or message only; 0 means each
 	Op     sai.Op         // the affected calls; 0 means all
 	Type   sai.ObjectType // the affected object types; 0 means all
 	Status sai.Status     // the status that affected calls return
-	Delay  time.Duration  // of a SAI call; for Redis, the longest delay of a command
+	Delay  time.Duration  // delay of a SAI call, or longest delay of a Redis command
 	Of     string         // notifications, see [Rules.Notified] and [Rules.Delivered], "" means all; or the clock
 	DB     swss.DBName    // a database or AllDBs
-	Step   time.Duration  // by which a clock is set forward, or back
+	Step   time.Duration  // time by which a clock is set forward, or back if negative
 }
 
 // Fields of a fault's row.

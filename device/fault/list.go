@@ -54,7 +54,7 @@ func (l List) WriteText(w io.Writer) error {
 		if n.Over != "" {
 			until = "over: " + n.Over
 		}
-		met := "-" // it meets no single calls or messages
+		met := "-" // the fault affects no single calls or messages
 		if n.Counts() {
 			met = fmt.Sprint(n.Hits)
 		}

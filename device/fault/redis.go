@@ -24,7 +24,7 @@ const (
 const (
 	maxMemory = "maxmemory"
 	policy    = "maxmemory-policy"
-	noRoom    = "1" // bytes
+	noRoom    = "1" // memory limit in bytes that leaves no space
 )
 
 func (d *Controller) server() swss.Client { return d.redis.DB(swss.ConfigDB).Client() }
@@ -57,7 +57,7 @@ func (d *Controller) slow(ctx context.Context, n *rule) error {
 			_ = d.server().ClientPause(ctx, n.Delay).Err() // if Redis is away, it is slow enough
 			select {
 			case <-ctx.Done():
-			// delayed commands are executed in between
+			// delayed commands are executed between two pauses
 			case <-time.After(n.Delay + max(n.Delay/4, 5*time.Millisecond)):
 			}
 		}
@@ -137,7 +137,7 @@ func (d *Controller) makeRoom(ctx context.Context, its func(by string, until tim
 	return undo.Del(ctx, undoKey)
 }
 
-// LeftFull returns the daemon that ended while it kept Redis full, "" if there is none.
+// LeftFull returns the daemon that ended while it held Redis full, "" if there is none.
 func LeftFull(ctx context.Context, r *swss.Redis) (string, error) {
 	row, there, err := swss.NewTable(r.DB(swss.StateDB), undoTable).Get(ctx, undoKey)
 	if err != nil || !there {

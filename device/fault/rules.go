@@ -25,7 +25,7 @@ type Injected struct {
 	Fault
 	From, Until time.Time
 	Hits        int    // number of calls or messages that were affected
-	Over        string // why it ended; "" means that it is in force
+	Over        string // reason why the fault ended; "" means that it is in force
 }
 
 // Rules holds the faults in force in a process. It is safe for concurrent use.
@@ -41,12 +41,12 @@ type Rules struct {
 // A rule is one injected fault.
 type rule struct {
 	Injected
-	seen int       // calls or messages that matched
-	gone time.Time // when it ended
-	// undo reverses the effect of the fault; nil means that there is nothing to undo. The fault is in force until
-	// that is done.
+	seen int       // number of calls or messages that matched
+	gone time.Time // time at which it ended
+	// undo reverses the effect of the fault; nil means that there is nothing to undo. The fault is in force until undo
+	// succeeds.
 	undo func(context.Context) error
-	why  string // why it must end; "" means that it stays
+	why  string // reason why the fault must end; "" means that it stays
 }
 
 // NewRules returns Rules without faults. now is the clock.

@@ -12,7 +12,7 @@ import (
 	"tamtam/sai/saitest"
 )
 
-// A bench is rules in front of a chip, with a clock that the test sets.
+// A bench holds Rules in front of a chip, with a clock that the test sets.
 type bench struct {
 	*testing.T
 	*Rules

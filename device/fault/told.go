@@ -105,7 +105,7 @@ func InWords(ctx context.Context, r *swss.Redis) string {
 	return Words(all)
 }
 
-// Words returns a text about those faults that are in force, "" if there are none.
+// Words returns a text about the faults in force, "" if there are none.
 func Words(all []Injected) string {
 	text, _ := words(all)
 	return text
@@ -120,8 +120,8 @@ func of(daemon string, all []Injected) (some []Injected) {
 	return some
 }
 
-// Alarms returns the alarms of faults as rows, by id: one for each daemon. They stay until the fault has been over
-// for a while.
+// Alarms returns the alarms of faults as rows, by id, one for each daemon. An alarm stays for a while after the fault
+// has ended.
 func Alarms(all []Injected) map[string]swss.FieldValues {
 	alarms := map[string]swss.FieldValues{}
 	for _, n := range all {

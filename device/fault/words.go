@@ -21,8 +21,8 @@ func ParseOp(word string) (sai.Op, bool) {
 	return sai.Op(max(i, 0)), i >= 0
 }
 
-// ParseType parses an object type: SAI's name, or the same without its prefix, in lower case and with hyphens, such
-// as acl-entry. "any" returns 0.
+// ParseType parses an object type. This is SAI's name, or the name without its prefix in lower case and with hyphens,
+// such as acl-entry. "any" returns 0.
 func ParseType(word string) (sai.ObjectType, bool) {
 	if word == "any" {
 		return 0, true

@@ -8,8 +8,8 @@ import (
 
 // Limits of an audit trail: the current file, and earlier ones beside it, of which FILE.1 is the newest.
 const (
-	FileBytes = 10 << 20 // of one file
-	FilesKept = 5        // earlier files
+	FileBytes = 10 << 20 // maximum size of a file in bytes
+	FilesKept = 5        // maximum number of earlier files
 )
 
 // A File is a bounded file for appending. When it reaches FileBytes, it is renamed to FILE.1, FILE.1 to FILE.2, and so

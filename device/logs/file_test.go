@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// A file is bounded, and so are its predecessors. No line is cut, or lost except with the oldest file.
+// The size of a file and the number of its predecessors are bounded. No line is cut, and lines are lost only with the
+// oldest file.
 func TestFileIsBounded(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "audit")
 	f, err := OpenFile(name)
@@ -18,7 +19,7 @@ func TestFileIsBounded(t *testing.T) {
 	f.most = 100
 	const lines = 100
 	for i := range lines {
-		if _, err := fmt.Fprintf(f, "line %04d\n", i); err != nil { // ten fit in one file
+		if _, err := fmt.Fprintf(f, "line %04d\n", i); err != nil { // ten lines fit in one file
 			t.Fatal(err)
 		}
 	}

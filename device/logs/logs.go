@@ -42,8 +42,8 @@ func (f Format) Handler(w io.Writer, level slog.Level) slog.Handler {
 }
 
 // Messages of one kind have the same text, level and daemon. The first ones, as many as First, are written in full.
-// Those that follow within Period are counted, and their number is written when it ends. That repeats until a Period
-// without messages.
+// Those that follow within Period are counted, and their number is written when it ends. This repeats until a Period
+// passes without messages.
 const (
 	First  = 10
 	Period = 10 * time.Second
@@ -62,7 +62,7 @@ type Limiter struct {
 // A kind identifies messages that count together.
 type kind struct {
 	level         slog.Level
-	from, message string // attributes that the logger adds to each; the text
+	from, message string // attributes that the logger adds to each message, and the message text
 }
 
 // A flood describes the messages of one kind since the last period without any.
@@ -146,7 +146,7 @@ func (f *flood) report(k kind) {
 		return true
 	})
 	r.Add("like", k.message, "more", f.more, "since", f.since, slog.Group("last", last...))
-	_ = f.to.Handle(context.Background(), r) // as in slog itself, the error cannot be reported
+	_ = f.to.Handle(context.Background(), r) // the error cannot be reported, as in slog itself
 	f.more, f.last = 0, slog.Record{}
 }
 

@@ -13,7 +13,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// mostWaiting is how many requests may wait; each costs the chip time.
+// mostWaiting is the maximum number of waiting requests, since each costs the chip time.
 const mostWaiting = 16
 
 // mostName is the largest length of the names of requests, in bytes.
@@ -71,7 +71,7 @@ func Start(ctx context.Context, r *swss.Redis, chip *saisim.Chip, log *slog.Logg
 func (d *responder) serve(ctx context.Context) {
 	for {
 		d.keepAsTold(ctx)
-		asked, _ := d.requests.Pops(ctx) // it never fails
+		asked, _ := d.requests.Pops(ctx) // Pops never fails here
 		for i, q := range asked {
 			ask := d.asks[q.Op]
 			if i >= mostWaiting {

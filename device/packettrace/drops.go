@@ -23,19 +23,19 @@ type DropsRequest struct {
 	Last *int   `json:"last,omitempty"` // how many of the last drops are listed; nil means 10
 }
 
-// A DropsAnswer accounts for drops. By reason and port it has all drops, as the port counters do. By rule and flow it
-// has only those that are kept.
+// A DropsAnswer accounts for drops. By reason and port it contains all drops, as the port counters do. By rule and flow
+// it contains only the drops that the chip still keeps.
 type DropsAnswer struct {
 	By        string `json:"by"`
 	Since     string `json:"since"`     // when the chip was made; nothing is known of any chip before it
 	Total     uint64 `json:"total"`     // number of drops since then
 	Kept      uint64 `json:"kept"`      // the last drops, of which every detail is known
 	Forgotten uint64 `json:"forgotten"` // older drops, which no row by rule or flow has
-	// Lost counts frames that were lost between an interface and its port, before they reached the chip. No row has
-	// them, but the ports' drop counters do.
+	// Lost counts frames that were lost between an interface and its port, before they reached the chip. The rows do
+	// not contain them, but the ports' drop counters do.
 	Lost uint64 `json:"lost,omitempty"`
-	// Keeps is "drops", or "all" if other packets are kept too. Others count those, like Kept and Forgotten count
-	// drops.
+	// Keeps is "drops", or "all" if the chip keeps other packets too. Others counts these packets, like Kept and
+	// Forgotten count drops.
 	Keeps           string    `json:"keeps"`
 	OthersKept      uint64    `json:"others-kept"`
 	OthersForgotten uint64    `json:"others-forgotten"`
@@ -117,7 +117,7 @@ func (b *book) Drops(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q Dr
 			rows.add(of(k), k.Why, 1)
 			return true
 		})
-		a.Forgotten = state.Kept - a.Kept // some may have been forgotten since then
+		a.Forgotten = state.Kept - a.Kept // the chip may have forgotten some drops since then
 	}
 	chip.EachDrop(state.Kept-min(state.Kept, uint64(last)), state.Kept, func(k *saisim.Kept) bool {
 		ends = append(ends, k.Clone())
@@ -137,7 +137,7 @@ func flowOf(k *saisim.Kept) string {
 	return "no IP, or not whole"
 }
 
-// sums holds rows by name: at most mostRows, and one for all others.
+// sums holds at most mostRows rows by name, and one row for the sum of all further rows.
 type sums struct{ of map[string]*DropRow }
 
 func (s *sums) add(name string, why drop.Reason, by uint64) {
@@ -163,7 +163,7 @@ func (s *sums) byReason(all [drop.NumReasons]uint64) {
 	}
 }
 
-// byPort adds the ports' counters, and the rest of all that no existing port has counted.
+// byPort adds the ports' counters, and a row for drops that no existing port has counted.
 func (s *sums) byPort(n *names, all [drop.NumReasons]uint64, ports map[saisim.PortID]saisim.PortCounters) {
 	for id, c := range ports {
 		for why, x := range c.Dropped {
@@ -268,7 +268,7 @@ func decode(text string, into any) error {
 		if errors.As(err, &wrong) {
 			return fmt.Errorf("%.80s is %s, want %s", wrong.Field, wrong.Value, wrong.Type)
 		}
-		return fmt.Errorf("request: %.200s", err) // it may quote a name of any length
+		return fmt.Errorf("request: %.200s", err) // the error may quote a name of any length
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return errors.New("request: there is something behind it, want one object")

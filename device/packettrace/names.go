@@ -19,12 +19,12 @@ type names struct {
 	fork   *saisim.Fork // the fork whose tables these are; nil if they are the chip's
 	tables config.Tables
 	of     map[config.ID]string
-	was    map[config.ID]string // names of objects that may have been deleted; nil means that all exist
+	was    map[config.ID]string // remembered names of objects, also of deleted ones; nil means no deleted objects
 	entry  map[config.ID]config.ACLEntry
 }
 
-// newNames reads the names. The chip has those of ports and VLANs, in its tables and by portName. COUNTERS_DB has the
-// other names, and ASIC_DB the ids under which they are stored. Without Redis, only the chip's names are used.
+// newNames reads the names. The chip's tables and portName give the names of ports and VLANs. COUNTERS_DB has the other
+// names, and ASIC_DB the ids under which they are stored. Without Redis, only the chip's names are used.
 func newNames(
 	ctx context.Context, r *swss.Redis, tables config.Tables, portName func(saisim.PortID) string,
 ) (*names, error) {
@@ -119,7 +119,7 @@ func (n *names) port(id saisim.PortID) string {
 	return fmt.Sprintf("port %d", id)
 }
 
-// at returns the router interface for frames of a port, in a VLAN if they are tagged.
+// at returns the router interface for frames from a port. tag is the VLAN of tagged frames.
 func (n *names) at(id saisim.PortID, tag *uint16) (config.Interface, bool) {
 	var on config.ID
 	vid := uint16(0)

@@ -44,8 +44,8 @@ func usedRoute(t *saisim.PacketTrace) (bits int, routed bool) {
 	return 0, false
 }
 
-// pendingStatic returns the longest route of STATIC_ROUTE, at least that long, that is not in force. It also returns
-// its length, -1 if there is none.
+// pendingStatic returns the longest route of STATIC_ROUTE that is not in force and has at least least bits. It also
+// returns its length in bits, -1 if there is none.
 func pendingStatic(ctx context.Context, r *swss.Redis, dst netip.Addr, least int) (text string, bits int, err error) {
 	rows, err := swss.NewTable(r.DB(swss.StateDB), schema.StateStaticRoute).Dump(ctx)
 	if err != nil {
@@ -64,7 +64,7 @@ func pendingStatic(ctx context.Context, r *swss.Redis, dst netip.Addr, least int
 	return text, bits, nil
 }
 
-// pendingOther returns the longest route, at least that long, for which another program has written a row in
+// pendingOther returns the longest pending route with at least least bits that another program has written to
 // ROUTE_TABLE.
 func pendingOther(ctx context.Context, r *swss.Redis, dst netip.Addr, least int) (text string, err error) {
 	var prefixes []netip.Prefix

@@ -27,7 +27,8 @@ type Request struct {
 	TTL      *uint8  `json:"ttl,omitempty"`      // by default 64
 	DSCP     *uint8  `json:"dscp,omitempty"`     // by default 0
 	Size     *int    `json:"size,omitempty"`     // bytes of the frame without FCS; by default the minimum
-	// SrcMAC is by default that of the neighbour Src, if there is one, otherwise 02:00:00:00:00:01.
+	// SrcMAC is by default the MAC address of the neighbour Src. If there is no such neighbour, it is
+	// 02:00:00:00:00:01.
 	SrcMAC   string `json:"src-mac,omitempty"`
 	DstMAC   string `json:"dst-mac,omitempty"`   // by default that of the router interface of the port
 	TCPFlags *uint8 `json:"tcp-flags,omitempty"` // by default 0x10: ACK
@@ -52,7 +53,7 @@ func ParseRequest(text []byte) (r Request, err error) {
 
 // A scene provides the facts on which a frame's defaults depend.
 type scene interface {
-	// router returns the MAC address of the router interface of a port, in a VLAN if the frame is tagged.
+	// router returns the MAC address of a port's router interface. tag is the VLAN of a tagged frame.
 	router(port saisim.PortID, tag *uint16) (net.HardwareAddr, bool)
 	// neighbor returns the MAC address of a neighbour.
 	neighbor(netip.Addr) (net.HardwareAddr, bool)

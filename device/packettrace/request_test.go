@@ -15,7 +15,7 @@ import (
 	"tamtam/saisim"
 )
 
-// A stage is a scene with one router interface, or none, and one neighbour.
+// A stage is a scene with one neighbour, and at most one router interface.
 type stage struct{ mac net.HardwareAddr }
 
 func (s stage) router(saisim.PortID, *uint16) (net.HardwareAddr, bool) { return s.mac, s.mac != nil }
@@ -139,7 +139,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 	}
 }
 
-// Header fields that differ are reported, for any bytes.
+// Differing header fields are reported, for frames of any bytes.
 func TestRewrites(t *testing.T) {
 	in, _ := hex.DecodeString("02000000000a02000000000b81000007080045b80014000040004006000a0a0000010a000002")
 	out, _ := hex.DecodeString("02000000000c02000000000b08004500001400004000ff06000a0a0000010a000002")

@@ -22,8 +22,8 @@ type Answer struct {
 	Frame string `json:"frame"`          // hexadecimal
 	Fate  string `json:"fate"`           // as a short text
 	Note  string `json:"note,omitempty"` // a defect of the frame
-	// Pending names a configured or learned route that is longer than the used one but not in the chip, with the
-	// reason. It is "" if there is none.
+	// Pending names a configured or learned route that is longer than the used route but not in the chip, with the
+	// reason. It is "" if there is no such route.
 	Pending  string    `json:"pending-route,omitempty"`
 	Lookups  []Lookup  `json:"lookups"`
 	Copies   []Copy    `json:"copies"`

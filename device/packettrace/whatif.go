@@ -13,14 +13,14 @@ import (
 	"tamtam/saisim/drop"
 )
 
-// A Change is a change of one entry, and the fate of the packet when the chip is asked again with it.
+// A Change is a change of one entry, with the fate that the packet would have after it.
 type Change struct {
 	Change string `json:"change"`
 	Fate   string `json:"fate"`
 }
 
-// A WouldPass lists the changes of single entries with which a packet would be sent, among those that were tried. The
-// others were not tried for lack of time, so their effect is unknown.
+// A WouldPass lists the tried changes of single entries with which a packet would be sent. Further changes were not
+// tried for lack of time, so their effect is unknown.
 type WouldPass struct {
 	If       []Change `json:"if"`
 	Tried    int      `json:"tried"`
@@ -36,8 +36,8 @@ const (
 	tryFor    = 8 * time.Second
 )
 
-// A candidate is a change that may let the packet pass. It is one entry for the operator. For the chip it may be
-// several: the MTU of a port is also that of its router interface.
+// A candidate is a change that may let the packet pass. The operator changes one entry, but the chip may need several
+// changes. For example, the MTU of a port is also that of its router interface.
 type candidate struct {
 	what string
 	rows config.Change

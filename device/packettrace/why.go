@@ -15,8 +15,8 @@ import (
 	"tamtam/swss"
 )
 
-// Limits of queries. A flow is watched for watchFor after a request. An answer has lastEnds packets by default, and
-// at most mostEnds.
+// Limits of queries. A flow is watched for watchFor after a request. An answer contains the last lastEnds packets by
+// default, and at most mostEnds.
 const (
 	watchFor  = 10 * time.Minute
 	lastEnds  = 10
@@ -37,7 +37,7 @@ type FlowRequest struct {
 // A FlowAnswer describes the fates of a flow's packets.
 type FlowAnswer struct {
 	Flow string `json:"flow"`
-	// DropsSince is the time from which drops are known: all of them, or those that are still kept.
+	// DropsSince is the time since which all drops of the flow are known.
 	DropsSince    string `json:"drops-since"`
 	DropsComplete bool   `json:"drops-complete"` // no drop was forgotten since the switch started
 	WatchedSince  string `json:"watched-since"`  // time from which packets are known that were not dropped
@@ -186,14 +186,14 @@ func (b *book) Flow(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q Flo
 	return a, nil
 }
 
-// report adds the counted fates to the answer. Packets that were not dropped are known only from since on.
+// report adds the counted fates to the answer. Packets that were not dropped are known only since cycle since.
 func (a *FlowAnswer) report(n *names, chip *saisim.Chip, count tally, since saisim.Cycle) {
 	for _, x := range count.all {
 		fate := FlowFate{Fate: x.what, Count: x.n, First: n.time(chip, x.first), Last: n.time(chip, x.last), at: x.last}
 		if x.what != fateCPU && x.port != saisim.CPUPort {
 			fate.Out = n.port(x.port)
 		}
-		fate.AtLeast = !a.EndsComplete || x.first < since // it was watched before, but with a gap
+		fate.AtLeast = !a.EndsComplete || x.first < since // the flow was watched before, but with a gap
 		if strings.HasPrefix(x.what, fateDropped) {
 			fate.AtLeast = !a.DropsComplete
 		}
@@ -202,7 +202,7 @@ func (a *FlowAnswer) report(n *names, chip *saisim.Chip, count tally, since sais
 	}
 }
 
-// newest returns the last ends, the newest first.
+// newest returns at most last of the newest ends, sorted from newest to oldest.
 func newest(ends []saisim.Kept, last int) []saisim.Kept {
 	slices.SortStableFunc(ends, func(a, b saisim.Kept) int {
 		switch {
@@ -252,7 +252,7 @@ func fateOf(k *saisim.Kept) string {
 	return fateDropped + ": " + k.Why.String()
 }
 
-// newNames returns the current names, and those remembered of deleted objects.
+// newNames returns the current names, and the remembered names of deleted objects.
 func (b *book) newNames(ctx context.Context, r *swss.Redis, chip *saisim.Chip) (*names, error) {
 	tables := chip.Tables(config.PortTable, config.LAGTable, config.VLANTable, config.BridgePortTable,
 		config.InterfaceTable, config.ACLEntryTable)

@@ -17,19 +17,19 @@ type changes struct {
 	listener *swss.Listener
 	tables   []*watched
 	report   func(syslog.Message)
-	away     time.Time // when the databases stopped answering; zero means that they answer
-	reported bool      // that they do not answer was reported
+	away     time.Time // time at which the databases stopped answering; zero means that they answer
+	reported bool      // true if it was reported that the databases do not answer
 }
 
 // watched is a table whose rows have a word for their state, such as a status.
 type watched struct {
 	*swss.Subscriber
 	last  map[string]string // the last reported word, by key
-	began bool              // the first rows were read
+	began bool              // true after the first rows were read
 	say   func(key string, was string, row map[string]string) (word string, m syslog.Message)
 }
 
-// quiet is the time without an answer of the databases after which that is reported.
+// quiet is the time after which it is reported that the databases do not answer.
 const quiet = 5 * time.Second
 
 func newChanges(r *swss.Redis, tell func(syslog.Message)) *changes {
@@ -57,7 +57,7 @@ func (c *changes) close() *changes {
 	return nil
 }
 
-// ready returns a channel that receives a value when something may have changed. For nil it is nil.
+// ready returns a channel that receives a value when something may have changed. It returns nil if c is nil.
 func (c *changes) ready() <-chan struct{} {
 	if c == nil {
 		return nil
@@ -146,7 +146,7 @@ func statusOf(t schema.Table) func(string, string, map[string]string) (string, s
 		case row == nil:
 			m.Severity, m.Text = syslog.Info, object+" is gone"
 			return "", m
-		case status == "": // of a row that also has other purposes
+		case status == "": // the row also has other purposes and no status
 			return "", syslog.Message{}
 		case status == t.Good, status == t.Off && reason == "":
 			m.Severity = syslog.Notice

@@ -27,13 +27,13 @@ import (
 // Flags holds the outputs without a row in CONFIG_DB, and settings of all outputs.
 type Flags struct {
 	OTLP   []outputs.Target
-	Period time.Duration // of OTLP; 0 means DefaultPeriod
+	Period time.Duration // period of OTLP messages; 0 means DefaultPeriod
 	Syslog []outputs.Target
 	TLS    *tls.Config // for all outputs that use TLS; nil means that the host's CAs are trusted
 	Bounds outputs.Bounds
 }
 
-// DefaultPeriod is how often OTLP is sent.
+// DefaultPeriod is the default time between two OTLP messages.
 const DefaultPeriod = 10 * time.Second
 
 // Config configures a Sender.
@@ -54,7 +54,7 @@ type Sender struct {
 
 	running  map[string]*running
 	invalid  map[string]invalid // outputs in rows that are not valid, by name
-	reported map[string]bool    // the outputs that have a row
+	reported map[string]bool    // outputs that have a status row in STATE_DB
 	host     string
 
 	mu    sync.Mutex
@@ -70,7 +70,7 @@ type invalid struct {
 // A spec is the target state of an output.
 type spec struct {
 	name, kind, to string
-	mark           string // differs if two specs differ
+	mark           string // text that differs between different specs
 	make           func(s *Sender, out spec) *running
 }
 
@@ -84,7 +84,7 @@ type running struct {
 	run    func(ctx context.Context) error
 
 	mu  sync.Mutex
-	why string // why there is nothing to send; "" if there is
+	why string // reason why there is nothing to send; "" if there is something
 }
 
 // New returns a sender.

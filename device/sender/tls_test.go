@@ -98,7 +98,7 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A still is a source with one value.
+// A still is a source whose one value never changes.
 type still struct{}
 
 func (still) Follow(
@@ -152,8 +152,8 @@ func takers(t *testing.T) map[string]func(net.Listener) {
 	}
 }
 
-// An output with TLS sends only to a receiver with a currently valid certificate of a trusted CA for its address.
-// With any other, the output reports the fault, and sends not a single octet.
+// An output with TLS sends only to a receiver with a currently valid certificate of a trusted CA for its address. With
+// any other certificate, the output reports the fault and sends no octet.
 func TestTLS(t *testing.T) {
 	ours, other := newAuthority(t, "ours"), newAuthority(t, "other")
 	local, now := net.IPv4(127, 0, 0, 1), time.Now()

@@ -27,7 +27,7 @@ const (
 type configuration struct {
 	tables []*swss.Subscriber
 	rows   map[string]map[string]map[string]string // table, key, field
-	fresh  bool                                    // it was not applied yet
+	fresh  bool                                    // true if the rows were not applied yet
 }
 
 func (s *Sender) configuration(l *swss.Listener) *configuration {
@@ -71,7 +71,7 @@ func fields(item swss.KeyOpFieldsValues) map[string]string {
 	return item.FieldValues()
 }
 
-// most is the largest number of outputs; each costs a spool.
+// most is the maximum number of outputs, since each needs a spool.
 const most = 64
 
 // wanted returns the outputs that should run, and records the rows that are not valid.
@@ -267,7 +267,7 @@ func (d dials) spec(name, host string) (spec, error) {
 	}, nil
 }
 
-// fails records why there is nothing to send; nil means that there is.
+// fails records the reason why there is nothing to send; nil means that there is something to send.
 func (r *running) fails(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

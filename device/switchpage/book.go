@@ -18,10 +18,10 @@ import (
 // listDrops is the operation that requests drops.
 const listDrops = "list-drops"
 
-// lastDrops is how many drops are shown individually.
+// lastDrops is the number of drops that are shown individually.
 const lastDrops = 20
 
-// freshBook is how long the account of drops is cached, since each request costs syncd time.
+// freshBook is the time for which the account of drops is cached, since each request costs syncd time.
 const freshBook = 2 * time.Second
 
 // bookWait is the default of Config.BookWait.
@@ -59,12 +59,12 @@ func (d *dropReader) read(ctx context.Context, r *reader) *web.DropAccount {
 		if ctx.Err() != nil {
 			return book
 		}
-		d.last, d.at = book, r.now() // errors too: otherwise each client would wait
+		d.last, d.at = book, r.now() // errors are cached too, otherwise each client would wait
 	}
 	return d.last
 }
 
-// take requests the drops by reason, port or rule from syncd, and adds them to the account.
+// take requests the drops from syncd by reason, port or rule, and adds them to the account.
 func take(ctx context.Context, r *reader, by string, book *web.DropAccount) error {
 	last := 0
 	if by == "rule" {

@@ -20,7 +20,7 @@ func neighbours(s *web.Switch, heard map[string]swss.FieldValues) web.Network {
 		Source: "LLDP data of neighbours; devices without LLDP are not here, and losses on the way are not known",
 		Nodes:  []web.Node{{Name: s.Name}},
 	}
-	chassis := map[string]string{} // of each neighbour
+	chassis := map[string]string{} // chassis id by neighbour name
 	for _, port := range s.Ports {
 		row, ok := heard[port.Name]
 		if !ok {
@@ -47,7 +47,7 @@ func neighbours(s *web.Switch, heard map[string]swss.FieldValues) web.Network {
 	return n
 }
 
-// LLDP capabilities in the first of two octets, as SONiC writes the bits of SNMP: the first one highest.
+// LLDP capabilities in the first of two octets. SONiC writes them as SNMP bits: the first bit is the highest.
 const (
 	bridge = 0x20
 	router = 0x08

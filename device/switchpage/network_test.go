@@ -9,7 +9,7 @@ import (
 	"tamtam/swss"
 )
 
-// A neighbour that announces forwarding by LLDP is a switch; one that announces nothing is unknown.
+// A neighbour that announces forwarding by LLDP is a switch. A neighbour that announces nothing is unknown.
 func TestNeighbor(t *testing.T) {
 	for enabled, want := range map[string]web.Node{
 		"28 00": {}, "20 00": {}, "08 00": {}, "09 00": {}, // bridge, router, router and station

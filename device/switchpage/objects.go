@@ -8,8 +8,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Objects returns the configured objects of a switch with their results from STATE_DB: those with a status, and then
-// rows and tables with unapplied parts.
+// Objects returns the configured objects of a switch with their results from STATE_DB. Objects with a status are first,
+// followed by rows and tables with unapplied parts.
 func Objects(r *swss.Reading) (list []web.Object) {
 	parts := r.Dump(swss.StateDB, schema.StateUnapplied)
 	for _, t := range schema.StatusTables() {
@@ -48,7 +48,7 @@ func objectsOf(t schema.Table, rows map[string]swss.FieldValues) (list []web.Obj
 	return list
 }
 
-// standing returns the meaning of a status. It ignores case, since SONiC's words occur in both.
+// standing returns the meaning of a status. It ignores case, since SONiC writes the words in upper and lower case.
 func standing(t schema.Table, s schema.Status) web.Standing {
 	is := func(word string) bool { return word != "" && strings.EqualFold(s.Status, word) }
 	switch {

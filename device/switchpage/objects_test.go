@@ -11,8 +11,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// The page lists parts that no daemon applies. They are shown with the status of a row that has one. Rows without
-// status, and tables that the switch does not implement, are listed separately.
+// The page lists parts that no daemon applies. If a row has a status, they are shown with it. Rows without status, and
+// tables that the switch does not implement, are listed separately.
 func TestUnappliedObjects(t *testing.T) {
 	r := swsstest.Start(t)
 	state := r.DB(swss.StateDB).Client()
@@ -49,7 +49,7 @@ func TestUnappliedObjects(t *testing.T) {
 	}
 }
 
-// ACLs use SONiC's own words: a rejected one counts as failed, like any other object.
+// ACLs use SONiC's own status words. A rejected ACL counts as failed, like any other object.
 func TestStandingOfACLs(t *testing.T) {
 	for status, want := range map[string]web.Standing{
 		schema.ACLActive: web.InForce, schema.ACLInactive: web.Failed, schema.ACLPendingCreation: web.Waiting,

@@ -20,13 +20,13 @@ func (t *tables) ports() (list []web.Port) {
 		return nil
 	}
 	for _, row := range rows {
-		delete(row, "speed") // a port that does not exist has none
+		delete(row, "speed") // a port that does not exist has no speed
 		delete(row, schema.FieldOperStatus)
 	}
 	maps.Copy(rows, t.Dump(swss.ApplDB, schema.AppPort))
 	var keys []string
 	for _, name := range sortedKeys(rows) {
-		if !strings.HasPrefix(name, "Ethernet") { // SONiC's marks that all ports exist
+		if !strings.HasPrefix(name, "Ethernet") { // markers of SONiC such as PortInitDone
 			continue
 		}
 		p := web.Port{Name: name, Oper: rows[name][schema.FieldOperStatus], Admin: rows[name]["admin_status"]}
@@ -66,7 +66,7 @@ type loads struct{ past []sample }
 // A sample holds the counters of all ports at one time.
 type sample struct {
 	at    time.Time
-	old   time.Duration // how much older than that they may be
+	old   time.Duration // maximum age of the counters at that time
 	by    string        // the syncd that polled them; "" means that this is unknown
 	ports map[string]web.Port
 }
@@ -81,7 +81,7 @@ func (l *loads) add(s sample, ports []web.Port) {
 		base := &l.past[0]
 		for i := range ports {
 			p, was := &ports[i], base.ports[ports[i].Name]
-			if was.Mbps != p.Mbps { // a part of it is at another rate
+			if was.Mbps != p.Mbps { // the speed has changed during the measurement
 				continue
 			}
 			over := span{s.at.Sub(base.at), base.old, s.old}
@@ -134,7 +134,8 @@ func polledBy(rows map[string]swss.FieldValues) (every time.Duration, why string
 	return every, ""
 }
 
-// A span is the time between two readings of counters, with their largest ages at its start and end.
+// A span is the time between two readings of counters, with the maximum age of the counters at its start and at its
+// end.
 type span struct{ length, first, last time.Duration }
 
 // loadOf returns the load of a port over a time, nil if it is unknown.

@@ -19,10 +19,10 @@ func TestLoads(t *testing.T) {
 		age := func() time.Duration { return time.Duration(10+r.IntN(4000)) * time.Millisecond }
 		rate, load := float64(1000+r.IntN(100_000)), 0.01+0.98*r.Float64() // Mb/s
 		size := float64(64 + r.IntN(9000))
-		frames := func(at time.Duration) uint64 { // those that have arrived by then
+		frames := func(at time.Duration) uint64 { // number of frames that have arrived by then
 			return uint64(load * rate * 1e6 * at.Seconds() / (8 * (size + overhead)))
 		}
-		polled := func(at, old time.Duration) map[string]uint64 { // up to that much earlier
+		polled := func(at, old time.Duration) map[string]uint64 { // counters read up to old earlier
 			n := frames(at - time.Duration(r.Int64N(int64(old))))
 			return map[string]uint64{"in": n, "in bytes": uint64(size) * n}
 		}
@@ -37,7 +37,7 @@ func TestLoads(t *testing.T) {
 			}
 			return
 		}
-		// the load of one frame more or less
+		// the load of one frame
 		one := 8 * (size + overhead) / (rate * 1e6 * (over.length - over.last).Seconds())
 		if got == nil || load < got.Low-one || load > got.High+one || got.Low > got.High || got.High > 1 {
 			t.Errorf("load %.3f over %v: %+v", load, over, got)
@@ -53,7 +53,7 @@ func TestLoads(t *testing.T) {
 	})
 }
 
-// Counters of one syncd are not compared with those of another, or of an unknown one: they may stand still.
+// Counters of one syncd are not compared with counters of another or unknown syncd, since they may stand still.
 func TestLoadsOfOneSyncd(t *testing.T) {
 	var l loads
 	at, sent := time.Unix(0, 0), uint64(0)

@@ -106,7 +106,7 @@ func (r *reader) Each(ctx context.Context, _, _ int64, yield func(*result.Batch)
 // tables reads the parts of the databases that the page shows.
 type tables struct{ *swss.Reading }
 
-// one reads the state of the switch, except for the account of drops and the load of its ports.
+// one reads the state of the switch, without the account of drops and the load of its ports.
 func (t *tables) one(now time.Time) web.Switch {
 	s := web.Switch{Read: now, Name: cmp.Or(t.Dump(swss.ConfigDB, schema.CfgDeviceMetadata)["localhost"]["hostname"],
 		"switch")}
@@ -141,7 +141,7 @@ func (t *tables) troubles() (list []string) {
 // received returns a daemon's row, and the time since its last beat. It returns false if the row has expired.
 func (t *tables) received(daemon string) (row swss.FieldValues, silent time.Duration, ok bool) {
 	row, left := t.RowFor(swss.StateDB, schema.StateHealth, daemon)
-	// A row with a longer time to live is from before the clock of Redis' host was set back.
+	// If the time to live is longer, the clock of Redis' host was set back after the row was written.
 	ok = t.Err() == nil && len(row) > 0 && left <= schema.HealthLife
 	return row, schema.HealthLife - max(left, 0), ok
 }

@@ -32,7 +32,7 @@ type Server struct {
 	engine *mgmt.Server
 	page   *web.Page
 	web    *auth.Web
-	local  bool // there is no login, and only this machine can connect
+	local  bool // true if there is no login, and only this machine can connect
 }
 
 // New returns a server that already listens but answers only once Serve runs. It uses TLS like RESTCONF, unless there

@@ -120,8 +120,8 @@ func stampedColumns() (list []string) {
 	return list
 }
 
-// sketches returns the results of FlyMon's tasks, of the last epoch of each. Missing results are added to the
-// troubles of the switch.
+// sketches returns the results of the last epoch of each FlyMon task. Missing results are added to the troubles of the
+// switch.
 func (t *tables) sketches(s *web.Switch) (list []result.Sketch) {
 	results := t.Dump(swss.CountersDB, schema.CountersFlyMonResult)
 	flows := t.Dump(swss.CountersDB, schema.CountersFlyMonFlows)
@@ -154,7 +154,7 @@ func (t *tables) sketches(s *web.Switch) (list []result.Sketch) {
 	return append(list, t.answers(s)...)
 }
 
-// parsed parses the fields of a row, and passes those that cannot be parsed to wrong.
+// parsed parses the fields of a row. It passes fields that cannot be parsed to wrong.
 func parsed[E any](
 	row swss.FieldValues, parse func(string) (E, error), wrong func(field string, err error),
 ) map[string]E {

@@ -65,7 +65,7 @@ func tail(name, path string) Item {
 			}
 		}
 		text, err := io.ReadAll(io.LimitReader(f, mostTail))
-		if note != "" { // a truncated first line may be a secret without its name
+		if note != "" { // the first line is truncated and may be a secret whose name is cut off
 			_, text, _ = bytes.Cut(text, []byte("\n"))
 		}
 		return text, note, err

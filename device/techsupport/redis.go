@@ -177,7 +177,7 @@ func read(ctx context.Context, d *swss.DB, keys []string) ([]record, error) {
 			if ctx.Err() != nil {
 				return list, err
 			}
-			rec.Note = err.Error() // its type has changed meanwhile
+			rec.Note = err.Error() // the type of the key has changed meanwhile
 		}
 		list = append(list, rec)
 	}

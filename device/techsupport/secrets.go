@@ -10,7 +10,7 @@ import (
 
 const (
 	hiddenText  = "<secret>"
-	leastSecret = 4 // shorter values occur everywhere
+	leastSecret = 4 // minimum length in bytes: shorter values occur everywhere
 )
 
 // words matches parts of the names of fields with secrets in SONiC's databases and in Redis' settings. Examples are
@@ -52,10 +52,10 @@ func (s *secrets) known(text string) string {
 	for _, v := range s.values {
 		pairs = append(pairs, v, hiddenText)
 	}
-	return strings.NewReplacer(pairs...).Replace(text) // in one pass: there may be thousands
+	return strings.NewReplacer(pairs...).Replace(text) // in one pass, since there may be thousands of secrets
 }
 
-// sort puts the longest first, since one may be a part of another.
+// sort puts the longest secrets first, since a secret may be a part of another.
 func (s *secrets) sort() {
 	slices.SortFunc(s.values, func(a, b string) int {
 		if d := len(b) - len(a); d != 0 {
@@ -70,7 +70,7 @@ func (s *secrets) sort() {
 func (s *secrets) hide(text []byte) []byte {
 	s.sort()
 	text = privateKey.ReplaceAll(text, []byte(hiddenText))
-	if bytes.Contains(text, []byte("PRIVATE KEY-----")) { // its beginning was cut
+	if bytes.Contains(text, []byte("PRIVATE KEY-----")) { // only the end of a key is left
 		text = keyEnd.ReplaceAll(text, []byte(hiddenText))
 	}
 	text = []byte(s.known(string(text)))

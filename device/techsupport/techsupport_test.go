@@ -67,7 +67,7 @@ func manifest(t *testing.T, files map[string]string) Manifest {
 	return m
 }
 
-// No secret of an installation is in the archive, wherever it occurs; every other value is.
+// The archive contains no secret of an installation, wherever it occurs. It contains every other value.
 func TestSecretsAreLeftOut(t *testing.T) {
 	server := swsstest.StartServer(t)
 	r := server.Open()
@@ -86,7 +86,7 @@ func TestSecretsAreLeftOut(t *testing.T) {
 	set(swss.ConfigDB, "BGP_NEIGHBOR|10.0.0.2", "auth_password", "PLANT09")
 	set(swss.ConfigDB, "SNMP_TRAP_CONFIG|v1", "Community", "PLANT10")
 	set(swss.ASICDB, "ASIC_STATE:SAI_OBJECT_TYPE_MACSEC_SA:oid:0x1", "SAI_MACSEC_SA_ATTR_SAK", "PLANT11")
-	// Far from its field, in dumps that precede the field, and in bytes that are not text.
+	// Secrets far from their field, in dumps that precede the field, and in bytes that are not text.
 	set(swss.ApplDB, "NOTE:a", "text", "it was PLANT02 once", "raw", "\xff PLANT06 \xfe")
 	if err := r.DB(swss.ASICDB).Client().LPush(t.Context(), "ASIC_STATE_KEY_VALUE_OP_QUEUE",
 		`["SAI_MACSEC_SA_ATTR_AUTH_KEY","PLANT12","SAI_X","kept"]`).Err(); err != nil {

@@ -65,7 +65,7 @@ func TestTakenInterface(t *testing.T) {
 	r.wait(t, 0, func(p Port) bool { return p.Received == 1 })
 }
 
-// A process that is killed leaves the interface to the next one.
+// After a process is killed, the next process can claim the interface.
 func TestTakenByAKilledProcess(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -96,7 +96,7 @@ func TestTakenByAKilledProcess(t *testing.T) {
 	r.wait(t, 0, func(p Port) bool { return p.Up && !p.Taken })
 }
 
-// A removed interface is not claimed: another one that gets its index later can be claimed.
+// The claim of a removed interface ends. Another interface that later gets its index can be claimed.
 func TestClaimGoesWithTheInterface(t *testing.T) {
 	r := newRig(t)
 	end := r.start(t)

@@ -59,7 +59,7 @@ func TestLinksFollowPorts(t *testing.T) {
 				t.Fatal(err)
 			}
 			r.wait(t, 0, func(p Port) bool { return !p.Up })
-			for range 2 { // the second is one second later
+			for range 2 { // the second look is one second later
 				r.wait(t, 0, func(Port) bool { return true })
 			}
 			if r.isSet(t, "eth0") {

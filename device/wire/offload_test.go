@@ -133,7 +133,8 @@ func split(t testing.TB, o offload, frame []byte) (frames [][]byte) {
 	return frames
 }
 
-// An uncut frame becomes the frames that its sender would have built one by one, and these become that frame again.
+// Cutting an uncut frame gives the frames that its sender would have built one by one. Joining them gives the uncut
+// frame again.
 func TestCutAndJoin(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 200}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -155,7 +156,7 @@ func TestCutAndJoin(t *testing.T) {
 			return
 		}
 		sent := joinedAndCut(t, pieces)
-		if n := len(pieces); n > 2 && n*size < 60_000 && sent > 2 { // one more if the last has FIN
+		if n := len(pieces); n > 2 && n*size < 60_000 && sent > 2 { // one more frame if the last has FIN
 			t.Errorf("%d pieces became %d frames", n, sent)
 		}
 	})

@@ -43,7 +43,7 @@ func testOutlet(t *testing.T, seed uint64) {
 	rnd, beside := rand.New(rand.NewPCG(seed, 0)), 0
 	for i := range frames {
 		if i == frames-short {
-			l.send.out.close() // all of them are sent
+			l.send.out.close() // sends all queued frames
 			l.send.out = newOutlet(l.fd, *l.ask)
 			if err := r.hosts[1].IP("link set host down"); err != nil {
 				t.Fatal(err)

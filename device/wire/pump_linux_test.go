@@ -47,7 +47,7 @@ func newRig(t testing.TB) *rig {
 		t.Cleanup(r.hosts[i].Close)
 		name := []string{"eth0", "eth1"}[i]
 		quiet := func() error { return os.WriteFile("/proc/sys/net/ipv6/conf/default/disable_ipv6", []byte("1"), 0) }
-		_, _ = r.hosts[i].Do(quiet), r.place.Do(quiet) // without IPv6 it is quiet anyway
+		_, _ = r.hosts[i].Do(quiet), r.place.Do(quiet) // an error means no IPv6, and then the host is quiet anyway
 		if err := r.place.IP("link add "+name+" type veth peer name host netns "+r.hosts[i].Path(),
 			"link set "+name+" up"); err != nil {
 			t.Skip(err)
@@ -212,8 +212,8 @@ func (r *rig) wait(t testing.TB, port int, ok func(Port) bool) Port {
 	}
 }
 
-// A frame longer than a slot of the ring is received whole. If the interface at the other side has a smaller MTU, the
-// frame is lost there with the reason. The chip's port counts that as an output error.
+// A frame longer than a slot of the ring is received whole. If the egress interface has a smaller MTU, the frame is
+// lost there, and the reason is counted. The chip's port counts an output error.
 func TestLongFrames(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -241,7 +241,8 @@ func TestLongFrames(t *testing.T) {
 	}
 }
 
-// TCP segments longer than the MTU are not joined: the kernel would accept them joined, but not one by one.
+// TCP segments longer than the MTU are not joined. The kernel would accept the joined frame, although it rejects each
+// segment.
 func TestSegmentsBeyondMTU(t *testing.T) {
 	const payload = 8000
 	for _, c := range []struct{ tags, mtu, messages int }{
@@ -259,7 +260,7 @@ func TestSegmentsBeyondMTU(t *testing.T) {
 	}
 }
 
-// If joined segments are not sent, each of them counts as lost, and nothing else.
+// If joined segments are not sent, each segment counts as lost, and nothing else does.
 func TestJoinedAndLost(t *testing.T) {
 	s, err := openSocket("Ethernet0", "none", leastRing)
 	if err != nil {
@@ -319,7 +320,8 @@ func TestNoCarrier(t *testing.T) {
 	}
 }
 
-// untilCarrier waits until the interface of a line has a carrier, or none: the kernel notices with a delay.
+// untilCarrier waits until the interface of a line has a carrier, or has none if want is false. The kernel notices a
+// change with a delay.
 func untilCarrier(t *testing.T, l *line, want bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)

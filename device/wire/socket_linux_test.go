@@ -129,7 +129,7 @@ func TestStuckRing(t *testing.T) {
 	}
 }
 
-// A host that requests very small pieces gets no longer turn than others.
+// If a host requests very small pieces, its turn is not longer than other turns.
 func TestTinyPieces(t *testing.T) {
 	const frames, payload = 8, 32_000
 	r := newRig(t)
@@ -207,8 +207,8 @@ func TestArrivesWhenItCame(t *testing.T) {
 	}
 }
 
-// After some time without a processor there are more frames than a turn handles, and work for the CPU port. That
-// delays no frame: the chip's time advances only to the waiting frames.
+// After some time without processor time, there are more frames than a turn handles, and work for the CPU port. No
+// frame is delayed, because the chip's time advances only up to the waiting frames.
 func TestArrivesWhenItCameInABacklog(t *testing.T) {
 	r := newRig(t)
 	l := &line{Port: Port{Name: "Ethernet0"}}

@@ -27,15 +27,15 @@ const maxFailures = 2
 // again when it changes, something is removed, another claim frees more than it needs, or a rule of lower rank arrives.
 // Flow groups do not compete: sessions in force are never displaced.
 type claim struct {
-	gave    []*rule // rules that are out of the ASIC because of this claim
+	gave    []*rule // rules that this claim removed from the ASIC
 	tries   int
-	refused *sai.CallError // the last refusal of the rule
-	// elsewhere is set if a rule of another table was displaced, for capacity that the tables of a stage share.
+	refused *sai.CallError // call with which the ASIC last refused the rule
+	// elsewhere is true if the claim displaced a rule of another table, because the tables of a stage share capacity.
 	elsewhere bool
-	more      bool   // whether the displaced rules may have freed more than the rule needs
+	more      bool   // whether the displaced rules may have freed more capacity than the rule needs
 	over      bool   // whether the claim has failed
 	until     uint64 // value of objects.changes when the claim failed
-	again     bool   // whether another claim has freed more than it needed since the failure
+	again     bool   // whether, since the failure, another claim freed more capacity than it needed
 	failures  int    // number of failures since rows changed
 }
 
@@ -53,7 +53,7 @@ func (r *rule) refusal() (call *sai.CallError) {
 	return call
 }
 
-// inForce returns the competing rules that are in the ASIC, the lowest rank first.
+// inForce returns the competing rules that are in the ASIC, sorted from the lowest rank to the highest.
 func (o *Orch) inForce() (list []*rule) {
 	for _, r := range o.rules {
 		if r.competes() && r.entries.has(entryKey{}) {
@@ -64,7 +64,7 @@ func (o *Orch) inForce() (list []*rule) {
 	return list
 }
 
-// waiting returns the competing rules for which the ASIC lacks capacity, the highest rank first.
+// waiting returns the competing rules for which the ASIC lacks capacity, sorted from the highest rank to the lowest.
 func (a *agenda) waiting() (list []*rule) {
 	for s := range a.starved {
 		if s.rule != nil && s.feature == "" && s.rule.competes() {
@@ -84,7 +84,7 @@ func (o *Orch) contest(ctx context.Context) {
 	}
 	for _, c := range o.agenda.claims {
 		if c.over && c.until == 0 {
-			c.until = o.asic.changes // includes the changes of the rules that returned
+			c.until = o.asic.changes // counts the changes of the rules that returned
 		}
 	}
 	a := contestState{asic: o.asic, inForce: o.inForce(), full: map[*instance]bool{}}
@@ -105,12 +105,12 @@ func (o *Orch) contest(ctx context.Context) {
 		}
 		gives, shared := a.behind(ctx, r, c)
 		if len(gives) == 0 || shared && len(o.agenda.dirtyRules) > 0 {
-			continue // or the next rule gets its chance
+			continue // otherwise the next waiting rule is tried
 		}
 		o.agenda.claims[r] = c
 		o.agenda.giveWay(r, c, gives)
 		if shared {
-			break // the freed objects determine what others need
+			break // the needs of other rules depend on the objects freed here
 		}
 	}
 }
@@ -124,7 +124,7 @@ func (p *programmer) goOn(ctx context.Context, at *contestState) (some bool) {
 		own, other := r.table.instances[""], c.gave[0].table.instances[""]
 		if call := r.refusal(); c.elsewhere && call != nil && call.Type == sai.ObjectTypeACLEntry &&
 			own != nil && other != nil && !at.isFull(ctx, other) {
-			own.most = own.entries // the capacity that both share is not exhausted
+			own.most = own.entries // the capacity shared by both tables is not exhausted
 		}
 		gives, _ := at.behind(ctx, r, c)
 		if c.over = len(gives) == 0 || !p.agenda.starved[starving{rule: r}]; !c.over {
@@ -148,15 +148,15 @@ func (a *agenda) giveWay(r *rule, c *claim, gives []*rule) {
 	a.tryAgain(starving{rule: r})
 }
 
-// endClaims ends the claims that are decided. If one rule was displaced by another for one entry, it waits. Otherwise
-// more capacity may be free, for example because a rule displaced for another claim was enough for this one. Then all
-// waiting rules are created again.
+// endClaims ends the claims that are decided. If a claim displaced one rule for one entry, the displaced rule waits.
+// Otherwise more capacity may be free, for example if a rule displaced by another claim freed enough for this one. Then
+// all waiting rules are tried again.
 func (p *programmer) endClaims() {
 	more, spare := false, false
 	for r, c := range p.agenda.claims {
 		for _, v := range c.gave {
 			v.out = false
-			if c.over || v.entries.has(entryKey{}) { // the ASIC may not have removed it
+			if c.over || v.entries.has(entryKey{}) { // the ASIC may not have removed the displaced rule
 				p.agenda.tryAgain(starving{rule: v})
 				continue
 			}
@@ -211,16 +211,16 @@ func (a *contestState) renewed(r *rule, c *claim) bool {
 	})
 }
 
-// An contestState is the state of the ASIC in which rules compete during one contest.
+// A contestState is the state of the ASIC in which rules compete during one contest.
 type contestState struct {
 	asic    *objects
 	inForce []*rule            // the lowest rank first
 	full    map[*instance]bool // cached answers of the ASIC, by table
 }
 
-// behind returns the rules in force that should be displaced for a rule refused for lack of capacity. These are the
-// rules of lowest rank whose removal may make it fit. It returns no rules if none has a lower rank or the claim has
-// failed. shared reports whether they hold objects that entries share.
+// behind returns the rules in force to displace for r, which was refused for lack of capacity. These are the rules of
+// lowest rank whose removal may make r fit. It returns no rules if none ranks below r or the claim has failed. shared
+// reports whether the rules to displace hold objects that entries share.
 func (a *contestState) behind(ctx context.Context, r *rule, c *claim) (gives []*rule, shared bool) {
 	call := r.refusal()
 	if c.over || c.tries >= maxTries || call == nil || call.Status == sai.StatusObjectInUse {
@@ -262,8 +262,8 @@ func (a *contestState) behind(ctx context.Context, r *rule, c *claim) (gives []*
 	return nil, false
 }
 
-// frees reports whether removing v may make r fit in its table. This holds if both have the same table, or if v's table
-// shares its capacity and is full as well.
+// frees reports whether removing rule v may make rule r fit in its table. This holds if both rules have the same table.
+// It also holds if v's table is full and shares its capacity with r's table.
 func (a *contestState) frees(ctx context.Context, v, r *rule, c *claim) bool {
 	if v.table == r.table {
 		return true
@@ -289,8 +289,8 @@ func (a *contestState) isFull(ctx context.Context, in *instance) bool {
 
 // sharers returns the lower-ranked rules whose removal frees enough shared objects for the rule's own keys. most is the
 // maximum number of objects, or 0 if it is unknown. short is the number of objects in excess. All users of an object
-// are displaced together. The objects whose highest-ranked user has the lowest rank are first. If lower-ranked rules
-// alone use fewer than short objects, it returns no rules.
+// are displaced together. The objects whose highest-ranked user has the lowest rank are first. It returns no rules if
+// fewer than short objects are used only by lower-ranked rules.
 func sharers[K comparable](
 	a *contestState, r *rule, objects map[K]*shared, most int, own []K, keys func(*entry) []K,
 ) (gives []*rule, short int) {
@@ -304,7 +304,7 @@ func sharers[K comparable](
 		return nil, 0
 	}
 	users := map[K][]*rule{} // the lowest rank first
-	var order []K            // in the order in which all their users have been seen
+	var order []K            // objects by the position of their last user in inForce
 	for _, v := range a.inForce {
 		if compareRanks(v, r) <= 0 {
 			break
@@ -329,8 +329,9 @@ func sharers[K comparable](
 	return gives, short
 }
 
-// findHolder determines which rule occupies the capacity that a waiting rule lacks. This is the rule that displaced it
-// or, in turn, the rule that displaced that rule. If none displaced it, it is the last of the higher-ranked rules.
+// findHolder determines which rule occupies the capacity that a waiting rule lacks. This is the rule that displaced it,
+// or the one that displaced that rule in turn. If no rule displaced it, the holder is the last of the higher-ranked
+// rules.
 func (o *Orch) findHolder(r *rule, inForce []*rule) {
 	if r.holder == (schema.ACLRuleKey{}) { // not yet known to this process
 		r.holder, _ = schema.ParseACLRuleKey(o.asic.counters.holders.Former(r.key.Config()))
@@ -346,7 +347,7 @@ func (o *Orch) findHolder(r *rule, inForce []*rule) {
 		h = nil
 		at, _ := slices.BinarySearchFunc(inForce, r, func(v, r *rule) int { return compareRanks(r, v) })
 		for _, v := range inForce[at:] {
-			if v == r { // it is in force with its content before the change
+			if v == r { // the rule is in force with its old content
 				continue
 			}
 			if v.table == r.table || h == nil && v.table.row.Stage == r.table.row.Stage {

@@ -20,7 +20,8 @@ func (b *bench) prioritised(table string, rules ...string) {
 	b.Step()
 }
 
-// wantHolders checks which rules are in force, and which rule the status of each other rule names, as in "R1, R2 < R3".
+// wantHolders checks which rules are in force, and which rule occupies the capacity of each waiting rule. For example,
+// "R1, R2 < R3".
 func (b *bench) wantHolders(table string, want ...string) {
 	b.T.Helper()
 	for _, w := range want {
@@ -33,8 +34,8 @@ func (b *bench) wantHolders(table string, want ...string) {
 	}
 }
 
-// A rule is removed before the one that displaces it is created. Whichever call fails, one of them is in force at the
-// end, and nothing else is left behind. The status of the other rule contains the reason.
+// A displaced rule is removed before the rule that displaces it is created. Whichever call fails, one of both rules is
+// in force at the end, and nothing else remains. The status of the other rule contains the reason.
 func TestDisplacedRuleComesBack(t *testing.T) {
 	for _, status := range []sai.Status{sai.StatusFailure, sai.StatusTableFull} {
 		for n := 1; ; n++ {
@@ -61,7 +62,7 @@ func TestDisplacedRuleComesBack(t *testing.T) {
 			b.Del(schema.AppACLRule, "T:R1")
 			b.Del(schema.AppACLTable, "T")
 			b.Step()
-			if live := b.Rec.Live(); len(live) != 1 { // the switch
+			if live := b.Rec.Live(); len(live) != 1 { // only the switch object may remain
 				t.Errorf("%s of call %d: left behind: %v", status, n, live)
 			}
 		}

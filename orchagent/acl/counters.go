@@ -25,14 +25,14 @@ type counters struct {
 	log     *slog.Logger
 	rows    *swss.Table                 // COUNTERS
 	names   swss.Hash                   // ACL_COUNTER_RULE_MAP
-	holders swss.Hash                   // in STATE_DB, see Orch.setHolder
+	holders swss.Hash                   // rows of STATE_DB that name holders; see Orch.setHolder
 	tables  swss.Hash                   // ACL_TABLE_NAME_MAP
-	unnamed map[string]sai.OID          // tables to be added to that map
-	fresh   []sai.OID                   // counters to be polled
-	gone    []string                    // rows to be deleted
-	renamed map[schema.ACLRuleKey]*rule // whose names must be checked
-	put     map[string]sai.OID          // names to be written
-	del     map[string]bool             // names to be deleted
+	unnamed map[string]sai.OID          // tables to be added to ACL_TABLE_NAME_MAP, by name
+	fresh   []sai.OID                   // counters whose polling must begin
+	gone    []string                    // keys of rows to be deleted from COUNTERS
+	renamed map[schema.ACLRuleKey]*rule // rules whose counter names must be checked
+	put     map[string]sai.OID          // counters whose names must be written, by name
+	del     map[string]bool             // set of names to be deleted
 }
 
 // open reads the entries that a previous run left in the map.

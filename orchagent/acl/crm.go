@@ -32,13 +32,13 @@ type crm struct {
 	config   schema.CRM
 	rows     map[string]schema.CRM // the valid rows of CRM
 
-	others      []func() map[sai.AttrID]int // see Orch.Count
+	others      []func() map[sai.AttrID]int // functions that count resources of other orchs; see Orch.Count
 	tables      map[pointKey]int
 	groups      map[pointKey]int
 	entries     map[*instance]int
 	warned      map[string]int
 	unsupported map[sai.AttrID]bool // attributes that the ASIC does not support
-	written     map[string]bool     // rows in COUNTERS_DB
+	written     map[string]bool     // set of keys of the rows written to COUNTERS_DB
 }
 
 func (c *crm) open(ctx context.Context, r *swss.Redis) error {

@@ -55,7 +55,7 @@ type programmer struct {
 }
 
 // removeEntries removes entries from the ASIC, the lowest priority first. It then removes the counters and ranges of
-// those in w.drop.
+// the entries in w.drop.
 func (p *programmer) removeEntries(ctx context.Context, w *work) {
 	keep := map[*entry]*change{}
 	all := slices.Clone(w.drop)
@@ -123,8 +123,7 @@ func (b *objects) removeCounters(ctx context.Context, list []*counter) {
 	b.removeOrphans(ctx)
 }
 
-// removeOrphans removes counters that no entry uses. Those that the ASIC fails to remove are tried again in the next
-// pass.
+// removeOrphans removes counters that no entry uses. If the ASIC fails to remove a counter, the next pass tries again.
 func (b *objects) removeOrphans(ctx context.Context) {
 	oids := b.orphans
 	b.orphans = nil
@@ -251,8 +250,8 @@ func (p *programmer) addCounters(ctx context.Context, list []*change) []*entry {
 	return slices.DeleteFunc(entries, func(e *entry) bool { return failed[e] })
 }
 
-// retryHindered makes the next pass retry entries that lacked a counter, a range or a sampler. These were held by
-// entries that were refused at a later step.
+// retryHindered makes the next pass retry entries for which no counter, range or sampler was available. Entries that
+// were refused at a later step had occupied them.
 func (p *programmer) retryHindered(list []*change) {
 	steps := []sai.ObjectType{
 		sai.ObjectTypeACLCounter, sai.ObjectTypeACLRange, sai.ObjectTypeSamplepacket, sai.ObjectTypeACLEntry,

@@ -111,7 +111,7 @@ func actionType(id sai.AttrID) (sai.Enum, bool) {
 	return e.Value("SAI_ACL_ACTION_TYPE_" + rest)
 }
 
-// bindPoints contains SAI's bind points of a table type and of a group's target.
+// bindPoints contains SAI's bind points, by the name that a table type or a group's target uses.
 var bindPoints = map[string]sai.Enum{
 	schema.BindPort:        sai.ACLBindPointTypePort,
 	schema.BindPortChannel: sai.ACLBindPointTypeLAG,

@@ -12,7 +12,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// sessions and hops are mirror sessions and next hops that tests can change at any time.
+// sessions and hops hold mirror sessions and next hops, which tests can change at any time.
 type sessions struct {
 	oids    map[string]sai.OID
 	changes orch.Topic[[]string]

@@ -43,7 +43,8 @@ type Sessions interface {
 type NextHops interface {
 	// NextHop returns the object of a neighbour that packets can be sent to.
 	NextHop(name string, addr netip.Addr) (sai.OID, bool)
-	// Changes publishes that next hops were created or are about to be removed, as for sessions.
+	// Changes publishes that next hops were created or are about to be removed. The latter are no longer found and must
+	// be released immediately.
 	Changes() *orch.Topic[struct{}]
 }
 
@@ -70,28 +71,29 @@ type Orch struct {
 	terms  terms
 	asic   *objects
 	agenda *agenda
-	prog   programmer // with both of them
+	prog   programmer // with pointers to agenda and asic
 
 	tables map[string]*table
 	rules  map[schema.ACLRuleKey]*rule
 	watch  orch.Topic[[]schema.ACLRuleKey]
 }
 
-// terms translate rows to SAI. They hold what rows may name, and the capabilities of the switch.
+// terms translate rows to SAI. They hold the objects that rows can refer to, and the capabilities of the switch.
 type terms struct {
 	ports    Ports
 	sessions Sessions
 	nextHops NextHops
 	types    map[string]schema.ACLTableType
-	features map[string]needs // of the tables of TAM features
+	features map[string]needs // requirements of the tables of TAM features, by feature
 	early    map[string]bool  // features whose tables are at the pre-ingress stage
 	sw       sai.OID
 
 	capability map[string]sai.ACLCapability // by stage
-	priorities sai.Range                    // of entries
+	priorities sai.Range                    // valid priorities of entries
 }
 
-// objects are the objects in the ASIC that tables and entries share or leave behind, with their rows in COUNTERS_DB.
+// objects holds the objects in the ASIC that tables and entries share, or that stay after them, with their rows in
+// COUNTERS_DB.
 type objects struct {
 	api    sai.API
 	log    *slog.Logger
@@ -111,12 +113,12 @@ type objects struct {
 type agenda struct {
 	dirtyTables map[string]*table
 	dirtyRules  map[schema.ACLRuleKey]*rule
-	left        map[schema.ACLRuleKey]*rule // with entries that must be removed and could not be
+	left        map[schema.ACLRuleKey]*rule // rules with entries that must be removed but could not be
 	starved     map[starving]bool
 	claims      map[*rule]*claim
-	freed       bool // whether something was removed in this pass, other than for a claim
-	spared      bool // whether some variants were removed because not all of a rule fitted
-	leftover    bool // whether claims may have freed more than others needed
+	freed       bool // whether this pass removed something for another reason than a claim
+	spared      bool // whether variants were removed because not all variants of their rule fitted
+	leftover    bool // whether claims may have freed more capacity than they needed
 	news        map[schema.ACLRuleKey]bool
 	telling     bool
 }
@@ -208,7 +210,7 @@ func (o *Orch) register(cfg Config) {
 	}
 }
 
-// changed checks all rules again that have an action accepted by such.
+// changed checks again all rules that have an action for which such returns true.
 func (o *Orch) changed(ctx context.Context, such func(schema.ACLAction) bool) {
 	for _, r := range o.rules {
 		if slices.ContainsFunc(r.parsed.Actions, such) {
@@ -277,7 +279,7 @@ func (o *Orch) tableRow(_ context.Context, t orch.Task) {
 	}
 	for k, r := range o.rules {
 		if r.table == tb && len(r.uses) > 0 && !slices.Equal(ports, tb.row.Ports) {
-			o.agenda.news[k] = true // the same entries match at other ports
+			o.agenda.news[k] = true // the same entries now match at other ports
 		}
 	}
 	o.agenda.markTable(tb)
@@ -324,7 +326,7 @@ func (o *Orch) Count(used func() map[sai.AttrID]int) {
 	o.asic.crm.others = append(o.asic.crm.others, used)
 }
 
-// portsChanged checks everything again that names one of these ports or LAGs, or is bound to all ports.
+// portsChanged checks again all tables and rules that name one of these ports or LAGs, or are bound to all ports.
 func (o *Orch) portsChanged(ctx context.Context, names []string) {
 	for _, t := range o.tables {
 		changed := func(p string) bool { return slices.Contains(names, p) }

@@ -55,7 +55,7 @@ func TestEveryFailureIsUndone(t *testing.T) {
 		b.Del(schema.AppACLTable, "T")
 		b.Del(schema.AppACLRule, "T:R")
 		b.Step()
-		if live := b.Rec.Live(); len(live) != 1 { // the switch
+		if live := b.Rec.Live(); len(live) != 1 { // only the switch object may remain
 			t.Errorf("call %d failed; left behind: %v", n, live)
 		}
 	}

@@ -20,8 +20,8 @@ type change struct {
 
 // work holds the changes that one pass makes.
 type work struct {
-	drop   []*entry  // to be removed, with the counter
-	remake []*change // to be removed and created again, keeping the counter
+	drop   []*entry  // entries to be removed with their counters
+	remake []*change // entries to be removed and created again with the same counter
 	set    []*change
 	create []*change
 }
@@ -43,8 +43,8 @@ func (a *agenda) markRule(r *rule) {
 }
 
 // reconcile brings dirty tables and rules to their target state. Objects refused for lack of capacity are tried again
-// when something was removed, and rules of higher rank displace others. If not all variants of a rule fit, the
-// remaining capacity is given to rules without variants. Rules with variants would be created and removed forever.
+// when something was removed, and rules of higher rank displace others. If not all variants of a rule fit, only rules
+// without variants get the remaining capacity. Otherwise rules with variants would be created and removed forever.
 func (o *Orch) reconcile(ctx context.Context) {
 	for len(o.agenda.dirtyTables)+len(o.agenda.dirtyRules) > 0 {
 		o.agenda.freed, o.agenda.spared = false, false
@@ -60,7 +60,7 @@ func (o *Orch) reconcile(ctx context.Context) {
 			o.contest(ctx)
 		}
 	}
-	if o.agenda.leftover { // for sessions, which rank below all rules
+	if o.agenda.leftover { // may let entries of sessions fit, which rank below all rules
 		for s := range o.agenda.starved {
 			if s.feature != "" {
 				o.agenda.news[s.rule.key] = true
@@ -120,7 +120,7 @@ func (o *Orch) plan(w *work, r *rule) {
 	o.terms.examine(r)
 	defer func() { r.replace = false }()
 	if r.spec == nil || !r.table.tam() {
-		r.uses = nil // its users now wait for the rule
+		r.uses = nil // the former users of the flow group now wait for the rule
 	}
 	if before != r.standing() || had && len(r.uses) == 0 || r.table.tam() && !old.same(r.spec) {
 		o.agenda.news[r.key] = true
@@ -148,7 +148,7 @@ func (o *Orch) planEntry(w *work, c *change) {
 		}
 		w.create = append(w.create, &change{rule: r, key: c.key, spec: c.spec})
 		if c.key.variant != "" {
-			o.agenda.news[r.key] = true // its counters begin at 0
+			o.agenda.news[r.key] = true // notifies users that the counters begin at 0
 		}
 	case have == nil && !failed:
 		w.create = append(w.create, c)
@@ -171,7 +171,7 @@ func (o *Orch) planChange(w *work, c *change) {
 func (o *Orch) removeInstances(ctx context.Context) {
 	for _, t := range sortedTables(o.tables) {
 		for _, in := range t.sortedInstances() {
-			if !in.doomed || in.entries > 0 { // their entries that could not be removed report the error
+			if !in.doomed || in.entries > 0 { // entries that could not be removed report the error
 				continue
 			}
 			if err := o.asic.removeInstance(ctx, in); err != nil {
@@ -185,7 +185,7 @@ func (o *Orch) removeInstances(ctx context.Context) {
 	}
 }
 
-// createInstances creates the missing tables: those of rows, and those that entries of a TAM feature are about to need.
+// createInstances creates the missing tables: tables of rows, and tables that new entries of a TAM feature need.
 func (o *Orch) createInstances(ctx context.Context, tables []*table, w *work) {
 	var list []slot
 	for _, t := range tables {

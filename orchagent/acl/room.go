@@ -13,7 +13,7 @@ import (
 // A slot is a table that the ASIC should have. It belongs to a row of ACL_TABLE, or to a TAM feature for the flow
 // groups of a row. A table in the ASIC stays there, even if other tables are configured later, because sessions may use
 // it. When a stage has capacity again, waiting tables are created in the order of compare. Tables of rows are first, by
-// name, followed by those of features in the order of the schema. So filters of the operator precede measurements.
+// name. Tables of features follow, in the order of the schema. So filters of the operator precede measurements.
 type slot struct{ table, feature string }
 
 func (s slot) compare(o slot) int {
@@ -29,7 +29,7 @@ func (s slot) String() string {
 
 func (in *instance) seat() slot { return slot{in.table.name, in.feature} }
 
-// seated returns the tables that the ASIC has at a stage and keeps, in the order of their seats.
+// seated returns the tables that stay in the ASIC at a stage, in the order of their seats.
 func (o *Orch) seated(stage string) (list []*instance) {
 	for _, t := range o.tables {
 		for _, in := range t.instances {

@@ -29,7 +29,7 @@ func newCrowd(t *testing.T, tables, entries int) *smallASIC {
 	return c
 }
 
-// bind binds the variants that are wanted and not bound.
+// bind binds the wanted variants that are not bound yet.
 func (c *smallASIC) bind() {
 	for _, f := range schema.Features() {
 		v := c.wanted[f]
@@ -69,7 +69,7 @@ func (c *smallASIC) seats() string {
 }
 
 // A table in the ASIC stays there, even if other tables are configured later. When a stage has capacity again, tables
-// of rows are created first, by name. Those of features follow, in the order of schema.Features. The status of a
+// of rows are created first, by name. Tables of features follow, in the order of schema.Features. The status of a
 // waiting table names the tables that occupy the stage.
 func TestTablesStay(t *testing.T) {
 	c := newCrowd(t, 2, 0)

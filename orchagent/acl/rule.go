@@ -24,25 +24,25 @@ type rule struct {
 	parsedAs schema.ACLTableType
 	parseErr error
 
-	spec     *spec               // content of its entry; nil while err is not nil
-	atPorts  *spec               // the same with the table's ports, for a table bound to the switch
+	spec     *spec               // content of the rule's entry; nil while err is not nil
+	atPorts  *spec               // spec restricted to the table's ports, for a table bound to the switch
 	err      error               // why the rule cannot be in the ASIC
-	uses     assoc[string, *use] // by TAM feature, in TAM tables
+	uses     assoc[string, *use] // uses of the rule as a flow group, by TAM feature
 	entries  assoc[entryKey, *entry]
-	failed   assoc[string, error]   // errors of SAI, by TAM feature; other tables use the key ""
+	failed   assoc[string, error]   // SAI errors by TAM feature; tables without features use the key ""
 	mapped   assoc[string, sai.OID] // names in ACL_COUNTER_RULE_MAP
 	reported string                 // status that was last reported
 
-	// If set, the entry must be recreated, because there was no capacity to change it in place.
+	// replace is true if the entry must be recreated, because there was no capacity to change it in place.
 	replace bool
-	out     bool // whether it is removed for the claim of another rule
-	// holder is the rule that occupies the capacity it lacks, and noted the value last written to STATE_DB.
+	out     bool // whether the rule was removed for the claim of another rule
+	// holder is the rule that occupies the capacity that this rule lacks. noted is the holder last written to STATE_DB.
 	holder, noted schema.ACLRuleKey
 }
 
 // A use is the use of a flow group by one TAM feature.
 type use struct {
-	variants []Variant // sorted by name; without variants it is one with the name ""
+	variants []Variant // sorted by name; a use without variants has one variant named ""
 	off      assoc[string, bool]
 	users    orch.SmallSet[string]
 }
@@ -59,7 +59,7 @@ type spec struct {
 }
 
 // An entryKey identifies an entry of a rule. feature is the TAM feature of its table, or "" in other tables. variant is
-// "" if there is only one.
+// "" if the entry has no variants.
 type entryKey struct{ feature, variant string }
 
 func (a entryKey) compare(b entryKey) int {
@@ -153,7 +153,7 @@ func (x *terms) within(s *spec, names []string) *spec {
 }
 
 // standing returns the state of the rule that users of the flow group depend on. It is "" before the first examination,
-// the reason if the rule is unusable, or where it is.
+// the reason if the rule is unusable, or the place of its table.
 func (r *rule) standing() string {
 	switch {
 	case r.err != nil:
@@ -323,8 +323,8 @@ func (x *terms) redirect(to schema.Redirect) (sai.Value, error) {
 	return x.portOrLAG(to.Name)
 }
 
-// capable returns an error if the switch lacks an action at a stage. If the switch does not list its actions, creating
-// the entry will show it.
+// capable returns an error if the switch lacks an action at a stage. If the switch does not list its actions, capable
+// returns nil, and only the creation of the entry can fail.
 func (x *terms) capable(a schema.ActionField, stage string) error {
 	has := x.capability[stage].Actions
 	e, ok := actionType(actionIDs[a])
@@ -445,8 +445,8 @@ func (s *spec) diff(n *spec) (sets []sai.Attr, ok bool) {
 	return sets, true
 }
 
-// inOrder orders entries for their creation: first those recreated, whose capacity is reserved, last those of sessions.
-// The others are ordered by priority, the highest first, as in SONiC.
+// inOrder orders entries for their creation. Recreated entries are first, because their capacity is reserved, and
+// entries of sessions are last. All other entries are ordered by priority, the highest first, as in SONiC.
 func inOrder(a, b *change) int {
 	group := func(c *change) int {
 		switch {

@@ -102,7 +102,7 @@ func TestConfigRows(t *testing.T) {
 	b.WantStatus(schema.StateCRM, "Config", "")
 }
 
-// An attribute that the ASIC did not answer once is read again. An attribute that it does not support is not.
+// If reading an attribute fails once, it is read again. An attribute that the ASIC does not support is not read again.
 func TestCRMAsksAgain(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	b.table("T", "L3", "")

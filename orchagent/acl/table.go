@@ -24,8 +24,8 @@ type table struct {
 	keptOut bool                // whether it is a control plane table: valid, but not for the ASIC
 
 	rules     map[string]*rule
-	instances map[string]*instance // by TAM feature; the key is "" for other tables
-	failed    map[string]error     // errors of their creation by SAI, with the same keys
+	instances map[string]*instance // by TAM feature; tables without features use the key ""
+	failed    map[string]error     // SAI errors of creating instances, with the same keys
 	reported  string               // status that was last reported
 }
 
@@ -41,7 +41,7 @@ type instance struct {
 	bound   map[string]*bound // by port or LAG
 	refused map[string]error  // ports and LAGs that could not be bound
 	entries int
-	most    int  // maximum number of entries that the ASIC has shown; 0 if unknown
+	most    int  // maximum number of entries that the table has held when full; 0 if unknown
 	doomed  bool // whether it must be removed
 	fresh   bool // whether it was made in this pass
 }
@@ -109,8 +109,8 @@ func (x *terms) usable(t *table) (schema.ACLTableType, error) {
 	return typ, nil
 }
 
-// definition returns the properties with which the instance for a feature must be created. The actions are those of the
-// entries for a feature, and otherwise those of the table type if it lists them.
+// definition returns the properties with which the instance for a feature must be created. For a feature, the actions
+// are those of its entries. Otherwise they are the actions that the table type lists, if any.
 func (x *terms) definition(t *table, feature string) definition {
 	d := definition{typ: t.typ.Name, matches: t.typ.Matches, stage: x.stageOf(t, feature), bind: t.typ.BindPoints}
 	if d.stage == schema.StagePreIngress {

@@ -10,11 +10,11 @@ import (
 	"tamtam/swss/schema"
 )
 
-// BindMany makes a TAM feature use flow groups: rules[i] for users[i], with these actions in their entries. Users of
-// one rule share its entry. Binding a user again replaces its actions.
+// BindMany makes a TAM feature use flow groups. User users[i] uses rule rules[i], and all entries have the given
+// actions. Users of one rule share its entry. Binding a user again replaces its actions.
 //
-// It returns one error per rule: a wait for a rule that does not exist or is not usable, or SAI's
-// error. If binding failed, the user is not registered.
+// It returns one error per rule. The error is a wait if the rule does not exist or is not usable, or else SAI's error.
+// If binding failed, the user is not registered.
 func (o *Orch) BindMany(
 	ctx context.Context, feature string, actions []sai.Attr, rules []schema.ACLRuleKey, users []string,
 ) []error {
@@ -131,8 +131,8 @@ func (o *Orch) PublicID(counter sai.OID) sai.OID {
 	return id
 }
 
-// Watch publishes the sorted keys of flow groups that were created, removed or changed their match, that lost bindings,
-// or that may fit now. Users then bind again the flow groups that they lack.
+// Watch publishes the sorted keys of changed flow groups. They were created or removed, changed their match, lost
+// bindings, or may fit now. Users then bind again the flow groups that they lack.
 func (o *Orch) Watch() *orch.Topic[[]schema.ACLRuleKey] { return &o.watch }
 
 // PollInterval returns the interval at which ACL counters are polled, or 0 if they are not polled.

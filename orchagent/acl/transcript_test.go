@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write the results into the transcripts")
 
-// The transcripts hold. A bench may have rules with labels, and a limit on the entries of each table.
+// The transcripts hold. A bench can have rules with labels, and a limit on the entries of each table.
 func TestTranscripts(t *testing.T) {
 	orchtest.Transcript{
 		Start: func(t *testing.T, with []string) (*orchtest.Bench, func(string)) {

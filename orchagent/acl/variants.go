@@ -76,9 +76,9 @@ func (o *Orch) ReserveVariants(feature string, samples []Variant) {
 // part of the match of each entry.
 func (o *Orch) PreIngress(feature string) { o.terms.early[feature] = true }
 
-// BindVariants makes a TAM feature use flow groups, each with several entries: rules[i] for users[i], as variants[i].
-// The ASIC has either all entries of a rule or none. The matches of a variant replace the rule's matches of the same
-// field. Variants have distinct, short names, since labels of counters are short.
+// BindVariants makes a TAM feature use flow groups with several entries each. User users[i] uses rule rules[i] with
+// variants[i]. The ASIC has either all entries of a rule or none. The matches of a variant replace the rule's matches
+// of the same field. Variants have distinct, short names, since labels of counters are short.
 //
 // Like [Orch.BindMany] it returns one error per rule, and binding a user again replaces its variants. Entries stay
 // active or inactive as set by [Orch.SetVariantActive].
@@ -246,11 +246,11 @@ func (o *Orch) removeIncomplete(ctx context.Context, rules []*rule) {
 	for i, e := range w.drop {
 		why[i] = e.rule.failed.get(e.key.feature)
 		if !e.fresh {
-			o.agenda.news[e.rule.key] = true // the user that is binding gets the error in any case
+			o.agenda.news[e.rule.key] = true // a user that is binding now receives the error anyway
 		}
 	}
 	o.prog.removeEntries(ctx, w)
 	for i, e := range w.drop {
-		e.rule.failed.set(e.key.feature, why[i]) // instead of the error of the removal
+		e.rule.failed.set(e.key.feature, why[i]) // replaces the error of the removal
 	}
 }

@@ -133,7 +133,7 @@ func TestVariantsBesideAnotherFeature(t *testing.T) {
 	}
 }
 
-// A variant's match replaces the rule's, and its priority may be higher.
+// A variant's match replaces the rule's match, and its priority can be higher than the rule's.
 func TestVariantInstead(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	b.table("TAM", "TAM", "")
@@ -172,7 +172,7 @@ func TestVariantsEveryFailureIsUndone(t *testing.T) {
 		if live := b.Rec.LiveOf(sai.ObjectTypeACLEntry); err != nil && len(live) > 0 {
 			t.Errorf("call %d failed (%v); left: %v", n, err, live)
 		}
-		if live := b.Rec.Live(); err != nil && len(live) != 1 { // the switch
+		if live := b.Rec.Live(); err != nil && len(live) != 1 { // only the switch object may remain
 			t.Errorf("call %d failed (%v); left behind: %v", n, err, live)
 		}
 		if err := b.bindVariants(colours(1)); err != nil || len(b.Rec.LiveOf(sai.ObjectTypeACLEntry)) != 2 {
@@ -264,8 +264,8 @@ func TestVariantsChangeTogether(t *testing.T) {
 	}
 }
 
-// A table with capacity for one entry has neither of two variants. A table with capacity for two has both, once the
-// other entries are removed.
+// A table with capacity for one entry contains neither of two variants. A table with capacity for two entries contains
+// both variants, once other entries are removed.
 func TestVariantsFitTogether(t *testing.T) {
 	b := newBench(t, saitest.Options{ACLEntries: 3})
 	b.flowRow("5", "10.0.0.0/8")
@@ -288,7 +288,7 @@ func TestVariantsFitTogether(t *testing.T) {
 	}
 }
 
-// A variant is set active and inactive with one call, and stays so when its entry is recreated or bound again.
+// A variant is set active or inactive with one call, and keeps this state when its entry is recreated or bound again.
 func TestSetVariantActive(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	b.flowRow("5", "10.0.0.0/8")
@@ -397,8 +397,8 @@ func refuseAll(op string, keys []sai.Key) (errs []error) {
 	return errs
 }
 
-// The match in force follows each change of a rule, including that of a range and of the table's interfaces, and its
-// users are notified.
+// The match in force follows each change of a rule, of a range and of the table's interfaces. The users of the rule are
+// notified.
 func TestInForce(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	b.table("TAM", "TAM", "")

@@ -23,7 +23,7 @@ type counters struct {
 	rows   *swss.Table // COUNTERS
 	names  swss.Hash   // COUNTERS_POLICER_NAME_MAP
 	has    map[string]sai.OID
-	put    map[string]sai.OID // names to be written
+	put    map[string]sai.OID // policers whose names must be written, by name
 	start  []sai.OID
 	stop   []sai.OID
 	gone   []string // rows to be deleted
@@ -42,7 +42,7 @@ func (c *counters) open(ctx context.Context, cfg Config) error {
 	}
 	has, err := cfg.SAI.StatsCapability(ctx, sai.ObjectTypePolicer)
 	for _, id := range wanted {
-		if err != nil || slices.Contains(has, id) { // reading a statistic that the ASIC lacks would fail for all
+		if err != nil || slices.Contains(has, id) { // if the ASIC lacks one statistic, reading all of them fails
 			c.ids = append(c.ids, id.String())
 		}
 	}

@@ -22,7 +22,7 @@ func (o *Orch) makeGroups(ctx context.Context, p *plan) {
 	}
 }
 
-// makeGroup makes or changes a group with its policer. If a step fails, both stay as they were.
+// makeGroup makes or changes a group with its policer. If a step fails, group and policer stay as they were.
 func (o *Orch) makeGroup(ctx context.Context, name string, want *schema.COPPGroup) error {
 	have := o.groups[name]
 	if have == nil && name == schema.COPPDefault {
@@ -38,7 +38,7 @@ func (o *Orch) makeGroup(ctx context.Context, name string, want *schema.COPPGrou
 	}
 	if err := o.stepsOf(ctx, &undo, next, want); err != nil {
 		err = orch.Undone(ctx, &undo, err)
-		if have != nil { // a step that could not be undone stays as it is
+		if have != nil { // what a failed undo left stays
 			have.attrs = next.attrs
 			o.groups[name] = have
 		}

@@ -40,7 +40,7 @@ type Orch struct {
 
 	own     sai.OID                  // the switch's default group; null if it has none
 	queues  uint32                   // number of queues of the CPU port; 0 if unknown
-	can     map[sai.AttrID]sai.Enums // values of policer attributes that the ASIC supports; no entry if unknown
+	can     map[sai.AttrID]sai.Enums // supported values of policer attributes; no entry if unknown
 	groups  map[string]*group
 	traps   map[string]*object // by SONiC's name
 	garbage []sai.Key          // policers that are no longer in use

@@ -85,7 +85,7 @@ func (o *Orch) probe(ctx context.Context, sw sai.OID) {
 	}
 }
 
-// supported returns the reason why the ASIC cannot do what a row requests. It returns nil if that is not known.
+// supported returns the reason why the ASIC cannot implement a row. It returns nil if no reason is known.
 func (o *Orch) supported(g *schema.COPPGroup) error {
 	if o.queues > 0 && uint32(g.Queue) >= o.queues {
 		return fmt.Errorf("queue %d: the CPU port of this switch has queues 0 to %d", g.Queue, o.queues-1)

@@ -1,6 +1,6 @@
 // Package debugcounter makes DEBUG_COUNTER_TABLE and DEBUG_COUNTER_DROP_REASON_TABLE of APPL_DB into debug counters of
-// the ASIC, and makes syncd poll them. It writes to COUNTERS_DB which statistic each one is, and to STATE_DB which
-// counters are possible.
+// the ASIC, and makes syncd poll them. It writes to COUNTERS_DB the statistic of each counter, and to STATE_DB the
+// possible counters.
 //
 // What belongs here: debug counters. The reasons of drops belong to the ASIC.
 package debugcounter
@@ -47,7 +47,7 @@ type Orch struct {
 	log      *slog.Logger
 	ledger   *orch.Ledger
 	applied  bool                    // whether the view of the ASIC is complete
-	can      map[sai.AttrID][]string // the reasons that a list supports; no entry if unknown
+	can      map[sai.AttrID][]string // drop reasons that a list attribute supports; no entry if unknown
 	state    *swss.Table             // possible counters and reasons
 	counters map[string]*counter
 	polls    polls
@@ -58,7 +58,7 @@ type counter struct {
 	oid     sai.OID
 	kind    *kind
 	reasons []string // sorted
-	stat    string   // the statistic that it is; "" if not known yet
+	stat    string   // SAI statistic of the counter; "" if not known yet
 }
 
 // A kind is a type of counter.
@@ -238,7 +238,7 @@ func (o *Orch) pass(ctx context.Context) error {
 			}
 		}
 	}
-	for key := range o.ledger.Rows { // a reason of a counter that the ASIC refuses is not counted either
+	for key := range o.ledger.Rows { // a refused counter does not count its reasons either
 		name, _, _ := strings.Cut(key.Key, ":")
 		why := o.ledger.Failed[orch.Row(schema.AppDebugCounter, name)]
 		if key.Table == schema.AppDebugReason && why != nil && o.ledger.Why[key] == nil {
@@ -264,7 +264,7 @@ func (o *Orch) removeOthers(ctx context.Context, list map[string]*wanted) error 
 	for _, name := range leaving {
 		delete(o.counters, name)
 	}
-	if err := o.flush(ctx); err != nil { // before they are removed
+	if err := o.flush(ctx); err != nil { // stops polling before the counters are removed
 		o.counters = was
 		return err
 	}
@@ -307,7 +307,7 @@ func (o *Orch) make(ctx context.Context, name string, w *wanted) error {
 	return nil
 }
 
-// number reads which statistic a counter is. It is unknown while a view is being made.
+// number reads the SAI statistic of a counter. The statistic is unknown while a view is being made.
 func (o *Orch) number(ctx context.Context, c *counter) {
 	want := []sai.Attr{sai.Want(sai.DebugCounterAttrIndex, 0)}
 	got, err := o.api.Get(ctx, sai.Obj(sai.ObjectTypeDebugCounter, c.oid), want)

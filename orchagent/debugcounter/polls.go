@@ -90,7 +90,7 @@ func (p *polls) waits() bool {
 
 // flush makes syncd poll exactly these counters.
 func (p *polls) flush(ctx context.Context, names []string, counters map[string]*counter) error {
-	stats := map[bool][]string{} // of ports, and of the switch
+	stats := map[bool][]string{} // statistics of ports (true) and of the switch (false)
 	is := map[string]reported{}
 	for _, name := range names {
 		c := counters[name]
@@ -114,7 +114,7 @@ func (p *polls) flush(ctx context.Context, names []string, counters map[string]*
 	return errors.Join(p.of[true].Flush(ctx), p.of[false].Flush(ctx), p.oids.Flush(ctx))
 }
 
-// report puts the entries of counters for COUNTERS_DB.
+// report writes the entries of counters to COUNTERS_DB.
 func (p *polls) report(is map[string]reported) {
 	for name, t := range p.reported {
 		if is[name] != t {
@@ -192,7 +192,7 @@ func (p *polls) start(ctx context.Context, ids []string, oids []sai.OID) error {
 	return p.poller.StartPoll(ctx, p.group.Name, field, ids, oids...)
 }
 
-// clear removes statistics that are no longer counted from COUNTERS_DB. The rest of the row belongs to others.
+// clear removes statistics that are no longer counted from COUNTERS_DB. The row's other fields belong to other writers.
 func (p *polls) clear(ctx context.Context) error {
 	fields := map[string][]string{}
 	for _, l := range p.cleared {

@@ -40,7 +40,7 @@ func (o *Orch) collectorRow(ctx context.Context, t orch.Task) {
 }
 
 // destination returns the collector of a name, or nil. If both tables have a row of that name, the row of TAM_COLLECTOR
-// is used, which contains more. If they differ, the manager lets only one through.
+// is used, because it contains more fields. If the rows differ, the manager passes on only one of them.
 func (o *Orch) destination(name string) *destination {
 	if d := o.destinations[name]; d != nil {
 		return d
@@ -99,8 +99,8 @@ func (o *Orch) reach(d *destination) (t target, err error) {
 	return t, nil
 }
 
-// throughHost returns the attributes for reports that the host sends. Without a source the host chooses one, for which
-// the loopback address stands.
+// throughHost returns the attributes for reports that the host sends. If from is nil, the loopback address stands for a
+// source that the host chooses.
 func throughHost(to netip.Addr, from *netip.Addr) []sai.Attr {
 	if !from.IsValid() {
 		if *from = netip.AddrFrom4([4]byte{127, 0, 0, 1}); to.Is6() {
@@ -110,8 +110,8 @@ func throughHost(to netip.Addr, from *netip.Addr) []sai.Attr {
 	return []sai.Attr{{ID: sai.TAMCollectorAttrLocalhost, Value: sai.Bool(true)}}
 }
 
-// leave returns the attributes for reports that leave by a routed port. from is their source. If it is not given, it
-// becomes that of the port.
+// leave returns the attributes for reports that leave by a routed port. from is their source address; nil means that of
+// the port.
 func (o *Orch) leave(to netip.Addr, from *netip.Addr) ([]sai.Attr, error) {
 	way, err := o.routes.Way(to)
 	if err != nil {

@@ -11,11 +11,12 @@ import (
 	"tamtam/tam/dropreport"
 )
 
-// Limits of reports to collectors behind the management interface. These go to the CPU, and hostd or hostifd sends
-// them. The rate equals that of packets to the switch itself, so that others can use the CPU too.
+// Limits of reports to collectors that are reached by the management interface. These reports go to the CPU, and hostd
+// or hostifd sends them. The rate equals that of packets to the switch itself, so that other traffic can use the CPU
+// too.
 const (
 	hostRate  = 6000
-	hostBurst = 512 // in frames that wait for the host
+	hostBurst = 512 // maximum number of frames that wait for the host
 	hostQueue = 1
 )
 
@@ -62,7 +63,7 @@ func (o *Orch) leaveTrap(ctx context.Context) error {
 		x.users--
 		return nil
 	}
-	x.oid = sai.NullOID // from here on it is incomplete
+	x.oid = sai.NullOID // from here on the trap is incomplete
 	if err := x.made.Undo(ctx); err != nil {
 		return err
 	}
@@ -75,11 +76,12 @@ type handed struct {
 	chip, host uint64    // messages handed over by the chip, and handled by the host, at the last reading
 	waits      time.Time // time since which the host has made no progress; zero if it has
 	wrong      string    // the problem; "" if there is none
-	// gap is set if an unknown number of messages was lost, because the host restarted or made no progress for a while.
+	// gap is true if an unknown number of messages was lost, because the host restarted or made no progress for a
+	// while.
 	gap bool
 }
 
-// hostTime is the time within which the host must count a message.
+// hostTime is the maximum time until the host counts a message.
 const hostTime = 3 * time.Second
 
 // wrong returns the collectors to which the host sends nothing, with the reasons.

@@ -72,8 +72,8 @@ type Orch struct {
 	others       map[string][]string     // collectors of other features' sessions, by session
 	changed      orch.Topic[struct{}]    // publishes changes of collectors' rows
 	trap         hostTrap                // for reports that the host sends
-	sent         *swss.Table             // what the host has sent
-	counters     feature.Rows            // of TAM_DROP_MONITOR_COUNTERS
+	sent         *swss.Table             // rows with the counts of messages that the host has sent
+	counters     feature.Rows            // rows of TAM_DROP_MONITOR_COUNTERS
 }
 
 // New reads the capabilities of the ASIC, records them for SWITCH_TABLE of APPL_DB, and registers the handlers on the

@@ -21,7 +21,7 @@ const (
 	byManagement = "HOSTIF_TRAP_GROUP=1 HOSTIF_USER_DEFINED_TRAP=1 POLICER=1 "
 )
 
-// pieces returns all parts of a session of a flow group with two collectors: how each is added and removed.
+// pieces returns functions that add and remove each part of a session. The session has a flow group and two collectors.
 func (b *bench) pieces() (come, gone []func()) {
 	rule := func(n int) (func(), func()) {
 		key := fmt.Sprint("TAM_FLOW_GROUP_G:R", n)
@@ -46,8 +46,8 @@ func (b *bench) pieces() (come, gone []func()) {
 	return come, gone
 }
 
-// Whichever part is added last, the session is then complete in the ASIC. Whichever is removed first, nothing is left
-// at the end.
+// In whatever order the parts are added, the session is then complete in the ASIC. In whatever order they are removed,
+// nothing is left at the end.
 func TestAnyOrder(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 30, Short: 10}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))
@@ -163,7 +163,7 @@ func TestEveryCallFails(t *testing.T) {
 		b.Step()
 		failed := b.Rec.Changes() >= n
 		b.whole()
-		// The last calls read counters. If one of these fails, the session is still complete.
+		// The last SAI calls read counters. If such a call fails, the session is still complete.
 		if got, is := b.Status(schema.StateTAMDropMonitor+"|s"), b.objects(); is != "" && (got != "active" || is != whole) ||
 			is == "" && !strings.HasPrefix(got, "failed: create the ") && !strings.HasPrefix(got, "failed: bind the ") {
 			t.Errorf("call %d failed: %s, in the ASIC: %s", n, got, is)
@@ -195,7 +195,7 @@ func TestEveryCallFails(t *testing.T) {
 	}
 }
 
-// A path that changes is followed in place. Sessions share the object with the switch's id, and the trap for the host.
+// A session follows a changed path in place. Sessions share the object with the switch's id, and the trap for the host.
 func TestFollows(t *testing.T) {
 	b := newBench(t, saitest.Options{})
 	b.collector("c1", "10.9.0.1")
@@ -222,7 +222,7 @@ func TestFollows(t *testing.T) {
 		strings.ReplaceAll(oneCollector, "COLLECTOR=1", "COLLECTOR=2"), "TRANSPORT=1", "TRANSPORT=2") {
 		t.Errorf("after one has gone: %s", got)
 	}
-	b.collector("c2", "10.8.0.1") // behind ports now, where no route leads to it
+	b.collector("c2", "10.8.0.1") // no longer at the management interface, and without a route
 	b.Step()
 	b.want("a", `active: collector "c2": no route to 10.8.0.1`)
 	if got := b.objects(); got != oneCollector {

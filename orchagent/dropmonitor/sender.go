@@ -19,9 +19,9 @@ import (
 type Sender struct {
 	Report     sai.OID
 	Collectors sai.OIDs
-	Note       string // why some of the collectors receive nothing
-	Idle       bool   // whether none of them receives anything, as far as is known
-	reach      string // which of them cannot be reached, and why
+	Note       string // why some of the sender's collectors receive nothing; "" if all receive
+	Idle       bool   // whether no collector receives anything, as far as is known
+	reach      string // collectors that cannot be reached, with the reasons
 	names      []string
 	templates  uint32
 	b          binding

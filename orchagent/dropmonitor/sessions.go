@@ -30,7 +30,7 @@ type plan struct {
 type binding struct {
 	plan       plan
 	collectors []sai.OID         // objects of plan.targets
-	atHost     map[string]handed // what the host has sent of each stream, and its problem
+	atHost     map[string]handed // state of each stream that the host sends
 }
 
 // plan computes the target state of a session.
@@ -126,8 +126,8 @@ func without(p plan) plan {
 	return p
 }
 
-// near reports whether a target can be changed to the other by setting attributes of its collector. A different source
-// would be a different stream.
+// near reports whether target t can become target u by setting attributes of its collector. It cannot if the sources
+// differ, because a different source is a different stream.
 func (t target) near(u target) bool {
 	return t.name == u.name && t.to == u.to && t.from == u.from && t.host == u.host
 }

@@ -6,7 +6,7 @@
 // (swssconfig) may age.
 //
 // STATE_DB's rows and the ASIC start equal: both are empty when the view of the ASIC has been applied. If only syncd
-// restarts and an address is lost, the address stays in STATE_DB until it is learned again and ages.
+// restarts and loses an address, the address stays in STATE_DB until it is learned again and ages.
 //
 // What belongs here: SAI calls for FDB entries and their flushing.
 package fdb

@@ -47,7 +47,7 @@ func (o *Orch) forget(e sai.FDBEntry) {
 		o.dirty[key] = struct{}{}
 	}
 	if key, ok := o.owner[e]; ok && o.entries[key].spec.kind == sai.FDBEntryTypeDynamic {
-		o.drop(key) // FDB_TABLE made it an entry that may age
+		o.drop(key) // the entry is dynamic: its row in FDB_TABLE lets it age
 		delete(o.rows, key)
 		delete(o.ledger.Rows, rowKey(key))
 	}

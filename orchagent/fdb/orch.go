@@ -23,7 +23,7 @@ type Ports interface {
 	BridgePortName(oid sai.OID) string // "" if there is none
 	VLANName(oid sai.OID) string       // "" if there is none
 	VLANMembers() [][2]string          // VLAN and port of the members that are not about to leave, sorted
-	Layout() *orch.Topic[struct{}]     // publishes that one of these answers changed
+	Layout() *orch.Topic[struct{}]     // publishes that the result of one of the methods above changed
 	Downs() *orch.Topic[string]        // publishes a port or PortChannel that went down
 }
 
@@ -218,7 +218,7 @@ func (o *Orch) drop(key string) {
 	o.dirty[e.state] = struct{}{}
 }
 
-// move sets the attributes that differ of entries that stay.
+// move sets the changed attributes of entries that stay.
 func (o *Orch) move(ctx context.Context, wanted map[string]entry) {
 	for _, key := range slices.SortedFunc(maps.Keys(wanted), schema.CompareNames) {
 		have, want := o.entries[key], wanted[key].spec

@@ -213,7 +213,7 @@ func TestEveryCallFails(t *testing.T) {
 	}
 }
 
-// Whatever the order of rows and members, the ASIC and the status are a function of the last ones.
+// Whatever the order of changes, the ASIC and the status depend only on the last rows and members.
 func TestConvergence(t *testing.T) {
 	lines := []string{
 		one + " port=Ethernet0", one + " port=Ethernet4", one + " port=Ethernet0 type=dynamic", one + " port=x", "-" + one,
@@ -249,8 +249,8 @@ func TestConvergence(t *testing.T) {
 	})
 }
 
-// Requests of SONiC's fdbclear, as it publishes them, flush learned addresses. Requests that name nothing existing
-// flush nothing.
+// Requests of SONiC's fdbclear, as it publishes them, flush learned addresses. Requests for a port or VLAN that does
+// not exist flush nothing.
 func TestFlushRequests(t *testing.T) {
 	b := newBench(t)
 	port, vlan := b.ports.bridge["Ethernet4"], b.ports.vlans["Vlan20"]

@@ -85,8 +85,8 @@ func (o *Orch) readSession(ctx context.Context, s *session) error {
 	return nil
 }
 
-// count records counters. If they are less than before, they have restarted. Their object was then created again,
-// possibly while no orchagent was running.
+// count records counters. If a count is less than before, the counters have restarted. Their object was then created
+// again, possibly while no orchagent was running.
 func (o *Orch) count(rows *feature.Rows, key string, c schema.Counters) {
 	was := rows.Get(key)
 	if !c.Resume(rows.Table, key, was, o.Daemon.TimeOfDay()) && was != nil {

@@ -1,6 +1,6 @@
 // Package ifa programs Inband Flow Analyzer (IFA): the switch inserts IFA headers into packets, adds its hop to them,
 // or removes them. Sessions of TAM_IFA_SESSION_TABLE make it an initiator or terminator for their flow groups, by TAM
-// INT objects of type IFA2 in ACL entries. They can also make it a transit, as TAM_TABLE:device does. A terminator's
+// INT objects of type IFA2 in ACL entries. Like TAM_TABLE:device, they can also make it a transit. A terminator's
 // reports are sent like those of the drop monitor, which owns the collectors.
 //
 // What belongs here: the roles of the switch. The chip decides the fate of packets.
@@ -61,7 +61,7 @@ type Orch struct {
 
 	counts   bool // whether the switch counts packets of IFA
 	counters feature.Rows
-	byDevice feature.Rows // of TAM_IFA_TRANSIT_COUNTERS
+	byDevice feature.Rows // rows of TAM_IFA_TRANSIT_COUNTERS
 	wants    uint32       // the device id of the last reconciliation of sessions
 }
 

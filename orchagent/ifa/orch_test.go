@@ -19,7 +19,7 @@ import (
 type sender struct {
 	api     sai.API
 	changes orch.Topic[struct{}]
-	err     error // why no collector can be reached
+	err     error // error that Reachable returns
 }
 
 func (x *sender) SendTo(context.Context, map[string][]string) {}

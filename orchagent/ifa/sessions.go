@@ -20,13 +20,13 @@ type plan struct {
 	collectors []string
 	templates  uint32
 	sampling   uint32
-	limits     [2]uint8 // hops, words
+	limits     [2]uint8 // maximum number of hops, and of words
 }
 
 // A binding is a session in the ASIC, or one that is being created or removed.
 type binding struct {
 	plan   plan
-	sender *dropmonitor.Sender // of a terminator with collectors
+	sender *dropmonitor.Sender // sends reports; nil unless the session is a terminator with collectors
 }
 
 // plan computes the target state of a session.

@@ -18,7 +18,7 @@ type transit struct {
 	log   *slog.Logger
 	whole *feature.SwitchTAM
 	users map[string]bool
-	// Objects in the ASIC: both are null, or both exist.
+	// object and tam are objects in the ASIC. Either both are null, or both exist.
 	object, tam sai.OID
 	device      uint32
 	left        bool      // whether it left the ASIC since its counters were last read

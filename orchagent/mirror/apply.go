@@ -76,8 +76,8 @@ func (o *Orch) removeSessions(ctx context.Context, p *plan) {
 	}
 }
 
-// leaving marks the sessions that must go. It returns their names, and the names of those whose users have not been
-// notified yet.
+// leaving marks the sessions that must go and returns their names. news contains the names of the sessions whose users
+// have not been notified yet.
 func (o *Orch) leaving(p *plan) (going, news []string) {
 	for name, s := range o.sessions {
 		want, ok := p.sessions[name]
@@ -98,7 +98,7 @@ func (o *Orch) leaving(p *plan) (going, news []string) {
 	return going, news
 }
 
-// unbind removes from ports the sessions that must go, and those that are no longer assigned to the port.
+// unbind removes sessions from ports, if they must go or are no longer assigned to the port.
 func (o *Orch) unbind(ctx context.Context, p *plan) {
 	for _, s := range sortedAttrs(o.bound) {
 		name := p.binds[s]

@@ -219,7 +219,7 @@ func (o *Orch) encapsulation(greType uint16) (sai.Enum, error) {
 }
 
 // planSources adds the ports whose traffic the session copies. A PortChannel stands for its members. The session copies
-// the existing ports, and waits for the missing ones, or for a first one.
+// the traffic of the existing ports, and waits for the missing ports.
 func (o *Orch) planSources(p *plan, m schema.MirrorSession) (missing error) {
 	empty, copies := "", false
 	for _, src := range m.SrcPorts {

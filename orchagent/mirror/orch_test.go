@@ -81,7 +81,7 @@ func (b *bench) do(lines ...string) {
 		switch word {
 		case "port+", "port-":
 			b.ports.Turn(b.Ctx, rest, word == "port+")
-		case "without": // a kind of encapsulation
+		case "without": // the ASIC lacks a kind of encapsulation
 			b.orch.encaps = slices.DeleteFunc(slices.Clone(b.orch.encaps), func(e sai.Enum) bool {
 				return e == sai.ErspanEncapsulationTypeIii
 			})
@@ -182,7 +182,8 @@ const (
 	erspan = "e src_ip=10.0.0.1 dst_ip=10.0.0.2 dscp=8 ttl=64 src_port=Ethernet0 direction=TX"
 )
 
-// A session follows its path in place, without notifying its users. Users release a session before it is recreated.
+// A session whose path changes is updated in place, without notifying its users. Users release a session before it is
+// recreated.
 func TestFollowing(t *testing.T) {
 	b := newBench(t)
 	b.do("way Ethernet8 0", erspan)
@@ -206,7 +207,7 @@ var lines = []string{
 	"port- Ethernet12", "port+ Ethernet12", "port- Ethernet0", "port+ Ethernet0", "port- Ethernet4", "port+ Ethernet4",
 }
 
-// Whatever the order of events, the ASIC is a function of the last rows and paths.
+// Whatever the order of events, the ASIC depends only on the last rows and paths.
 func TestConvergence(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 20}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 5))

@@ -1,7 +1,7 @@
 // Package orchagenttest provides the parts of an orchagent below the orch of a TAM feature: ports and ACLs, on a fake
 // ASIC. They are for the tests of that orch.
 //
-// What belongs here: the start of the orchs of such a test. The rest belongs to the tests of the feature.
+// What belongs here: the start of the orchs of such a test. All other code belongs to the tests of the feature.
 package orchagenttest
 
 import (
@@ -76,7 +76,7 @@ func (a *Agent) Apply(orchs ...Viewer) {
 	b.Step()
 }
 
-// WritePorts writes the rows of n ports, Ethernet0, Ethernet4 and so on.
+// WritePorts writes the rows of n ports: Ethernet0, Ethernet4 and so on.
 func WritePorts(b *orchtest.Bench, n int) {
 	b.T.Helper()
 	for i := range n {

@@ -63,7 +63,7 @@ func (o *Orch) wait(k orch.RowKey, kind, name string) {
 }
 
 // markLeaving marks the ports and LAGs that must be removed, so that they are no longer found. It returns the names of
-// all that this changed.
+// all ports and LAGs whose result changed.
 func (o *Orch) markLeaving(p *plan) []string {
 	var names []string
 	for _, name := range sorted(o.asic.ports) {
@@ -71,7 +71,7 @@ func (o *Orch) markLeaving(p *plan) []string {
 			o.asic.ports[name].leaving = true
 			names = append(names, name)
 			if lag := o.asic.ports[name].lag; lag != "" {
-				names = append(names, lag) // it loses a member
+				names = append(names, lag) // the LAG loses a member
 			}
 		}
 	}
@@ -207,7 +207,7 @@ func (o *Orch) setMember(ctx context.Context, m member, does traffic) {
 	o.turned.note(m.group, was, o.asic.lagUp(m.group))
 }
 
-// turns contains the LAGs whose state changed to up (true) or down (false) in a pass because of their members.
+// turns contains, by name, the LAGs whose state changed to up (true) or down (false) because of their members.
 type turns map[string]bool
 
 func (t turns) note(name string, was, is bool) {

@@ -9,7 +9,7 @@ import (
 	"tamtam/sai"
 )
 
-// An asic holds the ports, LAGs and VLANs in the ASIC, and changes single objects of these. It is independent of rows.
+// An asic holds the ports, LAGs and VLANs in the ASIC, and changes single objects. It is independent of rows.
 type asic struct {
 	api  sai.API
 	log  *slog.Logger
@@ -50,8 +50,8 @@ func (a *asic) lagUp(name string) bool {
 	return links > 0 && links >= a.lags[name].minLinks
 }
 
-// downWith returns the names that are down when a port is down. These are the port itself, and its LAG if the LAG is
-// not up without it.
+// downWith returns the names that are down when a port is down. The result contains the port itself, and its LAG if the
+// LAG is not up without the port.
 func (a *asic) downWith(name string) []string {
 	down := []string{name}
 	if lag := a.ports[name].lag; lag != "" && !a.lagUp(lag) {

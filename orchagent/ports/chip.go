@@ -158,8 +158,8 @@ func (c *chip) leftBridgePorts(
 
 // removeDefaults removes the members of the default VLAN and the bridge ports of all ports. It does not read the
 // bridge's port list: SONiC's virtual switch stops at that while a LAG is on the bridge, as after a restart. Members
-// name their bridge ports. If a previous run ended between the two removals, found lists the remaining bridge ports.
-// Nothing is removed in bulk, since SONiC's syncd loses bulk removals while a view is made.
+// name their bridge ports. If a previous run ended after it removed only the members, found lists the remaining bridge
+// ports. Nothing is removed in bulk, since SONiC's syncd loses bulk removals while a view is made.
 func (c *chip) removeDefaults(
 	ctx context.Context, api sai.API, members []sai.OID,
 	found func(context.Context, sai.ObjectType) ([]sai.OID, error),

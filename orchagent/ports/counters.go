@@ -23,7 +23,8 @@ var wantedStats = []sai.StatID{
 	sai.PortStatEtherStatsJabbers, sai.PortStatEtherStatsFragments,
 }
 
-// portStats returns those of the wanted statistics that the ASIC has, since reading a missing one would fail for all.
+// portStats returns the wanted statistics that the ASIC has. If one statistic were missing, reading all of them would
+// fail.
 func portStats(ctx context.Context, api sai.API) []sai.StatID {
 	has, err := api.StatsCapability(ctx, sai.ObjectTypePort)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 
 // A RouterPort is an object on which a router interface can be made.
 type RouterPort struct {
-	Key sai.Key // port, LAG or VLAN
+	Key sai.Key // the port, LAG or VLAN
 	MTU uint32  // as configured, in bytes
 }
 
@@ -133,5 +133,5 @@ func (o *Orch) Layout() *orch.Topic[struct{}] { return &o.layout }
 // Downs publishes each port or PortChannel whose state changes to down.
 func (o *Orch) Downs() *orch.Topic[string] { return &o.downs }
 
-// Opers publishes that the state of a port has changed, so that an answer of Up may have changed.
+// Opers publishes that the state of a port has changed, so that the result of Up may differ.
 func (o *Orch) Opers() *orch.Topic[struct{}] { return &o.opers }

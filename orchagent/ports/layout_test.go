@@ -26,7 +26,7 @@ func TestRouterPort(t *testing.T) {
 	says("Ethernet8", "port Ethernet8 is not in the ASIC")
 	says("Vlan10", "VLAN Vlan10 is not in the ASIC")
 
-	// The user of an object on the port is notified before the bridge port is created.
+	// Users of the port are notified before the bridge port is created.
 	first := -1
 	b.orch.Layout().Subscribe(func(context.Context, struct{}) {
 		if _, err := b.orch.RouterPort("Ethernet0"); err != nil && first < 0 {

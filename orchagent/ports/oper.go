@@ -72,7 +72,7 @@ type operWriter struct {
 // touched records that a port or LAG may have changed, and the time.
 type touched struct {
 	at     time.Time
-	turned bool // whether it has certainly changed, even if it is back in its previous state
+	turned bool // true if the state has certainly changed, even if it has returned to its previous value
 }
 
 func (w *operWriter) open(ctx context.Context, r *swss.Redis, now func() time.Time) error {

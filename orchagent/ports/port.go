@@ -28,7 +28,7 @@ type (
 	lag struct {
 		oid      sai.OID
 		leaving  bool
-		minLinks int // minimum number of sending members for the LAG to be up
+		minLinks int // minimum number of sending members with which the LAG is up
 		bridged
 	}
 	lagMember struct {
@@ -206,7 +206,7 @@ func (o *Orch) unwanted(p *plan) []string {
 // leftover is the prefix of the key of a port without a row.
 const leftover = "port of lanes "
 
-// leftovers compares the ASIC's ports with the rows. Such a port has no row whose status could report it.
+// leftovers compares the ASIC's ports with the rows. A port without a row has no status that could report it.
 func (o *Orch) leftovers() drift.Stage {
 	list := func(context.Context) ([]string, error) {
 		if !o.applied || o.plan == nil {
@@ -234,7 +234,7 @@ func (o *Orch) leftovers() drift.Stage {
 				why := o.stuck[strings.TrimPrefix(key, leftover)]
 				status, _ := sai.StatusOf(why)
 				f := drift.Finding{Key: key, What: fmt.Sprintf("is named by no row, and stays: %v", why)}
-				// Possibly only syncd can remove the object that uses the port, and syncd waits until orchagent is
+				// Possibly only syncd can remove the object that uses the port. syncd does so once orchagent is
 				// healthy.
 				if f.Late = status == sai.StatusObjectInUse; f.Late {
 					o.ledger.Again()

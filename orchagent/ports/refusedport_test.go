@@ -11,8 +11,8 @@ import (
 	"tamtam/sai"
 )
 
-// The field at fault is named with its limit. The status numbers its attribute, as in SAI, or the value exceeds the
-// initial limits of the switch.
+// The field at fault is named with its limit. Either the SAI status contains the attribute's index, or the value
+// exceeds the initial limits of the switch.
 func TestRefusedPort(t *testing.T) {
 	const refused = "the switch refused a value (SAI_STATUS_INVALID_PARAMETER"
 	known := limits{lanes: []uint32{1, 2, 3, 4, 8}, speeds: map[string]string{speedsField(4): "40000, 100000"}}

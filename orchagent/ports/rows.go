@@ -8,7 +8,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// marker reports whether a key of PORT_TABLE is not a port's.
+// marker reports whether a key of PORT_TABLE is a marker and not a port.
 func marker(key string) bool { return key == schema.PortConfigDone || key == schema.PortInitDone }
 
 // stateKey returns a row's key in STATE_DB. It is that of CONFIG_DB, in which the port of a member may be an alias.

@@ -128,8 +128,8 @@ func TestFlexCounterRow(t *testing.T) {
 	}
 }
 
-// The row of a port or PortChannel contains the time of its last change, also after a restart, but not of an unseen
-// change.
+// The row of a port or PortChannel contains the time of its last change, also after a restart. Changes that no
+// orchagent saw have no time.
 func TestLastChange(t *testing.T) {
 	b := newSwitch(t)
 	b.Set(schema.AppLAG, "PortChannel1", "admin_status", "up")
@@ -159,7 +159,7 @@ func TestLastChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	want("told anew", at)
-	for _, table := range []string{schema.AppPort, schema.AppLAG} { // as the Doubter does
+	for _, table := range []string{schema.AppPort, schema.AppLAG} { // as when the state of the ASIC is unknown
 		for _, name := range []string{"Ethernet0", "PortChannel1"} {
 			key := table + ":" + name
 			if c := b.Redis.DB(swss.ApplDB).Client(); c.Exists(b.Ctx, key).Val() == 1 {

@@ -82,7 +82,7 @@ func (o *Orch) createVLANs(ctx context.Context, p *plan) {
 		if _, ok := o.asic.vlans[name]; ok || o.ledger.Refused(k) {
 			continue
 		}
-		if p.vlans[name] == defaultPVID { // the ASIC's own
+		if p.vlans[name] == defaultPVID { // a VLAN member that the ASIC created itself
 			o.asic.vlans[name] = o.asic.chip.vlan
 			continue
 		}

@@ -25,7 +25,7 @@ func (o *Orch) makeObjects(ctx context.Context, p *plan) {
 			attrs := s.attrs
 			if s.pool != "" {
 				pool := o.target(p, orch.Row(schema.AppBufferPool, s.pool))
-				if pool == nil { // or the pool is about to be removed
+				if pool == nil { // or the pool exists but is about to be removed
 					o.ledger.Why[k] = orch.Wait("buffer pool", s.pool, "no buffer pool %s", s.pool)
 					delete(p.objects, k)
 					continue
@@ -40,8 +40,8 @@ func (o *Orch) makeObjects(ctx context.Context, p *plan) {
 }
 
 // makeObject brings one object to its target state. If it cannot be changed, it is recreated, and the old one is
-// removed when it is no longer in use. The same happens if the ASIC refuses an intermediate combination of attributes,
-// such as of two thresholds that both move.
+// removed when it is no longer in use. The same happens if the ASIC refuses an intermediate combination of attributes.
+// For example, two thresholds change one after the other.
 func (o *Orch) makeObject(ctx context.Context, k orch.RowKey, t sai.ObjectType, attrs []sai.Attr) error {
 	have := o.objects[k]
 	if have != nil {
@@ -134,7 +134,7 @@ func (o *Orch) target(p *plan, k orch.RowKey) *object {
 	return o.objects[k]
 }
 
-// discard queues an object for removal, profiles before the pools that they refer to.
+// discard queues an object for removal. Profiles precede the pools that they refer to.
 func (o *Orch) discard(k sai.Key) {
 	if k.Type == sai.ObjectTypeBufferPool {
 		o.garbage = append(o.garbage, k)

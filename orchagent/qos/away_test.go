@@ -24,7 +24,7 @@ func (a *away) Create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (
 	return a.API.Create(ctx, t, attrs)
 }
 
-// A row for which Redis was unavailable is pending, and is tried again each second even if nothing changes.
+// If Redis was unavailable for a row, the row is pending. It is tried again each second even if nothing changes.
 func TestRedisWasAway(t *testing.T) {
 	b := newBench(t)
 	b.orch.api = &away{API: b.orch.api, times: 3}

@@ -37,7 +37,7 @@ const queueField = "QUEUE_COUNTER_ID_LIST"
 type flexGroup struct {
 	orch.FlexGroup
 	wanted []sai.StatID
-	ids    []string // those of wanted that the ASIC supports
+	ids    []string // statistics of wanted that the ASIC supports
 }
 
 // counters maintains the queue maps in COUNTERS_DB, and which queues are polled. Changes are collected until flush

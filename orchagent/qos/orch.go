@@ -40,7 +40,7 @@ type Config struct {
 	Switch sai.OID     // for reading the size of its memory when it refuses a pool
 }
 
-// tables contains the tables of APPL_DB, each object after those that it refers to.
+// tables contains the tables of APPL_DB. Each table follows the tables that it refers to.
 var tables = []orch.LedgerTable{
 	{Name: schema.AppDSCPToTC}, {Name: schema.AppDot1pToTC}, {Name: schema.AppTCToQueue},
 	{Name: schema.AppScheduler}, {Name: schema.AppWRED}, {Name: schema.AppBufferPool}, {Name: schema.AppBufferProfile},
@@ -58,7 +58,7 @@ type Orch struct {
 	ledger  *orch.Ledger
 	applied bool // whether the view of the ASIC is complete
 	objects map[orch.RowKey]*object
-	garbage []sai.Key           // objects to be removed, each before those that it refers to
+	garbage []sai.Key           // objects to be removed; each precedes the objects that it refers to
 	bound   map[attrKey]sai.OID // values of attributes of ports and queues
 	queues  map[string]*portQueues
 	counts  counters

@@ -113,7 +113,7 @@ var changes = append(slices.Clone(whole),
 	"port- Ethernet0", "port+ Ethernet0", "port- Ethernet4", "port+ Ethernet4",
 )
 
-// Whatever the order of changes, the ASIC and the statuses are the same as if only the last rows had been written.
+// Whatever the order of changes, ASIC and statuses equal those after writing only the last rows.
 func TestConvergence(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 30}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 9))

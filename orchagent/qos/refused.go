@@ -9,9 +9,9 @@ import (
 	"tamtam/sai"
 )
 
-// refusedObject adds the attribute at fault to the error of creating an object. If that is the size of a pool, it also
-// adds the size of the packet memory. If the switch's error does not give the attribute, a pool larger than the memory
-// is at fault.
+// refusedObject adds the attribute at fault to the error of creating an object. For the size of a pool, it also adds
+// the size of the packet memory. If the switch's error does not give the attribute, a pool larger than the memory is at
+// fault.
 func (o *Orch) refusedObject(ctx context.Context, t sai.ObjectType, attrs []sai.Attr, err error) error {
 	err = orch.AtAttr(err, t, attrs)
 	var call *sai.CallError

@@ -12,10 +12,10 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Want sets the addresses to which one of several users needs routes, in place of the previous ones. If a route to one
-// leads to an unknown neighbour, a row of NEIGH_RESOLVE_TABLE requests its resolution, as in SONiC's neighorch. The row
-// is deleted when the neighbour is known or no longer needed. Next hops of routes need no such request: their routes
-// are in the ASIC only when they are known.
+// Want replaces the set of addresses to which a user needs routes. If the route to an address leads to an unknown
+// neighbour, a row of NEIGH_RESOLVE_TABLE requests its resolution, as in SONiC's neighorch. The row is deleted when the
+// neighbour is known or no longer needed. Next hops of routes need no such request, because a route is in the ASIC only
+// while its next hop is known.
 func (o *Orch) Want(ctx context.Context, user string, to []netip.Addr) {
 	if !slices.Equal(o.asks.wants[user], to) {
 		o.asks.wants[user] = to

@@ -30,7 +30,7 @@ func (b *bench) leads(prefix string) string {
 	return strings.Join(to, " ")
 }
 
-// A next hop whose port is down is no member of a group while another is up.
+// A next hop whose port is down is not a member of a group while another next hop is up.
 func TestPortDown(t *testing.T) {
 	const (
 		both = "10.0.0.2 10.4.0.2"

@@ -45,7 +45,7 @@ func TestFewRoutesAsAll(t *testing.T) {
 				t.Fatalf("statuses after %q: -all +few\n%s", line, d)
 			}
 		}
-		if quick == 0 { // permanent refusals make every pass look at all rows
+		if quick == 0 { // after permanent refusals, every pass considers all rows
 			slow++
 		}
 	})

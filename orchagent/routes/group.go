@@ -16,7 +16,7 @@ type group struct {
 	oid     sai.OID
 	members []sai.OID
 	hops    []hop
-	refs    int // routes that use it
+	refs    int // number of routes that use the group
 }
 
 // content returns a key that identifies groups with the same next hops.

@@ -140,8 +140,8 @@ func (b *bench) statuses() []string {
 	return b.Statuses(schema.StateInterface, schema.StateNeigh, schema.StateStaticRoute)
 }
 
-// asic returns the routing objects of the ASIC by their contents instead of object ids, without those that are always
-// there.
+// asic returns the routing objects of the ASIC, by their contents instead of object ids. It omits objects that always
+// exist.
 func (b *bench) asic() (list []string) {
 	v := viewer{b, map[sai.OID]string{b.ports.cpu: "cpu", 0: "none"}}
 	for name, k := range b.ports.on {

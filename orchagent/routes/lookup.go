@@ -27,7 +27,7 @@ type Path struct {
 	NextHop   netip.Addr // the neighbour that they go to
 	MAC       sai.MAC    // MAC address of the neighbour
 	Source    sai.MAC    // MAC address of the router interface
-	Own       netip.Addr // first address of the interface of the IP version; invalid if it has none
+	Own       netip.Addr // first address of the interface with the same IP version; invalid if there is none
 }
 
 // Lookup returns how packets to an address leave the switch. It uses the longest prefix that leads to a neighbour, and
@@ -79,9 +79,9 @@ func (o *Orch) leads(to netip.Addr) (hop, error) {
 	return hop{}, orch.Wait("route", to.String(), "no route to %s", to)
 }
 
-// Address returns the address from which the switch itself sends to a neighbour by an interface. The address has the IP
-// version of the neighbour. It is that of a loopback, else of the interface, else of any other interface, each the
-// first by name.
+// Address returns the source address with which the switch itself sends to a neighbour through an interface. The
+// address has the neighbour's IP version. It belongs to a loopback, else to the interface, else to any other interface.
+// Among several, the first by name is used.
 func (o *Orch) Address(to netip.Addr, name string) (netip.Addr, bool) {
 	best, rank := netip.Addr{}, 3
 	for _, key := range sorted(o.rows.addresses) {

@@ -51,7 +51,7 @@ type Orch struct {
 	hops   map[hop]*nextHop
 	groups map[string]*group // by content
 	routes map[netip.Prefix]target
-	// behind is set if something unplanned is still in the ASIC, or something planned did not fit. The next pass then
+	// behind is true if an unplanned object is still in the ASIC, or a planned object did not fit. The next pass then
 	// looks at all rows.
 	behind bool
 
@@ -85,7 +85,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 		{Name: schema.AppInterface, State: schema.StateInterface}, {Name: schema.AppNeigh, State: schema.StateNeigh},
 		{Name: schema.AppRoute, State: schema.StateStaticRoute, Others: schema.StateRoute, Responds: true},
 	}
-	for i := range tables { // rows of others have no key of CONFIG_DB
+	for i := range tables { // rows of other programs have no key of CONFIG_DB
 		tables[i].StateKey = func(_ string, fields swss.FieldValues) string { return fields[schema.FieldConfigKey] }
 	}
 	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), o.pass, tables...)
@@ -106,8 +106,8 @@ func (o *Orch) ViewApplied(ctx context.Context) error {
 	return o.ledger.Reconcile(ctx)
 }
 
-// layoutChanged follows ports and VLANs. Objects on a port that is about to be removed are removed first, and groups of
-// next hops omit those that are down.
+// layoutChanged follows ports and VLANs. Objects on a port that is about to be removed are removed first. Groups omit
+// next hops whose port is down.
 func (o *Orch) layoutChanged(ctx context.Context, _ struct{}) {
 	if o.plan != nil && o.sameLayout() {
 		return
@@ -117,7 +117,7 @@ func (o *Orch) layoutChanged(ctx context.Context, _ struct{}) {
 	}
 }
 
-// pass brings the ASIC in line with the rows. It repeats this as long as an obstacle was removed or a row was refused.
+// pass brings the ASIC in line with the rows. It repeats this while an obstacle was removed or a row was refused.
 func (o *Orch) pass(ctx context.Context) error {
 	o.takeRows()
 	const rounds = 8
@@ -209,7 +209,8 @@ func (o *Orch) stays(what, name string, err error) {
 	o.ledger.LogError(what+" stays in the ASIC", "name", name, "err", err)
 }
 
-// unfinished reports whether a planned router interface is missing, because one on another port had its name.
+// unfinished reports whether a planned router interface is missing, because a router interface on another port had its
+// name.
 func (o *Orch) unfinished(p *plan) bool {
 	for name := range p.rifs {
 		if o.rifs[name] == nil && !o.ledger.Refused(orch.Row(schema.AppInterface, name)) {

@@ -141,8 +141,8 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// The source of the switch's own packets is the address of a loopback, else of the outgoing interface, else of any
-// other interface.
+// The switch's own packets have the source address of a loopback, else of the outgoing interface, else of any other
+// interface.
 func TestOwnAddress(t *testing.T) {
 	b := newBench(t)
 	want := func(to, name, want string) {
@@ -195,7 +195,7 @@ func TestRoutesGoInBulk(t *testing.T) {
 		if len(single) > 4 {
 			t.Errorf("%d calls for one object each, such as %s", len(single), single[0])
 		}
-		want := 4 + 4 // routes that are always there, and those of two addresses
+		want := 4 + 4 // permanent routes, and routes of two addresses
 		if i < 2 {
 			want += routes
 		}
@@ -205,7 +205,7 @@ func TestRoutesGoInBulk(t *testing.T) {
 	}
 }
 
-// Whatever the order of rows and of ports, the ASIC and the statuses are a function of the last ones.
+// Whatever the order of changes, the ASIC and the statuses depend only on the last rows and ports.
 func TestConvergence(t *testing.T) {
 	lines := []string{
 		"INTF_TABLE:Vlan10", "INTF_TABLE:Vlan10 mtu=1500", "INTF_TABLE:Vlan10 loopback_action=drop",

@@ -105,7 +105,7 @@ func TestListOfZebrasRoutesIsLimited(t *testing.T) {
 	}
 }
 
-// After any changes the list contains exactly the routes of others that are not in the ASIC.
+// After any changes, the list contains exactly the routes of other programs that are not in the ASIC.
 func TestListedAreThoseThatLack(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 94_000_000, Count: 30, Short: 5}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))

@@ -132,8 +132,8 @@ func (o *Orch) planRIF(p *plan, name string) {
 	}
 }
 
-// sameLayout reports whether ports and VLANs still result in the same router interfaces, of which the same ones are
-// down.
+// sameLayout reports whether ports and VLANs still result in the same router interfaces with the same up and down
+// states.
 func (o *Orch) sameLayout() bool {
 	p := &plan{
 		rifs: map[string]rifSpec{}, down: map[string]bool{}, routes: map[netip.Prefix]routeSpec{},
@@ -255,7 +255,7 @@ func (o *Orch) planRoute(p *plan, key string) {
 	case !taken || have.row.Table == "" && !have.cpu:
 		p.routes[r.Prefix] = spec
 	case have.link != "" && have.link == spec.link: // FRR has the same route
-	case have.cpu && spec.link != "": // as for a loopback's address
+	case have.cpu && spec.link != "": // as for the address of a loopback
 	case have.link != "":
 		p.why[k] = orch.Wait("route", r.Prefix.String(), "%s is connected to %s, and that comes first", r.Prefix, have.link)
 	case have.cpu:

@@ -174,9 +174,9 @@ func (o *Orch) removeRoutes(ctx context.Context, list []netip.Prefix) {
 	}
 }
 
-// moveRoutes sets the attributes that differ. A route that dropped gets its target before it stops dropping, and one
-// that will drop does so before it loses its target. A route that cannot be moved is removed, since its target may be
-// about to be removed.
+// moveRoutes sets the attributes that differ. A dropping route gets its target before it stops dropping. A route that
+// is to drop begins to drop before it loses its target. A route that cannot be moved is removed, since its target may
+// be about to be removed.
 func (o *Orch) moveRoutes(ctx context.Context, p *plan, list []netip.Prefix, wanted map[netip.Prefix]target) {
 	failed := map[netip.Prefix]bool{}
 	set := func(which func(have, want target) bool, attr int) {

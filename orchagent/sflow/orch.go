@@ -45,7 +45,7 @@ type Orch struct {
 	applied  bool               // whether the view of the ASIC is complete
 	samplers map[uint32]sai.OID // by rate
 	bound    map[portAttr]sai.OID
-	left     bool // whether the ASIC has something that could not be removed
+	left     bool // whether the ASIC still has a sampler or port setting that could not be removed
 }
 
 // tryAgain is the time after which a failed removal is repeated.

@@ -157,7 +157,7 @@ func TestAnyOrder(t *testing.T) {
 	})
 }
 
-// Whatever the order of events, the ASIC is a function of the last rows and ports.
+// Whatever the order of events, the ASIC depends only on the last rows and ports.
 func TestConvergence(t *testing.T) {
 	lines := []string{
 		"sample_rate=1000", "sample_rate=256 sample_direction=tx", "sample_rate=256 sample_direction=both",
@@ -267,7 +267,7 @@ func TestRestart(t *testing.T) {
 	if got := b.Statuses(schema.AppSFlowSession); !slices.Equal(got, statuses) {
 		t.Errorf("statuses %q, before %q", got, statuses)
 	}
-	b.ports.Turn(b.Ctx, "Ethernet0", false) // and is added again
+	b.ports.Turn(b.Ctx, "Ethernet0", false) // the port is removed and then added again
 	b.wantASIC("")
 	b.ports.Turn(b.Ctx, "Ethernet0", true)
 	b.wantASIC("Ethernet0 rx 1000")
