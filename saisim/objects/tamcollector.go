@@ -94,7 +94,7 @@ func wrongEnds(src, dst netip.Addr) (sai.AttrID, bool) {
 	return 0, true
 }
 
-// toCPU returns the queue and policer of reports to a collector that is reached through the CPU. They are those of its
+// toCPU returns the queue and policer of reports to a collector that is reached through the CPU. It uses those of its
 // trap's group, or of the default group.
 func (ms *monitors) toCPU(o *object) config.ToCPU {
 	if t := ms.objects[o.ref(sai.TAMCollectorAttrHostifTrap)]; t != nil {
