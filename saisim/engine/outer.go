@@ -17,8 +17,8 @@
 //     that leaves plus the one that routing subtracts. In the options header, these are the next header, 4 or 41,
 //     length 0, and one AltMark option with the FlowMonID, L and D being 0. The frame's bytes after the datagram stay.
 //  3. The packet is parsed again, and is then marked as in steps 3 and 4 of alternate marking. The digest is that of
-//     the packet with the header. The packet is routed by that header. If it is too long for the router interface or the
-//     egress port, it is dropped like any other packet, and counted.
+//     the packet with the header. The packet is routed by that header. If it is too long for the router interface or
+//     the egress port, it is dropped like any other packet, and counted.
 //
 // If the index's header ends here, a terminator removes it after reading the marks, under these conditions. No program
 // runs, and no trap removes the packet. The packet is to the router's MAC address and has exactly these addresses. Its
