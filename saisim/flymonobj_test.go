@@ -20,7 +20,7 @@ func (s *sketcher) extend(name string, entry []byte) (sai.OID, error) {
 		sai.Bytes(name), sai.GenericProgrammableAttrEntry, sai.Bytes(entry)))
 }
 
-// An impossible task is refused with its errors, no task is created, and existing tasks do not change.
+// An impossible task is refused with its errors. No task is created, and existing tasks do not change.
 func TestTaskRefusals(t *testing.T) {
 	good := func(change func(*flymon.Layout)) sai.Bytes {
 		l := counting(t, "new", "src-ip", 1, 1, 64, 32)
