@@ -70,7 +70,8 @@ func TestACLRewrites(t *testing.T) {
 	}
 }
 
-// Entries match the traffic class that the port assigns to a frame. At egress they match the one that an entry has set.
+// Entries match the traffic class that the port assigns to a frame. Egress entries match the traffic class that an
+// ingress entry has set.
 func TestTrafficClassMatch(t *testing.T) {
 	r := newRig(t, profile.Small())
 	r.send(1, udpFrame(2, 1, 60))

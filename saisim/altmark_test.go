@@ -264,8 +264,8 @@ func (r *rig) timeAt(at saisim.Cycle) altmark.Time {
 	return altmark.Time{Seconds: t.Seconds, Nanoseconds: t.Nanoseconds}
 }
 
-// within returns a cycle in the kth period that begins with an even number after the chip's start, at part/1000 of the
-// period.
+// within returns a cycle at part/1000 of a period. The period is the kth one with an even number after the chip's
+// start.
 func (r *rig) within(n altmark.Interval, k, part uint64) saisim.Cycle {
 	first := n.Period(altmark.At(start))/2*2 + 2
 	begin := n.Start(first + k).Sub(altmark.At(start))
@@ -341,12 +341,12 @@ func randomFrame(rnd *rand.Rand, m altmark.Mark, port uint16) markedFrame {
 		return f
 	}
 	next, ext := byte(17), []byte(nil)
-	if rnd.IntN(4) > 0 || m.DSCPBit() == 0 { // an options header with the option
+	if rnd.IntN(4) > 0 || m.DSCPBit() == 0 { // add an options header with the AltMark option
 		headers := []byte{0, 60}[rnd.IntN(2)]
 		ext = append([]byte{next, 0, 0x12, 4}, byte(rnd.IntN(256)), byte(rnd.IntN(256)), byte(rnd.IntN(256)),
 			byte(rnd.IntN(256)))
 		f.at, next = 14+40+6, headers
-		if rnd.IntN(3) == 0 { // behind one with PadN
+		if rnd.IntN(3) == 0 { // put an options header with PadN before it
 			ext = append([]byte{headers, 0, 1, 4, 0, 0, 0, 0}, ext...)
 			f.at, next = f.at+8, 60
 		}
@@ -371,9 +371,9 @@ func second(m altmark.Mark) altmark.Mark {
 	return m + 1
 }
 
-// The chip implements the tables literally, with only a small set of rules per profile and two per flow. This holds for
-// the marks in the frames that leave, with nothing else changed, for both counters in packets and bytes, and for the
-// timestamps. Every row is needed.
+// The chip implements the tables literally, with a small constant number of rules per profile and two rules per flow.
+// This holds for the marks in the frames that leave, with nothing else changed, for both counters in packets and bytes,
+// and for the timestamps. Every row is needed.
 func TestChipIsThePapersTables(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing for the race detector")
@@ -418,7 +418,7 @@ func compareWithTables(t *testing.T, rnd *rand.Rand, s altmark.Session, used map
 		flows[index] = &flowByTables{reg: "0"}
 		m.flow(lane, index, toPort(index+1)...)
 	}
-	if rnd.IntN(3) == 0 { // a program that changes nothing, but writes
+	if rnd.IntN(3) == 0 { // a program that writes fields, but changes no value
 		m.load(&pipe.Program{Name: "same", Ingress: pipe.Pipe{Tables: []pipe.Table{
 			does("ttl", 1, op("set", "ip.ttl", constant(64)))}}})
 	}
@@ -450,7 +450,7 @@ func (x *flowByTables) step(s altmark.Session, now altmark.Time, f markedFrame, 
 	for i, table := range tablesOf(s) {
 		mark := []altmark.Mark{s.Mark, s.Mark2}[i]
 		d := byTable(table, bits, x.reg, f.bit(mark))
-		if d.row > 0 { // table 4 has none for unmarked packets
+		if d.row > 0 { // table 4 has no row for unmarked packets
 			used[table][d.row] = true
 		}
 		if d.mark != "" {
@@ -468,7 +468,7 @@ func (x *flowByTables) step(s altmark.Session, now altmark.Time, f markedFrame, 
 		}
 	}
 	x.reg = reg
-	if colour == "" { // pulses have no counters; ours are by time
+	if colour == "" { // the paper's pulses have no counters; the chip counts them by time bit
 		colour = bits[:1]
 	}
 	c := &x.of[colour[0]-'0']

@@ -63,8 +63,8 @@ func encapJSON(what string, hops bool) sai.Bytes {
 			headerFrom, headerTo, limit))
 }
 
-// Encapsulation changes only this: the frame with the header is the one received, with its TTL decremented, behind 48
-// bytes, and the other way round. The router interface where it arrived counts it as received.
+// Encapsulation only decrements the TTL of the received packet and puts 48 bytes before it. Decapsulation only removes
+// them. The router interface where it arrived counts it as received.
 func TestEncapsulated(t *testing.T) {
 	for _, ends := range []bool{false, true} {
 		l := newEncapLoad(t, ends)
@@ -78,7 +78,7 @@ func TestEncapsulated(t *testing.T) {
 		plain[22]-- // the TTL, as at each router
 		binary.BigEndian.PutUint16(plain[24:], binary.BigEndian.Uint16(plain[24:])+0x100)
 		want := plain
-		if !ends { // L is the period's lowest bit, and if it is 1 the first packet is the pulse
+		if !ends { // L is the period's lowest bit; if it is 1, the first packet is the pulse
 			l := uint32(got[60] >> 3 & 1)
 			want = encapsulated(plain, 7<<12|l<<11|l<<10)
 		}
@@ -100,7 +100,7 @@ func TestEncapDoesNotAllocate(t *testing.T) {
 	countsAllocations(t)
 	for _, ends := range []bool{false, true} {
 		l := newEncapLoad(t, ends)
-		l.pause = 20 // encapsulated packets leave by one port
+		l.pause = 20 // all encapsulated packets leave by the same port
 		l.allocatesNothing(t, 200_000)
 		l.balanced()
 		if b := l.Books(); l.sent == 0 || b.ToCPU > 0 {

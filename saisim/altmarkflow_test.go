@@ -32,7 +32,7 @@ func TestMuxedWithoutSlots(t *testing.T) {
 		at  uint64
 		bit byte
 	}
-	steady := func(from, to uint64, bit byte) (p []packet) { // a packet each tenth
+	steady := func(from, to uint64, bit byte) (p []packet) { // one packet per 1/10 of the interval
 		for ; from < to; from += 100 {
 			p = append(p, packet{from, bit})
 		}
@@ -89,15 +89,15 @@ func TestMuxedWithoutSlots(t *testing.T) {
 	}
 }
 
-// 3/4 and 1/8 of the shortest interval, 976562.5 ns, are not whole nanoseconds. They are exact nevertheless: 732421.875
-// and 122070.3125.
+// 3/4 and 1/8 of the shortest interval, 976562.5 ns, are not whole nanoseconds. The chip nevertheless uses the exact
+// values, 732421.875 ns and 122070.3125 ns.
 func TestEighthsAreExact(t *testing.T) {
 	p := profile.Small()
 	p.ClockHz = 1_000_000_000
 	for _, tt := range []struct {
 		name     string
-		gaps     []time.Duration // between packets
-		captures uint64          // the last packet is marked
+		gaps     []time.Duration // times between packets
+		captures uint64          // number of captures; the last packet is marked
 		outside  uint64          // of both colours
 	}{
 		{"a pause of 122070 ns", []time.Duration{122_070}, 1, 1},
@@ -132,8 +132,8 @@ func TestEighthsAreExact(t *testing.T) {
 }
 
 // At readers, a colour is out of window if it is seen at least the guard after the beginning of a period of the other
-// colour, and more than the early guard before its end. Packets are late by delay and clocks, and early by clocks
-// alone.
+// colour, and more than the early guard before its end. Delay and clock errors make packets late. Only clock errors
+// make them early.
 func TestOutOfWindow(t *testing.T) {
 	const n = altmark.Interval(-1)
 	m := newMarker(t)
@@ -235,7 +235,7 @@ func TestFlowEntries(t *testing.T) {
 	}
 }
 
-// A packet may get plain metadata and belong to a flow, by entries of two tables.
+// A packet can hit entries in two tables: one sets plain metadata, the other assigns the packet to a flow.
 func TestFlowAndMetadata(t *testing.T) {
 	const n = altmark.Interval(-4)
 	m := newMarker(t)
@@ -291,8 +291,8 @@ func TestProgramAndMarks(t *testing.T) {
 	}
 }
 
-// Copies for the CPU and of an ingress mirror session are as received. Those of an egress session are as the packet
-// leaves.
+// Copies for the CPU and for an ingress mirror session are as received. Copies for an egress mirror session are as the
+// packet leaves.
 func TestMarksAndCopies(t *testing.T) {
 	const n = altmark.Interval(-4)
 	m := newMarker(t)
@@ -313,8 +313,8 @@ func TestMarksAndCopies(t *testing.T) {
 	}
 }
 
-// The state of an index is kept as long as there are entries with it. The register of tables 3 and 5 is kept with it:
-// it decides whether the first packet after a pause is a pulse.
+// The state of an index is kept as long as there are entries with it. It includes the register of tables 3 and 5, which
+// decides whether the first packet after a pause is a pulse.
 func TestFlowStateBeginsAtZero(t *testing.T) {
 	const n = altmark.Interval(-4)
 	pulse := altmark.Session{Role: altmark.Initiator, Method: altmark.Pulse, Interval: n, Mark: altmark.DSCP0,
@@ -391,8 +391,8 @@ func TestWindowTime(t *testing.T) {
 	}
 }
 
-// Entries that share a counter count it once for a colour. Entries without a counter contribute none, and those whose
-// counter does not count bytes contribute no bytes.
+// Entries that share a counter count it once for a colour. Entries without a counter contribute nothing. Counters that
+// do not count bytes contribute no bytes.
 func TestWindowAddsCounters(t *testing.T) {
 	m := newMarker(t)
 	m.profile(0, muxedStart, 0)

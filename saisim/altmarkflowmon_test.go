@@ -14,7 +14,7 @@ func flowJSON(index, id int) sai.Bytes {
 	return sai.Bytes(fmt.Sprintf(`{"attributes":[{"flow":{"value":{"index":%d,"flow-mon-id":%d}}}]}`, index, id))
 }
 
-// monitored returns a frame with an AltMark option, in a header of that kind behind others.
+// monitored returns a frame with an AltMark option in a header of the given kind, after the headers in before.
 func monitored(kind byte, id uint32, before ...byte) []byte {
 	option := []byte{17, 0, 0x12, 4, byte(id >> 12), byte(id >> 4), byte(id << 4), 0}
 	next := kind
@@ -40,10 +40,10 @@ func TestFlowMonID(t *testing.T) {
 		for range i + 1 {
 			m.send(0, monitored(0, id))
 			m.send(0, monitored(60, id))
-			m.send(0, monitored(60, id, 0, 0, 0, 0, 0, 0, 0, 0)) // behind a routing header
+			m.send(0, monitored(60, id, 0, 0, 0, 0, 0, 0, 0, 0)) // after a routing header
 		}
 	}
-	for bit := range 20 { // a neighbour in any bit, unless it is one of them
+	for bit := range 20 { // an id that differs in one bit, unless it is also in use
 		if id := uint32(0x12345 ^ 1<<bit); id != 1 {
 			m.send(0, monitored(0, id))
 		}
@@ -57,7 +57,8 @@ func TestFlowMonID(t *testing.T) {
 	}
 }
 
-// Entries may exist before or after the object. The object may change, hand its index to another, and be removed.
+// Entries may be created before or after the object. The object may change, pass its index to another object, and be
+// removed.
 func TestFlowMonIDChanges(t *testing.T) {
 	m := newMarker(t)
 	m.profile(0, altmark.Session{Role: altmark.Transit, Method: altmark.Step, Interval: 0, Mark: altmark.IPv6Loss,
@@ -83,7 +84,7 @@ func TestFlowMonIDChanges(t *testing.T) {
 	change(a, 3, 7)
 	count("the one that it became", 7, true)
 	b := m.extension(altmark.ObjectFlow, flowJSON(4, 9))
-	change(b, 3, 9) // syncd makes two exchange their indices, one after the other
+	change(b, 3, 9) // syncd sets the two objects one after the other to exchange their indices
 	count("another's", 7, false)
 	change(a, 4, 7)
 	count("the one that took it", 9, true)

@@ -9,8 +9,8 @@ import (
 )
 
 // For profiles that request it, a chip sums up the arrival times of the packets of a colour. Packets that an initiator
-// drops do not count, nor do those of a flow that had the index before. Without such a profile a register read has no
-// arrivals.
+// drops do not count, nor do packets of a flow that used the index before. Without such a profile a register read has
+// no arrivals.
 func TestArrivals(t *testing.T) {
 	s := altmark.Session{Role: altmark.Initiator, Method: altmark.Step, Interval: -3, Mark: altmark.DSCP0, SlotSync: true,
 		Foreign: altmark.DropForeign}

@@ -87,7 +87,7 @@ func TestProfileRefusals(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%v, want %q", err, tt.want)
 			}
-			// Nor can an existing profile be set to it: it stays as it was.
+			// An existing profile also refuses this ENTRY, and does not change.
 			other := r.profile(7, slots, 0)
 			r.wantStatus(r.Set(t.Context(), sai.Obj(sai.ObjectTypeGenericProgrammable, other),
 				sai.Attr{ID: sai.GenericProgrammableAttrEntry, Value: sai.Bytes(tt.entry)}), sai.StatusInvalidParameter)
@@ -109,7 +109,7 @@ func (r *rig) available(name string) uint64 {
 	return n
 }
 
-// There are as many profiles as lanes. One that is removed or set to another lane frees its lane.
+// There can be as many profiles as lanes. A profile that is removed, or set to another lane, frees its lane.
 func TestLanes(t *testing.T) {
 	r := newRig(t, profile.Small())
 	var oids []sai.OID
@@ -133,7 +133,7 @@ func TestLanes(t *testing.T) {
 	}
 }
 
-// Two profiles exchange their lanes, one after the other, as syncd does it when it brings the chip from one view to
+// Two profiles exchange their lanes, one after the other, as syncd does when it changes the chip from one view to
 // another.
 func TestLanesExchanged(t *testing.T) {
 	r := newRig(t, profile.Small())
@@ -142,7 +142,7 @@ func TestLanesExchanged(t *testing.T) {
 	a, b := r.profile(0, muxedStart, 0), r.profile(1, step, 0)
 	r.refused(sai.StatusInvalidParameter, sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrObjectName,
 		sai.Bytes(altmark.ObjectProfile),
-		sai.GenericProgrammableAttrEntry, profileJSON(1, muxedStart, 0)) // a new one must not take the lane
+		sai.GenericProgrammableAttrEntry, profileJSON(1, muxedStart, 0)) // a new profile must not take the lane
 	r.set(sai.ObjectTypeGenericProgrammable, a, sai.GenericProgrammableAttrEntry, profileJSON(1, muxedStart, 0))
 	r.set(sai.ObjectTypeGenericProgrammable, b, sai.GenericProgrammableAttrEntry, profileJSON(0, step, 0))
 	got := r.Tables().AltMarks
@@ -233,8 +233,8 @@ func TestWindowRefusals(t *testing.T) {
 }
 
 // A live chip's clock follows the kernel's clock: each register read calls the function for its current state. A
-// simulated clock follows none, and its register reads have no such attribute. All zeroes would mean a kernel of which
-// nothing is known, and no delay could be trusted.
+// simulated clock follows none, and its register reads have no such attribute. An attribute of zeroes would mean that
+// the kernel's state is unknown and that delays are not reliable.
 func TestWindowKernel(t *testing.T) {
 	asked := 0
 	var says altmark.KernelClock
@@ -388,7 +388,7 @@ func TestAltMarkOption(t *testing.T) {
 	}
 }
 
-// Marks are at their place when a tag is pushed or stripped.
+// Marks are written at the correct offset when a tag is pushed or stripped.
 func TestMarksBehindTags(t *testing.T) {
 	m := newMarker(t)
 	m.profile(0, altmark.Session{Role: altmark.Terminator, Method: altmark.Step, Interval: 0, Mark: altmark.IPv6Delay,

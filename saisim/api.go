@@ -12,7 +12,7 @@ import (
 
 var _ sai.API = (*Chip)(nil)
 
-// An api is SAI on a chip: the lock, and the objects and the engine behind it.
+// An api is SAI on a chip: the lock, and the objects and the engine that it protects.
 type api struct {
 	mu      sync.Mutex
 	objects *objects.Store

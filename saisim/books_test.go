@@ -45,8 +45,8 @@ func FuzzFrames(f *testing.F) {
 	})
 }
 
-// checkLeft checks that a frame left as received, without its tag if that was the one of the untagged VLAN, and with a
-// record if it was stamped.
+// checkLeft checks that a frame left as received, without its tag if the tag named the untagged VLAN, and with a record
+// if it was stamped.
 func checkLeft(t *testing.T, in saisim.Frame, o sent) {
 	t.Helper()
 	want := in.Data

@@ -314,8 +314,8 @@ func TestInject(t *testing.T) {
 	}
 }
 
-// A frame that the CPU sends in a VLAN goes to all of its members, each with its own tagging, or to the one where its
-// address is known. It goes nowhere else, and no address is learned from it.
+// A frame that the CPU sends in a VLAN goes to all of its members, each with its own tagging, or only to the port of
+// its destination address if that is known. It goes nowhere else, and no address is learned from it.
 func TestInjectVLAN(t *testing.T) {
 	r := newRig(t, profile.Small())
 	r.clearVLAN1()
@@ -358,7 +358,7 @@ func TestInjectVLAN(t *testing.T) {
 	if got, want := fmt.Sprint(inject()), "map[1 untagged:1 2 tagged:1 LAG tagged:1]"; got != want {
 		t.Errorf("to an unknown address: %s, want %s", got, want)
 	}
-	r.send(2, eth(host(1), host(2), tag(0x8100, 100), payload)) // host 2 is behind port 2
+	r.send(2, eth(host(1), host(2), tag(0x8100, 100), payload)) // host 2 is at port 2
 	if got, want := fmt.Sprint(inject()), "map[2 tagged:1]"; got != want {
 		t.Errorf("to a known address: %s, want %s", got, want)
 	}

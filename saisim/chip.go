@@ -97,8 +97,8 @@ func (c *Chip) Receive(id PortID, at Cycle, f Frame) error {
 	return c.engine.Receive(id, at, &f)
 }
 
-// ReceiveAll does [Chip.Receive] for many frames. It returns the number of accepted frames: all, or those before the
-// first that it refuses.
+// ReceiveAll does [Chip.Receive] for many frames. It stops at the first frame that it refuses, and returns the number
+// of accepted frames.
 func (c *Chip) ReceiveAll(frames []Arrival) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -138,9 +138,9 @@ func (c *Chip) Advance(to Cycle) {
 }
 
 // SetVector sets the maximum number of packets that pass the ingress pipe together, 1 to 64. The default is 64. With 0,
-// all events are handled one after another in the order of time, class and port, whatever part of the chip they belong
-// to. An observer then gets all moments in the order of time, not only those of each copy. Otherwise only the speed
-// differs.
+// all events are handled one after another in the order of time, class and port, even if they belong to different parts
+// of the chip. An observer then gets all moments in the order of time, not only the moments of each copy. Otherwise
+// only the speed differs.
 func (c *Chip) SetVector(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,8 +15,8 @@ import (
 // ingress pipe at that cycle or later runs the new program, in the egress pipe too. Earlier packets run the old one.
 // Registers and counters are written and read before the first packet that enters their pipe at that cycle or later.
 //
-// An error in the batch is returned immediately, by name, and then nothing of the batch happens. Control refuses a
-// cycle in the past, and one before that of an earlier pending batch. At the current cycle the batch takes effect
+// Control immediately returns an error in the batch, which names the object, and then applies nothing of the batch. It
+// refuses a cycle in the past, or before the cycle of a pending batch. At the current cycle the batch takes effect
 // immediately, after everything that Advance has done.
 //
 // The program and everything else in the batch must not be changed afterwards.
@@ -40,7 +40,8 @@ func (c *Chip) Describe() *record.Graph {
 	return c.engine.Graph()
 }
 
-// Books returns the counts of all frames at this instant. InFlight is counted in the chip, not derived from the others.
+// Books returns the counts of all frames at this instant. InFlight is counted in the chip, not derived from the other
+// counts.
 func (c *Chip) Books() FrameCounts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,7 +69,7 @@ func (c *Chip) TaskStatus(task string) (flymon.ChipStatus, bool) {
 	return c.engine.TaskStatus(task)
 }
 
-// Paths returns the counted paths, the number of all packets with paths, and how many of these took a path beyond the
+// Paths returns the counted paths, the number of all packets with paths, and the number of packets on a path beyond the
 // limit.
 func (c *Chip) Paths() (paths []record.PathCount, packets, other uint64) {
 	c.mu.Lock()

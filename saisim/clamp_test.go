@@ -36,7 +36,7 @@ func options(flags byte, o ...byte) []byte {
 
 var (
 	mss1460 = []byte{2, 4, 1460 >> 8, 1460 & 0xff}
-	linux   = append(bytes.Clone(mss1460), 4, 2, 8, 10, 0, 0, 0, 1, 0, 0, 0, 0, 1, 3, 3, 7) // those of Linux
+	linux   = append(bytes.Clone(mss1460), 4, 2, 8, 10, 0, 0, 0, 1, 0, 0, 0, 0, 1, 3, 3, 7) // options that Linux sends
 	oddly   = append(append([]byte{1}, mss1460...), 1, 1, 1)
 )
 
@@ -48,7 +48,7 @@ func summed(f []byte, l3, l4 int) []byte {
 }
 
 // tcpSum returns the checksum of a segment with its pseudo header (RFC 9293, section 3.1). It is 0 if the segment's
-// checksum is right.
+// checksum is correct.
 func tcpSum(f []byte, l3, l4 int) uint16 {
 	pseudo := f[l3+12 : l3+20]
 	end := l3 + int(binary.BigEndian.Uint16(f[l3+2:]))
@@ -69,8 +69,8 @@ func tcpSum(f []byte, l3, l4 int) uint16 {
 	return ^uint16(sum)
 }
 
-// A clamp for two records counts segments with SYN that arrive where a frame with a record may have 1518 bytes. 4 of
-// FCS, 14 of Ethernet, 20 or 40 of IP, 20 of TCP and 64 of records leave 1396 and 1376, 4 less with each tag.
+// A clamp for two records counts segments with SYN that arrive where a frame with a record may have 1518 bytes. FCS (4
+// bytes), Ethernet (14), IP (20 or 40), TCP (20) and records (64) leave 1396 or 1376 bytes, 4 fewer per tag.
 func TestClamp(t *testing.T) {
 	a, b := host(1), host(2)
 	const syn, synAck, ack = 2, 18, 16
@@ -218,8 +218,8 @@ func TestClampMakesRoom(t *testing.T) {
 	}
 }
 
-// If several clamps match, the one with the least room applies, whichever was first, and each counts. A removed one has
-// no effect. Copies for the CPU and for mirror sessions are as received.
+// If several clamps match, the one with the lowest limit applies, in any order of creation, and each counts the
+// segment. A removed clamp has no effect. Copies for the CPU and for mirror sessions are as received.
 func TestClampsTogether(t *testing.T) {
 	r := newRig(t, profile.Small())
 	r.SetWire(0, true, 1518)

@@ -38,8 +38,8 @@ func FuzzClampEntry(f *testing.F) {
 	})
 }
 
-// Whatever options a segment has, at most the MSS and the checksum change. The MSS is only lowered, and the checksum
-// stays as right or wrong as it was.
+// Whatever options a segment has, at most the MSS and the checksum change. The MSS is only lowered, and a wrong
+// checksum stays wrong.
 func FuzzClampOptions(f *testing.F) {
 	for _, o := range [][]byte{mss1460, linux, oddly, {2, 4}, {2, 0}, {1, 2, 4, 5, 180, 0, 2, 4}, nil} {
 		f.Add(o, uint8(5+len(o)/4), uint8(2), true)

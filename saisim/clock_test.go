@@ -31,8 +31,8 @@ func TestClockRefuses(t *testing.T) {
 	}
 }
 
-// disciplined runs a servo for a clock that is 1 ms and 20 ppm off, with an exchange every 125 ms. The path takes 10 µs
-// to us, and back longer by the given time. It returns the error of the clock before each exchange.
+// disciplined runs a servo for a clock that is 1 ms and 20 ppm off, with an exchange every 125 ms. The delay from the
+// master is 10 µs; the delay back is longer by the given time. It returns the error of the clock before each exchange.
 func disciplined(t *testing.T, back time.Duration) (errs []time.Duration, sync []bool) {
 	t.Helper()
 	const there = 10 * time.Microsecond
@@ -58,7 +58,7 @@ func disciplined(t *testing.T, back time.Duration) (errs []time.Duration, sync [
 
 // From 1 ms and 20 ppm off, the clock is within 10 ns of the master's from the twelfth exchange on, and is reported as
 // synchronised. Before, it is reported as not synchronised. If the two directions differ by a, the clock stays a/2 off:
-// behind if the path from the master is the longer one.
+// slow if the path from the master is the longer one.
 func TestServo(t *testing.T) {
 	for _, tt := range []struct {
 		back time.Duration // additional time of the path to the master

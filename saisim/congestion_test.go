@@ -20,8 +20,8 @@ import (
 // preamble, 19. A(0) goes immediately, at 1266, and the port sends without a pause from then on: its n-th frame at 1266
 // + 1250 n. Its scheduler dequeues the n-th at 1247 + 1250 n, exactly when A(n) is queued, and before that.
 //
-// Frames are queued in the order A(0) B(0) A(1) ... A(10) B(1) A(11) ... Before A(i), i frames of A and floor((i+9)/10)
-// of B are queued (B(k) comes between A(10k) and A(10k+1)). So, while nothing is dropped,
+// Frames are queued in the order A(0) B(0) A(1) ... A(10) B(1) A(11) ... Before A(i), i frames number of frames A and
+// floor((i+9)/10) of B are queued (B(k) comes between A(10k) and A(10k+1)). So, while nothing is dropped,
 //
 //	A(i) is sent at 1266 + 1250 (i + ceil(i/10)): it is in the chip for 1266 + 1250 ceil(i/10)
 //	B(k) is the frame number 10k + 1 + k: sent at 1266 + 1250 (11k + 1), 1916 + 1250 k after it came

@@ -117,7 +117,7 @@ func behind(g *record.Graph) string {
 	return b.String()
 }
 
-// The tables of a program have their places among the fixed functions.
+// The tables of a program are placed among the fixed functions of the graph.
 func TestDescribeProgram(t *testing.T) {
 	r := newRig(t, profile.Small())
 	without := r.Describe().Version

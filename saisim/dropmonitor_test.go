@@ -20,7 +20,7 @@ type reader struct {
 	testing.TB
 	*ipfix.Decoder
 	records []map[string]any
-	lengths []int // of packets
+	lengths []int // lengths of the packets
 }
 
 func newReader(t testing.TB) *reader { return &reader{TB: t, Decoder: ipfix.NewDecoder(0)} }
@@ -71,7 +71,7 @@ func (x *reader) drops() (all []map[string]any) {
 	return all
 }
 
-// wordSum returns 0 if the checksum is right.
+// wordSum returns 0 if the checksum is correct.
 func wordSum(b []byte) uint16 {
 	n := uint32(0)
 	for i, x := range b {
@@ -92,8 +92,8 @@ func said(m map[string]any, names ...string) string {
 	return strings.Join(s, " ")
 }
 
-// Each drop is reported with everything known of it. A packet that only the CPU gets is reported with the reason,
-// separately from drops.
+// Each drop is reported with everything that is known about it. A packet that only the CPU receives is reported
+// separately, with the reason.
 func TestDropReports(t *testing.T) {
 	r := newRouter(t)
 	m := r.monitored(r.oid(7))
@@ -254,8 +254,8 @@ func TestDropReportsInFixedLayout(t *testing.T) {
 	}
 }
 
-// Reports are sampled, or limited in number, and the others are counted. Reports for a collector behind the CPU go
-// there.
+// Reports are sampled or limited in number, and suppressed reports are counted. Reports for a collector reached through
+// the CPU go to the CPU.
 func TestDropReportsBounded(t *testing.T) {
 	f := slices.Concat(udpFrame(1, 2, 60)[:12], []byte{0x81, 0, 0, 9}, udpFrame(1, 2, 60)[12:])
 	for name, tt := range map[string]struct {

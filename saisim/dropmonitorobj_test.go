@@ -12,7 +12,7 @@ import (
 // A monitor holds the objects of a drop monitor with one collector.
 type monitor struct{ transport, collector, report, action, event, tam sai.OID }
 
-// collectorAt returns the attributes of a collector at 192.0.2.9:4739 behind a port.
+// collectorAt returns the attributes of a collector at 192.0.2.9:4739 reached through a port.
 func (r *rig) collectorAt(transport, port sai.OID) []any {
 	return []any{
 		sai.TAMCollectorAttrTransport, transport, sai.TAMCollectorAttrLocalhost, sai.Bool(false),
@@ -141,7 +141,7 @@ func TestMonitorObjects(t *testing.T) {
 	}
 }
 
-// Entries behind the parser select by flow. No other stage has the action.
+// Pre-ingress ACL entries select the packets of a flow for drop reports. No other stage has this action.
 func TestMonitorByACL(t *testing.T) {
 	r := newRig(t, profile.Small())
 	m := r.monitored(r.oid(1))

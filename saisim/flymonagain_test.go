@@ -9,7 +9,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// Packets reach spliced groups when the recirculation port has sent them completely and they are through the pipes
+// Packets reach spliced groups after the recirculation port has sent them completely and they have passed the pipes
 // again.
 func TestRecirculation(t *testing.T) {
 	s := newSketcher(t)
@@ -39,7 +39,7 @@ func TestRecirculation(t *testing.T) {
 		t.Errorf("%+v, want a packet of 64 bytes, measured as it entered at %d", b, entered)
 	}
 
-	// Two at the same time: the second has to wait for the first.
+	// Of two packets at the same time, the second waits for the first.
 	for id := range saisim.PortID(8) {
 		if id != 1 {
 			noError(t, s.Receive(id, s.Now()+100, saisim.Frame{Data: udpFrame(byte(1+id), 2, 60)}))
@@ -63,7 +63,7 @@ func TestRecirculation(t *testing.T) {
 	}
 	s.drain()
 
-	// Copies on their way count for a task that goes on, not for one that began again.
+	// Copies that are being recirculated count for a task that continues, not for one that was restarted.
 	for name, tt := range map[string]struct {
 		change func()
 		want   uint64
@@ -109,7 +109,7 @@ func TestRecirculationIsFull(t *testing.T) {
 		noError(t, s.Receive(0, s.Now()+saisim.Cycle(i), saisim.Frame{Data: udpFrame(1, 2, size)}))
 	}
 	s.drain()
-	// Each occupies the port for 1040 byte times, while 102.4 pass.
+	// Each copy occupies the recirculation port for 1040 byte times, but copies arrive every 102.4 byte times.
 	free, lost := 0.0, uint64(0)
 	for i := range packets {
 		a := 102.4 * float64(i)

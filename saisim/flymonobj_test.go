@@ -20,8 +20,7 @@ func (s *sketcher) extend(name string, entry []byte) (sai.OID, error) {
 		sai.Bytes(name), sai.GenericProgrammableAttrEntry, sai.Bytes(entry)))
 }
 
-// An impossible task is refused with its errors, and nothing changes: neither is there a new task nor does an old one
-// change.
+// An impossible task is refused with its errors. No task is created, and existing tasks do not change.
 func TestTaskRefusals(t *testing.T) {
 	good := func(change func(*flymon.Layout)) sai.Bytes {
 		l := counting(t, "new", "src-ip", 1, 1, 64, 32)
@@ -90,8 +89,8 @@ func TestTaskRefusals(t *testing.T) {
 	}
 }
 
-// A task has one object. One that is set to another name releases its task, and takes over that of another object. Two
-// may exchange theirs.
+// A task has one object. An object that is set to another name releases its task, and takes over the other object's
+// task. Two objects may exchange their tasks.
 func TestTaskNames(t *testing.T) {
 	s := newSketcher(t)
 	a, b := counting(t, "a", "src-ip", 0, 0, 0, 32), counting(t, "b", "src-ip", 0, 1, 0, 32)
@@ -294,8 +293,8 @@ func TestDigestPages(t *testing.T) {
 	}
 }
 
-// A task is replaced between two packets, completely. No packet is counted half by the old and half by the new one, and
-// unchanged parts go on.
+// A task is replaced between two packets, completely. No packet is counted partly by the old and partly by the new
+// task. Unchanged units keep counting.
 func TestReplacedInTraffic(t *testing.T) {
 	s := newSketcher(t)
 	s.send(1, udpFrame(2, 9, 60))

@@ -165,8 +165,8 @@ func (s *sketcher) most(task string) uint32 {
 	return slices.Max(s.buckets(task, 0, 0, 32))
 }
 
-// The size is that of the frame as it leaves, with its tag and FCS. The queue length is the one when the copy reached
-// the queue, and the delay starts then.
+// The size is that of the frame as it leaves, with its tag and FCS. The queue length is measured when the copy reaches
+// the queue, and the delay starts at that time.
 func TestSizeAndQueue(t *testing.T) {
 	s := newSketcher(t)
 	vlan := s.vlan(7)

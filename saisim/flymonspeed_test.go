@@ -52,7 +52,7 @@ func TestSketchingDoesNotAllocate(t *testing.T) {
 	}
 }
 
-// The oracle's exact counts may allocate. The chip is otherwise the same.
+// The oracle's exact counts may allocate. Otherwise a chip with an oracle behaves like one without.
 func TestOracleOfAChip(t *testing.T) {
 	p := profile.Small()
 	for _, oracle := range []int{0, 3} {

@@ -10,8 +10,8 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// The maker of host interface devices is called when a HOSTIF object of a port is created, changed or removed. That of
-// a VLAN does not count.
+// The maker of host interface devices is called when a HOSTIF object of a port is created, changed or removed. It is
+// not called for a HOSTIF object of a VLAN.
 func TestHostInterfacesAreReported(t *testing.T) {
 	var now []saisim.HostInterface
 	chip, err := saisim.New(saisim.Config{

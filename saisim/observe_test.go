@@ -13,8 +13,8 @@ import (
 	"tamtam/saisim/truth"
 )
 
-// The observed history of one frame that is flooded to two ports of other speeds: times agree with the arithmetic of
-// the package comment.
+// The observed times of a frame, flooded to two ports of different speeds, agree with the arithmetic of the package
+// comment.
 func TestMoments(t *testing.T) {
 	r := newRig(t, profile.Small())
 	r.clearVLAN1()
@@ -48,7 +48,7 @@ func TestMoments(t *testing.T) {
 }
 
 // Every frame and every copy has a complete history, under overload, floods, punts, drops at every place, injected
-// frames and a port that is removed. The histories add up to the counts of Books.
+// frames and the removal of a port. The histories add up to the counts of Books.
 func TestMomentsAreWhole(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 3}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 0))

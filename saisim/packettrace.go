@@ -27,8 +27,8 @@ const (
 	TableDecap      = engine.TableDecap
 )
 
-// A Fork is a copy of a chip at an instant, with everything in it and on its way. It predicts the outcome of packets.
-// Predictions do not change it, and the chip is not affected.
+// A Fork is a copy of a chip at an instant, including frames in flight. It predicts the outcome of packets. Predictions
+// do not change it, and the chip is not affected.
 type Fork struct {
 	Now   Cycle
 	fork  *engine.Fork

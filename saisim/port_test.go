@@ -110,8 +110,8 @@ func TestPortState(t *testing.T) {
 	}
 }
 
-// Frames that wait at a port whose link goes down leave the queue in their turn and are dropped where they would be
-// sent. Those of a removed port are dropped immediately. At 10 Gb/s and 1.25 GHz a frame of 1000 bytes takes 1024
+// Frames that wait at a port whose link goes down leave the queue in order and are dropped at the time when they would
+// be sent. Frames of a removed port are dropped immediately. At 10 Gb/s and 1.25 GHz a frame of 1000 bytes takes 1024
 // cycles with FCS, preamble and gap. Frames A from port 0 and B from port 2 are queued together at 1004 + 17 and a
 // cycle later, and so every 1024 cycles: A1 is sent at 1021 + 19 = 1040, B1 1024 later at 2064, then A2 at 3088, while
 // A2 and B2 are queued at 2045 and 2046, A3 and B3 at 3069 and 3070.

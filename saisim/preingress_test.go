@@ -12,8 +12,8 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// Pre-ingress entries see the parser's fields, before any decision. They also see frames that go no further, and the
-// VLAN of the frame or its port. They do not affect forwarding.
+// Pre-ingress entries see the parser's fields, before any decision. They also match frames that are dropped later, and
+// the VLAN of the frame or of its port. They do not affect forwarding.
 func TestPreIngressACL(t *testing.T) {
 	r := newRouter(t)
 	table := r.acl(sai.ACLStagePreIngress, sai.ACLTableAttrFieldOuterVLANID, sai.Bool(true), sai.ACLTableAttrFieldInPorts,
@@ -51,8 +51,8 @@ func TestPreIngressACL(t *testing.T) {
 	}
 }
 
-// Invalid combinations for the stage behind the parser are refused, and a chip without table recording does not have
-// the stage.
+// Invalid combinations for the pre-ingress stage are refused, and a chip without table recording does not have the
+// stage.
 func TestPreIngressACLRefused(t *testing.T) {
 	r := newRouter(t)
 	create := func(pairs ...any) error {

@@ -44,7 +44,7 @@ func (r *rig) control(at saisim.Cycle, b pipe.Batch) *saisim.BatchResult {
 	return &res
 }
 
-// sum16 returns 0 for an IPv4 header whose checksum is right.
+// sum16 returns 0 for an IPv4 header with a correct checksum.
 func sum16(b []byte) uint16 {
 	var s uint32
 	for i := 0; i < 20; i += 2 {
@@ -165,8 +165,8 @@ func counter(width uint8) pipe.Pipe {
 	}
 }
 
-// A batch takes effect between two packets: those that enter the pipe at its cycle or later see all of it, earlier ones
-// see nothing.
+// A batch takes effect between two packets. It applies completely to packets that enter the pipe at its cycle or later,
+// and not at all to earlier packets.
 func TestControlAtACycle(t *testing.T) {
 	p := profile.Small() // a byte is a cycle: the frames are complete at 164 and 165
 	for _, tt := range []struct {
@@ -293,8 +293,8 @@ func TestControlRefuses(t *testing.T) {
 	}
 }
 
-// ACL entries match metadata that a program writes, and the program reads metadata that they set. The egress pipe sees
-// its queue.
+// ACL entries match metadata that a program writes, and the program reads metadata that they set. The egress program
+// can read the packet's queue.
 func TestProgramAndFixedFunctions(t *testing.T) {
 	r := newRig(t, profile.Small())
 	table := r.acl(sai.ACLStageIngress, sai.ACLTableAttrFieldACLUserMeta, sai.Bool(true))

@@ -87,8 +87,8 @@ func TestQoSRefusals(t *testing.T) {
 	}
 }
 
-// A queue of strict priority overtakes. A full queue marks packets that can be marked, with a correct checksum, and
-// drops the others.
+// Packets in a strict-priority queue overtake others. A full queue marks ECN-capable packets, with a correct checksum,
+// and drops all other packets.
 func TestPriorityAndMarks(t *testing.T) {
 	r := newRig(t, profile.Small())
 	r.send(1, udpFrame(2, 1, 60))
@@ -114,7 +114,7 @@ func TestPriorityAndMarks(t *testing.T) {
 		send(0, 0)
 		send(2, 1)
 	}
-	send(3, 46<<2) // arrives with the first, and overtakes waiting frames
+	send(3, 46<<2) // arrives together with the first frame, and overtakes waiting frames
 	var ids []uint64
 	for _, o := range r.drain() {
 		ids = append(ids, uint64(o.data[15]))

@@ -395,7 +395,7 @@ func TestPlanThatGivesWay(t *testing.T) {
 	r.send(6, udpFrame(1, 2, 60))
 	counts("the other counts", 1, 0, 1, 0, 0, 0, 0, 0)
 
-	at(r.object, 1, 0, "tr:s") // and it is replaced in turn: for a moment there is only one
+	at(r.object, 1, 0, "tr:s") // the other plan is replaced in turn, so for a moment there is only one plan
 	counts("the first is back", 2, 0, 2, 0, 0, 0, 0, 0)
 	if _, now, _ := r.Paths(); before == 0 || now <= before {
 		t.Errorf("%d packets and copies on paths, %d before one plan gave way to the other", now, before)
@@ -410,7 +410,8 @@ func TestPlanThatGivesWay(t *testing.T) {
 	}
 }
 
-// A packet in flight keeps the plan of its entry, and a record is made by the mirror session in its state at that time.
+// A packet in flight keeps the plan that was in effect when it entered. The mirror session's state when the record is
+// made applies to the record.
 func TestRecordsInFlight(t *testing.T) {
 	halfway := func(r *recorder) {
 		t.Helper()

@@ -48,8 +48,8 @@ func acting() *pipe.Program {
 	}
 }
 
-// An entry's action sets its bit, and no other: not that of a miss's default, not that of the previous packet, nor that
-// of the other pipe's table.
+// An entry's action sets only its own bit. It sets neither the bit of the default action, nor of the previous packet's
+// action, nor of the other pipe's table.
 func TestRecordsOfActions(t *testing.T) {
 	r := newRecorder(t, erspanTo1)
 	r.load(acting())

@@ -160,8 +160,8 @@ func TestPlanText(t *testing.T) {
 	}
 }
 
-// The profile limits the number of plans. The bits of all plans are in the PHV besides the program's fields, whichever
-// comes first.
+// The profile limits the number of plans. The bits of all plans are in the PHV besides the program's fields, in either
+// order of creation.
 func TestPlansTakePHV(t *testing.T) {
 	prof := profile.Small()
 	prof.PHVBits = pipe.HeaderBits + 48
@@ -203,8 +203,8 @@ func TestPlansTakePHV(t *testing.T) {
 	wants(err, "PHV: 24 bits of plans beside")
 }
 
-// A plan takes over bits and labels from other plans when it is set. Those have no effect until they are set in turn.
-// So two plans can be exchanged.
+// A plan takes over bits and labels from other plans when it is set. The other plans have no effect until they are set
+// again. So two plans can be exchanged.
 func TestPlansAreExchanged(t *testing.T) {
 	r := newRig(t, profile.Small())
 	plan := func(id uint32, offset int, label string) sai.Bytes {

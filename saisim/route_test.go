@@ -12,9 +12,10 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// A router is a small chip set up as by orchagent. Ports 0 and 1 are router interfaces. Ports 2 and 3 are in VLAN 100
-// (3 tagged) and 4 and 5 in a LAG, which have one router interface each. Ports 6 and 7 are bridged in VLAN 1. Interface
-// i has the MAC 02-00-00-00-01-0i and the subnets 10.0.i.0/24 and 2001:db8:0:i::/64, with the switch at .1 and ::1.
+// A router is a small chip set up as by orchagent. Ports 0 and 1 are router interfaces. Ports 2 and 3 (tagged) are in
+// VLAN 100, ports 4 and 5 in a LAG. VLAN and LAG have one router interface each. Ports 6 and 7 are bridged in VLAN 1.
+// Interface i has the MAC 02-00-00-00-01-0i and the subnets 10.0.i.0/24 and 2001:db8:0:i::/64, with the switch at .1
+// and ::1.
 type router struct {
 	*rig
 	vr   sai.OID

@@ -77,8 +77,8 @@ func TestInterfaceCounters(t *testing.T) {
 	}
 }
 
-// A connected neighbour is found by its host route. A route for its address alone precedes that, and a subnet route
-// finds no neighbour.
+// A connected neighbour is found by its host route. A /32 or /128 route for its address takes precedence. A subnet
+// route finds no neighbour.
 func TestHostRoutes(t *testing.T) {
 	r := newRouter(t)
 	to := func() string {

@@ -13,7 +13,7 @@ import (
 type aclSpec struct {
 	fields []any // attribute pairs of the table
 	egress bool
-	more   func(d *dut) // further parts of the world
+	more   func(d *dut) // creates further objects
 }
 
 func (s aclSpec) world(d *dut) {

@@ -54,7 +54,7 @@ func TestSAIACLGroups(t *testing.T) {
 		kind       sai.Enum
 		low, high  []any // actions of the tables of lower and of higher priority for frames of host 1
 		in         []byte
-		both, swap frames // with the given priorities, and with exchanged ones
+		both, swap frames // with the given priorities, and with exchanged priorities
 	}{
 		{"parallel, no conflict: both", sai.ACLTableGroupTypeParallel,
 			[]any{sai.ACLEntryAttrActionPacketAction, sai.Do(sai.PacketActionCopy)},
@@ -189,8 +189,8 @@ func TestSAIACLBindPoints(t *testing.T) {
 	}
 }
 
-// saiacl.h: counters count the packets and bytes that hit the entry, as far as they are enabled. They continue from a
-// value that is set.
+// saiacl.h: counters count the packets and bytes that hit the entry, if enabled for packets or bytes. After a set, they
+// continue from the set value.
 func TestSAIACLCounter(t *testing.T) {
 	for _, tt := range []struct {
 		packets, bytes bool

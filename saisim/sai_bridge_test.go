@@ -18,7 +18,7 @@ var (
 	mcast     = eth(someGroup, host(1), someIP)
 )
 
-// tagged returns a frame with a C-tag inserted behind its addresses.
+// tagged returns a frame with a C-tag inserted after its addresses.
 func tagged(tci uint16, f []byte) []byte { return eth(f[:6], f[6:12], tag(0x8100, tci), f[12:]) }
 
 // in returns frames to be received at port 0.

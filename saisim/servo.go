@@ -14,7 +14,7 @@ import (
 //	delay  = ((t2 - t1) + (t4 - t3)) / 2
 //
 // If the path from the master is longer by a than the path to it, the offset appears larger by a/2 than it is, and the
-// clock stays a/2 behind. The messages contain no sign of that.
+// clock stays a/2 slow. The messages contain no sign of that.
 //
 // The first exchange is stored. The second yields the oscillator's frequency from the change of the offset, and steps
 // the clock. From then on a proportional and integral controller sets the rate. With p = offset / interval, in parts
@@ -45,7 +45,7 @@ type Correction struct {
 	Synchronised  bool
 }
 
-// Sample returns the correction after one exchange. If t1 is not after that of the previous exchange, the servo starts
+// Sample returns the correction after one exchange. If t1 is not after t1 of the previous exchange, the servo starts
 // again.
 func (s *Servo) Sample(t1, t2, t3, t4 tailstamp.Timestamp) Correction {
 	there, back := difference(t2, t1), difference(t4, t3)

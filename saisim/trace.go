@@ -156,7 +156,7 @@ func (t *Trace) steps(s *[]tracedStep, m *Moment) {
 }
 
 // stages adds the stages of a pipe that are reached by the cycle last. The first one is at cycle c. It returns the
-// cycle behind all stages.
+// cycle after all stages.
 func (t *Trace) stages(s *[]tracedStep, name string, c Cycle, n uint32, last Cycle) Cycle {
 	for i := range n {
 		if c <= last {

@@ -60,7 +60,7 @@ func (c *Chip) Why(look func(*WhyView)) {
 // WatchesAll reports whether all arriving packets are kept.
 func (v *WhyView) WatchesAll() bool { return v.engine.WatchesAll() }
 
-// WatchAll keeps all packets that arrive from now on, wherever they end. If on is false, only those of watched flows
+// WatchAll keeps all packets that arrive from now on, wherever they end. If on is false, only packets of watched flows
 // are kept.
 func (c *Chip) WatchAll(on bool) {
 	c.mu.Lock()

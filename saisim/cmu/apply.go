@@ -7,7 +7,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// Apply makes a task, or replaces the one of that name, completely and in one step. On an error nothing changes. The
+// Apply creates a task, or replaces the task of that name, completely and in one step. On an error nothing changes. The
 // error contains everything that is wrong with the layout, or names the group, CMU and task with which it conflicts.
 func (g *Groups) Apply(l flymon.Layout) error {
 	if err := g.Check(&l); err != nil {

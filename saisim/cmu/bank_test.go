@@ -25,7 +25,7 @@ func at(ns uint64) cmu.Packet {
 	return p
 }
 
-// Epoch n counts in bank n mod 2. A bank that was not cleared since another epoch is dirty.
+// Epoch n counts in bank n mod 2. A bank that still holds another epoch's counts is dirty.
 func TestEpochs(t *testing.T) {
 	b := newBench(t, small(32))
 	l := epochs(t)
@@ -72,7 +72,7 @@ func TestEpochs(t *testing.T) {
 	if err := b.Clear("t", 1); err != nil {
 		t.Fatal(err)
 	}
-	b.send(at(9*second + 2)) // cleared while it counts
+	b.send(at(9*second + 2)) // clears the bank that counts now
 	check("epoch 9, cleared in its midst", 2, 1, b6, bank(9, 1, 9*second+2, 9*second+2))
 }
 
@@ -166,7 +166,7 @@ func TestDigests(t *testing.T) {
 	b.apply(l)
 	flow := func(i int) flymon.Vector { return packet(i).Vector.And(l.Digest.Key) }
 	var want []flymon.Vector
-	for i := range 11 { // 8 fit
+	for i := range 11 { // there is capacity for 8 digests
 		for range 4 {
 			p := *packet(i)
 			p.Vector[5] = 2 * second
@@ -279,7 +279,7 @@ func TestFreezeAndDivert(t *testing.T) {
 	}
 }
 
-// A partition of one bank differs from one of two.
+// A partition of one bank differs from a partition of two banks.
 func TestBanksComeAndGo(t *testing.T) {
 	b := newBench(t, small(32))
 	l := one(t, "t", 0, 64)
@@ -340,7 +340,7 @@ func TestUnitsThatAreLeft(t *testing.T) {
 	}
 }
 
-// Words stay only if they mean the same as before.
+// Words are kept only if their meaning does not change.
 func TestWhatIsZeroed(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

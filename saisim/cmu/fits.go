@@ -69,7 +69,7 @@ func (g *Groups) beside(l *flymon.Layout, i int, old *task) error {
 	return nil
 }
 
-// coinsMeet reports whether there is a coin for which both run.
+// coinsMeet reports whether there is a coin for which both units run.
 func coinsMeet(a, b *flymon.Unit) bool {
 	return a.To == 0 || b.To == 0 || a.From < b.To && b.From < a.To
 }

@@ -59,7 +59,7 @@ type scratch struct {
 	results      [flymon.MaxGroups * flymon.MaxCMUs][Lanes]uint32 // results of the task's units
 }
 
-// A hashUnit has a mask as long as a task needs it.
+// A hashUnit is a hash unit. Its mask is set as long as a task needs it.
 type hashUnit struct {
 	mask  flymon.Key
 	slot  uint8

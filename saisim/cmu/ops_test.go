@@ -10,8 +10,8 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// The operations are those of Appendix A, line by line, and the one of the fourth slot. A second unit, four groups
-// later, stores the result: it exchanges its word for it. The initial word also comes from a packet: on 0, each
+// The operations follow Appendix A, line by line, with one more operation in the fourth slot. A second unit, four
+// groups later, stores the result: it exchanges its word for it. The initial word also comes from a packet: on 0, each
 // operation can write any word.
 func TestOperations(t *testing.T) {
 	const top = 0xffff // of 16 bits

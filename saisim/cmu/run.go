@@ -67,7 +67,7 @@ func (g *Groups) alone(p *Packet, what pass) bool {
 	return g.pass(&g.spliced, g.single[:], what)
 }
 
-// flush runs the units of packets that wait. Every function that reads the stacked groups, or changes their tasks,
+// flush runs the units for the waiting packets. Every function that reads the stacked groups, or changes their tasks,
 // calls it first.
 func (g *Groups) flush() {
 	if g.n > 0 {

@@ -188,7 +188,8 @@ func rows(t testing.TB, n, groups int, u flymon.Unit) flymon.Layout {
 
 func of(from flymon.Source, units ...int) flymon.Param { return flymon.Param{From: from, Of: units} }
 
-// Each algorithm of the paper on CMUs has the registers of its textbook form, for the same packets and hash functions.
+// For the same packets and hash functions, each algorithm of the paper has the same registers on CMUs as in its
+// textbook form.
 func TestTextbook(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 3}, func(t *testing.T, seed uint64) {
 		geo := small(16)

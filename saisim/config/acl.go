@@ -22,7 +22,7 @@ type ACLEntry struct {
 // An ACLMatch is one match of an entry. All matches must hold.
 type ACLMatch struct {
 	Field ACLField
-	// Value and Mask are for numeric fields. An IPv6 address uses both words, other fields use the second.
+	// Value and Mask are for numeric fields. An IPv6 address uses both words, other fields use only the second word.
 	Value, Mask [2]uint64
 	// Of holds the ports (or one LAG), or the ranges, that the field names.
 	Of []ID

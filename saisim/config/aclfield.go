@@ -123,7 +123,7 @@ const (
 	ActStamp  // with a TAM INT object
 	ActIFA    // initiates IFA, with a TAM INT object
 	ActIFAEnd // terminates IFA, likewise; mirror sessions of the entry get the stack
-	ActTAM    // drops are reported as a TAM object defines; those of all entries combine
+	ActTAM    // drops are reported as a TAM object defines; such actions of several entries combine
 	ActSample // by a sampler; on arrival or departure, depending on the stage of its table
 	NumACLActions
 )

@@ -82,7 +82,7 @@ func TestTablesHaveEveryRow(t *testing.T) {
 	}
 }
 
-// rowsIn counts the rows in tables: those of lists, and single rows.
+// rowsIn counts the rows in tables: rows in lists, and single rows.
 func rowsIn(tables reflect.Value) (n int) {
 	for i := range tables.NumField() {
 		switch f := tables.Field(i); {

@@ -7,7 +7,7 @@ import (
 
 // Limits of a chip that reports drops.
 const (
-	MaxTAMEvents       = 16 // events, each of which has a bit in the sets of events
+	MaxTAMEvents       = 16 // maximum number of events; each has a bit in sets of events
 	MaxTAMCollectors   = 32
 	MaxEventCollectors = 8
 	// DropFlows is the maximum number of concurrent flows of an event with a threshold.
@@ -40,7 +40,7 @@ type TAMEvent struct {
 	Sample      uint32 // one of Sample drops is reported; zero means all
 	Rate, Burst uint64 // reports per second, and in a burst; zero means no limit
 	Aging       time.Duration
-	DSCP        uint8 // DSCP of reports if that of the collector is 0
+	DSCP        uint8 // DSCP of reports if the collector's DSCP is 0
 }
 
 // A ReportLayout is the layout of a drop in a message.

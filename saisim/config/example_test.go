@@ -7,7 +7,7 @@ import (
 	"tamtam/saisim/config"
 )
 
-// A set applies changes: a row that is put replaces the one with its key.
+// A set applies changes: a new row replaces the row with the same key.
 func ExampleSet() {
 	prefix := netip.MustParsePrefix("10.1.0.0/16")
 	rows := config.Set{}

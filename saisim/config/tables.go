@@ -115,7 +115,7 @@ type QoS struct {
 	Queues    []tm.Settings
 }
 
-// A LAG is a link aggregation group. Bridging uses its VLAN settings, not those of its ports.
+// A LAG is a link aggregation group. Bridging uses its VLAN settings, not its ports' settings.
 type LAG struct {
 	ID                       ID
 	PVID                     uint16

@@ -97,7 +97,7 @@ type branch struct {
 	from, label string
 	facts       facts
 	drops       bool // a table of this stage may have set ctl.drop
-	// why holds the reasons for which a packet with no destination is dropped on this way.
+	// why holds the reasons for which a packet without a destination is dropped on this path.
 	why []drop.Reason
 }
 
@@ -211,7 +211,8 @@ func (b *grapher) ingress() []branch {
 	return queued[:1]
 }
 
-// forward returns the ways of packets with a destination, and of those without one, which may still go to the CPU.
+// forward returns the paths of packets with a destination, and of packets without one. The latter may still go to the
+// CPU.
 func (b *grapher) forward(last uint32, ways []branch) (out, nowhere []branch) {
 	learning := b.cond("chip.learning.applies", last, ways, "true", "false")
 	ways = append(b.fixed(Learning, last, learning[:1]), learning[1])
@@ -246,7 +247,7 @@ func (b *grapher) forward(last uint32, ways []branch) (out, nowhere []branch) {
 	}
 }
 
-// only records that only packets of one class take this way.
+// only records that only packets of one class take this path.
 func (b *grapher) only(w branch, c record.Classes) {
 	b.graph.Only = append(b.graph.Only, record.Only{From: w.from, Label: w.label, Class: record.ClassName(c)})
 }
@@ -285,7 +286,7 @@ func (b *grapher) egress(ways []branch) {
 	b.ends(append(b.fixed(Stamp, first+last, stamp[:1]), stamp[1]), record.EndSent)
 }
 
-// stage adds the program's tables of a stage, and a condition after those that may drop.
+// stage adds the program's tables of a stage, and a condition after tables that may drop.
 func (b *grapher) stage(name string, p *pipe.Pipe, s, at uint32, ways []branch) []branch {
 	var wrote []string
 	for i := range p.Tables {

@@ -9,7 +9,7 @@ type Countable struct {
 }
 
 // CountableIn returns the reasons of sai_in_drop_reason_t. They count at the port where the packet arrived. The
-// exception is drops by an egress ACL, for which SAI has no other reason: these count at the port of the ACL.
+// exception is for drops by an egress ACL, for which SAI has no other reason. They count at the port of the ACL.
 func CountableIn() []Countable {
 	return []Countable{
 		{"L2_ANY", []Reason{

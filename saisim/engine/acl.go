@@ -41,12 +41,12 @@ func (a *candidate) take(e *aclEntry, priority uint32) {
 // action is that of the table with the highest priority in its group, then of the entry with the highest precedence.
 type hits struct {
 	act                   actions
-	noLearn, any          bool         // any: an entry matched
-	does                  entryActions // union over all entries: the kinds that have a candidate
+	noLearn, any          bool         // any is true if an entry matched
+	does                  entryActions // kinds of actions for which at least one entry matched
 	redirect, stamp, meta candidate
 	mirror, tc, dscp      candidate
-	mark, ifa             candidate      // mark of alternate marking, ifa of IFA
-	samples               samplingHits   // every entry that samples, each independently
+	mark, ifa             candidate      // entries for alternate marking and for IFA
+	samples               samplingHits   // all matched entries that sample; each samples independently
 	marks                 describe.Marks // set by the egress lookup
 	events                eventSet
 }
@@ -106,7 +106,7 @@ func (h *hits) addActions(e *aclEntry, priority uint32) {
 func (h *hits) look(tables, done []lookup, k *aclKey, x *crossing, bytes int, found func(*lookup, *aclEntry),
 	notes *packet, egress *looks,
 ) {
-	ended := uint16(0) // the sequential group that has hit
+	ended := uint16(0) // the sequential group in which a table has already matched
 next:
 	for i := range tables {
 		l := &tables[i]
@@ -135,8 +135,8 @@ next:
 	}
 }
 
-// finder returns the function to call for each lookup of a packet, or of its copy for a port, in a table. It returns
-// nil if there is no observer.
+// finder returns the function that the caller must call for each table lookup of a packet, or of its copy for a port.
+// It returns nil if there is no observer.
 func (c *acl) finder(pk *packet, table string, out PortID) func(*lookup, *aclEntry) {
 	if c.found == nil {
 		return nil
@@ -144,7 +144,7 @@ func (c *acl) finder(pk *packet, table string, out PortID) func(*lookup, *aclEnt
 	return func(l *lookup, e *aclEntry) { c.found(pk, foundEntry(table, l.table, e, out)) }
 }
 
-// noter returns the packet if its table lookups are to be noted in it, otherwise nil.
+// noter returns the packet if the chip notes its table lookups in it, otherwise nil.
 func (c *acl) noter(pk *packet) *packet {
 	if c.noting {
 		return pk
@@ -228,8 +228,8 @@ func (c *acl) lookupIngress(p *port, pk *packet) {
 	c.doAll(pk, &h, t)
 }
 
-// doOne applies the only entry that a packet hit. Besides packet actions, the entry may only stamp and mark. A nil
-// entry is a miss.
+// doOne applies the single entry that a packet hit. The entry may have packet actions, stamp and mark, but no other
+// action. A nil entry is a miss.
 func (c *acl) doOne(pk *packet, e *aclEntry, t markTime) {
 	pk.fixed |= describe.ACL.Ran()
 	if e == nil {

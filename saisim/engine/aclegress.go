@@ -2,8 +2,8 @@ package engine
 
 import "tamtam/saisim/describe"
 
-// lookupEgress looks a copy up in the egress tables. The key has the packet's fields and its length as received.
-// Counters count the bytes that leave.
+// lookupEgress looks a copy up in the egress tables. The lookup key contains the packet's fields and its length as
+// received, but ACL counters count the bytes that leave.
 func (c *acl) lookupEgress(p *port, cp *copyOf, h *hits) {
 	pk := cp.pk
 	tables := p.tables[stageEgress]

@@ -46,12 +46,12 @@ func keyPlaces() [config.FieldIPType]keyPlace {
 	}
 }
 
-// flags adds a match on parser flags: those of want must be set, those of not clear.
+// flags adds a match on parser flags: all flags in want must be set, and all flags in not must be clear.
 func (r *aclRule) flags(want, not uint32) {
 	r.want(flagsWord, uint64(want)<<40, uint64(want|not)<<40)
 }
 
-// want adds a match on bits of a word. A contradiction to an earlier match makes the rule one that never matches.
+// want adds a match on bits of a word. If it contradicts an earlier match, the rule never matches.
 func (r *aclRule) want(word uint8, value, mask uint64) {
 	value &= mask
 	if (r.value[word]^value)&r.mask[word]&mask != 0 {

@@ -36,8 +36,8 @@ func (c *acl) applyGroup(r config.ACLGroup, gone bool) {
 	c.ids[r.ID] = &aclGroup{sequential: r.Sequential, members: r.Members}
 }
 
-// applyEntry replaces an entry. The new entry joins its alternate-marking flow before the old one leaves its flow,
-// because a flow loses its state with its last entry. Packets that have already hit the entry keep the old one.
+// applyEntry replaces an entry. The new entry joins its alternate-marking flow before the old entry leaves, because a
+// flow without entries loses its state. Packets that have already hit the entry keep the old one.
 func (c *acl) applyEntry(r *config.ACLEntry, gone bool) {
 	old := at[*aclEntry](c.core, r.ID)
 	var e *aclEntry

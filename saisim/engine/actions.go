@@ -6,9 +6,9 @@ import "tamtam/saisim/config"
 type actions uint8
 
 const (
-	actDrop   actions = 1 << iota // not forwarded
-	actCopy                       // a copy to the CPU
-	actCancel                     // no copy to the CPU
+	actDrop   actions = 1 << iota // the packet is not forwarded
+	actCopy                       // the CPU receives a copy
+	actCancel                     // the CPU receives no copy
 )
 
 // actionsOf returns the effects of a packet action.

@@ -30,9 +30,9 @@ type driver struct {
 }
 
 // SetVector sets the maximum number of packets that pass the ingress pipe together, 1 to 64. With 0, all events are
-// handled one after another in the order of time, class and port, whatever part of the chip they belong to. An observer
-// then also receives all moments in the order of time, and no packet takes a shortcut. This is slower and makes no
-// other difference.
+// handled one after another in the order of time, class and port, even if they belong to different parts of the chip.
+// An observer then also receives all moments in the order of time, and no packet takes a shortcut. This is slower and
+// makes no other difference.
 func (c *Engine) SetVector(n int) {
 	c.driver.vector = min(max(n, 0), maxVector)
 	c.stepping = c.driver.vector == 0
@@ -70,7 +70,7 @@ func (c *Engine) NextEvent() (Cycle, bool) {
 	return e.at, ok
 }
 
-// advance handles all events up to and including a cycle. No control batch may be due in that time.
+// advance handles all events up to and including a cycle. No control batch may be due by then.
 func (c *driver) advance(to Cycle) {
 	if c.vector == 0 {
 		c.step(to)
@@ -117,7 +117,7 @@ func (c *driver) enterAll(to Cycle) {
 			c.now = cp.at
 			c.arriving.n--
 			if p, pk := c.byID[cp.lane], cp.pk; c.macs.received(p, pk) {
-				// Frames enter in the order of their arrival, whenever that is.
+				// Frames enter in the order of their arrival.
 				at := c.macs.enters(cp.at)
 				if at > to {
 					c.enter.Push(timed{at, pk})
@@ -133,8 +133,8 @@ func (c *driver) enterAll(to Cycle) {
 	c.bridge.sweepBefore(to + 1)
 }
 
-// gather adds a packet to the n that will run the ingress pipe together, and returns the new number. A full vector runs
-// immediately. Without a program a single packet is enough, because only programs gain from vectors.
+// gather adds a packet to the n packets that will run the ingress pipe together, and returns the new number of packets.
+// A full vector runs immediately. Without a program a single packet is enough, because only programs gain from vectors.
 func (c *driver) gather(n int, at Cycle, pk *packet) int {
 	x := &c.together[n]
 	x.at, x.pk = at, pk
@@ -170,8 +170,8 @@ func (c *driver) manage(to Cycle) {
 	}
 }
 
-// nextManaged returns the next event of the traffic manager, at never if there is none. If flows is true, this includes
-// the end of an interval of a flow whose drops are reported.
+// nextManaged returns the next event of the traffic manager. Its time is never if there is none. If flows is true, this
+// includes the end of an interval of a flow whose drops are reported.
 func (c *driver) nextManaged(flows bool) event {
 	e, ok := c.agenda.first(c.now)
 	if !ok {

@@ -6,12 +6,12 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// An agenda holds the pending events. Nearly all are due in the next cycles: they are in a wheel with a list for each
-// cycle. The others are in a heap. At most one event of each class and port is pending, so a list consists of links
-// between event numbers and needs no allocation.
+// An agenda holds the pending events. Nearly all events are due within the next cycles and are in a wheel, which has a
+// list for each cycle. Later events are in a heap. At most one event of each class and port is pending, so a list
+// consists of links between event numbers and needs no allocation.
 type agenda struct {
 	far  heap[event]
-	near int                    // events in the wheel
+	near int                    // number of events in the wheel
 	used [wheelSpan / 64]uint64 // one bit for each cycle that has events
 	list [wheelSpan]uint16      // number of the first event of a cycle, zero if there is none
 	next [numClasses*profile.MaxLanes + 1]uint16
@@ -24,7 +24,7 @@ func eventNumbered(n uint16) uint32 {
 	return eventKey(int(n-1)/profile.MaxLanes, PortID((n-1)%profile.MaxLanes))
 }
 
-// push adds an event. It must not be before now.
+// push adds an event. The event must not be due before now.
 func (a *agenda) push(now Cycle, e event) {
 	if e.at-now >= wheelSpan {
 		a.far.push(e)

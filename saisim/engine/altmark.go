@@ -47,7 +47,7 @@ func (m *marking) eligible(p *markProfile, pk *packet) bool {
 	return pk.hasMark(p.s.Mark) && (p.s.Mark2 == altmark.NoMark || pk.hasMark(p.s.Mark2))
 }
 
-// colour returns the colour of a packet in the quarter q.
+// colour returns the colour of a packet that arrived in the quarter q.
 func (p *markProfile) colour(pk *packet, q uint64) uint8 {
 	timeBit, slot := uint8(q>>2&1), q&3
 	switch {
@@ -59,7 +59,7 @@ func (p *markProfile) colour(pk *packet, q uint64) uint8 {
 	return pk.markBit(p.s.Mark)
 }
 
-// hasMark reports whether the packet has the bit.
+// hasMark reports whether the packet has the header bit that carries the mark.
 func (pk *packet) hasMark(m altmark.Mark) bool {
 	switch {
 	case m == altmark.IPv4Reserved:
@@ -70,7 +70,7 @@ func (pk *packet) hasMark(m altmark.Mark) bool {
 	return pk.h.altMark != 0
 }
 
-// markBit returns the bit as received. It reads the packet because a program may have changed pk.h.
+// markBit returns the mark's bit as received. It reads the packet because a program may have changed pk.h.
 func (pk *packet) markBit(m altmark.Mark) uint8 {
 	var set bool
 	ip := pk.data[pk.h.l3:]
@@ -145,7 +145,7 @@ func (c *marking) mark(pk *packet, entry uint32, t markTime) {
 	}
 }
 
-// sumUp does step 7 for a packet that arrived at t, in the quarter q, and whose marks were read.
+// sumUp does step 7 for a packet that arrived at t, in the quarter q, with marks that were read.
 func (c *marking) sumUp(p *markProfile, pk *packet, index int, q uint64, t markTime) {
 	colour := p.colour(pk, q)
 	if p.s.Method == altmark.Muxed && !p.s.SlotSync && p.s.Role != altmark.Initiator {
@@ -185,7 +185,7 @@ func (f *markFlow) initiate(p *markProfile, pk *packet, q uint64, t markTime, re
 	}
 }
 
-// followLate reads the marks of a packet that was given to the chip late. own is the time at which it really arrived.
+// followLate reads the marks of a packet that was given to the chip late. own is the time of its real arrival.
 func (f *markFlow) followLate(p *markProfile, pk *packet, q uint64, t, own markTime) {
 	was := [2]uint64{f.of[0].captures, f.of[1].captures}
 	slots, pulse := p.s.Method != altmark.Muxed || p.s.SlotSync, false
@@ -290,7 +290,7 @@ func (f *markFlow) window(p *markProfile, colour, timeBit uint8, t markTime) {
 	}
 }
 
-// counted returns a flow's counts. The generation is 0 if the flow has begun none.
+// counted returns a flow's counts. The generation is 0 if the flow has never begun.
 func (m *marking) counted(index uint32) (flow altmark.ChipFlow) {
 	if int(index) >= len(m.flows) {
 		return flow
@@ -322,8 +322,9 @@ func (x *markColour) capture(pk *packet, t markTime) {
 // digestBytes is the number of bytes of an IP packet that its digest covers.
 const digestBytes = 80
 
-// digest returns a value that identifies a packet. It is the same at every switch on the packet's path. Parts that
-// switches change are left out: marks and congestion, TTL, checksums, IFA, and the MSS of a TCP segment with SYN.
+// digest returns a value that identifies a packet. It is the same at every switch on the packet's path. The digest
+// excludes the parts that switches change: marks and congestion, TTL, checksums, IFA, and the MSS of a TCP segment with
+// SYN.
 func (pk *packet) digest() uint32 {
 	var b [digestBytes]byte
 	var h headers

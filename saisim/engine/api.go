@@ -24,7 +24,7 @@ func New(p profile.Profile, start time.Time, oracle int) *Engine {
 // SetOutput sets the function that receives the frames leaving the chip. Each frame is valid only during the call.
 func (c *Engine) SetOutput(f func(*Out)) { c.out = f }
 
-// OnAddress sets the function that is called when an address is learned, moved, aged or flushed.
+// OnAddress sets the function that is called when an address is learned, moves, ages or is flushed.
 func (c *Engine) OnAddress(f func(FDBEvent, FDBRow)) { c.bridge.addressChanged = f }
 
 // Observe sets a function that is called from now on with every moment in the history of every frame. nil removes it.
@@ -50,8 +50,8 @@ func (c *Engine) Receive(id PortID, at Cycle, f *Frame) error {
 	return nil
 }
 
-// ReceiveAll does Receive for many frames. It returns the number of accepted frames: all, or those before the first
-// that it refuses.
+// ReceiveAll does Receive for many frames. It stops at the first frame that it refuses, and returns the number of
+// accepted frames.
 func (c *Engine) ReceiveAll(frames []Arrival) (int, error) {
 	for i := range frames {
 		x := &frames[i]
@@ -85,7 +85,8 @@ func (c *Engine) IngressFree(id PortID) Cycle {
 	return 0
 }
 
-// Done returns, once, the functions to call because batches have taken effect.
+// Done returns the completion functions of batches that have taken effect. Each is returned once; the caller must call
+// it.
 func (c *Engine) Done() []func() {
 	done := c.programs.done
 	c.programs.done = nil
@@ -95,8 +96,8 @@ func (c *Engine) Done() []func() {
 // Graph returns the current graph of the pipes.
 func (c *Engine) Graph() *record.Graph { return c.programs.described().graph }
 
-// Path returns the tables of a trail in the order of the graph. It returns nil if the trail is unknown or belongs to
-// another graph than the current one.
+// Path returns the tables of a trail in the order of the graph. It returns nil if the trail is unknown or does not
+// belong to the current graph.
 func (c *Engine) Path(t Trail) []record.Step {
 	if g := c.programs.described(); t.Graph == g.graph.Version {
 		return g.path(t)
@@ -121,7 +122,7 @@ func (c *Engine) PortCounters(id PortID) (PortCounters, bool) {
 // Clock returns the time-of-day clock in its current state.
 func (c *Engine) Clock() *Clock { return c.clock.Load() }
 
-// ChangeClock sets the time of day forward by a step at the current cycle. set may change the clock's other values.
+// ChangeClock advances the time of day by a step at the current cycle. set may change the clock's other values.
 func (c *Engine) ChangeClock(step time.Duration, set func(*Clock)) error {
 	t := *c.clock.Load()
 	set(&t)
@@ -136,8 +137,8 @@ func (c *Engine) ChangeClock(step time.Duration, set func(*Clock)) error {
 // ingress pipe at that cycle or later runs the new program, in the egress pipe too. Earlier packets run the old one.
 // Registers and counters are written and read before the first packet that enters their pipe at that cycle or later.
 //
-// An error in the batch is returned immediately, by name, and then nothing of the batch happens. Control refuses a
-// cycle in the past, and one before that of an earlier pending batch. At the current cycle the batch takes effect
+// Control immediately returns an error in the batch, which names the object, and then applies nothing of the batch. It
+// refuses a cycle in the past, or before the cycle of a pending batch. At the current cycle the batch takes effect
 // immediately, after everything that Advance has done.
 //
 // The program and everything else in the batch must not be changed afterwards.

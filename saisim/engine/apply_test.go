@@ -108,7 +108,7 @@ func TestNothingIsLeft(t *testing.T) {
 	}
 }
 
-// A pool has its size, whatever other pools there are.
+// A pool's size does not depend on other pools.
 func TestPoolsOfAnyIndex(t *testing.T) {
 	e := New(profile.Small(), time.Unix(0, 0), 0)
 	e.Apply(config.Change{{Row: config.Pool{Index: 2, Cells: 20}}})
@@ -176,7 +176,7 @@ func busy(t *testing.T) *Engine {
 	t.Helper()
 	p := profile.Small()
 	p.Buffer.Cells = 10_000
-	e := New(p, time.Unix(1, 0), 0) // so that a pulse follows immediately
+	e := New(p, time.Unix(1, 0), 0) // so that the first packet is a pulse
 	e.Apply(everyRow(e.Graph().Version))
 	for i := range 60 {
 		frame := make([]byte, 500)
@@ -221,7 +221,7 @@ func TestChangesLoseNothing(t *testing.T) {
 	}
 }
 
-// changed returns a row with another value somewhere that does not decide where frames go.
+// changed returns a row with one changed value that has no effect on the destination of frames.
 func changed(row config.Row) config.Row {
 	switch r := row.(type) {
 	case config.Switch:
@@ -294,10 +294,11 @@ func changedRoute(row config.Row) config.Row {
 		r.Records = 2
 		return r
 	}
-	return row // it never changes
+	return row // rows of this kind never change
 }
 
-// Frames that the CPU sends at cycle 0 enter the egress pipe one cycle after the other, event by event and in windows.
+// Frames that the CPU sends at cycle 0 enter the egress pipe one cycle after the other, both event by event and in
+// windows.
 func TestInjectAtCycleZero(t *testing.T) {
 	for _, vector := range []int{0, 1, 64} {
 		e := New(profile.Small(), time.Unix(1, 0), 0)

@@ -12,7 +12,7 @@ type FrameCounts struct {
 	Copies             uint64 // copies made of a frame beyond the first
 	Sent, ToCPU        uint64
 	Dropped            [drop.NumReasons]uint64
-	InFlight           uint64 // at ingress MACs, in the pipes, in queues, or between pipe and egress MAC
+	InFlight           uint64 // frames at ingress MACs, in the pipes, in queues, or between pipe and egress MAC
 	Queued             uint64 // the part of InFlight that is in queues
 	QueuedBytes        uint64
 }
@@ -35,10 +35,10 @@ type PortCounters struct {
 	Entered                 uint64 // frames that entered the ingress pipe or wait to enter it
 	Sent, SentBytes         uint64
 	Dropped                 [drop.NumReasons]uint64
-	// PolicedCopies is the part of Dropped[drop.Policer] for frames that were also forwarded.
+	// PolicedCopies counts those frames in Dropped[drop.Policer] that were also forwarded.
 	PolicedCopies uint64
 }
 
-// RecordCounts holds the counts of a plan's session. Matched counts the packets that matched, Unsampled those of them
-// that sampling left out. Made counts the record copies that were made, Lost those that were dropped.
+// RecordCounts holds the counts of a plan's session. Matched counts the packets that matched. Unsampled counts the
+// matched packets that sampling skipped. Made counts all record copies, Lost the dropped record copies.
 type RecordCounts struct{ Matched, Unsampled, Made, Lost uint64 }

@@ -13,7 +13,7 @@ type bridge struct {
 	fdb     fdb
 	lags    []*lag
 	noFlood config.Flood // traffic that the switch does not flood
-	// addressChanged is called with every change of an address that the bridge itself makes.
+	// addressChanged is called when the bridge itself changes an address: by learning, move, ageing or flush.
 	addressChanged func(FDBEvent, FDBRow)
 }
 
@@ -77,8 +77,8 @@ func (c *bridge) toMAC(pk *packet, v *vlan, mac uint64) drop.Reason {
 	return drop.NoDestination
 }
 
-// learn notes the location of the packet's source address. It fails only where packets from unknown addresses are to be
-// dropped.
+// learn notes the location of the packet's source address. It returns false, with the reason, if the bridge port drops
+// unknown source addresses, or if a static entry elsewhere forbids the move.
 func (c *bridge) learn(pk *packet) (drop.Reason, bool) {
 	if pk.source.learning == config.LearnNot || c.vlans[pk.vid].noLearn {
 		return 0, true
@@ -133,7 +133,7 @@ func (c *bridge) staticMove(pk *packet) (drop.Reason, bool) {
 	return drop.Learning, act&actDrop == 0
 }
 
-// sweepBefore does the sweeps of the table that are due before a packet enters the ingress pipe at a cycle.
+// sweepBefore sweeps the FDB if a sweep is due before a packet enters the ingress pipe at the given cycle.
 func (c *bridge) sweepBefore(at Cycle) {
 	for c.fdb.sweepAt < at {
 		c.now = c.fdb.sweepAt
@@ -177,8 +177,8 @@ func (c *bridge) evict(e *fdbEntry, what FDBEvent) {
 	c.fdb.remove(e.key)
 }
 
-// sweepFor schedules a sweep for an entry that ages at cycle due. Sweeps are at multiples of a tenth of a second, so
-// that there are not too many.
+// sweepFor schedules a sweep for an entry that ages at cycle due. Sweeps are at multiples of a tenth of a second, which
+// limits their number.
 func (c *bridge) sweepFor(due Cycle) {
 	tenth := max(1, Cycle(c.prof.ClockHz/10))
 	c.fdb.sweepAt = min(c.fdb.sweepAt, (due+tenth-1)/tenth*tenth)

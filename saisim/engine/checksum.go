@@ -2,7 +2,7 @@ package engine
 
 import "encoding/binary"
 
-// checksum returns the checksum of RFC 1071. It is 0 over a header whose checksum is right.
+// checksum returns the checksum of RFC 1071. The result is 0 for a header with a correct checksum.
 func checksum(b []byte) uint16 {
 	sum := uint32(0)
 	for i := 0; i+1 < len(b); i += 2 {
@@ -18,7 +18,7 @@ func checksum(b []byte) uint16 {
 // 1624.
 func fixChecksum(b []byte, old, now uint16) { fixSum(b[10:], old, now) }
 
-// fixSum does the same for the checksum at the start of b.
+// fixSum updates the checksum at the start of b in the same way.
 func fixSum(b []byte, old, now uint16) {
 	sum := uint32(^binary.BigEndian.Uint16(b)) + uint32(^old) + uint32(now)
 	sum = sum&0xffff + sum>>16

@@ -1,6 +1,6 @@
 package engine
 
-// due returns the sample that x has just chosen, followed by the samples in behind.
+// due returns the sample that x has just chosen, followed by the samples in the list behind.
 func (c *core) due(x *sampling, behind *sampleDue) *sampleDue {
 	d := c.spares.due.take()
 	*d = sampleDue{next: behind, from: x, pool: x.seen - x.left, rate: x.rate, truncate: x.by.Truncate}

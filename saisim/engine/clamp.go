@@ -2,8 +2,7 @@
 //
 // A clamp examines TCP segments with SYN and without IFA that arrived at a port. It runs after the ingress ACL, in the
 // same stage and whatever the ACL decided. The segment must have a complete TCP header there and match the clamp's
-// filter as received. The clamp counts each such segment, and its outcome. The outcome is the first of these that
-// holds:
+// filter as received. The clamp counts each such segment under its outcome, the first of these that holds:
 //
 //   - cut: the frame was cut by a capture, or is a fragment. An IPv6 fragment header
 //     with offset 0 and no more fragments does not count as one

@@ -16,7 +16,7 @@ func mulDiv(a, b, c uint64) (q, r uint64) {
 	return bits.Div64(hi, lo, c)
 }
 
-// An instant is an exact time of a port's MAC: cycle + frac/den, with den of the MAC's line rate.
+// An instant is an exact time of a port's MAC: cycle + frac/den, where den is the line rate's denominator.
 type instant struct {
 	cycle Cycle
 	frac  uint64
@@ -37,8 +37,8 @@ func (a instant) ceil() Cycle {
 // A lineRate holds the exact duration of a byte on the wire: num/den cycles.
 type lineRate struct {
 	num, den uint64
-	// Precomputed spans: of the preamble, of everything between two frames, and of the last frame without and with the
-	// gap after it.
+	// Precomputed spans: the preamble, everything between two frames, the last frame, and the last frame with the gap
+	// after it.
 	preamble, between, frame, frameGap span
 	frameBytes                         uint32
 }
@@ -61,7 +61,7 @@ func newLineRate(hz uint64, mbps uint32) lineRate {
 	}
 }
 
-// span returns the duration of n bytes. n is at most a little above maxFrame.
+// span returns the duration of n bytes. n must not exceed maxFrame by much.
 func (r *lineRate) span(n uint32) span {
 	x := uint64(n) * r.num // num <= 64e9, n < 2^19: below 2^55
 	q := x / r.den

@@ -25,7 +25,7 @@ func (c *Engine) Apply(ch config.Change) {
 	if reporting { // immediately, not at the next packet: a stream that ends here begins again, even if it returns
 		c.reporter.derive()
 	}
-	if !recorded && len(c.recording.plans) > 0 { // not when one plan replaces another
+	if !recorded && len(c.recording.plans) > 0 { // not when a plan replaces another plan
 		c.recording.paths.begin(c.programs.described())
 	}
 }
@@ -39,7 +39,7 @@ func reports(row config.Row) bool {
 	return false
 }
 
-// applyPorts compiles rows of ports, of the bridge between them, and of their memory.
+// applyPorts compiles rows of ports, of their buffers, and of the bridge between them.
 func (c *Engine) applyPorts(row config.Row, gone bool) {
 	switch r := row.(type) {
 	case config.Switch:
@@ -96,8 +96,8 @@ func (c *Engine) applyTAM(row config.Row, gone bool) {
 }
 
 // derive updates the lists that follow from several rows, once for all changes between two packets. It visits all
-// ports, LAGs and VLANs with their members, and addresses that several neighbours have. Its cost does not depend on the
-// number of ACL entries, routes and addresses.
+// ports, LAGs and VLANs with their members, and addresses that belong to several neighbours. Its cost is independent of
+// the number of ACL entries, routes and addresses.
 func (c *Engine) derive() {
 	c.stale = false
 	c.reporter.derive()
@@ -167,7 +167,7 @@ func (in *admission) vlan(vlans *[4096]*vlan) *vlan {
 func (c *Engine) applySwitch(r config.Switch, gone bool) {
 	c.stale = true
 	if gone {
-		return // everything of the switch is created again
+		return // a new switch object creates all its objects again
 	}
 	c.egress.ifa.bind(r.TAMs)
 	c.switchMAC, c.router.cpu, c.bridge.noFlood = mac48(r.MAC[:]), r.CPU, r.NoFlood
@@ -214,7 +214,7 @@ func (c *Engine) clear() {
 		c.fates.drop(nil, c.enter.First().pk, drop.PortRemoved)
 		c.enter.Pop()
 	}
-	for c.pipe.Len() > 0 { // no packets that have ended wait between two calls
+	for c.pipe.Len() > 0 { // between two calls, no ended packets wait
 		c.fates.drop(nil, c.pipe.First().pk, drop.PortRemoved)
 		c.pipe.Pop()
 	}

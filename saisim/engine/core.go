@@ -12,7 +12,7 @@ import (
 // A core is the state that all stations share: time, the compiled configuration, memory, the counts of all frames, and
 // observers.
 type core struct {
-	// These come first, because every packet needs them.
+	// These fields come first, because every packet needs them.
 	schedule
 	observer func(Moment)           // nil means no observer
 	found    func(*packet, Finding) // called with each finding in a table; nil means no observer
@@ -33,15 +33,15 @@ type core struct {
 // schedule holds the current cycle and the events due at later ones.
 type schedule struct {
 	now      Cycle
-	stepping bool      // event by event, and no packet takes a shortcut
+	stepping bool      // true if events are handled one by one, without shortcuts
 	off      shortcuts // shortcuts that are closed to all packets; derived when [Engine.Advance] begins
 	agenda   *agenda
 	arriving wheel          // frames at ingress MACs
 	enter    tm.Ring[timed] // in the order of (ready, port)
 	pipe     tm.Ring[timed]
-	// ended holds packets that end at the ingress pipe's entry and are to be noted in the order of time.
+	// ended holds packets that end at the entry of the ingress pipe. They are noted later, in the order of time.
 	ended tm.Ring[timed]
-	// leaving holds packets to be copied when they leave the egress pipe, in order.
+	// leaving holds packets that will be mirrored when they leave the egress pipe, in that order.
 	leaving tm.Ring[mirroring]
 }
 
@@ -53,9 +53,8 @@ type compiled struct {
 	ingressCycles, egressCycles Cycle
 	skips                       describe.Marks // fixed functions that an injected fault skips
 	lagSeed                     uint32         // seed of the flow hash
-	tracking                    bool           // true while trails of entering packets are kept
-	// stale is true if lists that follow from several rows must be derived again: members of LAGs and VLANs, ACL tables
-	// of ports.
+	tracking                    bool           // true while the trails of entering packets are recorded
+	// stale is true if lists derived from several rows must be updated: members of LAGs and VLANs, ACL tables of ports.
 	stale    bool
 	ports    []*port           // in the order of id
 	mirrored []*mirrorSession  // by index; nil means free
@@ -91,7 +90,7 @@ func (p *pool[T]) take() *T {
 func (p *pool[T]) give(x *T) { p.spare = append(p.spare, x) }
 
 func newSpares() spares {
-	const most = 2 * 16384 // more than the longest frame that leaves
+	const most = 2 * 16384 // longer than any frame that leaves
 	return spares{scratch: make([]byte, 0, most)}
 }
 
@@ -105,11 +104,11 @@ type timed struct {
 type slab struct {
 	packets [32]packet // each has three cache lines
 	passing [32]passing
-	rooms   [32][64]byte       // data of short frames: a full buffer holds many of them
+	rooms   [32][64]byte       // data of short frames, because a full buffer holds many short frames
 	came    [32][keptHead]byte // memory for met.outerCame, which only a small set of packets needs
 }
 
-// free gives a packet back to the pool. The packet's passing is empty there.
+// free gives a packet back to the pool. In the pool, a packet's passing is empty.
 func (c *core) free(pk *packet) {
 	if !pk.usual {
 		pk.transit = transit{}
@@ -165,7 +164,7 @@ func (c *core) copy(pk *packet, tag tagAction) *copyOf {
 	return cp
 }
 
-// freeCopy gives a copy that has ended back to the pool.
+// freeCopy returns an ended copy to the pool.
 func (c *core) freeCopy(cp *copyOf) {
 	c.freeIFA(cp)
 	if cp.met != nil {
@@ -177,7 +176,7 @@ func (c *core) freeCopy(cp *copyOf) {
 	}
 }
 
-// freeIFA gives a copy's IFA work back to the pool.
+// freeIFA returns a copy's IFA work to the pool.
 func (c *core) freeIFA(cp *copyOf) {
 	if cp.ifa != nil {
 		c.spares.ifa.give(cp.ifa)
@@ -199,7 +198,7 @@ func at[T any](c *core, id config.ID) (x T) {
 	return x
 }
 
-// leave schedules the mirror copies of the copy that enters the egress pipe now. They are made when it leaves that
+// leave schedules mirroring of the copy that enters the egress pipe now. The mirror copies are made when it leaves that
 // pipe.
 func (c *core) leave(m mirroring) {
 	m.copy.pk.refs++

@@ -26,8 +26,8 @@ func (c Counter) compare(d Counter) int {
 		cmp.Compare(c.Of, d.Of), cmp.Compare(c.Index, d.Index), cmp.Compare(c.Label, d.Label), cmp.Compare(c.Name, d.Name))
 }
 
-// A CountChange is the change of a counter. By is negative if other packets count less, because this one displaced
-// them.
+// A CountChange is the change of a counter. By is negative if other packets count less, because the traced packet
+// displaced them.
 type CountChange struct {
 	Counter
 	By int64

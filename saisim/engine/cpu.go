@@ -44,8 +44,8 @@ func (c *cpu) Inject(id PortID, f Frame) error {
 }
 
 // InjectVLAN lets an untagged frame enter the ingress pipe in a VLAN, as the CPU does at the VLAN's router interface.
-// It enters at the next cycle, or as soon after as the pipe is free. The bridge sends it to the port of its address or
-// to all ports, with the tags of each. No other part of the ingress pipe applies.
+// It enters at the next cycle, or as soon after as the pipe is free. The bridge sends it to the port of its destination
+// address, or floods it, with the tags that each port needs. The rest of the ingress pipe is skipped.
 func (c *cpu) InjectVLAN(vid uint16, f Frame) error {
 	if vid < 1 || vid > 4094 || c.vlans[vid] == nil {
 		return fmt.Errorf("inject: no VLAN %d", vid)
@@ -62,7 +62,7 @@ func (c *cpu) InjectVLAN(vid uint16, f Frame) error {
 	return nil
 }
 
-// check validates a frame from the CPU. It sets a length of 0 to that of the data.
+// check validates a frame from the CPU. It replaces a length of 0 by the length of the data.
 func (f *Frame) check() error {
 	if f.Len == 0 {
 		f.Len = len(f.Data)

@@ -84,7 +84,7 @@ func underway(r *rand.Rand, sent []byte, at int) []byte {
 		for range r.IntN(5) {
 			p, err := ifa.Locate(ip)
 			if err != nil {
-				panic(err) // it was made correctly
+				panic(err) // the packet is valid, so this cannot happen
 			}
 			ip = p.Push(ip, &ifa.Hop{Device: r.Uint32(), Residence: r.Uint32()})
 		}
@@ -111,9 +111,9 @@ func framed(r *rand.Rand, ip []byte) []byte {
 	return b
 }
 
-// A packet has the same digest at every switch, whatever switches have put into, after and around it: IFA, VLAN tags,
-// tail-stamp records, marks, another MSS. Another packet has another digest, except for collisions of 32 bits: 3 of
-// some 126,000 pairs of a case are equal once in 10^14 cases.
+// A packet has the same digest at every switch, even if switches inserted, appended or changed something: IFA, VLAN
+// tags, tail-stamp records, marks, another MSS. Different packets have different digests, except for 32-bit collisions:
+// more than 2 among a case's 126,000 pairs occur once in 10^14 cases.
 func TestDigestAcrossHeaders(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 36_100, Count: 20}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 36))

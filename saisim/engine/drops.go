@@ -5,13 +5,12 @@ import (
 	"tamtam/saisim/drop"
 )
 
-// A Drop is the end of a packet, or of one copy of it, that reaches no receiver. It holds everything that is known
-// about the packet there. If Punted is true, the packet reached the CPU, and Why is the reason why it was not
-// forwarded.
+// A Drop describes a packet, or one copy of it, that was dropped. It holds everything that the chip knows about the
+// packet at that place. If Punted is true, the packet reached the CPU, and Why is the reason why it was not forwarded.
 type Drop struct {
 	At     Cycle
 	ID     uint64 // the sender's id for the frame
-	Number uint64 // the chip's own number: 1 for the first frame received, injected or made
+	Number uint64 // the chip's own number: 1 for the first frame received, injected or generated
 	Copy   uint32 // number of the copy; zero for the frame itself
 	In     PortID // port where the frame arrived; CPUPort if it was injected
 	Port   PortID // port that counts the drop; CPUPort if only [FrameCounts] counts it

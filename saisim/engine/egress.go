@@ -135,7 +135,8 @@ func (c *egressPipe) copiedAtEnd(m mirroring, p *port) {
 	c.leave(m)
 }
 
-// sampledDrop does copiedAtEnd for a copy that the pipe drops and that samplers of entries have chosen, if any have.
+// sampledDrop does copiedAtEnd for a copy that the pipe drops and that samplers of entries have chosen, if there are
+// such samplers.
 func (c *egressPipe) sampledDrop(due *sampleDue, p *port, cp *copyOf, why drop.Reason) {
 	if due != nil {
 		c.copiedAtEnd(mirroring{due: due, copy: *cp, why: why}, p)

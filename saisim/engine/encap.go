@@ -9,8 +9,8 @@ import (
 	"tamtam/tam/record"
 )
 
-// A mirrorEncap describes how a mirrored frame is encapsulated. It does not change once it is made. Copies in the chip
-// keep the one with which they were made.
+// A mirrorEncap describes how a mirrored frame is encapsulated. It never changes after its creation. A copy in the chip
+// keeps the mirrorEncap with which it was created.
 type mirrorEncap struct {
 	session   *mirrorSession
 	truncate  int   // bytes of the frame that are kept; zero means all
@@ -22,7 +22,7 @@ type mirrorEncap struct {
 	v4        bool   // outer IPv4
 	erspan    uint8  // type of the ERSPAN header, with a sequence number in front; zero if there is none
 	sessionID uint16 // session id of the ERSPAN header
-	// SFLOW: fields of the session for the headers of record copies.
+	// The next fields are for sessions of type SFLOW: they describe the headers of record copies.
 	udp, tagged      bool
 	ttl              uint8
 	srcPort, dstPort uint16
@@ -109,7 +109,7 @@ func (e *mirrorEncap) trailer() []byte {
 }
 
 // wrap writes the copy of a frame of n bytes to dst. data is the available part of the frame. If leaves is true, the
-// frame is mirrored as it leaves; otherwise as received, at the given time.
+// frame is mirrored as it leaves. Otherwise it is mirrored as it was received at the given time.
 func (e *mirrorEncap) wrap(dst, data []byte, n int, received tailstamp.Timestamp, leaves bool) []byte {
 	cut := e.truncate != 0 && n > e.truncate
 	if cut {

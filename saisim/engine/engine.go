@@ -3,7 +3,7 @@ package engine
 import "tamtam/saisim/pipe"
 
 // An Engine is the packet path. Its configuration is compiled from rows of tables. It consists of a core, which all
-// stations share, and of the stations. Each station keeps its own state and uses only those below it.
+// stations share, and of the stations. Each station keeps its own state and uses only stations below it.
 type Engine struct {
 	core
 	cpu
@@ -34,7 +34,7 @@ type measuringStations struct {
 	reporter reporter
 }
 
-// wire gives each station the others that it uses. There are no cycles.
+// wire gives each station references to the stations that it uses. These references form no cycle.
 func (c *Engine) wire() {
 	c.names = newTableNames(c.prof.IngressStages, c.prof.EgressStages)
 	c.watch = watch{core: &c.core}

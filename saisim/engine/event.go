@@ -8,7 +8,7 @@ const (
 	classDequeue             // a port's scheduler is free again
 	classServe               // the egress pipe accepts a frame of a waiting port
 	classMirror              // a copy to be mirrored leaves an egress pipe
-	classRecirculated        // a packet reaches spliced groups of CMUs
+	classRecirculated        // a mirror copy reaches spliced groups of CMUs
 	classReport              // drops are reported
 	classQueue               // a packet leaves the ingress pipe
 	classEnter               // a packet enters the ingress pipe
@@ -17,8 +17,8 @@ const (
 	numClasses
 )
 
-// An event is due at a cycle. At most one of each class and port is pending. The order (at, key) is total, so the order
-// of work does not depend on the order in which events were scheduled.
+// An event is due at a cycle. At most one event of each class and port is pending. The order (at, key) is total, so the
+// order of work does not depend on the order in which events were scheduled.
 type event struct {
 	at  Cycle
 	key uint32 // class << 16 | port

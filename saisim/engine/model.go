@@ -19,7 +19,7 @@ const (
 
 // A port is a front-panel port: two MACs, an egress queue and the settings of SAI.
 type port struct {
-	// These come first, because every packet needs them.
+	// These fields come first, because every packet needs them.
 	id     PortID
 	number uint16 // N of EthernetN, or NoPort
 	mtu    uint32
@@ -31,16 +31,16 @@ type port struct {
 	paced   bool
 	rate    lineRate
 	rxFree  instant   // earliest timestamp point of the next frame
-	came    Cycle     // arrival of the last frame, except frames that others overtook
+	came    Cycle     // arrival of the last frame, ignoring overtaken frames
 	own     instant   // valid if behind is true: the value of rxFree if no frame had been late
-	behind  bool      // own is before rxFree
+	behind  bool      // true if own is before rxFree
 	in      admission // derived
 	class   qosClass
 	queues  *tm.Port[*copyOf]
 	txFree  instant      // earliest preamble of the next frame
 	off     shortcuts    // shortcuts that are closed to packets that arrive or leave here; derived
 	sampled [2]*sampling // by stage: the sampler; nil means none; derived
-	mirror  [2]uint64    // sessions, by stage; derived from mirrors
+	mirror  [2]uint64    // mirror sessions as bits, by stage; derived from mirrors
 	tables  [2][]lookup  // by stage: ACL tables for lookups
 	stats   portStats
 	totals  PortCounters // totals that stats does not have; see counters
@@ -56,7 +56,7 @@ type port struct {
 	bridgePort               *bridgePort
 	rif                      *rif   // the port's router interface
 	lag                      *lag   // the LAG it is a member of
-	fill                     []fill // fill of each queue, by sender; nil means that it is not tracked
+	fill                     []fill // fill of each queue, by ingress port; nil if not tracked
 	tams                     []config.ID
 	events                   eventSet       // events that report drops of packets arriving here; derived
 	trails                   tm.Ring[Trail] // trails of watched copies that are leaving, in the same order
@@ -72,8 +72,7 @@ func (p *port) counters() PortCounters {
 	return t
 }
 
-// An admission is the state of a port for the first stage of the ingress pipe. It is that of its LAG, if the port is a
-// member.
+// An admission is the state of a port for the first stage of the ingress pipe. A member of a LAG has the LAG's state.
 type admission struct {
 	lag                      *lag
 	source                   *bridgePort
@@ -103,7 +102,7 @@ type lagMember struct {
 	ingressDisabled, egressDisabled bool
 }
 
-// first returns the lowest port of the LAG. It is above all ports if the LAG has none.
+// first returns the lowest port of the LAG. If the LAG has no ports, the result is higher than any port.
 func (l *lag) first() PortID {
 	if len(l.members) == 0 {
 		return CPUPort
@@ -143,7 +142,7 @@ type bridgePort struct {
 	vlans    [64]memberships // of 64 VLANs each; derived from the VLAN members
 }
 
-// memberships holds those of a bridge port in 64 VLANs, one bit each.
+// memberships holds a bridge port's memberships in 64 VLANs, one bit each.
 type memberships struct{ members, untagged, priorityTagged uint64 }
 
 // set sets whether and how the bridge port is in a VLAN.
@@ -223,7 +222,7 @@ func (r *rif) order() int {
 func (r *rif) up(v4 bool) bool { return v4 && r.up4 || !v4 && r.up6 }
 
 // An adjacency is an address that is reached through a router interface. A neighbour and the next hops that lead to it
-// share one. It exists until the neighbour and all next hops are gone.
+// share one adjacency. It exists until the neighbour and all next hops are gone.
 type adjacency struct {
 	rif   *rif
 	ip    netip.Addr
@@ -271,7 +270,8 @@ func (g *hopGroup) choose(hash uint32) *adjacency {
 	return g.members[lo].adj
 }
 
-// A dest is the destination of a prefix: that of its route or, without a route, the neighbour with this address.
+// A dest is the destination of a prefix: the destination of its route or, without a route, the neighbour with this
+// address.
 type dest struct {
 	prefix netip.Prefix
 	route  *config.Route // nil if there is none
@@ -327,8 +327,8 @@ func (p *port) watched() Trail {
 	return trail
 }
 
-// doors holds the names of the last bridge ports by their numbers. A packet that holds a number leaves long before so
-// many more bridge ports are made.
+// doors holds the names of the last bridge ports by their numbers. A packet that holds a number leaves the chip long
+// before its name here is overwritten.
 type doors struct {
 	n     uint32
 	names [numDoors]door

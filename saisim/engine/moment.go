@@ -11,14 +11,14 @@ import (
 type What uint8
 
 // The history of a frame begins with MomentReceived or MomentInjected. The frame itself is copy 0. It ends in
-// MomentDropped or in MomentReplicated. The latter means that every copy for which the ingress pipe had a place has
-// begun. A frame may be dropped although mirror sessions have copies of it; the drop then follows those copies. An
+// MomentDropped or in MomentReplicated. MomentReplicated means that the ingress pipe has created all copies of the
+// frame. A frame may be dropped although mirror sessions have copies of it; the drop then follows those copies. An
 // egress mirror copy begins when its original has left the egress pipe. A record copy also begins that much later, when
 // the frame and all other copies may have ended. Copies are numbered from 1 in the order in which they are made. Each
 // ends in one MomentSent, MomentPunted or MomentDropped.
 const (
 	// MomentReceived is the timestamp point of the ingress MAC. It is reported when the frame is given to
-	// [Engine.Receive], so At may be later than that of the following moments.
+	// [Engine.Receive]. So its At may be later than At of the following moments.
 	MomentReceived   What = iota
 	MomentInjected        // given to [Engine.Inject]
 	MomentEntered         // enters the ingress pipe
@@ -58,7 +58,7 @@ type Moment struct {
 	Copies uint32 // for MomentReplicated: number of copies
 
 	In   PortID // port where the frame arrived; CPUPort if it was injected
-	Port PortID // port where it is, or was to go; CPUPort for the CPU
+	Port PortID // current or intended port; CPUPort for the CPU
 	// Queue is the queue of Port, for MomentQueued and MomentDequeued.
 	Queue uint8
 	Why   drop.Reason
@@ -66,15 +66,15 @@ type Moment struct {
 	// from forwarding.
 	Trap config.Trap
 	// Byte is the exact duration of a byte on the wire of Port, for MomentReceived and MomentSent. The frame's last
-	// byte ends (length with FCS) of it later.
+	// byte ends later by Byte times the frame's length with FCS.
 	Byte ByteTime
 	// Data is the frame in its form here, valid only during the call. Len is its length before a capture cut it.
 	// Neither includes the FCS.
 	Data []byte
 	Len  int
 	// Trail holds the tables that it ran, for MomentSent, MomentPunted and MomentDropped. It is unknown for mirror
-	// copies, for frames that have not entered the ingress pipe, and for those that entered before there was an
-	// observer.
+	// copies, for frames that have not entered the ingress pipe, and for frames that entered before the observer was
+	// set.
 	Trail Trail
 }
 
@@ -90,8 +90,8 @@ func (m *Moment) ByTrap() string {
 }
 
 // A Ledger keeps account of frames by their ids. It is called only for frames that neither enter by [Engine.Receive]
-// nor leave to the function of [Engine.SetOutput]. So it costs very little, while an observer gets the history of every
-// frame. Its functions must not call the chip.
+// nor leave to the function of [Engine.SetOutput]. So it costs much less than an observer, which receives the history
+// of every frame. Its functions must not call the chip.
 type Ledger interface {
 	// Injected is called when a frame has been given to Inject.
 	Injected(id uint64)

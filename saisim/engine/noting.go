@@ -109,8 +109,8 @@ func (p *port) fills(cp *copyOf) {
 
 func (f fill) add(cp *copyOf, n int64) { f[min(int(cp.pk.in), len(f)-1)] += uint64(n) }
 
-// fillersOf returns the interfaces with most bytes in a queue. Among equals, the interface with the lower number is
-// first.
+// fillersOf returns the interfaces with the most bytes in a queue. If two have equally many, the lower interface number
+// is first.
 func (c *core) fillersOf(top *[dropreport.Fillers]filler, f fill) {
 	others := uint64(0)
 	for lane, n := range f {

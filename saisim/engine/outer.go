@@ -1,9 +1,9 @@
 // # AltMark options that the chip puts around packets
 //
-// A router does not insert an option into packets of others (RFC 8200, section 4). So an initiator puts an IPv6 header
-// of its own around them (RFC 9343, section 5, and RFC 2473), and a terminator removes it. An index may have such a
-// header ([config.AltMarkOuter]). All of it happens in the ingress ACL stage. All later functions see the packet in its
-// new form, with or without the header: routes, the MTU of interfaces, counters and copies.
+// A router must not insert an option into packets that it forwards (RFC 8200, section 4). So an initiator puts an IPv6
+// header of its own around them (RFC 9343, section 5, and RFC 2473), and a terminator removes it. An index may have
+// such a header ([config.AltMarkOuter]). All of it happens in the ingress ACL stage. All later functions see the packet
+// in its new form, with or without the header: routes, the MTU of interfaces, counters and copies.
 //
 // A profile with Encap is for packets that the chip would route. No program runs, and no trap removes the packet at
 // admission. The packet is to the router's MAC address and its IP header is fit to be routed. Its TTL is more than 1,
@@ -17,8 +17,8 @@
 //     that leaves plus the one that routing subtracts. In the options header, these are the next header, 4 or 41,
 //     length 0, and one AltMark option with the FlowMonID, L and D being 0. The frame's bytes after the datagram stay.
 //  3. The packet is parsed again, and is then marked as in steps 3 and 4 of alternate marking. The digest is that of
-//     the packet with the header. The packet is routed by that header. One that is too long for the router interface or
-//     the port by which it is to leave is dropped as others are, and counted.
+//     the packet with the header. The packet is routed by that header. If it is too long for the router interface or
+//     the egress port, it is dropped like any other packet, and counted.
 //
 // If the index's header ends here, a terminator removes it after reading the marks, under these conditions. No program
 // runs, and no trap removes the packet. The packet is to the router's MAC address and has exactly these addresses. Its
@@ -99,7 +99,7 @@ func (m *outers) outerOf(index int) *outer {
 	return nil
 }
 
-// wrapped puts the header of an index around a packet. It returns false if there is none to put.
+// wrapped puts the header of an index around a packet. It returns false if no header was added.
 func (m *outers) wrapped(pk *packet, index int, counts *altmark.OuterCounts) bool {
 	o := m.outerOf(index)
 	if o == nil || o.ends {

@@ -33,7 +33,7 @@ type flight struct {
 	inN    uint16      // number of the ingress port in records
 	vid    uint16      // VLAN of the frame
 	copies uint16      // number of copies made so far
-	tagged bool        // carries the tag of vid (or a priority tag)
+	tagged bool        // true if it carries the tag of vid, or a priority tag
 	tc     uint8       // traffic class
 	why    drop.Reason // reason if it has no destination
 	edited bool        // true if edit changes something
@@ -58,7 +58,8 @@ type origin struct {
 	from         uint32 // number of the bridge port where a usual packet arrived
 }
 
-// A passing is a packet's state in the ingress pipe, with its lookups there, which are not cleared.
+// A passing is a packet's state in the ingress pipe, with its lookups there. The lookups are not cleared for the next
+// packet.
 type passing struct {
 	transit
 	met met
@@ -68,14 +69,14 @@ type passing struct {
 type transit struct {
 	verdict verdict
 	asked
-	run     *passage   // of a program; nil if there is none
+	run     *passage   // state of its program; nil if there is none
 	graph   *chipGraph // graph at its entry; nil if its trail is not kept
 	counted bool       // a plan existed at its entry, so its path is counted
 	askers
 	marked
 	act actions // of traps and ACLs together
 	trapping
-	barred  bool // its port may not send it
+	barred  bool // true if its port may not send it
 	aclDrop bool
 	noLearn bool
 
@@ -94,7 +95,7 @@ type marked struct {
 	noted             noted
 	looks, early      uint8 // number of lookups in ACL tables, and how many of them were before chip.port
 	traps, earlyTraps uint8 // number of traps, and how many of them were at admission
-	moreLooks         bool  // there were more lookups than noted
+	moreLooks         bool  // true if true if there were more lookups than noted than noted
 }
 
 // noted is the set of valid parts of met.
@@ -138,7 +139,7 @@ type met struct {
 	outer          *outer
 	outerCounts    *altmark.OuterCounts
 	ran            *programLooks   // allocated with the first program
-	outerCame      *[keptHead]byte // first bytes before outerGrew
+	outerCame      *[keptHead]byte // first bytes before the header was added or removed
 }
 
 // received returns a packet without an added header, or with a removed one: its first bytes, which may be marked, and
@@ -289,13 +290,13 @@ type copyOf struct {
 	tag     tagAction
 	queue   uint8
 	result  stampResult // result of the session
-	asked   bool        // true if it has reached queue, admitted or not
-	raw     bool        // leaves as received
-	ce      bool        // to be marked with congestion experienced
-	watched bool        // the port has its trail, for an observer
+	asked   bool        // true if it has reached queue, even if not admitted
+	raw     bool        // true if it leaves as received
+	ce      bool        // true if it will be marked with congestion experienced
+	watched bool        // true if the port has its trail, for an observer
 	same    bool        // leaves as received except for a record, and completely
 
-	frac   uint64       // exact time is frac/den cycles after cycle at-1; zero means at
+	frac   uint64       // exact time is frac/den cycles after cycle at-1; zero means cycle at
 	mirror *mirrorEncap // set if it is a copy for a mirror session
 	copyExtras
 }
@@ -362,12 +363,12 @@ const (
 // An edit holds the egress pipe's changes of a packet, apart from its VLAN tag.
 type edit struct {
 	dmac, smac uint64 // if routed
-	routed     bool   // MAC addresses replaced, TTL one less
+	routed     bool   // true if MAC addresses are replaced and the TTL is decremented
 	prefix     uint8  // length of the prefix by which it is routed; zero if an ACL entry sends it
 	hop        *adjacency
 	setDSCP    bool
 	dscp       uint8
-	marks      marks // of alternate marking
+	marks      marks // written by alternate marking
 	mss        mssEdit
 }
 
@@ -412,7 +413,7 @@ type passage struct {
 	program   *pipe.Compiled
 	bridge    [pipe.BridgeWords]uint64
 	rewritten bool // the ingress pipe has written header fields, which are in the packet's headers
-	// ran and hit are those of the PHV at the end of the ingress pipe, if the packet's trail is kept.
+	// ran and hit are the PHV's Ran and Hit at the end of the ingress pipe, if the packet's trail is kept.
 	ran, hit [pipe.TapWords]uint64
 	acted    acted // actions in the ingress pipe, if a plan that records the packet requires them
 }
@@ -427,8 +428,8 @@ type heading struct {
 // A choice holds the sessions that record a packet, by the index of their mirror session.
 type choice struct {
 	n        int
-	acts     bool // the plan of one of them requires actions
-	identify bool // one of them requires identities
+	acts     bool // true if a session's plan requires actions
+	identify bool // true if a session requires identities
 	of       [profile.MaxMirrors]struct {
 		mirror  int
 		session *recordSession
@@ -464,8 +465,8 @@ func (pk *packet) nowhere(why drop.Reason) taken {
 	}
 }
 
-// trapOf returns the trap of a drop with the given reason. It is the one that removed the packet from forwarding. For a
-// policer it is the one that requested the CPU's copy.
+// trapOf returns the trap of a drop with the given reason: the trap that removed the packet from forwarding. If a
+// policer dropped the packet, it is the trap that requested the CPU's copy.
 func (pk *packet) trapOf(why drop.Reason) config.Trap {
 	switch {
 	case why.OfTrap():

@@ -67,7 +67,7 @@ type headers struct {
 	icmpType   uint8
 	icmpCode   uint8
 	altFlags   uint8  // L and D of the AltMark option
-	altMark    uint16 // their offset from the IPv6 header; zero if there is no option
+	altMark    uint16 // offset of altFlags from the IPv6 header; zero without an option
 	ifa        uint16 // offset of the IFA header from the IP header; zero if the parser found none
 	outerC     bool   // the outer tag is a C-tag (0x8100)
 }
@@ -77,7 +77,7 @@ func mac48(b []byte) uint64 {
 }
 
 // parse fills h, which must be zero, from a frame of at least 14 bytes. length is the frame's length before a capture
-// cut it. Parts that are not well-formed are left out, never guessed.
+// cut it. Fields of malformed headers stay zero.
 func (h *headers) parse(data []byte, length int) {
 	if usualIPv4(data, length) {
 		h.usual(data)
@@ -194,8 +194,8 @@ func (h *headers) parseIPv4(b []byte, left int) {
 	h.parseL4(b[head:min(total, len(b))])
 }
 
-// knowLength notes the length of the IP packet, and returns it. The length is unknown if the header contains one below
-// least or beyond the rest of the frame. Then the parser continues up to the frame's end. Captures of offloading
+// knowLength notes the length of the IP packet, and returns it. The length is unknown if the header's value is below
+// least or exceeds the rest of the frame. Then the parser continues up to the frame's end. Captures of offloading
 // network cards have packets with length 0. So have jumbograms (RFC 2675), which are longer than any frame of this
 // chip.
 func (h *headers) knowLength(says, least, left int) int {

@@ -18,7 +18,7 @@ type Tally struct{ Packets, Bytes uint64 }
 // A policer assigns colours to packets by two token buckets (RFC 2697, RFC 2698), which are full at the beginning.
 //
 // Tokens are counted in parts. A token has as many parts as the clock has cycles in a second. So a bucket of rate R
-// gets exactly R parts each cycle, whatever the clock. The RFCs add whole tokens and leave the instants open. Here a
+// gets exactly R parts each cycle, at any clock rate. The RFCs add whole tokens and leave the instants open. Here a
 // token is available as soon as all of its parts are.
 type policer struct {
 	config.Policer
@@ -80,7 +80,7 @@ func (p *policer) advance(now Cycle) {
 	if p.Mode == config.TwoRate {
 		p.p.fill(cycles)
 	} else {
-		p.p.add(over) // of no use to StormControl
+		p.p.add(over) // has no effect for StormControl
 	}
 }
 

@@ -58,7 +58,7 @@ func (c *macs) setSpeed(p *port, mbps uint32) {
 
 func (c *macs) removePort(p *port) {
 	c.purge(p)
-	p.up, p.off = false, everyCut // packets in flight to it find it down
+	p.up, p.off = false, everyCut // packets in flight to the port find it down
 	p.number = tailstamp.NoPort
 	c.byID[p.id] = nil
 	c.ports = slices.DeleteFunc(c.ports, func(q *port) bool { return q == p })
@@ -75,7 +75,8 @@ func (c *macs) purge(p *port) {
 	c.agenda.remove(eventKey(classDequeue, p.id))
 }
 
-// applyPool sets a pool's size to that of its row. The cells come from the pool of the queues without one.
+// applyPool sets a pool's size to that of its row. The cells come from the pool of the queues that have no pool of
+// their own.
 func (c *queues) applyPool(r config.Pool, gone bool) {
 	b := c.buffer
 	for r.Index >= len(b.Pools) {

@@ -28,8 +28,8 @@ import (
 // which is skipped unless ctl.port is set in the last stage. A packet that ACLs, traps or the bridge drop is dropped
 // nevertheless. If the port does not exist, the reason is drop.NoDestination.
 //
-// A packet runs the program that was loaded when it entered the ingress pipe, in the egress pipe too. For a packet
-// injected by the CPU, that is the cycle of the injection.
+// A packet runs the program that was loaded when it entered the ingress pipe, in both pipes. A packet that the CPU
+// injects runs the program that was loaded at the cycle of the injection.
 
 // programs is the chip's programmable part.
 type programs struct {

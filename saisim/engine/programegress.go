@@ -2,7 +2,8 @@ package engine
 
 import "tamtam/saisim/pipe"
 
-// Copies run the egress pipe one at a time. alone is the PHV index of the copy, and aloneSet the set of only this copy.
+// Copies run the egress pipe one at a time. alone is the PHV index of that copy, and aloneSet is the set that contains
+// only this index.
 const (
 	alone             = 0
 	aloneSet pipe.Set = 1 << alone

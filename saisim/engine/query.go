@@ -71,7 +71,7 @@ func (c *Engine) SetACLCount(id config.ID, packets, bytes uint64) {
 type PortTally struct {
 	PortCounters
 	In, Out     Direction
-	QueueFrames int // in the port's queues
+	QueueFrames int // number of frames in the port's queues
 	QueueBytes  uint64
 }
 
@@ -107,7 +107,7 @@ func (c *Engine) ClearWatermark(id PortID, queue int, cells bool) {
 // PoolUsed returns the cells of a pool of the packet memory that are in use.
 func (c *Engine) PoolUsed(pool int) uint64 { return c.queues.buffer.Pools[pool].Used() }
 
-// MarkFlow returns the counts of a flow of alternate marking. The generation is 0 if the flow has begun none.
+// MarkFlow returns the counts of a flow of alternate marking. The generation is 0 if the flow has never begun.
 func (c *Engine) MarkFlow(index uint32) altmark.ChipFlow { return c.marking.counted(index) }
 
 // CheckTask returns an error if the groups of CMUs cannot add a task.
@@ -125,11 +125,11 @@ func (c *Engine) RecordCounts(label string) RecordCounts { return c.recording.co
 // ProgramBits returns the number of PHV bits used by the current and all planned programs.
 func (c *Engine) ProgramBits() uint64 { return c.programs.bits(c.prof.Limits()) }
 
-// PathsCounted returns the number of packets whose paths were counted, and how many of these took a path for which
-// there was no capacity.
+// PathsCounted returns the number of packets whose paths were counted, and the number of packets among them whose path
+// was beyond the capacity.
 func (c *Engine) PathsCounted() (packets, other uint64) { return c.recording.paths.counted() }
 
-// Books returns the counts of all frames at this instant. InFlight is counted, not derived from the others.
+// Books returns the counts of all frames at this instant. InFlight is counted, not derived from the other counts.
 func (c *Engine) Books() FrameCounts {
 	b := c.books
 	b.InFlight = uint64(c.arriving.n + c.enter.Len() + c.ended.Len() + c.pipe.Len() + c.wires.leaving.n)

@@ -97,7 +97,7 @@ func (c *queues) offer(p *port) {
 		p.paced = true
 		c.agenda.push(c.now, event{p.txFree.cycle - c.egressCycles, eventKey(classDequeue, p.id)})
 	case c.egressFree <= c.now:
-		c.dequeue(p) // no port waits; otherwise it would have had this cycle
+		c.dequeue(p) // no port waits, because a waiting port would have used this cycle
 	default:
 		c.wait(p)
 	}

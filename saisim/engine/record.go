@@ -93,7 +93,8 @@ func (c *recording) mirrorTo(pk *packet, set uint64) {
 	pk.mirrors |= set
 }
 
-// take schedules record copies of a copy. They are made when the copy leaves, or would leave, the egress pipe.
+// take schedules record copies of a copy. They are made when the copy leaves the egress pipe, or would have left it if
+// it was dropped earlier.
 func (c *recording) take(cp *copyOf, t taken) {
 	x := c.spareTaken.take()
 	c.fill(x, cp, t)

@@ -15,7 +15,7 @@ type pathTable struct {
 	words int        // number of words of passed.ran that the graph's tables need
 	slots []pathSlot // twice MaxPaths; a slot without packets is free
 	n     int
-	// Numbers of all packets, and of those whose path was beyond the limit.
+	// Number of all packets, and number of packets whose path was beyond the limit.
 	packets, other uint64
 }
 
@@ -57,7 +57,7 @@ func (t *pathTable) find(p *passed) *pathSlot {
 	}
 }
 
-// counted returns the number of all packets, and of those whose path was beyond the limit.
+// counted returns the number of all packets, and the number of packets whose path was beyond the limit.
 func (t *pathTable) counted() (packets, other uint64) { return t.packets, t.other }
 
 // counts returns the counted paths.

@@ -40,8 +40,8 @@ func (c *ingressPipe) copies(pk *packet) {
 	c.fates.release(pk)
 }
 
-// toPorts queues the copies for ports. It returns their number, the port of the last one, and the reason if there are
-// none.
+// toPorts queues the copies for ports. It returns the number of copies, the port of the last one, and the reason if
+// there are no copies.
 func (c *ingressPipe) toPorts(pk *packet) (n int, out *port, why drop.Reason) {
 	v := &pk.verdict
 	why = pk.why

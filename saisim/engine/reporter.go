@@ -17,7 +17,7 @@ type reporter struct {
 	egress *egressPipe
 	reporting
 
-	frame  []byte // the frame that is being made
+	frame  []byte // the frame under construction
 	h      headers
 	record reportRecord
 	left   packet // a reported frame, as it leaves

@@ -62,7 +62,7 @@ func (t *flowTable) remove(i int32) {
 	t.n--
 }
 
-// lately makes a flow the one with the latest drop.
+// lately moves a flow to the end of the order by last drop.
 func (t *flowTable) lately(i int32) {
 	f := &t.flows[i]
 	last := t.flows[0].older
@@ -78,7 +78,7 @@ func (t *flowTable) unlinkUse(i int32) {
 // stalest returns the flow whose last drop is the oldest.
 func (t *flowTable) stalest() int32 { return t.flows[0].newer }
 
-// begin begins a flow's interval. It ends no sooner than those that have begun.
+// begin begins a flow's interval. It ends no sooner than any interval that has begun.
 func (t *flowTable) begin(i int32, now Cycle) {
 	f, last := &t.flows[i], t.flows[0].sooner
 	f.until = now + t.aging

@@ -33,7 +33,7 @@ func newReportLayout(r *config.TAMEvent) reportLayout {
 	return l
 }
 
-// add adds elements to a part of the template, and the type information (RFC 5610) of own elements.
+// add adds elements to a part of the template, and the type information (RFC 5610) of enterprise-specific elements.
 func (l *reportLayout) add(p *templatePart, fields []*ipfix.Element, length func(*ipfix.Element) uint16,
 	enterprise uint32) {
 	for _, e := range fields {
@@ -143,7 +143,7 @@ func (t *sending) finish(b []byte) {
 		sum = sum&0xffff + sum>>16
 	}
 	if sum = ^sum & 0xffff; sum == 0 {
-		sum = 0xffff // 0 means no checksum
+		sum = 0xffff // in UDP, 0 means that there is no checksum
 	}
 	binary.BigEndian.PutUint16(udp[6:], uint16(sum))
 }

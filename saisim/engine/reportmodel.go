@@ -85,12 +85,12 @@ type dropFlow struct {
 	key            flowKey
 	first, last    uint64 // NTP times of the first and the last drop
 	timing         uint8  // flags of these times
-	total, pending uint64 // number of packets, and how many of them were not reported
+	total, pending uint64 // number of packets, and number of packets not reported yet
 	more           bool   // true if its interval had more drops
 	until          Cycle  // end of its interval
 	next           int32  // next flow with the same hash
-	newer, older   int32  // order by last drop
-	sooner, later  int32  // order by end of the interval
+	newer, older   int32  // neighbours in the order by last drop
+	sooner, later  int32  // neighbours in the order by end of the interval
 	queue          uint8
 	queued         bool
 	depth          uint32

@@ -23,7 +23,7 @@ type toReport struct {
 // A notedDrop is a drop that waits, with the values that may change before its report.
 type notedDrop struct {
 	at      Cycle
-	pk      *packet // counts as a reference to it
+	pk      *packet // holds a reference to the packet
 	in, out uint32  // interfaces; zero means none
 	depth   uint32
 	fillers [dropreport.Fillers]filler

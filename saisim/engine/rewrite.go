@@ -96,7 +96,7 @@ func (m *marks) applyOption(ip []byte, at uint16) {
 	}
 }
 
-// apply writes the MSS into an IP packet. The TCP checksum stays as right or wrong as it was.
+// apply writes the MSS into an IP packet. A wrong TCP checksum stays wrong.
 func (m *mssEdit) apply(ip []byte) {
 	if m.value == 0 {
 		return

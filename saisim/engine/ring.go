@@ -135,7 +135,7 @@ type dropTakers struct {
 	reports bool
 	now     Drop // the drop that is being reported, reused to avoid allocations
 	path    path // path of that drop
-	// inside is true if the drop is in the egress pipe, behind if it is after that pipe.
+	// inside is true if the drop is in the egress pipe. behind is true if it is after that pipe.
 	inside, behind bool
-	sample         bool // the next drop is the end of a sample
+	sample         bool // true if the next drop is the end of a sample
 }

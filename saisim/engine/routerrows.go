@@ -71,7 +71,7 @@ func (c *router) adjacency(r *rif, ip netip.Addr) *adjacency {
 	return a
 }
 
-// releaseAdjacency deletes an adjacency to which nothing leads.
+// releaseAdjacency deletes an adjacency without neighbour and next hops.
 func (c *router) releaseAdjacency(a *adjacency) {
 	if !a.known && a.hops == 0 {
 		delete(c.adjacencies, adjacencyKey{a.rif, a.ip})
@@ -157,7 +157,7 @@ func (c *router) hostRoute(adj *adjacency, on bool) {
 	c.resolve(p, d)
 }
 
-// sortHosts sorts the neighbours with one address. The one at the first interface counts.
+// sortHosts sorts the neighbours with one address. The neighbour at the first interface counts.
 func (d *dest) sortHosts() {
 	slices.SortStableFunc(d.hosts, func(a, b *adjacency) int { return a.rif.order() - b.rif.order() })
 }

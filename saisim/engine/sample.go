@@ -133,7 +133,7 @@ func (c *samples) passes(pk *packet, x *sampleDue) (cp *copyOf, queue uint8) {
 	if c.takers != nil {
 		c.takers.sample = true
 	}
-	own, noted := pk.met.policer, pk.noted // those of the frame's own copy for the CPU
+	own, noted := pk.met.policer, pk.noted // the values of the frame's own copy for the CPU
 	if c.noting {
 		pk.met.policer, pk.noted = to.policer.ID, noted|notedPolicer
 	}

@@ -11,7 +11,7 @@ import (
 type Sample struct {
 	Rate   uint32 // sampling rate of one in Rate frames; zero if the frame is no sample
 	Egress bool   // true if it is as it leaves by a port, false if as received
-	// Pool is the number of frames from which to choose up to this one, itself included. Lost is the number of earlier
+	// Pool is the number of frames that the sampler has considered, this frame included. Lost is the number of earlier
 	// samples that the policer of the trap dropped.
 	Pool, Lost uint64
 	// Entry is the ACL entry whose sampler has chosen the frame, and Rule the label of its counter. Entry is None if a
@@ -28,7 +28,7 @@ type Sample struct {
 	// ACL entry redirected the frame.
 	NextHop netip.Addr
 	Prefix  uint8
-	Dropped bool // neither a port nor the CPU receives it, for the reason Why
+	Dropped bool // true if neither a port nor the CPU receives it, for the reason Why
 	Why     drop.Reason
 }
 
@@ -47,8 +47,8 @@ const (
 // A sampling is the state of choosing. The gap between two samples is drawn from 1 to 2 Rate - 1 with equal
 // probability. So its average is the rate, and no pattern in the traffic can be synchronous with it.
 type sampling struct {
-	left uint64 // number of frames to skip before the next that is looked at
-	seen uint64 // number of frames when those have been skipped
+	left uint64 // number of frames to skip before the sampler looks at one
+	seen uint64 // number of frames seen once left frames were skipped
 	by   *sampler
 	// gap is the number of looked-at frames up to the next sample, itself included.
 	gap    uint64
@@ -141,6 +141,6 @@ type sampleDue struct {
 	pool     uint64
 	rate     uint32
 	truncate int
-	entry    config.ID // entry whose sampler has chosen the frame; None if a port's has
+	entry    config.ID // entry whose sampler has chosen the frame; None if a port's sampler has
 	rule     string    // label of the entry's counter
 }

@@ -58,7 +58,7 @@ func (c *Engine) closed() shortcuts {
 	program := c.programs.program
 	return sum(
 		closing{everyCut, c.stepping},
-		closing{cutReplication | cutMAC, c.observer != nil}, // it receives every step
+		closing{cutReplication | cutMAC, c.observer != nil}, // an observer receives every step
 		closing{cutIngress | cutAdmission | cutPassage, c.tracking},
 		closing{cutIngress | cutAdmission, c.choosing},
 		closing{cutIngress | cutAdmission, c.skips != 0},

@@ -121,7 +121,7 @@ func (r *clockReader) read(t *Clock, c Cycle) (tailstamp.Timestamp, bool) {
 		return r.open(t, c)
 	}
 	rest := r.rest + uint64(n)*r.speed
-	ns, _ := bits.Mul64(rest, r.inverse) // the inverse is low by less than 1, so this by less than rest / 2^64 + 1
+	ns, _ := bits.Mul64(rest, r.inverse) // inverse is low by less than 1, so ns is low by less than rest / 2^64 + 1
 	if rest-ns*r.hz >= r.hz {
 		ns++
 	}
@@ -152,8 +152,8 @@ func (c *core) timeOfDay(at Cycle) (tailstamp.Timestamp, bool) { return c.tod.re
 // A stay holds a packet's times of arrival and departure by the clock, and their flaws.
 type stay struct {
 	in, out tailstamp.Timestamp
-	unsync  bool // the clock was not synchronised at one of the two times
-	set     bool // the clock was set between them
+	unsync  bool // true if the clock was not synchronised at one of the two times
+	set     bool // true if the clock was set between the two times
 }
 
 // stayFrom returns the clock's times at one cycle and a later one.

@@ -43,7 +43,7 @@ type traps struct {
 	states [config.NumTraps]trapState
 	others toCPU // for packets that no rule traps
 	ip     bool  // true if a trap that trapIP handles is set
-	udp    bool  // true if DHCP's trap is set: the only one of those for unicast frames of TCP or UDP over IPv4
+	udp    bool  // true if DHCP's trap is set. No other IP trap applies to unicast IPv4 frames of TCP or UDP
 }
 
 // reset sets traps to their actions without an object.

@@ -27,12 +27,12 @@ type aclEntry struct {
 	priority uint32
 	act      actions
 	does     entryActions
-	narrow   bool // it also matches ports or LAGs
+	narrow   bool // true if it also matches ports or LAGs
 	noLearn  bool
-	mark     uint32 // value of alternate marking, instead of metadata
+	mark     uint32 // alternate-marking value, replaces metadata
 	counter  *aclCounter
 	stamp    *stampAction
-	key      aclKey // the words where its mask is not 0, masked, in their order
+	key      aclKey // masked words whose mask is not 0, in their order
 
 	mask          aclKey
 	in, out       *portSet
@@ -50,7 +50,7 @@ type aclEntry struct {
 	dscp          uint8
 	metadata      uint32
 	ifa           *ifaAction
-	sampling      *entrySampling // nil if it never had a sampler
+	sampling      *entrySampling // nil if the entry never had a sampler
 }
 
 // entryActions is the set of an entry's less common actions.
@@ -132,10 +132,11 @@ type ifaInt struct {
 	values  *ifaValues
 	matched uint64    // packets that hit entries that initiate
 	counts  IFACounts // of transit
-	reports *tamEvent // how stripped copies are reported; nil if they are not
+	reports *tamEvent // event that reports stripped copies; nil means none
 }
 
-// ifaValues holds the values of an object. They do not change: packets keep those at their hit.
+// ifaValues holds the values of an object. They never change. A packet keeps the values that applied when it hit the
+// entry.
 type ifaValues struct {
 	config.IFA
 	device uint32

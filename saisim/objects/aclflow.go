@@ -23,7 +23,7 @@ func (as *acls) markIndex(r *config.ACLEntry) (uint32, bool) {
 func (as *acls) matchFlow(r *config.ACLEntry) (says string) {
 	index, ok := as.markIndex(r)
 	wants, some := as.marked.of[index]
-	if !ok || !some || wants.Encap != nil { // packets do not have the option yet
+	if !ok || !some || wants.Encap != nil { // packets arrive without the option
 		return ""
 	}
 	id := uint64(wants.FlowMonID)

@@ -9,7 +9,7 @@ import (
 )
 
 // debugCounters count drops by SAI's reasons. The packet path does not have these counters: it counts each of its own
-// reasons at every port. A debug counter is a sum of those, less the sum at its creation.
+// reasons at every port. A debug counter is the sum of these counts minus the sum at its creation.
 type debugCounters struct {
 	*core
 	ports *ports

@@ -14,7 +14,7 @@ import (
 type monitors struct {
 	*core
 	used [config.MaxTAMEvents]bool // by index of an event
-	// The rows of these objects also follow from other objects.
+	// The rows of these objects also depend on other objects.
 	collectors, events, ints map[sai.OID]*object
 }
 

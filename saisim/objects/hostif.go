@@ -53,8 +53,8 @@ func (ps *ports) hostifKind() *kind {
 	}
 }
 
-// hostifChanged reports the host interfaces of ports, sorted by name, after a change of one. It omits those of LAGs and
-// VLANs: the chip has their objects, but sends frames to the host interface of the port.
+// hostifChanged reports the host interfaces of ports, sorted by name, after a change of one. It omits host interfaces
+// of LAGs and VLANs: the chip has their objects, but sends frames to the host interface of the port.
 func (ps *ports) hostifChanged(changed *object) {
 	if ps.cfg.HostInterfaces == nil {
 		return

@@ -29,7 +29,7 @@ type kind struct {
 	gone   func(o *object)
 	// made is called with an object once it has been created.
 	made func(o *object)
-	// get returns the value of an attribute if it may differ from the one that was set, and otherwise nil. live has
+	// get returns the value of an attribute if it may differ from the value that was set, otherwise nil. live has
 	// functions for single attributes.
 	get  func(o *object, id sai.AttrID) sai.Value
 	live map[sai.AttrID]func(o *object) sai.Value

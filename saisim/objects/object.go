@@ -62,7 +62,7 @@ type bound struct {
 	id          sai.AttrID
 	what        string // name in the error, followed by a space; may be empty
 	least, most uint64
-	status      sai.Status // status of the error; zero means that of an invalid parameter
+	status      sai.Status // status of the error; zero means the status of an invalid parameter
 }
 
 // within rejects numbers that are out of range.
@@ -95,7 +95,7 @@ func (o *object) mac(id sai.AttrID) config.MAC { v, _ := o.attr(id).(sai.MAC); r
 // does returns the packet action for rows, which have SAI's order.
 func (o *object) does(id sai.AttrID) config.PacketAction { return config.PacketAction(o.enum(id)) }
 
-// id returns the name of an object in rows. refID and refIDs return those of objects that it refers to.
+// id returns the name of an object in rows. refID and refIDs return the names of objects to which it refers.
 func (o *object) id() config.ID { return config.ID(o.key.OID) }
 
 func (o *object) refID(id sai.AttrID) config.ID { return config.ID(o.ref(id)) }

@@ -123,7 +123,7 @@ func unicast(id sai.AttrID, m sai.MAC) error {
 	return nil
 }
 
-// behind adds to the number of neighbours and next hops of an interface.
+// behind changes the number of neighbours and next hops of an interface.
 func (rt *router) behind(rif sai.OID, n int) {
 	r, _ := self[*routerInterface](rt.core, rif)
 	r.behind += n

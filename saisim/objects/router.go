@@ -35,7 +35,7 @@ func (rt *router) routerKind() *kind {
 }
 
 // routerMAC returns the default address of router interfaces. This is the address of the virtual router, which by
-// default is that of the switch.
+// default is the virtual router of the switch.
 func (rt *router) routerMAC() config.MAC {
 	if rt.defaultRouter != nil {
 		if m, ok := rt.defaultRouter.attr(sai.VirtualRouterAttrSrcMACAddress).(sai.MAC); ok {

@@ -94,8 +94,8 @@ func wrongEnds(src, dst netip.Addr) (sai.AttrID, bool) {
 	return 0, true
 }
 
-// toCPU returns the queue and policer of reports to a collector that is reached through the CPU. They are those of its
-// trap's group, or of the default group.
+// toCPU returns the queue and policer of reports to a collector that is reached through the CPU. They are configured in
+// its trap's group, or in the default group.
 func (ms *monitors) toCPU(o *object) config.ToCPU {
 	if t := ms.objects[o.ref(sai.TAMCollectorAttrHostifTrap)]; t != nil {
 		if g := ms.objects[t.ref(sai.HostifUserDefinedTrapAttrTrapGroup)]; g != nil {

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// A Batch is a set of control operations at one cycle. If any of them is invalid, none is done. They are done in the
-// order of the fields, and those of a list in the order of the list.
+// A Batch is a set of control operations at one cycle. If any of them is invalid, none is done. Operations are done in
+// the order of the fields, and within a list in the order of the list.
 type Batch struct {
 	// Program replaces the current program. With Unload there is no program afterwards. Registers of the same pipe,
 	// stage, name, width and depth keep their content, and so do counters of the same pipe, stage, table and entry.
@@ -251,8 +251,8 @@ func Prepare(b Batch, l Limits, old *Compiled) (*Compiled, error) {
 	return now, err
 }
 
-// PrepareFaults does [Prepare] for callers that keep faults even without a program. faults are those before the batch.
-// It returns those after it.
+// PrepareFaults does [Prepare] for callers that keep faults even without a program. faults holds the faults before the
+// batch. It returns the faults after the batch.
 func PrepareFaults(b Batch, l Limits, old *Compiled, faults []Fault) (*Compiled, []Fault, error) {
 	now, faults, err := prepare(b, l, old, faults)
 	if err != nil {

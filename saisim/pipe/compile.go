@@ -10,7 +10,7 @@ type Compiled struct {
 	fields  map[string]place
 	ingress code
 	egress  code
-	first   int // user word where those of the egress pipe that are not bridged begin
+	first   int // first user word of the egress pipe that is not bridged
 	users   int // user words in use
 }
 

@@ -30,7 +30,7 @@ func (p *PHV) flow(lane int, src, dst uint32, sport, dport uint16, proto uint8) 
 	p.W[WordFlags][lane] = 3
 }
 
-// CRC-32 and CRC-32C are the standard ones, and the check values are those of the catalogues. The compiled and the
+// CRC-32 and CRC-32C are the standard polynomials, with the check values of the CRC catalogues. The compiled and the
 // plain form agree.
 func TestCRC(t *testing.T) {
 	checks := map[string]uint32{"crc32": 0xcbf43926, "crc32c": 0xe3069283, "crc16": 0xb4c8, "crc16x25": 0x906e}

@@ -86,8 +86,8 @@
 //
 // # Counters
 //
-// A table with Counters counts packets for each entry and for the default: those that ran its action, or would have run
-// it if there is none. For each it adds pkt.length, as it was when the stage began, to the bytes.
+// A table with Counters counts packets for each entry and for the default: packets that ran its action, or would have
+// run it if there is none. For each it adds pkt.length, as it was when the stage began, to the bytes.
 //
 // # Resources
 //

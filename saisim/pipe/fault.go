@@ -8,8 +8,8 @@ import (
 )
 
 // A Fault breaks the pipes as a bug in a compiler would: the program's text is unchanged, but its behaviour is not.
-// Faults stay, whatever program is loaded, until they are healed. A fault that does not fit a program has no effect on
-// it.
+// Faults stay until they are healed, even if another program is loaded. A fault that does not fit a program has no
+// effect on it.
 type Fault struct {
 	// Do is skip, misplace or heal. With skip, the table never runs. With misplace, it runs if the gate of Into holds,
 	// instead of its own. heal has no tables, and removes all faults.

@@ -4,7 +4,7 @@ package pipe
 // ones are noted.
 const NotedTables = 15
 
-// There is one place for each noted table, and a last one for all others. A table without a key has none.
+// There is one place for each noted table, and a last place for all other tables. A table without a key has no place.
 const (
 	lookPlaces = NotedTables + 1
 	noPlace    = 255

@@ -2,7 +2,7 @@ package pipe
 
 import "testing"
 
-// Looks of one packet are not mistaken for those of the next, however many packets there have been.
+// Lookups of one packet are never mistaken for lookups of the next packet, even after many packets.
 func TestLooksAreOfOnePacket(t *testing.T) {
 	hit, miss := row{look: 7 | lookHit}, row{}
 	for _, begun := range []uint64{0, lookPacket, ^uint64(0) - lookPacket + 1, ^uint64(0) - 2*lookPacket + 1} {

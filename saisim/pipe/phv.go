@@ -83,7 +83,7 @@ const (
 // An Access defines in which pipes a field may be written.
 type Access uint8
 
-// A fixed field can always be read, in both pipes. Where it has no meaning it is 0 (ports: 65535).
+// A fixed field can always be read, in both pipes. Without a meaning in a pipe, it is 0 (ports: 65535).
 const (
 	ReadOnly     Access = 0
 	WriteIngress Access = 1

@@ -41,8 +41,8 @@ func randomMarks(r *rand.Rand, p *pipe.Program) (fields []pipe.Field, marks []pi
 	return fields, marks
 }
 
-// A program that records by itself does the same as before, and its bits equal those that the chip notes for the same
-// packets.
+// A program that records by itself does the same as without recording, and its bits equal the bits that the chip notes
+// for the same packets.
 func TestRecordingPrograms(t *testing.T) {
 	o := pipetest.Options{Ports: []uint16{1, 2}, Limits: pipe.Limits{
 		IngressStages: 4, EgressStages: 4, PHVBits: 2048,

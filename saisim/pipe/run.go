@@ -397,7 +397,8 @@ func (c *Compiled) BeginEgress(p *PHV, lane int, from *[BridgeWords]uint64) {
 }
 
 // Reads returns the fixed words that the ingress or egress pipe reads, bit i for word i. [Compiled.Writes] returns
-// those that it writes. The chip need not fill words that are not read, nor look at words that are not written.
+// those that it writes. The chip need not fill words that are not read. It need not read back words that are not
+// written.
 func (c *Compiled) Reads(egress bool) uint32 { return c.side(egress).reads }
 
 // Writes returns the fixed words that the ingress or egress pipe writes, like [Compiled.Reads].

@@ -69,7 +69,7 @@ type row struct {
 type tuple struct {
 	mask  []uint64
 	best  uint64  // highest rank of its entries
-	slots []int32 // row number + 1, by hash; a power of two of them
+	slots []int32 // row number + 1, by hash; the length is a power of two
 }
 
 // fewRows is the maximum number of entries that are searched one by one.
@@ -256,7 +256,7 @@ func (r *row) matches(key *[maxKey]uint64) bool {
 	return d == 0
 }
 
-// search looks in each tuple, those with the best rows first.
+// search looks in each tuple, beginning with the tuples that have the best rows.
 func (t *table) search(key *[maxKey]uint64) *row {
 	best := &t.miss
 	found := int32(0)

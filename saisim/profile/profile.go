@@ -107,7 +107,7 @@ type ACL struct {
 	TableEntries   uint32 // in one table
 	Counters       uint32 // in both stages together
 	Ranges         uint32 // in both stages together, at most 64
-	// Priorities of entries, both ends included.
+	// Range of priorities of entries, both ends included.
 	MinPriority, MaxPriority uint32
 }
 

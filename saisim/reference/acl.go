@@ -43,7 +43,7 @@ type subject struct {
 	bytes         int    // bytes for counters, FCS included
 	meta          uint32 // user metadata
 	egress        bool
-	early         bool // behind the parser, before any decision
+	early         bool // true for pre-ingress lookups: after the parser, before any decision
 }
 
 // A hit is an entry that a packet has hit in a table.
@@ -67,12 +67,12 @@ func (h hit) before(g hit) bool {
 }
 
 // lookup looks a packet up in the tables that its bind points lead to, and counts the hits. If several lead to a table,
-// it is looked up for the first of them.
+// it is looked up for the first of these bind points.
 func (c *Chip) lookup(conf *settings, points []config.ID, s subject) (hits []hit) {
 	taken := map[config.ID]bool{}
 	for _, point := range points {
 		group, ok := conf.aclGroups[point]
-		if !ok { // a table, or nothing
+		if !ok { // the object is a table, or does not exist
 			group = config.ACLGroup{Members: []config.ACLMember{{Table: point}}}
 		}
 		var members []config.ACLMember

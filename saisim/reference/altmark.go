@@ -50,7 +50,7 @@ func (p laneProfile) position(t *big.Rat) (period *big.Int, in *big.Rat) {
 	return period, new(big.Rat).Sub(t, begin)
 }
 
-// timeBits returns those of t: the time bit, and two bits of slot.
+// timeBits returns the time bit of t, and the two bits of its slot.
 func (p laneProfile) timeBits(t *big.Rat) string {
 	period, in := p.position(t)
 	slot := 0
@@ -105,8 +105,8 @@ func (h headers) mark(m altmark.Mark, data []byte) (string, bool) {
 // dscpBit returns the bit of the traffic class for a mark in the DSCP.
 func dscpBit(m altmark.Mark) int { return 2 + int(m-altmark.DSCP0) }
 
-// optionBit holds the bit of the third byte of the AltMark option's data for a mark. These bits are behind the lowest
-// four of the FlowMonID (RFC 9343, section 3.1).
+// optionBit holds the bit of the third byte of the AltMark option's data for a mark. These bits follow the lowest four
+// of the FlowMonID (RFC 9343, section 3.1).
 var optionBit = map[altmark.Mark]int{altmark.IPv6Loss: 3, altmark.IPv6Delay: 2}
 
 // altMarkOption returns the offset of the byte with L and D in a header of hop-by-hop or destination options, 0 if
@@ -306,7 +306,7 @@ type Marking struct {
 	Captured, OutOfWindow bool
 	SummedUp              bool   // true if it is summed up for the mean delay
 	Gap, Step             bool   // set only without slots
-	Late                  bool   // true if it may be of another period
+	Late                  bool   // true if it may belong to another period
 	Written               string // values of the marks; empty if unchanged
 }
 
@@ -406,8 +406,8 @@ func pulsed(m altmark.Method, timeBits string) string {
 	return timeBits[:1]
 }
 
-// countLate notes the periods to which a packet may belong that arrives at t and would have arrived at own. It reports
-// whether there is any except the one in which it counts.
+// countLate notes the periods to which a packet may belong if it arrives at t but should have arrived at own. It
+// reports whether there is a period other than the one in which the packet counts.
 func (f *flow) countLate(p laneProfile, t, own *big.Rat, colour uint32, outside, capture bool) bool {
 	begin := func(k *big.Int) *big.Rat { return new(big.Rat).Mul(new(big.Rat).SetInt(k), p.length()) }
 	counts, _ := p.position(t)
@@ -437,7 +437,8 @@ func (f *flow) countLate(p laneProfile, t, own *big.Rat, colour uint32, outside,
 	return late
 }
 
-// noteLate adds the periods up to counts to which a packet may belong that would have arrived at own.
+// noteLate adds the periods to which a packet may belong if it should have arrived at own. The last of them is the
+// period counts.
 func (f *flow) noteLate(p laneProfile, own *big.Rat, counts *big.Int) {
 	from := big.NewInt(0)
 	if since := new(big.Rat).Sub(own, p.guard); since.Sign() > 0 {
@@ -591,9 +592,9 @@ func (c *Chip) FlowWindow(index uint32) (words [22]uint64) {
 	return words
 }
 
-// ArrivalsWindow returns the words of such a read for the arrivals of a flow index. For each colour, these are packets,
-// the sum of their times in ns since 1970 modulo 2^128 in two halves, the upper first, and packets at whose time the
-// clock was not synchronised.
+// ArrivalsWindow returns the words of an [altmark.ObjectFlows] read for the arrivals of a flow index. For each colour,
+// these are packets, the sum of their times in ns since 1970 modulo 2^128 in two halves, the upper first, and packets
+// at whose time the clock was not synchronised.
 func (c *Chip) ArrivalsWindow(index uint32) (words [8]uint64) {
 	for colour, x := range c.flow(index).colour {
 		w, sum := words[4*colour:], new(big.Int)

@@ -3,7 +3,7 @@ package reference
 import "tamtam/tam/altmark"
 
 // This file has alternate marking as in the paper: "AM-PM: Efficient Network Telemetry using Alternate Marking",
-// section 3. The rules below are those of its tables 1 to 6 as printed. The first matching rule counts.
+// section 3. The rules below are the paper's tables 1 to 6 as printed. The first matching rule counts.
 
 // A rule is a row of a table: a match and its actions.
 type rule struct {

@@ -34,7 +34,7 @@ type dropping struct {
 	saisim.Drop
 	pk     *packet
 	own    []saisim.Finding // findings of the copy
-	behind bool             // true if it is through the egress pipe
+	behind bool             // true if it has passed the egress pipe
 }
 
 // dropped returns the description of a packet that is dropped at a cycle.
@@ -155,7 +155,7 @@ func (f *Frames) count(data []byte, n int) {
 	f.Sizes[9]++
 }
 
-// Frames returns those of a port, in both directions, and false if there is no such port.
+// Frames returns a port's frame counts in both directions, and false if there is no such port.
 func (c *Chip) Frames(id saisim.PortID) (in, out Frames, ok bool) {
 	p := c.portAt(id)
 	if p == nil {

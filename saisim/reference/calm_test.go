@@ -52,7 +52,7 @@ func packetsOf(seed uint64) int {
 	return casePackets
 }
 
-// runCalm feeds both with n frames or slightly more, without configuring or reading anything meanwhile.
+// runCalm sends n frames or slightly more to both engines, without configuration or reads in the meantime.
 func (p *pair) runCalm(n int) error {
 	p.advance(max(p.chip.Now(), p.last) + 1) // batches of control are through
 	for p.packets < n && len(p.chip.Ports()) > 0 {
@@ -71,7 +71,7 @@ func (p *pair) runCalm(n int) error {
 	return p.finish()
 }
 
-// finish runs both until they are empty, and compares all of their state.
+// finish runs both engines until they are empty, and compares all of their state.
 func (p *pair) finish() error {
 	p.drain()
 	if err := p.readAll(); err != nil {

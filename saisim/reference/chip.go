@@ -29,7 +29,7 @@ type Chip struct {
 	version *version          // version of the program of packets that enter now
 	planned *version          // after all batches
 	batches []batch
-	pending []*bubble // these enter the ingress pipe in front of its next packet
+	pending []*bubble // bubbles that enter the ingress pipe before its next packet
 
 	fdb      map[fdbKey]saisim.FDBRow
 	counters map[config.ID]*saisim.ACLCount
@@ -106,7 +106,7 @@ type packet struct {
 	found  func(saisim.Finding) // nil if there is no observer
 	// counters holds the counters of the ACL entries that it has hit, as they were at that time.
 	counters map[config.ID]config.ID
-	heard    *[]saisim.Finding // findings in the ingress pipe; temporarily also those of a copy
+	heard    *[]saisim.Finding // findings in the ingress pipe; temporarily also findings of a copy
 	rx       saisim.Cycle      // timestamp point at the ingress
 	late     saisim.Cycle      // how much later rx is than its arrival
 	in       saisim.PortID     // CPUPort if it was injected

@@ -66,7 +66,7 @@ func (c *Chip) clampMSS(pk *packet) {
 	}
 }
 
-// maximumSegment returns the MSS of a segment with its place, and SYNClamped. If no MSS can be lowered, it returns the
+// maximumSegment returns the MSS of a segment with its offset, and SYNClamped. If no MSS can be lowered, it returns the
 // reason.
 func (pk *packet) maximumSegment() (lowered, tailstamp.SYNCount) {
 	ip := pk.h.ip

@@ -16,7 +16,7 @@ import (
 	"tamtam/saisim/tailstamp"
 )
 
-// engines holds both engines of one chip that only clamps. Its ports are up, and in one VLAN.
+// engines holds both engines of one chip that only clamps. Its ports are up and in the same VLAN.
 type engines struct {
 	*testing.T
 	chip *saisim.Chip
@@ -61,8 +61,8 @@ func newEngines(t *testing.T, mtu uint64, clamps ...tailstamp.Clamp) *engines {
 	return e
 }
 
-// send sends a frame through both, and returns its bytes at the first port that it leaves by, or nil if it leaves by
-// none. The engines must agree in everything.
+// send sends a frame through both engines, and returns its bytes at the first port that it leaves by, or nil if it
+// leaves by none. The engines must agree in everything.
 func (e *engines) send(f saisim.Frame) []byte {
 	e.Helper()
 	e.out = [2][]sent{}

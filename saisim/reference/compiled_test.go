@@ -76,7 +76,7 @@ func (x *together) lanes() pipe.Set {
 	return pipe.Set(x.r.Uint64()&x.r.Uint64()&x.r.Uint64()) | 1<<63
 }
 
-// packets runs some packets through both pipes, and returns how many.
+// packets runs some packets through both pipes, and returns their number.
 func (x *together) packets(in pipe.Set) (n int) {
 	stages := pipeLimits().IngressStages
 	fixed := x.randomWords(in)

@@ -61,7 +61,7 @@ type pair struct {
 }
 
 // newPair makes the case of a seed. Half of the cases are without an observer, and a quarter without a ledger too,
-// since the chip checks for both. The vector length depends on the seed, too.
+// because the chip checks frames for both engines. The vector length depends on the seed, too.
 func newPair(seed uint64) (*pair, error) { return newPairOf(seed, false) }
 
 func newPairOf(seed uint64, keepBursts bool) (*pair, error) {
@@ -83,7 +83,7 @@ func newPairOf(seed uint64, keepBursts bool) (*pair, error) {
 type variant struct {
 	blind, ledgered bool       // no observer; a ledger is attached
 	usual           bool       // most frames are of the usual kind
-	ingressOnly     bool       // programs have nothing in the egress pipe
+	ingressOnly     bool       // true if programs have no tables in the egress pipe
 	policed         *rand.Rand // random numbers for policers of the CPU's packets; nil means none
 	clamped         *rand.Rand // random numbers for MSS clamps; nil means none
 	monitored       *rand.Rand // random numbers for drop monitors; nil means none
@@ -93,12 +93,12 @@ type variant struct {
 	// keepBursts leaves bursts of policers unchanged. A policer whose burst was smaller for a while has fewer tokens
 	// than one whose burst was not. Such a case must not occur.
 	keepBursts bool
-	keeps      bool // the kept form of drops is compared
+	keeps      bool // true if the kept form of drops is compared
 	watched    bool // all packets are watched
 	lasting    bool // dropped flows are counted for a long time
 }
 
-// policedOf returns random numbers for policers in about one case of four, and nil in the others.
+// policedOf returns random numbers for policers in about one case of four, otherwise nil.
 func policedOf(seed uint64) *rand.Rand {
 	if seed%4 == 2 || seed%32 == 7 {
 		return rand.New(rand.NewPCG(seed, 2))
@@ -230,7 +230,7 @@ func (p *pair) configure() {
 	p.configs++
 }
 
-// change changes the configuration of both.
+// change changes the configuration of both engines.
 func (p *pair) change() {
 	p.saw["changes of the configuration"]++
 	if p.chance(75) {
@@ -265,7 +265,7 @@ func (p *pair) change() {
 	p.ref.ChangeFDB(func(e saisim.FDBRow) bool { _, gone := was[key{e.VLAN, sai.MAC(e.MAC)}]; return !gone }, set...)
 }
 
-// burst puts frames on the wires of both, within a window of cycles.
+// burst puts frames on the wires of both engines, within a window of cycles.
 func (p *pair) burst(n int, window uint64) error {
 	ids := p.chip.Ports()
 	if len(ids) == 0 {
@@ -299,7 +299,7 @@ func (p *pair) inject() error {
 		return nil
 	}
 	id := pick(&p.gen, ids...)
-	if f.ID%2 == 0 { // in a VLAN that may exist
+	if f.ID%2 == 0 { // tag it with a VLAN that may exist
 		vid := uint16(f.ID>>1%3 + 1)
 		fast, ref := p.chip.InjectVLAN(vid, f), p.ref.InjectVLAN(vid, f)
 		if (fast == nil) != (ref == nil) {
@@ -317,7 +317,7 @@ func (p *pair) inject() error {
 	return nil
 }
 
-// advance runs both to a cycle and records their accounts.
+// advance runs both engines to a cycle and records their counts.
 func (p *pair) advance(to saisim.Cycle) {
 	p.chip.Advance(to)
 	p.ref.Run(to)
@@ -325,7 +325,8 @@ func (p *pair) advance(to saisim.Cycle) {
 	p.refBook = append(p.refBook, p.ref.Books())
 }
 
-// run feeds both with about n frames, and changes the configuration between bursts and while frames are in transit.
+// run sends about n frames to both engines, and changes the configuration between bursts and while frames are in
+// transit.
 func (p *pair) run(n int) error {
 	for p.packets < n {
 		burst := 1 + p.IntN(100)
@@ -389,8 +390,8 @@ func (p *pair) run(n int) error {
 	return p.finish()
 }
 
-// drain runs both until the chip is empty, and somewhat longer: until the last FDB sweep is through the reference's
-// pipe, too.
+// drain runs both engines until the chip is empty, and somewhat longer: until the last FDB sweep has passed the
+// reference's pipe, too.
 func (p *pair) drain() {
 	for {
 		at, ok := p.chip.NextEvent()
@@ -492,7 +493,7 @@ func (p *pair) compare() error {
 	return nil
 }
 
-// framesDiffer compares a port's frame counters by kind and size, in both directions, for SAI.
+// framesDiffer compares a port's SAI frame counters, by kind and size, in both directions.
 func (p *pair) framesDiffer(id saisim.PortID) error {
 	in, out, _ := p.ref.Frames(id)
 	stats := []sai.StatID{

@@ -38,7 +38,7 @@
 // # Table recording
 //
 // A packet carries the names of the tables that it ran, and each copy adds those of the egress pipe (record.go). The
-// bits of a record are looked up in this list when it is made. Work behind the egress pipe waits in one list of
+// bits of a record are looked up in this list when it is made. Work after the egress pipe waits in one list of
 // functions.
 //
 // # Tests

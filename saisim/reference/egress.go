@@ -19,7 +19,7 @@ type outgoing struct {
 	raw bool // leaves as received
 	// mirror is the session for which it is a copy, in its state when the copy was made.
 	mirror *config.Mirror
-	// trailer is the record behind a mirrored frame, and recorder its recorder. They are nil if there is no record.
+	// trailer is the record after a mirrored frame, and recorder its recorder. They are nil if there is no record.
 	trailer  []byte
 	recorder *recorder
 	// Its queue, the cycle when it reached the queue, and the bytes that were there then.
@@ -32,10 +32,10 @@ type outgoing struct {
 	reportClass uint8
 	// own holds its findings in its queue and in the egress pipe.
 	own    []saisim.Finding
-	behind bool // true if it is through the egress pipe
+	behind bool // true if it has passed the egress pipe
 	// egressTables holds the tables that it ran in the egress pipe.
 	egressTables []record.Step
-	// head holds the fields that the egress pipe's program has left. nil means those of the packet, edited.
+	// head holds the fields that the egress pipe's program has left. nil means the packet's fields, edited.
 	head *heading
 	job  *job // IFA's work; nil if there is none
 }
@@ -166,7 +166,7 @@ func (o *outgoing) frameLength() int {
 	return n
 }
 
-// shift returns the number of bytes by which everything behind the tags moves.
+// shift returns the number of bytes by which everything after the tags moves.
 func (t tagChange) shift() int {
 	switch {
 	case t.strip:

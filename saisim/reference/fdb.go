@@ -72,7 +72,7 @@ func (c *Chip) syncFDB(conf *settings) {
 }
 
 // ChangeFDB changes the FDB by a control operation after the work of the current cycle. Packets that entered the
-// ingress pipe up to now do not see it. keep returns whether an entry stays, and add is added afterwards.
+// ingress pipe up to now do not see the change. keep returns whether an entry stays, and add is added afterwards.
 func (c *Chip) ChangeFDB(keep func(saisim.FDBRow) bool, add ...saisim.FDBRow) {
 	c.pending = append(c.pending, &bubble{forward: func() {
 		for key, e := range c.fdb {

@@ -341,7 +341,7 @@ func (c *Chip) param(s *sketch, u flymon.Unit, p flymon.Param, results []uint32,
 	}
 }
 
-// digest keeps the packet's key, once, if the limit allows it.
+// digest keeps the packet's key if it is new and the limit allows it.
 func (c *Chip) digest(s *sketch, bank int, m *measured) {
 	key := m.vector.And(s.Digest.Key)
 	switch b := &s.status.Banks[bank]; {
@@ -374,7 +374,7 @@ func (c *Chip) circle(m measured, length int) {
 	c.circling = append(c.circling, circling{ceil(c.around.free) + saisim.Cycle(len(c.ingress.slots)), m})
 }
 
-// arriveAgain runs the spliced groups for mirror copies that are through both pipes.
+// arriveAgain runs the spliced groups for mirror copies that have passed both pipes.
 func (c *Chip) arriveAgain() {
 	for len(c.circling) > 0 && c.circling[0].at == c.now {
 		m := c.circling[0].m

@@ -9,7 +9,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// setSketches replaces the tasks by those of a configuration.
+// setSketches replaces the tasks with a configuration's tasks.
 func (c *Chip) setSketches(rows []config.Sketch) {
 	for name := range c.sketches {
 		if !slices.ContainsFunc(rows, func(r config.Sketch) bool { return r.Task == name }) {
@@ -24,7 +24,7 @@ func (c *Chip) setSketches(rows []config.Sketch) {
 	}
 }
 
-// newSketch returns a task with the state that it keeps from the one that it replaces. old is nil if there is none.
+// newSketch returns a task with the state that it keeps from the replaced task old. old is nil if no task is replaced.
 func (c *Chip) newSketch(l flymon.Layout, old *sketch) *sketch {
 	s := &sketch{Layout: l, since: c.entered}
 	anew, zeroed := old == nil, old == nil
@@ -110,7 +110,7 @@ func (s *sketch) counts(l flymon.Layout, u flymon.Unit) bool {
 	return true
 }
 
-// inPlace reports whether a unit's partition is among those of others.
+// inPlace reports whether a unit's partition is among the partitions of others.
 func inPlace(units []flymon.Unit, u flymon.Unit) bool {
 	return slices.ContainsFunc(units, func(v flymon.Unit) bool {
 		return v.Group == u.Group && v.CMU == u.CMU && v.Base == u.Base && v.Size == u.Size

@@ -20,7 +20,7 @@ type marker struct {
 	marking bool    // there are profiles, and packets have marks
 	table   sai.OID // table of flow entries
 	freed   uint32  // index whose entries were removed last
-	// generations holds those of flows by index, of the fast engine and the reference.
+	// generations holds the generations of flows by index, of the fast engine and of the reference.
 	generations map[uint32][2]uint64
 }
 
@@ -156,7 +156,7 @@ func (g *gen) flowOf(lane int, index uint32) {
 	for colour := range 2 {
 		entry := append([]any{sai.ACLEntryAttrActionSetACLMetaData, sai.Do(sai.Uint(g.flowValue(lane, colour, index)))},
 			with...)
-		if !g.chance(5) { // otherwise for packets of both colours and without marks
+		if !g.chance(5) { // otherwise the entry is for packets of both colours and without marks
 			entry = append(entry, sai.ACLEntryAttrFieldACLUserMeta,
 				sai.Match(sai.Uint(uint64(8|colour)<<(4*lane)&0xffffffff), sai.Uint(uint64(9)<<(4*lane)&0xffffffff)))
 		}

@@ -17,7 +17,7 @@ type clamper struct {
 	clamps   []sai.OID
 }
 
-// clampedOf returns random numbers for clamps in one case of three, and nil in the others.
+// clampedOf returns random numbers for clamps in one case of three, otherwise nil.
 func clampedOf(seed uint64) *rand.Rand {
 	if seed%3 == 1 {
 		return rand.New(rand.NewPCG(seed, 3))

@@ -47,7 +47,7 @@ type end struct {
 	path   uint64 // hash
 }
 
-// ends holds those that the fast engine has kept more often than the reference.
+// ends holds the kept ends that the fast engine has more often than the reference.
 type ends struct {
 	more  map[end]int
 	paths map[uint64]string // by hash
@@ -149,7 +149,7 @@ func (p *pair) endsKeptDiffer() error {
 	return nil
 }
 
-// tellDrops makes both report their drops.
+// tellDrops makes both engines report their drops.
 func (p *pair) tellDrops() {
 	p.reported = drops{}
 	p.chip.OnDrop(func(d *saisim.Drop) {

@@ -169,7 +169,7 @@ func (g *gen) filter() flymon.Filter {
 	return f
 }
 
-// sketchOp makes, changes or removes a task, or clears its counts, in both.
+// sketchOp makes, changes or removes a task, or clears its counts, in both engines.
 func (p *pair) sketchOp() error {
 	if !p.sketching {
 		return nil

@@ -19,7 +19,7 @@ type analyser struct {
 	tam       sai.OID
 }
 
-// analysedOf returns random numbers for IFA in one case of five, and nil in the others.
+// analysedOf returns random numbers for IFA in one case of five, otherwise nil.
 func analysedOf(seed uint64) *rand.Rand {
 	if seed%5 == 2 {
 		return rand.New(rand.NewPCG(seed, 4))

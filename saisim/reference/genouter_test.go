@@ -16,7 +16,7 @@ type wrapper struct {
 	wrapping *rand.Rand // nil means that there are none
 }
 
-// wrappedOf returns random numbers for outer headers in one case of five, and nil in the others.
+// wrappedOf returns random numbers for outer headers in one case of five, otherwise nil.
 func wrappedOf(seed uint64) *rand.Rand {
 	if seed%5 == 3 {
 		return rand.New(rand.NewPCG(seed, 6))
@@ -195,7 +195,7 @@ func (p *pair) changeOuters() {
 	}
 }
 
-// outerFrame sends more packets to the router, and adds outer headers to some, not all of them correct.
+// outerFrame sends more packets to the router, and adds correct or wrong outer headers to some of them.
 func (g *gen) outerFrame(b []byte) []byte {
 	g.wrapped(func() {
 		if g.chance(85) {

@@ -27,10 +27,10 @@ type tableRecorder struct {
 	faulty bool // true from some cycle on
 	// trailOfMirror is true if a copy of a mirror session had a trail.
 	trailOfMirror bool
-	// graphs holds those of all programs so far, by version.
+	// graphs holds the graphs of all programs so far, by version.
 	graphs map[uint64]*walks
 	trails map[endedTrail]bool
-	// ended counts ends of copies: those that the fast engine reports, less those of the reference.
+	// ended counts ends of copies: ends reported by the fast engine minus ends reported by the reference.
 	ended   map[ending]int
 	mirrors map[[2]uint64]bool // copies for mirror sessions: frame and copy number
 }
@@ -328,7 +328,7 @@ func container(phv record.Containers, bit int) int {
 	return i
 }
 
-// faultOp injects a fault into the chip that imitates a compiler's bug, or removes it. The chip may refuse.
+// faultOp injects a fault that imitates a compiler's bug into the chip, or removes it. The chip may refuse.
 func (p *pair) faultOp(within uint64) error {
 	fixed := []string{"chip.acl", "chip.trap", "chip.learning", "chip.ipv4_route", "chip.ipv6_route", "chip.fdb"}
 	tables := map[string][]string{}
@@ -489,7 +489,7 @@ type walks struct {
 	next   map[record.Step]map[string]bool
 }
 
-// graphOf returns the graph of a program. Trails may be in it from now on.
+// graphOf returns the graph of a program. From now on, trails may belong to this graph.
 func (p *pair) graphOf(program *pipe.Program) *walks {
 	g := describe.Program(&p.prof, program)
 	if p.graphs[g.Version] == nil {

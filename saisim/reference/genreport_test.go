@@ -9,7 +9,7 @@ import (
 	"tamtam/tam/dropreport"
 )
 
-// monitoredOf returns random numbers for drop reports in one case of three, and nil in the others.
+// monitoredOf returns random numbers for drop reports in one case of three, otherwise nil.
 func monitoredOf(seed uint64) *rand.Rand {
 	if seed%3 == 0 {
 		return rand.New(rand.NewPCG(seed, 4))
@@ -54,7 +54,7 @@ func (g *gen) bindMonitors(t sai.ObjectType, oid sai.OID, id sai.AttrID) {
 	g.setOf(t, oid, id, tams)
 }
 
-// newMonitorObject makes one of the objects. The objects that it needs may exist or not.
+// newMonitorObject makes a random object of a drop monitor. The objects to which it refers may be missing.
 func (g *gen) newMonitorObject() {
 	switch g.IntN(9) {
 	case 0:

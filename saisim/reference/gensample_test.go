@@ -61,7 +61,8 @@ func (g *gen) bindSampler() {
 		pick(g, g.any(sai.ObjectTypeSamplepacket), g.any(sai.ObjectTypeSamplepacket), sai.NullOID))
 }
 
-// sampling returns the action of an entry that samples. The chip refuses the one that the entry's table does not have.
+// sampling returns the action of an entry that samples. The chip refuses an action that the entry's table does not
+// have.
 func (g *gen) sampling() (sai.AttrID, sai.Value) {
 	v := sai.Do(g.any(sai.ObjectTypeSamplepacket))
 	if g.chance(15) {

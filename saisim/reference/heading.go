@@ -186,7 +186,7 @@ func (v *program) heading(p phv) heading {
 	}
 }
 
-// setHeading sets a program's fields to those that a fixed function has left.
+// setHeading sets a program's fields to the values that a fixed function has left.
 func (v *program) setHeading(p phv, f heading) {
 	v.set(p, "eth.dst", f.dmac)
 	v.set(p, "eth.src", f.smac)

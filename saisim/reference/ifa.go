@@ -64,7 +64,7 @@ func (conf *settings) transit() config.TAMInt {
 // An analysis holds the offsets of IFA's parts in the frame of a packet.
 type analysis struct{ base, transport, metadata, payload int }
 
-// parseIFA skips an IFA header right behind that of IP.
+// parseIFA skips an IFA header directly after the IP header.
 func (h *headers) parseIFA(data []byte) {
 	if h.ip == nil || h.ip.protocol != 253 || h.ip.fragment || h.ip.endless ||
 		h.ip.version == 6 && data[h.ip.at+6] != 253 {
@@ -309,7 +309,7 @@ func (conf *settings) reportingIFA() (list []config.TAMEvent) {
 }
 
 // analysed returns the frame of a job. frame is the frame as it otherwise leaves, and shift the number of bytes by
-// which its headers behind the tags have moved.
+// which its headers after the tags have moved.
 func (c *Chip) analysed(o *outgoing, frame []byte, shift int) []byte {
 	j := o.job
 	if j == nil || j.longer == 0 {

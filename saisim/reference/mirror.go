@@ -21,7 +21,8 @@ func (conf *settings) sessionsOf(oids []config.ID) (set []int) {
 	return set
 }
 
-// mirroring returns the sessions to which the ACLs mirror: those of the deciding hit among the hits that name any.
+// mirroring returns the sessions to which the ACLs mirror: the sessions of the deciding hit among the hits that name
+// sessions.
 func (conf *settings) mirroring(hits []hit, kind config.ACLActionKind) []int {
 	var naming []hit
 	for _, h := range hits {
@@ -98,7 +99,7 @@ func mirroredLength(o *outgoing, n int) int {
 	return n
 }
 
-// mirrored makes a session's copy of a frame that had length bytes before a capture cut it, with the trailer behind the
+// mirrored makes a session's copy of a frame that had length bytes before a capture cut it, with the trailer after the
 // frame. sequence counts the copies of the session as they leave. received is the time of the frame's arrival.
 func mirrored(o *outgoing, frame []byte, length int, sequence uint32, received tailstamp.Timestamp) []byte {
 	m, trailer := o.mirror, o.trailer

@@ -85,7 +85,7 @@ func (e *compiled) do(s step) error {
 }
 
 // A compileTest is a chip and three engines beside it. One has compiled each of the changes, one their final rows in
-// one step. The third has had those rows, then none, and then has them again.
+// one step. The third engine had these rows, then none, and then has them again.
 type compileTest struct {
 	*pair
 	engines []*compiled
@@ -337,8 +337,8 @@ func (t *compileTest) differs(control bool) error {
 	return nil
 }
 
-// inOrder sorts moments by packet and copy. Only the path event by event produces those of all packets in the order of
-// time.
+// inOrder sorts moments by packet and copy. Only the event-by-event path produces the moments of all packets in the
+// order of time.
 func inOrder(moments []engine.Moment) {
 	slices.SortStableFunc(moments, func(a, b engine.Moment) int {
 		return cmp.Or(cmp.Compare(a.Number, b.Number), cmp.Compare(a.Copy, b.Copy))

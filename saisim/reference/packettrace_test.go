@@ -126,7 +126,7 @@ func (t *traceTest) one(alone bool) error {
 	return nil
 }
 
-// reports returns how many messages with reports were made. Some may have been dropped at a queue.
+// reports returns the number of report messages that were made. Some may have been dropped at a queue.
 func (t *traceTest) reports() (n uint64) {
 	for _, c := range t.chip.Tables().TAMCollectors {
 		of := t.chip.ReportCounts(netip.AddrPortFrom(c.Src, c.SrcPort), netip.AddrPortFrom(c.Dst, c.DstPort))
@@ -215,7 +215,7 @@ func (t *traceTest) routesBack(was *saisim.Fork, id saisim.PortID, f saisim.Fram
 	return nil
 }
 
-// traceUnseen traces a packet, and checks that nothing of the chip has changed.
+// traceUnseen traces a packet, and checks that the chip's state has not changed.
 func (t *traceTest) traceUnseen(id saisim.PortID, at saisim.Cycle, f saisim.Frame) (*saisim.PacketTrace, error) {
 	if !t.chance(10) {
 		return t.chip.TracePacket(id, at, f)

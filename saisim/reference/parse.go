@@ -6,7 +6,7 @@ import (
 	"tamtam/saisim/tailstamp"
 )
 
-// A headers holds the result of parsing a frame. A part that is missing or malformed stays absent: nothing is guessed.
+// A headers holds the result of parsing a frame. A part that is missing or malformed stays absent.
 type headers struct {
 	dmac, smac uint64 // 48 bits
 	tags       []tag  // VLAN tags, outermost first
@@ -121,7 +121,7 @@ func (h *headers) parseIPv6(data []byte, at, length int) {
 		return
 	}
 	payload, size := int(binary.BigEndian.Uint16(b[4:])), length-at
-	endless := payload > size-40 || payload == 0 && b[6] != 59 // 59: nothing follows
+	endless := payload > size-40 || payload == 0 && b[6] != 59 // 59 means that no header follows
 	if !endless {
 		size = 40 + payload
 	}

@@ -14,7 +14,7 @@ type row struct {
 	stages []int // slots in which the stages do their work
 }
 
-// A slot holds at most one packet, with the control operations that travel in front of it and behind it.
+// A slot holds at most one packet, with the control operations that travel before and after it.
 type slot struct {
 	before []*bubble
 	pk     *packet
@@ -22,7 +22,7 @@ type slot struct {
 }
 
 // A bubble is a batch of control operations on its path through a pipe. Each stage executes its part when the bubble
-// arrives. Packets in front of it see none of the changes and packets behind it see all.
+// arrives. Packets before it see none of the changes, and packets after it see all of them.
 type bubble struct {
 	forward func()          // FDB operation, run at the forwarding stage; nil means none
 	stage   func(stage int) // operation on registers and counters of a stage; nil means none

@@ -15,8 +15,8 @@ type policer struct {
 	counts           [config.NumColours][2]uint64
 }
 
-// setPolicers applies the policers of a configuration. A new one is full. A changed one keeps its tokens, up to the new
-// burst sizes.
+// setPolicers applies the policers of a configuration. A new policer is full. A changed policer keeps its tokens, up to
+// the new burst sizes.
 func (c *Chip) setPolicers(rows []config.Policer) {
 	had := c.policers
 	c.policers = map[config.ID]*policer{}

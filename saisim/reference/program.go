@@ -267,7 +267,7 @@ func prefixMatches(e *pipe.Entry, key []uint64, widths []int) bool {
 	return true
 }
 
-// precedes reports whether e wins over f when both match.
+// precedes reports whether e takes precedence over f if both match.
 func precedes(match string, e, f *pipe.Entry) bool {
 	switch match {
 	case "lpm":

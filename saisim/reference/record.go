@@ -191,7 +191,7 @@ type fate struct {
 	lane  saisim.PortID
 	queue uint8
 	trap  config.Trap
-	// identities holds those of entries and of the queue. left is true if some are left out.
+	// identities holds the identities of entries and of the queue. left is true if some are left out.
 	identities []byte
 	left       bool
 }

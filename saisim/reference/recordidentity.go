@@ -10,8 +10,7 @@ import (
 )
 
 // identities returns the identities of the entries that a copy has hit, and of its queue, in record format. left
-// reports whether some are left out: those of ACL tables beyond the first lookups of a pipe, or those beyond the space
-// limit.
+// reports whether some are left out: of ACL tables beyond the first lookups of a pipe, or beyond the space limit.
 func (c *Chip) identities(o *outgoing) (b []byte, left bool) {
 	add := func(kind record.IdentityKind, value ...byte) {
 		if len(b)+2+len(value) > record.MaxIdentities {

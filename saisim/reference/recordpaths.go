@@ -58,7 +58,7 @@ func (c *Chip) countDropped(pk *packet) {
 	}
 }
 
-// Paths returns the number of counted copies, the number of those whose path was beyond the limit, and the counts by
+// Paths returns the number of counted copies, the number of copies whose path was beyond the limit, and the counts by
 // path.
 func (c *Chip) Paths() (counted, other uint64, paths []record.PathCount) {
 	for _, p := range c.paths {

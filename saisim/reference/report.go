@@ -245,7 +245,7 @@ func (x pendingDrop) stage() dropreport.Stage {
 	return dropreport.StageIngress
 }
 
-// flags returns the flags of the drop, except those of the clock.
+// flags returns the flags of the drop, except the clock's flags.
 func (x pendingDrop) flags() (f uint8) {
 	if x.Punted {
 		f |= dropreport.FlagPunted

@@ -16,7 +16,7 @@ import (
 type dropRecord struct {
 	event                     dropreport.Event
 	at, first, last           uint64 // in NTP format
-	timing                    uint8  // flags of these times
+	timing                    uint8  // flags that qualify first and last
 	delta, total              uint64
 	flow                      flowName
 	frame                     []byte

@@ -200,7 +200,8 @@ func (conf *settings) unknownNeighbor(pk *packet, rif config.Interface) drop.Rea
 	return drop.NoNeighbor
 }
 
-// toNeighbor sends a packet to an address behind a router interface. bits is the length of the matching prefix.
+// toNeighbor sends a packet to an address that is reached through a router interface. bits is the length of the
+// matching prefix.
 func (c *Chip) toNeighbor(pk *packet, out config.ID, ip netip.Addr, bits uint8) drop.Reason {
 	conf := pk.conf
 	rif := conf.rifs[out]
@@ -231,7 +232,7 @@ func (c *Chip) toNeighbor(pk *packet, out config.ID, ip netip.Addr, bits uint8) 
 		return drop.L3MTU
 	}
 	pk.routed = &routed{n.MAC, rif.MAC, int(rif.MTU), ip, bits}
-	pk.source, pk.vid = config.None, 0 // it may leave where it arrived
+	pk.source, pk.vid = config.None, 0 // it may leave by the port where it arrived
 	why := drop.NoDestination
 	if vlan, ok := conf.vlans[rif.On]; ok {
 		pk.vid = vlan.VID
@@ -251,7 +252,7 @@ func doesOf(a config.PacketAction) effects { return packetAction(a) } // in the 
 func rifUp(r config.Interface, v4 bool) bool { return v4 && r.Up4 || !v4 && r.Up6 }
 
 // routable reports whether a packet may be routed. Its IP header is well-formed, with a correct length and checksum,
-// after at most one tag. Its addresses are not among those that are never routed.
+// after at most one tag. Its addresses may be routed.
 func routable(pk *packet) bool {
 	ip := pk.h.ip
 	if ip == nil || ip.endless || len(pk.h.tags) > 1 || len(pk.h.tags) == 1 && !pk.tagged {

@@ -71,8 +71,8 @@ func (conf *settings) trapPacket(pk *packet, t config.Trap) {
 	pk.trapAs(t, does)
 }
 
-// better returns the trap that applies out of two: one with a rule, then the one with the higher priority, then the
-// later one in SAI's list.
+// better returns the trap that applies out of two: the trap with a rule, then the one with the higher priority, then
+// the later one in SAI's list.
 func (conf *settings) better(a, b config.Trap) config.Trap {
 	_, pa, sa := conf.trapOf(a)
 	_, pb, sb := conf.trapOf(b)

@@ -106,7 +106,7 @@ func TestChannel(t *testing.T) {
 	}
 }
 
-// A witness reports any kind of change, and none if nothing has changed.
+// A witness reports any kind of change. If nothing has changed, it reports no change.
 func TestWitness(t *testing.T) {
 	for what, change := range map[string]func(*outer){
 		"nothing": func(*outer) {}, "a number": func(o *outer) { o.many[4999].n++ },

@@ -27,7 +27,7 @@ const (
 // without options.
 const MinMSS = 216
 
-// A SYNCount is the index of a counter of a label. The first is the sum of the others.
+// A SYNCount is the index of a counter of a label. The first counter is the sum of all others.
 type SYNCount uint8
 
 // These are the results for a segment with SYN that matches a clamp.

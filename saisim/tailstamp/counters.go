@@ -4,7 +4,7 @@ package tailstamp
 // label of ACL counter. Its JSON is in docs/internals/extensions.md.
 const ObjectCounters = "tamtam.tailstamp.counters"
 
-// These are the attributes of its entry: the given one, and the one that a get adds.
+// These are the attributes of its entry: the attribute that is set, and the attribute that a get adds.
 const (
 	AttrLabels   = "labels"   // at most MaxLabels
 	AttrCounters = "counters" // CounterWords numbers for each label

@@ -71,7 +71,7 @@ func overlapped(frame []byte, end, at int) bool {
 }
 
 // Any bytes before, between or after records hide no record and move no hop, and they are counted. A record has a flag
-// if it is not in its place, or if it overlaps bytes that can be read as another record. Others have none.
+// if it is not in its place, or if it overlaps bytes that can be read as another record. Other records have no flag.
 func TestAnyBytesBetweenRecords(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 93_000_000, Count: 4}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 30))
@@ -90,7 +90,7 @@ func TestAnyBytesBetweenRecords(t *testing.T) {
 			records := r.IntN(5)
 			if records > 0 {
 				strange()
-				skipped -= max(0, min(skipped, padded-begin)) // these could be padding
+				skipped -= max(0, min(skipped, padded-begin)) // skipped bytes that could be padding
 			}
 			for i := range records {
 				want, at = append(want, anyRecord(r)), append(at, len(frame))

@@ -11,8 +11,8 @@
 //
 //	Frames + Copies = Delivered + ToCPU + sum(Lost) + InFlight
 //
-// Copies are those beyond the first, including those of links that duplicate. Mirror copies are counted separately and
-// are in none of these.
+// Copies counts copies beyond the first, including copies made by links that duplicate frames. Mirror copies are
+// counted separately and are in none of these.
 //
 // This package processes moments of chips and hosts. It uses no measurement of the chips.
 package truth

@@ -40,7 +40,7 @@ func (h *Histories) See(m saisim.Moment) {
 	f := h.live[m.Number]
 	if f == nil {
 		f = &history{copies: make([]copyHistory, h.ended[m.Number])}
-		for i := range f.copies { // for which a record may still come
+		for i := range f.copies { // copies whose record may still arrive
 			f.copies[i].ended = true
 		}
 		h.live[m.Number] = f

@@ -240,7 +240,7 @@ func TestNetwork(t *testing.T) {
 	o.Connect(End{nb, 1}, End{h2, 0})
 	a.SetObserver(na.See)
 	b.SetObserver(nb.See)
-	// Ports other than those of the links are down: every frame has one path.
+	// All ports without a link are down, so every frame has one path.
 	for p := saisim.PortID(2); p < 8; p++ {
 		a.SetLink(p, false)
 		b.SetLink(p, false)

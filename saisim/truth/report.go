@@ -52,7 +52,7 @@ type Delay struct {
 	Buckets []Bucket `json:"buckets,omitempty"`
 }
 
-// A Bucket counts the delays up to a length that exceed those of the bucket before.
+// A Bucket counts the delays that are at most its length and exceed the length of the bucket before.
 type Bucket struct {
 	UpToPs uint64 `json:"up_to_ps"`
 	Count  uint64 `json:"count"`

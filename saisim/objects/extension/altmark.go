@@ -26,8 +26,8 @@ type markProfile struct {
 	lane int // -1 if the profile is new, or if another object now uses its lane
 }
 
-// Apply puts the profile into its lane. A changed profile displaces the one that uses the lane: when syncd brings the
-// chip from one view to another, two may swap lanes, one after the other.
+// Apply puts the profile into its lane. A changed profile displaces the profile that uses the lane: when syncd brings
+// the chip from one view to another, two may swap lanes, one after the other.
 func (p *markProfile) Apply(text []byte) error {
 	next, err := p.of.parseProfile(text)
 	if err != nil {

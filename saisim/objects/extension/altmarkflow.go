@@ -19,8 +19,8 @@ type markFlow struct {
 	altmark.ChipFlowOf
 }
 
-// Apply makes the entries of an index match more. A changed object displaces the one that holds the index, as profiles
-// do with lanes.
+// Apply makes the entries of an index match more. A changed object displaces the object that holds the index, as
+// profiles do with lanes.
 func (f *markFlow) Apply(text []byte) error {
 	next, err := f.parse(text)
 	if err != nil {

@@ -74,7 +74,7 @@ func parseClamp(v *tailstamp.Clamp) (r config.MSSClamp, err error) {
 	return r, errors.Join(errs...)
 }
 
-// unlabel removes the clamp from those with its label.
+// unlabel removes the clamp from the list of clamps with its label.
 func (x *clamp) unlabel() {
 	same := func(id config.ID) bool { return id == x.row.ID }
 	if left := slices.DeleteFunc(x.of.labelled[x.row.Label], same); len(left) > 0 {
