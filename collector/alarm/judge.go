@@ -71,7 +71,7 @@ type Alarm struct {
 	Doubt Uncertain
 }
 
-// A Uncertain counts periods that neither raise nor clear an alarm.
+// An Uncertain counts periods that neither raise nor clear an alarm.
 type Uncertain struct {
 	Missing int64 // number of periods with missing rows
 	Unknown int64 // number of periods with an unknown loss
