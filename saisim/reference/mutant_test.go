@@ -144,7 +144,7 @@ var mutants = []mutant{
 	{"hits of the ingress pipe are forgotten", "engine/packet.go", "p.ran, p.hit = pk.run.ran, pk.run.hit",
 		"p.ran = pk.run.ran"},
 	{"a neighbour is never found, on trails", "engine/router.go", "pk.fixed |= describe.NextHop.Hit()", "pk.fixed |= 0"},
-	{"tokens that find no room in the first bucket are lost", "engine/policer.go", "		p.p.add(over) // of",
+	{"tokens that find no room in the first bucket are lost", "engine/policer.go", "		p.p.add(over) // has",
 		"		p.p.add(over & 0) // of"},
 	{"a bucket keeps its last token", "engine/policer.go", "case p.c.has >= parts:", "case p.c.has > parts:"},
 	{"yellow frames take committed tokens", "engine/policer.go", "			p.p.has -= parts\n			return config.Yellow\n		default",
