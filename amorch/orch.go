@@ -95,6 +95,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 			What: "sessions", Again: orch.SomethingRemoved, OnePerRule: "alternate marking",
 		},
 		Logic: o, Rules: cfg.Rules, Counters: []*feature.Rows{&o.counters.past, &o.counters.last, &o.places},
+		Present: &o.places,
 	}
 	if err := o.probe(ctx, cfg.SAI, cfg.Switch); err != nil {
 		return nil, err

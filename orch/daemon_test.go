@@ -54,7 +54,9 @@ func newBenchOn(t testing.TB, r *swss.Redis, name string) *bench {
 	})
 	for _, table := range []string{"A", "B"} {
 		x.d.Consume(func(l *swss.Listener) swss.Source { return swss.NewConsumerState(l, appl, table) },
-			table, h, orch.Reporting{StateTable: "STATE_" + table})
+			table, h, orch.Reporting{
+				StateTable: "STATE_" + table, Formerly: func(key string) bool { return key == "without-effect" },
+			})
 	}
 	return x
 }

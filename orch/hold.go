@@ -62,6 +62,8 @@ func (d *Daemon) hold(ctx context.Context, f *former) error {
 				f.status[table][key] = inForce
 			case row["reason"] == HandedOver:
 				f.status[table][key] = untried
+			case status == words.Pending && in.rep.Formerly != nil && in.rep.Formerly(key):
+				f.status[table][key] = inForce
 			default:
 				f.status[table][key] = refused
 			}

@@ -66,6 +66,9 @@ type Reporting struct {
 	// RowKey, if not nil, replaces Key if the state row's key depends on the row. It returns "" if there is no state
 	// row.
 	RowKey func(key string, fields swss.FieldValues) string
+	// Formerly reports whether a former process had the row in the ASIC although its status is that of a row that
+	// waits, such as a session that has no effect there. nil means that no such row exists.
+	Formerly func(key string) bool
 }
 
 //go:embed report.lua

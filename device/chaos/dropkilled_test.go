@@ -126,17 +126,23 @@ func TestDropMonitorKilled(t *testing.T) {
 	}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Log("counters: ", c.liveSwitch.row(swss.CountersDB, schema.CountersDropMonitor, "drops"))
+			row, _, err := swss.NewTable(c.redis.DB(swss.CountersDB), schema.CountersDropMonitor).Get(
+				context.Background(), "drops")
+			t.Log("counters: ", row, err)
 		}
 	})
 	c.until("the session", is("active"))
 	for _, tt := range []struct {
 		name  string
+		also  string // a daemon that is killed and started in the meantime; "" means none
 		dead  string // the session's status while the daemon is dead; "" means that reports continue
 		fresh bool   // whether counters start again
 	}{
-		{"orchagent", "", false}, {"tammgrd", "", false}, {"syncd", "unknown the state of the ASIC is unknown", true},
-		{"hostifd", `inactive collector "c1": the host does not send its reports`, false},
+		{"orchagent", "", "", false}, {"tammgrd", "", "", false},
+		{"syncd", "", "unknown the state of the ASIC is unknown", true},
+		{"hostifd", "", `inactive collector "c1": the host does not send its reports`, false},
+		// A session without effect stays in the ASIC when orchagent restarts.
+		{"hostifd", "orchagent", `inactive collector "c1": the host does not send its reports`, false},
 	} {
 		c.until("counters before "+tt.name, func() bool { return since() != "" && state() == "active" })
 		began := since()
@@ -149,6 +155,11 @@ func TestDropMonitorKilled(t *testing.T) {
 			if collector.since(killed) {
 				t.Errorf("reports without %s", tt.name)
 			}
+		}
+		if tt.also != "" {
+			c.kill(tt.also)
+			c.launch(tt.also)
+			c.ready()
 		}
 		c.launch(tt.name)
 		again := time.Now()

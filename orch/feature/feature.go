@@ -165,6 +165,7 @@ type Feature[R, B any] struct {
 	Logic       Logic[R, B]
 	Rules       Rules   // nil for a feature without flow groups
 	Counters    []*Rows // the tables in the order in which they are written
+	Present     *Rows   // one of Counters, with a row for each session in the ASIC; nil if no session there is ever idle
 	Unsupported string  // reason why the switch does not support the feature; "" if it does
 
 	// These fields are set by Start.
@@ -228,6 +229,9 @@ func (f *Feature[R, B]) Consume(cfg Config, table, state string, each func(conte
 	})
 	words := orch.Words{Field: schema.StatusField(state), Again: f.Again}
 	reporting := orch.Reporting{StateTable: state, Words: words, None: true}
+	if table == f.Table && f.Present != nil {
+		reporting.Formerly = func(session string) bool { return f.Present.Former(session) != nil }
+	}
 	cfg.Daemon.Consume(source, table, handler, reporting)
 }
 

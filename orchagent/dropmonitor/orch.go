@@ -91,7 +91,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 			Name: featureName, Table: schema.AppTAMSession, State: schema.StateTAMDropMonitor, What: "sessions",
 			Again: orch.SomethingRemoved,
 		},
-		Logic: o, Counters: []*feature.Rows{&o.counters},
+		Logic: o, Counters: []*feature.Rows{&o.counters}, Present: &o.counters,
 	}
 	if err := o.probe(ctx, cfg.SAI); err != nil {
 		return nil, err

@@ -78,7 +78,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o.Feature = &feature.Feature[schema.IFAFlow, binding]{
 		Kind: feature.Kind{Name: featureName, Table: schema.AppTAMIFA, State: schema.StateTAMIFA, What: "sessions",
 			Again: orch.SomethingRemoved},
-		Logic: o, Counters: []*feature.Rows{&o.counters, &o.byDevice},
+		Logic: o, Counters: []*feature.Rows{&o.counters, &o.byDevice}, Present: &o.counters,
 	}
 	if err := o.probe(ctx, cfg.SAI); err != nil {
 		return nil, err
