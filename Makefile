@@ -12,13 +12,13 @@ IMAGE   ?= tamtam
 help:
 	@sed -n 's/^### //p' $(MAKEFILE_LIST)
 
-### build           bin/tamtam, static; with the profile PGO of the chip for the compiler (PGO=off: without)
+### build           bin/tamtam, static; compiled with the profile PGO of the chip (PGO=off: without a profile)
 PGO ?= cmd/tamtam/chip.pgo
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -pgo=$(PGO) -o bin/tamtam ./cmd/tamtam
 
-### profile         that profile anew, after the packet path has changed; it is no default.pgo, with which
-###                 every test would compile all that tamtam imports once more
+### profile         makes that profile again, after a change of the packet path. It is not called default.pgo, because
+###                 every test would then compile all packages that tamtam imports a second time
 profile:
 	CGO_ENABLED=0 $(GO) build -o bin/tamtam ./cmd/tamtam
 	./bin/tamtam bench asic --duration 1s --profile $(PGO)
@@ -27,11 +27,11 @@ profile:
 test:
 	./scripts/test.sh
 
-### test-long       all tests under the race detector with nothing left out, three times in shuffled order
+### test-long       all tests in full under the race detector, three times in shuffled order
 test-long:
 	CGO_ENABLED=1 $(GO) test -race -shuffle=on -count=3 -timeout 60m ./...
 
-### race            the race detector over PKG (default all): make race PKG=./swss/...
+### race            the race detector over PKG (default: all packages): make race PKG=./swss/...
 PKG ?= ./...
 race:
 	CGO_ENABLED=1 $(GO) test -race -count=1 $(PKG)
@@ -41,14 +41,16 @@ fuzz:
 	@grep -rHo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sed 's|/[^/]*:func | |' | sort -u | while read -r dir target; do \
 		echo "== $$dir $$target"; $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZ) $$dir || exit 1; done
 
-### soak            every random test and fuzz target in turn, on a fresh seed: make soak MINUTES=n [SEED=n] [ONLY=PATTERN]
+### soak            every random test and fuzz target in turn, with a fresh seed: make soak MINUTES=n [SEED=n]
+###                 [ONLY=PATTERN]
 MINUTES ?= 30
 soak: SEED = 0
 soak:
 	$(GO) run ./internal/soak -minutes $(MINUTES) -seed $(SEED) -only '$(ONLY)'
 
-### calibrate       answers against exact values: FABRICS (3500, over 10000 networks) of alternate marking, INSTANCES (1000)
-###                 of each sketch, PROGRAMS (1000) that are recorded; other ones with TAMTAM_SEED=n make calibrate
+### calibrate       compares answers with exact values: FABRICS (3500, in over 10000 networks) of alternate marking,
+###                 INSTANCES (1000) of each sketch, PROGRAMS (1000) that are recorded. Others: TAMTAM_SEED=n make
+###                 calibrate
 FABRICS   ?= 3500
 INSTANCES ?= 1000
 PROGRAMS  ?= 1000
@@ -57,10 +59,10 @@ calibrate:
 	TAMTAM_CASES=$(INSTANCES) $(GO) test -count=1 -timeout 24h -v -run '^TestFlyMonCalibration' ./device/calibration
 	TAMTAM_CASES=$(FABRICS) $(GO) test -count=1 -timeout 24h -v -run '^TestAltMarkCalibration$$' ./lab/study/marking
 
-### differential    the chip and the reference on CASES random cases (default 20000) from SEED on (default 2000000), once
-###                 in windows with vectors of 1, 2, 63 or 64 packets, once event by event, a quarter of the cases of
-###                 10,000 frames without a control event; then both paths and all these vectors beside each other, on
-###                 a quarter as many cases of 10,000 frames. VECTORS=63, for example: only with vectors of 63
+### differential    the chip and the reference on CASES random cases (default 20000) from SEED (default 2000000) on:
+###                 once in windows with vectors of 1, 2, 63 or 64 packets, once event by event. A quarter of the cases
+###                 have 10,000 frames without a control event. Then both paths and all these vectors are compared on a
+###                 quarter as many cases of 10,000 frames. VECTORS=63 runs only vectors of 63
 CASES   ?= 20000
 SEED    ?= 2000000
 VECTORS ?= windows 0
@@ -71,14 +73,14 @@ differential:
 	TAMTAM_CASES=$$((($(CASES) + 3) / 4)) TAMTAM_SEED=$(SEED) $(GO) test -count=1 -timeout 24h -v -run '^TestPathsAgree$$' \
 		./saisim/reference
 
-### mutants         wrong engines, one by one: the differential test must catch each
+### mutants         wrong engines, one by one: the differential test must detect each
 mutants:
 	TAMTAM_MUTANTS=all $(GO) test -count=1 -timeout 2h -v -run '^TestMutantsAreCaught$$' ./saisim/reference
 
-### chaos           a switch of processes, to which anything happens while its configuration changes, and whenever it is ready
-###                 compared with a fresh one, and two with traffic, made in syncd and of hosts at live interfaces (root), whose
-###                 sessions must count on: ROUNDS (default 80) seeds of each from SEED on. Then the like with containers, which are killed, paused and cut off
-###                 from each other: STORMS (default 5, half an hour) seeds
+### chaos           a switch of processes with random faults while its configuration changes, compared with a fresh
+###                 switch whenever it is ready. Then two switches with traffic, made in syncd or by hosts at live
+###                 interfaces (root): their sessions must keep counting. ROUNDS (default 80) seeds of each, from SEED
+###                 on. Then containers that are killed, paused and disconnected: STORMS (default 5, half an hour) seeds
 ROUNDS  ?= 80
 STORMS  ?= 5
 chaos:
@@ -89,70 +91,73 @@ chaos-containers: image-if-docker
 	TAMTAM_CONTAINERS=1 TAMTAM_CASES=$(STORMS) TAMTAM_SEED=$(SEED) \
 		$(GO) test -count=1 -timeout 24h -v -run '^TestChaosOfContainers$$' ./device/chaos
 
-### upgrade         what the upgrade of each container costs the frames that go through the chip
+### upgrade         measures how many frames through the chip are lost by the upgrade of each container
 upgrade: image-if-docker
 	TAMTAM_CONTAINERS=1 $(GO) test -count=1 -timeout 1h -v -run '^TestUpgradeOfContainers$$' ./device/chaos
 
-### stock           restarts, views and a full ASIC on SONiC's syncd, whose program SONIC_SYNCD names: with GROUPS flow groups
+### stock           restarts, views and a full ASIC with SONiC's syncd, the program in SONIC_SYNCD: GROUPS flow groups
 ###                 (default 2000), SEED
 GROUPS ?= 2000
 stock:
 	TAMTAM_GROUPS=$(GROUPS) TAMTAM_SEED=$(SEED) $(GO) test -count=1 -timeout 4h -v -run '^TestStock' ./device/chaos
 
-### frr-test        BGP between two switches with FRR on their host interfaces, and a link cut under traffic; a leaf-spine with BIRD
-###                 outside, links cut, daemons killed, 20,000 routes; root, and Debian's frr, bird2, iperf3 and iputils-ping
+### frr-test        BGP between two switches with FRR on their host interfaces, and a link cut under traffic; a
+###                 leaf-spine with BIRD outside, links cut, daemons killed, 20,000 routes. Needs root, and Debian's
+###                 frr, bird2, iperf3 and iputils-ping
 frr-test:
 	TAMTAM_FRR=1 $(GO) test -count=1 -timeout 30m -v -run '^TestFRR' ./cmd/tamtam
 
-### lacp-test       two links aggregated with Open vSwitch in user space, and with Linux' bond where the kernel has one: cut, healed,
-###                 daemons killed, a partner that falls silent; root, and Debian's openvswitch-switch
+### lacp-test       two links aggregated with Open vSwitch in user space, and with Linux' bond if the kernel has it:
+###                 cut, restored, daemons killed, a silent partner. Needs root, and Debian's openvswitch-switch
 lacp-test:
 	TAMTAM_FRR=1 $(GO) test -count=1 -timeout 10m -v -run '^TestLACPWith' ./cmd/tamtam
 
-### northbound-test what the switch sends, and is asked for, beside what it has: Debian's prometheus and rsyslog, an OpenTelemetry
-###                 collector (internal/tools/otelcol), gnmic and Telegraf if GNMIC and TELEGRAF name their programs; each receiver is
-###                 killed and comes back
+### northbound-test compares what the switch sends and serves with its state. Needs Debian's prometheus and rsyslog, an
+###                 OpenTelemetry collector (internal/tools/otelcol), and gnmic and Telegraf if GNMIC and TELEGRAF name
+###                 their programs. Each receiver is killed and started again
 northbound-test:
 	mkdir -p bin
 	$(GO) build -C internal/tools/otelcol -o $(CURDIR)/bin/otelcol .
 	TAMTAM_OTELCOL=$(CURDIR)/bin/otelcol TAMTAM_GNMIC=$(GNMIC) TAMTAM_TELEGRAF=$(TELEGRAF) \
 		$(GO) test -count=1 -timeout 20m -v -run '^TestCollectors$$' ./device/chaos
 
-### ipfix-test      what is exported as IPFIX, read by the collectors that are installed of Debian's nfdump, pmacct and tshark, and by
-###                 goflow2, which is built (internal/tools/goflow2); and the dissector for Wireshark (docs/wireshark)
+### ipfix-test      reads the exported IPFIX with the installed collectors of Debian's nfdump, pmacct and tshark, and
+###                 with goflow2, which is built (internal/tools/goflow2). Tests the dissector for Wireshark
+###                 (docs/wireshark)
 ipfix-test:
 	mkdir -p bin
 	$(GO) build -C internal/tools/goflow2 -o $(CURDIR)/bin/goflow2 github.com/netsampler/goflow2/v2/cmd/goflow2
 	TAMTAM_IPFIX=1 TAMTAM_GOFLOW2=$(CURDIR)/bin/goflow2 $(GO) test -count=1 -timeout 10m -v -run '^TestCollectors$$|^TestDissect' \
 		./collector/export
 
-### sflow-test      what sflowd sends, read by the collectors that are installed of Debian's tshark, nfdump-sflow and pmacct, and by
-###                 goflow2, which is built (internal/tools/goflow2)
+### sflow-test      reads the datagrams of sflowd with the installed collectors of Debian's tshark, nfdump-sflow and
+###                 pmacct, and with goflow2, which is built (internal/tools/goflow2)
 sflow-test:
 	mkdir -p bin
 	$(GO) build -C internal/tools/goflow2 -o $(CURDIR)/bin/goflow2 github.com/netsampler/goflow2/v2/cmd/goflow2
 	TAMTAM_SFLOW=1 TAMTAM_GOFLOW2=$(CURDIR)/bin/goflow2 $(GO) test -count=1 -timeout 10m -v -run '^TestSFlowCollectors$$' ./device/chaos
 
-### cluster-test    the collector's log, store and load under the race detector; three servers of the log, each stopped and
-###                 started in turn while messages are appended, and each without room on its disk in turn; and a sweep with
+### cluster-test    the collector's log, store and load under the race detector. Three servers of the log: each in turn
+###                 is stopped and started while messages are appended, and each in turn has a full disk. A sweep with
 ###                 processes that are killed at random
 cluster-test:
 	$(GO) test -race -count=1 -timeout 10m ./lab ./lab/sweep ./fleet/collectd ./fleet/jetstream ./fleet/parquet ./fleet/synthetic ./cmd/tamtam-collectd
 	TAMTAM_CLUSTER=1 $(GO) test -count=1 -timeout 5m -v -run '^TestCluster' ./fleet/jetstream
 	TAMTAM_CLUSTER=1 $(GO) test -count=1 -timeout 10m -v -run '^TestSweepProcesses$$' ./cmd/tamtam-collectd
 
-### collectd-chaos  three nodes of the collector's log, four workers and a fleet, killed at random, and a collector that reads a
-###                 capture: make collectd-chaos MINUTES=n [SEED=n]
+### collectd-chaos  three nodes of the collector's log, four workers and a fleet, killed at random, and a collector that
+###                 reads a capture: make collectd-chaos MINUTES=n [SEED=n]
 collectd-chaos: MINUTES = 10
 collectd-chaos:
 	TAMTAM_COLLECTD_CHAOS=$(MINUTES) TAMTAM_SEED=$(SEED) $(GO) test -count=1 -timeout 120m -v -run '^TestChaos(OfCapture)?$$' ./cmd/tamtam-collectd
 
-### collectd-disks  a fleet and a collector whose disks have no room at random times (root mounts them): make collectd-disks MINUTES=n
+### collectd-disks  a fleet and a collector whose disks are full at random times (mounted by root): make collectd-disks
+###                 MINUTES=n
 collectd-disks: MINUTES = 3
 collectd-disks:
 	TAMTAM_COLLECTD_DISK=$(MINUTES) $(GO) test -count=1 -timeout 120m -v -run '^TestDisksWithoutRoom$$' ./cmd/tamtam-collectd
 
-### parquet-test    what fleet/parquet writes, read by Arrow's Go library and by DuckDB, which are built
+### parquet-test    reads the files of fleet/parquet with Arrow's Go library and with DuckDB, which are built
 ###                 (internal/tools/arrowread, internal/tools/duckread)
 parquet-test:
 	mkdir -p bin
@@ -161,8 +166,8 @@ parquet-test:
 	TAMTAM_ARROWREAD=$(CURDIR)/bin/arrowread TAMTAM_DUCKREAD=$(CURDIR)/bin/duckread \
 		$(GO) test -count=1 -timeout 10m -v -run '^TestOthersRead' ./fleet/parquet
 
-### screenshots     the page of `tamtam lab serve`, clicked through in Debian's chromium (internal/tools/pageshots) at 360x740 and 1280x800,
-###                 in light and in dark, and by the keyboard alone; pictures of docs/page.md anew
+### screenshots     uses every view of `tamtam lab serve` in Debian's chromium (internal/tools/pageshots) at 360x740 and
+###                 1280x800, in light and in dark, and by keyboard only; makes the pictures of docs/page.md
 screenshots: build
 	$(GO) build -C internal/tools/pageshots -o $(CURDIR)/bin/pageshots .
 	./bin/pageshots -out docs/page
@@ -170,7 +175,8 @@ screenshots: build
 image-if-docker:
 	@if docker info >/dev/null 2>&1; then ./scripts/make-image.sh; fi
 
-### figures         what the pages quote, made anew and compared: make figures [ONLY=PAGE[:LINE[-LINE]]] [UPDATE=1|all]
+### figures         runs the commands that the pages quote, and compares: make figures [ONLY=PAGE[:LINE[-LINE]]]
+###                 [UPDATE=1|all]
 figures:
 	$(GO) run ./internal/figures -only '$(ONLY)' -update '$(UPDATE)'
 
@@ -178,7 +184,8 @@ figures:
 metrics:
 	@$(GO) run ./internal/metrics $(if $(LIST),-list)
 
-### outputs         hashes of what tamtam puts out, to compare before and after a change: make outputs [LONG=1] [ONLY=PATTERN]
+### outputs         hashes of tamtam's outputs, to compare before and after a change: make outputs [LONG=1]
+###                 [ONLY=PATTERN]
 outputs:
 	@LONG='$(LONG)' ONLY='$(ONLY)' scripts/outputs.sh
 
@@ -196,31 +203,32 @@ bench-before:
 bench-pgo:
 	@scripts/bench-pair.sh pgo $(PGO)
 
-### lint            the linters of .golangci.yml; the first time golangci-lint is compiled, which takes minutes
+### lint            the linters of .golangci.yml; the first run compiles golangci-lint, which takes minutes
 lint:
 	$(GO) tool -modfile=internal/tools/go.mod golangci-lint run --timeout 30m
 
-### openconfig      what is served, and the deviations, against OpenConfig's own modules: OPENCONFIG_DIR names a checkout of
-###                 openconfig/public, yanglint (Debian's libyang2-tools) has to be there; UPDATE=1 writes tamtam-deviations
+### openconfig      compares the served tree and the deviations with OpenConfig's own modules: OPENCONFIG_DIR names a
+###                 checkout of openconfig/public. Needs yanglint (Debian's libyang2-tools). UPDATE=1 writes
+###                 tamtam-deviations
 openconfig:
 	@[ -n "$(OPENCONFIG_DIR)" ] || { echo "OPENCONFIG_DIR names no checkout of openconfig/public" >&2; exit 2; }
 	dir=$$(mktemp -d) && trap 'rm -r "$$dir"' EXIT && \
 		TAMTAM_TREE=$$dir/tree.json $(GO) test -count=1 -run '^TestServedTreeIsValid$$' ./device && \
 		$(GO) run ./internal/openconfig -public $(OPENCONFIG_DIR) -tree $$dir/tree.json $(if $(UPDATE),-update)
 
-### generate        all generated code anew
+### generate        makes all generated code again
 generate:
 	$(GO) generate ./...
 
-### generate-check  generated code is what its sources give
+### generate-check  checks that generated code is up to date
 generate-check: generate
 	@git diff --exit-code -- '*zz_generated*' || { echo "generated code was out of date"; exit 1; }
 
-### image           the container image $(IMAGE); makes the base images where no registry is reachable
+### image           the container image $(IMAGE); makes the base images if no registry is reachable
 image:
 	./scripts/make-image.sh $(IMAGE)
 
-### compose-up      redis, the daemons and a configuration as containers
+### compose-up      starts Redis, the daemons and a configuration as containers
 compose-up:
 	./docker/compose.sh up -d
 
@@ -232,16 +240,18 @@ compose-down:
 compose-test:
 	./scripts/test-compose.sh
 
-### topologies      the tour of docs/getting-started.md, the topologies of docker/containerlab, 64 ports, with moved veths and traffic, outside the gate (root)
+### topologies      the tour of docs/getting-started.md, the topologies of docker/containerlab, and 64 ports, with moved
+###                 veths and traffic. Not in the gate; needs root
 topologies: image-if-docker
 	./scripts/test-topologies.sh
 
-### containers-test from a fresh clone of what is committed: image, compose, the tour of docs/getting-started.md and the topologies, manifests (root)
+### containers-test from a fresh clone of the last commit: image, compose, the tour of docs/getting-started.md, the
+###                 topologies and the manifests (root)
 containers-test:
 	dir=$$(mktemp -d) && git clone -q . $$dir && $(MAKE) -C $$dir image compose-test topologies manifests; \
 		code=$$?; rm -rf $$dir; exit $$code
 
-### manifests       the StatefulSet and the chart of docker/ are read into the types of Kubernetes' API
+### manifests       reads the StatefulSet and the chart of docker/ into the types of Kubernetes' API
 HELM ?= $(GO) run helm.sh/helm/v3/cmd/helm@v3.22.0
 manifests:
 	$(HELM) lint docker/helm/tamtam
@@ -249,14 +259,15 @@ manifests:
 	$(HELM) template sw docker/helm/tamtam --set-file startup=docker/containerlab/pair-leaf1.json \
 		--set ports=4,interfaces.Ethernet16=net1,usersSecret=u,storageClass=fast,metrics=false | $(GO) run -C internal/tools/manifests . -
 
-### openapi         what RESTCONF says of itself (/restconf/openapi.json) is read by a validator
+### openapi         reads RESTCONF's description (/restconf/openapi.json) with a validator
 openapi: export TAMTAM_OPENAPI = $(CURDIR)/bin/openapi.json
 openapi:
 	mkdir -p bin
 	$(GO) test -count=1 -run '^TestOpenAPI$$' ./mgmt/restconf
 	$(GO) run -C internal/tools/openapi . $(TAMTAM_OPENAPI)
 
-### gnmi-clients    the points of docs/reference/gnmi.md through clients that others wrote: gnmi_cli, which is built; GNMIC=PATH: gnmic, too
+### gnmi-clients    the points of docs/reference/gnmi.md with other clients: gnmi_cli, which is built, and gnmic if
+###                 GNMIC=PATH names it
 gnmi-clients:
 	mkdir -p bin
 	$(GO) build -C internal/tools/gnmicli -o $(CURDIR)/bin/gnmi_cli github.com/openconfig/gnmi/cmd/gnmi_cli
@@ -267,10 +278,10 @@ gnmi-clients:
 supervisor-test:
 	./scripts/test-supervisor.sh
 
-### demo-capture    records the demo's captures anew (root)
+### demo-capture    records the demo's captures again (root)
 demo-capture:
 	./scripts/record-demo.sh
 
-### clean           what was built
+### clean           removes what was built
 clean:
 	rm -rf bin docker/build

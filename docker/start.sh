@@ -1,6 +1,7 @@
 #!/bin/sh
-# A cold start of the daemons under supervisord, as SONiC's swss.sh makes one: they end, what was derived is emptied
-# (unless STATE_DB asks for a warm restart), the configuration is loaded, they start. Redis is waited for.
+# Makes a cold start of the daemons under supervisord, as SONiC's swss.sh does. It waits for Redis, ends the daemons,
+# empties the derived databases (unless STATE_DB requests a warm restart), loads the configuration, and starts the
+# daemons.
 #
 # Usage: start.sh SUPERVISORD.CONF
 set -eu

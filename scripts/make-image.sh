@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Builds the container image from docker/Dockerfile, and says how large it is and what of.
+# Builds the container image from docker/Dockerfile, and prints its size and the sizes of its parts.
 #
-# Where the public base images can be pulled (or are here already) they are used. Elsewhere a base
-# image is made with debootstrap from Debian's packages, which needs root, and the binary is
-# compiled with the Go that is installed here. The image's own files are the same either way.
+# It uses the public base images if they can be pulled or exist already. Otherwise it makes a base
+# image with debootstrap from Debian's packages, which needs root, and compiles the binary with the
+# installed Go. The image's own files are the same in both cases.
 #
 # Usage: scripts/make-image.sh [NAME]          (default: tamtam)
 #   BASE, BUILDER   images to use instead of the Dockerfile's defaults
@@ -33,7 +33,7 @@ make_base() {
 	say "making $local_base with debootstrap"
 	debootstrap --variant=minbase --include=redis-server,ca-certificates bookworm "$root/fs" ${mirror:+"$mirror"} >"$root/log" 2>&1 ||
 		{ tail -5 "$root/log" >&2; return 1; }
-	# Nothing of the machine that made it, and nothing that only fills space.
+	# Remove data of this machine, and unneeded files.
 	rm -rf "$root"/fs/var/cache/apt/* "$root"/fs/var/lib/apt/lists/* "$root"/fs/var/log/* \
 		"$root"/fs/usr/share/man/* "$root"/fs/usr/share/locale/* "$root"/fs/etc/hostname "$root"/fs/etc/resolv.conf
 	find "$root/fs/usr/share/doc" ! -type d ! -name copyright -delete

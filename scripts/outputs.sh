@@ -1,5 +1,5 @@
 #!/bin/bash
-# Prints the sha256 of what tamtam puts out, to be compared before and after a change that may not change it:
+# Prints the sha256 of tamtam's outputs. Compare them before and after a change that must not change outputs:
 #
 #	make outputs > before.txt
 #	make outputs | diff before.txt -
@@ -8,7 +8,8 @@
 # the lab, in its short form if it has one (LONG=1: whole), and what both engines did in some cases of the differential
 # test (CASES=20). ONLY=PATTERN takes those that match it, such as lab/two-switches, demo or engines.
 #
-# Two experiments are left out: flymon-table3 deploys tasks in real time, and record-fig10 takes the time of the planner.
+# Two experiments are left out: flymon-table3 deploys tasks in real time, and record-fig10 takes the time of the
+# planner.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tree=$PWD only=${ONLY:-} cases=${CASES:-20} failed=0

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Records the demo's captures anew: real programs talk across a veth pair between two network
+# Records the demo's captures again: real programs communicate across a veth pair between two network
 # namespaces, and tcpdump writes what each side sends. The captures in the repository were made
 # by this script; it is needed again only to change what they hold.
 #

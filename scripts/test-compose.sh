@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Shows that the daemons work as containers: builds the image if it is not there, starts compose.yaml, waits until every
-# container is healthy, follows the example session from CONFIG_DB down to the ASIC, adds and removes one through
-# CONFIG_DB, restarts each daemon in turn, kills Redis and all of them, makes each container unhealthy and looks for the
-# reason that it says, and removes everything.
+# Checks that the daemons work as containers. It builds the image if it is missing, starts compose.yaml, and waits until
+# every container is healthy. It follows the example session from CONFIG_DB down to the ASIC, and adds and removes one
+# through CONFIG_DB. It restarts each daemon in turn, and kills Redis and all of them. It makes each container
+# unhealthy, checks the reported reason, and removes everything.
 #
 # Usage: scripts/test-compose.sh
 set -euo pipefail
@@ -36,7 +36,7 @@ healthy() {
 		[ "$(docker inspect -f '{{.State.Health.Status}}' "$(compose ps -q $name)")" = healthy ] || return 1
 	done
 }
-# says NAME WORDS: the container is unhealthy, and its check says why.
+# says NAME WORDS: succeeds if the container is unhealthy, and its check reports these words.
 says() {
 	local state='{{.State.Health.Status}} {{range .State.Health.Log}}{{println .Output}}{{end}}'
 	state=$(docker inspect -f "$state" "$(compose ps -q "$1")")
@@ -106,7 +106,7 @@ done
 compose start redis >/dev/null 2>&1 || fail "start redis"
 await "Redis is back: all are healthy" healthy
 compose pause syncd >/dev/null 2>&1 || fail "pause syncd"
-# It has not been heard of, and a few seconds later, when a request is due, has not answered one.
+# First syncd has not reported; a few seconds later, when a request is due, it has not answered.
 await "syncd hangs: orchagent says so" says orchagent "syncd has not"
 compose unpause syncd >/dev/null 2>&1 || fail "unpause syncd"
 await "syncd is back: all are healthy" healthy

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Shows that docker/supervisord.conf makes a switch: a cold start empties what is old and brings the configuration into
-# the ASIC; a warm one empties nothing; whoever is killed is started again, alone, and changes nothing. And that systemd
-# has nothing to say against docker/systemd. Skipped, and said so, where supervisord, redis-server or systemd is not
-# installed.
+# Checks that docker/supervisord.conf makes a switch. A cold start empties old data and brings the configuration into
+# the ASIC; a warm start empties nothing. A killed daemon is started again, without the others, and changes nothing. It
+# also checks docker/systemd with systemd. Without supervisord, redis-server or systemd, it skips the test and reports
+# that.
 #
 # Usage: scripts/test-supervisor.sh
 set -euo pipefail
@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 
-# The units, in a root of their own that has what they start.
+# The units, in a separate root with the programs that they start.
 if command -v systemd-analyze >/dev/null; then
 	root=$dir/root
 	mkdir -p "$root"/usr/bin "$root"/usr/lib/systemd "$root"/etc/systemd/system

@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
-# Runs the topologies of docker/containerlab with Docker and veths that are moved into running containers, as containerlab
-# makes them (internal/clab), with traffic of this machine's programs: the tour of docs/getting-started.md between two switches, and what each
-# feature says of it, as it comes, against what the others and the hosts say; a Clos whose every path carries TCP and
-# whose stamps are all counted; a switch between two networks of Docker; one of 64 ports; and one that is run as a pod
-# is: what is changed is there after it was stopped. Says how soon a switch is ready, and how soon it ends.
+# Runs the topologies of docker/containerlab with Docker and veths that are moved into running containers, as
+# containerlab makes them (internal/clab), with traffic of this machine's programs:
+#   - the tour of docs/getting-started.md between two switches: the results of the features must agree, also with
+#     those of the hosts
+#   - a Clos: every path carries TCP, and all stamps are counted
+#   - a switch between two networks of Docker, and one with 64 ports
+#   - a switch that runs as in a pod: changes are kept after a stop
+# Prints how long a switch takes to be ready, and to end.
 #
 # Needs root, Docker, iproute2, iperf3, curl, python3 and ping; builds the image if it is not there.
 #
@@ -59,7 +62,7 @@ show() { at "$1" tamtam cli -c "show $2"; }
 healthy() { at "$1" tamtam health; }
 field() { sed -n "s/^$1 *: *//p"; } # of what show printed
 
-# tcp FROM TO ADDRESS: prints the Mbit/s that arrived, of which there must be some.
+# tcp FROM TO ADDRESS: prints the Mbit/s that arrived, and fails if there were none.
 tcp() {
 	on "$2" timeout 30 iperf3 -s -1 >/dev/null 2>&1 &
 	await "  iperf3 listens at $2" sh -c "$dir/clab exec $topology $2 ss -Hltn 'sport = 5201' | grep -q ." >/dev/null
@@ -89,7 +92,7 @@ toured "the paths of packets, decoded as they came" 'packets: [0-9]+ with an exa
 toured "why some were dropped" '10\.0\.0\.1:0 > 10\.0\.0\.2:0: [0-9]+ packets, .*acl'
 
 for node in leaf1 leaf2; do await "pair: $node is ready" healthy $node; done
-# HTTP: what arrives is what was sent.
+# HTTP: the received file equals the sent one.
 head -c 4000000 /dev/urandom >"$dir/page"
 on server python3 -m http.server 8000 --bind 10.0.0.2 --directory "$dir" >/dev/null 2>&1 &
 serving=$!
@@ -99,7 +102,8 @@ kill $serving 2>/dev/null || true
 cmp "$dir/page" "$dir/got" || fail "curl: another page came"
 ok "  curl: 4 MB through two switches, byte for byte"
 
-# What follows is exact, and slow enough for who reads every frame. Collectors read as it comes until they are told to end.
+# The next tests are exact, and slow enough for collectors that read every frame. Collectors read until they get a
+# signal.
 address() { # NODE
 	docker inspect -f '{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}' "clab-$(basename "$topology" .clab.yaml)-$1"
 }
@@ -111,7 +115,7 @@ cat >"$dir/paths.yaml" <<-END
 	  - {switch: leaf2, target: "$(address leaf2):8080", session: ping}
 END
 show leaf1 "tam table-record plan paths | json" >"$dir/plan.json"
-# watched: both switches get a user who may read, while they run; without one gNMI refuses.
+# watched: adds a read-only user to both running switches; without a user gNMI refuses.
 watched() {
 	if "$dir/tamtam" cli --target "$(address leaf1):8080" --skip-verify -c 'show tam switch' >"$dir/stranger" 2>&1; then
 		fail "gNMI asks for no login"
@@ -136,7 +140,7 @@ collect frames collector record --interface eth1 --plan "$dir/plan.json" --forma
 collectors+=($!)
 await "  tamtam collect reads both switches" grep -q '"status":"ok"' "$dir/loss"
 
-# ARP: the client forgets its neighbour, and asks through the switches.
+# ARP: the client deletes its neighbour, and asks again through the switches.
 on client ip neigh flush dev eth1
 before=$(show leaf2 "tam tail-stamping sessions iperf" | field "Stamped Count")
 drops() { show leaf1 "interface counters" | awk '$1 == "Ethernet4" {print $NF}'; }
@@ -160,7 +164,7 @@ ok "  the client found the server's address by ARP: $asked"
 lost=$((150 - $(grep -o '[0-9]* received' "$dir/ping" | cut -d' ' -f1)))
 [ $lost -gt 10 ] && [ $lost -lt 100 ] || fail "ping lost $lost of 150"
 
-# TCP that is stamped.
+# TCP with stamps.
 on server timeout 30 iperf3 -s -1 >/dev/null 2>&1 &
 await "  iperf3 listens" sh -c "$dir/clab exec $topology server ss -Hltn 'sport = 5201' | grep -q ."
 on client timeout 30 iperf3 -c 10.0.0.2 -n 2M -b 20M >/dev/null || fail "iperf3"
@@ -184,8 +188,8 @@ stamped_live() { # all that leaf2 has stamped came, each with the records of bot
 	END
 }
 await "  each of these stamps was decoded as it came, at the server" stamped_live
-# What the ping has lost the switches say by their marks. On a machine that is too slow a period is flagged; those that are
-# ok say no more than was lost, and where all are, just that.
+# The marks must show the losses of the ping. On a machine that is too slow, periods are flagged. The periods that are
+# ok must show at most the losses, and if all are ok, exactly the losses.
 losses_agree() {
 	python3 - "$dir/loss" $lost "$from" <<-END
 		import json, sys
@@ -232,8 +236,8 @@ ok "  records, decoded as they came by UDP and from frames: all paths exact, $lo
 ok "  TCP through two switches, stamped: $(tcp client server 10.0.0.2) Mbit/s"
 down
 
-# Two clocks: that of leaf2 is set, as if it were of another host. Nothing is lost, so no period says that it was; while
-# the clocks are less than a period apart losses are known and delays are not, and 2 s apart, two periods, nothing is.
+# Two clocks: that of leaf2 is set, as if it were on another host. Nothing is lost, so no period may show a loss. While
+# the clocks are less than a period apart, losses are known and delays are not. At 2 s, two periods, neither is known.
 cp docker/containerlab/pair-leaf* "$dir"
 sed 's/^name: pair/name: clocks/; /^    leaf2:/a\      cmd: up --allow-faults' docker/containerlab/pair.clab.yaml >"$dir/clocks.clab.yaml"
 topology=$dir/clocks.clab.yaml
@@ -335,13 +339,13 @@ ok "  TCP: $mbit Mbit/s"
 down
 
 milliseconds() { echo $((($(date +%s%N) - $1) / 1000000)); }
-# run_alone OPTION...: a switch in a container, as little as it needs.
+# run_alone OPTION...: a switch in a container with minimal rights.
 run_alone() {
 	docker run -d --name "$alone" --cap-drop ALL --cap-add NET_RAW --cap-add NET_ADMIN --read-only --tmpfs /tmp \
 		--security-opt no-new-privileges -v "$alone:/var/lib/tamtam" "$@" >/dev/null
 }
-# full moves 64 veths into the running switch, the other ends into two hosts: what the last host asks of all goes out of
-# the 63 other ports, and the first answers.
+# full moves 64 veths into the running switch, and their other ends into two hosts. A broadcast of the last host leaves
+# by the 63 other ports, and the first host answers.
 full() {
 	local i end interfaces lines=(-c 'configure terminal' -c 'interface Vlan 10')
 	host_alone a --network none

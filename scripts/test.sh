@@ -3,9 +3,9 @@
 # inputs among them), the tests again under the race detector, and the commands that the pages
 # quote (long ones in their short form). Exits 0 only when all that could run passed.
 #
-# Needs Go and git. What else it uses (a C compiler for the race detector, redis-server to compare
-# with, iproute2 for live interfaces, yanglint, curl) it installs with apt-get where it is root or may
-# use sudo without a password; elsewhere it says what it leaves out, and goes on.
+# Needs Go and git. It installs other tools (a C compiler for the race detector, redis-server to
+# compare with, iproute2 for live interfaces, yanglint, curl) with apt-get if it is root or may use
+# sudo without a password. Otherwise it reports what it leaves out, and continues.
 #
 # Usage: scripts/test.sh [--no-install] [--no-race] [--fuzz SECONDS]
 #   --no-install      install nothing
@@ -91,9 +91,9 @@ fi
 # Compilers and test binaries make much garbage: with room for more of it they take a sixth less processor time.
 export GOGC=400
 
-# Without tables for debuggers, which nobody opens here, compilers take a sixth less of it, too, and the linker, which
-# runs for each of 140 packages with tests, a fifth. Stack traces do not need them. In the environment, so that all that
-# is built from here on (by tests, too) is compiled once, and once for the race detector.
+# Without tables for debuggers, which are not used here, compilers also take a sixth less of it. The linker, which runs
+# for each of 140 packages with tests, takes a fifth less. Stack traces do not need the tables. The flags are in the
+# environment, so that all packages (also in tests) are compiled once, and once for the race detector.
 GOFLAGS="$(go env GOFLAGS) -gcflags=all=-dwarf=false -ldflags=-w"
 export GOFLAGS
 
@@ -136,9 +136,9 @@ fuzz_targets() {
 		xargs -P "$(nproc)" -L 1 bash -c 'fuzz_target "$0" "$1"' <<<"$targets"
 }
 
-# Those that take longest come first, so that no core idles at the end. device/chaos waits more than it computes, so many
-# of its tests are under way at a time, beside packages that compute.
-# All of go vet comes with the tests, which need the same packages compiled, and so do the import rules (internal/archtest).
+# The longest tests come first, so that no core idles at the end. device/chaos waits more than it computes, so many of
+# its tests run at a time, beside packages that compute. go vet runs with the tests, which need the same packages
+# compiled. So do the import rules (internal/archtest).
 tests() {
 	local list only= vetted=0
 	[ $race = no ] || only=$raced_only
@@ -155,17 +155,18 @@ tests() {
 # rounds out there (-short), and those that one goroutine steps are left out (internal/racetest); the run before leaves
 # out nothing.
 #
-# In the packages of these lists goroutines meet; those that take longest come first. Every package that starts goroutines
-# is in a list or linked by the tests of one that is (internal/archtest): for example, device/chaos and cmd/tamtam run all
-# daemons of a switch live. Each package more would cost a link of all that it stands on. What links NATS or Parquet
-# would have these compiled once more, for a minute: `make cluster-test` has the race detector for it.
+# The packages of these lists have several goroutines; the longest tests come first. Every package that starts
+# goroutines is in a list, or is linked by the tests of a listed package (internal/archtest). For example, device/chaos
+# and cmd/tamtam run all daemons of a switch live. Each further package would cost a link of all its dependencies.
+# Packages that link NATS or Parquet would compile these again, for a minute: `make cluster-test` runs them under the
+# race detector.
 #
-# The tests of raced_only leave nothing out but random rounds, so they run once, under the race detector. So do tests of
-# other packages of the lists that say so (racetest.Live).
+# The tests of raced_only leave out only random rounds, so they run once, under the race detector. So do tests of other
+# listed packages that are marked with racetest.Live.
 raced_again='./device/chaos ./cmd/tamtam ./mgmt ./mgmt/restconf ./sai/redis ./swss ./fleet/join'
 raced_only='./fleet/dial ./fleet/ingest ./device/daemons ./device/sender ./device/wire ./host/cpuport ./mgmt/outputs/dialout'
 
-# A binary with the race detector sleeps for a second when it ends, unless GORACE says otherwise.
+# A binary with the race detector sleeps for a second when it ends, unless GORACE disables that.
 race_tests() {
 	# shellcheck disable=SC2086 # lists of words
 	env CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 go test -p "$packages" -race -short -vet=off -count=1 -timeout 10m \
@@ -173,7 +174,8 @@ race_tests() {
 	return "${PIPESTATUS[0]}"
 }
 
-# The pages' commands wait more than they compute, so they run beside the race detector's tests, which compile and compute.
+# The pages' commands wait more than they compute, so they run beside the race detector's tests, which compile and
+# compute.
 figures_begin() { go run ./internal/figures -quick >"$log/figures" 2>&1 & figures=$!; }
 figures_end() {
 	wait "$figures"

@@ -31,7 +31,7 @@ func (l *Log) config(name string, first uint64) jetstream.StreamConfig {
 
 // renew creates the stream of a topic again if it was deleted on the server, and reports whether it did. err is the
 // error of another request. renew checks the stream only if err means that no server serves it. The sequences of the
-// new stream begin far after all that this process knows of the old one, and after next. They also follow those of
+// new stream begin far after all that this process has seen of the old one, and after next. They also follow those of
 // streams that other processes created before. So no reader has reached them yet, and each reader detects that messages
 // are gone.
 func (l *Log) renew(ctx context.Context, t *topic, next uint64, err error) (renewed bool, _ error) {

@@ -83,7 +83,7 @@ func (t Table) ours(row swss.FieldValues) swss.FieldValues {
 	return own
 }
 
-// dirty reports whether the output is about to write, or does not know the actual rows.
+// dirty reports whether the output is about to write, or has not read the actual rows.
 func (o *Output) dirty() bool { return !o.loaded || len(o.dirtyA)+len(o.dirtyS)+len(o.dirtyD) > 0 }
 
 func (o *Output) lookAppl(ctx context.Context, names []string) (found []drift.Finding, err error) {

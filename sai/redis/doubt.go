@@ -14,8 +14,8 @@ import (
 // shutdown in this way after a fatal error. A new client would fail too.
 var ErrStopped = errors.New("it has stopped working, and has to be restarted")
 
-// A client that has received no answer from syncd does not know the state of the ASIC, and reports this early. syncd
-// may be gone, hang, or be slow. The client gives up its channel only if no answer can arrive any more.
+// If a client has received no answer from syncd, the state of the ASIC is unknown, and the client reports this early.
+// syncd may be gone, hang, or be slow. The client gives up its channel only if no answer can arrive any more.
 
 // A Sign is the visible state of syncd, found without a query.
 type Sign struct {

@@ -31,7 +31,7 @@ type Notifier struct {
 
 // Notify publishes a notification of the backend on NOTIFICATIONS, with virtual instead of real object ids. It writes
 // the rows of learned FDB entries. It may be called from within a call to the backend. A notification about an object
-// that the server does not know yet is kept until after the current request.
+// without a virtual id is kept until after the current request.
 func (nt *Notifier) Notify(ctx context.Context, n sai.Notification) {
 	virtual, err := nt.virtual(n)
 	if err != nil {

@@ -70,8 +70,8 @@ func (c *Client) DelCounterGroup(ctx context.Context, group string) error {
 	return c.flex(ctx, protocol.Message{Key: group, Op: protocol.OpDelGroup})
 }
 
-// StartPoll makes syncd read counters of objects into COUNTERS_DB at the group's interval. Before ApplyView, when
-// syncd does not know new objects yet, the request is delayed until then. field is one of the ..._ID_LIST words. ids
+// StartPoll makes syncd read counters of objects into COUNTERS_DB at the group's interval. Before ApplyView, syncd has
+// no new objects, so the request is delayed until then. field is one of the ..._ID_LIST words. ids
 // are the names of the statistics or, for a field of attributes, of the attributes.
 func (c *Client) StartPoll(ctx context.Context, group, field string, ids []string, objs ...sai.OID) error {
 	if err := c.take(ctx); err != nil {

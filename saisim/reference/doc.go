@@ -19,8 +19,8 @@
 // the end of the egress pipe. Its copies use the current configuration: when they are made, and in the fixed functions
 // of the egress pipe.
 //
-// The egress pipe is computed when a frame enters it, stage after stage, because the scheduler must know whether it
-// will leave and how long it will be. One frame enters per cycle, and each word of memory is in one stage. So the
+// The egress pipe is computed when a frame enters it, stage after stage, because the scheduler depends on
+// whether it will leave, and on its length. One frame enters per cycle, and each word of memory is in one stage. So the
 // result equals that of stages that run one after another.
 //
 // # Alternate marking
