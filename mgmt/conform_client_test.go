@@ -148,7 +148,7 @@ func TestSubscribeThroughGnmiCLI(t *testing.T) {
 	query := []string{"-address", b.server.Addr(), "-insecure", "-dt", "single", "-q",
 		"/tam/samplers/sampler[name=*]/config/sampling-rate"}
 	for mode, more := range map[string][]string{
-		// the last one ends with an error
+		// streaming ends with an error, because the program is stopped
 		"once": nil, "polling": {"-pi", "10ms", "-count", "2"}, "streaming": {"-sd", "1s"},
 	} {
 		out, err := exec.CommandContext(b.ctx, program, append(append(query, "-qt", mode), more...)...).CombinedOutput()

@@ -32,7 +32,7 @@ func (p Path) keys() (n int) {
 
 // Bounds of a path.
 const (
-	maxPath  = 2000 // bytes
+	maxPath  = 2000 // in bytes
 	maxElems = 64
 )
 

@@ -206,7 +206,7 @@ func (e *txEntry) clear(n *tree.Node) error {
 	return errors.Join(errs...)
 }
 
-// put sets the value of a leaf; no value removes it.
+// put sets the value of a leaf, or removes it if v is empty.
 func (e *txEntry) put(n *tree.Node, v []string) error {
 	e.touched = true
 	for _, b := range n.Binds {

@@ -23,7 +23,7 @@ const maxTargets = 1000
 // MaxSteps bounds the work of resolving one path, because wildcards multiply.
 const MaxSteps = 20000
 
-// MaxSetSteps bounds that work for all paths of one Set.
+// MaxSetSteps bounds the work of resolving all paths of one Set.
 const MaxSetSteps = 1_000_000
 
 // A Target is a node of the YANG tree with the keys of its lists; the wildcard stands for all.
@@ -56,7 +56,7 @@ func origin(prefix, path *gpb.Path) error {
 // from the tree of the modules would be wrong.
 func sonicTarget(prefix, path *gpb.Path) error {
 	name := cmp.Or(prefix.GetTarget(), path.GetTarget())
-	db, _, _ := strings.Cut(name, "/") // with a namespace
+	db, _, _ := strings.Cut(name, "/") // a namespace may follow
 	if !strings.HasSuffix(db, "_DB") && db != "OTHERS" {
 		return nil
 	}
@@ -104,7 +104,7 @@ func (w *Resolver) Resolve(m *Model, prefix, path *gpb.Path) ([]Target, error) {
 	return outermost(w.found), nil
 }
 
-// outermost drops the targets that are inside others: "..." matches a node and all below it.
+// outermost drops the targets that are inside others. They occur because "..." matches a node and all nodes below it.
 func outermost(ts []Target) []Target {
 	if len(ts) < 2 {
 		return ts
@@ -132,7 +132,7 @@ type Resolver struct {
 	Most    int // the bound on steps, in addition to one for each element
 
 	Lost   Target // the deepest node to which a refused path was resolved; without Node if there is none
-	LostAt int    // the element at which it failed
+	LostAt int    // the element at which the resolution failed
 }
 
 // Beyond returns how many steps wildcards have cost.

@@ -23,7 +23,7 @@ type Node struct {
 	Parent       *Node
 	Kids         []*Node // keys of a list first, then by name
 	Kid          map[string]*Node
-	elem         *gpb.PathElem          // of paths; unused for a list
+	elem         *gpb.PathElem          // element of paths that pass the node; unused for a list
 	tail         atomic.Pointer[[]byte] // the encoded path from its entry to a leaf; nil until needed
 	IsList       bool
 	Config       bool
@@ -71,7 +71,8 @@ type List struct {
 	Unique []*Node
 	is     func(map[string]string) bool // accepts the rows of the list's entries; nil accepts all
 	View   string                       // reason why the list is not written at this path; empty if it is
-	// Through writes a Set of a view at the path where it is written. If it is nil, a Set cannot write it.
+	// Through executes a Set of a view at the path where the data is written. If it is nil, a Set cannot write the
+	// view.
 	Through *Through
 	Finish  []func(Change) error
 	Makes   []func(Change) (string, []string)
@@ -247,7 +248,7 @@ func (g *List) ReadOnly() bool { return g.View != "" && g.Through == nil }
 // Elsewhere reports whether a leaf is written at another path of the tree.
 func (n *Node) Elsewhere() bool { return n.Through != nil || n.List.Through != nil }
 
-// needsPut reports whether a Set writes a leaf as it is bound.
+// needsPut reports whether a Set writes the leaf itself, and not a leaf at another path.
 func (n *Node) needsPut() bool { return n.KeyIndex < 0 && n.Writable() && !n.Elsewhere() }
 
 // findPlain sets Plain for the node and all below, and returns it.

@@ -338,7 +338,8 @@ func (n *Node) oneScalar(tv *gpb.TypedValue) (string, error) {
 	return n.Check(text)
 }
 
-// member returns the type of a union for which text is valid.
+// member returns the first member type of the union t that accepts text. It returns t itself if t is not a union, or if
+// no member accepts text.
 func (n *Node) member(t *yang.YangType, text string) *yang.YangType {
 	if t.Kind != yang.Yunion {
 		return t

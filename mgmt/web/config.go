@@ -13,7 +13,7 @@ import (
 type Config struct {
 	// Title is the name of the network, the experiment, or the switch.
 	Title string
-	// Note describes it in a sentence; empty means no description.
+	// Note describes the network, the experiment or the switch in a sentence; empty means no description.
 	Note string
 	// Store has the collector's rows; nil means that there is no collector, which the page reports.
 	Store Store

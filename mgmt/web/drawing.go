@@ -13,7 +13,7 @@ type drawing struct {
 	Lines         []drawnLine
 	Labels        []drawnLabel
 	Desc          string
-	taken         []box // by labels
+	taken         []box // boxes that labels occupy
 }
 
 // A box is a part of a drawing.

@@ -56,7 +56,7 @@ type networkData struct {
 	Derived bool
 	Drawing *drawing
 	Links   []linkRow
-	// Nodes and Directions are their numbers. Each link has two directions.
+	// Nodes and Directions are the numbers of nodes and of directions of links. Each link has two directions.
 	Nodes, Directions int
 	// Troubles is the number of links with losses, by any measure.
 	Troubles int

@@ -126,7 +126,7 @@ type visitRow struct {
 	Words        string
 	Waited       int64 // time from the previous departure to the arrival here
 	WaitOK       bool
-	Rested       int64 // from arrival to departure
+	Rested       int64 // time from arrival to departure
 	RestOK       bool
 	After        int64    // time from the first sight of the packet to the arrival here
 	Records      []string // the tables

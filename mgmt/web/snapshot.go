@@ -208,7 +208,7 @@ func (s *snapshot) add(b *result.Batch) {
 
 // An amended is a later correction of the flags of rows in a time range.
 type amended struct {
-	kind string // of the partition
+	kind string // kind of the partition
 	result.Amend
 }
 
@@ -221,7 +221,8 @@ func (a *amended) of(k result.Kind) bool {
 	return !known || a.kind == k.String()
 }
 
-// amend stores an amendment. It may be read before its rows; beyond mostAmends several are merged.
+// amend stores an amendment. An amendment may be read before the rows that it amends. Beyond mostAmends, several are
+// merged.
 func (s *snapshot) amend(partition string, a result.Amend) {
 	kind, _, _ := strings.Cut(partition, "-")
 	if len(s.amends) == mostAmends {
@@ -464,7 +465,7 @@ func compareJourneys(a, b *result.Journey) int {
 	return strings.Compare(placeOf(a), placeOf(b))
 }
 
-// finish sorts everything.
+// finish applies the pending amendments, then sorts all lists, trims them to their limits and counts what was left out.
 func (s *snapshot) finish() {
 	s.applyAmends()
 	s.trim(0)

@@ -146,7 +146,7 @@ type switchData struct {
 	Drops   string
 
 	Stamping []StampingSession
-	Stamped  []string // columns
+	Stamped  []string // counters that have a column
 }
 
 // portColumns lists the counters of ports that are shown.
