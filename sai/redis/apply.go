@@ -138,7 +138,7 @@ func (vs *views) rewrite(
 func (vs *views) movedRows(ctx context.Context, old *objectids.Map, list []*asicview.Node) []func(redis.Pipeliner) {
 	var rows []func(redis.Pipeliner)
 	for _, n := range list {
-		ok := !n.Unknown // it has no row and gets none
+		ok := !n.Unknown // an unknown object has no row and gets none
 		k := sai.MapKey(n.Key, func(vid sai.OID) sai.OID {
 			rid, had := old.RID(vid)
 			now, has := vs.objects.IDs.VID(rid)

@@ -136,7 +136,7 @@ type field struct {
 	write func() string // returns "" if the row does not have the field
 }
 
-// A special is a place that reads and writes its field itself. It needs no memory for functions in every row.
+// A special is a variable that reads and writes its field itself. So rows need no memory for functions that do this.
 type special interface {
 	take(r *reader)
 	value() string
@@ -227,7 +227,7 @@ func (f *field) value() string {
 	return ""
 }
 
-// put writes a number, except 0 if that means none.
+// put formats a number. It returns "" for 0 if 0 means that there is no value.
 func (f *field) put(n uint64) string {
 	if n == 0 && f.none {
 		return ""

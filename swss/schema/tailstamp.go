@@ -80,7 +80,7 @@ type TailStampFlow struct {
 	Name     string
 	Rule     ACLRuleKey
 	ClampMSS uint8         // has the same meaning as in the session
-	SYNs     flymon.Filter // for ClampMSS: matches the segments with SYN that limit the segments of the flow group
+	SYNs     flymon.Filter // for ClampMSS: matches the SYN segments whose MSS option limits the flow group's segments
 }
 
 func (s *TailStampFlow) layout() layout {

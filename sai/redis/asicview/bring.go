@@ -23,9 +23,9 @@ type Transition struct {
 	From          *objectids.Map   // the ids of the current view
 	IDs           *objectids.Map   // the ids of the new view, filled as it is created
 	Removed       map[sai.OID]bool // objects that came with the switch or a port, and must be removed
-	surplus       []*Node          // nodes of Current
+	surplus       []*Node          // nodes of Current that have no match in Next
 	Stays         []*Node          // objects of surplus that could not be removed
-	missing       []*Node          // nodes of Next
+	missing       []*Node          // nodes of Next that have no match in Current
 	done          map[*Node]map[sai.AttrID]bool
 	postponed     map[*Node]map[sai.AttrID]bool // attributes to set after all objects have been created
 	failed        map[*Node]map[sai.AttrID]bool // attributes that could not be set, by node of the new view

@@ -8,8 +8,8 @@ import (
 	"tamtam/sai"
 )
 
-// A value of an attribute is common if more than rarely candidates have it. Candidates that share only common values
-// with an object are compared by kind, not one by one.
+// A value of an attribute is rare if at most this number of candidates have it, otherwise common. Candidates that share
+// only common values with an object are compared by kind, not one by one.
 const rarely = 16
 
 // maxKinds bounds the number of kinds of candidates that an object is compared with. If there are more, its match is
