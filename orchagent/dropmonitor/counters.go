@@ -64,8 +64,8 @@ func (o *Orch) read(ctx context.Context) error {
 	return nil
 }
 
-// count records the counters of a session. If a count is less than before, the counters have restarted. The session was
-// then created again, possibly while no orchagent was running.
+// count records the counters of a session. If a count is less than before, the counters have restarted because the
+// session was created again, possibly while orchagent was not running.
 func (o *Orch) count(session string, c schema.Counters) {
 	was := o.counters.Get(session)
 	if !c.Resume(o.counters.Table, session, was, o.Daemon.TimeOfDay()) && was != nil {
