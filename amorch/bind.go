@@ -96,8 +96,8 @@ func (o *Orch) allocate(ctx context.Context, s *session) (*binding, error) {
 	return b, nil
 }
 
-// profile returns the profile with these settings. If it does not exist, profile creates it in the lane former, if that
-// is free. Otherwise profile prefers a lane that is not reserved. former is -1 if the former lane is unknown.
+// profile returns the profile with these settings. If it does not exist, profile creates it, in lane former if that
+// lane is free. Otherwise profile prefers a lane that is not reserved. former is -1 if the former lane is unknown.
 func (o *Orch) profile(ctx context.Context, want altmark.ChipProfile, former int) (*profile, error) {
 	free := -1
 	for lane, p := range o.lanes {

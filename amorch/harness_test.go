@@ -27,7 +27,7 @@ type chip struct {
 	now     func() time.Time // time of day of the chip
 	steps   uint64
 	started uint64
-	program bool     // true if a program runs
+	program bool     // true if the chip reports that a program runs
 	kernel  []uint64 // state of the kernel's clock that the chip follows; nil if it follows none
 	flows   map[uint32]*[2]altmark.ChipCounts
 	born    map[uint32]uint64 // generations of the flows, by index

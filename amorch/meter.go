@@ -20,7 +20,7 @@ type meter struct {
 	generation  uint64
 	steps       uint64
 	started     uint64
-	unclean     uint64        // last period that is flagged with why
+	unclean     uint64        // last period that gets the flags in why
 	why         altmark.Flags // flags of unclean periods: First, ClockStep or CounterReset
 	reported    uint64        // number of the last reported period
 	hasReported bool          // true if there is a reported period

@@ -407,7 +407,7 @@ func (c *compiler) oddSketch() error {
 func (c *compiler) beauCoup() error {
 	threshold := c.task.Threshold
 	if threshold == 0 {
-		threshold = 1 << 16 // for all packets: a wide range
+		threshold = 1 << 16 // a count over all packets has no threshold; this gives it a wide range
 	}
 	coupons, draw, err := flymon.Coupons(threshold, uint8(c.pool.geo.Width))
 	if err != nil {

@@ -180,7 +180,7 @@ func TestBitsOfLayouts(t *testing.T) {
 		}{
 			{"none", "existence(src-ip)", flymon.Bloom, func(have, p1 uint32) uint32 { return have | 1<<p1 }},
 			{"none", "distinct(src-ip)", flymon.LinearCounting, func(have, p1 uint32) uint32 { return have | 1<<p1 }},
-			// its Bloom filter
+			// the first row of an odd sketch is a Bloom filter
 			{"none", "similarity(src-ip)", flymon.OddSketch, func(have, p1 uint32) uint32 { return have | 1<<p1 }},
 			{"none", "distinct(src-ip)", flymon.HyperLogLog, func(have, p1 uint32) uint32 { return max(have, p1) }},
 			{"dst-ip", "distinct(src-ip)", flymon.BeauCoup, nil},
@@ -346,7 +346,7 @@ func TestWhereTasksGo(t *testing.T) {
 		}
 	}
 	at("a", "any", "src-ip", "frequency", flymon.CMS, 3*2048, 1)
-	at("b", "any", "dst-ip", "frequency", flymon.CMS, 3*2048, 2)                     // all packets meet in group 1
+	at("b", "any", "dst-ip", "frequency", flymon.CMS, 3*2048, 2)                     // overlaps with a in group 1
 	at("c", "any", "5-tuple", "frequency", flymon.CMS, 3*2048, 3)                    //
 	at("d", "any", "protocol", "frequency", flymon.CMS, 3*2048, 0)                   //
 	at("e", "any", "src-ip", "max(size)", flymon.SuMaxMax, 3*2048, 4)                //

@@ -9,7 +9,7 @@ import (
 // A StackPoint is one number of stages in figure 13b.
 type StackPoint struct {
 	Stages, Groups, CMUs int
-	Percent              Amounts // of the resources of the stages
+	Percent              Amounts // usage in percent of the resources of the stages
 }
 
 // Stacked returns the usage of a pipeline's stages by cross-stacked groups, for each number of stages up to most.
