@@ -97,8 +97,8 @@ func (d *decision) trap(
 	return schema.StatusActive, ""
 }
 
-// defaultTrap adds the traps of a default row, except those that a row of CONFIG_DB has. It reports whether it added
-// any. Traps that it omits were not requested.
+// defaultTrap adds the traps of a default row, except those that a row of CONFIG_DB already defines. It reports whether
+// it added any. A trap that it leaves out is not reported, because no row of CONFIG_DB requests it.
 func (d *decision) defaultTrap(key string, fields swss.FieldValues, groups map[string]schema.COPPGroup) (any bool) {
 	t, err := schema.ParseCOPPTrap(key, fields)
 	g, ok := groups[t.Group]

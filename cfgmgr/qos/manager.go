@@ -28,7 +28,7 @@ var tables = []string{
 	schema.CfgMirrorSession,
 }
 
-// A Manager holds the rows. It runs on its daemon's goroutine.
+// A Manager holds the rows of the tables. It runs on its daemon's goroutine.
 type Manager struct {
 	out  *forward.Output
 	due  bool

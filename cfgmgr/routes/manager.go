@@ -38,7 +38,7 @@ type rows[T any] map[string]parsed[T]
 // sorted returns the keys in order of precedence.
 func (r rows[T]) sorted() []string { return slices.SortedFunc(maps.Keys(r), schema.CompareNames) }
 
-// A Manager holds the rows. It runs on its daemon's goroutine.
+// A Manager holds the rows of interfaces, addresses, routes and neighbours. It runs on its daemon's goroutine.
 type Manager struct {
 	out *forward.Output
 	due bool
@@ -49,7 +49,7 @@ type Manager struct {
 	byPrefix schema.PrefixKeys
 	last     *decision
 
-	// The parts of interfaces.
+	// Rows of the ports, VLANs and members that interfaces are made of.
 	ports      rows[schema.Port]
 	lags       rows[schema.PortChannel]
 	vlans      rows[schema.VLAN]
@@ -96,7 +96,8 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	return m
 }
 
-// marked returns a table in which other daemons own rows too. Our rows are marked.
+// marked returns the description of a table that other daemons write, too. A field marks the rows that this manager
+// wrote.
 func marked(config string) forward.Table {
 	t := forward.TableOf(config)
 	t.Mark = schema.FieldConfigKey
