@@ -20,7 +20,7 @@ type Note struct {
 	User    string    `json:"user"`              // the requesting user
 	Kind    string    `json:"kind"`              // start, save, commit, before: see the operations of package mgmt
 	Comment string    `json:"comment,omitempty"` // the user's words
-	Rows    int       `json:"rows"`              // of CONFIG_DB
+	Rows    int       `json:"rows"`              // number of rows of CONFIG_DB
 
 	Seq uint64 `json:"-"` // the number in its file's name; later ones have higher numbers
 }

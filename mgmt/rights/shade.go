@@ -22,7 +22,7 @@ type shadow struct {
 	made bool // true if the row is the row of APPL_DB that is made from the other group's row of CONFIG_DB
 }
 
-// findShadows finds the groups with rows in which lines hide something at another path.
+// findShadows finds the groups with rows that other groups also have, if lines hide something in the other groups.
 func (v *View) findShadows() {
 	v.shadows = map[*tree.List][]shadow{}
 	if !v.Blind {

@@ -68,7 +68,7 @@ func together(a, b codes.Code) codes.Code {
 	return codes.InvalidArgument
 }
 
-// explain returns the text and the code of an error.
+// explain returns the text of an error as one bounded line, and its gRPC code.
 func explain(err error) (string, codes.Code) {
 	text, code := err.Error(), codes.InvalidArgument
 	if tree.IsRefusal(err) {

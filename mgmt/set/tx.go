@@ -272,7 +272,7 @@ var ErrOutcomeUnknown = errors.New(
 	"it is not known whether the configuration was changed; read it before you try again",
 )
 
-// outcomeUnknown is that error, with its cause.
+// outcomeUnknown is ErrOutcomeUnknown with its cause.
 type outcomeUnknown struct{ why error }
 
 func (e outcomeUnknown) Error() string { return e.GRPCStatus().Message() }

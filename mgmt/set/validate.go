@@ -176,7 +176,7 @@ func (t *Tx) checkEntry(ctx context.Context, e *txEntry) error {
 	return nil
 }
 
-// checkMandatory reports whether an entry has all mandatory leaves.
+// checkMandatory reports whether an entry has all mandatory leaves. It records a fault for each missing one.
 func (t *Tx) checkMandatory(e *txEntry) bool {
 	whole := true
 	for _, n := range e.List.Leaves {
@@ -191,7 +191,7 @@ func (t *Tx) checkMandatory(e *txEntry) bool {
 	return whole
 }
 
-// checkEnclosed reports whether the enclosing entry exists.
+// checkEnclosed reports whether the enclosing entry exists. If not, it records a fault.
 func (t *Tx) checkEnclosed(ctx context.Context, e *txEntry) (bool, error) {
 	p := e.List.Parent
 	if p == nil || p.Parent == nil {

@@ -18,7 +18,7 @@ type Entry struct {
 	elems    []*gpb.PathElem     // elements of the entry's path; nil until needed
 	Coded    []byte              // the encoded path; nil until needed
 	Ports    map[string]string   // by alias, if a rule names ports by alias
-	Left     bool                // it is deleted, but may still be in force
+	Left     bool                // true if the entry is deleted, but may still be in force
 	Limits   Limits              // which leaves may be read; nil means all
 	shaded   map[*Node]bool      // leaves that are hidden because the view hides their data at another path
 	Other    bool                // true if its row is an entry of another list

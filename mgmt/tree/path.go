@@ -38,7 +38,8 @@ type Target struct {
 // Wild reports whether the target may mean any number of nodes.
 func (t Target) Wild() bool { return slices.Contains(t.Keys, Wildcard) }
 
-// origin checks the origins of prefix and path.
+// origin refuses origins that contradict each other, and those other than the tree of the modules. It also refuses a
+// target that is a database.
 func origin(prefix, path *gpb.Path) error {
 	a, b := prefix.GetOrigin(), path.GetOrigin()
 	if a != "" && b != "" && a != b {
@@ -340,7 +341,7 @@ func Extend(pattern []string, g *List) []string {
 	return out
 }
 
-// LimitDepth sets the depth of targets.
+// LimitDepth limits targets to a number of levels below their nodes; 0 means all levels.
 func LimitDepth(ts []Target, level uint32) []Target {
 	for i := range ts {
 		ts[i].level = level

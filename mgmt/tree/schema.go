@@ -41,10 +41,10 @@ type leaf struct {
 	Enum     map[string]string // words of an enumeration or identities -> module of the identity
 	Default  []string
 	Index    int     // index in List.Leaves
-	KeyIndex int     // which of the list's keys this leaf repeats; -1 if none
+	KeyIndex int     // index of the list's key that this leaf repeats; -1 if it repeats none
 	Targets  []*List // lists whose key a leafref names; if several, any of them
 	Binds    []Bind
-	strings  map[*yang.YangType]*stringLimit // of the type, or of the members of a union
+	strings  map[*yang.YangType]*stringLimit // limits of the type, or of the members of a union
 	Kept     bool                            // see Codec.Kept
 	Through  *Through                        // writes it at another path; nil if it is written as it is bound
 	Mirrored bool                            // state that repeats a config leaf
@@ -80,7 +80,7 @@ type List struct {
 	Refs    []*Node // leaves, anywhere, that name an entry of this list
 }
 
-// Hash returns the key of a row in its database.
+// Hash returns the name of the hash in Redis that holds a row.
 func (r *ListRow) Hash(separator, key string) string {
 	if r.Table == AnyTable {
 		return key

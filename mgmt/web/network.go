@@ -184,7 +184,7 @@ func (n *net) strange(s *snapshot, d *networkData) {
 	d.Unnamed, d.Strange = firstFew(unnamed), firstFew(links)
 }
 
-// add adds the periods of a series.
+// add adds the numbers of periods and of packets of a series to the sums.
 func (m *marked) add(x *series) {
 	m.Older += x.left
 	for i := range x.periods {

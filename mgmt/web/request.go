@@ -33,7 +33,7 @@ type request struct {
 	values url.Values
 	Since  string
 	snap   *snapshot
-	number int // of the page, from 1
+	number int // number of the page, from 1
 	pages  *pager
 }
 

@@ -19,7 +19,7 @@ type sketchRow struct {
 
 // A rangeBar is an estimate with its bounds and the truth, in a picture of 200 by 16.
 type rangeBar struct {
-	Low, Wide string // of the bound
+	Low, Wide string // position and width of the interval between the bounds
 	Bounded   bool
 	Estimate  string
 	Truth     string

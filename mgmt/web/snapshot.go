@@ -119,7 +119,7 @@ type series struct {
 
 type sketchKey struct{ sw, task, key string }
 
-// read makes a snapshot.
+// read makes a snapshot of the rows that the store has between the times from and to.
 func read(ctx context.Context, store Store, from, to int64, now time.Time) (*snapshot, error) {
 	s := &snapshot{
 		from: from, to: to, newest: newest{now: now.UnixNano()}, left: map[string]int64{}, ways: map[wayKey]*way{},
