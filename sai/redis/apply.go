@@ -86,7 +86,7 @@ func (vs *views) finish(
 	return vs.rewrite(ctx, res, t, old, learned)
 }
 
-// rewrite replaces rows and maps of ASIC_DB by those of the new view, in the transaction of the answer.
+// rewrite replaces rows and maps of ASIC_DB with those of the new view, in the transaction of the answer.
 func (vs *views) rewrite(
 	ctx context.Context,
 	res *protocol.Result,

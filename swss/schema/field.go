@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A kind of fields.
+// A kind determines the values that a field can have.
 type kind uint8
 
 const (

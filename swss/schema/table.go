@@ -173,7 +173,7 @@ func (f *field) take(r *reader) {
 	}
 }
 
-// number reads a number.
+// number reads a number within the field's bounds.
 func (f *field) number(r *reader) uint64 { return r.number(f.Name, f.lo, f.hi, f.def) }
 
 // takeText reads a text, word or name.
@@ -189,7 +189,7 @@ func (f *field) takeText(r *reader) string {
 	return r.text(f.Name)
 }
 
-// value writes the field.
+// value returns the text of the field for a row.
 func (f *field) value() string {
 	switch at := f.at.(type) {
 	case *string:

@@ -252,7 +252,7 @@ func (t *Transition) removeAll(ctx context.Context, last bool) {
 			left = append(left, c)
 		default:
 			t.fail(fmt.Errorf("remove %s: %w", c.Key, err))
-			if !errors.Is(err, sai.StatusInvalidObjectID) && !errors.Is(err, sai.StatusItemNotFound) { // it is gone
+			if !errors.Is(err, sai.StatusInvalidObjectID) && !errors.Is(err, sai.StatusItemNotFound) { // not gone yet
 				t.Stays = append(t.Stays, c)
 			}
 		}
@@ -438,7 +438,7 @@ func (t *Transition) Row(n *Node) ([]swss.Pair, error) {
 	return protocol.FormatAttrs(attrs)
 }
 
-// MoveValue replaces virtual ids by the current virtual ids of the same objects. ok is false if one is gone.
+// MoveValue replaces virtual ids with the current virtual ids of the same objects. ok is false if an object is gone.
 func MoveValue(v sai.Value, from, to *objectids.Map) (moved sai.Value, ok bool) {
 	ok = true
 	moved = sai.MapOIDs(v, func(vid sai.OID) sai.OID {
