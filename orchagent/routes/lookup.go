@@ -8,8 +8,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Changes publishes that next hops or routes may have changed. Those about to be removed are no longer found.
-// Subscribers release them before they return.
+// Changes publishes that next hops or routes may have changed. Those that are about to be removed are no longer found,
+// and subscribers must release them before they return.
 func (o *Orch) Changes() *orch.Topic[struct{}] { return &o.changes }
 
 // NextHop returns the next hop object of a neighbour.
