@@ -34,7 +34,7 @@ type base struct {
 	counts altmark.ChipCounts
 }
 
-// take adds a reading and returns the period that it completes. It returns false if it completes no period.
+// take adds a reading. If the reading completes a period, take returns the period and true.
 func (m *meter) take(s altmark.Session, t altmark.ChipClock, r altmark.ChipFlow) (p altmark.Period, ok bool) {
 	now := s.Interval.Period(t.At)
 	guard, early := readingGuards(s)

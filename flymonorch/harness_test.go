@@ -66,7 +66,7 @@ func (b *bench) begin(api sai.API) sai.API {
 	return b.chip
 }
 
-// restart replaces the chip by another one with the same tasks.
+// restart replaces the chip with another one that has the same tasks.
 func (b *bench) restart() {
 	b.T.Helper()
 	groups, objects := b.chip.groups, b.chip.Objects

@@ -27,7 +27,7 @@ type sweep struct {
 	clear part       // part that was read and must be cleared; count 0 means none
 	words [][]uint32 // registers read so far, by unit
 
-	packets, bytes, lost, digestsLost uint64                   // at the end of the previous sweep
+	packets, bytes, lost, digestsLost uint64                   // counts at the end of the previous sweep
 	exact                             map[flymon.Vector]uint64 // the oracle's values of the requested flows
 }
 

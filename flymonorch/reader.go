@@ -40,7 +40,7 @@ type class struct {
 	failed bool      // true if some tasks could not be read
 }
 
-// period returns the class of a task.
+// period returns the period with which a task is read: its epoch, or -1 for a task with live readout.
 func period(row flymon.Task) time.Duration {
 	if row.Live {
 		return -1 // a task with live readout has its own timer
