@@ -30,8 +30,8 @@ func (m *Manager) sawWire(_ context.Context, k swss.KeyOpFieldsValues) error {
 }
 
 // fitWires lowers MTUs to those of the live interfaces of ports. Longer frames would be lost there, and their sender
-// would not be notified. A PortChannel and its members get the smallest MTU of all members. So does a VLAN, as a Linux
-// bridge does. The router interface gets the same MTU, and the CPU notifies senders of packets that do not fit.
+// would not be notified. A PortChannel and its members get the smallest MTU of all members. A VLAN does, too, like a
+// Linux bridge. The router interface gets the same MTU, and the CPU notifies senders of packets that do not fit.
 func (d *decision) fitWires(wires map[string]uint16) {
 	least := map[string]uint16{} // by PortChannel, or by port if it has none
 	for _, port := range d.order {

@@ -228,7 +228,7 @@ func (d *decision) accept(
 	return false
 }
 
-// refuse reports that another row won, or that the row contradicts itself.
+// refuse reports that a row is not applied, because another row precedes it, or because it contradicts itself.
 func (d *decision) refuse(state forward.Row, reason string, args ...any) {
 	d.out.Report(state, schema.StatusFailed, fmt.Sprintf(reason, args...))
 }
