@@ -27,7 +27,8 @@ type commandClient struct {
 	args func(what string, req proto.Message) ([]string, error) // returns the command line for a request, program first
 }
 
-// clientOfEnvironment returns gnmi_cli if TAMTAM_GNMI_CLI names it, gnmic if TAMTAM_GNMIC does, else the stubs.
+// clientOfEnvironment returns gnmi_cli if TAMTAM_GNMI_CLI names it, gnmic if TAMTAM_GNMIC does, and otherwise the
+// generated client.
 func clientOfEnvironment(t *testing.T, b *bed) gpb.GNMIClient {
 	if program := os.Getenv("TAMTAM_GNMI_CLI"); program != "" {
 		return &commandClient{b.client, func(what string, req proto.Message) ([]string, error) {

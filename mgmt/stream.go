@@ -32,7 +32,7 @@ type stream struct {
 	feeds  []*feed
 	view   *rights.View // what the caller may see; nil means everything
 	client string       // the client whose share of the server's work it uses
-	works  bool         // true while it holds a place to work
+	works  bool         // true while begin has admitted a piece of work
 	count  uint64       // number of passes
 
 	outbox
@@ -154,7 +154,7 @@ func (st *stream) rouse() {
 // run serves the RPC according to its mode.
 func (st *stream) run(ctx context.Context) error {
 	stream := st.list.GetMode() == gpb.SubscriptionList_STREAM
-	var listener *swss.Listener // of raw feeds
+	var listener *swss.Listener // listener for raw feeds
 	if stream {
 		var err error
 		if listener, err = st.listen(ctx); err != nil {

@@ -111,7 +111,7 @@ func (a Archive) Load(seq uint64) (Note, Rows, error) {
 }
 
 // Add archives a configuration and returns its number. It removes the oldest configurations beyond the bound, but never
-// number except.
+// the one with number except.
 func (a Archive) Add(n Note, rows Rows, except uint64) (seq uint64, err error) {
 	notes, err := a.List()
 	if err != nil {

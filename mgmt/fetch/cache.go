@@ -134,7 +134,7 @@ func (t *keptTable) keys(g *tree.List, of matching) [][]string {
 	return found
 }
 
-// Fresh waits until all earlier writes to the tables are cached. It reads tables that were not requested before only if
+// Fresh waits until all earlier writes to the tables are cached. Tables that were not requested before are only read if
 // load is set.
 func (h *Hub) Fresh(ctx context.Context, ids []tree.TableID, load bool) error {
 	asked := time.Now()

@@ -135,7 +135,7 @@ func (g *guarded) leaves(name string) map[string]*leafSeen {
 	return all
 }
 
-// follow finds the fields on which leaves depend: it removes each field of a row, and compares.
+// follow finds the fields on which leaves depend. It removes each field of each row in turn, and compares the leaves.
 func (g *guarded) follow() {
 	g.t.Helper()
 	g.fields = map[string]map[string]bool{}

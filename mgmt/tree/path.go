@@ -32,7 +32,7 @@ type Target struct {
 	Keys []string // one per key of the node's list
 	Item string   // one value of a leaf-list: path elem name[.=value]
 
-	level uint32 // how many levels below it are meant; 0 means all
+	level uint32 // number of levels below the node that are meant; 0 means all
 }
 
 // Wild reports whether the target may mean any number of nodes.
@@ -128,7 +128,7 @@ type Resolver struct {
 	Elems   []*gpb.PathElem
 	Unknown codes.Code
 	found   []Target
-	wild    bool // a name so far was a wildcard
+	wild    bool // true if a name so far was a wildcard
 	steps   int
 	Most    int // the bound on steps, in addition to one for each element
 

@@ -251,7 +251,7 @@ func (n *Node) Elsewhere() bool { return n.Through != nil || n.List.Through != n
 // needsPut reports whether a Set writes the leaf itself, and not a leaf at another path.
 func (n *Node) needsPut() bool { return n.KeyIndex < 0 && n.Writable() && !n.Elsewhere() }
 
-// findPlain sets Plain for the node and all below, and returns it.
+// findPlain sets Plain for the node and for all nodes below, and returns the node's Plain.
 func (n *Node) findPlain() bool {
 	n.Plain = n.Type != nil && n.Config && n.List.View == "" && !n.Kept || n.IsList && n.Config && n.List.View == ""
 	for _, k := range n.Kids {

@@ -185,7 +185,7 @@ func sameText(text []byte, is string) string {
 func decimal(t *yang.YangType, text string) (string, error) {
 	v, err := strconv.ParseFloat(text, 64)
 	if err == nil && !(math.Abs(v) < math.MaxInt64/math.Pow10(t.FractionDigits)) {
-		err = strconv.ErrRange // or not a number
+		err = strconv.ErrRange // the value is too large, or not a number
 	}
 	out := strconv.FormatFloat(v, 'f', t.FractionDigits, 64)
 	if err == nil && len(t.Range) > 0 {

@@ -70,7 +70,7 @@ type newest struct {
 	// ahead is the latest start, in ns, of rows that begin later than now because of a wrong clock. It is 0 if there
 	// are none.
 	ahead  int64
-	others bool // rows exist, but only of other times
+	others bool // true if rows exist, but only of other times
 }
 
 type wayKey struct{ flow, path string }
