@@ -17,8 +17,8 @@ const rarely = 16
 // may have to be set.
 const maxKinds = 256
 
-// A candidates holds the candidates that sets can turn into an object of a group, in order. It is indexed so that the
-// nearest candidate is found without a look at all of them.
+// A candidates holds, in order, the candidates that setting attributes can turn into an object of a group. It is
+// indexed so that the nearest candidate is found without comparing all of them.
 type candidates struct {
 	nodes []*Node
 	said  []map[sai.AttrID]string // texts of the attributes of each candidate
