@@ -425,7 +425,7 @@ func TestRowsLost(t *testing.T) {
 	if err := b.Redis.DB(swss.CountersDB).Client().FlushAll(ctx).Err(); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Do(ctx, func() { // before the daemon detects it
+	if err := d.Do(ctx, func() { // before the daemon detects that the database was emptied
 		rows.Put("newer", swss.FieldValues{"a": "1", "c": "3"})
 		rows.Drop("dropped")
 	}); err != nil {

@@ -187,7 +187,7 @@ func (p *programmer) createEntries(ctx context.Context, w *work) {
 func (p *programmer) added(ctx context.Context, e *entry, oid sai.OID) {
 	e.oid = oid
 	p.asic.noteChange(e)
-	if old := e.rule.entries.get(e.key); old != nil { // recreated
+	if old := e.rule.entries.get(e.key); old != nil { // the entry was recreated
 		p.agenda.freed = p.agenda.freed || !slices.Equal(old.ranges, e.ranges) || old.sampler != e.sampler
 		p.asic.release(ctx, old.ranges)
 		p.asic.releaseSampler(ctx, old.sampler)
