@@ -40,7 +40,8 @@ func (o *Orch) Left(s *session) {
 	o.stopReading(s)
 }
 
-// Deploy binds sessions. It allocates a lane and an index for each of them, then adds all their entries in one call.
+// Deploy binds sessions. It allocates a lane and an index for each session, then adds the entries of all sessions in
+// one call.
 func (o *Orch) Deploy(ctx context.Context, wanted []*session) {
 	o.dropWants(ctx)
 	o.dropProfiles(ctx)

@@ -111,7 +111,7 @@ type bench struct {
 	ahead time.Duration // time by which the chip's time of day is ahead of the daemon's
 }
 
-// start is the middle of period 1700000000 of one second.
+// start is the middle of period 1700000000, if a period is one second.
 var start = time.Unix(1700000000, 500_000_000)
 
 // newBench makes a switch with the given numbers of lanes and flows of alternate marking, either of which may be 0. The

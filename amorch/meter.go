@@ -116,8 +116,8 @@ func readingGuards(s altmark.Session) (guard, early time.Duration) {
 	return s.Guard(), s.Early()
 }
 
-// begin makes a reading the first one, in period now. The current colour may have begun earlier, and packets of the
-// previous period may still arrive.
+// begin makes a reading in period now the first of a measurement. The current colour may have begun earlier, and
+// packets of the previous period may still arrive.
 func (m *meter) begin(now uint64, t altmark.ChipClock, r altmark.ChipFlow, why altmark.Flags) {
 	m.base[now&1] = base{now - min(now, 2), r.Of[now&1]}
 	m.base[now&1^1] = base{now - min(now, 1), r.Of[now&1^1]}

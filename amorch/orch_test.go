@@ -159,7 +159,7 @@ func TestIndices(t *testing.T) {
 	}
 }
 
-// Different settings need a different profile, and the session starts again.
+// If the settings of a session change, it gets another profile and its measurement starts again.
 func TestSettingsChange(t *testing.T) {
 	b := newBench(t, 8, 100)
 	b.rule("web", web...)

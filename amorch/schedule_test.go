@@ -80,7 +80,7 @@ func TestScheduledPeriods(t *testing.T) {
 		after    time.Duration
 		c0, c1   uint64
 		want     string
-		switched string // lateness in TIMING
+		switched string // lateness that TIMING contains
 	}{
 		{time.Second, 10, 0, "1700000000: 10 first", "0s"},
 		{time.Second, 10, 7, "1700000001: 7", "0s"},

@@ -102,7 +102,7 @@ func TestUnsupported(t *testing.T) {
 	}
 }
 
-// A task is withdrawn and restored as the rows around it are deleted and written.
+// A task is withdrawn and restored as the rows that it depends on are deleted and written.
 func TestWithdrawnAndBack(t *testing.T) {
 	for _, tt := range []struct {
 		name     string

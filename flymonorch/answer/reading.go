@@ -8,7 +8,7 @@ import (
 	"tamtam/tam/sketch"
 )
 
-// A Dump is one bank of a task's registers, with the description of these.
+// A Dump holds one bank of a task's registers, and what the registers mean.
 type Dump struct {
 	Geometry       flymon.Geometry
 	Task           flymon.Task

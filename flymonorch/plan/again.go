@@ -69,7 +69,7 @@ func (p *Pool) AddAt(name string, t flymon.Task, at Place) (*Placed, error) {
 	return placed, nil
 }
 
-// again makes a place the best one, if the search could have found it.
+// again makes a place the result of the search. It returns an error if the search could not have found the place.
 func (s *search) again(at *Place) error {
 	if err := s.toss(at); err != nil {
 		return err

@@ -261,7 +261,7 @@ func (m *mover) evictions(p *Pool, name string, t flymon.Task, can func(*Placed)
 	return all
 }
 
-// tasksIn returns the tasks in groups that can leave, those with the most buckets first.
+// tasksIn returns the tasks that are in the groups and can leave them, those with the most buckets first.
 func (p *Pool) tasksIn(groups []int, can func(*Placed) bool) []*Placed {
 	var there []*Placed
 	for _, o := range p.tasks {

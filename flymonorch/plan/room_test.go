@@ -94,8 +94,8 @@ func TestAnyTwoAlgorithms(t *testing.T) {
 	}
 }
 
-// Chains fit if the other tasks could be elsewhere, with the fewest moves. No moves are needed while other tasks avoid
-// the groups of chains.
+// A chain fits if the other tasks could be elsewhere. As few of them as possible are moved there. No moves are needed
+// while other tasks avoid the groups of chains.
 func TestRoomForChains(t *testing.T) {
 	p := newPlanned(t, geometry())
 	p.geo.Spliced = 0
