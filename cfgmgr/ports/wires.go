@@ -18,7 +18,7 @@ const fieldMTU = "mtu"
 // sawWire records the MTU of a port's live interface. A row without an MTU removes the limit. So does the deletion of
 // the row, when syncd ends.
 func (m *Manager) sawWire(_ context.Context, k swss.KeyOpFieldsValues) error {
-	// A number that is too large becomes the maximum.
+	// ParseUint returns the maximum for a number that is too large.
 	mtu, _ := strconv.ParseUint(swss.ToFieldValues(k.Fields)[schema.WireMTU], 10, 16)
 	if k.Op != swss.OpSet || mtu < leastMTU {
 		mtu = 0

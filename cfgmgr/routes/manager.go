@@ -196,7 +196,7 @@ type decision struct {
 	aliases map[string]string // port by alias
 	master  map[string]string // PortChannel by member
 	vlanOf  map[string]string // first VLAN by member
-	inVLAN  map[string]bool   // VLAN|port
+	inVLAN  map[string]bool   // set of VLAN|port
 	routed  map[string]bool   // interfaces that route
 	subnets map[netip.Prefix]subnet
 	lengths [2][]int // lengths of subnets, IPv4 and IPv6, the longest first

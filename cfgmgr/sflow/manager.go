@@ -29,7 +29,7 @@ type Manager struct {
 	due  bool
 	rows forward.Tables
 	all  *swss.Table // counters of sflowd
-	each *swss.Table // counters of a collector
+	each *swss.Table // counters of each collector
 	sent sent        // the state of sflowd with which rows were decided
 }
 
