@@ -62,7 +62,7 @@ func (s *Server) change(w http.ResponseWriter, r *http.Request, t target) *probl
 	return nil
 }
 
-// prepare makes the request to the engine.
+// prepare makes the request that the engine executes, from the method and the body.
 func (e *edit) prepare(w http.ResponseWriter, r *http.Request) *problem {
 	if r.Method == http.MethodDelete {
 		if e.node.Parent == nil {

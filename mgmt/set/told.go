@@ -102,7 +102,8 @@ type teller struct {
 
 func (t *teller) read(table, key string) (map[string]string, error) { return t.rows[table][key], nil }
 
-// entries returns the entries of a list that have a row in CONFIG_DB, with these rows.
+// entries returns the entries of a list that have a row in CONFIG_DB, with these rows. It records which of the entries
+// have only valid rows.
 func (t *teller) entries(g *tree.List) (out []*txEntry, err error) {
 	need := g.ConfigRows()
 	if !slices.Contains(need, true) || g.Node.Parent != nil && g.Node.Parent.Apart {

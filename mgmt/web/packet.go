@@ -188,7 +188,7 @@ func (p *Page) packet(q *request) (any, error) {
 	return d, nil
 }
 
-// span finds when a packet was first and last seen.
+// span sets the time at which a packet was first seen, and the time from then until it was last seen.
 func (d *packetData) span(j *result.Journey) {
 	var to int64
 	for _, h := range j.Hops {
