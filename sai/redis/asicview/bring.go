@@ -347,7 +347,8 @@ func (t *Transition) createEntry(ctx context.Context, k sai.Key, attrs []sai.Att
 	return err
 }
 
-// realAttrs returns the translated attributes for the creation of a node.
+// realAttrs returns the translated attributes for the creation of a node. It postpones attributes that name an object
+// that does not exist yet, and fails if such an attribute must be set on creation.
 func (t *Transition) realAttrs(n *Node) ([]sai.Attr, error) {
 	var attrs []sai.Attr
 	delete(t.postponed, n)
