@@ -127,7 +127,7 @@ func NewLedger(d *Daemon, db *swss.DB, pass func(context.Context) error, tables 
 	return l
 }
 
-// handle accepts a batch of rows of one table.
+// handle applies a batch of changed rows of one table, and does a pass.
 func (l *Ledger) handle(ctx context.Context, tasks []Task) []error {
 	for _, t := range tasks {
 		k := RowKey{t.Table, t.Key}

@@ -204,7 +204,8 @@ func (p *programmer) added(ctx context.Context, e *entry, oid sai.OID) {
 	p.asic.counters.rename(e.rule)
 }
 
-// addCounters returns the entries to be created, with their counters. Entries that are recreated keep their counter.
+// addCounters creates the counters of new entries. It returns the entries to be created, with their counters, without
+// those whose counter could not be created. Entries that are recreated keep their counter.
 func (p *programmer) addCounters(ctx context.Context, list []*change) []*entry {
 	entries := make([]*entry, len(list))
 	var objs [][]sai.Attr

@@ -28,7 +28,8 @@ func stream(t target, port uint16) string {
 	return schema.DropStream(netip.AddrPortFrom(t.from, port), t.to)
 }
 
-// read reads the counters of the sessions' drops.
+// read reads the counters of the sessions' drops, and the state of the streams that the host sends. If a problem with a
+// stream began or ended, all sessions are handled again.
 func (o *Orch) read(ctx context.Context) error {
 	var sessions []*session
 	news := false // whether a problem with sending by the host has changed
