@@ -89,7 +89,8 @@ func (rd *reader) sweepStep(r *round, now time.Time, t *task) error {
 	return nil
 }
 
-// sweepWait schedules the sweep for the end of the epoch. d.next is the epoch that begins then.
+// sweepWait schedules the sweep for the end of the epoch. d.next is the epoch that begins then. If the chip has begun
+// to count again, the task's measurement begins again, too.
 func (rd *reader) sweepWait(r *round, t *task) error {
 	d := t.InASIC
 	at, list, err := rd.look(r, []*task{t})

@@ -253,7 +253,7 @@ func (rd *reader) look(r *round, tasks []*task) (clock, []*flymon.ChipStatus, er
 // chipNow returns the chip's time of day, estimated by the daemon's clock.
 func (rd *reader) chipNow() uint64 { return uint64(rd.daemon.Clock().Add(rd.skew).UnixNano()) }
 
-// readEpoch reads the epoch before the current one, unless it was read.
+// readEpoch reads, clears and reports the epoch before the current one, unless it was read.
 func (rd *reader) readEpoch(r *round, t *task, at clock, s *flymon.ChipStatus) error {
 	d, every := t.InASIC, uint64(t.InASIC.row.Epoch)
 	cur := at.now / every
