@@ -228,8 +228,8 @@ func (p *planned) names(tasks map[string]flymon.Task) (names []string) {
 	return names
 }
 
-// again reports whether all tasks and one more fit on an empty chip, if they are placed in an order that is likely to
-// be good.
+// again reports whether all tasks and one more fit on an empty chip. It places them in an order that is likely to be
+// good.
 func again(geo flymon.Geometry, r *rand.Rand, tasks map[string]flymon.Task, name string, x flymon.Task) bool {
 	type item struct {
 		name  string
