@@ -326,7 +326,7 @@ func TestGetDuringFlush(t *testing.T) {
 	wantErr(t, err, "Unavailable", "CONFIG_DB was emptied")
 }
 
-// A server whose databases were claimed by another reports that, to subscribers too.
+// If another server has claimed the databases of a server, the latter reports that, to subscribers too.
 func TestAnotherServer(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, nil)

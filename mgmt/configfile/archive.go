@@ -75,7 +75,8 @@ func (a Archive) file(seq uint64) string {
 	return filepath.Join(a.Dir, fmt.Sprintf("%012d%s", seq, archived))
 }
 
-// read returns the note of a file and the configuration that follows it, as far as it lies within the first most bytes.
+// read returns the note of a file, and the configuration that follows it. It reads at most the first most bytes of the
+// file, so that rest may be incomplete.
 func (a Archive) read(seq uint64, most int64) (n Note, rest []byte, err error) {
 	f, err := os.Open(a.file(seq))
 	if err != nil {
