@@ -285,7 +285,7 @@ func parseIn[T any, P laidOut[T]](table, key string, fields map[string]string) (
 	return row, err
 }
 
-// parse parses the row. table overrides its own table if it is not "". Errors come in the order of the fields.
+// parse parses the row. table, if not "", overrides the layout's own table. Errors come in the order of the fields.
 func (l layout) parse(table, key string, fields map[string]string) error {
 	r := newReader(cmp.Or(table, l.table), key, fields, l.upper)
 	l.key.take(r, key)
@@ -293,7 +293,8 @@ func (l layout) parse(table, key string, fields map[string]string) error {
 	return r.err()
 }
 
-// examine parses the row like parse. It returns the reader, which records the fields read even if others are ignored.
+// examine parses the row like parse. It returns the reader, which records the fields that were read, even if unknown
+// fields are ignored.
 func (l layout) examine(table, key string, fields map[string]string) *reader {
 	r := newReader(cmp.Or(table, l.table), key, fields, l.upper)
 	r.examined = true

@@ -24,8 +24,8 @@ func tailStampTables() (configured, measured []Table) {
 }
 
 // tailStampCounters returns the counters of a session. First come those of its ACL counter, then the fates of packets
-// in the chip's order. A session with clamp-mss also counts the segments with SYN in the reverse direction, and the
-// fate of their maximum segment size.
+// in the chip's order. A session with clamp-mss also counts the SYN segments in the reverse direction, and the fate of
+// their maximum segment size.
 func tailStampCounters() []field {
 	return []field{
 		counter("MATCHED_PACKETS", "Packets of the flow group.").labelled("Packet Count").outcome("matched"),

@@ -75,7 +75,7 @@ func newCandidates(nodes []*Node) *candidates {
 	return s
 }
 
-// texts returns the values of a node as texts, which EqualValues compares too.
+// texts returns the values of a node as texts. EqualValues compares these texts, too.
 func texts(n *Node, as func(sai.Value) sai.Value) map[sai.AttrID]string {
 	list := make(map[sai.AttrID]string, len(n.Attrs))
 	for id, v := range n.Attrs {
