@@ -368,7 +368,7 @@ func TestStuckAndBack(t *testing.T) {
 	b.want("s1", "active")
 }
 
-// A session whose entry disappeared by itself is added again when its rule reports that.
+// If the entry of a session disappeared by itself, the session is added again when its rule reports that.
 func TestLost(t *testing.T) {
 	b := newBench(t, "")
 	b.session("s1", "web")
