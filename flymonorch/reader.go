@@ -397,7 +397,8 @@ func (d *deployment) timesDiffer() {
 	}
 }
 
-// beginAgain makes a task with one bank count from 0.
+// beginAgain clears the only bank of a task, so that the task counts from 0. It returns the time of the chip and the
+// new status of the task.
 func (rd *reader) beginAgain(r *round, t *task) (clock, *flymon.ChipStatus, error) {
 	if err := r.clear(t.Name, 0); err != nil {
 		return clock{}, nil, err

@@ -223,7 +223,8 @@ func TestBitsOfLayouts(t *testing.T) {
 	})
 }
 
-// Each element with its own bit of the Bloom filter flips its bit of an odd sketch once, however often it arrives.
+// Each element with its own bit of the Bloom filter flips its bit of the odd sketch exactly once, however often it
+// arrives.
 func TestOddSketchOfLayouts(t *testing.T) {
 	geo := geometry()
 	p, err := plan.New(geo).Add("t", task(t, "any", "none", "similarity(src-ip)", flymon.OddSketch, 5*8192, 0))

@@ -126,7 +126,7 @@ func TestRoomForChains(t *testing.T) {
 	deploy("intervals", "ip-pair", "max(interval)", flymon.MaxInterArr, 3)
 }
 
-// Only banked tasks are moved for another task, because others would lose their counts.
+// Only tasks with banked epochs are moved for another task, because other tasks would lose their counts.
 func TestNotMoved(t *testing.T) {
 	geo := geometry()
 	geo.Spliced = 0
