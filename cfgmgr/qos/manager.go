@@ -191,7 +191,8 @@ func portRefs(ports []string) []ref {
 	return refs
 }
 
-// take reserves things, such as a queue, for a row. If another row already owns one, the verdict names that row.
+// take reserves things, such as a queue, for a row. If another row already owns one of them, the verdict names that
+// row.
 func (d *decision) take(key string, things ...string) verdict {
 	for _, t := range things {
 		if o, taken := d.owner[t]; taken {
