@@ -182,7 +182,7 @@ func (s *search) in(g, i int, before []choice) []choice {
 	return all
 }
 
-// memory finds a CMU with space for each part.
+// memory finds a CMU with space for each part. It returns false if a part has none.
 func (s *search) memory(g int, parts []part) (choice, bool) {
 	c := choice{group: g}
 	least := uint32(s.view.geo.MinSize())
