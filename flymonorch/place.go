@@ -82,8 +82,8 @@ func (o *Orch) Deploy(ctx context.Context, wanted []*task) {
 	o.tellGroups()
 }
 
-// planOnly plans a task in plan mode. It reports the place that the task would get and the moves for it, or why there is
-// no place.
+// planOnly plans a task in plan mode. It reports the place that the task would get and the moves for it, or why there
+// is no place.
 func (o *Orch) planOnly(t *task) {
 	placed, moves, err := o.pool.Room(t.Name, t.Row)
 	if err != nil {
