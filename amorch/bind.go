@@ -40,7 +40,8 @@ func (o *Orch) Left(s *session) {
 	o.stopReading(s)
 }
 
-// Deploy binds sessions. It allocates a lane and an index for each of them, then adds all their entries in one call.
+// Deploy binds sessions. It allocates a lane and an index for each session, then adds the entries of all sessions in
+// one call.
 func (o *Orch) Deploy(ctx context.Context, wanted []*session) {
 	o.dropWants(ctx)
 	o.dropProfiles(ctx)
@@ -96,8 +97,8 @@ func (o *Orch) allocate(ctx context.Context, s *session) (*binding, error) {
 	return b, nil
 }
 
-// profile returns the profile with these settings. If it does not exist, profile creates it in the lane former, if that
-// is free. Otherwise profile prefers a lane that is not reserved. former is -1 if the former lane is unknown.
+// profile returns the profile with these settings. If it does not exist, profile creates it, in lane former if that
+// lane is free. Otherwise profile prefers a lane that is not reserved. former is -1 if the former lane is unknown.
 func (o *Orch) profile(ctx context.Context, want altmark.ChipProfile, former int) (*profile, error) {
 	free := -1
 	for lane, p := range o.lanes {

@@ -11,8 +11,8 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// probe asks the ASIC how it supports alternate marking: with profiles of its own, or with ACL entries that orchagent
-// switches.
+// probe asks the ASIC how it supports alternate marking. With profiles, the chip switches the colour. With ACL entries,
+// orchagent does.
 func (o *Orch) probe(ctx context.Context, api sai.API, sw sai.OID) error {
 	lanes, err := feature.Room(ctx, api, altmark.ObjectProfile)
 	if err != nil {

@@ -27,7 +27,7 @@ type chip struct {
 	now     func() time.Time // time of day of the chip
 	steps   uint64
 	started uint64
-	program bool     // true if a program runs
+	program bool     // true if the chip reports that a program runs
 	kernel  []uint64 // state of the kernel's clock that the chip follows; nil if it follows none
 	flows   map[uint32]*[2]altmark.ChipCounts
 	born    map[uint32]uint64 // generations of the flows, by index
@@ -111,7 +111,7 @@ type bench struct {
 	ahead time.Duration // time by which the chip's time of day is ahead of the daemon's
 }
 
-// start is the middle of period 1700000000 of one second.
+// start is the middle of period 1700000000, if a period is one second.
 var start = time.Unix(1700000000, 500_000_000)
 
 // newBench makes a switch with the given numbers of lanes and flows of alternate marking, either of which may be 0. The

@@ -153,8 +153,8 @@ func (x *matches) overlapping(r region, each func(*matched, region)) {
 	}
 }
 
-// look finds the packets that a session matches now. It returns the previous and the current match; nil if the session
-// matches no packets.
+// look finds the packets that a session matches now, and stores them. It returns the session's previous and present
+// match. Either is nil if the session matched no packets.
 func (x *matches) look(s *session, rules Rules) (before, now *matched) {
 	before = x.of[s.Name]
 	if s.InASIC != nil {
@@ -304,7 +304,7 @@ func (o *Orch) gets(s *session, e effect) {
 	b.effect = &e
 }
 
-// noteMatch adds to a period the text that describes its packets, and flags it if the packets may differ from the
+// noteMatch adds to a period the text that describes its packets. It flags the period if these may differ from the
 // packets of other points.
 func (b *binding) noteMatch(p *altmark.Period, s altmark.Session) {
 	if b.effect == nil {

@@ -20,7 +20,7 @@ type meter struct {
 	generation  uint64
 	steps       uint64
 	started     uint64
-	unclean     uint64        // last period that is flagged with why
+	unclean     uint64        // last period that gets the flags in why
 	why         altmark.Flags // flags of unclean periods: First, ClockStep or CounterReset
 	reported    uint64        // number of the last reported period
 	hasReported bool          // true if there is a reported period
@@ -34,7 +34,7 @@ type base struct {
 	counts altmark.ChipCounts
 }
 
-// take adds a reading and returns the period that it completes. It returns false if it completes no period.
+// take adds a reading. If the reading completes a period, take returns the period and true.
 func (m *meter) take(s altmark.Session, t altmark.ChipClock, r altmark.ChipFlow) (p altmark.Period, ok bool) {
 	now := s.Interval.Period(t.At)
 	guard, early := readingGuards(s)
@@ -116,8 +116,8 @@ func readingGuards(s altmark.Session) (guard, early time.Duration) {
 	return s.Guard(), s.Early()
 }
 
-// begin makes a reading the first one, in period now. The current colour may have begun earlier, and packets of the
-// previous period may still arrive.
+// begin makes a reading in period now the first of a measurement. The current colour may have begun earlier, and
+// packets of the previous period may still arrive.
 func (m *meter) begin(now uint64, t altmark.ChipClock, r altmark.ChipFlow, why altmark.Flags) {
 	m.base[now&1] = base{now - min(now, 2), r.Of[now&1]}
 	m.base[now&1^1] = base{now - min(now, 1), r.Of[now&1^1]}

@@ -139,7 +139,7 @@ func TestMeterOfArrivals(t *testing.T) {
 			got = append(got, fmt.Sprintf("%d: %d of %d at %v %s", p.Number, p.Arrivals.Packets, p.Packets, p.Arrivals.Sum,
 				p.Flags))
 		}
-		switch k { // of the packets of period k+1, one arrives early and one late
+		switch k { // one packet of period k+1 arrives early, and one arrives late
 		case 11:
 			come(0, false, 12*time.Second-10, 12*time.Second+3, 13*time.Second+1)
 		case 12:

@@ -16,12 +16,13 @@ import (
 
 const featureName = schema.FeatureAltMark
 
-// Rules contains the functions of the ACLs that alternate marking needs. aclorch implements it.
+// Rules is the view of ACLs that alternate marking needs. aclorch implements it.
 type Rules interface {
 	feature.VariantRules
 	// SetVariantActive enables or disables the matching of an entry, with a single SAI call.
 	SetVariantActive(ctx context.Context, rule schema.ACLRuleKey, feature, variant string, on bool) error
-	// MatchOf returns what a rule matches in a field of an entry. It returns false if the rule matches any value.
+	// MatchOf returns the value that a rule requires in a field of an entry. It returns false if the rule accepts any
+	// value.
 	MatchOf(rule schema.ACLRuleKey, field sai.AttrID) (sai.Field, bool)
 	// InForce returns the matches of a rule's entries in the ASIC for a feature. It returns false if there are no
 	// entries.

@@ -54,7 +54,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// The status of a session contains what it lacks. The session is active once nothing is lacking.
+// The status of a session names what the session lacks. The session is active once nothing is lacking.
 func TestWithdrawnAndBack(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -108,8 +108,8 @@ func variation(n int) altmark.Session {
 	return s
 }
 
-// Sessions with equal settings share one profile. A session with a ninth kind of settings waits for a lane, its status
-// reports this, and it uses the first lane that becomes free.
+// Sessions with equal settings share one profile. If the settings of a session would need a ninth profile, the session
+// waits for a lane and its status reports this. It uses the first lane that becomes free.
 func TestLanes(t *testing.T) {
 	b := newBench(t, 8, 100)
 	for i := range 9 {
@@ -159,7 +159,7 @@ func TestIndices(t *testing.T) {
 	}
 }
 
-// Different settings need a different profile, and the session starts again.
+// If the settings of a session change, it gets another profile and its measurement starts again.
 func TestSettingsChange(t *testing.T) {
 	b := newBench(t, 8, 100)
 	b.rule("web", web...)

@@ -249,7 +249,7 @@ func TestReadingFails(t *testing.T) {
 func TestWindowStays(t *testing.T) {
 	b := withSession(t, initiator())
 	b.Pass(999 * time.Millisecond)
-	b.Rec.FailAt(2, sai.StatusFailure) // fails after the creation of the object
+	b.Rec.FailAt(2, sai.StatusFailure) // the removal of the object fails
 	b.Now = start.Add(time.Second)
 	b.Step()
 	b.wantLast("s1", "1700000000: 0 first")

@@ -106,7 +106,7 @@ func regionOf(matches []schema.ACLMatch, ports []sai.OID, s altmark.Session) reg
 // want adds a match of a rule to the region. It ignores the bits of the DSCP in marks.
 func (r *region) want(m schema.ACLMatch, marks uint8) {
 	switch m.Field {
-	case schema.MatchInPorts: // r.ports contains them
+	case schema.MatchInPorts: // r.ports contains the ports
 	case schema.MatchL4SrcPort:
 		r.wantPorts(&r.src, span{uint16(m.Value), uint16(m.Value)})
 	case schema.MatchL4DstPort:

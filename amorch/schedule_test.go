@@ -80,12 +80,12 @@ func TestScheduledPeriods(t *testing.T) {
 		after    time.Duration
 		c0, c1   uint64
 		want     string
-		switched string // lateness in TIMING
+		switched string // lateness that TIMING contains
 	}{
 		{time.Second, 10, 0, "1700000000: 10 first", "0s"},
 		{time.Second, 10, 7, "1700000001: 7", "0s"},
 		{time.Second, 15, 7, "1700000002: 5", "0s"},
-		{0, 0, 0, "", ""}, // its period is checked below
+		{0, 0, 0, "", ""}, // the resulting period is checked below
 		{time.Second, 15, 9, "1700000003: 2 out-of-window", "300ms"},
 		{time.Second, 21, 9, "1700000004: 6 out-of-window", "300ms"},
 		{time.Second, 21, 10, "1700000005: 1 out-of-window", "300ms"},

@@ -39,7 +39,7 @@ type count struct {
 	flags flymon.Flags
 }
 
-// is reports whether the chip still has this count.
+// is reports whether the chip, whose task has status s at the time at, still has this count.
 func (n *count) is(at clock, s *flymon.ChipStatus) bool {
 	return n != nil && n.chip == at.started && n.generation == s.Generation && n.began <= at.now
 }

@@ -29,7 +29,7 @@ type bench struct {
 	names map[string]string // names of tasks by group, in some tests
 }
 
-// start is the middle of epoch 1700000000 of one second.
+// start is the middle of epoch 1700000000, if an epoch is one second.
 var start = time.Unix(1700000000, 500_000_000)
 
 func smallGeometry() flymon.Geometry {
@@ -53,7 +53,7 @@ func newBench(t testing.TB, changes ...func(*bench)) *bench {
 	return b
 }
 
-// begin restarts the chip, and returns an ASIC that uses it for extensions, and api for everything else.
+// begin restarts the chip. The returned ASIC uses the chip for extensions, and api for everything else.
 func (b *bench) begin(api sai.API) sai.API {
 	b.T.Helper()
 	g, err := cmu.New(b.geo)
@@ -66,7 +66,7 @@ func (b *bench) begin(api sai.API) sai.API {
 	return b.chip
 }
 
-// restart replaces the chip by another one with the same tasks.
+// restart replaces the chip with another one that has the same tasks.
 func (b *bench) restart() {
 	b.T.Helper()
 	groups, objects := b.chip.groups, b.chip.Objects

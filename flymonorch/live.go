@@ -27,7 +27,7 @@ type sweep struct {
 	clear part       // part that was read and must be cleared; count 0 means none
 	words [][]uint32 // registers read so far, by unit
 
-	packets, bytes, lost, digestsLost uint64                   // at the end of the previous sweep
+	packets, bytes, lost, digestsLost uint64                   // counts at the end of the previous sweep
 	exact                             map[flymon.Vector]uint64 // the oracle's values of the requested flows
 }
 
@@ -89,7 +89,8 @@ func (rd *reader) sweepStep(r *round, now time.Time, t *task) error {
 	return nil
 }
 
-// sweepWait schedules the sweep for the end of the epoch. d.next is the epoch that begins then.
+// sweepWait schedules the sweep for the end of the epoch. d.next is the epoch that begins then. If the chip has begun
+// to count again, the task's measurement begins again, too.
 func (rd *reader) sweepWait(r *round, t *task) error {
 	d := t.InASIC
 	at, list, err := rd.look(r, []*task{t})

@@ -145,8 +145,8 @@ func TestPinnedIsNotMoved(t *testing.T) {
 	b.wantTask(pinned, "active: moved to group 3 to make room for task chain")
 }
 
-// A pinned task keeps its old filter if the new one overlaps that of another task in its CMUs, until that task is
-// removed.
+// If the new filter of a pinned task overlaps the filter of another task in its CMUs, the pinned task keeps its old
+// filter until the other task is removed.
 func TestPinnedWithAnotherFilter(t *testing.T) {
 	b := newBench(t)
 	b.task("t1", "filter", "protocol=17", "pinned", "true")

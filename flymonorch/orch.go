@@ -101,7 +101,7 @@ func (o *Orch) Parse(key string, fields swss.FieldValues) (flymon.Task, error) {
 	return row.Task, err
 }
 
-// Ready reports whether tasks can be processed: the geometry is known, or it is known to be unavailable.
+// Ready reports whether tasks can be processed, because the geometry is known, or is known to be unavailable.
 func (o *Orch) Ready(context.Context) bool {
 	return o.pool != nil || o.Unsupported != "" || o.Asked && o.unlearned != nil
 }

@@ -102,7 +102,7 @@ func TestUnsupported(t *testing.T) {
 	}
 }
 
-// A task is withdrawn and restored as the rows around it are deleted and written.
+// A task is withdrawn and restored as the rows that it depends on are deleted and written.
 func TestWithdrawnAndBack(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -281,7 +281,7 @@ func TestEveryCallFails(t *testing.T) {
 				b.Rec.FailAt(i+1, status)
 				tt.do(b)
 				b.Step()
-				// Another task is removed, and all rows are written again.
+				// Another task is added and removed, so that failed operations are tried again.
 				b.task("other", "filter", "protocol=6")
 				b.Step()
 				b.Del(schema.AppTAMFlyMonTask, "other")

@@ -34,7 +34,7 @@ type deployment struct {
 	at         clock        // clock at the last read of the chip
 	last       *taken       // the last complete epoch, for tasks that compare consecutive epochs
 	lastEpoch  epoch
-	sweep      sweep // for readout live
+	sweep      sweep // used for readout live
 }
 
 // Stays reports whether a task remains in the ASIC. Deploy applies its changes.
@@ -82,7 +82,8 @@ func (o *Orch) Deploy(ctx context.Context, wanted []*task) {
 	o.tellGroups()
 }
 
-// planOnly reports the cost of a task.
+// planOnly plans a task in plan mode. It reports the place that the task would get and the moves for it, or why there
+// is no place.
 func (o *Orch) planOnly(t *task) {
 	placed, moves, err := o.pool.Room(t.Name, t.Row)
 	if err != nil {

@@ -40,7 +40,7 @@ type class struct {
 	failed bool      // true if some tasks could not be read
 }
 
-// period returns the class of a task.
+// period returns the period with which a task is read: its epoch, or -1 for a task with live readout.
 func period(row flymon.Task) time.Duration {
 	if row.Live {
 		return -1 // a task with live readout has its own timer
@@ -253,7 +253,7 @@ func (rd *reader) look(r *round, tasks []*task) (clock, []*flymon.ChipStatus, er
 // chipNow returns the chip's time of day, estimated by the daemon's clock.
 func (rd *reader) chipNow() uint64 { return uint64(rd.daemon.Clock().Add(rd.skew).UnixNano()) }
 
-// readEpoch reads the epoch before the current one, unless it was read.
+// readEpoch reads, clears and reports the epoch before the current one, unless it was read.
 func (rd *reader) readEpoch(r *round, t *task, at clock, s *flymon.ChipStatus) error {
 	d, every := t.InASIC, uint64(t.InASIC.row.Epoch)
 	cur := at.now / every
@@ -397,7 +397,8 @@ func (d *deployment) timesDiffer() {
 	}
 }
 
-// beginAgain makes a task with one bank count from 0.
+// beginAgain clears the only bank of a task, so that the task counts from 0. It returns the time of the chip and the
+// new status of the task.
 func (rd *reader) beginAgain(r *round, t *task) (clock, *flymon.ChipStatus, error) {
 	if err := r.clear(t.Name, 0); err != nil {
 		return clock{}, nil, err

@@ -136,7 +136,8 @@ func TestNewTaskAtTheEndOfAnEpoch(t *testing.T) {
 	b.wantResult("t1", "1700000000: 1 first")
 }
 
-// More registers than fit in one reading are all read, each once per epoch, and new rows are handled in between.
+// If the registers are more than one reading can cover, all are read, each once per epoch, and new rows are handled in
+// between.
 func TestManyTasks(t *testing.T) {
 	b := newBench(t, func(b *bench) { b.geo.Depth, b.geo.Groups = 65536, 9 })
 	const n = 9

@@ -93,8 +93,8 @@ func TestNoSimilarityOfPartOfAnEpoch(t *testing.T) {
 	}
 }
 
-// A task and others change at random times. A reported similarity is always that of all packets of two epochs, as sent
-// by the test. If both epochs are complete, a similarity is reported.
+// A task and others change at random times. A reported similarity is always the similarity of all packets of two
+// epochs, as the test has sent them. If both epochs are complete, a similarity is reported.
 func TestSimilarityAmidRandomChanges(t *testing.T) {
 	var chances []float64
 	missed, moved, compared := 0, 0, 0

@@ -95,7 +95,7 @@ func (b *bed) want(what string, c *taker, text ...string) {
 // waiting returns, per row, the number of changes that a client has not been notified of.
 func (b *bed) waiting(c *taker) map[string]int {
 	b.t.Helper()
-	if err := b.server.hub.Step(b.ctx); err != nil { // all that was written is marked
+	if err := b.server.hub.Step(b.ctx); err != nil { // mark everything that was written so far
 		b.t.Fatal(err)
 	}
 	rows := map[string]int{}

@@ -170,7 +170,7 @@ func TestPasswords(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		md         []string
-		read, sets string // codes
+		read, sets string // expected status codes
 	}{
 		{"admin", []string{"username", "root", "password", "s3:cret"}, "OK", "OK"},
 		{"read-only", []string{"username", "guest", "password", "guest"}, "OK", "PermissionDenied"},

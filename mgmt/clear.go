@@ -175,7 +175,8 @@ func (s *archiver) rememberCounters(ctx context.Context, db *swss.DB, keys []cou
 	return nil
 }
 
-// appendCounts reads rows of one database. For each it appends the key, and the counters with the time at as JSON.
+// appendCounts reads rows of one database. For each row it appends the key, and the row's counters as JSON, which
+// includes the time at.
 func appendCounts(ctx context.Context, values []any, of []countedRow, at string) ([]any, error) {
 	keys := make([]string, len(of))
 	for i, r := range of {

@@ -27,7 +27,8 @@ type commandClient struct {
 	args func(what string, req proto.Message) ([]string, error) // returns the command line for a request, program first
 }
 
-// clientOfEnvironment returns gnmi_cli if TAMTAM_GNMI_CLI names it, gnmic if TAMTAM_GNMIC does, else the stubs.
+// clientOfEnvironment returns gnmi_cli if TAMTAM_GNMI_CLI names it, gnmic if TAMTAM_GNMIC does, and otherwise the
+// generated client.
 func clientOfEnvironment(t *testing.T, b *bed) gpb.GNMIClient {
 	if program := os.Getenv("TAMTAM_GNMI_CLI"); program != "" {
 		return &commandClient{b.client, func(what string, req proto.Message) ([]string, error) {
@@ -148,7 +149,7 @@ func TestSubscribeThroughGnmiCLI(t *testing.T) {
 	query := []string{"-address", b.server.Addr(), "-insecure", "-dt", "single", "-q",
 		"/tam/samplers/sampler[name=*]/config/sampling-rate"}
 	for mode, more := range map[string][]string{
-		// the last one ends with an error
+		// streaming ends with an error, because the program is stopped
 		"once": nil, "polling": {"-pi", "10ms", "-count", "2"}, "streaming": {"-sd", "1s"},
 	} {
 		out, err := exec.CommandContext(b.ctx, program, append(append(query, "-qt", mode), more...)...).CombinedOutput()

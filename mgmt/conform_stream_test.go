@@ -177,7 +177,7 @@ func checkTargetDefined(b *bed) {
 	}
 	x.rows(map[string]string{"STATE_DB TAM_STATE_TAILSTAMPING_TABLE|s1": "status=active"})
 	s.want("U "+sessionS+`/state/status "active"`, "U "+sessionS+"/state/status-number 1")
-	<-clock.set // the timer set before the change
+	<-clock.set // wait for the timer that was set before the change
 	clock.advance(10 * time.Second)
 	s.want("U "+matched+` "1"`, "U "+stamped+` "1"`)
 }
@@ -193,7 +193,7 @@ func checkOneSync(b *bed) {
 	s.want("U "+matched+` "1"`, "U "+rateA+" 1", "S")
 	x.rows(samplers("2", ""))
 	s.want("U " + rateA + " 2")
-	<-clock.set // the timer set before the change
+	<-clock.set // wait for the timer that was set before the change
 	clock.advance(time.Second)
 	s.want("U " + matched + ` "1"`)
 	x.rows(samplers("3", ""))

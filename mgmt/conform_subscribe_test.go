@@ -243,8 +243,8 @@ func checkSlowClient(b *bed) {
 	ended := make(chan error, 1)
 	go func() { ended <- b.server.Subscribe(slow) }()
 	defer func() { cancel(); <-ended }()
-	slow.gate <- struct{}{} // the first value
-	slow.gate <- struct{}{} // the sync_response
+	slow.gate <- struct{}{} // accept the first value
+	slow.gate <- struct{}{} // accept the sync_response
 	live := b.subscribe(streamOf(subOf(onChange, rates)))
 	live.want("U "+rateA+" 1", "S")
 	const last = 50

@@ -229,7 +229,7 @@ func checkUnionReplace(b *bed) {
 	b.wantRow(rowA, "sampling-rate=5")
 	b.wantRow(rowB, "")
 	b.wantRow("TAM_SAMPLINGRATE_TABLE|c", "sampling-rate=3")
-	// Both contain the same value.
+	// Both updates contain the same value.
 	b.mustSet(union(update(rateA, "6"), update(entryA, `{"config":{"sampling-rate":6}}`)))
 	b.wantRow(rowA, "sampling-rate=6")
 	b.refusedSet(union(update(rateA, "7"), update(entryA, `{"config":{"sampling-rate":8}}`)), "InvalidArgument", `"8"`,

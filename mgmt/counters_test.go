@@ -34,7 +34,7 @@ func TestCountersThatNobodyKnows(t *testing.T) {
 			"SAI_QUEUE_STAT_DROPPED_PACKETS"},
 	} {
 		fields := strings.Fields(c.fields)
-		// has returns the leaf after the first fields have been given a value each.
+		// has writes values to the first fields, and returns the leaf.
 		has := func(values ...string) string {
 			t.Helper()
 			row := "COUNTERS_DB " + c.row

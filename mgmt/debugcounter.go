@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// clearDebug saves the present values of one debug counter, or of all if name is empty, with the time at.
+// clearDebug saves the present values of one debug counter, or of all if name is empty. at is the time of the clearing.
 func (s *archiver) clearDebug(ctx context.Context, name, at string) error {
 	only := name
 	if only == "" {

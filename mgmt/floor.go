@@ -23,7 +23,7 @@ import (
 // A floor is the minimum sample interval of a subscription.
 type floor struct {
 	least time.Duration
-	why   string // the setting that determines it
+	why   string // the setting that determines least
 }
 
 // pace sets the interval of each sampling feed, or refuses one that is too short. The interval holds for the whole

@@ -52,7 +52,7 @@ var settled = []string{keptStart, keptSave, keptCommit}
 type archiver struct {
 	*Server
 	trial   *unconfirmedCommit                // the unconfirmed commit, or nil; guarded by setting
-	onTrial atomic.Pointer[unconfirmedCommit] // the same, for readers without that lock
+	onTrial atomic.Pointer[unconfirmedCommit] // the same as trial, for readers that do not hold setting
 	closed  chan struct{}
 	close   sync.Once
 }
@@ -139,7 +139,7 @@ func (s *archiver) copy(ctx context.Context, who string, in copyInput) error {
 	return s.save(who, rows, in.Comment)
 }
 
-// save writes a configuration as the startup configuration, and adds it to the archive.
+// save writes a configuration as the startup configuration. It also archives it, if keep considers that necessary.
 func (s *archiver) save(who string, rows configfile.Rows, comment string) error {
 	text, err := rows.JSON()
 	if err == nil {

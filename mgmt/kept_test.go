@@ -368,11 +368,11 @@ func TestCommitExtension(t *testing.T) {
 		want codes.Code
 		then string // the rate of sampler a afterwards
 	}{
-		{confirm("x"), 0, 0, codes.FailedPrecondition, "1"}, // no commit waits
-		{commit("", nil), 2, 0, codes.InvalidArgument, "1"}, // no id
+		{confirm("x"), 0, 0, codes.FailedPrecondition, "1"}, // no commit waits to be confirmed
+		{commit("", nil), 2, 0, codes.InvalidArgument, "1"}, // a commit needs an id
 		{commit("x", seconds(0)), 2, 0, codes.InvalidArgument, "1"},
 		{commit("x", seconds(10)), 2, 0, codes.OK, "2"},
-		{nil, 3, 0, codes.FailedPrecondition, "2"}, // another Set
+		{nil, 3, 0, codes.FailedPrecondition, "2"}, // another Set is refused meanwhile
 		{commit("y", nil), 3, 0, codes.FailedPrecondition, "2"},
 		{confirm("y"), 0, 0, codes.InvalidArgument, "2"}, // another commit's id
 		{confirm("x"), 3, 0, codes.InvalidArgument, "2"}, // it cannot be amended

@@ -164,7 +164,7 @@ func TestSubscribersOfLostDatabases(t *testing.T) {
 			last{configured: rate, inForce: status}},
 		{"connections killed", func(g *guarded) {
 			g.rows(map[string]string{"CONFIG_DB TAM_SAMPLINGRATE_TABLE|a": "sampling-rate=7"})
-			for range 20 { // at any moment of reading that row
+			for range 20 { // so that some cut the connection while the row is read
 				g.conf().ClientKillByFilter(g.ctx, "TYPE", "normal", "SKIPME", "yes")
 				g.conf().ClientKillByFilter(g.ctx, "TYPE", "pubsub", "SKIPME", "yes")
 			}
@@ -326,7 +326,7 @@ func TestGetDuringFlush(t *testing.T) {
 	wantErr(t, err, "Unavailable", "CONFIG_DB was emptied")
 }
 
-// A server whose databases were claimed by another reports that, to subscribers too.
+// If another server has claimed the databases of a server, the latter reports that, to subscribers too.
 func TestAnotherServer(t *testing.T) {
 	t.Parallel()
 	b := newBed(t, nil)

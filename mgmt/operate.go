@@ -103,7 +103,8 @@ func parseInput(input []byte, must map[string]bool, into any) error {
 	return nil
 }
 
-// Operate performs an operation for the caller, and returns its output, or nil if it has none. The error has a code.
+// Operate performs an operation for the caller, and returns its output, or nil if it has none. An error has a gRPC
+// status code.
 func (s *Server) Operate(ctx context.Context, name string, input []byte) (output []byte, err error) {
 	name = strings.TrimPrefix(name, rights.OperationsModule+":")
 	all := operations()

@@ -86,8 +86,8 @@ func (s *archiver) overlap(c *auth.Caller, t *unconfirmedCommit, changes []set.R
 	return nil
 }
 
-// noteOwn records that the trial's user is about to write rows. Each row may then have its former or its new content. A
-// row whose former content is not what the user left was changed by another client.
+// noteOwn records that the trial's user is about to write rows. Each row may then have its former or its new content.
+// If the former content of a row is not what the user left, another client has changed the row.
 func (s *archiver) noteOwn(t *unconfirmedCommit, changes []set.RowChange) {
 	for _, ch := range changes {
 		switch {
@@ -100,8 +100,8 @@ func (s *archiver) noteOwn(t *unconfirmedCommit, changes []set.RowChange) {
 	}
 }
 
-// left returns the digests of a row as the trial's user left it. If the user did not write the row, its content is the
-// one in the configuration to return to.
+// left returns the digests of a row as the trial's user left it. If the user did not write the row, these are the
+// digest of the row in the configuration to which the trial would return.
 func (s *archiver) left(t *unconfirmedCommit, key string) []string {
 	if own := t.Own[key]; own != nil {
 		return own

@@ -166,7 +166,7 @@ some read /interfaces
 				t.Fatalf("%v: %v, read anew %v", req, err, wantErr)
 			}
 			is := &gpb.GetResponse{}
-			// Some of it is encoded already.
+			// parts of the response are encoded already, so it must be decoded before it is compared
 			if raw, err := proto.Marshal(got); err != nil || proto.Unmarshal(raw, is) != nil {
 				t.Fatal(err)
 			}

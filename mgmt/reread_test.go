@@ -200,7 +200,7 @@ func TestClientCAReadAgain(t *testing.T) {
 		c.Insecure, c.Dir, c.ClientCAFile, c.Users = false, dir, file, staff[:1]
 		c.Clock = func() time.Time { return now.Add(time.Duration(later.Load())) }
 	})
-	lookAgain := func() { later.Add(int64(2 * time.Second)) } // at the next request
+	lookAgain := func() { later.Add(int64(2 * time.Second)) } // the next request looks at the file again
 	clients := map[string]gpb.GNMIClient{}
 	for name, cert := range certs {
 		conf := trust(t, dir)

@@ -284,7 +284,7 @@ func TestTrail(t *testing.T) {
 	f.write(t, f.users, "root:p:admin\n")
 	_ = f.login("root", "p")
 	want("files read again", "operation=reload of users and roles", "result=OK")
-	const refusals = 20 // a second
+	const refusals = 20 // per second
 	for range 3 * refusals {
 		_ = f.login("root", "wrong")
 	}

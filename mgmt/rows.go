@@ -32,7 +32,7 @@ func (s *Server) sources() map[string]fetch.Source {
 	return all
 }
 
-// toldRows returns, for all rows, whether other nodes represent them.
+// toldRows returns, for each row of CONFIG_DB, whether other nodes of the tree represent it.
 func (s *Server) toldRows(ctx context.Context, _ string) (map[string]map[string]string, error) {
 	rows, err := s.stored(ctx)
 	if err != nil {
@@ -87,7 +87,8 @@ func (s *archiver) keptRows(context.Context, string) (map[string]map[string]stri
 	return out, nil
 }
 
-// changedRows returns the differences between the running configuration and one that is saved, or all of them.
+// changedRows returns the differences between the running configuration and the saved one called name, or all saved
+// ones if name is a wildcard.
 func (s *archiver) changedRows(ctx context.Context, name string) (map[string]map[string]string, error) {
 	out := map[string]map[string]string{}
 	if s.cfg.Keep == "" {

@@ -189,7 +189,7 @@ func (s *Server) AlsoAudit(h slog.Handler) { s.guard.Trail.Also(h) }
 // AsksLogin reports whether clients must log in.
 func (s *Server) AsksLogin() bool { return s.cfg.logins().AsksLogin() }
 
-// MayListen refuses an address of another protocol that other machines can reach while no login is required.
+// MayListen refuses an address for another protocol if other machines can reach the address and no login is required.
 func (s *Server) MayListen(addr string) error { return s.cfg.MayListen(addr) }
 
 func (s *Server) warnOpen() {

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// commitTries bounds how often a Set is tried because another client wrote a row that it read.
+// commitTries bounds how often a Set is executed, because other clients write rows that it has read.
 const commitTries = 10
 
 // Set executes a SetRequest as a whole, or changes nothing.

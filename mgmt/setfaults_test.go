@@ -323,7 +323,7 @@ func TestManyFaults(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		one   func(req *gpb.SetRequest, i int)
-		shown int // at least
+		shown int // least number of errors in the response
 	}{
 		{"unknown paths", func(req *gpb.SetRequest, i int) {
 			req.Delete = append(req.Delete, path(fmt.Sprintf("/tam/x%d", i)))

@@ -22,8 +22,8 @@ func TestStalledSubscriber(t *testing.T) {
 	ctx, cancel := context.WithCancel(b.ctx)
 	stalled.ctx = ctx
 	go func() { done <- b.server.Subscribe(stalled) }()
-	stalled.gate <- struct{}{} // the first value
-	stalled.gate <- struct{}{} // the sync_response
+	stalled.gate <- struct{}{} // accept the first value
+	stalled.gate <- struct{}{} // accept the sync_response
 	live := b.subscribe(streamOf(subOf(onChange, rates)))
 	live.want("U "+rateA+" 1", "S")
 	const last = 2000

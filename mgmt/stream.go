@@ -32,7 +32,7 @@ type stream struct {
 	feeds  []*feed
 	view   *rights.View // what the caller may see; nil means everything
 	client string       // the client whose share of the server's work it uses
-	works  bool         // true while it holds a place to work
+	works  bool         // true while begin has admitted a piece of work
 	count  uint64       // number of passes
 
 	outbox
@@ -55,7 +55,7 @@ type outbox struct {
 
 	held    bool // true if queued messages wait
 	weighed int  // number of waiting messages that size includes
-	size    int  // bytes
+	size    int  // size of these messages in bytes
 }
 
 // A mark is a changed row, with the number of its changes.
@@ -154,7 +154,7 @@ func (st *stream) rouse() {
 // run serves the RPC according to its mode.
 func (st *stream) run(ctx context.Context) error {
 	stream := st.list.GetMode() == gpb.SubscriptionList_STREAM
-	var listener *swss.Listener // of raw feeds
+	var listener *swss.Listener // listener for raw feeds
 	if stream {
 		var err error
 		if listener, err = st.listen(ctx); err != nil {
@@ -221,14 +221,14 @@ func (st *stream) work(ctx context.Context, f func() error) error {
 	return f()
 }
 
-// begin waits for a place to work.
+// begin waits until the server may do another piece of work for this client (see [auth.Shares]).
 func (st *stream) begin(ctx context.Context) error {
 	err := st.s.reading.Enter(ctx, st.client)
 	st.works = err == nil
 	return err
 }
 
-// rest gives the place back, if there is one.
+// rest ends the piece of work that begin admitted, if there is one.
 func (st *stream) rest() {
 	if st.works {
 		st.works = false

@@ -152,7 +152,7 @@ type watch struct {
 	*tree.Selected
 	group   *tree.List
 	pattern []string
-	// sent holds, by entry, a hash of the value that was sent of each leaf; 0 means that no value was sent.
+	// sent holds, for each entry, a hash of the last sent value of each leaf. 0 means that no value was sent.
 	sent map[string]*sentEntry
 }
 

@@ -413,7 +413,7 @@ func TestTargetDefined(t *testing.T) {
 	b.rows(counters("2", "1"))
 	b.rows(map[string]string{"STATE_DB TAM_STATE_TAILSTAMPING_TABLE|s1": "status=active"})
 	s.want("U "+sessionS+`/state/status "active"`, "U "+sessionS+`/state/status-number 1`)
-	<-clock.set // the timer set before the change
+	<-clock.set // wait for the timer that was set before the change
 	clock.advance(definedSample)
 	s.want("U "+matched+` "2"`, "U "+stamped+` "1"`)
 }

@@ -170,7 +170,7 @@ func (s *archiver) newTrial(ctx context.Context, id string, d time.Duration, bac
 	}
 }
 
-// extendTrial changes the end of a trial that the caller may end.
+// extendTrial changes the end time of the current trial. The caller must have checked mayEnd.
 func (s *archiver) extendTrial(ctx context.Context, d time.Duration) error {
 	now := s.now()
 	d, err := trialFor(ctx, d, now.Sub(s.trial.Began))

@@ -216,7 +216,7 @@ func TestRandomTrials(t *testing.T) {
 	})
 }
 
-// restart replaces the server by a new one.
+// restart replaces the server with a new one.
 func restart(k *trialBed) {
 	k.t.Helper()
 	k.server.Close()

@@ -51,7 +51,7 @@ func (n *notice) update(e *tree.Entry, leaf *tree.Node, l *fetch.LeafMemo) {
 func (n *notice) gone(p *gpb.Path) {
 	raw, err := proto.Marshal(p)
 	if err != nil {
-		return // cannot happen: nothing in a path fails to encode
+		return // cannot happen: every path can be encoded
 	}
 	n.raw = protowire.AppendTag(n.raw, fieldDelete, protowire.BytesType)
 	n.raw = protowire.AppendBytes(n.raw, raw)

@@ -15,7 +15,7 @@ type ACLVariant struct {
 	Inactive bool       // true if the entry matches nothing until it is set active
 }
 
-// An ACLInForce describes the ACL entries in the ASIC of one flow group for a TAM feature.
+// An ACLInForce describes the ACL entries that the ASIC has for one flow group and one TAM feature.
 type ACLInForce struct {
 	// Matches are those of the flow group's rule from which the entries were made. Variants may replace some.
 	Matches []schema.ACLMatch

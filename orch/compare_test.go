@@ -100,7 +100,7 @@ func TestLostEventIsDrift(t *testing.T) {
 }
 
 // Fields that the daemon itself adds, and rows in flight, are not drift. Another daemon is the author of some rows. A
-// changed row is handled if its author has compared all rows and left the change.
+// change of such a row is handled once its author has compared all rows and has not corrected the change.
 func TestRowsOfAnotherDaemon(t *testing.T) {
 	c := newComparing(t, swsstest.Start(t))
 	appl := c.r.DB(swss.ApplDB)

@@ -54,7 +54,7 @@ func (d ASICMarker) MarkUnknown(ctx context.Context, why string, now time.Time) 
 	return rows, nil
 }
 
-// Restore reports the rows that MarkUnknown changed as in force again. It does not restore ports and LAGs.
+// Restore reports that the rows which MarkUnknown changed are in force again. It does not restore ports and LAGs.
 func (d ASICMarker) Restore(ctx context.Context, now time.Time) error {
 	_, err := d.turn(ctx, "", now)
 	return err

@@ -35,8 +35,9 @@ func getRow(t testing.TB, db *swss.DB, table, key string) swss.FieldValues {
 	return row
 }
 
-// While the state of the ASIC is unknown, every row that orchagent reports as in force is unknown, in the words of
-// its table. Afterwards it is restored. Rows that are not in force, and those of other authors, stay unchanged.
+// While the state of the ASIC is unknown, each row that orchagent had reported as in force has its table's word for
+// unknown. Afterwards the former status is restored. Rows that are not in force, and rows of other daemons, stay
+// unchanged.
 func TestDoubt(t *testing.T) {
 	r := swsstest.Start(t)
 	state, doubter := r.DB(swss.StateDB), orch.ASICMarker{Redis: r}

@@ -28,7 +28,8 @@ func NewFeatures(d *Daemon) *Features {
 	return f
 }
 
-// On passes each row of a feature to apply, which reports the status of the feature while it is active.
+// On registers the function that handles the rows of a feature. apply is called whenever the row changes, and active is
+// the configured state. While active is true, the feature's orch reports the status of the feature.
 func (f *Features) On(feature string, apply func(ctx context.Context, active bool)) {
 	f.orchs[feature] = apply
 }

@@ -5,7 +5,7 @@ import "iter"
 // A SmallSet is a set that mostly has one member, which needs no map. The zero value is empty.
 type SmallSet[K comparable] struct {
 	one  K
-	any  bool // true if one is a member
+	any  bool // true if one holds a member
 	more map[K]struct{}
 }
 

@@ -73,7 +73,7 @@ func (d *Daemon) hold(ctx context.Context, f *former) error {
 	return nil
 }
 
-// wordsOf returns the words of a report: those of the table of tables, if it has the table.
+// wordsOf returns the status words of a report. Those in the table of tables, if it has the table, take precedence.
 func (d *Daemon) wordsOf(rep Reporting) Words {
 	words := rep.Words
 	if t, ok := schema.StatusTable(rep.StateTable); ok {

@@ -127,7 +127,7 @@ func NewLedger(d *Daemon, db *swss.DB, pass func(context.Context) error, tables 
 	return l
 }
 
-// handle accepts a batch of rows of one table.
+// handle applies a batch of changed rows of one table, and does a pass.
 func (l *Ledger) handle(ctx context.Context, tasks []Task) []error {
 	for _, t := range tasks {
 		k := RowKey{t.Table, t.Key}
@@ -285,7 +285,7 @@ func (l *Ledger) report(ctx context.Context, k RowKey) (ofOthers string) {
 		case err == nil:
 			o.drop(k.Key)
 		case !o.note(k.Key, status, reason):
-			return "" // it was logged
+			return "" // this outcome was logged before
 		}
 		return reason
 	}
@@ -293,7 +293,7 @@ func (l *Ledger) report(ctx context.Context, k RowKey) (ofOthers string) {
 	return ""
 }
 
-// Retry drops the errors that may now succeed, and reports whether there were any.
+// Retry drops the errors of rows that may now succeed, and reports whether there were such errors.
 func (l *Ledger) Retry() bool {
 	any := false
 	for k, err := range l.Failed {

@@ -6,8 +6,8 @@ import (
 	"tamtam/swss"
 )
 
-// Retryable reports whether a failed operation may succeed later without a change: the switch had no capacity, or
-// Redis was away. Any error with a method LacksRoom reports a lack of capacity, too.
+// Retryable reports whether a failed operation may succeed later without a change of configuration: the switch had no
+// capacity, or Redis was unavailable. Any error with a method LacksRoom reports a lack of capacity, too.
 func Retryable(err error) bool {
 	var lack interface{ LacksRoom() }
 	return err != nil && (Classify(err) == Retry || errors.Is(err, swss.ErrUnavailable) || errors.As(err, &lack))

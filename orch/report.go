@@ -144,7 +144,7 @@ func (o *outcomes) Unreport(_ context.Context, stateTable, key string) {
 	o.report(stateRow{table: stateTable, key: key, by: cmp.Or(rep.By, o.name), field: field, del: true})
 }
 
-// Handover makes orchagent the author of rows' outcomes. A manager calls it before it forwards the rows. It is
+// Handover makes orchagent the author of rows' outcomes. A manager calls it before it forwards the rows. The author is
 // written immediately.
 func (o *outcomes) Handover(ctx context.Context, stateTable string, keys ...string) error {
 	words := o.reports[stateTable].Words.withDefaults()

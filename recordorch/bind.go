@@ -46,7 +46,8 @@ type tunnel struct {
 	label record.ChipSession
 }
 
-// tunnel determines the path to the collector.
+// tunnel returns the mirror session's attributes and the chip's parameters with which a session sends records to its
+// collector. They depend on the path to the collector.
 func (o *Orch) tunnel(row schema.RecordFlow) (t tunnel, err error) {
 	to := row.Collector.Addr()
 	way, err := o.routes.Way(to)

@@ -16,10 +16,11 @@ import (
 
 const featureName = schema.FeatureTableRecord
 
-// Rules contains the functions of the ACLs that table recording needs. aclorch implements it.
+// Rules is the view of ACLs that table recording needs. aclorch implements it.
 type Rules interface {
 	feature.VariantRules
-	// MatchOf returns what a rule matches in a field of an entry. It returns false if the rule matches any value.
+	// MatchOf returns the value that a rule requires in a field of an entry. It returns false if the rule accepts any
+	// value.
 	MatchOf(rule schema.ACLRuleKey, field sai.AttrID) (sai.Field, bool)
 	// PreIngress announces that entries of a feature must match packets before the switch makes any decision about
 	// them.

@@ -19,7 +19,7 @@ const (
 	fieldAlgorithm     = "algorithm"
 	fieldMust          = "must-record"
 	fieldProbabilities = "probabilities"
-	fieldGraph         = "graph" // its version
+	fieldGraph         = "graph" // version of the graph
 	fieldPaths         = "paths" // JSON of the counted paths
 )
 

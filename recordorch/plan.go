@@ -10,8 +10,8 @@ import (
 	"tamtam/tam/recordplan/p4graph"
 )
 
-// A planner finds a plan for a graph. It uses the counts in paths; without paths it uses uniform probabilities. Packets
-// have none of the classes in not. The result depends only on the arguments.
+// A planner finds a plan for a graph. It uses the counts in paths; without paths it uses uniform probabilities. It
+// assumes that no packet has one of the classes in not. The result depends only on the arguments.
 type planner func(
 	ctx context.Context, g *record.Graph, paths []record.PathCount, not record.Classes, s schema.RecordSettings,
 ) (*record.Plan, error)

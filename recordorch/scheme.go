@@ -144,7 +144,7 @@ func (o *Orch) part(ctx context.Context, c *scheme, label string) error {
 		c.planID = 0
 		o.places.Drop(strconv.Itoa(c.offset))
 	}
-	c.labels = labels // the plan could not be changed; all its sessions are removed
+	c.labels = labels // an outdated plan is not written again: all its sessions are being removed
 	return nil
 }
 

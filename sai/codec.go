@@ -61,7 +61,7 @@ func listOf[L interface {
 
 func noACLCapability(n int) Value { return ACLCapability{Actions: make([]Enum, n)} }
 
-// of converts a writer for the kind's Go type to one for any value.
+// of converts a function that writes values of Go type T to one that writes any Value.
 func of[T Value](
 	write func(m *AttrMeta, b []byte, v T) ([]byte, error),
 ) func(*AttrMeta, []byte, Value) ([]byte, error) {

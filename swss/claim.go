@@ -108,8 +108,8 @@ func (c *Claim) check(ctx context.Context, d *DB) error {
 	return nil
 }
 
-// RunID returns the id of the server process of CONFIG_DB. It is empty if the server does not report one, as the
-// embedded server, which cannot be restarted.
+// RunID returns the id of the server process of CONFIG_DB. It is empty if the server does not report one. For example,
+// the embedded server does not, since it cannot be restarted.
 func (r *Redis) RunID(ctx context.Context) (string, error) {
 	d := r.DB(ConfigDB)
 	info, err := d.client.Info(ctx, "server").Result()

@@ -51,7 +51,7 @@ func TestClaim(t *testing.T) {
 	})
 }
 
-// Redis is restarted with the data that it had, which may be older.
+// Redis is restarted with its saved data, which may be older than the last writes.
 func TestClaimOfRestartedRedis(t *testing.T) {
 	server := swsstest.StartServer(t)
 	r := server.Open()

@@ -15,7 +15,7 @@ import (
 // never late.
 type pause struct{ now atomic.Pointer[gate] }
 
-// A gate is one pause.
+// A gate holds commands back during one pause. open ends the pause.
 type gate struct {
 	over chan struct{}
 	open func()

@@ -18,7 +18,7 @@ type KeyWatch struct {
 
 	mu      sync.Mutex
 	changed map[string]struct{}
-	all     bool // changes may have been missed
+	all     bool // true if changes may have been missed, so that every key counts as changed
 }
 
 // NewKeyWatch returns a watch on a database. At first all keys count as changed.

@@ -196,7 +196,7 @@ func (row packed) read(c *mini.Peer, cmd string, args []string) (reply string, o
 	return "", false
 }
 
-// countPacked runs commands that count keys. A removal counts its one key.
+// countPacked runs a command whose reply is a number of keys. Except for EXISTS, it also removes the keys.
 func (s *server) countPacked(c *mini.Peer, db int, cmd string, keys []string) (string, bool) {
 	if len(keys) > 1 {
 		n := 0
@@ -310,7 +310,7 @@ func writeBulk(out *strings.Builder, text string) {
 	out.WriteString("\r\n")
 }
 
-// rawNumber returns a reply of that kind, or the head of one.
+// rawNumber returns an encoded reply of the given kind that consists of a number, or the head of a longer reply.
 func rawNumber(kind byte, n int) string {
 	var text [24]byte
 	return string(append(strconv.AppendInt(append(text[:0], kind), int64(n), 10), '\r', '\n'))

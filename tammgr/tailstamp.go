@@ -7,8 +7,8 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// tailStamp is a row of TAM_TAILSTAMPING_TABLE. If it clamps the MSS, it is forwarded with the reversed match of its
-// flow group, as filter of segments with SYN.
+// tailStamp is a row of TAM_TAILSTAMPING_TABLE. If it clamps the MSS, it is forwarded with a filter for SYN segments:
+// the reversed match of its flow group.
 type tailStamp struct{ schema.TailStampSession }
 
 func (s tailStamp) refs() refs { return refs{group: s.FlowGroup} }

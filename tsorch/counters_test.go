@@ -142,7 +142,7 @@ func TestChangedRowsReturn(t *testing.T) {
 // later.
 func TestWindowStays(t *testing.T) {
 	b, _ := newCounterBench(t, saitest.Options{Extensions: []string{tailstamp.ObjectCounters}})
-	b.Rec.FailAt(2, sai.StatusFailure) // fails after the creation of the object
+	b.Rec.FailAt(2, sai.StatusFailure) // the removal of the object fails
 	if err := b.ts.PollCounters(b.Ctx); err != nil {
 		t.Error(err)
 	}

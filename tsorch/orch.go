@@ -14,7 +14,7 @@ import (
 
 const featureName = schema.FeatureTailStamping
 
-// Rules contains the functions of the ACLs that tail-stamping needs. aclorch implements it.
+// Rules is the view of ACLs that tail-stamping needs. aclorch implements it.
 type Rules interface {
 	feature.Rules
 	// BindMany makes the feature use rules[i] for users[i], with entries that have the actions. It may be called again

@@ -17,7 +17,7 @@ type binding struct {
 	clamp  feature.Object
 }
 
-// entryThere reports whether there is an entry of a session's rule.
+// entryThere reports whether the ASIC has an entry for a session's rule.
 func (o *Orch) entryThere(s *session) bool {
 	_, _, ok := o.rules.Counter(s.RowInASIC.Rule, featureName)
 	return ok

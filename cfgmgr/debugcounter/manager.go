@@ -18,7 +18,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A Manager holds the rows. It runs on its daemon's goroutine.
+// A Manager holds the rows of the tables of debug counters. It runs on its daemon's goroutine.
 type Manager struct {
 	out  *forward.Output
 	due  bool

@@ -60,8 +60,8 @@ func numberOf(incarnation string) (n uint64, about string, ok bool) {
 func (l *lacp) begin() { l.next = map[forward.Row]string{} }
 func (l *lacp) end()   { l.given, l.next = l.next, nil }
 
-// incarnation returns the incarnation of a row of APPL_DB. The current one stays while its content is the same.
-// Otherwise a new one is assigned.
+// incarnation returns the incarnation of a row of APPL_DB. It stays the same while the content of the row is the same.
+// Otherwise a new incarnation is assigned.
 func (l *lacp) incarnation(appl forward.Row, lag schema.PortChannel, written swss.FieldValues) string {
 	about := strconv.Itoa(int(lag.LACPKey()))
 	if !lag.SystemMAC.IsZero() {
@@ -94,7 +94,7 @@ func (d *decision) incarnate(fields map[string]string, appl forward.Row, lag sch
 	}
 }
 
-// traffic sets whether a member carries traffic. It carries none while its PortChannel is set down. With LACP it
+// traffic sets whether a member carries traffic. A member carries none while its PortChannel is set down. With LACP, it
 // carries traffic only if LACP reports so for this incarnation.
 func (d *decision) traffic(fields map[string]string, appl forward.Row, lag schema.PortChannel, port string) {
 	if lag.AdminUp && lag.Static {

@@ -95,12 +95,12 @@ type decision struct {
 	speaks   bool                    // whether LACP is used
 	lacp     *lacp
 	ports    map[string]schema.Port
-	order    []string          // of ports
+	order    []string          // names of ports
 	aliases  map[string]string // port by alias
 	lags     map[string]schema.PortChannel
 	master   map[string]string // PortChannel by member
 	vlans    map[string]bool
-	vlansOf  map[string][]string // by member
+	vlansOf  map[string][]string // VLANs by member
 }
 
 // A request is an accepted row of APPL_DB, with the row of STATE_DB for its outcome.
@@ -124,14 +124,14 @@ func (d *decision) accept(appl, state forward.Row, fields func() map[string]stri
 	return false
 }
 
-// refuse reports that another row won.
+// refuse reports that a row is not applied, because another row precedes it.
 func (d *decision) refuse(state forward.Row, reason string, args ...any) {
 	d.out.Report(state, schema.StatusFailed, fmt.Sprintf(reason, args...))
 }
 
 func (d *decision) decidePorts(ports forward.Rows) {
 	d.ports, d.aliases = map[string]schema.Port{}, map[string]string{}
-	owner := map[uint32]string{} // by lane
+	owner := map[uint32]string{} // port by lane
 	for _, key := range ports.Sorted() {
 		appl, state := forward.Row{Table: schema.AppPort, Key: key}, forward.Row{Table: schema.StatePort, Key: key}
 		p, err := schema.ParsePort(key, ports[key])

@@ -18,7 +18,7 @@ const fieldMTU = "mtu"
 // sawWire records the MTU of a port's live interface. A row without an MTU removes the limit. So does the deletion of
 // the row, when syncd ends.
 func (m *Manager) sawWire(_ context.Context, k swss.KeyOpFieldsValues) error {
-	// A number that is too large becomes the maximum.
+	// ParseUint returns the maximum for a number that is too large.
 	mtu, _ := strconv.ParseUint(swss.ToFieldValues(k.Fields)[schema.WireMTU], 10, 16)
 	if k.Op != swss.OpSet || mtu < leastMTU {
 		mtu = 0
@@ -30,8 +30,8 @@ func (m *Manager) sawWire(_ context.Context, k swss.KeyOpFieldsValues) error {
 }
 
 // fitWires lowers MTUs to those of the live interfaces of ports. Longer frames would be lost there, and their sender
-// would not be notified. A PortChannel and its members get the smallest MTU of all members. So does a VLAN, as a Linux
-// bridge does. The router interface gets the same MTU, and the CPU notifies senders of packets that do not fit.
+// would not be notified. A PortChannel and its members get the smallest MTU of all members. A VLAN does, too, like a
+// Linux bridge. The router interface gets the same MTU, and the CPU notifies senders of packets that do not fit.
 func (d *decision) fitWires(wires map[string]uint16) {
 	least := map[string]uint16{} // by PortChannel, or by port if it has none
 	for _, port := range d.order {

@@ -47,7 +47,7 @@ func (d *decision) copp() {
 	}
 }
 
-// trapGroups returns the existing groups, and reports on rows that define none.
+// trapGroups returns the groups that rows define. It reports the status of disabled and invalid rows.
 func (d *decision) trapGroups(defaults forward.Rows) map[string]schema.COPPGroup {
 	groups := map[string]schema.COPPGroup{}
 	given := d.rows[schema.CfgCOPPGroup]
@@ -63,7 +63,7 @@ func (d *decision) trapGroups(defaults forward.Rows) map[string]schema.COPPGroup
 		case err != nil:
 			d.out.Report(row, schema.StatusFailed, schema.Reason(err))
 		default:
-			g.Traps = nil // they come from COPP_TRAP
+			g.Traps = nil // traps come from COPP_TRAP
 			groups[key] = g
 		}
 	}
@@ -97,8 +97,8 @@ func (d *decision) trap(
 	return schema.StatusActive, ""
 }
 
-// defaultTrap adds the traps of a default row, except those that a row of CONFIG_DB has. It reports whether it added
-// any. Traps that it omits were not requested.
+// defaultTrap adds the traps of a default row, except those that a row of CONFIG_DB already defines. It reports whether
+// it added any. A trap that it leaves out is not reported, because no row of CONFIG_DB requests it.
 func (d *decision) defaultTrap(key string, fields swss.FieldValues, groups map[string]schema.COPPGroup) (any bool) {
 	t, err := schema.ParseCOPPTrap(key, fields)
 	g, ok := groups[t.Group]

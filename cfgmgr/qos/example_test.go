@@ -7,7 +7,7 @@ import (
 	"tamtam/swss"
 )
 
-// A queue has a scheduler. Another queue waits for a port that does not exist.
+// In this example, one queue has a scheduler. Another queue waits for a port that does not exist.
 func Example() {
 	forwardtest.Example(func(d *orch.Daemon, r *swss.Redis) { qos.New(d, r) }, []string{
 		"PORT|Ethernet0 lanes=1,2,3,4 speed=100000",

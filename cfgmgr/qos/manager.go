@@ -28,7 +28,7 @@ var tables = []string{
 	schema.CfgMirrorSession,
 }
 
-// A Manager holds the rows. It runs on its daemon's goroutine.
+// A Manager holds the rows of the tables. It runs on its daemon's goroutine.
 type Manager struct {
 	out  *forward.Output
 	due  bool
@@ -191,7 +191,8 @@ func portRefs(ports []string) []ref {
 	return refs
 }
 
-// take reserves things, such as a queue, for a row. If another row already owns one, the verdict names that row.
+// take reserves things, such as a queue, for a row. If another row already owns one of them, the verdict names that
+// row.
 func (d *decision) take(key string, things ...string) verdict {
 	for _, t := range things {
 		if o, taken := d.owner[t]; taken {

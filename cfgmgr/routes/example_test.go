@@ -7,7 +7,7 @@ import (
 	"tamtam/swss"
 )
 
-// One of two static routes leaves by a port that does not exist.
+// In this example, one of two static routes leaves by a port that does not exist.
 func Example() {
 	forwardtest.Example(func(d *orch.Daemon, r *swss.Redis) { routes.New(d, r) }, []string{
 		"PORT|Ethernet0 lanes=1,2,3,4 speed=100000",

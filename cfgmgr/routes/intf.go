@@ -20,7 +20,7 @@ func inTable(table, key string) string {
 	return table + " " + key
 }
 
-// configKey returns the original key. It is the inverse of inTable.
+// configKey returns the key of CONFIG_DB for a key that inTable has returned.
 func configKey(kept string) string {
 	_, key, wrong := strings.Cut(kept, " ")
 	if wrong && slices.Contains(schema.InterfaceTables, kept[:len(kept)-len(key)-1]) {

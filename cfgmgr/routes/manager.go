@@ -38,7 +38,7 @@ type rows[T any] map[string]parsed[T]
 // sorted returns the keys in order of precedence.
 func (r rows[T]) sorted() []string { return slices.SortedFunc(maps.Keys(r), schema.CompareNames) }
 
-// A Manager holds the rows. It runs on its daemon's goroutine.
+// A Manager holds the rows of interfaces, addresses, routes and neighbours. It runs on its daemon's goroutine.
 type Manager struct {
 	out *forward.Output
 	due bool
@@ -49,7 +49,7 @@ type Manager struct {
 	byPrefix schema.PrefixKeys
 	last     *decision
 
-	// The parts of interfaces.
+	// Rows of the ports, VLANs and members that interfaces are made of.
 	ports      rows[schema.Port]
 	lags       rows[schema.PortChannel]
 	vlans      rows[schema.VLAN]
@@ -96,7 +96,8 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	return m
 }
 
-// marked returns a table in which other daemons own rows too. Our rows are marked.
+// marked returns the description of a table that other daemons write, too. A field marks the rows that this manager
+// wrote.
 func marked(config string) forward.Table {
 	t := forward.TableOf(config)
 	t.Mark = schema.FieldConfigKey
@@ -195,7 +196,7 @@ type decision struct {
 	aliases map[string]string // port by alias
 	master  map[string]string // PortChannel by member
 	vlanOf  map[string]string // first VLAN by member
-	inVLAN  map[string]bool   // VLAN|port
+	inVLAN  map[string]bool   // set of VLAN|port
 	routed  map[string]bool   // interfaces that route
 	subnets map[netip.Prefix]subnet
 	lengths [2][]int // lengths of subnets, IPv4 and IPv6, the longest first
@@ -227,7 +228,7 @@ func (d *decision) accept(
 	return false
 }
 
-// refuse reports that another row won, or that the row contradicts itself.
+// refuse reports that a row is not applied, because another row precedes it, or because it contradicts itself.
 func (d *decision) refuse(state forward.Row, reason string, args ...any) {
 	d.out.Report(state, schema.StatusFailed, fmt.Sprintf(reason, args...))
 }

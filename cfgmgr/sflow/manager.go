@@ -20,7 +20,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A Manager holds the rows. It runs on its daemon's goroutine.
+// A Manager holds the rows of sFlow. It runs on its daemon's goroutine.
 type Manager struct {
 	// Agent returns the state of sflowd, which sends the datagrams.
 	Agent func(context.Context) (Agent, error)
@@ -29,8 +29,8 @@ type Manager struct {
 	due  bool
 	rows forward.Tables
 	all  *swss.Table // counters of sflowd
-	each *swss.Table // counters of a collector
-	sent sent        // the state that rows were decided with
+	each *swss.Table // counters of each collector
+	sent sent        // the state of sflowd with which rows were decided
 }
 
 // An Agent is the state of sflowd as text. A field is "" if there is no problem.
@@ -239,7 +239,7 @@ func (m *Manager) sessions(global schema.SFlow) {
 	}
 	all, ok := given[schema.SFlowAll]
 	if _, bad := m.rows[schema.CfgSFlowSession][schema.SFlowAll]; bad && !ok {
-		all.Admin = "down" // its row may disable it
+		all.Admin = "down" // the invalid row may be one that disables all sampling
 	}
 	for _, name := range m.rows[schema.CfgPort].Sorted() {
 		port, err := schema.ParsePort(name, m.rows[schema.CfgPort][name])

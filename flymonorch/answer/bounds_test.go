@@ -170,7 +170,7 @@ func TestFullTower(t *testing.T) {
 		r.send(1, 1, n+1)
 	}
 	e := r.reading().Flow(v)
-	// one row of counters as wide as this
+	// the values are those of a single row of such counters
 	if lower, upper := e.Bounds(); e.Value != 65_535 || !e.Saturated || upper || !lower || e.Lower > 70_000 ||
 		e.Confidence != 0.5 {
 		t.Errorf("%+v", e)

@@ -118,7 +118,7 @@ func (d *Dump) source(group int, ref flymon.Ref) source {
 	return s
 }
 
-// checkSketch checks the rest of a sketch.
+// checkSketch checks the parameters of a sketch's algorithm: scale, coupons, and length of strings.
 func (d *Dump) checkSketch() error {
 	s := &d.Sketch
 	switch most := min(d.Geometry.Width, sketch.MaxCoupons); {

@@ -9,7 +9,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// The distinct flows that a task saw, from the bits of its one row.
+// This example estimates the number of distinct flows that a task counted, from the bits of its only row.
 func ExampleReading_Metrics() {
 	attribute, err := flymon.ParseAttribute("distinct(5-tuple)")
 	if err != nil {

@@ -109,7 +109,7 @@ func (r *Reading) braided(v flymon.Vector) (flymon.Estimate, bool) {
 	return flymon.Estimate{Confidence: 1, Bound: "not among the flows that were counted"}, true
 }
 
-// braid reads a row of Counter Braids.
+// braid returns the two layers of a row of Counter Braids, for decoding.
 func (r *Reading) braid(row []int) sketch.Braid {
 	width := int(r.Sketch.Bits[0])
 	first := make([]uint32, len(r.Registers[row[0]]))

@@ -57,7 +57,8 @@ func (r *Reading) longest(v flymon.Vector) flymon.Estimate {
 	e.Bound = fmt.Sprintf("exact to %.0f ns if no other flow has the bucket of its last arrival in any of %.0f "+
 		"instances, nor that of its longest interval in one", 2*unit, instances)
 	if turn := unit * (float64(r.Geometry.Mask()) - 1); float64(r.Ran) >= turn {
-		// The rest of a longer interval is shorter, so it is still a lower bound.
+		// An interval that is longer than a turn of the clock is stored modulo the turn, so the result is still a lower
+		// bound.
 		e.Upper, e.Saturated = math.Inf(1), true
 		e.Bound += fmt.Sprintf("; it has counted for longer than %.0f s, after which times wrap around: as long or longer",
 			turn/1e9)

@@ -116,7 +116,8 @@ func (r *Reading) cardinalityOfCounters() flymon.Estimate {
 	return counting(n-r.used()*n, n, "linear counting of the first row's counters")
 }
 
-// counting estimates from the number of empty buckets. If there is none, it gives a lower bound.
+// counting estimates the number of elements from the number of empty buckets (linear counting). If no bucket is empty,
+// the estimate is a lower bound.
 func counting(zero, n float64, how string) flymon.Estimate {
 	full := zero < 0.5
 	v := sketch.LinearCounting(math.Max(zero, 0.5), n)

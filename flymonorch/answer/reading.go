@@ -8,7 +8,7 @@ import (
 	"tamtam/tam/sketch"
 )
 
-// A Dump is one bank of a task's registers, with the description of these.
+// A Dump holds one bank of a task's registers, and what the registers mean.
 type Dump struct {
 	Geometry       flymon.Geometry
 	Task           flymon.Task
@@ -24,10 +24,10 @@ type Reading struct {
 	buckets
 	distribution sketch.Distribution               // distribution by MRAC
 	counted      bool                              // true if distribution is valid
-	inUse        float64                           // result of used
+	inUse        float64                           // result of countUsed
 	full0        bool                              // true if a bucket of the first row is full
 	decoded      map[flymon.Vector]flymon.Estimate // decoded flows of Counter Braids, if all flows are known
-	loads        []float64                         // for sets, the fraction of set bits by row
+	loads        []float64                         // for sketches of sets, the fraction of bits that are 1, by row
 }
 
 // A FlowEstimate is a flow with its estimate.

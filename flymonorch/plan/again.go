@@ -15,12 +15,12 @@ type Place struct {
 	To    uint16            `json:"to,omitempty"`
 }
 
-// A Seat is the place of one unit: its buckets, and the hash units of its keys, without the shifts.
+// A Seat is the place of one unit: its buckets and the hash units of its keys. It does not contain the keys' shifts.
 type Seat struct {
 	Group int    `json:"group"`
 	CMU   int    `json:"cmu"`
 	Base  uint32 `json:"base"`
-	// of all banks; zero if not stored, which means those that the task needs now
+	// number of buckets in all banks; zero if it was not stored, which means the number that the task needs now
 	Buckets uint32     `json:"buckets,omitempty"`
 	Key     flymon.Ref `json:"key"`
 	Element flymon.Ref `json:"element,omitzero"` // key of P1 from a compressed key
@@ -69,7 +69,7 @@ func (p *Pool) AddAt(name string, t flymon.Task, at Place) (*Placed, error) {
 	return placed, nil
 }
 
-// again makes a place the best one, if the search could have found it.
+// again makes a place the result of the search. It returns an error if the search could not have found the place.
 func (s *search) again(at *Place) error {
 	if err := s.toss(at); err != nil {
 		return err
@@ -138,7 +138,7 @@ func (s *search) sit(i int, seats []Seat, masks []flymon.MaskRule) (choice, erro
 	return c, nil
 }
 
-// alike checks the polynomials of steps whose buckets follow from each other: their keys must come from the same one.
+// alike checks the hash polynomial of a part, for an algorithm whose steps must all use the same polynomial.
 func (s *search) alike(c *choice, i int, key flymon.Ref) error {
 	if !s.recipe.alike {
 		return nil

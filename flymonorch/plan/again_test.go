@@ -33,7 +33,7 @@ func history(t *testing.T, r *rand.Rand, p *planned, steps int) map[string]flymo
 			continue
 		}
 		x := randomTask(t, r)
-		if was, there := tasks[name]; there && r.IntN(3) == 0 { // only another filter
+		if was, there := tasks[name]; there && r.IntN(3) == 0 { // change only the filter
 			was.Filter = x.Filter
 			x = was
 		}

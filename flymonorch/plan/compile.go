@@ -138,7 +138,8 @@ func (c *compiler) size(n int) (uint32, error) {
 	return c.power((int(c.task.Memory)+n-1)/n, n)
 }
 
-// power returns the power of two for one of n partitions with a number of buckets.
+// power returns the size of one of n equal partitions, of which each should have want buckets. The size is a power of
+// two.
 func (c *compiler) power(want, n int) (uint32, error) {
 	g := &c.pool.geo
 	size := 1 << bits.Len(uint(want-1)) // at least the requested number
@@ -407,7 +408,7 @@ func (c *compiler) oddSketch() error {
 func (c *compiler) beauCoup() error {
 	threshold := c.task.Threshold
 	if threshold == 0 {
-		threshold = 1 << 16 // for all packets: a wide range
+		threshold = 1 << 16 // a count over all packets has no threshold; this gives it a wide range
 	}
 	coupons, draw, err := flymon.Coupons(threshold, uint8(c.pool.geo.Width))
 	if err != nil {

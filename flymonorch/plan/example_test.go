@@ -7,8 +7,8 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A task that counts the packets of each flow takes three CMUs of one group; another of the same
-// packets takes those of another.
+// A task that counts the packets of each flow uses three CMUs of one group. Another task for the same packets uses
+// three CMUs of another group.
 func ExamplePool_Add() {
 	key, err := flymon.ParseKey("5-tuple")
 	if err != nil {

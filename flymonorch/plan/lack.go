@@ -15,8 +15,8 @@ import (
 type Lack struct {
 	Task flymon.Task
 	What string // in words: the requirement, and why no group meets it
-	// InTheWay lists tasks without which it would fit. Nil means that they were not searched for, or that the task
-	// itself is in the way.
+	// InTheWay lists tasks without which the refused task would fit. Nil means that they were not searched for, or that
+	// the refused task itself is in the way.
 	InTheWay []string
 	// Pinned lists pinned tasks that would have to move for the task. Nil means that this would not help.
 	Pinned []string

@@ -180,7 +180,7 @@ func TestBitsOfLayouts(t *testing.T) {
 		}{
 			{"none", "existence(src-ip)", flymon.Bloom, func(have, p1 uint32) uint32 { return have | 1<<p1 }},
 			{"none", "distinct(src-ip)", flymon.LinearCounting, func(have, p1 uint32) uint32 { return have | 1<<p1 }},
-			// its Bloom filter
+			// the first row of an odd sketch is a Bloom filter
 			{"none", "similarity(src-ip)", flymon.OddSketch, func(have, p1 uint32) uint32 { return have | 1<<p1 }},
 			{"none", "distinct(src-ip)", flymon.HyperLogLog, func(have, p1 uint32) uint32 { return max(have, p1) }},
 			{"dst-ip", "distinct(src-ip)", flymon.BeauCoup, nil},
@@ -223,7 +223,8 @@ func TestBitsOfLayouts(t *testing.T) {
 	})
 }
 
-// Each element with its own bit of the Bloom filter flips its bit of an odd sketch once, however often it arrives.
+// Each element with its own bit of the Bloom filter flips its bit of the odd sketch exactly once, however often it
+// arrives.
 func TestOddSketchOfLayouts(t *testing.T) {
 	geo := geometry()
 	p, err := plan.New(geo).Add("t", task(t, "any", "none", "similarity(src-ip)", flymon.OddSketch, 5*8192, 0))
@@ -346,7 +347,7 @@ func TestWhereTasksGo(t *testing.T) {
 		}
 	}
 	at("a", "any", "src-ip", "frequency", flymon.CMS, 3*2048, 1)
-	at("b", "any", "dst-ip", "frequency", flymon.CMS, 3*2048, 2)                     // all packets meet in group 1
+	at("b", "any", "dst-ip", "frequency", flymon.CMS, 3*2048, 2)                     // overlaps with a in group 1
 	at("c", "any", "5-tuple", "frequency", flymon.CMS, 3*2048, 3)                    //
 	at("d", "any", "protocol", "frequency", flymon.CMS, 3*2048, 0)                   //
 	at("e", "any", "src-ip", "max(size)", flymon.SuMaxMax, 3*2048, 4)                //

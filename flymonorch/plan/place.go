@@ -182,7 +182,7 @@ func (s *search) in(g, i int, before []choice) []choice {
 	return all
 }
 
-// memory finds a CMU with space for each part.
+// memory finds a CMU with space for each part. It returns false if a part has none.
 func (s *search) memory(g int, parts []part) (choice, bool) {
 	c := choice{group: g}
 	least := uint32(s.view.geo.MinSize())
@@ -244,7 +244,8 @@ type hashing struct {
 	units  []hashView
 }
 
-// find returns the hash units that already make a key, or a free one if there are none.
+// find returns the hash unit that makes a key, or two units whose keys together make up the key. If there are none, it
+// gives the key to a free unit. It returns false if no unit is free. If only is not negative, only that unit counts.
 func (h *hashing) find(k flymon.Key, only int) (flymon.Ref, bool) {
 	for i := range h.units {
 		if u := &h.units[i]; u.used && !u.two && u.key == k && (only < 0 || only == i) {

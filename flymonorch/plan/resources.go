@@ -96,8 +96,8 @@ func (p *Pipeline) percent(a Amounts, stages int) Amounts {
 // Assumed widths in bits, and the number of stages of a group.
 const (
 	taskBits   = 8   // number of a task, which its filter determines once (section 6)
-	tupleBits  = 104 // the 5-tuple of IPv4 that filters match
-	hashedBits = 32  // compressed key
+	tupleBits  = 104 // number of bits of the IPv4 5-tuple that filters match
+	hashedBits = 32  // number of bits of a compressed key
 	stagesOf   = 4   // number of stages per group
 )
 

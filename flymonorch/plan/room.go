@@ -66,7 +66,7 @@ func moved(old, to *Placed) *Placed {
 	return &both
 }
 
-// held returns a task in the state during the search for another place: its units count nothing, and no other task can
+// held returns a task as it is while another place for it is searched: its units count nothing, and no other task can
 // use them.
 func held(old *Placed, t flymon.Task) *Placed {
 	h := *old
@@ -77,7 +77,8 @@ func held(old *Placed, t flymon.Task) *Placed {
 	return &h
 }
 
-// aside returns the pool for the search of another place for a task, which may already have one.
+// aside returns a pool in which another place for the task can be searched. If the task has a place, that place is
+// held.
 func (p *Pool) aside(name string, t flymon.Task) *Pool {
 	old := p.Get(name)
 	if old == nil {
@@ -189,7 +190,7 @@ func (m *mover) room(p *Pool, name string, t flymon.Task, staying []string, dept
 	return nil, false
 }
 
-// evict moves the tasks of an eviction elsewhere, each when it has a place.
+// evict moves the tasks of an eviction to other places, each as soon as there is one.
 func (m *mover) evict(p *Pool, e *eviction, staying []string, depth int) (*Pool, bool) {
 	p = p.with(e.placed)
 	for _, t := range e.tasks {
@@ -209,7 +210,7 @@ func (m *mover) evict(p *Pool, e *eviction, staying []string, depth int) (*Pool,
 			}
 			m.moves = append(m.moves, to)
 			p = after.clone()
-			p.put(to) // and no longer frozen
+			p.put(to) // the task's old place is free again
 		}
 		if len(stuck) == len(left) || m.looks <= 0 && len(stuck) > 0 {
 			return nil, false
@@ -241,7 +242,7 @@ func (m *mover) evictions(p *Pool, name string, t flymon.Task, can func(*Placed)
 			continue
 		}
 		e := eviction{}
-		for _, o := range there { // whether it may stay
+		for _, o := range there { // o may stay if the new task fits beside it
 			trial.put(o)
 			if with := trial.searchIn(name, r, &t, groups); with.best != nil {
 				s = with
@@ -260,7 +261,7 @@ func (m *mover) evictions(p *Pool, name string, t flymon.Task, can func(*Placed)
 	return all
 }
 
-// tasksIn returns the tasks in groups that can leave, those with the most buckets first.
+// tasksIn returns the tasks that are in the groups and can leave them, those with the most buckets first.
 func (p *Pool) tasksIn(groups []int, can func(*Placed) bool) []*Placed {
 	var there []*Placed
 	for _, o := range p.tasks {

@@ -94,8 +94,8 @@ func TestAnyTwoAlgorithms(t *testing.T) {
 	}
 }
 
-// Chains fit if the other tasks could be elsewhere, with the fewest moves. No moves are needed while other tasks avoid
-// the groups of chains.
+// A chain fits if the other tasks could be elsewhere. As few of them as possible are moved there. No moves are needed
+// while other tasks avoid the groups of chains.
 func TestRoomForChains(t *testing.T) {
 	p := newPlanned(t, geometry())
 	p.geo.Spliced = 0
@@ -126,7 +126,7 @@ func TestRoomForChains(t *testing.T) {
 	deploy("intervals", "ip-pair", "max(interval)", flymon.MaxInterArr, 3)
 }
 
-// Only banked tasks are moved for another task, because others would lose their counts.
+// Only tasks with banked epochs are moved for another task, because other tasks would lose their counts.
 func TestNotMoved(t *testing.T) {
 	geo := geometry()
 	geo.Spliced = 0
@@ -151,8 +151,8 @@ func TestNotMoved(t *testing.T) {
 
 func endsWith(s, end string) bool { return len(s) >= len(end) && s[len(s)-len(end):] == end }
 
-// A task that fits if all tasks are placed again is placed, or the refusal names the tasks in the way. Without those it
-// fits.
+// If a task would fit with all tasks placed anew, it is placed, or the refusal names the tasks in the way. Without
+// those it fits.
 func TestRoomAtRandom(t *testing.T) {
 	var placed, moves, refused, missed int
 	fixed := randtest.Cases{Seed: 1, Count: 8, Short: 1}
@@ -228,7 +228,8 @@ func (p *planned) names(tasks map[string]flymon.Task) (names []string) {
 	return names
 }
 
-// All tasks and one more fit on an empty chip, in an order that is likely to be good, if the function returns true.
+// again reports whether all tasks and one more fit on an empty chip. It places them in an order that is likely to be
+// good.
 func again(geo flymon.Geometry, r *rand.Rand, tasks map[string]flymon.Task, name string, x flymon.Task) bool {
 	type item struct {
 		name  string

@@ -6,10 +6,10 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// A StackPoint is one number of stages in figure 13b.
+// A StackPoint is a point of figure 13b: the usage for one number of stages.
 type StackPoint struct {
 	Stages, Groups, CMUs int
-	Percent              Amounts // of the resources of the stages
+	Percent              Amounts // usage in percent of the resources of the stages
 }
 
 // Stacked returns the usage of a pipeline's stages by cross-stacked groups, for each number of stages up to most.
@@ -26,7 +26,7 @@ func Stacked(g flymon.Geometry, p Pipeline, most int) []StackPoint {
 	return all
 }
 
-// A TranslationCost is one number of partitions in figure 11, for one CMU.
+// A TranslationCost is a point of figure 11: the cost of one number of partitions of a CMU.
 type TranslationCost struct {
 	Partitions int
 	// By TCAM: entries, blocks, and percent of one stage's TCAM. Prepared includes the block that maps parameters,
@@ -60,7 +60,7 @@ func Translations(g flymon.Geometry, p Pipeline, most int) []TranslationCost {
 // keys of 350 bits.
 const FreePHV = 2240
 
-// A KeyPoint is one size of the candidate key in figure 13c, with the number of CMUs that can be deployed.
+// A KeyPoint is a point of figure 13c: the numbers of CMUs that can be deployed for one size of the candidate key.
 type KeyPoint struct {
 	Bits               int
 	Compressed, Copied int

@@ -19,7 +19,7 @@ const (
 func builtIn(own map[Role]bool) []Rule {
 	rules := []Rule{rule(Admin, Write, "/"), rule(Admin, Read, tablesPath)}
 	rules = append(rules, rule(ReadOnly, Read, "/"), rule(ReadOnly, None, rowsPath), rule(ReadOnly, None, changesPath))
-	if !own[ReadOnly] { // derived rows and counters, but no configuration
+	if !own[ReadOnly] { // the role may read derived rows and counters, but no configuration
 		rules = append(rules, rule(ReadOnly, Read, tablesPath), rule(ReadOnly, None, tablesPath+"CONFIG_DB"))
 	}
 	rules = append(rules, rule(Operator, Write, "/"), rule(Operator, Read, "/system"))

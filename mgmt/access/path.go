@@ -16,7 +16,7 @@ type Path struct {
 	Elems  []Elem
 }
 
-// An Elem is one name of a path.
+// An Elem is one name of a path, with the keys that follow it.
 type Elem struct {
 	Name string
 	Keys map[string]string // values of the keys that the path contains, by key name
@@ -32,7 +32,7 @@ func (p Path) keys() (n int) {
 
 // Bounds of a path.
 const (
-	maxPath  = 2000 // bytes
+	maxPath  = 2000 // in bytes
 	maxElems = 64
 )
 

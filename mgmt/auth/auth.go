@@ -175,7 +175,7 @@ func only(md metadata.MD, key string) (string, bool) {
 // passwords checks passwords. A bcrypt hash is slow on purpose, and clients send the password with every RPC. So
 // correct ones are remembered, as long as the accounts do not change.
 type passwords struct {
-	hashing sync.Mutex // one at a time, so that guessing uses one core at most
+	hashing sync.Mutex // permits one hash at a time, so that guessing uses one core at most
 	mu      sync.Mutex
 	good    map[access.User][sha256.Size]byte
 }

@@ -11,7 +11,7 @@ import (
 
 // Bounds on the concurrent calls of one source, summed over all of its connections.
 const (
-	maxCallsOf     = 64 // number of short RPCs and requests
+	maxCallsOf     = 64 // number of short RPCs and requests of one source
 	maxSubscribeOf = 96 // number of long-lived calls; all sources together may have 128
 )
 

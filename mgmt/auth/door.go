@@ -10,7 +10,7 @@ import (
 // Bounds on connections.
 const (
 	maxConnections = 256 // known connections of all sources
-	maxOfSource    = 128 // known connections of one address
+	maxOfSource    = 128 // known connections of one source address
 	maxStrangers   = 64  // connections that have not identified themselves; the oldest is closed for a new one
 	maxStrangersOf = 16  // connections of one address that have not identified themselves
 )
@@ -90,7 +90,8 @@ func (d *Door) tooMany(source netip.Addr) *guest {
 	return d.strangers[i] // this may be the new stranger itself
 }
 
-// Know marks a connection of Accept as a client's. It returns false if there are too many known connections.
+// Know marks a connection that the door accepted as one of an authenticated client. It returns false if there are too
+// many known connections.
 func (d *Door) Know(c net.Conn) bool {
 	g, ok := c.(*guest)
 	if !ok {

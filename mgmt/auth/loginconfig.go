@@ -22,7 +22,7 @@ type Config struct {
 	// ClientCAFile is a PEM file with the CAs of client certificates. If it is set, every client must have a
 	// certificate.
 	ClientCAFile string
-	// Insecure serves Addr without TLS. It excludes Users.
+	// Insecure serves Addr without TLS. It cannot be combined with Users.
 	Insecure bool
 	// Users may log in; if there are none, every client that can connect is admin.
 	Users []access.User

@@ -62,7 +62,7 @@ func (g *Guard) Look(r *http.Request, lasts bool) (ctx context.Context, leave fu
 		return ctx, leave, nil
 	}
 	ctx, end := g.Attend(ctx)
-	called := leave // not the result of that name
+	called := leave // a copy, because the returned function replaces the result leave
 	return ctx, func() { end(); called() }, nil
 }
 

@@ -18,12 +18,12 @@ import (
 // rereadPeriod bounds the age of the content of files.
 const rereadPeriod = time.Second
 
-// maxSettings bounds the size of such a file, in bytes.
+// maxSettings bounds the size of a file of users, roles or certificates, in bytes.
 const maxSettings = 4 << 20
 
 // A reread is the parsed content of files.
 type reread[T any] struct {
-	what     string // its name in the log
+	what     string // name of the files in the log
 	files    []string
 	parse    func(texts [][]byte) (T, error)
 	now      func() time.Time

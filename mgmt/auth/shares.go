@@ -17,7 +17,7 @@ import (
 // maxReading bounds the places, however many processors there are.
 const maxReading = 8
 
-// Shares holds the places. The zero value has none.
+// Shares holds the places of all clients. The zero value has no places.
 type Shares struct {
 	mu      sync.Mutex
 	free    int
@@ -83,7 +83,7 @@ func (s *Shares) Leave(client string) {
 	s.back(client)
 }
 
-// back frees a place of a client, and gives it to the next one. The caller holds mu.
+// back frees a place of a client, and gives it to the next waiting client. The caller holds mu.
 func (s *Shares) back(client string) {
 	s.clients[client].held--
 	s.free++

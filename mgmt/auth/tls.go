@@ -216,7 +216,7 @@ func makeCertificates(dir string, now time.Time) error {
 	return err
 }
 
-// serverNames returns the names by which clients on this machine and next to it reach the server.
+// serverNames returns the names and addresses by which clients on this machine, or near it, reach the server.
 func serverNames() ([]string, []net.IP) {
 	names := []string{"localhost"}
 	if host, err := os.Hostname(); err == nil && host != "localhost" {

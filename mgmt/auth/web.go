@@ -37,7 +37,7 @@ func NewWeb(addr string, server *http.Server) (*Web, error) {
 	return w, nil
 }
 
-// Addr returns the address that it listens on, with the port that the system chose.
+// Addr returns the address on which the server listens, with the port that the system chose.
 func (w *Web) Addr() string { return w.doors[0].Addr().String() }
 
 // URL returns the address for a browser.

@@ -20,7 +20,7 @@ type Note struct {
 	User    string    `json:"user"`              // the requesting user
 	Kind    string    `json:"kind"`              // start, save, commit, before: see the operations of package mgmt
 	Comment string    `json:"comment,omitempty"` // the user's words
-	Rows    int       `json:"rows"`              // of CONFIG_DB
+	Rows    int       `json:"rows"`              // number of rows of CONFIG_DB
 
 	Seq uint64 `json:"-"` // the number in its file's name; later ones have higher numbers
 }
@@ -75,7 +75,8 @@ func (a Archive) file(seq uint64) string {
 	return filepath.Join(a.Dir, fmt.Sprintf("%012d%s", seq, archived))
 }
 
-// read returns the note of a file and the configuration that follows it, as far as it lies within the first most bytes.
+// read returns the note of a file, and the configuration that follows it. It reads at most the first most bytes of the
+// file, so that rest may be incomplete.
 func (a Archive) read(seq uint64, most int64) (n Note, rest []byte, err error) {
 	f, err := os.Open(a.file(seq))
 	if err != nil {
@@ -111,7 +112,7 @@ func (a Archive) Load(seq uint64) (Note, Rows, error) {
 }
 
 // Add archives a configuration and returns its number. It removes the oldest configurations beyond the bound, but never
-// number except.
+// the one with number except.
 func (a Archive) Add(n Note, rows Rows, except uint64) (seq uint64, err error) {
 	notes, err := a.List()
 	if err != nil {

@@ -107,8 +107,8 @@ func Doubled(text []byte) (errs []error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	type level struct {
 		seen  map[string]bool // nil for an array
-		name  string          // the last one
-		value bool            // a value follows
+		name  string          // the name of the last member
+		value bool            // true if the value of this member follows
 	}
 	var at []level
 	ended := func() {

@@ -82,7 +82,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// A file made by another program keeps its mode, and its place behind a link.
+// Replace keeps the mode of a file that another program made. If the path is a symbolic link, the link stays.
 func TestReplace(t *testing.T) {
 	dir := t.TempDir()
 	name, link := filepath.Join(dir, "f"), filepath.Join(dir, "link")

@@ -134,7 +134,7 @@ func (t *keptTable) keys(g *tree.List, of matching) [][]string {
 	return found
 }
 
-// Fresh waits until all earlier writes to the tables are cached. It reads tables that were not requested before only if
+// Fresh waits until all earlier writes to the tables are cached. Tables that were not requested before are only read if
 // load is set.
 func (h *Hub) Fresh(ctx context.Context, ids []tree.TableID, load bool) error {
 	asked := time.Now()
@@ -193,7 +193,8 @@ func (h *Hub) synced(ctx context.Context, asked time.Time) error {
 	return nil
 }
 
-// pop stores the rows that were written to a table, and marks them for subscribers. The caller must have the turn.
+// pop stores the rows that were written to a table, and reports changes to subscribers. Only one caller may read the
+// sources at a time.
 func (h *Hub) pop(ctx context.Context, w *watched) error {
 	rows, err := w.source.Pops(ctx)
 	if err != nil || len(rows) == 0 && (w.kept != nil || w.large) {

@@ -27,7 +27,7 @@ const (
 	ClearedKey  = schema.CountersCleared // the hash, by row
 	ClearedAt   = "at"                   // the field with the time of the clearing
 	ClearedLife = "life"                 // the field with the mark of the syncd run that counted
-	CountsMark  = "syncd"                // the name of that mark in COUNTERS_DB
+	CountsMark  = "syncd"                // the field in COUNTERS_DB that identifies the syncd run
 )
 
 // fetchCleared subtracts from counters the values that were saved when they were cleared.

@@ -94,7 +94,7 @@ func (r Reader) censored(ctx context.Context, e *tree.Entry) {
 	}
 }
 
-// ReadKeys passes those of the entries that exist to visit, a chunk at a time. It keeps no reference to them.
+// ReadKeys passes the existing ones of the entries to visit, a chunk at a time. It keeps no reference to them.
 func (r Reader) ReadKeys(
 	ctx context.Context, g *tree.List, keys [][]string, need []bool, visit func([]*tree.Entry) error,
 ) error {

@@ -37,7 +37,7 @@ func (r Reader) fetchGathered(ctx context.Context, row *tree.ListRow, entries []
 	return nil
 }
 
-// gather returns the combined row of each group of entries that share one.
+// gather returns the combined row of each group of entries that share a row.
 func (r Reader) gather(
 	ctx context.Context, row *tree.ListRow, of map[string][]*tree.Entry, pattern []string,
 ) (map[string]map[string]string, error) {

@@ -95,7 +95,7 @@ func (h *Hub) Join(ctx context.Context, st Subscriber, tables []tree.TableID) er
 	return nil
 }
 
-// table returns a watched table; it starts to watch it if needed.
+// table returns a watched table. If the table is not watched yet, table begins to watch it.
 func (h *Hub) table(id tree.TableID) *watched {
 	l := h.listening()
 	h.mu.Lock()
@@ -110,7 +110,7 @@ func (h *Hub) table(id tree.TableID) *watched {
 	return w
 }
 
-// listening returns the listener; it starts it if needed.
+// listening returns the listener, and starts it if needed.
 func (h *Hub) listening() *swss.Listener {
 	h.mu.Lock()
 	defer h.mu.Unlock()

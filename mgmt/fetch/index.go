@@ -80,7 +80,7 @@ func (x *index) find(found [][]string, values []string) [][]string {
 	return found
 }
 
-// put enters a row; nil removes it.
+// put enters a row in the index, or removes it if r is nil.
 func (x *index) put(key string, r *keptRow) {
 	for _, v := range x.known[key].values {
 		if delete(x.values[v], key); len(x.values[v]) == 0 {

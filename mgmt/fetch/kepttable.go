@@ -82,7 +82,8 @@ func (r Reader) keptFields(row *tree.ListRow, entries []*tree.Entry, names [][]s
 	return true
 }
 
-// keptParts returns the rows to combine. kept is false if their table is not cached.
+// keptParts returns the cached rows that are combined into the rows of the entries. kept is false if the table, or the
+// fields of one of these rows, are not cached.
 func (r Reader) keptParts(row *tree.ListRow, of map[string][]*tree.Entry, keys int) (parts []*gathered, kept bool) {
 	defer r.lock()()
 	t := r.kept(row)

@@ -130,7 +130,7 @@ func (m *Memos) make(e *tree.Entry, n *tree.Node) *LeafMemo {
 	return l
 }
 
-// CodedPath sets the encoded path of an entry.
+// CodedPath stores the encoded path in an entry. It encodes the path only once.
 func (x *Memo) CodedPath(e *tree.Entry) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -119,7 +119,7 @@ func parted(field, separator string) tree.Codec {
 	}}
 }
 
-// numbered returns the codec of a parted field, with the position before each part: 0=part.
+// numbered returns the codec of a field that consists of parts. It puts the position before each part, as in 0=part.
 func numbered(field, separator string) tree.Codec {
 	return tree.Codec{Get: func(r tree.Record) []string {
 		parts := parted(field, separator).Get(r)

@@ -60,8 +60,8 @@ func lldpModule() tree.Module {
 var systemCapabilities = [...]string{"OTHER", "REPEATER", "MAC_BRIDGE", "WLAN_ACCESS_POINT", "ROUTER", "TELEPHONE",
 	"DOCSIS_CABLE_DEVICE", "STATION_ONLY"}
 
-// neighborCan returns the capabilities that a neighbour announces, by name. The index of each is the number that the
-// row has for the neighbour.
+// neighborCan returns the capabilities that a neighbour announces, by name. The index field of each capability is the
+// number that the row assigns to the neighbour.
 func neighborCan(row map[string]string) map[string]string {
 	supported, ok := firstOctet(row["lldp_rem_sys_cap_supported"])
 	if !ok {

@@ -179,7 +179,8 @@ func ofFamily(family int, c tree.Codec) tree.Codec {
 	}
 }
 
-// finishFlowGroup refuses matches that contradict themselves.
+// finishFlowGroup limits a rule to IPv6 if a Set has written a field below ipv6 and no other field decides the family.
+// It refuses matches that exclude each other, and masks without an address.
 func finishFlowGroup(c tree.Change) error {
 	fields := c.Fields(schema.CfgACLRule)
 	if fields == nil {

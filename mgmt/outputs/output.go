@@ -103,7 +103,7 @@ func (o *Output) Status(now time.Time) Status {
 	return s
 }
 
-// report records the state.
+// report records the state of the output, and counts failures.
 func (o *Output) report(state State, reason string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

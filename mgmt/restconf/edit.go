@@ -62,7 +62,7 @@ func (s *Server) change(w http.ResponseWriter, r *http.Request, t target) *probl
 	return nil
 }
 
-// prepare makes the request to the engine.
+// prepare makes the request that the engine executes, from the method and the body.
 func (e *edit) prepare(w http.ResponseWriter, r *http.Request) *problem {
 	if r.Method == http.MethodDelete {
 		if e.node.Parent == nil {
@@ -179,7 +179,7 @@ func onlyMember(raw []byte) (name string, value json.RawMessage, p *problem) {
 	return name, value, nil
 }
 
-// isNamed checks that a body contains the target itself, and replaces a list's array by its entry.
+// isNamed checks that a body contains the target itself, and replaces a list's array with its entry.
 func (e *edit) isNamed(member string, value *json.RawMessage) *problem {
 	if member != e.name() {
 		return invalid("the body has %q, want %q: the target itself", shown(member), e.name()).
@@ -198,7 +198,7 @@ func (e *edit) isNamed(member string, value *json.RawMessage) *problem {
 	return p
 }
 
-// entry replaces the array that a body has for a list by its only entry, and returns the entry's members.
+// entry replaces the array that a body has for a list with its only entry, and returns the entry's members.
 func (e *edit) entry(value *json.RawMessage) (map[string]json.RawMessage, *problem) {
 	var entries []json.RawMessage
 	if raw := bytes.TrimSpace(*value); len(raw) > 0 && raw[0] == '[' {

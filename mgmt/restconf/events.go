@@ -112,7 +112,7 @@ func (e *eventStream) beat() {
 		case <-e.ctx.Done():
 			return
 		case <-t.C:
-			_ = e.write([]byte(": alive\n\n")) // a closed connection ends ctx
+			_ = e.write([]byte(": alive\n\n")) // the error is ignored: ctx ends when the connection is closed
 		}
 	}
 }

@@ -354,7 +354,7 @@ func (g *guarded) hide(r *rand.Rand) (path []*gpb.PathElem, gone map[string]bool
 	for tries := 0; len(gone) == 0 && tries < 1000; tries++ {
 		texts := slices.Sorted(maps.Keys(g.all))
 		whole := g.all[texts[r.IntN(len(texts))]].path
-		var ends []int // positions after lists, and at the top
+		var ends []int // positions after a list entry, and after the top-level node
 		for i, el := range whole {
 			if len(el.GetKey()) > 0 || i == 0 && len(whole) > 1 {
 				ends = append(ends, i+1)

@@ -189,7 +189,7 @@ func withKeys(n *tree.Node, path []*gpb.PathElem, entry any) []*gpb.PathElem {
 		}
 		if slices.Contains(n.Keys(), name) {
 			keys[name] = text(v)
-			if k := n.Kid[name]; k != nil && len(k.Words()) > 0 { // an identity has its module in JSON
+			if k := n.Kid[name]; k != nil && len(k.Words()) > 0 { // JSON writes an identity with its module
 				if _, word, ok := strings.Cut(keys[name], ":"); ok {
 					keys[name] = word
 				}

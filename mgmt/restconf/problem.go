@@ -14,7 +14,7 @@ import (
 
 // A problem is an error response (RFC 8040, section 7).
 type problem struct {
-	code   int // of HTTP
+	code   int // HTTP status code
 	errors []oneError
 }
 

@@ -135,7 +135,7 @@ func (g *guarded) leaves(name string) map[string]*leafSeen {
 	return all
 }
 
-// follow finds the fields on which leaves depend: it removes each field of a row, and compares.
+// follow finds the fields on which leaves depend. It removes each field of each row in turn, and compares the leaves.
 func (g *guarded) follow() {
 	g.t.Helper()
 	g.fields = map[string]map[string]bool{}
@@ -170,7 +170,7 @@ func (g *guarded) follow() {
 			}
 		}
 	}
-	for path, leaf := range g.all { // a raw row
+	for path, leaf := range g.all { // leaves of raw rows depend on the row
 		if list := leaf.path[0].GetName(); list == "config-rows" {
 			row := "CONFIG_DB " + leaf.path[1].GetKey()["table"] + "|" + leaf.path[1].GetKey()["key"]
 			note(path, row)
@@ -354,7 +354,7 @@ func elemsText(elems []*gpb.PathElem) string {
 func (g *guarded) somePath(r *rand.Rand, keep float64) []*gpb.PathElem {
 	texts := slices.Sorted(maps.Keys(g.all))
 	path := g.all[texts[r.IntN(len(texts))]].path
-	if r.IntN(2) == 0 { // else whole
+	if r.IntN(2) == 0 { // otherwise the whole path
 		path = path[:r.IntN(len(path)+1)]
 	}
 	var out []*gpb.PathElem

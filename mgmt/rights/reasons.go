@@ -12,10 +12,10 @@ import (
 
 // Reasons and alarms name rows. If a role may not read a row, texts that name the row are not shown to the role.
 
-// hiddenText is shown in place of such a text.
+// hiddenText is shown instead of a text that names a row that the role may not read.
 const hiddenText = "not shown: it names what the role may not read"
 
-// textFields returns the fields of STATE_DB, and of rows made from it, that contain such texts.
+// textFields returns the fields of STATE_DB, and of rows made from it, that contain texts in which rows may be named.
 func textFields() []string {
 	return append(schema.UnappliedKinds(), schema.FieldReason, schema.AlarmText, "unapplied")
 }

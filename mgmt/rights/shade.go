@@ -22,7 +22,7 @@ type shadow struct {
 	made bool // true if the row is the row of APPL_DB that is made from the other group's row of CONFIG_DB
 }
 
-// findShadows finds the groups with rows in which lines hide something at another path.
+// findShadows finds the groups with rows that other groups also have, if lines hide something in the other groups.
 func (v *View) findShadows() {
 	v.shadows = map[*tree.List][]shadow{}
 	if !v.Blind {
@@ -93,7 +93,8 @@ func (v *View) Shade(e *tree.Entry) bool {
 			continue
 		}
 		fields, all := v.taken(s.of, keys, r, e.Rows[s.row])
-		// The entry equals one that the role may not read, unless the row only shows the existence of that one.
+		// If the row does more than show that an entry exists, its entry has the data of an entry that the role may not
+		// read.
 		same := s.of.Row.Written() || s.of.Row.Template.Gather >= 0 || all || len(fields) > 0
 		whole := same && v.limit(s.of.List.Node, keys) < access.Read && len(s.of.Row.Template.Keys) > 0
 		if whole && r.Entry {
@@ -149,7 +150,7 @@ func (s shadow) entries(e *tree.Entry) (keys []string, ok bool) {
 	if e.Rows[s.row] == nil {
 		return nil, false
 	}
-	if r.Template.Gather >= 0 { // any of several rows
+	if r.Template.Gather >= 0 { // one of several rows that are combined
 		keys = tree.Extend(nil, s.of.List)
 	} else {
 		key := r.Template.Expand(e.Keys, e.Own())

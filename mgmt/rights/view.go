@@ -132,7 +132,7 @@ func ruleError(r access.Rule, format string, args ...any) error {
 	return fmt.Errorf("line %d: %s: %s", r.Line, r.Path, fmt.Sprintf(format, args...))
 }
 
-// ruled returns the node of a rule, and its keys.
+// ruled returns the node that a rule is about, and the keys in the rule's path.
 func ruled(m *tree.Model, r access.Rule) (*tree.Node, []string, error) {
 	if o := r.Path.Origin; o != "" && o != tree.DefaultOrigin {
 		return nil, nil, ruleError(r, "there is no origin %q, there are %s and %s", o, tree.DefaultOrigin, access.SonicDB)

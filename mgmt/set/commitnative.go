@@ -13,7 +13,7 @@ import (
 // other clients several times as long.
 var commitScript = swss.NewScript(commitText).Natively(commitNatively)
 
-// A commitRow is a row as it was read, and its changes. read and set hold fields and values in turn.
+// A commitRow is a row as it was read, and its changes. read and set hold fields and values alternately.
 type commitRow struct {
 	key       string
 	read, set []string

@@ -17,7 +17,7 @@ import (
 const (
 	maxErrors     = 20
 	maxErrorText  = 1000 // bytes of one error
-	maxErrorsText = 7500 // bytes of all, as encoded in the header
+	maxErrorsText = 7500 // bytes of all errors together, as encoded in the header
 )
 
 // Faults holds the errors of a Set: the first ones in the order of the request, and their total number.
@@ -25,7 +25,7 @@ type Faults struct {
 	made unknowns // data that failed steps would have created or changed
 	// data that failed steps would have deleted; this does not excuse errors in the data that the Set writes
 	gone  unknowns
-	first []fault // by step
+	first []fault // the first faults, by step
 	count int
 	code  codes.Code // common to all faults
 }
@@ -68,7 +68,7 @@ func together(a, b codes.Code) codes.Code {
 	return codes.InvalidArgument
 }
 
-// explain returns the text and the code of an error.
+// explain returns the text of an error as one bounded line, and its gRPC code.
 func explain(err error) (string, codes.Code) {
 	text, code := err.Error(), codes.InvalidArgument
 	if tree.IsRefusal(err) {

@@ -53,7 +53,7 @@ func (f *flattener) report(n *tree.Node, keys []string, format string, args ...a
 	f.faults.add(f.step, fmt.Errorf("%s: %w", tree.PathText(tree.PathTo(n, keys)), fmt.Errorf(format, args...)))
 }
 
-// readOnly refuses a node.
+// readOnly records that a Set cannot write a node.
 func (f *flattener) readOnly(n *tree.Node, keys []string) {
 	f.report(n, keys, "%w", n.WhyNot())
 	f.faults.made.add(n.Meant(), keys, true)

@@ -76,7 +76,7 @@ func (t *Tx) must(e *txEntry) {
 // sees reports whether the caller may see a leaf of an entry.
 func (t *Tx) sees(e *tree.Entry, n *tree.Node) bool { return t.View == nil || t.View.Reads(n, e.Keys) }
 
-// MayReplace refuses to replace one configuration by another unless the caller may write the raw rows in which they
+// MayReplace refuses to replace one configuration with another unless the caller may write the raw rows in which they
 // differ. These are the rows that the replacement changes.
 func MayReplace(v *rights.View, diffs []configfile.Difference) error {
 	if v == nil {

@@ -314,7 +314,7 @@ func (t *Tx) did(e *txEntry, n *tree.Node, err error, d *unknowns) {
 	}
 }
 
-// assign executes one assignment. An update of a leaf-list adds to it.
+// assign executes one assignment. An update of a leaf-list adds items.
 func (t *Tx) assign(e *txEntry, a assignment, update bool) error {
 	if e.refused {
 		return nil // the fault was reported already

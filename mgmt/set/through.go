@@ -76,7 +76,8 @@ func (t *Tx) removeLeavesThrough(ctx context.Context, x tree.Target) error {
 	return nil
 }
 
-// removeNamed removes the lists written elsewhere that the value of a replace names, because the value replaces them.
+// removeNamed removes the lists that the value of a replace names and that are written elsewhere, because the value
+// replaces them.
 func (t *Tx) removeNamed(ctx context.Context, st Step) error {
 	done := map[string]bool{}
 	for _, a := range st.values {

@@ -70,7 +70,7 @@ func unappliedOf(table, key string, fields map[string]string) (texts []string) {
 		parts = []schema.Unapplied{why}
 	}
 	for _, p := range parts {
-		if p.Kind != schema.UnappliedInvalid { // the leaf invalid has that
+		if p.Kind != schema.UnappliedInvalid { // those are in the leaf invalid
 			texts = append(texts, p.Kind+": "+p.Reason)
 		}
 	}
@@ -102,7 +102,8 @@ type teller struct {
 
 func (t *teller) read(table, key string) (map[string]string, error) { return t.rows[table][key], nil }
 
-// entries returns the entries of a list that have a row in CONFIG_DB, with these rows.
+// entries returns the entries of a list that have a row in CONFIG_DB, with these rows. It records which of the entries
+// have only valid rows.
 func (t *teller) entries(g *tree.List) (out []*txEntry, err error) {
 	need := g.ConfigRows()
 	if !slices.Contains(need, true) || g.Node.Parent != nil && g.Node.Parent.Apart {
@@ -151,7 +152,7 @@ func (t *teller) report(es []*txEntry) error {
 		if err != nil {
 			return err
 		}
-		if e.List.Parent != nil && t.whole(e, anew) { // the rows of the root are judged one by one
+		if e.List.Parent != nil && t.whole(e, anew) { // rows of the root group are compared one by one
 			t.note(e, anew, nil, nil)
 			continue
 		}
@@ -371,7 +372,7 @@ func knownField(table, field string) bool {
 func (t *teller) meaning(table, key string, fields map[string]string) (map[string]string, bool) {
 	bare := maps.Clone(fields)
 	delete(bare, tree.NullField)
-	if table == schema.CfgACLRule { // of a flow group
+	if table == schema.CfgACLRule { // a rule of a flow group
 		tam, _ := schema.BuiltinACLType(schema.ACLTypeTAM)
 		row, err := schema.ParseACLRule(tam, key, bare)
 		return row.Fields(), err == nil

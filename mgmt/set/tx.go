@@ -206,7 +206,7 @@ func (e *txEntry) clear(n *tree.Node) error {
 	return errors.Join(errs...)
 }
 
-// put sets the value of a leaf; no value removes it.
+// put sets the value of a leaf, or removes it if v is empty.
 func (e *txEntry) put(n *tree.Node, v []string) error {
 	e.touched = true
 	for _, b := range n.Binds {
@@ -272,7 +272,7 @@ var ErrOutcomeUnknown = errors.New(
 	"it is not known whether the configuration was changed; read it before you try again",
 )
 
-// outcomeUnknown is that error, with its cause.
+// outcomeUnknown is ErrOutcomeUnknown with its cause.
 type outcomeUnknown struct{ why error }
 
 func (e outcomeUnknown) Error() string { return e.GRPCStatus().Message() }

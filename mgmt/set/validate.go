@@ -50,7 +50,7 @@ func (t *Tx) finish(ctx context.Context) error {
 	return nil
 }
 
-// checkPromise checks that the Set creates an entry that it names, in the list that can create it.
+// checkPromise checks that an entry which another list creates exists after the Set.
 func (t *Tx) checkPromise(e *txEntry) {
 	g := t.Model.Find(e.promised.Elsewhere).List
 	if made := t.entries[tree.EntryID(g, e.Keys)]; made != nil && made.present || t.faults.made.entryUnknown(g, e.Keys) {
@@ -176,7 +176,7 @@ func (t *Tx) checkEntry(ctx context.Context, e *txEntry) error {
 	return nil
 }
 
-// checkMandatory reports whether an entry has all mandatory leaves.
+// checkMandatory reports whether an entry has all mandatory leaves. It records a fault for each missing one.
 func (t *Tx) checkMandatory(e *txEntry) bool {
 	whole := true
 	for _, n := range e.List.Leaves {
@@ -191,7 +191,7 @@ func (t *Tx) checkMandatory(e *txEntry) bool {
 	return whole
 }
 
-// checkEnclosed reports whether the enclosing entry exists.
+// checkEnclosed reports whether the enclosing entry exists. If not, it records a fault.
 func (t *Tx) checkEnclosed(ctx context.Context, e *txEntry) (bool, error) {
 	p := e.List.Parent
 	if p == nil || p.Parent == nil {
@@ -358,7 +358,7 @@ func (t *Tx) claims(touched []*txEntry, n *tree.Node) map[string]*claim {
 	return mine
 }
 
-// checkShared checks that no two entries share a value of one such leaf.
+// checkShared checks that no two entries share a value of leaf n, which must be unique.
 func (t *Tx) checkShared(ctx context.Context, touched []*txEntry, n *tree.Node) error {
 	g := n.List
 	mine := t.claims(touched, n)

@@ -212,7 +212,7 @@ func (b *builder) leafrefTarget(at *Node, path string) *Node {
 	return at
 }
 
-// bind enters a module's table.
+// bind enters the groups of a module, with their rows, into the lists of the tree.
 func (b *builder) bind(mod Module) {
 	for _, g := range mod.Groups {
 		at := b.Find(g.Path)
@@ -342,7 +342,8 @@ func (b *builder) addRow(g *List, r Row) error {
 	return nil
 }
 
-// complete checks that every leaf has a row.
+// complete checks that every leaf has a row and every list has entries. It also completes what depends on all modules:
+// references, keys that follow from fields, and the rows that leaves depend on.
 func (b *builder) complete() {
 	b.Root.findPlain()
 	for _, g := range b.Lists {

@@ -15,10 +15,10 @@ type Entry struct {
 	Rows     []map[string]string // by row; nil if it is absent, or was not requested
 	Versions []uint64            // by row, its version (of the table if the row is absent); 0 if unknown
 	ReadAt   time.Time           // when the newest of its cached rows was read
-	elems    []*gpb.PathElem     // of its path; nil until needed
+	elems    []*gpb.PathElem     // elements of the entry's path; nil until needed
 	Coded    []byte              // the encoded path; nil until needed
 	Ports    map[string]string   // by alias, if a rule names ports by alias
-	Left     bool                // it is deleted, but may still be in force
+	Left     bool                // true if the entry is deleted, but may still be in force
 	Limits   Limits              // which leaves may be read; nil means all
 	shaded   map[*Node]bool      // leaves that are hidden because the view hides their data at another path
 	Other    bool                // true if its row is an entry of another list
@@ -171,7 +171,7 @@ func (e *Entry) Derive() bool {
 // Absent is the version of a row that does not exist.
 const Absent = 1
 
-// One returns the value of a leaf, or nil if text is empty.
+// One returns text as the value of a leaf, or nil if text is empty.
 func One(text string) []string {
 	if text == "" {
 		return nil

@@ -23,7 +23,7 @@ const maxTargets = 1000
 // MaxSteps bounds the work of resolving one path, because wildcards multiply.
 const MaxSteps = 20000
 
-// MaxSetSteps bounds that work for all paths of one Set.
+// MaxSetSteps bounds the work of resolving all paths of one Set.
 const MaxSetSteps = 1_000_000
 
 // A Target is a node of the YANG tree with the keys of its lists; the wildcard stands for all.
@@ -32,13 +32,14 @@ type Target struct {
 	Keys []string // one per key of the node's list
 	Item string   // one value of a leaf-list: path elem name[.=value]
 
-	level uint32 // how many levels below it are meant; 0 means all
+	level uint32 // number of levels below the node that are meant; 0 means all
 }
 
 // Wild reports whether the target may mean any number of nodes.
 func (t Target) Wild() bool { return slices.Contains(t.Keys, Wildcard) }
 
-// origin checks the origins of prefix and path.
+// origin refuses origins that contradict each other, and those other than the tree of the modules. It also refuses a
+// target that is a database.
 func origin(prefix, path *gpb.Path) error {
 	a, b := prefix.GetOrigin(), path.GetOrigin()
 	if a != "" && b != "" && a != b {
@@ -56,7 +57,7 @@ func origin(prefix, path *gpb.Path) error {
 // from the tree of the modules would be wrong.
 func sonicTarget(prefix, path *gpb.Path) error {
 	name := cmp.Or(prefix.GetTarget(), path.GetTarget())
-	db, _, _ := strings.Cut(name, "/") // with a namespace
+	db, _, _ := strings.Cut(name, "/") // a namespace may follow
 	if !strings.HasSuffix(db, "_DB") && db != "OTHERS" {
 		return nil
 	}
@@ -104,7 +105,7 @@ func (w *Resolver) Resolve(m *Model, prefix, path *gpb.Path) ([]Target, error) {
 	return outermost(w.found), nil
 }
 
-// outermost drops the targets that are inside others: "..." matches a node and all below it.
+// outermost drops the targets that are inside others. They occur because "..." matches a node and all nodes below it.
 func outermost(ts []Target) []Target {
 	if len(ts) < 2 {
 		return ts
@@ -127,12 +128,12 @@ type Resolver struct {
 	Elems   []*gpb.PathElem
 	Unknown codes.Code
 	found   []Target
-	wild    bool // a name so far was a wildcard
+	wild    bool // true if a name so far was a wildcard
 	steps   int
 	Most    int // the bound on steps, in addition to one for each element
 
 	Lost   Target // the deepest node to which a refused path was resolved; without Node if there is none
-	LostAt int    // the element at which it failed
+	LostAt int    // the element at which the resolution failed
 }
 
 // Beyond returns how many steps wildcards have cost.
@@ -340,7 +341,7 @@ func Extend(pattern []string, g *List) []string {
 	return out
 }
 
-// LimitDepth sets the depth of targets.
+// LimitDepth limits targets to a number of levels below their nodes; 0 means all levels.
 func LimitDepth(ts []Target, level uint32) []Target {
 	for i := range ts {
 		ts[i].level = level

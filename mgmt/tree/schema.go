@@ -23,7 +23,7 @@ type Node struct {
 	Parent       *Node
 	Kids         []*Node // keys of a list first, then by name
 	Kid          map[string]*Node
-	elem         *gpb.PathElem          // of paths; unused for a list
+	elem         *gpb.PathElem          // element of paths that pass the node; unused for a list
 	tail         atomic.Pointer[[]byte] // the encoded path from its entry to a leaf; nil until needed
 	IsList       bool
 	Config       bool
@@ -41,10 +41,10 @@ type leaf struct {
 	Enum     map[string]string // words of an enumeration or identities -> module of the identity
 	Default  []string
 	Index    int     // index in List.Leaves
-	KeyIndex int     // which of the list's keys this leaf repeats; -1 if none
+	KeyIndex int     // index of the list's key that this leaf repeats; -1 if it repeats none
 	Targets  []*List // lists whose key a leafref names; if several, any of them
 	Binds    []Bind
-	strings  map[*yang.YangType]*stringLimit // of the type, or of the members of a union
+	strings  map[*yang.YangType]*stringLimit // limits of the type, or of the members of a union
 	Kept     bool                            // see Codec.Kept
 	Through  *Through                        // writes it at another path; nil if it is written as it is bound
 	Mirrored bool                            // state that repeats a config leaf
@@ -71,7 +71,8 @@ type List struct {
 	Unique []*Node
 	is     func(map[string]string) bool // accepts the rows of the list's entries; nil accepts all
 	View   string                       // reason why the list is not written at this path; empty if it is
-	// Through writes a Set of a view at the path where it is written. If it is nil, a Set cannot write it.
+	// Through executes a Set of a view at the path where the data is written. If it is nil, a Set cannot write the
+	// view.
 	Through *Through
 	Finish  []func(Change) error
 	Makes   []func(Change) (string, []string)
@@ -79,7 +80,7 @@ type List struct {
 	Refs    []*Node // leaves, anywhere, that name an entry of this list
 }
 
-// Hash returns the key of a row in its database.
+// Hash returns the name of the hash in Redis that holds a row.
 func (r *ListRow) Hash(separator, key string) string {
 	if r.Table == AnyTable {
 		return key
@@ -247,10 +248,10 @@ func (g *List) ReadOnly() bool { return g.View != "" && g.Through == nil }
 // Elsewhere reports whether a leaf is written at another path of the tree.
 func (n *Node) Elsewhere() bool { return n.Through != nil || n.List.Through != nil }
 
-// needsPut reports whether a Set writes a leaf as it is bound.
+// needsPut reports whether a Set writes the leaf itself, and not a leaf at another path.
 func (n *Node) needsPut() bool { return n.KeyIndex < 0 && n.Writable() && !n.Elsewhere() }
 
-// findPlain sets Plain for the node and all below, and returns it.
+// findPlain sets Plain for the node and for all nodes below, and returns the node's Plain.
 func (n *Node) findPlain() bool {
 	n.Plain = n.Type != nil && n.Config && n.List.View == "" && !n.Kept || n.IsList && n.Config && n.List.View == ""
 	for _, k := range n.Kids {

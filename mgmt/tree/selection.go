@@ -33,7 +33,7 @@ type Selection map[*List]*Selected
 type Selected struct {
 	Leaves []*Node
 	Rows   []bool
-	State  bool // some of the leaves are state
+	State  bool // true if some of the leaves are state
 }
 
 // SelectLeaves returns the leaves at and below n that pass the filter.

@@ -33,7 +33,7 @@ func (r *ListRow) Known(rec map[string]string) map[string]string {
 	return rec
 }
 
-// dependsOn reports whether a codec's value depends on one of some fields of a row.
+// dependsOn reports whether a codec's value depends on one of the given fields of a row.
 func (c *Codec) dependsOn(keys []string, rec map[string]string, fields map[string]bool) bool {
 	for f := range fields {
 		if _, there := rec[f]; there && c.Depends(f, keys, rec) {
@@ -65,14 +65,14 @@ func (c *Codec) Depends(field string, keys []string, rec map[string]string) bool
 	return false
 }
 
-// DependsOn reports whether a leaf of an entry depends on one of some fields of a row.
+// DependsOn reports whether a leaf of an entry depends on one of the given fields of a row.
 func (n *Node) DependsOn(e *Entry, row int, fields map[string]bool) bool {
 	return slices.ContainsFunc(n.Binds, func(b Bind) bool {
 		return b.Row == row && b.Codec.dependsOn(e.Keys, e.Rows[row], fields)
 	})
 }
 
-// ShadeLeaf hides a leaf.
+// ShadeLeaf hides a leaf of the entry.
 func (e *Entry) ShadeLeaf(n *Node) {
 	if e.shaded == nil {
 		e.shaded = map[*Node]bool{}

@@ -65,7 +65,7 @@ type Template struct {
 	Gather int            // which placeholder is {*}; -1 if none
 
 	simple  bool   // an optional text followed by one key, which is matched without re
-	before  string // if simple, the text
+	before  string // if simple, the text before the key
 	without string // if simple, the separator that the key must not contain; empty if it may contain anything
 }
 
@@ -172,7 +172,7 @@ func placeholder(behind, separator string) string {
 	case behind == "" && separator == "|":
 		return "([^|]+)" // a row with more parts belongs to another list
 	case behind == "":
-		return "(.+)" // the colons of an IPv6 address
+		return "(.+)" // an IPv6 address contains colons
 	case strings.HasPrefix(behind, separator) || behind[0] == '{':
 		return "([^" + regexp.QuoteMeta(separator) + "]+?)"
 	}

@@ -19,10 +19,10 @@ func (e databaseError) Error() string { return "database: " + e.error.Error() }
 
 func (e databaseError) Unwrap() error { return e.error }
 
-// Unavailable marks an error as one of the databases.
+// Unavailable marks an error as caused by a database.
 func Unavailable(err error) error { return databaseError{err} }
 
-// IsUnavailable reports whether an error is one of the databases.
+// IsUnavailable reports whether an error was caused by a database.
 func IsUnavailable(err error) bool {
 	var e databaseError
 	return errors.As(err, &e)

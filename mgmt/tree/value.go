@@ -185,7 +185,7 @@ func sameText(text []byte, is string) string {
 func decimal(t *yang.YangType, text string) (string, error) {
 	v, err := strconv.ParseFloat(text, 64)
 	if err == nil && !(math.Abs(v) < math.MaxInt64/math.Pow10(t.FractionDigits)) {
-		err = strconv.ErrRange // or not a number
+		err = strconv.ErrRange // the value is too large, or not a number
 	}
 	out := strconv.FormatFloat(v, 'f', t.FractionDigits, 64)
 	if err == nil && len(t.Range) > 0 {
@@ -338,7 +338,8 @@ func (n *Node) oneScalar(tv *gpb.TypedValue) (string, error) {
 	return n.Check(text)
 }
 
-// member returns the type of a union for which text is valid.
+// member returns the first member type of the union t that accepts text. It returns t itself if t is not a union, or if
+// no member accepts text.
 func (n *Node) member(t *yang.YangType, text string) *yang.YangType {
 	if t.Kind != yang.Yunion {
 		return t

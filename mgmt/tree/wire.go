@@ -67,7 +67,7 @@ func (n *Node) appendTyped(dst []byte, v []string) []byte {
 	return protowire.AppendBytes(dst, raw)
 }
 
-// appendNested appends a message of one field of bytes.
+// appendNested appends a message whose only field contains bytes.
 func appendNested(dst []byte, field protowire.Number, v []byte) []byte {
 	dst = protowire.AppendVarint(dst, uint64(protowire.SizeTag(field)+protowire.SizeBytes(len(v))))
 	return protowire.AppendBytes(protowire.AppendTag(dst, field, protowire.BytesType), v)

@@ -13,7 +13,7 @@ import (
 type Config struct {
 	// Title is the name of the network, the experiment, or the switch.
 	Title string
-	// Note describes it in a sentence; empty means no description.
+	// Note describes the network, the experiment or the switch in a sentence; empty means no description.
 	Note string
 	// Store has the collector's rows; nil means that there is no collector, which the page reports.
 	Store Store
@@ -53,7 +53,7 @@ func (u *Unready) Error() string { return u.Why }
 
 // A Refusal is a refused request.
 type Refusal struct {
-	Code int // of HTTP; for 401 the browser asks for a name and a password
+	Code int // HTTP status code; for 401 the browser asks for a name and a password
 	Why  string
 }
 
@@ -142,11 +142,11 @@ const (
 	InForce    Standing = "in force"
 	Waiting    Standing = "waiting"
 	Failed     Standing = "failed"
-	Off        Standing = "off" // its configuration requests nothing
+	Off        Standing = "off" // the object's configuration requests nothing
 	Suspect    Standing = "uncertain"
 	NotKnown   Standing = "not known"
-	InPart     Standing = "in force in part" // it has parts that are not applied
-	NotApplied Standing = "not applied"      // it has no status, and it or parts of it are not applied
+	InPart     Standing = "in force in part" // parts of the object are not applied
+	NotApplied Standing = "not applied"      // the object has no status, and it or parts of it are not applied
 )
 
 // An Object is a configured object.

@@ -13,7 +13,7 @@ type drawing struct {
 	Lines         []drawnLine
 	Labels        []drawnLabel
 	Desc          string
-	taken         []box // by labels
+	taken         []box // boxes that labels occupy
 }
 
 // A box is a part of a drawing.
@@ -202,7 +202,7 @@ func (r linkRow) title() string {
 func coord(v float64) string { return fmt.Sprintf("%.1f", v) }
 
 // layers returns the nodes by their distance from hosts, each layer sorted by name. Without hosts, the switches with
-// the fewest links count as such.
+// the fewest links count as hosts.
 func (n *net) layers() [][]Node {
 	beside := map[string][]string{}
 	for _, d := range n.directions {

@@ -109,7 +109,7 @@ func matches(q *request, name, value string) bool {
 func (x *dropSum) row() dropRow {
 	r := dropRow{Switch: x.sw, Port: x.port, Reason: x.reason, Rule: x.rule, Flow: x.flow, Source: x.source,
 		Packets: x.packets, First: x.first, Last: x.last, Reasons: flagWords(x.flags), NoRule: "none"}
-	if strings.Contains(strings.ToLower(x.reason), "acl") { // there must be one
+	if strings.Contains(strings.ToLower(x.reason), "acl") { // an ACL rule has dropped them
 		r.NoRule = "not reported"
 	}
 	if x.queue >= 0 {

@@ -68,7 +68,7 @@ func New(cfg Config) (*Page, error) {
 // A view is one kind of page.
 type view struct {
 	path, name, title string
-	nav               string   // its word in the navigation; empty if it is not there
+	nav               string   // the view's word in the navigation; empty if the view is not in it
 	takes             []string // parameters
 	of                []rowKind
 	data              func(*Page, *request) (any, error)

@@ -27,7 +27,7 @@ type broadcaster struct {
 
 	mu        sync.Mutex
 	listeners map[chan uint64]struct{}
-	stop      context.CancelFunc // of the reader; nil if there is none
+	stop      context.CancelFunc // stops the reader; nil if there is no reader
 	last      uint64             // the last version that the reader has sent; 0 if none
 }
 

@@ -81,7 +81,7 @@ func (p *Page) seriesRow(q *request, x *series) seriesRow {
 	return r
 }
 
-// strip draws periods.
+// strip returns a mark for each period, for a picture: its height shows the number of lost packets.
 func (p *Page) strip(periods []result.Loss) (marks []mark) {
 	if len(periods) == 0 {
 		return nil

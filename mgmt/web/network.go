@@ -56,7 +56,7 @@ type networkData struct {
 	Derived bool
 	Drawing *drawing
 	Links   []linkRow
-	// Nodes and Directions are their numbers. Each link has two directions.
+	// Nodes and Directions are the numbers of nodes and of directions of links. Each link has two directions.
 	Nodes, Directions int
 	// Troubles is the number of links with losses, by any measure.
 	Troubles int
@@ -184,7 +184,7 @@ func (n *net) strange(s *snapshot, d *networkData) {
 	d.Unnamed, d.Strange = firstFew(unnamed), firstFew(links)
 }
 
-// add adds the periods of a series.
+// add adds the numbers of periods and of packets of a series to the sums.
 func (m *marked) add(x *series) {
 	m.Older += x.left
 	for i := range x.periods {

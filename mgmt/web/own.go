@@ -23,8 +23,8 @@ type DropAccount struct {
 	// Kept is the number of the last drops, whose rule and packet are known. Forgotten is the number of earlier drops,
 	// whose rule and packet are unknown.
 	Kept, Forgotten uint64
-	Reasons, Ports  []Count         // of all drops
-	Rules           []Count         // of the kept drops
+	Reasons, Ports  []Count         // counts of all drops
+	Rules           []Count         // counts of the kept drops
 	Last            []DroppedPacket // the newest first
 }
 
@@ -35,7 +35,7 @@ type Count struct {
 	Words   string // a description; empty if there is none
 }
 
-// A DroppedPacket is the fate of a dropped packet.
+// A DroppedPacket describes one dropped packet: its path in the switch, and why it was dropped.
 type DroppedPacket struct {
 	Time                               time.Time
 	In, Out, Queue, Reason, Text, Rule string // empty if there is none; an empty In or Reason is unknown
@@ -45,7 +45,8 @@ type DroppedPacket struct {
 	Unknown                            []string // the fields above that are unknown
 }
 
-// A MarkingSession is alternate marking at one switch, with its own counts. The loss between switches needs two.
+// A MarkingSession is alternate marking at one switch, with its own counts. Two sessions are needed to measure the loss
+// between switches.
 type MarkingSession struct {
 	Name   string
 	Error  string // the reason if it cannot be read

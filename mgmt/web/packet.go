@@ -126,7 +126,7 @@ type visitRow struct {
 	Words        string
 	Waited       int64 // time from the previous departure to the arrival here
 	WaitOK       bool
-	Rested       int64 // from arrival to departure
+	Rested       int64 // time from arrival to departure
 	RestOK       bool
 	After        int64    // time from the first sight of the packet to the arrival here
 	Records      []string // the tables
@@ -188,7 +188,7 @@ func (p *Page) packet(q *request) (any, error) {
 	return d, nil
 }
 
-// span finds when a packet was first and last seen.
+// span sets the time at which a packet was first seen, and the time from then until it was last seen.
 func (d *packetData) span(j *result.Journey) {
 	var to int64
 	for _, h := range j.Hops {

@@ -33,7 +33,7 @@ type request struct {
 	values url.Values
 	Since  string
 	snap   *snapshot
-	number int // of the page, from 1
+	number int // number of the page, from 1
 	pages  *pager
 }
 
@@ -145,10 +145,10 @@ type frame struct {
 	View              *view
 	Q                 *request
 	Store, Own        bool
-	Alarms            bool   // there are alarm rules
+	Alarms            bool   // true if there are alarm rules
 	Lack              string // why the view has no data
 	Error             string
-	Closed            bool // the client was refused
+	Closed            bool // true if the client was refused
 	Data              any
 
 	Age    string

@@ -48,7 +48,7 @@ func (w *world) flags() result.Flags {
 	if w.r.IntN(3) > 0 {
 		return 0
 	}
-	return result.Flags(1 << w.r.IntN(7)) // one more than there are
+	return result.Flags(1 << w.r.IntN(7)) // includes a bit that is no flag
 }
 
 func (w *world) time() int64 {

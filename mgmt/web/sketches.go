@@ -12,14 +12,14 @@ import (
 
 type sketchRow struct {
 	result.Sketch
-	Verdict string // of the bound against the truth
+	Verdict string // result of comparing the bound with the truth
 	Class   string
 	Range   *rangeBar
 }
 
 // A rangeBar is an estimate with its bounds and the truth, in a picture of 200 by 16.
 type rangeBar struct {
-	Low, Wide string // of the bound
+	Low, Wide string // position and width of the interval between the bounds
 	Bounded   bool
 	Estimate  string
 	Truth     string
@@ -29,9 +29,9 @@ type rangeBar struct {
 
 type sketchesData struct {
 	Tasks, Switches         []endCount
-	MoreTasks, MoreSwitches int // further ones, which cannot be chosen
+	MoreTasks, MoreSwitches int // numbers of further ones, which cannot be chosen
 	Rows                    []sketchRow
-	Judged                  int // with bound and truth
+	Judged                  int // number of rows with bound and truth
 	Outside                 int
 }
 
@@ -86,7 +86,7 @@ func (p *Page) sketched(q *request) (any, error) {
 // its own, because it has its own unit.
 func scaleOf(k result.Sketch) [4]string {
 	scale := [4]string{k.Switch, k.Task}
-	if !strings.ContainsAny(k.Key, "0123456789.:,") { // as the keys of flows have
+	if !strings.ContainsAny(k.Key, "0123456789.:,") { // keys of flows contain such characters
 		scale[2] = k.Key
 	}
 	return scale

@@ -70,7 +70,7 @@ type newest struct {
 	// ahead is the latest start, in ns, of rows that begin later than now because of a wrong clock. It is 0 if there
 	// are none.
 	ahead  int64
-	others bool // rows exist, but only of other times
+	others bool // true if rows exist, but only of other times
 }
 
 type wayKey struct{ flow, path string }
@@ -119,7 +119,7 @@ type series struct {
 
 type sketchKey struct{ sw, task, key string }
 
-// read makes a snapshot.
+// read makes a snapshot of the rows that the store has between the times from and to.
 func read(ctx context.Context, store Store, from, to int64, now time.Time) (*snapshot, error) {
 	s := &snapshot{
 		from: from, to: to, newest: newest{now: now.UnixNano()}, left: map[string]int64{}, ways: map[wayKey]*way{},
@@ -208,7 +208,7 @@ func (s *snapshot) add(b *result.Batch) {
 
 // An amended is a later correction of the flags of rows in a time range.
 type amended struct {
-	kind string // of the partition
+	kind string // kind of the partition
 	result.Amend
 }
 
@@ -221,7 +221,8 @@ func (a *amended) of(k result.Kind) bool {
 	return !known || a.kind == k.String()
 }
 
-// amend stores an amendment. It may be read before its rows; beyond mostAmends several are merged.
+// amend stores an amendment. An amendment may be read before the rows that it amends. Beyond mostAmends, several are
+// merged.
 func (s *snapshot) amend(partition string, a result.Amend) {
 	kind, _, _ := strings.Cut(partition, "-")
 	if len(s.amends) == mostAmends {
@@ -464,7 +465,7 @@ func compareJourneys(a, b *result.Journey) int {
 	return strings.Compare(placeOf(a), placeOf(b))
 }
 
-// finish sorts everything.
+// finish applies the pending amendments, then sorts all lists, trims them to their limits and counts what was left out.
 func (s *snapshot) finish() {
 	s.applyAmends()
 	s.trim(0)

@@ -97,7 +97,7 @@ func switchRowOf(q *request, s *Switch) switchRow {
 	return r
 }
 
-// standingsOf counts the objects of a switch.
+// standingsOf returns the number of a switch's objects by standing, without standings that no object has.
 func standingsOf(s *Switch, href func(Standing) string) (list []standingCount) {
 	n := map[Standing]int{}
 	for _, o := range s.Objects {
@@ -146,7 +146,7 @@ type switchData struct {
 	Drops   string
 
 	Stamping []StampingSession
-	Stamped  []string // columns
+	Stamped  []string // counters that have a column
 }
 
 // portColumns lists the counters of ports that are shown.

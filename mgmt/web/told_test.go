@@ -70,7 +70,7 @@ func TestTold(t *testing.T) {
 	}
 }
 
-// The number of a port follows from its name; other names have none.
+// The number of a port follows from its name. Ports with names of another form have no number.
 func TestPortNumber(t *testing.T) {
 	for name, want := range map[string]uint16{"Ethernet0": 0, "Ethernet124": 124, "Ethernet04": noPort, "7": noPort,
 		"eth1":          noPort,

@@ -122,7 +122,7 @@ func TestAhead(t *testing.T) {
 	reports(t, p, "/packets", "All rows are of times later than now", "later than now: a clock is ahead",
 		"!No rows in this time", "!ago")
 	p = put(t, &result.Batch{Journeys: []result.Journey{j(testNow.Add(time.Second).UnixNano())}}, nil)
-	reports(t, p, "/packets", "0 s ago", "!later than now") // as clocks of hosts differ
+	reports(t, p, "/packets", "0 s ago", "!later than now") // clocks of hosts may differ
 	p = put(t, &result.Batch{Position: result.Position{Sources: []result.Source{{Name: "leaf1", Latest: ahead}}}}, nil)
 	reports(t, p, "/sources", "1 h later than now", "a clock is ahead: how old the newest is is not known",
 		"!nothing missing")

@@ -368,7 +368,7 @@ func TestStuckAndBack(t *testing.T) {
 	b.want("s1", "active")
 }
 
-// A session whose entry disappeared by itself is added again when its rule reports that.
+// If the entry of a session disappeared by itself, the session is added again when its rule reports that.
 func TestLost(t *testing.T) {
 	b := newBench(t, "")
 	b.session("s1", "web")
@@ -425,7 +425,7 @@ func TestRowsLost(t *testing.T) {
 	if err := b.Redis.DB(swss.CountersDB).Client().FlushAll(ctx).Err(); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Do(ctx, func() { // before the daemon detects it
+	if err := d.Do(ctx, func() { // before the daemon detects that the database was emptied
 		rows.Put("newer", swss.FieldValues{"a": "1", "c": "3"})
 		rows.Drop("dropped")
 	}); err != nil {

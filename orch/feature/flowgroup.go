@@ -27,7 +27,7 @@ func (f *Feature[R, B]) FlowGroup(s *Session[R, B]) error {
 // A Binder makes a feature use rules[i] for users[i]. It returns one error per rule.
 type Binder func(ctx context.Context, feature string, rules []schema.ACLRuleKey, users []string) []error
 
-// Bind makes sessions, each with an InASIC, use the rules of their rows, in one call. A session that fails leaves the
+// Bind makes sessions whose InASIC is set use the rules of their rows, in one call. A session that fails leaves the
 // ASIC.
 func (f *Feature[R, B]) Bind(ctx context.Context, sessions []*Session[R, B], bind Binder) {
 	if len(sessions) == 0 {

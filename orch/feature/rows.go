@@ -18,7 +18,7 @@ import (
 // that is gone are deleted immediately.
 type Rows struct {
 	Table string
-	// Places means that the rows are those of STATE_DB which store where in the chip sessions are.
+	// Places means that these are the rows of STATE_DB that store the places of sessions in the chip.
 	Places bool
 	// Clears means that operators can clear the counters, see [schema.CountersCleared].
 	Clears bool

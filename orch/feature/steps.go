@@ -13,7 +13,7 @@ import (
 type Steps struct{ made []step }
 
 type step struct {
-	what string // description of the undoing for errors
+	what string // description of the undo step, for errors
 	undo func(context.Context) error
 }
 

@@ -254,12 +254,12 @@ func TestStepwiseEveryCallFails(t *testing.T) {
 func TestStepwiseUndoFails(t *testing.T) {
 	b := newStepwise(t)
 	b.Del(schema.AppTAMIFA, "s2")
-	b.Rec.FailAt(3, sai.StatusFailure) // the flow group
+	b.Rec.FailAt(3, sai.StatusFailure) // using the flow group fails
 	again := true
 	b.entries.api = failingOnce{b.Rec, func() {
 		if again {
 			again = false
-			b.Rec.FailAt(1, sai.StatusFailure) // and then the label's removal
+			b.Rec.FailAt(1, sai.StatusFailure) // then removing the label fails
 		}
 	}}
 	b.Step()

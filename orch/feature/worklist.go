@@ -42,14 +42,14 @@ func (f *Feature[R, B]) LookAgain(ctx context.Context) {
 // MarkRefused marks refused sessions dirty, because they may succeed after a change.
 func (f *Feature[R, B]) MarkRefused() { f.Mark(f.work.again) }
 
-// Later makes a session be handled again when something changes, although it has no error. It may be called for any
-// session, including a session of this pass that is not reported yet.
+// Later schedules a session to be handled again when something changes, although it has no error. It may be called for
+// any session, including a session of this pass that is not reported yet.
 func (f *Feature[R, B]) Later(s *Session[R, B]) {
 	s.later = true
 	f.work.again[s.Name] = s
 }
 
-// Stuck makes a session be handled again after [TryAgain], because a part of it in the ASIC could not be undone.
+// Stuck schedules a session to be handled again after [TryAgain], because a part of it in the ASIC could not be undone.
 func (f *Feature[R, B]) Stuck(s *Session[R, B]) { f.work.stuck[s.Name] = s }
 
 // retry tries again to remove the sessions that could not be removed from the ASIC.

@@ -66,7 +66,7 @@ type stateRow struct {
 	have, want outcome
 }
 
-// An outcome is the content of a status row. Without by it stands for a row that does not exist.
+// An outcome is the content of a status row. An outcome whose by is empty means that the row does not exist.
 type outcome struct{ status, reason, by string }
 
 // New returns an output of the tables. Tables are written in the given order and emptied in reverse order.
@@ -131,7 +131,7 @@ func (o *Output) Report(state Row, status, reason string) {
 	o.stateRow(state).want = outcome{status, reason, o.d.Name()}
 }
 
-// Unreport requests that there is no such status row.
+// Unreport requests that a status row does not exist.
 func (o *Output) Unreport(state Row) {
 	if _, ok := o.state[state]; ok {
 		o.stateRow(state).want = outcome{}
@@ -374,7 +374,7 @@ func (o *Output) flushState(ctx context.Context) error {
 	}
 	tables := slices.Sorted(maps.Keys(hand))
 	if len(tables) == 0 {
-		tables = []string{""} // writes the reported statuses
+		tables = []string{""} // no row is handed over, but the call also writes the reported statuses
 	}
 	for _, t := range tables {
 		slices.Sort(hand[t])

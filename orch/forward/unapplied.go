@@ -114,7 +114,7 @@ func reasons(parts []schema.Unapplied) (fields swss.FieldValues) {
 	return fields
 }
 
-// write writes the differences.
+// write writes the entries in want that differ from the written ones. A nil entry is deleted.
 func (u *unapplied) write(ctx context.Context, want map[string]swss.FieldValues) error {
 	set, gone := map[string]swss.FieldValues{}, []string{}
 	for name, fields := range want {

@@ -32,7 +32,7 @@ func named(text string, name func(sai.Key) string) string {
 	return objects(short.ReplaceAllString(text, ""), name)
 }
 
-// objects replaces the object ids in a text by names.
+// objects replaces the object ids in a text with names.
 func objects(text string, name func(sai.Key) string) string {
 	return oidText.ReplaceAllStringFunc(text, func(s string) string {
 		oid, err := sai.ParseOID(s)

@@ -105,7 +105,7 @@ func (o *Orch) contest(ctx context.Context) {
 		}
 		gives, shared := a.behind(ctx, r, c)
 		if len(gives) == 0 || shared && len(o.agenda.dirtyRules) > 0 {
-			continue // otherwise the next waiting rule is tried
+			continue // nothing is displaced for r in this round
 		}
 		o.agenda.claims[r] = c
 		o.agenda.giveWay(r, c, gives)

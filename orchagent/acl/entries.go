@@ -187,7 +187,7 @@ func (p *programmer) createEntries(ctx context.Context, w *work) {
 func (p *programmer) added(ctx context.Context, e *entry, oid sai.OID) {
 	e.oid = oid
 	p.asic.noteChange(e)
-	if old := e.rule.entries.get(e.key); old != nil { // recreated
+	if old := e.rule.entries.get(e.key); old != nil { // the entry was recreated
 		p.agenda.freed = p.agenda.freed || !slices.Equal(old.ranges, e.ranges) || old.sampler != e.sampler
 		p.asic.release(ctx, old.ranges)
 		p.asic.releaseSampler(ctx, old.sampler)
@@ -204,7 +204,8 @@ func (p *programmer) added(ctx context.Context, e *entry, oid sai.OID) {
 	p.asic.counters.rename(e.rule)
 }
 
-// addCounters returns the entries to be created, with their counters. Entries that are recreated keep their counter.
+// addCounters creates the counters of new entries. It returns the entries to be created, with their counters, without
+// those whose counter could not be created. Entries that are recreated keep their counter.
 func (p *programmer) addCounters(ctx context.Context, list []*change) []*entry {
 	entries := make([]*entry, len(list))
 	var objs [][]sai.Attr

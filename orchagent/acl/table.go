@@ -132,7 +132,7 @@ func (x *terms) definition(t *table, feature string) definition {
 	return d
 }
 
-// stageOf returns the stage of the instance for a feature.
+// stageOf returns the stage of the ACL table that a feature has in the ASIC for t.
 func (x *terms) stageOf(t *table, feature string) string {
 	if x.early[feature] {
 		return schema.StagePreIngress

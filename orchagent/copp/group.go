@@ -38,7 +38,7 @@ func (o *Orch) makeGroup(ctx context.Context, name string, want *schema.COPPGrou
 	}
 	if err := o.stepsOf(ctx, &undo, next, want); err != nil {
 		err = orch.Undone(ctx, &undo, err)
-		if have != nil { // what a failed undo left stays
+		if have != nil { // record the attributes that the undo has left
 			have.attrs = next.attrs
 			o.groups[name] = have
 		}

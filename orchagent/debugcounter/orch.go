@@ -61,7 +61,7 @@ type counter struct {
 	stat    string   // SAI statistic of the counter; "" if not known yet
 }
 
-// A kind is a type of counter.
+// A kind is a type of debug counter.
 type kind struct {
 	name   string // name in CONFIG_DB
 	typ    sai.Enum

@@ -135,7 +135,7 @@ func (p *polls) report(is map[string]reported) {
 func (p *polls) poll(ctx context.Context, stats map[bool][]string) error {
 	want := p.wanted(stats)
 	var stop []sai.OID
-	begin := map[string][]sai.OID{} // by statistics
+	begin := map[string][]sai.OID{} // objects by the statistics to poll
 	for oid, ids := range p.polled {
 		if !slices.Equal(want[oid], ids) {
 			stop = append(stop, oid)

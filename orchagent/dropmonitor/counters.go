@@ -28,7 +28,8 @@ func stream(t target, port uint16) string {
 	return schema.DropStream(netip.AddrPortFrom(t.from, port), t.to)
 }
 
-// read reads the counters of the sessions' drops.
+// read reads the counters of the sessions' drops, and the state of the streams that the host sends. If a problem with a
+// stream began or ended, all sessions are handled again.
 func (o *Orch) read(ctx context.Context) error {
 	var sessions []*session
 	news := false // whether a problem with sending by the host has changed
@@ -64,8 +65,8 @@ func (o *Orch) read(ctx context.Context) error {
 	return nil
 }
 
-// count records the counters of a session. If a count is less than before, the counters have restarted. The session was
-// then created again, possibly while no orchagent was running.
+// count records the counters of a session. If a count is less than before, the counters have restarted because the
+// session was created again, possibly while orchagent was not running.
 func (o *Orch) count(session string, c schema.Counters) {
 	was := o.counters.Get(session)
 	if !c.Resume(o.counters.Table, session, was, o.Daemon.TimeOfDay()) && was != nil {

@@ -149,7 +149,8 @@ func TestBadRows(t *testing.T) {
 }
 
 // Each SAI call fails once, while a session is created and while it is removed. No session is partly there, and the
-// status contains the reason. It succeeds when its row is written again, and failed removals are repeated without it.
+// status contains the reason. A failed creation succeeds when the row is written again. Failed removals are repeated
+// without that.
 func TestEveryCallFails(t *testing.T) {
 	const whole = byManagement +
 		"TAM=1 TAM_COLLECTOR=2 TAM_EVENT=1 TAM_EVENT_ACTION=1 TAM_EVENT_THRESHOLD=1 TAM_INT=1 TAM_REPORT=1 TAM_TRANSPORT=2"

@@ -14,8 +14,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// A Sender sends the reports of another feature. It holds a report and collectors in the ASIC, which follow the routes
-// like those of the drop monitor's own sessions.
+// A Sender sends the reports of another feature. It holds a report and collectors in the ASIC. The collectors follow
+// the routes, as those of the drop monitor's own sessions do.
 type Sender struct {
 	Report     sai.OID
 	Collectors sai.OIDs
@@ -40,8 +40,8 @@ func (o *Orch) SendTo(ctx context.Context, collectors map[string][]string) {
 // CollectorChanges signals that rows of collectors may have changed.
 func (o *Orch) CollectorChanges() *orch.Topic[struct{}] { return &o.changed }
 
-// Reachable returns an error if reports reach none of the collectors. The note contains the reasons for those that they
-// do not reach.
+// Reachable returns an error if reports reach none of the collectors. The note contains the reasons for the collectors
+// that reports do not reach.
 func (o *Orch) Reachable(collectors []string) (note string, err error) {
 	_, note, err = o.senderPlan("", collectors, 1)
 	return note, err

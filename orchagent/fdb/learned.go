@@ -133,7 +133,7 @@ func (o *Orch) flushRequest(ctx context.Context, m swss.KeyOpFieldsValues) error
 	return nil
 }
 
-// vlanOID returns the VLAN of that name, or 0 if it has no members.
+// vlanOID returns the VLAN called name, or 0 if the VLAN has no members.
 func (o *Orch) vlanOID(name string) sai.OID {
 	for member, oids := range o.members {
 		if member[0] == name {

@@ -42,7 +42,7 @@ type Orch struct {
 	log      *slog.Logger
 	ports    Ports
 	switchID sai.OID
-	state    *swss.Table // of STATE_DB
+	state    *swss.Table // FDB_TABLE of STATE_DB
 
 	ledger  *orch.Ledger
 	rows    map[string]row    // rows of FDB_TABLE, by key
@@ -61,7 +61,7 @@ type row struct {
 	err   error
 }
 
-// An entry is an entry in the ASIC.
+// An entry is a static FDB entry in the ASIC.
 type entry struct {
 	key   sai.FDBEntry
 	spec  entrySpec

@@ -57,7 +57,7 @@ type Orch struct {
 	rules    feature.VariantRules
 	reports  Reports
 	transit  transit
-	ledger   *orch.Ledger // of TAM_TABLE
+	ledger   *orch.Ledger // rows of TAM_TABLE
 
 	counts   bool // whether the switch counts packets of IFA
 	counters feature.Rows

@@ -165,8 +165,8 @@ func (b *bench) wantSession(status string, ints, samplers, reports, entries int)
 	}
 }
 
-// Whichever call fails while a session is created, nothing of it is left behind, and it is in force once calls succeed.
-// Whichever fails while it is removed, it is removed a little later.
+// If a call fails while a session is created, nothing of the session is left behind, and it is in force once calls
+// succeed. If a call fails while it is removed, it is removed a little later.
 func TestEveryFailureOfASessionIsUndone(t *testing.T) {
 	for n := 1; n <= 8; n++ {
 		b := newBench(t)

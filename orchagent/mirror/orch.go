@@ -152,7 +152,7 @@ func (o *Orch) plan() *plan {
 	return p
 }
 
-// planSession adds the session itself.
+// planSession adds the mirror session of a row and the path to its destination to the plan, or returns why it cannot.
 func (o *Orch) planSession(p *plan, m schema.MirrorSession) error {
 	way := Way{Port: m.DstPort}
 	if m.DstPort == "" {

@@ -146,7 +146,8 @@ func (o *Orch) createLAGs(ctx context.Context, p *plan) (created []string) {
 	return created
 }
 
-// join makes ports members of LAGs, after other orchs have released the ports.
+// join makes ports members of LAGs, after other orchs have released the ports. It also updates existing members. It
+// returns the names of new members and of their LAGs.
 func (o *Orch) join(ctx context.Context, p *plan) (changed []string) {
 	var joining []member
 	for _, m := range sortedMembers(p.lagMembers) {

@@ -115,7 +115,7 @@ func (c *chip) readPorts(ctx context.Context, api sai.API) error {
 	return nil
 }
 
-// parts contains the attributes of a port that name the objects created with it.
+// parts contains the attributes of a port that name the objects created with the port.
 var parts = []sai.AttrID{
 	sai.PortAttrQoSQueueList, sai.PortAttrQoSSchedulerGroupList, sai.PortAttrIngressPriorityGroupList,
 	sai.PortAttrPortSerdesID,

@@ -17,7 +17,7 @@ type Config struct {
 	Daemon *orch.Daemon
 	Redis  *swss.Redis
 	Poller orch.Poller // polls the port counters; nil means that they are not polled
-	// MAC is the switch's own address at the start. Later it is that of DEVICE_METADATA, or Fallback.
+	// MAC is the switch's own address at the start. Later it is the address in DEVICE_METADATA, or Fallback.
 	MAC, Fallback sai.MAC
 	// Found returns the objects of a type that were created with the switch and still exist. A nil function means that
 	// there is no such list.

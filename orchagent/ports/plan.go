@@ -38,13 +38,13 @@ func (t traffic) String() string {
 type plan struct {
 	ports       map[string]portSpec
 	lags        map[string]bool
-	minLinks    map[string]int // of LAGs
+	minLinks    map[string]int // minimum number of active members, by LAG
 	lagMembers  map[member]traffic
 	lagOf       map[string]string
 	vlans       map[string]uint16
 	vlanMembers map[member]sai.Enum   // tagging mode of each member
-	pvid        map[string]uint16     // of ports and LAGs
-	mtu         map[string]uint32     // of ports, LAGs and VLANs
+	pvid        map[string]uint16     // VLAN of untagged frames, by port or LAG
+	mtu         map[string]uint32     // MTU in bytes, by port, LAG or VLAN
 	why         map[orch.RowKey]error // rows that are not in the plan
 }
 

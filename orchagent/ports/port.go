@@ -68,7 +68,8 @@ func (o *Orch) createPorts(ctx context.Context, p *plan) (created []string) {
 	return created
 }
 
-// createPort claims the ASIC's port with these lanes, or creates it, and creates its host interface with its name.
+// createPort claims the ASIC's port with these lanes, or creates one. It also creates a host interface with the port's
+// name.
 func (o *Orch) createPort(ctx context.Context, name string, want portSpec) error {
 	var undo orch.Undo
 	have := &port{spec: portSpec{lanes: want.lanes}, bridged: bridged{pvid: defaultPVID}}

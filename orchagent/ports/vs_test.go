@@ -132,7 +132,7 @@ func TestOperStatusNotTold(t *testing.T) {
 func TestPortThatStayedIsTaken(t *testing.T) {
 	b, asic := newVirtualSwitch(t)
 	asic.stuck = true
-	b.Rec.FailAt(3, sai.StatusFailure) // the port, its host interface, its MTU
+	b.Rec.FailAt(3, sai.StatusFailure) // the third call sets the MTU, after the port and its host interface exist
 	b.port("Ethernet4", "5,6,7,8")
 	b.Step()
 	b.WantStatus(schema.StatePort, "Ethernet4", "failed: port Ethernet4: set the MTU")

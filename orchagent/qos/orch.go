@@ -130,7 +130,7 @@ func (o *Orch) pass(ctx context.Context) error {
 	return o.counts.flush(ctx)
 }
 
-// readQueues reads the queues of new ports, and forgets those of ports that were or are about to be removed.
+// readQueues reads the queues of new ports. It forgets the queues of ports that were removed, or are about to be.
 func (o *Orch) readQueues(ctx context.Context) {
 	there := map[string]bool{}
 	for _, name := range o.ports.Names() {

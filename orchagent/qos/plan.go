@@ -49,7 +49,7 @@ func (o *Orch) plan() *plan {
 	return p
 }
 
-// planRow adds a row.
+// planRow adds the object or the bindings of a row to the plan, or returns why it cannot.
 func (o *Orch) planRow(p *plan, k orch.RowKey, f swss.FieldValues) error {
 	key := schema.ConfigKey(k.Key)
 	switch k.Table {

@@ -41,6 +41,6 @@ func (o *Orch) memory(ctx context.Context) (uint64, bool) {
 	if err != nil || len(got) != 1 {
 		return 0, false
 	}
-	kb, ok := got[0].Value.(sai.Uint) // in KB in SAI
+	kb, ok := got[0].Value.(sai.Uint) // SAI reports the size in KB
 	return uint64(kb) << 10, ok
 }

@@ -8,8 +8,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Changes publishes that next hops or routes may have changed. Those about to be removed are no longer found.
-// Subscribers release them before they return.
+// Changes publishes that next hops or routes may have changed. Those that are about to be removed are no longer found,
+// and subscribers must release them before they return.
 func (o *Orch) Changes() *orch.Topic[struct{}] { return &o.changes }
 
 // NextHop returns the next hop object of a neighbour.
@@ -24,7 +24,7 @@ func (o *Orch) NextHop(name string, addr netip.Addr) (sai.OID, bool) {
 // A Path is how packets to an address leave the switch.
 type Path struct {
 	Interface string     // port, PortChannel or VLAN
-	NextHop   netip.Addr // the neighbour that they go to
+	NextHop   netip.Addr // the neighbour that gets the packets
 	MAC       sai.MAC    // MAC address of the neighbour
 	Source    sai.MAC    // MAC address of the router interface
 	Own       netip.Addr // first address of the interface with the same IP version; invalid if there is none

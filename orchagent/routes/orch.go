@@ -49,7 +49,7 @@ type Orch struct {
 	plan   *plan
 	rifs   map[string]*rif
 	hops   map[hop]*nextHop
-	groups map[string]*group // by content
+	groups map[string]*group // next-hop groups by content
 	routes map[netip.Prefix]target
 	// behind is true if an unplanned object is still in the ASIC, or a planned object did not fit. The next pass then
 	// looks at all rows.

@@ -21,7 +21,7 @@ type store struct {
 	addresses  map[string]parsed[schema.InterfaceAddress]
 	neighbors  map[string]parsed[schema.Neighbor]
 	routes     map[string]parsed[schema.Route]
-	byPrefix   schema.PrefixKeys // of the routes
+	byPrefix   schema.PrefixKeys // keys of routes by prefix
 }
 
 func newStore() store {

@@ -88,7 +88,7 @@ func (o *Orch) retry() time.Duration {
 // A plan is the target state of the rows.
 type plan struct {
 	rates map[portAttr]uint32
-	rows  map[sai.OID]orch.RowKey // of existing ports
+	rows  map[sai.OID]orch.RowKey // row of each existing port
 }
 
 func row(port string) orch.RowKey { return orch.Row(schema.AppSFlowSession, port) }

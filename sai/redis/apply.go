@@ -86,7 +86,7 @@ func (vs *views) finish(
 	return vs.rewrite(ctx, res, t, old, learned)
 }
 
-// rewrite replaces rows and maps of ASIC_DB by those of the new view, in the transaction of the answer.
+// rewrite replaces rows and maps of ASIC_DB with those of the new view, in the transaction of the answer.
 func (vs *views) rewrite(
 	ctx context.Context,
 	res *protocol.Result,
@@ -138,7 +138,7 @@ func (vs *views) rewrite(
 func (vs *views) movedRows(ctx context.Context, old *objectids.Map, list []*asicview.Node) []func(redis.Pipeliner) {
 	var rows []func(redis.Pipeliner)
 	for _, n := range list {
-		ok := !n.Unknown // it has no row and gets none
+		ok := !n.Unknown // an unknown object has no row and gets none
 		k := sai.MapKey(n.Key, func(vid sai.OID) sai.OID {
 			rid, had := old.RID(vid)
 			now, has := vs.objects.IDs.VID(rid)

@@ -23,7 +23,7 @@ type ClientOptions struct {
 	Patience time.Duration // time after which the client queries the fate of a request; 0 means 2 s
 	Late     time.Duration // time after which the state of the ASIC counts as unknown; 0 means 5 s
 	Idle     time.Duration // time of silence after which a syncd that does not report its state is queried; 0 means 2 s
-	// Sign returns the visible state of syncd. It is called twice per second. syncd counts as gone after it was gone
+	// Sign returns the visible state of syncd. It is called twice per second. syncd counts as gone if it has been gone
 	// for the time Patience. nil means that no state is visible.
 	Sign func(context.Context) Sign
 	// ASICUnknown is called with the reason when the state of the ASIC becomes unknown, and with "" when it is known

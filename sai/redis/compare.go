@@ -136,7 +136,7 @@ func (c comparison) deviations(ctx context.Context, names []string) (list []devi
 	return list, err
 }
 
-// compare compares an object with its row.
+// compare records in d how an object differs from its row, if it does.
 func (c comparison) compare(ctx context.Context, d *deviation, row swss.FieldValues) {
 	real, err := c.processor.objects.IDs.RealKey(d.key)
 	switch {

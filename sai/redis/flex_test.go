@@ -86,8 +86,8 @@ func TestPollCounters(t *testing.T) {
 	g.must("group", g.client.SetCounterGroup(ctx, aclGroup, CounterGroup{Enabled: enable(true)}))
 	for _, step := range []struct {
 		at   time.Duration
-		n    int // in the ASIC
-		want int // in the row
+		n    int // value in the ASIC
+		want int // value in the row
 		next time.Duration
 	}{
 		{0, 1, 1, 10 * time.Second},
@@ -170,7 +170,7 @@ func TestFlexCounterTable(t *testing.T) {
 	}
 }
 
-// Counters survive a restart of syncd. Those of objects that an applied view lacks end.
+// Counters survive a restart of syncd. Counters of objects that an applied view lacks end.
 func TestCountersOverRestartAndView(t *testing.T) {
 	ctx := context.Background()
 	opts := ServerOptions{TempView: true}

@@ -256,7 +256,7 @@ func TestMisfits(t *testing.T) {
 		name   string
 		answer [3]string
 		call   func(c *Client) error
-		status sai.Status // success means lost
+		status sai.Status // expected error; success means that the client must be lost
 	}{
 		{"get: too many",
 			[3]string{"SAI_STATUS_SUCCESS", `["SAI_SWITCH_ATTR_PORT_LIST","0:null","SAI_SWITCH_ATTR_PORT_LIST","0:null"]`,

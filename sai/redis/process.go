@@ -200,7 +200,7 @@ func (p *processor) remove(ctx context.Context, res *protocol.Result, k sai.Key)
 	return nil
 }
 
-// removed forgets an object. With a port it also forgets the objects that came with it.
+// removed forgets an object. If the object is a port, it also forgets the objects that came with the port.
 func (p *processor) removed(ctx context.Context, res *protocol.Result, k, real sai.Key) {
 	row := protocol.ASICState + ":" + sai.FormatKey(k)
 	res.Write(func(p redis.Pipeliner) { p.Del(ctx, row) })

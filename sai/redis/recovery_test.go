@@ -323,8 +323,8 @@ func TestForgedRequest(t *testing.T) {
 	}
 }
 
-// If another client replaces a key of ASIC_DB by one of another type, or by garbage, syncd deletes it and continues.
-// The next view restores the contents, and no id is allocated twice.
+// If another client replaces a key of ASIC_DB with one of another type, or with garbage, syncd deletes it and
+// continues. The next view restores the contents, and no id is allocated twice.
 func TestGarbageKeys(t *testing.T) {
 	redises(t, func(t *testing.T, r *swss.Redis) {
 		for _, key := range []string{

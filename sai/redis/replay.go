@@ -269,7 +269,7 @@ func (r recognition) ofPort(ctx context.Context, t *asicview.Transition, port *a
 
 // behind returns the former virtual id of an object of a type that came with a port. Real ids do not identify the
 // object, since ports may be created in another order. But syncd chooses virtual ids in the order of the real ones,
-// directly after the port's id.
+// directly after the port's id. Each id is returned only once.
 func (o *oldIDs) behind(view *asicview.Graph, port sai.OID, t sai.ObjectType) (sai.OID, bool) {
 	end := sai.OID(1<<39 - 1) // upper bound for objects that came with this port: the id of the next port
 	for other, n := range view.ByOID {

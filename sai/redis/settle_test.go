@@ -57,7 +57,7 @@ func TestObjectsOfUnknownTypes(t *testing.T) {
 	}
 }
 
-// Objects that come with a port are removed with it, even if the port and they were adopted.
+// Objects that come with a port are removed with it, even if the port and these objects were adopted.
 func TestChildrenOfAdoptedPort(t *testing.T) {
 	port, queue := sai.Obj(sai.ObjectTypePort, 0x1000000000002), sai.Obj(sai.ObjectTypeQueue, 0x15000000000003)
 	now := asicview.NewGraph()

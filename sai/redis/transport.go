@@ -71,7 +71,7 @@ func openChannel(ctx context.Context, asic *swss.DB, opts ClientOptions) (*chann
 		return struct{}{}, err
 	})
 	if err != nil {
-		go c.Close() // Redis may block this
+		go c.Close() // Close may have to wait for Redis
 		return nil, err
 	}
 	return c, nil

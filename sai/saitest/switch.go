@@ -225,8 +225,8 @@ func (f *Fake) StatsCapability(_ context.Context, t sai.ObjectType) ([]sai.StatI
 	return m.Stats, nil
 }
 
-// Availability implements [sai.API]. It returns 1000 for every type, and for generic programmable objects those of
-// the options.
+// Availability implements [sai.API]. It returns 1000. An extension object that the options do not name is not
+// supported.
 func (f *Fake) Availability(_ context.Context, t sai.ObjectType, attrs []sai.Attr) (uint64, error) {
 	if t == sai.ObjectTypeGenericProgrammable {
 		name, ok := sai.Find(attrs, sai.GenericProgrammableAttrObjectName)

@@ -108,7 +108,8 @@ func (w *Watch) Pass(ctx context.Context, now time.Time) error {
 	return w.again(ctx, now)
 }
 
-// walk looks at the next objects of the pass, at most most.
+// walk looks at the next objects of the pass, at most most, and records those that differ. It begins a new pass when
+// one is due.
 func (w *Watch) walk(ctx context.Context, now time.Time, most int) error {
 	if w.began.IsZero() {
 		if now.Sub(w.ended) < twice {
@@ -186,7 +187,7 @@ func (w *Watch) again(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// compare updates the differences of the given objects.
+// compare updates the differences of the given objects to those that were found now, and heals those that are due.
 func (w *Watch) compare(ctx context.Context, now time.Time, s *Stage, keys []string, found []Finding) error {
 	still := make(map[string]Finding, len(found))
 	for _, f := range found {

@@ -110,7 +110,7 @@ func (r *reader) takePriority(t ACLTableType, rule *ACLRule) {
 	rule.Priority = uint32(n)
 }
 
-// takeAliases replaces alternative spellings of TAM matches by the canonical field.
+// takeAliases replaces alternative spellings of TAM matches with the canonical field.
 func (r *reader) takeAliases(t ACLTableType) {
 	if t.Name != ACLTypeTAM {
 		return
@@ -267,7 +267,7 @@ func (rule *ACLRule) add(m ACLMatch) {
 	rule.Matches = slices.Insert(rule.Matches, i, m)
 }
 
-// checkRule checks the rule as a whole.
+// checkRule checks that the matches and actions of a rule may occur together.
 func (r *reader) checkRule(t ACLTableType, rule ACLRule) {
 	if t.Name == ACLTypeTAM {
 		r.checkFamilies(rule)

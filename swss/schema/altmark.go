@@ -323,7 +323,7 @@ func periodLayout(p *altmark.Period) layout {
 	}
 }
 
-// readArrivals reads both fields, or neither if both are empty.
+// readArrivals reads ARRIVALS and ARRIVAL_SUM, or neither if both are empty.
 func readArrivals(r *reader, a *altmark.Arrivals) {
 	if r.fields["ARRIVALS"] == "" && r.fields["ARRIVAL_SUM"] == "" {
 		return

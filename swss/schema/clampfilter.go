@@ -7,7 +7,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// ClampFilter returns a filter for the TCP segments with SYN that limit the segments of a flow group: the group's
+// ClampFilter returns a filter for the SYN segments whose MSS option limits the segments of a flow group: the group's
 // match in the reverse direction. It ignores matches without a meaning there (ports of the switch, VLAN, TCP flags,
 // TTL, DSCP), and masks that are not prefixes. So it may match more segments than needed. A flow group without TCP is
 // an error.

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A kind of fields.
+// A kind determines the values that a field can have.
 type kind uint8
 
 const (
@@ -51,13 +51,13 @@ func (f field) or(def string) field {
 	return f
 }
 
-// always makes the field be written even if it is empty.
+// always returns f as a field that is written even if it is empty.
 func (f field) always() field {
 	f.keep = true
 	return f
 }
 
-// ifSet makes the field be written only if it differs from its default.
+// ifSet returns f as a field that is written only if it differs from its default.
 func (f field) ifSet() field {
 	f.quiet = true
 	return f
@@ -145,8 +145,8 @@ func rangeForm(lo, hi uint64) string {
 	return utoa(lo) + ".." + utoa(hi)
 }
 
-// duration returns a field with a number of units of time. It is 0 if not given, if there is no default and 0 is
-// outside lo..hi.
+// duration returns a field with a number of units of time. If the field is absent, the duration is def. If def is 0 and
+// lo is greater than 0, 0 means that the field is absent.
 func duration(
 	name string, unit time.Duration, lo, hi uint64, def time.Duration, at *time.Duration, words string,
 ) field {

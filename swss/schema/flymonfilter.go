@@ -23,7 +23,8 @@ func FlyMonFilter(rule ACLRule) (flymon.Filter, error) {
 	return f, errors.Join(errs...)
 }
 
-// filterMatch adds a match to a filter. If a filter cannot express it, want describes a match that it can.
+// filterMatch adds a match to a filter. If the filter cannot express the match, want describes a match that it can
+// express.
 func filterMatch(f *flymon.Filter, m ACLMatch) (want string) {
 	switch m.Field {
 	case MatchSrcIP, MatchSrcIPv6:

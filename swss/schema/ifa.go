@@ -105,7 +105,7 @@ func (s *IFASession) layout() layout {
 	}
 }
 
-// check refuses fields without a meaning in the role, and requires those that it needs.
+// check refuses fields that have no meaning in the role, and requires the fields that the role needs.
 func (s *IFASession) check(r *reader) {
 	only := func(field, role string) {
 		if value := r.fields[field]; value != "" && s.Role != role {

@@ -105,7 +105,7 @@ const (
 	StateLAG          = "LAG_TABLE"
 	StateLAGMember    = "LAG_MEMBER_TABLE"
 	StateLACP         = "LACP_TABLE"        // PortChannels that use LACP
-	StateLACPMember   = "LACP_MEMBER_TABLE" // members of such PortChannels: the permitted states of each, and why
+	StateLACPMember   = "LACP_MEMBER_TABLE" // members of PortChannels with LACP: the permitted states of each, and why
 	StateVLAN         = "VLAN_TABLE"
 	StateVLANMember   = "VLAN_MEMBER_TABLE"
 	StateBreakout     = "BREAKOUT_CFG"

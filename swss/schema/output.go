@@ -32,7 +32,7 @@ const (
 // An OutputLoss is a reason why messages were never sent.
 type OutputLoss struct{ Name, Text string }
 
-// OutputLosses are all of them.
+// OutputLosses lists all reasons why messages are lost.
 var OutputLosses = [...]OutputLoss{
 	{"full", "The spool was full; the oldest goes first."},
 	{"old", "It had waited too long."},

@@ -27,7 +27,8 @@ type QoSMap struct {
 // 0..15, To in 0..15.
 type QoSPair struct{ From, To uint8 }
 
-// layout returns the layout of the map's table: fields are numbers up to one bound, and hold numbers up to another.
+// layout returns the layout of the map's table. The names of the fields are numbers up to one bound, and their values
+// are numbers up to another.
 func (m *QoSMap) layout() layout {
 	from, to, words := uint64(maxDSCP), uint64(maxTC), "The traffic class of each DSCP."
 	switch m.Table {

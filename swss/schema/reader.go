@@ -86,7 +86,7 @@ func longestKey(table string) int {
 	return maxKey
 }
 
-// tooLarge is the only field of a row that was not read.
+// tooLarge is the name of the only field in the substitute for a row that was not read.
 const tooLarge = "\x00too large"
 
 // TooLarge returns the substitute for a row that was not read, because it has more than most bytes of fields and

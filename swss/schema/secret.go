@@ -14,7 +14,7 @@ var secretWords = []string{
 	"psk", "_cak", "auth_token", "ssh_key",
 }
 
-// secretNames are complete names of such fields.
+// secretNames are complete names of fields that hold a secret.
 var secretNames = []string{"sak", "cak", "sai_macsec_sa_attr_sak"}
 
 // SecretField reports whether a field of a table, in any database, holds a secret.

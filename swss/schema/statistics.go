@@ -34,7 +34,7 @@ func PortStatistics() (list []Statistic) {
 	return list
 }
 
-// Count returns the counter of a row. It is unknown if a part of it is unknown.
+// Count returns the counter of a row. The counter is unknown if one of its parts is unknown.
 func (s Statistic) Count(row map[string]string) (n uint64, known bool) {
 	for _, field := range s.Of {
 		part, err := strconv.ParseUint(row[field], 10, 64)

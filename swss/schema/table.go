@@ -136,7 +136,7 @@ type field struct {
 	write func() string // returns "" if the row does not have the field
 }
 
-// A special is a place that reads and writes its field itself. It needs no memory for functions in every row.
+// A special is a variable that reads and writes its field itself. So rows need no memory for functions that do this.
 type special interface {
 	take(r *reader)
 	value() string
@@ -173,7 +173,7 @@ func (f *field) take(r *reader) {
 	}
 }
 
-// number reads a number.
+// number reads a number within the field's bounds.
 func (f *field) number(r *reader) uint64 { return r.number(f.Name, f.lo, f.hi, f.def) }
 
 // takeText reads a text, word or name.
@@ -189,7 +189,7 @@ func (f *field) takeText(r *reader) string {
 	return r.text(f.Name)
 }
 
-// value writes the field.
+// value returns the text of the field for a row.
 func (f *field) value() string {
 	switch at := f.at.(type) {
 	case *string:
@@ -227,7 +227,7 @@ func (f *field) value() string {
 	return ""
 }
 
-// put writes a number, except 0 if that means none.
+// put formats a number. It returns "" for 0 if 0 means that there is no value.
 func (f *field) put(n uint64) string {
 	if n == 0 && f.none {
 		return ""
@@ -285,7 +285,7 @@ func parseIn[T any, P laidOut[T]](table, key string, fields map[string]string) (
 	return row, err
 }
 
-// parse parses the row. table overrides its own table if it is not "". Errors come in the order of the fields.
+// parse parses the row. table, if not "", overrides the layout's own table. Errors come in the order of the fields.
 func (l layout) parse(table, key string, fields map[string]string) error {
 	r := newReader(cmp.Or(table, l.table), key, fields, l.upper)
 	l.key.take(r, key)
@@ -293,7 +293,8 @@ func (l layout) parse(table, key string, fields map[string]string) error {
 	return r.err()
 }
 
-// examine parses the row like parse. It returns the reader, which records the fields read even if others are ignored.
+// examine parses the row like parse. It returns the reader, which records the fields that were read, even if unknown
+// fields are ignored.
 func (l layout) examine(table, key string, fields map[string]string) *reader {
 	r := newReader(cmp.Or(table, l.table), key, fields, l.upper)
 	r.examined = true

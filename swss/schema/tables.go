@@ -91,7 +91,8 @@ func (l layout) idle() (fields []string) {
 	return fields
 }
 
-// WithoutEffect describes [Table.Idle]. Some fields have no effect only with other values than one.
+// WithoutEffect describes the fields in [Table.Idle]. A field that is listed with a value has an effect only if it has
+// that value.
 func (t Table) WithoutEffect() []string {
 	words := slices.Clone(t.Idle)
 	for i, f := range words {
@@ -147,7 +148,7 @@ func lacpTable() Table {
 	}}
 }
 
-// lacpMemberTable returns the table with the state of the members of such PortChannels.
+// lacpMemberTable returns the table with the state of the members of PortChannels that use LACP.
 func lacpMemberTable() Table {
 	fields := []Field{
 		{Name: FieldMux, Form: "detached, waiting, attached, collecting or distributing",

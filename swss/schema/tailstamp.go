@@ -24,8 +24,8 @@ func tailStampTables() (configured, measured []Table) {
 }
 
 // tailStampCounters returns the counters of a session. First come those of its ACL counter, then the fates of packets
-// in the chip's order. A session with clamp-mss also counts the segments with SYN in the reverse direction, and the
-// fate of their maximum segment size.
+// in the chip's order. A session with clamp-mss also counts the SYN segments in the reverse direction, and the fate of
+// their maximum segment size.
 func tailStampCounters() []field {
 	return []field{
 		counter("MATCHED_PACKETS", "Packets of the flow group.").labelled("Packet Count").outcome("matched"),
@@ -80,7 +80,7 @@ type TailStampFlow struct {
 	Name     string
 	Rule     ACLRuleKey
 	ClampMSS uint8         // has the same meaning as in the session
-	SYNs     flymon.Filter // for ClampMSS: matches the segments with SYN that limit the segments of the flow group
+	SYNs     flymon.Filter // for ClampMSS: matches the SYN segments whose MSS option limits the flow group's segments
 }
 
 func (s *TailStampFlow) layout() layout {

@@ -60,8 +60,8 @@ func (p *Publisher) Run(ctx context.Context) error {
 	return <-sent
 }
 
-// subscribe keeps a subscription. The first begins immediately, so that changes before the first connection are sent. A
-// new one begins after each further connection.
+// subscribe maintains a subscription. The first begins immediately, so that changes before the first connection are
+// sent. A new one replaces it after each further connection, after lost values, and some time after a failure.
 func (p *Publisher) subscribe(ctx context.Context, connected <-chan struct{}) {
 	for first := true; ctx.Err() == nil; {
 		life, end := context.WithCancel(ctx)

@@ -17,7 +17,7 @@ import (
 type Resource struct {
 	Host     string // the switch's name
 	SwitchID string // as in the switch's stamps; empty if it has none
-	Version  string // of tamtam
+	Version  string // version of tamtam
 }
 
 // Encode returns an ExportMetricsServiceRequest of families that were read at the time now. Counters become cumulative,

@@ -58,8 +58,8 @@ const (
 	nilValue = "-"
 )
 
-// enterprise is the number in the name of the structured data. It is that for documentation of RFC 5612, as tamtam has
-// none.
+// enterprise is the enterprise number in the name of the structured data. tamtam has no number of its own, so this is
+// the number that RFC 5612 reserves for documentation.
 const enterprise = "32473"
 
 // Line returns a message in the format of RFC 5424. The sequence begins with 1 and has no gaps, so that a receiver can

@@ -46,7 +46,7 @@ func (s *Sink) Report(m Message) {
 // Handler converts the records of the audit log to messages.
 type Handler struct {
 	report func(Message)
-	prefix string // of names
+	prefix string // prefix of the names of attributes
 	params []Param
 }
 

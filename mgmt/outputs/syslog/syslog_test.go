@@ -123,7 +123,7 @@ func target(t *testing.T, scheme, addr string) outputs.Target {
 	return to
 }
 
-// By TCP each line is prefixed by its length, and a closed connection is detected.
+// Over TCP, each line is prefixed by its length, and a closed connection is detected.
 func TestTCP(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

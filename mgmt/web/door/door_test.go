@@ -209,8 +209,8 @@ func (h *house) signed(file, name string) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{own}, PrivateKey: private}
 }
 
-// If a CA of client certificates is configured, clients without such a certificate are refused. The name in it is the
-// user's, and replaces the password.
+// If a CA of client certificates is configured, clients without such a certificate are refused. The name in the
+// certificate is the user's name, and replaces the password.
 func TestClientCertificate(t *testing.T) {
 	h := newHouse(t)
 	rita, eve := h.signed("clients.pem", "rita"), h.signed("others.pem", "rita")

@@ -20,9 +20,9 @@ func Refused(err error) error {
 	return &web.Refusal{Code: auth.LookStatus(err), Why: status.Convert(err).Message()}
 }
 
-// Misdirected returns the refusal for a request whose host name is not one of this machine, to a page without login.
-// Such a page is for this machine only. Without the refusal, a web page of another server could let its name point to
-// this machine and read the page (DNS rebinding).
+// Misdirected returns the refusal for a request to a page without login, if the requested host name is not a name of
+// this machine. Such a page is for this machine only. Without the refusal, a web page of another server could let its
+// own host name resolve to this machine and read the page (DNS rebinding).
 func Misdirected() error {
 	return &web.Refusal{Code: http.StatusMisdirectedRequest,
 		Why: "this page is asked for by the name localhost, or by an address, since it asks for no login"}

@@ -20,7 +20,7 @@ import (
 // TABLE|key status: reason (by)"). A restart changes none of these.
 type Transcript struct {
 	Managers    func(*orch.Daemon, *swss.Redis)
-	Appl, State []string // tables
+	Appl, State []string // tables whose rows are listed
 	Update      bool     // true if the results are written into the files
 }
 

@@ -23,9 +23,9 @@ type Transition struct {
 	From          *objectids.Map   // the ids of the current view
 	IDs           *objectids.Map   // the ids of the new view, filled as it is created
 	Removed       map[sai.OID]bool // objects that came with the switch or a port, and must be removed
-	surplus       []*Node          // nodes of Current
+	surplus       []*Node          // nodes of Current that have no match in Next
 	Stays         []*Node          // objects of surplus that could not be removed
-	missing       []*Node          // nodes of Next
+	missing       []*Node          // nodes of Next that have no match in Current
 	done          map[*Node]map[sai.AttrID]bool
 	postponed     map[*Node]map[sai.AttrID]bool // attributes to set after all objects have been created
 	failed        map[*Node]map[sai.AttrID]bool // attributes that could not be set, by node of the new view
@@ -252,7 +252,7 @@ func (t *Transition) removeAll(ctx context.Context, last bool) {
 			left = append(left, c)
 		default:
 			t.fail(fmt.Errorf("remove %s: %w", c.Key, err))
-			if !errors.Is(err, sai.StatusInvalidObjectID) && !errors.Is(err, sai.StatusItemNotFound) { // it is gone
+			if !errors.Is(err, sai.StatusInvalidObjectID) && !errors.Is(err, sai.StatusItemNotFound) { // not gone yet
 				t.Stays = append(t.Stays, c)
 			}
 		}
@@ -347,7 +347,8 @@ func (t *Transition) createEntry(ctx context.Context, k sai.Key, attrs []sai.Att
 	return err
 }
 
-// realAttrs returns the translated attributes for the creation of a node.
+// realAttrs returns the translated attributes for the creation of a node. It postpones attributes that name an object
+// that does not exist yet, and fails if such an attribute must be set on creation.
 func (t *Transition) realAttrs(n *Node) ([]sai.Attr, error) {
 	var attrs []sai.Attr
 	delete(t.postponed, n)
@@ -438,7 +439,7 @@ func (t *Transition) Row(n *Node) ([]swss.Pair, error) {
 	return protocol.FormatAttrs(attrs)
 }
 
-// MoveValue replaces virtual ids by the current virtual ids of the same objects. ok is false if one is gone.
+// MoveValue replaces virtual ids with the current virtual ids of the same objects. ok is false if an object is gone.
 func MoveValue(v sai.Value, from, to *objectids.Map) (moved sai.Value, ok bool) {
 	ok = true
 	moved = sai.MapOIDs(v, func(vid sai.OID) sai.OID {

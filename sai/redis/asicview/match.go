@@ -197,8 +197,9 @@ func shared(a, b []uint64) (n int) {
 	return n
 }
 
-// similar matches new objects with current ones that sets can turn into them. It skips extension objects: a new object
-// may need a resource that another extension object still holds. So all surplus ones are removed before any is created.
+// similar matches each new object with a current one that setting attributes can turn into it. It skips extension
+// objects: a new object may need a resource that another extension object still holds. So all surplus ones are removed
+// before any is created.
 func (m *matcher) similar(nodes []*Node) {
 	t := protocol.KeyType(nodes[0].Key)
 	if t == sai.ObjectTypeGenericProgrammable {

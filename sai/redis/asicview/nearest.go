@@ -8,8 +8,8 @@ import (
 	"tamtam/sai"
 )
 
-// A value of an attribute is common if more than rarely candidates have it. Candidates that share only common values
-// with an object are compared by kind, not one by one.
+// A value of an attribute is rare if at most this number of candidates have it, otherwise common. Candidates that share
+// only common values with an object are compared by kind, not one by one.
 const rarely = 16
 
 // maxKinds bounds the number of kinds of candidates that an object is compared with. If there are more, its match is
@@ -17,8 +17,8 @@ const rarely = 16
 // may have to be set.
 const maxKinds = 256
 
-// A candidates holds the candidates that sets can turn into an object of a group, in order. It is indexed so that the
-// nearest candidate is found without a look at all of them.
+// A candidates holds, in order, the candidates that setting attributes can turn into an object of a group. It is
+// indexed so that the nearest candidate is found without comparing all of them.
 type candidates struct {
 	nodes []*Node
 	said  []map[sai.AttrID]string // texts of the attributes of each candidate
@@ -75,7 +75,7 @@ func newCandidates(nodes []*Node) *candidates {
 	return s
 }
 
-// texts returns the values of a node as texts, which EqualValues compares too.
+// texts returns the values of a node as texts. EqualValues compares these texts, too.
 func texts(n *Node, as func(sai.Value) sai.Value) map[sai.AttrID]string {
 	list := make(map[sai.AttrID]string, len(n.Attrs))
 	for id, v := range n.Attrs {

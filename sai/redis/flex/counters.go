@@ -205,8 +205,8 @@ func (c *Counters) read(
 	return append(args, c.countedSince(group, k)...), gone, nil
 }
 
-// readSupported reads all ids together. If the backend does not support that, it removes those from ids that cannot
-// be read alone, and appends their names to gone. Then it reads the others together.
+// readSupported reads all ids together. If the backend does not support that, it removes from ids those that cannot be
+// read even alone, and appends their names to gone. Then it reads the others together.
 func readSupported[T fmt.Stringer](gone []string, ids *[]T, read func([]T) error) ([]string, error) {
 	if len(*ids) == 0 {
 		return gone, nil

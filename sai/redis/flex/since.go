@@ -22,8 +22,10 @@ const (
 type Births struct {
 	sai.API
 	now  func() time.Time
-	chip time.Time             // time at which the switch, with its own objects, was created
-	of   map[sai.OID]time.Time // by real id, of objects created later; zero if some but not all counters were cleared
+	chip time.Time // time at which the switch, with its own objects, was created
+	// of holds, by real id, the time since when an object counts that was created later. It is zero if some but not all
+	// counters of the object were cleared.
+	of   map[sai.OID]time.Time
 	kind map[sai.OID]sai.ObjectType
 }
 
