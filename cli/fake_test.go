@@ -23,8 +23,8 @@ import (
 	"tamtam/cli/tree"
 )
 
-// fakeServer is a gNMI server that stores a JSON tree. All that it has of the schema is the keys of lists. Names are
-// stored without module prefix.
+// fakeServer is a gNMI server that stores a JSON tree. It has no schema, except for the keys of lists. Names are stored
+// without module prefix.
 type fakeServer struct {
 	gpb.UnimplementedGNMIServer
 

@@ -91,7 +91,7 @@ type assembly struct {
 type held struct {
 	frame  []byte
 	at     time.Time
-	packet *assembly // nil if this is a frame
+	packet *assembly // nil for a frame
 }
 
 // NewJoiner returns a joiner that gives up a packet when its first fragment is older than wait. Frames without a time
@@ -138,8 +138,8 @@ func (j *Joiner) age(now time.Time) {
 	}
 }
 
-// hold queues a frame or a packet for its sender and receiver. It gives up the oldest packets if the held frames exceed
-// the limits.
+// hold appends a frame or a packet to the queue of its sender and receiver. It gives up the oldest packets if the held
+// frames exceed the limits.
 func (j *Joiner) hold(pair ends, h held) {
 	j.queues[pair] = append(j.queues[pair], h)
 	j.held += len(h.frame) + heldOverhead

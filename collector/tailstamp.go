@@ -385,7 +385,7 @@ type HopReport struct {
 	QueueBytes *QueueReport `json:"queue_bytes,omitempty"`
 }
 
-// unwrap returns the frame inside a copy or report, and counts it.
+// unwrap returns the frame inside an ERSPAN copy or an IFA report, and counts the copy or report.
 func (c *TailStamp) unwrap(frame []byte) ([]byte, bool) {
 	inner, ok := Mirrored(frame)
 	if ok {

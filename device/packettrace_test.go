@@ -250,7 +250,7 @@ func TestWhyByShell(t *testing.T) {
 	send(8, 64) // a table without rows is still named
 	want("show tam why flow 10.1.0.5 10.2.0.8 last 1", "miss  EDGE\n")
 
-	// With a setting, all packets are kept, also those of flows without a request.
+	// If TAM_SWITCH_TABLE requests it, all packets are kept, also those of flows without a request.
 	keeps := func(fields swss.FieldValues, all bool) {
 		t.Helper()
 		configRow(t, s, "TAM_SWITCH_TABLE|global", fields)

@@ -46,7 +46,7 @@ func sessionView(ctx context.Context, c *kit.Call, session tree.Node, data map[s
 		writeFieldsOf(p, group)
 		p.Leaves(flowWidth, session, clampMSS)
 		for _, c := range countersIn("TAM_TAILSTAMPING_COUNTERS", "") {
-			if c.label != "" { // of packets, not of bytes
+			if c.label != "" { // counters of bytes have no label, and are not shown
 				p.Field(flowWidth, c.label, kit.Counted(counters, c.leaf))
 			}
 		}

@@ -42,14 +42,14 @@ type pcapngInterface struct {
 	linkType  uint32
 	snap      uint32
 	perSecond uint64 // units of the packets' times per second
-	offset    int64  // seconds
-	fcs       int    // bytes
+	offset    int64  // added to the packets' times, in seconds
+	fcs       int    // length of the frame check sequence in bytes
 }
 
 // block is the current block.
 type block struct {
 	kind   uint32
-	at     int64  // offset of its first byte
+	at     int64  // offset of the block's first byte
 	length uint32 // total length, as stated at its start
 }
 

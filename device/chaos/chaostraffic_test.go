@@ -50,7 +50,7 @@ type traffic struct {
 
 const vitalsPeriod = 100 * time.Millisecond
 
-// quietFile stops the traffic while it exists.
+// quietFile is a file that stops the traffic while it exists.
 const quietFile = "quiet"
 
 // A generator sends frames through every chip of a process: one per millisecond of each session.

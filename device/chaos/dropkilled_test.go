@@ -57,7 +57,7 @@ func (l *dropListener) listen(conn *net.UDPConn) {
 	for {
 		n, err := conn.Read(b)
 		if err != nil {
-			return // closed
+			return // the connection is closed
 		}
 		_ = d.Message(b[:n], func(r *ipfix.DataRecord) { // an exporter has restarted if the message is inconsistent
 			for i, f := range r.Fields {

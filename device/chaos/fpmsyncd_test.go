@@ -20,7 +20,7 @@ import (
 type zebra struct {
 	*liveSwitch
 	addr      net.Addr
-	listening <-chan net.Addr // its address at each start
+	listening <-chan net.Addr // fpmsyncd's address at each start
 }
 
 // startFPMSyncd starts fpmsyncd beside the other daemons, if any, of a liveSwitch.
@@ -57,7 +57,7 @@ func (z *zebra) connect(say ...[]byte) net.Conn {
 
 // fpmFrame returns a message that adds or deletes a BGP route to 10.N.0.0/16 that drops.
 func fpmFrame(n byte, gone bool) []byte {
-	m := []byte{1, 1, 0, 40} // of FPM
+	m := []byte{1, 1, 0, 40} // header of FPM
 	kind := uint16(24)
 	if gone {
 		kind = 25

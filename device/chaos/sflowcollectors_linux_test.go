@@ -36,7 +36,7 @@ var sflowFields = []string{
 	"octets received", "discard samples", "reason",
 }
 
-// sflowReadings holds values by field, one for each sample that has it.
+// sflowReadings holds the values of each field, one for each sample that has the field.
 type sflowReadings map[string][]string
 
 func (r sflowReadings) add(field string, v any, times int) {
@@ -117,7 +117,8 @@ func TestSFlowCollectors(t *testing.T) {
 	}
 }
 
-// verdictOf returns how a collector has read a field: "-" if it does not support it.
+// verdictOf returns how a collector has read a field: "=" if it has all values, "wrong" if not, and "-" if it has none
+// because it does not support the field.
 func verdictOf(t *testing.T, who, field string, got, want []string) string {
 	t.Helper()
 	if len(got) == 0 {

@@ -277,7 +277,7 @@ func (s *numberedStream) counted(c *composition, ids map[string]string) {
 	}
 	s.mu.Unlock()
 	rows := swss.NewTable(c.redisAt(c.inspect(ids["redis"]).address()).DB(swss.CountersDB), schema.CountersTailStamp)
-	for end := time.Now().Add(10 * time.Second); ; { // counters that start again would need longer
+	for end := time.Now().Add(10 * time.Second); ; { // restarted counters would need longer to reach this
 		row, _, err := rows.Get(c.Context(), "web")
 		if err != nil {
 			c.Fatal(err)

@@ -162,7 +162,7 @@ func (l *cpuLine) run(ctx context.Context, host *hostifd.Host) error {
 			conn.Close()
 		}
 		if ctx.Err() != nil {
-			break // the devices stay with their keeper
+			break // syncd, their keeper, still holds the devices
 		}
 		host.SetKeeper(nil)
 		l.report(fmt.Sprintf("the CPU port at %s: %v", l.socket, err))

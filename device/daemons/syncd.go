@@ -59,7 +59,7 @@ func RunSyncd(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) erro
 		return syncdLife(ctx, r, cfg, c.of(h, claim))
 	}
 	lives := func(ctx context.Context) error {
-		// ASIC_DB has a journal instead
+		// without ASIC_DB, which has a journal instead
 		return runRepeatedly(ctx, r, h, logOf(c), live, swss.CountersDB, swss.FlexCounterDB)
 	}
 	g, ctx := errgroup.WithContext(ctx)

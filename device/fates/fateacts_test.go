@@ -329,7 +329,7 @@ func (f *fated) programs() {
 		f.Fatal(err)
 	}
 	devicetest.NoError(f.T, f.Chip.Control(f.Chip.Now(), saisim.Batch{Batch: pipe.Batch{Program: program}}))
-	f.wait(f.Chip.CycleAt(2 * time.Second)) // a plan for the new graph exists
+	f.wait(f.Chip.CycleAt(2 * time.Second)) // by then, a plan for the new graph exists
 	f.model.early, f.model.late = 7777, 8888
 	for _, dport := range []uint16{7777, 8888, 9999} {
 		f.come("Ethernet0", f.plain(0, 3, 100, dport))

@@ -416,7 +416,7 @@ func (d *modelDecision) flood() {
 			d.send(name, d.vlan)
 		}
 	}
-	d.lost = false // a PortChannel without members does not count
+	d.lost = false // flooding ignores PortChannels without members
 }
 
 // ipFit reports whether a router may forward the packet: RFC 1812, 5.2.2, 5.3.5.1 and 5.3.7; RFC 4291, 2.5.2, 2.5.3

@@ -37,7 +37,7 @@ type fated struct {
 	oracle *truth.Oracle
 	sent   map[string]*fatedFrame // sent frames by the part of a frame that a record contains
 	order  []*fatedFrame
-	drops  fateCounts // by the model
+	drops  fateCounts // drops according to the model
 	left   uint64
 	toCPU  uint64
 	saw    map[string]int

@@ -22,7 +22,7 @@ func TestLoads(t *testing.T) {
 		frames := func(at time.Duration) uint64 { // number of frames that have arrived by then
 			return uint64(load * rate * 1e6 * at.Seconds() / (8 * (size + overhead)))
 		}
-		polled := func(at, old time.Duration) map[string]uint64 { // counters read up to old earlier
+		polled := func(at, old time.Duration) map[string]uint64 { // the counters as read, up to old before at
 			n := frames(at - time.Duration(r.Int64N(int64(old))))
 			return map[string]uint64{"in": n, "in bytes": uint64(size) * n}
 		}

@@ -28,7 +28,7 @@ func (r *rig) index(t testing.TB, name string) (index int) {
 	return index
 }
 
-// The kernel's events are received, even if it had no space for their content.
+// A change is noticed, even if the kernel had no space to store its events.
 func TestNews(t *testing.T) {
 	r := newRig(t)
 	var n *listener

@@ -298,8 +298,8 @@ func joinAll(frames [][]byte) (sent [][]byte, loads []offload) {
 	return sent, loads
 }
 
-// Frames are joined only if the kernel would cut them into the same bytes again. If two consecutive frames have any
-// other difference, they are sent unchanged.
+// Frames are joined only if the kernel would cut them into the same bytes again. If consecutive frames differ in
+// anything that this would not reproduce, they are sent unchanged.
 func TestJoinChangesNothing(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 300}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 2))

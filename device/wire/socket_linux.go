@@ -21,7 +21,7 @@ type socket struct {
 	claim claim  // on that interface
 	ring  []byte
 	slots int
-	next  int // slot
+	next  int // index of the next slot
 	taken int // slots before next that the kernel has not received back
 	long  []byte
 	send  sender

@@ -44,7 +44,7 @@ type feed struct {
 	senders []*ingest.Sender
 	before  func(context.Context) error // called before any feed is read; may be nil
 	read    func(context.Context) error
-	// records that it is read to its end; nil for a feed that starts again each time
+	// records that the feed has been read to its end; nil if the feed starts again each time
 	done  func(context.Context) error
 	after *feed         // must be read to its end before this one; may be nil
 	ended chan struct{} // closed at the end of run; nil if no feed waits for it

@@ -20,7 +20,7 @@ type Answer struct {
 	Task, Key    string // Key is the quantity, or the flow
 	Epoch        uint64
 	Start, End   int64    // times of the epoch's start and end, in nanoseconds since 1970 by the chip's clock
-	Flags        []string // defects of the epoch; and saturated
+	Flags        []string // defects of the epoch, and "saturated"
 	Estimate     float64
 	Lower, Upper *float64 // bounds; nil if unknown
 }
@@ -242,7 +242,7 @@ func (w *sketchWatch) task(at sketchLeaf, values []string, doubt bool) {
 	}
 }
 
-// ended reports the quantities of a task's epoch once the next one has ended.
+// ended reports the quantities of a task's epoch once the next epoch has ended.
 func (w *sketchWatch) ended(name string) {
 	t := w.tasks[name]
 	if t == nil {

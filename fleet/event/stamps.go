@@ -190,7 +190,7 @@ func (r *Reader) Frames() ([]Frame, error) {
 	if err := r.end(&d, len(r.frames)); err != nil {
 		return nil, err
 	}
-	at := 0 // the hops may have been reallocated
+	at := 0 // sets the hops again: r.hops may have been reallocated
 	for i := range r.frames {
 		n := len(r.frames[i].Hops)
 		r.frames[i].Hops = r.hops[at : at+n : at+n]

@@ -58,7 +58,7 @@ func (*away) Append(ctx context.Context, _, _ string, _ []byte) (uint64, error) 
 func take(t *testing.T, log *stream.Memory, topic string, p *join.Partition, most int, now time.Time) bool {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // reads what is available without waiting
+	cancel() // reads only what is available, without waiting
 	entries, err := log.Read(ctx, topic, p.Next(), most)
 	if err != nil {
 		return false

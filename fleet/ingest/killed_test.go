@@ -82,7 +82,7 @@ func (c *joining) rows() (packets map[place]int64, flags map[place]result.Flags)
 		c.t.Fatal(err)
 	}
 	_ = c.store.Each(c.t.Context(), 0, event.MaxTime, func(b *result.Batch) bool {
-		for _, a := range b.Amends { // an amendment is of one partition
+		for _, a := range b.Amends { // an amendment applies to one partition
 			for x := range flags {
 				if b.Partition == c.partition(x) && a.From < x.start+int64(join.DefaultWindow) && a.To >= x.start {
 					flags[x] |= a.Flags
