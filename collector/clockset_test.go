@@ -87,7 +87,7 @@ func TestClockSetText(t *testing.T) {
 	}
 }
 
-// IFA hops and records of table recording can have the flag of a set clock, too.
+// IFA hops and records of table recording can have the flag of a set clock, too. They then have no latency.
 func TestClockSetElsewhere(t *testing.T) {
 	r := recordOf(&ifa.Hop{LNS: ifa.LNS, Residence: ifa.Longest, Trust: ifa.ClockSet}, time.Unix(5, 0))
 	if !clockSet(r) {

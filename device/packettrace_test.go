@@ -254,7 +254,7 @@ func TestWhyByShell(t *testing.T) {
 	keeps := func(fields swss.FieldValues, all bool) {
 		t.Helper()
 		configRow(t, s, "TAM_SWITCH_TABLE|global", fields)
-		for strings.Contains(show("show drops"), "all are kept, the last ") != all { // syncd has not received it yet
+		for strings.Contains(show("show drops"), "all are kept, the last ") != all { // syncd lacks the setting
 		}
 	}
 	keeps(swss.FieldValues{"keep-packets": "all"}, true)

@@ -82,7 +82,7 @@ type neighbor struct {
 type waiting struct {
 	packet []byte // IP
 	in     *iface // ingress interface; nil if the packet is the stack's own
-	l2     MAC    // its destination MAC address
+	l2     MAC    // the frame's destination MAC address
 }
 
 // maxWaiting is the maximum number of packets that wait for a neighbour.

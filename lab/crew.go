@@ -81,7 +81,7 @@ func (c *pool) await(w *worker, last uint64) uint64 {
 		}
 		w.asleep.Store(true)
 		if c.number.Load() == last || !w.asleep.CompareAndSwap(true, false) {
-			<-w.wake // the goroutine that clears asleep sends
+			<-w.wake // the goroutine that sets asleep to false also sends
 		}
 	}
 }

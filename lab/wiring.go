@@ -112,7 +112,7 @@ func (l *Lab) endOf(text string) (*end, error) {
 	return nil, fmt.Errorf("%q: the switch has no port %q; it has %s%s", text, port, Summary(names), problems)
 }
 
-// Summary returns a list of the first eight names, with the number of the others.
+// Summary returns a list of the first eight names, followed by the number of the remaining ones.
 func Summary(names []string) string {
 	const show = 8
 	switch {

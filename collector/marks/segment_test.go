@@ -34,8 +34,8 @@ func TestAltMarkSyncMargin(t *testing.T) {
 	}
 }
 
-// A late pulse of the previous period may be counted as a packet of this one. A packet out of window may belong to the
-// previous or next period of the same colour.
+// A late pulse of the previous period may be counted as a packet of this one. A packet outside its window may belong to
+// the previous or next period of the same colour.
 func TestAltMarkNeighbours(t *testing.T) {
 	run := func(method altmark.Method, change func(i int, p *altmark.Period)) (got []Result) {
 		m := newTestJoiner(t, twoPoints(method))

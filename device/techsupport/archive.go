@@ -32,7 +32,7 @@ type Item struct {
 // A Config describes the content of the archive.
 type Config struct {
 	Doctor doctor.Config
-	Tails  []string // files whose ends are packed: recordings and logs
+	Tails  []string // files of which only the end is packed: recordings and logs
 	More   []Item
 }
 

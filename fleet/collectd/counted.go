@@ -74,7 +74,8 @@ func (s *countedStore) Last(ctx context.Context, partition string) (result.Posit
 	return at, err
 }
 
-// received records the result of a call for a partition's worker, and logs changes. A worker that ends no longer waits.
+// received records the result of a call for a partition's worker, and logs changes. When a worker ends, its partition
+// no longer counts as waiting.
 func (s *countedStore) received(ctx context.Context, partition string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -35,7 +35,7 @@ type Sources struct {
 	// name of this host in the names of its sources; "" means the system's
 	Host     string
 	Sketches map[string]string // gNMI targets whose sketch tasks are read, by switch name
-	Dial     dial.Options      // options for switches that are read by gNMI
+	Dial     dial.Options      // options for switches that are read over gNMI
 }
 
 // A feed reads one input, for one or more sources of the log.
@@ -132,7 +132,7 @@ func (s *Sources) sourceName(name string) string {
 	return s.Host[:min(len(s.Host), longestHost)] + ":" + name
 }
 
-// begin returns a function that announces that the sources receive everything from now on.
+// begin returns a function that announces that the sources receive everything since the call of begin.
 func begin(senders []*ingest.Sender) func(context.Context) error {
 	since := time.Now()
 	return func(ctx context.Context) (err error) {

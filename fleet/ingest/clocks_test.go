@@ -94,7 +94,7 @@ func newClocks(t *testing.T, r *rand.Rand) *clocksTest {
 	return x
 }
 
-// exports creates the encoder of its messages.
+// exports creates the IPFIX encoder of an exporter.
 func (c *clocked) exports(t *testing.T, domain uint32) {
 	t.Helper()
 	c.kind = &ipfix.Kind{Name: "drop"}

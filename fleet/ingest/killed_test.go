@@ -364,7 +364,7 @@ func TestKilledIPFIX(t *testing.T) {
 			for n, ticks := 0, 1+r.IntN(3000); n < ticks; n++ {
 				heard(&l)
 			}
-			// by then templates came, and the second in which a later one started has ended
+			// 6 s later, templates have arrived, and the second in which a later listener started has ended.
 			l.from = l.from.Add(6 * time.Second)
 			lives = append(lives, l)
 			if stopped = r.IntN(2) == 0; stopped {

@@ -216,7 +216,7 @@ func (l *Log) Append(ctx context.Context, name, id string, data []byte) (uint64,
 	if int64(len(data)) > l.o.MaxBytes {
 		return 0, fmt.Errorf("topic %s: a message of %d bytes, and the topic keeps %d", name, len(data), l.o.MaxBytes)
 	}
-	id = cmp.Or(id, nats.NewInbox()) // so that it may be sent again
+	id = cmp.Or(id, nats.NewInbox()) // with an id, the message may be sent again
 	var ack *jetstream.PubAck
 	err = l.try(ctx, func(ctx context.Context) (err error) {
 		if l.troubled() {

@@ -172,7 +172,7 @@ func (l *Log) get(ctx context.Context, t *topic, from uint64, most int) ([]strea
 			return nil, err
 		}
 		switch status := m.Header.Get("Status"); status {
-		case "404", "204": // there is none, or no more
+		case "404", "204": // there is no message, or no further one
 			return entries, nil
 		case "503":
 			return nil, nats.ErrNoResponders

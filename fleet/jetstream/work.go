@@ -133,7 +133,7 @@ func (w *work) Done(ctx context.Context) error {
 		return err
 	}
 	w.ended = true
-	// It still takes space. If this fails it is not delivered again all the same.
+	// The message still takes space. If the deletion fails, the work is nevertheless not given again.
 	err := w.topic.stream.DeleteMsg(ctx, w.entry.Seq)
 	if err != nil {
 		w.log.o.Logger.Warn("work that is done still takes room in the log", "topic", w.topic.name, "message", w.entry.Seq,

@@ -271,7 +271,7 @@ func (p *Partition) account(s *source, h *event.Header, again bool, bad error) {
 	lost := h.Number - s.number - 1
 	if (lost > 0 || bad != nil) && !again { // otherwise it is known from the position
 		from := s.promise
-		if from == event.Ended { // but it goes on
+		if from == event.Ended { // the source had ended, but sends again
 			from = s.row.Told
 		}
 		if from == 0 && h.Missing() { // no watermark yet: the batch has the start
@@ -371,14 +371,14 @@ func (p *Partition) follow(s *source, h *event.Header) {
 		if !killed {
 			from = max(o.row.Told, o.row.Latest)
 		}
-		if from == 0 && o.row.Latest == 0 { // it reported nothing
+		if from == 0 && o.row.Latest == 0 { // that start reported nothing
 			continue
 		}
 		from = cmp.Or(from, p.closed)
 		if silent || h != nil && h.Events == 0 {
 			s.after = max(s.after, from)
 		}
-		if killed && h != nil && !h.Missing() { // otherwise h contains it
+		if killed && h != nil && !h.Missing() { // otherwise h itself reports the gap
 			p.windows.gap(from, max(from, o.row.Latest, h.To), result.Gap)
 		}
 	}

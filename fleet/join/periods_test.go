@@ -125,7 +125,7 @@ func (m *marking) report(t testing.TB, r *rand.Rand, settings map[string]altmark
 // periodsOf returns the counts of four switches for a period in which packets are lost and pulses are captured.
 func periodsOf(r *rand.Rand, n altmark.Interval, k uint64) map[string]altmark.Period {
 	sent, through := uint64(100+r.IntN(100)), uint64(r.IntN(60))
-	lost := func(p uint64) uint64 { // or one is duplicated
+	lost := func(p uint64) uint64 { // or one packet is duplicated
 		if r.IntN(40) == 0 {
 			return p + 1
 		}

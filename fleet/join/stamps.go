@@ -143,7 +143,8 @@ func (s *stamps) lastLeft(key stampKey, in window) int64 {
 	return 0
 }
 
-// leftAt returns the time at which a frame left its last hop, or else arrived there. It returns 0 if both are unknown.
+// leftAt returns the time at which a frame left its last hop. If that is unknown, it returns the time at which the
+// frame arrived there, or 0 if both are unknown.
 func leftAt(last *event.Hop) int64 {
 	switch {
 	case last.Flags&event.NoDeparture == 0:
@@ -211,7 +212,7 @@ func (sw *stampWindow) count(at uint32, hops []event.Hop) bool {
 		}
 		c.packets++
 		c.unsynchronised = c.unsynchronised || h.Flags&event.Unsynchronised != 0 ||
-			i > 0 && hops[i-1].Flags&event.Unsynchronised != 0 // the link is by both clocks
+			i > 0 && hops[i-1].Flags&event.Unsynchronised != 0 // the link's delay uses both clocks
 		c.searched = c.searched || h.Flags&event.Searched != 0
 		resident := h.Departure - h.Arrival
 		if h.Flags&(event.NoArrival|event.NoDeparture|event.ClockSet) == 0 && resident >= -longest && resident <= longest {
@@ -357,7 +358,7 @@ func (s *stamps) forget() {
 	}
 }
 
-// again keeps a path that was known before.
+// again adds a path that is still in use, after forget has removed all paths.
 func (s *stamps) again(w way) uint32 {
 	s.key = s.key[:0]
 	for _, at := range w.hops {

@@ -23,7 +23,7 @@ func rowOf(key journey.Key, way journey.Journey) result.Journey {
 	case journey.Unseen:
 		j.Flags |= result.Missing
 	case journey.Alike:
-		j.Ambiguous, j.Candidate, j.Of = true, 1, 2 // at least two
+		j.Ambiguous, j.Candidate, j.Of = true, 1, 2 // at least two equal packets
 	}
 	index := map[*journey.Visit]int{}
 	for _, v := range way.Visits {

@@ -20,7 +20,7 @@ type Worker struct {
 	Now     func() time.Time // nil means time.Now
 	// Lost is called for messages that the log lost; it may be nil.
 	Lost func(Lost)
-	// Idle is the interval at which silent sources are detected while nothing comes; 0 means one second.
+	// Idle is the interval between checks for silent sources while no messages arrive; 0 means one second.
 	Idle time.Duration
 }
 

@@ -141,7 +141,7 @@ func (s *Store) tidy(now time.Time) error {
 				total += f.size
 				all = append(all, f)
 			} else if dir == written && unshown == nil && now.Sub(f.at) > strayAfter {
-				_ = os.Remove(f.path) // or next time
+				_ = os.Remove(f.path) // if this fails, the next call retries it
 			}
 		}
 	}

@@ -38,7 +38,7 @@ func (r row) size() int {
 // pairs returns the fields in SONiC's order.
 func (r row) pairs() []swss.Pair {
 	if r.foreign != "" {
-		list, _ := swss.DecodeFields(r.foreign) // as it was encoded
+		list, _ := swss.DecodeFields(r.foreign) // no error: it was encoded by EncodeFields
 		return list
 	}
 	list := []swss.Pair{{Field: fieldProtocol, Value: r.protocol}}

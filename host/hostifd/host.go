@@ -20,8 +20,8 @@ import (
 type Kernel interface {
 	// Ours lists the devices that are host interfaces of tamtam's.
 	Ours() ([]string, error)
-	// Set configures a device that another process has made. With whole, it removes every address that d does not list;
-	// without, only those that old lists and d does not.
+	// Set configures a device that another process has made. If whole is true, it removes every address that d does not
+	// list. Otherwise it removes only addresses that old lists and d does not.
 	Set(name string, d, old Device, whole bool) error
 	Remove(name string) error
 	// SetRoutes sets the routes of the configuration, and removes those that an earlier call or process has set.
@@ -31,7 +31,8 @@ type Kernel interface {
 	Links(ctx context.Context, f func(name string, index int)) error
 	// Neighbors calls f for every existing neighbour and for each change, until ctx ends or an update is lost.
 	Neighbors(ctx context.Context, f func(Neighbor)) error
-	// SetNeighbor adds a permanent neighbour, or, if there is none, one that is probed.
+	// SetNeighbor adds a permanent neighbour. If permanent is false, it adds a neighbour that Linux probes, unless one
+	// exists.
 	SetNeighbor(n Neighbor, permanent bool) error
 	RemoveNeighbor(n Neighbor) error
 	// Ask makes Linux resolve a neighbour's MAC address.

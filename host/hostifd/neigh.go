@@ -26,7 +26,7 @@ type neighborhood struct {
 	kernel Kernel
 	known  map[string]Neighbor         // neighbours in Linux, by key
 	seen   map[string]swss.FieldValues // rows of NEIGH_TABLE
-	put    map[string]bool             // rows that were written, and may not have been seen yet
+	put    map[string]bool             // rows that were written, and may not be in seen yet
 	before map[string]bool             // rows that existed before Linux reported its neighbours
 	static map[string]Neighbor         // permanent neighbours in Linux, by key
 	dirty  map[string]bool             // keys of rows to be written

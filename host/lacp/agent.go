@@ -117,7 +117,7 @@ func (a *Agent) Configure(now time.Time, list []Aggregate) {
 		g.Aggregate, g.ports = c, nil
 		for _, m := range c.Members {
 			if ports[m.Name] != nil {
-				continue // a port is in one aggregation
+				continue // a port is in at most one aggregation, the first
 			}
 			p := a.ports[m.Name]
 			if p == nil || p.of != g || p.Number != m.Number || p.Incarnation != m.Incarnation {

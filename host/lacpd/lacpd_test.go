@@ -324,7 +324,7 @@ func TestRestartChangesNothing(t *testing.T) {
 	}
 	s.line(nil)
 	b.pass(50 * time.Second)
-	s.start() // and it does not know better
+	s.start() // the new LACP has no better information
 	b.pass(time.Second)
 	calm("syncd was away, and LACP restarted")
 	for _, port := range []string{"Ethernet0", "Ethernet4"} {

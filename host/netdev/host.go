@@ -33,8 +33,8 @@ type Kernel interface {
 type Tap interface {
 	io.ReadWriteCloser
 	SetCarrier(on bool) error
-	// Hold returns a file by which another process can hold the device: the device keeps its carrier while that is
-	// open. It gets no frames.
+	// Hold returns a file by which another process can hold the device. The device keeps its carrier while the file is
+	// open. The file gets no frames.
 	Hold() *os.File
 }
 
@@ -130,7 +130,7 @@ func (h *Host) Set(i cpuport.Interface) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch _, port := h.ports[i.Name]; {
-	case port && i.Gone: // its object decides
+	case port && i.Gone: // the port's HOSTIF object decides
 		return nil
 	case schema.IsPortName(i.Name) && !i.Gone:
 		return fmt.Errorf("interface %s: it is a port's, and follows the port's HOSTIF object", i.Name)

@@ -54,7 +54,7 @@ func Mappings() []Mapping {
 	}
 }
 
-// ReasonOf returns the reason of the registry for one of the chip's.
+// ReasonOf returns the reason of the sFlow registry for a drop reason of the chip.
 func ReasonOf(why string) wire.Reason {
 	for _, m := range Mappings() {
 		if m.Why == why {

@@ -64,7 +64,7 @@ var listed = sync.OnceValues(func() (all []pkg, err error) {
 // within reports whether path is folder or inside it.
 func within(path, folder string) bool { return path == folder || strings.HasPrefix(path, folder+"/") }
 
-// roomOf returns the room of a package of this module, and whether there is one.
+// roomOf returns the architecture rules for the folder of a package of this module, and whether there are any.
 func roomOf(rules []room, pkg string) (room, bool) {
 	local := strings.TrimPrefix(pkg, module+"/")
 	var best room

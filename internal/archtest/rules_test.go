@@ -64,7 +64,7 @@ var rules = []room{
 	{name: "device/devicetest", below: rooms(`
 		cli device device/daemons device/packettrace mgmt collector/capture sai/redis saisim saisim/profile
 		swss swss/schema sai tam/flymon tam/record tam/sflow internal`)},
-	// a test kit for others too
+	// a test kit, also for tests outside this tree
 	{name: "tamtamtest", below: rooms("cli device saisim saisim/profile swss")},
 	// a gNMI client, without access to databases
 	{name: "cli", modules: []string{gnmi, grpc, xterm}, clock: true, below: rooms("cli/tam cli/kit cli/tree")},

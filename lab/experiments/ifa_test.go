@@ -106,7 +106,7 @@ func TestIFATellsTheTruth(t *testing.T) {
 	waited, marked := 0, uint64(0)
 	for id := range way[3].frames {
 		if slices.ContainsFunc(way, func(w *witness) bool { return w.frames[id] == nil }) {
-			continue // it comes from elsewhere
+			continue // not all switches of the path saw this frame
 		}
 		packet, queues := way[0].frames[id].flow, ""
 		for i, w := range way {

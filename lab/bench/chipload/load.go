@@ -70,7 +70,7 @@ func (l Load) Frame(from, to int) []byte {
 		return append(f, 0x88, 0xb5)[:cap(f)]
 	}
 	length := l.octets() - 14
-	header := byte(5) // words
+	header := byte(5) // length in words of 4 bytes
 	if l.Options {
 		header++
 	}

@@ -88,7 +88,7 @@ func TestRuleEdits(t *testing.T) {
 	}
 }
 
-// edits is one flow group of four flows, measured at all switches of a row, with changes during the run.
+// edits is one flow group of four flows, measured at all switches of a chain, with changes during the run.
 type edits struct {
 	session  altmark.Session
 	switches int

@@ -103,7 +103,7 @@ func binomial(n int, q float64, f func(k int, chance float64)) {
 // bucket with probability 1/buckets, so the sum is compound Poisson. Its probabilities follow by Panjer's recursion.
 func (p *population) beyond(buckets float64) []float64 {
 	most := len(p.count)
-	// e^-rate must not underflow, so the noise of a fraction of the flows is folded with itself.
+	// e^-rate must not underflow, so the noise of a fraction of the flows is computed and convolved with itself.
 	folds := 0
 	for rate := p.flows() / buckets; rate > 500; rate /= 2 {
 		folds++
