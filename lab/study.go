@@ -59,11 +59,11 @@ type Report interface {
 	Metrics() string
 	// Notices returns remarks on the whole study.
 	Notices() []string
-	// CSV returns its files, by name.
+	// CSV returns the study's files, by name.
 	CSV() map[string][]byte
-	// Figures returns its plots.
+	// Figures returns the study's plots.
 	Figures(title string) []*figure.Figure
-	// WriteTable prints its table.
+	// WriteTable prints the study's table.
 	WriteTable(io.Writer) error
 }
 

@@ -81,7 +81,7 @@ func (l *Lab) makeLink(t *Link) error {
 
 // connect connects a host to its switch.
 func (l *Lab) connect(h *station, n *node, up, down *wire, mbps uint32) error {
-	const bytePerMbps = 8_000_000 // ps
+	const bytePerMbps = 8_000_000 // duration in ps
 	if bytePerMbps%mbps != 0 {
 		return fmt.Errorf("its rate is %d Mb/s: a host wants one at which a byte takes whole picoseconds", mbps)
 	}

@@ -38,7 +38,7 @@ func TestAnyRuleEdit(t *testing.T) {
 	}
 }
 
-// These cases were reported because an edit at one switch gave periods that were ok and wrong.
+// In these reported cases, an edit at one switch gave periods that were ok although they were wrong.
 func TestRuleEdits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing new for the race detector")

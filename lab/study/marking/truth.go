@@ -137,7 +137,7 @@ type markedPacket struct {
 // marked holds the properties by which the packets of a period are counted.
 type marked struct {
 	flow int       // number of the traffic source
-	came pointsSet // the points that they reached
+	came pointsSet // the points that the packets reached
 }
 
 // A pointsSet is a set of points of a path, by index.
@@ -228,7 +228,7 @@ func (t *markTruth) begin(i int, x passage) {
 func (t *markTruth) come(i int, x passage) {
 	one := t.find(x.id)
 	if one == nil {
-		return // not from the initiator
+		return // the initiator has not seen the packet
 	}
 	t.pass(one, i)
 	if p := one.period; p.pulse == x.id && p.at[i] < 0 {

@@ -375,7 +375,7 @@ func collecting(m int, q float64, least []float64) detector {
 		for y := 1; y < len(least); y++ { // sum of the probability of y or more times the increment of the y-th
 			high += least[y] * (at(int(size)+y) - at(int(size)+y-1))
 		}
-		// Noise beyond the distinguished values completes it for certain.
+		// Noise beyond the distinguished values is assumed to complete the collection.
 		high += least[len(least)-1] * (1 - at(int(size)+len(least)-1))
 		return low, high, high
 	}

@@ -217,7 +217,7 @@ func makeFlows(t *Traffic, seed uint64, name string, side uint32) []flymon.Vecto
 				target = append(target, uint32(k))
 			}
 		}
-		// Large flows go anywhere.
+		// Shuffled, so that large flows go to any destination.
 		for i := len(target) - 1; i > 0; i-- {
 			k := r.Below(uint64(i + 1))
 			target[i], target[k] = target[k], target[i]
