@@ -41,7 +41,7 @@ func datagramIPv4(b []byte) (datagram, bool) {
 		return datagram{}, false
 	}
 	header, length := int(b[0]&15)*4, int(binary.BigEndian.Uint16(b[2:]))
-	const fragments = 0x3fff // more fragments, or an offset
+	const fragments = 0x3fff // mask: more fragments, or an offset
 	if header < 20 || length < header || length > len(b) || binary.BigEndian.Uint16(b[6:])&fragments != 0 {
 		return datagram{}, false
 	}

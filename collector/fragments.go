@@ -334,7 +334,7 @@ func (a *assembly) join(n int) []byte {
 	if len(ip) > maxIPv4 {
 		return nil
 	}
-	const flags = 0x3fff // more fragments, and the offset
+	const flags = 0x3fff // mask: more fragments, and the offset
 	binary.BigEndian.PutUint16(ip[2:], uint16(len(ip)))
 	binary.BigEndian.PutUint16(ip[6:], binary.BigEndian.Uint16(ip[6:])&^flags)
 	ip[10], ip[11] = 0, 0

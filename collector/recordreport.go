@@ -66,7 +66,7 @@ type RecordPlanReport struct {
 	// BeyondDrops counts dropped packets of flows that exceeded the limit.
 	BeyondDrops int64                             `json:"beyond_drops,omitempty"`
 	Suspicions  []recordplan.Suspicion            `json:"suspicions,omitempty"`
-	kinds       map[string]map[packetKind]atTable // by table
+	kinds       map[string]map[packetKind]atTable // counts of each kind of packet, by table
 }
 
 // PathTotal is the total of the packets of one path, or of one set of possible paths.
@@ -328,7 +328,7 @@ func (c *planRecords) drops() []FlowDrops {
 	}
 	joined := map[whole]*FlowDrops{}
 	for k, n := range c.flows {
-		answer, _ := c.decoder.Decode([]byte(k.record.bits), c.asked(k.record.reported)) // no error: decoded before
+		answer, _ := c.decoder.Decode([]byte(k.record.bits), c.asked(k.record.reported)) // decoded before, so no error
 		t := pathOf(&answer)
 		w := whole{k.flow, k.isFlow, k.record.reported.End, k.trap, "", t.key, k.by}
 		if k.port != record.NoPort {

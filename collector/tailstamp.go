@@ -67,7 +67,7 @@ type pathStamps struct {
 }
 
 type hopStamps struct {
-	record                             tailstamp.Record // for its switch and ports
+	record                             tailstamp.Record // a record of this hop, for its switch and ports
 	latency                            distribution
 	noEgress, unsynchronised, unusable int64
 	clockSet                           int64     // number of records without usable times
@@ -299,7 +299,7 @@ func egress(r tailstamp.Record) tailstamp.Timestamp {
 // difference returns to-from in nanoseconds, which may be negative. It returns false if a timestamp is absent or
 // invalid, or if the difference exceeds 64 bits.
 func difference(from, to tailstamp.Timestamp) (int64, bool) {
-	const most = uint64(1) << 32 // seconds
+	const most = uint64(1) << 32 // limit of the difference in seconds
 	if from.IsZero() || to.IsZero() || from.Nanoseconds >= 1e9 || to.Nanoseconds >= 1e9 ||
 		max(from.Seconds, to.Seconds)-min(from.Seconds, to.Seconds) > most {
 		return 0, false

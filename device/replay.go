@@ -25,7 +25,7 @@ const maxExactFlows = 1 << 20
 type Replay struct {
 	SimConfig
 	Inputs []Input
-	Out    string // directory
+	Out    string // output directory
 	// Trace receives the cycle of every packet at every station; nil means no trace.
 	Trace     io.Writer
 	TraceJSON bool // lines of JSON instead of tables

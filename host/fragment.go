@@ -19,7 +19,7 @@ const (
 type datagramKey struct {
 	src, dst netip.Addr
 	ident    uint32
-	proto    byte // protocol for IPv4
+	proto    byte // protocol; used for IPv4 only
 }
 
 // A datagram is a packet of which at least one fragment has come.

@@ -168,7 +168,7 @@ func TestStaticNeighborsAreNotAskedFor(t *testing.T) {
 	if got := r.state("Vlan10", "10.0.0.5"); got != "unknown" {
 		t.Errorf("the stack has a neighbour of its own there: %s", got)
 	}
-	r.reported("forgotten Vlan10 2001:db8::5 02:00:00:00:00:05") // it is not static
+	r.reported("forgotten Vlan10 2001:db8::5 02:00:00:00:00:05") // this neighbour is not static
 	r.Frames()
 	r.SetStatic(r.at, "Vlan10", ip("10.0.0.5"), MAC{})
 	r.Want(r.at, "Vlan10", ip("10.0.0.5"), true)

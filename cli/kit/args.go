@@ -143,7 +143,7 @@ var (
 			if n, ok := map[string]int{"ipv4": 0x0800, "ipv6": 0x86dd, "arp": 0x0806}[text]; ok {
 				return n
 			}
-			n, _ := parseUint(text) // parse has checked it
+			n, _ := parseUint(text) // parse has checked the number
 			return n
 		},
 		FromTree: func(text string) string {

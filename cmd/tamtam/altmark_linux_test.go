@@ -132,7 +132,7 @@ type liveResult struct {
 	Lost           *int64
 	Delay          *int64 `json:"delay_ns"`
 
-	text string // the line
+	text string // the line of output
 }
 
 // startCollect runs `tamtam collect`, with additional flags, on the path from left to right. ca belongs to its gNMI

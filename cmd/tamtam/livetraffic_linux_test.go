@@ -201,7 +201,7 @@ func clampLive(t *testing.T, f *fleet, hosts [2]*netns.Namespace) {
 		return row["SYNS"] == "0" // the clamp is active
 	})
 	sendTCP(t, hosts)
-	const least = sentBytes / (1500 - 40 - 32) // segments
+	const least = sentBytes / (1500 - 40 - 32) // minimum number of segments
 	is := swss.FieldValues{}
 	f.waitIn(t, swss.CountersDB, schema.CountersTailStamp, "tcp", func(row swss.FieldValues) bool {
 		is = row

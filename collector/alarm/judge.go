@@ -53,7 +53,7 @@ type Period struct {
 	Number  uint64
 	Verdict marks.Verdict
 	Alarm   marks.Alarm  // alarm for the Verdict AltMarkAbove
-	Flags   result.Flags // union over all its rows
+	Flags   result.Flags // union of the flags of all rows
 	Missing [][2]string  // ends of the parts of the graph without a row
 }
 

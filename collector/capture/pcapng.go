@@ -19,8 +19,8 @@ const (
 // Options that are evaluated.
 const (
 	optEnd        = 0
-	optResolution = 9  // of an interface: units of its times
-	optFCSLength  = 13 // of an interface
+	optResolution = 9  // option of an interface: units of its times
+	optFCSLength  = 13 // option of an interface: length of the FCS
 	optOffset     = 14 // of an interface: seconds to add to its times
 	optFlags      = 2  // option of a packet: bits 5-8 are the length of its frame check sequence
 )

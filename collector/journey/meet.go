@@ -21,7 +21,7 @@ type meetings struct {
 	wiring Wiring
 	Options
 	visits map[arrival]*timeline[*Visit]
-	exits  map[arrival]*timeline[*Exit] // by destination, with the TTL before it
+	exits  map[arrival]*timeline[*Exit] // exits by destination and the packet's TTL at the exit
 }
 
 func newMeetings(visits []*Visit, w Wiring, o Options) *meetings {

@@ -229,7 +229,7 @@ type calibration struct {
 // passed is a packet that left the chip.
 type passed struct {
 	packet *packetOf
-	at     time.Duration // since 1970
+	at     time.Duration // time since 1970
 }
 
 func newCalibration(t *testing.T, seed uint64, list []measure) *calibration {

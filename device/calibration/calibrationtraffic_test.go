@@ -73,7 +73,7 @@ func (p *packetOf) frame(number uint32) []byte {
 // A mixture is the traffic of two epochs.
 type mixture struct {
 	classes [classes][]flowOf // flows that may occur in the second epoch
-	packets []*packetOf       // by time, on each port
+	packets []*packetOf       // sorted by time, separately for each port
 	hosts   int
 }
 

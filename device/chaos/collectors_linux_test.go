@@ -567,7 +567,7 @@ func (c *collecting) line(what string, texts ...string) {
 func (c *collecting) subscribers() {
 	for _, s := range []struct {
 		variable, file, from, to, listen string
-		args                             []string // after the file
+		args                             []string // arguments after the file name
 	}{
 		{gnmicVariable, "gnmic.yaml", "mgmtd:8080", c.gnmi, "0.0.0.0:9804", []string{"subscribe"}},
 		{gnmicVariable, "gnmic-listen.yaml", "0.0.0.0:57400", c.addr("listen"), "0.0.0.0:9805", []string{"listen"}},

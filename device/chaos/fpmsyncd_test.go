@@ -123,7 +123,7 @@ func TestFPMSyncd(t *testing.T) {
 		t.Errorf("a second zebra: %v, want the end", err)
 	}
 	bad := fpmFrame(3, false)
-	bad[4] = 99 // the length of its message
+	bad[4] = 99 // wrong length of the message in the frame
 	if _, err := conn.Write(append(bad, fpmFrame(4, false)...)); err != nil {
 		t.Fatal(err)
 	}

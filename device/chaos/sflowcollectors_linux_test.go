@@ -142,7 +142,7 @@ func capturedSFlow(x *devicetest.SFlowTest, dir string) string {
 		x.Fatal(err)
 	}
 	for _, b := range x.Raw {
-		f := make([]byte, 42, 42+len(b)) // Ethernet, IPv4 and UDP
+		f := make([]byte, 42, 42+len(b)) // space for Ethernet, IPv4 and UDP headers
 		f[12], f[14], f[22], f[23] = 8, 0x45, 64, 17
 		binary.BigEndian.PutUint16(f[16:], uint16(28+len(b)))
 		copy(f[26:], []byte{10, 0, 0, 9, 192, 0, 2, 1})

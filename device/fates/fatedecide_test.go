@@ -178,7 +178,7 @@ func (m *fateModel) fates(in string, frame []byte) (all [][]modelEnd) {
 // An admission is the first stage's result for a frame.
 type admission struct {
 	place   string // port, or PortChannel of a member
-	vlan    uint16 // 0 means at a router interface
+	vlan    uint16 // 0 at a router interface
 	rif     *modelInterface
 	trapped string // the first trap that applies
 	barred  string // the drop reason of the ingress checks; "" if they pass

@@ -58,7 +58,7 @@ type (
 		mac  string
 	}
 	modelHop struct {
-		name string // interface
+		name string // name of the interface
 		addr netip.Addr
 	}
 	modelFDB struct {

@@ -34,7 +34,7 @@ type Rules struct {
 	now func() time.Time
 
 	mu   sync.Mutex
-	last int // id
+	last int // last assigned id
 	list []*rule
 }
 

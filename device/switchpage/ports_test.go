@@ -17,7 +17,7 @@ func TestLoads(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 2000}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		age := func() time.Duration { return time.Duration(10+r.IntN(4000)) * time.Millisecond }
-		rate, load := float64(1000+r.IntN(100_000)), 0.01+0.98*r.Float64() // Mb/s
+		rate, load := float64(1000+r.IntN(100_000)), 0.01+0.98*r.Float64() // rate in Mb/s
 		size := float64(64 + r.IntN(9000))
 		frames := func(at time.Duration) uint64 { // number of frames that have arrived by then
 			return uint64(load * rate * 1e6 * at.Seconds() / (8 * (size + overhead)))

@@ -108,7 +108,7 @@ type follower struct {
 	admin   bool      // the port is not shut down
 	since   time.Time // time of the last change of admin
 	shut    bool      // the interface must be down
-	raise   bool      // the interface must be set up, once
+	raise   bool      // the interface must be set up, but only once
 	refused string    // why it could not be set; "" if it could
 }
 

@@ -13,7 +13,7 @@ type offload struct {
 	flags     uint8
 	gso       uint8  // kind of pieces that the frame must be cut into
 	headers   uint16 // bytes of headers before the part that is cut; a hint
-	size      uint16 // bytes of payload of a piece
+	size      uint16 // payload of one piece in bytes
 	sumStart  uint16 // where the checksum begins that must be completed
 	sumOffset uint16 // offset of the checksum from sumStart
 }

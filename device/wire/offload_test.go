@@ -83,7 +83,7 @@ func (s sample) frame(t testing.TB) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return b[:h.end] // not padded, as between virtual interfaces
+	return b[:h.end] // without padding, as between virtual interfaces
 }
 
 func randomSample(r *rand.Rand) sample {
@@ -345,7 +345,7 @@ func TestChecksumOfSCTP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := buf.Bytes()[:50] // not padded
+	want := buf.Bytes()[:50] // without padding
 	got := bytes.Clone(want)
 	clear(got[34+sctpSum:][:4])
 	o := offload{flags: needsSum, sumStart: 34, sumOffset: sctpSum}

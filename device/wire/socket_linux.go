@@ -18,7 +18,7 @@ type socket struct {
 	name  string
 	port  string // port of the switch
 	index int    // index of the interface that it is bound to; 0 means none
-	claim claim  // on that interface
+	claim claim  // claim to that interface
 	ring  []byte
 	slots int
 	next  int // index of the next slot
@@ -156,7 +156,7 @@ func (s *socket) bind(index int) error {
 		mine.release()
 		return err
 	}
-	s.claim.release() // on the previous interface
+	s.claim.release() // releases the claim to the previous interface
 	s.claim = mine
 	return nil
 }

@@ -92,7 +92,7 @@ func (o *opener) note(ctx context.Context, run *captureRun) (uint64, error) {
 // would be doubled.
 func (o *opener) unread(ctx context.Context, paths []string) (todo []*captureRun, err error) {
 	start := &captureRun{Started: o.started.UnixNano(), Options: o.captureOptions()}
-	given := map[string]string{} // path by sum
+	given := map[string]string{} // paths by checksum
 	for _, path := range paths {
 		sum, err := sumOf(path)
 		if err != nil {

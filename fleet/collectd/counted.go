@@ -38,7 +38,7 @@ type dropsOf struct{ reason, source string }
 
 // standing holds the counts in a partition's last batch.
 type standing struct {
-	closed                 float64 // seconds since 1970
+	closed                 float64 // time in seconds since 1970
 	lost, twice, bad, late float64
 	silent, sources        float64
 	leftOut                float64

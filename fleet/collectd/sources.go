@@ -52,7 +52,7 @@ type feed struct {
 
 type opener struct {
 	Sources
-	paths      dial.File // file whose switches are read by gNMI
+	paths      dial.File // file whose switches are read over gNMI
 	version    string    // version of this program
 	log        stream.Log
 	books      stream.Log // records what was read; its messages do not expire

@@ -326,7 +326,7 @@ func (w *sketchWatch) remove(elems []*gpb.PathElem) {
 		delete(t.metrics[at.metric], at.name)
 	case at.name != "":
 		delete(t.epoch, at.name)
-	default: // the task, or a container of it
+	default: // the whole task, or one of its containers
 		delete(w.tasks, at.entry)
 	}
 }

@@ -114,7 +114,7 @@ func HopOf(r tailstamp.Record) Hop {
 }
 
 func nanoseconds(t tailstamp.Timestamp) (int64, bool) {
-	const most = MaxTime/1_000_000_000 - 1 // seconds
+	const most = MaxTime/1_000_000_000 - 1 // in seconds
 	if t.IsZero() || t.Seconds > most || t.Nanoseconds >= 1e9 {
 		return 0, false
 	}

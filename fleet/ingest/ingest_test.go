@@ -285,7 +285,7 @@ func TestNoRoom(t *testing.T) {
 		}
 		return s.Close(ctx)
 	}
-	if err := close(t.Context(), "leaf1"); err != nil { // fills the log
+	if err := close(t.Context(), "leaf1"); err != nil { // its message fills the log
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -254,7 +254,7 @@ type exporting struct {
 	offset  time.Duration
 	encoder *ipfix.Encoder
 	kind    *ipfix.Kind
-	waiting []time.Time // drops not yet reported, by its clock
+	waiting []time.Time // times of unreported drops, by the switch's clock
 	sent    [][]byte
 }
 

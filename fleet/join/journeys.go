@@ -56,7 +56,7 @@ func newJourneys(o Options) *journeys {
 	}
 	reader, err := collector.NewJourneyReader(o.Plans, switches)
 	if err != nil {
-		return nil // reported by Options.Check
+		return nil // Options.Check reports the error
 	}
 	o.Journey.Within = cmp.Or(o.Journey.Within, DefaultWithin)
 	reach := int64(o.Journey.Within + capturedApart)
@@ -118,7 +118,7 @@ func (j *journeys) add(c *collector.RecordCopy, at int64, w *windows) (late bool
 		w.leftOut++
 		return false
 	case !collector.Timed(&c.Record):
-		if w.leftOut++; !w.again { // otherwise it is counted already
+		if w.leftOut++; !w.again { // otherwise the loss is counted already
 			w.gap(at, at, result.Gap)
 		}
 		return false

@@ -390,7 +390,7 @@ func TestPeriodsSilent(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 3}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 13))
 		m := newMarking(t, r, 8)
-		m.names, m.senders = m.names[1:], m.senders[1:] // without l1; l2, s1, s2 are left
+		m.names, m.senders = m.names[1:], m.senders[1:] // no messages from l1; l2, s1, s2 are left
 		o := Options{Window: time.Second, Silence: time.Hour, Expect: m.names, Paths: m.file}
 		log := stream.NewMemory(0)
 		messages, _ := m.deliver(t, r, log, 0)

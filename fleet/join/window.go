@@ -24,7 +24,7 @@ type windows struct {
 	// The rows of a joiner may depend on events that are this much earlier than their windows, or later.
 	back, ahead int64
 	// The following fields describe the current message.
-	closed int64 // windows that end by then are closed
+	closed int64 // windows that end by this time are closed
 	again  bool  // true if its rows of closed windows are in batches already
 	until  int64 // end of the last window of its events
 	late   int64 // number of events that came late

@@ -134,7 +134,7 @@ func (s *Store) tidy(now time.Time) error {
 		for _, e := range entries {
 			info, err := e.Info()
 			if err != nil {
-				continue // it is gone
+				continue // the file is gone
 			}
 			f := found{filepath.Join(s.dir, dir, e.Name()), info.Size(), info.ModTime()}
 			if _, ok := parseName(e.Name()); ok {

@@ -17,7 +17,7 @@ const (
 	Unicast     = 1
 	Blackhole   = 6
 	Unreachable = 7 // drops, and sends an ICMP error
-	Prohibit    = 8 // likewise
+	Prohibit    = 8 // like Unreachable
 )
 
 // A Route is added, replaced or, with Gone, deleted.

@@ -24,7 +24,7 @@ const (
 // A row of ROUTE_TABLE, without its key.
 type row struct {
 	protocol                string
-	nexthop, ifname, weight string // lists of equal length, with commas
+	nexthop, ifname, weight string // lists of equal length, separated by commas
 	blackhole               bool
 	foreign                 string // encoded fields of a row that was found and that fpmsyncd would not write
 }

@@ -159,7 +159,7 @@ func (h *Host) bring(name string, d Device) error {
 	if is && d.equal(old) {
 		return nil
 	}
-	delete(h.are, name) // until all is done
+	delete(h.are, name) // absent until the device is completely set
 	if err := h.kernel.Set(name, d, old, !is); err != nil {
 		return err
 	}

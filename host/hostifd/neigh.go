@@ -182,11 +182,11 @@ func (b *neighborhood) toKernel(p plan) {
 		}
 	}
 	for key, n := range b.static {
-		if _, there := p.devices[n.Interface]; !there { // its neighbours are gone with it
+		if _, there := p.devices[n.Interface]; !there { // Linux removed its neighbours with the device
 			delete(b.static, key)
 		} else if !beside.Tammgrs(b.seen[key]) {
 			delete(b.static, key)
-			_ = b.kernel.RemoveNeighbor(n) // it may be gone already
+			_ = b.kernel.RemoveNeighbor(n) // error ignored: the neighbour may be gone
 		}
 	}
 }

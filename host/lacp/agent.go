@@ -79,7 +79,7 @@ type Frame struct {
 
 // Counts are the counters of a port.
 type Counts struct {
-	Sent, Received             uint64 // LACPDUs
+	Sent, Received             uint64 // numbers of LACPDUs
 	Markers, Answered, Answers uint64 // markers received, marker responses sent and received
 	Discarded                  map[Discarded]uint64
 	// number of transitions of the receive machine, and of times when the port began or stopped carrying traffic

@@ -117,7 +117,7 @@ func (h *Host) SetPorts(ports []Port, fresh bool) {
 		}
 		if err := h.remove(name); err != nil {
 			h.fail(name, err)
-			now[name] = Port{Name: name} // until it is gone
+			now[name] = Port{Name: name} // kept until the device is gone
 		}
 	}
 	h.ports = now

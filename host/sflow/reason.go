@@ -4,7 +4,7 @@ import wire "tamtam/tam/sflow"
 
 // A Mapping maps a drop reason of the chip to the registry of sflow_drops.txt.
 type Mapping struct {
-	Why    string // as in reports and counters
+	Why    string // reason as in reports and counters
 	Reason wire.Reason
 }
 

@@ -23,7 +23,7 @@ const module = "tamtam"
 // pkg is the part of go list's output about a package.
 type pkg struct {
 	ImportPath, Dir                    string
-	Imports                            []string // of its code, not of its tests
+	Imports                            []string // imports of its code, without its tests
 	TestImports, XTestImports          []string
 	GoFiles, TestGoFiles, XTestGoFiles []string
 }

@@ -30,7 +30,7 @@ type Panel struct {
 
 // An Axis describes one side of a panel.
 type Axis struct {
-	Label string // with the unit
+	Label string // name of the quantity, with its unit
 	Scale Scale
 }
 

@@ -119,7 +119,7 @@ func (b *setup) tamtam(ctx context.Context) (func() error, error) {
 	b.process = cmd
 	end := func() error {
 		cancel()
-		_ = cmd.Wait() // it reports that it was interrupted
+		_ = cmd.Wait() // the error reports that it was interrupted
 		b.process = nil
 		return nil
 	}

@@ -113,7 +113,7 @@ func (b *books) came(i int, id uint64, w onWire, now altmark.Time, era uint64) {
 	p := b.packets[id]
 	if p == nil {
 		if i != b.net.first() {
-			return // it never came to the first point
+			return // the packet never came to the first point
 		}
 		p = &booked{}
 		for j := range p.at {

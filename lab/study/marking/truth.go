@@ -94,7 +94,7 @@ func (w *markWatch) enter(m saisim.Moment) {
 	}
 	q := &w.received[m.In]
 	for q.head < len(q.list) && q.list[q.head].number < m.Number {
-		q.head++ // the MAC dropped it
+		q.head++ // skips frames that the MAC dropped
 	}
 	if q.head == len(q.list) || q.list[q.head].number != m.Number {
 		return
