@@ -222,7 +222,7 @@ func remove(m map[string]any, elems []*gpb.PathElem) {
 	})
 }
 
-// update merges a value into the tree, creating the nodes above it.
+// update merges a value into the tree, and creates missing nodes above the value.
 func (f *fakeServer) update(u *gpb.Update) {
 	dec := json.NewDecoder(bytes.NewReader(u.Val.GetJsonIetfVal()))
 	dec.UseNumber()

@@ -106,7 +106,8 @@ func Mirrored(frame []byte) ([]byte, bool) {
 	return c.Frame, ok
 }
 
-// ReadMirrorCopy returns a mirrored frame with the description of the copy. It returns false if frame is no such copy.
+// ReadMirrorCopy returns a mirrored frame with the description of the copy. It returns false if frame is not a mirror
+// copy.
 func ReadMirrorCopy(frame []byte) (MirrorCopy, bool) {
 	d, ok := parseDatagram(frame)
 	if !ok {

@@ -26,7 +26,7 @@ type RecordReport struct {
 	// Missed counts frames or datagrams that were lost before they could be read.
 	Missed  uint64        `json:"lost_before_read,omitempty"`
 	Unknown []UnknownPlan `json:"unknown,omitempty"` // records of plans that were not given
-	// Further counts records of further such plans that did not fit in Unknown.
+	// Further counts the records of unknown plans that did not fit in Unknown.
 	Further int64              `json:"unknown_beyond,omitempty"`
 	Memory  int64              `json:"memory_bytes"` // maximum memory of all latencies together in bytes
 	Plans   []RecordPlanReport `json:"plans"`

@@ -100,8 +100,8 @@ func NewTailStamp(paths int, memory int64, exact bool) *TailStamp {
 }
 
 // Add adds one frame without its frame check sequence, captured at this time, and returns its records, oldest first.
-// length is its length on the wire. A truncated frame lacks its end, where records would be. For a frame in an ERSPAN
-// copy the inner frame counts.
+// length is its length on the wire. A truncated frame lacks its end, where records would be. For an ERSPAN copy, the
+// inner frame is evaluated.
 func (c *TailStamp) Add(frame []byte, captured time.Time, length int) []tailstamp.Record {
 	c.frames++
 	if len(frame) < length {

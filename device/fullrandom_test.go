@@ -18,7 +18,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// crowd lists kinds of objects for which the ASIC has little capacity. For each it has the rows of CONFIG_DB by the
+// crowd lists kinds of objects for which the ASIC has little capacity. Each kind has the rows of CONFIG_DB by the
 // object's number, and the types of its SAI objects.
 var crowd = map[string]struct {
 	types []sai.ObjectType

@@ -76,7 +76,7 @@ func parseUint(text string) (uint64, error) {
 	return strconv.ParseUint(text, 10, 64)
 }
 
-// OneOf returns the kind of a parameter that is one of some words.
+// OneOf returns the kind of a parameter that must be one of the given words.
 func OneOf(choices ...Choice) *Kind {
 	names := make([]string, len(choices))
 	for i, c := range choices {

@@ -11,7 +11,7 @@ import (
 // has a mode with the name of its keyword.
 type Mode string
 
-// Modes besides those of features.
+// Modes that do not belong to a feature.
 const (
 	ModeExec      Mode = ""
 	ModeConfig    Mode = "config"

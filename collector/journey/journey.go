@@ -69,7 +69,7 @@ type Exit struct {
 	Left  time.Duration
 	Path  string
 	Notes []string
-	// End describes how it ended: in the switch, at a host, or because it was not seen again.
+	// End describes how the exit ended: in the switch, at a host, or because the packet was not seen again.
 	End string
 	// Next is the next visit if it is certain. Otherwise Candidates lists possible visits, at most the first
 	// [MaxCandidates], and Alike is their number.
@@ -160,7 +160,7 @@ func (v *Visit) journey(w Wiring) Journey {
 	return Journey{v.flow, from, origin, v.onward()}
 }
 
-// onward returns the visit and all that certainly follow it.
+// onward returns the visit and all visits that certainly follow it.
 func (v *Visit) onward() []*Visit {
 	all := []*Visit{v}
 	v.reached = true

@@ -444,7 +444,7 @@ func everywhere(path *Path) (points []int) {
 	return points
 }
 
-// revise emits the results again that a report of period k changes.
+// revise emits again the results that a report of period k changes.
 func (m *Joiner) revise(k uint64, out *[]Result) {
 	for _, e := range m.entries {
 		if e.emitted == nil || e.number+2 < k && !m.untimely(e) || e.number >= k+Window {

@@ -63,7 +63,7 @@ func newLiveTraffic(t *testing.T, dir string) *liveTraffic {
 		}
 		// The largest frame of a port fits the wire, so the ASIC is the same as without a wire.
 		ip("link add " + name + " mtu 9216 type veth peer name host mtu 9216 netns " + l.hosts[i].Path())
-		// The namespace would remove it only later, and the next case uses the same name.
+		// The namespace would remove the interface only later, and the next case uses the same name.
 		t.Cleanup(func() { ip("link delete " + name) })
 		ip("link set " + name + " up")
 		devicetest.NoError(t, l.hosts[i].IP("link set host up"))

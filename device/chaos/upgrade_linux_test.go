@@ -183,8 +183,8 @@ func (s *numberedStream) during(f func()) (c toll) {
 // upgraded lists the services in the order in which the test upgrades them.
 var upgraded = []string{"redis", "orchagent", "tammgrd", "mgmtd", "syncd"}
 
-// One container after the other is replaced by one with another image, while frames of a session pass through the
-// chip. No frame is lost, duplicated, or leaves without its stamp, and the session continues counting. The chip
+// One container after the other is replaced with a container of another image, while frames of a session pass through
+// the chip. No frame is lost, duplicated, or leaves without its stamp, and the session continues counting. The chip
 // itself is in syncd, whose upgrade is only measured. "make upgrade" runs this.
 func TestUpgradeOfContainers(t *testing.T) {
 	config, err := device.ReadConfigDB("../../docker/config_db.json")

@@ -24,8 +24,8 @@ import (
 type ChipConfig struct {
 	Profile profile.Profile
 	Wires   map[string]string // port -> live interface
-	// KeepLinks leaves interfaces up that the process has set up when it ends, for a restart that no peer should
-	// notice.
+	// KeepLinks means that interfaces that the process has set up stay up when it ends, for a restart that no peer
+	// should notice.
 	KeepLinks bool
 	links     *wire.Links
 	// Oracle is the number of flows per sketch task and bank that the chip counts exactly; 0 means none.

@@ -269,10 +269,10 @@ func sortEnds(ends []modelEnd) {
 // queueReasons lists the drop reasons that depend on earlier packets in the queue.
 var queueReasons = []string{drop.Buffer.String(), drop.QueueLimit.String(), drop.WRED.String()}
 
-// atMAC lists the drop reasons of the ingress MAC: such frames have no record.
+// atMAC lists the drop reasons of the ingress MAC. Frames that it drops have no record.
 var atMAC = []string{drop.PortDown.String(), drop.Runt.String(), drop.Oversize.String()}
 
-// account compares the records of a frame with the model, and adds it to the model's counts.
+// account compares the records of a frame with the model, and adds the frame to the model's counts.
 func (f *fated) account(x *fatedFrame) {
 	f.Helper()
 	sortEnds(x.ends)

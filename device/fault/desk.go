@@ -285,7 +285,8 @@ type clocks struct {
 	hostsAhead time.Duration
 }
 
-// Drive sets the chip whose clock the controller controls. It steps the new chip's clock as far as the former chip's.
+// Drive sets the chip whose clock the controller controls. It steps the new chip's clock by as much as faults have
+// stepped the former chip's clock.
 func (d *Controller) Drive(chip Clock) error {
 	if !d.Takes() {
 		return nil

@@ -165,7 +165,7 @@ func (r *Rules) undo(ctx context.Context) (err error) {
 	return err
 }
 
-// meets returns the faults that affect a call or a message, and counts it.
+// meets returns the faults that affect a call or a message, and counts the match in each of them.
 func (r *Rules) meets(does func(Fault) bool) (met []Fault) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -165,7 +165,7 @@ func setUp(name string, up bool) error {
 	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, ask)
 }
 
-// Receiving link events requires no capability: a switch without wires runs with none.
+// Receiving link events requires no capability: a switch without wires runs without capabilities.
 func TestNewsWithoutCapabilities(t *testing.T) {
 	failed := make(chan error)
 	go func() {

@@ -51,7 +51,8 @@ type exporter struct {
 	gaps    map[uint32]*gap // gaps by observation domain
 }
 
-// An agent is identified by the source of its datagrams, too: several may claim the same address, or none.
+// An agent is also identified by the source of its datagrams, because several agents may claim the same address, or no
+// address.
 type agent struct {
 	from, address netip.Addr
 	sub           uint32

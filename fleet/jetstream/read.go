@@ -145,8 +145,8 @@ func (l *Log) notShared(ctx context.Context, t *topic) error {
 	return nil
 }
 
-// get returns consecutive messages, the first at from or after it, or none if there is none. It stops before a message
-// that the log has lost.
+// get returns consecutive messages, the first one at from or after it. It returns no messages if there are none. It
+// stops before a message that the log has lost.
 func (l *Log) get(ctx context.Context, t *topic, from uint64, most int) ([]stream.Entry, error) {
 	ask, err := json.Marshal(struct {
 		Seq      uint64 `json:"seq"`

@@ -157,8 +157,8 @@ func leftAt(last *event.Hop) int64 {
 
 // sawTwice notes whether a frame may have been counted already. Frames of one flow and path leave the last switch on
 // one link, one after the other, and each capturing source reports them in that order. So a frame that left no later
-// than an earlier one was captured twice, or elsewhere. A definite answer would require the times of all frames, and
-// more CPU time.
+// than an earlier one was captured twice, or at another place. A definite answer would require the times of all frames,
+// and more CPU time.
 func (c *hopCount) sawTwice(left int64) {
 	if left > c.left {
 		c.left = left
@@ -250,7 +250,7 @@ func (s *stamps) way(hops []event.Hop) (uint32, bool) {
 	return s.keep(newWay(hops)), true
 }
 
-// keep adds a path, whose key is in s.key, to the distinct ones.
+// keep adds a path to the distinct paths. Its key is in s.key.
 func (s *stamps) keep(w way) uint32 {
 	id := uint32(len(s.ways))
 	s.paths[string(s.key)] = id

@@ -57,7 +57,7 @@ type Forgotten struct {
 	Files, Bytes int64
 }
 
-// Folders of a store besides those of the kinds.
+// Folders of a store, in addition to the folder of each kind.
 const (
 	marks   = "marks"  // last batch of each partition: marks/PARTITION/FIRST
 	written = "unseen" // files of batches that are not marked yet

@@ -42,8 +42,8 @@ type Packet struct {
 // A Sample describes a packet that the chip has sampled or dropped, on a line for such packets only.
 type Sample struct {
 	Rate uint32 // one in Rate packets was sampled; 0 if the packet was dropped
-	// Rule is the label of the ACL rule whose sampler has chosen it, to which Pool and Lost then refer; "" for the
-	// sampler of a port.
+	// Rule is the label of the ACL rule whose sampler has chosen the packet, or "" for the sampler of a port. Pool and
+	// Lost refer to this rule or to the port.
 	Rule   string
 	Egress bool // true if Out sampled it at egress; otherwise it was sampled at ingress
 	// Pool is the number of packets, up to this one, that could have been sampled at its port and in its direction.
@@ -123,7 +123,7 @@ type punted struct {
 	in, out uint16 // numbers of its ingress and egress port
 }
 
-// noPort is the port number for none.
+// noPort is the port number that means no port.
 const noPort = 1<<16 - 1
 
 // A Hub connects one chip and one client. Its methods may be called from any goroutine; those on a nil Hub do nothing.

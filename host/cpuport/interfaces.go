@@ -20,7 +20,8 @@ type Interface struct {
 	Gone bool `json:"gone,omitempty"`
 	// VLAN is the VLAN whose router interface this is; 0 if there is none.
 	VLAN uint16 `json:"vlan,omitempty"`
-	// Members are the ports of a LAG; it receives their frames. Without members, a LAG or a loopback receives none.
+	// Members are the ports of a LAG, which receives their frames. A LAG without members, and a loopback, receive no
+	// frames.
 	Members []string `json:"members,omitempty"`
 	// Senders are the members that may send. Frames leave by the first whose port is up.
 	Senders []string `json:"senders,omitempty"`

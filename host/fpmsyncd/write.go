@@ -63,7 +63,7 @@ func (s *Sync) found(ctx context.Context) (map[netip.Prefix]row, error) {
 	return list, nil
 }
 
-// has sets the existing row, which the caller has shared; nil means none of ours.
+// has sets the existing row, which the caller has shared; nil means that fpmsyncd has no row.
 func (s *Sync) has(r *route, have *shared) {
 	s.release(r.have)
 	r.have = have

@@ -41,8 +41,8 @@ type Kernel interface {
 	Advice() []string
 }
 
-// A Keeper creates and holds devices: it is syncd, reached through the chip's CPU port. It creates those of ports by
-// itself.
+// A Keeper creates and holds devices: it is syncd, reached through the chip's CPU port. It creates the devices of ports
+// by itself.
 type Keeper interface{ Set(cpuport.Interface) error }
 
 // A Host holds the target state of the devices in Linux. It survives restarts of the daemon.
@@ -217,7 +217,7 @@ type Neighbor struct {
 	Addr      netip.Addr
 	MAC       schema.MAC
 	Gone      bool // true if the neighbour no longer exists, or has not answered
-	// State is Linux' state of it, such as REACHABLE or FAILED; "" if Linux has no entry any more.
+	// State is Linux' state of the neighbour, such as REACHABLE or FAILED; "" if Linux has no entry any more.
 	State string
 	// Permanent neighbours are never probed. Some are configured, and zebra creates 169.254.0.1 for the next hops of
 	// unnumbered sessions, which would never answer.

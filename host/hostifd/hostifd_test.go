@@ -514,7 +514,7 @@ func TestNeighborsStayWhileSyncdRestarts(t *testing.T) {
 	b.wantNeighbors("Linux drops it while syncd works")
 }
 
-// Neighbours of Linux are rows as neighsyncd writes them; those that do not answer are not.
+// Neighbours of Linux have rows as neighsyncd writes them, unless they do not answer.
 func TestNeighbors(t *testing.T) {
 	b := newBench(t)
 	b.ports()

@@ -90,8 +90,8 @@ type Counts struct {
 	NoCPU, NoWay, Refused atomic.Uint64
 }
 
-// NewHost returns a host without devices. It calls hold with the files by which other processes hold them, and with nil
-// when they are gone.
+// NewHost returns a host without devices. It calls hold with the file by which other processes hold a device, and with
+// nil when the device is gone.
 func NewHost(k Kernel, log *slog.Logger, hold func(name string, f *os.File)) *Host {
 	h := &Host{
 		kernel: k, log: log, hold: hold, ports: map[string]Port{}, others: map[string]cpuport.Interface{},

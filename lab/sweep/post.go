@@ -15,7 +15,7 @@ import (
 // ahead is the maximum number of posted jobs without a result.
 const ahead = 1000
 
-// A poster is a sweep whose jobs are run elsewhere.
+// A poster is a sweep whose jobs are run by other processes.
 type poster struct {
 	*Board
 	*running

@@ -226,7 +226,7 @@ func (p *booked) read(switches []int) *big.Int {
 	return nil
 }
 
-// came returns when a packet came to the switch that it passed, among some switches, or -1 if it passed none of them.
+// came returns when a packet came to the one of these switches that it passed, or -1 if it passed none of them.
 func (p *booked) came(switches []int) lab.Time {
 	for _, i := range switches {
 		if p.at[i] >= 0 {

@@ -335,8 +335,8 @@ func (p *truePeriod) delay(of segment) (lab.Time, bool) {
 	return to - from, from >= 0 && to >= 0
 }
 
-// came returns when the measured packet came to the point that it passed, among some points. It returns -1 if it passed
-// none of them, or more than one.
+// came returns when the measured packet came to the one of these points that it passed. It returns -1 if it passed none
+// of them, or more than one.
 func (p *truePeriod) came(points []int) lab.Time {
 	at := lab.Time(-1)
 	for _, i := range points {

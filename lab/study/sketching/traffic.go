@@ -57,8 +57,8 @@ func shares(total uint64, n int, s lab.Thousandths) []uint32 {
 		weights[k] = math.Pow(float64(k+1), -float64(s)/1000)
 		sum += weights[k]
 	}
-	// Small shares are raised to 1, which makes the factor of the others smaller. It is found by
-	// bisection, since the sum increases with it.
+	// Small shares are raised to 1, which makes the factor of the others smaller. The factor is found by bisection,
+	// since the sum increases with it.
 	sizes := make([]uint32, n)
 	fill := func(factor float64) (got uint64) {
 		for k, w := range weights {
