@@ -80,7 +80,7 @@ func upOrDown(up bool) string {
 	return "down"
 }
 
-// Close ends the use of the interfaces. It sets the interfaces down that it has set up, so that no peer sends to a
+// Close ends the use of the interfaces. It sets down the interfaces that it has set up, so that no peer sends to a
 // switch that has ended. If keep is set, it leaves them up for the next process.
 func (l *Links) Close(keep bool) error {
 	l.mu.Lock()

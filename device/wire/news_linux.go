@@ -104,8 +104,8 @@ func (l *listener) changed() bool {
 	return told
 }
 
-// refreshFlags makes the kernel update an interface's flags from its carrier, which it may otherwise delay by up to a
-// second. Not every kind of interface supports this query.
+// refreshFlags makes the kernel update an interface's flags from its carrier. Otherwise the kernel may delay this by up
+// to a second. Not every kind of interface supports this query.
 func (l *listener) refreshFlags(name string) {
 	link := struct{ cmd, up uint32 }{cmd: unix.ETHTOOL_GLINK}
 	ask := struct {

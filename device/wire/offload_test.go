@@ -332,7 +332,7 @@ func TestChecksumIsCompleted(t *testing.T) {
 	})
 }
 
-// The kernel leaves the checksum of SCTP undone, too, but it is not one of RFC 1071.
+// The kernel leaves the checksum of SCTP undone, too. This checksum is not one of RFC 1071.
 func TestChecksumOfSCTP(t *testing.T) {
 	buf := gopacket.NewSerializeBuffer()
 	err := gopacket.SerializeLayers(buf, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true},

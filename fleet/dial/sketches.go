@@ -99,8 +99,8 @@ const (
 	maxMetrics = 64
 )
 
-// A sketchWatch is one subscription. What the target read at one time arrives in several notifications, and is applied
-// together.
+// A sketchWatch is one subscription. Data that the target read at one time arrives in several notifications, and is
+// applied together.
 type sketchWatch struct {
 	target  string
 	report  func(SketchEvent)
@@ -153,7 +153,7 @@ type sketchLeaf struct {
 	name        string
 }
 
-// apply processes the waiting notifications. It applies leaves that begin an epoch first, since they end the one
+// apply processes the waiting notifications. It applies leaves that begin an epoch first, since they end the epoch
 // before.
 func (w *sketchWatch) apply() {
 	type change struct {

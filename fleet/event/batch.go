@@ -263,7 +263,7 @@ func (r *Reader) end(d *decoder, got int) error {
 	return nil
 }
 
-// decoder reads values from the front of bytes. Once they do not suffice it is bad, and returns zeros.
+// decoder reads values from the front of bytes. Once the bytes do not suffice, the decoder is bad and returns zeros.
 type decoder struct {
 	b        []byte
 	bad      bool

@@ -129,7 +129,7 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// The time that a source waits for the log counts while it waits.
+// The time that a source waits for the log is counted while the source still waits.
 func TestWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := NewSender(&away{}, result.Drops, Options{Source: "leaf"})

@@ -422,7 +422,7 @@ func (s *Sender) lose(since, upTo int64, numbers int) {
 	}
 }
 
-// Step sends what was buffered long enough. Call it regularly, at least every Options.Every.
+// Step sends the events that were buffered long enough. Call it regularly, at least every Options.Every.
 func (s *Sender) Step(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -102,7 +102,7 @@ func (t *Tap) joined(ctx context.Context, list []collector.Joined) error {
 	return nil
 }
 
-// End processes what waited for fragments. Call it after the last frame.
+// End processes the packets that waited for fragments. Call it after the last frame.
 func (t *Tap) End(ctx context.Context) error {
 	if t.join == nil {
 		return nil

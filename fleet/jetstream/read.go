@@ -23,8 +23,8 @@ const (
 // lookEvery is the interval at which a waiting reader checks whether the topic begins after its message.
 const lookEvery = 2 * time.Second
 
-// Read implements stream.Log. It asks any of the servers that have the topic (a "direct get"). While there is nothing
-// it waits for a wake-up signal, or a quarter of a second.
+// Read implements stream.Log. It asks any of the servers that have the topic (a "direct get"). While there is no
+// message, it waits for a wake-up signal, or a quarter of a second.
 func (l *Log) Read(ctx context.Context, name string, from uint64, most int) ([]stream.Entry, error) {
 	t, err := l.topic(ctx, name)
 	if err != nil {

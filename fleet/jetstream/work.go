@@ -37,7 +37,7 @@ func (l *Log) Take(ctx context.Context, name string) (stream.Work, error) {
 		if err != nil {
 			return nil, l.failed(name, "nothing taken", err)
 		}
-		// If the delivery was slow, another worker may have it by now.
+		// If the delivery was slow, another worker may have the message by now.
 		if w != nil && w.Hold(ctx) == nil {
 			return w, nil
 		}

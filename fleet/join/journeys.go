@@ -106,7 +106,7 @@ func (j *journeys) take(r *event.Reader, w *windows) error {
 	return nil
 }
 
-// add keeps a copy. late reports that its window is closed and that it has not been reported.
+// add keeps a copy. late reports that the copy's window is closed and that the copy has not been reported.
 func (j *journeys) add(c *collector.RecordCopy, at int64, w *windows) (late bool) {
 	w.until = max(w.until, j.until(at))
 	closed := j.due(at) <= w.closed
@@ -255,7 +255,7 @@ func records(some []*copied) []journey.Record {
 	return list
 }
 
-// A visit distinguishes the visits of one key.
+// A visit identifies one of the visits of a packet's key.
 type visit struct {
 	name, port string
 	arrived    time.Duration

@@ -70,7 +70,7 @@ type sampledAt struct {
 
 // A Frame is a frame that a client sends. It has a port or a VLAN.
 type Frame struct {
-	// Port is the egress port, at which it leaves unchanged, after the ingress pipe
+	// Port is the egress port, at which the frame leaves unchanged, after the ingress pipe
 	// (SAI_HOSTIF_TX_TYPE_PIPELINE_BYPASS).
 	Port string
 	// VLAN is the VLAN, 1 to 4094, in which the frame enters the ingress pipe (SAI_HOSTIF_TX_TYPE_PIPELINE_LOOKUP). The

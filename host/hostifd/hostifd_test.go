@@ -311,7 +311,7 @@ func TestDevices(t *testing.T) {
 	}
 }
 
-// For each device, hostifd keeps the file that it received last open until the device is gone or hostifd ends.
+// For each device, hostifd keeps open the file that it received last, until the device is gone or hostifd ends.
 func TestHold(t *testing.T) {
 	h := NewHost(newFakeKernel(), slog.New(slog.DiscardHandler))
 	h.SetKeeper(keeper{newFakeKernel()})

@@ -207,7 +207,7 @@ func TestReceiveMachineTimes(t *testing.T) {
 	}
 }
 
-// A partner that returns before it is defaulted needs no wait, a later one does.
+// A partner that returns before the port has defaulted needs no wait, and a partner that returns later does.
 func TestPartnerComesBack(t *testing.T) {
 	b := negotiated(t)
 	b.pass(LongTime)

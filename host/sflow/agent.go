@@ -128,8 +128,8 @@ func IfIndex(port string) uint32 {
 	return 0
 }
 
-// Rules sets the ACL rules that sample: the index of each one's source by the label of its counter. The state of
-// removed ones is dropped.
+// Rules sets the ACL rules that sample: the index of each rule's source by the label of the rule's counter. The state
+// of removed rules is dropped.
 func (a *Agent) Rules(rules map[string]uint32) {
 	a.rules = rules
 	left := map[uint32]bool{}

@@ -35,8 +35,8 @@ func Config(ctx context.Context, o Options) ([]Result, error) { return tailStamp
 
 // Sessions measures the cost of flow groups with a tail-stamping session each for a whole switch. The switch and its
 // embedded Redis run in this process. The cost is the processor time, on all cores together, from the first write in
-// CONFIG_DB until all are active in STATE_DB. It also is the memory that they keep in the databases, the daemons and
-// the chip.
+// CONFIG_DB until all are active in STATE_DB. The cost also includes the memory that they keep in the databases, the
+// daemons and the chip.
 func Sessions(ctx context.Context, o Options) ([]Result, error) {
 	l := tailStamping
 	return onSwitch(ctx, "embedded", runSyncd(profile.Default()),

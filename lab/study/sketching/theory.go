@@ -153,7 +153,7 @@ func folded(at []float64) []float64 {
 func (p *population) least(buckets float64, rows int, shifts []uint8) []float64 {
 	power := float64(rows)
 	both, all := meetings(int(math.Log2(buckets)), shifts)
-	// So fewer flows meet in only one row.
+	// Flows that meet in two rows are counted separately. So fewer flows meet in only one row.
 	t := p.beyond(1 / max(1/buckets-2*both/power-all, 1e-3/buckets))
 	q := make([]float64, len(t))
 	for y := range t {
