@@ -90,6 +90,6 @@ func (m *Joiner) notice(d clockSuspect) {
 	}
 }
 
-// Notices returns remarks on the whole path, each only once: that an offset of 2L between clocks cannot be excluded, or
-// that the accuracy of delays depends on a declared clock.
+// Notices returns remarks on the whole path, each only once. A remark is that an offset of 2L between clocks cannot be
+// excluded, or that the accuracy of delays depends on a declared clock.
 func (m *Joiner) Notices() []string { return slices.Clone(m.notices) }

@@ -121,7 +121,7 @@ func (l *liveTraffic) send(fd int, stop chan struct{}) {
 			at := len(f) - 40
 			copy(f[at:], liveMark)
 			binary.BigEndian.PutUint64(f[at+len(liveMark):], uint64(time.Now().UnixNano()))
-			copy(f[14+20+6:], []byte{0, 0}) // zero: no UDP checksum
+			copy(f[14+20+6:], []byte{0, 0}) // zero means no UDP checksum
 			l.mu.Lock()
 			_, err := unix.Write(fd, f)
 			if err == nil {

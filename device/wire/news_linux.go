@@ -54,7 +54,7 @@ var openNews = func() (fd int, err error) {
 		unix.Close(fd)
 		return -1, fmt.Errorf("netlink: hear of interfaces: %w", err)
 	}
-	// If the other end of a veth pair is in another network namespace, the kernel reports a change there first, and
+	// The other end of a veth pair may be in another network namespace. The kernel reports a change there first, and
 	// here up to a second later. With this option, the socket receives events of such namespaces too. It requires
 	// CAP_NET_BROADCAST.
 	_ = unix.SetsockoptInt(fd, unix.SOL_NETLINK, unix.NETLINK_LISTEN_ALL_NSID, 1)
