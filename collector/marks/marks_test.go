@@ -337,7 +337,7 @@ func TestAltMarkFormats(t *testing.T) {
 	}
 }
 
-// Periods are dropped while nothing new is known about later periods. No result of a later period is returned again,
+// Periods are dropped while nothing new is known about later periods. No result is returned again for that reason,
 // although each report re-evaluates the periods from before the collector's start. A result does not improve because a
 // period with adverse reasons was dropped: here, packets out of window two periods before.
 func TestAltMarkForgets(t *testing.T) {

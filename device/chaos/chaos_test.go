@@ -138,7 +138,7 @@ func (c *chaos) launch(name string) {
 func (c *chaos) kill(name string) {
 	if cmd := c.procs[name]; cmd != nil {
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // the error reports that it was killed
+		_ = cmd.Wait() // the error reports that the process was killed
 		c.procs[name] = nil
 	}
 	delete(c.frozen, name)

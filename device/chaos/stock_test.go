@@ -90,7 +90,7 @@ func (s *stockSwitch) kill(names ...string) {
 	for _, name := range names {
 		if cmd := s.procs[name]; cmd != nil {
 			_ = cmd.Process.Kill()
-			_ = cmd.Wait() // the error reports that it was killed
+			_ = cmd.Wait() // the error reports that the process was killed
 			delete(s.procs, name)
 		}
 	}

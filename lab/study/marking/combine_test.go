@@ -414,7 +414,7 @@ func (c *combined) judge(t *testing.T, r *lab.Result) (complete int) {
 				t.Errorf("%s: no reason", where)
 			}
 			switch {
-			case c.has("clock"): // the switches' clocks differ, so their delays differ
+			case c.has("clock"): // the delays are measured by clocks that differ
 			case p.Delay == nil && p.TrueDelay != nil && p.Status == "ok" && c.delays:
 				t.Errorf("%s: no delay, truly %v", where, *p.TrueDelay)
 			case p.Delay == nil:
