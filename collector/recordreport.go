@@ -224,7 +224,7 @@ func pathTotals(groups []*recordGroup, all int64) []PathTotal {
 	return list
 }
 
-// latencyOf returns the latency of the packets of all groups. Only one such sum is held at a time.
+// latencyOf returns the latency of the packets of all groups. The sum of the distributions is not kept.
 func latencyOf(groups []*recordGroup) Summary {
 	sum := distribution{exact: groups[0].latency.exact}
 	for _, g := range groups {

@@ -187,7 +187,7 @@ func (f *cutFlow) stop() {
 	f.ended.Wait()
 }
 
-// missing returns how many packets have not arrived. Some of them may still be under way.
+// missing returns how many packets have not arrived. Some of them may still be in flight.
 func (f *cutFlow) missing() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

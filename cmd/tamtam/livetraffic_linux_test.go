@@ -104,7 +104,7 @@ func liveTrafficConfig() device.ConfigDB {
 	}
 }
 
-// newHost creates a host 10.9.0.N behind ethN. It sends nothing of its own accord except ARP.
+// newHost creates a host 10.9.0.N behind ethN. The host sends nothing by itself except ARP.
 func newHost(t *testing.T, n int) *netns.Namespace {
 	t.Helper()
 	h, err := netns.New()

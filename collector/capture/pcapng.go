@@ -50,7 +50,7 @@ type pcapngInterface struct {
 type block struct {
 	kind   uint32
 	at     int64  // offset of the block's first byte
-	length uint32 // total length, as stated at its start
+	length uint32 // total length, as stated at the block's start
 }
 
 // rest returns the number of unread bytes of b's body.

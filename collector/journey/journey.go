@@ -104,7 +104,7 @@ const (
 	Began   Origin = iota // the journey began at a host or a CPU
 	Unseen                // the packet came from a switch that has no record of it
 	Alike                 // the packet may have come from several exits, or is one of several equal packets
-	Unwired               // the packet came over an unknown wire
+	Unwired               // the packet arrived over an unknown wire
 )
 
 // Options control which visits may follow each other.

@@ -19,7 +19,7 @@ type flowOf struct {
 	ports    [2]uint16
 }
 
-// valuesOf returns the key of a flow, as queries write it.
+// valuesOf returns the key of a flow in the form that queries use.
 func valuesOf(f flowOf, key string) string {
 	ip := func(a [4]byte) string { return fmt.Sprintf("%d.%d.%d.%d", a[0], a[1], a[2], a[3]) }
 	switch key {

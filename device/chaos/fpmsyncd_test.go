@@ -84,7 +84,7 @@ func (p *liveSwitch) saysOf(name, part string) {
 	})
 }
 
-// Routes from zebra reach the chip and leave it. fpmsyncd serves one zebra at a time. It is ready while one is
+// Routes from zebra reach the chip and leave it. fpmsyncd serves one zebra at a time. It is ready while a zebra is
 // connected and every message was valid. After a requested end, it does not count as missing.
 func TestFPMSyncd(t *testing.T) {
 	racetest.Live(t)

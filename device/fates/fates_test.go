@@ -156,7 +156,7 @@ func (f *fated) set(row string, fields swss.FieldValues) {
 // head returns the part of a frame that a record contains.
 func head(frame []byte) string { return string(frame[:min(len(frame), schema.DefaultTruncate)]) }
 
-// come sends frames into a port, so far apart that each has left the switch before the next enters.
+// come sends frames into a port, at such intervals that each has left the switch before the next enters.
 func (f *fated) come(in string, frames ...[]byte) {
 	f.Helper()
 	for _, data := range frames {

@@ -53,7 +53,7 @@ func TestLoads(t *testing.T) {
 	})
 }
 
-// Counters of one syncd are not compared with counters of another or unknown syncd, since they may stand still.
+// Counters of one syncd are not compared with counters of another or unknown syncd, since nothing may update them.
 func TestLoadsOfOneSyncd(t *testing.T) {
 	var l loads
 	at, sent := time.Unix(0, 0), uint64(0)

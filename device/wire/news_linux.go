@@ -24,7 +24,7 @@ const (
 	lookPeriod = 200 * time.Millisecond
 	// newsPeriod is the minimum time between two checks.
 	newsPeriod = time.Millisecond
-	// mostNews is the largest number of messages that are read in one go.
+	// mostNews is the largest number of messages that are read at once.
 	mostNews = 1000
 )
 

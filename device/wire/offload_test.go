@@ -14,7 +14,7 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// A sample is a frame of TCP or UDP, built and checked by another implementation than ours.
+// A sample is a TCP or UDP frame that another implementation than ours has built and checked.
 type sample struct {
 	v6, udp bool
 	tags    int

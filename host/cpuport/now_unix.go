@@ -24,7 +24,7 @@ func writeFile(c *net.UnixConn, b []byte, f *os.File) error {
 // roomForFile returns the size of the ancillary data that carries the descriptor of one file.
 func roomForFile() int { return syscall.CmsgSpace(4) }
 
-// fileOf returns the file that came with a message, nil if there is none.
+// fileOf returns the file that arrived with a message, nil if there is none.
 func fileOf(beside []byte) (f *os.File) {
 	list, err := syscall.ParseSocketControlMessage(beside)
 	if err != nil {

@@ -51,7 +51,7 @@ type Host struct {
 	log    *slog.Logger
 
 	mu       sync.Mutex // guards the following fields
-	keeper   Keeper     // nil while syncd is away
+	keeper   Keeper     // nil while syncd is not connected
 	reported map[string]cpuport.Interface
 	plan     plan
 	are      map[string]Device

@@ -213,7 +213,7 @@ func (h *Host) fail(name string, err error) {
 	h.errs[name] = err
 }
 
-// remove removes a device, also one of an earlier process.
+// remove removes a device, which may be one of an earlier process.
 func (h *Host) remove(name string) error {
 	h.hold(name, nil)
 	if tap := h.taps[name]; tap != nil {

@@ -182,8 +182,8 @@ func processorTime() time.Duration {
 	return t
 }
 
-// held returns the bytes that this process holds. It is the minimum of several samples, since a poll of counters that
-// is under way holds as much as the sessions.
+// held returns the bytes that this process holds. It is the minimum of several samples, since a running poll of
+// counters holds as much as the sessions.
 func held() float64 {
 	var m runtime.MemStats
 	least := math.MaxFloat64

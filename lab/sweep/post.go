@@ -240,7 +240,7 @@ func (p *poster) take(ctx context.Context, from, to uint64) (uint64, error) {
 	return from, nil
 }
 
-// reply processes one reply. An error comes from the directory of results.
+// reply processes one reply. Its error is about the directory of results.
 func (p *poster) reply(data []byte) error {
 	r, err := parseReply(data)
 	if err != nil {

@@ -53,7 +53,7 @@ type passage struct {
 	quarter uint64 // number of quarter periods, by the switch's clock
 }
 
-// Saw processes a moment of the chip. A packet counts when it comes to the ingress ACLs, after the MAC and the first
+// Saw processes a moment of the chip. A packet counts when it reaches the ingress ACLs, after the MAC and the first
 // stage have accepted it.
 func (w *markWatch) Saw(m saisim.Moment) {
 	switch m.What {
@@ -112,7 +112,7 @@ func (w *markWatch) Restarted() {
 	clear(w.received[:])
 }
 
-// A markTruth is the fate of the packets of one path. Each packet counts once at each point, however often it comes.
+// A markTruth is the fate of the packets of one path. Each packet counts once at each point, however often it arrives.
 type markTruth struct {
 	path *markPath
 	// seen holds the packets that have passed a first point, by name. Older ones are forgotten once no packet can still
@@ -317,7 +317,7 @@ func (p *truePeriod) account(of segment, source func(flow int) bool) (sent uint6
 	return sent, lost, received
 }
 
-// again returns how often packets of a period came again to some points.
+// again returns how often packets of a period arrived again at some points.
 func (p *truePeriod) again(points []int) (n uint64) {
 	for _, i := range points {
 		n += p.doubled[i]
