@@ -117,8 +117,8 @@ func TestSFlowCollectors(t *testing.T) {
 	}
 }
 
-// verdictOf returns how a collector has read a field: "=" if it has all values, and "wrong" if not. "-" means that it has
-// no values, because it does not support the field.
+// verdictOf returns how a collector has read a field: "=" if it has all values, and "wrong" if not. "-" means that it
+// has no values, because it does not support the field.
 func verdictOf(t *testing.T, who, field string, got, want []string) string {
 	t.Helper()
 	if len(got) == 0 {
