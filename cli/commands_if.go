@@ -228,7 +228,7 @@ func setChannelGroup(ctx context.Context, c *kit.Call) error {
 	}
 	if !c.No {
 		if _, err := resolveInterface(ctx, c.Session, "PortChannel"+c.Args["value"]); err != nil {
-			return err // a Set would create the port channel
+			return err // otherwise the Set would create the port channel
 		}
 		value := tree.ListEntry("tamtam-interfaces", map[string]any{"interface": c.Session.Interface}, nil)
 		return c.Session.Client.Set(ctx, kit.Change{Path: member("PortChannel" + c.Args["value"]), Value: value})
@@ -256,7 +256,7 @@ func setVLANMember(tagging string) func(context.Context, *kit.Call) error {
 		member := tree.In("member", "interface", c.Session.Interface)
 		if !c.No {
 			if _, err := c.Session.Existing(ctx, "VLAN "+c.Args["value"], vlanPath(c.Args["value"])); err != nil {
-				return err // a Set would create the VLAN
+				return err // otherwise the Set would create the VLAN
 			}
 			keys, config := map[string]any{"interface": c.Session.Interface}, map[string]any{"tagging-mode": tagging}
 			value := tree.ListEntry("tamtam-interfaces", keys, config)

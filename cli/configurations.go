@@ -107,7 +107,7 @@ func configurationCommands() []*kit.Command {
 func commitConfirmed(ctx context.Context, c *kit.Call) error {
 	minutes := uint64(10)
 	if text := c.Args["minutes"]; text != "" {
-		minutes, _ = strconv.ParseUint(text, 10, 16) // its kind has checked it
+		minutes, _ = strconv.ParseUint(text, 10, 16) // its Kind has checked the number
 	}
 	in := map[string]any{"confirmed": json.Number(strconv.FormatUint(60*minutes, 10))}
 	if err := operate(ctx, c.Session, "commit", in); err != nil {
@@ -116,7 +116,8 @@ func commitConfirmed(ctx context.Context, c *kit.Call) error {
 	return warnUnconfirmed(ctx, c, "without commit the switch goes back,")
 }
 
-// warnUnconfirmed warns when the switch returns to an earlier configuration, and to which one, if a trial is running.
+// warnUnconfirmed prints a warning if a trial is running: when the switch returns to an earlier configuration, and to
+// which one.
 func warnUnconfirmed(ctx context.Context, c *kit.Call, words string) error {
 	found, err := c.Session.Client.All(ctx, tree.Path(keptRoot))
 	if err != nil {

@@ -23,8 +23,8 @@ import (
 	"tamtam/cli/tree"
 )
 
-// fakeServer is a gNMI server that stores a JSON tree. All that it has of the schema is the keys of lists. Names are
-// stored without module prefix.
+// fakeServer is a gNMI server that stores a JSON tree. It has no schema, except for the keys of lists. Names are stored
+// without module prefix.
 type fakeServer struct {
 	gpb.UnimplementedGNMIServer
 
@@ -222,7 +222,7 @@ func remove(m map[string]any, elems []*gpb.PathElem) {
 	})
 }
 
-// update merges a value into the tree, creating the nodes above it.
+// update merges a value into the tree, and creates missing nodes above the value.
 func (f *fakeServer) update(u *gpb.Update) {
 	dec := json.NewDecoder(bytes.NewReader(u.Val.GetJsonIetfVal()))
 	dec.UseNumber()

@@ -225,7 +225,7 @@ func TestFlowGroupFields(t *testing.T) {
 		said, _ := commandOf(rnd, tam.FlowGroup, "g", commands)
 		s.session.Mode = kit.ModeTAM
 		s.do(t, said)
-		left := commands[:1] // the id stays
+		left := commands[:1] // the id is not removed
 		gone := "no flow-group g"
 		for _, c := range commands[1:] {
 			if rnd.IntN(2) == 0 {

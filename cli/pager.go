@@ -24,7 +24,7 @@ func (p *pager) show(text []byte) error {
 	room, keys := page, make([]byte, 1)
 	for len(text) > 0 {
 		line, rest, _ := bytes.Cut(text, []byte("\n"))
-		if rows := rowsOf(line, width); room < rows && room < page { // the screen has begun and is full
+		if rows := rowsOf(line, width); room < rows && room < page { // the screen has lines, and this line does not fit
 			next, err := p.ask(keys, page)
 			switch {
 			case err != nil || next == 0:

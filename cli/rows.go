@@ -58,7 +58,7 @@ func offered(words ...string) *kit.Kind {
 	return k
 }
 
-// command returns the command that writes and deletes such a row.
+// command returns the command that writes a row of this kind. The command's "no" form deletes the row.
 func (k rowKind) command() *kit.Command {
 	form := kit.Form{Fixed: append(slices.Clone(k.words), k.keys...)}
 	no := form

@@ -18,12 +18,12 @@ import (
 // appear as the commands of their modes. The switch reports which rows these commands reproduce. Any other row, or part
 // of a row, is written first, as a row command. So the row exists when later commands refer to it or add fields to it.
 
-// A running is the running configuration while it is being written.
+// A running is a running configuration in the making: the text so far, and what it is made from.
 type running struct {
 	kit.Printout
 	lost []string            // comments about configuration that no command can express
 	rows map[rowID]tree.Node // all rows of CONFIG_DB; empty if the switch does not report rows
-	said map[rowID]bool      // rows that commands restore
+	said map[rowID]bool      // rows that the commands written so far restore
 }
 
 type rowID struct{ table, key string }
@@ -268,7 +268,7 @@ func (r *running) saysGroup(e tree.Node) bool {
 		!slices.Equal(interfaces, slices.SortedStableFunc(slices.Values(interfaces), inOrder))) {
 		return false
 	}
-	r.says(rows[1].table, rows[1].key) // the group may have no rule
+	r.says(rows[1].table, rows[1].key) // result ignored: the group may have no rule
 	return r.says(rows[0].table, rows[0].key)
 }
 
@@ -325,7 +325,7 @@ func (r *running) attached(p *kit.Printout, iface string, root tree.Node) {
 
 // interfaces writes the mode of each interface. Port channels are first, because ports join them.
 func (r *running) interfaces(interfaces, vlans, root tree.Node) {
-	channel := map[string]string{} // of a member
+	channel := map[string]string{} // port channel of each member
 	all := links(interfaces)
 	slices.SortStableFunc(all, func(a, b tree.Node) int { return inOrder(a.Name(), b.Name()) })
 	for _, i := range all {

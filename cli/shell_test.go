@@ -238,7 +238,7 @@ func TestInteractiveSession(t *testing.T) {
 			"tam\r" +
 			"flow-group \"a?\" src-\t\x15" + // ? inside quotes is a character, TAB lists choices
 			"do show tam switch | include Ent\r" +
-			"\x1b[A\r" + // the line above again
+			"\x1b[A\r" + // cursor up recalls the line above
 			"exit\rexit\rexit\rnever\r")}
 	if err := s.interact(t.Context(), con); err != nil {
 		t.Fatal(err)

@@ -88,7 +88,7 @@ func showRoutes(family int) func(context.Context, *kit.Call) (*kit.View, error) 
 				switch l.status {
 				case "active":
 					mark = ">"
-				case "": // no daemon has reported it yet
+				case "": // no daemon has reported the route yet
 					mark = "?"
 				}
 				head := l.code + mark + " " + l.prefix.String()
@@ -107,7 +107,7 @@ func showRoutes(family int) func(context.Context, *kit.Call) (*kit.View, error) 
 
 // unprogrammed contains the routes of a routing daemon that are not in the ASIC.
 type unprogrammed struct {
-	rows  map[string]any // of STATE_DB, by key of ROUTE_TABLE
+	rows  map[string]any // rows of STATE_DB, by key of ROUTE_TABLE
 	known bool           // whether all other routes are in the ASIC
 }
 

@@ -64,7 +64,8 @@ func protocolOf(e tree.Node) string {
 	return name + "(N/A)"
 }
 
-// memberFlag returns whether a member is selected, and the reason if it is not.
+// memberFlag returns a member's flag: S means selected, S* selected but not yet in force, and D not selected. why is
+// the reason if the member carries no traffic.
 func memberFlag(m tree.Node, up map[string]bool) (flag, why string) {
 	does := m.Word("state", "oper-status") == "UP"
 	may := m.Word("state", "mux")

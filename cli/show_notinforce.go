@@ -33,7 +33,7 @@ func readNotInForce(ctx context.Context, s *kit.Session) (list []tree.Node, name
 	return list, names, nil
 }
 
-// showNotInForce shows the objects with a given status, and the reason of each. If there are none, it shows the line
+// showNotInForce shows the objects with a given status, and the reason of each. If there are none, it shows the text
 // none.
 func showNotInForce(status, none string) func(context.Context, *kit.Call) (*kit.View, error) {
 	return func(ctx context.Context, c *kit.Call) (*kit.View, error) {

@@ -8,7 +8,7 @@ import (
 	"tamtam/cli/tree"
 )
 
-// outputsRoot is the path of the switch's outputs, which it sends without a request.
+// outputsRoot is the path of the outputs, which are connections over which the switch sends messages without a request.
 const outputsRoot = "tamtam-outputs:outputs"
 
 // outputLosses contains the reasons for which messages were never sent.

@@ -57,7 +57,7 @@ func TestUpText(t *testing.T) {
 	}
 }
 
-// The seed document contains this output. It is exact except for blanks at line ends.
+// The output equals that in the seed design document, except for blanks at line ends.
 func TestShowAsInTheDesignDocument(t *testing.T) {
 	s := newSession(t)
 	s.server.load(t, testFile(t, "tam.json"))

@@ -196,7 +196,7 @@ func writeDrops(p *kit.Printout, t tree.Node) {
 	}
 }
 
-// noDrops returns the meaning of a missing row: no packet was dropped, or none of the dropped ones is stored.
+// noDrops explains a missing row: no packet was dropped, or no dropped packet is stored.
 func noDrops(t tree.Node) string {
 	if t.Text("total") == "0" {
 		return "No packet was dropped since " + t.Text("since") + ", when the chip began."

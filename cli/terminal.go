@@ -146,7 +146,7 @@ func (s *Shell) interact(ctx context.Context, con console) error {
 	return nil
 }
 
-// readLine edits one line. The console is raw only while it does.
+// readLine edits one line. The console is raw only meanwhile.
 func (s *Shell) readLine(con console, editor *term.Terminal) (string, error) {
 	restore, err := con.raw()
 	if err != nil {

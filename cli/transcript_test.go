@@ -54,7 +54,7 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// A transcript is a session that is run again.
+// A transcript runs the commands of a session in a file again.
 type transcript struct {
 	t     *testing.T
 	shell *session

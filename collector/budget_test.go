@@ -153,7 +153,7 @@ TCP 192.0.2.1:12345 > 192.0.2.2:80: 20 frames stamped
 	}
 }
 
-// For a path of one hop the end-to-end figure equals the hop.
+// For a path of one hop the end-to-end figure equals the figure of the hop.
 func TestOneHopIsTheWhole(t *testing.T) {
 	c := NewTailStamp(0, 0, false)
 	for i := range uint32(5) {

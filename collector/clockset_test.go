@@ -68,7 +68,7 @@ func TestClockSetIsLeftOut(t *testing.T) {
 	})
 }
 
-// The text output shows such frames.
+// The text output shows frames whose records have a clock that was set.
 func TestClockSetText(t *testing.T) {
 	c := NewTailStamp(0, 0, false)
 	frame := stamped(web, hop(1, 0, 4, 900, 100, tailstamp.ClockSet))
@@ -87,7 +87,7 @@ func TestClockSetText(t *testing.T) {
 	}
 }
 
-// Hops of IFA and records of tables have the flag too.
+// IFA hops and records of table recording can have the flag of a set clock, too. They then have no latency.
 func TestClockSetElsewhere(t *testing.T) {
 	r := recordOf(&ifa.Hop{LNS: ifa.LNS, Residence: ifa.Longest, Trust: ifa.ClockSet}, time.Unix(5, 0))
 	if !clockSet(r) {

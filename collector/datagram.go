@@ -41,7 +41,7 @@ func datagramIPv4(b []byte) (datagram, bool) {
 		return datagram{}, false
 	}
 	header, length := int(b[0]&15)*4, int(binary.BigEndian.Uint16(b[2:]))
-	const fragments = 0x3fff // more fragments, or an offset
+	const fragments = 0x3fff // mask: more fragments, or an offset
 	if header < 20 || length < header || length > len(b) || binary.BigEndian.Uint16(b[6:])&fragments != 0 {
 		return datagram{}, false
 	}
@@ -106,7 +106,8 @@ func Mirrored(frame []byte) ([]byte, bool) {
 	return c.Frame, ok
 }
 
-// ReadMirrorCopy returns a mirrored frame with the description of the copy. It returns false if frame is no such copy.
+// ReadMirrorCopy returns a mirrored frame with the description of the copy. It returns false if frame is not a mirror
+// copy.
 func ReadMirrorCopy(frame []byte) (MirrorCopy, bool) {
 	d, ok := parseDatagram(frame)
 	if !ok {

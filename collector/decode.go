@@ -43,7 +43,7 @@ func DecodeTailStamp(ctx context.Context, out io.Writer, path string, opts Decod
 	c := opts.new()
 	packets := packetPrinter(bw, opts)
 	next := in.Next
-	if opts.IFA { // IFA needs the capture's times
+	if opts.IFA { // the hops' times need the capture's times
 		next = in.NextTimed
 	}
 	var number int64

@@ -91,7 +91,7 @@ type assembly struct {
 type held struct {
 	frame  []byte
 	at     time.Time
-	packet *assembly // nil if this is a frame
+	packet *assembly // nil for a frame
 }
 
 // NewJoiner returns a joiner that gives up a packet when its first fragment is older than wait. Frames without a time
@@ -138,8 +138,8 @@ func (j *Joiner) age(now time.Time) {
 	}
 }
 
-// hold queues a frame or a packet for its sender and receiver. It gives up the oldest packets if the held frames exceed
-// the limits.
+// hold appends a frame or a packet to the queue of its sender and receiver. It gives up the oldest packets if the held
+// frames exceed the limits.
 func (j *Joiner) hold(pair ends, h held) {
 	j.queues[pair] = append(j.queues[pair], h)
 	j.held += len(h.frame) + heldOverhead
@@ -334,7 +334,7 @@ func (a *assembly) join(n int) []byte {
 	if len(ip) > maxIPv4 {
 		return nil
 	}
-	const flags = 0x3fff // more fragments, and the offset
+	const flags = 0x3fff // mask: more fragments, and the offset
 	binary.BigEndian.PutUint16(ip[2:], uint16(len(ip)))
 	binary.BigEndian.PutUint16(ip[6:], binary.BigEndian.Uint16(ip[6:])&^flags)
 	ip[10], ip[11] = 0, 0

@@ -53,7 +53,7 @@ func (p RecordedPacket) read(payload []byte) (RecordedPacket, bool) {
 // Latency returns the time from the packet's arrival in the switch until the record was made. It returns false if the
 // times cannot be compared.
 func (p *RecordedPacket) Latency() (time.Duration, bool) {
-	const most = 1 << 32 // limit in seconds
+	const most = 1 << 32 // limit of the difference in seconds
 	in, at := p.In, p.At
 	if p.ClockSet || in == (record.Time{}) || at == (record.Time{}) ||
 		max(in.Seconds, at.Seconds)-min(in.Seconds, at.Seconds) >= most {

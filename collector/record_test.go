@@ -116,7 +116,7 @@ func TestFindRecord(t *testing.T) {
 		if said != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, said, tt.want)
 		}
-		for n := range tt.frame { // no read beyond the end
+		for n := range tt.frame { // no read beyond the end of a truncated frame
 			FindRecord(tt.frame[:n])
 		}
 	}

@@ -13,8 +13,8 @@ import (
 // with another configuration.
 type RecordDifference struct {
 	With string `json:"with"` // name of the other capture
-	// New lists the paths that the other capture lacks, and Gone those that only it has. Changed lists common paths
-	// whose shares differ significantly. The largest difference is first.
+	// New lists the paths that the other capture lacks, and Gone the paths that only the other capture has. Changed
+	// lists common paths whose shares differ significantly. The largest difference is first.
 	New     []PathDifference  `json:"new"`
 	Gone    []PathDifference  `json:"gone"`
 	Changed []PathDifference  `json:"changed"`

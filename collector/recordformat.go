@@ -177,7 +177,7 @@ func fatesText(p PathTotal) string {
 	return countsText(p.Inputs, p.BeyondInputs) + " to " + countsText(p.Fates, p.BeyondFates)
 }
 
-// countsText lists counts, the largest first, and the number of packets beyond them.
+// countsText lists the counts in m, the largest first, and then the number of packets beyond them.
 func countsText(m map[string]int64, beyond int64) string {
 	keys := slices.SortedFunc(maps.Keys(m), func(a, b string) int {
 		if m[a] != m[b] {

@@ -26,7 +26,7 @@ type RecordReport struct {
 	// Missed counts frames or datagrams that were lost before they could be read.
 	Missed  uint64        `json:"lost_before_read,omitempty"`
 	Unknown []UnknownPlan `json:"unknown,omitempty"` // records of plans that were not given
-	// Further counts records of further such plans that did not fit in Unknown.
+	// Further counts the records of unknown plans that did not fit in Unknown.
 	Further int64              `json:"unknown_beyond,omitempty"`
 	Memory  int64              `json:"memory_bytes"` // maximum memory of all latencies together in bytes
 	Plans   []RecordPlanReport `json:"plans"`
@@ -66,7 +66,7 @@ type RecordPlanReport struct {
 	// BeyondDrops counts dropped packets of flows that exceeded the limit.
 	BeyondDrops int64                             `json:"beyond_drops,omitempty"`
 	Suspicions  []recordplan.Suspicion            `json:"suspicions,omitempty"`
-	kinds       map[string]map[packetKind]atTable // by table
+	kinds       map[string]map[packetKind]atTable // counts of each kind of packet, by table
 }
 
 // PathTotal is the total of the packets of one path, or of one set of possible paths.
@@ -224,7 +224,7 @@ func pathTotals(groups []*recordGroup, all int64) []PathTotal {
 	return list
 }
 
-// latencyOf returns the latency of the packets of all groups. Only one such sum is held at a time.
+// latencyOf returns the latency of the packets of all groups. The sum of the distributions is not kept.
 func latencyOf(groups []*recordGroup) Summary {
 	sum := distribution{exact: groups[0].latency.exact}
 	for _, g := range groups {
@@ -328,7 +328,7 @@ func (c *planRecords) drops() []FlowDrops {
 	}
 	joined := map[whole]*FlowDrops{}
 	for k, n := range c.flows {
-		answer, _ := c.decoder.Decode([]byte(k.record.bits), c.asked(k.record.reported)) // no error: decoded before
+		answer, _ := c.decoder.Decode([]byte(k.record.bits), c.asked(k.record.reported)) // decoded before, so no error
 		t := pathOf(&answer)
 		w := whole{k.flow, k.isFlow, k.record.reported.End, k.trap, "", t.key, k.by}
 		if k.port != record.NoPort {

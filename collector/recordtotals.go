@@ -157,7 +157,7 @@ func (c *planRecords) asked(told recordplan.Told) recordplan.Told {
 	return told
 }
 
-// Name sets the names of ACL rules by the labels in identities.
+// Name sets the names of ACL rules. labels maps the label in an identity to the rule's name.
 func (c *Records) Name(labels map[string]string) { c.names = labels }
 
 // Know marks the paths of an earlier report with the same plans as not new.

@@ -79,7 +79,7 @@ func (b *bins) reach(magnitude uint64) bool {
 
 func (s *sketch) merge(o *sketch) {
 	if err := s.values.MergeWith(&o.values); err != nil {
-		panic(err) // only for sketches with different errors
+		panic(err) // fails only for different accuracies
 	}
 	for _, b := range [][2]*bins{{&s.positive, &o.positive}, {&s.negative, &o.negative}} {
 		b[0].least, b[0].most = min(b[0].least, b[1].least), max(b[0].most, b[1].most)

@@ -67,7 +67,7 @@ type pathStamps struct {
 }
 
 type hopStamps struct {
-	record                             tailstamp.Record // for its switch and ports
+	record                             tailstamp.Record // a record of this hop, for its switch and ports
 	latency                            distribution
 	noEgress, unsynchronised, unusable int64
 	clockSet                           int64     // number of records without usable times
@@ -100,8 +100,8 @@ func NewTailStamp(paths int, memory int64, exact bool) *TailStamp {
 }
 
 // Add adds one frame without its frame check sequence, captured at this time, and returns its records, oldest first.
-// length is its length on the wire. A truncated frame lacks its end, where records would be. For a frame in an ERSPAN
-// copy the inner frame counts.
+// length is its length on the wire. A truncated frame lacks its end, where records would be. For an ERSPAN copy, the
+// inner frame is evaluated.
 func (c *TailStamp) Add(frame []byte, captured time.Time, length int) []tailstamp.Record {
 	c.frames++
 	if len(frame) < length {
@@ -299,7 +299,7 @@ func egress(r tailstamp.Record) tailstamp.Timestamp {
 // difference returns to-from in nanoseconds, which may be negative. It returns false if a timestamp is absent or
 // invalid, or if the difference exceeds 64 bits.
 func difference(from, to tailstamp.Timestamp) (int64, bool) {
-	const most = uint64(1) << 32 // seconds
+	const most = uint64(1) << 32 // limit of the difference in seconds
 	if from.IsZero() || to.IsZero() || from.Nanoseconds >= 1e9 || to.Nanoseconds >= 1e9 ||
 		max(from.Seconds, to.Seconds)-min(from.Seconds, to.Seconds) > most {
 		return 0, false
@@ -385,7 +385,7 @@ type HopReport struct {
 	QueueBytes *QueueReport `json:"queue_bytes,omitempty"`
 }
 
-// unwrap returns the frame inside a copy or report, and counts it.
+// unwrap returns the frame inside an ERSPAN copy or an IFA report, and counts the copy or report.
 func (c *TailStamp) unwrap(frame []byte) ([]byte, bool) {
 	inner, ok := Mirrored(frame)
 	if ok {

@@ -47,7 +47,7 @@ func (b inForceBed) deletion(l tamList) {
 	b.Helper()
 	restore := b.remove(l.rows)
 	b.left(l, "it is deleted, and in force still")
-	if _, err := b.sim.Managers.Step(b.Context(), b.sim.Now()); err != nil { // orchagent hangs
+	if _, err := b.sim.Managers.Step(b.Context(), b.sim.Now()); err != nil { // orchagent does not work, as if it hung
 		b.Fatal(err)
 	}
 	b.left(l, "it is deleted, and ")

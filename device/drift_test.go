@@ -66,7 +66,7 @@ func TestDriftInDatabases(t *testing.T) {
 		db   swss.DBName
 		row  string
 		set  swss.FieldValues // written into the row; nil means that the row is deleted
-		by   string           // the daemon that reports
+		by   string           // the daemon that reports the change
 		told string
 		// healed is the daemon that heals the change; "" means that no daemon has to.
 		healed string

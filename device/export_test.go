@@ -14,7 +14,7 @@ var (
 	WiredInOrder = wiredInOrder
 )
 
-// Feed plays captures through the chip. It ends after the last packet, or with the error of failed.
+// Feed plays captures through the chip. It ends after the last packet, or with the error that failed returns.
 func (s *Sim) Feed(ctx context.Context, list []Input, failed func() error) error {
 	in, err := openInputs(list)
 	if err != nil {

@@ -96,7 +96,7 @@ func (c tamCase) failing(t *testing.T) {
 	if steps < 3 {
 		t.Fatalf("a session takes %d SAI calls only", steps)
 	}
-	// One switch is enough if a removed session leaves nothing behind.
+	// If a removed session leaves nothing behind, all steps can use the same switch.
 	c.unload(t, s)
 	left := len(rec.Live())
 	rec.FailAt(0, 0)

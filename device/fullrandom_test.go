@@ -18,7 +18,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// crowd lists kinds of objects for which the ASIC has little capacity. For each it has the rows of CONFIG_DB by the
+// crowd lists kinds of objects for which the ASIC has little capacity. Each kind has the rows of CONFIG_DB by the
 // object's number, and the types of its SAI objects.
 var crowd = map[string]struct {
 	types []sai.ObjectType
@@ -186,7 +186,7 @@ func TestFreedRoomIsGivenByContent(t *testing.T) {
 			t.Fatalf("two switches with the same rows:\n%s", diff)
 		}
 		for _, c := range []*crowded{a, b} {
-			for n := range 4 { // in another order for each object
+			for n := range 4 { // in another random order on each switch
 				for _, kind := range kinds {
 					if n == 0 {
 						rnd.Shuffle(4, func(i, j int) { late[kind][i], late[kind][j] = late[kind][j], late[kind][i] })

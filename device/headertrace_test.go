@@ -92,7 +92,7 @@ func TestHeadersByShell(t *testing.T) {
 	send(1, back)
 	want(outer, "in Ethernet1, 108 bytes: sent at Ethernet0", off)
 	damaged := bytes.Clone(back)
-	damaged[62+2] = 9 // longer than the packet
+	damaged[62+2] = 9 // this header claims to be longer than the packet
 	want("show packet-trace in Ethernet1 frame "+hex.EncodeToString(damaged), "decap")
 	send(1, damaged)
 	want(outer, "in Ethernet1, 108 bytes: dropped at Ethernet1: decap", "not taken off: headers are damaged")

@@ -72,7 +72,7 @@ func TestTransitOfIFA(t *testing.T) {
 	for _, p := range sw.Problems() {
 		t.Error(p)
 	}
-	sw.Set("TAM_FEATURES_TABLE|TAILSTAMPING", "status", "ACTIVE") // from now on ids stay
+	sw.Set("TAM_FEATURES_TABLE|TAILSTAMPING", "status", "ACTIVE") // while a feature is active, ids do not change
 	for _, then := range [][]string{{"ifa", "true"}, {"ifa", "false"}, {"ifa", "true"}} {
 		sw.Set("TAM|device", append(then, "device-id", "4712")...)
 		got, want := hops(packet), 1

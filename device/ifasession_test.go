@@ -93,7 +93,7 @@ func udpFrameFor(dst byte, size int) []byte {
 }
 
 // Three switches have a session of each role. The initiator samples, each switch on the path adds a hop, and the
-// terminator removes all IFA data and reports it by IPFIX to its own collector. All counters are exact.
+// terminator removes all IFA data and reports it over IPFIX to its own collector. All counters are exact.
 func TestIFASessions(t *testing.T) {
 	begin, middle, end := newAnalyst(t, "1"), newAnalyst(t, "2"), newAnalyst(t, "3")
 	begin.Set("TAM_SAMPLINGRATE_TABLE|third", "sampling-rate", "3")

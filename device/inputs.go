@@ -28,7 +28,7 @@ type input struct {
 	sorted *capture.Sorted
 	port   saisim.PortID
 	head   capture.Packet
-	due    saisim.Cycle // cycle at which the head enters
+	due    saisim.Cycle // cycle at which the frame's head enters
 	ended  bool         // true after the last packet; there is no head then
 }
 

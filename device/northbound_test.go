@@ -118,7 +118,7 @@ func TestCountsAgreeEverywhere(t *testing.T) {
 	}
 }
 
-// leaf reads one leaf of a session by gNMI.
+// leaf reads one leaf of a session over gNMI.
 func leaf(t *testing.T, server *mgmt.Server, list, name, path string) string {
 	t.Helper()
 	p := &gpb.Path{Elem: []*gpb.PathElem{{Name: "tam"}, {Name: list + "s"},

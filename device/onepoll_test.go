@@ -12,8 +12,8 @@ import (
 	"tamtam/swss/schema"
 )
 
-// The counters of a session are from one instant, whenever syncd has read the ACL counters. Matched packets are
-// either stamped or not, except for those in the switch.
+// The counters of a session are from one instant, whenever syncd has read the ACL counters. Matched packets are either
+// stamped or not, except for packets that are still in the switch.
 func TestSessionCountersOfOnePoll(t *testing.T) {
 	s := devicetest.NewSim(t, device.SimConfig{Config: devicetest.TwoPorts()})
 	devicetest.RunUntilIdle(t, s)

@@ -250,11 +250,11 @@ func TestWhyByShell(t *testing.T) {
 	send(8, 64) // a table without rows is still named
 	want("show tam why flow 10.1.0.5 10.2.0.8 last 1", "miss  EDGE\n")
 
-	// With a setting, all packets are kept, also those of flows without a request.
+	// If TAM_SWITCH_TABLE requests it, all packets are kept, also those of flows without a request.
 	keeps := func(fields swss.FieldValues, all bool) {
 		t.Helper()
 		configRow(t, s, "TAM_SWITCH_TABLE|global", fields)
-		for strings.Contains(show("show drops"), "all are kept, the last ") != all { // syncd has not received it yet
+		for strings.Contains(show("show drops"), "all are kept, the last ") != all { // syncd lacks the setting
 		}
 	}
 	keeps(swss.FieldValues{"keep-packets": "all"}, true)

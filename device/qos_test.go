@@ -201,7 +201,7 @@ func TestERSPAN(t *testing.T) {
 		t.Fatalf("%d frames left", len(got))
 	}
 	out := got[0].Data
-	head := "020000000022" + "0200000007e4" + "0800" + // to the neighbour
+	head := "020000000022" + "0200000007e4" + "0800" + // Ethernet header, to the neighbour
 		"4520%04x000040004" + "02f%04x" + "0aff0001" + "0a090005" + // TOS 32, not to be fragmented, TTL 64, GRE
 		"1000" + "88be" + "00000000" // GRE with sequence number 0, ERSPAN
 	want := fmt.Sprintf(head, 20+8+8+len(in), binary.BigEndian.Uint16(out[24:]))

@@ -29,7 +29,7 @@ func TestRefusedFieldIsNamed(t *testing.T) {
 		"BUFFER_POOL|p":  {"size 99999999999: the packet memory has ", " bytes for all pools", "SAI_BUFFER_POOL_ATTR_SIZE"},
 	}
 	wantReasons(t, sw, want)
-	for range 2 { // after a restart other ports exist
+	for range 2 { // after a restart, other ports exist than at the start
 		devicetest.NoError(t, sw.Sim().RestartOrchagent(t.Context()))
 		devicetest.NoError(t, sw.Sim().RunUntilIdle(t.Context()))
 		wantReasons(t, sw, want)

@@ -25,7 +25,7 @@ const maxExactFlows = 1 << 20
 type Replay struct {
 	SimConfig
 	Inputs []Input
-	Out    string // directory
+	Out    string // output directory
 	// Trace receives the cycle of every packet at every station; nil means no trace.
 	Trace     io.Writer
 	TraceJSON bool // lines of JSON instead of tables
@@ -196,8 +196,8 @@ const longest = 150 * 365 * 24 * time.Hour
 // lastTime is one minute before the seconds in a pcap file overflow, in 2106.
 var lastTime = time.Unix(1<<32-60, 0).UTC()
 
-// feed hands every frame of the inputs to the chip at its time. It calls failed after each frame and ends with its
-// error.
+// feed hands every frame of the inputs to the chip at its time. It calls failed after each frame, and ends with the
+// error that failed returns.
 func (s *Sim) feed(ctx context.Context, in inputs, origin time.Time, failed func() error) error {
 	for _, i := range in {
 		if err := s.schedule(i, origin); err != nil {

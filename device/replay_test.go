@@ -51,7 +51,7 @@ func TestEligibility(t *testing.T) {
 	}
 	hop := append([]byte{byte(layers.IPProtocolUDP), 0, 1, 4, 0, 0, 0, 0}, 0x13, 0x88, 0x17, 0x70, 0, 8, 0, 0)
 	snap := append(append(append([]byte{}, devicetest.MacB...), devicetest.MacA...), 0, 46, 0xaa, 0xaa, 3, 0, 0, 0, 8, 0)
-	const wire = 1500 + 22 // the limit with FCS
+	const wire = 1500 + 22 // maximum length with FCS
 	for _, tt := range []struct {
 		name   string
 		frame  []byte
@@ -276,7 +276,7 @@ func TestTimesTooFarApart(t *testing.T) {
 	b := []byte{10, 13, 13, 10, 28, 0, 0, 0, 0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255,
 		28, 0, 0, 0}
 	u32 := binary.LittleEndian.AppendUint32
-	for _, v := range []uint32{1, 20, 1, 0, 20} { // an interface: Ethernet, microseconds
+	for _, v := range []uint32{1, 20, 1, 0, 20} { // block of an interface: Ethernet, microseconds
 		b = u32(b, v)
 	}
 	f = append(f, make([]byte, -len(f)&3)...)

@@ -20,7 +20,7 @@ type simHost struct {
 	d      *orch.Daemon
 	host   *hostd.Host
 	report *reports.Sender
-	punted []puntedFrame // punted since the last step
+	punted []puntedFrame // frames punted since the last step
 }
 
 type puntedFrame struct {

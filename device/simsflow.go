@@ -17,7 +17,7 @@ type simSFlow struct {
 	sim   *Sim
 	d     *orch.Daemon
 	agent *sflow.Daemon
-	came  []sampledFrame // arrived since the last step
+	came  []sampledFrame // samples that arrived since the last step
 	lost  uint64         // samples lost for lack of space in came
 }
 

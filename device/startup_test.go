@@ -84,7 +84,7 @@ func TestFactoryPorts(t *testing.T) {
 		profile profile.Profile
 		ports   int
 		want    int
-		some    map[string]string // lanes by name
+		some    map[string]string // lanes of some ports, by port name
 		err     string
 	}{
 		{profile: profile.Default(), want: 32, some: map[string]string{"Ethernet0": "1,2,3,4",

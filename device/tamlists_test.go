@@ -23,8 +23,8 @@ type tamList struct {
 
 // A leafChange is another value of a leaf, with the changes that make it valid.
 type leafChange struct {
-	value   string   // JSON
-	with    string   // JSON of other leaves of the entry
+	value   string   // value in JSON
+	with    string   // other leaves of the entry, in JSON
 	without []string // paths of leaves to delete, below the entry
 }
 

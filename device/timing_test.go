@@ -46,7 +46,7 @@ func TestTimingPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string][]string{} // values by station, one for each packet
+	want := map[string][]string{} // values by place in the chip, one for each packet
 	for _, line := range strings.Split(trace.String(), "\n") {
 		if len(line) >= 31 && line[0] == ' ' {
 			place := strings.TrimSpace(line[:20])

@@ -44,7 +44,7 @@ func (s *Stack) SetRoute(now time.Time, p netip.Prefix, hops []Hop) {
 	}
 }
 
-// connect replaces the subnets by those of the interfaces.
+// connect replaces the subnets with those of the interfaces.
 func (t *fib) connect(ifs map[string]*iface) {
 	for p := range t.subnets {
 		t.lengths[familyOf(p)][p.Bits()]--

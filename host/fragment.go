@@ -19,10 +19,10 @@ const (
 type datagramKey struct {
 	src, dst netip.Addr
 	ident    uint32
-	proto    byte // protocol for IPv4
+	proto    byte // protocol; used for IPv4 only
 }
 
-// A datagram is a packet of which at least one fragment has come.
+// A datagram is a packet of which at least one fragment has arrived.
 type datagram struct {
 	parts  []ipPacket // copies, which own their payloads
 	end    int        // end of the payload; 0 if unknown
@@ -98,7 +98,7 @@ func (d *datagram) add(p *ipPacket) bool {
 	return true
 }
 
-// whole returns the packet, if all of it is there.
+// whole returns the packet, if all of its fragments are there.
 func (d *datagram) whole() ([]byte, bool) {
 	if d.end == 0 || d.bytes != d.end {
 		return nil, false

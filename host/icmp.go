@@ -166,7 +166,7 @@ func (s *Stack) errorSource(x *iface, p *ipPacket) (netip.Addr, bool) {
 		if ip.Is4() != p.v4 || !a.usable() {
 			continue
 		}
-		// A global address comes before a link-local one, and then the lowest.
+		// A global address is preferred to a link-local one. Among equals, the lowest one is chosen.
 		if !best.IsValid() || best.IsLinkLocalUnicast() && !ip.IsLinkLocalUnicast() ||
 			best.IsLinkLocalUnicast() == ip.IsLinkLocalUnicast() && ip.Less(best) {
 			best = ip

@@ -167,14 +167,14 @@ func normal(b []byte) string {
 		body = body[:arpLength]
 	case etherIPv4:
 		body = body[:binary.BigEndian.Uint16(body[2:])]
-		clear(body[4:6]) // identification
+		clear(body[4:6]) // clears the identification
 		clear(body[10:12])
 	case etherIPv6:
 		if body[6] == protoFragment {
 			clear(body[44:48])
 		}
 		body = body[:40+int(binary.BigEndian.Uint16(body[4:]))]
-		body[1], body[2], body[3] = body[1]&0xf0, 0, 0 // flow label
+		body[1], body[2], body[3] = body[1]&0xf0, 0, 0 // clears the flow label
 	}
 	return fmt.Sprintf("%s %x", describe(Frame{"Vlan10", b}), body)
 }

@@ -80,9 +80,9 @@ type neighbor struct {
 
 // A waiting packet waits for the MAC address of a neighbour.
 type waiting struct {
-	packet []byte // IP
+	packet []byte // IP packet
 	in     *iface // ingress interface; nil if the packet is the stack's own
-	l2     MAC    // its destination MAC address
+	l2     MAC    // the frame's destination MAC address
 }
 
 // maxWaiting is the maximum number of packets that wait for a neighbour.
@@ -423,7 +423,7 @@ func (s *Stack) fail(n *neighbor, asked bool) {
 		s.unreachable(&w)
 	}
 	if knew && s.wanted[n.neighKey] {
-		s.ask(n.neighKey) // it may have another MAC address
+		s.ask(n.neighKey) // the neighbour may have another MAC address
 	}
 }
 

@@ -168,7 +168,7 @@ func TestStaticNeighborsAreNotAskedFor(t *testing.T) {
 	if got := r.state("Vlan10", "10.0.0.5"); got != "unknown" {
 		t.Errorf("the stack has a neighbour of its own there: %s", got)
 	}
-	r.reported("forgotten Vlan10 2001:db8::5 02:00:00:00:00:05") // it is not static
+	r.reported("forgotten Vlan10 2001:db8::5 02:00:00:00:00:05") // this neighbour is not static
 	r.Frames()
 	r.SetStatic(r.at, "Vlan10", ip("10.0.0.5"), MAC{})
 	r.Want(r.at, "Vlan10", ip("10.0.0.5"), true)
@@ -237,7 +237,7 @@ func TestConflict(t *testing.T) {
 	r.counted(Conflicts, 3)
 }
 
-// An IPv6 address of another host is not used.
+// The stack does not use an IPv6 address that another host has.
 func TestDuplicateAddressDetection(t *testing.T) {
 	for name, rival := range map[string][]byte{
 		"an advertisement": frame(allNodesMAC, hostMAC(9), etherIPv6, v6("2001:db8::1", "ff02::1", 255, protoICMPv6,
@@ -259,7 +259,7 @@ func TestDuplicateAddressDetection(t *testing.T) {
 					t.Errorf("address %+v", a)
 				}
 			}
-			r.want(r.got(rival), "") // it is not defended
+			r.want(r.got(rival), "") // the stack does not defend a duplicate
 			Retry(r.Stack, noon.Add(5*time.Second), "Vlan10", ip("2001:db8::1"))
 			r.pass(5 * time.Second)
 			for _, a := range r.Addresses() {
@@ -431,7 +431,7 @@ func TestFramesToTheRouter(t *testing.T) {
 	}
 }
 
-// Packets that the chip has forwarded, as the trap only copies them, are not forwarded again.
+// If a trap only copies packets, the chip forwards them itself. The stack does not forward them again.
 func TestCopiesAreNotForwarded(t *testing.T) {
 	r := newRig(t)
 	r.meet(5)
@@ -538,7 +538,7 @@ func TestErrorsAreLimited(t *testing.T) {
 		t.Errorf("%d after a quarter of a second, want 2", n)
 	}
 	r.pass(time.Minute)
-	r.meet(5) // which has not answered meanwhile
+	r.meet(5) // host 5 had not answered meanwhile
 	if n := flood(10); n != 3 {
 		t.Errorf("%d after a minute, want 3", n)
 	}
@@ -561,7 +561,7 @@ func TestTablesAreBounded(t *testing.T) {
 	if n := len(r.Neighbors()); n != 4 {
 		t.Errorf("%d neighbours, want 4", n)
 	}
-	r.pass(3 * time.Second) // failed ones are replaced
+	r.pass(3 * time.Second) // then new neighbours replace failed ones
 	r.meet(40)
 	if got := r.state("Vlan10", "10.0.0.40"); got != "STALE 02:00:00:00:00:28" {
 		t.Errorf("the new neighbour is %s", got)

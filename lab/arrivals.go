@@ -127,7 +127,7 @@ func (s *stamps) add(data []byte, delay Time) {
 
 func (s *stamps) merge(o *stamps) {
 	switch {
-	case o.frames == o.unknown: // o has no rest
+	case o.frames == o.unknown: // no frame of o has a known rest
 	case s.frames == s.unknown:
 		s.restMin, s.restMax = o.restMin, o.restMax
 	default:

@@ -213,7 +213,7 @@ func (m Metric) plus(o Metric) (Metric, error) {
 	return Metric{sum, m.Unit}, nil
 }
 
-// as converts a metric, which text names, to the unit of the others. Times and millionths have another scale than
+// as converts a metric, named text in errors, to the unit of the others. Times and millionths have another scale than
 // counts. Counts can be added to millionths; all other mixes are errors.
 func (m Metric) as(unit, text string) (Metric, error) {
 	const most = math.MaxInt64 / 1_000_000

@@ -40,7 +40,7 @@ type worker struct {
 	wake   chan struct{}
 }
 
-// looks is how often a worker looks for the next window before it sleeps. That is some tens of microseconds.
+// looks is how often a worker looks for the next window before it sleeps. This takes some tens of microseconds.
 const looks = 20_000
 
 // hire starts one goroutine fewer than there are workers, since the caller is one of them.
@@ -81,12 +81,12 @@ func (c *pool) await(w *worker, last uint64) uint64 {
 		}
 		w.asleep.Store(true)
 		if c.number.Load() == last || !w.asleep.CompareAndSwap(true, false) {
-			<-w.wake // the goroutine that clears asleep sends
+			<-w.wake // the goroutine that sets asleep to false also sends
 		}
 	}
 }
 
-// take works on nodes until none is left, those of share first before the others.
+// take works on nodes until none is left. It begins with the share whose index is first.
 func (c *pool) take(first int) {
 	for i := range c.shares {
 		sh := &c.shares[(first+i)%len(c.shares)]

@@ -18,7 +18,7 @@ func TestLateWake(t *testing.T) {
 	}
 	for range 3 {
 		sleeps()
-		c.rouse() // for the window before, or for none
+		c.rouse() // a late wake-up for an earlier window, or for none
 		sleeps()
 		if n := c.finished.Load(); n != 0 {
 			t.Fatalf("without a window %d workers have finished", n)

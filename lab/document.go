@@ -111,8 +111,8 @@ func (d *document) set(assignment string) error {
 	return nil
 }
 
-// Overlap searches the last n settings of a topology. It returns two of which one sets the same value as the other, or
-// a part of it. both is false if there are none.
+// Overlap searches the last n settings of a topology. It returns two settings, one of which sets the same value as the
+// other, or a part of that value. both is false if there are none.
 func (t *Topology) Overlap(n int) (first, second string, both bool) {
 	if t.source == nil {
 		return "", "", false

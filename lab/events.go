@@ -64,7 +64,7 @@ func (l *Lab) do(ctx context.Context, e Event) error {
 		return n.sim.Chip.StepClock(time.Duration(e.By / Nanosecond))
 	case "drift":
 		if e.PPB != 0 && n.s.Clock.PTP.Master == "" {
-			n.sim.Chip.SetClockSynchronised(false) // from now on no master disciplines it
+			n.sim.Chip.SetClockSynchronised(false) // from now on, no master disciplines the clock
 		}
 		return n.sim.Chip.SetClockDrift(e.PPB)
 	}

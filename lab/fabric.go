@@ -30,7 +30,7 @@ const (
 	fabricMbps  = 100_000
 	fabricLanes = 4
 	maxArity    = 128 // the number of four-lane ports in the default profile
-	maxAtLeaf   = 63  // hosts with four addresses each in 256
+	maxAtLeaf   = 63  // each host uses 4 of 256 addresses
 )
 
 // size returns the number of switches, and how many of them have hosts.

@@ -68,7 +68,7 @@ type link struct {
 	name  string
 	wires [2]*wire // A to B, and B to A
 	down  bool
-	fell  int // how often it has failed
+	fell  int // number of failures so far
 }
 
 // New builds the switches of a topology, lets each apply its configuration, and connects everything. No frame has been

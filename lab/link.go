@@ -51,7 +51,7 @@ type passage struct {
 // wireStats count frames at the sender. Only Delivered belongs to the receiver.
 type wireStats struct {
 	Sent                       uint64
-	Down, Lost, Burst, Corrupt uint64 // not delivered
+	Down, Lost, Burst, Corrupt uint64 // frames that were not delivered, by cause
 	Duplicated, Reordered      uint64
 	byFlow                     map[int]*[numFates]uint64 // only flow groups with a loss, duplicate or reordered frame
 }

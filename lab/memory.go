@@ -41,7 +41,7 @@ func (t *gcLimit) one() {
 	}
 }
 
-// all returns the memory that the start needed to the system. It is called when all switches have started.
+// all gives the memory that only the start needed back to the system. It is called when all switches have started.
 func (t *gcLimit) all() {
 	if t.switches > 0 {
 		debug.FreeOSMemory()

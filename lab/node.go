@@ -85,7 +85,7 @@ type end struct {
 // An account counts the fates of one flow group's frames in one switch.
 type account struct {
 	in, sent, punted, restart uint64
-	copies                    int64 // made beyond the first
+	copies                    int64 // number of copies beyond the first one
 	dropped                   [drop.NumReasons]uint64
 	by                        []uint64 // number of sent frames, by index into ports
 }

@@ -46,7 +46,7 @@ type Flow struct {
 	Lost     uint64            `json:"lost"`           // the sum of LostBy
 	LostBy   map[string]uint64 `json:"lost_by"`        // number of lost frames, by "place: reason"
 	Delay    Delay             `json:"delay,omitzero"` // zero if no frame arrived
-	// Reordered counts frames that were sent before one that arrived earlier.
+	// Reordered counts frames that were sent before a frame that arrived earlier.
 	Reordered uint64 `json:"reordered"`
 	// Paths counts the frames that left by each SWITCH:PORT.
 	Paths map[string]uint64 `json:"paths"`

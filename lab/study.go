@@ -42,10 +42,10 @@ type Observer interface {
 	Report() Report
 }
 
-// A Lone study has no switches. Nothing else runs beside it.
+// A Lone study uses no switches, and no other study runs beside it.
 type Lone interface {
 	Study
-	// Run runs it. The options have seed and workers.
+	// Run performs the study. Only the seed and the number of workers in opts are set.
 	Run(ctx context.Context, t *Topology, opts Options) (Report, error)
 	// Judged reports whether the topology's checks apply to this run.
 	Judged() bool
@@ -59,11 +59,11 @@ type Report interface {
 	Metrics() string
 	// Notices returns remarks on the whole study.
 	Notices() []string
-	// CSV returns its files, by name.
+	// CSV returns the study's files, by name.
 	CSV() map[string][]byte
-	// Figures returns its plots.
+	// Figures returns the study's plots.
 	Figures(title string) []*figure.Figure
-	// WriteTable prints its table.
+	// WriteTable prints the study's table.
 	WriteTable(io.Writer) error
 }
 

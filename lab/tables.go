@@ -81,7 +81,7 @@ func (r *Result) WriteMarkdown(out io.Writer) error {
 	return nil
 }
 
-// rounded shortens a fractional number without a unit to four digits.
+// rounded rounds a fractional number without a unit to four digits, or to an integer from 1000 on.
 func rounded(n json.Number, unit string) string {
 	v, err := n.Float64()
 	if err != nil || unit != "" || !strings.Contains(string(n), ".") {

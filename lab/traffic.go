@@ -93,7 +93,7 @@ func (s *source) span(bits, frames uint64) uint64 {
 	return q
 }
 
-// burst converts a time without gaps between bursts to one with them.
+// burst converts a time without gaps between bursts to a time with them.
 func (s *source) burst(active Time) Time {
 	b := &s.t.Burst
 	for active >= s.burstEnd {

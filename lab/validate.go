@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Validate returns all errors of a topology. Each has place, object, field, value and what would be valid.
+// Validate returns all errors of a topology. Each error names place, object, field, value and what would be valid.
 func (t *Topology) Validate() error {
 	v := Validator{t: t}
 	v.Want(t.Duration >= 0, "duration", t.Duration, "more than 0")

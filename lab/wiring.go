@@ -81,7 +81,7 @@ func (l *Lab) makeLink(t *Link) error {
 
 // connect connects a host to its switch.
 func (l *Lab) connect(h *station, n *node, up, down *wire, mbps uint32) error {
-	const bytePerMbps = 8_000_000 // ps
+	const bytePerMbps = 8_000_000 // duration in ps
 	if bytePerMbps%mbps != 0 {
 		return fmt.Errorf("its rate is %d Mb/s: a host wants one at which a byte takes whole picoseconds", mbps)
 	}
@@ -112,7 +112,7 @@ func (l *Lab) endOf(text string) (*end, error) {
 	return nil, fmt.Errorf("%q: the switch has no port %q; it has %s%s", text, port, Summary(names), problems)
 }
 
-// Summary returns a list of the first eight names, with the number of the others.
+// Summary returns a list of the first eight names, followed by the number of the remaining ones.
 func Summary(names []string) string {
 	const show = 8
 	switch {

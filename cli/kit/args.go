@@ -76,7 +76,7 @@ func parseUint(text string) (uint64, error) {
 	return strconv.ParseUint(text, 10, 64)
 }
 
-// OneOf returns the kind of a parameter that is one of some words.
+// OneOf returns the kind of a parameter that must be one of the given words.
 func OneOf(choices ...Choice) *Kind {
 	names := make([]string, len(choices))
 	for i, c := range choices {
@@ -143,7 +143,7 @@ var (
 			if n, ok := map[string]int{"ipv4": 0x0800, "ipv6": 0x86dd, "arp": 0x0806}[text]; ok {
 				return n
 			}
-			n, _ := parseUint(text) // parse has checked it
+			n, _ := parseUint(text) // parse has checked the number
 			return n
 		},
 		FromTree: func(text string) string {

@@ -234,7 +234,8 @@ type answeredError struct{ error }
 
 func (e answeredError) Unwrap() error { return e.error }
 
-// GRPCStatus returns the server's status. Without it, status.FromError would wrap it in a client's text.
+// GRPCStatus returns the server's status. Without this method, status.FromError would wrap the error in a client's
+// text.
 func (e answeredError) GRPCStatus() *status.Status { return status.Convert(e.error) }
 
 // received intercepts calls and marks errors that the server returned. It recognises such errors by the headers of the

@@ -11,7 +11,7 @@ import (
 // has a mode with the name of its keyword.
 type Mode string
 
-// Modes besides those of features.
+// Modes that do not belong to a feature.
 const (
 	ModeExec      Mode = ""
 	ModeConfig    Mode = "config"
@@ -60,7 +60,7 @@ type Element struct {
 	Spare bool // true for the last parameter of an option if it may be omitted
 }
 
-// ManySeparator never occurs in a word of a line.
+// ManySeparator joins the values of a parameter with Many. It never occurs in a word of a command line.
 const ManySeparator = "\x00"
 
 // Kind is a type of parameter.
@@ -72,7 +72,8 @@ type Kind struct {
 	// true if several values, separated by commas, are allowed
 	List bool
 
-	// ToTree returns the canonical text in the form of the tree, or nil to omit it. A nil function means a string.
+	// ToTree returns the canonical text in the form of the tree, or nil to omit the value. If ToTree itself is nil, the
+	// text is used as a string.
 	ToTree   func(text string) any
 	FromTree func(text string) string // inverse of ToTree; nil means that the text is unchanged
 }

@@ -41,7 +41,7 @@ func TableView(data map[string]any, columns []Column, rows [][]string, below []s
 	})
 }
 
-// Configured returns a leaf of the entry as configured or, if it is not, its state.
+// Configured returns a leaf of the entry as configured or, if it is not configured, from the entry's state.
 func Configured(t tree.Node, leaf string) string {
 	if v := t.Text("config", leaf); v != "" {
 		return v

@@ -93,8 +93,8 @@ func (l Leaf) Shown(e tree.Node) string {
 	return l.Kind.words(e.Text("state", l.TreeName()))
 }
 
-// Words returns the leaf's words in the running configuration, each after a blank. It returns "" if the leaf has its
-// default.
+// Words returns the leaf's words in the running configuration, each preceded by a space. It returns "" if the leaf has
+// its default.
 func (l Leaf) Words(e tree.Node) string {
 	v := l.Text(e)
 	switch {

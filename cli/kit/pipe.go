@@ -58,7 +58,7 @@ func ParsePipes(s *Session, line string, parts [][]Token) ([]Pipe, error) {
 			return nil, &SyntaxError{Line: line, Col: tokens[0].Col, Reason: f.Word + " comes first in the pipe"}
 		}
 		if text, ok := p.Args["re"]; ok {
-			f.re = regexp.MustCompile(text) // parseExpression has checked it
+			f.re = regexp.MustCompile(text) // parseExpression has checked the expression
 		}
 		out = append(out, f)
 	}

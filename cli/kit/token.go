@@ -7,7 +7,7 @@ import (
 
 // Token is one word of a line.
 type Token struct {
-	Text   string // without quotes and escapes
+	Text   string // the word without quotes and escapes
 	Col    int    // start, in bytes
 	End    int    // end, in bytes
 	Quoted bool

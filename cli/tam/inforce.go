@@ -24,7 +24,7 @@ func InForce(e tree.Node) tree.Node {
 	state := e.At("state")
 	reason := strings.Join(state.Texts("not-in-force"), "; ")
 	switch {
-	case lingers(e): // its own report is outdated
+	case lingers(e): // deleted, so its report is outdated
 		return pending(asConfigured(e), reason)
 	case kit.Inactive(state): // the state itself contains the reason
 		return e
@@ -118,8 +118,8 @@ func groupsInForce(ctx context.Context, s *kit.Session) bool {
 	return true
 }
 
-// groupStates fills the map with the states of its flow groups. It reads a single group by itself, and all groups if
-// the map has several. If all flow groups are in force, it clears the map.
+// groupStates fills the map, whose keys are names of flow groups, with the states of these groups. It reads a single
+// group by itself, and all groups if the map has several. If all flow groups are in force, it clears the map.
 func groupStates(ctx context.Context, s *kit.Session, of map[string]tree.Node) error {
 	if len(of) == 1 {
 		name := slices.Collect(maps.Keys(of))[0]

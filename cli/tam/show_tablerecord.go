@@ -215,7 +215,8 @@ func entropyText(plan tree.Node) string {
 	return text
 }
 
-// boundOfPlan returns how much another plan might reveal.
+// boundOfPlan returns a text about the maximum entropy of any plan in these containers. The text states that this plan
+// reaches it, or contains the upper bound if that is known.
 func boundOfPlan(plan tree.Node) string {
 	got, _ := number64(plan, "entropy")
 	bound, ok := number64(plan, "bound")

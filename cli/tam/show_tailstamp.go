@@ -46,7 +46,7 @@ func sessionView(ctx context.Context, c *kit.Call, session tree.Node, data map[s
 		writeFieldsOf(p, group)
 		p.Leaves(flowWidth, session, clampMSS)
 		for _, c := range countersIn("TAM_TAILSTAMPING_COUNTERS", "") {
-			if c.label != "" { // of packets, not of bytes
+			if c.label != "" { // counters of bytes have no label, and are not shown
 				p.Field(flowWidth, c.label, kit.Counted(counters, c.leaf))
 			}
 		}
@@ -82,8 +82,8 @@ func writeNotStamped(p *kit.Printout, reasons tree.Node) {
 	}
 }
 
-// writeSyns writes how many segments with SYN an MSS clamp saw. It also writes each of their outcomes whose count is
-// unknown or not 0.
+// writeSyns writes how many SYN segments an MSS clamp saw, and how many of them had each outcome. It omits outcomes
+// whose count is 0.
 func writeSyns(p *kit.Printout, counts tree.Node) {
 	syns := countersIn("TAM_TAILSTAMPING_COUNTERS", "syns")
 	p.Field(flowWidth, syns[0].label, kit.Counted(counts, syns[0].leaf))

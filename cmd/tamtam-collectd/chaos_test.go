@@ -154,7 +154,7 @@ func (c *chaos) kill(sent *process) {
 			i := c.r.IntN(len(c.nodes))
 			c.again(&c.nodes[i], c.nodeArgs(i))
 			c.nodeKills++
-			nodeBack = time.Now().Add(3 * between) // the restarted node reads the missed messages
+			nodeBack = time.Now().Add(3 * between) // until then, this node reads the messages it missed
 			continue
 		}
 		c.again(&c.workers[c.r.IntN(len(c.workers))], c.workerArgs())

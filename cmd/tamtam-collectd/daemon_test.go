@@ -37,8 +37,8 @@ func get(t *testing.T, url string) string {
 	return string(text)
 }
 
-// A daemon joins what a fleet sends to its log from another process. Its metrics count that, its page answers, and it
-// stops when its context ends.
+// A daemon joins the data that a fleet in another process sends to the daemon's log. The metrics count this data, the
+// page answers, and the daemon stops when its context ends.
 func TestDaemon(t *testing.T) {
 	dir := t.TempDir()
 	address, err := jetstream.FreeAddress()

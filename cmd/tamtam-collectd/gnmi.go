@@ -13,7 +13,7 @@ import (
 	"tamtam/internal/command"
 )
 
-// gnmiFlags describe the switches that are read by gNMI, and how to read them.
+// gnmiFlags describe the switches that are read over gNMI, and how to read them.
 type gnmiFlags struct {
 	paths  string
 	graphs bool

@@ -73,7 +73,7 @@ type collecting struct {
 	t     *testing.T
 	url   string
 	stop  func()
-	ended chan string // its output and exit code
+	ended chan string // receives output and exit code at the end
 }
 
 func startDaemon(t *testing.T, args ...string) *collecting {

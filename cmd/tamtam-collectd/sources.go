@@ -52,7 +52,7 @@ func (f *sourceFlags) check(reads bool) error {
 	if f.Records && len(f.Interfaces)+len(f.Captures) == 0 {
 		return usagef("--records: there is neither --interface nor --pcap to read them from: want one, or --record-udp")
 	}
-	// names of other sources
+	// Names of the other sources; interfaces and captures must have different names.
 	seen := map[string]bool{"ipfix": true, "sflow": true, "record-udp": true, "captures": true}
 	for _, name := range slices.Concat(f.Interfaces, f.Captures) {
 		if seen[name] {

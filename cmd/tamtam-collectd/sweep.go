@@ -43,7 +43,7 @@ func newSweep() *cobra.Command {
 			"process runs jobs of any sweep until it is stopped. Workers must be the same executable. Whatever\n" +
 			"dies, and is started again, goes on: a job is done when its result is in the log, and counted once. The\n" +
 			"log is `run --role log`, or any NATS with JetStream; --replicas and --hold must be equal everywhere.",
-		Args: cobra.ArbitraryArgs, // the number depends on --work
+		Args: cobra.ArbitraryArgs, // the number of arguments depends on --work
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	s := c.Flags()

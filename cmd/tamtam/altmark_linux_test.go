@@ -132,7 +132,7 @@ type liveResult struct {
 	Lost           *int64
 	Delay          *int64 `json:"delay_ns"`
 
-	text string // the line
+	text string // the line of output
 }
 
 // startCollect runs `tamtam collect`, with additional flags, on the path from left to right. ca belongs to its gNMI
@@ -369,8 +369,8 @@ func (w *liveWire) receive(h *host, stop <-chan struct{}) {
 	}
 }
 
-// check compares a complete result with the relay's counts, if those are certain. Reports arrive at least a quarter of
-// a second after the last packet of their period.
+// check compares a complete result with the relay's counts, if these counts are certain. Reports arrive at least a
+// quarter of a second after the last packet of their period.
 func (w *liveWire) check(r liveResult) bool {
 	if r.Status != "ok" {
 		return false

@@ -186,7 +186,7 @@ func (c *collect) run(cmd *cobra.Command) error {
 		default:
 		}
 		err := errors.Join(write(list), rows.Write(ctx, list), c.ipfix.results(list))
-		drill(list) // an alarm must follow its results
+		drill(list) // prints alarms, which must follow the results
 		return err
 	}
 	last := map[string]string{}

@@ -34,7 +34,7 @@ graphs:
 			Status: marks.OK, Counts: marks.Counts{Sent: 100, Received: uint64(100 - lost)}, Lost: lost, LossValid: true}
 	}
 	drill([]marks.Result{result("web", "l1", "s1+s2", 0), result("web", "s1+s2", "l2", 9), result("web", "l1", "l2", 9)})
-	drill([]marks.Result{result("voice", "s1", "l2", 1)}) // no separate alarm
+	drill([]marks.Result{result("voice", "s1", "l2", 1)}) // raises no separate alarm
 	const want = `tamtam: alarm: web period 7 lost 9 of 100: s1+s2>l2 lost 9, 0 to 9 at each of s1>l2 s2>l2
 tamtam: suspects: period 7, by the losses of voice web; lost packets for certain at s1>l2; s1>l2 alone explains all
 `

@@ -286,7 +286,7 @@ func (s *frrSwitch) until(what string, ok func() bool) time.Duration {
 	return s.untilElse(what, ok, s.routes)
 }
 
-// untilElse does the same as until, and prints why if it fails.
+// untilElse does the same as until. If it fails, it also prints the text that why returns.
 func (s *frrSwitch) untilElse(what string, ok func() bool, why func() string) time.Duration {
 	s.t.Helper()
 	began := time.Now()
@@ -448,8 +448,8 @@ func TestFRR(t *testing.T) {
 		return err == nil && strings.Contains(strings.Join(keys, "\n"), `"dest":"10.77.0.0/24"`)
 	})
 
-	// zebra has the route from Linux, and BGP announces it. The route that zebra returns does not replace it, and does
-	// not remain after it.
+	// zebra receives the route from Linux, and BGP announces it. zebra also returns it to the switch. The returned
+	// route does not replace the configured one, and does not remain after it.
 	right.until("the other has the configured route by BGP", func() bool {
 		return right.route("10.77.0.0/24")["protocol"] == "bgp"
 	})

@@ -49,8 +49,8 @@ func TestHostsReachEachOther(t *testing.T) {
 	reachEachOther(t, startUp(t, config, "--port", "Ethernet0=eth1", "--port", "Ethernet4=eth2"), a, b)
 }
 
-// reachEachOther checks, with hostd or hostifd, that two hosts behind a switch reach each other and the switch. They
-// must be its neighbours, and receive errors for undeliverable packets.
+// reachEachOther checks, with hostd or hostifd, that two hosts behind a switch reach each other and the switch. The
+// hosts must be neighbours of the switch, and receive errors for undeliverable packets.
 func reachEachOther(t *testing.T, f *fleet, a, b *linuxHost) {
 	t.Helper()
 	for _, address := range []string{"Ethernet0|2001:db8::1/64", "Vlan20|2001:db8:1::1/64"} {

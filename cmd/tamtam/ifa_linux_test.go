@@ -68,7 +68,7 @@ func TestCollectIFA(t *testing.T) {
 	wire, tap, eth2 := openHost(t, "wire"), openHost(t, "tap"), openHost(t, "eth2")
 	reports := json.NewDecoder(out)
 	plain, hops, mirrored, without, sent := int64(0), int64(0), int64(0), int64(0), int64(0)
-	// sent again until it is read, since the interface may not be open yet
+	// The packets are sent again until they are read, since the interface may not be open yet.
 	for plain == 0 || mirrored == 0 || without == 0 {
 		wire.send(udp)
 		wire.send(icmp)

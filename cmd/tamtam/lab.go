@@ -184,7 +184,7 @@ func printLab(out io.Writer, r *lab.Result, dir, format string, short bool) erro
 
 // A bar shows the progress of a run on a terminal.
 type bar struct {
-	out     io.Writer // nil means that there is no bar
+	out     io.Writer // destination of the bar; nil means no bar
 	total   lab.Time
 	started time.Time
 	shown   time.Time
@@ -204,7 +204,7 @@ func newBar(out io.Writer, t *lab.Topology) *bar {
 func (b *bar) show(now lab.Time, frames uint64) {
 	t := time.Now()
 	if b.started.IsZero() {
-		b.started = t // building the switches does not count
+		b.started = t // time for building the switches does not count
 	}
 	if b.out == nil || t.Sub(b.started) < barAfter || t.Sub(b.shown) < 100*time.Millisecond || now == 0 {
 		return

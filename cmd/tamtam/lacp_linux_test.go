@@ -54,7 +54,7 @@ func TestFRRLACP(t *testing.T) {
 		took = n.member(port, schema.OperUp)
 		flow.await(cutPeriods)
 		lost := flow.missing() - missing
-		for began := time.Now(); lost > 0 && time.Since(began) < time.Second; { // a packet may still be under way
+		for began := time.Now(); lost > 0 && time.Since(began) < time.Second; { // a packet may still be in flight
 			<-time.After(10 * time.Millisecond)
 			lost = flow.missing() - missing
 		}
@@ -85,7 +85,7 @@ func TestFRRLACP(t *testing.T) {
 		took.Round(time.Millisecond), flow.missing()-missing, n.books().since(before).losses())
 	stopTCP()
 	flow.stop()
-	for _, s := range n.switches { // wait until no frames are under way
+	for _, s := range n.switches { // wait until no frames are in flight
 		s.kill["bgpd"]()
 	}
 	<-time.After(cutRest)

@@ -67,7 +67,8 @@ func TestLACPWithOpenVSwitch(t *testing.T) {
 	startIn(t, ns, "OVS_RUNDIR="+dir, "ovs-vswitchd", "unix:"+at("db.sock"), "--unixctl="+at("vs.ctl"), "--disable-system")
 	vsctl("add-br", "br0", "--", "set", "bridge", "br0", "datapath_type=netdev")
 	vsctl("add-bond", "br0", "bond0", "o1", "o2", "lacp=active", "bond_mode=balance-tcp")
-	// br0 has the address, and answers. This kernel would answer too, with the link's MAC.
+	// br0 has the address and answers ARP requests. Without this, the kernel would also answer at the links, with their
+	// MACs.
 	for _, link := range []string{"o1", "o2"} {
 		run("ip", "link", "set", link, "arp", "off")
 	}

@@ -24,7 +24,7 @@ const (
 
 // A spineFlow is one flow of numbered packets.
 type spineFlow struct {
-	sent []time.Time // by number
+	sent []time.Time // sending times, by packet number
 	got  []bool
 }
 
@@ -80,7 +80,7 @@ func (tr *spineTraffic) add(from, to *netns.Namespace, addr string) {
 			case <-tick.C:
 			}
 			for i, c := range out {
-				_, _ = c.WriteToUDP(tr.next(first+i), at) // without a route the packet is lost
+				_, _ = c.WriteToUDP(tr.next(first+i), at) // error ignored: without a route the packet is lost
 			}
 		}
 	})

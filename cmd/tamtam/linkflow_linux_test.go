@@ -187,7 +187,7 @@ func (f *cutFlow) stop() {
 	f.ended.Wait()
 }
 
-// missing returns how many packets have not arrived. Some of them may still be under way.
+// missing returns how many packets have not arrived. Some of them may still be in flight.
 func (f *cutFlow) missing() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -285,7 +285,7 @@ func (f *cutFlow) compare(results <-chan liveResult) (lossy int) {
 	f.t.Logf("alternate marking: %d periods are exact, %d of them with losses, %d packets; %d are flagged; %d packets "+
 		"of the flow were lost in all",
 		exact, lossy, lost, flagged, f.missing())
-	if len(delays) == 0 || slices.Min(delays) < 0 { // both switches use this machine's clock
+	if len(delays) == 0 || slices.Min(delays) < 0 { // both switches use this machine's clock, so none is negative
 		f.t.Errorf("delays between the switches: %v", delays)
 	} else {
 		f.t.Logf("%d delays between the switches, %s to %s", len(delays), slices.Min(delays), slices.Max(delays))

@@ -76,7 +76,7 @@ func TestBenchLive(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, r := range results {
-		if r.Value <= 0 && r.Unit != "segments" && r.Unit != "ns" { // the clock of processor time is coarse
+		if r.Value <= 0 && r.Unit != "segments" && r.Unit != "ns" { // processor time (ns) may be 0: its clock is coarse
 			t.Errorf("%s: %v %s", r.Name, r.Value, r.Unit)
 		}
 	}
@@ -104,7 +104,7 @@ func liveTrafficConfig() device.ConfigDB {
 	}
 }
 
-// newHost creates a host 10.9.0.N behind ethN. It sends nothing of its own accord except ARP.
+// newHost creates a host 10.9.0.N behind ethN. The host sends nothing by itself except ARP.
 func newHost(t *testing.T, n int) *netns.Namespace {
 	t.Helper()
 	h, err := netns.New()
@@ -201,7 +201,7 @@ func clampLive(t *testing.T, f *fleet, hosts [2]*netns.Namespace) {
 		return row["SYNS"] == "0" // the clamp is active
 	})
 	sendTCP(t, hosts)
-	const least = sentBytes / (1500 - 40 - 32) // segments
+	const least = sentBytes / (1500 - 40 - 32) // minimum number of segments
 	is := swss.FieldValues{}
 	f.waitIn(t, swss.CountersDB, schema.CountersTailStamp, "tcp", func(row swss.FieldValues) bool {
 		is = row

@@ -239,7 +239,7 @@ func (p *planFlags) weights(cmd *cobra.Command, g *record.Graph) (w record.Proba
 	return p4graph.Uniform(g), "uniform", nil
 }
 
-// stagesOf returns the number of stages, and the reason for it.
+// stagesOf returns the number of stages, and how it was determined. n is 0 if the program is already placed on a chip.
 func (p *planFlags) stagesOf(g *record.Graph) (n int, why string, err error) {
 	if g.Placed {
 		if p.stagesGiven && p.Stages != g.Stages {

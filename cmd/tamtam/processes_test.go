@@ -134,7 +134,7 @@ func groups(n int) device.ConfigDB {
 	return c
 }
 
-// expected returns the ASIC state that the configuration gives if it is applied in one go.
+// expected returns the ASIC state that the configuration gives if it is applied at once.
 func expected(t *testing.T, config ...device.ConfigDB) string {
 	t.Helper()
 	profile := profile.Default()

@@ -10,7 +10,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// Names of ACL rules that are too long for a record come from a config_db.json.
+// If the name of an ACL rule is too long for a record, a config_db.json supplies it.
 func TestRuleNames(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config_db.json")
 	const long = "DATAACL|RULE_OF_A_LONG_NAME"

@@ -13,8 +13,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// If another switch uses its interface, a switch names the other switch in the row of its wire, in its health and in
-// its log. When the other switch is killed, it uses the interface.
+// If another switch uses a switch's interface, the switch names that other switch: in the row of its wire, its health
+// and its log. When the other switch is killed, the switch uses the interface.
 func TestTwoSwitchesAtOneInterface(t *testing.T) {
 	racetest.Live(t)
 	if !netnstest.Own(t) {

@@ -183,7 +183,7 @@ func TestTerminalKeys(t *testing.T) {
 		{"\x1b[A\x1b[A\r", []string{"%Error: Invalid input", prompt}},
 		{"ver\x12", []string{"show version "}},
 		{"\r", []string{"gNMI version", prompt}},
-		{"show\x12\x12\r", []string{"Sample Rate"}}, // not the last, the one before
+		{"show\x12\x12\r", []string{"Sample Rate"}}, // the second Ctrl-R finds the line before the first match
 		{"\x03", []string{prompt}},
 		{"\x04", nil},
 	} {
@@ -194,7 +194,7 @@ func TestTerminalKeys(t *testing.T) {
 	}
 }
 
-// Output of more lines than the window has stops at each screen, by what lines take in a window of its width.
+// Long output stops after each screen. A line that is wider than the window counts as several lines.
 func TestTerminalPages(t *testing.T) {
 	racetest.Live(t)
 	t.Parallel()

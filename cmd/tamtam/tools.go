@@ -99,7 +99,7 @@ func serverFlags(c *cobra.Command, conf *cli.Config, data *string) {
 	f.StringVar(data, "data", device.DataDir(), "data directory of the switch on this machine")
 }
 
-// reach completes the flags of a client. By default it uses the switch on this machine, and its CA.
+// reach completes the flags of a client. By default the client uses the switch on this machine, and the switch's CA.
 func reach(cmd *cobra.Command, conf *cli.Config, data string) {
 	conf.Out, conf.Err = cmd.OutOrStdout(), cmd.ErrOrStderr()
 	conf.Version = command.Version()

@@ -27,7 +27,7 @@ func TestUpStartsAndEnds(t *testing.T) {
 			`"Ethernet0", "description": "to spine"}}]}}`,
 		"script": "configure terminal\ninterface Ethernet0\n description \"to spine\"\n",
 	}
-	if testing.Short() { // concurrency is the same for each form
+	if testing.Short() { // all forms have the same concurrency
 		forms = map[string]string{"script": forms["script"]}
 	}
 	for name, text := range forms {
@@ -60,7 +60,7 @@ func TestSavedOutlivesAKill(t *testing.T) {
 		"config_db.json": `{"PORT": {"Ethernet0": {"lanes": "1,2,3,4", "speed": "100000", "description": "to spine"}}}`,
 		"script":         "configure terminal\ninterface Ethernet0\n description \"to spine\"\n",
 	}
-	if testing.Short() { // concurrency is the same for each form
+	if testing.Short() { // all forms have the same concurrency
 		forms = map[string]string{"script": forms["script"]}
 	}
 	for name, text := range forms {

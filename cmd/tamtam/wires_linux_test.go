@@ -19,8 +19,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// Two hosts at veth pairs reach each other through a switch on live interfaces, with their tags and stamps. The ports'
-// links follow the interfaces', and an interface that is recreated is connected again.
+// Two hosts at veth pairs reach each other through a switch on live interfaces, with their tags and stamps. The links
+// of the ports follow those of the interfaces, and an interface that is recreated is connected again.
 func TestLiveInterfaces(t *testing.T) {
 	racetest.Live(t)
 	if !netnstest.Own(t) {

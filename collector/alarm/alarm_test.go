@@ -202,7 +202,7 @@ func randomPeriod(rnd *rand.Rand, period int64) ([]result.Loss, string) {
 	return web(period, rnd.Int64N(2), 0, 1, 0), "accepted"
 }
 
-// A machine processes the outcome of each period, in order.
+// A machine is a simple alarm state machine. It processes the outcomes of the periods in order.
 type machine struct {
 	newest    int64 // number of the last period with a row
 	none      int64 // number of periods without a row since then

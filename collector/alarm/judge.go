@@ -15,11 +15,11 @@ import (
 type State int
 
 const (
-	// NotKnown means that its newest period is undecided, or that there is none.
+	// NotKnown means that the newest period of the graph is undecided, or that there is none.
 	NotKnown State = iota
 	// Accepted means that its newest period lost no more than accepted.
 	Accepted
-	// Raised means that it has an alarm.
+	// Raised means that the graph has an alarm.
 	Raised
 )
 
@@ -53,13 +53,13 @@ type Period struct {
 	Number  uint64
 	Verdict marks.Verdict
 	Alarm   marks.Alarm  // alarm for the Verdict AltMarkAbove
-	Flags   result.Flags // union over all its rows
+	Flags   result.Flags // union of the flags of all rows
 	Missing [][2]string  // ends of the parts of the graph without a row
 }
 
 // An Alarm is raised by the first period that lost more than accepted.
 type Alarm struct {
-	Raised  int64 // start of that period
+	Raised  int64 // start of the period that raised the alarm
 	Cleared int64 // start of the first period that certainly lost no more; zero while there is none
 	Above   int   // number of periods above the threshold
 	Inexact int   // number of these whose rows may be inexact
@@ -213,7 +213,7 @@ func (r *Rules) suspects(key periodKey, of map[string]map[periodKey]map[[2]strin
 ) *marks.Suspects {
 	blame, err := r.graphs.Blame()
 	if err != nil {
-		return nil // New has checked this
+		return nil // cannot happen: New has checked the graphs
 	}
 	for name, periods := range of {
 		for _, l := range periods[key] {

@@ -64,8 +64,9 @@ func (r *Rules) stale(length int64) int64 {
 	return int64(r.graphs.Wait()+periodsUntold)*length + int64(untold)
 }
 
-// A row arrives when the next periods are reported and the window of those reports is closed. At the latest it arrives
-// when sources have been silent.
+// The rows of a period arrive within periodsUntold periods and the time untold, in addition to the wait of the graphs.
+// A row arrives when the next periods are reported and the window of those reports is closed. It arrives at the latest
+// when silent sources have been detected.
 const (
 	periodsUntold = 8
 	untold        = 2 * time.Minute

@@ -109,7 +109,7 @@ func arrival(notes []byte) (time.Time, bool) {
 			continue
 		}
 		order := binary.NativeEndian
-		switch len(m.Data) { // a Timespec of this machine
+		switch len(m.Data) { // size of the kernel's timespec
 		case 16:
 			return time.Unix(int64(order.Uint64(m.Data)), int64(order.Uint64(m.Data[8:]))).UTC(), true
 		case 8:

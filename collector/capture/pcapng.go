@@ -19,8 +19,8 @@ const (
 // Options that are evaluated.
 const (
 	optEnd        = 0
-	optResolution = 9  // of an interface: units of its times
-	optFCSLength  = 13 // of an interface
+	optResolution = 9  // option of an interface: units of its times
+	optFCSLength  = 13 // option of an interface: length of the FCS
 	optOffset     = 14 // of an interface: seconds to add to its times
 	optFlags      = 2  // option of a packet: bits 5-8 are the length of its frame check sequence
 )
@@ -42,15 +42,15 @@ type pcapngInterface struct {
 	linkType  uint32
 	snap      uint32
 	perSecond uint64 // units of the packets' times per second
-	offset    int64  // seconds
-	fcs       int    // bytes
+	offset    int64  // added to the packets' times, in seconds
+	fcs       int    // length of the frame check sequence in bytes
 }
 
 // block is the current block.
 type block struct {
 	kind   uint32
-	at     int64  // offset of its first byte
-	length uint32 // total length, as stated at its start
+	at     int64  // offset of the block's first byte
+	length uint32 // total length, as stated at the block's start
 }
 
 // rest returns the number of unread bytes of b's body.

@@ -53,7 +53,7 @@ func (s *Sorted) Next() (Packet, error) {
 
 // fill reads ahead. It inserts a packet after all packets that are not later.
 func (s *Sorted) fill() {
-	if s.head == lookAhead { // moves them to the front only occasionally
+	if s.head == lookAhead { // moves the rest to the front after lookAhead packets
 		s.ahead = s.ahead[:copy(s.ahead, s.ahead[s.head:])]
 		s.head = 0
 	}

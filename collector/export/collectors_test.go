@@ -74,7 +74,7 @@ func (r *relay) give(b []byte) {
 			r.Fatal(err)
 		}
 	}
-	f := make([]byte, 42, 42+len(b)) // Ethernet, IPv4 and UDP
+	f := make([]byte, 42, 42+len(b)) // space for Ethernet, IPv4 and UDP headers
 	f[12], f[14], f[22], f[23] = 8, 0x45, 64, 17
 	binary.BigEndian.PutUint16(f[16:], uint16(28+len(b)))
 	copy(f[26:], []byte{10, 0, 0, 1, 10, 0, 0, 2})

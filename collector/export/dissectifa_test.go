@@ -60,9 +60,9 @@ func TestDissectIFA(t *testing.T) {
 	}
 	plain, tcp := analysedFrame(t, false, false, hops), analysedFrame(t, true, true, hops)
 	foreign := bytes.Clone(plain)
-	foreign[34] = 2<<4 | 3 // its global name space
+	foreign[34] = 2<<4 | 3 // the global name space of the IFA header
 	cut := bytes.Clone(plain)
-	cut[34+4+8+3] = 250 // its stack is longer than the packet
+	cut[34+4+8+3] = 250 // the metadata stack is longer than the packet
 	got := dissected(t, [][]byte{plain, tcp, erspan(false, plain), reportOf(tcp), foreign, cut, reportOf(cut)},
 		"tamtam.ifa.gns", "tamtam.ifa.next", "tamtam.ifa.max_length", "tamtam.ifa.request", "tamtam.ifa.action",
 		"tamtam.ifa.hop_limit",

@@ -33,8 +33,8 @@ const (
 	headers = 48
 )
 
-// An Exporter sends collected data by UDP to each collector separately, with its own sequence numbers and counters. It
-// must be used by one goroutine only.
+// An Exporter sends collected data over UDP to each collector separately, with its own sequence numbers and counters.
+// It must be used by one goroutine only.
 type Exporter struct {
 	to                []*destination
 	hop, period, sent *ipfix.Record

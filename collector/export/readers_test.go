@@ -315,9 +315,9 @@ func (l *lineup) startPmacct() {
 func (l *lineup) fromPmacct(r reading, signed map[string]bool) reading {
 	for name, v := range r {
 		switch {
-		case strings.HasSuffix(name, "Milliseconds") && strings.HasSuffix(v, "000"): // also seconds, microseconds
+		case strings.HasSuffix(name, "Milliseconds") && strings.HasSuffix(v, "000"): // or the time is in (micro)seconds
 			r[name] = strings.Replace(strings.TrimSuffix(v, "000"), ".", "", 1)
-		case strings.HasSuffix(name, "Nanoseconds"): // NTP's 64 bits as a number
+		case strings.HasSuffix(name, "Nanoseconds"): // a 64-bit NTP timestamp as a number
 			at, _ := ipfix.FromNTP(l.parsed(v))
 			r[name] = number(at.UnixNano())
 		}

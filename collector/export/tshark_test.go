@@ -56,8 +56,8 @@ func (l *lineup) readTshark(path string) (all []reading) {
 	return all
 }
 
-// tsharkFrame reads the records of a message. tamtam's elements are in separate records, one for each record that has
-// some.
+// tsharkFrame reads the records of a message. tamtam's elements are in a separate list of records. It has an entry for
+// each record that contains such elements.
 func (l *lineup) tsharkFrame(cflow map[string]json.RawMessage, tamtam json.RawMessage) (all []reading) {
 	own := objects(tamtam)
 	names := make([]string, 0, len(cflow))
@@ -93,7 +93,7 @@ func (l *lineup) tsharkFrame(cflow map[string]json.RawMessage, tamtam json.RawMe
 		for _, k := range keys {
 			fields := objects(flows[k])[0]
 			if fields["cflow.flow_exporter"] != nil || fields["cflow.private_enterprise_number"] != nil {
-				continue // options
+				continue // options records are not compared
 			}
 			r := l.tsharkRecord(fields)
 			if fields["cflow.enterprise_private_entry"] != nil {
@@ -140,7 +140,7 @@ func (l *lineup) tsharkRecord(fields map[string]any) reading {
 		"cflow.data_link_frame_size": "dataLinkFrameSize", "cflow.section_header": "ipHeaderPacketSection",
 		"cflow.section_payload": "ipPayloadPacketSection", "cflow.data_link_frame_section": "dataLinkFrameSection",
 		"cflow.observation_time_nanoseconds": "observationTimeNanoseconds"})
-	if v, ok := fields["Forwarding Status"].(map[string]any); ok { // two bits, and six
+	if v, ok := fields["Forwarding Status"].(map[string]any); ok { // the upper two and the lower six bits
 		r["forwardingStatus"] = number(l.parsed(fmt.Sprint(v["cflow.forwarding_status"]))<<6 |
 			l.parsed(fmt.Sprint(cmp.Or(v["cflow.forwarding_status_drop_code"], v["cflow.forwarding_status_consume_code"]))))
 	}
@@ -163,7 +163,7 @@ func (l *lineup) tsharkRecord(fields map[string]any) reading {
 	return r
 }
 
-// times returns the values of a field, whether it stands alone or below the difference of begin and end.
+// times returns all values of a field, at the top level and inside tshark's difference of begin and end.
 func times(fields map[string]any, name string) (all []string) {
 	var walk func(v any)
 	walk = func(v any) {

@@ -69,7 +69,7 @@ type Exit struct {
 	Left  time.Duration
 	Path  string
 	Notes []string
-	// End describes how it ended: in the switch, at a host, or because it was not seen again.
+	// End describes how the exit ended: in the switch, at a host, or because the packet was not seen again.
 	End string
 	// Next is the next visit if it is certain. Otherwise Candidates lists possible visits, at most the first
 	// [MaxCandidates], and Alike is their number.
@@ -104,7 +104,7 @@ const (
 	Began   Origin = iota // the journey began at a host or a CPU
 	Unseen                // the packet came from a switch that has no record of it
 	Alike                 // the packet may have come from several exits, or is one of several equal packets
-	Unwired               // the packet came over an unknown wire
+	Unwired               // the packet arrived over an unknown wire
 )
 
 // Options control which visits may follow each other.
@@ -160,7 +160,7 @@ func (v *Visit) journey(w Wiring) Journey {
 	return Journey{v.flow, from, origin, v.onward()}
 }
 
-// onward returns the visit and all that certainly follow it.
+// onward returns the visit and all visits that certainly follow it.
 func (v *Visit) onward() []*Visit {
 	all := []*Visit{v}
 	v.reached = true

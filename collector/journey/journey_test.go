@@ -97,7 +97,7 @@ func TestJoinTimesThatDoNotFit(t *testing.T) {
 	const off = "h1: 1 l1 2 not seen at s1:1 at a time that fits: it, or others that are alike, are recorded with another"
 	w := wiringOf(fabric)
 	last := r("a", "l2", "2", "1", 3*ms, 62)
-	// time at s1: l2 has the packet too early, and then s1 too late
+	// Times at s1. With the first, l2 receives the packet before s1; with the second, s1 is much too late.
 	for _, at := range []time.Duration{20 * ms, time.Minute} {
 		first, middle := r("a", "l1", "1", "2", at-18*ms, 64), r("a", "s1", "1", "2", at, 63)
 		if at == time.Minute {
@@ -117,8 +117,8 @@ func TestJoinTimesThatDoNotFit(t *testing.T) {
 		"a:2, which has no record of it: 1 a 2 not seen at a:1: lost on the wire, or not recorded there")
 }
 
-// If a record or a wire is missing, one packet has two journeys, but is not counted as two packets. Equal packets are
-// not counted twice either.
+// If a record or a wire is missing, one packet has two journeys. Such journeys count as one or two packets. Equal
+// packets are not counted twice either.
 func TestPackets(t *testing.T) {
 	a := []Record{r("a", "l1", "1", "2", 1*ms, 64), r("a", "s1", "1", "2", 2*ms, 63), r("a", "l2", "2", "1", 3*ms, 62)}
 	for name, x := range map[string]struct {
@@ -150,7 +150,7 @@ func TestJoinCopies(t *testing.T) {
 		"h1: (1 l1 2 > 1 s1 2 > 2 l2 1 to h2 | 3 > 1 s2 2 > 3 l2 1 to h2)")
 }
 
-// The records of two sessions, of which one has an unknown plan, have one end, and are not two copies.
+// Two sessions record the same packet, and the plan of one is unknown. The packet has one end, and not two copies.
 func TestJoinSessions(t *testing.T) {
 	known := r("a", "l1", "1", "", 1*ms, 64)
 	known.Ended, known.End, known.Path, known.Known = DroppedFor(3), "dropped: acl", "chip.acl hit", true

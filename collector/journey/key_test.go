@@ -139,7 +139,7 @@ func TestKeyOfTruncated(t *testing.T) {
 	}
 }
 
-// Any bytes have a key or none, and the same one after other MAC addresses.
+// KeyOf accepts any bytes. Other MAC addresses do not change the key.
 func FuzzKeyOf(f *testing.F) {
 	for _, text := range []string{macs + ipv4UDP + payload, others + routed + payload, macs + "86dd" + payload} {
 		b, _ := hex.DecodeString(strings.ReplaceAll(text, " ", ""))

@@ -21,7 +21,7 @@ type meetings struct {
 	wiring Wiring
 	Options
 	visits map[arrival]*timeline[*Visit]
-	exits  map[arrival]*timeline[*Exit] // by destination, with the TTL before it
+	exits  map[arrival]*timeline[*Exit] // exits by destination and the packet's TTL before the exit
 }
 
 func newMeetings(visits []*Visit, w Wiring, o Options) *meetings {
@@ -55,8 +55,8 @@ func put[T any](all map[arrival]*timeline[T], at arrival, x T, doubted bool) {
 
 func (v *Visit) arrival() arrival { return arrival{v.key, Port{v.Switch, v.In}, v.ttl} }
 
-// far returns the destination of an exit, with the TTL before it. It returns false if the packet ended in the switch or
-// the wire is unknown.
+// far returns the destination of an exit, with the packet's TTL before the exit. It returns false if the packet ended
+// in the switch or the wire is unknown.
 func (m *meetings) far(e *Exit) (arrival, bool) {
 	port, ok := m.wiring.Ports[Port{e.at.Switch, e.Out}]
 	return arrival{e.at.key, port, e.at.ttl}, ok && e.Out != "" && e.End == ""

@@ -10,10 +10,11 @@ import (
 
 // Blame compares the losses of several flow groups in one period. If the cluster of one group has several links, the
 // cluster of another group may contain only some of them. Links between the same two switches count as equal, so graphs
-// must use the same switch names. Only periods with the same begin and number are compared, which have the same length.
+// must use the same switch names. Only periods with the same begin and number are compared. They also have the same
+// length.
 //
 // It reports only conclusions that follow from the counts. A link is not cleared because a flow group lost nothing on
-// it: it may have lost packets of other groups.
+// it: the link may have lost packets of other groups.
 type Blame struct {
 	clusters map[string]map[[2]string][]Link // links of each cluster, by graph and by both ends
 	order    []blamedPeriod
@@ -44,7 +45,7 @@ type Suspects struct {
 	// Guilty lists links that certainly lost packets: each has a cluster without any other possible link.
 	Guilty []Link
 	// Alone lists links each of which would explain all losses by itself. If exactly one link lost packets, it is in
-	// this list. If Alone is empty, two or more links did.
+	// this list. If Alone is empty, two or more links lost packets.
 	Alone []Link
 	// Open lists the links of each cluster without a guilty link. In each cluster one or more of them lost packets.
 	Open [][]Link

@@ -155,7 +155,7 @@ func TestAltMarkSuspectsText(t *testing.T) {
 		"lost at one or more of s1>l2 s1>l4; lost at one or more of s1>l2 s2>l2"; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
-	// A revised result revises its blame.
+	// A revised result replaces the blame that the earlier one added.
 	for _, c := range flows["voice"].Clusters() {
 		b.Add(Result{Path: "voice", From: c.Ends()[0], To: c.Ends()[1], Period: 1000, Start: altmark.Time{Seconds: 1000},
 			LossValid: true})

@@ -65,8 +65,8 @@ func (m *Joiner) checkClocks(k uint64, points ...int) clockSuspect {
 	}
 }
 
-// timely reports whether a report arrived when it was created, as far as that can be determined. It did not if it
-// arrived together with the next report, as after a stalled connection.
+// timely reports whether a report arrived when it was created, as far as that can be determined. A report is late if it
+// arrived together with the next one, as after a stalled connection.
 func (m *Joiner) timely(k uint64, point int) bool {
 	r, next := m.report(k, point), m.report(k+1, point)
 	if r.arrived.IsZero() {
@@ -90,5 +90,6 @@ func (m *Joiner) notice(d clockSuspect) {
 	}
 }
 
-// Notices returns remarks on the whole path, each only once: that an offset of 2L between clocks cannot be excluded.
+// Notices returns remarks on the whole path, each only once. A remark is that an offset of 2L between clocks cannot be
+// excluded, or that the accuracy of delays depends on a declared clock.
 func (m *Joiner) Notices() []string { return slices.Clone(m.notices) }

@@ -431,7 +431,7 @@ func (m *Mesh) Add(point int, p altmark.Period, arrived time.Time) (out []Result
 		showed = showed || !slices.Equal(before, j.excess(p.Number))
 	}
 	for _, j := range m.joins {
-		if showed { // an excess concerns the whole graph
+		if showed { // an excess affects the whole graph
 			j.revise(p.Number, &out)
 		}
 	}

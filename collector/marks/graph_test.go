@@ -165,8 +165,8 @@ func TestAltMarkOffGraphUnknown(t *testing.T) {
 	}
 }
 
-// If two initiators each mark a pulse of a muxed mark, a lost pulse and a late packet in its place leave the number
-// unchanged. So no loss is certain.
+// Two initiators each mark a pulse of a muxed mark. If one pulse is lost and a late packet arrives in its place, the
+// number of pulses is unchanged. So no loss is certain.
 func TestAltMarkMuxedInitiators(t *testing.T) {
 	m := newMesh(t, graphOf(altmark.Muxed, "a>c", "b>d", "a>d", "b>c"))
 	results := map[uint64]Result{}

@@ -258,9 +258,9 @@ func (m *Joiner) Interval() altmark.Interval { return m.path.Points[0].Settings.
 // Stats returns the counters.
 func (m *Joiner) Stats() Stats { return m.stats }
 
-// Add adds a report of the point with an index. It returns the results that the report completes or changes, by period
-// and then along the path. The arrival time must be by the same clock for all points, which is not the clock of any of
-// them. It is zero if unknown, as for reports from before the collector started.
+// Add adds a report of the point with this index. It returns the results that the report completes or changes, by
+// period and then along the path. The arrival times must be by one clock for all points, which is not the clock of a
+// point. The time is zero if unknown, as for reports from before the collector started.
 func (m *Joiner) Add(point int, p altmark.Period, arrived time.Time) []Result {
 	return m.add(point, 0, p, arrived)
 }
@@ -444,7 +444,7 @@ func everywhere(path *Path) (points []int) {
 	return points
 }
 
-// revise emits the results again that a report of period k changes.
+// revise emits again the results that a report of period k changes.
 func (m *Joiner) revise(k uint64, out *[]Result) {
 	for _, e := range m.entries {
 		if e.emitted == nil || e.number+2 < k && !m.untimely(e) || e.number >= k+Window {

@@ -292,7 +292,7 @@ func TestAltMarkTwoWay(t *testing.T) {
 	}
 }
 
-// If two reports of one period differ, neither is used. An equal one changes nothing.
+// If two reports of one period differ, neither is used. A repetition of a report changes nothing.
 func TestAltMarkConflicts(t *testing.T) {
 	m := newTestJoiner(t, twoPoints(altmark.Step))
 	for _, packets := range []uint64{5, 5, 6} {
@@ -337,9 +337,9 @@ func TestAltMarkFormats(t *testing.T) {
 	}
 }
 
-// Periods are dropped while nothing new is known about later ones. No result of those is returned again, although each
-// report re-evaluates the periods from before the collector's start. A result does not improve because a period with
-// adverse reasons was dropped: here, packets out of window two periods before.
+// Periods are dropped while nothing new is known about later periods. No result is returned again for that reason,
+// although each report re-evaluates the periods from before the collector's start. A result does not improve because a
+// period with adverse reasons was dropped: here, packets out of window two periods before.
 func TestAltMarkForgets(t *testing.T) {
 	m := newTestJoiner(t, twoPoints(altmark.Double))
 	var all []Result

@@ -188,10 +188,10 @@ func (m *Joiner) method() altmark.Method { return m.path.Points[0].Settings.Meth
 
 // neighbours returns the reasons why other periods make this one's counts uncertain.
 //
-// Packets at times when the guard condition allows none are in the next reading of their colour's counter. They may
-// belong to this period but be in the report of the previous or next one of the same colour. Without slots, a packet
-// after a gap in the traffic may be mistaken for a pulse of the previous period, or for a step to the next. A muxed
-// pulse that left too late may be counted as a packet of the following period.
+// A packet that arrives when the guard condition allows none is counted in the next reading of its colour's counter. It
+// may belong to this period but be in the report of the previous or next period of the same colour. Without slots, a
+// packet after a gap in the traffic may be mistaken for a pulse of the previous period, or for a step to the next. A
+// muxed pulse that left too late may be counted as a packet of the following period.
 //
 // The first point defines the periods. If its clock was set, or it began to mark other packets, packets of one mark
 // belong to several periods, at all points.

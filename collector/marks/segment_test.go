@@ -34,8 +34,8 @@ func TestAltMarkSyncMargin(t *testing.T) {
 	}
 }
 
-// A late pulse of the previous period may be counted as a packet of this one. A packet out of window may belong to the
-// previous or next period of the same colour.
+// A late pulse of the previous period may be counted as a packet of this one. A packet outside its window may belong to
+// the previous or next period of the same colour.
 func TestAltMarkNeighbours(t *testing.T) {
 	run := func(method altmark.Method, change func(i int, p *altmark.Period)) (got []Result) {
 		m := newTestJoiner(t, twoPoints(method))
@@ -77,7 +77,7 @@ func TestAltMarkNeighbours(t *testing.T) {
 }
 
 // A point that starts over before it reads the next period of the colour loses late packets. Here, an out-of-window
-// packet of period 10 arrives between its reading and the reset of the counters.
+// packet of period 10 arrives between the point's reading and the reset of its counters.
 func TestAltMarkBegunAnew(t *testing.T) {
 	run := func(change func(p *altmark.Period)) string {
 		m := newTestJoiner(t, twoPoints(altmark.Double))
@@ -218,7 +218,7 @@ func TestAltMarkSplit(t *testing.T) {
 	wantLines(t, got, "10 mp1>mp3 flagged: mp3: many-pulses; split-or-duplicated: mp3 had 2 pulses, and mp1 1")
 }
 
-// If the clock of the first point was set, packets of one mark belong to several periods, at all points. So a segment
+// If the clock of the first point was set, packets with one mark belong to several periods, at all points. So a segment
 // between two other points is not ok either.
 func TestAltMarkClockOfFirstPointSet(t *testing.T) {
 	m := newTestJoiner(t, threePoints(altmark.Step))

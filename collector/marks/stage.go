@@ -107,8 +107,8 @@ func arrivals(parts []pointReading) (first, last time.Time) {
 	return first, last
 }
 
-// elsewhere returns reasons for the points that counted packets outside the graph, or may have counted some. Late
-// packets are in the report of the next period of the colour, as packets out of window.
+// elsewhere returns a reason for each point that counted packets outside the graph, or may have counted some. Late
+// packets are counted in the report of the next period of their colour, as packets out of window.
 func (m *Joiner) elsewhere(k uint64) (reasons []string) {
 	if m.watched == 0 {
 		return nil

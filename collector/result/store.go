@@ -59,7 +59,7 @@ func (u *Unread) Error() string {
 // Unwrap returns the first error.
 func (u *Unread) Unwrap() error { return u.First }
 
-// Check returns an error if a batch can neither follow one that ends with message last nor be a repetition.
+// Check returns an error unless a batch begins after message last, without a gap, or repeats only earlier messages.
 func (b *Batch) Check(last uint64) error {
 	if b.Partition == "" || b.First == 0 || b.Last < b.First {
 		return fmt.Errorf("batch %q, messages %d to %d: want a partition, and messages from 1 on in order",

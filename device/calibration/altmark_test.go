@@ -127,9 +127,9 @@ func markFrame(t *testing.T, tos uint8) []byte {
 // third quarter.
 var markParts = []float64{0.2, 0.3, 0.4, 0.55, 0.6, 0.7, 0.9}
 
-// Two switches in a row report the same frames, with each method: the first marks them, the second reads and clears the
-// marks. Every fifth frame is lost between them in period 1003. The measured delay is the delay of the first switch
-// plus 800 ns.
+// Two switches, one after the other, report the same frames, with each method: the first marks them, the second reads
+// and clears the marks. Every fifth frame is lost between them in period 1003. The measured delay is the delay of the
+// first switch plus 800 ns.
 func TestAltMarkTwoSwitches(t *testing.T) {
 	racetest.Stepped(t)
 	for _, tt := range []struct {

@@ -26,7 +26,7 @@ func TestLateFramesFlagPeriods(t *testing.T) {
 	for _, tt := range []struct {
 		name       string
 		part, late float64
-		marked     uint64 // offset from 1000
+		marked     uint64 // period of the mark, as offset from 1000
 		want       []uint64
 	}{
 		{"in its own period", 0.9, 0.8, 6, nil},

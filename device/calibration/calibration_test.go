@@ -128,8 +128,8 @@ type tally struct {
 }
 
 // Each kind of answer is as certain as it claims. Random tasks are configured in CONFIG_DB, and random traffic passes
-// through the chip. Answers by gNMI are compared with the test's own counts of the frames that left. An instance has
-// one value, drawn by its seed.
+// through the chip. Answers read over gNMI are compared with the test's own counts of the frames that left. An instance
+// has one value, drawn by its seed.
 func TestFlyMonCalibration(t *testing.T) {
 	racetest.Stepped(t)
 	t.Parallel()
@@ -229,7 +229,7 @@ type calibration struct {
 // passed is a packet that left the chip.
 type passed struct {
 	packet *packetOf
-	at     time.Duration // since 1970
+	at     time.Duration // time since 1970
 }
 
 func newCalibration(t *testing.T, seed uint64, list []measure) *calibration {

@@ -208,7 +208,7 @@ func (c *calibration) checkChanges(in *instance, y *changeTally, task map[string
 	rows, _ := number(within(place, "rows"))
 	if in.algorithm != "counter-braids" && !in.share {
 		one := total / (buckets / rows * (truth[flow] - float64(in.changes) + 1))
-		if chance = min(1, math.Pow(one, rows)); in.algorithm == "tower" { // its narrow rows may be full
+		if chance = min(1, math.Pow(one, rows)); in.algorithm == "tower" { // tower's narrow rows may be full
 			chance = min(1, one)
 		}
 	}

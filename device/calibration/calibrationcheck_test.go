@@ -18,7 +18,7 @@ import (
 	"tamtam/mgmt"
 )
 
-// list reads a list of the TAM tree by gNMI, by name. It returns nil if there is none.
+// list reads a list of the TAM tree over gNMI. It returns the entries by name, or nil if there are none.
 func list(t *testing.T, server *mgmt.Server, list, container string) map[string]map[string]any {
 	t.Helper()
 	p := &gpb.Path{Elem: []*gpb.PathElem{{Name: "tam"}, {Name: container}}}

@@ -32,8 +32,8 @@ func partialMeasures() []measure {
 	liveEntropy := named(entropy, "live entropy", false, true)
 	liveEntropy.flags = live
 	return []measure{
-		// A decoded flow is exact. Without all flows it is at most its counters, by Markov's inequality as with
-		// count-min, in as many counters as the second layer has.
+		// A decoded flow is exact. If flows are missing, the estimate is at most the flow's counters. By Markov's
+		// inequality, its error is that of a count-min sketch with as many counters as the second layer.
 		{name: "braids", attribute: "frequency", algorithm: "counter-braids", keys: anyKey, absent: 0.1, memory: counters,
 			flags: lost,
 			width: func(in *instance) float64 { return 2 * in.total / in.second }},

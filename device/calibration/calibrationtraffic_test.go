@@ -19,7 +19,7 @@ type flowOf struct {
 	ports    [2]uint16
 }
 
-// valuesOf returns the key of a flow, as queries write it.
+// valuesOf returns the key of a flow in the form that queries use.
 func valuesOf(f flowOf, key string) string {
 	ip := func(a [4]byte) string { return fmt.Sprintf("%d.%d.%d.%d", a[0], a[1], a[2], a[3]) }
 	switch key {
@@ -73,7 +73,7 @@ func (p *packetOf) frame(number uint32) []byte {
 // A mixture is the traffic of two epochs.
 type mixture struct {
 	classes [classes][]flowOf // flows that may occur in the second epoch
-	packets []*packetOf       // by time, on each port
+	packets []*packetOf       // sorted by time, separately for each port
 	hosts   int
 }
 

@@ -11,8 +11,8 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// Bytes and sizes are those of frames with FCS, queues hold frames without it. A task without a key reports the maximum
-// over all packets.
+// Bytes and sizes include the FCS, but queues hold frames without it. A task without a key reports the maximum over all
+// packets.
 func TestFlyMonBytesAndMaximum(t *testing.T) {
 	s := newSketched(t, func(c *device.SimConfig) {
 		c.Config["PORT"]["Ethernet2"] = swss.FieldValues{"lanes": "2", "speed": "10000", "admin_status": "up"}

@@ -95,7 +95,7 @@ func (w *watcher) look(ctx context.Context, cmds ...redis.Cmder) {
 	if w.t.Failed() {
 		w.t.FailNow()
 	}
-	for key := range w.rows { // later rows do not matter
+	for key := range w.rows { // rows that appear later are not checked
 		maps.Copy(w.rows[key], now[key])
 		maps.DeleteFunc(w.rows[key], func(field, _ string) bool { _, there := now[key][field]; return !there })
 	}

@@ -93,7 +93,7 @@ type chaos struct {
 	*turmoil
 	dir    string               // directory for the processes' records
 	env    []string             // additional environment of the processes
-	procs  map[string]*exec.Cmd // nil means killed
+	procs  map[string]*exec.Cmd // processes by daemon; nil means killed
 	frozen map[string]bool
 	ways   map[string]*swsstest.Proxy // connection of each daemon to Redis
 	// failed is the time at which the last fault that makes SAI calls fail ends. It is zero if orchagent started after
@@ -138,7 +138,7 @@ func (c *chaos) launch(name string) {
 func (c *chaos) kill(name string) {
 	if cmd := c.procs[name]; cmd != nil {
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // it was killed
+		_ = cmd.Wait() // the error reports that the process was killed
 		c.procs[name] = nil
 	}
 	delete(c.frozen, name)

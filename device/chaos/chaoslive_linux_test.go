@@ -63,7 +63,7 @@ func newLiveTraffic(t *testing.T, dir string) *liveTraffic {
 		}
 		// The largest frame of a port fits the wire, so the ASIC is the same as without a wire.
 		ip("link add " + name + " mtu 9216 type veth peer name host mtu 9216 netns " + l.hosts[i].Path())
-		// The namespace would remove it only later, and the next case uses the same name.
+		// The namespace would remove the interface only later, and the next case uses the same name.
 		t.Cleanup(func() { ip("link delete " + name) })
 		ip("link set " + name + " up")
 		devicetest.NoError(t, l.hosts[i].IP("link set host up"))
@@ -121,7 +121,7 @@ func (l *liveTraffic) send(fd int, stop chan struct{}) {
 			at := len(f) - 40
 			copy(f[at:], liveMark)
 			binary.BigEndian.PutUint64(f[at+len(liveMark):], uint64(time.Now().UnixNano()))
-			copy(f[14+20+6:], []byte{0, 0}) // of UDP: no checksum
+			copy(f[14+20+6:], []byte{0, 0}) // zero means no UDP checksum
 			l.mu.Lock()
 			_, err := unix.Write(fd, f)
 			if err == nil {
@@ -164,7 +164,7 @@ func (l *liveTraffic) came(frame []byte) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if frame[14+13] == 17 { // 172.17.0.1
+	if frame[14+13] == 17 { // source 172.17.0.1: session "marked"
 		l.Marked[l.period(frame, int64(binary.BigEndian.Uint64(frame[at+len(liveMark):])))]++
 		return
 	}

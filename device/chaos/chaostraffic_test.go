@@ -35,7 +35,7 @@ import (
 // syncd the fates of the frames that it sent through its chips.
 type vitals struct {
 	Goroutines int
-	Heap       uint64 // bytes
+	Heap       uint64 // size of the heap in bytes
 	Lives      []traffic
 }
 
@@ -50,7 +50,7 @@ type traffic struct {
 
 const vitalsPeriod = 100 * time.Millisecond
 
-// quietFile stops the traffic while it exists.
+// quietFile is a file that stops the traffic while it exists.
 const quietFile = "quiet"
 
 // A generator sends frames through every chip of a process: one per millisecond of each session.
@@ -172,7 +172,7 @@ func (g *generator) drive(ctx context.Context, chip *saisim.Chip, start time.Tim
 		for _, id := range chip.Ports() {
 			chip.SetLink(id, true)
 		}
-		_ = chip.Receive(in, now, saisim.Frame{Data: kept, ID: keptID}) // a port that is down accepts none
+		_ = chip.Receive(in, now, saisim.Frame{Data: kept, ID: keptID}) // a down port accepts none
 		at := altmark.At(chip.TimeOfDay(now))
 		k := keptInterval.Period(at)
 		if edge := altmark.At(chip.TimeOfDay(now).Add(time.Millisecond)); keptInterval.Period(edge) != k {

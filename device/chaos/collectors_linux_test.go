@@ -55,8 +55,8 @@ type collecting struct {
 	*testing.T
 	dir   string
 	redis *swss.Redis
-	gnmi  string // address
-	http  string // of /metrics
+	gnmi  string // address of the gNMI server
+	http  string // address of /metrics
 	ports map[string]string
 
 	mu     sync.Mutex
@@ -311,7 +311,7 @@ func (c *collecting) set(table, key string, row swss.FieldValues) {
 	devicetest.NoError(c.T, swss.NewTable(c.redis.DB(swss.ConfigDB), table).Set(c.Context(), key, row))
 }
 
-// row returns an error with the row of an output unless it fulfils a condition.
+// row returns an error that contains the row of an output, unless the row fulfils a condition.
 func (c *collecting) row(name string, good func(swss.FieldValues) bool) error {
 	row, _, err := swss.NewTable(c.redis.DB(swss.StateDB), schema.StateOutput).Get(c.Context(), name)
 	if err == nil && !good(row) {
@@ -567,7 +567,7 @@ func (c *collecting) line(what string, texts ...string) {
 func (c *collecting) subscribers() {
 	for _, s := range []struct {
 		variable, file, from, to, listen string
-		args                             []string // after the file
+		args                             []string // arguments after the file name
 	}{
 		{gnmicVariable, "gnmic.yaml", "mgmtd:8080", c.gnmi, "0.0.0.0:9804", []string{"subscribe"}},
 		{gnmicVariable, "gnmic-listen.yaml", "0.0.0.0:57400", c.addr("listen"), "0.0.0.0:9805", []string{"listen"}},

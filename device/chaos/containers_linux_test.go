@@ -195,6 +195,6 @@ func memory(t *testing.T, pid int) int {
 	if found == nil {
 		t.Fatalf("process %d has ended", pid)
 	}
-	n, _ := strconv.Atoi(string(found[1])) // it matched digits
+	n, _ := strconv.Atoi(string(found[1])) // no error: the text has only digits
 	return n << 10
 }

@@ -26,7 +26,7 @@ func (p *liveSwitch) doubted(reason string) {
 	p.none("in force", func(status string) bool { return strings.EqualFold(status, schema.StatusActive) })
 }
 
-// none checks that no row of orchagent has a status for which is returns true.
+// none checks that is returns false for the status of every row of orchagent.
 func (p *liveSwitch) none(what string, is func(status string) bool) {
 	p.Helper()
 	for _, t := range schema.StatusTables() {
@@ -104,7 +104,7 @@ func TestNobodyIsLeft(t *testing.T) {
 // A hangingChip is a chip that tests can make hang and continue.
 type hangingChip struct {
 	sai.API
-	mu *sync.Mutex // held while it hangs
+	mu *sync.Mutex // held while the chip hangs
 }
 
 func (h hangingChip) Create(ctx context.Context, t sai.ObjectType, attrs []sai.Attr) (sai.OID, error) {

@@ -38,7 +38,7 @@ func dropping(
 				binary.BigEndian.PutUint64(frame[14:], uint64(time.Now().UnixNano()))
 				if port, ok := chip.PortByName("Ethernet0"); ok {
 					chip.SetLink(port, true)
-					_ = chip.Receive(port, chip.Now()+1000, saisim.Frame{Data: frame}) // the next one may succeed
+					_ = chip.Receive(port, chip.Now()+1000, saisim.Frame{Data: frame}) // the next frame may succeed
 				}
 			}
 		}()
@@ -57,7 +57,7 @@ func (l *dropListener) listen(conn *net.UDPConn) {
 	for {
 		n, err := conn.Read(b)
 		if err != nil {
-			return // closed
+			return // the connection is closed
 		}
 		_ = d.Message(b[:n], func(r *ipfix.DataRecord) { // an exporter has restarted if the message is inconsistent
 			for i, f := range r.Fields {

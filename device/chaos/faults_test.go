@@ -237,7 +237,7 @@ func TestInjectedClockStep(t *testing.T) {
 				return flags == "" && strings.HasPrefix(clock, "the kernel's clock has a maximum error of")
 			}
 			p.until("a good period", good)
-			// Forward, so that periods have new numbers.
+			// The clock steps forward, so that periods have new numbers.
 			p.inject("", fault.Fault{Kind: fault.ClockStep, Of: tt.of, Step: 2 * time.Second, For: time.Hour})
 			p.injected("syncd", "the clock of the "+tt.of+" is set by +2s")
 			stepped := func() bool {

@@ -20,7 +20,7 @@ import (
 type zebra struct {
 	*liveSwitch
 	addr      net.Addr
-	listening <-chan net.Addr // its address at each start
+	listening <-chan net.Addr // fpmsyncd's address at each start
 }
 
 // startFPMSyncd starts fpmsyncd beside the other daemons, if any, of a liveSwitch.
@@ -57,7 +57,7 @@ func (z *zebra) connect(say ...[]byte) net.Conn {
 
 // fpmFrame returns a message that adds or deletes a BGP route to 10.N.0.0/16 that drops.
 func fpmFrame(n byte, gone bool) []byte {
-	m := []byte{1, 1, 0, 40} // of FPM
+	m := []byte{1, 1, 0, 40} // header of FPM
 	kind := uint16(24)
 	if gone {
 		kind = 25
@@ -84,7 +84,7 @@ func (p *liveSwitch) saysOf(name, part string) {
 	})
 }
 
-// Routes from zebra reach the chip and leave it. fpmsyncd serves one zebra at a time. It is ready while one is
+// Routes from zebra reach the chip and leave it. fpmsyncd serves one zebra at a time. It is ready while a zebra is
 // connected and every message was valid. After a requested end, it does not count as missing.
 func TestFPMSyncd(t *testing.T) {
 	racetest.Live(t)
@@ -123,7 +123,7 @@ func TestFPMSyncd(t *testing.T) {
 		t.Errorf("a second zebra: %v, want the end", err)
 	}
 	bad := fpmFrame(3, false)
-	bad[4] = 99 // the length of its message
+	bad[4] = 99 // wrong length of the message in the frame
 	if _, err := conn.Write(append(bad, fpmFrame(4, false)...)); err != nil {
 		t.Fatal(err)
 	}

@@ -64,7 +64,7 @@ func BenchmarkHostileLoads(b *testing.B) {
 					procs[name] = cmd
 					defer func() {
 						_ = cmd.Process.Kill()
-						_ = cmd.Wait() // it was killed
+						_ = cmd.Wait() // the error reports that the process was killed
 					}()
 				}
 				c := devicetest.TwoPorts()

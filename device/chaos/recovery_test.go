@@ -115,7 +115,7 @@ func (p *liveSwitch) start(name string) (stop func()) {
 	})
 }
 
-// endsOfLives is a log that counts how often a daemon started again.
+// endsOfLives is a log handler that counts how often a daemon started again.
 type endsOfLives struct{ n *atomic.Int32 }
 
 func (endsOfLives) Enabled(context.Context, slog.Level) bool { return true }

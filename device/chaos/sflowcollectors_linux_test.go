@@ -36,7 +36,7 @@ var sflowFields = []string{
 	"octets received", "discard samples", "reason",
 }
 
-// sflowReadings holds values by field, one for each sample that has it.
+// sflowReadings holds the values of each field, one for each sample that has the field.
 type sflowReadings map[string][]string
 
 func (r sflowReadings) add(field string, v any, times int) {
@@ -117,7 +117,8 @@ func TestSFlowCollectors(t *testing.T) {
 	}
 }
 
-// verdictOf returns how a collector has read a field: "-" if it does not support it.
+// verdictOf returns how a collector has read a field: "=" if it has all values, and "wrong" if not. "-" means that it
+// has no values, because it does not support the field.
 func verdictOf(t *testing.T, who, field string, got, want []string) string {
 	t.Helper()
 	if len(got) == 0 {
@@ -141,7 +142,7 @@ func capturedSFlow(x *devicetest.SFlowTest, dir string) string {
 		x.Fatal(err)
 	}
 	for _, b := range x.Raw {
-		f := make([]byte, 42, 42+len(b)) // Ethernet, IPv4 and UDP
+		f := make([]byte, 42, 42+len(b)) // space for Ethernet, IPv4 and UDP headers
 		f[12], f[14], f[22], f[23] = 8, 0x45, 64, 17
 		binary.BigEndian.PutUint16(f[16:], uint16(28+len(b)))
 		copy(f[26:], []byte{10, 0, 0, 9, 192, 0, 2, 1})

@@ -320,7 +320,7 @@ func (s *strictSyncd) wish(ctx context.Context, e swss.Entry, p sairedistest.Par
 
 func (s *strictSyncd) notify(ctx context.Context, e swss.Entry) swss.Entry {
 	if len(s.ids()) == 0 || e.Key == "APPLY_VIEW" && !s.view {
-		return s.pass(ctx, e) // the first view is made directly
+		return s.pass(ctx, e) // without an open view, the inner syncd handles the request
 	}
 	if e.Key == "INIT_VIEW" {
 		s.mu.Lock()

@@ -61,8 +61,8 @@ func (s *strictSwitch) allReady(what string) {
 	})
 }
 
-// unchanged waits until all is as it was. It checks that nothing was changed for that, and that syncd has received
-// all polls.
+// unchanged waits until all statuses are as before and syncd has received all polls. It checks that the ASIC was not
+// changed.
 func (s *strictSwitch) unchanged(what string) {
 	s.Helper()
 	s.settled(what)
@@ -92,7 +92,7 @@ func (s *strictSwitch) restart(names ...string) {
 	}
 }
 
-// forgetView makes the next orchagent make its view again.
+// forgetView deletes the record of orchagent's view, so that the next orchagent makes its view again.
 func (s *strictSwitch) forgetView() {
 	s.Helper()
 	devicetest.NoError(s.T, s.redis.DB(swss.StateDB).Client().Del(s.Context(), "TAMTAM_VIEW|asic").Err())

@@ -90,7 +90,7 @@ func (s *stockSwitch) kill(names ...string) {
 	for _, name := range names {
 		if cmd := s.procs[name]; cmd != nil {
 			_ = cmd.Process.Kill()
-			_ = cmd.Wait() // it was killed
+			_ = cmd.Wait() // the error reports that the process was killed
 			delete(s.procs, name)
 		}
 	}
@@ -313,7 +313,8 @@ func (s *stockSwitch) restarts() (took time.Duration) {
 
 var adoptedLine = regexp.MustCompile(`(?m)^time=(\S+) .*msg="the ASIC was adopted as it was"`)
 
-// toldAdopted returns when orchagent logged that it has adopted the ASIC, since its record was last read.
+// toldAdopted returns the time at which orchagent logged that it has adopted the ASIC. It searches only the part of the
+// log that was not read before.
 func (s *stockSwitch) toldAdopted() time.Time {
 	s.Helper()
 	text, err := os.ReadFile(filepath.Join(s.dir, "orchagent.log"))

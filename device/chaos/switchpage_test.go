@@ -38,7 +38,7 @@ func pagePlant(t *testing.T, now func() time.Time) (*liveSwitch, *switchpage.Ser
 	config["DEVICE_METADATA"]["localhost"]["hostname"] = "leaf<1>"
 	config["TAM_FEATURES_TABLE"]["ALTMARK"] = swss.FieldValues{"status": "ACTIVE"}
 	config["TAM_FEATURES_TABLE"]["FLYMON"] = swss.FieldValues{"status": "ACTIVE"}
-	// rejected, so that it does not exist
+	// This port is rejected, so it does not exist.
 	config["PORT"]["Ethernet8"] = swss.FieldValues{"lanes": "none", "speed": "100000"}
 	config["ACL_RULE"]["TAM|all"] = swss.FieldValues{"IN_PORTS": "Ethernet0"}
 	config["TAM_TAILSTAMPING_TABLE"]["lost"] = swss.FieldValues{"flowgroup": "nowhere"}
@@ -60,7 +60,7 @@ func pagePlant(t *testing.T, now func() time.Time) (*liveSwitch, *switchpage.Ser
 		t.Fatal(err)
 	}
 	t.Cleanup(engine.Close)
-	// Here syncd answers, even on a slow machine.
+	// Here syncd answers. The long wait avoids a failure on a slow machine.
 	s, err := switchpage.New(switchpage.Config{Engine: engine, Redis: r, Addr: "localhost:0", Now: now,
 		BookWait: time.Minute})
 	if err != nil {
@@ -112,7 +112,7 @@ func TestSwitchPage(t *testing.T) {
 		in, _ := chip.PortByName("Ethernet0")
 		f := append(append([]byte{}, router[:]...), 2, 0, 0, 0, 0, 1, 8, 0, 0x45, 0, 0, 28, 0, 0, 0, 0, 9, 17, 0, 0, 10, 1, 0,
 			5, 10, 2, 0, dst)
-		// a port that is down accepts none
+		// error ignored: a port that is down accepts no frame
 		_ = chip.Receive(in, chip.Now(), saisim.Frame{Data: append(f, make([]byte, 26)...)})
 	}
 	p.until("the rule drops", func() bool {

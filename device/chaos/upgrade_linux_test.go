@@ -183,8 +183,8 @@ func (s *numberedStream) during(f func()) (c toll) {
 // upgraded lists the services in the order in which the test upgrades them.
 var upgraded = []string{"redis", "orchagent", "tammgrd", "mgmtd", "syncd"}
 
-// One container after the other is replaced by one with another image, while frames of a session pass through the
-// chip. No frame is lost, duplicated, or leaves without its stamp, and the session continues counting. The chip
+// One container after the other is replaced with a container of another image, while frames of a session pass through
+// the chip. No frame is lost, duplicated, or leaves without its stamp, and the session continues counting. The chip
 // itself is in syncd, whose upgrade is only measured. "make upgrade" runs this.
 func TestUpgradeOfContainers(t *testing.T) {
 	config, err := device.ReadConfigDB("../../docker/config_db.json")
@@ -277,7 +277,7 @@ func (s *numberedStream) counted(c *composition, ids map[string]string) {
 	}
 	s.mu.Unlock()
 	rows := swss.NewTable(c.redisAt(c.inspect(ids["redis"]).address()).DB(swss.CountersDB), schema.CountersTailStamp)
-	for end := time.Now().Add(10 * time.Second); ; { // counters that start again would need longer
+	for end := time.Now().Add(10 * time.Second); ; { // restarted counters would need longer to reach this
 		row, _, err := rows.Get(c.Context(), "web")
 		if err != nil {
 			c.Fatal(err)

@@ -44,7 +44,8 @@ func leave(ctx context.Context, r *swss.Redis, h *health) error {
 	defer cancel()
 	db := r.DB(swss.StateDB).Client()
 	if owner, err := db.HGet(ctx, swss.KeyMark, h.name).Result(); err != nil || owner != h.owner {
-		// another process has replaced it, or Redis is away: then the daemon counts as missing until one starts
+		// Another process has replaced this one, or Redis does not answer. The daemon then counts as missing until one
+		// starts.
 		return nil
 	}
 	return db.HDel(ctx, swss.KeyMark, h.name).Err()

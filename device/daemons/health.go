@@ -168,8 +168,8 @@ func (h *health) hurry() {
 	}
 }
 
-// debounceTime is how long a daemon must have worked again before it reports that. A daemon that fails every second
-// never does.
+// debounceTime is how long a daemon must have worked again before it reports that it works. A daemon that fails every
+// second never reports that.
 const debounceTime = 2 * beatPeriod
 
 // debounced returns the state to report. The caller holds mu.

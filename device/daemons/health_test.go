@@ -52,7 +52,7 @@ func TestReadyAndLive(t *testing.T) {
 	}{
 		{0, "1", "has not been compared with what is in force yet", drift.Checking},
 		{1, "1", "", drift.Consistent},
-		{1, "2", "", drift.Consistent}, // seen only once
+		{1, "2", "", drift.Consistent}, // the difference was seen only once
 		{1, "2", "STAGE object is 2", drift.Differs},
 		{1, "1", "", drift.Consistent},
 	} {

@@ -162,7 +162,7 @@ func (l *cpuLine) run(ctx context.Context, host *hostifd.Host) error {
 			conn.Close()
 		}
 		if ctx.Err() != nil {
-			break // the devices stay with their keeper
+			break // the devices stay with syncd, their keeper
 		}
 		host.SetKeeper(nil)
 		l.report(fmt.Sprintf("the CPU port at %s: %v", l.socket, err))

@@ -148,7 +148,7 @@ func (h *health) setSilent(on bool) {
 	h.silent = on
 }
 
-// isSilent reports whether another process of that name works.
+// isSilent reports whether the daemon sends no beats because another process of its name works.
 func (h *health) isSilent() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

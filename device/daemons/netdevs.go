@@ -50,7 +50,7 @@ func (n *netdevs) wake() {
 	}
 }
 
-// reset prepares for another chip, whose HOSTIF objects do not exist yet, or for none.
+// reset prepares for another chip, whose HOSTIF objects do not exist yet, or for no chip.
 func (n *netdevs) reset() {
 	n.mu.Lock()
 	defer n.mu.Unlock()

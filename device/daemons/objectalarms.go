@@ -31,13 +31,13 @@ const (
 type badObjects struct {
 	state  *swss.DB
 	watch  *swss.KeyWatch
-	tables map[string]schema.Table // by name in STATE_DB
+	tables map[string]schema.Table // tables of statuses, by name in STATE_DB
 	bad    map[string]badObject    // by key of STATE_DB with the table's name
 }
 
 // A badObject is a configured object that has failed or waits.
 type badObject struct {
-	table, name   string // in CONFIG_DB
+	table, name   string // table and name of the row in CONFIG_DB
 	class, reason string
 	since         time.Time
 }

@@ -58,7 +58,7 @@ type tamOrch interface {
 	ChipThere()
 	// ViewApplied notifies the orch that the target state is in the chip, which can now be read.
 	ViewApplied()
-	// PollCounters reads the counters of its sessions now.
+	// PollCounters reads the counters of the feature's sessions now.
 	PollCounters(ctx context.Context) error
 }
 

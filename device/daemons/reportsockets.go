@@ -30,7 +30,7 @@ func (s *reportSockets) send(d reports.Datagram) error {
 	c := s.open[k]
 	if c == nil {
 		if len(s.open) == reports.MaxStreams {
-			s.close() // needed sockets are opened again
+			s.close() // needed sockets are then opened again
 		}
 		var err error
 		if c, err = openReports(k); err != nil {

@@ -24,8 +24,8 @@ import (
 type ChipConfig struct {
 	Profile profile.Profile
 	Wires   map[string]string // port -> live interface
-	// KeepLinks leaves interfaces up that the process has set up when it ends, for a restart that no peer should
-	// notice.
+	// KeepLinks means that interfaces that the process has set up stay up when it ends, for a restart that no peer
+	// should notice.
 	KeepLinks bool
 	links     *wire.Links
 	// Oracle is the number of flows per sketch task and bank that the chip counts exactly; 0 means none.
@@ -59,7 +59,7 @@ func RunSyncd(ctx context.Context, r *swss.Redis, cfg ChipConfig, c Common) erro
 		return syncdLife(ctx, r, cfg, c.of(h, claim))
 	}
 	lives := func(ctx context.Context) error {
-		// ASIC_DB has a journal instead
+		// without ASIC_DB, which has a journal instead
 		return runRepeatedly(ctx, r, h, logOf(c), live, swss.CountersDB, swss.FlexCounterDB)
 	}
 	g, ctx := errgroup.WithContext(ctx)

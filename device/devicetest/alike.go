@@ -14,7 +14,7 @@ import (
 // are lanes and indices of alternate marking, partitions of CMU groups, and record bits. It names lanes by their
 // profiles, and omits the other resources. Before use, it must be given the whole ASIC once.
 type marksAlike struct {
-	lanes map[int]string // contents of the profiles without the lane
+	lanes map[int]string // the content of each lane's profile, without the lane
 }
 
 // profileOf parses an extension object that is a profile of alternate marking.

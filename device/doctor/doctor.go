@@ -107,7 +107,7 @@ func Run(ctx context.Context, cfg Config) Report {
 	p := &installation{Config: cfg, r: swss.Look(cfg.Redis), proc: "/proc"}
 	defer p.r.Close()
 	list := checks()
-	others, _ := daemons.BesideHere(ctx, p.r) // other checks report a failure
+	others, _ := daemons.BesideHere(ctx, p.r) // error ignored: other checks report it
 	for _, name := range others {
 		list = append(
 			list,

@@ -32,7 +32,7 @@ func tamtams(proc string) ([]process, error) {
 		dir := filepath.Join(proc, d.Name())
 		line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
 		if err != nil {
-			continue // it has ended
+			continue // the process has ended
 		}
 		args := strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00")
 		if name := daemonOf(args); name != "" {

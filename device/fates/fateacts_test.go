@@ -174,7 +174,7 @@ func fateActs() device.ConfigDB {
 
 func fateHost(i int) string { return fmt.Sprintf("02:00:00:00:00:%02x", i) }
 
-// plain returns a numbered frame of n bytes, from one of the bridged places to another, by UDP to a port.
+// plain returns a numbered UDP frame of n bytes, from one of the bridged places to another, with a destination port.
 func (f *fated) plain(from, to, n int, dport uint16) []byte {
 	mac := func(s string) []byte { b, _ := hex.DecodeString(strings.ReplaceAll(s, ":", "")); return b }
 	b := slices.Concat(mac(fateHost(to)), mac(fateHost(from)), []byte{8, 0, 0x45, 0, byte((n - 14) >> 8), byte(n - 14), 0,
@@ -329,7 +329,7 @@ func (f *fated) programs() {
 		f.Fatal(err)
 	}
 	devicetest.NoError(f.T, f.Chip.Control(f.Chip.Now(), saisim.Batch{Batch: pipe.Batch{Program: program}}))
-	f.wait(f.Chip.CycleAt(2 * time.Second)) // a plan for the new graph exists
+	f.wait(f.Chip.CycleAt(2 * time.Second)) // by then, a plan for the new graph exists
 	f.model.early, f.model.late = 7777, 8888
 	for _, dport := range []uint16{7777, 8888, 9999} {
 		f.come("Ethernet0", f.plain(0, 3, 100, dport))

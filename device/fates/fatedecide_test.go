@@ -26,7 +26,7 @@ type modelPacket struct {
 	vid       uint16
 	etherType uint16
 	l3        []byte
-	whole     bool // the IP header is whole
+	whole     bool // the IP header is complete
 	// sized is true if the length in the IP header is plausible. Otherwise the packet is matched up to the end of the
 	// frame, and not routed.
 	sized      bool
@@ -38,7 +38,7 @@ type modelPacket struct {
 	icmp       uint8
 }
 
-// parse reads the headers. It returns nil if there is no whole Ethernet header, including tags.
+// parse reads the headers. It returns nil if the Ethernet header, including tags, is incomplete.
 func (*fateModel) parse(in string, f []byte) *modelPacket {
 	if len(f) < 14 {
 		return nil
@@ -178,14 +178,14 @@ func (m *fateModel) fates(in string, frame []byte) (all [][]modelEnd) {
 // An admission is the first stage's result for a frame.
 type admission struct {
 	place   string // port, or PortChannel of a member
-	vlan    uint16 // 0 means at a router interface
+	vlan    uint16 // 0 at a router interface
 	rif     *modelInterface
 	trapped string // the first trap that applies
 	barred  string // the drop reason of the ingress checks; "" if they pass
 	drop    bool   // a trap drops it
 	copies  bool   // there are copies for the CPU
 	path    modelSteps
-	by      []string // matched entries, as records name them
+	by      []string // matched entries, by their names in records
 	// learns is true if the source address is looked up, and known if it was found. unlearnable is true if the frame is
 	// dropped because of its source address.
 	learns, known, unlearnable bool
@@ -416,7 +416,7 @@ func (d *modelDecision) flood() {
 			d.send(name, d.vlan)
 		}
 	}
-	d.lost = false // a PortChannel without members does not count
+	d.lost = false // flooding ignores PortChannels without members
 }
 
 // ipFit reports whether a router may forward the packet: RFC 1812, 5.2.2, 5.3.5.1 and 5.3.7; RFC 4291, 2.5.2, 2.5.3

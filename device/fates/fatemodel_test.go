@@ -58,7 +58,7 @@ type (
 		mac  string
 	}
 	modelHop struct {
-		name string // interface
+		name string // name of the interface
 		addr netip.Addr
 	}
 	modelFDB struct {
@@ -104,7 +104,7 @@ func newFateModel(c device.ConfigDB) *fateModel {
 		mac: c["DEVICE_METADATA"]["localhost"]["mac"], places: map[string]*modelPlace{}, lagOf: map[string]string{},
 		vlans: map[uint16]*modelInterface{}, hosts: map[modelHop]string{}, fdb: map[modelMAC]modelFDB{},
 		fateBeyond: newFateBeyond(),
-		// Actions without a row of COPP_TRAP; other traps have none.
+		// Actions of traps without a row of COPP_TRAP. A trap that is not listed has no action.
 		traps: map[string]string{
 			"stp": "trap", "lacp": "trap", "eapol": "trap", "lldp": "trap", "link_local": "trap", "ip2me": "trap",
 			"neighbor_miss": "trap", "ttl_error": "trap", "l3_mtu_error": "drop", "static_fdb_move": "drop",

@@ -37,7 +37,7 @@ type fated struct {
 	oracle *truth.Oracle
 	sent   map[string]*fatedFrame // sent frames by the part of a frame that a record contains
 	order  []*fatedFrame
-	drops  fateCounts // by the model
+	drops  fateCounts // drops according to the model
 	left   uint64
 	toCPU  uint64
 	saw    map[string]int
@@ -156,7 +156,7 @@ func (f *fated) set(row string, fields swss.FieldValues) {
 // head returns the part of a frame that a record contains.
 func head(frame []byte) string { return string(frame[:min(len(frame), schema.DefaultTruncate)]) }
 
-// come sends frames into a port, so far apart that each has left the switch before the next enters.
+// come sends frames into a port, at such intervals that each has left the switch before the next enters.
 func (f *fated) come(in string, frames ...[]byte) {
 	f.Helper()
 	for _, data := range frames {
@@ -269,10 +269,10 @@ func sortEnds(ends []modelEnd) {
 // queueReasons lists the drop reasons that depend on earlier packets in the queue.
 var queueReasons = []string{drop.Buffer.String(), drop.QueueLimit.String(), drop.WRED.String()}
 
-// atMAC lists the drop reasons of the ingress MAC: such frames have no record.
+// atMAC lists the drop reasons of the ingress MAC. Frames that it drops have no record.
 var atMAC = []string{drop.PortDown.String(), drop.Runt.String(), drop.Oversize.String()}
 
-// account compares the records of a frame with the model, and adds it to the model's counts.
+// account compares the records of a frame with the model, and adds the frame to the model's counts.
 func (f *fated) account(x *fatedFrame) {
 	f.Helper()
 	sortEnds(x.ends)

@@ -29,8 +29,9 @@ func someFrames(t *testing.T, n int) (list []devicetest.Packet) {
 	return list
 }
 
-// For every packet of a session's flow group, the collector receives a record by UDP or ERSPAN, sampled or not. The
-// file of the recording plan decodes the packet's path.
+// The collector receives a record of every packet of a session's flow group by UDP or ERSPAN. With a sampler, it
+// receives records of the sampled packets. With the file of the recording plan, each can be decoded to the packet's
+// path.
 func TestRecordingSession(t *testing.T) {
 	racetest.Stepped(t)
 	const bridged = "chip.port > chip.trap > chip.learning > chip.router_mac miss > chip.fdb > chip.mtu hit"

@@ -242,7 +242,7 @@ func sameWay(t *testing.T, p *collector.DecodedPacket, path []record.Step) {
 	}
 }
 
-// ipPacket returns a frame with the checksum of its IP header, without which it is not routed.
+// ipPacket returns a frame. Its IP header has a checksum, without which the packet is not routed.
 func ipPacket(t *testing.T, list ...gopacket.SerializableLayer) []byte {
 	t.Helper()
 	devicetest.NoError(t, list[2].(*layers.UDP).SetNetworkLayerForChecksum(list[1].(gopacket.NetworkLayer)))

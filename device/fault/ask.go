@@ -113,7 +113,7 @@ func Check(ctx context.Context, r *swss.Redis) error {
 	return refusal(ctx, r, Daemons())
 }
 
-// refusal returns an error that explains why none of some daemons accepts faults.
+// refusal returns an error that explains why none of the daemons accepts faults.
 func refusal(ctx context.Context, r *swss.Redis, daemons []string) error {
 	var not, gone []string
 	health := swss.NewTable(r.DB(swss.StateDB), schema.StateHealth)

@@ -134,7 +134,7 @@ func (d *Controller) work(ctx context.Context, requests *swss.NotificationConsum
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	// The former process of another daemon may never return.
+	// A daemon that filled Redis and was killed may never return. So any other daemon undoes this once it is overdue.
 	overdue := func(by string, until time.Time) bool { return by != d.at && time.Since(until) > 2*beat }
 	if err := errors.Join(d.undo(ctx), d.makeRoom(ctx, overdue), d.report(ctx, d.List())); err != nil && ctx.Err() == nil {
 		d.log.Debug("faults on purpose", "error", err) // Redis is away, paused or full: the next call tries again
@@ -285,7 +285,8 @@ type clocks struct {
 	hostsAhead time.Duration
 }
 
-// Drive sets the chip whose clock the controller controls. It steps the new chip's clock as far as the former chip's.
+// Drive sets the chip whose clock the controller controls. It steps the new chip's clock by as much as faults have
+// stepped the former chip's clock.
 func (d *Controller) Drive(chip Clock) error {
 	if !d.Takes() {
 		return nil

@@ -17,7 +17,7 @@ import (
 const (
 	undoTable = "TAMTAM_FAULT_UNDO"
 	undoKey   = "redis"
-	fieldBy   = "by" // the daemon
+	fieldBy   = "by" // name of the daemon
 )
 
 // Settings of Redis.
@@ -87,7 +87,7 @@ func (d *Controller) fill(ctx context.Context, n *rule) error {
 	if err := undo.Set(ctx, undoKey, was); err != nil {
 		return err
 	}
-	// mgmtd could no longer write this.
+	// The alarm is written first, since mgmtd could not write it to a full Redis.
 	alarms := swss.NewTable(d.redis.DB(swss.StateDB), schema.StateAlarm)
 	for id, row := range Alarms(append(of(d.at, d.List()), n.Injected)) {
 		row[schema.AlarmCreated] = strconv.FormatInt(d.now().UnixNano(), 10)

@@ -34,7 +34,7 @@ type Rules struct {
 	now func() time.Time
 
 	mu   sync.Mutex
-	last int // id
+	last int // last assigned id
 	list []*rule
 }
 
@@ -165,7 +165,7 @@ func (r *Rules) undo(ctx context.Context) (err error) {
 	return err
 }
 
-// meets returns the faults that affect a call or a message, and counts it.
+// meets returns the faults that affect a call or a message, and counts the match in each of them.
 func (r *Rules) meets(does func(Fault) bool) (met []Fault) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -59,7 +59,7 @@ func table() []sai.Attr {
 	return []sai.Attr{{ID: sai.ACLTableAttrACLStage, Value: sai.ACLStageIngress}}
 }
 
-// SAI calls that match a fault fail, each or each n-th, until its count or time is reached.
+// SAI calls that match a fault fail, every one or every n-th, until the fault's count or time is reached.
 func TestSAIFails(t *testing.T) {
 	full := Fault{Kind: SAIFail, Op: sai.OpCreate, Type: sai.ObjectTypeACLTable, Status: sai.StatusTableFull,
 		For: time.Minute}

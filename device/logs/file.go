@@ -71,7 +71,7 @@ func (f *File) prepare(more int64) error {
 	}
 	if full {
 		for i := FilesKept - 1; i > 0; i-- {
-			os.Rename(f.numbered(i), f.numbered(i+1)) // there may be none
+			os.Rename(f.numbered(i), f.numbered(i+1)) // the file may not exist
 		}
 		if err := os.Rename(f.name, f.numbered(1)); err != nil {
 			return err

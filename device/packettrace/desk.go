@@ -115,7 +115,7 @@ func busy(context.Context, *swss.Redis, *saisim.Chip, string) ([]byte, error) {
 func answer(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q swss.KeyOpFieldsValues, ask asked) error {
 	name, ok := strings.CutPrefix(q.Key, schema.PacketTraceAnswers)
 	if !ok || name == "" || len(name) > mostName || strings.ContainsAny(name, "|: ") || ask == nil {
-		return nil // no client waits for it
+		return nil // no client can wait for the answer
 	}
 	say := func(word, text string) error {
 		fields := []swss.Pair{{Field: word, Value: text}}

@@ -13,8 +13,7 @@ import (
 	"tamtam/saisim"
 )
 
-// A Request describes a packet and the port where it enters, as bytes or by fields. A field that is not given is nil
-// or "".
+// A Request describes a packet and the port where it enters, as bytes or by fields. A missing field is nil or "".
 type Request struct {
 	In       string  `json:"in"`                 // port
 	Frame    string  `json:"frame,omitempty"`    // hexadecimal, without FCS; "" means that the fields below apply

@@ -208,7 +208,7 @@ func (d *candidateFinder) routerInterface(i config.Interface) {
 	}
 }
 
-// reason adds candidates for a drop reason at a port.
+// reason adds changes that may prevent drops for a reason at a port.
 func (d *candidateFinder) reason(why drop.Reason, at saisim.PortID) {
 	switch why {
 	case drop.PortDown, drop.EgressDown:

@@ -50,7 +50,7 @@ type Config struct {
 // A Sender runs the outputs of a switch.
 type Sender struct {
 	cfg  Config
-	rows *swss.Table // of STATE_DB
+	rows *swss.Table // table in STATE_DB of the outputs' status
 
 	running  map[string]*running
 	invalid  map[string]invalid // outputs in rows that are not valid, by name

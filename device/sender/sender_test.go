@@ -159,7 +159,7 @@ func TestSyslogServer(t *testing.T) {
 	}
 	b.row(name, func(row swss.FieldValues) bool { return row[schema.OutputSent] >= "9" })
 	b.standby.Store(true)
-	// the other mgmtd now owns the row
+	// now another mgmtd owns the row
 	b.row(name, func(swss.FieldValues) bool { return len(b.sender.syslogs()) == 0 })
 	b.standby.Store(false)
 	b.row(name, func(swss.FieldValues) bool { return len(b.sender.syslogs()) == 1 })

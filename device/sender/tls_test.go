@@ -211,7 +211,7 @@ func TestTLS(t *testing.T) {
 	for key, row := range dials {
 		b.put(swss.ConfigDB, schema.CfgTelemetryClient, key, row...)
 	}
-	b.put(swss.StateDB, schema.StateTAMTailStamp, "bad", "status=failed", "reason=no") // for syslog
+	b.put(swss.StateDB, schema.StateTAMTailStamp, "bad", "status=failed", "reason=no") // a change that syslog reports
 	b.run()
 	for _, r := range all {
 		b.row(r.name, func(row swss.FieldValues) bool {

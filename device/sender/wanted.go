@@ -26,7 +26,7 @@ const (
 // A configuration holds the rows that configure outputs, as last read.
 type configuration struct {
 	tables []*swss.Subscriber
-	rows   map[string]map[string]map[string]string // table, key, field
+	rows   map[string]map[string]map[string]string // values by table, key and field
 	fresh  bool                                    // true if the rows were not applied yet
 }
 

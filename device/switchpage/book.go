@@ -70,7 +70,7 @@ func take(ctx context.Context, r *reader, by string, book *web.DropAccount) erro
 	if by == "rule" {
 		last = lastDrops
 	}
-	// A unique name for each request would stay in STATE_DB for a minute.
+	// The id is the same for each request, since a unique id would stay in STATE_DB for a minute.
 	request := fmt.Sprintf(`{"by":%q,"last":%d,"id":"page-%s"}`, by, last, by)
 	text, err := mgmt.LooksOf(r.engine).Look(ctx, listDrops, []byte(request))
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // A neighbour that announces forwarding by LLDP is a switch. A neighbour that announces nothing is unknown.
 func TestNeighbor(t *testing.T) {
 	for enabled, want := range map[string]web.Node{
-		"28 00": {}, "20 00": {}, "08 00": {}, "09 00": {}, // bridge, router, router and station
+		"28 00": {}, "20 00": {}, "08 00": {}, "09 00": {}, // bridge and router; bridge; router; router and station
 		"01 00": {Host: true}, "10 00": {Host: true}, "00 80": {Host: true},
 		"00 00": {Unknown: true}, "": {Unknown: true}, "bridge": {Unknown: true},
 	} {

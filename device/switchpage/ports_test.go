@@ -17,12 +17,12 @@ func TestLoads(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 2000}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		age := func() time.Duration { return time.Duration(10+r.IntN(4000)) * time.Millisecond }
-		rate, load := float64(1000+r.IntN(100_000)), 0.01+0.98*r.Float64() // Mb/s
+		rate, load := float64(1000+r.IntN(100_000)), 0.01+0.98*r.Float64() // rate in Mb/s
 		size := float64(64 + r.IntN(9000))
 		frames := func(at time.Duration) uint64 { // number of frames that have arrived by then
 			return uint64(load * rate * 1e6 * at.Seconds() / (8 * (size + overhead)))
 		}
-		polled := func(at, old time.Duration) map[string]uint64 { // counters read up to old earlier
+		polled := func(at, old time.Duration) map[string]uint64 { // the counters as read, up to old before at
 			n := frames(at - time.Duration(r.Int64N(int64(old))))
 			return map[string]uint64{"in": n, "in bytes": uint64(size) * n}
 		}
@@ -53,7 +53,7 @@ func TestLoads(t *testing.T) {
 	})
 }
 
-// Counters of one syncd are not compared with counters of another or unknown syncd, since they may stand still.
+// Counters of one syncd are not compared with counters of another or unknown syncd, since nothing may update them.
 func TestLoadsOfOneSyncd(t *testing.T) {
 	var l loads
 	at, sent := time.Unix(0, 0), uint64(0)

@@ -82,7 +82,7 @@ func (r *reader) Switches(ctx context.Context) ([]web.Switch, error) {
 	return []web.Switch{one}, nil
 }
 
-// Network implements web.Topology: the switch and its neighbours by LLDP.
+// Network implements web.Topology. It returns the switch and its LLDP neighbours.
 func (r *reader) Network(ctx context.Context) (*web.Network, error) {
 	x, err := r.read(ctx)
 	if err != nil {
@@ -91,7 +91,7 @@ func (r *reader) Network(ctx context.Context) (*web.Network, error) {
 	return &x.network, nil
 }
 
-// Each implements web.Store: one batch, with the answers of sketches.
+// Each implements web.Store. It yields one batch, with the answers of sketches.
 func (r *reader) Each(ctx context.Context, _, _ int64, yield func(*result.Batch) bool) error {
 	x, err := r.read(ctx)
 	if err != nil {

@@ -32,7 +32,7 @@ type Item struct {
 // A Config describes the content of the archive.
 type Config struct {
 	Doctor doctor.Config
-	Tails  []string // files whose ends are packed: recordings and logs
+	Tails  []string // files of which only the end is packed: recordings and logs
 	More   []Item
 }
 
@@ -174,7 +174,7 @@ func bounded(ctx context.Context, item Item) (text []byte, note string, err erro
 func (c *collection) doctor(ctx context.Context, cfg doctor.Config) {
 	report := doctor.Run(ctx, cfg)
 	var text bytes.Buffer
-	_ = report.WriteText(&text) // into memory
+	_ = report.WriteText(&text) // cannot fail: it writes into memory
 	c.add("doctor.txt", text.Bytes(), "")
 	c.add("doctor.json", encode(report), "")
 }

@@ -19,7 +19,7 @@ const (
 	mostScanned = 500_000
 	mostKeys    = 20_000
 	mostBytes   = 16 << 20
-	mostValue   = 1 << 20 // bytes in Redis for one key
+	mostValue   = 1 << 20 // maximum bytes of one key in Redis
 	atOnce      = 200     // keys in one batch
 )
 

@@ -99,7 +99,7 @@ func TestSecretsAreLeftOut(t *testing.T) {
 	if err := client.ConfigSet(t.Context(), "slowlog-log-slower-than", "0").Err(); err != nil {
 		t.Fatal(err)
 	}
-	set(swss.ConfigDB, "TACPLUS_SERVER|1", "passkey", "PLANT14") // into the slow log
+	set(swss.ConfigDB, "TACPLUS_SERVER|1", "passkey", "PLANT14") // Redis notes this in its slow log
 	set(swss.ConfigDB, "TACPLUS_SERVER|1", "passkey", "PLANT15")
 
 	dir := t.TempDir()

@@ -55,7 +55,7 @@ const (
 	NumLosses
 )
 
-var _ = [1]struct{}{}[int(NumLosses)-len(schema.WireLosses)] // each has a name
+var _ = [1]struct{}{}[int(NumLosses)-len(schema.WireLosses)] // a compile-time check that each loss has a name
 
 func (l Loss) String() string { return schema.WireLosses[l].Name }
 
@@ -66,7 +66,7 @@ type Port struct {
 	// it; Reason then names the holder.
 	There, Up, Taken bool
 	MTU              int    // of the interface, in bytes of IP packet
-	Reason           string // why it is not up
+	Reason           string // why the interface is not up
 	Counters
 }
 

@@ -182,7 +182,7 @@ func (h *headers) sumsRight(b []byte) bool {
 // 2^16 - 1.
 func add(sum uint64, b []byte) uint64 {
 	var carry uint64
-	for ; len(b) >= 64; b = b[64:] { // one chain of additions with carry
+	for ; len(b) >= 64; b = b[64:] { // the additions of a block form one carry chain
 		w := (*[64]byte)(b)
 		sum, carry = bits.Add64(sum, word(w, 0), 0)
 		sum, carry = bits.Add64(sum, word(w, 8), carry)

@@ -12,7 +12,7 @@ import (
 type joiner struct {
 	headers
 	size   int  // bytes of payload of every piece but the last
-	pieces int  // joined so far
+	pieces int  // number of segments joined so far
 	closed bool // nothing more can be joined
 }
 

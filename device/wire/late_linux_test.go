@@ -25,7 +25,8 @@ func (s *socket) put(slot int, at time.Time, frame []byte) {
 	*s.status(slot) = unix.TP_STATUS_USER
 }
 
-// A frame that the kernel delivers after the chip's time has passed it enters with its lateness.
+// If the kernel delivers a frame after the chip's time has passed the frame's arrival, the frame enters with its
+// lateness.
 func TestLateness(t *testing.T) {
 	chip, _ := newChip(t, nil)
 	var got []saisim.Moment

@@ -80,7 +80,7 @@ func upOrDown(up bool) string {
 	return "down"
 }
 
-// Close ends the use of the interfaces. It sets the interfaces down that it has set up, so that no peer sends to a
+// Close ends the use of the interfaces. It sets down the interfaces that it has set up, so that no peer sends to a
 // switch that has ended. If keep is set, it leaves them up for the next process.
 func (l *Links) Close(keep bool) error {
 	l.mu.Lock()
@@ -108,7 +108,7 @@ type follower struct {
 	admin   bool      // the port is not shut down
 	since   time.Time // time of the last change of admin
 	shut    bool      // the interface must be down
-	raise   bool      // the interface must be set up, once
+	raise   bool      // the interface must be set up, but only once
 	refused string    // why it could not be set; "" if it could
 }
 

@@ -94,7 +94,7 @@ func TestFollower(t *testing.T) {
 		{60, false, false, false, false},
 		{70, true, false, false, false}, // configured and down: it may still come up
 		{79, true, false, false, false},
-		{80, true, false, true, false}, // it did not come up
+		{80, true, false, true, false}, // the port did not come up
 		{81, true, true, false, true},
 		{82, true, false, true, false}, // shut down
 		{83, true, true, false, true},

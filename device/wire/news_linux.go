@@ -24,7 +24,7 @@ const (
 	lookPeriod = 200 * time.Millisecond
 	// newsPeriod is the minimum time between two checks.
 	newsPeriod = time.Millisecond
-	// mostNews is the largest number of messages that are read in one go.
+	// mostNews is the largest number of messages that are read at once.
 	mostNews = 1000
 )
 
@@ -54,8 +54,9 @@ var openNews = func() (fd int, err error) {
 		unix.Close(fd)
 		return -1, fmt.Errorf("netlink: hear of interfaces: %w", err)
 	}
-	// For the other end of a pair, in another network namespace, the kernel reports an event there first. Here it may
-	// report it up to a second later. This option requires CAP_NET_BROADCAST.
+	// The other end of a veth pair may be in another network namespace. The kernel reports a change there first, and
+	// here up to a second later. With this option, the socket receives events of such namespaces too. It requires
+	// CAP_NET_BROADCAST.
 	_ = unix.SetsockoptInt(fd, unix.SOL_NETLINK, unix.NETLINK_LISTEN_ALL_NSID, 1)
 	return fd, nil
 }
@@ -94,7 +95,7 @@ func (l *listener) changed() bool {
 			return told
 		case err == unix.ENOBUFS || err == nil && got > 0:
 			told = true
-		default: // no more will arrive
+		default: // the socket receives nothing more
 			unix.Close(l.news)
 			l.news = -1
 			return told
@@ -103,8 +104,8 @@ func (l *listener) changed() bool {
 	return told
 }
 
-// refreshFlags makes the kernel update an interface's flags from its carrier, which it may otherwise delay by up to a
-// second. Not every kind of interface supports this query.
+// refreshFlags makes the kernel update an interface's flags from its carrier. Otherwise the kernel may delay this by up
+// to a second. Not every kind of interface supports this query.
 func (l *listener) refreshFlags(name string) {
 	link := struct{ cmd, up uint32 }{cmd: unix.ETHTOOL_GLINK}
 	ask := struct {

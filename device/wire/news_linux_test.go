@@ -28,7 +28,7 @@ func (r *rig) index(t testing.TB, name string) (index int) {
 	return index
 }
 
-// The kernel's events are received, even if it had no space for their content.
+// A change is noticed, even if the kernel had no space to store its events.
 func TestNews(t *testing.T) {
 	r := newRig(t)
 	var n *listener
@@ -165,7 +165,7 @@ func setUp(name string, up bool) error {
 	return unix.IoctlIfreq(fd, unix.SIOCSIFFLAGS, ask)
 }
 
-// Receiving link events requires no capability: a switch without wires runs with none.
+// Receiving link events requires no capability: a switch without wires runs without capabilities.
 func TestNewsWithoutCapabilities(t *testing.T) {
 	failed := make(chan error)
 	go func() {

@@ -13,9 +13,9 @@ type offload struct {
 	flags     uint8
 	gso       uint8  // kind of pieces that the frame must be cut into
 	headers   uint16 // bytes of headers before the part that is cut; a hint
-	size      uint16 // bytes of payload of a piece
+	size      uint16 // payload of one piece in bytes
 	sumStart  uint16 // where the checksum begins that must be completed
-	sumOffset uint16 // where it is stored, from sumStart
+	sumOffset uint16 // offset of the checksum from sumStart
 }
 
 const offloadBytes = 10
@@ -66,7 +66,7 @@ func (o offload) complete(frame []byte) error {
 	}
 	sum := ^fold(add(0, frame[start:])) // includes the stored sum of the pseudo-header
 	if sum == 0 && o.sumOffset == udpSum {
-		sum = 0xffff // 0 means that there is no checksum
+		sum = 0xffff // 0 would mean that there is no checksum
 	}
 	binary.BigEndian.PutUint16(frame[at:], sum)
 	return nil

@@ -14,7 +14,7 @@ import (
 	"tamtam/internal/randtest"
 )
 
-// A sample is a frame of TCP or UDP, built and checked by another implementation than ours.
+// A sample is a TCP or UDP frame that another implementation than ours has built and checked.
 type sample struct {
 	v6, udp bool
 	tags    int
@@ -83,7 +83,7 @@ func (s sample) frame(t testing.TB) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return b[:h.end] // not padded, as between virtual interfaces
+	return b[:h.end] // without padding, as between virtual interfaces
 }
 
 func randomSample(r *rand.Rand) sample {
@@ -298,8 +298,8 @@ func joinAll(frames [][]byte) (sent [][]byte, loads []offload) {
 	return sent, loads
 }
 
-// Frames are joined only if the kernel would cut them into the same bytes again. If two consecutive frames have any
-// other difference, they are sent unchanged.
+// Frames are joined only if the kernel would cut them into the same bytes again. If consecutive frames differ in
+// anything that this would not reproduce, they are sent unchanged.
 func TestJoinChangesNothing(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 300}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -332,7 +332,7 @@ func TestChecksumIsCompleted(t *testing.T) {
 	})
 }
 
-// The kernel leaves the checksum of SCTP undone, too, but it is not one of RFC 1071.
+// The kernel leaves the checksum of SCTP undone, too. This checksum is not one of RFC 1071.
 func TestChecksumOfSCTP(t *testing.T) {
 	buf := gopacket.NewSerializeBuffer()
 	err := gopacket.SerializeLayers(buf, gopacket.SerializeOptions{FixLengths: true, ComputeChecksums: true},
@@ -345,7 +345,7 @@ func TestChecksumOfSCTP(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := buf.Bytes()[:50] // not padded
+	want := buf.Bytes()[:50] // without padding
 	got := bytes.Clone(want)
 	clear(got[34+sctpSum:][:4])
 	o := offload{flags: needsSum, sumStart: 34, sumOffset: sctpSum}

@@ -258,7 +258,8 @@ func (p *pump) collect(l *line) {
 	}
 }
 
-// when converts a kernel time to the monotonic clock. If it is later than this turn's time, it updates the latter.
+// when converts a kernel time to the monotonic clock. If it is later than the time of this turn, it becomes the time of
+// this turn.
 func (p *pump) when(at time.Time) time.Time {
 	if at.After(p.now) {
 		p.now = time.Now()

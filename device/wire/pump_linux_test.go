@@ -25,7 +25,7 @@ type rig struct {
 	chip  *saisim.Chip
 	place *netns.Namespace
 	hosts [2]*netns.Namespace
-	ports chan []Port // for each look
+	ports chan []Port // states of the ports, one entry for each look
 	oids  sai.OIDs
 	links chan sai.PortState // link states that the chip reports
 
@@ -247,7 +247,7 @@ func TestSegmentsBeyondMTU(t *testing.T) {
 	const payload = 8000
 	for _, c := range []struct{ tags, mtu, messages int }{
 		{0, payload + 40, 1}, {0, payload + 39, 2}, {1, payload + 40, 1}, {1, payload + 39, 2}, {2, payload + 44, 1},
-		{2, payload + 43, 2}, {0, 0, 2}, // unknown
+		{2, payload + 43, 2}, {0, 0, 2}, // unknown MTU
 	} {
 		uncutFrame := sample{tags: c.tags, payload: make([]byte, 2*payload)}.frame(t)
 		s := sender{mtu: c.mtu}

@@ -5,7 +5,7 @@ package wire
 type sender struct {
 	parcel // being filled
 	join   joiner
-	mtu    int // of the interface
+	mtu    int // of the interface, in bytes
 	out    *outlet
 }
 

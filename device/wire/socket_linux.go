@@ -18,10 +18,10 @@ type socket struct {
 	name  string
 	port  string // port of the switch
 	index int    // index of the interface that it is bound to; 0 means none
-	claim claim  // on that interface
+	claim claim  // claim to that interface
 	ring  []byte
 	slots int
-	next  int // slot
+	next  int // index of the next slot
 	taken int // slots before next that the kernel has not received back
 	long  []byte
 	send  sender
@@ -55,7 +55,7 @@ func Permitted() error {
 
 // openSocket makes a socket that is not yet bound to an interface, with a ring of ringBytes. It requires CAP_NET_RAW.
 func openSocket(port, name string, ringBytes int) (*socket, error) {
-	// No protocol yet: no frame arrives before it is bound.
+	// The protocol is 0, so that no frame arrives before the socket is bound.
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
 		return nil, fmt.Errorf("interface %s: open a raw socket (CAP_NET_RAW is needed): %w", name, err)
@@ -121,7 +121,7 @@ func (s *socket) makeRing() (err error) {
 	return nil
 }
 
-// remakeRing makes a new ring; until it succeeds nothing is ready. The frames in the old one are lost.
+// remakeRing makes a new ring. Until that succeeds, no frame is ready. The frames in the old ring are lost.
 func (s *socket) remakeRing() error {
 	s.slots, s.taken = 0, 0
 	if s.ring != nil {
@@ -156,7 +156,7 @@ func (s *socket) bind(index int) error {
 		mine.release()
 		return err
 	}
-	s.claim.release() // on the previous interface
+	s.claim.release() // releases the claim to the previous interface
 	s.claim = mine
 	return nil
 }
@@ -235,7 +235,7 @@ func (s *socket) lost() (frames uint64, stuck bool) {
 	return uint64(st.Drops), stuck && st.Drops > 0
 }
 
-// A received frame is valid until the slots are released; a long one is valid until the next is received.
+// A received frame is valid until the slots are released. A long frame is valid until the next one is received.
 type received struct {
 	data    []byte
 	long    bool

@@ -36,8 +36,8 @@ type captureRun struct {
 	paths []string // paths of the files
 }
 
-// captures returns the feeds of captures, which are read one after the other. Interrupted runs come first, and continue
-// where they stopped. Then comes one run of the captures that are in no run yet. All captures of a feed are read
+// captures returns the feeds of captures, which are read one after the other. Interrupted runs are first, and continue
+// where they stopped. The last is one run of the captures that are in no run yet. All captures of a feed are read
 // together, in order of time.
 func (o *opener) captures(ctx context.Context, paths []string) (feeds []*feed, err error) {
 	for _, path := range paths { // unreadable files are reported at once
@@ -92,7 +92,7 @@ func (o *opener) note(ctx context.Context, run *captureRun) (uint64, error) {
 // would be doubled.
 func (o *opener) unread(ctx context.Context, paths []string) (todo []*captureRun, err error) {
 	start := &captureRun{Started: o.started.UnixNano(), Options: o.captureOptions()}
-	given := map[string]string{} // path by sum
+	given := map[string]string{} // paths by checksum
 	for _, path := range paths {
 		sum, err := sumOf(path)
 		if err != nil {

@@ -54,7 +54,7 @@ type Config struct {
 	Graphs   bool         // true if the graphs to join along are read from the switches of the topology
 	Topology string       // the name of the file of Join.Topology
 	Alarm    float64      // argument of [alarm.New]; negative means no alarms
-	HTTP     *door.Config // server of page and metrics; nil means neither
+	HTTP     *door.Config // server of the page and the metrics; nil means that there is none
 	Version  string       // version of this program
 	Logger   *slog.Logger
 }

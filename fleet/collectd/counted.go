@@ -38,7 +38,7 @@ type dropsOf struct{ reason, source string }
 
 // standing holds the counts in a partition's last batch.
 type standing struct {
-	closed                 float64 // seconds since 1970
+	closed                 float64 // time in seconds since 1970
 	lost, twice, bad, late float64
 	silent, sources        float64
 	leftOut                float64
@@ -74,7 +74,8 @@ func (s *countedStore) Last(ctx context.Context, partition string) (result.Posit
 	return at, err
 }
 
-// received records the result of a call for a partition's worker, and logs changes. A worker that ends no longer waits.
+// received records the result of a call for a partition's worker, and logs changes. When a worker ends, its partition
+// no longer counts as waiting.
 func (s *countedStore) received(ctx context.Context, partition string, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -39,8 +39,8 @@ func agree(ctx context.Context, log stream.Log, partitions int) (name string, er
 	return name, nil
 }
 
-// firstOf returns the first message. It waits a while, in vain only if the log is new. If a slow log gets the message
-// twice, that changes nothing.
+// firstOf returns the first message of the topic. It waits up to two seconds, in vain only if the log is new. A slow
+// log may therefore get a second message, which changes nothing.
 func firstOf(ctx context.Context, log stream.Log) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()

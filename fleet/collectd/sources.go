@@ -35,7 +35,7 @@ type Sources struct {
 	// name of this host in the names of its sources; "" means the system's
 	Host     string
 	Sketches map[string]string // gNMI targets whose sketch tasks are read, by switch name
-	Dial     dial.Options      // options for switches that are read by gNMI
+	Dial     dial.Options      // options for switches that are read over gNMI
 }
 
 // A feed reads one input, for one or more sources of the log.
@@ -44,7 +44,7 @@ type feed struct {
 	senders []*ingest.Sender
 	before  func(context.Context) error // called before any feed is read; may be nil
 	read    func(context.Context) error
-	// records that it is read to its end; nil for a feed that starts again each time
+	// records that the feed has been read to its end; nil if the feed starts again each time
 	done  func(context.Context) error
 	after *feed         // must be read to its end before this one; may be nil
 	ended chan struct{} // closed at the end of run; nil if no feed waits for it
@@ -52,7 +52,7 @@ type feed struct {
 
 type opener struct {
 	Sources
-	paths      dial.File // file whose switches are read by gNMI
+	paths      dial.File // file whose switches are read over gNMI
 	version    string    // version of this program
 	log        stream.Log
 	books      stream.Log // records what was read; its messages do not expire
@@ -132,7 +132,7 @@ func (s *Sources) sourceName(name string) string {
 	return s.Host[:min(len(s.Host), longestHost)] + ":" + name
 }
 
-// begin returns a function that announces that the sources receive everything from now on.
+// begin returns a function that announces that the sources receive everything since the call of begin.
 func begin(senders []*ingest.Sender) func(context.Context) error {
 	since := time.Now()
 	return func(ctx context.Context) (err error) {

@@ -16,8 +16,8 @@ func receive(s *session, leaves map[string]string, period string) {
 	}
 }
 
-// Each session and each period comes with the trust in the switch's clock, and with the number of packets with foreign
-// marks. A period without that information was measured by the chip's own clock.
+// Each session and each period has the trust in the switch's clock, and the number of packets with foreign marks. A
+// period without that information was measured by the chip's own clock.
 func TestWatchClock(t *testing.T) {
 	s := startSwitch(t, "127.0.0.1:0")
 	const says, boot = "the kernel's clock has a maximum error of 2ms", "01234567-89ab-cdef-ffff-ffffffffffff"

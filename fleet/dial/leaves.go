@@ -339,7 +339,7 @@ func (r *reader) time(name string) altmark.Time {
 func word[W any](r *reader, name string, parse func(string) (W, error)) W {
 	v := r.text(name)
 	if _, after, ok := strings.Cut(v, ":"); ok {
-		v = after // strip the module of an identity
+		v = after // removes the module of an identity
 	}
 	w, err := parse(v)
 	if err != nil {

@@ -41,7 +41,7 @@ func Monitored(ctx context.Context, t *topology.Topology, o Options) (f File, no
 	return f, notes, nil
 }
 
-// ErrNoGraphs is the error of functions that need graphs if there are none.
+// ErrNoGraphs is returned by functions that need graphs if there are no graphs.
 var ErrNoGraphs = errors.New("the sessions of alternate marking at the switches of the topology make no graph")
 
 // Changed reads the sessions of a topology periodically, and returns when their graphs differ from these. since is the

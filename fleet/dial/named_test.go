@@ -76,7 +76,7 @@ func TestNamedRefused(t *testing.T) {
 		{"switch: plain", "switch: client", `path there: point 2: switch is "client", and that is a host of the topology`},
 		{`leaf2, target: "10.0.0.2:8080", session: web`, `leaf2, target: "10.0.0.1:8080", session: other`,
 			`graph web: point 2: switch is "leaf2" and target is "10.0.0.1:8080", which is the target of leaf1`},
-		// two points are one switch
+		// two points at the same switch
 		{`s1, target: "10.0.0.4:8080", session: web`, `s1, target: "10.0.0.2:8080", session: other`, "web"},
 	} {
 		_, _, err := namedOf(t, strings.Replace(namedPaths, c.old, c.new, 1))

@@ -12,7 +12,7 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A Report is a period of a session, with the settings that it was measured by: all that a join needs.
+// A Report is a period of a session, with the settings with which it was measured: all that a join needs.
 type Report struct {
 	Target, Session string
 	Settings        altmark.Session

@@ -20,7 +20,7 @@ type Answer struct {
 	Task, Key    string // Key is the quantity, or the flow
 	Epoch        uint64
 	Start, End   int64    // times of the epoch's start and end, in nanoseconds since 1970 by the chip's clock
-	Flags        []string // defects of the epoch; and saturated
+	Flags        []string // defects of the epoch, and "saturated"
 	Estimate     float64
 	Lower, Upper *float64 // bounds; nil if unknown
 }
@@ -99,8 +99,8 @@ const (
 	maxMetrics = 64
 )
 
-// A sketchWatch is one subscription. What the target read at one time arrives in several notifications, and is applied
-// together.
+// A sketchWatch is one subscription. Data that the target read at one time arrives in several notifications, and is
+// applied together.
 type sketchWatch struct {
 	target  string
 	report  func(SketchEvent)
@@ -153,7 +153,7 @@ type sketchLeaf struct {
 	name        string
 }
 
-// apply processes the waiting notifications. It applies leaves that begin an epoch first, since they end the one
+// apply processes the waiting notifications. It applies leaves that begin an epoch first, since they end the epoch
 // before.
 func (w *sketchWatch) apply() {
 	type change struct {
@@ -242,7 +242,7 @@ func (w *sketchWatch) task(at sketchLeaf, values []string, doubt bool) {
 	}
 }
 
-// ended reports the quantities of a task's epoch once the next one has ended.
+// ended reports the quantities of a task's epoch once the next epoch has ended.
 func (w *sketchWatch) ended(name string) {
 	t := w.tasks[name]
 	if t == nil {
@@ -326,7 +326,7 @@ func (w *sketchWatch) remove(elems []*gpb.PathElem) {
 		delete(t.metrics[at.metric], at.name)
 	case at.name != "":
 		delete(t.epoch, at.name)
-	default: // the task, or a container of it
+	default: // the whole task, or one of its containers
 		delete(w.tasks, at.entry)
 	}
 }

@@ -78,7 +78,7 @@ func TestSketchWatch(t *testing.T) {
 	gone.Delete[0].Elem = append(gone.Delete[0].Elem, &gpb.PathElem{Name: "upper"})
 	w.take(gone)
 	late := epochNote(5, 4, "")
-	late.Update[0].Duplicates = 1 // something was left out before it
+	late.Update[0].Duplicates = 1 // the server coalesced this update with an earlier one
 	w.take(late)
 	w.take(queryNote(5, `{"epoch":"4","start":"400","end":"500","estimate":"4.0"}`))
 	w.take(epochNote(6, 5, ""))

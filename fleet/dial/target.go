@@ -25,7 +25,8 @@ type Options struct {
 	Insecure bool
 	// SkipVerify means TLS that trusts any server.
 	SkipVerify bool
-	// CAFile holds the PEM certificates that may sign those of the servers; empty means the system's.
+	// CAFile names a file with the PEM certificates of the authorities that may sign the servers' certificates; empty
+	// means the system's authorities.
 	CAFile string
 	// CertFile and KeyFile are the client's own PEM certificate and key.
 	CertFile, KeyFile string
@@ -64,7 +65,8 @@ func (o Options) credentials() (credentials.TransportCredentials, error) {
 	return credentials.NewTLS(conf), nil
 }
 
-// authorities reads the certificates that may sign those of the servers. It returns nil for the system's.
+// authorities reads the certificates of the authorities that may sign the servers' certificates. It returns nil for the
+// system's.
 func (o Options) authorities() (*x509.CertPool, error) {
 	if o.CAFile == "" {
 		return nil, nil

@@ -78,8 +78,8 @@ func Watch(ctx context.Context, target string, sessions []string, o Options, tel
 	})
 }
 
-// again reads a target until ctx ends, and reconnects on failure. once reports whether all that existed was sent before
-// it failed.
+// again reads a target until ctx ends, and reconnects on failure. once reports whether everything that existed was sent
+// before the connection failed.
 func (o Options) again(
 	ctx context.Context, target string, lost func(error), once func(*grpc.ClientConn) (synced bool, err error),
 ) error {

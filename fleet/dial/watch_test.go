@@ -261,8 +261,8 @@ func TestSettingsRefused(t *testing.T) {
 	}
 }
 
-// While the join waits for one switch, another may get other settings. With these, the numbers of the periods that it
-// measured before stand for other times.
+// While the join waits for one switch, another may get other settings. With the new settings, the numbers of periods
+// that this switch measured before stand for other times.
 func TestSettingsWhileWaiting(t *testing.T) {
 	f, err := ReadFile(strings.NewReader(twoPaths))
 	if err != nil {

@@ -26,7 +26,7 @@ const Ended = math.MaxInt64
 
 const (
 	version    = 1
-	fixed      = 49 // bytes before the name
+	fixed      = 49 // number of bytes before the name
 	checksum   = 4
 	atNumber   = 4
 	atPromise  = 12
@@ -163,7 +163,7 @@ func (h Header) ID() string { return fmt.Sprintf("%s/%v/%d", h.Source, h.Kind, h
 // A Reader reads batches. It reuses its memory.
 type Reader struct {
 	Header
-	rest   []byte // events
+	rest   []byte // events that were not read yet
 	frames []Frame
 	hops   []Hop
 	blobs  []Blob
@@ -263,7 +263,7 @@ func (r *Reader) end(d *decoder, got int) error {
 	return nil
 }
 
-// decoder reads values from the front of bytes. Once they do not suffice it is bad, and returns zeros.
+// decoder reads values from the front of bytes. Once the bytes do not suffice, the decoder is bad and returns zeros.
 type decoder struct {
 	b        []byte
 	bad      bool

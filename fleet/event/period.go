@@ -30,7 +30,7 @@ func PeriodOf(group string, r dial.Report) Period {
 	return p
 }
 
-// Report returns the event as its group joins it.
+// Report returns the event in the form that the join of its group uses.
 func (p *Period) Report() dial.Report {
 	r := dial.Report{Target: p.Target, Session: p.Session, Settings: p.By, Period: p.Period}
 	if p.Arrived != 0 {
@@ -72,8 +72,8 @@ func ReadPeriod(b Blob) (Period, error) {
 // cannot be those of the period.
 const maxReadAfter = time.Hour
 
-// maxPackets is the maximum packet count of a period. It exceeds what all links of a switch carry in the longest one,
-// and the counts of all switches can be added without overflow.
+// maxPackets is the maximum packet count of a period. It exceeds what all links of a switch carry in the longest
+// period, and the counts of all switches can be added without overflow.
 const maxPackets = 1 << 48
 
 func (p *Period) check() error {

@@ -58,7 +58,7 @@ func FuzzReadPeriod(f *testing.F) {
 		}
 		w, _ := NewWriter(result.Periods, "leaf1")
 		if ok, err := w.AddPeriod(&p); err != nil || !ok {
-			return // too long for a batch
+			return // the event is too long for a batch
 		}
 		var r Reader
 		if err := r.Open(w.Finish(1)); err != nil {

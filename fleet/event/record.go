@@ -16,7 +16,7 @@ const MaxKey = 255
 
 // Flags of a recorded packet.
 const (
-	recordFlow  = 1 << iota // it has a flow
+	recordFlow  = 1 << iota // the record has a flow
 	recordLater             // the flow is that of a fragment other than the first
 	recordTTL
 	recordFlags = recordFlow | recordLater | recordTTL

@@ -13,7 +13,7 @@ type Sketch struct {
 	Task     string  `json:"task"`
 	Key      string  `json:"key,omitempty"` // empty for all packets
 	Estimate float64 `json:"estimate"`
-	// Low and High are its bounds; nil means that there is none on that side.
+	// Low and High are the bounds of Estimate; nil means that there is none on that side.
 	Low   *float64 `json:"low,omitempty"`
 	High  *float64 `json:"high,omitempty"`
 	Flags string   `json:"flags,omitempty"` // flags in words, for example that the answer is saturated

@@ -38,7 +38,7 @@ func FuzzReadSketch(f *testing.F) {
 		}
 		w, _ := NewWriter(result.Sketches, "leaf1")
 		if ok, err := w.AddSketch(1, &s); err != nil || !ok {
-			return // too long for a batch
+			return // the event is too long for a batch
 		}
 		var r Reader
 		if err := r.Open(w.Finish(1)); err != nil {

@@ -114,7 +114,7 @@ func HopOf(r tailstamp.Record) Hop {
 }
 
 func nanoseconds(t tailstamp.Timestamp) (int64, bool) {
-	const most = MaxTime/1_000_000_000 - 1 // seconds
+	const most = MaxTime/1_000_000_000 - 1 // in seconds
 	if t.IsZero() || t.Seconds > most || t.Nanoseconds >= 1e9 {
 		return 0, false
 	}
@@ -190,7 +190,7 @@ func (r *Reader) Frames() ([]Frame, error) {
 	if err := r.end(&d, len(r.frames)); err != nil {
 		return nil, err
 	}
-	at := 0 // the hops may have been reallocated
+	at := 0 // sets the hops again: r.hops may have been reallocated
 	for i := range r.frames {
 		n := len(r.frames[i].Hops)
 		r.frames[i].Hops = r.hops[at : at+n : at+n]

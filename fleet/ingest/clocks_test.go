@@ -94,7 +94,7 @@ func newClocks(t *testing.T, r *rand.Rand) *clocksTest {
 	return x
 }
 
-// exports creates the encoder of its messages.
+// exports creates the IPFIX encoder of an exporter.
 func (c *clocked) exports(t *testing.T, domain uint32) {
 	t.Helper()
 	c.kind = &ipfix.Kind{Name: "drop"}
@@ -131,7 +131,7 @@ func (c *clocked) fine() bool {
 	return c.jumps.IsZero() && c.off >= -100*time.Millisecond && c.off <= 500*time.Millisecond
 }
 
-// export makes an exporter observe drops and export them, in messages of which some are lost and some arrive twice.
+// export makes an exporter observe drops and export them, in messages that may be lost or arrive twice.
 func (x *clocksTest) export(t *testing.T, i int, lossy bool) {
 	c, came, begun := x.exporters[i], time.Time{}, len(x.drops)
 	for at := c.starts; at.Before(start.Add(clocksFor)); {

@@ -17,8 +17,8 @@ type gap struct {
 	latest   time.Time // maximum heard.until of all messages
 }
 
-// received describes a message: its arrival, the end of the time that it covers, its number, whether it came late, and
-// whether messages before it are missing.
+// received describes a message: its arrival, the end of the time that it covers, its number, whether it arrived late,
+// and whether messages before it are missing.
 type received struct {
 	at, until time.Time
 	number    uint32

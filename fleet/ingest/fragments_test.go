@@ -73,7 +73,7 @@ func TestTapFragments(t *testing.T) {
 		for _, b := range joined(t, log, result.Drops, 1) {
 			rows = append(rows, b.Drops...)
 		}
-		// The head has 28 bytes and a sample 40: one is complete in the first 96-8 bytes.
+		// The head has 28 bytes and a sample has 40. So one sample is complete in the first 96-8 bytes.
 		want, lost, unjoined := int64(8), int64(0), int64(0)
 		if missing {
 			want, lost, unjoined = 1+4, 3, int64(len(first))

@@ -58,7 +58,7 @@ func (*away) Append(ctx context.Context, _, _ string, _ []byte) (uint64, error) 
 func take(t *testing.T, log *stream.Memory, topic string, p *join.Partition, most int, now time.Time) bool {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // reads what is available without waiting
+	cancel() // reads only what is available, without waiting
 	entries, err := log.Read(ctx, topic, p.Next(), most)
 	if err != nil {
 		return false
@@ -129,7 +129,7 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// The time that a source waits for the log counts while it waits.
+// The time that a source waits for the log is counted while the source still waits.
 func TestWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := NewSender(&away{}, result.Drops, Options{Source: "leaf"})
@@ -285,7 +285,7 @@ func TestNoRoom(t *testing.T) {
 		}
 		return s.Close(ctx)
 	}
-	if err := close(t.Context(), "leaf1"); err != nil { // fills the log
+	if err := close(t.Context(), "leaf1"); err != nil { // its message fills the log
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

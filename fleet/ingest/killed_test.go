@@ -82,7 +82,7 @@ func (c *joining) rows() (packets map[place]int64, flags map[place]result.Flags)
 		c.t.Fatal(err)
 	}
 	_ = c.store.Each(c.t.Context(), 0, event.MaxTime, func(b *result.Batch) bool {
-		for _, a := range b.Amends { // an amendment is of one partition
+		for _, a := range b.Amends { // an amendment applies to one partition
 			for x := range flags {
 				if b.Partition == c.partition(x) && a.From < x.start+int64(join.DefaultWindow) && a.To >= x.start {
 					flags[x] |= a.Flags
@@ -254,7 +254,7 @@ type exporting struct {
 	offset  time.Duration
 	encoder *ipfix.Encoder
 	kind    *ipfix.Kind
-	waiting []time.Time // drops not yet reported, by its clock
+	waiting []time.Time // times of unreported drops, by the switch's clock
 	sent    [][]byte
 }
 
@@ -364,7 +364,7 @@ func TestKilledIPFIX(t *testing.T) {
 			for n, ticks := 0, 1+r.IntN(3000); n < ticks; n++ {
 				heard(&l)
 			}
-			// by then templates came, and the second in which a later one started has ended
+			// 6 s later, templates have arrived, and the second in which a later listener started has ended.
 			l.from = l.from.Add(6 * time.Second)
 			lives = append(lives, l)
 			if stopped = r.IntN(2) == 0; stopped {

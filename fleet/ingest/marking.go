@@ -17,7 +17,7 @@ import (
 )
 
 // A Marking reads the alternate-marking reports of one target. While the target cannot be read, its sender's watermark
-// does not advance. Reports of that time come when the target can be read again, as far as it has kept them.
+// does not advance. When the target can be read again, it sends the reports of that time that it has kept.
 type Marking struct {
 	Target   string
 	Sessions map[string][]string // groups of a dial.File by session; a session is joined in each of its groups

@@ -177,7 +177,7 @@ func TestMarkingDoubtSince(t *testing.T) {
 			n.take(1, n.period(k-1, true))
 			if k == 60 {
 				for _, r := range n.readers {
-					// periods from 53 on
+					// makes periods from 53 on suspect
 					if err := r.To.SuspectSince(t.Context(), n.now.Add(-6*time.Second)); err != nil {
 						t.Fatal(err)
 					}

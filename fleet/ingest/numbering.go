@@ -10,7 +10,7 @@ type numbering struct {
 	last  time.Time // arrival time of the last number
 }
 
-// A hole describes the missing numbers before one that came.
+// A hole describes the missing numbers before a received one.
 type hole struct {
 	lost      int64     // minimum count of missing numbers
 	uncertain bool      // true if more numbers may be missing

@@ -51,7 +51,7 @@ type Datagram func(ctx context.Context, from netip.AddrPort, payload []byte, at 
 // dropped are counted as lost. If the kernel does not report the drops of a UDP socket, Serve returns an error without
 // reading.
 func Serve(ctx context.Context, conn net.PacketConn, take Datagram, to *Sender) error {
-	lost := func() error { return nil } // not a socket
+	lost := func() error { return nil } // if conn is not a socket
 	if socket, ok := conn.(syscall.Conn); ok {
 		known := uint64(0)
 		lost = func() error {

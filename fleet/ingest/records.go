@@ -16,7 +16,7 @@ type Records struct {
 	counts struct{ copies, short, others atomic.Int64 }
 }
 
-// RecordCounts counts what came. Losses, including Short and Others, are in the Stats of the sender.
+// RecordCounts counts what arrived. Losses, including Short and Others, are in the Stats of the sender.
 type RecordCounts struct {
 	Copies int64
 	Short  int64 // copies that cannot be joined: too little of the frame, or too much in front of its payload
@@ -42,7 +42,7 @@ func (r *Records) UDP(ctx context.Context, _ netip.AddrPort, payload []byte, at 
 	return r.Copy(ctx, &p, at)
 }
 
-// Copy processes a copy that came at a time. Errors are those of the sender.
+// Copy processes a copy that arrived at a time. Errors are those of the sender.
 func (r *Records) Copy(ctx context.Context, p *collector.RecordedPacket, at time.Time) error {
 	r.counts.copies.Add(1)
 	c, whole := collector.CopyOf(p)

@@ -72,8 +72,8 @@ func TestRecords(t *testing.T) {
 		{frame: ipOf(47, inERSPAN(5, 0, copyOf(6, 80)))},       // counts as late
 		{frame: ipOf(17, inUDP(9070, copyOf(7, 50))), lost: 1}, // too short for a key
 		{frame: ipOf(17, inUDP(9070, copyOf(8, 80))), cut: 1, lost: 1},
-		{frame: ipOf(17, inUDP(9070, make([]byte, 80)))},               // no record
-		{frame: ipOf(47, inERSPAN(6, 201, ipOf(17, make([]byte, 9))))}, // no record
+		{frame: ipOf(17, inUDP(9070, make([]byte, 80)))},               // contains no record
+		{frame: ipOf(47, inERSPAN(6, 201, ipOf(17, make([]byte, 9))))}, // contains no record
 	} {
 		if err := tap.Frame(t.Context(), x.frame[:len(x.frame)-x.cut], len(x.frame), start); err != nil {
 			t.Fatal(err)

@@ -51,7 +51,8 @@ type exporter struct {
 	gaps    map[uint32]*gap // gaps by observation domain
 }
 
-// An agent is identified by the source of its datagrams, too: several may claim the same address, or none.
+// An agent is also identified by the source of its datagrams, because several agents may claim the same address, or no
+// address.
 type agent struct {
 	from, address netip.Addr
 	sub           uint32
@@ -141,7 +142,7 @@ func (r *Reports) IPFIX(ctx context.Context, from netip.AddrPort, message []byte
 }
 
 // decode calls each for the drops in a message. It returns the number of missing records before the message or in it,
-// and whether it came later than its successor. Defects of the message are counted.
+// and whether the message arrived later than its successor. Defects of the message are counted.
 func (r *Reports) decode(e *exporter, message []byte, each func(report)) (lost int64, late bool) {
 	unread := uint64(0)
 	err := e.decoder.Message(message, func(d *ipfix.DataRecord) {

@@ -25,7 +25,7 @@ type Options struct {
 	// Groups limits events of Period to the partitions of these groups: only they receive messages of the source. nil
 	// means all partitions.
 	Groups []string
-	// Disorder is how much earlier an event may be than one that came before it; 0 means DefaultDisorder.
+	// Disorder is how much earlier an event may be than one that arrived before it; 0 means DefaultDisorder.
 	Disorder time.Duration
 	// Live means that events come as they happen, so that time advances without events.
 	Live bool
@@ -422,7 +422,7 @@ func (s *Sender) lose(since, upTo int64, numbers int) {
 	}
 }
 
-// Step sends what was buffered long enough. Call it regularly, at least every Options.Every.
+// Step sends the events that were buffered long enough. Call it regularly, at least every Options.Every.
 func (s *Sender) Step(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -490,7 +490,7 @@ func (s *Sender) Close(ctx context.Context) error {
 	return nil
 }
 
-// promise returns the watermark: the time before which no event comes any more. It returns 0 if it is unknown.
+// promise returns the watermark: the time before which no event arrives any more. It returns 0 if it is unknown.
 func (s *Sender) promise() int64 {
 	if s.received.IsZero() || s.held {
 		return 0

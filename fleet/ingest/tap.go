@@ -22,8 +22,8 @@ type Tap struct {
 	// Reports reads datagrams to the ports IPFIX and SFlow. nil means that they are ignored.
 	Reports      *Reports
 	IPFIX, SFlow uint16
-	// Sockets are addresses of this host that are read elsewhere: datagrams to them are ignored. A port without an IP
-	// address stands for all addresses with this port.
+	// Sockets are the addresses at which this host receives datagrams from a socket. A Tap ignores datagrams to them. A
+	// port without an IP address stands for all addresses with this port.
 	Sockets []netip.AddrPort
 	// Ahead is the maximum time by which a frame of a capture may be ahead of this host's clock, so that its window
 	// does not hold the log. A capture is read up to the first frame that is farther ahead. 0 means no limit.
@@ -102,7 +102,7 @@ func (t *Tap) joined(ctx context.Context, list []collector.Joined) error {
 	return nil
 }
 
-// End processes what waited for fragments. Call it after the last frame.
+// End processes the packets that waited for fragments. Call it after the last frame.
 func (t *Tap) End(ctx context.Context) error {
 	if t.join == nil {
 		return nil
@@ -170,7 +170,7 @@ func (t *Tap) report(ctx context.Context, u collector.UDP, at time.Time) (took b
 	return false, nil
 }
 
-// elsewhere reports whether datagrams to an address are read from a socket.
+// elsewhere reports whether datagrams to an address are read from a socket instead.
 func (t *Tap) elsewhere(to netip.AddrPort) bool {
 	return slices.ContainsFunc(t.Sockets, func(s netip.AddrPort) bool {
 		return s.Port() == to.Port() && (s.Addr().IsUnspecified() || s.Addr().Unmap() == to.Addr().Unmap())

@@ -19,7 +19,7 @@ type twice struct {
 // keptDatagrams is the maximum number of other datagrams between a datagram and its repetition.
 const keptDatagrams = 1 << 10
 
-// came reports whether a datagram came before, and remembers it.
+// came reports whether a datagram arrived before, and remembers it.
 func (t *twice) came(from netip.AddrPort, numbers uint64, payload []byte) bool {
 	if t.last == nil {
 		t.seed, t.last = maphash.MakeSeed(), map[uint64]bool{}

@@ -79,7 +79,7 @@ func TestTwiceOnTheWay(t *testing.T) {
 	}
 }
 
-// Datagrams to a socket that is read elsewhere are not read from frames, too.
+// Datagrams to a socket of this host are not read from frames, too.
 func TestSockets(t *testing.T) {
 	for at, want := range map[string]int64{"": 1, "[::]:4739": 0, "0.0.0.0:4739": 0, "10.0.0.8:4739": 0,
 		"10.0.0.7:4739": 1,

@@ -16,8 +16,8 @@ import (
 )
 
 // An Access authenticates the processes of a log to each other: one user with a password, and TLS. The servers of a
-// cluster use the same among themselves. The zero value means no authentication, which is allowed on loopback addresses
-// only.
+// cluster authenticate each other in the same way. The zero value means no authentication, which is allowed on loopback
+// addresses only.
 type Access struct {
 	User, Password string
 	// CertFile and KeyFile are a server's certificate and its key, PEM.

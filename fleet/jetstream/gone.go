@@ -67,7 +67,7 @@ const generations = 1 << 32
 func generation(seq uint64) uint64 { return seq - seq%generations }
 
 // generationAt returns the first sequence of a stream that is created again at a time, from 2026 to 2034. Each eighth
-// of a second has its own. So a process that is not aware of an earlier replacement chooses a later one.
+// of a second has its own sequence. So a process that is not aware of an earlier replacement chooses a later one.
 func generationAt(t time.Time) uint64 {
 	since := t.Sub(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)) / (time.Second / 8)
 	return uint64(min(max(since, 0), 1<<31)) * generations

@@ -92,7 +92,7 @@ func (s *Server) again() bool {
 		old.WaitForShutdown()
 	}
 	select {
-	case <-s.broken: // a message of the old server
+	case <-s.broken: // discards a message of the old server
 	default:
 	}
 	started, err := s.start()

@@ -42,7 +42,7 @@ const (
 // A Log is a stream.Log in JetStream.
 type Log struct {
 	o     Options
-	where string // server, for errors
+	where string // URL of the server, for errors
 	conn  *nats.Conn
 	js    jetstream.JetStream
 
@@ -57,13 +57,13 @@ type topic struct {
 
 	mu    sync.Mutex
 	use   use
-	first uint64 // messages below are acknowledged
+	first uint64 // messages with lower sequences are acknowledged
 	// Sequence of the last message that this process appended; 0 if there is none.
 	appended uint64
 	// Sequence of the last message that could not be read, and the time since when.
 	unread uint64
 	since  time.Time
-	work   jetstream.Consumer // nil until it is shared out
+	work   jetstream.Consumer // nil until the topic is shared out
 }
 
 type use int
@@ -105,7 +105,7 @@ func Open(ctx context.Context, o Options) (*Log, error) {
 func (l *Log) connect(ctx context.Context) error {
 	options := []nats.Option{
 		nats.Name("tamtam"), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond),
-		nats.ReconnectBufSize(-1), // a sender gets an error, and retries
+		nats.ReconnectBufSize(-1), // no buffer: a sender gets an error, and retries
 		nats.DisconnectErrHandler(func(c *nats.Conn, err error) {
 			if !c.IsClosed() && !l.troubled() { // closed by this process, or reported already
 				l.o.Logger.Warn("the log's server is away", "url", l.where, "error", err)
@@ -216,7 +216,7 @@ func (l *Log) Append(ctx context.Context, name, id string, data []byte) (uint64,
 	if int64(len(data)) > l.o.MaxBytes {
 		return 0, fmt.Errorf("topic %s: a message of %d bytes, and the topic keeps %d", name, len(data), l.o.MaxBytes)
 	}
-	id = cmp.Or(id, nats.NewInbox()) // so that it may be sent again
+	id = cmp.Or(id, nats.NewInbox()) // with an id, the message may be sent again
 	var ack *jetstream.PubAck
 	err = l.try(ctx, func(ctx context.Context) (err error) {
 		if l.troubled() {
@@ -237,7 +237,7 @@ func (l *Log) Append(ctx context.Context, name, id string, data []byte) (uint64,
 	t.mu.Lock()
 	t.appended = max(t.appended, ack.Sequence)
 	t.mu.Unlock()
-	_ = l.conn.Publish(wakeUp(name), nil) // a reader that misses it polls
+	_ = l.conn.Publish(wakeUp(name), nil) // error ignored: a reader that misses it polls
 	return ack.Sequence, nil
 }
 

@@ -83,8 +83,8 @@ func TestOneServer(t *testing.T) {
 }
 
 // If the context of a reader ends while it waits on a log that has answered, the error does not report that the log is
-// away. That holds even if the last request could not be answered in time. If the log is away, the error of a request
-// reports it.
+// unavailable. That holds even if the last request could not be answered in time. If the log is unavailable, the error
+// of a request reports it.
 func TestAway(t *testing.T) {
 	s := startServer(t, ServerOptions{Dir: t.TempDir(), Sync: time.Minute})
 	l := openLog(t, Options{Server: s})

@@ -23,8 +23,8 @@ const (
 // lookEvery is the interval at which a waiting reader checks whether the topic begins after its message.
 const lookEvery = 2 * time.Second
 
-// Read implements stream.Log. It asks any of the servers that have the topic (a "direct get"). While there is nothing
-// it waits for a wake-up signal, or a quarter of a second.
+// Read implements stream.Log. It asks any of the servers that have the topic (a "direct get"). While there is no
+// message, it waits for a wake-up signal, or a quarter of a second.
 func (l *Log) Read(ctx context.Context, name string, from uint64, most int) ([]stream.Entry, error) {
 	t, err := l.topic(ctx, name)
 	if err != nil {
@@ -145,8 +145,8 @@ func (l *Log) notShared(ctx context.Context, t *topic) error {
 	return nil
 }
 
-// get returns consecutive messages, the first at from or after it, or none if there is none. It stops before a message
-// that the log has lost.
+// get returns consecutive messages, the first one at from or after it. It returns no messages if there are none. It
+// stops before a message that the log has lost.
 func (l *Log) get(ctx context.Context, t *topic, from uint64, most int) ([]stream.Entry, error) {
 	ask, err := json.Marshal(struct {
 		Seq      uint64 `json:"seq"`
@@ -172,7 +172,7 @@ func (l *Log) get(ctx context.Context, t *topic, from uint64, most int) ([]strea
 			return nil, err
 		}
 		switch status := m.Header.Get("Status"); status {
-		case "404", "204": // there is none, or no more
+		case "404", "204": // there is no message, or no further one
 			return entries, nil
 		case "503":
 			return nil, nats.ErrNoResponders

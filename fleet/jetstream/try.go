@@ -55,7 +55,7 @@ func passes(err error) bool {
 // errTrouble is logged by the server, once, and not by each caller that waits.
 var errTrouble = errors.New("its folder cannot be written for now")
 
-// try repeats an operation until it succeeds, fails for good, or ctx ends.
+// try repeats an operation until it succeeds, fails permanently, or ctx ends.
 func (l *Log) try(ctx context.Context, do func(context.Context) error) error {
 	var p pause
 	begin, warned := time.Now(), time.Time{}

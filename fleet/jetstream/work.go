@@ -37,7 +37,7 @@ func (l *Log) Take(ctx context.Context, name string) (stream.Work, error) {
 		if err != nil {
 			return nil, l.failed(name, "nothing taken", err)
 		}
-		// If the delivery was slow, another worker may have it by now.
+		// If the delivery was slow, another worker may have the message by now.
 		if w != nil && w.Hold(ctx) == nil {
 			return w, nil
 		}
@@ -133,7 +133,7 @@ func (w *work) Done(ctx context.Context) error {
 		return err
 	}
 	w.ended = true
-	// It still takes space. If this fails it is not delivered again all the same.
+	// The message still takes space. If the deletion fails, the work is nevertheless not given again.
 	err := w.topic.stream.DeleteMsg(ctx, w.entry.Seq)
 	if err != nil {
 		w.log.o.Logger.Warn("work that is done still takes room in the log", "topic", w.topic.name, "message", w.entry.Seq,

@@ -94,7 +94,7 @@ func TestWaysMakeRoom(t *testing.T) {
 // Paths of maximum length are bounded by the memory that they use.
 func TestLongWays(t *testing.T) {
 	s := newStamps(&windows{})
-	s.places = maxPlaces - 5*event.MaxHops - 1 // as if others were known
+	s.places = maxPlaces - 5*event.MaxHops - 1 // as if other paths used these places
 	hops := make([]event.Hop, event.MaxHops)
 	for n := 0; ; n++ {
 		hops[0].Switch = uint32(n)

@@ -58,7 +58,7 @@ func TestFollow(t *testing.T) {
 		x.writer(event.Name("host:eth1", time.Unix(130, 0)))
 	other := x.writer(event.Name("host:eth2", time.Unix(50, 0)))
 	x.message(other, 100*second)
-	x.message(before, 105*second, 95*second, 106*second) // then it is killed
+	x.message(before, 105*second, 95*second, 106*second) // then this source is killed
 	if got, _ := x.cut(); len(got) != 1 || got[9] != 0 {
 		t.Errorf("flags %v: want those of window 9: none", got)
 	}
@@ -78,7 +78,7 @@ func TestFollow(t *testing.T) {
 	x.now = x.now.Add(DefaultSilence - 1)
 	x.message(other, 300*second, 250*second)
 	x.message(after, 300*second, 251*second)
-	x.now = x.now.Add(1) // the first has been silent for DefaultSilence
+	x.now = x.now.Add(1) // the first run has been silent for DefaultSilence
 	x.message(after, 301*second)
 	got, _ = x.cut()
 	silent := slices.ContainsFunc(x.p.order, func(s *source) bool { return s.row.Silent })

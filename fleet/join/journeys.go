@@ -56,7 +56,7 @@ func newJourneys(o Options) *journeys {
 	}
 	reader, err := collector.NewJourneyReader(o.Plans, switches)
 	if err != nil {
-		return nil // reported by Options.Check
+		return nil // Options.Check reports the error
 	}
 	o.Journey.Within = cmp.Or(o.Journey.Within, DefaultWithin)
 	reach := int64(o.Journey.Within + capturedApart)
@@ -106,7 +106,7 @@ func (j *journeys) take(r *event.Reader, w *windows) error {
 	return nil
 }
 
-// add keeps a copy. late reports that its window is closed and that it has not been reported.
+// add keeps a copy. late reports that the copy's window is closed and that the copy has not been reported.
 func (j *journeys) add(c *collector.RecordCopy, at int64, w *windows) (late bool) {
 	w.until = max(w.until, j.until(at))
 	closed := j.due(at) <= w.closed
@@ -118,7 +118,7 @@ func (j *journeys) add(c *collector.RecordCopy, at int64, w *windows) (late bool
 		w.leftOut++
 		return false
 	case !collector.Timed(&c.Record):
-		if w.leftOut++; !w.again { // otherwise it is counted already
+		if w.leftOut++; !w.again { // otherwise the loss is counted already
 			w.gap(at, at, result.Gap)
 		}
 		return false
@@ -255,7 +255,7 @@ func records(some []*copied) []journey.Record {
 	return list
 }
 
-// A visit distinguishes the visits of one key.
+// A visit identifies one of the visits of a packet's key.
 type visit struct {
 	name, port string
 	arrived    time.Duration

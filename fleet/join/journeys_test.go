@@ -66,7 +66,7 @@ func (x *recording) visit(key journey.Key, sw int, in uint16, at int64, ttl int)
 		if x.r.IntN(10) > 0 {
 			x.visit(key, next, uint16(sw), left+x.r.Int64N(int64(time.Millisecond)), ttl-1)
 		}
-		if x.r.IntN(10) == 0 { // a copy is sent elsewhere
+		if x.r.IntN(10) == 0 { // a copy leaves at another port
 			other := c
 			other.OutPort = 99
 			x.copies = append(x.copies, other)

@@ -91,7 +91,7 @@ type wide interface {
 type Partition struct {
 	name    string
 	options Options
-	resumed result.Position // position from which it was resumed
+	resumed result.Position // position from which the partition was resumed
 	last    uint64          // last message consumed
 	cut     uint64          // last message in a batch
 	skipped bool            // true if the messages before the next one were lost
@@ -153,7 +153,7 @@ func New(name string, o Options, at result.Position, now time.Time) *Partition {
 	p.joiners[result.Drops] = newDrops(&p.windows)
 	p.joiners[result.Sketches] = newSketches()
 	if len(o.Paths.Paths)+len(o.Paths.Graphs) > 0 {
-		f, _ := o.Paths.Named(o.Topology) // reported by Options.Check
+		f, _ := o.Paths.Named(o.Topology) // Options.Check reports the error
 		p.wide[result.Periods] = newPeriods(f)
 	}
 	if j := newJourneys(o); j != nil {
@@ -190,7 +190,7 @@ func (p *Partition) Take(seq uint64, data []byte, now time.Time) error {
 		return fmt.Errorf("partition %s: message %d comes after message %d: want them in order", p.name, seq, p.last)
 	}
 	p.last = seq
-	again := seq <= p.resumed.Last // it is counted already
+	again := seq <= p.resumed.Last // true if the message is counted already
 	if err := p.reader.Open(data); err != nil {
 		return fmt.Errorf("partition %s, message %d: %w", p.name, seq, err)
 	}
@@ -271,7 +271,7 @@ func (p *Partition) account(s *source, h *event.Header, again bool, bad error) {
 	lost := h.Number - s.number - 1
 	if (lost > 0 || bad != nil) && !again { // otherwise it is known from the position
 		from := s.promise
-		if from == event.Ended { // but it goes on
+		if from == event.Ended { // the source had ended, but sends again
 			from = s.row.Told
 		}
 		if from == 0 && h.Missing() { // no watermark yet: the batch has the start
@@ -371,14 +371,14 @@ func (p *Partition) follow(s *source, h *event.Header) {
 		if !killed {
 			from = max(o.row.Told, o.row.Latest)
 		}
-		if from == 0 && o.row.Latest == 0 { // it reported nothing
+		if from == 0 && o.row.Latest == 0 { // that start reported nothing
 			continue
 		}
 		from = cmp.Or(from, p.closed)
 		if silent || h != nil && h.Events == 0 {
 			s.after = max(s.after, from)
 		}
-		if killed && h != nil && !h.Missing() { // otherwise h contains it
+		if killed && h != nil && !h.Missing() { // otherwise h itself reports the gap
 			p.windows.gap(from, max(from, o.row.Latest, h.To), result.Gap)
 		}
 	}

@@ -60,7 +60,7 @@ func newPeriods(f dial.File) *periods {
 	for name, file := range f.Groups() {
 		clusters, err := file.Clusters()
 		if err != nil {
-			continue // reported by Options.Check
+			continue // Options.Check reports the error
 		}
 		p.groups[name] = &group{file: file, sessions: file.Sessions(), clusters: clusters, wait: int64(2 + file.Wait()),
 			known: map[dial.Report]bool{}}
@@ -238,7 +238,7 @@ func (g *group) rows(by int64, take func(*report) bool) map[lossKey]dueLoss {
 			early = append(early, r.start)
 		}
 	}
-	results, _ := g.file.Replay(some) // file and reports were checked
+	results, _ := g.file.Replay(some) // no error: file and reports were checked
 	rows := map[lossKey]dueLoss{}
 	for i := range results {
 		l := lossOf(&results[i], g.clusters)

@@ -125,7 +125,7 @@ func (m *marking) report(t testing.TB, r *rand.Rand, settings map[string]altmark
 // periodsOf returns the counts of four switches for a period in which packets are lost and pulses are captured.
 func periodsOf(r *rand.Rand, n altmark.Interval, k uint64) map[string]altmark.Period {
 	sent, through := uint64(100+r.IntN(100)), uint64(r.IntN(60))
-	lost := func(p uint64) uint64 { // or one is duplicated
+	lost := func(p uint64) uint64 { // or one packet is duplicated
 		if r.IntN(40) == 0 {
 			return p + 1
 		}
@@ -390,7 +390,7 @@ func TestPeriodsSilent(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 3}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 13))
 		m := newMarking(t, r, 8)
-		m.names, m.senders = m.names[1:], m.senders[1:] // without l1; l2, s1, s2 are left
+		m.names, m.senders = m.names[1:], m.senders[1:] // no messages from l1; l2, s1, s2 are left
 		o := Options{Window: time.Second, Silence: time.Hour, Expect: m.names, Paths: m.file}
 		log := stream.NewMemory(0)
 		messages, _ := m.deliver(t, r, log, 0)

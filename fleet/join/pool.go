@@ -100,7 +100,7 @@ const mostTopics = 16
 // lookAtWork is the interval at which a waiting worker checks whether a partition can no longer be given out.
 const lookAtWork = time.Minute
 
-// topic returns the topic of the work, and makes sure that it has all its messages.
+// topic returns the topic of the work, and makes sure that the topic has a message for each partition.
 func (p *Pool) topic(ctx context.Context) (string, error) {
 	log, looks := p.Work.(interface {
 		Whole(ctx context.Context, topic string, last uint64) (bool, error)

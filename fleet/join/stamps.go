@@ -143,7 +143,8 @@ func (s *stamps) lastLeft(key stampKey, in window) int64 {
 	return 0
 }
 
-// leftAt returns the time at which a frame left its last hop, or else arrived there. It returns 0 if both are unknown.
+// leftAt returns the time at which a frame left its last hop. If that is unknown, it returns the time at which the
+// frame arrived there, or 0 if both are unknown.
 func leftAt(last *event.Hop) int64 {
 	switch {
 	case last.Flags&event.NoDeparture == 0:
@@ -156,8 +157,8 @@ func leftAt(last *event.Hop) int64 {
 
 // sawTwice notes whether a frame may have been counted already. Frames of one flow and path leave the last switch on
 // one link, one after the other, and each capturing source reports them in that order. So a frame that left no later
-// than an earlier one was captured twice, or elsewhere. A definite answer would require the times of all frames, and
-// more CPU time.
+// than an earlier one was captured twice, or at another place. A definite answer would require the times of all frames,
+// and more CPU time.
 func (c *hopCount) sawTwice(left int64) {
 	if left > c.left {
 		c.left = left
@@ -211,7 +212,7 @@ func (sw *stampWindow) count(at uint32, hops []event.Hop) bool {
 		}
 		c.packets++
 		c.unsynchronised = c.unsynchronised || h.Flags&event.Unsynchronised != 0 ||
-			i > 0 && hops[i-1].Flags&event.Unsynchronised != 0 // the link is by both clocks
+			i > 0 && hops[i-1].Flags&event.Unsynchronised != 0 // the link's delay uses both clocks
 		c.searched = c.searched || h.Flags&event.Searched != 0
 		resident := h.Departure - h.Arrival
 		if h.Flags&(event.NoArrival|event.NoDeparture|event.ClockSet) == 0 && resident >= -longest && resident <= longest {
@@ -249,7 +250,7 @@ func (s *stamps) way(hops []event.Hop) (uint32, bool) {
 	return s.keep(newWay(hops)), true
 }
 
-// keep adds a path, whose key is in s.key, to the distinct ones.
+// keep adds a path to the distinct paths. Its key is in s.key.
 func (s *stamps) keep(w way) uint32 {
 	id := uint32(len(s.ways))
 	s.paths[string(s.key)] = id
@@ -357,7 +358,7 @@ func (s *stamps) forget() {
 	}
 }
 
-// again keeps a path that was known before.
+// again adds a path that is still in use, after forget has removed all paths.
 func (s *stamps) again(w way) uint32 {
 	s.key = s.key[:0]
 	for _, at := range w.hops {

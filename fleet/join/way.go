@@ -23,7 +23,7 @@ func rowOf(key journey.Key, way journey.Journey) result.Journey {
 	case journey.Unseen:
 		j.Flags |= result.Missing
 	case journey.Alike:
-		j.Ambiguous, j.Candidate, j.Of = true, 1, 2 // at least two
+		j.Ambiguous, j.Candidate, j.Of = true, 1, 2 // at least two equal packets
 	}
 	index := map[*journey.Visit]int{}
 	for _, v := range way.Visits {
@@ -45,7 +45,7 @@ func rowOf(key journey.Key, way journey.Journey) result.Journey {
 	return j
 }
 
-// end adds the end of one of a row's exits. Copies end differently: each distinct end is added once, up to mostEnds.
+// end adds the end of an exit to a row. Copies end differently: each distinct end is added once, up to mostEnds.
 func end(j *result.Journey, e *journey.Exit) {
 	how := e.End
 	if e.Unseen {

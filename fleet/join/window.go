@@ -24,10 +24,10 @@ type windows struct {
 	// The rows of a joiner may depend on events that are this much earlier than their windows, or later.
 	back, ahead int64
 	// The following fields describe the current message.
-	closed int64 // windows that end by then are closed
+	closed int64 // windows that end by this time are closed
 	again  bool  // true if its rows of closed windows are in batches already
 	until  int64 // end of the last window of its events
-	late   int64 // number of events that came late
+	late   int64 // number of events that arrived late
 	// leftOut is the number of events that cannot be joined.
 	leftOut int64
 }
@@ -133,8 +133,8 @@ func (w *windows) hold(t, until int64) (late bool) {
 	return late
 }
 
-// due returns the windows that end by a time, and those whose rows come late. They are in order of time, each with the
-// flags of all its rows. Call it once for each window.
+// due returns the windows that end by a time, and those whose rows arrive late. They are in order of time, each with
+// the flags of all its rows. Call it once for each window.
 func (w *windows) due(closed int64) []*openWindow {
 	var due []*openWindow
 	for _, o := range w.open {

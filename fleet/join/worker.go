@@ -20,11 +20,11 @@ type Worker struct {
 	Now     func() time.Time // nil means time.Now
 	// Lost is called for messages that the log lost; it may be nil.
 	Lost func(Lost)
-	// Idle is the interval at which silent sources are detected while nothing comes; 0 means one second.
+	// Idle is the interval between checks for silent sources while no messages arrive; 0 means one second.
 	Idle time.Duration
 }
 
-// While the store is away, the worker retries after a pause, which doubles each time up to the longest.
+// While the store is unavailable, the worker retries after a pause, which doubles each time up to the longest.
 const (
 	firstPause   = time.Second
 	longestPause = 16 * time.Second
@@ -34,8 +34,8 @@ const (
 const readAtOnce = 64
 
 // Run joins a partition: the messages of the topic of its name. It ends with ctx, without an error, or when the log or
-// the store fail. While the store is away it waits, and reads and acknowledges nothing. Two concurrent workers do no
-// harm: the store keeps the batch of one, and the other continues after it.
+// the store fail. While the store is unavailable, it waits, and reads and acknowledges nothing. Two concurrent workers
+// do no harm: the store keeps the batch of one, and the other continues after it.
 func (w *Worker) Run(ctx context.Context, partition string) error {
 	for {
 		err := w.join(ctx, partition)
@@ -81,7 +81,7 @@ func (w *Worker) join(ctx context.Context, name string) error {
 	}
 }
 
-// patiently retries an operation of the store until it succeeds, fails for good, or ctx ends.
+// patiently retries an operation of the store until it succeeds, fails permanently, or ctx ends.
 func (w *Worker) patiently(ctx context.Context, do func() error) error {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		err := do()
@@ -96,7 +96,7 @@ func (w *Worker) patiently(ctx context.Context, do func() error) error {
 	}
 }
 
-// read feeds available messages to the partition. idle reports that none came for a while.
+// read feeds available messages to the partition. idle reports that none arrived for a while.
 func (w *Worker) read(ctx context.Context, p *Partition) (idle bool, err error) {
 	wait, cancel := context.WithTimeout(ctx, w.idle())
 	defer cancel()

@@ -19,8 +19,8 @@ import (
 	"tamtam/fleet/stream"
 )
 
-// A worker joins the messages that come, and reports what it leaves out. Its store has the rows as soon as a window has
-// closed.
+// A worker joins the messages that arrive, and reports what it leaves out. Its store has the rows as soon as a window
+// has closed.
 func TestWorker(t *testing.T) {
 	log, store := stream.NewMemory(0), result.NewMemory(0)
 	w, err := event.NewWriter(result.Drops, "leaf1")

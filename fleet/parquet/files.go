@@ -134,14 +134,14 @@ func (s *Store) tidy(now time.Time) error {
 		for _, e := range entries {
 			info, err := e.Info()
 			if err != nil {
-				continue // it is gone
+				continue // the file is gone
 			}
 			f := found{filepath.Join(s.dir, dir, e.Name()), info.Size(), info.ModTime()}
 			if _, ok := parseName(e.Name()); ok {
 				total += f.size
 				all = append(all, f)
 			} else if dir == written && unshown == nil && now.Sub(f.at) > strayAfter {
-				_ = os.Remove(f.path) // or next time
+				_ = os.Remove(f.path) // if this fails, the next call retries it
 			}
 		}
 	}

@@ -13,7 +13,7 @@ import (
 // joined is the file of a store that contains the name of the log whose rows it has.
 const joined = "log"
 
-// Joins sets the name of the log whose rows come into the store. It fails if the store has rows of another log: the
+// Joins sets the name of the log whose rows the store keeps. It fails if the store has rows of another log: the
 // positions in the marks are for that log, and messages of this one up to there would be skipped.
 func (s *Store) Joins(log string) error {
 	path := filepath.Join(s.dir, joined)

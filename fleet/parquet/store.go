@@ -57,7 +57,7 @@ type Forgotten struct {
 	Files, Bytes int64
 }
 
-// Folders of a store besides those of the kinds.
+// Folders of a store, in addition to the folder of each kind.
 const (
 	marks   = "marks"  // last batch of each partition: marks/PARTITION/FIRST
 	written = "unseen" // files of batches that are not marked yet
@@ -212,7 +212,7 @@ func (s *Store) unseen(kind string, m mark) string {
 
 func (s *Store) discard(m mark) {
 	for _, k := range s.kinds {
-		_ = os.Remove(s.unseen(k.name, m)) // otherwise tidy does
+		_ = os.Remove(s.unseen(k.name, m)) // if this fails, tidy removes it
 	}
 }
 
@@ -318,7 +318,7 @@ func (s *Store) last(partition string) (mark, error) {
 		path := filepath.Join(s.dir, marks, partition, number(first))
 		text, err := os.ReadFile(path)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // a later one was added
+			continue // a later mark has replaced it
 		}
 		m := mark{first: first}
 		if err == nil {

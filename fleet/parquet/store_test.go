@@ -327,7 +327,7 @@ func unreadable(t *testing.T, s *Store, what, path string) {
 // A reader of KIND/*.parquet finds a file with the columns, even if nothing was kept yet.
 func TestEachKindHasAFileWithoutRows(t *testing.T) {
 	dir := t.TempDir()
-	for range 2 { // the second replaces them
+	for range 2 { // the second open replaces the files
 		open(t, Options{Dir: dir})
 		for _, k := range kinds() {
 			b := &result.Batch{}

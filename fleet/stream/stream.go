@@ -56,7 +56,7 @@ type Gone struct {
 	Topic   string
 	Seq     uint64 // requested sequence
 	First   uint64 // first sequence that is kept or will be
-	Damaged bool   // true if the message should be kept but cannot be read
+	Damaged bool   // true if the log still keeps the message but cannot read it
 	Deleted bool   // true if the topic was deleted and created again: the number of messages that it had is unknown
 }
 

@@ -60,7 +60,8 @@ func (m *Measurement) Run(ctx context.Context, out io.Writer) error {
 	return m.print(out, res, after-before, peak)
 }
 
-// log opens the log: one server in this process that does not listen, a cluster of several, or one elsewhere.
+// log opens the log: one server in this process that does not listen, a cluster of several, or a log in other
+// processes.
 func (m *Measurement) log(ctx context.Context) (*jetstream.Log, func(), error) {
 	o := m.Log
 	var servers []*jetstream.Server

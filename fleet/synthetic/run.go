@@ -85,7 +85,7 @@ func joined(ctx context.Context, s Shape, store result.Store) error {
 	defer tick.Stop()
 	for i := 0; i < s.Partitions; {
 		at, err := store.Last(ctx, result.Stamps.Partition(i))
-		if err != nil && !errors.Is(err, result.ErrAway) { // the workers wait for it, too
+		if err != nil && !errors.Is(err, result.ErrAway) { // the workers also wait for the store
 			return err
 		}
 		ended := 0

@@ -49,7 +49,7 @@ func diskUsed(dir string) (bytes int64, err error) {
 			err = unix.Lstat(path, &st)
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // it was removed meanwhile
+			return nil // the file was removed meanwhile
 		}
 		bytes += st.Blocks * 512
 		return err

@@ -7,7 +7,7 @@ package beside
 
 import (
 	"context"
-	_ "embed" // the script
+	_ "embed" // for the embedded script
 	"fmt"
 	"maps"
 	"slices"

@@ -74,7 +74,7 @@ func TestPuntedFrameCarriesWhatTheChipKnows(t *testing.T) {
 	bothWays(t, func(t *testing.T, h *Hub, c client) {
 		data := frameOfBytes(60, 7)
 		h.Punt(Packet{VLAN: 10, Trap: "arp_req", Time: noon, Data: data, Len: 60}, 4)
-		data[0] = 0 // the buffer is the chip's again
+		data[0] = 0 // the chip reuses its buffer
 		h.Punt(Packet{Trap: "ip2me", Time: noon, Data: frameOfBytes(20, 8), Len: 1500}, 9)
 		want := []Packet{
 			{Port: "Ethernet4", VLAN: 10, Trap: "arp_req", Time: noon, Data: frameOfBytes(60, 7), Len: 60},
@@ -130,7 +130,7 @@ func TestSamples(t *testing.T) {
 	if last.Sample.Lost != 7 {
 		t.Errorf("the last one knows of %d that are lost, want 7", last.Sample.Lost)
 	}
-	sample.Sample.Rule = "T|web" // none of its samples was lost
+	sample.Sample.Rule = "T|web" // the hub has lost none of this rule's samples
 	h.PuntSample(sample, 0, 4)
 	if last, err = l.Receive(t.Context()); err != nil || last.Sample.Lost != 5 {
 		t.Errorf("one of a rule knows of %d that are lost, %v, want 5", last.Sample.Lost, err)
@@ -392,7 +392,7 @@ func TestPuntAllocatesNothing(t *testing.T) {
 	}
 }
 
-// A left-over socket does not keep syncd from starting; one that is served does.
+// An old socket does not prevent syncd from starting, unless another process still serves it.
 func TestListenReplacesWhatIsLeftOver(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cpu.sock")
 	l, err := Listen(path)

@@ -22,13 +22,13 @@ const MaxFrame = 16383
 
 // A Packet is a frame that the chip has punted to the CPU.
 type Packet struct {
-	// Port is the name of the ingress port; "" if that has none any more.
+	// Port is the name of the ingress port; "" if the port has no name any more.
 	Port string
-	// VLAN is the VLAN in which it came in, 0 at a router interface of a port or PortChannel. It may be in the frame's
-	// tag.
+	// VLAN is the VLAN in which the packet came in, 0 at a router interface of a port or PortChannel. The VLAN may be
+	// in the frame's tag.
 	VLAN uint16
-	// Trap is the reason why the CPU has it, named as in SONiC's COPP_TRAP; "" if that was an ACL, a route or a
-	// neighbour.
+	// Trap is the reason why the CPU receives the packet, named as in SONiC's COPP_TRAP; "" if that is an ACL, a route
+	// or a neighbour.
 	Trap string
 	// Time is by the chip's clock, which follows the wall clock in a live switch.
 	Time time.Time
@@ -42,8 +42,8 @@ type Packet struct {
 // A Sample describes a packet that the chip has sampled or dropped, on a line for such packets only.
 type Sample struct {
 	Rate uint32 // one in Rate packets was sampled; 0 if the packet was dropped
-	// Rule is the label of the ACL rule whose sampler has chosen it, to which Pool and Lost then refer; "" for the
-	// sampler of a port.
+	// Rule is the label of the ACL rule whose sampler has chosen the packet, or "" for the sampler of a port. Pool and
+	// Lost refer to this rule or to the port.
 	Rule   string
 	Egress bool // true if Out sampled it at egress; otherwise it was sampled at ingress
 	// Pool is the number of packets, up to this one, that could have been sampled at its port and in its direction.
@@ -70,11 +70,11 @@ type sampledAt struct {
 
 // A Frame is a frame that a client sends. It has a port or a VLAN.
 type Frame struct {
-	// Port is the egress port, at which it leaves unchanged, after the ingress pipe
+	// Port is the egress port, at which the frame leaves unchanged, after the ingress pipe
 	// (SAI_HOSTIF_TX_TYPE_PIPELINE_BYPASS).
 	Port string
-	// VLAN is the VLAN, 1 to 4094, in which it enters the ingress pipe (SAI_HOSTIF_TX_TYPE_PIPELINE_LOOKUP), to be
-	// bridged, with the tags of each member. It has no tag of its own.
+	// VLAN is the VLAN, 1 to 4094, in which the frame enters the ingress pipe (SAI_HOSTIF_TX_TYPE_PIPELINE_LOOKUP). The
+	// frame is bridged, tagged as each member requires. It must have no tag of its own.
 	VLAN uint16
 	Data []byte
 
@@ -123,7 +123,7 @@ type punted struct {
 	in, out uint16 // numbers of its ingress and egress port
 }
 
-// noPort is the port number for none.
+// noPort is the port number that means no port.
 const noPort = 1<<16 - 1
 
 // A Hub connects one chip and one client. Its methods may be called from any goroutine; those on a nil Hub do nothing.
@@ -278,9 +278,9 @@ func (h *Hub) Counts() Counts {
 
 func (h *Hub) has(l *Line) bool { return h.line == l || h.host == l }
 
-// Attach makes the caller the client. It fails if there is one, and names it: the frames of one interface are never for
-// two. Host interfaces that are left without a client end. who is the caller's name in such messages, at most 255
-// bytes.
+// Attach makes the caller the client. It fails if there is a client, and the error names that client, since only one
+// may use an interface. Attach ends host interfaces that were left without a client. who is the caller's name in such
+// messages, at most 255 bytes.
 func (h *Hub) Attach(who string) (*Line, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

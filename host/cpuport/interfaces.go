@@ -20,7 +20,8 @@ type Interface struct {
 	Gone bool `json:"gone,omitempty"`
 	// VLAN is the VLAN whose router interface this is; 0 if there is none.
 	VLAN uint16 `json:"vlan,omitempty"`
-	// Members are the ports of a LAG; it receives their frames. Without members, a LAG or a loopback receives none.
+	// Members are the ports of a LAG, which receives their frames. A LAG without members, and a loopback, receive no
+	// frames.
 	Members []string `json:"members,omitempty"`
 	// Senders are the members that may send. Frames leave by the first whose port is up.
 	Senders []string `json:"senders,omitempty"`
@@ -92,8 +93,8 @@ type holds struct {
 	moved chan struct{} // closed when files change; nil if no caller waits
 }
 
-// Hold sends the current and each later client of host interfaces a file of a device. A nil file means that the device
-// is gone.
+// Hold sends the file of a device to the current client of host interfaces, and to each later one. A nil file means
+// that the device is gone.
 func (l *Line) Hold(name string, f *os.File) {
 	h := &l.hub.holds
 	h.mu.Lock()
@@ -120,7 +121,7 @@ func (h *holds) look() (map[string]*os.File, <-chan struct{}) {
 	return maps.Clone(h.files), h.moved
 }
 
-// give sends a client all files, and later ones, until ctx ends. A file that was closed cannot be sent: its device is
+// give sends a client all current and later files, until ctx ends. A file that was closed cannot be sent: its device is
 // gone, or another file follows.
 func (h *holds) give(ctx context.Context, c *net.UnixConn) {
 	given := map[string]*os.File{}
@@ -129,7 +130,7 @@ func (h *holds) give(ctx context.Context, c *net.UnixConn) {
 		for name := range given {
 			if files[name] == nil {
 				delete(given, name)
-				_, _ = c.Write(appendName([]byte{kindHeld, 0}, name)) // a client that has disconnected ends ctx
+				_, _ = c.Write(appendName([]byte{kindHeld, 0}, name)) // ctx ends if the client has disconnected
 			}
 		}
 		for _, name := range slices.Sorted(maps.Keys(files)) {

@@ -219,7 +219,7 @@ func parseFrame(b []byte) (f Frame, err error) {
 func appendCounts(b []byte, c Counts) []byte {
 	text, err := json.Marshal(c)
 	if err != nil {
-		panic(err) // numbers only
+		panic(err) // cannot happen: numbers only
 	}
 	return append(append(b, kindCounts), text...)
 }

@@ -10,7 +10,7 @@ import (
 	"syscall"
 )
 
-// writeFile writes a message with a file, which the reader then has, too.
+// writeFile writes a message with the descriptor of a file. The reader then also has the file open.
 func writeFile(c *net.UnixConn, b []byte, f *os.File) error {
 	raw, err := f.SyscallConn()
 	if err != nil {
@@ -21,10 +21,10 @@ func writeFile(c *net.UnixConn, b []byte, f *os.File) error {
 	return errors.Join(err, failed)
 }
 
-// roomForFile returns the number of bytes that a file needs in addition to a message.
+// roomForFile returns the size of the ancillary data that carries the descriptor of one file.
 func roomForFile() int { return syscall.CmsgSpace(4) }
 
-// fileOf returns the file that came with a message, nil if there is none.
+// fileOf returns the file that arrived with a message, nil if there is none.
 func fileOf(beside []byte) (f *os.File) {
 	list, err := syscall.ParseSocketControlMessage(beside)
 	if err != nil {

@@ -86,7 +86,7 @@ func (h *Hub) serve(ctx context.Context, c *net.UnixConn) {
 	defer writing.Wait()
 	defer cancel()
 	writing.Go(func() {
-		defer cancel() // and the reader below ends
+		defer cancel() // also ends the reader below
 		l.write(ctx, c)
 	})
 	if l.holds {

@@ -17,13 +17,13 @@ const (
 	Unicast     = 1
 	Blackhole   = 6
 	Unreachable = 7 // drops, and sends an ICMP error
-	Prohibit    = 8 // likewise
+	Prohibit    = 8 // like Unreachable
 )
 
 // A Route is added, replaced or, with Gone, deleted.
 type Route struct {
 	Gone     bool
-	Dest     netip.Prefix // without bits after its length
+	Dest     netip.Prefix // bits after its length are zero
 	Table    uint32       // routing table of the kernel; 254 is that of the default VRF
 	Protocol uint8        // RTPROT_ number of its protocol
 	Type     uint8        // Unicast, ...
@@ -45,8 +45,8 @@ type NextHop struct {
 	Gone      bool
 	ID        uint32
 	Blackhole bool
-	Hop       Hop      // if it is not a group
-	Members   []Member // if it is a group
+	Hop       Hop      // the next hop, if it is not a group
+	Members   []Member // the members, if it is a group
 }
 
 // A Member of a group of next hops.
@@ -71,8 +71,8 @@ const (
 	nhaID, nhaGroup, nhaBlackhole, nhaOIF, nhaGateway, nhaEncapType, nhaEncap = 1, 2, 4, 5, 6, 7, 8
 )
 
-// Parse iterates over the messages of a frame. An unreadable one is skipped, with an error that contains the reason; if
-// its end is unknown, it is the last.
+// Parse iterates over the messages of a frame. An unreadable message is skipped, with an error that contains the
+// reason. If its end is unknown, the iteration ends with it.
 func Parse(frame []byte) iter.Seq2[Message, error] {
 	return func(yield func(Message, error) bool) {
 		for len(frame) > 0 {

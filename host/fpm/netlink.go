@@ -31,7 +31,7 @@ func nextMessage(b []byte) (kind uint16, body, rest []byte, err error) {
 func attributes(b []byte, f func(kind uint16, value []byte) error) error {
 	const (
 		head  = 4
-		flags = 0xc000 // nested, and network byte order
+		flags = 0xc000 // mask: flags nested, and network byte order
 	)
 	for len(b) >= head {
 		n := int(native.Uint16(b))

@@ -331,7 +331,7 @@ func TestShortMessages(t *testing.T) {
 	}
 }
 
-// An FPM client over TCP reads its answer, and one that does not read blocks nothing.
+// An FPM client over TCP reads its answer, and a client that does not read blocks nothing.
 func TestServeWritesAnswers(t *testing.T) {
 	b := newBench(t)
 	client, server := net.Pipe()

@@ -20,7 +20,7 @@ const (
 	same    finding = iota // the expected row, or none of ours if none is expected
 	differs                // another row of ours, or none
 	theirs                 // tammgrd's row
-	pending                // it is about to change
+	pending                // the row is about to change
 )
 
 // look checks rows of ROUTE_TABLE by their names in the database.

@@ -24,7 +24,7 @@ const (
 // A row of ROUTE_TABLE, without its key.
 type row struct {
 	protocol                string
-	nexthop, ifname, weight string // lists of equal length, with commas
+	nexthop, ifname, weight string // lists of equal length, separated by commas
 	blackhole               bool
 	foreign                 string // encoded fields of a row that was found and that fpmsyncd would not write
 }
@@ -38,7 +38,7 @@ func (r row) size() int {
 // pairs returns the fields in SONiC's order.
 func (r row) pairs() []swss.Pair {
 	if r.foreign != "" {
-		list, _ := swss.DecodeFields(r.foreign) // as it was encoded
+		list, _ := swss.DecodeFields(r.foreign) // no error: it was encoded by EncodeFields
 		return list
 	}
 	list := []swss.Pair{{Field: fieldProtocol, Value: r.protocol}}

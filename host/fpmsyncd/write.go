@@ -17,7 +17,7 @@ import (
 const batchRows = 1024
 
 // load reads ROUTE_TABLE as it will be when orchagent has processed the pending changes. Rows of an earlier run that
-// zebra has not sent count as sent until it has had its time.
+// zebra has not sent count as sent until zebra's time to send them again has passed.
 func (s *Sync) load(ctx context.Context) error {
 	found, err := s.found(ctx)
 	if err != nil {
@@ -63,7 +63,7 @@ func (s *Sync) found(ctx context.Context) (map[netip.Prefix]row, error) {
 	return list, nil
 }
 
-// has sets the existing row, which the caller has shared; nil means none of ours.
+// has sets the existing row, which the caller has shared; nil means that fpmsyncd has no row.
 func (s *Sync) has(r *route, have *shared) {
 	s.release(r.have)
 	r.have = have

@@ -41,7 +41,7 @@ func (h *Host) configure() {
 		}
 		row, err := schema.ParseInterface(schema.AppInterface, name, fields)
 		if err != nil {
-			continue // orchagent reports it
+			continue // orchagent reports the error
 		}
 		i := &host.Interface{Name: name, MAC: host.MAC(row.MAC), LinkLocal: row.LinkLocal}
 		h.complete(i, row)

@@ -44,7 +44,7 @@ type Host struct {
 	line  Sender // nil while the CPU port is not connected
 
 	begun  bool      // true once the CPU port has been connected
-	paused time.Time // time since when it is not connected
+	paused time.Time // time since which the CPU port is not connected
 
 	rows       map[string]map[string]swss.FieldValues // rows of APPL_DB, by table
 	configured bool                                   // true if the stack has the current interfaces
@@ -136,7 +136,7 @@ func New(cfg Config) *Host {
 const tellPeriod = time.Second
 
 // SetLine connects the CPU port, or disconnects it if line is nil; counts returns its counters. The host starts to work
-// with the first one, and stands still without one.
+// with the first connection, and pauses while there is none.
 func (h *Host) SetLine(line Sender, counts func() (cpuport.Counts, bool)) {
 	if line == nil {
 		h.paused = h.d.Now()

@@ -366,7 +366,7 @@ func TestNeighResolve(t *testing.T) {
 	}
 	b.step()
 	b.wantAsked("VLAN 20 10.0.1.6")
-	b.pass(9 * time.Second) // again, when it has not answered
+	b.pass(9 * time.Second) // hostd asks again if there is no answer
 	b.wantAsked("VLAN 20 10.0.1.6")
 	if err := p.Del(t.Context(), "Vlan20:10.0.1.6"); err != nil {
 		t.Fatal(err)

@@ -50,7 +50,7 @@ func (h *Host) takeNeighbor(k key, fields swss.FieldValues) {
 	case own && !config: // as written, or a change by a client that does not own it
 		h.unsure[k] = true
 		return
-	case own: // it has become a static one
+	case own: // the row has become a static one
 		delete(h.own, k)
 	}
 	h.unsure[k] = true // the stack may resolve it
@@ -147,7 +147,7 @@ func (h *Host) report(ctx context.Context, _ time.Time) error {
 	if err != nil {
 		return err
 	}
-	for k, mac := range h.own { // marks stay as long as the rows
+	for k, mac := range h.own { // states stay as long as their rows
 		if neighs[k.state()] != nil {
 			continue
 		}

@@ -32,8 +32,8 @@ func (s *Sync) Received(p *cpuport.Packet) {
 // A Sender sends frames to the chip.
 type Sender interface{ Send(cpuport.Frame) error }
 
-// SetLine sets the sender to the chip. It is nil while the CPU port is not connected. Before the first one, another
-// daemon may be the switch as a host, and have its rows.
+// SetLine sets the sender to the chip. It is nil while the CPU port is not connected. Before the first call with a
+// sender, another daemon may act as the switch's host, and own the host's rows.
 func (s *Sync) SetLine(line Sender) {
 	s.line, s.lined, s.due, s.lineAt = line, s.lined || line != nil, s.due || line != nil, s.d.Now()
 }

@@ -55,7 +55,7 @@ func TestAddressOfTheSwitchIsSomebodyElses(t *testing.T) {
 		`mac=02:00:00:00:00:99`
 	heard("the gateway of a VLAN", "Ethernet0", 10, arp(other, gateway), at)
 	heard("at once again", "Ethernet0", 10, arp(other, gateway), "")
-	for range 5 { // it does not answer
+	for range 5 { // the host does not answer the probes
 		b.pass(20 * time.Second)
 	}
 	tagged := arp(other, gateway)

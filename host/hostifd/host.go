@@ -20,8 +20,8 @@ import (
 type Kernel interface {
 	// Ours lists the devices that are host interfaces of tamtam's.
 	Ours() ([]string, error)
-	// Set configures a device that another process has made. With whole, it removes every address that d does not list;
-	// without, only those that old lists and d does not.
+	// Set configures a device that another process has made. If whole is true, it removes every address that d does not
+	// list. Otherwise it removes only addresses that old lists and d does not.
 	Set(name string, d, old Device, whole bool) error
 	Remove(name string) error
 	// SetRoutes sets the routes of the configuration, and removes those that an earlier call or process has set.
@@ -31,7 +31,8 @@ type Kernel interface {
 	Links(ctx context.Context, f func(name string, index int)) error
 	// Neighbors calls f for every existing neighbour and for each change, until ctx ends or an update is lost.
 	Neighbors(ctx context.Context, f func(Neighbor)) error
-	// SetNeighbor adds a permanent neighbour, or, if there is none, one that is probed.
+	// SetNeighbor adds a permanent neighbour. If permanent is false, it adds a neighbour that Linux probes, unless one
+	// exists.
 	SetNeighbor(n Neighbor, permanent bool) error
 	RemoveNeighbor(n Neighbor) error
 	// Ask makes Linux resolve a neighbour's MAC address.
@@ -40,8 +41,8 @@ type Kernel interface {
 	Advice() []string
 }
 
-// A Keeper creates and holds devices: it is syncd, reached through the chip's CPU port. It creates those of ports by
-// itself.
+// A Keeper creates and holds devices: it is syncd, reached through the chip's CPU port. It creates the devices of ports
+// by itself.
 type Keeper interface{ Set(cpuport.Interface) error }
 
 // A Host holds the target state of the devices in Linux. It survives restarts of the daemon.
@@ -50,7 +51,7 @@ type Host struct {
 	log    *slog.Logger
 
 	mu       sync.Mutex // guards the following fields
-	keeper   Keeper     // nil while syncd is away
+	keeper   Keeper     // nil while syncd is not connected
 	reported map[string]cpuport.Interface
 	plan     plan
 	are      map[string]Device
@@ -158,7 +159,7 @@ func (h *Host) bring(name string, d Device) error {
 	if is && d.equal(old) {
 		return nil
 	}
-	delete(h.are, name) // until all is done
+	delete(h.are, name) // absent until the device is completely set
 	if err := h.kernel.Set(name, d, old, !is); err != nil {
 		return err
 	}
@@ -216,7 +217,7 @@ type Neighbor struct {
 	Addr      netip.Addr
 	MAC       schema.MAC
 	Gone      bool // true if the neighbour no longer exists, or has not answered
-	// State is Linux' state of it, such as REACHABLE or FAILED; "" if Linux has no entry any more.
+	// State is Linux' state of the neighbour, such as REACHABLE or FAILED; "" if Linux has no entry any more.
 	State string
 	// Permanent neighbours are never probed. Some are configured, and zebra creates 169.254.0.1 for the next hops of
 	// unnumbered sessions, which would never answer.

@@ -311,7 +311,7 @@ func TestDevices(t *testing.T) {
 	}
 }
 
-// For each device, hostifd keeps the file that it received last open until the device is gone or hostifd ends.
+// For each device, hostifd keeps open the file that it received last, until the device is gone or hostifd ends.
 func TestHold(t *testing.T) {
 	h := NewHost(newFakeKernel(), slog.New(slog.DiscardHandler))
 	h.SetKeeper(keeper{newFakeKernel()})
@@ -514,7 +514,7 @@ func TestNeighborsStayWhileSyncdRestarts(t *testing.T) {
 	b.wantNeighbors("Linux drops it while syncd works")
 }
 
-// Neighbours of Linux are rows as neighsyncd writes them; those that do not answer are not.
+// Neighbours of Linux have rows as neighsyncd writes them, unless they do not answer.
 func TestNeighbors(t *testing.T) {
 	b := newBench(t)
 	b.ports()

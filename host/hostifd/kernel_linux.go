@@ -188,7 +188,7 @@ func (Linux) Neighbors(ctx context.Context, f func(Neighbor)) error {
 	return context.Cause(ctx)
 }
 
-// SetNeighbor sets a neighbour. One that is to be probed is added only if there is none.
+// SetNeighbor sets a neighbour. A neighbour to be probed is added only if there is none with its address.
 func (Linux) SetNeighbor(n Neighbor, permanent bool) error {
 	entry, err := entryOf(n)
 	if err != nil {

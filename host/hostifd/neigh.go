@@ -26,7 +26,7 @@ type neighborhood struct {
 	kernel Kernel
 	known  map[string]Neighbor         // neighbours in Linux, by key
 	seen   map[string]swss.FieldValues // rows of NEIGH_TABLE
-	put    map[string]bool             // rows that were written, and may not have been seen yet
+	put    map[string]bool             // rows that were written, and may not be in seen yet
 	before map[string]bool             // rows that existed before Linux reported its neighbours
 	static map[string]Neighbor         // permanent neighbours in Linux, by key
 	dirty  map[string]bool             // keys of rows to be written
@@ -182,11 +182,11 @@ func (b *neighborhood) toKernel(p plan) {
 		}
 	}
 	for key, n := range b.static {
-		if _, there := p.devices[n.Interface]; !there { // its neighbours are gone with it
+		if _, there := p.devices[n.Interface]; !there { // Linux removed its neighbours with the device
 			delete(b.static, key)
 		} else if !beside.Tammgrs(b.seen[key]) {
 			delete(b.static, key)
-			_ = b.kernel.RemoveNeighbor(n) // it may be gone already
+			_ = b.kernel.RemoveNeighbor(n) // error ignored: the neighbour may be gone
 		}
 	}
 }

@@ -100,6 +100,6 @@ func (h *nextHops) ask(b *neighborhood, p plan, now time.Time) {
 		w.long = min(max(2*w.long, minWait), maxWait)
 		w.next = now.Add(w.long)
 		h.wait[key] = w
-		_ = b.kernel.Ask(n) // a failure is retried
+		_ = b.kernel.Ask(n) // error ignored: a failure is retried
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"tamtam/swss/schema"
 )
 
-// An Address is one of the switch's own.
+// An Address is an address of the switch.
 type Address struct {
 	Interface string
 	Prefix    netip.Prefix
@@ -29,8 +29,8 @@ type conflict struct {
 	unanswered int
 }
 
-// A host is probed once in askPeriod. It no longer has the address when it has not answered mostUnanswered times. A
-// host with another MAC address is logged once in logPeriod.
+// A host is probed once in askPeriod. When it has not answered mostUnanswered times, it no longer counts as having the
+// address. A host with another MAC address is logged once in logPeriod.
 const (
 	askPeriod      = 20 * time.Second
 	mostUnanswered = 3

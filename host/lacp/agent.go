@@ -79,7 +79,7 @@ type Frame struct {
 
 // Counts are the counters of a port.
 type Counts struct {
-	Sent, Received             uint64 // LACPDUs
+	Sent, Received             uint64 // numbers of LACPDUs
 	Markers, Answered, Answers uint64 // markers received, marker responses sent and received
 	Discarded                  map[Discarded]uint64
 	// number of transitions of the receive machine, and of times when the port began or stopped carrying traffic
@@ -117,7 +117,7 @@ func (a *Agent) Configure(now time.Time, list []Aggregate) {
 		g.Aggregate, g.ports = c, nil
 		for _, m := range c.Members {
 			if ports[m.Name] != nil {
-				continue // a port is in one aggregation
+				continue // a port is in at most one aggregation, the first
 			}
 			p := a.ports[m.Name]
 			if p == nil || p.of != g || p.Number != m.Number || p.Incarnation != m.Incarnation {

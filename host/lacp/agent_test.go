@@ -207,7 +207,7 @@ func TestReceiveMachineTimes(t *testing.T) {
 	}
 }
 
-// A partner that returns before it is defaulted needs no wait, a later one does.
+// A partner that returns before the port has defaulted needs no wait, and a partner that returns later does.
 func TestPartnerComesBack(t *testing.T) {
 	b := negotiated(t)
 	b.pass(LongTime)
@@ -361,7 +361,7 @@ func TestFallback(t *testing.T) {
 	b.up(0, false)
 	b.pass(AggregateWait)
 	b.want("disabled detached (the port is down); defaulted distributing")
-	b.up(0, true) // and it does not move between ports
+	b.up(0, true) // the traffic does not move between ports
 	b.pass(ShortTime + AggregateWait)
 	b.want("defaulted detached (no LACPDU has come in); defaulted distributing")
 	b.says(b.partner(2, "Ethernet0", allSync), "Ethernet0")

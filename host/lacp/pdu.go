@@ -57,7 +57,7 @@ type Info struct {
 	State        State
 }
 
-// same reports whether two are one port of one system with one key. Only the aggregation bit of the state counts.
+// same reports whether i and j are one port of one system with one key. Only the aggregation bit of the state counts.
 func (i Info) same(j Info) bool {
 	return i.System == j.System && i.Key == j.Key && i.PortPriority == j.PortPriority && i.Port == j.Port &&
 		(i.State^j.State)&Aggregation == 0

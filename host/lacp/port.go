@@ -22,7 +22,7 @@ var muxNames = [...]string{"detached", "waiting", "attached", "collecting", "dis
 
 func (m Mux) String() string { return muxNames[m] }
 
-// MuxOf returns the state with a name, false if there is none.
+// MuxOf returns the state of the given name, false if there is none.
 func MuxOf(name string) (Mux, bool) {
 	i := slices.Index(muxNames[:], name)
 	return Mux(max(i, 0)), i >= 0

@@ -25,7 +25,7 @@ type Sender interface{ Send(cpuport.Frame) error }
 type Config struct {
 	Daemon *orch.Daemon
 	Redis  *swss.Redis
-	MAC    [6]byte // the switch's own
+	MAC    [6]byte // MAC address of the switch
 }
 
 // A Speaker is an agent with its input and output. All its methods run on the daemon's goroutine, in handlers, timers
@@ -39,7 +39,7 @@ type Speaker struct {
 	line  Sender // nil while the CPU port is not connected
 
 	begun  bool      // true once the CPU port has been connected
-	paused time.Time // time since when it is not connected
+	paused time.Time // time since which the CPU port is not connected
 
 	rows       map[string]map[string]swss.FieldValues // rows of APPL_DB, by table
 	configured bool                                   // true if the agent has the current rows
@@ -100,8 +100,8 @@ func Is(frame []byte) bool {
 	return len(frame) >= 14 && binary.BigEndian.Uint16(frame[12:]) == lacp.EtherType
 }
 
-// SetLine connects the CPU port, or disconnects it if line is nil. LACP starts to work with the first one, and stands
-// still without one.
+// SetLine connects the CPU port, or disconnects it if line is nil. LACP starts to work with the first connection, and
+// pauses while there is none.
 func (s *Speaker) SetLine(line Sender) {
 	if line == nil {
 		s.paused = s.d.Now()

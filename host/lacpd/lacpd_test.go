@@ -18,7 +18,7 @@ import (
 )
 
 // A bench is two switches, each with tammgrd, LACP and a replacement of orchagent that puts into force what is
-// requested. Frames that one sends at a port the other receives there. Time is simulated.
+// requested. A frame that one switch sends at a port arrives at the same port of the other switch. Time is simulated.
 type bench struct {
 	*testing.T
 	now time.Time
@@ -324,7 +324,7 @@ func TestRestartChangesNothing(t *testing.T) {
 	}
 	s.line(nil)
 	b.pass(50 * time.Second)
-	s.start() // and it does not know better
+	s.start() // the new LACP has no better information
 	b.pass(time.Second)
 	calm("syncd was away, and LACP restarted")
 	for _, port := range []string{"Ethernet0", "Ethernet4"} {

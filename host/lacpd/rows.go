@@ -143,7 +143,8 @@ type before struct {
 	incarnation string
 }
 
-// of returns the state if it is for that incarnation, otherwise nil, as nothing was negotiated with it.
+// of returns the state if it is for that incarnation of the member. Otherwise it returns nil, since nothing was
+// negotiated for that incarnation.
 func (b before) of(incarnation string) *lacp.Before {
 	if b.incarnation != incarnation {
 		return nil

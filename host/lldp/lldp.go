@@ -237,7 +237,7 @@ func (a *Agent) at(port string) (n int) {
 	return n
 }
 
-// Types of TLVs, 8.4.
+// Types of TLVs (IEEE 802.1AB, 8.4).
 const (
 	tlvEnd = iota
 	tlvChassis

@@ -59,7 +59,7 @@ func TestTwoSwitches(t *testing.T) {
 		t.Errorf("says\n%x\nwant\n%x", f, want)
 	}
 	b.Frames()
-	for range 2 { // it is new only once
+	for range 2 { // the neighbour is new only once
 		if err := b.Receive(noon, "Ethernet4", f); err != nil {
 			t.Fatal(err)
 		}

@@ -38,7 +38,7 @@ type Speaker struct {
 	line   Sender // nil while the CPU port is not connected
 
 	begun  bool      // true once the CPU port has been connected
-	paused time.Time // time since when it is not connected
+	paused time.Time // time since which the CPU port is not connected
 
 	ports      map[string]swss.FieldValues // rows of PORT_TABLE
 	configured bool                        // true if the agent has the current ports
@@ -80,8 +80,8 @@ func Is(frame []byte) bool {
 	return len(frame) >= 14 && [6]byte(frame[:6]) == lldp.Group && binary.BigEndian.Uint16(frame[12:]) == lldp.EtherType
 }
 
-// SetLine connects the CPU port, or disconnects it if line is nil. LLDP starts to work with the first one, and stands
-// still without one.
+// SetLine connects the CPU port, or disconnects it if line is nil. LLDP starts to work with the first connection, and
+// pauses while there is none.
 func (s *Speaker) SetLine(line Sender) {
 	if line == nil {
 		s.paused = s.d.Now()

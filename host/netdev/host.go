@@ -33,8 +33,8 @@ type Kernel interface {
 type Tap interface {
 	io.ReadWriteCloser
 	SetCarrier(on bool) error
-	// Hold returns a file by which another process can hold the device: the device keeps its carrier while that is
-	// open. It gets no frames.
+	// Hold returns a file by which another process can hold the device. The device keeps its carrier while the file is
+	// open. The file gets no frames.
 	Hold() *os.File
 }
 
@@ -90,8 +90,8 @@ type Counts struct {
 	NoCPU, NoWay, Refused atomic.Uint64
 }
 
-// NewHost returns a host without devices. It calls hold with the files by which other processes hold them, and with nil
-// when they are gone.
+// NewHost returns a host without devices. It calls hold with the file by which other processes hold a device, and with
+// nil when the device is gone.
 func NewHost(k Kernel, log *slog.Logger, hold func(name string, f *os.File)) *Host {
 	h := &Host{
 		kernel: k, log: log, hold: hold, ports: map[string]Port{}, others: map[string]cpuport.Interface{},
@@ -117,7 +117,7 @@ func (h *Host) SetPorts(ports []Port, fresh bool) {
 		}
 		if err := h.remove(name); err != nil {
 			h.fail(name, err)
-			now[name] = Port{Name: name} // until it is gone
+			now[name] = Port{Name: name} // kept until the device is gone
 		}
 	}
 	h.ports = now
@@ -130,7 +130,7 @@ func (h *Host) Set(i cpuport.Interface) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch _, port := h.ports[i.Name]; {
-	case port && i.Gone: // its object decides
+	case port && i.Gone: // the port's HOSTIF object decides
 		return nil
 	case schema.IsPortName(i.Name) && !i.Gone:
 		return fmt.Errorf("interface %s: it is a port's, and follows the port's HOSTIF object", i.Name)
@@ -213,7 +213,7 @@ func (h *Host) fail(name string, err error) {
 	h.errs[name] = err
 }
 
-// remove removes a device, also one of an earlier process.
+// remove removes a device, which may be one of an earlier process.
 func (h *Host) remove(name string) error {
 	h.hold(name, nil)
 	if tap := h.taps[name]; tap != nil {

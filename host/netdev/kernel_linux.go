@@ -176,8 +176,8 @@ func (t *tap) SetCarrier(on bool) error {
 	if err = errors.Join(err, failed); err != nil {
 		return fmt.Errorf("set the carrier: %w", err)
 	}
-	// Linux reports changes once a second, but (since 6.8) at once before it answers a request: zebra must not be
-	// notified so late.
+	// Linux reports carrier changes once a second, which is too late for zebra. Since Linux 6.8, it reports pending
+	// changes before it answers a request such as this one.
 	_, _ = netlink.LinkByName(t.name)
 	return nil
 }

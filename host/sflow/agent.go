@@ -32,13 +32,13 @@ type Agent struct {
 	send   func(datagram []byte)
 	packer wire.Packer
 	began  time.Time // start of the uptime
-	waits  time.Time // time since when samples wait
+	waits  time.Time // time since which samples wait
 	limit  float64   // notifications of drops per second
 	tokens float64
 	filled time.Time // time up to which tokens were added
 
 	flows, drops, counters map[wire.Source]*source
-	rules                  map[string]uint32 // indexes of their sources, by label
+	rules                  map[string]uint32 // indexes of the rules' sources, by label
 	counts                 Counts
 }
 
@@ -128,8 +128,8 @@ func IfIndex(port string) uint32 {
 	return 0
 }
 
-// Rules sets the ACL rules that sample: the index of each one's source by the label of its counter. The state of
-// removed ones is dropped.
+// Rules sets the ACL rules that sample: the index of each rule's source by the label of the rule's counter. The state
+// of removed rules is dropped.
 func (a *Agent) Rules(rules map[string]uint32) {
 	a.rules = rules
 	left := map[uint32]bool{}
@@ -188,7 +188,7 @@ func (a *Agent) sampled(p *cpuport.Packet, now time.Time) {
 		Pool: uint32(s.pool[0] + s.pool[1]), Drops: uint32(s.lost[0] + s.lost[1]),
 		Input: wire.Interface{Value: IfIndex(p.Port)}, Output: outputOf(x), Packet: packetOf(p),
 	}
-	if (p.VLAN != 0 || x.OutVLAN != 0) && x.Copies == 1 { // 0 is a router's port without VLANs
+	if (p.VLAN != 0 || x.OutVLAN != 0) && x.Copies == 1 { // 0 means a router's port without VLANs
 		priority := uint32(0)
 		if d := p.Data; len(d) >= 16 && binary.BigEndian.Uint16(d[12:]) == 0x8100 {
 			priority = uint32(d[14] >> 5)

@@ -56,7 +56,7 @@ type Daemon struct {
 	collectors []*collector
 	polling    time.Duration // 0 means no polling
 	polls      map[string]time.Time
-	counts     *swss.Table // COUNTERS
+	counts     *swss.Table // table COUNTERS
 	names      *swss.Table
 	rules      rules
 
@@ -282,7 +282,7 @@ func (d *Daemon) poll(ctx context.Context, now time.Time) error {
 	for _, name := range due {
 		oid := ids[name]
 		if oid == "" {
-			continue // it has no counters yet
+			continue // the port has no counters yet
 		}
 		row, ok, err := d.counts.Get(ctx, oid)
 		if err != nil {

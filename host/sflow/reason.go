@@ -4,7 +4,7 @@ import wire "tamtam/tam/sflow"
 
 // A Mapping maps a drop reason of the chip to the registry of sflow_drops.txt.
 type Mapping struct {
-	Why    string // as in reports and counters
+	Why    string // reason as in reports and counters
 	Reason wire.Reason
 }
 
@@ -54,7 +54,7 @@ func Mappings() []Mapping {
 	}
 }
 
-// ReasonOf returns the reason of the registry for one of the chip's.
+// ReasonOf returns the reason of the sFlow registry for a drop reason of the chip.
 func ReasonOf(why string) wire.Reason {
 	for _, m := range Mappings() {
 		if m.Why == why {

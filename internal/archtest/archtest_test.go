@@ -23,7 +23,7 @@ const module = "tamtam"
 // pkg is the part of go list's output about a package.
 type pkg struct {
 	ImportPath, Dir                    string
-	Imports                            []string // of its code, not of its tests
+	Imports                            []string // imports of its code, without its tests
 	TestImports, XTestImports          []string
 	GoFiles, TestGoFiles, XTestGoFiles []string
 }
@@ -64,7 +64,7 @@ var listed = sync.OnceValues(func() (all []pkg, err error) {
 // within reports whether path is folder or inside it.
 func within(path, folder string) bool { return path == folder || strings.HasPrefix(path, folder+"/") }
 
-// roomOf returns the room of a package of this module, and whether there is one.
+// roomOf returns the architecture rules for the folder of a package of this module, and whether there are any.
 func roomOf(rules []room, pkg string) (room, bool) {
 	local := strings.TrimPrefix(pkg, module+"/")
 	var best room

@@ -165,7 +165,8 @@ func comments(file *ast.File) (all []*ast.Comment) {
 	return all
 }
 
-// The walks of ARCHITECTURE.md pass each file at most once. The walk of a packet has only files of the packet path.
+// Each "Life of a ..." walk-through of ARCHITECTURE.md passes a file at most once. The walk-through of a packet has
+// only files of the packet path.
 func TestWalksPassFilesOnce(t *testing.T) {
 	tr := newTree(t, list(t))
 	page, err := os.ReadFile(filepath.Join(tr.root, "ARCHITECTURE.md"))

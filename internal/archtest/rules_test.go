@@ -64,7 +64,7 @@ var rules = []room{
 	{name: "device/devicetest", below: rooms(`
 		cli device device/daemons device/packettrace mgmt collector/capture sai/redis saisim saisim/profile
 		swss swss/schema sai tam/flymon tam/record tam/sflow internal`)},
-	// a test kit for others too
+	// a test kit, also for tests outside this tree
 	{name: "tamtamtest", below: rooms("cli device saisim saisim/profile swss")},
 	// a gNMI client, without access to databases
 	{name: "cli", modules: []string{gnmi, grpc, xterm}, clock: true, below: rooms("cli/tam cli/kit cli/tree")},
@@ -132,7 +132,7 @@ var rules = []room{
 	{name: "fleet/jetstream", below: rooms("fleet/stream"), modules: []string{natsClient, natsServer}, clock: true},
 	// results as files
 	{name: "fleet/parquet", below: rooms("collector/result"), modules: []string{parquetgo}, clock: true},
-	// reads switches by gNMI
+	// reads switches over gNMI
 	{name: "fleet/dial", modules: []string{gnmi, grpc, protobuf, yaml}, clock: true, below: rooms(`
 		collector collector/marks collector/topology collector/whole tam/altmark`)},
 	// the log under the collector
@@ -217,7 +217,7 @@ var rules = []room{
 		tam/ifa tam/record tam/sflow`)},
 	// loss, delay and jitter of marked packets
 	{name: "collector/marks", below: rooms("tam/altmark")},
-	// switches, hosts, links; from files and by LLDP
+	// switches, hosts, links; from files and LLDP
 	{name: "collector/topology", below: rooms("collector/journey collector/whole"), modules: []string{yaml}},
 	// results of collectors as rows, and the interface of a store
 	{name: "collector/result"},

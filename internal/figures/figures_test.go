@@ -265,7 +265,7 @@ func TestUpdate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A shown line beside omitted lines cannot be found again if it has changed.
+	// Lines between omitted lines are found by their text, so a changed line has no counterpart.
 	if want := strings.Replace(example, "tool bad", "...\ntool bat\n", 1); good || string(text) != want ||
 		!strings.Contains(told, "no counterpart") {
 		t.Errorf("%s\n%s", told, text)

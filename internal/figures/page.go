@@ -130,7 +130,7 @@ type reader struct {
 	problems []problem
 }
 
-// parse parses a page. It returns its errors: invalid annotations, and blocks without the required one.
+// parse parses a page. It returns the page's errors: invalid annotations, and whatever lacks a required annotation.
 func parse(name, text string) (*page, []problem) {
 	r := &reader{page: &page{name: name, lines: strings.Split(text, "\n")}}
 	for r.next < len(r.lines) {

@@ -206,7 +206,7 @@ type liveSwitch struct {
 	cmd   *exec.Cmd
 	wired bool // true if its ports have interfaces in a separate network
 	mu    sync.Mutex
-	out   bytes.Buffer // its output so far
+	out   bytes.Buffer // output so far
 	done  chan struct{}
 }
 

@@ -19,8 +19,8 @@ const (
 	mostColumns    = 120
 	mostComplexity = 25
 	mostFields     = 20
-	mostFiles      = 45   // of a package, outside tests
-	mostLines      = 6000 // of a package's code
+	mostFiles      = 45   // maximum files of a package, without tests
+	mostLines      = 6000 // maximum lines of a package's code
 )
 
 // large are packages that may have more files or lines than others.
@@ -150,11 +150,11 @@ func quantile(list []finding, share float64) int {
 // A room is a folder in the root with everything in it.
 type room struct {
 	name                string
-	lines               [generated + 1]int // by kind
+	lines               [generated + 1]int // number of lines by kind of file
 	imports, importedBy map[string]bool
 }
 
-// rooms returns the tree's rooms in order of their names. If the root itself has files, its room is ".".
+// rooms returns the top-level folders of the tree in order of their names. Files in the root itself form the room ".".
 func (t *tree) rooms() (list []*room) {
 	by := map[string]*room{}
 	for _, f := range t.files {

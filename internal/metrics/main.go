@@ -50,7 +50,7 @@ func run(root fs.FS, args []string, out, errs io.Writer) int {
 	return 0
 }
 
-// show prints the first findings, at most most of them, and the number of the others.
+// show prints at most most findings, followed by the number of the remaining ones.
 func show(out io.Writer, list []finding, most int) {
 	for i, w := range list {
 		if i == most {

@@ -16,7 +16,7 @@ import (
 // A model is a set of modules with their tree.
 type model struct {
 	modules *yang.Modules
-	root    map[string]*yang.Entry // by module and name
+	root    map[string]*yang.Entry // nodes at the top level, by module and name
 	byNS    map[string]*yang.Module
 }
 

@@ -137,7 +137,7 @@ func title(table, separator, key string) string {
 	return table + separator + key
 }
 
-// rows prints fields, one in a row. must is printed for fields that every row has.
+// rows prints fields, one per row. must is printed for fields that every row has.
 func rows(w io.Writer, list []schema.Field, must string) {
 	for _, f := range list {
 		def := ""

@@ -69,10 +69,10 @@ var elsewhere = []Result{
 
 const asked = "measured when this was asked for, not by this command"
 
-// Drops measures the cost of a drop monitor for the simulated chip. Each load alternates with the same one without the
-// monitor, for the duration each. The loads have no drops, one packet of a hundred dropped, and every packet dropped;
-// drops are reported, or counted by flow. One load also records every packet. With reports or records, packets come as
-// fast as one port can send those.
+// Drops measures the cost of a drop monitor for the simulated chip. Each load alternates with the same load without the
+// monitor, and each of the two runs for the given duration. The loads have no drops, one packet of a hundred dropped,
+// and every packet dropped; drops are reported, or counted by flow. One load also records every packet. With reports or
+// records, packets arrive as fast as one port can send the reports or records.
 func Drops(ctx context.Context, o Options) ([]Result, error) {
 	b := chipBench{ctx: ctx, d: o.Duration}
 	const pause = 60
@@ -97,9 +97,10 @@ func Drops(ctx context.Context, o Options) ([]Result, error) {
 	return b.results, b.err
 }
 
-// SFlow measures the cost of sFlow for the simulated chip. Each load alternates with the same one without sFlow, for
-// the duration each. In the first loads every port is sampled, and no packet, one of a thousand or one of a hundred is
-// chosen. In the others one packet of a hundred, or every packet, is dropped, and a listener receives each drop.
+// SFlow measures the cost of sFlow for the simulated chip. Each load alternates with the same load without sFlow, and
+// each of the two runs for the given duration. In the first loads every port is sampled, and no packet, one of a
+// thousand or one of a hundred is chosen. In the others one packet of a hundred, or every packet, is dropped, and a
+// listener receives each drop.
 func SFlow(ctx context.Context, o Options) ([]Result, error) {
 	b := chipBench{ctx: ctx, d: o.Duration}
 	b.beside("idle", chipload.Load{}, chipload.Load{OneIn: 1 << 31})
@@ -114,7 +115,7 @@ func SFlow(ctx context.Context, o Options) ([]Result, error) {
 // A chipBench measures only the chip. After an error it measures nothing more.
 type chipBench struct {
 	ctx     context.Context
-	d       time.Duration // minimum of each measurement
+	d       time.Duration // minimum duration of each measurement
 	results []Result
 	err     error
 	allocs  float64 // maximum per packet over the loads of rates

@@ -28,15 +28,15 @@ type configLoad struct {
 var tailStamping = configLoad{schema.FeatureTailStamping, schema.CfgTAMTailStamp, swss.FieldValues{}, 1}
 
 // Config measures how long configuration takes, through every daemon. It uses an embedded Redis and, if the program
-// redis-server exists, a real one. First it writes a number of flow groups with a session each in one go. The time goes
+// redis-server exists, a real one. First it writes a number of flow groups with a session each at once. The time is
 // from the first write in CONFIG_DB to the last rule in the ASIC. Then it makes changes one by one, each timed from its
 // HSET in CONFIG_DB to its rule in the ASIC.
 func Config(ctx context.Context, o Options) ([]Result, error) { return tailStamping.measure(ctx, o) }
 
 // Sessions measures the cost of flow groups with a tail-stamping session each for a whole switch. The switch and its
 // embedded Redis run in this process. The cost is the processor time, on all cores together, from the first write in
-// CONFIG_DB until all are active in STATE_DB. It also is the memory that they keep in the databases, the daemons and
-// the chip.
+// CONFIG_DB until all are active in STATE_DB. The cost also includes the memory that they keep in the databases, the
+// daemons and the chip.
 func Sessions(ctx context.Context, o Options) ([]Result, error) {
 	l := tailStamping
 	return onSwitch(ctx, "embedded", runSyncd(profile.Default()),

@@ -125,8 +125,8 @@ func poll(ctx context.Context, every time.Duration, done func() (bool, error)) e
 // often is the interval at which one row is polled.
 const often = 2 * time.Millisecond
 
-// awaitActive returns when rows of a table of STATE_DB are active. It polls one row that is not, and reads all once
-// that one is. So the waiting adds little to the measurement.
+// awaitActive returns when rows of a table of STATE_DB are active. It polls one row that is not active yet, and reads
+// all rows once that one is. So the waiting adds little to the measurement.
 func awaitActive(ctx context.Context, r *swss.Redis, table string, names ...string) error {
 	rows, missing, every := swss.NewTable(r.DB(swss.StateDB), table), names[len(names)-1], often
 	if len(names) > 1 {
@@ -182,8 +182,8 @@ func processorTime() time.Duration {
 	return t
 }
 
-// held returns the bytes that this process holds. It is the minimum of several samples, since a poll of counters that
-// is under way holds as much as the sessions.
+// held returns the bytes that this process holds. It is the minimum of several samples, since a running poll of
+// counters holds as much as the sessions.
 func held() float64 {
 	var m runtime.MemStats
 	least := math.MaxFloat64

@@ -48,7 +48,7 @@ type routesBench struct {
 	n int
 }
 
-// cost configures routes, all in one go and one by one.
+// cost configures routes, all at once and one by one.
 func (b *routesBench) cost(ctx context.Context) ([]Result, error) {
 	base, neighbors := onePort(), map[string]swss.FieldValues{}
 	base[schema.CfgInterface] = map[string]swss.FieldValues{"Ethernet0": {"NULL": "NULL"},

@@ -67,10 +67,10 @@ func (r *Source) Bell(n uint64) uint64 {
 // log2 returns the binary logarithm of x with 32 fractional bits, rounded down. x must not be 0.
 func log2(x uint64) uint64 {
 	n := uint64(bits.Len64(x) - 1)
-	m := x << (63 - n) // 1.63
+	m := x << (63 - n) // fixed point, 63 fractional bits
 	y := n
 	for range 32 {
-		hi, _ := bits.Mul64(m, m) // 2.62
+		hi, _ := bits.Mul64(m, m) // fixed point, 62 fractional bits
 		y <<= 1
 		if hi>>63 == 1 {
 			y |= 1

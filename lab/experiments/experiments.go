@@ -18,7 +18,7 @@ import (
 //go:embed *.yaml
 var files embed.FS
 
-// An Experiment is one that comes with tamtam.
+// An Experiment is an experiment that comes with tamtam.
 type Experiment struct{ Name, Description string }
 
 // List returns the experiments, sorted by name.

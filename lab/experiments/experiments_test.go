@@ -55,7 +55,7 @@ func TestExperiments(t *testing.T) {
 				if testing.Short() {
 					t.Skip("long even in its short form")
 				}
-				others = nil // one run is enough
+				others = nil // one run suffices for a long experiment
 			}
 			switch e.Name {
 			case "ampm-fig8", "ampm-link", "altmark-encap": // alternate marking, as in ampm-ecmp and leaf-spine-tam

@@ -106,7 +106,7 @@ func TestIFATellsTheTruth(t *testing.T) {
 	waited, marked := 0, uint64(0)
 	for id := range way[3].frames {
 		if slices.ContainsFunc(way, func(w *witness) bool { return w.frames[id] == nil }) {
-			continue // it comes from elsewhere
+			continue // not all switches of the path saw this frame
 		}
 		packet, queues := way[0].frames[id].flow, ""
 		for i, w := range way {
@@ -178,7 +178,7 @@ func packetsIn(t *testing.T, file string) (list []string) {
 			}
 		}
 		if err := d.Decode(&line); err != nil {
-			break // the report
+			break // the report follows the lines of the packets
 		}
 		packet := line.Flow
 		for _, r := range line.Records {
@@ -211,7 +211,7 @@ func queuesIn(t *testing.T, file string) (list []string) {
 		}
 		frame, ok := collector.Reported(f.Data)
 		if !ok {
-			continue // a template
+			continue // not a report, but a template
 		}
 		p, err := ifa.Decode(frame[14:])
 		if err != nil {

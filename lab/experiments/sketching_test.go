@@ -106,7 +106,8 @@ func TestFlyMonRefused(t *testing.T) {
 	}
 }
 
-// A study has the same results on one core as on several, and others with another seed. A check that is not met fails.
+// A study has the same results on one core as on several, and different results with another seed. A check that is not
+// met fails.
 func TestFlyMonWorkers(t *testing.T) {
 	open := func(name string, set ...string) *lab.Topology {
 		t.Helper()

@@ -25,7 +25,8 @@ func palette(i int) color.NRGBA {
 	return list[i%len(list)]
 }
 
-// marker returns a shape by place. Each place in the palette has another shape, and so has each repetition of a colour.
+// marker returns a shape by place. Each place in the palette has a different shape, and so has each repetition of a
+// colour.
 func marker(i int) draw.GlyphDrawer {
 	list := []draw.GlyphDrawer{
 		draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, draw.RingGlyph{}, draw.SquareGlyph{},

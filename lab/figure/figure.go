@@ -30,7 +30,7 @@ type Panel struct {
 
 // An Axis describes one side of a panel.
 type Axis struct {
-	Label string // with the unit
+	Label string // name of the quantity, with its unit
 	Scale Scale
 }
 
@@ -52,8 +52,8 @@ type Curve struct {
 	// Colour is a place in the palette, the same for curves that belong together.
 	Colour int
 	Points []Point
-	// Most are the ranges of all values at each point, and Half those of the middle half. They are nil if they are not
-	// drawn.
+	// Most are the ranges of all values at each point, and Half the ranges of the middle half of the values. They are
+	// nil if they are not drawn.
 	Most, Half []Range
 }
 

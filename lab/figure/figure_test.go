@@ -190,7 +190,7 @@ func TestNoPlace(t *testing.T) {
 	}
 }
 
-// Numbers that are so close together that no tick between them is a different number are drawn.
+// Numbers are drawn even if they are so close together that no tick between them is a different floating-point number.
 func TestNearlyAlike(t *testing.T) {
 	panel := Panel{Curves: []Curve{{Points: []Point{{1e22, 0}, {1e22 + 1<<21, 1}}}}}
 	if err := (&Figure{File: "f", Panels: []Panel{panel}}).Write(t.TempDir()); err != nil {

@@ -40,7 +40,7 @@ func (p *Panel) graph() (*graph, error) {
 			g.bands++
 		}
 	}
-	for _, add := range []func(*Curve) error{g.addSpread, g.addCurve} { // curves over all bands
+	for _, add := range []func(*Curve) error{g.addSpread, g.addCurve} { // all bands first, then all curves over them
 		for i := range p.Curves {
 			c := &p.Curves[i]
 			if err := add(c); err != nil {

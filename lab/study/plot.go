@@ -14,8 +14,8 @@ type Axes struct {
 	Per         float64 // number of units of X per unit of the axis; zero means 1
 }
 
-// Plot draws a metric of the curves of a figure, or of those without a figure if of is "". It returns nil if no curve
-// has the metric at two points.
+// Plot draws a metric of the curves of a figure. If of is "", it draws the curves that belong to no figure. It returns
+// nil if no curve has the metric at two points.
 func (r *Curves) Plot(of string, a Axes) *figure.Figure {
 	p := figure.Panel{Title: a.Title, X: a.X, Y: a.Y}
 	least, most := r.span(of, a.Metric)

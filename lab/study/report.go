@@ -58,7 +58,7 @@ type Metric struct {
 // A Prediction is the theory's prediction of a metric. A number without a prediction is NaN.
 type Prediction struct{ Expected, Lower, Upper float64 }
 
-// Unpredicted returns the prediction where theory has none.
+// Unpredicted returns a Prediction of NaN, for values that theory does not predict.
 func Unpredicted() Prediction { return Prediction{math.NaN(), math.NaN(), math.NaN()} }
 
 // spread returns a metric of the values of all seeds, and their quartiles.

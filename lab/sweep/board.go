@@ -23,7 +23,7 @@ import (
 // the next one. Its files are deleted from the log, and workers drop its jobs.
 type Board struct {
 	Log     stream.Log
-	Name    string // characters are a-z, 0-9 and -
+	Name    string // name of the board, of the characters a-z, 0-9 and -
 	Program string // the program that this process runs, as in [Options]
 	Version string // version of Program, for display
 	By      string // name of this process, for display

@@ -337,8 +337,8 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-// A sweep with files that a worker elsewhere could not have is refused where it is posted. Invalid names of boards are
-// refused too.
+// A sweep with files that a worker on another host could not have is refused where it is posted. Invalid names of
+// boards are refused too.
 func TestPostRefused(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "s1.json")
 	if err := os.WriteFile(outside, []byte("{}"), 0o644); err != nil {

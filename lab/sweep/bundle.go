@@ -131,7 +131,7 @@ type unpacked struct {
 	users int
 }
 
-// toldThere replaces the worker's paths in a message by those where the sweep was packed. So all workers report the
+// toldThere replaces the worker's paths in a message with those where the sweep was packed. So all workers report the
 // same text.
 func (u *unpacked) toldThere(message string) string {
 	if u.path == "" {

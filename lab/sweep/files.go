@@ -86,7 +86,7 @@ func (f *namedFiles) sum(path string) (string, error) {
 		if _, was := f.sums[path]; was {
 			return "", fmt.Errorf("%s is gone since the sweep began: want it as it was then", path)
 		}
-		return "", nil // a name of something else
+		return "", nil // the name is not that of a regular file
 	}
 	if s, ok := f.sums[path]; ok && s.size == info.Size() && s.at.Equal(info.ModTime()) {
 		return s.sum, nil

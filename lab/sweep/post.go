@@ -15,7 +15,7 @@ import (
 // ahead is the maximum number of posted jobs without a result.
 const ahead = 1000
 
-// A poster is a sweep whose jobs are run elsewhere.
+// A poster is a sweep whose jobs are run by other processes.
 type poster struct {
 	*Board
 	*running
@@ -240,7 +240,7 @@ func (p *poster) take(ctx context.Context, from, to uint64) (uint64, error) {
 	return from, nil
 }
 
-// reply processes one reply. An error comes from the directory of results.
+// reply processes one reply. Its error is about the directory of results.
 func (p *poster) reply(data []byte) error {
 	r, err := parseReply(data)
 	if err != nil {

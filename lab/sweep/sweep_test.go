@@ -102,7 +102,7 @@ func TestRun(t *testing.T) {
 		}
 	}
 
-	// Interrupted after some runs, and by a file that was cut before it had its name.
+	// The sweep is interrupted after some runs, and a file is cut before it has its name.
 	f, o, _ = files(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	o.Progress = func(done, _ int) {

@@ -161,7 +161,7 @@ func (w *worker) sweep(ctx context.Context, c chunks) (*unpacked, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if u := w.sweeps[c.Sum]; u != nil {
-		// Its turn may nevertheless be over.
+		// The sweep's turn may nevertheless be over.
 		if _, err := w.Log.Read(ctx, w.Name+topicFiles, c.First, 1); err != nil {
 			return nil, err
 		}

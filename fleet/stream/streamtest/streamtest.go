@@ -200,7 +200,7 @@ func acknowledged(t *testing.T, log stream.Log) {
 	acknowledge(2)
 	gone(1, 3)
 	gone(2, 3)
-	acknowledge(1) // again
+	acknowledge(1) // a repetition has no effect
 	if got := readAll(t, log, "t", 3, 2); !slices.Equal(got, []string{"c", "d"}) {
 		t.Errorf("%q, want c and d", got)
 	}

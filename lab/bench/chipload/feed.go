@@ -150,7 +150,7 @@ func (t *Feed) Send(n int) error {
 		batch := t.batch[:min(n, len(t.batch))]
 		for i := range batch {
 			host := t.next % len(t.frames)
-			a := &batch[i] // its other fields are zero
+			a := &batch[i] // the other fields of a stay zero
 			a.Port, a.At = t.ports[host%len(t.ports)], now+saisim.Cycle(i*(1+t.load.Pause))
 			a.Data = t.frames[host]
 			if t.next++; t.load.Dropped > 0 && t.next%t.load.Dropped == 0 {

@@ -18,7 +18,7 @@ type Filled struct {
 	frame                         saisim.Frame
 }
 
-// NewFilled returns a chip with n ACL entries, routes and addresses each.
+// NewFilled returns a chip with n ACL entries, n routes and n static FDB entries.
 func NewFilled(ctx context.Context, n int) (*Filled, error) {
 	p := profile.Default()
 	p.ACL.Entries, p.ACL.TableEntries, p.FDB, p.IPv4Routes = 1<<17, 1<<17, 1<<18, 1<<18
@@ -49,7 +49,7 @@ func (c *Filled) makeEntry() {
 		sai.Attr{ID: sai.ACLEntryAttrTableID, Value: table}, sai.Attr{ID: sai.ACLEntryAttrPriority, Value: sai.Uint(1)}))
 }
 
-// makeRoutes creates routes, of which the first one changes.
+// makeRoutes creates n routes, the first of which changes later.
 func (c *Filled) makeRoutes(sw sai.OID, n int) {
 	router, _ := c.get(sai.Obj(sai.ObjectTypeSwitch, sw), sai.SwitchAttrDefaultVirtualRouterID).(sai.OID)
 	var entries []sai.Entry
@@ -63,7 +63,7 @@ func (c *Filled) makeRoutes(sw sai.OID, n int) {
 	c.route = sai.EntryKey(entries[0])
 }
 
-// makeAddresses creates addresses, of which the first one changes.
+// makeAddresses creates n static FDB entries, the first of which changes later, and a LAG.
 func (c *Filled) makeAddresses(sw sai.OID, n int) {
 	key := sai.Obj(sai.ObjectTypeSwitch, sw)
 	vlan, _ := c.get(key, sai.SwitchAttrDefaultVLANID).(sai.OID)

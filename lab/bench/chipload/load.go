@@ -70,7 +70,7 @@ func (l Load) Frame(from, to int) []byte {
 		return append(f, 0x88, 0xb5)[:cap(f)]
 	}
 	length := l.octets() - 14
-	header := byte(5) // words
+	header := byte(5) // length in words of 4 bytes
 	if l.Options {
 		header++
 	}
@@ -82,7 +82,7 @@ func (l Load) Frame(from, to int) []byte {
 	if l.Options {
 		f = append(f, 1, 1, 1, 0) // three times nothing, and the end of options
 	}
-	if l.Routes > 0 { // a router checks it
+	if l.Routes > 0 { // a router checks the header checksum
 		binary.BigEndian.PutUint16(f[24:], checksum(f[14:14+4*header]))
 	}
 	f = binary.BigEndian.AppendUint16(f, uint16(1024+from%50_000))

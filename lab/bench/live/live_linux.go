@@ -119,7 +119,7 @@ func (b *setup) tamtam(ctx context.Context) (func() error, error) {
 	b.process = cmd
 	end := func() error {
 		cancel()
-		_ = cmd.Wait() // it reports that it was interrupted
+		_ = cmd.Wait() // the error reports that it was interrupted
 		b.process = nil
 		return nil
 	}
@@ -200,7 +200,7 @@ func (b *setup) while(f *Figure, load func() error) (time.Duration, error) {
 		return 0, err
 	}
 	took := time.Since(began)
-	for last := uint64(0); ; { // frames that are still under way
+	for last := uint64(0); ; { // waits for frames that are still under way
 		now, _, err := b.hosts[1].Counts("host")
 		if err != nil {
 			return 0, err

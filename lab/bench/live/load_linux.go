@@ -15,7 +15,7 @@ import (
 	"tamtam/internal/netns"
 )
 
-// flood sends frames of a size from one interface to a MAC address for a time, as fast as one thread can.
+// flood sends frames of the given size from one interface to a MAC address for a time, as fast as one thread can.
 func flood(n *netns.Namespace, name string, from, to net.HardwareAddr, size int, d time.Duration) error {
 	fd, err := n.Socket(name, 0)
 	if err != nil {

@@ -123,7 +123,7 @@ func databases(ctx context.Context) (r *swss.Redis, end func(), err error) {
 	return r, func() { r.Close(); stop() }, nil
 }
 
-// fill writes n flow groups with an active session each, as all daemons leave them.
+// fill writes n flow groups with an active session each, in the state in which all daemons leave them.
 func fill(ctx context.Context, r *swss.Redis, n int) error {
 	type rows = map[string]swss.FieldValues
 	tables := map[swss.DBName]map[string]rows{

@@ -99,7 +99,7 @@ func (m *process) processorTime() (time.Duration, error) {
 	for _, id := range ids {
 		text, err := os.ReadFile(filepath.Join(threads, id.Name(), "schedstat"))
 		if errors.Is(err, os.ErrNotExist) {
-			continue // it has just ended
+			continue // the thread has just ended
 		}
 		if err != nil {
 			return 0, err

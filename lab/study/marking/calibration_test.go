@@ -167,7 +167,7 @@ func (s *tally) fabric(t *testing.T, f *fabric, r *lab.Result, seen *marking) {
 			s.paths++
 			outside, graph := why, strings.HasSuffix(path.name, "-graph")
 			if graph && why == wayInside {
-				outside = "" // graphs are for that
+				outside = "" // a graph describes such a network correctly
 			}
 			for i, segment := range reportOf(r)[path.name].Segments {
 				before := s.ok
@@ -359,7 +359,7 @@ func (j *judged) wrong(p Period) (what string) {
 			if w == "" {
 				return ""
 			}
-			// then the loss is right
+			// Keeps the closest fit: an error in a delay means that the loss is right.
 			if what == "" || i == 0 && j.truth.periods[k] != nil || strings.Contains(w, "delay") {
 				what = w
 			}

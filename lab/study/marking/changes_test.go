@@ -27,7 +27,7 @@ const (
 	changeDSCP       = "a rule matches the bit of the mark"
 )
 
-// apartPort is the source port of those traffic sources of a flow group that are apart from the others.
+// apartPort is the source port of the traffic sources of a flow group that a rule can match separately.
 const apartPort = 3000
 
 // A variant is a rule that may replace that of a network's flow group.

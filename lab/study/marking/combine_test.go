@@ -43,7 +43,7 @@ func combinations() (all [][]string) {
 // A table holds the rows of a table of CONFIG_DB, by key.
 type table map[string]map[string]any
 
-// combined is a row of switches between two hosts, with one flow on which several features act.
+// combined is a chain of switches between two hosts, with one flow on which several features act.
 type combined struct {
 	rnd      *rand.Rand
 	features []string
@@ -109,7 +109,7 @@ func (c *combined) ports(sw int) {
 		c.put(sw, "PORT", fmt.Sprintf("Ethernet%d", 4*i), "lanes", fmt.Sprint(4*i), "speed", "40000", "admin_status", "up")
 	}
 	west, east, last := "Ethernet0", "Ethernet4", c.switches-1
-	if c.has("tags") { // between switches
+	if c.has("tags") { // frames are tagged between switches
 		for _, side := range []struct {
 			port *string
 			vlan int
@@ -414,7 +414,7 @@ func (c *combined) judge(t *testing.T, r *lab.Result) (complete int) {
 				t.Errorf("%s: no reason", where)
 			}
 			switch {
-			case c.has("clock"): // then delays are by clocks that differ
+			case c.has("clock"): // the delays are measured by clocks that differ
 			case p.Delay == nil && p.TrueDelay != nil && p.Status == "ok" && c.delays:
 				t.Errorf("%s: no delay, truly %v", where, *p.TrueDelay)
 			case p.Delay == nil:

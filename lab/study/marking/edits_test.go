@@ -38,7 +38,7 @@ func TestAnyRuleEdit(t *testing.T) {
 	}
 }
 
-// These cases were reported because an edit at one switch gave periods that were ok and wrong.
+// In these reported cases, an edit at one switch gave periods that were ok although they were wrong.
 func TestRuleEdits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("nothing new for the race detector")
@@ -88,7 +88,7 @@ func TestRuleEdits(t *testing.T) {
 	}
 }
 
-// edits is one flow group of four flows, measured at all switches of a row, with changes during the run.
+// edits is one flow group of four flows, measured at all switches of a chain, with changes during the run.
 type edits struct {
 	session  altmark.Session
 	switches int

@@ -126,7 +126,7 @@ func (f *fabric) setClocks() {
 			e.By = lab.Nanosecond
 		}
 		f.event(e)
-		if rnd.IntN(2) == 0 { // and back
+		if rnd.IntN(2) == 0 { // sometimes, the clock steps back
 			e.By = -e.By
 			f.event(e)
 		}
@@ -237,7 +237,8 @@ func (f *fabric) addNetwork() {
 	f.follow(n)
 }
 
-// setPaths lists the paths: all points, and sometimes only some of them.
+// setPaths sets the paths to join: all points, and sometimes also the two ends. If the network is of kind waySplit or
+// wayInitiator, only the two ends are joined.
 func (n *network) setPaths(rnd *rand.Rand) {
 	var all []int
 	for _, at := range n.way {
@@ -282,7 +283,7 @@ func (n *network) setSession(f *fabric) {
 	s.ClockError = time.Duration(int64(f.bound/lab.Nanosecond) + rnd.Int64N(ns/64))
 	s.MinDelay = time.Duration(rnd.Int64N(ns / 40))
 	s.MaxDelay = s.MinDelay + time.Duration(rnd.Int64N(ns/16)+ns/32)
-	if rnd.IntN(4) == 0 { // exactly
+	if rnd.IntN(4) == 0 { // as large as the settings permit
 		for d := s; d.Check() == nil; d.MaxDelay += time.Duration(ns / 64) {
 			s = d
 		}
@@ -308,7 +309,7 @@ func (f *fabric) configure(n *network) {
 			case r == len(n.way)-1:
 				role = "terminator"
 			case !slices.Contains(n.paths[0], sw):
-				if n.splits() { // for the graph
+				if n.splits() { // the graph needs these points
 					t["TAM_ALTMARK_TABLE"][n.name] = n.row(role, false)
 				}
 				continue

@@ -113,7 +113,7 @@ func (b *books) came(i int, id uint64, w onWire, now altmark.Time, era uint64) {
 	p := b.packets[id]
 	if p == nil {
 		if i != b.net.first() {
-			return // it never came to the first point
+			return // the packet never came to the first point
 		}
 		p = &booked{}
 		for j := range p.at {
@@ -156,8 +156,8 @@ func sinceEpoch(seconds uint64, nanoseconds uint32) *big.Int {
 // An account is the ledger's result for one period between two points.
 type account struct {
 	sent, lost int64
-	// delays is the sum of the delays of packets that came to both sides, by the clocks of the switches, in ns. truly
-	// is the same by true time, in ps.
+	// delays is the sum of the delays of packets that arrived at both sides, by the clocks of the switches, in ns.
+	// truly is the same by true time, in ps.
 	came          int64
 	delays, truly *big.Int
 	pulse         *booked // the packet whose delay is measured; nil if there is none
@@ -206,7 +206,7 @@ func (b *books) beyond(p *booked, to int) bool {
 	return false
 }
 
-// delay returns the delay of the measured packet. ok is false if it did not come to both sides.
+// delay returns the delay of the measured packet. ok is false if the packet did not arrive at both sides.
 func (a *account) delay(from, to []int) (d lab.Time, ok bool) {
 	p := a.pulse
 	if p == nil || p.came(from) < 0 || p.came(to) < 0 {
@@ -226,7 +226,7 @@ func (p *booked) read(switches []int) *big.Int {
 	return nil
 }
 
-// came returns when a packet came to the switch that it passed, among some switches, or -1 if it passed none of them.
+// came returns when a packet came to the one of these switches that it passed, or -1 if it passed none of them.
 func (p *booked) came(switches []int) lab.Time {
 	for _, i := range switches {
 		if p.at[i] >= 0 {

@@ -53,7 +53,7 @@ type Period struct {
 
 	TrueSent uint64 `json:"true_sent"`
 	TrueLost int64  `json:"true_lost"`
-	// TrueDoubled counts the packets that came again to each side.
+	// TrueDoubled counts the packets that arrived again at each side.
 	TrueDoubled [2]uint64 `json:"true_doubled"`
 	TrueDelay   *lab.Time `json:"true_delay_ps"` // nil if there was no packet to measure, or it was lost
 }

@@ -53,7 +53,7 @@ type passage struct {
 	quarter uint64 // number of quarter periods, by the switch's clock
 }
 
-// Saw processes a moment of the chip. A packet counts when it comes to the ingress ACLs, after the MAC and the first
+// Saw processes a moment of the chip. A packet counts when it reaches the ingress ACLs, after the MAC and the first
 // stage have accepted it.
 func (w *markWatch) Saw(m saisim.Moment) {
 	switch m.What {
@@ -94,7 +94,7 @@ func (w *markWatch) enter(m saisim.Moment) {
 	}
 	q := &w.received[m.In]
 	for q.head < len(q.list) && q.list[q.head].number < m.Number {
-		q.head++ // the MAC dropped it
+		q.head++ // skips frames that the MAC dropped
 	}
 	if q.head == len(q.list) || q.list[q.head].number != m.Number {
 		return
@@ -112,7 +112,7 @@ func (w *markWatch) Restarted() {
 	clear(w.received[:])
 }
 
-// A markTruth is the fate of the packets of one path. Each packet counts once at each point, however often it comes.
+// A markTruth is the fate of the packets of one path. Each packet counts once at each point, however often it arrives.
 type markTruth struct {
 	path *markPath
 	// seen holds the packets that have passed a first point, by name. Older ones are forgotten once no packet can still
@@ -137,7 +137,7 @@ type markedPacket struct {
 // marked holds the properties by which the packets of a period are counted.
 type marked struct {
 	flow int       // number of the traffic source
-	came pointsSet // the points that they reached
+	came pointsSet // the points that the packets reached
 }
 
 // A pointsSet is a set of points of a path, by index.
@@ -228,7 +228,7 @@ func (t *markTruth) begin(i int, x passage) {
 func (t *markTruth) come(i int, x passage) {
 	one := t.find(x.id)
 	if one == nil {
-		return // not from the initiator
+		return // the initiator has not seen the packet
 	}
 	t.pass(one, i)
 	if p := one.period; p.pulse == x.id && p.at[i] < 0 {
@@ -317,7 +317,7 @@ func (p *truePeriod) account(of segment, source func(flow int) bool) (sent uint6
 	return sent, lost, received
 }
 
-// again returns how often packets of a period came again to some points.
+// again returns how often packets of a period arrived again at some points.
 func (p *truePeriod) again(points []int) (n uint64) {
 	for _, i := range points {
 		n += p.doubled[i]
@@ -335,8 +335,8 @@ func (p *truePeriod) delay(of segment) (lab.Time, bool) {
 	return to - from, from >= 0 && to >= 0
 }
 
-// came returns when the measured packet came to the point that it passed, among some points. It returns -1 if it passed
-// none of them, or more than one.
+// came returns when the measured packet came to the one of these points that it passed. It returns -1 if it passed none
+// of them, or more than one.
 func (p *truePeriod) came(points []int) lab.Time {
 	at := lab.Time(-1)
 	for _, i := range points {

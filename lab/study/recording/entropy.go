@@ -108,7 +108,7 @@ func (s *run) entropies(ctx context.Context) error {
 		a, b := all[pair[0]], all[pair[1]]
 		bits := s.common(pair)
 		var below, equal, points float64
-		short := make([]float64, len(s.Work.Seeds)) // maximum by seed
+		short := make([]float64, len(s.Work.Seeds)) // largest shortfall in percent, by seed
 		for seed := range s.Work.Seeds {
 			for _, at := range bits {
 				x, y := a[seed][at[0]]["entropy"], b[seed][at[1]]["entropy"]

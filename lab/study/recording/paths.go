@@ -39,7 +39,7 @@ func (s *run) pathsOf(ctx context.Context, g *record.Graph, seed uint64) (recove
 				return curve, nil
 			}
 		}
-		if len(choices) < phv.Bits() { // no other choice adds anything
+		if len(choices) < phv.Bits() { // the record has more bits than useful choices
 			return curve, nil
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"tamtam/lab/study"
 )
 
-// bitsFor returns the width of numbers for n paths. One path needs none.
+// bitsFor returns the number of bits that distinguish n paths. One path needs none.
 func TestBitsForPaths(t *testing.T) {
 	for n, want := range map[int64]int{1: 0, 2: 1, 3: 2, 4: 2, 5: 3, 2048: 11, 2049: 12, 104976: 17} {
 		if got := bitsFor(big.NewInt(n)); got != want {

@@ -44,7 +44,7 @@ func (r *Report) Metrics() string {
 	return "(plans CURVE.AT.METRIC.(min q1 median q3 max) PROGRAM.PIPELINE.(tables non_cut_tables least_stages))"
 }
 
-// Notices returns none.
+// Notices returns nil, since the study has no remarks.
 func (r *Report) Notices() []string { return nil }
 
 // Metric returns CURVE.AT.METRIC.(min q1 median q3 max), PROGRAM.PIPELINE.(tables non_cut_tables least_stages), or

@@ -87,7 +87,7 @@ func (s *run) resources(ctx context.Context) error {
 		list := make([]needs, len(s.Work.Seeds))
 		s.expect(1)
 		err = s.EachSeed(ctx, func(i int, seed uint64) error {
-			list[i] = needs{1} // without pipelines
+			list[i] = needs{1} // the needs of a program without pipelines
 			for _, g := range p.Pipelines {
 				n, err := s.needsOf(ctx, g, seed)
 				if err != nil {

@@ -25,7 +25,7 @@ func TestHyperLogLogBounds(t *testing.T) {
 			n = 4*m + 1 + random.IntN(4*m)
 		}
 		const draws = 200
-		l := alarm(math.Log(2 * 20)) // a value in 20
+		l := alarm(math.Log(2 * 20)) // a false alarm for one value in 20
 		lower, upper := l.hyperLogLog(float64(n), float64(m), width)
 		if lower > float64(n) || upper < float64(n) {
 			t.Fatalf("%d elements in %d buckets of %d bits: %v to %v", n, m, width, lower, upper)

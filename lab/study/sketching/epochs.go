@@ -185,7 +185,7 @@ func (r *epochRun) epoch(ctx context.Context, e int) error {
 	if err := r.pass(ctx, sources); err != nil {
 		return err
 	}
-	if len(spike.vectors) > 0 { // task A counts it
+	if len(spike.vectors) > 0 { // task A counts the spike
 		a.vectors, a.packets = append(a.vectors, spike.vectors...), append(a.packets, spike.packets...)
 	}
 	return r.compare(a)

@@ -85,7 +85,7 @@ func (m *taskMeter) read(f *Settings, truth *flyTruth) (map[string]float64, erro
 		}
 		return reports(r.Heavy(vectors, f.Threshold), vectors, packets, f.Threshold), nil
 	case Changers:
-		if m.half > 0 { // no packet came in the second epoch
+		if m.half > 0 { // no packet has begun the second epoch
 			m.endEpoch()
 			if r, err = reading(m.groups, m.p); err != nil {
 				return nil, err

@@ -24,7 +24,7 @@ func (r *Report) Metrics() string {
 	return "CURVE.AT.METRIC.(min median max theory lower upper), flymon.CURVE.METRIC.(outside bounded)"
 }
 
-// Notices returns none.
+// Notices returns nil, since the study has no remarks.
 func (r *Report) Notices() []string { return nil }
 
 // set adds a metric with a single value to a curve.

@@ -112,7 +112,7 @@ type Spike struct {
 	To      Bytes  `yaml:"to"`      // the larger memory
 }
 
-// A Span goes from one epoch to the one before another.
+// A Span is a range of epochs, from one epoch to the epoch before another.
 type Span struct {
 	From int `yaml:"from"`
 	To   int `yaml:"to"`

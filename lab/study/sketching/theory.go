@@ -103,7 +103,7 @@ func binomial(n int, q float64, f func(k int, chance float64)) {
 // bucket with probability 1/buckets, so the sum is compound Poisson. Its probabilities follow by Panjer's recursion.
 func (p *population) beyond(buckets float64) []float64 {
 	most := len(p.count)
-	// e^-rate must not underflow, so the noise of a fraction of the flows is folded with itself.
+	// e^-rate must not underflow, so the noise of a fraction of the flows is computed and convolved with itself.
 	folds := 0
 	for rate := p.flows() / buckets; rate > 500; rate /= 2 {
 		folds++
@@ -153,7 +153,7 @@ func folded(at []float64) []float64 {
 func (p *population) least(buckets float64, rows int, shifts []uint8) []float64 {
 	power := float64(rows)
 	both, all := meetings(int(math.Log2(buckets)), shifts)
-	// So fewer flows meet in only one row.
+	// Flows that meet in two rows are counted separately. So fewer flows meet in only one row.
 	t := p.beyond(1 / max(1/buckets-2*both/power-all, 1e-3/buckets))
 	q := make([]float64, len(t))
 	for y := range t {
@@ -375,7 +375,7 @@ func collecting(m int, q float64, least []float64) detector {
 		for y := 1; y < len(least); y++ { // sum of the probability of y or more times the increment of the y-th
 			high += least[y] * (at(int(size)+y) - at(int(size)+y-1))
 		}
-		// Noise beyond the distinguished values completes it for certain.
+		// Noise beyond the distinguished values is assumed to complete the collection.
 		high += least[len(least)-1] * (1 - at(int(size)+len(least)-1))
 		return low, high, high
 	}

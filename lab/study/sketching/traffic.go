@@ -57,8 +57,8 @@ func shares(total uint64, n int, s lab.Thousandths) []uint32 {
 		weights[k] = math.Pow(float64(k+1), -float64(s)/1000)
 		sum += weights[k]
 	}
-	// Small shares are raised to 1, which makes the factor of the others smaller. It is found by
-	// bisection, since the sum increases with it.
+	// Small shares are raised to 1, which makes the factor of the others smaller. The factor is found by bisection,
+	// since the sum increases with it.
 	sizes := make([]uint32, n)
 	fill := func(factor float64) (got uint64) {
 		for k, w := range weights {
@@ -217,7 +217,7 @@ func makeFlows(t *Traffic, seed uint64, name string, side uint32) []flymon.Vecto
 				target = append(target, uint32(k))
 			}
 		}
-		// Large flows go anywhere.
+		// Shuffled, so that large flows go to any destination.
 		for i := len(target) - 1; i > 0; i-- {
 			k := r.Below(uint64(i + 1))
 			target[i], target[k] = target[k], target[i]
