@@ -151,7 +151,7 @@ func TestNotMoved(t *testing.T) {
 
 func endsWith(s, end string) bool { return len(s) >= len(end) && s[len(s)-len(end):] == end }
 
-// If a task would fit with all tasks placed anew, it is placed, or the refusal names the tasks in the way. Without
+// If a task would fit with all tasks placed again, it is placed, or the refusal names the tasks in the way. Without
 // those it fits.
 func TestRoomAtRandom(t *testing.T) {
 	var placed, moves, refused, missed int
