@@ -356,7 +356,7 @@ func randomFrame(rnd *rand.Rand, m altmark.Mark, port uint16) markedFrame {
 	return f
 }
 
-// second returns another mark that a packet with m also has.
+// second returns a different mark that a packet with m can also carry.
 func second(m altmark.Mark) altmark.Mark {
 	switch m {
 	case altmark.DSCP5:

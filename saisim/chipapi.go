@@ -109,8 +109,8 @@ func (c *Chip) OnDrop(f func(*Drop)) (stop func()) {
 	}
 }
 
-// ReportCounts returns the counters of the drop reports from one address and port to another, and of the events that
-// report there. They are indexed by the words of [dropreport].
+// ReportCounts returns the counters of the drop reports sent from src to dst, and of the events that report to dst.
+// They are indexed by the words of [dropreport].
 func (c *Chip) ReportCounts(src, dst netip.AddrPort) [dropreport.NumWords]uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,8 +118,8 @@ func (c *Chip) ReportCounts(src, dst netip.AddrPort) [dropreport.NumWords]uint64
 	return n
 }
 
-// SetLedger sets the ledger that is kept from now on. nil removes it. Its functions are called with the chip locked and
-// must not call it.
+// SetLedger sets the ledger that the chip keeps from now on. nil removes it. The ledger's functions are called with the
+// chip locked and must not call the chip.
 func (c *Chip) SetLedger(l Ledger) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

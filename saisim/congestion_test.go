@@ -32,7 +32,7 @@ import (
 // every later B. A is never dropped and waits for 5 frames.
 func TestElevenIntoTen(t *testing.T) {
 	const (
-		frames = 1000 // of A
+		frames = 1000 // number of frames of A
 		wire   = 1250
 		full   = 5
 	)

@@ -28,7 +28,7 @@ type Groups struct {
 	// Packets that wait to run through the stacked groups, their number, and its maximum.
 	waiting     [Lanes]Packet
 	n, together int
-	single      [1]Packet // packet in a pass of its own
+	single      [1]Packet // the packet of a pass with only one packet
 	scratch
 }
 

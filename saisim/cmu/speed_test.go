@@ -160,7 +160,7 @@ func BenchmarkUpdate(b *testing.B) {
 		b.Run(string(op), func(b *testing.B) {
 			task := func(groups ...int) *bench {
 				l := countMin(b, "t", 0, 0, 2048)
-				for _, group := range groups { // with the polynomial of group 0
+				for _, group := range groups { // groups with the polynomial of group 0
 					more := countMin(b, "t", group, 0, 2048)
 					l.Units, l.Masks = append(l.Units, more.Units...), append(l.Masks, more.Masks...)
 				}

@@ -12,7 +12,7 @@ type task struct {
 	bank          uint32
 	lanes         lanes  // matching packets of those that run together
 	coins         bool   // true if a unit runs by coin
-	keys          uint64 // slots of compressed keys that it needs
+	keys          uint64 // slots of compressed keys that the task needs
 	units         []unit
 	digestUnit    int // -1 if there is no digest
 	threshold     uint32

@@ -80,12 +80,12 @@ func Program(p *profile.Profile, program *pipe.Program) *record.Graph {
 	for r := range drop.NumReasons {
 		g.Reasons = append(g.Reasons, r.String())
 	}
-	g.Reasons[0] = "none" // port-down has no record
+	g.Reasons[0] = "none" // reason 0 is port-down, which has no record
 	g.Traps = traps()
 	b.egress(b.ingress())
 	b.merge()
 	text, err := json.Marshal(g)
-	if err != nil { // strings and numbers only
+	if err != nil { // cannot happen: g contains only strings and numbers
 		panic(err)
 	}
 	g.Version = max(uint64(crc32.ChecksumIEEE(text)), 1)
@@ -141,7 +141,7 @@ func reasonNames(why []drop.Reason) (names []string) {
 	return names
 }
 
-// node adds a node after the ways, and returns a way out of it for each label.
+// node adds a node to which the given branches lead. It returns one branch out of the node for each label.
 func (b *grapher) node(n record.Node, ways []branch, labels ...string) []branch {
 	b.to(n.ID, ways...)
 	b.graph.Nodes = append(b.graph.Nodes, n)
@@ -358,7 +358,7 @@ func (b *grapher) table(name string, p *pipe.Pipe, t *pipe.Table, at uint32, way
 		labels = []string{""}
 	}
 	out := b.node(n, in, labels...)
-	if len(in) == 0 { // it never runs
+	if len(in) == 0 { // the table never runs
 		b.to(record.Exit, out...)
 		return past
 	}

@@ -23,7 +23,7 @@ func (c *marking) markReadingAt(at Cycle) markTime {
 	return markTime{markTimeOf(t), unsync}
 }
 
-// timeLookup does step 1: it returns the nibbles of all lanes.
+// timeLookup does step 1 of alternate marking: it returns the nibbles of all lanes.
 func (m *marking) timeLookup(pk *packet, t altmark.Time) (meta uint32) {
 	left := m.used
 	for i := 0; left > 0; i++ {

@@ -140,7 +140,7 @@ func (pk *packet) findMSS() (o mssOption) {
 	}
 	o.became = tailstamp.SYNWithout
 	for at := options; at < end && ip[at] != 0; {
-		if ip[at] == 1 { // no operation
+		if ip[at] == 1 { // the TCP option no-operation
 			at++
 			continue
 		}

@@ -19,7 +19,7 @@ type mirrorEncap struct {
 	tag       [4]byte
 	head      []byte // headers of ERSPAN before the frame; lengths and similar fields are 0
 	l3        int    // offset of the IP header in head
-	v4        bool   // outer IPv4
+	v4        bool   // true if the outer header is IPv4
 	erspan    uint8  // type of the ERSPAN header, with a sequence number in front; zero if there is none
 	sessionID uint16 // session id of the ERSPAN header
 	// The next fields are for sessions of type SFLOW: they describe the headers of record copies.
@@ -33,7 +33,7 @@ type mirrorEncap struct {
 const (
 	greHeader = 4
 	udpHeader = 8
-	sequence  = 4 // sequence number of GRE
+	sequence  = 4 // length of a GRE sequence number
 )
 
 func newMirrorEncap(m *mirrorSession, r *config.Mirror) *mirrorEncap {

@@ -20,7 +20,7 @@ type keeping struct {
 // OnDrop registers a function that is called with every drop from now on, after those registered before. stop
 // unregisters it.
 func (c *keeping) OnDrop(f func(*Drop)) (stop func()) {
-	own := &f // functions cannot be compared
+	own := &f // a pointer, because functions cannot be compared
 	t := c.taking()
 	t.reported = append(t.reported, own)
 	return func() {

@@ -129,7 +129,7 @@ type markProfile struct {
 	gap, step time.Duration
 }
 
-// applyAltMark sets a lane's profile. No packet holds one.
+// applyAltMark sets a lane's profile. No packet keeps a reference to the profile.
 func (c *marking) applyAltMark(r config.AltMark, gone bool) {
 	if c.lanes[r.Lane] != nil {
 		c.used--
@@ -159,7 +159,7 @@ func eighths(i altmark.Interval, n uint64) (down, up time.Duration) {
 	return time.Duration(x >> sh), time.Duration((x + 1<<sh - 1) >> sh)
 }
 
-// A markFlow is the state of one index.
+// A markFlow is the state of one flow index.
 type markFlow struct {
 	seen             bool  // without slots: true after the first packet
 	colour           uint8 // without slots
@@ -171,7 +171,7 @@ type markFlow struct {
 	entries          []*aclEntry
 }
 
-// A markColour is the state of one colour of an index.
+// A markColour is the state of one colour of a flow index.
 type markColour struct {
 	captures, outside, pulseBytes uint64
 	foreign, foreignBytes         uint64

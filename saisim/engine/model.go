@@ -76,7 +76,7 @@ func (p *port) counters() PortCounters {
 type admission struct {
 	lag                      *lag
 	source                   *bridgePort
-	router                   *rif  // set if it is a router interface
+	router                   *rif  // set if the port or LAG is a router interface
 	untagged                 *vlan // VLAN of an untagged frame that the port may send; nil requires a closer look
 	pvid                     uint16
 	priority                 uint8
@@ -197,7 +197,7 @@ const (
 	rifOut
 	rifInError
 	rifOutError
-	// NumInterfaceCounts is the number of counters.
+	// NumInterfaceCounts is the number of counters of a router interface.
 	NumInterfaceCounts
 )
 
@@ -280,9 +280,9 @@ type dest struct {
 	// derived
 	kind  destKind
 	act   actions
-	hop   *adjacency // destHop
-	group *hopGroup  // destGroup
-	rif   *rif       // destSubnet
+	hop   *adjacency // set for destHop
+	group *hopGroup  // set for destGroup
+	rif   *rif       // set for destSubnet
 }
 
 type destKind uint8

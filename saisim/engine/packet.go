@@ -12,9 +12,9 @@ import (
 	"tamtam/tam/record"
 )
 
-// A packet is a frame in the chip. Copies of it (floods, punts) share it. It waits hundreds of cycles between two
-// stations, and each has to fetch its memory again. So the data needed everywhere is contiguous, and data that usually
-// only the ingress pipe needs is elsewhere.
+// A packet is a frame in the chip. Copies of it (floods, punts) share it. A packet waits hundreds of cycles between two
+// stations, so at the next station its memory is no longer in the CPU's cache. Therefore the data needed everywhere is
+// contiguous, and data that usually only the ingress pipe needs is elsewhere.
 type packet struct {
 	data []byte // as received, possibly cut
 	*passing
@@ -107,15 +107,15 @@ const (
 	notedLearning
 	notedLearned // the source address was known
 	notedRoute
-	notedPrefix // there is a prefix
+	notedPrefix // a prefix was found
 	notedHop
 	notedNeighbor // the neighbour is known
 	notedFDB
-	notedAddress // there is an FDB entry
+	notedAddress // an FDB entry was found
 	notedProgram
 	notedPolicer
 	notedKnown     // source and destination addresses are known and the headers are unchanged: see origin
-	notedUsual     // it was usual, and has no notes
+	notedUsual     // the packet was usual, and has no notes
 	notedOuter     // an added or removed header was found; noted even without an observer
 	notedOuterDone // the header was added or removed
 )
@@ -207,7 +207,7 @@ type aclLook struct {
 // trapping holds the traps of a packet, the first of each kind.
 type trapping struct {
 	trap config.Trap // trap that requests a copy
-	took config.Trap // trap that removes it from forwarding
+	took config.Trap // trap that removes the packet from forwarding
 }
 
 // asked holds the requests of entries for the copies of a packet.
@@ -279,7 +279,7 @@ const (
 // ingress pipe, that copy represents the packet.
 type copyOf struct {
 	pk *packet
-	// next is the link of the copy's list: in a wheel, those due at one cycle.
+	// next links the copies of a list. For example, a wheel has a list of the copies that are due at each cycle.
 	next    *copyOf
 	at      Cycle
 	queued  Cycle        // cycle at which it was queued
@@ -289,7 +289,7 @@ type copyOf struct {
 	number  uint16 // 1 for the first copy made
 	tag     tagAction
 	queue   uint8
-	result  stampResult // result of the session
+	result  stampResult // result of tail-stamping
 	asked   bool        // true if it has reached queue, even if not admitted
 	raw     bool        // true if it leaves as received
 	ce      bool        // true if it will be marked with congestion experienced
@@ -356,13 +356,13 @@ type tagOp uint8
 const (
 	tagKeep  tagOp = iota
 	tagStrip       // remove the outer tag
-	tagPush        // insert one
+	tagPush        // insert an outer tag
 	tagSet         // replace the outer tag's VLAN id
 )
 
 // An edit holds the egress pipe's changes of a packet, apart from its VLAN tag.
 type edit struct {
-	dmac, smac uint64 // if routed
+	dmac, smac uint64 // new addresses of a routed packet
 	routed     bool   // true if MAC addresses are replaced and the TTL is decremented
 	prefix     uint8  // length of the prefix by which it is routed; zero if an ACL entry sends it
 	hop        *adjacency
@@ -396,7 +396,7 @@ const (
 )
 
 // A stampAction is the tail-stamping action of an ACL entry. It does not change once it is created. Packets in the chip
-// keep the one that they hit.
+// keep the stampAction that they hit.
 type stampAction struct {
 	switchID uint32
 	counter  *aclCounter // nil if results are not counted
@@ -444,7 +444,7 @@ type taken struct {
 	queue uint8  // queue of the port; record.NoQueue if there is none
 	trap  config.Trap
 	why   drop.Reason
-	// inside is true if it has been in the egress pipe.
+	// inside is true if the packet or copy has been in the egress pipe.
 	inside bool
 }
 
@@ -454,7 +454,7 @@ type acted [64 * pipe.TapWords]uint8
 // A recorded is a taken with the identities of the lookups of the packet, or copy, if a session requires them.
 type recorded struct {
 	taken
-	acted      acted // if a plan requires them
+	acted      acted // empty if no plan requires actions
 	identities record.Identities
 }
 
@@ -542,8 +542,8 @@ type ifaWork struct {
 	place   ifa.Place // place of its parts; to initiate, that of the transport header and of the bytes after it
 	longer  int       // bytes by which the copy becomes longer
 	reports uint64    // mirror sessions that get it with the stack, by index
-	out     uint16    // number of the port out
-	speed   ifa.Speed // speed of the port out
+	out     uint16    // number of the egress port
+	speed   ifa.Speed // speed of the egress port
 	queue   uint8     // queue of the port out; depth is the number of bytes in it
 	depth   uint32
 	leaves  Cycle
@@ -575,7 +575,7 @@ func (pk *packet) tooLong() {
 	}
 }
 
-// An outer is a header of an index. It does not change once it is created.
+// An outer is the outer header of a flow index. It does not change once it is created.
 type outer struct {
 	ends     bool
 	src, dst [2]uint64

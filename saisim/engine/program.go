@@ -197,7 +197,7 @@ func (c *programs) steer(pk *packet, i int) {
 	}
 }
 
-// A Batch is a change to the programs in the pipes at one cycle, with reads.
+// A Batch changes the programs in the pipes at one cycle, and reads values.
 type Batch struct {
 	pipe.Batch
 	// Done, if not nil, is called with the values read when the batch has taken effect. Like notifications, calls are

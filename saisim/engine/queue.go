@@ -160,7 +160,7 @@ func (c *queues) launch(p *port, cp *copyOf) {
 	}
 }
 
-// send gives a copy to the MAC, which sends it as soon as it is free. length is in bytes.
+// send gives a copy to the MAC, which sends the copy after all earlier ones. length is in bytes.
 func (c *queues) send(p *port, cp *copyOf, length int) {
 	pre := instant{cycle: c.now + c.egressCycles}
 	if pre.before(p.txFree) {

@@ -36,7 +36,7 @@ type fill []uint64
 // A tamSet is a TAM object with the events that it lists.
 type tamSet struct {
 	row config.TAM
-	set eventSet // derived
+	set eventSet // the events as a bit set
 }
 
 // A streamKey identifies a stream of messages with sequence numbers.
@@ -84,10 +84,10 @@ type flowKey struct {
 type dropFlow struct {
 	key            flowKey
 	first, last    uint64 // NTP times of the first and the last drop
-	timing         uint8  // flags of these times
+	timing         uint8  // flags of first and last
 	total, pending uint64 // number of packets, and number of packets not reported yet
 	more           bool   // true if its interval had more drops
-	until          Cycle  // end of its interval
+	until          Cycle  // end of the current interval
 	next           int32  // next flow with the same hash
 	newer, older   int32  // neighbours in the order by last drop
 	sooner, later  int32  // neighbours in the order by end of the interval

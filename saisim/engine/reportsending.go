@@ -44,7 +44,7 @@ type tamEvent struct {
 	layout  reportLayout
 	every   Cycle // cycles after which templates are sent again
 	domain  uint32
-	to      []*sending // derived
+	to      []*sending // one per collector; derived
 	table   *flowTable // nil if there was never a threshold
 }
 

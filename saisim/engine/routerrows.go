@@ -96,7 +96,7 @@ func (c *router) applyNextHop(r config.NextHop, gone bool) {
 		h.adj.hops--
 		c.releaseAdjacency(h.adj)
 		delete(c.ids, r.ID)
-	case h == nil: // it never changes
+	case h == nil: // a next hop never changes
 		a := c.adjacency(at[*rif](c.core, r.Interface), r.IP)
 		a.hops++
 		c.ids[r.ID] = &nextHop{a}
@@ -157,7 +157,7 @@ func (c *router) hostRoute(adj *adjacency, on bool) {
 	c.resolve(p, d)
 }
 
-// sortHosts sorts the neighbours with one address. The neighbour at the first interface counts.
+// sortHosts sorts the neighbours with one address by interface. Only the first one is used.
 func (d *dest) sortHosts() {
 	slices.SortStableFunc(d.hosts, func(a, b *adjacency) int { return a.rif.order() - b.rif.order() })
 }
