@@ -49,7 +49,7 @@ func TestTraceEnds(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := bareRig(t, profile.Small())
 			for _, id := range r.Ports() {
-				if id != 3 { // down, and without host interface
+				if id != 3 { // port 3 is down, and has no host interface
 					r.up(id)
 				}
 			}

@@ -25,7 +25,7 @@ type core struct {
 	kinds   map[sai.ObjectType]*kind
 	objects map[sai.OID]*object
 	entries map[sai.Entry]*object
-	made    map[sai.ObjectType]uint64 // objects ever created
+	made    map[sai.ObjectType]uint64 // number of objects ever created, by type
 	live    map[sai.ObjectType]uint32
 
 	sw *object // the switch, nil before it is created
@@ -171,11 +171,12 @@ type Config struct {
 	Kernel func() altmark.KernelClock
 	// Oracle enables exact counts of the flows of sketch tasks, which can be read.
 	Oracle bool
-	// Wired names host interfaces whose ports have no link until it is set.
+	// Wired names host interfaces whose ports have no link until their link is set.
 	Wired map[string]bool
 	// HostInterfaces is called with the host interfaces of ports when one has changed. nil means no observer.
 	HostInterfaces func([]config.HostInterface)
-	// Changed is called with every change of the rows as it takes effect, and must not keep it. nil means no observer.
+	// Changed is called with every change of the rows as it takes effect. It must not keep the change. nil means no
+	// observer.
 	Changed func(config.Change)
 }
 

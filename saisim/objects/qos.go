@@ -21,7 +21,7 @@ type qos struct {
 // A bufferProfile is a BUFFER_PROFILE object.
 type bufferProfile struct {
 	pool     *bufferPool
-	reserved uint64 // cells
+	reserved uint64 // number of cells
 	limit    tm.Limit
 }
 
@@ -143,7 +143,7 @@ func (q *qos) bufferPoolKind() *kind {
 			}
 			return used
 		},
-		clear: func(*object, sai.StatID) bool { return true }, // levels, not counts
+		clear: func(*object, sai.StatID) bool { return true }, // these are levels, not counts
 	}
 	return k
 }

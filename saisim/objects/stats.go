@@ -117,7 +117,7 @@ func (ps *ports) addPortStats(k *kind) {
 		}
 		return 0 // the CPU port
 	}
-	k.clear = func(_ *object, id sai.StatID) bool { // levels, not counts
+	k.clear = func(_ *object, id sai.StatID) bool { // these are levels, not counts
 		return id == sai.PortStatIfOutQlen || id == sai.PortStatOutCurrOccupancyBytes
 	}
 }

@@ -102,7 +102,7 @@ func (p *Program) register(pipeName, name string) (*Register, error) {
 }
 
 // Apply returns the program with changed entries, and an error if it is not valid. p does not change. The result shares
-// unchanged parts with it.
+// unchanged parts with p.
 func (p *Program) Apply(changes []EntryChange) (*Program, error) {
 	n := *p
 	n.Ingress.Tables, n.Egress.Tables = slices.Clone(p.Ingress.Tables), slices.Clone(p.Egress.Tables)

@@ -53,7 +53,7 @@ type copyWord struct{ from, to uint8 }
 type opcode uint8
 
 const (
-	opSet opcode = iota // the operations, in the order of operations
+	opSet opcode = iota // numbered like the operations of programs
 	opAdd
 	opSub
 	opAnd

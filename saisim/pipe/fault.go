@@ -118,7 +118,7 @@ func (p *Program) broken(faults []Fault) *Program {
 			to.Tables = slices.Clone(to.Tables)
 		}
 		if f.Do == "skip" {
-			to.Tables[i].Gate = [][]Term{{{Field: "is.ip", Is: "gt", Value: 1}}} // it never is
+			to.Tables[i].Gate = [][]Term{{{Field: "is.ip", Is: "gt", Value: 1}}} // never true
 		} else {
 			_, j, _ := p.tableAt(f.Into)
 			to.Tables[i].Gate = pp.Tables[j].Gate

@@ -10,7 +10,7 @@ import (
 type Limits struct {
 	IngressStages, EgressStages uint32
 	Stage                       Resources // resources of each stage
-	PHVBits                     uint32    // fixed fields included
+	PHVBits                     uint32    // bits of the PHV, fixed fields included
 }
 
 // Resources holds the resources of one stage.

@@ -4,7 +4,7 @@ package pipe
 // ones are noted.
 const NotedTables = 15
 
-// There is one place for each noted table, and a last place for all other tables. A table without a key has no place.
+// Each noted table has a place. All other tables share the last place. A table without a key has no place.
 const (
 	lookPlaces = NotedTables + 1
 	noPlace    = 255
@@ -16,7 +16,8 @@ type Looks struct {
 	of     [lookPlaces]uint64
 }
 
-// A look holds the entry's number, whether it hit, and the packet. So looks of earlier packets need not be cleared.
+// A look is one word of Looks: the entry's number, whether it hit, and the packet. So looks of earlier packets need not
+// be cleared.
 const (
 	lookHit    = 1 << 32
 	lookPacket = 1 << 33

@@ -5,9 +5,9 @@ const (
 	userWords   = 64
 	firstUser   = 24
 	firstHash   = firstUser + userWords
-	maxHashes   = 16 // in one stage
+	maxHashes   = 16 // hashes in one stage
 	firstParam  = firstHash + maxHashes
-	maxParams   = 8 // of one action
+	maxParams   = 8 // parameters of one action
 	firstBefore = firstParam + maxParams
 
 	// BridgeWords is the number of 64-bit words of user fields that a packet carries from the ingress pipe to the
@@ -83,7 +83,7 @@ const (
 // An Access defines in which pipes a field may be written.
 type Access uint8
 
-// A fixed field can always be read, in both pipes. Without a meaning in a pipe, it is 0 (ports: 65535).
+// A fixed field can be read in both pipes. In a pipe where the field has no meaning, its value is 0 (ports: 65535).
 const (
 	ReadOnly     Access = 0
 	WriteIngress Access = 1

@@ -92,7 +92,7 @@ type field struct {
 	ports    *[]DefaultPorts
 	sub      []field
 	min, max uint64
-	optional bool // zero if it is missing
+	optional bool // the value is zero if the field is missing
 }
 
 // fields returns all lines of a profile file in the order in which they are written, with the range of each number.

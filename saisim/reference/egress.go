@@ -15,14 +15,14 @@ import (
 type outgoing struct {
 	*packet
 	tag tagChange
-	ce  bool // to be marked with congestion experienced
-	raw bool // leaves as received
-	// mirror is the session for which it is a copy, in its state when the copy was made.
+	ce  bool // true if it will be marked with congestion experienced
+	raw bool // true if it leaves as received
+	// mirror is the session that made this copy, as it was when the copy was made.
 	mirror *config.Mirror
 	// trailer is the record after a mirrored frame, and recorder its recorder. They are nil if there is no record.
 	trailer  []byte
 	recorder *recorder
-	// Its queue, the cycle when it reached the queue, and the bytes that were there then.
+	// The copy's queue, the cycle when the copy reached the queue, and the bytes that were there then.
 	queue  uint8
 	queued saisim.Cycle
 	depth  int
@@ -51,8 +51,8 @@ func (o *outgoing) class() uint8 {
 	return o.tc
 }
 
-// takes returns the number of buffer bytes that it occupies: its length as received, or as it leaves if it is a copy
-// for a mirror session.
+// takes returns the number of buffer bytes that a copy occupies: its length as received. For a copy of a mirror
+// session, it is the length as the copy leaves.
 func (o *outgoing) takes() int {
 	if o.mirror != nil {
 		return o.lengthOut()
@@ -60,7 +60,8 @@ func (o *outgoing) takes() int {
 	return o.length
 }
 
-// made reports whether it is a copy that the chip has made for receivers other than its packet's.
+// made reports whether the chip has made the copy for receivers other than those of its packet: a mirror session or a
+// collector.
 func (o *outgoing) made() bool { return o.mirror != nil || o.report != nil }
 
 // A tagChange is the egress pipe's change of a copy's outer VLAN tag.
@@ -229,7 +230,7 @@ func (c *Chip) egressPipe(p *port, o *outgoing) (t *transmission, length int, ok
 	if !o.made() {
 		c.measure(o)
 	}
-	seen := o.packet // as ACLs see it
+	seen := o.packet // the packet as ACLs see it
 	r := c.beginEgress(p, o)
 	if r != nil {
 		if !o.runs(r, 0, last) {

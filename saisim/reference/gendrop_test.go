@@ -10,7 +10,7 @@ import (
 	"tamtam/saisim/drop"
 )
 
-// A dropped is a drop as an engine reports it, without the fields that the reference cannot name.
+// A dropped is a drop as an engine reports it, without the fields that the reference does not have.
 type dropped struct {
 	at                     saisim.Cycle
 	id                     uint64
@@ -44,7 +44,7 @@ type end struct {
 	dropped
 	what   saisim.What
 	unkept saisim.Unkept
-	path   uint64 // hash
+	path   uint64 // hash of the findings
 }
 
 // ends holds the kept ends that the fast engine has more often than the reference.

@@ -6,8 +6,7 @@ import (
 	"tamtam/sai"
 )
 
-// sampledOf returns random numbers for samplers in about one case of four, half of them with policers. It returns nil
-// in the others.
+// sampledOf returns random numbers for samplers in about one case of four, half of them with policers, otherwise nil.
 func sampledOf(seed uint64) *rand.Rand {
 	if seed%4 == 1 || seed%8 == 2 {
 		return rand.New(rand.NewPCG(seed, 4))

@@ -13,7 +13,7 @@ import (
 type Options struct {
 	// Zero lists types whose values are zero in the copy.
 	Zero []reflect.Type
-	// Shared lists types whose values never change. Pointers to them are not changed.
+	// Shared lists types whose values never change. Pointers to such values are copied unchanged.
 	Shared []reflect.Type
 }
 
@@ -180,7 +180,7 @@ func (c *copier) merge() {
 		switch {
 		case last < 0 || f.from() >= c.blocks[last].end():
 			c.blocks = append(c.blocks, f)
-		case f.end() <= c.blocks[last].end(): // within
+		case f.end() <= c.blocks[last].end(): // f lies within the last block
 		case f.of == c.blocks[last].of && (f.from()-c.blocks[last].from())%f.of.size == 0:
 			b := &c.blocks[last]
 			b.n = int((f.end() - b.from()) / f.of.size)

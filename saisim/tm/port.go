@@ -12,7 +12,7 @@ const Quantum = 256
 type Discipline struct {
 	Strict  bool
 	Weight  uint32 // 1 .. 1000; ignored for strict queues
-	Packets bool   // Weight counts packets, not Quantum bytes
+	Packets bool   // true if Weight counts packets instead of units of Quantum bytes
 }
 
 // A Limit bounds the cells that a queue holds beyond its reserved ones. The zero value means no limit.
@@ -34,7 +34,7 @@ type WRED struct {
 type Settings struct {
 	Discipline Discipline
 	Pool       int
-	Reserved   uint64 // cells
+	Reserved   uint64 // number of cells
 	Limit      Limit
 	WRED       WRED
 }
@@ -88,7 +88,7 @@ type Port[T any] struct {
 	queues []Queue[T]
 	busy   uint32 // queues that hold packets
 	strict uint32
-	turn   int  // queue that has the turn
+	turn   int  // queue whose turn it is
 	begun  bool // true if that queue has received its credit
 	n      int
 	bytes  uint64

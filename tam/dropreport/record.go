@@ -28,7 +28,7 @@ const Masks = 1 << NumGroups
 // InfoMask is a set that no record has. Its template number is used for type information (RFC 5610).
 const InfoMask = 1<<IPv4 | 1<<IPv6
 
-// FirstTemplate is the template number of the first event without groups. Each event has Masks template numbers.
+// FirstTemplate is the number of the template without groups of the first event. Each event has Masks template numbers.
 const FirstTemplate = 256
 
 // IFATemplate is the template number of [IFA], after those of all events.
@@ -132,7 +132,7 @@ const (
 	EventBegun   Event = 2 // a flow's first packet was dropped
 	EventGoesOn  Event = 3 // the flow's interval ended, with further drops
 	EventEnded   Event = 4 // an interval ended without a drop: the flow is over
-	EventEvicted Event = 5 // the flow was evicted by another one
+	EventEvicted Event = 5 // the flow was evicted by another flow
 )
 
 // A Stage is the place of a drop, as in tamtamDropStage.
@@ -155,7 +155,7 @@ const (
 	FlagCut            = 32 // the frame was longer than its section
 )
 
-// AnyInterface stands for packets in a queue without an ingress port, or with one that was removed.
+// AnyInterface is the ingress port of queued packets that have none, or whose ingress port was removed.
 const AnyInterface = 1<<32 - 1
 
 // Names of the extension object with the counters.

@@ -16,8 +16,8 @@ type Estimate struct {
 	Upper      float64
 	Confidence float64
 	Bound      string
-	// Saturated means that the sketch is too full for a meaningful value, for example that a counter is at its maximum.
-	// Bounds, if any, still hold.
+	// Saturated means that the sketch is too full for a meaningful value, for example because a counter is at its
+	// maximum. Bounds, if any, still hold.
 	Saturated bool
 	// Flags describe problems of the epochs that the estimate is computed from.
 	Flags Flags

@@ -119,7 +119,7 @@ type Unit struct {
 	Op      Op    `json:"op"`
 	P1      Param `json:"p1"`
 	P2      Param `json:"p2"`
-	// Map is a TCAM over P1: the first matching rule replaces it. P1 becomes 0 if no rule matches. Without rules P1 is
+	// Map is a TCAM over P1: the first matching rule replaces P1. P1 becomes 0 if no rule matches. Without rules P1 is
 	// unchanged.
 	Map []MapRule `json:"map,omitempty"`
 	// The unit runs for packets whose coin, 0 to 255, is at least From and less than To. It runs for all packets if

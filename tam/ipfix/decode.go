@@ -25,7 +25,7 @@ func wrong(offset int, field, format string, args ...any) error {
 
 // A FieldSpec is a field of a received template.
 type FieldSpec struct {
-	Enterprise uint32 // zero for an element of IANA
+	Enterprise uint32 // zero for an IANA element
 	ID         uint16
 	Length     uint16   // [Variable] if each value carries its own length
 	Element    *Element // nil if the element is unknown

@@ -53,7 +53,7 @@ type ChipMark struct {
 const (
 	MarkRan = "ran"
 	MarkHit = "hit"
-	// MarkAction means that it hit an entry with one of some actions.
+	// MarkAction means that the table hit an entry with one of some actions.
 	MarkAction = "action"
 )
 
