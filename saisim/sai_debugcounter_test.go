@@ -362,7 +362,7 @@ func TestRandomDebugCounters(t *testing.T) {
 	}
 }
 
-// Every reason of the chip is in the table above, or has no word in SAI.
+// Every drop reason of the chip is in the table above, or has no equivalent in SAI.
 func TestDebugWords(t *testing.T) {
 	none := "port-down runt trap no-lag-member program policer buffer queue-limit wred egress-program port-removed"
 	for r := range drop.NumReasons {

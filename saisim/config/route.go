@@ -25,7 +25,7 @@ type Interface struct {
 	Loopback bool // true if packets that arrived here may leave here
 }
 
-// A Neighbor is a neighbour.
+// A Neighbor is the MAC address of an IP neighbour at a router interface.
 type Neighbor struct {
 	Interface ID
 	IP        netip.Addr
@@ -34,7 +34,7 @@ type Neighbor struct {
 	HostRoute bool // packets to its address go to it, unless there is a route for exactly this address
 }
 
-// A NextHop is a next hop: the neighbour with this address, if there is one.
+// A NextHop is the neighbour with address IP on Interface, if there is such a neighbour.
 type NextHop struct {
 	ID, Interface ID
 	IP            netip.Addr

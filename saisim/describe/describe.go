@@ -234,7 +234,8 @@ func (b *grapher) forward(last uint32, ways []branch) (out, nowhere []branch) {
 	fdb := b.fixed(FDB, last, []branch{bridged[0], leaves[0]})
 	to := b.cond("chip.fdb.leads", last, fdb, "port", "drop")
 	return []branch{decided[2], bridged[1], leaves[1], to[0]}, []branch{
-		// NoDestination: the requested port does not exist. IPHeader after a route: for IPv6, by a link-local address.
+		// NoDestination occurs if the requested port does not exist. After a route lookup, IPHeader occurs only for
+		// IPv6 packets with a link-local address.
 		decided[3].dropped(drop.ACL, drop.Trap, drop.Learning, drop.TTL, drop.NoDestination),
 		routed[2].dropped(drop.Trap, drop.RouterDown, drop.IPHeader),
 		bridged[2].dropped(drop.NotRouter, drop.Miss),

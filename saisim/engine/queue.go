@@ -116,7 +116,8 @@ func (c *queues) stopWaiting(p *port) {
 	c.waitingN--
 }
 
-// due runs the scheduler of a port.
+// due handles a port whose scheduler is due: the port waits for the egress pipe. If the port's speed has changed, so
+// that it is too early, due schedules the port again.
 func (c *queues) due(p *port) {
 	if p.txFree.cycle > c.now+c.egressCycles { // the port's speed has changed in the meantime
 		c.offer(p)

@@ -12,7 +12,7 @@ const (
 
 // Looks holds the results of a packet's lookups in the tables of one pipe, by place: see [PHV].
 type Looks struct {
-	packet uint64 // number of the packet, in the form used in a look
+	packet uint64 // number of the packet, shifted as in a look
 	of     [lookPlaces]uint64
 }
 

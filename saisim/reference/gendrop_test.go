@@ -72,7 +72,8 @@ func (e ends) add(k *saisim.Kept, n int) {
 	}
 }
 
-// lacks reports whether the only difference is that the fast engine has evicted n of the reference's ends.
+// lacks reports whether the only difference is that the fast engine has evicted n of the ends that the reference has
+// kept.
 func (e ends) lacks(n uint64) bool {
 	sum := uint64(0)
 	for _, more := range e.more {

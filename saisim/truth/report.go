@@ -24,7 +24,7 @@ type Report struct {
 	Deliveries     []Delivery  `json:"deliveries,omitempty"`
 }
 
-// A Loss is where and why a copy was lost. A frame that a link lost counts at the end that it was sent to.
+// A Loss is where and why a copy was lost. A frame that a link lost is counted at the link's receiving end.
 type Loss struct {
 	Node   string `json:"node"`
 	Port   string `json:"port"`

@@ -22,7 +22,7 @@ const (
 	NumGroups Group = 9
 )
 
-// Masks is the number of sets of groups.
+// Masks is the number of possible combinations of groups in a record.
 const Masks = 1 << NumGroups
 
 // InfoMask is a set that no record has. Its template number is used for type information (RFC 5610).
@@ -83,7 +83,7 @@ func (g Group) Fields() []*ipfix.Element {
 	return nil
 }
 
-// Fixed returns the fields of the layout that sonic-mgmt's tests read, in wire order.
+// Fixed returns, in wire order, the fields of the layout that the tests of sonic-mgmt read.
 func Fixed() []*ipfix.Element {
 	return []*ipfix.Element{
 		ipfix.Standard("observationTimeNanoseconds"), ipfix.OwnElement("tamtamSwitchId"),

@@ -44,8 +44,8 @@ type table struct {
 	layer   *layer  // the digit of an action's number that it represents, or nil for a table of the program
 }
 
-// A segment is the part between two cuts. Node 0 is the first cut, a table or a condition. An arc to len(nodes) leads
-// to the second cut, or to the end.
+// A segment is the part of the graph between two cuts. Node 0 is the first cut, which is a table or a condition. An arc
+// to len(nodes) leads to the second cut, or to the end of the graph.
 type segment struct {
 	nodes []node // in topological order
 }
