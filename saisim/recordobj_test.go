@@ -36,7 +36,7 @@ func TestPlanRefusals(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		change func(*record.ChipPlan)
-		want   string // empty if good
+		want   string // part of the error; empty if the plan is valid
 	}{
 		{"good", func(*record.ChipPlan) {}, ""},
 		{"no id", func(p *record.ChipPlan) { p.ID = 0 }, "id is 0, want"},

@@ -32,8 +32,8 @@ type Servo struct {
 	samples  int // 0, 1 or 2, where 2 means two or more
 	lastT1   tailstamp.Timestamp
 	offset   int64 // offset in ns at lastT1, after the correction
-	integral int64 // 1/1000 ppb
-	rate     int64 // ppb
+	integral int64 // in 1/1000 ppb
+	rate     int64 // in ppb
 	good     int
 }
 

@@ -24,7 +24,7 @@ func TestTraceEnds(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		do   func(r *rig)
-		want []string // copy: end
+		want []string // number and last step of each copy
 	}{
 		{"known", func(r *rig) { r.send(0, udpFrame(1, 2, 60)) }, []string{"0 copies made", "1 Ethernet1 last byte out"}},
 		{"flooded, one egress port down", func(r *rig) { r.send(0, udpFrame(1, 9, 60)) },

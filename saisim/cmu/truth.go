@@ -23,7 +23,7 @@ type Truth struct {
 	// Elements do not contain the later ones.
 	Overflow bool
 
-	epoch  uint64 // epoch of the packets
+	epoch  uint64 // epoch of the counted packets
 	before epochSet
 
 	flow      flymon.Key

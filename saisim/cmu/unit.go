@@ -32,7 +32,7 @@ type frozen struct {
 	banks   [2]flymon.ChipBank
 	at      uint64
 	digests [2][]flymon.Vector
-	truth   *[2]Truth // continues to count
+	truth   *[2]Truth // oracle, which continues to count
 }
 
 type op uint8

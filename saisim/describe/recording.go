@@ -13,7 +13,7 @@ import (
 type Recording struct {
 	Fields []pipe.Field // one for each container
 	Marks  []pipe.Mark
-	Others []string // tables that no program has
+	Others []string // tables of the plan outside the program
 	left   []uint64 // bits of Others, by field
 }
 

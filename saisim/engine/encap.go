@@ -15,7 +15,7 @@ type mirrorEncap struct {
 	session   *mirrorSession
 	truncate  int   // bytes of the frame that are kept; zero means all
 	tc        uint8 // traffic class of the copies
-	push      bool  // RSPAN inserts a tag
+	push      bool  // true if RSPAN inserts a tag
 	tag       [4]byte
 	head      []byte // headers of ERSPAN before the frame; lengths and similar fields are 0
 	l3        int    // offset of the IP header in head
@@ -166,7 +166,7 @@ type recordCopy struct {
 	trailer  [8 + record.MaxIdentities + record.TailLen]byte
 	counts   *RecordCounts
 	n        int
-	datagram [80]byte // headers up to UDP
+	datagram [80]byte // headers of the datagram up to UDP
 }
 
 // A recordTunnel holds the addresses between which a session of type SFLOW sends.

@@ -228,7 +228,7 @@ func (c *ingressPipe) classify(in *admission, pk *packet) (drop.Reason, bool) {
 	if in.closed {
 		return drop.NoLAGMember, false
 	}
-	if in.router != nil { // no bridge: tags name no VLAN here
+	if in.router != nil { // a router interface: tags name no VLAN here
 		if pk.tagged && h.tci[0]&0xfff != 0 {
 			return drop.NoVLAN, false
 		}
@@ -253,7 +253,7 @@ func (c *ingressPipe) forward(pk *packet, steered bool) {
 		why, ok = c.bridge.learn(pk)
 		pk.barred = !ok
 	}
-	if ok && pk.act == 0 && !pk.aclDrop && !steered && pk.redirect == nil { // only its addresses decide
+	if ok && pk.act == 0 && !pk.aclDrop && !steered && pk.redirect == nil { // only the addresses decide
 		pk.why = c.destination(pk)
 		return
 	}

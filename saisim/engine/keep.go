@@ -88,7 +88,7 @@ func (c *core) WatchAll(on bool) {
 // WatchesAll reports whether all arriving packets are kept.
 func (c *keeping) WatchesAll() bool { return c.watching != nil && c.watching.all }
 
-// watched returns the watching. It creates it if necessary.
+// watched returns c.watching, which it creates if necessary.
 func (c *keeping) watched() *watching {
 	if c.watching == nil {
 		c.watching = &watching{ends: newRing(c.kept)}

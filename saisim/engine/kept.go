@@ -37,7 +37,7 @@ type Unkept uint8
 const (
 	UnkeptProgram Unkept = 1 << iota // some tables of a program, because the chip has seen too many names
 	UnkeptEgress                     // tables of the egress pipe, because the frame was dropped after it
-	UnkeptMore                       // lookups after the first ones
+	UnkeptMore                       // lookups beyond the first ones, for which there was no space
 	UnkeptEntry                      // the FDB entry of the source address
 )
 

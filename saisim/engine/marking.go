@@ -162,7 +162,7 @@ func eighths(i altmark.Interval, n uint64) (down, up time.Duration) {
 // A markFlow is the state of one flow index.
 type markFlow struct {
 	seen             bool  // without slots: true after the first packet
-	colour           uint8 // without slots
+	colour           uint8 // current colour of a flow without slots
 	stepped, arrived altmark.Time
 	of               [2]markColour
 	late             altmark.LatePeriods

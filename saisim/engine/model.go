@@ -88,7 +88,7 @@ type admission struct {
 type lag struct {
 	name                     config.ID
 	members                  []lagMember // in the order of their ports
-	active                   []*port     // ports that send; derived
+	active                   []*port     // ports of members that send; derived
 	bridgePort               *bridgePort
 	rif                      *rif
 	pvid                     uint16
@@ -274,7 +274,7 @@ func (g *hopGroup) choose(hash uint32) *adjacency {
 // address.
 type dest struct {
 	prefix netip.Prefix
-	route  *config.Route // nil if there is none
+	route  *config.Route // row of the route; nil if there is none
 	hosts  []*adjacency  // neighbours with a host route; the first one counts
 
 	// derived

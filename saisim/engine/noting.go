@@ -15,7 +15,7 @@ func (c *core) note(d *Drop, p *port, cp *copyOf) {
 		return
 	}
 	if d.Punted && d.Why != drop.TTL && d.Why != drop.NoNeighbor && d.Why != drop.L3MTU {
-		return // the packet was for the CPU
+		return // not a drop: the packet was meant for the CPU
 	}
 	x := notedDrop{at: c.now, pk: pk, events: set, why: d.Why, stage: stageOf(d), flags: flagsOf(d)}
 	if x.stage == dropreport.StageMMU {

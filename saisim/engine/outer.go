@@ -182,7 +182,7 @@ func roomFor(b []byte, n int) []byte {
 	if n <= cap(b) {
 		return b[:n]
 	}
-	more := make([]byte, n, (n+63)&^63) // the packet keeps it for later frames
+	more := make([]byte, n, (n+63)&^63) // the packet keeps the new array for later frames
 	copy(more, b)
 	return more
 }

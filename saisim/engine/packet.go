@@ -24,10 +24,10 @@ type packet struct {
 
 // A flight is the state of a packet while it is in the chip. It is empty for the next packet.
 type flight struct {
-	id     uint64 // the sender's id for it
-	number uint64 // the chip's own number
+	id     uint64 // the sender's id for the frame
+	number uint64 // the chip's own number for the packet
 	rx     Cycle  // ingress timestamp point
-	length int    // length before it was cut
+	length int    // length before a capture cut the frame
 	refs   int16
 	in     PortID
 	inN    uint16      // number of the ingress port in records
@@ -74,7 +74,7 @@ type transit struct {
 	counted bool       // a plan existed at its entry, so its path is counted
 	askers
 	marked
-	act actions // of traps and ACLs together
+	act actions // actions of traps and ACLs together
 	trapping
 	barred  bool // true if its port may not send it
 	aclDrop bool
@@ -117,7 +117,7 @@ const (
 	notedKnown     // source and destination addresses are known and the headers are unchanged: see origin
 	notedUsual     // the packet was usual, and has no notes
 	notedOuter     // an added or removed header was found; noted even without an observer
-	notedOuterDone // the header was added or removed
+	notedOuterDone // the outer header was added or removed
 )
 
 // A met holds a packet's lookups in the tables of the ingress pipe. To be cheap to write, it points to objects whose
@@ -174,7 +174,7 @@ type trapLook struct {
 // looks holds the first lookups of a copy in egress ACL tables.
 type looks struct {
 	n    uint8
-	more bool // there were more lookups
+	more bool // true if there were more lookups
 	of   [mostLooks]aclLook
 }
 
@@ -230,7 +230,7 @@ type askers struct {
 // sampled reports whether a sampler has chosen the packet. It is then neither plain nor usual.
 func (p *passing) sampled() bool { return p.due != nil }
 
-// whole fills the passing of a usual packet that needs it after the ingress pipe.
+// whole fills in passing for a usual packet. It must be called before work after the ingress pipe that needs passing.
 func (p *packet) whole() {
 	if p.usual {
 		p.usual, p.noted = false, notedUsual

@@ -37,7 +37,7 @@ type programs struct {
 	program       *pipe.Compiled // program of packets that enter the ingress pipe; nil if there is none
 	phv           *pipe.PHV
 	batches       tm.Ring[scheduled]
-	planned       *pipe.Compiled // program after the last batch
+	planned       *pipe.Compiled // program after all scheduled batches
 	plannedFaults []pipe.Fault
 	// programGraph is the chip's graph with the program, nil until it is needed.
 	programGraph *chipGraph

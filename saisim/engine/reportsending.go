@@ -23,8 +23,8 @@ type toReport struct {
 // A notedDrop is a drop that waits, with the values that may change before its report.
 type notedDrop struct {
 	at      Cycle
-	pk      *packet // holds a reference to the packet
-	in, out uint32  // interfaces; zero means none
+	pk      *packet // the dropped packet, of which it holds a reference
+	in, out uint32  // numbers of interfaces; zero means none
 	depth   uint32
 	fillers [dropreport.Fillers]filler
 	events  eventSet
@@ -70,7 +70,7 @@ type sending struct {
 	began     bool // true once templates were sent
 	refreshed Cycle
 	messages  int
-	known     [dropreport.Masks / 64]uint64 // templates sent since refreshed
+	known     [dropreport.Masks / 64]uint64 // bit set of the templates sent since refreshed
 }
 
 // reporting holds the compiled rows of drop reporting.

@@ -60,7 +60,7 @@ func (r *rif) attach(x *rif) {
 	}
 }
 
-// adjacency returns the adjacency of an address. It creates it if necessary.
+// adjacency returns the adjacency of an address, which it creates if necessary.
 func (c *router) adjacency(r *rif, ip netip.Addr) *adjacency {
 	k := adjacencyKey{r, ip}
 	a := c.adjacencies[k]
@@ -121,7 +121,7 @@ func (c *router) applyHopGroup(r config.HopGroup, gone bool) {
 	}
 }
 
-// destOf returns the dest of a prefix. It creates it if necessary.
+// destOf returns the dest of a prefix, which it creates if necessary.
 func (c *router) destOf(p netip.Prefix) *dest {
 	d := c.dests[p]
 	if d == nil {

@@ -29,7 +29,7 @@ type aclEntry struct {
 	does     entryActions
 	narrow   bool // true if it also matches ports or LAGs
 	noLearn  bool
-	mark     uint32 // alternate-marking value, replaces metadata
+	mark     uint32 // value of alternate marking that replaces the metadata
 	counter  *aclCounter
 	stamp    *stampAction
 	key      aclKey // masked words whose mask is not 0, in their order
@@ -201,7 +201,7 @@ type aclRule struct {
 	value, mask   aclKey // value is masked
 	in, out       *portSet
 	inLAG, outLAG *lag
-	never         bool // the matches contradict each other
+	never         bool // true if the matches contradict each other
 }
 
 // match sets the entry's match to a rule.
@@ -254,7 +254,7 @@ type tuple struct {
 	mask   aclKey
 	behind keyPart // part of the sieve
 	n      int
-	used   int // slots in use
+	used   int // number of slots in use
 }
 
 type tupleSlot struct {

@@ -139,7 +139,7 @@ func (c *core) putRow(kd *kind, o *object) error {
 		c.discard()
 		return err
 	}
-	if r != nil { // the CPU port has none
+	if r != nil { // the CPU port has no row
 		c.put(r)
 	}
 	return nil

@@ -21,7 +21,7 @@ type kind struct {
 	create func(o *object) error
 	// set applies a change before the store records it.
 	set func(o *object, a sai.Attr) error
-	// row returns the row of an object. It is put after create and set, and dropped before remove.
+	// row returns the row of an object. The row is put after create and set, and dropped before remove.
 	row func(o *object) (config.Row, error)
 	// remove undoes create, or refuses to remove the object. gone undoes create if nothing can be refused. No other
 	// object refers to the object any more.

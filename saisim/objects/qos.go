@@ -148,7 +148,8 @@ func (q *qos) bufferPoolKind() *kind {
 	return k
 }
 
-// poolRow returns the row of a pool. Its cells, at least one, come from the pool of the queues without a profile.
+// poolRow returns the row of a pool. The pool's cells, at least one, are taken from the pool of the queues without a
+// profile.
 func (q *qos) poolRow(o *object) (config.Row, error) {
 	b, bytes := o.self.(*bufferPool), o.number(sai.BufferPoolAttrSize)
 	left := uint64(q.prof.Buffer.Cells)

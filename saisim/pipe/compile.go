@@ -11,7 +11,7 @@ type Compiled struct {
 	ingress code
 	egress  code
 	first   int // first user word of the egress pipe that is not bridged
-	users   int // user words in use
+	users   int // number of user words in use
 }
 
 // code is a compiled pipe.

@@ -37,7 +37,7 @@ type PHV struct {
 	// Acted holds the number of the entry's action, counted from 1, for each table whose bit is set in Hit. It is valid
 	// for tables of at most 255 actions, and 0 if the entry has no action.
 	Acted [Lanes][64 * TapWords]uint8
-	// Looked holds, for each lane, the notes of its packet's lookups. nil means that they are not noted.
+	// Looked holds, for each lane, the notes of its packet's lookups. nil means that lookups are not noted.
 	Looked  [Lanes]*Looks
 	stopped [Lanes]uint32 // stage after which ctl.drop ended the run
 	// Found is called with each lookup in a table with a key, in the order in which tables run. entry is the number of

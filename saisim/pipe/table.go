@@ -184,7 +184,7 @@ func (t *table) makeTuples() {
 		}
 		k := string(b)
 		if members[k] == nil {
-			order = append(order, k) // in the order of their best row
+			order = append(order, k) // tuples are in the order of their best row
 		}
 		members[k] = append(members[k], int32(i))
 	}

@@ -16,7 +16,7 @@ import (
 //go:embed profiles/*.json
 var files embed.FS
 
-// maxFile bounds a profile file: 64 KiB, ten times the size of one.
+// maxFile bounds a profile file: 64 KiB, ten times the usual size.
 const maxFile = 64 << 10
 
 // maxMbps is the fastest port: 6.4 Tb/s.

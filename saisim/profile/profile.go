@@ -63,7 +63,7 @@ type Pipeline struct {
 
 // Bridging is the capacity for layer 2.
 type Bridging struct {
-	FDB                     uint32 // entries
+	FDB                     uint32 // number of entries
 	VLANs, LAGs, LAGMembers uint32
 }
 

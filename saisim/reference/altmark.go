@@ -306,7 +306,7 @@ type Marking struct {
 	Colour                string
 	Captured, OutOfWindow bool
 	SummedUp              bool   // true if it is summed up for the mean delay
-	Gap, Step             bool   // set only without slots
+	Gap, Step             bool   // set only for sessions without slots
 	Late                  bool   // true if it may belong to another period
 	Written               string // values of the marks; empty if unchanged
 }

@@ -94,7 +94,7 @@ type variant struct {
 	// than one whose burst was not. Such a case must not occur.
 	keepBursts bool
 	keeps      bool // true if the kept form of drops is compared
-	watched    bool // all packets are watched
+	watched    bool // true if all packets are watched
 	lasting    bool // dropped flows are counted for a long time
 }
 

@@ -19,7 +19,7 @@ import (
 type measured struct {
 	number   uint64 // number among the copies that entered the egress pipe
 	vector   flymon.Vector
-	src, dst netip.Addr // not valid if it is not IP
+	src, dst netip.Addr // not valid if the packet is not IP
 	ip       *ipHeader
 	l4       *l4Header
 	time     uint64 // ns since 1970

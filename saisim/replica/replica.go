@@ -63,7 +63,7 @@ type copier struct {
 	shapes       map[reflect.Type]*shape
 	zero, shared []reflect.Type
 	seen         places
-	work         []block // reached, but not examined
+	work         []block // blocks that were reached but not examined yet
 	found        []block
 	blocks       []block // merged from found, so that each byte is in one; sorted by start
 	starts       []uintptr

@@ -46,7 +46,7 @@ func DefaultSettings() Settings { return Settings{Discipline: Discipline{Weight:
 type Counts struct {
 	Enqueued, EnqueuedBytes uint64
 	Dequeued, DequeuedBytes uint64
-	Purged                  uint64 // removed with the port
+	Purged                  uint64 // packets that were removed with the port
 	DroppedFull             uint64
 	DroppedTail             uint64
 	DroppedWRED             uint64

@@ -18,7 +18,7 @@ const (
 const (
 	AttrProfile = "profile" // a ChipProfile
 	AttrFlow    = "flow"    // a ChipFlowOf
-	AttrFlows   = "flows"   // indices, at most MaxChipFlows
+	AttrFlows   = "flows"   // flow indexes, at most MaxChipFlows
 
 	AttrTime        = "time"        // ChipClock.Words
 	AttrKernel      = "kernel"      // KernelClock.Words; present only if the chip's clock follows a kernel's

@@ -46,8 +46,8 @@ func Always() []*ipfix.Element {
 	}
 }
 
-// Fields returns the fields of a group, in wire order. Groups follow each other by number, except that Frame is the
-// last.
+// Fields returns the fields of a group, in wire order. Groups are in the order of their numbers, except that Frame is
+// the last.
 func (g Group) Fields() []*ipfix.Element {
 	standard := func(names ...string) (all []*ipfix.Element) {
 		for _, n := range names {

@@ -13,7 +13,7 @@ const (
 // A TableSays is the conclusion from a record about one table.
 type TableSays struct {
 	Ran, Hit Certainty
-	// RanP and HitP are the probabilities that it ran and that it hit, by the plan's probabilities.
+	// RanP and HitP are the probabilities that the table ran and that it hit, by the plan's probabilities.
 	RanP, HitP float64
 }
 

@@ -105,8 +105,8 @@ func (h *candidates) best(set []bit) *candidate {
 	}
 }
 
-// before reports whether a bit is tried before another. Its gain must be larger. Among equal gains, an inexact gain
-// precedes an exact one, and then a bit with more possible stages precedes others.
+// before reports whether a bit is tried before another. The bit with the larger gain is tried first. Among equal gains,
+// an inexact gain precedes an exact one, and then a bit with more possible stages precedes others.
 func (h *candidates) before(c, top *candidate) bool {
 	return c.gain > top.gain+alike ||
 		c.gain > top.gain-alike && (top.fresh && !c.fresh || top.fresh == c.fresh && h.slack(c) > h.slack(top))
