@@ -418,7 +418,7 @@ func TestWindowAddsCounters(t *testing.T) {
 	}
 }
 
-// A chip without alternate marking has no such objects, and 0xA has no special meaning in its entries.
+// A chip without alternate marking refuses its objects, and 0xA has no special meaning in ACL entries.
 func TestNoAlternateMarking(t *testing.T) {
 	p := profile.Small()
 	p.AltMark = profile.AltMarkCapacity{}

@@ -55,7 +55,7 @@ func (c *Chip) PortCounters(id PortID) (PortCounters, bool) {
 	return c.engine.PortCounters(id)
 }
 
-// QueueState returns the state of a port's queue, and false if there is none.
+// QueueState returns the state of a port's queue, and false if there is no such queue.
 func (c *Chip) QueueState(id PortID, queue int) (QueueState, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,8 +126,8 @@ func (c *Chip) SetLedger(l Ledger) {
 	c.engine.Account(l)
 }
 
-// SetLink sets whether a port has a link. A new port has one. A port is operationally up while it has a link and its
-// admin state is up. It returns false if there is no such port.
+// SetLink sets whether a port has a link. A new port has a link. A port is operationally up while it has a link and its
+// admin state is up. SetLink returns false if there is no such port.
 func (c *Chip) SetLink(id PortID, up bool) bool {
 	c.mu.Lock()
 	defer c.unlock()
@@ -135,8 +135,8 @@ func (c *Chip) SetLink(id PortID, up bool) bool {
 }
 
 // SetWire does [Chip.SetLink]. It also sets the length, FCS included, of the longest stamped frame that the wire
-// carries. A frame that its record would make longer leaves without the record, counted as beyond the MTU. 0 means the
-// port's MTU.
+// carries; 0 means the port's MTU. If the record would make a frame longer than that, the frame leaves without the
+// record, and is counted as beyond the MTU.
 func (c *Chip) SetWire(id PortID, up bool, stampMTU uint32) bool {
 	c.mu.Lock()
 	defer c.unlock()

@@ -56,7 +56,7 @@ func TestElevenIntoTen(t *testing.T) {
 		q, _ := r.QueueState(1, 0)
 		depths = append(depths, sample{uint64(at), q.Packets})
 	}
-	// Frames are given as they arrive. The depth is read after each is queued.
+	// Frames are given as they arrive. The depth is read after each frame is queued.
 	for i := range frames {
 		at := saisim.Cycle(i) * wire
 		r.Advance(start + at)

@@ -265,7 +265,7 @@ func TestSAIFDBEntry(t *testing.T) {
 		}},
 	)
 
-	// A static entry that may move does so, and stays static. A dynamic one is replaced, and is flushed.
+	// A static entry that may move does so, and stays static. A dynamic entry is replaced, and is flushed.
 	for _, tt := range []struct {
 		name  string
 		with  []sai.Attr

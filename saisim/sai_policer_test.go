@@ -63,8 +63,8 @@ func (p *policed) at(cycle uint64, frame []byte) string {
 }
 
 // A policer assigns colours to frames, one after another. Tokens are added once in a thousand cycles, at the peak rate
-// once in 500. Times are in cycles since the first frame. They are so far apart that a frame has left before the next
-// one arrives.
+// once in 500. Times are in cycles since the first frame. Frames are so far apart that one has left before the next
+// arrives.
 func TestSAIPolicerColours(t *testing.T) {
 	const ms = 1000 // cycles between two tokens
 	for _, tt := range []struct {
@@ -180,8 +180,8 @@ func TestSAIPolicerChanges(t *testing.T) {
 	p.remove(p.policer)
 }
 
-// The policer defines which colours are dropped. Each copy is counted once, and a dropped one does not affect the other
-// copies of its packet.
+// The policer defines which colours are dropped. Each copy is counted once, and a dropped copy does not affect the
+// other copies of its packet.
 func TestSAIPolicerActions(t *testing.T) {
 	for _, tt := range []struct {
 		name   string

@@ -17,7 +17,7 @@ import (
 )
 
 // A packet may be dropped on the wire, in the pipe or behind it, flooded, punted or injected. docs/internals/timing.md
-// has one that is forwarded, with every place.
+// has a packet that is forwarded, with every place.
 func TestTraceEnds(t *testing.T) {
 	lldp := udpFrame(1, 2, 60)
 	copy(lldp, []byte{1, 0x80, 0xc2, 0, 0, 0xe})

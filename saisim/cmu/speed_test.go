@@ -153,8 +153,8 @@ func BenchmarkRun(b *testing.B) {
 }
 
 // BenchmarkUpdate measures one CMU update without key compression. It is the extra time of six CMUs over three with the
-// same compressed keys, each in its fastest round of 1024 packets. Partitions are small, so that it measures the work
-// and not the cache.
+// same compressed keys. Each time is that of the fastest round of 1024 packets. Partitions are small, so that the
+// benchmark measures the work and not the cache.
 func BenchmarkUpdate(b *testing.B) {
 	for _, op := range []flymon.Op{flymon.CondAdd, flymon.Max, flymon.AndOr, flymon.XorSwap} {
 		b.Run(string(op), func(b *testing.B) {

@@ -40,7 +40,7 @@ func (h *hashed) at(row int, p *cmu.Packet) *uint32 {
 	return &h.rows[row][h.layout.Bucket(h.geo, row, p.Vector)]
 }
 
-// A countMinSketch adds the packet to each row's counter of the flow. MRAC is one row of it.
+// A countMinSketch adds the packet to each row's counter of the flow. MRAC is a countMinSketch of one row.
 type countMinSketch struct{ hashed }
 
 func (s *countMinSketch) insert(p *cmu.Packet) {

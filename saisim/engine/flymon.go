@@ -166,7 +166,7 @@ func (s *sketching) check(l *flymon.Layout) error {
 	return g.Check(l)
 }
 
-// status returns the status of a task, and false if there is none of that name.
+// status returns the status of a task, and false if no task has that name.
 func (s *sketching) status(task string) (flymon.ChipStatus, bool) {
 	if s.groups == nil {
 		return flymon.ChipStatus{}, false

@@ -124,8 +124,8 @@ type markProfile struct {
 	s            altmark.Session
 	encap        bool          // true if it marks the header that it puts around packets
 	guard, early time.Duration // guard at the beginning, early at the end of a period
-	// gap and step apply without slots. A packet follows a gap if it arrives more than gap after the previous one. Two
-	// steps are at least step apart.
+	// gap and step apply only to sessions without slots. A packet follows a gap if it arrives more than gap after the
+	// previous one. Two steps are at least step apart.
 	gap, step time.Duration
 }
 

@@ -37,10 +37,10 @@ type flight struct {
 	tc     uint8       // traffic class
 	why    drop.Reason // reason if it has no destination
 	edited bool        // true if edit changes something
-	// plain is true if its only destination is one bridge port, no program runs and no trail is kept.
+	// plain is true if the packet's only destination is one bridge port, no program runs and no trail is kept.
 	plain bool
-	// usual is true if it is plain and no station of the ingress pipe has read its headers. passing is then empty.
-	// [packet.whole] must be called before its use.
+	// usual is true if the packet is plain and no station of the ingress pipe has read its headers. passing is then
+	// empty. [packet.whole] must be called before passing is used.
 	usual bool
 	origin
 
@@ -142,8 +142,8 @@ type met struct {
 	outerCame      *[keptHead]byte // first bytes before the header was added or removed
 }
 
-// received returns a packet without an added header, or with a removed one: its first bytes, which may be marked, and
-// its length.
+// received returns a packet as received: without an added header, or with a removed one. data is its first bytes, which
+// may be marked, and length its length.
 func (pk *packet) received() (data []byte, length int) {
 	if pk.noted&notedOuterDone == 0 {
 		return pk.data, pk.length

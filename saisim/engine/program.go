@@ -69,7 +69,7 @@ func (c *programs) alight(pk *packet) {
 	pk.run = nil
 }
 
-// begin fills the PHV with admitted packets, each at its index, and returns their set.
+// begin fills the PHV with the admitted packets, each in the lane of its index, and returns the set of these lanes.
 func (c *programs) begin(vec []entering) (on pipe.Set) {
 	v, prog := c.phv, c.program
 	need := prog.Reads(false) | prog.Writes(false)

@@ -51,7 +51,7 @@ type tamEvent struct {
 // A tamCollector is a receiver of reports.
 type tamCollector struct{ row config.TAMCollector }
 
-// A sending holds an event's reports to one collector. Its encap marks the copies.
+// A sending holds an event's reports to one collector. The copies that carry the reports refer to its encap.
 type sending struct {
 	of *tamCollector
 	// Values on which its templates depend.

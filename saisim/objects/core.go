@@ -58,8 +58,8 @@ func (c *core) find(k sai.Key) *object {
 	return nil
 }
 
-// self returns the state that the store keeps for an object. It returns false if there is none, or if it is of another
-// type.
+// self returns the state that the store keeps for an object. It returns false if there is no such state, or if the
+// state is of another type.
 func self[T any](c *core, oid sai.OID) (t T, ok bool) {
 	if o := c.objects[oid]; o != nil {
 		t, ok = o.self.(T)
@@ -200,7 +200,7 @@ func (c *core) commit() {
 // discard drops the change that a failing call has collected.
 func (c *core) discard() { c.change = c.change[:0] }
 
-// row returns an object's row. It returns false if the object has none, or one of another table.
+// row returns an object's row. It returns false if the object has none, or a row of another table.
 func row[R config.Row](c *core, oid sai.OID) (R, bool) {
 	return config.Find[R](c.tables, config.ID(oid))
 }

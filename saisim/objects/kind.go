@@ -49,8 +49,8 @@ func (k *kind) counts(id sai.StatID) bool {
 	return slices.Contains(k.stats, id) || k.more != nil && slices.Contains(k.more(), id)
 }
 
-// implements rejects values that the chip does not implement. For attributes that it does not have, it accepts only the
-// default. i is the attribute's index in the call.
+// implements rejects values that the chip does not implement. For attributes that the chip does not have, it accepts
+// only the default. i is the attribute's index in the call.
 func (k *kind) implements(op string, a sai.Attr, i int) error {
 	if !k.has(a.ID) {
 		if m := sai.Meta(a.ID); m.Default != nil {

@@ -240,8 +240,8 @@ func (p *Program) checkCounter(r CounterRead) error {
 	return nil
 }
 
-// Prepare checks a batch and returns the program that runs after it. old is the program before it, nil if there is
-// none. [Compiled.Access] does the reads and writes.
+// Prepare checks a batch and returns the program that runs after it. old is the program that runs before, nil if there
+// is none. [Compiled.Access] does the reads and writes.
 func Prepare(b Batch, l Limits, old *Compiled) (*Compiled, error) {
 	var faults []Fault
 	if old != nil {

@@ -31,8 +31,8 @@ type PHV struct {
 	// number.
 	ran [256][Lanes]uint16
 	// Ran and Hit hold, for each lane, a bit for each table. Tables of the ingress pipe are first, in their order, then
-	// those of the egress pipe. Tables set them as they run. A caller that uses them must clear them before, and add
-	// the tables of [Compiled.Always].
+	// those of the egress pipe. Tables set them as they run. A caller that uses them must clear them before a run, and
+	// add the tables of [Compiled.Always].
 	Ran, Hit [Lanes][TapWords]uint64
 	// Acted holds the number of the entry's action, counted from 1, for each table whose bit is set in Hit. It is valid
 	// for tables of at most 255 actions, and 0 if the entry has no action.
@@ -44,7 +44,7 @@ type PHV struct {
 	// the entry, 0 if none hit. A nil Found means that there is no observer.
 	Found func(lane uint8, table string, entry uint32, hit bool)
 
-	// Working memory of a run: its packets, those of a table, those of an action, the starts of their actions' code,
+	// Working memory of a run: the packets of the run, of a table and of an action, the starts of their actions' code,
 	// and hashes.
 	all, some, same [Lanes]uint8
 	pcs             [Lanes]int32

@@ -27,7 +27,8 @@ type outgoing struct {
 	queued saisim.Cycle
 	depth  int
 	asked  bool // true if the queue was asked for capacity
-	// report is the stream if it is a report, and reportClass its traffic class. report is nil otherwise.
+	// report is the stream of a copy that is a report, and reportClass its traffic class. report is nil for other
+	// copies.
 	report      *stream
 	reportClass uint8
 	// own holds its findings in its queue and in the egress pipe.

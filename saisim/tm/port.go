@@ -259,7 +259,7 @@ func (q *Queue[T]) hit() bool {
 	return hi < phi || hi == phi && lo < plo
 }
 
-// Dequeue removes the next packet. The port must hold one. It returns the packet and its queue.
+// Dequeue removes the next packet. The port must hold a packet. It returns the packet and its queue.
 func (p *Port[T]) Dequeue() (what T, queue int) {
 	if s := p.busy & p.strict; s != 0 {
 		queue = bits.Len32(s) - 1
