@@ -79,7 +79,7 @@ type ChipFlowOf struct {
 	Decap *ChipEncap `json:"decap,omitempty"`
 }
 
-// ChipFlow returns the chip's settings for the packets of an index. It returns false if the session needs none.
+// ChipFlow returns the chip's settings for the packets of an index. It returns false if the session needs no settings.
 func (s Session) ChipFlow(index uint32) (f ChipFlowOf, wants bool) {
 	f = ChipFlowOf{Index: index, FlowMonID: s.FlowMonID.ID}
 	if e := s.Encap; e.Given() {

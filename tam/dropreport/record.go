@@ -14,10 +14,10 @@ const (
 	Queue Group = 2 // queue that rejected the packet
 	Flow  Group = 3 // number of the flow and its drops
 	Frame Group = 4 // frame as received
-	IPv4  Group = 5 // addresses and protocol
-	IPv6  Group = 6 // addresses and protocol
-	L4    Group = 7 // ports
-	MAC   Group = 8 // addresses and EtherType of flows
+	IPv4  Group = 5 // IPv4 addresses and protocol
+	IPv6  Group = 6 // IPv6 addresses and protocol
+	L4    Group = 7 // L4 ports
+	MAC   Group = 8 // MAC addresses and EtherType of flows
 
 	NumGroups Group = 9
 )

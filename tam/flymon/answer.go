@@ -138,7 +138,7 @@ const (
 	MetricMaximum     = "maximum"     // maximum over all packets
 	MetricHeavy       = "heavy-flows" // number of flows at or above the threshold
 	MetricFalse       = "false-flows" // expected number of listed flows below the threshold, for coupons
-	// number of flows whose counts in this epoch and the last one differ by the change threshold
+	// MetricChangers is the number of flows whose counts in this epoch and the last one differ by the change threshold.
 	MetricChangers   = "heavy-changers"
 	MetricMembers    = "members"    // number of elements of a set, estimated from its load
 	MetricJaccard    = "similarity" // Jaccard similarity of the last two epochs' sets
@@ -148,7 +148,7 @@ const (
 // Flags describe problems of an epoch's answers.
 type Flags uint16
 
-// The flags. Their words are those of String.
+// The flags. String returns their words.
 const (
 	FlagFirst     Flags = 1 << iota // the task began during the epoch
 	FlagPartial                     // the task was changed during the epoch

@@ -123,7 +123,7 @@ func (b *branching) hopeless(bound float64) bool {
 	return false
 }
 
-// piece decides piece i and all after it.
+// piece decides piece i and all pieces after it.
 func (b *branching) piece(i int, f partial) {
 	if b.hopeless(f.value + b.r.rest[i][f.bits][f.cells]) {
 		return

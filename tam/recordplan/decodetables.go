@@ -5,9 +5,9 @@ type Certainty uint8
 
 // The certainties.
 const (
-	Never  Certainty = iota // no path contains it
-	Maybe                   // some paths contain it
-	Always                  // all paths contain it
+	Never  Certainty = iota // no path contains the table
+	Maybe                   // some paths contain the table
+	Always                  // all paths contain the table
 )
 
 // A TableSays is the conclusion from a record about one table.

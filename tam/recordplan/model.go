@@ -13,8 +13,8 @@ import (
 
 // Limits of a model. More is refused.
 const (
-	MaxTables = 4096      // of a graph
-	MaxArcs   = 4_000_000 // between tables, after elimination of conditions
+	MaxTables = 4096      // tables of a graph
+	MaxArcs   = 4_000_000 // arcs between tables, after elimination of conditions
 )
 
 // A Model is a program as its records show it: a Markov chain over tables. Conditions are eliminated, so that each path
