@@ -39,7 +39,7 @@ func reports(row config.Row) bool {
 	return false
 }
 
-// applyPorts compiles rows of ports, of their buffers, and of the bridge between them.
+// applyPorts compiles rows of the switch, of samplers, of ports and their buffers, and of the bridge between the ports.
 func (c *Engine) applyPorts(row config.Row, gone bool) {
 	switch r := row.(type) {
 	case config.Switch:

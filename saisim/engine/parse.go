@@ -418,7 +418,7 @@ func (h *headers) inner(data []byte) (off int, next byte) {
 	return off, next
 }
 
-// encapsulated reports whether a packet contains another packet, or something damaged.
+// encapsulated reports whether an IPv6 packet contains another packet, or a damaged header of options.
 func (h *headers) encapsulated() bool {
 	switch h.proto {
 	case protoIPv4, protoIPv6, hopByHop, destOptions:

@@ -89,7 +89,8 @@ func (c *queues) foundQueue(p *port, cp *copyOf, v tm.Verdict) {
 	c.found(cp.pk, Finding{Table: TableQueue, Hit: v <= tm.Marked, Port: p.id, Queue: cp.queue, Bytes: cp.depth})
 }
 
-// offer schedules a port that holds frames and whose scheduler will not run again by itself.
+// offer serves a port that holds frames and whose scheduler will not run again by itself. It sends a frame at once,
+// schedules the port, or lets it wait for the egress pipe.
 func (c *queues) offer(p *port) {
 	switch {
 	case p.txFree.cycle > c.now+c.egressCycles:
@@ -134,7 +135,8 @@ func (c *queues) serve() {
 	c.dequeue(p)
 }
 
-// dequeue sends one frame of a port through the egress pipe to its MAC.
+// dequeue sends one frame of a port through the egress pipe to its MAC. If the port holds more frames, dequeue offers
+// it again.
 func (c *queues) dequeue(p *port) {
 	p.paced = false
 	cp, _ := p.queues.Dequeue()

@@ -370,7 +370,7 @@ func (c *Chip) Step() {
 	c.sweep()
 }
 
-// idle reports whether both pipes are empty.
+// idle reports whether both pipes are empty, and nothing waits to enter the ingress pipe.
 func (c *Chip) idle() bool {
 	for _, slot := range c.egress {
 		if len(slot) > 0 {

@@ -179,7 +179,8 @@ func (t tagChange) shift() int {
 	return 0
 }
 
-// dataOut returns the bytes of a copy as it leaves, without a record.
+// dataOut returns the bytes of a copy as it leaves, without a record. It also advances the sequence number of a mirror
+// session of ERSPAN.
 func (c *Chip) dataOut(o *outgoing) []byte {
 	b := c.analysed(o, o.frame(), o.tag.shift())
 	if m := o.mirror; m != nil {

@@ -17,8 +17,8 @@ type fdbKey struct {
 
 func keyOf(r saisim.FDBRow) fdbKey { return fdbKey{r.VLAN, mac(r.MAC[:])} }
 
-// learn notes the location of the packet's source address. It returns false only if the packet must be dropped because
-// its source address is unknown.
+// learn notes the location of the packet's source address. It returns false, with the reason, if the packet must be
+// dropped: the bridge port drops unknown source addresses, or the trap for moves of static entries drops packets.
 func (c *Chip) learn(pk *packet) (drop.Reason, bool) {
 	if pk.faults.skips("chip.learning") {
 		return 0, true

@@ -344,7 +344,7 @@ func stepsOf(v [][]float64) []portion {
 	return steps
 }
 
-// best divides bits and cells between piece i and those after it.
+// best returns the best portion for piece i if the remaining bits and cells go to the pieces after it.
 func (r *relaxation) best(i, bits, cells int) portion {
 	best := portion{value: math.Inf(-1)}
 	rest := r.rest[i+1]

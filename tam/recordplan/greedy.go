@@ -127,7 +127,8 @@ func (h *candidates) take(b bit) {
 	}
 }
 
-// restarts runs greedy with each of the first tables, in the order of entropy, as its first bit.
+// restarts runs greedy from the must-record tables, and then from these with each of the first bits in the order of
+// entropy.
 func (x *search) restarts() {
 	x.offer(x.greedy(x.must))
 	order := x.byEntropy()
