@@ -269,7 +269,7 @@ func (p *pair) clear(l flymon.Layout) error {
 		"count": n}, nil)
 }
 
-// window makes a register read, returns its result, and removes it.
+// window makes a register read, stores its result in into, and removes the read's object.
 func (p *pair) window(name, attr string, question any, into map[string]any) error {
 	text, err := entryWith(attr, question)
 	if err != nil {
