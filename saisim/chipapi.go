@@ -109,7 +109,7 @@ func (c *Chip) OnDrop(f func(*Drop)) (stop func()) {
 	}
 }
 
-// ReportCounts returns the counters of the drop reports sent from src to dst, and of the events that report to dst.
+// ReportCounts returns the counters of the drop reports from src to dst, and of the events that send these reports.
 // They are indexed by the words of [dropreport].
 func (c *Chip) ReportCounts(src, dst netip.AddrPort) [dropreport.NumWords]uint64 {
 	c.mu.Lock()

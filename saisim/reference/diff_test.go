@@ -82,7 +82,7 @@ func newPairOf(seed uint64, keepBursts bool) (*pair, error) {
 // A variant holds the properties of a case.
 type variant struct {
 	blind, ledgered bool       // without an observer; with a ledger
-	usual           bool       // true if most frames are plain unicast frames between known hosts
+	usual           bool       // true if most frames take the shortcuts: see isUsual
 	ingressOnly     bool       // true if programs have no tables in the egress pipe
 	policed         *rand.Rand // random numbers for policers of the CPU's packets; nil means none
 	clamped         *rand.Rand // random numbers for MSS clamps; nil means none
