@@ -136,7 +136,7 @@ func TestResourcesRunOut(t *testing.T) {
 		tables = append(tables, r.acl(sai.ACLStageIngress))
 	}
 	r.refused(sai.StatusInsufficientResources, sai.ObjectTypeACLTable, sai.ACLTableAttrACLStage, sai.ACLStageIngress)
-	r.acl(sai.ACLStageEgress) // in another stage than the rig's table
+	r.acl(sai.ACLStageEgress) // a table of another stage than the rig's table
 	avail := r.get(sai.ObjectTypeSwitch, r.sw, sai.SwitchAttrAvailableACLTable).(sai.ACLResources)
 	for _, a := range avail {
 		if want := map[sai.Enum]uint32{sai.ACLStageIngress: 0, sai.ACLStageEgress: 3,

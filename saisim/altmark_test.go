@@ -356,7 +356,7 @@ func randomFrame(rnd *rand.Rand, m altmark.Mark, port uint16) markedFrame {
 	return f
 }
 
-// second returns another mark that a packet with m also has.
+// second returns a different mark that a packet with m can also carry.
 func second(m altmark.Mark) altmark.Mark {
 	switch m {
 	case altmark.DSCP5:
@@ -492,8 +492,8 @@ func TestFigure2(t *testing.T) {
 		step  = "00000 11111 00000 11111"
 		pulse = "00100 00100 00100 00100"
 		muxed = "00100 11011 00100 11011"
-		// Figure 2 draws the pulse in the middle. By table 3 it is the first packet of an interval. Reg is 0 at first,
-		// as is the first time bit.
+		// Figure 2 draws the pulse in the middle. By table 3 the pulse is the first packet of an interval. Reg and the
+		// first time bit are 0 at first.
 		first = "00000 10000 10000 10000"
 	)
 	for _, tt := range []struct {

@@ -75,7 +75,7 @@ func TestEncapsulated(t *testing.T) {
 		}
 		l.Advance(l.Now() + 100_000)
 		plain := bytes.Clone(newRoutedLoad(t, 0, false).frames[1])
-		plain[22]-- // the TTL, as at each router
+		plain[22]-- // the TTL, which each router decrements
 		binary.BigEndian.PutUint16(plain[24:], binary.BigEndian.Uint16(plain[24:])+0x100)
 		want := plain
 		if !ends { // L is the period's lowest bit; if it is 1, the first packet is the pulse

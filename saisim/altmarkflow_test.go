@@ -98,7 +98,7 @@ func TestEighthsAreExact(t *testing.T) {
 		name     string
 		gaps     []time.Duration // times between packets
 		captures uint64          // number of captures; the last packet is marked
-		outside  uint64          // of both colours
+		outside  uint64          // packets outside the window, of both colours together
 	}{
 		{"a pause of 122070 ns", []time.Duration{122_070}, 1, 1},
 		{"a pause of 122071 ns", []time.Duration{122_071}, 1, 2},
@@ -131,9 +131,9 @@ func TestEighthsAreExact(t *testing.T) {
 	}
 }
 
-// At readers, a colour is out of window if it is seen at least the guard after the beginning of a period of the other
-// colour, and more than the early guard before its end. Delay and clock errors make packets late. Only clock errors
-// make them early.
+// At a reader, a packet is out of window if it arrives at least the guard after the beginning of a period of the other
+// colour, and more than the early guard before the end of that period. Delay and clock errors make packets late. Only
+// clock errors make them early.
 func TestOutOfWindow(t *testing.T) {
 	const n = altmark.Interval(-1)
 	m := newMarker(t)
@@ -169,7 +169,7 @@ func TestDigest(t *testing.T) {
 	m.flow(0, 1)
 	digest := func(change func(ip []byte)) uint64 {
 		f := bytes.Clone(udpFrame(1, 2, 100))
-		f[15] |= 1 << 2 // a pulse
+		f[15] |= 1 << 2 // marks the packet as a pulse
 		change(f[14:])
 		before := m.words(1)["counters"]
 		m.sendAt(0, m.Now(), saisim.Frame{Data: f})
@@ -200,7 +200,8 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// Lane and index of an entry decide whether its packets are marked. It counts them anyway, and sets no metadata.
+// The lane and the index of an entry decide whether its packets are marked. The entry counts its packets in any case,
+// and sets no metadata.
 func TestFlowEntries(t *testing.T) {
 	const n = altmark.Interval(-4)
 	step := altmark.Session{Role: altmark.Initiator, Method: altmark.Step, Interval: n, Mark: altmark.DSCP0,
@@ -377,7 +378,7 @@ func TestWindowTime(t *testing.T) {
 	for _, d := range []time.Duration{time.Hour, -time.Nanosecond} {
 		noError(t, m.StepClock(d))
 	}
-	if err := m.SetClockRate(5); err != nil { // no step
+	if err := m.SetClockRate(5); err != nil { // a change of the rate is not counted as a step
 		t.Fatal(err)
 	}
 	now := m.timeAt(m.Now())
@@ -417,7 +418,7 @@ func TestWindowAddsCounters(t *testing.T) {
 	}
 }
 
-// A chip without alternate marking has no such objects, and 0xA has no special meaning in its entries.
+// A chip without alternate marking refuses its objects, and 0xA has no special meaning in ACL entries.
 func TestNoAlternateMarking(t *testing.T) {
 	p := profile.Small()
 	p.AltMark = profile.AltMarkCapacity{}

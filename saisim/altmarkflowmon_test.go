@@ -40,7 +40,7 @@ func TestFlowMonID(t *testing.T) {
 		for range i + 1 {
 			m.send(0, monitored(0, id))
 			m.send(0, monitored(60, id))
-			m.send(0, monitored(60, id, 0, 0, 0, 0, 0, 0, 0, 0)) // after a routing header
+			m.send(0, monitored(60, id, 0, 0, 0, 0, 0, 0, 0, 0)) // the option follows a routing header
 		}
 	}
 	for bit := range 20 { // an id that differs in one bit, unless it is also in use

@@ -232,9 +232,9 @@ func TestWindowRefusals(t *testing.T) {
 	}
 }
 
-// A live chip's clock follows the kernel's clock: each register read calls the function for its current state. A
-// simulated clock follows none, and its register reads have no such attribute. An attribute of zeroes would mean that
-// the kernel's state is unknown and that delays are not reliable.
+// A live chip's clock follows the kernel's clock: each register read calls the function for the kernel's current state.
+// A simulated clock does not follow a kernel, and its register reads lack the attribute. An attribute of zeroes would
+// mean that the kernel's state is unknown and that delays are not reliable.
 func TestWindowKernel(t *testing.T) {
 	asked := 0
 	var says altmark.KernelClock

@@ -208,7 +208,7 @@ func TestAgeing(t *testing.T) {
 		want []saisim.PortID
 	}{
 		{enter + age, []saisim.PortID{4}},
-		{age + tenth - 64 - 1, []saisim.PortID{4}},                 // enters one cycle before the sweep
+		{age + tenth - 64 - 1, []saisim.PortID{4}},                 // the packet enters one cycle before the sweep
 		{age + tenth + 1000, []saisim.PortID{1, 2, 3, 4, 5, 6, 7}}, // the entry is gone
 	} {
 		if ids := portsOf(r.sendAt(0, tt.at, saisim.Frame{Data: udpFrame(1, 2, 60)})); !slices.Equal(ids, tt.want) {

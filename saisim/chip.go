@@ -74,8 +74,8 @@ func New(cfg Config) (*Chip, error) {
 // Profile returns the chip's profile.
 func (c *Chip) Profile() profile.Profile { return c.profile }
 
-// SetOutput sets the function that receives the frames leaving the chip. It is called from within Advance, in the order
-// of time. It must not call the chip, or keep its argument.
+// SetOutput sets the function that receives the frames leaving the chip. The function is called from within Advance, in
+// the order of time. It must not call the chip, or keep its argument.
 func (c *Chip) SetOutput(f func(*Out)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -55,7 +55,7 @@ func (c *Chip) PortCounters(id PortID) (PortCounters, bool) {
 	return c.engine.PortCounters(id)
 }
 
-// QueueState returns the state of a port's queue, and false if there is none.
+// QueueState returns the state of a port's queue, and false if there is no such queue.
 func (c *Chip) QueueState(id PortID, queue int) (QueueState, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,8 +109,8 @@ func (c *Chip) OnDrop(f func(*Drop)) (stop func()) {
 	}
 }
 
-// ReportCounts returns the counters of the drop reports from one address and port to another, and of the events that
-// report there. They are indexed by the words of [dropreport].
+// ReportCounts returns the counters of the drop reports from src to dst, and of the events that send these reports.
+// They are indexed by the words of [dropreport].
 func (c *Chip) ReportCounts(src, dst netip.AddrPort) [dropreport.NumWords]uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,16 +118,16 @@ func (c *Chip) ReportCounts(src, dst netip.AddrPort) [dropreport.NumWords]uint64
 	return n
 }
 
-// SetLedger sets the ledger that is kept from now on. nil removes it. Its functions are called with the chip locked and
-// must not call it.
+// SetLedger sets the ledger that the chip keeps from now on. nil removes it. The ledger's functions are called with the
+// chip locked and must not call the chip.
 func (c *Chip) SetLedger(l Ledger) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.engine.Account(l)
 }
 
-// SetLink sets whether a port has a link. A new port has one. A port is operationally up while it has a link and its
-// admin state is up. It returns false if there is no such port.
+// SetLink sets whether a port has a link. A new port has a link. A port is operationally up while it has a link and its
+// admin state is up. SetLink returns false if there is no such port.
 func (c *Chip) SetLink(id PortID, up bool) bool {
 	c.mu.Lock()
 	defer c.unlock()
@@ -135,8 +135,8 @@ func (c *Chip) SetLink(id PortID, up bool) bool {
 }
 
 // SetWire does [Chip.SetLink]. It also sets the length, FCS included, of the longest stamped frame that the wire
-// carries. A frame that its record would make longer leaves without the record, counted as beyond the MTU. 0 means the
-// port's MTU.
+// carries; 0 means the port's MTU. If the record would make a frame longer than that, the frame leaves without the
+// record, and is counted as beyond the MTU.
 func (c *Chip) SetWire(id PortID, up bool, stampMTU uint32) bool {
 	c.mu.Lock()
 	defer c.unlock()

@@ -52,8 +52,8 @@ func (c *Chip) SetClockRate(ppb int64) error {
 	return c.changeClock(0, func(t *engine.Clock) { t.Rate = ppb })
 }
 
-// SetClockSynchronised sets whether the clock is synchronised. At first it is. A record carries
-// [tailstamp.Unsynchronised] if one of its times was read while the clock was not.
+// SetClockSynchronised sets whether the clock is synchronised. A new chip's clock is synchronised. A record carries
+// [tailstamp.Unsynchronised] if one of its times was read while the clock was not synchronised.
 func (c *Chip) SetClockSynchronised(ok bool) {
 	_ = c.changeClock(0, func(t *engine.Clock) { t.Unsynchronised = !ok })
 }

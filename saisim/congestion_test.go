@@ -32,7 +32,7 @@ import (
 // every later B. A is never dropped and waits for 5 frames.
 func TestElevenIntoTen(t *testing.T) {
 	const (
-		frames = 1000 // of A
+		frames = 1000 // number of frames of A
 		wire   = 1250
 		full   = 5
 	)
@@ -56,7 +56,7 @@ func TestElevenIntoTen(t *testing.T) {
 		q, _ := r.QueueState(1, 0)
 		depths = append(depths, sample{uint64(at), q.Packets})
 	}
-	// Frames are given as they arrive. The depth is read after each is queued.
+	// Frames are given as they arrive. The depth is read after each frame is queued.
 	for i := range frames {
 		at := saisim.Cycle(i) * wire
 		r.Advance(start + at)

@@ -188,8 +188,8 @@ func TestDescribeProgram(t *testing.T) {
 	}
 }
 
-// Gates that test the outcome of tables, or the same field again, result in no condition if the path already implies
-// it.
+// A gate that tests the outcome of tables, or the same field again, does not become a condition if the path already
+// implies the result.
 func TestDescribeGates(t *testing.T) {
 	gated := func(name string, stage uint8, rows ...[]pipe.Term) pipe.Table {
 		x := does(name, stage, op("set", name, constant(1)))

@@ -227,8 +227,8 @@ func TestDropReportsOfFlows(t *testing.T) {
 	}
 }
 
-// The layout of sonic-mgmt's tests has its fields where these tests read them, with one record in a message and the set
-// with data first.
+// The layout of sonic-mgmt's tests has its fields where these tests read them. A message has one record, and the set
+// with the data is first.
 func TestDropReportsInFixedLayout(t *testing.T) {
 	r := newRig(t, profile.Small())
 	m := r.monitored(r.oid(7), sai.TAMReportAttrEnterpriseNumber, sai.Uint(0))

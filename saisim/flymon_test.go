@@ -139,12 +139,12 @@ func TestSketchTask(t *testing.T) {
 	geometry := s.Profile().FlyMon.Geometry()
 	l := counting(t, "t", "src-ip,dst-port", 1, 2, 64, 64)
 	s.task(l)
-	s.send(1, udpFrame(2, 1, 60)) // learned: no floods below
+	s.send(1, udpFrame(2, 1, 60)) // the source is learned, so frames to it are not flooded below
 	want := make([]uint32, 64)
 	flow := func(a byte) flymon.Vector {
 		return flymon.Make(netipFrom4([4]byte{10, 0, 0, a}), netipFrom4([4]byte{10, 0, 0, 2}), 1000, 2000, 17, 0)
 	}
-	want[l.Bucket(&geometry, 0, flow(2))] += 7 // flooded
+	want[l.Bucket(&geometry, 0, flow(2))] += 7 // the frame was flooded to seven ports
 	for i := range 100 {
 		a := byte(10 + i%9)
 		s.send(0, udpFrame(a, 2, 60))

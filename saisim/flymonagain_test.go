@@ -100,7 +100,7 @@ func TestRecirculation(t *testing.T) {
 // Copies that find the recirculation port's buffer full are counted as lost.
 func TestRecirculationIsFull(t *testing.T) {
 	p := profile.Small()
-	p.FlyMon.RecirculationMbps = 1000 // a tenth of a port
+	p.FlyMon.RecirculationMbps = 1000 // a tenth of a port's rate
 	s := &sketcher{newRigOf(t, saisim.Config{Profile: p, Start: start})}
 	s.send(1, udpFrame(2, 9, 60))
 	s.task(counting(t, "again", "src-ip", 7, 2, 0, 32))

@@ -7,7 +7,8 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// fuzzed makes an object of an ENTRY. It returns false if it is refused, and checks that the ENTRY is the reason.
+// fuzzed creates an object from an ENTRY. If the chip refuses the object, fuzzed returns false and checks that the
+// ENTRY is the reason.
 func (s sketcher) fuzzed(name string, entry []byte) (oid sai.OID, ok bool) {
 	s.Helper()
 	oid, err := s.extend(name, entry)

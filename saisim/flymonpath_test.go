@@ -248,10 +248,10 @@ func TestBanksByTimeOfDay(t *testing.T) {
 	at(3.1, 1)
 	want(odd, epoch+3, 4, true)
 	noError(t, s.StepClock(-2*time.Millisecond))
-	at(4.5, 1) // reads as 2.5
+	at(4.5, 1) // the clock reads 2.5
 	want(even, epoch+2, 2, false)
 	noError(t, s.StepClock(20*time.Millisecond))
-	at(5.5, 1) // reads as 23.5
+	at(5.5, 1) // the clock reads 23.5
 	want(odd, epoch+23, 5, true)
 	noError(t, s.SetClockDrift(saisim.MaxClockRate))
 	at(15.5, 1) // a tenth more of about 10

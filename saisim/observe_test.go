@@ -28,9 +28,9 @@ func TestMoments(t *testing.T) {
 	})
 	frame := eth(host(2), host(1), tag(0x8100, 10), ip4(1, 2, 17, 0, udp(1, 2, 54)))
 	r.sendAt(0, 100, saisim.Frame{Data: frame, ID: 7})
-	// 100 bytes, 104 with FCS. A byte takes one cycle, so it is complete at 204. The pipe is 4 + 4*2 + 5 = 17 cycles to
-	// the queue, then 4*2 + 3 = 11 to the MAC, preamble 8. The tag is removed as the copies leave. The egress pipe
-	// accepts one of them per cycle.
+	// The frame has 100 bytes, 104 with FCS. A byte takes one cycle, so the frame is complete at 204. The pipe takes 4
+	// + 4*2 + 5 = 17 cycles to the queue, then 4*2 + 3 = 11 to the MAC. The preamble takes 8. The tag is removed as the
+	// copies leave. The egress pipe accepts one copy per cycle.
 	want := []string{
 		"received at 100 copy 0 port 0 len 100",
 		"entered at 204 copy 0 port 0 len 100",
@@ -62,9 +62,9 @@ func TestMomentsAreWhole(t *testing.T) {
 			case 0:
 				f = f[:rnd.IntN(18)] // a runt
 			case 1:
-				f[0] = 3 // flood
+				f[0] = 3 // the frame is flooded
 			case 2:
-				copy(f, []byte{1, 0x80, 0xc2, 0, 0, 0xe}) // trapped
+				copy(f, []byte{1, 0x80, 0xc2, 0, 0, 0xe}) // the frame is trapped
 			}
 			noError(t, r.Receive(saisim.PortID(from), r.Now(), saisim.Frame{Data: f, ID: uint64(i) * 3}))
 			if rnd.IntN(9) == 0 {
@@ -87,8 +87,8 @@ func TestMomentsAreWhole(t *testing.T) {
 	})
 }
 
-// Every registered function is called with each drop, in the order of registration, until it is stopped. Others are
-// still called.
+// Every registered function is called with each drop, in the order of registration, until it is stopped. The other
+// functions are still called then.
 func TestDropsAreToldToAll(t *testing.T) {
 	r := newRig(t, profile.Small())
 	var got []string

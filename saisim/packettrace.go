@@ -18,7 +18,7 @@ type Finding = engine.Finding
 // A CountChange is the change of a counter.
 type CountChange = engine.CountChange
 
-// Tables of findings beyond those of the graph.
+// Names of tables in findings that the graph does not contain.
 const (
 	TablePreIngress = engine.TablePreIngress
 	TablePolicer    = engine.TablePolicer

@@ -120,7 +120,7 @@ func TestPortEndsWithFramesQueued(t *testing.T) {
 		name string
 		end  func(r *rig)
 		why  drop.Reason
-		sent int // frames sent before the end at 3075
+		sent int // frames sent before the event at cycle 3075
 	}{
 		{"link down", func(r *rig) { r.SetLink(3, false) }, drop.EgressDown, 2},
 		{"removed", func(r *rig) {
@@ -133,7 +133,7 @@ func TestPortEndsWithFramesQueued(t *testing.T) {
 			for _, id := range []saisim.PortID{0, 2} {
 				r.up(id)
 			}
-			r.set(sai.ObjectTypePort, r.oid(3), sai.PortAttrAdminState, sai.Bool(true)) // no host interface uses it
+			r.set(sai.ObjectTypePort, r.oid(3), sai.PortAttrAdminState, sai.Bool(true)) // up without a host interface
 			r.send(3, udpFrame(2, 1, 60))
 			at := r.Now()
 			for range 3 {

@@ -112,7 +112,7 @@ func TestProgramDecides(t *testing.T) {
 		ingress []pipe.Table
 		egress  []pipe.Table
 		want    []saisim.PortID
-		drops   string // of port 0
+		drops   string // drops counted at port 0
 	}{
 		{"nothing", nil, []pipe.Table{does("e", 0, op("set", "ip.ttl", constant(9)))}, []saisim.PortID{1}, ""},
 		{"drop", []pipe.Table{does("t", 0, op("set", "ctl.drop", constant(1)))}, nil, []saisim.PortID{}, "program=1 "},
@@ -218,7 +218,7 @@ func TestSwap(t *testing.T) {
 	if err := r.Receive(0, at, saisim.Frame{Data: udpFrame(1, 2, 60)}); err != nil {
 		t.Fatal(err)
 	}
-	r.control(at+66, pipe.Batch{Program: mark(2)}) // the packet is in the ingress pipe
+	r.control(at+66, pipe.Batch{Program: mark(2)}) // the packet is in the ingress pipe at that cycle
 	if outs := r.drain(); len(outs) != 1 || outs[0].data[15] != 1<<2 {
 		t.Errorf("in flight: %v", outs)
 	}
@@ -241,7 +241,7 @@ func TestSwap(t *testing.T) {
 	}
 }
 
-// A wrong batch is refused by name, and nothing of it happens.
+// A wrong batch is refused with an error that names the fault, and has no effect.
 func TestControlRefuses(t *testing.T) {
 	r := newRig(t, profile.Small())
 	r.load(&pipe.Program{Name: "p", Ingress: counter(4)})
@@ -324,8 +324,8 @@ func TestProgramAndFixedFunctions(t *testing.T) {
 			t.Errorf("frame %d: DSCP is %d, want what the ACL has set, 33", i, o.data[15]>>2)
 		}
 	}
-	// A frame occupies the wire for 84 cycles, and they arrive one cycle apart: the second waits alone, the third
-	// behind it.
+	// A frame occupies the wire for 84 cycles, and the frames arrive one cycle apart. The second waits alone, the third
+	// behind the second.
 	depth := func(o sent) uint64 { return uint64(binary.BigEndian.Uint32(o.data[8:])) }
 	delay := func(o sent) uint64 { return uint64(binary.BigEndian.Uint32(o.data[2:])) }
 	for i, want := range []struct{ depth, delay uint64 }{{0, 0}, {0, 84 - 1}, {60, 2*84 - 2}} {

@@ -124,10 +124,11 @@ func TestPriorityAndMarks(t *testing.T) {
 	}
 	q, _ := r.QueueState(1, 0)
 	// Every 1024 bytes one frame leaves and two arrive, A with TOS 0 and B with ECT(1):
-	// A1 leaves, B1 waits, and DSCP 46.
-	// DSCP 46 leaves; A2 finds 1000 bytes, B2 2000: marked.
-	// B1 leaves; A3 finds 2000: dropped; B3 2000: marked.
-	//	A2 goes; A4 dropped, B4 marked; B2 goes; A5 dropped, B5 marked; B3, B4, B5 go
+	//
+	//	A1 leaves; B1 and DSCP 46 wait.
+	//	DSCP 46 leaves; A2 finds 1000 bytes; B2 finds 2000 and is marked.
+	//	B1 leaves; A3 finds 2000 and is dropped; B3 finds 2000 and is marked.
+	//	A2 leaves; A4 is dropped, B4 marked. B2 leaves; A5 is dropped, B5 marked. B3, B4 and B5 leave.
 	if want := "[0 184 1 0 3 3 3 3]"; fmt.Sprint(ids) != want {
 		t.Errorf("TOS of the frames that left: %v, want %s (dropped %d, marked %d)", ids, want, q.DroppedWRED, q.Marked)
 	}
@@ -187,11 +188,11 @@ func TestMarks(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		frame []byte
-		at    int // offset of the byte that changes
+		at    int // offset of the byte that is compared
 		want  byte
 	}{
 		{"IPv4", eth(host(2), host(1), v4), 15, 3},
-		{"tagged IPv4", eth(host(2), host(1), tag(0x8100, 1), v4), 15, 3}, // untagged as it leaves
+		{"tagged IPv4", eth(host(2), host(1), tag(0x8100, 1), v4), 15, 3}, // the tag is removed as the frame leaves
 		{"IPv6", eth(host(2), host(1), v6, payload), 15, 0x30},
 		{"two tags", eth(host(2), host(1), tag(0x8100, 1), tag(0x8100, 5), v4), 19, 3},
 	} {
@@ -202,7 +203,7 @@ func TestMarks(t *testing.T) {
 				sai.WREDAttrGreenMinThreshold, sai.Uint(0), sai.WREDAttrGreenMaxThreshold, sai.Uint(1))
 			r.set(sai.ObjectTypeQueue, r.queue(1, 0), sai.QueueAttrWREDProfileID, wred)
 			at := r.Now()
-			for _, in := range []saisim.PortID{0, 2, 3} { // the third finds one waiting: at Max
+			for _, in := range []saisim.PortID{0, 2, 3} { // the third finds one frame waiting: at Max
 				if err := r.Receive(in, at, saisim.Frame{Data: tt.frame}); err != nil {
 					t.Fatal(err)
 				}

@@ -421,7 +421,7 @@ func TestRecordsInFlight(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		change func(r *recorder, mirror sai.OID)
-		want   []uint32 // plans of the records
+		want   []uint32 // plans of the packet's records
 		then   []uint32 // plans of the next packet's records
 	}{
 		{"nothing", func(*recorder, sai.OID) {}, []uint32{77}, []uint32{77}},

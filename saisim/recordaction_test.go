@@ -90,7 +90,7 @@ func TestRecordsOfActions(t *testing.T) {
 	}
 	r.SetVector(64)
 	at := r.Now()
-	for i, proto := range order { // close together
+	for i, proto := range order { // close together in time
 		noError(t, r.Receive(6, at+saisim.Cycle(200*i), saisim.Frame{Data: frame(proto)}))
 	}
 	all = r.drain()

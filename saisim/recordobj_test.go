@@ -36,7 +36,7 @@ func TestPlanRefusals(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		change func(*record.ChipPlan)
-		want   string // empty if good
+		want   string // part of the error; empty if the plan is valid
 	}{
 		{"good", func(*record.ChipPlan) {}, ""},
 		{"no id", func(p *record.ChipPlan) { p.ID = 0 }, "id is 0, want"},
@@ -191,7 +191,7 @@ func TestPlansTakePHV(t *testing.T) {
 	wants(err, fmt.Sprintf("PHV: 24 bits of plans beside %d that the program takes, have %d", pipe.HeaderBits+32,
 		prof.PHVBits))
 	wants(r.Control(r.Now(), saisim.Batch{Batch: pipe.Batch{Program: program(64)}}), "PHV: need")
-	r.load(program(16)) // the graph is unchanged
+	r.load(program(16)) // another program with the same graph
 	if _, err := plan(1, 16); err != nil {
 		t.Error(err)
 	}
@@ -229,7 +229,7 @@ func TestPlansAreExchanged(t *testing.T) {
 	if got := rows(); !slices.Equal(got, []uint32{2, 1}) {
 		t.Errorf("plans %d", got)
 	}
-	entry(a, plan(3, 32, "tr:a")) // only a label
+	entry(a, plan(3, 32, "tr:a")) // takes over only a label
 	if got := rows(); !slices.Equal(got, []uint32{3}) {
 		t.Errorf("plans %d", got)
 	}

@@ -13,8 +13,8 @@ import (
 	"tamtam/tam/record"
 )
 
-// watch observes frames and copies. ends returns the outcome of each, and the tables that it ran: without "chip." and
-// with a star where they hit.
+// watch observes frames and copies. ends returns the outcome of each, and the tables that it ran: their names without
+// "chip.", with a star if they hit.
 func (r *rig) watch() (ends func() []string) {
 	var seen []saisim.Moment
 	r.SetObserver(func(m saisim.Moment) {

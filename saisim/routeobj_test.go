@@ -258,7 +258,7 @@ func TestAvailability(t *testing.T) {
 	}
 }
 
-// A chip without tables for routing has no such objects, and reports that.
+// A chip without tables for routing has no routing objects, and reports that.
 func TestNoRouter(t *testing.T) {
 	p := profile.Small()
 	p.RouterInterfaces, p.Neighbors, p.NextHops, p.NextHopGroups, p.NextHopMembers, p.MirrorSessions = 0, 0, 0, 0, 0, 0

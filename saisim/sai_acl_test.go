@@ -54,7 +54,7 @@ func changed(f []byte, pos int, b ...byte) []byte {
 	return f
 }
 
-// flooded returns the copies of an untagged frame, or one tagged with VLAN 1, that is not stopped.
+// flooded returns the copies of a frame that is not stopped. The frame is untagged, or tagged with VLAN 1.
 func flooded(f []byte) frames {
 	if f[12] == 0x81 && f[13] == 0 {
 		return at(eth(f[:6], f[6:12], f[16:]), 1, 2)

@@ -265,7 +265,7 @@ func TestSAIFDBEntry(t *testing.T) {
 		}},
 	)
 
-	// A static entry that may move does so, and stays static. A dynamic one is replaced, and is flushed.
+	// A static entry that may move does so, and stays static. A dynamic entry is replaced, and is flushed.
 	for _, tt := range []struct {
 		name  string
 		with  []sai.Attr
@@ -310,7 +310,7 @@ func TestSAIFDBFlush(t *testing.T) {
 		_ = d.CreateEntry(d.Context(), k, attrs(sai.FDBEntryAttrType, sai.FDBEntryTypeStatic, sai.FDBEntryAttrBridgePortID,
 			bp(1)))
 	}
-	known := func() (s string) { // addresses that are not flooded
+	known := func() (s string) { // addresses to which frames are not flooded
 		for _, x := range []struct {
 			vlan uint16
 			host byte

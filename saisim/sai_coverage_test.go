@@ -78,7 +78,7 @@ func TestSAICoverage(t *testing.T) {
 			if err != nil || !can.Create && !can.Set || strings.HasPrefix(name, "SAI_TAM_") &&
 				!strings.HasPrefix(name, "SAI_TAM_INT_") ||
 				strings.HasPrefix(name, "SAI_GENERIC_PROGRAMMABLE_") || strings.HasSuffix(name, "_NOTIFY") {
-				continue // kept only for readers; docs/internals/extensions.md; no packet
+				continue // attribute without effect on packets, kept only for readers: docs/internals/extensions.md
 			}
 			implemented[name] = true
 			is := named[strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, "SAI_"), "_", ""))]

@@ -168,7 +168,7 @@ type modelCounter struct {
 	kind    sai.Enum
 	list    sai.AttrID
 	base    sai.StatID
-	reasons map[string]bool // without the prefix
+	reasons map[string]bool // reasons without the prefix of SAI's names
 	count   map[saisim.PortID]uint64
 	all     uint64
 }
@@ -286,7 +286,7 @@ func (m *debugModel) compare() {
 	}
 }
 
-// frame returns a frame that may be dropped for one of many reasons, or not at all, and its port.
+// frame returns a frame, which may be dropped for one of many reasons or not at all, and the port where it arrives.
 func (m *debugModel) frame() (saisim.PortID, []byte) {
 	n := m.rnd.IntN
 	at := m.Ports()[n(8)]
@@ -362,7 +362,7 @@ func TestRandomDebugCounters(t *testing.T) {
 	}
 }
 
-// Every reason of the chip is in the table above, or has no word in SAI.
+// Every drop reason of the chip is in the table above, or has no equivalent in SAI.
 func TestDebugWords(t *testing.T) {
 	none := "port-down runt trap no-lag-member program policer buffer queue-limit wred egress-program port-removed"
 	for r := range drop.NumReasons {

@@ -307,8 +307,8 @@ func (r *rig) ifaReports(port saisim.PortID, pairs ...any) []any {
 	return []any{sai.TAMIntAttrReportID, report, sai.TAMIntAttrCollectorList, sai.OIDs{collector}}
 }
 
-// A terminator with a report and collectors sends each packet that it strips by IPFIX: a template, then one message for
-// each. The frame is as it would have left, its own hop on top.
+// A terminator with a report and collectors sends each packet that it strips by IPFIX: first a template, then one
+// message for each packet. The message contains the frame as it would have left, with the terminator's own hop on top.
 func TestSAIIFAReports(t *testing.T) {
 	begin, end := newRig(t, profile.Small()), newRig(t, profile.Small())
 	begin.ifaAll(begin.create(sai.ObjectTypeTAMInt, ifaObject(1)...), sai.ACLEntryAttrActionIntInsert)

@@ -63,8 +63,8 @@ func (p *policed) at(cycle uint64, frame []byte) string {
 }
 
 // A policer assigns colours to frames, one after another. Tokens are added once in a thousand cycles, at the peak rate
-// once in 500. Times are in cycles since the first frame. They are so far apart that a frame has left before the next
-// one arrives.
+// once in 500. Times are in cycles since the first frame. Frames are so far apart that one has left before the next
+// arrives.
 func TestSAIPolicerColours(t *testing.T) {
 	const ms = 1000 // cycles between two tokens
 	for _, tt := range []struct {
@@ -149,11 +149,11 @@ func TestSAIPolicerDoesNotDrift(t *testing.T) {
 func TestSAIPolicerChanges(t *testing.T) {
 	p := newPoliced(t, sai.PacketActionTrap, sai.PolicerAttrMeterType, sai.MeterTypePackets,
 		sai.PolicerAttrMode, sai.PolicerModeSrTcm, sai.PolicerAttrCir, sai.Uint(0), sai.PolicerAttrCbs, sai.Uint(4))
-	got := p.at(1000, arp(1)) // 3 are left
+	got := p.at(1000, arp(1)) // 3 tokens are left
 	p.set(p.policer, sai.PolicerAttrCbs, sai.Uint(2))
-	got += p.at(2000, arp(1)) // 1
+	got += p.at(2000, arp(1)) // 1 token is left
 	p.set(p.policer, sai.PolicerAttrCbs, sai.Uint(9))
-	got += p.at(3000, arp(1)) + p.at(4000, arp(1)) // 0
+	got += p.at(3000, arp(1)) + p.at(4000, arp(1)) // no token is left
 	p.set(p.policer, sai.PolicerAttrCir, sai.Uint(p.hz/100))
 	now := uint64(p.Now())
 	got += p.at(now+1000, arp(1)) // more than one token has been added since
@@ -180,8 +180,8 @@ func TestSAIPolicerChanges(t *testing.T) {
 	p.remove(p.policer)
 }
 
-// The policer defines which colours are dropped. Each copy is counted once, and a dropped one does not affect the other
-// copies of its packet.
+// The policer defines which colours are dropped. Each copy is counted once, and a dropped copy does not affect the
+// other copies of its packet.
 func TestSAIPolicerActions(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -280,7 +280,7 @@ func TestSAIDefaultTrapGroup(t *testing.T) {
 	p.wantStatus("remove the default group", p.Remove(context.Background(), group), sai.StatusNotSupported)
 }
 
-// The number of policers is limited. A removed one frees its place.
+// The number of policers is limited. A removed policer makes space for another one.
 func TestSAIPolicersRunOut(t *testing.T) {
 	d := newDUT(t)
 	d.boot()

@@ -106,8 +106,8 @@ func TestSAIQueues(t *testing.T) {
 }
 
 // burst makes ports 0 and 2 send 12 frames of 1000 bytes each at the same time to port 1. Those of port 0 use queue 0
-// and those of port 2 queue 1. It returns the frames that leave, by ingress port, in the order of leaving. Frames with
-// congestion marked are at 100 more.
+// and those of port 2 queue 1. It returns the frames that leave, by ingress port, in the order of leaving. For a frame
+// that the chip has marked with congestion experienced, the number of the port is 100 greater.
 func burst(tos byte) func(d *dut, in ...frameAt) frames {
 	return func(d *dut, _ ...frameAt) (order frames) {
 		d.Helper()

@@ -50,7 +50,7 @@ func TestSAIInUse(t *testing.T) {
 			sai.FDBEntryAttrBridgePortID, d.bridgePort(d.port(1).OID).OID)...)
 	v10 := vlan10(d)
 	rows := []specRow{
-		{name: "bridged", in: in(untagged), with: at(untagged, 1, 1)}, // and mirrored
+		{name: "bridged", in: in(untagged), with: at(untagged, 1, 1)}, // one copy is mirrored
 		{name: "routed", in: frames{{2, changed(toFar4, 0, 2, 0, 0, 0, 1, 2)}},
 			with: at(routed(toFar4, 2, 6), 2)},
 		{name: "trapped", in: in(arp(1)), with: at(arp(1), cpuPort, 1)},
@@ -117,15 +117,15 @@ func TestSAICreateRefusals(t *testing.T) {
 		{exists, sai.ObjectTypeBridgePort, []any{sai.BridgePortAttrType, sai.BridgePortTypePort, sai.BridgePortAttrPortID,
 			port}},
 		{sai.StatusObjectInUse, sai.ObjectTypeBridgePort, []any{sai.BridgePortAttrType, sai.BridgePortTypePort,
-			sai.BridgePortAttrPortID, d.port(2).OID}}, // routed
+			sai.BridgePortAttrPortID, d.port(2).OID}}, // port 2 is a router port
 		{missing, sai.ObjectTypeLAGMember, []any{sai.LAGMemberAttrPortID, port}},
 		{sai.StatusObjectInUse, sai.ObjectTypeLAGMember, []any{sai.LAGMemberAttrLAGID, lag, sai.LAGMemberAttrPortID,
-			port}}, // bridged
+			port}}, // the port is bridged
 		{exists, sai.ObjectTypeLAGMember, member},
 		{missing, sai.ObjectTypeRouterInterface, []any{sai.RouterInterfaceAttrType, sai.RouterInterfaceTypePort,
 			sai.RouterInterfaceAttrVirtualRouterID, vr}},
 		{sai.StatusObjectInUse, sai.ObjectTypeRouterInterface, []any{sai.RouterInterfaceAttrType, sai.RouterInterfaceTypePort,
-			sai.RouterInterfaceAttrVirtualRouterID, vr, sai.RouterInterfaceAttrPortID, port}}, // bridged
+			sai.RouterInterfaceAttrVirtualRouterID, vr, sai.RouterInterfaceAttrPortID, port}}, // the port is bridged
 		{wrong, sai.ObjectTypeRouterInterface, []any{sai.RouterInterfaceAttrType, sai.RouterInterfaceTypePort,
 			sai.RouterInterfaceAttrVirtualRouterID, port, sai.RouterInterfaceAttrPortID, d.port(3).OID}},
 		{missing, sai.ObjectTypeNextHop, []any{sai.NextHopAttrType, sai.NextHopTypeIP,
@@ -137,9 +137,9 @@ func TestSAICreateRefusals(t *testing.T) {
 		{wrong, sai.ObjectTypeMirrorSession, []any{sai.MirrorSessionAttrType, sai.MirrorSessionTypeLocal,
 			sai.MirrorSessionAttrMonitorPort, port, sai.MirrorSessionAttrTOS, sai.Uint(1)}}, // only for ERSPAN
 		{missing, sai.ObjectTypeTAMInt, []any{sai.TAMIntAttrType, sai.TAMIntTypeIfa1Tailstamp}},
-		// twice
+		// The attribute is given twice.
 		{wrong, sai.ObjectTypeVLAN, []any{sai.VLANAttrVLANID, sai.Uint(3), sai.VLANAttrVLANID, sai.Uint(4)}},
-		// read only
+		// The attribute is read only.
 		{wrong, sai.ObjectTypeVLAN, []any{sai.VLANAttrVLANID, sai.Uint(3), sai.VLANAttrMemberList, sai.OIDs{}}},
 	} {
 		d.refuseCreate(tt.want, tt.t, tt.pairs...)

@@ -137,7 +137,7 @@ func TestSAISampleTrap(t *testing.T) {
 	frame := eth(host(8), host(9), make([]byte, 46))
 	s.receive(0, frame, 1)
 	s.set(sai.Obj(sai.ObjectTypeHostifTrapGroup, group), sai.HostifTrapGroupAttrPolicer, policer)
-	s.receive(0, frame, 4) // two of which have tokens
+	s.receive(0, frame, 4) // tokens suffice for two of them
 	s.set(sai.Obj(sai.ObjectTypeHostifTrapGroup, group), sai.HostifTrapGroupAttrPolicer, sai.NullOID)
 	s.receive(0, frame, 1)
 	if len(s.samples) != 4 || s.samples[0].Queue != 3 || s.samples[3].Sample.Lost != 2 || s.samples[3].Sample.Pool != 6 {
@@ -185,7 +185,7 @@ func TestSAISampleEntries(t *testing.T) {
 	}
 	s.set(s.port(0), sai.PortAttrIngressSamplepacketEnable, sai.NullOID)
 
-	s.set(e, in, sai.Do(rare.OID)) // another rate, the same pool
+	s.set(e, in, sai.Do(rare.OID)) // changes the rate and keeps the pool
 	s.receive(0, frame, 5)
 	s.set(e, in, sai.Do(every.OID))
 	s.set(e, sai.ACLEntryAttrActionPacketAction, sai.Do(sai.PacketActionDrop))

@@ -19,8 +19,8 @@ import (
 // Each row is one attribute of one object, and is tried in every way in which an object can get it: without; given at
 // create; set later; set back; and after the object is removed. See specRow.
 
-// A dut is a small chip of 8 ports under test, each with its own bridge port and in VLAN 1, as at power up. Ports 0, 1
-// and 2 are up.
+// A dut is the device under test: a small chip of 8 ports. Each port has its own bridge port and is in VLAN 1, as at
+// power up. Ports 0, 1 and 2 are up.
 type dut struct {
 	testing.TB
 	*saisim.Chip
@@ -233,14 +233,14 @@ func (d *dut) send(in ...frameAt) frames {
 
 // A specRow is one attribute and its effect on packets.
 type specRow struct {
-	name  string // SAI's description of it
+	name  string // SAI's description of the attribute
 	attr  sai.AttrID
 	value any // sai.Value or func(*dut) sai.Value
 	// back is the value that removes the effect. For a mandatory attribute it is the object's first value. Otherwise it
 	// is nil, which means SAI's default.
 	back          any
 	in            frames                             // sent in turn; the effects of the last one count
-	see           func(d *dut, in ...frameAt) frames // observes them; nil means (*dut).send
+	see           func(d *dut, in ...frameAt) frames // returns the effects of frames; nil means (*dut).send
 	with, without frames
 	refused       []refusal // values that the attribute must not have
 }
@@ -300,7 +300,8 @@ func (o *specObject) start(t testing.TB) *dut {
 	return d
 }
 
-// first returns the object's attributes before the attribute is set: none, unless it is mandatory.
+// first returns the object's attributes before the tested attribute is set. There are none, unless the tested attribute
+// is mandatory.
 func (r *specRow) first(d *dut) []sai.Attr {
 	if r.back == nil || !sai.Meta(r.attr).Has(sai.MandatoryOnCreate) {
 		return nil

@@ -31,16 +31,16 @@ type Servo struct {
 
 	samples  int // 0, 1 or 2, where 2 means two or more
 	lastT1   tailstamp.Timestamp
-	offset   int64 // ns, at lastT1 after its correction
-	integral int64 // 1/1000 ppb
-	rate     int64 // ppb
+	offset   int64 // offset in ns at lastT1, after the correction
+	integral int64 // in 1/1000 ppb
+	rate     int64 // in ppb
 	good     int
 }
 
 // A Correction is a servo's correction of a clock; see [Chip.Discipline].
 type Correction struct {
 	Offset, Delay time.Duration // as measured
-	Step          time.Duration // to add to the clock
+	Step          time.Duration // time to add to the clock
 	Rate          int64         // in ppb; replaces the previous rate
 	Synchronised  bool
 }

@@ -12,7 +12,7 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// twists holds events that may affect packets on a shortcut. Each is a reason to take none, or happens while packets
+// twists holds events that may affect packets on a shortcut. Each either prevents a shortcut, or happens while packets
 // are on it.
 var twists = map[string]func(r *rig){
 	"nothing":              func(*rig) {},
@@ -137,7 +137,7 @@ func (r *rig) fromHost1(stage sai.Enum, pairs ...any) sai.OID {
 	return table
 }
 
-// ingressACL binds n such tables to the first port.
+// ingressACL binds n tables of fromHost1 to the first port.
 func (r *rig) ingressACL(n int, pairs ...any) {
 	var tables []sai.OID
 	for range n {

@@ -218,7 +218,7 @@ func TestMTUBoundary(t *testing.T) {
 // Each copy of a flood has its own record, with its own time and port.
 func TestFloodStampsEachCopy(t *testing.T) {
 	r := newRig(t, profile.Small())
-	r.set(sai.ObjectTypePort, r.oid(3), sai.PortAttrMTU, sai.Uint(80)) // no room for the record
+	r.set(sai.ObjectTypePort, r.oid(3), sai.PortAttrMTU, sai.Uint(80)) // no space for the record
 	counter := r.stampAll(7)
 	outs := r.send(0, udpFrame(1, 2, 60))
 	if len(outs) != 7 {
@@ -353,8 +353,8 @@ func TestStampsOfAWrongClock(t *testing.T) {
 			r.stampAll(7)
 			at := r.Now() + 1000
 			noError(t, r.Receive(0, at, saisim.Frame{Data: udpFrame(1, 2, 1000)}))
-			// 1004 bytes of a cycle each, then 17 cycles to the queue, 11 and 8 to the
-			// timestamp point of the egress.
+			// 1004 bytes of one cycle each, then 17 cycles to the queue, 11 to the egress MAC, and 8 to its timestamp
+			// point.
 			const delay = 1004 + 17 + 11 + 8
 			r.Advance(at + delay - 100)
 			noError(t, tt.do(r))

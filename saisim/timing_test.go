@@ -131,7 +131,7 @@ func TestTimingByHand(t *testing.T) {
 // Line rate in is line rate out, for a long time, without drift.
 func TestNoDrift(t *testing.T) {
 	p := profile.Small()
-	p.ClockHz = 999_999_937 // prime: nothing divides
+	p.ClockHz = 999_999_937 // a prime, so nothing divides evenly
 	r := newRig(t, p)
 	r.send(1, udpFrame(2, 1, 60))
 	first := r.Now() + 1000

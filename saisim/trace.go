@@ -99,7 +99,7 @@ func (t *Trace) Flush() error {
 	return t.err
 }
 
-// copy returns the copy with a number. It begins a new one if necessary.
+// copy returns the copy with a number, which it adds if necessary.
 func (f *tracedFrame) copy(n uint32) *tracedCopy {
 	for _, c := range f.Copies {
 		if c.Copy == n {

@@ -17,14 +17,14 @@ import (
 )
 
 // A packet may be dropped on the wire, in the pipe or behind it, flooded, punted or injected. docs/internals/timing.md
-// has one that is forwarded, with every place.
+// has a packet that is forwarded, with every place.
 func TestTraceEnds(t *testing.T) {
 	lldp := udpFrame(1, 2, 60)
 	copy(lldp, []byte{1, 0x80, 0xc2, 0, 0, 0xe})
 	for _, tt := range []struct {
 		name string
 		do   func(r *rig)
-		want []string // copy: end
+		want []string // number and last step of each copy
 	}{
 		{"known", func(r *rig) { r.send(0, udpFrame(1, 2, 60)) }, []string{"0 copies made", "1 Ethernet1 last byte out"}},
 		{"flooded, one egress port down", func(r *rig) { r.send(0, udpFrame(1, 9, 60)) },
@@ -49,7 +49,7 @@ func TestTraceEnds(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := bareRig(t, profile.Small())
 			for _, id := range r.Ports() {
-				if id != 3 { // down, and without host interface
+				if id != 3 { // port 3 is down, and has no host interface
 					r.up(id)
 				}
 			}

@@ -38,7 +38,7 @@ func keptLoads() []struct {
 	}
 }
 
-// tabledLoad returns a load with a program of tables with keys in both pipes, all of which each packet hits.
+// tabledLoad returns a load with a program of tables with keys in both pipes. Each packet hits in all of these tables.
 func (r *rig) tabledLoad() *load {
 	l := r.bridgedLoad(0, false)
 	tables := func(first string) (all []pipe.Table) {

@@ -37,7 +37,7 @@ func (g *Groups) Check(l *flymon.Layout) error {
 	return nil
 }
 
-// Remove removes a task. It returns false if there is none.
+// Remove removes a task. It returns false if there is no such task.
 func (g *Groups) Remove(name string) bool {
 	g.flush()
 	t, ok := g.tasks[name]

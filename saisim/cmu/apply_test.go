@@ -32,7 +32,7 @@ func TestRefusals(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		change func(l *flymon.Layout)
-		bad    []string // empty if it fits
+		bad    []string // empty if the layout fits
 	}{
 		{"beside", func(*flymon.Layout) {}, nil},
 		{"in its first bank", func(l *flymon.Layout) { l.Units[0].Base = 64 },
@@ -119,7 +119,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// 96 tasks fit into a group, each with its own filter and partition. The 97th does not fit, but each of them may be
+// 96 tasks fit into a group, each with its own filter and partition. A 97th does not fit, but each of the 96 may be
 // changed.
 func TestTasksOfAGroup(t *testing.T) {
 	b := newBench(t, small(32))

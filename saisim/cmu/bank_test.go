@@ -202,7 +202,7 @@ func TestDigests(t *testing.T) {
 	}
 }
 
-// Another filter changes neither words nor counts. Other units begin with zeros, and old words stay in frozen
+// A new filter changes neither words nor counts. New units begin with zeros, and the old words stay in frozen
 // partitions until these are freed.
 func TestFreezeAndDivert(t *testing.T) {
 	b := newBench(t, small(32))
@@ -293,7 +293,7 @@ func TestBanksComeAndGo(t *testing.T) {
 	}
 }
 
-// Another threshold makes digests of all flows again.
+// After a change of the threshold, all flows make digests again.
 func TestDigestsOfAnotherThreshold(t *testing.T) {
 	b := newBench(t, small(32))
 	l := one(t, "t", 0, 64)

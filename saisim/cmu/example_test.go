@@ -26,7 +26,7 @@ func ExampleGroups() {
 	one, any := flymon.Param{From: flymon.Const, Value: 1}, flymon.Param{From: flymon.Const, Value: 1<<32 - 1}
 	err = groups.Apply(flymon.Layout{
 		Task: "talkers", Flow: source, Measures: "frequency", Masks: []flymon.MaskRule{{Key: source}},
-		Units: []flymon.Unit{{Size: 64, Op: flymon.CondAdd, P1: one, P2: any}}, // adds 1 below any value
+		Units: []flymon.Unit{{Size: 64, Op: flymon.CondAdd, P1: one, P2: any}}, // adds 1 while the bucket is below P2
 	})
 	if err != nil {
 		fmt.Println(err)

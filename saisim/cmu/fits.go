@@ -74,7 +74,7 @@ func coinsMeet(a, b *flymon.Unit) bool {
 	return a.To == 0 || b.To == 0 || a.From < b.To && b.From < a.To
 }
 
-// other returns the first task other than the one to be replaced, or nil.
+// other returns the first task other than old, or nil.
 func other(tasks []*task, old *task) *task {
 	for _, t := range tasks {
 		if t != old {

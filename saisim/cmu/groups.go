@@ -6,7 +6,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// maxSlots is the maximum number of compressed keys of one packet. Each hash unit of a chip may have its own.
+// maxSlots is the maximum number of compressed keys of one packet. Each hash unit of a chip may have its own key.
 const maxSlots = 64
 
 // Groups holds the CMU groups of a chip. Only one goroutine at a time may use it.
@@ -28,7 +28,7 @@ type Groups struct {
 	// Packets that wait to run through the stacked groups, their number, and its maximum.
 	waiting     [Lanes]Packet
 	n, together int
-	single      [1]Packet // packet in a pass of its own
+	single      [1]Packet // the packet of a pass with only one packet
 	scratch
 }
 
@@ -113,7 +113,7 @@ func (g *Groups) Busy() bool { return len(g.tasks) > 0 }
 // Tasks returns the number of tasks.
 func (g *Groups) Tasks() int { return len(g.tasks) }
 
-// Status returns the state of a task. It returns false if there is none.
+// Status returns the state of a task. It returns false if there is no such task.
 func (g *Groups) Status(name string) (flymon.ChipStatus, bool) {
 	g.flush()
 	t, ok := g.tasks[name]

@@ -10,12 +10,13 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// geometry returns the geometry of the chip in the paper, and a small one that tests can check word by word.
+// geometry returns the geometry of the chip in the paper.
 func geometry() flymon.Geometry {
 	return flymon.Geometry{Groups: 9, Spliced: 3, Units: 3, CMUs: 3, Width: 32, Depth: 65536, Partitions: 32,
 		MapEntries: 256, Digests: 16}
 }
 
+// small returns a geometry that tests can check word by word.
 func small(width int) flymon.Geometry {
 	g := geometry()
 	g.Width, g.Depth, g.Partitions, g.MapEntries, g.Digests = width, 1024, 32, 64, 8

@@ -93,7 +93,7 @@ func corruptSlice(r *rand.Rand, v reflect.Value) {
 	}
 }
 
-// corruptFilter makes filters, including ones that cannot be written as text.
+// corruptFilter changes a random part of a filter. Some of the new values cannot be written as text.
 func corruptFilter(r *rand.Rand, f *flymon.Filter) {
 	prefix := pick(r, netip.Prefix{}, netip.MustParsePrefix("10.1.2.3/8"), netip.MustParsePrefix("0.0.0.0/0"),
 		netip.MustParsePrefix("::/0"),

@@ -33,7 +33,7 @@ func (g *Groups) inherit(t, old *task) {
 	switch {
 	case counted && anew:
 		t.frozen = frozen{old.banks, g.at, old.digests, old.truth}
-	case counted: // digests and exact values continue
+	case counted: // digests and exact values are continued, not frozen
 		t.frozen = frozen{banks: old.banks, at: g.at}
 	case kept:
 		t.frozen = old.frozen

@@ -11,10 +11,10 @@ import (
 )
 
 // The operations follow Appendix A, line by line, with one more operation in the fourth slot. A second unit, four
-// groups later, stores the result: it exchanges its word for it. The initial word also comes from a packet: on 0, each
-// operation can write any word.
+// groups later, exchanges its word for the result, and so stores it. The initial word also comes from a packet: each
+// operation can change 0 to any word.
 func TestOperations(t *testing.T) {
-	const top = 0xffff // of 16 bits
+	const top = 0xffff // maximum of a 16-bit bucket
 	for _, tt := range []struct {
 		op                           flymon.Op
 		before, p1, p2, want, result uint32
@@ -63,7 +63,7 @@ func TestOperations(t *testing.T) {
 				b.send(p)
 				return b.words("t", 0, 0)[l.Bucket(&b.geo, 0, p.Vector)], b.words("t", 1, 0)[l.Bucket(&b.geo, 1, p.Vector)]
 			}
-			if w, _ := send(tt.before, top); w != tt.before { // on a word that is 0
+			if w, _ := send(tt.before, top); w != tt.before { // changes the word from 0 to tt.before
 				t.Fatalf("%d to begin with, want %d", w, tt.before)
 			}
 			if w, result := send(tt.p1, tt.p2); w != tt.want || result != tt.result {
@@ -121,8 +121,8 @@ func TestParameters(t *testing.T) {
 	}
 }
 
-// These are results of units in earlier groups: a single one, the least non-zero one, and the time since one. The time
-// is truncated to a bucket's width before it is mapped.
+// A parameter may be the result of units in earlier groups: of a single unit, the least non-zero result, or the time
+// since a result. The time is truncated to a bucket's width before it is mapped.
 func TestResults(t *testing.T) {
 	for _, tt := range []struct {
 		name          string
@@ -210,8 +210,8 @@ func TestMaps(t *testing.T) {
 	}
 }
 
-// An address is the compressed key of one hash unit, or of two by XOR, rotated. It is translated by the low or by the
-// high bits of the index.
+// An address is a compressed key, rotated. The key comes from one hash unit, or is the XOR of two. The address is
+// translated by the low or by the high bits of the index.
 func TestAddresses(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1}, func(t *testing.T, seed uint64) {
 		for _, shifted := range []bool{false, true} {
@@ -255,7 +255,7 @@ func TestCoins(t *testing.T) {
 	for _, n := range seen {
 		chi += float64((n-400)*(n-400)) / 400
 	}
-	if chi < 170 || chi > 360 { // 255 +- 22.6
+	if chi < 170 || chi > 360 { // mean 255, standard deviation 22.6
 		t.Errorf("chi-square is %.0f of 255 degrees of freedom", chi)
 	}
 	b := newBench(t, small(32))

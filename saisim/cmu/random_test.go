@@ -177,7 +177,7 @@ func TestEngineIsTheInterpreter(t *testing.T) {
 	}
 }
 
-// change makes a change to a task, on both.
+// change makes the same random change to a task on the bench and on the interpreter.
 func change(b *bench, in *interpreter, gen *layouts, name string) {
 	b.Helper()
 	old, there := b.Layout(name)
@@ -203,8 +203,8 @@ func change(b *bench, in *interpreter, gen *layouts, name string) {
 	}
 }
 
-// successor returns a layout that follows another: with another filter, with other units and the old ones frozen, or
-// without frozen ones.
+// successor returns a layout that may replace old: with another filter, with other units and the old ones frozen, or
+// without frozen units.
 func (g *layouts) successor(old flymon.Layout, n int) flymon.Layout {
 	switch l := old; n {
 	case 2:

@@ -12,8 +12,8 @@ type Packet struct {
 	Vector     flymon.Vector
 	Ports      bool   // the packet has ports
 	Size       uint32 // bytes of the frame as it leaves, including the FCS
-	QueueBytes uint32 // bytes in the queue at its arrival
-	QueueNS    uint64 // time in the queue
+	QueueBytes uint32 // bytes in the queue when the copy arrived there
+	QueueNS    uint64 // time that the copy spent in the queue
 	Number     uint64 // number of the copy that entered, from 1 on; it determines the coin
 }
 

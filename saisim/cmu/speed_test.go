@@ -153,14 +153,14 @@ func BenchmarkRun(b *testing.B) {
 }
 
 // BenchmarkUpdate measures one CMU update without key compression. It is the extra time of six CMUs over three with the
-// same compressed keys, each in its fastest round of 1024 packets. Partitions are small, so that it measures the work
-// and not the cache.
+// same compressed keys. Each time is that of the fastest round of 1024 packets. Partitions are small, so that the
+// benchmark measures the work and not the cache.
 func BenchmarkUpdate(b *testing.B) {
 	for _, op := range []flymon.Op{flymon.CondAdd, flymon.Max, flymon.AndOr, flymon.XorSwap} {
 		b.Run(string(op), func(b *testing.B) {
 			task := func(groups ...int) *bench {
 				l := countMin(b, "t", 0, 0, 2048)
-				for _, group := range groups { // with the polynomial of group 0
+				for _, group := range groups { // groups with the polynomial of group 0
 					more := countMin(b, "t", group, 0, 2048)
 					l.Units, l.Masks = append(l.Units, more.Units...), append(l.Masks, more.Masks...)
 				}

@@ -76,8 +76,8 @@ func TestWhoGoesRound(t *testing.T) {
 	}
 }
 
-// A task does not count packets that were being recirculated when it was added or began with zeros. It does count them
-// if only its filter has changed.
+// A task does not count packets that were being recirculated when the task was added or began with zeros. It does count
+// them if only its filter has changed.
 func TestTasksThatComeBetweenPasses(t *testing.T) {
 	b := newBench(t, small(32))
 	l := spliced(one(t, "t", 0, 32))

@@ -40,7 +40,7 @@ func (h *hashed) at(row int, p *cmu.Packet) *uint32 {
 	return &h.rows[row][h.layout.Bucket(h.geo, row, p.Vector)]
 }
 
-// A countMinSketch adds the packet to each row's counter of the flow. MRAC is one row of it.
+// A countMinSketch adds the packet to each row's counter of the flow. MRAC is a countMinSketch of one row.
 type countMinSketch struct{ hashed }
 
 func (s *countMinSketch) insert(p *cmu.Packet) {
@@ -63,7 +63,8 @@ func (s *suMaxSum) insert(p *cmu.Packet) {
 	}
 }
 
-// A suMaxMax is SuMax(Max): each row's counter is the greatest value so far, here of a queue in units of 16 bytes.
+// A suMaxMax is SuMax(Max): each row's counter is the greatest value so far. Here the value is the queue length in
+// units of 16 bytes.
 type suMaxMax struct{ hashed }
 
 func (s *suMaxMax) insert(p *cmu.Packet) {
@@ -291,8 +292,8 @@ func TestTextbook(t *testing.T) {
 	})
 }
 
-// bytes16 holds 16-bit counters of bytes, which wrap around, except one that is exactly full: the CMU adds only to
-// values below its second parameter.
+// bytes16 holds 16-bit counters of bytes, which wrap around. Only a counter that is exactly full stays full, because
+// the CMU adds only to values below its second parameter.
 type bytes16 struct{ countMinSketch }
 
 func (s *bytes16) insert(p *cmu.Packet) {
@@ -303,7 +304,7 @@ func (s *bytes16) insert(p *cmu.Packet) {
 	}
 }
 
-// ranksOf converts the strings of a chip to ranks. An empty register has none.
+// ranksOf converts the strings of a chip to ranks. An empty register stays 0.
 func ranksOf(words []uint32) {
 	for i, w := range words {
 		if w != 0 {

@@ -23,7 +23,7 @@ type Truth struct {
 	// Elements do not contain the later ones.
 	Overflow bool
 
-	epoch  uint64 // epoch of the packets
+	epoch  uint64 // epoch of the counted packets
 	before epochSet
 
 	flow      flymon.Key
@@ -53,8 +53,8 @@ func (g *Groups) SetOracle(maxFlows int) {
 }
 
 // Truth returns the exact values for a bank. It returns false if there is no such task or bank, or if the oracle is
-// off. While the task has frozen partitions, the values include the counts in them. They belong to the oracle and are
-// valid until the next packet.
+// off. While the task has frozen partitions, the values include the counts in these partitions. The values belong to
+// the oracle and are valid until the next packet.
 func (g *Groups) Truth(task string, bank int) (*Truth, bool) {
 	t, err := g.bank(task, bank)
 	if err != nil || t.truth == nil {

@@ -12,7 +12,7 @@ type task struct {
 	bank          uint32
 	lanes         lanes  // matching packets of those that run together
 	coins         bool   // true if a unit runs by coin
-	keys          uint64 // slots of compressed keys that it needs
+	keys          uint64 // slots of compressed keys that the task needs
 	units         []unit
 	digestUnit    int // -1 if there is no digest
 	threshold     uint32
@@ -32,7 +32,7 @@ type frozen struct {
 	banks   [2]flymon.ChipBank
 	at      uint64
 	digests [2][]flymon.Vector
-	truth   *[2]Truth // continues to count
+	truth   *[2]Truth // oracle, which continues to count
 }
 
 type op uint8

@@ -52,7 +52,7 @@ type ACLMember struct {
 // An ACLRange is a range checker.
 type ACLRange struct {
 	ID       ID
-	Index    int // its bit in the key
+	Index    int // the checker's bit in the lookup key
 	Of       RangeOf
 	Min, Max uint32
 }

@@ -36,14 +36,14 @@ const (
 	FieldFlowLabel
 	FieldTC
 	FieldMeta
-	FieldFlowMonID // of the AltMark option, RFC 9343
+	FieldFlowMonID // the FlowMonID of the AltMark option (RFC 9343)
 
 	// These have one of a small set of values, in Value[1].
 	FieldIPType    // an IPType
 	FieldFragment  // a Fragment
 	FieldTags      // a Tags
 	FieldHasTag    // 0 or 1
-	FieldTailstamp // the frame carries a record; no value
+	FieldTailstamp // matches frames that carry a record; has no value
 
 	// These name rows.
 	FieldInPorts // ports, or one LAG
@@ -112,16 +112,16 @@ type ACLActionKind uint8
 // entry counts and samples separately.
 const (
 	ActPacket        ACLActionKind = iota // a PacketAction
-	ActCounter                            // of a counter
+	ActCounter                            // counts in a counter
 	ActRedirect                           // to a port, LAG, bridge port, next hop or group
-	ActMirrorIngress                      // by mirror sessions
+	ActMirrorIngress                      // copies to mirror sessions
 	ActMirrorEgress
 	ActSetTC
 	ActSetDSCP
 	ActSetMeta
 	ActNoLearning
-	ActStamp  // with a TAM INT object
-	ActIFA    // initiates IFA, with a TAM INT object
+	ActStamp  // stamps, with the settings of a TAM INT object
+	ActIFA    // initiates IFA, with the settings of a TAM INT object
 	ActIFAEnd // terminates IFA, likewise; mirror sessions of the entry get the stack
 	ActTAM    // drops are reported as a TAM object defines; such actions of several entries combine
 	ActSample // by a sampler; on arrival or departure, depending on the stage of its table

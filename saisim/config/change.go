@@ -58,7 +58,7 @@ type Key struct {
 
 func (k Key) compare(l Key) int {
 	if c := cmp.Or(cmp.Compare(k.Table, l.Table), cmp.Compare(k.ID, l.ID)); c != 0 {
-		return c // Of has one type per table
+		return c // within a table, all values of Of have the same type
 	}
 	return compareOf(k.Of, l.Of)
 }

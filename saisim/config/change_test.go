@@ -100,8 +100,8 @@ func rowsIn(tables reflect.Value) (n int) {
 	return n
 }
 
-// A row is found by its ID if it is of the requested type. A later one with its key replaces it, and its key suffices
-// to remove it.
+// A row is found by its ID if it is of the requested type. A later row with the same key replaces it, and the key
+// suffices to remove it.
 func TestFind(t *testing.T) {
 	set := config.Set{}
 	set.Apply(config.Change{{Row: config.VLAN{ID: 7, VID: 100}}, {Row: config.LAG{ID: 8, PVID: 5}}})

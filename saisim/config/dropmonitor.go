@@ -24,18 +24,18 @@ const (
 type TAM struct {
 	ID     ID
 	Events []ID
-	Domain uint32 // observation domain of their reports
+	Domain uint32 // observation domain of the reports
 	IFA    ID     // TAM INT object of the transit of IFA; None if there is none
 }
 
-// A TAMEvent makes drops reported. Reports are limited in number, or one of Sample drops is reported. With a threshold,
-// a flow is reported when it begins, after each Aging while it continues, and when it has ended.
+// A TAMEvent causes drops to be reported. Reports are limited in number, or one of Sample drops is reported. With a
+// threshold, a flow is reported when it begins, after each Aging while it continues, and when it has ended.
 type TAMEvent struct {
 	ID          ID
 	Index       int // its bit in the sets of events; the lowest that was free
 	Collectors  []ID
 	Layout      ReportLayout
-	Enterprise  uint32 // enterprise number of own elements
+	Enterprise  uint32 // enterprise number of the elements that IANA does not define
 	Templates   time.Duration
 	Sample      uint32 // one of Sample drops is reported; zero means all
 	Rate, Burst uint64 // reports per second, and in a burst; zero means no limit
@@ -52,7 +52,8 @@ const (
 	ReportFields ReportLayout = iota
 	// ReportFixed is the layout of sonic-mgmt's tests: one template, and 0 for unknown values.
 	ReportFixed
-	// ReportIFA holds a packet with its stack of IFA: one template, the same for all, without own elements.
+	// ReportIFA reports a packet with its stack of IFA data. All reports use one template, without elements of an
+	// enterprise.
 	ReportIFA
 )
 
@@ -60,13 +61,13 @@ const (
 type TAMCollector struct {
 	ID         ID
 	Local      bool
-	ToCPU          // if Local
+	ToCPU          // used if Local is true
 	To         ID  // port or LAG; None means that reports are not sent
 	SMAC, DMAC MAC // zero SMAC means the switch's; with a zero DMAC reports are not sent
 	Src, Dst   netip.Addr
 	SrcPort    uint16
 	DstPort    uint16
 	DSCP       uint8
-	MTU        int // of packets, IP header included
+	MTU        int // maximum length of packets, IP header included
 	Truncate   int // maximum bytes of a frame in a report; zero means as many as fit
 }

@@ -2,7 +2,7 @@ package config
 
 import "fmt"
 
-// An ID names a row. Rows refer to each other by it. It is never used twice.
+// An ID names a row. Rows refer to each other by ID. An ID is never used twice.
 type ID uint64
 
 // None refers to no row.

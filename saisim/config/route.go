@@ -25,7 +25,7 @@ type Interface struct {
 	Loopback bool // true if packets that arrived here may leave here
 }
 
-// A Neighbor is a neighbour.
+// A Neighbor is the MAC address of an IP neighbour at a router interface.
 type Neighbor struct {
 	Interface ID
 	IP        netip.Addr
@@ -34,7 +34,7 @@ type Neighbor struct {
 	HostRoute bool // packets to its address go to it, unless there is a route for exactly this address
 }
 
-// A NextHop is a next hop: the neighbour with this address, if there is one.
+// A NextHop is the neighbour with address IP on Interface, if there is such a neighbour.
 type NextHop struct {
 	ID, Interface ID
 	IP            netip.Addr
@@ -64,7 +64,7 @@ type Route struct {
 // A Mirror is a mirror session. Fields without a meaning for its kind are as set.
 type Mirror struct {
 	ID       ID
-	Index    int // copies are made in this order
+	Index    int // copies are made in the order of Index
 	Kind     MirrorKind
 	Monitor  ID  // port or LAG
 	Truncate int // bytes of the frame that are kept; zero means all
@@ -110,7 +110,7 @@ type RecordPlan struct {
 	ID, Switch uint32
 	PHV        record.Containers
 	Offset     int
-	Graph      uint64 // version
+	Graph      uint64 // version of the graph
 	Marks      []record.Mark
 	Sessions   []RecordSession
 }
@@ -124,7 +124,8 @@ type RecordSession struct {
 	Tunnel     *RecordTunnel
 }
 
-// A RecordTunnel holds the source and destination of a session by UDP. Both addresses are of one family.
+// A RecordTunnel holds the source and destination of a session whose records are sent by UDP. Both addresses are of one
+// family.
 type RecordTunnel struct {
 	Src, Dst   netip.Addr
 	SMAC, DMAC MAC

@@ -90,7 +90,7 @@ type Port struct {
 	Port                     PortID
 	Mbps                     uint32
 	Admin, Link              bool   // the port is up when both are true
-	MTU                      uint32 // frame with FCS
+	MTU                      uint32 // maximum length of a frame with FCS
 	StampMTU                 uint32 // maximum length of a frame with a record and FCS, if that is less; zero means MTU
 	PVID                     uint16
 	Priority                 uint8 // priority of tags that the egress adds to untagged frames from here
@@ -125,7 +125,7 @@ type LAG struct {
 	Members                  []LAGMember // in the order of ports
 }
 
-// First returns the lowest port of the LAG, CPUPort if it has none.
+// First returns the lowest port of the LAG, or CPUPort if the LAG has no members.
 func (l LAG) First() PortID {
 	if len(l.Members) == 0 {
 		return CPUPort
@@ -258,11 +258,11 @@ type TAMInt struct {
 // An IFA holds the IFA settings of an object. It is zero for an object of tail-stamping.
 type IFA struct {
 	On                  bool
-	Request, Action     uint8 // vectors
+	Request, Action     uint8 // request vector and action vector of IFA
 	HopLimit, MaxLength uint8
 	Sample              uint32 // an initiator chooses one of this many packets
-	// Reports defines how a terminator reports the IFA data that it strips. Without collectors it does not report. Its
-	// ID is the object's.
+	// Reports defines how a terminator reports the IFA data that it strips. Without collectors it does not report. The
+	// ID in Reports is that of the object with these settings.
 	Reports TAMEvent
 }
 

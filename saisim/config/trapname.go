@@ -8,7 +8,7 @@ const (
 	TrapNone      Trap = iota // no trap: an ACL entry, a route, a neighbour or an FDB entry
 	TrapLinkLocal             // to a link-local group address without a trap of its own
 
-	// Recognised at admission, by the kind of frame.
+	// Traps recognised at admission, by the kind of frame.
 	TrapSTP
 	TrapLACP
 	TrapEAPOL
@@ -29,7 +29,7 @@ const (
 	TrapVRRP
 	TrapVRRPv6
 
-	// To the switch itself.
+	// Traps for packets to the switch itself.
 	TrapIP2ME
 	TrapSSH
 	TrapSNMP
@@ -44,7 +44,7 @@ const (
 
 	TrapStaticMove // from an address that has a static FDB entry at another port
 
-	// Recognised by the router.
+	// Traps recognised by the router.
 	TrapNeighborMiss
 	TrapL3MTU
 	TrapTTL

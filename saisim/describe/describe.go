@@ -80,12 +80,12 @@ func Program(p *profile.Profile, program *pipe.Program) *record.Graph {
 	for r := range drop.NumReasons {
 		g.Reasons = append(g.Reasons, r.String())
 	}
-	g.Reasons[0] = "none" // port-down has no record
+	g.Reasons[0] = "none" // reason 0 is port-down, which has no record
 	g.Traps = traps()
 	b.egress(b.ingress())
 	b.merge()
 	text, err := json.Marshal(g)
-	if err != nil { // strings and numbers only
+	if err != nil { // cannot happen: g contains only strings and numbers
 		panic(err)
 	}
 	g.Version = max(uint64(crc32.ChecksumIEEE(text)), 1)
@@ -141,7 +141,7 @@ func reasonNames(why []drop.Reason) (names []string) {
 	return names
 }
 
-// node adds a node after the ways, and returns a way out of it for each label.
+// node adds a node to which the given branches lead. It returns one branch out of the node for each label.
 func (b *grapher) node(n record.Node, ways []branch, labels ...string) []branch {
 	b.to(n.ID, ways...)
 	b.graph.Nodes = append(b.graph.Nodes, n)
@@ -234,7 +234,8 @@ func (b *grapher) forward(last uint32, ways []branch) (out, nowhere []branch) {
 	fdb := b.fixed(FDB, last, []branch{bridged[0], leaves[0]})
 	to := b.cond("chip.fdb.leads", last, fdb, "port", "drop")
 	return []branch{decided[2], bridged[1], leaves[1], to[0]}, []branch{
-		// NoDestination: the requested port does not exist. IPHeader after a route: for IPv6, by a link-local address.
+		// NoDestination occurs if the requested port does not exist. After a route lookup, IPHeader occurs only for
+		// IPv6 packets with a link-local address.
 		decided[3].dropped(drop.ACL, drop.Trap, drop.Learning, drop.TTL, drop.NoDestination),
 		routed[2].dropped(drop.Trap, drop.RouterDown, drop.IPHeader),
 		bridged[2].dropped(drop.NotRouter, drop.Miss),
@@ -358,7 +359,7 @@ func (b *grapher) table(name string, p *pipe.Pipe, t *pipe.Table, at uint32, way
 		labels = []string{""}
 	}
 	out := b.node(n, in, labels...)
-	if len(in) == 0 { // it never runs
+	if len(in) == 0 { // the table never runs
 		b.to(record.Exit, out...)
 		return past
 	}

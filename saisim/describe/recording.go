@@ -9,12 +9,12 @@ import (
 	"tamtam/tam/record"
 )
 
-// A Recording is a plan's bits as a program has them.
+// A Recording holds a plan's bits as fields and marks of a program.
 type Recording struct {
 	Fields []pipe.Field // one for each container
 	Marks  []pipe.Mark
-	Others []string // tables that no program has
-	left   []uint64 // their bits, of each field
+	Others []string // tables of the plan outside the program
+	left   []uint64 // bits of Others, by field
 }
 
 // Caveat describes the limits of the fields.

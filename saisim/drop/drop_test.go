@@ -40,7 +40,7 @@ func TestNumbersAreFixed(t *testing.T) {
 	frozen := []struct {
 		reason drop.Reason
 		word   string
-		at     string // port at which it counts
+		at     string // port at which the reason is counted
 	}{
 		{0, "port-down", "in"}, {1, "runt", "in"}, {2, "oversize", "in"}, {3, "vlan-tag-filter", "in"}, {4, "no-vlan", "in"},
 		{5, "not-vlan-member", "in"}, {6, "source-address", "in"}, {7, "learning", "in"}, {8, "acl", "in"}, {9, "trap", "in"},

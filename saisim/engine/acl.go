@@ -320,7 +320,7 @@ func (c *acl) buildKey(k *aclKey, pk *packet) {
 	}
 }
 
-// A rangeChecker compares one field with an interval; entries match its bit.
+// A rangeChecker compares one field with an interval. Its result is one bit of the key, which entries match.
 type rangeChecker struct {
 	of       config.RangeOf
 	min, max uint32

@@ -134,7 +134,7 @@ func parserFlags(f config.ACLField, value uint64) (want, not uint32) {
 func (c *acl) addPorts(set **portSet, in **lag, r *aclRule, ids []config.ID) {
 	if len(ids) == 1 {
 		if l := at[*lag](c.core, ids[0]); l != nil {
-			r.never = r.never || *in != nil && *in != l // a port is in one LAG
+			r.never = r.never || *in != nil && *in != l // a port is in one LAG only, so nothing matches both
 			*in = l
 			return
 		}

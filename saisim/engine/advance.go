@@ -82,7 +82,7 @@ func (c *driver) advance(to Cycle) {
 			return
 		}
 		now := c.now
-		if e.at > now { // nothing is due earlier
+		if e.at > now { // no event is due before e
 			now = e.at - 1
 		}
 		h := min(to, now+wheelSpan/2)

@@ -23,7 +23,7 @@ func (c *marking) markReadingAt(at Cycle) markTime {
 	return markTime{markTimeOf(t), unsync}
 }
 
-// timeLookup does step 1: it returns the nibbles of all lanes.
+// timeLookup does step 1 of alternate marking: it returns the nibbles of all lanes.
 func (m *marking) timeLookup(pk *packet, t altmark.Time) (meta uint32) {
 	left := m.used
 	for i := 0; left > 0; i++ {
@@ -214,7 +214,8 @@ func (f *markFlow) followLate(p *markProfile, pk *packet, q uint64, t, own markT
 	}
 }
 
-// counts returns the period for which a packet of a colour counts if it arrives in the quarter q.
+// counts returns the period in which a packet of a colour is counted. q is the quarter in which the packet arrives,
+// numbered from time 0.
 func (p *markProfile) counts(q uint64, colour uint8, t altmark.Time) uint64 {
 	n, k := p.s.Interval, q>>2
 	switch {

@@ -33,7 +33,7 @@ func (c *Engine) Observe(f func(Moment)) {
 	c.recording.retrack()
 }
 
-// Account sets the ledger that is kept from now on. nil removes it.
+// Account sets the ledger that the chip keeps from now on. nil removes it.
 func (c *Engine) Account(l Ledger) { c.ledger = l }
 
 // Now returns the cycle that the last Advance reached.

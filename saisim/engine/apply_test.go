@@ -154,7 +154,7 @@ func survivorOf(t *testing.T, e *Engine) (s survivor) {
 	t.Helper()
 	s.books, s.fdb, s.acl, s.records = e.Books(), e.Addresses(), e.ACLCount(71), e.RecordCounts("tr:a")
 	for i := range s.fdb {
-		s.fdb[i].Moves = false // the value that changes in a row
+		s.fdb[i].Moves = false // not compared, because changed modifies it
 	}
 	s.flow = e.MarkFlow(0)
 	var err error

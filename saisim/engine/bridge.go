@@ -77,8 +77,8 @@ func (c *bridge) toMAC(pk *packet, v *vlan, mac uint64) drop.Reason {
 	return drop.NoDestination
 }
 
-// learn notes the location of the packet's source address. It returns false, with the reason, if the bridge port drops
-// unknown source addresses, or if a static entry elsewhere forbids the move.
+// learn notes the location of the packet's source address. It returns false, with the reason, if the packet must be
+// dropped: the bridge port drops unknown source addresses, or the trap for moves of static entries drops packets.
 func (c *bridge) learn(pk *packet) (drop.Reason, bool) {
 	if pk.source.learning == config.LearnNot || c.vlans[pk.vid].noLearn {
 		return 0, true

@@ -7,7 +7,7 @@ func (c *core) due(x *sampling, behind *sampleDue) *sampleDue {
 	return d
 }
 
-// chosen appends the samples that ACL entries have chosen to the given ones.
+// chosen appends the samples that ACL entries have chosen to due.
 func (c *core) chosen(due *sampleDue, h *samplingHits, stage int) *sampleDue {
 	at := &due
 	for *at != nil {

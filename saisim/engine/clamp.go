@@ -68,7 +68,8 @@ func (c *clamping) wants(data []byte) bool {
 	return len(c.list) > 0 && data[ethernetHeader+9] == protoTCP && data[ethernetHeader+20+13]&tcpSYN != 0
 }
 
-// see passes a packet to the clamps. If several match, the one with the lowest limit applies. Each has its own counts.
+// see passes a packet to the clamps if it is a TCP segment with SYN. If several clamps match, the one with the lowest
+// limit applies. Each clamp has its own counts.
 func (c *clamping) see(p *port, pk *packet) {
 	h := &pk.h
 	if h.flags&flagTCP == 0 || h.tcpFlags&tcpSYN == 0 || h.ifa != 0 {
@@ -140,7 +141,7 @@ func (pk *packet) findMSS() (o mssOption) {
 	}
 	o.became = tailstamp.SYNWithout
 	for at := options; at < end && ip[at] != 0; {
-		if ip[at] == 1 { // no operation
+		if ip[at] == 1 { // the TCP option no-operation
 			at++
 			continue
 		}

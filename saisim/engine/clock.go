@@ -37,7 +37,7 @@ func (a instant) ceil() Cycle {
 // A lineRate holds the exact duration of a byte on the wire: num/den cycles.
 type lineRate struct {
 	num, den uint64
-	// Precomputed spans: the preamble, everything between two frames, the last frame, and the last frame with the gap
+	// Precomputed spans: the preamble, the gap with the preamble, a frame of frameBytes, and such a frame with the gap
 	// after it.
 	preamble, between, frame, frameGap span
 	frameBytes                         uint32

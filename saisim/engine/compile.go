@@ -25,7 +25,7 @@ func (c *Engine) Apply(ch config.Change) {
 	if reporting { // immediately, not at the next packet: a stream that ends here begins again, even if it returns
 		c.reporter.derive()
 	}
-	if !recorded && len(c.recording.plans) > 0 { // not when a plan replaces another plan
+	if !recorded && len(c.recording.plans) > 0 { // a first plan, not one that replaces another plan
 		c.recording.paths.begin(c.programs.described())
 	}
 }
@@ -39,7 +39,7 @@ func reports(row config.Row) bool {
 	return false
 }
 
-// applyPorts compiles rows of ports, of their buffers, and of the bridge between them.
+// applyPorts compiles rows of the switch, of samplers, of ports and their buffers, and of the bridge between the ports.
 func (c *Engine) applyPorts(row config.Row, gone bool) {
 	switch r := row.(type) {
 	case config.Switch:
@@ -214,7 +214,7 @@ func (c *Engine) clear() {
 		c.fates.drop(nil, c.enter.First().pk, drop.PortRemoved)
 		c.enter.Pop()
 	}
-	for c.pipe.Len() > 0 { // between two calls, no ended packets wait
+	for c.pipe.Len() > 0 { // c.ended is empty between two calls of the engine
 		c.fates.drop(nil, c.pipe.First().pk, drop.PortRemoved)
 		c.pipe.Pop()
 	}

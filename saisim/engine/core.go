@@ -37,7 +37,7 @@ type schedule struct {
 	off      shortcuts // shortcuts that are closed to all packets; derived when [Engine.Advance] begins
 	agenda   *agenda
 	arriving wheel          // frames at ingress MACs
-	enter    tm.Ring[timed] // in the order of (ready, port)
+	enter    tm.Ring[timed] // sorted by ready cycle, then by port
 	pipe     tm.Ring[timed]
 	// ended holds packets that end at the entry of the ingress pipe. They are noted later, in the order of time.
 	ended tm.Ring[timed]
@@ -49,10 +49,10 @@ type schedule struct {
 type compiled struct {
 	byID                        []*port // by first lane; nil if there is no port
 	switchMAC                   uint64
-	recorders                   uint64 // mirror sessions that record, by index
+	recorders                   uint64 // bit set of mirror sessions that record, by index
 	ingressCycles, egressCycles Cycle
 	skips                       describe.Marks // fixed functions that an injected fault skips
-	lagSeed                     uint32         // seed of the flow hash
+	lagSeed                     uint32         // seed of the flow hash for LAGs
 	tracking                    bool           // true while the trails of entering packets are recorded
 	// stale is true if lists derived from several rows must be updated: members of LAGs and VLANs, ACL tables of ports.
 	stale    bool
@@ -127,8 +127,8 @@ func (c *core) newPacket(f *Frame, n int) *packet {
 	c.frames++
 	pk.data = pk.data[:len(f.Data)]
 	copy(pk.data, f.Data)
-	// Field by field: a literal would be made elsewhere and copied in words, which the processor cannot forward from
-	// the stores that made it.
+	// The fields are assigned one by one. A literal would be built elsewhere and copied word by word, and the processor
+	// cannot forward such loads from the stores that built it.
 	pk.flight = flight{}
 	pk.length, pk.id, pk.number = n, f.ID, c.frames
 	return pk

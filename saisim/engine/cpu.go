@@ -62,7 +62,7 @@ func (c *cpu) InjectVLAN(vid uint16, f Frame) error {
 	return nil
 }
 
-// check validates a frame from the CPU. It replaces a length of 0 by the length of the data.
+// check validates a frame from the CPU. It replaces a length of 0 with the length of the data.
 func (f *Frame) check() error {
 	if f.Len == 0 {
 		f.Len = len(f.Data)

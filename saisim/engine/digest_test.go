@@ -51,7 +51,7 @@ func sentIP(r *rand.Rand) (ip []byte, at int) {
 		if ip[at+13] &^= tcpSYN; syn {
 			ip[at+13] |= tcpSYN
 			for i := at + 20; i < at+transport; i++ {
-				ip[i] = 1 // no operation
+				ip[i] = 1 // the IP option no-operation
 			}
 			mss := at + 20 + 4*r.IntN((transport-20)/4)
 			ip[mss], ip[mss+1] = 2, 4
@@ -131,7 +131,7 @@ func TestDigestAcrossHeaders(t *testing.T) {
 			}
 			seen[want] = true
 			other := slices.Clone(ip)
-			other[at+r.IntN(8)] ^= byte(1 << r.IntN(8)) // ports, and the bytes after them
+			other[at+r.IntN(8)] ^= byte(1 << r.IntN(8)) // changes a bit of the ports or of the 4 bytes after them
 			if digested(framed(r, other)) == want {
 				alike++
 			}

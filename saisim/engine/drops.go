@@ -5,8 +5,9 @@ import (
 	"tamtam/saisim/drop"
 )
 
-// A Drop describes a packet, or one copy of it, that was dropped. It holds all information that the chip has about the
-// packet at that place. If Punted is true, the packet reached the CPU, and Why is the reason why it was not forwarded.
+// A Drop describes a packet, or one copy of it, that was dropped. It holds everything that the chip knows about the
+// packet at the place of the drop. If Punted is true, the packet reached the CPU, and Why is the reason why it was not
+// forwarded.
 type Drop struct {
 	At     Cycle
 	ID     uint64 // the sender's id for the frame

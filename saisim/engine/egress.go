@@ -143,7 +143,8 @@ func (c *egressPipe) sampledDrop(due *sampleDue, p *port, cp *copyOf, why drop.R
 	}
 }
 
-// edited returns a copy's frame as it leaves, and its length. If own is true, the frame is in c.spares.scratch.
+// edited returns a copy's frame as it leaves, and its length. A mirrored frame is in c.wrapped. Other frames are in
+// c.spares.scratch if own is true.
 func (c *egressPipe) edited(cp *copyOf, own bool) ([]byte, int) {
 	cp.pk.whole()
 	if cp.mirror == nil {

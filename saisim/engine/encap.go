@@ -15,11 +15,11 @@ type mirrorEncap struct {
 	session   *mirrorSession
 	truncate  int   // bytes of the frame that are kept; zero means all
 	tc        uint8 // traffic class of the copies
-	push      bool  // RSPAN inserts a tag
+	push      bool  // true if RSPAN inserts a tag
 	tag       [4]byte
 	head      []byte // headers of ERSPAN before the frame; lengths and similar fields are 0
 	l3        int    // offset of the IP header in head
-	v4        bool   // outer IPv4
+	v4        bool   // true if the outer header is IPv4
 	erspan    uint8  // type of the ERSPAN header, with a sequence number in front; zero if there is none
 	sessionID uint16 // session id of the ERSPAN header
 	// The next fields are for sessions of type SFLOW: they describe the headers of record copies.
@@ -33,7 +33,7 @@ type mirrorEncap struct {
 const (
 	greHeader = 4
 	udpHeader = 8
-	sequence  = 4 // sequence number of GRE
+	sequence  = 4 // length of a GRE sequence number
 )
 
 func newMirrorEncap(m *mirrorSession, r *config.Mirror) *mirrorEncap {
@@ -166,7 +166,7 @@ type recordCopy struct {
 	trailer  [8 + record.MaxIdentities + record.TailLen]byte
 	counts   *RecordCounts
 	n        int
-	datagram [80]byte // headers up to UDP
+	datagram [80]byte // headers of the datagram up to UDP
 }
 
 // A recordTunnel holds the addresses between which a session of type SFLOW sends.

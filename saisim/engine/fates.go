@@ -25,7 +25,7 @@ func (c *fates) drop(p *port, pk *packet, why drop.Reason) {
 	c.dropWith(p, &copyOf{pk: pk}, why, trail)
 }
 
-// dropCopy ends one copy of a packet.
+// dropCopy drops one copy of a packet, and frees the copy.
 func (c *fates) dropCopy(p *port, cp *copyOf, why drop.Reason) {
 	trail := Trail{}
 	if c.observer != nil {
@@ -196,7 +196,7 @@ func (c *fates) dropPoliced(p *port, cp *copyOf, alone bool) {
 	c.dropCopy(p, cp, drop.Policer)
 }
 
-// release gives up one reference to the packet.
+// release gives up one reference to the packet. The last one frees the packet.
 func (c *fates) release(pk *packet) {
 	if pk.refs--; pk.refs <= 0 {
 		if pk.run != nil {

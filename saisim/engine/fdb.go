@@ -30,7 +30,7 @@ func newFDB(n int) fdb {
 	return fdb{slots: make([]fdbEntry, 1<<bits.Len(uint(min(2*n, 1024)))), max: n, sweepAt: never}
 }
 
-// grow doubles the table when it is half full.
+// grow doubles the table. It is called when the table is half full.
 func (f *fdb) grow() {
 	old := f.slots
 	f.slots = make([]fdbEntry, 2*len(old))

@@ -181,7 +181,7 @@ func TestHopGroupWeights(t *testing.T) {
 	e.ids = map[config.ID]any{}
 	e.wire()
 	row := config.HopGroup{ID: 1}
-	for i, w := range []uint32{5, 2, 1} { // in the order of their addresses
+	for i, w := range []uint32{5, 2, 1} { // the members are in the order of their addresses
 		hop := config.ID(10 + i)
 		e.ids[hop] = &nextHop{&adjacency{ip: netip.AddrFrom4([4]byte{10, 0, 0, byte(7 + i)}), mac: uint64(w)}}
 		row.Members = append(row.Members, config.HopMember{NextHop: hop, Weight: w})

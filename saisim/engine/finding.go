@@ -7,7 +7,7 @@ import (
 	"tamtam/saisim/config"
 )
 
-// Tables of findings beyond those of the graph, [tamtam/saisim/describe.Fixed].
+// Names of tables in findings that the graph does not contain. [tamtam/saisim/describe.Fixed] has those of the graph.
 const (
 	TablePreIngress = "pre_ingress_acl"
 	TablePolicer    = "policer"

@@ -37,7 +37,7 @@ func TestFlowOfFirstBytes(t *testing.T) {
 			case authenticated:
 				x[1]--
 			case fragment:
-				x[1], x[3] = 0, pick(0, 1, 8) // not fragmented, the first, a later one
+				x[1], x[3] = 0, pick(0, 1, 8) // no fragment, the first fragment, or a later one
 			}
 			payload, next = append(x, payload...), kind
 		}

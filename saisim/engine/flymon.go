@@ -22,7 +22,7 @@ type sketching struct {
 	on     bool        // true while there are tasks
 	groups *cmu.Groups // nil if there has been no task
 	copies uint64      // number of copies that entered the egress pipe
-	packet cmu.Packet  // the packet that enters it now
+	packet cmu.Packet  // packet that enters the groups now
 	again  recirculation
 	lanes  int // maximum number of packets that run together in the groups
 	oracle int // number of flows of a task and bank that are counted exactly
@@ -134,7 +134,7 @@ func (s *sketching) apply(r config.Sketch, gone bool) {
 		err = g.Apply(r.Layout)
 	}
 	if err != nil {
-		panic(err) // rows are checked before
+		panic(err) // cannot happen: rows are checked before
 	}
 	s.on = g.Busy()
 }
@@ -166,7 +166,7 @@ func (s *sketching) check(l *flymon.Layout) error {
 	return g.Check(l)
 }
 
-// status returns the status of a task, and false if there is none of that name.
+// status returns the status of a task, and false if no task has that name.
 func (s *sketching) status(task string) (flymon.ChipStatus, bool) {
 	if s.groups == nil {
 		return flymon.ChipStatus{}, false

@@ -81,7 +81,7 @@ func (n *fibNode) each(do func(*dest)) {
 
 // A PacketTrace is the history and outcome of a packet.
 type PacketTrace struct {
-	// Findings are those of the packet and its copies in tables, in the order of the lookups.
+	// Findings are the findings in tables for the packet and its copies, in the order of the lookups.
 	Findings []Finding
 	// Moments is its history, in the order of time.
 	Moments []Moment

@@ -2,8 +2,8 @@ package engine
 
 import "tamtam/tam/record"
 
-// identify records the entries that a copy has hit where it ends, and its queue. inside means that it has been in the
-// egress pipe.
+// identify records the entries that a copy has hit where it ends, and its queue. inside means that the copy has been in
+// the egress pipe.
 func (c *core) identify(x *record.Identities, cp *copyOf, inside bool) {
 	pk := cp.pk
 	m := &pk.met

@@ -70,7 +70,7 @@ func (c *analysing) applyTransit(r config.TAM, gone bool) {
 	c.bind(c.bound)
 }
 
-// bind binds TAM objects to the switch. The first one with an IFA object counts.
+// bind binds TAM objects to the switch. Only the first one with an IFA object has an effect.
 func (c *analysing) bind(tams []config.ID) {
 	c.bound, c.transit = tams, nil
 	for _, id := range tams {

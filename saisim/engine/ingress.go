@@ -120,7 +120,8 @@ func (c *ingressPipe) finish(p *port, pk *packet) {
 	c.pipe.Push(timed{c.now + c.ingressCycles, pk})
 }
 
-// goesNowhere drops a packet where it enters. If its path is counted, it schedules that instead.
+// goesNowhere drops a packet without a destination as it enters the ingress pipe. If the packet's path is counted, the
+// drop is noted later, in the order of time.
 func (c *ingressPipe) goesNowhere(p *port, pk *packet) {
 	if pk.graph != nil {
 		c.ended.Push(timed{c.now, pk})
@@ -136,7 +137,7 @@ func (c *ingressPipe) end(pk *packet) {
 	c.fates.drop(c.port(pk.in), pk, pk.why)
 }
 
-// beginCPU begins a packet from the CPU in a VLAN. It skips admission, traps, ACLs and programs.
+// beginCPU starts a packet that the CPU sends to a VLAN. The packet skips admission, traps, ACLs and programs.
 func (c *ingressPipe) beginCPU(x *entering) {
 	x.p, x.on, x.usual = nil, false, false
 	if c.programs.program != nil {
@@ -227,7 +228,7 @@ func (c *ingressPipe) classify(in *admission, pk *packet) (drop.Reason, bool) {
 	if in.closed {
 		return drop.NoLAGMember, false
 	}
-	if in.router != nil { // no bridge: tags name no VLAN here
+	if in.router != nil { // a router interface: tags name no VLAN here
 		if pk.tagged && h.tci[0]&0xfff != 0 {
 			return drop.NoVLAN, false
 		}
@@ -252,7 +253,7 @@ func (c *ingressPipe) forward(pk *packet, steered bool) {
 		why, ok = c.bridge.learn(pk)
 		pk.barred = !ok
 	}
-	if ok && pk.act == 0 && !pk.aclDrop && !steered && pk.redirect == nil { // only its addresses decide
+	if ok && pk.act == 0 && !pk.aclDrop && !steered && pk.redirect == nil { // only the addresses decide
 		pk.why = c.destination(pk)
 		return
 	}

@@ -20,7 +20,7 @@ type keeping struct {
 // OnDrop registers a function that is called with every drop from now on, after those registered before. stop
 // unregisters it.
 func (c *keeping) OnDrop(f func(*Drop)) (stop func()) {
-	own := &f // functions cannot be compared
+	own := &f // a pointer, because functions cannot be compared
 	t := c.taking()
 	t.reported = append(t.reported, own)
 	return func() {
@@ -88,7 +88,7 @@ func (c *core) WatchAll(on bool) {
 // WatchesAll reports whether all arriving packets are kept.
 func (c *keeping) WatchesAll() bool { return c.watching != nil && c.watching.all }
 
-// watched returns the watching. It creates it if necessary.
+// watched returns c.watching, which it creates if necessary.
 func (c *keeping) watched() *watching {
 	if c.watching == nil {
 		c.watching = &watching{ends: newRing(c.kept)}

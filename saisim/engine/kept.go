@@ -37,8 +37,8 @@ type Unkept uint8
 const (
 	UnkeptProgram Unkept = 1 << iota // some tables of a program, because the chip has seen too many names
 	UnkeptEgress                     // tables of the egress pipe, because the frame was dropped after it
-	UnkeptMore                       // lookups after the first ones
-	UnkeptEntry                      // the entry of its source address
+	UnkeptMore                       // lookups beyond the first ones, for which there was no space
+	UnkeptEntry                      // the FDB entry of the source address
 )
 
 // Sizes of kept data.
@@ -104,7 +104,7 @@ func hitIf(hit bool, a actions) (f noteFlags) {
 	return flagHit | noteFlags(a&7)<<1
 }
 
-// A path holds the notes of one end.
+// A path holds the notes about one ended packet or copy.
 type path struct {
 	n      uint8
 	unkept Unkept

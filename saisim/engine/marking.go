@@ -124,12 +124,12 @@ type markProfile struct {
 	s            altmark.Session
 	encap        bool          // true if it marks the header that it puts around packets
 	guard, early time.Duration // guard at the beginning, early at the end of a period
-	// gap and step apply without slots. A packet follows a gap if it arrives more than gap after the previous one. Two
-	// steps are at least step apart.
+	// gap and step apply only to sessions without slots. A packet follows a gap if it arrives more than gap after the
+	// previous one. Two steps are at least step apart.
 	gap, step time.Duration
 }
 
-// applyAltMark sets a lane's profile. No packet holds one.
+// applyAltMark sets a lane's profile. No packet keeps a reference to the profile.
 func (c *marking) applyAltMark(r config.AltMark, gone bool) {
 	if c.lanes[r.Lane] != nil {
 		c.used--
@@ -159,10 +159,10 @@ func eighths(i altmark.Interval, n uint64) (down, up time.Duration) {
 	return time.Duration(x >> sh), time.Duration((x + 1<<sh - 1) >> sh)
 }
 
-// A markFlow is the state of one index.
+// A markFlow is the state of one flow index.
 type markFlow struct {
 	seen             bool  // without slots: true after the first packet
-	colour           uint8 // without slots
+	colour           uint8 // current colour of a flow without slots
 	stepped, arrived altmark.Time
 	of               [2]markColour
 	late             altmark.LatePeriods
@@ -171,7 +171,7 @@ type markFlow struct {
 	entries          []*aclEntry
 }
 
-// A markColour is the state of one colour of an index.
+// A markColour is the state of one colour of a flow index.
 type markColour struct {
 	captures, outside, pulseBytes uint64
 	foreign, foreignBytes         uint64

@@ -40,7 +40,7 @@ func (c *mirrors) applyMirror(r config.Mirror, gone bool) {
 }
 
 // mirror queues a copy for each session in a set, in the order of their indexes. Sessions removed in the meantime get
-// none.
+// no copy.
 func (c *mirrors) mirror(set uint64, cp *copyOf) {
 	pk := cp.pk
 	for ; set != 0; set &= set - 1 {

@@ -76,7 +76,7 @@ func (p *port) counters() PortCounters {
 type admission struct {
 	lag                      *lag
 	source                   *bridgePort
-	router                   *rif  // set if it is a router interface
+	router                   *rif  // set if the port or LAG is a router interface
 	untagged                 *vlan // VLAN of an untagged frame that the port may send; nil requires a closer look
 	pvid                     uint16
 	priority                 uint8
@@ -88,7 +88,7 @@ type admission struct {
 type lag struct {
 	name                     config.ID
 	members                  []lagMember // in the order of their ports
-	active                   []*port     // ports that send; derived
+	active                   []*port     // ports of members that send; derived
 	bridgePort               *bridgePort
 	rif                      *rif
 	pvid                     uint16
@@ -197,7 +197,7 @@ const (
 	rifOut
 	rifInError
 	rifOutError
-	// NumInterfaceCounts is the number of counters.
+	// NumInterfaceCounts is the number of counters of a router interface.
 	NumInterfaceCounts
 )
 
@@ -274,15 +274,15 @@ func (g *hopGroup) choose(hash uint32) *adjacency {
 // address.
 type dest struct {
 	prefix netip.Prefix
-	route  *config.Route // nil if there is none
+	route  *config.Route // row of the route; nil if there is none
 	hosts  []*adjacency  // neighbours with a host route; the first one counts
 
 	// derived
 	kind  destKind
 	act   actions
-	hop   *adjacency // destHop
-	group *hopGroup  // destGroup
-	rif   *rif       // destSubnet
+	hop   *adjacency // set for destHop
+	group *hopGroup  // set for destGroup
+	rif   *rif       // set for destSubnet
 }
 
 type destKind uint8

@@ -72,9 +72,9 @@ type Moment struct {
 	// Neither includes the FCS.
 	Data []byte
 	Len  int
-	// Trail holds the tables that it ran, for MomentSent, MomentPunted and MomentDropped. It is unknown for mirror
-	// copies, for frames that have not entered the ingress pipe, and for frames that entered before the observer was
-	// set.
+	// Trail holds the tables that the frame ran, for MomentSent, MomentPunted and MomentDropped. It is unknown for
+	// mirror copies, for frames that have not entered the ingress pipe, and for frames that entered before the observer
+	// was set.
 	Trail Trail
 }
 
@@ -112,8 +112,8 @@ func (m *Moment) Exact() string {
 	return fmt.Sprintf("%d+%d/%d", m.At-1, m.Byte.Den-m.Early, m.Byte.Den)
 }
 
-// A Trail holds the tables that a packet or a copy of it has run and that hit, up to its place. Bit i is the i-th table
-// of the graph.
+// A Trail holds the tables that a packet or a copy of it has run so far, and those that hit. Bit i is the i-th table of
+// the graph.
 type Trail struct {
 	Graph uint64 // version of the graph; zero if the trail is unknown
 	Ran   [4]uint64

@@ -15,7 +15,7 @@ func (c *core) note(d *Drop, p *port, cp *copyOf) {
 		return
 	}
 	if d.Punted && d.Why != drop.TTL && d.Why != drop.NoNeighbor && d.Why != drop.L3MTU {
-		return // the packet was for the CPU
+		return // not a drop: the packet was meant for the CPU
 	}
 	x := notedDrop{at: c.now, pk: pk, events: set, why: d.Why, stage: stageOf(d), flags: flagsOf(d)}
 	if x.stage == dropreport.StageMMU {
@@ -80,7 +80,7 @@ func (c *core) selected(pk *packet) eventSet {
 	return set
 }
 
-// interfaceOf returns the interface of a port with a number, 0 if it has none.
+// interfaceOf returns the interface number of a port with this number: one more, or 0 for NoPort.
 func interfaceOf(number uint16) uint32 {
 	if number == tailstamp.NoPort {
 		return 0
@@ -88,7 +88,7 @@ func interfaceOf(number uint16) uint32 {
 	return uint32(number) + 1
 }
 
-// ifIndex returns the number of a port's interface, 0 if it has none.
+// ifIndex returns the interface number of a port, 0 if the port has no number.
 func (p *port) ifIndex() uint32 {
 	return interfaceOf(p.number)
 }

@@ -67,7 +67,7 @@ type outers struct {
 	router   *router
 	programs *programs
 	of       []*outer // by index; nil if the index has none
-	ends     int      // number of headers that end here
+	ends     int      // number of indexes whose outer header ends at this switch
 }
 
 // apply sets or removes the header of an index.
@@ -91,7 +91,7 @@ func (m *outers) apply(r config.AltMarkOuter, gone bool) {
 	}
 }
 
-// outerOf returns the header of an index, nil if it has none.
+// outerOf returns the outer header of a flow index, or nil if the index has none.
 func (m *outers) outerOf(index int) *outer {
 	if index < len(m.of) {
 		return m.of[index]
@@ -99,7 +99,7 @@ func (m *outers) outerOf(index int) *outer {
 	return nil
 }
 
-// wrapped puts the header of an index around a packet. It returns false if no header was added.
+// wrapped adds the outer header of a flow index to a packet. It returns false if no header was added.
 func (m *outers) wrapped(pk *packet, index int, counts *altmark.OuterCounts) bool {
 	o := m.outerOf(index)
 	if o == nil || o.ends {
@@ -109,8 +109,8 @@ func (m *outers) wrapped(pk *packet, index int, counts *altmark.OuterCounts) boo
 	return true
 }
 
-// unwrapped removes the header of an index from a packet at a terminator. It returns false if the header is still
-// there.
+// unwrapped removes the outer header of a flow index from a packet at a terminator. It returns false if the header is
+// still there.
 func (m *outers) unwrapped(role altmark.Role, pk *packet, index int, counts *altmark.OuterCounts) bool {
 	if m.ends == 0 || role != altmark.Terminator {
 		return false
@@ -182,7 +182,7 @@ func roomFor(b []byte, n int) []byte {
 	if n <= cap(b) {
 		return b[:n]
 	}
-	more := make([]byte, n, (n+63)&^63) // the packet keeps it for later frames
+	more := make([]byte, n, (n+63)&^63) // the packet keeps the new array for later frames
 	copy(more, b)
 	return more
 }
@@ -205,7 +205,7 @@ func (m *outers) meetOuter(pk *packet, o *outer, counts *altmark.OuterCounts, gr
 	}
 }
 
-// unwrap removes a header that ends here. It returns false if the header is still there.
+// unwrap removes an outer header that ends at this switch. It returns false if the header is still there.
 func (m *outers) unwrap(pk *packet, o *outer, counts *altmark.OuterCounts) bool {
 	h := &pk.h
 	if h.dst != o.dst || h.src != o.src || !m.atRouter(pk) || !h.fitToRoute(pk) {

@@ -12,9 +12,9 @@ import (
 	"tamtam/tam/record"
 )
 
-// A packet is a frame in the chip. Copies of it (floods, punts) share it. It waits hundreds of cycles between two
-// stations, and each has to fetch its memory again. So the data needed everywhere is contiguous, and data that usually
-// only the ingress pipe needs is elsewhere.
+// A packet is a frame in the chip. Copies of it (floods, punts) share it. A packet waits hundreds of cycles between two
+// stations, so at the next station its memory is no longer in the CPU's cache. Therefore the data needed everywhere is
+// contiguous, and data that usually only the ingress pipe needs is elsewhere.
 type packet struct {
 	data []byte // as received, possibly cut
 	*passing
@@ -24,10 +24,10 @@ type packet struct {
 
 // A flight is the state of a packet while it is in the chip. It is empty for the next packet.
 type flight struct {
-	id     uint64 // the sender's id for it
-	number uint64 // the chip's own number
+	id     uint64 // the sender's id for the frame
+	number uint64 // the chip's own number for the packet
 	rx     Cycle  // ingress timestamp point
-	length int    // length before it was cut
+	length int    // length before a capture cut the frame
 	refs   int16
 	in     PortID
 	inN    uint16      // number of the ingress port in records
@@ -37,10 +37,10 @@ type flight struct {
 	tc     uint8       // traffic class
 	why    drop.Reason // reason if it has no destination
 	edited bool        // true if edit changes something
-	// plain is true if its only destination is one bridge port, no program runs and no trail is kept.
+	// plain is true if the packet's only destination is one bridge port, no program runs and no trail is kept.
 	plain bool
-	// usual is true if it is plain and no station of the ingress pipe has read its headers. passing is then empty.
-	// [packet.whole] must be called before its use.
+	// usual is true if the packet is plain and no station of the ingress pipe has read its headers. passing is then
+	// empty. [packet.whole] must be called before passing is used.
 	usual bool
 	origin
 
@@ -74,7 +74,7 @@ type transit struct {
 	counted bool       // a plan existed at its entry, so its path is counted
 	askers
 	marked
-	act actions // of traps and ACLs together
+	act actions // actions of traps and ACLs together
 	trapping
 	barred  bool // true if its port may not send it
 	aclDrop bool
@@ -107,17 +107,17 @@ const (
 	notedLearning
 	notedLearned // the source address was known
 	notedRoute
-	notedPrefix // there is a prefix
+	notedPrefix // a prefix was found
 	notedHop
 	notedNeighbor // the neighbour is known
 	notedFDB
-	notedAddress // there is an FDB entry
+	notedAddress // an FDB entry was found
 	notedProgram
 	notedPolicer
 	notedKnown     // source and destination addresses are known and the headers are unchanged: see origin
-	notedUsual     // it was usual, and has no notes
+	notedUsual     // the packet was usual, and has no notes
 	notedOuter     // an added or removed header was found; noted even without an observer
-	notedOuterDone // the header was added or removed
+	notedOuterDone // the outer header was added or removed
 )
 
 // A met holds a packet's lookups in the tables of the ingress pipe. To be cheap to write, it points to objects whose
@@ -142,8 +142,8 @@ type met struct {
 	outerCame      *[keptHead]byte // first bytes before the header was added or removed
 }
 
-// received returns a packet without an added header, or with a removed one: its first bytes, which may be marked, and
-// its length.
+// received returns a packet as received: without an added header, or with a removed one. data is its first bytes, which
+// may be marked, and length its length.
 func (pk *packet) received() (data []byte, length int) {
 	if pk.noted&notedOuterDone == 0 {
 		return pk.data, pk.length
@@ -174,7 +174,7 @@ type trapLook struct {
 // looks holds the first lookups of a copy in egress ACL tables.
 type looks struct {
 	n    uint8
-	more bool // there were more lookups
+	more bool // true if there were more lookups
 	of   [mostLooks]aclLook
 }
 
@@ -207,7 +207,7 @@ type aclLook struct {
 // trapping holds the traps of a packet, the first of each kind.
 type trapping struct {
 	trap config.Trap // trap that requests a copy
-	took config.Trap // trap that removes it from forwarding
+	took config.Trap // trap that removes the packet from forwarding
 }
 
 // asked holds the requests of entries for the copies of a packet.
@@ -230,7 +230,7 @@ type askers struct {
 // sampled reports whether a sampler has chosen the packet. It is then neither plain nor usual.
 func (p *passing) sampled() bool { return p.due != nil }
 
-// whole fills the passing of a usual packet that needs it after the ingress pipe.
+// whole fills in passing for a usual packet. It must be called before work after the ingress pipe that needs passing.
 func (p *packet) whole() {
 	if p.usual {
 		p.usual, p.noted = false, notedUsual
@@ -279,7 +279,7 @@ const (
 // ingress pipe, that copy represents the packet.
 type copyOf struct {
 	pk *packet
-	// next is the link of the copy's list: in a wheel, those due at one cycle.
+	// next links the copies of a list. For example, a wheel has a list of the copies that are due at each cycle.
 	next    *copyOf
 	at      Cycle
 	queued  Cycle        // cycle at which it was queued
@@ -289,7 +289,7 @@ type copyOf struct {
 	number  uint16 // 1 for the first copy made
 	tag     tagAction
 	queue   uint8
-	result  stampResult // result of the session
+	result  stampResult // result of tail-stamping
 	asked   bool        // true if it has reached queue, even if not admitted
 	raw     bool        // true if it leaves as received
 	ce      bool        // true if it will be marked with congestion experienced
@@ -356,13 +356,13 @@ type tagOp uint8
 const (
 	tagKeep  tagOp = iota
 	tagStrip       // remove the outer tag
-	tagPush        // insert one
+	tagPush        // insert an outer tag
 	tagSet         // replace the outer tag's VLAN id
 )
 
 // An edit holds the egress pipe's changes of a packet, apart from its VLAN tag.
 type edit struct {
-	dmac, smac uint64 // if routed
+	dmac, smac uint64 // new addresses of a routed packet
 	routed     bool   // true if MAC addresses are replaced and the TTL is decremented
 	prefix     uint8  // length of the prefix by which it is routed; zero if an ACL entry sends it
 	hop        *adjacency
@@ -396,7 +396,7 @@ const (
 )
 
 // A stampAction is the tail-stamping action of an ACL entry. It does not change once it is created. Packets in the chip
-// keep the one that they hit.
+// keep the stampAction that they hit.
 type stampAction struct {
 	switchID uint32
 	counter  *aclCounter // nil if results are not counted
@@ -444,7 +444,7 @@ type taken struct {
 	queue uint8  // queue of the port; record.NoQueue if there is none
 	trap  config.Trap
 	why   drop.Reason
-	// inside is true if it has been in the egress pipe.
+	// inside is true if the packet or copy has been in the egress pipe.
 	inside bool
 }
 
@@ -454,7 +454,7 @@ type acted [64 * pipe.TapWords]uint8
 // A recorded is a taken with the identities of the lookups of the packet, or copy, if a session requires them.
 type recorded struct {
 	taken
-	acted      acted // if a plan requires them
+	acted      acted // empty if no plan requires actions
 	identities record.Identities
 }
 
@@ -542,8 +542,8 @@ type ifaWork struct {
 	place   ifa.Place // place of its parts; to initiate, that of the transport header and of the bytes after it
 	longer  int       // bytes by which the copy becomes longer
 	reports uint64    // mirror sessions that get it with the stack, by index
-	out     uint16    // number of the port out
-	speed   ifa.Speed // speed of the port out
+	out     uint16    // number of the egress port
+	speed   ifa.Speed // speed of the egress port
 	queue   uint8     // queue of the port out; depth is the number of bytes in it
 	depth   uint32
 	leaves  Cycle
@@ -575,7 +575,7 @@ func (pk *packet) tooLong() {
 	}
 }
 
-// An outer is a header of an index. It does not change once it is created.
+// An outer is the outer header of a flow index. It does not change once it is created.
 type outer struct {
 	ends     bool
 	src, dst [2]uint64

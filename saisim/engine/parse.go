@@ -8,15 +8,15 @@ import (
 	"tamtam/tam/ifa"
 )
 
-// The parser's results, one bit each. They are matched like any other field: a match on L4 ports needs flagL4, and so
-// on.
+// The parser's results, one bit each. They are matched like any other field. For example, a match on L4 ports requires
+// flagL4.
 const (
 	flagIP         = 1 << iota // IPv4 or IPv6
 	flagIPv4                   // a complete IPv4 header
 	flagIPv6                   // a complete IPv6 header
 	flagARP                    // EtherType ARP
-	flagARPRequest             // with operation 1
-	flagARPReply               // with operation 2
+	flagARPRequest             // ARP with operation 1
+	flagARPReply               // ARP with operation 2
 	flagL4                     // there are TCP, UDP, UDP-Lite, SCTP or DCCP ports
 	flagTCP                    // there is a complete TCP header
 	flagICMP                   // there are ICMP type and code
@@ -25,8 +25,8 @@ const (
 	flagHead                   // the first fragment of several
 	flagTail                   // a later fragment
 	flagTagged                 // at least one VLAN tag
-	flagTwoTags                // at least two
-	flagEthernet2              // not an 802.3 length field
+	flagTwoTags                // at least two VLAN tags
+	flagEthernet2              // EtherType, not an 802.3 length field
 	flagTailstamp              // carries a tail-stamp record
 	flagNoLength               // the IP header's length cannot be right: see knowLength
 )
@@ -418,7 +418,7 @@ func (h *headers) inner(data []byte) (off int, next byte) {
 	return off, next
 }
 
-// encapsulated reports whether a packet contains another packet, or something damaged.
+// encapsulated reports whether an IPv6 packet contains another packet, or a damaged header of options.
 func (h *headers) encapsulated() bool {
 	switch h.proto {
 	case protoIPv4, protoIPv6, hopByHop, destOptions:

@@ -35,7 +35,7 @@ func nearlyUsual(r *rand.Rand) (data []byte, length int) {
 		}
 		b = append(b, make([]byte, r.IntN(tailstamp.Size+2))...)
 	}
-	if r.IntN(4) == 0 { // anywhere
+	if r.IntN(4) == 0 { // changes a bit anywhere
 		bit := r.IntN(8 * len(b))
 		b[bit/8] ^= 1 << (bit % 8)
 	}
@@ -54,8 +54,8 @@ func nearlyUsual(r *rand.Rand) (data []byte, length int) {
 	return b, len(b)
 }
 
-// The parser has a shortcut for usual IPv4 packets. It finds the same as the walk from header to header, in usual
-// frames and in almost usual ones.
+// The parser has a shortcut for usual IPv4 packets. Its result equals that of parsing header by header, for usual
+// frames and for almost usual ones.
 func TestUsualFrameIsParsedAlike(t *testing.T) {
 	const frames = 20_000
 	randtest.Run(t, randtest.Cases{Seed: 92_000_000, Count: 4}, func(t *testing.T, seed uint64) {

@@ -37,7 +37,7 @@ type programs struct {
 	program       *pipe.Compiled // program of packets that enter the ingress pipe; nil if there is none
 	phv           *pipe.PHV
 	batches       tm.Ring[scheduled]
-	planned       *pipe.Compiled // program after the last batch
+	planned       *pipe.Compiled // program after all scheduled batches
 	plannedFaults []pipe.Fault
 	// programGraph is the chip's graph with the program, nil until it is needed.
 	programGraph *chipGraph
@@ -69,7 +69,7 @@ func (c *programs) alight(pk *packet) {
 	pk.run = nil
 }
 
-// begin fills the PHV with admitted packets, each at its index, and returns their set.
+// begin fills the PHV with the admitted packets, each in the lane of its index, and returns the set of these lanes.
 func (c *programs) begin(vec []entering) (on pipe.Set) {
 	v, prog := c.phv, c.program
 	need := prog.Reads(false) | prog.Writes(false)
@@ -197,7 +197,7 @@ func (c *programs) steer(pk *packet, i int) {
 	}
 }
 
-// A Batch is a change to the programs in the pipes at one cycle, with reads.
+// A Batch changes the programs in the pipes at one cycle, and reads values.
 type Batch struct {
 	pipe.Batch
 	// Done, if not nil, is called with the values read when the batch has taken effect. Like notifications, calls are

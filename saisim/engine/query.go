@@ -84,7 +84,7 @@ func (c *Engine) PortTally(id config.ID) (t PortTally, ok bool) {
 	return PortTally{p.counters(), p.stats.in, p.stats.out, p.queues.Len(), p.queues.Bytes()}, true
 }
 
-// QueueState returns the state of a port's queue, and false if there is none.
+// QueueState returns the state of a port's queue, and false if there is no such queue.
 func (c *Engine) QueueState(id PortID, queue int) (QueueState, bool) {
 	p := c.port(id)
 	if p == nil || queue < 0 || queue >= p.queues.Queues() {
@@ -116,7 +116,7 @@ func (c *Engine) CheckTask(l *flymon.Layout) error { return c.sketch.check(l) }
 // Groups returns the groups of CMUs, to be read or cleared. It returns nil if there has been no task.
 func (c *Engine) Groups() *cmu.Groups { return c.sketch.groups }
 
-// TaskStatus returns the status of a FlyMon task, and false if there is none of that name.
+// TaskStatus returns the status of a FlyMon task, and false if no task has that name.
 func (c *Engine) TaskStatus(task string) (flymon.ChipStatus, bool) { return c.sketch.status(task) }
 
 // RecordCounts returns the counts of the session with a label. They are zero if no plan in effect has it.

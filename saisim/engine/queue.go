@@ -89,7 +89,8 @@ func (c *queues) foundQueue(p *port, cp *copyOf, v tm.Verdict) {
 	c.found(cp.pk, Finding{Table: TableQueue, Hit: v <= tm.Marked, Port: p.id, Queue: cp.queue, Bytes: cp.depth})
 }
 
-// offer schedules a port that holds frames and whose scheduler will not run again by itself.
+// offer serves a port that holds frames and whose scheduler will not run again by itself. It sends a frame at once,
+// schedules the port, or lets it wait for the egress pipe.
 func (c *queues) offer(p *port) {
 	switch {
 	case p.txFree.cycle > c.now+c.egressCycles:
@@ -116,7 +117,8 @@ func (c *queues) stopWaiting(p *port) {
 	c.waitingN--
 }
 
-// due runs the scheduler of a port.
+// due handles a port whose scheduler is due: the port waits for the egress pipe. If the port's speed has changed, so
+// that it is too early, due schedules the port again.
 func (c *queues) due(p *port) {
 	if p.txFree.cycle > c.now+c.egressCycles { // the port's speed has changed in the meantime
 		c.offer(p)
@@ -133,7 +135,8 @@ func (c *queues) serve() {
 	c.dequeue(p)
 }
 
-// dequeue sends one frame of a port through the egress pipe to its MAC.
+// dequeue sends one frame of a port through the egress pipe to its MAC. If the port holds more frames, dequeue offers
+// it again.
 func (c *queues) dequeue(p *port) {
 	p.paced = false
 	cp, _ := p.queues.Dequeue()
@@ -160,7 +163,7 @@ func (c *queues) launch(p *port, cp *copyOf) {
 	}
 }
 
-// send gives a copy to the MAC, which sends it as soon as it is free. length is in bytes.
+// send gives a copy to the MAC, which sends the copy after all earlier ones. length is in bytes.
 func (c *queues) send(p *port, cp *copyOf, length int) {
 	pre := instant{cycle: c.now + c.egressCycles}
 	if pre.before(p.txFree) {

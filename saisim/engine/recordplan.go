@@ -13,7 +13,7 @@ type planRow struct {
 	counts map[string]*RecordCounts
 }
 
-// applyRecordPlan adds a plan to those in effect, or removes it.
+// applyRecordPlan replaces or removes the plan of an object. An idle plan is not put into effect.
 func (c *recording) applyRecordPlan(r config.RecordPlan, gone bool) {
 	x := at[*planRow](c.core, r.Object)
 	if x == nil {

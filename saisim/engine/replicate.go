@@ -144,8 +144,8 @@ func (c *ingressPipe) toCPU(cp *copyOf, alone bool, why drop.Reason) {
 	c.punt(cp, to.queue)
 }
 
-// punt hands a copy to the CPU. If a session matched it, it carries the ingress stamp. Frames that leave by ports up to
-// now are output first.
+// punt hands a copy to the CPU. If a session matched the packet, the copy carries the ingress stamp. Frames that have
+// left by ports until now are output first.
 func (c *ingressPipe) punt(cp *copyOf, queue uint8) {
 	pk, now := cp.pk, c.now
 	c.wires.run(now)

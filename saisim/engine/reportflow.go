@@ -78,7 +78,7 @@ func (t *flowTable) unlinkUse(i int32) {
 // stalest returns the flow whose last drop is the oldest.
 func (t *flowTable) stalest() int32 { return t.flows[0].newer }
 
-// begin begins a flow's interval. It ends no sooner than any interval that has begun.
+// begin begins a flow's interval. The interval does not end before any interval that began earlier.
 func (t *flowTable) begin(i int32, now Cycle) {
 	f, last := &t.flows[i], t.flows[0].sooner
 	f.until = now + t.aging

@@ -157,7 +157,7 @@ func (c *reporter) deriveEvent(e *tamEvent) {
 	}
 }
 
-// sendTo returns the sending of an event's reports to a collector. It is an existing one of had, if one fits.
+// sendTo returns the sending of an event's reports to a collector. It reuses a sending of had if one fits.
 func (c *reporter) sendTo(e *tamEvent, to *tamCollector, had []*sending) *sending {
 	r := &to.row
 	k := streamKey{netip.AddrPortFrom(r.Src, r.SrcPort), netip.AddrPortFrom(r.Dst, r.DstPort), e.domain}

@@ -36,7 +36,7 @@ type fill []uint64
 // A tamSet is a TAM object with the events that it lists.
 type tamSet struct {
 	row config.TAM
-	set eventSet // derived
+	set eventSet // the events as a bit set
 }
 
 // A streamKey identifies a stream of messages with sequence numbers.
@@ -48,7 +48,7 @@ type streamKey struct {
 // A stream is the state of the messages from one observation domain to one collector.
 type stream struct {
 	sequence uint32
-	counts   [dropreport.NumWords]uint64 // words from WordSent on
+	counts   [dropreport.NumWords]uint64 // only the words from WordSent on are used
 	used     bool
 }
 
@@ -74,7 +74,7 @@ type flowKey struct {
 	in, out      uint32
 	l4src, l4dst uint16
 	etherType    uint16
-	mask         uint16 // groups of valid fields
+	mask         uint16 // bit set of the groups whose fields are valid
 	proto, flags uint8
 	why          drop.Reason
 	stage        dropreport.Stage
@@ -84,10 +84,10 @@ type flowKey struct {
 type dropFlow struct {
 	key            flowKey
 	first, last    uint64 // NTP times of the first and the last drop
-	timing         uint8  // flags of these times
+	timing         uint8  // flags of first and last
 	total, pending uint64 // number of packets, and number of packets not reported yet
-	more           bool   // true if its interval had more drops
-	until          Cycle  // end of its interval
+	more           bool   // true if the interval had further drops
+	until          Cycle  // end of the current interval
 	next           int32  // next flow with the same hash
 	newer, older   int32  // neighbours in the order by last drop
 	sooner, later  int32  // neighbours in the order by end of the interval

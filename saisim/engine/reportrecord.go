@@ -65,7 +65,8 @@ func (c *reporter) openSet(id uint16) {
 	c.frame = append(c.frame, byte(id>>8), byte(id), 0, 0)
 }
 
-// message writes the length of a message. If it has records, it also writes the length of its set.
+// message writes the length of a message, and advances the sequence number of its stream. If the message has records,
+// it also writes the length of their set.
 func (c *reporter) message(x *sending, records uint32) {
 	m := c.frame[len(x.head):]
 	binary.BigEndian.PutUint16(m[2:], uint16(len(m)))

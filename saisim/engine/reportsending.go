@@ -23,8 +23,8 @@ type toReport struct {
 // A notedDrop is a drop that waits, with the values that may change before its report.
 type notedDrop struct {
 	at      Cycle
-	pk      *packet // holds a reference to the packet
-	in, out uint32  // interfaces; zero means none
+	pk      *packet // the dropped packet, of which it holds a reference
+	in, out uint32  // numbers of interfaces; zero means none
 	depth   uint32
 	fillers [dropreport.Fillers]filler
 	events  eventSet
@@ -44,14 +44,14 @@ type tamEvent struct {
 	layout  reportLayout
 	every   Cycle // cycles after which templates are sent again
 	domain  uint32
-	to      []*sending // derived
+	to      []*sending // one per collector; derived
 	table   *flowTable // nil if there was never a threshold
 }
 
 // A tamCollector is a receiver of reports.
 type tamCollector struct{ row config.TAMCollector }
 
-// A sending holds an event's reports to one collector. Its encap marks the copies.
+// A sending holds an event's reports to one collector. The copies that carry the reports refer to its encap.
 type sending struct {
 	of *tamCollector
 	// Values on which its templates depend.
@@ -70,7 +70,7 @@ type sending struct {
 	began     bool // true once templates were sent
 	refreshed Cycle
 	messages  int
-	known     [dropreport.Masks / 64]uint64 // templates sent since refreshed
+	known     [dropreport.Masks / 64]uint64 // bit set of the templates sent since refreshed
 }
 
 // reporting holds the compiled rows of drop reporting.

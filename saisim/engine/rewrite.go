@@ -103,7 +103,7 @@ func (m *mssEdit) apply(ip []byte) {
 	}
 	old, now := binary.BigEndian.Uint16(ip[m.at:]), m.value
 	binary.BigEndian.PutUint16(ip[m.at:], now)
-	if (m.at-m.tcp)&1 != 0 { // it spans two words of the sum
+	if (m.at-m.tcp)&1 != 0 { // the MSS spans two words of the sum
 		old, now = bits.ReverseBytes16(old), bits.ReverseBytes16(now)
 	}
 	fixSum(ip[m.tcp+16:], old, now)

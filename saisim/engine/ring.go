@@ -41,7 +41,7 @@ func newRing(size int) *ring {
 	return &ring{size: uint64((size + keptPiece - 1) / keptPiece * keptPiece)}
 }
 
-// next returns the row for another end. It replaces the oldest if the ring is full.
+// next returns the row for one more ended packet or copy. It replaces the oldest row if the ring is full.
 func (r *ring) next() *keptRow {
 	i := r.n % r.size
 	if i/keptPiece == uint64(len(r.pieces)) {
@@ -51,7 +51,7 @@ func (r *ring) next() *keptRow {
 	return &r.pieces[i/keptPiece][i%keptPiece]
 }
 
-// keep stores another end.
+// keep stores one more ended packet or copy.
 func (r *ring) keep(what What, d *Drop, p *path) {
 	k := r.next()
 	k.at, k.id, k.number, k.length, k.depth = d.At, d.ID, d.Number, uint32(d.Len), d.Depth
@@ -82,8 +82,8 @@ type KeptRows struct {
 	names []string // names of programs' tables
 }
 
-// take copies rows after the first n, the oldest first, but none after the first to. It returns the position of the
-// next row, which is to if none follow.
+// take copies the rows from position n to position to-1, the oldest first. Positions count all rows ever kept. It
+// returns the position of the next row, or to if no row follows.
 func (r *ring) take(n, to uint64, into *KeptRows) (next uint64) {
 	if into.n = 0; r == nil {
 		return to

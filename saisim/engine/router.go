@@ -148,7 +148,7 @@ func (c *router) toHop(pk *packet, hop *adjacency) drop.Reason {
 	}
 	pk.edited, pk.edit.routed, pk.edit.dmac, pk.edit.smac = true, true, hop.mac, r.mac
 	pk.edit.hop = hop
-	pk.source, pk.vid, pk.ipMTU = nil, 0, r.mtu // it may leave where it arrived
+	pk.source, pk.vid, pk.ipMTU = nil, 0, r.mtu // a routed packet may leave where it arrived
 	why := drop.NoDestination
 	switch {
 	case r.vlan != nil:
@@ -198,7 +198,7 @@ type router struct {
 	traps            *traps
 	bridge           *bridge
 	fib4, fib6       fib
-	routes4, routes6 bool // admin states
+	routes4, routes6 bool // admin states for IPv4 and IPv6
 	dests            map[netip.Prefix]*dest
 	shared           map[netip.Prefix]*dest // prefixes with several neighbours
 	adjacencies      map[adjacencyKey]*adjacency

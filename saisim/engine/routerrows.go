@@ -60,7 +60,7 @@ func (r *rif) attach(x *rif) {
 	}
 }
 
-// adjacency returns the adjacency of an address. It creates it if necessary.
+// adjacency returns the adjacency of an address, which it creates if necessary.
 func (c *router) adjacency(r *rif, ip netip.Addr) *adjacency {
 	k := adjacencyKey{r, ip}
 	a := c.adjacencies[k]
@@ -96,7 +96,7 @@ func (c *router) applyNextHop(r config.NextHop, gone bool) {
 		h.adj.hops--
 		c.releaseAdjacency(h.adj)
 		delete(c.ids, r.ID)
-	case h == nil: // it never changes
+	case h == nil: // a next hop never changes
 		a := c.adjacency(at[*rif](c.core, r.Interface), r.IP)
 		a.hops++
 		c.ids[r.ID] = &nextHop{a}
@@ -121,7 +121,7 @@ func (c *router) applyHopGroup(r config.HopGroup, gone bool) {
 	}
 }
 
-// destOf returns the dest of a prefix. It creates it if necessary.
+// destOf returns the dest of a prefix, which it creates if necessary.
 func (c *router) destOf(p netip.Prefix) *dest {
 	d := c.dests[p]
 	if d == nil {
@@ -157,7 +157,7 @@ func (c *router) hostRoute(adj *adjacency, on bool) {
 	c.resolve(p, d)
 }
 
-// sortHosts sorts the neighbours with one address. The neighbour at the first interface counts.
+// sortHosts sorts the neighbours with one address by interface. Only the first one is used.
 func (d *dest) sortHosts() {
 	slices.SortStableFunc(d.hosts, func(a, b *adjacency) int { return a.rif.order() - b.rif.order() })
 }

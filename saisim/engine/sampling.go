@@ -50,7 +50,7 @@ type sampling struct {
 	left uint64 // number of frames to skip before the sampler looks at one
 	seen uint64 // number of frames seen once left frames were skipped
 	by   *sampler
-	// gap is the number of looked-at frames up to the next sample, itself included.
+	// gap is the number of frames that are still looked at until the next sample, including the sampled frame.
 	gap    uint64
 	stream uint64 // number of its own stream of random numbers
 	drawn  uint64 // number of gaps drawn since the rate changed
@@ -134,7 +134,7 @@ func (x *sampling) draw() {
 	x.gap = 1 + (z^z>>31)%(2*uint64(x.rate)-1)
 }
 
-// A sampleDue is a sample for the CPU that is pending, linked to the next one of the same frame.
+// A sampleDue is a pending sample for the CPU. next is the next pending sample of the same frame.
 type sampleDue struct {
 	next     *sampleDue
 	from     *sampling

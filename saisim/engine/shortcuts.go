@@ -66,7 +66,7 @@ func (c *Engine) closed() shortcuts {
 		closing{cutIngress | cutAdmission, len(c.acl.preIngress) > 0},
 		closing{cutIngress, c.acl.vlanACLs[stageIngress]},
 		closing{cutIngress, program != nil},
-		closing{cutPassage, program != nil && !program.Empty(true)}, // it has stages in the egress pipe
+		closing{cutPassage, program != nil && !program.Empty(true)}, // the program has stages in the egress pipe
 		closing{cutPassage, program != nil && (program.Writes(true)|program.Writes(false))&headerWords != 0},
 		closing{cutEgress, c.acl.vlanACLs[stageEgress]},
 	)
@@ -157,8 +157,8 @@ func (p *packet) free() bool { return p.act == 0 && !p.aclDrop && !p.noLearn && 
 // accompanied reports whether mirror sessions, records or samplers need copies of a packet.
 func (p *passing) accompanied() bool { return p.mirrors != 0 || p.record != nil || p.sampled() }
 
-// admitUsual does begin for a packet with a program. It returns false for a packet that is not usual, without any
-// effect.
+// admitUsual does the work of begin for a packet with a program. If the packet is not usual, it returns false and has
+// no effect.
 func (c *ingressPipe) admitUsual(p *port, pk *packet) bool {
 	data := pk.data
 	if !usualIPv4(data, pk.length) || (data[0]|data[6])&1 != 0 || binary.BigEndian.Uint64(data)>>16 == c.switchMAC {
@@ -173,8 +173,8 @@ func (c *ingressPipe) admitUsual(p *port, pk *packet) bool {
 	return true
 }
 
-// toKnown does forward for a packet that admitUsual has admitted. It returns false if an address is unknown, without
-// any effect.
+// toKnown does the work of forward for a packet that admitUsual has admitted. If an address is unknown, it returns
+// false and has no effect.
 func (c *ingressPipe) toKnown(in *admission, pk *packet) bool {
 	if !pk.free() {
 		return false

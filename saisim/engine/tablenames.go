@@ -27,7 +27,7 @@ type tableNames struct {
 	// parts.
 	middle, last, lastEgress uint32
 
-	of              *pipe.Compiled // program of ingress and egress
+	of              *pipe.Compiled // program to which ingress and egress belong
 	ingress, egress []namedTable
 }
 

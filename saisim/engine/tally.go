@@ -31,7 +31,7 @@ func sizeClass(n int) int {
 	case n > 1023:
 		return 5
 	}
-	return bits.Len(uint(n)) - 6 // 65-127: 1 ... 512-1023: 4
+	return bits.Len(uint(n)) - 6 // 1 for 65 to 127, ... 4 for 512 to 1023
 }
 
 // countShort does count for a unicast frame of at most 64 bytes with FCS.

@@ -50,7 +50,7 @@ type todSegment struct {
 	from    Cycle
 	seconds uint64
 	rest    uint64 // part of a second, in units of 1/(hz * 10^9) s; below 8 * 10^18
-	speed   uint64 // the same units per cycle
+	speed   uint64 // increase of rest per cycle
 	unsync  bool
 	steps   uint64 // number of times that the clock had been set when the segment began
 }
@@ -107,7 +107,7 @@ type clockReader struct {
 	from    Cycle // cycle of the reading that opened the second
 	span    Cycle // number of cycles from there on that are in the second
 	seconds uint64
-	rest    uint64 // value at from
+	rest    uint64 // part of the second at cycle from
 	speed   uint64
 	hz      uint64
 	inverse uint64 // floor((2^64 - 1) / hz)
@@ -128,7 +128,8 @@ func (r *clockReader) read(t *Clock, c Cycle) (tailstamp.Timestamp, bool) {
 	return tailstamp.Timestamp{Seconds: r.seconds, Nanoseconds: uint32(ns)}, r.unsync
 }
 
-// open reads outside the open second. If the cycle is later, it opens the second of the reading.
+// open reads the clock at a cycle outside the open second. If the cycle is later, the second that contains it becomes
+// the open one.
 func (r *clockReader) open(t *Clock, c Cycle) (tailstamp.Timestamp, bool) {
 	s := &t.segments[len(t.segments)-1]
 	if c < s.from || r.of == t && c < r.from {
@@ -196,7 +197,7 @@ func (t Clock) change(c Cycle, step time.Duration) (*Clock, error) {
 	if part < 0 {
 		whole, part = whole-1, part+nanos
 	}
-	s.rest += uint64(part) * t.hz // both below 8 * 10^18
+	s.rest += uint64(part) * t.hz // both summands are below 8 * 10^18
 	if s.rest >= t.hz*nanos {
 		s.rest -= t.hz * nanos
 		whole++

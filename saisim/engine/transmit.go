@@ -42,7 +42,7 @@ func (c *wires) runTo(to Cycle) {
 	}
 }
 
-// transmit completes a frame and passes it to the output.
+// transmit completes a frame and passes it to the output. If the port is down, it drops the frame.
 func (c *wires) transmit(p *port, cp *copyOf) {
 	pk := cp.pk
 	if !p.up {

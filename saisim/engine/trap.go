@@ -17,7 +17,7 @@ func standing(t config.Trap) actions {
 	case config.TrapStaticMove, config.TrapL3MTU:
 		return actDrop
 	}
-	if t >= config.TrapIP2ME && t <= config.TrapNTPServer { // to the switch itself
+	if t >= config.TrapIP2ME && t <= config.TrapNTPServer { // traps of packets to the switch itself
 		return actDrop | actCopy
 	}
 	return 0

@@ -23,13 +23,13 @@ type aclGroup struct {
 
 // An aclEntry is an ACL entry in the form for lookups. The fields needed by every hit are in its first cache lines.
 type aclEntry struct {
-	next     *aclEntry // same masked value, in order of precedence
+	next     *aclEntry // next entry with the same masked value, in order of precedence
 	priority uint32
 	act      actions
 	does     entryActions
 	narrow   bool // true if it also matches ports or LAGs
 	noLearn  bool
-	mark     uint32 // alternate-marking value, replaces metadata
+	mark     uint32 // value of alternate marking that replaces the metadata
 	counter  *aclCounter
 	stamp    *stampAction
 	key      aclKey // masked words whose mask is not 0, in their order
@@ -73,7 +73,7 @@ const (
 type entrySampling struct {
 	by   *sampler  // nil if its sampler was removed
 	own  *sampling // exists as long as the entry
-	next *aclEntry // in samplingHits
+	next *aclEntry // next entry in samplingHits
 }
 
 // sample sets the sampler of an entry. nil means none.
@@ -130,8 +130,8 @@ type IFACounts [ifa.NumCounts]uint64
 // An ifaInt is a TAM INT object of IFA.
 type ifaInt struct {
 	values  *ifaValues
-	matched uint64    // packets that hit entries that initiate
-	counts  IFACounts // of transit
+	matched uint64    // packets that hit entries that initiate IFA
+	counts  IFACounts // counts of transit
 	reports *tamEvent // event that reports stripped copies; nil means none
 }
 
@@ -201,7 +201,7 @@ type aclRule struct {
 	value, mask   aclKey // value is masked
 	in, out       *portSet
 	inLAG, outLAG *lag
-	never         bool // the matches contradict each other
+	never         bool // true if the matches contradict each other
 }
 
 // match sets the entry's match to a rule.
@@ -238,7 +238,7 @@ func (e *aclEntry) places(x *crossing) bool {
 }
 
 // A tupleSpace finds the matching entry with the highest precedence. It has one hash table for each mask in use (a
-// tuple). A sieve is tested before it, and stops most packets that hit none of its entries.
+// tuple). A sieve is tested before its tuples, and stops most packets that hit none of their entries.
 type tupleSpace struct {
 	sieves []sieve // sorted by top, descending
 	byMask map[aclKey]*tuple
@@ -254,7 +254,7 @@ type tuple struct {
 	mask   aclKey
 	behind keyPart // part of the sieve
 	n      int
-	used   int // slots in use
+	used   int // number of slots in use
 }
 
 type tupleSlot struct {
@@ -262,7 +262,7 @@ type tupleSlot struct {
 	entry *aclEntry // chain of entries with this value; nil means free
 }
 
-// hash returns the hash of a key: the sum of those of its parts. h is that of the sieve's part.
+// hash returns the hash of a key: the sum of the hashes of its parts. h is the hash of the sieve's part.
 func (t *tuple) hash(k *aclKey, h uint64) uint32 {
 	for i := range t.rest {
 		p := &t.rest[i]

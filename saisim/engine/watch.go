@@ -7,7 +7,8 @@ type watch struct {
 	*core
 }
 
-// The functions below are called only if there is an observer. Without one, the packet path only pays for a comparison.
+// The functions below are called only if there is an observer. Without an observer, the packet path only makes a
+// comparison.
 
 func (c *watch) saw(what What, pk *packet, copy uint16, port PortID) {
 	c.observer(c.moment(what, pk, copy, port))

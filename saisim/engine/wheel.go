@@ -45,7 +45,7 @@ func (f farCopy) before(g farCopy) bool {
 func (w *wheel) push(cp *copyOf) {
 	w.n++
 	i := cp.at % wheelSpan
-	if bit := uint64(1) << (i % 64); w.used[i/64]&bit == 0 && cp.at-w.at < wheelSpan { // the only one of its cycle
+	if bit := uint64(1) << (i % 64); w.used[i/64]&bit == 0 && cp.at-w.at < wheelSpan { // the only copy of its cycle
 		w.used[i/64] |= bit
 		w.of[i] = copies{cp, cp}
 		return
@@ -53,7 +53,7 @@ func (w *wheel) push(cp *copyOf) {
 	w.sort(cp)
 }
 
-// sort adds a copy to others of its cycle, or to the far ones.
+// sort adds a copy to the list of its cycle, or to the far copies.
 func (w *wheel) sort(cp *copyOf) {
 	if cp.at-w.at >= wheelSpan {
 		w.pushed++
@@ -120,7 +120,7 @@ func (w *wheel) due() *copyOf {
 func (w *wheel) take(to Cycle) *copyOf {
 	i := w.at % wheelSpan
 	u := w.used[i/64] >> (i % 64)
-	if n := to - w.at; n < 63 { // exclude those after to
+	if n := to - w.at; n < 63 { // exclude copies after cycle to
 		u &= 2<<n - 1
 	}
 	if u == 0 || w.at > to {

@@ -14,7 +14,7 @@ func TestWheel(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Count: 20}, func(t *testing.T, seed uint64) {
 		rnd := rand.New(rand.NewPCG(seed, 3))
 		var w wheel
-		var want []*copyOf // sorted
+		var want []*copyOf // expected copies, sorted
 		pk, now := &packet{}, Cycle(rnd.Uint64N(5000))
 		for range 5000 {
 			switch rnd.IntN(8) {

@@ -94,7 +94,7 @@ func (as *acls) resources(limit uint32, used byStage) (r sai.ACLResources) {
 	for stage, s := range as.stages() {
 		for _, p := range bindPoints() {
 			if config.Stage(stage) == config.PreIngress && p != sai.ACLBindPointTypeSwitch {
-				continue // SAI has no attribute for it
+				continue // SAI has no attribute for this bind point
 			}
 			r = append(r, sai.ACLResource{Stage: s, BindPoint: p, Available: limit - used[stage]})
 		}
@@ -172,8 +172,8 @@ func tableField(entry sai.AttrID) sai.AttrID {
 
 // markFlows holds the matches that ACL entries for flows of alternate marking have in addition to their attributes.
 type markFlows struct {
-	of      map[uint32]altmark.ChipFlowOf // by index
-	entries map[uint32][]sai.OID          // entries that name an index
+	of      map[uint32]altmark.ChipFlowOf // settings by flow index
+	entries map[uint32][]sai.OID          // entries by the flow index that they name
 }
 
 func newMarkFlows() markFlows {

@@ -76,7 +76,7 @@ func (as *acls) addAction(r *config.ACLEntry, t *aclTable, a sai.Attr, param sai
 	x := config.ACLAction{Kind: as.actions[a.ID].kind}
 	switch v := param.(type) {
 	case sai.Enum: // packet action
-		does := config.PacketAction(v) // in the order of SAI
+		does := config.PacketAction(v) // rows number packet actions in SAI's order
 		if t.stage == config.Egress && does.Copies() {
 			return badValue(a.ID, sai.StatusNotSupported, "egress entries do not copy to the CPU")
 		}

@@ -25,7 +25,7 @@ type core struct {
 	kinds   map[sai.ObjectType]*kind
 	objects map[sai.OID]*object
 	entries map[sai.Entry]*object
-	made    map[sai.ObjectType]uint64 // objects ever created
+	made    map[sai.ObjectType]uint64 // number of objects ever created, by type
 	live    map[sai.ObjectType]uint32
 
 	sw *object // the switch, nil before it is created
@@ -58,8 +58,8 @@ func (c *core) find(k sai.Key) *object {
 	return nil
 }
 
-// self returns the state that the store keeps for an object. It returns false if there is none, or if it is of another
-// type.
+// self returns the state that the store keeps for an object. It returns false if there is no such state, or if the
+// state is of another type.
 func self[T any](c *core, oid sai.OID) (t T, ok bool) {
 	if o := c.objects[oid]; o != nil {
 		t, ok = o.self.(T)
@@ -139,7 +139,7 @@ func (c *core) putRow(kd *kind, o *object) error {
 		c.discard()
 		return err
 	}
-	if r != nil { // the CPU port has none
+	if r != nil { // the CPU port has no row
 		c.put(r)
 	}
 	return nil
@@ -171,11 +171,12 @@ type Config struct {
 	Kernel func() altmark.KernelClock
 	// Oracle enables exact counts of the flows of sketch tasks, which can be read.
 	Oracle bool
-	// Wired names host interfaces whose ports have no link until it is set.
+	// Wired names host interfaces whose ports have no link until their link is set.
 	Wired map[string]bool
 	// HostInterfaces is called with the host interfaces of ports when one has changed. nil means no observer.
 	HostInterfaces func([]config.HostInterface)
-	// Changed is called with every change of the rows as it takes effect, and must not keep it. nil means no observer.
+	// Changed is called with every change of the rows as it takes effect. It must not keep the change. nil means no
+	// observer.
 	Changed func(config.Change)
 }
 
@@ -199,7 +200,7 @@ func (c *core) commit() {
 // discard drops the change that a failing call has collected.
 func (c *core) discard() { c.change = c.change[:0] }
 
-// row returns an object's row. It returns false if the object has none, or one of another table.
+// row returns an object's row. It returns false if the object has none, or a row of another table.
 func row[R config.Row](c *core, oid sai.OID) (R, bool) {
 	return config.Find[R](c.tables, config.ID(oid))
 }

@@ -160,7 +160,7 @@ func (d *debugCounters) set(o *object, a sai.Attr) error {
 	next.reasons = reasonsOf(a.ID, a.Value)
 	for _, p := range d.ports.all() {
 		t, _ := d.ports.tally(p.o)
-		// modulo 2^64, as the difference is
+		// The values are modulo 2^64, and so is the difference.
 		p.o.clear(c.stat, next.sum(&t.Dropped)-(c.sum(&t.Dropped)-p.o.cleared[c.stat]))
 	}
 	all := d.all(c)

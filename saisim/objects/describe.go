@@ -76,5 +76,5 @@ func (c *core) order(on config.ID) int {
 	if v, ok := config.Find[config.VLAN](c.tables, on); ok {
 		return 2*int(engine.CPUPort) + int(v.VID)
 	}
-	return 3 * int(engine.CPUPort) // a loopback
+	return 3 * int(engine.CPUPort) // a loopback interface
 }

@@ -55,7 +55,7 @@ func (ms *monitors) eventKind() *kind {
 		},
 		enums: map[sai.AttrID][]sai.Enum{sai.TAMEventAttrType: {sai.TAMEventTypePacketDrop}},
 		create: func(o *object) error {
-			o.self = tamIndex(slices.Index(ms.used[:], false)) // one is free, since max ensures it
+			o.self = tamIndex(slices.Index(ms.used[:], false)) // max ensures that an index is free
 			return nil
 		},
 		row: ms.eventRow,
@@ -193,7 +193,7 @@ func (ms *monitors) putInts(o *object, a sai.Attr) error {
 	return ms.again(o, a, ms.ints, ms.tamIntRow)
 }
 
-// again puts the rows of users that also follow from object o, with a new attribute of o.
+// again puts the rows of users again, which may depend on object o, with a new attribute of o.
 func (ms *monitors) again(o *object, a sai.Attr, users map[sai.OID]*object,
 	row func(*object) (config.Row, error)) error {
 	was := o.attrs

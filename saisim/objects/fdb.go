@@ -64,7 +64,7 @@ func (b *bridge) createFDB(o *object) error {
 	if !ok {
 		return badCreate(sai.FDBEntryAttrBridgePortID, sai.StatusInvalidParameter, "want a bridge port")
 	}
-	_, learned := b.engine.Address(vid, config.MAC(k.MAC)) // it is replaced
+	_, learned := b.engine.Address(vid, config.MAC(k.MAC)) // the learned entry is replaced
 	if !learned && b.engine.AddressesLeft() == 0 {
 		return refuse("create", sai.ObjectTypeFDBEntry, 0, sai.StatusTableFull, "all %d entries are in use", b.prof.FDB)
 	}

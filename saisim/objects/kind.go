@@ -21,7 +21,7 @@ type kind struct {
 	create func(o *object) error
 	// set applies a change before the store records it.
 	set func(o *object, a sai.Attr) error
-	// row returns the row of an object. It is put after create and set, and dropped before remove.
+	// row returns the row of an object. The row is put after create and set, and dropped before remove.
 	row func(o *object) (config.Row, error)
 	// remove undoes create, or refuses to remove the object. gone undoes create if nothing can be refused. No other
 	// object refers to the object any more.
@@ -49,8 +49,8 @@ func (k *kind) counts(id sai.StatID) bool {
 	return slices.Contains(k.stats, id) || k.more != nil && slices.Contains(k.more(), id)
 }
 
-// implements rejects values that the chip does not implement. For attributes that it does not have, it accepts only the
-// default. i is the attribute's index in the call.
+// implements rejects values that the chip does not implement. For attributes that the chip does not have, it accepts
+// only the default. i is the attribute's index in the call.
 func (k *kind) implements(op string, a sai.Attr, i int) error {
 	if !k.has(a.ID) {
 		if m := sai.Meta(a.ID); m.Default != nil {

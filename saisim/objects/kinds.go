@@ -67,7 +67,7 @@ func (s *Store) allKinds() map[sai.ObjectType]*kind {
 		sai.ObjectTypeNextHopGroupMember: s.prof.NextHopMembers, sai.ObjectTypeMirrorSession: s.prof.MirrorSessions,
 	} {
 		if n == 0 {
-			delete(kinds, t) // not supported, rather than unlimited
+			delete(kinds, t) // a limit of 0 means not supported, not unlimited
 		}
 	}
 	return kinds

@@ -41,7 +41,7 @@ func (ms *mirrors) mirrorKind() *kind {
 				sai.ErspanEncapsulationTypeIii},
 		},
 		create: func(o *object) error {
-			i := slices.Index(ms.used[:], false) // one is free, since max ensures it
+			i := slices.Index(ms.used[:], false) // max ensures that an index is free
 			o.self = mirrorIndex(i)
 			return nil
 		},
@@ -60,7 +60,7 @@ func (ms *mirrors) mirrorRow(o *object) (config.Row, error) {
 	vid, pri, cfi := n(sai.MirrorSessionAttrVLANID), n(sai.MirrorSessionAttrVLANPri), n(sai.MirrorSessionAttrVLANCfi)
 	r := config.Mirror{
 		ID: o.id(), Index: int(o.self.(mirrorIndex)), Monitor: o.refID(sai.MirrorSessionAttrMonitorPort),
-		Kind:     config.MirrorKind(o.enum(sai.MirrorSessionAttrType)), // in the order of SAI
+		Kind:     config.MirrorKind(o.enum(sai.MirrorSessionAttrType)), // numbered in SAI's order
 		Truncate: int(n(sai.MirrorSessionAttrTruncateSize)), TC: uint8(n(sai.MirrorSessionAttrTC)),
 		TPID: uint16(n(sai.MirrorSessionAttrVLANTpid)), TCI: uint16(pri<<13 | cfi<<12 | vid),
 		UDPSrc: uint16(n(sai.MirrorSessionAttrUDPSrcPort)), UDPDst: uint16(n(sai.MirrorSessionAttrUDPDstPort)),

@@ -64,7 +64,7 @@ type port struct {
 	lanes     []uint32
 	name      string // name of its host interface
 	hostif    *object
-	unplugged bool // it has no link
+	unplugged bool // true if the port has no link
 	stampMTU  uint32
 	lost      lost
 	queues    []*object

@@ -21,7 +21,7 @@ type qos struct {
 // A bufferProfile is a BUFFER_PROFILE object.
 type bufferProfile struct {
 	pool     *bufferPool
-	reserved uint64 // cells
+	reserved uint64 // number of cells
 	limit    tm.Limit
 }
 
@@ -143,12 +143,13 @@ func (q *qos) bufferPoolKind() *kind {
 			}
 			return used
 		},
-		clear: func(*object, sai.StatID) bool { return true }, // levels, not counts
+		clear: func(*object, sai.StatID) bool { return true }, // these are levels, not counts
 	}
 	return k
 }
 
-// poolRow returns the row of a pool. Its cells, at least one, come from the pool of the queues without a profile.
+// poolRow returns the row of a pool. The pool's cells, at least one, are taken from the pool of the queues without a
+// profile.
 func (q *qos) poolRow(o *object) (config.Row, error) {
 	b, bytes := o.self.(*bufferPool), o.number(sai.BufferPoolAttrSize)
 	left := uint64(q.prof.Buffer.Cells)

@@ -8,7 +8,7 @@ import (
 // A router is the virtual router: its interfaces, their neighbours, next hops and routes.
 type router struct {
 	*core
-	used4, used6 uint32 // route entries
+	used4, used6 uint32 // route entries of IPv4 and IPv6
 }
 
 // routerKind returns the kind of the single virtual router.

@@ -88,7 +88,7 @@ func portStatTable() map[sai.StatID]portStat {
 		sai.PortStatEtherStatsCollisions, sai.PortStatEtherStatsCrcAlignErrors, sai.PortStatPauseRxPkts,
 		sai.PortStatPauseTxPkts,
 	} {
-		t[id] = func(*tally) uint64 { return 0 } // cannot happen here
+		t[id] = func(*tally) uint64 { return 0 } // such events cannot happen here
 	}
 	for i := range engine.NumSizes {
 		t[sai.PortStatEtherInPkts64Octets+sai.StatID(i)] = func(p *tally) uint64 { return p.In.Sizes[i] }
@@ -117,7 +117,7 @@ func (ps *ports) addPortStats(k *kind) {
 		}
 		return 0 // the CPU port
 	}
-	k.clear = func(_ *object, id sai.StatID) bool { // levels, not counts
+	k.clear = func(_ *object, id sai.StatID) bool { // these are levels, not counts
 		return id == sai.PortStatIfOutQlen || id == sai.PortStatOutCurrOccupancyBytes
 	}
 }

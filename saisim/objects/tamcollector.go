@@ -108,7 +108,7 @@ func (ms *monitors) toCPU(o *object) config.ToCPU {
 // putCollectors puts the rows of all collectors again after a change of a trap group.
 func (ms *monitors) putCollectors() {
 	for _, oid := range slices.Sorted(maps.Keys(ms.collectors)) {
-		if r, err := ms.collectorRow(ms.collectors[oid]); err == nil { // it was valid before
+		if r, err := ms.collectorRow(ms.collectors[oid]); err == nil { // the row was valid before
 			ms.put(r)
 		}
 	}

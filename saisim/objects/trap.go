@@ -75,7 +75,7 @@ func (ts *traps) putRule(o *object) {
 	}
 }
 
-// groupOf returns the group of a trap. A trap that names none is in the default group.
+// groupOf returns the group of a trap. A trap that names no group is in the default group.
 func (ts *traps) groupOf(trap *object) *object {
 	if g := ts.objects[trap.ref(sai.HostifTrapAttrTrapGroup)]; g != nil {
 		return g

@@ -66,7 +66,7 @@ func (b *bridge) vlanRow(o *object) (config.Row, error) {
 	}
 	for _, m := range o.self.(*vlan).members {
 		r.Members = append(r.Members, config.VLANMember{BridgePort: m.refID(sai.VLANMemberAttrBridgePortID),
-			Tagging: config.Tagging(m.enum(sai.VLANMemberAttrVLANTaggingMode))}) // in SAI's order
+			Tagging: config.Tagging(m.enum(sai.VLANMemberAttrVLANTaggingMode))}) // numbered in SAI's order
 	}
 	return r, nil
 }

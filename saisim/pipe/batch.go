@@ -102,7 +102,7 @@ func (p *Program) register(pipeName, name string) (*Register, error) {
 }
 
 // Apply returns the program with changed entries, and an error if it is not valid. p does not change. The result shares
-// unchanged parts with it.
+// unchanged parts with p.
 func (p *Program) Apply(changes []EntryChange) (*Program, error) {
 	n := *p
 	n.Ingress.Tables, n.Egress.Tables = slices.Clone(p.Ingress.Tables), slices.Clone(p.Egress.Tables)
@@ -240,8 +240,8 @@ func (p *Program) checkCounter(r CounterRead) error {
 	return nil
 }
 
-// Prepare checks a batch and returns the program that runs after it. old is the program before it, nil if there is
-// none. [Compiled.Access] does the reads and writes.
+// Prepare checks a batch and returns the program that runs after it. old is the program that runs before, nil if there
+// is none. [Compiled.Access] does the reads and writes.
 func Prepare(b Batch, l Limits, old *Compiled) (*Compiled, error) {
 	var faults []Fault
 	if old != nil {

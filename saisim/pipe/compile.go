@@ -11,7 +11,7 @@ type Compiled struct {
 	ingress code
 	egress  code
 	first   int // first user word of the egress pipe that is not bridged
-	users   int // user words in use
+	users   int // number of user words in use
 }
 
 // code is a compiled pipe.
@@ -53,7 +53,7 @@ type copyWord struct{ from, to uint8 }
 type opcode uint8
 
 const (
-	opSet opcode = iota // the operations, in the order of operations
+	opSet opcode = iota // numbered like the operations of programs
 	opAdd
 	opSub
 	opAnd

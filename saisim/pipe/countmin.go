@@ -11,7 +11,7 @@ type CountMinSketch struct {
 	Rows   int    // 1 to 4
 	Depth  uint32 // counters in a row, a power of two
 	Width  uint8  // bits of a counter; counters saturate
-	Egress bool   // in the egress pipe
+	Egress bool   // true if the sketch is in the egress pipe
 	Stage  uint8  // the first of its two stages
 }
 
@@ -55,7 +55,7 @@ func CountMin(s CountMinSketch) (*Program, error) {
 			Instructions: []Instruction{{Name: "increment", Updates: []Update{{Do: "adds", A: Source{From: "mem"},
 				B: Source{From: "const", Const: 1}}}}},
 		})
-		index := Operand{} // a row of one counter
+		index := Operand{} // a row of one counter needs no hash
 		if s.Depth > 1 {
 			index = Operand{Hash: row, Bits: uint8(bits.Len32(s.Depth - 1))}
 		}

@@ -29,7 +29,7 @@ func ExampleCompile() {
 			use.Pipe, use.Stage, use.HashUnits, use.StatefulALUs, use.SRAMBlocks)
 	}
 	var phv pipe.PHV
-	const all pipe.Set = 0b111 // packets, of one flow
+	const all pipe.Set = 0b111 // three packets of one flow
 	compiled.Begin(&phv, all)
 	for lane := range 3 {
 		phv.W[pipe.WordSrcLo][lane], phv.W[pipe.WordDstLo][lane], phv.W[pipe.WordFlags][lane] = 0x0a000007, 0x0a000001, 3

@@ -96,7 +96,7 @@ func (p *Program) tableAt(name string) (*Pipe, int, error) {
 	return p.table(pipeName, table)
 }
 
-// before reports whether the table with a name precedes Tables[i].
+// before reports whether the named table precedes Tables[i]. The table must exist.
 func (p *Pipe) before(name string, i int) bool {
 	j := slices.IndexFunc(p.Tables, func(t Table) bool { return t.Name == name })
 	return p.Tables[j].Stage < p.Tables[i].Stage || p.Tables[j].Stage == p.Tables[i].Stage && j < i
@@ -118,7 +118,7 @@ func (p *Program) broken(faults []Fault) *Program {
 			to.Tables = slices.Clone(to.Tables)
 		}
 		if f.Do == "skip" {
-			to.Tables[i].Gate = [][]Term{{{Field: "is.ip", Is: "gt", Value: 1}}} // it never is
+			to.Tables[i].Gate = [][]Term{{{Field: "is.ip", Is: "gt", Value: 1}}} // never true
 		} else {
 			_, j, _ := p.tableAt(f.Into)
 			to.Tables[i].Gate = pp.Tables[j].Gate

@@ -10,7 +10,7 @@ import (
 type Limits struct {
 	IngressStages, EgressStages uint32
 	Stage                       Resources // resources of each stage
-	PHVBits                     uint32    // fixed fields included
+	PHVBits                     uint32    // bits of the PHV, fixed fields included
 }
 
 // Resources holds the resources of one stage.
@@ -155,7 +155,7 @@ func (u Usage) excess(l Limits) []error {
 	}
 	for _, s := range u.Stages {
 		check := func(what string, need uint64, have uint32) {
-			if need >= 1<<32 { // no blocks exist
+			if need >= 1<<32 { // the chip has no such blocks
 				errs = append(errs, fmt.Errorf("%s stage %d: %s: the chip has none", s.Pipe, s.Stage, what))
 			} else if need > uint64(have) {
 				errs = append(errs, fmt.Errorf("%s stage %d: %s: need %d, have %d", s.Pipe, s.Stage, what, need, have))

@@ -4,7 +4,7 @@ package pipe
 // ones are noted.
 const NotedTables = 15
 
-// There is one place for each noted table, and a last place for all other tables. A table without a key has no place.
+// Each noted table has a place. All other tables share the last place. A table without a key has no place.
 const (
 	lookPlaces = NotedTables + 1
 	noPlace    = 255
@@ -12,11 +12,12 @@ const (
 
 // Looks holds the results of a packet's lookups in the tables of one pipe, by place: see [PHV].
 type Looks struct {
-	packet uint64 // number of the packet, in the form used in a look
+	packet uint64 // number of the packet, shifted as in a look
 	of     [lookPlaces]uint64
 }
 
-// A look holds the entry's number, whether it hit, and the packet. So looks of earlier packets need not be cleared.
+// A look is one word of Looks: the entry's number, whether it hit, and the packet. So looks of earlier packets need not
+// be cleared.
 const (
 	lookHit    = 1 << 32
 	lookPacket = 1 << 33

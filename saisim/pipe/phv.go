@@ -5,9 +5,9 @@ const (
 	userWords   = 64
 	firstUser   = 24
 	firstHash   = firstUser + userWords
-	maxHashes   = 16 // in one stage
+	maxHashes   = 16 // hashes in one stage
 	firstParam  = firstHash + maxHashes
-	maxParams   = 8 // of one action
+	maxParams   = 8 // parameters of one action
 	firstBefore = firstParam + maxParams
 
 	// BridgeWords is the number of 64-bit words of user fields that a packet carries from the ingress pipe to the
@@ -31,20 +31,20 @@ type PHV struct {
 	// number.
 	ran [256][Lanes]uint16
 	// Ran and Hit hold, for each lane, a bit for each table. Tables of the ingress pipe are first, in their order, then
-	// those of the egress pipe. Tables set them as they run. A caller that uses them must clear them before, and add
-	// the tables of [Compiled.Always].
+	// those of the egress pipe. Tables set them as they run. A caller that uses them must clear them before a run, and
+	// add the tables of [Compiled.Always].
 	Ran, Hit [Lanes][TapWords]uint64
 	// Acted holds the number of the entry's action, counted from 1, for each table whose bit is set in Hit. It is valid
 	// for tables of at most 255 actions, and 0 if the entry has no action.
 	Acted [Lanes][64 * TapWords]uint8
-	// Looked holds, for each lane, the notes of its packet's lookups. nil means that they are not noted.
+	// Looked holds, for each lane, the notes of its packet's lookups. nil means that lookups are not noted.
 	Looked  [Lanes]*Looks
 	stopped [Lanes]uint32 // stage after which ctl.drop ended the run
 	// Found is called with each lookup in a table with a key, in the order in which tables run. entry is the number of
 	// the entry, 0 if none hit. A nil Found means that there is no observer.
 	Found func(lane uint8, table string, entry uint32, hit bool)
 
-	// Working memory of a run: its packets, those of a table, those of an action, the starts of their actions' code,
+	// Working memory of a run: the packets of the run, of a table and of an action, the starts of their actions' code,
 	// and hashes.
 	all, some, same [Lanes]uint8
 	pcs             [Lanes]int32
@@ -83,7 +83,7 @@ const (
 // An Access defines in which pipes a field may be written.
 type Access uint8
 
-// A fixed field can always be read, in both pipes. Without a meaning in a pipe, it is 0 (ports: 65535).
+// A fixed field can be read in both pipes. In a pipe where the field has no meaning, its value is 0 (ports: 65535).
 const (
 	ReadOnly     Access = 0
 	WriteIngress Access = 1

@@ -201,7 +201,7 @@ type Entry struct {
 	Choice
 }
 
-// A Match is the value, and for ternary the mask, of one key field.
+// A Match is the value of one key field, and for a ternary field also the mask.
 type Match struct {
 	Value uint64 `json:"value"`
 	Mask  uint64 `json:"mask,omitempty"` // for ternary tables; zero matches everything

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// A Mark is a bit of a field that a table sets: when it ran, when it hit, or when it hit an entry with one of some
-// actions.
+// A Mark is a bit of a field that a table sets. It sets the bit when it ran, when it hit, or when it hit an entry with
+// one of some actions.
 type Mark struct {
 	Pipe, Table string
-	Hit         bool     // false means when it ran
+	Hit         bool     // false means that the bit is set when it ran
 	Of          []string // actions, "" for no action; nil means any action
 	Field       string
 	Bit         uint8

@@ -17,7 +17,7 @@ func (t *target) set(p *PHV, lane uint8, v uint64) {
 type hash struct {
 	fours []tap4
 	taps  []tap
-	start uint32 // CRC of a message of zeros
+	start uint32 // CRC of a message of zeros as long as this one
 	mask  uint32
 	to    uint8
 }
@@ -32,7 +32,7 @@ type tap struct {
 
 // A tap4 is four bytes of the message that are adjacent in a word of the PHV.
 type tap4 struct {
-	tables *[4]crcTable // from the last byte to the first
+	tables *[4]crcTable // tables of the four bytes, from the last to the first
 	word   uint8
 	shift  uint8
 	mask   uint32
@@ -46,7 +46,7 @@ func (c *compiler) compileHash(h *Hash, word uint8) hash {
 	poly := h.polynomial()
 	k := hash{start: poly.ofZeros(n, h.Seed), mask: uint32(ones(h.bits())), to: word}
 	tables := poly.tables(n)
-	var all []tap // byte i is followed by n-1-i bytes
+	var all []tap // n-1-i bytes follow byte i
 	for _, in := range h.Inputs {
 		o := c.slice(in.Field)
 		if in.Mask != 0 {

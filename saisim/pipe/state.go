@@ -5,7 +5,7 @@ type Array struct {
 	stage uint8
 	width uint8
 	depth uint32
-	// One of the two is used, depending on the width: words of up to 32 bits need half the cache.
+	// Only one of the arrays is used: words of up to 32 bits need half the cache.
 	w32 []uint32
 	w64 []uint64
 }

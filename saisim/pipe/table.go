@@ -30,7 +30,7 @@ type table struct {
 	words   int // number of words of the key
 
 	find   finder
-	direct []int32 // for index: entry number + 1
+	direct []int32 // number of the entry + 1, by index
 	list   []row   // a small set of entries, the best first
 	tuples []tuple
 	rows   []row
@@ -184,7 +184,7 @@ func (t *table) makeTuples() {
 		}
 		k := string(b)
 		if members[k] == nil {
-			order = append(order, k) // in the order of their best row
+			order = append(order, k) // tuples are in the order of their best row
 		}
 		members[k] = append(members[k], int32(i))
 	}
@@ -295,11 +295,11 @@ const (
 
 // A term is a compiled term of a gate.
 type term struct {
-	kind   uint8 // a comparison, termTable or termAction
+	kind   uint8 // kind of comparison, or termTable or termAction
 	slot   uint8
 	accept uint8 // accepted outcomes, one bit each
 	field  operand
-	value  uint64 // or the number of the action
+	value  uint64 // value to compare with, or number of the action
 }
 
 // open reports whether the table runs for the packet.

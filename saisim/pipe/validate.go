@@ -10,17 +10,17 @@ import (
 // Limits that hold for every chip.
 const (
 	maxFields       = 256
-	maxTables       = 256 // of a pipe
+	maxTables       = 256 // tables of a pipe
 	maxTaps         = 240 // tables of both pipes
 	maxKey          = 16  // fields of a key
-	maxInputs       = 32  // of a hash
-	maxActions      = 64  // of a table
-	maxOps          = 64  // of an action; calls likewise
+	maxInputs       = 32  // inputs of a hash
+	maxActions      = 64  // actions of a table
+	maxOps          = 64  // operations of an action; also calls
 	maxRows         = 32  // of a gate; terms of a row likewise
-	maxInstructions = 4   // of a register
+	maxInstructions = 4   // instructions of a register
 	maxSize         = 1 << 20
 	maxDepth        = 1 << 26
-	maxErrors       = 20 // that Validate reports
+	maxErrors       = 20 // errors that Validate reports
 )
 
 // A place is the place of a field in the compiled form.
@@ -35,7 +35,7 @@ func (p place) mask() uint64 { return ones(p.width) }
 // ones returns a number with n one bits. n is at most 64.
 func ones(n uint8) uint64 { return 1<<n - 1 }
 
-// layout places the user fields besides the fixed ones. Bridged fields are first, and large ones precede small ones, so
+// layout places the user fields after the fixed ones. Bridged fields are first, and large ones precede small ones, so
 // that no field crosses the end of a word. Fields that do not fit have no place.
 func (p *Program) layout() map[string]place {
 	all := make(map[string]place, len(fixed)+len(p.Fields))
@@ -86,7 +86,7 @@ func (c *checker) bad(format string, args ...any) {
 	}
 }
 
-// in runs f with another step in the path.
+// in runs f with one more step in the path of errors.
 func (c *checker) in(f func(), format string, args ...any) {
 	c.path = append(c.path, fmt.Sprintf(format, args...))
 	f()

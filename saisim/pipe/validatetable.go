@@ -27,8 +27,8 @@ type tableChecker struct {
 	*checker
 	pipe    *Pipe
 	access  Access
-	users   map[string]string  // register -> the table that uses it
-	writers map[written]string // field -> the table that writes it
+	users   map[string]string  // the table that uses a register
+	writers map[written]string // the table that writes a field
 }
 
 func (c *tableChecker) check(i int) {

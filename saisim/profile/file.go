@@ -16,7 +16,7 @@ import (
 //go:embed profiles/*.json
 var files embed.FS
 
-// maxFile bounds a profile file: 64 KiB, ten times the size of one.
+// maxFile bounds a profile file: 64 KiB, ten times the usual size.
 const maxFile = 64 << 10
 
 // maxMbps is the fastest port: 6.4 Tb/s.
@@ -92,7 +92,7 @@ type field struct {
 	ports    *[]DefaultPorts
 	sub      []field
 	min, max uint64
-	optional bool // zero if it is missing
+	optional bool // the value is zero if the field is missing
 }
 
 // fields returns all lines of a profile file in the order in which they are written, with the range of each number.

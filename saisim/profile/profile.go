@@ -18,7 +18,8 @@ type Profile struct {
 	Ports
 	Pipeline
 
-	// Stage holds the resources for programs in each stage of a pipe. PHVBits is the width of the packet header vector.
+	// Stage holds the resources for programs in each stage of a pipe. PHVBits is the width of the packet header vector
+	// in bits.
 	Stage   StageResources
 	PHVBits uint32
 
@@ -62,7 +63,7 @@ type Pipeline struct {
 
 // Bridging is the capacity for layer 2.
 type Bridging struct {
-	FDB                     uint32 // entries
+	FDB                     uint32 // number of entries
 	VLANs, LAGs, LAGMembers uint32
 }
 
@@ -103,18 +104,18 @@ type DefaultPorts struct{ First, Count, Lanes, Mbps uint32 }
 // ACL gives the size of the ACL stage. Numbers are per stage (ingress or egress) unless noted otherwise.
 type ACL struct {
 	Tables, Groups uint32
-	Entries        uint32 // in all tables together
-	TableEntries   uint32 // in one table
-	Counters       uint32 // in both stages together
-	Ranges         uint32 // in both stages together, at most 64
+	Entries        uint32 // entries in all tables together
+	TableEntries   uint32 // entries in one table
+	Counters       uint32 // counters of both stages together
+	Ranges         uint32 // range checkers of both stages together, at most 64
 	// Range of priorities of entries, both ends included.
 	MinPriority, MaxPriority uint32
 }
 
-// AltMarkCapacity gives the size of alternate marking. Both are zero if the chip has none.
+// AltMarkCapacity gives the size of alternate marking. Both fields are zero if the chip has none.
 type AltMarkCapacity struct {
 	Profiles uint32 // at most 8
-	Flows    uint32 // indices
+	Flows    uint32 // flow indexes
 }
 
 // FlyMonCapacity gives the size of the groups of CMUs, by the names of [flymon.Geometry]. All are zero if the chip has

@@ -119,7 +119,8 @@ func (c *Chip) count(conf *settings, oid config.ID, bytes int) {
 	}
 }
 
-// action returns an action of the hit that decides it, and that hit. It returns nil if no hit has such an action.
+// action returns the action of a kind that takes effect, and the hit that it belongs to. It returns nil if no hit has
+// such an action.
 func action(hits []hit, kind config.ACLActionKind) (a *config.ACLAction, by hit) {
 	for _, h := range hits {
 		for i := range h.entry.Actions {
@@ -327,7 +328,7 @@ func number(f config.ACLField, s subject) (uint64, bool) {
 	case config.FieldOuterCFI:
 		return uint64(outer.tci >> 12 & 1), true
 	case config.FieldOuterVLAN:
-		return uint64(s.vid), true // the VLAN of the frame
+		return uint64(s.vid), true // the VLAN to which the frame belongs
 	case config.FieldTC:
 		return uint64(s.tc), true
 	case config.FieldMeta:

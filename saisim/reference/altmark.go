@@ -113,7 +113,7 @@ var optionBit = map[altmark.Mark]int{altmark.IPv6Loss: 3, altmark.IPv6Delay: 2}
 // there is no AltMark option.
 func altMarkOption(header []byte) int {
 	for at := 2; at < len(header); {
-		if header[at] == 0 { // Pad1: a single byte
+		if header[at] == 0 { // Pad1 is a single byte
 			at++
 			continue
 		}
@@ -142,7 +142,7 @@ func (p laneProfile) nibble(pk *packet, t *big.Rat) uint32 {
 	return 8 | digit(bits[1])<<2 | digit(bits[2])<<1 | digit(colour[0])
 }
 
-// counterOf returns the counter that a rule names. Rules of pulses name none: their counter is that of the time.
+// counterOf returns the counter that a rule names. Rules of pulses name none: the first time bit selects their counter.
 func counterOf(d does, timeBits string) string {
 	if d.counter == "" {
 		return timeBits[:1]
@@ -164,7 +164,8 @@ func (c *Chip) timeLookup(pk *packet) (meta uint32) {
 	return meta
 }
 
-// A flow is the chip's state of a flow index. It is empty when an entry with the index appears and there was none.
+// A flow is the chip's state of a flow index. It is emptied when an entry with the index appears and there was none
+// before.
 type flow struct {
 	reg    string // "" means 0
 	colour [2]captured
@@ -305,7 +306,7 @@ type Marking struct {
 	Colour                string
 	Captured, OutOfWindow bool
 	SummedUp              bool   // true if it is summed up for the mean delay
-	Gap, Step             bool   // set only without slots
+	Gap, Step             bool   // set only for sessions without slots
 	Late                  bool   // true if it may belong to another period
 	Written               string // values of the marks; empty if unchanged
 }
@@ -407,7 +408,7 @@ func pulsed(m altmark.Method, timeBits string) string {
 }
 
 // countLate notes the periods to which a packet may belong if it arrives at t but should have arrived at own. It
-// reports whether there is a period other than the one in which the packet counts.
+// reports whether there is a period other than the one in which the packet is counted.
 func (f *flow) countLate(p laneProfile, t, own *big.Rat, colour uint32, outside, capture bool) bool {
 	begin := func(k *big.Int) *big.Rat { return new(big.Rat).Mul(new(big.Rat).SetInt(k), p.length()) }
 	counts, _ := p.position(t)
@@ -437,8 +438,8 @@ func (f *flow) countLate(p laneProfile, t, own *big.Rat, colour uint32, outside,
 	return late
 }
 
-// noteLate adds the periods to which a packet may belong if it should have arrived at own. The last of them is the
-// period counts.
+// noteLate adds the periods to which a packet may belong if it should have arrived at own. counts is the last of these
+// periods.
 func (f *flow) noteLate(p laneProfile, own *big.Rat, counts *big.Int) {
 	from := big.NewInt(0)
 	if since := new(big.Rat).Sub(own, p.guard); since.Sign() > 0 {
@@ -549,7 +550,7 @@ type flowEntry struct {
 	counter config.ID // None if there is none
 }
 
-// newFlows empties the flows of indexes that no entry had before. It does so when packets with the old configuration
+// newFlows empties the flows of indexes that had no entry before. It does so when packets with the old configuration
 // have passed the ACL stage.
 func (c *Chip) newFlows(before, after *settings) {
 	old := before.flowEntries()
@@ -566,9 +567,10 @@ func (c *Chip) newFlows(before, after *settings) {
 	}
 }
 
-// FlowWindow returns the words of an [altmark.ObjectFlows] read of a flow index. For each colour, these are packets,
-// bytes, captures, seconds and nanoseconds of the last, whether unsynchronised then, out of window, bytes of pulses,
-// packets with a foreign mark and their bytes, and the digest of the last captured packet.
+// FlowWindow returns the words that a read of [altmark.ObjectFlows] returns for a flow index. Each colour has the
+// following words: packets, bytes, captures, seconds and nanoseconds of the last capture, 1 if the clock was
+// unsynchronised then, packets out of window, bytes of pulses, packets with a foreign mark and their bytes, and the
+// digest of the last captured packet.
 func (c *Chip) FlowWindow(index uint32) (words [22]uint64) {
 	entries, f := c.conf.flowEntries()[index], c.flow(index)
 	for colour, x := range f.colour {

@@ -14,7 +14,7 @@ type snapshot struct {
 	*saisim.FrameCounts
 }
 
-// drop ends a frame, or a copy of one. Port p counts it; if p is nil, only Books does.
+// drop ends a frame, or a copy of one. Port p counts the drop; if p is nil, only Books does.
 func (c *Chip) drop(p *port, d dropping, why drop.Reason) {
 	c.books.Dropped[why]++
 	d.Port, d.Why = saisim.CPUPort, why
@@ -52,7 +52,7 @@ func (o *outgoing) dropped(at saisim.Cycle) dropping {
 	return d
 }
 
-// dropCopy drops a copy before it is through the egress pipe.
+// dropCopy drops a copy that has not left the egress pipe.
 func (c *Chip) dropCopy(p *port, o *outgoing, why drop.Reason) {
 	c.lose(p, o, why)
 	c.recordCopy(o, p, why)
@@ -61,7 +61,7 @@ func (c *Chip) dropCopy(p *port, o *outgoing, why drop.Reason) {
 	}
 }
 
-// lose drops a copy whose record has been made, or that has none.
+// lose drops a copy whose record has been made, or a copy without a record.
 func (c *Chip) lose(p *port, o *outgoing, why drop.Reason) {
 	if o.report != nil {
 		o.report.counts[dropreport.WordLost]++

@@ -32,8 +32,9 @@ func vectorOf(seed uint64) (int, error) {
 // longPackets is the number of frames of long cases. They have no control event between the first and the last.
 const longPackets = 10_000
 
-// isLong reports whether the case of a seed is a long one. A quarter of the seeds of a soak and of "make differential"
-// are, and 1 of 100 of the gate, which has to be quick. No seed is that "make outputs" compares with older commits.
+// isLong reports whether the case of a seed is a long one. Long cases are a quarter of the seeds of a soak and of "make
+// differential". In the gate, which has to be quick, they are 1 of 100. None of the seeds that "make outputs" compares
+// with older commits is long.
 func isLong(seed uint64) bool {
 	return seed >= 2_000_000 && seed/4%4 == 0 || seed < 10_000 && (seed%200 == 51 || seed%200 == 152)
 }
@@ -52,9 +53,9 @@ func packetsOf(seed uint64) int {
 	return casePackets
 }
 
-// runCalm sends n frames or slightly more to both engines, without configuration or reads in the meantime.
+// runCalm sends n frames or slightly more to both engines. In the meantime, nothing is configured or read.
 func (p *pair) runCalm(n int) error {
-	p.advance(max(p.chip.Now(), p.last) + 1) // batches of control are through
+	p.advance(max(p.chip.Now(), p.last) + 1) // all batches of control have taken effect
 	for p.packets < n && len(p.chip.Ports()) > 0 {
 		burst := min(1+p.IntN(2000), n-p.packets)
 		window := uint64(burst) * uint64(1+p.IntN(40))

@@ -19,7 +19,7 @@ import (
 type Chip struct {
 	prof   profile.Profile
 	clocks []clock      // the time of day, as a list of its changes
-	now    saisim.Cycle // the cycle whose work is done
+	now    saisim.Cycle // the cycle whose work has been done
 	conf   *settings    // configuration of packets that enter a pipe now
 
 	ports   []*port // in the order of PortID
@@ -27,13 +27,13 @@ type Chip struct {
 	ingress row
 	egress  [][]*transmission // one slot per cycle, newest first
 	version *version          // version of the program of packets that enter now
-	planned *version          // after all batches
+	planned *version          // version after all batches have taken effect
 	batches []batch
 	pending []*bubble // bubbles that enter the ingress pipe before its next packet
 
 	fdb      map[fdbKey]saisim.FDBRow
 	counters map[config.ID]*saisim.ACLCount
-	labels   map[config.ID]string // current or last labels of counters
+	labels   map[config.ID]string // current label of a counter, or its last one
 	policers map[config.ID]*policer
 	syns     map[config.ID]SYNCounts // by object id of MSS clamps
 	// The egress pipe accepts one frame per cycle.
@@ -41,14 +41,14 @@ type Chip struct {
 	served      saisim.PortID            // the port served last
 	sequence    map[config.ID]uint32     // next sequence number of each mirror session
 	rifs        map[config.ID]*[8]uint64 // by router interface: in, out, in errors, out errors; bytes and packets
-	flows       map[uint32]*flow         // of alternate marking, by index
-	generations map[uint32]uint64        // how often each was emptied
+	flows       map[uint32]*flow         // flows of alternate marking, by index
+	generations map[uint32]uint64        // number of times that each flow was emptied
 	// State of table recording.
 	bareGraph    uint64 // graph version of the chip without program
 	recordCounts map[recorderName]*RecordCounts
 	doings       []doing
 	pathCounter
-	faults     *faults // faults for packets that enter now
+	faults     *faults // faults that apply to packets that enter now
 	start      time.Time
 	clockSteps uint64 // number of times that the time of day was set
 	sketching
@@ -76,7 +76,7 @@ type Chip struct {
 	books saisim.FrameCounts
 	open  []*snapshot
 
-	choosings map[chooser]*choosing // for shared samplers and ACL entries
+	choosings map[chooser]*choosing // state of shared samplers and ACL entries
 }
 
 // A port has two MACs, and queues in front of the egress.
@@ -85,9 +85,9 @@ type port struct {
 	rx, tx   *wire
 	own      *wire // the state of rx if no frame had been given late
 	came     saisim.Cycle
-	arriving []arrival // on the ingress wire, complete at ready
+	arriving []arrival // frames on the ingress wire, complete at ready
 	scheduler
-	leaving  []*transmission // in the egress MAC
+	leaving  []*transmission // frames in the egress MAC
 	choosing [2]choosing     // of samplers: for received frames, and for leaving ones
 	saisim.PortCounters
 	in, out Frames
@@ -104,7 +104,7 @@ type packet struct {
 	length int // length before a capture cut it
 	id     uint64
 	found  func(saisim.Finding) // nil if there is no observer
-	// counters holds the counters of the ACL entries that it has hit, as they were at that time.
+	// counters holds the counters of the ACL entries that the packet has hit, as they were at that time.
 	counters map[config.ID]config.ID
 	heard    *[]saisim.Finding // findings in the ingress pipe; temporarily also findings of a copy
 	rx       saisim.Cycle      // timestamp point at the ingress
@@ -121,7 +121,7 @@ type packet struct {
 	inPort              config.ID
 	h                   headers
 	lag                 config.ID // LAG of the ingress port
-	on                  config.ID // the ingress port, or its LAG
+	on                  config.ID // the ingress port, or its LAG if it has one
 	source              config.ID // bridge port
 	vid                 uint16
 	tagged              bool  // it has the tag of its VLAN, or a priority tag
@@ -130,7 +130,7 @@ type packet struct {
 	meta                uint32
 	stamp               *stamp
 	wrapping            *wrapping // the added header; nil if there is none
-	// bytes by which it is longer than received, because of an added or removed header
+	// number of bytes by which it is longer than received, because of an added or removed header
 	grew       int
 	received   []byte        // the frame before that, if a header was added or removed
 	telling    *telling      // IFA that is begun or ended
@@ -142,7 +142,7 @@ type packet struct {
 	recordings []recording
 	events     []config.ID // events to which an ACL entry reports its drops
 	graph      uint64      // version of the graph at its entry
-	epoch      int         // epoch of path counting
+	epoch      int         // epoch of path counting at its entry
 	faults     *faults
 	ended      bool // it goes no further, but is still mirrored
 	verdict
@@ -167,7 +167,7 @@ func New(prof profile.Profile, start time.Time) *Chip {
 		choosings: map[chooser]*choosing{},
 		flows:     map[uint32]*flow{}, generations: map[uint32]uint64{},
 		start:  start,
-		served: ^saisim.PortID(0), // the lowest number is first
+		served: ^saisim.PortID(0), // so that the lowest port number is served first
 	}
 }
 
@@ -286,7 +286,7 @@ func (c *Chip) Receive(id saisim.PortID, at saisim.Cycle, f saisim.Frame) error 
 	if came := at - min(at, f.Late); f.Late == 0 || came >= p.came {
 		own, _ := p.own.put(cycle(came), pk.length)
 		pk.late, p.came = pk.rx-ceil(own), came
-	} else { // others have overtaken it
+	} else { // frames that arrived later were given earlier
 		pk.late = pk.rx - came
 	}
 	p.arriving = append(p.arriving, arrival{ceil(end), pk})
@@ -370,7 +370,7 @@ func (c *Chip) Step() {
 	c.sweep()
 }
 
-// idle reports whether both pipes are empty.
+// idle reports whether both pipes are empty, and nothing waits to enter the ingress pipe.
 func (c *Chip) idle() bool {
 	for _, slot := range c.egress {
 		if len(slot) > 0 {

@@ -25,7 +25,7 @@ func (c *Chip) SYNCounts() map[config.ID]SYNCounts {
 type lowered struct {
 	mss      int
 	at       int
-	from, to int // of the segment
+	from, to int // range of the segment
 }
 
 // clampMSS passes a packet to the clamps.
@@ -43,7 +43,7 @@ func (c *Chip) clampMSS(pk *packet) {
 		if !inFilter(x.Filter, pk.h) {
 			continue
 		}
-		headers := 18 + 4*len(pk.h.tags) // Ethernet with FCS
+		headers := 18 + 4*len(pk.h.tags) // Ethernet header, tags and FCS
 		if headers += 40; pk.h.ip.version == 6 {
 			headers += 20
 		}

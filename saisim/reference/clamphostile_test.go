@@ -242,7 +242,7 @@ func TestHostileSYNs(t *testing.T) {
 			f, l3, l4, right := g.frame()
 			whole := len(f)
 			frame := saisim.Frame{ID: uint64(i), Data: bytes.Clone(f)}
-			if g.IntN(20) == 0 { // a capture has truncated it
+			if g.IntN(20) == 0 { // as if a capture had truncated it
 				frame.Len = len(f) + 4
 			}
 			got := e.send(frame)

@@ -33,8 +33,8 @@ func speed(hz uint64, ppb int64) *big.Rat {
 	return new(big.Rat).SetFrac(big.NewInt(1_000_000_000+ppb), new(big.Int).SetUint64(hz))
 }
 
-// ChangeClock changes the time of day at the current cycle. It sets it forward by step, and from now on applies drift
-// and rate, in parts per billion.
+// ChangeClock changes the time of day at the current cycle. It sets the time forward by step, and from now on applies
+// drift and rate, in parts per billion.
 func (c *Chip) ChangeClock(step time.Duration, drift, rate int64, synchronised bool) {
 	if step != 0 {
 		c.clockSteps++

@@ -8,8 +8,8 @@ import (
 	"tamtam/saisim/profile"
 )
 
-// A settings value is one version of the configuration, indexed by name. It never changes: packets in a pipe keep the
-// one of their entry.
+// A settings value is one version of the configuration, with indexes for its rows. It never changes: a packet keeps the
+// version that was current when it entered the pipe.
 type settings struct {
 	config.Tables
 	fdb         []saisim.FDBRow
@@ -31,8 +31,8 @@ type settings struct {
 	rifOn       map[config.ID]config.ID // by port, LAG or VLAN
 	nextHops    map[config.ID]config.NextHop
 	hopGroups   map[config.ID]config.HopGroup
-	profiles    map[int]laneProfile  // of alternate marking, by lane
-	recorders   map[string]*recorder // of table recording, by label
+	profiles    map[int]laneProfile  // profiles of alternate marking, by lane
+	recorders   map[string]*recorder // recorders of table recording, by label
 
 	mirrorsByIndex []config.Mirror
 	eventsByIndex  []config.TAMEvent

@@ -54,7 +54,7 @@ type pair struct {
 	histories        *truth.Histories
 	reported         drops
 	kept             ends
-	all              bool // all ends are kept, not only drops
+	all              bool // true if all ends are kept, not only drops
 	ledger           ledger
 	variant
 	saw tally
@@ -81,8 +81,8 @@ func newPairOf(seed uint64, keepBursts bool) (*pair, error) {
 
 // A variant holds the properties of a case.
 type variant struct {
-	blind, ledgered bool       // no observer; a ledger is attached
-	usual           bool       // most frames are of the usual kind
+	blind, ledgered bool       // without an observer; with a ledger
+	usual           bool       // true if most frames take the shortcuts: see isUsual
 	ingressOnly     bool       // true if programs have no tables in the egress pipe
 	policed         *rand.Rand // random numbers for policers of the CPU's packets; nil means none
 	clamped         *rand.Rand // random numbers for MSS clamps; nil means none
@@ -94,7 +94,7 @@ type variant struct {
 	// than one whose burst was not. Such a case must not occur.
 	keepBursts bool
 	keeps      bool // true if the kept form of drops is compared
-	watched    bool // all packets are watched
+	watched    bool // true if all packets are watched
 	lasting    bool // dropped flows are counted for a long time
 }
 
@@ -190,7 +190,7 @@ func newPairFrom(source rand.Source, v variant) (*pair, error) {
 	}
 	p.furnishRecords()
 	p.configure()
-	p.ref.ChangeFDB(func(saisim.FDBRow) bool { return true }, p.chip.State().FDB...) // dynamic entries too
+	p.ref.ChangeFDB(func(saisim.FDBRow) bool { return true }, p.chip.State().FDB...) // sets dynamic entries too
 	return p, nil
 }
 
@@ -272,7 +272,7 @@ func (p *pair) burst(n int, window uint64) error {
 		return nil
 	}
 	slices.Sort(ids)
-	one := p.IntN(len(ids)) // sometimes all come by one port
+	one := p.IntN(len(ids)) // port of all frames, if only one port is used
 	few := p.chance(20)
 	at := p.chip.Now()
 	for range n {
@@ -390,8 +390,7 @@ func (p *pair) run(n int) error {
 	return p.finish()
 }
 
-// drain runs both engines until the chip is empty, and somewhat longer: until the last FDB sweep has passed the
-// reference's pipe, too.
+// drain runs both engines until the chip is empty, and until the last FDB sweep has passed the reference's pipe, too.
 func (p *pair) drain() {
 	for {
 		at, ok := p.chip.NextEvent()

@@ -15,19 +15,20 @@ import (
 type outgoing struct {
 	*packet
 	tag tagChange
-	ce  bool // to be marked with congestion experienced
-	raw bool // leaves as received
-	// mirror is the session for which it is a copy, in its state when the copy was made.
+	ce  bool // true if it will be marked with congestion experienced
+	raw bool // true if it leaves as received
+	// mirror is the session that made this copy, as it was when the copy was made.
 	mirror *config.Mirror
 	// trailer is the record after a mirrored frame, and recorder its recorder. They are nil if there is no record.
 	trailer  []byte
 	recorder *recorder
-	// Its queue, the cycle when it reached the queue, and the bytes that were there then.
+	// The copy's queue, the cycle when the copy reached the queue, and the bytes that were there then.
 	queue  uint8
 	queued saisim.Cycle
 	depth  int
 	asked  bool // true if the queue was asked for capacity
-	// report is the stream if it is a report, and reportClass its traffic class. report is nil otherwise.
+	// report is the stream of a copy that is a report, and reportClass its traffic class. report is nil for other
+	// copies.
 	report      *stream
 	reportClass uint8
 	// own holds its findings in its queue and in the egress pipe.
@@ -51,8 +52,8 @@ func (o *outgoing) class() uint8 {
 	return o.tc
 }
 
-// takes returns the number of buffer bytes that it occupies: its length as received, or as it leaves if it is a copy
-// for a mirror session.
+// takes returns the number of buffer bytes that a copy occupies: its length as received. For a copy of a mirror
+// session, it is the length as the copy leaves.
 func (o *outgoing) takes() int {
 	if o.mirror != nil {
 		return o.lengthOut()
@@ -60,7 +61,8 @@ func (o *outgoing) takes() int {
 	return o.length
 }
 
-// made reports whether it is a copy that the chip has made for receivers other than its packet's.
+// made reports whether the chip has made the copy for receivers other than those of its packet: a mirror session or a
+// collector.
 func (o *outgoing) made() bool { return o.mirror != nil || o.report != nil }
 
 // A tagChange is the egress pipe's change of a copy's outer VLAN tag.
@@ -177,7 +179,8 @@ func (t tagChange) shift() int {
 	return 0
 }
 
-// dataOut returns the bytes of a copy as it leaves, without a record.
+// dataOut returns the bytes of a copy as it leaves, without a record. It also advances the sequence number of a mirror
+// session of ERSPAN.
 func (c *Chip) dataOut(o *outgoing) []byte {
 	b := c.analysed(o, o.frame(), o.tag.shift())
 	if m := o.mirror; m != nil {
@@ -229,7 +232,7 @@ func (c *Chip) egressPipe(p *port, o *outgoing) (t *transmission, length int, ok
 	if !o.made() {
 		c.measure(o)
 	}
-	seen := o.packet // as ACLs see it
+	seen := o.packet // the packet as ACLs see it
 	r := c.beginEgress(p, o)
 	if r != nil {
 		if !o.runs(r, 0, last) {

@@ -19,8 +19,8 @@ const casePackets = 1000
 var engineCases = randtest.Cases{Seed: 900, Count: 250, Short: 30}
 
 // rarely are further cases of the gate. Each reaches something that engineCases reach less often than the test
-// requires: for example 1477 removes a port while frames wait for it, and 915000018 evicts flows from a full report
-// table.
+// requires. For example, seed 1477 removes a port while frames wait for it, and seed 915000018 evicts flows from a full
+// report table.
 var rarely = []randtest.Cases{
 	{Seed: 1152}, {Seed: 1226, Count: 2}, {Seed: 1239}, {Seed: 1259}, {Seed: 1263}, {Seed: 1277},
 	{Seed: 1300}, {Seed: 1310}, {Seed: 1317}, {Seed: 1378}, {Seed: 1414}, {Seed: 1477}, {Seed: 1498},
@@ -139,7 +139,7 @@ func TestEnginesAgree(t *testing.T) {
 		}
 	}
 	if t.Failed() {
-		return // the counts are of the other cases
+		return // the counts below need all cases
 	}
 	if packets < run.Count*casePackets {
 		t.Errorf("%d packets, want at least %d", packets, run.Count*casePackets)

@@ -17,8 +17,8 @@ type fdbKey struct {
 
 func keyOf(r saisim.FDBRow) fdbKey { return fdbKey{r.VLAN, mac(r.MAC[:])} }
 
-// learn notes the location of the packet's source address. It returns false only where packets from unknown addresses
-// are to be dropped.
+// learn notes the location of the packet's source address. It returns false, with the reason, if the packet must be
+// dropped: the bridge port drops unknown source addresses, or the trap for moves of static entries drops packets.
 func (c *Chip) learn(pk *packet) (drop.Reason, bool) {
 	if pk.faults.skips("chip.learning") {
 		return 0, true
@@ -47,14 +47,14 @@ func (c *Chip) learn(pk *packet) (drop.Reason, bool) {
 		c.fdb[key] = e
 	case mode == config.LearnDrop:
 		return drop.Learning, false
-	case key.mac == 0: // not an address
+	case key.mac == 0: // zero is not an address
 	case len(c.fdb) < int(c.prof.FDB):
 		c.fdb[key] = saisim.FDBRow{VLAN: pk.vid, MAC: macOf(key.mac), BridgePort: pk.source, Seen: pk.entered}
 	}
 	return 0, true
 }
 
-// syncFDB replaces the static entries by those of a configuration, and removes learned entries whose VLAN or bridge
+// syncFDB replaces the static entries with those of a configuration, and removes learned entries whose VLAN or bridge
 // port was removed.
 func (c *Chip) syncFDB(conf *settings) {
 	for key, e := range c.fdb {

@@ -31,7 +31,7 @@ func (pk *packet) findRoute(table string, r config.Route, found bool) {
 	pk.find(f)
 }
 
-// findHop reports the finding of a neighbour. n is nil if there is none with the address.
+// findHop reports the finding of a neighbour. n is nil if no neighbour has the address.
 func (pk *packet) findHop(rif config.Interface, ip netip.Addr, n *config.Neighbor) {
 	f := saisim.Finding{Table: "chip.next_hop", Hit: n != nil, In: rif.On, Prefix: netip.PrefixFrom(ip, ip.BitLen())}
 	if n != nil {

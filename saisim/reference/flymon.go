@@ -19,7 +19,7 @@ import (
 type measured struct {
 	number   uint64 // number among the copies that entered the egress pipe
 	vector   flymon.Vector
-	src, dst netip.Addr // not valid if it is not IP
+	src, dst netip.Addr // not valid if the packet is not IP
 	ip       *ipHeader
 	l4       *l4Header
 	time     uint64 // ns since 1970
@@ -72,7 +72,7 @@ type sketching struct {
 	entered  uint64 // number of copies that entered the egress pipe
 	lastTime uint64 // time of the last copy that entered while there were tasks
 	zeroings uint64 // number of times that a part of a task began with zeros
-	around   *wire  // the recirculation port
+	around   *wire  // wire of the recirculation port
 	circling []circling
 }
 
@@ -258,7 +258,7 @@ func operation(op flymon.Op, old, p1, p2, wide uint32) (left, result uint32) {
 	case op == flymon.AndOr && p2 == 0:
 		return old & p1, old & p1
 	case op == flymon.AndOr:
-		return old | p1, (old | p1) - old // the new bits
+		return old | p1, (old | p1) - old // bits that are set now and were not before
 	case p2 == 0:
 		return old ^ p1, old
 	}
@@ -274,7 +274,7 @@ func mapped(rules []flymon.MapRule, p uint32) uint32 {
 	return 0
 }
 
-// compressed returns a compressed key: one unit's, or the XOR of two units', rotated right.
+// compressed returns a compressed key, rotated right. The key is that of one unit, or the XOR of the keys of two units.
 func (c *Chip) compressed(s *sketch, group int, r flymon.Ref, m *measured) uint32 {
 	of := func(unit int) uint32 {
 		for _, rule := range s.Masks {

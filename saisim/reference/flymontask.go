@@ -82,8 +82,8 @@ func banks(l flymon.Layout) uint32 {
 	return 1
 }
 
-// counts reports whether a unit of another layout is one of the task's: identical, under the same masks, with the same
-// epoch.
+// counts reports whether a unit of another layout continues a unit of the task: it is identical, and has the same masks
+// and the same epoch.
 func (s *sketch) counts(l flymon.Layout, u flymon.Unit) bool {
 	if s.Epoch != l.Epoch || !slices.ContainsFunc(s.Units, func(v flymon.Unit) bool { return reflect.DeepEqual(u, v) }) {
 		return false

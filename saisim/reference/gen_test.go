@@ -33,7 +33,7 @@ type gen struct {
 	// policing supplies random numbers for policers, so that other cases do not change. nil means that there are no
 	// policers.
 	policing *rand.Rand
-	// samplers does the same for samplers.
+	// samplers supplies random numbers for samplers, in the same way.
 	samplers *rand.Rand
 	// keepBursts leaves the bursts of policers unchanged.
 	keepBursts bool
@@ -134,7 +134,7 @@ func (g *gen) powerUp() error {
 		g.setOf(sai.ObjectTypePort, sai.OID(p.ID), sai.PortAttrMTU, pick[sai.Value](g, sai.Uint(1522), sai.Uint(1522),
 			sai.Uint(9100), sai.Uint(500)))
 		g.setOf(sai.ObjectTypePort, sai.OID(p.ID), sai.PortAttrAdminState, sai.Bool(true))
-		if g.chance(75) { // a port without one can be removed
+		if g.chance(75) { // a port without a host interface can be removed
 			g.create(sai.ObjectTypeHostif, sai.HostifAttrType, sai.HostifTypeNetdev, sai.HostifAttrObjID, sai.OID(p.ID),
 				sai.HostifAttrName, sai.Text("Ethernet"+string(rune('0'+p.Port%10))))
 		}

@@ -17,9 +17,9 @@ import (
 
 // A marker makes profiles of alternate marking and ACL entries for flows.
 type marker struct {
-	marking bool    // there are profiles, and packets have marks
+	marking bool    // true if there are profiles, and packets have marks
 	table   sai.OID // table of flow entries
-	freed   uint32  // index whose entries were removed last
+	freed   uint32  // flow index whose entries were removed last
 	// generations holds the generations of flows by index, of the fast engine and of the reference.
 	generations map[uint32][2]uint64
 }
@@ -199,17 +199,17 @@ func (g *gen) profileOp(lane int) {
 		v["mark"], v["mark2"] = option[i], option[1-i]
 		if g.chance(70) {
 			i := g.IntN(7)
-			v["mark"], v["mark2"] = marks[i], marks[(i+1+g.IntN(6))%7] // marks of DSCP and the reserved flag
+			v["mark"], v["mark2"] = marks[i], marks[(i+1+g.IntN(6))%7] // two different marks of any kind
 		}
 	case "muxed":
 		v["slot-sync"] = g.chance(50)
 	}
-	if g.chance(75) { // refused for pulses
+	if g.chance(75) { // the chip refuses mean-delay for pulses
 		v["mean-delay"] = v["method"] != "pulse" || g.chance(5)
 	}
 	text, err := json.Marshal(map[string]any{"attributes": []any{map[string]any{"profile": map[string]any{"value": v}}}})
 	if err != nil {
-		panic(err) // only words and numbers
+		panic(err) // cannot happen: v contains only words and numbers
 	}
 	if g.chance(15) {
 		g.set(sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrEntry, sai.Bytes(text))
@@ -219,7 +219,7 @@ func (g *gen) profileOp(lane int) {
 		sai.GenericProgrammableAttrEntry, sai.Bytes(text))
 }
 
-// dscp returns a DSCP, which is sometimes one with marks.
+// dscp returns a DSCP. If there are profiles, it often has mark bits.
 func (g *gen) dscp() byte {
 	if g.marking && g.chance(60) {
 		return byte(g.IntN(64))
@@ -233,12 +233,12 @@ func (g *gen) optionsHeader(b []byte) []byte {
 	at := len(b)
 	b = append(b, 0, 0)
 	for g.chance(30) {
-		// Pad1, PadN, unknown, too short
+		// Pad1, PadN, an unknown option, an option that is too short
 		b = pick(g, append(b, 0), append(b, 1, 0), append(b, 0x3e, 1, 7), append(b, 0x12, 3, 1, 2, 3))
 	}
 	for range 1 + g.IntN(2) {
 		if b = append(b, 0x12, 4); g.chance(3) {
-			b[len(b)-1] = byte(g.IntN(20)) // damaged
+			b[len(b)-1] = byte(g.IntN(20)) // damages the option's length
 		} else if g.chance(60) {
 			b = binary.BigEndian.AppendUint32(b, g.flowMonID()<<12|g.Uint32()&0xfff)
 			continue
@@ -260,8 +260,8 @@ func (g *gen) pause() uint64 {
 	return g.Uint64N(g.prof.ClockHz/pick[uint64](g, 1000, 4000, 16_000) + 1)
 }
 
-// lateness returns by how many cycles a frame is given late. It is mostly zero, else between a moment and some periods,
-// and sometimes more than the chip has run.
+// lateness returns the number of cycles by which a frame is given late. It is mostly zero, otherwise between a moment
+// and some periods, and sometimes more than the chip has run.
 func (g *gen) lateness() saisim.Cycle {
 	if !g.marking || !g.chance(8) {
 		return 0

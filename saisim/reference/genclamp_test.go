@@ -10,10 +10,10 @@ import (
 	"tamtam/saisim/tailstamp"
 )
 
-// A clamper makes MSS clamps, and TCP options for them. It has its own random numbers, so that other cases do not
-// change.
+// A clamper makes MSS clamps, and TCP options for them. It has its own random numbers, so that cases without clamps do
+// not change.
 type clamper struct {
-	clamping *rand.Rand // nil means that there are none
+	clamping *rand.Rand // nil means that there are no clamps
 	clamps   []sai.OID
 }
 
@@ -51,7 +51,7 @@ func (g *gen) clampEntry() sai.Bytes {
 		Label: pick(g, "a", "b"), Records: pick(g, 1, 1, 2, 3, 8, g.IntN(10)), Filter: filter,
 	})
 	if err != nil {
-		panic(err) // only text and numbers
+		panic(err) // cannot happen: only text and numbers
 	}
 	return text
 }

@@ -10,7 +10,7 @@ import (
 	"tamtam/saisim/drop"
 )
 
-// A dropped is a drop as an engine reports it, without the fields that the reference cannot name.
+// A dropped is a drop as an engine reports it, without the fields that the reference does not have.
 type dropped struct {
 	at                     saisim.Cycle
 	id                     uint64
@@ -44,7 +44,7 @@ type end struct {
 	dropped
 	what   saisim.What
 	unkept saisim.Unkept
-	path   uint64 // hash
+	path   uint64 // hash of the findings
 }
 
 // ends holds the kept ends that the fast engine has more often than the reference.
@@ -72,7 +72,8 @@ func (e ends) add(k *saisim.Kept, n int) {
 	}
 }
 
-// lacks reports whether the only difference is that the fast engine has evicted n of the reference's ends.
+// lacks reports whether the only difference is that the fast engine has evicted n of the ends that the reference has
+// kept.
 func (e ends) lacks(n uint64) bool {
 	sum := uint64(0)
 	for _, more := range e.more {

@@ -113,7 +113,7 @@ func (g *gen) unitMask(group, unit, salt int) flymon.Key {
 	}
 	k, err := flymon.ParseKey(words[n%len(words)])
 	if err != nil {
-		panic(err) // constant words
+		panic(err) // cannot happen: the words are constant
 	}
 	return k
 }
@@ -129,7 +129,7 @@ func (g *gen) ref() flymon.Ref {
 
 // param returns a parameter of a unit that comes after others.
 func (g *gen) param(before []flymon.Unit, group, i int) flymon.Param {
-	var of []int // units whose results it may use
+	var of []int // units whose results the parameter may use
 	for k := range before {
 		if before[k].Group <= group-flymon.Apart {
 			of = append(of, k)
@@ -164,7 +164,7 @@ func (g *gen) filter() flymon.Filter {
 		"src-ip=2001:db8::2/127", "protocol=6",
 		"src-port=1000-1001", "dst-port=443,ip=6", "src-port=0-65535,dst-port=22-2000", "protocol=0"))
 	if err != nil {
-		panic(err) // constant words
+		panic(err) // cannot happen: the words are constant
 	}
 	return f
 }
@@ -182,7 +182,7 @@ func (p *pair) sketchOp() error {
 	switch p.IntN(9) {
 	case 0, 1:
 		l.Filter = p.filter()
-	case 2: // frozen in place
+	case 2: // the old units are frozen in place
 		l.Frozen = l.Units
 		next := p.layout(l.Task, p.salt)
 		l.Units, l.Masks, l.Digest = next.Units, next.Masks, next.Digest
@@ -269,7 +269,7 @@ func (p *pair) clear(l flymon.Layout) error {
 		"count": n}, nil)
 }
 
-// window makes a register read, returns its result, and removes it.
+// window makes a register read, stores its result in into, and removes the read's object.
 func (p *pair) window(name, attr string, question any, into map[string]any) error {
 	text, err := entryWith(attr, question)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"tamtam/tam/ifa"
 )
 
-// An analyser makes the configuration of IFA, and packets with it. It has its own random numbers, so that other cases
-// do not change.
+// An analyser makes the configuration of IFA, and packets with IFA data. It has its own random numbers, so that cases
+// without IFA do not change.
 type analyser struct {
 	analysing *rand.Rand // nil means that there is no IFA
 	ifas      []sai.OID  // TAM INT objects of IFA
@@ -52,7 +52,7 @@ func (g *gen) furnishIFA() {
 		if g.chance(70) {
 			g.setOf(sai.ObjectTypeSwitch, g.sw, sai.SwitchAttrTAMObjectID, sai.OIDs{g.tam})
 		}
-		for _, p := range g.pool[sai.ObjectTypePort] { // some have no capacity for a hop
+		for _, p := range g.pool[sai.ObjectTypePort] { // some ports have no capacity for a hop
 			if g.chance(25) {
 				g.setOf(sai.ObjectTypePort, p, sai.PortAttrMTU, sai.Uint(120+g.IntN(300)))
 			}
@@ -83,7 +83,7 @@ func (g *gen) furnishReports() {
 		g.create(sai.ObjectTypeTAMReport, sai.TAMReportAttrType, sai.TAMReportTypeIPFIX, sai.TAMReportAttrMaxReportRate,
 			sai.Uint(g.prof.ClockHz/1000), sai.TAMReportAttrMaxReportBurst, sai.Uint(2))
 	}
-	for _, rif := range g.pool[sai.ObjectTypeRouterInterface] { // some have no capacity in a datagram
+	for _, rif := range g.pool[sai.ObjectTypeRouterInterface] { // some interfaces have no capacity in a datagram
 		if g.chance(25) {
 			g.setOf(sai.ObjectTypeRouterInterface, rif, sai.RouterInterfaceAttrMTU, sai.Uint(100+g.IntN(300)))
 		}

@@ -13,7 +13,7 @@ import (
 // A wrapper makes outer headers that flows of alternate marking add or remove, and packets with such headers. It has
 // its own random numbers, so that other cases do not change.
 type wrapper struct {
-	wrapping *rand.Rand // nil means that there are none
+	wrapping *rand.Rand // nil means that there are no outer headers
 }
 
 // wrappedOf returns random numbers for outer headers in one case of five, otherwise nil.
@@ -130,7 +130,7 @@ func (g *gen) encapProfileOp(lane int) {
 	}
 	text, err := entryWith("profile", v)
 	if err != nil {
-		panic(err) // only words and numbers
+		panic(err) // cannot happen: only words and numbers
 	}
 	if g.chance(15) {
 		g.set(sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrEntry, text)
@@ -153,7 +153,7 @@ func (g *gen) outerOp(index uint32) {
 	}
 	text, err := entryWith("flow", f)
 	if err != nil {
-		panic(err) // only words and numbers
+		panic(err) // cannot happen: only words and numbers
 	}
 	if g.chance(20) {
 		g.set(sai.ObjectTypeGenericProgrammable, sai.GenericProgrammableAttrEntry, text)
@@ -237,7 +237,7 @@ func (g *gen) outerFrame(b []byte) []byte {
 		if g.chance(15) {
 			b[l3+g.IntN(len(b)-l3)] ^= byte(1 << g.IntN(8))
 		}
-		if g.chance(10) { // a byte after the addresses
+		if g.chance(10) { // changes a byte after the addresses
 			b[l3+40+g.IntN(min(16, len(b)-l3-40))] = byte(g.IntN(64))
 		}
 	})

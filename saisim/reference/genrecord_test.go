@@ -24,7 +24,7 @@ import (
 // the graph.
 type tableRecorder struct {
 	plans  []sai.OID
-	faulty bool // true from some cycle on
+	faulty bool // true from the cycle of the first fault on
 	// trailOfMirror is true if a copy of a mirror session had a trail.
 	trailOfMirror bool
 	// graphs holds the graphs of all programs so far, by version.
@@ -208,7 +208,7 @@ func (p *pair) planOp() {
 	}
 	text, err := entryWith("plan", p.plan(of))
 	if err != nil {
-		panic(err) // only numbers and words
+		panic(err) // cannot happen: only numbers and words
 	}
 	if of != sai.NullOID {
 		err = p.chip.Set(ctx, sai.Obj(t, of), sai.Attr{ID: sai.GenericProgrammableAttrEntry, Value: text})
@@ -239,10 +239,10 @@ func (p *pair) plan(replaces sai.OID) record.ChipPlan {
 		PHV: pick(&p.gen, "8", "8+8", "16", "16+16", "8+16", "32"), Graph: g.Version}
 	phv, err := record.ParseContainers(c.PHV)
 	if err != nil {
-		panic(err) // constant widths
+		panic(err) // cannot happen: the widths are constant
 	}
 	labels := slices.Clone(recordLabels[:4])
-	free := func() bool { // the offset is not in use
+	free := func() bool { // reports whether the offset is free
 		return !slices.ContainsFunc(p.chip.Tables().RecordPlans, func(r config.RecordPlan) bool {
 			return sai.OID(r.Object) != replaces && c.Offset < r.Offset+r.PHV.Bits() && r.Offset < c.Offset+phv.Bits()
 		})
@@ -445,7 +445,7 @@ func endOf(m saisim.Moment) string {
 	return m.Why.String()
 }
 
-// seeReference handles the reference's report of it.
+// seeReference handles the reference's report of an end.
 func (p *pair) seeReference(e reference.Ending) {
 	if p.recording && !p.blind {
 		p.ended[ending{e.ID, e.In, e.Port, e.Sent, e.Why, e.Trap, steps(e.Path)}]--
@@ -464,7 +464,7 @@ func steps(path []record.Step) string {
 	return b.String()
 }
 
-// endsDiffer returns an error for a copy that ended elsewhere, or by another path.
+// endsDiffer returns an error for a copy that ended elsewhere, or that took another path.
 func (p *pair) endsDiffer() error {
 	for e, n := range p.ended {
 		if n != 0 {
@@ -484,7 +484,7 @@ func (p *pair) endsDiffer() error {
 // walks holds the possible paths through a graph.
 type walks struct {
 	graph  *record.Graph
-	tables []string // tables that trails have, in order
+	tables []string // tables that a trail may have, in order
 	first  map[string]bool
 	next   map[record.Step]map[string]bool
 }

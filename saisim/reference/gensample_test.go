@@ -6,8 +6,8 @@ import (
 	"tamtam/sai"
 )
 
-// sampledOf returns random numbers for samplers in about one case of four, half of them with policers. It returns nil
-// in the others.
+// sampledOf returns random numbers for samplers in three cases of eight, otherwise nil. A third of these cases also has
+// policers.
 func sampledOf(seed uint64) *rand.Rand {
 	if seed%4 == 1 || seed%8 == 2 {
 		return rand.New(rand.NewPCG(seed, 4))

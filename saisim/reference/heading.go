@@ -22,7 +22,7 @@ func (h *headers) heading() heading {
 	return f
 }
 
-// with returns headers with other fields, as far as the frame has them.
+// with returns the headers with the fields of f, as far as the frame has these fields.
 func (h headers) with(f heading) headers {
 	h.dmac, h.smac = f.dmac, f.smac
 	if h.ip != nil {
@@ -61,7 +61,7 @@ func (f heading) edit(o *outgoing) heading {
 }
 
 // apply writes the fields to a frame, including its IP header if it has one. The checksum of an IPv4 header is
-// recomputed. A wrong one stays equally wrong.
+// recomputed. A wrong checksum stays wrong by the same difference.
 func (f heading) apply(frame []byte, ip *ipHeader) {
 	putMAC(frame[0:], f.dmac)
 	putMAC(frame[6:], f.smac)
@@ -84,7 +84,7 @@ func (f heading) apply(frame []byte, ip *ipHeader) {
 		case before == after:
 		case right:
 			binary.BigEndian.PutUint16(header[10:], checksum(header))
-		default: // RFC 1624
+		default: // a wrong checksum: update it as in RFC 1624
 			sum := uint32(^word(header, 10))
 			for i := range before {
 				if before[i] != after[i] {

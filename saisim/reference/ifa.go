@@ -14,7 +14,7 @@ import (
 // IFACounts holds the results of IFA for packets, by [ifa.Count].
 type IFACounts = [ifa.NumCounts]uint64
 
-// IFACounts returns the IFA counts of ACL counters, by object id. Those of transit have the id None.
+// IFACounts returns the IFA counts of ACL counters, by object id. The counts of transit have the id None.
 func (c *Chip) IFACounts() map[config.ID]IFACounts {
 	all := map[config.ID]IFACounts{}
 	for id := range c.conf.aclCounters {

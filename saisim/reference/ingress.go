@@ -8,10 +8,10 @@ import (
 
 // A verdict is the ingress pipe's decision on a packet.
 type verdict struct {
-	why        drop.Reason // reason if it has no destination
+	why        drop.Reason // drop reason of a packet without a destination
 	admitted   bool
 	trap       config.Trap // the first trap that requests a copy
-	taker      config.Trap // the first trap that stops it
+	taker      config.Trap // the first trap that takes the packet from forwarding
 	router     config.ID   // router interface where it arrived; None if it is only bridged
 	routed     *routed     // how it is rewritten; nil if it is not routed
 	dscp       *uint8      // its new DSCP; nil means unchanged
@@ -41,7 +41,7 @@ const (
 func (c *Chip) admit(s *slot) {
 	pk := s.pk
 	pk.h = parse(pk.data, pk.length)
-	pk.tc = trafficClass(pk.conf.portByID[pk.in].QoS, pk.h) // in the state at its entry
+	pk.tc = trafficClass(pk.conf.portByID[pk.in].QoS, pk.h) // by the QoS maps at the packet's entry
 	pk.mirrors = pk.conf.noRecording(pk.conf.sessionsOf(pk.conf.portByID[pk.in].IngressMirrors))
 	pk.lag = pk.conf.lagOf[pk.in]
 	pk.on = pk.inPort

@@ -72,7 +72,7 @@ func (c *Chip) keep(d dropping) {
 	}
 }
 
-// keepEnd reports the kept form of another end of a packet.
+// keepEnd reports the kept form of an end other than a drop.
 func (c *Chip) keepEnd(d dropping, what saisim.What) {
 	if c.KeptEnd != nil {
 		c.KeptEnd(d.kept(what))

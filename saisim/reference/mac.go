@@ -20,7 +20,7 @@ const (
 type wire struct {
 	lead     int      // bytes from the counted point to the timestamp point
 	byteTime *big.Rat // cycles
-	free     *big.Rat // earliest point of the next frame
+	free     *big.Rat // earliest counted point of the next frame
 }
 
 func newWire(lead int) *wire { return &wire{lead: lead, free: new(big.Rat)} }

@@ -37,8 +37,8 @@ func (conf *settings) mirroring(hits []hit, kind config.ACLActionKind) []int {
 	return conf.sessionsOf(a.Of)
 }
 
-// mirror queues a copy of a copy for each of the given sessions, in the order of their indexes, by the configuration of
-// this cycle.
+// mirror queues a mirrored copy of o for each of the given sessions, in the order of their indexes. It uses the
+// configuration of this cycle.
 func (c *Chip) mirror(set []int, o outgoing) {
 	for _, m := range c.conf.mirrorsByIndex {
 		noTunnel := m.Kind == config.MirrorSFlow
@@ -86,7 +86,7 @@ func mirroredLength(o *outgoing, n int) int {
 		return n + 4
 	case config.MirrorERSPAN:
 		gre := 4
-		switch m.Tunnel.ERSPAN { // the sequence number, and the header
+		switch m.Tunnel.ERSPAN { // length of the sequence number and of the ERSPAN header
 		case 2:
 			gre += 4 + 8
 		case 3:

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A mutant is a wrong fast engine, with one piece of its source replaced. The piece must occur exactly once. If it is
-// gone, choose another.
+// A mutant is a wrong fast engine, with one piece of its source replaced. The piece must occur exactly once. If the
+// engine no longer contains it, choose another piece.
 type mutant struct {
 	wrong    string // description of the defect
 	file     string // path below saisim

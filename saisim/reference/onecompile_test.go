@@ -84,8 +84,8 @@ func (e *compiled) do(s step) error {
 	return nil
 }
 
-// A compileTest is a chip and three engines beside it. One has compiled each of the changes, one their final rows in
-// one step. The third engine had these rows, then none, and then has them again.
+// A compileTest is a chip and three engines beside it. One has compiled each of the changes. One has compiled the final
+// rows in one step. The third engine had the final rows, then none, and then has them again.
 type compileTest struct {
 	*pair
 	engines []*compiled
@@ -427,9 +427,9 @@ func (t *compileTest) programMemory(e *compiled, all map[string]any) {
 
 var oneCompileCases = randtest.Cases{Seed: 90_000_000, Count: 80, Short: 10}
 
-// These engines are equal for packets and for further changes: one that has compiled change by change, one that has
-// compiled the final rows in one step, and one that had them, removed them and has them again. Equal are frames that
-// leave, their times, and everything learned and counted.
+// Three engines are equal for packets and for further changes: one that has compiled change by change, one that has
+// compiled the final rows in one step, and one that had the final rows, removed them and has them again. The test
+// compares the frames that leave, their times, and everything learned and counted.
 func TestChangesEqualOneCompile(t *testing.T) {
 	const packets = 500
 	y := tally{}

@@ -13,7 +13,7 @@ import (
 // comparison. "make outputs" requests and reads them.
 func logOutputs(t *testing.T, seed uint64, p *pair) {
 	if os.Getenv("TAMTAM_OUTPUTS") == "" {
-		return // it takes longer than the case
+		return // the hash takes longer than the case
 	}
 	books := make([]saisim.FrameCounts, len(p.refBook))
 	for i, b := range p.refBook {

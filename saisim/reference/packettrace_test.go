@@ -38,7 +38,7 @@ func newTraceTest(seed uint64) (*traceTest, error) {
 	return t, nil
 }
 
-// run traces packets between bursts of others, and changes of the configuration and of programs.
+// run traces packets between bursts of other packets, and between changes of the configuration and of programs.
 func (t *traceTest) run(n int) error {
 	for range n {
 		if len(t.chip.Ports()) == 0 {

@@ -37,8 +37,8 @@ func newPathTest(seed uint64) (*compileTest, error) {
 	return t, nil
 }
 
-// runLong sends bursts of frames through all, without configuring or reading anything meanwhile. It compares them with
-// frames in the chip and without.
+// runLong sends bursts of frames through all engines, without configuring or reading anything meanwhile. It compares
+// the engines while frames are in the chip, and when the chip is empty.
 func (t *compileTest) runLong(bursts, frames int) error {
 	for range bursts {
 		if err := t.burst(frames); err != nil {

@@ -131,8 +131,8 @@ func (c *Chip) bridgeCPU(s *slot) {
 // aclStage returns the ingress stage that does the ACL lookups.
 func (c *Chip) aclStage() int { return len(c.ingress.stages) / 2 }
 
-// end ends a packet in the ingress pipe. A mirrored, recorded or sampled one continues to the end of the pipe and is
-// dropped there.
+// end ends a packet in the ingress pipe. A packet that is mirrored, recorded or sampled continues to the end of the
+// pipe and is dropped there.
 func (c *Chip) end(s *slot, why drop.Reason) {
 	s.pk.ended, s.pk.why = true, why
 	if len(s.pk.mirrors) == 0 && len(s.pk.recordings) == 0 && len(s.pk.samples) == 0 {
@@ -140,7 +140,7 @@ func (c *Chip) end(s *slot, why drop.Reason) {
 	}
 }
 
-// dropInPipe drops a packet in the ingress pipe. It counts as dropped from its entry on.
+// dropInPipe drops a packet in the ingress pipe. The packet counts as dropped since it entered.
 func (c *Chip) dropInPipe(s *slot, why drop.Reason) {
 	pk := s.pk
 	s.pk = nil

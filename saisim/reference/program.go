@@ -116,8 +116,8 @@ func (r *run) stage(stage int) {
 	}
 }
 
-// gateOf returns the gate of a table. It is the gate of another table if a fault misplaces this one and that gate
-// depends only on earlier tables.
+// gateOf returns the gate of a table. If a fault misplaces the table, it returns the gate of another table, provided
+// that this gate depends only on earlier tables.
 func (r *run) gateOf(t *pipe.Table) [][]pipe.Term {
 	into, ok := r.faults.misplace[r.name+"."+t.Name]
 	at := slices.IndexFunc(r.pipe.Tables, func(x pipe.Table) bool { return ok && r.name+"."+x.Name == into })

@@ -79,7 +79,7 @@ func (c *Chip) QueueState(id saisim.PortID, i int) (saisim.QueueState, bool) {
 	}, true
 }
 
-// choose returns the queue that supplies the next packet. At least one must not be empty.
+// choose returns the queue that supplies the next packet. At least one queue must not be empty.
 func (s *scheduler) choose() *queue {
 	for i := len(s.queues) - 1; i >= 0; i-- {
 		if q := s.queues[i]; q.Discipline.Strict && len(q.items) > 0 {

@@ -314,7 +314,7 @@ type Ending struct {
 	ID    uint64
 	In    saisim.PortID
 	Port  saisim.PortID // port at which it was sent or dropped; CPUPort means the CPU
-	Sent  bool          // it was sent or punted
+	Sent  bool          // true if it was sent or punted
 	Why   drop.Reason
 	Trap  config.Trap // trap by which the CPU got the copy, or that dropped the packet
 	Graph uint64      // version of the graph at the packet's entry

@@ -11,10 +11,10 @@ import (
 // A dropFlow is a flow of drops, for an event with a threshold.
 type dropFlow struct {
 	dropRecord
-	until   saisim.Cycle // end of its interval
+	until   saisim.Cycle // end of the current interval
 	used    uint64       // number of its last drop
 	pending uint64       // packets that are not in any report yet
-	more    bool         // the interval had further drops
+	more    bool         // true if the interval had further drops
 }
 
 // flowDrop handles a drop of an event with a threshold.

@@ -163,7 +163,7 @@ func (m *messenger) record(r *dropRecord) {
 	s, c := m.send, m.chip
 	if !s.began || s.messages == config.ReportMessages || c.now >= s.at+c.cyclesOf(m.e.Templates) {
 		*s = send{began: true, at: c.now, known: map[uint16]bool{}}
-		if m.e.Layout != config.ReportIFA { // all elements of that layout are standard
+		if m.e.Layout != config.ReportIFA { // that layout has only standard elements
 			m.describe()
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // A routed describes how a routed packet is rewritten.
 type routed struct {
 	dmac, smac config.MAC
-	mtu        int // of the router interface
+	mtu        int // MTU of the router interface
 	hop        netip.Addr
 	bits       uint8 // length of the prefix that leads there; zero if an ACL entry does
 }
@@ -24,8 +24,8 @@ const (
 	rifOutError
 )
 
-// countRIF counts a packet. On the ingress, it is counted as received: without an outer header added since, and with
-// one removed since.
+// countRIF counts a packet. On the ingress, it counts the bytes as received: without an outer header that was added
+// since, and with one that was removed since.
 func (c *Chip) countRIF(oid config.ID, what int, pk *packet) {
 	if c.rifs[oid] == nil {
 		c.rifs[oid] = &[8]uint64{}

@@ -80,7 +80,7 @@ func (c *Chip) seenByEntries(conf *settings, hits []hit, egress bool) (all []*sa
 	return all
 }
 
-// choosing returns the state of a chooser. A new one begins with the given stream of random numbers.
+// choosing returns the state of a chooser. A new state begins with the given stream of random numbers.
 func (c *Chip) choosing(k chooser, stream uint64) *choosing {
 	if c.choosings[k] == nil {
 		c.choosings[k] = &choosing{stream: stream}

@@ -112,7 +112,8 @@ func (c *Chip) schedulerFree(p *port) saisim.Cycle {
 }
 
 // schedule gives the egress pipe, which accepts one frame per cycle, to a port that could have sent before. Ports take
-// turns by their numbers. If there is none, the first copy queued in this cycle at a free port may use it.
+// turns by their numbers. If there is no such port, the first copy queued in this cycle at a free port may use the
+// pipe.
 func (c *Chip) schedule() {
 	c.egressTaken = false
 	could := func(p *port) bool { return !p.empty() && c.schedulerFree(p) <= c.now }

@@ -52,7 +52,7 @@ func (g *gen) dst() [6]byte {
 	return [6]byte{2, 0, 0, 0, 1, byte(g.IntN(256))}
 }
 
-// usualFrame returns a frame from the hosts at the i-th port to one at another: untagged TCP or UDP over IPv4.
+// usualFrame returns a frame from a host at the i-th port to a host at another port: untagged TCP or UDP over IPv4.
 func (g *gen) usualFrame(b []byte, i, ports int) saisim.Frame {
 	dst, src := g.host(), g.host()
 	src[5] = byte(1 + i)

@@ -85,8 +85,8 @@ func (conf *settings) better(a, b config.Trap) config.Trap {
 	return max(a, b)
 }
 
-// trapFrame traps a packet by its kind. If apart, it came in at a LAG member that does not receive, and only link
-// protocols are trapped.
+// trapFrame traps a packet by its kind. If apart is true, the packet came in at a LAG member that does not receive, and
+// only link protocols are trapped.
 func (conf *settings) trapFrame(pk *packet, apart bool) {
 	h := &pk.h
 	own := mac(conf.Switch.MAC[:])

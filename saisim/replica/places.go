@@ -1,6 +1,7 @@
 package replica
 
-// places is a set of places, by open addressing with linear probing. It has as many places as values are reached.
+// places is a hash set of places, with open addressing and linear probing. It holds one place for each value that is
+// reached.
 type places struct {
 	slots []place // length is a power of two; at is nil if a slot is free
 	n     int

@@ -13,7 +13,7 @@ import (
 type Options struct {
 	// Zero lists types whose values are zero in the copy.
 	Zero []reflect.Type
-	// Shared lists types whose values never change. Pointers to them are not changed.
+	// Shared lists types whose values never change. Pointers to such values are copied unchanged.
 	Shared []reflect.Type
 }
 
@@ -63,7 +63,7 @@ type copier struct {
 	shapes       map[reflect.Type]*shape
 	zero, shared []reflect.Type
 	seen         places
-	work         []block // reached, but not examined
+	work         []block // blocks that were reached but not examined yet
 	found        []block
 	blocks       []block // merged from found, so that each byte is in one; sorted by start
 	starts       []uintptr
@@ -180,7 +180,7 @@ func (c *copier) merge() {
 		switch {
 		case last < 0 || f.from() >= c.blocks[last].end():
 			c.blocks = append(c.blocks, f)
-		case f.end() <= c.blocks[last].end(): // within
+		case f.end() <= c.blocks[last].end(): // f lies within the last block
 		case f.of == c.blocks[last].of && (f.from()-c.blocks[last].from())%f.of.size == 0:
 			b := &c.blocks[last]
 			b.n = int((f.end() - b.from()) / f.of.size)

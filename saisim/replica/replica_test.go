@@ -23,9 +23,9 @@ type outer struct {
 	first  inner
 	middle *int // points into the slice
 	list   []int
-	rest   []int // in the same array, overlapping
+	rest   []int // in the array of list, overlapping it
 	tail   []inner
-	again  []inner // in the same array
+	again  []inner // in the array of tail
 	byName map[string]*inner
 	byPtr  map[*inner]netip.Addr
 	some   any

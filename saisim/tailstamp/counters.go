@@ -13,8 +13,8 @@ const (
 // MaxLabels is the maximum number of labels of one register read.
 const MaxLabels = 128
 
-// A register read has CounterWords numbers for each label, of one instant: five results of copies, from WordMatched on
-// the packets and bytes of the ACL counter, and one that is 0.
+// A register read has CounterWords numbers for each label, all of one instant: five results of copies, then, from
+// WordMatched on, the packets and bytes of the ACL counter, and a 0.
 const (
 	CounterWords = 8
 	WordMatched  = 5

@@ -11,7 +11,7 @@ import (
 func ExampleDecode() {
 	frame := make([]byte, 60)
 	frame[12], frame[13] = 0x08, 0x00 // IPv4
-	frame[14], frame[17] = 0x45, 46   // of 46 bytes
+	frame[14], frame[17] = 0x45, 46   // IPv4 header with a total length of 46 bytes
 	at := tailstamp.At(time.Unix(1700000000, 0))
 	for hop, latency := range []uint32{850, 1240} {
 		left := at

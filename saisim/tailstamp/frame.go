@@ -72,12 +72,12 @@ func ReadTail(frame []byte) Tail {
 type candidate struct {
 	at         int
 	record     Record
-	overlapped bool // by another candidate
+	overlapped bool // true if another candidate overlaps it
 	score      uint64
 	before     int // index of the candidate before it in the best choice that ends with it, or -1
 }
 
-// These are the scores of candidates in a selection among overlapping ones. A frame has space for fewer than 2^20.
+// These are the scores of candidates in a selection among overlapping ones. A frame has fewer than 2^20 candidates.
 const (
 	adjoins = 1             // another record, the padded datagram, or the frame's end
 	dated   = 1 << 20       // its times are between 1970 and 2106

@@ -62,8 +62,8 @@ type Record struct {
 	Flags           Flags
 }
 
-// Latency returns the time from arrival to departure. It returns false if one of them was not taken, or if the clock
-// was set between them.
+// Latency returns the time from arrival to departure. It returns false if one of the two times was not taken, or if the
+// clock was set between them.
 func (r Record) Latency() (time.Duration, bool) {
 	if r.Ingress.IsZero() || r.Egress.IsZero() || r.Flags&(NoEgress|ClockSet) != 0 {
 		return 0, false

@@ -2,7 +2,7 @@ package tm
 
 // A Pool is a part of the packet memory.
 type Pool struct {
-	Size     uint64 // cells
+	Size     uint64 // number of cells
 	used     uint64
 	reserved uint64 // cells that queues have reserved but do not use
 }
@@ -27,7 +27,7 @@ func NewBuffer(cellBytes, cells uint32) *Buffer {
 
 // Cells returns the number of cells that a packet of n bytes occupies.
 func (b *Buffer) Cells(n uint64) uint64 {
-	if n <= b.CellBytes { // most packets fit: a division is slow
+	if n <= b.CellBytes { // most packets fit into one cell, and a division is slow
 		return 1
 	}
 	return Cells(n, b.CellBytes)

@@ -12,7 +12,7 @@ const Quantum = 256
 type Discipline struct {
 	Strict  bool
 	Weight  uint32 // 1 .. 1000; ignored for strict queues
-	Packets bool   // Weight counts packets, not Quantum bytes
+	Packets bool   // true if Weight counts packets instead of units of Quantum bytes
 }
 
 // A Limit bounds the cells that a queue holds beyond its reserved ones. The zero value means no limit.
@@ -34,7 +34,7 @@ type WRED struct {
 type Settings struct {
 	Discipline Discipline
 	Pool       int
-	Reserved   uint64 // cells
+	Reserved   uint64 // number of cells
 	Limit      Limit
 	WRED       WRED
 }
@@ -46,7 +46,7 @@ func DefaultSettings() Settings { return Settings{Discipline: Discipline{Weight:
 type Counts struct {
 	Enqueued, EnqueuedBytes uint64
 	Dequeued, DequeuedBytes uint64
-	Purged                  uint64 // removed with the port
+	Purged                  uint64 // packets that were removed with the port
 	DroppedFull             uint64
 	DroppedTail             uint64
 	DroppedWRED             uint64
@@ -88,7 +88,7 @@ type Port[T any] struct {
 	queues []Queue[T]
 	busy   uint32 // queues that hold packets
 	strict uint32
-	turn   int  // queue that has the turn
+	turn   int  // queue whose turn it is
 	begun  bool // true if that queue has received its credit
 	n      int
 	bytes  uint64
@@ -259,7 +259,7 @@ func (q *Queue[T]) hit() bool {
 	return hi < phi || hi == phi && lo < plo
 }
 
-// Dequeue removes the next packet. The port must hold one. It returns the packet and its queue.
+// Dequeue removes the next packet. The port must hold a packet. It returns the packet and its queue.
 func (p *Port[T]) Dequeue() (what T, queue int) {
 	if s := p.busy & p.strict; s != 0 {
 		queue = bits.Len32(s) - 1

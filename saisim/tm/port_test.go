@@ -145,7 +145,7 @@ func TestAdmission(t *testing.T) {
 func TestWRED(t *testing.T) {
 	w := Settings{Discipline: Discipline{Weight: 1}, WRED: WRED{ECN: true, Drop: true, Min: 1000, Max: 3000, Percent: 40}}
 	for _, tt := range []struct {
-		held      int // packets of 100 bytes
+		held      int // number of packets of 100 bytes
 		ecn       bool
 		low, high int // bounds for the number of hits in 10,000 packets
 		want      Verdict

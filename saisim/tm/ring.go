@@ -2,7 +2,7 @@ package tm
 
 // A Ring is a first-in first-out queue that grows as needed and does not allocate otherwise.
 type Ring[T any] struct {
-	buf  []T // a power of two
+	buf  []T // length is a power of two
 	head int
 	n    int
 }
@@ -57,7 +57,7 @@ func (r *Ring[T]) Pop() {
 	r.n--
 }
 
-// Skip does Pop without clearing the item, for items that are still referenced elsewhere.
+// Skip does the same as Pop, but does not clear the item. It is for items that are still referenced elsewhere.
 func (r *Ring[T]) Skip() {
 	r.head = (r.head + 1) & (len(r.buf) - 1)
 	r.n--

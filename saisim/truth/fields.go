@@ -67,7 +67,7 @@ func (f *fields) ipv4(b []byte, length int) {
 	if header < 20 || header > len(b) {
 		return
 	}
-	if total < header || total > length { // unknown
+	if total < header || total > length { // the length is unknown
 		total = length
 	}
 	f.ip, f.v4 = true, true

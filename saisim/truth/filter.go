@@ -37,8 +37,8 @@ func ParseFilter(match map[string]string) (Filter, error) {
 	return f, nil
 }
 
-// Match reports whether it selects a frame that arrives at a port, given by name. length is its complete length without
-// FCS, of which data may be the beginning. native is the VLAN of the port's untagged frames.
+// Match reports whether the filter selects a frame that arrives at a port, given by name. length is the frame's
+// complete length without FCS; data may be only its beginning. native is the VLAN of the port's untagged frames.
 func (f Filter) Match(data []byte, length int, in string, native uint16) bool {
 	var x fields
 	x.parse(data, length, native)

@@ -24,7 +24,7 @@ type Group struct {
 }
 
 // An Oracle observes nodes. Its methods and those of its nodes may be called from any goroutine. The results do not
-// depend on the order in which chips of one network run, as long as a frame leaves one before it enters the next.
+// depend on the order in which chips of one network run, as long as a frame leaves one chip before it enters the next.
 type Oracle struct {
 	mu     sync.Mutex
 	groups []*group
@@ -100,7 +100,7 @@ func (n *Node) Native(port saisim.PortID, vid uint16) {
 	n.native[port] = vid
 }
 
-// Restart replaces the chip by a new one, whose cycle 0 is at that time. The frames in the old one are lost.
+// Restart replaces the chip with a new one, whose cycle 0 is at start. The frames in the old chip are lost.
 func (n *Node) Restart(start Time) {
 	n.o.mu.Lock()
 	defer n.o.mu.Unlock()
@@ -198,7 +198,7 @@ func (n *Node) enter(m *saisim.Moment) {
 	if _, linked := n.peers[m.In]; linked {
 		t, ok := n.o.take(m.ID, at)
 		if !ok {
-			return // it is in no group
+			return // the frame is in no group
 		}
 		f, came = t.f, t.came
 	} else if f = n.o.admit(n, m.In, m.Data, m.Len, n.time(m)); f == nil {

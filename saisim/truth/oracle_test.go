@@ -78,9 +78,9 @@ func filter(t testing.TB, pairs ...string) Filter {
 	return f
 }
 
-// Two frames to one port arrive together, computed by hand. 64 bytes take 64 cycles. Then one passes (17 to the queue,
-// 11 and 8 to the timestamp point: 100 cycles of 0.8 ns). The other waits for 84 bytes, less the cycle by which it came
-// later.
+// Two frames to one port arrive together. The delays are computed by hand. 64 bytes take 64 cycles. The first frame
+// then passes (17 to the queue, 11 and 8 to the timestamp point: 100 cycles of 0.8 ns). The second waits for 84 bytes,
+// less the cycle by which it came later.
 func TestDelays(t *testing.T) {
 	c := newChip(t)
 	_ = c.Receive(2, 0, saisim.Frame{Data: udp(3, 9, 1, 1, 60)}) // host 3 is at port 2
@@ -228,8 +228,8 @@ func accounted(t *testing.T, o *Oracle, b saisim.FrameCounts) {
 	}
 }
 
-// Two chips are in a row, with a host at each end. One link delays, loses and duplicates. Another one ends at a chip
-// that is restarted.
+// Two chips are connected, with a host at each end. One link delays, loses and duplicates frames. Another link ends at
+// a chip that is restarted.
 func TestNetwork(t *testing.T) {
 	a, b := newChip(t), newChip(t)
 	o := New(Group{Name: "all"})

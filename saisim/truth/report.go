@@ -24,7 +24,7 @@ type Report struct {
 	Deliveries     []Delivery  `json:"deliveries,omitempty"`
 }
 
-// A Loss is where and why a copy was lost. A frame that a link lost counts at the end that it was sent to.
+// A Loss is where and why a copy was lost. A frame that a link lost is counted at the link's receiving end.
 type Loss struct {
 	Node   string `json:"node"`
 	Port   string `json:"port"`
@@ -37,8 +37,8 @@ type LossCount struct {
 	Count uint64 `json:"count"`
 }
 
-// A Delay summarises one-way delays. The quantiles are at most a sixteenth too large, and never too small. Without
-// delays all values are absent, since they are not 0.
+// A Delay summarises one-way delays. The quantiles are at most a sixteenth too large, and never too small. If there are
+// no delays, all values are absent, not 0.
 type Delay struct {
 	Count  uint64 `json:"count"`
 	MinPs  uint64 `json:"min_ps,omitempty"`
@@ -64,7 +64,7 @@ type PathCount struct {
 	Count uint64 `json:"count"`
 }
 
-// A Flow holds the exact values of one flow of a group. Fields that the group does not divide by are empty.
+// A Flow holds the exact values of one flow of a group. A field is empty if the group does not divide flows by it.
 type Flow struct {
 	In        string `json:"in,omitempty"`
 	VLAN      uint16 `json:"vlan,omitempty"`

@@ -76,7 +76,7 @@ func TestWithin(t *testing.T) {
 		{4, 2 * time.Second, 2 * time.Second, altmark.Time{Seconds: 16 + 14}, false},
 		{-10, 100, 100, altmark.Time{Nanoseconds: 976_562 + 100}, false}, // the period begins at 976562.5 ns
 		{-10, 100, 100, altmark.Time{Nanoseconds: 976_562 + 101}, true},
-		{-10, 100, 100, altmark.Time{Nanoseconds: 2*976_562 + 1 - 101}, true}, // and ends at 1953125
+		{-10, 100, 100, altmark.Time{Nanoseconds: 2*976_562 + 1 - 101}, true}, // the period ends at 1953125 ns
 		{-10, 100, 100, altmark.Time{Nanoseconds: 2*976_562 + 1 - 100}, false},
 		{0, time.Millisecond, time.Microsecond, altmark.Time{Seconds: 5, Nanoseconds: 999_998_999}, true},
 		{0, time.Millisecond, time.Microsecond, altmark.Time{Seconds: 5, Nanoseconds: 999_999_000}, false},

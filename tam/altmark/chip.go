@@ -18,7 +18,7 @@ const (
 const (
 	AttrProfile = "profile" // a ChipProfile
 	AttrFlow    = "flow"    // a ChipFlowOf
-	AttrFlows   = "flows"   // indices, at most MaxChipFlows
+	AttrFlows   = "flows"   // flow indexes, at most MaxChipFlows
 
 	AttrTime        = "time"        // ChipClock.Words
 	AttrKernel      = "kernel"      // KernelClock.Words; present only if the chip's clock follows a kernel's
@@ -79,7 +79,7 @@ type ChipFlowOf struct {
 	Decap *ChipEncap `json:"decap,omitempty"`
 }
 
-// ChipFlow returns the chip's settings for the packets of an index. It returns false if the session needs none.
+// ChipFlow returns the chip's settings for the packets of an index. It returns false if the session needs no settings.
 func (s Session) ChipFlow(index uint32) (f ChipFlowOf, wants bool) {
 	f = ChipFlowOf{Index: index, FlowMonID: s.FlowMonID.ID}
 	if e := s.Encap; e.Given() {

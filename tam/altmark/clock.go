@@ -39,7 +39,7 @@ type KernelClock struct {
 	Known        bool          // true if the fields below are valid
 	Synchronised bool          // true if NTP, or PTP by phc2sys or similar, disciplines the clock
 	MaxError     time.Duration // maximum error against true time
-	// time by which the chip's clock is ahead of the kernel's; it changes when the kernel's clock is set
+	// Ahead is the time by which the chip's clock is ahead of the kernel's. It changes when the kernel's clock is set.
 	Ahead time.Duration
 }
 

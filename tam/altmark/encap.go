@@ -46,7 +46,7 @@ func ParseOptionsHeader(s string) (OptionsHeader, error) {
 // must not insert an option into forwarded packets (RFC 9343, section 5). Without addresses there is no encapsulation.
 type Encap struct {
 	Src, Dst netip.Addr
-	Header   OptionsHeader // for an initiator only
+	Header   OptionsHeader // type of the options header; for an initiator only
 	HopLimit uint8         // hop limit of encapsulated packets, for an initiator only; zero means DefaultEncapHopLimit
 }
 

@@ -172,8 +172,7 @@ type Period struct {
 	Flags       Flags
 	Clock       Clock // evidence for the accuracy of the switch's clock
 	// Match describes the packets of the session in words: those that its flow group matches, minus those of sessions
-	// with a higher priority. It omits the bits of its marks and interfaces. It is equal at all points that count the
-	// same packets.
+	// with a higher priority. It omits mark bits and interfaces. It is equal at all points that count the same packets.
 	Match string
 }
 

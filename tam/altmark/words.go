@@ -120,7 +120,7 @@ func (m Method) Delay() bool { return m != Step }
 // or from another initiator on the path. The edge of a domain must not admit such marks (RFC 9341, section 7.1).
 type ForeignMarks uint8
 
-// The treatments. All such packets are counted.
+// The treatments of packets with a foreign mark. All such packets are counted.
 const (
 	CountForeign ForeignMarks = iota // the packet is marked like all others, and the period is flagged
 	CleanForeign                     // the packet is marked like all others, without a flag
@@ -170,12 +170,13 @@ var flagWords = []string{
 	"shadowed", "foreign-marks", "late-frames", "interfaces",
 }
 
-// VoidsLoss reports whether the counts of such a period must not be compared.
+// VoidsLoss reports whether the counts of a period with these flags must not be compared.
 func (f Flags) VoidsLoss() bool {
 	return f&(First|LateRead|ClockStep|OutOfWindow|LatePulse|CounterReset|Shadowed|Foreign|LateFrames|Interfaces) != 0
 }
 
-// VoidsDelay reports whether the timestamp of such a period must not be compared with that of another clock.
+// VoidsDelay reports whether the timestamp of a period with these flags must not be compared with that of another
+// clock.
 func (f Flags) VoidsDelay() bool {
 	return f&(First|LateRead|ClockStep|Unsynchronised|ManyPulses|LatePulse|CounterReset|Foreign) != 0
 }

@@ -14,21 +14,21 @@ const (
 	Queue Group = 2 // queue that rejected the packet
 	Flow  Group = 3 // number of the flow and its drops
 	Frame Group = 4 // frame as received
-	IPv4  Group = 5 // addresses and protocol
-	IPv6  Group = 6 // addresses and protocol
-	L4    Group = 7 // ports
-	MAC   Group = 8 // addresses and EtherType of flows
+	IPv4  Group = 5 // IPv4 addresses and protocol
+	IPv6  Group = 6 // IPv6 addresses and protocol
+	L4    Group = 7 // L4 ports
+	MAC   Group = 8 // MAC addresses and EtherType of flows
 
 	NumGroups Group = 9
 )
 
-// Masks is the number of sets of groups.
+// Masks is the number of possible combinations of groups in a record.
 const Masks = 1 << NumGroups
 
 // InfoMask is a set that no record has. Its template number is used for type information (RFC 5610).
 const InfoMask = 1<<IPv4 | 1<<IPv6
 
-// FirstTemplate is the template number of the first event without groups. Each event has Masks template numbers.
+// FirstTemplate is the number of the template without groups of the first event. Each event has Masks template numbers.
 const FirstTemplate = 256
 
 // IFATemplate is the template number of [IFA], after those of all events.
@@ -46,8 +46,8 @@ func Always() []*ipfix.Element {
 	}
 }
 
-// Fields returns the fields of a group, in wire order. Groups follow each other by number, except that Frame is the
-// last.
+// Fields returns the fields of a group, in wire order. Groups are in the order of their numbers, except that Frame is
+// the last.
 func (g Group) Fields() []*ipfix.Element {
 	standard := func(names ...string) (all []*ipfix.Element) {
 		for _, n := range names {
@@ -83,7 +83,7 @@ func (g Group) Fields() []*ipfix.Element {
 	return nil
 }
 
-// Fixed returns the fields of the layout that sonic-mgmt's tests read, in wire order.
+// Fixed returns, in wire order, the fields of the layout that the tests of sonic-mgmt read.
 func Fixed() []*ipfix.Element {
 	return []*ipfix.Element{
 		ipfix.Standard("observationTimeNanoseconds"), ipfix.OwnElement("tamtamSwitchId"),
@@ -132,7 +132,7 @@ const (
 	EventBegun   Event = 2 // a flow's first packet was dropped
 	EventGoesOn  Event = 3 // the flow's interval ended, with further drops
 	EventEnded   Event = 4 // an interval ended without a drop: the flow is over
-	EventEvicted Event = 5 // the flow was evicted by another one
+	EventEvicted Event = 5 // the flow was evicted by another flow
 )
 
 // A Stage is the place of a drop, as in tamtamDropStage.
@@ -155,7 +155,7 @@ const (
 	FlagCut            = 32 // the frame was longer than its section
 )
 
-// AnyInterface stands for packets in a queue without an ingress port, or with one that was removed.
+// AnyInterface is the ingress port of queued packets that have none, or whose ingress port was removed.
 const AnyInterface = 1<<32 - 1
 
 // Names of the extension object with the counters.

@@ -32,7 +32,7 @@ var other = map[uint16]string{
 }
 
 // Other returns the payload of a GRE header of this protocol type if it is known not to be an Ethernet frame, else "".
-// SONiC's mirror sessions allow any type, but with these a receiver would misinterpret the copy.
+// SONiC's mirror sessions allow any type, but with the types in other a receiver would misinterpret the copy.
 func Other(greType uint16) string { return other[greType] }
 
 // A Copy holds the content of the ERSPAN header of a mirrored frame.

@@ -16,8 +16,8 @@ type Estimate struct {
 	Upper      float64
 	Confidence float64
 	Bound      string
-	// Saturated means that the sketch is too full for a meaningful value, for example that a counter is at its maximum.
-	// Bounds, if any, still hold.
+	// Saturated means that the sketch is too full for a meaningful value, for example because a counter is at its
+	// maximum. Bounds, if any, still hold.
 	Saturated bool
 	// Flags describe problems of the epochs that the estimate is computed from.
 	Flags Flags
@@ -138,7 +138,7 @@ const (
 	MetricMaximum     = "maximum"     // maximum over all packets
 	MetricHeavy       = "heavy-flows" // number of flows at or above the threshold
 	MetricFalse       = "false-flows" // expected number of listed flows below the threshold, for coupons
-	// number of flows whose counts in this epoch and the last one differ by the change threshold
+	// MetricChangers is the number of flows whose counts in this epoch and the last one differ by the change threshold.
 	MetricChangers   = "heavy-changers"
 	MetricMembers    = "members"    // number of elements of a set, estimated from its load
 	MetricJaccard    = "similarity" // Jaccard similarity of the last two epochs' sets
@@ -148,7 +148,7 @@ const (
 // Flags describe problems of an epoch's answers.
 type Flags uint16
 
-// The flags. Their words are those of String.
+// The flags. String returns their words.
 const (
 	FlagFirst     Flags = 1 << iota // the task began during the epoch
 	FlagPartial                     // the task was changed during the epoch

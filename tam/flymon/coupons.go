@@ -23,7 +23,7 @@ func Coupons(threshold uint64, most uint8) (coupons, shift uint8, err error) {
 	const near = 0.16
 	best := math.Inf(1)
 	for m := uint8(1); m <= most; m++ {
-		nearest := math.Inf(1) // deviation of the best with m coupons
+		nearest := math.Inf(1) // least deviation with m coupons
 		for s := uint8(0); s <= MaxCouponShift; s++ {
 			if uint64(m) > 1<<s {
 				continue
@@ -98,7 +98,7 @@ func noise(threshold uint64, most uint8) float64 {
 }
 
 // CheckCoupons returns an error if the coupons for the threshold are too few: most listed flows would then be far below
-// it. A flow is listed when it has all coupons.
+// the threshold. A flow is listed when it has all coupons.
 func CheckCoupons(threshold uint64, most uint8) error {
 	p := noise(threshold, most)
 	if p <= mostNoise {

@@ -7,7 +7,7 @@ import (
 	"tamtam/tam/flymon"
 )
 
-// The coupons for a threshold are all collected near it.
+// A flow collects all coupons for a threshold when it is near that threshold.
 func TestCoupons(t *testing.T) {
 	for _, tt := range []struct {
 		threshold      uint64

@@ -25,7 +25,7 @@ const versionMask = 0xff << 16
 type part struct {
 	name        string
 	word, shift uint8
-	width       uint8 // bits; addresses have 128, in two words
+	width       uint8 // number of bits; addresses have 128, in two words
 }
 
 func parts() []part {

@@ -14,8 +14,8 @@ type Geometry struct {
 	CMUs    int `json:"cmus"`    // CMUs per group, 3
 	Width   int `json:"width"`   // bits per bucket, 8 to 32
 	Depth   int `json:"depth"`   // buckets per CMU, a power of two, 32 to 2^20
-	// Partitions is the number of partitions of a CMU. The smallest one has Depth/Partitions buckets. It is 32 in the
-	// paper.
+	// Partitions is the number of partitions of a CMU, 32 in the paper. The smallest partition has Depth/Partitions
+	// buckets.
 	Partitions int `json:"partitions"`
 	// MapEntries is the number of TCAM entries per CMU for mapping parameters.
 	MapEntries int `json:"map-entries"`
@@ -28,7 +28,7 @@ const (
 	MaxGroups = 20 // including spliced ones; 17 fit in 20 stages
 	MaxUnits  = 3
 	MaxCMUs   = 4
-	MaxTasks  = 96 // per group
+	MaxTasks  = 96 // tasks per group
 	// Apart is the minimum number of groups from a unit to a later unit that uses its result. The result is written by
 	// then.
 	Apart = 4
@@ -119,7 +119,7 @@ type Unit struct {
 	Op      Op    `json:"op"`
 	P1      Param `json:"p1"`
 	P2      Param `json:"p2"`
-	// Map is a TCAM over P1: the first matching rule replaces it. P1 becomes 0 if no rule matches. Without rules P1 is
+	// Map is a TCAM over P1: the first matching rule replaces P1. P1 becomes 0 if no rule matches. Without rules P1 is
 	// unchanged.
 	Map []MapRule `json:"map,omitempty"`
 	// The unit runs for packets whose coin, 0 to 255, is at least From and less than To. It runs for all packets if
@@ -146,7 +146,7 @@ type MapRule struct {
 // Op is an operation. The package comment defines the operations.
 type Op string
 
-// Operations, by their names in Appendix A. XorSwap is the one that the paper leaves open.
+// Operations, by their names in Appendix A. XorSwap is the operation that the paper leaves open.
 const (
 	CondAdd Op = "cond-add"
 	Max     Op = "max"
@@ -189,8 +189,8 @@ const (
 	Result      Source = "result"      // result of unit Of[0]
 	// Least is the smallest of Value and the nonzero results of Of. If all of these are zero, it is all ones.
 	Least Source = "least"
-	// Since is the timestamp minus the result of Of[0], mod 2^Width. It is 0 if there was no earlier packet. That is so
-	// if the result of Of[0] is 0, or the result of Of[1] is not.
+	// Since is the timestamp minus the result of Of[0], mod 2^Width. It is 0 if there was no earlier packet: if the
+	// result of Of[0] is 0, or the result of Of[1] is not 0.
 	Since Source = "since"
 )
 

@@ -54,10 +54,10 @@ const (
 	Existence Kind = "existence"        // membership of a key; the task's key is none
 	// similarity of a key's sets in two epochs or switches; the task's key is none
 	Similarity  Kind = "similarity"
-	MaxQueue    Kind = "max(queue-length)" // bytes
-	MaxDelay    Kind = "max(queue-delay)"  // ns
-	MaxSize     Kind = "max(size)"         // bytes of a frame, with FCS
-	MaxInterval Kind = "max(interval)"     // ns between two packets of a flow
+	MaxQueue    Kind = "max(queue-length)" // greatest queue length in bytes
+	MaxDelay    Kind = "max(queue-delay)"  // greatest queueing delay in ns
+	MaxSize     Kind = "max(size)"         // greatest frame size in bytes, with FCS
+	MaxInterval Kind = "max(interval)"     // greatest time in ns between two packets of a flow
 )
 
 // AttributeWords describes the syntax of an attribute.

@@ -23,7 +23,7 @@ func SpeedOf(mbps uint32) Speed {
 	return UnknownSpeed
 }
 
-// Mbps returns the speed of a code in Mbit/s, or 0 if it has none.
+// Mbps returns the speed of a code in Mbit/s, or 0 if the code stands for no speed.
 func (s Speed) Mbps() uint32 {
 	if int(s) < len(speeds) {
 		return speeds[s]
@@ -107,7 +107,7 @@ func (h *Hop) Residing() (time.Duration, bool) {
 // period is the period, in seconds, after which the Seconds of a hop repeat.
 const period = 1 << 20
 
-// Received returns the time of arrival. Of the times that match the hop, it returns the one nearest to near. It returns
+// Received returns the time of arrival. If several times match the hop, it returns the one nearest to near. It returns
 // false if Nanoseconds is out of range.
 func (h *Hop) Received(near time.Time) (time.Time, bool) {
 	if h.Nanoseconds > 999_999_999 {

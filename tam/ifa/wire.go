@@ -56,7 +56,7 @@ func (h Header) Put(b []byte) {
 
 // A Metadata is the metadata header.
 type Metadata struct {
-	Request, Action uint8 // vectors
+	Request, Action uint8 // request vector and action vector
 	HopLimit        uint8
 	Length          uint8 // length of the stack in words
 }

@@ -25,7 +25,7 @@ func wrong(offset int, field, format string, args ...any) error {
 
 // A FieldSpec is a field of a received template.
 type FieldSpec struct {
-	Enterprise uint32 // zero for an element of IANA
+	Enterprise uint32 // zero for an IANA element
 	ID         uint16
 	Length     uint16   // [Variable] if each value carries its own length
 	Element    *Element // nil if the element is unknown
@@ -367,7 +367,8 @@ func (d *Decoder) readSpec(r *reader, t *Template, i int) bool {
 	return true
 }
 
-// keep stores a template and replaces one with the same id. at is its offset in the message.
+// keep stores a template and replaces one with the same id. It reports a fault if the decoder would hold too many
+// templates or fields. at is the template's offset in the message.
 func (d *Decoder) keep(dom *domain, t *Template, at int) {
 	if old := dom.templates[t.ID]; old != nil && old.Scope == t.Scope && slices.Equal(old.Fields, t.Fields) {
 		return

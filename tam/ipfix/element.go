@@ -94,7 +94,7 @@ const (
 
 // An Element is an information element.
 type Element struct {
-	ID        uint16 // without the enterprise bit
+	ID        uint16 // element number without the enterprise bit
 	Own       bool   // true for tamtam's elements, whose enterprise number is a parameter of encoder and decoder
 	Name      string
 	Type      Type

@@ -63,7 +63,7 @@ type Encoder struct {
 	err   error
 }
 
-// encodedKind is a kind with a template for each set of groups.
+// encodedKind is a kind with a template for each combination of groups.
 type encodedKind struct {
 	*Kind
 	base  uint16 // id of the template without groups; a template's id is this plus the bits of its groups

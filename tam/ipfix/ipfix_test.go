@@ -374,7 +374,7 @@ func message(sets string) []byte {
 	return append(m, b...)
 }
 
-// Each violation of RFC 7011 is reported with its byte.
+// Each violation of RFC 7011 is reported with its offset.
 func TestDecoderRefuses(t *testing.T) {
 	const ports = "0002 000c 0100 0001 0007 0002" // template 256: sourceTransportPort
 	for _, tt := range []struct {

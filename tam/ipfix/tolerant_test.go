@@ -100,7 +100,7 @@ func TestFaultsAreConfined(t *testing.T) {
 
 // anyField is a field of any element, with a length that may or may not fit its type.
 type anyField struct {
-	spec   []byte // its bytes in the template
+	spec   []byte // bytes of the field in the template
 	length int
 	name   string
 	kind   Type

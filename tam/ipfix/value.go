@@ -102,7 +102,7 @@ func float(b []byte) any {
 	return v
 }
 
-// readTime returns false for an absent time, or one after the year 9999.
+// readTime decodes a time. It returns false for an absent time, or for a time after the year 9999.
 func readTime(t Type, b []byte) (time.Time, bool) {
 	v, _ := Unsigned(b)
 	switch t {

@@ -45,7 +45,7 @@ type ChipMark struct {
 	Table string `json:"table"`
 	When  string `json:"when"` // MarkRan, MarkHit or MarkAction
 	Bit   int    `json:"bit"`  // from bit 0 of container 0
-	// Actions are the actions of a MarkAction, in the names of [Graph.Acts].
+	// Actions are the actions of a MarkAction, named as in [Graph.Acts].
 	Actions []string `json:"actions,omitempty"`
 }
 
@@ -53,7 +53,7 @@ type ChipMark struct {
 const (
 	MarkRan = "ran"
 	MarkHit = "hit"
-	// MarkAction means that it hit an entry with one of some actions.
+	// MarkAction means that the table hit an entry with one of some actions.
 	MarkAction = "action"
 )
 

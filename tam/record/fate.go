@@ -26,7 +26,8 @@ func (g *Graph) End(r *Record) string {
 	return EndSent
 }
 
-// Trap returns the trap of a record by name. It returns false if there is none or it is unknown.
+// Trap returns the trap of a record. It returns false if the record has no trap, or is of version 1, which does not
+// contain it. A trap that the graph does not list is named by its number.
 func (g *Graph) Trap(r *Record) (Trap, bool) {
 	switch {
 	case r.Old || r.Trap == 0:

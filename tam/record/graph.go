@@ -244,7 +244,7 @@ type EdgeProbability struct {
 	From string  `json:"from"`
 	To   *string `json:"to"` // null means the end
 	P    float64 `json:"p"`
-	// Label distinguishes edges between the same two nodes, such as hit and miss of a table that branches by them.
+	// Label distinguishes edges between the same two nodes, such as hit and miss of a table that branches by its hit.
 	// Empty means all edges between the two nodes.
 	Label string `json:"label,omitempty"`
 }

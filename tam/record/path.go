@@ -4,7 +4,7 @@ package record
 type Step struct {
 	Table string `json:"table"`
 	Hit   bool   `json:"hit,omitempty"`
-	// Action is the action of the entry that was hit, if it is known. Counted paths have none.
+	// Action is the action of the entry that was hit, if it is known. Counted paths have no actions.
 	Action string `json:"action,omitempty"`
 }
 

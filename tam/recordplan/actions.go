@@ -28,7 +28,8 @@ type acted struct {
 	hit  [][]share
 }
 
-// An aside is a table after the hits of another. Its shares are relative to the packets that reach it.
+// An aside is a table that follows the hits of another table. Its shares are relative to the packets that reach the
+// aside.
 type aside struct {
 	id string
 	to []share

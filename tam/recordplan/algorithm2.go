@@ -2,7 +2,7 @@ package recordplan
 
 import "slices"
 
-// algorithm2 runs Algorithm 2 of the paper as printed, plus the check for the end of the array that is missing there.
+// algorithm2 runs Algorithm 2 of the paper as printed, plus the check for the end of the array that the paper omits.
 func (x *search) algorithm2(trace func(set []bit, entropy, bound float64, pruned bool)) {
 	a := paperSearch{search: x, sc: x.newScorer(x.must), trace: trace}
 	for _, b := range x.byEntropy() {

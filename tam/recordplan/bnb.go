@@ -123,7 +123,7 @@ func (b *branching) hopeless(bound float64) bool {
 	return false
 }
 
-// piece decides piece i and all after it.
+// piece decides piece i and all pieces after it.
 func (b *branching) piece(i int, f partial) {
 	if b.hopeless(f.value + b.r.rest[i][f.bits][f.cells]) {
 		return
@@ -154,7 +154,7 @@ func (b *branching) piece(i int, f partial) {
 	slices.SortStableFunc(list, func(a, c choice) int { return cmp.Compare(c.bound, a.bound) })
 	for _, c := range list {
 		if b.hopeless(c.bound) {
-			return // all that follow are hopeless too
+			return // the following choices are hopeless too
 		}
 		next := f
 		next.bits -= len(c.o.set)

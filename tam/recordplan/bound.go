@@ -17,7 +17,7 @@ type relaxation struct {
 	pieces []piece
 	cells  int // number of cells of the containers; zero means that cells are not counted
 	price  []float64
-	earned float64 // the price of all cells
+	earned float64 // sum of the prices of all cells
 	// rest[i][b][q] bounds the contribution of the pieces from i on, with b bits and q cells.
 	rest  [][][]float64
 	steps [][]portion // portions that are worth choosing, for each piece
@@ -344,7 +344,7 @@ func stepsOf(v [][]float64) []portion {
 	return steps
 }
 
-// best divides bits and cells between piece i and those after it.
+// best returns the best portion for piece i if the remaining bits and cells go to the pieces after it.
 func (r *relaxation) best(i, bits, cells int) portion {
 	best := portion{value: math.Inf(-1)}
 	rest := r.rest[i+1]

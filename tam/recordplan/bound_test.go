@@ -39,8 +39,8 @@ func TestClassesOfBits(t *testing.T) {
 	}
 }
 
-// Tables that exclude each other share a cell and pay once. The first of two stages can hold either the six tables that
-// distinguish seven paths, or table w.
+// Tables that exclude each other share a cell, and its price counts once. The first of two stages can hold either the
+// six tables that distinguish seven paths, or table w.
 func TestPricesOfTablesThatExcludeEachOther(t *testing.T) {
 	g := exclusive(7)
 	two := optional(t, "wd", "w<d") // d, which always runs, is for the second stage

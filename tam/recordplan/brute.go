@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// brute tries every set that fits. It is for tests and figures.
+// brute tries every set that fits. It is for tests and figures. It returns an error if the budget does not suffice.
 func (x *search) brute() error {
 	x.bruteFrom(0, x.must)
 	if x.spent() {

@@ -178,7 +178,7 @@ func (p *space) gap(a, b int) int {
 	return row[b]
 }
 
-// fit returns a cell for each load, or reports that no such cells exist.
+// fit returns a cell for each load. Otherwise the verdict is that no such cells exist, or that this is unknown.
 func (p *space) fit(loads []load) ([]cell, verdict) {
 	if !p.roomy(loads) {
 		return nil, fitsNot

@@ -61,7 +61,7 @@ func modelOf(t *testing.T, g *record.Graph) *Model {
 	return m
 }
 
-// Each constraint of table I limits the number of tables that can be recorded.
+// Each constraint in table I of the paper limits the number of tables that can be recorded.
 func TestTableI(t *testing.T) {
 	placed := func(unit string, stages ...int) *record.Graph {
 		g := optional(t, "abcd"[:len(stages)])

@@ -35,7 +35,7 @@ type Answer struct {
 // A Likely is a path that has a record, and its probability among all such paths.
 type Likely struct {
 	Path []record.Step
-	// HitKnown reports for each step whether Hit is known. It is if the record contains it, or if only one outcome
+	// HitKnown reports for each step whether Hit is known: because the record contains it, or because only one outcome
 	// leads along this path.
 	HitKnown []bool
 	// Actions lists the possible actions of each step that is known to have hit, if its table's actions are recorded.

@@ -108,7 +108,7 @@ func (r *reader) silent(table int) []string {
 	return nil
 }
 
-// act sets the action of the last step if it is certain.
+// act sets the action of the last step, or clears it if the action is not certain.
 func (l *Likely) act(actions []string) {
 	if s := &l.Path[len(l.Path)-1]; len(actions) == 1 {
 		s.Action = actions[0]

@@ -27,7 +27,7 @@ type wayOn struct {
 }
 
 // best returns the k cheapest paths, each as its edges from the start, and their costs. price returns the cost of an
-// edge. It returns false if the edge cannot be taken.
+// edge, and false if the edge cannot be taken.
 func (c *chain) best(k int, price func(from int, e *chainEdge) (float64, bool)) (paths [][]int32, costs []float64) {
 	end := len(c.tables)
 	on := make([][]wayOn, end+2)

@@ -5,15 +5,15 @@ type Certainty uint8
 
 // The certainties.
 const (
-	Never  Certainty = iota // no path contains it
-	Maybe                   // some paths contain it
-	Always                  // all paths contain it
+	Never  Certainty = iota // no path contains the table
+	Maybe                   // some paths contain the table
+	Always                  // all paths contain the table
 )
 
 // A TableSays is the conclusion from a record about one table.
 type TableSays struct {
 	Ran, Hit Certainty
-	// RanP and HitP are the probabilities that it ran and that it hit, by the plan's probabilities.
+	// RanP and HitP are the probabilities that the table ran and that it hit, by the plan's probabilities.
 	RanP, HitP float64
 }
 

@@ -105,8 +105,8 @@ func (h *candidates) best(set []bit) *candidate {
 	}
 }
 
-// before reports whether a bit is tried before another. Its gain must be larger. Among equal gains, an inexact gain
-// precedes an exact one, and then a bit with more possible stages precedes others.
+// before reports whether a bit is tried before another. The bit with the larger gain is tried first. Among equal gains,
+// an inexact gain precedes an exact one, and then a bit with more possible stages precedes others.
 func (h *candidates) before(c, top *candidate) bool {
 	return c.gain > top.gain+alike ||
 		c.gain > top.gain-alike && (top.fresh && !c.fresh || top.fresh == c.fresh && h.slack(c) > h.slack(top))
@@ -127,7 +127,8 @@ func (h *candidates) take(b bit) {
 	}
 }
 
-// restarts runs greedy with each of the first tables, in the order of entropy, as its first bit.
+// restarts runs greedy from the must-record tables, and then from these with each of the first bits in the order of
+// entropy.
 func (x *search) restarts() {
 	x.offer(x.greedy(x.must))
 	order := x.byEntropy()

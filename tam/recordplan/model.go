@@ -13,8 +13,8 @@ import (
 
 // Limits of a model. More is refused.
 const (
-	MaxTables = 4096      // of a graph
-	MaxArcs   = 4_000_000 // between tables, after elimination of conditions
+	MaxTables = 4096      // tables of a graph
+	MaxArcs   = 4_000_000 // arcs between tables, after elimination of conditions
 )
 
 // A Model is a program as its records show it: a Markov chain over tables. Conditions are eliminated, so that each path
@@ -44,8 +44,8 @@ type table struct {
 	layer   *layer  // the digit of an action's number that it represents, or nil for a table of the program
 }
 
-// A segment is the part between two cuts. Node 0 is the first cut, a table or a condition. An arc to len(nodes) leads
-// to the second cut, or to the end.
+// A segment is the part of the graph between two cuts. Node 0 is the first cut, which is a table or a condition. An arc
+// to len(nodes) leads to the second cut, or to the end of the graph.
 type segment struct {
 	nodes []node // in topological order
 }

@@ -13,8 +13,8 @@ type cellGroup struct {
 }
 
 // pack puts tables into the cheapest cells. The tables of a cell exclude each other and have a common stage. No
-// placement is cheaper. For more than maxPacked tables it considers only the tables of the dearest chain, which need a
-// cell each.
+// placement is cheaper. For more than maxPacked tables, or if tables of one unit are exempt, it considers only the
+// tables of the dearest chain, which need a cell each.
 func (x *search) pack(tables []int, price func(lo, hi int) float64) ([]cellGroup, float64) {
 	if x.space.exempt || len(tables) > maxPacked {
 		chain := x.dearest(tables, func(t int) float64 { return price(x.space.first[t], x.space.last[t]) })
@@ -38,7 +38,8 @@ type packer struct {
 	cost  float64
 }
 
-// put tries the first table in each cell that it can share, and in a cell of its own.
+// put tries the first table in each cell that it can share and in a cell of its own, with all placements of the other
+// tables. It keeps the cheapest placement.
 func (p *packer) put(tables []int, cells []cellGroup) {
 	cost := 0.0
 	for _, s := range cells {

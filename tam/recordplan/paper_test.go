@@ -174,8 +174,8 @@ func TestFigure6(t *testing.T) {
 	}
 }
 
-// Figure 7 and the counter-example after it: with {C, D} and {C, B} invalid, greedy ends with {C}, 1, although {B, D}
-// has 1.16. Its restarts find that, and so does branch and bound.
+// Figure 7 and the counter-example after it: with {C, D} and {C, B} invalid, greedy ends with {C}, whose entropy is 1,
+// although {B, D} has 1.16. Greedy's restarts find {B, D}, and so does branch and bound.
 func TestFigure7(t *testing.T) {
 	m := figure4(t)
 	for _, c := range []struct {

@@ -12,9 +12,9 @@ const priceRounds = 80
 // maxPriced limits the total number of evaluated options. With more options, prices are adjusted less often.
 const maxPriced = 400_000
 
-// setPrices lowers the bound. It raises the price of a stage if the best sets of the relaxation use it more often than
-// it has containers. It lowers the other prices. This is a subgradient method with Polyak's steps. Any prices give a
-// valid bound, and the best are kept.
+// setPrices lowers the bound. It raises the price of a stage if the best sets of the relaxation use the stage more
+// often than it has containers. It lowers the other prices. This is a subgradient method with Polyak's steps. Any
+// prices give a valid bound, and the best prices are kept.
 func (r *relaxation) setPrices(reached float64) {
 	if r.x.space.exempt || r.cells == 0 && len(r.price) == 1 {
 		return

@@ -58,7 +58,7 @@ func (s *segment) ways(v shown, from, outcome int) []uint8 {
 	return ways
 }
 
-// eachNext calls f for each direct successor of a node.
+// eachNext calls f once for each direct successor that an outcome of a node leads to.
 func (s *segment) eachNext(at, outcome int, f func(to int)) {
 	n := &s.nodes[at]
 	if outcome != either || !n.decide {

@@ -78,7 +78,7 @@ func (s *scorer) gain(b bit) float64 {
 	return max(h-s.parts[t.seg], 0)
 }
 
-// set adds a bit to the set, or removes it.
+// set adds a bit to the set, or removes it, and updates the entropy of the bit's segment.
 func (s *scorer) set(b bit, on bool) {
 	t := &s.m.tables[b.table]
 	v := s.v[t.seg]

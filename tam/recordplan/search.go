@@ -27,7 +27,7 @@ type Settings struct {
 	// budget returns its best set and a bound. It is not a time limit: the same input gives the same plan.
 	Budget uint64
 	// Paper restricts record.BranchAndBound to the paper's bound: Algorithm 2 as printed, plus the check for the end of
-	// the array that is missing there.
+	// the array that the paper omits.
 	Paper bool
 }
 

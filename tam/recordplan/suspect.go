@@ -143,8 +143,8 @@ func (d *Decoder) fixed(id string) bool {
 }
 
 // rank sorts suspicions, the best first. It removes those that contradict at least as much as they explain. It also
-// removes suspicions with contradictions if another suspicion explains records without any, and misplacements of tables
-// whose skipping explains as much.
+// removes suspicions with contradictions if another suspicion explains records without contradictions, and
+// misplacements of tables whose skipping explains as much.
 func rank(list []Suspicion) []Suspicion {
 	clean := slices.ContainsFunc(list, func(s Suspicion) bool { return s.Explains > 0 && s.Contradicts == 0 })
 	skipped := map[string]uint64{}

@@ -11,7 +11,7 @@ import (
 
 func vector(flow, n int) flymon.Vector { return flymon.Vector{uint64(flow), uint64(n), 4: 4 << 16} }
 
-// Collections have a mean near the threshold, and a smaller deviation than one that requires all coupons.
+// Collections have a mean near the threshold, and a smaller deviation than a collection that requires all coupons.
 func TestCollect(t *testing.T) {
 	for _, threshold := range []uint64{1, 2, 10, 100, 512, 1000, 1024, 40_000, 1_000_000} {
 		c, err := Collect(threshold)

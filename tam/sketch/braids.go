@@ -4,8 +4,8 @@ package sketch
 // total of its flows is from Low to High. A High of Endless or more means that there is no upper bound.
 type Braid struct{ Low, High []uint64 }
 
-// Endless stands for a number without an upper bound. It is small enough that those of nearly 2^24 flows can be added
-// in 64 bits.
+// Endless stands for a number without an upper bound. It is small enough that the sum over nearly 2^24 flows fits in 64
+// bits.
 const Endless = 1 << 40
 
 // NewBraid decodes two layers. A counter of the first layer counts to full. Further packets count in the second layer,

@@ -124,7 +124,7 @@ func TestCouponsDrawn(t *testing.T) {
 	}
 }
 
-// Count-min is never too low, and it exceeds its bound as rarely as promised.
+// Count-min is never too low, and exceeds its bound no more often than the theory allows.
 func TestCountMin(t *testing.T) {
 	const width, flows, runs = 64, 200, 300
 	randtest.Run(t, randtest.Cases{Seed: 20}, func(t *testing.T, seed uint64) {

@@ -91,7 +91,7 @@ func newArray(r *rand.Rand, m, flows int) *array {
 }
 
 // hidden returns the number of flows, and of one-packet flows, that share a counter above maxGuess. MRAC treats such a
-// counter as one flow, unless another counter shows the size of its largest.
+// counter as one flow, unless another counter shows the size of its largest flow.
 func (a *array) hidden() (flows, ones float64) {
 	for c, w := range a.words {
 		if w > maxGuess {

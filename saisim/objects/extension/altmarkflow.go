@@ -123,7 +123,7 @@ func outerRow(f altmark.ChipFlowOf) config.AltMarkOuter {
 	if r.Ends {
 		e = f.Decap
 	}
-	r.Src, _ = altmark.ParseEncapAddress(e.Src) // they have been checked
+	r.Src, _ = altmark.ParseEncapAddress(e.Src) // the addresses have been checked
 	r.Dst, _ = altmark.ParseEncapAddress(e.Dst)
 	r.HopByHop, r.HopLimit = e.HopByHop, uint8(e.HopLimit)
 	return r

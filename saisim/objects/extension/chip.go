@@ -16,8 +16,8 @@ type Chip struct {
 	Profile profile.Profile
 	// Start is the time of day at cycle 0.
 	Start time.Time
-	// Kernel returns the kernel's state of the clock that the chip's clock follows. It is nil if the clock follows
-	// none.
+	// Kernel returns the state of the kernel's clock, which the chip's clock follows. It is nil if the chip's clock
+	// follows no other clock.
 	Kernel func() altmark.KernelClock
 	// Oracle enables exact counts of the flows of sketch tasks, which can be read.
 	Oracle bool

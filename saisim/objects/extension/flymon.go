@@ -52,7 +52,7 @@ type sketch struct {
 }
 
 // Apply gives the complete task to the groups in one step. An object that is set to another name takes over the task
-// from its owner, since syncd may swap two, one after the other. The object's old task is removed.
+// from its owner, since syncd may swap the tasks of two objects, one after the other. The object's old task is removed.
 func (k *sketch) Apply(text []byte) error {
 	var l flymon.Layout
 	given, err := readExtension(text, flymon.AttrTask, &l)

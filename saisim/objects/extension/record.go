@@ -47,7 +47,7 @@ type plan struct {
 }
 
 // Apply puts the complete plan into effect in one step. An existing object displaces others that use the same bits or
-// labels. The displaced plans have no effect until they are set too. syncd may thus swap two, one after the other.
+// labels. The displaced plans have no effect until they are set too. So syncd may swap two plans, one after the other.
 func (x *plan) Apply(text []byte) error {
 	var v record.ChipPlan
 	given, err := readExtension(text, "plan", &v)

@@ -117,7 +117,7 @@ func (g *maker) pipe(pp *pipe.Pipe, stages uint32, access pipe.Access) {
 		for range g.IntN(3) {
 			if len(pp.Tables) < g.o.Tables {
 				g.table(registers)
-				registers = nil // a register has one table
+				registers = nil // at most one table may use a register
 			}
 		}
 	}
@@ -342,7 +342,7 @@ func keyBits(widths map[string]uint8, t *pipe.Table) (n uint32) {
 	return n
 }
 
-// does returns the action of an entry: some have none.
+// does returns the action of an entry. Some entries have none.
 func (g *maker) does(id uint32, t *pipe.Table) pipe.Choice {
 	if c := g.choice(t); id%4 != 3 {
 		return c
@@ -379,7 +379,7 @@ func (g *maker) action(name string, registers []*pipe.Register, mine map[string]
 		}
 		c := pipe.Call{
 			Register: r.Name, Instruction: pick(g.Rand, r.Instructions).Name, X: g.operand(&a), Y: g.operand(&a),
-			// a depth of 5 is sometimes exceeded
+			// For a depth of 5, the index is sometimes too large.
 			Index: pipe.Operand{Field: pick(g.Rand, lively), Bits: uint8(bits.Len32(r.Depth - 1))},
 		}
 		if g.chance(10) || r.Depth == 1 {

@@ -155,7 +155,8 @@ func (w *pathWalker) after(node string) []string {
 	return slices.Compact(next)
 }
 
-// follow returns the targets of an edge. It returns none if the edge ends packets in a different way.
+// follow returns the targets of an edge. It returns none if the knowledge about the packet excludes the edge, or if no
+// steps are left.
 func (w *pathWalker) follow(e record.Edge) []string {
 	w.left--
 	if w.left < 0 {

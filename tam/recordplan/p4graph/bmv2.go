@@ -306,8 +306,8 @@ func (r *bmReader) ways(t *bmTable, actions []*bmAction, run bmRuns) error {
 		r.edge(t.Name, label, next(way), a)
 		to[next(way)] = true
 	}
-	// A miss without a default action runs none. The miss gets an edge of its own only if no action leads to the same
-	// node.
+	// A miss without a default action runs no action. The miss gets an edge of its own only if no action leads to the
+	// same node.
 	if base := next(t.BaseNext); t.Default == nil && !to[base] {
 		r.edge(t.Name, record.Miss, base, nil)
 	}

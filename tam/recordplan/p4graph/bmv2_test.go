@@ -15,7 +15,7 @@ func TestWaysOfBMv2(t *testing.T) {
 	for file, want := range map[string][]string{
 		"exit": {
 			"a go b",
-			"a stop EXIT",               // the action's exit wins over the next table, although the action continues
+			"a stop EXIT",               // exit overrides the next table, although the rest of the action still runs
 			"a maybe b", "a maybe EXIT", // exit after _jump_if_zero
 			"a either b", "a either EXIT", // after any jump
 			"a never b", "a never EXIT",

@@ -42,7 +42,8 @@ type bmAction struct {
 	name string
 	id   int
 	use  use
-	// Whether it may end the pipeline (exit), and whether it may not. After a jump both are possible.
+	// mayExit is true if the action may end the pipeline (exit), mayStay if it may end without an exit. After a jump
+	// both are possible.
 	mayExit, mayStay bool
 }
 

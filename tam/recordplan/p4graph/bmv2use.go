@@ -88,7 +88,7 @@ func registerAt(value any) (register []string, index []any) {
 	return register, pair[1:]
 }
 
-// fieldsOf returns the fields of [header, field]: one, or that of every header of a group.
+// fieldsOf returns the fields that [header, field] names: one, or the field of every header of a group.
 func (p *bmProgram) fieldsOf(value any) []string {
 	pair, _ := value.([]any)
 	if len(pair) < 2 {

@@ -70,9 +70,9 @@ func Dependencies(g *record.Graph) []record.Dep {
 type depender struct {
 	g *record.Graph
 	x *record.Index
-	// after holds the nodes that can follow each node, and decided the nodes whose execution it decides.
+	// after holds the nodes that can follow each node, and decided the nodes whose execution each node decides.
 	after, decided []bitset
-	// The nodes that use a field.
+	// The nodes that use each field, by the kind of use.
 	keys, reads, writes, conditions *users
 }
 

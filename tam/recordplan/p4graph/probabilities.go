@@ -13,7 +13,8 @@ import (
 // tolerance is the maximum deviation of a sum of probabilities from 1.
 const tolerance = 1e-6
 
-// Uniform returns probabilities in which each successor of a node is equally likely, and every second lookup hits.
+// Uniform returns probabilities in which each successor of a node is equally likely, and every second lookup hits. For
+// an invalid graph it returns none.
 func Uniform(g *record.Graph) record.Probabilities {
 	p, err := Complete(g, record.Probabilities{})
 	if err != nil { // the graph is invalid, because Check has not been called

@@ -63,7 +63,8 @@ func readSmall(r io.Reader, what string) ([]byte, error) {
 	return b, err
 }
 
-// strictly decodes one value and refuses unknown fields, because a misspelt one would otherwise go unnoticed.
+// strictly decodes one value. It refuses unknown fields, because a misspelt one would otherwise go unnoticed, and
+// anything after the value.
 func strictly(b []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
