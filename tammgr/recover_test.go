@@ -27,7 +27,7 @@ func TestPendingRemoval(t *testing.T) {
 	}
 }
 
-// orchagent's status of a row stays over a restart of tammgrd. If the status is lost, tammgrd requests it from
+// A restart of tammgrd does not change the status that orchagent reported for a row. If the status is lost, tammgrd requests it from
 // orchagent again.
 func TestStatusOverRestart(t *testing.T) {
 	b := newBench(t, swsstest.Start(t))
