@@ -51,6 +51,9 @@ of the shell: its content says which. One that is refused, with the line or the 
 			if err != nil {
 				return err
 			}
+			if u.place.embedded() {
+				defer os.Remove(redisFile(u.data))
+			}
 			return device.Up(cmd.Context(), cfg)
 		},
 	}
@@ -79,6 +82,11 @@ func (u *upCommand) device(cmd *cobra.Command) (cfg device.UpConfig, err error) 
 	cfg = device.UpConfig{
 		Common: daemons.Common{Log: logger(cmd), AllowFaults: u.faults}, Redis: u.place.addr, NoHost: u.noHost,
 		Ready: func(redis, gnmi, page string) {
+			if u.place.embedded() {
+				if err := os.WriteFile(redisFile(u.data), []byte(redis+"\n"), 0o644); err != nil {
+					fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: `tamtam health` will not find this Redis: %v\n", err)
+				}
+			}
 			if page != "" {
 				page = ", its page at " + page
 			}
