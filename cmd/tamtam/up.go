@@ -34,6 +34,7 @@ type upCommand struct {
 	oracle                   int
 	keepLinks                bool
 	faults, keep, noHost     bool
+	frr                      bool
 }
 
 func newUp() *cobra.Command {
@@ -45,7 +46,8 @@ func newUp() *cobra.Command {
 
 The startup configuration is a config_db.json, OpenConfig JSON as a gNMI Set takes it at the root, or a script
 of the shell: its content says which. One that is refused, with the line or the path, is the end of the switch.
---config, --redis and --ports may come from the environment, as TAMTAM_CONFIG, TAMTAM_REDIS and TAMTAM_PORTS.`,
+--config, --redis, --ports and --frr may come from the environment, as TAMTAM_CONFIG, TAMTAM_REDIS, TAMTAM_PORTS
+and TAMTAM_FRR.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := u.device(cmd)
 			if err != nil {
@@ -73,6 +75,8 @@ of the shell: its content says which. One that is refused, with the line or the 
 	f.BoolVar(&u.faults, "allow-faults", false, allowFaultsUsage)
 	f.BoolVar(&u.noHost, "no-hostd", false,
 		"without hostd: the switch neither asks for neighbours nor answers as a host")
+	f.BoolVar(&u.frr, "frr", os.Getenv("TAMTAM_FRR") != "",
+		"interfaces of Linux and routes of FRR: run hostifd and fpmsyncd instead of hostd (needs CAP_NET_ADMIN)")
 	u.northbound.flags(c)
 	return c
 }
@@ -98,6 +102,12 @@ func (u *upCommand) device(cmd *cobra.Command) (cfg device.UpConfig, err error) 
 		return cfg, err
 	}
 	cfg.KeepLinks = u.keepLinks
+	if u.frr {
+		if u.noHost {
+			return cfg, usagef("--frr and --no-hostd: with --frr hostifd is the host instead of hostd; want one of them")
+		}
+		cfg.FRR = filepath.Join(u.data, "cpu.sock")
+	}
 	if cfg.Ports, err = parseNumber(u.numbers); err != nil {
 		return cfg, err
 	}
