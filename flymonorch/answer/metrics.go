@@ -113,7 +113,7 @@ func within(value, relative float64, bound string) flymon.Estimate {
 func (r *Reading) cardinalityOfCounters() flymon.Estimate {
 	words := r.Registers[r.Sketch.Rows[0][0]]
 	n := float64(len(words))
-	return counting(n-r.used()*n, n, "linear counting of the first row's counters")
+	return counting(n-float64(r.used()*n), n, "linear counting of the first row's counters")
 }
 
 // counting estimates from the number of empty buckets. If there is none, it gives a lower bound.

@@ -122,7 +122,7 @@ func GroupStages(g flymon.Geometry, p Pipeline) []GroupStage {
 			[]Resource{HashUnits},
 			Amounts{
 				HashUnits: k, VLIW: k, TCAM: float64(p.tcam(flymon.MaxTasks, tupleBits)), SRAM: 1,
-				PHV: k*hashedBits + taskBits,
+				PHV: float64(k*hashedBits) + taskBits,
 			},
 		},
 		{
@@ -181,14 +181,14 @@ func Beside(program Amounts, g flymon.Geometry, p Pipeline) (fit int, shares []S
 	average := 0.0
 	for i, share := range one {
 		average += share / float64(len(one))
-		for fit > 0 && program[i]+float64(fit)*share > 100 {
+		for fit > 0 && program[i]+float64(float64(fit)*share) > 100 {
 			fit--
 		}
 	}
 	for _, r := range Resources() {
 		s := Share{Resource: r, Program: program[r], Group: one[r], Average: average}
 		for n := range fit + 1 {
-			s.With = append(s.With, program[r]+float64(n)*one[r])
+			s.With = append(s.With, program[r]+float64(float64(n)*one[r]))
 		}
 		shares = append(shares, s)
 	}

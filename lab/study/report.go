@@ -70,7 +70,7 @@ func spread(values []float64) (m *Metric, q1, q3 float64) {
 		if rest == 0 {
 			return sorted[i]
 		}
-		return sorted[i]*(1-rest) + sorted[i+1]*rest
+		return float64(sorted[i]*(1-rest)) + float64(sorted[i+1]*rest)
 	}
 	return &Metric{Values: values, Min: at(0), Median: at(2), Max: at(4)}, at(1), at(3)
 }

@@ -172,13 +172,13 @@ func (d *drawing) label(x, back *direction, a, b *drawnNode) {
 		wide = max(wide, 3*float64(len([]rune(l.Text))))
 	}
 	for _, part := range []float64{0.36, 0.48, 0.6, 0.28, 0.7, 0.42, 0.54, 0.66} {
-		cx, cy := float64(a.CX)+float64(b.CX-a.CX)*part, float64(a.CY)+float64(b.CY-a.CY)*part
+		cx, cy := float64(a.CX)+float64(float64(b.CX-a.CX)*part), float64(a.CY)+float64(float64(b.CY-a.CY)*part)
 		at := box{cx - wide, cy - high, cx + wide, cy + high}
 		if slices.ContainsFunc(d.taken, at.meets) {
 			continue
 		}
 		for i := range lines {
-			lines[i].X, lines[i].Y = coord(cx), coord(cy+4+12*(float64(i)-float64(len(lines)-1)/2))
+			lines[i].X, lines[i].Y = coord(cx), coord(cy+4+float64(12*(float64(i)-float64(len(lines)-1)/2)))
 		}
 		d.Labels, d.taken = append(d.Labels, lines...), append(d.taken, at)
 		return
