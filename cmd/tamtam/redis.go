@@ -75,8 +75,8 @@ func (p *redisFlags) embedded() bool { return p.database == "" && swss.IsEmbedde
 // redisFile returns the path of the file with the address of the Redis that runs within `tamtam up`.
 func redisFile(data string) string { return filepath.Join(data, "redis.addr") }
 
-// within makes the flags mean the Redis within the `tamtam up` of a data directory, if no flag names a Redis. It reports
-// whether there is one. After a kill its file stays, so it must answer.
+// within makes the flags mean the Redis within the `tamtam up` of a data directory, if no flag names a Redis. It
+// reports whether there is one. After a kill its file stays, so it must answer.
 func (p *redisFlags) within(cmd *cobra.Command, data string) bool {
 	if p.database != "" || cmd.Flags().Changed("redis") {
 		return false
