@@ -127,7 +127,7 @@ func GroupStages(g flymon.Geometry, p Pipeline) []GroupStage {
 		},
 		{
 			"I", "initialization", "chooses key and parameters by the task", []Resource{VLIW},
-			Amounts{VLIW: n * (k*(k+1)/2 + 1), SRAM: n, PHV: n * float64(address+2*g.Width)},
+			Amounts{VLIW: n * (float64(k*(k+1)/2) + 1), SRAM: n, PHV: n * float64(address+2*g.Width)},
 		},
 		{
 			"P", "preparation", "translates the address and maps parameters", []Resource{TCAM},

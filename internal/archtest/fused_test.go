@@ -11,7 +11,6 @@ import (
 	"go/token"
 	"go/types"
 	"io"
-	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -83,7 +82,7 @@ func exported() (map[string]string, error) {
 }
 
 // sumsOfProducts returns the products that are added or subtracted without a conversion. With types, these are only the
-// products of floating-point numbers that need rounding.
+// products of floating-point numbers that may be fused.
 func sumsOfProducts(f *ast.File, info *types.Info) (found []ast.Expr) {
 	check := func(e ast.Expr) {
 		product, ok := ast.Unparen(e).(*ast.BinaryExpr)
@@ -94,7 +93,7 @@ func sumsOfProducts(f *ast.File, info *types.Info) (found []ast.Expr) {
 			of := info.Types[product]
 			basic, ok := of.Type.Underlying().(*types.Basic)
 			if of.Value != nil || ok && basic.Info()&(types.IsFloat|types.IsComplex) == 0 ||
-				powerOfTwo(info.Types[product.X].Value) || powerOfTwo(info.Types[product.Y].Value) {
+				isTwo(info.Types[product.X].Value) || isTwo(info.Types[product.Y].Value) {
 				return
 			}
 		}
@@ -117,14 +116,9 @@ func sumsOfProducts(f *ast.File, info *types.Info) (found []ast.Expr) {
 	return found
 }
 
-// powerOfTwo reports whether a factor is a constant that changes only the exponent, so that the product is exact.
-func powerOfTwo(factor constant.Value) bool {
-	if factor == nil {
-		return false
-	}
-	f, _ := constant.Float64Val(constant.ToFloat(factor))
-	fraction, _ := math.Frexp(math.Abs(f))
-	return fraction == 0.5
+// isTwo reports whether a factor is the constant 2. The compiler adds such a product's other factor to itself.
+func isTwo(factor constant.Value) bool {
+	return factor != nil && constant.Compare(constant.ToFloat(factor), token.EQL, constant.MakeInt64(2))
 }
 
 // The check sees each form, and leaves out integers, constants, exact products and rounded ones.
@@ -136,8 +130,9 @@ func f(x, y, z float64, i int) float64 {
 	z += x * y            // found
 	z = float64(x*y) + z
 	z = x * y
-	z += 2*x - 0.25*y
+	z += 2*x - y*2
 	z -= 2*x*y            // found
+	z -= 4*x              // found
 	i = i*i + 1
 	return z + 2*3.5
 }

@@ -66,7 +66,7 @@ func spread(values []float64) (m *Metric, q1, q3 float64) {
 	sorted := slices.Sorted(slices.Values(values))
 	// at returns the quantile of n quarters, interpolated where it falls between two values.
 	at := func(n int) float64 {
-		i, rest := n*(len(sorted)-1)/4, float64(n*(len(sorted)-1)%4)/4
+		i, rest := n*(len(sorted)-1)/4, float64(float64(n*(len(sorted)-1)%4)/4)
 		if rest == 0 {
 			return sorted[i]
 		}

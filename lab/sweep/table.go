@@ -80,7 +80,7 @@ func (r *Row) sum(v []float64) {
 
 // quantile interpolates linearly between the two nearest of the sorted values.
 func quantile(v []float64, q float64) float64 {
-	at := q * float64(len(v)-1)
+	at := float64(q * float64(len(v)-1))
 	i := int(at)
 	if i == len(v)-1 {
 		return v[i]

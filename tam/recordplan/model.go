@@ -228,7 +228,7 @@ func (x *elimination) collect(n int, share func(way) float64) []arc {
 			x.used[to] = true
 			touched = append(touched, to)
 		}
-		x.sum[to] += p
+		x.sum[to] += float64(p) // inlined, it is a product
 	}
 	for _, e := range x.out[n] {
 		p := share(e)

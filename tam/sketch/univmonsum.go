@@ -132,7 +132,7 @@ func (u *UnivMon) Sum(f func(size float64) float64) Bounded {
 			}
 		}
 		sum = 2*sum + here - 2*seen
-		variance = 4*variance + squares + noise
+		variance = float64(4*variance) + squares + noise
 		squares = 2 * (squares + unkept)
 	}
 	b := Bounded{Value: max(0, sum), Off: deviations * math.Sqrt(variance), Why: why}

@@ -120,7 +120,7 @@ func (l alarm) hyperLogLog(n, m float64, width int) (lower, upper float64) {
 	sigma, x, y := empty, empty, 1.0
 	for more := 1.0; more > 1e-12*sigma; y *= 2 {
 		x *= x
-		more = x * y
+		more = float64(x * y)
 		sigma += more
 	}
 	return estimate(half.above(logMoments(m, buckets(sigma/empty, math.Exp2(-float64(width))/3)))), upper

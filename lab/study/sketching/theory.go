@@ -90,7 +90,7 @@ func binomial(n int, q float64, f func(k int, chance float64)) {
 		f(n, 1)
 		return
 	}
-	mean, wide := float64(n)*q, float64(7*math.Sqrt(float64(n)*q*(1-q)))+8
+	mean, wide := float64(float64(n)*q), float64(7*math.Sqrt(float64(n)*q*(1-q)))+8
 	lnN, _ := math.Lgamma(float64(n) + 1)
 	for k := int(max(0, mean-wide)); k <= min(n, int(mean+wide)); k++ {
 		a, _ := math.Lgamma(float64(k) + 1)
