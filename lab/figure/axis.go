@@ -67,7 +67,7 @@ func (round) Ticks(least, most float64) (list []plot.Tick) {
 			step = float64(m * unit)
 		}
 	}
-	decimals := max(0, int(-math.Floor(math.Log10(step)+1e-9)))
+	decimals := max(0, int(-math.Floor(float64(math.Log10(step))+1e-9)))
 	first := math.Ceil(least/step - 1e-9)
 	for n := 0.0; n < 16; n++ { // for nearly equal numbers the next may be the same
 		i := first + n
