@@ -214,7 +214,7 @@ func (f *daemonFlags) checkAlarm() error {
 	case f.Alarm == noAlarm:
 		return nil
 	case !(f.Alarm >= 0 && f.Alarm < 1):
-		return usagef("--alarm %v: want a part of the packets, 0 to less than 1", f.Alarm)
+		return usagef("--alarm %v: want a fraction of the packets, 0 to less than 1", f.Alarm)
 	case !f.Has(collectd.RoleServe):
 		return usagef("--alarm: only role %s takes it, which has alarms of the rows in the store", collectd.RoleServe)
 	case g.paths == "" && !g.graphs:

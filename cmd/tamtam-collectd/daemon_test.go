@@ -144,7 +144,7 @@ func TestDaemonFlags(t *testing.T) {
 		"--log=d --store=d --record-udp=:0":       "--topology is not given: records are joined by",
 		"--log=d --store=d --within=0s":           "--clock-error 1ms, --within 0s: want more than 0",
 		"--role=serve --store=d --plan=p":         "--plan: only role join takes it",
-		"--log=d --store=d --alarm=1":             "--alarm 1: want a part of the packets",
+		"--log=d --store=d --alarm=1":             "--alarm 1: want a fraction of the packets",
 		"--log=d --store=d --alarm=0.01":          "--alarm 0.01: of which graphs: want the --paths",
 		"--role=join --log=d --store=d --alarm=0": "--alarm: only role serve takes it",
 		"--log-format=xml":                        `--log-format "xml": want text or json`,
