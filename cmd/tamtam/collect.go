@@ -88,7 +88,7 @@ func newCollect() *cobra.Command {
 	f.Float64Var(&c.alarm, "alarm", -1,
 		"for graphs: report where packets were lost, in periods with more than this fraction of loss, such as 0.01")
 	c.redis.flags(cmd, "", "also write the results to this Redis: HOST:PORT, unix:PATH or embedded")
-	c.network.flags(cmd, "instead of --paths, make a graph for each flow group that these switches mark: ")
+	c.network.flags(cmd, "instead of --paths, make a graph for each marked flow group: ")
 	f.StringVar(&c.north.gnmi, "gnmi", "", "serve results by gNMI at this address, such as :8081")
 	f.StringVar(&c.north.data, "gnmi-data", filepath.Join(device.DataDir(), "collector"),
 		"directory for the generated certificates of --gnmi")

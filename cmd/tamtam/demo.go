@@ -27,8 +27,8 @@ func newDemo() *cobra.Command {
 		Use:   "demo",
 		Short: "Show every feature, with real traffic through two switches",
 		Long: `Send captured traffic of two real hosts through two switches with every feature, and print the
-measurements. The headings that begin with "==" separate the rows of each switch, the latency per hop,
-the loss of a link, and the paths through the tables. The captures are in --out.
+measurements. Headings that begin with "==" introduce the parts: configuration, report of each switch,
+latency per hop, loss of a link, and paths through tables. The captures are in --out.
 
 With --http, a leaf-spine network with every feature runs instead. Its page is served until an
 interrupt, as by ` + "`tamtam lab serve --http ADDRESS`.",

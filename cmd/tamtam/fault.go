@@ -69,7 +69,7 @@ command line.`,
 	}
 	f := c.PersistentFlags()
 	f.StringVar(&t.redis, "redis", "127.0.0.1:6379", "HOST:PORT or unix:PATH")
-	f.StringVar(&t.database, "database-config", "", "a SONiC database_config.json, instead of --redis")
+	f.StringVar(&t.database, "database-config", "", "`FILE`, a SONiC database_config.json, instead of --redis")
 	f.DurationVar(&t.timeout, "timeout", 10*time.Second, "time limit for an answer")
 	c.AddCommand(newFaultList(&t), newFaultClear(&t),
 		faultGroup("sai fail|delay", "Inject faults into calls of syncd to the chip",

@@ -16,8 +16,8 @@ func newLabSweep() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sweep FILE.yaml",
 		Short: "Run an experiment for several seeds and parameters, and summarise the results",
-		Long: `Run an experiment of the lab for each seed and each combination of the parameters in FILE, and print a
-table with the statistics of each result. FILE has this form:
+		Long: `Run an experiment of the lab for each seed and each combination of parameters, and print statistics of
+each result. FILE has this form:
 
   experiment: ampm-link         # its name, or a file in the same directory
   seeds: {first: 1, count: 20}

@@ -278,7 +278,7 @@ func TestCommands(t *testing.T) {
 		{"", 2, "Usage:", "which command?"},
 		{"--version", 0, "tamtam version", ""},
 		{"fly", 2, "", `unknown command "fly"`},
-		{"sim", 2, "", "--config, --in and --out are needed"},
+		{"sim", 2, "", "--config, --in and --out are required"},
 		{"sim --nonsense", 2, "", "unknown flag"},
 		{"sim --config " + good + " --in Ethernet0 --out " + dir + "/o", 2, "", "want PORT=FILE"},
 		{"sim --config " + broken + " --in Ethernet0=" + pcap + " --out " + dir + "/o", 1, "",
