@@ -50,7 +50,8 @@ func (f findCollectd) find() (string, error) {
 	}
 	path, err := f.lookPath(collectd)
 	if err != nil && !errors.Is(err, exec.ErrDot) {
-		return "", fmt.Errorf("%s is neither in the directory of tamtam nor in PATH: `go build ./cmd/%[1]s` builds it", collectd)
+		return "", fmt.Errorf("%s is neither in the directory of tamtam nor in PATH: `go build ./cmd/%[1]s` builds it",
+			collectd)
 	}
 	return path, err
 }

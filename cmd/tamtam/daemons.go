@@ -55,7 +55,8 @@ func (n *northbound) flags(c *cobra.Command) {
 		"address of the gNMI server (default: "+gnmiAddress+"; with --users or --tls-client-ca "+gnmiForAll+", for all)")
 	f.StringVar(&n.rest, "rest", "", "address of the RESTCONF server (default: none)")
 	f.StringVar(&n.metrics, "metrics", "", "address of metrics for Prometheus, behind the same users (default: none)")
-	f.BoolVar(&n.metricsOpen, "metrics-open", false, "let every client of --metrics read the metrics, without login and TLS")
+	f.BoolVar(&n.metricsOpen, "metrics-open", false,
+		"let every client of --metrics read the metrics, without login and TLS")
 	f.StringVar(&n.http, "http", "", "address of the switch's page for browsers, behind the same users (default: none)")
 	f.StringVar(&n.data, "data", device.DataDir(), "directory for the generated certificates and the CLI's socket")
 	f.StringVar(&n.cert, "tls-cert", "", "server certificate, PEM (default: one is generated in the data directory)")
@@ -65,7 +66,8 @@ func (n *northbound) flags(c *cobra.Command) {
 		"`FILE` of NAME:PASSWORD:ROLE lines, written by tamtam users: clients must log in (default from TAMTAM_USERS)")
 	f.StringVar(&n.roles, "roles", "",
 		"`FILE` of ROLE none|read|write PATH lines: rights of roles, beyond the built-in ones")
-	f.StringVar(&n.audit, "audit", "", "append each change and each refused request, with its user, to this `FILE` as JSON")
+	f.StringVar(&n.audit, "audit", "",
+		"append each change and each refused request, with its user, to this `FILE` as JSON")
 	f.BoolVar(&n.noLogin, "no-login", false,
 		"let every client be admin, even if other hosts can reach the address; without it, such an address needs a login")
 	f.BoolVar(&n.firstLogin, "first-login", os.Getenv("TAMTAM_FIRST_LOGIN") != "",

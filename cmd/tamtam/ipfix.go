@@ -31,7 +31,8 @@ func (o *ipfixOut) flags(c *cobra.Command) {
 	f.Uint32Var(&o.opts.Domain, "ipfix-domain", 1, "observation domain of the records")
 	f.IntVar(&o.opts.MTU, "ipfix-mtu", 1500, "MTU of the path to the collectors: no packet is longer")
 	f.DurationVar(&o.opts.Refresh, "ipfix-refresh", time.Minute, "time after which templates are sent again")
-	f.IntVar(&o.opts.RefreshMessages, "ipfix-refresh-messages", 1000, "number of messages after which templates are sent again")
+	f.IntVar(&o.opts.RefreshMessages, "ipfix-refresh-messages", 1000,
+		"number of messages after which templates are sent again")
 }
 
 // dial opens the sockets, if there are collectors to send to. The caller must call close.

@@ -39,13 +39,15 @@ Without the plan of a record, its tables are unknown.`,
 	f := c.Flags()
 	p.topology.flags(c, "switch ids and wires: ")
 	f.StringArrayVar(&p.plans, "plan", nil, "`FILE` of a plan of the records, JSON (may be repeated)")
-	f.StringVar(&p.flow, "flow", "", `only packets whose flow contains this text; a flow looks like "UDP 10.0.0.1:5 > 10.0.0.2:7"`)
+	f.StringVar(&p.flow, "flow", "",
+		`only packets whose flow contains this text; a flow looks like "UDP 10.0.0.1:5 > 10.0.0.2:7"`)
 	f.BoolVar(&p.packets, "packets", false, "print each packet too")
 	f.StringVar(&p.format, "format", "text", "text, or json with one packet per line and the paths at the end")
 	f.IntVar(&p.records, "records", collector.DefaultJourneyRecords, "maximum number of records to join")
 	f.DurationVar(&p.options.ClockError, "clock-error", journey.DefaultClockError,
 		"maximum difference between two synchronised clocks")
-	f.DurationVar(&p.options.Within, "within", journey.DefaultWithin, "maximum time of a packet from one switch to the next")
+	f.DurationVar(&p.options.Within, "within", journey.DefaultWithin,
+		"maximum time of a packet from one switch to the next")
 	return c
 }
 

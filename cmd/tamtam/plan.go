@@ -85,7 +85,8 @@ that the bits contain about the path. With --simulate, also look for the recover
 	f.Uint64Var(&p.Budget, "budget", 0,
 		fmt.Sprintf("maximum number of sets of tables that a search evaluates (default %d)", recordplan.DefaultBudget))
 	f.BoolVar(&p.Paper, "paper", false, "for bnb: use only the bound of the paper (Algorithm 2)")
-	f.Uint64Var(&p.simulate, "simulate", 0, "send this number of packets through the program's graph, and recover their paths")
+	f.Uint64Var(&p.simulate, "simulate", 0,
+		"send this number of packets through the program's graph, and recover their paths")
 	f.BoolVar(&p.describe, "describe", false, "print only the size of the program: tables, paths, dependencies, stages")
 	f.StringVar(&format, "format", "text", "text or json")
 	c.AddCommand(newPlanInto())

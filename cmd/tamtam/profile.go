@@ -13,7 +13,8 @@ import (
 )
 
 func newProfile() *cobra.Command {
-	c := &cobra.Command{Use: "profile list|show|check|graph", Short: "List and check chip profiles: the sizes and speeds of a simulated ASIC",
+	c := &cobra.Command{Use: "profile list|show|check|graph",
+		Short: "List and check chip profiles: the sizes and speeds of a simulated ASIC",
 		RunE: func(*cobra.Command, []string) error {
 			return usagef("profile what? list, show NAME, check FILE or graph NAME")
 		}}
@@ -30,7 +31,7 @@ func newProfile() *cobra.Command {
 				}
 				return w.Flush()
 			}},
-		&cobra.Command{Use: "show NAME|FILE", Short: "Print a complete profile in the format of a file", Args: cobra.ExactArgs(1),
+		&cobra.Command{Use: "show NAME|FILE", Short: "Print a complete profile in the file format", Args: cobra.ExactArgs(1),
 			RunE: func(cmd *cobra.Command, args []string) error {
 				p, err := profile.Load(args[0])
 				if err != nil {
@@ -39,7 +40,7 @@ func newProfile() *cobra.Command {
 				_, err = cmd.OutOrStdout().Write(p.JSON())
 				return err
 			}},
-		&cobra.Command{Use: "check FILE", Short: "Check the file of a profile, and report the first error", Args: cobra.ExactArgs(1),
+		&cobra.Command{Use: "check FILE", Short: "Check a profile, and report the first error", Args: cobra.ExactArgs(1),
 			RunE: func(cmd *cobra.Command, args []string) error {
 				p, err := profile.Load(args[0])
 				if err == nil {

@@ -74,11 +74,13 @@ that would explain such records.`,
 	f.StringVar(&format, "format", "text", "text or json")
 	f.BoolVar(&opts.Packets, "packets", false, "also print every recorded packet")
 	f.BoolVar(&opts.Exact, "exact", false, exactFlag)
-	f.BoolVar(&opts.Alone, "bits-alone", false, "decode only by the bits, to compare with decoding by all data of the records")
+	f.BoolVar(&opts.Alone, "bits-alone", false,
+		"decode only by the bits, to compare with decoding by all data of the records")
 	f.IntVar(&opts.Ports, "ports", collector.DefaultPorts,
 		"maximum number of ingress ports and of fates that are counted for each distinct record")
 	f.Int64Var(&memory, "memory", collector.DefaultMemory>>20, memoryFlag)
-	f.StringVar(&opts.Flow, "flow", "", `only packets of flows whose text contains this, such as "192.0.2.1:1234 > 192.0.2.2:80"`)
+	f.StringVar(&opts.Flow, "flow", "",
+		`only packets of flows whose text contains this, such as "192.0.2.1:1234 > 192.0.2.2:80"`)
 	f.StringVar(&opts.Compare, "compare", "", "earlier capture: print the paths that are new, gone or changed since")
 	return c
 }

@@ -96,9 +96,11 @@ or a line of --ask, fails.`,
 	f.StringVar(&control, "control", "", "JSON `FILE` of control batches for the program, each with its cycle")
 	f.StringArrayVar(&faults, "fault", nil, "`FAULT` of the chip, like one from a bug in a compiler: "+
 		"skip=TABLE never runs the table, misplace=TABLE:INTO runs it when INTO should run (may be repeated)")
-	f.StringArrayVar(&asks, "ask", nil, "`LINE` of the shell to run after the last packet has left, such as \"show drops by rule\"; "+
-		"it must begin with show (may be repeated)")
-	f.StringVar(&trace, "trace", "", "`FILE` for the cycle of every packet at every place of the chip; - is standard output")
+	f.StringArrayVar(&asks, "ask", nil,
+		"`LINE` of the shell to run after the last packet has left, such as \"show drops by rule\"; "+
+			"it must begin with show (may be repeated)")
+	f.StringVar(&trace, "trace", "",
+		"`FILE` for the cycle of every packet at every place of the chip; - is standard output")
 	f.StringVar(&traceFormat, "trace-format", "text", "text, or json with one packet per line")
 	return c
 }

@@ -61,7 +61,8 @@ parts are no error: for example, the archive is also made without Redis.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVarP(&output, "output", "o", "", "`FILE` of the archive (default: tamtam-techsupport-TIME.tar.gz in this directory)")
+	f.StringVarP(&output, "output", "o", "",
+		"`FILE` of the archive (default: tamtam-techsupport-TIME.tar.gz in this directory)")
 	f.StringArrayVar(&tails, "log", nil, "`FILE` of a log or recording, of which the last MiB is packed (may be repeated)")
 	f.StringVar(&conf.Target, "target", "", "gNMI server for the show commands, as for tamtam cli")
 	f.BoolVar(&conf.Insecure, "insecure", false, "connect to --target without TLS")

@@ -183,7 +183,8 @@ func (s *stampFlags) flags(c *cobra.Command, formats string) {
 	f := c.Flags()
 	f.StringVar(&s.format, "format", "text", formats)
 	f.BoolVar(&s.Packets, "packets", false, "also print every stamped packet")
-	f.IntVar(&s.Paths, "paths", collector.DefaultPaths, "maximum number of paths of flows with a line of their own in a report")
+	f.IntVar(&s.Paths, "paths", collector.DefaultPaths,
+		"maximum number of paths of flows with a line of their own in a report")
 	f.BoolVar(&s.Exact, "exact", false, exactFlag)
 	f.Int64Var(&s.memory, "memory", collector.DefaultMemory>>20, memoryFlag)
 }

@@ -26,7 +26,8 @@ type topologyFlags struct {
 // flags adds the flags of the topology's source. what describes the use of the topology by the command.
 func (p *topologyFlags) flags(cmd *cobra.Command, what string) {
 	f := cmd.Flags()
-	f.StringVar(&p.file, "topology", "", what+"topology `FILE` of tamtam, containerlab or the lab, or the name of an experiment")
+	f.StringVar(&p.file, "topology", "",
+		what+"topology `FILE` of tamtam, containerlab or the lab, or the name of an experiment")
 	f.StringArrayVar(&p.targets, "target", nil,
 		"gNMI server of a switch, [NAME=]HOST:PORT or [NAME=]unix:/PATH (may be repeated); "+
 			"without --topology, its LLDP neighbours are used")
@@ -36,7 +37,7 @@ func (p *topologyFlags) flags(cmd *cobra.Command, what string) {
 	f.IntVar(&p.clab.Port, "gnmi-port", 8080, "containerlab: port of the gNMI servers")
 	f.BoolVar(&p.dial.Insecure, "insecure", false, "connect to the switches without TLS")
 	f.BoolVar(&p.dial.SkipVerify, "skip-verify", false, "use TLS, but accept any certificate of a switch")
-	f.StringVar(&p.dial.CAFile, "tls-ca", "", "CA of the switches' certificates, PEM (default: the system's)")
+	f.StringVar(&p.dial.CAFile, "tls-ca", "", "CA of the switches' certificates, PEM (default: the CAs of the system)")
 	f.StringVar(&p.dial.CertFile, "tls-cert", "", "client certificate, PEM")
 	f.StringVar(&p.dial.KeyFile, "tls-key", "", "key of --tls-cert, PEM")
 	f.StringVarP(&p.dial.User, "user", "u", "", "user name")

@@ -84,7 +84,8 @@ func tracedFrame(file string, number int) ([]byte, error) {
 		case p.Number < int64(number):
 			continue
 		case p.Cut():
-			return nil, fmt.Errorf("%s: packet %d was cut to %d bytes of %d, want the whole packet", file, number, len(p.Data), p.Len)
+			return nil, fmt.Errorf("%s: packet %d was cut to %d bytes of %d, want the whole packet", file, number, len(p.Data),
+				p.Len)
 		}
 		return p.Data, nil
 	}

@@ -62,7 +62,8 @@ func newUsersSet(file *string) *cobra.Command {
 	}
 	c.Flags().StringVar(&role, "role", "",
 		"read-only, operator, admin, or a role of --roles of the switch (default: unchanged; for a new user, read-only)")
-	c.Flags().StringVarP(&password, "password", "p", "", "password; other users of this machine can see it in the list of processes")
+	c.Flags().StringVarP(&password, "password", "p", "",
+		"password; other users of this machine can see it in the list of processes")
 	return c
 }
 
