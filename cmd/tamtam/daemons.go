@@ -259,7 +259,7 @@ func newRun() *cobra.Command {
 	c := &cobra.Command{Use: "run tammgrd|orchagent|syncd|mgmtd|hostd|sflowd|fpmsyncd|hostifd",
 		Short: "Run one daemon of a switch, on an external Redis",
 		RunE: func(*cobra.Command, []string) error {
-			return usagef("which daemon? tammgrd, orchagent, syncd, mgmtd, hostd, sflowd, fpmsyncd or hostifd")
+			return usagef("want a daemon: tammgrd, orchagent, syncd, mgmtd, hostd, sflowd, fpmsyncd or hostifd")
 		}}
 	c.AddCommand(
 		newRunTammgrd(),

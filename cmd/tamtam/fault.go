@@ -64,7 +64,7 @@ command line.`,
   tamtam fault list
   tamtam fault clear`,
 		RunE: func(*cobra.Command, []string) error {
-			return usagef("which fault? `tamtam fault --help` lists them")
+			return usagef("want a fault: `tamtam fault --help` lists them")
 		},
 	}
 	f := c.PersistentFlags()
@@ -90,7 +90,7 @@ command line.`,
 func faultGroup(use, short string, leaves ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{Use: use, Short: short, RunE: func(cmd *cobra.Command, _ []string) error {
 		_, words, _ := strings.Cut(use, " ")
-		return usagef("%s what? %s", cmd.Name(), words)
+		return usagef("%s: want %s", cmd.Name(), words)
 	}}
 	c.AddCommand(leaves...)
 	return c

@@ -20,6 +20,9 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		newTrace(), newPath(), newDoctor(), newTechsupport(), newUsers(), newCollectd())
 	root.Version = command.Version()
 	j.flags(root)
+	root.Long = root.Short + `.
+
+Every command exits with 0 on success, 1 on failure, and 2 for a wrong command line.`
 	return command.Run(ctx, root, args, in, out, errOut)
 }
 

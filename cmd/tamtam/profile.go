@@ -16,7 +16,7 @@ func newProfile() *cobra.Command {
 	c := &cobra.Command{Use: "profile list|show|check|graph",
 		Short: "List and check chip profiles: the sizes and speeds of a simulated ASIC",
 		RunE: func(*cobra.Command, []string) error {
-			return usagef("profile what? list, show NAME, check FILE or graph NAME")
+			return usagef("want list, show NAME, check FILE or graph NAME")
 		}}
 	c.AddCommand(
 		&cobra.Command{Use: "list", Short: "List the profiles that come with tamtam",

@@ -166,7 +166,7 @@ func isSocket(path string) bool {
 func newDecode() *cobra.Command {
 	c := &cobra.Command{Use: "decode tailstamp|ifa|record|sflow", Short: "Decode the measurements in captures",
 		RunE: func(*cobra.Command, []string) error {
-			return usagef("decode what? tailstamp, ifa or sflow FILE.pcap, or record FILE.pcap --plan PLAN.json")
+			return usagef("want tailstamp, ifa or sflow FILE.pcap, or record FILE.pcap --plan PLAN.json")
 		}}
 	c.AddCommand(newDecodeTailStamp(false), newDecodeTailStamp(true), newDecodeRecord(), newDecodeSFlow())
 	return c
@@ -230,7 +230,7 @@ func printLeft(w io.Writer, names []string) {
 
 func newConfig() *cobra.Command {
 	c := &cobra.Command{Use: "config load|save", Short: "Load a config_db.json into CONFIG_DB, or save CONFIG_DB",
-		RunE: func(*cobra.Command, []string) error { return usagef("config what? load FILE or save [FILE]") }}
+		RunE: func(*cobra.Command, []string) error { return usagef("want load FILE or save [FILE]") }}
 	var place redisFlags
 	var saved string
 	load := &cobra.Command{

@@ -24,7 +24,7 @@ changes. The requests of a removed user are then refused, and the subscriptions 
 seconds. Passwords are stored as hashes.`,
 		Example: `  tamtam users set ada --role admin --users users
   tamtam users list --users users`,
-		RunE: func(*cobra.Command, []string) error { return usagef("users what? set NAME, remove NAME or list") }}
+		RunE: func(*cobra.Command, []string) error { return usagef("want set NAME, remove NAME or list") }}
 	c.PersistentFlags().StringVar(&file, "users", os.Getenv("TAMTAM_USERS"), "`FILE` of users (default from TAMTAM_USERS)")
 	c.AddCommand(newUsersSet(&file), newUsersRemove(&file), newUsersList(&file))
 	return c
