@@ -6,16 +6,17 @@ GO      ?= go
 FUZZ    ?= 60s
 IMAGE   ?= tamtam
 
-.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock frr-test lacp-test northbound-test ipfix-test sflow-test parquet-test screenshots cluster-test collectd-chaos collectd-disks image-if-docker figures metrics outputs bench bench-before bench-pgo lint openconfig generate generate-check image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean openapi gnmi-clients
+.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock frr-test lacp-test northbound-test ipfix-test sflow-test parquet-test screenshots cluster-test collectd-chaos collectd-disks image-if-docker figures metrics outputs bench bench-before bench-pgo lint openconfig generate generate-check release release-test image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean openapi gnmi-clients
 
 ### help            this list
 help:
 	@sed -n 's/^### //p' $(MAKEFILE_LIST)
 
-### build           bin/tamtam, static; compiled with the profile PGO of the chip (PGO=off: without a profile)
+### build           bin/tamtam, static; compiled with the profile PGO of the chip (PGO=off: without a profile). The flags are
+###                 those of a release, so that both, and the image, compile each package once
 PGO ?= cmd/tamtam/chip.pgo
 build:
-	CGO_ENABLED=0 $(GO) build -trimpath -pgo=$(PGO) -o bin/tamtam ./cmd/tamtam
+	CGO_ENABLED=0 $(GO) build -trimpath -pgo=$(PGO) -gcflags=all=-dwarf=false "-ldflags=-s -w" -o bin/tamtam ./cmd/tamtam
 
 ### profile         makes that profile again, after a change of the packet path. It is not called default.pgo, because
 ###                 every test would then compile all packages that tamtam imports a second time
@@ -224,7 +225,19 @@ generate:
 generate-check: generate
 	@git diff --exit-code -- '*zz_generated*' || { echo "generated code was out of date"; exit 1; }
 
-### image           the container image $(IMAGE); makes the base images if no registry is reachable
+### release         dist/: for each of ARCH (default amd64 arm64) an archive with the programs, Debian packages and an image;
+###                 an SBOM and SHA256SUMS (go doc ./internal/release)
+ARCH ?= amd64 arm64
+release:
+	$(GO) run ./internal/release -out dist -arch '$(ARCH)'
+
+### release-test    two releases from two clones, which must be equal; the packages in a fresh Debian, the image, and arm64's
+###                 outputs beside amd64's: root, and Debian's debootstrap and qemu-user-static
+release-test:
+	TAMTAM_RELEASE=1 $(GO) test -count=1 -run '^TestBaseOfPackages$$' ./internal/release
+	./scripts/test-release.sh
+
+### image           the container image $(IMAGE), loaded into Docker
 image:
 	./scripts/make-image.sh $(IMAGE)
 
@@ -284,4 +297,4 @@ demo-capture:
 
 ### clean           removes what was built
 clean:
-	rm -rf bin docker/build
+	rm -rf bin dist

@@ -156,7 +156,7 @@ func sumPaths(r *RecordReport, plain bool) (map[string]PathDifference, int64) {
 				s = PathDifference{Path: p.Path, Paths: p.Paths, Why: p.Why}
 			}
 			if n := s.Packets + p.Packets; n > 0 {
-				took := float64(s.MeanNs)*float64(s.Packets) + float64(p.Latency.Avg)*float64(p.Packets)
+				took := float64(float64(s.MeanNs)*float64(s.Packets)) + float64(float64(p.Latency.Avg)*float64(p.Packets))
 				s.MeanNs = int64(took / float64(n))
 			}
 			s.Packets += p.Packets

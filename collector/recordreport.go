@@ -269,8 +269,8 @@ func (c *planRecords) tables(groups []*recordGroup) []TableTotal {
 			if i <= last || g.reported.End == record.EndSent {
 				t.Passed += g.packets
 			}
-			t.RanExpected += s.RanP * float64(g.packets)
-			t.HitExpected += s.HitP * float64(g.packets)
+			t.RanExpected += float64(s.RanP * float64(g.packets))
+			t.HitExpected += float64(s.HitP * float64(g.packets))
 			count := func(c recordplan.Certainty, sure, may *int64) {
 				if c == recordplan.Always {
 					*sure += g.packets

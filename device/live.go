@@ -42,6 +42,9 @@ type UpConfig struct {
 	Mgmt mgmt.Config
 	// NoHost leaves out hostd: the switch neither answers nor sends as a host.
 	NoHost bool
+	// FRR, if set, is the path of a socket for the CPU port. hostifd and fpmsyncd then run instead of hostd: the switch's
+	// interfaces are interfaces of Linux, and the routes of FRR's zebra are those of the switch.
+	FRR string
 	// At holds the northbound's other addresses.
 	At daemons.Addresses
 	// Ready, if set, is called with the addresses once all daemons run. page is "" if the switch has no page.
@@ -101,10 +104,7 @@ func Up(ctx context.Context, cfg UpConfig) error {
 		if err := northbound.Begin(running, cmp.Or(cfg.Source, "nowhere"), len(found) == 0, found); err != nil {
 			return err
 		}
-		if !cfg.NoHost {
-			cfg.CPU = cpuport.New()
-			g.Go(func() error { return daemons.RunHostd(running, r, daemons.AtHub(cfg.CPU, "hostd"), cfg.Common) })
-		}
+		cfg.startHost(running, g, r)
 		cfg.Samples = cpuport.New()
 		g.Go(func() error { return daemons.RunSFlowd(running, r, daemons.AtHub(cfg.Samples, "sflowd"), cfg.Common) })
 		g.Go(func() error { return daemons.RunSyncd(running, r, cfg.ChipConfig, cfg.Common) })
@@ -126,6 +126,19 @@ func Up(ctx context.Context, cfg UpConfig) error {
 		err = errors.Join(err, keep(context.WithoutCancel(ctx), r, cfg.Keep))
 	}
 	return err
+}
+
+// startHost starts the daemons by which the switch is a host at its interfaces.
+func (cfg *UpConfig) startHost(ctx context.Context, g *errgroup.Group, r *swss.Redis) {
+	switch {
+	case cfg.FRR != "":
+		cfg.CPUPort = cfg.FRR
+		g.Go(func() error { return daemons.RunHostIfd(ctx, r, cfg.FRR, cfg.Common) })
+		g.Go(func() error { return daemons.RunFPMSyncd(ctx, r, daemons.FPMConfig{}, cfg.Common) })
+	case !cfg.NoHost:
+		cfg.CPU = cpuport.New()
+		g.Go(func() error { return daemons.RunHostd(ctx, r, daemons.AtHub(cfg.CPU, "hostd"), cfg.Common) })
+	}
 }
 
 // configure applies a startup configuration that needs the northbound, and determines which ports are wired.

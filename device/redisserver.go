@@ -25,12 +25,16 @@ func RedisArgs() []string {
 func ExecRedis(dir string, options []string, log io.Writer) error {
 	server, err := exec.LookPath("redis-server")
 	if err != nil {
-		return fmt.Errorf("redis: %w", err)
+		// Debian's redis-tools has the program under this name, without the service that Debian's redis-server starts.
+		var other error
+		if server, other = exec.LookPath("redis-check-rdb"); other != nil {
+			return fmt.Errorf("redis: %w", err)
+		}
 	}
 	if err := appendToDump(dir, log); err != nil {
 		return fmt.Errorf("redis: data in %s: %w", dir, err)
 	}
-	args := append([]string{server, "--port", "6379", "--dir", dir}, RedisArgs()...)
+	args := append([]string{"redis-server", "--port", "6379", "--dir", dir}, RedisArgs()...)
 	return fmt.Errorf("redis: %s: %w", server, syscall.Exec(server, append(args, options...), os.Environ()))
 }
 

@@ -184,7 +184,7 @@ type bucket struct {
 // take removes a token, and reports whether there was one.
 func (b *bucket) take(now time.Time) bool {
 	if !b.last.IsZero() && now.After(b.last) {
-		b.left = min(float64(b.burst), b.left+now.Sub(b.last).Seconds()*float64(b.rate))
+		b.left = min(float64(b.burst), b.left+float64(now.Sub(b.last).Seconds()*float64(b.rate)))
 	}
 	b.last = now
 	if b.left < 1 {

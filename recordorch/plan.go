@@ -68,11 +68,11 @@ func mix(a, b record.Probabilities) record.Probabilities {
 	}
 	m := record.Probabilities{Hits: map[string]float64{}}
 	for _, e := range a.Edges {
-		e.P = (1-unseen)*e.P + unseen*uniform[key(e)]
+		e.P = float64((1-unseen)*e.P) + float64(unseen*uniform[key(e)])
 		m.Edges = append(m.Edges, e)
 	}
 	for table, p := range a.Hits {
-		m.Hits[table] = (1-unseen)*p + unseen*b.Hits[table]
+		m.Hits[table] = float64((1-unseen)*p) + float64(unseen*b.Hits[table])
 	}
 	return m
 }

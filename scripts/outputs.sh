@@ -6,7 +6,8 @@
 #
 # A line is a hash and what it is of: what the demo prints and each file that it writes, the same of each experiment of
 # the lab, in its short form if it has one (LONG=1: whole), and what both engines did in some cases of the differential
-# test (CASES=20). ONLY=PATTERN takes those that match it, such as lab/two-switches, demo or engines.
+# test (CASES=20). ONLY=PATTERN takes those that match it, such as lab/two-switches, demo or engines. TAMTAM=FILE is a
+# program to use instead of one that is built from the tree.
 #
 # Two experiments are left out: flymon-table3 deploys tasks in real time, and record-fig10 takes the time of the
 # planner.
@@ -15,7 +16,7 @@ cd "$(dirname "$0")/.."
 tree=$PWD only=${ONLY:-} cases=${CASES:-20} failed=0
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-go build -o "$dir/tamtam" ./cmd/tamtam
+if [[ -n ${TAMTAM:-} ]]; then ln -s "$TAMTAM" "$dir/tamtam"; else go build -o "$dir/tamtam" ./cmd/tamtam; fi
 cd "$dir"
 
 # collect runs a command of tamtam with --out, and prints the hashes of what it prints and of its files. It returns 1 if

@@ -17,6 +17,7 @@ if command -v systemd-analyze >/dev/null; then
 	cp -r /usr/lib/systemd/system "$root/usr/lib/systemd/"
 	cp docker/systemd/* "$root/etc/systemd/system/"
 	cp docker/start.sh "$root/usr/bin/tamtam" # any program
+	cp docker/start.sh "$root/usr/bin/tamtam-collectd"
 	(cd docker/systemd && systemd-analyze --root="$root" verify ./*) >"$dir/units" 2>&1 && ! [ -s "$dir/units" ] ||
 		{ cat "$dir/units" >&2; echo "FAILED: units of systemd" >&2; exit 1; }
 	echo "ok   the units of systemd"

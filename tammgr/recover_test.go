@@ -27,8 +27,8 @@ func TestPendingRemoval(t *testing.T) {
 	}
 }
 
-// orchagent's status of a row stays over a restart of tammgrd. If the status is lost, tammgrd requests it from
-// orchagent again.
+// A restart of tammgrd does not change the status that orchagent reported for a row. If the status is lost, tammgrd
+// requests it from orchagent again.
 func TestStatusOverRestart(t *testing.T) {
 	b := newBench(t, swsstest.Start(t))
 	b.Do(rule1)

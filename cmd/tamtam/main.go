@@ -18,7 +18,6 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		newUp(), newRun(), newCLI(), newSubscribe(), newCollect(), newSim(), newLab(),
 		newDecode(), newPlan(), newBench(), newDemo(), newConfig(), newFlush(), newProfile(), newHealth(), newFault(),
 		newTrace(), newPath(), newDoctor(), newTechsupport(), newUsers(), newCollectd())
-	root.Version = command.Version()
 	j.flags(root)
 	root.Long = root.Short + `.
 

@@ -298,14 +298,20 @@ func loadOver(cmd *cobra.Command, r *swss.Redis, rows device.ConfigDB, name stri
 func newHealth() *cobra.Command {
 	var q daemons.Question
 	var place redisFlags
+	var data string
 	c := &cobra.Command{
 		Use:   "health [tammgrd|orchagent|syncd|mgmtd|hostd|sflowd|fpmsyncd|hostifd|redis]",
 		Short: "Exit 0 if the daemon, or Redis, is ready (with --live: if it works), for container health checks",
 		Long: `Exit 0 if a daemon, or Redis, is ready: what is configured is in force, or told to be pending or failed. With
---live: if it works. Without a name all of them are asked. Otherwise exit 1, and the reason is on standard error.`,
+--live: if it works. Without a name all of them are asked. Otherwise exit 1, and the reason is on standard error.
+
+Without --redis, the Redis is that of the running ` + "`tamtam up`" + ` with this --data, if there is one.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
+			if place.within(cmd, data) && !cmd.Flags().Changed("gnmi") {
+				q.GNMI = "unix:" + device.SocketPath(data)
+			}
 			if q.Redis, err = place.config(); err != nil {
 				return err
 			}
@@ -326,6 +332,7 @@ func newHealth() *cobra.Command {
 	f := c.Flags()
 	place.usual(c)
 	f.StringVar(&q.GNMI, "gnmi", gnmiAddress, "HOST:PORT or unix:PATH of mgmtd's gNMI server, which must answer")
+	f.StringVar(&data, "data", device.DataDir(), "data directory of a running up")
 	f.BoolVar(&q.Live, "live", false, "ask only whether the process works, which a restart could change; "+
 		"else whether the configuration is in force, or reported as pending or failed")
 	f.DurationVar(&q.Timeout, "timeout", 5*time.Second, "how long to wait for an answer")

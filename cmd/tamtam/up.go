@@ -34,6 +34,7 @@ type upCommand struct {
 	oracle                   int
 	keepLinks                bool
 	faults, keep, noHost     bool
+	frr                      bool
 }
 
 func newUp() *cobra.Command {
@@ -45,11 +46,15 @@ func newUp() *cobra.Command {
 
 The startup configuration is a config_db.json, OpenConfig JSON as a gNMI Set takes it at the root, or a script
 of the shell: its content says which. One that is refused, with the line or the path, is the end of the switch.
---config, --redis and --ports may come from the environment, as TAMTAM_CONFIG, TAMTAM_REDIS and TAMTAM_PORTS.`,
+--config, --redis, --ports and --frr may come from the environment, as TAMTAM_CONFIG, TAMTAM_REDIS, TAMTAM_PORTS
+and TAMTAM_FRR.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := u.device(cmd)
 			if err != nil {
 				return err
+			}
+			if u.place.embedded() {
+				defer os.Remove(redisFile(u.data))
 			}
 			return device.Up(cmd.Context(), cfg)
 		},
@@ -70,6 +75,8 @@ of the shell: its content says which. One that is refused, with the line or the 
 	f.BoolVar(&u.faults, "allow-faults", false, allowFaultsUsage)
 	f.BoolVar(&u.noHost, "no-hostd", false,
 		"without hostd: the switch neither asks for neighbours nor answers as a host")
+	f.BoolVar(&u.frr, "frr", os.Getenv("TAMTAM_FRR") != "",
+		"interfaces of Linux and routes of FRR: run hostifd and fpmsyncd instead of hostd (needs CAP_NET_ADMIN)")
 	u.northbound.flags(c)
 	return c
 }
@@ -79,6 +86,11 @@ func (u *upCommand) device(cmd *cobra.Command) (cfg device.UpConfig, err error) 
 	cfg = device.UpConfig{
 		Common: daemons.Common{Log: logger(cmd), AllowFaults: u.faults}, Redis: u.place.addr, NoHost: u.noHost,
 		Ready: func(redis, gnmi, page string) {
+			if u.place.embedded() {
+				if err := os.WriteFile(redisFile(u.data), []byte(redis+"\n"), 0o644); err != nil {
+					fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: `tamtam health` will not find this Redis: %v\n", err)
+				}
+			}
 			if page != "" {
 				page = ", its page at " + page
 			}
@@ -90,6 +102,12 @@ func (u *upCommand) device(cmd *cobra.Command) (cfg device.UpConfig, err error) 
 		return cfg, err
 	}
 	cfg.KeepLinks = u.keepLinks
+	if u.frr {
+		if u.noHost {
+			return cfg, usagef("--frr and --no-hostd: with --frr hostifd is the host instead of hostd; want one of them")
+		}
+		cfg.FRR = filepath.Join(u.data, "cpu.sock")
+	}
 	if cfg.Ports, err = parseNumber(u.numbers); err != nil {
 		return cfg, err
 	}

@@ -38,6 +38,7 @@ func TestUpStartsAndEnds(t *testing.T) {
 			if got := description(t, r); got != "to spine" {
 				t.Errorf("the port's description is %q", got)
 			}
+			s.healthy()
 			row := map[string]string{"description": "to leaf"}
 			if err := swss.NewTable(r.DB(swss.ConfigDB), "PORT").Set(t.Context(), "Ethernet0", row); err != nil {
 				t.Fatal(err)
@@ -189,6 +190,21 @@ func (s *solo) begin() *swss.Redis {
 		case <-time.After(50 * time.Millisecond):
 		case <-s.Context().Done():
 		}
+	}
+}
+
+// healthy checks that health finds the switch by its data directory alone.
+func (s *solo) healthy() {
+	s.Helper()
+	var got string
+	for deadline := time.Now().Add(time.Minute); got != "ok" && time.Now().Before(deadline); {
+		cmd := exec.CommandContext(s.Context(), os.Args[0], "health", "--data", s.dir)
+		cmd.Env = append(os.Environ(), asTamtam+"=1")
+		out, _ := cmd.CombinedOutput()
+		got = strings.TrimSpace(string(out))
+	}
+	if got != "ok" {
+		s.Errorf("health --data: %q for a minute, want ok", got)
 	}
 }
 

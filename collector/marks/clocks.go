@@ -23,9 +23,9 @@ type clockSuspect struct {
 // restarts holds the flags of a period after which a point's clock may differ.
 const restarts = altmark.First | altmark.LateRead | altmark.ClockStep | altmark.CounterReset
 
-// checkClocks reports whether the points' reports of period k may be of different times, by their arrival times.
-// Arrival times are unknown for reports from before the collector's start. The next periods that all points reported in
-// time are then decisive.
+// checkClocks compares the arrival times of the points' reports of period k. It reports whether the points' clocks may
+// differ, so that their periods k cover different times. Arrival times are unknown for reports from before the
+// collector's start. The next periods that all points reported in time are then decisive.
 func (m *Joiner) checkClocks(k uint64, points ...int) clockSuspect {
 	n := m.path.Points[0].Settings.Interval
 	for q := k; ; q++ {

@@ -147,7 +147,7 @@ func loadOf(p *web.Port, was map[string]uint64, way string, over span) *web.Load
 		if !had || !has || now < before { // the counter was reset
 			return nil
 		}
-		bits += each * float64(now-before)
+		bits += float64(each * float64(now-before))
 	}
 	if p.Mbps <= 0 || over.length <= over.first+over.last {
 		return nil

@@ -67,8 +67,8 @@ func (l *Log) Read(ctx context.Context, name string, from uint64, most int) ([]s
 	}
 }
 
-// unlessAnswered returns err, but not a [stream.ErrAway] if ctx ended during a request shortly after the log had
-// answered that there is nothing.
+// unlessAnswered returns err. It returns the error of ctx instead of a [stream.ErrAway] if ctx ended during a request,
+// and the log had reported shortly before that it has no message.
 func unlessAnswered(ctx context.Context, answered time.Time, err error) error {
 	if ended := ctx.Err(); ended != nil && errors.Is(err, stream.ErrAway) && time.Since(answered) < lookEvery {
 		return ended

@@ -79,7 +79,7 @@ type joiner interface {
 type wide interface {
 	// take is as in joiner. It also keeps the message pending for as long as its events are needed.
 	take(r *event.Reader, w *windows) error
-	// last returns the due time of the last event so far.
+	// last returns the due time of the last event received so far.
 	last() int64
 	// says reports whether something may have to be reported that is due between two times.
 	says(from, to int64) bool

@@ -22,7 +22,7 @@ func (r *Reading) Falsely(listed int) (flymon.Estimate, bool) {
 		return flymon.Estimate{Confidence: 1, Bound: "no flow is listed"}, true
 	}
 	f := r.collectors()
-	e := flymon.Estimate{Value: min(float64(listed), f.falsely+f.few*f.full)}
+	e := flymon.Estimate{Value: min(float64(listed), f.falsely+float64(f.few*f.full))}
 	e.Bound = fmt.Sprintf(
 		"expected of the listed flows, by the coupons of all: those with fewer than %d; no bound is known", r.Task.Threshold)
 	if r.Task.Share > 0 {

@@ -60,7 +60,7 @@ func (r *Reading) bounded(least float64) flymon.Estimate {
 		total, unit = float64(r.Bytes), maxFrame
 	}
 	excess, rows, width := r.excess(least, total)
-	e.Upper, e.Lower, e.Confidence = e.Value, math.Max(0, e.Value-excess*r.scale()), 1-math.Pow(2, -float64(rows))
+	e.Upper, e.Lower, e.Confidence = e.Value, math.Max(0, e.Value-float64(excess*r.scale())), 1-math.Pow(2, -float64(rows))
 	e.Bound = fmt.Sprintf("count-min: never too low, too high by more than 2 of %.0f in %d with probability 2^-%d",
 		total, width, rows)
 	return r.sampled(e, unit)

@@ -28,7 +28,7 @@ func (r *Reading) longest(v flymon.Vector) flymon.Estimate {
 	most := r.longestPossible()
 	least, impossible := math.Inf(1), false
 	for _, row := range r.Sketch.Rows {
-		interval := float64(r.word(row[longestInterval], v)) * unit
+		interval := float64(float64(r.word(row[longestInterval], v)) * unit)
 		if interval-2*unit >= most {
 			impossible = true
 			continue

@@ -105,7 +105,7 @@ func exactly(n uint64) flymon.Estimate {
 
 // within returns an estimate with bounds of two standard errors: 95 %.
 func within(value, relative float64, bound string) flymon.Estimate {
-	dev := 2 * relative * value
+	dev := float64(2 * relative * value)
 	return flymon.Estimate{Value: value, Lower: math.Max(0, value-dev), Upper: value + dev, Confidence: 0.95, Bound: bound}
 }
 
@@ -113,7 +113,7 @@ func within(value, relative float64, bound string) flymon.Estimate {
 func (r *Reading) cardinalityOfCounters() flymon.Estimate {
 	words := r.Registers[r.Sketch.Rows[0][0]]
 	n := float64(len(words))
-	return counting(n-r.used()*n, n, "linear counting of the first row's counters")
+	return counting(n-float64(r.used()*n), n, "linear counting of the first row's counters")
 }
 
 // counting estimates the number of elements from the number of empty buckets (linear counting). If no bucket is empty,
@@ -130,7 +130,7 @@ func counting(zero, n float64, how string) flymon.Estimate {
 
 func (r *Reading) linearCounting(how string) flymon.Estimate {
 	unit := r.Sketch.Rows[0][0]
-	n := r.bitsIn(unit)
+	n := float64(r.bitsIn(unit))
 	return counting(n-ones(r.Registers[unit]), n, how)
 }
 

@@ -60,8 +60,8 @@ func (r *Reading) sampled(e flymon.Estimate, unit float64) flymon.Estimate {
 		e.Bound += fmt.Sprintf(", of frames of at most %d bytes", maxFrame)
 	}
 	below, above := e.Lower/unit, e.Upper/unit // s times the counted packets
-	e.Lower = math.Max(0, e.Lower-unit*2*math.Sqrt((below+s)*(s-1)))
-	e.Upper += unit * 2 * (s - 1 + math.Sqrt(above*(s-1)+(s-1)*(s-1)))
+	e.Lower = math.Max(0, e.Lower-float64(unit*2*math.Sqrt((below+s)*(s-1))))
+	e.Upper += float64(unit * 2 * (s - 1 + math.Sqrt(float64(above*(s-1))+float64((s-1)*(s-1)))))
 	e.Confidence *= 0.95
 	return e
 }

@@ -67,7 +67,7 @@ func (r *Reading) filtered() float64 { return ones(r.Registers[r.Sketch.Rows[0][
 func (r *Reading) oddSize(words []uint32) flymon.Estimate {
 	n := float64(max(2, len(r.Layout.Units[r.Sketch.Rows[0][seenElements]].Map))) * float64(len(words))
 	odd := ones(words)
-	v := sketch.OddSketchSize(math.Max(0, math.Min(odd, n/2-1)), n)
+	v := sketch.OddSketchSize(math.Max(0, math.Min(odd, float64(n/2)-1)), n)
 	e := within(v, sketch.OddSketchError(v, n)/math.Max(v, 1),
 		fmt.Sprintf("odd sketch of %.0f bits: two standard errors", n))
 	e.Saturated = odd > 0.49*n

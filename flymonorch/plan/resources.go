@@ -122,12 +122,12 @@ func GroupStages(g flymon.Geometry, p Pipeline) []GroupStage {
 			[]Resource{HashUnits},
 			Amounts{
 				HashUnits: k, VLIW: k, TCAM: float64(p.tcam(flymon.MaxTasks, tupleBits)), SRAM: 1,
-				PHV: k*hashedBits + taskBits,
+				PHV: float64(k*hashedBits) + taskBits,
 			},
 		},
 		{
 			"I", "initialization", "chooses key and parameters by the task", []Resource{VLIW},
-			Amounts{VLIW: n * (k*(k+1)/2 + 1), SRAM: n, PHV: n * float64(address+2*g.Width)},
+			Amounts{VLIW: n * (float64(k*(k+1)/2) + 1), SRAM: n, PHV: n * float64(address+2*g.Width)},
 		},
 		{
 			"P", "preparation", "translates the address and maps parameters", []Resource{TCAM},
@@ -181,14 +181,14 @@ func Beside(program Amounts, g flymon.Geometry, p Pipeline) (fit int, shares []S
 	average := 0.0
 	for i, share := range one {
 		average += share / float64(len(one))
-		for fit > 0 && program[i]+float64(fit)*share > 100 {
+		for fit > 0 && program[i]+float64(float64(fit)*share) > 100 {
 			fit--
 		}
 	}
 	for _, r := range Resources() {
 		s := Share{Resource: r, Program: program[r], Group: one[r], Average: average}
 		for n := range fit + 1 {
-			s.With = append(s.With, program[r]+float64(n)*one[r])
+			s.With = append(s.With, program[r]+float64(float64(n)*one[r]))
 		}
 		shares = append(shares, s)
 	}

@@ -241,7 +241,7 @@ func (a *Agent) dropped(p *cpuport.Packet, now time.Time) {
 	}
 	s := sourceOf(a.drops, wire.Source{Index: at})
 	s.lost[0] = x.Lost
-	a.tokens = min(a.limit, a.tokens+a.limit*max(now.Sub(a.filled), 0).Seconds())
+	a.tokens = min(a.limit, a.tokens+float64(a.limit*max(now.Sub(a.filled), 0).Seconds()))
 	if a.filled = now; a.tokens < 1 {
 		s.suppressed++
 		a.counts.Suppressed++

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -41,11 +42,11 @@ func Main(run func(ctx context.Context, args []string, in io.Reader, out, errOut
 	os.Exit(code)
 }
 
-// Root returns the command of a program, with its subcommands. A wrong flag, or a wrong number of arguments, is a
-// mistake in the command line at every level.
+// Root returns the command of a program, with its subcommands and one that prints the version. A wrong flag, or a wrong
+// number of arguments, is a mistake in the command line at every level.
 func Root(name, short string, commands ...*cobra.Command) *cobra.Command {
 	root := &cobra.Command{
-		Use: name, Short: short, SilenceUsage: true, SilenceErrors: true,
+		Use: name, Short: short, Version: Version(), SilenceUsage: true, SilenceErrors: true,
 		// Cobra passes words here that are no subcommand.
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -57,8 +58,8 @@ func Root(name, short string, commands ...*cobra.Command) *cobra.Command {
 		},
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return Usage(err) })
-	root.AddCommand(commands...)
-	for _, c := range commands {
+	root.AddCommand(append(commands, newVersion(name))...)
+	for _, c := range root.Commands() {
 		checkArgs(c)
 	}
 	return root
@@ -106,17 +107,42 @@ func Run(ctx context.Context, root *cobra.Command, args []string, in io.Reader, 
 	return ExitFailed
 }
 
-// Version returns the version that the build recorded.
+// Version returns the version of the build, with the commit that it is made of and the date of that commit in UTC, such
+// as "v1.2.0 (commit 0123456789ab, 2026-11-29)". Without a commit, as in a test, it is the version alone.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "unknown"
 	}
-	v := info.Main.Version
+	return versionOf(info)
+}
+
+// versionOf returns the version of a build. A tree that differs from its commit is marked as modified.
+func versionOf(info *debug.BuildInfo) string {
+	vcs := map[string]string{}
 	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
-			return v + " " + s.Value[:12]
-		}
+		vcs[s.Key] = s.Value
 	}
-	return v
+	commit, at := vcs["vcs.revision"], vcs["vcs.time"]
+	if commit == "" {
+		return info.Main.Version
+	}
+	const shown = 12 // digits, as in a pseudo-version
+	date, _, _ := strings.Cut(at, "T")
+	text := fmt.Sprintf("%s (commit %.*s, %s", info.Main.Version, shown, commit, date)
+	if vcs["vcs.modified"] == "true" {
+		text += ", modified"
+	}
+	return text + ")"
+}
+
+// newVersion returns the command that prints the version, for programs and scripts that do not know --version.
+func newVersion(program string) *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the version, and the commit and the date that it is of",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s version %s\n", program, Version())
+			return err
+		},
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -35,6 +36,8 @@ func TestRun(t *testing.T) {
 		{"cut", ended, ExitFailed, "p: interrupted"},
 		{"cut", t.Context(), ExitFailed, "p: context canceled"},
 		{"--help", t.Context(), 0, "a program"},
+		{"version", t.Context(), 0, "p version "},
+		{"version now", t.Context(), ExitUsage, "p: unknown command"},
 	} {
 		group := &cobra.Command{Use: "group", RunE: fails(nil)}
 		group.AddCommand(&cobra.Command{Use: "one", Args: cobra.ExactArgs(1), RunE: fails(nil)},
@@ -55,5 +58,25 @@ func TestRun(t *testing.T) {
 	}
 	if Version() == "" {
 		t.Error("the build has no version, not even an unknown one")
+	}
+}
+
+// A version has the commit and its date, and a tree that differs from the commit is no release of it.
+func TestVersion(t *testing.T) {
+	setting := func(key, value string) debug.BuildSetting { return debug.BuildSetting{Key: key, Value: value} }
+	commit := []debug.BuildSetting{setting("vcs.revision", "0123456789abcdef0123456789abcdef01234567"),
+		setting("vcs.time", "2026-11-29T17:44:26Z"), setting("vcs.modified", "false")}
+	for _, tt := range []struct {
+		settings []debug.BuildSetting
+		want     string
+	}{
+		{nil, "v1.2.0"},
+		{commit, "v1.2.0 (commit 0123456789ab, 2026-11-29)"},
+		{append(commit[:2:2], setting("vcs.modified", "true")), "v1.2.0 (commit 0123456789ab, 2026-11-29, modified)"},
+	} {
+		info := &debug.BuildInfo{Main: debug.Module{Version: "v1.2.0"}, Settings: tt.settings}
+		if got := versionOf(info); got != tt.want {
+			t.Errorf("%v: %q, want %q", tt.settings, got, tt.want)
+		}
 	}
 }

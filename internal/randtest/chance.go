@@ -11,11 +11,11 @@ func Tail(chances []float64, n int) float64 {
 	at := make([]float64, n+1) // probabilities by number of events; the last is for n or more
 	at[0] = 1
 	for _, p := range chances {
-		at[n] += at[max(n-1, 0)] * p * float64(min(n, 1))
+		at[n] += float64(at[max(n-1, 0)] * p * float64(min(n, 1)))
 		for k := n - 1; k >= 0; k-- {
 			at[k] *= 1 - p
 			if k > 0 {
-				at[k] += at[k-1] * p
+				at[k] += float64(at[k-1] * p)
 			}
 		}
 	}
@@ -27,7 +27,7 @@ func Tail(chances []float64, n int) float64 {
 // dependent ones if the probability of an event never exceeds its assumed value, whatever happened before.
 func AtMost(mean float64) int {
 	for k := math.Floor(mean) + 1; ; k++ {
-		if k-mean+k*math.Log(mean/k) < math.Log(Never) {
+		if k-mean+float64(k*math.Log(mean/k)) < math.Log(Never) {
 			return int(k) - 1
 		}
 	}

@@ -64,10 +64,10 @@ func (round) Ticks(least, most float64) (list []plot.Tick) {
 	step := unit
 	for _, m := range []float64{2, 5, 10} {
 		if step < rough {
-			step = m * unit
+			step = float64(m * unit)
 		}
 	}
-	decimals := max(0, int(-math.Floor(math.Log10(step)+1e-9)))
+	decimals := max(0, int(-math.Floor(float64(math.Log10(step))+1e-9)))
 	first := math.Ceil(least/step - 1e-9)
 	for n := 0.0; n < 16; n++ { // for nearly equal numbers the next may be the same
 		i := first + n
@@ -94,7 +94,7 @@ func (p powers) Ticks(least, most float64) (list []plot.Tick) {
 	few := p == 10 && math.Floor(most)-math.Ceil(least) < 1
 	for e := first; e <= last; e++ {
 		for m := 1.0; m < float64(p) && (m == 1 || p == 10 && stride == 1); m++ {
-			t := plot.Tick{Value: e + math.Log10(m)}
+			t := plot.Tick{Value: e + float64(math.Log10(m))}
 			if math.Mod(e, stride) == 0 && (m == 1 || few && (m == 2 || m == 5)) {
 				label := strconv.FormatFloat(m*math.Pow(float64(p), e), 'g', -1, 64)
 				t.Label = strings.NewReplacer("e+0", "e", "e-0", "e-").Replace(label)

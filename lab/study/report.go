@@ -66,11 +66,11 @@ func spread(values []float64) (m *Metric, q1, q3 float64) {
 	sorted := slices.Sorted(slices.Values(values))
 	// at returns the quantile of n quarters, interpolated where it falls between two values.
 	at := func(n int) float64 {
-		i, rest := n*(len(sorted)-1)/4, float64(n*(len(sorted)-1)%4)/4
+		i, rest := n*(len(sorted)-1)/4, float64(float64(n*(len(sorted)-1)%4)/4)
 		if rest == 0 {
 			return sorted[i]
 		}
-		return sorted[i]*(1-rest) + sorted[i+1]*rest
+		return float64(sorted[i]*(1-rest)) + float64(sorted[i+1]*rest)
 	}
 	return &Metric{Values: values, Min: at(0), Median: at(2), Max: at(4)}, at(1), at(3)
 }

@@ -71,7 +71,7 @@ func (r *Row) sum(v []float64) {
 	}
 	r.Mean = total / float64(len(v))
 	for _, x := range v {
-		r.Deviation += (x - r.Mean) * (x - r.Mean)
+		r.Deviation += float64((x - r.Mean) * (x - r.Mean))
 	}
 	r.Deviation = math.Sqrt(r.Deviation / float64(max(len(v)-1, 1)))
 	r.Least, r.Most = v[0], v[len(v)-1]
@@ -80,12 +80,12 @@ func (r *Row) sum(v []float64) {
 
 // quantile interpolates linearly between the two nearest of the sorted values.
 func quantile(v []float64, q float64) float64 {
-	at := q * float64(len(v)-1)
+	at := float64(q * float64(len(v)-1))
 	i := int(at)
 	if i == len(v)-1 {
 		return v[i]
 	}
-	return v[i] + (at-float64(i))*(v[i+1]-v[i])
+	return v[i] + float64((at-float64(i))*(v[i+1]-v[i]))
 }
 
 // numbers returns the row's numbers, named by the heads of a table, with at most the given digits. -1 means all digits.

@@ -110,7 +110,7 @@ func FuzzUpdate(f *testing.F) {
 	})
 }
 
-// A name that is twice in an object is found, wherever it is. Text in strings is not mistaken for a name.
+// A name that an object has twice is found at any depth. The text of a string is not mistaken for a name.
 func FuzzTwice(f *testing.F) {
 	f.Add(`{"a":{"b":[{"c":1,"c":2}]}}`)
 	f.Add(`{"a\":":"{\"x\":1}","a":":\\"}`)

@@ -112,9 +112,9 @@ func (d *drawing) line(x *direction, a, b *drawnNode) {
 		return
 	}
 	const aside = 2.5
-	dx, dy := -(y2-y1)/length*aside, (x2-x1)/length*aside
+	dx, dy := float64(-(y2-y1)/length*aside), float64((x2-x1)/length*aside)
 	row := x.row()
-	width := 1.5 + 4*min(1, max(0, x.traffic.most()))
+	width := 1.5 + float64(4*min(1, max(0, x.traffic.most())))
 	d.Lines = append(d.Lines, drawnLine{
 		X1: coord(x1 + dx), Y1: coord(y1 + dy), X2: coord(x2 + dx), Y2: coord(y2 + dy), Class: row.Class,
 		Width: coord(width), Title: row.title(),
@@ -167,18 +167,18 @@ func (d *drawing) label(x, back *direction, a, b *drawnNode) {
 	case back.lost() > 0:
 		lines = append(lines, drawnLabel{Text: count(back.lost()) + " lost down", Class: "bad"})
 	}
-	wide, high := 0.0, 6*float64(len(lines))
+	wide, high := 0.0, float64(6*float64(len(lines)))
 	for _, l := range lines {
-		wide = max(wide, 3*float64(len([]rune(l.Text))))
+		wide = max(wide, float64(3*float64(len([]rune(l.Text)))))
 	}
 	for _, part := range []float64{0.36, 0.48, 0.6, 0.28, 0.7, 0.42, 0.54, 0.66} {
-		cx, cy := float64(a.CX)+float64(b.CX-a.CX)*part, float64(a.CY)+float64(b.CY-a.CY)*part
+		cx, cy := float64(a.CX)+float64(float64(b.CX-a.CX)*part), float64(a.CY)+float64(float64(b.CY-a.CY)*part)
 		at := box{cx - wide, cy - high, cx + wide, cy + high}
 		if slices.ContainsFunc(d.taken, at.meets) {
 			continue
 		}
 		for i := range lines {
-			lines[i].X, lines[i].Y = coord(cx), coord(cy+4+12*(float64(i)-float64(len(lines)-1)/2))
+			lines[i].X, lines[i].Y = coord(cx), coord(cy+4+float64(12*(float64(i)-float64(float64(len(lines)-1)/2))))
 		}
 		d.Labels, d.taken = append(d.Labels, lines...), append(d.taken, at)
 		return

@@ -124,7 +124,7 @@ func sketchRowOf(k result.Sketch, most float64) sketchRow {
 	if most <= 0 || math.IsNaN(k.Estimate) {
 		return r
 	}
-	at := func(v float64) float64 { return 2 + 196*min(1, max(0, v/most)) }
+	at := func(v float64) float64 { return 2 + float64(196*min(1, max(0, v/most))) }
 	low, high := at(k.Low), at(k.High)
 	r.Range = &rangeBar{Low: coord(low), Wide: coord(max(1, high-low)), Bounded: k.Bounded,
 		Estimate: coord(at(k.Estimate)),

@@ -17,7 +17,7 @@ func (o *Orch) converge(ctx context.Context) {
 	}
 }
 
-// apply applies once all differences between the plan and the ASIC.
+// apply applies all differences between the plan and the ASIC, each once.
 func (o *Orch) apply(ctx context.Context, p *plan) {
 	o.plan = p
 	o.ledger.Restart(p.why)

@@ -187,7 +187,7 @@ func (o *Orch) passRoutes(ctx context.Context) (touched []orch.RowKey, ok bool) 
 	return touched, !(freed && short) && len(o.ledger.Failed) == 0
 }
 
-// apply applies once all differences between the plan and the ASIC.
+// apply applies all differences between the plan and the ASIC, each once.
 func (o *Orch) apply(ctx context.Context, p *plan) (again bool) {
 	o.plan, o.behind = p, false
 	o.ledger.Restart(p.why)

@@ -179,7 +179,7 @@ func (t *Truth) Entropy() float64 {
 	for _, v := range values {
 		if v > 0 {
 			p := float64(v) / sum
-			h -= p * math.Log2(p)
+			h -= float64(p * math.Log2(p))
 		}
 	}
 	return h

@@ -248,7 +248,7 @@ func (b *grapher) forward(last uint32, ways []branch) (out, nowhere []branch) {
 	}
 }
 
-// only records that only packets of one class take this path.
+// only adds to the graph that no packets but those of one class take this branch.
 func (b *grapher) only(w branch, c record.Classes) {
 	b.graph.Only = append(b.graph.Only, record.Only{From: w.from, Label: w.label, Class: record.ClassName(c)})
 }

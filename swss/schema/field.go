@@ -186,7 +186,7 @@ func boolean(name string, def bool, at *bool, words string) field {
 	return flag(name, "true", "false", def, at, words)
 }
 
-// enum returns a field with one of some words, which another package parses and formats.
+// enum returns a field whose value is one of options. Another package parses and formats the value.
 func enum[E fmt.Stringer](
 	name, def string, options []string, parse func(string) (E, error), at *E, words string,
 ) field {

@@ -72,9 +72,9 @@ func Collected(coupons, shift uint8, elements uint64) []float64 {
 	chances[0] = 1
 	for range elements {
 		for c := m; c >= 0; c-- {
-			chances[c] *= 1 - float64(m-c)*p
+			chances[c] = float64(chances[c] * (1 - float64(float64(m-c)*p)))
 			if c > 0 {
-				chances[c] += chances[c-1] * float64(m-c+1) * p
+				chances[c] += float64(chances[c-1] * float64(m-c+1) * p)
 			}
 		}
 	}

@@ -298,7 +298,7 @@ func (r *relaxation) largeValues(p *piece, v [][]float64) {
 func (r *relaxation) solve() {
 	r.earned = 0
 	for _, p := range r.price {
-		r.earned += p * float64(len(r.x.space.widths))
+		r.earned += float64(p * float64(len(r.x.space.widths)))
 	}
 	r.rest = make([][][]float64, len(r.pieces)+1)
 	for i := range r.rest {

@@ -409,7 +409,7 @@ func (w *weigher) count(c *chain) {
 			if n, carry = bits.Add64(n, w.paths[edges[i].to], 0); carry > 0 {
 				n, w.over = math.MaxUint64, true
 			}
-			p += share * w.sums[edges[i].to]
+			p += float64(share * w.sums[edges[i].to])
 		}
 		w.paths[w.place(from)], w.sums[w.place(from)] = n, p
 	}

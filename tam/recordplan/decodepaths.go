@@ -167,7 +167,7 @@ func (r *reader) impossible(b []byte) Answer {
 			differs++ // a wrong end counts twice as much as a wrong table
 		}
 		const apart = 1e7 // so large that probability only decides between paths with the same differences
-		return float64(differs)*apart + cost(e.hit+e.miss), true
+		return float64(float64(differs)*apart) + cost(e.hit+e.miss), true
 	})
 	a := Answer{Impossible: true, Total: "0"}
 	if len(paths) == 0 {

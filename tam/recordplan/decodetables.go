@@ -134,7 +134,7 @@ func (r *reader) follow(all float64) course {
 				continue
 			}
 			f.reach[e.to] = true
-			f.before[e.to] += f.before[at] * p
+			f.before[e.to] += float64(f.before[at] * p)
 			f.passed[from+1]++
 			f.passed[e.to]--
 			if from >= 0 {

@@ -61,7 +61,7 @@ func (m *Model) Equation2(set []Choice) float64 {
 		t := &m.tables[c.Table]
 		ran[i] = Choice{Table: c.Table, Ran: true}
 		if c.Hit {
-			h += t.ran * (surprise(t.hit) + surprise(1-t.hit))
+			h += float64(t.ran * (surprise(t.hit) + surprise(1-t.hit)))
 		}
 	}
 	return h + m.Entropy(ran)
@@ -120,17 +120,17 @@ func (w *walker) entropy(s *segment, v shown) float64 {
 			continue
 		}
 		if show&showsHit == 0 {
-			h += n.ran * w.branching(s, v, i, either)
+			h += float64(n.ran * w.branching(s, v, i, either))
 			continue
 		}
 		if i == 0 {
 			h += surprise(n.hit) + surprise(1-n.hit)
 		}
 		if n.hit > 0 {
-			h += n.ran * n.hit * w.branching(s, v, i, didHit)
+			h += float64(n.ran * n.hit * w.branching(s, v, i, didHit))
 		}
 		if n.hit < 1 && (show&showsRan != 0 || i == 0) {
-			h += n.ran * (1 - n.hit) * w.branching(s, v, i, missed)
+			h += float64(n.ran * (1 - n.hit) * w.branching(s, v, i, missed))
 		}
 	}
 	return h
@@ -182,6 +182,6 @@ func (w *walker) leave(n *node, outcome int, p float64) {
 	}
 	w.arcs += uint64(len(n.next[outcome&1]))
 	for _, a := range n.next[outcome&1] {
-		w.mass[a.to] += p * a.p
+		w.mass[a.to] += float64(p * a.p)
 	}
 }

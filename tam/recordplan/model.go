@@ -228,7 +228,7 @@ func (x *elimination) collect(n int, share func(way) float64) []arc {
 			x.used[to] = true
 			touched = append(touched, to)
 		}
-		x.sum[to] += p
+		x.sum[to] += float64(p) // inlined, it is a product
 	}
 	for _, e := range x.out[n] {
 		p := share(e)
@@ -429,10 +429,10 @@ func (w *ways) split(i int, n record.Node, loose map[[2]int]float64, hits map[st
 	for j := range w.out[i] {
 		v := &w.out[i][j]
 		l := loose[[2]int{i, v.to}]
-		v.p[1] += l * part
-		v.p[0] += l * (1 - part)
+		v.p[1] += float64(l * part)
+		v.p[0] += float64(l * (1 - part))
 	}
-	w.hit[i] = min(fixed+open*part, 1)
+	w.hit[i] = min(fixed+float64(open*part), 1)
 }
 
 // Table returns the index of a table. It returns false if the model does not have it.

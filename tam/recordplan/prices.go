@@ -67,7 +67,7 @@ func (r *relaxation) overuse() ([]float64, float64) {
 			over[s] = 0
 			continue
 		}
-		norm += o * o
+		norm += float64(o * o)
 	}
 	return over, norm
 }

@@ -32,7 +32,7 @@ func (w *walker) recovery(s *segment, v shown) float64 {
 		ways := s.ways(v, e/3, e%3)
 		for _, next := range w.after(s, v, e/3, e%3) {
 			if ways[next.node] == 1 {
-				good[3*next.node+next.outcome] += good[e] * next.p
+				good[3*next.node+next.outcome] += float64(good[e] * next.p)
 			}
 		}
 	}

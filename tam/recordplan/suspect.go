@@ -220,8 +220,8 @@ func (d *Decoder) skipped(id string, records []seenRecord) (s Suspicion, chance 
 			r.w.evidence[t] = evidence{} // the table might have run
 			r.w.index()
 			if tell := r.tell(); tell != nil && r.w.sums[len(r.w.sums)-1] >= leastShare {
-				expected += tell[t].RanP * float64(r.Packets)
-				log += math.Log1p(-min(tell[t].RanP, 1-1e-9)) * float64(r.Packets)
+				expected += float64(tell[t].RanP * float64(r.Packets))
+				log += float64(math.Log1p(-min(tell[t].RanP, 1-1e-9)) * float64(r.Packets))
 			}
 		}
 	}

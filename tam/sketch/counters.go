@@ -80,5 +80,5 @@ func OddSketchSize(odd, n float64) float64 {
 // were Poisson, the number of odd bins would have the variance n/4 (1 - e^(-4 size/n)). Because it is fixed, the
 // variance is less by size e^(-4 size/n). The derivative of the number of odd bins by the size is e^(-2 size/n).
 func OddSketchError(size, n float64) float64 {
-	return math.Sqrt(math.Max(0, n*(math.Exp(4*size/n)-1)/4-size))
+	return math.Sqrt(math.Max(0, float64(n*(math.Exp(4*size/n)-1)/4)-size))
 }

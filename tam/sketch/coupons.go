@@ -20,7 +20,7 @@ func CouponsBounds(collected, coupons int, p, z float64) (lower, upper float64) 
 	m := float64(coupons)
 	part := float64(min(collected, coupons)) / m
 	middle := (part + z*z/(2*m)) / (1 + z*z/m)
-	off := z / (1 + z*z/m) * math.Sqrt(part*(1-part)/m+z*z/(4*m*m))
+	off := float64(z / (1 + z*z/m) * math.Sqrt(part*(1-part)/m+z*z/(4*m*m)))
 	elements := func(part float64) float64 {
 		switch {
 		case part <= 0:

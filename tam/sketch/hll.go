@@ -32,7 +32,7 @@ func HyperLogLog(ranks []uint8, most int) float64 {
 	for k := most - 1; k >= 1; k-- {
 		z = 0.5 * (z + counts[k])
 	}
-	z += m * ertlSigma(counts[0]/m)
+	z += float64(m * ertlSigma(counts[0]/m))
 	return m * m / (2 * math.Ln2 * z)
 }
 
@@ -47,7 +47,7 @@ func ertlSigma(x float64) float64 {
 	for {
 		x *= x
 		before := z
-		z += x * y
+		z += float64(x * y)
 		y += y
 		if z == before {
 			return z
@@ -64,7 +64,7 @@ func ertlTau(x float64) float64 {
 		x = math.Sqrt(x)
 		before := z
 		y *= 0.5
-		z -= (1 - x) * (1 - x) * y
+		z -= float64((1 - x) * (1 - x) * y)
 		if z == before {
 			return z / 3
 		}

@@ -34,9 +34,9 @@ func (d Distribution) Entropy() float64 {
 	total, sum := 0.0, 0.0
 	for _, size := range slices.Sorted(maps.Keys(d)) {
 		s := float64(size)
-		total += s * d[size]
+		total += float64(s * d[size])
 		if size > 0 {
-			sum += d[size] * s * math.Log2(s)
+			sum += float64(d[size] * s * math.Log2(s))
 		}
 	}
 	if total == 0 {
@@ -89,7 +89,7 @@ func MRAC(counters []uint32) Distribution {
 	d := Distribution{}
 	noise := 0.0
 	for s := 1; s < len(rate); s++ {
-		noise += float64(s) * rate[s]
+		noise += float64(float64(s) * rate[s])
 		if n := rate[s] * m; n > 1e-9 {
 			d[uint64(s)] = n
 		}
@@ -130,7 +130,7 @@ func nextRates(rate, seen []float64, above, m float64) ([]float64, bool) {
 			if s > v {
 				break
 			}
-			p[v] += float64(s) * rate[s] * p[v-s]
+			p[v] += float64(float64(s) * rate[s] * p[v-s])
 		}
 		p[v] /= float64(v)
 	}
@@ -148,12 +148,12 @@ func nextRates(rate, seen []float64, above, m float64) ([]float64, bool) {
 				if s > v {
 					break
 				}
-				next[s] += w * rate[s] * p[v-s]
+				next[s] += float64(w * rate[s] * p[v-s])
 			}
 		}
 	}
 	for s := range next {
-		next[s] = (next[s] + above*rate[s]) / m
+		next[s] = (next[s] + float64(above*rate[s])) / m
 	}
 	return next, true
 }

@@ -52,7 +52,7 @@ func (u *UnivMon) solve(level int) solvedLevel {
 		s.sizes = append(s.sizes, float64(u.size(level, s.flows[i])))
 		at = u.places(level, &s.flows[i], at)
 		for _, p := range at[i*u.rows:] {
-			left[p.counter] -= p.sign * s.sizes[i]
+			left[p.counter] -= float64(p.sign * s.sizes[i])
 		}
 	}
 	if 2*len(s.flows) > len(left) {
@@ -66,7 +66,7 @@ func (u *UnivMon) solve(level int) solvedLevel {
 				by += p.sign * left[p.counter] / float64(u.rows)
 			}
 			for _, p := range at[i*u.rows : (i+1)*u.rows] {
-				left[p.counter] -= p.sign * by
+				left[p.counter] -= float64(p.sign * by)
 			}
 			s.sizes[i] += by
 			moved = max(moved, math.Abs(by))
@@ -77,7 +77,7 @@ func (u *UnivMon) solve(level int) solvedLevel {
 	}
 	square := 0.0
 	for _, v := range left {
-		square += v * v
+		square += float64(v * v)
 	}
 	s.spread = math.Sqrt(square / float64(len(left)-len(s.flows)) / float64(u.rows))
 	return s
@@ -123,16 +123,16 @@ func (u *UnivMon) Sum(f func(size float64) float64) Bounded {
 		for k, size := range l.sizes {
 			v := f(max(1, size))
 			d := (f(max(1, size+l.spread)) - f(max(1, size-l.spread))) / 2
-			here, noise = here+v, noise+d*d
+			here, noise = here+v, noise+float64(d*d)
 			if !last && u.depth(&l.flows[k]) > i {
 				seen += v
 			}
 			if i > 0 && !u.keeps(i-1, l.flows[k]) {
-				unkept += v * v
+				unkept += float64(v * v)
 			}
 		}
 		sum = 2*sum + here - 2*seen
-		variance = 4*variance + squares + noise
+		variance = float64(4*variance) + squares + noise
 		squares = 2 * (squares + unkept)
 	}
 	b := Bounded{Value: max(0, sum), Off: deviations * math.Sqrt(variance), Why: why}

@@ -29,7 +29,7 @@ func (l alarm) deviation(variance, most float64) float64 {
 		return 0
 	}
 	a := float64(l) * most / 3
-	return a + math.Sqrt(a*a+2*float64(l)*variance)
+	return a + math.Sqrt(float64(a*a)+float64(2*float64(l)*variance))
 }
 
 // above returns a number that a variable exceeds with a probability of at most e^-l. It is Chernoff's bound, from the
@@ -75,7 +75,7 @@ func logMoments(n float64, values []weighted) func(rate float64) float64 {
 		}
 		sum := 0.0
 		for _, v := range values {
-			sum += v.chance * math.Exp(rate*v.value-most)
+			sum += float64(v.chance * math.Exp(float64(rate*v.value)-most))
 		}
 		return n * (most + math.Log(sum))
 	}
@@ -120,7 +120,7 @@ func (l alarm) hyperLogLog(n, m float64, width int) (lower, upper float64) {
 	sigma, x, y := empty, empty, 1.0
 	for more := 1.0; more > 1e-12*sigma; y *= 2 {
 		x *= x
-		more = x * y
+		more = float64(x * y)
 		sigma += more
 	}
 	return estimate(half.above(logMoments(m, buckets(sigma/empty, math.Exp2(-float64(width))/3)))), upper

@@ -56,9 +56,9 @@ func sampled(sizes []uint32, q float64, most int) *population {
 		binomial(int(h.size), q, func(k int, chance float64) {
 			switch {
 			case k >= most:
-				p.large += float64(n) * chance
+				p.large += float64(float64(n) * chance)
 			case k > 0:
-				p.count[k] += float64(n) * chance
+				p.count[k] += float64(float64(n) * chance)
 			}
 		})
 	}
@@ -90,12 +90,12 @@ func binomial(n int, q float64, f func(k int, chance float64)) {
 		f(n, 1)
 		return
 	}
-	mean, wide := float64(n)*q, 7*math.Sqrt(float64(n)*q*(1-q))+8
+	mean, wide := float64(float64(n)*q), float64(7*math.Sqrt(float64(n)*q*(1-q)))+8
 	lnN, _ := math.Lgamma(float64(n) + 1)
 	for k := int(max(0, mean-wide)); k <= min(n, int(mean+wide)); k++ {
 		a, _ := math.Lgamma(float64(k) + 1)
 		b, _ := math.Lgamma(float64(n-k) + 1)
-		f(k, math.Exp(lnN-a-b+float64(k)*math.Log(q)+float64(n-k)*math.Log1p(-q)))
+		f(k, math.Exp(lnN-a-b+float64(float64(k)*math.Log(q))+float64(float64(n-k)*math.Log1p(-q))))
 	}
 }
 
@@ -117,7 +117,7 @@ func (p *population) beyond(buckets float64) []float64 {
 			if s > y {
 				break
 			}
-			sum += float64(s) * p.count[s] * at[y-s]
+			sum += float64(float64(s) * p.count[s] * at[y-s])
 		}
 		at[y] = sum / buckets / float64(y)
 	}
@@ -140,7 +140,7 @@ func folded(at []float64) []float64 {
 			continue
 		}
 		for j := range at[:len(at)-i] {
-			sum[i+j] += a * at[j]
+			sum[i+j] += float64(a * at[j])
 		}
 	}
 	return sum
@@ -166,7 +166,8 @@ func (p *population) least(buckets float64, rows int, shifts []uint8) []float64 
 	for y := 1; y < len(t); y++ {
 		rest := math.Pow(t[y], power-2)
 		add := func(n, then float64) {
-			corrected[y] += n * (both*(then*then*rest-q[y]) + all*(math.Pow(then, power)-q[y]))
+			pairs, many := float64(then*then*rest)-q[y], math.Pow(then, power)-q[y]
+			corrected[y] += float64(n * (float64(both*pairs) + float64(all*many)))
 		}
 		above := p.large
 		for _, s := range p.sizes {
@@ -195,7 +196,7 @@ func meetings(bits int, shifts []uint8) (both, all float64) {
 	}
 	if len(shifts) == 3 {
 		all = math.Exp2(-float64(mathbits.OnesCount32(union)))
-		both = max(0, both-3*all)
+		both = max(0, both-float64(3*all))
 	}
 	return both, all
 }
@@ -253,7 +254,7 @@ type reported struct{ n, chance, with float64 }
 
 func meanOf(flows []reported) (mean float64) {
 	for _, f := range flows {
-		mean += f.n * f.chance
+		mean += float64(f.n * f.chance)
 	}
 	return mean
 }
@@ -273,7 +274,7 @@ func inGroups(flows []reported) func(rate float64) float64 {
 	return func(rate float64) (sum float64) {
 		for _, f := range flows {
 			if f.chance > 0 {
-				sum += f.n * f.chance / (1 + f.with) * math.Expm1(rate+f.with*math.Expm1(rate))
+				sum += float64(f.n * f.chance / (1 + f.with) * math.Expm1(rate+float64(f.with*math.Expm1(rate))))
 			}
 		}
 		return sum
@@ -296,7 +297,7 @@ func counting(least []float64, threshold uint64, share float64) detector {
 			case need <= 0:
 				mid += chance
 			case need < len(least):
-				mid += chance * least[need]
+				mid += float64(chance * least[need])
 			}
 		})
 		return mid, mid, mid
@@ -349,7 +350,7 @@ func conservative(least []float64, threshold uint64) detector {
 func collected(m int, q float64, n int) float64 {
 	sum, choose := 0.0, 1.0
 	for j := 0; j <= m; j++ {
-		sum += choose * math.Pow(max(0, 1-float64(j)*q), float64(n))
+		sum += float64(choose * math.Pow(max(0, 1-float64(float64(j)*q)), float64(n)))
 		choose *= -float64(m-j) / float64(j+1)
 	}
 	return min(1, max(0, sum))
@@ -373,10 +374,10 @@ func collecting(m int, q float64, least []float64) detector {
 		low = at(int(size))
 		high = low
 		for y := 1; y < len(least); y++ { // sum of the probability of y or more times the increment of the y-th
-			high += least[y] * (at(int(size)+y) - at(int(size)+y-1))
+			high += float64(least[y] * (at(int(size)+y) - at(int(size)+y-1)))
 		}
 		// Noise beyond the distinguished values is assumed to complete the collection.
-		high += least[len(least)-1] * (1 - at(int(size)+len(least)-1))
+		high += float64(least[len(least)-1] * (1 - at(int(size)+len(least)-1)))
 		return low, high, high
 	}
 }
@@ -443,7 +444,7 @@ func (l alarm) falsePositives(members int, bits []float64, n float64) study.Pred
 	}
 	above := min(1, p*math.Exp(loads))
 	off := l.deviation(n*above*(1-above), 1) / n
-	return study.Prediction{Expected: p, Lower: max(0, p*math.Exp(-loads)-off), Upper: min(1, above+off)}
+	return study.Prediction{Expected: p, Lower: max(0, float64(p*math.Exp(-loads))-off), Upper: min(1, above+off)}
 }
 
 // exactIntervals returns a lower bound of the share of flows whose longest interval is right. Two conditions must hold.

@@ -109,7 +109,7 @@ func entropyOf(sizes []uint32) float64 {
 	for _, n := range sizes {
 		if n > 0 {
 			p := float64(n) / all
-			sum -= p * math.Log2(p)
+			sum -= float64(p * math.Log2(p))
 		}
 	}
 	return sum

@@ -30,7 +30,7 @@ func (c *Counters) Poll(ctx context.Context, now time.Time) (next time.Time, err
 			next = due
 		}
 	}
-	return next, errors.Join(err, c.tellDebug(ctx))
+	return next, errors.Join(err, c.writeDebugSince(ctx))
 }
 
 // PollAll reads all counters of enabled groups, due or not.
@@ -48,7 +48,7 @@ func (c *Counters) PollAll(ctx context.Context) error {
 			err = errors.Join(err, c.pollGroup(ctx, name))
 		}
 	}
-	return errors.Join(err, c.tellDebug(ctx))
+	return errors.Join(err, c.writeDebugSince(ctx))
 }
 
 // leastPause is the minimum time between two polls: half of the shortest interval, so that every interval can be met.

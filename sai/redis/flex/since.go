@@ -123,8 +123,8 @@ func (c *Counters) countedSince(group string, k sai.Key) []any {
 	return []any{FieldCountedSince + group, c.births.since(k.OID)}
 }
 
-// tellDebug writes since when debug counters count.
-func (c *Counters) tellDebug(ctx context.Context) error {
+// writeDebugSince writes, for each debug counter, the time since which it counts.
+func (c *Counters) writeDebugSince(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.loaded {

@@ -61,7 +61,7 @@ func bits(of map[string]float64) float64 {
 	h := 0.0
 	for _, p := range of {
 		if p > 0 {
-			h -= p * math.Log2(p)
+			h -= float64(p * math.Log2(p))
 		}
 	}
 	return h
@@ -172,8 +172,8 @@ func (w *weigher) part(id string, loose map[string]float64) {
 		part = math.Min(math.Max((h-hit)/open, 0), 1)
 	}
 	for to, p := range loose {
-		w.share[id][way{to, record.Hit}] += p * part
-		w.share[id][way{to, record.Miss}] += p * (1 - part)
+		w.share[id][way{to, record.Hit}] += float64(p * part)
+		w.share[id][way{to, record.Miss}] += float64(p * (1 - part))
 	}
 }
 

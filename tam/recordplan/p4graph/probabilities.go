@@ -37,7 +37,7 @@ func Random(g *record.Graph, seed uint64) record.Probabilities {
 		for i := range s.ways {
 			for o := range s.ways[i].by {
 				if s.ways[i].can[o] {
-					s.ways[i].by[o] = 1 - r.Float64()
+					s.ways[i].by[o] = 1 - float64(r.Float64())
 					sum += s.ways[i].by[o]
 				}
 			}
@@ -46,7 +46,7 @@ func Random(g *record.Graph, seed uint64) record.Probabilities {
 			s.ways[i].by[0] /= sum
 			s.ways[i].by[1] /= sum
 		}
-		s.hits = 1 - r.Float64()
+		s.hits = 1 - float64(r.Float64())
 		s.append(&p)
 	}
 	return p
