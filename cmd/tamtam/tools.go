@@ -301,11 +301,17 @@ func newHealth() *cobra.Command {
 	var data string
 	c := &cobra.Command{
 		Use:   "health [tammgrd|orchagent|syncd|mgmtd|hostd|sflowd|fpmsyncd|hostifd|redis]",
-		Short: "Exit 0 if the daemon, or Redis, is ready (with --live: if it works), for container health checks",
-		Long: `Exit 0 if a daemon, or Redis, is ready: what is configured is in force, or told to be pending or failed. With
---live: if it works. Without a name all of them are asked. Otherwise exit 1, and the reason is on standard error.
+		Short: "Check that a daemon, or Redis, is ready, for health checks of containers",
+		Long: `Check that a daemon, or Redis, is ready. Without a name, all running daemons and Redis are checked. A
+daemon is ready if each row of the configuration is in force, or is reported as pending or failed.
+With --live, a daemon only has to respond, and a restart could help if it does not.
 
-Without --redis, the Redis is that of the running ` + "`tamtam up`" + ` with this --data, if there is one.`,
+Without --redis, the command finds the Redis of the running ` + "`tamtam up`" + ` with the same --data.
+
+Exit codes: 0 if all checks succeed, 1 with the reason on standard error if one fails, 2 for a wrong
+command line.`,
+		Example: `  tamtam health
+  tamtam health syncd --live`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
@@ -332,9 +338,9 @@ Without --redis, the Redis is that of the running ` + "`tamtam up`" + ` with thi
 	f := c.Flags()
 	place.usual(c)
 	f.StringVar(&q.GNMI, "gnmi", gnmiAddress, "HOST:PORT or unix:PATH of mgmtd's gNMI server, which must answer")
-	f.StringVar(&data, "data", device.DataDir(), "data directory of a running up")
-	f.BoolVar(&q.Live, "live", false, "ask only whether the process works, which a restart could change; "+
-		"else whether the configuration is in force, or reported as pending or failed")
-	f.DurationVar(&q.Timeout, "timeout", 5*time.Second, "how long to wait for an answer")
+	f.StringVar(&data, "data", device.DataDir(), "data directory of the running tamtam up")
+	f.BoolVar(&q.Live, "live", false, "check only that the process works; "+
+		"default: also that the configuration is in force, or reported as pending or failed")
+	f.DurationVar(&q.Timeout, "timeout", 5*time.Second, "time limit for an answer")
 	return c
 }
