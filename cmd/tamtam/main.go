@@ -19,6 +19,9 @@ func run(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer
 		newDecode(), newPlan(), newBench(), newDemo(), newConfig(), newFlush(), newProfile(), newHealth(), newFault(),
 		newTrace(), newPath(), newDoctor(), newTechsupport(), newUsers(), newCollectd())
 	j.flags(root)
+	root.Long = root.Short + `.
+
+Every command exits with 0 on success, 1 on failure, and 2 for a wrong command line.`
 	return command.Run(ctx, root, args, in, out, errOut)
 }
 

@@ -21,9 +21,9 @@ type redisFlags struct{ addr, database, user, passwordFile string }
 func (p *redisFlags) flags(c *cobra.Command, addr, usage string) {
 	f := c.Flags()
 	f.StringVar(&p.addr, "redis", addr, usage)
-	f.StringVar(&p.database, "database-config", "", "a SONiC database_config.json, instead of --redis")
-	f.StringVar(&p.user, "redis-user", "", "ACL user at Redis (default: Redis' default user)")
-	f.StringVar(&p.passwordFile, "redis-password-file", "", "file whose first line is the password at Redis")
+	f.StringVar(&p.database, "database-config", "", "`FILE`, a SONiC database_config.json, instead of --redis")
+	f.StringVar(&p.user, "redis-user", "", "ACL user of Redis (default: the default user of Redis)")
+	f.StringVar(&p.passwordFile, "redis-password-file", "", "`FILE` whose first line is the password for Redis")
 }
 
 // usualRedis is the default address of Redis.
@@ -43,7 +43,7 @@ func (p *redisFlags) config() (cfg swss.Config, err error) {
 		return cfg, err
 	}
 	if p.passwordFile == "" {
-		return cfg, usagef("--redis-user %s: want its password too, --redis-password-file", p.user)
+		return cfg, usagef("--redis-user %s: want its password, too: --redis-password-file", p.user)
 	}
 	return cfg.Login(p.user, p.passwordFile)
 }

@@ -158,7 +158,7 @@ func memory(_ context.Context, p *installation) answer {
 	used, ok := p.number(p.info, "used_memory")
 	limit, limited := p.number(p.conf, "maxmemory")
 	policy, evicted := p.conf["maxmemory-policy"], p.info["evicted_keys"]
-	const grow = "raise maxmemory, or find who fills it: redis-cli --bigkeys"
+	const grow = "raise maxmemory, or find the large keys: redis-cli --bigkeys"
 	switch {
 	case !ok || !limited || policy == "":
 		return notSaid("memory")
@@ -182,7 +182,7 @@ func clients(_ context.Context, p *installation) answer {
 	n, ok := p.number(p.info, "connected_clients")
 	most, limited := p.number(p.conf, "maxclients")
 	rejected, counted := p.number(p.info, "rejected_connections")
-	const raise = "redis-cli config set maxclients, or find who connects: redis-cli client list"
+	const raise = "redis-cli config set maxclients, or find the clients: redis-cli client list"
 	switch {
 	case !ok || !limited || !counted:
 		return notSaid("clients")

@@ -139,7 +139,7 @@ func versionOf(info *debug.BuildInfo) string {
 // newVersion returns the command that prints the version, for programs and scripts that do not know --version.
 func newVersion(program string) *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "Print the version, and the commit and the date that it is of",
+		Use: "version", Short: "Print the version, with its commit and the date of the commit",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s version %s\n", program, Version())
 			return err
