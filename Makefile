@@ -249,12 +249,13 @@ manifests:
 	$(HELM) template sw docker/helm/tamtam --set-file startup=docker/containerlab/pair-leaf1.json \
 		--set ports=4,interfaces.Ethernet16=net1,usersSecret=u,storageClass=fast,metrics=false | $(GO) run -C internal/tools/manifests . -
 
-### openapi         what RESTCONF says of itself (/restconf/openapi.json) is read by a validator
-openapi: export TAMTAM_OPENAPI = $(CURDIR)/bin/openapi.json
+### openapi         what RESTCONF says of itself (/restconf/openapi.json, and a description of each module) is read by a validator
+openapi: export TAMTAM_OPENAPI = $(CURDIR)/bin/openapi
 openapi:
-	mkdir -p bin
+	rm -rf $(TAMTAM_OPENAPI)
+	mkdir -p $(TAMTAM_OPENAPI)
 	$(GO) test -count=1 -run '^TestOpenAPI$$' ./mgmt/restconf
-	$(GO) run -C internal/tools/openapi . $(TAMTAM_OPENAPI)
+	$(GO) run -C internal/tools/openapi . $(TAMTAM_OPENAPI)/*.json
 
 ### gnmi-clients    the points of docs/reference/gnmi.md through clients that others wrote: gnmi_cli, which is built; GNMIC=PATH: gnmic, too
 gnmi-clients:
