@@ -14,7 +14,7 @@ import (
 // All metrics in rules and dashboard are served, and the dashboard uses the provisioned data source.
 func TestRulesAndDashboardAskForWhatIsServed(t *testing.T) {
 	served := map[string]bool{}
-	descs := make(chan *prometheus.Desc, 100)
+	descs := make(chan *prometheus.Desc, 1000)
 	New(nil, nil).Describe(descs)
 	close(descs)
 	for d := range descs {
