@@ -109,8 +109,8 @@ frr-test:
 lacp-test:
 	TAMTAM_FRR=1 $(GO) test -count=1 -timeout 10m -v -run '^TestLACPWith' ./cmd/tamtam
 
-### northbound-test what the switch sends, and is asked for, beside what it has: Debian's prometheus and rsyslog, an OpenTelemetry
-###                 collector (internal/tools/otelcol), gnmic and Telegraf if GNMIC and TELEGRAF name their programs; each receiver is
+### northbound-test what the switch sends, and is asked for, beside what it has: Debian's prometheus, prometheus-alertmanager and
+###                 rsyslog, an OpenTelemetry collector (internal/tools/otelcol), gnmic and Telegraf if GNMIC and TELEGRAF name their programs; each receiver is
 ###                 killed and comes back
 northbound-test:
 	mkdir -p bin

@@ -26,6 +26,7 @@ const (
 	AlarmCreated  = "time-created" // time at which the alarm was raised, in nanoseconds since 1970
 	AlarmSeverity = "severity"     // one of the severities below
 	AlarmType     = "type-id"      // one of the kinds below
+	AlarmCount    = "count"        // number of objects with this cause; absent for one
 )
 
 // Severities of alarms.
