@@ -161,7 +161,7 @@ func grave(e entry) int {
 	return len(order)
 }
 
-// put sets a value, unless it is empty: the API ignores empty labels.
+// put sets a value that is not empty, because the API ignores empty labels.
 func put(to map[string]string, name, value string) {
 	if value = strings.ToValidUTF8(value, "?"); len(value) > mostText {
 		value = strings.ToValidUTF8(value[:mostText], "") + "..."
