@@ -17,14 +17,16 @@ const (
 // submodes returns the modes below exec mode.
 func submodes() []kit.Submode {
 	list := []kit.Submode{
-		{Mode: kit.ModeConfig, Parent: kit.ModeExec, Prompt: "(config)"},
-		{Mode: kit.ModeTAM, Parent: kit.ModeConfig, Prompt: "(config-tam)"},
+		{Mode: kit.ModeConfig, Parent: kit.ModeExec, Prompt: "(config)", Enter: "configure terminal"},
+		{Mode: kit.ModeTAM, Parent: kit.ModeConfig, Prompt: "(config-tam)", Enter: "tam"},
 	}
 	for _, f := range tam.Features() {
-		list = append(list, kit.Submode{Mode: f.Mode(), Parent: kit.ModeTAM, Prompt: "(config-tam-" + f.Prompt + ")"})
+		list = append(list, kit.Submode{
+			Mode: f.Mode(), Parent: kit.ModeTAM, Prompt: "(config-tam-" + f.Prompt + ")", Enter: f.Word,
+		})
 	}
 	return append(list, kit.Submode{
-		Mode: kit.ModeInterface, Parent: kit.ModeConfig, Prompt: "(conf-if-IFACE)",
+		Mode: kit.ModeInterface, Parent: kit.ModeConfig, Prompt: "(conf-if-IFACE)", Enter: "interface NAME",
 	})
 }
 

@@ -246,7 +246,8 @@ func TestInteractiveSession(t *testing.T) {
 	if got, want := s.out.String(), "Enterprise ID  : 1234\nEnterprise ID  : 1234\n"; got != want {
 		t.Errorf("output %q, want %q", got, want)
 	}
-	if got, want := s.err.String(), "               ^\n%Error: Invalid input detected at \"^\" marker\n"; got != want {
+	if got, want := s.err.String(), "               ^\n"+
+		"%Error: Invalid input detected at \"^\" marker: type ? there for the words that may follow\n"; got != want {
 		t.Errorf("errors %q, want %q", got, want)
 	}
 	for _, want := range []string{"configure ", "Telemetry and monitoring", "src-ip  src-l4-port  src-mac",

@@ -32,6 +32,7 @@ var (
 type Submode struct {
 	Mode, Parent Mode
 	Prompt       string
+	Enter        string // command of the parent that leads to the mode, as users type it
 }
 
 // Below returns the submode with its parent and prompt. It returns false for exec mode.

@@ -3,6 +3,7 @@ package kit
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 
@@ -32,9 +33,25 @@ func (s *Session) Existing(ctx context.Context, what string, path *gpb.Path) (tr
 		return tree.Node{}, err
 	}
 	if !found.Exists() {
-		return tree.Node{}, fmt.Errorf("%s does not exist", what)
+		return tree.Node{}, s.Missing(ctx, what, path)
 	}
 	return found, nil
+}
+
+// Missing returns the error for an entry that does not exist. It names the entries of the list that may be meant.
+func (s *Session) Missing(ctx context.Context, what string, path *gpb.Path) error {
+	elems := slices.Clone(path.GetElem())
+	last := len(elems) - 1
+	var names []string
+	typed := ""
+	for key, value := range elems[last].GetKey() {
+		elems[last] = &gpb.PathElem{Name: elems[last].GetName(), Key: map[string]string{key: "*"}}
+		all := tree.Below(&gpb.Path{Elem: elems}, "config", key)
+		if found, err := s.Client.Configured(ctx, all); err == nil && len(path.GetElem()[last].GetKey()) == 1 {
+			names, typed = tree.SortNaturally(found.Texts()), value
+		}
+	}
+	return fmt.Errorf("%s does not exist%s", what, Suggest(typed, names))
 }
 
 // RemoveEntry deletes an entry. It returns an error if the entry does not exist.
