@@ -151,7 +151,7 @@ func (s *Shell) show(ctx context.Context, cmd *kit.Command, c *kit.Call, pipes [
 	if err != nil {
 		return err
 	}
-	text, err := v.Through(pipes)
+	text, err := v.Through(pipes, s.width())
 	if err != nil {
 		return err
 	}
@@ -160,6 +160,19 @@ func (s *Shell) show(ctx context.Context, cmd *kit.Command, c *kit.Call, pipes [
 	}
 	_, err = s.session.Config.Out.Write(text)
 	return err
+}
+
+// width returns the columns of the screen that shows the output, or 0 if there is none.
+func (s *Shell) width() int {
+	if s.pager != nil {
+		w, _ := s.pager.con.size()
+		return w
+	}
+	if f, ok := s.session.Config.Out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		w, _ := tty{in: f}.size()
+		return w
+	}
+	return 0
 }
 
 // ExecEvery runs lines, and repeats them at the interval every until ctx ends or a line fails. If every is 0, it runs
