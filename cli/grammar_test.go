@@ -140,7 +140,7 @@ func FuzzLine(f *testing.F) {
 			}
 		}
 	}
-	s := &Shell{session: &kit.Session{Grammar: g, Config: kit.Config{Hostname: "sonic"}, Client: &kit.Client{}}}
+	s := &Shell{session: &kit.Session{Grammar: g, Client: &kit.Client{}}}
 	f.Fuzz(func(t *testing.T, line string) {
 		tokens := kit.Split(line)
 		for _, tok := range tokens {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,13 +17,14 @@ import (
 	"golang.org/x/term"
 
 	"tamtam/cli/kit"
+	"tamtam/cli/tree"
 )
 
 // Shell is one session with one switch.
 type Shell struct {
 	session *kit.Session
 	clicks  []click
-	history *history
+	name    string // hostname of the switch, as last read; empty if it is unknown
 	pager   *pager // pages the output of an interactive session
 	screen  bool   // whether there is a screen that can be cleared
 }
@@ -48,7 +50,20 @@ func (s *Shell) Close() error { return s.session.Client.Close() }
 // Prompt returns the prompt of an interactive session before the next command, for example "sonic(config-tam)# ".
 func (s *Shell) Prompt() string {
 	at, _ := s.session.Grammar.Below(s.session.Mode)
-	return s.session.Config.Hostname + strings.Replace(at.Prompt, "IFACE", s.session.Interface, 1) + "# "
+	return cmp.Or(s.name, "sonic") + strings.Replace(at.Prompt, "IFACE", s.session.Interface, 1) + "# "
+}
+
+// nameTimeout bounds the time that a prompt waits for the switch's name.
+const nameTimeout = time.Second
+
+// nextPrompt returns the prompt with the present hostname of the switch, which any client may change.
+func (s *Shell) nextPrompt(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, nameTimeout)
+	defer cancel()
+	if found, err := s.session.Client.Configured(ctx, tree.Path(systemRoot, "config", "hostname")); err == nil {
+		s.name = found.Text()
+	}
+	return s.Prompt()
 }
 
 // Exec runs one command line in the present mode. Blank lines and lines that begin with "!" or "#" do nothing. The
@@ -232,7 +247,7 @@ func (s *Shell) ExecScript(ctx context.Context, name string, r io.Reader) error 
 			return fmt.Errorf("%s:%d: %w", name, n, err)
 		}
 		if s.session.Config.Echo {
-			fmt.Fprintf(s.session.Config.Out, "%s%s\n", s.Prompt(), lines.Text())
+			fmt.Fprintf(s.session.Config.Out, "%s%s\n", s.nextPrompt(ctx), lines.Text())
 		}
 		switch err := s.Exec(ctx, lines.Text()); {
 		case err != nil && s.session.Config.Echo:

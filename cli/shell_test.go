@@ -276,3 +276,19 @@ func TestInteractiveSessionEndsWithItsContext(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// The prompt is the switch's name, whichever client changed it last.
+func TestPromptIsTheHostname(t *testing.T) {
+	s, _ := newSwitch(t)
+	s.session.Config.Echo = true
+	script := "configure terminal\nhostname leaf7\nexit\n"
+	if err := s.ExecScript(t.Context(), "x", strings.NewReader(script)); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.nextPrompt(t.Context()); got != "leaf7# " {
+		t.Errorf("the prompt is %q:\n%s", got, s.out)
+	}
+	if !strings.Contains(s.out.String(), "leaf7(config)# exit\n") {
+		t.Errorf("the prompt does not change with the name:\n%s", s.out)
+	}
+}

@@ -144,7 +144,7 @@ func (s *Shell) interact(ctx context.Context, con console) error {
 		return s.onKey(ctx, editor, line, pos, key)
 	}
 	for !s.session.Finished {
-		line, err := s.readLine(con, editor)
+		line, err := s.readLine(con, editor, s.nextPrompt(ctx))
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
@@ -159,7 +159,7 @@ func (s *Shell) interact(ctx context.Context, con console) error {
 }
 
 // readLine edits one line. The console is raw only while it does.
-func (s *Shell) readLine(con console, editor *term.Terminal) (string, error) {
+func (s *Shell) readLine(con console, editor *term.Terminal, prompt string) (string, error) {
 	restore, err := con.raw()
 	if err != nil {
 		return "", err
@@ -169,7 +169,7 @@ func (s *Shell) readLine(con console, editor *term.Terminal) (string, error) {
 	if err := editor.SetSize(w, h); err != nil {
 		return "", err
 	}
-	editor.SetPrompt(s.Prompt())
+	editor.SetPrompt(prompt)
 	return editor.ReadLine()
 }
 
