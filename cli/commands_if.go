@@ -86,8 +86,8 @@ var channelLeaves = []kit.Leaf{
 // interfaceLeaves are the leaves of a port or port channel.
 var interfaceLeaves = []kit.Leaf{
 	{
-		Word: "description", Help: "Words of the user", Value: "Text, in quotes when it holds blanks",
-		Kind: &kit.Kind{Label: "<text>", Parse: parseDescription},
+		Word: "description", Help: "Words of the user", Value: "Text, to the end of the line",
+		Kind: &kit.Kind{Label: "<text>", Parse: parseDescription, Text: true},
 	},
 	{
 		Word: "mtu", Help: "Largest frame without Ethernet header and FCS", Undo: "Back to 9100",

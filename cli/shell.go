@@ -119,7 +119,7 @@ func (s *Shell) run(ctx context.Context, line string) error {
 
 // runOwn parses the line and runs the command and its pipes.
 func (s *Shell) runOwn(ctx context.Context, line string) error {
-	tokens := kit.Split(line)
+	tokens := s.session.Grammar.JoinText(s.session.Mode, kit.Split(line))
 	for _, t := range tokens {
 		if t.Open {
 			return &kit.SyntaxError{Line: line, Col: t.Col, Reason: "the closing quote is missing"}

@@ -72,6 +72,8 @@ type Kind struct {
 	Live    func(ctx context.Context, s *Session) ([]string, error) // existing values, for TAB and ?
 	// true if several values, separated by commas, are allowed
 	List bool
+	// Text is true if the value may be all words up to the end of the line.
+	Text bool
 
 	// ToTree returns the canonical text in the form of the tree, or nil to omit it. A nil function means a string.
 	ToTree   func(text string) any

@@ -304,6 +304,26 @@ func (g Grammar) Walk(m Mode, tokens []Token) (at []Position, i int, err error) 
 	return at, len(tokens), nil
 }
 
+// JoinText joins the words of a parameter that takes the rest of the line to one token, which is as it was typed. It
+// changes nothing if the rest is one word, which may be quoted.
+func (g Grammar) JoinText(m Mode, tokens []Token) []Token {
+	for in, more := m, true; more; in, more = g.Parent(in) {
+		at := g.start(in)
+		for i, t := range tokens {
+			texts := slices.ContainsFunc(Expected(at), func(n next) bool { return n.ArgKind != nil && n.ArgKind.Text })
+			if texts && i < len(tokens)-1 {
+				text := strings.TrimSpace(t.rest)
+				return append(slices.Clone(tokens[:i]), Token{Text: text, Col: t.Col, End: t.Col + len(text), Quoted: true})
+			}
+			var err error
+			if at, err = step(at, t); err != nil || texts {
+				break
+			}
+		}
+	}
+	return tokens
+}
+
 // Parse returns the command for the tokens in mode m. If m does not have the command, it tries the parents of m. in is
 // the mode that has the command.
 func (g Grammar) Parse(m Mode, line string, tokens []Token) (found Position, in Mode, err error) {
