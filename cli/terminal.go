@@ -134,6 +134,8 @@ func (s *Shell) interact(ctx context.Context, con console) error {
 	}
 	defer hist.close()
 	editor.History = hist
+	s.session.History = func() []string { return hist.lines }
+	s.session.Confirm = func(question string) (bool, error) { return s.confirm(con, question) }
 	editor.AutoCompleteCallback = func(line string, pos int, key rune) (string, int, bool) {
 		if key == keyCtrlR {
 			w, _ := con.size()
@@ -156,6 +158,27 @@ func (s *Shell) interact(ctx context.Context, con console) error {
 		}
 	}
 	return nil
+}
+
+// confirm asks a question that one key answers: y means yes, and any other key no.
+func (s *Shell) confirm(con console, question string) (bool, error) {
+	restore, err := con.raw()
+	if err != nil {
+		return false, err
+	}
+	defer restore()
+	if _, err := io.WriteString(con, question+" [y/N] "); err != nil {
+		return false, err
+	}
+	answer := make([]byte, 1)
+	if _, err := io.ReadFull(s.pager.keys, answer); err != nil {
+		answer[0] = 'N'
+	}
+	if answer[0] < ' ' {
+		answer[0] = 'N'
+	}
+	_, err = fmt.Fprintf(con, "%c\r\n", answer[0])
+	return answer[0] == 'y' || answer[0] == 'Y', err
 }
 
 // readLine edits one line. The console is raw only while it does.

@@ -225,7 +225,7 @@ var WordHelp = map[string]string{
 	"no":                    "Remove or reset",
 	"do":                    "Run a command of the exec mode",
 	"show":                  "Show what is",
-	"clear":                 "Have counters count from zero again",
+	"clear":                 "Count from zero again, or remove the configuration of a feature",
 	"tam":                   "Telemetry and monitoring",
 	"counters":              "Counters",
 	"interface":             "Ports and port channels",

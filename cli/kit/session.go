@@ -19,6 +19,11 @@ type Session struct {
 	Mode      Mode
 	Interface string // the interface that ModeInterface configures
 	Finished  bool   // whether exit was called in exec mode
+
+	Help    func(ctx context.Context) // lists the commands of the present mode
+	History func() []string           // returns the lines of the user, the newest last; nil without a terminal
+	// Confirm asks the user a question, and reports whether the answer is yes. It is nil without a terminal.
+	Confirm func(question string) (bool, error)
 }
 
 // Warn writes a warning for the user to Err.
