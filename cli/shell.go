@@ -41,7 +41,9 @@ func New(conf kit.Config) (*Shell, error) {
 	}
 	modes := submodes()
 	session := &kit.Session{Config: conf, Client: c, Grammar: kit.Compile(commandTable(modes), modes)}
-	return &Shell{session: session, clicks: clicks()}, nil
+	s := &Shell{session: session, clicks: clicks()}
+	session.Help = func(ctx context.Context) { s.help(ctx, session.Config.Out, "") }
+	return s, nil
 }
 
 // Close ends the connection.

@@ -197,6 +197,20 @@ func Expected(at []Position) []next {
 	return out
 }
 
+// Words returns the keywords that may follow other keywords in a mode.
+func (g Grammar) Words(m Mode, before ...string) (words []string) {
+	at := g.start(m)
+	for _, w := range before {
+		at, _, _ = matchWords(Expected(at), Token{Text: w})
+	}
+	for _, n := range Expected(at) {
+		if n.ArgKind == nil && !slices.Contains(words, n.Word) {
+			words = append(words, n.Word)
+		}
+	}
+	return words
+}
+
 // step reads one token at all positions. A complete keyword has precedence over an abbreviation. Both have precedence
 // over a parameter.
 func step(at []Position, t Token) ([]Position, error) {
