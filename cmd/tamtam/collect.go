@@ -91,7 +91,7 @@ func newCollect() *cobra.Command {
 	f.StringVar(&c.north.cert, "gnmi-tls-cert", "", "server certificate of --gnmi, PEM (default: one is generated)")
 	f.StringVar(&c.north.key, "gnmi-tls-key", "", "key of --gnmi-tls-cert, PEM")
 	f.StringVar(&c.north.clientCA, "gnmi-tls-client-ca", "", "CA of client certificates of --gnmi, PEM")
-	f.StringVar(&c.north.users, "gnmi-users", "", "users of --gnmi, a file as for `tamtam up --users`")
+	f.StringVar(&c.north.users, "gnmi-users", "", "users of --gnmi, a file as for \"tamtam up --users\"")
 	f.BoolVar(&c.north.insecure, "gnmi-insecure", false, "serve --gnmi without TLS")
 	f.BoolVar(&c.north.noLogin, "gnmi-no-login", false,
 		"let every client of --gnmi be admin, even if other hosts can reach the address")

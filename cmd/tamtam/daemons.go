@@ -62,7 +62,7 @@ func (n *northbound) flags(c *cobra.Command) {
 	f.StringVar(&n.key, "tls-key", "", "key of --tls-cert, PEM")
 	f.StringVar(&n.clientCA, "tls-client-ca", "", "CA of client certificates, PEM: clients must have one (mTLS)")
 	f.StringVar(&n.users, "users", os.Getenv("TAMTAM_USERS"),
-		"file of NAME:PASSWORD:ROLE lines, which `tamtam users` writes: clients must log in (default from TAMTAM_USERS)")
+		"file of NAME:PASSWORD:ROLE lines, which \"tamtam users\" writes: clients must log in (default from TAMTAM_USERS)")
 	f.StringVar(&n.roles, "roles", "", "file of ROLE none|read|write PATH lines: what roles may beyond what is built in")
 	f.StringVar(&n.audit, "audit", "", "append to this file, as JSON, who changed what and was refused what")
 	f.BoolVar(&n.noLogin, "no-login", false,
@@ -78,6 +78,13 @@ func (n *northbound) flags(c *cobra.Command) {
 	f.StringVar(&n.sendCA, "send-ca", "",
 		"CA of collectors and servers that are sent to by TLS, PEM (default: those of the host)")
 	f.BoolVar(&n.insecure, "insecure", false, "serve gNMI and RESTCONF without TLS")
+}
+
+// groupNorthbound puts the flags of a northbound under headings, except --data.
+func groupNorthbound(c *cobra.Command) {
+	command.Group(c, "Servers", "gnmi", "rest", "http", "metrics", "metrics-open", "insecure", "tls-cert", "tls-key")
+	command.Group(c, "Users", "users", "roles", "first-login", "no-login", "tls-client-ca", "audit")
+	command.Group(c, "What the switch sends", "otlp", "otlp-period", "syslog", "send-ca")
 }
 
 func (n *northbound) config(cmd *cobra.Command) (mgmt.Config, error) {
@@ -369,6 +376,7 @@ func newRunMgmtd() *cobra.Command {
 		return daemons.RunMgmt(ctx, cfg, at, common)
 	})
 	n.flags(c)
+	groupNorthbound(c)
 	c.PreRunE = func(*cobra.Command, []string) error { return n.mayListen() } // before waiting for Redis
 	c.Flags().StringVar(&startup, "startup", "",
 		"file that the configuration is saved to by write memory (default: "+keptFile+" in the data directory)")

@@ -13,7 +13,7 @@ import (
 	"tamtam/swss"
 )
 
-const allowFaultsUsage = "accept fault injection by `tamtam fault`: every client of Redis can then inject faults"
+const allowFaultsUsage = "accept fault injection by \"tamtam fault\": every client of Redis can then inject faults"
 
 // A faultTarget is the switch that faults are injected into.
 type faultTarget struct {

@@ -27,7 +27,7 @@ func (d *pageFlags) flags(c *cobra.Command, flag, addr string) {
 	f := c.Flags()
 	f.StringVar(&d.addr, flag, addr, "address of the page, HOST:PORT; with --users or --tls-client-ca by TLS")
 	f.StringVar(&d.users, "users", os.Getenv("TAMTAM_USERS"),
-		"file of NAME:PASSWORD:ROLE lines, which `tamtam users` writes: users must log in (default from TAMTAM_USERS)")
+		"file of NAME:PASSWORD:ROLE lines, which \"tamtam users\" writes: users must log in (default from TAMTAM_USERS)")
 	f.StringVar(&d.roles, "roles", "", "file of ROLE none|read|write PATH lines: what roles may beyond what is built in")
 	f.StringVar(&d.data, "data", device.DataDir(), "directory for the generated certificate of --users")
 	f.StringVar(&d.cert, "tls-cert", "", "server certificate, PEM (default: with --users one is generated)")

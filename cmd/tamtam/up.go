@@ -71,6 +71,11 @@ of the shell: its content says which. One that is refused, with the line or the 
 	f.BoolVar(&u.noHost, "no-hostd", false,
 		"without hostd: the switch neither asks for neighbours nor answers as a host")
 	u.northbound.flags(c)
+	command.Group(c, "Configuration", "config", "keep", "data")
+	command.Group(c, "Chip and ports", "profile", "port", "ports", "keep-links", "no-hostd", "oracle")
+	command.Group(c, "Redis", "redis", "database-config", "redis-user", "redis-password-file")
+	groupNorthbound(c)
+	command.Group(c, "Tests", "allow-faults")
 	return c
 }
 
