@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"time"
@@ -24,12 +25,17 @@ func doctorFlags(c *cobra.Command, cfg *doctor.Config, place *redisFlags) {
 	f.DurationVar(&cfg.Timeout, "timeout", 3*time.Second, "how long one check may take")
 }
 
-// complete sets the fields that have no flags.
-func complete(cfg *doctor.Config, place redisFlags) (err error) {
+// complete sets the fields that have no flags. Unless addresses were given, it sets those of a switch that runs on this
+// machine.
+func complete(cfg *doctor.Config, place redisFlags, given func(flag string) bool) (err error) {
 	if cfg.Timeout <= 0 {
 		return usagef("--timeout %v: want more than 0", cfg.Timeout)
 	}
 	cfg.Version, cfg.Now = command.Version(), time.Now
+	if local, ok := device.FindLocal(cfg.Data); ok && !given("redis") && !given("database-config") && !given("gnmi") {
+		cfg.Local, place.addr, cfg.GNMI = &local, local.Redis, local.GNMI
+		cfg.Users, cfg.Roles = cmp.Or(cfg.Users, local.Users), cmp.Or(cfg.Roles, local.Roles)
+	}
 	cfg.Redis, err = place.config()
 	return err
 }
@@ -44,10 +50,12 @@ func newDoctor() *cobra.Command {
 		Long: `Look at Redis, its databases, the daemons, the gNMI server and this machine, and say of each
 whether it is ok, what was found and what to do. Nothing is changed.
 
+A switch that tamtam up runs on this machine is found by its data directory, --data.
+
 What cannot be looked at is "not known", which is not ok: the daemons of another machine or container,
 for one. Exit 1 if something failed, with --strict if anything is not ok; else 0.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := complete(&cfg, place); err != nil {
+			if err := complete(&cfg, place, cmd.Flags().Changed); err != nil {
 				return err
 			}
 			report := doctor.Run(cmd.Context(), cfg)

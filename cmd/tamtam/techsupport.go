@@ -39,7 +39,7 @@ this machine into one .tar.gz. Passwords, keys and communities are replaced; loo
 away all the same. manifest.json says what was cut and what could not be collected, which is no error: the archive is
 made without Redis too.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := complete(&cfg, place); err != nil {
+			if err := complete(&cfg, place, cmd.Flags().Changed); err != nil {
 				return err
 			}
 			if output == "" {
@@ -47,7 +47,7 @@ made without Redis too.`,
 			}
 			// A daemon's address may be one to listen at; the shell needs one to connect to.
 			conf.CAFile = cfg.CA
-			reach(cmd, &conf, cfg.Data)
+			_ = reach(cmd, &conf, cfg.Data) // the archive is made without a switch too
 			conf.Timeout = cfg.Timeout
 			said, err := packed(cmd.Context(), output, techsupport.Config{Doctor: cfg, Tails: tails}, conf, cmd.ErrOrStderr())
 			if err != nil {
@@ -96,7 +96,7 @@ func techSupportOf(conf cli.Config, data string) func(context.Context) (string, 
 			return "", fmt.Errorf("the switch is at %s: run tamtam techsupport there", conf.Target)
 		}
 		cfg := doctor.Config{GNMI: conf.Target, CA: conf.CAFile, Data: data, Timeout: 3 * time.Second}
-		if err := complete(&cfg, redisFlags{addr: usualRedis}); err != nil {
+		if err := complete(&cfg, redisFlags{addr: usualRedis}, func(string) bool { return false }); err != nil {
 			return "", err
 		}
 		conf.In, conf.HistoryFile = nil, ""

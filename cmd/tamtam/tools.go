@@ -46,7 +46,9 @@ run again and again, as show commands whose counters grow.`,
 				return usagef("--every %v: want commands to repeat, by -c alone", every)
 			}
 			conf.In = cmd.InOrStdin()
-			reach(cmd, &conf, data)
+			if err := reach(cmd, &conf, data); err != nil {
+				return err
+			}
 			if dir, err := os.UserHomeDir(); err == nil {
 				conf.HistoryFile = filepath.Join(dir, ".tamtam_history")
 			}
@@ -99,20 +101,26 @@ func serverFlags(c *cobra.Command, conf *cli.Config, data *string) {
 	f.StringVar(data, "data", device.DataDir(), "data directory of the switch on this machine")
 }
 
-// reach completes the flags of a client. By default it uses the switch on this machine, and its CA.
-func reach(cmd *cobra.Command, conf *cli.Config, data string) {
+// reach completes the flags of a client. By default it uses the switch on this machine, and its CA. It returns an error
+// if --data names a directory without a switch: another switch must not be configured instead.
+func reach(cmd *cobra.Command, conf *cli.Config, data string) error {
 	conf.Out, conf.Err = cmd.OutOrStdout(), cmd.ErrOrStderr()
 	conf.Version = command.Version()
-	if conf.Target == "" {
-		conf.Target = "localhost:8080"
-		if socket := device.SocketPath(data); isSocket(socket) {
+	if socket := device.SocketPath(data); conf.Target == "" {
+		conf.Target = gnmiAddress
+		switch {
+		case isSocket(socket):
 			conf.Target = "unix:" + socket
+		case cmd.Flags().Changed("data"):
+			return fmt.Errorf("--data %s: no switch runs there: %s does not exist; want the directory of "+
+				"`tamtam up --data`, or --target HOST:PORT", data, socket)
 		}
 	}
 	ca := filepath.Join(data, "ca.pem")
 	if conf.CAFile == "" && !conf.Insecure && !conf.SkipVerify && !isUnix(conf.Target) && exists(ca) {
 		conf.CAFile = ca
 	}
+	return nil
 }
 
 func newSubscribe() *cobra.Command {
@@ -132,7 +140,9 @@ Without --target it asks the switch on this machine, as tamtam cli does.`,
 			if sub.Count < 0 {
 				return usagef("--count %d: want 0 or more", sub.Count)
 			}
-			reach(cmd, &conf, data)
+			if err := reach(cmd, &conf, data); err != nil {
+				return err
+			}
 			sub.Paths = paths
 			return cli.Subscribe(cmd.Context(), conf, sub)
 		},
@@ -289,6 +299,7 @@ func loadOver(cmd *cobra.Command, r *swss.Redis, rows device.ConfigDB, name stri
 func newHealth() *cobra.Command {
 	var q daemons.Question
 	var place redisFlags
+	var data string
 	c := &cobra.Command{
 		Use:   "health [tammgrd|orchagent|syncd|mgmtd|hostd|sflowd|fpmsyncd|hostifd|redis]",
 		Short: "Exit 0 if the daemon, or Redis, is ready (with --live: if it works), for container health checks",
@@ -296,6 +307,10 @@ func newHealth() *cobra.Command {
 --live: if it works. Without a name all of them are asked. Otherwise exit 1, and the reason is on standard error.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			local, ok := device.FindLocal(data)
+			if given := cmd.Flags().Changed; ok && !given("redis") && !given("database-config") && !given("gnmi") {
+				place.addr, q.GNMI = local.Redis, local.GNMI
+			}
 			var err error
 			if q.Redis, err = place.config(); err != nil {
 				return err
@@ -316,6 +331,7 @@ func newHealth() *cobra.Command {
 	}
 	f := c.Flags()
 	place.usual(c)
+	f.StringVar(&data, "data", device.DataDir(), "data directory of a switch on this machine, which tamtam up runs")
 	f.StringVar(&q.GNMI, "gnmi", gnmiAddress, "HOST:PORT or unix:PATH of mgmtd's gNMI server, which must answer")
 	f.BoolVar(&q.Live, "live", false, "ask only whether the process works, which a restart could change; "+
 		"else whether the configuration is in force, or reported as pending or failed")

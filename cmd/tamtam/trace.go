@@ -41,7 +41,9 @@ Without --target it asks the switch on this machine, as tamtam cli does.`,
 				}
 				words = append(words, "frame", hex.EncodeToString(frame))
 			}
-			reach(cmd, &conf, data)
+			if err := reach(cmd, &conf, data); err != nil {
+				return err
+			}
 			shell, err := cli.New(conf)
 			if err != nil {
 				return err

@@ -51,7 +51,18 @@ of the shell: its content says which. One that is refused, with the line or the 
 			if err != nil {
 				return err
 			}
-			return device.Up(cmd.Context(), cfg)
+			withdraw := func() error { return nil }
+			ready := cfg.Ready
+			cfg.Ready = func(redis, gnmi, page string) {
+				if w, err := u.publish(redis, gnmi); err != nil {
+					fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: tools cannot find the switch by --data: %v\n", err)
+				} else {
+					withdraw = w
+				}
+				ready(redis, gnmi, page)
+			}
+			err = device.Up(cmd.Context(), cfg)
+			return errors.Join(err, withdraw())
 		},
 	}
 	f := c.Flags()
@@ -77,6 +88,14 @@ of the shell: its content says which. One that is refused, with the line or the 
 	groupNorthbound(c)
 	command.Group(c, "Tests", "allow-faults")
 	return c
+}
+
+// publish writes down the addresses of the switch for tools on this machine.
+func (u *upCommand) publish(redis, gnmi string) (withdraw func() error, err error) {
+	return device.Local{
+		PID: os.Getpid(), Redis: redis, Embedded: u.place.embedded(), GNMI: gnmi, Users: u.users, Roles: u.roles,
+		ClientCA: u.clientCA, NoLogin: u.noLogin,
+	}.Publish(u.data)
 }
 
 // device returns the configuration of the switch, from the flags.
