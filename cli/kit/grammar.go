@@ -32,6 +32,7 @@ var (
 type Submode struct {
 	Mode, Parent Mode
 	Prompt       string
+	Enter        string // command of the parent that leads to the mode, as users type it
 }
 
 // Below returns the submode with its parent and prompt. It returns false for exec mode.
@@ -71,6 +72,8 @@ type Kind struct {
 	Live    func(ctx context.Context, s *Session) ([]string, error) // existing values, for TAB and ?
 	// true if several values, separated by commas, are allowed
 	List bool
+	// Text is true if the value may be all words up to the end of the line.
+	Text bool
 
 	// ToTree returns the canonical text in the form of the tree, or nil to omit the value. If ToTree itself is nil, the
 	// text is used as a string.
@@ -223,7 +226,7 @@ var WordHelp = map[string]string{
 	"no":                    "Remove or reset",
 	"do":                    "Run a command of the exec mode",
 	"show":                  "Show what is",
-	"clear":                 "Have counters count from zero again",
+	"clear":                 "Count from zero again, or remove the configuration of a feature",
 	"tam":                   "Telemetry and monitoring",
 	"counters":              "Counters",
 	"interface":             "Ports and port channels",

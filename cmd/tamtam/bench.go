@@ -53,8 +53,7 @@ func newBench() *cobra.Command {
 		Short: "Measure this build on this machine",
 		Long: "Measure this build on this machine, and print one line for each result. The benchmarks are:\n\n" + long +
 			"\nThe default is " + names[0] + ". Compare only results of the same machine, which the first line describes.",
-		Example: `  tamtam bench asic --duration 5s`,
-		Args:    cobra.MaximumNArgs(1),
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			asJSON, err := textOrJSON(format)
 			switch {

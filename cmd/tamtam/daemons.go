@@ -87,6 +87,13 @@ func (n *northbound) flags(c *cobra.Command) {
 	f.BoolVar(&n.insecure, "insecure", false, "serve gNMI and RESTCONF without TLS")
 }
 
+// groupNorthbound puts the flags of a northbound under headings, except --data.
+func groupNorthbound(c *cobra.Command) {
+	command.Group(c, "Servers", "gnmi", "rest", "http", "metrics", "metrics-open", "insecure", "tls-cert", "tls-key")
+	command.Group(c, "Users", "users", "roles", "first-login", "no-login", "tls-client-ca", "audit")
+	command.Group(c, "What the switch sends", "otlp", "otlp-period", "syslog", "send-ca")
+}
+
 func (n *northbound) config(cmd *cobra.Command) (mgmt.Config, error) {
 	cfg := mgmt.Config{
 		Addr: n.gnmi, Dir: n.data, CertFile: n.cert, KeyFile: n.key, ClientCAFile: n.clientCA, UsersFile: n.users,
@@ -382,6 +389,7 @@ func newRunMgmtd() *cobra.Command {
 	}
 	c = newDaemon("mgmtd", "Run the northbound servers: gNMI, RESTCONF, metrics and the page", run)
 	n.flags(c)
+	groupNorthbound(c)
 	c.PreRunE = func(*cobra.Command, []string) error { return n.mayListen() } // before waiting for Redis
 	c.Flags().StringVar(&startup, "startup", "",
 		"`FILE` to which write memory saves the configuration (default: "+keptFile+" in the data directory)")

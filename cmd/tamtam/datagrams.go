@@ -95,8 +95,6 @@ agent reports as unknown are omitted. Structures without a name here have their 
 
 The command ends after --count samples, at the end of the capture, or at an interrupt. A last line
 for each agent counts its samples, and by their sequence numbers the datagrams that were lost.`,
-		Example: `  tamtam collect sflow --listen :6343
-  tamtam collect sflow --read sflow.pcap --format json`,
 	}, "datagrams", "sample", printSFlow)
 }
 

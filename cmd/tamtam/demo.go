@@ -32,8 +32,6 @@ latency per hop, loss of a link, and paths through tables. The captures are in -
 
 With --http, a leaf-spine network with every feature runs instead. Its page is served until an
 interrupt, as by ` + "`tamtam lab serve --http ADDRESS`.",
-		Example: `  tamtam demo --out demo
-  tamtam demo --http localhost:8088`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if door.addr != "" && out != "" {
 				return usagef("--out %s and --http %s: with --http there are no captures: want one of them", out, door.addr)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"time"
@@ -24,12 +25,17 @@ func doctorFlags(c *cobra.Command, cfg *doctor.Config, place *redisFlags) {
 	f.DurationVar(&cfg.Timeout, "timeout", 3*time.Second, "time limit of each check")
 }
 
-// complete sets the fields that have no flags.
-func complete(cfg *doctor.Config, place redisFlags) (err error) {
+// complete sets the fields that have no flags. Unless addresses were given, it sets those of a switch that runs on this
+// machine.
+func complete(cfg *doctor.Config, place redisFlags, given func(flag string) bool) (err error) {
 	if cfg.Timeout <= 0 {
 		return usagef("--timeout %v: want more than 0", cfg.Timeout)
 	}
 	cfg.Version, cfg.Now = command.Version(), time.Now
+	if local, ok := device.FindLocal(cfg.Data); ok && !given("redis") && !given("database-config") && !given("gnmi") {
+		cfg.Local, place.addr, cfg.GNMI = &local, local.Redis, local.GNMI
+		cfg.Users, cfg.Roles = cmp.Or(cfg.Users, local.Users), cmp.Or(cfg.Roles, local.Roles)
+	}
 	cfg.Redis, err = place.config()
 	return err
 }
@@ -44,14 +50,14 @@ func newDoctor() *cobra.Command {
 		Long: `Check Redis, its databases, the daemons, the gNMI server and this machine. For each check, print the
 result, the details, and what to do about a problem. Nothing is changed.
 
+A switch that tamtam up runs on this machine is found by its data directory, --data.
+
 A check that is impossible here has the result "not known". For example, the daemons may run on
 another machine, or in another container.
 
 Exit codes: 0 if no check failed, 1 if a check failed. With --strict, 0 only if every check is ok.`,
-		Example: `  tamtam doctor
-  tamtam doctor --strict --json`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := complete(&cfg, place); err != nil {
+			if err := complete(&cfg, place, cmd.Flags().Changed); err != nil {
 				return err
 			}
 			report := doctor.Run(cmd.Context(), cfg)

@@ -59,10 +59,6 @@ alarm; both contain the fault as the reason.
 
 Exit codes: 0 if the fault is in force, 1 if no daemon accepts it or if that is unknown, 2 for a wrong
 command line.`,
-		Example: `  tamtam fault sai fail --op create --type acl-entry --count 3
-  tamtam fault redis pause --for 5s
-  tamtam fault list
-  tamtam fault clear`,
 		RunE: func(*cobra.Command, []string) error {
 			return usagef("want a fault: `tamtam fault --help` lists them")
 		},

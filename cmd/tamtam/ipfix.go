@@ -120,8 +120,6 @@ describes itself. Other elements have their number and their bytes.
 
 The command ends after --count records, at the end of the capture, or at an interrupt. A last line
 for each exporter counts what was received, lost, and could not be decoded.`,
-		Example: `  tamtam collect ipfix --listen :4739
-  tamtam collect ipfix --read export.pcap --format json`,
 	}, "messages", "record", func(out io.Writer, asJSON bool) (collector.DatagramPrinter, error) {
 		if enterprise == 0 {
 			return nil, usagef("--enterprise-id 0: want 1 or more")

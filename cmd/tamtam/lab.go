@@ -65,8 +65,6 @@ that the topology requests. The same topology and seed give the same bytes with 
 checked.
 
 Exit codes: 0 if all checks passed, 1 if a check failed or the run failed, 2 for a wrong command line.`,
-		Example: `  tamtam lab run ampm-link
-  tamtam lab run ampm-link --seed 7 --set duration=60ms --out results`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if format != "text" && format != "json" && format != "markdown" {

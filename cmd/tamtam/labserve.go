@@ -30,8 +30,6 @@ func newLabServe() *cobra.Command {
 The address of the page is printed when the run has ended. The page shows all rows of the run in
 simulated time, and the truth beside each measurement. Hosts with "capture: true" are the collectors:
 the page shows the stamps, drop reports and records that they received. The page changes nothing.`,
-		Example: `  tamtam lab serve
-  tamtam lab serve ampm-link --http localhost:9000`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := shownExperiment

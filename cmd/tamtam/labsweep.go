@@ -34,9 +34,8 @@ quartiles, and the value of each seed. If you start an interrupted sweep again, 
 run. Another program, experiment or setting does not use these results.
 
 The exit code is 1 if a run or a check fails.`,
-		Example: `  tamtam lab sweep sweep.yaml --out results`,
-		Args:    cobra.ExactArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return runSweep(cmd, args[0], o) },
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return runSweep(cmd, args[0], o) },
 	}
 	c.Flags().StringVar(&o.Out, "out", "", "directory for the results (required)")
 	c.Flags().IntVar(&o.Workers, "workers", 0, "number of runs at the same time (default: one for each core)")

@@ -32,9 +32,8 @@ The topology contains the switch ids and the wires: see tamtam collect topology.
 same packet if the fields that no switch changes are equal, and if wires, TTLs and times match. If
 several packets are equal in all of this, the output reports that and lists the possible packets.
 Without the plan of a record, its tables are unknown.`,
-		Example: `  tamtam path --topology net.yaml --plan plan.json --packets copies.pcap`,
-		Args:    cobra.MinimumNArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return p.run(cmd, args) },
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return p.run(cmd, args) },
 	}
 	f := c.Flags()
 	p.topology.flags(c, "switch ids and wires: ")

@@ -47,9 +47,6 @@ The program is BMv2 JSON from p4c, a graph of tables and conditions, or the desc
 
 Look for the table of recorded tables with their bits, and for the line "entropy": it is the information
 that the bits contain about the path. With --simulate, also look for the recovered paths.`,
-		Example: `  tamtam plan --program program.json --phv 16+16 --hit
-  tamtam profile graph default | tamtam plan --program - --pipeline switch --phv 16 --format json >plan.json
-  tamtam plan --program program.json --describe`,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if p.wantJSON, err = textOrJSON(format); err != nil {
 				return err

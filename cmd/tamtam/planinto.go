@@ -27,7 +27,6 @@ docs/internals/programs.md describes the format.
 A plan that contains tables of the chip itself is refused, because a program cannot record them. With
 --partial, their bits stay 0, which carries no information: do not decode the fields with this plan.
 A message on standard error lists these tables and their bits.`,
-		Example: `  tamtam plan into program.json --plan plan.json >recording.json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			plans, err := readPlans([]string{plan})
 			if err != nil {

@@ -60,7 +60,6 @@ func newProfileGraph() *cobra.Command {
 		Short: "Print the graph of a chip's pipes: tables, conditions and the branches between them",
 		Long: `Print the graph of a chip's pipes as JSON, with the fixed functions and the tables of a program. It is
 the input of "tamtam plan --program". A chip with table recording describes itself in the same form.`,
-		Example: `  tamtam profile graph default --program program.json >graph.json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := profile.Load(args[0])
 			if err != nil {

@@ -47,8 +47,6 @@ The report contains the packets and the latency of each path. It also contains t
 place, and the part of the program that was never run. Look first at the number of records with an
 exact path. A record that fits no path of the program is marked IMPOSSIBLE. The suspicions list faults
 that would explain such records.`,
-		Example: `  tamtam decode record copies.pcap --plan plan.json
-  tamtam decode record bad.pcap --plan plan.json --compare good.pcap`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if opts.JSON, err = textOrJSON(format); err != nil {
 				return err
@@ -154,8 +152,6 @@ the program. With --packets, every packet has a line.
 The command ends after --count records, or at an interrupt. Then it prints a report like that of
 "tamtam decode record". The report contains the number of records that were lost because they arrived
 faster than they were read.`,
-		Example: `  tamtam collect record --listen :9070 --plan plan.json
-  tamtam collect record --interface eth1 --plan plan.json --baseline good.pcap`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	f := cmd.Flags()

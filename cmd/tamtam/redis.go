@@ -2,11 +2,6 @@ package main
 
 import (
 	"context"
-	"net"
-	"os"
-	"path/filepath"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -71,31 +66,3 @@ func (p *redisFlags) openNow(ctx context.Context) (*swss.Redis, error) {
 
 // embedded reports whether Redis runs in this process.
 func (p *redisFlags) embedded() bool { return p.database == "" && swss.IsEmbedded(p.addr) }
-
-// redisFile returns the path of the file with the address of the Redis that runs within `tamtam up`.
-func redisFile(data string) string { return filepath.Join(data, "redis.addr") }
-
-// within makes the flags mean the Redis within the `tamtam up` of a data directory, if no flag names a Redis. It
-// reports whether there is one. After a kill its file stays, so it must answer.
-func (p *redisFlags) within(cmd *cobra.Command, data string) bool {
-	if p.database != "" || cmd.Flags().Changed("redis") {
-		return false
-	}
-	text, err := os.ReadFile(redisFile(data))
-	if err != nil {
-		return false
-	}
-	addr := strings.TrimSpace(string(text))
-	network, at := "tcp", addr
-	if path, ok := strings.CutPrefix(addr, "unix:"); ok {
-		network, at = "unix", path
-	}
-	const patience = time.Second // on this machine
-	conn, err := net.DialTimeout(network, at, patience)
-	if err != nil {
-		return false
-	}
-	conn.Close()
-	p.addr = addr
-	return true
-}

@@ -35,8 +35,6 @@ frame is accounted for. Objects that are not active are listed on standard error
 
 The time of day starts at the first packet of all inputs, or at --start. The exit code is 1 if the run,
 or a line of --ask, fails.`,
-		Example: `  tamtam sim --config config_db.json --in Ethernet0=client.pcap --out out
-  tamtam sim --config config_db.json --in Ethernet0=client.pcap --out out --ask "show drops by rule"`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r := device.Replay{Out: out, Truth: truth}
 			r.Host = host

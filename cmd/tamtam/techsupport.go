@@ -40,9 +40,8 @@ communities are replaced. Check the archive before you share it.
 
 The file manifest.json lists the parts that were cut, and those that could not be collected. Missing
 parts are no error: for example, the archive is also made without Redis.`,
-		Example: `  tamtam techsupport --log /var/log/tamtam.log`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := complete(&cfg, place); err != nil {
+			if err := complete(&cfg, place, cmd.Flags().Changed); err != nil {
 				return err
 			}
 			if output == "" {
@@ -50,7 +49,7 @@ parts are no error: for example, the archive is also made without Redis.`,
 			}
 			// A daemon's address may be one to listen at; the shell needs one to connect to.
 			conf.CAFile = cfg.CA
-			reach(cmd, &conf, cfg.Data)
+			_ = reach(cmd, &conf, cfg.Data) // the archive is made without a switch too
 			conf.Timeout = cfg.Timeout
 			said, err := packed(cmd.Context(), output, techsupport.Config{Doctor: cfg, Tails: tails}, conf, cmd.ErrOrStderr())
 			if err != nil {
@@ -100,7 +99,7 @@ func techSupportOf(conf cli.Config, data string) func(context.Context) (string, 
 			return "", fmt.Errorf("the switch is at %s: run tamtam techsupport there", conf.Target)
 		}
 		cfg := doctor.Config{GNMI: conf.Target, CA: conf.CAFile, Data: data, Timeout: 3 * time.Second}
-		if err := complete(&cfg, redisFlags{addr: usualRedis}); err != nil {
+		if err := complete(&cfg, redisFlags{addr: usualRedis}, func(string) bool { return false }); err != nil {
 			return "", err
 		}
 		conf.In, conf.HistoryFile = nil, ""

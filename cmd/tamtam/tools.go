@@ -41,9 +41,6 @@ directory, or localhost:8080 if there is no socket. With --every, the commands o
 for example to watch counters.
 
 Except at a terminal or with --echo, the first command that fails ends the shell with exit code 1.`,
-		Example: `  tamtam cli
-  tamtam cli -c 'show interface status'
-  tamtam cli -c 'show interface counters' --every 2s`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case every != 0 && every < 100*time.Millisecond:
@@ -52,7 +49,9 @@ Except at a terminal or with --echo, the first command that fails ends the shell
 				return usagef("--every %v: want commands to repeat, by -c alone", every)
 			}
 			conf.In = cmd.InOrStdin()
-			reach(cmd, &conf, data)
+			if err := reach(cmd, &conf, data); err != nil {
+				return err
+			}
 			if dir, err := os.UserHomeDir(); err == nil {
 				conf.HistoryFile = filepath.Join(dir, ".tamtam_history")
 			}
@@ -105,20 +104,26 @@ func serverFlags(c *cobra.Command, conf *cli.Config, data *string) {
 	f.StringVar(data, "data", device.DataDir(), "data directory of the switch on this machine")
 }
 
-// reach completes the flags of a client. By default the client uses the switch on this machine, and the switch's CA.
-func reach(cmd *cobra.Command, conf *cli.Config, data string) {
+// reach completes the flags of a client. By default it uses the switch on this machine, and its CA. It returns an error
+// if --data names a directory without a switch: another switch must not be configured instead.
+func reach(cmd *cobra.Command, conf *cli.Config, data string) error {
 	conf.Out, conf.Err = cmd.OutOrStdout(), cmd.ErrOrStderr()
 	conf.Version = command.Version()
-	if conf.Target == "" {
-		conf.Target = "localhost:8080"
-		if socket := device.SocketPath(data); isSocket(socket) {
+	if socket := device.SocketPath(data); conf.Target == "" {
+		conf.Target = gnmiAddress
+		switch {
+		case isSocket(socket):
 			conf.Target = "unix:" + socket
+		case cmd.Flags().Changed("data"):
+			return fmt.Errorf("--data %s: no switch runs there: %s does not exist; want the directory of "+
+				"`tamtam up --data`, or --target HOST:PORT", data, socket)
 		}
 	}
 	ca := filepath.Join(data, "ca.pem")
 	if conf.CAFile == "" && !conf.Insecure && !conf.SkipVerify && !isUnix(conf.Target) && exists(ca) {
 		conf.CAFile = ca
 	}
+	return nil
 }
 
 func newSubscribe() *cobra.Command {
@@ -133,14 +138,14 @@ and delete is another line, until an interrupt. A path looks like
 /tam/collectors/collector[name=c1]/state. A key of [name=*], or no key, selects all entries.
 
 Without --target, the command connects to the switch on this machine, as tamtam cli does.`,
-		Example: `  tamtam subscribe /interfaces/interface/state/counters
-  tamtam subscribe '/tam/collectors/collector[name=*]/state' --count 10`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, paths []string) error {
 			if sub.Count < 0 {
 				return usagef("--count %d: want 0 or more", sub.Count)
 			}
-			reach(cmd, &conf, data)
+			if err := reach(cmd, &conf, data); err != nil {
+				return err
+			}
 			sub.Paths = paths
 			return cli.Subscribe(cmd.Context(), conf, sub)
 		},
@@ -310,14 +315,13 @@ Without --redis, the command finds the Redis of the running ` + "`tamtam up`" + 
 
 Exit codes: 0 if all checks succeed, 1 with the reason on standard error if one fails, 2 for a wrong
 command line.`,
-		Example: `  tamtam health
-  tamtam health syncd --live`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var err error
-			if place.within(cmd, data) && !cmd.Flags().Changed("gnmi") {
-				q.GNMI = "unix:" + device.SocketPath(data)
+			local, ok := device.FindLocal(data)
+			if given := cmd.Flags().Changed; ok && !given("redis") && !given("database-config") && !given("gnmi") {
+				place.addr, q.GNMI = local.Redis, local.GNMI
 			}
+			var err error
 			if q.Redis, err = place.config(); err != nil {
 				return err
 			}

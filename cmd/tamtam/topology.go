@@ -133,8 +133,7 @@ tamtam collect makes of them. The output is a file for --paths of tamtam collect
 
 If a flow group has no graph, a message on standard error names it with the reason, and the exit code
 is 1.`,
-		Example: `  tamtam collect graphs --topology net.yaml >paths.yaml`,
-		Args:    cobra.NoArgs,
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if p.none() {
 				return usagef("want --topology or --target")
@@ -178,8 +177,6 @@ lead out of the topology are omitted, with a message.
 With LLDP, a link must be reported by both ends. If one end reports nothing or another neighbour, the
 link is omitted. A neighbour that is not in --target has an unknown kind. A message on standard error
 reports each of these cases, and the exit code is then 1.`,
-		Example: `  tamtam collect topology lab.clab.yaml
-  tamtam collect topology --target 10.0.0.1:8080 --target 10.0.0.2:8080 >net.yaml`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			asJSON := format == "json"

@@ -27,8 +27,6 @@ dropped, it also shows the change of a single entry that would let it pass.
 
 The command runs "show packet-trace in PORT ..." of the shell. With --pcap, the packet comes from a
 capture. Without --target, the command connects to the switch on this machine, as tamtam cli does.`,
-		Example: `  tamtam trace Ethernet0 src 10.0.0.1 dst 10.0.0.2 protocol tcp dst-port 80
-  tamtam trace Ethernet0 --pcap client.pcap --packet 3`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, words []string) error {
 			if i := strings.IndexAny(strings.Join(words, " "), "\"'|\\\n"); i >= 0 {
@@ -44,7 +42,9 @@ capture. Without --target, the command connects to the switch on this machine, a
 				}
 				words = append(words, "frame", hex.EncodeToString(frame))
 			}
-			reach(cmd, &conf, data)
+			if err := reach(cmd, &conf, data); err != nil {
+				return err
+			}
 			shell, err := cli.New(conf)
 			if err != nil {
 				return err

@@ -53,17 +53,23 @@ the page.
 
 TAMTAM_CONFIG, TAMTAM_REDIS, TAMTAM_PORTS and TAMTAM_FRR in the environment are the defaults of
 --config, --redis, --ports and --frr.`,
-		Example: `  tamtam up --config config_db.json --keep
-  tamtam up --config config_db.json --port Ethernet0=eth1 --http localhost:8088`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := u.device(cmd)
 			if err != nil {
 				return err
 			}
-			if u.place.embedded() {
-				defer os.Remove(redisFile(u.data))
+			withdraw := func() error { return nil }
+			ready := cfg.Ready
+			cfg.Ready = func(redis, gnmi, page string) {
+				if w, err := u.publish(redis, gnmi); err != nil {
+					fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: tools cannot find the switch by --data: %v\n", err)
+				} else {
+					withdraw = w
+				}
+				ready(redis, gnmi, page)
 			}
-			return device.Up(cmd.Context(), cfg)
+			err = device.Up(cmd.Context(), cfg)
+			return errors.Join(err, withdraw())
 		},
 	}
 	f := c.Flags()
@@ -85,7 +91,20 @@ TAMTAM_CONFIG, TAMTAM_REDIS, TAMTAM_PORTS and TAMTAM_FRR in the environment are 
 	f.BoolVar(&u.frr, "frr", os.Getenv("TAMTAM_FRR") != "",
 		"run hostifd and fpmsyncd instead of hostd, for Linux interfaces and routes of FRR (needs CAP_NET_ADMIN)")
 	u.northbound.flags(c)
+	command.Group(c, "Configuration", "config", "keep", "data")
+	command.Group(c, "Chip and ports", "profile", "port", "ports", "keep-links", "no-hostd", "frr", "oracle")
+	command.Group(c, "Redis", "redis", "database-config", "redis-user", "redis-password-file")
+	groupNorthbound(c)
+	command.Group(c, "Tests", "allow-faults")
 	return c
+}
+
+// publish writes down the addresses of the switch for tools on this machine.
+func (u *upCommand) publish(redis, gnmi string) (withdraw func() error, err error) {
+	return device.Local{
+		PID: os.Getpid(), Redis: redis, Embedded: u.place.embedded(), GNMI: gnmi, Users: u.users, Roles: u.roles,
+		ClientCA: u.clientCA, NoLogin: u.noLogin,
+	}.Publish(u.data)
 }
 
 // device returns the configuration of the switch, from the flags.
@@ -93,11 +112,6 @@ func (u *upCommand) device(cmd *cobra.Command) (cfg device.UpConfig, err error) 
 	cfg = device.UpConfig{
 		Common: daemons.Common{Log: logger(cmd), AllowFaults: u.faults}, Redis: u.place.addr, NoHost: u.noHost,
 		Ready: func(redis, gnmi, page string) {
-			if u.place.embedded() {
-				if err := os.WriteFile(redisFile(u.data), []byte(redis+"\n"), 0o644); err != nil {
-					fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: `tamtam health` cannot find this Redis: %v\n", err)
-				}
-			}
 			if page != "" {
 				page = ", its page at " + page
 			}

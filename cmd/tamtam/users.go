@@ -22,8 +22,6 @@ func newUsers() *cobra.Command {
 		Long: `Change the file of users, for --users of tamtam up and tamtam run mgmtd. They read the file again when it
 changes. The requests of a removed user are then refused, and the subscriptions of the user end within
 seconds. Passwords are stored as hashes.`,
-		Example: `  tamtam users set ada --role admin --users users
-  tamtam users list --users users`,
 		RunE: func(*cobra.Command, []string) error { return usagef("want set NAME, remove NAME or list") }}
 	c.PersistentFlags().StringVar(&file, "users", os.Getenv("TAMTAM_USERS"), "`FILE` of users (default from TAMTAM_USERS)")
 	c.AddCommand(newUsersSet(&file), newUsersRemove(&file), newUsersList(&file))

@@ -20,6 +20,7 @@ func rooms(names string) []string { return strings.Fields(names) }
 
 const (
 	cobra      = "github.com/spf13/cobra"
+	pflag      = "github.com/spf13/pflag"
 	ddsketch   = "github.com/DataDog/sketches-go"
 	gnmi       = "github.com/openconfig/gnmi"
 	gophersat  = "github.com/crillab/gophersat"
@@ -362,7 +363,7 @@ var rules = []room{
 	// hosts with wires
 	{name: "internal/netns", modules: []string{xsys}},
 	// the common command line of programs
-	{name: "internal/command", modules: []string{cobra}},
+	{name: "internal/command", modules: []string{cobra, pflag}},
 	// delivery of data after a context has ended
 	{name: "internal/grace", clock: true},
 	{name: "internal", clock: true},
