@@ -58,7 +58,8 @@ var rules = []room{
 		cli lab/demo lab/experiments lab/rows lab/sweep lab lab/bench/live lab/bench/northbound lab/bench fleet/dial
 		device device/daemons device/logs device/fault device/sender mgmt/web/door mgmt/web mgmt/outputs/otlp
 		mgmt/outputs/syslog mgmt/outputs/alertmanager mgmt/outputs mgmt/results mgmt mgmt/auth mgmt/access mgmt/configfile
-		collector/export collector collector/marks collector/topology collector/journey collector/capture host/fpmsyncd saisim/describe
+		collector/export collector collector/marks
+		collector/topology collector/journey collector/capture host/fpmsyncd saisim/describe
 		saisim/profile saisim/pipe swss swss/schema tam/recordplan/check tam/recordplan tam/recordplan/p4graph
 		tam/flymon tam/ipfix tam/record internal/command internal/grace`)},
 	// the kit of tests of the whole switch
