@@ -290,3 +290,31 @@ func TestAlertmanager(t *testing.T) {
 		return row[schema.OutputStatus] == schema.OutputActive && row[schema.OutputWaiting] == "0"
 	})
 }
+
+// While the databases do not answer, one alarm reports that. It is not raised for a moment without an answer.
+func TestAlertsWithoutDatabases(t *testing.T) {
+	cfg, err := swss.DefaultConfig("127.0.0.1:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := swss.Look(cfg)
+	defer r.Close()
+	l := swss.NewListener(r)
+	defer l.Close()
+	a := &alerts{table: swss.NewSubscriber(l, r.DB(swss.StateDB), schema.StateAlarm).Bound(),
+		book: alertmanager.NewBook("leaf1")}
+	now := time.Now()
+	a.book.Raise(now, alertmanager.Alarm{ID: "syncd-silent", Type: "SILENT", Severity: "CRITICAL"})
+	for _, tt := range []struct {
+		after time.Duration
+		want  bool // there is a change
+	}{{0, false}, {quiet - 1, false}, {quiet, true}, {2 * quiet, false}} {
+		if got := a.read(t.Context(), now.Add(tt.after)); got != tt.want {
+			t.Errorf("after %v: %v, want %v", tt.after, got, tt.want)
+		}
+	}
+	text := string(a.book.Message(now.Add(2 * quiet)))
+	if !strings.Contains(text, "DATABASES_SILENT") || !strings.Contains(text, "syncd-silent") {
+		t.Errorf("the message is %s", text)
+	}
+}
