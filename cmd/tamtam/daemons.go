@@ -26,6 +26,7 @@ import (
 	"tamtam/mgmt"
 	"tamtam/mgmt/access"
 	"tamtam/mgmt/outputs"
+	"tamtam/mgmt/outputs/alertmanager"
 	"tamtam/mgmt/outputs/otlp"
 	"tamtam/mgmt/outputs/syslog"
 	"tamtam/swss"
@@ -44,9 +45,10 @@ type northbound struct {
 
 	insecure, noLogin, firstLogin, metricsOpen bool
 
-	otlp, syslog []string
-	otlpPeriod   time.Duration
-	sendCA       string
+	otlp, syslog, alerts []string
+
+	otlpPeriod time.Duration
+	sendCA     string
 }
 
 func (n *northbound) flags(c *cobra.Command) {
@@ -78,6 +80,8 @@ func (n *northbound) flags(c *cobra.Command) {
 	f.DurationVar(&n.otlpPeriod, "otlp-period", sender.DefaultPeriod, "time between two sends of --otlp, 1s or more")
 	f.StringArrayVar(&n.syslog, "syslog", nil,
 		"tell a syslog server what changes: udp, tcp or tls://HOST[:PORT] (may be repeated); also SYSLOG_SERVER of CONFIG_DB")
+	f.StringArrayVar(&n.alerts, "alertmanager", nil,
+		"send alarms to Prometheus' Alertmanager: http or https://HOST[:PORT][/PREFIX] (may be repeated)")
 	f.StringVar(&n.sendCA, "send-ca", "",
 		"CA of collectors and servers that are sent to by TLS, PEM (default: those of the host)")
 	f.BoolVar(&n.insecure, "insecure", false, "serve gNMI and RESTCONF without TLS")
@@ -182,6 +186,9 @@ func (n *northbound) addresses() (at daemons.Addresses, err error) {
 		return at, err
 	}
 	if at.Send.Syslog, err = targets("--syslog", n.syslog, syslog.Schemes()); err != nil {
+		return at, err
+	}
+	if at.Send.Alerts, err = targets("--alertmanager", n.alerts, alertmanager.Schemes()); err != nil {
 		return at, err
 	}
 	if n.sendCA == "" {

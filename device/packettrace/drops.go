@@ -51,6 +51,9 @@ type DropRow struct {
 	Reasons map[string]uint64 `json:"reasons,omitempty"`
 }
 
+// NoPort is the name of the row by port with the drops at no present port.
+const NoPort = "no port that is there now"
+
 // mostRows is the largest number of rows in an answer. Further rows are added up in one.
 const mostRows = 1000
 
@@ -175,7 +178,7 @@ func (s *sums) byPort(n *names, all [drop.NumReasons]uint64, ports map[saisim.Po
 	}
 	for why, x := range all {
 		if x > 0 {
-			s.add("no port that is there now", drop.Reason(why), x)
+			s.add(NoPort, drop.Reason(why), x)
 		}
 	}
 }

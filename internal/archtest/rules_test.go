@@ -56,7 +56,7 @@ var rules = []room{
 	{name: "cmd", modules: []string{cobra, xsys, xterm}, clock: true, below: rooms(`
 		cli lab/demo lab/experiments lab/rows lab/sweep lab lab/bench/live lab/bench/northbound lab/bench fleet/dial
 		device device/daemons device/logs device/fault device/sender mgmt/web/door mgmt/web mgmt/outputs/otlp
-		mgmt/outputs/syslog mgmt/outputs mgmt/results mgmt mgmt/auth mgmt/access mgmt/configfile collector/export collector
+		mgmt/outputs/syslog mgmt/outputs/alertmanager mgmt/outputs mgmt/results mgmt mgmt/auth mgmt/access mgmt/configfile collector/export collector
 		collector/marks collector/topology collector/journey collector/capture host/fpmsyncd saisim/describe
 		saisim/profile saisim/pipe swss swss/schema tam/recordplan/check tam/recordplan tam/recordplan/p4graph
 		tam/flymon tam/ipfix tam/record internal/command internal/grace`)},
@@ -163,7 +163,8 @@ var rules = []room{
 	{name: "device/fault", below: rooms("swss swss/schema sai"), modules: []string{goredis}, clock: true},
 	// the outputs and the data that they receive
 	{name: "device/sender", clock: true, below: rooms(`
-		mgmt/outputs/otlp mgmt/outputs/syslog mgmt/outputs/dialout mgmt/outputs mgmt/metrics swss swss/schema`)},
+		mgmt/outputs/otlp mgmt/outputs/syslog mgmt/outputs/alertmanager mgmt/outputs/dialout mgmt/outputs mgmt/metrics
+		swss swss/schema`)},
 	// access control of pages
 	{name: "mgmt/web/door", below: rooms("mgmt/web mgmt mgmt/auth"), modules: []string{grpc}},
 	// pages for a browser
@@ -175,6 +176,7 @@ var rules = []room{
 	{name: "mgmt/outputs/otlp", modules: []string{grpc, otlp, protobuf}, clock: true, below: rooms(`
 		mgmt/outputs mgmt/metrics`)},
 	{name: "mgmt/outputs/syslog", below: rooms("mgmt/outputs"), clock: true},
+	{name: "mgmt/outputs/alertmanager", below: rooms("mgmt/outputs"), clock: true},
 	{name: "mgmt/outputs/dialout", modules: []string{gnmi, grpc, protobuf}, clock: true, below: rooms(`
 		mgmt/outputs mgmt/access`)},
 	// results of a collector of alternate marking, as rows
