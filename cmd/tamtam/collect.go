@@ -92,7 +92,7 @@ func newCollect() *cobra.Command {
 	f.StringVar(&c.north.gnmi, "gnmi", "", "serve results by gNMI at this address, such as :8081")
 	f.StringVar(&c.north.data, "gnmi-data", filepath.Join(device.DataDir(), "collector"),
 		"directory for the generated certificates of --gnmi")
-	f.StringVar(&c.north.cert, "gnmi-tls-cert", "", "server certificate of --gnmi, PEM (default: one is generated)")
+	f.StringVar(&c.north.cert, "gnmi-tls-cert", "", "server certificate of --gnmi, PEM (default: a generated one)")
 	f.StringVar(&c.north.key, "gnmi-tls-key", "", "key of --gnmi-tls-cert, PEM")
 	f.StringVar(&c.north.clientCA, "gnmi-tls-client-ca", "", "CA of client certificates of --gnmi, PEM")
 	f.StringVar(&c.north.users, "gnmi-users", "", "`FILE` of the users of --gnmi, as for tamtam up --users")

@@ -56,12 +56,12 @@ func (n *northbound) flags(c *cobra.Command) {
 	f.StringVar(&n.gnmi, "gnmi", "",
 		"address of the gNMI server (default: "+gnmiAddress+"; with --users or --tls-client-ca "+gnmiForAll+", for all)")
 	f.StringVar(&n.rest, "rest", "", "address of the RESTCONF server (default: none)")
-	f.StringVar(&n.metrics, "metrics", "", "address of metrics for Prometheus, behind the same users (default: none)")
+	f.StringVar(&n.metrics, "metrics", "", "address of metrics for Prometheus, with the same users (default: none)")
 	f.BoolVar(&n.metricsOpen, "metrics-open", false,
 		"let every client of --metrics read the metrics, without login and TLS")
-	f.StringVar(&n.http, "http", "", "address of the switch's page for browsers, behind the same users (default: none)")
+	f.StringVar(&n.http, "http", "", "address of the switch's page for browsers, with the same users (default: none)")
 	f.StringVar(&n.data, "data", device.DataDir(), "directory for the generated certificates and the CLI's socket")
-	f.StringVar(&n.cert, "tls-cert", "", "server certificate, PEM (default: one is generated in the data directory)")
+	f.StringVar(&n.cert, "tls-cert", "", "server certificate, PEM (default: a generated one in the data directory)")
 	f.StringVar(&n.key, "tls-key", "", "key of --tls-cert, PEM")
 	f.StringVar(&n.clientCA, "tls-client-ca", "", "CA of client certificates, PEM: clients must have one (mTLS)")
 	f.StringVar(&n.users, "users", os.Getenv("TAMTAM_USERS"),
@@ -73,17 +73,18 @@ func (n *northbound) flags(c *cobra.Command) {
 	f.BoolVar(&n.noLogin, "no-login", false,
 		"let every client be admin, even if other hosts can reach the address; without it, such an address needs a login")
 	f.BoolVar(&n.firstLogin, "first-login", os.Getenv("TAMTAM_FIRST_LOGIN") != "",
-		"if the file of --users does not exist, create it with the user admin, whose password is printed once "+
+		"if the file of --users does not exist, create it with a user admin, and print the password once "+
 			"(default from TAMTAM_FIRST_LOGIN)")
 	f.StringArrayVar(&n.otlp, "otlp", nil,
 		"send metrics to an OpenTelemetry collector: grpc, grpcs, http or https://HOST[:PORT] (may be repeated)")
 	f.DurationVar(&n.otlpPeriod, "otlp-period", sender.DefaultPeriod, "time between two sends of --otlp, 1s or more")
 	f.StringArrayVar(&n.syslog, "syslog", nil,
-		"tell a syslog server what changes: udp, tcp or tls://HOST[:PORT] (may be repeated); also SYSLOG_SERVER of CONFIG_DB")
+		"send changes of status to a syslog server: udp, tcp or tls://HOST[:PORT] (may be repeated); "+
+			"also SYSLOG_SERVER of CONFIG_DB")
 	f.StringArrayVar(&n.alerts, "alertmanager", nil,
 		"send alarms to Prometheus' Alertmanager: http or https://HOST[:PORT][/PREFIX] (may be repeated)")
 	f.StringVar(&n.sendCA, "send-ca", "",
-		"CA of collectors and servers that are sent to by TLS, PEM (default: those of the host)")
+		"CA of the servers to which --otlp, --syslog and --alertmanager send by TLS, PEM (default: the CAs of the host)")
 	f.BoolVar(&n.insecure, "insecure", false, "serve gNMI and RESTCONF without TLS")
 }
 

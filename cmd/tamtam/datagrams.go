@@ -91,7 +91,7 @@ func newCollectSFlow() *cobra.Command {
 		Short: "Print the sFlow samples that arrive by UDP, pass an interface, or are in a capture",
 		Long: `Receive sFlow version 5 by UDP, or read it from an interface of this host or a capture, and print each
 sample: sampled packets, counters of ports, and notifications of dropped packets. Values that the
-agent reports as unknown are omitted. Structures without a name here have their number.
+agent reports as unknown are omitted. Unknown structures are printed with their number.
 
 The command ends after --count samples, at the end of the capture, or at an interrupt. A last line
 for each agent counts its samples, and by their sequence numbers the datagrams that were lost.`,

@@ -115,8 +115,8 @@ func newCollectIPFIX() *cobra.Command {
 		Use:   "ipfix",
 		Short: "Print the IPFIX records that arrive by UDP, pass an interface, or are in a capture",
 		Long: `Receive IPFIX (RFC 7011) by UDP, or read it from an interface of this host or a capture, and print each
-record. Known elements have their names, including those of tamtam and those that an exporter
-describes itself. Other elements have their number and their bytes.
+record. Known elements are printed with their names, including those of tamtam and those that an
+exporter describes itself. Other elements are printed with their number and their bytes.
 
 The command ends after --count records, at the end of the capture, or at an interrupt. A last line
 for each exporter counts what was received, lost, and could not be decoded.`,

@@ -45,7 +45,7 @@ The program is BMv2 JSON from p4c, a graph of tables and conditions, or the desc
 "tamtam profile graph" prints of a chip. All branches of a node are equally likely, unless you give
 --probabilities, --paths or --seed.
 
-Look for the table of recorded tables with their bits, and for the line "entropy": it is the information
+Look for the list of recorded tables with their bits, and for the line "entropy": it is the information
 that the bits contain about the path. With --simulate, also look for the recovered paths.`,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if p.wantJSON, err = textOrJSON(format); err != nil {
