@@ -346,6 +346,8 @@ var rules = []room{
 	{name: "tam/ifa"},
 	// the protocol, without sockets
 	{name: "tam/ipfix"},
+	// the language of filters, for every kind of row
+	{name: "tam/query"},
 	{name: "tam/record"},
 	// the protocol, without sockets
 	{name: "tam/sflow"},
