@@ -168,7 +168,7 @@ var rules = []room{
 	{name: "mgmt/web/door", below: rooms("mgmt/web mgmt mgmt/auth"), modules: []string{grpc}},
 	// pages for a browser
 	{name: "mgmt/web", clock: true, below: rooms(`
-		collector/alarm collector collector/marks collector/topology collector/result`)},
+		collector/alarm collector collector/marks collector/topology collector/result tam/query`)},
 	// RFC 8040 on the same engine
 	{name: "mgmt/restconf", modules: []string{gnmi, goyang, grpc}, clock: true, below: rooms(`
 		mgmt mgmt/auth mgmt/tree mgmt/access yang`)},

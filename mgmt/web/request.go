@@ -33,8 +33,13 @@ type request struct {
 	values url.Values
 	Since  string
 	snap   *snapshot
+	now    time.Time
 	number int // of the page, from 1
 	pages  *pager
+	format string // ending of the path: an export; empty for the page itself
+	// grouped is true if the page shows groups of the rows
+	grouped bool
+	chosen  listing // the rows that a filter selects; nil if the view has none
 }
 
 // request parses the parameters of an address.
@@ -44,14 +49,14 @@ func (p *Page) request(ctx context.Context, u *url.URL, v *view) (*request, erro
 		return nil, wrong("the address behind ? cannot be read: %v", err)
 	}
 	for name, list := range values {
-		if !slices.Contains(v.takes, name) {
-			return nil, wrong("%s has no parameter %.40q: there are %s", v.path, name, strings.Join(v.takes, ", "))
+		if takes := v.parameters(); !slices.Contains(takes, name) {
+			return nil, wrong("%s has no parameter %.40q: there are %s", v.path, name, strings.Join(takes, ", "))
 		}
 		if len(list) != 1 {
 			return nil, wrong("parameter %s is there %d times: want it once", name, len(list))
 		}
 	}
-	q := &request{ctx: ctx, view: v, values: values, Since: "10m", number: 1}
+	q := &request{ctx: ctx, view: v, values: values, Since: "10m", number: 1, now: p.cfg.Now()}
 	if !p.cfg.Zero.IsZero() {
 		q.Since = "all"
 	}
@@ -67,7 +72,7 @@ func (p *Page) request(ctx context.Context, u *url.URL, v *view) (*request, erro
 			return nil, wrong("page=%.40q: want a number from 1 on", text)
 		}
 	}
-	q.snap, err = p.cache.get(ctx, spans[i], p.cfg.Now())
+	q.snap, err = p.cache.get(ctx, spans[i], q.now)
 	return q, err
 }
 
@@ -120,8 +125,23 @@ type pager struct {
 	Before, Next      string
 }
 
-// pageOf returns the part of a list that this page shows.
+// Form returns the filter of the view with its outcome, or nil if the view has none.
+func (q *request) Form() *queryForm {
+	if q.chosen == nil {
+		return nil
+	}
+	return q.chosen.form(q)
+}
+
+// pageOf returns the part of a list that this page shows. That is nothing if it shows groups.
 func pageOf[T any](q *request, list []T) ([]T, error) {
+	if q.grouped {
+		return nil, nil
+	}
+	return onPage(q, list)
+}
+
+func onPage[T any](q *request, list []T) ([]T, error) {
 	g := &pager{What: "Rows", Page: q.number, Pages: max(1, (len(list)+rowsOfPage-1)/rowsOfPage), Rows: len(list)}
 	if g.Page > g.Pages {
 		return nil, missing("page=%d: there are %d pages", g.Page, g.Pages)
@@ -148,6 +168,7 @@ type frame struct {
 	Alarms            bool   // there are alarm rules
 	Lack              string // why the view has no data
 	Error             string
+	Form              *queryForm
 	Closed            bool // the client was refused
 	Data              any
 
@@ -197,6 +218,14 @@ func (f *frame) Nav() (list []view) {
 		}
 	}
 	return list
+}
+
+// parameters returns all parameters of the view.
+func (v *view) parameters() []string {
+	if v.filters {
+		return append(slices.Clone(v.takes), queryParams...)
+	}
+	return v.takes
 }
 
 // Word returns the view's word in the navigation.

@@ -5,7 +5,9 @@ import (
 	"math"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // A Kind is the type of a field's values, with their unit.
@@ -33,7 +35,21 @@ func (k Kind) String() string {
 	return names[k]
 }
 
-func (k Kind) isNumber() bool { return k >= Count }
+// Number reports whether the values are numbers.
+func (k Kind) Number() bool { return k >= Count }
+
+// Literal returns a number of this kind as a filter contains it.
+func (k Kind) Literal(n int64) string {
+	switch k {
+	case Duration:
+		return strconv.FormatInt(n, 10) + "ns"
+	case Share:
+		return strings.TrimRight(strings.TrimRight(fmt.Sprintf("%.4f", float64(n)/1e4), "0"), ".") + "%"
+	case Time:
+		return time.Unix(0, n).UTC().Format(time.RFC3339Nano)
+	}
+	return strconv.FormatInt(n, 10)
+}
 
 // A Range holds the bounds of a number, both inclusive. They are equal if the number is known exactly. A High of
 // math.MaxInt64 means that there is no upper bound.
@@ -116,7 +132,7 @@ func (f *Field[R]) whole(r *R, n int) bool {
 // has reports whether the row has an i-th value.
 func (f *Field[R]) has(r *R, i int) (ok bool) {
 	switch {
-	case f.Kind.isNumber():
+	case f.Kind.Number():
 		_, ok = f.Number(r, i)
 	case f.Kind == Address:
 		_, ok = f.Address(r, i)
@@ -158,7 +174,7 @@ func (t *Table[R]) Check() error {
 	for i := range t.Fields {
 		f := &t.Fields[i]
 		odd := func(c rune) bool { return c > 'z' || !isWord(c) || c >= 'A' && c <= 'Z' }
-		reads := map[bool]bool{true: f.Number != nil, false: f.Text != nil}[f.Kind.isNumber()]
+		reads := map[bool]bool{true: f.Number != nil, false: f.Text != nil}[f.Kind.Number()]
 		if f.Kind == Address {
 			reads = f.Address != nil
 		}
@@ -167,7 +183,7 @@ func (t *Table[R]) Check() error {
 			return fmt.Errorf("field %q of %s: want a name that is a word in small letters and of one field, a kind, and the "+
 				"function that reads this kind", f.Name, t.Rows)
 		}
-		if f.Total != NoTotal && !f.Kind.isNumber() || f.Key && f.Kind.isNumber() {
+		if f.Total != NoTotal && !f.Kind.Number() || f.Key && f.Kind.Number() {
 			return fmt.Errorf("field %q of %s: want a total of a number, and a key that is none", f.Name, t.Rows)
 		}
 		seen[f.Name] = true

@@ -24,7 +24,7 @@ func (f *Field[R]) Cell(r *R) Cell {
 	n := 0
 	for ; f.has(r, n); n++ {
 		switch {
-		case f.Kind.isNumber():
+		case f.Kind.Number():
 			x, _ := f.Number(r, n)
 			c.Numbers = append(c.Numbers, x)
 		case f.Kind == Address:

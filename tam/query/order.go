@@ -82,12 +82,12 @@ func (f *Field[R]) order(down bool) Order[R] {
 		}
 		n := 0
 		switch {
-		case f.Kind.isNumber():
+		case f.Kind.Number():
 			x, _ := f.Number(a, 0)
 			y, _ := f.Number(b, 0)
 			n = cmp.Or(cmp.Compare(x.Low, y.Low), cmp.Compare(x.High, y.High))
 			if down {
-				n = cmp.Or(cmp.Compare(x.High, y.High), cmp.Compare(x.Low, y.Low))
+				n = cmp.Or(cmp.Compare(x.most(), y.most()), cmp.Compare(x.Low, y.Low))
 			}
 		case f.Kind == Address:
 			x, _ := f.Address(a, 0)
@@ -103,6 +103,14 @@ func (f *Field[R]) order(down bool) Order[R] {
 		}
 		return n
 	}
+}
+
+// most returns the upper bound, or the lower one if there is no upper one.
+func (r Range) most() int64 {
+	if r.Open() {
+		return r.Low
+	}
+	return r.High
 }
 
 // missing returns the place of a row by its value: 0 if it has one, 1 if it has none, 2 if the value is unknown.

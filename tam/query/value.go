@@ -125,7 +125,7 @@ func (p *parser[R]) equal(f *Field[R]) (match[R], error) {
 		return nil, err
 	}
 	switch {
-	case f.Kind.isNumber():
+	case f.Kind.Number():
 		x, err := p.number(f, t, t.text)
 		if err != nil {
 			return nil, err
@@ -249,7 +249,7 @@ func (p *parser[R]) in(f *Field[R]) (match[R], error) {
 		}
 	}
 	switch {
-	case f.Kind.isNumber():
+	case f.Kind.Number():
 		return p.inRanges(f, tokens)
 	case f.Kind == Address:
 		return p.inPrefixes(f, tokens)

@@ -46,6 +46,31 @@
     }
   };
 
+  // complete lists how the filter may continue, each time that it changes.
+  let typed = 0;
+  document.addEventListener("input", (e) => {
+    if (e.target.id !== "where") return;
+    clearTimeout(typed);
+    typed = setTimeout(async () => {
+      const form = e.target.form, text = e.target.value;
+      const ask = new URLSearchParams(new FormData(form));
+      for (const name of ["by", "sort", "top"]) ask.delete(name);
+      try {
+        const answer = await fetch(form.action + ".complete?" + ask);
+        if (!answer.ok || e.target.value !== text) return;
+        const next = await answer.json(), bytes = new TextEncoder().encode(text);
+        const before = new TextDecoder().decode(bytes.slice(0, next.from));
+        document.getElementById("where-next").replaceChildren(...next.candidates.map((c) => {
+          const o = document.createElement("option");
+          o.value = before + c.text + " ";
+          o.label = c.text + (c.help ? ": " + c.help : "");
+          return o;
+        }));
+        e.target.title = next.hint ? "want " + next.hint : "";
+      } catch { /* the filter works without */ }
+    }, 150);
+  });
+
   const events = new EventSource("/events");
   events.onopen = () => { if (!paused) say("live"); };
   events.onerror = () => say(events.readyState === EventSource.CLOSED ? "not live: the server sends no updates" : "not live: connecting again");
