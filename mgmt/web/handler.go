@@ -82,6 +82,8 @@ type view struct {
 var views = []view{
 	{"/", "network", "Network", "Network", []string{"since", "page"},
 		false, []rowKind{stampRows, markRows}, (*Page).network},
+	{"/time", "time", "Over time", "Time", []string{"since", "page"},
+		true, []rowKind{stampRows, dropRows, markRows, packetRows}, (*Page).over},
 	{"/flows", "flows", "Flows", "Flows", []string{"since", "q", "page"},
 		true, []rowKind{stampRows}, (*Page).flows},
 	{"/flow", "flow", "A flow's way", "", []string{"since", "flow", "path"},
@@ -201,7 +203,8 @@ func (p *Page) show(w http.ResponseWriter, r *http.Request, v *view, format stri
 	}
 	q.format = format
 	f := &frame{Title: v.title, View: v, Site: p.cfg.Title, Note: p.cfg.Note, Q: q, Store: p.cfg.Store != nil,
-		Own: p.cfg.Own, Alarms: p.cfg.Alarms != nil, Lack: p.cfg.Lacks[v.path], Troubles: p.troubles()}
+		Finished: !p.cfg.Zero.IsZero(), Own: p.cfg.Own, Alarms: p.cfg.Alarms != nil, Lack: p.cfg.Lacks[v.path],
+		Troubles: p.troubles()}
 	if f.Lack == "" {
 		f.Data, err = v.data(p, q)
 	}
@@ -273,7 +276,7 @@ func (p *Page) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	// A refused client gets no navigation.
 	f := &frame{Title: http.StatusText(code), Site: p.cfg.Title, Error: why, Closed: refusal != nil,
-		Alarms: p.cfg.Alarms != nil}
+		Own: p.cfg.Own, Alarms: p.cfg.Alarms != nil}
 	if f.Closed {
 		f.Site = "a page with a login" // hide the title of the page
 	}

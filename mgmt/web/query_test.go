@@ -65,7 +65,8 @@ func rowsToFilter(t *testing.T) *Page {
 
 // The declarations of all rows are complete.
 func TestTables(t *testing.T) {
-	for _, err := range []error{flowTable.Check(), dropTable.Check(), periodTable.Check(), packetTable.Check()} {
+	for _, err := range []error{flowTable.Check(), dropTable.Check(), slotTable.Check(), periodTable.Check(),
+		packetTable.Check()} {
 		if err != nil {
 			t.Error(err)
 		}
@@ -231,6 +232,121 @@ func TestGroupPages(t *testing.T) {
 		for _, why := range webtest.Check(text).Wrong {
 			t.Errorf("%s: %s", at, why)
 		}
+	}
+}
+
+// Rows over time are in slots. A slot that lacks messages is marked, and one whose loss is unknown has no value.
+func TestOverTime(t *testing.T) {
+	const second = int64(1e9)
+	begin := testNow.UnixNano() - 100*second
+	at := func(i int64) result.Window { return result.Window{Start: begin + i*second, Length: second} }
+	b := &result.Batch{Amends: []result.Amend{{From: begin + 30*second, To: begin + 31*second, Flags: result.Gap}}}
+	for i := range int64(60) {
+		b.Hops = append(b.Hops, result.Hop{Window: at(i), Flow: "f", Path: "x", Switch: 1, Packets: 10,
+			Resident: times(10, 1000*(i+1))})
+		b.Drops = append(b.Drops, result.Drop{Window: at(i), Switch: "a", Queue: -1, Reason: []string{"acl", "ttl"}[i%2],
+			Packets: i, First: begin, Last: begin, Source: "ipfix"})
+		l := result.Loss{Flow: "g", From: "a", To: "b", Period: uint64(i), Window: at(i), Status: "ok",
+			Known: i%3 > 0, Lost: i % 3}
+		b.Losses = append(b.Losses, l, l) // repeated
+	}
+	p := put(t, b, nil)
+	_, text := get(t, p, "/time")
+	for _, want := range []string{"Drops by reason, reported by ipfix", `<span class="key k0">ttl</span>`, "Lost packets",
+		`class="b-flag"><title>not exact: gap`, "not known in this time"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("/time does not contain %q", want)
+		}
+	}
+	for _, why := range webtest.Check(text).Wrong {
+		t.Error(why)
+	}
+	var sum struct {
+		List []struct {
+			Packets, Lost, Drops any
+			Unknown              float64 `json:"periods.unknown"`
+			Delay                any     `json:"delay.p99"`
+		}
+	}
+	read := func(at string) {
+		t.Helper()
+		_, text := get(t, p, at)
+		sum.List = nil
+		if err := json.Unmarshal([]byte(text), &sum); err != nil {
+			t.Fatalf("%v: %.300s", err, text)
+		}
+	}
+	total := 0.0
+	read("/time.json")
+	for _, x := range sum.List {
+		total += x.Unknown
+		if x.Lost == 0.0 {
+			t.Errorf("a loss that is unknown in part is 0: %+v", x)
+		}
+	}
+	if total != 20 || len(sum.List) < 50 {
+		t.Errorf("%v periods with unknown loss in %d slots, want 20", total, len(sum.List))
+	}
+	read(filtered("/time.json", "after", fmt.Sprint(begin+10*second), "before", fmt.Sprint(begin+20*second)))
+	if len(sum.List) < 8 || len(sum.List) > 13 {
+		t.Errorf("%d slots in ten seconds", len(sum.List))
+	}
+	read(filtered("/time.json", "where", "delay.p99 > 40us"))
+	if len(sum.List) < 15 || len(sum.List) > 21 {
+		t.Errorf("%d slots with a delay above 40 µs, want some 20", len(sum.List))
+	}
+	for at, want := range map[string]string{"/time?after=5": "want two times",
+		"/time?after=9&before=8": "the earlier one first"} {
+		if r, text := get(t, p, at); r.StatusCode != http.StatusBadRequest || !strings.Contains(text, want) {
+			t.Errorf("%s: %s", at, r.Status)
+		}
+	}
+}
+
+// However rows are spread over time, no packet is lost from the slots, and there are few slots.
+func TestRandomTimelines(t *testing.T) {
+	randtest.Run(t, randtest.Cases{Seed: 1, Count: 100}, func(t *testing.T, seed uint64) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		var line timeline
+		reach := int64(1) << (20 + r.IntN(40))
+		var packets, drops, want, wantDrops int64
+		for range 1 + r.IntN(2000) {
+			w := result.Window{Start: r.Int64N(reach), Length: r.Int64N(1 + reach>>r.IntN(20))}
+			line.addHop(&result.Hop{Window: w, Packets: 3})
+			line.addDrop(&result.Drop{Window: w, Packets: 2, Source: "s", Reason: fmt.Sprint(r.IntN(3))})
+			want, wantDrops = want+3, wantDrops+2
+		}
+		all := line.all()
+		for i, x := range all {
+			packets += x.packets
+			for _, n := range x.drops {
+				drops += n
+			}
+			if x.length != line.length || x.at%line.length != 0 || i > 0 && x.at < all[i-1].at+x.length {
+				t.Fatalf("slot %d begins at %d and takes %d of %d", i, x.at, x.length, line.length)
+			}
+		}
+		if packets != want || drops != wantDrops || len(all) > mostSlots {
+			t.Errorf("%d packets and %d drops in %d slots, want %d and %d", packets, drops, len(all), want, wantDrops)
+		}
+	})
+}
+
+// Without a choice, the page shows the time that has rows. A simulation's results are finished.
+func TestDefaultRange(t *testing.T) {
+	old := result.Window{Start: testNow.UnixNano() - 7200e9, Length: 1}
+	b := func() *result.Batch {
+		return &result.Batch{Hops: []result.Hop{{Window: old, Flow: "f", Path: "x", Switch: 1, Packets: 1}}}
+	}
+	p := put(t, b(), nil)
+	for at, want := range map[string]string{"/flows": "Newest data", "/flows?since=10m": "there are rows of other times"} {
+		if _, text := get(t, p, at); !strings.Contains(text, want) || strings.Contains(text, "finished") {
+			t.Errorf("%s does not contain %q", at, want)
+		}
+	}
+	p = put(t, b(), func(c *Config) { c.Zero = testNow.Add(-8000e9) })
+	if _, text := get(t, p, "/flows"); !strings.Contains(text, "The run is finished") {
+		t.Error("a finished run is not called finished")
 	}
 }
 

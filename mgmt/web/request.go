@@ -16,11 +16,13 @@ import (
 type span struct {
 	Word, Text string
 	length     time.Duration // 0 means all
+	from, to   int64         // a chosen range, in ns since 1970; 0 if none is chosen
 }
 
 var spans = []span{
-	{"1m", "last minute", time.Minute}, {"10m", "last 10 minutes", 10 * time.Minute}, {"1h", "last hour", time.Hour},
-	{"1d", "last day", 24 * time.Hour}, {"all", "all that is kept", 0},
+	{Word: "1m", Text: "last minute", length: time.Minute}, {Word: "10m", Text: "last 10 minutes", length: 10 * time.Minute},
+	{Word: "1h", Text: "last hour", length: time.Hour}, {Word: "1d", Text: "last day", length: 24 * time.Hour},
+	{Word: "all", Text: "all that is kept"},
 }
 
 // rowsOfPage is the number of rows of a table that one page shows.
@@ -63,18 +65,45 @@ func (p *Page) request(ctx context.Context, u *url.URL, v *view) (*request, erro
 	if s := values.Get("since"); s != "" {
 		q.Since = s
 	}
-	i := slices.IndexFunc(spans, func(s span) bool { return s.Word == q.Since })
-	if i < 0 {
-		return nil, wrong("since=%.40q: want 1m, 10m, 1h, 1d or all", q.Since)
+	s, err := q.span()
+	if err != nil {
+		return nil, err
 	}
 	if text := values.Get("page"); text != "" {
 		if q.number, err = strconv.Atoi(text); err != nil || q.number < 1 {
 			return nil, wrong("page=%.40q: want a number from 1 on", text)
 		}
 	}
-	q.snap, err = p.cache.get(ctx, spans[i], q.now)
+	q.snap, err = p.cache.get(ctx, s, q.now)
+	if err == nil && values.Get("since") == "" && s.from == 0 && q.snap.others { // show the time that has rows
+		q.Since = spans[len(spans)-1].Word
+		q.snap, err = p.cache.get(ctx, spans[len(spans)-1], q.now)
+	}
 	return q, err
 }
+
+// span returns the requested range of time.
+func (q *request) span() (span, error) {
+	after, before := q.get("after"), q.get("before")
+	if after != "" || before != "" {
+		from, fromErr := strconv.ParseInt(after, 10, 64)
+		to, toErr := strconv.ParseInt(before, 10, 64)
+		if fromErr != nil || toErr != nil || from < 0 || from >= to {
+			return span{}, wrong("after=%.40q, before=%.40q: want two times in ns since 1970, the earlier one first", after,
+				before)
+		}
+		q.Since = chosenRange
+		return span{Word: after + "-" + before, from: from, to: to}, nil
+	}
+	i := slices.IndexFunc(spans, func(s span) bool { return s.Word == q.Since })
+	if i < 0 {
+		return span{}, wrong("since=%.40q: want 1m, 10m, 1h, 1d or all", q.Since)
+	}
+	return spans[i], nil
+}
+
+// chosenRange is the word of a range of time that is given by its ends.
+const chosenRange = "range"
 
 // Path returns the path of the view.
 func (q *request) Path() string { return q.view.path }
@@ -85,8 +114,10 @@ func (q *request) get(name string) string { return q.values.Get(name) }
 // Link returns the address of a view with the requested time range and parameters NAME, VALUE, ...
 func (q *request) Link(path string, pairs ...string) string {
 	v := url.Values{}
-	if s := q.values.Get("since"); s != "" {
-		v.Set("since", s)
+	for _, k := range []string{"since", "after", "before"} {
+		if s := q.values.Get(k); s != "" {
+			v.Set(k, s)
+		}
 	}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
@@ -165,6 +196,7 @@ type frame struct {
 	View              *view
 	Q                 *request
 	Store, Own        bool
+	Finished          bool   // no further rows will come
 	Alarms            bool   // there are alarm rules
 	Lack              string // why the view has no data
 	Error             string
@@ -213,7 +245,7 @@ func (f *frame) of(s *snapshot, now time.Time) {
 // Nav returns the views of the navigation.
 func (f *frame) Nav() (list []view) {
 	for _, v := range views {
-		if v.nav != "" && (f.Alarms || v.name != "alarms") {
+		if v.nav != "" && (f.Alarms || v.name != "alarms") && (!f.Own || v.name != "time") {
 			list = append(list, v)
 		}
 	}
@@ -222,10 +254,11 @@ func (f *frame) Nav() (list []view) {
 
 // parameters returns all parameters of the view.
 func (v *view) parameters() []string {
+	all := append(slices.Clone(v.takes), "after", "before")
 	if v.filters {
-		return append(slices.Clone(v.takes), queryParams...)
+		all = append(all, queryParams...)
 	}
-	return v.takes
+	return all
 }
 
 // Word returns the view's word in the navigation.
@@ -253,7 +286,12 @@ func (f *frame) Current(path string) string {
 }
 
 // Spans returns the time ranges to choose from.
-func (f *frame) Spans() []span { return spans }
+func (f *frame) Spans() []span {
+	if f.Q.Since == chosenRange {
+		return append([]span{{Word: chosenRange, Text: "the chosen range"}}, spans...)
+	}
+	return spans
+}
 
 // Pages returns the pager of the table, or nil if there is none.
 func (f *frame) Pages() *pager { return f.Q.pages }
@@ -261,7 +299,7 @@ func (f *frame) Pages() *pager { return f.Q.pages }
 // Keeps returns the parameters that stay when another time range is chosen.
 func (f *frame) Keeps() (list [][2]string) {
 	for _, k := range sortedKeys(f.Q.values) {
-		if k != "since" && k != "page" {
+		if k != "since" && k != "page" && k != "after" && k != "before" {
 			list = append(list, [2]string{k, f.Q.values.Get(k)})
 		}
 	}

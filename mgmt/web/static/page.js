@@ -71,6 +71,27 @@
     }, 150);
   });
 
+  // A range is chosen on a chart, from where a pointer goes down to where it goes up.
+  let down = null;
+  const timeAt = (svg, e) => {
+    const box = svg.getBoundingClientRect(), from = BigInt(svg.dataset.from), to = BigInt(svg.dataset.to);
+    const share = Math.min(1, Math.max(0, (e.clientX - box.left) / box.width));
+    return from + (to - from) * BigInt(Math.round(share * 1e6)) / 1000000n;
+  };
+  document.addEventListener("pointerdown", (e) => {
+    const svg = e.target.closest?.("svg[data-from]");
+    down = svg && { svg, at: timeAt(svg, e), x: e.clientX };
+  });
+  document.addEventListener("pointerup", (e) => {
+    if (!down || Math.abs(e.clientX - down.x) < 4) return;
+    const ends = [down.at, timeAt(down.svg, e)].sort((a, b) => (a < b ? -1 : 1));
+    const to = new URL(location.href);
+    for (const name of ["since", "page"]) to.searchParams.delete(name);
+    to.searchParams.set("after", ends[0]);
+    to.searchParams.set("before", ends[1]);
+    location.assign(to);
+  });
+
   const events = new EventSource("/events");
   events.onopen = () => { if (!paused) say("live"); };
   events.onerror = () => say(events.readyState === EventSource.CLOSED ? "not live: the server sends no updates" : "not live: connecting again");
