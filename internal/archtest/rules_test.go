@@ -156,7 +156,8 @@ var rules = []room{
 		device/packettrace mgmt/web/door mgmt/web mgmt mgmt/auth collector/result swss swss/schema tam/altmark
 		tam/flymon`)},
 	// predicts the fate of a packet
-	{name: "device/packettrace", below: rooms("saisim saisim/config saisim/tailstamp saisim/drop swss swss/schema")},
+	{name: "device/packettrace", below: rooms(`
+		saisim saisim/config saisim/tailstamp saisim/drop swss swss/schema tam/query`)},
 	// format and level of the log
 	{name: "device/logs", clock: true},
 	// deliberately injected faults
