@@ -83,7 +83,7 @@
     down = svg && { svg, at: timeAt(svg, e), x: e.clientX };
   });
   document.addEventListener("pointerup", (e) => {
-    if (!down || Math.abs(e.clientX - down.x) < 4) return;
+    if (!down?.svg.isConnected || Math.abs(e.clientX - down.x) < 4) return; // the page may be new since
     const ends = [down.at, timeAt(down.svg, e)].sort((a, b) => (a < b ? -1 : 1));
     const to = new URL(location.href);
     for (const name of ["since", "page"]) to.searchParams.delete(name);
