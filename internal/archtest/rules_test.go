@@ -158,7 +158,8 @@ var rules = []room{
 		device/packettrace mgmt/web/door mgmt/web mgmt mgmt/auth collector/result swss swss/schema tam/altmark
 		tam/flymon`)},
 	// predicts the fate of a packet
-	{name: "device/packettrace", below: rooms("saisim saisim/config saisim/tailstamp saisim/drop swss swss/schema")},
+	{name: "device/packettrace", below: rooms(`
+		saisim saisim/config saisim/tailstamp saisim/drop swss swss/schema tam/query`)},
 	// format and level of the log
 	{name: "device/logs", clock: true},
 	// deliberately injected faults
@@ -171,7 +172,7 @@ var rules = []room{
 	{name: "mgmt/web/door", below: rooms("mgmt/web mgmt mgmt/auth"), modules: []string{grpc}},
 	// pages for a browser
 	{name: "mgmt/web", clock: true, below: rooms(`
-		collector/alarm collector collector/marks collector/topology collector/result`)},
+		collector/alarm collector collector/marks collector/topology collector/result tam/query`)},
 	// RFC 8040 on the same engine
 	{name: "mgmt/restconf", modules: []string{gnmi, goyang, grpc}, clock: true, below: rooms(`
 		mgmt mgmt/auth mgmt/tree mgmt/access yang`)},
@@ -350,6 +351,8 @@ var rules = []room{
 	{name: "tam/ifa"},
 	// the protocol, without sockets
 	{name: "tam/ipfix"},
+	// the language of filters, for every kind of row
+	{name: "tam/query"},
 	{name: "tam/record"},
 	// the protocol, without sockets
 	{name: "tam/sflow"},
