@@ -113,9 +113,9 @@ frr-test:
 lacp-test:
 	TAMTAM_FRR=1 $(GO) test -count=1 -timeout 10m -v -run '^TestLACPWith' ./cmd/tamtam
 
-### northbound-test compares what the switch sends and serves with its state. Needs Debian's prometheus and rsyslog, an
-###                 OpenTelemetry collector (internal/tools/otelcol), and gnmic and Telegraf if GNMIC and TELEGRAF name
-###                 their programs. Each receiver is killed and started again
+### northbound-test compares what the switch sends and serves with its state. Needs Debian's prometheus,
+###                 prometheus-alertmanager and rsyslog, an OpenTelemetry collector (internal/tools/otelcol), and gnmic and
+###                 Telegraf if GNMIC and TELEGRAF name their programs. Each receiver is killed and started again
 northbound-test:
 	mkdir -p bin
 	$(GO) build -C internal/tools/otelcol -o $(CURDIR)/bin/otelcol .
@@ -272,12 +272,13 @@ manifests:
 	$(HELM) template sw docker/helm/tamtam --set-file startup=docker/containerlab/pair-leaf1.json \
 		--set ports=4,interfaces.Ethernet16=net1,usersSecret=u,storageClass=fast,metrics=false | $(GO) run -C internal/tools/manifests . -
 
-### openapi         reads RESTCONF's description (/restconf/openapi.json) with a validator
-openapi: export TAMTAM_OPENAPI = $(CURDIR)/bin/openapi.json
+### openapi         reads RESTCONF's descriptions (/restconf/openapi.json, and one of each module) with a validator
+openapi: export TAMTAM_OPENAPI = $(CURDIR)/bin/openapi
 openapi:
-	mkdir -p bin
+	rm -rf $(TAMTAM_OPENAPI)
+	mkdir -p $(TAMTAM_OPENAPI)
 	$(GO) test -count=1 -run '^TestOpenAPI$$' ./mgmt/restconf
-	$(GO) run -C internal/tools/openapi . $(TAMTAM_OPENAPI)
+	$(GO) run -C internal/tools/openapi . $(TAMTAM_OPENAPI)/*.json
 
 ### gnmi-clients    the points of docs/reference/gnmi.md with other clients: gnmi_cli, which is built, and gnmic if
 ###                 GNMIC=PATH names it

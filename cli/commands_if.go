@@ -86,8 +86,8 @@ var channelLeaves = []kit.Leaf{
 // interfaceLeaves are the leaves of a port or port channel.
 var interfaceLeaves = []kit.Leaf{
 	{
-		Word: "description", Help: "Words of the user", Value: "Text, in quotes when it holds blanks",
-		Kind: &kit.Kind{Label: "<text>", Parse: parseDescription},
+		Word: "description", Help: "Words of the user", Value: "Text, to the end of the line",
+		Kind: &kit.Kind{Label: "<text>", Parse: parseDescription, Text: true},
 	},
 	{
 		Word: "mtu", Help: "Largest frame without Ethernet header and FCS", Undo: "Back to 9100",
@@ -124,18 +124,22 @@ func resolveInterface(ctx context.Context, s *kit.Session, text string) (string,
 		if err != nil || found.Exists() {
 			return kind + m[2], err
 		}
-		return "", fmt.Errorf("interface %s does not exist", kind+m[2])
+		return "", s.Missing(ctx, "interface "+kind+m[2], interfacePath(kind+m[2]))
 	}
 	found, err := s.Client.All(ctx, tree.Path(kit.InterfacesRoot))
 	if err != nil {
 		return "", err
 	}
-	for _, i := range found.Items("interface") {
-		if strings.EqualFold(i.Text("state", "alias"), text) {
+	var names []string
+	for _, i := range found.Sorted("interface") {
+		alias := i.Text("state", "alias")
+		if strings.EqualFold(alias, text) {
 			return i.Name(), nil
 		}
+		names = append(names, i.Name(), alias)
 	}
-	return "", fmt.Errorf("no interface has the name or alias %s", text)
+	names = slices.DeleteFunc(names, func(name string) bool { return name == "" })
+	return "", fmt.Errorf("no interface has the name or alias %s%s", text, kit.Suggest(text, names))
 }
 
 // enterInterface returns the action that enters the mode of an interface. Port channels and VLANs are created if they

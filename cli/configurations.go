@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -42,9 +41,9 @@ var configurationNumber = &kit.Kind{
 
 // comment returns the option whose text is stored with a configuration.
 func comment() []kit.Element {
-	text := &kit.Kind{Label: "<text>", Parse: parseDescription}
+	text := &kit.Kind{Label: "<text>", Parse: parseDescription, Text: true}
 	return kit.Opt(kit.Keyword("comment", "Words to keep with it"),
-		kit.Arg("comment", text, "Text, in quotes when it holds blanks"))
+		kit.Arg("comment", text, "Text, to the end of the line"))
 }
 
 // configurationCommands returns the commands to save, restore and commit.
@@ -192,7 +191,7 @@ func showDiff(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	for _, e := range list {
 		data = append(data, e.Value)
 	}
-	return kit.NewView(map[string]any{rowsModule + ":change": slices.Concat([]any{}, data)}, func(p *kit.Printout) {
+	return kit.NewView(map[string]any{rowsModule + ":change": data}, func(p *kit.Printout) {
 		for _, e := range list {
 			writeDifference(p, e)
 		}

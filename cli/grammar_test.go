@@ -140,7 +140,7 @@ func FuzzLine(f *testing.F) {
 			}
 		}
 	}
-	s := &Shell{session: &kit.Session{Grammar: g, Config: kit.Config{Hostname: "sonic"}, Client: &kit.Client{}}}
+	s := &Shell{session: &kit.Session{Grammar: g, Client: &kit.Client{}}}
 	f.Fuzz(func(t *testing.T, line string) {
 		tokens := kit.Split(line)
 		for _, tok := range tokens {
@@ -183,3 +183,25 @@ func FuzzLine(f *testing.F) {
 }
 
 func utf8Line(s string) bool { return strings.ToValidUTF8(s, "") == s }
+
+// Text goes to the end of the line, with all that has a meaning elsewhere. Quotes around all of it are left out.
+func TestTextToTheEndOfTheLine(t *testing.T) {
+	s, _ := newSwitch(t)
+	for typed, want := range map[string]string{
+		"to spine 1": "to spine 1", `"to spine 1"`: "to spine 1", "uplink": "uplink",
+		`rack 3 | 19" rail`: `rack 3 | 19" rail`, "a  b   ": "a  b", `"a" and "b"`: `"a" and "b"`,
+	} {
+		s.session.Mode, s.session.Interface = kit.ModeInterface, "Ethernet0"
+		s.do(t, "description "+typed)
+		got := s.do(t, "do show interface Ethernet0 | include Description")
+		if got != "Description    : "+want+"\n" {
+			t.Errorf("description %s: %q, want %q", typed, got, want)
+		}
+		running := s.do(t, "do show running-configuration | include description")
+		s.session.Mode = kit.ModeInterface
+		s.do(t, strings.TrimSpace(running))
+		if again := s.do(t, "do show interface Ethernet0 | include Description"); again != got {
+			t.Errorf("the running configuration makes %q of %q", again, got)
+		}
+	}
+}

@@ -83,6 +83,9 @@ func (s *Shell) valueCandidates(ctx context.Context, e kit.Element, partial kit.
 		return out
 	}
 	out = append(out, candidate{label: e.ArgKind.Label, help: e.Help})
+	if e.ArgKind.Next != nil {
+		return append(out, s.nextCandidates(ctx, e.ArgKind, partial.Text)...)
+	}
 	if e.ArgKind.Live == nil {
 		return out
 	}
@@ -100,6 +103,21 @@ func (s *Shell) valueCandidates(ctx context.Context, e kit.Element, partial kit.
 		if strings.HasPrefix(v, last) {
 			out = append(out, candidate{text: kit.Quote(before + v), label: v, value: true})
 		}
+	}
+	return out
+}
+
+// nextCandidates returns the texts that a language of several words may continue with. Quotes stay open for further
+// ones.
+func (s *Shell) nextCandidates(ctx context.Context, k *kit.Kind, text string) (out []candidate) {
+	ctx, cancel := context.WithTimeout(ctx, liveTimeout)
+	defer cancel()
+	next, err := k.Next(ctx, s.session, text)
+	if err != nil {
+		return nil // help works even if the server fails
+	}
+	for _, n := range next {
+		out = append(out, candidate{text: `"` + text[:n.From] + n.Text, label: n.Text, help: n.Help})
 	}
 	return out
 }

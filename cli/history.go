@@ -14,24 +14,17 @@ const mostHistory = 500
 type history struct {
 	lines []string
 	file  *os.File
-
-	wanted, shown string // the text searched for, and the last line found
-	at            int    // index of that line in lines
 }
 
-// search returns the newest line that contains a text. If it is called with the line that it returned last, it returns
-// the next older one. It returns false if there is none.
-func (h *history) search(text string) (string, bool) {
-	if text != h.shown || h.shown == "" {
-		h.wanted, h.at = text, len(h.lines)
-	}
-	for i := h.at - 1; i >= 0; i-- {
-		if l := h.lines[i]; strings.Contains(l, h.wanted) && l != text {
-			h.at, h.shown = i, l
-			return l, true
+// search returns the index of the newest line that contains a text and is older than the line at an index. It skips
+// lines that equal that line. It returns -1 if there is none.
+func (h *history) search(text string, before int) int {
+	for i := before - 1; i >= 0; i-- {
+		if strings.Contains(h.lines[i], text) && (before == len(h.lines) || h.lines[i] != h.lines[before]) {
+			return i
 		}
 	}
-	return "", false
+	return -1
 }
 
 // openHistory reads the lines of earlier sessions. Without a file, or if the file fails, the history is only in memory.

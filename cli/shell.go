@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,13 +17,14 @@ import (
 	"golang.org/x/term"
 
 	"tamtam/cli/kit"
+	"tamtam/cli/tree"
 )
 
 // Shell is one session with one switch.
 type Shell struct {
 	session *kit.Session
 	clicks  []click
-	history *history
+	name    string // hostname of the switch, as last read; empty if it is unknown
 	pager   *pager // pages the output of an interactive session
 	screen  bool   // whether there is a screen that can be cleared
 }
@@ -39,7 +41,9 @@ func New(conf kit.Config) (*Shell, error) {
 	}
 	modes := submodes()
 	session := &kit.Session{Config: conf, Client: c, Grammar: kit.Compile(commandTable(modes), modes)}
-	return &Shell{session: session, clicks: clicks()}, nil
+	s := &Shell{session: session, clicks: clicks()}
+	session.Help = func(ctx context.Context) { s.help(ctx, session.Config.Out, "") }
+	return s, nil
 }
 
 // Close ends the connection.
@@ -48,7 +52,20 @@ func (s *Shell) Close() error { return s.session.Client.Close() }
 // Prompt returns the prompt of an interactive session before the next command, for example "sonic(config-tam)# ".
 func (s *Shell) Prompt() string {
 	at, _ := s.session.Grammar.Below(s.session.Mode)
-	return s.session.Config.Hostname + strings.Replace(at.Prompt, "IFACE", s.session.Interface, 1) + "# "
+	return cmp.Or(s.name, "sonic") + strings.Replace(at.Prompt, "IFACE", s.session.Interface, 1) + "# "
+}
+
+// nameTimeout bounds the time that a prompt waits for the switch's name.
+const nameTimeout = time.Second
+
+// nextPrompt returns the prompt with the present hostname of the switch, which any client may change.
+func (s *Shell) nextPrompt(ctx context.Context) string {
+	ctx, cancel := context.WithTimeout(ctx, nameTimeout)
+	defer cancel()
+	if found, err := s.session.Client.Configured(ctx, tree.Path(systemRoot, "config", "hostname")); err == nil {
+		s.name = found.Text()
+	}
+	return s.Prompt()
 }
 
 // Exec runs one command line in the present mode. Blank lines and lines that begin with "!" or "#" do nothing. The
@@ -104,7 +121,7 @@ func (s *Shell) run(ctx context.Context, line string) error {
 
 // runOwn parses the line and runs the command and its pipes.
 func (s *Shell) runOwn(ctx context.Context, line string) error {
-	tokens := kit.Split(line)
+	tokens := s.session.Grammar.JoinText(s.session.Mode, kit.Split(line))
 	for _, t := range tokens {
 		if t.Open {
 			return &kit.SyntaxError{Line: line, Col: t.Col, Reason: "the closing quote is missing"}
@@ -151,7 +168,7 @@ func (s *Shell) show(ctx context.Context, cmd *kit.Command, c *kit.Call, pipes [
 	if err != nil {
 		return err
 	}
-	text, err := v.Through(pipes)
+	text, err := v.Through(pipes, s.width())
 	if err != nil {
 		return err
 	}
@@ -160,6 +177,19 @@ func (s *Shell) show(ctx context.Context, cmd *kit.Command, c *kit.Call, pipes [
 	}
 	_, err = s.session.Config.Out.Write(text)
 	return err
+}
+
+// width returns the columns of the screen that shows the output, or 0 if there is none.
+func (s *Shell) width() int {
+	if s.pager != nil {
+		w, _ := s.pager.con.size()
+		return w
+	}
+	if f, ok := s.session.Config.Out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		w, _ := tty{in: f}.size()
+		return w
+	}
+	return 0
 }
 
 // ExecEvery runs lines, and repeats them at the interval every until ctx ends or a line fails. If every is 0, it runs
@@ -219,7 +249,7 @@ func (s *Shell) ExecScript(ctx context.Context, name string, r io.Reader) error 
 			return fmt.Errorf("%s:%d: %w", name, n, err)
 		}
 		if s.session.Config.Echo {
-			fmt.Fprintf(s.session.Config.Out, "%s%s\n", s.Prompt(), lines.Text())
+			fmt.Fprintf(s.session.Config.Out, "%s%s\n", s.nextPrompt(ctx), lines.Text())
 		}
 		switch err := s.Exec(ctx, lines.Text()); {
 		case err != nil && s.session.Config.Echo:

@@ -246,7 +246,8 @@ func TestInteractiveSession(t *testing.T) {
 	if got, want := s.out.String(), "Enterprise ID  : 1234\nEnterprise ID  : 1234\n"; got != want {
 		t.Errorf("output %q, want %q", got, want)
 	}
-	if got, want := s.err.String(), "               ^\n%Error: Invalid input detected at \"^\" marker\n"; got != want {
+	if got, want := s.err.String(), "               ^\n"+
+		"%Error: Invalid input detected at \"^\" marker: type ? there for the words that may follow\n"; got != want {
 		t.Errorf("errors %q, want %q", got, want)
 	}
 	for _, want := range []string{"configure ", "Telemetry and monitoring", "src-ip  src-l4-port  src-mac",
@@ -273,5 +274,21 @@ func TestInteractiveSessionEndsWithItsContext(t *testing.T) {
 	defer w.Close()
 	if err := s.interact(ctx, &fakeConsole{Reader: r}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The prompt is the switch's name, whichever client changed it last.
+func TestPromptIsTheHostname(t *testing.T) {
+	s, _ := newSwitch(t)
+	s.session.Config.Echo = true
+	script := "configure terminal\nhostname leaf7\nexit\n"
+	if err := s.ExecScript(t.Context(), "x", strings.NewReader(script)); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.nextPrompt(t.Context()); got != "leaf7# " {
+		t.Errorf("the prompt is %q:\n%s", got, s.out)
+	}
+	if !strings.Contains(s.out.String(), "leaf7(config)# exit\n") {
+		t.Errorf("the prompt does not change with the name:\n%s", s.out)
 	}
 }

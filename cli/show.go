@@ -45,6 +45,8 @@ func showCommands() []*kit.Command {
 	add(showNotInForce("PENDING", "No object waits"), "show", kit.Keyword("pending", "Objects that wait, and for what"))
 	add(showUnapplied, "show", kit.Keyword("unapplied", "Parts of the configuration that the switch does not apply"))
 	add(showOutputs, "show", kit.Keyword("outputs", "What is sent to collectors and servers, and what could not be"))
+	add(showInterface, "show interface", kit.Arg("name", iface, "All about this one"))
+	add(showInterfaceBrief, "show interface", kit.Keyword("brief", "State and addresses of all interfaces"))
 	add(showInterfaceStatus, "show interface", kit.Keyword("status", "State of the ports"), kit.Only(iface))
 	add(showInterfaceDescription, "show interface", kit.Keyword("description", "The ports' descriptions"),
 		kit.Only(iface))
@@ -98,6 +100,8 @@ func showCommands() []*kit.Command {
 		kit.Arg("number", configurationNumber, "Since this one: 0 is the newest"))
 	add(showDiff, "show", configuration, kit.Keyword("diff", "What was changed since the last was saved"),
 		kit.Keyword("startup", "Since the last was saved"))
+	add(showLines, "show", kit.Keyword("history", "Lines that were typed, the newest last"))
+	add(showClock, "show", kit.Keyword("clock", "The time of day at the switch"))
 	add(showUptime, "show", kit.Keyword("uptime", "How long the machine is up"))
 	add(showPlatform, "show", kit.Keyword("platform", "What the switch is"), kit.Keyword("summary", "On one page"))
 	add(showVersion, "show", kit.Keyword("version", "Versions of client and server"))

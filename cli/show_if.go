@@ -218,8 +218,12 @@ func showACL(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	tables := found.Sorted("table")
 	data := kit.One("tamtam-acl:tables", found)
 	if want := c.Args["name"]; want != "" {
+		var names []string
+		for _, t := range tables {
+			names = append(names, t.Name())
+		}
 		if tables = slices.DeleteFunc(tables, func(t tree.Node) bool { return t.Name() != want }); len(tables) == 0 {
-			return nil, fmt.Errorf("ACL table %s does not exist", want)
+			return nil, fmt.Errorf("ACL table %s does not exist%s", want, kit.Suggest(want, names))
 		}
 		data = kit.Entry("tamtam-acl:table", tables[0])
 	}

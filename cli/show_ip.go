@@ -30,15 +30,7 @@ func readRouting(ctx context.Context, c *kit.Call) (tree.Node, map[string]any, e
 // byPrefix sorts entries by network, the shorter prefix first.
 func byPrefix(entries []tree.Node) []tree.Node {
 	slices.SortStableFunc(entries, func(a, b tree.Node) int {
-		p, errP := netip.ParsePrefix(a.Text("prefix"))
-		q, errQ := netip.ParsePrefix(b.Text("prefix"))
-		if errP != nil || errQ != nil {
-			return strings.Compare(a.Text("prefix"), b.Text("prefix"))
-		}
-		if c := p.Addr().Compare(q.Addr()); c != 0 {
-			return c
-		}
-		return p.Bits() - q.Bits()
+		return comparePrefixes(a.Text("prefix"), b.Text("prefix"))
 	})
 	return entries
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"tamtam/cli/kit"
@@ -144,7 +145,31 @@ func dropsCommand(by string) *kit.Command {
 	}
 	parts = append(parts, kit.Opt(kit.Keyword("last", "Number of the last ones to show"),
 		kit.Arg("last", kit.Number(0, 1000), "Without, 10")))
+	filter := &kit.Kind{Label: "<filter>", Parse: parseFilter, Next: nextOfFilter}
+	parts = append(parts, kit.Opt(kit.Keyword("where", "Only those that a filter selects"),
+		kit.Arg("where", filter, "Such as \"src-ip in 10.0.0.0/8 and drop.reason = acl\"")))
 	return &kit.Command{Modes: kit.InExec, Form: kit.Seq(parts...), Show: showDrops}
+}
+
+// parseFilter accepts each filter; the switch compiles it, and names what is wrong.
+func parseFilter(text string) (string, error) { return text, nil }
+
+// nextOfFilter returns how an unfinished filter of drops may continue.
+func nextOfFilter(ctx context.Context, s *kit.Session, text string) ([]kit.Next, error) {
+	v, err := ask(ctx, s, "list-drops", map[string]any{"complete": text})
+	if err != nil {
+		return nil, err
+	}
+	t := tree.Of(v)
+	from, err := strconv.Atoi(t.Text("from"))
+	if err != nil || from < 0 || from > len(text) {
+		return nil, fmt.Errorf("from is %q, want a place in the filter", t.Text("from"))
+	}
+	var list []kit.Next
+	for _, c := range listOf(t, "candidates") {
+		list = append(list, kit.Next{From: from, Text: c.Text("text"), Help: c.Text("help")})
+	}
+	return list, nil
 }
 
 func showDrops(ctx context.Context, c *kit.Call) (*kit.View, error) {
@@ -154,6 +179,9 @@ func showDrops(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	}
 	if last := c.Args["last"]; last != "" {
 		input["last"] = kit.Number(0, 1000).JSON(last)
+	}
+	if where := c.Args["where"]; where != "" {
+		input["where"] = where
 	}
 	v, err := ask(ctx, c.Session, "list-drops", input)
 	if err != nil {
@@ -167,6 +195,10 @@ func showDrops(ctx context.Context, c *kit.Call) (*kit.View, error) {
 func writeDrops(p *kit.Printout, t tree.Node) {
 	p.Field(9, "Dropped", t.Text("total")+" since "+t.Text("since"))
 	p.Field(9, "Known", fmt.Sprintf("the last %s; %s are forgotten", t.Text("kept"), t.Text("forgotten")))
+	if n := t.Text("matched"); n != "" {
+		text := "%s of these; of %s more it is not known, since a value is not"
+		p.Field(9, "Matched", fmt.Sprintf(text, n, t.Text("unknown")))
+	}
 	if n := t.Text("lost"); n != "" {
 		p.Field(9, "Lost", n+" more, between interfaces and ports: not among these, but in the ports' counters of drops")
 	}
@@ -198,6 +230,9 @@ func writeDrops(p *kit.Printout, t tree.Node) {
 
 // noDrops explains a missing row: no packet was dropped, or no dropped packet is stored.
 func noDrops(t tree.Node) string {
+	if t.Text("matched") == "0" {
+		return "No drop that is kept meets the filter."
+	}
 	if t.Text("total") == "0" {
 		return "No packet was dropped since " + t.Text("since") + ", when the chip began."
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -28,6 +29,32 @@ var hostname = kit.Leaf{
 func systemCommands() []*kit.Command {
 	return []*kit.Command{hostname.Single(kit.InConfig,
 		func(*kit.Call) (*gpb.Path, error) { return tree.Path(systemRoot), nil })}
+}
+
+// showClock shows the time of day of the machine that runs the switch's mgmtd.
+func showClock(ctx context.Context, c *kit.Call) (*kit.View, error) {
+	found, err := c.Session.Client.All(ctx, tree.Path(systemRoot, "state", "current-datetime"))
+	if err != nil {
+		return nil, err
+	}
+	data, text := map[string]any{}, "-"
+	if at, err := time.Parse(time.RFC3339Nano, found.Text()); err == nil {
+		data["openconfig-system:current-datetime"], text = found.Text(), at.UTC().Format("Mon 02 Jan 2006 15:04:05 UTC")
+	}
+	return kit.NewView(data, func(p *kit.Printout) { p.Line("%s", text) }), nil
+}
+
+// showLines shows the lines of this session and of earlier ones on this machine.
+func showLines(_ context.Context, c *kit.Call) (*kit.View, error) {
+	if c.Session.History == nil {
+		return nil, errors.New("lines are remembered at a terminal only: run tamtam cli without -c and --file")
+	}
+	lines := c.Session.History()
+	return kit.NewView(map[string]any{"line": append([]string{}, lines...)}, func(p *kit.Printout) {
+		for i, l := range lines {
+			p.Line("%5d  %s", i+1, tree.Printable(l))
+		}
+	}), nil
 }
 
 // showUptime shows how long the machine has been up, in the words of uptime -p.

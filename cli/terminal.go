@@ -53,14 +53,17 @@ func (t tty) size() (int, int) {
 
 // keys are control characters that the line editor does not handle itself.
 const (
-	keyCtrlC = 0x03
-	keyCtrlR = 0x12
-	keyTab   = '\t'
-	abandon  = "\x05\x15\r" // goes to the end of the line, erases it, and presses enter
+	keyCtrlC     = 0x03
+	keyCtrlG     = 0x07
+	keyBackspace = 0x08
+	keyCtrlR     = 0x12
+	keyDelete    = 0x7f
+	keyTab       = '\t'
+	abandon      = "\x05\x15\r" // goes to the end of the line, erases it, and presses enter
 )
 
 // keyReader passes on keys from the console. Ctrl-C abandons the line instead of ending the session, and ctx ends the
-// input.
+// input. A Ctrl-R is read alone, because the keys after it belong to the search.
 type keyReader struct {
 	ctx  context.Context
 	keys <-chan []byte
@@ -84,6 +87,9 @@ func (r *keyReader) Read(b []byte) (int, error) {
 		}
 	}
 	n := copy(b, r.rest)
+	if i := bytes.IndexByte(b[:n], keyCtrlR); i >= 0 && !r.plain {
+		n = max(i, 1)
+	}
 	r.rest = r.rest[n:]
 	return n, nil
 }
@@ -115,10 +121,11 @@ func pump(ctx context.Context, r io.Reader) <-chan []byte {
 // an error.
 func (s *Shell) interact(ctx context.Context, con console) error {
 	keys := pump(ctx, con)
+	edited := &keyReader{ctx: ctx, keys: keys}
 	rw := struct {
 		io.Reader
 		io.Writer
-	}{&keyReader{ctx: ctx, keys: keys}, con}
+	}{edited, con}
 	s.pager, s.screen = &pager{con, &keyReader{ctx: ctx, keys: keys, plain: true}, s.session.Config.Out}, true
 	editor := term.NewTerminal(rw, "")
 	hist, err := openHistory(s.session.Config.HistoryFile)
@@ -126,13 +133,20 @@ func (s *Shell) interact(ctx context.Context, con console) error {
 		s.session.Warn("history: %v", err)
 	}
 	defer hist.close()
-	s.history = hist
 	editor.History = hist
+	s.session.History = func() []string { return hist.lines }
+	s.session.Confirm = func(question string) (bool, error) { return s.confirm(con, question) }
 	editor.AutoCompleteCallback = func(line string, pos int, key rune) (string, int, bool) {
+		if key == keyCtrlR {
+			w, _ := con.size()
+			at := utf8.RuneCountInString(s.Prompt() + line[:pos])
+			found := (&finder{history: hist, keys: edited, out: con, width: w}).find(line, at)
+			return found, len(found), true
+		}
 		return s.onKey(ctx, editor, line, pos, key)
 	}
 	for !s.session.Finished {
-		line, err := s.readLine(con, editor)
+		line, err := s.readLine(con, editor, s.nextPrompt(ctx))
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
@@ -146,8 +160,29 @@ func (s *Shell) interact(ctx context.Context, con console) error {
 	return nil
 }
 
-// readLine edits one line. The console is raw only meanwhile.
-func (s *Shell) readLine(con console, editor *term.Terminal) (string, error) {
+// confirm asks a question that one key answers: y means yes, and any other key no.
+func (s *Shell) confirm(con console, question string) (bool, error) {
+	restore, err := con.raw()
+	if err != nil {
+		return false, err
+	}
+	defer restore()
+	if _, err := io.WriteString(con, question+" [y/N] "); err != nil {
+		return false, err
+	}
+	answer := make([]byte, 1)
+	if _, err := io.ReadFull(s.pager.keys, answer); err != nil {
+		answer[0] = 'N'
+	}
+	if answer[0] < ' ' {
+		answer[0] = 'N'
+	}
+	_, err = fmt.Fprintf(con, "%c\r\n", answer[0])
+	return answer[0] == 'y' || answer[0] == 'Y', err
+}
+
+// readLine edits one line. The console is raw only while it does.
+func (s *Shell) readLine(con console, editor *term.Terminal, prompt string) (string, error) {
 	restore, err := con.raw()
 	if err != nil {
 		return "", err
@@ -157,7 +192,7 @@ func (s *Shell) readLine(con console, editor *term.Terminal) (string, error) {
 	if err := editor.SetSize(w, h); err != nil {
 		return "", err
 	}
-	editor.SetPrompt(s.Prompt())
+	editor.SetPrompt(prompt)
 	return editor.ReadLine()
 }
 
@@ -179,7 +214,7 @@ func (s *Shell) printError(err error) {
 	fmt.Fprintf(s.session.Config.Err, "%s%s^\n%s\n", before, syntax.Indent(), kit.ErrorText(syntax.Reason))
 }
 
-// onKey handles TAB, ? and Ctrl-R while a line is edited. A ? inside quotes is an ordinary character.
+// onKey handles TAB and ? while a line is edited. A ? inside quotes is an ordinary character.
 func (s *Shell) onKey(ctx context.Context, w io.Writer, line string, pos int, key rune) (string, int, bool) {
 	before := line[:pos]
 	switch key {
@@ -191,11 +226,6 @@ func (s *Shell) onKey(ctx context.Context, w io.Writer, line string, pos int, ke
 		fmt.Fprintf(&out, "%s%s?\n", s.Prompt(), line)
 		s.help(ctx, &out, before)
 		_, _ = w.Write(out.Bytes())
-		return line, pos, true
-	case keyCtrlR:
-		if found, ok := s.history.search(line); ok {
-			return found, len(found), true
-		}
 		return line, pos, true
 	case keyTab:
 		extended, choices := s.completion(ctx, before)

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"net/netip"
+	"strconv"
+	"strings"
 
 	"tamtam/saisim/tailstamp"
 	"tamtam/tam/ifa"
@@ -25,6 +27,40 @@ func (f Flow) String() string {
 	}
 	return fmt.Sprintf("%s %s > %s", protocolName(f.Protocol),
 		netip.AddrPortFrom(f.Source, f.SourcePort), netip.AddrPortFrom(f.Destination, f.DestPort))
+}
+
+// FlowFromText parses the text that [Flow.String] returns. It returns false for every other text.
+func FlowFromText(text string) (f Flow, ok bool) {
+	protocol, rest, _ := strings.Cut(text, " ")
+	switch number, other := strings.CutPrefix(protocol, "IP-"); {
+	case protocol == "TCP":
+		f.Protocol = protocolTCP
+	case protocol == "UDP":
+		f.Protocol = protocolUDP
+	case other:
+		n, err := strconv.ParseUint(number, 10, 8)
+		if err != nil {
+			return Flow{}, false
+		}
+		f.Protocol = uint8(n)
+	}
+	rest, f.LaterFragment = strings.CutSuffix(rest, " (later fragments)")
+	from, to, _ := strings.Cut(rest, " > ")
+	var errs [2]error
+	if f.LaterFragment {
+		f.Source, errs[0] = netip.ParseAddr(from)
+		f.Destination, errs[1] = netip.ParseAddr(to)
+	} else {
+		var source, destination netip.AddrPort
+		source, errs[0] = netip.ParseAddrPort(from)
+		destination, errs[1] = netip.ParseAddrPort(to)
+		f.Source, f.SourcePort = source.Addr(), source.Port()
+		f.Destination, f.DestPort = destination.Addr(), destination.Port()
+	}
+	if errs[0] != nil || errs[1] != nil || f.String() != text {
+		return Flow{}, false
+	}
+	return f, true
 }
 
 func protocolName(p uint8) string {

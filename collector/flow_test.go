@@ -136,6 +136,19 @@ func TestFlowString(t *testing.T) {
 	if got, want := f.String(), "TCP [2001:db8::1]:1 > [2001:db8::2]:80"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	for _, f := range []Flow{f, {Protocol: 6, Source: f.Source, Destination: f.Destination, LaterFragment: true},
+		{Protocol: 89, Source: netip.MustParseAddr("10.0.0.1"), Destination: netip.MustParseAddr("10.0.0.2")}} {
+		if back, ok := FlowFromText(f.String()); !ok || back != f {
+			t.Errorf("%q is read as %+v, %v", f, back, ok)
+		}
+	}
+	for _, text := range []string{"", "not IP", "TCP 10.0.0.1:1", "tcp 10.0.0.1:1 > 10.0.0.2:2",
+		"IP-300 10.0.0.1:0 > 10.0.0.2:0",
+		"TCP 10.0.0.1:01 > 10.0.0.2:2", "TCP 10.0.0.1 > 10.0.0.2", "IP-6 10.0.0.1:1 > 10.0.0.2:2"} {
+		if f, ok := FlowFromText(text); ok {
+			t.Errorf("%q is read as %+v", text, f)
+		}
+	}
 	f.LaterFragment = true
 	if got, want := f.String(), "TCP 2001:db8::1 > 2001:db8::2 (later fragments)"; got != want {
 		t.Errorf("%q, want %q", got, want)

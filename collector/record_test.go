@@ -186,7 +186,7 @@ func TestDecodeRecords(t *testing.T) {
 	wantParts(t, decoded(t, frames, RecordOptions{Plans: []*record.Plan{p}}),
 		"12 frames: 10 records, 1 without\n1 record of plan ", ", which was not given\n",
 		"small switch, 8 bits, exec+hit\n10 packets: 10 with an exact path, 0 with several, 0 impossible\n4 of 4 paths "+
-			"seen, 100 %\n",
+			"seen, 100 %, by the tables that ran; the 5 below differ also in what hit\n",
 		"     1        4    40.00     100  102  101  103  103\n",
 		"path 1: Ethernet1 to Ethernet4\n  port hit > fdb hit\n",
 		"path 2: Ethernet1 to Ethernet4\n  port hit > acl miss > fdb hit\n",
@@ -404,6 +404,30 @@ func TestRecordsSayHowPacketsEnded(t *testing.T) {
 	frames := [][]byte{cat(macs, ipv4(17, 0, inUDP(recorded(p, aclHit, record.NoPort, 2, 1))))}
 	wantParts(t, decoded(t, frames, RecordOptions{Plans: []*record.Plan{p}}), "1 of 6 paths seen",
 		"tables that no recorded packet ran: fdb, egress_acl\n")
+}
+
+// The number of paths seen is explained if the list below it is longer.
+func TestListedPathsAreExplained(t *testing.T) {
+	for _, tt := range []struct {
+		seen  int
+		paths []string // the number of paths that fit, of each line
+		want  string
+	}{
+		{2, []string{"1", "1"}, ""},
+		{1, []string{"1", "1"}, ", by the tables that ran; the 2 below differ also in what hit"},
+		{1, []string{"1", "0", "3"}, "; 2 of the 3 below are not exact"},
+		{0, []string{"0"}, "; 1 of the 1 below are not exact"},
+		{1, []string{"1", "1", "0"}, ", by the tables that ran; the 3 below differ also in what hit, " +
+			"and 1 of them are not exact"},
+	} {
+		r := RecordPlanReport{Coverage: RecordCoverage{Seen: tt.seen}}
+		for _, n := range tt.paths {
+			r.Paths = append(r.Paths, PathTotal{Paths: n})
+		}
+		if got := r.listed(); got != tt.want {
+			t.Errorf("%d, %v: %q, want %q", tt.seen, tt.paths, got, tt.want)
+		}
+	}
 }
 
 // A damaged capture is reported up to the damage.

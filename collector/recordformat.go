@@ -79,7 +79,8 @@ func (r *RecordPlanReport) writeText(out io.Writer, memory int64) error {
 	}
 	fmt.Fprintln(out)
 	r.writeBeyond(out, memory)
-	fmt.Fprintf(out, "%d of %s paths seen, %.3g %%\n\n", r.Coverage.Seen, r.Coverage.All, 100*r.Coverage.Share)
+	fmt.Fprintf(out, "%d of %s paths seen, %.3g %%%s\n\n", r.Coverage.Seen, r.Coverage.All, 100*r.Coverage.Share,
+		r.listed())
 	if err := writePaths(out, r.Paths); err != nil {
 		return err
 	}
@@ -87,6 +88,27 @@ func (r *RecordPlanReport) writeText(out io.Writer, memory int64) error {
 	r.Coverage.writeTables(out)
 	writeSuspicions(out, r.Suspicions)
 	return nil
+}
+
+// listed explains why the list of paths is longer than the number of paths that were seen; "" if it is not.
+func (r *RecordPlanReport) listed() (text string) {
+	exact, all := 0, len(r.Paths)
+	for i := range r.Paths {
+		if r.Paths[i].Paths == "1" {
+			exact++
+		}
+	}
+	if exact > r.Coverage.Seen {
+		text = fmt.Sprintf(", by the tables that ran; the %d below differ also in what hit", all)
+	}
+	switch {
+	case exact == all:
+	case text == "":
+		text = fmt.Sprintf("; %d of the %d below are not exact", all-exact, all)
+	default:
+		text += fmt.Sprintf(", and %d of them are not exact", all-exact)
+	}
+	return text
 }
 
 // writeBeyond writes the counts of data that exceeded the limits.

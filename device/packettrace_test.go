@@ -235,6 +235,14 @@ func TestWhyByShell(t *testing.T) {
 	want("show drops by rule last 0", "ACL rule EDGE|RULE_1", "acl 2")
 	want("show drops by flow last 0 | json", `"10.1.0.5:7 > 10.2.0.9:9 udp"`, `"forgotten": 0`)
 	want("show drops by port", "Ethernet0")
+	want(`show drops by flow where "src-ip in 10.1.0.0/16 and drop.reason = acl and bytes = 60 and queue is none"`,
+		"Matched  : 2 of these; of 0 more", "2        10.1.0.5:7 > 10.2.0.9:9 udp", "in Ethernet0, 60 bytes: dropped")
+	want(`show drops last 1 where "in-port = Ethernet0 and drop.rule ~ RULE_1 and protocol = udp"`,
+		"Matched  : 2 of these", "an ingress ACL entry drops it")
+	want(`show drops where "dst-port = 10"`, "Matched  : 0 of these", "No drop that is kept meets the filter.")
+	want(`show drops where "bytes = 60 and drop.rea?`, "drop.reason  why the packet was dropped")
+	want(`show drops where "drop.reason = no-v?`, "no-vlan")
+	want(`show drops where "drop.reason = acI"`, `filter, character 15, "acI": perhaps acl? want a value of drop.reason`)
 	for line, word := range map[string]string{
 		"show tam why flow 10.1.0.5 2001:db8::1":           "addresses of one family",
 		"show tam why flow 10.1.0.5 10.2.0.9 protocol 256": "protocol is",

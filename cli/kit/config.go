@@ -55,8 +55,6 @@ type Config struct {
 
 	// HistoryFile contains the interactive lines of earlier sessions. Empty means that lines are not stored.
 	HistoryFile string
-	// Hostname is the beginning of the prompt. Empty means "sonic".
-	Hostname string
 	// Version is the version of this program, for `show version`.
 	Version string
 }
@@ -97,7 +95,6 @@ func (c *Config) Check() error {
 // complete sets the defaults of empty fields.
 func (c *Config) complete() {
 	c.Timeout = cmp.Or(c.Timeout, 10*time.Second)
-	c.Hostname = cmp.Or(c.Hostname, "sonic")
 	if c.In == nil {
 		c.In = strings.NewReader("")
 	}

@@ -32,6 +32,7 @@ var (
 type Submode struct {
 	Mode, Parent Mode
 	Prompt       string
+	Enter        string // command of the parent that leads to the mode, as users type it
 }
 
 // Below returns the submode with its parent and prompt. It returns false for exec mode.
@@ -63,14 +64,24 @@ type Element struct {
 // ManySeparator joins the values of a parameter with Many. It never occurs in a word of a command line.
 const ManySeparator = "\x00"
 
+// A Next is a word that may continue a text. It replaces the text from byte From on.
+type Next struct {
+	From       int
+	Text, Help string
+}
+
 // Kind is a type of parameter.
 type Kind struct {
 	Label   string                                                  // name in help, for example "<1-65535>"
 	Parse   func(text string) (string, error)                       // returns the canonical text, or an error
 	Choices []Choice                                                // fixed values, which may be abbreviated
 	Live    func(ctx context.Context, s *Session) ([]string, error) // existing values, for TAB and ?
+	// Next returns how a text of several words may continue, for TAB and ?; nil means that this is unknown.
+	Next func(ctx context.Context, s *Session, text string) ([]Next, error)
 	// true if several values, separated by commas, are allowed
 	List bool
+	// Text is true if the value may be all words up to the end of the line.
+	Text bool
 
 	// ToTree returns the canonical text in the form of the tree, or nil to omit the value. If ToTree itself is nil, the
 	// text is used as a string.
@@ -223,7 +234,7 @@ var WordHelp = map[string]string{
 	"no":                    "Remove or reset",
 	"do":                    "Run a command of the exec mode",
 	"show":                  "Show what is",
-	"clear":                 "Have counters count from zero again",
+	"clear":                 "Count from zero again, or remove the configuration of a feature",
 	"tam":                   "Telemetry and monitoring",
 	"counters":              "Counters",
 	"interface":             "Ports and port channels",

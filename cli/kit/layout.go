@@ -97,7 +97,7 @@ func (p *Printout) After(lines []string) {
 		p.Line("")
 	}
 	for _, l := range lines {
-		p.Line("%s", l)
+		p.Wrapped(l, 2)
 	}
 }
 

@@ -17,6 +17,7 @@ type SyntaxError struct {
 	Reason string
 
 	ambiguous bool
+	suggests  bool // whether the reason names a word that may be meant
 }
 
 // Error returns the reason, the line, and a mark under the position.
@@ -51,6 +52,47 @@ type ambiguousError []string
 
 func (e ambiguousError) Error() string {
 	return "ambiguous command, could be: " + strings.Join(e, ", ")
+}
+
+// unknownWordError is the error for a word that nothing expects.
+type unknownWordError struct {
+	reason string
+	near   string // the word that may be meant, or ""
+}
+
+func (e unknownWordError) Error() string { return e.reason }
+
+// unexpected returns the error for a word that no element at the positions accepts. refused holds the errors of
+// parameters.
+func unexpected(at []Position, nexts []next, t Token, refused []error) error {
+	var words []string
+	for _, n := range nexts {
+		if n.ArgKind == nil && !slices.Contains(words, n.Word) {
+			words = append(words, n.Word)
+		}
+	}
+	near := Nearest(t.Text, words)
+	did := fmt.Sprintf("did you mean %q?", near)
+	switch {
+	case len(refused) > 0 && near != "":
+		return unknownWordError{refused[0].Error() + "; " + did, near}
+	case len(refused) > 0:
+		return refused[0]
+	case near != "":
+		return unknownWordError{`invalid input detected at "^" marker: ` + did, near}
+	case len(nexts) == 0:
+		return errors.New("the command ends before this word")
+	}
+	want := describe(nexts)
+	switch {
+	case strings.HasSuffix(want, "..."):
+		want = "type ? there for the words that may follow"
+	case slices.ContainsFunc(at, Position.Complete):
+		want = "want " + want + ", or nothing"
+	default:
+		want = "want " + want
+	}
+	return unknownWordError{`invalid input detected at "^" marker: ` + want, ""}
 }
 
 // Indent returns blanks up to the marked position. Tabs stay tabs.
@@ -155,6 +197,20 @@ func Expected(at []Position) []next {
 	return out
 }
 
+// Words returns the keywords that may follow other keywords in a mode.
+func (g Grammar) Words(m Mode, before ...string) (words []string) {
+	at := g.start(m)
+	for _, w := range before {
+		at, _, _ = matchWords(Expected(at), Token{Text: w})
+	}
+	for _, n := range Expected(at) {
+		if n.ArgKind == nil && !slices.Contains(words, n.Word) {
+			words = append(words, n.Word)
+		}
+	}
+	return words
+}
+
 // step reads one token at all positions. A complete keyword has precedence over an abbreviation. Both have precedence
 // over a parameter.
 func step(at []Position, t Token) ([]Position, error) {
@@ -184,12 +240,8 @@ func step(at []Position, t Token) ([]Position, error) {
 		return nil, ambiguousError(full)
 	case len(byValue) > 0:
 		return byValue, nil
-	case len(refused) > 0:
-		return nil, refused[0]
-	case len(nexts) == 0:
-		return nil, errors.New("the command ends before this word")
 	}
-	return nil, errors.New(`invalid input detected at "^" marker`)
+	return nil, unexpected(at, nexts, t, refused)
 }
 
 // matchWords returns the matches of keywords that equal t, the matches of keywords that t abbreviates, and the names of
@@ -237,14 +289,19 @@ func (k *Kind) Read(text string) (string, error) {
 		return found[0], nil
 	case len(found) > 1:
 		return "", fmt.Errorf("%q could be: %s", text, strings.Join(found, ", "))
-	case k.Parse != nil:
-		return k.Parse(text)
 	}
 	names := make([]string, len(k.Choices))
 	for i, c := range k.Choices {
 		names[i] = c.Word
 	}
-	return "", fmt.Errorf("%q is not one of: %s", text, strings.Join(names, ", "))
+	if k.Parse == nil {
+		return "", fmt.Errorf("%q is not one of: %s", text, strings.Join(names, ", "))
+	}
+	value, err := k.Parse(text)
+	if err != nil {
+		err = fmt.Errorf("%w, or one of: %s", err, strings.Join(names, ", "))
+	}
+	return value, err
 }
 
 // Walk reads tokens from the start of mode m. On error, at contains the positions before the refused token, and i is
@@ -261,6 +318,26 @@ func (g Grammar) Walk(m Mode, tokens []Token) (at []Position, i int, err error) 
 	return at, len(tokens), nil
 }
 
+// JoinText joins the words of a parameter that takes the rest of the line to one token, which is as it was typed. It
+// changes nothing if the rest is one word, which may be quoted.
+func (g Grammar) JoinText(m Mode, tokens []Token) []Token {
+	for in, more := m, true; more; in, more = g.Parent(in) {
+		at := g.start(in)
+		for i, t := range tokens {
+			texts := slices.ContainsFunc(Expected(at), func(n next) bool { return n.ArgKind != nil && n.ArgKind.Text })
+			if texts && i < len(tokens)-1 {
+				text := strings.TrimSpace(t.rest)
+				return append(slices.Clone(tokens[:i]), Token{Text: text, Col: t.Col, End: t.Col + len(text), Quoted: true})
+			}
+			var err error
+			if at, err = step(at, t); err != nil || texts {
+				break
+			}
+		}
+	}
+	return tokens
+}
+
 // Parse returns the command for the tokens in mode m. If m does not have the command, it tries the parents of m. in is
 // the mode that has the command.
 func (g Grammar) Parse(m Mode, line string, tokens []Token) (found Position, in Mode, err error) {
@@ -270,22 +347,69 @@ func (g Grammar) Parse(m Mode, line string, tokens []Token) (found Position, in 
 		if err == nil {
 			return p, in, nil
 		}
-		if deepest == nil || err.Col > deepest.Col {
+		if deepest == nil || err.Col > deepest.Col || err.Col == deepest.Col && err.suggests && !deepest.suggests {
 			deepest = err
 		}
 		if err.ambiguous {
 			break
 		}
 	}
+	if len(tokens) > 0 && deepest.Col == tokens[0].Col && !deepest.ambiguous {
+		if reason := g.elsewhere(m, tokens); reason != "" {
+			deepest.Reason = reason
+		}
+	}
 	return Position{}, m, deepest
+}
+
+// elsewhere returns where a line would be a command that m and its parents do not have, or "" if no mode has it.
+func (g Grammar) elsewhere(m Mode, tokens []Token) string {
+	if tokens[0].Text == "do" {
+		return `"do" is for configuration modes: leave it out here`
+	}
+	var best Submode
+	most := 0
+	for _, other := range g.modes {
+		if _, n, err := g.Walk(other.Mode, tokens); n > most && (err == nil || n > IntOf(tokens[0].Text == "no")) {
+			best, most = other, n
+		}
+	}
+	if most == 0 {
+		return ""
+	}
+	var way []string
+	for p := best; ; {
+		if g.within(m, p.Mode) {
+			break
+		}
+		way = append([]string{p.Enter}, way...)
+		above, more := g.Below(p.Parent)
+		if !more {
+			break
+		}
+		p = above
+	}
+	return fmt.Sprintf("this command belongs to %s#: type %s first", best.Prompt, strings.Join(way, ", then "))
+}
+
+// within reports whether m is a mode, or below it.
+func (g Grammar) within(m, mode Mode) bool {
+	for in, more := m, true; more; in, more = g.Parent(in) {
+		if in == mode {
+			return true
+		}
+	}
+	return false
 }
 
 func (g Grammar) parseIn(m Mode, line string, tokens []Token) (Position, *SyntaxError) {
 	at, i, err := g.Walk(m, tokens)
 	if err != nil {
 		var ambiguous ambiguousError
+		var unknown unknownWordError
 		return Position{}, &SyntaxError{
 			Line: line, Col: tokens[i].Col, Reason: err.Error(), ambiguous: errors.As(err, &ambiguous),
+			suggests: errors.As(err, &unknown) && unknown.near != "",
 		}
 	}
 	for _, p := range at {

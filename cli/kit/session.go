@@ -3,6 +3,7 @@ package kit
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 
@@ -18,6 +19,11 @@ type Session struct {
 	Mode      Mode
 	Interface string // the interface that ModeInterface configures
 	Finished  bool   // whether exit was called in exec mode
+
+	Help    func(ctx context.Context) // lists the commands of the present mode
+	History func() []string           // returns the lines of the user, the newest last; nil without a terminal
+	// Confirm asks the user a question, and reports whether the answer is yes. It is nil without a terminal.
+	Confirm func(question string) (bool, error)
 }
 
 // Warn writes a warning for the user to Err.
@@ -32,9 +38,25 @@ func (s *Session) Existing(ctx context.Context, what string, path *gpb.Path) (tr
 		return tree.Node{}, err
 	}
 	if !found.Exists() {
-		return tree.Node{}, fmt.Errorf("%s does not exist", what)
+		return tree.Node{}, s.Missing(ctx, what, path)
 	}
 	return found, nil
+}
+
+// Missing returns the error for an entry that does not exist. It names the entries of the list that may be meant.
+func (s *Session) Missing(ctx context.Context, what string, path *gpb.Path) error {
+	elems := slices.Clone(path.GetElem())
+	last := len(elems) - 1
+	var names []string
+	typed := ""
+	for key, value := range elems[last].GetKey() {
+		elems[last] = &gpb.PathElem{Name: elems[last].GetName(), Key: map[string]string{key: "*"}}
+		all := tree.Below(&gpb.Path{Elem: elems}, "config", key)
+		if found, err := s.Client.Configured(ctx, all); err == nil && len(path.GetElem()[last].GetKey()) == 1 {
+			names, typed = tree.SortNaturally(found.Texts()), value
+		}
+	}
+	return fmt.Errorf("%s does not exist%s", what, Suggest(typed, names))
 }
 
 // RemoveEntry deletes an entry. It returns an error if the entry does not exist.

@@ -12,6 +12,8 @@ type Token struct {
 	End    int    // end, in bytes
 	Quoted bool
 	Open   bool // whether the closing quote is missing
+
+	rest string // the line from the token on
 }
 
 // Split cuts a line into tokens. A token may be in double quotes, where \" and \\ stand for " and \. It never fails: an
@@ -43,7 +45,7 @@ func Split(line string) []Token {
 				b.WriteRune(r)
 			}
 		}
-		t.Text, t.End, t.Open = b.String(), cols[i], inQuote
+		t.Text, t.End, t.Open, t.rest = b.String(), cols[i], inQuote, line[t.Col:]
 		out = append(out, t)
 	}
 	return out

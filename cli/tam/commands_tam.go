@@ -62,5 +62,6 @@ func Commands() []*kit.Command {
 		out = append(out, cmd)
 	}
 	out = append(out, Collector.Command(kit.InTAM), Sampler.Command(kit.InTAM), flowGroupCommand())
+	out = append(out, clearCommands()...)
 	return append(out, featureCommands()...)
 }

@@ -126,3 +126,54 @@ func refusal(ctx context.Context, s *kit.Session, ref string) error {
 	}
 	return nil
 }
+
+// clearCommands returns the commands that remove everything that is configured of a feature, apart from its activation.
+func clearCommands() []*kit.Command {
+	var out []*kit.Command
+	for _, f := range Features() {
+		if len(f.Objects) == 0 {
+			continue
+		}
+		out = append(out, &kit.Command{
+			Modes: kit.InExec, Do: f.clear,
+			Form: kit.Seq("clear tam", f.Keyword(), kit.Keyword("configuration", "Remove all of the feature, after asking"),
+				kit.Opt(kit.Keyword("yes", "Without asking"))),
+		})
+	}
+	return out
+}
+
+// mostNamed is the largest number of objects that a question names.
+const mostNamed = 5
+
+// clear removes all objects of the feature in one transaction, after asking.
+func (f Feature) clear(ctx context.Context, c *kit.Call) error {
+	var changes []kit.Change
+	var named []string
+	for _, o := range f.Objects {
+		names, err := o.Names().Live(ctx, c.Session)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			changes, named = append(changes, kit.Change{Path: o.Path(name)}), append(named, o.Word+" "+name)
+		}
+	}
+	if len(changes) == 0 {
+		return fmt.Errorf("%s has nothing configured", f.Word)
+	}
+	more := ""
+	if n := len(named) - mostNamed; n > 0 {
+		named, more = named[:mostNamed], fmt.Sprintf(" and %d more", n)
+	}
+	what := strings.Join(named, ", ") + more
+	if !c.Has("yes") {
+		if c.Session.Confirm == nil {
+			return fmt.Errorf("this removes %s: add the word yes, because there is no terminal to ask at", what)
+		}
+		if yes, err := c.Session.Confirm("Remove " + what + "?"); err != nil || !yes {
+			return err
+		}
+	}
+	return c.Session.Client.Set(ctx, changes...)
+}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -69,7 +68,9 @@ func (l List) Names() *kit.Kind {
 }
 
 // missing returns the error for an entry that does not exist.
-func (l List) missing(name string) error { return fmt.Errorf("%s %s does not exist", l.what, name) }
+func (l List) missing(ctx context.Context, s *kit.Session, name string) error {
+	return s.Missing(ctx, l.what+" "+name, l.Path(name))
+}
 
 // Remove deletes an entry that exists.
 func (l List) Remove(ctx context.Context, c *kit.Call) error {
@@ -186,7 +187,7 @@ func (l List) read(ctx context.Context, c *kit.Call, levels uint32) (entries []t
 	if name := c.Args["name"]; name != "" {
 		found, err := c.Session.Client.All(ctx, l.Path(name))
 		if err == nil && !found.Exists() {
-			err = l.missing(name)
+			err = l.missing(ctx, c.Session, name)
 		}
 		return []tree.Node{InForce(found)}, kit.Entry("openconfig-tam:"+l.list, found), err
 	}
@@ -212,7 +213,7 @@ func (l List) readParts(ctx context.Context, c *kit.Call, more ...string) ([]tre
 	}
 	all := withLingering(found[0].Items(), found[1].Items())
 	if name != "*" && len(all) == 0 {
-		return nil, nil, l.missing(name)
+		return nil, nil, l.missing(ctx, c.Session, name)
 	}
 	var entries []tree.Node
 	list := []any{}

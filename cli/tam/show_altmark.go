@@ -78,7 +78,7 @@ func showAltMarkPeriods(ctx context.Context, c *kit.Call) (*kit.View, error) {
 		return nil, err
 	}
 	if len(withLingering(found[0].Items(), found[2].Items())) == 0 {
-		return nil, altMarkSessions.missing(name)
+		return nil, altMarkSessions.missing(ctx, c.Session, name)
 	}
 	var rows [][]string
 	for _, e := range found[1].SortedBy("number", "period") {

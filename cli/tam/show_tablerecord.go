@@ -114,7 +114,7 @@ func showTableRecordPlan(ctx context.Context, c *kit.Call) (*kit.View, error) {
 		return nil, err
 	}
 	if len(withLingering(found[0].Items(), found[1].Items())) == 0 {
-		return nil, recordSessions.missing(name)
+		return nil, recordSessions.missing(ctx, c.Session, name)
 	}
 	text, _ := found[1].At("plan", "json").Value.(string)
 	if text == "" {

@@ -14,13 +14,14 @@ type accessFlags struct{ access jetstream.Access }
 
 func (f *accessFlags) flags(c *cobra.Command) {
 	s := c.Flags()
-	s.StringVar(&f.access.User, "nats-user", "", "user of the log: required of a server that other hosts reach")
+	s.StringVar(&f.access.User, "nats-user", "", "user of the log; required if other hosts can reach the server")
 	s.StringVar(&f.access.Password, "nats-password", "",
-		"password of --nats-user; better TAMTAM_NATS_PASSWORD in the environment")
+		"password of --nats-user; TAMTAM_NATS_PASSWORD in the environment is safer")
 	s.StringVar(&f.access.CertFile, "nats-tls-cert", "",
-		"certificate of the server in this process, PEM: required where other hosts reach it")
+		"certificate of the server in this process, PEM; required if other hosts can reach the server")
 	s.StringVar(&f.access.KeyFile, "nats-tls-key", "", "key of --nats-tls-cert, PEM")
-	s.StringVar(&f.access.CAFile, "nats-tls-ca", "", "CA of the servers' certificates, PEM (default: the system's)")
+	s.StringVar(&f.access.CAFile, "nats-tls-ca", "",
+		"CA of the servers' certificates, PEM (default: the CAs of the system)")
 }
 
 // checkAccess reads the password from the environment, and checks the flags against the addresses of the log.

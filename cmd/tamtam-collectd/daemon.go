@@ -36,49 +36,58 @@ func newDaemon() *cobra.Command {
 	var f daemonFlags
 	c := &cobra.Command{
 		Use:   "run",
-		Short: "Collect, join, store and show what switches report",
-		Long: "Runs one or more roles of the collector until it is stopped:\n" +
+		Short: "Collect, join, store and show the reports of switches",
+		Long: "Run one or more roles of the collector until it is stopped:\n\n" +
 			"  log     a node of the log: a NATS server with JetStream, also for other processes\n" +
-			"  ingest  reads interfaces, captures and sockets, into the log\n" +
-			"  join    takes its share of the log's partitions, and joins them into the store\n" +
-			"  serve   shows what the store has, as a page",
+			"  ingest  reads interfaces, captures, sockets and switches into the log\n" +
+			"  join    joins its share of the log's partitions into the store\n" +
+			"  serve   shows the store as a page, with metrics\n\n" +
+			"The view Sources of the page must list your sources. It also shows their losses. The exit code is 1\n" +
+			"if a role fails, and 2 for a wrong command line.",
+		Example: `  tamtam-collectd run --log DIR --store DIR --interface eth1 --ipfix :4739
+  tamtam-collectd run --role serve --store DIR --http 127.0.0.1:8480`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	s := c.Flags()
 	s.StringSliceVar(&f.Roles, "role", []string{collectd.RoleIngest, collectd.RoleJoin, collectd.RoleServe},
-		"roles: "+strings.Join(collectd.Roles(), ", "))
-	s.StringSliceVar(&f.nats, "nats", []string{embedded}, "embedded: the log is in this process; or its URLs")
+		"roles of this process: "+strings.Join(collectd.Roles(), ", "))
+	s.StringSliceVar(&f.nats, "nats", []string{embedded},
+		"URLs of the log, nats://HOST:PORT; embedded: a server in this process")
 	f.accessFlags.flags(c)
-	s.StringVar(&f.Server.Dir, "log", "", "folder for the messages of a server in this process")
-	s.StringVar(&f.Server.Name, "node", "tamtam", "name of the server in its cluster")
+	s.StringVar(&f.Server.Dir, "log", "", "folder for the messages of the server in this process")
+	s.StringVar(&f.Server.Name, "node", "tamtam", "name of the server in this process, in its cluster")
 	s.StringVar(&f.Server.Listen, "listen", "", "HOST:PORT at which the server in this process listens for others")
-	s.StringVar(&f.Server.Cluster, "cluster", "", "HOST:PORT at which it listens for the other servers of its cluster")
+	s.StringVar(&f.Server.Cluster, "cluster", "",
+		"HOST:PORT at which the server listens for the other servers of its cluster")
 	s.StringSliceVar(&f.Server.Routes, "routes", nil, "HOST:PORT of the other servers of its cluster")
-	s.DurationVar(&f.Server.Sync, "sync", 0, "how long it may wait to sync a message to the disk; 0: not at all")
+	s.DurationVar(&f.Server.Sync, "sync", 0,
+		"maximum time until a message is synced to the disk; 0: before it is acknowledged")
 	s.IntVar(&f.Log.Replicas, "replicas", 1, "replicas of the log: 1, or 3 or 5 in a cluster")
-	s.Int64Var(&f.Log.MaxBytes, "log-bytes", jetstream.DefaultBytes, "bytes that the log keeps of a partition, at most")
-	s.DurationVar(&f.Log.MaxAge, "log-age", 0, "how old messages become in the log; 0: until they are joined")
-	s.DurationVar(&f.Log.HoldTime, "hold", jetstream.DefaultHold, "after which a dead worker's partition is free")
-	s.IntVar(&f.Partitions, "partitions", 8, "of each kind of event: equal everywhere and for ever")
+	s.Int64Var(&f.Log.MaxBytes, "log-bytes", jetstream.DefaultBytes, "maximum bytes of a partition in the log")
+	s.DurationVar(&f.Log.MaxAge, "log-age", 0, "maximum age of messages in the log; 0: until they are joined")
+	s.DurationVar(&f.Log.HoldTime, "hold", jetstream.DefaultHold, "time after which a dead worker's partition is free")
+	s.IntVar(&f.Partitions, "partitions", 8, "partitions of each kind of event; equal in all processes, and never changed")
 	s.StringVar(&f.Store.Dir, "store", "", "folder for the results, as Parquet files")
-	s.Int64Var(&f.Store.Bytes, "store-bytes", parquet.DefaultBytes, "bytes that the store keeps, about")
-	s.DurationVar(&f.Store.Age, "store-age", 0, "how old files become; 0: --store-bytes alone counts")
+	s.Int64Var(&f.Store.Bytes, "store-bytes", parquet.DefaultBytes, "approximate maximum bytes of the store")
+	s.DurationVar(&f.Store.Age, "store-age", 0, "maximum age of files in the store; 0: only --store-bytes limits it")
 	s.DurationVar(&f.Join.Window, "window", join.DefaultWindow, "length of a window")
-	s.DurationVar(&f.Join.Silence, "silence", join.DefaultSilence, "after which time a silent source is not waited for")
-	s.StringSliceVar(&f.Join.Expect, "expect", nil, "sources without which no window closes until they have been silent")
-	s.IntVar(&f.Join.Rows, "rows", join.DefaultRows, "rows of the open windows of a partition, at most")
-	s.IntVar(&f.Most, "most", 0, "partitions that this process joins at once; 0: all that are free")
+	s.DurationVar(&f.Join.Silence, "silence", join.DefaultSilence,
+		"time after which windows do not wait for a silent source")
+	s.StringSliceVar(&f.Join.Expect, "expect", nil,
+		"sources for which every window waits, until they have been silent for --silence")
+	s.IntVar(&f.Join.Rows, "rows", join.DefaultRows, "maximum rows of the open windows of a partition")
+	s.IntVar(&f.Most, "most", 0, "maximum partitions that this process joins at the same time; 0: all free ones")
 	f.sources.Sources = &f.Sources
 	f.sources.flags(c)
 	s.StringVar(&f.Topology, "topology", "", topologyUsage)
-	s.StringArrayVar(&f.plans, "plan", nil, "plan that records were made by, JSON (may be repeated)")
+	s.StringArrayVar(&f.plans, "plan", nil, "`FILE` of a plan of the records, JSON (may be repeated)")
 	s.DurationVar(&f.Join.Journey.ClockError, "clock-error", journey.DefaultClockError,
-		"by how much two synchronised clocks of switches with records differ, at most")
+		"maximum difference between two synchronised clocks of switches with records")
 	s.DurationVar(&f.Join.Journey.Within, "within", join.DefaultWithin,
-		"the longest time of a recorded packet from one switch to the next; rows wait for it")
+		"maximum time of a recorded packet from one switch to the next; rows are later by it")
 	s.Float64Var(&f.Alarm, "alarm", noAlarm, alarmUsage)
 	f.httpFlags.flags(c)
-	s.StringVar(&f.format, "log-format", "text", "format of messages on standard error: text, or json")
+	s.StringVar(&f.format, "log-format", "text", "format of messages on standard error: text or json")
 	return c
 }
 
@@ -203,8 +212,8 @@ func (f *daemonFlags) run(cmd *cobra.Command) error {
 
 const (
 	noAlarm    = -1
-	alarmUsage = "of graphs: alarms on the page and in /metrics where a period lost more than this part, as 0.01;\n" +
-		"where the loss of the whole is not known, where a cluster did: as tamtam collect has it"
+	alarmUsage = "for graphs: raise an alarm on the page and in /metrics for a period with more than this\n" +
+		"fraction of loss, such as 0.01; the rules are those of tamtam collect --alarm"
 )
 
 // checkAlarm checks --alarm against the other flags.
@@ -214,11 +223,12 @@ func (f *daemonFlags) checkAlarm() error {
 	case f.Alarm == noAlarm:
 		return nil
 	case !(f.Alarm >= 0 && f.Alarm < 1):
-		return usagef("--alarm %v: want a part of the packets, 0 to less than 1", f.Alarm)
+		return usagef("--alarm %v: want a fraction of the packets, 0 to less than 1", f.Alarm)
 	case !f.Has(collectd.RoleServe):
-		return usagef("--alarm: only role %s takes it, which has alarms of the rows in the store", collectd.RoleServe)
+		return usagef("--alarm: only role %s accepts it, because its alarms come from the rows in the store",
+			collectd.RoleServe)
 	case g.paths == "" && !g.graphs:
-		return usagef("--alarm %v: of which graphs: want the --paths by which they are joined, or --graphs", f.Alarm)
+		return usagef("--alarm %v: there are no graphs: want the --paths by which they are joined, or --graphs", f.Alarm)
 	case g.paths != "" && len(g.file.Graphs) == 0:
 		return usagef("--alarm %v: --paths %s has no graphs: want one or more", f.Alarm, g.paths)
 	}
@@ -234,9 +244,9 @@ func (f *daemonFlags) checkGraphs() error {
 	case g.paths != "":
 		return usagef("--graphs and --paths %s: both define what is measured: want only one", g.paths)
 	case f.Topology == "":
-		return usagef("--graphs: --topology is not given, whose switches are asked")
+		return usagef("--graphs: --topology is not given: want a file with the switches that have the sessions")
 	case !f.Has(collectd.RoleIngest) || !f.Has(collectd.RoleJoin):
-		return usagef("--graphs: want roles %s and %s in this process; where they are apart all need the same --paths, "+
+		return usagef("--graphs: want roles %s and %s in this process; separate processes need the same --paths, "+
 			"which tamtam collect graphs prints", collectd.RoleIngest, collectd.RoleJoin)
 	}
 	return nil

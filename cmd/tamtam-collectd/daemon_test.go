@@ -123,7 +123,7 @@ func TestDaemonFlags(t *testing.T) {
 		"--log=d --store=d --hold=1ms":                                "--hold 1ms: want 1s or more",
 		"--log=d --store=d --store-bytes=1":                           "--store-bytes 1: want 1048576 or more",
 		"--log=d --store=d --http=8480":                               `--http "8480": want HOST:PORT, or none`,
-		"--log=d --store=d --http=none":                               "--http none: role serve wants HOST:PORT",
+		"--log=d --store=d --http=none":                               "--http none: want HOST:PORT for role serve",
 		"--log=d --store=d --http=0.0.0.0:80":                         `--http "0.0.0.0:80": other hosts may reach it`,
 		"--log=d --store=d --roles=r": "there are no users: want a file of users, or the " +
 			"CA of their certificates, too",
@@ -139,14 +139,14 @@ func TestDaemonFlags(t *testing.T) {
 		"--log=d --store=d --sketches=leaf1=there": `--sketches leaf1=there: target is "there", want ` +
 			`HOST:PORT`,
 		"--log=d --store=d --sketches=a|b=h:1":    `name is "a|b", want 1 to 32 visible`,
-		"--log=d --store=d --records":             "--records: there is neither --interface nor --pcap",
+		"--log=d --store=d --records":             "--records: neither --interface nor --pcap is given",
 		"--log=d --store=d --record-udp=here":     `--record-udp "here": want HOST:PORT`,
 		"--log=d --store=d --record-udp=:0":       "--topology is not given: records are joined by",
 		"--log=d --store=d --within=0s":           "--clock-error 1ms, --within 0s: want more than 0",
-		"--role=serve --store=d --plan=p":         "--plan: only role join takes it",
-		"--log=d --store=d --alarm=1":             "--alarm 1: want a part of the packets",
-		"--log=d --store=d --alarm=0.01":          "--alarm 0.01: of which graphs: want the --paths",
-		"--role=join --log=d --store=d --alarm=0": "--alarm: only role serve takes it",
+		"--role=serve --store=d --plan=p":         "--plan: only role join accepts it",
+		"--log=d --store=d --alarm=1":             "--alarm 1: want a fraction of the packets",
+		"--log=d --store=d --alarm=0.01":          "--alarm 0.01: there are no graphs: want the --paths",
+		"--role=join --log=d --store=d --alarm=0": "--alarm: only role serve accepts it",
 		"--log-format=xml":                        `--log-format "xml": want text or json`,
 	} {
 		code, _, errOut := tryRun(t, append([]string{"run"}, strings.Fields(args)...)...)

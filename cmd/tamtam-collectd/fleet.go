@@ -24,31 +24,34 @@ func newFleet() *cobra.Command {
 	var f fleetFlags
 	c := &cobra.Command{
 		Use:   "fleet",
-		Short: "Measure the collector with the tail-stamps of a fleet that is made up",
-		Long: "Makes the tail-stamps of a leaf-spine up, sends them through the log, joins them into the store, and holds\n" +
-			"what the store has to what was sent. All that it costs is counted: also to make the stamps up.",
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), cmd.OutOrStdout()) },
+		Short: "Measure the collector with the tail-stamps of a synthetic fleet",
+		Long: "Generate the tail-stamps of a leaf-spine network, send them through the log, join them into the store,\n" +
+			"and compare the store with what was sent. All costs count, including the generation of the stamps.\n" +
+			"Look for the line stamps/s/core. The exit code is 1 if the store differs from what was sent.",
+		Example: `  tamtam-collectd fleet --dir DIR --stamps 1000000 --flows 10000`,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), cmd.OutOrStdout()) },
 	}
 	s := c.Flags()
-	s.IntVar(&f.Leaves, "leaves", 48, "leaves")
-	s.IntVar(&f.Spines, "spines", 16, "spines")
-	s.IntVar(&f.Flows, "flows", 1_000_000, "flows, altogether")
-	s.Int64Var(&f.Stamps, "stamps", 200_000_000, "tail-stamps, altogether")
-	s.DurationVar(&f.Time, "time", 10*time.Minute, "how long the fleet sends, in its own time")
-	s.DurationVar(&f.Alive, "alive", time.Minute, "how long a flow sends")
-	s.DurationVar(&f.Every, "every", time.Second, "how often a leaf sends what it has")
+	s.IntVar(&f.Leaves, "leaves", 48, "number of leaves")
+	s.IntVar(&f.Spines, "spines", 16, "number of spines")
+	s.IntVar(&f.Flows, "flows", 1_000_000, "number of flows in total")
+	s.Int64Var(&f.Stamps, "stamps", 200_000_000, "number of tail-stamps in total")
+	s.DurationVar(&f.Time, "time", 10*time.Minute, "simulated time for which the fleet sends")
+	s.DurationVar(&f.Alive, "alive", time.Minute, "simulated time for which a flow sends")
+	s.DurationVar(&f.Every, "every", time.Second, "interval at which a leaf sends its stamps")
 	s.IntVar(&f.Partitions, "partitions", 8, "partitions of the log, each with a worker")
-	s.Uint64Var(&f.Seed, "seed", 1, "which fleet")
-	s.Int64Var(&f.Pace, "pace", 0, "stamps each second at most; 0: as fast as it goes")
+	s.Uint64Var(&f.Seed, "seed", 1, "seed of the fleet")
+	s.Int64Var(&f.Pace, "pace", 0, "maximum stamps per second; 0: as fast as possible")
 	s.DurationVar(&f.Join.Window, "window", join.DefaultWindow, "length of a window")
-	s.IntVar(&f.Join.Rows, "rows", join.DefaultRows, "rows of open windows of a partition, at most")
+	s.IntVar(&f.Join.Rows, "rows", join.DefaultRows, "maximum rows of the open windows of a partition")
 	s.StringVar(&f.Dir, "dir", "", "folder for the log and the store (required; it should be empty)")
-	s.StringSliceVar(&f.Log.URLs, "nats", nil, "URLs of NATS servers elsewhere, instead of servers in this process")
+	s.StringSliceVar(&f.Log.URLs, "nats", nil, "URLs of other NATS servers, instead of servers in this process")
 	f.accessFlags.flags(c)
-	s.IntVar(&f.Log.Replicas, "replicas", 1, "replicas of the log: 1, or 3")
-	s.DurationVar(&f.Sync, "sync", time.Minute, "how long the log may wait to sync a message to the disk; 0: not at all")
-	s.Int64Var(&f.memory, "memory", 800, "MiB of memory that the Go runtime tries to stay below")
-	s.BoolVar(&f.Elsewhere, "joined-elsewhere", false, "other processes join, into the store in --dir")
+	s.IntVar(&f.Log.Replicas, "replicas", 1, "replicas of the log: 1 or 3")
+	s.DurationVar(&f.Sync, "sync", time.Minute,
+		"maximum time until a message is synced to the disk; 0: before it is acknowledged")
+	s.Int64Var(&f.memory, "memory", 800, "soft limit of the memory of the Go runtime, in MiB")
+	s.BoolVar(&f.Elsewhere, "joined-elsewhere", false, "let other processes join into the store in --dir")
 	return c
 }
 
@@ -67,7 +70,7 @@ func (f *fleetFlags) check() error {
 	case f.memory < 64:
 		return usagef("--memory %d: want 64 MiB or more", f.memory)
 	case f.Elsewhere && len(f.Log.URLs) == 0:
-		return usagef("--joined-elsewhere without --nats: want the URLs of the log that they read")
+		return usagef("--joined-elsewhere without --nats: want the URLs of the log that the other processes read")
 	}
 	if err := f.Shape.Check(); err != nil {
 		return command.Usage(err)

@@ -48,7 +48,7 @@ func TestFleetFlags(t *testing.T) {
 		"--dir=d --pace=-1":          "-1 stamps each second: want 0 or more",
 		"--dir=d --joined-elsewhere": "--joined-elsewhere without --nats: want the URLs",
 		"--dir=d --stamps=many":      `invalid argument "many" for "--stamps"`,
-		"fast":                       `"fast": this command takes flags only`,
+		"fast":                       `"fast": this command accepts only flags`,
 	} {
 		code, _, errOut := tryRun(t, append([]string{"fleet"}, strings.Fields(args)...)...)
 		if code != command.ExitUsage || !strings.Contains(errOut, want) {

@@ -23,19 +23,22 @@ type gnmiFlags struct {
 
 func (f *gnmiFlags) flags(c *cobra.Command, to *collectd.Sources) {
 	s := c.Flags()
-	s.StringVar(&f.paths, "paths", "", "file of paths and graphs of alternate marking, as tamtam collect has it, whose\n"+
-		"switches are read by gNMI: equal where sources are read and where they are joined")
-	s.BoolVar(&f.graphs, "graphs", false, "instead of --paths: ask the switches of --topology which flow groups\n"+
-		"they mark, and make the graph of each; when it is another it ends with an error, to be started again")
+	s.StringVar(&f.paths, "paths", "",
+		"`FILE` of paths and graphs of alternate marking, as for tamtam collect; their switches are\n"+
+			"read by gNMI; must be equal for the roles ingest and join")
+	s.BoolVar(&f.graphs, "graphs", false,
+		"instead of --paths: make a graph for each flow group that the switches of --topology mark;\n"+
+			"if a graph changes, the process ends with an error, so that a supervisor starts it again")
 	s.StringToStringVar(&to.Sketches, "sketches", nil,
 		"switches whose sketch tasks are read by gNMI: NAME=HOST:PORT or NAME=unix:/PATH")
-	s.BoolVar(&to.Dial.Insecure, "insecure", false, "no TLS to the switches")
-	s.BoolVar(&to.Dial.SkipVerify, "skip-verify", false, "TLS, but believe any switch")
-	s.StringVar(&to.Dial.CAFile, "tls-ca", "", "CA of the switches' certificates, PEM (default: the system's)")
+	s.BoolVar(&to.Dial.Insecure, "insecure", false, "connect to the switches without TLS")
+	s.BoolVar(&to.Dial.SkipVerify, "skip-verify", false, "use TLS, but accept any certificate of a switch")
+	s.StringVar(&to.Dial.CAFile, "tls-ca", "", "CA of the switches' certificates, PEM (default: the CAs of the system)")
 	s.StringVar(&to.Dial.CertFile, "tls-cert", "", "client certificate for the switches, PEM")
 	s.StringVar(&to.Dial.KeyFile, "tls-key", "", "key of --tls-cert, PEM")
-	s.StringVar(&to.Dial.User, "user", "", "user name at the switches")
-	s.StringVar(&to.Dial.Password, "password", "", "password there; better TAMTAM_PASSWORD in the environment")
+	s.StringVar(&to.Dial.User, "user", "", "user name for the switches")
+	s.StringVar(&to.Dial.Password, "password", "",
+		"password for the switches; TAMTAM_PASSWORD in the environment is safer")
 }
 
 // check reads the file of paths, and checks the flags against the role.

@@ -27,17 +27,18 @@ type httpFlags struct {
 func (f *httpFlags) flags(c *cobra.Command) {
 	s := c.Flags()
 	s.StringVar(&f.http, "http", "127.0.0.1:8480",
-		"HOST:PORT of the page and of /metrics, with --users or --http-tls-client-ca by TLS; none: neither")
+		"HOST:PORT of the page and of /metrics; it uses TLS with --users or --http-tls-client-ca; none: no server")
 	s.BoolVar(&f.open, "open", false,
-		"let --http be an address that other hosts reach: every client that reaches it may read all")
+		"let every client read everything, even if other hosts can reach --http; without it, such an address needs a login")
 	s.StringVar(&f.users, "users", os.Getenv("TAMTAM_USERS"),
-		"file of NAME:PASSWORD:ROLE lines, as tamtam users writes; users of the page must log in "+
+		"`FILE` of NAME:PASSWORD:ROLE lines, written by tamtam users: users of the page must log in "+
 			"(default from TAMTAM_USERS)")
-	s.StringVar(&f.roles, "roles", "", "file of ROLE none|read|write PATH lines: what roles may beyond what is built in")
+	s.StringVar(&f.roles, "roles", "",
+		"`FILE` of ROLE none|read|write PATH lines: rights of roles, beyond the built-in ones")
 	s.StringVar(&f.httpData, "http-data", filepath.Join(device.DataDir(), "collectd"),
 		"directory for the generated certificate of --http")
 	s.StringVar(&f.httpCert, "http-tls-cert", "",
-		"server certificate of --http, PEM (default: with --users one is generated)")
+		"server certificate of --http, PEM (default with --users: a generated one)")
 	s.StringVar(&f.httpKey, "http-tls-key", "", "key of --http-tls-cert, PEM")
 	s.StringVar(&f.clientCA, "http-tls-client-ca", "", "CA of client certificates, PEM: clients must have one (mTLS)")
 }
@@ -51,7 +52,7 @@ func (f *httpFlags) config() door.Config {
 func (f *httpFlags) checkHTTP(serves bool) error {
 	if f.http == "none" {
 		if serves {
-			return usagef("--http none: role %s wants HOST:PORT", collectd.RoleServe)
+			return usagef("--http none: want HOST:PORT for role %s", collectd.RoleServe)
 		}
 		return nil
 	}
@@ -60,7 +61,7 @@ func (f *httpFlags) checkHTTP(serves bool) error {
 		return usagef("--http %q: want HOST:PORT, or none", f.http)
 	}
 	if !f.open && f.users == "" && f.clientCA == "" && !auth.Local(f.http) {
-		return usagef("--http %q: other hosts may reach it, and read all: want 127.0.0.1:%s, --users FILE, "+
+		return usagef("--http %q: other hosts may reach it and read everything: want 127.0.0.1:%s, --users FILE, "+
 			"--http-tls-client-ca FILE, or --open", f.http,
 			port)
 	}

@@ -23,12 +23,12 @@ func run(ctx context.Context, args []string, out, errOut io.Writer) int {
 	for _, c := range []*cobra.Command{daemon, fleet} {
 		c.Args = func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return usagef("%q: this command takes flags only", args[0])
+				return usagef("%q: this command accepts only flags", args[0])
 			}
 			return nil
 		}
 	}
-	root := command.Root("tamtam-collectd", "The collector of a fleet: what switches report, joined, in Parquet files",
+	root := command.Root("tamtam-collectd", "Run the collector of a fleet: join and store the reports of switches",
 		daemon, fleet, newSweep())
 	return command.Run(ctx, root, args, nil, out, errOut)
 }

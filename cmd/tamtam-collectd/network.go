@@ -11,9 +11,9 @@ import (
 	"tamtam/lab/experiments"
 )
 
-const topologyUsage = "file of switches, hosts and links, as tamtam collect topology prints it or containerlab\n" +
-	"has it, whose names page and rows have, and by whose ids and wires records are joined:\n" +
-	"equal wherever partitions of the same log are joined"
+const topologyUsage = "`FILE` of switches, hosts and links, from tamtam collect topology or containerlab: the page\n" +
+	"and the rows use its names, and records are joined by its switch ids and links;\n" +
+	"must be equal in all processes that join partitions of the same log"
 
 // readNetwork reads the file of --topology, if it is given, and checks it against the paths.
 func (f *daemonFlags) readNetwork() error {
@@ -21,7 +21,7 @@ func (f *daemonFlags) readNetwork() error {
 		return nil
 	}
 	if !f.Has(collectd.RoleJoin) && !f.Has(collectd.RoleServe) {
-		return usagef("--topology: only roles %s and %s take it", collectd.RoleJoin, collectd.RoleServe)
+		return usagef("--topology: only roles %s and %s accept it", collectd.RoleJoin, collectd.RoleServe)
 	}
 	t, err := experiments.Network(f.Topology, topology.Containerlab{})
 	if errors.Is(err, experiments.ErrUnknown) {
@@ -31,7 +31,7 @@ func (f *daemonFlags) readNetwork() error {
 		return fmt.Errorf("--topology: %w", err)
 	}
 	if _, err := f.sources.gnmi.file.Named(t); err != nil {
-		return fmt.Errorf("--paths %s, as --topology %s has it: %w", f.sources.gnmi.paths, f.Topology, err)
+		return fmt.Errorf("--paths %s with --topology %s: %w", f.sources.gnmi.paths, f.Topology, err)
 	}
 	f.Join.Topology = t
 	return nil
@@ -42,7 +42,7 @@ func (f *daemonFlags) readPlans() error {
 	copies := f.Records || f.RecordUDP != ""
 	switch {
 	case len(f.plans) > 0 && !f.Has(collectd.RoleJoin):
-		return usagef("--plan: only role %s takes it", collectd.RoleJoin)
+		return usagef("--plan: only role %s accepts it", collectd.RoleJoin)
 	case f.Join.Journey.ClockError <= 0 || f.Join.Journey.Within <= 0 || f.Join.Journey.Within > maxWithin:
 		return usagef("--clock-error %v, --within %v: want more than 0, and --within up to %v", f.Join.Journey.ClockError,
 			f.Join.Journey.Within, maxWithin)

@@ -73,12 +73,12 @@ func TestTopologyRefused(t *testing.T) {
 			bad: `node leaf1: target is "10.0.0.1", want HOST:PORT or unix:/PATH`,
 		"--log=d --store=d --topology=/nowhere.yaml":             "--topology: open /nowhere.yaml",
 		"--log=d --store=d --topology=nothing":                   `no experiment "nothing": want one of`,
-		"--role=log --log=d --listen=[::1]:1 --topology=" + good: "--topology: only roles join and serve take it",
+		"--role=log --log=d --listen=[::1]:1 --topology=" + good: "--topology: only roles join and serve accept it",
 		"--log=d --store=d --paths=" + paths + " --topology=" +
 			good: `path way: point 1: switch is "spine1" and target is "10.0.0.1:8080", which is the target of leaf1`,
 		"--role=serve --store=d --paths=" + paths + " --topology=" + bad: `"10.0.0.1", want`,
 		"--log=d --store=d --graphs --paths=" + paths:                    "both define what is measured",
-		"--log=d --store=d --graphs":                                     "--topology is not given, whose switches are asked",
+		"--log=d --store=d --graphs":                                     "--topology is not given: want a file",
 		"--role=join --log=d --store=d --graphs --topology=" + good:      "which tamtam collect graphs prints",
 		"--log=d --store=d --graphs --insecure --topology=" +
 			good: "switch spine1: the topology has no address for it",

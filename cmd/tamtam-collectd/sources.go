@@ -21,14 +21,16 @@ type sourceFlags struct {
 
 func (f *sourceFlags) flags(c *cobra.Command) {
 	s := c.Flags()
-	s.StringSliceVar(&f.Interfaces, "interface", nil, "interfaces whose stamps and reports are read, also in ERSPAN")
-	s.StringSliceVar(&f.Captures, "pcap", nil, "capture files that are read in the same way, together, once into a log")
-	s.StringVar(&f.IPFIX, "ipfix", "", "HOST:PORT at which reports of drops come as IPFIX over UDP")
-	s.StringVar(&f.SFlow, "sflow", "", "HOST:PORT at which reports of drops come as sFlow")
-	s.BoolVar(&f.Records, "records", false, "read copies of records in --interface and --pcap, too: in UDP and ERSPAN")
-	s.StringVar(&f.RecordUDP, "record-udp", "", "HOST:PORT at which copies of records come over UDP")
-	s.StringToStringVar(&f.names, "name", nil, "names of switches by the addresses of their reports: ADDRESS=NAME")
-	s.StringVar(&f.Host, "host", "", "name of this host in those of its sources, equal after a restart; empty: its own")
+	s.StringSliceVar(&f.Interfaces, "interface", nil, "interfaces from which stamps and reports are read, also in ERSPAN")
+	s.StringSliceVar(&f.Captures, "pcap", nil,
+		"capture files that are read like interfaces, together, and once for each log")
+	s.StringVar(&f.IPFIX, "ipfix", "", "HOST:PORT for reports of drops as IPFIX over UDP")
+	s.StringVar(&f.SFlow, "sflow", "", "HOST:PORT for reports of drops as sFlow")
+	s.BoolVar(&f.Records, "records", false, "also read copies of records from --interface and --pcap, in UDP and ERSPAN")
+	s.StringVar(&f.RecordUDP, "record-udp", "", "HOST:PORT for copies of records over UDP")
+	s.StringToStringVar(&f.names, "name", nil, "name of the switch whose reports have this source address: ADDRESS=NAME")
+	s.StringVar(&f.Host, "host", "",
+		"name of this host in the names of its sources; must stay equal (default: the hostname)")
 	f.gnmi.flags(c, f.Sources)
 }
 
@@ -50,7 +52,7 @@ func (f *sourceFlags) check(reads bool) error {
 		return usagef("--host %q: want up to 100 printable characters without spaces and |:,+", f.Host)
 	}
 	if f.Records && len(f.Interfaces)+len(f.Captures) == 0 {
-		return usagef("--records: there is neither --interface nor --pcap to read them from: want one, or --record-udp")
+		return usagef("--records: neither --interface nor --pcap is given to read them from: want one, or --record-udp")
 	}
 	// Names of the other sources; interfaces and captures must have different names.
 	seen := map[string]bool{"ipfix": true, "sflow": true, "record-udp": true, "captures": true}

@@ -38,23 +38,26 @@ func newSweep() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sweep FILE.yaml --nats URL --out DIR | sweep --work --nats URL",
 		Short: "Run a sweep of the lab on several hosts",
-		Long: "Runs a sweep, as `tamtam lab sweep FILE --out DIR` does, with workers on any number of hosts.\n" +
-			"The first form posts the jobs that have no result in DIR and takes what comes of them; with --work this\n" +
-			"process runs jobs of any sweep until it is stopped. Workers must be the same executable. Whatever\n" +
-			"dies, and is started again, goes on: a job is done when its result is in the log, and counted once. The\n" +
-			"log is `run --role log`, or any NATS with JetStream; --replicas and --hold must be equal everywhere.",
+		Long: "Run a sweep like `tamtam lab sweep FILE --out DIR`, with workers on any number of hosts.\n\n" +
+			"The first form posts the jobs that have no result in DIR, and collects their results. With --work, this\n" +
+			"process runs jobs of any sweep until it is stopped. All workers must be the same executable. If a\n" +
+			"process dies, start it again: it continues, and each result counts once. A job is done when its result\n" +
+			"is in the log. The log is `run --role log`, or any NATS server with JetStream. --replicas and --hold\n" +
+			"must be equal in all processes.",
+		Example: `  tamtam-collectd sweep sweep.yaml --nats nats://10.0.0.1:4222 --out results
+  tamtam-collectd sweep --work --nats nats://10.0.0.1:4222`,
 		Args: cobra.ArbitraryArgs, // the number of arguments depends on --work
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	s := c.Flags()
-	s.BoolVar(&f.work, "work", false, "run jobs of any sweep that is posted")
+	s.BoolVar(&f.work, "work", false, "run the jobs of any posted sweep")
 	s.StringSliceVar(&f.nats, "nats", nil, "URLs of the log, such as nats://HOST:PORT (required)")
 	f.accessFlags.flags(c)
 	s.IntVar(&f.replicas, "replicas", 1, "replicas of the log: 1, or 3 or 5 in a cluster")
-	s.DurationVar(&f.hold, "hold", jetstream.DefaultHold, "after which a dead worker's job is taken again")
-	s.StringVar(&f.board, "board", "sweep", "name of the board, on which one sweep at a time has its turn")
-	s.StringVar(&f.out, "out", "", "directory for results (required with FILE)")
-	s.IntVar(&f.workers, "workers", 0, "runs at once in this process, with --work (default: one for each core)")
+	s.DurationVar(&f.hold, "hold", jetstream.DefaultHold, "time after which another worker runs the job of a dead worker")
+	s.StringVar(&f.board, "board", "sweep", "name of the board, which runs one sweep at a time")
+	s.StringVar(&f.out, "out", "", "directory for the results (required with FILE)")
+	s.IntVar(&f.workers, "workers", 0, "with --work: number of runs at the same time (default: one for each core)")
 	return c
 }
 
@@ -67,11 +70,11 @@ func (f *sweepFlags) check(args []string) error {
 	case !f.work && f.out == "":
 		return usagef("--out is not given: want a directory for results")
 	case f.work && f.out != "":
-		return usagef("--out %s: results are where the sweep is: want it with FILE", f.out)
+		return usagef("--out %s: a worker stores no results: want it only with FILE", f.out)
 	case f.workers < 0 || f.workers > 1024:
 		return usagef("--workers %d: want 1 to 1024, or 0 for one for each core", f.workers)
 	case !f.work && f.workers != 0:
-		return usagef("--workers %d: this process runs no jobs: want it with --work", f.workers)
+		return usagef("--workers %d: this process runs no jobs: want it only with --work", f.workers)
 	}
 	return f.checkLog()
 }
@@ -131,9 +134,9 @@ func (f *sweepFlags) run(cmd *cobra.Command, args []string) error {
 // post runs a sweep on a board, and prints the results.
 func post(ctx context.Context, s *sweep.File, b *sweep.Board, o sweep.Options, out, errOut io.Writer) error {
 	all, posted, err := s.Post(ctx, b, o)
-	fmt.Fprintf(errOut, "%d results were there\n", posted.There)
+	fmt.Fprintf(errOut, "%d results already existed\n", posted.There)
 	for _, by := range slices.Sorted(maps.Keys(posted.Workers)) {
-		fmt.Fprintf(errOut, "%d results are of worker %s\n", posted.Workers[by], by)
+		fmt.Fprintf(errOut, "%d results come from worker %s\n", posted.Workers[by], by)
 	}
 	if err != nil && len(all) == 0 {
 		return err

@@ -89,14 +89,14 @@ func TestSweep(t *testing.T) {
 	})
 	code, table, said := tryRun(t, "sweep", file, url, "--out="+out)
 	if code != command.ExitFailed || !strings.Contains(table, "FAILED in 2 runs") ||
-		!strings.Contains(said, "0 results were there\n6 results are of worker ") ||
+		!strings.Contains(said, "0 results already existed\n6 results come from worker ") ||
 		!strings.Contains(said, `the check "few" failed in `) {
 		t.Errorf("exit %d\n%s%s", code, table, said)
 	}
 	stop()
 	working.Wait()
 	again, sameTable, saidAgain := tryRun(t, "sweep", file, url, "--out="+out)
-	if again != code || sameTable != table || !strings.Contains(saidAgain, "6 results were there\n") ||
+	if again != code || sameTable != table || !strings.Contains(saidAgain, "6 results already existed\n") ||
 		strings.Contains(saidAgain, "of worker") {
 		t.Errorf("the next time: exit %d\n%s%s", again, sameTable, saidAgain)
 	}
@@ -109,7 +109,7 @@ func TestSweepFlags(t *testing.T) {
 		"a.yaml b.yaml":                         "2 files: want the FILE",
 		"--work a.yaml":                         `--work and "a.yaml": want one of them`,
 		"a.yaml":                                "--out is not given",
-		"--work --out=d":                        "--out d: results are where the sweep is",
+		"--work --out=d":                        "--out d: a worker stores no results",
 		"--work":                                "--nats is not given",
 		"--work --nats=a:1":                     `--nats "a:1": want URLs like nats://HOST:PORT`,
 		"--work --nats=nats://a:1 --replicas=2": "--replicas 2: want 1, 3 or 5",

@@ -21,20 +21,20 @@ var benches = []struct {
 	name, about string
 	run         func(context.Context, bench.Options) ([]bench.Result, error)
 }{
-	{"config", "from CONFIG_DB to the ASIC, through every daemon.", bench.Config},
-	{"sessions", "processor time and memory of --groups flow groups with a tail-stamping session each.", bench.Sessions},
-	{"routes", "processor time and memory of static routes, up to --routes, and of one more.", bench.Routes},
-	{"gnmi", "processor time of mgmtd, alone in a process, for subscribers, Get and Set of --groups sessions; latency.",
+	{"config", "time from CONFIG_DB to the ASIC, through every daemon", bench.Config},
+	{"sessions", "processor time and memory of --groups flow groups with a tail-stamping session each", bench.Sessions},
+	{"routes", "processor time and memory of up to --routes static routes, and of one more route", bench.Routes},
+	{"gnmi", "processor time of mgmtd in its own process for subscribers, Get and Set of --groups sessions; latency",
 		benchGNMI},
-	{"asic", "packets per second of the simulated chip, what each feature adds, and where the time goes.", bench.ASIC},
-	{"drops", "what a drop monitor costs the chip, and recording, beside the same packets without.", bench.Drops},
-	{"sflow", "the cost of sampling and of drop reports for the chip, beside the same packets without.", bench.SFlow},
-	{"altmark", "--groups flows with alternate marking: rules, configuration, reading a period, packets per second.",
+	{"asic", "packets per second of the simulated chip, the cost of each feature, and the time of each part", bench.ASIC},
+	{"drops", "cost of a drop monitor and of recording for the chip, compared with the same packets without", bench.Drops},
+	{"sflow", "cost of sampling and of drop reports for the chip, compared with the same packets without", bench.SFlow},
+	{"altmark", "--groups flows with alternate marking: rules, configuration, reading a period, packets per second",
 		bench.AltMark},
-	{"flymon", "CMU groups: packets per second, the cost of a CMU, and how soon a task counts.", bench.FlyMon},
-	{"tablerecord", "how long plans of real programs take, records decoded, and what recording costs the chip.",
+	{"flymon", "CMU groups: packets per second, the cost of a CMU, and the time until a task counts", bench.FlyMon},
+	{"tablerecord", "time to plan real programs, decoded records per second, and cost of recording for the chip",
 		bench.TableRecord},
-	{"live", "frames, TCP and latency between two hosts beside the kernel's bridge (root, iproute2).",
+	{"live", "frames, TCP and latency between two hosts, compared with the kernel's bridge (needs root and iproute2)",
 		func(ctx context.Context, o bench.Options) ([]bench.Result, error) {
 			return benchLive(ctx, 3, o.Duration)
 		}},
@@ -46,13 +46,14 @@ func newBench() *cobra.Command {
 	var names []string
 	for _, b := range benches {
 		names = append(names, b.name)
-		long += b.name + ": " + b.about + "\n"
+		long += fmt.Sprintf("  %-11s  %s\n", b.name, b.about)
 	}
 	c := &cobra.Command{
 		Use:   "bench [" + strings.Join(names, "|") + "]",
 		Short: "Measure this build on this machine",
-		Long:  strings.TrimSuffix(long, "\n"),
-		Args:  cobra.MaximumNArgs(1),
+		Long: "Measure this build on this machine, and print one line for each result. The benchmarks are:\n\n" + long +
+			"\nThe default is " + names[0] + ". Compare only results of the same machine, which the first line describes.",
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			asJSON, err := textOrJSON(format)
 			switch {
@@ -86,15 +87,15 @@ func newBench() *cobra.Command {
 	}
 	c.Flags().StringVar(&format, "format", "text", "text or json")
 	c.Flags().IntVar(&o.Groups, "groups", 10000,
-		"config, sessions, gnmi, altmark: flow groups with a session each, written at once")
+		"config, sessions, gnmi, altmark: number of flow groups, with a session each, that are written at once")
 	c.Flags().IntVar(&o.Changes, "changes", 1000,
-		"config, gnmi, altmark: changes made one by one; flymon: a tenth as many deployments of each algorithm")
+		"config, gnmi, altmark: number of single changes; flymon: ten times the number of deployments of each algorithm")
 	c.Flags().IntVar(&o.Most, "routes", 100_000,
-		"routes: how many at most; a tenth and a hundredth, too; asic: rules, flows and routes, at most")
+		"routes: maximum number; a tenth and a hundredth are measured, too; asic: maximum number of rules, flows and routes")
 	c.Flags().DurationVar(&o.Duration, "duration", time.Second,
-		"asic, drops, sflow, altmark, flymon, tablerecord: least time of each measurement")
-	c.Flags().StringVar(&profile, "profile", "", "file for a profile of the processor time, for go tool pprof and "+
-		"go build -pgo; in asic's, samples have the label load")
+		"asic, drops, sflow, altmark, flymon, tablerecord: minimum time of each measurement")
+	c.Flags().StringVar(&profile, "profile", "", "`FILE` for a profile of the processor time, for go tool pprof and "+
+		"go build -pgo; the samples of asic have the label load")
 	return c
 }
 

@@ -22,19 +22,20 @@ import (
 	"tamtam/mgmt/results"
 )
 
-const collectHelp = `Subscribe to the alternate marking of switches by gNMI, join their reports along
-the paths and graphs of FILE (YAML or JSON), and print every period of every segment. FILE is as
+const collectHelp = `Join the alternate-marking reports of several switches, and print loss, delay and jitter of each
+period of each segment. The reports come by gNMI. They are joined along the paths and graphs of
+FILE, which is YAML or JSON:
 
   paths:
   - name: west-east
-    back: east-west                # the opposite path, for the delay there and back; optional
+    back: east-west                # the opposite path, for the round-trip delay; optional
     wait: 3                        # periods to wait for a missing report; optional
     points:
     - {switch: leaf1, target: "10.0.0.1:8080", session: web}
     - {switch: leaf2, target: "10.0.0.2:8080", session: web}
 
-Where packets take one of several ways, FILE has a graph, and results are of its smallest
-clusters (RFC 9342) and of the whole:
+If packets can take one of several paths, describe them as a graph. Results are then those of its
+smallest clusters (RFC 9342), and of the whole graph:
 
   graphs:
   - name: web
@@ -44,18 +45,23 @@ clusters (RFC 9342) and of the whole:
     - {switch: spine2, target: "10.0.0.4:8080", session: web}
     - {switch: leaf2, target: "10.0.0.2:8080", session: web}
     links: [[leaf1, spine1], [leaf1, spine2], [leaf2, spine1], [leaf2, spine2]]
-    from: [leaf1]                  # with to: links are cables, of which the shortest ways count;
-    to: [leaf2]                    # without, they are from one switch to another
+    from: [leaf1]                  # with from and to, links are cables: the shortest paths count;
+    to: [leaf2]                    # without them, each link leads from its first switch to its second
 
-Without FILE the graphs follow from a --topology, or from what the switches of --target hear by
-LLDP: a graph for each flow group that has sessions of alternate marking, from initiators to
-terminators by the ways of the fewest links. ` + "`tamtam collect topology --help`" + ` has more of it, and
-` + "`tamtam collect graphs`" + ` prints them. When the switches have other sessions, so that the graphs are others,
-that is told, and it begins anew with these.
+Instead of FILE you can give --topology, or the switches as --target, whose LLDP neighbours are then
+the topology. Each flow group with sessions of alternate marking gets a graph. The graph leads from
+the initiators to the terminators, on the paths with the fewest links. Run
+` + "`tamtam collect graphs`" + ` to see these graphs, and ` + "`tamtam collect topology --help`" + ` for the topology.
+If new sessions on the switches make other graphs, a message reports it, and the command continues
+with these.
 
-A later line for a period and segment takes the place of the one before: a report came late.
-With --gnmi the last results are served too, at /tam/alt-mark-results; with --redis they
-are written to TAM_ALTMARK_RESULTS of COUNTERS_DB there.
+If a report comes late, its period and segment are printed again: the last line is the right one.
+With --gnmi, the latest results are also served at /tam/alt-mark-results. With --redis, they are also
+written to the table TAM_ALTMARK_RESULTS of COUNTERS_DB.
+
+With --alarm, lines on standard error name the cluster and the link that lost packets, for each period
+of a graph with more loss than that. If the loss of the whole graph is unknown, that of a cluster
+counts. If a late report shows that there was no such loss, a line withdraws the alarm.
 
 ` + ipfixHelp
 
@@ -73,25 +79,23 @@ func newCollect() *cobra.Command {
 	var c collect
 	cmd := &cobra.Command{
 		Use:   "collect --paths FILE | --topology FILE",
-		Short: "Join alternate marking of switches: loss, delay and jitter of paths and graphs",
+		Short: "Join the alternate-marking reports of switches: loss, delay and jitter of paths and graphs",
 		Long:  collectHelp, Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) }}
 	f := cmd.Flags()
-	f.StringVar(&c.paths, "paths", "", "file of paths and graphs, YAML or JSON")
+	f.StringVar(&c.paths, "paths", "", "`FILE` with paths and graphs, YAML or JSON")
 	f.StringVar(&c.format, "format", "text", "text, json (a result in each line) or csv")
 	f.Float64Var(&c.alarm, "alarm", -1,
-		"of graphs: report where packets were lost, cluster and link, in periods that lost more than this part, as 0.01; "+
-			"where the loss of the whole is not known, in those in which a cluster did; when a report came late, that there is "+
-			"no alarm, too")
-	c.redis.flags(cmd, "", "write results here: HOST:PORT, unix:PATH or embedded")
-	c.network.flags(cmd, "the points of all flow groups that its switches mark make the graphs, instead of --paths: ")
-	f.StringVar(&c.north.gnmi, "gnmi", "", "serve results by gNMI at this address, as :8081")
+		"for graphs: report where packets were lost, in periods with more than this fraction of loss, such as 0.01")
+	c.redis.flags(cmd, "", "also write the results to this Redis: HOST:PORT, unix:PATH or embedded")
+	c.network.flags(cmd, "instead of --paths, make a graph for each marked flow group: ")
+	f.StringVar(&c.north.gnmi, "gnmi", "", "serve results by gNMI at this address, such as :8081")
 	f.StringVar(&c.north.data, "gnmi-data", filepath.Join(device.DataDir(), "collector"),
 		"directory for the generated certificates of --gnmi")
-	f.StringVar(&c.north.cert, "gnmi-tls-cert", "", "server certificate of --gnmi, PEM (default: one is generated)")
+	f.StringVar(&c.north.cert, "gnmi-tls-cert", "", "server certificate of --gnmi, PEM (default: a generated one)")
 	f.StringVar(&c.north.key, "gnmi-tls-key", "", "key of --gnmi-tls-cert, PEM")
 	f.StringVar(&c.north.clientCA, "gnmi-tls-client-ca", "", "CA of client certificates of --gnmi, PEM")
-	f.StringVar(&c.north.users, "gnmi-users", "", "users of --gnmi, a file as for `tamtam up --users`")
+	f.StringVar(&c.north.users, "gnmi-users", "", "`FILE` of the users of --gnmi, as for tamtam up --users")
 	f.BoolVar(&c.north.insecure, "gnmi-insecure", false, "serve --gnmi without TLS")
 	f.BoolVar(&c.north.noLogin, "gnmi-no-login", false,
 		"let every client of --gnmi be admin, even if other hosts can reach the address")
@@ -108,11 +112,12 @@ func newCollectTailStamp(ifa bool) *cobra.Command {
 	var out ipfixOut
 	c := &cobra.Command{
 		Use:   "tailstamp INTERFACE",
-		Short: "Latency per flow and hop, from the tail-stamp records of frames as they come",
-		Long: `Read the frames that pass an interface of this host, and print, once per --every and at the end, what the
-tail-stamp records in those since the last report say: as tamtam decode tailstamp does of a capture. Of copies that a
-mirror session sends as ERSPAN the mirrored frames count. Frames that came faster than they were read are told. It needs
-Linux and CAP_NET_RAW.
+		Short: "Print the latency per flow and hop, from the tail-stamp records of live frames",
+		Long: `Read the frames that pass an interface of this host, and report the latency per flow and hop from their
+tail-stamp records. A report is printed every --every, and at the end. It covers the frames since the
+last report, and looks like that of tamtam decode tailstamp. If a frame is a copy that a mirror
+session sent as ERSPAN, the mirrored frame counts. A report contains the number of frames that were
+lost because they arrived faster than they were read. This needs Linux and CAP_NET_RAW.
 
 ` + ipfixHelp,
 		Args: cobra.ExactArgs(1),
@@ -139,12 +144,12 @@ Linux and CAP_NET_RAW.
 		},
 	}
 	if s.IFA = ifa; ifa {
-		c.Use, c.Short = "ifa INTERFACE", "Latency per flow and hop, from packets of Inband Flow Analyzer as they come"
+		c.Use, c.Short = "ifa INTERFACE", "Print the latency per flow and hop, from live packets of Inband Flow Analyzer"
 		c.Long = strings.NewReplacer("tail-stamp records", "hops of IFA", "decode tailstamp", "decode ifa").Replace(c.Long)
 	}
 	out.flags(c)
 	s.flags(c, "text, or json with a report in each line")
-	c.Flags().DurationVar(&every, "every", time.Second, "time between reports")
+	c.Flags().DurationVar(&every, "every", time.Second, "time between two reports, 100ms or more")
 	return c
 }
 
@@ -153,7 +158,7 @@ func (c *collect) run(cmd *cobra.Command) error {
 		return usagef("--paths is missing: want a file of paths and graphs, as `tamtam collect --help` shows, or --topology")
 	}
 	if c.paths != "" && !c.network.none() {
-		return usagef("--paths %s: it has the graphs, and so do --topology and --target: want either", c.paths)
+		return usagef("--paths %s: --topology and --target define the graphs, too: want only one of them", c.paths)
 	}
 	write, err := marks.Writer(cmd.OutOrStdout(), c.format)
 	if err != nil {
@@ -182,7 +187,7 @@ func (c *collect) run(cmd *cobra.Command) error {
 	give := func(list []marks.Result) error {
 		select {
 		case err := <-served:
-			return errors.Join(err, errors.New("the gNMI server has ended"))
+			return errors.Join(err, errors.New("the gNMI server stopped"))
 		default:
 		}
 		err := errors.Join(write(list), rows.Write(ctx, list), c.ipfix.results(list))
@@ -242,11 +247,11 @@ func (c *collect) join(ctx context.Context, cmd *cobra.Command, paths dial.File,
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
-		unasked := func(err error) { fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: the graphs may be others now: %v\n", err) }
+		unasked := func(err error) { fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: the graphs may have changed: %v\n", err) }
 		since, changed := paths.Changed(ctx, network, c.network.dial, dial.AskGraphs, unasked)
 		if changed {
-			fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: the switches have other sessions than at %s, and make other graphs: losses "+
-				"since then may be none\n", since.Format(time.TimeOnly))
+			fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: the sessions on the switches have changed since %s, and with them the "+
+				"graphs: a loss reported since then may be wrong\n", since.Format(time.TimeOnly))
 			cancel()
 		}
 	}()
@@ -270,7 +275,7 @@ func (c *collect) drill(f dial.File, w io.Writer) (func([]marks.Result), error) 
 		return func([]marks.Result) {}, nil
 	}
 	if !(c.alarm >= 0 && c.alarm < 1) {
-		return nil, usagef("--alarm %v: want a part of the packets, 0 to less than 1", c.alarm)
+		return nil, usagef("--alarm %v: want a fraction of the packets, 0 to less than 1", c.alarm)
 	}
 	drills, err := f.Drills(c.alarm)
 	if err != nil {

@@ -22,7 +22,7 @@ func TestCollectRefuses(t *testing.T) {
 		line{at + "x", command.ExitFailed, "paths.yamlx: no such file"},
 		line{at, command.ExitFailed, `path 1 (p): point 1: target is "nowhere", want HOST:PORT or unix:/PATH`},
 		line{at, command.ExitFailed, "path p: 1 points, want two or more"},
-		line{"graphs", command.ExitUsage, "want --topology, or --target"},
+		line{"graphs", command.ExitUsage, "want --topology or --target"},
 		line{"graphs --topology ampm-ecmp", command.ExitFailed,
 			"switch leaf1: the topology has no address for it"})
 }

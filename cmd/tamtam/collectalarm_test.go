@@ -57,7 +57,7 @@ tamtam: suspects: period 7, by the losses of voice; lost packets for certain at 
 		t.Errorf("%s\nwant\n%s", &out, none)
 	}
 	if _, err := (&collect{alarm: 1}).drill(f, &out); err == nil ||
-		!strings.Contains(err.Error(), "--alarm 1: want a part") {
+		!strings.Contains(err.Error(), "--alarm 1: want a fraction") {
 		t.Error(err)
 	}
 }

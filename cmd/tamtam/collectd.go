@@ -23,9 +23,10 @@ type findCollectd struct {
 func newCollectd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "collectd ARGUMENT...",
-		Short: "Collect what the switches of a fleet report, and keep the results (" + collectd + ")",
-		Long: "Executes the program " + collectd + ", which stands beside tamtam or in PATH, with the arguments given.\n" +
-			"It is a program by itself because the log and the store that it links take longer to build than tamtam.",
+		Short: "Collect the reports of all switches of a fleet, and store the results (" + collectd + ")",
+		Long: "Run the program " + collectd + " with the given arguments. The program must be in the directory of tamtam,\n" +
+			"or in PATH. It is a program of its own because its log and its store take longer to build than tamtam.\n" +
+			"`tamtam collectd --help` lists its commands.",
 		DisableFlagParsing: true,
 		Args:               cobra.ArbitraryArgs,
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -49,7 +50,8 @@ func (f findCollectd) find() (string, error) {
 	}
 	path, err := f.lookPath(collectd)
 	if err != nil && !errors.Is(err, exec.ErrDot) {
-		return "", fmt.Errorf("%s stands neither beside tamtam nor in PATH: `go build ./cmd/%[1]s` builds it", collectd)
+		return "", fmt.Errorf("%s is neither in the directory of tamtam nor in PATH: `go build ./cmd/%[1]s` builds it",
+			collectd)
 	}
 	return path, err
 }

@@ -26,6 +26,7 @@ import (
 	"tamtam/mgmt"
 	"tamtam/mgmt/access"
 	"tamtam/mgmt/outputs"
+	"tamtam/mgmt/outputs/alertmanager"
 	"tamtam/mgmt/outputs/otlp"
 	"tamtam/mgmt/outputs/syslog"
 	"tamtam/swss"
@@ -44,9 +45,10 @@ type northbound struct {
 
 	insecure, noLogin, firstLogin, metricsOpen bool
 
-	otlp, syslog []string
-	otlpPeriod   time.Duration
-	sendCA       string
+	otlp, syslog, alerts []string
+
+	otlpPeriod time.Duration
+	sendCA     string
 }
 
 func (n *northbound) flags(c *cobra.Command) {
@@ -54,30 +56,43 @@ func (n *northbound) flags(c *cobra.Command) {
 	f.StringVar(&n.gnmi, "gnmi", "",
 		"address of the gNMI server (default: "+gnmiAddress+"; with --users or --tls-client-ca "+gnmiForAll+", for all)")
 	f.StringVar(&n.rest, "rest", "", "address of the RESTCONF server (default: none)")
-	f.StringVar(&n.metrics, "metrics", "", "address of metrics for Prometheus, behind the same users (default: none)")
-	f.BoolVar(&n.metricsOpen, "metrics-open", false, "let every client of --metrics read them, without login and TLS")
-	f.StringVar(&n.http, "http", "", "address of the switch's page for browsers, behind the same users (default: none)")
+	f.StringVar(&n.metrics, "metrics", "", "address of metrics for Prometheus, with the same users (default: none)")
+	f.BoolVar(&n.metricsOpen, "metrics-open", false,
+		"let every client of --metrics read the metrics, without login and TLS")
+	f.StringVar(&n.http, "http", "", "address of the switch's page for browsers, with the same users (default: none)")
 	f.StringVar(&n.data, "data", device.DataDir(), "directory for the generated certificates and the CLI's socket")
-	f.StringVar(&n.cert, "tls-cert", "", "server certificate, PEM (default: one is generated in the data directory)")
+	f.StringVar(&n.cert, "tls-cert", "", "server certificate, PEM (default: a generated one in the data directory)")
 	f.StringVar(&n.key, "tls-key", "", "key of --tls-cert, PEM")
 	f.StringVar(&n.clientCA, "tls-client-ca", "", "CA of client certificates, PEM: clients must have one (mTLS)")
 	f.StringVar(&n.users, "users", os.Getenv("TAMTAM_USERS"),
-		"file of NAME:PASSWORD:ROLE lines, which `tamtam users` writes: clients must log in (default from TAMTAM_USERS)")
-	f.StringVar(&n.roles, "roles", "", "file of ROLE none|read|write PATH lines: what roles may beyond what is built in")
-	f.StringVar(&n.audit, "audit", "", "append to this file, as JSON, who changed what and was refused what")
+		"`FILE` of NAME:PASSWORD:ROLE lines, written by tamtam users: clients must log in (default from TAMTAM_USERS)")
+	f.StringVar(&n.roles, "roles", "",
+		"`FILE` of ROLE none|read|write PATH lines: rights of roles, beyond the built-in ones")
+	f.StringVar(&n.audit, "audit", "",
+		"append each change and each refused request, with its user, to this `FILE` as JSON")
 	f.BoolVar(&n.noLogin, "no-login", false,
-		"let every client be admin, even if other hosts can reach the address; refused otherwise")
+		"let every client be admin, even if other hosts can reach the address; without it, such an address needs a login")
 	f.BoolVar(&n.firstLogin, "first-login", os.Getenv("TAMTAM_FIRST_LOGIN") != "",
-		"if the file of --users does not exist, create it with the user admin, whose password is printed once "+
+		"if the file of --users does not exist, create it with a user admin, and print the password once "+
 			"(default from TAMTAM_FIRST_LOGIN)")
 	f.StringArrayVar(&n.otlp, "otlp", nil,
 		"send metrics to an OpenTelemetry collector: grpc, grpcs, http or https://HOST[:PORT] (may be repeated)")
-	f.DurationVar(&n.otlpPeriod, "otlp-period", sender.DefaultPeriod, "how often")
+	f.DurationVar(&n.otlpPeriod, "otlp-period", sender.DefaultPeriod, "time between two sends of --otlp, 1s or more")
 	f.StringArrayVar(&n.syslog, "syslog", nil,
-		"tell a syslog server what changes: udp, tcp or tls://HOST[:PORT] (may be repeated); also SYSLOG_SERVER of CONFIG_DB")
+		"send changes of status to a syslog server: udp, tcp or tls://HOST[:PORT] (may be repeated); "+
+			"also SYSLOG_SERVER of CONFIG_DB")
+	f.StringArrayVar(&n.alerts, "alertmanager", nil,
+		"send alarms to Prometheus' Alertmanager: http or https://HOST[:PORT][/PREFIX] (may be repeated)")
 	f.StringVar(&n.sendCA, "send-ca", "",
-		"CA of collectors and servers that are sent to by TLS, PEM (default: those of the host)")
+		"CA of the servers to which --otlp, --syslog and --alertmanager send by TLS, PEM (default: the CAs of the host)")
 	f.BoolVar(&n.insecure, "insecure", false, "serve gNMI and RESTCONF without TLS")
+}
+
+// groupNorthbound puts the flags of a northbound under headings, except --data.
+func groupNorthbound(c *cobra.Command) {
+	command.Group(c, "Servers", "gnmi", "rest", "http", "metrics", "metrics-open", "insecure", "tls-cert", "tls-key")
+	command.Group(c, "Users", "users", "roles", "first-login", "no-login", "tls-client-ca", "audit")
+	command.Group(c, "What the switch sends", "otlp", "otlp-period", "syslog", "send-ca")
 }
 
 func (n *northbound) config(cmd *cobra.Command) (mgmt.Config, error) {
@@ -181,6 +196,9 @@ func (n *northbound) addresses() (at daemons.Addresses, err error) {
 	if at.Send.Syslog, err = targets("--syslog", n.syslog, syslog.Schemes()); err != nil {
 		return at, err
 	}
+	if at.Send.Alerts, err = targets("--alertmanager", n.alerts, alertmanager.Schemes()); err != nil {
+		return at, err
+	}
 	if n.sendCA == "" {
 		return at, nil
 	}
@@ -207,11 +225,11 @@ func targets(flag string, texts []string, schemes map[string]outputs.Scheme) (li
 	return list, nil
 }
 
-const oracleUsage = "flows of each FlyMon task that the simulated chip counts exactly too, " +
-	"to be seen beside the estimates"
+const oracleUsage = "number of flows of each FlyMon task that the simulated chip also counts exactly, " +
+	"to compare with the estimates"
 
-const keepLinksUsage = "leave interfaces up at the end that the switch has set up, " +
-	"for a restart that no peer is to notice"
+const keepLinksUsage = "at the end, leave the interfaces up that the switch has set up, " +
+	"so that no peer notices a restart"
 
 // parseChip parses the flags that describe the chip.
 func parseChip(profile string, ports []string, oracle int) (c daemons.ChipConfig, err error) {
@@ -241,10 +259,10 @@ func parseWires(ports []string) (map[string]string, error) {
 			return nil, usagef("--port %q: %s is wired to %s already", s, port, old)
 		}
 		if other, twice := used[ifname]; twice {
-			return nil, usagef("--port %q: %s is wired to %s already, and would get each frame twice", s, other, ifname)
+			return nil, usagef("--port %q: %s is wired to %s already, and would receive each frame twice", s, other, ifname)
 		}
 		if len(ifname) > maxIfName || strings.ContainsAny(ifname, "/: \t\n\v\f\r\x00") || ifname == "." || ifname == ".." {
-			return nil, usagef("--port %q: %q is no name of an interface: want up to %d bytes, without space, / and :",
+			return nil, usagef("--port %q: %q is not a valid name of an interface: want up to %d bytes, without space, / and :",
 				s, ifname, maxIfName)
 		}
 		wires[port], used[ifname] = ifname, port
@@ -254,34 +272,36 @@ func parseWires(ports []string) (map[string]string, error) {
 
 func newRun() *cobra.Command {
 	c := &cobra.Command{Use: "run tammgrd|orchagent|syncd|mgmtd|hostd|sflowd|fpmsyncd|hostifd",
-		Short: "Run one daemon alone, on an external Redis",
+		Short: "Run one daemon of a switch, on an external Redis",
 		RunE: func(*cobra.Command, []string) error {
-			return usagef("which daemon? tammgrd, orchagent, syncd, mgmtd, hostd, sflowd, fpmsyncd or hostifd")
+			return usagef("want a daemon: tammgrd, orchagent, syncd, mgmtd, hostd, sflowd, fpmsyncd or hostifd")
 		}}
 	c.AddCommand(
 		newRunTammgrd(),
-		newDaemon("orchagent", "The orchs: APPL_DB to SAI calls in ASIC_DB", daemons.RunOrchagent),
+		newDaemon("orchagent", "Run the orchs: from APPL_DB to SAI calls in ASIC_DB", daemons.RunOrchagent),
 		newRunSyncd(), newRunMgmtd(), newRunHostd(), newRunSFlowd(), newRunFPMSyncd(), newRunHostIfd(),
 		newRunRedis(), newRunPorts())
 	return c
 }
 
 func newRunTammgrd() *cobra.Command {
-	c := newDaemon("tammgrd", "The managers: CONFIG_DB to APPL_DB", daemons.RunManagers)
-	c.Long = `All managers in one daemon: what is valid of CONFIG_DB to APPL_DB, and what became of each row to STATE_DB.
-It stands for these daemons of SONiC: tammgrd, portmgrd, teammgrd (but LACP), vlanmgrd, intfmgrd, nbrmgrd, buffermgrd,
-coppmgrd and sflowmgrd; and for bgpcfgd's static routes.`
+	c := newDaemon("tammgrd", "Run the managers: from CONFIG_DB to APPL_DB", daemons.RunManagers)
+	c.Long = `Run all managers in one daemon. They write the valid rows of CONFIG_DB to APPL_DB, and the status
+of each row to STATE_DB.
+
+The daemon does the work of these daemons of SONiC: tammgrd, portmgrd, teammgrd (without LACP),
+vlanmgrd, intfmgrd, nbrmgrd, buffermgrd, coppmgrd, sflowmgrd, and bgpcfgd for static routes.`
 	return c
 }
 
 func newRunHostd() *cobra.Command {
-	return newAttached("hostd", "The switch as a host: ARP, neighbour discovery, ICMP", "cpu-port", "the chip's CPU port",
-		daemons.RunHostd)
+	return newAttached("hostd", "Run the switch as a host: ARP, neighbour discovery, ICMP", "cpu-port",
+		"the chip's CPU port", daemons.RunHostd)
 }
 
 func newRunSFlowd() *cobra.Command {
-	return newAttached("sflowd", "The sFlow agent: samples, drops and counters to collectors", "sample-port",
-		"what the chip samples or drops", daemons.RunSFlowd)
+	return newAttached("sflowd", "Run the sFlow agent: samples, drops and counters to collectors", "sample-port",
+		"the packets that the chip samples or drops", daemons.RunSFlowd)
 }
 
 // newAttached returns the command of a daemon that is the client of one of syncd's sockets. syncd and the daemon use
@@ -293,7 +313,7 @@ func newAttached(
 	var path string
 	c := newDaemon(name, short, func(ctx context.Context, r *swss.Redis, common daemons.Common) error {
 		if path == "" {
-			return usagef("--%s: want the path of the socket at which syncd serves %s, that of its --%s", flag, what, flag)
+			return usagef("--%s: want the path of the socket at which syncd serves %s: the value of its --%s", flag, what, flag)
 		}
 		return run(ctx, r, daemons.AtSocket(path, name), common)
 	})
@@ -314,15 +334,15 @@ func newRunSyncd() *cobra.Command {
 		chip.CPUPort, chip.SamplePort, chip.KeepLinks = cpu, samples, keep
 		return daemons.RunSyncd(ctx, r, chip, common)
 	}
-	c := newDaemon("syncd", "The ASIC: ASIC_DB to the simulated chip", run)
+	c := newDaemon("syncd", "Run the ASIC: from ASIC_DB to the simulated chip", run)
 	c.Flags().IntVar(&oracle, "oracle", 0, oracleUsage)
 	c.Flags().StringVar(&profile, "profile", "default", profileUsage())
 	c.Flags().StringArrayVar(&ports, "port", nil, "PORT=INTERFACE: wire a port to a live interface (may be repeated)")
 	c.Flags().BoolVar(&keep, "keep-links", false, keepLinksUsage)
 	c.Flags().StringVar(&cpu, "cpu-port", "",
-		"serve the chip's CPU port, frames punted and frames to send, at this Unix socket, to one client")
+		"serve the chip's CPU port, for punted frames and frames to send, to one client at this Unix socket")
 	c.Flags().StringVar(&samples, "sample-port", "",
-		"serve the packets that the chip samples or drops at this Unix socket, to one client: sflowd")
+		"serve the packets that the chip samples or drops to one client, sflowd, at this Unix socket")
 	return c
 }
 
@@ -331,11 +351,11 @@ func newRunFPMSyncd() *cobra.Command {
 	run := func(ctx context.Context, r *swss.Redis, common daemons.Common) error {
 		return daemons.RunFPMSyncd(ctx, r, cfg, common)
 	}
-	c := newDaemon("fpmsyncd", "The routes of FRR's zebra to APPL_DB", run)
+	c := newDaemon("fpmsyncd", "Run the receiver of routes: from FRR's zebra to APPL_DB", run)
 	c.Flags().StringVar(&cfg.Listen, "listen", fpmsyncd.Address,
-		"HOST:PORT where zebra connects; no other client should reach it, because it has no password")
+		"HOST:PORT to which zebra connects; let no other client reach it, because it has no password")
 	c.Flags().DurationVar(&cfg.Restart, "restart-time", fpmsyncd.RestartTime,
-		"how long routes that zebra does not send again stay after it has connected")
+		"after zebra has connected, time until the routes that it did not send again are removed")
 	return c
 }
 
@@ -343,11 +363,11 @@ func newRunHostIfd() *cobra.Command {
 	var cpu string
 	run := func(ctx context.Context, r *swss.Redis, common daemons.Common) error {
 		if cpu == "" {
-			return usagef("--cpu-port: want the socket at which syncd serves the CPU port, that of its --cpu-port")
+			return usagef("--cpu-port: want the socket at which syncd serves the CPU port: the value of its --cpu-port")
 		}
 		return daemons.RunHostIfd(ctx, r, cpu, common)
 	}
-	c := newDaemon("hostifd", "The switch's interfaces as TAP devices of Linux, for FRR and other daemons", run)
+	c := newDaemon("hostifd", "Run the switch's interfaces as TAP devices of Linux, for FRR and other daemons", run)
 	c.Flags().StringVar(&cpu, "cpu-port", "", "the Unix socket at which syncd serves the chip's CPU port")
 	return c
 }
@@ -356,7 +376,7 @@ func newRunMgmtd() *cobra.Command {
 	var n northbound
 	var startup string
 	var c *cobra.Command
-	c = newDaemon("mgmtd", "The northbound: gNMI", func(ctx context.Context, r *swss.Redis, common daemons.Common) error {
+	run := func(ctx context.Context, r *swss.Redis, common daemons.Common) error {
 		cfg, err := n.config(c)
 		if err != nil {
 			return err
@@ -367,11 +387,13 @@ func newRunMgmtd() *cobra.Command {
 			return err
 		}
 		return daemons.RunMgmt(ctx, cfg, at, common)
-	})
+	}
+	c = newDaemon("mgmtd", "Run the northbound servers: gNMI, RESTCONF, metrics and the page", run)
 	n.flags(c)
+	groupNorthbound(c)
 	c.PreRunE = func(*cobra.Command, []string) error { return n.mayListen() } // before waiting for Redis
 	c.Flags().StringVar(&startup, "startup", "",
-		"file that the configuration is saved to by write memory (default: "+keptFile+" in the data directory)")
+		"`FILE` to which write memory saves the configuration (default: "+keptFile+" in the data directory)")
 	return c
 }
 
@@ -385,7 +407,7 @@ func newDaemon(name, short string, run func(context.Context, *swss.Redis, daemon
 		Short: short,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if place.embedded() {
-				return usagef("--redis embedded: a daemon alone needs a Redis that the others reach, HOST:PORT or unix:PATH")
+				return usagef("--redis embedded: the other daemons must reach the Redis, too: want HOST:PORT or unix:PATH")
 			}
 			common := daemons.Common{Log: logger(cmd), AllowFaults: faults}
 			if rec != "" {
@@ -406,6 +428,7 @@ func newDaemon(name, short string, run func(context.Context, *swss.Redis, daemon
 	f := c.Flags()
 	place.usual(c)
 	f.BoolVar(&faults, "allow-faults", false, allowFaultsUsage)
-	f.StringVar(&rec, "record", "", "append every task and SAI call to this file, as SONiC's swss.rec and sairedis.rec")
+	f.StringVar(&rec, "record", "",
+		"append every task and SAI call to this `FILE`, in the form of SONiC's swss.rec and sairedis.rec")
 	return c
 }

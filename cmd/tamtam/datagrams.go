@@ -25,12 +25,12 @@ func (c *datagramsIn) command(
 	cmd.Args = cobra.NoArgs
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return c.run(cmd, printer) }
 	f := cmd.Flags()
-	f.StringVar(&c.listen, "listen", fmt.Sprintf(":%d", c.port), "UDP address to listen at")
+	f.StringVar(&c.listen, "listen", fmt.Sprintf(":%d", c.port), "UDP address at which to listen")
 	f.StringVar(&c.iface, "interface", "", "read frames that pass this interface of the host instead; needs CAP_NET_RAW")
 	f.StringVar(&c.read, "read", "", "read this `FILE`, pcap or pcapng, instead")
-	f.Uint16Var(&c.port, "port", c.port, "with --read and --interface: the UDP port that "+what+" were sent to")
-	f.StringVar(&c.format, "format", "text", "text, or json with a "+record+" in each line")
-	f.Int64Var(&c.count, "count", 0, "end after so many "+record+"s; 0: when interrupted")
+	f.Uint16Var(&c.port, "port", c.port, "with --read and --interface: destination UDP port of the "+what)
+	f.StringVar(&c.format, "format", "text", "text, or json with one "+record+" per line")
+	f.Int64Var(&c.count, "count", 0, "end after this number of "+record+"s; 0: at an interrupt")
 	return cmd
 }
 
@@ -88,11 +88,13 @@ func newCollectSFlow() *cobra.Command {
 	c := datagramsIn{port: 6343}
 	return c.command(&cobra.Command{
 		Use:   "sflow",
-		Short: "Print the sFlow samples that come by UDP, pass an interface, or that a capture has",
-		Long: `Receive sFlow version 5 by UDP, or read it from an interface of this host or a capture, and print each sample
-as it comes: sampled packets, counters of ports, notifications of dropped packets. What the agent does not know is left
-out; structures that are not known here are told by number. At the end, after --count samples or when interrupted, a
-line for each agent says how much came, and how many of its datagrams did not, by their numbers.`,
+		Short: "Print the sFlow samples that arrive by UDP, pass an interface, or are in a capture",
+		Long: `Receive sFlow version 5 by UDP, or read it from an interface of this host or a capture, and print each
+sample: sampled packets, counters of ports, and notifications of dropped packets. Values that the
+agent reports as unknown are omitted. Unknown structures are printed with their number.
+
+The command ends after --count samples, at the end of the capture, or at an interrupt. A last line
+for each agent counts its samples, and by their sequence numbers the datagrams that were lost.`,
 	}, "datagrams", "sample", printSFlow)
 }
 
@@ -103,13 +105,13 @@ func printSFlow(out io.Writer, asJSON bool) (collector.DatagramPrinter, error) {
 // newDecodeSFlow returns the command that reads sFlow from a capture.
 func newDecodeSFlow() *cobra.Command {
 	c := datagramsIn{port: 6343}
-	cmd := &cobra.Command{Use: "sflow FILE.pcap", Short: "Samples, counters and drops, from sFlow datagrams",
+	cmd := &cobra.Command{Use: "sflow FILE.pcap", Short: "Print samples, counters and drops, from sFlow datagrams",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.read = args[0]
 			return c.run(cmd, printSFlow)
 		}}
-	cmd.Flags().StringVar(&c.format, "format", "text", "text, or json with a sample in each line")
-	cmd.Flags().Uint16Var(&c.port, "port", c.port, "the UDP port that datagrams were sent to")
+	cmd.Flags().StringVar(&c.format, "format", "text", "text, or json with one sample per line")
+	cmd.Flags().Uint16Var(&c.port, "port", c.port, "destination UDP port of the datagrams")
 	return cmd
 }

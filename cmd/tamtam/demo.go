@@ -25,14 +25,16 @@ func newDemo() *cobra.Command {
 	var door pageFlags
 	c := &cobra.Command{
 		Use:   "demo",
-		Short: "A switch, real traffic, every feature, and what they saw",
-		Long: `Send what two hosts really said to each other through two switches with every feature, and print what they saw.
+		Short: "Show every feature, with real traffic through two switches",
+		Long: `Send captured traffic of two real hosts through two switches with every feature, and print the
+measurements. Headings that begin with "==" introduce the parts: configuration, report of each switch,
+latency per hop, loss of a link, and paths through tables. The captures are in --out.
 
-With --http a leaf-spine with every feature is run instead, and shown in a browser until an interrupt: it is short for
-` + "`tamtam lab serve --http ADDRESS`.",
+With --http, a leaf-spine network with every feature runs instead. Its page is served until an
+interrupt, as by ` + "`tamtam lab serve --http ADDRESS`.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if door.addr != "" && out != "" {
-				return usagef("--out %s and --http %s: with --http no captures are kept; want one of them", out, door.addr)
+				return usagef("--out %s and --http %s: with --http there are no captures: want one of them", out, door.addr)
 			}
 			if door.addr != "" {
 				return door.serveExperiment(cmd, shownExperiment, nil, lab.Options{})
@@ -48,7 +50,7 @@ With --http a leaf-spine with every feature is run instead, and shown in a brows
 				Config: demoConfig, Client: demoClient, Server: demoServer, Dir: out, Log: logger(cmd)})
 		},
 	}
-	c.Flags().StringVar(&out, "out", "", "directory for the captures (default: a new temporary one)")
+	c.Flags().StringVar(&out, "out", "", "directory for the captures (default: a new temporary directory)")
 	door.flags(c, "http", "")
 	return c
 }

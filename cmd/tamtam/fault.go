@@ -13,7 +13,7 @@ import (
 	"tamtam/swss"
 )
 
-const allowFaultsUsage = "accept fault injection by `tamtam fault`: every client of Redis can then inject faults"
+const allowFaultsUsage = "accept faults from tamtam fault: every client of Redis can then inject faults"
 
 // A faultTarget is the switch that faults are injected into.
 type faultTarget struct {
@@ -38,7 +38,7 @@ func (t *faultTarget) reach(cmd *cobra.Command, f func(context.Context, *swss.Re
 	ctx, cancel := context.WithTimeout(cmd.Context(), t.timeout)
 	defer cancel()
 	if err := r.DB(swss.StateDB).Ping(ctx); err != nil {
-		return fmt.Errorf("redis at %s: %s; if it is paused on purpose, that ends by itself within %v",
+		return fmt.Errorf("redis at %s: %s; if a fault has paused it, the pause ends within %v",
 			r.Addr(), swss.Why(err), fault.MostPause)
 	}
 	return f(ctx, r)
@@ -48,42 +48,45 @@ func newFault() *cobra.Command {
 	var t faultTarget
 	c := &cobra.Command{
 		Use:   "fault list|clear|sai|notifications|redis|clock",
-		Short: "Inject faults on purpose into a switch that was started with --allow-faults",
-		Long: `Inject faults on purpose into a switch whose daemons were started with --allow-faults: SAI calls that
-fail or take long, notifications that are lost or come twice, a Redis that is paused, slow, full or
-emptied, a clock that is set.
+		Short: "Inject faults into a switch that was started with --allow-faults",
+		Long: `Inject faults into a switch whose daemons were started with --allow-faults. SAI calls can fail or be
+slow. Notifications can be lost or duplicated. Redis can be paused, slow, full or emptied. A clock can
+be set.
 
-A fault is in force when the command says so. It ends by itself, with "tamtam fault clear" or with its
-daemon. While it is there the daemon is not ready and there is an alarm; both say why.
-Exit 1 if nobody takes the fault, or it is not known whether it was taken.`,
+When the command prints "in force", the fault is in force. It ends after its time, at
+"tamtam fault clear", or when its daemon stops. Meanwhile, the daemon is not ready and there is an
+alarm; both contain the fault as the reason.
+
+Exit codes: 0 if the fault is in force, 1 if no daemon accepts it or if that is unknown, 2 for a wrong
+command line.`,
 		RunE: func(*cobra.Command, []string) error {
-			return usagef("which fault? `tamtam fault --help` lists them")
+			return usagef("want a fault: `tamtam fault --help` lists them")
 		},
 	}
 	f := c.PersistentFlags()
 	f.StringVar(&t.redis, "redis", "127.0.0.1:6379", "HOST:PORT or unix:PATH")
-	f.StringVar(&t.database, "database-config", "", "a SONiC database_config.json, instead of --redis")
-	f.DurationVar(&t.timeout, "timeout", 10*time.Second, "how long to wait for an answer")
+	f.StringVar(&t.database, "database-config", "", "`FILE`, a SONiC database_config.json, instead of --redis")
+	f.DurationVar(&t.timeout, "timeout", 10*time.Second, "time limit for an answer")
 	c.AddCommand(newFaultList(&t), newFaultClear(&t),
-		faultGroup("sai fail|delay", "Calls of syncd to the chip",
-			newInject(&t, fault.SAIFail, "fail", "SAI calls fail", "every", "count", "op", "type", "status"),
-			newInject(&t, fault.SAIDelay, "delay DURATION", "SAI calls take longer", "every", "count", "op", "type")),
-		faultGroup("notifications lose|double", "What is published",
-			newInject(&t, fault.NotificationsLose, "lose", "Notifications are lost", "every", "count", "of", "at"),
-			newInject(&t, fault.NotificationsDouble, "double", "Notifications come twice", "every", "count", "of", "at")),
-		faultGroup("redis pause|slow|full|empty", "The Redis that the daemons work on",
-			newInject(&t, fault.RedisPause, "pause", "Redis answers no client; this cannot be ended early", "at"),
-			newInject(&t, fault.RedisSlow, "slow DURATION", "Redis answers up to so much later", "at"),
-			newInject(&t, fault.RedisFull, "full", "Redis is out of memory and takes no rows", "at"),
-			newInject(&t, fault.RedisEmpty, "empty DATABASE|all", "A database is emptied; this cannot be undone", "at")),
-		faultGroup("clock step", "Clocks that the switch goes by", newClockStep(&t)))
+		faultGroup("sai fail|delay", "Inject faults into calls of syncd to the chip",
+			newInject(&t, fault.SAIFail, "fail", "Let SAI calls fail", "every", "count", "op", "type", "status"),
+			newInject(&t, fault.SAIDelay, "delay DURATION", "Delay SAI calls", "every", "count", "op", "type")),
+		faultGroup("notifications lose|double", "Inject faults into published notifications",
+			newInject(&t, fault.NotificationsLose, "lose", "Lose notifications", "every", "count", "of", "at"),
+			newInject(&t, fault.NotificationsDouble, "double", "Deliver notifications twice", "every", "count", "of", "at")),
+		faultGroup("redis pause|slow|full|empty", "Inject faults into the Redis of the daemons",
+			newInject(&t, fault.RedisPause, "pause", "Let Redis answer no client; clear cannot end this early", "at"),
+			newInject(&t, fault.RedisSlow, "slow DURATION", "Delay the answers of Redis by up to DURATION", "at"),
+			newInject(&t, fault.RedisFull, "full", "Let Redis reject all writes, as if it were out of memory", "at"),
+			newInject(&t, fault.RedisEmpty, "empty DATABASE|all", "Empty a database; this cannot be undone", "at")),
+		faultGroup("clock step", "Inject faults into the clocks that the switch uses", newClockStep(&t)))
 	return c
 }
 
 func faultGroup(use, short string, leaves ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{Use: use, Short: short, RunE: func(cmd *cobra.Command, _ []string) error {
 		_, words, _ := strings.Cut(use, " ")
-		return usagef("%s what? %s", cmd.Name(), words)
+		return usagef("%s: want %s", cmd.Name(), words)
 	}}
 	c.AddCommand(leaves...)
 	return c
@@ -91,14 +94,14 @@ func faultGroup(use, short string, leaves ...*cobra.Command) *cobra.Command {
 
 // faultFlags maps fields of a fault's row to the help of their flags.
 var faultFlags = map[string]string{
-	"for": fmt.Sprintf("it ends after that (default %v, at most %v; a pause %v)", fault.UsualFor, fault.MostFor,
+	"for": fmt.Sprintf("duration of the fault (default %v, at most %v; a pause at most %v)", fault.UsualFor, fault.MostFor,
 		fault.MostPause),
-	"count":  "it ends after so many calls or messages",
-	"every":  "each n-th call or message only",
-	"op":     "these calls: " + strings.Join(fault.Ops(), ", "),
-	"type":   "calls on objects of this type, as acl-entry",
-	"status": "the status of SAI that they return (default FAILURE)",
-	"at":     "the daemon (default: the first that takes such faults)",
+	"count":  "number of calls or messages after which the fault ends",
+	"every":  "affect only every n-th call or message",
+	"op":     "affect only these calls: " + strings.Join(fault.Ops(), ", "),
+	"type":   "affect only calls on objects of this type, such as acl-entry",
+	"status": "SAI status that the calls return (default FAILURE)",
+	"at":     "daemon that injects the fault (default: the first that accepts such faults)",
 }
 
 // newInject returns the command that injects faults of a kind. The argument in use, if any, is a field too.
@@ -112,7 +115,8 @@ func newInject(t *faultTarget, kind fault.Kind, use, short string, flags ...stri
 	for _, name := range flags {
 		usage := faultFlags[name]
 		if name == "of" {
-			usage = "at syncd: port_state_change, fdb_event or switch_shutdown_request; elsewhere a part of the channel's name"
+			usage = "affect only these: at syncd port_state_change, fdb_event or switch_shutdown_request; " +
+				"elsewhere a part of the channel's name"
 		}
 		values[name] = c.Flags().String(name, "", usage)
 	}
@@ -144,12 +148,12 @@ func newInject(t *faultTarget, kind fault.Kind, use, short string, flags ...stri
 func newClockStep(t *faultTarget) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "step +DURATION|-DURATION",
-		Short: "A clock is set forward or back, and at the end of the fault to where it was",
+		Short: "Set a clock forward or back; the end of the fault undoes it",
 		Args:  cobra.ArbitraryArgs, DisableFlagParsing: true,
 	}
 	long := c.Flags().String("for", "", faultFlags["for"])
 	of := c.Flags().String("of", fault.ChipClock,
-		"chip: its time of day, by which it marks and stamps; host: the kernel's clock")
+		"chip: the time of day of its marks and stamps; host: the clock of the kernel")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		step, rest := "", []string{}
 		for _, arg := range args {
@@ -200,7 +204,7 @@ func (t *faultTarget) inject(cmd *cobra.Command, at string, row swss.FieldValues
 
 func newFaultClear(t *faultTarget) *cobra.Command {
 	return &cobra.Command{
-		Use: "clear", Short: "End all faults",
+		Use: "clear", Short: "End all faults, and print their number for each daemon",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return t.reach(cmd, func(ctx context.Context, r *swss.Redis) error {
 				cleared, err := fault.Clear(ctx, r)
@@ -218,7 +222,9 @@ func newFaultClear(t *faultTarget) *cobra.Command {
 func newFaultList(t *faultTarget) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "list", Short: "Show the faults that are in force, and those that were within the last seconds",
+		Use: "list", Short: "List the faults in force, and those that ended in the last seconds",
+		Long: `List the faults in force, and those that ended in the last seconds. Met is the number of calls or
+messages that a fault has affected. The exit code is 1 if no daemon accepts faults.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return t.reach(cmd, func(ctx context.Context, r *swss.Redis) error {
 				told, unread, err := fault.Reported(ctx, r)
@@ -245,6 +251,6 @@ func newFaultList(t *faultTarget) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print them as JSON")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return c
 }

@@ -102,8 +102,8 @@ func TestFaultCommandsRefused(t *testing.T) {
 	r := swsstest.Start(t)
 	at := " --redis " + r.Addr()
 	try(t, "",
-		line{"fault" + at, command.ExitUsage, "which fault?"},
-		line{"fault sai" + at, command.ExitUsage, "sai what? fail|delay"},
+		line{"fault" + at, command.ExitUsage, "want a fault:"},
+		line{"fault sai" + at, command.ExitUsage, "sai: want fail|delay"},
 		line{"fault sai fail --op explode" + at, command.ExitUsage, `op "explode", want one of any, create`},
 		line{"fault sai fail --for 2h" + at, command.ExitUsage, `for "2h", want a time from 1ms to 1h`},
 		line{"fault sai delay" + at, command.ExitUsage, "accepts 1 arg(s)"},

@@ -26,12 +26,13 @@ const enterpriseFlag = "private enterprise number of tamtam's own elements"
 
 func (o *ipfixOut) flags(c *cobra.Command) {
 	f := c.Flags()
-	f.StringVar(&o.to, "ipfix", "", "send what is collected as IPFIX over UDP to `HOST:PORT[,HOST:PORT...]`")
+	f.StringVar(&o.to, "ipfix", "", "export the results as IPFIX over UDP to `HOST:PORT[,HOST:PORT...]`")
 	f.Uint32Var(&o.opts.Enterprise, "enterprise-id", ipfix.DefaultEnterprise, enterpriseFlag)
 	f.Uint32Var(&o.opts.Domain, "ipfix-domain", 1, "observation domain of the records")
-	f.IntVar(&o.opts.MTU, "ipfix-mtu", 1500, "MTU of the way to the collectors: no packet is longer")
-	f.DurationVar(&o.opts.Refresh, "ipfix-refresh", time.Minute, "send templates again so often")
-	f.IntVar(&o.opts.RefreshMessages, "ipfix-refresh-messages", 1000, "and after so many messages")
+	f.IntVar(&o.opts.MTU, "ipfix-mtu", 1500, "MTU of the path to the collectors: no packet is longer")
+	f.DurationVar(&o.opts.Refresh, "ipfix-refresh", time.Minute, "time after which templates are sent again")
+	f.IntVar(&o.opts.RefreshMessages, "ipfix-refresh-messages", 1000,
+		"number of messages after which templates are sent again")
 }
 
 // dial opens the sockets, if there are collectors to send to. The caller must call close.
@@ -112,11 +113,13 @@ func newCollectIPFIX() *cobra.Command {
 	var enterprise uint32
 	cmd := c.command(&cobra.Command{
 		Use:   "ipfix",
-		Short: "Print the IPFIX records that come by UDP, or that a capture has",
-		Long: `Receive IPFIX (RFC 7011) by UDP, or read it from a capture, and print each record as it comes: elements
-by their names, as many as are known here, tamtam's own ones too; those that their exporter describes as it does; others
-by number, with their bytes. At the end, after --count records or when interrupted, a line for each exporter says how
-much came, and what was lost or could not be read.`,
+		Short: "Print the IPFIX records that arrive by UDP, pass an interface, or are in a capture",
+		Long: `Receive IPFIX (RFC 7011) by UDP, or read it from an interface of this host or a capture, and print each
+record. Known elements are printed with their names, including those of tamtam and those that an
+exporter describes itself. Other elements are printed with their number and their bytes.
+
+The command ends after --count records, at the end of the capture, or at an interrupt. A last line
+for each exporter counts what was received, lost, and could not be decoded.`,
 	}, "messages", "record", func(out io.Writer, asJSON bool) (collector.DatagramPrinter, error) {
 		if enterprise == 0 {
 			return nil, usagef("--enterprise-id 0: want 1 or more")
@@ -128,5 +131,6 @@ much came, and what was lost or could not be read.`,
 }
 
 // ipfixHelp is a paragraph of the help of commands with --ipfix.
-const ipfixHelp = `With --ipfix it is sent on, each record with its flags and doubts; what was sent, and what could
-not be, is told on standard error at the end.`
+const ipfixHelp = `With --ipfix, the results are also exported as IPFIX, with the flags that mark incomplete or
+uncertain values. At the end, a line on standard error for each collector counts the records that
+were sent, and those that could not be sent.`

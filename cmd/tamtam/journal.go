@@ -25,9 +25,9 @@ func (j *journal) flags(root *cobra.Command) {
 	var format string
 	f := root.PersistentFlags()
 	f.BoolVar(&verbose, "verbose", false,
-		"log all that the daemons do, to standard error; else warnings, many of one kind as a count")
+		"log all actions of the daemons to standard error; default: only warnings, and repeated ones as a count")
 	f.StringVar(&format, "log-format", cmp.Or(os.Getenv("TAMTAM_LOG_FORMAT"), string(logs.Text)),
-		"of the log: text, or json (default from TAMTAM_LOG_FORMAT)")
+		"format of the log: text or json (default from TAMTAM_LOG_FORMAT)")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		form, err := logs.ParseFormat(format)
 		if err != nil {

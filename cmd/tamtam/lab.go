@@ -19,10 +19,10 @@ import (
 func newLab() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "lab",
-		Short: "Experiments: whole switches, links, hosts and traffic in one simulated time",
+		Short: "Run experiments: whole switches, links, hosts and traffic in one simulated time",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_ = cmd.Help()
-			return usagef("list or run?")
+			return usagef("want list, run, serve or sweep")
 		},
 	}
 	c.AddCommand(newLabList(), newLabRun(), newLabServe(), newLabSweep())
@@ -32,7 +32,7 @@ func newLab() *cobra.Command {
 func newLabList() *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
-		Short: "The experiments that come with tamtam",
+		Short: "List the experiments that come with tamtam",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			list, err := experiments.List()
 			if err != nil {
@@ -55,13 +55,16 @@ func newLabRun() *cobra.Command {
 	var door pageFlags
 	c := &cobra.Command{
 		Use:   "run NAME|FILE.yaml",
-		Short: "Run an experiment and check what comes of it",
-		Long: `Run an experiment that comes with tamtam, or a topology file (a name with a "/" or a ".").
+		Short: "Run an experiment and check its results",
+		Long: `Run an experiment that comes with tamtam, or a topology file, and check its results. A name with a "/"
+or a "." is a file. Look for the table of checks at the end of the output.
 
-With --out, DIR gets report.json, a CSV, a PNG and an SVG for each series, and the
-captures that the topology asks for. The exit code is 1 when a check fails. The
-same topology and seed give the same bytes, whatever --workers says. With --serve
-it is shown in a browser, as lab serve does, and nothing is checked.`,
+With --out, the directory gets report.json, a CSV, a PNG and an SVG for each series, and the captures
+that the topology requests. The same topology and seed give the same bytes with any number of
+--workers. With --serve, the results are shown in a browser, as by tamtam lab serve, and nothing is
+checked.
+
+Exit codes: 0 if all checks passed, 1 if a check failed or the run failed, 2 for a wrong command line.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if format != "text" && format != "json" && format != "markdown" {
@@ -102,13 +105,13 @@ it is shown in a browser, as lab serve does, and nothing is checked.`,
 	door.flags(c, "serve", "")
 	f := c.Flags()
 	f.StringVar(&out, "out", "", "directory for report.json, series and captures")
-	f.StringArrayVar(&set, "set", nil, "PATH=VALUE: change the topology, as in traffic.web.rate=5Gbps (may be repeated)")
-	f.Uint64Var(&opts.Seed, "seed", 0, "seed of all that is left to chance (default: the topology's)")
-	f.IntVar(&opts.Workers, "workers", 0, "cores that work at once (default: all)")
+	f.StringArrayVar(&set, "set", nil, "PATH=VALUE: change the topology, such as traffic.web.rate=5Gbps (may be repeated)")
+	f.Uint64Var(&opts.Seed, "seed", 0, "seed of all random values (default: the topology's)")
+	f.IntVar(&opts.Workers, "workers", 0, "number of cores to use (default: all)")
 	f.StringVar(&duration, "duration", "", "simulated time to run for (default: the topology's)")
-	f.StringVar(&format, "format", "text", "what to print: text, json, or markdown (the checks as a table for a page)")
+	f.StringVar(&format, "format", "text", "output: text, json, or markdown, which is the table of checks for a page")
 	f.BoolVar(&short, "short", false,
-		"the short form of a long experiment, which tests run: with what the file has under short")
+		"run the short form of a long experiment, with the changes in the section short of its file")
 	return c
 }
 

@@ -44,7 +44,7 @@ func TestLab(t *testing.T) {
 		{"bad duration", []string{"lab", "run", "congestion-10g", "--duration", "5"}, command.ExitUsage, nil, "--duration"},
 		{"bad workers", []string{"lab", "run", "congestion-10g", "--workers", "-1"}, command.ExitUsage, nil, "--workers"},
 		{"no name", []string{"lab", "run"}, command.ExitUsage, nil, "accepts 1 arg"},
-		{"nothing to do", []string{"lab"}, command.ExitUsage, nil, "list or run"},
+		{"nothing to do", []string{"lab"}, command.ExitUsage, nil, "list, run, serve or sweep"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -23,12 +23,13 @@ func newLabServe() *cobra.Command {
 	var opts lab.Options
 	c := &cobra.Command{
 		Use:   "serve [NAME|FILE.yaml]",
-		Short: "Run an experiment and show it in a browser: by default a leaf-spine with every feature",
-		Long: `Run an experiment as lab run does, and then serve what came of it as pages for a browser, until an interrupt.
+		Short: "Run an experiment and show its results in a browser",
+		Long: `Run an experiment, and then serve its results as pages for a browser, until an interrupt. The default is
+` + shownExperiment + `, a leaf-spine network with every feature.
 
-The run is over before the page is there: it has all rows of the run, by the run's own time, with the truth beside what
-was measured. Hosts with capture: true are the collectors: what they got of stamps, reports of drops and records is what
-the page has of these. Nothing can be changed through it.`,
+The address of the page is printed when the run has ended. The page shows all rows of the run in
+simulated time, and the truth beside each measurement. Hosts with "capture: true" are the collectors:
+the page shows the stamps, drop reports and records that they received. The page changes nothing.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := shownExperiment
@@ -40,8 +41,8 @@ the page has of these. Nothing can be changed through it.`,
 	}
 	f := c.Flags()
 	door.flags(c, "http", pageAddress)
-	f.StringArrayVar(&set, "set", nil, "PATH=VALUE: change the topology, as in traffic.web.rate=5Gbps (may be repeated)")
-	f.Uint64Var(&opts.Seed, "seed", 0, "seed of all that is left to chance (default: the topology's)")
+	f.StringArrayVar(&set, "set", nil, "PATH=VALUE: change the topology, such as traffic.web.rate=5Gbps (may be repeated)")
+	f.Uint64Var(&opts.Seed, "seed", 0, "seed of all random values (default: the topology's)")
 	return c
 }
 
@@ -72,7 +73,7 @@ func (d *pageFlags) serveLab(cmd *cobra.Command, t *lab.Topology, opts lab.Optio
 	p, err := web.New(web.Config{
 		Title: t.Experiment, Store: shown.Rows, Topology: shown, Switches: shown, Now: shown.End, Zero: lab.Epoch(),
 		Troubles: shown.Troubles,
-		Note:     fmt.Sprintf("A run of the lab that has ended, after %v of its own time.", t.RunTime()),
+		Note:     fmt.Sprintf("A finished run of the lab, with %v of simulated time.", t.RunTime()),
 		Enter:    server.Enter,
 	})
 	if err != nil {

@@ -15,12 +15,13 @@ func newLabSweep() *cobra.Command {
 	var o sweep.Options
 	c := &cobra.Command{
 		Use:   "sweep FILE.yaml",
-		Short: "Run an experiment over seeds and parameters, and sum up what comes of it",
-		Long: `Run an experiment of the lab for each seed and each combination of the parameters of FILE:
+		Short: "Run an experiment for several seeds and parameters, and summarise the results",
+		Long: `Run an experiment of the lab for each seed and each combination of parameters, and print statistics of
+each result. FILE has this form:
 
-  experiment: ampm-link         # by its name, or a file beside this one
+  experiment: ampm-link         # its name, or a file in the same directory
   seeds: {first: 1, count: 20}
-  set: [duration=60ms]          # as of lab run --set; optional
+  set: [duration=60ms]          # as for lab run --set; optional
   vary:
   - {path: links.between.loss, values: [0.001, 0.01, 0.1]}
   results:                      # metrics, as in the checks of an experiment
@@ -28,14 +29,16 @@ func newLabSweep() *cobra.Command {
   plots:
   - {result: lost, over: links.between.loss, scale: log}
 
-DIR gets a file for each run that has ended, sweep.csv, and the plots: medians, with the quartiles and all of the seeds
-behind them. A sweep that was interrupted goes on where it was, each result is there once; another program, experiment
-or setting has results of its own. The exit code is 1 when a run or a check fails.`,
+The directory of --out gets a file for each finished run, sweep.csv, and the plots. A plot shows medians,
+quartiles, and the value of each seed. If you start an interrupted sweep again, only the missing runs
+run. Another program, experiment or setting does not use these results.
+
+The exit code is 1 if a run or a check fails.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return runSweep(cmd, args[0], o) },
 	}
-	c.Flags().StringVar(&o.Out, "out", "", "directory for results")
-	c.Flags().IntVar(&o.Workers, "workers", 0, "runs at once (default: one for each core)")
+	c.Flags().StringVar(&o.Out, "out", "", "directory for the results (required)")
+	c.Flags().IntVar(&o.Workers, "workers", 0, "number of runs at the same time (default: one for each core)")
 	return c
 }
 

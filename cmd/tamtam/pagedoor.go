@@ -25,16 +25,17 @@ type pageFlags struct {
 func (d *pageFlags) flags(c *cobra.Command, flag, addr string) {
 	d.flag = flag
 	f := c.Flags()
-	f.StringVar(&d.addr, flag, addr, "address of the page, HOST:PORT; with --users or --tls-client-ca by TLS")
+	f.StringVar(&d.addr, flag, addr, "address of the page, HOST:PORT; it uses TLS if --users or --tls-client-ca is given")
 	f.StringVar(&d.users, "users", os.Getenv("TAMTAM_USERS"),
-		"file of NAME:PASSWORD:ROLE lines, which `tamtam users` writes: users must log in (default from TAMTAM_USERS)")
-	f.StringVar(&d.roles, "roles", "", "file of ROLE none|read|write PATH lines: what roles may beyond what is built in")
+		"`FILE` of NAME:PASSWORD:ROLE lines, written by tamtam users: users must log in (default from TAMTAM_USERS)")
+	f.StringVar(&d.roles, "roles", "",
+		"`FILE` of ROLE none|read|write PATH lines: rights of roles, beyond the built-in ones")
 	f.StringVar(&d.data, "data", device.DataDir(), "directory for the generated certificate of --users")
-	f.StringVar(&d.cert, "tls-cert", "", "server certificate, PEM (default: with --users one is generated)")
+	f.StringVar(&d.cert, "tls-cert", "", "server certificate, PEM (default with --users: a generated one)")
 	f.StringVar(&d.key, "tls-key", "", "key of --tls-cert, PEM")
 	f.StringVar(&d.clientCA, "tls-client-ca", "", "CA of client certificates, PEM: clients must have one (mTLS)")
 	f.BoolVar(&d.noLogin, "no-login", false,
-		"let every client see the page, even if other hosts can reach the address; refused otherwise")
+		"let every client see the page, even if other hosts can reach the address; without it, such an address needs a login")
 }
 
 // config returns the configuration from the flags.

@@ -23,27 +23,30 @@ func newPath() *cobra.Command {
 	var p pathCommand
 	c := &cobra.Command{
 		Use:   "path --topology FILE CAPTURE...",
-		Short: "One packet's way through the network, from the records of several switches",
-		Long: `Join the records that table recording of several switches sent of the same packets, and print how many packets
-went which way: host, switches, and how it ended. With --packets each packet: times, ports, tables and, where a session
-records them, identities.
+		Short: "Print the paths of packets through the network, from the records of several switches",
+		Long: `Join the records of table recording from several switches, and print the number of packets on each
+path. A path is the sending host, the switches, and where the packet ended. With --packets, each packet
+is printed, too, with its times, ports and tables. If a session records identities, they are included.
 
-The topology has the switch ids and the wires: see tamtam collect topology. Records are joined
-by what no switch rewrites of a packet, by wires, TTLs, times. Where packets are alike in all of that, it says so, and
-shows which it may be. Without the plan of a record its tables are not known.`,
+The topology contains the switch ids and the wires: see tamtam collect topology. Records belong to the
+same packet if the fields that no switch changes are equal, and if wires, TTLs and times match. If
+several packets are equal in all of this, the output reports that and lists the possible packets.
+Without the plan of a record, its tables are unknown.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return p.run(cmd, args) },
 	}
 	f := c.Flags()
 	p.topology.flags(c, "switch ids and wires: ")
-	f.StringArrayVar(&p.plans, "plan", nil, "plan that records were made by, JSON (may be repeated)")
-	f.StringVar(&p.flow, "flow", "", `only packets whose flow, as "UDP 10.0.0.1:5 > 10.0.0.2:7", contains this`)
+	f.StringArrayVar(&p.plans, "plan", nil, "`FILE` of a plan of the records, JSON (may be repeated)")
+	f.StringVar(&p.flow, "flow", "",
+		`only packets whose flow contains this text; a flow looks like "UDP 10.0.0.1:5 > 10.0.0.2:7"`)
 	f.BoolVar(&p.packets, "packets", false, "print each packet too")
-	f.StringVar(&p.format, "format", "text", "text, or json with a packet in each line and the ways at the end")
-	f.IntVar(&p.records, "records", collector.DefaultJourneyRecords, "how many records are joined, at most")
+	f.StringVar(&p.format, "format", "text", "text, or json with one packet per line and the paths at the end")
+	f.IntVar(&p.records, "records", collector.DefaultJourneyRecords, "maximum number of records to join")
 	f.DurationVar(&p.options.ClockError, "clock-error", journey.DefaultClockError,
-		"by how much two synchronised clocks differ, at most")
-	f.DurationVar(&p.options.Within, "within", journey.DefaultWithin, "the longest time from one switch to the next")
+		"maximum difference between two synchronised clocks")
+	f.DurationVar(&p.options.Within, "within", journey.DefaultWithin,
+		"maximum time of a packet from one switch to the next")
 	return c
 }
 
@@ -53,7 +56,7 @@ func (p *pathCommand) run(cmd *cobra.Command, captures []string) error {
 	case err != nil:
 		return err
 	case p.topology.none():
-		return usagef("--topology is missing: want a topology file, or an experiment of the lab; or --target")
+		return usagef("--topology is missing: want a topology file, an experiment of the lab, or --target")
 	case p.records < 1:
 		return usagef("--records %d: want 1 or more", p.records)
 	case p.options.ClockError <= 0 || p.options.Within <= 0:

@@ -36,14 +36,17 @@ func newPlan() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan --program FILE --phv 16+16",
 		Args:  cobra.NoArgs,
-		Short: "Choose the tables of a program that show most of a packet's path",
-		Long: `Choose which tables of a program write that they ran, with --hit whether they hit, and with
---action which action the entry has that was hit, into
-a few bits of a packet, so that these bits tell as much about its path as they can.
+		Short: "Choose the tables of a program whose records identify a packet's path best",
+		Long: `Choose the tables of a program that record their execution in a few bits of each packet. The plan
+selects the tables whose bits identify the path of a packet best. With --hit, the bits also record
+whether a table hit. With --action, they also record the action of the hit entry.
 
-The program is BMv2 JSON as p4c writes it, a graph of tables and conditions, or
-what a chip says of its own pipes. Packets take each way from a node alike unless
---probabilities, --paths or --seed say how likely the ways are.`,
+The program is BMv2 JSON from p4c, a graph of tables and conditions, or the description that
+"tamtam profile graph" prints of a chip. All branches of a node are equally likely, unless you give
+--probabilities, --paths or --seed.
+
+Look for the list of recorded tables with their bits, and for the line "entropy": it is the information
+that the bits contain about the path. With --simulate, also look for the recovered paths.`,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
 			if p.wantJSON, err = textOrJSON(format); err != nil {
 				return err
@@ -58,28 +61,30 @@ what a chip says of its own pipes. Packets take each way from a node alike unles
 	}
 	f := c.Flags()
 	f.StringVar(&p.program, "program", "",
-		"BMv2 JSON, a plain graph, or a chip's description of itself; - is standard input")
-	f.StringVar(&p.pipeline, "pipeline", "", "which pipeline of it (default: ingress, or the only one)")
-	f.StringVar(&p.phv, "phv", "", "containers to record in: "+record.ContainerWords)
+		"`FILE` with BMv2 JSON, a plain graph, or the description of a chip; - is standard input")
+	f.StringVar(&p.pipeline, "pipeline", "", "pipeline of the program (default: ingress, or the only one)")
+	f.StringVar(&p.phv, "phv", "", "containers for the bits: "+record.ContainerWords)
 	f.StringVar(&p.Algorithm, "algorithm", record.Greedy, "greedy, greedy-restarts, "+
-		"bnb (branch and bound: proves its plan, or reports how far from the best it may be), or brute")
-	f.BoolVar(&p.Hits, "hit", false, "record hits too")
+		"bnb (branch and bound: proves that its plan is optimal, or reports the maximum distance), or brute")
+	f.BoolVar(&p.Hits, "hit", false, "also record hits")
 	f.BoolVar(&p.Actions, "action", false,
-		"record hits, and which action the entry has that was hit; of greedy algorithms")
+		"also record hits, and the action of the hit entry; only with the greedy algorithms")
 	f.IntVar(&p.Stages, "stages", 0,
-		"stages of the pipeline (default: those of the profile, or more if the program needs them)")
-	f.StringVar(&p.profile, "profile", "default", "chip profile whose stages are meant, or a file of one")
+		"number of stages of the pipeline (default: that of the profile, or more if the program needs more)")
+	f.StringVar(&p.profile, "profile", "default", "chip profile that has the number of stages, or its file")
 	f.StringVar(&p.probabilities, "probabilities", "",
-		`file of how likely ways are: {"edges":[{"from","to","p"}],"hits":{"table":p}}`)
-	f.StringVar(&p.paths, "paths", "", `file of counted paths: [{"path":[{"table","hit"}],"packets":n}]`)
-	f.Uint64Var(&p.seed, "seed", 0, "draw how likely ways are, by this seed; of --simulate, its packets")
-	f.StringSliceVar(&p.Must, "must-record", nil, "tables that must be recorded, joined by commas")
-	f.IntVar(&p.Starts, "starts", 0, "of greedy-restarts: from how many first tables (default: all)")
+		"`FILE` of the probabilities of branches: "+
+			`{"edges":[{"from","to","p"}],"hits":{"table":p}}`)
+	f.StringVar(&p.paths, "paths", "", "`FILE` of counted paths: "+`[{"path":[{"table","hit"}],"packets":n}]`)
+	f.Uint64Var(&p.seed, "seed", 0, "seed for random probabilities of branches, and for the packets of --simulate")
+	f.StringSliceVar(&p.Must, "must-record", nil, "tables that must be recorded, separated by commas")
+	f.IntVar(&p.Starts, "starts", 0, "for greedy-restarts: number of first tables to try (default: all)")
 	f.Uint64Var(&p.Budget, "budget", 0,
-		fmt.Sprintf("how many sets of tables a search may weigh (default %d)", recordplan.DefaultBudget))
-	f.BoolVar(&p.Paper, "paper", false, "of bnb: the paper's bound only (Algorithm 2)")
-	f.Uint64Var(&p.simulate, "simulate", 0, "send so many packets through the program's graph, and recover their paths")
-	f.BoolVar(&p.describe, "describe", false, "print the size of the program instead: tables, paths, dependencies, stages")
+		fmt.Sprintf("maximum number of sets of tables that a search evaluates (default %d)", recordplan.DefaultBudget))
+	f.BoolVar(&p.Paper, "paper", false, "for bnb: use only the bound of the paper (Algorithm 2)")
+	f.Uint64Var(&p.simulate, "simulate", 0,
+		"send this number of packets through the program's graph, and recover their paths")
+	f.BoolVar(&p.describe, "describe", false, "print only the size of the program: tables, paths, dependencies, stages")
 	f.StringVar(&format, "format", "text", "text or json")
 	c.AddCommand(newPlanInto())
 	return c
@@ -117,12 +122,12 @@ func (p *planFlags) check() error {
 func (p *planFlags) checkAlgorithm() error {
 	switch {
 	case p.Starts > 0 && p.Algorithm != record.GreedyRestarts:
-		return usagef("--starts is of --algorithm %s", record.GreedyRestarts)
+		return usagef("--starts: want it only with --algorithm %s", record.GreedyRestarts)
 	case p.Actions && p.Algorithm != record.Greedy && p.Algorithm != record.GreedyRestarts:
-		return usagef("--algorithm %s: want %s or %s with --action: bits of actions are none that it can bound",
+		return usagef("--algorithm %s: want %s or %s with --action: this algorithm has no bound for the bits of actions",
 			p.Algorithm, record.Greedy, record.GreedyRestarts)
 	case p.Paper && p.Algorithm != record.BranchAndBound:
-		return usagef("--paper is of --algorithm %s", record.BranchAndBound)
+		return usagef("--paper: want it only with --algorithm %s", record.BranchAndBound)
 	}
 	algorithms := []string{record.Greedy, record.GreedyRestarts, record.BranchAndBound, record.BruteForce}
 	if slices.Contains(algorithms, p.Algorithm) {
@@ -161,8 +166,8 @@ func (p *planFlags) run(cmd *cobra.Command) error {
 // plan makes the plan of a graph, checks it and prints it.
 func (p *planFlags) plan(cmd *cobra.Command, graph *record.Graph) error {
 	if p.Actions && len(graph.Acts()) == 0 {
-		return fmt.Errorf("%s: --action: no table with a key has two actions that the file names, so that there is nothing "+
-			"to tell: want actions of nodes, or labels of edges that are actions", p.program)
+		return fmt.Errorf("%s: --action: no table with a key has two actions that the file names, so there is nothing to "+
+			"record: want actions of nodes, or labels of edges that are actions", p.program)
 	}
 	weights, from, err := p.weights(cmd, graph)
 	if err != nil {
@@ -184,7 +189,7 @@ func (p *planFlags) plan(cmd *cobra.Command, graph *record.Graph) error {
 	}
 	plan.Seconds, plan.StagesWhy, plan.ProbabilitiesFrom = time.Since(began).Seconds(), why, from
 	if err := check.Plan(plan); err != nil {
-		return fmt.Errorf("the plan breaks its own constraints, which is a fault of tamtam: %w", err)
+		return fmt.Errorf("the plan violates its own constraints, which is a bug in tamtam: %w", err)
 	}
 	report := recordplan.Report{Plan: plan}
 	if p.simulateGiven {

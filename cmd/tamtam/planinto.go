@@ -17,14 +17,16 @@ func newPlanInto() *cobra.Command {
 	var partial bool
 	c := &cobra.Command{
 		Use:   "into PROGRAM.json --plan PLAN.json",
-		Short: "Write a plan's recording into a program of the chip, which then records by itself",
+		Short: "Add the recording of a plan to a program, which then records its tables itself",
 		Args:  cobra.ExactArgs(1),
-		Long: `Write the program again, with operations in the actions of the tables that a plan records: they set the
-plan's bits in fields record0, record1, ... of the program, one for each container. It does what it did; its bits are
-what the chip itself would record of these tables. docs/internals/programs.md has the form.
+		Long: `Print a program with the recording of a plan added. Actions of the recorded tables then set the bits of
+the plan in fields record0, record1, and so on, one field for each container. The program does the
+same as before, and its bits equal those that the chip would record for these tables.
+docs/internals/programs.md describes the format.
 
-With --partial the bits of the chip's own tables stay 0 in these fields, whatever packets do there: they say
-nothing, and read by the whole plan they would say that no packet ran or hit these tables. Which they are is told.`,
+A plan that contains tables of the chip itself is refused, because a program cannot record them. With
+--partial, their bits stay 0, which carries no information: do not decode the fields with this plan.
+A message on standard error lists these tables and their bits.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			plans, err := readPlans([]string{plan})
 			if err != nil {
@@ -47,7 +49,7 @@ nothing, and read by the whole plan they would say that no packet ran or hit the
 				return err
 			}
 			if len(m.Others) > 0 && !partial {
-				return fmt.Errorf("the plan records %s, which are the chip's own and no program can: "+
+				return fmt.Errorf("the plan records %s, which are tables of the chip that a program cannot record: "+
 					"want a plan without them, or --partial", strings.Join(m.Others, ", "))
 			}
 			if p, err = p.Recording(m.Fields, m.Marks); err != nil {
@@ -61,7 +63,7 @@ nothing, and read by the whole plan they would say that no packet ran or hit the
 			return enc.Encode(p)
 		},
 	}
-	c.Flags().StringVar(&plan, "plan", "", "`FILE` of the plan, as tamtam plan --format json gives it")
-	c.Flags().BoolVar(&partial, "partial", false, "leave tables of the plan that are the chip's own to the chip")
+	c.Flags().StringVar(&plan, "plan", "", "`FILE` with the plan, from tamtam plan --format json")
+	c.Flags().BoolVar(&partial, "partial", false, "leave the bits of the chip's own tables 0")
 	return c
 }

@@ -13,12 +13,13 @@ import (
 )
 
 func newProfile() *cobra.Command {
-	c := &cobra.Command{Use: "profile list|show|check|graph", Short: "Chip profiles: what a simulated ASIC has",
+	c := &cobra.Command{Use: "profile list|show|check|graph",
+		Short: "List and check chip profiles: the sizes and speeds of a simulated ASIC",
 		RunE: func(*cobra.Command, []string) error {
-			return usagef("profile what? list, show NAME, check FILE or graph NAME")
+			return usagef("want list, show NAME, check FILE or graph NAME")
 		}}
 	c.AddCommand(
-		&cobra.Command{Use: "list", Short: "The profiles that come with tamtam",
+		&cobra.Command{Use: "list", Short: "List the profiles that come with tamtam",
 			RunE: func(cmd *cobra.Command, _ []string) error {
 				w := tabwriter.NewWriter(cmd.OutOrStdout(), 2, 8, 2, ' ', 0)
 				for _, name := range profile.Names() {
@@ -30,7 +31,7 @@ func newProfile() *cobra.Command {
 				}
 				return w.Flush()
 			}},
-		&cobra.Command{Use: "show NAME|FILE", Short: "Print a profile, whole, as a file has it", Args: cobra.ExactArgs(1),
+		&cobra.Command{Use: "show NAME|FILE", Short: "Print a complete profile in the file format", Args: cobra.ExactArgs(1),
 			RunE: func(cmd *cobra.Command, args []string) error {
 				p, err := profile.Load(args[0])
 				if err != nil {
@@ -39,7 +40,7 @@ func newProfile() *cobra.Command {
 				_, err = cmd.OutOrStdout().Write(p.JSON())
 				return err
 			}},
-		&cobra.Command{Use: "check FILE", Short: "Say what is wrong with a profile", Args: cobra.ExactArgs(1),
+		&cobra.Command{Use: "check FILE", Short: "Check a profile, and report the first error", Args: cobra.ExactArgs(1),
 			RunE: func(cmd *cobra.Command, args []string) error {
 				p, err := profile.Load(args[0])
 				if err == nil {
@@ -56,10 +57,9 @@ func newProfileGraph() *cobra.Command {
 	var program string
 	c := &cobra.Command{
 		Use: "graph NAME|FILE", Args: cobra.ExactArgs(1),
-		Short: "Print what a packet can go through on such a chip: tables, conditions and ways between them",
-		Long: `Print, as JSON, the graph of a chip's pipes, with the fixed functions and the tables of a
-program: what "tamtam plan --program" reads, and what a chip with table recording says of
-itself.`,
+		Short: "Print the graph of a chip's pipes: tables, conditions and the branches between them",
+		Long: `Print the graph of a chip's pipes as JSON, with the fixed functions and the tables of a program. It is
+the input of "tamtam plan --program". A chip with table recording describes itself in the same form.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := profile.Load(args[0])
 			if err != nil {
@@ -77,7 +77,7 @@ itself.`,
 			return e.Encode(describe.Program(&p, loaded))
 		},
 	}
-	c.Flags().StringVar(&program, "program", "", "match-action program in the pipes (JSON)")
+	c.Flags().StringVar(&program, "program", "", "`FILE` of a match-action program in the pipes, JSON")
 	return c
 }
 

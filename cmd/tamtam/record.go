@@ -13,10 +13,10 @@ import (
 	"tamtam/tam/record"
 )
 
-const planFlag = "`FILE` of a plan that records follow (may be repeated), " +
-	"as tamtam plan --format json, tamtam sim and the shell's show tam table-record plan NAME | json give it"
+const planFlag = "`FILE` with a plan of the records (may be repeated), " +
+	"from tamtam plan --format json, tamtam sim or the shell's show tam table-record plan NAME | json"
 
-const configFlag = "`FILE` as config_db.json, with the ACL rules whose names are too long for a record"
+const configFlag = "`FILE` such as config_db.json, with the ACL rules whose names are too long for a record"
 
 // ruleNames returns the names of the ACL rules of a config_db.json, by their labels. It returns nil if path is "".
 func ruleNames(path string) (map[string]string, error) {
@@ -38,12 +38,15 @@ func newDecodeRecord() *cobra.Command {
 	var config string
 	c := &cobra.Command{
 		Use:   "record FILE.pcap --plan PLAN.json",
-		Short: "Paths of packets, from the records of table recording",
+		Short: "Print the paths of packets through the tables, from the records of table recording",
 		Args:  cobra.ExactArgs(1),
-		Long: `Find mirrored frames with records in a capture (in UDP to any port, or in ERSPAN, over IPv4
-or IPv6), and tell the path of each packet through the tables of the switch: totals for each
-path, latency, what was dropped and where, what part of the program was never run, records
-that no path of the program has, and what fault would explain them.`,
+		Long: `Decode the records in a capture, and print the paths of packets through the tables of the switch. The
+records are in mirrored frames, in UDP to any port or in ERSPAN, over IPv4 or IPv6.
+
+The report contains the packets and the latency of each path. It also contains the drops with their
+place, and the part of the program that was never run. Look first at the number of records with an
+exact path. A record that fits no path of the program is marked IMPOSSIBLE. The suspicions list faults
+that would explain such records.`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if opts.JSON, err = textOrJSON(format); err != nil {
 				return err
@@ -67,21 +70,23 @@ that no path of the program has, and what fault would explain them.`,
 	f.StringArrayVar(&plans, "plan", nil, planFlag)
 	f.StringVar(&config, "config", "", configFlag)
 	f.StringVar(&format, "format", "text", "text or json")
-	f.BoolVar(&opts.Packets, "packets", false, "print every recorded packet too")
+	f.BoolVar(&opts.Packets, "packets", false, "also print every recorded packet")
 	f.BoolVar(&opts.Exact, "exact", false, exactFlag)
-	f.BoolVar(&opts.Alone, "bits-alone", false, "decode by the bits alone, to compare with all data of the records")
+	f.BoolVar(&opts.Alone, "bits-alone", false,
+		"decode only by the bits, to compare with decoding by all data of the records")
 	f.IntVar(&opts.Ports, "ports", collector.DefaultPorts,
-		"how many ports of arrival and fates are counted, those of each distinct record apart, at most")
+		"maximum number of ingress ports and of fates that are counted for each distinct record")
 	f.Int64Var(&memory, "memory", collector.DefaultMemory>>20, memoryFlag)
-	f.StringVar(&opts.Flow, "flow", "", `only packets of flows whose text has this, as "192.0.2.1:1234 > 192.0.2.2:80"`)
-	f.StringVar(&opts.Compare, "compare", "", "another capture: print which paths are new, gone or changed since")
+	f.StringVar(&opts.Flow, "flow", "",
+		`only packets of flows whose text contains this, such as "192.0.2.1:1234 > 192.0.2.2:80"`)
+	f.StringVar(&opts.Compare, "compare", "", "earlier capture: print the paths that are new, gone or changed since")
 	return c
 }
 
 const (
-	exactFlag  = "keep every different latency, some 40 bytes each, while there is memory: percentiles are exact"
-	memoryFlag = "`MiB` that the distributions of all latencies take together, at most; " +
-		"what finds no room is marked in the output"
+	exactFlag  = "keep every distinct latency, about 40 bytes each, up to --memory, for exact percentiles"
+	memoryFlag = "maximum `MiB` for the distributions of all latencies; " +
+		"distributions without memory are marked in the output"
 )
 
 // bytesOf converts --memory to bytes.
@@ -103,7 +108,7 @@ func textOrJSON(format string) (isJSON bool, err error) {
 // somePlans reads the files of --plan, of which at least one is required.
 func somePlans(files []string) ([]*record.Plan, error) {
 	if len(files) == 0 {
-		return nil, usagef("--plan is missing: want the plan that the records follow")
+		return nil, usagef("--plan is missing: want the plan of the records")
 	}
 	return readPlans(files)
 }
@@ -135,26 +140,30 @@ func newCollectRecord() *cobra.Command {
 	var c collectRecord
 	cmd := &cobra.Command{
 		Use:   "record --plan PLAN.json",
-		Short: "Receive the records of table recording: paths of packets as they come",
+		Short: "Receive the records of table recording, and print the paths of packets",
 		Args:  cobra.NoArgs,
-		Long: `Receive what sessions of table recording send by UDP, or, with --interface, find it in the
-frames that pass an interface of this host: in UDP to any port, and in ERSPAN (Linux and
-CAP_NET_RAW). A line tells of each packet whose path is seen for the first time, and of each
-whose record no path of the program has; with --packets of every packet. At the end, after
---count records or when interrupted, a report is printed as "tamtam decode record" does. What
-came faster than it was read is told.`,
+		Long: `Receive the records of table recording by UDP, and print the paths of packets. With --interface, read
+them from the frames that pass an interface of this host, in UDP to any port or in ERSPAN. That needs
+Linux and CAP_NET_RAW.
+
+A line is printed for each packet with a new path, and for each packet whose record fits no path of
+the program. With --packets, every packet has a line.
+
+The command ends after --count records, or at an interrupt. Then it prints a report like that of
+"tamtam decode record". The report contains the number of records that were lost because they arrived
+faster than they were read.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&c.listen, "listen", ":9070", "UDP address to listen at")
-	f.StringVar(&c.iface, "interface", "", "read the frames of this interface instead")
+	f.StringVar(&c.listen, "listen", ":9070", "UDP address at which to listen")
+	f.StringVar(&c.iface, "interface", "", "read frames that pass this interface of the host instead; needs CAP_NET_RAW")
 	f.StringArrayVar(&c.plans, "plan", nil, planFlag)
 	f.StringVar(&c.config, "config", "", configFlag)
-	f.StringVar(&c.baseline, "baseline", "", "a capture: paths that it has are not new")
+	f.StringVar(&c.baseline, "baseline", "", "capture whose paths are not new")
 	f.StringVar(&c.format, "format", "text", "text or json")
 	f.BoolVar(&c.packets, "packets", false, "print every recorded packet")
-	f.Int64Var(&c.count, "count", 0, "end after so many records; 0: when interrupted")
-	f.DurationVar(&c.interval, "interval", 0, "print the report so often too, as 10s; 0: at the end only")
+	f.Int64Var(&c.count, "count", 0, "end after this number of records; 0: at an interrupt")
+	f.DurationVar(&c.interval, "interval", 0, "also print the report at this interval, such as 10s; 0: only at the end")
 	return cmd
 }
 

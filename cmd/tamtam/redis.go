@@ -2,11 +2,6 @@ package main
 
 import (
 	"context"
-	"net"
-	"os"
-	"path/filepath"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -21,9 +16,9 @@ type redisFlags struct{ addr, database, user, passwordFile string }
 func (p *redisFlags) flags(c *cobra.Command, addr, usage string) {
 	f := c.Flags()
 	f.StringVar(&p.addr, "redis", addr, usage)
-	f.StringVar(&p.database, "database-config", "", "a SONiC database_config.json, instead of --redis")
-	f.StringVar(&p.user, "redis-user", "", "ACL user at Redis (default: Redis' default user)")
-	f.StringVar(&p.passwordFile, "redis-password-file", "", "file whose first line is the password at Redis")
+	f.StringVar(&p.database, "database-config", "", "`FILE`, a SONiC database_config.json, instead of --redis")
+	f.StringVar(&p.user, "redis-user", "", "ACL user of Redis (default: the default user of Redis)")
+	f.StringVar(&p.passwordFile, "redis-password-file", "", "`FILE` whose first line is the password for Redis")
 }
 
 // usualRedis is the default address of Redis.
@@ -43,7 +38,7 @@ func (p *redisFlags) config() (cfg swss.Config, err error) {
 		return cfg, err
 	}
 	if p.passwordFile == "" {
-		return cfg, usagef("--redis-user %s: want its password too, --redis-password-file", p.user)
+		return cfg, usagef("--redis-user %s: want its password, too: --redis-password-file", p.user)
 	}
 	return cfg.Login(p.user, p.passwordFile)
 }
@@ -71,31 +66,3 @@ func (p *redisFlags) openNow(ctx context.Context) (*swss.Redis, error) {
 
 // embedded reports whether Redis runs in this process.
 func (p *redisFlags) embedded() bool { return p.database == "" && swss.IsEmbedded(p.addr) }
-
-// redisFile returns the path of the file with the address of the Redis that runs within `tamtam up`.
-func redisFile(data string) string { return filepath.Join(data, "redis.addr") }
-
-// within makes the flags mean the Redis within the `tamtam up` of a data directory, if no flag names a Redis. It
-// reports whether there is one. After a kill its file stays, so it must answer.
-func (p *redisFlags) within(cmd *cobra.Command, data string) bool {
-	if p.database != "" || cmd.Flags().Changed("redis") {
-		return false
-	}
-	text, err := os.ReadFile(redisFile(data))
-	if err != nil {
-		return false
-	}
-	addr := strings.TrimSpace(string(text))
-	network, at := "tcp", addr
-	if path, ok := strings.CutPrefix(addr, "unix:"); ok {
-		network, at = "unix", path
-	}
-	const patience = time.Second // on this machine
-	conn, err := net.DialTimeout(network, at, patience)
-	if err != nil {
-		return false
-	}
-	conn.Close()
-	p.addr = addr
-	return true
-}

@@ -95,7 +95,7 @@ func TestRedisLogin(t *testing.T) {
 		{nil, []string{"Redis wants a password"}},
 		{[]string{"--redis-user", "switch", "--redis-password-file", wrong},
 			[]string{"Redis refuses the user or the password"}},
-		{[]string{"--redis-user", "switch"}, []string{"--redis-user switch: want its password too, --redis-password-file"}},
+		{[]string{"--redis-user", "switch"}, []string{"--redis-user switch: want its password, too: --redis-password-file"}},
 		{[]string{"--redis-password-file", filepath.Join(dir, "none")}, []string{"the password at Redis: open ", "none"}},
 		{[]string{"--redis-password-file", file("empty", "\n")}, []string{"the first line of ", "empty is empty"}},
 	} {

@@ -29,14 +29,17 @@ func newSim() *cobra.Command {
 		Short: "Send captures through a configured switch, in simulated time",
 		Long: `Send captures (pcap or pcapng, Ethernet) through a whole switch in simulated time.
 
-DIR gets EthernetN.pcap for each port with what it sent, at the chip's nanoseconds,
-CPU.pcap with what was punted, and report.json. The time of day starts at the first
-packet of all inputs unless --start says otherwise.`,
+DIR gets EthernetN.pcap with the frames that each port sent, with nanosecond times of the chip. It also
+gets CPU.pcap with the punted frames, and report.json. Look for "balanced" in the output: then every
+frame is accounted for. Objects that are not active are listed on standard error.
+
+The time of day starts at the first packet of all inputs, or at --start. The exit code is 1 if the run,
+or a line of --ask, fails.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r := device.Replay{Out: out, Truth: truth}
 			r.Host = host
 			if config == "" || len(in) == 0 || out == "" {
-				return usagef("--config, --in and --out are needed")
+				return usagef("--config, --in and --out are required")
 			}
 			asJSON, err := textOrJSON(format)
 			if err != nil {
@@ -77,24 +80,26 @@ packet of all inputs unless --start says otherwise.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&config, "config", "", "the switch's configuration, a config_db.json")
-	f.StringArrayVar(&in, "in", nil, "PORT=FILE: a capture that enters at the port (may be repeated)")
-	f.StringVar(&out, "out", "", "directory for captures and report.json")
+	f.StringVar(&config, "config", "", "`FILE` with the configuration of the switch, a config_db.json (required)")
+	f.StringArrayVar(&in, "in", nil, "PORT=FILE: capture that enters at the port (required; may be repeated)")
+	f.StringVar(&out, "out", "", "directory for the captures and report.json (required)")
 	f.StringVar(&profile, "profile", "default", profileUsage())
 	f.StringVar(&start, "start", "", "time of day at the first packet, RFC 3339 (2026-01-02T15:04:05.123456789Z)")
-	f.StringVar(&format, "format", "text", "what to print: text or json")
+	f.StringVar(&format, "format", "text", "output: text or json")
 	f.BoolVar(&truth, "truth", false,
-		"report what really became of every flow group, and how far off the switch's counts are")
+		"also report the true counts of every flow group, and the errors of the switch's counts")
 	f.BoolVar(&host, "hostd", false,
-		"with hostd: the switch asks for its neighbours, and answers as a host; else neighbours are static")
-	f.StringVar(&program, "program", "", "JSON file: a program for the chip's stages (docs/internals/programs.md)")
-	f.StringVar(&control, "control", "", "JSON file: control batches for the program, each with its cycle")
-	f.StringArrayVar(&faults, "fault", nil, "`FAULT` of the chip, as a bug in a compiler makes it: "+
-		"skip=TABLE, which is never run, or misplace=TABLE:INTO, which runs when INTO should (may be repeated)")
-	f.StringArrayVar(&asks, "ask", nil, "`LINE` of the shell that shows something, such as \"show drops by rule\", "+
-		"answered when the last packet has left (may be repeated)")
-	f.StringVar(&trace, "trace", "", "file for the cycle of every packet at every place; - is standard output")
-	f.StringVar(&traceFormat, "trace-format", "text", "text, or json: a line for each packet")
+		"run hostd: the switch resolves its neighbours and answers as a host; default: only static neighbours")
+	f.StringVar(&program, "program", "", "JSON `FILE` of a program for the chip's stages (docs/internals/programs.md)")
+	f.StringVar(&control, "control", "", "JSON `FILE` of control batches for the program, each with its cycle")
+	f.StringArrayVar(&faults, "fault", nil, "`FAULT` of the chip, like one from a bug in a compiler: "+
+		"skip=TABLE never runs the table, misplace=TABLE:INTO runs it when INTO should run (may be repeated)")
+	f.StringArrayVar(&asks, "ask", nil,
+		"`LINE` of the shell to run after the last packet has left, such as \"show drops by rule\"; "+
+			"it must begin with show (may be repeated)")
+	f.StringVar(&trace, "trace", "",
+		"`FILE` for the cycle of every packet at every place of the chip; - is standard output")
+	f.StringVar(&traceFormat, "trace-format", "text", "text, or json with one packet per line")
 	return c
 }
 
@@ -118,7 +123,7 @@ func askAtEnd(r *device.Replay, lines []string) (*answers, error) {
 			return nil, usagef("--ask %q: want a line that begins with show, as in --ask \"show drops by rule\"", l)
 		}
 		if slices.Contains(strings.Fields(l), "watch") {
-			return nil, usagef("--ask %q: want no watch: nothing happens behind the end of a run", l)
+			return nil, usagef("--ask %q: want no watch: nothing changes after the end of a run", l)
 		}
 	}
 	if len(lines) == 0 {

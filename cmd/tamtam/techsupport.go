@@ -33,13 +33,15 @@ func newTechsupport() *cobra.Command {
 	var tails []string
 	c := &cobra.Command{
 		Use:   "techsupport",
-		Short: "Pack what is to be known of an installation into one archive, without its secrets",
-		Long: `Pack databases, what Redis, the daemons and the shell say, what tamtam doctor finds and facts of
-this machine into one .tar.gz. Passwords, keys and communities are replaced; look at what is in it before you give it
-away all the same. manifest.json says what was cut and what could not be collected, which is no error: the archive is
-made without Redis too.`,
+		Short: "Pack all information for support into one archive, without secrets",
+		Long: `Pack the databases, reports of Redis and the daemons, and facts about this machine into one .tar.gz.
+The report of tamtam doctor and the output of show commands are included. Passwords, keys and
+communities are replaced. Check the archive before you share it.
+
+The file manifest.json lists the parts that were cut, and those that could not be collected. Missing
+parts are no error: for example, the archive is also made without Redis.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := complete(&cfg, place); err != nil {
+			if err := complete(&cfg, place, cmd.Flags().Changed); err != nil {
 				return err
 			}
 			if output == "" {
@@ -47,7 +49,7 @@ made without Redis too.`,
 			}
 			// A daemon's address may be one to listen at; the shell needs one to connect to.
 			conf.CAFile = cfg.CA
-			reach(cmd, &conf, cfg.Data)
+			_ = reach(cmd, &conf, cfg.Data) // the archive is made without a switch too
 			conf.Timeout = cfg.Timeout
 			said, err := packed(cmd.Context(), output, techsupport.Config{Doctor: cfg, Tails: tails}, conf, cmd.ErrOrStderr())
 			if err != nil {
@@ -58,12 +60,13 @@ made without Redis too.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVarP(&output, "output", "o", "", "the archive (default: tamtam-techsupport-TIME.tar.gz here)")
-	f.StringArrayVar(&tails, "log", nil, "a log or recording whose last MiB is packed (may be repeated)")
-	f.StringVar(&conf.Target, "target", "", "gNMI server of the shell, as for tamtam cli")
-	f.BoolVar(&conf.Insecure, "insecure", false, "no TLS to --target")
-	f.StringVarP(&conf.User, "user", "u", "", "user name at --target")
-	f.StringVarP(&conf.Password, "password", "p", "", "password at --target")
+	f.StringVarP(&output, "output", "o", "",
+		"`FILE` of the archive (default: tamtam-techsupport-TIME.tar.gz in this directory)")
+	f.StringArrayVar(&tails, "log", nil, "`FILE` of a log or recording, of which the last MiB is packed (may be repeated)")
+	f.StringVar(&conf.Target, "target", "", "gNMI server for the show commands, as for tamtam cli")
+	f.BoolVar(&conf.Insecure, "insecure", false, "connect to --target without TLS")
+	f.StringVarP(&conf.User, "user", "u", "", "user name for --target")
+	f.StringVarP(&conf.Password, "password", "p", "", "password for --target")
 	doctorFlags(c, &cfg, &place)
 	return c
 }
@@ -83,7 +86,7 @@ func packed(
 		return "", err
 	}
 	for _, f := range m.Failed {
-		fmt.Fprintf(warn, "tamtam: not in it: %s: %s\n", f.Name, f.Error)
+		fmt.Fprintf(warn, "tamtam: not in the archive: %s: %s\n", f.Name, f.Error)
 	}
 	return fmt.Sprintf("%s: %d files; %d could not be collected", output, len(m.Files), len(m.Failed)), nil
 }
@@ -96,7 +99,7 @@ func techSupportOf(conf cli.Config, data string) func(context.Context) (string, 
 			return "", fmt.Errorf("the switch is at %s: run tamtam techsupport there", conf.Target)
 		}
 		cfg := doctor.Config{GNMI: conf.Target, CA: conf.CAFile, Data: data, Timeout: 3 * time.Second}
-		if err := complete(&cfg, redisFlags{addr: usualRedis}); err != nil {
+		if err := complete(&cfg, redisFlags{addr: usualRedis}, func(string) bool { return false }); err != nil {
 			return "", err
 		}
 		conf.In, conf.HistoryFile = nil, ""

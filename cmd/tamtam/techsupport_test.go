@@ -28,7 +28,7 @@ func TestTechsupport(t *testing.T) {
 	}
 	for _, name := range []string{"redis and all databases: Redis does not answer",
 		"show.txt: show running-configuration: "} {
-		if !strings.Contains(errs.String(), "not in it: "+name) {
+		if !strings.Contains(errs.String(), "not in the archive: "+name) {
 			t.Errorf("it is not told that %s: %s", name, errs.String())
 		}
 	}

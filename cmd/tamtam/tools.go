@@ -32,12 +32,15 @@ func newCLI() *cobra.Command {
 	var every time.Duration
 	c := &cobra.Command{
 		Use:   "cli",
-		Short: "The shell: SONiC's commands, spoken over gNMI",
-		Long: `The shell: SONiC's commands, spoken over gNMI.
+		Short: "Run the shell: SONiC's commands, over gNMI",
+		Long: `Run the shell, which has SONiC's commands and uses gNMI. Without -c and -f it reads commands from
+standard input; at a terminal, it has a prompt, completion and help with "?".
 
-Without --target it talks to the switch on this machine through its socket in the
-data directory, or at localhost:8080 if there is none. With --every the commands of -c are
-run again and again, as show commands whose counters grow.`,
+Without --target, the shell connects to the switch on this machine. It uses the socket in the data
+directory, or localhost:8080 if there is no socket. With --every, the commands of -c are run repeatedly,
+for example to watch counters.
+
+Except at a terminal or with --echo, the first command that fails ends the shell with exit code 1.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
 			case every != 0 && every < 100*time.Millisecond:
@@ -46,7 +49,9 @@ run again and again, as show commands whose counters grow.`,
 				return usagef("--every %v: want commands to repeat, by -c alone", every)
 			}
 			conf.In = cmd.InOrStdin()
-			reach(cmd, &conf, data)
+			if err := reach(cmd, &conf, data); err != nil {
+				return err
+			}
 			if dir, err := os.UserHomeDir(); err == nil {
 				conf.HistoryFile = filepath.Join(dir, ".tamtam_history")
 			}
@@ -76,10 +81,10 @@ run again and again, as show commands whose counters grow.`,
 	}
 	f := c.Flags()
 	f.StringArrayVarP(&lines, "command", "c", nil, "run a command (may be repeated, in order)")
-	f.DurationVar(&every, "every", 0, "run the commands of -c again so often, as 2s, until interrupted; 0: once")
-	f.StringVarP(&file, "file", "f", "", "run the commands in a file, up to the first error")
+	f.DurationVar(&every, "every", 0, "run the commands of -c at this interval, such as 2s, until an interrupt; 0: once")
+	f.StringVarP(&file, "file", "f", "", "run the commands in a `FILE`, up to the first error")
 	f.BoolVar(&conf.Echo, "echo", false,
-		"print a file's commands too, each behind the prompt, and go on after errors, as at a terminal")
+		"also print the commands of a script, each after the prompt, and continue after errors, as at a terminal")
 	serverFlags(c, &conf, &data)
 	return c
 }
@@ -88,31 +93,37 @@ run again and again, as show commands whose counters grow.`,
 func serverFlags(c *cobra.Command, conf *cli.Config, data *string) {
 	f := c.Flags()
 	f.StringVar(&conf.Target, "target", "", "HOST:PORT of the gNMI server, or unix:PATH")
-	f.BoolVar(&conf.Insecure, "insecure", false, "no TLS")
-	f.BoolVar(&conf.SkipVerify, "skip-verify", false, "TLS, but believe any server")
+	f.BoolVar(&conf.Insecure, "insecure", false, "connect without TLS")
+	f.BoolVar(&conf.SkipVerify, "skip-verify", false, "use TLS, but accept any certificate of the server")
 	f.StringVar(&conf.CAFile, "tls-ca", "", "CA of the server's certificate, PEM (default: the generated one)")
 	f.StringVar(&conf.CertFile, "tls-cert", "", "client certificate, PEM")
 	f.StringVar(&conf.KeyFile, "tls-key", "", "key of --tls-cert, PEM")
 	f.StringVarP(&conf.User, "user", "u", "", "user name")
 	f.StringVarP(&conf.Password, "password", "p", "", "password")
-	f.DurationVar(&conf.Timeout, "timeout", 10*time.Second, "how long to wait for an answer of the server")
+	f.DurationVar(&conf.Timeout, "timeout", 10*time.Second, "time limit for an answer of the server")
 	f.StringVar(data, "data", device.DataDir(), "data directory of the switch on this machine")
 }
 
-// reach completes the flags of a client. By default the client uses the switch on this machine, and the switch's CA.
-func reach(cmd *cobra.Command, conf *cli.Config, data string) {
+// reach completes the flags of a client. By default it uses the switch on this machine, and its CA. It returns an error
+// if --data names a directory without a switch: another switch must not be configured instead.
+func reach(cmd *cobra.Command, conf *cli.Config, data string) error {
 	conf.Out, conf.Err = cmd.OutOrStdout(), cmd.ErrOrStderr()
 	conf.Version = command.Version()
-	if conf.Target == "" {
-		conf.Target = "localhost:8080"
-		if socket := device.SocketPath(data); isSocket(socket) {
+	if socket := device.SocketPath(data); conf.Target == "" {
+		conf.Target = gnmiAddress
+		switch {
+		case isSocket(socket):
 			conf.Target = "unix:" + socket
+		case cmd.Flags().Changed("data"):
+			return fmt.Errorf("--data %s: no switch runs there: %s does not exist; want the directory of "+
+				"`tamtam up --data`, or --target HOST:PORT", data, socket)
 		}
 	}
 	ca := filepath.Join(data, "ca.pem")
 	if conf.CAFile == "" && !conf.Insecure && !conf.SkipVerify && !isUnix(conf.Target) && exists(ca) {
 		conf.CAFile = ca
 	}
+	return nil
 }
 
 func newSubscribe() *cobra.Command {
@@ -121,24 +132,26 @@ func newSubscribe() *cobra.Command {
 	var data string
 	c := &cobra.Command{
 		Use:   "subscribe PATH...",
-		Short: "Print what a switch reports by gNMI, and the result",
-		Long: `Subscribe to paths of a switch by gNMI and print a line for each value, as JSON, and for
-each change and delete, until interrupted. A path is as /tam/collectors/collector[name=c1]/state;
-[name=*], or no key, is all.
+		Short: "Subscribe to paths of a switch by gNMI, and print values and changes",
+		Long: `Subscribe to paths of a switch by gNMI, and print one line of JSON for each value. Each later change
+and delete is another line, until an interrupt. A path looks like
+/tam/collectors/collector[name=c1]/state. A key of [name=*], or no key, selects all entries.
 
-Without --target it asks the switch on this machine, as tamtam cli does.`,
+Without --target, the command connects to the switch on this machine, as tamtam cli does.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, paths []string) error {
 			if sub.Count < 0 {
 				return usagef("--count %d: want 0 or more", sub.Count)
 			}
-			reach(cmd, &conf, data)
+			if err := reach(cmd, &conf, data); err != nil {
+				return err
+			}
 			sub.Paths = paths
 			return cli.Subscribe(cmd.Context(), conf, sub)
 		},
 	}
-	c.Flags().BoolVar(&sub.UpdatesOnly, "updates-only", false, "not what there is at the beginning")
-	c.Flags().IntVar(&sub.Count, "count", 0, "end after so many lines; 0: when interrupted")
+	c.Flags().BoolVar(&sub.UpdatesOnly, "updates-only", false, "print only changes, not the values at the beginning")
+	c.Flags().IntVar(&sub.Count, "count", 0, "end after this number of lines; 0: at an interrupt")
 	serverFlags(c, &conf, &data)
 	return c
 }
@@ -156,9 +169,9 @@ func isSocket(path string) bool {
 }
 
 func newDecode() *cobra.Command {
-	c := &cobra.Command{Use: "decode tailstamp|ifa|record|sflow", Short: "Read measurements back out of captures",
+	c := &cobra.Command{Use: "decode tailstamp|ifa|record|sflow", Short: "Decode the measurements in captures",
 		RunE: func(*cobra.Command, []string) error {
-			return usagef("decode what? tailstamp, ifa or sflow FILE.pcap, or record FILE.pcap --plan PLAN.json")
+			return usagef("want tailstamp, ifa or sflow FILE.pcap, or record FILE.pcap --plan PLAN.json")
 		}}
 	c.AddCommand(newDecodeTailStamp(false), newDecodeTailStamp(true), newDecodeRecord(), newDecodeSFlow())
 	return c
@@ -174,8 +187,9 @@ type stampFlags struct {
 func (s *stampFlags) flags(c *cobra.Command, formats string) {
 	f := c.Flags()
 	f.StringVar(&s.format, "format", "text", formats)
-	f.BoolVar(&s.Packets, "packets", false, "print every stamped packet too")
-	f.IntVar(&s.Paths, "paths", collector.DefaultPaths, "how many paths of flows are kept apart in a report, at most")
+	f.BoolVar(&s.Packets, "packets", false, "also print every stamped packet")
+	f.IntVar(&s.Paths, "paths", collector.DefaultPaths,
+		"maximum number of paths of flows with a line of their own in a report")
 	f.BoolVar(&s.Exact, "exact", false, exactFlag)
 	f.Int64Var(&s.memory, "memory", collector.DefaultMemory>>20, memoryFlag)
 }
@@ -196,7 +210,7 @@ func newDecodeTailStamp(ifa bool) *cobra.Command {
 	var s stampFlags
 	c := &cobra.Command{
 		Use:   "tailstamp FILE.pcap",
-		Short: "Latency per flow and hop, from tail-stamp records",
+		Short: "Print the latency per flow and hop, from tail-stamp records",
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := s.check(); err != nil {
@@ -207,7 +221,7 @@ func newDecodeTailStamp(ifa bool) *cobra.Command {
 	}
 	s.flags(c, "text or json")
 	if s.IFA = ifa; ifa {
-		c.Use, c.Short = "ifa FILE.pcap", "Latency per flow and hop, from packets of Inband Flow Analyzer"
+		c.Use, c.Short = "ifa FILE.pcap", "Print the latency per flow and hop, from packets of Inband Flow Analyzer"
 	}
 	return c
 }
@@ -215,20 +229,20 @@ func newDecodeTailStamp(ifa bool) *cobra.Command {
 // printLeft prints which values of a config_db.json were left out, see [configfile.Scalars].
 func printLeft(w io.Writer, names []string) {
 	if len(names) > 0 {
-		fmt.Fprintf(w, "tamtam: left out, as they are values and no tables: %s\n", strings.Join(names, ", "))
+		fmt.Fprintf(w, "tamtam: not loaded, because they are values and not tables: %s\n", strings.Join(names, ", "))
 	}
 }
 
 func newConfig() *cobra.Command {
-	c := &cobra.Command{Use: "config load|save", Short: "Move configuration between CONFIG_DB and a config_db.json",
-		RunE: func(*cobra.Command, []string) error { return usagef("config what? load FILE or save [FILE]") }}
+	c := &cobra.Command{Use: "config load|save", Short: "Load a config_db.json into CONFIG_DB, or save CONFIG_DB",
+		RunE: func(*cobra.Command, []string) error { return usagef("want load FILE or save [FILE]") }}
 	var place redisFlags
 	var saved string
 	load := &cobra.Command{
-		Use: "load FILE", Short: "Write the file's rows into CONFIG_DB; other rows stay", Args: cobra.ExactArgs(1),
+		Use: "load FILE", Short: "Write the rows of a file into CONFIG_DB; other rows stay", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if saved != "" && exists(saved) {
-				fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: %s was saved, and is loaded instead of %s\n", saved, args[0])
+				fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: the saved file %s is loaded instead of %s\n", saved, args[0])
 				args[0] = saved
 			}
 			text, err := configfile.ReadText(args[0])
@@ -249,7 +263,7 @@ func newConfig() *cobra.Command {
 		},
 	}
 	load.Flags().StringVar(&saved, "saved", "",
-		"file that mgmtd saves to (write memory): it is loaded instead of FILE, once it is there")
+		"file to which mgmtd saves (write memory); if it exists, it is loaded instead of FILE")
 	save := &cobra.Command{
 		Use: "save [FILE]", Short: "Print CONFIG_DB, or write it to the file", Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -280,8 +294,8 @@ func newConfig() *cobra.Command {
 func loadOver(cmd *cobra.Command, r *swss.Redis, rows device.ConfigDB, name string) error {
 	replaced, stay, err := rows.LoadOver(cmd.Context(), r)
 	if err == nil && replaced+stay > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: CONFIG_DB held something else: %d rows were replaced by those of %s, "+
-			"%d rows that are not in it stay\n", replaced, name, stay)
+		fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: CONFIG_DB was different: %d rows were replaced by those of %s, "+
+			"%d rows that are not in the file stay\n", replaced, name, stay)
 	}
 	return err
 }
@@ -292,17 +306,22 @@ func newHealth() *cobra.Command {
 	var data string
 	c := &cobra.Command{
 		Use:   "health [tammgrd|orchagent|syncd|mgmtd|hostd|sflowd|fpmsyncd|hostifd|redis]",
-		Short: "Exit 0 if the daemon, or Redis, is ready (with --live: if it works), for container health checks",
-		Long: `Exit 0 if a daemon, or Redis, is ready: what is configured is in force, or told to be pending or failed. With
---live: if it works. Without a name all of them are asked. Otherwise exit 1, and the reason is on standard error.
+		Short: "Check that a daemon, or Redis, is ready, for health checks of containers",
+		Long: `Check that a daemon, or Redis, is ready. Without a name, all running daemons and Redis are checked. A
+daemon is ready if each row of the configuration is in force, or is reported as pending or failed.
+With --live, a daemon only has to respond, and a restart could help if it does not.
 
-Without --redis, the Redis is that of the running ` + "`tamtam up`" + ` with this --data, if there is one.`,
+Without --redis, the command finds the Redis of the running ` + "`tamtam up`" + ` with the same --data.
+
+Exit codes: 0 if all checks succeed, 1 with the reason on standard error if one fails, 2 for a wrong
+command line.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var err error
-			if place.within(cmd, data) && !cmd.Flags().Changed("gnmi") {
-				q.GNMI = "unix:" + device.SocketPath(data)
+			local, ok := device.FindLocal(data)
+			if given := cmd.Flags().Changed; ok && !given("redis") && !given("database-config") && !given("gnmi") {
+				place.addr, q.GNMI = local.Redis, local.GNMI
 			}
+			var err error
 			if q.Redis, err = place.config(); err != nil {
 				return err
 			}
@@ -323,9 +342,9 @@ Without --redis, the Redis is that of the running ` + "`tamtam up`" + ` with thi
 	f := c.Flags()
 	place.usual(c)
 	f.StringVar(&q.GNMI, "gnmi", gnmiAddress, "HOST:PORT or unix:PATH of mgmtd's gNMI server, which must answer")
-	f.StringVar(&data, "data", device.DataDir(), "data directory of a running up")
-	f.BoolVar(&q.Live, "live", false, "ask only whether the process works, which a restart could change; "+
-		"else whether the configuration is in force, or reported as pending or failed")
-	f.DurationVar(&q.Timeout, "timeout", 5*time.Second, "how long to wait for an answer")
+	f.StringVar(&data, "data", device.DataDir(), "data directory of the running tamtam up")
+	f.BoolVar(&q.Live, "live", false, "check only that the process works; "+
+		"default: also that the configuration is in force, or reported as pending or failed")
+	f.DurationVar(&q.Timeout, "timeout", 5*time.Second, "time limit for an answer")
 	return c
 }

@@ -26,16 +26,18 @@ type topologyFlags struct {
 // flags adds the flags of the topology's source. what describes the use of the topology by the command.
 func (p *topologyFlags) flags(cmd *cobra.Command, what string) {
 	f := cmd.Flags()
-	f.StringVar(&p.file, "topology", "", what+"a topology file, its own, of containerlab or the lab; or an experiment")
+	f.StringVar(&p.file, "topology", "",
+		what+"topology `FILE` of tamtam, containerlab or the lab, or the name of an experiment")
 	f.StringArrayVar(&p.targets, "target", nil,
-		"a switch's gNMI server, [NAME=]HOST:PORT or [NAME=]unix:/PATH (may be repeated): without --topology asked by LLDP")
-	f.StringArrayVar(&p.ids, "id", nil, "NAME=ID: the switch id of a switch of the topology (may be repeated)")
+		"gNMI server of a switch, [NAME=]HOST:PORT or [NAME=]unix:/PATH (may be repeated); "+
+			"without --topology, its LLDP neighbours are used")
+	f.StringArrayVar(&p.ids, "id", nil, "NAME=ID: switch id of a switch in the topology (may be repeated)")
 	f.IntVar(&p.clab.Step, "lanes", 4,
-		"containerlab: lanes of a port, as eth1, eth2, ... of a switch are Ethernet0, Ethernet4, ...")
-	f.IntVar(&p.clab.Port, "gnmi-port", 8080, "containerlab: port of the switches' gNMI servers")
-	f.BoolVar(&p.dial.Insecure, "insecure", false, "no TLS to the switches")
-	f.BoolVar(&p.dial.SkipVerify, "skip-verify", false, "TLS, but believe any switch")
-	f.StringVar(&p.dial.CAFile, "tls-ca", "", "CA of the switches' certificates, PEM (default: the system's)")
+		"containerlab: lanes of each port; with 4, eth1, eth2, ... of a switch are Ethernet0, Ethernet4, ...")
+	f.IntVar(&p.clab.Port, "gnmi-port", 8080, "containerlab: port of the gNMI servers")
+	f.BoolVar(&p.dial.Insecure, "insecure", false, "connect to the switches without TLS")
+	f.BoolVar(&p.dial.SkipVerify, "skip-verify", false, "use TLS, but accept any certificate of a switch")
+	f.StringVar(&p.dial.CAFile, "tls-ca", "", "CA of the switches' certificates, PEM (default: the CAs of the system)")
 	f.StringVar(&p.dial.CertFile, "tls-cert", "", "client certificate, PEM")
 	f.StringVar(&p.dial.KeyFile, "tls-key", "", "key of --tls-cert, PEM")
 	f.StringVarP(&p.dial.User, "user", "u", "", "user name")
@@ -125,21 +127,23 @@ func newCollectGraphs() *cobra.Command {
 	var p topologyFlags
 	c := &cobra.Command{
 		Use:   "graphs",
-		Short: "The monitored graphs of all flow groups, from a topology and the sessions of its switches",
-		Long: `Ask the switches of --topology, or of --target, which sessions of alternate marking they have, and print the
-graphs that tamtam collect makes of them: a file that --paths takes, of tamtam-collectd too. Flow groups of which there
-is no graph are told, with the reason; then the exit code is 1.`,
+		Short: "Print the monitored graph of each flow group, from a topology and the sessions of its switches",
+		Long: `Read the alternate-marking sessions of the switches in --topology or --target, and print the graphs that
+tamtam collect makes of them. The output is a file for --paths of tamtam collect and tamtam-collectd.
+
+If a flow group has no graph, a message on standard error names it with the reason, and the exit code
+is 1.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if p.none() {
-				return usagef("want --topology, or --target")
+				return usagef("want --topology or --target")
 			}
 			f, _, notes, err := p.graphs(cmd)
 			if err == nil {
 				err = f.Write(cmd.OutOrStdout())
 			}
 			if err == nil && len(notes) > 0 {
-				err = fmt.Errorf("there is no graph of %d flow groups", len(notes))
+				err = fmt.Errorf("%d flow groups have no graph", len(notes))
 			}
 			return err
 		},
@@ -153,9 +157,9 @@ func newCollectTopology() *cobra.Command {
 	var format string
 	c := &cobra.Command{
 		Use:   "topology [FILE|EXPERIMENT]",
-		Short: "The network: switches, hosts and links, from a file or by LLDP",
-		Long: `Print the topology as the collector has it: of FILE, of an experiment of the lab, or of what the switches
-of --target hear by LLDP. What is printed is a file that --topology takes:
+		Short: "Print the network: switches, hosts and links, from a file or by LLDP",
+		Long: `Print the topology as the collector uses it. It comes from FILE, from an experiment of the lab, or from
+the LLDP neighbours of the switches in --target. The output is a file for --topology:
 
   switches:
   - {name: leaf1, target: "10.0.0.1:8080", id: 1}
@@ -164,13 +168,15 @@ of --target hear by LLDP. What is printed is a file that --topology takes:
   links:
   - {a: "leaf1:Ethernet0", b: client}
 
-FILE may also be one of containerlab. There a node is a switch or a host as its label tamtam says; without one, nodes
-of kind linux are switches if their image is called tamtam or they bind /etc/tamtam/startup, else hosts; bridges are
-of unknown kind, and all others switches. eth1, eth2, eth3 of a switch are Ethernet0, Ethernet4, Ethernet8: see
---lanes. What leads out of the topology is left out, and told.
+FILE may also be a topology of containerlab. The label tamtam of a node is its kind: switch or host.
+Without the label, a node of kind linux is a switch if its image is called tamtam, or if it binds
+/etc/tamtam/startup. Otherwise it is a host. A bridge has an unknown kind, and all other nodes are
+switches. eth1, eth2, eth3 of a switch are Ethernet0, Ethernet4, Ethernet8: see --lanes. Links that
+lead out of the topology are omitted, with a message.
 
-By LLDP a link is one that both ends tell of. Links of which one end says nothing, or something else, are left out and
-told; who was heard and not asked is of unknown kind. With anything left out the exit code is 1.`,
+With LLDP, a link must be reported by both ends. If one end reports nothing or another neighbour, the
+link is omitted. A neighbour that is not in --target has an unknown kind. A message on standard error
+reports each of these cases, and the exit code is then 1.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			asJSON := format == "json"
@@ -196,12 +202,12 @@ told; who was heard and not asked is of unknown kind. With anything left out the
 				err = t.Write(cmd.OutOrStdout())
 			}
 			if err == nil && p.file == "" && len(t.Notes) > 0 {
-				err = fmt.Errorf("what the switches hear leaves %d questions open", len(t.Notes))
+				err = fmt.Errorf("the LLDP neighbours of the switches leave %d parts of the topology uncertain", len(t.Notes))
 			}
 			return err
 		},
 	}
-	p.flags(c, "the same as FILE: ")
-	c.Flags().StringVar(&format, "format", "yaml", "yaml, or json")
+	p.flags(c, "same as FILE: ")
+	c.Flags().StringVar(&format, "format", "yaml", "yaml or json")
 	return c
 }

@@ -20,12 +20,13 @@ func newTrace() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:   "trace PORT [src A dst B] [protocol P] [src-port N] [dst-port N] ... | frame HEX",
-		Short: "Say what would become of a packet, without sending it",
-		Long: `Say what would become of a packet that came in at a port of a live switch now, without sending it:
-tables, entries, copies, counters, and which change of one entry would let it pass.
-It is the shell's "show packet-trace in PORT ...". With --pcap it is a packet of a capture.
+		Short: "Predict the fate of a packet at a port, without sending it",
+		Long: `Predict what a live switch would do now with a packet that arrives at a port, without sending it. The
+output shows the tables and entries on its path, the copies, and the counters. If the packet would be
+dropped, it also shows the change of a single entry that would let it pass.
 
-Without --target it asks the switch on this machine, as tamtam cli does.`,
+The command runs "show packet-trace in PORT ..." of the shell. With --pcap, the packet comes from a
+capture. Without --target, the command connects to the switch on this machine, as tamtam cli does.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, words []string) error {
 			if i := strings.IndexAny(strings.Join(words, " "), "\"'|\\\n"); i >= 0 {
@@ -33,7 +34,7 @@ Without --target it asks the switch on this machine, as tamtam cli does.`,
 			}
 			if file != "" {
 				if len(words) > 1 {
-					return usagef("--pcap %s: the packet is in the file, want the port alone", file)
+					return usagef("--pcap %s: the packet is in the file, want only the port", file)
 				}
 				frame, err := tracedFrame(file, packet)
 				if err != nil {
@@ -41,7 +42,9 @@ Without --target it asks the switch on this machine, as tamtam cli does.`,
 				}
 				words = append(words, "frame", hex.EncodeToString(frame))
 			}
-			reach(cmd, &conf, data)
+			if err := reach(cmd, &conf, data); err != nil {
+				return err
+			}
 			shell, err := cli.New(conf)
 			if err != nil {
 				return err
@@ -54,9 +57,9 @@ Without --target it asks the switch on this machine, as tamtam cli does.`,
 			return shell.Exec(cmd.Context(), line)
 		},
 	}
-	c.Flags().StringVar(&file, "pcap", "", "a packet of this capture, pcap or pcapng")
-	c.Flags().IntVar(&packet, "packet", 1, "which packet of --pcap; 1 is the first")
-	c.Flags().BoolVar(&asJSON, "json", false, "as JSON")
+	c.Flags().StringVar(&file, "pcap", "", "trace a packet of this `FILE`, pcap or pcapng")
+	c.Flags().IntVar(&packet, "packet", 1, "number of the packet in --pcap; 1 is the first")
+	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	serverFlags(c, &conf, &data)
 	return c
 }
@@ -81,7 +84,8 @@ func tracedFrame(file string, number int) ([]byte, error) {
 		case p.Number < int64(number):
 			continue
 		case p.Cut():
-			return nil, fmt.Errorf("%s: packet %d was cut to %d bytes of %d, want all of it", file, number, len(p.Data), p.Len)
+			return nil, fmt.Errorf("%s: packet %d was cut to %d bytes of %d, want the whole packet", file, number, len(p.Data),
+				p.Len)
 		}
 		return p.Data, nil
 	}

@@ -28,7 +28,7 @@ func TestTraceRefusals(t *testing.T) {
 	at := "Ethernet0 --pcap " + file
 	try(t, "trace",
 		line{"", command.ExitUsage, "arg"},
-		line{"Ethernet0 ttl 1 --pcap " + file, command.ExitUsage, "want the port alone"},
+		line{"Ethernet0 ttl 1 --pcap " + file, command.ExitUsage, "want only the port"},
 		line{at + " --packet 0", command.ExitUsage, "want 1 or more"},
 		line{at + " --packet 3", command.ExitFailed, "has no packet 3"},
 		line{at + " --packet 2", command.ExitFailed, "was cut to 60 bytes of 1500"},

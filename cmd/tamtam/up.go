@@ -44,41 +44,67 @@ func newUp() *cobra.Command {
 		Short: "Run a whole switch in one process",
 		Long: `Run a whole switch in one process, until SIGTERM or an interrupt.
 
-The startup configuration is a config_db.json, OpenConfig JSON as a gNMI Set takes it at the root, or a script
-of the shell: its content says which. One that is refused, with the line or the path, is the end of the switch.
---config, --redis, --ports and --frr may come from the environment, as TAMTAM_CONFIG, TAMTAM_REDIS, TAMTAM_PORTS
-and TAMTAM_FRR.`,
+The startup configuration is a config_db.json, OpenConfig JSON as for a gNMI Set at the root, or a
+script of the shell. Its content determines which. If it is refused, the switch stops with an error
+that names the line or the path.
+
+Look for the line "the switch is up" on standard error. It contains the addresses of Redis, gNMI and
+the page.
+
+TAMTAM_CONFIG, TAMTAM_REDIS, TAMTAM_PORTS and TAMTAM_FRR in the environment are the defaults of
+--config, --redis, --ports and --frr.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := u.device(cmd)
 			if err != nil {
 				return err
 			}
-			if u.place.embedded() {
-				defer os.Remove(redisFile(u.data))
+			withdraw := func() error { return nil }
+			ready := cfg.Ready
+			cfg.Ready = func(redis, gnmi, page string) {
+				if w, err := u.publish(redis, gnmi); err != nil {
+					fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: tools cannot find the switch by --data: %v\n", err)
+				} else {
+					withdraw = w
+				}
+				ready(redis, gnmi, page)
 			}
-			return device.Up(cmd.Context(), cfg)
+			err = device.Up(cmd.Context(), cfg)
+			return errors.Join(err, withdraw())
 		},
 	}
 	f := c.Flags()
 	f.StringVar(&u.config, "config", os.Getenv("TAMTAM_CONFIG"),
-		"startup configuration (default: "+startupFile+" if there is one)")
+		"`FILE` of the startup configuration (default: "+startupFile+" if it exists)")
 	u.place.flags(c, cmp.Or(os.Getenv("TAMTAM_REDIS"), "embedded"), "embedded, embedded:HOST:PORT, HOST:PORT or unix:PATH")
 	f.StringVar(&u.profile, "profile", "default", profileUsage())
 	f.IntVar(&u.oracle, "oracle", 0, oracleUsage)
 	f.StringArrayVar(&u.ports, "port", nil,
-		"PORT=INTERFACE: wire a port to a live interface, as Ethernet0=eth1 (may be repeated)")
+		"PORT=INTERFACE: wire a port to a live interface, such as Ethernet0=eth1 (may be repeated)")
 	f.StringVar(&u.numbers, "ports", os.Getenv("TAMTAM_PORTS"),
-		"N: wire the first N ports of the configuration, or of the profile, to eth1 to ethN; auto: as many as there are")
+		"N: wire the first N ports of the configuration, or of the profile, to eth1 to ethN; auto: all ports, at most 64")
 	f.BoolVar(&u.keep, "keep", false,
-		"keep CONFIG_DB in the data directory when the switch ends; what is there is used instead of --config")
+		"keep CONFIG_DB in the data directory; if it is there at the start, it is used instead of --config")
 	f.BoolVar(&u.keepLinks, "keep-links", false, keepLinksUsage)
 	f.BoolVar(&u.faults, "allow-faults", false, allowFaultsUsage)
 	f.BoolVar(&u.noHost, "no-hostd", false,
-		"without hostd: the switch neither asks for neighbours nor answers as a host")
+		"run without hostd: the switch neither resolves neighbours nor answers as a host")
 	f.BoolVar(&u.frr, "frr", os.Getenv("TAMTAM_FRR") != "",
-		"interfaces of Linux and routes of FRR: run hostifd and fpmsyncd instead of hostd (needs CAP_NET_ADMIN)")
+		"run hostifd and fpmsyncd instead of hostd, for Linux interfaces and routes of FRR (needs CAP_NET_ADMIN)")
 	u.northbound.flags(c)
+	command.Group(c, "Configuration", "config", "keep", "data")
+	command.Group(c, "Chip and ports", "profile", "port", "ports", "keep-links", "no-hostd", "frr", "oracle")
+	command.Group(c, "Redis", "redis", "database-config", "redis-user", "redis-password-file")
+	groupNorthbound(c)
+	command.Group(c, "Tests", "allow-faults")
 	return c
+}
+
+// publish writes down the addresses of the switch for tools on this machine.
+func (u *upCommand) publish(redis, gnmi string) (withdraw func() error, err error) {
+	return device.Local{
+		PID: os.Getpid(), Redis: redis, Embedded: u.place.embedded(), GNMI: gnmi, Users: u.users, Roles: u.roles,
+		ClientCA: u.clientCA, NoLogin: u.noLogin,
+	}.Publish(u.data)
 }
 
 // device returns the configuration of the switch, from the flags.
@@ -86,11 +112,6 @@ func (u *upCommand) device(cmd *cobra.Command) (cfg device.UpConfig, err error) 
 	cfg = device.UpConfig{
 		Common: daemons.Common{Log: logger(cmd), AllowFaults: u.faults}, Redis: u.place.addr, NoHost: u.noHost,
 		Ready: func(redis, gnmi, page string) {
-			if u.place.embedded() {
-				if err := os.WriteFile(redisFile(u.data), []byte(redis+"\n"), 0o644); err != nil {
-					fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: `tamtam health` will not find this Redis: %v\n", err)
-				}
-			}
 			if page != "" {
 				page = ", its page at " + page
 			}
@@ -104,7 +125,7 @@ func (u *upCommand) device(cmd *cobra.Command) (cfg device.UpConfig, err error) 
 	cfg.KeepLinks = u.keepLinks
 	if u.frr {
 		if u.noHost {
-			return cfg, usagef("--frr and --no-hostd: with --frr hostifd is the host instead of hostd; want one of them")
+			return cfg, usagef("--frr and --no-hostd: with --frr, hostifd runs instead of hostd: want one of them")
 		}
 		cfg.FRR = filepath.Join(u.data, "cpu.sock")
 	}
@@ -133,7 +154,7 @@ func (u *upCommand) startup(cmd *cobra.Command, cfg *device.UpConfig) (err error
 	}
 	if u.keep {
 		if !u.place.embedded() {
-			return usagef("--keep: the Redis at %s keeps CONFIG_DB itself; want --redis embedded", u.place.addr)
+			return usagef("--keep: the Redis at %s keeps CONFIG_DB itself: want --redis embedded", u.place.addr)
 		}
 		cfg.Keep = saved
 	}
@@ -148,7 +169,7 @@ func (u *upCommand) startup(cmd *cobra.Command, cfg *device.UpConfig) (err error
 	} else if _, err := os.Stat(saved); err == nil {
 		// The saved configuration has precedence over the given startup configuration.
 		path = saved
-		cfg.Source, cfg.IfNone = saved+", where it was saved", u.config == ""
+		cfg.Source, cfg.IfNone = saved+", a saved configuration", u.config == ""
 		if cfg.Startup, err = device.ReadStartup(path); err != nil {
 			return err
 		}

@@ -227,3 +227,26 @@ func description(t *testing.T, r *swss.Redis) string {
 	}
 	return row["description"]
 }
+
+// The doctor and health find a switch by its data directory, and all is well with it. After its end they do not.
+func TestDoctorFindsTheSwitch(t *testing.T) {
+	t.Parallel()
+	s := newSolo(t, `{"DEVICE_METADATA": {"localhost": {"mac": "02:00:00:00:00:01"}},
+		"PORT": {"Ethernet0": {"lanes": "1,2,3,4", "speed": "100000"}}}`)
+	r := s.begin()
+	var printed string
+	code := -1
+	for deadline := time.Now().Add(time.Minute); code != 0 && time.Now().Before(deadline); { // the first comparisons end
+		code, printed = tamtam(t, "doctor", "--strict", "--timeout", "10s", "--data", s.dir)
+	}
+	if code != 0 || !strings.Contains(printed, " ok, 0 warnings, 0 failed, 0 not known\n") {
+		t.Errorf("exit %d:\n%s", code, printed)
+	}
+	try(t, "health", line{"--timeout 10s --data " + s.dir, 0, "ok"})
+	try(t, "cli", line{"--data " + s.dir + " -c show?", 0, "show"})
+	s.end(r)
+	if _, found := device.FindLocal(s.dir); found {
+		t.Error("it has ended, and is found")
+	}
+	try(t, "cli", line{"--data " + t.TempDir() + " -c exit", command.ExitFailed, "no switch runs there"})
+}

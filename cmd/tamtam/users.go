@@ -18,11 +18,12 @@ import (
 
 func newUsers() *cobra.Command {
 	var file string
-	c := &cobra.Command{Use: "users set|remove|list", Short: "Write the file of users, for --users",
-		Long: `Write the file of users, for --users of up and mgmtd, which read it again when it changes: who is removed
-is refused from the next request on, and subscriptions end within seconds. Passwords are hashed.`,
-		RunE: func(*cobra.Command, []string) error { return usagef("users what? set NAME, remove NAME or list") }}
-	c.PersistentFlags().StringVar(&file, "users", os.Getenv("TAMTAM_USERS"), "the file (default from TAMTAM_USERS)")
+	c := &cobra.Command{Use: "users set|remove|list", Short: "Change the file of users, for --users",
+		Long: `Change the file of users, for --users of tamtam up and tamtam run mgmtd. They read the file again when it
+changes. The requests of a removed user are then refused, and the subscriptions of the user end within
+seconds. Passwords are stored as hashes.`,
+		RunE: func(*cobra.Command, []string) error { return usagef("want set NAME, remove NAME or list") }}
+	c.PersistentFlags().StringVar(&file, "users", os.Getenv("TAMTAM_USERS"), "`FILE` of users (default from TAMTAM_USERS)")
 	c.AddCommand(newUsersSet(&file), newUsersRemove(&file), newUsersList(&file))
 	return c
 }
@@ -30,7 +31,7 @@ is refused from the next request on, and subscriptions end within seconds. Passw
 // usersFile returns an error if there is no file.
 func usersFile(file string) error {
 	if file == "" {
-		return usagef("--users: want the file of users")
+		return usagef("--users is missing: want the file of users")
 	}
 	return nil
 }
@@ -38,7 +39,7 @@ func usersFile(file string) error {
 func newUsersSet(file *string) *cobra.Command {
 	var role, password string
 	c := &cobra.Command{
-		Use: "set NAME", Short: "Make a user, or change one: the password is read from standard input",
+		Use: "set NAME", Short: "Create or change a user; the password is read from standard input",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := usersFile(*file); err != nil {
@@ -58,8 +59,9 @@ func newUsersSet(file *string) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&role, "role", "",
-		"read-only, operator, admin, or one that --roles of the switch has (default: stays; of a new user, read-only)")
-	c.Flags().StringVarP(&password, "password", "p", "", "the password; other users of this machine may see it")
+		"read-only, operator, admin, or a role of --roles of the switch (default: unchanged; for a new user, read-only)")
+	c.Flags().StringVarP(&password, "password", "p", "",
+		"password; other users of this machine can see it in the list of processes")
 	return c
 }
 
@@ -77,7 +79,7 @@ func askPassword(cmd *cobra.Command, name string) (string, error) {
 			twice[i] = string(text)
 		}
 		if twice[0] != twice[1] {
-			return "", errors.New("the two are not the same; nothing was changed")
+			return "", errors.New("the two passwords differ; nothing was changed")
 		}
 		return twice[0], nil
 	}
@@ -102,7 +104,7 @@ func newUsersRemove(file *string) *cobra.Command {
 
 func newUsersList(file *string) *cobra.Command {
 	return &cobra.Command{
-		Use: "list", Short: "Print names and roles, and whose password is in clear",
+		Use: "list", Short: "Print the names and roles of users, and mark passwords in clear text",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := usersFile(*file); err != nil {
 				return err
@@ -114,7 +116,7 @@ func newUsersList(file *string) *cobra.Command {
 			for _, u := range users {
 				note := ""
 				if !u.Hashed() {
-					note = "  password in clear"
+					note = "  password in clear text"
 				}
 				fmt.Fprintf(cmd.OutOrStdout(), "%-20s %s%s\n", u.Name, u.Role, note)
 			}

@@ -32,7 +32,7 @@ func TestUsersCommand(t *testing.T) {
 		{"users remove carl", "", command.ExitFailed, "there is no user"},
 		{"users remove ada", "", 0, ""},
 		{"users remove bob", "", command.ExitFailed, "the last user"},
-		{"users", "", command.ExitUsage, "users what?"},
+		{"users", "", command.ExitUsage, "want set NAME"},
 	} {
 		var out bytes.Buffer
 		args := append(strings.Fields(tt.args), "--users", file)

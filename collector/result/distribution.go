@@ -79,6 +79,11 @@ func (d *Distribution) Quantile(q float64) (low, high int64, ok bool) {
 	if float64(rank) < q*float64(d.Count) || rank == 0 {
 		rank++
 	}
+	return d.At(rank)
+}
+
+// At returns bounds of the value of a rank, from 1 to Count in ascending order. It returns false if nothing is known.
+func (d *Distribution) At(rank int64) (low, high int64, ok bool) {
 	for i, n := range d.Buckets {
 		if rank -= int64(n); rank > 0 {
 			continue

@@ -88,7 +88,7 @@ func Join(views []View) (*Topology, error) {
 	}
 	for i := range j.t.Nodes {
 		if n := &j.t.Nodes[i]; n.ID != 0 && j.ids[n.ID] > 1 {
-			j.note("%s has the switch id %d, as another has: which of them is meant is not known", n.Name, n.ID)
+			j.note("%s has the same switch id %d as another switch: the id identifies neither", n.Name, n.ID)
 			n.ID = 0
 		}
 	}
@@ -138,7 +138,7 @@ func (j *join) ports(name string, v *View) map[End]says {
 	for _, port := range slices.Sorted(maps.Keys(at)) {
 		e := End{name, port}
 		if n := len(at[port]); n > 1 {
-			j.leaveOut("%s hears %d neighbours, so that it is not at a wire between two: no link", e, n)
+			j.leaveOut("%s has %d neighbours, so it is not the end of a wire between two ports: no link", e, n)
 			continue
 		}
 		if s, ok := j.who(e, at[port][0]); ok {
@@ -152,7 +152,7 @@ func (j *join) ports(name string, v *View) map[End]says {
 func (j *join) who(e End, n Neighbor) (says, bool) {
 	bySystem, byChassis := j.system[n.System], j.chassis[normal(n.Chassis)]
 	if why := j.contradiction(n, bySystem, byChassis); why != "" {
-		j.leaveOut("%s hears %s: no link", e, why)
+		j.leaveOut("%s has a neighbour that announces %s: no link", e, why)
 		return says{}, false
 	}
 	view := cmp.Or(byChassis, bySystem)
@@ -165,7 +165,7 @@ func (j *join) who(e End, n Neighbor) (says, bool) {
 			return says{End{view.Name, port}, view}, true
 		}
 	}
-	j.leaveOut("%s reports %s at the other end with port id %q and description %q, which are no ports of it: no link",
+	j.leaveOut("%s reports %s at the other end with port id %q and description %q, which name no port of it: no link",
 		e, view.Name, n.PortID, n.PortDescribe)
 	return says{}, false
 }
@@ -177,11 +177,11 @@ func (j *join) contradiction(n Neighbor, bySystem, byChassis *View) string {
 	_, knownChassis := j.chassis[normal(n.Chassis)]
 	switch {
 	case bySystem == nil && byChassis == nil && (knownSystem || knownChassis):
-		return fmt.Sprintf("%s with chassis id %s, and several switches may be meant", n.System, n.Chassis)
+		return fmt.Sprintf("%s with chassis id %s, which fits several switches", n.System, n.Chassis)
 	case byChassis != nil && bySystem != nil && byChassis != bySystem:
 		return fmt.Sprintf("the system name of %s with the chassis id of %s", bySystem.Name, byChassis.Name)
 	case byChassis == nil && bySystem != nil && bySystem.Chassis != "" && n.Chassis != "":
-		return fmt.Sprintf("the system name of %s with chassis id %s, and that is not what %s has", bySystem.Name, n.Chassis,
+		return fmt.Sprintf("the system name of %s with chassis id %s, which is not that of %s", bySystem.Name, n.Chassis,
 			bySystem.Name)
 	case byChassis != nil && !knownSystem && n.System != "":
 		return fmt.Sprintf("%s with the chassis id of %s, which has the system name %s", n.System, byChassis.Name,
@@ -223,7 +223,7 @@ func (j *join) stranger(n Neighbor) string {
 func (j *join) unasked(far End, from []End) {
 	if _, there := j.t.Node(far.Node); !there {
 		j.t.Nodes = append(j.t.Nodes, Node{Name: far.Node})
-		j.note("%s was not asked: what it is and which links it has besides is not known", far.Node)
+		j.note("%s is not among the targets: its kind and its other links are unknown", far.Node)
 	}
 	switch {
 	case len(from) > 1:

@@ -281,8 +281,8 @@ func TestJoinOthers(t *testing.T) {
 	got := written(t, n)
 	for _, want := range []string{
 		`- {a: "a:p2", b: "b:p2"}`, `- {a: "a:p1", b: "x:7"}`, `- {a: "b:p1", b: "x-c-y:8"}`, `- {name: "x-c-y"}`,
-		"# x was not asked: what it is and which links it has besides is not known",
-		"have the same system name d, which identifies neither", "# a has the switch id 5, as another has",
+		"# x is not among the targets: its kind and its other links are unknown",
+		"have the same system name d, which identifies neither", "# a has the same switch id 5 as another switch",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%s\nwant %s", got, want)

@@ -30,11 +30,15 @@ const silentAfter = 2 * beatLife
 type Alarms struct {
 	redis    *swss.Redis
 	rows     *swss.Table
+	history  *swss.Table
 	received map[string]time.Time // time of each daemon's last beat, or of the first look if there was none
 	drift    map[string]driftSeen
-	since    map[string]string           // time at which each alarm was raised, as text, by alarm id
-	odd      map[string]bool             // daemons whose row, at the last look, seemed to be from another process
-	up       map[string]swss.FieldValues // raised alarms by id; nil means that the content of the table is unknown
+	since    map[string]string // time at which each alarm was raised, as text, by alarm id
+	odd      map[string]bool   // daemons whose row, at the last look, seemed to be from another process
+	// up holds the raised alarms by id; nil means that the content of the tables is unknown.
+	up map[string]swss.FieldValues
+	// past holds the keys of the alarms in the history, those raised first in front. It is valid if up is not nil.
+	past []string
 	// standby reports whether another mgmtd keeps the table; nil means that none does.
 	standby func() bool
 	// troubles returns why files do not match the configuration in force; nil means that there are no such files.
@@ -70,6 +74,7 @@ type driftSeen struct {
 func NewAlarms(r *swss.Redis) *Alarms {
 	return &Alarms{
 		redis: r, rows: swss.NewTable(r.DB(swss.StateDB), schema.StateAlarm),
+		history:  swss.NewTable(r.DB(swss.StateDB), schema.StateAlarmHistory),
 		received: map[string]time.Time{}, drift: map[string]driftSeen{}, odd: map[string]bool{}, since: map[string]string{},
 		ready: map[string]bool{},
 
@@ -178,10 +183,17 @@ func (a *Alarms) Look(ctx context.Context, now time.Time) error {
 		if err != nil {
 			return err
 		}
+		if a.past, err = a.history.Keys(ctx); err != nil {
+			return err
+		}
+		slices.Sort(a.past)
 		a.up = there
 	}
 	for id := range a.up {
 		if want[id] == nil {
+			if err := a.remember(ctx, now, id); err != nil {
+				return err
+			}
 			if err := a.rows.Del(ctx, id); err != nil {
 				return err
 			}
@@ -199,6 +211,27 @@ func (a *Alarms) Look(ctx context.Context, now time.Time) error {
 			return err
 		}
 		a.up[id] = row
+	}
+	return nil
+}
+
+// remember writes an alarm that is cleared to the history, and removes the alarms that were raised first if there are
+// too many.
+func (a *Alarms) remember(ctx context.Context, now time.Time, id string) error {
+	row := maps.Clone(a.up[id])
+	row[schema.AlarmCleared] = strconv.FormatInt(now.UnixNano(), 10)
+	key := row[schema.AlarmCreated] + "-" + id
+	if err := a.history.Set(ctx, key, row); err != nil {
+		return err
+	}
+	if i, found := slices.BinarySearch(a.past, key); !found {
+		a.past = slices.Insert(a.past, i, key)
+	}
+	if more := len(a.past) - schema.AlarmHistory; more > 0 {
+		if err := a.history.DelMany(ctx, a.past[:more]); err != nil {
+			return err
+		}
+		a.past = a.past[more:]
 	}
 	return nil
 }

@@ -188,6 +188,47 @@ func TestAlarms(t *testing.T) {
 	}
 }
 
+// A cleared alarm is in the history with the times at which it was raised and cleared. The history has a bounded number
+// of alarms, the last ones, also after mgmtd was started again.
+func TestAlarmHistory(t *testing.T) {
+	r := swsstest.Start(t)
+	a := NewAlarms(r)
+	began := time.Unix(1_700_000_000, 0)
+	look := func(after time.Duration) map[string]swss.FieldValues {
+		t.Helper()
+		if err := a.Look(t.Context(), began.Add(after)); err != nil {
+			t.Fatal(err)
+		}
+		rows, err := a.history.Dump(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rows
+	}
+	a.lostAt(began, swss.ErrRestarted)
+	if rows := look(0); len(rows) != 0 {
+		t.Errorf("an alarm that is raised is in the history: %v", rows)
+	}
+	row := look(alarmsStay + time.Second)["1700000000000000000-Redis-restarted"]
+	if row[schema.AlarmCleared] != "1700000011000000000" || row[schema.AlarmType] != schema.AlarmRestarted ||
+		row[schema.AlarmText] == "" {
+		t.Errorf("the history has %v", row)
+	}
+	for i := range schema.AlarmHistory {
+		if i == schema.AlarmHistory/2 {
+			a = NewAlarms(r)
+			look(alarmsStay + time.Second)
+		}
+		id := strconv.Itoa(i)
+		a.up[id] = swss.FieldValues{schema.AlarmCreated: strconv.FormatInt(began.Add(time.Minute).UnixNano()+int64(i), 10)}
+		look(time.Minute)
+	}
+	rows := look(time.Minute)
+	if _, first := rows["1700000000000000000-Redis-restarted"]; first || len(rows) != schema.AlarmHistory {
+		t.Errorf("the history has %d alarms, the first one is %v", len(rows), first)
+	}
+}
+
 // alarmsTold holds the alarms that a subscriber has received, by id.
 type alarmsTold struct {
 	t     *testing.T

@@ -81,6 +81,7 @@ func ServeMgmt(ctx context.Context, r *swss.Redis, s *mgmt.Server, own *switchpa
 		return err
 	}
 	known := metrics.New(r, daemons)
+	known.AskDrops(func(ctx context.Context) (metrics.Drops, error) { return dropsOf(ctx, s) })
 	out := sender.New(sender.Config{
 		Flags: at.Send, Redis: r, Metrics: known, From: s, Version: at.Version, Log: logOf(c), Standby: h.isSilent,
 	})

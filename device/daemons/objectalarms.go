@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -148,6 +149,7 @@ func raiseObjects(c cause, list []badObject, want map[string]swss.FieldValues) {
 	raise(want, c.table, kind, severity, text)
 	id := c.table + "-" + strings.ToLower(strings.ReplaceAll(kind, "_", "-"))
 	row := want[id]
+	row[schema.AlarmCount] = strconv.Itoa(len(list))
 	delete(want, id)
 	want[fmt.Sprintf("%s-%08x", id, sum.Sum32())] = row
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode"
 
+	"tamtam/device"
 	"tamtam/device/daemons"
 	"tamtam/swss"
 )
@@ -41,12 +42,14 @@ type Report struct {
 
 // A Config describes where the installation is.
 type Config struct {
-	Redis   swss.Config
-	GNMI    string // HOST:PORT of the gNMI server
-	CA      string // file of the CA certificate; "" means ca.pem in Data, if it exists
-	Users   string // the file of the users that may log in; "" means that there is none
-	Roles   string // the file of the roles' rights; "" means only the built-in ones
-	Data    string // the data directory
+	Redis swss.Config
+	GNMI  string // HOST:PORT of the gNMI server
+	CA    string // file of the CA certificate; "" means ca.pem in Data, if it exists
+	Users string // the file of the users that may log in; "" means that there is none
+	Roles string // the file of the roles' rights; "" means only the built-in ones
+	Data  string // the data directory
+	// Local is the switch that runs on this machine in one process, if the addresses are those of its file.
+	Local   *device.Local
 	Version string // of this binary
 	Timeout time.Duration
 	Now     func() time.Time

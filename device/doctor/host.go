@@ -109,7 +109,15 @@ func (p *installation) verify(chain []*x509.Certificate) answer {
 }
 
 func users(_ context.Context, p *installation) answer {
-	if p.Users == "" {
+	switch {
+	case p.Users != "":
+	case p.Local != nil && p.Local.NoLogin:
+		return warn("give the switch --users instead of --no-login", "every client at %s is admin, without login", p.GNMI)
+	case p.Local != nil && p.Local.ClientCA != "":
+		return well("none: clients have certificates of %s", p.Local.ClientCA)
+	case p.Local != nil:
+		return well("none: every client on this machine is admin")
+	default:
 		return unknown("the file of users was not given (--users)")
 	}
 	f, err := os.Open(p.Users)
@@ -221,7 +229,7 @@ func judgeFree(dir string, free uint64) answer {
 
 // processes looks for a daemon that runs twice in one network on the same Redis.
 func processes(_ context.Context, p *installation) answer {
-	list, err := tamtams(p.proc)
+	list, err := p.tamtams()
 	if err != nil {
 		return unknown("%v", err)
 	}
@@ -245,7 +253,7 @@ func processes(_ context.Context, p *installation) answer {
 const leastFiles = 1024
 
 func descriptors(_ context.Context, p *installation) answer {
-	list, err := tamtams(p.proc)
+	list, err := p.tamtams()
 	if err != nil || len(list) == 0 {
 		return unknown("no daemon of tamtam is to be seen on this machine, or in this container")
 	}
@@ -270,7 +278,7 @@ func descriptors(_ context.Context, p *installation) answer {
 
 // versions compares the executable of each daemon with this one.
 func versions(_ context.Context, p *installation) answer {
-	list, err := tamtams(p.proc)
+	list, err := p.tamtams()
 	if err != nil || len(list) == 0 {
 		return unknown("this is %s; no daemon is to be seen on this machine, or in this container", p.Version)
 	}
@@ -287,7 +295,7 @@ func versions(_ context.Context, p *installation) answer {
 }
 
 func livePorts(_ context.Context, p *installation) answer {
-	list, err := tamtams(p.proc)
+	list, err := p.tamtams()
 	if err != nil || len(list) == 0 {
 		return unknown("no daemon of tamtam is to be seen on this machine, or in this container")
 	}

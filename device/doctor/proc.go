@@ -29,17 +29,36 @@ func tamtams(proc string) ([]process, error) {
 		if err != nil {
 			continue
 		}
-		dir := filepath.Join(proc, d.Name())
-		line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
+		o, err := readProcess(filepath.Join(proc, d.Name()), pid)
 		if err != nil {
 			continue // the process has ended
 		}
-		args := strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00")
-		if name := daemonOf(args); name != "" {
-			list = append(list, process{pid, dir, name, args[1:]})
+		if o.name = daemonOf(o.args); o.name != "" {
+			list = append(list, o)
 		}
 	}
 	return list, nil
+}
+
+// tamtams lists the processes of the installation: that of Local, whatever its program is called, or all daemons of
+// tamtam on this machine.
+func (p *installation) tamtams() ([]process, error) {
+	if p.Local == nil {
+		return tamtams(p.proc)
+	}
+	o, err := readProcess(filepath.Join(p.proc, strconv.Itoa(p.Local.PID)), p.Local.PID)
+	if err != nil {
+		return nil, err
+	}
+	o.name = "up"
+	return []process{o}, nil
+}
+
+// readProcess returns a process without the daemon that it runs.
+func readProcess(dir string, pid int) (process, error) {
+	line, err := os.ReadFile(filepath.Join(dir, "cmdline"))
+	args := strings.Split(strings.TrimSuffix(string(line), "\x00"), "\x00")
+	return process{pid: pid, dir: dir, args: args}, err
 }
 
 // daemonOf returns the daemon that a command line runs, "" if none.

@@ -64,9 +64,17 @@ func parseInfo(text string) map[string]string {
 	return info
 }
 
-// notSaid returns the result for information that the server does not provide. For example, the server that is embedded
-// in tamtam up lacks some.
-func notSaid(what string) answer { return unknown("the server does not report its %s", what) }
+// notSaid returns the result for information that the server does not provide. The server that is embedded in tamtam up
+// lacks some, which is right there.
+func (p *installation) notSaid(what string) answer {
+	if p.embedded() {
+		return well("Redis is embedded in process %d: it has no %s of its own", p.Local.PID, what)
+	}
+	return unknown("the server does not report its %s", what)
+}
+
+// embedded reports whether the Redis is that of a switch in one process.
+func (p *installation) embedded() bool { return p.Local != nil && p.Local.Embedded }
 
 func (p *installation) number(of map[string]string, name string) (uint64, bool) {
 	n, err := strconv.ParseUint(of[name], 10, 64)
@@ -79,7 +87,7 @@ func redisVersion(_ context.Context, p *installation) answer {
 	n, err := strconv.Atoi(major)
 	switch {
 	case err != nil:
-		return notSaid("version")
+		return p.notSaid("version")
 	case n < leastRedis:
 		return fail(fmt.Sprintf("install Redis %d or newer", leastRedis),
 			"%s is too old: its scripts may not write after they have popped", v)
@@ -90,7 +98,7 @@ func redisVersion(_ context.Context, p *installation) answer {
 func keyspaceEvents(_ context.Context, p *installation) answer {
 	flags, said := p.conf["notify-keyspace-events"]
 	if !said {
-		return notSaid("notify-keyspace-events")
+		return p.notSaid("notify-keyspace-events")
 	}
 	has := func(class string) bool { return strings.Contains(flags, class) }
 	if has("K") && (has("A") || has("g") && has("h")) {
@@ -103,7 +111,7 @@ func keyspaceEvents(_ context.Context, p *installation) answer {
 func role(_ context.Context, p *installation) answer {
 	switch r := p.info["role"]; r {
 	case "":
-		return notSaid("role")
+		return p.notSaid("role")
 	case "master":
 		return well("master")
 	default:
@@ -115,8 +123,11 @@ func role(_ context.Context, p *installation) answer {
 
 func persistence(_ context.Context, p *installation) answer {
 	aof, said := p.info["aof_enabled"]
+	if !said && p.embedded() {
+		return well("Redis is embedded in process %d: `write memory` and --keep keep CONFIG_DB", p.Local.PID)
+	}
 	if !said {
-		return notSaid("persistence")
+		return p.notSaid("persistence")
 	}
 	space := "see the log of Redis, the free space and the permissions of its directory " + p.conf["dir"]
 	for _, status := range []string{"rdb_last_bgsave_status", "aof_last_bgrewrite_status", "aof_last_write_status"} {
@@ -134,7 +145,7 @@ func persistence(_ context.Context, p *installation) answer {
 	const keep = "redis-cli config set appendonly yes, and the same in redis.conf"
 	switch {
 	case !said:
-		return notSaid("setting of save")
+		return p.notSaid("setting of save")
 	case save == "":
 		return warn(keep, "nothing is kept: a restart of Redis is an empty CONFIG_DB")
 	}
@@ -158,10 +169,10 @@ func memory(_ context.Context, p *installation) answer {
 	used, ok := p.number(p.info, "used_memory")
 	limit, limited := p.number(p.conf, "maxmemory")
 	policy, evicted := p.conf["maxmemory-policy"], p.info["evicted_keys"]
-	const grow = "raise maxmemory, or find who fills it: redis-cli --bigkeys"
+	const grow = "raise maxmemory, or find the large keys: redis-cli --bigkeys"
 	switch {
 	case !ok || !limited || policy == "":
-		return notSaid("memory")
+		return p.notSaid("memory")
 	case evicted != "" && evicted != "0":
 		return fail("redis-cli config set maxmemory-policy noeviction; then restart the daemons",
 			"%s keys were evicted: rows are lost", evicted)
@@ -182,10 +193,10 @@ func clients(_ context.Context, p *installation) answer {
 	n, ok := p.number(p.info, "connected_clients")
 	most, limited := p.number(p.conf, "maxclients")
 	rejected, counted := p.number(p.info, "rejected_connections")
-	const raise = "redis-cli config set maxclients, or find who connects: redis-cli client list"
+	const raise = "redis-cli config set maxclients, or find the clients: redis-cli client list"
 	switch {
 	case !ok || !limited || !counted:
-		return notSaid("clients")
+		return p.notSaid("clients")
 	case rejected > 0:
 		return warn(raise, "%d connections were rejected since Redis began; now %d of %d", rejected, n, most)
 	case float64(n) > nearlyFull*float64(most):

@@ -156,7 +156,7 @@ func ask(ctx context.Context, r *swss.Redis, daemon, op string, fields []swss.Pa
 	for {
 		msg, err := sub.Receive(ctx)
 		if err != nil {
-			return "", nil, fmt.Errorf("%s was asked and has not answered: whether it has done it is not known: %w", daemon, err)
+			return "", nil, fmt.Errorf("%s has not answered the request, so it is unknown whether it was done: %w", daemon, err)
 		}
 		m, ok := msg.(*redis.Message)
 		if !ok {

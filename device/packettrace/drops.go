@@ -15,12 +15,17 @@ import (
 	"tamtam/saisim/drop"
 	"tamtam/swss"
 	"tamtam/swss/schema"
+	"tamtam/tam/query"
 )
 
 // A DropsRequest selects how drops are counted.
 type DropsRequest struct {
 	By   string `json:"by,omitempty"`   // reason, port, rule or flow; "" means reason
 	Last *int   `json:"last,omitempty"` // how many of the last drops are listed; nil means 10
+	// Where is a filter of package query. Then the rows and the last drops are those of the kept drops that it selects.
+	Where string `json:"where,omitempty"`
+	// Complete is an unfinished filter. Then the answer is how it may continue.
+	Complete *string `json:"complete,omitempty"`
 }
 
 // A DropsAnswer accounts for drops. By reason and port it contains all drops, as the port counters do. By rule and flow
@@ -36,11 +41,15 @@ type DropsAnswer struct {
 	Lost uint64 `json:"lost,omitempty"`
 	// Keeps is "drops", or "all" if the chip keeps other packets too. Others counts these packets, like Kept and
 	// Forgotten count drops.
-	Keeps           string    `json:"keeps"`
-	OthersKept      uint64    `json:"others-kept"`
-	OthersForgotten uint64    `json:"others-forgotten"`
-	Rows            []DropRow `json:"rows"`
-	Last            []End     `json:"last"` // newest first
+	Keeps           string `json:"keeps"`
+	OthersKept      uint64 `json:"others-kept"`
+	OthersForgotten uint64 `json:"others-forgotten"`
+	// Matched counts the kept drops that the filter selects, and Unknown those of which its outcome is unknown, since a
+	// value is. They are nil without a filter.
+	Matched *uint64   `json:"matched,omitempty"`
+	Unknown *uint64   `json:"unknown,omitempty"`
+	Rows    []DropRow `json:"rows"`
+	Last    []End     `json:"last"` // newest first
 }
 
 // A DropRow counts drops with a common name.
@@ -51,6 +60,9 @@ type DropRow struct {
 	Reasons map[string]uint64 `json:"reasons,omitempty"`
 }
 
+// NoPort is the name of the row by port with the drops at no present port.
+const NoPort = "no port that is there now"
+
 // mostRows is the largest number of rows in an answer. Further rows are added up in one.
 const mostRows = 1000
 
@@ -59,6 +71,9 @@ func (b *book) drops(ctx context.Context, r *swss.Redis, chip *saisim.Chip, requ
 	var q DropsRequest
 	if err := decode(request, &q); err != nil {
 		return nil, err
+	}
+	if q.Complete != nil {
+		return json.Marshal(keptDrops.Complete(*q.Complete, nil))
 	}
 	a, err := b.Drops(ctx, r, chip, q)
 	if err != nil {
@@ -82,6 +97,10 @@ func (q *DropsRequest) options() (by string, last int, err error) {
 // Drops answers a DropsRequest. r contains the names; nil means that there are none.
 func (b *book) Drops(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q DropsRequest) (*DropsAnswer, error) {
 	by, last, err := q.options()
+	if err != nil {
+		return nil, err
+	}
+	filter, err := keptDrops.Filter(q.Where)
 	if err != nil {
 		return nil, err
 	}
@@ -112,22 +131,72 @@ func (b *book) Drops(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q Dr
 		}
 	})
 	a.Kept, a.Forgotten = state.Kept-state.Forgotten, state.Forgotten
-	if of := map[string]func(*saisim.Kept) string{"rule": n.rule, "flow": flowOf}[a.By]; of != nil {
+	of := map[string]func(*saisim.Kept) string{"rule": n.rule, "flow": flowOf}[a.By]
+	switch {
+	case filter.String() != "":
+		rows = sums{of: map[string]*DropRow{}}
+		ends = a.selectDrops(n, chip, filter, state.Kept, &rows, last)
+	case of != nil:
 		a.Kept = chip.EachDrop(0, state.Kept, func(k *saisim.Kept) bool {
 			rows.add(of(k), k.Why, 1)
 			return true
 		})
 		a.Forgotten = state.Kept - a.Kept // the chip may have forgotten some drops since then
 	}
-	chip.EachDrop(state.Kept-min(state.Kept, uint64(last)), state.Kept, func(k *saisim.Kept) bool {
-		ends = append(ends, k.Clone())
-		return true
-	})
+	if filter.String() == "" {
+		chip.EachDrop(state.Kept-min(state.Kept, uint64(last)), state.Kept, func(k *saisim.Kept) bool {
+			ends = append(ends, k.Clone())
+			return true
+		})
+	}
 	a.Rows = rows.sorted()
 	for _, k := range newest(ends, last) {
 		a.Last = append(a.Last, n.end(chip, &k))
 	}
 	return a, nil
+}
+
+// selectDrops adds the kept drops that a filter selects to rows, and returns the last ones of them.
+func (a *DropsAnswer) selectDrops(n *names, chip *saisim.Chip, filter *query.Filter[keptDrop], to uint64, rows *sums,
+	last int,
+) (ends []saisim.Kept) {
+	var matched, unknown uint64
+	name := map[string]func(*saisim.Kept) string{
+		"rule": n.rule, "flow": flowOf, "reason": func(k *saisim.Kept) string { return k.Why.String() },
+		"port": func(k *saisim.Kept) string { return n.port(k.Port) },
+	}[a.By]
+	a.Kept = chip.EachDrop(0, to, func(k *saisim.Kept) bool {
+		d := n.keptDrop(k)
+		switch filter.Match(&d) {
+		case query.Unknown:
+			unknown++
+		case query.Yes:
+			matched++
+			rows.add(name(k), k.Why, 1)
+			if ends = append(ends, k.Clone()); len(ends) > 2*last {
+				ends = slices.Delete(ends, 0, len(ends)-last)
+			}
+		}
+		return true
+	})
+	a.Forgotten, a.Matched, a.Unknown = to-a.Kept, &matched, &unknown
+	if a.By == "reason" {
+		for _, r := range rows.of {
+			r.Text = textOfReason(r.Name)
+			r.Reasons = nil
+		}
+	}
+	return ends
+}
+
+// textOfReason returns the text of a reason by its name.
+func textOfReason(name string) string {
+	for r := range drop.NumReasons {
+		if r.String() == name {
+			return r.Text()
+		}
+	}
+	return ""
 }
 
 func flowOf(k *saisim.Kept) string {
@@ -175,7 +244,7 @@ func (s *sums) byPort(n *names, all [drop.NumReasons]uint64, ports map[saisim.Po
 	}
 	for why, x := range all {
 		if x > 0 {
-			s.add("no port that is there now", drop.Reason(why), x)
+			s.add(NoPort, drop.Reason(why), x)
 		}
 	}
 }

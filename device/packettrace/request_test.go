@@ -227,3 +227,14 @@ func TestOneRequest(t *testing.T) {
 		}
 	}
 }
+
+// The declaration of kept drops is complete, and an unfinished filter has completions.
+func TestKeptDrops(t *testing.T) {
+	if err := keptDrops.Check(); err != nil {
+		t.Fatal(err)
+	}
+	c := keptDrops.Complete("src-ip in 10.0.0.0/8 and drop.reason = no-v", nil)
+	if len(c.Candidates) != 1 || c.Candidates[0].Text != "no-vlan" {
+		t.Errorf("%+v", c)
+	}
+}

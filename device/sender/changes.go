@@ -1,6 +1,7 @@
 package sender
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -201,6 +202,7 @@ func alarmOf(key, was string, row map[string]string) (string, syslog.Message) {
 	m := syslog.Message{ID: "ALARM", Params: []syslog.Param{
 		{Name: "alarm", Value: key}, {Name: "resource", Value: row[schema.AlarmResource]},
 		{Name: "type", Value: row[schema.AlarmType]}, {Name: "severity", Value: row[schema.AlarmSeverity]},
+		{Name: "count", Value: countOf(row)},
 	}}
 	if row == nil {
 		m.Severity, m.Text = syslog.Notice, "alarm "+key+" is over"
@@ -217,5 +219,8 @@ func alarmOf(key, was string, row map[string]string) (string, syslog.Message) {
 	m.Text = because("alarm "+key, row[schema.AlarmText])
 	return row[schema.AlarmSeverity] + row[schema.AlarmText], m
 }
+
+// countOf returns the number of objects of an alarm.
+func countOf(row map[string]string) string { return cmp.Or(row[schema.AlarmCount], "1") }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

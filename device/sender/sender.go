@@ -29,7 +29,8 @@ type Flags struct {
 	OTLP   []outputs.Target
 	Period time.Duration // period of OTLP messages; 0 means DefaultPeriod
 	Syslog []outputs.Target
-	TLS    *tls.Config // for all outputs that use TLS; nil means that the host's CAs are trusted
+	Alerts []outputs.Target // Alertmanagers
+	TLS    *tls.Config      // for all outputs that use TLS; nil means that the host's CAs are trusted
 	Bounds outputs.Bounds
 }
 

@@ -2,6 +2,7 @@ package sender
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"net"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 
 	"tamtam/mgmt/metrics"
 	"tamtam/mgmt/outputs"
+	"tamtam/mgmt/outputs/alertmanager"
 	"tamtam/mgmt/outputs/otlp"
 	"tamtam/mgmt/outputs/syslog"
 	"tamtam/swss"
@@ -215,5 +217,104 @@ func TestDials(t *testing.T) {
 	}
 	if len(d.bad) != 2 || d.bad["dial-out-bad"] == nil || d.bad["dial-out-Other"] == nil {
 		t.Errorf("%v", d.bad)
+	}
+}
+
+// An Alertmanager gets each alarm with its count when it is raised, and its end when it is cleared. Alarms that are
+// raised while the Alertmanager is away come later.
+func TestAlertmanager(t *testing.T) {
+	type alert struct {
+		Labels, Annotations map[string]string
+		EndsAt              time.Time
+	}
+	got := make(chan []alert, 100)
+	var away atomic.Bool
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var list []alert
+		if err := json.NewDecoder(r.Body).Decode(&list); err != nil || r.URL.Path != "/api/v2/alerts" {
+			t.Errorf("%s: %v", r.URL.Path, err)
+		}
+		if away.Load() {
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		got <- list
+	}))
+	defer s.Close()
+	to, err := outputs.ParseTarget(s.URL, alertmanager.Schemes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, Flags{Alerts: []outputs.Target{to}})
+	b.put(swss.ConfigDB, schema.CfgDeviceMetadata, schema.MetadataKey, "hostname=leaf1")
+	raise := func(id string, fields ...string) {
+		b.put(swss.StateDB, schema.StateAlarm, id, append(fields, "resource=PORT", "severity=MAJOR")...)
+	}
+	raise("PORT-1", "type-id=OBJECTS_FAILED", "count=3", "text=3 failed")
+	b.run()
+	until := func(want string) {
+		t.Helper()
+		last := ""
+		for timeout := time.After(time.Minute); ; {
+			select {
+			case list := <-got:
+				last = ""
+				for _, a := range list {
+					last += a.Labels["instance"] + " " + a.Labels["alarm"] + " " + a.Annotations["count"]
+					if !a.EndsAt.After(time.Now()) {
+						last += " over"
+					}
+					last += ";"
+				}
+				if last == want {
+					return
+				}
+			case <-timeout:
+				t.Fatalf("the last message has %q, want %q", last, want)
+			}
+		}
+	}
+	until("leaf1 PORT-1 3;")
+	raise("PORT-1", "type-id=OBJECTS_FAILED", "count=4", "text=4 failed")
+	until("leaf1 PORT-1 4;")
+	name := nameOf(kindAlerts, to)
+	away.Store(true)
+	raise("PORT-2", "type-id=MTU_ABOVE_WIRE", "text=too long")
+	b.row(name, func(row swss.FieldValues) bool {
+		return row[schema.OutputStatus] == schema.OutputFailed && strings.HasPrefix(row[schema.OutputReason], "500")
+	})
+	b.del(swss.StateDB, schema.StateAlarm, "PORT-1")
+	away.Store(false)
+	until("leaf1 PORT-2 1;leaf1 PORT-1 4 over;")
+	b.row(name, func(row swss.FieldValues) bool {
+		return row[schema.OutputStatus] == schema.OutputActive && row[schema.OutputWaiting] == "0"
+	})
+}
+
+// While the databases do not answer, one alarm reports that. It is not raised for a moment without an answer.
+func TestAlertsWithoutDatabases(t *testing.T) {
+	cfg, err := swss.DefaultConfig("127.0.0.1:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := swss.Look(cfg)
+	defer r.Close()
+	l := swss.NewListener(r)
+	defer l.Close()
+	a := &alerts{table: swss.NewSubscriber(l, r.DB(swss.StateDB), schema.StateAlarm).Bound(),
+		book: alertmanager.NewBook("leaf1")}
+	now := time.Now()
+	a.book.Raise(now, alertmanager.Alarm{ID: "syncd-silent", Type: "SILENT", Severity: "CRITICAL"})
+	for _, tt := range []struct {
+		after time.Duration
+		want  bool // there is a change
+	}{{0, false}, {quiet - 1, false}, {quiet, true}, {2 * quiet, false}} {
+		if got := a.read(t.Context(), now.Add(tt.after)); got != tt.want {
+			t.Errorf("after %v: %v, want %v", tt.after, got, tt.want)
+		}
+	}
+	text := string(a.book.Message(now.Add(2 * quiet)))
+	if !strings.Contains(text, "DATABASES_SILENT") || !strings.Contains(text, "syncd-silent") {
+		t.Errorf("the message is %s", text)
 	}
 }

@@ -20,6 +20,7 @@ import (
 const (
 	kindOTLP    = "otlp"
 	kindSyslog  = "syslog"
+	kindAlerts  = "alertmanager"
 	kindDialOut = "dial-out"
 )
 
@@ -97,6 +98,9 @@ func (s *Sender) wanted(c *configuration) map[string]spec {
 	}
 	for _, to := range s.cfg.OTLP {
 		add(spec{name: nameOf(kindOTLP, to), kind: kindOTLP, to: to.String(), mark: s.host, make: otlpTo(to, s.host)})
+	}
+	for _, to := range s.cfg.Alerts {
+		add(spec{name: nameOf(kindAlerts, to), kind: kindAlerts, to: to.String(), mark: s.host, make: alertsTo(to, s.host)})
 	}
 	for _, to := range s.cfg.Syslog {
 		add(spec{name: nameOf(kindSyslog, to), kind: kindSyslog, to: to.String(), make: syslogTo(to, "", "info")})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"tamtam/collector/result"
@@ -115,7 +116,30 @@ func (t *tables) one(now time.Time) web.Switch {
 	s.Marking = t.marking()
 	s.Stamping, s.Stamped = t.stamping(), stampedColumns()
 	s.Troubles = t.troubles()
+	s.Alarms, s.PastAlarms = t.alarms(schema.StateAlarm), t.alarms(schema.StateAlarmHistory)
 	return s
+}
+
+// alarms returns the alarms of a table, the latest first.
+func (t *tables) alarms(table string) (list []web.SwitchAlarm) {
+	at := func(text string) time.Time {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return time.Time{}
+		}
+		return time.Unix(0, n)
+	}
+	rows := t.Dump(swss.StateDB, table)
+	for _, key := range sortedKeys(rows) {
+		row := rows[key]
+		list = append(list, web.SwitchAlarm{Type: row[schema.AlarmType], Resource: row[schema.AlarmResource],
+			Severity: row[schema.AlarmSeverity], Text: row[schema.AlarmText], Count: cmp.Or(row[schema.AlarmCount], "1"),
+			Raised: at(row[schema.AlarmCreated]), Cleared: at(row[schema.AlarmCleared])})
+	}
+	slices.SortStableFunc(list, func(a, b web.SwitchAlarm) int {
+		return cmp.Or(b.Cleared.Compare(a.Cleared), b.Raised.Compare(a.Raised))
+	})
+	return list
 }
 
 // troubles returns the alarms of the switch, daemons without beats for which there is no alarm yet, and counters that

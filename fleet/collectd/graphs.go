@@ -54,13 +54,13 @@ const tellWithin = 10 * time.Second
 // watchGraphs returns an error when the graphs of the switches change, since rows by the old graphs may be wrong. Rows
 // from reports since the last confirmation are flagged.
 func (d *daemon) watchGraphs(ctx context.Context) error {
-	unasked := func(err error) { d.Logger.Warn("the graphs may be others now: " + err.Error()) }
+	unasked := func(err error) { d.Logger.Warn("the graphs may have changed: " + err.Error()) }
 	since, changed := d.Join.Paths.Changed(ctx, d.Join.Topology, d.Dial, dial.AskGraphs, unasked)
 	if !changed {
 		return nil
 	}
-	err := fmt.Errorf("--graphs: the switches have other sessions than at %s, and make other graphs: losses since then "+
-		"may be none, and have the flag gap: want a new start", since.Format(time.RFC3339))
+	err := fmt.Errorf("--graphs: the sessions on the switches have changed since %s, and with them the graphs: losses "+
+		"since then may be wrong, and have the flag gap: start the collector again", since.Format(time.RFC3339))
 	return errors.Join(err, d.doubtGraphs(ctx, since))
 }
 

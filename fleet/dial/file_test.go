@@ -133,13 +133,13 @@ func FuzzReadFile(f *testing.F) {
 // Options that contradict each other are refused before anything is sent.
 func TestOptions(t *testing.T) {
 	for want, o := range map[string]Options{
-		"insecure means no TLS":           {Insecure: true, CAFile: "ca.pem"},
-		"skip-verify believes any server": {SkipVerify: true, CAFile: "ca.pem"},
-		"tls-cert and tls-key":            {CertFile: "c.pem"},
-		"a password needs a user":         {Password: "p"},
-		"open /nonexistent/ca.pem":        {CAFile: "/nonexistent/ca.pem"},
-		"open /nonexistent/c.pem":         {CertFile: "/nonexistent/c.pem", KeyFile: "/nonexistent/k.pem"},
-		"file.go: no PEM certificate in":  {CAFile: "file.go"},
+		"insecure means no TLS":               {Insecure: true, CAFile: "ca.pem"},
+		"skip-verify accepts any certificate": {SkipVerify: true, CAFile: "ca.pem"},
+		"tls-cert and tls-key":                {CertFile: "c.pem"},
+		"a password needs a user":             {Password: "p"},
+		"open /nonexistent/ca.pem":            {CAFile: "/nonexistent/ca.pem"},
+		"open /nonexistent/c.pem":             {CertFile: "/nonexistent/c.pem", KeyFile: "/nonexistent/k.pem"},
+		"file.go: no PEM certificate in":      {CAFile: "file.go"},
 	} {
 		if _, err := o.credentials(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", o, err, want)

@@ -19,7 +19,7 @@ import (
 func Monitored(ctx context.Context, t *topology.Topology, o Options) (f File, notes []string, err error) {
 	if t.LeftOut > 0 {
 		return f, nil, errors.New("the topology lacks links whose ends report different neighbours, and packets may take " +
-			"them: want a file of it that has them, or has not, as tamtam collect topology prints it")
+			"them: want a corrected file with or without them, from tamtam collect topology")
 	}
 	var all []Session
 	for _, n := range t.Nodes {
@@ -33,7 +33,7 @@ func Monitored(ctx context.Context, t *topology.Topology, o Options) (f File, no
 		}
 		sessions, err := ReadSessions(ctx, n.Name, n.Target, o)
 		if err != nil { // without its sessions a graph would lack a point that packets may pass
-			return f, nil, fmt.Errorf("switch %s at %s: which sessions it has is not known: %w", n.Name, n.Target, err)
+			return f, nil, fmt.Errorf("switch %s at %s: its sessions are unknown: %w", n.Name, n.Target, err)
 		}
 		all = append(all, sessions...)
 	}
@@ -42,7 +42,7 @@ func Monitored(ctx context.Context, t *topology.Topology, o Options) (f File, no
 }
 
 // ErrNoGraphs is returned by functions that need graphs if there are no graphs.
-var ErrNoGraphs = errors.New("the sessions of alternate marking at the switches of the topology make no graph")
+var ErrNoGraphs = errors.New("the alternate-marking sessions of the switches in the topology make no graph")
 
 // Changed reads the sessions of a topology periodically, and returns when their graphs differ from these. since is the
 // last time at which they were equal. Switches that cannot be read are reported by tell, and read again the next time.
@@ -157,7 +157,7 @@ func (w wires) graphOf(name string, sessions []Session) (Graph, error) {
 		}
 	}
 	if len(g.Links) == 0 {
-		return g, fmt.Errorf("there is no way from %q to %q by the topology", from, to)
+		return g, fmt.Errorf("the topology has no path from %q to %q", from, to)
 	}
 	return g, g.place(sessions)
 }
@@ -187,14 +187,14 @@ func (g *Graph) place(sessions []Session) error {
 		goes := slices.IndexFunc(g.Links, func(l [2]string) bool { return l[0] == s.Switch })
 		switch {
 		case comes < 0 && goes < 0 && s.Role != "transit":
-			return fmt.Errorf("%s %s is on no way by the topology: want links to it, or no session there", s.Role, s.Switch)
+			return fmt.Errorf("%s %s is on no path in the topology: want links to it, or no session there", s.Role, s.Switch)
 		case comes < 0 && goes < 0:
 			g.Watched = append(g.Watched, s.Point)
 			continue
 		case s.Role == "initiator" && comes >= 0:
-			return fmt.Errorf("initiator %s is on a way from %s: packets would be marked twice", s.Switch, g.Links[comes][0])
+			return fmt.Errorf("initiator %s is on a path from %s: packets would be marked twice", s.Switch, g.Links[comes][0])
 		case s.Role == "terminator" && goes >= 0:
-			return fmt.Errorf("terminator %s is on a way to %s: where packets end is not certain", s.Switch, g.Links[goes][1])
+			return fmt.Errorf("terminator %s is on a path to %s: the end of the path is not certain", s.Switch, g.Links[goes][1])
 		}
 		g.Points = append(g.Points, s.Point)
 	}

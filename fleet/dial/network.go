@@ -51,7 +51,7 @@ func (g getter) get(ctx context.Context, out any, names ...string) (bool, error)
 	for _, n := range reply.GetNotification() {
 		for _, u := range n.GetUpdate() {
 			if len(join(n.GetPrefix(), u.GetPath())) != len(names) {
-				return false, fmt.Errorf("get %s: the server sends %s, want JSON of what was asked for", text(p.GetElem()),
+				return false, fmt.Errorf("get %s: the server sends %s, want JSON of the requested path", text(p.GetElem()),
 					text(join(n.GetPrefix(), u.GetPath())))
 			}
 			if err := decode(u.GetVal().GetJsonIetfVal(), out); err != nil {

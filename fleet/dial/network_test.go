@@ -141,11 +141,11 @@ func TestGraphs(t *testing.T) {
 			"[[l1 l2] [l1 s1] [l1 s2] [s1 l3] [s2 l3]] watched []"},
 		{leafSpine, []string{"l1 initiator", "l2 transit"}, `initiators ["l1"] and terminators []`},
 		{leafSpine, []string{"l1 initiator", "l1 terminator"}, "switch l1 has two sessions"},
-		{[]string{"a-b", "c-d"}, []string{"a initiator", "d terminator"}, `there is no way from ["a"] to ["d"]`},
+		{[]string{"a-b", "c-d"}, []string{"a initiator", "d terminator"}, `the topology has no path from ["a"] to ["d"]`},
 		{[]string{"a-b", "b-c"}, []string{"a initiator", "c initiator", "b terminator", "a2 terminator"},
-			"terminator a2 is on no way by the topology"},
-		{[]string{"a-b", "b-c"}, []string{"a initiator", "b terminator", "c terminator"}, "terminator b is on a way to c"},
-		{[]string{"a-b", "b-c"}, []string{"a initiator", "b initiator", "c terminator"}, "initiator b is on a way from a"},
+			"terminator a2 is on no path in the topology"},
+		{[]string{"a-b", "b-c"}, []string{"a initiator", "b terminator", "c terminator"}, "terminator b is on a path to c"},
+		{[]string{"a-b", "b-c"}, []string{"a initiator", "b initiator", "c terminator"}, "initiator b is on a path from a"},
 	} {
 		f, notes := Graphs(networkOf(c.links...), sessionsAt("web", c.sessions...))
 		got := strings.Join(notes, "; ")

@@ -131,7 +131,7 @@ func (w *sketchWatch) once(ctx context.Context, conn *grpc.ClientConn, o Options
 			w.synced = true
 			w.report(SketchEvent{Target: w.target, Kind: Synced})
 		default:
-			return errors.New("the server sends neither updates nor the end of what there was")
+			return errors.New("the server sends neither updates nor the end of the initial values")
 		}
 	}
 }

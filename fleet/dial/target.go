@@ -52,7 +52,7 @@ func (o Options) credentials() (credentials.TransportCredentials, error) {
 		return insecure.NewCredentials(), nil
 	}
 	if o.SkipVerify && o.CAFile != "" {
-		return nil, errors.New("skip-verify believes any server, but tls-ca is given: want either")
+		return nil, errors.New("skip-verify accepts any certificate, but tls-ca is given: want only one of them")
 	}
 	conf := &tls.Config{MinVersion: tls.VersionTLS12, InsecureSkipVerify: o.SkipVerify}
 	var err error

@@ -137,7 +137,7 @@ func (w *watch) once(ctx context.Context, conn *grpc.ClientConn, o Options, sess
 			w.synced = true
 			w.report(Event{Target: w.target, Kind: Synced})
 		default:
-			return errors.New("the server sends neither updates nor the end of what there was")
+			return errors.New("the server sends neither updates nor the end of the initial values")
 		}
 	}
 }

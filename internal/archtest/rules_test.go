@@ -20,6 +20,7 @@ func rooms(names string) []string { return strings.Fields(names) }
 
 const (
 	cobra      = "github.com/spf13/cobra"
+	pflag      = "github.com/spf13/pflag"
 	ddsketch   = "github.com/DataDog/sketches-go"
 	gnmi       = "github.com/openconfig/gnmi"
 	gophersat  = "github.com/crillab/gophersat"
@@ -56,8 +57,9 @@ var rules = []room{
 	{name: "cmd", modules: []string{cobra, xsys, xterm}, clock: true, below: rooms(`
 		cli lab/demo lab/experiments lab/rows lab/sweep lab lab/bench/live lab/bench/northbound lab/bench fleet/dial
 		device device/daemons device/logs device/fault device/sender mgmt/web/door mgmt/web mgmt/outputs/otlp
-		mgmt/outputs/syslog mgmt/outputs mgmt/results mgmt mgmt/auth mgmt/access mgmt/configfile collector/export collector
-		collector/marks collector/topology collector/journey collector/capture host/fpmsyncd saisim/describe
+		mgmt/outputs/syslog mgmt/outputs/alertmanager mgmt/outputs mgmt/results mgmt mgmt/auth mgmt/access mgmt/configfile
+		collector/export collector collector/marks
+		collector/topology collector/journey collector/capture host/fpmsyncd saisim/describe
 		saisim/profile saisim/pipe swss swss/schema tam/recordplan/check tam/recordplan tam/recordplan/p4graph
 		tam/flymon tam/ipfix tam/record internal/command internal/grace`)},
 	// the kit of tests of the whole switch
@@ -156,25 +158,28 @@ var rules = []room{
 		device/packettrace mgmt/web/door mgmt/web mgmt mgmt/auth collector/result swss swss/schema tam/altmark
 		tam/flymon`)},
 	// predicts the fate of a packet
-	{name: "device/packettrace", below: rooms("saisim saisim/config saisim/tailstamp saisim/drop swss swss/schema")},
+	{name: "device/packettrace", below: rooms(`
+		saisim saisim/config saisim/tailstamp saisim/drop swss swss/schema tam/query`)},
 	// format and level of the log
 	{name: "device/logs", clock: true},
 	// deliberately injected faults
 	{name: "device/fault", below: rooms("swss swss/schema sai"), modules: []string{goredis}, clock: true},
 	// the outputs and the data that they receive
 	{name: "device/sender", clock: true, below: rooms(`
-		mgmt/outputs/otlp mgmt/outputs/syslog mgmt/outputs/dialout mgmt/outputs mgmt/metrics swss swss/schema`)},
+		mgmt/outputs/otlp mgmt/outputs/syslog mgmt/outputs/alertmanager mgmt/outputs/dialout mgmt/outputs mgmt/metrics
+		swss swss/schema`)},
 	// access control of pages
 	{name: "mgmt/web/door", below: rooms("mgmt/web mgmt mgmt/auth"), modules: []string{grpc}},
 	// pages for a browser
 	{name: "mgmt/web", clock: true, below: rooms(`
-		collector/alarm collector collector/marks collector/topology collector/result`)},
+		collector/alarm collector collector/marks collector/topology collector/result tam/query`)},
 	// RFC 8040 on the same engine
 	{name: "mgmt/restconf", modules: []string{gnmi, goyang, grpc}, clock: true, below: rooms(`
 		mgmt mgmt/auth mgmt/tree mgmt/access yang`)},
 	{name: "mgmt/outputs/otlp", modules: []string{grpc, otlp, protobuf}, clock: true, below: rooms(`
 		mgmt/outputs mgmt/metrics`)},
 	{name: "mgmt/outputs/syslog", below: rooms("mgmt/outputs"), clock: true},
+	{name: "mgmt/outputs/alertmanager", below: rooms("mgmt/outputs"), clock: true},
 	{name: "mgmt/outputs/dialout", modules: []string{gnmi, grpc, protobuf}, clock: true, below: rooms(`
 		mgmt/outputs mgmt/access`)},
 	// results of a collector of alternate marking, as rows
@@ -346,6 +351,8 @@ var rules = []room{
 	{name: "tam/ifa"},
 	// the protocol, without sockets
 	{name: "tam/ipfix"},
+	// the language of filters, for every kind of row
+	{name: "tam/query"},
 	{name: "tam/record"},
 	// the protocol, without sockets
 	{name: "tam/sflow"},
@@ -360,7 +367,7 @@ var rules = []room{
 	// hosts with wires
 	{name: "internal/netns", modules: []string{xsys}},
 	// the common command line of programs
-	{name: "internal/command", modules: []string{cobra}},
+	{name: "internal/command", modules: []string{cobra, pflag}},
 	// delivery of data after a context has ended
 	{name: "internal/grace", clock: true},
 	{name: "internal", clock: true},

@@ -3,17 +3,21 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // Exit codes. 0 means success.
@@ -51,18 +55,119 @@ func Root(name, short string, commands ...*cobra.Command) *cobra.Command {
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return Usagef("unknown command %q; `%s --help` lists them", args[0], name)
+				return unknown(cmd, args[0])
 			}
 			_ = cmd.Help()
 			return Usagef("which command?")
 		},
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return Usage(err) })
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return Usage(similarFlag(c, err)) })
+	usage := strings.Replace(root.UsageTemplate(), "{{.LocalFlags.FlagUsages | ", "{{. | groupedFlags | ", 1)
+	root.SetUsageTemplate(usage)
 	root.AddCommand(append(commands, newVersion(name))...)
 	for _, c := range root.Commands() {
 		checkArgs(c)
 	}
 	return root
+}
+
+// unknown returns the error for a word that should be a subcommand of c.
+func unknown(c *cobra.Command, word string) error {
+	what := fmt.Sprintf("unknown command %q", word)
+	if c.HasParent() {
+		what += " of " + c.CommandPath()
+	}
+	return Usagef("%s; %s", what, cmp.Or(similar(c, word), fmt.Sprintf("`%s --help` lists them", c.CommandPath())))
+}
+
+// similar returns a question about the subcommand of c that may be meant by a word, or "" if none is similar.
+func similar(c *cobra.Command, word string) string {
+	c.SuggestionsMinimumDistance = 2 // letters that may be wrong
+	if names := c.SuggestionsFor(word); len(names) > 0 {
+		return fmt.Sprintf("did you mean %s?", strings.Join(names, " or "))
+	}
+	return ""
+}
+
+// similarFlag adds the flag that may be meant to the error for a flag that c does not have.
+func similarFlag(c *cobra.Command, err error) error {
+	var absent *pflag.NotExistError
+	if !errors.As(err, &absent) {
+		return err
+	}
+	flags := &cobra.Command{}
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		flags.AddCommand(&cobra.Command{Use: "--" + f.Name, Run: func(*cobra.Command, []string) {}})
+	})
+	hint := similar(flags, "--"+absent.GetSpecifiedName())
+	return fmt.Errorf("%w; %s", err, cmp.Or(hint, fmt.Sprintf("`%s --help` lists them", c.CommandPath())))
+}
+
+// inGroup is the annotation of a flag that holds its group.
+const inGroup = "tamtam-group"
+
+// Group puts flags of c under a heading in its help. Flags without a group follow those with one.
+func Group(c *cobra.Command, heading string, flags ...string) {
+	if c.Annotations == nil {
+		c.Annotations = map[string]string{}
+	}
+	c.Annotations[inGroup] += heading + "\n"
+	for _, name := range flags {
+		if err := c.Flags().SetAnnotation(name, inGroup, []string{heading}); err != nil {
+			panic(err) // there is no such flag
+		}
+	}
+}
+
+func init() { cobra.AddTemplateFunc("groupedFlags", groupedFlags) }
+
+// groupedFlags returns the help of the flags of c by their groups.
+func groupedFlags(c *cobra.Command) string {
+	groups := map[string]*pflag.FlagSet{}
+	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		heading := strings.Join(f.Annotations[inGroup], "")
+		if groups[heading] == nil {
+			groups[heading] = pflag.NewFlagSet(heading, pflag.ContinueOnError)
+		}
+		groups[heading].AddFlag(f)
+	})
+	var b strings.Builder
+	for heading := range strings.Lines(c.Annotations[inGroup]) {
+		heading = strings.TrimSuffix(heading, "\n")
+		fmt.Fprintf(&b, "  %s:\n%s\n", heading, groups[heading].FlagUsages())
+	}
+	if rest := groups[""]; rest != nil {
+		if b.Len() > 0 {
+			b.WriteString("  Other:\n")
+		}
+		b.WriteString(rest.FlagUsages())
+	}
+	return b.String()
+}
+
+// Examples sets the Examples section of each command by its words, such as "tamtam up". It returns the commands that
+// have none, and the examples of commands that do not exist.
+func Examples(root *cobra.Command, of map[string]string) (without, unused []string) {
+	of = maps.Clone(of)
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		if c.Example = indented(of[c.CommandPath()]); c.Example == "" {
+			without = append(without, c.CommandPath())
+		}
+		delete(of, c.CommandPath())
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+	}
+	walk(root)
+	return without, slices.Sorted(maps.Keys(of))
+}
+
+func indented(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "  " + strings.ReplaceAll(text, "\n", "\n  ")
 }
 
 // checkArgs makes a wrong number of arguments a mistake in the command line.
@@ -74,14 +179,20 @@ func checkArgs(c *cobra.Command) {
 	if check == nil {
 		check = cobra.NoArgs
 		if c.HasSubCommands() {
-			check = cobra.OnlyValidArgs
+			check = func(cmd *cobra.Command, args []string) error {
+				if len(args) > 0 {
+					return unknown(cmd, args[0])
+				}
+				return nil
+			}
 		}
 	}
 	c.Args = func(cmd *cobra.Command, args []string) error {
-		if err := check(cmd, args); err != nil {
-			return Usage(err)
+		err := check(cmd, args)
+		if err == nil || errors.As(err, new(usageError)) {
+			return err
 		}
-		return nil
+		return Usagef("%w; usage: %s", err, cmd.UseLine())
 	}
 }
 
@@ -139,7 +250,7 @@ func versionOf(info *debug.BuildInfo) string {
 // newVersion returns the command that prints the version, for programs and scripts that do not know --version.
 func newVersion(program string) *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "Print the version, and the commit and the date that it is of",
+		Use: "version", Short: "Print the version, with its commit and the date of the commit",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s version %s\n", program, Version())
 			return err

@@ -305,7 +305,7 @@ var image = regexp.MustCompile(`^!\[[^\]]*\]\(([^)]*)\)$`)
 // Prompts of a system's shell, and of tamtam's.
 var (
 	shell = regexp.MustCompile(`^\$ `)
-	klish = regexp.MustCompile(`^(sonic|s\d+)[\w-]*(\([\w-]+\))?# `)
+	klish = regexp.MustCompile(`^(sonic|leaf\d+|s\d+)[\w-]*(\([\w-]+\))?# `)
 )
 
 // prompts reports whether a block shows commands after prompts.

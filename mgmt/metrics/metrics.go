@@ -1,8 +1,9 @@
 // Package metrics exports the state of a switch to Prometheus: daemons, ports, configured rows and their status, and
-// drops, read from its databases on request.
+// what its features measure, read from its databases on request.
 //
-// What belongs here: the mapping of rows to metrics, and the server. Unknown values have no metric; 0 is always a
-// count. The number of series is bounded; rows beyond the bound are counted.
+// What belongs here: the mapping of rows to metrics, and the server. The metrics of features, queues and rules are
+// declared with their fields in package schema. Unknown values have no metric; 0 is always a count. The number of
+// series is bounded; rows beyond the bound are counted.
 package metrics
 
 import (
@@ -22,8 +23,9 @@ import (
 // Bounds on one read of the databases.
 const (
 	lookLimit  = 8 * time.Second
-	mostSeries = 1000 // number of series for one table's rows
-	mostWords  = 8    // number of distinct statuses of one table's rows
+	dropsLimit = 2 * time.Second // for the answer of the chip
+	mostSeries = 1000            // number of rows of one table that have series
+	mostWords  = 8               // number of distinct statuses of one table's rows
 
 	mostReasons = 100 // number of distinct reasons for which frames of one port are lost
 )
@@ -36,6 +38,7 @@ const chip = "syncd"
 type Collector struct {
 	redis   *swss.Redis
 	daemons []string
+	drops   func(ctx context.Context) (Drops, error) // nil if the chip is not asked
 
 	mu     sync.Mutex
 	starts starts
@@ -46,6 +49,18 @@ func New(r *swss.Redis, daemons []string) *Collector {
 	return &Collector{redis: r, daemons: daemons, starts: starts{}}
 }
 
+// AskDrops sets the function that asks the chip for its account of dropped packets. It must be called before the first
+// read.
+func (c *Collector) AskDrops(ask func(ctx context.Context) (Drops, error)) { c.drops = ask }
+
+// Drops is the account of the packets that a chip has dropped.
+type Drops struct {
+	Since string // when the chip was made
+	// Reasons counts the packets by port and reason. The port of packets without a port is "". A reason that is absent
+	// has no packets.
+	Reasons map[string]map[string]uint64
+}
+
 // Read returns all families, in the order in which they are declared. Unknown values have no points.
 func (c *Collector) Read(ctx context.Context, now time.Time) []Family {
 	ctx, cancel := context.WithTimeout(ctx, lookLimit)
@@ -54,6 +69,7 @@ func (c *Collector) Read(ctx context.Context, now time.Time) []Family {
 	if c.redis.DB(swss.StateDB).Ping(ctx) == nil {
 		l.redis = c.redis
 	}
+	l.asked = c.drops
 	all := l.look(c.daemons)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,6 +84,7 @@ type look struct {
 	all     []*Family   // in the order in which they are declared
 	leftOut *Family
 	epochs  map[string]string // identifies the process of each daemon
+	asked   func(ctx context.Context) (Drops, error)
 }
 
 // look returns all families, with the values in the databases.
@@ -81,8 +98,9 @@ func (l *look) look(daemons []string) []Family {
 	l.ports()
 	l.wires()
 	l.status()
-	l.stamps()
-	l.analysed()
+	l.dropped()
+	l.measured()
+	l.estimates()
 	l.all = append(l.all, l.leftOut)
 	l.resources()
 	l.outputs()
@@ -206,6 +224,7 @@ func (l *look) ports() {
 		"discards": l.family("port_discards_total", "{packet}", "Packets dropped, for whatever reason.", "port", "direction"),
 		"errors":   l.family("port_errors_total", "{frame}", "Frames that were not valid.", "port", "direction"),
 	}
+	debug := l.debugCounters()
 	for name, oid := range some(l, schema.CfgPort, l.row(swss.CountersDB, schema.CountersPortNameMap, "")) {
 		if oper := l.row(swss.ApplDB, schema.AppPort, name)["oper_status"]; oper != "" {
 			l.gauge(up, bit(oper == "up"), name)
@@ -215,6 +234,51 @@ func (l *look) ports() {
 			labels := []string{name, s.Direction, s.Cast}[:len(families[s.Name].Labels)]
 			if len(s.Of) == 1 { // a sum is exported as its parts
 				l.counter(families[s.Name], l.epochs[chip]+oid, row[s.Of[0]], labels...)
+			}
+		}
+		debug(oid, row, name)
+	}
+}
+
+// dropped adds the packets that the chip has dropped. It does not ask a chip whose daemon is silent.
+func (l *look) dropped() {
+	known := l.family("drops_known", "",
+		"1: the chip's account of drops was read; a port and reason without series has none.")
+	f := l.family("dropped_packets_total", "{packet}",
+		"Packets that the chip has dropped, by port and reason; the label port is absent if there is none.", "port", "reason")
+	if l.asked == nil || l.epochs[chip] == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(l.ctx, dropsLimit)
+	defer cancel()
+	all, err := l.asked(ctx)
+	l.gauge(known, bit(err == nil))
+	for port, reasons := range some(l, "drops", all.Reasons) {
+		for _, reason := range sortedKeys(reasons)[:min(len(reasons), mostReasons)] {
+			n := reasons[reason]
+			f.Points = append(f.Points, Point{Labels: []string{port, reason}, Value: float64(n), Count: n,
+				epoch: l.epochs[chip] + all.Since})
+		}
+	}
+}
+
+// debugCounters declares the counters of drops by SAI's reasons, and adds those of the switch. It returns the function
+// that adds those of a port.
+func (l *look) debugCounters() (ofPort func(oid string, row swss.FieldValues, port string)) {
+	f := l.family("debug_counter_packets_total", "{packet}",
+		"Drops of a debug counter, at a port or, without the label, at the whole switch.", "counter", "port")
+	objects := l.row(swss.CountersDB, schema.CountersDebugOIDMap, "")
+	for name, stat := range some(l, schema.CfgDebugCounter, l.row(swss.CountersDB, schema.CountersDebugSwitchMap, "")) {
+		if _, whole, found := strings.Cut(objects[name], " "); found {
+			row := l.row(swss.CountersDB, schema.CountersTable, whole)
+			l.counter(f, l.epochs[chip]+objects[name], row[stat], name, "")
+		}
+	}
+	stats := l.row(swss.CountersDB, schema.CountersDebugPortMap, "")
+	return func(oid string, row swss.FieldValues, port string) {
+		for name, stat := range stats {
+			if utf8.ValidString(name) {
+				l.counter(f, l.epochs[chip]+objects[name]+oid, row[stat], name, port)
 			}
 		}
 	}
@@ -256,29 +320,6 @@ func (l *look) status() {
 		}
 		for word, n := range count {
 			l.gauge(f, float64(n), t.Rows(), word)
-		}
-	}
-}
-
-func (l *look) stamps() {
-	f := l.family("tailstamp_packets_total", "{packet}", "Packets of a session by outcome.",
-		"session", "outcome")
-	for session, row := range some(l, schema.CfgTAMTailStamp, l.dump(swss.CountersDB, schema.CountersTailStamp)) {
-		for _, field := range schema.CountersIn(schema.CountersTailStamp) {
-			if field.Outcome != "" {
-				l.counter(f, l.epochs[chip], row[field.Name], session, field.Outcome)
-			}
-		}
-	}
-}
-
-// analysed adds the outcomes of packets of IFA sessions. Each row contains its counting-since time.
-func (l *look) analysed() {
-	f := l.family("ifa_packets_total", "{packet}", "Packets of a session of Inband Flow Analyzer by outcome.",
-		"session", "outcome")
-	for session, row := range some(l, schema.CfgTAMSession, l.dump(swss.CountersDB, schema.CountersIFA)) {
-		for field, count := range row {
-			l.counter(f, row["COUNTED_SINCE"], count, session, strings.ToLower(field)) // if it is a number
 		}
 	}
 }

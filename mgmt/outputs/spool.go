@@ -9,6 +9,8 @@ import (
 type Bounds struct {
 	Bytes int           // number of bytes of all messages
 	Age   time.Duration // maximum time for which a message may wait
+	// Latest means that each message contains all that the waiting ones do, and so takes their place.
+	Latest bool
 }
 
 // DefaultBounds returns the default bounds of an output.
@@ -53,6 +55,8 @@ func (s *Spool) Put(now time.Time, data []byte) {
 		return
 	}
 	s.expire(now)
+	for s.bounds.Latest && s.drop() {
+	}
 	for s.bytes+size > s.bounds.Bytes && s.drop() {
 		s.losses.Full++
 	}

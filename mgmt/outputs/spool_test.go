@@ -86,3 +86,32 @@ func TestSpoolBesideWhatIsSent(t *testing.T) {
 		t.Errorf("%d of %d bytes wait", n, bytes)
 	}
 }
+
+// A message that contains all that the waiting ones do takes their place, and nothing is lost by that. The message that
+// is being sent stays.
+func TestLatest(t *testing.T) {
+	b := DefaultBounds()
+	b.Latest = true
+	s := NewSpool(b)
+	now := time.Unix(0, 0)
+	for _, m := range []string{"a", "b"} {
+		s.Put(now, []byte(m))
+	}
+	if m, ok := s.Take(now); !ok || string(m.Data) != "b" {
+		t.Errorf("%q, want the latest", m.Data)
+	}
+	s.Put(now, []byte("c"))
+	s.Put(now, []byte("d"))
+	s.Back()
+	if m, ok := s.Take(now); !ok || string(m.Data) != "b" {
+		t.Errorf("%q, want the message that was being sent", m.Data)
+	}
+	s.Done(false)
+	if n, _, _, lost := s.Fill(now); n != 1 || lost.Total() != 0 {
+		t.Errorf("%d messages wait, %d are lost", n, lost.Total())
+	}
+	s.Put(now, []byte("e"))
+	if m, ok := s.Take(now); !ok || string(m.Data) != "e" {
+		t.Errorf("%q, want the latest", m.Data)
+	}
+}

@@ -178,15 +178,18 @@ func (s *Server) other(w http.ResponseWriter, r *http.Request, path string) *pro
 	case "/operations":
 		return s.constant(w, r, map[string]any{"ietf-restconf:operations": operations()})
 	case "/openapi.json":
-		return s.openAPI(w, r)
+		return s.openAPI(w, r, "")
 	case "/streams/" + streamName:
 		return s.events(w, r)
 	}
 	if name, ok := strings.CutPrefix(path, "/yang/"); ok {
 		return s.module(w, r, name)
 	}
+	if name, ok := strings.CutPrefix(path, openAPIs); ok {
+		return s.openAPI(w, r, strings.TrimSuffix(name, ".json"))
+	}
 	return missing("%s%s: there are data, operations, yang-library-version, streams/%s, "+
-		"yang/MODULE and openapi.json", root, shown(path), streamName)
+		"yang/MODULE, openapi.json and openapi/MODULE.json", root, shown(path), streamName)
 }
 
 // module serves the text of a module.

@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"tamtam/mgmt/access"
@@ -193,37 +195,58 @@ func randomRows(rnd *rand.Rand) map[string]string {
 	return rows
 }
 
-// All references of the tree's description resolve, and each path can be requested. TAMTAM_OPENAPI names an output
-// file, which make openapi passes to a validator.
+// mostOpenAPI is the number of bytes of a description that a viewer still opens quickly.
+const mostOpenAPI = 250_000
+
+// The index of OpenAPI has a description of each module. All references in one resolve, each path is in one description
+// only and can be requested, and each node without a description has a link to one. TAMTAM_OPENAPI names a directory
+// for them, which make openapi passes to a validator.
 func TestOpenAPI(t *testing.T) {
 	racetest.Stepped(t)
 	b := newBed(t)
 	b.rows(someRows)
-	r := b.do("GET /restconf/openapi.json", "")
-	text := textOf(t, r)
-	var doc struct {
+	type document struct {
 		OpenAPI    string
 		Paths      map[string]map[string]any
 		Components struct{ Schemas map[string]any }
 	}
-	if err := json.Unmarshal([]byte(text), &doc); err != nil || r.StatusCode != http.StatusOK {
-		t.Fatalf("%s: %v", r.Status, err)
-	}
-	for ref := range strings.SplitSeq(text, `"$ref": "#/components/schemas/`) {
-		name, _, _ := strings.Cut(ref, `"`)
-		if !strings.HasPrefix(ref, "{") && doc.Components.Schemas[name] == nil {
-			t.Errorf("there is no schema %s", name)
+	ids, all, size := map[any]bool{}, map[string]map[string]any{}, 0
+	read := func(at string) (doc document) {
+		r := b.do("GET "+at, "")
+		text := textOf(t, r)
+		if err := json.Unmarshal([]byte(text), &doc); err != nil || r.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %s: %v", at, r.Status, err)
 		}
-	}
-	if file := os.Getenv("TAMTAM_OPENAPI"); file != "" {
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
+		if size += len(text); len(text) > mostOpenAPI {
+			t.Errorf("%s has %d bytes, want %d at most", at, len(text), mostOpenAPI)
 		}
-	}
-	ids := map[any]bool{}
-	for _, path := range slices.Sorted(maps.Keys(doc.Paths)) {
-		for method, op := range doc.Paths[path] {
-			if m, ok := op.(map[string]any); ok && method != "parameters" {
+		for ref := range strings.SplitSeq(text, `"$ref": "#/components/schemas/`) {
+			name, _, _ := strings.Cut(ref, `"`)
+			if !strings.HasPrefix(ref, "{") && doc.Components.Schemas[name] == nil {
+				t.Errorf("%s: there is no schema %s", at, name)
+			}
+		}
+		for ref := range strings.SplitSeq(text, `"url": "/restconf/openapi/`) {
+			name, _, _ := strings.Cut(ref, `.json"`)
+			if !strings.HasPrefix(ref, "{") && !slices.Contains(describedModules(b.server.root), name) {
+				t.Errorf("%s: there is no description of %s", at, name)
+			}
+		}
+		if dir := os.Getenv("TAMTAM_OPENAPI"); dir != "" {
+			if err := os.WriteFile(filepath.Join(dir, path.Base(at)), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for path, ops := range doc.Paths {
+			if all[path] != nil {
+				t.Errorf("%s: %s is in another description", at, path)
+			}
+			all[path] = ops
+			for method, op := range ops {
+				m, ok := op.(map[string]any)
+				if !ok || method == "parameters" {
+					continue
+				}
 				if id := m["operationId"]; id == nil || ids[id] {
 					t.Errorf("%s %s: operationId %v", method, path, id)
 				} else {
@@ -236,6 +259,22 @@ func TestOpenAPI(t *testing.T) {
 				}
 			}
 		}
+		return doc
+	}
+	index := read("/restconf/openapi.json")
+	for _, module := range describedModules(b.server.root) {
+		at := "/restconf/openapi/" + module + ".json"
+		if index.Paths[at] == nil {
+			t.Errorf("the index has no %s", at)
+		}
+		read(at)
+	}
+	t.Logf("%d descriptions have %d bytes", len(index.Paths), size)
+	if r := b.do("GET /restconf/openapi/none.json", ""); r.StatusCode != http.StatusNotFound ||
+		!strings.Contains(textOf(t, r), "openconfig-tam") {
+		t.Errorf("an unknown module gets %s", r.Status)
+	}
+	for _, path := range slices.Sorted(maps.Keys(all)) {
 		uri := path
 		for strings.Contains(uri, "{") {
 			before, rest, _ := strings.Cut(uri, "{")
@@ -248,9 +287,9 @@ func TestOpenAPI(t *testing.T) {
 		}
 	}
 	const collector = "/restconf/data/openconfig-tam:tam/collectors/collector="
-	put, ok := doc.Paths[collector+"{collector-name}"]["put"].(map[string]any)
-	if len(doc.Paths) < 50 || !ok {
-		t.Fatalf("%d paths, put of a collector: %v", len(doc.Paths), ok)
+	put, ok := all[collector+"{collector-name}"]["put"].(map[string]any)
+	if len(all) < 50 || !ok {
+		t.Fatalf("%d paths, put of a collector: %v", len(all), ok)
 	}
 	content := put["requestBody"].(map[string]any)["content"].(map[string]any)
 	example, err := json.Marshal(content[yangJSON].(map[string]any)["example"])

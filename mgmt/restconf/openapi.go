@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"tamtam/mgmt/tree"
@@ -14,14 +15,21 @@ import (
 // object is a JSON object.
 type object = map[string]any
 
-func (s *Server) openAPI(w http.ResponseWriter, r *http.Request) *problem {
+// openAPIs is the place of the descriptions of the modules.
+const openAPIs = "/openapi/"
+
+// openAPI serves the description of a module's resources, or the index for the module "".
+func (s *Server) openAPI(w http.ResponseWriter, r *http.Request, module string) *problem {
 	if p := onlyRead(w, r); p != nil {
 		return p
 	}
 	if p := acceptable(r, plainJSON, "application/vnd.oai.openapi+json"); p != nil {
 		return p
 	}
-	body, err := OpenAPI(s.root)
+	if all := describedModules(s.root); module != "" && !slices.Contains(all, module) {
+		return missing("%s%s%s.json: there is one of %s", root, openAPIs, shown(module), strings.Join(all, ", "))
+	}
+	body, err := OpenAPI(s.root, module)
 	if err != nil {
 		return explain(s.root, err)
 	}
@@ -30,26 +38,57 @@ func (s *Server) openAPI(w http.ResponseWriter, r *http.Request) *problem {
 	return nil
 }
 
-// OpenAPI returns a description of the data resources of a tree for client generators. It is OpenAPI 3.0, with a path
-// for each container, list and entry, but for no single leaf.
-func OpenAPI(tree *tree.Node) ([]byte, error) {
+// describedModules returns the modules that have containers or lists in a tree, sorted.
+func describedModules(tree *tree.Node) (list []string) {
+	for _, k := range tree.Kids {
+		if k.Type == nil {
+			list = append(append(list, k.Module), describedModules(k)...)
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// OpenAPI returns a description of the data resources of a module for client generators. It is OpenAPI 3.0, with a path
+// for each container, list and entry, but for no single leaf. Nodes of other modules are in the descriptions of those.
+// For the module "" it is the index: the root resource, and the path of each description.
+func OpenAPI(tree *tree.Node, module string) ([]byte, error) {
 	texts, err := descriptions()
 	if err != nil {
 		return nil, err
 	}
-	d := describer{texts: texts, paths: object{}, schemas: object{
+	d := describer{module: module, texts: texts, paths: object{}, schemas: object{
 		"errors": object{"type": "object", "description": "RFC 8040, section 7.1"},
 	}}
 	d.walk(tree, root+"/data", nil)
+	title, text := module, "The resources of module "+module+" in RESTCONF (RFC 8040)."
+	if module == "" {
+		title, text = "tamtam", "RESTCONF (RFC 8040). The resources of each module have a description of their own."
+		d.index(tree)
+	}
 	basic := object{"type": "http", "scheme": "basic"}
 	return json.MarshalIndent(object{
 		"openapi":    "3.0.3",
-		"info":       object{"title": "tamtam", "version": contentIDOf(), "description": "RESTCONF (RFC 8040)"},
+		"info":       object{"title": title, "version": contentIDOf(), "description": text},
 		"servers":    []any{object{"url": "/"}},
 		"security":   []any{object{"basic": []any{}}},
 		"paths":      d.paths,
 		"components": object{"schemas": d.schemas, "securitySchemes": object{"basic": basic}},
 	}, "", " ")
+}
+
+// index adds the path of each module's description.
+func (d *describer) index(tree *tree.Node) {
+	for _, module := range describedModules(tree) {
+		at := root + openAPIs + module + ".json"
+		d.paths[at] = object{"get": object{
+			"operationId": "get " + at, "summary": "OpenAPI of " + module,
+			"description": "The description of the resources of module " + module + ".",
+			"responses": object{"200": object{"description": "OpenAPI 3.0", "content": object{
+				plainJSON: object{"schema": object{"type": "object"}},
+			}}},
+		}}
+	}
 }
 
 // contentIDOf returns the content id of the modules.
@@ -63,6 +102,7 @@ func contentIDOf() string {
 
 // A describer collects paths and schemas.
 type describer struct {
+	module         string            // the module that is described; "" is that of the root
 	texts          map[string]string // see descriptions
 	paths, schemas object
 }
@@ -88,11 +128,17 @@ func (d *describer) text(n *tree.Node) string {
 	return text + " " + d.text(n.Parent)
 }
 
-// walk describes a node that is no leaf, and all below it. keys are the parameters of the path so far.
+// walk describes a node that is no leaf, and all below it, as far as they are of the module. keys are the parameters of
+// the path so far.
 func (d *describer) walk(n *tree.Node, at string, keys []any) {
-	member := target{node: n}.name()
+	member, here := target{node: n}.name(), n.Module == d.module
+	if n.Parent == nil {
+		here = d.module == ""
+	}
 	if n.IsList {
-		d.paths[at] = d.operations(n, at, keys, member, true)
+		if here {
+			d.paths[at] = d.operations(n, at, keys, member, true)
+		}
 		for i, key := range n.Keys() {
 			name := fmt.Sprintf("%s-%s", n.Name, key)
 			at += []string{"=", ","}[min(i, 1)] + "{" + name + "}"
@@ -101,7 +147,9 @@ func (d *describer) walk(n *tree.Node, at string, keys []any) {
 			})
 		}
 	}
-	d.paths[at] = d.operations(n, at, keys, member, false)
+	if here {
+		d.paths[at] = d.operations(n, at, keys, member, false)
+	}
 	for _, k := range n.Kids {
 		if k.Type != nil {
 			continue
@@ -194,6 +242,12 @@ func (d *describer) schema(n *tree.Node) string {
 			member = k.Module + ":" + member
 		}
 		switch {
+		case k.Type == nil && k.Module != d.module:
+			properties[member] = object{"type": map[bool]string{true: "array", false: "object"}[k.IsList],
+				"description": d.text(k), "externalDocs": object{"url": root + openAPIs + k.Module + ".json"}}
+			if k.IsList {
+				properties[member].(object)["items"] = object{"type": "object"}
+			}
 		case k.IsList:
 			properties[member] = object{"type": "array", "items": object{"$ref": "#/components/schemas/" + d.schema(k)}}
 		case k.Type == nil:

@@ -1,16 +1,21 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
 
 // fresh is how long rows are reused for further requests for the same time.
 const fresh = time.Second
+
+// mostKept bounds the spans of a cache. When there are more, chosen ranges are forgotten.
+const mostKept = 16
 
 // A cache has a snapshot for each span. Simultaneous requests share one read.
 type cache struct {
@@ -35,6 +40,9 @@ func (c *cache) get(ctx context.Context, s span, now time.Time) (*snapshot, erro
 	}
 	k := c.kept[s.Word]
 	if k == nil {
+		if len(c.kept) >= mostKept {
+			maps.DeleteFunc(c.kept, func(word string, _ *cached) bool { return strings.Contains(word, "-") })
+		}
 		k = &cached{turn: make(chan struct{}, 1)}
 		c.kept[s.Word] = k
 	}
@@ -48,7 +56,7 @@ func (c *cache) get(ctx context.Context, s span, now time.Time) (*snapshot, erro
 	if k.snap != nil && c.now().Sub(k.made) < fresh {
 		return k.snap, nil
 	}
-	from, to := int64(0), int64(math.MaxInt64)
+	from, to := s.from, cmp.Or(s.to, math.MaxInt64)
 	if s.length > 0 {
 		from = now.Add(-s.length).UnixNano()
 	}

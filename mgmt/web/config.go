@@ -132,6 +132,16 @@ type Switch struct {
 	Marking  []MarkingSession
 	Stamping []StampingSession
 	Stamped  []string // the counters that sessions of tail-stamping may have, in order
+	// Alarms are raised; PastAlarms are the last ones that were cleared. Both are sorted, the latest first.
+	Alarms, PastAlarms []SwitchAlarm
+}
+
+// A SwitchAlarm is an alarm of a switch about itself.
+type SwitchAlarm struct {
+	Type, Resource, Severity, Text string
+	Count                          string    // number of objects with this cause
+	Raised                         time.Time // zero if unknown
+	Cleared                        time.Time // zero for an alarm that is raised
 }
 
 // A Standing is the outcome of a configured object.

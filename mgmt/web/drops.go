@@ -81,18 +81,31 @@ func (p *Page) dropped(q *request) (any, error) {
 			d.Filter = append(d.Filter, [2]string{name + " " + v, q.With(name, "")})
 		}
 	}
-	d.tally(q, list, "reason", "reason", func(x *dropSum) string { return x.reason })
-	d.tally(q, list, "place", "switch", func(x *dropSum) string { return x.sw })
-	d.tally(q, list, "rule", "rule", func(x *dropSum) string { return x.rule })
 	slices.SortFunc(list, func(a, b *dropSum) int {
 		return cmp.Or(cmp.Compare(b.packets, a.packets), natural(a.sw, b.sw), natural(a.port, b.port),
 			natural(a.reason, b.reason), natural(a.rule, b.rule), natural(a.flow, b.flow), natural(a.source, b.source),
 			a.queue-b.queue)
 	})
+	items := make([]dropItem, len(list))
+	for i, x := range list {
+		items[i] = dropItem{x, tupleOf(x.flow)}
+	}
+	if items, err = choose(q, since(p, dropTable), items, "drop.reason"); err != nil {
+		return nil, err
+	}
+	list = list[:0]
+	for i := range items {
+		list = append(list, items[i].dropSum)
+	}
+	d.tally(q, list, "reason", "reason", func(x *dropSum) string { return x.reason })
+	d.tally(q, list, "place", "switch", func(x *dropSum) string { return x.sw })
+	d.tally(q, list, "rule", "rule", func(x *dropSum) string { return x.rule })
 	if list, err = pageOf(q, list); err != nil {
 		return nil, err
 	}
-	q.pages.What = "Drops"
+	if q.pages != nil {
+		q.pages.What = "Drops"
+	}
 	for _, x := range list {
 		d.Rows = append(d.Rows, x.row())
 	}
@@ -166,7 +179,7 @@ const mostDied = 12
 
 // died adds packets that were dropped like the chosen drops, with the tables that they passed.
 func (d *dropsData) died(q *request) {
-	if s := q.get("source"); s != "" && s != "record" {
+	if s := q.get("source"); s != "" && s != "record" || q.get("where") != "" {
 		return
 	}
 	for i := len(q.snap.died) - 1; i >= 0; i-- {

@@ -32,17 +32,17 @@ func (p *Page) flows(q *request) (any, error) {
 		return nil, err
 	}
 	d := &flowsData{Query: q.get("q")}
-	var ways []*way
-	for _, w := range q.snap.sortedWays() {
-		if d.Query == "" || strings.Contains(w.flow, d.Query) || strings.Contains(n.wayText(w), d.Query) {
-			ways = append(ways, w)
-		}
-	}
-	if ways, err = pageOf(q, ways); err != nil {
+	items := slices.DeleteFunc(flowItems(q, n), func(x flowItem) bool {
+		return !strings.Contains(x.tuple.text, d.Query) && !strings.Contains(x.path, d.Query)
+	})
+	if items, err = choose(q, since(p, flowTable), items, "drop.reason"); err != nil {
 		return nil, err
 	}
-	for _, w := range ways {
-		d.Rows = append(d.Rows, n.flowRow(q, w))
+	if items, err = pageOf(q, items); err != nil {
+		return nil, err
+	}
+	for i := range items {
+		d.Rows = append(d.Rows, n.flowRow(q, items[i].way))
 	}
 	return d, nil
 }
@@ -282,7 +282,7 @@ type packetsData struct {
 func (p *Page) packets(q *request) (any, error) {
 	d := &packetsData{Query: q.get("q")}
 	ends := map[string]int{}
-	var list []*result.Journey
+	var list []packetItem
 	for i := len(q.snap.journeys) - 1; i >= 0; i-- {
 		j := &q.snap.journeys[i]
 		if d.Query != "" && !strings.Contains(j.Flow, d.Query) && j.Key != d.Query {
@@ -290,7 +290,7 @@ func (p *Page) packets(q *request) (any, error) {
 		}
 		ends[j.End]++
 		if e := q.get("end"); e == "" || j.End == e {
-			list = append(list, j)
+			list = append(list, packetItemOf(j))
 		}
 	}
 	for _, e := range sortedKeys(ends) {
@@ -300,12 +300,15 @@ func (p *Page) packets(q *request) (any, error) {
 	if d.More = max(0, len(d.Ends)-mostChoices); d.More > 0 {
 		d.Ends = d.Ends[:mostChoices]
 	}
-	list, err := pageOf(q, list)
+	list, err := choose(q, since(p, packetTable), list, "end")
 	if err != nil {
 		return nil, err
 	}
-	for _, j := range list {
-		d.Rows = append(d.Rows, packetRowOf(q, j))
+	if list, err = pageOf(q, list); err != nil {
+		return nil, err
+	}
+	for i := range list {
+		d.Rows = append(d.Rows, packetRowOf(q, list[i].Journey))
 	}
 	return d, nil
 }

@@ -11,7 +11,10 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
+
+	"tamtam/tam/query"
 )
 
 // Bounds on requests.
@@ -69,7 +72,8 @@ func New(cfg Config) (*Page, error) {
 type view struct {
 	path, name, title string
 	nav               string   // the view's word in the navigation; empty if the view is not in it
-	takes             []string // parameters
+	takes             []string // parameters, without those of a filter
+	filters           bool     // true if a filter selects the rows
 	of                []rowKind
 	data              func(*Page, *request) (any, error)
 }
@@ -77,31 +81,33 @@ type view struct {
 // views lists all views.
 var views = []view{
 	{"/", "network", "Network", "Network", []string{"since", "page"},
-		[]rowKind{stampRows, markRows}, (*Page).network},
+		false, []rowKind{stampRows, markRows}, (*Page).network},
+	{"/time", "time", "Over time", "Time", []string{"since", "page"},
+		true, []rowKind{stampRows, dropRows, markRows, packetRows}, (*Page).over},
 	{"/flows", "flows", "Flows", "Flows", []string{"since", "q", "page"},
-		[]rowKind{stampRows}, (*Page).flows},
+		true, []rowKind{stampRows}, (*Page).flows},
 	{"/flow", "flow", "A flow's way", "", []string{"since", "flow", "path"},
-		[]rowKind{stampRows}, (*Page).flow},
+		false, []rowKind{stampRows}, (*Page).flow},
 	{"/packets", "packets", "Packets", "Packets", []string{"since", "q", "end", "page"},
-		[]rowKind{packetRows}, (*Page).packets},
+		true, []rowKind{packetRows}, (*Page).packets},
 	{"/packet", "packet", "A packet's way", "", []string{"since", "key", "time", "at"},
-		[]rowKind{packetRows}, (*Page).packet},
+		false, []rowKind{packetRows}, (*Page).packet},
 	{"/drops", "drops", "Drops", "Drops", []string{"since", "source", "reason", "switch", "rule", "page"},
-		[]rowKind{dropRows}, (*Page).dropped},
+		true, []rowKind{dropRows}, (*Page).dropped},
 	{"/marking", "marking", "Alternate marking", "Marking", []string{"since", "q", "page"},
-		[]rowKind{markRows}, (*Page).marking},
+		false, []rowKind{markRows}, (*Page).marking},
 	{"/periods", "periods", "Periods", "", []string{"since", "flow", "cluster", "from", "to", "page"},
-		[]rowKind{markRows}, (*Page).periods},
+		true, []rowKind{markRows}, (*Page).periods},
 	{"/alarms", "alarms", "Alarms of alternate marking", "Alarms", []string{"since", "page"},
-		[]rowKind{markRows}, (*Page).alarms},
+		false, []rowKind{markRows}, (*Page).alarms},
 	{"/sketches", "sketches", "Sketches", "Sketches", []string{"since", "task", "switch", "page"},
-		nil, (*Page).sketched},
+		false, nil, (*Page).sketched},
 	{"/switches", "switches", "Switches", "Switches", []string{"since", "page"},
-		nil, (*Page).switches},
+		false, nil, (*Page).switches},
 	{"/switch", "switch", "A switch", "", []string{"since", "name", "standing", "page"},
-		nil, (*Page).oneSwitch},
+		false, nil, (*Page).oneSwitch},
 	{"/sources", "sources", "Sources", "Sources", []string{"since", "page"},
-		nil, (*Page).sources},
+		false, nil, (*Page).sources},
 }
 
 // A problem is an error of a request, with its HTTP code.
@@ -175,28 +181,44 @@ func (p *Page) answer(w http.ResponseWriter, r *http.Request) error {
 		http.ServeFileFS(w, r, static, "static"+r.URL.Path)
 		return nil
 	}
+	path, format := r.URL.Path, ""
+	if dot := strings.LastIndexByte(path, '.'); dot >= 0 && formats[path[dot:]] != "" {
+		path, format = path[:dot], path[dot:]
+	}
 	for i := range views {
-		if views[i].path == r.URL.Path {
-			return p.show(w, r, &views[i])
+		if v := &views[i]; v.path == path && (format == "" || v.filters) {
+			return p.show(w, r, v, format)
 		}
 	}
 	return missing("%s: there is no such page", r.URL.Path)
 }
 
-func (p *Page) show(w http.ResponseWriter, r *http.Request, v *view) error {
+// show answers with a view, or with its rows in another format.
+func (p *Page) show(w http.ResponseWriter, r *http.Request, v *view, format string) error {
 	ctx, cancel := context.WithTimeout(r.Context(), renderTime)
 	defer cancel()
 	q, err := p.request(ctx, r.URL, v)
 	if err != nil {
 		return err
 	}
+	q.format = format
 	f := &frame{Title: v.title, View: v, Site: p.cfg.Title, Note: p.cfg.Note, Q: q, Store: p.cfg.Store != nil,
-		Own: p.cfg.Own, Alarms: p.cfg.Alarms != nil, Lack: p.cfg.Lacks[v.path], Troubles: p.troubles()}
+		Finished: !p.cfg.Zero.IsZero(), Own: p.cfg.Own, Alarms: p.cfg.Alarms != nil, Lack: p.cfg.Lacks[v.path],
+		Troubles: p.troubles()}
 	if f.Lack == "" {
-		if f.Data, err = v.data(p, q); err != nil {
-			return err
-		}
+		f.Data, err = v.data(p, q)
 	}
+	code := http.StatusOK
+	var bad *query.Error
+	switch {
+	case errors.As(err, &bad) && format == "": // the page shows it beside the filter
+		code, f.Error = http.StatusBadRequest, err.Error()
+	case err != nil:
+		return err
+	case format != "":
+		return send(w, q)
+	}
+	f.Form = q.Form()
 	f.of(q.snap, p.cfg.Now())
 	if f.Own {
 		list, err := p.allSwitches(q)
@@ -208,7 +230,7 @@ func (p *Page) show(w http.ResponseWriter, r *http.Request, v *view) error {
 			f.Troubles = append(f.Troubles, list[i].Troubles...)
 		}
 	}
-	return write(w, http.StatusOK, func(b io.Writer) error { return p.text[v.name].Execute(b, f) })
+	return write(w, code, func(b io.Writer) error { return p.text[v.name].Execute(b, f) })
 }
 
 func (p *Page) troubles() []string {
@@ -234,11 +256,14 @@ func write(w http.ResponseWriter, code int, execute func(io.Writer) error) error
 func (p *Page) fail(w http.ResponseWriter, r *http.Request, err error) {
 	code, why := http.StatusInternalServerError, err.Error()
 	var bad *problem
+	var filter *query.Error
 	var refusal *Refusal
 	var unready *Unready
 	switch {
 	case errors.As(err, &bad):
 		code = bad.code
+	case errors.As(err, &filter):
+		code = http.StatusBadRequest
 	case errors.As(err, &refusal):
 		if code = refusal.Code; code == http.StatusUnauthorized {
 			w.Header().Set("WWW-Authenticate", `Basic realm="tamtam", charset="UTF-8"`)
@@ -251,7 +276,7 @@ func (p *Page) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	// A refused client gets no navigation.
 	f := &frame{Title: http.StatusText(code), Site: p.cfg.Title, Error: why, Closed: refusal != nil,
-		Alarms: p.cfg.Alarms != nil}
+		Own: p.cfg.Own, Alarms: p.cfg.Alarms != nil}
 	if f.Closed {
 		f.Site = "a page with a login" // hide the title of the page
 	}

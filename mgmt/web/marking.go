@@ -124,24 +124,43 @@ type periodRow struct {
 
 type periodsData struct {
 	seriesRow
+	All  bool // the periods are those of all series
 	Rows []periodRow
 }
 
-// periods returns the view of one series, the latest period first.
+// periods returns the view of one series, or of all, the latest period first.
 func (p *Page) periods(q *request) (any, error) {
+	if q.get("flow")+q.get("cluster")+q.get("from")+q.get("to") == "" {
+		var list []result.Loss
+		for _, x := range q.snap.series {
+			list = append(list, x.periods...)
+		}
+		slices.SortFunc(list, func(a, b result.Loss) int {
+			return cmp.Or(cmp.Compare(a.Window.Start, b.Window.Start), cmp.Compare(a.Period, b.Period), natural(b.Flow, a.Flow),
+				natural(b.Cluster, a.Cluster), natural(b.From, a.From), natural(b.To, a.To))
+		})
+		return p.periodRows(q, &periodsData{All: true}, list)
+	}
 	x := q.snap.series[seriesKey{q.get("flow"), q.get("cluster"), q.get("from"), q.get("to")}]
 	if x == nil {
 		return nil, missing("flow %.100q, cluster %.100q, from %.100q to %.100q: no periods in this time", q.get("flow"),
 			q.get("cluster"), q.get("from"), q.get("to"))
 	}
-	d := &periodsData{seriesRow: p.seriesRow(q, x)}
-	list := slices.Clone(x.periods)
+	return p.periodRows(q, &periodsData{seriesRow: p.seriesRow(q, x)}, slices.Clone(x.periods))
+}
+
+// periodRows adds the rows of periods, the latest one of which is the last.
+func (p *Page) periodRows(q *request, d *periodsData, list []result.Loss) (any, error) {
 	slices.Reverse(list)
-	list, err := pageOf(q, list)
+	items, err := choose(q, since(p, periodTable), periodItems(list), "status")
 	if err != nil {
 		return nil, err
 	}
-	for _, l := range list {
+	if items, err = pageOf(q, items); err != nil {
+		return nil, err
+	}
+	for i := range items {
+		l := *items[i].Loss
 		r := periodRow{Loss: l}
 		switch {
 		case !l.Known:

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"tamtam/tam/query"
 )
 
 // A portKey is a port of a switch, as in stamps.
@@ -135,30 +137,8 @@ func (s *snapshot) sortedWays() []*way {
 	return list
 }
 
-// natural compares texts with numbers in them by the numbers: Ethernet4 before Ethernet16.
-func natural(a, b string) int {
-	for a != "" && b != "" {
-		x, y := lead(a), lead(b)
-		if x == "" || y == "" {
-			if a[0] != b[0] {
-				return int(a[0]) - int(b[0])
-			}
-			a, b = a[1:], b[1:]
-			continue
-		}
-		p, q := strings.TrimLeft(x, "0"), strings.TrimLeft(y, "0")
-		if c := cmp.Or(cmp.Compare(len(p), len(q)), strings.Compare(p, q), cmp.Compare(len(x), len(y))); c != 0 {
-			return c
-		}
-		a, b = a[len(x):], b[len(y):]
-	}
-	return cmp.Compare(len(a), len(b))
-}
-
-// lead returns the digits at the beginning of a text.
-func lead(s string) string {
-	return s[:len(s)-len(strings.TrimLeft(s, "0123456789"))]
-}
+// natural compares texts with numbers in them by the numbers.
+func natural(a, b string) int { return query.Natural(a, b) }
 
 // noPort is the number in stamps for ports that are no front-panel ports, such as the CPU's.
 const noPort = 65535

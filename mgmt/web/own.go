@@ -91,7 +91,7 @@ func (s *Switch) texts() string {
 	if s.Book != nil {
 		fmt.Fprintf(&b, "%+v", *s.Book)
 	}
-	fmt.Fprintf(&b, "%+v %+v %q", s.Marking, s.Stamping, s.Troubles)
+	fmt.Fprintf(&b, "%+v %+v %q %+v %d", s.Marking, s.Stamping, s.Troubles, s.Alarms, len(s.PastAlarms))
 	return b.String()
 }
 

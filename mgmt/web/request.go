@@ -16,11 +16,13 @@ import (
 type span struct {
 	Word, Text string
 	length     time.Duration // 0 means all
+	from, to   int64         // a chosen range, in ns since 1970; 0 if none is chosen
 }
 
 var spans = []span{
-	{"1m", "last minute", time.Minute}, {"10m", "last 10 minutes", 10 * time.Minute}, {"1h", "last hour", time.Hour},
-	{"1d", "last day", 24 * time.Hour}, {"all", "all that is kept", 0},
+	{Word: "1m", Text: "last minute", length: time.Minute}, {Word: "10m", Text: "last 10 minutes", length: 10 * time.Minute},
+	{Word: "1h", Text: "last hour", length: time.Hour}, {Word: "1d", Text: "last day", length: 24 * time.Hour},
+	{Word: "all", Text: "all that is kept"},
 }
 
 // rowsOfPage is the number of rows of a table that one page shows.
@@ -33,8 +35,13 @@ type request struct {
 	values url.Values
 	Since  string
 	snap   *snapshot
+	now    time.Time
 	number int // number of the page, from 1
 	pages  *pager
+	format string // ending of the path: an export; empty for the page itself
+	// grouped is true if the page shows groups of the rows
+	grouped bool
+	chosen  listing // the rows that a filter selects; nil if the view has none
 }
 
 // request parses the parameters of an address.
@@ -44,32 +51,59 @@ func (p *Page) request(ctx context.Context, u *url.URL, v *view) (*request, erro
 		return nil, wrong("the address behind ? cannot be read: %v", err)
 	}
 	for name, list := range values {
-		if !slices.Contains(v.takes, name) {
-			return nil, wrong("%s has no parameter %.40q: there are %s", v.path, name, strings.Join(v.takes, ", "))
+		if takes := v.parameters(); !slices.Contains(takes, name) {
+			return nil, wrong("%s has no parameter %.40q: there are %s", v.path, name, strings.Join(takes, ", "))
 		}
 		if len(list) != 1 {
 			return nil, wrong("parameter %s is there %d times: want it once", name, len(list))
 		}
 	}
-	q := &request{ctx: ctx, view: v, values: values, Since: "10m", number: 1}
+	q := &request{ctx: ctx, view: v, values: values, Since: "10m", number: 1, now: p.cfg.Now()}
 	if !p.cfg.Zero.IsZero() {
 		q.Since = "all"
 	}
 	if s := values.Get("since"); s != "" {
 		q.Since = s
 	}
-	i := slices.IndexFunc(spans, func(s span) bool { return s.Word == q.Since })
-	if i < 0 {
-		return nil, wrong("since=%.40q: want 1m, 10m, 1h, 1d or all", q.Since)
+	s, err := q.span()
+	if err != nil {
+		return nil, err
 	}
 	if text := values.Get("page"); text != "" {
 		if q.number, err = strconv.Atoi(text); err != nil || q.number < 1 {
 			return nil, wrong("page=%.40q: want a number from 1 on", text)
 		}
 	}
-	q.snap, err = p.cache.get(ctx, spans[i], p.cfg.Now())
+	q.snap, err = p.cache.get(ctx, s, q.now)
+	if err == nil && values.Get("since") == "" && s.from == 0 && q.snap.others { // show the time that has rows
+		q.Since = spans[len(spans)-1].Word
+		q.snap, err = p.cache.get(ctx, spans[len(spans)-1], q.now)
+	}
 	return q, err
 }
+
+// span returns the requested range of time.
+func (q *request) span() (span, error) {
+	after, before := q.get("after"), q.get("before")
+	if after != "" || before != "" {
+		from, fromErr := strconv.ParseInt(after, 10, 64)
+		to, toErr := strconv.ParseInt(before, 10, 64)
+		if fromErr != nil || toErr != nil || from < 0 || from >= to {
+			return span{}, wrong("after=%.40q, before=%.40q: want two times in ns since 1970, the earlier one first", after,
+				before)
+		}
+		q.Since = chosenRange
+		return span{Word: after + "-" + before, from: from, to: to}, nil
+	}
+	i := slices.IndexFunc(spans, func(s span) bool { return s.Word == q.Since })
+	if i < 0 {
+		return span{}, wrong("since=%.40q: want 1m, 10m, 1h, 1d or all", q.Since)
+	}
+	return spans[i], nil
+}
+
+// chosenRange is the word of a range of time that is given by its ends.
+const chosenRange = "range"
 
 // Path returns the path of the view.
 func (q *request) Path() string { return q.view.path }
@@ -80,8 +114,10 @@ func (q *request) get(name string) string { return q.values.Get(name) }
 // Link returns the address of a view with the requested time range and parameters NAME, VALUE, ...
 func (q *request) Link(path string, pairs ...string) string {
 	v := url.Values{}
-	if s := q.values.Get("since"); s != "" {
-		v.Set("since", s)
+	for _, k := range []string{"since", "after", "before"} {
+		if s := q.values.Get(k); s != "" {
+			v.Set(k, s)
+		}
 	}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i+1] != "" {
@@ -120,8 +156,23 @@ type pager struct {
 	Before, Next      string
 }
 
-// pageOf returns the part of a list that this page shows.
+// Form returns the filter of the view with its outcome, or nil if the view has none.
+func (q *request) Form() *queryForm {
+	if q.chosen == nil {
+		return nil
+	}
+	return q.chosen.form(q)
+}
+
+// pageOf returns the part of a list that this page shows. That is nothing if it shows groups.
 func pageOf[T any](q *request, list []T) ([]T, error) {
+	if q.grouped {
+		return nil, nil
+	}
+	return onPage(q, list)
+}
+
+func onPage[T any](q *request, list []T) ([]T, error) {
 	g := &pager{What: "Rows", Page: q.number, Pages: max(1, (len(list)+rowsOfPage-1)/rowsOfPage), Rows: len(list)}
 	if g.Page > g.Pages {
 		return nil, missing("page=%d: there are %d pages", g.Page, g.Pages)
@@ -145,9 +196,11 @@ type frame struct {
 	View              *view
 	Q                 *request
 	Store, Own        bool
+	Finished          bool   // true if no further rows will come
 	Alarms            bool   // true if there are alarm rules
 	Lack              string // why the view has no data
 	Error             string
+	Form              *queryForm
 	Closed            bool // true if the client was refused
 	Data              any
 
@@ -192,11 +245,20 @@ func (f *frame) of(s *snapshot, now time.Time) {
 // Nav returns the views of the navigation.
 func (f *frame) Nav() (list []view) {
 	for _, v := range views {
-		if v.nav != "" && (f.Alarms || v.name != "alarms") {
+		if v.nav != "" && (f.Alarms || v.name != "alarms") && (!f.Own || v.name != "time") {
 			list = append(list, v)
 		}
 	}
 	return list
+}
+
+// parameters returns all parameters of the view.
+func (v *view) parameters() []string {
+	all := append(slices.Clone(v.takes), "after", "before")
+	if v.filters {
+		all = append(all, queryParams...)
+	}
+	return all
 }
 
 // Word returns the view's word in the navigation.
@@ -224,7 +286,12 @@ func (f *frame) Current(path string) string {
 }
 
 // Spans returns the time ranges to choose from.
-func (f *frame) Spans() []span { return spans }
+func (f *frame) Spans() []span {
+	if f.Q.Since == chosenRange {
+		return append([]span{{Word: chosenRange, Text: "the chosen range"}}, spans...)
+	}
+	return spans
+}
 
 // Pages returns the pager of the table, or nil if there is none.
 func (f *frame) Pages() *pager { return f.Q.pages }
@@ -232,7 +299,7 @@ func (f *frame) Pages() *pager { return f.Q.pages }
 // Keeps returns the parameters that stay when another time range is chosen.
 func (f *frame) Keeps() (list [][2]string) {
 	for _, k := range sortedKeys(f.Q.values) {
-		if k != "since" && k != "page" {
+		if k != "since" && k != "page" && k != "after" && k != "before" {
 			list = append(list, [2]string{k, f.Q.values.Get(k)})
 		}
 	}

@@ -221,6 +221,11 @@ func (w *world) own(s *Switch) {
 		s.Stamping = append(s.Stamping, StampingSession{w.text("t"), w.text("", "bad"), map[string]uint64{"matched": 3}})
 	}
 	s.Stamping = append(s.Stamping, StampingSession{Name: "u"})
+	alarm := SwitchAlarm{Type: w.text("OBJECTS_FAILED", ""), Resource: w.text("PORT"), Severity: w.text("MAJOR"),
+		Text: w.text("3 failed", ""), Count: w.text("3"), Raised: []time.Time{{}, w.now}[w.r.IntN(2)]}
+	s.Alarms = []SwitchAlarm{alarm}[w.r.IntN(2):]
+	alarm.Cleared = w.now
+	s.PastAlarms = []SwitchAlarm{alarm}[w.r.IntN(2):]
 }
 
 // page returns a page of the world's rows.

@@ -59,6 +59,8 @@ type snapshot struct {
 	amends   []amended
 	sources  map[string]map[sourceKey]result.Source // by partition
 
+	time timeline
+
 	judged sync.Once
 	alarms []alarm.Graph // see judge
 }
@@ -174,11 +176,17 @@ func (s *snapshot) add(b *result.Batch) {
 	for i := range b.Hops {
 		if h := &b.Hops[i]; s.within(h.Window, h.Window.Start+h.Window.Length, stampRows, h.Flags) {
 			s.addHop(h)
+			if s.past(h.Window.Start) {
+				s.time.addHop(h)
+			}
 		}
 	}
 	for i := range b.Drops {
 		if d := &b.Drops[i]; s.within(d.Window, d.Last, dropRows, d.Flags) {
 			s.addDrop(d)
+			if s.past(d.Window.Start) {
+				s.time.addDrop(d)
+			}
 		}
 	}
 	for i := range b.Losses {
@@ -189,6 +197,9 @@ func (s *snapshot) add(b *result.Batch) {
 	for i := range b.Journeys {
 		if j := &b.Journeys[i]; s.within(result.Window{Start: j.Time}, j.Time, packetRows, j.Flags) {
 			s.journeys = append(s.journeys, *j)
+			if s.past(j.Time) {
+				s.time.addJourney(j)
+			}
 			if diedAt(j) >= 0 {
 				s.died = append(s.died, *j)
 			}
@@ -255,13 +266,16 @@ func (s *snapshot) applyAmends() {
 	}
 }
 
+// amendedKinds holds, for each kind of rows, the sources whose amendments concern it.
+var amendedKinds = [rowKinds][]result.Kind{stampRows: {result.Stamps}, dropRows: {result.Drops, result.Records},
+	packetRows: {result.Records}, markRows: {result.Periods}}
+
 // amendViews adds an amendment's flags to views: if all rows of a time are missing, no row can carry them.
 func (s *snapshot) amendViews(a *amended) {
 	if a.From > s.to || a.To < s.from {
 		return
 	}
-	for of, kinds := range map[rowKind][]result.Kind{stampRows: {result.Stamps}, dropRows: {result.Drops, result.Records},
-		packetRows: {result.Records}, markRows: {result.Periods}} {
+	for of, kinds := range amendedKinds {
 		if slices.ContainsFunc(kinds, a.of) {
 			s.flags[of] |= a.Flags
 		}
@@ -312,12 +326,15 @@ func (w *way) flag(flags result.Flags) {
 	}
 }
 
+// past reports whether a time is not in the future, by the clock of the rows.
+func (s *snapshot) past(at int64) bool { return at <= s.now+int64(staleAfter) }
+
 // within records the newest event time and the flags of a row, and reports whether the row is in the time range.
 func (s *snapshot) within(w result.Window, newest int64, of rowKind, flags result.Flags) bool {
 	if w.Start+w.Length < s.from || w.Start > s.to {
 		return false
 	}
-	if w.Start > s.now+int64(staleAfter) {
+	if !s.past(w.Start) {
 		s.ahead = max(s.ahead, w.Start)
 	} else {
 		s.latest = max(s.latest, newest)
@@ -474,6 +491,7 @@ func (s *snapshot) finish() {
 			s.left["periods of alternate marking"] += x.left
 		}
 	}
+	s.time.finish(s)
 }
 
 // diedAt returns the hop at which a packet was dropped, or -1 if no drop is known.

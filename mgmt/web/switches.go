@@ -147,6 +147,9 @@ type switchData struct {
 
 	Stamping []StampingSession
 	Stamped  []string // counters that have a column
+
+	Own                bool // true if the alarms are known
+	Alarms, PastAlarms []SwitchAlarm
 }
 
 // portColumns lists the counters of ports that are shown.
@@ -194,6 +197,7 @@ func (p *Page) oneSwitch(q *request) (any, error) {
 	d.ports(s)
 	d.Loads = d.Loads || p.cfg.Own
 	d.stamping(s)
+	d.Own, d.Alarms, d.PastAlarms = p.cfg.Own, s.Alarms, s.PastAlarms
 	return d, nil
 }
 

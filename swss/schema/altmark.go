@@ -32,13 +32,13 @@ func altMarkTables() (configured, measured []Table) {
 			AltMarkSession{}, AltMarkFlow{}),
 	}
 	return configured, []Table{
-		of(Table{Counters: CountersAltMark,
+		of(Table{Counters: CountersAltMark, Labels: []string{"session"},
 			Words: "How a session of alternate marking is measured, and its last whole period."},
 			AltMarkCounters{}),
 		{Counters: CountersAltMarkPast, Words: "The last periods of a session.", Key: "the session's name", Fields: []Field{{
 			Name: "number of the period", Form: "JSON", Words: "The fields of TAM_ALTMARK_COUNTERS from PERIOD on.",
 		}}},
-		of(Table{Counters: CountersAltMarkPath,
+		of(Table{Counters: CountersAltMarkPath, Labels: []string{"path", "from", "to"},
 			Words: "A collector's results for the last period of a path between two switches."},
 			AltMarkResult{}),
 	}
@@ -221,14 +221,14 @@ func (c *AltMarkCounters) layout() layout {
 			duration("GUARD", 1, 0, 1<<62, 0, &c.Guard, "In ns: so long after a period's end its packets may come.").needed(),
 			known("ENCAPSULATED", &c.Encapsulated, "Packets around which a header was put, since the session came into the "+
 				"ASIC. It and the next three are there of sessions with encap-dst, and as of the last reading.").
-				leaf("encapsulated-packets"),
+				leaf("encapsulated-packets").metric("altmark_encap_packets_total", "encapsulated"),
 			known("DECAPSULATED", &c.Decapsulated, "Packets whose header was taken off.").
-				leaf("decapsulated-packets"),
+				leaf("decapsulated-packets").metric("altmark_encap_packets_total", "decapsulated"),
 			known("ENCAP_TOO_LONG", &c.TooLong,
 				"Packets that were dropped since, with the header, they were longer than the MTU by which they were to leave.").
-				leaf("encap-too-long-packets"),
+				leaf("encap-too-long-packets").metric("altmark_encap_packets_total", "too_long"),
 			known("DECAP_DAMAGED", &c.Damaged, "Packets whose header was not taken off, since headers are damaged.").
-				leaf("decap-damaged-packets"),
+				leaf("decap-damaged-packets").metric("altmark_encap_packets_total", "damaged"),
 		}, shown("last-period", period.fields)...),
 		check: func(r *reader) {
 			if c.Has = r.fields["PERIOD"] != ""; c.Has {
@@ -251,11 +251,11 @@ func periodLayout(p *altmark.Period) layout {
 	return layout{
 		open: true,
 		fields: []field{
-			count("PERIOD", &p.Number, "Number of the period.").leaf("number"),
+			count("PERIOD", &p.Number, "Number of the period.").leaf("number").metric("altmark_period", ""),
 			number("COLOUR", 0, 1, 0, &p.Colour, "Its lowest bit.").needed(),
-			count("PACKETS", &p.Packets, "Packets of this colour."),
-			count("BYTES", &p.Bytes, "Their bytes, with FCS.").leaf("octets"),
-			count("CAPTURES", &p.Captures, "Pulses whose time was captured."),
+			count("PACKETS", &p.Packets, "Packets of this colour.").metric("altmark_period_packets", ""),
+			count("BYTES", &p.Bytes, "Their bytes, with FCS.").leaf("octets").metric("altmark_period_bytes", ""),
+			count("CAPTURES", &p.Captures, "Pulses whose time was captured.").metric("altmark_period_captures", ""),
 			periodTime("TIMESTAMP", &p.Timestamp, "The time of the last of them, in s since 1970."),
 			within("DIGEST", 0, 1<<32-1, "Identifies the packet of the last pulse: the same value at every point.",
 				func(r *reader) {
@@ -263,12 +263,15 @@ func periodLayout(p *altmark.Period) layout {
 						p.Digest = uint32(r.number("DIGEST", 0, 1<<32-1, 0))
 					}
 				}, func() string { return utoa(p.Digest) }),
-			count("OUT_OF_WINDOW", &p.OutOfWindow, "Packets where the guard allows none."),
-			count("FOREIGN_MARKS", &p.Foreign, "Packets that came to the initiator with a mark."),
+			count("OUT_OF_WINDOW", &p.OutOfWindow, "Packets where the guard allows none.").
+				metric("altmark_period_out_of_window_packets", ""),
+			count("FOREIGN_MARKS", &p.Foreign, "Packets that came to the initiator with a mark.").
+				metric("altmark_period_foreign_packets", ""),
 			within("ARRIVALS", 0, 1<<64-1, "Packets whose arrivals were summed up. It and the next one are there where "+
 				"mean-delay is true.", nil, nil),
 			own("ARRIVAL_SUM", altmark.SumForm, "The sum of their times since the period began, in ns.", nil, nil),
-			periodTime("READ_AT", &p.ReadAt, "When the counters were read.").must(timeForm),
+			periodTime("READ_AT", &p.ReadAt, "When the counters were read.").must(timeForm).
+				metric("altmark_period_read_timestamp_seconds", ""),
 			own("FLAGS", "flags of a period, with commas between",
 				"What is wrong with the period.", func(r *reader) {
 					flags := r.text("FLAGS")
@@ -276,7 +279,7 @@ func periodLayout(p *altmark.Period) layout {
 					if p.Flags, err = altmark.ParseFlags(flags); err != nil {
 						r.bad("FLAGS", flags, "flags of a period, with commas between")
 					}
-				}, func() string { return p.Flags.String() }).always().parted(","),
+				}, func() string { return p.Flags.String() }).always().parted(",").metric("altmark_period_flag", ""),
 			text("MATCH", &p.Match, "Which packets the session gets: what its flow group matches, without what flow groups "+
 				"above it take. Marks and interfaces are not part of it; points of a path are compared if they have the same."),
 			text("CLOCK", &p.Clock.Says, "What vouches for the chip's clock, or why nothing does. "+

@@ -62,7 +62,7 @@ func (a *AltMarkResult) layout() layout {
 			a.Path, a.From, a.To = parts[0], parts[1], parts[2]
 		}},
 		fields: []field{
-			count("PERIOD", &a.Period, "Number of the period."),
+			count("PERIOD", &a.Period, "Number of the period.").metric("altmark_path_period", ""),
 			count("WINDOW_DELAYS", &a.Delays, "Delays of the last periods that WINDOW_MIN_DELAY and so on are of.").
 				leaf("window/delays"),
 			own("START", timeForm, "When the period began.", func(r *reader) {
@@ -75,18 +75,23 @@ func (a *AltMarkResult) layout() layout {
 					r.bad("START", cmp.Or(v, empty), timeForm)
 				}
 			}, func() string { return a.Start.String() }),
-			word("STATUS", "", altMarkStatuses, &a.Status, "Whether the result is whole.").must(oneOf(altMarkStatuses)),
+			word("STATUS", "", altMarkStatuses, &a.Status, "Whether the result is whole.").must(oneOf(altMarkStatuses)).
+				metric("altmark_path_status", ""),
 			text("REASONS", &a.Reasons, "Why it is not, separated by ;."),
 			boolean("REVISED", false, &a.Revised, "Whether it takes the place of another for the period."),
-			known("SENT", &a.Sent, "Packets at the first point.").leaf("sent-packets"),
-			known("RECEIVED", &a.Received, "Packets at the last point.").leaf("received-packets"),
+			known("SENT", &a.Sent, "Packets at the first point.").leaf("sent-packets").metric("altmark_path_packets", "first"),
+			known("RECEIVED", &a.Received, "Packets at the last point.").leaf("received-packets").
+				metric("altmark_path_packets", "last"),
 			known("SENT_BYTES", &a.SentBytes, "Their bytes at the first point.").leaf("sent-octets"),
 			known("RECEIVED_BYTES", &a.ReceivedBytes, "Their bytes at the last point.").leaf("received-octets"),
-			signed("LOST", &a.Lost, "Packets lost; below zero when packets were duplicated.").leaf("lost-packets"),
-			signed("DELAY", &a.Delay, "The delay, in ns."),
+			signed("LOST", &a.Lost, "Packets lost; below zero when packets were duplicated.").leaf("lost-packets").
+				metric("altmark_path_lost_packets", ""),
+			signed("DELAY", &a.Delay, "The delay, in ns.").metric("altmark_path_delay_seconds", ""),
 			signed("RAW_DELAY", &a.RawDelay, "The delay as the switches' clocks have it, in ns."),
-			signed("JITTER", &a.Jitter, "How much the delay differs from the last one, in ns."),
-			signed("MEAN_DELAY", &a.BlockDelay, "The mean delay of all packets of the period, in ns; where mean-delay is true."),
+			signed("JITTER", &a.Jitter, "How much the delay differs from the last one, in ns.").
+				metric("altmark_path_jitter_seconds", ""),
+			signed("MEAN_DELAY", &a.BlockDelay, "The mean delay of all packets of the period, in ns; where mean-delay is true.").
+				metric("altmark_path_mean_delay_seconds", ""),
 			own("DELAY_SUM", altmark.SumForm, "The sum of their delays, in ns: divided by RECEIVED it is the exact mean.",
 				func(r *reader) { readSum(r, "DELAY_SUM", &a.DelaySum) },
 				func() string {

@@ -35,11 +35,12 @@ func dropMonitorTables() (configured, measured []Table) {
 		return drops(key, f)
 	}
 	return []Table{session}, []Table{
-		counted(Table{Counters: CountersDropMonitor,
+		counted(Table{Counters: CountersDropMonitor, Labels: []string{"session"},
 			Words: "Reports of dropped packets, by session of the drop monitor."}, "the session's name",
 			dropMonitorCounters()...),
-		of(Table{Counters: CountersManagementReports, Words: "What the host, hostd or hostifd, has sent of the reports " +
-			"that the switch has it send by the management interface."}, ManagementReports{}),
+		of(Table{Counters: CountersManagementReports, Labels: []string{"stream"},
+			Words: "What the host, hostd or hostifd, has sent of the reports " +
+				"that the switch has it send by the management interface."}, ManagementReports{}),
 	}
 }
 
@@ -254,24 +255,29 @@ const CountFlows = "FLOWS"
 
 // dropMonitorCounters returns the counters of a session, each with the index of its word in [dropreport].
 func dropMonitorCounters() []field {
-	flows := counter(CountFlows, "Flows of a stateful session that are counted now.")
+	flows := counter(CountFlows, "Flows of a stateful session that are counted now.").metric("dropmonitor_flows", "")
 	flows.gauge = true
 	return []field{
 		counter("DROPPED_PACKETS", "Packets of the session that the switch has dropped.").word(dropreport.WordDrops).
-			leaf("dropped").labelled("Dropped Packets"),
+			leaf("dropped").labelled("Dropped Packets").metric("dropmonitor_packets_total", "dropped"),
 		counter("TRAPPED_PACKETS", "Packets that went to the CPU instead of where they were going; these are not "+
-			"among the dropped ones.").word(dropreport.WordPunted).leaf("trapped").labelled("Trapped Packets"),
+			"among the dropped ones.").word(dropreport.WordPunted).leaf("trapped").labelled("Trapped Packets").
+			metric("dropmonitor_packets_total", "trapped"),
 		counter("REPORTS", "Reports that were sent, counted once however many collectors there are.").
-			word(dropreport.WordReports),
-		counter(CountMessages, "Messages that were sent, to all collectors together.").word(dropreport.WordSent),
-		counter("SUPPRESSED", "Reports that were not sent: more than max_report_rate.").word(dropreport.WordRateLimited),
-		counter("SAMPLED_OUT", "Packets that the sampler left out.").word(dropreport.WordSampledOut),
+			word(dropreport.WordReports).metric("dropmonitor_reports_total", "sent"),
+		counter(CountMessages, "Messages that were sent, to all collectors together.").word(dropreport.WordSent).
+			metric("dropmonitor_messages_total", "sent"),
+		counter("SUPPRESSED", "Reports that were not sent: more than max_report_rate.").word(dropreport.WordRateLimited).
+			metric("dropmonitor_reports_total", "suppressed"),
+		counter("SAMPLED_OUT", "Packets that the sampler left out.").word(dropreport.WordSampledOut).
+			metric("dropmonitor_packets_total", "sampled_out"),
 		counter(CountUnsendable, "Messages that could not be sent: there is no way to the collector.").
-			word(dropreport.WordNotSendable),
+			word(dropreport.WordNotSendable).metric("dropmonitor_messages_total", "unsendable"),
 		counter(CountLost, "Messages that were sent and did not leave the switch. Absent: not known.").
-			word(dropreport.WordLost),
+			word(dropreport.WordLost).metric("dropmonitor_messages_total", "lost"),
 		counter("EVICTED", "Flows of a stateful session that were reported before their time, since others "+
-			"needed their place.").word(dropreport.WordFlowsEvicted).labelled("Evicted Flows"),
+			"needed their place.").word(dropreport.WordFlowsEvicted).labelled("Evicted Flows").
+			metric("dropmonitor_evicted_flows_total", ""),
 		flows,
 		sinceAll("Start of all counters: when the switch created the session in its present form. " +
 			"The counters restart at zero each time that it is created again."),
@@ -312,8 +318,10 @@ func (c *ManagementReports) layout() layout {
 		table: CountersManagementReports, open: true,
 		key: about("source>collector, each with its port; the source as the switch has it"),
 		fields: []field{
-			count("MESSAGES", &c.Messages, "Messages that were sent, those with templates among them."),
-			count("ERRORS", &c.Errors, "Messages that were not."),
+			count("MESSAGES", &c.Messages, "Messages that were sent, those with templates among them.").
+				metric("management_report_messages_total", "sent"),
+			count("ERRORS", &c.Errors, "Messages that were not.").
+				metric("management_report_messages_total", "failed"),
 			text("LAST_ERROR", &c.LastError, "Why the last message was not sent; empty if it was."),
 		},
 	}

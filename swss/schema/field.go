@@ -78,9 +78,10 @@ func (f field) labelled(label string) field {
 	return f
 }
 
-// outcome adds the counter to the metrics of sessions, under a name.
-func (f field) outcome(name string) field {
-	f.Outcome = name
+// metric adds the field to a family of metrics. outcome is the value of the family's label for this field, if it has
+// one.
+func (f field) metric(name, outcome string) field {
+	f.Metric, f.Outcome = name, outcome
 	return f
 }
 

@@ -42,10 +42,13 @@ func flyMonTables() (configured, measured []Table) {
 	}
 	const estimateForm = "JSON of an estimate"
 	return configured, []Table{
-		of(Table{Counters: CountersFlyMonPlace, Words: "Where a task is, or, of a plan, would go, and what it takes."},
+		of(Table{Counters: CountersFlyMonPlace, Labels: []string{"task"},
+			Words: "Where a task is, or, of a plan, would go, and what it takes."},
 			FlyMonPlacement{}),
-		of(Table{Counters: CountersFlyMonGroup, Words: "What of a CMU group is in use."}, FlyMonGroup{}),
-		of(Table{Counters: CountersFlyMonResult, Words: "A task's last epoch; without epochs all that was counted so far."},
+		of(Table{Counters: CountersFlyMonGroup, Labels: []string{"group"},
+			Words: "What of a CMU group is in use."}, FlyMonGroup{}),
+		of(Table{Counters: CountersFlyMonResult, Labels: []string{"task"},
+			Words: "A task's last epoch; without epochs all that was counted so far."},
 			FlyMonResult{}),
 		{Counters: CountersFlyMonFlows, Words: "Flows of a task's last epoch.", Key: "the task's name",
 			Fields: []Field{{Name: "flow", Form: estimateForm}}},
@@ -248,13 +251,13 @@ func (p *FlyMonPlacement) layout() layout {
 			boolean("PLANNED", false, &p.Planned, "Whether it is only planned."),
 			text("ALGORITHM", (*string)(&p.Algorithm), "How it is measured.").always(),
 			count("ROWS", &p.Rows, "Rows of the sketch."),
-			count("BUCKETS", &p.Buckets, "Buckets of one bank."),
+			count("BUCKETS", &p.Buckets, "Buckets of one bank.").metric("flymon_buckets", ""),
 			count("BANKS", &p.Banks, "Banks, which count in turn."),
-			count("BYTES", &p.Bytes, "Bytes of all banks."),
+			count("BYTES", &p.Bytes, "Bytes of all banks.").metric("flymon_bytes", ""),
 			parts("GROUPS", ",", &p.Groups, intPart, "The CMU groups."),
 			parts("UNITS", ",", &p.Units, stringPart, "group.cmu:base+size of each row."),
 			parts("KEYS", ";", &p.Keys, stringPart, "group.unit=key of the hash units.").leaf("hash-units"),
-			count("RULES", &p.Rules, "Rules in the chip."),
+			count("RULES", &p.Rules, "Rules in the chip.").metric("flymon_rules", ""),
 			count("TCAM_ENTRIES", &p.Tcam, "Entries of address translation and maps."),
 			text("EXPECTED", &p.Expected, "What error to expect, in words.").always(),
 			text("TRANSLATION", &p.Translation, "How addresses are translated, and what that takes, in words.").always(),
@@ -315,7 +318,7 @@ func (g *FlyMonGroup) layout() layout {
 		open: true,
 		key:  about("the group's number"),
 		fields: []field{
-			count("TASKS", &g.Tasks, "Tasks that use the group."),
+			count("TASKS", &g.Tasks, "Tasks that use the group.").metric("flymon_group_tasks", ""),
 			parts("KEYS", ";", &g.Keys, part[string]{
 				func(s string) (string, error) { return strings.TrimPrefix(s, freeUnit), nil },
 				func(s string) string { return cmp.Or(s, freeUnit) },
@@ -350,24 +353,27 @@ func (a *FlyMonResult) layout() layout {
 		table: CountersFlyMonResult, open: true,
 		key: about("the task's name"),
 		fields: []field{
-			count("EPOCH", &a.Epoch, "Number of the epoch."),
+			count("EPOCH", &a.Epoch, "Number of the epoch.").metric("flymon_epoch", ""),
 			text("FLOWS_FROM", &a.Flows, "Where the keys of TAM_FLYMON_FLOWS are from: digests, queries, or nothing.").always(),
 			instant("START", &a.Start, "In ns since 1970."),
-			instant("END", &a.End, "In ns since 1970."),
+			instant("END", &a.End, "In ns since 1970.").metric("flymon_epoch_end_timestamp_seconds", ""),
 			count("DIGESTS_LOST", &a.DigestsLost,
-				"Packets whose flow the chip had no room to report: at most so many flows are missing."),
-			count("FLOWS_CUT", &a.FlowsCut, "Flows that TAM_FLYMON_FLOWS has no room for, the smallest ones."),
+				"Packets whose flow the chip had no room to report: at most so many flows are missing.").
+				metric("flymon_left_out", "digests"),
+			count("FLOWS_CUT", &a.FlowsCut, "Flows that TAM_FLYMON_FLOWS has no room for, the smallest ones.").
+				metric("flymon_left_out", "flows"),
 			number("CHANGES_CUT", 0, 1<<64-1, 0, &a.ChangesCut,
-				"Changes that TAM_FLYMON_CHANGES has no room for, the smallest ones."),
+				"Changes that TAM_FLYMON_CHANGES has no room for, the smallest ones.").metric("flymon_left_out", "changes"),
 			own("FLAGS", "flags of an epoch, with commas between",
 				"What is wrong with the epoch.", func(r *reader) {
 					var err error
 					if a.Flags, err = flymon.ParseFlags(r.text("FLAGS")); err != nil {
 						r.bad("FLAGS", r.fields["FLAGS"], "flags of an epoch")
 					}
-				}, func() string { return a.Flags.String() }).always().parted(","),
-			fraction("LOAD", &a.Load, "Part of the buckets that are not 0."),
-			fraction("FULL", &a.Full, "Part of the buckets that are as high as they can be."),
+				}, func() string { return a.Flags.String() }).always().parted(",").metric("flymon_epoch_flag", ""),
+			fraction("LOAD", &a.Load, "Part of the buckets that are not 0.").metric("flymon_load_ratio", ""),
+			fraction("FULL", &a.Full, "Part of the buckets that are as high as they can be.").
+				metric("flymon_full_ratio", ""),
 			own("METRIC", "JSON of an estimate", "The estimates of the whole epoch, a field in small letters for each: "+
 				"packets, bytes, cardinality, entropy, heavy-flows, false-flows, heavy-changers, members, similarity, "+
 				"difference.", nil, nil).hidden(),

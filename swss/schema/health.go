@@ -6,7 +6,13 @@ import "time"
 const (
 	StateHealth = "TAMTAM_HEALTH"
 	StateAlarm  = "TAMTAM_ALARM"
+	// StateAlarmHistory has the last alarms that were cleared. A key is the time at which the alarm was raised, a dash,
+	// and the alarm's id. The rows have the fields of those of StateAlarm, and AlarmCleared.
+	StateAlarmHistory = "TAMTAM_ALARM_HISTORY"
 )
+
+// AlarmHistory is the largest number of rows of StateAlarmHistory.
+const AlarmHistory = 100
 
 // HealthLife is the time to live of a row of StateHealth that its daemon does not renew.
 const HealthLife = 5 * time.Second
@@ -26,6 +32,8 @@ const (
 	AlarmCreated  = "time-created" // time at which the alarm was raised, in nanoseconds since 1970
 	AlarmSeverity = "severity"     // one of the severities below
 	AlarmType     = "type-id"      // one of the kinds below
+	AlarmCleared  = "time-cleared" // time at which the alarm was cleared, in nanoseconds since 1970
+	AlarmCount    = "count"        // number of objects with this cause; absent for one
 )
 
 // Severities of alarms.

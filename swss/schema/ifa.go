@@ -34,10 +34,12 @@ func ifaTables() (configured, measured []Table) {
 	session := ofBoth(Table{Config: CfgTAMSession, Appl: AppTAMIFA, State: StateTAMIFA,
 		Words: "A session that puts Inband Flow Analyzer into packets, adds to it or takes it out."}, IFASession{}, IFAFlow{})
 	return []Table{session}, []Table{
-		counted(Table{Counters: CountersIFA, Words: "Packets of a session of IFA, by outcome."}, ifaKey,
-			ifaCounters()...),
-		counted(Table{Counters: CountersIFATransit, Words: "Packets of IFA at a transit switch, by outcome, " +
-			"whether TAM|device or sessions make it one."}, ifaKey, ifaCounters()...),
+		counted(Table{Counters: CountersIFA, Labels: []string{"session"},
+			Words: "Packets of a session of IFA, by outcome."}, ifaKey,
+			ifaCounters("ifa_packets_total")...),
+		counted(Table{Counters: CountersIFATransit, Labels: []string{"device"},
+			Words: "Packets of IFA at a transit switch, by outcome, " +
+				"whether TAM|device or sessions make it one."}, ifaKey, ifaCounters("ifa_transit_packets_total")...),
 	}
 }
 
@@ -173,9 +175,9 @@ const (
 )
 
 // ifaCounters returns the counters of all roles, first those of the chip, in the order of [ifa.Count].
-func ifaCounters() []field {
+func ifaCounters(metric string) []field {
 	const initiator, transit, terminator, host = IFAInitiator, IFATransit, IFATerminator, "host"
-	return []field{
+	list := []field{
 		counter("MATCHED", "Packets that were of the flow group.").of(initiator, terminator),
 		counter("UNSAMPLED", "Of an initiator: those that its sampler left out.").of(initiator),
 		counter("ALREADY", "Of an initiator: those that had IFA already, and were left alone.").of(initiator),
@@ -195,4 +197,10 @@ func ifaCounters() []field {
 		sinceAll("Start of all counters: when the switch created the session, or the transit, in its " +
 			"present form. The counters restart at zero each time that it is created again."),
 	}
+	for i := range list {
+		if f := &list[i]; f.Name != FieldSinceAll {
+			*f = f.metric(metric, strings.ToLower(f.Name))
+		}
+	}
+	return list
 }

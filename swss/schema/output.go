@@ -6,7 +6,7 @@ const StateOutput = "TAMTAM_OUTPUT"
 
 // Fields of the rows of [StateOutput]. Counts are since the start of the output.
 const (
-	OutputKind         = "kind"   // otlp, syslog or dial-out
+	OutputKind         = "kind"   // otlp, syslog, alertmanager or dial-out
 	OutputTo           = "to"     // destination of the output
 	OutputStatus       = "status" // one of the words for a status below
 	OutputReason       = "reason" // reason why the output is not active

@@ -191,19 +191,26 @@ func sflowTables() []Table {
 			Words: "Where sFlow is sent."}, SFlowCollector{}),
 		ofBoth(Table{Config: CfgSFlowSession, Appl: AppSFlowSession, State: AppSFlowSession,
 			Words: "How ports are sampled; in APPL_DB how each one is."}, SFlowSession{}, SFlowSampling{}),
-		{Counters: CountersSFlow, Words: "What sflowd has made of samples.", Key: SFlowAgent, Fields: []Field{
-			{Name: SFlowAddress, Form: "an address", Words: "What it calls the switch by."},
-			{Name: "name", Form: "a number", Words: "Datagrams, samples or drops since sFlow is up."},
-		}},
-		{Counters: CountersSFlowCollector, Words: "What sflowd has sent to a collector.", Key: "a collector", Fields: []Field{
-			{Name: "name", Form: "a number", Words: "Datagrams, bytes or errors since sflowd has it."},
-			{Name: SFlowLastError, Form: "a text", Words: "Why the last datagram was not sent."},
-		}},
-		{Counters: CountersSFlowRule, Words: "What an ACL rule has sampled.", Key: "table|rule", Fields: []Field{
-			{Name: SFlowSource, Form: "class:index", Words: "What datagrams call it by."},
-			{Name: "flow-samples", Form: "a number", Words: "Samples since sflowd has it."},
-			{Name: "sample-pool", Form: "a number", Words: "Packets that the rule has matched, up to the last sample."},
-			{Name: "drops", Form: "a number", Words: "Samples that were lost on their way to sflowd."},
-		}},
+		{Counters: CountersSFlow, Words: "What sflowd has made of samples.", Key: SFlowAgent, Labels: []string{"daemon"},
+			Fields: []Field{
+				{Name: SFlowAddress, Form: "an address", Words: "What it calls the switch by."},
+				{Name: AnyName, Form: "a number", Words: "Datagrams, samples or drops since sFlow is up.",
+					Metric: "sflow_agent_total"},
+			}},
+		{Counters: CountersSFlowCollector, Words: "What sflowd has sent to a collector.", Key: "a collector",
+			Labels: []string{"collector"}, Fields: []Field{
+				{Name: AnyName, Form: "a number", Words: "Datagrams, bytes or errors since sflowd has it.",
+					Metric: "sflow_collector_total"},
+				{Name: SFlowLastError, Form: "a text", Words: "Why the last datagram was not sent."},
+			}},
+		{Counters: CountersSFlowRule, Words: "What an ACL rule has sampled.", Key: "table|rule", Labels: []string{"rule"},
+			Fields: []Field{
+				{Name: SFlowSource, Form: "class:index", Words: "What datagrams call it by."},
+				{Name: "flow-samples", Form: "a number", Words: "Samples since sflowd has it.",
+					Metric: "sflow_rule_samples_total", Outcome: "sent"},
+				{Name: "sample-pool", Form: "a number", Words: "Packets that the rule has matched, up to the last sample."},
+				{Name: "drops", Form: "a number", Words: "Samples that were lost on their way to sflowd.",
+					Metric: "sflow_rule_samples_total", Outcome: "lost"},
+			}},
 	}
 }

@@ -22,8 +22,9 @@ type Field struct {
 	Label string
 	// Parts is the separator of a list's elements; "" if the field is not a list.
 	Parts string
-	// Outcome is a counter's name in the metrics of sessions; "" if they omit it.
-	Outcome string
+	// Metric is the name of the field's family of metrics, see [Metrics]; "" if they omit it. Outcome is the value of the
+	// family's label for this field.
+	Metric, Outcome string
 	// Word is the index of a counter among the numbers of the chip, if that differs from its index in the table.
 	Word int
 	// For lists the roles of a session that count the field; empty means all roles.

@@ -30,9 +30,10 @@ func recordTables() (configured, measured []Table) {
 			RecordSession{}, RecordFlow{}),
 	}
 	return configured, []Table{
-		counted(Table{Counters: CountersRecord, Words: "What a session of table recording has recorded."},
+		counted(Table{Counters: CountersRecord, Labels: []string{"session"},
+			Words: "What a session of table recording has recorded."},
 			"the session's name", recordCounters()...),
-		{Counters: CountersRecordPlan,
+		{Counters: CountersRecordPlan, Labels: []string{"session"},
 			Words: "The plan that a session of table recording records by.", Key: "the session's name",
 			Fields: recordPlanFields()},
 	}
@@ -173,10 +174,13 @@ func (r *reader) planner(s *RecordSettings) {
 // dropped, each has a record.
 func recordCounters() []field {
 	return []field{
-		counter("MATCHED", "Packets of the flow group.").needed(),
-		counter("NOT_SAMPLED", "Of those, the ones that sampling left out.").needed(),
-		counter("RECORDED", "Records made: one for each copy of a packet that leaves or is dropped.").needed(),
-		counter("LOST", "Of those, the ones that did not leave the switch.").needed(),
+		counter("MATCHED", "Packets of the flow group.").needed().metric("record_packets_total", "matched"),
+		counter("NOT_SAMPLED", "Of those, the ones that sampling left out.").needed().
+			metric("record_packets_total", "not_sampled"),
+		counter("RECORDED", "Records made: one for each copy of a packet that leaves or is dropped.").needed().
+			metric("record_packets_total", "recorded"),
+		counter("LOST", "Of those, the ones that did not leave the switch.").needed().
+			metric("record_packets_total", "lost"),
 	}
 }
 
@@ -187,14 +191,18 @@ func recordPlanFields() []Field {
 		Field{Name: "PHV", Form: record.ContainerWords, Words: "The containers of a record."},
 		Field{Name: "MODE", Form: "exec, exec+hit or exec+action", Words: "What is recorded."},
 		Field{Name: "ALGORITHM", Form: "text", Words: "How it was chosen."},
-		Field{Name: "BITS", Form: "a number", Words: "Bits of a record."},
+		Field{Name: "BITS", Form: "a number", Words: "Bits of a record.", Metric: "record_plan_bits"},
 		Field{Name: "TABLES", Form: "names, separated by commas", Words: "The tables that are recorded.", Parts: ","},
-		Field{Name: "ENTROPY", Form: "a number", Words: "Of the record, in bits."},
-		Field{Name: "ENTROPY_FULL", Form: "a number", Words: "Of recording everything, in bits."},
-		Field{Name: "BOUND", Form: "a number", Words: "What no plan of so many bits exceeds."},
+		Field{Name: "ENTROPY", Form: "a number", Words: "Of the record, in bits.",
+			Metric: "record_plan_entropy_bits", Outcome: "record"},
+		Field{Name: "ENTROPY_FULL", Form: "a number", Words: "Of recording everything, in bits.",
+			Metric: "record_plan_entropy_bits", Outcome: "everything"},
+		Field{Name: "BOUND", Form: "a number", Words: "What no plan of so many bits exceeds.",
+			Metric: "record_plan_entropy_bits", Outcome: "bound"},
 		Field{Name: "OPTIMAL", Form: "true or false", Words: "Whether no plan is better."},
 		Field{Name: "PROBABILITIES", Form: "uniform or counted", Words: "What the plan was made with."},
-		Field{Name: "RECOVERY", Form: "0 to 1", Words: "How likely a path follows from its record."},
+		Field{Name: "RECOVERY", Form: "0 to 1", Words: "How likely a path follows from its record.",
+			Metric: "record_plan_recovery_ratio"},
 		Field{Name: "PLAN", Form: "JSON", Words: "The whole plan, as `tamtam decode record --plan` takes it.", Leaf: "json"},
 	)
 }

@@ -15,6 +15,8 @@ type Table struct {
 
 	Key    string  // the form of the keys, in words; "" if the table has only one row
 	Fields []Field // the fields in CONFIG_DB, or in the only database that has the table
+	// Labels lists the labels of the metrics of a table of COUNTERS_DB, one for each part of a row's key.
+	Labels []string
 	// Idle lists fields of CONFIG_DB that have no effect, see [Table.WithoutEffect].
 	Idle []string
 	// Applied lists the fields of APPL_DB if they differ from those of CONFIG_DB.
@@ -326,10 +328,12 @@ func measuredTables() []Table {
 		names(CountersPolicerNameMap, "group of COPP_GROUP", oid, "The policers of trap groups."),
 		{Counters: CountersHost, Words: "The frames that hostd received, sent and dropped, and those of its CPU port. With " +
 			"hostifd, the LLDP frames that it received and sent: Linux counts all others.",
-			Key:    "hostd or hostifd",
-			Fields: []Field{{Name: "name", Form: "a number", Words: "Frames or packets since the daemon began."}}},
+			Key: "hostd or hostifd", Labels: []string{"daemon"},
+			Fields: []Field{{Name: AnyName, Form: "a number", Words: "Frames or packets since the daemon began.",
+				Metric: "host_packets_total"}}},
 		{Counters: CountersLACP, Words: "What a member of a PortChannel with LACP has sent, received and left out.",
-			Key: "PortChannelN:port", Fields: []Field{{Name: "name", Form: "a number",
+			Key: "PortChannelN:port", Labels: []string{"portchannel", "port"},
+			Fields: []Field{{Name: AnyName, Form: "a number", Metric: "lacp_total",
 				Words: "LACPDUs, markers, and how often its partner was not heard or it began or ceased to carry traffic."}}},
 		wireTable(),
 		{State: StatePacketTrace, Key: "id of the question",

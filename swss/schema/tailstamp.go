@@ -18,7 +18,8 @@ func tailStampTables() (configured, measured []Table) {
 			Words: "A session that stamps the packets of a flow group."}, TailStampSession{}, TailStampFlow{}),
 	}
 	return configured, []Table{
-		counted(Table{Counters: CountersTailStamp, Words: "Packets of a session of tail-stamping, by result."},
+		counted(Table{Counters: CountersTailStamp, Labels: []string{"session"},
+			Words: "Packets of a session of tail-stamping, by result."},
 			"the session's name", tailStampCounters()...),
 	}
 }
@@ -28,25 +29,35 @@ func tailStampTables() (configured, measured []Table) {
 // their maximum segment size.
 func tailStampCounters() []field {
 	return []field{
-		counter("MATCHED_PACKETS", "Packets of the flow group.").labelled("Packet Count").outcome("matched"),
-		counter("MATCHED_BYTES", "Their bytes.").leaf("matched-octets").labelled(noLabel),
-		counter("STAMPED_PACKETS", "Packets that left with a stamp.").labelled("Stamped Count").outcome("stamped"),
+		counter("MATCHED_PACKETS", "Packets of the flow group.").labelled("Packet Count").
+			metric("tailstamp_packets_total", "matched"),
+		counter("MATCHED_BYTES", "Their bytes.").leaf("matched-octets").labelled(noLabel).
+			metric("tailstamp_matched_bytes_total", ""),
+		counter("STAMPED_PACKETS", "Packets that left with a stamp.").labelled("Stamped Count").
+			metric("tailstamp_packets_total", "stamped"),
 		counter("NOT_STAMPED_NOT_TCP_UDP", "Not stamped: neither TCP nor UDP.").leaf("not-stamped/not-tcp-udp").
-			labelled("Not TCP/UDP").outcome("not_tcp_udp"),
+			labelled("Not TCP/UDP").metric("tailstamp_packets_total", "not_tcp_udp"),
 		counter("NOT_STAMPED_NOT_ETHERNET_II", "Not stamped: not Ethernet II.").leaf("not-stamped/not-ethernet-ii").
-			labelled("Not Ethernet II").outcome("not_ethernet_ii"),
+			labelled("Not Ethernet II").metric("tailstamp_packets_total", "not_ethernet_ii"),
 		counter("NOT_STAMPED_CUT", "Not stamped: cut short, or of an IP length that cannot be right.").
-			leaf("not-stamped/cut").outcome("cut"),
+			leaf("not-stamped/cut").metric("tailstamp_packets_total", "cut"),
 		counter("NOT_STAMPED_MTU", "Not stamped: the frame would be larger than the MTU.").
-			leaf("not-stamped/mtu").labelled("MTU").outcome("exceeds_mtu"),
-		counter("SYNS", "With clamp-mss: segments with SYN the other way.").leaf("syns/seen").labelled("SYN Count"),
-		counter("SYNS_CLAMPED", "Of these: the maximum segment size was lowered.").leaf("syns/clamped"),
-		counter("SYNS_SMALL", "Of these: it leaves room as it is.").leaf("syns/small").labelled("Small Enough"),
+			leaf("not-stamped/mtu").labelled("MTU").metric("tailstamp_packets_total", "exceeds_mtu"),
+		counter("SYNS", "With clamp-mss: segments with SYN the other way.").leaf("syns/seen").labelled("SYN Count").
+			metric("tailstamp_syns_total", "seen"),
+		counter("SYNS_CLAMPED", "Of these: the maximum segment size was lowered.").leaf("syns/clamped").
+			metric("tailstamp_syns_total", "clamped"),
+		counter("SYNS_SMALL", "Of these: it leaves room as it is.").leaf("syns/small").labelled("Small Enough").
+			metric("tailstamp_syns_total", "small"),
 		counter("SYNS_WITHOUT_MSS", "Of these: without the option, which stands for 536 or, with IPv6, 1220.").
-			leaf("syns/without-mss").labelled("Without MSS"),
-		counter("SYNS_MALFORMED", "Of these: left alone, since the options are not well-formed.").leaf("syns/malformed"),
-		counter("SYNS_CUT", "Of these: left alone, as fragments or cut short.").leaf("syns/cut"),
-		counter("SYNS_NO_ROOM", "Of these: left alone, since less than 216 bytes would be left.").leaf("syns/no-room"),
+			leaf("syns/without-mss").labelled("Without MSS").
+			metric("tailstamp_syns_total", "without_mss"),
+		counter("SYNS_MALFORMED", "Of these: left alone, since the options are not well-formed.").leaf("syns/malformed").
+			metric("tailstamp_syns_total", "malformed"),
+		counter("SYNS_CUT", "Of these: left alone, as fragments or cut short.").leaf("syns/cut").
+			metric("tailstamp_syns_total", "cut"),
+		counter("SYNS_NO_ROOM", "Of these: left alone, since less than 216 bytes would be left.").leaf("syns/no-room").
+			metric("tailstamp_syns_total", "no_room"),
 	}
 }
 

@@ -1,4 +1,4 @@
-// Command openapi checks an OpenAPI 3.0 description by the rules of kin-openapi. Usage: openapi FILE.
+// Command openapi checks OpenAPI 3.0 descriptions by the rules of kin-openapi. Usage: openapi FILE...
 package main
 
 import (
@@ -10,17 +10,23 @@ import (
 )
 
 func main() {
-	if len(os.Args) != 2 {
-		fmt.Fprintln(os.Stderr, "usage: openapi FILE")
+	if len(os.Args) < 2 {
+		fmt.Fprintln(os.Stderr, "usage: openapi FILE...")
 		os.Exit(2)
 	}
-	doc, err := openapi3.NewLoader().LoadFromFile(os.Args[1])
-	if err == nil {
-		err = doc.Validate(context.Background())
+	code := 0
+	for _, file := range os.Args[1:] {
+		doc, err := openapi3.NewLoader().LoadFromFile(file)
+		if err == nil {
+			err = doc.Validate(context.Background())
+		}
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "%s: %v\n", file, err)
+			code = 1
+			continue
+		}
+		fmt.Printf("%s: OpenAPI %s, %d paths, %d schemas: valid\n", file, doc.OpenAPI, doc.Paths.Len(),
+			len(doc.Components.Schemas))
 	}
-	if err != nil {
-		fmt.Fprintf(os.Stderr, "%s: %v\n", os.Args[1], err)
-		os.Exit(1)
-	}
-	fmt.Printf("%s: OpenAPI %s, %d paths, %d schemas: valid\n", os.Args[1], doc.OpenAPI, doc.Paths.Len(), len(doc.Components.Schemas))
+	os.Exit(code)
 }

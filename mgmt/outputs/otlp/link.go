@@ -5,15 +5,11 @@
 package otlp
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"strconv"
 	"time"
 
 	"tamtam/mgmt/outputs"
@@ -152,59 +148,14 @@ func partial(answer []byte) error {
 	return nil
 }
 
-type overHTTP struct {
-	url    string
-	client *http.Client
-}
-
-// mostAnswer bounds the bytes that are read of a response.
-const mostAnswer = 64 << 10
-
-func newHTTP(to outputs.Target, conf *tls.Config) *overHTTP {
+func newHTTP(to outputs.Target, conf *tls.Config) *outputs.HTTPLink {
 	if to.Path == "" {
 		to.Path = "/v1/metrics"
 	}
-	return &overHTTP{url: to.String(), client: &http.Client{
-		Transport:     &http.Transport{TLSClientConfig: conf, MaxIdleConns: 1, IdleConnTimeout: time.Minute},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
-}
-
-func (l *overHTTP) Connect(context.Context) error { l.Close(); return nil }
-
-func (l *overHTTP) Close() { l.client.CloseIdleConnections() }
-
-func (l *overHTTP) Send(ctx context.Context, data []byte) error {
-	var body bytes.Buffer
-	z := gzip.NewWriter(&body)
-	if _, err := z.Write(data); err != nil {
-		return err
-	}
-	if err := z.Close(); err != nil {
-		return err
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.url, &body)
-	if err != nil {
-		return err
-	}
-	req.Header.Set("Content-Type", "application/x-protobuf")
-	req.Header.Set("Content-Encoding", "gzip")
-	req.Header.Set("User-Agent", "tamtam")
-	resp, err := l.client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, mostAnswer))
-	if err != nil {
-		return err
-	}
-	switch resp.StatusCode {
-	case http.StatusOK:
-		return partial(answer)
-	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		seconds, _ := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 12)
-		return &outputs.BusyError{Err: errors.New(resp.Status), After: time.Duration(seconds) * time.Second}
-	}
-	return &outputs.RefusedError{Err: errors.New(resp.Status)}
+	return outputs.NewHTTP(to, conf, "application/x-protobuf", true, func(resp *http.Response, answer []byte) error {
+		if resp.StatusCode == http.StatusOK {
+			return partial(answer)
+		}
+		return &outputs.RefusedError{Err: errors.New(resp.Status)}
+	})
 }

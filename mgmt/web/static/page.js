@@ -46,6 +46,52 @@
     }
   };
 
+  // complete lists how the filter may continue, each time that it changes.
+  let typed = 0;
+  document.addEventListener("input", (e) => {
+    if (e.target.id !== "where") return;
+    clearTimeout(typed);
+    typed = setTimeout(async () => {
+      const form = e.target.form, text = e.target.value;
+      const ask = new URLSearchParams(new FormData(form));
+      for (const name of ["by", "sort", "top"]) ask.delete(name);
+      try {
+        const answer = await fetch(form.action + ".complete?" + ask);
+        if (!answer.ok || e.target.value !== text) return;
+        const next = await answer.json(), bytes = new TextEncoder().encode(text);
+        const before = new TextDecoder().decode(bytes.slice(0, next.from));
+        document.getElementById("where-next").replaceChildren(...next.candidates.map((c) => {
+          const o = document.createElement("option");
+          o.value = before + c.text + " ";
+          o.label = c.text + (c.help ? ": " + c.help : "");
+          return o;
+        }));
+        e.target.title = next.hint ? "want " + next.hint : "";
+      } catch { /* the filter works without */ }
+    }, 150);
+  });
+
+  // A range is chosen on a chart, from where a pointer goes down to where it goes up.
+  let down = null;
+  const timeAt = (svg, e) => {
+    const box = svg.getBoundingClientRect(), from = BigInt(svg.dataset.from), to = BigInt(svg.dataset.to);
+    const share = Math.min(1, Math.max(0, (e.clientX - box.left) / box.width));
+    return from + (to - from) * BigInt(Math.round(share * 1e6)) / 1000000n;
+  };
+  document.addEventListener("pointerdown", (e) => {
+    const svg = e.target.closest?.("svg[data-from]");
+    down = svg && { svg, at: timeAt(svg, e), x: e.clientX };
+  });
+  document.addEventListener("pointerup", (e) => {
+    if (!down?.svg.isConnected || Math.abs(e.clientX - down.x) < 4) return; // the page may be new since
+    const ends = [down.at, timeAt(down.svg, e)].sort((a, b) => (a < b ? -1 : 1));
+    const to = new URL(location.href);
+    for (const name of ["since", "page"]) to.searchParams.delete(name);
+    to.searchParams.set("after", ends[0]);
+    to.searchParams.set("before", ends[1]);
+    location.assign(to);
+  });
+
   const events = new EventSource("/events");
   events.onopen = () => { if (!paused) say("live"); };
   events.onerror = () => say(events.readyState === EventSource.CLOSED ? "not live: the server sends no updates" : "not live: connecting again");

@@ -1,0 +1,58 @@
+package device
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// A Local describes a switch that runs on this machine in one process. Its file in the data directory exists while it
+// runs, so that tools find a switch whose addresses are not the default ones.
+type Local struct {
+	PID      int    `json:"pid"`
+	Redis    string `json:"redis"`     // address of its Redis, HOST:PORT or unix:PATH
+	Embedded bool   `json:"embedded"`  // whether this Redis runs in the process
+	GNMI     string `json:"gnmi"`      // address of its gNMI server
+	Users    string `json:"users"`     // its file of users; empty if no login is required
+	Roles    string `json:"roles"`     // its file of roles; empty means only the built-in ones
+	ClientCA string `json:"client-ca"` // the CA of its clients' certificates; empty if they need none
+	NoLogin  bool   `json:"no-login"`  // whether it serves other machines without login
+}
+
+func localFile(data string) string { return filepath.Join(data, "up.json") }
+
+// Publish writes the file of a switch that has started, and locks it. withdraw removes it at the end of the switch. The
+// lock of a process that was killed is gone, so that its file is not taken for that of a running switch.
+func (l Local) Publish(data string) (withdraw func() error, err error) {
+	f, err := os.OpenFile(localFile(data), os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		err = fmt.Errorf("%s: another switch has this data directory: %w", f.Name(), err)
+	} else if err = f.Truncate(0); err == nil {
+		err = json.NewEncoder(f).Encode(l)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return func() error { return errors.Join(os.Remove(f.Name()), f.Close()) }, nil
+}
+
+// FindLocal returns the switch of a data directory. It returns false if none runs.
+func FindLocal(data string) (l Local, ok bool) {
+	f, err := os.Open(localFile(data))
+	if err != nil {
+		return Local{}, false
+	}
+	defer f.Close()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); !errors.Is(err, syscall.EWOULDBLOCK) {
+		return Local{}, false // its process has ended without removing the file
+	}
+	text, err := io.ReadAll(f)
+	return l, err == nil && json.Unmarshal(text, &l) == nil
+}

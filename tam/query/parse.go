@@ -1,0 +1,357 @@
+package query
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Verdict is the outcome of a filter for a row. The order of the values makes and the least and or the greatest.
+type Verdict uint8
+
+// The outcomes.
+const (
+	No Verdict = iota
+	Unknown
+	Yes
+)
+
+// String returns the outcome in small letters.
+func (v Verdict) String() string { return [...]string{"no", "unknown", "yes"}[min(v, Yes)] }
+
+// A match evaluates a part of a filter.
+type match[R any] func(*R) Verdict
+
+// A Filter selects rows.
+type Filter[R any] struct {
+	text  string
+	match match[R] // nil selects all rows
+}
+
+// Filter compiles a filter. An empty text selects all rows. The error is an *Error.
+func (t *Table[R]) Filter(text string) (*Filter[R], error) {
+	p, err := t.parser(text)
+	if err != nil {
+		return nil, err
+	}
+	f := &Filter[R]{text: strings.TrimSpace(text)}
+	if p.peek().kind == endToken {
+		return f, nil
+	}
+	if f.match, err = p.either(); err != nil {
+		return nil, err
+	}
+	if t := p.peek(); t.kind != endToken {
+		return nil, p.wrong(t, "want and, or, or the end of the filter")
+	}
+	return f, nil
+}
+
+// Match returns the outcome for a row. It allocates nothing.
+func (f *Filter[R]) Match(r *R) Verdict {
+	if f.match == nil {
+		return Yes
+	}
+	return f.match(r)
+}
+
+// String returns the filter's text.
+func (f *Filter[R]) String() string { return f.text }
+
+// Select returns the rows that the filter selects, in their order, and the number of rows whose outcome is unknown.
+func (f *Filter[R]) Select(rows []R) (selected []R, unknown int) {
+	for i := range rows {
+		switch f.Match(&rows[i]) {
+		case Yes:
+			selected = append(selected, rows[i])
+		case Unknown:
+			unknown++
+		}
+	}
+	return selected, unknown
+}
+
+// A parser compiles the tokens of a filter.
+type parser[R any] struct {
+	table  *Table[R]
+	text   string
+	tokens []token
+	at     int
+	depth  int
+	terms  int
+	// next and hint describe what may follow the end of an unfinished filter; see Complete.
+	next     []Candidate
+	hint     string
+	valuesOf string // field whose values may follow
+}
+
+func (t *Table[R]) parser(text string) (*parser[R], error) {
+	tokens, err := lex(text)
+	if err != nil {
+		return nil, err
+	}
+	return &parser[R]{table: t, text: text, tokens: tokens}, nil
+}
+
+func (p *parser[R]) peek() token { return p.tokens[p.at] }
+
+func (p *parser[R]) take() token {
+	t := p.tokens[p.at]
+	if t.kind != endToken {
+		p.at++
+	}
+	return t
+}
+
+func (p *parser[R]) wrong(t token, format string, args ...any) error {
+	want := format
+	if len(args) > 0 {
+		want = fmt.Sprintf(format, args...)
+	}
+	return errorAt(p.text, t, want)
+}
+
+// offer adds candidates for the place at the end of the filter.
+func (p *parser[R]) offer(list ...Candidate) {
+	if p.peek().kind == endToken {
+		p.next = append(p.next, list...)
+	}
+}
+
+// accept takes the next token if it is this word of the language.
+func (p *parser[R]) accept(word, help string) bool {
+	p.offer(Candidate{word, help})
+	if !p.peek().word(word) {
+		return false
+	}
+	p.take()
+	return true
+}
+
+// either parses comparisons joined by or.
+func (p *parser[R]) either() (match[R], error) {
+	list, err := p.list("or", "either of both", p.both)
+	if err != nil || len(list) == 1 {
+		return first(list), err
+	}
+	return func(r *R) Verdict {
+		v := No
+		for _, m := range list {
+			if v = max(v, m(r)); v == Yes {
+				break
+			}
+		}
+		return v
+	}, nil
+}
+
+// both parses comparisons joined by and.
+func (p *parser[R]) both() (match[R], error) {
+	list, err := p.list("and", "both of them", p.one)
+	if err != nil || len(list) == 1 {
+		return first(list), err
+	}
+	return func(r *R) Verdict {
+		v := Yes
+		for _, m := range list {
+			if v = min(v, m(r)); v == No {
+				break
+			}
+		}
+		return v
+	}, nil
+}
+
+func first[R any](list []match[R]) match[R] {
+	if len(list) == 0 {
+		return nil
+	}
+	return list[0]
+}
+
+func (p *parser[R]) list(word, help string, part func() (match[R], error)) (list []match[R], err error) {
+	for {
+		m, err := part()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, m)
+		if !p.accept(word, help) {
+			return list, nil
+		}
+	}
+}
+
+// one parses a comparison, a negated one, or a filter in parentheses.
+func (p *parser[R]) one() (match[R], error) {
+	t := p.peek()
+	if p.depth++; p.depth > mostDepth {
+		return nil, p.wrong(t, "more than %d parentheses and nots inside each other", mostDepth)
+	}
+	defer func() { p.depth-- }()
+	switch {
+	case p.accept("not", "the opposite"):
+		m, err := p.one()
+		if err != nil {
+			return nil, err
+		}
+		return func(r *R) Verdict { return Yes - m(r) }, nil
+	case t.is("("):
+		p.take()
+		m, err := p.either()
+		if err != nil {
+			return nil, err
+		}
+		p.offer(Candidate{")", "the end of what belongs together"})
+		if end := p.take(); !end.is(")") {
+			return nil, p.wrong(end, "want and, or, or the ) of the ( at character %d", errorAt(p.text, t, "").Column)
+		}
+		return m, nil
+	}
+	p.offer(Candidate{"(", "what belongs together"})
+	return p.comparison()
+}
+
+// comparison parses a field with an operator and values.
+func (p *parser[R]) comparison() (match[R], error) {
+	for i := range p.table.Fields {
+		f := &p.table.Fields[i]
+		p.offer(Candidate{f.Name, f.Help})
+	}
+	t := p.take()
+	if p.terms++; p.terms > mostTerms {
+		return nil, p.wrong(t, "more than %d comparisons", mostTerms)
+	}
+	f := p.table.Field(t.text)
+	if t.kind != wordToken || f == nil {
+		return nil, p.wrong(t, "%s", p.wantField(t))
+	}
+	if f.Kind == Boolean && (!p.operatorFollows() || p.peek().kind == endToken) {
+		p.offer(p.operators(f)...)
+		return f.anyText(func(s string) bool { return s == "yes" }), nil
+	}
+	p.offer(p.operators(f)...)
+	op := p.take()
+	negated := false
+	if op.word("not") {
+		p.offer(Candidate{"in", "none of several"})
+		if op = p.take(); !op.word("in") {
+			return nil, p.wrong(op, "want in after not")
+		}
+		negated = true
+	}
+	m, err := p.operation(f, op)
+	if err == nil && (negated || op.is("!=") || op.is("!~")) {
+		is := m
+		m = func(r *R) Verdict { return Yes - is(r) }
+	}
+	return m, err
+}
+
+// wantField describes the fields, for a word that is none.
+func (p *parser[R]) wantField(t token) string {
+	all := p.table.names()
+	want := "want one of the fields " + strings.Join(all, ", ")
+	if t.kind != wordToken {
+		return want
+	}
+	if near := nearest(t.text, all); near != "" {
+		want = "perhaps " + near + "? " + want
+	}
+	return p.table.Rows + " have no such field: " + want
+}
+
+// operatorFollows reports whether the next token begins an operation on a field.
+func (p *parser[R]) operatorFollows() bool {
+	t := p.peek()
+	return t.kind == signToken && !t.is(")") && !t.is("(") && !t.is(",") || t.word("is") || t.word("in") ||
+		t.kind == wordToken && !reserved[strings.ToLower(t.text)] || t.kind == quoteToken ||
+		t.word("not") && p.tokens[p.at+1].word("in")
+}
+
+// operatorsOf returns the operators that a kind of field has.
+func operatorsOf(k Kind) []string {
+	switch {
+	case k == Text:
+		return []string{"=", "!=", "~", "!~", "in", "not in", "is"}
+	case k == Boolean:
+		return []string{"=", "!=", "is"}
+	case k == Address:
+		return []string{"=", "!=", "in", "not in", "is"}
+	}
+	return []string{"=", "!=", "<", "<=", ">", ">=", "in", "not in", "is"}
+}
+
+var operatorHelp = map[string]string{
+	"=": "equal to", "!=": "not equal to", "~": "matches a regular expression", "!~": "matches no regular expression",
+	"<": "less than", "<=": "at most", ">": "greater than", ">=": "at least", "in": "in a list, range or prefix",
+	"not in": "none of several", "is": "known, unknown or none",
+}
+
+func (p *parser[R]) operators(f *Field[R]) (list []Candidate) {
+	for _, o := range operatorsOf(f.Kind) {
+		list = append(list, Candidate{o, operatorHelp[o]})
+	}
+	return list
+}
+
+// operation parses the values behind an operator.
+func (p *parser[R]) operation(f *Field[R], op token) (match[R], error) {
+	have := operatorsOf(f.Kind)
+	word := strings.ToLower(op.text)
+	if op.kind != signToken && op.kind != wordToken || !slices.Contains(have, word) {
+		return nil, p.wrong(op, "want an operator of %s: one of %s", f.Name, strings.Join(have, " "))
+	}
+	switch word {
+	case "is":
+		return p.state(f)
+	case "in":
+		return p.in(f)
+	case "~", "!~":
+		return p.expression(f)
+	case "=", "!=":
+		return p.equal(f)
+	}
+	return p.order(f, word)
+}
+
+// state parses the word behind is.
+func (p *parser[R]) state(f *Field[R]) (match[R], error) {
+	p.offer(Candidate{"known", "all of its values are known"}, Candidate{"unknown", "a value is unknown"},
+		Candidate{"none", "it is known that there is no value"})
+	t := p.take()
+	negated := t.word("not")
+	if negated {
+		t = p.take()
+	}
+	var m match[R]
+	switch {
+	case t.word("known"):
+		m = func(r *R) Verdict { return verdict(f.has(r, 0) && f.whole(r, f.count(r))) }
+	case t.word("unknown"):
+		m = func(r *R) Verdict { return verdict(!f.whole(r, f.count(r))) }
+	case t.word("none"):
+		m = func(r *R) Verdict { return verdict(!f.has(r, 0) && f.whole(r, 0)) }
+	default:
+		return nil, p.wrong(t, "want known, unknown or none")
+	}
+	if negated {
+		return func(r *R) Verdict { return Yes - m(r) }, nil
+	}
+	return m, nil
+}
+
+// count returns the number of values in a row.
+func (f *Field[R]) count(r *R) (n int) {
+	for f.has(r, n) {
+		n++
+	}
+	return n
+}
+
+func verdict(b bool) Verdict {
+	if b {
+		return Yes
+	}
+	return No
+}
