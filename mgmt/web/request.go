@@ -20,8 +20,10 @@ type span struct {
 }
 
 var spans = []span{
-	{Word: "1m", Text: "last minute", length: time.Minute}, {Word: "10m", Text: "last 10 minutes", length: 10 * time.Minute},
-	{Word: "1h", Text: "last hour", length: time.Hour}, {Word: "1d", Text: "last day", length: 24 * time.Hour},
+	{Word: "1m", Text: "last minute", length: time.Minute},
+	{Word: "10m", Text: "last 10 minutes", length: 10 * time.Minute},
+	{Word: "1h", Text: "last hour", length: time.Hour},
+	{Word: "1d", Text: "last day", length: 24 * time.Hour},
 	{Word: "all", Text: "all that is kept"},
 }
 
