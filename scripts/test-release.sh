@@ -63,6 +63,7 @@ else
 	[ -d "$root/usr" ] || debootstrap --variant=minbase --include=redis-tools bookworm "$root" >"$dir/debootstrap" ||
 		{ tail -5 "$dir/debootstrap" >&2; fail debootstrap; }
 	mount -t proc proc "$root/proc"
+	echo '127.0.0.1 localhost' >"$root/etc/hosts"
 	cp "$dir"/dist1/*_amd64.deb "$root/tmp/"
 	chroot "$root" sh -c 'dpkg -i /tmp/*_amd64.deb' >"$dir/dpkg" 2>&1 || { cat "$dir/dpkg" >&2; fail "dpkg -i"; }
 	chroot "$root" dpkg --verify tamtam tamtam-collectd || fail "dpkg --verify"
@@ -80,7 +81,7 @@ else
 				as $command >>"$dir/units" 2>&1 || fail "$command"
 			else
 				# shellcheck disable=SC2086 # a list of words
-				as $command >>"$dir/units" 2>&1 &
+				(exec chroot --userspec tamtam:tamtam "$root" $command) >>"$dir/units" 2>&1 &
 				echo $! >>"$dir/pids"
 			fi
 		done
@@ -93,7 +94,7 @@ else
 	as tamtam health >"$dir/health" 2>&1 || { cat "$dir/health" "$dir/units" >&2; fail "the switch of the units"; }
 	ok "what the units start is a switch: $(<"$dir/health")"
 	kill "${pids[@]}" 2>/dev/null || true
-	wait
+	for pid in "${pids[@]}"; do while kill -0 "$pid" 2>/dev/null; do sleep 0.2; done; done
 	up=
 	chroot "$root" dpkg --purge tamtam tamtam-collectd >"$dir/dpkg" 2>&1 || { cat "$dir/dpkg" >&2; fail "dpkg --purge"; }
 	[ ! -e "$root/var/lib/tamtam" ] && [ ! -e "$root/etc/tamtam" ] || fail "dpkg --purge leaves files"
