@@ -26,9 +26,11 @@ fail() { echo "FAILED: $*" >&2; exit 1; }
 
 # --- two releases
 
+from=$tree
 for n in 1 2; do
 	rm -rf "$dir/clone$n" "$dir/dist$n"
-	git clone -q "$tree" "$dir/clone$n"
+	git clone -q "$from" "$dir/clone$n"
+	from=$dir/clone1 # the same commit, whatever happens to the tree
 	cache=
 	[ $n = 1 ] || [ -z "${COLD:-}" ] || cache=$dir/cache
 	(cd "$dir/clone$n" && ${cache:+env GOCACHE="$cache"} go run ./internal/release -out "$dir/dist$n" -arch "$arch") >"$dir/log$n"
@@ -43,7 +45,7 @@ ok "SHA256SUMS"
 mkdir -p "$dir/empty"
 tar -C "$dir/empty" --strip-components=1 -xzf "$dir"/dist1/tamtam_*_linux_amd64.tar.gz
 cd "$dir/empty"
-./tamtam version | grep -q "(commit $(git -C "$tree" rev-parse --short=12 HEAD), $(TZ=UTC git -C "$tree" log -1 \
+./tamtam version | grep -q "(commit $(git -C "$from" rev-parse --short=12 HEAD), $(TZ=UTC git -C "$from" log -1 \
 	--date=format-local:%F --format=%cd))" || fail "version: $(./tamtam version)"
 ok "$(./tamtam version)"
 ./tamtam lab serve --help >/dev/null

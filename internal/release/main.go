@@ -119,11 +119,7 @@ func (r *release) makeFor(arch, work string) error {
 	if err != nil {
 		return fmt.Errorf("image: %w", err)
 	}
-	name, tag := cmp.Or(r.image, "tamtam"), r.at.version()
-	if r.image != "" {
-		tag = "latest"
-	}
-	image, err := imageArchive(arch, name, tag, r.at, base, built[0])
+	image, err := imageArchive(arch, cmp.Or(r.image, "tamtam"), r.at, base, built[0])
 	if err != nil {
 		return err
 	}
