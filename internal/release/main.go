@@ -13,6 +13,7 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -112,8 +113,13 @@ func (r *release) makeFor(arch, work string) error {
 			return err
 		}
 	}
-	if r.at.module == "" {
-		r.at.module = built[0].info.Main.Version
+	switch v := built[0].info.Main.Version; {
+	case v != "(devel)":
+		r.at.module = v
+	case r.image != "":
+		r.at.module = r.at.pseudo()
+	default:
+		return errors.New("go build recorded no commit: want a clone, and not a linked work tree of git")
 	}
 	base, err := r.baseOf(arch, work)
 	if err != nil {

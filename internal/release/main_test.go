@@ -40,6 +40,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// Where Go records no version, the version is the one that it would record.
+func TestPseudo(t *testing.T) {
+	if got := testHead.pseudo(); got != testHead.module {
+		t.Errorf("%s, want %s", got, testHead.module)
+	}
+}
+
 // A commit without a tag gives a version that is older than the next tag, and that Debian accepts.
 func TestVersions(t *testing.T) {
 	for module, want := range map[string]string{
