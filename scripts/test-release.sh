@@ -112,6 +112,7 @@ mkdir -p "$image/root"
 tar -C "$image" -xzf "$dir"/dist1/tamtam-image_*_amd64.tar.gz
 tr ',' '\n' <"$image/manifest.json" | grep -o '[0-9a-f]*/layer.tar' | while read -r layer; do tar -C "$image/root" -xf "$image/$layer"; done
 if [ "$(id -u)" = 0 ]; then
+	cp "$tree/docker/config_db.json" "$image/root/etc/tamtam/startup"
 	chroot "$image/root" /usr/bin/redis-server --version >/dev/null || fail "redis-server of the image"
 	chroot "$image/root" /usr/bin/env true 2>/dev/null && fail "the image has more programs than it needs"
 	chroot "$image/root" /usr/bin/tamtam up --gnmi 127.0.0.1:28080 --redis embedded:127.0.0.1:26379 >"$dir/image.log" 2>&1 &
