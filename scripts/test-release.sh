@@ -26,9 +26,11 @@ fail() { echo "FAILED: $*" >&2; exit 1; }
 
 # --- two releases
 
+from=$tree
 for n in 1 2; do
 	rm -rf "$dir/clone$n" "$dir/dist$n"
-	git clone -q "$tree" "$dir/clone$n"
+	git clone -q "$from" "$dir/clone$n"
+	from=$dir/clone1 # the same commit, whatever happens to the tree
 	cache=
 	[ $n = 1 ] || [ -z "${COLD:-}" ] || cache=$dir/cache
 	(cd "$dir/clone$n" && ${cache:+env GOCACHE="$cache"} go run ./internal/release -out "$dir/dist$n" -arch "$arch") >"$dir/log$n"
@@ -43,7 +45,7 @@ ok "SHA256SUMS"
 mkdir -p "$dir/empty"
 tar -C "$dir/empty" --strip-components=1 -xzf "$dir"/dist1/tamtam_*_linux_amd64.tar.gz
 cd "$dir/empty"
-./tamtam version | grep -q "(commit $(git -C "$tree" rev-parse --short=12 HEAD), $(TZ=UTC git -C "$tree" log -1 \
+./tamtam version | grep -q "(commit $(git -C "$from" rev-parse --short=12 HEAD), $(TZ=UTC git -C "$from" log -1 \
 	--date=format-local:%F --format=%cd))" || fail "version: $(./tamtam version)"
 ok "$(./tamtam version)"
 ./tamtam lab serve --help >/dev/null
@@ -63,6 +65,7 @@ else
 	[ -d "$root/usr" ] || debootstrap --variant=minbase --include=redis-tools bookworm "$root" >"$dir/debootstrap" ||
 		{ tail -5 "$dir/debootstrap" >&2; fail debootstrap; }
 	mount -t proc proc "$root/proc"
+	echo '127.0.0.1 localhost' >"$root/etc/hosts"
 	cp "$dir"/dist1/*_amd64.deb "$root/tmp/"
 	chroot "$root" sh -c 'dpkg -i /tmp/*_amd64.deb' >"$dir/dpkg" 2>&1 || { cat "$dir/dpkg" >&2; fail "dpkg -i"; }
 	chroot "$root" dpkg --verify tamtam tamtam-collectd || fail "dpkg --verify"
@@ -80,7 +83,7 @@ else
 				as $command >>"$dir/units" 2>&1 || fail "$command"
 			else
 				# shellcheck disable=SC2086 # a list of words
-				as $command >>"$dir/units" 2>&1 &
+				(exec chroot --userspec tamtam:tamtam "$root" $command) >>"$dir/units" 2>&1 &
 				echo $! >>"$dir/pids"
 			fi
 		done
@@ -93,7 +96,7 @@ else
 	as tamtam health >"$dir/health" 2>&1 || { cat "$dir/health" "$dir/units" >&2; fail "the switch of the units"; }
 	ok "what the units start is a switch: $(<"$dir/health")"
 	kill "${pids[@]}" 2>/dev/null || true
-	wait
+	for pid in "${pids[@]}"; do while kill -0 "$pid" 2>/dev/null; do sleep 0.2; done; done
 	up=
 	chroot "$root" dpkg --purge tamtam tamtam-collectd >"$dir/dpkg" 2>&1 || { cat "$dir/dpkg" >&2; fail "dpkg --purge"; }
 	[ ! -e "$root/var/lib/tamtam" ] && [ ! -e "$root/etc/tamtam" ] || fail "dpkg --purge leaves files"
@@ -109,6 +112,7 @@ mkdir -p "$image/root"
 tar -C "$image" -xzf "$dir"/dist1/tamtam-image_*_amd64.tar.gz
 tr ',' '\n' <"$image/manifest.json" | grep -o '[0-9a-f]*/layer.tar' | while read -r layer; do tar -C "$image/root" -xf "$image/$layer"; done
 if [ "$(id -u)" = 0 ]; then
+	cp "$tree/docker/config_db.json" "$image/root/etc/tamtam/startup"
 	chroot "$image/root" /usr/bin/redis-server --version >/dev/null || fail "redis-server of the image"
 	chroot "$image/root" /usr/bin/env true 2>/dev/null && fail "the image has more programs than it needs"
 	chroot "$image/root" /usr/bin/tamtam up --gnmi 127.0.0.1:28080 --redis embedded:127.0.0.1:26379 >"$dir/image.log" 2>&1 &

@@ -41,14 +41,19 @@ func readHead() (h head, err error) {
 	return h, err
 }
 
-// pseudo matches the end of a pseudo-version, which Go gives to a commit without a tag.
-var pseudo = regexp.MustCompile(`[-.](\d{14})-([0-9a-f]{12})`)
+// untagged matches the end of a pseudo-version, which Go gives to a commit without a tag.
+var untagged = regexp.MustCompile(`[-.](\d{14})-([0-9a-f]{12})`)
+
+// pseudo returns the pseudo-version of a commit for which go build recorded none.
+func (h head) pseudo() string {
+	return fmt.Sprintf("v0.0.0-%s-%.12s", h.time.Format("20060102150405"), h.commit)
+}
 
 // version returns the version in names of files and packages. A commit without a tag sorts before the release that Go
 // counts it to, as Debian's versions do with a tilde.
 func (h head) version() string {
 	v := strings.TrimPrefix(h.module, "v")
-	v = pseudo.ReplaceAllString(v, "~$1.$2")
+	v = untagged.ReplaceAllString(v, "~$1.$2")
 	return strings.ReplaceAll(v, "-", "~")
 }
 

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -66,8 +67,9 @@ func containerOf(at head) container {
 }
 
 // imageArchive returns an image as `docker save` writes it: a layer of the base's files, and one of tamtam. A new
-// release of tamtam shares the first.
-func imageArchive(arch, name, tag string, at head, b base, p program) ([]byte, error) {
+// release of tamtam shares the first. Its tags are the version, in letters that a tag may have, and latest.
+func imageArchive(arch, name string, at head, b base, p program) ([]byte, error) {
+	tags := []string{name + ":" + strings.NewReplacer("~", "-", "+", "-").Replace(at.version()), name + ":latest"}
 	own := tree{}
 	own.add("usr/bin/tamtam", 0o755, p.text)
 	config := imageConfig{Architecture: arch, OS: "linux", Created: at.time, Config: containerOf(at),
@@ -94,7 +96,7 @@ func imageArchive(arch, name, tag string, at head, b base, p program) ([]byte, e
 	file := fmt.Sprintf("%x.json", sha256.Sum256(text))
 	archive.add(file, 0o644, text)
 	text, err = json.Marshal([]map[string]any{
-		{"Config": file, "RepoTags": []string{name + ":" + tag}, "Layers": layers},
+		{"Config": file, "RepoTags": tags, "Layers": layers},
 	})
 	if err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -112,18 +113,19 @@ func (r *release) makeFor(arch, work string) error {
 			return err
 		}
 	}
-	if r.at.module == "" {
-		r.at.module = built[0].info.Main.Version
+	switch v := built[0].info.Main.Version; {
+	case v != "(devel)":
+		r.at.module = v
+	case r.image != "":
+		r.at.module = r.at.pseudo()
+	default:
+		return errors.New("go build recorded no commit: want a clone, and not a linked work tree of git")
 	}
 	base, err := r.baseOf(arch, work)
 	if err != nil {
 		return fmt.Errorf("image: %w", err)
 	}
-	name, tag := cmp.Or(r.image, "tamtam"), r.at.version()
-	if r.image != "" {
-		tag = "latest"
-	}
-	image, err := imageArchive(arch, name, tag, r.at, base, built[0])
+	image, err := imageArchive(arch, cmp.Or(r.image, "tamtam"), r.at, base, built[0])
 	if err != nil {
 		return err
 	}

@@ -40,6 +40,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// Where Go records no version, the version is the one that it would record.
+func TestPseudo(t *testing.T) {
+	if got := testHead.pseudo(); got != testHead.module {
+		t.Errorf("%s, want %s", got, testHead.module)
+	}
+}
+
 // A commit without a tag gives a version that is older than the next tag, and that Debian accepts.
 func TestVersions(t *testing.T) {
 	for module, want := range map[string]string{
@@ -172,7 +179,7 @@ func headers(t *testing.T, r io.Reader) map[string]*tar.Header {
 func TestImage(t *testing.T) {
 	b := base{files: tree{}}
 	users(b.files)
-	text, err := imageArchive("arm64", "tamtam", "1.0", testHead, b, testProgram("tamtam"))
+	text, err := imageArchive("arm64", "tamtam", testHead, b, testProgram("tamtam"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +207,8 @@ func TestImage(t *testing.T) {
 	if err := json.Unmarshal(files[manifest[0].Config], &config); err != nil {
 		t.Fatal(err)
 	}
-	if config.Architecture != "arm64" || !slices.Equal(manifest[0].RepoTags, []string{"tamtam:1.0"}) {
+	tags := []string{"tamtam:0.0.0-20261129174426.0123456789ab", "tamtam:latest"}
+	if config.Architecture != "arm64" || !slices.Equal(manifest[0].RepoTags, tags) {
 		t.Errorf("%s: %v", config.Architecture, manifest[0].RepoTags)
 	}
 	for i, layer := range manifest[0].Layers {
