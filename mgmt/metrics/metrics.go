@@ -265,7 +265,7 @@ func (l *look) dropped() {
 // debugCounters declares the counters of drops by SAI's reasons, and adds those of the switch. It returns the function
 // that adds those of a port.
 func (l *look) debugCounters() (ofPort func(oid string, row swss.FieldValues, port string)) {
-	f := l.family("debug_counter_packets_total", "{packet}",
+	f := l.family("debug_dropped_packets_total", "{packet}",
 		"Drops of a debug counter, at a port or, without the label, at the whole switch.", "counter", "port")
 	objects := l.row(swss.CountersDB, schema.CountersDebugOIDMap, "")
 	for name, stat := range some(l, schema.CfgDebugCounter, l.row(swss.CountersDB, schema.CountersDebugSwitchMap, "")) {

@@ -152,8 +152,8 @@ tamtam_altmark_period_flag{flag="gap",session="v"}=1
 tamtam_altmark_period_flag{flag="late",session="v"}=1
 tamtam_altmark_period_packets{session="v"}=50
 tamtam_altmark_period_read_timestamp_seconds{session="v"}=41.5
-tamtam_debug_counter_packets_total{counter="all",port=""}=8
-tamtam_debug_counter_packets_total{counter="l3",port="Ethernet0"}=6
+tamtam_debug_dropped_packets_total{counter="all",port=""}=8
+tamtam_debug_dropped_packets_total{counter="l3",port="Ethernet0"}=6
 tamtam_dropmonitor_flows{session="d"}=2
 tamtam_dropmonitor_messages_total{outcome="sent",session="d"}=4
 tamtam_dropmonitor_packets_total{outcome="dropped",session="d"}=7
@@ -179,8 +179,8 @@ tamtam_queue_bytes_total{outcome="dropped",port="Ethernet0",queue="3"}=128
 tamtam_queue_occupancy_bytes{port="Ethernet0",queue="3"}=0
 tamtam_queue_packets_total{outcome="sent",port="Ethernet0",queue="3"}=5
 tamtam_record_packets_total{outcome="recorded",session="r"}=11
-tamtam_record_plan_bits{session="r"}=12
-tamtam_record_plan_entropy_bits{of="bound",session="r"}=3.5
+tamtam_record_plan_entropy{of="bound",session="r"}=3.5
+tamtam_record_plan_width{session="r"}=12
 tamtam_redis_up=1
 tamtam_tailstamp_matched_bytes_total{session="dns"}=640
 tamtam_tailstamp_syns_total{outcome="clamped",session="dns"}=2
@@ -282,6 +282,7 @@ func TestPromtoolAgrees(t *testing.T) {
 	}
 	r := swsstest.Start(t)
 	put(t, r, rows)
+	put(t, r, measuredRows)
 	text, _ := scrape(t, r)
 	cmd := exec.Command("promtool", "check", "metrics")
 	cmd.Stdin = strings.NewReader(text)
