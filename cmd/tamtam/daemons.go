@@ -92,7 +92,7 @@ func (n *northbound) flags(c *cobra.Command) {
 func groupNorthbound(c *cobra.Command) {
 	command.Group(c, "Servers", "gnmi", "rest", "http", "metrics", "metrics-open", "insecure", "tls-cert", "tls-key")
 	command.Group(c, "Users", "users", "roles", "first-login", "no-login", "tls-client-ca", "audit")
-	command.Group(c, "What the switch sends", "otlp", "otlp-period", "syslog", "send-ca")
+	command.Group(c, "What the switch sends", "otlp", "otlp-period", "syslog", "alertmanager", "send-ca")
 }
 
 func (n *northbound) config(cmd *cobra.Command) (mgmt.Config, error) {

@@ -111,6 +111,7 @@ tamtam fault clear`,
 # a switch whose Redis is its own process, or on another machine
 tamtam doctor --redis 10.0.0.5:6379 --gnmi 10.0.0.5:8080`,
 		"tamtam techsupport": `tamtam techsupport --output support.tar.gz`,
+		"tamtam version":     `tamtam version`,
 		"tamtam users": `tamtam users set alice --users users --role operator
 tamtam up --users users`,
 		"tamtam users set":    `tamtam users set alice --users users --role read-only`,

@@ -77,7 +77,26 @@ func unknown(c *cobra.Command, word string) error {
 	if c.HasParent() {
 		what += " of " + c.CommandPath()
 	}
-	return Usagef("%s; %s", what, cmp.Or(similar(c, word), fmt.Sprintf("`%s --help` lists them", c.CommandPath())))
+	return Usagef("%s; %s", what, cmp.Or(similar(c, word), possible(c)))
+}
+
+// possible names the subcommands of c, or the command that lists them if there are many.
+func possible(c *cobra.Command) string {
+	const most = 8 // of a line
+	var names []string
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			names = append(names, sub.Name())
+		}
+	}
+	last := len(names) - 1
+	switch {
+	case len(names) > most || last < 0:
+		return fmt.Sprintf("`%s --help` lists them", c.CommandPath())
+	case last == 0:
+		return "want " + names[0]
+	}
+	return "want " + strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
 // similar returns a question about the subcommand of c that may be meant by a word, or "" if none is similar.
