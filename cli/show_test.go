@@ -110,7 +110,8 @@ func TestJSONIsTheOnlyThingOnStandardOutput(t *testing.T) {
 		`{"configurations":{"configuration":[{"name":"startup","state":{"name":"startup"}},{"name":"0",`+
 			`"state":{"name":"0"}}]}}`)
 	s.server.load(t,
-		`{"system":{"state":{"up-time":"5"}},"components":{"component":[{"name":"chip",`+
+		`{"system":{"state":{"up-time":"5","current-datetime":"2026-03-01T12:00:00Z"}},`+
+			`"components":{"component":[{"name":"chip",`+
 			`"state":{"type":"INTEGRATED_CIRCUIT"}}]}}`)
 	for _, f := range tam.Features() {
 		s.server.load(t, `{"tam":{"features-state":{"feature":[{"feature-ref":"`+f.Ref+
