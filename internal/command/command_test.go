@@ -26,14 +26,14 @@ func TestRun(t *testing.T) {
 		want string
 	}{
 		{"", t.Context(), ExitUsage, "which command?"},
-		{"fly", t.Context(), ExitUsage, "p: unknown command \"fly\"; `p --help` lists them"},
+		{"fly", t.Context(), ExitUsage, "p: unknown command \"fly\"; want bad, completion, cut, good, group, version or wrong"},
 		{"good", t.Context(), 0, "done"},
 		{"good more", t.Context(), ExitUsage, "p: unknown command"},
 		{"godo", t.Context(), ExitUsage, "p: unknown command \"godo\"; did you mean good?"},
 		{"good --what", t.Context(), ExitUsage, "p: unknown flag: --what; `p good --help` lists them"},
 		{"good --hlep", t.Context(), ExitUsage, "p: unknown flag: --hlep; did you mean --help?"},
 		{"group on", t.Context(), ExitUsage, "p: unknown command \"on\" of p group; did you mean one?"},
-		{"group what", t.Context(), ExitUsage, "p: unknown command \"what\" of p group; `p group --help` lists them"},
+		{"group what", t.Context(), ExitUsage, "p: unknown command \"what\" of p group; want one or other"},
 		{"bad", t.Context(), ExitFailed, "p: file does not exist"},
 		{"wrong", t.Context(), ExitUsage, "p: file does not exist"},
 		{"group one", t.Context(), ExitUsage, "accepts 1 arg(s), received 0; usage: p group one"},
