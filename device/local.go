@@ -25,23 +25,37 @@ type Local struct {
 
 func localFile(data string) string { return filepath.Join(data, "up.json") }
 
-// Publish writes the file of a switch that has started, and locks it. withdraw removes it at the end of the switch. The
-// lock of a process that was killed is gone, so that its file is not taken for that of a running switch.
-func (l Local) Publish(data string) (withdraw func() error, err error) {
+// A DataClaim is the exclusive use of a data directory by a switch.
+type DataClaim struct{ file *os.File }
+
+// ClaimData locks the data directory of a switch that is about to start, and creates the directory. It returns an error
+// if a running switch has the directory. The lock of a process that was killed is gone, so that its file is not taken
+// for that of a running switch.
+func ClaimData(data string) (*DataClaim, error) {
+	if err := os.MkdirAll(data, 0o755); err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
 	f, err := os.OpenFile(localFile(data), os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("data directory: %w", err)
 	}
 	if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
-		err = fmt.Errorf("%s: another switch has this data directory: %w", f.Name(), err)
-	} else if err = f.Truncate(0); err == nil {
-		err = json.NewEncoder(f).Encode(l)
+		err = fmt.Errorf("%s: a running switch has this data directory: end it, or give this one another --data: %w",
+			f.Name(), err)
+	} else {
+		err = f.Truncate(0)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return func() error { return errors.Join(os.Remove(f.Name()), f.Close()) }, nil
+	return &DataClaim{f}, nil
 }
+
+// Publish writes the file by which tools find the switch, once it has started.
+func (c *DataClaim) Publish(l Local) error { return json.NewEncoder(c.file).Encode(l) }
+
+// Release removes the file at the end of the switch, and with it the lock.
+func (c *DataClaim) Release() error { return errors.Join(os.Remove(c.file.Name()), c.file.Close()) }
 
 // FindLocal returns the switch of a data directory. It returns false if none runs.
 func FindLocal(data string) (l Local, ok bool) {

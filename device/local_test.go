@@ -13,17 +13,28 @@ func TestLocal(t *testing.T) {
 		t.Errorf("an empty directory has %+v", l)
 	}
 	want := Local{PID: 7, Redis: "127.0.0.1:5", Embedded: true, GNMI: "127.0.0.1:6"}
-	withdraw, err := want.Publish(dir)
-	if err != nil {
-		t.Fatal(err)
+	claim := func() *DataClaim {
+		t.Helper()
+		c, err := ClaimData(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l, ok := FindLocal(dir); ok {
+			t.Errorf("it has not started, and is %+v", l)
+		}
+		if err := c.Publish(want); err != nil {
+			t.Fatal(err)
+		}
+		return c
 	}
+	first := claim()
 	if l, ok := FindLocal(dir); !ok || l != want {
 		t.Errorf("%+v, %v; want %+v", l, ok, want)
 	}
-	if _, err := want.Publish(dir); err == nil {
+	if _, err := ClaimData(dir); err == nil {
 		t.Error("two switches have one data directory")
 	}
-	if err := withdraw(); err != nil {
+	if err := first.Release(); err != nil {
 		t.Error(err)
 	}
 	if l, ok := FindLocal(dir); ok {
@@ -37,13 +48,11 @@ func TestLocal(t *testing.T) {
 	if l, ok := FindLocal(dir); ok {
 		t.Errorf("its process was killed, and it is %+v", l)
 	}
-	if withdraw, err = want.Publish(dir); err != nil {
-		t.Fatal(err)
-	}
+	second := claim()
 	if l, ok := FindLocal(dir); !ok || l != want {
 		t.Errorf("%+v, %v; want %+v", l, ok, want)
 	}
-	if err := withdraw(); err != nil {
+	if err := second.Release(); err != nil {
 		t.Error(err)
 	}
 	if left, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(left) > 0 {

@@ -221,6 +221,9 @@ func TestUnixSocket(t *testing.T) {
 		!strings.Contains(err.Error(), "another process") {
 		t.Errorf("two servers on one socket: %v", err)
 	}
+	if _, err := os.Stat(socket); err != nil {
+		t.Errorf("a server that is refused removes the socket of another: %v", err)
+	}
 	stream, err := reflectpb.NewServerReflectionClient(conn).ServerReflectionInfo(b.ctx)
 	if err != nil {
 		t.Fatal(err)

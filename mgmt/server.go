@@ -68,6 +68,7 @@ type Server struct {
 	subscribers chan struct{}
 
 	listening []endpoint
+	bound     bool // true if the socket of the configuration is this server's
 }
 
 // An endpoint is a gRPC server on a listener.
@@ -163,6 +164,7 @@ func (s *Server) open() error {
 		if err != nil {
 			return err
 		}
+		s.bound = true
 		door := auth.NewDoor(l)
 		s.add(door, auth.KnownAt(door, s.guard.Local()))
 	}
@@ -254,7 +256,7 @@ func (s *Server) Close() {
 		e.server.Stop()
 		e.listener.Close()
 	}
-	if s.cfg.Socket != "" {
+	if s.bound {
 		os.Remove(s.cfg.Socket)
 	}
 	s.hub.Close()

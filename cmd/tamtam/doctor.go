@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"net"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,12 +33,34 @@ func complete(cfg *doctor.Config, place redisFlags, given func(flag string) bool
 		return usagef("--timeout %v: want more than 0", cfg.Timeout)
 	}
 	cfg.Version, cfg.Now = command.Version(), time.Now
-	if local, ok := device.FindLocal(cfg.Data); ok && !given("redis") && !given("database-config") && !given("gnmi") {
+	local, ok, err := findSwitch(given, cfg.Data)
+	if err != nil {
+		return err
+	}
+	if ok {
 		cfg.Local, place.addr, cfg.GNMI = &local, local.Redis, local.GNMI
 		cfg.Users, cfg.Roles = cmp.Or(cfg.Users, local.Users), cmp.Or(cfg.Roles, local.Roles)
 	}
 	cfg.Redis, err = place.config()
 	return err
+}
+
+// findSwitch returns the switch of `tamtam up` in a data directory. It returns false if there is none, or if flags give
+// the addresses. It returns an error if --data was given and neither up nor mgmtd runs there: another switch must not
+// be taken for it.
+func findSwitch(given func(flag string) bool, data string) (local device.Local, ok bool, err error) {
+	if given("redis") || given("database-config") || given("gnmi") {
+		return local, false, nil
+	}
+	if local, ok = device.FindLocal(data); ok || !given("data") {
+		return local, ok, nil
+	}
+	conn, err := net.DialTimeout("unix", device.SocketPath(data), time.Second)
+	if err != nil {
+		return local, false, fmt.Errorf("--data %s: no switch runs there; want the directory of `tamtam up --data`, or "+
+			"--redis HOST:PORT", data)
+	}
+	return local, false, conn.Close()
 }
 
 func newDoctor() *cobra.Command {

@@ -20,6 +20,8 @@ func TestMistakes(t *testing.T) {
 		{"cli show vlan", usage, `unknown command "show" for "tamtam cli"; usage: tamtam cli [flags]`},
 		{"cli --every 10ms -c ?", usage, "want 100ms or more"},
 		{"cli --data /nonexistent -c exit", failed, "--data /nonexistent: no switch runs there"},
+		{"health --data /nonexistent", failed, "--data /nonexistent: no switch runs there"},
+		{"doctor --data /nonexistent", failed, "--data /nonexistent: no switch runs there"},
 		{"cli --target nowhere -c exit", failed, "want HOST:PORT or unix:/PATH"},
 		{"cli --target localhost:1 --insecure --tls-ca x -c exit", failed, "give one or the other"},
 		{"subscribe", usage, "usage: tamtam subscribe PATH..."},

@@ -317,11 +317,13 @@ Exit codes: 0 if all checks succeed, 1 with the reason on standard error if one 
 command line.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			local, ok := device.FindLocal(data)
-			if given := cmd.Flags().Changed; ok && !given("redis") && !given("database-config") && !given("gnmi") {
+			local, ok, err := findSwitch(cmd.Flags().Changed, data)
+			if err != nil {
+				return err
+			}
+			if ok {
 				place.addr, q.GNMI = local.Redis, local.GNMI
 			}
-			var err error
 			if q.Redis, err = place.config(); err != nil {
 				return err
 			}

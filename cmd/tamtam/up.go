@@ -58,18 +58,18 @@ TAMTAM_CONFIG, TAMTAM_REDIS, TAMTAM_PORTS and TAMTAM_FRR in the environment are 
 			if err != nil {
 				return err
 			}
-			withdraw := func() error { return nil }
+			claim, err := device.ClaimData(u.data)
+			if err != nil {
+				return err
+			}
 			ready := cfg.Ready
 			cfg.Ready = func(redis, gnmi, page string) {
-				if w, err := u.publish(redis, gnmi); err != nil {
+				if err := claim.Publish(u.local(redis, gnmi)); err != nil {
 					fmt.Fprintf(cmd.ErrOrStderr(), "tamtam: tools cannot find the switch by --data: %v\n", err)
-				} else {
-					withdraw = w
 				}
 				ready(redis, gnmi, page)
 			}
-			err = device.Up(cmd.Context(), cfg)
-			return errors.Join(err, withdraw())
+			return errors.Join(device.Up(cmd.Context(), cfg), claim.Release())
 		},
 	}
 	f := c.Flags()
@@ -99,12 +99,12 @@ TAMTAM_CONFIG, TAMTAM_REDIS, TAMTAM_PORTS and TAMTAM_FRR in the environment are 
 	return c
 }
 
-// publish writes down the addresses of the switch for tools on this machine.
-func (u *upCommand) publish(redis, gnmi string) (withdraw func() error, err error) {
+// local describes the switch for the tools of this machine.
+func (u *upCommand) local(redis, gnmi string) device.Local {
 	return device.Local{
 		PID: os.Getpid(), Redis: redis, Embedded: u.place.embedded(), GNMI: gnmi, Users: u.users, Roles: u.roles,
 		ClientCA: u.clientCA, NoLogin: u.noLogin,
-	}.Publish(u.data)
+	}
 }
 
 // device returns the configuration of the switch, from the flags.

@@ -26,7 +26,7 @@ func TestRun(t *testing.T) {
 		want string
 	}{
 		{"", t.Context(), ExitUsage, "which command?"},
-		{"fly", t.Context(), ExitUsage, "p: unknown command \"fly\"; want bad, completion, cut, good, group, version or wrong"},
+		{"fly", t.Context(), ExitUsage, "\"fly\"; want bad, completion, cut, good, group, version or wrong"},
 		{"good", t.Context(), 0, "done"},
 		{"good more", t.Context(), ExitUsage, "p: unknown command"},
 		{"godo", t.Context(), ExitUsage, "p: unknown command \"godo\"; did you mean good?"},
