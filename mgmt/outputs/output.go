@@ -168,7 +168,11 @@ func (o *Output) send(ctx context.Context, waits *waits) error {
 		}
 		err := o.one(ctx, m)
 		var busy *BusyError
+		var refused *RefusedError
 		switch {
+		case errors.As(err, &refused): // the message is not sent again
+			waits.tries = 0
+			o.report(Active, "the last message was refused: "+err.Error())
 		case err == nil:
 			waits.tries = 0
 			o.report(Active, "")
@@ -183,7 +187,7 @@ func (o *Output) send(ctx context.Context, waits *waits) error {
 	}
 }
 
-// one sends a message. It returns nil if the message need not be sent again.
+// one sends a message. If the receiver refuses it with a *RefusedError, it is not sent again.
 func (o *Output) one(ctx context.Context, m Message) error {
 	// An incomplete message would corrupt the connection for the remaining ones.
 	whole, done := grace.After(ctx, restLimit)
@@ -201,8 +205,6 @@ func (o *Output) one(ctx context.Context, m Message) error {
 		o.Done(false)
 	case errors.As(err, &refused):
 		o.Done(true)
-		o.report(Active, "refused: "+err.Error())
-		return nil
 	default:
 		o.Back()
 	}
@@ -221,7 +223,11 @@ func (o *Output) rest(ctx context.Context) {
 	defer cancel()
 	for state == Active && ctx.Err() == nil {
 		m, ok := o.Take(time.Now())
-		if !ok || o.one(ctx, m) != nil {
+		if !ok {
+			return
+		}
+		var refused *RefusedError
+		if err := o.one(ctx, m); err != nil && !errors.As(err, &refused) {
 			return
 		}
 	}

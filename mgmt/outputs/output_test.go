@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -159,6 +160,11 @@ func TestRefusedAndBusy(t *testing.T) {
 		}
 		<-time.After(time.Minute)
 		synctest.Wait()
+		o.Put(time.Now(), []byte("bad"))
+		synctest.Wait()
+		if s := o.Status(time.Now()); s.State != Active || !strings.Contains(s.Reason, "refused: no such metric") {
+			t.Errorf("refused: %+v", s)
+		}
 		if !slices.Equal(r.got, []string{"a", "later", "b"}) || len(r.connects) != 1 || time.Since(began) < 40*time.Second {
 			t.Errorf("%v came, by %d connections", r.got, len(r.connects))
 		}

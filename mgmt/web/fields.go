@@ -107,6 +107,13 @@ func textField[R any](name, help string, get func(*R) string) query.Field[R] {
 		Text: query.One(func(r *R) (string, bool) { s := get(r); return s, s != "" })}
 }
 
+// keyField returns a field with one text that is part of every grouping.
+func keyField[R any](name, help string, get func(*R) string) query.Field[R] {
+	f := textField(name, help, get)
+	f.Key = true
+	return f
+}
+
 // numberField returns a field with one number.
 func numberField[R any](name, help string, k query.Kind, total query.Total, get func(*R) (query.Range, bool),
 ) query.Field[R] {
@@ -362,10 +369,11 @@ func (r *periodItem) counted(n int64) (query.Range, bool) { return counted(n, r.
 var periodTable = &query.Table[periodItem]{Rows: "periods", Fields: slices.Concat(
 	[]query.Field[periodItem]{
 		textField("flow", "flow, path or graph", func(r *periodItem) string { return r.Flow }),
-		{Name: "cluster", Help: "cluster of the graph; none for a whole path", Kind: query.Text, Whole: always[periodItem],
-			Text: query.One(func(r *periodItem) (string, bool) { return r.Cluster, r.Cluster != "" })},
-		textField("from", "where packets were sent", func(r *periodItem) string { return r.From }),
-		textField("to", "where packets were received", func(r *periodItem) string { return r.To }),
+		{Name: "cluster", Help: "cluster of the graph; none for a whole path", Kind: query.Text, Key: true,
+			Whole: always[periodItem],
+			Text:  query.One(func(r *periodItem) (string, bool) { return r.Cluster, r.Cluster != "" })},
+		keyField("from", "where packets were sent", func(r *periodItem) string { return r.From }),
+		keyField("to", "where packets were received", func(r *periodItem) string { return r.To }),
 		numberField("period", "number of the period", query.Count, query.NoTotal, func(r *periodItem) (query.Range, bool) {
 			return query.Exactly(int64(min(r.Period, math.MaxInt64))), true
 		}),
@@ -414,6 +422,9 @@ func packetItemOf(j *result.Journey) packetItem {
 		} else {
 			x.depth.High = math.MaxInt64
 		}
+	}
+	if !x.whole() {
+		x.depth.High = math.MaxInt64 // a switch that is not known may have had a longer queue
 	}
 	if n := len(j.Hops); n > 0 && treeOf(j).ends() == 1 && j.Hops[0].Arrival != 0 && j.Hops[n-1].Departure != 0 {
 		x.delay, x.timed = j.Hops[n-1].Departure-j.Hops[0].Arrival, x.whole()

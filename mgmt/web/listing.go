@@ -63,7 +63,9 @@ func choose[R any](q *request, t *query.Table[R], rows []R, stack string) ([]R, 
 	if err != nil {
 		return nil, err
 	}
-	x.selected, x.unknown = f.Select(rows)
+	if x.selected, x.unknown, err = f.Select(q.ctx, rows); err != nil {
+		return nil, err
+	}
 	if x.grouping, err = t.Grouping(q.get("by")); err != nil {
 		return nil, err
 	}

@@ -135,6 +135,24 @@ func (t *timeline) addJourney(j *result.Journey) {
 	}
 }
 
+// wholePaths returns the series of whole paths: without those of a cluster, and of a segment between two points of a
+// path, whose ends are the begin or end of another segment of the flow.
+func wholePaths(all map[seriesKey]*series) (whole []*series) {
+	type end struct{ flow, point string }
+	begins, ends := map[end]bool{}, map[end]bool{}
+	for k := range all {
+		if k.cluster == "" {
+			begins[end{k.flow, k.from}], ends[end{k.flow, k.to}] = true, true
+		}
+	}
+	for k, x := range all {
+		if k.cluster == "" && !ends[end{k.flow, k.from}] && !begins[end{k.flow, k.to}] {
+			whole = append(whole, x)
+		}
+	}
+	return whole
+}
+
 // finish adds the periods, each of which may have been repeated, and the amendments.
 func (t *timeline) finish(s *snapshot) {
 	for _, x := range s.series {
@@ -142,7 +160,7 @@ func (t *timeline) finish(s *snapshot) {
 			t.slot(x.periods[i].Window) // may widen
 		}
 	}
-	for _, x := range s.series {
+	for _, x := range wholePaths(s.series) { // clusters and segments count the same packets again
 		for i := range x.periods {
 			l := &x.periods[i]
 			y := t.slot(l.Window)

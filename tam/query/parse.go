@@ -1,6 +1,7 @@
 package query
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -58,9 +59,14 @@ func (f *Filter[R]) Match(r *R) Verdict {
 // String returns the filter's text.
 func (f *Filter[R]) String() string { return f.text }
 
-// Select returns the rows that the filter selects, in their order, and the number of rows whose outcome is unknown.
-func (f *Filter[R]) Select(rows []R) (selected []R, unknown int) {
+// Select returns the rows that the filter selects, in their order, and the number of rows whose outcome is unknown. It
+// returns the error of ctx if ctx ends.
+func (f *Filter[R]) Select(ctx context.Context, rows []R) (selected []R, unknown int, err error) {
+	const often = 256 // rows between two looks at ctx
 	for i := range rows {
+		if i%often == 0 && ctx.Err() != nil {
+			return nil, 0, ctx.Err()
+		}
 		switch f.Match(&rows[i]) {
 		case Yes:
 			selected = append(selected, rows[i])
@@ -68,7 +74,7 @@ func (f *Filter[R]) Select(rows []R) (selected []R, unknown int) {
 			unknown++
 		}
 	}
-	return selected, unknown
+	return selected, unknown, nil
 }
 
 // A parser compiles the tokens of a filter.

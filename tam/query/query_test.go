@@ -104,7 +104,7 @@ func TestFilter(t *testing.T) {
 		}
 	}
 	f, _ := table.Filter("packets > 5")
-	kept, unknown := f.Select([]flow{web, nothing, {packets: 3, counted: true}, {}})
+	kept, unknown, _ := f.Select(t.Context(), []flow{web, nothing, {packets: 3, counted: true}, {}})
 	if len(kept) != 1 || unknown != 2 {
 		t.Errorf("%d rows selected and %d unknown, want 1 and 2", len(kept), unknown)
 	}
@@ -149,6 +149,8 @@ func TestErrors(t *testing.T) {
 		{"drop.reason = acI", 15, "acI", "perhaps acl? want a value of drop.reason: acl, no-route, ttl"},
 		{"exact = maybe", 9, "maybe", "want yes or no"},
 		{"switch ~ \"(\"", 10, `"("`, "want a regular expression (RE2)"},
+		{"switch ~ \".{0,100}.{0,100}\"", 10, `".{0,100}.{0,100}"`, "want a regular expression of at most 100 steps"},
+		{"switch ~ \"((a{9}){9}){9}\"", 10, `"((a{9}){9}){9}"`, "want a regular expression of at most 100 steps"},
 		{"switch = and", 10, "and", "a word of the language: want it in quotes"},
 		{"switch = \"leaf", 10, `"leaf`, `the closing " is missing`},
 		{"switch not leaf1", 12, "leaf1", "want in after not"},

@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"net/netip"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strings"
 	"time"
@@ -213,11 +214,36 @@ func (p *parser[R]) expression(f *Field[R]) (match[R], error) {
 	if err != nil {
 		return nil, err
 	}
+	parsed, err := syntax.Parse(t.text, syntax.Perl)
+	if err != nil {
+		return nil, p.wrong(t, "want a regular expression (RE2): %v", err)
+	}
+	if sizeOf(parsed) > mostSteps {
+		return nil, p.wrong(t, "want a regular expression of at most %d steps, with smaller repetitions", mostSteps)
+	}
 	re, err := regexp.Compile(t.text)
 	if err != nil {
 		return nil, p.wrong(t, "want a regular expression (RE2): %v", err)
 	}
 	return f.anyText(re.MatchString), nil
+}
+
+// mostSteps bounds the steps of a regular expression: the time of a match grows with them.
+const mostSteps = 100
+
+// sizeOf returns the approximate number of steps of a regular expression, at most mostSteps + 1.
+func sizeOf(re *syntax.Regexp) int {
+	n := 1
+	if re.Op == syntax.OpLiteral {
+		n = len(re.Rune)
+	}
+	for _, sub := range re.Sub {
+		n += sizeOf(sub)
+	}
+	if re.Op == syntax.OpRepeat {
+		n *= max(re.Min, re.Max, 1)
+	}
+	return min(n, mostSteps+1)
 }
 
 // in parses one value, or several in parentheses.
