@@ -271,7 +271,7 @@ func (s *archiver) undo(t *unconfirmedCommit) error {
 const notConfirmed = "it was not confirmed in time"
 
 // undoLocked undoes the rows that the user of a trial may change, even if the present configuration cannot be archived.
-// A trial whose configuration to go back to is missing or unreadable ends: another attempt could not succeed.
+// A trial ends if the configuration to go back to is missing or unreadable, because another attempt could not succeed.
 func (s *archiver) undoLocked(ctx context.Context, t *unconfirmedCommit, why string) error {
 	stays, err := s.takeBack(ctx, t, why)
 	as := auth.WithCaller(ctx, auth.Caller{Name: t.User, Role: t.Role, Transport: "process"})

@@ -57,9 +57,9 @@ func (m *Joiner) excess(k uint64) (all []countExcess) {
 }
 
 // ordered returns pairs of stages with counts of period k only, where every packet at the second has passed the first.
-// On a path, these are each stage and the last usable one before it. In a graph, these are both sides of a cluster. If
-// no packet passes two of their points, they are also each side and the entry of the graph. The pair of the whole graph
-// or path is last.
+// On a path, each stage is paired with the last usable one before it. In a graph, the two sides of a cluster are a
+// pair. If no packet passes two points of the same side, each side is also paired with the entry of the graph. The pair
+// of the whole graph or path is last.
 func ordered(m *Joiner, k uint64) (pairs [][2]int) {
 	const void = altmark.First | altmark.LateRead | altmark.ClockStep | altmark.CounterReset
 	sound := func(p int) bool {

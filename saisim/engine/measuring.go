@@ -6,8 +6,8 @@
 //
 // A packet is measured as a copy of it enters the egress pipe. Each copy is measured once, including those of floods
 // and those injected by the CPU, but not copies for mirror sessions and for the CPU. It is measured whatever happens to
-// it in the egress pipe, before the program, the MTU and the egress ACL. Such copies are numbered from 1 on since the
-// switch object was created, whether there are tasks or not.
+// it in the egress pipe, before the program, the MTU and the egress ACL. The chip numbers the
+// measured copies from 1 on, beginning when the switch object is created, also while there are no tasks.
 //
 //   - The candidate key is of the headers as received: addresses if the IP
 //     header is well-formed, the protocol after IPv6 extension headers, ports if the
@@ -26,7 +26,7 @@
 // 64:
 //
 //	at the port  a   = entry + EgressStages*StageCycles + Deparser
-//	sent         end = max(a, end') + (L+20) B            ': the mirror copy before
+//	sent         end = max(a, end') + (L+20) B            (end' is that of the previous mirror copy)
 //	measured     ceil(end) + Parser + IngressStages*StageCycles + TrafficManager
 //
 // It is lost if end' is later than a + 32768 B: the port's buffer is full. Within one cycle, these measurements come

@@ -44,8 +44,9 @@ const (
 	allFlags = NoEgress | Unsynchronised | ClockSet
 )
 
-// Searched is a flag that decoders set and that no record has on the wire. The record is not in its place, which is
-// between the padded datagram and the end of the frame with only records, or bytes of other records can be read as it.
+// Searched is a flag that only decoders set; no record has it on the wire. A decoder sets it if it had to search for the
+// record. Either other bytes than records lie between the padded datagram and the end of the frame, or bytes of other
+// records could also be read as this record.
 const Searched Flags = 1 << 7
 
 // These are ports that are not an EthernetN.
