@@ -442,9 +442,9 @@ func (p *Partition) watermark(now time.Time) (mark int64, silent bool) {
 	return mark, silent
 }
 
-// Cut returns a batch of everything that is closed by now, or nil if there is nothing new. That is so if no message has
-// come since the last batch. It is also so if no window has closed, only a small number of messages came, and more come
-// at once (idle is false). A partition whose batch was not kept must be discarded.
+// Cut returns a batch of everything that is closed by now. It returns nil if no message has come since the last batch.
+// It also returns nil while more messages arrive (idle is false), if no window has closed and few messages came.
+// A partition whose batch was not kept must be discarded.
 func (p *Partition) Cut(now time.Time, idle bool) *result.Batch {
 	if p.last <= p.cut {
 		return nil

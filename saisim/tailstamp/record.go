@@ -44,7 +44,7 @@ const (
 	allFlags = NoEgress | Unsynchronised | ClockSet
 )
 
-// Searched is a flag that only decoders set; no record has it on the wire. A decoder sets it if it had to search for the
+// Searched is a flag that only decoders set; no record has it on the wire. A decoder sets it after a search for the
 // record. Either other bytes than records lie between the padded datagram and the end of the frame, or bytes of other
 // records could also be read as this record.
 const Searched Flags = 1 << 7

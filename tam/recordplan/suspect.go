@@ -142,9 +142,9 @@ func (d *Decoder) fixed(id string) bool {
 	return slices.ContainsFunc(d.plan.Graph.Nodes, func(n record.Node) bool { return n.ID == id && n.Unit != "" })
 }
 
-// rank sorts suspicions, the best first. It removes those that contradict at least as much as they explain. It also
-// removes suspicions with contradictions if another suspicion explains records without contradictions, and
-// misplacements of tables whose skipping explains as much.
+// rank sorts suspicions, the best first. It removes three kinds: suspicions that contradict at least as much as they
+// explain, those with contradictions if another suspicion explains records without any, and those of a misplaced table
+// if a skip of the same table explains as much.
 func rank(list []Suspicion) []Suspicion {
 	clean := slices.ContainsFunc(list, func(s Suspicion) bool { return s.Explains > 0 && s.Contradicts == 0 })
 	skipped := map[string]uint64{}

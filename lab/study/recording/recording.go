@@ -59,7 +59,7 @@ func studies() []string {
 	return []string{Paths, Entropy, Effort, Resources, Postcards}
 }
 
-// A Curve is an algorithm on one pipeline, with 1, 2, 3 ... bits of its containers.
+// A Curve shows the result of an algorithm on one pipeline for each number of recorded bits, from 1 on.
 type Curve struct {
 	Name      string `yaml:"name"`
 	Figure    string `yaml:"figure"`   // curves of one figure are drawn together
