@@ -57,6 +57,7 @@ func commandTable(below []kit.Submode) []*kit.Command {
 	table = append(table, configurationCommands()...)
 	table = append(table, clearCommands()...)
 	table = append(table, packetTraceCommand())
+	table = append(table, pingCommands()...)
 	table = append(table, showCommands()...)
 	table = append(table, whyFlowCommand(), dropsCommand(""), dropsCommand("by"))
 	return append(withWatch(table), kit.PipeTable()...)

@@ -675,7 +675,7 @@ func TestConfigRows(t *testing.T) {
 func FuzzOperation(f *testing.F) {
 	k := &archiver{Server: &Server{}}
 	all := operations()
-	delete(all, "clear-counters") // it would need counters
+	delete(all, "clear-counters")                                                                   // it would need counters
 	for _, name := range []string{"trace-packet", "why-flow", "list-drops", "ping", "traceroute"} { // other daemons do them
 		delete(all, name)
 	}

@@ -73,7 +73,7 @@ func ParsePing(operation string, input []byte) (p Ping, err error) {
 	if err := dec.Decode(&in); err != nil {
 		var wrong *json.UnmarshalTypeError
 		if errors.As(err, &wrong) {
-			return p, fmt.Errorf("%s is a %s, want a %s", cmp.Or(wrong.Field, "input"), wrong.Value, pingType(wrong.Type.String()))
+			return p, fmt.Errorf("%s: %s, want %s", cmp.Or(wrong.Field, "input"), wrong.Value, pingType(wrong.Type.String()))
 		}
 		return p, errors.New(strings.TrimPrefix(err.Error(), "json: "))
 	}
@@ -127,10 +127,13 @@ func ParsePing(operation string, input []byte) (p Ping, err error) {
 	return p, err
 }
 
-// pingType returns RFC 7951's name for a type of Go.
+// pingType returns the JSON that a type of Go has.
 func pingType(name string) string {
-	if name == "string" {
-		return name
+	switch name {
+	case "string":
+		return "a string"
+	case "int64":
+		return "a whole number"
 	}
-	return "whole number"
+	return "an object"
 }
