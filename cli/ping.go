@@ -138,10 +138,7 @@ func (p *pinging) interrupted(ctx context.Context, id string) error {
 	defer cancel()
 	for {
 		a, err := p.look(ctx, id)
-		switch {
-		case err != nil:
-			return err
-		case a.Text("done") == "true":
+		if err == nil && a.Text("done") == "true" {
 			p.news(a)
 			p.finish(a)
 			return p.err
@@ -149,7 +146,7 @@ func (p *pinging) interrupted(ctx context.Context, id string) error {
 		select {
 		case <-time.After(pingPoll):
 		case <-ctx.Done():
-			return errors.New("interrupted")
+			return fmt.Errorf("interrupted, and the switch has not confirmed the end of the %s", p.operation)
 		}
 	}
 }

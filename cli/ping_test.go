@@ -79,7 +79,8 @@ func (h *pingHost) publish(name, word, text string) {
 
 // pingAnswer returns an answer of hostd with the given members.
 func pingAnswer(members string) string {
-	return `{"operation":"ping","destination":"10.0.0.5","source":"10.0.0.1","size":56,"timeout-ns":2000000000,` + members + `}`
+	return `{"operation":"ping","destination":"10.0.0.5","source":"10.0.0.1","size":56,"timeout-ns":2000000000,` +
+		members + `}`
 }
 
 // The output of ping is as that of iputils. Errors are shown with their source, and what is unknown is no loss.
@@ -91,13 +92,16 @@ func TestPingOutput(t *testing.T) {
 			pingAnswer(`"done":true,"sent":6,"received":2,"errors":2,"no-reply":2,"waiting":0,"not-sent":1,"duplicates":1,` +
 				`"strange":0,"rtt":{"min-ns":310000,"avg-ns":755155000,"max-ns":1510000000},"events-before":0,"events":[` +
 				`{"number":1,"sequence":1,"kind":"reply","from":"10.0.0.5","ttl":64,"bytes":64,"rtt-ns":310000},` +
-				`{"number":2,"sequence":1,"kind":"reply","from":"10.0.0.5","ttl":64,"bytes":64,"rtt-ns":12340000,"duplicate":true},` +
+				`{"number":2,"sequence":1,"kind":"reply","from":"10.0.0.5","ttl":64,"bytes":64,"rtt-ns":12340000,` +
+				`"duplicate":true},` +
 				`{"number":3,"sequence":2,"kind":"no-reply"},` +
 				`{"number":4,"sequence":3,"kind":"ttl-exceeded","from":"10.1.0.1","text":"Time to live exceeded"},` +
-				`{"number":5,"sequence":4,"kind":"no-neighbor","from":"10.0.0.1","text":"neighbour 10.0.0.5 at Ethernet0 does not answer ARP requests"},` +
+				`{"number":5,"sequence":4,"kind":"no-neighbor","from":"10.0.0.1","rtt-ns":3000000000,` +
+				`"text":"neighbour 10.0.0.5 at Ethernet0 does not answer ARP requests"},` +
 				`{"number":6,"sequence":5,"kind":"not-sent","text":"no route to 10.0.0.5"},` +
 				`{"number":7,"sequence":6,"kind":"no-reply"},` +
-				`{"number":8,"sequence":7,"kind":"reply","from":"10.0.0.5","ttl":64,"bytes":64,"rtt-ns":1510000000,"late":true}],` +
+				`{"number":8,"sequence":7,"kind":"reply","from":"10.0.0.5","ttl":64,"bytes":64,"rtt-ns":1510000000,` +
+				`"late":true}],` +
 				`"notes":["a hint"]`),
 			`PING 10.0.0.5 from 10.0.0.1: 56 data bytes
 64 bytes from 10.0.0.5: icmp_seq=1 ttl=64 time=0.310 ms

@@ -3,7 +3,6 @@ package device_test
 import (
 	"net/netip"
 	"regexp"
-	"strings"
 	"testing"
 	"time"
 
@@ -48,7 +47,7 @@ func TestPingByShell(t *testing.T) {
 				if err != nil {
 					text += err.Error() + "\n"
 				}
-				return regexp.MustCompile(`\d+(\.\d+)? ms`).ReplaceAllString(text, "T ms")
+				return regexp.MustCompile(`[\d./]+ ms`).ReplaceAllString(text, "T ms")
 			default:
 				devicetest.NoError(t, far.pass(t, time.Millisecond))
 			}
@@ -61,14 +60,14 @@ func TestPingByShell(t *testing.T) {
 
 --- 10.0.1.2 ping statistics ---
 2 packets transmitted, 2 received, 0% packet loss
-rtt min/avg/max = T/T/T ms
+rtt min/avg/max = T ms
 `},
 		{"ping 2001:db8:1::2 count 1 size 4000 source 2001:db8:1::1", `PING 2001:db8:1::2 from 2001:db8:1::1: 4000 data bytes
 4008 bytes from 2001:db8:1::2: icmp_seq=1 ttl=64 time=T ms
 
 --- 2001:db8:1::2 ping statistics ---
 1 packets transmitted, 1 received, 0% packet loss
-rtt min/avg/max = T/T/T ms
+rtt min/avg/max = T ms
 `},
 		{"ping 10.9.0.9 count 1 ttl 1", `PING 10.9.0.9 from 10.0.1.1: 56 data bytes
 From 10.0.1.2: icmp_seq=1 Time to live exceeded
@@ -94,7 +93,7 @@ no reply: icmp_seq=1 within T ms
 --- 10.0.1.78 ping statistics ---
 1 packets transmitted, 0 received, 100% packet loss
 Note: neighbour 10.0.1.78 at Ethernet0 has not answered ARP requests
-Note: the switch drops replies above the rate of trap group host-ip2me, 6000 packets a second: show copp counts them
+Note: the switch drops replies above the rate of trap group queue1_group1, 6000 packets a second: show copp counts them
 %Error: No reply from 10.0.1.78
 `},
 		{"ping 10.0.2.1 count 1", "%Error: Ping: no route to 10.0.2.1: Ethernet1, whose subnet has it, is down\n"},
@@ -104,12 +103,10 @@ Note: the switch drops replies above the rate of trap group host-ip2me, 6000 pac
 
 --- 10.0.1.1 ping statistics ---
 1 packets transmitted, 1 received, 0% packet loss
-rtt min/avg/max = T/T/T ms
+rtt min/avg/max = T ms
 `},
 	} {
-		got := strings.ReplaceAll(run(tt.line), "rtt min/avg/max = 0.000/0.000/T", "rtt min/avg/max = T/T/T")
-		got = regexp.MustCompile(`= [\d.]+/[\d.]+/T`).ReplaceAllString(got, "= T/T/T")
-		if got != tt.want {
+		if got := run(tt.line); got != tt.want {
 			t.Errorf("%s\n%s\nwant\n%s", tt.line, got, tt.want)
 		}
 	}

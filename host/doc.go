@@ -1,7 +1,7 @@
 // Package host is the switch as a host on its router interfaces. It sends and answers ARP and neighbour discovery,
-// keeps neighbours, answers pings and sends its own, and reports by ICMP and ICMPv6 why packets that the chip could not forward were
-// dropped. It is a value that is stepped: frames and time go in, frames and events come out. It starts no goroutines,
-// reads no clock, and uses no database and no chip.
+// keeps neighbours, answers pings and sends its own, and reports by ICMP and ICMPv6 why packets that the chip could
+// not forward were dropped. It is a value that is stepped: frames and time go in, frames and events come out. It
+// starts no goroutines, reads no clock, and uses no database and no chip.
 //
 // A user of a [Stack] sets the interfaces ([Stack.Configure]), the neighbours that are known otherwise
 // ([Stack.SetStatic]) and the routes ([Stack.SetRoute]). It passes in the frames that the chip punts ([Stack.Receive])

@@ -90,13 +90,12 @@ func TestEchoWaitsForNeighbor(t *testing.T) {
 	r.Hear(true)
 	for i, size := range []int{56, 2400, 9000, 10} {
 		err := r.echo("10.0.0.1", "10.0.0.7", size)
-		if full := i == 3; (err != nil) != full || full && err.Error() != "3 packets wait for neighbour 10.0.0.7 at Vlan10 already" {
+		const full = "3 packets wait for neighbour 10.0.0.7 at Vlan10 already"
+		if (err != nil) != (i == 3) || err != nil && err.Error() != full {
 			t.Errorf("request %d: %v", i, err)
 		}
 	}
-	if got, want := r.EchoHint(ip("10.0.0.7"), ""), "neighbour 10.0.0.7 at Vlan10 has not answered ARP requests"; got != want {
-		t.Errorf("hint %q, want %q", got, want)
-	}
+	r.want(r.EchoHint(ip("10.0.0.7"), ""), "neighbour 10.0.0.7 at Vlan10 has not answered ARP requests")
 	r.pass(3*time.Second - 1)
 	r.want(r.heard(), "")
 	r.pass(1)
@@ -116,8 +115,8 @@ func TestEchoWaitsForNeighbor(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Configure(r.at, interfaces()[1:])
-	r.want(r.heard(), "2001:db8::1 > 2001:db8::1 ttl 64 type 1/3, 112 bytes: interface Vlan10 went down, or has no subnet "+
-		"with 2001:db8::7 any more")
+	r.want(r.heard(), "2001:db8::1 > 2001:db8::1 ttl 64 type 1/3, 112 bytes: interface Vlan10 went down, or has no "+
+		"subnet with 2001:db8::7 any more")
 }
 
 // A request that cannot be sent has an error with the cause.

@@ -36,8 +36,9 @@ const traceWait = 20 * time.Second
 
 var (
 	syncd = responder{
-		name: "syncd", channel: schema.PacketTraceChannel, absent: "syncd is not running, or its chip is not the simulated one",
-		wait: func(string, []byte) (time.Duration, error) { return traceWait, nil },
+		name: "syncd", channel: schema.PacketTraceChannel,
+		absent: "syncd is not running, or its chip is not the simulated one",
+		wait:   func(string, []byte) (time.Duration, error) { return traceWait, nil },
 	}
 	hostDaemon = responder{
 		name: "the host", channel: schema.PingChannel, cancel: schema.PingCancel,
@@ -111,11 +112,13 @@ func (s *archiver) request(ctx context.Context, to responder, word, id string, r
 	db, answers := s.reader.Redis.DB(swss.StateDB), schema.PacketTraceAnswers+id
 	sub := db.Subscribe(ctx, answers)
 	defer sub.Close()
+	defer context.AfterFunc(ctx, func() { _ = sub.Close() })() // Receive notices a deadline only
 	if _, err := sub.Receive(ctx); err != nil {
 		return tree.Unavailable(err)
 	}
 	requests := swss.NewNotificationProducer(db, to.channel)
-	heard, err := requests.Send(ctx, word, answers, []swss.Pair{{Field: schema.PacketTraceRequest, Value: string(request)}})
+	fields := []swss.Pair{{Field: schema.PacketTraceRequest, Value: string(request)}}
+	heard, err := requests.Send(ctx, word, answers, fields)
 	switch {
 	case err != nil:
 		return tree.Unavailable(err)
@@ -125,6 +128,9 @@ func (s *archiver) request(ctx context.Context, to responder, word, id string, r
 	for {
 		msg, err := sub.Receive(ctx)
 		if err != nil {
+			if ctx.Err() != nil {
+				err = context.Cause(ctx)
+			}
 			if to.cancel != "" {
 				ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelWait)
 				defer stop()

@@ -41,7 +41,7 @@ func TestPingRequests(t *testing.T) {
 
 // The output of a ping is the host's answer. The end of its client ends a ping at the host.
 func TestPingIsAnsweredAndEnded(t *testing.T) {
-	b := newBed(t)
+	b := newBed(t, func(*Config) {})
 	l := swss.NewListener(b.redis)
 	defer l.Close()
 	db := b.redis.DB(swss.StateDB)
@@ -78,7 +78,8 @@ func TestPingIsAnsweredAndEnded(t *testing.T) {
 		t.Errorf("asked %+v", q)
 	}
 	row := swss.FieldValues{schema.PacketTraceJSON: `{"sent":1000}`}
-	if err := swss.NewTable(db, schema.StatePacketTrace).SetFor(t.Context(), "a", row, schema.PacketTraceLife); err != nil {
+	rows := swss.NewTable(db, schema.StatePacketTrace)
+	if err := rows.SetFor(t.Context(), "a", row, schema.PacketTraceLife); err != nil {
 		t.Fatal(err)
 	}
 	said := swss.EncodeFields([]swss.Pair{{Field: schema.PacketTraceDone, Value: "a"}})

@@ -88,7 +88,8 @@ func switchPings(t *testing.T, f *fleet) {
 	t.Helper()
 	for i, tt := range []struct{ operation, input, want string }{
 		{schema.PingAsk, `{"destination":"10.0.1.2","count":2,"interval":100}`, `"received":2,`},
-		{schema.PingAsk, `{"destination":"2001:db8:1::2","count":2,"interval":100,"source":"2001:db8:1::1"}`, `"received":2,`},
+		{schema.PingAsk, `{"destination":"2001:db8:1::2","count":2,"interval":100,"source":"2001:db8:1::1"}`,
+			`"received":2,`},
 		{schema.PingAsk, `{"destination":"10.0.0.2","count":1,"size":5000}`, `"received":1,`},
 		{schema.TracerouteAsk, `{"destination":"10.0.0.2"}`, `"hops":[{"hop":1,"complete":true,"probes":[{"number":1,` +
 			`"sequence":1,"hop":1,"kind":"reply","from":"10.0.0.2",`},

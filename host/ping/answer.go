@@ -45,7 +45,7 @@ type Event struct {
 	From      string `json:"from,omitempty"`
 	TTL       int    `json:"ttl,omitempty"` // TTL of the message
 	Bytes     int    `json:"bytes,omitempty"`
-	RTT       int64  `json:"rtt-ns,omitempty"`
+	RTT       *int64 `json:"rtt-ns,omitempty"` // nil if nothing came
 	Text      string `json:"text,omitempty"`
 	Late      bool   `json:"late,omitempty"` // true if it came after the timeout
 	Duplicate bool   `json:"duplicate,omitempty"`
@@ -71,7 +71,7 @@ func (r *run) answer() *Answer {
 		switch p.state {
 		case replied:
 			a.Received++
-			rtt := p.outcome.RTT
+			rtt := *p.outcome.RTT
 			if sum += rtt; a.RTT == nil {
 				a.RTT = &RTT{Min: rtt, Max: rtt}
 			}

@@ -53,15 +53,31 @@ type run struct {
 	stopped   bool // true if the client has ended it
 	notes     []string
 
-	dropsBefore uint64 // frames that the network had dropped when the run began
-	changed     bool   // true if the answer must be written
+	dropsBefore uint64    // frames that the network had dropped when the run began
+	changed     bool      // true if the answer must be written
+	written     time.Time // time of the answer's last write
 }
 
-// newRun returns a run that sends its first request now.
+// writeGap is the least time between two writes of an answer, so that a flood of messages costs little. The last one is
+// written immediately.
+const writeGap = 50 * time.Millisecond
+
+// writable returns the time at which the answer must be written. It is zero if it has not changed.
+func (r *run) writable() time.Time {
+	if !r.changed {
+		return time.Time{}
+	}
+	if r.done {
+		return r.written
+	}
+	return r.written.Add(writeGap)
+}
+
+// newRun returns a run that sends its first request now. Its answer is written immediately.
 func newRun(p schema.Ping, operation, name string, source netip.Addr, now time.Time) *run {
 	digest := sha256.Sum256([]byte(operation + " " + name))
 	r := &run{
-		Ping: p, operation: operation, name: name, source: source, next: now, changed: true,
+		Ping: p, operation: operation, name: name, source: source, next: now, changed: true, written: now.Add(-writeGap),
 		ident: binary.BigEndian.Uint16(digest[:]), data: make([]byte, p.Size),
 	}
 	for i := range r.data {
@@ -188,7 +204,8 @@ func (r *run) receive(now time.Time, h *heard, ttl byte) {
 	}
 	p := &r.probes[n]
 	took := now.Sub(p.sent)
-	e := Event{Kind: h.kind, From: h.from.String(), TTL: int(ttl), RTT: took.Nanoseconds(), Text: h.text,
+	rtt := took.Nanoseconds()
+	e := Event{Kind: h.kind, From: h.from.String(), TTL: int(ttl), RTT: &rtt, Text: h.text,
 		Late: took > r.Timeout}
 	switch {
 	case h.kind == kindReply && p.state == replied:

@@ -90,15 +90,23 @@ func (s *Service) Received(m host.Message) {
 // next returns the time at which a run has work; zero if there is none.
 func (s *Service) next() (first time.Time) {
 	for _, r := range s.runs {
-		if at := r.due(); !at.IsZero() && (first.IsZero() || at.Before(first)) {
-			first = at
+		for _, at := range []time.Time{r.due(), r.writable()} {
+			if !at.IsZero() && (first.IsZero() || at.Before(first)) {
+				first = at
+			}
 		}
 	}
 	return first
 }
 
 func (s *Service) busy() bool {
-	return len(s.asked)+len(s.refused) > 0 || slices.ContainsFunc(s.runs, func(r *run) bool { return r.changed })
+	return len(s.asked)+len(s.refused) > 0 || slices.ContainsFunc(s.runs, s.mustWrite)
+}
+
+// mustWrite reports whether a run's answer must be written now.
+func (s *Service) mustWrite(r *run) bool {
+	at := r.writable()
+	return !at.IsZero() && !s.d.Now().Before(at)
 }
 
 // work starts and ends runs as requested, and writes the answers that have changed.
@@ -181,7 +189,7 @@ func (s *Service) start(operation, name string, again bool, input string) error 
 
 // write writes a run's answer if it has changed. After the last one it informs the client.
 func (s *Service) write(ctx context.Context, r *run) error {
-	if !r.changed {
+	if !s.mustWrite(r) {
 		return nil
 	}
 	if r.done && r.notes == nil {
@@ -201,7 +209,7 @@ func (s *Service) write(ctx context.Context, r *run) error {
 			return err
 		}
 	}
-	r.changed = false
+	r.changed, r.written = false, s.d.Now()
 	return nil
 }
 
@@ -209,13 +217,15 @@ func (s *Service) write(ctx context.Context, r *run) error {
 func (s *Service) notes(r *run) []string {
 	notes := []string{}
 	if r.strange > 0 {
-		notes = append(notes, fmt.Sprintf("%d messages with this identifier did not fit the requests: not counted", r.strange))
+		text := "%d messages with this identifier did not fit the requests: not counted"
+		notes = append(notes, fmt.Sprintf(text, r.strange))
 	}
 	if !slices.ContainsFunc(r.probes, func(p probe) bool { return p.state == silent }) {
 		return notes
 	}
-	if n := s.network.Drops() - r.dropsBefore; n > 0 {
-		notes = append(notes, fmt.Sprintf("the CPU port dropped %d frames meanwhile: replies may be among them", n))
+	if n := s.network.Drops(); n > r.dropsBefore { // it is less after a restart of syncd
+		text := "the CPU port dropped %d frames meanwhile: replies may be among them"
+		notes = append(notes, fmt.Sprintf(text, n-r.dropsBefore))
 	}
 	return append(notes, s.network.Hints(&r.Ping)...)
 }

@@ -231,8 +231,8 @@ var rules = []room{
 	// whole numbers in files
 	{name: "collector/whole", modules: []string{yaml}},
 	{name: "collector/capture", modules: []string{gopacket, xsys}},
-	{name: "host/hostd",
-		below: rooms("host/hostrows host/lacpd host/lldpd host/ping host/cpuport host orch/forward orch swss swss/schema")},
+	{name: "host/hostd", below: rooms(`
+		host/hostrows host/lacpd host/lldpd host/ping host/cpuport host orch/forward orch swss swss/schema`)},
 	// Linux' interfaces and neighbours
 	{name: "host/hostifd", modules: []string{netlink, xsync, xsys}, below: rooms(`
 		host/netdev host/beside host/hostrows host/cpuport host orch/forward orch swss swss/schema`)},
