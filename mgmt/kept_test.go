@@ -675,8 +675,9 @@ func TestConfigRows(t *testing.T) {
 func FuzzOperation(f *testing.F) {
 	k := &archiver{Server: &Server{}}
 	all := operations()
-	delete(all, "clear-counters")                                                                   // it would need counters
-	for _, name := range []string{"trace-packet", "why-flow", "list-drops", "ping", "traceroute"} { // other daemons do them
+	delete(all, "clear-counters") // it would need counters
+	// These would need other daemons.
+	for _, name := range []string{"trace-packet", "why-flow", "list-drops", "ping", "traceroute"} {
 		delete(all, name)
 	}
 	for _, s := range []string{`{"source":"running","destination":"startup"}`,

@@ -162,6 +162,16 @@ func decodeValue(v *gpb.TypedValue) (any, error) {
 	return out, nil
 }
 
+// OperationPath returns the path at which a Set requests an operation of the switch.
+func OperationPath(name string) *gpb.Path { return tree.Path("operations", name) }
+
+// AnswerPath returns the path of the answer to an operation, by the id in its input.
+func AnswerPath(id string) *gpb.Path {
+	path := tree.Path("STATE_DB", "localhost", "TAMTAM_PACKET_TRACE", id, "trace")
+	path.Origin = "sonic-db"
+	return path
+}
+
 // Change is one step of a Set. A nil value deletes the path.
 type Change struct {
 	Path    *gpb.Path
@@ -174,7 +184,7 @@ func (c *Client) Set(ctx context.Context, changes ...Change) error {
 	return c.SetWithin(ctx, c.conf.Timeout, changes...)
 }
 
-// SetWithin is [Client.Set] with a time limit of its own, for an operation of the switch that takes time.
+// SetWithin acts like [Client.Set], but with a time limit of its own, for an operation of the switch that takes time.
 func (c *Client) SetWithin(ctx context.Context, limit time.Duration, changes ...Change) error {
 	req := &gpb.SetRequest{}
 	for _, ch := range changes {

@@ -134,7 +134,7 @@ func errorOf4(kind, code byte, word uint32) (string, string) {
 	return "", ""
 }
 
-// errorOf6 is errorOf4 for ICMPv6.
+// errorOf6 returns the kind and text of an ICMPv6 error, as errorOf4 does.
 func errorOf6(kind, code byte, word uint32) (string, string) {
 	switch kind {
 	case 1:

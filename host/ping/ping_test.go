@@ -254,7 +254,8 @@ func TestOutcomes(t *testing.T) {
 	}{
 		{"nothing", none, lost + ", done", "1 no-reply; 2 no-reply"},
 		{"another identifier", other(func(e *host.Echo) { e.Ident++ }), lost + ", done", "1 no-reply; 2 no-reply"},
-		{"another number", other(func(e *host.Echo) { e.Sequence += 9 }), lost + ", 2 strange, done", "1 no-reply; 2 no-reply"},
+		{"another number", other(func(e *host.Echo) { e.Sequence += 9 }), lost + ", 2 strange, done",
+			"1 no-reply; 2 no-reply"},
 		{"number 0", other(func(e *host.Echo) { e.Sequence = 0 }), lost + ", 2 strange, done", "1 no-reply; 2 no-reply"},
 		{"other data", other(func(e *host.Echo) { e.Payload[3] ^= 1 }), lost + ", 2 strange, done", "1 no-reply; 2 no-reply"},
 		{"less data", other(func(e *host.Echo) { e.Payload = e.Payload[1:] }), lost + ", 2 strange, done",

@@ -69,9 +69,11 @@ var rules = []room{
 	// a test kit, also for tests outside this tree
 	{name: "tamtamtest", below: rooms("cli device saisim saisim/profile swss")},
 	// a gNMI client, without access to databases
-	{name: "cli", modules: []string{gnmi, grpc, xterm}, clock: true, below: rooms("cli/tam cli/kit cli/tree")},
+	{name: "cli", modules: []string{gnmi, grpc, xterm}, clock: true, below: rooms("cli/tam cli/ping cli/kit cli/tree")},
 	// commands of telemetry
 	{name: "cli/tam", modules: []string{gnmi}, clock: true, below: rooms("cli/kit cli/tree")},
+	// ping and traceroute
+	{name: "cli/ping", modules: []string{gnmi}, clock: true, below: rooms("cli/kit cli/tree")},
 	// building blocks of commands
 	{name: "cli/kit", modules: []string{gnmi, grpc, yaml}, below: rooms("cli/tree")},
 	// data of a gNMI server

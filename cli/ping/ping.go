@@ -1,4 +1,4 @@
-package cli
+package ping
 
 import (
 	"context"
@@ -56,8 +56,8 @@ func echoFields() []kit.Leaf {
 	}
 }
 
-// pingCommands returns the commands that send echo requests from the switch.
-func pingCommands() []*kit.Command {
+// Commands returns the commands that send echo requests from the switch.
+func Commands() []*kit.Command {
 	command := func(word, help string, fields []kit.Leaf, report func(*pinging, tree.Node)) *kit.Command {
 		parts := []any{kit.Keyword(word, help), kit.Arg("destination", kit.IPAddress, "Address of a host")}
 		for _, f := range fields {
@@ -102,7 +102,7 @@ func (p *pinging) run(ctx context.Context, input map[string]any) error {
 	input["id"] = id
 	ended := make(chan error, 1)
 	go func() {
-		change := kit.Change{Path: tree.Path(operations, p.operation), Value: input}
+		change := kit.Change{Path: kit.OperationPath(p.operation), Value: input}
 		ended <- p.session.Client.SetWithin(ctx, pingLongest, change)
 	}()
 	poll := time.NewTicker(pingPoll)
@@ -153,9 +153,7 @@ func (p *pinging) interrupted(ctx context.Context, id string) error {
 
 // look returns the present answer. It does not exist before the switch has begun.
 func (p *pinging) look(ctx context.Context, id string) (tree.Node, error) {
-	path := tree.Path("STATE_DB", "localhost", traceTable, id, "trace")
-	path.Origin = "sonic-db"
-	found, err := p.session.Client.One(ctx, gpb.GetRequest_ALL, path)
+	found, err := p.session.Client.One(ctx, gpb.GetRequest_ALL, kit.AnswerPath(id))
 	if err != nil || !found.Exists() {
 		return tree.Node{}, err
 	}
@@ -190,7 +188,7 @@ func (p *pinging) reportPing(a tree.Node) {
 		p.printed = before
 	}
 	timeout := pingMillis(a.Text("timeout-ns"))
-	for _, e := range listOf(a, "events") {
+	for _, e := range a.Items("events") {
 		n, err := strconv.Atoi(e.Text("number"))
 		if err != nil || n <= p.printed {
 			continue
@@ -220,7 +218,7 @@ func (p *pinging) reportPing(a tree.Node) {
 
 // reportHops prints the hops of a traceroute that are complete and not printed yet.
 func (p *pinging) reportHops(a tree.Node) {
-	for i, h := range listOf(a, "hops") {
+	for i, h := range a.Items("hops") {
 		if i < p.printed {
 			continue
 		}
@@ -230,7 +228,7 @@ func (p *pinging) reportHops(a tree.Node) {
 		p.printed++
 		var text strings.Builder
 		last := ""
-		for _, e := range listOf(h, "probes") {
+		for _, e := range h.Items("probes") {
 			if from := e.Text("from"); from != "" && from != last {
 				text.WriteString("  " + from)
 				last = from
