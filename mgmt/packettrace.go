@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -135,6 +136,9 @@ func (s *archiver) request(ctx context.Context, to responder, word, id string, r
 				ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), cancelWait)
 				defer stop()
 				_, _ = requests.Send(ctx, to.cancel, answers, nil) // without Redis, no client sees what it does
+			}
+			if errors.Is(err, context.Canceled) {
+				return status.Error(codes.Canceled, "ended by its client")
 			}
 			return status.Errorf(codes.Unavailable, "%s has not answered: %v", to.name, err)
 		}
