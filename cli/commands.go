@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"tamtam/cli/kit"
+	"tamtam/cli/ping"
 	"tamtam/cli/tam"
 )
 
@@ -57,6 +58,7 @@ func commandTable(below []kit.Submode) []*kit.Command {
 	table = append(table, configurationCommands()...)
 	table = append(table, clearCommands()...)
 	table = append(table, packetTraceCommand())
+	table = append(table, ping.Commands()...)
 	table = append(table, showCommands()...)
 	table = append(table, whyFlowCommand(), dropsCommand(""), dropsCommand("by"))
 	return append(withWatch(table), kit.PipeTable()...)

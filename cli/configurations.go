@@ -14,15 +14,12 @@ import (
 	"tamtam/cli/tree"
 )
 
-// Paths of the stored configurations and of the operations of the switch.
-const (
-	keptRoot   = rowsModule + ":configurations"
-	operations = "operations"
-)
+// keptRoot is the path of the stored configurations.
+const keptRoot = rowsModule + ":configurations"
 
 // operate requests an operation of the switch.
 func operate(ctx context.Context, s *kit.Session, name string, input map[string]any) error {
-	return s.Client.Set(ctx, kit.Change{Path: tree.Path(operations, name), Value: input})
+	return s.Client.Set(ctx, kit.Change{Path: kit.OperationPath(name), Value: input})
 }
 
 // configurationNumber is the kind of a parameter: the number of an earlier configuration.

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"strings"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -13,9 +12,6 @@ import (
 	"tamtam/cli/kit"
 	"tamtam/cli/tree"
 )
-
-// traceTable is the table with the results of packet traces.
-const traceTable = "TAMTAM_PACKET_TRACE"
 
 // traceFields returns the options of a packet trace, which are the leaves of trace-packet's input.
 func traceFields() []kit.Leaf {
@@ -79,16 +75,14 @@ func showPacketTrace(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	return kit.Framed(data, func(p *kit.Printout) { writePacketTrace(p, t) }), nil
 }
 
-// ask requests an operation of the switch whose answer is a row of traceTable, and returns that row.
+// ask requests an operation of the switch, and returns its answer.
 func ask(ctx context.Context, s *kit.Session, operation string, input map[string]any) (any, error) {
 	id := rand.Text()
 	input["id"] = id
 	if err := operate(ctx, s, operation, input); err != nil {
 		return nil, err
 	}
-	path := tree.Path("STATE_DB", "localhost", traceTable, id, "trace")
-	path.Origin = "sonic-db"
-	found, err := s.Client.One(ctx, gpb.GetRequest_ALL, path)
+	found, err := s.Client.One(ctx, gpb.GetRequest_ALL, kit.AnswerPath(id))
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +106,7 @@ func writePacketTrace(p *kit.Printout, t tree.Node) {
 	}
 	p.Line("")
 	var rows [][]string
-	for _, l := range listOf(t, "lookups") {
+	for _, l := range t.Items("lookups") {
 		hit := map[string]string{"true": "hit", "false": "miss"}[l.Text("hit")]
 		rows = append(rows, []string{
 			l.Text("table"), kit.OrDash(l.Text("at")), hit, kit.OrDash(l.Text("key")), kit.OrDash(l.Text("entry")),
@@ -126,7 +120,7 @@ func writePacketTrace(p *kit.Printout, t tree.Node) {
 	p.Line("")
 	rows = nil
 	var below []string
-	for _, c := range listOf(t, "copies") {
+	for _, c := range t.Items("copies") {
 		fate := c.Text("fate")
 		if why := c.Text("why"); why != "" {
 			fate += ": " + why
@@ -137,7 +131,7 @@ func writePacketTrace(p *kit.Printout, t tree.Node) {
 		rows = append(rows, []string{
 			c.Text("copy"), fate, kit.OrDash(c.Text("out")), kit.OrDash(c.Text("queue")), c.Text("cycle"), c.Text("bytes"),
 		})
-		for _, r := range listOf(c, "rewrite") {
+		for _, r := range c.Items("rewrite") {
 			below = append(below, fmt.Sprintf("copy %s: %s %s -> %s", c.Text("copy"), r.Text("field"),
 				kit.OrDash(r.Text("was")), kit.OrDash(r.Text("is"))))
 		}
@@ -148,7 +142,7 @@ func writePacketTrace(p *kit.Printout, t tree.Node) {
 	}, rows)
 	p.After(below)
 	var counters []string
-	for _, c := range listOf(t, "counters") {
+	for _, c := range t.Items("counters") {
 		counters = append(counters, fmt.Sprintf("%6s  %s", signed(c.Text("by")), c.Text("counter")))
 	}
 	if len(counters) > 0 {
@@ -165,7 +159,7 @@ func writeWouldPass(p *kit.Printout, t tree.Node) {
 		return
 	}
 	p.Line("")
-	changes := listOf(t, "if")
+	changes := t.Items("if")
 	if len(changes) == 0 {
 		p.Line("No change of one entry would let it pass, of %s tried", t.Text("tried"))
 	} else {
@@ -184,15 +178,4 @@ func signed(number string) string {
 		return number
 	}
 	return "+" + number
-}
-
-// listOf returns the members of a list that is not a YANG list.
-func listOf(t tree.Node, name string) []tree.Node {
-	m, _ := t.Value.(map[string]any)
-	list, _ := m[name].([]any)
-	var all []tree.Node
-	for _, v := range list {
-		all = append(all, tree.Of(v))
-	}
-	return slices.Clip(all)
 }

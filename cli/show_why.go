@@ -77,7 +77,7 @@ func writeWhyFlow(p *kit.Printout, t tree.Node) {
 		p.Field(8, "Damaged", n+" more have an IP header that is damaged, and may be of any flow")
 	}
 	p.Line("")
-	if len(listOf(t, "fates")) == 0 {
+	if len(t.Items("fates")) == 0 {
 		if t.Text("unclear") != "" || t.Text("damaged") != "" {
 			p.Line("No other packet is known that is of it. Those that come now are.")
 		} else {
@@ -86,12 +86,12 @@ func writeWhyFlow(p *kit.Printout, t tree.Node) {
 		return
 	}
 	var rows [][]string
-	for _, f := range listOf(t, "fates") {
+	for _, f := range t.Items("fates") {
 		rows = append(rows, []string{f.Text("fate"), kit.OrDash(f.Text("out")), atLeast(f), f.Text("first"), f.Text("last")})
 	}
 	p.Table([]kit.Column{kit.Col("Fate", 8, 2), kit.Col("At", 10, 2), kit.Col("Packets", 7, 2), kit.Col("First", 27, 2),
 		kit.Col("Last", 27, 0)}, rows)
-	for _, e := range listOf(t, "packets") {
+	for _, e := range t.Items("packets") {
 		p.Line("")
 		writeEnd(p, e)
 	}
@@ -100,7 +100,7 @@ func writeWhyFlow(p *kit.Printout, t tree.Node) {
 // writeEnd writes where a packet ended, and the entries that it hit.
 func writeEnd(p *kit.Printout, e tree.Node) {
 	p.Line("%s", endText(e))
-	for _, l := range listOf(e, "lookups") {
+	for _, l := range e.Items("lookups") {
 		hit := map[string]string{"true": "hit", "false": "miss"}[l.Text("hit")]
 		words := []string{fmt.Sprintf("%-15s", l.Text("table")), hit}
 		for _, name := range []string{"at", "key", "entry"} {
@@ -166,7 +166,7 @@ func nextOfFilter(ctx context.Context, s *kit.Session, text string) ([]kit.Next,
 		return nil, fmt.Errorf("from is %q, want a place in the filter", t.Text("from"))
 	}
 	var list []kit.Next
-	for _, c := range listOf(t, "candidates") {
+	for _, c := range t.Items("candidates") {
 		list = append(list, kit.Next{From: from, Text: c.Text("text"), Help: c.Text("help")})
 	}
 	return list, nil
@@ -208,12 +208,12 @@ func writeDrops(p *kit.Printout, t tree.Node) {
 	}
 	p.Line("")
 	by := t.Text("by")
-	if len(listOf(t, "rows")) == 0 {
+	if len(t.Items("rows")) == 0 {
 		p.Line("%s", noDrops(t))
 		return
 	}
 	var rows [][]string
-	for _, r := range listOf(t, "rows") {
+	for _, r := range t.Items("rows") {
 		rows = append(rows, []string{r.Text("count"), r.Text("name"), kit.OrDash(r.Text("text") + reasonsOf(r))})
 	}
 	p.Table([]kit.Column{kit.Col("Packets", 7, 2), kit.Col(strings.ToUpper(by[:1])+by[1:], 10, 2), kit.Col("Why", 8, 0)},
@@ -222,7 +222,7 @@ func writeDrops(p *kit.Printout, t tree.Node) {
 		p.Line("")
 		p.Line("%s drops more are forgotten, of which the %s is not known", t.Text("forgotten"), by)
 	}
-	for _, e := range listOf(t, "last") {
+	for _, e := range t.Items("last") {
 		p.Line("")
 		writeEnd(p, e)
 	}

@@ -14,11 +14,13 @@ const (
 	EchoRequests6
 	Forwarded // packets that waited for a neighbour, or were too large and have been fragmented
 	Waiting   // packets that began to wait for a neighbour
+	Answers   // echo replies and ICMP errors that were kept for Messages
 
 	SentARPRequests
 	SentARPReplies
 	SentSolicitations
 	SentAdvertisements
+	SentEchoRequests // echo requests of the host's own, of both protocols
 	SentEchoReplies
 	SentEchoReplies6
 	SentErrors
@@ -52,9 +54,9 @@ const (
 
 var counterNames = [numCounters]string{
 	"received", "arp-requests", "arp-replies", "neighbor-solicitations", "neighbor-advertisements", "echo-requests",
-	"echo-requests-v6", "forwarded", "waiting",
+	"echo-requests-v6", "forwarded", "waiting", "icmp-answers",
 	"sent-arp-requests", "sent-arp-replies", "sent-neighbor-solicitations", "sent-neighbor-advertisements",
-	"sent-echo-replies", "sent-echo-replies-v6", "sent-icmp-errors", "sent-icmpv6-errors",
+	"sent-echo-requests", "sent-echo-replies", "sent-echo-replies-v6", "sent-icmp-errors", "sent-icmpv6-errors",
 	"drop-short", "drop-ethertype", "drop-interface", "drop-arp", "drop-arp-other", "drop-ip-header", "drop-nd",
 	"drop-nd-other", "drop-icmp", "drop-fragment", "drop-tcp", "drop-group", "drop-no-answer-allowed",
 	"drop-error-limit", "drop-no-source-address", "drop-no-route", "drop-unresolved", "drop-queue",

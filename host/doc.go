@@ -1,7 +1,7 @@
 // Package host is the switch as a host on its router interfaces. It sends and answers ARP and neighbour discovery,
-// keeps neighbours, answers pings, and reports by ICMP and ICMPv6 why packets that the chip could not forward were
-// dropped. It is a value that is stepped: frames and time go in, frames and events come out. It starts no goroutines,
-// reads no clock, and uses no database and no chip.
+// keeps neighbours, answers pings and sends its own, and reports by ICMP and ICMPv6 why packets that the chip could
+// not forward were dropped. It is a value that is stepped: frames and time go in, frames and events come out. It
+// starts no goroutines, reads no clock, and uses no database and no chip.
 //
 // A user of a [Stack] sets the interfaces ([Stack.Configure]), the neighbours that are known otherwise
 // ([Stack.SetStatic]) and the routes ([Stack.SetRoute]). It passes in the frames that the chip punts ([Stack.Receive])
@@ -33,6 +33,11 @@
 // Errors follow RFC 1812, section 4.3.2, and RFC 4443, section 2.4. None is sent about errors, groups, broadcasts,
 // fragments other than the first, or packets whose source is not a single host. They quote as much as fits into 576 or
 // 1280 bytes. Their source is the address of the ingress interface. A token bucket limits them.
+//
+// # Echo requests of its own
+//
+// [Stack.SendEcho] sends an echo request. Replies and errors are messages ([Stack.Messages]) while [Stack.Hear] is on.
+// Whether they answer a request is for the caller to decide. A neighbour that does not answer makes a message, too.
 //
 // # Not here
 //

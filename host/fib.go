@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A Hop is a next hop: a neighbour at an interface.
+// A Hop is a next hop: a neighbour at an interface. The zero Hop, alone in a route, is a blackhole.
 type Hop struct {
 	Interface string
 	Addr      netip.Addr
@@ -84,6 +84,9 @@ func (t *fib) lookup(ip netip.Addr) (Hop, bool) {
 			return Hop{name, ip}, true
 		}
 		for _, h := range t.routes[p] {
+			if h == (Hop{}) {
+				return h, false
+			}
 			if !t.up[h.Interface] {
 				continue
 			}

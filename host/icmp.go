@@ -2,6 +2,7 @@ package host
 
 import (
 	"encoding/binary"
+	"fmt"
 	"net/netip"
 	"slices"
 	"time"
@@ -43,6 +44,8 @@ func (s *Stack) receiveICMP(f *received, p *ipPacket) {
 		s.counts[DropShort]++
 	case fold(sum(0, b)) != 0xffff:
 		s.counts[DropHeader]++
+	case answers(true, b[0]) && single(p.src) && f.in.mine(f.dst):
+		s.keep(Message{From: p.src, To: p.dst, TTL: p.ttl, Data: b})
 	case b[0] != typeEchoRequest || b[1] != 0 || !single(p.src) || !f.in.mine(f.dst):
 		s.counts[DropICMP]++
 	default:
@@ -65,6 +68,8 @@ func (s *Stack) receiveICMPv6(f *received, p *ipPacket) {
 		s.counts[DropHeader]++
 	case isND(b[0]):
 		s.receiveND(f, p)
+	case answers(false, b[0]) && single(p.src) && f.in.mine(f.dst):
+		s.keep(Message{From: p.src, To: p.dst, TTL: p.ttl, Data: b})
 	case b[0] != typeEchoRequest6 || b[1] != 0 || !single(p.src) || !f.in.mine(f.dst):
 		s.counts[DropICMP]++
 	default:
@@ -93,14 +98,26 @@ func (s *Stack) report(f *received, p *ipPacket, e icmpError, word uint32) {
 	s.tellOf(f.in, f.dst, p, e, word)
 }
 
-// unreachable sends an error to the sender of a packet that has waited in vain.
-func (s *Stack) unreachable(w *waiting) {
-	if w.in == nil || s.ifs[w.in.Name] != w.in {
+// unreachable sends an error to the sender of a packet that has waited for a neighbour in vain.
+func (s *Stack) unreachable(w *waiting, n *neighbor) {
+	if w.in == nil {
+		s.undeliverable(w.packet, fmt.Sprintf("neighbour %s at %s does not answer %s", n.addr, n.on, solicitedBy(n.addr)))
+		return
+	}
+	if s.ifs[w.in.Name] != w.in {
 		return
 	}
 	if p, _, ok := parseIP(w.packet, w.packet[0]>>4 == 4); ok {
 		s.tellOf(w.in, w.l2, &p, hostUnreachable, 0)
 	}
+}
+
+// solicitedBy returns the protocol that resolves an address.
+func solicitedBy(ip netip.Addr) string {
+	if ip.Is4() {
+		return "ARP requests"
+	}
+	return "neighbour solicitations"
 }
 
 func (s *Stack) tellOf(x *iface, l2 MAC, p *ipPacket, e icmpError, word uint32) {

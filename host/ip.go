@@ -249,13 +249,7 @@ func (s *Stack) sendIP(via *iface, dst netip.Addr, packet []byte) {
 		s.counts[DropNoRoute]++
 		return
 	}
-	parts := [][]byte{packet}
-	if out := s.ifs[hop.Interface]; out != nil && len(packet) > out.MTU {
-		parts = s.split(packet, out.MTU)
-	}
-	for _, part := range parts {
-		s.toNeighbor(neighKey{hop.Interface, hop.Addr}, waiting{packet: part})
-	}
+	s.toNeighbor(neighKey{hop.Interface, hop.Addr}, waiting{packet: packet})
 }
 
 func clone(b []byte) []byte { return append([]byte(nil), b...) }

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"time"
@@ -80,7 +81,7 @@ type neighbor struct {
 
 // A waiting packet waits for the MAC address of a neighbour.
 type waiting struct {
-	packet []byte // IP packet
+	packet []byte // IP packet; the stack's own is split when it is sent
 	in     *iface // ingress interface; nil if the packet is the stack's own
 	l2     MAC    // the frame's destination MAC address
 }
@@ -412,6 +413,11 @@ func (s *Stack) fail(n *neighbor, asked bool) {
 	}
 	if !asked {
 		s.counts[DropUnresolved] += uint64(len(held))
+		for _, w := range held {
+			if w.in == nil {
+				s.undeliverable(w.packet, "interface "+n.on+" went down, or has no subnet with "+n.addr.String()+" any more")
+			}
+		}
 		s.remove(n)
 		return
 	}
@@ -420,7 +426,7 @@ func (s *Stack) fail(n *neighbor, asked bool) {
 	s.wake(n, s.cfg.Timers.Failed)
 	for _, w := range held {
 		s.counts[DropUnresolved]++
-		s.unreachable(&w)
+		s.unreachable(&w, n)
 	}
 	if knew && s.wanted[n.neighKey] {
 		s.ask(n.neighKey) // the neighbour may have another MAC address
@@ -435,16 +441,18 @@ func (s *Stack) remove(n *neighbor) {
 	delete(s.neighs, n.neighKey)
 }
 
-// toNeighbor sends a packet to a neighbour, or queues it until the neighbour is known.
-func (s *Stack) toNeighbor(k neighKey, w waiting) {
+// toNeighbor sends a packet to a neighbour, or queues it until the neighbour is known. It returns the reason if it
+// drops the packet.
+func (s *Stack) toNeighbor(k neighKey, w waiting) (why string) {
 	if mac, ok := s.static[k]; ok {
 		s.deliver(s.ifs[k.on], mac, &w)
-		return
+		return ""
 	}
 	n := s.ask(k)
 	switch {
 	case n == nil:
 		s.counts[DropNoRoute]++
+		return fmt.Sprintf("neighbour %s at %s cannot be asked for: the neighbour table is full", k.addr, k.on)
 	case n.state.known():
 		if n.state == Stale {
 			s.become(n, Delay)
@@ -453,10 +461,12 @@ func (s *Stack) toNeighbor(k neighKey, w waiting) {
 		s.deliver(s.ifs[k.on], n.mac, &w)
 	case len(n.waiting) >= maxWaiting:
 		s.counts[DropQueue]++
+		return fmt.Sprintf("%d packets wait for neighbour %s at %s already", maxWaiting, k.addr, k.on)
 	default:
 		s.counts[Waiting]++
 		n.waiting = append(n.waiting, w)
 	}
+	return ""
 }
 
 func (s *Stack) deliver(x *iface, mac MAC, w *waiting) {
@@ -470,6 +480,11 @@ func (s *Stack) deliver(x *iface, mac MAC, w *waiting) {
 	}
 	if w.in != nil {
 		s.counts[Forwarded]++
+	} else if len(packet) > x.MTU {
+		for _, part := range s.split(packet, x.MTU) {
+			s.send(x, mac, etherType, part)
+		}
+		return
 	}
 	s.send(x, mac, etherType, packet)
 }

@@ -99,6 +99,9 @@ type Stack struct {
 
 	datagrams map[datagramKey]*datagram // incomplete packets
 	fragments uint32                    // number of fragmented IPv6 packets
+
+	hears bool      // true if messages are kept
+	heard []Message // messages for Messages
 }
 
 // A sender holds the shared state of a stack: time, timers, output, events and counters.

@@ -424,8 +424,8 @@ func TestOperationRefused(t *testing.T) {
 		want        string
 	}{
 		{"reboot", `{}`, codes.NotFound,
-			"there is no such operation, want one of cancel-commit, clear-counters, commit, copy, list-drops, trace-packet, " +
-				"why-flow"},
+			"there is no such operation, want one of cancel-commit, clear-counters, commit, copy, list-drops, ping, " +
+				"trace-packet, traceroute, why-flow"},
 		{"copy", `{}`, codes.InvalidArgument, "copy: destination is missing"},
 		{"copy", `{"destination": "running"}`, codes.InvalidArgument, "copy: source is missing"},
 		{"copy", `{"source": "running", "destination": "moon"}`, codes.InvalidArgument,
@@ -675,8 +675,9 @@ func TestConfigRows(t *testing.T) {
 func FuzzOperation(f *testing.F) {
 	k := &archiver{Server: &Server{}}
 	all := operations()
-	delete(all, "clear-counters")                                             // it would need counters
-	for _, name := range []string{"trace-packet", "why-flow", "list-drops"} { // they would need a chip
+	delete(all, "clear-counters") // it would need counters
+	// These would need other daemons.
+	for _, name := range []string{"trace-packet", "why-flow", "list-drops", "ping", "traceroute"} {
 		delete(all, name)
 	}
 	for _, s := range []string{`{"source":"running","destination":"startup"}`,

@@ -40,9 +40,11 @@ func operations() map[string]operation {
 		"commit":         parsed(nil, (*archiver).commit),
 		"cancel-commit":  parsed(nil, (*archiver).cancelCommit),
 		"clear-counters": parsed(map[string]bool{"kind": true}, (*archiver).clearCounters),
-		"trace-packet":   asking(schema.PacketTraceAsk, "trace", map[string]bool{"in": true}),
-		"why-flow":       asking(schema.WhyFlowAsk, "answer", map[string]bool{"src": true, "dst": true}),
-		"list-drops":     asking(schema.DropsAsk, "answer", nil),
+		"trace-packet":   asking(syncd, schema.PacketTraceAsk, "trace", map[string]bool{"in": true}),
+		"why-flow":       asking(syncd, schema.WhyFlowAsk, "answer", map[string]bool{"src": true, "dst": true}),
+		"list-drops":     asking(syncd, schema.DropsAsk, "answer", nil),
+		"ping":           asking(hostDaemon, schema.PingAsk, "answer", map[string]bool{"destination": true}),
+		"traceroute":     asking(hostDaemon, schema.TracerouteAsk, "answer", map[string]bool{"destination": true}),
 	}
 }
 

@@ -54,10 +54,14 @@ func Dial(conf Config) (*Client, error) {
 
 // Request returns a context with the request's timeout and the user's name and password.
 func (c *Client) Request(ctx context.Context) (context.Context, context.CancelFunc) {
+	return c.requestWithin(ctx, c.conf.Timeout)
+}
+
+func (c *Client) requestWithin(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	if c.conf.User != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, "username", c.conf.User, "password", c.conf.Password)
 	}
-	return context.WithTimeout(ctx, c.conf.Timeout)
+	return context.WithTimeout(ctx, limit)
 }
 
 // All returns config and state at a path.
@@ -158,6 +162,16 @@ func decodeValue(v *gpb.TypedValue) (any, error) {
 	return out, nil
 }
 
+// OperationPath returns the path at which a Set requests an operation of the switch.
+func OperationPath(name string) *gpb.Path { return tree.Path("operations", name) }
+
+// AnswerPath returns the path of the answer to an operation, by the id in its input.
+func AnswerPath(id string) *gpb.Path {
+	path := tree.Path("STATE_DB", "localhost", "TAMTAM_PACKET_TRACE", id, "trace")
+	path.Origin = "sonic-db"
+	return path
+}
+
 // Change is one step of a Set. A nil value deletes the path.
 type Change struct {
 	Path    *gpb.Path
@@ -167,6 +181,11 @@ type Change struct {
 
 // Set applies changes as one transaction.
 func (c *Client) Set(ctx context.Context, changes ...Change) error {
+	return c.SetWithin(ctx, c.conf.Timeout, changes...)
+}
+
+// SetWithin acts like [Client.Set], but with a time limit of its own, for an operation of the switch that takes time.
+func (c *Client) SetWithin(ctx context.Context, limit time.Duration, changes ...Change) error {
 	req := &gpb.SetRequest{}
 	for _, ch := range changes {
 		if ch.Value == nil {
@@ -184,7 +203,7 @@ func (c *Client) Set(ctx context.Context, changes ...Change) error {
 			req.Update = append(req.Update, u)
 		}
 	}
-	ctx, cancel := c.Request(ctx)
+	ctx, cancel := c.requestWithin(ctx, limit)
 	defer cancel()
 	_, err := c.GNMI.Set(ctx, req)
 	return c.Explain(err)

@@ -80,6 +80,37 @@ func reachEachOther(t *testing.T, f *fleet, a, b *linuxHost) {
 			return state["neigh"] == fields["neigh"] && state["confirmed"] != ""
 		})
 	}
+	switchPings(t, f)
+}
+
+// switchPings checks that the switch itself pings hosts, by hostd or hostifd, and reports a host that does not exist.
+func switchPings(t *testing.T, f *fleet) {
+	t.Helper()
+	for i, tt := range []struct{ operation, input, want string }{
+		{schema.PingAsk, `{"destination":"10.0.1.2","count":2,"interval":100}`, `"received":2,`},
+		{schema.PingAsk, `{"destination":"2001:db8:1::2","count":2,"interval":100,"source":"2001:db8:1::1"}`,
+			`"received":2,`},
+		{schema.PingAsk, `{"destination":"10.0.0.2","count":1,"size":5000}`, `"received":1,`},
+		{schema.TracerouteAsk, `{"destination":"10.0.0.2"}`, `"hops":[{"hop":1,"complete":true,"probes":[{"number":1,` +
+			`"sequence":1,"hop":1,"kind":"reply","from":"10.0.0.2",`},
+		{schema.PingAsk, `{"destination":"10.0.1.78","count":1,"timeout":20000}`, `"errors":1,`},
+	} {
+		id := fmt.Sprint("ping", i)
+		requests := swss.NewNotificationProducer(f.redis.DB(swss.StateDB), schema.PingChannel)
+		if n, err := requests.Send(t.Context(), tt.operation, schema.PacketTraceAnswers+id,
+			[]swss.Pair{{Field: schema.PacketTraceRequest, Value: tt.input}}); err != nil || n != 1 {
+			t.Fatalf("%d hosts receive a request, %v", n, err)
+		}
+		f.wait(t, schema.StatePacketTrace, id, func(row swss.FieldValues) bool {
+			answer := row[schema.PacketTraceJSON]
+			if done := strings.Contains(answer, `"done":true`); done && !strings.Contains(answer, tt.want) {
+				t.Errorf("%s %s: %s\nwant %s", tt.operation, tt.input, answer, tt.want)
+			} else {
+				return done
+			}
+			return true
+		})
+	}
 }
 
 // A linuxHost is a process whose network namespace is that of a host.

@@ -17,6 +17,7 @@ import (
 	"tamtam/host/lacpd"
 	"tamtam/host/lldp"
 	"tamtam/host/lldpd"
+	"tamtam/host/ping"
 	"tamtam/host/reports"
 	"tamtam/orch"
 	"tamtam/orch/forward"
@@ -72,6 +73,9 @@ func hostifdLife(
 		}}),
 		reports: reports.New(reports.Config{Daemon: d, Redis: r, Send: out.send}),
 	}
+	sockets := &pingSockets{}
+	sockets.serve(ctx, d, ping.New(ping.Config{Daemon: d, Redis: r, Network: sockets}))
+	defer sockets.close()
 	counts := forward.NewOwnRows(d, r.DB(swss.CountersDB), schema.CountersHost)
 	d.Every(func() time.Duration { return countPeriod }, func(ctx context.Context, _ time.Time) error {
 		row, refused := life.lldp.Counts()

@@ -106,6 +106,9 @@ func hopsOf(name string, fields swss.FieldValues) (p netip.Prefix, hops []host.H
 	if err != nil {
 		return p, nil
 	}
+	if r.Blackhole {
+		return r.Prefix, []host.Hop{{}}
+	}
 	for _, hop := range r.Hops {
 		hops = append(hops, host.Hop{Interface: hop.Interface, Addr: hop.Addr})
 	}

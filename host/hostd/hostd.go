@@ -13,6 +13,7 @@ import (
 	"tamtam/host/lacpd"
 	"tamtam/host/lldp"
 	"tamtam/host/lldpd"
+	"tamtam/host/ping"
 	"tamtam/orch"
 	"tamtam/orch/forward"
 	"tamtam/swss"
@@ -41,6 +42,7 @@ type Host struct {
 	stack *host.Stack
 	lldp  *lldpd.Speaker
 	lacp  *lacpd.Speaker
+	ping  *ping.Service
 	line  Sender // nil while the CPU port is not connected
 
 	begun  bool      // true once the CPU port has been connected
@@ -60,6 +62,7 @@ type Host struct {
 
 	neighs *swss.ProducerState
 	addrs  *hostrows.Addresses
+	traps  *hostrows.Traps
 	states *forward.OwnRows // rows of HOST_NEIGH_TABLE
 	counts *forward.OwnRows // rows of HOST_COUNTERS
 	lost   uint64           // number of frames that the CPU port refused
@@ -101,7 +104,7 @@ func New(cfg Config) *Host {
 		counts: forward.NewOwnRows(cfg.Daemon, cfg.Redis.DB(swss.CountersDB), schema.CountersHost),
 		cpu:    func() (cpuport.Counts, bool) { return cpuport.Counts{}, false },
 	}
-	hostrows.Trap(cfg.Daemon, cfg.Redis, func() bool { return h.begun })
+	h.traps = hostrows.Trap(cfg.Daemon, cfg.Redis, func() bool { return h.begun })
 	h.addrs = hostrows.NewAddresses(cfg.Daemon, cfg.Redis, func(on string, frame []byte) error {
 		return h.sendFrame(host.Frame{Interface: on, Data: frame})
 	}, func(on string, addr netip.Addr) {
@@ -128,6 +131,7 @@ func New(cfg Config) *Host {
 		h.flush()
 		return nil
 	})
+	h.ping = ping.New(ping.Config{Daemon: cfg.Daemon, Redis: cfg.Redis, Network: network{h}})
 	cfg.Daemon.Every(func() time.Duration { return tellPeriod }, h.report)
 	return h
 }
@@ -205,7 +209,7 @@ func (h *Host) reconcile(ctx context.Context) error {
 	return h.write(ctx)
 }
 
-// flush sends the stack's frames to the CPU port, and processes its events.
+// flush sends the stack's frames to the CPU port, and processes its events and messages.
 func (h *Host) flush() {
 	for _, f := range h.stack.Frames() {
 		if err := h.sendFrame(f); err != nil {
@@ -218,6 +222,9 @@ func (h *Host) flush() {
 			continue
 		}
 		h.unsure[key{e.Interface, e.Addr}] = true
+	}
+	for _, m := range h.stack.Messages() {
+		h.ping.Received(m)
 	}
 }
 

@@ -2,6 +2,8 @@ package hostrows
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -27,8 +29,8 @@ func atMost(packets uint64) schema.COPPPolicer {
 	}
 }
 
-// traps holds the current rows of COPP_TABLE, and the traps of needs as they were written.
-type traps struct {
+// Traps holds the current rows of COPP_TABLE, and the traps of needs as they were written.
+type Traps struct {
 	table   *swss.ProducerState
 	rows    map[string]swss.FieldValues
 	claimed map[string][]string
@@ -37,9 +39,9 @@ type traps struct {
 
 // Trap makes the chip send the CPU the packets that a host needs, unless a group of CONFIG_DB configures these traps.
 // It starts once begun returns true.
-func Trap(d *orch.Daemon, r *swss.Redis, begun func() bool) {
+func Trap(d *orch.Daemon, r *swss.Redis, begun func() bool) *Traps {
 	db := r.DB(swss.ApplDB)
-	t := &traps{
+	t := &Traps{
 		table: swss.NewProducerState(db, schema.AppCOPP), rows: map[string]swss.FieldValues{},
 		claimed: map[string][]string{}, look: true,
 	}
@@ -50,10 +52,27 @@ func Trap(d *orch.Daemon, r *swss.Redis, begun func() bool) {
 		}
 	})
 	d.AfterRows(func() bool { return t.look && begun() }, t.claim)
+	return t
+}
+
+// Limit describes the group that limits the rate of a trap's packets, "" if there is none.
+func (t *Traps) Limit(trap string) string {
+	for _, name := range slices.Sorted(maps.Keys(t.rows)) {
+		g, err := schema.ParseCOPPGroup(name, t.rows[name])
+		if err != nil || g.CIR == nil || g.Red != "drop" || !slices.Contains(g.Traps, trap) {
+			continue
+		}
+		unit := "bytes"
+		if g.Meter == schema.MeterPackets {
+			unit = "packets"
+		}
+		return fmt.Sprintf("trap group %s, %d %s a second", name, *g.CIR, unit)
+	}
+	return ""
 }
 
 // claim writes the groups whose traps have changed.
-func (t *traps) claim(ctx context.Context) error {
+func (t *Traps) claim(ctx context.Context) error {
 	taken := map[string]bool{}
 	for name, fields := range t.rows {
 		if !slices.ContainsFunc(needs, func(g schema.COPPGroup) bool { return g.Name == name }) {

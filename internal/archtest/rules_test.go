@@ -69,9 +69,11 @@ var rules = []room{
 	// a test kit, also for tests outside this tree
 	{name: "tamtamtest", below: rooms("cli device saisim saisim/profile swss")},
 	// a gNMI client, without access to databases
-	{name: "cli", modules: []string{gnmi, grpc, xterm}, clock: true, below: rooms("cli/tam cli/kit cli/tree")},
+	{name: "cli", modules: []string{gnmi, grpc, xterm}, clock: true, below: rooms("cli/tam cli/ping cli/kit cli/tree")},
 	// commands of telemetry
 	{name: "cli/tam", modules: []string{gnmi}, clock: true, below: rooms("cli/kit cli/tree")},
+	// ping and traceroute
+	{name: "cli/ping", modules: []string{gnmi}, clock: true, below: rooms("cli/kit cli/tree")},
 	// building blocks of commands
 	{name: "cli/kit", modules: []string{gnmi, grpc, yaml}, below: rooms("cli/tree")},
 	// data of a gNMI server
@@ -148,7 +150,7 @@ var rules = []room{
 	{name: "device/daemons", modules: []string{xnet, xsync, xsys}, clock: true, below: rooms(`
 		device/wire device/switchpage device/packettrace device/fault device/sender mgmt/restconf mgmt mgmt/fetch
 		mgmt/models mgmt/metrics host/hostd host/hostifd host/fpmsyncd host/netdev host/reports host/sflow host/lacpd
-		host/lldpd host/cpuport host tammgr cfgmgr/* tsorch amorch flymonorch recordorch orchagent/ifa
+		host/lldpd host/ping host/cpuport host tammgr cfgmgr/* tsorch amorch flymonorch recordorch orchagent/ifa
 		orchagent/dropmonitor orchagent/* orch/feature orch/forward orch sai/redis sai/redis/flex sai/redis/protocol
 		saisim saisim/profile saisim/drop swss swss/schema sai tam/altmark tam/record`)},
 	// ports on Linux interfaces
@@ -231,8 +233,8 @@ var rules = []room{
 	// whole numbers in files
 	{name: "collector/whole", modules: []string{yaml}},
 	{name: "collector/capture", modules: []string{gopacket, xsys}},
-	{name: "host/hostd",
-		below: rooms("host/hostrows host/lacpd host/lldpd host/cpuport host orch/forward orch swss swss/schema")},
+	{name: "host/hostd", below: rooms(`
+		host/hostrows host/lacpd host/lldpd host/ping host/cpuport host orch/forward orch swss swss/schema`)},
 	// Linux' interfaces and neighbours
 	{name: "host/hostifd", modules: []string{netlink, xsync, xsys}, below: rooms(`
 		host/netdev host/beside host/hostrows host/cpuport host orch/forward orch swss swss/schema`)},
@@ -253,6 +255,8 @@ var rules = []room{
 	{name: "host/lacpd", below: rooms("host/cpuport host orch/forward orch swss swss/schema")},
 	// LLDP, likewise
 	{name: "host/lldpd", below: rooms("host/cpuport host orch/forward orch swss swss/schema")},
+	// pings and traceroutes of hostd and hostifd
+	{name: "host/ping", below: rooms("host orch swss swss/schema")},
 	// frames and names; nothing of a chip
 	{name: "host/cpuport"},
 	// zebra's FPM

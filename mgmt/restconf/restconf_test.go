@@ -52,7 +52,8 @@ func TestMethods(t *testing.T) {
 		{request: "GET /restconf", code: 200,
 			want: `{"ietf-restconf:restconf":{"data":{},"operations":{"tamtam-operations:cancel-commit":[null],` +
 				`"tamtam-operations:clear-counters":[null],"tamtam-operations:commit":[null],"tamtam-operations:copy":[null],` +
-				`"tamtam-operations:list-drops":[null],"tamtam-operations:trace-packet":[null],` +
+				`"tamtam-operations:list-drops":[null],"tamtam-operations:ping":[null],` +
+				`"tamtam-operations:trace-packet":[null],"tamtam-operations:traceroute":[null],` +
 				`"tamtam-operations:why-flow":[null]},"yang-library-version":"2019-01-04"}}`},
 		{request: "GET /restconf/yang-library-version", code: 200,
 			want: `{"ietf-restconf:yang-library-version":"2019-01-04"}`},

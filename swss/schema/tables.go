@@ -337,8 +337,8 @@ func measuredTables() []Table {
 				Words: "LACPDUs, markers, and how often its partner was not heard or it began or ceased to carry traffic."}}},
 		wireTable(),
 		{State: StatePacketTrace, Key: "id of the question",
-			Words: "What became, or would become, of packets: answers of the operations trace-packet, why-flow and " +
-				"list-drops. A row goes after a minute.",
+			Words: "What became, or would become, of packets: answers of the operations trace-packet, why-flow, " +
+				"list-drops, ping and traceroute. A row goes after a minute.",
 			Fields: []Field{{Name: PacketTraceJSON, Form: "JSON", Words: "The answer."}}},
 		unappliedTable(),
 		{Counters: CountersCRM, Words: "How much of the ASIC's resources is in use.",
