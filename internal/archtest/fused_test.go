@@ -13,7 +13,9 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -57,6 +59,98 @@ func TestProductsAreRounded(t *testing.T) {
 				t.Errorf("%s: a product is added without rounding: want float64(x*y) + z", files.Position(product.Pos()))
 			}
 		}
+	}
+}
+
+// exact are the functions of package math with equal results on every architecture: those that IEEE 754 defines, and
+// those that only choose, compare or look up.
+var exact = strings.Fields(`Abs Ceil Copysign FMA Float32bits Float32frombits Float64bits Float64frombits Floor Frexp Inf
+	IsInf IsNaN Ldexp Max Min Mod Modf NaN Nextafter Pow10 Remainder Round RoundToEven Signbit Sqrt Trunc`)
+
+// Package math's other functions differ in the last bit between architectures, and so do random numbers that are made
+// of them. Package libm has those that this module needs, and it uses math's for special values.
+func TestElementaryFunctionsAreEqualEverywhere(t *testing.T) {
+	files := token.NewFileSet()
+	math, err := importer.ForCompiler(files, "source", nil).Import("math")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range list(t) {
+		if p.ImportPath == module+"/tam/libm" || isTestKit(p.ImportPath) {
+			continue
+		}
+		for _, file := range p.GoFiles {
+			f, err := parser.ParseFile(files, filepath.Join(p.Dir, file), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, use := range inexact(f, math.Scope()) {
+				t.Errorf("%s: %s may differ in the last bit on another architecture: want tamtam/tam/libm",
+					files.Position(use.Pos()), use.Sel.Name)
+			}
+		}
+	}
+}
+
+// inexact returns the uses of functions whose results depend on the architecture. math is the scope of package math.
+func inexact(f *ast.File, math *types.Scope) (found []*ast.SelectorExpr) {
+	names := map[string]string{} // paths of imports, by the name that they have in the file
+	for _, spec := range f.Imports {
+		of := strings.Trim(spec.Path.Value, `"`)
+		name := path.Base(strings.TrimSuffix(of, "/v2"))
+		if spec.Name != nil {
+			name = spec.Name.Name
+		}
+		names[name] = of
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		use, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		name := use.Sel.Name
+		of, _ := use.X.(*ast.Ident)
+		_, function := math.Lookup(name).(*types.Func)
+		switch {
+		case of != nil && names[of.Name] == "math" && function && !slices.Contains(exact, name),
+			of != nil && names[of.Name] == "math/cmplx",
+			name == "NormFloat64" || name == "ExpFloat64" || name == "NewZipf":
+			found = append(found, use)
+		}
+		return true
+	})
+	return found
+}
+
+// The check sees functions under any name of the package, and leaves out constants and exact functions.
+func TestInexact(t *testing.T) {
+	const text = `package p
+import (
+	"math"
+	m "math"
+	"math/cmplx"
+	"math/rand/v2"
+)
+func f(x float64, r *rand.Rand) float64 {
+	g := math.Exp // found
+	x = m.Pow(x, 2) // found
+	x += real(cmplx.Exp(1)) // found
+	x += r.NormFloat64() // found
+	return g(math.Sqrt(x)) + math.Pi + r.Float64() + math.MaxFloat64
+}
+`
+	files := token.NewFileSet()
+	f, err := parser.ParseFile(files, "p.go", text, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	math, err := importer.ForCompiler(files, "source", nil).Import("math")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Count(text, "// found")
+	if got := inexact(f, math.Scope()); len(got) != want {
+		t.Errorf("%d uses, want %d", len(got), want)
 	}
 }
 
