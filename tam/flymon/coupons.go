@@ -65,7 +65,8 @@ func Collected(coupons, shift uint8, elements uint64) []float64 {
 		q := -libm.Expm1(float64(elements) * libm.Log1p(-p))
 		lnM := libm.LogFactorial(m)
 		for c := range chances {
-			chances[c] = libm.Exp(lnM-libm.LogFactorial(c)-libm.LogFactorial(m-c)) * libm.Pow(q, float64(c)) * libm.Pow(1-q, float64(m-c))
+			lnChoose := lnM - libm.LogFactorial(c) - libm.LogFactorial(m-c)
+			chances[c] = libm.Exp(lnChoose) * libm.Pow(q, float64(c)) * libm.Pow(1-q, float64(m-c))
 		}
 		return chances
 	}

@@ -30,9 +30,9 @@ func Exp(x float64) float64 {
 		4.1666666666666666667e-2, 1.6666666666666666667e-1, 0.5, 1} {
 		p = math.FMA(p, r, c)
 	}
-	r *= p
+	r = float64(r * p)
 	for range 3 {
-		r *= r + 2 // e^2r - 1
+		r = float64(r * (r + 2)) // e^2r - 1
 	}
 	return math.Ldexp(math.FMA(r, r+2, 1), int(k))
 }
@@ -49,9 +49,9 @@ func Exp2(x float64) float64 {
 	}
 	k := math.Trunc(x + math.Copysign(0.5, x))
 	t := x - k
-	hi, lo := t*ln2Hi, -t*ln2Lo
+	hi, lo := float64(t*ln2Hi), float64(-t*ln2Lo)
 	r := hi - lo
-	t = r * r
+	t = float64(r * r)
 	c := 4.13813679705723846039e-08
 	for _, p := range [...]float64{-1.65339022054652515390e-06, 6.61375632143793436117e-05, -2.77777777770155933842e-03,
 		1.66666666666666657415e-01} {
@@ -77,19 +77,19 @@ func Expm1(x float64) float64 {
 		if k = int(math.Copysign(1, x)); math.Abs(x) >= 1.5*math.Ln2 {
 			k = int(float64(math.Log2E*x) + math.Copysign(0.5, x))
 		}
-		hi, lo := x-float64(float64(k)*ln2Hi), float64(k)*ln2Lo
+		hi, lo := x-float64(float64(k)*ln2Hi), float64(float64(k)*ln2Lo)
 		r = hi - lo
 		c = (hi - r) - lo
 	}
-	half := 0.5 * r
-	square := r * half
+	half := float64(0.5 * r)
+	square := float64(r * half)
 	q := -2.01099218183624371326e-07
 	for _, p := range [...]float64{4.00821782732936239552e-06, -7.93650757867487942473e-05, 1.58730158725481460165e-03,
 		-3.33333333333331316428e-02, 1} {
 		q = p + float64(square*q)
 	}
 	t := 3 - float64(q*half)
-	e := square * ((q - t) / (6 - float64(r*t)))
+	e := float64(square * ((q - t) / (6 - float64(r*t))))
 	if k == 0 {
 		return r - (float64(r*e) - square)
 	}

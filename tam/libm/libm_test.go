@@ -27,8 +27,10 @@ var functions = []struct {
 	least float64
 }{
 	{"Exp", Exp, math.Exp, bigExp, between(-708, 709), 2, 0},
-	{"Exp2", Exp2, math.Exp2, func(x *big.Float) *big.Float { return bigExp(of().Mul(x, ln2)) }, between(-1022, 1023), 2, 0},
-	{"Expm1", Expm1, math.Expm1, func(x *big.Float) *big.Float { return of().Sub(bigExp(x), one) }, between(-40, 709), 1, 0},
+	{"Exp2", Exp2, math.Exp2, func(x *big.Float) *big.Float { return bigExp(of().Mul(x, ln2)) },
+		between(-1022, 1023), 2, 0},
+	{"Expm1", Expm1, math.Expm1, func(x *big.Float) *big.Float { return of().Sub(bigExp(x), one) },
+		between(-40, 709), 1, 0},
 	{"Log", Log, math.Log, bigLog, positive, 1, 0},
 	{"Log2", Log2, math.Log2, func(x *big.Float) *big.Float { return of().Quo(bigLog(x), ln2) }, positive, 1, 1},
 	{"Log10", Log10, math.Log10, func(x *big.Float) *big.Float { return of().Quo(bigLog(x), ln10) }, positive, 2, 0},

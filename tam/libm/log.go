@@ -14,11 +14,11 @@ func Log(x float64) float64 {
 	}
 	f, k := fraction-1, float64(exponent)
 	s := f / (2 + f)
-	s2 := s * s
-	s4 := s2 * s2
-	odd := s2 * (l1 + float64(s4*(l3+float64(s4*(l5+float64(s4*l7))))))
-	even := s4 * (l2 + float64(s4*(l4+float64(s4*l6))))
-	half := 0.5 * f * f
+	s2 := float64(s * s)
+	s4 := float64(s2 * s2)
+	odd := float64(s2 * (l1 + float64(s4*(l3+float64(s4*(l5+float64(s4*l7)))))))
+	even := float64(s4 * (l2 + float64(s4*(l4+float64(s4*l6)))))
+	half := float64(0.5 * f * f)
 	return float64(k*ln2Hi) - ((half - (float64(s*(half+(odd+even))) + float64(k*ln2Lo))) - f)
 }
 
@@ -61,14 +61,14 @@ func Log1p(x float64) float64 {
 	if x <= math.Sqrt2/2-1 || x >= math.Sqrt2-1 {
 		f, c, k = reduced(x)
 	}
-	half := 0.5 * f * f
+	half := float64(0.5 * f * f)
 	s := f / (2 + f)
-	z := s * s
+	z := float64(s * s)
 	r := l7
 	for _, l := range [...]float64{l6, l5, l4, l3, l2, l1} {
 		r = l + float64(z*r)
 	}
-	r *= z
+	r = float64(r * z)
 	if k == 0 {
 		return f - (half - float64(s*(half+r)))
 	}
@@ -104,7 +104,7 @@ func LogFactorial(n int) float64 {
 	// Stirling's series of log gamma(n+1)
 	x := float64(n) + 1
 	z := 1 / x
-	y := z * z
+	y := float64(z * z)
 	w := -1.63092934096575273989e-03
 	for _, c := range [...]float64{8.36339918996282139126e-04, -5.95187557450339963135e-04, 7.93650558643019558500e-04,
 		-2.77777777728775536470e-03, 8.33333333333329678849e-02} {
