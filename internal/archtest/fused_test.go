@@ -17,24 +17,15 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
 // On arm64, Go may compute x*y + z with one rounding instead of two, so that the last bit differs from amd64's. An
 // explicit conversion of the product forbids that: float64(x*y) + z. Then every machine computes the same numbers.
 func TestProductsAreRounded(t *testing.T) {
-	exports, err := exported()
-	if err != nil {
-		t.Fatal(err)
-	}
 	files := token.NewFileSet()
-	lookup := func(path string) (io.ReadCloser, error) {
-		if exports[path] == "" {
-			return nil, fmt.Errorf("no export data of %s", path)
-		}
-		return os.Open(exports[path])
-	}
-	imports := importer.ForCompiler(files, "gc", lookup)
+	imports := compiled(t, files)
 	for _, p := range list(t) {
 		var parsed []*ast.File
 		some := false
@@ -71,10 +62,7 @@ var exact = strings.Fields(`Abs Ceil Copysign FMA Float32bits Float32frombits Fl
 // of them. Package libm has those that this module needs, and it uses math's for special values.
 func TestElementaryFunctionsAreEqualEverywhere(t *testing.T) {
 	files := token.NewFileSet()
-	math, err := importer.ForCompiler(files, "source", nil).Import("math")
-	if err != nil {
-		t.Fatal(err)
-	}
+	math := mathScope(t)
 	for _, p := range list(t) {
 		if p.ImportPath == module+"/tam/libm" || isTestKit(p.ImportPath) {
 			continue
@@ -84,7 +72,7 @@ func TestElementaryFunctionsAreEqualEverywhere(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, use := range inexact(f, math.Scope()) {
+			for _, use := range inexact(f, math) {
 				t.Errorf("%s: %s may differ in the last bit on another architecture: want tamtam/tam/libm",
 					files.Position(use.Pos()), use.Sel.Name)
 			}
@@ -144,18 +132,38 @@ func f(x float64, r *rand.Rand) float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	math, err := importer.ForCompiler(files, "source", nil).Import("math")
-	if err != nil {
-		t.Fatal(err)
-	}
 	want := strings.Count(text, "// found")
-	if got := inexact(f, math.Scope()); len(got) != want {
+	if got := inexact(f, mathScope(t)); len(got) != want {
 		t.Errorf("%d uses, want %d", len(got), want)
 	}
 }
 
+func mathScope(t *testing.T) *types.Scope {
+	t.Helper()
+	math, err := compiled(t, token.NewFileSet()).Import("math")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return math.Scope()
+}
+
+// compiled returns an importer of the packages that the compiler has left in its cache.
+func compiled(t *testing.T, files *token.FileSet) types.Importer {
+	t.Helper()
+	exports, err := exported()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return importer.ForCompiler(files, "gc", func(path string) (io.ReadCloser, error) {
+		if exports[path] == "" {
+			return nil, fmt.Errorf("no export data of %s", path)
+		}
+		return os.Open(exports[path])
+	})
+}
+
 // exported returns the files of export data that the compiler has left in its cache, by package.
-func exported() (map[string]string, error) {
+var exported = sync.OnceValues(func() (map[string]string, error) {
 	cmd := exec.Command("go", "list", "-e", "-export", "-deps", "-json=ImportPath,Export", module+"/...")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -173,7 +181,7 @@ func exported() (map[string]string, error) {
 		}
 		all[p.ImportPath] = p.Export
 	}
-}
+})
 
 // sumsOfProducts returns the products that are added or subtracted without a conversion. With types, these are only the
 // products of floating-point numbers that may be fused.
