@@ -10,26 +10,31 @@
 # Usage: scripts/time-install.sh
 #   DIST    directory of the release (dist)
 #   FROM    what is measured: "package clone"
+#   CLEAN   an archive of a clean Debian (default: made by mmdebstrap)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 dist=$(realpath "${DIST:-dist}") tree=$PWD
 dir=$(mktemp -d)
 root=$dir/root
-end() {
-	jobs -p | xargs -r kill 2>/dev/null || true
-	wait || true
-	umount -q "$root"/{proc,sys,usr/local/go} 2>/dev/null || true
-	[ -n "${KEEP:-}" ] || rm -rf "$dir"
+machine= # the process that holds its network and mounts
+leave() {
+	local pid
+	for pid in /proc/[0-9]*; do [ "$(readlink "$pid/root")" != "$root" ] || kill "${pid#/proc/}"; done
+	[ -z "$machine" ] || { kill "$machine"; wait "$machine"; } 2>/dev/null || true
+	machine=
+	umount -q -l "$root"/{proc,sys,usr/local/go} "$root" 2>/dev/null || true
 }
-trap end EXIT
-mmdebstrap -q --variant=minbase --include=ca-certificates bookworm "$dir/clean.tar"
+trap 'leave; rm -rf "$dir"' EXIT
+clean=${CLEAN:-$dir/clean.tar}
+[ -n "${CLEAN:-}" ] || mmdebstrap -q --variant=minbase --include=ca-certificates bookworm "$clean"
 
 # fresh makes a clean Debian.
 fresh() {
-	umount -q "$root"/{proc,sys,usr/local/go} 2>/dev/null || true
+	leave
 	rm -rf "$root"
 	mkdir "$root"
-	tar -C "$root" -xf "$dir/clean.tar"
+	mount --bind "$root" "$root" # "ip netns" wants a root that is a mount
+	tar -C "$root" -xf "$clean"
 	mount -t proc proc "$root/proc"
 	mount -t sysfs sysfs "$root/sys"
 	cp /etc/resolv.conf /etc/hosts "$root/etc/"
@@ -41,7 +46,7 @@ step() {
 	local began=$EPOCHREALTIME
 	printf 'set -e\nexport PATH=$PATH:/root/bin:/usr/local/go/bin HOME=/root GOFLAGS= DEBIAN_FRONTEND=noninteractive\ncd /root\n%s\n' \
 		"$2" >"$root/root/step"
-	chroot "$root" bash /root/step >"$dir/log" 2>&1 </dev/null || { tail -20 "$dir/log" >&2; echo "time-install: $1" >&2; exit 1; }
+	${machine:+nsenter -t "$machine" -n -m} chroot "$root" bash /root/step >"$dir/log" 2>&1 </dev/null || { tail -20 "$dir/log" >&2; echo "time-install: $1" >&2; exit 1; }
 	local lines seconds
 	lines=$(grep -vc '^#' <<<"$2")
 	seconds=$(awk -v a="$began" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }')
@@ -53,6 +58,10 @@ step() {
 # own measures from the installed program to the session on the page. Each command is a line.
 own() {
 	cp "$dir/switch.json" "$root/root/"
+	unshare -n -m sleep infinity &
+	machine=$!
+	until [ "$(readlink /proc/$machine/ns/net)" != "$(readlink /proc/self/ns/net)" ]; do sleep 0.1; done
+	nsenter -t "$machine" -n ip link set lo up
 	step "two hosts, and the switch between them" 'ip netns add h1 && ip link add tam1 type veth peer name host netns h1 && ip link set tam1 up
 ip -n h1 link set host up mtu 1400 && ip -n h1 addr add 10.0.0.1/24 dev host
 ip netns add h2 && ip link add tam2 type veth peer name host netns h2 && ip link set tam2 up
@@ -64,7 +73,6 @@ until tamtam cli -c "show tam tail-stamping sessions mine-latency" | grep -q "Pa
 	step "ten packets, and the session on the page" 'ip netns exec h1 bash -c "exec 3>/dev/udp/10.0.0.2/7000; for i in {1..10}; do until echo hello >&3; do :; done; done" 2>/dev/null
 until curl -s "http://localhost:8089/switch?name=sonic" | grep mine-latency | grep -q "<td[^>]*>10<"; do sleep 0.1; done'
 	echo "| $from | **together** | $commands | $total |"
-	chroot "$root" sh -c 'kill -INT $(cat /proc/[0-9]*/comm >/dev/null; pidof tamtam)' 2>/dev/null || true
 }
 
 python3 - "$tree/docs/getting-started.md" >"$dir/switch.json" <<'PY'
