@@ -38,6 +38,7 @@ fresh() {
 	mount -t proc proc "$root/proc"
 	mount -t sysfs sysfs "$root/sys"
 	cp /etc/resolv.conf /etc/hosts "$root/etc/"
+	cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/" # a proxy of this machine may have a CA of its own
 	total=0 commands=0
 }
 
