@@ -6,7 +6,7 @@ GO      ?= go
 FUZZ    ?= 60s
 IMAGE   ?= tamtam
 
-.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock frr-test lacp-test northbound-test ipfix-test sflow-test parquet-test screenshots cluster-test collectd-chaos collectd-disks image-if-docker figures metrics outputs bench bench-before bench-pgo lint openconfig generate generate-check release release-test image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean openapi gnmi-clients
+.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock frr-test lacp-test northbound-test ipfix-test sflow-test parquet-test screenshots cluster-test collectd-chaos collectd-disks image-if-docker figures metrics outputs bench bench-before bench-pgo lint openconfig generate generate-check release release-test install-times cold-demo image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean openapi gnmi-clients
 
 ### help            this list
 help:
@@ -236,6 +236,15 @@ release:
 release-test:
 	TAMTAM_RELEASE=1 $(GO) test -count=1 -run '^TestBaseOfPackages$$' ./internal/release
 	./scripts/test-release.sh
+
+### install-times   commands and seconds from a clean Debian to a flow of one's own on the page: from the package of a
+###                 release in dist/, and from a clone. Needs root, and Debian's mmdebstrap
+install-times:
+	@./scripts/time-install.sh
+
+### cold-demo       processor time of `go run ./cmd/tamtam demo` with an empty cache, beside that of `go build`
+cold-demo:
+	@./scripts/cold-demo.sh
 
 ### image           the container image $(IMAGE), loaded into Docker
 image:

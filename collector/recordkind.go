@@ -2,9 +2,9 @@ package collector
 
 import (
 	"encoding/binary"
-	"math"
 	"net/netip"
 
+	"tamtam/tam/libm"
 	"tamtam/tam/record"
 	"tamtam/tam/recordplan"
 )
@@ -104,10 +104,7 @@ func lastRun(says []recordplan.TableSays) int {
 // expected number of such packets.
 func unlike(now, before map[packetKind]atTable) (expected, chance float64) {
 	choose := func(n, k int64) float64 { // the logarithm of the binomial coefficient
-		a, _ := math.Lgamma(float64(n + 1))
-		b, _ := math.Lgamma(float64(k + 1))
-		c, _ := math.Lgamma(float64(n - k + 1))
-		return a - b - c
+		return libm.LogFactorial(int(n)) - libm.LogFactorial(int(k)) - libm.LogFactorial(int(n-k))
 	}
 	log := 0.0
 	for k, n := range now {
@@ -119,5 +116,5 @@ func unlike(now, before map[packetKind]atTable) (expected, chance float64) {
 		all := was.came + n.came
 		log += choose(all-was.ran, n.came) - choose(all, n.came)
 	}
-	return expected, math.Exp(log)
+	return expected, libm.Exp(log)
 }

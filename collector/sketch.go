@@ -7,6 +7,8 @@ import (
 	"github.com/DataDog/sketches-go/ddsketch"
 	"github.com/DataDog/sketches-go/ddsketch/mapping"
 	"github.com/DataDog/sketches-go/ddsketch/store"
+
+	"tamtam/tam/libm"
 )
 
 // A budget is the number of bytes that remain for all distributions that share it.
@@ -42,16 +44,41 @@ type bins struct {
 }
 
 func newSketch() *sketch {
-	m, err := mapping.NewLogarithmicMapping(sketchWithin)
-	if err != nil {
-		panic(err) // only if the error is not between 0 and 1
-	}
+	m := newLogarithmic(sketchWithin)
 	s := &sketch{
 		positive: bins{store: store.NewDenseStore(), least: math.MaxUint64},
 		negative: bins{store: store.NewDenseStore(), least: math.MaxUint64},
 	}
 	s.values = *ddsketch.NewDDSketch(m, s.positive.store, s.negative.store)
 	return s
+}
+
+// logarithmic maps values to bins as the library's mapping does, with the same results on every architecture.
+type logarithmic struct {
+	*mapping.LogarithmicMapping
+	multiplier float64
+}
+
+func newLogarithmic(within float64) logarithmic {
+	of, err := mapping.NewLogarithmicMapping(within)
+	if err != nil {
+		panic(err) // only if the error is not between 0 and 1
+	}
+	return logarithmic{of, 1 / libm.Log((1+within)/(1-within))}
+}
+
+// Equals implements [mapping.IndexMapping], and so do the other methods.
+func (m logarithmic) Equals(other mapping.IndexMapping) bool {
+	o, ok := other.(logarithmic)
+	return ok && o.multiplier == m.multiplier
+}
+
+func (m logarithmic) Index(value float64) int { return int(math.Floor(libm.Log(value) * m.multiplier)) }
+
+func (m logarithmic) LowerBound(index int) float64 { return libm.Exp(float64(index) / m.multiplier) }
+
+func (m logarithmic) Value(index int) float64 {
+	return m.LowerBound(index) * (1 + m.RelativeAccuracy())
 }
 
 // add adds a value that was measured n times. It accepts every 64-bit number. Counts are exact up to 2^53. It returns

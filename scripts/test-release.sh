@@ -6,7 +6,7 @@
 # Usage: scripts/test-release.sh
 #   ARCH       architectures (amd64 arm64)
 #   COLD=1     the second release is compiled from nothing, with a cache of its own
-#   OUTPUTS    what of `make outputs` is compared (demo; .* is all, and takes an hour)
+#   OUTPUTS    what of `make outputs` is compared (the demo and two experiments; .* is all, and takes an hour)
 #   KEEP=DIR   directory for the files, which stay there
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -143,7 +143,7 @@ else
 	for a in amd64 arm64; do
 		program=$dir/empty/tamtam
 		[ $a = amd64 ] || program=$dir/arm64/run
-		(cd "$tree" && TAMTAM=$program ONLY=${OUTPUTS:-demo} scripts/outputs.sh) >"$dir/outputs.$a" || fail "outputs of $a"
+		(cd "$tree" && TAMTAM=$program ONLY=${OUTPUTS:-demo|flymon-fig13a|flymon-fig14d} scripts/outputs.sh) >"$dir/outputs.$a" || fail "outputs of $a"
 	done
 	[ -s outputs.amd64 ] && diff outputs.amd64 outputs.arm64 || fail "arm64 puts out something else"
 	ok "arm64 puts out what amd64 does: $(wc -l <outputs.amd64) hashes"

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"tamtam/tam/flymon"
+	"tamtam/tam/libm"
 	"tamtam/tam/sketch"
 )
 
@@ -60,7 +61,7 @@ func (r *Reading) bounded(least float64) flymon.Estimate {
 		total, unit = float64(r.Bytes), maxFrame
 	}
 	excess, rows, width := r.excess(least, total)
-	e.Upper, e.Lower, e.Confidence = e.Value, math.Max(0, e.Value-float64(excess*r.scale())), 1-math.Pow(2, -float64(rows))
+	e.Upper, e.Lower, e.Confidence = e.Value, math.Max(0, e.Value-float64(excess*r.scale())), 1-libm.Pow(2, -float64(rows))
 	e.Bound = fmt.Sprintf("count-min: never too low, too high by more than 2 of %.0f in %d with probability 2^-%d",
 		total, width, rows)
 	return r.sampled(e, unit)
@@ -117,7 +118,7 @@ func (r *Reading) greatest(v flymon.Vector) flymon.Estimate {
 	}
 	e := flymon.Estimate{Value: float64(least << r.Sketch.Scale), Saturated: least == uint64(r.Geometry.Mask())}
 	// A row without another flow in the bucket is exact. SuMax is never too low.
-	clean := math.Pow(r.used(), float64(len(r.Sketch.Rows)))
+	clean := libm.Pow(r.used(), float64(len(r.Sketch.Rows)))
 	step := float64(uint64(1)<<r.Sketch.Scale) - 1
 	e.Lower, e.Upper, e.Confidence = e.Value, e.Value+step, math.Max(0, 1-clean)
 	e.Bound = fmt.Sprintf("exact to %.0f unless other flows are in all %d of its buckets", step+1, len(r.Sketch.Rows))

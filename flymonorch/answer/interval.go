@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"tamtam/tam/flymon"
+	"tamtam/tam/libm"
 )
 
 // Units of an instance of max-interval.
@@ -46,7 +47,7 @@ func (r *Reading) longest(v flymon.Vector) flymon.Estimate {
 			r.seen()+", of which intervals may be longer or shorter")
 	}
 	alone := 1 - r.used()
-	exact := math.Pow(alone, instances) * (1 - math.Pow(1-alone, instances))
+	exact := libm.Pow(alone, instances) * (1 - libm.Pow(1-alone, instances))
 	if exact < leastChance {
 		return unknown(flymon.Estimate{Value: math.Min(least, most)}, "other flows are in nearly all buckets")
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"tamtam/tam/flymon"
+	"tamtam/tam/libm"
 	"tamtam/tam/sketch"
 )
 
@@ -181,7 +182,7 @@ func (r *Reading) sizes() sketch.Distribution {
 
 // crowded reports whether flows share counters so often that their sizes cannot be distinguished: more than two per
 // counter.
-func (r *Reading) crowded() bool { return r.used() > 1-math.Exp(-2) }
+func (r *Reading) crowded() bool { return r.used() > 1-libm.Exp(-2) }
 
 // Sizes returns the number of flows in each class of sizes, by MRAC. A class is from a power of two, the key, to less
 // than its double. It returns nil for other algorithms.

@@ -93,7 +93,7 @@ var rules = []room{
 	{name: "lab/study", below: rooms(`
 		lab lab/bench lab/chance lab/figure lab/programs device collector collector/marks collector/capture
 		flymonorch/answer flymonorch/plan saisim saisim/cmu saisim/drop swss swss/schema tam/recordplan/check
-		tam/recordplan tam/recordplan/p4graph tam/sketch tam/altmark tam/flymon tam/record`)},
+		tam/recordplan tam/recordplan/p4graph tam/sketch tam/altmark tam/flymon tam/libm tam/record`)},
 	// experiments, independent of the inside of a switch
 	{name: "lab", modules: []string{yaml}, below: rooms(`
 		lab/chance lab/figure device device/daemons collector/topology collector/capture saisim saisim/profile
@@ -109,7 +109,7 @@ var rules = []room{
 		saisim/pipe swss swss/schema sai tam/recordplan tam/recordplan/p4graph tam/altmark tam/flymon tam/record`)},
 	// random numbers of experiments
 	{name: "lab/chance"},
-	{name: "lab/figure", modules: []string{gonumplot}},
+	{name: "lab/figure", below: rooms("tam/libm"), modules: []string{gonumplot}},
 	{name: "lab/programs", below: rooms("tam/recordplan tam/recordplan/p4graph tam/record")},
 	// one process of the fleet's collector, assembled from its parts
 	{name: "fleet/collectd", modules: []string{prometheus}, clock: true, below: rooms(`
@@ -221,7 +221,7 @@ var rules = []room{
 		collector collector/marks saisim/tailstamp saisim/drop tam/altmark tam/ipfix`)},
 	{name: "collector", modules: []string{ddsketch, gopacket}, below: rooms(`
 		collector/journey collector/capture saisim/tailstamp tam/recordplan tam/dropreport tam/altmark tam/erspan
-		tam/ifa tam/record tam/sflow`)},
+		tam/ifa tam/libm tam/record tam/sflow`)},
 	// loss, delay and jitter of marked packets
 	{name: "collector/marks", below: rooms("tam/altmark")},
 	// switches, hosts, links; from files and LLDP
@@ -281,7 +281,7 @@ var rules = []room{
 	// SONiC's orchs, and those of further TAM features
 	{name: "orchagent/*", below: rooms("orch/feature orch swss swss/schema sai")},
 	// answers from a task's registers
-	{name: "flymonorch/answer", below: rooms("tam/sketch tam/flymon")},
+	{name: "flymonorch/answer", below: rooms("tam/sketch tam/flymon tam/libm")},
 	// from a task to its layout on a chip
 	{name: "flymonorch/plan", below: rooms("tam/flymon")},
 	// common code of the TAM features' orchs
@@ -328,7 +328,7 @@ var rules = []room{
 	// copies of memory
 	{name: "saisim/replica"},
 	// only the CMU groups of a chip
-	{name: "saisim/cmu", below: rooms("tam/flymon")},
+	{name: "saisim/cmu", below: rooms("tam/flymon tam/libm")},
 	{name: "saisim/tailstamp"},
 	{name: "saisim/tm"},
 	{name: "saisim/pipe"},
@@ -338,25 +338,27 @@ var rules = []room{
 	{name: "swss/schema", below: rooms("tam/altmark tam/dropreport tam/erspan tam/flymon tam/record")},
 	{name: "sai"},
 	// an independent check, without code of the planner
-	{name: "tam/recordplan/check", below: rooms("tam/record")},
+	{name: "tam/recordplan/check", below: rooms("tam/libm tam/record")},
 	// the planner: graphs, entropy, constraints of a plan
-	{name: "tam/recordplan", below: rooms("tam/recordplan/p4graph tam/record"), modules: []string{gophersat}},
+	{name: "tam/recordplan", below: rooms("tam/recordplan/p4graph tam/libm tam/record"), modules: []string{gophersat}},
 	// programs as graphs, from files
 	{name: "tam/recordplan/p4graph", below: rooms("tam/record")},
 	// estimators
-	{name: "tam/sketch", below: rooms("tam/flymon")},
+	{name: "tam/sketch", below: rooms("tam/flymon tam/libm")},
 	// the contents of drop reports
 	{name: "tam/dropreport", below: rooms("tam/ipfix")},
 	{name: "tam/altmark"},
 	// headers of mirrored frames
 	{name: "tam/erspan"},
-	{name: "tam/flymon"},
+	{name: "tam/flymon", below: rooms("tam/libm")},
 	// Inband Flow Analyzer, on the wire
 	{name: "tam/ifa"},
 	// the protocol, without sockets
 	{name: "tam/ipfix"},
 	// the language of filters, for every kind of row
 	{name: "tam/query"},
+	// elementary functions
+	{name: "tam/libm"},
 	{name: "tam/record"},
 	// the protocol, without sockets
 	{name: "tam/sflow"},

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"gonum.org/v1/plot"
+
+	"tamtam/tam/libm"
 )
 
 // of returns a value, or its logarithm on a logarithmic axis. gonum's own logarithmic scale reserves space for a label
@@ -13,9 +15,9 @@ import (
 func (a Axis) of(v float64) float64 {
 	switch a.Scale {
 	case Log10:
-		return math.Log10(v)
+		return libm.Log10(v)
 	case Log2:
-		return math.Log2(v)
+		return libm.Log2(v)
 	}
 	return v
 }
@@ -60,14 +62,14 @@ type round struct{}
 // Ticks implements [plot.Ticker].
 func (round) Ticks(least, most float64) (list []plot.Tick) {
 	rough := (most - least) / 6
-	unit := math.Pow(10, math.Floor(math.Log10(rough)))
+	unit := libm.Pow(10, math.Floor(libm.Log10(rough)))
 	step := unit
 	for _, m := range []float64{2, 5, 10} {
 		if step < rough {
 			step = float64(m * unit)
 		}
 	}
-	decimals := max(0, int(-math.Floor(float64(math.Log10(step))+1e-9)))
+	decimals := max(0, int(-math.Floor(float64(libm.Log10(step))+1e-9)))
 	first := math.Ceil(least/step - 1e-9)
 	for n := 0.0; n < 16; n++ { // for nearly equal numbers the next may be the same
 		i := first + n
@@ -94,9 +96,9 @@ func (p powers) Ticks(least, most float64) (list []plot.Tick) {
 	few := p == 10 && math.Floor(most)-math.Ceil(least) < 1
 	for e := first; e <= last; e++ {
 		for m := 1.0; m < float64(p) && (m == 1 || p == 10 && stride == 1); m++ {
-			t := plot.Tick{Value: e + float64(math.Log10(m))}
+			t := plot.Tick{Value: e + float64(libm.Log10(m))}
 			if math.Mod(e, stride) == 0 && (m == 1 || few && (m == 2 || m == 5)) {
-				label := strconv.FormatFloat(m*math.Pow(float64(p), e), 'g', -1, 64)
+				label := strconv.FormatFloat(m*libm.Pow(float64(p), e), 'g', -1, 64)
 				t.Label = strings.NewReplacer("e+0", "e", "e-0", "e-").Replace(label)
 			}
 			if t.Value >= least && t.Value <= most {

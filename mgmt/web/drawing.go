@@ -107,7 +107,7 @@ func (n *net) draw(q *request) *drawing {
 // line draws one direction of a link: a line beside that of the other direction, as thick as its load.
 func (d *drawing) line(x *direction, a, b *drawnNode) {
 	x1, y1, x2, y2 := float64(a.CX), float64(a.CY), float64(b.CX), float64(b.CY)
-	length := math.Hypot(x2-x1, y2-y1)
+	length := math.Sqrt(float64((x2-x1)*(x2-x1)) + float64((y2-y1)*(y2-y1)))
 	if length == 0 {
 		return
 	}

@@ -2,10 +2,10 @@ package cmu
 
 import (
 	"maps"
-	"math"
 	"slices"
 
 	"tamtam/tam/flymon"
+	"tamtam/tam/libm"
 )
 
 // Truth has the exact values of the packets of a bank. It is the oracle that a chip can have for tests and labs. It
@@ -179,7 +179,7 @@ func (t *Truth) Entropy() float64 {
 	for _, v := range values {
 		if v > 0 {
 			p := float64(v) / sum
-			h -= float64(p * math.Log2(p))
+			h -= float64(p * libm.Log2(p))
 		}
 	}
 	return h

@@ -3,6 +3,8 @@ package flymon
 import (
 	"fmt"
 	"math"
+
+	"tamtam/tam/libm"
 )
 
 // MaxCouponShift is the greatest shift of a coupon, drawn once in 2^24 elements.
@@ -60,12 +62,11 @@ func Collected(coupons, shift uint8, elements uint64) []float64 {
 	m, p := int(coupons), math.Ldexp(1, -int(shift))
 	chances := make([]float64, m+1)
 	if elements > manyElements {
-		q := -math.Expm1(float64(elements) * math.Log1p(-p))
-		lnM, _ := math.Lgamma(float64(m + 1))
+		q := -libm.Expm1(float64(elements) * libm.Log1p(-p))
+		lnM := libm.LogFactorial(m)
 		for c := range chances {
-			a, _ := math.Lgamma(float64(c + 1))
-			b, _ := math.Lgamma(float64(m - c + 1))
-			chances[c] = math.Exp(lnM-a-b) * math.Pow(q, float64(c)) * math.Pow(1-q, float64(m-c))
+			lnChoose := lnM - libm.LogFactorial(c) - libm.LogFactorial(m-c)
+			chances[c] = libm.Exp(lnChoose) * libm.Pow(q, float64(c)) * libm.Pow(1-q, float64(m-c))
 		}
 		return chances
 	}

@@ -1,9 +1,9 @@
 package recordplan
 
 import (
-	"math"
 	"strings"
 
+	"tamtam/tam/libm"
 	"tamtam/tam/record"
 )
 
@@ -16,7 +16,7 @@ func cost(p float64) float64 {
 	if p <= 0 {
 		return improbable
 	}
-	return -math.Log(p)
+	return -libm.Log(p)
 }
 
 // A wayOn is a path from a table to the end: its first edge, and the rank of the remaining path among the paths from
@@ -101,7 +101,7 @@ func (r *reader) likely() []Likely {
 		case len(paths) == 1:
 			list[i].P = 1
 		case all > 0:
-			list[i].P = min(1, math.Exp(-costs[i])/all)
+			list[i].P = min(1, libm.Exp(-costs[i])/all)
 		case r.w.over: // P stays 0, because this is one of very many improbable paths
 		default:
 			list[i].P = 1 / float64(r.w.paths[len(r.w.paths)-1])

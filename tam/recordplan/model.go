@@ -3,10 +3,10 @@ package recordplan
 import (
 	"errors"
 	"fmt"
-	"math"
 	"math/big"
 	"slices"
 
+	"tamtam/tam/libm"
 	"tamtam/tam/record"
 	"tamtam/tam/recordplan/p4graph"
 )
@@ -446,7 +446,7 @@ func surprise(p float64) float64 {
 	if p <= 0 {
 		return 0
 	}
-	return -p * math.Log2(p)
+	return -p * libm.Log2(p)
 }
 
 var errNoTables = errors.New("a graph without tables: there is nothing to record")

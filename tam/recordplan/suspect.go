@@ -3,9 +3,9 @@ package recordplan
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 
+	"tamtam/tam/libm"
 	"tamtam/tam/record"
 )
 
@@ -221,7 +221,7 @@ func (d *Decoder) skipped(id string, records []seenRecord) (s Suspicion, chance 
 			r.w.index()
 			if tell := r.tell(); tell != nil && r.w.sums[len(r.w.sums)-1] >= leastShare {
 				expected += float64(tell[t].RanP * float64(r.Packets))
-				log += float64(math.Log1p(-min(tell[t].RanP, 1-1e-9)) * float64(r.Packets))
+				log += float64(libm.Log1p(-min(tell[t].RanP, 1-1e-9)) * float64(r.Packets))
 			}
 		}
 	}
@@ -232,7 +232,7 @@ func (d *Decoder) skipped(id string, records []seenRecord) (s Suspicion, chance 
 	if s.Explains == 0 {
 		s.Or = OrTraffic
 	}
-	return s, math.Exp(log)
+	return s, libm.Exp(log)
 }
 
 func (d *Decoder) ranMarked(id string) bool {

@@ -1,6 +1,10 @@
 package sketch
 
-import "math"
+import (
+	"math"
+
+	"tamtam/tam/libm"
+)
 
 // A Counter is the count of a row for a flow and the flows that share its counter. Full means that the counter stopped
 // at Value, so the true count may be higher.
@@ -31,7 +35,7 @@ func CountMin(rows []Counter) (n uint64, known bool) {
 // CountMinExcess bounds the excess of [CountMin] when all flows together count total in rows of width counters. The
 // excess is exceeded with a probability below 2^-rows, by Markov's inequality with a factor of 2 for each row.
 func CountMinExcess(total float64, width, rows int) (excess, confidence float64) {
-	return 2 * total / float64(width), 1 - math.Pow(2, -float64(rows))
+	return 2 * total / float64(width), 1 - libm.Pow(2, -float64(rows))
 }
 
 // LinearCounting estimates the number of distinct elements in n buckets of which zero are still empty: -n ln(zero/n)
@@ -40,7 +44,7 @@ func LinearCounting(zero, n float64) float64 {
 	if zero >= n {
 		return 0
 	}
-	return -n * math.Log(zero/n)
+	return -n * libm.Log(zero/n)
 }
 
 // LinearCountingError returns the relative standard error of an estimate of count elements in n buckets (Whang et al.,
@@ -50,7 +54,7 @@ func LinearCountingError(count, n float64) float64 {
 		return 0
 	}
 	t := count / n
-	return math.Sqrt(n*math.Max(0, math.Exp(t)-t-1)) / count
+	return math.Sqrt(n*math.Max(0, libm.Exp(t)-t-1)) / count
 }
 
 // BloomFalsePositive returns the probability that all bits of an element outside the set are set. loads holds the
@@ -73,12 +77,12 @@ func OddSketchSize(odd, n float64) float64 {
 	case odd <= 0:
 		return 0
 	}
-	return -n / 2 * math.Log(1-2*odd/n)
+	return -n / 2 * libm.Log(1-2*odd/n)
 }
 
 // OddSketchError returns the standard error of [OddSketchSize] for a set of size elements. If the number of elements
 // were Poisson, the number of odd bins would have the variance n/4 (1 - e^(-4 size/n)). Because it is fixed, the
 // variance is less by size e^(-4 size/n). The derivative of the number of odd bins by the size is e^(-2 size/n).
 func OddSketchError(size, n float64) float64 {
-	return math.Sqrt(math.Max(0, float64(n*(math.Exp(4*size/n)-1)/4)-size))
+	return math.Sqrt(math.Max(0, float64(n*(libm.Exp(4*size/n)-1)/4)-size))
 }

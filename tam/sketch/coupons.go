@@ -1,6 +1,10 @@
 package sketch
 
-import "math"
+import (
+	"math"
+
+	"tamtam/tam/libm"
+)
 
 // CouponsDrawn estimates the number of distinct elements from the number of collected coupons, where an element draws
 // each with probability p. It returns the number that a coupon collector needs on average. It has no bias as long as
@@ -28,7 +32,7 @@ func CouponsBounds(collected, coupons int, p, z float64) (lower, upper float64) 
 		case p >= 1:
 			return 1
 		}
-		return math.Log1p(-part) / math.Log1p(-p)
+		return libm.Log1p(-part) / libm.Log1p(-p)
 	}
 	lower = math.Max(0, elements(middle-off))
 	if collected >= coupons {

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"math"
 	"slices"
+
+	"tamtam/tam/libm"
 )
 
 // A Distribution holds the number of flows of each size.
@@ -36,13 +38,13 @@ func (d Distribution) Entropy() float64 {
 		s := float64(size)
 		total += float64(s * d[size])
 		if size > 0 {
-			sum += float64(d[size] * s * math.Log2(s))
+			sum += float64(d[size] * s * libm.Log2(s))
 		}
 	}
 	if total == 0 {
 		return 0
 	}
-	return math.Log2(total) - sum/total
+	return libm.Log2(total) - sum/total
 }
 
 // Limits of MRAC. Sizes above maxDense are distinguished only where a counter shows them.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tamtam/tam/flymon"
+	"tamtam/tam/libm"
 )
 
 // A Bounded is an estimate with an error bound.
@@ -157,8 +158,8 @@ func (u *UnivMon) Entropy() Bounded {
 		return Bounded{}
 	}
 	n := float64(u.total)
-	b := u.Sum(func(size float64) float64 { return size * math.Log2(size) })
-	b.Value = min(max(0, math.Log2(n)-b.Value/n), math.Log2(n))
+	b := u.Sum(func(size float64) float64 { return size * libm.Log2(size) })
+	b.Value = min(max(0, libm.Log2(n)-b.Value/n), libm.Log2(n))
 	b.Off /= n
 	return b
 }

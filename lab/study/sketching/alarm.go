@@ -3,6 +3,8 @@ package sketching
 import (
 	"fmt"
 	"math"
+
+	"tamtam/tam/libm"
 )
 
 // falseAlarm is the probability that any value of a whole run is outside of its bounds although all assumptions of the
@@ -13,12 +15,12 @@ const falseAlarm = 1e-6
 type alarm float64
 
 // alarmOf divides falseAlarm among a number of values, each with a bound on both sides.
-func alarmOf(values int) alarm { return alarm(math.Log(2 * float64(max(1, values)) / falseAlarm)) }
+func alarmOf(values int) alarm { return alarm(libm.Log(2 * float64(max(1, values)) / falseAlarm)) }
 
 // words returns a text about how often a run crosses a bound by chance.
 func (l alarm) words() string {
 	return fmt.Sprintf("bounds are crossed by chance in at most one of %.0f runs: each with a probability of %.1g",
-		1/falseAlarm, math.Exp(-float64(l)))
+		1/falseAlarm, libm.Exp(-float64(l)))
 }
 
 // deviation returns a bound on the distance of a sum from its mean, by Bernstein's inequality. It needs the variance,
@@ -37,7 +39,7 @@ func (l alarm) deviation(variance, most float64) float64 {
 // with the smallest bound, which is the only minimum.
 func (l alarm) above(logMoment func(rate float64) float64) float64 {
 	at := func(exponent float64) float64 {
-		rate := math.Exp2(exponent)
+		rate := libm.Exp2(exponent)
 		if x := (logMoment(rate) + float64(l)) / rate; !math.IsNaN(x) {
 			return x
 		}
@@ -75,9 +77,9 @@ func logMoments(n float64, values []weighted) func(rate float64) float64 {
 		}
 		sum := 0.0
 		for _, v := range values {
-			sum += float64(v.chance * math.Exp(float64(rate*v.value)-most))
+			sum += float64(v.chance * libm.Exp(float64(rate*v.value)-most))
 		}
-		return n * (most + math.Log(sum))
+		return n * (most + libm.Log(sum))
 	}
 }
 
@@ -89,19 +91,19 @@ func logMoments(n float64, values []weighted) func(rate float64) float64 {
 // elements. So the moments of Z are at most those of independent buckets, each with a binomial number of elements.
 func (l alarm) hyperLogLog(n, m float64, width int) (lower, upper float64) {
 	atMost := func(rank int) float64 { // the probability that a bucket has at most this rank
-		above := math.Exp2(-float64(rank))
+		above := libm.Exp2(-float64(rank))
 		switch {
 		case rank == 0: // a string of zeros leaves no rank
-			above = 1 - math.Exp2(-float64(width))
+			above = 1 - libm.Exp2(-float64(width))
 		case rank > width:
 			return 1
 		}
-		return math.Exp(n * math.Log1p(-above/m))
+		return libm.Exp(n * libm.Log1p(-above/m))
 	}
 	buckets := func(empty, full float64) []weighted {
 		list := []weighted{{empty, atMost(0)}}
 		for rank := 1; rank <= width; rank++ {
-			list = append(list, weighted{math.Exp2(-float64(rank)), atMost(rank) - atMost(rank-1)})
+			list = append(list, weighted{libm.Exp2(-float64(rank)), atMost(rank) - atMost(rank-1)})
 		}
 		return append(list, weighted{full, 1 - atMost(width)})
 	}
@@ -123,15 +125,15 @@ func (l alarm) hyperLogLog(n, m float64, width int) (lower, upper float64) {
 		more = float64(x * y)
 		sigma += more
 	}
-	return estimate(half.above(logMoments(m, buckets(sigma/empty, math.Exp2(-float64(width))/3)))), upper
+	return estimate(half.above(logMoments(m, buckets(sigma/empty, libm.Exp2(-float64(width))/3)))), upper
 }
 
 // linearCounting returns bounds of the estimate of n elements in m bits. Empty bits are negatively associated, so the
 // moments of their number are at most those of independent bits.
 func (l alarm) linearCounting(n, m float64) (lower, upper float64) {
-	empty := math.Exp(n * math.Log1p(-1/m))
+	empty := libm.Exp(n * libm.Log1p(-1/m))
 	moments := logMoments(m, []weighted{{0, 1 - empty}, {1, empty}})
-	estimate := func(zero float64) float64 { return -m * math.Log(min(m, zero)/m) }
+	estimate := func(zero float64) float64 { return -m * libm.Log(min(m, zero)/m) }
 	upper = math.Inf(1)
 	if least := l.below(moments); least >= 1 {
 		upper = estimate(least)

@@ -7,6 +7,7 @@ import (
 	"tamtam/lab"
 	"tamtam/lab/study"
 	"tamtam/tam/flymon"
+	"tamtam/tam/libm"
 )
 
 // predictions returns the predictions of each point, from the sizes of the flows.
@@ -56,7 +57,7 @@ func (s *run) predict(p *planned, sizes []uint32) map[string]study.Prediction {
 	case Members:
 		var bits []float64
 		for i := range p.placed.Sketch.Rows {
-			perBucket := math.Exp2(math.Floor(math.Log2(float64(p.geo.Width))))
+			perBucket := libm.Exp2(math.Floor(libm.Log2(float64(p.geo.Width))))
 			if p.curve.OneBit {
 				perBucket = 1
 			}
@@ -77,7 +78,7 @@ func (p *planned) rowSize(row int) float64 {
 
 // detector returns the theory of a task that reports flows, or nil if there is none.
 func (s *run) detector(p *planned, sizes []uint32) detector {
-	rows, share := len(p.placed.Sketch.Rows), math.Exp2(-float64(p.curve.Share))
+	rows, share := len(p.placed.Sketch.Rows), libm.Exp2(-float64(p.curve.Share))
 	most := int(math.Ceil(float64(s.Threshold)*share)) + 1
 	shifts := rowShifts(&p.placed.Layout, &p.placed.Sketch)
 	switch p.placed.Sketch.Algorithm {
@@ -88,7 +89,7 @@ func (s *run) detector(p *planned, sizes []uint32) detector {
 	case flymon.SuMaxSum:
 		return conservative(newPopulation(sizes, most).least(p.rowSize(0), rows, nil), s.Threshold)
 	case flymon.BeauCoup:
-		m, q := int(p.placed.Sketch.Coupons), math.Exp2(-float64(p.placed.Sketch.CouponShift))
+		m, q := int(p.placed.Sketch.Coupons), libm.Exp2(-float64(p.placed.Sketch.CouponShift))
 		return collecting(m, q, newPopulation(sizes, 4*most).least(p.rowSize(0), rows, shifts))
 	}
 	return nil
@@ -107,11 +108,11 @@ func (s *run) cardinality(p *planned, n float64) (study.Prediction, bool) {
 	case flymon.LinearCounting:
 		m *= float64(p.geo.Width)
 		load := n / m
-		if load > math.Log(m) {
+		if load > libm.Log(m) {
 			break // all bits are set, or soon will be
 		}
 		lower, upper := s.alarm().linearCounting(n, m)
-		return relativeError(n, math.Sqrt(m*(math.Exp(load)-load-1))/n, lower, upper), true
+		return relativeError(n, math.Sqrt(m*(libm.Exp(load)-load-1))/n, lower, upper), true
 	}
 	return study.Prediction{}, false
 }

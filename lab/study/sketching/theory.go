@@ -8,6 +8,7 @@ import (
 	"tamtam/lab/chance"
 	"tamtam/lab/study"
 	"tamtam/tam/flymon"
+	"tamtam/tam/libm"
 )
 
 // A population holds the number of flows of each size, as far as theory needs it. Sizes from most on are large: they
@@ -91,11 +92,10 @@ func binomial(n int, q float64, f func(k int, chance float64)) {
 		return
 	}
 	mean, wide := float64(float64(n)*q), float64(7*math.Sqrt(float64(n)*q*(1-q)))+8
-	lnN, _ := math.Lgamma(float64(n) + 1)
+	lnN := libm.LogFactorial(n)
 	for k := int(max(0, mean-wide)); k <= min(n, int(mean+wide)); k++ {
-		a, _ := math.Lgamma(float64(k) + 1)
-		b, _ := math.Lgamma(float64(n-k) + 1)
-		f(k, math.Exp(lnN-a-b+float64(float64(k)*math.Log(q))+float64(float64(n-k)*math.Log1p(-q))))
+		lnChoose := lnN - libm.LogFactorial(k) - libm.LogFactorial(n-k)
+		f(k, libm.Exp(lnChoose+float64(float64(k)*libm.Log(q))+float64(float64(n-k)*libm.Log1p(-q))))
 	}
 }
 
@@ -110,7 +110,7 @@ func (p *population) beyond(buckets float64) []float64 {
 	}
 	buckets = math.Ldexp(buckets, folds)
 	at := make([]float64, most)
-	at[0] = math.Exp(-p.flows() / buckets)
+	at[0] = libm.Exp(-p.flows() / buckets)
 	for y := 1; y < most; y++ {
 		var sum float64
 		for _, s := range p.sizes {
@@ -152,21 +152,21 @@ func folded(at []float64) []float64 {
 // does so more often than by chance. The result includes that to first order: one such flow at most.
 func (p *population) least(buckets float64, rows int, shifts []uint8) []float64 {
 	power := float64(rows)
-	both, all := meetings(int(math.Log2(buckets)), shifts)
+	both, all := meetings(int(libm.Log2(buckets)), shifts)
 	// Flows that meet in two rows are counted separately. So fewer flows meet in only one row.
 	t := p.beyond(1 / max(1/buckets-2*both/power-all, 1e-3/buckets))
 	q := make([]float64, len(t))
 	for y := range t {
-		q[y] = math.Pow(t[y], power)
+		q[y] = libm.Pow(t[y], power)
 	}
 	if both == 0 && all == 0 {
 		return q
 	}
 	corrected := slices.Clone(q)
 	for y := 1; y < len(t); y++ {
-		rest := math.Pow(t[y], power-2)
+		rest := libm.Pow(t[y], power-2)
 		add := func(n, then float64) {
-			pairs, many := float64(then*then*rest)-q[y], math.Pow(then, power)-q[y]
+			pairs, many := float64(then*then*rest)-q[y], libm.Pow(then, power)-q[y]
 			corrected[y] += float64(n * (float64(both*pairs) + float64(all*many)))
 		}
 		above := p.large
@@ -191,11 +191,11 @@ func meetings(bits int, shifts []uint8) (both, all float64) {
 	for i, s := range shifts {
 		union |= window(s)
 		for _, r := range shifts[:i] {
-			both += math.Exp2(-float64(mathbits.OnesCount32(window(s)|window(r)))) - math.Exp2(-2*float64(bits))
+			both += libm.Exp2(-float64(mathbits.OnesCount32(window(s)|window(r)))) - libm.Exp2(-2*float64(bits))
 		}
 	}
 	if len(shifts) == 3 {
-		all = math.Exp2(-float64(mathbits.OnesCount32(union)))
+		all = libm.Exp2(-float64(mathbits.OnesCount32(union)))
 		both = max(0, both-float64(3*all))
 	}
 	return both, all
@@ -226,8 +226,8 @@ func (l alarm) f1(sizes []uint32, threshold uint64, rows int, load float64, repo
 		}
 		low, mid, high := report(h.size)
 		for i, p := range [3]float64{low, mid, high} {
-			t := math.Pow(p, 1/float64(rows))
-			with := load * float64(rows) * math.Pow(t, float64(rows-1)) * (1 - t)
+			t := libm.Pow(p, 1/float64(rows))
+			with := load * float64(rows) * libm.Pow(t, float64(rows-1)) * (1 - t)
 			to[i] = append(to[i], reported{n, p, with})
 		}
 	}
@@ -274,7 +274,7 @@ func inGroups(flows []reported) func(rate float64) float64 {
 	return func(rate float64) (sum float64) {
 		for _, f := range flows {
 			if f.chance > 0 {
-				sum += float64(f.n * f.chance / (1 + f.with) * math.Expm1(rate+float64(f.with*math.Expm1(rate))))
+				sum += float64(f.n * f.chance / (1 + f.with) * libm.Expm1(rate+float64(f.with*libm.Expm1(rate))))
 			}
 		}
 		return sum
@@ -350,7 +350,7 @@ func conservative(least []float64, threshold uint64) detector {
 func collected(m int, q float64, n int) float64 {
 	sum, choose := 0.0, 1.0
 	for j := 0; j <= m; j++ {
-		sum += float64(choose * math.Pow(max(0, 1-float64(float64(j)*q)), float64(n)))
+		sum += float64(choose * libm.Pow(max(0, 1-float64(float64(j)*q)), float64(n)))
 		choose *= -float64(m-j) / float64(j+1)
 	}
 	return min(1, max(0, sum))
@@ -438,13 +438,13 @@ func relativeError(n, deviation, lower, upper float64) study.Prediction {
 func (l alarm) falsePositives(members int, bits []float64, n float64) study.Prediction {
 	p, loads := 1.0, 0.0
 	for _, m := range bits {
-		clear := math.Exp(-float64(members) / m)
+		clear := libm.Exp(-float64(members) / m)
 		p *= 1 - clear
 		loads += l.deviation(m*clear*(1-clear), 1) / m / (1 - clear)
 	}
-	above := min(1, p*math.Exp(loads))
+	above := min(1, p*libm.Exp(loads))
 	off := l.deviation(n*above*(1-above), 1) / n
-	return study.Prediction{Expected: p, Lower: max(0, float64(p*math.Exp(-loads))-off), Upper: min(1, above+off)}
+	return study.Prediction{Expected: p, Lower: max(0, float64(p*libm.Exp(-loads))-off), Upper: min(1, above+off)}
 }
 
 // exactIntervals returns a lower bound of the share of flows whose longest interval is right. Two conditions must hold.
@@ -452,8 +452,8 @@ func (l alarm) falsePositives(members int, bits []float64, n float64) study.Pred
 // if the Bloom filter mistakes a new flow for a known one. In at least one instance, no other flow may share the bucket
 // of the longest interval, which makes it too long.
 func exactIntervals(flows int, buckets float64, instances int) float64 {
-	alone := math.Exp(-float64(flows) / buckets)
-	return math.Pow(alone, float64(instances)) * (1 - math.Pow(1-alone, float64(instances)))
+	alone := libm.Exp(-float64(flows) / buckets)
+	return libm.Pow(alone, float64(instances)) * (1 - libm.Pow(1-alone, float64(instances)))
 }
 
 // rowShifts returns the shifts of the rows of a sketch that derive their addresses from one compressed key. It returns

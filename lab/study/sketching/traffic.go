@@ -8,6 +8,7 @@ import (
 	"tamtam/lab"
 	"tamtam/lab/chance"
 	"tamtam/tam/flymon"
+	"tamtam/tam/libm"
 )
 
 // A Traffic describes the packets of a study: generated ones, or those of a capture.
@@ -54,7 +55,7 @@ func shares(total uint64, n int, s lab.Thousandths) []uint32 {
 	weights := make([]float64, n)
 	var sum float64
 	for k := range weights {
-		weights[k] = math.Pow(float64(k+1), -float64(s)/1000)
+		weights[k] = libm.Pow(float64(k+1), -float64(s)/1000)
 		sum += weights[k]
 	}
 	// Small shares are raised to 1, which makes the factor of the others smaller. The factor is found by bisection,
@@ -138,7 +139,7 @@ func (c *crowd) span(t *Traffic) (start, end uint64) {
 // the end.
 func (s *flowState) advance(r *chance.Source) {
 	u := (float64(r.Next()>>11) + 0.5) / (1 << 53)
-	gap := -math.Expm1(math.Log(u) / float64(s.left))
+	gap := -libm.Expm1(libm.Log(u) / float64(s.left))
 	s.at += uint64(gap * float64(s.end-s.at))
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tamtam/tam/flymon"
+	"tamtam/tam/libm"
 )
 
 // A flyTruth holds the true traffic. It is kept by number of flow, independently of what CMU groups see.
@@ -109,7 +110,7 @@ func entropyOf(sizes []uint32) float64 {
 	for _, n := range sizes {
 		if n > 0 {
 			p := float64(n) / all
-			sum -= float64(p * math.Log2(p))
+			sum -= float64(p * libm.Log2(p))
 		}
 	}
 	return sum

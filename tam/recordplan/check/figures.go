@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tamtam/tam/libm"
 	"tamtam/tam/record"
 )
 
@@ -61,7 +62,7 @@ func bits(of map[string]float64) float64 {
 	h := 0.0
 	for _, p := range of {
 		if p > 0 {
-			h -= float64(p * math.Log2(p))
+			h -= float64(p * libm.Log2(p))
 		}
 	}
 	return h
