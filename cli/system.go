@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"tamtam/cli/kit"
 	"tamtam/cli/tree"
+	"tamtam/internal/printable"
 )
 
 // Paths of the data about the whole switch, and about the machine that runs its mgmtd.
@@ -23,7 +25,19 @@ const (
 // hostname is the only leaf that configures the switch as a whole.
 var hostname = kit.Leaf{
 	Word: "hostname", Help: "The switch's name", Undo: "It has none", Value: "A name as in DNS",
-	Kind: &kit.Kind{Label: "<name>", Parse: kit.ParseName},
+	Kind: &kit.Kind{Label: "<name>", Parse: parseHostname},
+}
+
+// hostnamePattern is that of the leaf in openconfig-system, of the type domain-name.
+var hostnamePattern = regexp.MustCompile(
+	`^(([a-zA-Z0-9_]([a-zA-Z0-9\-_]){0,61})?[a-zA-Z0-9]\.)*([a-zA-Z0-9_]([a-zA-Z0-9\-_]){0,61})?[a-zA-Z0-9]\.?$`)
+
+// parseHostname accepts the names that the tree accepts. The prompt shows no others.
+func parseHostname(text string) (string, error) {
+	if len(text) > 253 || !hostnamePattern.MatchString(text) {
+		return "", fmt.Errorf("%q is not a name as in DNS: up to 253 letters, digits, - and _, with dots between its parts", text)
+	}
+	return text, nil
 }
 
 func systemCommands() []*kit.Command {
@@ -52,7 +66,7 @@ func showLines(_ context.Context, c *kit.Call) (*kit.View, error) {
 	lines := c.Session.History()
 	return kit.NewView(map[string]any{"line": append([]string{}, lines...)}, func(p *kit.Printout) {
 		for i, l := range lines {
-			p.Line("%5d  %s", i+1, tree.Printable(l))
+			p.Line("%5d  %s", i+1, printable.Line(l))
 		}
 	}), nil
 }

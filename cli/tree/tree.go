@@ -7,9 +7,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
+
+	"tamtam/internal/printable"
 )
 
 // Node is a node of RFC 7951 data as decoded by encoding/json. Names are given without module prefix, and match with or
@@ -41,12 +42,12 @@ func (t Node) At(names ...string) Node {
 }
 
 // Text returns a scalar in the form of RFC 7951, a leaf-list as its values with commas, and "" for anything else.
-// Control characters are replaced. So text from a server can neither control a terminal nor add a line to a
+// Characters without a visible form are escaped. So text from a server can neither control a terminal nor add a line to a
 // configuration.
 func (t Node) Text(names ...string) string {
 	switch v := t.At(names...).Value.(type) {
 	case string:
-		return Printable(v)
+		return printable.Line(v)
 	case json.Number:
 		return v.String()
 	case bool:
@@ -59,19 +60,6 @@ func (t Node) Text(names ...string) string {
 		return strings.Join(parts, ",")
 	}
 	return ""
-}
-
-// Printable returns s with U+FFFD in place of each control character.
-func Printable(s string) string {
-	if !strings.ContainsFunc(s, unicode.IsControl) {
-		return s
-	}
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, s)
 }
 
 // Plain returns a text including control characters. It must not be printed.
