@@ -96,6 +96,9 @@ func (s *outputSeen) stable(kind string, row swss.FieldValues) string {
 	reason := row[schema.OutputReason]
 	if reason == "" && s.reason == "" {
 		reason = "it has no connection yet"
+		if row[schema.OutputStatus] == schema.OutputActive {
+			reason = "the receiver accepts none of those that wait"
+		}
 	}
 	if cause := kind + " " + causeOf(reason); reason != "" && cause != s.cause {
 		s.cause, s.reason = cause, reason

@@ -41,7 +41,8 @@ func TestOutputAlarms(t *testing.T) {
 		{time.Second, "active 8 0 3 24 ", "1 messages are refused: the last message was refused: 400"},
 		{alarmsStay, "active 9 0 3 24 ", ""},
 		{time.Second, "active 9 2 3 24 ", ""}, // a receiver that accepts nothing, and does not close the connection
-		{time.Minute, "active 9 2 3 24 ", "1 nothing was delivered since 1970-01-12T16:47:55Z: it has no connection yet"},
+		{time.Minute, "active 9 2 3 24 ", "1 nothing was delivered since 1970-01-12T15:47:55Z: " +
+			"the receiver accepts none of those that wait"},
 		{time.Second, "", ""},
 		{time.Second, "invalid 0 0 0 0 port is 0", " its row is not valid: port is 0"},
 	} {
