@@ -207,12 +207,13 @@ func TestTextToTheEndOfTheLine(t *testing.T) {
 	}
 }
 
-// A question mark at the end of a line of a script is an error that names the line. Where free text is expected, it is a
-// part of the text.
+// A question mark at the end of a line of a script is an error that names the line. Where free text is expected, it is
+// a part of the text.
 func TestQuestionMarksInScripts(t *testing.T) {
 	s := newSession(t)
 	s.server.load(t, testFile(t, "tam.json"))
-	for _, line := range []string{"show tam switch ?", "show tam switch?", "show ?", "?", "configure\ntam\nsampler web? rate 1",
+	for _, line := range []string{"show tam switch ?", "show tam switch?", "show ?", "?",
+		"configure\ntam\nsampler web? rate 1",
 		"configure\ntam\nno flow-group tcp_port_236?"} {
 		s.session.Mode = kit.ModeExec
 		err := s.ExecScript(t.Context(), "script", strings.NewReader("\n"+line+"\n"))

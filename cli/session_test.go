@@ -33,8 +33,8 @@ func TestClearConfigurationOfAFeature(t *testing.T) {
 	}
 }
 
-// A question at a terminal is answered by y, yes, n or no. Anything else asks again. Ctrl-C and the end of the input mean
-// no, and this is shown. Answers are not in the history.
+// A question at a terminal is answered by y, yes, n or no. Anything else asks again. Ctrl-C and the end of the input
+// mean no, and this is shown. Answers are not in the history.
 func TestQuestionsAreAskedUntilAnswered(t *testing.T) {
 	for answer, want := range map[string]struct{ removes, ends bool }{
 		"yes\r": {true, false}, "Y\r": {true, false}, "ye\r\ryEs\r": {true, false}, "ye\rn\r": {false, false},

@@ -63,7 +63,7 @@ func (s *Shell) nextPrompt(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, nameTimeout)
 	defer cancel()
 	if found, err := s.session.Client.Configured(ctx, tree.Path(systemRoot, "config", "hostname")); err == nil {
-		s.name, _ = parseHostname(found.Text()) // "" if a client of the databases has written what is no name
+		s.name, _ = kit.ParseHostname(found.Text()) // "" if a client of the databases has written what is no name
 	}
 	return s.Prompt()
 }

@@ -281,7 +281,8 @@ func TestInteractiveSessionEndsWithItsContext(t *testing.T) {
 func TestPromptIsNoOtherText(t *testing.T) {
 	s := newSession(t)
 	for name, want := range map[string]string{
-		"leaf7": "leaf7# ", "leaf 7": "sonic# ", "a\u202eb": "sonic# ", "leaf#": "sonic# ", "-": "sonic# ", "a.b-c_d1": "a.b-c_d1# ",
+		"leaf7": "leaf7# ", "leaf 7": "sonic# ", "a\u202eb": "sonic# ", "leaf#": "sonic# ", "-": "sonic# ",
+		"a.b-c_d1": "a.b-c_d1# ",
 	} {
 		s.server.load(t, fmt.Sprintf(`{"system":{"config":{"hostname":%q}}}`, name))
 		if got := s.nextPrompt(t.Context()); got != want {

@@ -92,7 +92,7 @@ func showDropCounts(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	}
 	chosen := c.Has("group") || c.Has("type")
 	if len(ofPorts) > 0 || !chosen {
-		maps.Copy(data, interfacesData(ports))
+		maps.Copy(data, kit.InterfacesData(ports))
 	}
 	return kit.Framed(data, func(p *kit.Printout) {
 		var since sinces

@@ -24,16 +24,7 @@ func readInterfaces(ctx context.Context, s *kit.Session, c *kit.Call) ([]tree.No
 	}
 	found, err := s.Client.All(ctx, tree.Path(kit.InterfacesRoot))
 	entries := links(found)
-	return entries, interfacesData(entries), err
-}
-
-// interfacesData returns the data of the interfaces that a command shows.
-func interfacesData(entries []tree.Node) map[string]any {
-	list := []any{}
-	for _, e := range entries {
-		list = append(list, e.Value)
-	}
-	return map[string]any{kit.InterfacesRoot: map[string]any{"interface": list}}
+	return entries, kit.InterfacesData(entries), err
 }
 
 // links returns the ports and port channels among the interfaces. VLAN interfaces and loopbacks are shown by show ip.
@@ -173,7 +164,7 @@ func showBreakout(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	}
 	columns := []kit.Column{kit.Col("Port", 14, 2), kit.Col("Breakout Mode", 13, 2), kit.Col("Status", 9, 2),
 		kit.Col("Reason", 6, 0)}
-	return kit.TableView(interfacesData(entries), columns, rows, nil), nil
+	return kit.TableView(kit.InterfacesData(entries), columns, rows, nil), nil
 }
 
 func showVLAN(ctx context.Context, c *kit.Call) (*kit.View, error) {

@@ -37,12 +37,8 @@ func ofFamily(family int, list ...string) tree.Part {
 	}}
 }
 
-// Paths of lists in the routing data.
-var (
-	routesList    = []string{"routes", "route"}
-	staticRoutes  = []string{"static-routes", "route"}
-	addressesList = []string{"interfaces", "interface", "addresses", "address"}
-)
+// addressesList is the path of the interfaces' addresses in the routing data.
+var addressesList = []string{"interfaces", "interface", "addresses", "address"}
 
 // byPrefix sorts entries by network, the shorter prefix first.
 func byPrefix(entries []tree.Node) []tree.Node {
@@ -85,7 +81,7 @@ type routeLine struct {
 // daemon.
 func showRoutes(family int) func(context.Context, *kit.Call) (*kit.View, error) {
 	return func(ctx context.Context, c *kit.Call) (*kit.View, error) {
-		routing, err := readRouting(ctx, c, ofFamily(family, routesList...), ofFamily(family, staticRoutes...),
+		routing, err := readRouting(ctx, c, ofFamily(family, "routes", "route"), ofFamily(family, "static-routes", "route"),
 			ofFamily(family, addressesList...))
 		if err != nil {
 			return nil, err
@@ -158,10 +154,10 @@ func (u unprogrammed) status(key string) (status, reason string) {
 // reason.
 func withStatuses(routing tree.Node, lacking unprogrammed) tree.Node {
 	static := map[string]bool{}
-	for _, r := range routing.Items(staticRoutes...) {
+	for _, r := range routing.Items("static-routes", "route") {
 		static[r.Text("prefix")] = true
 	}
-	for _, r := range routing.Items(routesList...) {
+	for _, r := range routing.Items("routes", "route") {
 		state, found := r.At("state").Value.(map[string]any)
 		if !found || static[wholePrefix(r.Text("prefix"))] {
 			continue

@@ -30,7 +30,7 @@ func showWires(ctx context.Context, c *kit.Call) (*kit.View, error) {
 			frames(state, "lost-"), frames(state, "dropped-"),
 		})
 	}
-	return kit.TableView(interfacesData(entries), []kit.Column{
+	return kit.TableView(kit.InterfacesData(entries), []kit.Column{
 		kit.Col("Port", 14, 2), kit.Col("Interface", 12, 2), kit.Col("Status", 7, 2), kit.Col("MTU", 5, 2),
 		kit.Col("Received", 10, 2), kit.Col("Sent", 10, 2),
 		kit.Col("Cut", 8, 2), kit.Col("Joined", 8, 2), kit.Col("Lost", 4, 2), kit.Col("Dropped", 7, 0),

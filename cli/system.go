@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -25,19 +24,7 @@ const (
 // hostname is the only leaf that configures the switch as a whole.
 var hostname = kit.Leaf{
 	Word: "hostname", Help: "The switch's name", Undo: "It has none", Value: "A name as in DNS",
-	Kind: &kit.Kind{Label: "<name>", Parse: parseHostname},
-}
-
-// hostnamePattern is that of the leaf in openconfig-system, of the type domain-name.
-var hostnamePattern = regexp.MustCompile(
-	`^(([a-zA-Z0-9_]([a-zA-Z0-9\-_]){0,61})?[a-zA-Z0-9]\.)*([a-zA-Z0-9_]([a-zA-Z0-9\-_]){0,61})?[a-zA-Z0-9]\.?$`)
-
-// parseHostname accepts the names that the tree accepts. The prompt shows no others.
-func parseHostname(text string) (string, error) {
-	if len(text) > 253 || !hostnamePattern.MatchString(text) {
-		return "", fmt.Errorf("%q is not a name as in DNS: up to 253 letters, digits, - and _, with dots between its parts", text)
-	}
-	return text, nil
+	Kind: &kit.Kind{Label: "<name>", Parse: kit.ParseHostname},
 }
 
 func systemCommands() []*kit.Command {

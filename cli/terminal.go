@@ -170,10 +170,10 @@ type question struct {
 // ask asks a question until the answer is y, yes, n or no. Ctrl-C and the end of the input mean no, and this is shown.
 func (s *Shell) ask(con console, q question, text string) (yes bool, err error) {
 	text += " [y/n] "
-	history, complete := q.editor.History, q.editor.AutoCompleteCallback
-	q.editor.History, q.editor.AutoCompleteCallback, q.keys.interrupt = nothing{}, nil, end
+	lines, complete := q.editor.History, q.editor.AutoCompleteCallback
+	q.editor.History, q.editor.AutoCompleteCallback, q.keys.interrupt = &history{}, nil, end
 	defer func() {
-		q.editor.History, q.editor.AutoCompleteCallback, q.keys.interrupt = history, complete, abandon
+		q.editor.History, q.editor.AutoCompleteCallback, q.keys.interrupt = lines, complete, abandon
 	}()
 	for {
 		answer, err := s.readLine(con, q.editor, text)
@@ -196,13 +196,6 @@ func (s *Shell) ask(con console, q question, text string) (yes bool, err error) 
 		}
 	}
 }
-
-// nothing is a history without lines.
-type nothing struct{}
-
-func (nothing) Add(string)    {}
-func (nothing) Len() int      { return 0 }
-func (nothing) At(int) string { return "" }
 
 // readLine edits one line. The console is raw only while it does.
 func (s *Shell) readLine(con console, editor *term.Terminal, prompt string) (string, error) {

@@ -211,7 +211,8 @@ func (g Grammar) Words(m Mode, before ...string) (words []string) {
 }
 
 // errHelp is the error for an unquoted word with a question mark at its end where no free text may follow.
-var errHelp = errors.New(`"?" asks for help, which is only for a terminal: remove it, or quote the word if it belongs to it`)
+var errHelp = errors.New(
+	`"?" asks for help, which is only for a terminal: remove it, or quote the word if it belongs to it`)
 
 // step reads one token at all positions. A complete keyword has precedence over an abbreviation. Both have precedence
 // over a parameter, and this over another spelling of a keyword.

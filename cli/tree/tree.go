@@ -42,7 +42,8 @@ func (t Node) At(names ...string) Node {
 }
 
 // Text returns a scalar in the form of RFC 7951, a leaf-list as its values with commas, and "" for anything else.
-// Characters without a visible form are escaped. So text from a server can neither control a terminal nor add a line to a
+// Characters without a visible form are escaped.
+// So text from a server can neither control a terminal nor add a line to a
 // configuration.
 func (t Node) Text(names ...string) string {
 	switch v := t.At(names...).Value.(type) {

@@ -11,8 +11,8 @@ import (
 	"tamtam/swss/swsstest"
 )
 
-// config and fault find the Redis of the tamtam up in their data directory, as doctor and health do. A directory without
-// a switch is an error.
+// config and fault find the Redis of the tamtam up in their data directory, as doctor and health do. A directory
+// without a switch is an error.
 func TestConfigAndFaultFindTheLocalSwitch(t *testing.T) {
 	r := swsstest.Start(t)
 	if err := r.DB(swss.ConfigDB).Client().HSet(t.Context(), "VLAN|Vlan7", "vlanid", "7").Err(); err != nil {

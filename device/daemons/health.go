@@ -281,7 +281,8 @@ type Question struct {
 
 // Health returns "ok" if the daemon is ready or, as q requests, live. For a live daemon that is not ready, the text
 // also names the reason. Otherwise it returns an error with the reason. A daemon that sent no beat for some seconds is
-// not live; mgmtd must also answer gNMI, and the text names its outputs that fail. Redis is ready if it accepts writes, and live if it answers.
+// not live; mgmtd must also answer gNMI, and the text names its failing outputs.
+// Redis is ready if it accepts writes, and live if it answers.
 func Health(ctx context.Context, q Question) (string, error) {
 	name := q.Name
 	if all := slices.Concat(daemons, optional); name != database && !slices.Contains(all, name) {

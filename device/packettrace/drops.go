@@ -163,7 +163,6 @@ func (b *book) Drops(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q Dr
 func (a *DropsAnswer) selectDrops(ctx context.Context, n *names, chip *saisim.Chip, filter *query.Filter[keptDrop],
 	to uint64, rows *sums, last int,
 ) (ends []saisim.Kept, err error) {
-	const often = 256 // drops between two looks at ctx
 	var seen uint64
 	var matched, unknown uint64
 	name := map[string]func(*saisim.Kept) string{
@@ -171,9 +170,7 @@ func (a *DropsAnswer) selectDrops(ctx context.Context, n *names, chip *saisim.Ch
 		"port": func(k *saisim.Kept) string { return n.port(k.Port) },
 	}[a.By]
 	a.Kept = chip.EachDrop(0, to, func(k *saisim.Kept) bool {
-		if seen%often == 0 && ctx.Err() != nil {
-			err = fmt.Errorf("where: the filter is too slow: %d of %d drops were compared within %v: want one with fewer or "+
-				"simpler comparisons", seen, to, answerLimit)
+		if err = tooSlow(ctx, seen, to); err != nil {
 			return false
 		}
 		seen++
@@ -201,6 +198,16 @@ func (a *DropsAnswer) selectDrops(ctx context.Context, n *names, chip *saisim.Ch
 		}
 	}
 	return ends, nil
+}
+
+// tooSlow returns the error of a filter that has compared some of the drops when ctx has ended. It looks at ctx before
+// the first drop, and then once in 256.
+func tooSlow(ctx context.Context, seen, all uint64) error {
+	if seen%256 != 0 || ctx.Err() == nil {
+		return nil
+	}
+	return fmt.Errorf("where: the filter is too slow: %d of %d drops were compared within %v: want one with fewer or "+
+		"simpler comparisons", seen, all, answerLimit)
 }
 
 // textOfReason returns the text of a reason by its name.

@@ -381,6 +381,7 @@ var rules = []room{
 
 // testKits are packages that only tests, and each other, may import. They may import any module.
 var testKits = rooms(`
-	fleet/stream/streamtest internal/command/commandtest internal/disktest internal/netns/netnstest internal/randtest mgmt/web/webtest
+	fleet/stream/streamtest internal/command/commandtest
+	internal/disktest internal/netns/netnstest internal/randtest mgmt/web/webtest
 	device/devicetest internal/racetest orch/feature/featuretest orch/forward/forwardtest orch/orchtest
 	orchagent/orchagenttest sai/redis/sairedistest sai/saitest saisim/pipe/pipetest swss/swsstest tamtamtest`)

@@ -17,7 +17,8 @@ func TestHostname(t *testing.T) {
 			t.Errorf("%q: %+v, %v", name, got, err)
 		}
 		parts := UnappliedParts(CfgDeviceMetadata, MetadataKey, row)
-		if !valid && (len(parts) != 1 || parts[0].Kind != UnappliedInvalid || !strings.Contains(parts[0].Reason, "hostname")) {
+		if !valid && (len(parts) != 1 ||
+			parts[0].Kind != UnappliedInvalid || !strings.Contains(parts[0].Reason, "hostname")) {
 			t.Errorf("%q: unapplied %+v", name, parts)
 		}
 	}
