@@ -249,7 +249,10 @@ func clearCommands() []*kit.Command {
 	add("copp", reset, kit.Keyword("copp", "Trap groups"), "counters", one(text))
 	add("debug-counters", reset, kit.Keyword("dropcounters", "Drops by SAI's reasons"), one(text))
 	add("flow-groups", reset, "tam", kit.Keyword("flow-groups", "Which packets are meant"), "counters", one(tam.GroupName))
-	add("tail-stamping", reset, "tam", kit.Keyword("tail-stamping", "Latency in the packets"), "counters", one(text))
-	add("table-record", reset, "tam", kit.Keyword("table-record", "Tables that packets ran"), "counters", one(text))
+	for _, f := range tam.Features() {
+		if f.Word == "tail-stamping" || f.Word == "table-record" {
+			add(f.Word, reset, "tam", f.Keyword(), "counters", one(text))
+		}
+	}
 	return out
 }

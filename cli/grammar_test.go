@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -202,6 +203,94 @@ func TestTextToTheEndOfTheLine(t *testing.T) {
 		s.do(t, strings.TrimSpace(running))
 		if again := s.do(t, "do show interface Ethernet0 | include Description"); again != got {
 			t.Errorf("the running configuration makes %q of %q", again, got)
+		}
+	}
+}
+
+// A question mark at the end of a line of a script is an error that names the line. Where free text is expected, it is
+// a part of the text.
+func TestQuestionMarksInScripts(t *testing.T) {
+	s := newSession(t)
+	s.server.load(t, testFile(t, "tam.json"))
+	for _, line := range []string{"show tam switch ?", "show tam switch?", "show ?", "?",
+		"configure\ntam\nsampler web? rate 1",
+		"configure\ntam\nno flow-group tcp_port_236?"} {
+		s.session.Mode = kit.ModeExec
+		err := s.ExecScript(t.Context(), "script", strings.NewReader("\n"+line+"\n"))
+		want := fmt.Sprintf("script:%d: %%Error: \"?\" asks for help", 2+strings.Count(line, "\n"))
+		if err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", line, err, want)
+		}
+	}
+	if len(s.server.sets) > 0 {
+		t.Errorf("sent %s", s.sent())
+	}
+	s.session.Mode = kit.ModeInterface
+	s.session.Interface = "Ethernet4"
+	for line, want := range map[string]string{
+		"description why?": `"why?"`, "description is it up?": `"is it up?"`, "description ?": `"?"`,
+	} {
+		s.server.sets = nil
+		if s.do(t, line); !strings.Contains(s.sent(), want) {
+			t.Errorf("%s sends %s, want %s", line, s.sent(), want)
+		}
+	}
+	if got := s.do(t, "do show tam switch | include Enterprises?"); !strings.Contains(got, "Enterprise ID") {
+		t.Errorf("an expression with a question mark: %q", got)
+	}
+}
+
+// A keyword may be written with other dashes than its own. Completion and output have its own spelling.
+func TestOtherSpellings(t *testing.T) {
+	answer := func(mode kit.Mode, line string) string {
+		s := newSession(t)
+		s.server.load(t, testFile(t, "tam.json"))
+		s.session.Mode = mode
+		if out := s.do(t, line); len(s.server.sets) == 0 {
+			return out
+		}
+		return s.sent()
+	}
+	for _, m := range []struct {
+		mode       kit.Mode
+		typed, own string
+	}{
+		{kit.ModeTAM, "flowgroup g1 dst-ip 1.1.1.1", "flow-group g1 dst-ip 1.1.1.1"},
+		{modeTailStamp, "session x1 flow-group tcp_port_236", "session x1 flowgroup tcp_port_236"},
+		{kit.ModeExec, "show tam flowgroups", "show tam flow-groups"},
+		{kit.ModeExec, "show tam tailstamping", "show tam tail-stamping"},
+	} {
+		if typed, own := answer(m.mode, m.typed), answer(m.mode, m.own); typed != own || own == "" {
+			t.Errorf("%s: %s, want that of %s: %s", m.typed, typed, m.own, own)
+		}
+	}
+}
+
+// Help lists each word once, at every place of every command.
+func TestHelpListsEachWordOnce(t *testing.T) {
+	s := newSession(t)
+	for mode, forms := range s.session.Grammar.Forms {
+		seen := map[string]bool{}
+		for _, form := range forms {
+			var before []kit.Token
+			for _, e := range form.Fixed {
+				if e.ArgKind != nil {
+					break
+				}
+				before = append(before, kit.Token{Text: e.Word})
+				line := fmt.Sprint(before)
+				if seen[line] {
+					continue
+				}
+				seen[line] = true
+				words := map[string]bool{}
+				for _, c := range s.candidatesIn(t.Context(), mode, before, kit.Token{}) {
+					if c.text != "" && words[c.text] {
+						t.Errorf("mode %q: %v ? lists %s twice", mode, line, c.text)
+					}
+					words[c.text] = true
+				}
+			}
 		}
 	}
 }

@@ -58,9 +58,9 @@ func (s *Shell) candidatesIn(ctx context.Context, m kit.Mode, before []kit.Token
 			values = append(values, s.valueCandidates(ctx, n.Element, partial)...)
 			continue
 		}
-		c := candidate{text: n.Word, label: n.Word, help: n.Help}
-		if !partial.Quoted && kit.HasPrefixFold(n.Word, partial.Text) && !slices.Contains(keywords, c) {
-			keywords = append(keywords, c)
+		listed := slices.ContainsFunc(keywords, func(c candidate) bool { return c.text == n.Word })
+		if !partial.Quoted && kit.HasPrefixFold(n.Word, partial.Text) && !listed {
+			keywords = append(keywords, candidate{text: n.Word, label: n.Word, help: n.Help})
 		}
 	}
 	slices.SortStableFunc(keywords, func(a, b candidate) int { return strings.Compare(a.text, b.text) })

@@ -31,7 +31,8 @@ func TestHistorySearch(t *testing.T) {
 		keys <- []byte(tt.keys)
 		close(keys)
 		var out strings.Builder
-		f := &finder{history: h, keys: &keyReader{ctx: context.Background(), keys: keys}, out: &out, width: 30}
+		f := &finder{history: h, keys: &keyReader{
+			ctx: context.Background(), keys: keys, interrupt: abandon}, out: &out, width: 30}
 		if got := f.find(tt.line, 6); got != tt.want || string(f.keys.rest) != tt.rest {
 			t.Errorf("%q, %q: %q and keys %q, want %q and %q", tt.line, tt.keys, got, f.keys.rest, tt.want, tt.rest)
 		}

@@ -21,7 +21,7 @@ func TestMistakes(t *testing.T) {
 		{kit.ModeExec, "show interface brif", "or show interface brief?"},
 		{kit.ModeExec, "show interface br", "or show interface brief, breakout?"},
 		{kit.ModeExec, "show interface Ethernet1", "does not exist: there are Ethernet0, Ethernet4, Ethernet8"},
-		{kit.ModeExec, "show tam tailstamping", `did you mean "tail-stamping"?`},
+		{kit.ModeExec, "show tam tailstampng", `did you mean "tail-stamping"?`},
 		{kit.ModeExec, "show tam switch now", `Want watch`},
 		{kit.ModeExec, "show tam", "Incomplete command, expected switch | "},
 		{kit.ModeExec, "show tam collectors c9", "Collector c9 does not exist"},

@@ -3,7 +3,8 @@ package cli
 import (
 	"bytes"
 	"io"
-	"unicode/utf8"
+
+	"tamtam/internal/printable"
 )
 
 // A pager shows text a screen at a time.
@@ -47,7 +48,7 @@ func (p *pager) show(text []byte) error {
 
 // rowsOf returns the number of rows of a screen that a line needs.
 func rowsOf(line []byte, width int) int {
-	return max((utf8.RuneCount(line)+width-1)/width, 1)
+	return max((printable.Width(string(line))+width-1)/width, 1)
 }
 
 // ask waits for a key, and returns how many more rows to show. -1 means all, and 0 means the end.

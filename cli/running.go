@@ -12,6 +12,7 @@ import (
 	"tamtam/cli/kit"
 	"tamtam/cli/tam"
 	"tamtam/cli/tree"
+	"tamtam/internal/printable"
 )
 
 // The running configuration consists of the commands that restore it. Most rows of CONFIG_DB are nodes of the tree, and
@@ -119,7 +120,7 @@ func (r *running) finished(tables func(rowID) bool) string {
 	for _, id := range ids {
 		for _, text := range r.rows[id].Texts("state", "unapplied") {
 			if tables(id) {
-				p.Line("! %s|%s: %s", tree.Printable(id.table), tree.Printable(id.key), tree.Printable(text))
+				p.Line("! %s|%s: %s", printable.Line(id.table), printable.Line(id.key), printable.Line(text))
 			}
 		}
 	}
@@ -156,8 +157,8 @@ func writeRow(p *kit.Printout, k rowKind, id rowID, row tree.Node, said bool) {
 		}
 	}
 	switch invalid := row.Text("state", "invalid"); {
-	case line != tree.Printable(line):
-		p.Line("! not to be written, of its control characters: %s", tree.Printable(line))
+	case line != printable.Line(line):
+		p.Line("! not to be written, of its control characters: %s", printable.Line(line))
 	case invalid != "":
 		p.Line("! not valid, %s: %s", invalid, line)
 	default:

@@ -122,7 +122,11 @@ func showSFlow(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	if err != nil {
 		return nil, err
 	}
-	return kit.Framed(kit.One(sflowRoot, found), func(p *kit.Printout) {
+	var parts []tree.Part
+	for _, shown := range []string{"config", "state", "collectors", "rules"} {
+		parts = append(parts, tree.Part{Path: []string{shown}})
+	}
+	return kit.Framed(kit.One(sflowRoot, found.Keep(parts...)), func(p *kit.Printout) {
 		none := map[string]string{"admin-state": "down", "agent-id": "default"}
 		for _, l := range sflowLeaves {
 			p.Field(sflowWidth, l.Label, cmp.Or(l.Shown(found), l.Default, none[l.Word]))
@@ -221,7 +225,8 @@ func showSFlowInterfaces(ctx context.Context, c *kit.Call) (*kit.View, error) {
 			below = append(below, fmt.Sprintf("%s: %s: %s", e.Name(), s.Text("status"), why))
 		}
 	}
-	return kit.TableView(kit.One(sflowRoot, found), []kit.Column{
+	data := found.Keep(tree.Part{Path: []string{"interfaces"}}, tree.Part{Path: []string{"sessions"}})
+	return kit.TableView(kit.One(sflowRoot, data), []kit.Column{
 		kit.Col("Interface", 12, 2), kit.Col("Admin State", 11, 2), kit.Col("Sampling Rate", 13, 2),
 		kit.Col("Sampling Direction", 18, 2),
 		kit.Col("Status", 8, 0),

@@ -63,12 +63,13 @@ func (s *Shell) nextPrompt(ctx context.Context) string {
 	ctx, cancel := context.WithTimeout(ctx, nameTimeout)
 	defer cancel()
 	if found, err := s.session.Client.Configured(ctx, tree.Path(systemRoot, "config", "hostname")); err == nil {
-		s.name = found.Text()
+		s.name, _ = kit.ParseHostname(found.Text()) // "" if a client of the databases has written what is no name
 	}
 	return s.Prompt()
 }
 
-// Exec runs one command line in the present mode. Blank lines and lines that begin with "!" or "#" do nothing. The
+// Exec runs one command line in the present mode. Blank lines and lines that begin with "!" or "#" do nothing. At a
+// terminal, a line that ends in "?" lists what may follow. The
 // error's text is complete, including "%Error: ", and is not printed here. A *SyntaxError also contains the line and
 // the position.
 func (s *Shell) Exec(ctx context.Context, line string) error {
@@ -81,7 +82,7 @@ func (s *Shell) Exec(ctx context.Context, line string) error {
 	if trimmed == "" || trimmed[0] == '!' || trimmed[0] == '#' {
 		return nil
 	}
-	if before, ok := strings.CutSuffix(line, "?"); ok {
+	if before, ok := strings.CutSuffix(line, "?"); ok && s.pager != nil {
 		s.help(ctx, s.session.Config.Out, before)
 		return nil
 	}

@@ -277,6 +277,20 @@ func TestInteractiveSessionEndsWithItsContext(t *testing.T) {
 	}
 }
 
+// A name that is none, which a client of the databases has written, is not in the prompt.
+func TestPromptIsNoOtherText(t *testing.T) {
+	s := newSession(t)
+	for name, want := range map[string]string{
+		"leaf7": "leaf7# ", "leaf 7": "sonic# ", "a\u202eb": "sonic# ", "leaf#": "sonic# ", "-": "sonic# ",
+		"a.b-c_d1": "a.b-c_d1# ",
+	} {
+		s.server.load(t, fmt.Sprintf(`{"system":{"config":{"hostname":%q}}}`, name))
+		if got := s.nextPrompt(t.Context()); got != want {
+			t.Errorf("%q gives the prompt %q, want %q", name, got, want)
+		}
+	}
+}
+
 // The prompt is the switch's name, whichever client changed it last.
 func TestPromptIsTheHostname(t *testing.T) {
 	s, _ := newSwitch(t)

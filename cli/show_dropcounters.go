@@ -77,11 +77,11 @@ func showDropCounts(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	if err != nil {
 		return nil, err
 	}
-	ports, interfaces, err := readInterfaces(ctx, c.Session, &kit.Call{Session: c.Session, Args: map[string]string{}})
+	ports, _, err := readInterfaces(ctx, c.Session, &kit.Call{Session: c.Session, Args: map[string]string{}})
 	if err != nil {
 		return nil, err
 	}
-	maps.Copy(data, interfaces)
+	ports = slices.DeleteFunc(ports, func(e tree.Node) bool { return !strings.HasPrefix(e.Name(), "Ethernet") })
 	var ofPorts, ofSwitch []tree.Node
 	for _, e := range entries {
 		if strings.HasPrefix(e.Text("state", "type"), "SWITCH_") {
@@ -91,6 +91,9 @@ func showDropCounts(ctx context.Context, c *kit.Call) (*kit.View, error) {
 		}
 	}
 	chosen := c.Has("group") || c.Has("type")
+	if len(ofPorts) > 0 || !chosen {
+		maps.Copy(data, kit.InterfacesData(ports))
+	}
 	return kit.Framed(data, func(p *kit.Printout) {
 		var since sinces
 		if len(ofPorts) > 0 || !chosen {
@@ -149,9 +152,6 @@ func writePortDrops(p *kit.Printout, ports, counters []tree.Node, all bool, sinc
 	}
 	var rows [][]string
 	for _, port := range ports {
-		if !strings.HasPrefix(port.Name(), "Ethernet") {
-			continue
-		}
 		row := []string{port.Name(), stateLetter(port)}
 		for _, s := range standard {
 			row = append(row, kit.Counted(port, "state", "counters", s[1]))

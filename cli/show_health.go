@@ -76,7 +76,8 @@ func showAlarms(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	if len(rows) == 0 {
 		below = []string{"No alarms"}
 	}
-	return kit.TableView(kit.One(healthRoot, health), []kit.Column{
+	data := kit.One(healthRoot, health.Keep(tree.Part{Path: []string{"alarms"}}))
+	return kit.TableView(data, []kit.Column{
 		kit.Col("Since", 20, 2), kit.Col("Severity", 8, 2), kit.Col("Resource", 10, 2), kit.Col("Kind", 9, 2),
 		kit.Col("What", 4, 0),
 	}, rows, below), nil

@@ -23,7 +23,8 @@ func readInterfaces(ctx context.Context, s *kit.Session, c *kit.Call) ([]tree.No
 		return []tree.Node{found}, kit.Entry("openconfig-interfaces:interface", found), err
 	}
 	found, err := s.Client.All(ctx, tree.Path(kit.InterfacesRoot))
-	return links(found), kit.One(kit.InterfacesRoot, found), err
+	entries := links(found)
+	return entries, kit.InterfacesData(entries), err
 }
 
 // links returns the ports and port channels among the interfaces. VLAN interfaces and loopbacks are shown by show ip.
@@ -149,10 +150,11 @@ func breakoutOf(group tree.Node) string {
 }
 
 func showBreakout(ctx context.Context, c *kit.Call) (*kit.View, error) {
-	entries, data, err := readInterfaces(ctx, c.Session, c)
+	entries, _, err := readInterfaces(ctx, c.Session, c)
 	if err != nil {
 		return nil, err
 	}
+	entries = slices.DeleteFunc(entries, func(e tree.Node) bool { return !e.At("breakout-mode", "groups").Exists() })
 	var rows [][]string
 	for _, e := range entries {
 		for _, g := range e.Items("breakout-mode", "groups", "group") {
@@ -162,7 +164,7 @@ func showBreakout(ctx context.Context, c *kit.Call) (*kit.View, error) {
 	}
 	columns := []kit.Column{kit.Col("Port", 14, 2), kit.Col("Breakout Mode", 13, 2), kit.Col("Status", 9, 2),
 		kit.Col("Reason", 6, 0)}
-	return kit.TableView(data, columns, rows, nil), nil
+	return kit.TableView(kit.InterfacesData(entries), columns, rows, nil), nil
 }
 
 func showVLAN(ctx context.Context, c *kit.Call) (*kit.View, error) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"net/netip"
 	"slices"
@@ -22,10 +23,22 @@ func ipVersion(text string) int {
 	return 6
 }
 
-func readRouting(ctx context.Context, c *kit.Call) (tree.Node, map[string]any, error) {
+// readRouting returns the parts of the routing data that a command shows.
+func readRouting(ctx context.Context, c *kit.Call, parts ...tree.Part) (tree.Node, error) {
 	found, err := c.Session.Client.All(ctx, tree.Path(routingRoot))
-	return found, kit.One(routingRoot, found), err
+	return found.Keep(parts...), err
 }
+
+// ofFamily returns the entries of a list of the routing data whose address or prefix has a family, or all if family is
+// 0.
+func ofFamily(family int, list ...string) tree.Part {
+	return tree.Part{Path: list, Of: func(e tree.Node) bool {
+		return family == 0 || ipVersion(cmp.Or(e.Text("prefix"), e.Text("address"))) == family
+	}}
+}
+
+// addressesList is the path of the interfaces' addresses in the routing data.
+var addressesList = []string{"interfaces", "interface", "addresses", "address"}
 
 // byPrefix sorts entries by network, the shorter prefix first.
 func byPrefix(entries []tree.Node) []tree.Node {
@@ -68,11 +81,14 @@ type routeLine struct {
 // daemon.
 func showRoutes(family int) func(context.Context, *kit.Call) (*kit.View, error) {
 	return func(ctx context.Context, c *kit.Call) (*kit.View, error) {
-		routing, data, err := readRouting(ctx, c)
+		routing, err := readRouting(ctx, c, ofFamily(family, "routes", "route"), ofFamily(family, "static-routes", "route"),
+			ofFamily(family, addressesList...))
 		if err != nil {
 			return nil, err
 		}
-		lines := routeLines(routing, family, readUnprogrammed(ctx, c))
+		lacking := readUnprogrammed(ctx, c)
+		lines := routeLines(routing, lacking)
+		data := kit.One(routingRoot, withStatuses(routing, lacking))
 		text := func(p *kit.Printout) {
 			p.Line("Codes: C - connected, S - static, R - of a routing daemon, > - in the ASIC, ? - unknown whether it is")
 			for _, l := range lines {
@@ -134,10 +150,40 @@ func (u unprogrammed) status(key string) (status, reason string) {
 	return status, reason
 }
 
-func routeLines(routing tree.Node, family int, lacking unprogrammed) []routeLine {
+// withStatuses returns routing data in which the routes of a routing daemon have their status, if it is known, and the
+// reason.
+func withStatuses(routing tree.Node, lacking unprogrammed) tree.Node {
+	static := map[string]bool{}
+	for _, r := range routing.Items("static-routes", "route") {
+		static[r.Text("prefix")] = true
+	}
+	for _, r := range routing.Items("routes", "route") {
+		state, found := r.At("state").Value.(map[string]any)
+		if !found || static[wholePrefix(r.Text("prefix"))] {
+			continue
+		}
+		status, reason := lacking.status(r.Text("prefix"))
+		for name, value := range map[string]string{"status": status, "reason": reason} {
+			if value != "" {
+				state[name] = value
+			}
+		}
+	}
+	return routing
+}
+
+// wholePrefix returns a prefix of ROUTE_TABLE with its length.
+func wholePrefix(prefix string) string {
+	if strings.Contains(prefix, "/") {
+		return prefix
+	}
+	return prefix + map[int]string{4: "/32", 6: "/128"}[ipVersion(prefix)]
+}
+
+func routeLines(routing tree.Node, lacking unprogrammed) []routeLine {
 	var lines []routeLine
 	line := func(prefix, code string, ways []string, status, reason string) {
-		if p, err := netip.ParsePrefix(prefix); err == nil && ipVersion(prefix) == family && len(ways) > 0 {
+		if p, err := netip.ParsePrefix(prefix); err == nil && len(ways) > 0 {
 			lines = append(lines, routeLine{p.Masked(), code, ways, status, reason})
 		}
 	}
@@ -151,11 +197,7 @@ func routeLines(routing tree.Node, family int, lacking unprogrammed) []routeLine
 	}
 	forwarded := map[string]tree.Node{}
 	for _, r := range routing.Items("routes", "route") {
-		prefix := r.Text("prefix")
-		if !strings.Contains(prefix, "/") {
-			prefix += map[int]string{4: "/32", 6: "/128"}[ipVersion(prefix)]
-		}
-		forwarded[prefix] = r
+		forwarded[wholePrefix(r.Text("prefix"))] = r
 	}
 	ways := func(t tree.Node) (out []string) {
 		for _, w := range t.Texts("next-hop") {
@@ -191,19 +233,18 @@ func routeLines(routing tree.Node, family int, lacking unprogrammed) []routeLine
 
 func showIPInterfaces(family int) func(context.Context, *kit.Call) (*kit.View, error) {
 	return func(ctx context.Context, c *kit.Call) (*kit.View, error) {
-		routing, data, err := readRouting(ctx, c)
+		routing, err := readRouting(ctx, c, ofFamily(family, addressesList...),
+			tree.Part{Path: []string{"interfaces", "interface", "state"}, Of: kit.Inactive})
 		if err != nil {
 			return nil, err
 		}
+		data := kit.One(routingRoot, routing)
 		var rows [][]string
 		var why []string
 		for _, i := range routing.Sorted("interfaces", "interface") {
 			why = append(why, kit.WhyNotLine(i.Name(), i.At("state"))...)
 			for _, a := range byPrefix(i.Items("addresses", "address")) {
 				prefix := a.Text("prefix")
-				if ipVersion(prefix) != family {
-					continue
-				}
 				rows = append(rows, []string{i.Name(), prefix, kit.OrDash(a.Text("state", "status"))})
 				if !kit.Inactive(i.At("state")) {
 					why = append(why, kit.WhyNotLine(i.Name()+" "+prefix, a.At("state"))...)
@@ -217,25 +258,21 @@ func showIPInterfaces(family int) func(context.Context, *kit.Call) (*kit.View, e
 
 func showNeighbors(family int) func(context.Context, *kit.Call) (*kit.View, error) {
 	return func(ctx context.Context, c *kit.Call) (*kit.View, error) {
-		routing, data, err := readRouting(ctx, c)
+		routing, err := readRouting(ctx, c, ofFamily(family, "neighbors", "neighbor"),
+			ofFamily(family, "host-neighbors", "neighbor"))
 		if err != nil {
 			return nil, err
 		}
+		data := kit.One(routingRoot, routing)
 		var rows [][]string
 		var why []string
 		for _, n := range routing.SortedBy("interface", "neighbors", "neighbor") {
 			address := n.Text("address")
-			if family != 0 && ipVersion(address) != family {
-				continue
-			}
 			mac, status := kit.OrDash(kit.Configured(n, "mac-address")), kit.OrDash(n.Text("state", "status"))
 			rows = append(rows, []string{address, mac, n.Text("interface"), "Static", status, "-"})
 			why = append(why, kit.WhyNotLine(address, n.At("state"))...)
 		}
 		for _, n := range routing.SortedBy("interface", "host-neighbors", "neighbor") {
-			if family != 0 && ipVersion(n.Text("address")) != family {
-				continue
-			}
 			rows = append(rows, []string{
 				n.Text("address"), kit.OrDash(n.Text("state", "mac-address")), n.Text("interface"), "Dynamic",
 				kit.OrDash(strings.ToLower(n.Word("state", "neighbor-state"))), kit.OrDash(n.Text("state", "confirmed")),

@@ -6,6 +6,7 @@ import (
 
 	"tamtam/cli/kit"
 	"tamtam/cli/tree"
+	"tamtam/internal/printable"
 )
 
 // notInForceRoot is the list of configured objects that are not in force.
@@ -22,9 +23,9 @@ func readNotInForce(ctx context.Context, s *kit.Session) (list []tree.Node, name
 	}
 	name := func(o tree.Node) string {
 		if key := o.Text("key"); key != wholeTable {
-			return tree.Printable(o.Text("table") + "|" + key)
+			return printable.Line(o.Text("table") + "|" + key)
 		}
-		return tree.Printable(o.Text("table"))
+		return printable.Line(o.Text("table"))
 	}
 	list = tree.SortNodes(all.Items("object"), name)
 	for _, o := range list {
@@ -48,7 +49,7 @@ func showNotInForce(status, none string) func(context.Context, *kit.Call) (*kit.
 			if s.Word("status") != status {
 				continue
 			}
-			rows = append(rows, []string{when(s.Text("since")), names[i], tree.Printable(s.Text("reason"))})
+			rows = append(rows, []string{when(s.Text("since")), names[i], printable.Line(s.Text("reason"))})
 			data = append(data, o.Value)
 		}
 		var below []string
@@ -73,7 +74,7 @@ func showUnapplied(ctx context.Context, c *kit.Call) (*kit.View, error) {
 		texts := o.Texts("state", "unapplied")
 		for _, text := range texts {
 			kind, reason, _ := strings.Cut(text, ": ")
-			rows = append(rows, []string{names[i], strings.ReplaceAll(kind, "-", " "), tree.Printable(reason)})
+			rows = append(rows, []string{names[i], strings.ReplaceAll(kind, "-", " "), printable.Line(reason)})
 		}
 		if len(texts) > 0 {
 			data = append(data, o.Value)

@@ -3,12 +3,14 @@ package cli
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -87,7 +89,8 @@ Flow Group Name    : tcp_port_236
 	}
 }
 
-func TestJSONIsTheOnlyThingOnStandardOutput(t *testing.T) {
+// The output of each show command as JSON has the facts and the rows of its text, and no others.
+func TestJSONHasWhatIsShown(t *testing.T) {
 	s := newSession(t)
 	s.server.load(t, testFile(t, "tam.json"))
 	s.server.load(t,
@@ -117,6 +120,22 @@ func TestJSONIsTheOnlyThingOnStandardOutput(t *testing.T) {
 		s.server.load(t, `{"tam":{"features-state":{"feature":[{"feature-ref":"`+f.Ref+
 			`","state":{"op-status":"ACTIVE"}}]}}}`)
 	}
+	s.server.load(t,
+		`{"routing":{"routes":{"route":[{"prefix":"10.7.0.0/16","state":{"prefix":"10.7.0.0/16",`+
+			`"next-hop":["10.0.0.7@Ethernet4"]}},{"prefix":"2001:db8:7::/48","state":{"prefix":"2001:db8:7::/48",`+
+			`"next-hop":["2001:db8::7@Ethernet4"]}}]},`+
+			`"static-routes":{"route":[{"prefix":"10.0.0.0/8","config":{"prefix":"10.0.0.0/8","next-hop":["10.0.0.3"]}}]},`+
+			`"interfaces":{"interface":[{"name":"Ethernet4","addresses":{"address":[{"prefix":"10.0.0.1/24",`+
+			`"state":{"status":"active"}}]}},{"name":"Ethernet8","addresses":{"address":[{"prefix":"2001:db8::1/64",`+
+			`"state":{"status":"active"}}]}}]},`+
+			`"neighbors":{"neighbor":[{"interface":"Ethernet4","address":"10.0.0.9","config":{"mac-address":`+
+			`"02:00:00:00:00:09"},"state":{"status":"active"}},{"interface":"Ethernet8","address":"2001:db8::9",`+
+			`"config":{"mac-address":"02:00:00:00:00:19"},"state":{"status":"active"}}]},`+
+			`"host-neighbors":{"neighbor":[{"interface":"Ethernet4","address":"10.0.0.8","state":{"mac-address":`+
+			`"02:00:00:00:00:08","neighbor-state":"REACHABLE"}}]}},`+
+			`"sflow":{"interfaces":{"interface":[{"name":"Ethernet8","state":{"name":"Ethernet8","sample-rate":512}}]},`+
+			`"collectors":{"collector":[{"name":"sflow1","config":{"name":"sflow1","collector-ip":"10.9.9.9"}}]}}}`)
+	empty := newSession(t)
 	g := s.session.Grammar.Forms[kit.ModeExec]
 	for i := range g {
 		if g[i].Cmd.Show == nil || slices.ContainsFunc(g[i].Fixed, func(e kit.Element) bool {
@@ -148,8 +167,84 @@ func TestJSONIsTheOnlyThingOnStandardOutput(t *testing.T) {
 		if len(v) == 0 {
 			t.Errorf("%s | json is empty", text)
 		}
+		shown := s.do(t, text)
+		if text != "show tam summary" && g[i].Fixed[1].Word != "running-configuration" { // they count, and translate
+			rowsAreShown(t, text, shown, "", v)
+		}
+		// Words that the command has without any data are headings.
+		_ = empty.Exec(t.Context(), text)
+		headings := wordsOf(empty.out.String())
+		empty.out.Reset()
+		facts, _ := json.Marshal(v)
+		for word := range wordsOf(shown) {
+			if !headings[word] && !strings.Contains(plainFacts(string(facts)), word) && !derived[word] {
+				t.Errorf("%s shows %q, which its JSON does not have", text, word)
+			}
+		}
 	}
 	if s.err.Len() > 0 {
 		t.Errorf("warnings: %s", s.err)
 	}
 }
+
+// plainFacts returns a text in which different spellings of a word are equal.
+func plainFacts(text string) string {
+	return strings.ToLower(strings.NewReplacer("_", " ", "-", " ").Replace(text))
+}
+
+// wordsOf returns the words of a text with a digit: names, numbers, addresses and times.
+func wordsOf(text string) map[string]bool {
+	words := map[string]bool{}
+	for _, w := range strings.FieldsFunc(plainFacts(text), func(r rune) bool {
+		return !(unicode.IsLetter(r) || unicode.IsDigit(r) || r == '.' || r == ':' || r == '/')
+	}) {
+		if w = strings.Trim(w, ".:/"); strings.ContainsFunc(w, unicode.IsDigit) {
+			words[w] = true
+		}
+	}
+	return words
+}
+
+// rowsAreShown checks that the text of a command contains the key of each entry of each list below v.
+func rowsAreShown(t *testing.T, command, shown, list string, v any) {
+	t.Helper()
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			entry, isEntry := e.(map[string]any)
+			for _, key := range []string{listKeys[bareName(list)], "name", "address", "prefix"} {
+				if composed[bareName(list)] {
+					break
+				}
+				name, found := bare(entry).(map[string]any)[key]
+				if isEntry && found && key != "id" { // the id of a neighbour is LLDP's own
+					if !strings.Contains(plainFacts(shown), plainFacts(fmt.Sprint(name))) {
+						t.Errorf("%s does not show %s %v, which its JSON has", command, list, name)
+					}
+					break
+				}
+			}
+			rowsAreShown(t, command, shown, "", e)
+		}
+	case map[string]any:
+		for name, below := range v {
+			rowsAreShown(t, command, shown, name, below)
+		}
+	}
+}
+
+// composed holds the lists whose keys are shown in parts or in other words: an alarm's as resource and kind, a queue's
+// as port and number, a route's network, a feature by its keyword. The chip of a platform is counted.
+var composed = map[string]bool{"alarm": true, "queue": true, "feature": true, "component": true, "address": true}
+
+// derived holds the words that commands compute from their data: numbers in other units, with fewer digits or in
+// hexadecimal, times of day, the network of an address, and names that SONiC composes of a word and a number.
+var derived = func() map[string]bool {
+	words := map[string]bool{}
+	for _, w := range strings.Fields("0x12345678 0x86dd 3.1235 61.8 72.0 86.5 2.5 0.10 1/8 100ms 1s 20ns 5.12µs 2023 11 " +
+		"14t22:13:29.000000801z 15t12:00:00z 15t11:59:58z 25g 1x100g vlan10 6343 l4 m1 0 1 10.0.0.0/24 2001:db8::/64 " +
+		"00:11:22:00:00:00/ff:ff:ff:00:00:00") {
+		words[w] = true
+	}
+	return words
+}()

@@ -12,17 +12,15 @@ import (
 
 // showWires shows the live interfaces of ports, and how many frames were lost there and in the chip, by reason.
 func showWires(ctx context.Context, c *kit.Call) (*kit.View, error) {
-	entries, data, err := readInterfaces(ctx, c.Session, c)
+	entries, _, err := readInterfaces(ctx, c.Session, c)
 	if err != nil {
 		return nil, err
 	}
 	var rows [][]string
 	var below []string
+	entries = slices.DeleteFunc(entries, func(e tree.Node) bool { return e.Text("wire", "state", "interface") == "" })
 	for _, e := range entries {
 		state := e.At("wire", "state")
-		if state.Text("interface") == "" {
-			continue
-		}
 		if why := state.Text("reason"); why != "" {
 			below = append(below, e.Name()+": "+why)
 		}
@@ -32,7 +30,7 @@ func showWires(ctx context.Context, c *kit.Call) (*kit.View, error) {
 			frames(state, "lost-"), frames(state, "dropped-"),
 		})
 	}
-	return kit.TableView(data, []kit.Column{
+	return kit.TableView(kit.InterfacesData(entries), []kit.Column{
 		kit.Col("Port", 14, 2), kit.Col("Interface", 12, 2), kit.Col("Status", 7, 2), kit.Col("MTU", 5, 2),
 		kit.Col("Received", 10, 2), kit.Col("Sent", 10, 2),
 		kit.Col("Cut", 8, 2), kit.Col("Joined", 8, 2), kit.Col("Lost", 4, 2), kit.Col("Dropped", 7, 0),

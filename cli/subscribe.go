@@ -13,6 +13,7 @@ import (
 
 	"tamtam/cli/kit"
 	"tamtam/cli/tree"
+	"tamtam/internal/printable"
 )
 
 // Subscription describes a subscription to a switch.
@@ -75,13 +76,13 @@ func Subscribe(ctx context.Context, conf kit.Config, sub Subscription) error {
 func notificationLines(n *gpb.Notification) []string {
 	var lines []string
 	at := func(p *gpb.Path) string {
-		return tree.Printable(tree.ElemsText(slices.Concat(n.GetPrefix().GetElem(), p.GetElem())))
+		return printable.Line(tree.ElemsText(slices.Concat(n.GetPrefix().GetElem(), p.GetElem())))
 	}
 	for _, p := range n.GetDelete() {
 		lines = append(lines, at(p)+" deleted")
 	}
 	for _, u := range n.GetUpdate() {
-		lines = append(lines, at(u.GetPath())+" "+tree.Printable(valueText(u.GetVal())))
+		lines = append(lines, at(u.GetPath())+" "+printable.Line(valueText(u.GetVal())))
 	}
 	return lines
 }

@@ -12,6 +12,7 @@ import (
 
 	"tamtam/cli/kit"
 	"tamtam/cli/tree"
+	"tamtam/internal/printable"
 )
 
 // Paths of the data about the whole switch, and about the machine that runs its mgmtd.
@@ -23,7 +24,7 @@ const (
 // hostname is the only leaf that configures the switch as a whole.
 var hostname = kit.Leaf{
 	Word: "hostname", Help: "The switch's name", Undo: "It has none", Value: "A name as in DNS",
-	Kind: &kit.Kind{Label: "<name>", Parse: kit.ParseName},
+	Kind: &kit.Kind{Label: "<name>", Parse: kit.ParseHostname},
 }
 
 func systemCommands() []*kit.Command {
@@ -52,7 +53,7 @@ func showLines(_ context.Context, c *kit.Call) (*kit.View, error) {
 	lines := c.Session.History()
 	return kit.NewView(map[string]any{"line": append([]string{}, lines...)}, func(p *kit.Printout) {
 		for i, l := range lines {
-			p.Line("%5d  %s", i+1, tree.Printable(l))
+			p.Line("%5d  %s", i+1, printable.Line(l))
 		}
 	}), nil
 }

@@ -59,17 +59,18 @@ const (
 	keyCtrlR     = 0x12
 	keyDelete    = 0x7f
 	keyTab       = '\t'
-	abandon      = "\x05\x15\r" // goes to the end of the line, erases it, and presses enter
+	abandon      = "\x05\x15\r"   // goes to the end of the line, erases it, and presses enter
+	end          = "\x05\x15\x04" // erases the line too, and ends the input
 )
 
-// keyReader passes on keys from the console. Ctrl-C abandons the line instead of ending the session, and ctx ends the
-// input. A Ctrl-R is read alone, because the keys after it belong to the search.
+// keyReader passes on keys from the console, and ctx ends the input. A Ctrl-R of an edited line is read alone, because
+// the keys after it belong to the search.
 type keyReader struct {
 	ctx  context.Context
 	keys <-chan []byte
 	rest []byte
 
-	plain bool // true if Ctrl-C is passed on like any other key
+	interrupt string // keys that Ctrl-C stands for; empty if no line is edited, and Ctrl-C is a key like any other
 }
 
 func (r *keyReader) Read(b []byte) (int, error) {
@@ -81,13 +82,13 @@ func (r *keyReader) Read(b []byte) (int, error) {
 			if !ok {
 				return 0, io.EOF
 			}
-			if r.rest = k; !r.plain {
-				r.rest = bytes.ReplaceAll(k, []byte{keyCtrlC}, []byte(abandon))
+			if r.rest = k; r.interrupt != "" {
+				r.rest = bytes.ReplaceAll(k, []byte{keyCtrlC}, []byte(r.interrupt))
 			}
 		}
 	}
 	n := copy(b, r.rest)
-	if i := bytes.IndexByte(b[:n], keyCtrlR); i >= 0 && !r.plain {
+	if i := bytes.IndexByte(b[:n], keyCtrlR); i >= 0 && r.interrupt != "" {
 		n = max(i, 1)
 	}
 	r.rest = r.rest[n:]
@@ -121,12 +122,12 @@ func pump(ctx context.Context, r io.Reader) <-chan []byte {
 // an error.
 func (s *Shell) interact(ctx context.Context, con console) error {
 	keys := pump(ctx, con)
-	edited := &keyReader{ctx: ctx, keys: keys}
+	edited := &keyReader{ctx: ctx, keys: keys, interrupt: abandon}
 	rw := struct {
 		io.Reader
 		io.Writer
 	}{edited, con}
-	s.pager, s.screen = &pager{con, &keyReader{ctx: ctx, keys: keys, plain: true}, s.session.Config.Out}, true
+	s.pager, s.screen = &pager{con, &keyReader{ctx: ctx, keys: keys}, s.session.Config.Out}, true
 	editor := term.NewTerminal(rw, "")
 	hist, err := openHistory(s.session.Config.HistoryFile)
 	if err != nil {
@@ -135,7 +136,7 @@ func (s *Shell) interact(ctx context.Context, con console) error {
 	defer hist.close()
 	editor.History = hist
 	s.session.History = func() []string { return hist.lines }
-	s.session.Confirm = func(question string) (bool, error) { return s.confirm(con, question) }
+	s.session.Confirm = func(text string) (bool, error) { return s.ask(con, question{editor, edited}, text) }
 	editor.AutoCompleteCallback = func(line string, pos int, key rune) (string, int, bool) {
 		if key == keyCtrlR {
 			w, _ := con.size()
@@ -160,25 +161,40 @@ func (s *Shell) interact(ctx context.Context, con console) error {
 	return nil
 }
 
-// confirm asks a question that one key answers: y means yes, and any other key no.
-func (s *Shell) confirm(con console, question string) (bool, error) {
-	restore, err := con.raw()
-	if err != nil {
-		return false, err
+// A question is asked with the editor of the session's lines, so that an answer may be typed before it is asked.
+type question struct {
+	editor *term.Terminal
+	keys   *keyReader
+}
+
+// ask asks a question until the answer is y, yes, n or no. Ctrl-C and the end of the input mean no, and this is shown.
+func (s *Shell) ask(con console, q question, text string) (yes bool, err error) {
+	text += " [y/n] "
+	lines, complete := q.editor.History, q.editor.AutoCompleteCallback
+	q.editor.History, q.editor.AutoCompleteCallback, q.keys.interrupt = &history{}, nil, end
+	defer func() {
+		q.editor.History, q.editor.AutoCompleteCallback, q.keys.interrupt = lines, complete, abandon
+	}()
+	for {
+		answer, err := s.readLine(con, q.editor, text)
+		if errors.Is(err, io.EOF) {
+			q.editor.SetPrompt("")
+			_, err = io.WriteString(q.editor, text+"no, because there is no answer\n")
+			return false, err
+		}
+		if err != nil && !errors.Is(err, term.ErrPasteIndicator) {
+			return false, err
+		}
+		switch strings.ToLower(strings.TrimSpace(answer)) {
+		case "y", "yes":
+			return true, nil
+		case "n", "no":
+			return false, nil
+		}
+		if _, err := fmt.Fprintf(con, "%q is not an answer: want y or n\r\n", answer); err != nil {
+			return false, err
+		}
 	}
-	defer restore()
-	if _, err := io.WriteString(con, question+" [y/N] "); err != nil {
-		return false, err
-	}
-	answer := make([]byte, 1)
-	if _, err := io.ReadFull(s.pager.keys, answer); err != nil {
-		answer[0] = 'N'
-	}
-	if answer[0] < ' ' {
-		answer[0] = 'N'
-	}
-	_, err = fmt.Fprintf(con, "%c\r\n", answer[0])
-	return answer[0] == 'y' || answer[0] == 'Y', err
 }
 
 // readLine edits one line. The console is raw only while it does.

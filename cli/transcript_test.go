@@ -117,6 +117,8 @@ func (r *transcript) do(mode kit.Mode, command string) {
 	if before, completes := strings.CutSuffix(command, "<TAB>"); completes {
 		extended, choices := s.completion(r.t.Context(), before)
 		fmt.Fprintln(s.out, strings.Join(append([]string{extended}, choices...), "\n  "))
+	} else if before, asks := strings.CutSuffix(command, "?"); asks {
+		s.help(r.t.Context(), s.out, before)
 	} else if err := s.Exec(r.t.Context(), command); err != nil {
 		fmt.Fprintln(s.err, err)
 	}

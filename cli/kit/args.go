@@ -48,6 +48,19 @@ func ParseName(text string) (string, error) {
 	return text, nil
 }
 
+// hostnamePattern is that of the leaf hostname in openconfig-system, of the type domain-name.
+var hostnamePattern = regexp.MustCompile(
+	`^(([a-zA-Z0-9_]([a-zA-Z0-9\-_]){0,61})?[a-zA-Z0-9]\.)*([a-zA-Z0-9_]([a-zA-Z0-9\-_]){0,61})?[a-zA-Z0-9]\.?$`)
+
+// ParseHostname accepts the names of a switch that the tree accepts. The prompt shows no others.
+func ParseHostname(text string) (string, error) {
+	if len(text) > 253 || !hostnamePattern.MatchString(text) {
+		return "", fmt.Errorf("%q is not a name as in DNS: want up to 253 letters, digits, - and _, with dots between its "+
+			"parts", text)
+	}
+	return text, nil
+}
+
 // MaxUint32 is the largest number of 32 bits.
 const MaxUint32 = 1<<32 - 1
 

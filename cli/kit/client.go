@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"tamtam/cli/tree"
+	"tamtam/internal/printable"
 )
 
 // Client sends requests to one gNMI server, in JSON_IETF.
@@ -218,11 +219,8 @@ func (c *Client) Explain(err error) error {
 	if !ok {
 		return err
 	}
-	lines := strings.Split(st.Message(), "\n")
-	for i := range lines {
-		lines[i] = tree.Printable(lines[i])
-	}
-	text := strings.Join(lines, "\n        ") // aligned with the first line, which follows "%Error: "
+	// Further lines are aligned with the first, which follows "%Error: ".
+	text := strings.ReplaceAll(printable.Lines(st.Message()), "\n", "\n        ")
 	switch st.Code() {
 	case codes.Unavailable:
 		if errors.As(err, new(answeredError)) {

@@ -117,3 +117,12 @@ func Counted(t tree.Node, leaf ...string) string {
 	}
 	return t.Text(leaf...)
 }
+
+// InterfacesData returns a view's data for the interfaces that a command shows.
+func InterfacesData(entries []tree.Node) map[string]any {
+	list := []any{}
+	for _, e := range entries {
+		list = append(list, e.Value)
+	}
+	return map[string]any{InterfacesRoot: map[string]any{"interface": list}}
+}

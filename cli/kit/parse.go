@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"tamtam/internal/printable"
 )
 
 // SyntaxError describes an error in a line and its position.
@@ -29,18 +31,14 @@ func (e *SyntaxError) Error() string {
 // shownLine is the maximum number of characters of a long line that an error shows around the mark.
 const shownLine = 160
 
-// near returns the error with its line shortened to shownLine.
+// near returns the error with its line shortened to shownLine, in a form that a terminal can show.
 func (e *SyntaxError) near() *SyntaxError {
-	col := min(max(e.Col, 0), len(e.Line))
-	before, behind := []rune(e.Line[:col]), []rune(e.Line[col:])
-	if len(before)+len(behind) <= shownLine {
-		return e
-	}
-	from, to := "", ""
-	if n := len(before) - shownLine/2; n > 0 {
+	before, behind := []rune(e.before()), []rune(shown(e.Line[e.col():]))
+	from, to, long := "", "", len(before)+len(behind) > shownLine
+	if n := len(before) - shownLine/2; long && n > 0 {
 		from, before = "...", before[n:]
 	}
-	if len(behind) > shownLine/2 {
+	if long && len(behind) > shownLine/2 {
 		to, behind = "...", behind[:shownLine/2]
 	}
 	head := from + string(before)
@@ -95,16 +93,17 @@ func unexpected(at []Position, nexts []next, t Token, refused []error) error {
 	return unknownWordError{`invalid input detected at "^" marker: ` + want, ""}
 }
 
-// Indent returns blanks up to the marked position. Tabs stay tabs.
-func (e *SyntaxError) Indent() string {
-	col := min(max(e.Col, 0), len(e.Line))
-	return strings.Map(func(r rune) rune {
-		if r == '\t' {
-			return r
-		}
-		return ' '
-	}, e.Line[:col])
-}
+// col returns the position within the line.
+func (e *SyntaxError) col() int { return min(max(e.Col, 0), len(e.Line)) }
+
+// before returns the line up to the marked position, as it is shown.
+func (e *SyntaxError) before() string { return shown(e.Line[:e.col()]) }
+
+// Indent returns blanks up to the marked position.
+func (e *SyntaxError) Indent() string { return strings.Repeat(" ", printable.Width(e.before())) }
+
+// shown returns a part of a line in a form that a terminal can show. A tab becomes a blank.
+func shown(line string) string { return printable.Line(strings.ReplaceAll(line, "\t", " ")) }
 
 // Position is the progress of reading words in one form.
 type Position struct {
@@ -211,8 +210,12 @@ func (g Grammar) Words(m Mode, before ...string) (words []string) {
 	return words
 }
 
+// errHelp is the error for an unquoted word with a question mark at its end where no free text may follow.
+var errHelp = errors.New(
+	`"?" asks for help, which is only for a terminal: remove it, or quote the word if it belongs to it`)
+
 // step reads one token at all positions. A complete keyword has precedence over an abbreviation. Both have precedence
-// over a parameter.
+// over a parameter, and this over another spelling of a keyword.
 func step(at []Position, t Token) ([]Position, error) {
 	nexts := Expected(at)
 	exact, prefix, full := matchWords(nexts, t)
@@ -229,6 +232,9 @@ func step(at []Position, t Token) ([]Position, error) {
 			continue
 		}
 		value, err := n.ArgKind.Read(t.Text)
+		if t.asks() && !n.ArgKind.Text {
+			err = errHelp
+		}
 		if err != nil {
 			refused = append(refused, err)
 			continue
@@ -240,8 +246,23 @@ func step(at []Position, t Token) ([]Position, error) {
 		return nil, ambiguousError(full)
 	case len(byValue) > 0:
 		return byValue, nil
+	case t.asks():
+		return nil, errHelp
+	}
+	if spelled := otherSpelling(nexts, t); len(spelled) > 0 {
+		return spelled, nil
 	}
 	return nil, unexpected(at, nexts, t, refused)
+}
+
+// otherSpelling returns the matches of keywords that differ from t in dashes, as flow-group does from flowgroup.
+func otherSpelling(nexts []next, t Token) (matches []Position) {
+	for _, n := range nexts {
+		if n.ArgKind == nil && !t.Quoted && plainWord(n.Word) == plainWord(t.Text) {
+			matches = append(matches, n.bind(n.Word, ""))
+		}
+	}
+	return matches
 }
 
 // matchWords returns the matches of keywords that equal t, the matches of keywords that t abbreviates, and the names of
@@ -450,6 +471,7 @@ func describe(nexts []next) string {
 
 // ErrorText returns a failure in the wording of SONiC's shell.
 func ErrorText(reason string) string {
+	reason = printable.Lines(reason)
 	r, n := utf8.DecodeRuneInString(reason)
 	return "%Error: " + string(unicode.ToUpper(r)) + reason[n:]
 }

@@ -16,7 +16,7 @@ type Pipe struct {
 // PipeTable returns the grammar after "|". Its commands have no action, since ParsePipes reads the words.
 func PipeTable() []*Command {
 	in := []Mode{ModePipe}
-	re := Arg("re", &Kind{Label: "<expression>", Parse: parseExpression},
+	re := Arg("re", &Kind{Label: "<expression>", Parse: parseExpression, Text: true},
 		"Regular expression (Go's RE2 syntax); may hold blanks")
 	return []*Command{
 		{Modes: in, Form: Seq(Keyword("json", "As one JSON document (RFC 7951); first in the pipe"))},

@@ -7,9 +7,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"tamtam/internal/printable"
 )
 
 // View is the result of a show command, as data and as text.
@@ -57,35 +58,40 @@ func (v *View) document(pipes []Pipe, width int) ([]byte, error) {
 		enc.SetIndent("", "  ")
 		enc.SetEscapeHTML(false)
 		err := enc.Encode(data)
-		return out.Bytes(), err
+		return printable.Document(out.Bytes()), err
 	case "yaml":
 		enc := yaml.NewEncoder(&out)
 		enc.SetIndent(2)
-		err := errors.Join(enc.Encode(plainNumbers(data)), enc.Close())
-		return out.Bytes(), err
+		err := errors.Join(enc.Encode(yamlValue(data)), enc.Close())
+		return printable.Document(out.Bytes()), err
 	}
 	p := &Printout{Width: width}
 	v.text(p)
 	return []byte(p.String()), nil
 }
 
-// plainNumbers returns data for YAML in which numbers are not strings.
-func plainNumbers(v any) any {
+// yamlValue returns data for YAML in which numbers are not strings, and strings with characters that
+// [printable.Document] escapes have double quotes.
+func yamlValue(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for k, e := range v {
-			out[k] = plainNumbers(e)
+			out[k] = yamlValue(e)
 		}
 		return out
 	case []any:
 		out := make([]any, len(v))
 		for i, e := range v {
-			out[i] = plainNumbers(e)
+			out[i] = yamlValue(e)
 		}
 		return out
 	case json.Number:
 		return &yaml.Node{Kind: yaml.ScalarNode, Value: v.String()}
+	case string:
+		if v != printable.Line(v) {
+			return &yaml.Node{Kind: yaml.ScalarNode, Style: yaml.DoubleQuotedStyle, Tag: "!!str", Value: v}
+		}
 	}
 	return v
 }
@@ -96,9 +102,9 @@ type Printout struct {
 	Width int // columns of the screen; 0 means that there is none, and that lines may have any length
 }
 
-// Line writes a line without trailing blanks.
+// Line writes a line, or several that the format separates, without trailing blanks at the end.
 func (p *Printout) Line(format string, args ...any) {
-	line := fmt.Sprintf(format, args...)
+	line := printable.Lines(fmt.Sprintf(format, args...))
 	p.WriteString(strings.TrimRight(line, " "))
 	p.WriteByte('\n')
 }
@@ -136,7 +142,7 @@ func broken(line string, indent, width int) (head, rest string) {
 		if r == ' ' && n > indent && (n <= width || at < 0) {
 			at = i
 		}
-		n++
+		n += printable.Width(string(r))
 	}
 	if n <= width || at < 0 {
 		return line, ""
@@ -164,7 +170,7 @@ type Column struct {
 // screen loses blanks and empty columns first; then the text in its last column is wrapped; then it is printed as
 // several tables, each with the columns that name a row.
 func (p *Printout) Table(columns []Column, rows [][]string) {
-	columns = slices.Clone(columns)
+	columns, rows = slices.Clone(columns), shownCells(rows)
 	for i := range columns {
 		columns[i].Width = max(columns[i].Width, len(columns[i].Head), cellWidth(rows, i))
 	}
@@ -199,6 +205,18 @@ func (p *Printout) Table(columns []Column, rows [][]string) {
 			return
 		}
 	}
+}
+
+// shownCells returns cells in a form that a terminal can show.
+func shownCells(rows [][]string) [][]string {
+	out := make([][]string, len(rows))
+	for i, r := range rows {
+		out[i] = slices.Clone(r)
+		for j := range r {
+			out[i][j] = printable.Line(r[j])
+		}
+	}
+	return out
 }
 
 // withoutEmpty returns a table without the columns in which no row has text.
@@ -237,10 +255,10 @@ func hasBlanks(rows [][]string, column int) bool {
 	return slices.ContainsFunc(rows, func(r []string) bool { return strings.Contains(r[column], " ") })
 }
 
-// cellWidth returns the number of characters in the widest cell of a column.
+// cellWidth returns the number of columns of the screen that the widest cell of a table's column has.
 func cellWidth(rows [][]string, column int) (width int) {
 	for _, r := range rows {
-		width = max(width, utf8.RuneCountInString(r[column]))
+		width = max(width, printable.Width(r[column]))
 	}
 	return width
 }
@@ -269,13 +287,10 @@ func (p *Printout) table(columns []Column, rows [][]string) {
 	put := func(cell func(i int) string) {
 		line = line[:0]
 		for i, c := range columns {
-			line = append(line, cell(i)...)
-			for range c.Width - utf8.RuneCountInString(cell(i)) + c.Gap {
-				line = append(line, ' ')
-			}
+			line = append(line, printable.Pad(cell(i), c.Width+c.Gap)...)
 		}
 		line = bytes.TrimRight(line, " ")
-		if p.Width > 0 && utf8.RuneCount(line) > p.Width {
+		if p.Width > 0 && printable.Width(string(line)) > p.Width {
 			p.Wrapped(string(line), indent)
 			return
 		}

@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -96,5 +97,37 @@ EDGE
 `
 	if diff := cmp.Diff(want, p.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Columns align if cells have wide characters, and characters that a terminal would obey are escaped.
+func TestTableOfOtherScripts(t *testing.T) {
+	p := &Printout{}
+	p.Table([]Column{Col("Port", 4, 2), Col("Description", 5, 2), Col("MTU", 3, 0)},
+		[][]string{{"Eth0", "漢字の説明です", "9100"}, {"Eth4", "e\u0301t\u0301", "1"}, {"Eth8", "a\u202eb\x1b[2J", "2"}})
+	want := "Port  Description      MTU\n----  ---------------  ----\nEth0  漢字の説明です   9100\n" +
+		"Eth4  e\u0301t\u0301               1\nEth8  a\\u202eb\\x1b[2J  2\n"
+	if diff := cmp.Diff(want, p.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Characters that a terminal would obey are escaped in data too, whose value stays.
+func TestDataOfOtherScripts(t *testing.T) {
+	v := NewView(map[string]any{"a": "b\u202ec\u0085", "count": json.Number("1")}, nil)
+	for form, want := range map[string]string{
+		"json": "{\n  \"a\": \"b\\u202ec\\u0085\",\n  \"count\": 1\n}\n", "yaml": "a: \"b\\u202ec\\N\"\ncount: 1\n",
+	} {
+		got, err := v.Through([]Pipe{{Word: form}}, 0)
+		if err != nil || string(got) != want {
+			t.Errorf("%s: %q, %v, want %q", form, got, err, want)
+		}
+	}
+}
+
+func TestSyntaxErrorOfOtherScripts(t *testing.T) {
+	e := &SyntaxError{Line: "漢\u202e x", Col: 7, Reason: "no \u202e"}
+	if got, want := e.Error(), "%Error: No \\u202e\n  漢\\u202e x\n           ^"; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -16,6 +16,9 @@ type Token struct {
 	rest string // the line from the token on
 }
 
+// asks reports whether the token ends with a question mark that may ask for help.
+func (t Token) asks() bool { return !t.Quoted && strings.HasSuffix(t.Text, "?") }
+
 // Split cuts a line into tokens. A token may be in double quotes, where \" and \\ stand for " and \. It never fails: an
 // unclosed quote gives an open token.
 func Split(line string) []Token {

@@ -7,9 +7,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
+
+	"tamtam/internal/printable"
 )
 
 // Node is a node of RFC 7951 data as decoded by encoding/json. Names are given without module prefix, and match with or
@@ -41,12 +42,13 @@ func (t Node) At(names ...string) Node {
 }
 
 // Text returns a scalar in the form of RFC 7951, a leaf-list as its values with commas, and "" for anything else.
-// Control characters are replaced. So text from a server can neither control a terminal nor add a line to a
+// Characters without a visible form are escaped.
+// So text from a server can neither control a terminal nor add a line to a
 // configuration.
 func (t Node) Text(names ...string) string {
 	switch v := t.At(names...).Value.(type) {
 	case string:
-		return Printable(v)
+		return printable.Line(v)
 	case json.Number:
 		return v.String()
 	case bool:
@@ -59,19 +61,6 @@ func (t Node) Text(names ...string) string {
 		return strings.Join(parts, ",")
 	}
 	return ""
-}
-
-// Printable returns s with U+FFFD in place of each control character.
-func Printable(s string) string {
-	if !strings.ContainsFunc(s, unicode.IsControl) {
-		return s
-	}
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, s)
 }
 
 // Plain returns a text including control characters. It must not be printed.
@@ -117,6 +106,74 @@ func (t Node) Items(names ...string) []Node {
 		return []Node{Of(v)}
 	}
 	return nil
+}
+
+// A Part selects a part of data: the container or the list at a path. If Of is set, it selects the container, or the
+// entries of the list, for which Of returns true.
+type Part struct {
+	Path []string
+	Of   func(Node) bool
+}
+
+// Keep returns the parts of a container, with the leaves beside their paths, which may be keys. It omits containers and
+// entries of which no part is left.
+func (t Node) Keep(parts ...Part) Node {
+	kept := map[string]any{}
+	some := false
+	v, _ := t.Value.(map[string]any)
+	for name, below := range v {
+		switch below.(type) {
+		case []any, map[string]any:
+			if below = keptBelow(name, below, parts); below != nil {
+				kept[name], some = below, true
+			}
+		default:
+			kept[name] = below
+		}
+	}
+	if !some {
+		return Node{}
+	}
+	return Of(kept)
+}
+
+// keptBelow returns what parts select of a member of a container, nil if that is nothing.
+func keptBelow(name string, below any, parts []Part) any {
+	if _, local, prefixed := strings.Cut(name, ":"); prefixed {
+		name = local
+	}
+	var deeper []Part
+	keep := func(n Node) Node { return n.Keep(deeper...) }
+	for _, p := range parts {
+		switch {
+		case p.Path[0] != name:
+		case len(p.Path) > 1:
+			deeper = append(deeper, Part{p.Path[1:], p.Of})
+		case p.Of == nil:
+			return below
+		default:
+			keep = func(n Node) Node {
+				if p.Of(n) {
+					return n
+				}
+				return Node{}
+			}
+		}
+	}
+	list, is := below.([]any)
+	if !is {
+		return keep(Of(below)).Value
+	}
+	var kept []any
+	for _, e := range list {
+		if n := keep(Of(e)); n.Value != nil {
+			kept = append(kept, n.Value)
+		}
+	}
+	if kept == nil {
+		return nil
+	}
+	return kept
 }
 
 // Sorted returns the entries of a list, in the natural order of their names.

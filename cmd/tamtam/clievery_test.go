@@ -44,7 +44,8 @@ func TestCLIEvery(t *testing.T) {
 	defer cancel()
 	out := &rounds{word: "Change the configuration", want: 3, end: cancel} // the help of exec mode contains it once
 	var errOut bytes.Buffer
-	if code := run(ctx, []string{"cli", "--every", "100ms", "-c", "?"}, strings.NewReader(""), out, &errOut); code != 0 {
+	args := []string{"cli", "--every", "100ms", "-c", "help"}
+	if code := run(ctx, args, strings.NewReader(""), out, &errOut); code != 0 {
 		t.Errorf("exit %d: %s", code, errOut.String())
 	}
 	if n := strings.Count(out.String(), out.word); n != 3 {

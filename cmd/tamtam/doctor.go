@@ -4,68 +4,48 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"net"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"tamtam/device"
 	"tamtam/device/doctor"
 	"tamtam/internal/command"
 )
 
 // doctorFlags adds the flags that describe where the installation is.
-func doctorFlags(c *cobra.Command, cfg *doctor.Config, place *redisFlags) {
-	place.usual(c)
+func doctorFlags(c *cobra.Command, cfg *doctor.Config, place *localFlags) {
+	place.flags(c)
 	f := c.Flags()
 	f.StringVar(&cfg.GNMI, "gnmi", gnmiAddress, "address of mgmtd's gNMI server")
 	f.StringVar(&cfg.CA, "tls-ca", "", "CA of the gNMI server's certificate, PEM (default: the generated one)")
 	f.StringVar(&cfg.Users, "users", "", "mgmtd's `FILE` of users, which is checked, too")
 	f.StringVar(&cfg.Roles, "roles", "", "mgmtd's `FILE` of roles, to which --users may refer")
-	f.StringVar(&cfg.Data, "data", device.DataDir(), "data directory of the switch")
 	f.DurationVar(&cfg.Timeout, "timeout", 3*time.Second, "time limit of each check")
 }
 
 // complete sets the fields that have no flags. Unless addresses were given, it sets those of a switch that runs on this
 // machine.
-func complete(cfg *doctor.Config, place redisFlags, given func(flag string) bool) (err error) {
+func complete(cfg *doctor.Config, place localFlags, given func(flag string) bool) (err error) {
 	if cfg.Timeout <= 0 {
 		return usagef("--timeout %v: want more than 0", cfg.Timeout)
 	}
 	cfg.Version, cfg.Now = command.Version(), time.Now
-	local, ok, err := findSwitch(given, cfg.Data)
+	cfg.Data = place.data
+	local, ok, err := place.find(given)
 	if err != nil {
 		return err
 	}
 	if ok {
-		cfg.Local, place.addr, cfg.GNMI = &local, local.Redis, local.GNMI
+		cfg.Local, cfg.GNMI = &local, local.GNMI
 		cfg.Users, cfg.Roles = cmp.Or(cfg.Users, local.Users), cmp.Or(cfg.Roles, local.Roles)
 	}
 	cfg.Redis, err = place.config()
 	return err
 }
 
-// findSwitch returns the switch of `tamtam up` in a data directory. It returns false if there is none, or if flags give
-// the addresses. It returns an error if --data was given and neither up nor mgmtd runs there: another switch must not
-// be taken for it.
-func findSwitch(given func(flag string) bool, data string) (local device.Local, ok bool, err error) {
-	if given("redis") || given("database-config") || given("gnmi") {
-		return local, false, nil
-	}
-	if local, ok = device.FindLocal(data); ok || !given("data") {
-		return local, ok, nil
-	}
-	conn, err := net.DialTimeout("unix", device.SocketPath(data), time.Second)
-	if err != nil {
-		return local, false, fmt.Errorf("--data %s: no switch runs there; want the directory of `tamtam up --data`, or "+
-			"--redis HOST:PORT", data)
-	}
-	return local, false, conn.Close()
-}
-
 func newDoctor() *cobra.Command {
 	var cfg doctor.Config
-	var place redisFlags
+	var place localFlags
 	var asJSON, strict bool
 	c := &cobra.Command{
 		Use:   "doctor",

@@ -17,21 +17,21 @@ const allowFaultsUsage = "accept faults from tamtam fault: every client of Redis
 
 // A faultTarget is the switch that faults are injected into.
 type faultTarget struct {
-	redis, database string
-	timeout         time.Duration
+	place   localFlags
+	timeout time.Duration
 }
 
 // reach calls f with the switch's Redis.
 func (t *faultTarget) reach(cmd *cobra.Command, f func(context.Context, *swss.Redis) error) error {
-	cfg, err := swss.DefaultConfig(t.redis)
-	if t.database != "" {
-		cfg, err = swss.LoadConfig(t.database)
-	}
-	if err != nil {
-		return command.Usage(err)
-	}
 	if t.timeout <= 0 {
 		return usagef("--timeout %v: want more than 0", t.timeout)
+	}
+	if _, _, err := t.place.find(cmd.Flags().Changed); err != nil {
+		return err
+	}
+	cfg, err := t.place.config()
+	if err != nil {
+		return err
 	}
 	r := swss.Look(cfg)
 	defer r.Close()
@@ -63,9 +63,9 @@ command line.`,
 			return usagef("want a fault: `tamtam fault --help` lists them")
 		},
 	}
+	t.place.flags(c)
 	f := c.PersistentFlags()
-	f.StringVar(&t.redis, "redis", "127.0.0.1:6379", "HOST:PORT or unix:PATH")
-	f.StringVar(&t.database, "database-config", "", "`FILE`, a SONiC database_config.json, instead of --redis")
+	f.AddFlagSet(c.Flags())
 	f.DurationVar(&t.timeout, "timeout", 10*time.Second, "time limit for an answer")
 	c.AddCommand(newFaultList(&t), newFaultClear(&t),
 		faultGroup("sai fail|delay", "Inject faults into calls of syncd to the chip",

@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"net"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -66,3 +69,44 @@ func (p *redisFlags) openNow(ctx context.Context) (*swss.Redis, error) {
 
 // embedded reports whether Redis runs in this process.
 func (p *redisFlags) embedded() bool { return p.database == "" && swss.IsEmbedded(p.addr) }
+
+// A localFlags finds the Redis of a switch that `tamtam up` runs on this machine, unless flags give an address.
+type localFlags struct {
+	redisFlags
+	data string
+}
+
+// flags adds the flags of a command. It hides those of redisFlags, since the default is a local switch.
+func (p *localFlags) flags(c *cobra.Command) {
+	p.redisFlags.flags(c, usualRedis, "HOST:PORT or unix:PATH; without it, that of the tamtam up with this --data")
+	c.Flags().StringVar(&p.data, "data", device.DataDir(), "data directory of the running tamtam up")
+}
+
+// find returns the switch of `tamtam up` in the data directory, and uses its Redis. It returns false if there is none,
+// or if flags give the addresses. It returns an error if --data was given and neither up nor mgmtd runs there: another
+// switch must not be taken for it.
+func (p *localFlags) find(given func(flag string) bool) (local device.Local, ok bool, err error) {
+	if given("redis") || given("database-config") || given("gnmi") {
+		return local, false, nil
+	}
+	if local, ok = device.FindLocal(p.data); ok {
+		p.addr = local.Redis
+	}
+	if ok || !given("data") {
+		return local, ok, nil
+	}
+	conn, err := net.DialTimeout("unix", device.SocketPath(p.data), time.Second)
+	if err != nil {
+		return local, false, fmt.Errorf("--data %s: no switch runs there; want the directory of `tamtam up --data`, or "+
+			"--redis HOST:PORT", p.data)
+	}
+	return local, false, conn.Close()
+}
+
+// open connects to the Redis of a local switch, or to that of the flags.
+func (p *localFlags) open(cmd *cobra.Command) (*swss.Redis, error) {
+	if _, _, err := p.find(cmd.Flags().Changed); err != nil {
+		return nil, err
+	}
+	return p.redisFlags.open(cmd)
+}

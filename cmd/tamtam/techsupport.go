@@ -29,7 +29,7 @@ func newTechsupport() *cobra.Command {
 	var cfg doctor.Config
 	var conf cli.Config
 	var output string
-	var place redisFlags
+	var place localFlags
 	var tails []string
 	c := &cobra.Command{
 		Use:   "techsupport",
@@ -98,8 +98,9 @@ func techSupportOf(conf cli.Config, data string) func(context.Context) (string, 
 		if host, _, _ := strings.Cut(conf.Target, ":"); !isUnix(conf.Target) && host != "localhost" && host != "127.0.0.1" {
 			return "", fmt.Errorf("the switch is at %s: run tamtam techsupport there", conf.Target)
 		}
-		cfg := doctor.Config{GNMI: conf.Target, CA: conf.CAFile, Data: data, Timeout: 3 * time.Second}
-		if err := complete(&cfg, redisFlags{addr: usualRedis}, func(string) bool { return false }); err != nil {
+		cfg := doctor.Config{GNMI: conf.Target, CA: conf.CAFile, Timeout: 3 * time.Second}
+		place := localFlags{redisFlags: redisFlags{addr: usualRedis}, data: data}
+		if err := complete(&cfg, place, func(string) bool { return false }); err != nil {
 			return "", err
 		}
 		conf.In, conf.HistoryFile = nil, ""

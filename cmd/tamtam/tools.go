@@ -236,7 +236,7 @@ func printLeft(w io.Writer, names []string) {
 func newConfig() *cobra.Command {
 	c := &cobra.Command{Use: "config load|save", Short: "Load a config_db.json into CONFIG_DB, or save CONFIG_DB",
 		RunE: func(*cobra.Command, []string) error { return usagef("want load FILE or save [FILE]") }}
-	var place redisFlags
+	var place localFlags
 	var saved string
 	load := &cobra.Command{
 		Use: "load FILE", Short: "Write the rows of a file into CONFIG_DB; other rows stay", Args: cobra.ExactArgs(1),
@@ -284,7 +284,7 @@ func newConfig() *cobra.Command {
 		},
 	}
 	for _, sub := range []*cobra.Command{load, save} {
-		place.usual(sub)
+		place.flags(sub)
 		c.AddCommand(sub)
 	}
 	return c
@@ -302,8 +302,7 @@ func loadOver(cmd *cobra.Command, r *swss.Redis, rows device.ConfigDB, name stri
 
 func newHealth() *cobra.Command {
 	var q daemons.Question
-	var place redisFlags
-	var data string
+	var place localFlags
 	c := &cobra.Command{
 		Use:   "health [tammgrd|orchagent|syncd|mgmtd|hostd|sflowd|fpmsyncd|hostifd|redis]",
 		Short: "Check that a daemon, or Redis, is ready, for health checks of containers",
@@ -317,12 +316,12 @@ Exit codes: 0 if all checks succeed, 1 with the reason on standard error if one 
 command line.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			local, ok, err := findSwitch(cmd.Flags().Changed, data)
+			local, ok, err := place.find(cmd.Flags().Changed)
 			if err != nil {
 				return err
 			}
 			if ok {
-				place.addr, q.GNMI = local.Redis, local.GNMI
+				q.GNMI = local.GNMI
 			}
 			if q.Redis, err = place.config(); err != nil {
 				return err
@@ -342,9 +341,8 @@ command line.`,
 		},
 	}
 	f := c.Flags()
-	place.usual(c)
+	place.flags(c)
 	f.StringVar(&q.GNMI, "gnmi", gnmiAddress, "HOST:PORT or unix:PATH of mgmtd's gNMI server, which must answer")
-	f.StringVar(&data, "data", device.DataDir(), "data directory of the running tamtam up")
 	f.BoolVar(&q.Live, "live", false, "check only that the process works; "+
 		"default: also that the configuration is in force, or reported as pending or failed")
 	f.DurationVar(&q.Timeout, "timeout", 5*time.Second, "time limit for an answer")

@@ -243,7 +243,7 @@ func TestDoctorFindsTheSwitch(t *testing.T) {
 		t.Errorf("exit %d:\n%s", code, printed)
 	}
 	try(t, "health", line{"--timeout 10s --data " + s.dir, 0, "ok"})
-	try(t, "cli", line{"--data " + s.dir + " -c show?", 0, "show"})
+	try(t, "cli", line{"--data " + s.dir + " -c help", 0, "show"})
 	s.end(r)
 	if _, found := device.FindLocal(s.dir); found {
 		t.Error("it has ended, and is found")

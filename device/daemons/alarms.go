@@ -50,6 +50,8 @@ type Alarms struct {
 	warn  func(text string)
 	began time.Time       // time of the first look
 	ready map[string]bool // daemons that were ready at the last look
+	// sending holds what was seen of each output.
+	sending map[string]*outputSeen
 	// unknown is true after the state of the ASIC was reported as unknown because no beat arrived.
 	unknown bool
 
@@ -76,7 +78,7 @@ func NewAlarms(r *swss.Redis) *Alarms {
 		redis: r, rows: swss.NewTable(r.DB(swss.StateDB), schema.StateAlarm),
 		history:  swss.NewTable(r.DB(swss.StateDB), schema.StateAlarmHistory),
 		received: map[string]time.Time{}, drift: map[string]driftSeen{}, odd: map[string]bool{}, since: map[string]string{},
-		ready: map[string]bool{},
+		ready: map[string]bool{}, sending: map[string]*outputSeen{},
 
 		incidents: map[string]incident{},
 	}
@@ -164,6 +166,9 @@ func (a *Alarms) Look(ctx context.Context, now time.Time) error {
 		return err
 	}
 	if err := a.faults(ctx, want); err != nil {
+		return err
+	}
+	if err := a.outputs(ctx, now, want); err != nil {
 		return err
 	}
 	if a.troubles != nil {
@@ -451,10 +456,13 @@ func (a *Alarms) configuredMTU(ctx context.Context, port, lag string) (mtu int, 
 const statusUnknown = "unknown"
 
 func raise(want map[string]swss.FieldValues, resource, kind, severity, text string) {
-	id := resource + "-" + strings.ToLower(strings.ReplaceAll(kind, "_", "-"))
-	want[id] = swss.FieldValues{
+	want[alarmID(resource, kind)] = swss.FieldValues{
 		schema.AlarmResource: resource, schema.AlarmType: kind, schema.AlarmSeverity: severity, schema.AlarmText: text,
 	}
+}
+
+func alarmID(resource, kind string) string {
+	return resource + "-" + strings.ToLower(strings.ReplaceAll(kind, "_", "-"))
 }
 
 // vouched reports in orchagent's place that the state of the ASIC is unknown. It does so when neither orchagent nor

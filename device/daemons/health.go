@@ -281,7 +281,8 @@ type Question struct {
 
 // Health returns "ok" if the daemon is ready or, as q requests, live. For a live daemon that is not ready, the text
 // also names the reason. Otherwise it returns an error with the reason. A daemon that sent no beat for some seconds is
-// not live; mgmtd must also answer gNMI. Redis is ready if it accepts writes, and live if it answers.
+// not live; mgmtd must also answer gNMI, and the text names its failing outputs.
+// Redis is ready if it accepts writes, and live if it answers.
 func Health(ctx context.Context, q Question) (string, error) {
 	name := q.Name
 	if all := slices.Concat(daemons, optional); name != database && !slices.Contains(all, name) {
@@ -316,7 +317,17 @@ func Health(ctx context.Context, q Question) (string, error) {
 	if state.State == StateReady {
 		state.Reason = ""
 	}
-	return ok(state.Reason), nil
+	text := ok(state.Reason)
+	if name == "mgmtd" {
+		failed, err := OutputAlarms(ctx, r)
+		if err != nil && !swss.IsMisuse(err) {
+			return "", fmt.Errorf("redis at %s: %s", r.Addr(), swss.Why(err))
+		}
+		if len(failed) > 0 {
+			text += "; outputs that fail: " + strings.Join(failed, "; ")
+		}
+	}
+	return text, nil
 }
 
 // stateOf returns the state of a daemon that passes the question; otherwise the error contains the reason.

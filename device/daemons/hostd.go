@@ -52,9 +52,10 @@ func HostConfig(ctx context.Context, r *swss.Redis) (hostd.Config, error) {
 		return hostd.Config{}, err
 	}
 	row, _, err := swss.NewTable(r.DB(swss.ConfigDB), schema.CfgDeviceMetadata).Get(ctx, "localhost")
+	meta, _ := schema.ParseDeviceMetadata(schema.MetadataKey, row) // a field that is not valid is as if it were missing
 	return hostd.Config{
 		Redis: r, Stack: host.DefaultConfig(), MAC: host.MAC(mac),
-		Name: cmp.Or(row["hostname"], "tamtam"), Description: "tamtam, a switch in software",
+		Name: cmp.Or(meta.Hostname, "tamtam"), Description: "tamtam, a switch in software",
 	}, err
 }
 

@@ -147,7 +147,7 @@ func raiseObjects(c cause, list []badObject, want map[string]swss.FieldValues) {
 	sum := fnv.New32a()
 	sum.Write([]byte(c.text))
 	raise(want, c.table, kind, severity, text)
-	id := c.table + "-" + strings.ToLower(strings.ReplaceAll(kind, "_", "-"))
+	id := alarmID(c.table, kind)
 	row := want[id]
 	row[schema.AlarmCount] = strconv.Itoa(len(list))
 	delete(want, id)

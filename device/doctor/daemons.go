@@ -3,6 +3,8 @@ package doctor
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"tamtam/device/daemons"
@@ -10,6 +12,7 @@ import (
 	"tamtam/sai/redis/protocol"
 	"tamtam/swss"
 	"tamtam/swss/drift"
+	"tamtam/swss/schema"
 )
 
 // compared lists the daemons that compare rows in the background.
@@ -22,7 +25,36 @@ func daemonChecks() []check {
 			return consistency(ctx, p, name)
 		}})
 	}
-	return append(list, check{"faults on purpose", true, faults})
+	return append(list, check{"faults on purpose", true, faults}, check{"outputs", true, outputs})
+}
+
+// outputs checks whether what the switch sends by itself is delivered.
+func outputs(ctx context.Context, p *installation) answer {
+	failed, err := daemons.OutputAlarms(ctx, p.r)
+	if err != nil {
+		return unknown("%s", swss.Why(err))
+	}
+	rows, err := swss.NewTable(p.r.DB(swss.StateDB), schema.StateOutput).Dump(ctx)
+	if err != nil {
+		return unknown("%s", swss.Why(err))
+	}
+	var tried []string
+	for name, row := range rows {
+		if row[schema.OutputStatus] == schema.OutputFailed {
+			tried = append(tried, name+": "+row[schema.OutputReason])
+		}
+	}
+	slices.Sort(tried)
+	switch {
+	case len(failed) > 0:
+		return fail("see whether the receiver listens and accepts; show outputs has the counts", "%s",
+			strings.Join(failed, "; "))
+	case len(tried) > 0:
+		return warn("look again in a minute", "tried again: %s", strings.Join(tried, "; "))
+	case len(rows) == 0:
+		return well("none is configured")
+	}
+	return well("%d, and none fails", len(rows))
 }
 
 // daemon checks the state that a daemon reports, and whether another process has replaced its mark.

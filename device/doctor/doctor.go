@@ -6,10 +6,10 @@ import (
 	"io"
 	"strings"
 	"time"
-	"unicode"
 
 	"tamtam/device"
 	"tamtam/device/daemons"
+	"tamtam/internal/printable"
 	"tamtam/swss"
 )
 
@@ -132,7 +132,7 @@ func (p *installation) examine(ctx context.Context, list []check) Report {
 		if i == 0 {
 			answers = a.verdict == OK
 		}
-		report.Findings = append(report.Findings, Finding{c.name, a.verdict, printable(a.found), printable(a.do)})
+		report.Findings = append(report.Findings, Finding{c.name, a.verdict, shown(a.found), shown(a.do)})
 		report.Count[a.verdict]++
 	}
 	return report
@@ -141,17 +141,12 @@ func (p *installation) examine(ctx context.Context, list []check) Report {
 // longest is the maximum length of a finding's text in bytes.
 const longest = 2000
 
-// printable returns text that is safe for a terminal, since rows may contain anything.
-func printable(s string) string {
+// shown returns text that is safe for a terminal, since rows may contain anything.
+func shown(s string) string {
 	if len(s) > longest {
 		s = s[:longest] + "..."
 	}
-	return strings.Map(func(r rune) rune {
-		if !unicode.IsPrint(r) {
-			return '?'
-		}
-		return r
-	}, strings.ToValidUTF8(s, "?"))
+	return printable.Line(s)
 }
 
 // bounded makes one check. It abandons a check that ignores its context, such as a stat of a dead network file

@@ -278,7 +278,7 @@ func TestHangingCheck(t *testing.T) {
 	if f := report.Findings[0]; f.Verdict != NotKnown {
 		t.Errorf("%+v", f)
 	}
-	if f := report.Findings[1]; f.Verdict != OK || f.Found != "a?[2Jb?" {
+	if f := report.Findings[1]; f.Verdict != OK || f.Found != "a\\x1b[2Jb\ufffd" {
 		t.Errorf("%+v", f)
 	}
 }

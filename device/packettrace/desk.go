@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"time"
 
 	"tamtam/saisim"
 	"tamtam/saisim/config"
@@ -15,6 +16,9 @@ import (
 
 // mostWaiting is the maximum number of waiting requests, since each costs the chip time.
 const mostWaiting = 16
+
+// answerLimit bounds the time for one answer, since other requests wait for it meanwhile.
+const answerLimit = 5 * time.Second
 
 // mostName is the largest length of the names of requests, in bytes.
 const mostName = 200
@@ -121,7 +125,9 @@ func answer(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q swss.KeyOpF
 		fields := []swss.Pair{{Field: word, Value: text}}
 		return r.DB(swss.StateDB).Client().Publish(ctx, q.Key, swss.EncodeFields(fields)).Err()
 	}
-	text, err := ask(ctx, r, chip, q.FieldValues()[schema.PacketTraceRequest])
+	limited, cancel := context.WithTimeout(ctx, answerLimit)
+	defer cancel()
+	text, err := ask(limited, r, chip, q.FieldValues()[schema.PacketTraceRequest])
 	if err != nil {
 		return say(schema.PacketTraceRefused, err.Error())
 	}

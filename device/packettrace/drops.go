@@ -135,7 +135,9 @@ func (b *book) Drops(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q Dr
 	switch {
 	case filter.String() != "":
 		rows = sums{of: map[string]*DropRow{}}
-		ends = a.selectDrops(n, chip, filter, state.Kept, &rows, last)
+		if ends, err = a.selectDrops(ctx, n, chip, filter, state.Kept, &rows, last); err != nil {
+			return nil, err
+		}
 	case of != nil:
 		a.Kept = chip.EachDrop(0, state.Kept, func(k *saisim.Kept) bool {
 			rows.add(of(k), k.Why, 1)
@@ -156,16 +158,22 @@ func (b *book) Drops(ctx context.Context, r *swss.Redis, chip *saisim.Chip, q Dr
 	return a, nil
 }
 
-// selectDrops adds the kept drops that a filter selects to rows, and returns the last ones of them.
-func (a *DropsAnswer) selectDrops(n *names, chip *saisim.Chip, filter *query.Filter[keptDrop], to uint64, rows *sums,
-	last int,
-) (ends []saisim.Kept) {
+// selectDrops adds the kept drops that a filter selects to rows, and returns the last ones of them. It returns an error
+// if ctx ends before.
+func (a *DropsAnswer) selectDrops(ctx context.Context, n *names, chip *saisim.Chip, filter *query.Filter[keptDrop],
+	to uint64, rows *sums, last int,
+) (ends []saisim.Kept, err error) {
+	var seen uint64
 	var matched, unknown uint64
 	name := map[string]func(*saisim.Kept) string{
 		"rule": n.rule, "flow": flowOf, "reason": func(k *saisim.Kept) string { return k.Why.String() },
 		"port": func(k *saisim.Kept) string { return n.port(k.Port) },
 	}[a.By]
 	a.Kept = chip.EachDrop(0, to, func(k *saisim.Kept) bool {
+		if err = tooSlow(ctx, seen, to); err != nil {
+			return false
+		}
+		seen++
 		d := n.keptDrop(k)
 		switch filter.Match(&d) {
 		case query.Unknown:
@@ -179,6 +187,9 @@ func (a *DropsAnswer) selectDrops(n *names, chip *saisim.Chip, filter *query.Fil
 		}
 		return true
 	})
+	if err != nil {
+		return nil, err
+	}
 	a.Forgotten, a.Matched, a.Unknown = to-a.Kept, &matched, &unknown
 	if a.By == "reason" {
 		for _, r := range rows.of {
@@ -186,7 +197,17 @@ func (a *DropsAnswer) selectDrops(n *names, chip *saisim.Chip, filter *query.Fil
 			r.Reasons = nil
 		}
 	}
-	return ends
+	return ends, nil
+}
+
+// tooSlow returns the error of a filter that has compared some of the drops when ctx has ended. It looks at ctx before
+// the first drop, and then once in 256.
+func tooSlow(ctx context.Context, seen, all uint64) error {
+	if seen%256 != 0 || ctx.Err() == nil {
+		return nil
+	}
+	return fmt.Errorf("where: the filter is too slow: %d of %d drops were compared within %v: want one with fewer or "+
+		"simpler comparisons", seen, all, answerLimit)
 }
 
 // textOfReason returns the text of a reason by its name.

@@ -77,7 +77,8 @@ const most = 64
 
 // wanted returns the outputs that should run, and records the rows that are not valid.
 func (s *Sender) wanted(c *configuration) map[string]spec {
-	s.host = c.rows[schema.CfgDeviceMetadata][schema.MetadataKey]["hostname"]
+	meta, _ := schema.ParseDeviceMetadata(schema.MetadataKey, c.rows[schema.CfgDeviceMetadata][schema.MetadataKey])
+	s.host = meta.Hostname // "" if it is not valid
 	want, was := map[string]spec{}, s.invalid
 	s.invalid = map[string]invalid{}
 	bad := func(name, kind string, err error) {

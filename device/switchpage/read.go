@@ -109,8 +109,9 @@ type tables struct{ *swss.Reading }
 
 // one reads the state of the switch, without the account of drops and the load of its ports.
 func (t *tables) one(now time.Time) web.Switch {
-	s := web.Switch{Read: now, Name: cmp.Or(t.Dump(swss.ConfigDB, schema.CfgDeviceMetadata)["localhost"]["hostname"],
-		"switch")}
+	meta, _ := schema.ParseDeviceMetadata(schema.MetadataKey,
+		t.Dump(swss.ConfigDB, schema.CfgDeviceMetadata)[schema.MetadataKey])
+	s := web.Switch{Read: now, Name: cmp.Or(meta.Hostname, "switch")} // "" is a name that is missing or not valid
 	s.Objects = Objects(t.Reading)
 	s.Ports = t.ports()
 	s.Marking = t.marking()

@@ -7,13 +7,17 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"sync"
 )
 
 // Listen creates the socket of a CPU port. A left-over socket that no process serves is replaced. Its directory
 // controls access: the socket itself is open to all, since syncd runs as root if ports are live, and its client need
-// not.
+// not. If the directory is missing, it is created for this user only.
 func Listen(path string) (*net.UnixListener, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("CPU port: %w", err)
+	}
 	addr := &net.UnixAddr{Name: path, Net: "unixpacket"}
 	if c, err := net.DialUnix(addr.Net, nil, addr); err == nil {
 		return nil, errors.Join(fmt.Errorf("CPU port: another process serves %s already", path), c.Close())

@@ -64,8 +64,9 @@ func New(cfg Config) *Sync {
 	s.nextHops = newNextHops(func(key string) { s.dirty[key] = true })
 	s.neighborhood.routed = func(key string) bool { return s.uses[key] > 0 }
 	forward.Consume(d, cfg.Redis.DB(swss.ConfigDB), schema.CfgDeviceMetadata, func(key string, fields swss.FieldValues) {
-		if row, err := schema.ParseDeviceMetadata(key, fields); key == schema.MetadataKey {
-			if s.due, s.mac = true, cfg.Fallback; err == nil && !row.MAC.IsZero() {
+		// Another field that is not valid does not matter.
+		if row, _ := schema.ParseDeviceMetadata(key, fields); key == schema.MetadataKey {
+			if s.due, s.mac = true, cfg.Fallback; !row.MAC.IsZero() {
 				s.mac = row.MAC
 			}
 		}

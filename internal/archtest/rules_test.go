@@ -42,6 +42,7 @@ const (
 	xsync      = "golang.org/x/sync"
 	xsys       = "golang.org/x/sys"
 	xterm      = "golang.org/x/term"
+	xtext      = "golang.org/x/text"
 	yaml       = "go.yaml.in/yaml/v3"
 	ygot       = "github.com/openconfig/ygot"
 )
@@ -69,15 +70,16 @@ var rules = []room{
 	// a test kit, also for tests outside this tree
 	{name: "tamtamtest", below: rooms("cli device saisim saisim/profile swss")},
 	// a gNMI client, without access to databases
-	{name: "cli", modules: []string{gnmi, grpc, xterm}, clock: true, below: rooms("cli/tam cli/ping cli/kit cli/tree")},
+	{name: "cli", modules: []string{gnmi, grpc, xterm}, clock: true, below: rooms(
+		"cli/tam cli/ping cli/kit cli/tree internal/printable")},
 	// commands of telemetry
 	{name: "cli/tam", modules: []string{gnmi}, clock: true, below: rooms("cli/kit cli/tree")},
 	// ping and traceroute
 	{name: "cli/ping", modules: []string{gnmi}, clock: true, below: rooms("cli/kit cli/tree")},
 	// building blocks of commands
-	{name: "cli/kit", modules: []string{gnmi, grpc, yaml}, below: rooms("cli/tree")},
+	{name: "cli/kit", modules: []string{gnmi, grpc, yaml}, below: rooms("cli/tree internal/printable")},
 	// data of a gNMI server
-	{name: "cli/tree", modules: []string{gnmi}},
+	{name: "cli/tree", modules: []string{gnmi}, below: rooms("internal/printable")},
 	// demonstrations of every feature with real traffic
 	{name: "lab/demo", below: rooms(`
 		lab/experiments lab/study lab device collector saisim/profile swss/schema tam/record`)},
@@ -145,7 +147,7 @@ var rules = []room{
 		device/daemons device/wire device/packettrace device/fault device/sender mgmt mgmt/fetch mgmt/models
 		mgmt/access mgmt/configfile mgmt/metrics collector/capture host/hostd host/reports host/sflow host/cpuport
 		cfgmgr/* recordorch orch sai/redis sai/redis/flex sai/redis/protocol saisim saisim/profile saisim/pipe
-		saisim/drop swss swss/schema sai tam/flymon tam/record`)},
+		saisim/drop swss swss/schema sai tam/flymon tam/record internal/printable`)},
 	// runs one daemon
 	{name: "device/daemons", modules: []string{xnet, xsync, xsys}, clock: true, below: rooms(`
 		device/wire device/switchpage device/packettrace device/fault device/sender mgmt/restconf mgmt mgmt/fetch
@@ -193,17 +195,19 @@ var rules = []room{
 		swss/schema`)},
 	// a Set on the rows of CONFIG_DB
 	{name: "mgmt/set", modules: []string{gnmi, grpc}, clock: true, below: rooms(`
-		mgmt/fetch mgmt/models mgmt/rights mgmt/tree mgmt/access mgmt/configfile swss swss/schema`)},
+		mgmt/fetch mgmt/models mgmt/rights mgmt/tree mgmt/access mgmt/configfile swss swss/schema
+		internal/printable`)},
 	// entries from the databases
 	{name: "mgmt/fetch", modules: []string{gnmi, goredis, grpc}, clock: true, below: rooms(`
 		mgmt/rights mgmt/tree mgmt/access swss swss/schema`)},
 	// authentication
 	{name: "mgmt/auth", modules: []string{gnmi, grpc, xcrypto}, clock: true, below: rooms(`
-		mgmt/rights mgmt/tree mgmt/access swss`)},
+		mgmt/rights mgmt/tree mgmt/access swss internal/printable`)},
 	// the mapping of YANG modules to the databases
 	{name: "mgmt/models", below: rooms("mgmt/tree yang swss swss/schema tam/altmark")},
 	// the rights of a role
-	{name: "mgmt/rights", modules: []string{gnmi, grpc}, below: rooms("mgmt/tree mgmt/access swss swss/schema")},
+	{name: "mgmt/rights", modules: []string{gnmi, grpc}, below: rooms(
+		"mgmt/tree mgmt/access swss swss/schema internal/printable")},
 	// the tree of YANG, and its entries
 	{name: "mgmt/tree", modules: []string{gnmi, goyang, grpc, protobuf, ygot}, below: rooms("yang swss swss/schema")},
 	// users and roles as files
@@ -373,7 +377,9 @@ var rules = []room{
 	// hosts with wires
 	{name: "internal/netns", modules: []string{xsys}},
 	// the common command line of programs
-	{name: "internal/command", modules: []string{cobra, pflag}},
+	{name: "internal/command", modules: []string{cobra, pflag}, below: rooms("internal/printable")},
+	// texts on terminals
+	{name: "internal/printable", modules: []string{xtext}},
 	// delivery of data after a context has ended
 	{name: "internal/grace", clock: true},
 	{name: "internal", clock: true},
@@ -381,6 +387,7 @@ var rules = []room{
 
 // testKits are packages that only tests, and each other, may import. They may import any module.
 var testKits = rooms(`
-	fleet/stream/streamtest internal/disktest internal/netns/netnstest internal/randtest mgmt/web/webtest
+	fleet/stream/streamtest internal/command/commandtest
+	internal/disktest internal/netns/netnstest internal/randtest mgmt/web/webtest
 	device/devicetest internal/racetest orch/feature/featuretest orch/forward/forwardtest orch/orchtest
 	orchagent/orchagenttest sai/redis/sairedistest sai/saitest saisim/pipe/pipetest swss/swsstest tamtamtest`)

@@ -18,6 +18,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"tamtam/internal/printable"
 )
 
 // Exit codes. 0 means success.
@@ -227,13 +229,13 @@ func Run(ctx context.Context, root *cobra.Command, args []string, in io.Reader, 
 	case err == nil:
 		return 0
 	case errors.As(err, &usage):
-		fmt.Fprintf(errOut, "%s: %v\n", root.Name(), err)
+		fmt.Fprintf(errOut, "%s: %s\n", root.Name(), printable.Lines(err.Error()))
 		return ExitUsage
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
 		fmt.Fprintf(errOut, "%s: interrupted\n", root.Name())
 		return ExitFailed
 	}
-	fmt.Fprintf(errOut, "%s: %v\n", root.Name(), err)
+	fmt.Fprintf(errOut, "%s: %s\n", root.Name(), printable.Lines(err.Error()))
 	return ExitFailed
 }
 

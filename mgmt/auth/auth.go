@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"sync"
 
+	"tamtam/internal/printable"
 	"tamtam/mgmt/access"
 	"tamtam/mgmt/tree"
 
@@ -150,7 +151,7 @@ func (g *Guard) Login(cred Credentials) (Caller, error) {
 func (g *Guard) refuseLogin(cred Credentials, why string) error {
 	// Health checks call this every few seconds without credentials, which is no attempt to log in.
 	if cred.Name != "" || cred.Given || cred.Asks != gpb.GNMI_Capabilities_FullMethodName {
-		g.log.Warn(cred.Transport+" login refused", "user", tree.Cut(tree.OneLine(cred.Name), tree.MaxShown),
+		g.log.Warn(cred.Transport+" login refused", "user", tree.Cut(printable.Line(cred.Name), tree.MaxShown),
 			"method", cred.Asks, "peer", cred.From)
 		g.Trail.login(cred, why)
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"tamtam/internal/printable"
 	"tamtam/mgmt/tree"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -146,7 +147,7 @@ func (c *Caller) who() []slog.Attr {
 	}
 }
 
-func auditText(text string) string { return tree.Cut(tree.OneLine(text), maxAuditText) }
+func auditText(text string) string { return tree.Cut(printable.Line(text), maxAuditText) }
 
 // Did records an action of a caller and its result, which may be a refusal.
 func (t *Trail) Did(ctx context.Context, operation string, paths []string, input string, err error) {
@@ -158,7 +159,7 @@ func (t *Trail) Did(ctx context.Context, operation string, paths []string, input
 	if len(paths) > 0 {
 		attrs = append(attrs, slog.Any(AuditPaths, paths))
 	}
-	reason := tree.Cut(tree.OneLine(st.Message()), maxAuditReason)
+	reason := tree.Cut(printable.Line(st.Message()), maxAuditReason)
 	attrs = append(attrs, slog.String(AuditInput, auditText(input)), slog.String(AuditReason, reason))
 	t.write(st.Code(), attrs...)
 }
@@ -175,7 +176,7 @@ func (g *Guard) auditReread(what string, err error) {
 	code := codes.OK
 	if err != nil {
 		code = codes.InvalidArgument
-		attrs = append(attrs, slog.String(AuditReason, tree.Cut(tree.OneLine(err.Error()), maxAuditReason)))
+		attrs = append(attrs, slog.String(AuditReason, tree.Cut(printable.Line(err.Error()), maxAuditReason)))
 	}
 	g.Trail.write(code, attrs...)
 }

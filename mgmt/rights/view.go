@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"tamtam/internal/printable"
 	"tamtam/mgmt/access"
 	"tamtam/mgmt/tree"
 	"tamtam/swss"
@@ -388,7 +389,7 @@ func (v *View) Table(db swss.DBName, name string) error {
 		}
 		break
 	}
-	name = tree.Cut(tree.OneLine(name), tree.MaxShown)
+	name = tree.Cut(printable.Line(name), tree.MaxShown)
 	return v.Refusal(fmt.Sprintf("%s: /%s/localhost/%s", access.SonicDB, db, name), "read")
 }
 

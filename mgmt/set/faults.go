@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"tamtam/internal/printable"
 	"tamtam/mgmt/tree"
 
 	"google.golang.org/grpc/codes"
@@ -79,7 +80,7 @@ func explain(err error) (string, codes.Code) {
 		code = st.GRPCStatus().Code()
 		text = strings.Replace(text, st.(error).Error(), st.GRPCStatus().Message(), 1)
 	}
-	return tree.Cut(tree.OneLine(text), maxErrorText), code
+	return tree.Cut(printable.Line(text), maxErrorText), code
 }
 
 // err returns the error of the Set, or nil if there are no faults.

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
@@ -44,23 +43,6 @@ func Split(err error) []error {
 		return []error{err}
 	}
 	return all
-}
-
-// OneLine escapes control characters, so that client data in a path or value cannot look like the end of an error.
-func OneLine(text string) string {
-	text = strings.ToValidUTF8(text, "?")
-	if !strings.ContainsFunc(text, unicode.IsControl) {
-		return text
-	}
-	var b strings.Builder
-	for _, c := range text {
-		if unicode.IsControl(c) {
-			b.WriteString(strings.Trim(strconv.QuoteRune(c), "'"))
-		} else {
-			b.WriteRune(c)
-		}
-	}
-	return b.String()
 }
 
 // Cut shortens a text to at most most bytes, between characters.

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,8 +13,8 @@ const MetadataKey = "localhost"
 
 // DeviceMetadata is the row DEVICE_METADATA|localhost.
 type DeviceMetadata struct {
-	Hostname string
-	MAC      MAC // zero if not given
+	Hostname string // empty if not given, or not valid
+	MAC      MAC    // zero if not given
 	HWSKU    string
 	Platform string
 }
@@ -23,7 +24,15 @@ func (m *DeviceMetadata) layout() layout {
 		table: CfgDeviceMetadata, open: true,
 		key: only(MetadataKey),
 		fields: []field{
-			text("hostname", &m.Hostname, "The switch's name."),
+			own("hostname", hostnameForm, "The switch's name.", func(r *reader) {
+				if v, ok := r.take("hostname"); !ok || v == "" {
+					return
+				} else if !hostnamePattern.MatchString(v) || len(v) > mostHostname {
+					r.bad("hostname", v, hostnameForm)
+				} else {
+					m.Hostname = v
+				}
+			}, func() string { return m.Hostname }),
 			text("hwsku", &m.HWSKU, "The model of the switch."),
 			text("platform", &m.Platform, "SONiC's name of the platform."),
 			hostMAC("mac", &m.MAC, "The switch's address; its last 16 bits are the TAM ids where none are configured."),
@@ -31,6 +40,15 @@ func (m *DeviceMetadata) layout() layout {
 		},
 	}
 }
+
+// The names that the leaf hostname of openconfig-system may have, which is of the type domain-name.
+const (
+	mostHostname = 253
+	hostnameForm = "a name as in DNS: up to 253 letters, digits, - and _, with dots between its parts"
+)
+
+var hostnamePattern = regexp.MustCompile(
+	`^(([a-zA-Z0-9_]([a-zA-Z0-9\-_]){0,61})?[a-zA-Z0-9]\.)*([a-zA-Z0-9_]([a-zA-Z0-9\-_]){0,61})?[a-zA-Z0-9]\.?$`)
 
 // Defaults of ports and LAGs, as SONiC's portmgrd and teammgrd have them.
 const (

@@ -33,7 +33,9 @@ const (
 	AlarmSeverity = "severity"     // one of the severities below
 	AlarmType     = "type-id"      // one of the kinds below
 	AlarmCleared  = "time-cleared" // time at which the alarm was cleared, in nanoseconds since 1970
-	AlarmCount    = "count"        // number of objects with this cause; absent for one
+	// AlarmCount is the number of objects with this cause; absent for one. For an output it is the least number of
+	// messages, a power of ten.
+	AlarmCount = "count"
 )
 
 // Severities of alarms.
@@ -56,6 +58,7 @@ const (
 	AlarmFile          = "FILE_NOT_IN_FORCE"
 	AlarmMTU           = "MTU_ABOVE_WIRE"
 	AlarmConflict      = "ADDRESS_CONFLICT"
+	AlarmOutput        = "OUTPUT_FAILED" // the resource is the output
 
 	AlarmObjectsFailed  = "OBJECTS_FAILED"
 	AlarmObjectsPending = "OBJECTS_PENDING"
