@@ -113,10 +113,6 @@ func TestConfigRestores(t *testing.T) {
 			}
 		}
 	}
-	_, err = b.client.Set(b.ctx, updating(update("/interfaces/interface[name=Vlan11]/config", `{"name":"Vlan11"}`)))
-	wantErr(t, err, "InvalidArgument", "cannot be created", "/routing/interfaces")
-	_, err = b.client.Set(b.ctx, &gpb.SetRequest{Delete: []*gpb.Path{path("/interfaces/interface[name=Vlan10]")}})
-	wantErr(t, err, "InvalidArgument", "cannot be deleted", "/routing/interfaces")
 	b.mustSet(&gpb.SetRequest{Replace: []*gpb.Update{{Path: &gpb.Path{}, Val: ietf(string(text))}}})
 	if got := b.row("VLAN_INTERFACE|Vlan10"); got != "mtu=1400" {
 		t.Error(got)

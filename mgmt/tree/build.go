@@ -295,7 +295,7 @@ func (b *builder) bindRow(module, path string, g *List, r Row) {
 		if g.Rows[i].repeats != "" { // the value of the leaf depends on both rows
 			n.Binds = append(n.Binds, Bind{g.Rows[i].repeated, silent()})
 		}
-		n.Kept = n.Kept || l.Codec.Kept || l.Codec.Through != nil
+		n.Kept = n.Kept || l.Codec.Kept
 		if l.Codec.Through != nil {
 			n.Through = l.Codec.Through
 		}
@@ -345,7 +345,6 @@ func (b *builder) addRow(g *List, r Row) error {
 // complete checks that every leaf has a row and every list has entries. It also completes what depends on all modules:
 // references, keys that follow from fields, and the rows that leaves depend on.
 func (b *builder) complete() {
-	b.Root.findPlain()
 	for _, g := range b.Lists {
 		g.Refs = slices.DeleteFunc(g.Refs, func(n *Node) bool { // such references are written elsewhere, or never
 			return n.Elsewhere() || n.List.ReadOnly()

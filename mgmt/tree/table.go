@@ -24,6 +24,9 @@ type Group struct {
 	View string
 	// Through writes the view nevertheless, in that other list.
 	Through *Through
+	// Second means that OpenConfig has the entries elsewhere, in leaves of other entries. A replace around the list does
+	// not remove them, unless its value names the list.
+	Second bool
 	// Refs holds leaves that name an entry of any of several lists, which YANG's leafref cannot express.
 	Refs map[string][]string
 	// Owns lists entries of other lists that are deleted with an entry of this one.
@@ -90,10 +93,9 @@ type Row struct {
 	Source string
 	// Entry rows make up the entry: it exists as long as one of them does.
 	Entry bool
-	// Fixed entries are neither created nor deleted by clients; the text is the reason.
+	// Fixed entries are neither created nor deleted by clients; the text is the reason. A delete resets them.
 	Fixed string
-	// Elsewhere is the list that creates Fixed entries, under the same keys. A Set may name an entry that it creates
-	// there.
+	// Elsewhere is the list that has the row, under the same keys. A Set creates and deletes the entry there.
 	Elsewhere string
 	// Counter rows change with the traffic: they are sampled, never sent on change.
 	Counter bool
@@ -125,7 +127,7 @@ type Codec struct {
 	// Kept means that a Set which replaces or deletes a container of the leaf keeps its value, unless it names the
 	// leaf.
 	Kept bool
-	// Through writes a leaf, which is then Kept, in the list that holds the configuration.
+	// Through writes a leaf in the list that holds the configuration.
 	Through *Through
 }
 
