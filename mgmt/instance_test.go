@@ -22,7 +22,13 @@ func TestNetworkInstance(t *testing.T) {
 		"STATE_DB FDB_TABLE|Vlan10:02:00:00:00:00:01": "port=Ethernet0 type=dynamic",
 		"CONFIG_DB STATIC_ROUTE|10.9.0.0/16": "nexthop=10.0.0.2,10.0.0.3,0.0.0.0 ifname=,Vlan10,Ethernet4 " +
 			"distance=0,5,0",
-		"CONFIG_DB STATIC_ROUTE|::/0": "blackhole=true",
+		"CONFIG_DB STATIC_ROUTE|::/0":        "blackhole=true",
+		"APPL_DB ROUTE_TABLE:::/0":           "blackhole=true protocol=static",
+		"APPL_DB ROUTE_TABLE:10.9.0.0/16":    "nexthop=10.0.0.3 ifname=Vlan10 protocol=static",
+		"CONFIG_DB STATIC_ROUTE|10.8.0.0/16": "nexthop=10.0.0.2,10.0.0.1",
+		"APPL_DB ROUTE_TABLE:10.8.0.0/16":    "nexthop=10.0.0.2 ifname=Ethernet0 protocol=static",
+		"CONFIG_DB STATIC_ROUTE|10.7.0.0/16": "nexthop=10.0.0.2",
+		"APPL_DB ROUTE_TABLE:10.7.0.0/16":    "nexthop=10.0.0.2 ifname=Ethernet0 protocol=bgp",
 	}, map[string]string{
 		ni + "/state": `{"openconfig-network-instance:name":"default",` +
 			`"openconfig-network-instance:type":"openconfig-network-instance-types:DEFAULT_INSTANCE"}`,
@@ -42,9 +48,15 @@ func TestNetworkInstance(t *testing.T) {
 			"openconfig-network-instance:interface-ref":{"config":{"interface":"Vlan10"},"state":{"interface":"Vlan10"}}}`,
 		static("10.9.0.0/16") + "/next-hops/next-hop[index=2]/config/next-hop": `"openconfig-local-routing:LOCAL_LINK"`,
 		static("10.9.0.0/16") + "/next-hops/next-hop[index=3]":                 "",
+		// State is what is in force: of the two hops one, and none of a route that another protocol has.
+		static("10.8.0.0/16") + "/next-hops/next-hop[index=0]/state": `{"openconfig-network-instance:index":"0",
+			"openconfig-network-instance:next-hop":"10.0.0.2"}`,
+		static("10.8.0.0/16") + "/next-hops/next-hop[index=1]/state":           "",
+		static("10.8.0.0/16") + "/next-hops/next-hop[index=1]/config/next-hop": `"10.0.0.1"`,
+		static("10.7.0.0/16") + "/next-hops/next-hop[index=0]/state":           "",
 		static("::/0") +
 			"/next-hops/next-hop[index=0]/state": `{"openconfig-network-instance:index":"0",` +
-			`"openconfig-network-instance:next-hop":"openconfig-local-routing:DROP","openconfig-network-instance:metric":0}`,
+			`"openconfig-network-instance:next-hop":"openconfig-local-routing:DROP"}`,
 		"/network-instances/network-instance[name=other]": "",
 	})
 }

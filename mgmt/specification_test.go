@@ -130,7 +130,9 @@ func TestReplaceIsItsSubtree(t *testing.T) {
 
 // A Set that names both paths of the same data must have the same value at both.
 func TestBothSides(t *testing.T) {
-	ours := func(length string) *gpb.Update { return update(ourAddress("Ethernet8", "192.0.2.1", length), `{"prefix":"192.0.2.1/`+length+`"}`) }
+	ours := func(length string) *gpb.Update {
+		return update(ourAddress("Ethernet8", "192.0.2.1", length), `{"prefix":"192.0.2.1/`+length+`"}`)
+	}
 	theirs := update(theirPort, routedPort)
 	members := update(theirLAG+"/aggregation/members", `{"member":[{"interface":"Ethernet8"}]}`)
 	for name, tt := range map[string]struct {
@@ -246,4 +248,45 @@ func TestCreateInterfaceOfOpenConfig(t *testing.T) {
 	b.wantRow("LOOPBACK_INTERFACE|Loopback7", "NULL=NULL")
 	b.refusedSet(updating(update(interfaceList+"[name=Loopback8]/config/type", `"iana-if-type:ieee8023adLag"`)),
 		"InvalidArgument", "softwareLoopback")
+}
+
+// State of a rule is what is in force. A rule that is not valid is no entry, rather than one without its wrong match.
+func TestRefusedRules(t *testing.T) {
+	const set = "/acl/acl-sets/acl-set[name=W][type=ACL_IPV4]"
+	entry := func(number string) string { return set + "/acl-entries/acl-entry[sequence-id=" + number + "]" }
+	b := aSwitch(t)
+	b.rows(map[string]string{
+		"CONFIG_DB ACL_TABLE|W":           "type=L3 stage=ingress ports=Ethernet8",
+		"CONFIG_DB ACL_RULE|W|RULE_1":     "PRIORITY=9990 PACKET_ACTION=DROP SRC_IP=10.1.0.0/99",
+		"CONFIG_DB ACL_RULE|W|RULE_2":     "PRIORITY=9980 PACKET_ACTION=DROP SRC_IP=10.1.0.0/16 L4_DST_PORT=70000",
+		"CONFIG_DB ACL_RULE|W|RULE_3":     "PRIORITY=9970 PACKET_ACTION=DROP SRC_IP=10.3.0.0/16",
+		"CONFIG_DB ACL_RULE|W|RULE_4":     "PRIORITY=9960 PACKET_ACTION=DROP SRC_IP=10.4.0.0/16",
+		"CONFIG_DB ACL_RULE|W|RULE_5":     "PRIORITY=9950 REDIRECT_ACTION=Ethernet0",
+		"CONFIG_DB ACL_RULE|W|RULE_6":     "PRIORITY=9955 PACKET_ACTION=DROP",
+		"CONFIG_DB ACL_RULE|W|mine":       "PRIORITY=1 PACKET_ACTION=DROP",
+		"APPL_DB ACL_RULE_TABLE:W:RULE_3": "PRIORITY=9970 PACKET_ACTION=DROP SRC_IP=10.3.0.0/16",
+		"CONFIG_DB ACL_TABLE|V":           "type=L3V6",
+		"CONFIG_DB ACL_RULE|V|RULE_1":     "PRIORITY=5 PACKET_ACTION=FORWARD IP_PROTOCOL=17",
+	})
+	b.shows(t, map[string]string{
+		entry("1"): "", entry("2"): "", entry("5"): "", entry("6"): "",
+		set + "/state/other-rules":                      `["RULE_1","RULE_2","RULE_5","RULE_6","mine"]`,
+		entry("3") + "/state/sequence-id":               `3`,
+		entry("3") + "/actions/state/forwarding-action": `"openconfig-acl:DROP"`,
+		entry("4") + "/config/sequence-id":              `4`,
+		entry("4") + "/ipv4/config/source-address":      `"10.4.0.0/16"`,
+		entry("4") + "/state":                           "", entry("4") + "/actions/state": "",
+		"/acl/acl-sets/acl-set[name=V][type=ACL_IPV6]/acl-entries/acl-entry[sequence-id=1]/ipv6/config/protocol": `17`,
+	})
+}
+
+// State of an address is there only while the address is in force.
+func TestAddressInForce(t *testing.T) {
+	b := aSwitch(t)
+	b.mustSet(replacing(update(theirPort, routedPort)))
+	at := addressAt("Ethernet8", "192.0.2.1")
+	b.shows(t, map[string]string{at + "/config/prefix-length": "30", at + "/state": ""})
+	b.rows(map[string]string{"APPL_DB INTF_TABLE:Ethernet8:192.0.2.1/30": "scope=global"})
+	b.shows(t, map[string]string{at + "/state": `{"openconfig-if-ip:ip":"192.0.2.1","openconfig-if-ip:prefix-length":30,
+		"openconfig-if-ip:origin":"STATIC"}`})
 }

@@ -63,7 +63,8 @@ type Row struct {
 	//
 	// {*} matches any text. Codecs then receive all matching rows as one row, which cannot be written. Its fields are
 	// named by the parts that {*} matched. A field's value consists of the values of the fields in Of, separated by
-	// bars. Of separates these names by blanks. If Of is empty, the value is arbitrary.
+	// bars. Of separates these names by blanks. If Of is empty, the value is arbitrary. If it is AllFields, the value is
+	// JSON of all fields.
 	//
 	// In a row without {*}, Of is a table of APPL_DB and a field, separated by a blank. The row must have the same
 	// value in that field as the entry's row of APPL_DB. If the two differ, the row is missing or belongs to an earlier
@@ -109,6 +110,9 @@ type Row struct {
 	Behind string
 	Leaves []Leaf
 }
+
+// AllFields stands for all fields of the rows that {*} matches.
+const AllFields = "*"
 
 // AnyTable stands for every table of CONFIG_DB.
 const AnyTable = "*"
