@@ -142,3 +142,28 @@ func hashed(text string) string {
 	h.Write([]byte(text))
 	return strconv.FormatUint(h.Sum64(), 10)
 }
+
+// A client that follows the forwarding tables always knows what a route refers to: next hops come before their groups,
+// groups before routes, and they are deleted in the opposite order.
+func TestForwardingTableInOrder(t *testing.T) {
+	b := aSwitch(t)
+	s := b.subscribe(streamOf(subOf(onChange, "/network-instances/network-instance[name=*]/afts")))
+	s.want("S")
+	order := func(n int) string {
+		var kinds []string
+		for len(kinds) < n {
+			for _, l := range s.next() {
+				_, kind, _ := strings.Cut(l, "/afts/")
+				kind, _, _ = strings.Cut(kind, "[")
+				if k := l[:2] + kind; len(kinds) == 0 || kinds[len(kinds)-1] != k {
+					kinds = append(kinds, k)
+				}
+			}
+		}
+		return strings.Join(kinds, "; ")
+	}
+	b.rows(map[string]string{"APPL_DB ROUTE_TABLE:10.1.0.0/16": "nexthop=10.0.0.1 ifname=Ethernet0 protocol=static"})
+	b.wantText(order(3), "U next-hops/next-hop; U next-hop-groups/next-hop-group; U ipv4-unicast/ipv4-entry")
+	b.rows(map[string]string{"APPL_DB ROUTE_TABLE:10.1.0.0/16": ""})
+	b.wantText(order(3), "D ipv4-unicast/ipv4-entry; D next-hop-groups/next-hop-group; D next-hops/next-hop")
+}

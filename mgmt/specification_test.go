@@ -214,6 +214,7 @@ func TestWriteBackWhatWasRead(t *testing.T) {
 		b.wantText(b.withoutMark(), before)
 	}
 	// A client may have read it by a subscription, leaf by leaf.
+	doc := b.settable("/")
 	for _, n := range b.subscribe(listOf(onceMode, subOf(0, "/"))).initial() {
 		req := &gpb.SetRequest{}
 		for _, u := range n.GetUpdate() {
@@ -225,7 +226,7 @@ func TestWriteBackWhatWasRead(t *testing.T) {
 			t.Errorf("%v: %v", req, err)
 		}
 	}
-	b.wantText(b.withoutMark(), before)
+	b.wantText(b.settable("/"), doc)
 	b.mustSet(updating(update(defaultNI, `{"name":"default","config":{"name":"default","type":"DEFAULT_INSTANCE"}}`)))
 	b.refusedSet(updating(update(defaultNI+"/config/type", `"L3VRF"`)), "InvalidArgument", "DEFAULT_INSTANCE")
 	b.refusedSet(updating(update("/network-instances/network-instance[name=GREEN]/config/name", `"GREEN"`)),

@@ -154,6 +154,8 @@ type watch struct {
 	*tree.Selected
 	group   *tree.List
 	pattern []string
+	// rank is the place in the order of lists: those to which state refers come before those that refer to them.
+	rank int
 	// sent holds, for each entry, a hash of the last sent value of each leaf. 0 means that no value was sent.
 	sent map[string]*sentEntry
 }
@@ -257,13 +259,15 @@ func watches(m *tree.Model, targets []tree.Target, filter func(*tree.Node) bool)
 	var out []*watch
 	for _, t := range targets {
 		sel := m.SelectLeaves(t.Node, t.Shows(filter))
-		for _, g := range m.Lists {
+		for i, g := range m.ByReference {
 			if s := sel[g]; s != nil {
-				out = append(out, &watch{target: t, Selected: s, group: g, pattern: tree.Extend(t.Keys, g),
+				out = append(out, &watch{target: t, Selected: s, group: g, pattern: tree.Extend(t.Keys, g), rank: i,
 					sent: map[string]*sentEntry{}})
 			}
 		}
 	}
+	// Of several paths, too, what is referred to comes first.
+	slices.SortStableFunc(out, func(a, b *watch) int { return a.rank - b.rank })
 	return out
 }
 
@@ -350,5 +354,5 @@ func (f *feed) tick(ctx context.Context, st *stream, now time.Time) error {
 			return err
 		}
 	}
-	return nil
+	return st.flushEnds(ctx)
 }

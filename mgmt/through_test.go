@@ -25,11 +25,12 @@ type twin struct {
 	ours   []*gpb.SetRequest
 }
 
-// A routed is the test's model of the configuration: prefix lengths by interface and address, and the channel of each
-// port.
+// A routed is the test's model of the configuration: prefix lengths by interface and address, the channel of each port,
+// and admin_status of each VLAN, which may be empty.
 type routed struct {
 	length  map[[2]string]string
 	channel map[string]string
+	status  map[string]string
 }
 
 // addressAt returns OpenConfig's path of an address.
@@ -175,12 +176,21 @@ func (s *routed) vlan(r *rand.Rand) twin {
 	if r.IntN(2) == 0 {
 		state, word = "SUSPENDED", "down"
 	}
-	made := []*gpb.SetRequest{updating(update(ours, `{}`)), updating(oneField("VLAN", "Vlan"+id, "admin_status="+word))}
-	switch r.IntN(4) {
+	made := []*gpb.SetRequest{updating(update(ours, `{}`))}
+	was, there := s.status[id]
+	how := r.IntN(4)
+	if how > 1 && (!there || word == "down" || was == "down") { // otherwise it has this value already
+		made = append(made, updating(oneField("VLAN", "Vlan"+id, "admin_status="+word)))
+		s.status[id] = word
+	} else if !there {
+		s.status[id] = ""
+	}
+	switch how {
 	case 0:
+		delete(s.status, id)
 		return twin{deleting(at), []*gpb.SetRequest{deleting(ours)}}
 	case 1:
-		return twin{updating(update(at, `{}`)), made[:1]}
+		return twin{updating(update(at, `{}`)), made}
 	case 2:
 		return twin{updating(update(at+"/config/status", `"`+state+`"`)), made}
 	}
@@ -246,7 +256,7 @@ func TestThroughIsTheSame(t *testing.T) {
 		theirs, ours := newBedOn(t, swsstest.Start(t), nil), newBedOn(t, swsstest.Start(t), nil)
 		theirs.rows(rows)
 		ours.rows(rows)
-		know := routed{map[[2]string]string{}, map[string]string{}}
+		know := routed{map[[2]string]string{}, map[string]string{}, map[string]string{}}
 		for range 12 {
 			tw := know.any(r)
 			_, err := theirs.server.Set(theirs.ctx, tw.theirs)

@@ -403,6 +403,7 @@ func (t *Tx) removeEntries(ctx context.Context, x tree.Target, replace bool) err
 		return err
 	}
 	for _, e := range es {
+		e.replaced = e.replaced || replace
 		switch {
 		case x.Item != "":
 			rest := slices.DeleteFunc(slices.Clone(e.Value(x.Node)), func(v string) bool { return v == x.Item })

@@ -59,6 +59,7 @@ type txEntry struct {
 	touched      bool
 	refused      bool               // true if the entry cannot be created
 	lapsed       bool               // true if it is removed at the end of the Set, unless it is made again
+	replaced     bool               // true if a replace has removed some of it
 	by           sides              // the paths at which the Set has made it
 	contradicted *Step              // a step that gives it up although another path has it
 	problems     []string           // errors of finishing it
@@ -246,9 +247,12 @@ func (e *txEntry) put(n *tree.Node, v []string) error {
 	return fmt.Errorf("%s has no such leaf", tree.PathText(tree.PathTo(e.List.Node, e.Keys)))
 }
 
-// settle gives rows whose leaves all have their former values their former fields. A value can be stored in several ways,
-// and a value that is equal to the present one is no change.
+// settle gives rows of a replaced entry whose leaves all have their former values their former fields. A value can be
+// stored in several ways, and a value that is equal to the present one is no change.
 func (e *txEntry) settle() {
+	if !e.replaced {
+		return
+	}
 	for i, r := range e.List.Rows {
 		if !r.Written() || e.Rows[i] == nil || e.before[i] == nil || !e.changed(i) {
 			continue

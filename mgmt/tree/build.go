@@ -350,6 +350,7 @@ func (b *builder) complete() {
 			return n.Elsewhere() || n.List.ReadOnly()
 		})
 	}
+	b.ByReference = byReference(b.Lists)
 	for _, g := range b.Lists {
 		for i, c := range g.parentDerives() {
 			g.Derive[i] = c
@@ -377,6 +378,43 @@ func (b *builder) complete() {
 		}
 		b.follow(g)
 	}
+}
+
+// byReference sorts lists so that those to which leaves of state refer come first. A list refers to what the lists below
+// it refer to.
+func byReference(lists []*List) (sorted []*List) {
+	done := map[*List]bool{}
+	var add, before func(*List)
+	before = func(g *List) {
+		for _, n := range g.Leaves {
+			for _, to := range n.Targets {
+				if !n.Config {
+					add(to)
+				}
+			}
+		}
+		for _, k := range g.Kids {
+			before(k)
+		}
+	}
+	add = func(g *List) {
+		if done[g] {
+			return
+		}
+		if done[g] = true; g.Parent != nil {
+			before(g)
+		}
+		sorted = append(sorted, g)
+		for _, k := range g.Kids {
+			if !k.Node.Config {
+				add(k)
+			}
+		}
+	}
+	for _, g := range lists {
+		add(g)
+	}
+	return sorted
 }
 
 // follow records which rows each leaf of a group depends on.

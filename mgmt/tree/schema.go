@@ -136,11 +136,13 @@ func (r Row) Has(keys []string) bool {
 
 // A Model is the YANG tree bound to the databases.
 type Model struct {
-	Root    *Node
-	Lists   []*List // parents before children
-	modules []string
-	Bound   map[TableID][]Bound // which groups have rows of a table
-	maps    map[string][]Bound  // which groups find their rows in a hash
+	Root  *Node
+	Lists []*List // parents before children
+	// ByReference has the lists so that those to which leaves of state refer come before those with the leaves.
+	ByReference []*List
+	modules     []string
+	Bound       map[TableID][]Bound // which groups have rows of a table
+	maps        map[string][]Bound  // which groups find their rows in a hash
 }
 
 // IsListKey reports whether n is the key leaf right below its list.
