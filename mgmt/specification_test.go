@@ -11,8 +11,8 @@ const (
 	theirLAG    = interfaceList + "[name=PortChannel3]"
 	theirPort   = interfaceList + "[name=Ethernet8]"
 	defaultNI   = "/network-instances/network-instance[name=default]"
-	lagDocument = `{"name":"PortChannel3","config":{"name":"PortChannel3","type":"iana-if-type:ieee8023adLag","enabled":true},
-		"openconfig-if-aggregate:aggregation":{"config":{"lag-type":"STATIC"}}}`
+	lagDocument = `{"name":"PortChannel3","config":{"name":"PortChannel3","type":"iana-if-type:ieee8023adLag",
+		"enabled":true},"openconfig-if-aggregate:aggregation":{"config":{"lag-type":"STATIC"}}}`
 	routedPort = `{"name":"Ethernet8","config":{"name":"Ethernet8","enabled":true},"subinterfaces":{"subinterface":[
 		{"index":0,"config":{"index":0},"ipv4":{"addresses":{"address":[
 		 {"ip":"192.0.2.1","config":{"ip":"192.0.2.1","prefix-length":30}}]}}}]}}`
@@ -107,7 +107,8 @@ func TestReplaceIsItsSubtree(t *testing.T) {
 			replacing(update(theirPort, memberPort), update(theirLAG, lagDocument)),
 			replacing(update(theirLAG+"/aggregation/members", `{"member":[]}`))}, want{member: false}},
 		"a VLAN of another path": {[]*gpb.SetRequest{updating(update("/vlans/vlan[vlan-id=6]", `{"members":{"member":[
-			{"interface":"Ethernet8"}]}}`)), replacing(update(defaultNI+"/vlans", `{"vlan":[{"vlan-id":6,"config":{"vlan-id":6}}]}`))},
+			{"interface":"Ethernet8"}]}}`)), replacing(update(defaultNI+"/vlans", `{"vlan":[{"vlan-id":6,
+			"config":{"vlan-id":6}}]}`))},
 			want{"VLAN|Vlan6": true, "VLAN_MEMBER|Vlan6|Ethernet8": true}},
 		"VLANs without it": {[]*gpb.SetRequest{updating(update("/vlans/vlan[vlan-id=6]", `{"members":{"member":[
 			{"interface":"Ethernet8"}]}}`)), replacing(update(defaultNI+"/vlans", `{"vlan":[{"vlan-id":7}]}`))},
@@ -139,15 +140,17 @@ func TestBothSides(t *testing.T) {
 		set  *gpb.SetRequest
 		code string
 	}{
-		"the same address":         {updating(theirs, ours("30")), "OK"},
-		"the same, ours first":     {updating(ours("30"), theirs), "OK"},
-		"another length":           {updating(theirs, ours("24")), "InvalidArgument"},
-		"another length, first":    {updating(ours("24"), theirs), "InvalidArgument"},
-		"given, and left out":      {replacing(ours("30"), update(theirPort, plainPort)), "InvalidArgument"},
-		"left out, and given":      {replacing(update(theirPort, plainPort), ours("30")), "OK"},
-		"the same channel":         {replacing(update(theirLAG, lagDocument), update(theirPort, memberPort), members), "OK"},
-		"a member that leaves":     {replacing(update(theirLAG, lagDocument), members, update(theirPort, plainPort)), "InvalidArgument"},
-		"of two values, the later": {updating(theirs, update(addressAt("Ethernet8", "192.0.2.1")+"/config/prefix-length", "24")), "OK"},
+		"the same address":      {updating(theirs, ours("30")), "OK"},
+		"the same, ours first":  {updating(ours("30"), theirs), "OK"},
+		"another length":        {updating(theirs, ours("24")), "InvalidArgument"},
+		"another length, first": {updating(ours("24"), theirs), "InvalidArgument"},
+		"given, and left out":   {replacing(ours("30"), update(theirPort, plainPort)), "InvalidArgument"},
+		"left out, and given":   {replacing(update(theirPort, plainPort), ours("30")), "OK"},
+		"the same channel":      {replacing(update(theirLAG, lagDocument), update(theirPort, memberPort), members), "OK"},
+		"a member that leaves": {replacing(update(theirLAG, lagDocument), members, update(theirPort, plainPort)),
+			"InvalidArgument"},
+		"of two values, the later": {updating(theirs,
+			update(addressAt("Ethernet8", "192.0.2.1")+"/config/prefix-length", "24")), "OK"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := aSwitch(t)
@@ -175,7 +178,8 @@ func TestDeletesAndEmptyValues(t *testing.T) {
 	b := aSwitch(t)
 	b.rows(map[string]string{"CONFIG_DB ACL_TABLE|A": "type=L3"})
 	before := b.config()
-	b.mustSet(deleting("/network-instances/network-instance[name=GREEN]", "/acl/acl-sets/acl-set[name=NOPE][type=ACL_IPV4]",
+	b.mustSet(deleting("/network-instances/network-instance[name=GREEN]",
+		"/acl/acl-sets/acl-set[name=NOPE][type=ACL_IPV4]",
 		"/lacp/interfaces/interface[name=PortChannel99]", defaultNI+"/protocols/protocol[identifier=BGP][name=x]",
 		interfaceList+"[name=Ethernet99]", "/acl/acl-sets/acl-set[name=A][type=ACL_IPV4]/config/description", "/lacp"))
 	b.wantText(b.config(), before)
@@ -208,7 +212,8 @@ func TestWriteBackWhatWasRead(t *testing.T) {
 	if doc := b.settable(theirPort); !strings.Contains(doc, "PortChannel3") {
 		t.Errorf("a document of Ethernet8 lacks its channel: %s", doc)
 	}
-	for _, p := range []string{interfaceList + "[name=Ethernet0]", theirPort, theirLAG, "/interfaces", "/routing", "/vlans",
+	for _, p := range []string{
+		interfaceList + "[name=Ethernet0]", theirPort, theirLAG, "/interfaces", "/routing", "/vlans",
 		interfaceList + "[name=Vlan6]", interfaceList + "[name=Loopback0]", defaultNI + "/vlans", "/network-instances", "/"} {
 		b.mustSet(replacing(update(p, b.settable(p))))
 		b.wantText(b.withoutMark(), before)

@@ -66,7 +66,8 @@ func addressRows(vlan bool, family string) (rows []tree.Row) {
 	}
 	ip := tree.Codec{Get: func(r tree.Record) []string { return tree.One(r.Keys[len(r.Keys)-1]) }}
 	return append(rows, tree.Row{DB: swss.ApplDB, Table: schema.AppInterface, Key: "{name}:{ip}/{*}", Fits: fits,
-		Leaves: []tree.Leaf{leaf("state/ip", ip), leaf("state/prefix-length", length), leaf("state/origin", constant("STATIC"))}})
+		Leaves: []tree.Leaf{leaf("state/ip", ip), leaf("state/prefix-length", length),
+			leaf("state/origin", constant("STATIC"))}})
 }
 
 // neighbourRows returns the rows of the neighbours that are in force, whatever their origin.

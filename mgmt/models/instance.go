@@ -108,8 +108,9 @@ func waysOf(fields map[string]string) map[string]string {
 	return out
 }
 
-// wayInForce returns leaves of a next hop that have a value only while the static route in force has the hop. The entry's
-// own row is the configured hop, the row is the route in APPL_DB, which has the usable hops of the smallest distance.
+// wayInForce returns leaves of a next hop that have a value only while the static route in force has the hop. The
+// entry's own row is the configured hop. The row is the route in APPL_DB, which has the usable hops of the smallest
+// distance.
 func wayInForce(leaves []tree.Leaf) []tree.Leaf {
 	address := func(text string) netip.Addr {
 		if a, err := netip.ParseAddr(text); err == nil && !a.IsUnspecified() {

@@ -98,8 +98,8 @@ const (
 	theirs
 )
 
-// leave records that a path gives an entry up. If the Set has made it at the other path, and makes it no more, this is a
-// fault: it has two contradicting values for the same data.
+// leave records that a path gives an entry up. If the Set has made it at the other path, and does not make it again,
+// this is a fault: it has two contradicting values for the same data.
 func (t *Tx) leave(e *txEntry, by sides) {
 	if e.by&^by != 0 {
 		e.contradicted = &t.steps[t.step]

@@ -380,8 +380,8 @@ func (b *builder) complete() {
 	}
 }
 
-// byReference sorts lists so that those to which leaves of state refer come first. A list refers to what the lists below
-// it refer to.
+// byReference sorts lists so that those to which leaves of state refer come first. A list refers to what the lists
+// below it refer to.
 func byReference(lists []*List) (sorted []*List) {
 	done := map[*List]bool{}
 	var add, before func(*List)

@@ -479,8 +479,8 @@ func (n *Node) Meant() *Node {
 // OpenConfig has other nodes for some of the configuration in our lists. A Set may name these nodes, too. It is then
 // executed on the entries of our list, in the same transaction. So our checks, rows and references apply.
 //
-// A Get of type CONFIG returns both, each complete. A Set that replaces or deletes one of them removes the data, whatever
-// its path. If one Set gives data at one path and removes it, or gives another value, at the other, it is refused.
+// A Get of type CONFIG returns both, each complete. A Set that replaces or deletes one of them removes the data,
+// whatever its path. A Set that gives data at one path and removes it, or gives another value, at the other is refused.
 
 // ThroughOf returns the Through that writes a node at another path, or nil if it is written here.
 func (n *Node) ThroughOf() *Through {
