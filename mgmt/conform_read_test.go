@@ -36,7 +36,8 @@ func readingChecks() map[string]func(*bed) {
 			}
 		},
 		"P5": func(b *bed) {
-			b.refused(&gpb.GetRequest{Path: []*gpb.Path{path("/tam/nowhere")}}, "InvalidArgument", "/tam/nowhere")
+			b.refused(&gpb.GetRequest{Path: []*gpb.Path{path("/tam/nowhere"), path(rateA), path("/system/ntps")}},
+				"Unimplemented", "/tam/nowhere", "\n/system/ntps")
 		},
 		"P6": func(b *bed) {
 			b.refused(&gpb.GetRequest{Path: []*gpb.Path{path(c1)}}, "NotFound", c1)

@@ -1,6 +1,7 @@
 package mgmt
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -44,8 +45,25 @@ func streamingChecks() map[string]func(*bed) {
 		},
 		"T2": checkHeartbeat,
 		"T3": func(b *bed) {
-			b.subscribe(streamOf(subOf(onChange, matched))).wantEnd("InvalidArgument", matched, "SAMPLE")
-			b.subscribe(streamOf(subOf(onChange, sessions))).wantEnd("InvalidArgument", "SAMPLE", "TARGET_DEFINED")
+			x, clock := b.timed()
+			x.rows(counters("1", "1"))
+			s := x.subscribe(streamOf(subOf(onChange, sessionS)))
+			var got []string
+			for len(got) == 0 || got[len(got)-1] != "S" {
+				got = append(got, s.next()...)
+			}
+			for _, want := range []string{"U " + matched + ` "1"`, "U " + sessionS + `/config/flowgroup "f1"`} {
+				if !slices.Contains(got, want) {
+					b.t.Errorf("the initial updates lack %s: %q", want, got)
+				}
+			}
+			x.rows(counters("2", "1"))
+			clock.advance(time.Second) // the poll interval of the group
+			s.want("U " + matched + ` "2"`)
+			x.rows(map[string]string{"CONFIG_DB TAM_TAILSTAMPING_TABLE|s1": "flowgroup=f2"})
+			if got := s.next(); got[0] != "U "+sessionS+`/config/flowgroup "f2"` {
+				b.t.Errorf("got %q", got)
+			}
 		},
 		"T4": checkSample,
 		"T5": func(b *bed) {

@@ -61,7 +61,8 @@ func subscribingChecks() map[string]func(*bed) {
 		},
 		"B6": func(b *bed) {
 			for _, mode := range []gpb.SubscriptionList_Mode{gpb.SubscriptionList_STREAM, onceMode, pollMode} {
-				b.subscribe(listOf(mode, subOf(0, "/tam/nowhere"))).wantEnd("InvalidArgument", "/tam/nowhere")
+				list := listOf(mode, subOf(0, "/tam/nowhere"), subOf(0, rateA), subOf(0, "/system/ntps"))
+				b.subscribe(list).wantEnd("Unimplemented", "/tam/nowhere", "\n/system/ntps")
 			}
 		},
 		"B7": checkLeaves,

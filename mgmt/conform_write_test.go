@@ -57,6 +57,7 @@ func writingChecks() map[string]func(*bed) {
 				b.t.Error(row)
 			}
 			b.wantRow(rowA, "sampling-rate=1")
+			b.refusedSet(replacing(update(entryA, "{}")), "InvalidArgument", entryA, "{}")
 		},
 		"S6": func(b *bed) {
 			b.rows(map[string]string{"CONFIG_DB " + rowOf1: "ipaddress=10.0.0.1 port=1 protocol=TCP"})
@@ -101,7 +102,8 @@ func writingChecks() map[string]func(*bed) {
 		},
 		"S12": func(b *bed) {
 			before := b.config()
-			b.mustSet(deleting(c1, c1+"/config/port", "/tam/samplers/sampler[name=*]"))
+			b.mustSet(deleting(c1, c1+"/config/port", "/tam/samplers/sampler[name=*]",
+				"/lacp/interfaces/interface[name=PortChannel99]"))
 			b.wantText(b.config(), before)
 		},
 		"S13": checkNothingOfASet,

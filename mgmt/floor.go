@@ -22,8 +22,9 @@ import (
 
 // A floor is the minimum sample interval of a subscription.
 type floor struct {
-	least time.Duration
-	why   string // the setting that determines least
+	least  time.Duration
+	why    string // the setting that determines least
+	polled bool   // true if all that is sampled is polled
 }
 
 // pace sets the interval of each sampling feed, or refuses one that is too short. The interval holds for the whole
@@ -38,6 +39,10 @@ func pace(ctx context.Context, r fetch.Reader, feeds []*feed) error {
 		switch {
 		case err != nil:
 			return err
+		case f.follows:
+			if f.sample = fl.least; !fl.polled {
+				f.sample = followed
+			}
 		case f.defined: // the interval is only a hint, since the target decides
 			f.sample = max(cmp.Or(f.sample, definedSample), fl.least)
 		case f.sample == 0:
@@ -57,7 +62,7 @@ func tooFast(path string, asked time.Duration, fl floor) error {
 
 // floorOf returns the floor of a feed. polls caches the intervals of groups.
 func floorOf(ctx context.Context, r fetch.Reader, f *feed, polls map[string]floor) (floor, error) {
-	fl := floor{minSample, "nothing of it is a counter that is polled"}
+	fl := floor{least: minSample, why: "nothing of it is a counter that is polled"}
 	found := false
 	for _, w := range f.watches {
 		for _, leaf := range w.Leaves {
@@ -67,7 +72,7 @@ func floorOf(ctx context.Context, r fetch.Reader, f *feed, polls map[string]floo
 			groups := leaf.PolledBy()
 			if len(groups) == 0 {
 				why := fmt.Sprintf("%s is no counter that is polled", tree.Target{Node: leaf, Keys: w.pattern}.Text())
-				return floor{minSample, why}, nil
+				return floor{least: minSample, why: why}, nil
 			}
 			for _, name := range groups {
 				poll, err := poll(ctx, r, name, polls)
@@ -97,10 +102,11 @@ func poll(ctx context.Context, r fetch.Reader, name string, polls map[string]flo
 	key := schema.CfgFlexCounter + "|" + name
 	var fl floor
 	if err == nil && row.Interval > 0 {
-		fl = floor{row.Interval, fmt.Sprintf("%s has POLL_INTERVAL %d", key, row.Interval.Milliseconds())}
+		fl = floor{row.Interval, fmt.Sprintf("%s has POLL_INTERVAL %d", key, row.Interval.Milliseconds()), true}
 	} else {
 		least := schema.DefaultPoll(name)
-		fl = floor{least, fmt.Sprintf("%s has no valid POLL_INTERVAL, and %d is its default", key, least.Milliseconds())}
+		fl = floor{least, fmt.Sprintf("%s has no valid POLL_INTERVAL, and %d is its default", key, least.Milliseconds()),
+			true}
 	}
 	polls[name] = fl
 	return fl, nil

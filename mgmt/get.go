@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tamtam/mgmt/auth"
+	"tamtam/mgmt/set"
 	"tamtam/mgmt/tree"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
@@ -84,6 +85,9 @@ func (s *Server) get(ctx context.Context, req *gpb.GetRequest) (*gpb.GetResponse
 	// Holding the snapshot, no Set is written from the first row that is read to the last.
 	s.snapshot.RLock()
 	defer s.snapshot.RUnlock()
+	if err := s.served(req.GetPrefix(), pathsAsked(req)); err != nil {
+		return nil, err
+	}
 	resp := &gpb.GetResponse{}
 	size, now := 0, s.now().UnixNano()
 	for _, p := range pathsAsked(req) {
@@ -123,14 +127,6 @@ func pathsAsked(req *gpb.GetRequest) []*gpb.Path {
 	return []*gpb.Path{{}}
 }
 
-// once filters a document of configuration so that it contains each value in one place only.
-func once(filter func(*tree.Node) bool, req *gpb.GetRequest, at *tree.Node) func(*tree.Node) bool {
-	if req.GetType() != gpb.GetRequest_CONFIG || !at.Plain {
-		return filter
-	}
-	return func(n *tree.Node) bool { return filter(n) && !n.Elsewhere() }
-}
-
 // getPath returns the data for one path of a GetRequest. The caller holds the snapshot.
 func (s *Server) getPath(
 	ctx context.Context, req *gpb.GetRequest, p *gpb.Path, filter func(*tree.Node) bool,
@@ -144,7 +140,7 @@ func (s *Server) getPath(
 		n.Update = append(n.Update, u)
 		return n, err
 	}
-	targets, err := s.model.Resolve(req.GetPrefix(), p, codes.InvalidArgument)
+	targets, err := s.model.Resolve(req.GetPrefix(), p, codes.Unimplemented)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +152,7 @@ func (s *Server) getPath(
 	wild = wild || len(targets) == 0 || slices.ContainsFunc(targets, tree.Target.Open)
 	for _, t := range targets {
 		from := len(n.Update)
-		if err := s.getTarget(ctx, t, once(filter, req, t.Node), req.GetEncoding(), n); err != nil {
+		if err := s.getTarget(ctx, t, filter, req.GetEncoding(), n); err != nil {
 			return nil, err
 		}
 		for _, u := range n.Update[from:] {
@@ -170,6 +166,22 @@ func (s *Server) getPath(
 		return nil, status.Errorf(codes.NotFound, "%s: there is nothing", targets[0].Text())
 	}
 	return n, nil
+}
+
+// served refuses a request with paths that no model has: it names each of them.
+func (s *Server) served(prefix *gpb.Path, paths []*gpb.Path) error {
+	var missing []error
+	for _, p := range paths {
+		if isRaw(prefix, p) {
+			continue
+		}
+		_, err := s.model.Resolve(prefix, p, codes.Unimplemented)
+		if status.Code(err) != codes.Unimplemented {
+			continue // reading it reports any other error
+		}
+		missing = append(missing, err)
+	}
+	return set.Together(missing)
 }
 
 // getFilter returns the filter for the nodes that a GetRequest asks for.

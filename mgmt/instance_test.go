@@ -22,7 +22,13 @@ func TestNetworkInstance(t *testing.T) {
 		"STATE_DB FDB_TABLE|Vlan10:02:00:00:00:00:01": "port=Ethernet0 type=dynamic",
 		"CONFIG_DB STATIC_ROUTE|10.9.0.0/16": "nexthop=10.0.0.2,10.0.0.3,0.0.0.0 ifname=,Vlan10,Ethernet4 " +
 			"distance=0,5,0",
-		"CONFIG_DB STATIC_ROUTE|::/0": "blackhole=true",
+		"CONFIG_DB STATIC_ROUTE|::/0":        "blackhole=true",
+		"APPL_DB ROUTE_TABLE:::/0":           "blackhole=true protocol=static",
+		"APPL_DB ROUTE_TABLE:10.9.0.0/16":    "nexthop=10.0.0.3 ifname=Vlan10 protocol=static",
+		"CONFIG_DB STATIC_ROUTE|10.8.0.0/16": "nexthop=10.0.0.2,10.0.0.1",
+		"APPL_DB ROUTE_TABLE:10.8.0.0/16":    "nexthop=10.0.0.2 ifname=Ethernet0 protocol=static",
+		"CONFIG_DB STATIC_ROUTE|10.7.0.0/16": "nexthop=10.0.0.2",
+		"APPL_DB ROUTE_TABLE:10.7.0.0/16":    "nexthop=10.0.0.2 ifname=Ethernet0 protocol=bgp",
 	}, map[string]string{
 		ni + "/state": `{"openconfig-network-instance:name":"default",` +
 			`"openconfig-network-instance:type":"openconfig-network-instance-types:DEFAULT_INSTANCE"}`,
@@ -42,9 +48,15 @@ func TestNetworkInstance(t *testing.T) {
 			"openconfig-network-instance:interface-ref":{"config":{"interface":"Vlan10"},"state":{"interface":"Vlan10"}}}`,
 		static("10.9.0.0/16") + "/next-hops/next-hop[index=2]/config/next-hop": `"openconfig-local-routing:LOCAL_LINK"`,
 		static("10.9.0.0/16") + "/next-hops/next-hop[index=3]":                 "",
+		// State is what is in force: of the two hops one, and none of a route that another protocol has.
+		static("10.8.0.0/16") + "/next-hops/next-hop[index=0]/state": `{"openconfig-network-instance:index":"0",
+			"openconfig-network-instance:next-hop":"10.0.0.2"}`,
+		static("10.8.0.0/16") + "/next-hops/next-hop[index=1]/state":           "",
+		static("10.8.0.0/16") + "/next-hops/next-hop[index=1]/config/next-hop": `"10.0.0.1"`,
+		static("10.7.0.0/16") + "/next-hops/next-hop[index=0]/state":           "",
 		static("::/0") +
 			"/next-hops/next-hop[index=0]/state": `{"openconfig-network-instance:index":"0",` +
-			`"openconfig-network-instance:next-hop":"openconfig-local-routing:DROP","openconfig-network-instance:metric":0}`,
+			`"openconfig-network-instance:next-hop":"openconfig-local-routing:DROP"}`,
 		"/network-instances/network-instance[name=other]": "",
 	})
 }
@@ -129,4 +141,29 @@ func hashed(text string) string {
 	h := fnv.New64a()
 	h.Write([]byte(text))
 	return strconv.FormatUint(h.Sum64(), 10)
+}
+
+// A client that follows the forwarding tables always knows what a route refers to: next hops come before their groups,
+// groups before routes, and they are deleted in the opposite order.
+func TestForwardingTableInOrder(t *testing.T) {
+	b := aSwitch(t)
+	s := b.subscribe(streamOf(subOf(onChange, "/network-instances/network-instance[name=*]/afts")))
+	s.want("S")
+	order := func(n int) string {
+		var kinds []string
+		for len(kinds) < n {
+			for _, l := range s.next() {
+				_, kind, _ := strings.Cut(l, "/afts/")
+				kind, _, _ = strings.Cut(kind, "[")
+				if k := l[:2] + kind; len(kinds) == 0 || kinds[len(kinds)-1] != k {
+					kinds = append(kinds, k)
+				}
+			}
+		}
+		return strings.Join(kinds, "; ")
+	}
+	b.rows(map[string]string{"APPL_DB ROUTE_TABLE:10.1.0.0/16": "nexthop=10.0.0.1 ifname=Ethernet0 protocol=static"})
+	b.wantText(order(3), "U next-hops/next-hop; U next-hop-groups/next-hop-group; U ipv4-unicast/ipv4-entry")
+	b.rows(map[string]string{"APPL_DB ROUTE_TABLE:10.1.0.0/16": ""})
+	b.wantText(order(3), "D ipv4-unicast/ipv4-entry; D next-hop-groups/next-hop-group; D next-hops/next-hop")
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"tamtam/mgmt/tree"
+
+	gpb "github.com/openconfig/gnmi/proto/gnmi"
 )
 
 // A pass describes how the entries of a watch are read and sent once.
@@ -28,7 +30,7 @@ func (st *stream) pass(ctx context.Context, w *watch, pattern []string, how pass
 		return err
 	}
 	st.deletes(w, pattern, how)
-	return st.flush(ctx)
+	return nil
 }
 
 // passKeys reads and sends some entries that changed.
@@ -52,7 +54,7 @@ func (st *stream) passKeys(ctx context.Context, w *watch, keys [][]string, touch
 			st.end(w, old)
 		}
 	}
-	return st.flush(ctx)
+	return nil
 }
 
 // notify queues the Notification of one entry, if there is something to send.
@@ -125,5 +127,21 @@ func (st *stream) end(w *watch, old *sentEntry) {
 	}
 	n := &notice{st: st, at: st.s.now()}
 	n.gone(tree.PathTo(at, old.keys))
-	st.batch = append(st.batch, n.response())
+	st.ends = append(st.ends, ending{w.rank, n.response()})
+}
+
+// An ending is the Notification that an entry was deleted.
+type ending struct {
+	rank int // of its list
+	note *gpb.SubscribeResponse
+}
+
+// flushEnds sends the deletes of a change after its updates. What is referred to is deleted last.
+func (st *stream) flushEnds(ctx context.Context) error {
+	slices.SortStableFunc(st.ends, func(a, b ending) int { return b.rank - a.rank })
+	for _, e := range st.ends {
+		st.batch = append(st.batch, e.note)
+	}
+	st.ends = nil
+	return st.flush(ctx)
 }

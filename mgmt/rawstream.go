@@ -44,7 +44,8 @@ func (s *Server) rawFeeds(v *rights.View, list *gpb.SubscriptionList) ([]*feed, 
 		if list.GetMode() == gpb.SubscriptionList_STREAM {
 			interval := intervalOf(sub.GetSampleInterval())
 			if interval != 0 && interval < minSample {
-				return nil, tooFast(tree.PathText(sub.GetPath()), interval, floor{minSample, "rows as they are have no other"})
+				return nil, tooFast(tree.PathText(sub.GetPath()), interval,
+					floor{least: minSample, why: "rows as they are have no other"})
 			}
 			if sub.GetMode() == gpb.SubscriptionMode_SAMPLE {
 				f.sample, f.suppress = max(interval, minSample), sub.GetSuppressRedundant()

@@ -65,7 +65,7 @@ func randomConfig(rnd *rand.Rand) map[string]string {
 	}
 	for i := range rnd.IntN(3) {
 		vlan := fmt.Sprintf("Vlan%d", 10+i)
-		put("VLAN|"+vlan, "vlanid=%d", 10+i)
+		put("VLAN|"+vlan, "vlanid=%d admin_status=up", 10+i)
 		put("VLAN_MEMBER|"+vlan+"|Ethernet8", "tagging_mode=tagged")
 		if rnd.IntN(2) == 0 {
 			put("VLAN_INTERFACE|"+vlan, "NULL=NULL")

@@ -80,7 +80,7 @@ func TestAllFaults(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(someSwitch())
 	b.wantFaults(t, &gpb.SetRequest{
-		Delete: deletes("/tam/colectors", port("Ethernet0")),
+		Delete: deletes("/tam/colectors", port("Ethernet0")+"/state"),
 		Replace: []*gpb.Update{
 			update(port("Ethernet4")+"/config", `{"mtu":1500,"type":"ieee8023adLag"}`),
 			update(port("Ethernet8")+"/config", `{"mtu":1500}`),
@@ -98,7 +98,7 @@ func TestAllFaults(t *testing.T) {
 		},
 	}, "InvalidArgument",
 		`/tam/colectors: /tam has no node "colectors"; it has ...`,
-		port("Ethernet0")+": cannot be deleted: ports are made and removed by the breakout-mode of their cage",
+		port("Ethernet0")+"/state: is read-only",
 		port("Ethernet4")+"/config/type: Ethernet4 is of type ethernetCsmacd",
 		port("Ethernet8")+": cannot be created: ports are made and removed by the breakout-mode of their cage",
 		sampler("x")+"/config/sampling-rate: is missing",

@@ -47,7 +47,11 @@ func pieces(r *rand.Rand, i int) []piece {
 			wrong(x+"/config", `{"sampling-rate":0}`, x+`/config/sampling-rate: "0" is`, x+"/config", `{"sampling-rate":1}`),
 		}
 	case 2:
-		return []piece{wrong(x, `{}`, x+"/config/sampling-rate: is missing", x, `{"config":{"sampling-rate":1}}`)}
+		want := x + "/config/sampling-rate: is missing"
+		if op == gpb.UpdateResult_REPLACE {
+			want = x + ": {} has no key"
+		}
+		return []piece{wrong(x, `{}`, want, x, `{"config":{"sampling-rate":1}}`)}
 	case 3:
 		no := x + `/config/rate: /tam/samplers/sampler/config has no node "rate"`
 		return []piece{wrong(x+"/config/rate", `5`, no, x+"/config/sampling-rate", `5`)}

@@ -52,6 +52,7 @@ type stream struct {
 type outbox struct {
 	prefix []byte // the prefix of Notifications, encoded
 	batch  []*gpb.SubscribeResponse
+	ends   []ending // deletes that follow the updates of the same change
 
 	held    bool // true if queued messages wait
 	weighed int  // number of waiting messages that size includes
@@ -260,6 +261,9 @@ func (st *stream) everything(ctx context.Context, only, remember bool) error {
 			}
 		}
 	}
+	if err := st.flushEnds(ctx); err != nil {
+		return err
+	}
 	return st.synced(ctx)
 }
 
@@ -444,7 +448,7 @@ func (st *stream) changed(ctx context.Context) error {
 			}
 		}
 	}
-	return nil
+	return st.flushEnds(ctx)
 }
 
 // changedIn sends the differences of a watch's changed entries.

@@ -21,6 +21,7 @@ import (
 const (
 	minSample      = 100 * time.Millisecond // for leaves that are not polled counters
 	minHeartbeat   = time.Second
+	followed       = time.Second      // how often counters that are not polled are compared for ON_CHANGE
 	definedSample  = 10 * time.Second // for TARGET_DEFINED without an interval
 	stallLimit     = 5 * time.Minute  // a client that receives nothing for that long is disconnected
 	maxSubscribing = 1024             // subscriptions in one list
@@ -139,6 +140,7 @@ type feed struct {
 	sample   time.Duration // sample interval; 0 means on change
 	samples  bool          // until pace has run, sample is the requested interval, and 0 requests the least one
 	defined  bool          // the target chooses the interval
+	follows  bool          // it sends counters when they change: it reads them as often as they are polled
 	path     string        // the requested path; set for a STREAM only
 	beat     time.Duration // heartbeat interval; 0 means no heartbeat
 	suppress bool
@@ -152,6 +154,8 @@ type watch struct {
 	*tree.Selected
 	group   *tree.List
 	pattern []string
+	// rank is the place in the order of lists: those to which state refers come before those that refer to them.
+	rank int
 	// sent holds, for each entry, a hash of the last sent value of each leaf. 0 means that no value was sent.
 	sent map[string]*sentEntry
 }
@@ -178,9 +182,12 @@ func (s *Server) compile(v *rights.View, list *gpb.SubscriptionList, level uint3
 		return nil, err
 	}
 	filter = v.Filter(filter)
+	if err := s.served(list.GetPrefix(), pathsOf(list)); err != nil {
+		return nil, err
+	}
 	var feeds []*feed
 	for _, sub := range list.GetSubscription() {
-		targets, err := s.model.Resolve(list.GetPrefix(), sub.GetPath(), codes.InvalidArgument)
+		targets, err := s.model.Resolve(list.GetPrefix(), sub.GetPath(), codes.Unimplemented)
 		if err == nil {
 			targets, err = v.See(targets, list.GetPrefix(), sub.GetPath())
 		}
@@ -218,12 +225,12 @@ func streamFeeds(
 	sampled := sampling(sub, beat)
 	switch sub.GetMode() {
 	case gpb.SubscriptionMode_ON_CHANGE:
-		for _, w := range watches(m, targets, counters) {
-			return nil, status.Errorf(codes.InvalidArgument, "%s: changes with the traffic: SAMPLE it, or take TARGET_DEFINED",
-				tree.Target{Node: w.Leaves[0], Keys: w.pattern}.Text())
-		}
 		changing.watches = watches(m, targets, events)
-		return []*feed{changing}, nil
+		feeds := []*feed{changing}
+		for _, w := range watches(m, targets, counters) { // each list is polled at its own interval
+			feeds = append(feeds, &feed{watches: []*watch{w}, samples: true, follows: true, suppress: true, beat: beat})
+		}
+		return feeds, nil
 	case gpb.SubscriptionMode_SAMPLE:
 		sampled.watches = watches(m, targets, filter)
 		return []*feed{sampled}, nil
@@ -252,13 +259,15 @@ func watches(m *tree.Model, targets []tree.Target, filter func(*tree.Node) bool)
 	var out []*watch
 	for _, t := range targets {
 		sel := m.SelectLeaves(t.Node, t.Shows(filter))
-		for _, g := range m.Lists {
+		for i, g := range m.ByReference {
 			if s := sel[g]; s != nil {
-				out = append(out, &watch{target: t, Selected: s, group: g, pattern: tree.Extend(t.Keys, g),
+				out = append(out, &watch{target: t, Selected: s, group: g, pattern: tree.Extend(t.Keys, g), rank: i,
 					sent: map[string]*sentEntry{}})
 			}
 		}
 	}
+	// Of several paths, too, what is referred to comes first.
+	slices.SortStableFunc(out, func(a, b *watch) int { return a.rank - b.rank })
 	return out
 }
 
@@ -345,5 +354,5 @@ func (f *feed) tick(ctx context.Context, st *stream, now time.Time) error {
 			return err
 		}
 	}
-	return nil
+	return st.flushEnds(ctx)
 }

@@ -437,10 +437,8 @@ func TestSubscribeRefused(t *testing.T) {
 		words []string
 	}{
 		{"no subscription", streamOf(), "InvalidArgument", []string{"1 to"}},
-		{"unknown path", streamOf(subOf(onChange, "/tam/colectors")), "InvalidArgument", []string{"colectors"}},
-		{"counter on change", streamOf(subOf(onChange, matched)), "InvalidArgument", []string{matched, "SAMPLE"}},
-		{"container with counters on change", streamOf(subOf(onChange, sessions)), "InvalidArgument",
-			[]string{"counters", "TARGET_DEFINED"}},
+		{"unknown paths", streamOf(subOf(onChange, "/tam/colectors"), subOf(onChange, rates), subOf(onChange, "/tan")),
+			"Unimplemented", []string{"colectors", "\n/tan"}},
 		{"interval", withInterval(subOf(sample, matched), time.Millisecond, 0), "InvalidArgument",
 			[]string{matched, "sample_interval 1ms", "10s", "FLEX_COUNTER_TABLE|ACL"}},
 		{"heartbeat", withInterval(subOf(onChange, rates), 0, time.Millisecond), "InvalidArgument",

@@ -25,11 +25,12 @@ type twin struct {
 	ours   []*gpb.SetRequest
 }
 
-// A routed is the test's model of the configuration: prefix lengths by interface and address, and the channel of each
-// port.
+// A routed is the test's model of the configuration: prefix lengths by interface and address, the channel of each port,
+// and admin_status of each VLAN, which may be empty.
 type routed struct {
 	length  map[[2]string]string
 	channel map[string]string
+	status  map[string]string
 }
 
 // addressAt returns OpenConfig's path of an address.
@@ -134,19 +135,26 @@ func (s *routed) speed(r *rand.Rand, port string) twin {
 		[]*gpb.SetRequest{updating(oneField("PORT", port, "speed="+speeds[i+1]))}}
 }
 
-// whole replaces an interface at our path. Data that only OpenConfig's nodes hold stays, unless the value names it.
+// whole replaces an interface, with everything below it.
 func (s *routed) whole(r *rand.Rand, port string) twin {
 	at, mtu := interfaceList+"[name="+port+"]", 1000+r.IntN(1000)
-	doc := fmt.Sprintf(`{"config":{"mtu":%d,"enabled":true}`, mtu)
-	tw := twin{ours: []*gpb.SetRequest{replacing(update(at, doc+"}"))}}
-	tw.theirs = tw.ours[0]
-	if r.IntN(2) == 0 {
-		return tw
+	config := fmt.Sprintf(`{"mtu":%d,"enabled":true}`, mtu)
+	doc := `{"config":` + config
+	tw := twin{theirs: replacing(update(at, doc+"}"))}
+	if old := s.channel[port]; old != "" {
+		tw.ours = append(tw.ours, deleting(interfaceList+"[name="+old+"]/aggregation/members/member[interface="+port+"]"))
+		delete(s.channel, port)
 	}
+	// A port always has a rate.
+	tw.ours = append(tw.ours, deleting(ourRouted(port)), deleting(at+"/ethernet/config/auto-negotiate"),
+		replacing(update(at+"/config", config)))
 	for k := range s.length {
 		if k[0] == port {
 			delete(s.length, k)
 		}
+	}
+	if r.IntN(2) == 0 {
+		return tw
 	}
 	s.length[[2]string{port, "10.0.0.1"}] = "8"
 	tw.theirs = replacing(update(at, doc+`,"subinterfaces":{"subinterface":[{"index":0,"ipv4":{"addresses":{"address":[
@@ -154,7 +162,7 @@ func (s *routed) whole(r *rand.Rand, port string) twin {
 	if r.IntN(2) == 0 {
 		tw.theirs = &gpb.SetRequest{UnionReplace: tw.theirs.Replace}
 	}
-	tw.ours = append(tw.ours, deleting(ourRouted(port)), updating(update(ourAddress(port, "10.0.0.1", "8"), `{}`)))
+	tw.ours = append(tw.ours, updating(update(ourAddress(port, "10.0.0.1", "8"), `{}`)))
 	return tw
 }
 
@@ -168,12 +176,21 @@ func (s *routed) vlan(r *rand.Rand) twin {
 	if r.IntN(2) == 0 {
 		state, word = "SUSPENDED", "down"
 	}
-	made := []*gpb.SetRequest{updating(update(ours, `{}`)), updating(oneField("VLAN", "Vlan"+id, "admin_status="+word))}
-	switch r.IntN(4) {
+	made := []*gpb.SetRequest{updating(update(ours, `{}`))}
+	was, there := s.status[id]
+	how := r.IntN(4)
+	if how > 1 && (!there || word == "down" || was == "down") { // otherwise it has this value already
+		made = append(made, updating(oneField("VLAN", "Vlan"+id, "admin_status="+word)))
+		s.status[id] = word
+	} else if !there {
+		s.status[id] = ""
+	}
+	switch how {
 	case 0:
+		delete(s.status, id)
 		return twin{deleting(at), []*gpb.SetRequest{deleting(ours)}}
 	case 1:
-		return twin{updating(update(at, `{}`)), made[:1]}
+		return twin{updating(update(at, `{}`)), made}
 	case 2:
 		return twin{updating(update(at+"/config/status", `"`+state+`"`)), made}
 	}
@@ -228,7 +245,8 @@ func TestThroughIsTheSame(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 6, Short: 1}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		rows := map[string]string{
-			"CONFIG_DB PORT|Ethernet0": "lanes=0 speed=100000", "CONFIG_DB PORT|Ethernet4": "lanes=4 speed=100000",
+			"CONFIG_DB DEVICE_METADATA|localhost": "hostname=leaf1",
+			"CONFIG_DB PORT|Ethernet0":            "lanes=0 speed=100000", "CONFIG_DB PORT|Ethernet4": "lanes=4 speed=100000",
 			"CONFIG_DB PORT|Ethernet8":           "lanes=8 speed=100000",
 			"CONFIG_DB PORTCHANNEL|PortChannel1": "admin_status=up mtu=9100",
 			"CONFIG_DB PORTCHANNEL|PortChannel2": "admin_status=up mtu=9100",
@@ -238,7 +256,7 @@ func TestThroughIsTheSame(t *testing.T) {
 		theirs, ours := newBedOn(t, swsstest.Start(t), nil), newBedOn(t, swsstest.Start(t), nil)
 		theirs.rows(rows)
 		ours.rows(rows)
-		know := routed{map[[2]string]string{}, map[string]string{}}
+		know := routed{map[[2]string]string{}, map[string]string{}, map[string]string{}}
 		for range 12 {
 			tw := know.any(r)
 			_, err := theirs.server.Set(theirs.ctx, tw.theirs)
@@ -267,8 +285,10 @@ func TestThroughIsTheSame(t *testing.T) {
 			}
 		}
 		doc := theirs.settable("/")
-		if strings.Contains(doc, "subinterface") || strings.Contains(doc, "aggregate-id") || !json.Valid([]byte(doc)) {
-			t.Errorf("a document of all says it twice: %s", doc)
+		for at := range know.length {
+			if !strings.Contains(doc, `"ip":"`+at[1]+`"`) || !strings.Contains(doc, at[1]+"/") || !json.Valid([]byte(doc)) {
+				t.Errorf("a document of all lacks %v: %s", at, doc)
+			}
 		}
 		theirs.mustSet(replacing(update("/", doc)))
 		if got := theirs.settable("/"); got != doc {

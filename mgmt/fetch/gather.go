@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -83,10 +84,30 @@ func (r Reader) readGathered(
 			parts = append(parts, &gathered{key: key, id: id, part: part, text: tree.NullField})
 		}
 	}
-	if row.Of == "" {
+	switch row.Of {
+	case "":
 		return parts, nil
+	case tree.AllFields:
+		keys = make([]string, len(parts))
+		for i, g := range parts {
+			keys[i] = g.key
+		}
+		rows, err := Hashes(ctx, db, keys)
+		for i := range rows {
+			parts[i].text = allFields(rows[i])
+		}
+		return parts, err
 	}
 	return parts, readParts(ctx, db, parts, strings.Fields(row.Of))
+}
+
+// allFields returns the fields of a row as JSON.
+func allFields(fields map[string]string) string {
+	text, err := json.Marshal(fields)
+	if err != nil {
+		return "{}" // cannot happen: strings can be encoded
+	}
+	return string(text)
 }
 
 // readParts reads some fields of rows.

@@ -103,7 +103,9 @@ func (r Reader) keptParts(row *tree.ListRow, of map[string][]*tree.Entry, keys i
 			return nil, false
 		}
 		g := &gathered{key: k, id: id, part: part, text: tree.NullField}
-		if row.Of != "" {
+		if row.Of == tree.AllFields {
+			g.text = allFields(rec.fields)
+		} else if row.Of != "" {
 			g.text = rec.texts(strings.Fields(row.Of))
 		}
 		parts = append(parts, g)

@@ -2,6 +2,7 @@ package models
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -54,7 +55,7 @@ func tablesModule() tree.Module {
 const inTables = "access lists are written in CONFIG_DB"
 
 // aclModule returns the mapping of openconfig-acl, read-only. It shows only tables and rules that OpenConfig can
-// express completely.
+// express completely. The others are in state/other-rules.
 //
 // A rule RULE_N is the entry N, as in SONiC's own translation of OpenConfig's entries. OpenConfig tries entries in the
 // order of their numbers, SONiC tries rules in the order of their priorities, largest first. If the two orders
@@ -64,17 +65,20 @@ func aclModule() tree.Module {
 	set := tree.Row{DB: swss.ConfigDB, Table: schema.CfgACLTable, Key: "{name}", Entry: true}
 	words := readOnly(text("policy_desc"))
 	set.Leaves = []tree.Leaf{leaf("config/description", words), leaf("state/description", words)}
+	all := tree.Row{DB: swss.ConfigDB, Table: schema.CfgACLRule, Key: "{name}|{*}", Of: tree.AllFields,
+		Leaves: []tree.Leaf{leaf("state/other-rules", tree.Codec{Get: otherRules})}}
 	table := tree.Row{DB: swss.ConfigDB, Table: schema.CfgACLTable, Key: "{name}"}
 	order := tree.Row{DB: swss.ConfigDB, Table: schema.CfgACLRule, Key: "{name}|RULE_{*}", Of: "PRIORITY", Fold: inOrder}
+	number := tree.Codec{Get: func(r tree.Record) []string { return tree.One(r.Keys[len(r.Keys)-1]) }}
+	inForce := append(entryLeaves("state"), leaf("state/sequence-id", number))
 	return tree.Module{Name: "openconfig-acl", Groups: append(bindings(), []tree.Group{
 		{Path: "/acl/acl-sets/acl-set", View: inTables, Keys: map[string]tree.Codec{"type": aclType()},
-			Rows: []tree.Row{set}},
+			Rows: []tree.Row{set, all}},
 		{Path: entry, View: inTables, Keys: map[string]tree.Codec{"sequence-id": {Get: sequence}}, Rows: []tree.Row{
-			{DB: swss.ApplDB, Table: schema.AppACLRule, Key: "{name}:RULE_{sequence-id}", Leaves: entryLeaves("state")},
+			{DB: swss.ApplDB, Table: schema.AppACLRule, Key: "{name}:RULE_{sequence-id}", Leaves: inForce},
 			{
 				DB: swss.ConfigDB, Table: schema.CfgACLRule, Key: "{name}|RULE_{sequence-id}", Entry: true,
-				// The action is mandatory, even if APPL_DB does not have the rule.
-				Leaves: append(entryLeaves("config"), leaf("actions/state/forwarding-action", forwardingAction())),
+				Leaves: entryLeaves("config"),
 			},
 			table, order,
 			ruleCounters("{name}:RULE_{sequence-id}", "state/matched-packets", "state/matched-octets"),
@@ -111,7 +115,7 @@ var entryFields = []entryField{
 	{"ipv4/dscp", []string{"DSCP"}, 4, number("DSCP", "%d")},
 	{"ipv6/source-address", []string{"SRC_IPV6", "SRC_IPV6_MASK"}, 6, network("SRC_IPV6")},
 	{"ipv6/destination-address", []string{"DST_IPV6", "DST_IPV6_MASK"}, 6, network("DST_IPV6")},
-	{"ipv6/protocol", []string{"NEXT_HEADER"}, 6, number("NEXT_HEADER", "%d")},
+	{"ipv6/protocol", []string{"NEXT_HEADER", "IP_PROTOCOL"}, 6, nextHeader()},
 	{"ipv6/dscp", []string{"DSCP"}, 6, number("DSCP", "%d")},
 	{"l2/ethertype", []string{"ETHER_TYPE"}, 0, ofMixed(number("ETHER_TYPE", "%d"))},
 	{"transport/source-port", []string{"L4_SRC_PORT", "L4_SRC_PORT_RANGE"}, 0, ports("L4_SRC_PORT")},
@@ -120,6 +124,20 @@ var entryFields = []entryField{
 	{"transport/explicit-detail-match-mode", nil, 0, whereFlags("ALL")},
 	{"transport/explicit-tcp-flags", []string{"TCP_FLAGS"}, 0, tcpFlags()},
 	{"actions/forwarding-action", []string{forwarding}, 0, forwardingAction()},
+}
+
+// nextHeader returns the codec of the protocol of an IPv6 rule, which has one of two fields.
+func nextHeader() tree.Codec {
+	return tree.Codec{Get: func(r tree.Record) []string {
+		one, other := number("NEXT_HEADER", "%d").Get(r), number("IP_PROTOCOL", "%d").Get(r)
+		switch {
+		case one != nil && other != nil:
+			return nil // no leaf is left for the second
+		case one != nil:
+			return one
+		}
+		return other
+	}}
 }
 
 const forwarding = "PACKET_ACTION"
@@ -216,8 +234,35 @@ func sequence(r tree.Record) []string {
 	return tree.One(number)
 }
 
-// entrySays reports whether the leaves of an entry represent all fields of its rule.
+// otherRules returns the rules of a table that are no entries. r.Fields has the fields of each rule as JSON.
+func otherRules(r tree.Record) (names []string) {
+	rules, priorities := map[string]map[string]string{}, map[string]string{}
+	for name, text := range r.Fields {
+		rules[name] = tree.JSONFields(text)
+		if number, is := strings.CutPrefix(name, "RULE_"); is {
+			priorities[number] = tree.Record{Fields: rules[name]}.Field("PRIORITY")
+		}
+	}
+	ordered := inOrder(priorities)
+	for name, fields := range rules {
+		number, is := strings.CutPrefix(name, "RULE_")
+		keys := append(slices.Clone(r.Keys), number)
+		if !is || ordered[inOrderMark+number] == "" || !entrySays(tree.Record{Keys: keys, Fields: fields}) {
+			names = append(names, name)
+		}
+	}
+	schema.SortNames(names)
+	return names
+}
+
+// entrySays reports whether a rule is valid, and the leaves of an entry represent all its fields.
 func entrySays(rule tree.Record) bool {
+	kind := aclTypes[slices.Index(aclTypes, rule.Keys[1])+1]
+	of, _ := schema.BuiltinACLType(kind)
+	key := schema.ACLRuleKey{Table: rule.Keys[0], Rule: "RULE_" + rule.Keys[len(rule.Keys)-1]}.Config()
+	if _, err := schema.ParseACLRule(of, key, withoutNull(rule.Fields)); err != nil {
+		return false
+	}
 	said := map[string]bool{"PRIORITY": true, tree.NullField: true}
 	family := false
 	for _, f := range entryFields {
@@ -241,4 +286,10 @@ func entrySays(rule tree.Record) bool {
 		}
 	}
 	return said[forwarding]
+}
+
+func withoutNull(fields map[string]string) map[string]string {
+	fields = maps.Clone(fields)
+	delete(fields, tree.NullField)
+	return fields
 }

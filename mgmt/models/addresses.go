@@ -60,19 +60,14 @@ func addressRows(vlan bool, family string) (rows []tree.Row) {
 		if (table == schema.CfgVLANInterface) == vlan {
 			rows = append(rows, tree.Row{
 				DB: swss.ConfigDB, Table: table, Key: "{name}|{ip}/{*}", Only: routedKind[table], Fits: fits, Entry: true,
-				Leaves: []tree.Leaf{leaf("config/prefix-length", length), leaf("state/origin", constant("STATIC"))},
+				Leaves: []tree.Leaf{leaf("config/prefix-length", length)},
 			})
 		}
 	}
-	inForce := tree.Row{DB: swss.ApplDB, Table: schema.AppInterface, Key: "{name}:{ip}/{*}", Fits: fits,
-		Leaves: []tree.Leaf{leaf("state/prefix-length", length)}}
-	rows = append(rows, inForce)
-	if family == "ipv6" { // mandatory, even if the address is not in force
-		for i := range rows[:len(rows)-1] {
-			rows[i].Leaves = append(rows[i].Leaves, inForce.Leaves...)
-		}
-	}
-	return rows
+	ip := tree.Codec{Get: func(r tree.Record) []string { return tree.One(r.Keys[len(r.Keys)-1]) }}
+	return append(rows, tree.Row{DB: swss.ApplDB, Table: schema.AppInterface, Key: "{name}:{ip}/{*}", Fits: fits,
+		Leaves: []tree.Leaf{leaf("state/ip", ip), leaf("state/prefix-length", length),
+			leaf("state/origin", constant("STATIC"))}})
 }
 
 // neighbourRows returns the rows of the neighbours that are in force, whatever their origin.

@@ -28,6 +28,7 @@ func instanceModule() tree.Module {
 		}
 	}
 	kind := constant("DEFAULT_INSTANCE")
+	index := tree.Codec{Get: func(r tree.Record) []string { return tree.One(r.Keys[len(r.Keys)-1]) }}
 	return tree.Module{Name: "openconfig-network-instance", Groups: []tree.Group{
 		{
 			Path: instance, View: only, Keys: map[string]tree.Codec{"name": constant("default")},
@@ -53,7 +54,11 @@ func instanceModule() tree.Module {
 		{Path: static + "/next-hops/next-hop", View: inRouting, Rows: []tree.Row{
 			{
 				DB: swss.ConfigDB, Table: schema.CfgStaticRoute, Key: "{prefix}", Each: "index", Fold: waysOf, Entry: true,
-				Leaves: append(wayLeaves("config"), wayLeaves("state")...),
+				Leaves: wayLeaves("config"),
+			},
+			{
+				DB: swss.ApplDB, Table: schema.AppRoute, Key: "{prefix/host}",
+				Leaves: wayInForce(append(wayLeaves("state"), leaf("state/index", index))),
 			},
 		}},
 	}}
@@ -103,6 +108,37 @@ func waysOf(fields map[string]string) map[string]string {
 	return out
 }
 
+// wayInForce returns leaves of a next hop that have a value only while the static route in force has the hop. The
+// entry's own row is the configured hop. The row is the route in APPL_DB, which has the usable hops of the smallest
+// distance.
+func wayInForce(leaves []tree.Leaf) []tree.Leaf {
+	address := func(text string) netip.Addr {
+		if a, err := netip.ParseAddr(text); err == nil && !a.IsUnspecified() {
+			return a
+		}
+		return netip.Addr{}
+	}
+	for i, l := range leaves {
+		leaves[i].Codec = tree.Codec{Get: func(r tree.Record) []string {
+			if r.Field("protocol") != "static" {
+				return nil
+			}
+			want := tree.Record{Fields: r.Own}
+			for _, text := range waysOf(r.Fields) {
+				is := tree.Record{Keys: r.Keys, Fields: tree.JSONFields(text)}
+				if strings.EqualFold(want.Field("blackhole"), "true") == strings.EqualFold(is.Field("blackhole"), "true") &&
+					address(want.Field("address")) == address(is.Field("address")) &&
+					(want.Field("interface") == "" || want.Field("interface") == is.Field("interface")) {
+					is.Fields["distance"] = want.Field("distance")
+					return l.Codec.Get(is)
+				}
+			}
+			return nil
+		}}
+	}
+	return leaves
+}
+
 func wayLeaves(at string) []tree.Leaf {
 	hop := tree.Codec{Get: func(r tree.Record) []string {
 		if strings.EqualFold(r.Field("blackhole"), "true") {
@@ -116,8 +152,11 @@ func wayLeaves(at string) []tree.Leaf {
 		}
 		return nil
 	}}
+	metric := tree.Codec{Get: func(r tree.Record) []string { // 0 stands for none in a list
+		return tree.One(strings.TrimPrefix(r.Field("distance"), "0"))
+	}}
 	return []tree.Leaf{
-		leaf(at+"/next-hop", hop), leaf(at+"/metric", orElse(text("distance"), "0")),
+		leaf(at+"/next-hop", hop), leaf(at+"/metric", metric),
 		leaf("interface-ref/"+at+"/interface", readOnly(text("interface"))),
 	}
 }

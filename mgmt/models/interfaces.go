@@ -22,13 +22,13 @@ var interfaceKinds = []struct {
 	{"Loopback", "softwareLoopback", -1},
 }
 
-// interfacesModule returns the mapping of openconfig-interfaces. VLAN interfaces and loopbacks are created and deleted
-// in tamtam-routing.
+// interfacesModule returns the mapping of openconfig-interfaces. The rows of VLAN interfaces and loopbacks belong to
+// tamtam-routing.
 func interfacesModule() tree.Module {
 	routed := func(table, kind, oper string) tree.Row {
 		return tree.Row{
 			DB: swss.ConfigDB, Table: table, Key: "{name}", Only: kind, Entry: true,
-			Fixed: "VLAN interfaces and loopbacks are made and removed in /routing/interfaces", Elsewhere: routedPath,
+			Elsewhere: routedPath,
 			Leaves: append(namedLeaves(), withNumbers(
 				leaf("state/admin-status", constant("UP")), leaf("state/oper-status", constant(oper)))...),
 		}
@@ -197,7 +197,7 @@ func ethernetModule() tree.Module {
 	return tree.Module{Name: "openconfig-if-ethernet", Groups: []tree.Group{{Path: interfacesPath, Rows: []tree.Row{
 		{DB: swss.ConfigDB, Table: schema.CfgPort, Key: "{name}", Only: "Ethernet", Leaves: []tree.Leaf{
 			leaf("ethernet/config/port-speed", kept(words("speed", "", speeds...))),
-			leaf("ethernet/config/auto-negotiate", kept(words("autoneg", "", "true", "on", "false", "off"))),
+			leaf("ethernet/config/auto-negotiate", words("autoneg", "", "true", "on", "false", "off")),
 		}},
 		{DB: swss.ApplDB, Table: schema.AppPort, Key: "{name}", Only: "Ethernet", Leaves: []tree.Leaf{
 			leaf("ethernet/state/port-speed", words("speed", "", speeds...)),
@@ -206,8 +206,8 @@ func ethernetModule() tree.Module {
 	}}}}
 }
 
-// kept returns the codec of a leaf that does not change when its container is replaced, because it belongs to the port
-// itself.
+// kept returns the codec of a leaf that does not change when its container is replaced or deleted: a port always has a
+// rate.
 func kept(c tree.Codec) tree.Codec {
 	c.Kept = true
 	return c

@@ -54,7 +54,7 @@ func addressThrough(path string, vlan bool, family string) *tree.Through {
 				}[vlan])
 			}
 			if leaf == "" {
-				s.Needs(path, "config/prefix-length", keys, of)
+				s.Needs(path, "config/prefix-length", keys, of, nil)
 				return nil
 			}
 			prefix := keys[len(keys)-1] + "/" + v[0]
@@ -62,16 +62,15 @@ func addressThrough(path string, vlan bool, family string) *tree.Through {
 			if err != nil {
 				return err
 			}
-			for _, k := range there {
-				if k[1] == prefix {
-					return nil
-				}
-			}
 			for _, k := range there { // the same address with a different prefix length
+				if k[1] == prefix {
+					continue
+				}
 				if err := s.Erase(ctx, addressPath, k...); err != nil {
 					return err
 				}
 			}
+			s.Needs(path, "config/prefix-length", keys, of, []string{keys[0], prefix})
 			if err := s.Make(ctx, routedPath, keys[0]); err != nil {
 				return err
 			}
@@ -90,7 +89,7 @@ func addressThrough(path string, vlan bool, family string) *tree.Through {
 			if whole {
 				s.Forgo(path, pattern)
 			} else if len(there) > 0 {
-				s.Needs(path, "config/prefix-length", pattern, of)
+				s.Needs(path, "config/prefix-length", pattern, of, nil)
 			}
 			return nil
 		},
@@ -136,9 +135,14 @@ func memberThrough() *tree.Through {
 			if err := leave(ctx, s, keys[0], v[0]); err != nil {
 				return err
 			}
+			of := func(ctx context.Context, s tree.Setting, keys []string) ([][]string, error) {
+				return s.Match(ctx, members, tree.Wildcard, keys[0])
+			}
+			s.Needs(interfacesPath, "ethernet/config/aggregate-id", keys, of, []string{v[0], keys[0]})
 			return s.Make(ctx, members, v[0], keys[0])
 		},
 		Remove: func(ctx context.Context, s tree.Setting, pattern []string, _ *tree.Node, _ bool) error {
+			s.Forgo(interfacesPath, pattern)
 			return leave(ctx, s, pattern[0], "")
 		},
 	}
@@ -167,11 +171,11 @@ func vlanThrough() *tree.Through {
 			}
 			there, err := s.Match(ctx, vlanListPath, pattern[1])
 			for i := 0; err == nil && i < len(there); i++ {
-				switch {
-				case whole:
-					err = s.Erase(ctx, vlanListPath, there[i]...)
-				case n.Name != "name":
+				if n.Name != "name" {
 					err = s.Write(ctx, vlanListPath, there[i], schema.CfgVLAN, vlanStatus(), nil)
+				}
+				if err == nil && whole {
+					err = s.Erase(ctx, vlanListPath, there[i]...)
 				}
 			}
 			return err

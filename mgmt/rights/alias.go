@@ -97,7 +97,7 @@ func (v *View) hiddenAsIs(in *tree.List, table, key string) bool {
 // differences of the rows.
 func (v *View) MayChangeRow(table, key string, was, is map[string]string) bool {
 	for _, a := range v.model.Aliases(swss.ConfigDB, table, key) {
-		if !a.List.Node.Writable() || !a.Row.Written() || slices.Contains(a.Keys, tree.Wildcard) {
+		if a.List.ReadOnly() || !a.Row.Written() || slices.Contains(a.Keys, tree.Wildcard) {
 			continue
 		}
 		if a.List.Parent != nil && v.Wholly(a.List.Node, a.Keys) {

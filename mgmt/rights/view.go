@@ -164,7 +164,7 @@ func (v *View) spread(n *tree.Node, above []grant, of map[*tree.Node][]grant) re
 	}
 	v.grants[n] = grants
 	var sum reach
-	if n.Type != nil || n.IsList && n.Writable() { // an entry is created and deleted as such
+	if n.Type != nil || n.IsList && !n.List.ReadOnly() { // an entry is created and deleted as such
 		sum = reachOf(grants)
 		sum.leastKnown = n.Writable()
 	}

@@ -83,6 +83,15 @@ func explain(err error) (string, codes.Code) {
 	return tree.Cut(printable.Line(text), maxErrorText), code
 }
 
+// Together returns one error with the texts of several, as the error of a Set has them, or nil if there are none.
+func Together(errs []error) error {
+	f := &Faults{}
+	for i, err := range errs {
+		f.add(i, err)
+	}
+	return f.err()
+}
+
 // err returns the error of the Set, or nil if there are no faults.
 func (f *Faults) err() error {
 	if f.count == 0 {

@@ -224,7 +224,7 @@ func (f *flattener) object(n *tree.Node, keys []string, v any) {
 				strings.Join(slices.Sorted(maps.Keys(n.Kid)), ", "))
 			f.faults.made.add(n, keys, false)
 			f.faults.made.addJSON(m[name])
-		case !k.Writable():
+		case !k.Config:
 			f.readOnly(k, tree.Extend(keys, k.List))
 		case k.IsList:
 			f.list(k, keys, m[name])

@@ -1,7 +1,9 @@
 package set
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -132,7 +134,7 @@ func (p *setParser) deletion(path *gpb.Path) []tree.Target {
 func deletable(ts []tree.Target) error {
 	for _, t := range ts {
 		switch {
-		case !t.Node.Writable():
+		case !t.Node.Config:
 			return status.Errorf(codes.InvalidArgument, "%s: %v", t.Text(), t.Node.WhyNot())
 		case t.Node.KeyIndex >= 0:
 			return status.Errorf(codes.InvalidArgument, "%s: is the key; delete the entry", t.Text())
@@ -147,7 +149,12 @@ func (p *setParser) update(op gpb.UpdateResult_Operation, u *gpb.Update) ([]tree
 	if ts == nil {
 		return nil, nil
 	}
-	if err := settable(ts, u); err != nil {
+	err := settable(ts, u)
+	if err == nil && op != gpb.UpdateResult_UPDATE && keyless(ts[0], u.GetVal()) {
+		err = status.Errorf(codes.InvalidArgument, "%s: {} has no key: want a value with the entry's content, or a delete",
+			ts[0].Text())
+	}
+	if err != nil {
 		p.fail(err)
 		for _, t := range ts {
 			p.faults.made.add(t.Node.Meant(), t.Keys, true)
@@ -171,12 +178,22 @@ func settable(ts []tree.Target, u *gpb.Update) error {
 	switch {
 	case len(ts) > 1 || t.Item != "" || t.Wild() && !whole:
 		return status.Errorf(codes.InvalidArgument, "%s: a value goes to one node, every key given", t.Text())
-	case !t.Node.Writable():
+	case !t.Node.Config:
 		return status.Errorf(codes.InvalidArgument, "%s: %v", t.Text(), t.Node.WhyNot())
 	case u.GetVal() == nil && u.GetValue() != nil: //nolint:staticcheck // refused, not used
 		return status.Errorf(codes.Unimplemented, "%s: Update.value is long deprecated: use val", t.Text())
 	}
 	return nil
+}
+
+// keyless reports whether the value of a list entry is an empty object. A replace by it would remove the entry's keys.
+func keyless(t tree.Target, v *gpb.TypedValue) bool {
+	if !t.Node.IsList || t.Wild() {
+		return false
+	}
+	raw := []byte(cmp.Or(string(v.GetJsonIetfVal()), string(v.GetJsonVal())))
+	members := map[string]json.RawMessage{}
+	return json.Unmarshal(raw, &members) == nil && members != nil && len(members) == 0
 }
 
 // badKeys holds entries whose keys are invalid.
@@ -243,7 +260,7 @@ func (t *Tx) prefetch(ctx context.Context, steps []Step) error {
 // Do executes steps in memory, and checks the result. parsed holds the faults found so far. The error holds all faults,
 // or the missing permissions.
 func (t *Tx) Do(ctx context.Context, steps []Step, parsed *Faults) error {
-	t.entries, t.faults = map[string]*txEntry{}, parsed
+	t.entries, t.faults, t.steps = map[string]*txEntry{}, parsed, steps
 	if err := t.prefetch(ctx, steps); err != nil {
 		return err
 	}
@@ -294,7 +311,14 @@ func (t *Tx) execute(ctx context.Context, st Step) error {
 		if a.leaf != nil {
 			n = a.leaf
 		}
-		t.did(e, n, t.assign(e, a, st.Op == gpb.UpdateResult_UPDATE), &t.faults.made)
+		err = t.assign(ctx, e, a, st.Op == gpb.UpdateResult_UPDATE)
+		if tree.IsUnavailable(err) {
+			return err
+		}
+		if a.leaf == nil {
+			e.by |= ours
+		}
+		t.did(e, n, err, &t.faults.made)
 	}
 	return nil
 }
@@ -315,13 +339,17 @@ func (t *Tx) did(e *txEntry, n *tree.Node, err error, d *unknowns) {
 }
 
 // assign executes one assignment. An update of a leaf-list adds items.
-func (t *Tx) assign(e *txEntry, a assignment, update bool) error {
+func (t *Tx) assign(ctx context.Context, e *txEntry, a assignment, update bool) error {
 	if e.refused {
 		return nil // the fault was reported already
 	}
 	if a.leaf == nil {
 		if !e.present && t.View != nil && !t.View.Everywhere(e.List.Node, e.Keys) {
 			t.denied.add(t.View, e.List.Node, e.Keys)
+		}
+		if r := e.elsewhere(); r != nil {
+			e.touched, e.present = true, true
+			return t.Make(ctx, r.Elsewhere, e.Keys...)
 		}
 		err := e.create()
 		e.refused = err != nil
@@ -342,10 +370,31 @@ func (t *Tx) assign(e *txEntry, a assignment, update bool) error {
 // remove deletes the nodes of a target. Replacing an entry removes only its content, so that Fixed entries can be
 // replaced too.
 func (t *Tx) remove(ctx context.Context, x tree.Target, replace bool) error {
-	g, d := x.Node.List, &t.faults.gone
+	defer func(was bool) { t.replacing = was }(t.replacing)
+	t.replacing = replace
 	if x.Node.ThroughOf() != nil {
 		return t.removeThrough(ctx, x, replace)
 	}
+	g := x.Node.List
+	if !g.ReadOnly() {
+		if err := t.removeEntries(ctx, x, replace); err != nil {
+			return err
+		}
+	}
+	if x.Node.Type == nil {
+		if err := t.removeBelow(ctx, x, g, replace); err != nil {
+			return err
+		}
+	}
+	if !replace && (g.ReadOnly() || !x.Node.Writable()) {
+		return t.checkGone(ctx, x)
+	}
+	return nil
+}
+
+// removeEntries deletes the nodes of a target in its list's entries, but not in the lists below.
+func (t *Tx) removeEntries(ctx context.Context, x tree.Target, replace bool) error {
+	g, d := x.Node.List, &t.faults.gone
 	if replace {
 		d = &t.faults.made
 	}
@@ -354,14 +403,19 @@ func (t *Tx) remove(ctx context.Context, x tree.Target, replace bool) error {
 		return err
 	}
 	for _, e := range es {
+		e.replaced = e.replaced || replace
 		switch {
 		case x.Item != "":
 			rest := slices.DeleteFunc(slices.Clone(e.Value(x.Node)), func(v string) bool { return v == x.Item })
 			err = e.put(x.Node, rest)
 		case x.Node == g.Node && g.Parent != nil && (x.Wild() || !replace):
-			err = e.removeOr(replace)
+			t.leave(e, ours)
+			err = t.removeOrReset(ctx, e)
 		default:
 			err = e.clear(x.Node)
+		}
+		if tree.IsUnavailable(err) {
+			return err
 		}
 		t.did(e, x.Node, err, d)
 	}
@@ -370,45 +424,29 @@ func (t *Tx) remove(ctx context.Context, x tree.Target, replace bool) error {
 			return err
 		}
 	}
-	if !x.Node.Plain {
-		if err := t.removeLeavesThrough(ctx, x); err != nil {
-			return err
-		}
-	}
-	if x.Node.Type == nil {
-		return t.removeBelow(ctx, x, g, replace, d)
-	}
-	return nil
+	return t.removeLeavesThrough(ctx, x)
 }
 
 // removeBelow deletes the entries of the lists below a target.
-func (t *Tx) removeBelow(ctx context.Context, x tree.Target, g *tree.List, replace bool, d *unknowns) error {
+func (t *Tx) removeBelow(ctx context.Context, x tree.Target, g *tree.List, replace bool) error {
 	for _, k := range g.Kids {
-		if k.Through != nil {
-			if x.Node.Plain || !k.Node.Within(x.Node) {
-				continue
-			}
-			if err := t.removeThrough(ctx, tree.Target{Node: k.Node, Keys: tree.Extend(x.Keys, k)}, false); err != nil {
+		second := k.Node.Parent.Apart || replace && k.Second
+		if !k.Node.Writable() || !k.Node.Within(x.Node) || second && !x.Node.Within(k.Node.Parent) {
+			continue
+		}
+		all := tree.Target{Node: k.Node, Keys: tree.Extend(x.Keys, k)}
+		switch {
+		case k.Through != nil:
+			if err := t.removeThrough(ctx, all, false); err != nil {
 				return err
 			}
 			continue
-		}
-		if !k.Node.Writable() || !k.Node.Within(x.Node) || k.Node.Parent.Apart && !x.Node.Within(k.Node.Parent) {
-			continue
-		}
-		es, err := t.match(ctx, k, tree.Extend(x.Keys, k))
-		if err != nil {
-			return err
-		}
-		for _, e := range es {
-			t.did(e, k.Node, e.removeOr(replace), d)
-		}
-		if !replace {
-			if err := t.removeOwned(ctx, es, func(*txEntry) bool { return true }); err != nil {
+		case !k.ReadOnly():
+			if err := t.removeEntries(ctx, all, replace); err != nil {
 				return err
 			}
 		}
-		if err := t.removeBelow(ctx, x, k, replace, d); err != nil {
+		if err := t.removeBelow(ctx, x, k, replace); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"tamtam/mgmt/tree"
@@ -14,13 +16,8 @@ import (
 // entry of that list.
 func (t *Tx) putThrough(ctx context.Context, a assignment) (bool, error) {
 	n, leaf := a.group.Node, ""
-	if a.leaf == nil && a.group.ReadOnly() {
-		for i, c := range a.group.Derive {
-			if v := tree.First(c.Get(tree.Record{Keys: a.keys})); v != a.keys[i] {
-				t.faults.add(t.step, at(n, a.keys, fmt.Errorf("is not there: %s, %s", a.group.View, v)))
-				t.faults.made.add(n, a.keys, true)
-			}
-		}
+	if a.group.ReadOnly() {
+		t.repeated = append(t.repeated, repeated{a, t.step})
 		return true, nil
 	}
 	if a.leaf != nil {
@@ -55,7 +52,7 @@ func (t *Tx) removeThrough(ctx context.Context, x tree.Target, replace bool) err
 		}
 	}
 	for _, k := range x.Node.List.Kids {
-		if !whole && k.Through != nil && k.Node.Within(x.Node) {
+		if (!whole || t.replacing) && k.Through != nil && k.Node.Within(x.Node) {
 			if err := t.removeThrough(ctx, tree.Target{Node: k.Node, Keys: tree.Extend(x.Keys, k)}, false); err != nil {
 				return err
 			}
@@ -76,19 +73,46 @@ func (t *Tx) removeLeavesThrough(ctx context.Context, x tree.Target) error {
 	return nil
 }
 
-// removeNamed removes the lists that the value of a replace names and that are written elsewhere, because the value
-// replaces them.
+// removeNamed removes the Second lists that the value of a replace names.
 func (t *Tx) removeNamed(ctx context.Context, st Step) error {
 	done := map[string]bool{}
 	for _, a := range st.values {
 		keys := tree.Extend(a.keys[:len(a.group.OuterKeys())], a.group)
 		id := tree.EntryID(a.group, keys)
-		if a.leaf != nil || a.group.Through == nil || done[id] || !st.target[0].Node.Plain {
+		if a.leaf != nil || !a.group.Second || done[id] || st.target[0].Node.Within(a.group.Node.Parent) {
 			continue
 		}
 		done[id] = true
-		if err := t.removeThrough(ctx, tree.Target{Node: a.group.Node, Keys: keys}, false); err != nil {
+		if err := t.remove(ctx, tree.Target{Node: a.group.Node, Keys: keys}, true); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// Sides are the paths at which a Set makes an entry that has two: ours, and OpenConfig's.
+type sides uint8
+
+const (
+	ours sides = 1 << iota
+	theirs
+)
+
+// leave records that a path gives an entry up. If the Set has made it at the other path, and does not make it again,
+// this is a fault: it has two contradicting values for the same data.
+func (t *Tx) leave(e *txEntry, by sides) {
+	if e.by&^by != 0 {
+		e.contradicted = &t.steps[t.step]
+	}
+	e.by = 0
+}
+
+// checkContradictions checks that no entry was given at one path and left out at another.
+func (t *Tx) checkContradictions(context.Context) error {
+	for _, e := range t.order {
+		if st := e.contradicted; st != nil && !e.present {
+			t.faults.add(e.step, fmt.Errorf("%s: this Set gives it, and leaves it out at %s, which has the same data", e.text(),
+				tree.PathText(st.Path)))
 		}
 	}
 	return nil
@@ -101,7 +125,8 @@ func (t *Tx) Make(ctx context.Context, list string, keys ...string) error {
 	if err != nil {
 		return err
 	}
-	err = t.assign(e, assignment{group: g, keys: keys}, true)
+	err = t.assign(ctx, e, assignment{group: g, keys: keys}, true)
+	e.by |= theirs
 	t.did(e, g.Node, nil, &t.faults.made)
 	return err
 }
@@ -114,15 +139,22 @@ func (t *Tx) Erase(ctx context.Context, list string, keys ...string) error {
 		return err
 	}
 	t.must(e)
+	t.leave(e, theirs)
+	if t.replacing {
+		e.touched, e.lapsed, e.step = true, e.present, t.step
+		return nil
+	}
 	return t.remove(ctx, tree.Target{Node: g.Node, Keys: e.Keys}, false)
 }
 
 // Match implements [tree.Setting].
 func (t *Tx) Match(ctx context.Context, list string, pattern ...string) ([][]string, error) {
 	es, err := t.match(ctx, t.Model.Find(list).List, pattern)
-	keys := make([][]string, len(es))
-	for i, e := range es {
-		keys[i] = e.Keys
+	var keys [][]string
+	for _, e := range es {
+		if !e.lapsed {
+			keys = append(keys, e.Keys)
+		}
 	}
 	return keys, err
 }
@@ -137,6 +169,9 @@ func (t *Tx) Write(ctx context.Context, list string, keys []string, table string
 	for i, r := range e.List.Rows {
 		if r.Table == table && r.Written() && e.Rows[i] != nil {
 			e.touched, e.step = true, t.step
+			if b := e.before[i]; b != nil && len(v) > 0 && slices.Equal(c.Get(tree.Record{Keys: e.Keys, Fields: b}), v) {
+				return restore(c, tree.Record{Keys: e.Keys, Fields: e.Rows[i]}, b)
+			}
 			return c.Put(tree.Record{Keys: e.Keys, Fields: e.Rows[i]}, v)
 		}
 	}
@@ -149,20 +184,22 @@ type need struct {
 	keys []string
 	step int
 	of   tree.Finder // finds the entries that exist once the entry has the leaf
+	only []string    // keys of the only entry that it must find; nil if any will do
 }
 
 // Needs implements [tree.Setting].
-func (t *Tx) Needs(list, leaf string, keys []string, there tree.Finder) {
+func (t *Tx) Needs(list, leaf string, keys []string, there tree.Finder, only []string) {
 	if t.needed == nil {
 		t.needed = map[string]need{}
 	}
 	n := t.Model.Find(list + "/" + leaf)
-	t.needed[tree.EntryID(n.List, keys)] = need{n, keys, t.step, there}
+	t.needed[tree.EntryID(n.List, keys)] = need{n, keys, t.step, there, only}
 }
 
 // Forgo implements [tree.Setting].
-func (t *Tx) Forgo(list string, keys []string) {
-	delete(t.needed, tree.EntryID(t.Model.Find(list).List, keys))
+func (t *Tx) Forgo(list string, pattern []string) {
+	g := t.Model.Find(list).List
+	maps.DeleteFunc(t.needed, func(_ string, n need) bool { return n.leaf.List == g && tree.Matches(n.keys, pattern) })
 }
 
 // checkNeeds checks that the entries recorded by Needs have their leaf.
@@ -173,8 +210,39 @@ func (t *Tx) checkNeeds(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if len(there) == 0 && !t.faults.made.leafUnknown(n.leaf, n.keys) {
+		if t.faults.made.leafUnknown(n.leaf, n.keys) {
+			continue
+		}
+		switch {
+		case len(there) == 0:
 			t.faults.add(n.step, at(n.leaf, n.keys, errors.New("is missing")))
+		case n.only != nil && !slices.EqualFunc(there, [][]string{n.only}, slices.Equal):
+			t.faults.add(n.step, at(n.leaf, n.keys, fmt.Errorf("this Set has another value for the same data: %s",
+				some(joined(there)))))
+		}
+	}
+	return nil
+}
+
+// joined returns the keys of entries as texts.
+func joined(entries [][]string) (texts []string) {
+	for _, keys := range entries {
+		texts = append(texts, strings.Join(keys, " "))
+	}
+	return texts
+}
+
+// restore gives a leaf the fields that it had before the Set.
+func restore(c tree.Codec, rec tree.Record, before map[string]string) error {
+	without := maps.Clone(before)
+	for _, fields := range []map[string]string{rec.Fields, without} {
+		if err := c.Put(tree.Record{Keys: rec.Keys, Fields: fields}, nil); err != nil {
+			return err
+		}
+	}
+	for f, v := range before {
+		if w, ok := without[f]; !ok || w != v {
+			rec.Fields[f] = v
 		}
 	}
 	return nil

@@ -52,7 +52,7 @@ func Reported(
 		lists = append(lists, es)
 	}
 	for _, es := range lists {
-		if len(es) > 0 && (!es[0].List.Node.Writable() || es[0].List.Through != nil) {
+		if len(es) > 0 && (es[0].List.ReadOnly() || es[0].List.Through != nil) {
 			continue // its rows belong to other lists, which represent them, or cannot be written
 		}
 		if err := t.report(es); err != nil {

@@ -32,13 +32,17 @@ type Tx struct {
 	entries map[string]*txEntry
 	order   []*txEntry // in order of first use
 	faults  *Faults
-	step    int          // the step that is being executed
+	step    int // the step that is being executed
+	steps   []Step
 	View    *rights.View // the caller's rights; nil means everything
 	denied  denied       // changes of the Set that the caller may not make
 	// Claim is called with the rows to be written, and may refuse the write. The function that it returns is called
 	// with true if they were written.
 	Claim  func([]RowChange) (func(done bool), error)
 	needed map[string]need
+	// replacing is true while the nodes of a replaced path are removed.
+	replacing bool
+	repeated  []repeated
 }
 
 // A RowChange is a row of CONFIG_DB before and after a change. Nil stands for a missing row.
@@ -50,14 +54,17 @@ type RowChange struct {
 // A txEntry is an entry with its rows before and after the Set.
 type txEntry struct {
 	*tree.Entry
-	before   []map[string]string
-	present  bool // true if the entry exists after the steps so far
-	touched  bool
-	refused  bool               // true if the entry cannot be created
-	promised *tree.ListRow      // row that another list must create in the same Set; nil if none
-	problems []string           // errors of finishing it
-	step     int                // the last step that changed it
-	wrote    map[*tree.Node]int // the last step that wrote a leaf
+	before       []map[string]string
+	present      bool // true if the entry exists after the steps so far
+	touched      bool
+	refused      bool               // true if the entry cannot be created
+	lapsed       bool               // true if it is removed at the end of the Set, unless it is made again
+	replaced     bool               // true if a replace has removed some of it
+	by           sides              // the paths at which the Set has made it
+	contradicted *Step              // a step that gives it up although another path has it
+	problems     []string           // errors of finishing it
+	step         int                // the last step that changed it
+	wrote        map[*tree.Node]int // the last step that wrote a leaf
 }
 
 // load reads entries that are not loaded yet.
@@ -133,7 +140,7 @@ func (t *Tx) match(ctx context.Context, g *tree.List, pattern []string) ([]*txEn
 
 // create makes an entry exist. If it existed before the Set, it keeps fields that are unknown to the modules.
 func (e *txEntry) create() error {
-	e.touched = true
+	e.touched, e.lapsed, e.contradicted = true, false, nil
 	if e.present {
 		return nil
 	}
@@ -141,10 +148,6 @@ func (e *txEntry) create() error {
 	for i, r := range e.List.Rows {
 		if !r.Written() || !r.Serves(e.Keys) {
 			continue
-		}
-		if r.Entry && r.Elsewhere != "" && e.before[i] == nil {
-			e.promised, e.present = r, true
-			return nil
 		}
 		if err := e.mayCreate(r, i); err != nil {
 			return err
@@ -173,23 +176,33 @@ func (e *txEntry) mayCreate(r *tree.ListRow, i int) error {
 	return nil
 }
 
-// removeOr deletes the entry. It returns an error if clients cannot delete it. If its list is replaced, such an entry
-// only loses its content.
-func (e *txEntry) removeOr(replace bool) error {
-	for i, r := range e.List.Rows {
-		if r.Entry && r.Fixed != "" && e.Rows[i] != nil {
-			if replace {
-				return e.clear(e.List.Node)
-			}
-			return fmt.Errorf("cannot be deleted: %s", r.Fixed)
-		}
+// removeOrReset deletes the entry, in the list that has it. An entry that clients cannot delete loses its content.
+func (t *Tx) removeOrReset(ctx context.Context, e *txEntry) error {
+	if r := e.elsewhere(); r != nil {
+		e.touched, e.present = true, false
+		return t.Erase(ctx, r.Elsewhere, e.Keys...)
+	}
+	fixed := func(r *tree.ListRow) bool { return r.Entry && r.Fixed != "" && e.Rows[r.Index] != nil }
+	if slices.ContainsFunc(e.List.Rows, fixed) {
+		return e.clear(e.List.Node)
 	}
 	e.drop()
 	return nil
 }
 
+// elsewhere returns the row of an entry that another list creates and deletes; nil if this list does.
+func (e *txEntry) elsewhere() *tree.ListRow {
+	i := slices.IndexFunc(e.List.Rows, func(r *tree.ListRow) bool {
+		return r.Entry && r.Elsewhere != "" && r.Serves(e.Keys)
+	})
+	if i < 0 {
+		return nil
+	}
+	return e.List.Rows[i]
+}
+
 func (e *txEntry) drop() {
-	e.touched, e.present = true, false
+	e.touched, e.present, e.lapsed = true, false, false
 	for i := range e.Rows {
 		e.Rows[i] = nil
 	}
@@ -199,7 +212,7 @@ func (e *txEntry) drop() {
 func (e *txEntry) clear(n *tree.Node) error {
 	var errs []error
 	for _, l := range e.List.Leaves {
-		if l.Config && l.KeyIndex < 0 && l.Within(n) && l.Through == nil && !(l.Kept && n.Plain) {
+		if l.Config && l.KeyIndex < 0 && l.Within(n) && l.Through == nil && !(l.Kept && l != n) {
 			errs = append(errs, e.put(l, nil))
 		}
 	}
@@ -217,7 +230,7 @@ func (e *txEntry) put(n *tree.Node, v []string) error {
 		if b.Codec.Put == nil {
 			return tree.ErrReadOnly
 		}
-		if e.promised != nil { // only the value is checked, since the row belongs to another list
+		if r.Elsewhere != "" { // only the value is checked, since the row belongs to another list
 			return b.Codec.Put(tree.Record{Keys: e.Keys, Fields: map[string]string{}}, v)
 		}
 		if e.Rows[b.Row] == nil {
@@ -232,6 +245,35 @@ func (e *txEntry) put(n *tree.Node, v []string) error {
 		return nil
 	}
 	return fmt.Errorf("%s has no such leaf", tree.PathText(tree.PathTo(e.List.Node, e.Keys)))
+}
+
+// settle gives rows of a replaced entry whose leaves all have their former values their former fields. A value can be
+// stored in several ways, and a value that is equal to the present one is no change.
+func (e *txEntry) settle() {
+	if !e.replaced {
+		return
+	}
+	for i, r := range e.List.Rows {
+		if !r.Written() || e.Rows[i] == nil || e.before[i] == nil || !e.changed(i) {
+			continue
+		}
+		same := true
+		now, before := maps.Clone(e.Rows[i]), maps.Clone(e.before[i])
+		for _, n := range e.List.Leaves {
+			for _, b := range n.Binds {
+				if b.Row != i || b.Codec.Put == nil || !n.Config || n.Through != nil {
+					continue
+				}
+				same = same && slices.Equal(e.Value(n), e.was(n))
+				for _, fields := range []map[string]string{now, before} {
+					same = same && b.Codec.Put(tree.Record{Keys: e.Keys, Fields: fields, Own: fields}, nil) == nil
+				}
+			}
+		}
+		if same && maps.Equal(now, before) { // nothing else has changed the row
+			e.Rows[i] = maps.Clone(e.before[i])
+		}
+	}
 }
 
 // fill adds the mandatory fields of new rows, and of rows that have lost these fields.
@@ -307,7 +349,7 @@ func (t *Tx) Commit(ctx context.Context) error {
 			key := r.Hash("|", r.Template.Expand(e.Keys, own))
 			packed = packRead(packed, key, e.before[i])
 			after := e.before[i]
-			if e.touched && e.changed(i) {
+			if e.touched && e.changed(i) && r.Elsewhere == "" {
 				after = e.Rows[i]
 				if o := written[key]; o != nil {
 					return status.Errorf(codes.InvalidArgument, "%s: is the row %s, which %s writes too", e.text(), key, o.text())

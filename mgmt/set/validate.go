@@ -14,26 +14,32 @@ import (
 // finish completes and checks the entries that a Set touched, unless they are uncertain. The error is that of a
 // database.
 func (t *Tx) finish(ctx context.Context) error {
+	if err := t.endLapsed(ctx); err != nil {
+		return err
+	}
 	for _, e := range t.touched() {
 		e.fill()
 		if err := t.finishEntry(ctx, e); err != nil {
 			return err
+		}
+		if e.present && !t.entryUnknown(e) {
+			e.settle()
 		}
 	}
 	unwritten := func(e *txEntry) bool { return !e.touched }
 	if err := t.removeOwned(ctx, t.touched(), unwritten); err != nil { // after a replace, or a removal by finishing
 		return err
 	}
-	if err := t.checkNeeds(ctx); err != nil {
-		return err
+	for _, check := range []func(context.Context) error{
+		t.follow, t.checkContradictions, t.checkNeeds, t.checkRepeated,
+	} {
+		if err := check(ctx); err != nil {
+			return err
+		}
 	}
 	touched := t.touched() // finishing may have touched more
 	for _, e := range touched {
 		if !e.present {
-			continue
-		}
-		if e.promised != nil {
-			t.checkPromise(e)
 			continue
 		}
 		if err := t.checkEntry(ctx, e); err != nil {
@@ -50,13 +56,37 @@ func (t *Tx) finish(ctx context.Context) error {
 	return nil
 }
 
-// checkPromise checks that an entry which another list creates exists after the Set.
-func (t *Tx) checkPromise(e *txEntry) {
-	g := t.Model.Find(e.promised.Elsewhere).List
-	if made := t.entries[tree.EntryID(g, e.Keys)]; made != nil && made.present || t.faults.made.entryUnknown(g, e.Keys) {
-		return
+// endLapsed removes the entries that a replace has removed and nothing has made again.
+func (t *Tx) endLapsed(ctx context.Context) error {
+	for i := 0; i < len(t.order); i++ { // a removal may append
+		e := t.order[i]
+		if !e.lapsed {
+			continue
+		}
+		t.step = e.step
+		if err := t.remove(ctx, tree.Target{Node: e.List.Node, Keys: e.Keys}, false); err != nil {
+			return err
+		}
 	}
-	t.faults.add(e.step, at(e.List.Node, e.Keys, fmt.Errorf("cannot be created: %s", e.promised.Fixed)))
+	return nil
+}
+
+// follow gives entries that another list creates and deletes the rows that they have there.
+func (t *Tx) follow(ctx context.Context) error {
+	for i := 0; i < len(t.order); i++ { // a read may append
+		e := t.order[i]
+		r := e.elsewhere()
+		if r == nil {
+			continue
+		}
+		o, err := t.get(ctx, t.Model.Find(r.Elsewhere).List, e.Keys)
+		if err != nil {
+			return err
+		}
+		e.present = o.present
+		e.Rows[r.Index] = (&finishing{e: o}).Fields(r.Table)
+	}
+	return nil
 }
 
 // finishEntry calls the functions that complete an entry. If they cannot be called, the entries that they would create

@@ -295,7 +295,7 @@ func (b *builder) bindRow(module, path string, g *List, r Row) {
 		if g.Rows[i].repeats != "" { // the value of the leaf depends on both rows
 			n.Binds = append(n.Binds, Bind{g.Rows[i].repeated, silent()})
 		}
-		n.Kept = n.Kept || l.Codec.Kept || l.Codec.Through != nil
+		n.Kept = n.Kept || l.Codec.Kept
 		if l.Codec.Through != nil {
 			n.Through = l.Codec.Through
 		}
@@ -345,12 +345,12 @@ func (b *builder) addRow(g *List, r Row) error {
 // complete checks that every leaf has a row and every list has entries. It also completes what depends on all modules:
 // references, keys that follow from fields, and the rows that leaves depend on.
 func (b *builder) complete() {
-	b.Root.findPlain()
 	for _, g := range b.Lists {
 		g.Refs = slices.DeleteFunc(g.Refs, func(n *Node) bool { // such references are written elsewhere, or never
 			return n.Elsewhere() || n.List.ReadOnly()
 		})
 	}
+	b.ByReference = byReference(b.Lists)
 	for _, g := range b.Lists {
 		for i, c := range g.parentDerives() {
 			g.Derive[i] = c
@@ -378,6 +378,43 @@ func (b *builder) complete() {
 		}
 		b.follow(g)
 	}
+}
+
+// byReference sorts lists so that those to which leaves of state refer come first. A list refers to what the lists
+// below it refer to.
+func byReference(lists []*List) (sorted []*List) {
+	done := map[*List]bool{}
+	var add, before func(*List)
+	before = func(g *List) {
+		for _, n := range g.Leaves {
+			for _, to := range n.Targets {
+				if !n.Config {
+					add(to)
+				}
+			}
+		}
+		for _, k := range g.Kids {
+			before(k)
+		}
+	}
+	add = func(g *List) {
+		if done[g] {
+			return
+		}
+		if done[g] = true; g.Parent != nil {
+			before(g)
+		}
+		sorted = append(sorted, g)
+		for _, k := range g.Kids {
+			if !k.Node.Config {
+				add(k)
+			}
+		}
+	}
+	for _, g := range lists {
+		add(g)
+	}
+	return sorted
 }
 
 // follow records which rows each leaf of a group depends on.

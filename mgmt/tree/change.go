@@ -57,14 +57,16 @@ type Setting interface {
 	Match(ctx context.Context, list string, pattern ...string) ([][]string, error)
 	// Make creates an entry, unless it exists.
 	Make(ctx context.Context, list string, keys ...string) error
-	// Erase removes an entry, and all below it.
+	// Erase removes an entry, and all below it. While a value is replaced, it does so at the end of the Set, and only if
+	// nothing has made the entry again.
 	Erase(ctx context.Context, list string, keys ...string) error
 	// Write writes fields that no leaf of the list has into an entry's row of a table of CONFIG_DB.
 	Write(ctx context.Context, list string, keys []string, table string, c Codec, v []string) error
-	// Needs records that an entry of a list must have a leaf when the Set is done: there must then find something.
-	Needs(list, leaf string, keys []string, there Finder)
-	// Forgo cancels the Needs of an entry.
-	Forgo(list string, keys []string)
+	// Needs records that an entry of a list must have a leaf when the Set is done: there must then find something. If
+	// only is not nil, it must find the entry with these keys, and no other.
+	Needs(list, leaf string, keys []string, there Finder, only []string)
+	// Forgo cancels the Needs of the entries that match a pattern.
+	Forgo(list string, pattern []string)
 }
 
 // A Finder returns the keys of our entries that correspond to an entry of OpenConfig's.

@@ -87,7 +87,7 @@ func (e *Entry) Value(n *Node) []string {
 
 // workOut computes the value of a leaf from the rows.
 func (e *Entry) workOut(n *Node) []string {
-	if n.KeyIndex >= 0 {
+	if n.KeyIndex >= 0 && len(n.Binds) == 0 {
 		if n.Config && !n.IsListKey() && len(e.List.Traces) > 0 && e.Own() == nil {
 			return nil // there is only state
 		}

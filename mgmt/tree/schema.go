@@ -28,7 +28,6 @@ type Node struct {
 	IsList       bool
 	Config       bool
 	Mandatory    bool
-	Plain        bool  // true if the node is or contains a node, other than a Kept one, that a Set writes at this path
 	Apart        bool  // true if the node is only in answers to requests for it or for nodes below it
 	List         *List // the nearest enclosing list; for a list, the list itself
 	leaf
@@ -71,6 +70,7 @@ type List struct {
 	Unique []*Node
 	is     func(map[string]string) bool // accepts the rows of the list's entries; nil accepts all
 	View   string                       // reason why the list is not written at this path; empty if it is
+	Second bool                         // see [Group.Second]
 	// Through executes a Set of a view at the path where the data is written. If it is nil, a Set cannot write the
 	// view.
 	Through *Through
@@ -136,11 +136,13 @@ func (r Row) Has(keys []string) bool {
 
 // A Model is the YANG tree bound to the databases.
 type Model struct {
-	Root    *Node
-	Lists   []*List // parents before children
-	modules []string
-	Bound   map[TableID][]Bound // which groups have rows of a table
-	maps    map[string][]Bound  // which groups find their rows in a hash
+	Root  *Node
+	Lists []*List // parents before children
+	// ByReference has the lists so that those to which leaves of state refer come before those with the leaves.
+	ByReference []*List
+	modules     []string
+	Bound       map[TableID][]Bound // which groups have rows of a table
+	maps        map[string][]Bound  // which groups find their rows in a hash
 }
 
 // IsListKey reports whether n is the key leaf right below its list.
@@ -205,6 +207,7 @@ func (grp *List) take(g *Group) {
 	if g.Is != nil {
 		grp.is = g.Is
 	}
+	grp.Second = grp.Second || g.Second
 }
 
 // keyNamed returns the index of the innermost key of a name, or -1.
@@ -236,31 +239,23 @@ func (g *List) parentDerives() map[int]Codec {
 
 // Writable reports whether a Set may write the node, or anything in it.
 func (n *Node) Writable() bool {
-	if !n.Config || n.IsList && n.List.ReadOnly() {
+	switch {
+	case !n.Config:
 		return false
+	case n.Type != nil:
+		return !n.List.ReadOnly()
 	}
-	return n.IsList || n.Type != nil && !n.List.ReadOnly() || slices.ContainsFunc(n.Kids, (*Node).Writable)
+	return n.IsList && !n.List.ReadOnly() || slices.ContainsFunc(n.Kids, (*Node).Writable)
 }
 
-// ReadOnly reports whether no Set can write the list.
-func (g *List) ReadOnly() bool { return g.View != "" && g.Through == nil }
+// ReadOnly reports whether no Set can write the entries of the list. Lists below may be writable.
+func (g *List) ReadOnly() bool { return !g.Node.Config || g.View != "" && g.Through == nil }
 
 // Elsewhere reports whether a leaf is written at another path of the tree.
 func (n *Node) Elsewhere() bool { return n.Through != nil || n.List.Through != nil }
 
 // needsPut reports whether a Set writes the leaf itself, and not a leaf at another path.
 func (n *Node) needsPut() bool { return n.KeyIndex < 0 && n.Writable() && !n.Elsewhere() }
-
-// findPlain sets Plain for the node and for all nodes below, and returns the node's Plain.
-func (n *Node) findPlain() bool {
-	n.Plain = n.Type != nil && n.Config && n.List.View == "" && !n.Kept || n.IsList && n.Config && n.List.View == ""
-	for _, k := range n.Kids {
-		if k.findPlain() {
-			n.Plain = true
-		}
-	}
-	return n.Plain
-}
 
 // WhyNot returns the reason why a Set may not write a node.
 func (n *Node) WhyNot() error {
@@ -484,9 +479,8 @@ func (n *Node) Meant() *Node {
 // OpenConfig has other nodes for some of the configuration in our lists. A Set may name these nodes, too. It is then
 // executed on the entries of our list, in the same transaction. So our checks, rows and references apply.
 //
-// A Get of type CONFIG of a node that contains both returns ours only, so that a document contains each value once. A
-// Set that replaces or deletes such a node affects our node. OpenConfig's nodes are replaced too if the value names
-// them.
+// A Get of type CONFIG returns both, each complete. A Set that replaces or deletes one of them removes the data,
+// whatever its path. A Set that gives data at one path and removes it, or gives another value, at the other is refused.
 
 // ThroughOf returns the Through that writes a node at another path, or nil if it is written here.
 func (n *Node) ThroughOf() *Through {

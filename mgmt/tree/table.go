@@ -24,6 +24,9 @@ type Group struct {
 	View string
 	// Through writes the view nevertheless, in that other list.
 	Through *Through
+	// Second means that OpenConfig has the entries elsewhere, in leaves of other entries. A replace around the list does
+	// not remove them, unless its value names the list.
+	Second bool
 	// Refs holds leaves that name an entry of any of several lists, which YANG's leafref cannot express.
 	Refs map[string][]string
 	// Owns lists entries of other lists that are deleted with an entry of this one.
@@ -60,7 +63,8 @@ type Row struct {
 	//
 	// {*} matches any text. Codecs then receive all matching rows as one row, which cannot be written. Its fields are
 	// named by the parts that {*} matched. A field's value consists of the values of the fields in Of, separated by
-	// bars. Of separates these names by blanks. If Of is empty, the value is arbitrary.
+	// bars. Of separates these names by blanks. If Of is empty, the value is arbitrary. If it is AllFields, the value is
+	// JSON of all fields.
 	//
 	// In a row without {*}, Of is a table of APPL_DB and a field, separated by a blank. The row must have the same
 	// value in that field as the entry's row of APPL_DB. If the two differ, the row is missing or belongs to an earlier
@@ -90,10 +94,9 @@ type Row struct {
 	Source string
 	// Entry rows make up the entry: it exists as long as one of them does.
 	Entry bool
-	// Fixed entries are neither created nor deleted by clients; the text is the reason.
+	// Fixed entries are neither created nor deleted by clients; the text is the reason. A delete resets them.
 	Fixed string
-	// Elsewhere is the list that creates Fixed entries, under the same keys. A Set may name an entry that it creates
-	// there.
+	// Elsewhere is the list that has the row, under the same keys. A Set creates and deletes the entry there.
 	Elsewhere string
 	// Counter rows change with the traffic: they are sampled, never sent on change.
 	Counter bool
@@ -107,6 +110,9 @@ type Row struct {
 	Behind string
 	Leaves []Leaf
 }
+
+// AllFields stands for all fields of the rows that {*} matches.
+const AllFields = "*"
 
 // AnyTable stands for every table of CONFIG_DB.
 const AnyTable = "*"
@@ -125,7 +131,7 @@ type Codec struct {
 	// Kept means that a Set which replaces or deletes a container of the leaf keeps its value, unless it names the
 	// leaf.
 	Kept bool
-	// Through writes a leaf, which is then Kept, in the list that holds the configuration.
+	// Through writes a leaf in the list that holds the configuration.
 	Through *Through
 }
 
