@@ -96,6 +96,14 @@ func (q *request) Comparisons() (list []choice) {
 	return list
 }
 
+// OverTime returns the views of series, with the requested time and comparison.
+func (q *request) OverTime() (list []choice) {
+	for _, x := range [][2]string{{"/time", "rows"}, {"/load", "load"}, {"/totals", "totals of sketches"}} {
+		list = append(list, choice{x[1], q.Link(x[0], compareParam, q.get(compareParam)), q.view.path == x[0]})
+	}
+	return list
+}
+
 // fieldOf returns a field of a part of a row. The row has no known value if it lacks the part.
 func fieldOf[R, P any](f query.Field[P], part func(*R) *P) query.Field[R] {
 	g := query.Field[R]{Name: f.Name, Help: f.Help, Kind: f.Kind, Words: f.Words, Closed: f.Closed, Spelling: f.Spelling,

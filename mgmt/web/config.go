@@ -26,6 +26,8 @@ type Config struct {
 	// Topology and Switches return the network and the state of its switches. Each is nil if that is unknown.
 	Topology Topology
 	Switches Switches
+	// Counters returns the counters of ports over time. It is nil if they are unknown.
+	Counters Counters
 	// Alarms are the alarm rules of alternate marking; nil means no alarms, and no view of them.
 	Alarms *alarm.Rules
 	// Enter admits a request. It returns the request's context, with its caller, and a function that ends the visit. An
@@ -110,6 +112,35 @@ type Traffic struct {
 	// LostKnown means that Lost is the true loss on the wire, which only simulations have.
 	LostKnown bool
 	Lost      int64
+}
+
+// Counters returns readings of the counters of ports.
+type Counters interface {
+	// Counters returns the readings of each port from a time on and before another, and the nearest ones before and behind.
+	// The caller must not change them.
+	Counters(ctx context.Context, from, to int64) ([]PortReadings, error)
+}
+
+// PortReadings are the counters of a port over time, in order.
+type PortReadings struct {
+	Switch, Port string
+	Mbps         int64 // 0 if unknown
+	Readings     []Reading
+}
+
+// A Reading is the counters of a port as read at one time.
+type Reading struct {
+	Time    int64 // in ns since 1970
+	Age     int64 // the values were those of the port at most this many ns before Time
+	Run     int   // equal for readings between which the counters were not reset
+	In, Out Traffics
+	Queued  int64 // number of bytes in the port's queues; -1 if unknown
+}
+
+// Traffics is what a port counted in one direction.
+type Traffics struct {
+	Known          bool
+	Packets, Bytes uint64
 }
 
 // Switches returns the state of switches: the outcome of their configuration, and their ports.

@@ -56,6 +56,7 @@ type snapshot struct {
 	journeys []result.Journey // the latest last
 	died     []result.Journey // journeys of dropped packets, the latest last
 	sketches map[sketchKey]result.Sketch
+	totals   map[sketchKey][]result.Sketch // those about all packets, the earliest first
 	amends   []amended
 	sources  map[string]map[sourceKey]result.Source // by partition
 
@@ -128,6 +129,7 @@ func read(ctx context.Context, store Store, from, to int64, now time.Time) (*sna
 	s := &snapshot{
 		from: from, to: to, newest: newest{now: now.UnixNano()}, left: map[string]int64{}, ways: map[wayKey]*way{},
 		drops: map[dropKey]*dropSum{}, series: map[seriesKey]*series{}, sketches: map[sketchKey]result.Sketch{},
+		totals:  map[sketchKey][]result.Sketch{},
 		sources: map[string]map[sourceKey]result.Source{},
 	}
 	if to != math.MaxInt64 {
@@ -467,6 +469,7 @@ func (s *snapshot) addSketch(k result.Sketch) {
 	k.Known = k.Known && !math.IsNaN(k.Truth) // NaN is unknown
 	k.Bounded = k.Bounded && !math.IsNaN(k.Low) && !math.IsNaN(k.High)
 	key := sketchKey{k.Switch, k.Task, k.Key}
+	s.addTotal(key, &k)
 	old, ok := s.sketches[key]
 	if ok && old.Time > k.Time || !ok && !s.room("answers of sketches", len(s.sketches), mostSketches) {
 		return
@@ -507,6 +510,9 @@ func (s *snapshot) finish() {
 		if x.trim(); x.left > 0 {
 			s.left["periods of alternate marking"] += x.left
 		}
+	}
+	for k, list := range s.totals {
+		s.totals[k] = s.trimTotals(list)
 	}
 	s.time.finish(s)
 }
