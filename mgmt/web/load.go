@@ -71,7 +71,7 @@ type loadData struct {
 	chartData
 	None    bool // no counters of ports are read here
 	Rows    []loadRow
-	More    int // number of ports and directions that have no chart
+	More    int // number of links and directions that have no chart
 	LeftOut int // number of ports that have no rows
 }
 
@@ -184,7 +184,7 @@ func gridOf(ports []PortReadings, want interval) (g grid) {
 	slices.Sort(apart)
 	unit := max(1, apart[len(apart)/2])
 	if age > 0 {
-		unit = 8 * (unit + age)
+		unit = 4 * (unit + age)
 	}
 	for unit < math.MaxInt64/4 && (all.to-all.from)/unit >= mostSlots {
 		unit *= 2
@@ -361,8 +361,14 @@ func (d *loadData) draw(items []loadItem) {
 		keys = append(keys, k)
 	}
 	slices.SortFunc(keys, func(a, b key) int {
-		return cmp.Or(cmp.Compare(most[b], most[a]), natural(a.sw, b.sw), natural(a.port, b.port),
-			cmp.Compare(b.direction, a.direction))
+		return cmp.Or(cmp.Compare(most[b], most[a]), cmp.Compare(b.direction, a.direction), natural(a.sw, b.sw),
+			natural(a.port, b.port))
+	})
+	drawn := map[string]bool{}
+	keys = slices.DeleteFunc(keys, func(k key) bool { // both ends of a link count the same traffic
+		link := series[k][0].link
+		defer func() { drawn[link] = true }()
+		return link != "" && drawn[link]
 	})
 	d.More = max(0, len(keys)-mostLoadCharts)
 	for _, k := range keys[:len(keys)-d.More] {

@@ -188,11 +188,27 @@ func TestExport(t *testing.T) {
 	}
 	_, text = get(t, p, filtered("/drops.json", "by", "drop.reason", "sort", "drop.reason,source"))
 	for _, want := range []string{`"fields":[{"name":"drop.reason","kind":"text"},{"name":"source","kind":"text"}`,
-		`{"drop.reason":"acl","packets":7,"rows":1,"source":"ipfix"},`,
-		`{"drop.reason":"acl","packets":6,"rows":1,"source":"sflow"}`,
-		`{"drop.reason":"ttl","packets":3,"rows":2,"source":"ipfix"}]`} {
+		`{"drop.reason":"acl","packets":7,"packets.unknown-rows":0,"rows":1,"source":"ipfix"},`,
+		`{"drop.reason":"acl","packets":6,"packets.unknown-rows":0,"rows":1,"source":"sflow"}`,
+		`{"drop.reason":"ttl","packets":3,"packets.unknown-rows":0,"rows":2,"source":"ipfix"}]`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("does not contain %s: %s", want, text)
+		}
+	}
+	// What is left out is at the end of the file, or in a column.
+	for at, wants := range map[string][]string{
+		filtered("/flows.csv", "where", "delay > 50us", "by", "protocol"): {"# left out: 1 rows: it is unknown whether"},
+		filtered("/flows.csv", "where", "delay > 1us", "top", "1"):        {"# left out: 1 rows: it is unknown"},
+		filtered("/flows.csv", "top", "1"):                                {"# left out: 2 rows or groups behind the top ones\n"},
+		filtered("/flows.csv", "by", "protocol", "top", "1"):              {"# left out: 1 rows or groups behind"},
+		filtered("/periods.csv", "by", "flow"):                            {"lost.low,lost.high,lost.unknown-rows,", ",2,2,,1,"},
+		filtered("/periods.json", "by", "flow"):                           {`"lost.unknown-rows":1`, `"no-group":0`},
+	} {
+		_, text := get(t, p, at)
+		for _, want := range wants {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s does not contain %q: %s", at, want, text)
+			}
 		}
 	}
 	_, text = get(t, p, filtered("/flows.json", "where", "flag = gap"))
@@ -219,7 +235,7 @@ func TestGroupPages(t *testing.T) {
 		t.Error("the packets of two sources are added")
 	}
 	for at, wants := range map[string][]string{
-		filtered("/flows", "by", "switch"): {"the groups overlap", "at least 115",
+		filtered("/flows", "by", "switch"): {"3 flows are in 2 groups: a row is", "the groups overlap", "at least 115",
 			"not known"},
 		filtered("/flows", "by", "switch", "where", `switch = "switch 2"`): {"1 of 3 flows meet the filter"},
 		filtered("/periods", "by", "status,flow"):                          {"1 not known"},

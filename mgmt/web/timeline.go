@@ -151,7 +151,7 @@ func (t *timeline) unit(of rowKind) int64 {
 }
 
 // leastSlot is the length of slots of rows that have no windows, before it is doubled.
-const leastSlot = int64(time.Millisecond)
+const leastSlot = int64(time.Microsecond)
 
 // dropUnit returns the shortest length of slots for drops, 0 if there are none. It is that of the shortest window if half
 // of the intervals are of that magnitude. Otherwise times in the reports are more precise than the windows.

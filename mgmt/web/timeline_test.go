@@ -158,8 +158,8 @@ func TestIntervals(t *testing.T) {
 		}
 	}
 	_, text := get(t, p, "/time")
-	if n := strings.Count(text, `class="b-band"><title>acl: up to 7 more may lie here`); n != 23 {
-		t.Errorf("%d slots of 1 ms have a band of drops that may lie there, want 23", n)
+	if n := strings.Count(text, " more may lie here"); n != 46 {
+		t.Errorf("%d slots of 512 µs have a band of drops that may lie there, want 46", n)
 	}
 }
 

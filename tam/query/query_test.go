@@ -200,7 +200,7 @@ func TestComplete(t *testing.T) {
 	for _, tt := range []struct {
 		text, want string // want: from, the candidates, and the hint
 	}{
-		{"", "0 not ( src-ip switch delay.p99 packets drop.reason exact time source"},
+		{"", "0 not ( src-ip switch delay.p99 packets drop.reason protocol exact time source"},
 		{"d", "0 delay.p99 drop.reason"}, {"not de", "4 delay.p99"},
 		{"exact and d", "10 delay.p99 drop.reason"},
 		{"exact", "0 exact"}, {"exact ", "6 = != is and or"}, {"(exact ", "7 = != is and or )"},
