@@ -23,7 +23,7 @@ const (
 type history struct {
 	by       string // the syncd that polled the last counters; "" if they are unknown
 	run      int    // number of runs of syncd so far
-	ports    []web.PortReadings
+	ports    []result.PortReadings
 	sketches []result.Sketch // answers about all packets of an epoch, in order of time
 }
 
@@ -32,13 +32,13 @@ func (h *history) add(s sample, ports []web.Port) {
 	from := s.at.Add(-historyLasts).UnixNano()
 	for i := range h.ports {
 		p := &h.ports[i]
-		k := slices.IndexFunc(p.Readings, func(r web.Reading) bool { return r.Time >= from })
+		k := slices.IndexFunc(p.Readings, func(r result.Reading) bool { return r.Time >= from })
 		if k < 0 {
 			k = len(p.Readings)
 		}
 		p.Readings = p.Readings[k:]
 	}
-	h.ports = slices.DeleteFunc(h.ports, func(p web.PortReadings) bool { return len(p.Readings) == 0 })
+	h.ports = slices.DeleteFunc(h.ports, func(p result.PortReadings) bool { return len(p.Readings) == 0 })
 	if s.by == "" { // the counters may be of any time
 		return
 	}
@@ -47,23 +47,23 @@ func (h *history) add(s sample, ports []web.Port) {
 	}
 	for i := range ports {
 		p := &ports[i]
-		k := slices.IndexFunc(h.ports, func(x web.PortReadings) bool { return x.Port == p.Name })
+		k := slices.IndexFunc(h.ports, func(x result.PortReadings) bool { return x.Port == p.Name })
 		if k < 0 {
 			k = len(h.ports)
-			h.ports = append(h.ports, web.PortReadings{Port: p.Name})
+			h.ports = append(h.ports, result.PortReadings{Port: p.Name})
 		}
 		x := &h.ports[k]
 		x.Mbps = p.Mbps
-		x.Readings = append(x.Readings, web.Reading{Time: s.at.UnixNano(), Age: int64(s.old), Run: h.run, Queued: -1,
+		x.Readings = append(x.Readings, result.Reading{Time: s.at.UnixNano(), Age: int64(s.old), Run: h.run, Queued: -1,
 			In: traffics(p, "in"), Out: traffics(p, "out")})
 	}
 }
 
 // traffics returns what a port has counted in a direction.
-func traffics(p *web.Port, way string) web.Traffics {
+func traffics(p *web.Port, way string) result.Traffics {
 	packets, counted := p.Counters[way]
 	bytes, measured := p.Counters[way+" bytes"]
-	return web.Traffics{Known: counted && measured, Packets: packets, Bytes: bytes}
+	return result.Traffics{Known: counted && measured, Packets: packets, Bytes: bytes}
 }
 
 // addSketches adds the answers of the last epochs that are not there yet.
@@ -130,7 +130,7 @@ func (t *tables) name() string {
 }
 
 // Counters implements web.Counters.
-func (r *reader) Counters(ctx context.Context, _, _ int64) ([]web.PortReadings, error) {
+func (r *reader) Counters(ctx context.Context, _, _ int64) ([]result.PortReadings, error) {
 	x, err := r.read(ctx)
 	if err != nil {
 		return nil, err

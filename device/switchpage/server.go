@@ -56,8 +56,9 @@ func New(cfg Config) (*Server, error) {
 	s.reader = r
 	var err error
 	s.page, err = web.New(web.Config{
-		Title: "a switch", Note: "The page of one switch.", Store: r, Switches: r, Topology: r, Counters: r, Own: true, Enter: s.enter,
-		Now: cfg.Now, Lacks: lacks(),
+		Title: "a switch", Note: "The page of one switch.", Store: r, Switches: r, Topology: r, Counters: r, Own: true,
+		Enter: s.enter,
+		Now:   cfg.Now, Lacks: lacks(),
 	})
 	if err != nil {
 		return nil, err

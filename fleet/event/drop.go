@@ -16,7 +16,8 @@ type Drop struct {
 	Rule    string `json:"rule,omitempty"`
 	Flow    string `json:"flow,omitempty"`
 	Packets int64  `json:"packets"`
-	// Since is the time from which on the packets may have been dropped, in nanoseconds since 1970. It is zero if they were
+	// Since is the time from which on the packets may have been dropped, in nanoseconds since 1970. It is zero if they
+	// were
 	// dropped at the time of the event.
 	Since  int64  `json:"since,omitempty"`
 	Source string `json:"source"` // ipfix, sflow or record

@@ -96,8 +96,9 @@ type dropRow struct {
 func fromDrop(d *result.Drop) dropRow {
 	return dropRow{
 		Start: d.Window.Start, Length: d.Window.Length, Switch: d.Switch, Port: d.Port,
-		Queue: known(int32(d.Queue), d.Queue != result.UnknownQueue), Reason: d.Reason, Rule: d.Rule, Flow: d.Flow, Packets: d.Packets,
-		First: d.First, Last: d.Last, Source: d.Source, Flags: uint32(d.Flags),
+		Queue: known(int32(d.Queue), d.Queue != result.UnknownQueue), Reason: d.Reason, Rule: d.Rule, Flow: d.Flow,
+		Packets: d.Packets,
+		First:   d.First, Last: d.Last, Source: d.Source, Flags: uint32(d.Flags),
 	}
 }
 

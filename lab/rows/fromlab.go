@@ -26,8 +26,8 @@ type Run struct {
 	switches  []web.Switch
 	end       time.Time
 	restarted map[string]lab.Time // switches whose chips restarted, with the last time
-	counters  []web.PortReadings
-	missing   []string            // known gaps in the results of sketches
+	counters  []result.PortReadings
+	missing   []string // known gaps in the results of sketches
 }
 
 // Network implements web.Topology.
@@ -37,7 +37,9 @@ func (r *Run) Network(context.Context) (*web.Network, error) { return &r.network
 func (r *Run) Switches(context.Context) ([]web.Switch, error) { return r.switches, nil }
 
 // Counters implements web.Counters.
-func (r *Run) Counters(context.Context, int64, int64) ([]web.PortReadings, error) { return r.counters, nil }
+func (r *Run) Counters(context.Context, int64, int64) ([]result.PortReadings, error) {
+	return r.counters, nil
+}
 
 // Troubles lists the switches whose counters do not cover the whole run, and data that did not fit.
 func (r *Run) Troubles() (list []string) {
@@ -209,8 +211,8 @@ func (x *reading) counters(context.Context) error {
 				restarts = append(restarts, v.At)
 			}
 		}
-		p := web.PortReadings{Switch: e.Node, Port: e.Port, Mbps: x.portRate(e.Node, e.Port),
-			Readings: []web.Reading{{Time: at(0), In: web.Traffics{Known: true}, Out: web.Traffics{Known: true}}}}
+		p := result.PortReadings{Switch: e.Node, Port: e.Port, Mbps: x.portRate(e.Node, e.Port),
+			Readings: []result.Reading{{Time: at(0), In: result.Traffics{Known: true}, Out: result.Traffics{Known: true}}}}
 		for i, n := range c.Values {
 			when, run := lab.Time(i+1)*c.Every, 0
 			for _, restart := range restarts {
@@ -218,9 +220,9 @@ func (x *reading) counters(context.Context) error {
 					run++
 				}
 			}
-			p.Readings = append(p.Readings, web.Reading{Time: at(when), Run: run, Queued: int64(n.Queued),
-				In:  web.Traffics{Known: true, Packets: n.Received, Bytes: n.ReceivedBytes},
-				Out: web.Traffics{Known: true, Packets: n.Sent, Bytes: n.SentBytes}})
+			p.Readings = append(p.Readings, result.Reading{Time: at(when), Run: run, Queued: int64(n.Queued),
+				In:  result.Traffics{Known: true, Packets: n.Received, Bytes: n.ReceivedBytes},
+				Out: result.Traffics{Known: true, Packets: n.Sent, Bytes: n.SentBytes}})
 		}
 		x.run.counters = append(x.run.counters, p)
 	}

@@ -118,7 +118,8 @@ func (c *chart) before(d *chartData, at interval, low, high, most float64, title
 		c.Parts = append(c.Parts, chartPart{coord(x), coord(y), coord(wide), coord(max(height(low, most)-y, 1)), "was-band",
 			title})
 	}
-	c.Parts = append(c.Parts, chartPart{coord(x), coord(math.Max(0, height(low, most)-2)), coord(wide), "2.0", "was", title})
+	c.Parts = append(c.Parts, chartPart{coord(x), coord(math.Max(0, height(low, most)-2)), coord(wide), "2.0", "was",
+		title})
 }
 
 // flag marks a time that may be inexact.

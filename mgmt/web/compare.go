@@ -24,7 +24,8 @@ type compared struct {
 	snap     *snapshot
 }
 
-// compare reads the range that is compared with the shown one. It returns nil if none is requested. The range is earlier
+// compare reads the range that is compared with the shown one. It returns nil if none is requested. The range is
+// earlier
 // by a multiple of a length, so that its slots and the shown ones are at the same times.
 func (p *Page) compare(q *request, shown interval, length int64) (*compared, error) {
 	text := q.get(compareParam)
@@ -102,67 +103,6 @@ func (q *request) OverTime() (list []choice) {
 		list = append(list, choice{x[1], q.Link(x[0], compareParam, q.get(compareParam)), q.view.path == x[0]})
 	}
 	return list
-}
-
-// fieldOf returns a field of a part of a row. The row has no known value if it lacks the part.
-func fieldOf[R, P any](f query.Field[P], part func(*R) *P) query.Field[R] {
-	g := query.Field[R]{Name: f.Name, Help: f.Help, Kind: f.Kind, Words: f.Words, Closed: f.Closed, Spelling: f.Spelling,
-		Total: f.Total, Key: f.Key, Bounded: f.Bounded}
-	if f.Text != nil {
-		g.Text = func(r *R, i int) (text string, ok bool) {
-			if p := part(r); p != nil {
-				text, ok = f.Text(p, i)
-			}
-			return text, ok
-		}
-	}
-	if f.Number != nil {
-		g.Number = func(r *R, i int) (n query.Range, ok bool) {
-			if p := part(r); p != nil {
-				n, ok = f.Number(p, i)
-			}
-			return n, ok
-		}
-	}
-	if f.Whole != nil {
-		g.Whole = func(r *R) bool { p := part(r); return p != nil && f.Whole(p) }
-	}
-	return g
-}
-
-// comparison returns the fields that compare a number with that of an earlier range: NAME.before and NAME.difference.
-func comparison[R any](now, before query.Field[R]) []query.Field[R] {
-	difference := now
-	before.Name, before.Help, before.Key = now.Name+".before", now.Help+", in the range that is compared", false
-	difference.Name, difference.Help = now.Name+".difference", now.Help+", minus that in the range that is compared"
-	difference.Total, difference.Bounded, difference.Key, difference.Whole = query.NoTotal, true, false, nil
-	difference.Number = query.One(func(r *R) (query.Range, bool) {
-		a, known := now.Number(r, 0)
-		b, was := before.Number(r, 0)
-		return minus(a, b), known && was && !b.Open()
-	})
-	return []query.Field[R]{before, difference}
-}
-
-// minus returns the range of the difference of two numbers, of which the second has an upper bound.
-func minus(a, b query.Range) query.Range {
-	d := query.Range{Low: less(a.Low, b.High), High: less(a.High, b.Low)}
-	if a.Open() {
-		d.High = math.MaxInt64
-	}
-	return d
-}
-
-// less subtracts numbers. The result is bounded by those that fit.
-func less(a, b int64) int64 {
-	switch d := a - b; {
-	case b > 0 && d > a:
-		return math.MinInt64
-	case b < 0 && d < a:
-		return math.MaxInt64
-	default:
-		return d
-	}
 }
 
 // cellOf returns a row's cell of a field. With a comparison its note has the earlier value and the difference.

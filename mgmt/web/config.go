@@ -116,31 +116,10 @@ type Traffic struct {
 
 // Counters returns readings of the counters of ports.
 type Counters interface {
-	// Counters returns the readings of each port from a time on and before another, and the nearest ones before and behind.
+	// Counters returns the readings of each port from a time on and before another, and the nearest ones before and
+	// behind.
 	// The caller must not change them.
-	Counters(ctx context.Context, from, to int64) ([]PortReadings, error)
-}
-
-// PortReadings are the counters of a port over time, in order.
-type PortReadings struct {
-	Switch, Port string
-	Mbps         int64 // 0 if unknown
-	Readings     []Reading
-}
-
-// A Reading is the counters of a port as read at one time.
-type Reading struct {
-	Time    int64 // in ns since 1970
-	Age     int64 // the values were those of the port at most this many ns before Time
-	Run     int   // equal for readings between which the counters were not reset
-	In, Out Traffics
-	Queued  int64 // number of bytes in the port's queues; -1 if unknown
-}
-
-// Traffics is what a port counted in one direction.
-type Traffics struct {
-	Known          bool
-	Packets, Bytes uint64
+	Counters(ctx context.Context, from, to int64) ([]result.PortReadings, error)
 }
 
 // Switches returns the state of switches: the outcome of their configuration, and their ports.

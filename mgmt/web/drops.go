@@ -122,7 +122,8 @@ func matches(q *request, name, value string) bool {
 
 func (x *dropSum) row() dropRow {
 	r := dropRow{Switch: x.sw, Port: x.port, Reason: x.reason, Rule: x.rule, Flow: x.flow, Source: x.source,
-		Packets: rangeText(query.Range{Low: x.packets - x.perhaps, High: x.packets}, query.Count), First: x.first, Last: x.last, Reasons: flagWords(x.flags), NoRule: "none", NoQueue: notKnown}
+		Packets: rangeText(query.Range{Low: x.packets - x.perhaps, High: x.packets}, query.Count), First: x.first,
+		Last: x.last, Reasons: flagWords(x.flags), NoRule: "none", NoQueue: notKnown}
 	if strings.Contains(strings.ToLower(x.reason), "acl") { // an ACL rule has dropped them
 		r.NoRule = "not reported"
 	}

@@ -4,10 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
-	"sort"
 
+	"tamtam/collector/result"
 	"tamtam/tam/query"
 )
 
@@ -52,8 +51,8 @@ var loadTable, comparedLoads = func() (_, _ *query.Table[loadItem]) {
 	}}
 	c := &query.Table[loadItem]{Rows: t.Rows, Fields: slices.Clone(t.Fields)}
 	for _, name := range loadColumns {
-		before := fieldOf(*t.Field(name), func(r *loadItem) *loadItem { return r.was })
-		c.Fields = append(c.Fields, comparison(*t.Field(name), before)...)
+		before := query.FieldOf(*t.Field(name), func(r *loadItem) *loadItem { return r.was })
+		c.Fields = append(c.Fields, query.Comparison(*t.Field(name), before)...)
 	}
 	return t, c
 }()
@@ -160,7 +159,7 @@ type grid struct {
 }
 
 // gridOf returns slots that are so long that few of them contain all readings, and that the bounds of rates are close.
-func gridOf(ports []PortReadings, want interval) (g grid) {
+func gridOf(ports []result.PortReadings, want interval) (g grid) {
 	all := interval{math.MaxInt64, 0}
 	var apart []int64
 	var age int64
@@ -193,7 +192,7 @@ func gridOf(ports []PortReadings, want interval) (g grid) {
 }
 
 // items returns the rows of ports, and the number of ports that were left out.
-func (g *grid) items(n *net, ports []PortReadings) (items []loadItem, left int) {
+func (g *grid) items(n *net, ports []result.PortReadings) (items []loadItem, left int) {
 	if g.length <= 0 {
 		return nil, 0
 	}
@@ -215,7 +214,7 @@ func (g *grid) items(n *net, ports []PortReadings) (items []loadItem, left int) 
 				break
 			}
 			for _, direction := range []string{"sent", "received"} {
-				if x, ok := p.item(at, direction); ok {
+				if x, ok := portLoad(p, at, direction); ok {
 					if d != nil && direction == "sent" {
 						x.link = place(d.from) + " → " + place(d.to)
 					} else if d != nil {
@@ -229,24 +228,31 @@ func (g *grid) items(n *net, ports []PortReadings) (items []loadItem, left int) 
 	return items, left
 }
 
-// item returns the traffic of a port in a slot. It returns false if nothing is known of it.
-func (p *PortReadings) item(at interval, direction string) (x loadItem, ok bool) {
+// portLoad returns the traffic of a port in a slot. It returns false if nothing is known of it.
+func portLoad(p *result.PortReadings, at interval, direction string) (x loadItem, ok bool) {
 	x = loadItem{sw: p.Switch, port: p.Port, direction: direction, at: at}
-	of := func(r *Reading) *Traffics { return &r.In }
+	of := func(r *result.Reading) *result.Traffics { return &r.In }
 	if direction == "sent" {
-		of = func(r *Reading) *Traffics { return &r.Out }
-		for i := p.from(at.from); i < len(p.Readings) && p.Readings[i].Time < at.to; i++ {
+		of = func(r *result.Reading) *result.Traffics { return &r.Out }
+		for i := p.From(at.from); i < len(p.Readings) && p.Readings[i].Time < at.to; i++ {
 			if depth := p.Readings[i].Queued; depth >= 0 {
 				x.depth, x.queued = max(x.depth, depth), true
 			}
 		}
 	}
-	bytes, bytesKnown := p.between(at, func(r *Reading) (uint64, bool) { return of(r).Bytes, of(r).Known })
-	packets, packetsKnown := p.between(at, func(r *Reading) (uint64, bool) { return of(r).Packets, of(r).Known })
+	bytes, bytesKnown := p.Between(at.from, at.to, func(r *result.Reading) (uint64, bool) {
+		return of(r).Bytes,
+			of(r).Known
+	})
+	packets, packetsKnown := p.Between(at.from, at.to, func(r *result.Reading) (uint64, bool) {
+		return of(r).Packets,
+			of(r).Known
+	})
 	if x.known = bytesKnown && packetsKnown; x.known {
 		length := uint64(at.to - at.from)
-		x.bytes = query.Range{Low: perSecond(bytes[0], length, false), High: perSecond(bytes[1], length, true)}
-		x.packets = query.Range{Low: perSecond(packets[0], length, false), High: perSecond(packets[1], length, true)}
+		x.bytes = query.Range{Low: result.PerSecond(bytes[0], length, false), High: result.PerSecond(bytes[1], length, true)}
+		x.packets = query.Range{Low: result.PerSecond(packets[0], length, false), High: result.PerSecond(packets[1], length,
+			true)}
 		if x.rated = p.Mbps > 0; x.rated {
 			share := func(bytes, packets int64) float64 {
 				return min(1, 8*(float64(bytes)+float64(overhead*packets))/(float64(p.Mbps)*1e6)) * 1e6
@@ -260,63 +266,6 @@ func (p *PortReadings) item(at interval, direction string) (x loadItem, ok bool)
 
 // overhead is the number of bytes of a frame on the wire that counters do not include: preamble and minimum gap.
 const overhead = 8 + 12
-
-// from returns the first reading at a time or later.
-func (p *PortReadings) from(at int64) int {
-	return sort.Search(len(p.Readings), func(i int) bool { return p.Readings[i].Time >= at })
-}
-
-// between returns bounds of the increase of a counter in an interval. It returns false if the counter was reset meanwhile,
-// or if it was not read before and behind the interval, not farther away than the interval is long.
-//
-// The value of a reading is that of some time between Time-Age and Time.
-func (p *PortReadings) between(at interval, value func(*Reading) (uint64, bool)) (bounds [2]uint64, ok bool) {
-	// before returns the last reading whose value is at most that of a time, and behind the first one whose value is at
-	// least that.
-	before := func(at int64) int { return p.from(at+1) - 1 }
-	behind := func(at int64) int {
-		i := p.from(at)
-		for i < len(p.Readings) && p.Readings[i].Time-p.Readings[i].Age < at {
-			i++
-		}
-		return i
-	}
-	first, last := before(at.from), behind(at.to)
-	if first < 0 || last >= len(p.Readings) || at.from-p.Readings[first].Time > at.to-at.from ||
-		p.Readings[last].Time-at.to > at.to-at.from {
-		return bounds, false
-	}
-	for i := first; i <= last; i++ {
-		n, known := value(&p.Readings[i])
-		if !known || p.Readings[i].Run != p.Readings[first].Run {
-			return bounds, false
-		}
-		if i > first {
-			if was, _ := value(&p.Readings[i-1]); n < was {
-				return bounds, false
-			}
-		}
-	}
-	get := func(i int) uint64 { n, _ := value(&p.Readings[i]); return n }
-	bounds[1] = get(last) - get(first)
-	if high, low := get(behind(at.from)), get(before(at.to)); low > high {
-		bounds[0] = low - high
-	}
-	return bounds, true
-}
-
-// perSecond returns a count in a time in ns as a rate, rounded down or up.
-func perSecond(n, length uint64, up bool) int64 {
-	high, low := bits.Mul64(n, 1e9)
-	if high >= length {
-		return math.MaxInt64
-	}
-	rate, rest := bits.Div64(high, low, length)
-	if up && rest > 0 {
-		rate++
-	}
-	return int64(min(rate, math.MaxInt64))
-}
 
 // besideLoads adds those of an earlier range to loads.
 func besideLoads(items, was []loadItem) []loadItem {

@@ -12,13 +12,14 @@ import (
 	"tamtam/collector/result"
 	"tamtam/internal/randtest"
 	"tamtam/mgmt/web/webtest"
-	"tamtam/tam/query"
 )
 
 // readings are the counters of the ports of a test.
-type readings []PortReadings
+type readings []result.PortReadings
 
-func (r readings) Counters(_ context.Context, from, to int64) ([]PortReadings, error) { return r, nil }
+func (r readings) Counters(_ context.Context, from, to int64) ([]result.PortReadings, error) {
+	return r, nil
+}
 
 // However old counters are when they are read, the traffic of each slot is within its bounds.
 func TestRandomLoads(t *testing.T) {
@@ -36,22 +37,23 @@ func TestRandomLoads(t *testing.T) {
 			return uint64(n)
 		}
 		age := r.Int64N(1+reach>>8) * int64(r.IntN(2))
-		p := PortReadings{Switch: "a", Port: "Ethernet0"}
+		p := result.PortReadings{Switch: "a", Port: "Ethernet0"}
 		value := uint64(0)
 		for at := begin; at < begin+reach; at += 1 + r.Int64N(1+reach>>(4+r.IntN(5))) {
 			value = max(value, until(at-r.Int64N(age+1)))
-			p.Readings = append(p.Readings, Reading{Time: at, Age: age, Out: Traffics{true, value, 100 * value}, Queued: -1})
+			p.Readings = append(p.Readings, result.Reading{Time: at, Age: age, Out: result.Traffics{Known: true,
+				Packets: value, Bytes: 100 * value}, Queued: -1})
 		}
-		g := gridOf([]PortReadings{p}, interval{0, 1<<63 - 1})
-		items, _ := g.items(&net{}, []PortReadings{p})
+		g := gridOf([]result.PortReadings{p}, interval{0, 1<<63 - 1})
+		items, _ := g.items(&net{}, []result.PortReadings{p})
 		for _, x := range items {
 			if x.direction != "sent" {
 				t.Fatalf("%+v: nothing was received", x)
 			}
 			n := until(x.at.to) - until(x.at.from)
-			low, high := perSecond(n, uint64(g.length), false), perSecond(n, uint64(g.length), true)
-			if high < x.packets.Low || low > x.packets.High || perSecond(100*n, uint64(g.length), true) < x.bytes.Low ||
-				perSecond(100*n, uint64(g.length), false) > x.bytes.High {
+			low, high := result.PerSecond(n, uint64(g.length), false), result.PerSecond(n, uint64(g.length), true)
+			if high < x.packets.Low || low > x.packets.High || result.PerSecond(100*n, uint64(g.length), true) < x.bytes.Low ||
+				result.PerSecond(100*n, uint64(g.length), false) > x.bytes.High {
 				t.Fatalf("%d packets in %d ns: not within %v a second", n, g.length, x.packets)
 			}
 		}
@@ -66,10 +68,11 @@ func TestRandomLoads(t *testing.T) {
 func TestLoads(t *testing.T) {
 	const second = int64(1e9)
 	begin := testNow.UnixNano() - 400*second
-	p := PortReadings{Switch: "leaf1", Port: "Ethernet4", Mbps: 10}
+	p := result.PortReadings{Switch: "leaf1", Port: "Ethernet4", Mbps: 10}
 	for i := range int64(301) {
-		x := Reading{Time: begin + i*second, Run: int(i / 200), Queued: i % 7,
-			Out: Traffics{true, uint64(10 * i), uint64(1000 * i)}, In: Traffics{Known: i < 50}}
+		x := result.Reading{Time: begin + i*second, Run: int(i / 200), Queued: i % 7,
+			Out: result.Traffics{Known: true, Packets: uint64(10 * i), Bytes: uint64(1000 * i)},
+			In:  result.Traffics{Known: i < 50}}
 		if i > 100 && i < 120 {
 			continue
 		}
@@ -167,18 +170,5 @@ func TestTotals(t *testing.T) {
 	}
 	for _, why := range webtest.Check(text).Wrong {
 		t.Error(why)
-	}
-}
-
-// Differences of bounds contain the differences of all numbers within them.
-func TestMinus(t *testing.T) {
-	for _, tt := range []struct{ a, b, want query.Range }{
-		{query.Exactly(5), query.Exactly(7), query.Exactly(-2)}, {query.Range{Low: 1, High: 4}, query.Range{Low: 2, High: 3},
-			query.Range{Low: -2, High: 2}},
-		{query.Range{Low: 5, High: 1<<63 - 1}, query.Exactly(2), query.Range{Low: 3, High: 1<<63 - 1}},
-	} {
-		if got := minus(tt.a, tt.b); got != tt.want {
-			t.Errorf("%v - %v = %v, want %v", tt.a, tt.b, got, tt.want)
-		}
 	}
 }

@@ -39,12 +39,14 @@ func rowsToFilter(t *testing.T) *Page {
 			{Window: w, Flow: ssh, Path: "y", Switch: 1, Packets: 5, Unknown: 5, Flags: result.Gap},
 		},
 		Drops: []result.Drop{
-			{Window: w, Switch: "leaf1", Queue: result.NoQueue, Reason: "acl", Rule: "T|R", Flow: web, Packets: 7, First: at, Last: at,
+			{Window: w, Switch: "leaf1", Queue: result.NoQueue, Reason: "acl", Rule: "T|R", Flow: web, Packets: 7, First: at,
+				Last:   at,
 				Source: "ipfix"},
 			{Window: w, Switch: "leaf1", Queue: -1, Reason: "acl", Flow: web, Packets: 6, First: at, Last: at, Source: "sflow"},
 			{Window: w, Switch: "leaf2", Port: "Ethernet0", Queue: 3, Reason: "ttl", Packets: 1, First: at, Last: at,
 				Source: "ipfix"},
-			{Window: w, Switch: "leaf1", Queue: result.NoQueue, Reason: "ttl", Flow: dns, Packets: 2, First: at, Last: at, Source: "ipfix"},
+			{Window: w, Switch: "leaf1", Queue: result.NoQueue, Reason: "ttl", Flow: dns, Packets: 2, First: at, Last: at,
+				Source: "ipfix"},
 		},
 		Losses: []result.Loss{
 			{Flow: "g", From: "a", To: "b", Period: 1, Window: w, Status: "ok", Known: true, Sent: 9, Received: 7, Lost: 2,
@@ -89,7 +91,8 @@ func TestFilters(t *testing.T) {
 		{"/flows", "not exact", 1, 0}, {"/flows", `src-ip = ::1`, 1, 0}, {"/flows", "path ~ →", 1, 0},
 		{"/drops", "drop.reason = ttl and switch = leaf1", 1, 0}, {"/drops", "src-ip in 10.0.0.0/8", 2, 1},
 		{"/drops", "port is none", 3, 0}, {"/drops", "queue < 9", 1, 1}, {"/drops", "queue is none", 2, 0},
-		{"/drops", "queue is unknown", 1, 0}, {"/flows", "protocol = 17", 1, 0}, {"/flows", "protocol in (6, UDP)", 3, 0}, {"/drops", "drop.rule is unknown", 1, 0},
+		{"/drops", "queue is unknown", 1, 0}, {"/flows", "protocol = 17", 1, 0}, {"/flows", "protocol in (6, UDP)", 3, 0},
+		{"/drops", "drop.rule is unknown", 1, 0},
 		{"/drops", "drop.rule != X", 3, 1},
 		{"/periods", "lost > 0", 1, 1}, {"/periods", "lost = 0", 1, 1}, {"/periods", "delay.max <= 800ns", 1, 2},
 		{"/periods", "status != ok or to = c", 2, 0},
@@ -201,8 +204,9 @@ func TestExport(t *testing.T) {
 		filtered("/flows.csv", "where", "delay > 1us", "top", "1"):        {"# left out: 1 rows: it is unknown"},
 		filtered("/flows.csv", "top", "1"):                                {"# left out: 2 rows or groups behind the top ones\n"},
 		filtered("/flows.csv", "by", "protocol", "top", "1"):              {"# left out: 1 rows or groups behind"},
-		filtered("/periods.csv", "by", "flow"):                            {"lost.low,lost.high,lost.unknown-rows,", ",2,2,,1,"},
-		filtered("/periods.json", "by", "flow"):                           {`"lost.unknown-rows":1`, `"no-group":0`},
+		filtered("/periods.csv", "by", "flow"): {"lost.low,lost.high,lost.unknown-rows,",
+			",2,2,,1,"},
+		filtered("/periods.json", "by", "flow"): {`"lost.unknown-rows":1`, `"no-group":0`},
 	} {
 		_, text := get(t, p, at)
 		for _, want := range wants {

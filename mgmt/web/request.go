@@ -272,7 +272,8 @@ func (v view) Path() string { return v.path }
 
 // parents maps views to the navigation entry that they belong to.
 var parents = map[string]string{
-	"/load": "/time", "/totals": "/time", "/flow": "/flows", "/packet": "/packets", "/periods": "/marking", "/switch": "/switches",
+	"/load": "/time", "/totals": "/time", "/flow": "/flows", "/packet": "/packets", "/periods": "/marking",
+	"/switch": "/switches",
 }
 
 // Current returns "page" for the navigation entry of this page, "true" for its parent's, and "" otherwise.

@@ -52,7 +52,8 @@ func intervalOf(w result.Window) interval {
 	return interval{w.Start, w.Start + max(w.Length, 1)}
 }
 
-// dropInterval returns the interval in which the packets of a row were dropped. The window of a row may be that in which
+// dropInterval returns the interval in which the packets of a row were dropped. The window of a row may be that in
+// which
 // reports came, which is longer or later. It counts only if the times in the reports are not to be relied on.
 func dropInterval(d *result.Drop) interval {
 	if d.Flags&result.Unsynchronised != 0 || d.First <= 0 || d.Last < d.First || d.Last == math.MaxInt64 {
@@ -153,7 +154,8 @@ func (t *timeline) unit(of rowKind) int64 {
 // leastSlot is the length of slots of rows that have no windows, before it is doubled.
 const leastSlot = int64(time.Microsecond)
 
-// dropUnit returns the shortest length of slots for drops, 0 if there are none. It is that of the shortest window if half
+// dropUnit returns the shortest length of slots for drops, 0 if there are none. It is that of the shortest window if
+// half
 // of the intervals are of that magnitude. Otherwise times in the reports are more precise than the windows.
 func (t *timeline) dropUnit() int64 {
 	var all, below int64
@@ -371,7 +373,8 @@ func (x *slot) finish(amends []amended, reports bool, shift int64) {
 	x.residence.widen(&x.may.resident)
 }
 
-// widen extends a spread by packets any part of which may belong to it. Without a packet that belongs to it for certain,
+// widen extends a spread by packets any part of which may belong to it. Without a packet that belongs to it for
+// certain,
 // it is that of these packets, if there are any.
 func (s *spread) widen(d *result.Distribution) {
 	if d.Count == 0 {
@@ -537,12 +540,12 @@ func besides(now, was []slot) (list []timed) {
 var timedTable, comparedTable = func() (_, _ *query.Table[timed]) {
 	t := &query.Table[timed]{Rows: slotTable.Rows}
 	for _, f := range slotTable.Fields {
-		t.Fields = append(t.Fields, fieldOf(f, func(r *timed) *slot { return &r.slot }))
+		t.Fields = append(t.Fields, query.FieldOf(f, func(r *timed) *slot { return &r.slot }))
 	}
 	c := &query.Table[timed]{Rows: t.Rows, Fields: slices.Clone(t.Fields)}
 	for _, name := range timeColumns {
-		before := fieldOf(*slotTable.Field(name), func(r *timed) *slot { return r.was })
-		c.Fields = append(c.Fields, comparison(*t.Field(name), before)...)
+		before := query.FieldOf(*slotTable.Field(name), func(r *timed) *slot { return r.was })
+		c.Fields = append(c.Fields, query.Comparison(*t.Field(name), before)...)
 	}
 	return t, c
 }()

@@ -39,7 +39,8 @@ func TestWholePaths(t *testing.T) {
 	}
 }
 
-// Whatever windows rows have, each slot's count of packets and drops is within its bounds, and there are few slots. What
+// Whatever windows rows have, each slot's count of packets and drops is within its bounds, and there are few slots.
+// What
 // is known to lie in a slot is exact.
 func TestRandomTimelines(t *testing.T) {
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 100}, func(t *testing.T, seed uint64) {
@@ -104,7 +105,8 @@ func TestRandomTimelines(t *testing.T) {
 	})
 }
 
-// Drops whose report came with a window of 22 s, as records of a run of 80 ms do, are where their times are. A report of
+// Drops whose report came with a window of 22 s, as records of a run of 80 ms do, are where their times are. A report
+// of
 // an interval is a band in each slot that it overlaps. A range that it only overlaps counts it as possible.
 func TestIntervals(t *testing.T) {
 	const ms = int64(time.Millisecond)
@@ -138,7 +140,8 @@ func TestIntervals(t *testing.T) {
 		}
 		return list
 	}
-	want := []string{"0 0 false", "10 5 false", "30 map[high:7 low:0] true", "40 map[high:8 low:1] true", "50 map[high:7 low:0] true",
+	want := []string{"0 0 false", "10 5 false", "30 map[high:7 low:0] true", "40 map[high:8 low:1] true",
+		"50 map[high:7 low:0] true",
 		"70 0 false"}
 	if got := read(); !slices.Equal(got, want) {
 		t.Errorf("slots, drops, may lie: %q, want %q", got, want)

@@ -84,8 +84,8 @@ var totalTable, comparedTotals = func() (_, _ *query.Table[totalItem]) {
 	}}
 	t.Field("flags").Whole = always[totalItem]
 	c := &query.Table[totalItem]{Rows: t.Rows, Fields: slices.Clone(t.Fields)}
-	before := fieldOf(*t.Field("value"), func(r *totalItem) *totalItem { return r.was })
-	c.Fields = append(c.Fields, comparison(*t.Field("value"), before)...)
+	before := query.FieldOf(*t.Field("value"), func(r *totalItem) *totalItem { return r.was })
+	c.Fields = append(c.Fields, query.Comparison(*t.Field("value"), before)...)
 	return t, c
 }()
 
