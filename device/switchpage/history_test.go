@@ -30,7 +30,8 @@ func TestHistory(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 	last := h.ports[0].Readings[2]
-	if last.In != (result.Traffics{Known: true, Packets: 5, Bytes: 7}) || last.Out.Known || last.Age != 1e9 || last.Queued != -1 {
+	if last.In != (result.Traffics{Known: true, Packets: 5, Bytes: 7}) || last.Out.Known || last.Age != 1e9 ||
+		last.Queued != -1 {
 		t.Errorf("%+v", last)
 	}
 	answer := func(minutes int64) []result.Sketch {

@@ -202,7 +202,7 @@ func TestExport(t *testing.T) {
 	for at, wants := range map[string][]string{
 		filtered("/flows.csv", "where", "delay > 50us", "by", "protocol"): {"# left out: 1 rows: it is unknown whether"},
 		filtered("/flows.csv", "where", "delay > 1us", "top", "1"):        {"# left out: 1 rows: it is unknown"},
-		filtered("/flows.csv", "top", "1"):                                {"# left out: 2 rows or groups behind the top ones\n"},
+		filtered("/flows.csv", "top", "1"):                                {"# left out: 2 rows or groups behind"},
 		filtered("/flows.csv", "by", "protocol", "top", "1"):              {"# left out: 1 rows or groups behind"},
 		filtered("/periods.csv", "by", "flow"): {"lost.low,lost.high,lost.unknown-rows,",
 			",2,2,,1,"},
