@@ -183,7 +183,9 @@ func gridOf(ports []result.PortReadings, want interval) (g grid) {
 	slices.Sort(apart)
 	unit := max(1, apart[len(apart)/2])
 	if age > 0 {
-		unit = 4 * (unit + age)
+		if unit = 4 * (unit + age); unit > 1e9 {
+			unit = floorTo(unit+1e9-1, 1e9)
+		}
 	}
 	for unit < math.MaxInt64/4 && (all.to-all.from)/unit >= mostSlots {
 		unit *= 2
