@@ -94,7 +94,9 @@ func (d *chartData) place(v interval) (x, wide float64, ok bool) {
 }
 
 // height returns the distance of a value from the top of a chart.
-func height(value, most float64) float64 { return 100 - float64(100*max(0, min(1, value/max(1, most)))) }
+func height(value, most float64) float64 {
+	return 100 - float64(100*max(0, min(1, value/max(1, most))))
+}
 
 // bar adds a rectangle from one value to another.
 func (c *chart) bar(d *chartData, at interval, from, to, most float64, class, title string) {
