@@ -34,6 +34,8 @@ type Options struct {
 	Blind bool
 	// Oracle is the number of flows per sketch task that the chips also count exactly. Zero means none.
 	Oracle int
+	// Counters is the interval at which the counters of ports with links are recorded. Zero means that they are not.
+	Counters Time
 	// Progress, if not nil, is called now and then with the simulated time and the number of frames that switches have
 	// received.
 	Progress func(now Time, frames uint64)

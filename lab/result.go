@@ -17,18 +17,19 @@ import (
 
 // A Result is the result of a run: report.json. Times are in picoseconds.
 type Result struct {
-	Experiment string                  `json:"experiment"`
-	Seed       uint64                  `json:"seed"`
-	Duration   Time                    `json:"duration_ps"`
-	Checks     []CheckResult           `json:"checks"`
-	Flows      map[string]Flow         `json:"flows"`
-	Links      map[string]Wires        `json:"links"`
-	Hosts      map[string]Counts       `json:"hosts"`
-	Switches   map[string]*Node        `json:"switches"`
-	Truth      map[string]truth.Report `json:"truth,omitempty"`
-	Reports    map[string]Report       `json:"-"` // reports of studies by name: fields of report.json here
-	Series     map[string]*Series      `json:"series,omitempty"`
-	Plans      map[string][]byte       `json:"-"` // files with plans of table recording
+	Experiment string                   `json:"experiment"`
+	Seed       uint64                   `json:"seed"`
+	Duration   Time                     `json:"duration_ps"`
+	Checks     []CheckResult            `json:"checks"`
+	Flows      map[string]Flow          `json:"flows"`
+	Links      map[string]Wires         `json:"links"`
+	Hosts      map[string]Counts        `json:"hosts"`
+	Switches   map[string]*Node         `json:"switches"`
+	Truth      map[string]truth.Report  `json:"truth,omitempty"`
+	Reports    map[string]Report        `json:"-"` // reports of studies by name: fields of report.json here
+	Series     map[string]*Series       `json:"series,omitempty"`
+	Counters   map[string]*PortCounters `json:"-"` // by SWITCH:PORT, see Options.Counters
+	Plans      map[string][]byte        `json:"-"` // files with plans of table recording
 
 	problems []string
 }
@@ -119,7 +120,7 @@ func newResult(t *Topology, seed uint64, now Time) *Result {
 	return &Result{
 		Experiment: t.Experiment, Seed: seed, Duration: now, Checks: []CheckResult{}, Flows: map[string]Flow{},
 		Links: map[string]Wires{}, Hosts: map[string]Counts{}, Switches: map[string]*Node{}, Reports: map[string]Report{},
-		Series: map[string]*Series{}, Plans: map[string][]byte{},
+		Series: map[string]*Series{}, Counters: map[string]*PortCounters{}, Plans: map[string][]byte{},
 	}
 }
 
@@ -144,7 +145,11 @@ func (l *Lab) Result(ctx context.Context) (*Result, error) {
 			r.problems = append(r.problems, n.s.Name+": "+p.String())
 		}
 		for _, s := range n.samplers {
-			r.Series[s.series.Name] = s.series
+			if s.counters != nil {
+				r.Counters[s.where] = s.counters
+			} else {
+				r.Series[s.series.Name] = s.series
+			}
 		}
 	}
 	for _, k := range l.links {

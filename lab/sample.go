@@ -19,12 +19,25 @@ type Series struct {
 	Values []int64 `json:"values"`
 }
 
-// A sampler records a series.
+// PortCounters are the counters of a port at regular times.
+type PortCounters struct {
+	Every  Time // also the time of the first values
+	Values []PortCount
+}
+
+// A PortCount is what a port has counted since its chip started, and the number of bytes in its queues.
+type PortCount struct {
+	Received, ReceivedBytes, Sent, SentBytes, Queued uint64
+}
+
+// A sampler records a series, or the counters of a port.
 type sampler struct {
-	m      Measurement
-	port   saisim.PortID
-	at     Time // time of the next sample
-	series *Series
+	m        Measurement
+	port     saisim.PortID
+	at       Time // time of the next sample
+	series   *Series
+	counters *PortCounters // nil for a series
+	where    string        // port with counters, as SWITCH:PORT
 }
 
 // quantities maps what can be measured to its unit.
@@ -58,12 +71,29 @@ func (l *Lab) makeSamplers(context.Context) error {
 		}
 		n.samplers = append(n.samplers, s)
 	}
+	if every := l.opts.Counters; every > 0 {
+		for _, k := range l.links {
+			for _, w := range k.wires {
+				if e := w.from; e.host == nil {
+					e.node.samplers = append(e.node.samplers, &sampler{m: Measurement{What: "queue-bytes", Every: every},
+						port: e.port.id, at: every, counters: &PortCounters{Every: every}, where: e.text})
+				}
+			}
+		}
+	}
 	return nil
 }
 
 // sample records a value if it is due. All events before now are included.
 func (s *sampler) sample(n *node) {
 	if n.now < s.at {
+		return
+	}
+	if s.counters != nil {
+		c, _ := n.sim.Chip.PortCounters(s.port)
+		s.counters.Values = append(s.counters.Values, PortCount{c.Received, c.ReceivedBytes, c.Sent, c.SentBytes,
+			uint64(s.queue(n.sim.Chip))})
+		s.at += s.m.Every
 		return
 	}
 	if s.at += s.m.Every; len(s.series.Values) >= maxSamples {

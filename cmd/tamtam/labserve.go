@@ -71,7 +71,8 @@ func (d *pageFlags) serveLab(cmd *cobra.Command, t *lab.Topology, opts lab.Optio
 		return err
 	}
 	p, err := web.New(web.Config{
-		Title: t.Experiment, Store: shown.Rows, Topology: shown, Switches: shown, Now: shown.End, Zero: lab.Epoch(),
+		Title: t.Experiment, Store: shown.Rows, Topology: shown, Switches: shown, Counters: shown, Now: shown.End,
+		Zero:     lab.Epoch(),
 		Troubles: shown.Troubles,
 		Note:     fmt.Sprintf("A finished run of the lab, with %v of simulated time.", t.RunTime()),
 		Enter:    server.Enter,

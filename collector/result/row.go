@@ -62,7 +62,7 @@ type Drop struct {
 	Window      Window
 	Switch      string
 	Port        string // "" if the packet was dropped before it had a port, or without one
-	Queue       int    // -1 if the packet was in no queue, or if the queue is unknown
+	Queue       int    // number of the queue that the packet was for, UnknownQueue or NoQueue
 	Reason      string // name of SAI or of tamtam, as `show drops` prints it
 	Rule        string // ACL rule that decided, or "" if none did
 	Flow        string
@@ -71,6 +71,12 @@ type Drop struct {
 	Source      string // ipfix, sflow or record
 	Flags       Flags
 }
+
+// Values of Drop.Queue that are no numbers of queues.
+const (
+	UnknownQueue = -1
+	NoQueue      = -2 // it is known that the packet was dropped before it was for a queue
+)
 
 // A Loss is a result of alternate marking for one period between two places. If several have the same flow, places,
 // start and period, the last one is valid: it contains the most.

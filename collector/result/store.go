@@ -97,7 +97,11 @@ func (b *Batch) Span() (from, to int64, ok bool) {
 		add(b.Hops[i].Window.Start, b.Hops[i].Window.Start+b.Hops[i].Window.Length)
 	}
 	for i := range b.Drops {
-		add(b.Drops[i].Window.Start, b.Drops[i].Window.Start+b.Drops[i].Window.Length)
+		d := &b.Drops[i]
+		add(d.Window.Start, d.Window.Start+d.Window.Length)
+		if d.First > 0 && d.First <= d.Last && d.Flags&Unsynchronised == 0 { // reports may come in a later window
+			add(d.First, d.Last)
+		}
 	}
 	for i := range b.Losses {
 		add(b.Losses[i].Window.Start, b.Losses[i].Window.Start+b.Losses[i].Window.Length)

@@ -41,3 +41,20 @@ func TestForgotten(t *testing.T) {
 		t.Errorf("%v, %v, %d forgotten: want 2 and 3, 2", times, err, m.Forgotten())
 	}
 }
+
+// A batch covers the times of drops, which may be before the window in which their report came.
+func TestSpan(t *testing.T) {
+	w := Window{Start: 100, Length: 10}
+	for _, tt := range []struct {
+		drop     Drop
+		from, to int64
+	}{
+		{Drop{Window: w, First: 30, Last: 105}, 30, 110}, {Drop{Window: w, First: 101, Last: 300}, 100, 300},
+		{Drop{Window: w}, 100, 110}, {Drop{Window: w, First: 30, Last: 105, Flags: Unsynchronised}, 100, 110},
+	} {
+		b := &Batch{Drops: []Drop{tt.drop}}
+		if from, to, ok := b.Span(); from != tt.from || to != tt.to || !ok {
+			t.Errorf("%+v: %d to %d, %v; want %d to %d", tt.drop, from, to, ok, tt.from, tt.to)
+		}
+	}
+}

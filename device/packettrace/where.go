@@ -2,7 +2,6 @@ package packettrace
 
 import (
 	"net/netip"
-	"strconv"
 
 	"tamtam/saisim"
 	"tamtam/saisim/drop"
@@ -39,22 +38,11 @@ func (d *keptDrop) flowText() (string, bool) {
 	return d.text, d.isFlow
 }
 
-func (d *keptDrop) protocol() (string, bool) {
+func (d *keptDrop) protocol() (uint8, bool) {
 	if d.flow.Proto == nil {
-		return "", false
+		return 0, false
 	}
-	switch p := *d.flow.Proto; p {
-	case protoTCP:
-		return "tcp", true
-	case protoUDP:
-		return "udp", true
-	case protoICMP:
-		return "icmp", true
-	case protoICMPv6:
-		return "icmpv6", true
-	default:
-		return strconv.Itoa(int(p)), true
-	}
+	return *d.flow.Proto, true
 }
 
 // portsKnown reports whether the packet's ports are known, or it is known that it has none.
@@ -114,7 +102,7 @@ var keptDrops = &query.Table[keptDrop]{Rows: "drops", Fields: []query.Field[kept
 		Address: query.One(func(d *keptDrop) (netip.Addr, bool) { return d.flow.Src, d.isFlow })},
 	{Name: "dst-ip", Help: "destination address", Kind: query.Address,
 		Address: query.One(func(d *keptDrop) (netip.Addr, bool) { return d.flow.Dst, d.isFlow })},
-	text("protocol", "tcp, udp, icmp, icmpv6 or a number", (*keptDrop).protocol),
+	query.Protocol((*keptDrop).protocol),
 	known(number("src-port", "source port", query.Count, func(d *keptDrop) (int64, bool) {
 		if d.flow.SrcPort == nil {
 			return 0, false

@@ -26,6 +26,7 @@ type reader struct {
 	now    func() time.Time
 	turn   chan struct{} // semaphore of the one reader
 	loads  loads
+	past   history
 	last   *reading // nil means that nothing was read
 	book   dropReader
 }
@@ -35,7 +36,7 @@ type reading struct {
 	at       time.Time
 	one      web.Switch
 	network  web.Network
-	sketches []result.Sketch
+	sketches []result.Sketch // those of the history are first
 }
 
 func newReader(cfg Config) *reader {
@@ -68,6 +69,7 @@ func (r *reader) read(ctx context.Context) (*reading, error) {
 		}
 		return nil, &web.Unready{Why: "the databases cannot be read: " + swss.Why(err)}
 	}
+	x.sketches = append(slices.Clone(r.past.sketches), x.sketches...)
 	r.last = x
 	return x, nil
 }
@@ -92,7 +94,8 @@ func (r *reader) Network(ctx context.Context) (*web.Network, error) {
 	return &x.network, nil
 }
 
-// Each implements web.Store. It yields one batch, with the answers of sketches.
+// Each implements web.Store. It yields one batch, with the answers of sketches: all of the last epochs, and totals of
+// earlier ones.
 func (r *reader) Each(ctx context.Context, _, _ int64, yield func(*result.Batch) bool) error {
 	x, err := r.read(ctx)
 	if err != nil {
@@ -109,9 +112,7 @@ type tables struct{ *swss.Reading }
 
 // one reads the state of the switch, without the account of drops and the load of its ports.
 func (t *tables) one(now time.Time) web.Switch {
-	meta, _ := schema.ParseDeviceMetadata(schema.MetadataKey,
-		t.Dump(swss.ConfigDB, schema.CfgDeviceMetadata)[schema.MetadataKey])
-	s := web.Switch{Read: now, Name: cmp.Or(meta.Hostname, "switch")} // "" is a name that is missing or not valid
+	s := web.Switch{Read: now, Name: t.name()}
 	s.Objects = Objects(t.Reading)
 	s.Ports = t.ports()
 	s.Marking = t.marking()

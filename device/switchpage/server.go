@@ -32,6 +32,7 @@ type Server struct {
 	engine *mgmt.Server
 	page   *web.Page
 	web    *auth.Web
+	reader *reader
 	local  bool // true if there is no login, and only this machine can connect
 }
 
@@ -52,10 +53,12 @@ func New(cfg Config) (*Server, error) {
 	}
 	s := &Server{engine: cfg.Engine, local: auth.Local(cfg.Addr) && !cfg.Engine.AsksLogin()}
 	r := newReader(cfg)
+	s.reader = r
 	var err error
 	s.page, err = web.New(web.Config{
-		Title: "a switch", Note: "The page of one switch.", Store: r, Switches: r, Topology: r, Own: true, Enter: s.enter,
-		Now: cfg.Now, Lacks: lacks(),
+		Title: "a switch", Note: "The page of one switch.", Store: r, Switches: r, Topology: r, Counters: r, Own: true,
+		Enter: s.enter,
+		Now:   cfg.Now, Lacks: lacks(),
 	})
 	if err != nil {
 		return nil, err
@@ -98,6 +101,9 @@ func (s *Server) URL() string {
 
 // Serve answers until ctx ends.
 func (s *Server) Serve(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go s.reader.observing(ctx)
 	if err := s.web.Serve(ctx); err != nil {
 		return fmt.Errorf("the page: %w", err)
 	}

@@ -10,13 +10,17 @@ import (
 type Drop struct {
 	Switch string `json:"switch"`
 	Port   string `json:"port,omitempty"` // empty if dropped before or without a port
-	// number of the queue; -1 if the packet was in no queue, or in an unknown one
+	// number of the queue, or a value of [tamtam/collector/result.Drop.Queue] that is no number
 	Queue   int    `json:"queue"`
 	Reason  string `json:"reason"`
 	Rule    string `json:"rule,omitempty"`
 	Flow    string `json:"flow,omitempty"`
 	Packets int64  `json:"packets"`
-	Source  string `json:"source"` // ipfix, sflow or record
+	// Since is the time from which on the packets may have been dropped, in nanoseconds since 1970. It is zero if they
+	// were
+	// dropped at the time of the event.
+	Since  int64  `json:"since,omitempty"`
+	Source string `json:"source"` // ipfix, sflow or record
 	// Unsynchronised means that its time is by a clock known to be wrong.
 	Unsynchronised bool `json:"unsynchronised,omitempty"`
 }

@@ -358,8 +358,9 @@ func TestIPFIX(t *testing.T) {
 			}
 		})
 		want := result.Drop{Window: result.Window{Start: start.UnixNano(), Length: int64(join.DefaultWindow)},
-			Switch: "leaf1", Port: "Ethernet4", Queue: -1, Reason: "no-route", Flow: "UDP 10.0.0.1:0 > 10.0.0.2:0", Packets: 12,
-			First: start.UnixNano(), Last: start.Add(5 * time.Second).UnixNano(), Source: "ipfix"}
+			Switch: "leaf1", Port: "Ethernet4", Queue: result.NoQueue, Reason: "no-route", Flow: "UDP 10.0.0.1:0 > 10.0.0.2:0",
+			Packets: 12,
+			First:   start.UnixNano(), Last: start.Add(5 * time.Second).UnixNano(), Source: "ipfix"}
 		if lost >= 0 {
 			want.Packets, want.Flags = 10, result.Gap
 		}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"tamtam/collector"
+	"tamtam/collector/result"
 	"tamtam/fleet/event"
 	"tamtam/saisim/drop"
 	"tamtam/tam/dropreport"
@@ -115,7 +116,7 @@ func (r *Reports) IPFIX(ctx context.Context, from netip.AddrPort, message []byte
 	lost, late := r.decode(e, message, func(x report) {
 		x.Switch = r.name(from.Addr())
 		if x.at.After(latest) || x.at.Before(earliest) {
-			x.at, x.Unsynchronised = at, true
+			x.at, x.Since, x.Unsynchronised = at, 0, true
 		}
 		reports = append(reports, x)
 	})
@@ -174,7 +175,9 @@ type report struct {
 	flow    collector.Flow
 	out     string // egress port
 	flags   uint64
-	reasons bool // true if the record has a reason
+	reasons bool      // true if the record has a reason
+	early   bool      // true if it was dropped before the queues
+	started time.Time // time of the first drop of a flow; zero if the report is not about a flow
 	// These are true if a value cannot be read (see [ipfix.FieldSpec.Raw]): one that a report requires, the ingress
 	// port, or the flow.
 	unread, noPort, noFlow bool
@@ -183,7 +186,7 @@ type report struct {
 // dropOf reads a record of a drop. It returns false if the record is about something else, or about no dropped packet,
 // or is unread.
 func dropOf(d *ipfix.DataRecord) (report, bool) {
-	r := report{Drop: event.Drop{Queue: -1, Source: "ipfix"}}
+	r := report{Drop: event.Drop{Queue: result.UnknownQueue, Source: "ipfix"}}
 	r.fields(d)
 	r.unread = r.unread && r.reasons && r.flags&dropreport.FlagPunted == 0
 	switch {
@@ -195,11 +198,17 @@ func dropOf(d *ipfix.DataRecord) (report, bool) {
 	if r.Port == "" && !r.noPort {
 		r.Port = r.out
 	}
+	if r.early && r.Queue == result.UnknownQueue {
+		r.Queue = result.NoQueue
+	}
 	if !r.noFlow && r.flow.Source.IsValid() && r.flow.Destination.IsValid() {
 		r.Flow = r.flow.String()
 	}
 	if r.at.IsZero() || r.at.Unix() <= 0 { // the switch had no time
 		r.at = d.Exported
+	}
+	if r.started.Unix() > 0 && r.started.Before(r.at) {
+		r.Since = r.started.UnixNano()
 	}
 	return r, true
 }
@@ -245,6 +254,10 @@ func (r *report) field(name string, value []byte) bool {
 		r.Reason, r.reasons = reasonOf(n), true
 	case "tamtamDropFlags":
 		r.flags = n
+	case "flowStartNanoseconds":
+		r.started, _ = ipfix.FromNTP(n)
+	case "tamtamDropStage":
+		r.early = dropreport.Stage(n) == dropreport.StageIngress
 	case "ingressInterface":
 		r.Port = portOf(n)
 	case "egressInterface":
@@ -383,7 +396,7 @@ func (a *agentState) unsent(n *sflow.Discarded, at time.Time) hole {
 }
 
 func discarded(n *sflow.Discarded) event.Drop {
-	out := event.Drop{Queue: -1, Source: "sflow", Packets: 1, Reason: n.Reason.String()}
+	out := event.Drop{Queue: result.UnknownQueue, Source: "sflow", Packets: 1, Reason: n.Reason.String()}
 	switch {
 	case n.Input != 0:
 		out.Port = fmt.Sprintf("ifIndex %d", n.Input)

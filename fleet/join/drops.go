@@ -15,7 +15,7 @@ type drops struct {
 }
 
 type dropWindow struct {
-	rows map[event.Drop]int // keyed by all fields except the number of packets
+	rows map[event.Drop]int // keyed by all fields except Packets and Since
 	list []result.Drop
 }
 
@@ -50,8 +50,11 @@ func (d *drops) add(time int64, drop event.Drop, w *windows) {
 		dw = &dropWindow{rows: map[event.Drop]int{}}
 		d.open[o.window] = dw
 	}
-	packets := drop.Packets
-	drop.Packets = 0
+	packets, since := drop.Packets, time
+	if drop.Since > 0 {
+		since = min(since, drop.Since)
+	}
+	drop.Packets, drop.Since = 0, 0
 	at, ok := dw.rows[drop]
 	if !ok {
 		if !w.room(o, 1) {
@@ -61,7 +64,7 @@ func (d *drops) add(time int64, drop event.Drop, w *windows) {
 		dw.rows[drop] = at
 		dw.list = append(dw.list, result.Drop{
 			Window: w.span(o.window), Switch: drop.Switch, Port: drop.Port, Queue: drop.Queue, Reason: drop.Reason,
-			Rule: drop.Rule, Flow: drop.Flow, Source: drop.Source, First: time, Last: time,
+			Rule: drop.Rule, Flow: drop.Flow, Source: drop.Source, First: since, Last: time,
 		})
 		if drop.Unsynchronised {
 			dw.list[at].Flags = result.Unsynchronised
@@ -73,7 +76,7 @@ func (d *drops) add(time int64, drop event.Drop, w *windows) {
 		packets = math.MaxInt64 - row.Packets
 	}
 	row.Packets += packets
-	row.First, row.Last = min(row.First, time), max(row.Last, time)
+	row.First, row.Last = min(row.First, since), max(row.Last, time)
 }
 
 func (d *drops) close(w window, flags result.Flags, b *result.Batch) {

@@ -88,7 +88,8 @@ func hopOf(v *journey.Visit, e *journey.Exit, parent int) result.JourneyHop {
 // dropped.
 func dropOf(v *journey.Visit, e *journey.Exit, flow string) (result.Drop, bool) {
 	why, ok := strings.CutPrefix(e.End, "dropped: ")
-	return result.Drop{Switch: v.Switch, Port: orCPU(v.In), Queue: -1, Reason: why, Rule: rule(e.Notes), Flow: flow,
+	return result.Drop{Switch: v.Switch, Port: orCPU(v.In), Queue: result.UnknownQueue, Reason: why, Rule: rule(e.Notes),
+		Flow:   flow,
 		Source: "record"}, ok
 }
 

@@ -82,7 +82,7 @@ type dropRow struct {
 	Length  int64  `parquet:"window_length_ns,dict"`
 	Switch  string `parquet:"switch,dict"`
 	Port    string `parquet:"port,dict"`
-	Queue   *int32 `parquet:"queue"`
+	Queue   *int32 `parquet:"queue"` // -2 if the packet was in no queue
 	Reason  string `parquet:"reason,dict"`
 	Rule    string `parquet:"rule,dict"`
 	Flow    string `parquet:"flow,dict"`
@@ -96,15 +96,16 @@ type dropRow struct {
 func fromDrop(d *result.Drop) dropRow {
 	return dropRow{
 		Start: d.Window.Start, Length: d.Window.Length, Switch: d.Switch, Port: d.Port,
-		Queue: known(int32(d.Queue), d.Queue >= 0), Reason: d.Reason, Rule: d.Rule, Flow: d.Flow, Packets: d.Packets,
-		First: d.First, Last: d.Last, Source: d.Source, Flags: uint32(d.Flags),
+		Queue: known(int32(d.Queue), d.Queue != result.UnknownQueue), Reason: d.Reason, Rule: d.Rule, Flow: d.Flow,
+		Packets: d.Packets,
+		First:   d.First, Last: d.Last, Source: d.Source, Flags: uint32(d.Flags),
 	}
 }
 
 func (r *dropRow) row() result.Drop {
 	return result.Drop{
 		Window: result.Window{Start: r.Start, Length: r.Length}, Switch: r.Switch, Port: r.Port,
-		Queue: int(or(r.Queue, -1)), Reason: r.Reason, Rule: r.Rule, Flow: r.Flow, Packets: r.Packets,
+		Queue: int(or(r.Queue, result.UnknownQueue)), Reason: r.Reason, Rule: r.Rule, Flow: r.Flow, Packets: r.Packets,
 		First: r.First, Last: r.Last, Source: r.Source, Flags: result.Flags(r.Flags),
 	}
 }

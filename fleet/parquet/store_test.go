@@ -237,7 +237,7 @@ func randomBatch(r *rand.Rand) *result.Batch {
 		b.Hops = append(b.Hops, result.Hop{Window: w, Flow: text(), Path: text(), Index: r.IntN(9), Switch: r.Uint32(),
 			In: uint16(r.Uint32()), Out: uint16(r.Uint32()), Packets: r.Int64(), Unknown: r.Int64N(2), Resident: dist(),
 			Link: dist(), Flags: result.Flags(r.IntN(64))})
-		b.Drops = append(b.Drops, result.Drop{Window: w, Switch: text(), Port: text(), Queue: r.IntN(4) - 1,
+		b.Drops = append(b.Drops, result.Drop{Window: w, Switch: text(), Port: text(), Queue: r.IntN(5) + result.NoQueue,
 			Reason: text(), Rule: text(), Flow: text(), Packets: r.Int64(), First: r.Int64N(3), Last: r.Int64(), Source: text()})
 		loss := result.Loss{Flow: text(), Cluster: text(), From: text(), To: text(), Period: r.Uint64(), Window: w,
 			Status: text(), Delay: dist(), Detail: text(),

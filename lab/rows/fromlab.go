@@ -17,7 +17,8 @@ import (
 	"tamtam/mgmt/web"
 )
 
-// A Run is a finished lab run, as the page shows it. It implements [web.Topology] and [web.Switches].
+// A Run is a finished lab run, as the page shows it. It implements [web.Topology], [web.Switches] and
+// [web.Counters].
 type Run struct {
 	Rows *result.Memory
 
@@ -25,7 +26,8 @@ type Run struct {
 	switches  []web.Switch
 	end       time.Time
 	restarted map[string]lab.Time // switches whose chips restarted, with the last time
-	missing   []string            // known gaps in the results of sketches
+	counters  []result.PortReadings
+	missing   []string // known gaps in the results of sketches
 }
 
 // Network implements web.Topology.
@@ -33,6 +35,11 @@ func (r *Run) Network(context.Context) (*web.Network, error) { return &r.network
 
 // Switches implements web.Switches.
 func (r *Run) Switches(context.Context) ([]web.Switch, error) { return r.switches, nil }
+
+// Counters implements web.Counters.
+func (r *Run) Counters(context.Context, int64, int64) ([]result.PortReadings, error) {
+	return r.counters, nil
+}
 
 // Troubles lists the switches whose counters do not cover the whole run, and data that did not fit.
 func (r *Run) Troubles() (list []string) {
@@ -78,7 +85,7 @@ func Read(ctx context.Context, l *lab.Lab, r *lab.Result, dir string) (*Run, err
 	}
 	x.batch.Closed = x.end
 	for _, step := range []func(context.Context) error{
-		x.topology, x.standing, x.collected, x.marking, x.sketches,
+		x.topology, x.standing, x.counters, x.collected, x.marking, x.sketches,
 	} {
 		if err := step(ctx); err != nil {
 			return nil, err
@@ -194,6 +201,34 @@ func (x *reading) standing(ctx context.Context) error {
 	return nil
 }
 
+// counters reads the recorded counters of ports. They are zero at the start of the run, and when a chip restarts.
+func (x *reading) counters(context.Context) error {
+	for _, where := range device.SortedKeys(x.result.Counters) {
+		c, e := x.result.Counters[where], endOf(where)
+		var restarts []lab.Time
+		for _, v := range x.lab.Topology().Events {
+			if v.Do == "restart" && v.What == "syncd" && v.Switch == e.Node {
+				restarts = append(restarts, v.At)
+			}
+		}
+		p := result.PortReadings{Switch: e.Node, Port: e.Port, Mbps: x.portRate(e.Node, e.Port),
+			Readings: []result.Reading{{Time: at(0), In: result.Traffics{Known: true}, Out: result.Traffics{Known: true}}}}
+		for i, n := range c.Values {
+			when, run := lab.Time(i+1)*c.Every, 0
+			for _, restart := range restarts {
+				if restart <= when {
+					run++
+				}
+			}
+			p.Readings = append(p.Readings, result.Reading{Time: at(when), Run: run, Queued: int64(n.Queued),
+				In:  result.Traffics{Known: true, Packets: n.Received, Bytes: n.ReceivedBytes},
+				Out: result.Traffics{Known: true, Packets: n.Sent, Bytes: n.SentBytes}})
+		}
+		x.run.counters = append(x.run.counters, p)
+	}
+	return nil
+}
+
 func (x *reading) portRate(name, port string) int64 {
 	return x.rate(lab.Link{A: name + ":" + port})
 }
@@ -245,17 +280,30 @@ func (x *reading) marking(context.Context) error {
 			if len(report[name].Segments) > 1 && i < len(report[name].Segments)-1 {
 				cluster = strconv.Itoa(i + 1)
 			}
+			length := periodOf(s.Periods)
 			for _, p := range s.Periods {
-				x.batch.Losses = append(x.batch.Losses, x.loss(name, cluster, s, p))
+				x.batch.Losses = append(x.batch.Losses, x.loss(name, cluster, s, p, length))
 			}
 		}
 	}
 	return nil
 }
 
-func (x *reading) loss(name, cluster string, s *marking.Segment, p marking.Period) result.Loss {
+// periodOf returns the length of periods in nanoseconds, rounded, from the times between their starts. It returns 0 if
+// there is only one.
+func periodOf(list []marking.Period) int64 {
+	var length lab.Time
+	for i := 1; i < len(list); i++ {
+		if n := list[i].Period - list[i-1].Period; list[i].Period > list[i-1].Period {
+			length = (list[i].Start - list[i-1].Start) / lab.Time(n)
+		}
+	}
+	return int64((length + lab.Nanosecond/2) / lab.Nanosecond)
+}
+
+func (x *reading) loss(name, cluster string, s *marking.Segment, p marking.Period, length int64) result.Loss {
 	l := result.Loss{Flow: name, Cluster: cluster, From: s.From, To: s.To, Period: p.Period, Status: p.Status,
-		Detail: strings.Join(p.Reasons, "; "), Window: result.Window{Start: at(p.Start)}}
+		Detail: strings.Join(p.Reasons, "; "), Window: result.Window{Start: at(p.Start), Length: length}}
 	if p.Sent != nil && p.Received != nil && p.Lost != nil {
 		l.Known, l.Sent, l.Received, l.Lost = true, int64(*p.Sent), int64(*p.Received), *p.Lost
 	}

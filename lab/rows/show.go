@@ -11,6 +11,9 @@ import (
 // labOracle is the number of flows of each sketch task that a displayed lab also counts exactly.
 const labOracle = 1 << 16
 
+// readings is how often the counters of ports are read in a displayed lab.
+const readings = 200
+
 // Show runs a lab, and returns the Run. Captures are in a temporary directory, unless the options name one.
 func Show(ctx context.Context, t *lab.Topology, opts lab.Options) (shown *Run, err error) {
 	if opts.Out == "" {
@@ -20,6 +23,7 @@ func Show(ctx context.Context, t *lab.Topology, opts lab.Options) (shown *Run, e
 		defer func() { err = errors.Join(err, os.RemoveAll(opts.Out)) }()
 	}
 	opts.Oracle = labOracle
+	opts.Counters = max(t.RunTime()/readings, lab.Microsecond)
 	l, err := lab.New(ctx, t, opts)
 	if err != nil {
 		return nil, err

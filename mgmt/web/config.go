@@ -26,6 +26,8 @@ type Config struct {
 	// Topology and Switches return the network and the state of its switches. Each is nil if that is unknown.
 	Topology Topology
 	Switches Switches
+	// Counters returns the counters of ports over time. It is nil if they are unknown.
+	Counters Counters
 	// Alarms are the alarm rules of alternate marking; nil means no alarms, and no view of them.
 	Alarms *alarm.Rules
 	// Enter admits a request. It returns the request's context, with its caller, and a function that ends the visit. An
@@ -110,6 +112,14 @@ type Traffic struct {
 	// LostKnown means that Lost is the true loss on the wire, which only simulations have.
 	LostKnown bool
 	Lost      int64
+}
+
+// Counters returns readings of the counters of ports.
+type Counters interface {
+	// Counters returns the readings of each port from a time on and before another, and the nearest ones before and
+	// behind.
+	// The caller must not change them.
+	Counters(ctx context.Context, from, to int64) ([]result.PortReadings, error)
 }
 
 // Switches returns the state of switches: the outcome of their configuration, and their ports.

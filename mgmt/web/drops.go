@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tamtam/collector/result"
+	"tamtam/tam/query"
 )
 
 // A tally is how many packets each source reports for one reason, place or rule. Sources may report the same packet, so
@@ -31,8 +32,8 @@ type tallies struct {
 
 type dropRow struct {
 	Switch, Port, Queue, Reason, Rule, Flow, Source string
-	NoRule                                          string // why there are no rules
-	Packets                                         int64
+	NoRule, NoQueue                                 string // why there is no rule, or no queue
+	Packets                                         string
 	First, Last                                     int64
 	Reasons                                         []string
 }
@@ -121,12 +122,19 @@ func matches(q *request, name, value string) bool {
 
 func (x *dropSum) row() dropRow {
 	r := dropRow{Switch: x.sw, Port: x.port, Reason: x.reason, Rule: x.rule, Flow: x.flow, Source: x.source,
-		Packets: x.packets, First: x.first, Last: x.last, Reasons: flagWords(x.flags), NoRule: "none"}
+		Packets: rangeText(query.Range{Low: x.packets - x.perhaps, High: x.packets}, query.Count), First: x.first,
+		Last: x.last, Reasons: flagWords(x.flags), NoRule: "none", NoQueue: notKnown}
 	if strings.Contains(strings.ToLower(x.reason), "acl") { // an ACL rule has dropped them
 		r.NoRule = "not reported"
 	}
-	if x.queue >= 0 {
+	if x.perhaps > 0 {
+		r.Reasons = append(r.Reasons, count(x.perhaps)+" packets "+mayLie)
+	}
+	switch {
+	case x.queue >= 0:
 		r.Queue = strconv.Itoa(x.queue)
+	case x.queue == result.NoQueue:
+		r.NoQueue = "before one"
 	}
 	return r
 }
@@ -157,7 +165,7 @@ func (d *dropsData) tally(q *request, list []*dropSum, by, param string, name fu
 		k := slices.Index(d.Sources, x.source)
 		t.Counts[k] = max(0, t.Counts[k]) + x.packets
 		t.most = max(t.most, t.Counts[k])
-		t.Inexact = t.Inexact || x.flags != 0
+		t.Inexact = t.Inexact || x.flags != 0 || x.perhaps > 0
 	}
 	slices.SortFunc(out, func(a, b tally) int { return cmp.Or(cmp.Compare(b.most, a.most), natural(a.Name, b.Name)) })
 	var most int64 = 1

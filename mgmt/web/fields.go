@@ -4,7 +4,6 @@ import (
 	"math"
 	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 
 	"tamtam/collector"
@@ -36,23 +35,13 @@ func flowFields[R any](of func(*R) *tuple) []query.Field[R] {
 			Address: query.One(func(r *R) (netip.Addr, bool) { return of(r).flow.Source, of(r).ok })},
 		{Name: "dst-ip", Help: "destination address", Kind: query.Address,
 			Address: query.One(func(r *R) (netip.Addr, bool) { return of(r).flow.Destination, of(r).ok })},
-		{Name: "protocol", Help: "tcp, udp, icmp or a number", Kind: query.Text,
-			Text: query.One(func(r *R) (string, bool) { return protocols[of(r).flow.Protocol], of(r).ok })},
+		query.Protocol(func(r *R) (uint8, bool) { return of(r).flow.Protocol, of(r).ok }),
 		{Name: "src-port", Help: "source port", Kind: query.Count, Whole: noPorts,
 			Number: port(func(f *collector.Flow) uint16 { return f.SourcePort })},
 		{Name: "dst-port", Help: "destination port", Kind: query.Count, Whole: noPorts,
 			Number: port(func(f *collector.Flow) uint16 { return f.DestPort })},
 	}
 }
-
-// protocols holds the names of IP protocols by their number.
-var protocols = func() (names [256]string) {
-	for i := range names {
-		names[i] = strconv.Itoa(i)
-	}
-	names[1], names[6], names[17], names[58] = "icmp", "tcp", "udp", "icmpv6"
-	return names
-}()
 
 // flagFields returns the fields of flags. exact may have further conditions.
 func flagFields[R any](of func(*R) result.Flags, exact func(*R) bool) []query.Field[R] {
@@ -90,6 +79,11 @@ func counted(n int64, flags result.Flags) query.Range {
 		r.Low = min(r.Low, 0)
 	}
 	return r
+}
+
+// countedRange returns the bounds of a count that has bounds even without flags.
+func countedRange(n query.Range, flags result.Flags) query.Range {
+	return query.Range{Low: counted(n.Low, flags).Low, High: counted(n.High, flags).High}
 }
 
 func tupleOf(text string) tuple {
@@ -225,7 +219,7 @@ type flowItem struct {
 	path     string   // the switches of the path
 	switches []string // those that are known
 	whole    bool     // all switches are known
-	packets  int64
+	packets  query.Range
 	reasons  []string    // of drops that were reported of the flow
 	dropped  query.Range // number of these drops
 	reported bool        // all reports of drops were received
@@ -235,19 +229,20 @@ type flowItem struct {
 func flowItems(q *request, n *net) (list []flowItem) {
 	type drops struct {
 		reasons []string
-		by      map[string]int64 // by source: sources may report the same packets
+		by      map[string]query.Range // by source: sources may report the same packets
 	}
 	of := map[string]*drops{}
 	for _, d := range q.snap.drops {
 		x := of[d.flow]
 		if x == nil {
-			x = &drops{by: map[string]int64{}}
+			x = &drops{by: map[string]query.Range{}}
 			of[d.flow] = x
 		}
 		if !slices.Contains(x.reasons, d.reason) {
 			x.reasons = append(x.reasons, d.reason)
 		}
-		x.by[d.source] += d.packets
+		n := x.by[d.source]
+		x.by[d.source] = query.Range{Low: n.Low + d.packets - d.perhaps, High: n.High + d.packets}
 	}
 	reported := q.snap.reportsDrops()
 	for _, w := range q.snap.sortedWays() {
@@ -255,7 +250,7 @@ func flowItems(q *request, n *net) (list []flowItem) {
 		var parts []*result.Distribution
 		for i := range w.hops {
 			h := &w.hops[i]
-			x.packets = max(x.packets, h.packets)
+			x.packets = query.Range{Low: max(x.packets.Low, h.packets-h.perhaps), High: max(x.packets.High, h.packets)}
 			if h.known {
 				x.switches = append(x.switches, n.name(h.sw))
 			}
@@ -264,12 +259,12 @@ func flowItems(q *request, n *net) (list []flowItem) {
 				parts = append(parts, &h.link)
 			}
 		}
-		x.spread = spreadOf(x.packets, parts)
+		x.spread = spreadOf(x.packets.High, parts)
 		if d := of[w.flow]; d != nil {
 			x.reasons = d.reasons
 			slices.Sort(x.reasons)
-			for _, packets := range d.by {
-				x.dropped.Low, x.dropped.High = max(x.dropped.Low, packets), x.dropped.High+packets
+			for _, n := range d.by {
+				x.dropped.Low, x.dropped.High = max(x.dropped.Low, n.Low), x.dropped.High+n.High
 			}
 		}
 		list = append(list, x)
@@ -297,7 +292,7 @@ var flowTable = &query.Table[flowItem]{Rows: "flows", Fields: slices.Concat(
 		listField("switch", "a switch on the path", func(r *flowItem) []string { return r.switches },
 			func(r *flowItem) bool { return r.whole }),
 		numberField("packets", "stamped packets", query.Count, query.Sum, func(r *flowItem) (query.Range, bool) {
-			return counted(r.packets, r.way.flags), true
+			return countedRange(r.packets, r.way.flags), true
 		}),
 		numberField("windows", "windows of time with packets", query.Count, query.NoTotal,
 			func(r *flowItem) (query.Range, bool) { return query.Exactly(int64(r.way.windows)), true }),
@@ -311,7 +306,8 @@ var flowTable = &query.Table[flowItem]{Rows: "flows", Fields: slices.Concat(
 		{Name: "drops", Help: "dropped packets of the flow, as reported", Kind: query.Count, Bounded: true,
 			Number: query.One(func(r *flowItem) (query.Range, bool) { return r.dropped, r.reported })},
 	},
-	flagFields(func(r *flowItem) result.Flags { return r.way.flags }, always[flowItem]),
+	flagFields(func(r *flowItem) result.Flags { return r.way.flags },
+		func(r *flowItem) bool { return r.packets.Exact() }),
 )}
 
 // A dropItem is a row of drops.
@@ -330,21 +326,23 @@ var dropTable = &query.Table[dropItem]{Rows: "drops", Fields: slices.Concat(
 		textField("switch", "where", func(r *dropItem) string { return r.sw }),
 		{Name: "port", Help: "where; none if packets were dropped before they had one", Kind: query.Text,
 			Whole: always[dropItem], Text: query.One(func(r *dropItem) (string, bool) { return r.port, r.port != "" })},
-		numberField("queue", "queue of the port", query.Count, query.NoTotal, func(r *dropItem) (query.Range, bool) {
-			return query.Exactly(int64(r.queue)), r.queue >= 0
-		}),
+		{Name: "queue", Help: "queue of the port; none if packets were dropped before they were for one", Kind: query.Count,
+			Whole: func(r *dropItem) bool { return r.queue != result.UnknownQueue },
+			Number: query.One(func(r *dropItem) (query.Range, bool) {
+				return query.Exactly(int64(r.queue)), r.queue >= 0
+			})},
 	},
 	flowFields(func(r *dropItem) *tuple { return &r.tuple }),
 	[]query.Field[dropItem]{
 		numberField("packets", "dropped packets", query.Count, query.Sum, func(r *dropItem) (query.Range, bool) {
-			return counted(r.packets, r.flags), true
+			return countedRange(query.Range{Low: r.packets - r.perhaps, High: r.packets}, r.flags), true
 		}),
 		timeField("first", "time of the first", func(r *dropItem) int64 { return r.first }),
 		timeField("last", "time of the last", func(r *dropItem) int64 { return r.last }),
 		{Name: "source", Help: "kind of report: ipfix, sflow or record", Kind: query.Text, Key: true,
 			Text: query.One(func(r *dropItem) (string, bool) { return r.source, r.source != "" })},
 	},
-	flagFields(func(r *dropItem) result.Flags { return r.flags }, always[dropItem]),
+	flagFields(func(r *dropItem) result.Flags { return r.flags }, func(r *dropItem) bool { return r.perhaps == 0 }),
 )}
 
 // A periodItem is a period of alternate marking.

@@ -63,11 +63,11 @@ func (n *net) wayText(w *way) string {
 func (n *net) flowRow(q *request, w *way) flowRow {
 	r := flowRow{Flow: w.flow, Way: n.wayText(w), Windows: w.windows, Reasons: flagWords(w.flags), Whole: true,
 		Href: q.Link("/flow", "flow", w.flow, "path", w.path)}
-	var worst int64
+	var worst, perhaps int64
 	var slowest, partly []string
 	for i := range w.hops {
 		h := &w.hops[i]
-		r.Packets = max(r.Packets, h.packets)
+		r.Packets, perhaps = max(r.Packets, h.packets), max(perhaps, h.perhaps)
 		if h.resident.Count == 0 || i > 0 && h.link.Count == 0 {
 			r.Whole = false
 		}
@@ -88,6 +88,9 @@ func (n *net) flowRow(q *request, w *way) flowRow {
 		slowest = append(slowest, "of those that are known")
 	}
 	r.Slowest = strings.Join(slowest, ", ")
+	if perhaps > 0 {
+		r.Reasons = append(r.Reasons, count(perhaps)+" packets "+mayLie)
+	}
 	if len(partly) > 0 {
 		r.Reasons = append(r.Reasons, "times of some packets are not known: at "+strings.Join(partly, ", "))
 	}

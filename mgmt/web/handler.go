@@ -51,7 +51,8 @@ func New(cfg Config) (*Page, error) {
 	p := &Page{cfg: cfg, text: map[string]*template.Template{}, busy: make(chan struct{}, mostRequests)}
 	p.cache.store, p.cache.now = cfg.Store, time.Now
 	p.live = newBroadcaster(p, cmp.Or(cfg.Listeners, DefaultListeners))
-	base, err := template.New("base.html").Funcs(p.functions()).ParseFS(templates, "templates/base.html")
+	base, err := template.New("base.html").Funcs(p.functions()).ParseFS(templates, "templates/base.html",
+		"templates/charts.html")
 	if err != nil {
 		return nil, err
 	}
@@ -82,8 +83,12 @@ type view struct {
 var views = []view{
 	{"/", "network", "Network", "Network", []string{"since", "page"},
 		false, []rowKind{stampRows, markRows}, (*Page).network},
-	{"/time", "time", "Over time", "Time", []string{"since", "page"},
+	{"/time", "time", "Over time", "Time", []string{"since", compareParam, "page"},
 		true, []rowKind{stampRows, dropRows, markRows, packetRows}, (*Page).over},
+	{"/load", "load", "Load over time", "Load", []string{"since", compareParam, "page"},
+		true, nil, (*Page).loads},
+	{"/totals", "totals", "Totals of sketches over time", "", []string{"since", compareParam, "page"},
+		true, nil, (*Page).totals},
 	{"/flows", "flows", "Flows", "Flows", []string{"since", "q", "page"},
 		true, []rowKind{stampRows}, (*Page).flows},
 	{"/flow", "flow", "A flow's way", "", []string{"since", "flow", "path"},

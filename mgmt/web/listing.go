@@ -208,6 +208,7 @@ type queryForm struct {
 	Legend               []legendWord
 	Measure              string // what the bars show
 	Overlap              bool   // a row is in several groups
+	InGroups             int    // number of groups
 	LeftOut              int    // number of rows that are in no group, because there were too many
 }
 
@@ -264,6 +265,7 @@ func (x *rowsOf[R]) form(q *request) *queryForm {
 
 // fill adds the groups of the requested page.
 func (x *rowsOf[R]) fill(q *request, f *queryForm) {
+	f.InGroups = len(x.groups) + x.more
 	f.Overlap, f.LeftOut = x.grouping.Overlap, x.grouping.Left
 	for i, w := range x.legend {
 		f.Legend = append(f.Legend, legendWord{w, "k" + strconv.Itoa(min(i, mostColours-1))})
@@ -418,11 +420,26 @@ func (x *rowsOf[R]) export(w io.Writer, q *request) error {
 type about struct {
 	Rows    string   `json:"rows"`
 	Where   string   `json:"where"`
-	Read    int      `json:"read"`    // number of rows before the filter
-	Unknown int      `json:"unknown"` // number of rows that the filter left out because its outcome is unknown
-	More    int      `json:"more"`    // number of rows or groups behind the top ones
-	Inexact []string `json:"inexact"` // why rows may be inexact or missing
-	Overlap bool     `json:"overlap"` // a row is in several groups
+	Read    int      `json:"read"`     // number of rows before the filter
+	Unknown int      `json:"unknown"`  // number of rows that the filter left out because its outcome is unknown
+	More    int      `json:"more"`     // number of rows or groups behind the top ones
+	Inexact []string `json:"inexact"`  // why rows may be inexact or missing
+	Overlap bool     `json:"overlap"`  // a row is in several groups
+	NoGroup int      `json:"no-group"` // number of rows that are in no group, because there were too many
+}
+
+// leftOut returns what is not among the exported rows.
+func (a *about) leftOut() (list []string) {
+	for _, x := range []struct {
+		n    int
+		what string
+	}{{a.Unknown, "rows: it is unknown whether they meet the filter"}, {a.More, "rows or groups behind the top ones"},
+		{a.NoGroup, "rows in further groups: there were too many"}} {
+		if x.n > 0 {
+			list = append(list, fmt.Sprintf("%d %s", x.n, x.what))
+		}
+	}
+	return list
 }
 
 func (x *rowsOf[R]) about(q *request) *about {
@@ -433,9 +450,7 @@ func (x *rowsOf[R]) about(q *request) *about {
 	a.Inexact = append(append(append(a.Inexact, f.Flagged()...), f.Troubles...), f.Left...)
 	if x.grouping != nil {
 		a.Overlap = x.grouping.Overlap
-		if x.grouping.Left > 0 {
-			a.Inexact = append(a.Inexact, fmt.Sprintf("%d rows were in too many groups", x.grouping.Left))
-		}
+		a.NoGroup = x.grouping.Left
 	}
 	return a
 }
@@ -455,6 +470,11 @@ func exportRows[R any](w io.Writer, q *request, a *about, t *query.Table[R], row
 		}
 	}
 	c.Flush()
+	for _, why := range a.leftOut() {
+		if _, err := fmt.Fprintln(w, "# left out:", why); err != nil {
+			return err
+		}
+	}
 	return c.Error()
 }
 

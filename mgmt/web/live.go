@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
+	"math"
 	"net/http"
 	"sync"
 	"time"
@@ -113,6 +114,15 @@ func (p *Page) version(ctx context.Context) (uint64, error) {
 		fmt.Fprintln(h, err)
 		if err == nil {
 			fmt.Fprintf(h, "%v", *n)
+		}
+	}
+	if p.cfg.Counters != nil {
+		ports, err := p.cfg.Counters.Counters(ctx, math.MaxInt64-1, math.MaxInt64) // the last readings
+		fmt.Fprintln(h, err)
+		for i := range ports {
+			if n := len(ports[i].Readings); n > 0 {
+				fmt.Fprintln(h, ports[i].Switch, ports[i].Port, ports[i].Readings[n-1])
+			}
 		}
 	}
 	if p.cfg.Switches != nil {

@@ -247,7 +247,8 @@ func (f *frame) of(s *snapshot, now time.Time) {
 // Nav returns the views of the navigation.
 func (f *frame) Nav() (list []view) {
 	for _, v := range views {
-		if v.nav != "" && (f.Alarms || v.name != "alarms") && (!f.Own || v.name != "time") {
+		series := map[bool]string{false: "load", true: "time"}[f.Own] // which Time links to, or the switch has no rows for
+		if v.nav != "" && (f.Alarms || v.name != "alarms") && v.name != series {
 			list = append(list, v)
 		}
 	}
@@ -271,7 +272,8 @@ func (v view) Path() string { return v.path }
 
 // parents maps views to the navigation entry that they belong to.
 var parents = map[string]string{
-	"/flow": "/flows", "/packet": "/packets", "/periods": "/marking", "/switch": "/switches",
+	"/load": "/time", "/totals": "/time", "/flow": "/flows", "/packet": "/packets", "/periods": "/marking",
+	"/switch": "/switches",
 }
 
 // Current returns "page" for the navigation entry of this page, "true" for its parent's, and "" otherwise.

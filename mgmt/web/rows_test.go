@@ -90,7 +90,8 @@ func (w *world) batch(n int) *result.Batch {
 		}
 		b.Drops = append(b.Drops, result.Drop{Window: w.window(), Switch: w.text(testSwitch...),
 			Port:  w.text("Ethernet0", ""),
-			Queue: w.r.IntN(3) - 1, Reason: w.text(testReasons...), Rule: w.text("", "TABLE|RULE_1"), Flow: w.flow(),
+			Queue: w.r.IntN(4) + result.NoQueue, Reason: w.text(testReasons...), Rule: w.text("", "TABLE|RULE_1"),
+			Flow:    w.flow(),
 			Packets: w.r.Int64N(1000), First: w.time(), Last: w.time(), Source: w.text("ipfix", "sflow", "record"),
 			Flags: w.flags()})
 		b.Losses = append(b.Losses, result.Loss{Flow: w.text("web"), Cluster: w.text("", "1"), From: w.text("leaf1"),

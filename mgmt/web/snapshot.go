@@ -56,6 +56,7 @@ type snapshot struct {
 	journeys []result.Journey // the latest last
 	died     []result.Journey // journeys of dropped packets, the latest last
 	sketches map[sketchKey]result.Sketch
+	totals   map[sketchKey][]result.Sketch // those about all packets, the earliest first
 	amends   []amended
 	sources  map[string]map[sourceKey]result.Source // by partition
 
@@ -93,6 +94,7 @@ type hopSum struct {
 	sw               uint32
 	in, out          uint16
 	packets, unknown int64
+	perhaps          int64 // the part of packets that may lie beside the chosen range
 	resident, link   result.Distribution
 	flags            result.Flags
 }
@@ -105,6 +107,7 @@ type dropKey struct {
 type dropSum struct {
 	dropKey
 	packets     int64
+	perhaps     int64 // the part of packets that may lie beside the chosen range
 	first, last int64
 	from, to    int64 // start and end of the windows
 	flags       result.Flags
@@ -121,12 +124,16 @@ type series struct {
 
 type sketchKey struct{ sw, task, key string }
 
-// read makes a snapshot of the rows that the store has between the times from and to.
+// read makes a snapshot of the rows that the store has from a time on, and before the time to.
 func read(ctx context.Context, store Store, from, to int64, now time.Time) (*snapshot, error) {
 	s := &snapshot{
 		from: from, to: to, newest: newest{now: now.UnixNano()}, left: map[string]int64{}, ways: map[wayKey]*way{},
 		drops: map[dropKey]*dropSum{}, series: map[seriesKey]*series{}, sketches: map[sketchKey]result.Sketch{},
+		totals:  map[sketchKey][]result.Sketch{},
 		sources: map[string]map[sourceKey]result.Source{},
+	}
+	if to != math.MaxInt64 {
+		s.time.chosen = interval{from, to}
 	}
 	if store == nil {
 		return s, nil
@@ -174,7 +181,7 @@ const mostLooks = 64
 // add adds the rows of a batch that are within the time range.
 func (s *snapshot) add(b *result.Batch) {
 	for i := range b.Hops {
-		if h := &b.Hops[i]; s.within(h.Window, h.Window.Start+h.Window.Length, stampRows, h.Flags) {
+		if h := &b.Hops[i]; s.within(intervalOf(h.Window), h.Window.Start+h.Window.Length, stampRows, h.Flags) {
 			s.addHop(h)
 			if s.past(h.Window.Start) {
 				s.time.addHop(h)
@@ -182,20 +189,20 @@ func (s *snapshot) add(b *result.Batch) {
 		}
 	}
 	for i := range b.Drops {
-		if d := &b.Drops[i]; s.within(d.Window, d.Last, dropRows, d.Flags) {
+		if d := &b.Drops[i]; s.within(dropInterval(d), d.Last, dropRows, d.Flags) {
 			s.addDrop(d)
-			if s.past(d.Window.Start) {
+			if s.past(dropInterval(d).from) {
 				s.time.addDrop(d)
 			}
 		}
 	}
 	for i := range b.Losses {
-		if l := &b.Losses[i]; s.within(l.Window, l.Window.Start+l.Window.Length, markRows, l.Flags) {
+		if l := &b.Losses[i]; s.within(intervalOf(l.Window), l.Window.Start+l.Window.Length, markRows, l.Flags) {
 			s.addLoss(l)
 		}
 	}
 	for i := range b.Journeys {
-		if j := &b.Journeys[i]; s.within(result.Window{Start: j.Time}, j.Time, packetRows, j.Flags) {
+		if j := &b.Journeys[i]; s.within(interval{j.Time, j.Time + 1}, j.Time, packetRows, j.Flags) {
 			s.journeys = append(s.journeys, *j)
 			if s.past(j.Time) {
 				s.time.addJourney(j)
@@ -207,7 +214,7 @@ func (s *snapshot) add(b *result.Batch) {
 	}
 	s.trim(2 * mostJourneys)
 	for _, k := range b.Sketches {
-		if s.within(result.Window{Start: k.Time}, k.Time, markRows, 0) {
+		if s.within(interval{k.Time, k.Time + 1}, k.Time, markRows, 0) {
 			s.addSketch(k)
 		}
 	}
@@ -329,18 +336,24 @@ func (w *way) flag(flags result.Flags) {
 // past reports whether a time is not in the future, by the clock of the rows.
 func (s *snapshot) past(at int64) bool { return at <= s.now+int64(staleAfter) }
 
-// within records the newest event time and the flags of a row, and reports whether the row is in the time range.
-func (s *snapshot) within(w result.Window, newest int64, of rowKind, flags result.Flags) bool {
-	if w.Start+w.Length < s.from || w.Start > s.to {
+// within records the newest event time and the flags of a row, and reports whether the row's interval overlaps the time
+// range.
+func (s *snapshot) within(v interval, newest int64, of rowKind, flags result.Flags) bool {
+	if v.to <= s.from || v.from >= s.to {
 		return false
 	}
-	if !s.past(w.Start) {
-		s.ahead = max(s.ahead, w.Start)
+	if !s.past(v.from) {
+		s.ahead = max(s.ahead, v.from)
 	} else {
 		s.latest = max(s.latest, newest)
 	}
 	s.flags[of] |= flags
 	return true
+}
+
+// beside reports whether a row of an interval may lie beside the chosen range. Other ranges are those of the rows.
+func (s *snapshot) beside(v interval) bool {
+	return s.time.chosen != (interval{}) && !v.within(s.time.chosen)
 }
 
 // room reports whether a kind of rows, of which there are n, may have one more. If n has reached most, it counts the
@@ -371,6 +384,9 @@ func (s *snapshot) addHop(h *result.Hop) {
 		w.hops = append(w.hops, hopSum{})
 	}
 	x := &w.hops[h.Index]
+	if s.beside(intervalOf(h.Window)) {
+		x.perhaps += h.Packets
+	}
 	x.known, x.sw, x.in, x.out = true, h.Switch, h.In, h.Out
 	x.packets += h.Packets
 	x.unknown += h.Unknown
@@ -398,6 +414,9 @@ func (s *snapshot) addDrop(d *result.Drop) {
 		s.drops[key] = x
 	}
 	x.packets += d.Packets
+	if s.beside(dropInterval(d)) {
+		x.perhaps += d.Packets
+	}
 	x.first, x.last = min(x.first, d.First), max(x.last, d.Last)
 	x.from, x.to = min(x.from, d.Window.Start), max(x.to, d.Window.Start+d.Window.Length)
 	x.flags |= d.Flags
@@ -450,6 +469,7 @@ func (s *snapshot) addSketch(k result.Sketch) {
 	k.Known = k.Known && !math.IsNaN(k.Truth) // NaN is unknown
 	k.Bounded = k.Bounded && !math.IsNaN(k.Low) && !math.IsNaN(k.High)
 	key := sketchKey{k.Switch, k.Task, k.Key}
+	s.addTotal(key, &k)
 	old, ok := s.sketches[key]
 	if ok && old.Time > k.Time || !ok && !s.room("answers of sketches", len(s.sketches), mostSketches) {
 		return
@@ -490,6 +510,9 @@ func (s *snapshot) finish() {
 		if x.trim(); x.left > 0 {
 			s.left["periods of alternate marking"] += x.left
 		}
+	}
+	for k, list := range s.totals {
+		s.totals[k] = s.trimTotals(list)
 	}
 	s.time.finish(s)
 }

@@ -87,7 +87,9 @@ type Field[R any] struct {
 	// Words are known values of a text. If Closed is set, there are no other values.
 	Words  []string
 	Closed bool
-	Total  Total
+	// Spelling lets filters contain a text in other spellings. nil means that each text has one spelling.
+	Spelling *Spelling
+	Total    Total
 	// Key marks a field that must be part of every grouping, since numbers of rows that differ in it must not be added.
 	Key bool
 	// Bounded marks a number whose bounds may differ.
@@ -101,6 +103,13 @@ type Field[R any] struct {
 	// Whole reports whether a row has no further value that is unknown. nil means that a row without a value has an
 	// unknown one, and that other rows have none.
 	Whole func(row *R) bool
+}
+
+// A Spelling defines the texts of a field by the words that filters may contain for them.
+type Spelling struct {
+	// Value returns the text that a word stands for, or false if the word stands for none.
+	Value func(word string) (string, bool)
+	Want  string // describes the words that Field.Words does not list
 }
 
 // One returns the accessor of a field with at most one value.

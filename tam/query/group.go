@@ -263,6 +263,9 @@ func (g *Grouping[R]) Sorted(text string) ([]*Group, error) {
 // Rows is the name of the number of rows of a group.
 const Rows = "rows"
 
+// UnknownRows is the end of the names of fields with the number of a group's rows in which a number is unknown.
+const UnknownRows = ".unknown-rows"
+
 // Table declares the fields of groups, for their order and export.
 func (g *Grouping[R]) Table() *Table[Group] {
 	t := &Table[Group]{Rows: "groups"}
@@ -290,7 +293,9 @@ func (g *Grouping[R]) Table() *Table[Group] {
 		Number: One(func(x *Group) (Range, bool) { return Exactly(x.Rows), true })})
 	for i, of := range g.Totals {
 		t.Fields = append(t.Fields, Field[Group]{Name: of.Name, Kind: of.Kind, Bounded: true,
-			Number: One(func(x *Group) (Range, bool) { return x.Totals[i].Range, x.Totals[i].Known })})
+			Number: One(func(x *Group) (Range, bool) { return x.Totals[i].Range, x.Totals[i].Known })},
+			Field[Group]{Name: of.Name + UnknownRows, Kind: Count,
+				Number: One(func(x *Group) (Range, bool) { return Exactly(x.Totals[i].Unknown), true })})
 	}
 	return t
 }

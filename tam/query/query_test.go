@@ -41,6 +41,7 @@ func flows() *Table[flow] {
 			Number: One(func(r *flow) (Range, bool) { return Exactly(r.packets), r.counted })},
 		{Name: "drop.reason", Kind: Text, Words: []string{"acl", "no-route", "ttl"}, Closed: true,
 			Text: One(func(r *flow) (string, bool) { return r.reason, r.reason != "" })},
+		Protocol(func(r *flow) (uint8, bool) { return 6, r.src.IsValid() }),
 		{Name: "exact", Kind: Boolean, Text: One(func(r *flow) (string, bool) { return YesNo(r.exact), true })},
 		{Name: "time", Kind: Time, Number: One(func(r *flow) (Range, bool) { return Exactly(r.at), r.at != 0 })},
 		{Name: "source", Kind: Text, Key: true, Text: One(func(r *flow) (string, bool) { return r.source, r.source != "" })},
@@ -66,6 +67,11 @@ func TestFilter(t *testing.T) {
 		{"src-ip in 10.0.0.0/8 and delay.p99 > 47us and drop.reason = acl", Yes, Unknown},
 		{"src-ip = 10.1.2.3", Yes, Unknown}, {"src-ip != 10.1.2.3", No, Unknown},
 		{"src-ip in (::/0, 10.1.2.3)", Yes, Unknown},
+		{"src-ip in ::ffff:10.0.0.0/104", Yes, Unknown}, {"src-ip in ::ffff:10.1.2.3/128", Yes, Unknown},
+		{"src-ip in ::ffff:11.0.0.0/104", No, Unknown}, {"src-ip in ::ffff:0.0.0.0/96", Yes, Unknown},
+		{"src-ip = ::ffff:10.1.2.3", Yes, Unknown},
+		{"protocol = tcp", Yes, Unknown}, {"protocol = 6", Yes, Unknown}, {"protocol != 006", No, Unknown},
+		{"protocol in (17, TCP)", Yes, Unknown}, {"protocol = 253", No, Unknown}, {"protocol ~ ^t", Yes, Unknown},
 		{"src-ip not in 192.168.0.0/16", Yes, Unknown},
 		{"delay.p99 > 50us", Unknown, Unknown}, {"not delay.p99 > 50us", Unknown, Unknown},
 		{"delay.p99 > 56us", No, Unknown}, {"delay.p99 >= 56us", Unknown, Unknown}, {"delay.p99 <= 0.056ms", Yes, Unknown},
@@ -194,7 +200,7 @@ func TestComplete(t *testing.T) {
 	for _, tt := range []struct {
 		text, want string // want: from, the candidates, and the hint
 	}{
-		{"", "0 not ( src-ip switch delay.p99 packets drop.reason exact time source"},
+		{"", "0 not ( src-ip switch delay.p99 packets drop.reason protocol exact time source"},
 		{"d", "0 delay.p99 drop.reason"}, {"not de", "4 delay.p99"},
 		{"exact and d", "10 delay.p99 drop.reason"},
 		{"exact", "0 exact"}, {"exact ", "6 = != is and or"}, {"(exact ", "7 = != is and or )"},

@@ -44,7 +44,11 @@ func (p *parser[R]) wantValue(f *Field[R]) string {
 	switch f.Kind {
 	case Text:
 		if f.Closed {
-			return fmt.Sprintf("a value of %s: %s", f.Name, strings.Join(f.Words, ", "))
+			words := f.Words
+			if f.Spelling != nil {
+				words = append(slices.Clone(words), f.Spelling.Want)
+			}
+			return fmt.Sprintf("a value of %s: %s", f.Name, strings.Join(words, ", "))
 		}
 		return "a text, in quotes if it contains blanks or signs"
 	case Boolean:
@@ -157,7 +161,11 @@ func (p *parser[R]) textOf(f *Field[R], t token) (string, error) {
 	if f.Kind == Boolean {
 		words, closed = []string{"yes", "no"}, true
 	}
-	if !closed || slices.Contains(words, t.text) {
+	if f.Spelling != nil {
+		if x, ok := f.Spelling.Value(t.text); ok {
+			return x, nil
+		}
+	} else if !closed || slices.Contains(words, t.text) {
 		return t.text, nil
 	}
 	if near := nearest(t.text, words); near != "" {
@@ -342,6 +350,9 @@ func union(list []Range) []Range {
 	return out
 }
 
+// mappedBits is the number of bits in front of the IPv4 address in an IPv4-mapped IPv6 address.
+const mappedBits = 96
+
 // inPrefixes parses addresses and prefixes.
 func (p *parser[R]) inPrefixes(f *Field[R], tokens []token) (match[R], error) {
 	var list []netip.Prefix
@@ -352,6 +363,13 @@ func (p *parser[R]) inPrefixes(f *Field[R], tokens []token) (match[R], error) {
 		}
 		if err != nil {
 			return nil, p.wrong(t, "want a prefix or address, such as 10.0.0.0/8")
+		}
+		if x.Addr().Is4In6() { // addresses of rows are unmapped too
+			if x.Bits() < mappedBits {
+				return nil, p.wrong(t, "it is only in part of IPv4 addresses: want at least %d bits of an IPv4-mapped address, "+
+					"or an IPv4 prefix such as 10.0.0.0/8", mappedBits)
+			}
+			x = netip.PrefixFrom(x.Addr().Unmap(), x.Bits()-mappedBits)
 		}
 		list = append(list, x.Masked())
 	}

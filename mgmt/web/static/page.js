@@ -85,6 +85,12 @@
   document.addEventListener("pointerup", (e) => {
     if (!down?.svg.isConnected || Math.abs(e.clientX - down.x) < 4) return; // the page may be new since
     const ends = [down.at, timeAt(down.svg, e)].sort((a, b) => (a < b ? -1 : 1));
+    const snap = BigInt(down.svg.dataset.snap || 0); // whole slots, so that no report is only in part of the range
+    if (snap > 0n) {
+      const from = BigInt(down.svg.dataset.from);
+      ends[0] -= (ends[0] - from) % snap;
+      ends[1] += (snap - (ends[1] - from) % snap) % snap;
+    }
     const to = new URL(location.href);
     for (const name of ["since", "page"]) to.searchParams.delete(name);
     to.searchParams.set("after", ends[0]);
