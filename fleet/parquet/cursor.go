@@ -110,6 +110,9 @@ func (c *cursor) next() error {
 		c.pages = c.from.Pages()
 	}
 	for {
+		if err := c.used(); err != nil {
+			return err
+		}
 		if c.page != nil {
 			parquet.Release(c.page)
 			c.page = nil
@@ -126,6 +129,17 @@ func (c *cursor) next() error {
 			return nil
 		}
 	}
+}
+
+// used returns an error if a page that was read to its end has more or fewer values than its levels announce.
+func (c *cursor) used() error {
+	if c.page == nil || c.at < c.levels() {
+		return nil
+	}
+	if n := int(c.page.NumValues() - c.page.NumNulls()); c.value != n {
+		return fmt.Errorf("column %s: a page has %d values: want %d", c.name, n, c.value)
+	}
+	return nil
 }
 
 // each calls take with parts of pages that hold the rows of a chunk, after those before it. from and to are levels.

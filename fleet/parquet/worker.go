@@ -208,6 +208,24 @@ func (w *worker) rowGroup(f *files) error {
 			return err
 		}
 	}
+	return w.whole()
+}
+
+// whole returns an error if a column that was read to its end has other rows than the row group.
+func (w *worker) whole() error {
+	for _, list := range [][]*cursor{w.numbers, w.codes} {
+		for _, c := range list {
+			if c == nil || c.pages == nil || c.done < c.rows {
+				continue
+			}
+			if err := c.used(); err != nil {
+				return err
+			}
+			if c.at < c.levels() {
+				return fmt.Errorf("column %s has more than %d rows", c.name, c.rows)
+			}
+		}
+	}
 	return nil
 }
 
