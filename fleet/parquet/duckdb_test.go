@@ -83,20 +83,20 @@ func TestOthersAnswerQuestions(t *testing.T) {
 	shape := tenDays(rows, batch)
 	dir := generatedOnce(t, os.Getenv("TAMTAM_QUERY_DIR"), shape)
 	fmt.Printf("%d rows in %d files, load of the machine %s\n", rows, shape.batches(), load())
-	fmt.Printf("%-39s %10s %7s %6s  %15s  %15s  %15s\n", "", "", "", "", "tamtam", "DuckDB", "the time's files")
-	fmt.Printf("%-39s %10s %7s %6s  %7s %7s  %7s %7s  %7s %7s\n", "seconds, from a cold cache and warm", "rows", "groups",
-		"files", "cold", "warm", "cold", "warm", "cold", "warm")
+	fmt.Printf("%-38s %9s %6s %5s  %-20s  %-20s  %-20s\n", "", "", "", "", "tamtam", "DuckDB", "DuckDB, named files")
+	fmt.Printf("%-38s %9s %6s %5s", "seconds, from a cold cache and warm", "rows", "groups", "files")
+	fmt.Println(strings.Repeat("     cold   warm    CPU", 3)[3:])
 	var most [2]int
 	for _, q := range longQuestions {
 		ours, mb := askPage(t, collectd, dir, q, shape)
 		most[0] = max(most[0], mb)
-		theirs, cold, mb := askDuck(t, duck, q, shape, fmt.Sprintf("'%s/hops/*.parquet'", dir))
+		theirs, mb := askDuck(t, duck, q, shape, fmt.Sprintf("'%s/hops/*.parquet'", dir))
 		most[1] = max(most[1], mb)
-		named, namedCold, _ := askDuck(t, duck, q, shape, filesOfTime(t, dir, q, shape))
-		sameAnswer(t, q, ours.List, theirs)
-		sameAnswer(t, q, ours.List, named)
-		fmt.Printf("%-39s %10d %7d %6s  %7.3f %7.3f  %7s %7s  %7s %7s\n", q.name, ours.Read, len(ours.List), ours.files,
-			ours.seconds[0], ours.seconds[1], cold[0], cold[1], namedCold[0], namedCold[1])
+		named, _ := askDuck(t, duck, q, shape, filesOfTime(t, dir, q, shape))
+		sameAnswer(t, q, ours.List, theirs.list)
+		sameAnswer(t, q, ours.List, named.list)
+		fmt.Printf("%-38s %9d %6d %5s  %s  %s  %s\n", q.name, ours.Read, len(ours.List), ours.files, ours.seconds,
+			theirs.seconds, named.seconds)
 	}
 	fmt.Printf("MB of memory at most: tamtam %d, DuckDB %d; load of the machine %s\n", most[0], most[1], load())
 }
@@ -153,6 +153,27 @@ func generatedOnce(t *testing.T, dir string, shape fleetShape) string {
 	return dir
 }
 
+// seconds holds the times of a question: from a cold cache, from a warm one, and of the processor, as the mean of both.
+type seconds [3]float64
+
+func (s seconds) String() string { return fmt.Sprintf("%6.3f %6.3f %6.3f", s[0], s[1], s[2]) }
+
+// cpuTime returns the time of the processor that a process has used.
+func cpuTime(t *testing.T, pid int) float64 {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	user, userErr := strconv.Atoi(fields[11])
+	system, systemErr := strconv.Atoi(fields[12])
+	if userErr != nil || systemErr != nil {
+		t.Fatalf("%s: %v, %v", text, userErr, systemErr)
+	}
+	return float64(user+system) / 100
+}
+
 // A pageAnswer is an answer of the page.
 type pageAnswer struct {
 	Read    int64            `json:"read"`
@@ -160,7 +181,7 @@ type pageAnswer struct {
 	List    []map[string]any `json:"list"`
 
 	files   string
-	seconds [2]float64
+	seconds seconds
 }
 
 // askPage asks the page of a new process twice, first from a cold cache, and returns the peak of its memory in MB.
@@ -211,7 +232,8 @@ func askPage(t *testing.T, collectd, dir string, q longQuestion, shape fleetShap
 	if err := os.WriteFile("/proc/sys/vm/drop_caches", []byte("1"), 0); err != nil {
 		t.Logf("the cache of files is not cold: %v", err)
 	}
-	for i := range a.seconds {
+	before := cpuTime(t, daemon.Process.Pid)
+	for i := range 2 {
 		start := time.Now()
 		text, err := get("/stored.json?" + params.Encode())
 		if err != nil {
@@ -223,6 +245,7 @@ func askPage(t *testing.T, collectd, dir string, q longQuestion, shape fleetShap
 			t.Fatalf("%s: %v", q.name, err)
 		}
 	}
+	a.seconds[2] = (cpuTime(t, daemon.Process.Pid) - before) / 2
 	for _, why := range a.Inexact {
 		if strings.Contains(why, "cannot be read") || strings.Contains(why, "has no files") {
 			t.Errorf("%s: %s", q.name, why)
@@ -261,9 +284,15 @@ func filesOfTime(t *testing.T, dir string, q longQuestion, shape fleetShape) str
 	return "read_parquet([" + strings.Join(names, ", ") + "])"
 }
 
-// askDuck asks DuckDB twice, first from a cold cache.
+// A duckAnswer is an answer of DuckDB.
+type duckAnswer struct {
+	list    []map[string]any
+	seconds seconds // that of the processor contains the start
+}
+
+// askDuck asks DuckDB twice, first from a cold cache, and returns the peak of its memory in MB.
 func askDuck(t *testing.T, duck string, q longQuestion, shape fleetShape, files string) (
-	list []map[string]any, seconds [2]string, mb int,
+	a duckAnswer, mb int,
 ) {
 	t.Helper()
 	from, to := q.time(shape)
@@ -282,13 +311,14 @@ func askDuck(t *testing.T, duck string, q longQuestion, shape fleetShape, files 
 		if err := json.Unmarshal([]byte(line), &row); err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, row)
+		a.list = append(a.list, row)
 	}
 	var cold bool
-	if _, err := fmt.Sscan(measured.String(), &seconds[0], &seconds[1], &mb, &cold); err != nil {
+	if _, err := fmt.Sscan(measured.String(), &a.seconds[0], &a.seconds[1], &mb, &cold); err != nil {
 		t.Fatalf("%s: %v", measured.Bytes(), err)
 	}
-	return list, seconds, mb
+	a.seconds[2] = (c.ProcessState.UserTime() + c.ProcessState.SystemTime()).Seconds() / 2
+	return a, mb
 }
 
 // sameAnswer compares the groups of the page with those of DuckDB. Where DuckDB has one number, and the page has an
