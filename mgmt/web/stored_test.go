@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"encoding/json"
+	"html"
 	"net/http"
 	"slices"
 	"strings"
@@ -48,10 +49,11 @@ func TestStoredRows(t *testing.T) {
 	var asked result.Ask
 	p := put(t, &result.Batch{}, func(c *Config) { c.Scanner = fakeScanner{&asked} })
 	at := "/stored?kind=drops&where=hop+%3D+1&by=switch-id&show=delay.p99&after=5&before=9&sort=switch-id"
-	code, text := get(t, p, at)
-	if want := (result.Ask{Kind: "drops", From: 5, To: 9, Where: "hop = 1", By: "switch-id", Show: "delay.p99"}); code !=
+	r, text := get(t, p, at)
+	text = html.UnescapeString(text)
+	if want := (result.Ask{Kind: "drops", From: 5, To: 9, Where: "hop = 1", By: "switch-id", Show: "delay.p99"}); r.StatusCode !=
 		http.StatusOK || asked != want {
-		t.Errorf("%d, asked %+v: want %+v", code, asked, want)
+		t.Errorf("%d, asked %+v: want %+v", r.StatusCode, asked, want)
 	}
 	for _, want := range []string{"7 of 9 drops meet the filter", "Of 1 more it is not known", "x.parquet cannot be read",
 		"gap: messages", "Of 5 files, 2 were read", "1.000 µs to 1.500 µs", "1 rows not known", ">10<", ">11<",
@@ -63,31 +65,31 @@ func TestStoredRows(t *testing.T) {
 	if i, k := strings.Index(text, ">10<"), strings.Index(text, ">11<"); i > k {
 		t.Errorf("%s: want switch 10 before 11", at)
 	}
-	code, text = get(t, p, strings.Replace(at, "/stored", "/stored.json", 1))
+	r, text = get(t, p, strings.Replace(at, "/stored", "/stored.json", 1))
 	var out struct {
 		Read    int
 		Unknown int
 		Inexact []string
 		List    []map[string]any
 	}
-	if err := json.Unmarshal([]byte(text), &out); err != nil || code != http.StatusOK || out.Read != 9 || out.Unknown != 1 ||
+	if err := json.Unmarshal([]byte(text), &out); err != nil || r.StatusCode != http.StatusOK || out.Read != 9 || out.Unknown != 1 ||
 		len(out.List) != 2 || out.List[1]["switch-id"] != 11.0 || !slices.Contains(out.Inexact, "x.parquet cannot be read") {
-		t.Errorf("%d, %v, %+v", code, err, out)
+		t.Errorf("%d, %v, %+v", r.StatusCode, err, out)
 	}
 	for at, want := range map[string]string{
 		"/stored?where=wrong": "filter, character 1, &#34;wrong&#34;: want another",
 		"/stored?kind=poems":  "kind=&#34;poems&#34;: want hops or drops",
 		"/stored?top=0":       "top=&#34;0&#34;: want how many",
 	} {
-		if code, text := get(t, p, at); code != http.StatusBadRequest || !strings.Contains(text, want) {
-			t.Errorf("%s: %d, want %q in\n%s", at, code, want, text)
+		if r, text := get(t, p, at); r.StatusCode != http.StatusBadRequest || !strings.Contains(text, want) {
+			t.Errorf("%s: %d, want %q in\n%s", at, r.StatusCode, want, text)
 		}
 	}
 	if _, text := get(t, p, "/stored.complete?where=sw"); !strings.Contains(text, "hops sw") {
 		t.Errorf("completion %q", text)
 	}
 	without := put(t, &result.Batch{}, nil)
-	if code, _ := get(t, without, "/stored"); code != http.StatusNotFound {
-		t.Errorf("%d without files, want 404", code)
+	if r, _ := get(t, without, "/stored"); r.StatusCode != http.StatusNotFound {
+		t.Errorf("%d without files, want 404", r.StatusCode)
 	}
 }
