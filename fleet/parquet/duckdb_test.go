@@ -39,7 +39,7 @@ var longQuestions = []longQuestion{
 		`WITH r AS (SELECT * FROM FILES WHERE TIME),
 		u AS (SELECT switch_id, residence_min_ns AS ns, unnest(residence_buckets) AS n,
 			generate_subscripts(residence_buckets, 1) AS i FROM r WHERE residence_min_ns IS NOT NULL),
-		b AS (SELECT switch_id, (length(bin(ns)) - 3) * 4 + 4 + ((ns >> (length(bin(ns)) - 3)) & 3) + i - 5 AS bucket,
+		b AS (SELECT switch_id, (length(bin(ns)) - 3) * 4 + 4 + ((ns >> (length(bin(ns)) - 3)) & 3) + i - 1 AS bucket,
 			sum(n) AS n FROM u GROUP BY ALL),
 		c AS (SELECT *, sum(n) OVER (PARTITION BY switch_id ORDER BY bucket) AS upto,
 			sum(n) OVER (PARTITION BY switch_id) AS total FROM b),

@@ -51,8 +51,8 @@ func TestStoredRows(t *testing.T) {
 	at := "/stored?kind=drops&where=hop+%3D+1&by=switch-id&show=delay.p99&after=5&before=9&sort=switch-id"
 	r, text := get(t, p, at)
 	text = html.UnescapeString(text)
-	if want := (result.Ask{Kind: "drops", From: 5, To: 9, Where: "hop = 1", By: "switch-id", Show: "delay.p99"}); r.StatusCode !=
-		http.StatusOK || asked != want {
+	want := result.Ask{Kind: "drops", From: 5, To: 9, Where: "hop = 1", By: "switch-id", Show: "delay.p99"}
+	if r.StatusCode != http.StatusOK || asked != want {
 		t.Errorf("%d, asked %+v: want %+v", r.StatusCode, asked, want)
 	}
 	for _, want := range []string{"7 of 9 drops meet the filter", "Of 1 more it is not known", "x.parquet cannot be read",
