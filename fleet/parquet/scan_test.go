@@ -178,7 +178,8 @@ func TestScanOfRandomQuestions(t *testing.T) {
 	shape := tenDays(100_000, 9_000)
 	s := open(t, Options{Dir: t.TempDir()})
 	all := generated(t, s, shape, 2_500)
-	shows := []string{"packets", "delay", "delay.p50", "delay.p99", "link.p999", "delay.max", "delay.max.p99", "packets.p50",
+	shows := []string{"packets", "delay", "delay.p50", "delay.p99", "link.p999", "delay.max", "delay.max.p99",
+		"packets.p50",
 		"link.min", "link.max.p90"}
 	randtest.Run(t, randtest.Cases{Seed: 1, Count: 20}, func(t *testing.T, seed uint64) {
 		r := rand.New(rand.NewPCG(seed, 0))
@@ -423,8 +424,8 @@ func TestScanOfRemovedFiles(t *testing.T) {
 		t.Errorf("%q: want that nothing is missing", why)
 	}
 	remove(4) // the third of the first partition
-	if why := lacks(shape.from, shape.to); !strings.HasPrefix(why, "partition tailstamp-0 has no files of messages 3 to 3, "+
-		"between 2026-03-03T12:00:00Z and ") {
+	if why := lacks(shape.from, shape.to); !strings.HasPrefix(why, "partition tailstamp-0 has no files of messages 3 to "+
+		"3, between 2026-03-03T12:00:00Z and ") {
 		t.Errorf("%q: want the missing message", why)
 	}
 	if why := lacks(shape.from, shape.from+each); why != "" {
@@ -433,7 +434,8 @@ func TestScanOfRemovedFiles(t *testing.T) {
 	remove(1)
 	remove(7)
 	for _, want := range []string{
-		"partition tailstamp-1 has no files of messages 1 to 1, before 2026-03-05T23:58:20Z: they were removed, or had no rows",
+		"partition tailstamp-1 has no files of messages 1 to 1, before 2026-03-05T23:58:20Z: they were removed, " +
+			"or had no rows",
 		"partition tailstamp-1 has no files of messages 4 to 4, after 2026-03-07T06:00:00Z: ",
 	} {
 		if why := lacks(shape.from, shape.to); !strings.Contains(why, want) {
@@ -450,10 +452,11 @@ func TestScanOfDrops(t *testing.T) {
 		return result.Drop{Window: w, Switch: "leaf1", Port: port, Queue: queue, Reason: "acl", Packets: packets,
 			Source: source, Flags: flags, First: testBegin, Last: testBegin}
 	}
-	put(t, s, &result.Batch{Partition: "drop-0", First: 1, Position: result.Position{Last: 1, Low: 2}, Drops: []result.Drop{
-		drop("ipfix", "Ethernet0", 3, 5, 0), drop("ipfix", "Ethernet0", 3, 6, 0), drop("sflow", "Ethernet0", 3, 7, 0),
-		drop("ipfix", "", -1, 8, result.Twice), drop("ipfix", "", -1, 9, 0),
-	}}, true)
+	put(t, s, &result.Batch{Partition: "drop-0", First: 1, Position: result.Position{Last: 1, Low: 2},
+		Drops: []result.Drop{
+			drop("ipfix", "Ethernet0", 3, 5, 0), drop("ipfix", "Ethernet0", 3, 6, 0), drop("sflow", "Ethernet0", 3, 7, 0),
+			drop("ipfix", "", -1, 8, result.Twice), drop("ipfix", "", -1, 9, 0),
+		}}, true)
 	a, err := s.Scan(t.Context(), &result.Ask{Kind: "drops", From: testBegin, To: testBegin + 1, By: "port,queue"})
 	if err != nil {
 		t.Fatal(err)
@@ -511,10 +514,12 @@ func TestCoarseQuantiles(t *testing.T) {
 func TestWrongQuestions(t *testing.T) {
 	s := open(t, Options{Dir: t.TempDir()})
 	for want, a := range map[string]result.Ask{
-		`kind "losses" of rows: want hops or drops`:                                               {Kind: "losses"},
-		`filter, character 1, "swich-id": hops have no such field: perhaps switch-id?`:            {Kind: "hops", Where: "swich-id = 1"},
-		`groups, character 5, "sw": hops have no such field`:                                      {Kind: "hops", By: "hop,sw"},
-		`groups, character 1, "delay.p98": groups of hops have no such field: perhaps delay.p90?`: {Kind: "hops", Show: "delay.p98"},
+		`kind "losses" of rows: want hops or drops`: {Kind: "losses"},
+		`filter, character 1, "swich-id": hops have no such field: perhaps switch-id?`: {
+			Kind: "hops", Where: "swich-id = 1"},
+		`groups, character 5, "sw": hops have no such field`: {Kind: "hops", By: "hop,sw"},
+		`groups, character 1, "delay.p98": groups of hops have no such field: perhaps delay.p90?`: {
+			Kind: "hops", Show: "delay.p98"},
 	} {
 		if _, err := s.Scan(t.Context(), &a); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", a, err, want)

@@ -249,8 +249,8 @@ func (w *worker) inTime(f *files) (inside, outside bool, err error) {
 		return false, false, nil
 	}
 	if low < f.from || high+most > f.to || least < 0 {
-		return false, false, fmt.Errorf("by its statistics it has windows from %d to %d: want those of the file's name, %d to "+
-			"%d", low, high+most, f.from, f.to)
+		return false, false, fmt.Errorf("by its statistics it has windows from %d to %d: want those of the file's name, "+
+			"%d to %d", low, high+most, f.from, f.to)
 	}
 	return low+least >= w.From && high <= w.To, high+most < w.From || low > w.To, nil
 }

@@ -133,7 +133,8 @@ var rules = []room{
 	// the log in NATS
 	{name: "fleet/jetstream", below: rooms("fleet/stream"), modules: []string{natsClient, natsServer}, clock: true},
 	// results as files
-	{name: "fleet/parquet", below: rooms("collector collector/result tam/query"), modules: []string{parquetgo}, clock: true},
+	{name: "fleet/parquet", modules: []string{parquetgo}, clock: true, below: rooms(`
+		collector collector/result tam/query`)},
 	// reads switches over gNMI
 	{name: "fleet/dial", modules: []string{gnmi, grpc, protobuf, yaml}, clock: true, below: rooms(`
 		collector collector/marks collector/topology collector/whole tam/altmark`)},

@@ -205,7 +205,8 @@ func (p *Page) show(w http.ResponseWriter, r *http.Request, v *view, format stri
 	}
 	q.format = format
 	f := &frame{Title: v.title, View: v, Site: p.cfg.Title, Note: p.cfg.Note, Q: q, Store: p.cfg.Store != nil,
-		Finished: !p.cfg.Zero.IsZero(), Own: p.cfg.Own, Alarms: p.cfg.Alarms != nil, Scans: p.cfg.Scanner != nil, Lack: p.cfg.Lacks[v.path],
+		Finished: !p.cfg.Zero.IsZero(), Own: p.cfg.Own, Alarms: p.cfg.Alarms != nil,
+		Scans: p.cfg.Scanner != nil, Lack: p.cfg.Lacks[v.path],
 		Troubles: p.troubles()}
 	if f.Lack == "" {
 		f.Data, err = v.data(p, q)

@@ -256,7 +256,8 @@ func (f *frame) of(s *snapshot, now time.Time) {
 // Nav returns the views of the navigation.
 func (f *frame) Nav() (list []view) {
 	for _, v := range views {
-		if v.nav != "" && (f.Alarms || v.name != "alarms") && (f.Scans || v.path != storedPath) && (!f.Own || v.name != "time") {
+		if v.nav != "" && (f.Alarms || v.name != "alarms") && (f.Scans || v.path != storedPath) &&
+			(!f.Own || v.name != "time") {
 			list = append(list, v)
 		}
 	}

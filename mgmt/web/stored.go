@@ -148,7 +148,8 @@ func (s span) times(now time.Time) (from, to int64) {
 // form returns the form, and the groups of the requested page.
 func (x *storedRows) form(q *request) *queryForm {
 	f := &queryForm{Where: q.get("where"), Sort: q.get("sort"), By: q.get("by"), Top: q.get("top"), Path: q.view.path,
-		Rows: x.ask.Kind, More: x.more, CSV: q.As(".csv"), JSON: q.As(".json"), Plain: q.Link(q.view.path, "kind", x.ask.Kind)}
+		Rows: x.ask.Kind, More: x.more, CSV: q.As(".csv"), JSON: q.As(".json"),
+		Plain: q.Link(q.view.path, "kind", x.ask.Kind)}
 	f.Fields, _ = x.scanner.Words(x.ask.Kind)
 	if f.Groupings = slices.Clone(f.Fields); f.By != "" && !slices.Contains(f.Groupings, f.By) {
 		f.Groupings = append([]string{f.By}, f.Groupings...)

@@ -72,7 +72,8 @@ func TestStoredRows(t *testing.T) {
 		Inexact []string
 		List    []map[string]any
 	}
-	if err := json.Unmarshal([]byte(text), &out); err != nil || r.StatusCode != http.StatusOK || out.Read != 9 || out.Unknown != 1 ||
+	if err := json.Unmarshal([]byte(text), &out); err != nil || r.StatusCode != http.StatusOK || out.Read != 9 ||
+		out.Unknown != 1 ||
 		len(out.List) != 2 || out.List[1]["switch-id"] != 11.0 || !slices.Contains(out.Inexact, "x.parquet cannot be read") {
 		t.Errorf("%d, %v, %+v", r.StatusCode, err, out)
 	}
