@@ -196,6 +196,15 @@ func (c *cursor) coded(start int64, n int, words *words) error {
 		return nil
 	}
 	return c.each(start, n, func(page parquet.Page, from, to int) {
+		if d := page.Dictionary(); d != nil && c.leaf.MaxDefinitionLevel == 0 { // the usual case
+			c.learn(d, words)
+			data := page.Data()
+			for _, i := range data.Int32()[c.value : c.value+to-from] {
+				c.codes = append(c.codes, c.local[i])
+			}
+			c.value += to - from
+			return
+		}
 		code := c.coder(page, words)
 		levels := page.DefinitionLevels()
 		for i := from; i < to; i++ {
