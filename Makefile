@@ -6,7 +6,7 @@ GO      ?= go
 FUZZ    ?= 60s
 IMAGE   ?= tamtam
 
-.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock frr-test lacp-test northbound-test ipfix-test sflow-test parquet-test screenshots cluster-test collectd-chaos collectd-disks image-if-docker figures metrics outputs bench bench-before bench-pgo lint openconfig generate generate-check release release-test install-times cold-demo image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean openapi gnmi-clients
+.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock frr-test lacp-test northbound-test ipfix-test sflow-test parquet-test query-test screenshots cluster-test collectd-chaos collectd-disks image-if-docker figures metrics outputs bench bench-before bench-pgo lint openconfig generate generate-check release release-test install-times cold-demo image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean openapi gnmi-clients
 
 ### help            this list
 help:
@@ -166,6 +166,19 @@ parquet-test:
 	$(GO) build -C internal/tools/duckread -o $(CURDIR)/bin/duckread .
 	TAMTAM_ARROWREAD=$(CURDIR)/bin/arrowread TAMTAM_DUCKREAD=$(CURDIR)/bin/duckread \
 		$(GO) test -count=1 -timeout 10m -v -run '^TestOthersRead' ./fleet/parquet
+
+### query-test      asks the page of a collector about generated rows of ten days, and DuckDB about the same files: compares
+###                 the answers, their time and memory: make query-test [ROWS=n] [BATCH=rows of a file] [DIR=folder]
+query-test: ROWS = 1000000
+query-test: BATCH = 100000
+query-test: DIR = bin/query-test
+query-test:
+	mkdir -p bin
+	$(GO) build -o $(CURDIR)/bin/tamtam-collectd ./cmd/tamtam-collectd
+	CGO_ENABLED=1 $(GO) build -C internal/tools/duckread -o $(CURDIR)/bin/duckread .
+	TAMTAM_COLLECTD=$(CURDIR)/bin/tamtam-collectd TAMTAM_DUCKREAD=$(CURDIR)/bin/duckread TAMTAM_QUERY_ROWS=$(ROWS) \
+		TAMTAM_QUERY_BATCH=$(BATCH) TAMTAM_QUERY_DIR=$(abspath $(DIR)) \
+		$(GO) test -count=1 -timeout 120m -v -run '^TestOthersAnswerQuestions$$' ./fleet/parquet
 
 ### screenshots     uses every view of `tamtam lab serve` in Debian's chromium (internal/tools/pageshots) at 360x740 and
 ###                 1280x800, in light and in dark, and by keyboard only; makes the pictures of docs/page.md

@@ -271,7 +271,7 @@ func (d *daemon) handler(entrance *door.Door) (http.Handler, error) {
 	mux.Handle("GET /metrics", entrance.Behind(metrics))
 	if d.Has(RoleServe) {
 		cfg := web.Config{Title: "tamtam-collectd", Note: "What the store in " + d.Store.Dir + " has.",
-			Store: d.files, Troubles: d.troubles, Alarms: d.rules, Enter: entrance.Enter}
+			Store: d.files, Scanner: d.files, Troubles: d.troubles, Alarms: d.rules, Enter: entrance.Enter}
 		if d.Join.Topology != nil { // otherwise the page uses the stamps
 			cfg.Topology = web.Reported(d.Join.Topology, d.Topology)
 		}

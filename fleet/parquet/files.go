@@ -20,6 +20,7 @@ type files struct {
 	name      string
 	partition string
 	first     uint64
+	last      uint64
 	from, to  int64
 	kinds     []kind
 }
@@ -30,10 +31,10 @@ func parseName(name string) (f files, ok bool) {
 		return files{}, false
 	}
 	first, firstErr := strconv.ParseUint(part[1], 10, 64)
-	_, lastErr := strconv.ParseUint(part[2], 10, 64)
+	last, lastErr := strconv.ParseUint(part[2], 10, 64)
 	from, fromErr := strconv.ParseInt(part[3], 10, 64)
 	to, toErr := strconv.ParseInt(part[4], 10, 64)
-	f = files{name: name, partition: part[0], first: first, from: from, to: to}
+	f = files{name: name, partition: part[0], first: first, last: last, from: from, to: to}
 	return f, errors.Join(firstErr, lastErr, fromErr, toErr) == nil
 }
 

@@ -19,8 +19,10 @@ type kind struct {
 	name  string
 	write func(path string, b *result.Batch) (rows int, err error)
 	read  func(path string, b *result.Batch) error
-	empty func(path string) error                  // writes a file that has the columns, and no row
-	check func(path string, b *result.Batch) error // reads only the part whose errors read would report first
+	empty func(path string) error // writes a file that has the columns, and no row
+	// open opens a file for do, after the checks whose errors read would report first. An error of do, and a panic, get
+	// the file's name.
+	open func(path string, b *result.Batch, do func(*parquet.File) error) error
 }
 
 // kindOf returns the kind of rows T, which are stored as rows F, some columns of which were added later.
@@ -38,7 +40,7 @@ func kindOf[T, F any](name string, of func(*result.Batch) *[]T, file func(*T) F,
 			for i := range rows {
 				out[i] = file(&rows[i])
 			}
-			return len(rows), writeFile(path, b, out)
+			return len(rows), writeFile(path, b, out, rowsOfGroup)
 		},
 		read: func(path string, b *result.Batch) error {
 			in, err := readFile(path, b, came)
@@ -47,9 +49,9 @@ func kindOf[T, F any](name string, of func(*result.Batch) *[]T, file func(*T) F,
 			}
 			return err
 		},
-		empty: func(path string) error { return writeFile[F](path, &result.Batch{}, nil) },
-		check: func(path string, b *result.Batch) error {
-			return openFile(path, b, came, func(*parquet.File, []func(*F)) error { return nil })
+		empty: func(path string) error { return writeFile[F](path, &result.Batch{}, nil, rowsOfGroup) },
+		open: func(path string, b *result.Batch, do func(*parquet.File) error) error {
+			return openFile(path, b, came, func(f *parquet.File, _ []func(*F)) error { return do(f) })
 		},
 	}
 }
@@ -77,8 +79,8 @@ type position struct {
 
 const metadata = "tamtam.batch"
 
-// writeFile writes rows, and returns when they are on the disk.
-func writeFile[F any](path string, b *result.Batch, rows []F) (err error) {
+// writeFile writes rows in row groups of a number of rows, and returns when they are on the disk.
+func writeFile[F any](path string, b *result.Batch, rows []F, each int64) (err error) {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
@@ -93,7 +95,7 @@ func writeFile[F any](path string, b *result.Batch, rows []F) (err error) {
 		return err
 	}
 	w := parquet.NewGenericWriter[F](file, parquet.Compression(&zstd.Codec{Level: zstd.SpeedFastest}),
-		parquet.KeyValueMetadata(metadata, string(about)))
+		parquet.MaxRowsPerRowGroup(each), parquet.KeyValueMetadata(metadata, string(about)))
 	if _, err := w.Write(rows); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -105,6 +107,12 @@ func writeFile[F any](path string, b *result.Batch, rows []F) (err error) {
 
 // readAtOnce is the number of rows that are read together, since a file may claim to have more than it has.
 const readAtOnce = 1 << 12
+
+// readBuffer is the size of the buffer for a column.
+const readBuffer = 1 << 16
+
+// rowsOfGroup is the greatest number of rows of a row group. Each has statistics, by which readers leave it out.
+const rowsOfGroup = 1 << 17
 
 // openFile opens a file of a batch, and reads its metadata into b. The library panics on some files; that becomes an
 // error.
@@ -125,7 +133,8 @@ func openFile[F any](path string, b *result.Batch, came []later[F], do func(f *p
 	if err != nil {
 		return err
 	}
-	opened, err := parquet.OpenFile(file, info.Size())
+	opened, err := parquet.OpenFile(file, info.Size(), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true),
+		parquet.ReadBufferSize(readBuffer))
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}

@@ -44,6 +44,8 @@ type Store struct {
 	kinds []kind
 	looks looks
 
+	scanning chan struct{} // held by the scan that is running
+
 	mu        sync.Mutex
 	puts      int               // number of batches since the last tidy
 	failed    bool              // true if a Put has failed since the last tidy
@@ -72,7 +74,8 @@ func Open(o Options) (*Store, error) {
 	if o.Bytes == 0 {
 		o.Bytes = DefaultBytes
 	}
-	s := &Store{dir: o.Dir, most: o.Bytes, age: o.Age, kinds: kinds(), tried: map[string]string{}}
+	s := &Store{dir: o.Dir, most: o.Bytes, age: o.Age, kinds: kinds(), tried: map[string]string{},
+		scanning: make(chan struct{}, 1)}
 	for _, dir := range append(s.folders(), marks, written) {
 		if err := os.MkdirAll(filepath.Join(s.dir, dir), 0o755); err != nil {
 			return nil, fmt.Errorf("the store: %w", err)

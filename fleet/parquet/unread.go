@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/parquet-go/parquet-go"
+
 	"tamtam/collector/result"
 )
 
@@ -67,7 +69,8 @@ func (s *Store) Unread() error {
 		for _, k := range f.kinds {
 			path := filepath.Join(s.dir, k.name, f.name)
 			now := s.looks.look(path, func() error {
-				return k.check(path, &result.Batch{Partition: f.partition, First: f.first})
+				return k.open(path, &result.Batch{Partition: f.partition, First: f.first},
+					func(*parquet.File) error { return nil })
 			})
 			if now.err == nil || lasts(now.err) {
 				seen[path] = now

@@ -137,7 +137,8 @@ var rules = []room{
 	// the log in NATS
 	{name: "fleet/jetstream", below: rooms("fleet/stream"), modules: []string{natsClient, natsServer}, clock: true},
 	// results as files
-	{name: "fleet/parquet", below: rooms("collector/result"), modules: []string{parquetgo}, clock: true},
+	{name: "fleet/parquet", modules: []string{parquetgo}, clock: true, below: rooms(`
+		collector collector/result tam/query`)},
 	// reads switches over gNMI
 	{name: "fleet/dial", modules: []string{gnmi, grpc, protobuf, yaml}, clock: true, below: rooms(`
 		collector collector/marks collector/topology collector/whole tam/altmark`)},
@@ -231,7 +232,7 @@ var rules = []room{
 	// switches, hosts, links; from files and LLDP
 	{name: "collector/topology", below: rooms("collector/journey collector/whole"), modules: []string{yaml}},
 	// results of collectors as rows, and the interface of a store
-	{name: "collector/result"},
+	{name: "collector/result", below: rooms("tam/query")},
 	// one packet's path through several switches
 	{name: "collector/journey", below: rooms("saisim/tailstamp tam/ifa")},
 	// whole numbers in files

@@ -1,10 +1,8 @@
 package web
 
 import (
-	"cmp"
 	"context"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -56,10 +54,7 @@ func (c *cache) get(ctx context.Context, s span, now time.Time) (*snapshot, erro
 	if k.snap != nil && c.now().Sub(k.made) < fresh {
 		return k.snap, nil
 	}
-	from, to := s.from, cmp.Or(s.to, math.MaxInt64)
-	if s.length > 0 {
-		from = now.Add(-s.length).UnixNano()
-	}
+	from, to := s.times(now)
 	snap, err := read(ctx, c.store, from, to, now)
 	if err != nil {
 		return nil, err

@@ -28,6 +28,8 @@ type Config struct {
 	Switches Switches
 	// Counters returns the counters of ports over time. It is nil if they are unknown.
 	Counters Counters
+	// Scanner answers questions about more rows than the page can hold; nil means that there is no view of them.
+	Scanner result.Scanner
 	// Alarms are the alarm rules of alternate marking; nil means no alarms, and no view of them.
 	Alarms *alarm.Rules
 	// Enter admits a request. It returns the request's context, with its caller, and a function that ends the visit. An

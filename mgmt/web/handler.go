@@ -105,6 +105,8 @@ var views = []view{
 		true, []rowKind{markRows}, (*Page).periods},
 	{"/alarms", "alarms", "Alarms of alternate marking", "Alarms", []string{"since", "page"},
 		false, []rowKind{markRows}, (*Page).alarms},
+	{storedPath, "stored", "Stored rows", "Stored", []string{"since", "kind", "show", "page"},
+		true, []rowKind{stampRows, dropRows}, (*Page).stored},
 	{"/sketches", "sketches", "Sketches", "Sketches", []string{"since", "task", "switch", "page"},
 		false, nil, (*Page).sketched},
 	{"/switches", "switches", "Switches", "Switches", []string{"since", "page"},
@@ -208,7 +210,8 @@ func (p *Page) show(w http.ResponseWriter, r *http.Request, v *view, format stri
 	}
 	q.format = format
 	f := &frame{Title: v.title, View: v, Site: p.cfg.Title, Note: p.cfg.Note, Q: q, Store: p.cfg.Store != nil,
-		Finished: !p.cfg.Zero.IsZero(), Own: p.cfg.Own, Alarms: p.cfg.Alarms != nil, Lack: p.cfg.Lacks[v.path],
+		Finished: !p.cfg.Zero.IsZero(), Own: p.cfg.Own, Alarms: p.cfg.Alarms != nil,
+		Scans: p.cfg.Scanner != nil, Lack: p.cfg.Lacks[v.path],
 		Troubles: p.troubles()}
 	if f.Lack == "" {
 		f.Data, err = v.data(p, q)
@@ -281,7 +284,7 @@ func (p *Page) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	// A refused client gets no navigation.
 	f := &frame{Title: http.StatusText(code), Site: p.cfg.Title, Error: why, Closed: refusal != nil,
-		Own: p.cfg.Own, Alarms: p.cfg.Alarms != nil}
+		Own: p.cfg.Own, Alarms: p.cfg.Alarms != nil, Scans: p.cfg.Scanner != nil}
 	if f.Closed {
 		f.Site = "a page with a login" // hide the title of the page
 	}

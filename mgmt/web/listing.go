@@ -51,13 +51,9 @@ func choose[R any](q *request, t *query.Table[R], rows []R, stack string) ([]R, 
 	if q.format == ".complete" {
 		return nil, nil
 	}
-	top := len(rows)
-	if text := q.get("top"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 {
-			return nil, wrong("top=%.40q: want how many rows or groups to show, from 1 on", text)
-		}
-		top = n
+	top, err := q.top(len(rows))
+	if err != nil {
+		return nil, err
 	}
 	f, err := t.Filter(q.get("where"))
 	if err != nil {
@@ -445,14 +441,19 @@ func (a *about) leftOut() (list []string) {
 func (x *rowsOf[R]) about(q *request) *about {
 	a := &about{Rows: x.table.Rows, Where: q.get("where"), Read: len(x.all), Unknown: x.unknown, More: x.more,
 		Inexact: []string{}}
-	f := &frame{View: q.view, Q: q}
-	f.of(q.snap, q.now)
-	a.Inexact = append(append(append(a.Inexact, f.Flagged()...), f.Troubles...), f.Left...)
+	a.inexact(q)
 	if x.grouping != nil {
 		a.Overlap = x.grouping.Overlap
 		a.NoGroup = x.grouping.Left
 	}
 	return a
+}
+
+// inexact adds why the rows of a request may be inexact or missing.
+func (a *about) inexact(q *request) {
+	f := &frame{View: q.view, Q: q}
+	f.of(q.snap, q.now)
+	a.Inexact = append(append(append(a.Inexact, f.Flagged()...), f.Troubles...), f.Left...)
 }
 
 // exportRows writes rows as CSV or JSON.

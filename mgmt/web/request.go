@@ -61,8 +61,11 @@ func (p *Page) request(ctx context.Context, u *url.URL, v *view) (*request, erro
 		}
 	}
 	q := &request{ctx: ctx, view: v, values: values, Since: "10m", number: 1, now: p.cfg.Now()}
-	if !p.cfg.Zero.IsZero() {
+	switch {
+	case !p.cfg.Zero.IsZero():
 		q.Since = "all"
+	case v.path == storedPath:
+		q.Since = "1d"
 	}
 	if s := values.Get("since"); s != "" {
 		q.Since = s
@@ -75,6 +78,10 @@ func (p *Page) request(ctx context.Context, u *url.URL, v *view) (*request, erro
 		if q.number, err = strconv.Atoi(text); err != nil || q.number < 1 {
 			return nil, wrong("page=%.40q: want a number from 1 on", text)
 		}
+	}
+	if v.path == storedPath {
+		q.snap = &snapshot{}
+		return q, nil
 	}
 	q.snap, err = p.cache.get(ctx, s, q.now)
 	if err == nil && values.Get("since") == "" && s.from == 0 && q.snap.others { // show the time that has rows
@@ -200,6 +207,7 @@ type frame struct {
 	Store, Own        bool
 	Finished          bool   // true if no further rows will come
 	Alarms            bool   // true if there are alarm rules
+	Scans             bool   // true if rows are stored that can be scanned
 	Lack              string // why the view has no data
 	Error             string
 	Form              *queryForm
@@ -235,6 +243,7 @@ func (f *frame) of(s *snapshot, now time.Time) {
 	if s.unread != "" {
 		f.Troubles = append(f.Troubles, "rows are missing: "+s.unread)
 	}
+	f.Troubles = append(f.Troubles, s.lacks...)
 	if s.stopped {
 		f.Left = append(f.Left, fmt.Sprintf("only the first %s rows of this time were read: later ones are missing, "+
 			"ask for a shorter time", count(int64(s.rows))))
@@ -248,7 +257,7 @@ func (f *frame) of(s *snapshot, now time.Time) {
 func (f *frame) Nav() (list []view) {
 	for _, v := range views {
 		series := map[bool]string{false: "load", true: "time"}[f.Own] // which Time links to, or the switch has no rows for
-		if v.nav != "" && (f.Alarms || v.name != "alarms") && v.name != series {
+		if v.nav != "" && (f.Alarms || v.name != "alarms") && (f.Scans || v.path != storedPath) && v.name != series {
 			list = append(list, v)
 		}
 	}

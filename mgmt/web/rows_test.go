@@ -239,7 +239,8 @@ func (w *world) page(t *testing.T, rows int) *Page {
 		}
 	}
 	f := w.fabric()
-	cfg := Config{Title: "a test", Store: m, Topology: f, Switches: f, Own: w.r.IntN(4) == 0,
+	cfg := Config{Title: "a test", Store: m, Scanner: fakeScanner{new(result.Ask)}, Topology: f, Switches: f,
+		Own: w.r.IntN(4) == 0,
 		Now: func() time.Time { return w.now },
 		Alarms: rulesOf(t, 0.005, `graphs: [{name: web, links: [[leaf1, spine1], [leaf1, spine2]], points: [
 			{switch: leaf1, target: "l1:1", session: w}, {switch: spine1, target: "s1:1", session: w},

@@ -44,8 +44,9 @@ const (
 type snapshot struct {
 	from, to int64
 	rows     int
-	unread   string // why rows of the store are missing; empty if no row is missing
-	stopped  bool   // true if there are more rows, which were not read
+	unread   string   // why rows of the store are missing; empty if no row is missing
+	lacks    []string // why rows may be missing from the store
+	stopped  bool     // true if there are more rows, which were not read
 	newest
 	flags [rowKinds]result.Flags
 	left  map[string]int64 // by kind, number of rows that were omitted because of a bound
