@@ -19,7 +19,8 @@ type Config struct {
 	Store Store
 	// Own means that the page belongs to one switch: Store and Switches read that switch's data directly.
 	Own bool
-	// Lacks holds, by the paths of views, the reason why they have no data here. It is shown instead of them.
+	// Lacks holds, by the paths of views, the reason why they cannot have data here. The navigation omits these views;
+	// their addresses answer with the reason.
 	Lacks map[string]string
 	// Troubles returns why rows may be missing that should be in the store by now; nil means that this is unknown.
 	Troubles func() []string

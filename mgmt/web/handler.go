@@ -204,7 +204,7 @@ func (p *Page) show(w http.ResponseWriter, r *http.Request, v *view, format stri
 	q.format = format
 	f := &frame{Title: v.title, View: v, Site: p.cfg.Title, Note: p.cfg.Note, Q: q, Store: p.cfg.Store != nil,
 		Finished: !p.cfg.Zero.IsZero(), Own: p.cfg.Own, Alarms: p.cfg.Alarms != nil, Lack: p.cfg.Lacks[v.path],
-		Troubles: p.troubles()}
+		lacks: p.cfg.Lacks, Troubles: p.troubles()}
 	if f.Lack == "" {
 		f.Data, err = v.data(p, q)
 	}
@@ -276,7 +276,7 @@ func (p *Page) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	// A refused client gets no navigation.
 	f := &frame{Title: http.StatusText(code), Site: p.cfg.Title, Error: why, Closed: refusal != nil,
-		Own: p.cfg.Own, Alarms: p.cfg.Alarms != nil}
+		Own: p.cfg.Own, Alarms: p.cfg.Alarms != nil, lacks: p.cfg.Lacks}
 	if f.Closed {
 		f.Site = "a page with a login" // hide the title of the page
 	}

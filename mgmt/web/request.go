@@ -201,6 +201,7 @@ type frame struct {
 	Finished          bool   // true if no further rows will come
 	Alarms            bool   // true if there are alarm rules
 	Lack              string // why the view has no data
+	lacks             map[string]string
 	Error             string
 	Form              *queryForm
 	Closed            bool // true if the client was refused
@@ -244,10 +245,10 @@ func (f *frame) of(s *snapshot, now time.Time) {
 	}
 }
 
-// Nav returns the views of the navigation.
+// Nav returns the views of the navigation, without those that cannot have data here.
 func (f *frame) Nav() (list []view) {
 	for _, v := range views {
-		if v.nav != "" && (f.Alarms || v.name != "alarms") && (!f.Own || v.name != "time") {
+		if v.nav != "" && (f.Alarms || v.name != "alarms") && f.lacks[v.path] == "" {
 			list = append(list, v)
 		}
 	}

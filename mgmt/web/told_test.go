@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -81,14 +82,27 @@ func TestPortNumber(t *testing.T) {
 	}
 }
 
-// A loss in the downward direction alone is shown at the line, too, with the direction.
-func TestLostDownwards(t *testing.T) {
-	n := reported{&Network{Nodes: []Node{{Name: "h", Host: true}, {Name: "leaf"}},
-		Links: []Link{{A: End{Node: "h"}, B: End{Node: "leaf", Port: "p"},
-			AB: Traffic{LostKnown: true}, BA: Traffic{LostKnown: true, Lost: 1234}}}}}
-	_, text := get(t, put(t, &result.Batch{}, func(c *Config) { c.Topology = n }), "/")
-	if !strings.Contains(text, `class="label bad">1,234 lost down<`) {
-		t.Errorf("the picture does not say what was lost:\n%s", text)
+// The label of a link has the direction that lost more, and the arrow shows which one. The link names both.
+func TestWorseDirection(t *testing.T) {
+	for _, x := range []struct {
+		up, down int64
+		label    string
+	}{
+		{40, 59, "59 lost ↓"}, {1234, 0, "1,234 lost ↑"}, {7, 7, "7 lost"}, {0, 0, ""},
+	} {
+		n := reported{&Network{Nodes: []Node{{Name: "h", Host: true}, {Name: "leaf"}},
+			Links: []Link{{A: End{Node: "h"}, B: End{Node: "leaf", Port: "p"},
+				AB: Traffic{LostKnown: true, Lost: x.up}, BA: Traffic{LostKnown: true, Lost: x.down}}}}}
+		_, text := get(t, put(t, &result.Batch{}, func(c *Config) { c.Topology = n }), "/")
+		if has := strings.Contains(text, `class="label bad">`); has != (x.label != "") ||
+			has && !strings.Contains(text, `class="label bad">`+x.label+`<`) {
+			t.Errorf("%d lost upwards, %d downwards: want the label %q in\n%s", x.up, x.down, x.label, text)
+		}
+		both := fmt.Sprintf(`tabindex="0" role="img" aria-label="h to leaf:p: not known, load not known, delay not known, `+
+			`lost %s frames; leaf:p to h: not known, load not known, delay not known, lost %s frames"`, count(x.up), count(x.down))
+		if !strings.Contains(text, both) {
+			t.Errorf("the link does not name both directions: want %s in\n%s", both, text)
+		}
 	}
 }
 

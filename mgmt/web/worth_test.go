@@ -90,13 +90,13 @@ func TestNothingLost(t *testing.T) {
 		class string
 		says  string
 	}{
-		"known":            {of("", true, 0), "good", "lost 0 of 9 packets<"},
-		"not known":        {of("", false, 0), "unknown", "lost not known<"},
+		"known":            {of("", true, 0), "good", "lost 0 of 9 packets;"},
+		"not known":        {of("", false, 0), "unknown", "lost not known;"},
 		"one not known":    {append(of("", true, 0), other), "unknown", "1 of 2 periods not known"},
-		"not exact":        {of("", true, result.Gap), "unknown", "lost 0 of 9 packets, and not all of it is known<"},
-		"as many as kept":  {many, "good", "lost 0 of 4,500 packets<"},
+		"not exact":        {of("", true, result.Gap), "unknown", "lost 0 of 9 packets, and not all of it is known;"},
+		"as many as kept":  {many, "good", "lost 0 of 4,500 packets;"},
 		"more than kept":   {append(many[:mostPeriods:mostPeriods], before), "unknown", "1 older ones not counted"},
-		"a part of a path": {append(of("1", true, 0), whole), "good", "lost 0 of 9 packets<"},
+		"a part of a path": {append(of("1", true, 0), whole), "good", "lost 0 of 9 packets;"},
 	} {
 		p := put(t, &result.Batch{Losses: tt.rows}, func(c *Config) { c.Topology = n })
 		row := fmt.Sprintf("<tr class=\"r-%s\">\n<th scope=\"row\">a:p<", tt.class)
