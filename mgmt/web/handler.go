@@ -104,7 +104,7 @@ var views = []view{
 		false, nil, (*Page).sketched},
 	{"/switches", "switches", "Switches", "Switches", []string{"since", "page"},
 		false, nil, (*Page).switches},
-	{"/switch", "switch", "A switch", "", []string{"since", "name", "standing", "page"},
+	{"/switch", "switch", "A switch", "", []string{"since", "name", "status", "page"},
 		false, nil, (*Page).oneSwitch},
 	{"/sources", "sources", "Sources", "Sources", []string{"since", "page"},
 		false, nil, (*Page).sources},

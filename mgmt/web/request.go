@@ -231,7 +231,7 @@ func (f *frame) of(s *snapshot, now time.Time) {
 	if s.ahead > 0 {
 		f.Ahead = s.latest == 0
 		f.Troubles = append(f.Troubles, fmt.Sprintf("rows are of times up to %s later than now: a clock is ahead, and how "+
-			"old they are is not known", ageText(time.Unix(0, s.ahead).Sub(now))))
+			"old they are is unknown", ageText(time.Unix(0, s.ahead).Sub(now))))
 	}
 	if s.unread != "" {
 		f.Troubles = append(f.Troubles, "rows are missing: "+s.unread)
@@ -328,7 +328,7 @@ var flagText = []struct {
 	{result.Silent, "silent", "closed without a silent source"},
 	{result.Overflow, "overflow", "more than there was room for: some were left out"},
 	{result.Cut, "cut", "frames were cut: stamps or records may be missing"},
-	{result.Unsynchronised, "unsynchronised", "a clock was compared that is wrong, or not known to be synchronised"},
+	{result.Unsynchronised, "unsynchronised", "a clock was compared that is wrong, or unknown to be synchronised"},
 	{result.Missing, "missing", "a switch on the way has no record of it: lost on the wire, or not recorded there"},
 	{result.Twice, "twice", "frames may be counted more than once: captured in more than one place, or not in order"},
 	{result.Searched, "searched", "stamps found by search: other bytes were in front of them, between or behind"},
@@ -344,7 +344,7 @@ func flagWords(flags result.Flags) (list []string) {
 		}
 	}
 	if flags != 0 {
-		list = append(list, fmt.Sprintf("flags %#x: not known to this page", uint16(flags)))
+		list = append(list, fmt.Sprintf("flags %#x: unknown to this page", uint16(flags)))
 	}
 	return list
 }

@@ -66,7 +66,7 @@ func labOf(experiment string) func(context.Context, *site, programs) (func(), er
 
 // aSwitch serves the page of a switch.
 func aSwitch(ctx context.Context, s *site, p programs) (wait func(), err error) {
-	s.url, wait, err = start(ctx, `the page is served.*url=(http://[^/\s]+)`, p.tamtam, "up", "--config",
+	s.url, wait, err = start(ctx, `its page at (http://\S+)/`, p.tamtam, "up", "--config",
 		"cmd/tamtam/demo/config_db.json", "--data", p.dir, "--gnmi", "127.0.0.1:0", "--http", "127.0.0.1:0")
 	if err != nil {
 		return wait, err
@@ -76,8 +76,8 @@ func aSwitch(ctx context.Context, s *site, p programs) (wait func(), err error) 
 
 // graphs is a file of paths with a graph, whose switches do not answer.
 const graphs = `graphs: [{name: web, links: [[leaf1, spine1], [spine1, leaf2]], points: [
-  {switch: leaf1, target: "127.0.0.1:1", session: web}, {switch: spine1, target: "127.0.0.1:1", session: web},
-  {switch: leaf2, target: "127.0.0.1:1", session: web}]}]
+  {switch: leaf1, target: "127.0.0.1:1", session: web}, {switch: spine1, target: "127.0.0.1:2", session: web},
+  {switch: leaf2, target: "127.0.0.1:3", session: web}]}]
 `
 
 // aFleet serves a collector that reads what the hosts of a lab captured.
@@ -111,14 +111,18 @@ func aFleet(ctx context.Context, s *site, p programs) (wait func(), err error) {
 
 // start starts a program, and waits for the line with its address.
 func start(ctx context.Context, line, program string, args ...string) (url string, wait func(), err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	late := time.AfterFunc(time.Minute, cancel)
 	c := exec.CommandContext(ctx, program, args...)
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
 	c.WaitDelay = 10 * time.Second
 	said, err := c.StderrPipe()
 	if err != nil {
+		cancel()
 		return "", nil, err
 	}
 	if err := c.Start(); err != nil {
+		cancel()
 		return "", nil, err
 	}
 	var text string
@@ -126,11 +130,13 @@ func start(ctx context.Context, line, program string, args ...string) (url strin
 	for lines := bufio.NewScanner(said); lines.Scan(); {
 		text += lines.Text() + "\n"
 		if m := served.FindStringSubmatch(lines.Text()); m != nil {
+			late.Stop()
 			go io.Copy(io.Discard, said)
-			return m[1], func() { _ = c.Wait() }, nil // the interrupt ends the program with an error
+			return m[1], func() { cancel(); _ = c.Wait() }, nil // the interrupt ends the program with an error
 		}
 	}
-	return "", nil, fmt.Errorf("%s %v ended before it served a page: %w: %s", program, args, c.Wait(), text)
+	defer cancel()
+	return "", nil, fmt.Errorf("%s %v ended, or was ended after a minute, before it served a page: %w: %s", program, args, c.Wait(), text)
 }
 
 // until waits until each of some pages has rows in a table.
