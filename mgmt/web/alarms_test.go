@@ -72,7 +72,7 @@ func TestAlarms(t *testing.T) {
 		"raised": {[][]result.Loss{alarmRows(9, 0, 0, 0, 0), alarmRows(8, 0, 0, 9, 9), {voice(8, 1)}},
 			[]string{"Graphs with an alarm: 1; graphs of which it is unknown: 1.", "more than 1 % of",
 				`data-of="Alarm">raised</td>`,
-				"11:59:52.000000 UTC", `data-of="Lost, last">9 of 100</td>`, `data-of="Worth"><span class="exact">exact`,
+				"11:59:52.000000 UTC", `data-of="Lost, last">9 of 100</td>`, `data-of="Confidence"><span class="exact">exact`,
 				`<a href="/periods?cluster=2&amp;flow=web&amp;from=s1%2Bs2&amp;to=l2">s1&#43;s2 → l2</a>`,
 				"s1&gt;l2: 0 to 9, s2&gt;l2: 0 to 9",
 				"lost packets for certain at s1&gt;l2", `data-of="Alarm">accepted`, "no row of this graph in this time"},

@@ -232,6 +232,14 @@ func (l *drawnLink) draw() {
 	l.Says = strings.Join(says, "; ")
 }
 
+// Backs returns the boxes behind the labels, in which no line is visible.
+func (d *drawing) Backs() (list []drawnNode) {
+	for _, b := range d.taken {
+		list = append(list, drawnNode{X: int(b.x1), Y: int(b.y1), W: int(b.x2 - b.x1), H: int(b.y2 - b.y1)})
+	}
+	return list
+}
+
 // A straight is a line from one point to another.
 type straight struct{ x1, y1, x2, y2 float64 }
 

@@ -30,9 +30,13 @@ func TestPages(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		w := &world{r: r, spite: r.IntN(2) == 0, now: testNow}
 		rows := []int{0, 3, 40, 150}[r.IntN(4)]
-		seen := crawl(t, w.page(t, rows), 12)
+		p := w.page(t, rows)
+		seen := crawl(t, p, 12)
 		for _, v := range views {
-			if seen[v.path] == 0 && (rows > 3 || v.nav != "") {
+			switch lacks := p.cfg.Lacks[v.path] != ""; {
+			case lacks && seen[v.path] > 0:
+				t.Errorf("a link leads to %s, which cannot have data", v.path)
+			case !lacks && seen[v.path] == 0 && (rows > 3 || v.nav != ""):
 				t.Errorf("no link leads to %s", v.path)
 			}
 		}
