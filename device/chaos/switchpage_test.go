@@ -132,7 +132,7 @@ func TestSwitchPage(t *testing.T) {
 	p.shows(s, "/sketches", "cardinality", "sum", "unknown")
 	for at, want := range map[string]string{"/flows": "Unknown here: the way of a flow", "/packets": "Unknown here",
 		"/sources": "Unknown here", "/time": "Unknown here",
-		"/":        "leaf&lt;1&gt;"} {
+		"/": "leaf&lt;1&gt;"} {
 		p.shows(s, at, want)
 	}
 	seen := webtest.Crawl(t, s, 6, as("ada", "a"))

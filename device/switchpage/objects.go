@@ -51,8 +51,8 @@ func objectsOf(t schema.Table, rows map[string]swss.FieldValues) (list []web.Obj
 	return list
 }
 
-// statusOf returns the meaning of a status. It ignores case, since SONiC writes the words in upper and lower case. A word of
-// another program is unknown.
+// statusOf returns the meaning of a status. It ignores case, since SONiC writes the words in upper and lower case. A
+// word of another program is unknown.
 func statusOf(t schema.Table, s schema.Status) web.Status {
 	is := func(word string) bool { return word != "" && strings.EqualFold(s.Status, word) }
 	switch {

@@ -294,7 +294,7 @@ func (s straight) within(b box) bool {
 	return from < to
 }
 
-// label writes a label at each link that has a place for it. Labels of links with losses are placed first, and without a
+// label writes a label at each link that has a place for it. Labels of links with losses are placed first. Without a
 // place for all of it, they have only the loss.
 func (d *drawing) label() {
 	var crossings []box

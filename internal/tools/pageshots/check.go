@@ -91,11 +91,13 @@ func named(ctx context.Context, where string) error {
 
 // wrongPage is a page with every mistake, and after each the beginning of what must be found.
 const wrongPage = `<!doctype html><title>wrong</title><meta name="viewport" content="width=device-width">
-<style>p { margin: 0; line-height: 20px; } .over { margin-top: -14px; } .narrow { width: 40px; overflow-wrap: anywhere; }
+<style>p { margin: 0; line-height: 20px; } .over { margin-top: -14px; }
+.narrow { width: 40px; overflow-wrap: anywhere; }
 .wide { width: 3000px; }</style><h1>Wrong</h1><button></button><p>first<p class="over">second
 <p class="narrow">1,234,567,890<p class="wide">wide<svg class="topology" width="100" height="100">
 <line class="hit" x1="0" y1="0" x2="100" y2="100"/><line class="hit" x1="0" y1="100" x2="100" y2="0"/>
-<text class="label" x="30" y="55">covers</text></svg><table><tr><td style="display: block; width: 20px">longerword</table>`
+<text class="label" x="30" y="55">covers</text></svg>
+<table><tr><td style="display: block; width: 20px">longerword</table>`
 
 // able checks that each mistake of wrongPage is found.
 func able(ctx context.Context) error {

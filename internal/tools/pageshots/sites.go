@@ -33,7 +33,8 @@ type site struct {
 var (
 	labViews    = []string{"/", "/time", "/drops", "/switches", "/switch", "/sources", "/marking", "/sketches"}
 	tamViews    = append(slices.Clone(labViews), "/flows", "/flow", "/packets", "/packet", "/periods")
-	fleetViews  = []string{"/", "/time", "/flows", "/flow", "/packets", "/packet", "/drops", "/marking", "/alarms", "/sources"}
+	fleetViews  = []string{"/", "/time", "/flows", "/flow", "/packets", "/packet", "/drops", "/marking", "/alarms",
+		"/sources"}
 	switchViews = []string{"/", "/drops", "/marking", "/sketches", "/switches", "/switch"}
 	notOfSwitch = []string{"/time", "/flows", "/packets", "/sources"}
 )
@@ -84,7 +85,8 @@ const graphs = `graphs: [{name: web, links: [[leaf1, spine1], [spine1, leaf2]], 
 func aFleet(ctx context.Context, s *site, p programs) (wait func(), err error) {
 	const experiment = "leaf-spine-tam"
 	lab := filepath.Join(p.dir, "lab")
-	if text, err := exec.CommandContext(ctx, p.tamtam, "lab", "run", experiment, "--out", lab).CombinedOutput(); err != nil {
+	run := exec.CommandContext(ctx, p.tamtam, "lab", "run", experiment, "--out", lab)
+	if text, err := run.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("tamtam lab run %s: %w: %s", experiment, err, text)
 	}
 	args := []string{"run", "--log", filepath.Join(p.dir, "log"), "--store", filepath.Join(p.dir, "store"),
@@ -136,7 +138,8 @@ func start(ctx context.Context, line, program string, args ...string) (url strin
 		}
 	}
 	defer cancel()
-	return "", nil, fmt.Errorf("%s %v ended, or was ended after a minute, before it served a page: %w: %s", program, args, c.Wait(), text)
+	return "", nil, fmt.Errorf("%s %v ended, or was ended after a minute, before it served a page: %w: %s", program, args,
+		c.Wait(), text)
 }
 
 // until waits until each of some pages has rows in a table.
