@@ -31,9 +31,9 @@ type site struct {
 
 // Views that have rows in the lab, those of one switch, and those that only a collector has.
 var (
-	labViews    = []string{"/", "/time", "/drops", "/switches", "/switch", "/sources", "/marking", "/sketches"}
-	tamViews    = append(slices.Clone(labViews), "/flows", "/flow", "/packets", "/packet", "/periods")
-	fleetViews  = []string{"/", "/time", "/flows", "/flow", "/packets", "/packet", "/drops", "/marking", "/alarms",
+	labViews   = []string{"/", "/time", "/drops", "/switches", "/switch", "/sources", "/marking", "/sketches"}
+	tamViews   = append(slices.Clone(labViews), "/flows", "/flow", "/packets", "/packet", "/periods")
+	fleetViews = []string{"/", "/time", "/flows", "/flow", "/packets", "/packet", "/drops", "/marking", "/alarms",
 		"/sources"}
 	switchViews = []string{"/", "/drops", "/marking", "/sketches", "/switches", "/switch"}
 	notOfSwitch = []string{"/time", "/flows", "/packets", "/sources"}
