@@ -6,7 +6,7 @@ GO      ?= go
 FUZZ    ?= 60s
 IMAGE   ?= tamtam
 
-.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock frr-test lacp-test northbound-test ipfix-test sflow-test parquet-test query-test screenshots cluster-test collectd-chaos collectd-disks image-if-docker figures metrics outputs bench bench-before bench-pgo lint openconfig generate generate-check release release-test install-times cold-demo image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean openapi gnmi-clients
+.PHONY: help build profile test test-long race fuzz soak calibrate differential mutants chaos chaos-containers upgrade stock frr-test lacp-test northbound-test ipfix-test sflow-test parquet-test query-test page-test screenshots cluster-test collectd-chaos collectd-disks image-if-docker figures metrics outputs bench bench-before bench-pgo lint openconfig generate generate-check release release-test install-times cold-demo image compose-up compose-down compose-test topologies containers-test manifests supervisor-test demo-capture clean openapi gnmi-clients
 
 ### help            this list
 help:
@@ -180,11 +180,15 @@ query-test:
 		TAMTAM_QUERY_BATCH=$(BATCH) TAMTAM_QUERY_DIR=$(abspath $(DIR)) \
 		$(GO) test -count=1 -timeout 120m -v -run '^TestOthersAnswerQuestions$$' ./fleet/parquet
 
-### screenshots     uses every view of `tamtam lab serve` in Debian's chromium (internal/tools/pageshots) at 360x740 and
-###                 1280x800, in light and in dark, and by keyboard only; makes the pictures of docs/page.md
-screenshots: build
+### page-test       uses every view of the page in Debian's chromium (internal/tools/pageshots): the lab's, a switch's and
+###                 a fleet's, at 360, 768 and 1280 pixels, in light and in dark, by mouse and by keyboard. It fails on
+###                 overlap, overflow, broken numbers, missing names and errors: make page-test [ONLY=fleet]
+page-test screenshots: build
 	$(GO) build -C internal/tools/pageshots -o $(CURDIR)/bin/pageshots .
-	./bin/pageshots -out docs/page
+	CGO_ENABLED=0 $(GO) build -trimpath -gcflags=all=-dwarf=false "-ldflags=-s -w" -o bin/tamtam-collectd ./cmd/tamtam-collectd
+	./bin/pageshots -only '$(ONLY)' $(if $(filter screenshots,$@),-out docs/page)
+
+### screenshots     the same, and makes the pictures of docs/page.md
 
 image-if-docker:
 	@if docker info >/dev/null 2>&1; then ./scripts/make-image.sh; fi

@@ -117,7 +117,7 @@ func commitConfirmed(ctx context.Context, c *kit.Call) error {
 func warnUnconfirmed(ctx context.Context, c *kit.Call, words string) error {
 	found, err := c.Session.Client.All(ctx, tree.Path(keptRoot))
 	if err != nil {
-		return fmt.Errorf("it is done, but whether a commit waits to be confirmed is not known: %w", err)
+		return fmt.Errorf("it is done, but whether a commit waits to be confirmed is unknown: %w", err)
 	}
 	for _, k := range found.Items("configuration") {
 		if until := k.Text("state", "unconfirmed-until"); until != "" {

@@ -67,7 +67,7 @@ func (s *sinces) lines() (list []string) {
 		what := ": " + strings.Join(s.of[at], ", ")
 		switch {
 		case at == "" && len(s.of) > 1:
-			list = append(list, "Since when is not known"+what)
+			list = append(list, "Since when is unknown"+what)
 		case at != "" && len(s.of) == 1:
 			list = append(list, "Counted since "+at)
 		case at != "":

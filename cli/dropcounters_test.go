@@ -19,7 +19,7 @@ func TestSinces(t *testing.T) {
 		{early, early, late, "Counted since 2026-01-01T00:00:00Z: all; Counted since 2026-01-01T00:00:01Z: ALL"},
 		{late, early, late,
 			"Counted since 2026-01-01T00:00:00Z: all at b; Counted since 2026-01-01T00:00:01Z: all at a, ALL"},
-		{early, "", early, "Since when is not known: all at b; Counted since 2026-01-01T00:00:00Z: all at a, ALL"},
+		{early, "", early, "Since when is unknown: all at b; Counted since 2026-01-01T00:00:00Z: all at a, ALL"},
 	} {
 		var s sinces
 		s.add("all", []string{"a", "b"}, map[string]string{"a": c.a, "b": c.b})

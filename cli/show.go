@@ -38,7 +38,7 @@ func showCommands() []*kit.Command {
 			add(show, append([]any{"show tam", f.Keyword()}, parts...)...)
 		})
 	}
-	add(showConsistency, "show tam", kit.Keyword("consistency", "Whether what is configured is in force"))
+	add(showConsistency, "show tam", kit.Keyword("consistency", "Whether what is configured is active"))
 	add(showAlarms, "show", kit.Keyword("alarms", "What is wrong now, and since when"))
 	add(showNotInForce("FAILED", "No object has failed"), "show",
 		kit.Keyword("failed", "Objects that are configured and have failed, and why"))

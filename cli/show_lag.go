@@ -76,11 +76,11 @@ func memberFlag(m tree.Node, up map[string]bool) (flag, why string) {
 	case may == "" && does:
 		return "D", "the port is down"
 	case may == "":
-		return "D", "it is not in force"
+		return "D", "it is not active"
 	case may == "DISTRIBUTING" && does:
 		return "S", why
 	case may == "DISTRIBUTING":
-		return "S*", "it is not in force yet"
+		return "S*", "it is not active yet"
 	}
 	return "D", why
 }

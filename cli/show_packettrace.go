@@ -169,7 +169,7 @@ func writeWouldPass(p *kit.Printout, t tree.Node) {
 		p.Line("  %s: %s", c.Text("change"), c.Text("fate"))
 	}
 	if n := t.Text("not-tried"); n != "0" {
-		p.Line("  of %s more it is not known: they were not tried", n)
+		p.Line("  of %s more it is unknown: they were not tried", n)
 	}
 }
 

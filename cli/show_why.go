@@ -116,7 +116,7 @@ func writeEnd(p *kit.Printout, e tree.Node) {
 	m, _ := e.Value.(map[string]any)
 	unknown, _ := m["unknown"].([]any)
 	for _, u := range unknown {
-		p.Line("  not known: %v", u)
+		p.Line("  unknown: %v", u)
 	}
 }
 
@@ -196,7 +196,7 @@ func writeDrops(p *kit.Printout, t tree.Node) {
 	p.Field(9, "Dropped", t.Text("total")+" since "+t.Text("since"))
 	p.Field(9, "Known", fmt.Sprintf("the last %s; %s are forgotten", t.Text("kept"), t.Text("forgotten")))
 	if n := t.Text("matched"); n != "" {
-		text := "%s of these; of %s more it is not known, since a value is not"
+		text := "%s of these; of %s more it is unknown, since a value is not"
 		p.Field(9, "Matched", fmt.Sprintf(text, n, t.Text("unknown")))
 	}
 	if n := t.Text("lost"); n != "" {
@@ -220,7 +220,7 @@ func writeDrops(p *kit.Printout, t tree.Node) {
 		rows)
 	if (by == "rule" || by == "flow") && t.Text("forgotten") != "0" {
 		p.Line("")
-		p.Line("%s drops more are forgotten, of which the %s is not known", t.Text("forgotten"), by)
+		p.Line("%s drops more are forgotten, of which the %s is unknown", t.Text("forgotten"), by)
 	}
 	for _, e := range t.Items("last") {
 		p.Line("")

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tamtam/cli/tree"
+	"tamtam/tam/words"
 )
 
 // Maybe returns an optional name.
@@ -62,8 +63,11 @@ func Title(word string) string {
 // Inactive reports whether an object with this state is not in effect.
 func Inactive(state tree.Node) bool {
 	status := state.Word("status")
-	return status != "" && !strings.EqualFold(status, "active")
+	return status != "" && !strings.EqualFold(status, words.Active)
 }
+
+// NotActive lists the statuses of objects that are not in effect, as the switch counts them.
+var NotActive = []string{words.Pending, words.Failed, words.Unknown}
 
 // WhyNot writes status and reason of an object that is not in effect.
 func (p *Printout) WhyNot(width int, state tree.Node) {

@@ -68,7 +68,7 @@ func countersIn(table, container string) (list []counter) {
 	return list
 }
 
-// writeCounters writes all counters of an entry. A counter without a value is shown as "not known" if missing is set,
+// writeCounters writes all counters of an entry. A counter without a value is shown as unknown if missing is set,
 // and is omitted otherwise.
 func writeCounters(p *kit.Printout, table string, counters tree.Node, missing bool) {
 	for _, c := range countersIn(table, "") {

@@ -10,6 +10,7 @@ import (
 
 	"tamtam/cli/kit"
 	"tamtam/cli/tree"
+	"tamtam/tam/words"
 )
 
 // notYet is the reason of objects that the switch has not reported on.
@@ -88,7 +89,7 @@ func pending(e tree.Node, reason string) tree.Node {
 			now[k] = v
 		}
 	}
-	now["status"], now["reason"] = "pending", reason
+	now["status"], now["reason"] = words.Pending, reason
 	out := maps.Clone(entry)
 	maps.DeleteFunc(out, func(k string, _ any) bool { return k == "state" || strings.HasSuffix(k, ":state") })
 	out["state"] = now
@@ -110,7 +111,7 @@ func groupsInForce(ctx context.Context, s *kit.Session) bool {
 	if err != nil {
 		return false // the server does not count, or the user may not see it
 	}
-	for _, word := range []string{"pending", "failed", "unknown"} {
+	for _, word := range kit.NotActive {
 		if n, ok := tally.Count(word); !ok || n > 0 {
 			return false
 		}

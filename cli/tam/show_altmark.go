@@ -114,7 +114,7 @@ func showAltMarkResults(ctx context.Context, c *kit.Call) (*kit.View, error) {
 		unknown := s.Text("mean-delay-unknown")
 		means = means || unknown != "" || s.Text("mean-delay") != ""
 		if unknown != "" {
-			why = append(why, fmt.Sprintf("%s %s-%s: mean delay not known: %s", path, from, to, unknown))
+			why = append(why, fmt.Sprintf("%s %s-%s: mean delay unknown: %s", path, from, to, unknown))
 		}
 		if reasons := s.Texts("reasons"); len(reasons) > 0 {
 			why = append(why, fmt.Sprintf("%s %s-%s: %s: %s", path, from, to, status, strings.Join(reasons, "; ")))

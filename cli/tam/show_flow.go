@@ -99,7 +99,7 @@ func local(name string) string { return name[strings.LastIndex(name, ":")+1:] }
 // writeCounted writes the switch's own count of entries, and how many of them are not in effect.
 func writeCounted(p *kit.Printout, label string, state tree.Node) {
 	text := kit.OrDash(state.Text("entries"))
-	for _, word := range []string{"pending", "failed", "unknown"} {
+	for _, word := range kit.NotActive {
 		if n := state.Text(word); n != "" && n != "0" {
 			text += ", " + n + " " + word
 		}
@@ -116,7 +116,7 @@ func writeTally(p *kit.Printout, label string, entries []tree.Node) {
 		}
 	}
 	text := strconv.Itoa(len(entries))
-	for _, status := range []string{"pending", "failed", "unknown"} {
+	for _, status := range kit.NotActive {
 		if by[status] > 0 {
 			text += fmt.Sprintf(", %d %s", by[status], status)
 		}

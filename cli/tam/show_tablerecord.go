@@ -12,6 +12,7 @@ import (
 
 	"tamtam/cli/kit"
 	"tamtam/cli/tree"
+	"tamtam/tam/words"
 )
 
 // showTableRecord shows the feature and its sessions, or the details of one session.
@@ -135,7 +136,7 @@ func showTableRecordPlan(ctx context.Context, c *kit.Call) (*kit.View, error) {
 func because(state tree.Node) string {
 	status, reason := state.Text("status"), state.Text("reason")
 	switch {
-	case status == "" || status == "active":
+	case status == "" || status == words.Active:
 		return " yet"
 	case reason == "":
 		return ": it is " + status
@@ -224,7 +225,7 @@ func boundOfPlan(plan tree.Node) string {
 	case plan.Text("optimal") == "true":
 		return "optimal: no plan in these containers records more"
 	case !ok || bound < got:
-		return "not known"
+		return words.Unknown
 	}
 	return fmt.Sprintf("no plan in these containers records more than %s bits", plain(bound))
 }

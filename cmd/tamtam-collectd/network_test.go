@@ -49,7 +49,7 @@ func TestServeTopology(t *testing.T) {
 	d := startDaemon(t, "--role=serve", "--store="+dir, "--http=127.0.0.1:0",
 		"--topology="+write(t, "net.yaml", networkFile))
 	text := get(t, d.url+"/")
-	for _, want := range []string{"leaf1:Ethernet4 to spine1:Ethernet0: not known", "lost 3 of 100 packets", "net.yaml"} {
+	for _, want := range []string{"leaf1:Ethernet4 to spine1:Ethernet0: unknown", "lost 3 of 100 packets", "net.yaml"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q:\n%s", want, text)
 		}

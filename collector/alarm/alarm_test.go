@@ -87,7 +87,7 @@ func TestJudge(t *testing.T) {
 		now  int64
 		want string
 	}{
-		"no row":         {nil, 12, "not known {0 0 0}"},
+		"no row":         {nil, 12, "unknown {0 0 0}"},
 		"as much as may": {[][]result.Loss{web(10, 1, 0, 1, 0)}, 12, "accepted {0 0 0}"},
 		"more": {[][]result.Loss{web(10, 2, 0, 2, 0)}, 12,
 			"raised {0 0 0}; 10 to 0, above 1, inexact 0, {0 0 0}"},
@@ -101,7 +101,7 @@ func TestJudge(t *testing.T) {
 			"raised {0 1 0}; 10 to 0, above 1, inexact 0, {0 1 0}"},
 		"not by a part": {[][]result.Loss{web(10, 2, 0, 2, 0), web(11, 0, 0, 0, 0)[:2]}, 13,
 			"raised {1 0 0}; 10 to 0, above 1, inexact 0, {1 0 0}"},
-		"by a part?": {[][]result.Loss{web(10, 9, 0, 9, 0)[1:]}, 13, "not known {1 0 0}"},
+		"by a part?": {[][]result.Loss{web(10, 9, 0, 9, 0)[1:]}, 13, "unknown {1 0 0}"},
 		"a hole": {[][]result.Loss{web(10, 2, 0, 2, 0), web(13, 2, 0, 2, 0)}, 15,
 			"raised {0 0 0}; 10 to 0, above 2, inexact 0, {2 0 0}"},
 		"of a cluster": {[][]result.Loss{web(10, 2, -1, -1, 0)}, 12,
@@ -109,10 +109,10 @@ func TestJudge(t *testing.T) {
 		"in excess": {[][]result.Loss{web(10, -1, -1, -1, 0)[:2], {excess}}, 12,
 			"raised {0 0 0}; 10 to 0, above 1, inexact 0, {0 0 0}"},
 		"told again": {[][]result.Loss{web(10, 2, 0, 2, 0), web(10, 0, 0, 0, 0)}, 12, "accepted {0 0 0}"},
-		"long ago":   {[][]result.Loss{web(10, 0, 0, 0, 0)}, 200, "not known {0 0 0}"},
+		"long ago":   {[][]result.Loss{web(10, 0, 0, 0, 0)}, 200, "unknown {0 0 0}"},
 		"raised long ago": {[][]result.Loss{web(10, 2, 0, 2, 0)}, 200,
 			"raised {0 0 0}; 10 to 0, above 1, inexact 0, {0 0 0}"},
-		"of another graph": {[][]result.Loss{{row("web2", "l1", "l2", 10, 9, 0)}}, 12, "not known {0 0 0}"},
+		"of another graph": {[][]result.Loss{{row("web2", "l1", "l2", 10, 9, 0)}}, 12, "unknown {0 0 0}"},
 	} {
 		all := rulesOf(t, 0.01).of(tt.now, tt.rows...)
 		if got := text(&all[0]); got != tt.want {

@@ -9,6 +9,7 @@ import (
 
 	"tamtam/collector/marks"
 	"tamtam/collector/result"
+	"tamtam/tam/words"
 )
 
 // A State is the alarm state of a graph.
@@ -24,7 +25,7 @@ const (
 )
 
 // String returns the state in words.
-func (s State) String() string { return [...]string{"not known", "accepted", "raised"}[s] }
+func (s State) String() string { return [...]string{words.Unknown, "accepted", "raised"}[s] }
 
 // States lists all states.
 var States = []State{Raised, Accepted, NotKnown}

@@ -124,21 +124,26 @@ func TestSwitchPage(t *testing.T) {
 	p.shows(s, "/drops", "The book of leaf&lt;1&gt;", "By reason", "By port", "By rule", "acl",
 		"chip.acl hit EDGE EDGE|RULE_1 → drop",
 		"10.1.0.5", "Ethernet0")
-	p.shows(s, "/switch?name=leaf%3C1%3E", "TAM_TAILSTAMPING_TABLE|lost", "waiting", "nowhere",
+	p.shows(s, "/switch?name=leaf%3C1%3E", "TAM_TAILSTAMPING_TABLE|lost", "pending", "nowhere",
 		"Sessions of tail-stamping", "Load in",
 		`data-of="stamped packets"`, `data-of="in bytes"`)
-	p.shows(s, "/switches", `data-of="Ports up">2 of 3 <small class="warn">1 not known<`)
+	p.shows(s, "/switches", `data-of="Ports up">2 of 3 <small class="warn">1 unknown<`)
 	p.shows(s, "/marking", "marked", "initiator", "that takes the counts of two switches", "Periods of marked")
-	p.shows(s, "/sketches", "cardinality", "sum", "not known")
-	for at, want := range map[string]string{"/flows": "Not known here: the way of a flow", "/packets": "Not known here",
-		"/sources": "Not known here",
-		"/":        "leaf&lt;1&gt;"} {
+	p.shows(s, "/sketches", "cardinality", "sum", "unknown")
+	for at, want := range map[string]string{"/flows": "Unknown here: the way of a flow", "/packets": "Unknown here",
+		"/sources": "Unknown here", "/time": "Unknown here",
+		"/": "leaf&lt;1&gt;"} {
 		p.shows(s, at, want)
 	}
 	seen := webtest.Crawl(t, s, 6, as("ada", "a"))
 	for _, at := range []string{"/", "/drops", "/marking", "/sketches", "/switches", "/switch"} {
 		if seen[at] == 0 {
 			t.Errorf("no link leads to %s", at)
+		}
+	}
+	for _, at := range []string{"/time", "/flows", "/packets", "/sources"} {
+		if seen[at] > 0 {
+			t.Errorf("a link leads to %s, which cannot have data on one switch", at)
 		}
 	}
 	pageRoles(t, s)
@@ -163,7 +168,7 @@ func pageRoles(t *testing.T, s http.Handler) {
 		{"eve", "a", "/events", 401, "user or password is wrong"}, {"", "", "/page.js", 401, "missing"},
 		{"carl", "c", "/", 403, "sonic-db:/STATE_DB: role collectors may not read it"},
 		{"rita", "r", "/", 200, "leaf"}, {"rita", "r", "/switch?name=leaf%3C1%3E", 200, "TAM_TAILSTAMPING_TABLE|lost"},
-		{"rita", "r", "/drops", 200, "Not known: /operations/list-drops: role read-only may not do it"},
+		{"rita", "r", "/drops", 200, "Unknown: /operations/list-drops: role read-only may not do it"},
 		{"otto", "o", "/drops", 200, "ACL rule EDGE|RULE_1"}, {"ada", "a", "/drops", 200, "ACL rule EDGE|RULE_1"},
 	} {
 		change := as(tt.name, tt.password)

@@ -17,7 +17,7 @@ func (t *tables) network(s *web.Switch) web.Network {
 // neighbours returns the switch with the neighbours at its ports.
 func neighbours(s *web.Switch, heard map[string]swss.FieldValues) web.Network {
 	n := web.Network{
-		Source: "LLDP data of neighbours; devices without LLDP are not here, and losses on the way are not known",
+		Source: "LLDP data of neighbours; devices without LLDP are not here, and losses on the way are unknown",
 		Nodes:  []web.Node{{Name: s.Name}},
 	}
 	chassis := map[string]string{} // chassis id by neighbour name

@@ -1,11 +1,13 @@
 package switchpage
 
 import (
+	"fmt"
 	"strings"
 
 	"tamtam/mgmt/web"
 	"tamtam/swss"
 	"tamtam/swss/schema"
+	"tamtam/tam/words"
 )
 
 // Objects returns the configured objects of a switch with their results from STATE_DB. Objects with a status are first,
@@ -17,13 +19,13 @@ func Objects(r *swss.Reading) (list []web.Object) {
 	}
 	for i := range list {
 		o := &list[i]
-		if o.Unapplied = schema.UnappliedTexts(parts[o.Name]); o.Unapplied != nil && o.Standing == web.InForce {
-			o.Standing = web.InPart
+		if o.Unapplied = schema.UnappliedTexts(parts[o.Name]); o.Unapplied != nil && o.Status == words.Active {
+			o.Status = words.InPart
 		}
 		delete(parts, o.Name)
 	}
 	for _, name := range sortedKeys(parts) {
-		list = append(list, web.Object{Name: name, Standing: web.NotApplied, Unapplied: schema.UnappliedTexts(parts[name])})
+		list = append(list, web.Object{Name: name, Status: words.Unapplied, Unapplied: schema.UnappliedTexts(parts[name])})
 	}
 	return list
 }
@@ -38,31 +40,31 @@ func objectsOf(t schema.Table, rows map[string]swss.FieldValues) (list []web.Obj
 		if s.Status == "" {
 			continue // other programs write their own rows into these tables
 		}
-		o := web.Object{Name: t.Object(key), Status: s.Status, Reason: s.Reason, Since: s.Since}
-		o.Standing = standing(t, s)
+		o := web.Object{Name: t.Object(key), Status: statusOf(t, s), Reason: s.Reason, Since: s.Since}
 		if err != nil { // the row is malformed
-			o.Standing, o.Reason = web.NotKnown, err.Error()
+			o.Status, o.Reason = words.Unknown, err.Error()
+		} else if o.Status == words.Unknown && !strings.EqualFold(s.Status, t.Unknown) && o.Reason == "" {
+			o.Reason = fmt.Sprintf("status %q has no meaning here", s.Status)
 		}
 		list = append(list, o)
 	}
 	return list
 }
 
-// standing returns the meaning of a status. It ignores case, since SONiC writes the words in upper and lower case.
-func standing(t schema.Table, s schema.Status) web.Standing {
+// statusOf returns the meaning of a status. It ignores case, since SONiC writes the words in upper and lower case. A
+// word of another program is unknown.
+func statusOf(t schema.Table, s schema.Status) web.Status {
 	is := func(word string) bool { return word != "" && strings.EqualFold(s.Status, word) }
 	switch {
 	case is(t.Off) && s.Reason == "":
-		return web.Off
+		return words.Inactive
 	case is(t.Good):
-		return web.InForce
+		return words.Active
 	case is(t.Waiting) || is(t.Off):
-		return web.Waiting
-	case is(t.Unknown):
-		return web.Suspect
+		return words.Pending
 	// for ACLs, inactive means rejected
 	case is(schema.StatusFailed), t.Good == schema.ACLActive && is(schema.ACLInactive):
-		return web.Failed
+		return words.Failed
 	}
-	return web.NotKnown // an unknown word of another program
+	return words.Unknown
 }

@@ -9,6 +9,7 @@ import (
 	"tamtam/swss"
 	"tamtam/swss/schema"
 	"tamtam/swss/swsstest"
+	"tamtam/tam/words"
 )
 
 // The page lists parts that no daemon applies. If a row has a status, they are shown with it. Rows without status, and
@@ -36,13 +37,13 @@ func TestUnappliedObjects(t *testing.T) {
 	}
 	var got []string
 	for _, o := range list {
-		got = append(got, fmt.Sprint(o.Name, " ", o.Standing, " ", o.Status, " ", o.Unapplied))
+		got = append(got, fmt.Sprint(o.Name, " ", o.Status, " ", o.Unapplied))
 	}
 	slices.Sort(got)
 	want := []string{
-		"CRM|Config not applied  [unknown: d]", "PORT|Ethernet0 in force in part active [unknown: c no-effect: b]",
-		"PORT|Ethernet4 failed failed [no-effect: b]", "PORT|Ethernet8 in force active []",
-		"VRF not applied  [not-implemented: e]",
+		"CRM|Config unapplied [unknown: d]", "PORT|Ethernet0 active in part [unknown: c no-effect: b]",
+		"PORT|Ethernet4 failed [no-effect: b]", "PORT|Ethernet8 active []",
+		"VRF unapplied [not-implemented: e]",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q\nwant %q", got, want)
@@ -50,10 +51,10 @@ func TestUnappliedObjects(t *testing.T) {
 }
 
 // ACLs use SONiC's own status words. A rejected ACL counts as failed, like any other object.
-func TestStandingOfACLs(t *testing.T) {
-	for status, want := range map[string]web.Standing{
-		schema.ACLActive: web.InForce, schema.ACLInactive: web.Failed, schema.ACLPendingCreation: web.Waiting,
-		schema.ACLUnknown: web.Suspect, "Sleeping": web.NotKnown,
+func TestStatusOfACLs(t *testing.T) {
+	for status, want := range map[string]web.Status{
+		schema.ACLActive: words.Active, schema.ACLInactive: words.Failed, schema.ACLPendingCreation: words.Pending,
+		schema.ACLUnknown: words.Unknown, "Sleeping": words.Unknown,
 	} {
 		seen := 0
 		for _, table := range schema.StatusTables() {
@@ -62,7 +63,7 @@ func TestStandingOfACLs(t *testing.T) {
 			}
 			seen++
 			got := objectsOf(table, map[string]swss.FieldValues{"EDGE": {table.Status: status}})
-			if len(got) != 1 || got[0].Standing != want {
+			if len(got) != 1 || got[0].Status != want {
 				t.Errorf("%s that is %s: %+v, want that it is %s", table.State, status, got, want)
 			}
 		}

@@ -125,7 +125,7 @@ func polledBy(rows map[string]swss.FieldValues) (every time.Duration, why string
 	}
 	switch f, err := schema.ParseFlexCounter("PORT", row); {
 	case err != nil:
-		return 0, "how often the counters of ports are polled is not known: " + err.Error()
+		return 0, "how often the counters of ports are polled is unknown: " + err.Error()
 	case f.Given && !f.Enabled:
 		return 0, "the counters of ports are not polled, by FLEX_COUNTER_TABLE|PORT: they are as they were read last"
 	case f.Interval > 0:

@@ -98,7 +98,7 @@ func TestPolled(t *testing.T) {
 		{nil, time.Second, ""}, {swss.FieldValues{"FLEX_COUNTER_STATUS": "enable"}, time.Second, ""},
 		{swss.FieldValues{"POLL_INTERVAL": "5000"}, 5 * time.Second, ""},
 		{swss.FieldValues{"FLEX_COUNTER_STATUS": "disable"}, 0, "are not polled, by FLEX_COUNTER_TABLE|PORT"},
-		{swss.FieldValues{"POLL_INTERVAL": "soon"}, 0, "is not known: "},
+		{swss.FieldValues{"POLL_INTERVAL": "soon"}, 0, "is unknown: "},
 	} {
 		rows := map[string]swss.FieldValues{"ACL": {"FLEX_COUNTER_STATUS": "disable"}}
 		if tt.row != nil {

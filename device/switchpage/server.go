@@ -87,6 +87,7 @@ func lacks() map[string]string {
 	return map[string]string{
 		"/flows":   "the way of a flow, and its times: " + several + collector,
 		"/packets": "the way of a packet: " + several + collector + " Packets that were dropped here are among the drops.",
+		"/time":    "a switch keeps its counters and not their history. " + collector,
 		"/sources": "other devices do not send their measurements to a switch. " + collector,
 	}
 }

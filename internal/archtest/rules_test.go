@@ -73,11 +73,11 @@ var rules = []room{
 	{name: "cli", modules: []string{gnmi, grpc, xterm}, clock: true, below: rooms(
 		"cli/tam cli/ping cli/kit cli/tree internal/printable")},
 	// commands of telemetry
-	{name: "cli/tam", modules: []string{gnmi}, clock: true, below: rooms("cli/kit cli/tree")},
+	{name: "cli/tam", modules: []string{gnmi}, clock: true, below: rooms("cli/kit cli/tree tam/words")},
 	// ping and traceroute
 	{name: "cli/ping", modules: []string{gnmi}, clock: true, below: rooms("cli/kit cli/tree")},
 	// building blocks of commands
-	{name: "cli/kit", modules: []string{gnmi, grpc, yaml}, below: rooms("cli/tree internal/printable")},
+	{name: "cli/kit", modules: []string{gnmi, grpc, yaml}, below: rooms("cli/tree internal/printable tam/words")},
 	// data of a gNMI server
 	{name: "cli/tree", modules: []string{gnmi}, below: rooms("internal/printable")},
 	// demonstrations of every feature with real traffic
@@ -161,7 +161,7 @@ var rules = []room{
 	// the page of one switch
 	{name: "device/switchpage", modules: []string{grpc}, clock: true, below: rooms(`
 		device/packettrace mgmt/web/door mgmt/web mgmt mgmt/auth collector/result swss swss/schema tam/altmark
-		tam/flymon`)},
+		tam/flymon tam/words`)},
 	// predicts the fate of a packet
 	{name: "device/packettrace", below: rooms(`
 		saisim saisim/config saisim/tailstamp saisim/drop swss swss/schema tam/query`)},
@@ -177,7 +177,7 @@ var rules = []room{
 	{name: "mgmt/web/door", below: rooms("mgmt/web mgmt mgmt/auth"), modules: []string{grpc}},
 	// pages for a browser
 	{name: "mgmt/web", clock: true, below: rooms(`
-		collector/alarm collector collector/marks collector/topology collector/result tam/query`)},
+		collector/alarm collector collector/marks collector/topology collector/result tam/query tam/words`)},
 	// RFC 8040 on the same engine
 	{name: "mgmt/restconf", modules: []string{gnmi, goyang, grpc}, clock: true, below: rooms(`
 		mgmt mgmt/auth mgmt/tree mgmt/access yang`)},
@@ -220,7 +220,7 @@ var rules = []room{
 	// generated types stop at mgmt
 	{name: "yang", modules: []string{gnmi, goyang, protobuf, ygot}},
 	// derives alarms from rows
-	{name: "collector/alarm", below: rooms("collector collector/marks collector/result tam/altmark")},
+	{name: "collector/alarm", below: rooms("collector collector/marks collector/result tam/altmark tam/words")},
 	// IPFIX to other collectors
 	{name: "collector/export", below: rooms(`
 		collector collector/marks saisim/tailstamp saisim/drop tam/altmark tam/ipfix`)},
@@ -340,7 +340,7 @@ var rules = []room{
 	// reasons for dropped frames
 	{name: "saisim/drop"},
 	{name: "swss", modules: []string{goredis, miniredis}, clock: true},
-	{name: "swss/schema", below: rooms("tam/altmark tam/dropreport tam/erspan tam/flymon tam/record")},
+	{name: "swss/schema", below: rooms("tam/altmark tam/dropreport tam/erspan tam/flymon tam/record tam/words")},
 	{name: "sai"},
 	// an independent check, without code of the planner
 	{name: "tam/recordplan/check", below: rooms("tam/libm tam/record")},
@@ -364,6 +364,8 @@ var rules = []room{
 	{name: "tam/query"},
 	// elementary functions
 	{name: "tam/libm"},
+	// the words of all displays
+	{name: "tam/words"},
 	{name: "tam/record"},
 	// the protocol, without sockets
 	{name: "tam/sflow"},

@@ -45,7 +45,7 @@ func (r *Run) Counters(context.Context, int64, int64) ([]result.PortReadings, er
 func (r *Run) Troubles() (list []string) {
 	for _, name := range device.SortedKeys(r.restarted) {
 		list = append(list, fmt.Sprintf("the chip of %s started again at %v: its counters cover only the time after that, "+
-			"and how much its ports sent in the whole run is not known", name, r.restarted[name]))
+			"and how much its ports sent in the whole run is unknown", name, r.restarted[name]))
 	}
 	return append(list, r.missing...)
 }

@@ -202,7 +202,7 @@ func lostText(a marks.Alarm) string {
 // alarmWorth returns why an alarm may be inexact.
 func alarmWorth(a *alarm.Alarm) (why []string) {
 	if w := &a.Last.Alarm.Whole; !w.LossValid {
-		why = append(why, "the loss of the whole is not known: "+strings.Join(w.Reasons, ", "))
+		why = append(why, "the loss of the whole is unknown: "+strings.Join(w.Reasons, ", "))
 	}
 	if a.Inexact > 0 {
 		why = append(why, fmt.Sprintf("%s of %s periods above by rows that may not be the whole truth",
@@ -219,7 +219,7 @@ func uncertainWords(d alarm.Uncertain, which string) (words []string) {
 	for _, x := range []struct {
 		n   int64
 		why string
-	}{{d.Missing, "rows are missing"}, {d.Unknown, "the loss is not known"},
+	}{{d.Missing, "rows are missing"}, {d.Unknown, "the loss is unknown"},
 		{d.Inexact, "no more lost than is accepted, by rows that may not be the whole truth"}} {
 		if x.n > 0 {
 			words = append(words, fmt.Sprintf("%speriods that neither raise nor clear, %s: %s", which, x.why, count(x.n)))

@@ -19,7 +19,8 @@ type Config struct {
 	Store Store
 	// Own means that the page belongs to one switch: Store and Switches read that switch's data directly.
 	Own bool
-	// Lacks holds, by the paths of views, the reason why they have no data here. It is shown instead of them.
+	// Lacks holds, by the paths of views, the reason why they cannot have data here. The navigation omits these views;
+	// their addresses answer with the reason.
 	Lacks map[string]string
 	// Troubles returns why rows may be missing that should be in the store by now; nil means that this is unknown.
 	Troubles func() []string
@@ -156,28 +157,15 @@ type SwitchAlarm struct {
 	Cleared                        time.Time // zero for an alarm that is raised
 }
 
-// A Standing is the outcome of a configured object.
-type Standing string
-
-// These are all values. The status word of the switch itself is Object.Status.
-const (
-	InForce    Standing = "in force"
-	Waiting    Standing = "waiting"
-	Failed     Standing = "failed"
-	Off        Standing = "off" // the object's configuration requests nothing
-	Suspect    Standing = "uncertain"
-	NotKnown   Standing = "not known"
-	InPart     Standing = "in force in part" // parts of the object are not applied
-	NotApplied Standing = "not applied"      // the object has no status, and it or parts of it are not applied
-)
+// A Status is the outcome of a configured object, one of [words.Statuses].
+type Status string
 
 // An Object is a configured object.
 type Object struct {
-	Name     string // TABLE|key as in CONFIG_DB, or a table that the switch does not have
-	Standing Standing
-	Status   string // the switch's word
-	Reason   string // empty if there is none
-	Since    time.Time
+	Name   string // TABLE|key as in CONFIG_DB, or a table that the switch does not have
+	Status Status
+	Reason string // empty if there is none
+	Since  time.Time
 	// Unapplied holds the parts that the switch does not apply, with the reasons.
 	Unapplied []string
 }

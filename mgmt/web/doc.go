@@ -5,7 +5,7 @@
 // script, which only reloads a page when a server-sent event reports a change. Nothing can be changed through the page.
 //
 // Every value is shown with its confidence. Inexact rows look different and give a reason. Unknown values are shown as
-// "not known", and old data shows its age. A request reads the rows of a store within a time span, up to a bound
+// "unknown", and old data shows its age. A request reads the rows of a store within a time span, up to a bound
 // (snapshot). Simultaneous requests share one read. The numbers of requests and listeners are bounded.
 //
 // What belongs here: the content and form of the page. The origin of rows and logins belong elsewhere. The page

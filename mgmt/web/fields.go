@@ -50,7 +50,7 @@ func flagFields[R any](of func(*R) result.Flags, exact func(*R) bool) []query.Fi
 		words = append(words, f.word)
 	}
 	return []query.Field[R]{
-		{Name: "flag", Help: "why the row may be inexact", Kind: query.Text, Words: words,
+		{Name: "flag", Help: "why the row may not be exact", Kind: query.Text, Words: words,
 			Whole: func(*R) bool { return true },
 			Text: func(r *R, i int) (string, bool) {
 				flags := of(r)
@@ -64,7 +64,7 @@ func flagFields[R any](of func(*R) result.Flags, exact func(*R) bool) []query.Fi
 				}
 				return "", false
 			}},
-		{Name: "exact", Help: "nothing makes the row inexact", Kind: query.Boolean,
+		{Name: "exact", Help: "the row is exact", Kind: query.Boolean,
 			Text: query.One(func(r *R) (string, bool) { return query.YesNo(of(r) == 0 && exact(r)), true })},
 	}
 }

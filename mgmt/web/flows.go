@@ -92,7 +92,7 @@ func (n *net) flowRow(q *request, w *way) flowRow {
 		r.Reasons = append(r.Reasons, count(perhaps)+" packets "+mayLie)
 	}
 	if len(partly) > 0 {
-		r.Reasons = append(r.Reasons, "times of some packets are not known: at "+strings.Join(partly, ", "))
+		r.Reasons = append(r.Reasons, "times of some packets are unknown: at "+strings.Join(partly, ", "))
 	}
 	return r
 }
@@ -106,7 +106,7 @@ func (h *hopSum) lacks(i int) (words []string) {
 		told  int64
 	}{{i > 0, "on the link", h.link.Count}, {true, "in the switch", h.resident.Count}} {
 		if x.of && x.told < h.packets {
-			words = append(words, fmt.Sprintf("time %s not known of %s of %s packets", x.where, count(h.packets-x.told),
+			words = append(words, fmt.Sprintf("time %s unknown of %s of %s packets", x.where, count(h.packets-x.told),
 				count(h.packets)))
 		}
 	}

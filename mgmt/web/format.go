@@ -10,10 +10,11 @@ import (
 	"time"
 
 	"tamtam/collector/result"
+	"tamtam/tam/words"
 )
 
 // notKnown is shown for an unknown value, never 0 or an empty text.
-const notKnown = "not known"
+const notKnown = words.Unknown
 
 // functions returns the functions of the templates.
 func (p *Page) functions() template.FuncMap {

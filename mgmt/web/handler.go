@@ -111,7 +111,7 @@ var views = []view{
 		false, nil, (*Page).sketched},
 	{"/switches", "switches", "Switches", "Switches", []string{"since", "page"},
 		false, nil, (*Page).switches},
-	{"/switch", "switch", "A switch", "", []string{"since", "name", "standing", "page"},
+	{"/switch", "switch", "A switch", "", []string{"since", "name", "status", "page"},
 		false, nil, (*Page).oneSwitch},
 	{"/sources", "sources", "Sources", "Sources", []string{"since", "page"},
 		false, nil, (*Page).sources},
@@ -211,7 +211,7 @@ func (p *Page) show(w http.ResponseWriter, r *http.Request, v *view, format stri
 	q.format = format
 	f := &frame{Title: v.title, View: v, Site: p.cfg.Title, Note: p.cfg.Note, Q: q, Store: p.cfg.Store != nil,
 		Finished: !p.cfg.Zero.IsZero(), Own: p.cfg.Own, Alarms: p.cfg.Alarms != nil,
-		Scans: p.cfg.Scanner != nil, Lack: p.cfg.Lacks[v.path],
+		Scans: p.cfg.Scanner != nil, Lack: p.cfg.Lacks[v.path], lacks: p.cfg.Lacks,
 		Troubles: p.troubles()}
 	if f.Lack == "" {
 		f.Data, err = v.data(p, q)
@@ -284,7 +284,8 @@ func (p *Page) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	// A refused client gets no navigation.
 	f := &frame{Title: http.StatusText(code), Site: p.cfg.Title, Error: why, Closed: refusal != nil,
-		Own: p.cfg.Own, Alarms: p.cfg.Alarms != nil, Scans: p.cfg.Scanner != nil}
+		Own: p.cfg.Own, Alarms: p.cfg.Alarms != nil, Scans: p.cfg.Scanner != nil,
+		lacks: p.cfg.Lacks}
 	if f.Closed {
 		f.Site = "a page with a login" // hide the title of the page
 	}

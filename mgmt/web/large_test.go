@@ -9,6 +9,7 @@ import (
 
 	"tamtam/collector/result"
 	"tamtam/mgmt/web/webtest"
+	"tamtam/tam/words"
 )
 
 // mostBytes bounds the size of any page.
@@ -28,7 +29,7 @@ func TestLarge(t *testing.T) {
 			B:  End{fmt.Sprintf("s%d", (i+1)%many), "Ethernet4", 4},
 			AB: Traffic{LostKnown: true, Lost: int64(i % 3)}})
 		f.switches = append(f.switches, Switch{Name: name, Objects: []Object{
-			{Name: "PORT|Ethernet0", Standing: Failed, Reason: "none"}}})
+			{Name: "PORT|Ethernet0", Status: words.Failed, Reason: "none"}}})
 		b.Hops = append(b.Hops, result.Hop{Window: w, Flow: flow, Path: "x", Switch: uint32(i + 1), Packets: 1})
 		b.Drops = append(b.Drops, result.Drop{Window: w, Switch: name, Queue: -1, Reason: fmt.Sprint("reason", i),
 			Rule: fmt.Sprint("rule", i), Source: "ipfix"})
@@ -40,7 +41,7 @@ func TestLarge(t *testing.T) {
 	}
 	for i := range many {
 		f.switches[0].Ports = append(f.switches[0].Ports, Port{Name: fmt.Sprintf("Ethernet%d", 4*i), Oper: "up"})
-		f.switches[0].Objects = append(f.switches[0].Objects, Object{Name: fmt.Sprintf("ROUTE|%d", i), Standing: InForce})
+		f.switches[0].Objects = append(f.switches[0].Objects, Object{Name: fmt.Sprintf("ROUTE|%d", i), Status: words.Active})
 	}
 	p := put(t, b, func(c *Config) { c.Topology, c.Switches = f, f })
 	for at, want := range map[string]string{

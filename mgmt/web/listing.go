@@ -292,7 +292,7 @@ func (x *rowsOf[R]) fill(q *request, f *queryForm) {
 				c.Text, c.Unknown = rangeText(s.Range, of.Kind), false
 			}
 			if s.Unknown > 0 {
-				c.Note = count(s.Unknown) + " not known"
+				c.Note = count(s.Unknown) + " unknown"
 			}
 			l.Cells = append(l.Cells, c)
 		}

@@ -32,7 +32,7 @@ type delays struct {
 func (d delays) Reasons() []string {
 	words := flagWords(d.Flags)
 	if d.Lacks > 0 {
-		words = append(words, "delay not known of "+count(d.Lacks)+" more packets")
+		words = append(words, "delay unknown of "+count(d.Lacks)+" more packets")
 	}
 	return words
 }

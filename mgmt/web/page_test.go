@@ -30,9 +30,13 @@ func TestPages(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 0))
 		w := &world{r: r, spite: r.IntN(2) == 0, now: testNow}
 		rows := []int{0, 3, 40, 150}[r.IntN(4)]
-		seen := crawl(t, w.page(t, rows), 12)
+		p := w.page(t, rows)
+		seen := crawl(t, p, 12)
 		for _, v := range views {
-			if seen[v.path] == 0 && (rows > 3 || v.nav != "") {
+			switch lacks := p.cfg.Lacks[v.path] != ""; {
+			case lacks && seen[v.path] > 0:
+				t.Errorf("a link leads to %s, which cannot have data", v.path)
+			case !lacks && seen[v.path] == 0 && (rows > 3 || v.nav != ""):
 				t.Errorf("no link leads to %s", v.path)
 			}
 		}
@@ -47,7 +51,7 @@ func TestNothingKnown(t *testing.T) {
 	}
 	crawl(t, p, 5)
 	for at, want := range map[string]string{
-		"/": "No topology", "/flows": "No collector here", "/switches": "is not known", "/drops": "No drops",
+		"/": "No topology", "/flows": "No collector here", "/switches": "is unknown", "/drops": "No drops",
 		"/sources": "No source",
 	} {
 		if _, text := get(t, p, at); !strings.Contains(text, want) {
@@ -100,14 +104,14 @@ func TestUnknownAndFlags(t *testing.T) {
 	}, nil)
 	for at, wants := range map[string][]string{
 		"/flows": {"at least 1.000 µs", "gap: messages of a source were lost", "silent: closed",
-			"flags 0x1000: not known"},
-		"/flow?flow=f&path=x": {"link not known, in the switch not known", "5 without times"},
-		"/marking":            {"1 not known", `class="m-unknown"`, "whole path"},
-		"/periods?flow=web&from=a&to=b": {"nothing came from b", `data-of="Lost"><span class="nk">not known`,
+			"flags 0x1000: unknown"},
+		"/flow?flow=f&path=x": {"link unknown, in the switch unknown", "5 without times"},
+		"/marking":            {"1 unknown", `class="m-unknown"`, "whole path"},
+		"/periods?flow=web&from=a&to=b": {"nothing came from b", `data-of="Lost"><span class="nk">unknown`,
 			`data-of="Mean of all"><span class="nk">not measured`},
 		"/periods?flow=all&from=a&to=b": {`data-of="Mean of all">-1.500 µs</td>`},
 		"/periods?flow=some&from=a&to=b": {
-			`data-of="Mean of all"><span class="nk">not known</span> <small>1 of 3 packets were lost`},
+			`data-of="Mean of all"><span class="nk">unknown</span> <small>1 of 3 packets were lost`},
 		"/sketches":                      {"truth outside the bound", "1 lie outside", "1 to 4"},
 		"/drops":                         {"overflow: more than there was room for", "not exact", "before one"},
 		"/":                              {"Not all of this time is exact", "no topology is configured", "switch 2"},
@@ -381,9 +385,9 @@ func TestTexts(t *testing.T) {
 		{durText(0), "0 ns"}, {durText(999), "999 ns"}, {durText(1234), "1.234 µs"}, {durText(12_345), "12.35 µs"},
 		{durText(-1_500_000), "-1.500 ms"},
 		{durText(90e9), "90.00 s"}, {count(-1234567), "-1,234,567"}, {count(999), "999"},
-		{numberText(math.NaN()), "not known"},
+		{numberText(math.NaN()), "unknown"},
 		{numberText(math.Inf(1)), "+∞"}, {numberText(1234.6), "1,235"}, {numberText(0.12345), "0.1235"},
-		{rateText(0), "not known"},
+		{rateText(0), "unknown"},
 		{rateText(100_000), "100 Gb/s"}, {rateText(2500), "2500 Mb/s"}, {percentText(0.0001), "< 0.1 %"},
 		{percentText(0), "0.0 %"},
 		{ageText(-time.Second), "0 s"}, {ageText(50 * time.Hour), "2 days"},
@@ -555,7 +559,7 @@ func FuzzRequest(f *testing.F) {
 	for _, s := range []string{
 		"/?since=all", "/flows?q=%3Cscript%3E&page=1", "/flow?flow=&path=0", "/packet?key=k1&time=-1&at=x",
 		"/drops?reason=%00&rule=a",
-		"/periods?flow=web&cluster=1&from=leaf1&to=spine1", "/switch?name=leaf1&standing=failed", "/%2e%2e/static",
+		"/periods?flow=web&cluster=1&from=leaf1&to=spine1", "/switch?name=leaf1&status=failed", "/%2e%2e/static",
 		"/sketches?task=heavy&page=9999",
 	} {
 		f.Add(s)

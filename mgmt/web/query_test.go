@@ -118,7 +118,7 @@ func TestFilters(t *testing.T) {
 		r, text = get(t, p, filtered(tt.path, "where", tt.where))
 		want := fmt.Sprintf("%d of %d %s meet the filter.", tt.matched, a.Read, tt.path[1:])
 		if tt.unknown > 0 {
-			want += fmt.Sprintf(` <span class="warn">Of %d more it is not known`, tt.unknown)
+			want += fmt.Sprintf(` <span class="warn">Of %d more it is unknown`, tt.unknown)
 		}
 		if r.StatusCode != http.StatusOK || !strings.Contains(text, want) {
 			t.Errorf("%s %q: %s, and does not contain %q", tt.path, tt.where, r.Status, want)
@@ -240,10 +240,10 @@ func TestGroupPages(t *testing.T) {
 	}
 	for at, wants := range map[string][]string{
 		filtered("/flows", "by", "switch"): {"3 flows are in 2 groups: a row is", "the groups overlap", "at least 115",
-			"not known"},
+			"unknown"},
 		filtered("/flows", "by", "switch", "where", `switch = "switch 2"`): {"1 of 3 flows meet the filter"},
-		filtered("/periods", "by", "status,flow"):                          {"1 not known"},
-		filtered("/packets", "by", "drop.reason"):                          {">none<", ">not known<", ">acl<"},
+		filtered("/periods", "by", "status,flow"):                          {"1 unknown"},
+		filtered("/packets", "by", "drop.reason"):                          {">none<", ">unknown<", ">acl<"},
 		filtered("/packets", "by", "delay", "top", "1"):                    {"1 more behind the top ones"},
 	} {
 		_, text := get(t, p, at)
@@ -276,7 +276,7 @@ func TestOverTime(t *testing.T) {
 	p := put(t, b, nil)
 	_, text := get(t, p, "/time")
 	for _, want := range []string{"Drops by reason, reported by ipfix", `<span class="key k0">ttl</span>`, "Lost packets",
-		`class="b-flag"><title>not exact: gap`, "not known in this time"} {
+		`class="b-flag"><title>not exact: gap`, "unknown in this time"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("/time does not contain %q", want)
 		}

@@ -209,6 +209,7 @@ type frame struct {
 	Alarms            bool   // true if there are alarm rules
 	Scans             bool   // true if rows are stored that can be scanned
 	Lack              string // why the view has no data
+	lacks             map[string]string
 	Error             string
 	Form              *queryForm
 	Closed            bool // true if the client was refused
@@ -238,7 +239,7 @@ func (f *frame) of(s *snapshot, now time.Time) {
 	if s.ahead > 0 {
 		f.Ahead = s.latest == 0
 		f.Troubles = append(f.Troubles, fmt.Sprintf("rows are of times up to %s later than now: a clock is ahead, and how "+
-			"old they are is not known", ageText(time.Unix(0, s.ahead).Sub(now))))
+			"old they are is unknown", ageText(time.Unix(0, s.ahead).Sub(now))))
 	}
 	if s.unread != "" {
 		f.Troubles = append(f.Troubles, "rows are missing: "+s.unread)
@@ -253,11 +254,12 @@ func (f *frame) of(s *snapshot, now time.Time) {
 	}
 }
 
-// Nav returns the views of the navigation.
+// Nav returns the views of the navigation, without those that cannot have data here.
 func (f *frame) Nav() (list []view) {
 	for _, v := range views {
 		series := map[bool]string{false: "load", true: "time"}[f.Own] // which Time links to, or the switch has no rows for
-		if v.nav != "" && (f.Alarms || v.name != "alarms") && (f.Scans || v.path != storedPath) && v.name != series {
+		if v.nav != "" && (f.Alarms || v.name != "alarms") && (f.Scans || v.path != storedPath) &&
+			v.name != series && f.lacks[v.path] == "" {
 			list = append(list, v)
 		}
 	}
@@ -338,7 +340,7 @@ var flagText = []struct {
 	{result.Silent, "silent", "closed without a silent source"},
 	{result.Overflow, "overflow", "more than there was room for: some were left out"},
 	{result.Cut, "cut", "frames were cut: stamps or records may be missing"},
-	{result.Unsynchronised, "unsynchronised", "a clock was compared that is wrong, or not known to be synchronised"},
+	{result.Unsynchronised, "unsynchronised", "a clock was compared that is wrong, or unknown to be synchronised"},
 	{result.Missing, "missing", "a switch on the way has no record of it: lost on the wire, or not recorded there"},
 	{result.Twice, "twice", "frames may be counted more than once: captured in more than one place, or not in order"},
 	{result.Searched, "searched", "stamps found by search: other bytes were in front of them, between or behind"},
@@ -354,7 +356,7 @@ func flagWords(flags result.Flags) (list []string) {
 		}
 	}
 	if flags != 0 {
-		list = append(list, fmt.Sprintf("flags %#x: not known to this page", uint16(flags)))
+		list = append(list, fmt.Sprintf("flags %#x: unknown to this page", uint16(flags)))
 	}
 	return list
 }

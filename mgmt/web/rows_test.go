@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"tamtam/collector/result"
+	"tamtam/tam/words"
 )
 
 // Names of the network of the tests, and names that a hostile switch may have.
@@ -174,7 +175,7 @@ func (w *world) sw(name string) Switch {
 	}
 	for i := range 60 {
 		s.Objects = append(s.Objects, Object{Name: fmt.Sprintf("TAM_TAILSTAMPING_TABLE|%s%d", w.text("a"), i),
-			Standing: standings[w.r.IntN(len(standings))], Status: w.text("active", "pending"),
+			Status: Status(words.Statuses()[w.r.IntN(len(words.Statuses()))]),
 			Reason: w.text("", "feature is not active"),
 			Since:  w.now.Add(-time.Hour), Unapplied: []string{w.text("no-effect: fec has no effect",
 				"unknown: there is no field a")}})

@@ -110,7 +110,7 @@ func sketchRowOf(k result.Sketch, most float64) sketchRow {
 	r := sketchRow{Sketch: k}
 	switch {
 	case !k.Known:
-		r.Verdict = "truth not known"
+		r.Verdict = "truth unknown"
 	case !k.Bounded:
 		r.Verdict = "no bound"
 	case k.Truth < k.Low || k.Truth > k.High:

@@ -57,11 +57,11 @@ func (p *Page) sourceRow(s result.Source) sourceRow {
 	}{
 		{s.Lost > 0, "bad", "batches were lost"},
 		{s.Bad > 0, "bad", "batches could not be read"},
-		{ahead, "inexact", "a clock is ahead: how old the newest is is not known"},
+		{ahead, "inexact", "a clock is ahead: how old the newest is is unknown"},
 		{s.Silent, "inexact", "silent: windows were closed without it"},
 		{s.Late > 0, "inexact", "events came late"},
 		{s.LeftOut > 0, "inexact", "events could not be joined"},
-		{s.LeftOut < 0, "inexact", "not known whether events could not be joined"},
+		{s.LeftOut < 0, "inexact", "unknown whether events could not be joined"},
 	} {
 		if x.is {
 			r.Reasons = append(r.Reasons, x.words)

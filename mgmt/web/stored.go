@@ -199,7 +199,7 @@ func (x *storedRows) fill(q *request, f *queryForm) {
 				c.Class = "n"
 			}
 			if k := i - x.answer.Keys - 1; k >= 0 && g.Totals[k].Unknown > 0 {
-				c.Note = count(g.Totals[k].Unknown) + " rows not known"
+				c.Note = count(g.Totals[k].Unknown) + " rows unknown"
 			}
 			l.Cells = append(l.Cells, c)
 		}

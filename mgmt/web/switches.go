@@ -3,25 +3,25 @@ package web
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
+
+	"tamtam/tam/words"
 )
 
-// standings lists all standings, the most urgent first.
-var standings = []Standing{Failed, Suspect, NotKnown, Waiting, NotApplied, InPart, InForce, Off}
-
-type standingCount struct {
-	Standing Standing
-	Count    int
-	Href     string
-	On       bool
-	Class    string
+type statusCount struct {
+	Status Status
+	Count  int
+	Href   string
+	On     bool
+	Class  string
 }
 
 type switchRow struct {
 	Name, Href string
 	Error      string
 	Read       time.Time
-	Counts     []standingCount
+	Counts     []statusCount
 	Worst      *Object
 	Up, Ports  int
 	Untold     int // number of ports of unknown state
@@ -62,9 +62,9 @@ func (p *Page) allSwitches(q *request) ([]Switch, error) {
 	return list, nil
 }
 
-// classes maps standings to classes of the style sheet.
-var classes = map[Standing]string{Failed: "bad", Suspect: "inexact", NotKnown: "unknown", Waiting: "inexact",
-	NotApplied: "inexact", InPart: "inexact", InForce: "good", Off: "off"}
+// classes maps statuses to classes of the style sheet.
+var classes = map[Status]string{words.Failed: "bad", words.Unknown: "unknown", words.Pending: "inexact",
+	words.Unapplied: "inexact", words.InPart: "inexact", words.Active: "good", words.Inactive: "off"}
 
 func switchRowOf(q *request, s *Switch) switchRow {
 	r := switchRow{
@@ -78,34 +78,34 @@ func switchRowOf(q *request, s *Switch) switchRow {
 			r.Untold++
 		}
 	}
-	r.Counts = standingsOf(s, func(w Standing) string {
-		return q.Link("/switch", "name", s.Name, "standing", string(w))
+	r.Counts = statusesOf(s, func(w Status) string {
+		return q.Link("/switch", "name", s.Name, "status", string(w))
 	})
 	if s.Error != "" {
 		r.Class = "inexact"
 		return r
 	}
-	for _, w := range standings {
-		if w == InForce || w == Off {
+	for _, w := range words.Statuses() {
+		if w == words.Active {
 			break
 		}
-		if i := slices.IndexFunc(s.Objects, func(o Object) bool { return o.Standing == w }); i >= 0 {
-			r.Worst, r.Class = &s.Objects[i], classes[w]
+		if i := slices.IndexFunc(s.Objects, func(o Object) bool { return string(o.Status) == w }); i >= 0 {
+			r.Worst, r.Class = &s.Objects[i], classes[Status(w)]
 			break
 		}
 	}
 	return r
 }
 
-// standingsOf returns the number of a switch's objects by standing, without standings that no object has.
-func standingsOf(s *Switch, href func(Standing) string) (list []standingCount) {
-	n := map[Standing]int{}
+// statusesOf returns the number of a switch's objects by status, without statuses that no object has.
+func statusesOf(s *Switch, href func(Status) string) (list []statusCount) {
+	n := map[Status]int{}
 	for _, o := range s.Objects {
-		n[o.Standing]++
+		n[o.Status]++
 	}
-	for _, w := range standings {
-		if n[w] > 0 {
-			list = append(list, standingCount{Standing: w, Count: n[w], Href: href(w), Class: classes[w]})
+	for _, word := range words.Statuses() {
+		if w := Status(word); n[w] > 0 {
+			list = append(list, statusCount{Status: w, Count: n[w], Href: href(w), Class: classes[w]})
 		}
 	}
 	return list
@@ -135,7 +135,7 @@ type switchData struct {
 	Error   string
 	Read    time.Time
 	Known   bool
-	Counts  []standingCount
+	Counts  []statusCount
 	Chosen  string
 	All     string
 	Objects []objectRow
@@ -172,23 +172,24 @@ func (p *Page) oneSwitch(q *request) (any, error) {
 		return &switchData{Name: name, Drops: q.Link("/drops", "switch", name)}, nil
 	}
 	s := &list[i]
-	d := &switchData{Name: s.Name, Error: s.Error, Read: s.Read, Known: true, Chosen: q.get("standing"),
-		All: q.With("standing", ""), Drops: q.Link("/drops", "switch", s.Name)}
-	d.Counts = standingsOf(s, func(w Standing) string { return q.With("standing", string(w)) })
+	d := &switchData{Name: s.Name, Error: s.Error, Read: s.Read, Known: true, Chosen: q.get("status"),
+		All: q.With("status", ""), Drops: q.Link("/drops", "switch", s.Name)}
+	d.Counts = statusesOf(s, func(w Status) string { return q.With("status", string(w)) })
 	for i := range d.Counts {
-		d.Counts[i].On = string(d.Counts[i].Standing) == d.Chosen
+		d.Counts[i].On = string(d.Counts[i].Status) == d.Chosen
 	}
-	if d.Chosen != "" && classes[Standing(d.Chosen)] == "" {
-		return nil, wrong("standing=%.40q: want one of %v", d.Chosen, standings)
+	if d.Chosen != "" && classes[Status(d.Chosen)] == "" {
+		return nil, wrong("status=%.40q: want one of %s", d.Chosen, strings.Join(words.Statuses(), ", "))
 	}
 	var objects []objectRow
 	for _, o := range s.Objects {
-		if d.Chosen == "" || string(o.Standing) == d.Chosen {
-			objects = append(objects, objectRow{o, classes[o.Standing]})
+		if d.Chosen == "" || string(o.Status) == d.Chosen {
+			objects = append(objects, objectRow{o, classes[o.Status]})
 		}
 	}
 	slices.SortStableFunc(objects, func(a, b objectRow) int {
-		return cmp.Or(slices.Index(standings, a.Standing)-slices.Index(standings, b.Standing), natural(a.Name, b.Name))
+		all := words.Statuses()
+		return cmp.Or(slices.Index(all, string(a.Status))-slices.Index(all, string(b.Status)), natural(a.Name, b.Name))
 	})
 	if d.Objects, err = pageOf(q, objects); err != nil {
 		return nil, err

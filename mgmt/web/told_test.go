@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -56,8 +57,8 @@ func TestTold(t *testing.T) {
 	for _, want := range []string{"topology from net.yaml", "leaf1:Ethernet4 → leaf2:Ethernet4",
 		"ids the topology does not have: switch 9",
 		`class="n-unknown"`, `class="n-host"`,
-		"leaf1:Ethernet4 to spine1:Ethernet0: not known, load not known, delay 250 ns, lost 3 of 100 packets",
-		"spine1:Ethernet4 to leaf2:Ethernet4: not known, load not known, delay 77.00 µs, lost not known"} {
+		"leaf1:Ethernet4 to spine1:Ethernet0: unknown, load unknown, delay 250 ns, lost 3 of 100 packets",
+		"spine1:Ethernet4 to leaf2:Ethernet4: unknown, load unknown, delay 77.00 µs, lost unknown"} {
 		if r.StatusCode != http.StatusOK || !strings.Contains(text, want) {
 			t.Errorf("%s, and does not say %q:\n%s", r.Status, want, text)
 		}
@@ -81,14 +82,27 @@ func TestPortNumber(t *testing.T) {
 	}
 }
 
-// A loss in the downward direction alone is shown at the line, too, with the direction.
-func TestLostDownwards(t *testing.T) {
-	n := reported{&Network{Nodes: []Node{{Name: "h", Host: true}, {Name: "leaf"}},
-		Links: []Link{{A: End{Node: "h"}, B: End{Node: "leaf", Port: "p"},
-			AB: Traffic{LostKnown: true}, BA: Traffic{LostKnown: true, Lost: 1234}}}}}
-	_, text := get(t, put(t, &result.Batch{}, func(c *Config) { c.Topology = n }), "/")
-	if !strings.Contains(text, `class="label bad">1,234 lost down<`) {
-		t.Errorf("the picture does not say what was lost:\n%s", text)
+// The label of a link has the direction that lost more, and the arrow shows which one. The link names both.
+func TestWorseDirection(t *testing.T) {
+	for _, x := range []struct {
+		up, down int64
+		label    string
+	}{
+		{40, 59, "59 lost ↓"}, {1234, 0, "1,234 lost ↑"}, {7, 7, "7 lost"}, {0, 0, ""},
+	} {
+		n := reported{&Network{Nodes: []Node{{Name: "h", Host: true}, {Name: "leaf"}},
+			Links: []Link{{A: End{Node: "h"}, B: End{Node: "leaf", Port: "p"},
+				AB: Traffic{LostKnown: true, Lost: x.up}, BA: Traffic{LostKnown: true, Lost: x.down}}}}}
+		_, text := get(t, put(t, &result.Batch{}, func(c *Config) { c.Topology = n }), "/")
+		if has := strings.Contains(text, `class="label bad">`); has != (x.label != "") ||
+			has && !strings.Contains(text, `class="label bad">`+x.label+`<`) {
+			t.Errorf("%d lost upwards, %d downwards: want the label %q in\n%s", x.up, x.down, x.label, text)
+		}
+		both := fmt.Sprintf(`tabindex="0" role="img" aria-label="h to leaf:p: unknown, load unknown, delay unknown, `+
+			`lost %s frames; leaf:p to h: unknown, load unknown, delay unknown, lost %s frames"`, count(x.up), count(x.down))
+		if !strings.Contains(text, both) {
+			t.Errorf("the link does not name both directions: want %s in\n%s", both, text)
+		}
 	}
 }
 
@@ -101,7 +115,7 @@ func TestLoadWithin(t *testing.T) {
 		func(c *Config) { c.Topology = n }), "/")
 	for _, want := range []string{`data-of="Load">25.0 % to 50.0 %<`, `stroke-width="3.5"`,
 		"a:Ethernet0 to b:p: up, load 25.0 % to 50.0 %",
-		"b:p to a:Ethernet0: up, load not known", `data-of="Frames"><span class="nk">not known`} {
+		"b:p to a:Ethernet0: up, load unknown", `data-of="Frames"><span class="nk">unknown`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q:\n%s", want, text)
 		}

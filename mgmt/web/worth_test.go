@@ -46,14 +46,14 @@ func TestTimesOfSome(t *testing.T) {
 		{Window: w, Flow: "h", Path: "z", Switch: 1, Packets: 5, Resident: times(5, 700)},
 		{Window: w, Flow: "h", Path: "z", Index: 1, Switch: 3, Packets: 5, Unknown: 5, Link: times(5, 250)},
 	}}, nil)
-	const some = "times of some packets are not known: at "
+	const some = "times of some packets are unknown: at "
 	reports(t, p, "/flows?q=f", some+"switch 1, switch 2<")
 	reports(t, p, "/flows?q=g", "!"+some, `<span class="exact">exact`, ">switch 1 700 ns<")
 	reports(t, p, "/flows?q=h", some+"switch 3<", "switch 1 700 ns, of those that are known<")
-	reports(t, p, "/flow?flow=f&path=x", "time in the switch not known of 3 of 5 packets",
-		"time on the link not known of 4 of 5 packets", "!time in the switch not known of 4",
-		"!time on the link not known of 5")
-	reports(t, p, "/", "delay not known of 4 more packets")
+	reports(t, p, "/flow?flow=f&path=x", "time in the switch unknown of 3 of 5 packets",
+		"time on the link unknown of 4 of 5 packets", "!time in the switch unknown of 4",
+		"!time on the link unknown of 5")
+	reports(t, p, "/", "delay unknown of 4 more packets")
 }
 
 // A mean whose sum would overflow covers only the values that fit, and reports that others were omitted.
@@ -62,7 +62,7 @@ func TestTimesTooLarge(t *testing.T) {
 	h := result.Hop{Window: w, Flow: "f", Path: "x", Switch: 1, Packets: 1 << 16, Resident: times(1<<16, day)}
 	p := put(t, &result.Batch{Hops: []result.Hop{h, h}}, nil)
 	reports(t, p, "/flow?flow=f&path=x", "<dt>Mean time</dt><dd>86400 s<", "overflow: ",
-		"not known of 65,536 of 131,072 packets")
+		"unknown of 65,536 of 131,072 packets")
 }
 
 // A link is shown without loss only if the loss of all periods is known.
@@ -90,13 +90,13 @@ func TestNothingLost(t *testing.T) {
 		class string
 		says  string
 	}{
-		"known":            {of("", true, 0), "good", "lost 0 of 9 packets<"},
-		"not known":        {of("", false, 0), "unknown", "lost not known<"},
-		"one not known":    {append(of("", true, 0), other), "unknown", "1 of 2 periods not known"},
-		"not exact":        {of("", true, result.Gap), "unknown", "lost 0 of 9 packets, and not all of it is known<"},
-		"as many as kept":  {many, "good", "lost 0 of 4,500 packets<"},
+		"known":            {of("", true, 0), "good", "lost 0 of 9 packets;"},
+		"unknown":          {of("", false, 0), "unknown", "lost unknown;"},
+		"one unknown":      {append(of("", true, 0), other), "unknown", "1 of 2 periods unknown"},
+		"not exact":        {of("", true, result.Gap), "unknown", "lost 0 of 9 packets, and not all of it is known;"},
+		"as many as kept":  {many, "good", "lost 0 of 4,500 packets;"},
 		"more than kept":   {append(many[:mostPeriods:mostPeriods], before), "unknown", "1 older ones not counted"},
-		"a part of a path": {append(of("1", true, 0), whole), "good", "lost 0 of 9 packets<"},
+		"a part of a path": {append(of("1", true, 0), whole), "good", "lost 0 of 9 packets;"},
 	} {
 		p := put(t, &result.Batch{Losses: tt.rows}, func(c *Config) { c.Topology = n })
 		row := fmt.Sprintf("<tr class=\"r-%s\">\n<th scope=\"row\">a:p<", tt.class)
@@ -124,7 +124,7 @@ func TestAhead(t *testing.T) {
 	p = put(t, &result.Batch{Journeys: []result.Journey{j(testNow.Add(time.Second).UnixNano())}}, nil)
 	reports(t, p, "/packets", "0 s ago", "!later than now") // clocks of hosts may differ
 	p = put(t, &result.Batch{Position: result.Position{Sources: []result.Source{{Name: "leaf1", Latest: ahead}}}}, nil)
-	reports(t, p, "/sources", "1 h later than now", "a clock is ahead: how old the newest is is not known",
+	reports(t, p, "/sources", "1 h later than now", "a clock is ahead: how old the newest is is unknown",
 		"!nothing missing")
 }
 
@@ -151,7 +151,7 @@ func TestCuts(t *testing.T) {
 
 // NaN is neither within a bound nor outside.
 func TestNoNumbers(t *testing.T) {
-	for nan, want := range []string{"no bound", "truth not known", "no bound"} {
+	for nan, want := range []string{"no bound", "truth unknown", "no bound"} {
 		k := [3]float64{1, 2, 3}
 		k[nan] = math.NaN()
 		p := put(t, &result.Batch{Sketches: []result.Sketch{{Time: recent().Start, Switch: "a", Task: "t", Estimate: 2,
@@ -164,7 +164,7 @@ func TestNoNumbers(t *testing.T) {
 func TestPortsUp(t *testing.T) {
 	f := &fabric{switches: []Switch{{Name: "s", Ports: []Port{{Oper: "up"}, {Oper: "down"}, {}, {}}}}}
 	p := put(t, &result.Batch{}, func(c *Config) { c.Switches = f })
-	reports(t, p, "/switches", `1 of 4 <small class="warn">2 not known<`)
+	reports(t, p, "/switches", `1 of 4 <small class="warn">2 unknown<`)
 	f.switches[0].Ports = f.switches[0].Ports[:2]
 	reports(t, p, "/switches", "1 of 2<")
 }

@@ -13,6 +13,8 @@ package schema
 
 //go:generate sh -c "go run ../../internal/rows . > zz_generated.go"
 
+import "tamtam/tam/words"
+
 // CONFIG_DB tables. Only users and the northbound interfaces write them.
 const (
 	CfgDeviceMetadata = "DEVICE_METADATA"
@@ -171,10 +173,10 @@ const ACLTypeTAM = "TAM"
 
 // Status words of all STATE_DB rows except those of ACLs, which use SONiC's.
 const (
-	StatusPending = "pending"
-	StatusActive  = "active"
-	StatusFailed  = "failed"
-	StatusUnknown = "unknown" // the row was active when the state of the ASIC was last known
+	StatusPending = words.Pending
+	StatusActive  = words.Active
+	StatusFailed  = words.Failed
+	StatusUnknown = words.Unknown // the row was active when the state of the ASIC was last known
 )
 
 // Status words of ACL tables and rules in STATE_DB, as in SONiC.

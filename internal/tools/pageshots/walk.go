@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
@@ -25,14 +24,16 @@ type setting struct {
 // String returns the setting in the form "360x740 dark".
 func (s setting) String() string { return fmt.Sprintf("%dx%d %s", s.width, s.height, s.scheme) }
 
-// Sizes of a telephone and of a small screen.
+// Settings of a telephone, a tablet and a small screen.
 var (
 	narrowLight = setting{360, 740, "light"}
 	narrowDark  = setting{360, 740, "dark"}
+	middleLight = setting{768, 1024, "light"}
+	middleDark  = setting{768, 1024, "dark"}
 	wideLight   = setting{1280, 800, "light"}
 	wideDark    = setting{1280, 800, "dark"}
 
-	settings = []setting{wideLight, wideDark, narrowLight, narrowDark}
+	settings = []setting{wideLight, wideDark, middleLight, middleDark, narrowLight, narrowDark}
 )
 
 // A view is a page: the link to it on the previous page, its title, and the setting of its picture in docs.
@@ -79,15 +80,19 @@ func tab(ctx context.Context, s setting) (of context.Context, errs *[]error, end
 			if e.Type == runtime.APITypeError || e.Type == runtime.APITypeWarning {
 				complain("console: %v", e.Args)
 			}
+		case *network.EventLoadingFailed:
+			if !e.Canceled {
+				complain("%s failed: %s", e.Type, e.ErrorText)
+			}
 		case *network.EventResponseReceived:
 			if e.Response.Status >= 400 {
 				complain("%s: status %d", e.Response.URL, e.Response.Status)
 			}
 		}
 	})
-	media := []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: s.scheme}}
-	err = chromedp.Run(ctx, log.Enable(), network.Enable(), emulation.SetEmulatedMedia().WithFeatures(media),
-		emulation.SetDeviceMetricsOverride(s.width, s.height, 1, s.width < 500))
+	if err = chromedp.Run(ctx, log.Enable(), network.Enable()); err == nil {
+		err = use(ctx, s)
+	}
 	return ctx, errs, end, err
 }
 
@@ -127,34 +132,20 @@ func (v view) visit(ctx context.Context, s setting, out, all string) error {
 	if err := titled(ctx, v.title); err != nil {
 		return err
 	}
-	var sideways string
-	if err := chromedp.Run(ctx, chromedp.Evaluate(tooWide, &sideways)); err != nil {
+	if err := errors.Join(check(ctx, "layout"), named(ctx, "names")); err != nil {
 		return err
-	}
-	if sideways != "" {
-		return fmt.Errorf("the page scrolls sideways: %s", sideways)
 	}
 	if all != "" {
 		name := fmt.Sprintf("%s-%d-%s.png", v.name, s.width, s.scheme)
-		if err := picture(ctx, filepath.Join(all, name), true); err != nil {
+		if err := shoot(ctx, filepath.Join(all, name), true); err != nil {
 			return err
 		}
 	}
-	if v.shown != s {
+	if v.shown != s || out == "" {
 		return nil
 	}
-	return picture(ctx, filepath.Join(out, v.name+".png"), false)
+	return shoot(ctx, filepath.Join(out, v.name+".png"), false)
 }
-
-// tooWide returns what makes a page wider than the window, or "" if it fits.
-const tooWide = `(() => {
-	const most = document.documentElement.clientWidth;
-	if (document.documentElement.scrollWidth <= most) return "";
-	const wide = [...document.querySelectorAll("body *")].filter((e) => e.getBoundingClientRect().right > most + 1);
-	return document.documentElement.scrollWidth + " pixels of " + most + ": " +
-		wide.slice(0, 5).map((e) => e.tagName + "." + e.getAttribute("class") + " " +
-			e.textContent.trim().slice(0, 40)).join("; ");
-})()`
 
 // left marks a page that is about to be left, which may have the title of the next.
 const left = `void (document.documentElement.dataset.left = "1")`
@@ -178,7 +169,7 @@ func titled(ctx context.Context, title string) error {
 	}
 }
 
-func picture(ctx context.Context, name string, whole bool) error {
+func shoot(ctx context.Context, name string, whole bool) error {
 	var png []byte
 	take := chromedp.CaptureScreenshot(&png)
 	if whole {
@@ -196,6 +187,9 @@ func picture(ctx context.Context, name string, whole bool) error {
 	}
 	return os.WriteFile(name, png, 0o644)
 }
+
+// awaiting makes an evaluation wait for a promise.
+func awaiting(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
 
 // A stop is the element with the focus.
 type stop struct {

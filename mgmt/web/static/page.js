@@ -32,9 +32,10 @@
       const main = document.querySelector("main");
       if (!fresh || paused || busy()) return;
       const at = [...document.querySelectorAll(focusable)].indexOf(document.activeElement);
-      const moved = [...main.querySelectorAll(".table, .net")].map((e) => e.scrollLeft);
+      const moved = [...main.querySelectorAll(".table, .frame")].map((e) => [e.scrollLeft, e.scrollTop]);
       main.replaceChildren(...fresh.childNodes);
-      [...main.querySelectorAll(".table, .net")].forEach((e, i) => { e.scrollLeft = moved[i] || 0; });
+      picture();
+      [...main.querySelectorAll(".table, .frame")].forEach((e, i) => { [e.scrollLeft, e.scrollTop] = moved[i] || [0, 0]; });
       if (at >= 0) document.querySelectorAll(focusable)[at]?.focus({ preventScroll: true });
       button();
       say("live");
@@ -98,10 +99,82 @@
     location.assign(to);
   });
 
+  // The picture of the network is zoomed by its size, and moved by scrolling.
+  let zoom = 1;
+  const frame = () => document.querySelector(".frame");
+  const picture = () => {
+    const svg = document.querySelector(".topology");
+    if (!svg) return;
+    document.getElementById("zoom").hidden = document.getElementById("pointed").hidden = false;
+    svg.setAttribute("width", svg.viewBox.baseVal.width * zoom);
+    svg.setAttribute("height", svg.viewBox.baseVal.height * zoom);
+  };
+  // zoomTo keeps the point x, y of the frame where it is.
+  const zoomTo = (to, x = frame().clientWidth / 2, y = frame().clientHeight / 2) => {
+    const f = frame(), was = zoom;
+    zoom = Math.min(4, Math.max(0.05, to));
+    const left = (f.scrollLeft + x) * zoom / was - x, top = (f.scrollTop + y) * zoom / was - y;
+    picture();
+    f.scrollTo(left, top);
+  };
+  const whole = () => {
+    const box = document.querySelector(".topology").viewBox.baseVal, f = frame();
+    return Math.min(f.clientWidth / box.width, innerHeight * 0.8 / box.height);
+  };
+  const zooms = { "+": () => zoomTo(zoom * 1.25), "=": () => zoomTo(zoom * 1.25), "-": () => zoomTo(zoom * 0.8),
+    "0": () => zoomTo(1), "1:1": () => zoomTo(1), fit: () => zoomTo(whole()) };
+  const steps = { ArrowLeft: [-60, 0], ArrowRight: [60, 0], ArrowUp: [0, -60], ArrowDown: [0, 60] };
+  document.addEventListener("click", (e) => {
+    const by = e.target.closest?.("[data-zoom]")?.dataset.zoom;
+    if (by) (zooms[by] || (() => zoomTo(zoom * by)))();
+  });
+  document.addEventListener("keydown", (e) => {
+    if (e.ctrlKey || e.metaKey || e.altKey || !e.target.closest?.(".frame")) return;
+    if (zooms[e.key]) zooms[e.key]();
+    else if (steps[e.key]) frame().scrollBy(...steps[e.key]);
+    else return;
+    e.preventDefault();
+  });
+  document.addEventListener("wheel", (e) => { // alone, it moves the picture or the page
+    const f = e.target.closest?.(".frame");
+    if (!f || !e.ctrlKey && !e.metaKey) return;
+    e.preventDefault();
+    const box = f.getBoundingClientRect();
+    zoomTo(zoom * Math.exp(-Math.max(-100, Math.min(100, e.deltaY)) / 400), e.clientX - box.left, e.clientY - box.top);
+  }, { passive: false });
+  let drag = null; // a mouse drags the picture; a finger scrolls it
+  document.addEventListener("pointerdown", (e) => {
+    const f = e.pointerType === "mouse" && e.button === 0 && e.target.closest?.(".frame");
+    drag = f && { f, x: e.clientX, y: e.clientY, moved: false };
+  });
+  document.addEventListener("pointermove", (e) => {
+    if (!drag || !drag.moved && Math.hypot(e.clientX - drag.x, e.clientY - drag.y) < 4) return;
+    drag.moved = true;
+    drag.f.classList.add("moves");
+    drag.f.scrollBy(drag.x - e.clientX, drag.y - e.clientY);
+    [drag.x, drag.y] = [e.clientX, e.clientY];
+  });
+  let dropped = -Infinity; // when a drag ended: the click that it causes follows no link
+  document.addEventListener("pointerup", (e) => {
+    drag?.f.classList.remove("moves");
+    if (drag?.moved) dropped = e.timeStamp;
+    drag = null;
+  });
+  document.addEventListener("click", (e) => { if (e.timeStamp - dropped < 50) e.preventDefault(); }, true);
+  document.addEventListener("dragstart", (e) => { if (e.target.closest?.(".frame")) e.preventDefault(); });
+  // What has the focus or the pointer is named below the picture.
+  const point = (e) => {
+    const of = e.target.closest?.(".link, .node");
+    if (of) document.getElementById("pointed").textContent = of.getAttribute("aria-label");
+  };
+  document.addEventListener("focusin", point);
+  document.addEventListener("pointerover", point);
+
   const events = new EventSource("/events");
   events.onopen = () => { if (!paused) say("live"); };
   events.onerror = () => say(events.readyState === EventSource.CLOSED ? "not live: the server sends no updates" : "not live: connecting again");
   events.addEventListener("changed", renew);
   events.addEventListener("beat", renew);
   button();
+  picture();
 })();

@@ -206,8 +206,18 @@ func (o *Outline) picture(n *html.Node) {
 			o.bad("<svg class=%q> without <%s>", attr(n, "class"), name)
 		}
 	}
-	if attr(n, "role") != "img" || attr(n, "viewbox")+attr(n, "viewBox") == "" {
-		o.bad("<svg class=%q>: want role=img and a viewBox", attr(n, "class"))
+	parts := false // true if parts of the picture can have the focus; a reader skips those of role=img
+	for d := range n.Descendants() {
+		if d.Type == html.ElementNode && (d.Data == "a" || has(d, "tabindex")) {
+			parts = true
+			if attr(d, "aria-label") == "" {
+				o.bad("<%s class=%q> in a picture has no name", d.Data, attr(d, "class"))
+			}
+		}
+	}
+	if want := map[bool]string{true: "group", false: "img"}[parts]; attr(n, "role") != want ||
+		attr(n, "viewbox")+attr(n, "viewBox") == "" {
+		o.bad("<svg class=%q>: want role=%s and a viewBox", attr(n, "class"), want)
 	}
 }
 
