@@ -221,13 +221,15 @@ func askPage(t *testing.T, collectd, dir string, q longQuestion, shape fleetShap
 		}
 		return text, err
 	}
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
 	for i := 0; ; i++ {
 		if _, err := get("/stored?since=1m"); err == nil {
 			break
 		} else if i == 600 {
 			t.Fatalf("%v\n%s", err, said.Bytes())
 		}
-		time.Sleep(50 * time.Millisecond)
+		<-again.C
 	}
 	if err := os.WriteFile("/proc/sys/vm/drop_caches", []byte("1"), 0); err != nil {
 		t.Logf("the cache of files is not cold: %v", err)

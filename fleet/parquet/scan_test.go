@@ -465,8 +465,8 @@ func TestScanOfDrops(t *testing.T) {
 	for _, g := range a.Groups {
 		got = append(got, strings.Join(a.Table.Record(g), " "))
 	}
-	// columns: port, queue, source, rows, packets from, packets to
-	want := []string{"Ethernet0 3 ipfix 2 11 11", "Ethernet0 3 sflow 1 7 7", "none  ipfix 2 0 17"}
+	// columns: port, queue, source, rows, packets from, packets to, rows with unknown packets
+	want := []string{"Ethernet0 3 ipfix 2 11 11 0", "Ethernet0 3 sflow 1 7 7 0", "none  ipfix 2 0 17 0"}
 	if !slices.Equal(got, want) || a.Flags != result.Twice {
 		t.Errorf("%q with flags %v, want %q", got, a.Flags, want)
 	}

@@ -173,6 +173,9 @@ func (x *storedRows) fill(q *request, f *queryForm) {
 	t := x.answer.Table
 	for i := range t.Fields {
 		class, name := "n", t.Fields[i].Name
+		if strings.HasSuffix(name, query.UnknownRows) { // a note of the field before it
+			continue
+		}
 		if i < x.answer.Keys {
 			class = ""
 		}
@@ -190,6 +193,9 @@ func (x *storedRows) fill(q *request, f *queryForm) {
 			l.Cells = append(l.Cells, groupCell{Name: "Group", Text: "all"})
 		}
 		for i := range t.Fields {
+			if strings.HasSuffix(t.Fields[i].Name, query.UnknownRows) {
+				continue
+			}
 			cell := t.Fields[i].Cell(g)
 			c := groupCell{Name: t.Fields[i].Name, Text: cellText(&cell), Unknown: !cell.Known()}
 			if i < x.answer.Keys {
@@ -198,7 +204,7 @@ func (x *storedRows) fill(q *request, f *queryForm) {
 			} else {
 				c.Class = "n"
 			}
-			if k := i - x.answer.Keys - 1; k >= 0 && g.Totals[k].Unknown > 0 {
+			if k := (i - x.answer.Keys - 1) / 2; i > x.answer.Keys && g.Totals[k].Unknown > 0 {
 				c.Note = count(g.Totals[k].Unknown) + " rows unknown"
 			}
 			l.Cells = append(l.Cells, c)

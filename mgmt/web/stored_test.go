@@ -55,7 +55,7 @@ func TestStoredRows(t *testing.T) {
 	if r.StatusCode != http.StatusOK || asked != want {
 		t.Errorf("%d, asked %+v: want %+v", r.StatusCode, asked, want)
 	}
-	for _, want := range []string{"7 of 9 drops meet the filter", "Of 1 more it is not known", "x.parquet cannot be read",
+	for _, want := range []string{"7 of 9 drops meet the filter", "Of 1 more it is unknown", "x.parquet cannot be read",
 		"gap: messages", "Of 5 files, 2 were read", "1.000 µs to 1.500 µs", "1 rows not known", ">10<", ">11<",
 		"where=hop+%3D+1+and+switch-id+in+10..10"} {
 		if !strings.Contains(text, want) {
