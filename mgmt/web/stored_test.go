@@ -56,7 +56,7 @@ func TestStoredRows(t *testing.T) {
 		t.Errorf("%d, asked %+v: want %+v", r.StatusCode, asked, want)
 	}
 	for _, want := range []string{"7 of 9 drops meet the filter", "Of 1 more it is unknown", "x.parquet cannot be read",
-		"gap: messages", "Of 5 files, 2 were read", "1.000 µs to 1.500 µs", "1 rows not known", ">10<", ">11<",
+		"gap: messages", "Of 5 files, 2 were read", "1.000 µs to 1.500 µs", "1 rows unknown", ">10<", ">11<",
 		"where=hop+%3D+1+and+switch-id+in+10..10"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s does not have %q:\n%s", at, want, text)
