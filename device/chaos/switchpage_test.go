@@ -35,7 +35,7 @@ func pagePlant(t *testing.T, now func() time.Time) (*liveSwitch, *switchpage.Ser
 	t.Helper()
 	p := startPlant(t)
 	config := devicetest.RoutedPorts()
-	config["DEVICE_METADATA"]["localhost"]["hostname"] = "leaf<1>"
+	config["DEVICE_METADATA"]["localhost"]["hostname"] = "leaf1"
 	config["TAM_FEATURES_TABLE"]["ALTMARK"] = swss.FieldValues{"status": "ACTIVE"}
 	config["TAM_FEATURES_TABLE"]["FLYMON"] = swss.FieldValues{"status": "ACTIVE"}
 	// This port is rejected, so it does not exist.
@@ -121,10 +121,10 @@ func TestSwitchPage(t *testing.T) {
 		return strings.Contains(text, "ACL rule EDGE|RULE_1")
 	})
 	send(8)
-	p.shows(s, "/drops", "The book of leaf&lt;1&gt;", "By reason", "By port", "By rule", "acl",
+	p.shows(s, "/drops", "The book of leaf1", "By reason", "By port", "By rule", "acl",
 		"chip.acl hit EDGE EDGE|RULE_1 → drop",
 		"10.1.0.5", "Ethernet0")
-	p.shows(s, "/switch?name=leaf%3C1%3E", "TAM_TAILSTAMPING_TABLE|lost", "pending", "nowhere",
+	p.shows(s, "/switch?name=leaf1", "TAM_TAILSTAMPING_TABLE|lost", "pending", "nowhere",
 		"Sessions of tail-stamping", "Load in",
 		`data-of="stamped packets"`, `data-of="in bytes"`)
 	p.shows(s, "/switches", `data-of="Ports up">2 of 3 <small class="warn">1 unknown<`)
@@ -132,7 +132,7 @@ func TestSwitchPage(t *testing.T) {
 	p.shows(s, "/sketches", "cardinality", "sum", "unknown")
 	for at, want := range map[string]string{"/flows": "Unknown here: the way of a flow", "/packets": "Unknown here",
 		"/sources": "Unknown here", "/time": "Unknown here",
-		"/": "leaf&lt;1&gt;"} {
+		"/": "leaf1"} {
 		p.shows(s, at, want)
 	}
 	seen := webtest.Crawl(t, s, 6, as("ada", "a"))
@@ -167,7 +167,7 @@ func pageRoles(t *testing.T, s http.Handler) {
 		{"", "", "/", 401, "user name and password are missing"}, {"ada", "wrong", "/", 401, "user or password is wrong"},
 		{"eve", "a", "/events", 401, "user or password is wrong"}, {"", "", "/page.js", 401, "missing"},
 		{"carl", "c", "/", 403, "sonic-db:/STATE_DB: role collectors may not read it"},
-		{"rita", "r", "/", 200, "leaf"}, {"rita", "r", "/switch?name=leaf%3C1%3E", 200, "TAM_TAILSTAMPING_TABLE|lost"},
+		{"rita", "r", "/", 200, "leaf"}, {"rita", "r", "/switch?name=leaf1", 200, "TAM_TAILSTAMPING_TABLE|lost"},
 		{"rita", "r", "/drops", 200, "Unknown: /operations/list-drops: role read-only may not do it"},
 		{"otto", "o", "/drops", 200, "ACL rule EDGE|RULE_1"}, {"ada", "a", "/drops", 200, "ACL rule EDGE|RULE_1"},
 	} {
