@@ -150,6 +150,9 @@ func dedupe(in []candidate) []candidate {
 // mostValues is the maximum number of values of a parameter that ? lists.
 const mostValues = 40
 
+// Help prints what may follow the beginning of a line, as "?" does at a terminal.
+func (s *Shell) Help(ctx context.Context, before string) { s.help(ctx, s.session.Config.Out, before) }
+
 // help writes the words that may follow the text before the cursor.
 func (s *Shell) help(ctx context.Context, w io.Writer, before string) {
 	list, partial := s.candidates(ctx, before)

@@ -42,7 +42,7 @@ func New(conf kit.Config) (*Shell, error) {
 	modes := submodes()
 	session := &kit.Session{Config: conf, Client: c, Grammar: kit.Compile(commandTable(modes), modes)}
 	s := &Shell{session: session, clicks: clicks()}
-	session.Help = func(ctx context.Context) { s.help(ctx, session.Config.Out, "") }
+	session.Help = func(ctx context.Context) { s.Help(ctx, "") }
 	return s, nil
 }
 
@@ -83,7 +83,7 @@ func (s *Shell) Exec(ctx context.Context, line string) error {
 		return nil
 	}
 	if before, ok := strings.CutSuffix(line, "?"); ok && s.pager != nil {
-		s.help(ctx, s.session.Config.Out, before)
+		s.Help(ctx, before)
 		return nil
 	}
 	err := s.run(ctx, line)

@@ -158,7 +158,8 @@ func StartNorthbound(t *testing.T, s *device.Sim) (*mgmt.Server, *cli.Shell, *by
 	return server, shell, &out
 }
 
-// StartShows makes a switch answer lines of the shell. The function returns the output, or the error.
+// StartShows makes a switch answer lines of the shell. The function returns the output, or the error. For a line that
+// ends in "?" it returns what may follow.
 func StartShows(t *testing.T, s *device.Sim) func(line string) string {
 	t.Helper()
 	_, shell, out := StartNorthbound(t, s)
@@ -170,7 +171,9 @@ func StartShows(t *testing.T, s *device.Sim) func(line string) string {
 	return func(line string) string {
 		t.Helper()
 		out.Reset()
-		if err := shell.Exec(t.Context(), line); err != nil {
+		if before, ok := strings.CutSuffix(line, "?"); ok {
+			shell.Help(t.Context(), before)
+		} else if err := shell.Exec(t.Context(), line); err != nil {
 			return err.Error()
 		}
 		return out.String()
