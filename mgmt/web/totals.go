@@ -80,7 +80,7 @@ var totalTable, comparedTotals = func() (_, _ *query.Table[totalItem]) {
 		textField("estimate", "the estimate", func(r *totalItem) string { return numberText(r.Estimate) }),
 		numberField("value", "bounds of the quantity, rounded outwards to whole numbers", query.Count, query.Between,
 			(*totalItem).value),
-		textField("flags", "why the answer may be inexact", func(r *totalItem) string { return r.Flags }),
+		textField("flags", "why the answer may not be exact", func(r *totalItem) string { return r.Flags }),
 	}}
 	t.Field("flags").Whole = always[totalItem]
 	c := &query.Table[totalItem]{Rows: t.Rows, Fields: slices.Clone(t.Fields)}
