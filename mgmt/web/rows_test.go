@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"tamtam/collector/alarm"
 	"tamtam/collector/result"
 	"tamtam/tam/words"
 )
