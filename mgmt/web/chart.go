@@ -128,6 +128,7 @@ func (c *chart) before(d *chartData, at rows.Interval, low, high, most float64, 
 // flag marks a time that may be inexact.
 func (c *chart) flag(d *chartData, at rows.Interval, flags result.Flags) {
 	if x, wide, ok := d.place(at); ok && flags != 0 {
-		c.Parts = append(c.Parts, chartPart{coord(x), "0.0", coord(wide), "6.0", "flag", "not exact: " + rows.FlagWords(flags)[0]})
+		c.Parts = append(c.Parts, chartPart{coord(x), "0.0", coord(wide), "6.0", "flag",
+			"not exact: " + rows.FlagWords(flags)[0]})
 	}
 }

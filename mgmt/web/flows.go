@@ -288,8 +288,8 @@ func (p *Page) packets(q *request) (any, error) {
 	return d, nil
 }
 
-// lacksOf describes for how many packets of the i-th hop of a path times are unknown. Means then cover only the remaining
-// packets.
+// lacksOf describes for how many packets of the i-th hop of a path times are unknown. Means then cover only the
+// remaining packets.
 func lacksOf(h *rows.HopSum, i int) (words []string) {
 	for _, x := range []struct {
 		of    bool

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"tamtam/collector/result"
 	"tamtam/internal/randtest"
@@ -69,8 +68,8 @@ func rowsToFilter(t *testing.T) *Page {
 
 // The declarations of all rows are complete.
 func TestTables(t *testing.T) {
-	for _, err := range []error{rows.FlowTable.Check(), rows.DropTable.Check(), rows.SlotTable.Check(), rows.PeriodTable.Check(),
-		rows.PacketTable.Check()} {
+	for _, err := range []error{rows.FlowTable.Check(), rows.DropTable.Check(), rows.SlotTable.Check(),
+		rows.PeriodTable.Check(), rows.PacketTable.Check()} {
 		if err != nil {
 			t.Error(err)
 		}
@@ -388,7 +387,8 @@ func TestRandomSpreads(t *testing.T) {
 			thousandths := int(share * 1000)
 			want := sums[max(0, (n*thousandths+999)/1000-1)]
 			if want < is.Low || want > is.High {
-				t.Fatalf("%s of %d packets on %d parts is %d, not within %d to %d", rows.Shares[i+1].Name, n, len(parts), want, is.Low,
+				t.Fatalf("%s of %d packets on %d parts is %d, not within %d to %d", rows.Shares[i+1].Name, n, len(parts), want,
+					is.Low,
 					is.High)
 			}
 		}

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"tamtam/collector/alarm"
 	"tamtam/collector/result"
 	"tamtam/tam/words"
 )

@@ -76,7 +76,8 @@ func (d *timeData) draw(s *rows.Snapshot) {
 		name, field string
 		of          rows.RowKind
 	}{
-		{"Lost packets, by alternate marking", "lost", rows.MarkRows}, {"Median time in a switch", "delay.p50", rows.StampRows},
+		{"Lost packets, by alternate marking", "lost", rows.MarkRows},
+		{"Median time in a switch", "delay.p50", rows.StampRows},
 		{"99 % of times in a switch", "delay.p99", rows.StampRows}, {"Stamped packets", "packets", rows.StampRows},
 		{"Bytes in queues, at least", "queue.depth", rows.PacketRows},
 	} {
@@ -84,7 +85,8 @@ func (d *timeData) draw(s *rows.Snapshot) {
 		points := func(list []rows.Slot) (points []point) {
 			for i := range list {
 				r, ok := f.Number(&list[i], 0)
-				points = append(points, point{at: rows.Interval{From: list[i].At, To: list[i].At + list[i].Length}, value: r, known: ok,
+				points = append(points, point{at: rows.Interval{From: list[i].At, To: list[i].At + list[i].Length}, value: r,
+					known: ok,
 					flags: list[i].Flags[x.of], overlaps: list[i].Overlaps})
 			}
 			return points
