@@ -86,6 +86,7 @@ func countedRange(n query.Range, flags result.Flags) query.Range {
 	return query.Range{Low: counted(n.Low, flags).Low, High: counted(n.High, flags).High}
 }
 
+// TupleOf returns a flow's text with its parts.
 func TupleOf(text string) Tuple {
 	f, ok := collector.FlowFromText(text)
 	return Tuple{text, f, ok}
@@ -364,6 +365,7 @@ type periodItem struct {
 	spread
 }
 
+// PeriodItems returns the periods of a series as rows.
 func PeriodItems(list []result.Loss) []periodItem {
 	items := make([]periodItem, len(list))
 	for i := range list {
@@ -418,6 +420,7 @@ type PacketItem struct {
 	queued   bool // a depth is known
 }
 
+// PacketItemOf returns a journey as a row.
 func PacketItemOf(j *result.Journey) PacketItem {
 	x := PacketItem{Journey: j, tuple: TupleOf(j.Flow)}
 	for i := range j.Hops {

@@ -106,6 +106,7 @@ type dropKey struct {
 	Queue                                int
 }
 
+// A DropSum is drops of one kind, summed over all windows.
 type DropSum struct {
 	dropKey
 	Packets     int64
@@ -115,6 +116,7 @@ type DropSum struct {
 	Flags       result.Flags
 }
 
+// A SeriesKey distinguishes series of alternate marking.
 type SeriesKey struct{ Flow, Cluster, From, To string }
 
 // A Series is the alternate-marking results between two places, the earliest period first.
@@ -124,6 +126,7 @@ type Series struct {
 	Left    int64
 }
 
+// A SketchKey distinguishes answers of sketches.
 type SketchKey struct{ Sw, Task, Key string }
 
 // Read makes a snapshot of the rows that the store has from a time on, and before the time to.
