@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -12,47 +11,24 @@ import (
 
 	"tamtam/collector/alarm"
 	"tamtam/collector/marks"
-	"tamtam/collector/result"
+	"tamtam/mgmt/web/rows"
 )
 
 // Alarms returns the alarms that follow from the rows since from, as the page shows them. If rows of the store are
 // missing from the result, unread is the reason.
 func Alarms(ctx context.Context, store Store, rules *alarm.Rules, from int64, now time.Time,
 ) (graphs []alarm.Graph, unread string, err error) {
-	s, err := read(ctx, store, from, math.MaxInt64, now)
+	s, err := rows.Read(ctx, store, from, math.MaxInt64, now)
 	if err != nil {
 		return nil, "", err
 	}
-	if unread = s.unread; s.stopped {
+	if unread = s.Unread; s.Stopped {
 		unread = cmp.Or(unread, "there are too many rows")
 	}
-	if s.ahead > s.now+int64(mostAhead) {
+	if s.Ahead > s.Now+int64(rows.MostAhead) {
 		unread = cmp.Or(unread, "rows of times later than now are left out: a clock is ahead")
 	}
-	return s.judge(rules, now), unread, nil
-}
-
-// judge returns the alarms that follow from the rows. They are computed once, at the time of the first call.
-func (s *snapshot) judge(rules *alarm.Rules, now time.Time) []alarm.Graph {
-	s.judged.Do(func() { s.alarms = rules.Judge(s.losses(), now) })
-	return s.alarms
-}
-
-// mostAhead bounds how much later than now a period may begin to count for alarms: TAI is 37 s ahead of UTC.
-const mostAhead = time.Minute
-
-// losses returns all rows of alternate marking except rows that are later than now. Such rows would be the newest, and
-// so determine the state of a graph.
-func (s *snapshot) losses() iter.Seq[*result.Loss] {
-	return func(yield func(*result.Loss) bool) {
-		for _, x := range s.series {
-			for i := range x.periods {
-				if l := &x.periods[i]; l.Window.Start <= s.now+int64(mostAhead) && !yield(l) {
-					return
-				}
-			}
-		}
-	}
+	return s.Judge(rules, now), unread, nil
 }
 
 type alarmsData struct {
@@ -108,7 +84,7 @@ func (p *Page) alarms(q *request) (any, error) {
 		return nil, missing("no alarms here: give the loss that raises one with --alarm")
 	}
 	d := &alarmsData{Percent: numberText(100 * p.cfg.Alarms.Threshold())}
-	list := slices.Clone(q.snap.judge(p.cfg.Alarms, p.cfg.Now()))
+	list := slices.Clone(q.snap.Judge(p.cfg.Alarms, p.cfg.Now()))
 	order := map[alarm.State]int{}
 	for i, s := range alarm.States {
 		order[s] = i
@@ -175,9 +151,9 @@ func (p *Page) alarmDetail(q *request, graph string, a *alarm.Alarm) *alarmDetai
 	for _, l := range a.Last.Alarm.Clusters {
 		c := alarmCluster{From: l.From(), To: l.To(), Lost: l.Bounds(a.Last.Alarm).String(), Worth: l.Reasons,
 			Href: q.Link("/marking", "q", graph)}
-		of := seriesKey{graph, p.cfg.Alarms.Cluster(graph, l.From(), l.To()), l.From(), l.To()}
-		if q.snap.series[of] != nil {
-			c.Href = q.Link("/periods", "flow", of.flow, "cluster", of.cluster, "from", of.from, "to", of.to)
+		of := rows.SeriesKey{Flow: graph, Cluster: p.cfg.Alarms.Cluster(graph, l.From(), l.To()), From: l.From(), To: l.To()}
+		if q.snap.Series[of] != nil {
+			c.Href = q.Link("/periods", "flow", of.Flow, "cluster", of.Cluster, "from", of.From, "to", of.To)
 		}
 		bounds := l.LinkBounds(a.Last.Alarm)
 		for _, link := range l.Links {
@@ -208,7 +184,7 @@ func alarmWorth(a *alarm.Alarm) (why []string) {
 		why = append(why, fmt.Sprintf("%s of %s periods above by rows that may not be the whole truth",
 			countAny(a.Inexact), countAny(a.Above)))
 	}
-	for _, w := range flagWords(a.Last.Flags) {
+	for _, w := range rows.FlagWords(a.Last.Flags) {
 		why = append(why, "the last of them: "+w)
 	}
 	return append(why, uncertainWords(a.Doubt, "since it was raised: ")...)

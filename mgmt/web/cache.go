@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"tamtam/mgmt/web/rows"
 )
 
 // fresh is how long rows are reused for further requests for the same time.
@@ -26,12 +28,12 @@ type cache struct {
 
 type cached struct {
 	turn chan struct{} // its holder may read
-	snap *snapshot
+	snap *rows.Snapshot
 	made time.Time
 }
 
 // get returns the rows of a span that ends now.
-func (c *cache) get(ctx context.Context, s span, now time.Time) (*snapshot, error) {
+func (c *cache) get(ctx context.Context, s span, now time.Time) (*rows.Snapshot, error) {
 	c.mu.Lock()
 	if c.kept == nil {
 		c.kept = map[string]*cached{}
@@ -55,7 +57,7 @@ func (c *cache) get(ctx context.Context, s span, now time.Time) (*snapshot, erro
 		return k.snap, nil
 	}
 	from, to := s.times(now)
-	snap, err := read(ctx, c.store, from, to, now)
+	snap, err := rows.Read(ctx, c.store, from, to, now)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"tamtam/collector/result"
+	"tamtam/mgmt/web/rows"
 	"tamtam/tam/query"
 )
 
@@ -31,7 +32,7 @@ type chartData struct {
 
 // A point is a value of a series in an interval.
 type point struct {
-	at       interval
+	at       rows.Interval
 	value    query.Range
 	known    bool
 	flags    result.Flags
@@ -69,7 +70,7 @@ func (d *chartData) chart(name string, kind query.Kind, now, was []point) {
 		known++
 		title := rangeText(x.value, kind)
 		if x.overlaps {
-			title += " (what is above the lower bound " + mayLie + ")"
+			title += " (what is above the lower bound " + rows.MayLie + ")"
 		}
 		c.bar(d, x.at, 0, float64(x.value.Low), top, "resident", title)
 		if !x.value.Exact() {
@@ -87,10 +88,10 @@ func (d *chartData) chart(name string, kind query.Kind, now, was []point) {
 }
 
 // place returns the position and the width of an interval in a chart. It returns false if the chart does not show it.
-func (d *chartData) place(v interval) (x, wide float64, ok bool) {
-	v = interval{max(v.from, d.From), min(v.to, d.To)}
+func (d *chartData) place(v rows.Interval) (x, wide float64, ok bool) {
+	v = rows.Interval{From: max(v.From, d.From), To: min(v.To, d.To)}
 	scale := 1000 / float64(max(1, d.To-d.From))
-	return float64(v.from-d.From) * scale, float64(v.to-v.from) * scale, v.to > v.from
+	return float64(v.From-d.From) * scale, float64(v.To-v.From) * scale, v.To > v.From
 }
 
 // height returns the distance of a value from the top of a chart.
@@ -99,7 +100,7 @@ func height(value, most float64) float64 {
 }
 
 // bar adds a rectangle from one value to another.
-func (c *chart) bar(d *chartData, at interval, from, to, most float64, class, title string) {
+func (c *chart) bar(d *chartData, at rows.Interval, from, to, most float64, class, title string) {
 	x, wide, ok := d.place(at)
 	if !ok {
 		return
@@ -110,7 +111,7 @@ func (c *chart) bar(d *chartData, at interval, from, to, most float64, class, ti
 }
 
 // before adds the value of an earlier range: a line at the lower bound, and a band up to the upper one.
-func (c *chart) before(d *chartData, at interval, low, high, most float64, title string) {
+func (c *chart) before(d *chartData, at rows.Interval, low, high, most float64, title string) {
 	x, wide, ok := d.place(at)
 	if !ok {
 		return
@@ -125,8 +126,9 @@ func (c *chart) before(d *chartData, at interval, low, high, most float64, title
 }
 
 // flag marks a time that may be inexact.
-func (c *chart) flag(d *chartData, at interval, flags result.Flags) {
+func (c *chart) flag(d *chartData, at rows.Interval, flags result.Flags) {
 	if x, wide, ok := d.place(at); ok && flags != 0 {
-		c.Parts = append(c.Parts, chartPart{coord(x), "0.0", coord(wide), "6.0", "flag", "not exact: " + flagWords(flags)[0]})
+		c.Parts = append(c.Parts, chartPart{coord(x), "0.0", coord(wide), "6.0", "flag",
+			"not exact: " + rows.FlagWords(flags)[0]})
 	}
 }

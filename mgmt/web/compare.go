@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"tamtam/mgmt/web/rows"
 	"tamtam/tam/query"
 )
 
@@ -21,28 +22,28 @@ type compared struct {
 	Shift    int64 // by which the range is earlier
 	From, To int64
 	Rounded  bool // Shift was rounded to slots
-	snap     *snapshot
+	snap     *rows.Snapshot
 }
 
 // compare reads the range that is compared with the shown one. It returns nil if none is requested. The range is
 // earlier
 // by a multiple of a length, so that its slots and the shown ones are at the same times.
-func (p *Page) compare(q *request, shown interval, length int64) (*compared, error) {
+func (p *Page) compare(q *request, shown rows.Interval, length int64) (*compared, error) {
 	text := q.get(compareParam)
 	if text == "" {
 		return nil, nil
 	}
 	shift, err := q.shift(text, &shown)
-	if err != nil || shown.to <= shown.from {
+	if err != nil || shown.To <= shown.From {
 		return nil, err
 	}
 	c := &compared{Shift: shift}
 	if length = max(length, 1); shift > math.MaxInt64-length {
 		return nil, wrong("compare=%.40q: it is before 1970: want less", text)
 	}
-	c.Shift = floorTo(shift+length-1, length)
+	c.Shift = rows.FloorTo(shift+length-1, length)
 	c.Rounded = c.Shift != shift
-	c.From, c.To = shown.from-c.Shift, shown.to-c.Shift
+	c.From, c.To = shown.From-c.Shift, shown.To-c.Shift
 	if c.To <= 0 {
 		return nil, wrong("compare=%.40q: the range would end before 1970: want less", text)
 	}
@@ -54,17 +55,17 @@ func (p *Page) compare(q *request, shown interval, length int64) (*compared, err
 
 // shift returns by how much the range to compare with is earlier. It sets shown to the requested range, if that has
 // both ends.
-func (q *request) shift(text string, shown *interval) (int64, error) {
+func (q *request) shift(text string, shown *rows.Interval) (int64, error) {
 	if s, err := q.span(); err == nil {
 		switch {
 		case s.to != 0:
-			*shown = interval{s.from, s.to}
+			*shown = rows.Interval{From: s.from, To: s.to}
 		case s.length > 0:
-			*shown = interval{q.now.Add(-s.length).UnixNano(), q.now.UnixNano()}
+			*shown = rows.Interval{From: q.now.Add(-s.length).UnixNano(), To: q.now.UnixNano()}
 		}
 	}
 	if text == compareBefore {
-		return shown.to - shown.from, nil
+		return shown.To - shown.From, nil
 	}
 	days, isDays := strings.CutSuffix(text, "d")
 	if n, err := strconv.ParseInt(days, 10, 32); isDays && err == nil && n > 0 {
@@ -78,8 +79,8 @@ func (q *request) shift(text string, shown *interval) (int64, error) {
 }
 
 // slots returns the slots of the earlier range, at the times of the shown range.
-func (c *compared) slots(length int64) []slot {
-	return c.snap.time.slots(c.snap, length, c.Shift)
+func (c *compared) slots(length int64) []rows.Slot {
+	return c.snap.Time.Slots(c.snap, length, c.Shift)
 }
 
 // A choice is a link that sets a parameter.

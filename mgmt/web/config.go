@@ -7,6 +7,7 @@ import (
 
 	"tamtam/collector/alarm"
 	"tamtam/collector/result"
+	"tamtam/mgmt/web/rows"
 )
 
 // Config configures a page: its data, and the clients that may see it.
@@ -42,12 +43,6 @@ type Config struct {
 	Zero time.Time
 	// Listeners bounds the clients that are notified of changes; 0 means [DefaultListeners].
 	Listeners int
-}
-
-// A Store is the part of a [result.Store] that the page needs.
-type Store interface {
-	// Each calls yield with the batches that may have rows in the requested time, until it returns false.
-	Each(ctx context.Context, from, to int64, yield func(*result.Batch) bool) error
 }
 
 // An Unready is an error of a data source that is temporarily unreadable, with the reason.
@@ -179,3 +174,6 @@ type Port struct {
 	Counters map[string]uint64
 	In, Out  *Load // nil if unknown
 }
+
+// A Store is the part of a [result.Store] that the page needs.
+type Store = rows.Store

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tamtam/collector/result"
+	"tamtam/mgmt/web/rows"
 	"tamtam/tam/query"
 )
 
@@ -62,12 +63,12 @@ func (p *Page) dropped(q *request) (any, error) {
 	if d.Books, err = p.books(q); err != nil {
 		return nil, err
 	}
-	var list []*dropSum
+	var list []*rows.DropSum
 	sources := map[string]int{}
-	for _, x := range q.snap.drops {
-		sources[x.source]++
-		if matches(q, "source", x.source) && matches(q, "reason", x.reason) && matches(q, "switch", x.sw) &&
-			matches(q, "rule", x.rule) {
+	for _, x := range q.snap.Drops {
+		sources[x.Source]++
+		if matches(q, "source", x.Source) && matches(q, "reason", x.Reason) && matches(q, "switch", x.Sw) &&
+			matches(q, "rule", x.Rule) {
 			list = append(list, x)
 		}
 	}
@@ -82,25 +83,25 @@ func (p *Page) dropped(q *request) (any, error) {
 			d.Filter = append(d.Filter, [2]string{name + " " + v, q.With(name, "")})
 		}
 	}
-	slices.SortFunc(list, func(a, b *dropSum) int {
-		return cmp.Or(cmp.Compare(b.packets, a.packets), natural(a.sw, b.sw), natural(a.port, b.port),
-			natural(a.reason, b.reason), natural(a.rule, b.rule), natural(a.flow, b.flow), natural(a.source, b.source),
-			a.queue-b.queue)
+	slices.SortFunc(list, func(a, b *rows.DropSum) int {
+		return cmp.Or(cmp.Compare(b.Packets, a.Packets), natural(a.Sw, b.Sw), natural(a.Port, b.Port),
+			natural(a.Reason, b.Reason), natural(a.Rule, b.Rule), natural(a.Flow, b.Flow), natural(a.Source, b.Source),
+			a.Queue-b.Queue)
 	})
-	items := make([]dropItem, len(list))
+	items := make([]rows.DropItem, len(list))
 	for i, x := range list {
-		items[i] = dropItem{x, tupleOf(x.flow)}
+		items[i] = rows.DropItem{DropSum: x, Tuple: rows.TupleOf(x.Flow)}
 	}
-	if items, err = choose(q, since(p, dropTable), items, "drop.reason"); err != nil {
+	if items, err = choose(q, since(p, rows.DropTable), items, "drop.reason"); err != nil {
 		return nil, err
 	}
 	list = list[:0]
 	for i := range items {
-		list = append(list, items[i].dropSum)
+		list = append(list, items[i].DropSum)
 	}
-	d.tally(q, list, "reason", "reason", func(x *dropSum) string { return x.reason })
-	d.tally(q, list, "place", "switch", func(x *dropSum) string { return x.sw })
-	d.tally(q, list, "rule", "rule", func(x *dropSum) string { return x.rule })
+	d.tally(q, list, "reason", "reason", func(x *rows.DropSum) string { return x.Reason })
+	d.tally(q, list, "place", "switch", func(x *rows.DropSum) string { return x.Sw })
+	d.tally(q, list, "rule", "rule", func(x *rows.DropSum) string { return x.Rule })
 	if list, err = pageOf(q, list); err != nil {
 		return nil, err
 	}
@@ -108,7 +109,7 @@ func (p *Page) dropped(q *request) (any, error) {
 		q.pages.What = "Drops"
 	}
 	for _, x := range list {
-		d.Rows = append(d.Rows, x.row())
+		d.Rows = append(d.Rows, dropRowOf(x))
 	}
 	d.died(q)
 	return d, nil
@@ -120,20 +121,20 @@ func matches(q *request, name, value string) bool {
 	return want == "" || want == value
 }
 
-func (x *dropSum) row() dropRow {
-	r := dropRow{Switch: x.sw, Port: x.port, Reason: x.reason, Rule: x.rule, Flow: x.flow, Source: x.source,
-		Packets: rangeText(query.Range{Low: x.packets - x.perhaps, High: x.packets}, query.Count), First: x.first,
-		Last: x.last, Reasons: flagWords(x.flags), NoRule: "none", NoQueue: notKnown}
-	if strings.Contains(strings.ToLower(x.reason), "acl") { // an ACL rule has dropped them
+func dropRowOf(x *rows.DropSum) dropRow {
+	r := dropRow{Switch: x.Sw, Port: x.Port, Reason: x.Reason, Rule: x.Rule, Flow: x.Flow, Source: x.Source,
+		Packets: rangeText(query.Range{Low: x.Packets - x.Perhaps, High: x.Packets}, query.Count), First: x.First,
+		Last: x.Last, Reasons: rows.FlagWords(x.Flags), NoRule: "none", NoQueue: notKnown}
+	if strings.Contains(strings.ToLower(x.Reason), "acl") { // an ACL rule has dropped them
 		r.NoRule = "not reported"
 	}
-	if x.perhaps > 0 {
-		r.Reasons = append(r.Reasons, count(x.perhaps)+" packets "+mayLie)
+	if x.Perhaps > 0 {
+		r.Reasons = append(r.Reasons, count(x.Perhaps)+" packets "+rows.MayLie)
 	}
 	switch {
-	case x.queue >= 0:
-		r.Queue = strconv.Itoa(x.queue)
-	case x.queue == result.NoQueue:
+	case x.Queue >= 0:
+		r.Queue = strconv.Itoa(x.Queue)
+	case x.Queue == result.NoQueue:
 		r.NoQueue = "before one"
 	}
 	return r
@@ -143,7 +144,7 @@ func (x *dropSum) row() dropRow {
 const mostTallies = 24
 
 // tally adds up drops by the result of name.
-func (d *dropsData) tally(q *request, list []*dropSum, by, param string, name func(*dropSum) string) {
+func (d *dropsData) tally(q *request, list []*rows.DropSum, by, param string, name func(*rows.DropSum) string) {
 	var out []tally
 	at := map[string]int{}
 	for _, x := range list {
@@ -162,10 +163,10 @@ func (d *dropsData) tally(q *request, list []*dropSum, by, param string, name fu
 			out = append(out, t)
 		}
 		t := &out[i]
-		k := slices.Index(d.Sources, x.source)
-		t.Counts[k] = max(0, t.Counts[k]) + x.packets
+		k := slices.Index(d.Sources, x.Source)
+		t.Counts[k] = max(0, t.Counts[k]) + x.Packets
 		t.most = max(t.most, t.Counts[k])
-		t.Inexact = t.Inexact || x.flags != 0 || x.perhaps > 0
+		t.Inexact = t.Inexact || x.Flags != 0 || x.Perhaps > 0
 	}
 	slices.SortFunc(out, func(a, b tally) int { return cmp.Or(cmp.Compare(b.most, a.most), natural(a.Name, b.Name)) })
 	var most int64 = 1
@@ -190,8 +191,8 @@ func (d *dropsData) died(q *request) {
 	if s := q.get("source"); s != "" && s != "record" || q.get("where") != "" {
 		return
 	}
-	for i := len(q.snap.died) - 1; i >= 0; i-- {
-		j := &q.snap.died[i]
+	for i := len(q.snap.Died) - 1; i >= 0; i-- {
+		j := &q.snap.Died[i]
 		k := slices.IndexFunc(j.Hops, func(h result.JourneyHop) bool {
 			return h.Dropped != "" && matches(q, "switch", h.Switch) && matches(q, "reason", h.Dropped)
 		})

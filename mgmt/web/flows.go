@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tamtam/collector/result"
+	"tamtam/mgmt/web/rows"
 )
 
 type flowRow struct {
@@ -32,85 +33,56 @@ func (p *Page) flows(q *request) (any, error) {
 		return nil, err
 	}
 	d := &flowsData{Query: q.get("q")}
-	items := slices.DeleteFunc(flowItems(q, n), func(x flowItem) bool {
-		return !strings.Contains(x.tuple.text, d.Query) && !strings.Contains(x.path, d.Query)
+	items := slices.DeleteFunc(rows.FlowItems(q.snap, n.name), func(x rows.FlowItem) bool {
+		return !strings.Contains(x.Tuple.Text, d.Query) && !strings.Contains(x.Path, d.Query)
 	})
-	if items, err = choose(q, since(p, flowTable), items, "drop.reason"); err != nil {
+	if items, err = choose(q, since(p, rows.FlowTable), items, "drop.reason"); err != nil {
 		return nil, err
 	}
 	if items, err = pageOf(q, items); err != nil {
 		return nil, err
 	}
 	for i := range items {
-		d.Rows = append(d.Rows, n.flowRow(q, items[i].way))
+		d.Rows = append(d.Rows, n.flowRow(q, items[i].Way))
 	}
 	return d, nil
 }
 
-// wayText returns the switches of a path as text.
-func (n *net) wayText(w *way) string {
-	var names []string
-	for _, h := range w.hops {
-		if h.known {
-			names = append(names, n.name(h.sw))
-		} else {
-			names = append(names, "?")
-		}
-	}
-	return strings.Join(names, " → ")
-}
-
-func (n *net) flowRow(q *request, w *way) flowRow {
-	r := flowRow{Flow: w.flow, Way: n.wayText(w), Windows: w.windows, Reasons: flagWords(w.flags), Whole: true,
-		Href: q.Link("/flow", "flow", w.flow, "path", w.path)}
+func (n *net) flowRow(q *request, w *rows.Way) flowRow {
+	r := flowRow{Flow: w.Flow, Way: w.Text(n.name), Windows: w.Windows, Reasons: rows.FlagWords(w.Flags), Whole: true,
+		Href: q.Link("/flow", "flow", w.Flow, "path", w.Path)}
 	var worst, perhaps int64
 	var slowest, partly []string
-	for i := range w.hops {
-		h := &w.hops[i]
-		r.Packets, perhaps = max(r.Packets, h.packets), max(perhaps, h.perhaps)
-		if h.resident.Count == 0 || i > 0 && h.link.Count == 0 {
+	for i := range w.Hops {
+		h := &w.Hops[i]
+		r.Packets, perhaps = max(r.Packets, h.Packets), max(perhaps, h.Perhaps)
+		if h.Resident.Count == 0 || i > 0 && h.Link.Count == 0 {
 			r.Whole = false
 		}
-		if len(h.lacks(i)) > 0 {
-			partly = append(partly, n.name(h.sw))
+		if len(lacksOf(h, i)) > 0 {
+			partly = append(partly, n.name(h.Sw))
 		}
-		if mean, ok := h.resident.Mean(); ok {
+		if mean, ok := h.Resident.Mean(); ok {
 			r.Total += mean
 			if mean > worst {
-				worst, slowest = mean, []string{n.name(h.sw) + " " + durText(mean)}
+				worst, slowest = mean, []string{n.name(h.Sw) + " " + durText(mean)}
 			}
 		}
-		if mean, ok := h.link.Mean(); i > 0 && ok {
+		if mean, ok := h.Link.Mean(); i > 0 && ok {
 			r.Total += mean
 		}
 	}
-	if len(slowest) > 0 && slices.ContainsFunc(w.hops, func(h hopSum) bool { return h.resident.Count == 0 }) {
+	if len(slowest) > 0 && slices.ContainsFunc(w.Hops, func(h rows.HopSum) bool { return h.Resident.Count == 0 }) {
 		slowest = append(slowest, "of those that are known")
 	}
 	r.Slowest = strings.Join(slowest, ", ")
 	if perhaps > 0 {
-		r.Reasons = append(r.Reasons, count(perhaps)+" packets "+mayLie)
+		r.Reasons = append(r.Reasons, count(perhaps)+" packets "+rows.MayLie)
 	}
 	if len(partly) > 0 {
 		r.Reasons = append(r.Reasons, "times of some packets are unknown: at "+strings.Join(partly, ", "))
 	}
 	return r
-}
-
-// lacks describes for how many packets of the i-th hop of a path times are unknown. Means then cover only the remaining
-// packets.
-func (h *hopSum) lacks(i int) (words []string) {
-	for _, x := range []struct {
-		of    bool
-		where string
-		told  int64
-	}{{i > 0, "on the link", h.link.Count}, {true, "in the switch", h.resident.Count}} {
-		if x.of && x.told < h.packets {
-			words = append(words, fmt.Sprintf("time %s unknown of %s of %s packets", x.where, count(h.packets-x.told),
-				count(h.packets)))
-		}
-	}
-	return words
 }
 
 // A bar is a part of a waterfall, from 0 to 1000.
@@ -153,17 +125,17 @@ func (p *Page) flow(q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := q.snap.ways[wayKey{q.get("flow"), q.get("path")}]
+	w := q.snap.Ways[rows.WayKey{Flow: q.get("flow"), Path: q.get("path")}]
 	if w == nil {
 		return nil, missing("flow %.200q: no stamps of it on this way in this time", q.get("flow"))
 	}
 	r := n.flowRow(q, w)
-	d := &flowData{Flow: w.flow, Way: r.Way, Total: r.Total, Whole: r.Whole, Packets: r.Packets, Windows: w.windows,
-		Reasons: r.Reasons, From: w.from, To: w.to, Packet: q.Link("/packets", "q", w.flow)}
+	d := &flowData{Flow: w.Flow, Way: r.Way, Total: r.Total, Whole: r.Whole, Packets: r.Packets, Windows: w.Windows,
+		Reasons: r.Reasons, From: w.From, To: w.To, Packet: q.Link("/packets", "q", w.Flow)}
 	d.Hops = n.hopRows(q, w, max(1, r.Total))
-	for _, o := range q.snap.sortedWays() {
+	for _, o := range q.snap.SortedWays() {
 		switch {
-		case o.flow != w.flow || o == w:
+		case o.Flow != w.Flow || o == w:
 		case len(d.Others) == rowsOfPage:
 			d.More++
 		default:
@@ -174,7 +146,7 @@ func (p *Page) flow(q *request) (any, error) {
 }
 
 // hopRows returns the hops of a path, their bars one after the other.
-func (n *net) hopRows(q *request, w *way, total int64) (rows []hopRow) {
+func (n *net) hopRows(q *request, w *rows.Way, total int64) (list []hopRow) {
 	var at int64
 	part := func(d *result.Distribution, class string) (bar, bool) {
 		if d.Count == 0 {
@@ -185,35 +157,35 @@ func (n *net) hopRows(q *request, w *way, total int64) (rows []hopRow) {
 		at += mean
 		return b, true
 	}
-	for i := range w.hops {
-		h := &w.hops[i]
-		r := hopRow{Known: h.known, Index: i, First: i == 0}
-		if !h.known {
-			rows = append(rows, r)
+	for i := range w.Hops {
+		h := &w.Hops[i]
+		r := hopRow{Known: h.Known, Index: i, First: i == 0}
+		if !h.Known {
+			list = append(list, r)
 			continue
 		}
-		r.Switch, r.In, r.Out = n.name(h.sw), n.inPort(h.sw, h.in), n.port(h.sw, h.out)
-		if n.ids[h.sw] != "" {
+		r.Switch, r.In, r.Out = n.name(h.Sw), n.inPort(h.Sw, h.In), n.port(h.Sw, h.Out)
+		if n.ids[h.Sw] != "" {
 			r.Href = q.Link("/switch", "name", r.Switch)
 		}
-		r.Packets, r.Unknown, r.Resident, r.Link = h.packets, h.unknown, h.resident, h.link
-		r.Reasons = append(flagWords(h.flags), h.lacks(i)...)
+		r.Packets, r.Unknown, r.Resident, r.Link = h.Packets, h.Unknown, h.Resident, h.Link
+		r.Reasons = append(rows.FlagWords(h.Flags), lacksOf(h, i)...)
 		if i > 0 {
-			if b, ok := part(&h.link, "link"); ok {
+			if b, ok := part(&h.Link, "link"); ok {
 				r.Bars = append(r.Bars, b)
 			}
 		}
-		if b, ok := part(&h.resident, "resident"); ok {
+		if b, ok := part(&h.Resident, "resident"); ok {
 			r.Bars = append(r.Bars, b)
 		}
-		r.Words = "link " + distText(h.link) + ", in the switch " + distText(h.resident)
+		r.Words = "link " + distText(h.Link) + ", in the switch " + distText(h.Resident)
 		if i == 0 {
-			r.Words = "in the switch " + distText(h.resident)
+			r.Words = "in the switch " + distText(h.Resident)
 		}
-		r.Shape = shape(&h.resident)
-		rows = append(rows, r)
+		r.Shape = shape(&h.Resident)
+		list = append(list, r)
 	}
-	return rows
+	return list
 }
 
 // inPort returns the name of the ingress port of packets.
@@ -285,15 +257,15 @@ type packetsData struct {
 func (p *Page) packets(q *request) (any, error) {
 	d := &packetsData{Query: q.get("q")}
 	ends := map[string]int{}
-	var list []packetItem
-	for i := len(q.snap.journeys) - 1; i >= 0; i-- {
-		j := &q.snap.journeys[i]
+	var list []rows.PacketItem
+	for i := len(q.snap.Journeys) - 1; i >= 0; i-- {
+		j := &q.snap.Journeys[i]
 		if d.Query != "" && !strings.Contains(j.Flow, d.Query) && j.Key != d.Query {
 			continue
 		}
 		ends[j.End]++
 		if e := q.get("end"); e == "" || j.End == e {
-			list = append(list, packetItemOf(j))
+			list = append(list, rows.PacketItemOf(j))
 		}
 	}
 	for _, e := range sortedKeys(ends) {
@@ -303,7 +275,7 @@ func (p *Page) packets(q *request) (any, error) {
 	if d.More = max(0, len(d.Ends)-mostChoices); d.More > 0 {
 		d.Ends = d.Ends[:mostChoices]
 	}
-	list, err := choose(q, since(p, packetTable), list, "end")
+	list, err := choose(q, since(p, rows.PacketTable), list, "end")
 	if err != nil {
 		return nil, err
 	}
@@ -314,4 +286,20 @@ func (p *Page) packets(q *request) (any, error) {
 		d.Rows = append(d.Rows, packetRowOf(q, list[i].Journey))
 	}
 	return d, nil
+}
+
+// lacksOf describes for how many packets of the i-th hop of a path times are unknown. Means then cover only the
+// remaining packets.
+func lacksOf(h *rows.HopSum, i int) (words []string) {
+	for _, x := range []struct {
+		of    bool
+		where string
+		told  int64
+	}{{i > 0, "on the link", h.Link.Count}, {true, "in the switch", h.Resident.Count}} {
+		if x.of && x.told < h.Packets {
+			words = append(words, fmt.Sprintf("time %s unknown of %s of %s packets", x.where, count(h.Packets-x.told),
+				count(h.Packets)))
+		}
+	}
+	return words
 }

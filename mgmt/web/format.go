@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tamtam/collector/result"
+	"tamtam/mgmt/web/rows"
 	"tamtam/tam/words"
 )
 
@@ -20,7 +21,7 @@ const notKnown = words.Unknown
 func (p *Page) functions() template.FuncMap {
 	return template.FuncMap{
 		"count": func(n any) string { return countAny(n) }, "dur": durText, "at": p.timeText, "rate": rateText,
-		"number": numberText, "flags": flagWords, "percent": percentText, "dist": distText, "quantile": quantileText,
+		"number": numberText, "flags": rows.FlagWords, "percent": percentText, "dist": distText, "quantile": quantileText,
 		"age": func(t time.Time) string { return ageText(p.cfg.Now().Sub(t)) },
 		"or":  cmp.Or[string], "notknown": notKnownText,
 	}

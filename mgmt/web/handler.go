@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"tamtam/mgmt/web/rows"
 	"tamtam/tam/query"
 )
 
@@ -75,38 +76,38 @@ type view struct {
 	nav               string   // the view's word in the navigation; empty if the view is not in it
 	takes             []string // parameters, without those of a filter
 	filters           bool     // true if a filter selects the rows
-	of                []rowKind
+	of                []rows.RowKind
 	data              func(*Page, *request) (any, error)
 }
 
 // views lists all views.
 var views = []view{
 	{"/", "network", "Network", "Network", []string{"since", "page"},
-		false, []rowKind{stampRows, markRows}, (*Page).network},
+		false, []rows.RowKind{rows.StampRows, rows.MarkRows}, (*Page).network},
 	{"/time", "time", "Over time", "Time", []string{"since", compareParam, "page"},
-		true, []rowKind{stampRows, dropRows, markRows, packetRows}, (*Page).over},
+		true, []rows.RowKind{rows.StampRows, rows.DropRows, rows.MarkRows, rows.PacketRows}, (*Page).over},
 	{"/load", "load", "Load over time", "Load", []string{"since", compareParam, "page"},
 		true, nil, (*Page).loads},
 	{"/totals", "totals", "Totals of sketches over time", "", []string{"since", compareParam, "page"},
 		true, nil, (*Page).totals},
 	{"/flows", "flows", "Flows", "Flows", []string{"since", "q", "page"},
-		true, []rowKind{stampRows}, (*Page).flows},
+		true, []rows.RowKind{rows.StampRows}, (*Page).flows},
 	{"/flow", "flow", "A flow's way", "", []string{"since", "flow", "path"},
-		false, []rowKind{stampRows}, (*Page).flow},
+		false, []rows.RowKind{rows.StampRows}, (*Page).flow},
 	{"/packets", "packets", "Packets", "Packets", []string{"since", "q", "end", "page"},
-		true, []rowKind{packetRows}, (*Page).packets},
+		true, []rows.RowKind{rows.PacketRows}, (*Page).packets},
 	{"/packet", "packet", "A packet's way", "", []string{"since", "key", "time", "at"},
-		false, []rowKind{packetRows}, (*Page).packet},
+		false, []rows.RowKind{rows.PacketRows}, (*Page).packet},
 	{"/drops", "drops", "Drops", "Drops", []string{"since", "source", "reason", "switch", "rule", "page"},
-		true, []rowKind{dropRows}, (*Page).dropped},
+		true, []rows.RowKind{rows.DropRows}, (*Page).dropped},
 	{"/marking", "marking", "Alternate marking", "Marking", []string{"since", "q", "page"},
-		false, []rowKind{markRows}, (*Page).marking},
+		false, []rows.RowKind{rows.MarkRows}, (*Page).marking},
 	{"/periods", "periods", "Periods", "", []string{"since", "flow", "cluster", "from", "to", "page"},
-		true, []rowKind{markRows}, (*Page).periods},
+		true, []rows.RowKind{rows.MarkRows}, (*Page).periods},
 	{"/alarms", "alarms", "Alarms of alternate marking", "Alarms", []string{"since", "page"},
-		false, []rowKind{markRows}, (*Page).alarms},
+		false, []rows.RowKind{rows.MarkRows}, (*Page).alarms},
 	{storedPath, "stored", "Stored rows", "Stored", []string{"since", "kind", "show", "page"},
-		true, []rowKind{stampRows, dropRows}, (*Page).stored},
+		true, []rows.RowKind{rows.StampRows, rows.DropRows}, (*Page).stored},
 	{"/sketches", "sketches", "Sketches", "Sketches", []string{"since", "task", "switch", "page"},
 		false, nil, (*Page).sketched},
 	{"/switches", "switches", "Switches", "Switches", []string{"since", "page"},

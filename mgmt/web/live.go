@@ -108,7 +108,7 @@ func (p *Page) version(ctx context.Context) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	fmt.Fprintln(h, s.rows, s.latest, s.ahead, s.stopped, s.unread, p.troubles())
+	fmt.Fprintln(h, s.Rows, s.Latest, s.Ahead, s.Stopped, s.Unread, p.troubles())
 	if p.cfg.Topology != nil {
 		n, err := p.cfg.Topology.Network(ctx)
 		fmt.Fprintln(h, err)

@@ -4,13 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
 	"tamtam/collector/result"
-	"tamtam/internal/randtest"
 	"tamtam/mgmt/web/webtest"
 )
 
@@ -19,48 +17,6 @@ type readings []result.PortReadings
 
 func (r readings) Counters(_ context.Context, from, to int64) ([]result.PortReadings, error) {
 	return r, nil
-}
-
-// However old counters are when they are read, the traffic of each slot is within its bounds.
-func TestRandomLoads(t *testing.T) {
-	randtest.Run(t, randtest.Cases{Seed: 1, Count: 200}, func(t *testing.T, seed uint64) {
-		r := rand.New(rand.NewPCG(seed, 0))
-		begin := r.Int64N(1 << 50)
-		reach := int64(1) << (10 + r.IntN(40))
-		frames := make([]int64, r.IntN(2000)) // when each was sent, with 100 bytes
-		for i := range frames {
-			frames[i] = begin + r.Int64N(reach)
-		}
-		slices.Sort(frames)
-		until := func(at int64) uint64 { // frames before a time
-			n, _ := slices.BinarySearch(frames, at)
-			return uint64(n)
-		}
-		age := r.Int64N(1+reach>>8) * int64(r.IntN(2))
-		p := result.PortReadings{Switch: "a", Port: "Ethernet0"}
-		value := uint64(0)
-		for at := begin; at < begin+reach; at += 1 + r.Int64N(1+reach>>(4+r.IntN(5))) {
-			value = max(value, until(at-r.Int64N(age+1)))
-			p.Readings = append(p.Readings, result.Reading{Time: at, Age: age, Out: result.Traffics{Known: true,
-				Packets: value, Bytes: 100 * value}, Queued: -1})
-		}
-		g := gridOf([]result.PortReadings{p}, interval{0, 1<<63 - 1})
-		items, _ := g.items(&net{}, []result.PortReadings{p})
-		for _, x := range items {
-			if x.direction != "sent" {
-				t.Fatalf("%+v: nothing was received", x)
-			}
-			n := until(x.at.to) - until(x.at.from)
-			low, high := result.PerSecond(n, uint64(g.length), false), result.PerSecond(n, uint64(g.length), true)
-			if high < x.packets.Low || low > x.packets.High || result.PerSecond(100*n, uint64(g.length), true) < x.bytes.Low ||
-				result.PerSecond(100*n, uint64(g.length), false) > x.bytes.High {
-				t.Fatalf("%d packets in %d ns: not within %v a second", n, g.length, x.packets)
-			}
-		}
-		if len(p.Readings) > 100 && len(items) == 0 {
-			t.Error("no slot has a load")
-		}
-	})
 }
 
 // Readings at regular times give exact loads. A reset, and a time without readings, are gaps. The load is compared with

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tamtam/collector/result"
+	"tamtam/mgmt/web/rows"
 )
 
 type seriesRow struct {
@@ -41,14 +42,14 @@ func (p *Page) marking(q *request) (any, error) {
 	if d.More = max(0, len(d.Own)-mostSessions); d.More > 0 {
 		d.Own = d.Own[:mostSessions]
 	}
-	var list []*series
-	for _, x := range q.snap.series {
-		if d.Query == "" || strings.Contains(strings.Join([]string{x.flow, x.cluster, x.from, x.to}, " "), d.Query) {
+	var list []*rows.Series
+	for _, x := range q.snap.Series {
+		if d.Query == "" || strings.Contains(strings.Join([]string{x.Flow, x.Cluster, x.From, x.To}, " "), d.Query) {
 			list = append(list, x)
 		}
 	}
-	slices.SortFunc(list, func(a, b *series) int {
-		return cmp.Or(natural(a.flow, b.flow), natural(a.cluster, b.cluster), natural(a.from, b.from), natural(a.to, b.to))
+	slices.SortFunc(list, func(a, b *rows.Series) int {
+		return cmp.Or(natural(a.Flow, b.Flow), natural(a.Cluster, b.Cluster), natural(a.From, b.From), natural(a.To, b.To))
 	})
 	if list, err = pageOf(q, list); err != nil {
 		return nil, err
@@ -62,12 +63,12 @@ func (p *Page) marking(q *request) (any, error) {
 // mostStrip is the number of periods that a strip shows, the latest ones. Templates contain this number.
 const mostStrip = 100
 
-func (p *Page) seriesRow(q *request, x *series) seriesRow {
-	r := seriesRow{Flow: x.flow, Cluster: x.cluster, From: x.from, To: x.to,
-		Href: q.Link("/periods", "flow", x.flow, "cluster", x.cluster, "from", x.from, "to", x.to)}
+func (p *Page) seriesRow(q *request, x *rows.Series) seriesRow {
+	r := seriesRow{Flow: x.Flow, Cluster: x.Cluster, From: x.From, To: x.To,
+		Href: q.Link("/periods", "flow", x.Flow, "cluster", x.Cluster, "from", x.From, "to", x.To)}
 	r.add(x)
-	if n := len(x.periods); n > 0 {
-		r.Last = x.periods[n-1].Status
+	if n := len(x.Periods); n > 0 {
+		r.Last = x.Periods[n-1].Status
 	}
 	switch {
 	case r.Unknown == r.Periods:
@@ -77,7 +78,7 @@ func (p *Page) seriesRow(q *request, x *series) seriesRow {
 	case !r.whole():
 		r.Class = "inexact"
 	}
-	r.Strip = p.strip(x.periods[max(0, len(x.periods)-mostStrip):])
+	r.Strip = p.strip(x.Periods[max(0, len(x.Periods)-mostStrip):])
 	return r
 }
 
@@ -132,8 +133,8 @@ type periodsData struct {
 func (p *Page) periods(q *request) (any, error) {
 	if q.get("flow")+q.get("cluster")+q.get("from")+q.get("to") == "" {
 		var list []result.Loss
-		for _, x := range q.snap.series {
-			list = append(list, x.periods...)
+		for _, x := range q.snap.Series {
+			list = append(list, x.Periods...)
 		}
 		slices.SortFunc(list, func(a, b result.Loss) int {
 			return cmp.Or(cmp.Compare(a.Window.Start, b.Window.Start), cmp.Compare(a.Period, b.Period), natural(b.Flow, a.Flow),
@@ -141,18 +142,19 @@ func (p *Page) periods(q *request) (any, error) {
 		})
 		return p.periodRows(q, &periodsData{All: true}, list)
 	}
-	x := q.snap.series[seriesKey{q.get("flow"), q.get("cluster"), q.get("from"), q.get("to")}]
+	x := q.snap.Series[rows.SeriesKey{Flow: q.get("flow"), Cluster: q.get("cluster"), From: q.get("from"),
+		To: q.get("to")}]
 	if x == nil {
 		return nil, missing("flow %.100q, cluster %.100q, from %.100q to %.100q: no periods in this time", q.get("flow"),
 			q.get("cluster"), q.get("from"), q.get("to"))
 	}
-	return p.periodRows(q, &periodsData{seriesRow: p.seriesRow(q, x)}, slices.Clone(x.periods))
+	return p.periodRows(q, &periodsData{seriesRow: p.seriesRow(q, x)}, slices.Clone(x.Periods))
 }
 
 // periodRows adds the rows of periods, the latest one of which is the last.
 func (p *Page) periodRows(q *request, d *periodsData, list []result.Loss) (any, error) {
 	slices.Reverse(list)
-	items, err := choose(q, since(p, periodTable), periodItems(list), "status")
+	items, err := choose(q, since(p, rows.PeriodTable), rows.PeriodItems(list), "status")
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +176,7 @@ func (p *Page) periodRows(q *request, d *periodsData, list []result.Loss) (any, 
 		case l.Lost != 0:
 			r.Class = "bad"
 		}
-		r.Trouble = strings.Trim(r.Trouble+"; "+strings.Join(flagWords(l.Flags), "; "), "; ")
+		r.Trouble = strings.Trim(r.Trouble+"; "+strings.Join(rows.FlagWords(l.Flags), "; "), "; ")
 		d.Rows = append(d.Rows, r)
 	}
 	return d, nil

@@ -1,12 +1,12 @@
 package web
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"tamtam/mgmt/web/rows"
 	"tamtam/tam/query"
 )
 
@@ -97,44 +97,32 @@ func (n *net) connect(d *direction) {
 }
 
 // derive makes a network of the links that stamped packets passed.
-func (n *net) derive(s *snapshot) {
+func (n *net) derive(s *rows.Snapshot) {
 	n.derived, n.source = true, "the paths of stamped packets: no topology is configured"
 	seen := map[uint32]bool{}
-	for _, w := range s.sortedWays() {
-		for i, h := range w.hops {
-			if !h.known {
+	for _, w := range s.SortedWays() {
+		for i, h := range w.Hops {
+			if !h.Known {
 				continue
 			}
-			if !seen[h.sw] {
-				seen[h.sw] = true
-				n.nodes = append(n.nodes, Node{Name: n.name(h.sw), ID: h.sw})
+			if !seen[h.Sw] {
+				seen[h.Sw] = true
+				n.nodes = append(n.nodes, Node{Name: n.name(h.Sw), ID: h.Sw})
 			}
-			if i == 0 || !w.hops[i-1].known {
+			if i == 0 || !w.Hops[i-1].Known {
 				continue
 			}
-			from := w.hops[i-1]
-			if n.outOf[portKey{from.sw, from.out}] == nil {
+			from := w.Hops[i-1]
+			if n.outOf[portKey{from.Sw, from.Out}] == nil {
 				n.connect(&direction{
-					fromID: from.sw, toID: h.sw,
-					from: End{n.name(from.sw), portName(from.out), from.out},
-					to:   End{n.name(h.sw), portName(h.in), h.in},
+					fromID: from.Sw, toID: h.Sw,
+					from: End{n.name(from.Sw), portName(from.Out), from.Out},
+					to:   End{n.name(h.Sw), portName(h.In), h.In},
 				})
 			}
 		}
 	}
 	slices.SortFunc(n.nodes, func(a, b Node) int { return natural(a.Name, b.Name) })
-}
-
-// sortedWays returns the paths sorted by flow and path.
-func (s *snapshot) sortedWays() []*way {
-	list := make([]*way, 0, len(s.ways))
-	for _, w := range s.ways {
-		list = append(list, w)
-	}
-	slices.SortFunc(list, func(a, b *way) int {
-		return cmp.Or(natural(a.flow, b.flow), natural(a.path, b.path))
-	})
-	return list
 }
 
 // natural compares texts with numbers in them by the numbers.

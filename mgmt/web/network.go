@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tamtam/collector/result"
+	"tamtam/mgmt/web/rows"
 )
 
 // A marked is the loss of a link by alternate marking.
@@ -30,7 +31,7 @@ type delays struct {
 
 // Reasons returns why delays may be inexact.
 func (d delays) Reasons() []string {
-	words := flagWords(d.Flags)
+	words := rows.FlagWords(d.Flags)
 	if d.Lacks > 0 {
 		words = append(words, "delay unknown of "+count(d.Lacks)+" more packets")
 	}
@@ -113,19 +114,19 @@ func (p *Page) network(q *request) (any, error) {
 }
 
 // load adds the results of stamps and alternate marking to the links.
-func (n *net) load(s *snapshot) {
-	for _, w := range s.ways {
-		for i := range w.hops {
-			h := &w.hops[i]
-			if d := n.outOf[portKey{h.sw, h.out}]; d != nil && h.known {
-				d.stamped += h.packets
+func (n *net) load(s *rows.Snapshot) {
+	for _, w := range s.Ways {
+		for i := range w.Hops {
+			h := &w.Hops[i]
+			if d := n.outOf[portKey{h.Sw, h.Out}]; d != nil && h.Known {
+				d.stamped += h.Packets
 				d.hasStamp = true
 			}
 			if d := n.over(w, i); d != nil {
-				if d.delay.Flags |= h.flags; !d.delay.Dist.Add(h.link) {
+				if d.delay.Flags |= h.Flags; !d.delay.Dist.Add(h.Link) {
 					d.delay.Flags |= result.Overflow
 				}
-				d.delay.Lacks += max(0, h.packets-h.link.Count)
+				d.delay.Lacks += max(0, h.Packets-h.Link.Count)
 			}
 		}
 	}
@@ -137,12 +138,12 @@ func (n *net) load(s *snapshot) {
 		parallel[key]++
 	}
 	parted := map[string]bool{} // flows that are also measured in parts; the whole of such a flow is more than a link
-	for _, x := range s.series {
-		parted[x.flow] = parted[x.flow] || x.cluster != ""
+	for _, x := range s.Series {
+		parted[x.Flow] = parted[x.Flow] || x.Cluster != ""
 	}
-	for _, x := range s.series {
-		key := [2]string{x.from, x.to}
-		if x.cluster == "" && parted[x.flow] {
+	for _, x := range s.Series {
+		key := [2]string{x.From, x.To}
+		if x.Cluster == "" && parted[x.Flow] {
 			continue
 		}
 		// A result for parallel links cannot be assigned to one of them.
@@ -154,30 +155,30 @@ func (n *net) load(s *snapshot) {
 
 // over returns the direction of the link by which packets reached a hop of a path. It is nil if they entered the
 // network there, if the previous switch did not stamp them, or if no known link joins the two ports.
-func (n *net) over(w *way, i int) *direction {
-	if i == 0 || !w.hops[i].known || !w.hops[i-1].known {
+func (n *net) over(w *rows.Way, i int) *direction {
+	if i == 0 || !w.Hops[i].Known || !w.Hops[i-1].Known {
 		return nil
 	}
-	from, to := &w.hops[i-1], &w.hops[i]
-	if d := n.into[portKey{to.sw, to.in}]; d != nil && d == n.outOf[portKey{from.sw, from.out}] {
+	from, to := &w.Hops[i-1], &w.Hops[i]
+	if d := n.into[portKey{to.Sw, to.In}]; d != nil && d == n.outOf[portKey{from.Sw, from.Out}] {
 		return d
 	}
 	return nil
 }
 
 // strange finds switches and links in stamps that the topology lacks.
-func (n *net) strange(s *snapshot, d *networkData) {
+func (n *net) strange(s *rows.Snapshot, d *networkData) {
 	unnamed, links := map[string]bool{}, map[string]bool{}
-	for _, w := range s.ways {
-		for i := range w.hops {
-			h := &w.hops[i]
+	for _, w := range s.Ways {
+		for i := range w.Hops {
+			h := &w.Hops[i]
 			switch {
-			case !h.known:
-			case n.ids[h.sw] == "":
-				unnamed[n.name(h.sw)] = true
-			case i > 0 && w.hops[i-1].known && n.ids[w.hops[i-1].sw] != "" && n.over(w, i) == nil:
-				from := &w.hops[i-1]
-				links[n.name(from.sw)+":"+portName(from.out)+" → "+n.name(h.sw)+":"+portName(h.in)] = true
+			case !h.Known:
+			case n.ids[h.Sw] == "":
+				unnamed[n.name(h.Sw)] = true
+			case i > 0 && w.Hops[i-1].Known && n.ids[w.Hops[i-1].Sw] != "" && n.over(w, i) == nil:
+				from := &w.Hops[i-1]
+				links[n.name(from.Sw)+":"+portName(from.Out)+" → "+n.name(h.Sw)+":"+portName(h.In)] = true
 			}
 		}
 	}
@@ -185,11 +186,11 @@ func (n *net) strange(s *snapshot, d *networkData) {
 }
 
 // add adds the numbers of periods and of packets of a series to the sums.
-func (m *marked) add(x *series) {
-	m.Older += x.left
-	for i := range x.periods {
+func (m *marked) add(x *rows.Series) {
+	m.Older += x.Left
+	for i := range x.Periods {
 		m.Periods++
-		l := &x.periods[i]
+		l := &x.Periods[i]
 		if !l.Known {
 			m.Unknown++
 			continue

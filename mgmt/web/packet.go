@@ -8,113 +8,14 @@ import (
 	"strings"
 
 	"tamtam/collector/result"
+	"tamtam/mgmt/web/rows"
 )
-
-// A tree holds the hops of a packet by their parents. A hop is one exit of a switch: several with the same parent are
-// copies of the packet.
-type tree struct {
-	hops  []result.JourneyHop
-	exits map[int][]int // exits by the previous hop; -1 holds the exits at the place where the packet was first seen
-}
-
-func treeOf(j *result.Journey) tree {
-	t := tree{j.Hops, map[int][]int{}}
-	for i := range j.Hops {
-		t.exits[t.by(i)] = append(t.exits[t.by(i)], i)
-	}
-	return t
-}
-
-// by returns the previous hop of a hop, or -1.
-func (t tree) by(i int) int {
-	if by := t.hops[i].Parent; by < i {
-		return max(by, -1)
-	}
-	return -1
-}
-
-// ends returns how many hops have no successor.
-func (t tree) ends() (n int) {
-	for i := range t.hops {
-		if len(t.exits[i]) == 0 {
-			n++
-		}
-	}
-	return n
-}
-
-// mostWay bounds the switches in the text of a path; a packet in a loop has more.
-const mostWay = 64
-
-// way returns the switches of a packet as text; the paths of its copies are in parentheses, each after its port.
-func (t tree) way() string {
-	var b strings.Builder
-	left := mostWay
-	t.write(&b, -1, &left)
-	return b.String()
-}
-
-func (t tree) write(b *strings.Builder, by int, left *int) {
-	exits := t.exits[by]
-	if *left--; len(exits) == 0 || *left < 0 {
-		if len(exits) > 0 {
-			b.WriteString("…")
-		}
-		return
-	}
-	b.WriteString(t.hops[exits[0]].Switch)
-	for k, i := range exits {
-		if len(exits) > 1 {
-			b.WriteString([]string{" (", " | "}[min(k, 1)] + exitOf(&t.hops[i]))
-		}
-		if len(t.exits[i]) > 0 {
-			b.WriteString(" → ")
-		}
-		t.write(b, i, left)
-	}
-	if len(exits) > 1 {
-		b.WriteString(")")
-	}
-}
-
-// exitOf returns how a copy left a switch, or ended there.
-func exitOf(h *result.JourneyHop) string {
-	switch {
-	case h.Out != "":
-		return h.Out
-	case h.Dropped != "":
-		return "dropped: " + h.Dropped
-	}
-	return "ended"
-}
-
-// inOrder returns the first hops, each after its parent and before the next copy, and the number of further ones.
-func (t tree) inOrder(most int) (list []int, more int) {
-	stack := slices.Clone(t.exits[-1])
-	slices.Reverse(stack)
-	for len(stack) > 0 && len(list) < most {
-		i := stack[len(stack)-1]
-		list, stack = append(list, i), stack[:len(stack)-1]
-		for _, k := range slices.Backward(t.exits[i]) {
-			stack = append(stack, k)
-		}
-	}
-	return list, len(t.hops) - len(list)
-}
-
-// placeOf returns where a packet was first seen, which distinguishes equal packets seen at the same time.
-func placeOf(j *result.Journey) string {
-	if len(j.Hops) == 0 {
-		return ""
-	}
-	return j.Hops[0].Switch + ":" + j.Hops[0].In
-}
 
 func packetRowOf(q *request, j *result.Journey) packetRow {
 	return packetRow{
-		Time: j.Time, Flow: j.Flow, Origin: j.From, Way: treeOf(j).way(),
-		End: j.End, Dropped: diedAt(j) >= 0, Ambiguous: j.Ambiguous, Reasons: flagWords(j.Flags),
-		Href: q.Link("/packet", "key", j.Key, "time", strconv.FormatInt(j.Time, 10), "at", placeOf(j)),
+		Time: j.Time, Flow: j.Flow, Origin: j.From, Way: rows.TreeOf(j).Way(),
+		End: j.End, Dropped: rows.DiedAt(j) >= 0, Ambiguous: j.Ambiguous, Reasons: rows.FlagWords(j.Flags),
+		Href: q.Link("/packet", "key", j.Key, "time", strconv.FormatInt(j.Time, 10), "at", rows.PlaceOf(j)),
 	}
 }
 
@@ -160,14 +61,14 @@ func (p *Page) packet(q *request) (any, error) {
 	}
 	var found *result.Journey
 	alike := map[string]*result.Journey{} // by place, since dropped packets are in both lists
-	for _, list := range [][]result.Journey{q.snap.journeys, q.snap.died} {
+	for _, list := range [][]result.Journey{q.snap.Journeys, q.snap.Died} {
 		for i := range list {
 			switch j := &list[i]; {
 			case j.Key != q.get("key"):
-			case j.Time == at && placeOf(j) == q.get("at"):
+			case j.Time == at && rows.PlaceOf(j) == q.get("at"):
 				found = j
 			default:
-				alike[fmt.Sprintf("%020d %s", j.Time, placeOf(j))] = j
+				alike[fmt.Sprintf("%020d %s", j.Time, rows.PlaceOf(j))] = j
 			}
 		}
 	}
@@ -209,16 +110,16 @@ func (d *packetData) span(j *result.Journey) {
 func (d *packetData) visits(j *result.Journey) {
 	d.span(j)
 	total := max(1, d.Took)
-	t := treeOf(j)
-	d.Ends = t.ends()
+	t := rows.TreeOf(j)
+	d.Ends = t.Ends()
 	var order []int
-	order, d.More = t.inOrder(mostVisits)
+	order, d.More = t.InOrder(mostVisits)
 	for _, i := range order {
 		h := j.Hops[i]
-		by := t.by(i)
-		v := visitRow{JourneyHop: h, Became: "went on", Copy: 1 + slices.Index(t.exits[by], i), Copies: len(t.exits[by])}
+		by := t.By(i)
+		v := visitRow{JourneyHop: h, Became: "went on", Copy: 1 + slices.Index(t.Exits[by], i), Copies: len(t.Exits[by])}
 		switch {
-		case len(t.exits[i]) > 0:
+		case len(t.Exits[i]) > 0:
 		case d.Ends == 1:
 			v.Became = cmp.Or(j.End, notKnown)
 		default:
@@ -230,7 +131,7 @@ func (d *packetData) visits(j *result.Journey) {
 		if by >= 0 {
 			before := j.Hops[by]
 			v.From = before.Switch
-			if len(t.exits[t.by(by)]) > 1 && before.Out != "" {
+			if len(t.Exits[t.By(by)]) > 1 && before.Out != "" {
 				v.From += ":" + before.Out
 			}
 			if before.Departure != 0 && h.Arrival != 0 {

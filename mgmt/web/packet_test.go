@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tamtam/collector/result"
+	"tamtam/mgmt/web/rows"
 )
 
 // hop returns an exit of a switch at which a packet stayed for a microsecond.
@@ -104,7 +105,8 @@ func TestLongWays(t *testing.T) {
 		hop(-9, "c", "", "", 0)}}
 	none := result.Journey{Time: at, Key: "none"}
 	p := put(t, &result.Batch{Journeys: []result.Journey{long, odd, none}}, nil)
-	says(t, p, packetAt("loop", at, "a:Ethernet0"), strings.Repeat("a → ", mostWay)+"…<", "500 visits more are not shown")
+	says(t, p, packetAt("loop", at, "a:Ethernet0"), strings.Repeat("a → ", rows.MostWay)+"…<",
+		"500 visits more are not shown")
 	says(t, p, packetAt("odd", at, "a:"), "a (ended | ended | ended)")
 	says(t, p, packetAt("none", at, ""), "<dt>Took</dt>")
 	crawl(t, p, 9)

@@ -19,6 +19,7 @@ import (
 
 	"tamtam/collector/result"
 	"tamtam/internal/randtest"
+	"tamtam/mgmt/web/rows"
 	"tamtam/mgmt/web/webtest"
 )
 
@@ -346,31 +347,31 @@ func TestBrokenStore(t *testing.T) {
 func TestBounds(t *testing.T) {
 	at := testNow.UnixNano()
 	b := &result.Batch{}
-	for i := range mostDrops + 7 {
+	for i := range rows.MostDrops + 7 {
 		b.Drops = append(b.Drops, result.Drop{Window: result.Window{Start: at}, Switch: "s", Reason: strconv.Itoa(i),
 			Source: "ipfix"})
 	}
-	for i := range 2*mostJourneys + 100 {
+	for i := range 2*rows.MostJourneys + 100 {
 		b.Journeys = append(b.Journeys, result.Journey{Time: at + int64(i), Key: strconv.Itoa(i)})
 	}
-	for i := range 2*mostPeriods + 3 {
+	for i := range 2*rows.MostPeriods + 3 {
 		b.Losses = append(b.Losses, result.Loss{Flow: "f", From: "a", To: "b", Period: uint64(i),
 			Window: result.Window{Start: at}})
 	}
-	s, err := read(t.Context(), put(t, b, nil).cfg.Store, 0, math.MaxInt64, testNow)
+	s, err := rows.Read(t.Context(), put(t, b, nil).cfg.Store, 0, math.MaxInt64, testNow)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(s.drops) != mostDrops || s.left["drops"] != 7 {
-		t.Errorf("%d drops, %d left out", len(s.drops), s.left["drops"])
+	if len(s.Drops) != rows.MostDrops || s.Left["drops"] != 7 {
+		t.Errorf("%d drops, %d left out", len(s.Drops), s.Left["drops"])
 	}
-	if n := len(s.journeys); n != mostJourneys || s.journeys[n-1].Key != strconv.Itoa(2*mostJourneys+99) ||
-		s.left["packets"] != mostJourneys+100 {
-		t.Errorf("%d packets, the last %s, %d left out", n, s.journeys[n-1].Key, s.left["packets"])
+	if n := len(s.Journeys); n != rows.MostJourneys || s.Journeys[n-1].Key != strconv.Itoa(2*rows.MostJourneys+99) ||
+		s.Left["packets"] != rows.MostJourneys+100 {
+		t.Errorf("%d packets, the last %s, %d left out", n, s.Journeys[n-1].Key, s.Left["packets"])
 	}
-	for _, x := range s.series {
-		if len(x.periods) != mostPeriods || x.left != mostPeriods+3 || x.periods[0].Period != mostPeriods+3 {
-			t.Errorf("%d periods from %d on, %d left out", len(x.periods), x.periods[0].Period, x.left)
+	for _, x := range s.Series {
+		if len(x.Periods) != rows.MostPeriods || x.Left != rows.MostPeriods+3 || x.Periods[0].Period != rows.MostPeriods+3 {
+			t.Errorf("%d periods from %d on, %d left out", len(x.Periods), x.Periods[0].Period, x.Left)
 		}
 	}
 	var f frame
@@ -611,28 +612,28 @@ func TestAmends(t *testing.T) {
 		Amends: []result.Amend{{From: 29, To: 30, Flags: result.Gap}}})
 	put(&result.Batch{Partition: "altmark-0", First: 2, Position: result.Position{Last: 2},
 		Losses: []result.Loss{loss(10, 7)}})
-	s, err := read(t.Context(), store, 0, 100, testNow)
+	s, err := rows.Read(t.Context(), store, 0, 100, testNow)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, x := range s.series { // a repeated period occurs once, as last reported
-		if len(x.periods) != 3 || x.periods[0].Lost != 7 || x.periods[0].Flags != 0 || x.periods[1].Flags != result.Gap ||
-			x.periods[2].Flags != result.Gap {
-			t.Errorf("periods %+v: want three, of which 7, 2 and 3 packets were lost, and a gap in the last two", x.periods)
+	for _, x := range s.Series { // a repeated period occurs once, as last reported
+		if len(x.Periods) != 3 || x.Periods[0].Lost != 7 || x.Periods[0].Flags != 0 || x.Periods[1].Flags != result.Gap ||
+			x.Periods[2].Flags != result.Gap {
+			t.Errorf("periods %+v: want three, of which 7, 2 and 3 packets were lost, and a gap in the last two", x.Periods)
 		}
 	}
-	for key, w := range s.ways {
+	for key, w := range s.Ways {
 		want := result.Flags(0)
-		if key.flow == "within" {
+		if key.Flow == "within" {
 			want = result.Gap
 		}
-		if w.flags != want || w.hops[0].flags != want {
-			t.Errorf("flow %s is flagged %v, its hop %v; want %v", key.flow, w.flags, w.hops[0].flags, want)
+		if w.Flags != want || w.Hops[0].Flags != want {
+			t.Errorf("flow %s is flagged %v, its hop %v; want %v", key.Flow, w.Flags, w.Hops[0].Flags, want)
 		}
 	}
-	for _, d := range s.drops {
-		if d.flags != 0 {
-			t.Errorf("a drop is flagged %v for what stamps lack", d.flags)
+	for _, d := range s.Drops {
+		if d.Flags != 0 {
+			t.Errorf("a drop is flagged %v for what stamps lack", d.Flags)
 		}
 	}
 }
@@ -663,9 +664,9 @@ func TestAmendsWithoutRows(t *testing.T) {
 func TestOtherTimes(t *testing.T) {
 	store := result.NewMemory(0)
 	for _, want := range []bool{false, true} {
-		s, err := read(t.Context(), store, 100, 200, testNow)
-		if err != nil || s.others != want || s.latest != 0 {
-			t.Errorf("rows of other times: %v, %v; want %v", s.others, err, want)
+		s, err := rows.Read(t.Context(), store, 100, 200, testNow)
+		if err != nil || s.Others != want || s.Latest != 0 {
+			t.Errorf("rows of other times: %v, %v; want %v", s.Others, err, want)
 		}
 		b := &result.Batch{Partition: "tailstamp-0", First: 1, Position: result.Position{Last: 1},
 			Hops: []result.Hop{{Window: result.Window{Start: 10, Length: 10}, Packets: 1}}}

@@ -13,6 +13,7 @@ import (
 
 	"tamtam/collector/result"
 	"tamtam/internal/randtest"
+	"tamtam/mgmt/web/rows"
 	"tamtam/mgmt/web/webtest"
 )
 
@@ -67,8 +68,8 @@ func rowsToFilter(t *testing.T) *Page {
 
 // The declarations of all rows are complete.
 func TestTables(t *testing.T) {
-	for _, err := range []error{flowTable.Check(), dropTable.Check(), slotTable.Check(), periodTable.Check(),
-		packetTable.Check()} {
+	for _, err := range []error{rows.FlowTable.Check(), rows.DropTable.Check(), rows.SlotTable.Check(),
+		rows.PeriodTable.Check(), rows.PacketTable.Check()} {
 		if err != nil {
 			t.Error(err)
 		}
@@ -379,14 +380,15 @@ func TestRandomSpreads(t *testing.T) {
 			}
 			parts = append(parts, d)
 		}
-		s := spreadOf(int64(n), parts)
+		s := rows.SpreadOf(int64(n), parts)
 		slices.Sort(sums)
 		for i, share := range []float64{0, 0.5, 0.9, 0.99, 0.999, 1} {
-			is := shares[i+1].of(&s)
+			is := rows.Shares[i+1].Of(&s)
 			thousandths := int(share * 1000)
 			want := sums[max(0, (n*thousandths+999)/1000-1)]
 			if want < is.Low || want > is.High {
-				t.Fatalf("%s of %d packets on %d parts is %d, not within %d to %d", shares[i+1].name, n, len(parts), want, is.Low,
+				t.Fatalf("%s of %d packets on %d parts is %d, not within %d to %d", rows.Shares[i+1].Name, n, len(parts), want,
+					is.Low,
 					is.High)
 			}
 		}

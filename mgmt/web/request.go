@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"tamtam/collector/result"
+	"tamtam/mgmt/web/rows"
 )
 
 // A span is a time range that can be requested.
@@ -36,7 +37,7 @@ type request struct {
 	view   *view
 	values url.Values
 	Since  string
-	snap   *snapshot
+	snap   *rows.Snapshot
 	now    time.Time
 	number int // number of the page, from 1
 	pages  *pager
@@ -80,11 +81,11 @@ func (p *Page) request(ctx context.Context, u *url.URL, v *view) (*request, erro
 		}
 	}
 	if v.path == storedPath {
-		q.snap = &snapshot{}
+		q.snap = &rows.Snapshot{}
 		return q, nil
 	}
 	q.snap, err = p.cache.get(ctx, s, q.now)
-	if err == nil && values.Get("since") == "" && s.from == 0 && q.snap.others { // show the time that has rows
+	if err == nil && values.Get("since") == "" && s.from == 0 && q.snap.Others { // show the time that has rows
 		q.Since = spans[len(spans)-1].Word
 		q.snap, err = p.cache.get(ctx, spans[len(spans)-1], q.now)
 	}
@@ -225,32 +226,29 @@ type frame struct {
 	Troubles []string // of the store, or of the page's own switch
 }
 
-// staleAfter is the age at which data is called old.
-const staleAfter = 10 * time.Second
-
 // of sets the fields that describe the quality of all rows together.
-func (f *frame) of(s *snapshot, now time.Time) {
-	f.Latest, f.Others = s.latest, s.others
-	if s.latest > 0 {
-		f.Latest = min(s.latest, now.UnixNano()) // windows may end later
-		age := now.Sub(time.Unix(0, s.latest))
-		f.Age, f.Stale = ageText(age), age > staleAfter
+func (f *frame) of(s *rows.Snapshot, now time.Time) {
+	f.Latest, f.Others = s.Latest, s.Others
+	if s.Latest > 0 {
+		f.Latest = min(s.Latest, now.UnixNano()) // windows may end later
+		age := now.Sub(time.Unix(0, s.Latest))
+		f.Age, f.Stale = ageText(age), age > rows.StaleAfter
 	}
-	if s.ahead > 0 {
-		f.Ahead = s.latest == 0
+	if s.Ahead > 0 {
+		f.Ahead = s.Latest == 0
 		f.Troubles = append(f.Troubles, fmt.Sprintf("rows are of times up to %s later than now: a clock is ahead, and how "+
-			"old they are is unknown", ageText(time.Unix(0, s.ahead).Sub(now))))
+			"old they are is unknown", ageText(time.Unix(0, s.Ahead).Sub(now))))
 	}
-	if s.unread != "" {
-		f.Troubles = append(f.Troubles, "rows are missing: "+s.unread)
+	if s.Unread != "" {
+		f.Troubles = append(f.Troubles, "rows are missing: "+s.Unread)
 	}
-	f.Troubles = append(f.Troubles, s.lacks...)
-	if s.stopped {
+	f.Troubles = append(f.Troubles, s.Lacks...)
+	if s.Stopped {
 		f.Left = append(f.Left, fmt.Sprintf("only the first %s rows of this time were read: later ones are missing, "+
-			"ask for a shorter time", count(int64(s.rows))))
+			"ask for a shorter time", count(int64(s.Rows))))
 	}
-	for _, kind := range sortedKeys(s.left) {
-		f.Left = append(f.Left, fmt.Sprintf("%s rows of %s left out for room", count(s.left[kind]), kind))
+	for _, kind := range sortedKeys(s.Left) {
+		f.Left = append(f.Left, fmt.Sprintf("%s rows of %s left out for room", count(s.Left[kind]), kind))
 	}
 }
 
@@ -325,38 +323,7 @@ func (f *frame) Keeps() (list [][2]string) {
 func (f *frame) Flagged() []string {
 	var flags result.Flags
 	for _, kind := range f.View.of {
-		flags |= f.Q.snap.flags[kind]
+		flags |= f.Q.snap.Flags[kind]
 	}
-	return flagWords(flags)
-}
-
-// flagText holds the meaning of each flag.
-var flagText = []struct {
-	flag       result.Flags
-	word, text string
-}{
-	{result.Gap, "gap", "messages of a source were lost, or are not to be relied on"},
-	{result.Late, "late", "events came after the window was closed"},
-	{result.Silent, "silent", "closed without a silent source"},
-	{result.Overflow, "overflow", "more than there was room for: some were left out"},
-	{result.Cut, "cut", "frames were cut: stamps or records may be missing"},
-	{result.Unsynchronised, "unsynchronised", "a clock was compared that is wrong, or unknown to be synchronised"},
-	{result.Missing, "missing", "a switch on the way has no record of it: lost on the wire, or not recorded there"},
-	{result.Twice, "twice", "frames may be counted more than once: captured in more than one place, or not in order"},
-	{result.Searched, "searched", "stamps found by search: other bytes were in front of them, between or behind"},
-	{result.Edge, "edge", "the way reaches to the edge of what is joined together: there may be more of it"},
-}
-
-// flagWords returns the reasons for flags; an unknown flag is shown by its number.
-func flagWords(flags result.Flags) (list []string) {
-	for _, f := range flagText {
-		if flags&f.flag != 0 {
-			list = append(list, f.word+": "+f.text)
-			flags &^= f.flag
-		}
-	}
-	if flags != 0 {
-		list = append(list, fmt.Sprintf("flags %#x: unknown to this page", uint16(flags)))
-	}
-	return list
+	return rows.FlagWords(flags)
 }

@@ -52,7 +52,7 @@ func (p *Page) sketched(q *request) (any, error) {
 	d := &sketchesData{}
 	tasks, switches := map[string]int{}, map[string]int{}
 	var list []result.Sketch
-	for _, k := range q.snap.sketches {
+	for _, k := range q.snap.Sketches {
 		tasks[k.Task]++
 		switches[k.Switch]++
 		if matches(q, "task", k.Task) && matches(q, "switch", k.Switch) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"tamtam/collector/result"
+	"tamtam/mgmt/web/rows"
 	"tamtam/tam/query"
 )
 
@@ -40,7 +41,7 @@ type storedData struct {
 }
 
 // storedKinds holds the kind of rows whose flags are shown.
-var storedKinds = map[string]rowKind{"hops": stampRows, "drops": dropRows}
+var storedKinds = map[string]rows.RowKind{"hops": rows.StampRows, "drops": rows.DropRows}
 
 // stored returns the view of groups of stored rows, of which there may be more than a snapshot can hold.
 func (p *Page) stored(q *request) (any, error) {
@@ -70,10 +71,10 @@ func (p *Page) stored(q *request) (any, error) {
 		return nil, err
 	}
 	took := time.Since(began)
-	q.snap.flags[storedKinds[x.ask.Kind]] = x.answer.Flags
-	q.snap.lacks = x.answer.Lacks
-	if q.snap.others = x.answer.Rows == 0 && x.answer.Newest > 0; !q.snap.others {
-		q.snap.latest = min(x.answer.Newest, x.ask.To)
+	q.snap.Flags[storedKinds[x.ask.Kind]] = x.answer.Flags
+	q.snap.Lacks = x.answer.Lacks
+	if q.snap.Others = x.answer.Rows == 0 && x.answer.Newest > 0; !q.snap.Others {
+		q.snap.Latest = min(x.answer.Newest, x.ask.To)
 	}
 	if err := x.order(q); err != nil {
 		return nil, err

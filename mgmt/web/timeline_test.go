@@ -4,8 +4,6 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,97 +11,8 @@ import (
 	"time"
 
 	"tamtam/collector/result"
-	"tamtam/internal/randtest"
 	"tamtam/mgmt/web/webtest"
 )
-
-// Clusters of a graph, and segments of a path, count the packets of the whole path again. Only the whole counts.
-func TestWholePaths(t *testing.T) {
-	all := map[seriesKey]*series{}
-	for _, k := range []seriesKey{
-		{flow: "video", from: "leaf1", to: "leaf2"},
-		{flow: "video", cluster: "1", from: "leaf1", to: "spine1+spine2"},
-		{flow: "video", cluster: "2", from: "spine1+spine2", to: "leaf2"},
-		{flow: "web", from: "a", to: "b"}, {flow: "web", from: "b", to: "c"}, {flow: "web", from: "a", to: "c"},
-		{flow: "voice", from: "c", to: "a"},
-	} {
-		all[k] = &series{seriesKey: k}
-	}
-	var got []string
-	for _, x := range wholePaths(all) {
-		got = append(got, x.flow+" "+x.from+" "+x.to)
-	}
-	slices.Sort(got)
-	if want := []string{"video leaf1 leaf2", "voice c a", "web a c"}; !slices.Equal(got, want) {
-		t.Errorf("whole paths %q, want %q", got, want)
-	}
-}
-
-// Whatever windows rows have, each slot's count of packets and drops is within its bounds, and there are few slots.
-// What
-// is known to lie in a slot is exact.
-func TestRandomTimelines(t *testing.T) {
-	randtest.Run(t, randtest.Cases{Seed: 1, Count: 100}, func(t *testing.T, seed uint64) {
-		r := rand.New(rand.NewPCG(seed, 0))
-		reach := int64(1) << (20 + r.IntN(40))
-		begin := r.Int64N(1 << 40)
-		s := &snapshot{}
-		if r.IntN(2) == 0 {
-			s.time.chosen = interval{begin + r.Int64N(reach), begin + reach + 1}
-		}
-		window := 1 + reach>>(4+r.IntN(8))
-		var packets, drops []int64 // when each was
-		for range 1 + r.IntN(2000) {
-			w := result.Window{Start: floorTo(begin+r.Int64N(reach), window), Length: window}
-			if r.IntN(4) == 0 {
-				w = result.Window{Start: begin + r.Int64N(reach), Length: r.Int64N(1 + reach>>r.IntN(20))}
-			}
-			v, n := intervalOf(w), r.IntN(3)
-			for range n {
-				packets = append(packets, v.from+r.Int64N(v.to-v.from))
-			}
-			s.time.addHop(&result.Hop{Window: w, Packets: int64(n)})
-			d := result.Drop{Window: w, Packets: 1, Source: "s", Reason: fmt.Sprint(r.IntN(3)), First: v.from, Last: v.to - 1}
-			if r.IntN(4) == 0 { // it came in a much later report
-				d.Window.Start += reach
-			}
-			drops = append(drops, v.from+r.Int64N(v.to-v.from))
-			s.time.addDrop(&d)
-		}
-		length := s.time.length(stampRows)
-		all := s.time.slots(s, length, 0)
-		if len(all) > mostSlots+1 {
-			t.Fatalf("%d slots", len(all))
-		}
-		at := func(times []int64, from, to int64) (n int64) {
-			for _, x := range times {
-				if x >= from && x < to && (s.time.chosen == interval{} || x >= s.time.chosen.from && x < s.time.chosen.to) {
-					n++
-				}
-			}
-			return n
-		}
-		var seen int64
-		for i := range all {
-			x := &all[i]
-			is, known := slotTable.Field("packets").Number(x, 0)
-			want, wantDrops := at(packets, x.at, x.at+length), at(drops, x.at, x.at+length)
-			seen += wantDrops
-			if known && (want < is.Low || want > is.High) || !known && want > 0 {
-				t.Fatalf("slot %d: %d packets, not within %v", i, want, is)
-			}
-			if wantDrops < x.dropped.Low || wantDrops > x.dropped.High || !x.overlaps && !x.dropped.Exact() {
-				t.Fatalf("slot %d: %d drops, not within %v", i, wantDrops, x.dropped)
-			}
-			if x.at%length != 0 || i > 0 && x.at < all[i-1].at+length {
-				t.Fatalf("slot %d begins at %d, length %d", i, x.at, length)
-			}
-		}
-		if want := at(drops, 0, math.MaxInt64); seen != want {
-			t.Fatalf("%d drops in slots, want %d", seen, want)
-		}
-	})
-}
 
 // Drops whose report came with a window of 22 s, as records of a run of 80 ms do, are where their times are. A report
 // of

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tamtam/collector/result"
+	"tamtam/mgmt/web/rows"
 )
 
 // reports checks that a page contains texts, and does not contain those with the prefix "!".
@@ -73,7 +74,7 @@ func TestNothingLost(t *testing.T) {
 		return []result.Loss{{Flow: "web", From: "a", To: "b", Cluster: cluster, Window: recent(), Status: "ok",
 			Known: known, Sent: 9, Received: 9, Flags: flags}}
 	}
-	many := make([]result.Loss, mostPeriods)
+	many := make([]result.Loss, rows.MostPeriods)
 	for i := range many {
 		many[i] = of("", true, 0)[0]
 		many[i].Period = uint64(i)
@@ -95,7 +96,7 @@ func TestNothingLost(t *testing.T) {
 		"one unknown":      {append(of("", true, 0), other), "unknown", "1 of 2 periods unknown"},
 		"not exact":        {of("", true, result.Gap), "unknown", "lost 0 of 9 packets, and not all of it is known;"},
 		"as many as kept":  {many, "good", "lost 0 of 4,500 packets;"},
-		"more than kept":   {append(many[:mostPeriods:mostPeriods], before), "unknown", "1 older ones not counted"},
+		"more than kept":   {append(many[:rows.MostPeriods:rows.MostPeriods], before), "unknown", "1 older ones not counted"},
 		"a part of a path": {append(of("1", true, 0), whole), "good", "lost 0 of 9 packets;"},
 	} {
 		p := put(t, &result.Batch{Losses: tt.rows}, func(c *Config) { c.Topology = n })
