@@ -175,13 +175,12 @@ var rules = []room{
 		swss swss/schema`)},
 	// access control of pages
 	{name: "mgmt/web/door", below: rooms("mgmt/web mgmt mgmt/auth"), modules: []string{grpc}},
-	// what the rows of a time range say, as values with bounds
-	{name: "mgmt/web/rows", clock: true, below: rooms(`
-		collector/alarm collector collector/result tam/query`)},
 	// pages for a browser
 	{name: "mgmt/web", clock: true, below: rooms(`
 		mgmt/web/rows
 		collector/alarm collector collector/marks collector/topology collector/result tam/query tam/words`)},
+	// sums of a time range's rows, as values with bounds
+	{name: "mgmt/web/rows", clock: true, below: rooms("collector/alarm collector collector/result tam/query")},
 	// RFC 8040 on the same engine
 	{name: "mgmt/restconf", modules: []string{gnmi, goyang, grpc}, clock: true, below: rooms(`
 		mgmt mgmt/auth mgmt/tree mgmt/access yang`)},
