@@ -113,6 +113,7 @@ func (x Transcript) begin(t *testing.T, lines []string) (*transcribed, []string)
 	}
 	c := &transcribed{Transcript: x}
 	c.Bench, c.do = x.Start(t, with)
+	c.Rec.Reset()
 	c.forget()
 	c.rows = c.tables()
 	return c, lines
@@ -123,7 +124,7 @@ func (c *transcribed) forget() {
 	c.names, c.next = map[sai.OID]string{}, map[sai.ObjectType]int{}
 	c.refs, c.reads = map[string][]string{}, map[string]bool{}
 	maps.Copy(c.names, c.Named)
-	c.Rec.Reset()
+	c.calls() // names the objects, and learns which others they name
 	c.Noted, c.Logged = nil, nil
 	c.polls, c.every = maps.Clone(c.Poller.polled), maps.Clone(c.Poller.Groups)
 }
