@@ -24,7 +24,7 @@ import (
 //
 //	-> create acl_entry#1 PRIORITY=5       a call of SAI
 //	-> TABLE|key status: reason field=v    a row of STATE_DB that changed
-//	-> TABLE:key field=v                   a row of COUNTERS_DB that changed
+//	-> TABLE:key field=v                   a row of COUNTERS_DB that changed; "TABLE": a table that is one row
 //	-> -TABLE|key                          a row that is gone
 //	-> poll GROUP acl_counter#1            syncd starts reading the counters of an object; "-poll": it stops
 //	-> warn text key=value                 a warning or an error in the log of the daemon
@@ -234,6 +234,9 @@ func (c *transcribed) tables() map[string]string {
 			rows, err := swss.NewTable(c.Redis.DB(name), table).Dump(c.Ctx)
 			if err != nil {
 				c.T.Fatal(err)
+			}
+			if row := c.Row(name, table, ""); len(row) > 0 { // a table that is one row, such as a map of names
+				all[table] = rowText(table, row)
 			}
 			for key, row := range rows {
 				all[table+c.Redis.DB(name).Separator()+key] = rowText(table, row)
