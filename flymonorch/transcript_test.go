@@ -49,8 +49,8 @@ func TestTranscripts(t *testing.T) {
 	}.Run(t)
 }
 
-// line handles lines that are not rows. "task t1 memory=384" writes the row of [bench.task] with these fields, and "send
-// 10.0.0.1 5" makes packets arrive. "epoch" lets time pass until shortly after the end of an epoch.
+// line handles lines that are not rows. "task t1 memory=384" writes the row of [bench.task] with these fields, and
+// "send 10.0.0.1 5" makes packets arrive. "epoch" lets time pass until shortly after the end of an epoch.
 func (b *bench) line(line string) {
 	b.T.Helper()
 	words := strings.Fields(line)

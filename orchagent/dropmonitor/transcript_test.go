@@ -39,9 +39,9 @@ func TestTranscripts(t *testing.T) {
 }
 
 // line handles lines that are not rows. "way 10.9.0.1 7" makes the path to a collector lead to a neighbour, and "way-
-// 10.9.0.1" ends it. "wants" lists the addresses whose paths are resolved. "drops s 9 4" makes the chip count 9 drops of
-// the only stream of a session, and the host 4 messages of it. "counters" reads the counters of sessions. "empty" checks
-// that nothing is left.
+// 10.9.0.1" ends it. "wants" lists the addresses whose paths are resolved. "drops s 9 4" makes the chip count 9 drops
+// of the only stream of a session, and the host 4 messages of it. "counters" reads the counters of sessions. "empty"
+// checks that nothing is left.
 func (b *bench) line(line string) {
 	b.T.Helper()
 	words := strings.Fields(line)
