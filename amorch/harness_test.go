@@ -3,11 +3,13 @@ package amorch
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"tamtam/orch"
 	"tamtam/orch/feature"
 	"tamtam/orch/feature/featuretest"
 	"tamtam/orch/orchtest"
@@ -100,6 +102,24 @@ func (c *chip) flow(index uint32) *[2]altmark.ChipCounts {
 	}
 	return c.flows[index]
 }
+
+// ways holds a test's values for the switch's addresses and its route.
+type ways struct {
+	own     map[netip.Addr]bool
+	mtu     uint32 // MTU of the route; 0 if there is no route
+	changes orch.Topic[struct{}]
+}
+
+func (w *ways) Owns(a netip.Addr) bool { return w.own[a] }
+
+func (w *ways) Exit(to netip.Addr) (string, uint32, error) {
+	if w.mtu == 0 {
+		return "", 0, orch.Wait("route", to.String(), "no route to %s", to)
+	}
+	return "Ethernet4", w.mtu, nil
+}
+
+func (w *ways) Changes() *orch.Topic[struct{}] { return &w.changes }
 
 // bench is an orchagent with ports, ACLs and alternate marking on a fake ASIC.
 type bench struct {
@@ -198,13 +218,6 @@ func (b *bench) wantLast(session, want string) {
 	if got := strings.TrimSpace(b.last(session)); got != want {
 		b.T.Errorf("the last period of %s is %q, want %q", session, got, want)
 	}
-}
-
-// calls returns the calls that changed the ASIC since the last call of calls, without those of tables and ports.
-func (b *bench) calls() []string {
-	return slices.DeleteFunc(b.Calls(), func(l string) bool {
-		return strings.Contains(l, "|ACL_TABLE") || strings.HasPrefix(l, "s|PORT")
-	})
 }
 
 // left returns the objects of sessions that still exist.

@@ -15,39 +15,6 @@ import (
 	"tamtam/tam/altmark"
 )
 
-// A flow group must not depend on the bits that its session changes, since switches after this one would not match the
-// packets marked here.
-func TestMatchOfMarksRefused(t *testing.T) {
-	double := initiator()
-	double.Method, double.Mark2 = altmark.Double, altmark.DSCP3
-	for _, tt := range []struct {
-		session    altmark.Session
-		dscp, want string
-	}{
-		{initiator(), "0",
-			"failed: mark is dscp0, and DSCP 0/0x3f of ACL rule TAM|web matches that bit: marked packets would not match at " +
-				"other switches, want DSCP 0/0x3e there, or another mark"},
-		{initiator(), "8/0x39", "failed: mark is dscp0, and DSCP 8/0x39 of ACL rule"},
-		{initiator(), "1/0x1", "want no DSCP there, or another mark"},
-		{initiator(), "8/0x3e", "active"},
-		{double, "8/0x3e",
-			"failed: mark2 is dscp3, and DSCP 8/0x3e of ACL rule TAM|web matches that bit: marked packets would not match at " +
-				"other switches, want DSCP 0/0x36 there, or another mark2"},
-		{double, "6/0x36", "active"},
-	} {
-		b := newBench(t, 8, 100)
-		b.rule("web", append(web, "DSCP", tt.dscp)...)
-		b.session("s1", "web", tt.session)
-		b.Step()
-		b.wantSession("s1", tt.want)
-		b.Del(schema.AppACLRule, "TAM:web") // an edit of the rule can cause the same conflict
-		b.Step()
-		b.rule("web", append(web, "DSCP", "0/0x30")...)
-		b.Step()
-		b.wantSession("s1", "active")
-	}
-}
-
 // match returns the match of packets in a session's last period.
 func (b *bench) match(session string) string {
 	return b.Row(swss.CountersDB, schema.CountersAltMark, session)["MATCH"]

@@ -69,59 +69,6 @@ func TestPeriods(t *testing.T) {
 	}
 }
 
-// The period in which a session begins is incomplete. The next period is incomplete too if the session begins within
-// the guard.
-func TestFirstPeriods(t *testing.T) {
-	b := withSession(t, initiator())
-	b.Pass(time.Second)
-	b.wantLast("s1", "1700000000: 0 first")
-	b.Pass(time.Second)
-	b.wantLast("s1", "1700000001: 0")
-	b = withSession(t, initiator(), func(b *bench) { b.Now = b.Now.Add(490 * time.Millisecond) })
-	b.Pass(2 * time.Second)
-	b.wantLast("s1", "1700000001: 0 first")
-	b.Pass(time.Second)
-	b.wantLast("s1", "1700000002: 0")
-}
-
-// A restarted orchagent begins to measure again. The last period of the previous run stays visible until a new period
-// is complete.
-func TestRestart(t *testing.T) {
-	b := withSession(t, initiator())
-	b.Pass(3 * time.Second)
-	b.count("s1", 1, 5)
-	b.Pass(100 * time.Millisecond)
-	b.run()
-	b.wantSession("s1", "active")
-	b.wantLast("s1", "1700000002: 0")
-	b.count("s1", 1, 7)
-	b.Pass(time.Second)
-	b.wantLast("s1", "1700000003: 7 first")
-	b.Pass(time.Second)
-	b.wantLast("s1", "1700000004: 0")
-}
-
-// The restart of a chip and the recreation of an entry are reported.
-func TestCounterReset(t *testing.T) {
-	for name, reset := range map[string]func(b *bench){
-		"chip":  func(b *bench) { b.chip.started = 12345; clear(b.chip.flows) },
-		"entry": func(b *bench) { b.chip.born[0]++ },
-	} {
-		t.Run(name, func(t *testing.T) {
-			b := withSession(t, initiator())
-			b.count("s1", 0, 100)
-			b.Pass(4 * time.Second)
-			reset(b)
-			b.Pass(time.Second)
-			b.wantLast("s1", "1700000003: 0")
-			b.Pass(time.Second)
-			b.wantLast("s1", "1700000005: 0 counter-reset")
-			b.Pass(2 * time.Second)
-			b.wantLast("s1", "1700000007: 0")
-		})
-	}
-}
-
 // When the chip's clock is set, the periods around the change are flagged, and later periods are read in the middle of
 // a period of the new clock.
 func TestClockStep(t *testing.T) {
@@ -227,21 +174,6 @@ func TestPulses(t *testing.T) {
 	if row := b.Row(swss.CountersDB, schema.CountersAltMark, "s1"); row["CAPTURES"] != "0" || row["TIMESTAMP"] != "" {
 		t.Errorf("%v", row)
 	}
-}
-
-// A failed reading leaves no register read behind. The next reading follows soon. Its period is flagged as late only if
-// the reading is late.
-func TestReadingFails(t *testing.T) {
-	b := withSession(t, initiator())
-	b.Pass(999 * time.Millisecond)
-	b.Rec.FailAt(1, sai.StatusFailure)
-	b.Now = start.Add(time.Second)
-	b.Step() // the failure is only logged
-	b.Rec.FailAt(0, 0)
-	b.Pass(300 * time.Millisecond)
-	b.wantLast("s1", "1700000000: 0 first")
-	b.Pass(time.Second)
-	b.wantLast("s1", "1700000001: 0")
 }
 
 // The result of a register read is valid even if its object cannot be removed. The removal is tried again, and the next

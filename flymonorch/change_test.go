@@ -43,62 +43,6 @@ func (b *bench) epoch(sent map[string]int) {
 	b.Pass(b.Now.Truncate(time.Second).Add(1010 * time.Millisecond).Sub(b.Now))
 }
 
-// Flows whose counts differ by at least the threshold are listed, including new and disappeared flows. The chip reports
-// the candidates.
-func TestHeavyChangers(t *testing.T) {
-	b := newBench(t)
-	b.task("t1", "change-threshold", "10", "threshold", "100", "memory", "1536")
-	b.Step()
-	b.wantTask("t1", "active")
-	b.epoch(nil)
-	b.epoch(map[string]int{"10.0.0.1": 20, "10.0.0.2": 30, "10.0.0.3": 12, "10.0.0.5": 9})
-	if list, said := b.changes("t1"); said {
-		t.Errorf("%v after the first whole epoch", list)
-	}
-	b.epoch(map[string]int{"10.0.0.1": 31, "10.0.0.2": 20, "10.0.0.4": 10, "10.0.0.5": 18})
-	want := []string{"10.0.0.1: 20 > 31", "10.0.0.2: 30 > 20", "10.0.0.3: 12 > 0", "10.0.0.4: 0 > 10"}
-	if list, _ := b.changes("t1"); !slices.Equal(list, want) {
-		t.Errorf("%v, want %v", list, want)
-	}
-	b.epoch(map[string]int{"10.0.0.1": 31, "10.0.0.2": 20, "10.0.0.4": 10, "10.0.0.5": 18})
-	if list, said := b.changes("t1"); !said || len(list) > 0 {
-		t.Errorf("%v, %v of two epochs alike", list, said)
-	}
-	for fields, want := range map[string]string{
-		"attribute max(size)": "change-threshold is 9 with the attribute max(size), want 0, or frequency or frequency(bytes)",
-		"epoch 0":             "change-threshold is 9 without an epoch, want one: two epochs are compared",
-		"readout live":        "change-threshold is 9 with readout live, want banked: only whole epochs are compared",
-	} {
-		field, value, _ := strings.Cut(fields, " ")
-		b.task("t1", "change-threshold", "9", field, value)
-		b.Step()
-		if r := b.Row(swss.StateDB, schema.StateTAMFlyMonTask, "t1"); r["status"] != "failed" ||
-			!strings.Contains(r["reason"], want) {
-			t.Errorf("%s: %v, want %q", fields, r, want)
-		}
-	}
-}
-
-// If digests were lost in either of two epochs, the changes between the epochs are flagged.
-func TestChangesInheritFlags(t *testing.T) {
-	b := newBench(t, func(b *bench) { b.geo.Digests = 2 })
-	b.task("t1", "change-threshold", "10", "memory", "1536")
-	b.Step()
-	b.epoch(nil)
-	b.epoch(map[string]int{"10.0.0.1": 20, "10.0.0.2": 30, "10.0.0.3": 40})
-	for i, flags := range []string{" digests-lost", ""} {
-		b.epoch(map[string]int{"10.0.0.1": 50 * i})
-		list, _ := b.changes("t1")
-		if i == 0 && len(list) != 2 || i == 1 && len(list) != 1 || !strings.HasSuffix(list[0], flags) {
-			t.Errorf("%v, want %q", list, flags)
-		}
-		r, _ := b.epochSim("t1")
-		if m := r.Metrics[flymon.MetricChangers]; m.Flags.String() != strings.TrimSpace(flags) || r.Flags != 0 {
-			t.Errorf("%+v", r)
-		}
-	}
-}
-
 // Whatever changes in a task and in other tasks, two epochs are compared exactly if both are complete, and the list is
 // correct.
 func TestChangesAmidRandomChanges(t *testing.T) {

@@ -148,11 +148,6 @@ func (b *bench) wantTask(name, want string) {
 	b.WantStatus(schema.StateTAMFlyMonTask, name, want)
 }
 
-func (b *bench) wantQuery(name, want string) {
-	b.T.Helper()
-	b.WantStatus(schema.StateTAMFlyMonQuery, name, want)
-}
-
 // send makes packets of 100 bytes from a source arrive now.
 func (b *bench) send(src string, n int) {
 	b.T.Helper()

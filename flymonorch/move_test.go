@@ -145,28 +145,6 @@ func TestPinnedIsNotMoved(t *testing.T) {
 	b.wantTask(pinned, "active: moved to group 3 to make room for task chain")
 }
 
-// If the new filter of a pinned task overlaps the filter of another task in its CMUs, the pinned task keeps its old
-// filter until the other task is removed.
-func TestPinnedWithAnotherFilter(t *testing.T) {
-	b := newBench(t)
-	b.task("t1", "filter", "protocol=17", "pinned", "true")
-	b.task("t2", "filter", "protocol=6")
-	b.Step()
-	units := b.Row(swss.CountersDB, schema.CountersFlyMonPlace, "t1")["UNITS"]
-	b.task("t1", "filter", "any", "pinned", "true")
-	b.Step()
-	b.wantTask("t1",
-		"pending: task t1 is pinned to its CMUs in group 0, where its new filter meets those of task t2; tried again")
-	b.WantStatus(schema.StateTAMFeature, featureName,
-		"INSUFFICIENT_RESOURCES: 1 of 2 tasks do not fit into the switch, the first is t1: ")
-	b.Del(schema.AppTAMFlyMonTask, "t2")
-	b.Step()
-	b.wantTask("t1", "active")
-	if got := b.Row(swss.CountersDB, schema.CountersFlyMonPlace, "t1")["UNITS"]; got != units {
-		t.Errorf("units %s, want %s", got, units)
-	}
-}
-
 // Whichever call fails while other tasks move, the new task waits or fails with a reason, and no task is lost.
 func TestMoveFails(t *testing.T) {
 	for call := 1; ; call++ {

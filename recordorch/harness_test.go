@@ -179,31 +179,3 @@ func (b *bench) wantObjects(want ...string) {
 		b.T.Errorf("the ASIC has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
-
-// calls returns the calls that changed the ASIC since the last call of calls, without those of register reads.
-func (b *bench) calls() []string {
-	lines, windows := b.Calls(), map[string]bool{}
-	for _, l := range lines {
-		object, rest, _ := strings.Cut(l[2:], "|OBJECT_NAME=")
-		if rest != "" && !strings.HasPrefix(rest, byteText(record.ObjectPlan)) {
-			windows[object] = true
-		}
-	}
-	return slices.DeleteFunc(lines, func(l string) bool {
-		object, _, _ := strings.Cut(l[2:], "|")
-		return windows[object]
-	})
-}
-
-// byteText returns a name in the form of SAI's text.
-func byteText(name string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%d:", len(name))
-	for i, c := range []byte(name) {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		fmt.Fprint(&b, c)
-	}
-	return b.String()
-}

@@ -203,20 +203,6 @@ func TestClampThatCannotBeUndone(t *testing.T) {
 	}
 }
 
-// A restarted orchagent requests the same clamp objects that exist in the chip.
-func TestRestartWithClamps(t *testing.T) {
-	b := clampBench(t)
-	long := strings.Repeat("s", 65)
-	b.clampSession("s1", "web", "2", synsOfWeb)
-	b.clampSession(long, "web", "3", synsOfWeb)
-	b.Step()
-	b.wantSession(long, "active")
-	before := b.Content()
-	b.restart()
-	b.wantSession("s1", "active")
-	compare(t, "ASIC", b.Content(), before)
-}
-
 // The row of a session that clamps contains the counts of SYN segments since the counters were cleared. Other rows do
 // not.
 func TestClampCounters(t *testing.T) {

@@ -110,25 +110,3 @@ func TestUnsupported(t *testing.T) {
 	b.wantSession("s1", "failed: the switch does not implement")
 	b.WantCalls()
 }
-
-// Unused entries of a previous run in COUNTERS_DB are removed when the view is applied.
-func TestRestart(t *testing.T) {
-	b := activeBench(t)
-	before := b.Content()
-	counters := b.Redis.DB(swss.CountersDB)
-	stale := swss.NewTable(counters, schema.CountersTailStamp)
-	if err := stale.Set(b.Ctx, "gone", swss.FieldValues{"MATCHED_PACKETS": "1"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := swss.NewTable(counters, schema.CountersACLRuleMap).Set(b.Ctx, "",
-		swss.FieldValues{"TAM:old": "oid:0x9000000000abc"}); err != nil {
-		t.Fatal(err)
-	}
-	b.restart()
-	b.wantSession("s1", "active")
-	compare(t, "ASIC", b.Content(), before)
-	compare(t, "counter names", b.counterNames(), []string{"TAM:web"})
-	if keys, err := stale.Keys(b.Ctx); err != nil || len(keys) > 0 {
-		t.Errorf("counters of sessions: %v, %v", keys, err)
-	}
-}

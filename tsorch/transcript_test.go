@@ -6,16 +6,18 @@ import (
 	"strings"
 	"testing"
 
+	"tamtam/orch/feature/featuretest"
 	"tamtam/orch/orchtest"
 	"tamtam/sai/saitest"
 	"tamtam/saisim/tailstamp"
+	"tamtam/swss"
 	"tamtam/swss/schema"
 )
 
 var update = flag.Bool("update", false, "write the results into the transcripts")
 
 // Each transcript reproduces its recorded output. A switch may have a limit on the entries of each table, and the
-// extension that clamps.
+// extension that clamps. The invariants of features hold after each step.
 func TestTranscripts(t *testing.T) {
 	orchtest.Transcript{
 		Start: func(t *testing.T, with []string) (*orchtest.Bench, func(string)) {
@@ -28,7 +30,8 @@ func TestTranscripts(t *testing.T) {
 				}
 			}
 			b := newBench(t, opts)
-			return b.Bench, func(line string) { b.T.Fatalf("unknown line %q", line) }
+			b.Check = func() { featuretest.Whole(b.Bench, b.ts.Feature) }
+			return b.Bench, b.line
 		},
 		State: []string{
 			schema.StatePort, schema.StateLAG, schema.StateLAGMember, schema.StateACLTable, schema.StateACLRule,
@@ -37,4 +40,25 @@ func TestTranscripts(t *testing.T) {
 		Counters: []string{schema.CountersTailStamp, schema.CountersACLRuleMap},
 		Update:   *update,
 	}.Run(t)
+}
+
+// line handles lines that are not rows. "stale" writes rows of COUNTERS_DB as a previous run can leave them.
+func (b *bench) line(line string) {
+	b.T.Helper()
+	switch line {
+	case "stale":
+		for table, row := range map[string]swss.FieldValues{
+			schema.CountersTailStamp + ":gone": {"MATCHED_PACKETS": "1"},
+			schema.CountersACLRuleMap + ":":    {"TAM:old": "oid:0x9000000000abc"},
+		} {
+			name, key, _ := strings.Cut(table, ":")
+			if err := swss.NewTable(b.Redis.DB(swss.CountersDB), name).Set(b.Ctx, key, row); err != nil {
+				b.T.Fatal(err)
+			}
+		}
+	case "restart":
+		b.restart()
+	default:
+		b.T.Fatalf("unknown line %q", line)
+	}
 }

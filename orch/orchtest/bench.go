@@ -36,6 +36,7 @@ type Bench struct {
 	Logged []string           // warnings of the daemon
 	Named  map[sai.OID]string // names of objects in a [Transcript], besides those by their types and order
 	Noted  []string           // further lines of a [Transcript], such as "changed Ethernet0"
+	Check  func()             // called after each step of a [Transcript]; nil to check nothing
 }
 
 // New returns a bench with an empty Redis, so that rows can be written before the orch starts. [Bench.Start] creates

@@ -1,6 +1,7 @@
 package orchtest
 
 import (
+	"encoding/json"
 	"maps"
 	"os"
 	"path/filepath"
@@ -23,17 +24,22 @@ import (
 //
 //	-> create acl_entry#1 PRIORITY=5       a call of SAI
 //	-> TABLE|key status: reason field=v    a row of STATE_DB that changed
-//	-> TABLE:key field=v                   a row of COUNTERS_DB that changed
+//	-> TABLE:key field=v                   a row of COUNTERS_DB that changed; "TABLE": a table that is one row
 //	-> -TABLE|key                          a row that is gone
 //	-> poll GROUP acl_counter#1            syncd starts reading the counters of an object; "-poll": it stops
+//	-> warn text key=value                 a warning or an error in the log of the daemon
 //
 // Lines are rows of APPL_DB for [Bench.Write], rows of CONFIG_DB ("TABLE|key field=v"), "pass 2s", and "fail 3
 // SAI_STATUS_FAILURE" for a call from here on. The bench interprets all other lines. The first line "with WORD
 // ..." selects the bench.
+//
+// The bench interprets the line "restart" too: the daemon starts again on a new ASIC. The results are then not its
+// calls, but the objects that the ASIC has no longer ("-> lost ...") and the objects that are new ("-> new ...").
 type Transcript struct {
 	// Start returns a bench for these words. do applies the lines that the transcript does not interpret.
 	Start           func(t *testing.T, with []string) (b *Bench, do func(line string))
 	State, Counters []string // tables whose rows are listed
+	Reads           []string // names of extension objects that only read the ASIC; their calls are not listed
 	Update          bool     // true if the results are written into the files
 }
 
@@ -95,6 +101,7 @@ type transcribed struct {
 	rows  map[string]string   // rows as last listed, by "TABLE|key"
 	polls map[polled]bool
 	every map[string]Group // settings of counter groups as last listed, by group
+	reads map[string]bool  // ids of the objects whose calls are not listed
 }
 
 // begin starts a case, and returns the lines after the header.
@@ -104,20 +111,28 @@ func (x Transcript) begin(t *testing.T, lines []string) (*transcribed, []string)
 	if len(lines) > 0 && strings.HasPrefix(lines[0], "with ") {
 		with, lines = strings.Fields(lines[0])[1:], lines[1:]
 	}
-	c := &transcribed{
-		Transcript: x, names: map[sai.OID]string{}, next: map[sai.ObjectType]int{}, refs: map[string][]string{},
-	}
+	c := &transcribed{Transcript: x}
 	c.Bench, c.do = x.Start(t, with)
-	maps.Copy(c.names, c.Named)
 	c.Rec.Reset()
-	c.Noted = nil
-	c.rows, c.polls, c.every = c.tables(), maps.Clone(c.Poller.polled), maps.Clone(c.Poller.Groups)
+	c.forget()
+	c.rows = c.tables()
 	return c, lines
+}
+
+// forget makes the current ASIC and its calls so far the state from which results are listed.
+func (c *transcribed) forget() {
+	c.names, c.next = map[sai.OID]string{}, map[sai.ObjectType]int{}
+	c.refs, c.reads = map[string][]string{}, map[string]bool{}
+	maps.Copy(c.names, c.Named)
+	c.calls() // names the objects, and learns which others they name
+	c.Noted, c.Logged = nil, nil
+	c.polls, c.every = maps.Clone(c.Poller.polled), maps.Clone(c.Poller.Groups)
 }
 
 // step applies lines, does a step, and returns the results.
 func (c *transcribed) step(lines []string) []string {
 	c.T.Helper()
+	var restarted []string
 	for _, line := range lines {
 		word, rest, _ := strings.Cut(line, " ")
 		switch {
@@ -134,17 +149,54 @@ func (c *transcribed) step(lines []string) []string {
 		case word == "fail":
 			n, status, _ := strings.Cut(rest, " ")
 			c.fail(n, status)
+		case line == "restart":
+			before := c.Content()
+			c.do(line)
+			c.Step()
+			restarted = changed(before, c.Content())
+			c.forget()
 		default:
 			c.do(line)
 		}
 	}
 	c.Step()
-	results := slices.Concat(c.calls(), c.Noted, c.changedPolls(), c.changedRows())
-	c.Noted = nil
+	if c.Check != nil {
+		c.Check()
+	}
+	results := slices.Concat(restarted, c.calls(), c.Noted, c.warnings(), c.changedPolls(), c.changedRows())
+	c.Noted, c.Logged = nil, nil
 	for i := range results {
 		results[i] = "-> " + results[i]
 	}
 	return results
+}
+
+// changed returns the lines of before that after lacks, and those that only after has. A line may be there many times.
+func changed(before, after []string) (lines []string) {
+	n := map[string]int{}
+	for _, l := range after {
+		n[l]++
+	}
+	for _, l := range before {
+		n[l]--
+	}
+	for _, l := range slices.Sorted(maps.Keys(n)) {
+		word := "new "
+		if n[l] < 0 {
+			word = "lost "
+		}
+		lines = append(lines, slices.Repeat([]string{word + l}, max(n[l], -n[l]))...)
+	}
+	return lines
+}
+
+// warnings returns the warnings of the daemon since the last time.
+func (c *transcribed) warnings() (lines []string) {
+	for _, l := range c.Logged {
+		_, text, _ := strings.Cut(l, " msg=")
+		lines = append(lines, objects("warn "+text, c.name))
+	}
+	return lines
 }
 
 // writeConfig writes or deletes a row of CONFIG_DB.
@@ -182,6 +234,9 @@ func (c *transcribed) tables() map[string]string {
 			rows, err := swss.NewTable(c.Redis.DB(name), table).Dump(c.Ctx)
 			if err != nil {
 				c.T.Fatal(err)
+			}
+			if row := c.Row(name, table, ""); len(row) > 0 { // a table that is one row, such as a map of names
+				all[table] = rowText(table, row)
 			}
 			for key, row := range rows {
 				all[table+c.Redis.DB(name).Separator()+key] = rowText(table, row)
@@ -274,16 +329,24 @@ type call struct {
 func (c *transcribed) calls() (lines []string) {
 	words := map[byte]string{'c': "create ", 'r': "remove ", 's': "set ", 'f': "flush ", 'm': "clear "}
 	var list []call
+	listed := false // true if the last line is a call of the list
 	for _, line := range c.Rec.Lines() {
 		op, rest, _ := strings.Cut(line, "|")
-		if op == "E" && len(list) > 0 {
-			list[len(list)-1].text += " !" + rest
-			continue
-		} else if op == "g" || op == "E" {
+		if op == "E" {
+			if listed {
+				list[len(list)-1].text += " !" + rest
+			}
 			continue
 		}
 		head, attrs, _ := strings.Cut(rest, "|")
 		typ, object, _ := strings.Cut(head, ":")
+		attrs = byteList.ReplaceAllStringFunc(strings.ReplaceAll(attrs, "|", " "), plainBytes)
+		if name, _, _ := strings.Cut(attrs, " "); op == "c" && slices.Contains(c.Reads, after(name, "OBJECT_NAME=")) {
+			c.reads[object] = true
+		}
+		if listed = op != "g" && !c.reads[object]; !listed {
+			continue
+		}
 		word, many := words[op[0]], words[op[0]|0x20]
 		if word == "" {
 			word = "bulk " + many
@@ -292,7 +355,6 @@ func (c *transcribed) calls() (lines []string) {
 			kind := strings.ToLower(short.ReplaceAllString(typ, ""))
 			object = strings.TrimSuffix(kind+" "+strings.Trim(object, "{}"), " oid:0x0")
 		}
-		attrs = byteList.ReplaceAllStringFunc(strings.ReplaceAll(attrs, "|", " "), plainBytes)
 		text := strings.TrimSpace(word + object + " " + attrName.ReplaceAllString(attrs, ""))
 		c.refs[object] = append(c.refs[object], oidText.FindAllString(text, -1)...)
 		list = append(list, call{text, word, typ, object, c.refs[object]})
@@ -322,10 +384,17 @@ func (x call) follows(earlier call) bool {
 // attrName matches the prefix of an attribute's name, which repeats the type of its object.
 var attrName = regexp.MustCompile(`\bSAI_[A-Z0-9_]+?_ATTR_`)
 
+// after returns the text after the first occurrence of a separator, or "".
+func after(text, separator string) string {
+	_, rest, _ := strings.Cut(text, separator)
+	return rest
+}
+
 // byteList matches the name and the entry of an extension object in SAI's text.
 var byteList = regexp.MustCompile(`(?:OBJECT_NAME|ENTRY)=(?:{"json":")?[0-9]+:[0-9,]+(?:"})?`)
 
-// plainBytes returns an attribute that is a list of bytes, with the bytes as text.
+// plainBytes returns an attribute that is a list of bytes, with the bytes as text. An entry is written as the values of
+// its attributes.
 func plainBytes(s string) string {
 	name, _, _ := strings.Cut(s, "=")
 	list := s[strings.LastIndexByte(s, ':')+1:]
@@ -334,5 +403,17 @@ func plainBytes(s string) string {
 		b, _ := strconv.Atoi(n)
 		text = append(text, byte(b))
 	}
-	return name + "=" + string(text)
+	var entry struct {
+		Attributes []map[string]struct{ Value json.RawMessage }
+	}
+	if json.Unmarshal(text, &entry) != nil {
+		return name + "=" + string(text)
+	}
+	var values []string
+	for _, attr := range entry.Attributes {
+		for _, field := range slices.Sorted(maps.Keys(attr)) {
+			values = append(values, field+"="+string(attr[field].Value))
+		}
+	}
+	return strings.Join(values, " ")
 }
