@@ -181,7 +181,7 @@ var mutants = []mutant{
 }
 
 // mutantCases is the number of cases in which the differential test must catch a mutant.
-const mutantCases = "800"
+const mutantCases = "2400"
 
 // A wrong engine is caught. Each mutant compiles the engine again, so only TAMTAM_MUTANTS=all tries them ("make
 // mutants"); without it, the test checks that every mutant still finds the code that it changes.
@@ -225,7 +225,7 @@ func runMutant(t *testing.T, path string, source []byte) ([]byte, error) {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.Command("go", "test", "-vet=off", "-overlay", overlay, "-count=1", "-timeout", "5m", "-failfast", "-run",
+	cmd := exec.Command("go", "test", "-vet=off", "-overlay", overlay, "-count=1", "-timeout", "30m", "-failfast", "-run",
 		"^TestEnginesAgree$", ".")
 	cmd.Env = append(os.Environ(), "TAMTAM_SEED=1000", "TAMTAM_CASES="+mutantCases)
 	return cmd.CombinedOutput()
