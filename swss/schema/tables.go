@@ -38,7 +38,8 @@ type Table struct {
 	Parse, ParseApplied func(key string, fields map[string]string) (Row, error)
 }
 
-// knownKeys lists the keys of a table. If read is not nil, a daemon reads only these; sonic lists others of SONiC.
+// knownKeys lists the keys of a table. If read is not nil, a daemon reads only these; sonic lists keys of SONiC that no
+// daemon reads.
 type knownKeys struct{ read, sonic []string }
 
 // A Row is a typed row of any table.
@@ -234,11 +235,15 @@ func qosTables() []Table {
 	same := func(config, appl, words string) Table {
 		return Table{Config: config, Appl: appl, State: appl, Words: words}
 	}
+	unread := func(t Table, keys ...string) Table {
+		t.keys.sonic = keys
+		return t
+	}
 	return []Table{
 		of(same(CfgDSCPToTC, AppDSCPToTC, "A map from DSCPs to traffic classes."), QoSMap{Table: CfgDSCPToTC}),
 		of(same(CfgDot1pToTC, AppDot1pToTC, "A map from VLAN priorities to traffic classes."), QoSMap{Table: CfgDot1pToTC}),
 		of(same(CfgTCToQueue, AppTCToQueue, "A map from traffic classes to queues."), QoSMap{Table: CfgTCToQueue}),
-		of(same(CfgPortQoS, AppPortQoS, "The maps of ports."), PortQoS{}),
+		of(unread(same(CfgPortQoS, AppPortQoS, "The maps of ports."), PortQoSGlobal), PortQoS{}),
 		of(same(CfgScheduler, AppScheduler, "How a queue shares its port."), Scheduler{}),
 		of(same(CfgWRED, AppWRED, "How a queue drops or marks packets before it is full."), WRED{}),
 		of(same(CfgQueue, AppQueue, "The scheduler and the WRED profile of queues."), Queue{}),

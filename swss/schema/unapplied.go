@@ -116,10 +116,10 @@ func UnappliedKey(table, key string) bool {
 // unappliedKey reports why no daemon reads rows of a key.
 func (t Table) unappliedKey(key string) (why Unapplied, missing bool) {
 	switch {
-	case t.keys.read == nil || slices.Contains(t.keys.read, key):
-		return why, false
 	case slices.Contains(t.keys.sonic, key):
 		return Unapplied{Kind: UnappliedNotImplemented, Reason: "the key " + key + " is not implemented"}, true
+	case t.keys.read == nil || slices.Contains(t.keys.read, key):
+		return why, false
 	}
 	return Unapplied{Kind: UnappliedUnknown,
 		Reason: "there is no key " + plain(key) + suggest(key, slices.Concat(t.keys.read, t.keys.sonic))}, true
