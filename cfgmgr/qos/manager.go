@@ -46,6 +46,9 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 		if t == schema.CfgCOPPGroup {
 			out.Others = schema.HostTrapGroups()
 		}
+		if describes(t) {
+			out.Says = schema.TableOf(t).SONiCFields()
+		}
 		own = append(own, out)
 	}
 	m.rows.Follow(d, r.DB(swss.ConfigDB), func() { m.due = true },
@@ -105,6 +108,13 @@ func (d *decision) decide(table, key string, fields swss.FieldValues) {
 		v = verdict{schema.StatusFailed, schema.Reason(err)}
 	}
 	state := forward.Row{Table: table + "_TABLE", Key: key}
+	if describes(table) {
+		says := swss.FieldValues{}
+		for _, f := range schema.TableOf(table).SONiCFields() {
+			says[f] = fields[f]
+		}
+		d.out.Describe(state, says)
+	}
 	if v != (verdict{}) {
 		if table == schema.CfgMirrorSession {
 			v.status = schema.MirrorInactive
@@ -115,6 +125,9 @@ func (d *decision) decide(table, key string, fields swss.FieldValues) {
 	d.there[table][key] = true
 	d.out.Forward(forward.Row{Table: table + "_TABLE", Key: applKey(key)}, row.Fields(), state)
 }
+
+// describes reports whether the status rows of a table also have the fields of the configured row, as in SONiC.
+func describes(table string) bool { return table == schema.CfgBufferPool || table == schema.CfgBufferProfile }
 
 // applKey returns a key in the form of APPL_DB.
 func applKey(key string) string {

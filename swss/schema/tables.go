@@ -181,6 +181,16 @@ func lacpMemberTable() Table {
 		Key:   "PortChannelN|port", Fields: fields}
 }
 
+// TeamdFields returns the fields that SONiC's teamd daemons write to a row of stateTable, which is [StateLAG] or
+// [StateLAGMember]. Those of [StateLACP] and [StateLACPMember] have the same names, all with a dot.
+func TeamdFields(stateTable string) []string {
+	of := lacpTable()
+	if stateTable == StateLAGMember {
+		of = lacpMemberTable()
+	}
+	return slices.DeleteFunc(of.FieldNames(), func(f string) bool { return !strings.Contains(f, ".") })
+}
+
 // withCapabilities adds the fields in which orchagent reports the capabilities of the ASIC.
 func withCapabilities(t Table) Table {
 	t.Applied, t.AppliedOpen = append(slices.Clone(t.Fields),
@@ -426,6 +436,16 @@ func (t Table) FieldNames() []string {
 	names := make([]string, len(t.Fields))
 	for i, f := range t.Fields {
 		names[i] = f.Name
+	}
+	return names
+}
+
+// SONiCFields returns the names of the fields in CONFIG_DB, with those that have no effect.
+func (t Table) SONiCFields() []string {
+	names := t.FieldNames()
+	for _, f := range t.Idle {
+		name, _, _ := strings.Cut(f, "=")
+		names = append(names, name)
 	}
 	return names
 }
