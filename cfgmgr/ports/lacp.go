@@ -21,7 +21,7 @@ import (
 type lacp struct {
 	said map[string]lacpState        // by "PortChannel1|Ethernet0"
 	lags map[string]swss.FieldValues // rows of PortChannels
-	last uint64               // the largest number that was seen or assigned
+	last uint64                      // the largest number that was seen or assigned
 
 	given map[forward.Row]string // incarnations of the last pass; nil means that the incarnations in APPL_DB apply
 	next  map[forward.Row]string // incarnations of the current pass

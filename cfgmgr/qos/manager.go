@@ -127,7 +127,9 @@ func (d *decision) decide(table, key string, fields swss.FieldValues) {
 }
 
 // describes reports whether the status rows of a table also have the fields of the configured row, as in SONiC.
-func describes(table string) bool { return table == schema.CfgBufferPool || table == schema.CfgBufferProfile }
+func describes(table string) bool {
+	return table == schema.CfgBufferPool || table == schema.CfgBufferProfile
+}
 
 // applKey returns a key in the form of APPL_DB.
 func applKey(key string) string {
