@@ -27,10 +27,6 @@ type StaticHop struct {
 // NullInterface is SONiC's name of the interface of a hop that drops packets.
 const NullInterface = "null"
 
-// StaticRouteKey returns the key of STATIC_ROUTE for a prefix, as SONiC's utilities write it. Rows whose key is only the
-// prefix are valid too.
-func StaticRouteKey(prefix string) string { return DefaultVRF + "|" + prefix }
-
 const prefixWords = "a prefix such as 10.1.0.0/16, or default|10.1.0.0/16"
 
 // layout returns the layout of the row. The fields are lists of equal length, some of which may be absent.
@@ -198,11 +194,7 @@ func (s *StaticRoute) format(f map[string]string) {
 			addr = h.Addr.String()
 		}
 		put("nexthop", addr, "")
-		name := h.Interface
-		if h.Blackhole {
-			name = NullInterface
-		}
-		put("ifname", name, "")
+		put("ifname", h.Interface, "")
 		put("distance", utoa(h.Distance), "0")
 		put("blackhole", fmt.Sprint(h.Blackhole), "false")
 	}
