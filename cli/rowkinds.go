@@ -125,7 +125,7 @@ func rowKinds() []rowKind {
 		},
 		rowKind{
 			table: "FLEX_COUNTER_TABLE", words: words2("counterpoll", "Which counters are polled, and how often"),
-			keys: []kit.Element{name("PORT, QUEUE, QUEUE_WATERMARK, ACL, POLICER or DEBUG_COUNTER")},
+			keys: []kit.Element{name("PORT, RIF, QUEUE, QUEUE_WATERMARK, ACL, POLICER or DEBUG_COUNTER")},
 			fields: []rowField{
 				{"FLEX_COUNTER_STATUS", "Whether they are", offered("enable", "disable")},
 				{"POLL_INTERVAL", "Milliseconds", anything},

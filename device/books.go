@@ -67,9 +67,9 @@ func queueReports(c *saisim.Chip, id saisim.PortID) map[string]QueueReport {
 		}
 		r := QueueReport{
 			Enqueued: q.Enqueued, Dequeued: q.Dequeued, Purged: q.Purged, Queued: q.Packets, Marked: q.Marked,
-			NoRoom: map[string]uint64{}, MaxBytes: q.MaxBytes, MaxCells: q.MaxCells,
-			Balanced: q.Enqueued == q.Dequeued+q.Purged+q.Packets,
+			NoRoom: map[string]uint64{}, Balanced: q.Enqueued == q.Dequeued+q.Purged+q.Packets,
 		}
+		r.MaxBytes, r.MaxCells = c.QueueDeepest(id, i)
 		for why, n := range map[string]uint64{"buffer": q.DroppedFull, "tail-drop": q.DroppedTail, "wred": q.DroppedWRED} {
 			if n > 0 {
 				r.NoRoom[why] = n

@@ -224,7 +224,7 @@ func (o *outcomes) flushRows(ctx context.Context) error {
 			}
 			call.Keys = append(call.Keys, row.table+db.Separator()+row.key)
 			call.Args = append(call.Args, op, row.field, row.status, row.reason, row.by,
-				schema.SONiCStatus(row.table, row.status))
+				schema.SONiCStatus(row.table, row.status), schema.SONiCState(row.table, row.status))
 		}
 		calls = append(calls, call)
 	}

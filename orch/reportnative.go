@@ -4,7 +4,7 @@ import "tamtam/swss"
 
 // reportNatively implements report.lua for the embedded server.
 func reportNatively(r *swss.ScriptRun) (reply string, ok bool) {
-	const head, each = 3, 6
+	const head, each = 3, 7
 	if len(r.Args) != head+each*len(r.Keys) {
 		return "", false
 	}
@@ -12,8 +12,8 @@ func reportNatively(r *swss.ScriptRun) (reply string, ok bool) {
 	is := func(s *string, text string) bool { return s != nil && *s == text }
 	for i, key := range r.Keys {
 		a := r.Args[head+each*i:]
-		op, field, status, reason, by, sonic := a[0], a[1], a[2], a[3], a[4], a[5]
-		old := r.HMGet(key, field, "reason", "since", "by", "was")
+		op, field, status, reason, by, sonic, state := a[0], a[1], a[2], a[3], a[4], a[5], a[6]
+		old := r.HMGet(key, field, "reason", "since", "by", "was", "state")
 		if writer != manager && is(old[3], manager) {
 			continue
 		}
@@ -35,6 +35,15 @@ func reportNatively(r *swss.ScriptRun) (reply string, ok bool) {
 		default:
 			r.Do("HSET", key, "status", sonic)
 			r.Do("HDEL", key, "status_detail")
+		}
+		switch {
+		case op == swss.OpDel || state == "":
+		case state == "-":
+			if old[5] != nil {
+				r.Do("HDEL", key, "state")
+			}
+		case !is(old[5], state):
+			r.Do("HSET", key, "state", state)
 		}
 	}
 	return "", true

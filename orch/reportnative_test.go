@@ -24,7 +24,7 @@ func TestReportNatively(t *testing.T) {
 			for range rnd.IntN(4) {
 				c.Keys = append(c.Keys, one("T|a", "T|b", "T|c"))
 				c.Args = append(c.Args, one("SET", "SET", "DEL"), one("status", "state"), one("active", "pending"), one("", "why"),
-					one(Manager, "orchagent"), one("", "inactive"))
+					one(Manager, "orchagent"), one("", "inactive"), one("", "-", "ok"))
 			}
 			if doubted := one("T|a", "T|b", "T|c"); rnd.IntN(4) == 0 {
 				for _, db := range []*swss.DB{native, lua} {

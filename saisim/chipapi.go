@@ -62,6 +62,13 @@ func (c *Chip) QueueState(id PortID, queue int) (QueueState, bool) {
 	return c.engine.QueueState(id, queue)
 }
 
+// QueueDeepest returns the largest depth of an existing queue since the start, whatever watermarks were cleared.
+func (c *Chip) QueueDeepest(id PortID, queue int) (bytes, cells uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.engine.QueueDeepest(id, queue)
+}
+
 // TaskStatus returns the same as a register read of tasks, and false if there is no such task.
 func (c *Chip) TaskStatus(task string) (flymon.ChipStatus, bool) {
 	c.mu.Lock()

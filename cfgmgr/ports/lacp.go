@@ -1,6 +1,7 @@
 package ports
 
 import (
+	"maps"
 	"strconv"
 	"strings"
 
@@ -18,21 +19,25 @@ import (
 // valid if it repeats the text. The text is only in the member's row in APPL_DB, so a daemon may be killed between any
 // two writes.
 type lacp struct {
-	said map[string]lacpState // by "PortChannel1|Ethernet0"
-	last uint64               // the largest number that was seen or assigned
+	said map[string]lacpState        // by "PortChannel1|Ethernet0"
+	lags map[string]swss.FieldValues // rows of PortChannels
+	last uint64                      // the largest number that was seen or assigned
 
 	given map[forward.Row]string // incarnations of the last pass; nil means that the incarnations in APPL_DB apply
 	next  map[forward.Row]string // incarnations of the current pass
 }
 
-// lacpState is the content of a row of LACP.
-type lacpState struct{ mux, incarnation string }
+// lacpState is the content of a row of LACP: what tammgrd follows, and all fields.
+type lacpState struct {
+	mux, incarnation string
+	fields           swss.FieldValues
+}
 
 // says records LACP's report on a member. Nil fields mean that the report was deleted. It returns true if the report
 // has changed.
 func (l *lacp) says(key string, fields swss.FieldValues) (news bool) {
-	is := lacpState{fields[schema.FieldMux], fields[schema.FieldIncarnation]}
-	news = is != l.said[key]
+	is := lacpState{fields[schema.FieldMux], fields[schema.FieldIncarnation], fields}
+	news = !maps.Equal(fields, l.said[key].fields)
 	l.saw(is.incarnation)
 	if l.said[key] = is; fields == nil {
 		delete(l.said, key)
@@ -113,4 +118,33 @@ func (d *decision) traffic(fields map[string]string, appl forward.Row, lag schem
 	case is.mux == schema.MuxCollecting:
 		fields[schema.FieldCollecting] = "true"
 	}
+}
+
+// describeLAG describes a PortChannel in its status row as SONiC's teamd does. One that is static, or not in force, runs
+// no LACP, so it is not active.
+func (d *decision) describeLAG(state forward.Row, lag schema.PortChannel, inForce bool) {
+	says := swss.FieldValues{}
+	for _, f := range schema.TeamdFields(state.Table) {
+		says[f] = d.lacp.lags[state.Key][f]
+	}
+	says["runner.active"] = strconv.FormatBool(inForce && !lag.Static)
+	says["runner.fast_rate"] = strconv.FormatBool(lag.FastRate)
+	says["runner.fallback"] = strconv.FormatBool(lag.Fallback)
+	d.out.Describe(state, says)
+}
+
+// describeMember describes a member in its status row as SONiC's teamd does. LACP's report counts only if it is about
+// this incarnation of the member. A member of a static PortChannel is selected while that is set up.
+func (d *decision) describeMember(state, appl forward.Row, lag schema.PortChannel, inForce bool) {
+	says := swss.FieldValues{}
+	selected := inForce && lag.Static && lag.AdminUp
+	is := d.lacp.said[strings.Replace(appl.Key, ":", "|", 1)]
+	if given := d.lacp.next[appl]; inForce && given != "" && is.incarnation == given {
+		for _, f := range schema.TeamdFields(state.Table) {
+			says[f] = is.fields[f]
+		}
+		selected = is.mux == schema.MuxDistributing
+	}
+	says["runner.aggregator.selected"] = strconv.FormatBool(selected)
+	d.out.Describe(state, says)
 }

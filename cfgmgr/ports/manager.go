@@ -12,6 +12,7 @@ package ports
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -40,15 +41,20 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	ports.Others = []string{schema.PortInitDone}
 	m := &Manager{
 		out: forward.New(d, r,
-			ports, owned(schema.CfgPortChannel), owned(schema.CfgPortChannelMbr, schema.FieldAlias),
+			ports, teamd(owned(schema.CfgPortChannel)), teamd(owned(schema.CfgPortChannelMbr, schema.FieldAlias)),
 			owned(schema.CfgVLAN), owned(schema.CfgVLANMember, schema.FieldAlias), forward.TableOf(schema.CfgBreakout),
 		),
-		due: true, rows: forward.Tables{}, lacp: lacp{said: map[string]lacpState{}}, wires: map[string]uint16{},
+		due: true, rows: forward.Tables{}, lacp: lacp{said: map[string]lacpState{}, lags: map[string]swss.FieldValues{}},
+		wires: map[string]uint16{},
 	}
 	m.rows.Follow(d, r.DB(swss.ConfigDB), func() { m.due = true }, schema.CfgPort, schema.CfgPortChannel,
 		schema.CfgPortChannelMbr, schema.CfgVLAN, schema.CfgVLANMember, schema.CfgBreakout, schema.CfgFeature)
-	forward.Consume(d, r.DB(swss.StateDB), schema.StateLACP, func(_ string, fields swss.FieldValues) {
+	forward.Consume(d, r.DB(swss.StateDB), schema.StateLACP, func(key string, fields swss.FieldValues) {
 		m.lacp.saw(fields[schema.FieldIncarnation])
+		m.due = m.due || !maps.Equal(fields, m.lacp.lags[key])
+		if m.lacp.lags[key] = fields; fields == nil {
+			delete(m.lacp.lags, key)
+		}
 	})
 	forward.Consume(d, r.DB(swss.StateDB), schema.StateLACPMember, func(key string, fields swss.FieldValues) {
 		m.due = m.lacp.says(key, fields) || m.due
@@ -58,6 +64,12 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 	}, m.sawWire)
 	m.out.Decide(&m.due, m.decide)
 	return m
+}
+
+// teamd adds to a table of PortChannels or members the fields of status rows that SONiC's teamd daemons write.
+func teamd(t forward.Table) forward.Table {
+	t.Says = schema.TeamdFields(t.State)
+	return t
 }
 
 // owned returns a table in which the manager owns the fields of CONFIG_DB and the given others.
@@ -180,8 +192,10 @@ func (d *decision) decideLAGs(lags forward.Rows) {
 			}
 			return f
 		}
-		if d.accept(appl, state, fields, err, "") {
-			c.Static = c.Static || !d.speaks
+		taken := d.accept(appl, state, fields, err, "")
+		c.Static = c.Static || !d.speaks
+		d.describeLAG(state, c, taken)
+		if taken {
 			d.lags[key] = c
 		}
 	}
@@ -196,6 +210,8 @@ func (d *decision) decideLAGMembers(members forward.Rows) {
 		m, err := schema.ParsePortChannelMember(key, members[key])
 		port, ok := d.port(m.Port)
 		lag, found := d.lags[m.PortChannel]
+		appl := forward.Row{Table: schema.AppLAGMember, Key: m.PortChannel + ":" + port}
+		d.describeMember(state, appl, lag, false)
 		missing := ""
 		switch {
 		case err != nil:
@@ -210,7 +226,6 @@ func (d *decision) decideLAGMembers(members forward.Rows) {
 			d.refuse(state, "port %q is already a member of PortChannel %q", port, d.master[port])
 			continue
 		}
-		appl := forward.Row{Table: schema.AppLAGMember, Key: m.PortChannel + ":" + port}
 		fields := func() map[string]string {
 			f := aliased(m.Fields(), port, m.Port)
 			d.traffic(f, appl, lag, port)
@@ -219,6 +234,7 @@ func (d *decision) decideLAGMembers(members forward.Rows) {
 		if !d.accept(appl, state, fields, err, missing) {
 			continue
 		}
+		d.describeMember(state, appl, lag, true)
 		d.master[port] = m.PortChannel
 		d.requests[forward.Row{Table: schema.AppPort, Key: port}].fields[fieldMTU] = strconv.Itoa(int(lag.MTU))
 	}

@@ -38,6 +38,38 @@ const (
 	vlan2 = "VLAN|Vlan20 vlanid=20"
 )
 
+// SONiC's show commands read in the status rows what teamd writes there: whether LACP is active, and whether a member is
+// selected. This holds for static PortChannels and for rows that wait, too.
+func TestTeamd(t *testing.T) {
+	b := forwardtest.New(t, swsstest.Start(t), func(d *orch.Daemon, r *swss.Redis) { New(d, r).LACP = true })
+	b.Do(port0, port4, lag1, "PORTCHANNEL|PortChannel2 admin_status=up static=true fallback=true",
+		"PORTCHANNEL_MEMBER|PortChannel1|Ethernet0 NULL=NULL", "PORTCHANNEL_MEMBER|PortChannel2|Ethernet4 NULL=NULL",
+		"PORTCHANNEL_MEMBER|PortChannel2|Ethernet8 NULL=NULL")
+	check := func(selected, state string) {
+		t.Helper()
+		for key, want := range map[string]string{
+			"LAG_TABLE|PortChannel1":                  "runner.active=true runner.fallback=false",
+			"LAG_TABLE|PortChannel2":                  "runner.active=false runner.fallback=true",
+			"LAG_MEMBER_TABLE|PortChannel1|Ethernet0": "runner.aggregator.selected=" + selected + " runner.state=" + state,
+			"LAG_MEMBER_TABLE|PortChannel2|Ethernet4": "runner.aggregator.selected=true",
+			"LAG_MEMBER_TABLE|PortChannel2|Ethernet8": "runner.aggregator.selected=false",
+		} {
+			table, key, _ := strings.Cut(key, "|")
+			row, _, err := swss.NewTable(b.Redis().DB(swss.StateDB), table).Get(t.Context(), key)
+			for _, pair := range strings.Fields(want) {
+				if f, v, _ := strings.Cut(pair, "="); err != nil || row[f] != v {
+					t.Errorf("%s %s: %s is %q, want %q; %v", table, key, f, row[f], v, err)
+				}
+			}
+		}
+	}
+	check("false", "")
+	b.Do("state:LACP_MEMBER_TABLE|PortChannel1|Ethernet0 mux=distributing incarnation=2/11 runner.state=current")
+	check("true", "current")
+	b.Do("state:LACP_MEMBER_TABLE|PortChannel1|Ethernet0 mux=distributing incarnation=2/12 runner.state=current")
+	check("false", "")
+}
+
 // The configuration decides whether a PortChannel speaks LACP. If it does, a member carries traffic only if LACP
 // reports so. A restart of tammgrd changes none of that.
 func TestLACP(t *testing.T) {

@@ -9,6 +9,7 @@
 package qos
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -45,6 +46,9 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 		if t == schema.CfgCOPPGroup {
 			out.Others = schema.HostTrapGroups()
 		}
+		if describes(t) {
+			out.Says = schema.TableOf(t).SONiCFields()
+		}
 		own = append(own, out)
 	}
 	m.rows.Follow(d, r.DB(swss.ConfigDB), func() { m.due = true },
@@ -56,7 +60,8 @@ func New(d *orch.Daemon, r *swss.Redis) *Manager {
 
 // decide decides on all rows.
 func (m *Manager) decide(context.Context) error {
-	d := decision{out: m.out, rows: m.rows, there: map[string]map[string]bool{}, owner: map[string]string{}}
+	d := decision{out: m.out, rows: m.rows, there: map[string]map[string]bool{}, idle: map[ref]bool{},
+		owner: map[string]string{}}
 	for _, t := range []string{schema.CfgPort, schema.CfgPortChannel} {
 		d.there[t] = map[string]bool{}
 		for key, fields := range m.rows[t] {
@@ -72,7 +77,9 @@ func (m *Manager) decide(context.Context) error {
 	for _, t := range tables {
 		d.there[t] = map[string]bool{}
 		for _, key := range m.rows[t].Sorted() {
-			d.decide(t, key, m.rows[t][key])
+			if !schema.UnappliedKey(t, key) {
+				d.decide(t, key, m.rows[t][key])
+			}
 		}
 	}
 	d.copp()
@@ -84,6 +91,7 @@ type decision struct {
 	out   *forward.Output
 	rows  forward.Tables
 	there map[string]map[string]bool // rows that were accepted, by table
+	idle  map[ref]bool               // valid rows without effect: buffer pools for ingress, and their profiles
 	owner map[string]string          // owner of each thing that only one row can own, such as a queue
 }
 
@@ -100,6 +108,13 @@ func (d *decision) decide(table, key string, fields swss.FieldValues) {
 		v = verdict{schema.StatusFailed, schema.Reason(err)}
 	}
 	state := forward.Row{Table: table + "_TABLE", Key: key}
+	if describes(table) {
+		says := swss.FieldValues{}
+		for _, f := range schema.TableOf(table).SONiCFields() {
+			says[f] = fields[f]
+		}
+		d.out.Describe(state, says)
+	}
 	if v != (verdict{}) {
 		if table == schema.CfgMirrorSession {
 			v.status = schema.MirrorInactive
@@ -109,6 +124,11 @@ func (d *decision) decide(table, key string, fields swss.FieldValues) {
 	}
 	d.there[table][key] = true
 	d.out.Forward(forward.Row{Table: table + "_TABLE", Key: applKey(key)}, row.Fields(), state)
+}
+
+// describes reports whether the status rows of a table also have the fields of the configured row, as in SONiC.
+func describes(table string) bool {
+	return table == schema.CfgBufferPool || table == schema.CfgBufferProfile
 }
 
 // applKey returns a key in the form of APPL_DB.
@@ -134,10 +154,14 @@ func (d *decision) parse(
 	case schema.CfgWRED:
 		row, err = schema.ParseWRED(key, fields)
 	case schema.CfgBufferPool:
-		row, err = schema.ParseBufferPool(key, fields)
+		p, e := schema.ParseBufferPool(key, fields)
+		row, err, check = p, e, func() verdict { return d.effect(ref{table, key}, p.Ingress, "a pool for ingress") }
 	case schema.CfgBufferProfile:
 		p, e := schema.ParseBufferProfile(key, fields)
-		row, err, check = p, e, func() verdict { return d.named(ref{schema.CfgBufferPool, p.Pool}) }
+		row, err, check = p, e, func() verdict {
+			pool := ref{schema.CfgBufferPool, p.Pool}
+			return cmp.Or(d.effect(ref{table, key}, d.idle[pool], "a profile of a pool for ingress"), d.named(pool))
+		}
 	case schema.CfgPortQoS:
 		p, e := schema.ParsePortQoS(key, fields)
 		row, err, check = p, e, func() verdict { return d.portQoS(key, p) }
@@ -168,9 +192,21 @@ var kinds = map[string]string{
 	schema.CfgBufferProfile: "buffer profile", schema.CfgPort: "port", schema.CfgPortChannel: "PortChannel",
 }
 
-// named checks that the rows which a row names exist.
+// effect returns the verdict for a valid row that may have no effect, and records such a row.
+func (d *decision) effect(row ref, none bool, what string) verdict {
+	if !none {
+		return verdict{}
+	}
+	d.idle[row] = true
+	return verdict{schema.StatusActive, "not applied: packets are held at egress, so " + what + " has no effect"}
+}
+
+// named checks that the rows which a row names exist and have an effect.
 func (d *decision) named(refs ...ref) verdict {
 	for _, r := range refs {
+		if d.idle[r] {
+			return verdict{schema.StatusFailed, fmt.Sprintf("%s %q is for ingress: want one for egress", kinds[r.table], r.name)}
+		}
 		if r.name != "" && !d.there[r.table][r.name] {
 			return verdict{schema.StatusPending, fmt.Sprintf("%s %q does not exist", kinds[r.table], r.name)}
 		}

@@ -116,7 +116,7 @@ func (o *Orchagent) assemble(ctx context.Context, r *swss.Redis) error {
 		return fmt.Errorf("QoS: %w", err)
 	}
 	routes, err := routeorch.New(ctx, routeorch.Config{
-		SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: routerPorts{ports}, Switch: ports.Switch(),
+		SAI: o.asic, Daemon: o.Daemon, Redis: r, Ports: routerPorts{ports}, Switch: ports.Switch(), Poller: poll,
 	})
 	if err != nil {
 		return fmt.Errorf("routing: %w", err)

@@ -75,6 +75,9 @@ func configDB(ctx context.Context, p *installation) answer {
 		return unknown("%s", swss.Why(err))
 	case empty:
 		return fail("tamtam config load FILE", "empty: no configuration has been loaded, or it was lost")
+	case d.Client().Exists(ctx, swss.KeyInitialized).Val() == 0:
+		return warn("redis-cli -n 4 set "+swss.KeyInitialized+" 1, once all rows are loaded",
+			"%s is missing: SONiC's utilities wait for it", swss.KeyInitialized)
 	}
 	return well("%d keys", n)
 }

@@ -88,7 +88,8 @@ func TestFaultsOfRedis(t *testing.T) {
 			"of another, process other"},
 		{"marks in databases", "1 del TAMTAM_MARK", "1 hset TAMTAM_MARK orchagent p2 syncd p3", Warning,
 			"ASIC_DB have rows and no mark"},
-		{"CONFIG_DB", "4 flushdb", "4 hset DEVICE_METADATA|localhost mac 02:00:00:00:00:01", Failed, "empty"},
+		{"CONFIG_DB", "4 del CONFIG_DB_INITIALIZED", "4 set CONFIG_DB_INITIALIZED 1", Warning, "SONiC's utilities wait"},
+		{"CONFIG_DB", "4 del DEVICE_METADATA|localhost", "4 hset DEVICE_METADATA|localhost mac 02:00:00:00:00:01", Failed, "empty"},
 		{"DEVICE_METADATA", "4 hset DEVICE_METADATA|localhost mac x",
 			"4 hset DEVICE_METADATA|localhost mac 02:00:00:00:00:01", Failed, "mac"},
 		{"DEVICE_METADATA", "4 del DEVICE_METADATA|localhost", "4 hset DEVICE_METADATA|localhost mac 02:00:00:00:00:01",
@@ -158,6 +159,9 @@ func healthy(t *testing.T, r *swss.Redis) {
 		}
 	}
 	set(swss.ConfigDB, "DEVICE_METADATA|localhost", "mac", "02:00:00:00:00:01")
+	if err := r.DB(swss.ConfigDB).SetInitialized(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
 	set(swss.ASICDB, "ASIC_STATE:SAI_OBJECT_TYPE_SWITCH:oid:0x21", "a", "b")
 	set(swss.ASICDB, protocol.KeyVIDToRID, "oid:0x21", "oid:0x1")
 	set(swss.ASICDB, sairedis.KeySyncd, "run", "r", "outcomes", "7")

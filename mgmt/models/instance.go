@@ -100,7 +100,11 @@ func waysOf(fields map[string]string) map[string]string {
 			}
 			return ""
 		}
-		text, err := json.Marshal(routeWay{at(0), at(1), at(2), at(3)})
+		way := routeWay{at(0), at(1), at(2), at(3)}
+		if strings.EqualFold(way.Interface, schema.NullInterface) {
+			way.Interface, way.Blackhole = "", "true"
+		}
+		text, err := json.Marshal(way)
 		if err == nil {
 			out[strconv.Itoa(i)] = string(text)
 		}

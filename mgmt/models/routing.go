@@ -172,7 +172,7 @@ func formatWay(addr, name, blackhole, distance string) string {
 	if name != "" {
 		way += "@" + name
 	}
-	if strings.EqualFold(blackhole, "true") {
+	if strings.EqualFold(blackhole, "true") || strings.EqualFold(name, schema.NullInterface) {
 		way = "blackhole"
 	}
 	if way != "" && distance != "" && distance != "0" {

@@ -171,7 +171,7 @@ func (o *Output) lookState(ctx context.Context, names []string) (found []drift.F
 		}
 		saysRight := o.saysRight(r, row)
 		switch {
-		case want == outcome{} && len(row) == 1 && row[schema.FieldOperStatus] != "":
+		case want == outcome{} && is.by == "" && row[schema.FieldOperStatus] != "":
 			f.What = "is the state of no row"
 		case want.by == orch.Orchagent && is.by == orch.Orchagent && is.reason == orch.HandedOver:
 			f.What, f.Late = "waits for "+orch.Orchagent, true

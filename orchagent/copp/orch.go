@@ -45,6 +45,8 @@ type Orch struct {
 	traps   map[string]*object // by SONiC's name
 	garbage []sai.Key          // policers that are no longer in use
 	counts  counters
+	state   *swss.Table     // COPP_TRAP_TABLE
+	told    map[string]bool // traps that are installed by that table; nil if it has not been read
 }
 
 // An object is an object in the ASIC, with its attributes.
@@ -88,6 +90,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	o := &Orch{
 		api: cfg.SAI, log: cfg.Daemon.Logger(), can: map[sai.AttrID]sai.Enums{},
 		groups: map[string]*group{}, traps: map[string]*object{},
+		state: swss.NewTable(cfg.Redis.DB(swss.StateDB), schema.StateCOPPTrap),
 	}
 	o.probe(ctx, cfg.Switch)
 	if err := o.counts.open(ctx, cfg); err != nil {
@@ -95,6 +98,8 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	}
 	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), o.pass, orch.LedgerTable{Name: schema.AppCOPP})
 	orch.ConsumeFlexGroups(cfg.Daemon, o.counts.flush, &o.counts.group)
+	cfg.Daemon.OnFlush(func() { o.told = nil })
+	cfg.Daemon.AfterRows(func() bool { return o.applied && !o.tellsRight() }, o.tell)
 	cfg.Daemon.AfterHold(o.counts.dropFormer)
 	cfg.Daemon.Every(o.counts.retry, func(ctx context.Context, _ time.Time) error { return o.counts.flush(ctx) })
 	return o, nil
@@ -245,6 +250,53 @@ func (o *Orch) change(ctx context.Context, undo *orch.Undo, have *object, attrs 
 			}
 			return err
 		})
+	}
+	return nil
+}
+
+// tellsRight reports whether the state rows of traps are known to be correct.
+func (o *Orch) tellsRight() bool {
+	if o.told == nil || len(o.told) != len(o.traps) {
+		return false
+	}
+	for name := range o.traps {
+		if !o.told[name] {
+			return false
+		}
+	}
+	return true
+}
+
+// tell writes which traps are in the ASIC, where SONiC's show command reads it. Other fields of such a row belong to
+// tammgrd: the row is also the status of the configured row of this name.
+func (o *Orch) tell(ctx context.Context) error {
+	if o.told == nil {
+		rows, err := o.state.Dump(ctx)
+		if err != nil {
+			return err
+		}
+		o.told = map[string]bool{}
+		for name, row := range rows {
+			if row[schema.FieldHWStatus] != "" {
+				o.told[name] = row[schema.FieldHWStatus] == schema.HWInstalled
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.told)) {
+		if o.traps[name] == nil {
+			if err := o.state.HDel(ctx, name, schema.FieldHWStatus); err != nil {
+				return err
+			}
+			delete(o.told, name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.traps)) {
+		if !o.told[name] {
+			if err := o.state.Set(ctx, name, swss.FieldValues{schema.FieldHWStatus: schema.HWInstalled}); err != nil {
+				return err
+			}
+			o.told[name] = true
+		}
 	}
 	return nil
 }

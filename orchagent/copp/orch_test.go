@@ -183,3 +183,39 @@ func TestEveryCallFails(t *testing.T) {
 		}
 	}
 }
+
+// STATE_DB shows by trap id which traps are in the ASIC, beside the status of the configured row of the same name.
+func TestHardwareStatus(t *testing.T) {
+	b := newBench(t)
+	installed := func() (list []string) {
+		rows, err := b.orch.state.Dump(b.Ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, row := range rows {
+			if row["hw_status"] == "installed" {
+				list = append(list, name)
+			}
+		}
+		slices.Sort(list)
+		return list
+	}
+	if err := b.orch.state.Set(b.Ctx, "lacp", map[string]string{"status": "active", "by": "tammgrd"}); err != nil {
+		t.Fatal(err)
+	}
+	b.do("g trap_ids=lacp,arp_req trap_action=trap queue=0")
+	if d := cmp.Diff([]string{"arp_req", "lacp"}, installed()); d != "" {
+		t.Error(d)
+	}
+	b.do("g trap_ids=arp_req trap_action=trap queue=0")
+	if d := cmp.Diff([]string{"arp_req"}, installed()); d != "" {
+		t.Error(d)
+	}
+	if row, _, err := b.orch.state.Get(b.Ctx, "lacp"); err != nil || row["status"] != "active" {
+		t.Errorf("the status row is %v, %v", row, err)
+	}
+	b.do("-g")
+	if list := installed(); len(list) > 0 {
+		t.Errorf("still installed: %v", list)
+	}
+}

@@ -21,6 +21,16 @@ var wantedStats = []sai.StatID{
 	sai.PortStatInDroppedPkts, sai.PortStatOutDroppedPkts,
 	sai.PortStatEtherRxOversizePkts, sai.PortStatEtherTxOversizePkts, sai.PortStatEtherStatsUndersizePkts,
 	sai.PortStatEtherStatsJabbers, sai.PortStatEtherStatsFragments,
+	sai.PortStatEtherInPkts64Octets, sai.PortStatEtherInPkts65To127Octets, sai.PortStatEtherInPkts128To255Octets,
+	sai.PortStatEtherInPkts256To511Octets, sai.PortStatEtherInPkts512To1023Octets,
+	sai.PortStatEtherInPkts1024To1518Octets, sai.PortStatEtherInPkts1519To2047Octets,
+	sai.PortStatEtherInPkts2048To4095Octets, sai.PortStatEtherInPkts4096To9216Octets,
+	sai.PortStatEtherInPkts9217To16383Octets,
+	sai.PortStatEtherOutPkts64Octets, sai.PortStatEtherOutPkts65To127Octets, sai.PortStatEtherOutPkts128To255Octets,
+	sai.PortStatEtherOutPkts256To511Octets, sai.PortStatEtherOutPkts512To1023Octets,
+	sai.PortStatEtherOutPkts1024To1518Octets, sai.PortStatEtherOutPkts1519To2047Octets,
+	sai.PortStatEtherOutPkts2048To4095Octets, sai.PortStatEtherOutPkts4096To9216Octets,
+	sai.PortStatEtherOutPkts9217To16383Octets,
 }
 
 // portStats returns the wanted statistics that the ASIC has. If one statistic were missing, reading all of them would
@@ -40,6 +50,7 @@ type counters struct {
 	group  orch.FlexGroup
 	ids    []string    // statistics
 	rows   *swss.Table // COUNTERS
+	rates  *swss.Table
 	ports  swss.Hash
 	lags   swss.Hash
 	named  map[string]sai.OID // LAGs whose names must be written
@@ -53,7 +64,7 @@ type counters struct {
 func (c *counters) open(ctx context.Context, cfg Config, chip *chip) error {
 	db := cfg.Redis.DB(swss.CountersDB)
 	c.poller = cfg.Poller
-	c.rows = swss.NewTable(db, schema.CountersTable)
+	c.rows, c.rates = swss.NewTable(db, schema.CountersTable), swss.NewTable(db, schema.Rates)
 	c.ports = swss.Hash{Table: swss.NewTable(db, schema.CountersPortNameMap)}
 	c.lags = swss.Hash{Table: swss.NewTable(db, schema.CountersLAGNameMap)}
 	c.group = orch.FlexGroup{Row: "PORT", Name: schema.GroupPort, Default: schema.DefaultPoll("PORT")}
@@ -71,7 +82,7 @@ func (c *counters) dropFormer(ctx context.Context) error {
 	}
 	c.left = append(c.left, c.ports.DropFormer()...)
 	c.lags.DropFormer()
-	return errors.Join(c.rows.DelMany(ctx, c.left), c.flush(ctx))
+	return errors.Join(c.rows.DelMany(ctx, c.left), c.rates.DelMany(ctx, c.left), c.flush(ctx))
 }
 
 func (c *counters) addPort(name string, oid sai.OID) {
@@ -113,7 +124,7 @@ func (c *counters) stopPolling(ctx context.Context) error {
 		keys[i] = oid.String()
 		delete(c.polled, oid)
 	}
-	if err := c.rows.DelMany(ctx, keys); err != nil {
+	if err := errors.Join(c.rows.DelMany(ctx, keys), c.rates.DelMany(ctx, keys)); err != nil {
 		return err
 	}
 	c.stop = nil

@@ -16,7 +16,8 @@ import (
 
 // writeOper sets oper_status of the row KEYS[1] to ARGV[1]. If the row does not exist, it does nothing, since the
 // daemon may be handling the row's deletion. If the status differs from the previous one, or ARGV[3] is not empty, the
-// time of the change is ARGV[2]. If ARGV[2] is empty or the previous status is unknown, the time is removed.
+// time of the change is ARGV[2]. If ARGV[2] is empty or the previous status is unknown, the time is removed. ARGV[4] is
+// the time in SONiC's form. If it is not empty, the row also has SONiC's count of changes, and the times of the last ones.
 const writeOper = `
 if redis.call('EXISTS', KEYS[1]) == 0 then
   return
@@ -27,17 +28,32 @@ if was == ARGV[1] and ARGV[3] == '' then
 end
 if ARGV[2] ~= '' and (was == 'up' or was == 'down') then
   redis.call('HSET', KEYS[1], 'oper_status', ARGV[1], 'last_change', ARGV[2])
+  if ARGV[4] ~= '' then
+    redis.call('HSET', KEYS[1], 'last_' .. ARGV[1] .. '_time', ARGV[4])
+    local n = 1
+    if was == ARGV[1] then
+      redis.call('HSET', KEYS[1], 'last_' .. (was == 'up' and 'down' or 'up') .. '_time', ARGV[4])
+      n = 2
+    end
+    redis.call('HINCRBY', KEYS[1], 'flap_count', n)
+  end
 else
   redis.call('HSET', KEYS[1], 'oper_status', ARGV[1])
   redis.call('HDEL', KEYS[1], 'last_change')
 end`
 
+// lastTime contains SONiC's fields with the times of the last changes of a port, by the state that it changed to.
+var lastTime = map[string]string{schema.OperUp: schema.FieldLastUpTime, schema.OperDown: schema.FieldLastDownTime}
+
+// sonicTime is the format of these times, in UTC.
+const sonicTime = "Mon Jan 02 15:04:05 2006"
+
 // operNatively does the same as writeOper for the embedded server.
 func operNatively(r *swss.ScriptRun) (reply string, ok bool) {
-	if len(r.Keys) != 1 || len(r.Args) != 3 {
+	if len(r.Keys) != 1 || len(r.Args) != 4 {
 		return "", false
 	}
-	key, word, at, turned := r.Keys[0], r.Args[0], r.Args[1], r.Args[2]
+	key, word, at, turned, flap := r.Keys[0], r.Args[0], r.Args[1], r.Args[2], r.Args[3]
 	bulk := func(text string) string { return fmt.Sprintf("$%d\r\n%s\r\n", len(text), text) }
 	was := ""
 	switch {
@@ -50,6 +66,17 @@ func operNatively(r *swss.ScriptRun) (reply string, ok bool) {
 	case was == bulk(word) && turned == "":
 	case at != "" && (was == bulk(schema.OperUp) || was == bulk(schema.OperDown)):
 		r.Do("HSET", key, schema.FieldOperStatus, word, schema.FieldLastChange, at)
+		if flap == "" {
+			break
+		}
+		r.Do("HSET", key, lastTime[word], flap)
+		n := "1"
+		if was == bulk(word) {
+			other := map[string]string{schema.OperUp: schema.OperDown, schema.OperDown: schema.OperUp}[word]
+			r.Do("HSET", key, lastTime[other], flap)
+			n = "2"
+		}
+		r.Do("HINCRBY", key, schema.FieldFlapCount, n)
 	default:
 		r.Do("HSET", key, schema.FieldOperStatus, word)
 		r.Do("HDEL", key, schema.FieldLastChange)
@@ -86,7 +113,12 @@ func (w *operWriter) open(ctx context.Context, r *swss.Redis, now func() time.Ti
 
 // operAdds reports whether this orch writes a field of a port's or LAG's row.
 func operAdds(key, field string) bool {
-	return key == schema.PortInitDone || field == schema.FieldOperStatus || field == schema.FieldLastChange
+	switch field {
+	case schema.FieldOperStatus, schema.FieldLastChange, schema.FieldFlapCount, schema.FieldLastUpTime,
+		schema.FieldLastDownTime:
+		return true
+	}
+	return key == schema.PortInitDone
 }
 
 // Report writes the state of all ports, LAGs and LAG members again, into the existing rows.
@@ -188,14 +220,17 @@ func (w *operWriter) flush(ctx context.Context, o *Orch) error {
 
 // writeAppl writes the state, and the time of the change if the state has changed.
 func (w *operWriter) writeAppl(ctx context.Context, table, name, word string, when touched) error {
-	at, turned := "", ""
+	at, turned, flap := "", "", ""
 	if table != schema.AppLAGMember && !when.at.IsZero() {
 		at = strconv.FormatInt(when.at.UnixNano(), 10)
 		if when.turned {
 			turned = "turned"
 		}
+		if table == schema.AppPort {
+			flap = when.at.UTC().Format(sonicTime)
+		}
 	}
-	_, err := w.appl.Run(ctx, w.script, []string{table + w.appl.Separator() + name}, word, at, turned)
+	_, err := w.appl.Run(ctx, w.script, []string{table + w.appl.Separator() + name}, word, at, turned, flap)
 	return err
 }
 
@@ -206,8 +241,14 @@ func (w *operWriter) writeState(ctx context.Context, table, name, word string, t
 		return nil
 	}
 	if there {
-		return swss.NewTable(w.state, table).Set(ctx, name, swss.FieldValues{schema.FieldOperStatus: word})
+		row := swss.FieldValues{schema.FieldOperStatus: word}
+		if table == schema.StatePort {
+			row[schema.FieldNetdevOperStatus] = word
+		}
+		return swss.NewTable(w.state, table).Set(ctx, name, row)
 	}
-	_, err := w.state.Run(ctx, w.script, []string{table + w.state.Separator() + name}, word, "", "")
-	return err
+	if _, err := w.state.Run(ctx, w.script, []string{table + w.state.Separator() + name}, word, "", "", ""); err != nil {
+		return err
+	}
+	return swss.NewTable(w.state, table).HDel(ctx, name, schema.FieldNetdevOperStatus)
 }

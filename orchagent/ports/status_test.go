@@ -3,6 +3,9 @@ package ports
 import (
 	"strconv"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"tamtam/sai"
 	"tamtam/swss"
@@ -172,4 +175,36 @@ func TestLastChange(t *testing.T) {
 	}
 	want("it was not known what it is", "")
 	want("it went down", turn(sai.PortOperStatusDown))
+}
+
+// A port's row has the number of changes of its state, and the times of the last ones, as SONiC's show command reads
+// them. Its status row has the state under portsyncd's name.
+func TestFlaps(t *testing.T) {
+	b := newSwitch(t)
+	oid, _, _ := b.orch.Port("Ethernet0")
+	notify := func(oper sai.Enum) {
+		t.Helper()
+		b.Now = b.Now.Add(time.Minute)
+		b.Step()
+		if err := b.orch.Notify(b.Ctx, sai.PortState{Port: oid, Oper: oper}); err != nil {
+			t.Fatal(err)
+		}
+		b.Step()
+	}
+	check := func(netdev, count, up, down string) {
+		t.Helper()
+		row := b.Row(swss.ApplDB, schema.AppPort, "Ethernet0")
+		got := []string{b.Row(swss.StateDB, schema.StatePort, "Ethernet0")["netdev_oper_status"],
+			row["flap_count"], row["last_up_time"], row["last_down_time"]}
+		if diff := cmp.Diff([]string{netdev, count, up, down}, got); diff != "" {
+			t.Error(diff)
+		}
+	}
+	check("down", "", "", "")
+	at := func() string { return b.Now.UTC().Format("Mon Jan 02 15:04:05 2006") }
+	notify(sai.PortOperStatusUp)
+	up := at()
+	check("up", "1", up, "")
+	notify(sai.PortOperStatusDown)
+	check("down", "2", up, at())
 }

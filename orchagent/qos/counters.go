@@ -45,8 +45,8 @@ type flexGroup struct {
 type counters struct {
 	poller orch.Poller
 	groups []flexGroup
-	rows   *swss.Table // COUNTERS
-	maps   []swss.Hash // name, port, index, type
+	rows   []*swss.Table // COUNTERS and the tables of watermarks
+	maps   []swss.Hash   // name, port, index, type
 	start  []sai.OID
 	stop   []sai.OID
 	polled map[sai.OID]bool
@@ -56,7 +56,12 @@ type counters struct {
 // open reads the entries that a previous run left in the maps.
 func (c *counters) open(ctx context.Context, cfg Config) error {
 	db := cfg.Redis.DB(swss.CountersDB)
-	c.poller, c.rows, c.polled = cfg.Poller, swss.NewTable(db, schema.CountersTable), map[sai.OID]bool{}
+	c.poller, c.polled = cfg.Poller, map[sai.OID]bool{}
+	for _, table := range []string{
+		schema.CountersTable, schema.UserWatermarks, schema.PersistentWatermarks, schema.PeriodicWatermarks,
+	} {
+		c.rows = append(c.rows, swss.NewTable(db, table))
+	}
 	has, err := cfg.SAI.StatsCapability(ctx, sai.ObjectTypeQueue)
 	c.groups = slices.Clone(flexGroups)
 	for i := range c.groups {
@@ -90,7 +95,17 @@ func (c *counters) dropFormer(ctx context.Context) error {
 	for i := range c.maps[1:] {
 		c.maps[1+i].DropFormer()
 	}
-	return errors.Join(c.rows.DelMany(ctx, c.left), c.flush(ctx))
+	return errors.Join(c.delete(ctx, c.left), c.flush(ctx))
+}
+
+// delete deletes the rows of queues.
+func (c *counters) delete(ctx context.Context, keys []string) error {
+	for _, table := range c.rows {
+		if err := table.DelMany(ctx, keys); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (c *counters) add(port string, q *portQueues) {
@@ -173,7 +188,7 @@ func (c *counters) poll(ctx context.Context) error {
 		keys[i] = oid.String()
 		delete(c.polled, oid)
 	}
-	if err := c.rows.DelMany(ctx, keys); err != nil {
+	if err := c.delete(ctx, keys); err != nil {
 		return err
 	}
 	for _, oid := range c.start {

@@ -104,6 +104,7 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	orch.ConsumeFlexGroups(cfg.Daemon, o.counts.flush, groups...)
 	cfg.Daemon.AfterHold(o.counts.dropFormer)
 	cfg.Daemon.Every(o.counts.retry, func(ctx context.Context, _ time.Time) error { return o.counts.flush(ctx) })
+	o.watermarks(cfg.Daemon, cfg.Redis)
 	cfg.Ports.Changes().Subscribe(func(ctx context.Context, _ []string) { o.ledger.ReconcileNow(ctx) })
 	return o, nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -188,4 +189,49 @@ func TestCountersAreWrittenLater(t *testing.T) {
 	if len(got) == 0 || got["Ethernet4:3"] != before["Ethernet4:3"] {
 		t.Errorf("the names are %v, want those of Ethernet4", got)
 	}
+}
+
+// A request of SONiC's watermarkstat clears the watermarks of the queues of one type, in the table that it names. The
+// periodic ones begin again every two minutes.
+func TestClearWatermarks(t *testing.T) {
+	b := newBench(t)
+	db := b.Redis.DB(swss.CountersDB)
+	names, _, err := swss.NewTable(db, schema.CountersQueueNameMap).Get(b.Ctx, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	queue := names["Ethernet0:0"]
+	const field = "SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES"
+	tables := []string{schema.UserWatermarks, schema.PersistentWatermarks, schema.PeriodicWatermarks}
+	check := func(what string, want ...string) {
+		t.Helper()
+		for i, table := range tables {
+			if row := b.Row(swss.CountersDB, table, queue); row[field] != want[i] {
+				t.Errorf("%s: %s is %q, want %q", what, table, row[field], want[i])
+			}
+		}
+	}
+	for _, table := range tables {
+		if err := swss.NewTable(db, table).Set(b.Ctx, queue, swss.FieldValues{field: "9"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	request := func(op, what string) {
+		t.Helper()
+		if _, err := swss.NewNotificationProducer(b.Redis.DB(swss.ApplDB), "WATERMARK_CLEAR_REQUEST").
+			Send(b.Ctx, op, what, nil); err != nil {
+			t.Fatal(err)
+		}
+		b.Step()
+	}
+	request("USER", "PG_SHARED")
+	request("NOBODY", "Q_SHARED_ALL")
+	check("other requests", "9", "9", "9")
+	for _, what := range []string{"Q_SHARED_UNI", "Q_SHARED_MULTI", "Q_SHARED_ALL"} {
+		request("USER", what)
+	}
+	check("after USER", "0", "9", "9")
+	b.Now = b.Now.Add(watermarkPeriod + time.Second)
+	b.Step()
+	check("after the period", "0", "9", "0")
 }

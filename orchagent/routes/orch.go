@@ -2,10 +2,12 @@ package routes
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
 	"strings"
+	"time"
 
 	"tamtam/orch"
 	"tamtam/sai"
@@ -32,6 +34,7 @@ type Config struct {
 	Redis  *swss.Redis
 	Ports  Ports
 	Switch sai.OID
+	Poller orch.Poller // polls the counters of router interfaces; nil means that they are not polled
 }
 
 // An Orch owns the router interfaces, neighbours, next hops, groups of next hops
@@ -58,6 +61,7 @@ type Orch struct {
 	changes orch.Topic[struct{}]
 	asks    *asker
 	single  singles
+	counts  counters
 }
 
 // New reads the default virtual router, creates the routes that always exist, and registers the handlers of the three
@@ -81,6 +85,9 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 		return nil, fmt.Errorf("read the default virtual router: %w", err)
 	}
 	o.router, _ = got[0].Value.(sai.OID)
+	if err := o.counts.open(ctx, cfg); err != nil {
+		return nil, err
+	}
 	tables := []orch.LedgerTable{
 		{Name: schema.AppInterface, State: schema.StateInterface}, {Name: schema.AppNeigh, State: schema.StateNeigh},
 		{Name: schema.AppRoute, State: schema.StateStaticRoute, Others: schema.StateRoute, Responds: true},
@@ -90,6 +97,9 @@ func New(ctx context.Context, cfg Config) (*Orch, error) {
 	}
 	o.ledger = orch.NewLedger(cfg.Daemon, cfg.Redis.DB(swss.ApplDB), o.pass, tables...)
 	o.ledger.Few = o.passRoutes
+	orch.ConsumeFlexGroups(cfg.Daemon, o.counts.flush, &o.counts.group)
+	cfg.Daemon.AfterHold(o.counts.dropFormer)
+	cfg.Daemon.Every(o.counts.retry, func(ctx context.Context, _ time.Time) error { return o.counts.flush(ctx) })
 	o.ports.Layout().Subscribe(o.layoutChanged)
 	o.ports.Opers().Subscribe(o.layoutChanged)
 	return o, o.ledger.Reconcile(ctx)
@@ -132,7 +142,7 @@ func (o *Orch) pass(ctx context.Context) error {
 		}
 	}
 	o.asks.flush(ctx, o.leads, o.hops)
-	return o.single.hash.Flush(ctx)
+	return errors.Join(o.counts.flush(ctx), o.single.hash.Flush(ctx))
 }
 
 // takeRows parses the rows that changed.

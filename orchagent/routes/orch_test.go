@@ -258,3 +258,30 @@ func TestConvergence(t *testing.T) {
 		}
 	})
 }
+
+// COUNTERS_DB names the router interfaces with their types, and their counters are polled as long as they exist.
+func TestCounters(t *testing.T) {
+	b := newBench(t)
+	names := func(table string) swss.FieldValues { return b.Row(swss.CountersDB, table, "") }
+	b.Write("INTF_TABLE:Ethernet0 NULL=NULL")
+	b.Write("INTF_TABLE:Vlan10 NULL=NULL")
+	b.Step()
+	got := map[string]string{}
+	for name, oid := range names("COUNTERS_RIF_NAME_MAP") {
+		got[name] = names("COUNTERS_RIF_TYPE_MAP")[oid]
+	}
+	want := map[string]string{
+		"Ethernet0": "SAI_ROUTER_INTERFACE_TYPE_PORT", "Vlan10": "SAI_ROUTER_INTERFACE_TYPE_VLAN",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if n := b.Poller.Count("RIF_STAT_COUNTER"); n != 2 {
+		t.Errorf("%d router interfaces are polled", n)
+	}
+	b.Write("-INTF_TABLE:Ethernet0")
+	b.Step()
+	if n, rows := b.Poller.Count("RIF_STAT_COUNTER"), names("COUNTERS_RIF_NAME_MAP"); n != 1 || rows["Ethernet0"] != "" {
+		t.Errorf("%d router interfaces are polled, named %v", n, rows)
+	}
+}

@@ -44,6 +44,7 @@ func (o *Orch) makeRIFs(ctx context.Context, p *plan) {
 				continue
 			}
 			o.rifs[name] = &rif{oid: oid, spec: spec}
+			o.counts.add(name, o.rifs[name])
 		case !have.leaving:
 			if err := o.updateRIF(ctx, have, spec); err != nil {
 				o.ledger.Fail(k, "router interface", err)
@@ -95,7 +96,12 @@ func (o *Orch) removeRIFs(ctx context.Context) (freed bool) {
 		if !r.leaving {
 			continue
 		}
-		if err := o.api.Remove(ctx, sai.Obj(sai.ObjectTypeRouterInterface, r.oid)); err != nil {
+		err := o.counts.remove(ctx, name, r)
+		if err == nil {
+			err = o.api.Remove(ctx, sai.Obj(sai.ObjectTypeRouterInterface, r.oid))
+		}
+		if err != nil {
+			o.counts.again(name, r)
 			o.stays("a router interface", name, err)
 			if _, ok := o.rows.interfaces[name]; ok {
 				o.ledger.Fail(orch.Row(schema.AppInterface, name), "remove the router interface", err)

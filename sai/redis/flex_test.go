@@ -11,6 +11,7 @@ import (
 
 	"tamtam/sai"
 	"tamtam/sai/redis/flex"
+	"tamtam/sai/saitest"
 	"tamtam/swss"
 	"tamtam/swss/swsstest"
 )
@@ -223,4 +224,66 @@ func TestViewStopsFormerPolls(t *testing.T) {
 	if got := g.row(swss.FlexCounterDB, "FLEX_COUNTER_TABLE:PORT_STAT_COUNTER:"+port.String()); got != "" {
 		t.Errorf("still polled: %s", got)
 	}
+}
+
+// For a group without plug-ins syncd computes what SONiC's plug-ins do: the rates of ports, and the highest values of
+// watermarks since each clearing. A clearing writes 0.
+func TestDerivedRows(t *testing.T) {
+	now := start
+	fake := saitest.New(saitest.Options{Ports: portCount, Queues: 8})
+	g := newRig(t, swsstest.Start(t), fake, ServerOptions{Now: func() time.Time { return now }})
+	g.createSwitch()
+	port := g.ports()[2]
+	real := sai.Obj(sai.ObjectTypePort, g.rid(port))
+	queue := g.get(sai.Obj(sai.ObjectTypePort, port), sai.PortAttrQoSQueueList).(sai.OIDs)[0]
+	realQueue := sai.Obj(sai.ObjectTypeQueue, g.rid(queue))
+	on := CounterGroup{Interval: time.Second, Mode: flex.StatsModeRead, Enabled: enable(true)}
+	for group, poll := range map[string]struct {
+		field string
+		stats []sai.StatID
+		oid   sai.OID
+	}{
+		"PORT_STAT_COUNTER": {flex.FieldPortCounters, []sai.StatID{sai.PortStatIfInOctets, sai.PortStatIfInUcastPkts,
+			sai.PortStatIfInNonUcastPkts, sai.PortStatIfOutOctets, sai.PortStatIfOutUcastPkts,
+			sai.PortStatIfOutNonUcastPkts}, port},
+		"QUEUE_WATERMARK_STAT_COUNTER": {flex.FieldQueueCounters,
+			[]sai.StatID{sai.QueueStatSharedWatermarkBytes}, queue},
+	} {
+		var ids []string
+		for _, id := range poll.stats {
+			ids = append(ids, id.String())
+		}
+		g.must(group, g.client.SetCounterGroup(t.Context(), group, on))
+		g.must(group, g.client.StartPoll(t.Context(), group, poll.field, ids, poll.oid))
+	}
+	rates, user, all := "RATES:"+port.String(), "USER_WATERMARKS:"+queue.String(), "PERSISTENT_WATERMARKS:"+queue.String()
+	const field = "SAI_QUEUE_STAT_SHARED_WATERMARK_BYTES"
+	read := func(octets, packets, depth uint64) {
+		t.Helper()
+		g.fake.PokeStat(real, sai.PortStatIfInOctets, octets)
+		g.fake.PokeStat(real, sai.PortStatIfInUcastPkts, packets)
+		g.fake.PokeStat(realQueue, sai.QueueStatSharedWatermarkBytes, depth)
+		g.poll(now.Sub(start))
+		now = now.Add(2 * time.Second)
+	}
+	check := func(key, want string) {
+		t.Helper()
+		if got := g.row(swss.CountersDB, key); got != want {
+			t.Errorf("%s is %q, want %q", key, got, want)
+		}
+	}
+	read(1000, 10, 700)
+	check(rates, "") // one reading has no rate
+	check(user, field+"=700")
+	read(4000, 25, 300)
+	check(rates, "RX_BPS=1500 RX_PPS=7.5 TX_BPS=0 TX_PPS=0")
+	check(user, field+"=700")
+	g.must("clear", g.redis.DB(swss.CountersDB).Client().HSet(t.Context(), user, field, "0").Err())
+	read(4000, 25, 200)
+	check(rates, "RX_BPS=0 RX_PPS=0 TX_BPS=0 TX_PPS=0")
+	check(user, field+"=200")
+	check(all, field+"=700")
+	check("COUNTERS:"+queue.String(), field+"=700")
+	read(10, 1, 0)
+	check(rates, "") // the counters have begun again
 }

@@ -98,10 +98,15 @@ func (c *Engine) QueueState(id PortID, queue int) (QueueState, bool) {
 func (c *Engine) ClearWatermark(id PortID, queue int, cells bool) {
 	q := c.byID[id].queues.Queue(queue)
 	if cells {
-		q.MaxCells = q.Cells()
+		q.ClearCells()
 	} else {
-		q.MaxBytes = q.Bytes()
+		q.ClearBytes()
 	}
+}
+
+// QueueDeepest returns the largest depth of an existing queue since the start, whatever watermarks were cleared.
+func (c *Engine) QueueDeepest(id PortID, queue int) (bytes, cells uint64) {
+	return c.port(id).queues.Queue(queue).Deepest()
 }
 
 // PoolUsed returns the cells of a pool of the packet memory that are in use.

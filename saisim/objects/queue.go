@@ -100,6 +100,10 @@ func (ps *ports) portQoS(o *object, p *port) (r config.QoS, err error) {
 	return r, err
 }
 
+// fcsSize is the size of the FCS, which the byte counts of queues include, as those of ports do. The engine's queues hold
+// packets without it, and so does what they tell about their depth.
+const fcsSize = 4
+
 // queueStatTable returns the statistics of queues. All packets are green. Occupancy and watermarks are levels. A
 // cleared watermark begins at the current level.
 func (ps *ports) queueStatTable() map[sai.StatID]func(q *queue) uint64 {
@@ -108,9 +112,11 @@ func (ps *ports) queueStatTable() map[sai.StatID]func(q *queue) uint64 {
 		return func(q *queue) uint64 { s, _ := ps.engine.QueueState(q.port.id(), q.index); return f(&s) }
 	}
 	sent := state(func(s *engine.QueueState) uint64 { return s.Dequeued })
-	sentBytes := state(func(s *engine.QueueState) uint64 { return s.DequeuedBytes })
+	sentBytes := state(func(s *engine.QueueState) uint64 { return s.DequeuedBytes + fcsSize*s.Dequeued })
 	dropped := state(func(s *engine.QueueState) uint64 { return s.DroppedFull + s.DroppedTail + s.DroppedWRED })
-	droppedBytes := state(func(s *engine.QueueState) uint64 { return s.DroppedBytes })
+	droppedBytes := state(func(s *engine.QueueState) uint64 {
+		return s.DroppedBytes + fcsSize*(s.DroppedFull+s.DroppedTail+s.DroppedWRED)
+	})
 	wred := state(func(s *engine.QueueState) uint64 { return s.DroppedWRED })
 	marked := state(func(s *engine.QueueState) uint64 { return s.Marked })
 	bytes := state(func(s *engine.QueueState) uint64 { return s.Bytes })

@@ -71,6 +71,24 @@ type Queue[T any] struct {
 	items  Ring[item[T]]
 	credit uint64
 	random uint64
+
+	// The high watermarks that were cleared.
+	clearedBytes, clearedCells uint64
+}
+
+// ClearBytes restarts the watermark of bytes at the present depth.
+func (q *Queue[T]) ClearBytes() {
+	q.clearedBytes, q.MaxBytes = max(q.clearedBytes, q.MaxBytes), q.bytes
+}
+
+// ClearCells restarts the watermark of cells at the present depth.
+func (q *Queue[T]) ClearCells() {
+	q.clearedCells, q.MaxCells = max(q.clearedCells, q.MaxCells), q.cells
+}
+
+// Deepest returns the largest depth since the start, whatever watermarks were cleared.
+func (q *Queue[T]) Deepest() (bytes, cells uint64) {
+	return max(q.clearedBytes, q.MaxBytes), max(q.clearedCells, q.MaxCells)
 }
 
 // Len returns the number of packets in the queue.

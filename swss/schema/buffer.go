@@ -6,14 +6,14 @@ import "strconv"
 type BufferPool struct {
 	Name    string
 	Both    bool   // true if the pool is for ingress and egress
+	Ingress bool   // true if the pool is only for ingress, which has no effect in this switch
 	Dynamic bool   // true if thresholds are fractions of the free memory
 	Size    uint64 // size of the pool in bytes
 }
 
 const maxBuffer = 1 << 40 // bytes
 
-// layout returns the layout of the row. It refuses ingress pools, because the queues of the egress ports share this
-// switch's buffer.
+// layout returns the layout of the row.
 func (p *BufferPool) layout() layout {
 	return layout{
 		table: CfgBufferPool,
@@ -23,9 +23,13 @@ func (p *BufferPool) layout() layout {
 				"Whether the thresholds of queues are shares of what is free, or bytes."),
 			number("size", 1, maxBuffer, 0, &p.Size, "In bytes.").must("the size in bytes"),
 			ignored("xoff", "percentage"),
-			own("type", "egress or both", "Which packets it holds. They are held at egress.", p.readType,
+			own("type", "egress, both or ingress",
+				"Which packets it holds. They are held at egress, so that a pool for ingress has no effect.", p.readType,
 				func() string {
-					if p.Both {
+					switch {
+					case p.Ingress:
+						return "ingress"
+					case p.Both:
 						return "both"
 					}
 					return "egress"
@@ -39,10 +43,10 @@ func (p *BufferPool) readType(r *reader) {
 	case "both":
 		p.Both = true
 	case "ingress":
-		r.bad("type", "ingress", "egress or both: packets are held at egress")
+		p.Ingress = true
 	case "":
 		if r.fields["type"] == "" {
-			r.bad("type", "", "egress or both")
+			r.bad("type", "", "egress, both or ingress")
 		}
 	}
 }

@@ -29,7 +29,7 @@ const GroupPort = "PORT_STAT_COUNTER"
 // DefaultPoll returns the default interval of a group of counters, as in SONiC.
 func DefaultPoll(group string) time.Duration {
 	switch group {
-	case "PORT", FlexDebugCounter:
+	case "PORT", "RIF", FlexDebugCounter:
 		return time.Second
 	case "QUEUE_WATERMARK":
 		return time.Minute

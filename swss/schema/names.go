@@ -146,6 +146,8 @@ const (
 const (
 	CountersTable         = "COUNTERS"                 // COUNTERS:oid:0x...
 	CountersPortNameMap   = "COUNTERS_PORT_NAME_MAP"   // Ethernet0 -> oid
+	CountersRIFNameMap    = "COUNTERS_RIF_NAME_MAP"    // Ethernet0 -> oid of its router interface
+	CountersRIFTypeMap    = "COUNTERS_RIF_TYPE_MAP"    // oid of a router interface -> SAI_ROUTER_INTERFACE_TYPE_...
 	CountersLACP          = "LACP_COUNTERS"            // PortChannel1:Ethernet0
 	CountersLAGNameMap    = "COUNTERS_LAG_NAME_MAP"    // PortChannel1 -> oid
 	CountersQueueNameMap  = "COUNTERS_QUEUE_NAME_MAP"  // Ethernet0:3 -> oid
@@ -160,9 +162,14 @@ const (
 	// key of their row. mgmtd subtracts them. A process that resets the counters of a row deletes the row's field.
 	CountersCleared = "TAMTAM_CLEARED"
 	// CountersRun is a table that maps the name of another table to the syncd whose chip counted its rows.
-	CountersRun  = "TAMTAM_RUN"
-	CountersCRM  = "CRM"
-	CountersHost = "HOST_COUNTERS"
+	CountersRun = "TAMTAM_RUN"
+	CountersCRM = "CRM"
+	// Rates and the tables of watermarks contain rows that syncd computes from what it polls, by the id of the object.
+	Rates                = "RATES"
+	UserWatermarks       = "USER_WATERMARKS"
+	PersistentWatermarks = "PERSISTENT_WATERMARKS"
+	PeriodicWatermarks   = "PERIODIC_WATERMARKS"
+	CountersHost         = "HOST_COUNTERS"
 )
 
 // TAMTable is the default ACL table of flow groups.
@@ -204,3 +211,7 @@ const (
 // FlushFDBChannel is the channel on which SONiC's utilities request the flush of learned addresses: ALL, PORT with a
 // port, VLAN with a number, or PORTVLAN with port|number.
 const FlushFDBChannel = "FLUSHFDBREQUEST"
+
+// ClearWatermarkChannel is the channel on which SONiC's utilities request the clearing of watermarks: USER or PERSISTENT,
+// and what.
+const ClearWatermarkChannel = "WATERMARK_CLEAR_REQUEST"

@@ -120,6 +120,10 @@ func (r *reader) portKeys(key, text string) []string {
 	return ports
 }
 
+// PortQoSGlobal is SONiC's key of PORT_QOS_MAP for the map of the whole switch, which applies to MPLS packets and to
+// tunnels. This switch has neither.
+const PortQoSGlobal = "global"
+
 // PortQoS is a row of PORT_QOS_MAP and PORT_QOS_MAP_TABLE: the maps of ports.
 type PortQoS struct {
 	Ports     []string // sorted

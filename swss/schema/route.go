@@ -24,6 +24,9 @@ type StaticHop struct {
 	Distance  uint8      // of the usable hops, only those with the smallest distance are used; 0 is SONiC's default
 }
 
+// NullInterface is SONiC's name of the interface of a hop that drops packets.
+const NullInterface = "null"
+
 const prefixWords = "a prefix such as 10.1.0.0/16, or default|10.1.0.0/16"
 
 // layout returns the layout of the row. The fields are lists of equal length, some of which may be absent.
@@ -41,9 +44,9 @@ func (s *StaticRoute) layout() layout {
 		}},
 		fields: []field{
 			lists("nexthop", "addresses", "The next hop of each way; 0.0.0.0 and :: are none."),
-			lists("ifname", "interfaces", "The interface of each way; without it the one in whose subnet its next hop is."),
+			lists("ifname", "interfaces", "The interface of each way; without it the one in whose subnet its next hop is. null drops."),
 			lists("distance", "0..255", "The distance of each way: of those that there are, the smallest is used.").or("0"),
-			lists("blackhole", "true or false", "Whether a way drops.").or("false"),
+			lists("blackhole", "true or false", "Whether a way drops; SONiC then has null in ifname.").or("false"),
 			lists("nexthop-vrf", DefaultVRF, "There is one VRF."),
 			ignored(sonicRoute...),
 		},
@@ -95,6 +98,10 @@ func (r *reader) staticHop(p netip.Prefix, lists map[string][]string, i int) Sta
 		return strings.TrimSpace(lists[f][i])
 	}
 	h := StaticHop{Interface: at("ifname")}
+	null := strings.EqualFold(h.Interface, NullInterface)
+	if null {
+		h.Interface = ""
+	}
 	if v := at("nexthop"); v != "" {
 		h.Addr = r.hopAddr("nexthop", v, p.Addr().Is4(), !p.Addr().Is4())
 	}
@@ -104,7 +111,7 @@ func (r *reader) staticHop(p netip.Prefix, lists map[string][]string, i int) Sta
 	if v := at("nexthop-vrf"); v != "" && v != DefaultVRF {
 		r.bad("nexthop-vrf", v, "default: the switch has no other VRF")
 	}
-	h.Distance, h.Blackhole = r.distance(at("distance")), r.blackhole(at("blackhole"))
+	h.Distance, h.Blackhole = r.distance(at("distance")), r.blackhole(at("blackhole")) || null
 	switch {
 	case h.Blackhole && (h.Addr.IsValid() || h.Interface != ""):
 		r.bad("blackhole", "true", "no next hop and no interface beside it")

@@ -24,9 +24,18 @@ const (
 	OperDown        = "down"
 	OperUnknown     = "unknown" // the state of the ASIC is unknown
 
+	// FieldNetdevOperStatus holds the state of a port in STATE_DB, under the name that SONiC's portsyncd uses.
+	FieldNetdevOperStatus = "netdev_oper_status"
+
 	// FieldLastChange holds the time of the last change, in ns since 1970, in APPL_DB. It is absent if no process saw
 	// the change.
 	FieldLastChange = "last_change"
+
+	// SONiC's fields of a port in APPL_DB: the number of changes of its state that were seen, and the times of the last
+	// ones, in UTC.
+	FieldFlapCount    = "flap_count"
+	FieldLastUpTime   = "last_up_time"
+	FieldLastDownTime = "last_down_time"
 )
 
 // LastOper returns a row of a port or LAG. If its oper_status is unknown, it replaces it by the oper_status of was, the
@@ -90,6 +99,33 @@ func SONiCStatus(stateTable, status string) string {
 		return TAMInactive
 	}
 	return status
+}
+
+// FieldHWStatus is the field of a row of [StateCOPPTrap] that reports that the trap with this id is in the ASIC. Such a
+// row has the value [HWInstalled]; other traps do not have the field.
+const (
+	FieldHWStatus = "hw_status"
+	HWInstalled   = "installed"
+)
+
+// FieldSONiCState is SONiC's field which has the value [SONiCStateOK] in the status row of a port, PortChannel, VLAN or
+// interface that exists.
+const (
+	FieldSONiCState = "state"
+	SONiCStateOK    = "ok"
+)
+
+// SONiCState returns the value of [FieldSONiCState] in a status row of stateTable. It returns "-" if the row must not
+// have the field, and "" if rows of the table do not have it at all.
+func SONiCState(stateTable, status string) string {
+	switch stateTable {
+	case StatePort, StateLAG, StateVLAN, StateInterface:
+		if status == StatusActive {
+			return SONiCStateOK
+		}
+		return "-"
+	}
+	return ""
 }
 
 // StatusIn returns the status of a row of stateTable. If another program wrote the row with only SONiC's field

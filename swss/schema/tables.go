@@ -38,7 +38,8 @@ type Table struct {
 	Parse, ParseApplied func(key string, fields map[string]string) (Row, error)
 }
 
-// knownKeys lists the keys of a table. If read is not nil, a daemon reads only these; sonic lists others of SONiC.
+// knownKeys lists the keys of a table. If read is not nil, a daemon reads only these; sonic lists keys of SONiC that no
+// daemon reads.
 type knownKeys struct{ read, sonic []string }
 
 // A Row is a typed row of any table.
@@ -180,6 +181,16 @@ func lacpMemberTable() Table {
 		Key:   "PortChannelN|port", Fields: fields}
 }
 
+// TeamdFields returns the fields that SONiC's teamd daemons write to a row of stateTable, which is [StateLAG] or
+// [StateLAGMember]. Those of [StateLACP] and [StateLACPMember] have the same names, all with a dot.
+func TeamdFields(stateTable string) []string {
+	of := lacpTable()
+	if stateTable == StateLAGMember {
+		of = lacpMemberTable()
+	}
+	return slices.DeleteFunc(of.FieldNames(), func(f string) bool { return !strings.Contains(f, ".") })
+}
+
 // withCapabilities adds the fields in which orchagent reports the capabilities of the ASIC.
 func withCapabilities(t Table) Table {
 	t.Applied, t.AppliedOpen = append(slices.Clone(t.Fields),
@@ -234,11 +245,15 @@ func qosTables() []Table {
 	same := func(config, appl, words string) Table {
 		return Table{Config: config, Appl: appl, State: appl, Words: words}
 	}
+	unread := func(t Table, keys ...string) Table {
+		t.keys.sonic = keys
+		return t
+	}
 	return []Table{
 		of(same(CfgDSCPToTC, AppDSCPToTC, "A map from DSCPs to traffic classes."), QoSMap{Table: CfgDSCPToTC}),
 		of(same(CfgDot1pToTC, AppDot1pToTC, "A map from VLAN priorities to traffic classes."), QoSMap{Table: CfgDot1pToTC}),
 		of(same(CfgTCToQueue, AppTCToQueue, "A map from traffic classes to queues."), QoSMap{Table: CfgTCToQueue}),
-		of(same(CfgPortQoS, AppPortQoS, "The maps of ports."), PortQoS{}),
+		of(unread(same(CfgPortQoS, AppPortQoS, "The maps of ports."), PortQoSGlobal), PortQoS{}),
 		of(same(CfgScheduler, AppScheduler, "How a queue shares its port."), Scheduler{}),
 		of(same(CfgWRED, AppWRED, "How a queue drops or marks packets before it is full."), WRED{}),
 		of(same(CfgQueue, AppQueue, "The scheduler and the WRED profile of queues."), Queue{}),
@@ -421,6 +436,16 @@ func (t Table) FieldNames() []string {
 	names := make([]string, len(t.Fields))
 	for i, f := range t.Fields {
 		names[i] = f.Name
+	}
+	return names
+}
+
+// SONiCFields returns the names of the fields in CONFIG_DB, with those that have no effect.
+func (t Table) SONiCFields() []string {
+	names := t.FieldNames()
+	for _, f := range t.Idle {
+		name, _, _ := strings.Cut(f, "=")
+		names = append(names, name)
 	}
 	return names
 }

@@ -116,10 +116,10 @@ func UnappliedKey(table, key string) bool {
 // unappliedKey reports why no daemon reads rows of a key.
 func (t Table) unappliedKey(key string) (why Unapplied, missing bool) {
 	switch {
-	case t.keys.read == nil || slices.Contains(t.keys.read, key):
-		return why, false
 	case slices.Contains(t.keys.sonic, key):
 		return Unapplied{Kind: UnappliedNotImplemented, Reason: "the key " + key + " is not implemented"}, true
+	case t.keys.read == nil || slices.Contains(t.keys.read, key):
+		return why, false
 	}
 	return Unapplied{Kind: UnappliedUnknown,
 		Reason: "there is no key " + plain(key) + suggest(key, slices.Concat(t.keys.read, t.keys.sonic))}, true
@@ -173,7 +173,7 @@ func (r *reader) notAsked() (parts []Unapplied) {
 
 // flexKeys returns the keys of FLEX_COUNTER_TABLE for which the switch has counters.
 func flexKeys() []string {
-	return []string{"ACL", "DEBUG_COUNTER", "POLICER", "PORT", "QUEUE", "QUEUE_WATERMARK"}
+	return []string{"ACL", "DEBUG_COUNTER", "POLICER", "PORT", "QUEUE", "QUEUE_WATERMARK", "RIF"}
 }
 
 // featureKeys returns the keys of FEATURE that this switch reads, in addition to those of rows of COPP_TRAP.
@@ -213,7 +213,7 @@ var (
 	sonicFlexKeys = strings.Fields(`
 		BUFFER_POOL_WATERMARK DASH_METER DEBUG_MONITOR_COUNTER ENI FLOW_CNT_ROUTE FLOW_CNT_TRAP HA_SET ICMP_SESSION
 		MACSEC_FLOW MACSEC_SA MACSEC_SA_ATTR PFCWD PG_DROP PG_WATERMARK PORT_BUFFER_DROP PORT_PHY_ATTR
-		PORT_PHY_SERDES_ATTR PORT_RATES RIF RIF_RATES SRV6 SWITCH TUNNEL WRED_ECN_PORT WRED_ECN_QUEUE`)
+		PORT_PHY_SERDES_ATTR PORT_RATES RIF_RATES SRV6 SWITCH TUNNEL WRED_ECN_PORT WRED_ECN_QUEUE`)
 	sonicFeatureKeys = strings.Fields(`
 		acms bmp dash-ha database dhcp_server dpu eventd frr_bmp gbsyncd gnmi iccpd lldpd mgmt-framework mux nat
 		otel p4rt pde pmon radv redfish restapi router-advertiser snmp stp swss syncd sysmgr system-health telemetry

@@ -37,8 +37,8 @@ func TestUnapplied(t *testing.T) {
 		{"CRM", "Config", "ipv4_route_low_treshold=5 ipmc_entry_low_threshold=5", []string{
 			"unknown: there is no field ipv4_route_low_treshold; the nearest is ipv4_route_low_threshold",
 			"no-effect: ipmc_entry_low_threshold" + no}},
-		{"FLEX_COUNTER_TABLE", "RIF", "FLEX_COUNTER_STATUS=enable", []string{
-			"not-implemented: the key RIF is not implemented"}},
+		{"FLEX_COUNTER_TABLE", "TUNNEL", "FLEX_COUNTER_STATUS=enable", []string{
+			"not-implemented: the key TUNNEL is not implemented"}},
 		{"FLEX_COUNTER_TABLE", "PORTT", "FLEX_COUNTER_STATUS=enable", []string{
 			"unknown: there is no key PORTT; the nearest is PORT"}},
 		{"FLEX_COUNTER_TABLE", "PORT", "FLEX_COUNTER_STATUS=enable", nil},

@@ -127,6 +127,7 @@ func (c *Counters) pollSome(ctx context.Context, name string, vids []sai.OID) er
 	if g == nil {
 		return nil
 	}
+	var high peaks
 	_, err := c.out.Client().Pipelined(ctx, func(to redis.Pipeliner) error {
 		for _, vid := range vids {
 			p := g.Counters[vid]
@@ -145,6 +146,10 @@ func (c *Counters) pollSome(ctx context.Context, name string, vids []sai.OID) er
 				c.log.Warn("syncd: counters", "group", name, "object", vid, "error", err)
 				continue
 			}
+			c.rate(ctx, to, name, g, vid, args)
+			if err := c.peak(ctx, name, g, vid, args, &high); err != nil {
+				c.log.Warn("syncd: watermarks", "group", name, "object", vid, "error", err)
+			}
 			if len(args) > 0 {
 				to.HSet(ctx, "COUNTERS:"+vid.String(), args...)
 			}
@@ -154,7 +159,7 @@ func (c *Counters) pollSome(ctx context.Context, name string, vids []sai.OID) er
 		}
 		return nil
 	})
-	return err
+	return errors.Join(err, high.write(ctx, name, c.out))
 }
 
 // read returns the fields of one object's row, and the fields that no longer belong there. If the backend does not

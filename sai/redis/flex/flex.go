@@ -58,6 +58,10 @@ type Group struct {
 	next     time.Time
 	Counters map[sai.OID]*polled // counters of each object, by virtual id
 	leftOut  string              // the unsupported counters that were logged last
+
+	plugins  bool                // true if orchagent registered plug-ins, which compute rates and peaks
+	readings map[sai.OID]reading // the last readings for rates
+	highest  map[peakOf]uint64   // the highest watermark that was read
 }
 
 // polled lists the attributes and statistics that are read from one object. The first reading removes those that the
@@ -71,7 +75,9 @@ type polled struct {
 func (all Groups) Group(name string) *Group {
 	g := all[name]
 	if g == nil {
-		g = &Group{Counters: map[sai.OID]*polled{}}
+		g = &Group{
+			Counters: map[sai.OID]*polled{}, readings: map[sai.OID]reading{}, highest: map[peakOf]uint64{},
+		}
 		all[name] = g
 	}
 	return g
@@ -80,14 +86,25 @@ func (all Groups) Group(name string) *Group {
 // Drop stops reading an object.
 func (all Groups) Drop(vid sai.OID) {
 	for _, g := range all {
-		delete(g.Counters, vid)
+		g.drop(vid)
 	}
+}
+
+// drop stops reading an object in this group.
+func (g *Group) drop(vid sai.OID) {
+	delete(g.Counters, vid)
+	delete(g.readings, vid)
+	maps.DeleteFunc(g.highest, func(of peakOf, _ uint64) bool { return of.vid == vid })
 }
 
 // Keep stops reading the objects for which known returns false.
 func (all Groups) Keep(known func(sai.OID) bool) {
 	for _, g := range all {
-		maps.DeleteFunc(g.Counters, func(vid sai.OID, _ *polled) bool { return !known(vid) })
+		for vid := range g.Counters {
+			if !known(vid) {
+				g.drop(vid)
+			}
+		}
 	}
 }
 
@@ -95,6 +112,9 @@ func (all Groups) Keep(known func(sai.OID) bool) {
 func (all Groups) set(name string, fields []swss.Pair) error {
 	g := all.Group(name)
 	for _, p := range fields {
+		if isPlugin(p.Field) {
+			g.plugins = p.Value != ""
+		}
 		switch p.Field {
 		case FieldPollInterval:
 			ms, err := strconv.ParseUint(p.Value, 10, 31)
@@ -124,7 +144,7 @@ func (all Groups) set(name string, fields []swss.Pair) error {
 func parsePolled(t sai.ObjectType, fields []swss.Pair) (*polled, error) {
 	c := &polled{}
 	for _, p := range fields {
-		if !strings.HasSuffix(p.Field, "_ID_LIST") || strings.HasSuffix(p.Field, "_PLUGIN_LIST") {
+		if !strings.HasSuffix(p.Field, "_ID_LIST") || isPlugin(p.Field) {
 			continue
 		}
 		for name := range strings.SplitSeq(p.Value, ",") {
@@ -253,7 +273,7 @@ func (c *Counters) startPoll(
 
 func (c *Counters) stopPoll(ctx context.Context, group string, vid sai.OID) func(redis.Pipeliner) {
 	if g := c.Groups[group]; g != nil {
-		delete(g.Counters, vid)
+		g.drop(vid)
 	}
 	return func(p redis.Pipeliner) { p.Del(ctx, Table+":"+group+":"+vid.String()) }
 }
