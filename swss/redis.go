@@ -27,8 +27,8 @@ type Redis struct {
 
 // Open connects to one server with SONiC's default databases. addr is "host:port", "unix:/path", or "embedded", which
 // starts a server in this process that other clients reach at [Redis.Addr]. "embedded:host:port" and "embedded:/path"
-// set its address, by default 127.0.0.1 and a free port. It may have several, separated by commas; SONiC's utilities need
-// both a port and a unix socket.
+// set its address, by default 127.0.0.1 and a free port. It may have several, separated by commas; SONiC's utilities
+// need both a port and a unix socket.
 func Open(ctx context.Context, addr string) (*Redis, error) {
 	if IsEmbedded(addr) {
 		var listen []string

@@ -120,8 +120,8 @@ func (d *decision) traffic(fields map[string]string, appl forward.Row, lag schem
 	}
 }
 
-// describeLAG describes a PortChannel in its status row as SONiC's teamd does. One that is static, or not in force, runs
-// no LACP, so it is not active.
+// describeLAG describes a PortChannel in its status row as SONiC's teamd does. One that is static, or not in force,
+// runs no LACP, so it is not active.
 func (d *decision) describeLAG(state forward.Row, lag schema.PortChannel, inForce bool) {
 	says := swss.FieldValues{}
 	for _, f := range schema.TeamdFields(state.Table) {

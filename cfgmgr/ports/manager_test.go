@@ -38,8 +38,8 @@ const (
 	vlan2 = "VLAN|Vlan20 vlanid=20"
 )
 
-// SONiC's show commands read in the status rows what teamd writes there: whether LACP is active, and whether a member is
-// selected. This holds for static PortChannels and for rows that wait, too.
+// SONiC's show commands read in the status rows what teamd writes there: whether LACP is active, and whether a member
+// is selected. This holds for static PortChannels and for rows that wait, too.
 func TestTeamd(t *testing.T) {
 	b := forwardtest.New(t, swsstest.Start(t), func(d *orch.Daemon, r *swss.Redis) { New(d, r).LACP = true })
 	b.Do(port0, port4, lag1, "PORTCHANNEL|PortChannel2 admin_status=up static=true fallback=true",

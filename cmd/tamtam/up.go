@@ -75,7 +75,8 @@ TAMTAM_CONFIG, TAMTAM_REDIS, TAMTAM_PORTS and TAMTAM_FRR in the environment are 
 	f := c.Flags()
 	f.StringVar(&u.config, "config", os.Getenv("TAMTAM_CONFIG"),
 		"`FILE` of the startup configuration (default: "+startupFile+" if it exists)")
-	u.place.flags(c, cmp.Or(os.Getenv("TAMTAM_REDIS"), "embedded"), "embedded, embedded:HOST:PORT[,/PATH], HOST:PORT or unix:PATH")
+	u.place.flags(c, cmp.Or(os.Getenv("TAMTAM_REDIS"), "embedded"),
+		"embedded, embedded:HOST:PORT[,/PATH], HOST:PORT or unix:PATH")
 	f.StringVar(&u.profile, "profile", "default", profileUsage())
 	f.IntVar(&u.oracle, "oracle", 0, oracleUsage)
 	f.StringArrayVar(&u.ports, "port", nil,

@@ -15,9 +15,10 @@ import (
 )
 
 // writeOper sets oper_status of the row KEYS[1] to ARGV[1]. If the row does not exist, it does nothing, since the
-// daemon may be handling the row's deletion. If the status differs from the previous one, or ARGV[3] is not empty, the
-// time of the change is ARGV[2]. If ARGV[2] is empty or the previous status is unknown, the time is removed. ARGV[4] is
-// the time in SONiC's form. If it is not empty, the row also has SONiC's count of changes, and the times of the last ones.
+// daemon may be handling the row's deletion. If the status differs from the previous one, or ARGV[3] is not empty,
+// the time of the change is ARGV[2]. If ARGV[2] is empty or the previous status is unknown, the time is removed.
+// ARGV[4] is the time in SONiC's form. If it is not empty, the row also has SONiC's count of changes, and the times
+// of the last ones.
 const writeOper = `
 if redis.call('EXISTS', KEYS[1]) == 0 then
   return

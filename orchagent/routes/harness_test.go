@@ -69,7 +69,8 @@ func (b *bench) begin() {
 		b.T.Fatal(err)
 	}
 	b.ports.on["Vlan10"] = sai.Obj(sai.ObjectTypeVLAN, vlan)
-	b.orch, err = New(b.Ctx, Config{SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Ports: b.ports, Switch: sw, Poller: b.Poller})
+	b.orch, err = New(b.Ctx, Config{SAI: b.Rec, Daemon: b.Daemon, Redis: b.Redis, Ports: b.ports, Switch: sw,
+		Poller: b.Poller})
 	if err != nil {
 		b.T.Fatal(err)
 	}

@@ -100,8 +100,8 @@ func (ps *ports) portQoS(o *object, p *port) (r config.QoS, err error) {
 	return r, err
 }
 
-// fcsSize is the size of the FCS, which the byte counts of queues include, as those of ports do. The engine's queues hold
-// packets without it, and so does what they tell about their depth.
+// fcsSize is the size of the FCS, which the byte counts of queues include, as those of ports do. The engine's queues
+// hold packets without it, and so does what they tell about their depth.
 const fcsSize = 4
 
 // queueStatTable returns the statistics of queues. All packets are green. Occupancy and watermarks are levels. A

@@ -212,6 +212,6 @@ const (
 // port, VLAN with a number, or PORTVLAN with port|number.
 const FlushFDBChannel = "FLUSHFDBREQUEST"
 
-// ClearWatermarkChannel is the channel on which SONiC's utilities request the clearing of watermarks: USER or PERSISTENT,
-// and what.
+// ClearWatermarkChannel is the channel on which SONiC's utilities request the clearing of watermarks: USER or
+// PERSISTENT, and what.
 const ClearWatermarkChannel = "WATERMARK_CLEAR_REQUEST"

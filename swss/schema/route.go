@@ -44,7 +44,8 @@ func (s *StaticRoute) layout() layout {
 		}},
 		fields: []field{
 			lists("nexthop", "addresses", "The next hop of each way; 0.0.0.0 and :: are none."),
-			lists("ifname", "interfaces", "The interface of each way; without it the one in whose subnet its next hop is. null drops."),
+			lists("ifname", "interfaces",
+				"The interface of each way; without it the one in whose subnet its next hop is. null drops."),
 			lists("distance", "0..255", "The distance of each way: of those that there are, the smallest is used.").or("0"),
 			lists("blackhole", "true or false", "Whether a way drops; SONiC then has null in ifname.").or("false"),
 			lists("nexthop-vrf", DefaultVRF, "There is one VRF."),

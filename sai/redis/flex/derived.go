@@ -97,7 +97,7 @@ func valuesOf(args []any) map[string]uint64 {
 }
 
 // peakTables are the tables of the highest values since the last clearing by a user, since the last persistent
-// clearing, and in the present period. Whoever clears a value writes 0.
+// clearing, and in the present period. A client that clears a value writes 0.
 var peakTables = []string{"USER_WATERMARKS:", "PERSISTENT_WATERMARKS:", "PERIODIC_WATERMARKS:"}
 
 // peakStats contains the watermarks that have rows in these tables, by group; level contains further names of the
