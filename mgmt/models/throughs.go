@@ -99,12 +99,16 @@ func addressThrough(path string, vlan bool, family string) *tree.Through {
 // subinterfaceThrough returns the Through that determines which interfaces route.
 func subinterfaceThrough() *tree.Through {
 	return &tree.Through{
-		Put: func(ctx context.Context, s tree.Setting, keys []string, _ string, _ []string) error {
+		Put: func(ctx context.Context, s tree.Setting, keys []string, leaf string, v []string) error {
 			switch {
 			case keys[1] != "0":
 				return fmt.Errorf("index %s: want 0, which is all that is received without a tag", keys[1])
 			case strings.HasPrefix(keys[0], "Vlan"):
 				return errors.New("a VLAN interface has none: its addresses are in routed-vlan")
+			case leaf == "config/enabled" && v[0] != "true":
+				return fmt.Errorf("%s: want true; config/enabled of the interface takes both down", v[0])
+			case strings.HasSuffix(leaf, "/enabled") && v[0] != "true":
+				return errNotRouted(v[0])
 			}
 			return s.Make(ctx, routedPath, keys[0])
 		},
@@ -115,6 +119,27 @@ func subinterfaceThrough() *tree.Through {
 			other := func(keys []string) bool { return !strings.HasPrefix(keys[0], "Vlan") }
 			return erase(ctx, s, routedPath, other, pattern[0])
 		},
+	}
+}
+
+// errNotRouted returns the error for an IP version that is to be disabled.
+func errNotRouted(v string) error {
+	return fmt.Errorf("%s: want true; an interface that routes has both IPv4 and IPv6", v)
+}
+
+// routedVLANThrough returns the Through of enabled of an IP version of a VLAN interface.
+func routedVLANThrough() *tree.Through {
+	return &tree.Through{
+		Put: func(ctx context.Context, s tree.Setting, keys []string, _ string, v []string) error {
+			switch {
+			case !strings.HasPrefix(keys[0], "Vlan"):
+				return fmt.Errorf("%s is no VLAN interface", keys[0])
+			case v[0] != "true":
+				return errNotRouted(v[0])
+			}
+			return s.Make(ctx, routedPath, keys[0])
+		},
+		Remove: func(context.Context, tree.Setting, []string, *tree.Node, bool) error { return nil },
 	}
 }
 
