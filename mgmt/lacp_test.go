@@ -59,7 +59,17 @@ func TestLACP(t *testing.T) {
 	})
 	b := newBed(t, nil)
 	b.rows(rows)
-	b.refusedSet(updating(update(pc+"/config/interval", `"SLOW"`)), "InvalidArgument", "/interfaces/interface/aggregation")
+	const config = "PORTCHANNEL|PortChannel1"
+	b.mustSet(updating(update(pc+"/config", `{"name":"PortChannel1","lacp-mode":"ACTIVE","interval":"SLOW"}`)))
+	b.wantRow(config, "admin_status=up fast_rate=false mtu=9100")
+	b.mustSet(deleting(pc + "/config/interval"))
+	b.wantRow(config, "admin_status=up mtu=9100")
+	b.refusedSet(updating(update(pc+"/config/lacp-mode", `"PASSIVE"`)), "InvalidArgument", "want ACTIVE")
+	b.refusedSet(updating(update(pc+"/config/system-id-mac", `"02:00:00:00:00:09"`)), "InvalidArgument", "of the switch")
+	b.refusedSet(updating(update("/lacp/interfaces/interface[name=PortChannel2]/config/interval", `"FAST"`)),
+		"InvalidArgument", "its lag-type is STATIC")
+	b.refusedSet(updating(update("/lacp/interfaces/interface[name=Ethernet0]/config/interval", `"FAST"`)),
+		"InvalidArgument", "is no PortChannel")
 	const at = "/interfaces/interface[name=PortChannel1]/aggregation/config"
 	b.mustSet(updating(update(at, `{"interval":"SLOW","fallback":true,"min-links":2}`)))
 	b.wantRow("PORTCHANNEL|PortChannel1", "admin_status=up fallback=true fast_rate=false min_links=2 mtu=9100")

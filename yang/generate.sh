@@ -23,6 +23,7 @@ modules=(
 	openconfig-if-aggregate
 	openconfig-if-ethernet
 	openconfig-if-ip
+	openconfig-if-rates
 	openconfig-interfaces
 	openconfig-lacp
 	openconfig-lldp

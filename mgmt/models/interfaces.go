@@ -1,6 +1,7 @@
 package models
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -246,6 +247,27 @@ func ethernetModule() tree.Module {
 			Leaves: []tree.Leaf{leaf("ethernet/state/mac-address", mac("mac")), leaf("ethernet/state/hw-mac-address", mac("mac"))}},
 		counted,
 	}}}}
+}
+
+// ratesModule returns the mapping of openconfig-if-rates: SONiC's rates, which are decimal fractions.
+func ratesModule() tree.Module {
+	row := objectRow(schema.CountersPortNameMap, "{name}")
+	row.Table, row.Only = "RATES", "Ethernet"
+	rate := func(field string, factor float64) tree.Codec {
+		return tree.Codec{Get: func(r tree.Record) []string {
+			v, err := strconv.ParseFloat(r.Field(field), 64)
+			if err != nil || !(v >= 0 && v*factor < math.MaxInt64) {
+				return nil
+			}
+			return tree.One(strconv.FormatUint(uint64(math.Round(v*factor)), 10))
+		}}
+	}
+	const bits = 8 // SONiC's BPS are bytes per second
+	row.Leaves = []tree.Leaf{
+		leaf("rates/state/in-bits-rate", rate("RX_BPS", bits)), leaf("rates/state/out-bits-rate", rate("TX_BPS", bits)),
+		leaf("rates/state/in-pkts-rate", rate("RX_PPS", 1)), leaf("rates/state/out-pkts-rate", rate("TX_PPS", 1)),
+	}
+	return tree.Module{Name: "openconfig-if-rates", Groups: []tree.Group{{Path: interfacesPath, Rows: []tree.Row{row}}}}
 }
 
 // kept returns the codec of a leaf that does not change when its container is replaced or deleted: a port always has a
