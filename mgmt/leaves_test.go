@@ -70,7 +70,7 @@ func TestAddressesAndCountersOfInterfaces(t *testing.T) {
 	})
 	b.shows(t, map[string]string{
 		portE0 + "/ethernet/state/mac-address": `"02:00:00:00:00:aa"`, portE0 + "/ethernet/state/hw-mac-address": `"02:00:00:00:00:aa"`,
-		portE0 + "/state/counters/carrier-transitions": `"3"`, portE0 + "/state/counters/in-unknown-protos": `"0"`,
+		portE0 + "/state/counters/carrier-transitions": `"3"`, portE0 + "/state/counters/interface-transitions": `"3"`, portE0 + "/state/counters/in-unknown-protos": `"0"`,
 		portE0 + "/ethernet/state/counters/in-maxsize-exceeded": `"4"`, portE0 + "/ethernet/state/counters/in-jabber-frames": "",
 		subE0 + "/state/counters/in-pkts": `"7"`, subE0 + "/state/counters/out-octets": `"90"`,
 		subE0 + "/state/counters/in-errors": "",
@@ -175,4 +175,34 @@ func TestInterfacesOfTheInstance(t *testing.T) {
 	b.wantRow("INTERFACE|Ethernet0", "NULL=NULL")
 	b.mustSet(deleting(entry))
 	b.wantRow("INTERFACE|Ethernet0", "")
+}
+
+// OpenConfig's sFlow is that of tamtam-sflow: the switch, its collectors, and settings of ports.
+func TestSampling(t *testing.T) {
+	b := newBed(t, nil)
+	b.rows(map[string]string{"CONFIG_DB PORT|Ethernet0": "lanes=0 speed=100000"})
+	const all, port = "/sampling/sflow", "/sampling/sflow/interfaces/interface[name=Ethernet0]"
+	b.mustSet(updating(update(all+"/config", `{"enabled":true,"polling-interval":30}`),
+		update(port, `{"name":"Ethernet0","config":{"name":"Ethernet0","enabled":true,"ingress-sampling-rate":1000}}`)))
+	b.wantRow("SFLOW|global", "admin_state=up polling_interval=30")
+	b.wantRow("SFLOW_SESSION|Ethernet0", "admin_state=up sample_direction=rx sample_rate=1000")
+	b.refusedSet(updating(update(port+"/config/egress-sampling-rate", "1000")), "InvalidArgument", "/sflow/sessions/session")
+	b.shows(t, map[string]string{all + "/config/enabled": "true", all + "/state/enabled": "",
+		port + "/config/ingress-sampling-rate": "1000", port + "/config/egress-sampling-rate": "",
+		port + "/state/enabled": "", all + "/collectors": ""})
+	b.rows(map[string]string{
+		"APPL_DB SFLOW_TABLE:global":            "admin_state=up polling_interval=20",
+		"APPL_DB SFLOW_SESSION_TABLE:Ethernet0": "admin_state=down sample_rate=512 sample_direction=both",
+		"APPL_DB SFLOW_COLLECTOR_TABLE:c":       "collector_ip=192.0.2.9 collector_port=6343",
+		"COUNTERS_DB SFLOW_COUNTERS:sflowd":     "agent-address=192.0.2.1",
+	})
+	b.shows(t, map[string]string{all + "/state/enabled": "true", all + "/state/polling-interval": "20",
+		all + "/state/agent-id-ipv4": `"192.0.2.1"`, all + "/state/agent-id-ipv6": "",
+		port + "/state/enabled": "false", port + "/state/ingress-sampling-rate": "512",
+		port + "/state/egress-sampling-rate":                                      "512",
+		all + "/collectors/collector[address=192.0.2.9][port=6343]/state/address": `"192.0.2.9"`})
+	b.mustSet(deleting(port + "/config/ingress-sampling-rate"))
+	b.wantRow("SFLOW_SESSION|Ethernet0", "admin_state=up sample_direction=rx")
+	b.mustSet(deleting(port))
+	b.wantRow("SFLOW_SESSION|Ethernet0", "")
 }

@@ -32,6 +32,7 @@ modules=(
 	openconfig-platform
 	openconfig-platform-port
 	openconfig-qos
+	openconfig-sampling-sflow
 	openconfig-system
 	openconfig-tam
 	openconfig-vlan

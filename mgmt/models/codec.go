@@ -173,6 +173,16 @@ func fixed(c tree.Codec, why string) tree.Codec {
 	}}
 }
 
+// of returns the codec of a leaf that only interfaces of a kind have. A row of all kinds of interfaces has such leaves.
+func of(kind string, c tree.Codec) tree.Codec {
+	return tree.Codec{Get: func(r tree.Record) []string {
+		if !strings.HasPrefix(r.Keys[0], kind) {
+			return nil
+		}
+		return c.Get(r)
+	}}
+}
+
 // mac returns the codec of a MAC address that cannot be written.
 func mac(field string) tree.Codec {
 	return tree.Codec{Get: func(r tree.Record) []string { return tree.One(strings.ToLower(r.Field(field))) }}

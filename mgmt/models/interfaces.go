@@ -49,7 +49,9 @@ func interfacesModule() tree.Module {
 	port.Leaves = append(append(port.Leaves, namedLeaves()...), withNumbers(notInForceLeaves("state", "DOWN")...)...)
 	channel.Leaves = append(append(channel.Leaves, namedLeaves()...), withNumbers(notInForceLeaves("state", "UP")...)...)
 	ports, channels := inForce(schema.AppPort, "Ethernet", "false"), inForce(schema.AppLAG, "PortChannel", "true")
-	ports.Leaves = append(ports.Leaves, leaf("state/counters/carrier-transitions", readOnly(number("flap_count", "%d"))))
+	for _, name := range []string{"carrier-transitions", "interface-transitions"} {
+		ports.Leaves = append(ports.Leaves, leaf("state/counters/"+name, readOnly(number("flap_count", "%d"))))
+	}
 	counted := objectRow(schema.CountersPortNameMap, "{name}")
 	counted.Only = "Ethernet"
 	for _, s := range schema.PortStatistics() {
@@ -62,8 +64,8 @@ func interfacesModule() tree.Module {
 		{Path: interfacesPath, Owns: ownedByInterface(""), Rows: []tree.Row{
 			ports, channels,
 			{
-				DB: swss.ApplDB, Table: schema.AppInterface, Key: "{name}", Only: "Loopback",
-				Leaves: withNumbers(leaf("state/oper-status", constant("UP"))),
+				DB: swss.ApplDB, Table: schema.AppInterface, Key: "{name}",
+				Leaves: withNumbers(leaf("state/oper-status", of("Loopback", constant("UP")))),
 			},
 			port, channel,
 			routed(schema.CfgVLANInterface, "Vlan", "UNKNOWN"), routed(schema.CfgLoopbackInterface, "Loopback", "DOWN"),
@@ -147,7 +149,7 @@ func withNumbers(leaves ...tree.Leaf) []tree.Leaf {
 
 // interfaceType returns the codec of the type, which follows from the name. Writing the same value is allowed.
 func interfaceType() tree.Codec {
-	of := func(r tree.Record) string {
+	name := func(r tree.Record) string {
 		for _, k := range interfaceKinds {
 			if strings.HasPrefix(r.Keys[0], k.name) {
 				return k.typ
@@ -155,7 +157,7 @@ func interfaceType() tree.Codec {
 		}
 		return ""
 	}
-	return fixed(tree.Codec{Get: func(r tree.Record) []string { return tree.One(of(r)) }}, "it follows from the name")
+	return fixed(tree.Codec{Get: func(r tree.Record) []string { return tree.One(name(r)) }}, "it follows from the name")
 }
 
 func interfaceIndex(r tree.Record) []string {
@@ -179,7 +181,7 @@ func subinterfaces() tree.Group {
 	}
 	oper(schema.AppPort, "Ethernet", operLeaves("state"))
 	oper(schema.AppLAG, "PortChannel", operLeaves("state"))
-	oper(schema.AppInterface, "Loopback", []tree.Leaf{leaf("state/oper-status", constant("UP"))})
+	oper(schema.AppInterface, "", []tree.Leaf{leaf("state/oper-status", of("Loopback", constant("UP")))})
 	for _, table := range schema.InterfaceTables {
 		if table == schema.CfgVLANInterface {
 			continue
@@ -241,8 +243,8 @@ func ethernetModule() tree.Module {
 			leaf("ethernet/state/auto-negotiate", words("autoneg", "false", "true", "on", "false", "off")),
 			leaf("ethernet/state/duplex-mode", constant("FULL")),
 		}},
-		{DB: swss.ApplDB, Table: schema.AppInterface, Key: "{name}", Only: "Ethernet",
-			Leaves: []tree.Leaf{leaf("ethernet/state/mac-address", mac("mac_addr"))}},
+		{DB: swss.ApplDB, Table: schema.AppInterface, Key: "{name}",
+			Leaves: []tree.Leaf{leaf("ethernet/state/mac-address", of("Ethernet", mac("mac_addr")))}},
 		{DB: swss.ConfigDB, Table: schema.CfgDeviceMetadata, Key: schema.MetadataKey, Only: "Ethernet",
 			Leaves: []tree.Leaf{leaf("ethernet/state/mac-address", mac("mac")), leaf("ethernet/state/hw-mac-address", mac("mac"))}},
 		counted,

@@ -11,7 +11,7 @@ func All() []tree.Module {
 		routingModule(), qosModule(), aclModule(), tablesModule(),
 		systemModule(), platformModule(), lldpModule(), instanceModule(), queuesModule(),
 		tamModule(), altMarkModule(), altMarkDraftModule(), flyMonModule(), tableRecordModule(), dropMonitorModule(),
-		ifaModule(), sflowModule(), healthModule(),
+		ifaModule(), sflowModule(), samplingModule(), healthModule(),
 		outputsModule(), debugCounterModule(),
 	}
 	modules = append(modules, aftModules()...)

@@ -50,7 +50,8 @@ func systemModule() tree.Module {
 func platformModule() tree.Module {
 	const resources = "/components/component/integrated-circuit/utilization/resources/resource"
 	kind := func(of string) []tree.Leaf {
-		list := []tree.Leaf{leaf("state/type", constant(of)), leaf("state/removable", constant("false"))}
+		list := []tree.Leaf{leaf("state/type", constant(of)), leaf("state/removable", constant("false")),
+			leaf("state/empty", constant("false"))}
 		if of != "INTEGRATED_CIRCUIT" { // the state of the chip is that of syncd
 			list = append(list, leaf("state/oper-status", constant("ACTIVE")))
 		}
