@@ -13,7 +13,8 @@ const subE0 = portE0 + "/subinterfaces/subinterface[index=0]"
 func TestEnabledOfSubinterfaces(t *testing.T) {
 	b := newBed(t, nil)
 	b.rows(map[string]string{"CONFIG_DB PORT|Ethernet0": "lanes=0 speed=100000", "CONFIG_DB VLAN|Vlan10": "vlanid=10"})
-	b.mustSet(replacing(update(portE0, `{"config":{"name":"Ethernet0","type":"iana-if-type:ethernetCsmacd","enabled":true},
+	b.mustSet(replacing(update(portE0, `{
+		"config":{"name":"Ethernet0","type":"iana-if-type:ethernetCsmacd","enabled":true},
 		"ethernet":{"config":{"duplex-mode":"FULL","port-speed":"SPEED_100GB"}},
 		"subinterfaces":{"subinterface":[{"index":0,"config":{"index":0,"enabled":true},
 		"ipv4":{"config":{"enabled":true},"addresses":{"address":[{"ip":"10.0.0.1","config":{"ip":"10.0.0.1",
@@ -45,7 +46,8 @@ func TestEnabledOfSubinterfaces(t *testing.T) {
 // A VLAN interface is enabled as its VLAN is, and a loopback always.
 func TestEnabledOfLogicalInterfaces(t *testing.T) {
 	b := newBed(t, nil)
-	b.rows(map[string]string{"CONFIG_DB VLAN|Vlan10": "vlanid=10 admin_status=up", "CONFIG_DB VLAN_INTERFACE|Vlan10": "NULL=NULL"})
+	b.rows(map[string]string{"CONFIG_DB VLAN|Vlan10": "vlanid=10 admin_status=up",
+		"CONFIG_DB VLAN_INTERFACE|Vlan10": "NULL=NULL"})
 	const vlan, loopback = "/interfaces/interface[name=Vlan10]", "/interfaces/interface[name=Loopback0]"
 	b.mustSet(updating(update(vlan+"/config/enabled", `true`),
 		update(loopback, `{"config":{"name":"Loopback0","type":"iana-if-type:softwareLoopback","enabled":true}}`)))
@@ -69,10 +71,13 @@ func TestAddressesAndCountersOfInterfaces(t *testing.T) {
 		"COUNTERS_DB COUNTERS:oid:0x2": "SAI_ROUTER_INTERFACE_STAT_IN_PACKETS=7 SAI_ROUTER_INTERFACE_STAT_OUT_OCTETS=90",
 	})
 	b.shows(t, map[string]string{
-		portE0 + "/ethernet/state/mac-address": `"02:00:00:00:00:aa"`, portE0 + "/ethernet/state/hw-mac-address": `"02:00:00:00:00:aa"`,
-		portE0 + "/state/counters/carrier-transitions": `"3"`, portE0 + "/state/counters/interface-transitions": `"3"`, portE0 + "/state/counters/in-unknown-protos": `"0"`,
-		portE0 + "/ethernet/state/counters/in-maxsize-exceeded": `"4"`, portE0 + "/ethernet/state/counters/in-jabber-frames": "",
-		subE0 + "/state/counters/in-pkts": `"7"`, subE0 + "/state/counters/out-octets": `"90"`,
+		portE0 + "/ethernet/state/mac-address":         `"02:00:00:00:00:aa"`,
+		portE0 + "/ethernet/state/hw-mac-address":      `"02:00:00:00:00:aa"`,
+		portE0 + "/state/counters/carrier-transitions": `"3"`, portE0 + "/state/counters/interface-transitions": `"3"`,
+		portE0 + "/state/counters/in-unknown-protos":            `"0"`,
+		portE0 + "/ethernet/state/counters/in-maxsize-exceeded": `"4"`,
+		portE0 + "/ethernet/state/counters/in-jabber-frames":    "",
+		subE0 + "/state/counters/in-pkts":                       `"7"`, subE0 + "/state/counters/out-octets": `"90"`,
 		subE0 + "/state/counters/in-errors": "",
 	})
 	b.rows(map[string]string{"APPL_DB INTF_TABLE:Ethernet0": "mac_addr=02:00:00:00:00:01"})
@@ -83,12 +88,15 @@ func TestAddressesAndCountersOfInterfaces(t *testing.T) {
 // LLDP cannot be switched off, and is announced while hostd runs.
 func TestLLDPIsAlwaysEnabled(t *testing.T) {
 	b := newBed(t, nil)
-	b.rows(map[string]string{"CONFIG_DB DEVICE_METADATA|localhost": "hostname=leaf1", "APPL_DB PORT_TABLE:Ethernet0": "lanes=0"})
+	b.rows(map[string]string{"CONFIG_DB DEVICE_METADATA|localhost": "hostname=leaf1",
+		"APPL_DB PORT_TABLE:Ethernet0": "lanes=0"})
 	const port = "/lldp/interfaces/interface[name=Ethernet0]"
-	b.mustSet(updating(update("/lldp/config/enabled", `true`), update(port+"/config", `{"name":"Ethernet0","enabled":true}`)))
+	b.mustSet(updating(update("/lldp/config/enabled", `true`), update(port+"/config",
+		`{"name":"Ethernet0","enabled":true}`)))
 	b.refusedSet(updating(update("/lldp/config/enabled", `false`)), "InvalidArgument", "LLDP is spoken at each port")
 	b.refusedSet(updating(update(port+"/config/enabled", `false`)), "InvalidArgument", "LLDP is spoken at each port")
-	b.shows(t, map[string]string{"/lldp/config/enabled": "true", "/lldp/state/enabled": "", "/lldp/state/system-description": ""})
+	b.shows(t, map[string]string{"/lldp/config/enabled": "true", "/lldp/state/enabled": "",
+		"/lldp/state/system-description": ""})
 	b.rows(map[string]string{"STATE_DB TAMTAM_HEALTH|hostd": "state=ready"})
 	b.shows(t, map[string]string{"/lldp/state/enabled": "true",
 		"/lldp/state/system-description": `"tamtam, a switch in software"`})
@@ -127,7 +135,8 @@ func TestRates(t *testing.T) {
 	b.rows(map[string]string{"CONFIG_DB PORT|Ethernet0": "lanes=0 speed=100000",
 		"COUNTERS_DB COUNTERS_PORT_NAME_MAP": "Ethernet0=oid:0x1",
 		"COUNTERS_DB RATES:oid:0x1":          "RX_BPS=1250.06 RX_PPS=2.5 TX_PPS=-1"})
-	b.shows(t, map[string]string{portE0 + "/rates/state/in-bits-rate": `"10000"`, portE0 + "/rates/state/in-pkts-rate": `"3"`,
+	b.shows(t, map[string]string{portE0 + "/rates/state/in-bits-rate": `"10000"`,
+		portE0 + "/rates/state/in-pkts-rate":  `"3"`,
 		portE0 + "/rates/state/out-bits-rate": "", portE0 + "/rates/state/out-pkts-rate": ""})
 }
 
@@ -137,13 +146,17 @@ func TestQueueManagementProfiles(t *testing.T) {
 	const profile = "/qos/queue-management-profiles/queue-management-profile[name=w]"
 	b.mustSet(updating(update(profile, `{"config":{"name":"w"},"wred":{"uniform":{"config":{"min-threshold":"1000",
 		"max-threshold":"2000","enable-ecn":true,"drop":false,"max-drop-probability-percent":50}}}}`)))
-	b.wantRow("WRED_PROFILE|w", "ecn=ecn_all green_drop_probability=50 green_max_threshold=2000 green_min_threshold=1000 "+
-		"wred_green_enable=false")
+	b.wantRow("WRED_PROFILE|w",
+		"ecn=ecn_all green_drop_probability=50 green_max_threshold=2000 green_min_threshold=1000 "+
+			"wred_green_enable=false")
 	b.refusedSet(updating(update(profile+"/wred/uniform/config/max-threshold", `"900"`)), "InvalidArgument",
 		"green_max_threshold")
-	b.shows(t, map[string]string{profile + "/wred/uniform/config/enable-ecn": "true", profile + "/wred/uniform/state/drop": "",
+	b.shows(t, map[string]string{profile + "/wred/uniform/config/enable-ecn": "true",
+		profile + "/wred/uniform/state/drop":          "",
 		profile + "/wred/uniform/state/min-threshold": ""})
-	b.rows(map[string]string{"APPL_DB WRED_PROFILE_TABLE:w": "green_min_threshold=1000 wred_green_enable=true ecn=ecn_none"})
+	b.rows(map[string]string{
+		"APPL_DB WRED_PROFILE_TABLE:w": "green_min_threshold=1000 wred_green_enable=true ecn=ecn_none",
+	})
 	b.shows(t, map[string]string{profile + "/wred/uniform/state/min-threshold": `"1000"`,
 		profile + "/wred/uniform/state/drop": "true", profile + "/wred/uniform/state/enable-ecn": "false"})
 	b.mustSet(deleting(profile))
@@ -186,7 +199,8 @@ func TestSampling(t *testing.T) {
 		update(port, `{"name":"Ethernet0","config":{"name":"Ethernet0","enabled":true,"ingress-sampling-rate":1000}}`)))
 	b.wantRow("SFLOW|global", "admin_state=up polling_interval=30")
 	b.wantRow("SFLOW_SESSION|Ethernet0", "admin_state=up sample_direction=rx sample_rate=1000")
-	b.refusedSet(updating(update(port+"/config/egress-sampling-rate", "1000")), "InvalidArgument", "/sflow/sessions/session")
+	b.refusedSet(updating(update(port+"/config/egress-sampling-rate", "1000")), "InvalidArgument",
+		"/sflow/sessions/session")
 	b.shows(t, map[string]string{all + "/config/enabled": "true", all + "/state/enabled": "",
 		port + "/config/ingress-sampling-rate": "1000", port + "/config/egress-sampling-rate": "",
 		port + "/state/enabled": "", all + "/collectors": ""})

@@ -101,7 +101,8 @@ func pathsOf(text string) (list []string) {
 // formatPaths and parsePaths convert between paths and the text of paths.txt, a line for each.
 func formatPaths(list []named) []byte {
 	var b bytes.Buffer
-	b.WriteString("# The paths that READMEs of openconfig/featureprofiles name, with their families. Written by the command paths.\n")
+	b.WriteString("# The paths that READMEs of openconfig/featureprofiles name, with their families. " +
+		"Written by the command paths.\n")
 	for _, n := range list {
 		fmt.Fprintf(&b, "%s %s\n", n.path, strings.Join(n.families, ","))
 	}
@@ -215,8 +216,8 @@ func report(list []named, subjects []subject, m *tree.Model, data func(path stri
 	}) {
 		fmt.Fprintf(&b, "| %s | %d |\n", why, reasons[why])
 	}
-	fmt.Fprintf(&b, "\nThese %d paths of subjects that the switch has are not served:\n\n```text\n%s\n```\n", len(missing),
-		strings.Join(missing, "\n"))
+	fmt.Fprintf(&b, "\nThese %d paths of subjects that the switch has are not served:\n\n```text\n%s\n```\n",
+		len(missing), strings.Join(missing, "\n"))
 	return b.String()
 }
 
@@ -258,7 +259,8 @@ This page is for those who compare switches: it counts the paths that the README
 [featureprofiles](https://github.com/openconfig/featureprofiles) name, by family. [gNMI and RESTCONF](gnmi.md) has the
 tree. "Of the switch" are paths whose subject the chip or the control plane has. A path is writable if a Set may change
 it, or may give the only value that it can have. It is read only if the switch shows it, and writes it elsewhere or
-nowhere. The page is written by ` + "`go run ./internal/openconfig paths`" + `, from the lists in ` + "`internal/openconfig`" + `.
+nowhere. The page is written by ` + "`go run ./internal/openconfig paths`" + `, from the lists in
+` + "`internal/openconfig`" + `.
 
 `
 

@@ -81,7 +81,8 @@ func TestDataIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]bool{"/a/b/c": true, "/a/b/d/e": true, "/a/b/e": false, "/a/b/c/d": false, "/b": false} {
+	for path, want := range map[string]bool{"/a/b/c": true, "/a/b/d/e": true, "/a/b/e": false, "/a/b/c/d": false,
+		"/b": false} {
 		if has(path) != want {
 			t.Errorf("%s: %v, want %v", path, has(path), want)
 		}

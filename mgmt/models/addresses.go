@@ -53,14 +53,16 @@ func ipEnabled() []tree.Group {
 	vlan := tree.Group{Path: interfacesPath, Rows: []tree.Row{
 		{DB: swss.ConfigDB, Table: schema.CfgVLANInterface, Key: "{name}", Only: "Vlan",
 			Leaves: leaves("routed-vlan/", "config", tree.Codec{Get: yes.Get, Through: routedVLANThrough()})},
-		{DB: swss.ApplDB, Table: schema.AppInterface, Key: "{name}", Leaves: leaves("routed-vlan/", "state", of("Vlan", yes))},
+		{DB: swss.ApplDB, Table: schema.AppInterface, Key: "{name}",
+			Leaves: leaves("routed-vlan/", "state", of("Vlan", yes))},
 	}}
 	for _, table := range schema.InterfaceTables {
 		if table == schema.CfgVLANInterface {
 			continue
 		}
 		below.Rows = append(below.Rows,
-			tree.Row{DB: swss.ConfigDB, Table: table, Key: "{name}", Only: routedKind[table], Leaves: leaves("", "config", yes)})
+			tree.Row{DB: swss.ConfigDB, Table: table, Key: "{name}", Only: routedKind[table], Leaves: leaves("", "config",
+				yes)})
 	}
 	below.Rows = append(below.Rows,
 		tree.Row{DB: swss.ApplDB, Table: schema.AppInterface, Key: "{name}", Leaves: leaves("", "state", yes)})

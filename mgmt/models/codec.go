@@ -163,7 +163,8 @@ func constant(v string) tree.Codec {
 	return tree.Codec{Get: func(tree.Record) []string { return tree.One(v) }}
 }
 
-// fixed returns the codec of a leaf of config whose value cannot be changed, and why. Writing the same value is allowed.
+// fixed returns the codec of a leaf of config whose value cannot be changed, and why. Writing the same value is
+// allowed.
 func fixed(c tree.Codec, why string) tree.Codec {
 	return tree.Codec{Get: c.Get, Put: func(r tree.Record, v []string) error {
 		if is := tree.First(c.Get(r)); len(v) > 0 && v[0] != is {

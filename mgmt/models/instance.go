@@ -86,7 +86,8 @@ func routedInstanceRows() (rows []tree.Row) {
 			Fold: func(found map[string]string) map[string]string {
 				out := map[string]string{}
 				for name := range found {
-					if text, err := json.Marshal(map[string]string{"interface": name}); err == nil && !strings.Contains(name, "|") {
+					text, err := json.Marshal(map[string]string{"interface": name})
+					if err == nil && !strings.Contains(name, "|") {
 						out[name+baseSubinterface] = string(text)
 					}
 				}

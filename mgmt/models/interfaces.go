@@ -230,7 +230,8 @@ func ethernetModule() tree.Module {
 		{"in-maxsize-exceeded", "ETHER_RX_OVERSIZE_PKTS"}, {"in-undersize-frames", "ETHER_STATS_UNDERSIZE_PKTS"},
 		{"in-jabber-frames", "ETHER_STATS_JABBERS"}, {"in-fragment-frames", "ETHER_STATS_FRAGMENTS"},
 	} {
-		counted.Leaves = append(counted.Leaves, leaf("ethernet/state/counters/"+s[0], readOnly(text("SAI_PORT_STAT_"+s[1]))))
+		counted.Leaves = append(counted.Leaves,
+			leaf("ethernet/state/counters/"+s[0], readOnly(text("SAI_PORT_STAT_"+s[1]))))
 	}
 	return tree.Module{Name: "openconfig-if-ethernet", Groups: []tree.Group{{Path: interfacesPath, Rows: []tree.Row{
 		{DB: swss.ConfigDB, Table: schema.CfgPort, Key: "{name}", Only: "Ethernet", Leaves: []tree.Leaf{
@@ -246,7 +247,8 @@ func ethernetModule() tree.Module {
 		{DB: swss.ApplDB, Table: schema.AppInterface, Key: "{name}",
 			Leaves: []tree.Leaf{leaf("ethernet/state/mac-address", of("Ethernet", mac("mac_addr")))}},
 		{DB: swss.ConfigDB, Table: schema.CfgDeviceMetadata, Key: schema.MetadataKey, Only: "Ethernet",
-			Leaves: []tree.Leaf{leaf("ethernet/state/mac-address", mac("mac")), leaf("ethernet/state/hw-mac-address", mac("mac"))}},
+			Leaves: []tree.Leaf{leaf("ethernet/state/mac-address", mac("mac")), leaf("ethernet/state/hw-mac-address",
+				mac("mac"))}},
 		counted,
 	}}}}
 }

@@ -7,7 +7,8 @@ import (
 // All returns all modules that the server serves.
 func All() []tree.Module {
 	modules := []tree.Module{
-		interfacesModule(), ethernetModule(), ratesModule(), aggregateModule(), vlanModule(), addressesModule(), portsModule(), lacpModule(),
+		interfacesModule(), ethernetModule(), ratesModule(), aggregateModule(), vlanModule(), addressesModule(),
+		portsModule(), lacpModule(),
 		routingModule(), qosModule(), aclModule(), tablesModule(),
 		systemModule(), platformModule(), lldpModule(), instanceModule(), queuesModule(),
 		tamModule(), altMarkModule(), altMarkDraftModule(), flyMonModule(), tableRecordModule(), dropMonitorModule(),

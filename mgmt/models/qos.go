@@ -124,6 +124,7 @@ func wredLeaves(at string) []tree.Leaf {
 		leaf(at+"/min-threshold", number("green_min_threshold", "%d")),
 		leaf(at+"/max-threshold", number("green_max_threshold", "%d")),
 		leaf(at+"/max-drop-probability-percent", number("green_drop_probability", "%d")),
-		leaf(at+"/drop", words("wred_green_enable", "false", "true", "true", "false", "false")), leaf(at+"/enable-ecn", ecn),
+		leaf(at+"/drop", words("wred_green_enable", "false", "true", "true", "false", "false")),
+		leaf(at+"/enable-ecn", ecn),
 	}
 }

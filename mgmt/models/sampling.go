@@ -46,7 +46,8 @@ func samplingModule() tree.Module {
 			Each: "address port", Fold: sFlowCollectors, Entry: true,
 		}}},
 		{Path: at + "/interfaces/interface", View: written, Second: true, Through: samplingThrough(), Rows: []tree.Row{
-			{DB: swss.ConfigDB, Table: schema.CfgSFlowSession, Key: "{name}", Fits: port, Entry: true, Leaves: sampledPort("config")},
+			{DB: swss.ConfigDB, Table: schema.CfgSFlowSession, Key: "{name}", Fits: port, Entry: true,
+				Leaves: sampledPort("config")},
 			{DB: swss.ApplDB, Table: schema.AppSFlowSession, Key: "{name}", Fits: port, Leaves: sampledPort("state")},
 		}},
 	}}
