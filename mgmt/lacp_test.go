@@ -34,8 +34,7 @@ func TestLACP(t *testing.T) {
 	}
 	shows(t, rows, map[string]string{
 		pc + "/config": `{"openconfig-lacp:name":"PortChannel1","openconfig-lacp:interval":"FAST",
-		 "openconfig-lacp:lacp-mode":"ACTIVE",
-			"openconfig-lacp:fallback":false}`,
+		 "openconfig-lacp:lacp-mode":"ACTIVE"}`,
 		pc + "/state": `{"openconfig-lacp:name":"PortChannel1","openconfig-lacp:interval":"FAST",
 		 "openconfig-lacp:lacp-mode":"ACTIVE",
 			"openconfig-lacp:system-id-mac":"02:00:00:00:00:01","openconfig-lacp:fallback":false}`,
@@ -61,7 +60,7 @@ func TestLACP(t *testing.T) {
 	b.rows(rows)
 	const config = "PORTCHANNEL|PortChannel1"
 	b.mustSet(updating(update(pc+"/config", `{"name":"PortChannel1","lacp-mode":"ACTIVE","interval":"SLOW"}`)))
-	b.wantRow(config, "admin_status=up fast_rate=false mtu=9100")
+	b.wantRow(config, "admin_status=up fast_rate=false mtu=9100") // it was FAST
 	b.mustSet(deleting(pc + "/config/interval"))
 	b.wantRow(config, "admin_status=up mtu=9100")
 	b.refusedSet(updating(update(pc+"/config/lacp-mode", `"PASSIVE"`)), "InvalidArgument", "want ACTIVE")

@@ -32,8 +32,8 @@ func lacpModule() tree.Module {
 			}},
 			{DB: swss.ConfigDB, Table: schema.CfgPortChannel, Key: "{name}", Entry: true, Leaves: []tree.Leaf{
 				leaf("config/lacp-mode", constant("ACTIVE")),
-				leaf("config/interval", readOnly(lacpInterval("fast_rate"))),
-				leaf("config/fallback", readOnly(orElse(text("fallback"), "false"))),
+				leaf("config/interval", readOnly(words("fast_rate", "", "FAST", "true", "SLOW", "false"))),
+				leaf("config/fallback", readOnly(text("fallback"))),
 				leaf("config/system-id-mac", readOnly(text("system_mac"))),
 			}},
 		}},

@@ -18,9 +18,10 @@ const sFlowSessions = "/sflow/sessions/session"
 // samplingModule returns the mapping of openconfig-sampling-sflow, which has some of tamtam-sflow's rows.
 func samplingModule() tree.Module {
 	const at, written = "/sampling/sflow", "it is written in /sflow"
+	absent := map[string]string{"state": "false"} // config shows only what is configured
 	all := func(kind string) []tree.Leaf {
 		return []tree.Leaf{
-			leaf("sampling/sflow/"+kind+"/enabled", words("admin_state", "false", "true", "up", "false", "down")),
+			leaf("sampling/sflow/"+kind+"/enabled", words("admin_state", absent[kind], "true", "up", "false", "down")),
 			leaf("sampling/sflow/"+kind+"/polling-interval", number("polling_interval", "%d")),
 		}
 	}

@@ -215,6 +215,9 @@ func lacpThrough() *tree.Through {
 			if r.Field("static") == "true" && len(v) > 0 {
 				return fmt.Errorf("%s does not speak LACP: its lag-type is STATIC", keys[0])
 			}
+			if slices.Equal(c.Get(r), v) {
+				return nil // the default of an absent field is no change
+			}
 			return c.Put(r, v)
 		}}
 		return s.Write(ctx, interfacesPath, keys, schema.CfgPortChannel, speaks, v)
