@@ -426,7 +426,7 @@ func TestOpenConfigPlaces(t *testing.T) {
 		{request: "GET " + routed + "/addresses/address=10.0.0.1%2F24", code: 404, tag: "invalid-value"},
 		{request: "POST " + list, body: ten, code: 409, tag: "data-exists"},
 		{request: "PATCH " + e0 + "/openconfig-if-ethernet:ethernet/config",
-			body: `{"openconfig-if-ethernet:config":{"duplex-mode":"FULL","port-speed":"SPEED_25GB"}}`, code: 204},
+			body: `{"openconfig-if-ethernet:config":{"port-speed":"SPEED_25GB"}}`, code: 204},
 		{request: "GET " + e0 + "/openconfig-if-ethernet:ethernet/config", code: 200,
 			want: `{"openconfig-if-ethernet:config":{"duplex-mode":"FULL","port-speed":"openconfig-if-ethernet:SPEED_25GB"}}`},
 		{request: "DELETE " + list + "/address=10.0.0.1", code: 204},
