@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"tamtam/mgmt/models"
 )
@@ -16,14 +17,18 @@ import (
 // Machine returns the function for mgmt.Config.Host, which reports on the machine that runs mgmtd. It reads Linux'
 // /proc. Facts that cannot be read there are reported as unknown. version is that of tamtam.
 func Machine(version string) func(table string) map[string]map[string]string {
-	return machine{proc: "/proc", version: version, now: time.Now}.table
+	return machine{proc: "/proc", version: version, now: time.Now, space: spaceOf}.table
 }
 
 // A machine is described by a directory like Linux' /proc.
 type machine struct {
 	proc, version string
 	now           func() time.Time
+	space         func(path string) (space, bool)
 }
+
+// A space describes the bytes of a file system: all, those that a user may still take, and those that are taken.
+type space struct{ size, available, utilized uint64 }
 
 // userHz is the unit of times in /proc, in Hz; it is the same on all of Linux' architectures.
 const userHz = 100
@@ -38,8 +43,37 @@ func (m machine) table(name string) map[string]map[string]string {
 		return map[string]map[string]string{"switch": m.state()}
 	case models.HostProcesses:
 		return m.processes()
+	case models.HostMounts:
+		return m.mounts()
 	}
 	return nil
+}
+
+// mounts returns the file systems on devices. One whose size is unknown is left out.
+func (m machine) mounts() map[string]map[string]string {
+	text, err := os.ReadFile(filepath.Join(m.proc, "mounts"))
+	if err != nil {
+		return nil
+	}
+	rows := map[string]map[string]string{}
+	plain := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`) // as proc(5) escapes
+	for line := range strings.Lines(string(text)) {
+		words := strings.Fields(line)
+		if len(words) < 2 || !strings.HasPrefix(words[0], "/dev/") && words[1] != "/" {
+			continue
+		}
+		at := plain.Replace(words[1])
+		s, ok := m.space(at)
+		if !ok || !utf8.ValidString(at) {
+			continue
+		}
+		const megabyte = 1_000_000
+		rows[at] = map[string]string{
+			"size": strconv.FormatUint(s.size/megabyte, 10), "available": strconv.FormatUint(s.available/megabyte, 10),
+			"utilized": strconv.FormatUint(s.utilized/megabyte, 10),
+		}
+	}
+	return rows
 }
 
 func (m machine) facts() map[string]string {
@@ -80,21 +114,23 @@ func (m machine) state() map[string]string {
 			row["up-time"] = strconv.FormatInt(int64(up*1e9), 10)
 		}
 	}
-	bytesOf := func(name string) (uint64, bool) {
-		text, err := m.field("meminfo", name+":")
-		kib, bad := strconv.ParseUint(text, 10, 54)
-		return kib << 10, err == nil && bad == nil
-	}
 	for leaf, name := range map[string]string{"physical": "MemTotal", "free": "MemFree", "available": "MemAvailable"} {
-		if v, ok := bytesOf(name); ok {
+		if v, ok := m.bytesOf(name); ok {
 			row[leaf] = strconv.FormatUint(v, 10)
 		}
 	}
-	all, known := bytesOf("MemTotal")
-	if left, ok := bytesOf("MemAvailable"); ok && known && left <= all {
+	all, known := m.bytesOf("MemTotal")
+	if left, ok := m.bytesOf("MemAvailable"); ok && known && left <= all {
 		row["used"] = strconv.FormatUint(all-left, 10)
 	}
 	return row
+}
+
+// bytesOf returns an amount of memory.
+func (m machine) bytesOf(name string) (uint64, bool) {
+	text, err := m.field("meminfo", name+":")
+	kib, bad := strconv.ParseUint(text, 10, 54)
+	return kib << 10, err == nil && bad == nil
 }
 
 // processes returns the visible processes by pid. A process that ends during the read is left out.
@@ -104,6 +140,7 @@ func (m machine) processes() map[string]map[string]string {
 		return nil
 	}
 	boot, known := m.boot()
+	all, _ := m.bytesOf("MemTotal")
 	rows := map[string]map[string]string{}
 	for _, d := range dirs {
 		if _, err := strconv.ParseUint(d.Name(), 10, 63); err != nil {
@@ -119,6 +156,9 @@ func (m machine) processes() map[string]map[string]string {
 		}
 		if known {
 			row["start-time"] = strconv.FormatInt(boot.Add(started).UnixNano(), 10)
+		}
+		if used, err := strconv.ParseUint(row["memory-usage"], 10, 64); err == nil && used <= all && all > 0 {
+			row["memory-utilization"] = strconv.FormatFloat(math.Round(float64(used)*100/float64(all)), 'f', 0, 64)
 		}
 		rows[d.Name()] = row
 	}

@@ -34,8 +34,7 @@ func TestLACP(t *testing.T) {
 	}
 	shows(t, rows, map[string]string{
 		pc + "/config": `{"openconfig-lacp:name":"PortChannel1","openconfig-lacp:interval":"FAST",
-		 "openconfig-lacp:lacp-mode":"ACTIVE",
-			"openconfig-lacp:fallback":false}`,
+		 "openconfig-lacp:lacp-mode":"ACTIVE"}`,
 		pc + "/state": `{"openconfig-lacp:name":"PortChannel1","openconfig-lacp:interval":"FAST",
 		 "openconfig-lacp:lacp-mode":"ACTIVE",
 			"openconfig-lacp:system-id-mac":"02:00:00:00:00:01","openconfig-lacp:fallback":false}`,
@@ -59,7 +58,17 @@ func TestLACP(t *testing.T) {
 	})
 	b := newBed(t, nil)
 	b.rows(rows)
-	b.refusedSet(updating(update(pc+"/config/interval", `"SLOW"`)), "InvalidArgument", "/interfaces/interface/aggregation")
+	const config = "PORTCHANNEL|PortChannel1"
+	b.mustSet(updating(update(pc+"/config", `{"name":"PortChannel1","lacp-mode":"ACTIVE","interval":"SLOW"}`)))
+	b.wantRow(config, "admin_status=up fast_rate=false mtu=9100") // it was FAST
+	b.mustSet(deleting(pc + "/config/interval"))
+	b.wantRow(config, "admin_status=up mtu=9100")
+	b.refusedSet(updating(update(pc+"/config/lacp-mode", `"PASSIVE"`)), "InvalidArgument", "want ACTIVE")
+	b.refusedSet(updating(update(pc+"/config/system-id-mac", `"02:00:00:00:00:09"`)), "InvalidArgument", "of the switch")
+	b.refusedSet(updating(update("/lacp/interfaces/interface[name=PortChannel2]/config/interval", `"FAST"`)),
+		"InvalidArgument", "its lag-type is STATIC")
+	b.refusedSet(updating(update("/lacp/interfaces/interface[name=Ethernet0]/config/interval", `"FAST"`)),
+		"InvalidArgument", "is no PortChannel")
 	const at = "/interfaces/interface[name=PortChannel1]/aggregation/config"
 	b.mustSet(updating(update(at, `{"interval":"SLOW","fallback":true,"min-links":2}`)))
 	b.wantRow("PORTCHANNEL|PortChannel1", "admin_status=up fallback=true fast_rate=false min_links=2 mtu=9100")

@@ -21,7 +21,7 @@ func (s *Server) sources() map[string]fetch.Source {
 		models.SourceConfigurations: s.kept.keptRows, models.SourceChanges: s.kept.changedRows,
 		models.SourceDebugCounts: s.reader.DebugRows, models.SourceNotInForce: s.reader.NotInForceRows,
 	}
-	for _, table := range []string{models.HostFacts, models.HostState, models.HostProcesses} {
+	for _, table := range []string{models.HostFacts, models.HostState, models.HostProcesses, models.HostMounts} {
 		all[table] = func(context.Context, string) (map[string]map[string]string, error) {
 			if s.cfg.Host == nil {
 				return nil, nil

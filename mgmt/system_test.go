@@ -39,9 +39,13 @@ func TestSystem(t *testing.T) {
 		"/components/component[name=chassis]/state": `{"openconfig-platform:name":"chassis",
 		 "openconfig-platform:type":"openconfig-platform-types:CHASSIS",
 			"openconfig-platform:model-name":"Sim-32","openconfig-platform:base-mac-address":"02:00:00:00:00:01",
+			"openconfig-platform:oper-status":"openconfig-platform-types:ACTIVE","openconfig-platform:removable":false,
+			"openconfig-platform:empty":false,
 			 "openconfig-platform:software-version":"v1"}`,
-		"/components/component[name=port-2]/state": `{"openconfig-platform:name":"port-2",` +
-			`"openconfig-platform:type":"openconfig-platform-types:PORT"}`,
+		"/components/component[name=port-2]/state": `{"openconfig-platform:name":"port-2",
+			"openconfig-platform:type":"openconfig-platform-types:PORT","openconfig-platform:parent":"chassis",
+			"openconfig-platform:oper-status":"openconfig-platform-types:ACTIVE","openconfig-platform:removable":false,
+			"openconfig-platform:empty":false}`,
 		"/components/component[name=*]/config/name":                 "\"chassis\"\n\"chip\"\n\"port-1\"\n\"port-2\"",
 		"/interfaces/interface[name=Ethernet5]/state/hardware-port": `"port-2"`,
 		"/components/component[name=chip]/integrated-circuit/utilization": `{"openconfig-platform:resources":{"resource":[

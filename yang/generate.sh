@@ -23,6 +23,7 @@ modules=(
 	openconfig-if-aggregate
 	openconfig-if-ethernet
 	openconfig-if-ip
+	openconfig-if-rates
 	openconfig-interfaces
 	openconfig-lacp
 	openconfig-lldp
@@ -31,6 +32,7 @@ modules=(
 	openconfig-platform
 	openconfig-platform-port
 	openconfig-qos
+	openconfig-sampling-sflow
 	openconfig-system
 	openconfig-tam
 	openconfig-vlan

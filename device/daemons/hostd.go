@@ -55,7 +55,7 @@ func HostConfig(ctx context.Context, r *swss.Redis) (hostd.Config, error) {
 	meta, _ := schema.ParseDeviceMetadata(schema.MetadataKey, row) // a field that is not valid is as if it were missing
 	return hostd.Config{
 		Redis: r, Stack: host.DefaultConfig(), MAC: host.MAC(mac),
-		Name: cmp.Or(meta.Hostname, "tamtam"), Description: "tamtam, a switch in software",
+		Name: cmp.Or(meta.Hostname, "tamtam"), Description: schema.LLDPDescription,
 	}, err
 }
 

@@ -102,6 +102,8 @@ var rules = []room{
 		saisim/tailstamp saisim/drop swss swss/schema`)},
 	// the table of tables as a page, and the parts of it that YANG and the shell repeat
 	{name: "internal/tables", below: rooms("mgmt/models mgmt/tree saisim/drop swss swss/schema")},
+	// comparison of our modules with OpenConfig's, and of our tree with the paths that others name
+	{name: "internal/openconfig", modules: []string{goyang}, below: rooms("mgmt/models mgmt/tree swss")},
 	{name: "lab/bench/live", below: rooms("lab/bench internal/netns"), modules: []string{xsys}, clock: true},
 	{name: "lab/bench/northbound", modules: []string{gnmi, grpc, protobuf, xsync}, clock: true, below: rooms(`
 		lab/bench device device/daemons saisim saisim/profile swss swss/schema sai`)},
@@ -372,8 +374,6 @@ var rules = []room{
 	{name: "tam/record"},
 	// the protocol, without sockets
 	{name: "tam/sflow"},
-	// comparison of our modules with OpenConfig's
-	{name: "internal/openconfig", modules: []string{goyang}},
 	// functions of rows, from their layouts
 	{name: "internal/rows"},
 	// makes ygot's output reproducible

@@ -277,17 +277,19 @@ func target(e *yang.Entry, path string, m model) (*yang.Entry, error) {
 	if strings.HasPrefix(path, "/") {
 		at = &yang.Entry{Dir: map[string]*yang.Entry{}}
 		for id, k := range m.root {
-			_, name, _ := strings.Cut(id, ":")
+			module, name, _ := strings.Cut(id, ":")
 			at.Dir[name] = k
+			at.Dir[m.modules.Modules[module].Prefix.Name+":"+name] = k // two modules may have nodes of one name
 		}
 	}
 	for _, step := range steps {
-		if _, local, ok := strings.Cut(step, ":"); ok {
-			step = local
-		}
-		if step == ".." {
+		_, local, ok := strings.Cut(step, ":")
+		switch {
+		case step == "..":
 			at = at.Parent
-		} else {
+		case ok && at.Dir[step] == nil:
+			at = at.Dir[local]
+		default:
 			at = at.Dir[step]
 		}
 		if at == nil {

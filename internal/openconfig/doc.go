@@ -13,4 +13,11 @@
 //
 // make openconfig does both. The gate has no checkout; there the same JSON is validated against yang/ itself
 // (TestServedTreeIsValid of device).
+//
+//	go run ./internal/openconfig paths [FOLDER] [-tree FILE]
+//
+// counts the paths that READMEs of featureprofiles name, by family, and writes docs/reference/openconfig-paths.md.
+// FOLDER is a checkout of openconfig/featureprofiles, of which paths.txt is written. Without FOLDER, paths.txt stays.
+// subjects.txt states by hand of which paths the switch has the subject. With FILE, paths of state with data are
+// counted, too.
 package main

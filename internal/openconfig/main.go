@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"flag"
 	"fmt"
@@ -20,6 +21,9 @@ func main() {
 }
 
 func run(args []string, out io.Writer) error {
+	if len(args) > 0 && args[0] == "paths" {
+		return runPaths(args[1:], out)
+	}
 	flags := flag.NewFlagSet("openconfig", flag.ContinueOnError)
 	public := flags.String("public", "", "a checkout of openconfig/public")
 	own := flags.String("yang", "yang", "the modules of the switch")
@@ -51,6 +55,23 @@ func run(args []string, out io.Writer) error {
 		return nil
 	}
 	return lint(out, *own, *public, *tree, c.shared)
+}
+
+// runPaths runs the command paths: [FOLDER] [-tree FILE].
+func runPaths(args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("openconfig paths", flag.ContinueOnError)
+	tree := flags.String("tree", "", "what a switch serves, as JSON_IETF; paths with data are counted")
+	features := ""
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		features, args = args[0], args[1:]
+	}
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() > 0 {
+		return fmt.Errorf("%q is too much: want paths [FOLDER] [-tree FILE]", flags.Arg(0))
+	}
+	return paths(features, *tree, bufio.NewWriter(out))
 }
 
 // compare compares a file with its expected content, or writes it.

@@ -24,7 +24,7 @@ var routedKind = map[string]string{
 // addressesModule returns the mapping of openconfig-if-ip. Addresses are written through to tamtam-routing; neighbours
 // are read-only.
 func addressesModule() tree.Module {
-	m := tree.Module{Name: "openconfig-if-ip"}
+	m := tree.Module{Name: "openconfig-if-ip", Groups: ipEnabled()}
 	for _, at := range []string{"subinterfaces/subinterface", "routed-vlan"} {
 		vlan := at == "routed-vlan"
 		for _, family := range []string{"ipv4", "ipv6"} {
@@ -38,6 +38,35 @@ func addressesModule() tree.Module {
 		}
 	}
 	return m
+}
+
+// ipEnabled returns the groups of enabled of both IP versions: true for each interface that routes.
+func ipEnabled() []tree.Group {
+	below := tree.Group{Path: interfacesPath + "/subinterfaces/subinterface"}
+	leaves := func(at, kind string, c tree.Codec) (list []tree.Leaf) {
+		for _, family := range []string{"ipv4", "ipv6"} {
+			list = append(list, leaf(at+family+"/"+kind+"/enabled", c))
+		}
+		return list
+	}
+	yes := constant("true")
+	vlan := tree.Group{Path: interfacesPath, Rows: []tree.Row{
+		{DB: swss.ConfigDB, Table: schema.CfgVLANInterface, Key: "{name}", Only: "Vlan",
+			Leaves: leaves("routed-vlan/", "config", tree.Codec{Get: yes.Get, Through: routedVLANThrough()})},
+		{DB: swss.ApplDB, Table: schema.AppInterface, Key: "{name}",
+			Leaves: leaves("routed-vlan/", "state", of("Vlan", yes))},
+	}}
+	for _, table := range schema.InterfaceTables {
+		if table == schema.CfgVLANInterface {
+			continue
+		}
+		below.Rows = append(below.Rows,
+			tree.Row{DB: swss.ConfigDB, Table: table, Key: "{name}", Only: routedKind[table], Leaves: leaves("", "config",
+				yes)})
+	}
+	below.Rows = append(below.Rows,
+		tree.Row{DB: swss.ApplDB, Table: schema.AppInterface, Key: "{name}", Leaves: leaves("", "state", yes)})
+	return []tree.Group{below, vlan}
 }
 
 // ofInterface returns a function that accepts the keys of entries below a VLAN interface, or below any other interface.

@@ -163,6 +163,32 @@ func constant(v string) tree.Codec {
 	return tree.Codec{Get: func(tree.Record) []string { return tree.One(v) }}
 }
 
+// fixed returns the codec of a leaf of config whose value cannot be changed, and why. Writing the same value is
+// allowed.
+func fixed(c tree.Codec, why string) tree.Codec {
+	return tree.Codec{Get: c.Get, Put: func(r tree.Record, v []string) error {
+		if is := tree.First(c.Get(r)); len(v) > 0 && v[0] != is {
+			return fmt.Errorf("%s cannot be set: it is %s, because %s", tree.Quoted(v[0]), is, why)
+		}
+		return nil
+	}}
+}
+
+// of returns the codec of a leaf that only interfaces of a kind have. A row of all kinds of interfaces has such leaves.
+func of(kind string, c tree.Codec) tree.Codec {
+	return tree.Codec{Get: func(r tree.Record) []string {
+		if !strings.HasPrefix(r.Keys[0], kind) {
+			return nil
+		}
+		return c.Get(r)
+	}}
+}
+
+// mac returns the codec of a MAC address that cannot be written.
+func mac(field string) tree.Codec {
+	return tree.Codec{Get: func(r tree.Record) []string { return tree.One(strings.ToLower(r.Field(field))) }}
+}
+
 // statistic returns the codec of a counter of a port.
 func statistic(s schema.Statistic) tree.Codec {
 	if len(s.Of) == 1 {

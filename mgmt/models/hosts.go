@@ -8,6 +8,9 @@ const (
 	// available and used in bytes.
 	HostState = "state"
 	// HostProcesses has a row by pid: name, start-time, cpu-usage-user and cpu-usage-system in ns, memory-usage in
-	// bytes.
+	// bytes, memory-utilization in percent.
 	HostProcesses = "processes"
+	// HostMounts has a row by the path of each file system on a device: its size, available and utilized, in units of
+	// 10^6 bytes.
+	HostMounts = "mounts"
 )

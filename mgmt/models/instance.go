@@ -34,6 +34,10 @@ func instanceModule() tree.Module {
 			Path: instance, View: only, Keys: map[string]tree.Codec{"name": constant("default")},
 			Rows: there(leaf("config/type", kind), leaf("state/type", kind)),
 		},
+		{
+			Path: instance + "/interfaces/interface", View: inRouting, Second: true, Through: instanceInterfaceThrough(),
+			Rows: routedInstanceRows(),
+		},
 		{Path: instance + "/vlans/vlan", View: "VLANs are written in /vlans", Through: vlanThrough(), Rows: []tree.Row{
 			{DB: swss.ConfigDB, Table: schema.CfgVLAN, Key: "Vlan{vlan-id}", Entry: true, Leaves: vlanLeaves("config")},
 			{DB: swss.ApplDB, Table: schema.AppVLAN, Key: "Vlan{vlan-id}", Leaves: vlanLeaves("state")},
@@ -62,6 +66,35 @@ func instanceModule() tree.Module {
 			},
 		}},
 	}}
+}
+
+// baseSubinterface follows the name of an interface in the id of its entry in the network instance.
+const baseSubinterface = ".0"
+
+// routedInstanceRows returns the rows of the interfaces of the network instance: all that route, except those of VLANs,
+// which have no subinterface.
+func routedInstanceRows() (rows []tree.Row) {
+	var leaves []tree.Leaf
+	for _, at := range []string{"config", "state"} {
+		leaves = append(leaves, leaf(at+"/interface", readOnly(text("interface"))), leaf(at+"/subinterface", constant("0")))
+	}
+	for _, table := range schema.InterfaceTables {
+		if table == schema.CfgVLANInterface {
+			continue
+		}
+		rows = append(rows, tree.Row{DB: swss.ConfigDB, Table: table, Key: "{*}", Each: "id", Entry: true, Leaves: leaves,
+			Fold: func(found map[string]string) map[string]string {
+				out := map[string]string{}
+				for name := range found {
+					text, err := json.Marshal(map[string]string{"interface": name})
+					if err == nil && !strings.Contains(name, "|") {
+						out[name+baseSubinterface] = string(text)
+					}
+				}
+				return out
+			}})
+	}
+	return rows
 }
 
 func vlanLeaves(at string) []tree.Leaf {

@@ -1,7 +1,7 @@
 package models
 
 import (
-	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,7 +29,7 @@ func interfacesModule() tree.Module {
 		return tree.Row{
 			DB: swss.ConfigDB, Table: table, Key: "{name}", Only: kind, Entry: true,
 			Elsewhere: routedPath,
-			Leaves: append(namedLeaves(), withNumbers(
+			Leaves: append(append(namedLeaves(), alwaysEnabled(kind)...), withNumbers(
 				leaf("state/admin-status", constant("UP")), leaf("state/oper-status", constant(oper)))...),
 		}
 	}
@@ -49,27 +49,51 @@ func interfacesModule() tree.Module {
 	port.Leaves = append(append(port.Leaves, namedLeaves()...), withNumbers(notInForceLeaves("state", "DOWN")...)...)
 	channel.Leaves = append(append(channel.Leaves, namedLeaves()...), withNumbers(notInForceLeaves("state", "UP")...)...)
 	ports, channels := inForce(schema.AppPort, "Ethernet", "false"), inForce(schema.AppLAG, "PortChannel", "true")
+	for _, name := range []string{"carrier-transitions", "interface-transitions"} {
+		ports.Leaves = append(ports.Leaves, leaf("state/counters/"+name, readOnly(number("flap_count", "%d"))))
+	}
 	counted := objectRow(schema.CountersPortNameMap, "{name}")
 	counted.Only = "Ethernet"
 	for _, s := range schema.PortStatistics() {
 		counted.Leaves = append(counted.Leaves, leaf("state/counters/"+s.Leaf, statistic(s)))
 	}
 	counted.Leaves = append(counted.Leaves,
+		leaf("state/counters/in-unknown-protos", readOnly(text("SAI_PORT_STAT_IF_IN_UNKNOWN_PROTOS"))),
 		leaf("state/counters/counted-since", readOnly(text(schema.FieldCountedSince+schema.GroupPort))))
 	return tree.Module{Name: "openconfig-interfaces", Groups: []tree.Group{
 		{Path: interfacesPath, Owns: ownedByInterface(""), Rows: []tree.Row{
 			ports, channels,
 			{
-				DB: swss.ApplDB, Table: schema.AppInterface, Key: "{name}", Only: "Loopback",
-				Leaves: withNumbers(leaf("state/oper-status", constant("UP"))),
+				DB: swss.ApplDB, Table: schema.AppInterface, Key: "{name}",
+				Leaves: withNumbers(leaf("state/oper-status", of("Loopback", constant("UP")))),
 			},
 			port, channel,
 			routed(schema.CfgVLANInterface, "Vlan", "UNKNOWN"), routed(schema.CfgLoopbackInterface, "Loopback", "DOWN"),
+			{
+				DB: swss.ConfigDB, Table: schema.CfgVLAN, Key: "{name}", Only: "Vlan", Elsewhere: vlanListPath,
+				Leaves: enabledLeaves(fixed(vlanEnabled(), "it follows config/status of its VLAN in the network instance")),
+			},
 			counted,
 		}},
 		subinterfaces(),
 	}}
 }
+
+// alwaysEnabled returns the leaves that state that a loopback is enabled, and none for other kinds of interfaces.
+func alwaysEnabled(kind string) []tree.Leaf {
+	if kind != "Loopback" {
+		return nil
+	}
+	return enabledLeaves(fixed(constant("true"), "a loopback has nothing that could take it down"))
+}
+
+// enabledLeaves returns both leaves enabled of an interface, with the codec of that in config.
+func enabledLeaves(c tree.Codec) []tree.Leaf {
+	return []tree.Leaf{leaf("config/enabled", c), leaf("state/enabled", readOnly(c))}
+}
+
+// vlanEnabled returns the codec of whether the VLAN of an interface is wanted up.
+func vlanEnabled() tree.Codec { return words("admin_status", "true", "true", "up", "false", "down") }
 
 func interfaceLeaves(at, up string) []tree.Leaf {
 	return []tree.Leaf{
@@ -125,7 +149,7 @@ func withNumbers(leaves ...tree.Leaf) []tree.Leaf {
 
 // interfaceType returns the codec of the type, which follows from the name. Writing the same value is allowed.
 func interfaceType() tree.Codec {
-	of := func(r tree.Record) string {
+	name := func(r tree.Record) string {
 		for _, k := range interfaceKinds {
 			if strings.HasPrefix(r.Keys[0], k.name) {
 				return k.typ
@@ -133,15 +157,7 @@ func interfaceType() tree.Codec {
 		}
 		return ""
 	}
-	return tree.Codec{
-		Get: func(r tree.Record) []string { return tree.One(of(r)) },
-		Put: func(r tree.Record, v []string) error {
-			if len(v) > 0 && v[0] != of(r) {
-				return fmt.Errorf("%s is of type %s", r.Keys[0], of(r))
-			}
-			return nil
-		},
-	}
+	return fixed(tree.Codec{Get: func(r tree.Record) []string { return tree.One(name(r)) }}, "it follows from the name")
 }
 
 func interfaceIndex(r tree.Record) []string {
@@ -165,7 +181,7 @@ func subinterfaces() tree.Group {
 	}
 	oper(schema.AppPort, "Ethernet", operLeaves("state"))
 	oper(schema.AppLAG, "PortChannel", operLeaves("state"))
-	oper(schema.AppInterface, "Loopback", []tree.Leaf{leaf("state/oper-status", constant("UP"))})
+	oper(schema.AppInterface, "", []tree.Leaf{leaf("state/oper-status", of("Loopback", constant("UP")))})
 	for _, table := range schema.InterfaceTables {
 		if table == schema.CfgVLANInterface {
 			continue
@@ -177,13 +193,27 @@ func subinterfaces() tree.Group {
 		}
 		g.Rows = append(g.Rows, tree.Row{
 			DB: swss.ConfigDB, Table: table, Key: "{name}", Only: routedKind[table], Entry: true, Leaves: []tree.Leaf{
+				leaf("config/enabled", constant("true")), leaf("state/enabled", constant("true")),
 				leaf("state/name", name), leaf("state/ifindex", tree.Codec{Get: interfaceIndex}),
 				leaf("state/admin-status", constant("UP")), leaf("state/oper-status", constant(oper)),
 			},
 		})
 	}
+	counted := objectRow(countersRIFNameMap, "{name}")
+	for leafName, stat := range map[string]string{
+		"in-octets": "IN_OCTETS", "in-pkts": "IN_PACKETS", "in-errors": "IN_ERROR_PACKETS",
+		"out-octets": "OUT_OCTETS", "out-pkts": "OUT_PACKETS", "out-errors": "OUT_ERROR_PACKETS",
+	} {
+		counted.Leaves = append(counted.Leaves,
+			leaf("state/counters/"+leafName, readOnly(text("SAI_ROUTER_INTERFACE_STAT_"+stat))))
+	}
+	slices.SortFunc(counted.Leaves, func(a, b tree.Leaf) int { return strings.Compare(a.Path, b.Path) })
+	g.Rows = append(g.Rows, counted)
 	return g
 }
+
+// countersRIFNameMap is SONiC's hash with the object of each router interface in COUNTERS_DB.
+const countersRIFNameMap = "COUNTERS_RIF_NAME_MAP"
 
 // speeds maps OpenConfig's words for the rate of a port to Mbit/s.
 var speeds = []string{
@@ -194,16 +224,54 @@ var speeds = []string{
 
 // ethernetModule returns the mapping of openconfig-if-ethernet.
 func ethernetModule() tree.Module {
+	counted := objectRow(schema.CountersPortNameMap, "{name}")
+	counted.Only = "Ethernet"
+	for _, s := range [][2]string{
+		{"in-maxsize-exceeded", "ETHER_RX_OVERSIZE_PKTS"}, {"in-undersize-frames", "ETHER_STATS_UNDERSIZE_PKTS"},
+		{"in-jabber-frames", "ETHER_STATS_JABBERS"}, {"in-fragment-frames", "ETHER_STATS_FRAGMENTS"},
+	} {
+		counted.Leaves = append(counted.Leaves,
+			leaf("ethernet/state/counters/"+s[0], readOnly(text("SAI_PORT_STAT_"+s[1]))))
+	}
 	return tree.Module{Name: "openconfig-if-ethernet", Groups: []tree.Group{{Path: interfacesPath, Rows: []tree.Row{
 		{DB: swss.ConfigDB, Table: schema.CfgPort, Key: "{name}", Only: "Ethernet", Leaves: []tree.Leaf{
 			leaf("ethernet/config/port-speed", kept(words("speed", "", speeds...))),
 			leaf("ethernet/config/auto-negotiate", words("autoneg", "", "true", "on", "false", "off")),
+			leaf("ethernet/config/duplex-mode", fixed(constant("FULL"), "ports have no other mode")),
 		}},
 		{DB: swss.ApplDB, Table: schema.AppPort, Key: "{name}", Only: "Ethernet", Leaves: []tree.Leaf{
 			leaf("ethernet/state/port-speed", words("speed", "", speeds...)),
 			leaf("ethernet/state/auto-negotiate", words("autoneg", "false", "true", "on", "false", "off")),
+			leaf("ethernet/state/duplex-mode", constant("FULL")),
 		}},
+		{DB: swss.ApplDB, Table: schema.AppInterface, Key: "{name}",
+			Leaves: []tree.Leaf{leaf("ethernet/state/mac-address", of("Ethernet", mac("mac_addr")))}},
+		{DB: swss.ConfigDB, Table: schema.CfgDeviceMetadata, Key: schema.MetadataKey, Only: "Ethernet",
+			Leaves: []tree.Leaf{leaf("ethernet/state/mac-address", mac("mac")), leaf("ethernet/state/hw-mac-address",
+				mac("mac"))}},
+		counted,
 	}}}}
+}
+
+// ratesModule returns the mapping of openconfig-if-rates: SONiC's rates, which are decimal fractions.
+func ratesModule() tree.Module {
+	row := objectRow(schema.CountersPortNameMap, "{name}")
+	row.Table, row.Only = "RATES", "Ethernet"
+	rate := func(field string, factor float64) tree.Codec {
+		return tree.Codec{Get: func(r tree.Record) []string {
+			v, err := strconv.ParseFloat(r.Field(field), 64)
+			if err != nil || !(v >= 0 && v*factor < math.MaxInt64) {
+				return nil
+			}
+			return tree.One(strconv.FormatUint(uint64(math.Round(v*factor)), 10))
+		}}
+	}
+	const bits = 8 // SONiC's BPS are bytes per second
+	row.Leaves = []tree.Leaf{
+		leaf("rates/state/in-bits-rate", rate("RX_BPS", bits)), leaf("rates/state/out-bits-rate", rate("TX_BPS", bits)),
+		leaf("rates/state/in-pkts-rate", rate("RX_PPS", 1)), leaf("rates/state/out-pkts-rate", rate("TX_PPS", 1)),
+	}
+	return tree.Module{Name: "openconfig-if-rates", Groups: []tree.Group{{Path: interfacesPath, Rows: []tree.Row{row}}}}
 }
 
 // kept returns the codec of a leaf that does not change when its container is replaced or deleted: a port always has a

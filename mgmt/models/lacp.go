@@ -14,7 +14,8 @@ const writtenInAggregation = "it is written in /interfaces/interface/aggregation
 
 const lacpPath = "/lacp/interfaces/interface"
 
-// lacpModule returns the mapping of openconfig-lacp: the port channels that speak LACP, as the LACP daemon reports.
+// lacpModule returns the mapping of openconfig-lacp: the port channels that speak LACP, with the state that the LACP
+// daemon reports.
 func lacpModule() tree.Module {
 	const actor, partner = "runner.actor_lacpdu_info.", "runner.partner_lacpdu_info."
 	// Rows of an earlier port channel or member of the same name are ignored.
@@ -22,16 +23,17 @@ func lacpModule() tree.Module {
 	const memberKey = "{name}|{interface}"
 	const memberRow = schema.AppLAGMember + " " + schema.FieldIncarnation
 	return tree.Module{Name: "openconfig-lacp", Groups: []tree.Group{
-		{Path: lacpPath, View: writtenInAggregation, Rows: []tree.Row{
+		{Path: lacpPath, View: writtenInAggregation, Second: true, Through: lacpThrough(), Is: speaksLACP, Rows: []tree.Row{
 			{DB: swss.ApplDB, Table: schema.AppLAG, Key: "{name}"},
 			{DB: swss.StateDB, Table: schema.StateLACP, Key: "{name}", Entry: true, Of: lagRow, Leaves: []tree.Leaf{
-				leaf("config/lacp-mode", constant("ACTIVE")), leaf("state/lacp-mode", constant("ACTIVE")),
+				leaf("state/lacp-mode", constant("ACTIVE")),
 				leaf("state/interval", lacpInterval("runner.fast_rate")), leaf("state/fallback", text("runner.fallback")),
 				leaf("state/system-id-mac", text("team_device.ifinfo.dev_addr")),
 			}},
-			{DB: swss.ConfigDB, Table: schema.CfgPortChannel, Key: "{name}", Leaves: []tree.Leaf{
-				leaf("config/interval", readOnly(lacpInterval("fast_rate"))),
-				leaf("config/fallback", readOnly(orElse(text("fallback"), "false"))),
+			{DB: swss.ConfigDB, Table: schema.CfgPortChannel, Key: "{name}", Entry: true, Leaves: []tree.Leaf{
+				leaf("config/lacp-mode", constant("ACTIVE")),
+				leaf("config/interval", readOnly(words("fast_rate", "", "FAST", "true", "SLOW", "false"))),
+				leaf("config/fallback", readOnly(text("fallback"))),
 				leaf("config/system-id-mac", readOnly(text("system_mac"))),
 			}},
 		}},
@@ -59,6 +61,9 @@ func lacpModule() tree.Module {
 		}},
 	}}
 }
+
+// speaksLACP reports whether a row is one of a PortChannel that speaks LACP: all do, unless they are static.
+func speaksLACP(fields map[string]string) bool { return fields["static"] != "true" }
 
 // lacpInterval returns the codec of the interval of LACP frames; SLOW if the row has no value.
 func lacpInterval(field string) tree.Codec {

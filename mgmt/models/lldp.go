@@ -15,8 +15,7 @@ import (
 // lldpModule returns the mapping of openconfig-lldp: the data that hostd announces for the switch and receives from
 // neighbours.
 func lldpModule() tree.Module {
-	const fixed = "LLDP is spoken at each port"
-	mac := tree.Codec{Get: func(r tree.Record) []string { return tree.One(strings.ToLower(r.Field("mac"))) }}
+	const fixedLLDP = "LLDP is spoken at each port"
 	kind := tree.Codec{Get: func(r tree.Record) []string {
 		if r.Field("mac") == "" {
 			return nil
@@ -27,15 +26,17 @@ func lldpModule() tree.Module {
 	return tree.Module{Name: "openconfig-lldp", Groups: []tree.Group{
 		{Path: "/", Rows: []tree.Row{
 			{DB: swss.ConfigDB, Table: schema.CfgDeviceMetadata, Key: schema.MetadataKey, Leaves: []tree.Leaf{
-				leaf("lldp/state/system-name", readOnly(text("hostname"))), leaf("lldp/state/chassis-id", mac),
+				leaf("lldp/state/system-name", readOnly(text("hostname"))), leaf("lldp/state/chassis-id", mac("mac")),
 				leaf("lldp/state/chassis-id-type", kind),
+				leaf("lldp/config/enabled", fixed(constant("true"), fixedLLDP)),
 			}},
 			{DB: swss.StateDB, Table: schema.StateHealth, Key: "hostd", Counter: true,
-				Leaves: []tree.Leaf{leaf("lldp/state/enabled", constant("true"))}},
+				Leaves: []tree.Leaf{leaf("lldp/state/enabled", constant("true")),
+					leaf("lldp/state/system-description", constant(schema.LLDPDescription))}},
 		}},
-		{Path: "/lldp/interfaces/interface", View: fixed, Rows: []tree.Row{
+		{Path: "/lldp/interfaces/interface", View: fixedLLDP, Rows: []tree.Row{
 			{DB: swss.ApplDB, Table: schema.AppPort, Key: "{name}", Only: "Ethernet", Entry: true,
-				Leaves: []tree.Leaf{leaf("state/enabled", constant("true"))}},
+				Leaves: []tree.Leaf{leaf("config/enabled", constant("true")), leaf("state/enabled", constant("true"))}},
 		}},
 		{Path: "/lldp/interfaces/interface/neighbors/neighbor",
 			Keys: map[string]tree.Codec{"id": {Get: neighborID}}, Rows: []tree.Row{

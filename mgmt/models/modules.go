@@ -7,11 +7,12 @@ import (
 // All returns all modules that the server serves.
 func All() []tree.Module {
 	modules := []tree.Module{
-		interfacesModule(), ethernetModule(), aggregateModule(), vlanModule(), addressesModule(), portsModule(), lacpModule(),
+		interfacesModule(), ethernetModule(), ratesModule(), aggregateModule(), vlanModule(), addressesModule(),
+		portsModule(), lacpModule(),
 		routingModule(), qosModule(), aclModule(), tablesModule(),
 		systemModule(), platformModule(), lldpModule(), instanceModule(), queuesModule(),
 		tamModule(), altMarkModule(), altMarkDraftModule(), flyMonModule(), tableRecordModule(), dropMonitorModule(),
-		ifaModule(), sflowModule(), healthModule(),
+		ifaModule(), sflowModule(), samplingModule(), healthModule(),
 		outputsModule(), debugCounterModule(),
 	}
 	modules = append(modules, aftModules()...)

@@ -108,5 +108,23 @@ func queuesModule() tree.Module {
 			"transmit-pkts", "PACKETS", "transmit-octets", "BYTES",
 			"dropped-pkts", "DROPPED_PACKETS", "dropped-octets", "DROPPED_BYTES",
 			"ecn-marked-pkts", "WRED_ECN_MARKED_PACKETS", "max-queue-len", "WATERMARK_BYTES")}},
+		{Path: "/qos/queue-management-profiles/queue-management-profile", Rows: []tree.Row{
+			{DB: swss.ConfigDB, Table: schema.CfgWRED, Key: "{name}", Entry: true, Leaves: wredLeaves("config")},
+			{DB: swss.ApplDB, Table: schema.AppWRED, Key: "{name}", Leaves: wredLeaves("state")},
+		}},
 	}}
+}
+
+// wredLeaves returns the leaves of a profile. Only green packets matter, since all packets of this switch are green.
+func wredLeaves(at string) []tree.Leaf {
+	ecn := words("ecn", "false", "true", "ecn_all", "true", "ecn_green", "true", "ecn_green_yellow",
+		"true", "ecn_green_red", "false", "ecn_none")
+	at = "wred/uniform/" + at
+	return []tree.Leaf{
+		leaf(at+"/min-threshold", number("green_min_threshold", "%d")),
+		leaf(at+"/max-threshold", number("green_max_threshold", "%d")),
+		leaf(at+"/max-drop-probability-percent", number("green_drop_probability", "%d")),
+		leaf(at+"/drop", words("wred_green_enable", "false", "true", "true", "false", "false")),
+		leaf(at+"/enable-ecn", ecn),
+	}
 }

@@ -32,7 +32,12 @@ func systemModule() tree.Module {
 				leaf("state/cpu-usage-user", readOnly(text("cpu-usage-user"))),
 				leaf("state/cpu-usage-system", readOnly(text("cpu-usage-system"))),
 				leaf("state/memory-usage", readOnly(text("memory-usage"))),
+				leaf("state/memory-utilization", readOnly(text("memory-utilization"))),
 			}},
+		}},
+		{Path: "/system/mount-points/mount-point", Rows: []tree.Row{
+			{DB: swss.StateDB, Source: HostMounts, Key: "{name}", Entry: true, Counter: true,
+				Leaves: numbers("state", "size", "available", "utilized")},
 		}},
 		{Path: "/system/alarms/alarm", Rows: []tree.Row{
 			{DB: swss.StateDB, Table: schema.StateAlarm, Key: "{id}", Entry: true, Leaves: alarmLeaves()},
@@ -44,9 +49,19 @@ func systemModule() tree.Module {
 // front-panel number of ports.
 func platformModule() tree.Module {
 	const resources = "/components/component/integrated-circuit/utilization/resources/resource"
-	kind := func(of string) []tree.Leaf { return []tree.Leaf{leaf("state/type", constant(of))} }
+	kind := func(of string) []tree.Leaf {
+		list := []tree.Leaf{leaf("state/type", constant(of)), leaf("state/removable", constant("false")),
+			leaf("state/empty", constant("false"))}
+		if of != "INTEGRATED_CIRCUIT" { // the state of the chip is that of syncd
+			list = append(list, leaf("state/oper-status", constant("ACTIVE")))
+		}
+		if of != "CHASSIS" {
+			list = append(list, leaf("state/parent", constant(chassis)))
+		}
+		return list
+	}
 	metadata := tree.Row{
-		DB: swss.ConfigDB, Table: schema.CfgDeviceMetadata, Key: schema.MetadataKey, At: "chassis", Entry: true,
+		DB: swss.ConfigDB, Table: schema.CfgDeviceMetadata, Key: schema.MetadataKey, At: chassis, Entry: true,
 		Leaves: append(kind("CHASSIS"),
 			leaf("state/model-name", readOnly(text("hwsku"))), leaf("state/description", readOnly(text("platform"))),
 			leaf("state/base-mac-address", readOnly(text("mac")))),
@@ -59,11 +74,16 @@ func platformModule() tree.Module {
 				Leaves: kind("INTEGRATED_CIRCUIT"),
 			},
 			{
+				DB: swss.StateDB, Table: schema.StateHealth, Key: "syncd", At: "chip", Counter: true, Leaves: []tree.Leaf{
+					leaf("state/oper-status", readOnly(words(schema.HealthState, "INACTIVE", "ACTIVE", schema.HealthReady))),
+				},
+			},
+			{
 				DB: swss.ApplDB, Table: schema.AppPort, Key: "{*}", Of: "index", Fold: frontPanel, Each: "name", Entry: true,
 				Leaves: kind("PORT"),
 			},
 			{
-				DB: swss.StateDB, Source: HostFacts, Key: "switch", At: "chassis",
+				DB: swss.StateDB, Source: HostFacts, Key: "switch", At: chassis,
 				Leaves: []tree.Leaf{leaf("state/software-version", readOnly(text("software-version")))},
 			},
 		}},
@@ -80,6 +100,9 @@ func platformModule() tree.Module {
 		}},
 	}}
 }
+
+// chassis is the component that has all others.
+const chassis = "chassis"
 
 // portComponent is the prefix of the component's name, before the front-panel number.
 const portComponent = "port-"

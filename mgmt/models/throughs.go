@@ -99,12 +99,16 @@ func addressThrough(path string, vlan bool, family string) *tree.Through {
 // subinterfaceThrough returns the Through that determines which interfaces route.
 func subinterfaceThrough() *tree.Through {
 	return &tree.Through{
-		Put: func(ctx context.Context, s tree.Setting, keys []string, _ string, _ []string) error {
+		Put: func(ctx context.Context, s tree.Setting, keys []string, leaf string, v []string) error {
 			switch {
 			case keys[1] != "0":
 				return fmt.Errorf("index %s: want 0, which is all that is received without a tag", keys[1])
 			case strings.HasPrefix(keys[0], "Vlan"):
 				return errors.New("a VLAN interface has none: its addresses are in routed-vlan")
+			case leaf == "config/enabled" && v[0] != "true":
+				return fmt.Errorf("%s: want true; config/enabled of the interface takes both down", v[0])
+			case strings.HasSuffix(leaf, "/enabled") && v[0] != "true":
+				return errNotRouted(v[0])
 			}
 			return s.Make(ctx, routedPath, keys[0])
 		},
@@ -115,6 +119,27 @@ func subinterfaceThrough() *tree.Through {
 			other := func(keys []string) bool { return !strings.HasPrefix(keys[0], "Vlan") }
 			return erase(ctx, s, routedPath, other, pattern[0])
 		},
+	}
+}
+
+// errNotRouted returns the error for an IP version that is to be disabled.
+func errNotRouted(v string) error {
+	return fmt.Errorf("%s: want true; an interface that routes has both IPv4 and IPv6", v)
+}
+
+// routedVLANThrough returns the Through of enabled of an IP version of a VLAN interface.
+func routedVLANThrough() *tree.Through {
+	return &tree.Through{
+		Put: func(ctx context.Context, s tree.Setting, keys []string, _ string, v []string) error {
+			switch {
+			case !strings.HasPrefix(keys[0], "Vlan"):
+				return fmt.Errorf("%s is no VLAN interface", keys[0])
+			case v[0] != "true":
+				return errNotRouted(v[0])
+			}
+			return s.Make(ctx, routedPath, keys[0])
+		},
+		Remove: func(context.Context, tree.Setting, []string, *tree.Node, bool) error { return nil },
 	}
 }
 
@@ -144,6 +169,86 @@ func memberThrough() *tree.Through {
 		Remove: func(ctx context.Context, s tree.Setting, pattern []string, _ *tree.Node, _ bool) error {
 			s.Forgo(interfacesPath, pattern)
 			return leave(ctx, s, pattern[0], "")
+		},
+	}
+}
+
+// instanceInterfaceThrough returns the Through of the interfaces of the network instance.
+func instanceInterfaceThrough() *tree.Through {
+	return &tree.Through{
+		Put: func(ctx context.Context, s tree.Setting, keys []string, leaf string, v []string) error {
+			name, ok := strings.CutSuffix(keys[1], baseSubinterface)
+			switch {
+			case keys[0] != "default":
+				return nil // there is no such instance, which was reported already
+			case !ok || strings.HasPrefix(name, "Vlan"):
+				return fmt.Errorf("id %s: want that of an interface with subinterface 0, such as Ethernet0%s",
+					tree.Quoted(keys[1]), baseSubinterface)
+			case leaf == "config/interface" && v[0] != name:
+				return fmt.Errorf("%s: want %s, as in the id", tree.Quoted(v[0]), name)
+			case leaf == "config/subinterface" && v[0] != "0":
+				return fmt.Errorf("%s: want 0, as in the id", v[0])
+			}
+			return s.Make(ctx, routedPath, name)
+		},
+		Remove: func(ctx context.Context, s tree.Setting, pattern []string, _ *tree.Node, whole bool) error {
+			if !whole || pattern[0] != "default" && pattern[0] != tree.Wildcard {
+				return nil
+			}
+			name := pattern[1]
+			if name != tree.Wildcard {
+				name = strings.TrimSuffix(name, baseSubinterface)
+			}
+			other := func(keys []string) bool { return !strings.HasPrefix(keys[0], "Vlan") }
+			return erase(ctx, s, routedPath, other, name)
+		},
+	}
+}
+
+// lacpThrough returns the Through of the LACP settings of a PortChannel.
+func lacpThrough() *tree.Through {
+	settings := map[string]tree.Codec{
+		"interval": lacpInterval("fast_rate"), "fallback": words("fallback", "false", "true", "true", "false", "false"),
+	}
+	write := func(ctx context.Context, s tree.Setting, keys []string, c tree.Codec, v []string) error {
+		speaks := tree.Codec{Get: c.Get, Put: func(r tree.Record, v []string) error {
+			if r.Field("static") == "true" && len(v) > 0 {
+				return fmt.Errorf("%s does not speak LACP: its lag-type is STATIC", keys[0])
+			}
+			if slices.Equal(c.Get(r), v) {
+				return nil // the default of an absent field is no change
+			}
+			return c.Put(r, v)
+		}}
+		return s.Write(ctx, interfacesPath, keys, schema.CfgPortChannel, speaks, v)
+	}
+	return &tree.Through{
+		Put: func(ctx context.Context, s tree.Setting, keys []string, leaf string, v []string) error {
+			name := strings.TrimPrefix(leaf, "config/")
+			switch {
+			case !strings.HasPrefix(keys[0], "PortChannel"):
+				return fmt.Errorf("%s is no PortChannel", keys[0])
+			case name == "lacp-mode" && v[0] != "ACTIVE":
+				return fmt.Errorf("%s: want ACTIVE; the switch is never passive", v[0])
+			case name == "system-id-mac":
+				return errors.New("it cannot be set: it is the address of the switch")
+			}
+			if err := s.Make(ctx, interfacesPath, keys[0]); err != nil || settings[name].Put == nil {
+				return err
+			}
+			return write(ctx, s, keys, settings[name], v)
+		},
+		Remove: func(ctx context.Context, s tree.Setting, pattern []string, n *tree.Node, _ bool) error {
+			there, err := ours(ctx, s, interfacesPath,
+				func(keys []string) bool { return strings.HasPrefix(keys[0], "PortChannel") }, pattern[0])
+			for _, keys := range there {
+				for name, c := range settings {
+					if err == nil && (n.Type == nil || n.Name == name) {
+						err = write(ctx, s, keys, c, nil)
+					}
+				}
+			}
+			return err
 		},
 	}
 }

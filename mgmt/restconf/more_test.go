@@ -429,7 +429,7 @@ func TestOpenConfigPlaces(t *testing.T) {
 		{request: "PATCH " + e0 + "/openconfig-if-ethernet:ethernet/config",
 			body: `{"openconfig-if-ethernet:config":{"port-speed":"SPEED_25GB"}}`, code: 204},
 		{request: "GET " + e0 + "/openconfig-if-ethernet:ethernet/config", code: 200,
-			want: `{"openconfig-if-ethernet:config":{"port-speed":"openconfig-if-ethernet:SPEED_25GB"}}`},
+			want: `{"openconfig-if-ethernet:config":{"duplex-mode":"FULL","port-speed":"openconfig-if-ethernet:SPEED_25GB"}}`},
 		{request: "DELETE " + list + "/address=10.0.0.1", code: 204},
 		{request: "GET " + list + "/address=10.0.0.1", code: 404, tag: "invalid-value"},
 		{request: "PUT " + e0 + "/subinterfaces/subinterface=1", code: 400, tag: "invalid-value", words: []string{"want 0"},

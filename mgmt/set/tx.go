@@ -231,15 +231,24 @@ func (e *txEntry) put(n *tree.Node, v []string) error {
 			return tree.ErrReadOnly
 		}
 		if r.Elsewhere != "" { // only the value is checked, since the row belongs to another list
-			return b.Codec.Put(tree.Record{Keys: e.Keys, Fields: map[string]string{}}, v)
+			fields := maps.Clone(e.Rows[b.Row])
+			if fields == nil {
+				fields = map[string]string{}
+			}
+			return b.Codec.Put(tree.Record{Keys: e.Keys, Fields: fields}, v)
 		}
-		if e.Rows[b.Row] == nil {
+		fields, is := e.Rows[b.Row], true
+		if fields == nil {
 			if len(v) == 0 {
 				return nil
 			}
-			e.Rows[b.Row] = map[string]string{}
+			fields, is = map[string]string{}, false
 		}
-		return b.Codec.Put(tree.Record{Keys: e.Keys, Fields: e.Rows[b.Row], Own: e.Own()}, v)
+		err := b.Codec.Put(tree.Record{Keys: e.Keys, Fields: fields, Own: e.Own()}, v)
+		if is || len(fields) > 0 { // a value that is in no field makes no row
+			e.Rows[b.Row] = fields
+		}
+		return err
 	}
 	if len(v) == 0 {
 		return nil

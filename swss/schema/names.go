@@ -84,6 +84,9 @@ const (
 	AppTAMSampler   = "TAM_SAMPLINGRATE_TABLE"
 )
 
+// LLDPDescription is the description of the system that the switch announces by LLDP.
+const LLDPDescription = "tamtam, a switch in software"
+
 // QoS, buffer, mirror and trap tables, with the same names in APPL_DB and STATE_DB.
 const (
 	AppDSCPToTC      = "DSCP_TO_TC_MAP_TABLE"
