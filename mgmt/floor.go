@@ -69,19 +69,17 @@ func floorOf(ctx context.Context, r fetch.Reader, f *feed, polls map[string]floo
 			if leaf.KeyIndex >= 0 {
 				continue // the key is part of the path
 			}
-			groups := leaf.PolledBy()
-			if len(groups) == 0 {
+			group := leaf.PolledBy()
+			if group == "" {
 				why := fmt.Sprintf("%s is no counter that is polled", tree.Target{Node: leaf, Keys: w.pattern}.Text())
 				return floor{least: minSample, why: why}, nil
 			}
-			for _, name := range groups {
-				poll, err := poll(ctx, r, name, polls)
-				if err != nil {
-					return floor{}, err
-				}
-				if !found || poll.least < fl.least {
-					fl, found = poll, true
-				}
+			poll, err := poll(ctx, r, group, polls)
+			if err != nil {
+				return floor{}, err
+			}
+			if !found || poll.least < fl.least {
+				fl, found = poll, true
 			}
 		}
 	}

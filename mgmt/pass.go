@@ -3,6 +3,7 @@ package mgmt
 import (
 	"context"
 	"slices"
+	"time"
 
 	"tamtam/mgmt/tree"
 
@@ -72,6 +73,7 @@ func (st *stream) notify(w *watch, e *tree.Entry, how pass) {
 		}
 		old.pass = st.count
 	}
+	var counters []*notice // one for each time at which counters were collected
 	m := st.s.hub.Memos.Of(w.group, id)
 	m.CodedPath(e)
 	for i, l := range w.Leaves {
@@ -85,12 +87,30 @@ func (st *stream) notify(w *watch, e *tree.Entry, how pass) {
 		case v.Hash == 0 && was != 0:
 			n.gone(e.Path(l))
 		case v.Hash != 0 && (how.all || v.Hash != was):
-			n.update(e, l, v)
+			to := n
+			if at := e.CollectedAt(l); !at.IsZero() {
+				to = noticeAt(&counters, at, n)
+			}
+			to.update(e, l, v)
 		}
 	}
-	if len(n.raw) > 0 {
-		st.batch = append(st.batch, n.response())
+	for _, n := range append([]*notice{n}, counters...) {
+		if len(n.raw) > 0 {
+			st.batch = append(st.batch, n.response())
+		}
 	}
+}
+
+// noticeAt returns the notice with a time, and adds one like n if there is none.
+func noticeAt(all *[]*notice, at time.Time, n *notice) *notice {
+	for _, n := range *all {
+		if n.at.Equal(at) {
+			return n
+		}
+	}
+	added := &notice{st: n.st, how: n.how, at: at}
+	*all = append(*all, added)
+	return added
 }
 
 // deletes queues the Notifications of the entries that match the pattern and were missing in this pass.
