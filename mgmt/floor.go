@@ -64,7 +64,7 @@ func tooFast(path string, asked time.Duration, fl floor) error {
 func floorOf(ctx context.Context, r fetch.Reader, f *feed, polls map[string]floor) (floor, error) {
 	fl := floor{least: minSample, why: "nothing of it is a counter that is polled"}
 	found := false
-	for _, w := range f.watches {
+	for w := range each(f.watches) {
 		for _, leaf := range w.Leaves {
 			if leaf.KeyIndex >= 0 {
 				continue // the key is part of the path

@@ -72,6 +72,7 @@ type List struct {
 	is     func(map[string]string) bool // accepts the rows of the list's entries; nil accepts all
 	View   string                       // reason why the list is not written at this path; empty if it is
 	Second bool                         // see [Group.Second]
+	Atomic bool                         // true if all of an entry is sent whenever a part of it changes
 	// Through executes a Set of a view at the path where the data is written. If it is nil, a Set cannot write the
 	// view.
 	Through *Through
