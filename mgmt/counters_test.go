@@ -113,7 +113,8 @@ func TestTimesOfCounters(t *testing.T) {
 	}
 	b.rows(ethernet0("1000", "5"))
 	b.rows(map[string]string{
-		"CONFIG_DB PORT|Ethernet0": "admin_status=up", "COUNTERS_DB COUNTERS_QUEUE_NAME_MAP": "Ethernet0:1=oid:0x15000000000001",
+		"CONFIG_DB PORT|Ethernet0":                  "admin_status=up",
+		"COUNTERS_DB COUNTERS_QUEUE_NAME_MAP":       "Ethernet0:1=oid:0x15000000000001",
 		"APPL_DB PORT_TABLE:Ethernet0":              "admin_status=up",
 		"COUNTERS_DB COUNTERS:oid:0x15000000000001": "SAI_QUEUE_STAT_PACKETS=7 SAI_QUEUE_STAT_WATERMARK_BYTES=8",
 	})

@@ -119,6 +119,7 @@ func TestForwardingTableOfLinks(t *testing.T) {
 	}
 	hop := nextHop{Interface: "Vlan10", Weight: "1"}
 	group := nextHopGroup([]nextHop{hop})
+	at := afts + "/next-hops/next-hop[index=" + hop.index() + "]"
 	shows(t, map[string]string{
 		"CONFIG_DB DEVICE_METADATA|localhost":      "hostname=leaf1",
 		"APPL_DB INTF_TABLE:Vlan10":                "NULL=NULL",
@@ -138,9 +139,10 @@ func TestForwardingTableOfLinks(t *testing.T) {
 		entry("10.3.0.1/32"):                       "",
 		entry("10.4.0.0/24"):                       "",
 		entry("10.5.0.0/24") + "/origin-protocol":  `"openconfig-policy-types:DIRECTLY_CONNECTED"`,
-		afts + "/next-hop-groups/next-hop-group[id=" + group + "]/next-hops/next-hop[index=" + hop.index() + "]/state/weight": `"1"`,
-		afts + "/next-hops/next-hop[index=" + hop.index() + "]/interface-ref/state/interface":                                 `"Vlan10"`,
-		afts + "/next-hops/next-hop[index=" + hop.index() + "]/state/ip-address":                                              "",
+		afts + "/next-hop-groups/next-hop-group[id=" + group + "]/next-hops/next-hop[index=" + hop.index() +
+			"]/state/weight": `"1"`,
+		at + "/interface-ref/state/interface": `"Vlan10"`,
+		at + "/state/ip-address":              "",
 	})
 }
 

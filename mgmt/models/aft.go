@@ -32,7 +32,8 @@ func aftModules() []tree.Module {
 			DB: swss.ApplDB, Table: schema.AppRoute, Key: "{*}", Of: "nexthop ifname weight blackhole", Each: each,
 			Fold: fold(eachRoute), Entry: true, Leaves: leaves,
 		}, {
-			DB: swss.ApplDB, Table: schema.AppInterface, Key: "{*}", Each: each, Fold: fold(eachLink), Entry: true, Leaves: leaves,
+			DB: swss.ApplDB, Table: schema.AppInterface, Key: "{*}", Each: each, Fold: fold(eachLink), Entry: true,
+			Leaves: leaves,
 		}}
 	}
 	m := tree.Module{Name: "openconfig-network-instance", Groups: []tree.Group{
